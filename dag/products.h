@@ -29,7 +29,7 @@
 #define TSI_DAG_PRODUCTS_H
 
 #include "dag/levels.h"
-#include "partition/panels.h"
+#include "partition/cut/panels.h"
 
 typedef struct tsi_row_block {
   tsi_count first, end;

@@ -48,8 +48,8 @@
 #define TSI_DAG_PROGRAM_H
 
 #include "dag/steps.h"
-#include "partition/participants.h"
-#include "partition/share.h"
+#include "partition/layout/participants.h"
+#include "partition/layout/share.h"
 
 typedef enum tsi_tree { TSI_TREE_BINARY, TSI_TREE_FLAT } tsi_tree;
 

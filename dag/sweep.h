@@ -30,7 +30,7 @@
 #ifndef TSI_DAG_SWEEP_H
 #define TSI_DAG_SWEEP_H
 
-#include "partition/chunks.h"
+#include "partition/cut/chunks.h"
 
 typedef struct tsi_pair {
   tsi_index source, target;

@@ -33,7 +33,7 @@
 
 #include <math.h>
 
-#include "codelets/cpu/panel.h"
+#include "codelets/cpu/base/panel.h"
 
 #define TSI_TILE 512
 
@@ -44,8 +44,8 @@ typedef struct tsi_front {
 } tsi_front;
 
 /* Rows begin .. begin + rows - 1 of L and the same columns of U, wherever they are: in a front, or alone, on
- * a process that has some stripes of one only (dag/front_teams.h). Inside the supernode the columns of L end
- * with the diagonal block, and U is what is above it. Behind it there may be rows of C. */
+ * a process that has some stripes of one only (dag/factor/front_teams.h). Inside the supernode the columns of
+ * L end with the diagonal block, and U is what is above it. Behind it there may be rows of C. */
 typedef struct tsi_front_stripe {
   tsi_index begin, rows;
   void *l; /* from column 0 on */
@@ -256,7 +256,7 @@ static inline tsi_front_stripe tsi_front_stripe_of(const tsi_front *front, size_
 }
 
 #ifdef TSI_LETTER /* in the files that are compiled for each scalar type */
-#include "codelets/cpu/scalar.h"
+#include "codelets/cpu/base/scalar.h"
 
 /* In double precision: the scalings of single values may be no single numbers. */
 static inline tsi_scalar TSI_TYPED(tsi_front_value)(const tsi_front_entry *e, const void *values, bool wide) {

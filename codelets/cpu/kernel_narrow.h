@@ -9,8 +9,8 @@
 #ifndef TSI_CODELETS_CPU_KERNEL_NARROW_H
 #define TSI_CODELETS_CPU_KERNEL_NARROW_H
 
-#include "codelets/cpu/fetch.h"
-#include "codelets/cpu/vector.h"
+#include "codelets/cpu/base/fetch.h"
+#include "codelets/cpu/base/vector.h"
 
 #if TSI_COMPLEX
 INLINE bool is_narrow(tsi_index w) {

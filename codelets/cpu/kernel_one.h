@@ -7,8 +7,8 @@
 #ifndef TSI_CODELETS_CPU_KERNEL_ONE_H
 #define TSI_CODELETS_CPU_KERNEL_ONE_H
 
-#include "codelets/cpu/fetch.h"
-#include "codelets/cpu/vector.h"
+#include "codelets/cpu/base/fetch.h"
+#include "codelets/cpu/base/vector.h"
 
 /* Sums that block_times has at once, so that products do not wait for each other. */
 #if SUMS / (PARTS * REGS) >= 4

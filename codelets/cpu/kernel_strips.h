@@ -13,9 +13,9 @@
 #ifndef TSI_CODELETS_CPU_KERNEL_STRIPS_H
 #define TSI_CODELETS_CPU_KERNEL_STRIPS_H
 
-#include "codelets/cpu/fetch.h"
+#include "codelets/cpu/base/fetch.h"
 #include "codelets/cpu/kernel_pair.h"
-#include "codelets/cpu/vector.h"
+#include "codelets/cpu/base/vector.h"
 
 #define GROUP_BYTES 131072
 #define TILE (SUMS / (2 * PARTS))

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-#include "codelets/cpu/blocks.h"
-#include "codelets/cpu/fsai.h"
-#include "codelets/cpu/fsai_nodes.h"
-#include "codelets/cpu/fsai_pair.h"
-#include "codelets/cpu/halved.h"
-#include "codelets/cpu/krylov.h"
-#include "codelets/cpu/sliced.h"
-#include "codelets/cpu/spmv.h"
+#include "codelets/cpu/rows/blocks.h"
+#include "codelets/cpu/fsai/fsai.h"
+#include "codelets/cpu/fsai/fsai_nodes.h"
+#include "codelets/cpu/fsai/fsai_pair.h"
+#include "codelets/cpu/rows/halved.h"
+#include "codelets/cpu/rows/krylov.h"
+#include "codelets/cpu/rows/sliced.h"
+#include "codelets/cpu/rows/spmv.h"
 
 #ifdef TSI_KERNELS_BASE
 #define BASE(...) __VA_ARGS__

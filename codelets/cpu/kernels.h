@@ -24,7 +24,7 @@
 #ifndef TSI_CODELETS_CPU_KERNELS_H
 #define TSI_CODELETS_CPU_KERNELS_H
 
-#include "codelets/cpu/panel.h"
+#include "codelets/cpu/base/panel.h"
 
 /* Scalars from a row of a workspace to the next: 1, 2, 4, or a multiple of 8, which is a multiple of what any
  * register holds. The instruction set does not matter, so that processors of several kinds can work on one

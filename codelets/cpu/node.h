@@ -62,7 +62,7 @@
 #define TSI_CODELETS_CPU_NODE_H
 
 #include "codelets/cpu/kernels.h"
-#include "codelets/cpu/spmv.h"
+#include "codelets/cpu/rows/spmv.h"
 
 /* Off-rows first .. first+count-1 of chunk source are columns of chunk target. */
 typedef struct tsi_solve_pair {

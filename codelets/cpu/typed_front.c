@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "codelets/cpu/blas.h"
+#include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/front.h"
 
 /* The typed view of a front. */

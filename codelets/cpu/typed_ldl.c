@@ -6,7 +6,7 @@
  * L^T, where P applies the interchanges k <-> pivot[k], k ascending. */
 #include <math.h>
 
-#include "codelets/cpu/blas.h"
+#include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/front.h"
 
 #define ALPHA                                                                                                \

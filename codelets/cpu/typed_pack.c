@@ -4,7 +4,7 @@
  * Writes  the panel's segments of the factor's stream, and scratch of the caller. */
 #include <string.h>
 
-#include "codelets/cpu/blas.h"
+#include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/front.h"
 
 /* Entry (row i, column k) of what is packed is a[i * row_step + k * column_step]. */

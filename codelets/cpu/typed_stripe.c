@@ -1,7 +1,7 @@
 /* Stripes of a front that are not beside each other: entries, blocks of complements, and C. See front.h. */
 #include <string.h>
 
-#include "codelets/cpu/blas.h"
+#include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/front.h"
 
 void TSI_TYPED(tsi_stripe_add_entries)(const tsi_front_stripe *stripe, const tsi_front_entry *entry,

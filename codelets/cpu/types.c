@@ -1,8 +1,8 @@
 /* The tables of the kernels that are compiled once for each scalar type. */
 #include "codelets/cpu/front.h"
-#include "codelets/cpu/incomplete.h"
+#include "codelets/cpu/rows/incomplete.h"
 #include "codelets/cpu/node.h"
-#include "codelets/cpu/sparse.h"
+#include "codelets/cpu/rows/sparse.h"
 
 #define SELECT(type, table)                                                                                  \
   extern const type table##_s, table##_d, table##_c, table##_z;                                              \

@@ -9,7 +9,7 @@
 #define TSI_CODELETS_CPU_USER_ROWS_H
 
 #include "codelets/cpu/node.h"
-#include "codelets/cpu/scalar.h"
+#include "codelets/cpu/base/scalar.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef TSI_CODELETS_GPU_COLUMNS_GPU_H
 #define TSI_CODELETS_GPU_COLUMNS_GPU_H
 
-#include "codelets/gpu/columns_launch.h"
+#include "codelets/gpu/tables/columns_launch.h"
 #include "codelets/gpu/user.gpu.h"
 
 /* Right-hand side c of the columns of the pivot that begins with column j; there is none if j is the second

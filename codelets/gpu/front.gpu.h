@@ -4,7 +4,7 @@
 #ifndef TSI_CODELETS_GPU_FRONT_GPU_H
 #define TSI_CODELETS_GPU_FRONT_GPU_H
 
-#include "codelets/gpu/front_launch.h"
+#include "codelets/gpu/tables/front_launch.h"
 #include "codelets/gpu/scalar.gpu.h"
 
 /* b entries, `step` scalars apart. */

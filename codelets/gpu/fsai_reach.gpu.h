@@ -10,7 +10,7 @@
 #ifndef TSI_CODELETS_GPU_FSAI_REACH_GPU_H
 #define TSI_CODELETS_GPU_FSAI_REACH_GPU_H
 
-#include "codelets/gpu/fsai_launch.h"
+#include "codelets/gpu/tables/fsai_launch.h"
 #include "codelets/gpu/scalar.gpu.h"
 
 template <class T, int W> struct gpu_reach {

@@ -3,7 +3,7 @@
 #ifndef TSI_CODELETS_GPU_FSAI_ROWS_GPU_H
 #define TSI_CODELETS_GPU_FSAI_ROWS_GPU_H
 
-#include "codelets/gpu/fsai_launch.h"
+#include "codelets/gpu/tables/fsai_launch.h"
 #include "codelets/gpu/scalar.gpu.h"
 #include "codelets/gpu/team.gpu.h"
 

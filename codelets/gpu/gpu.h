@@ -1,5 +1,5 @@
 /* What kernels use of a device: one source for nvcc, hipcc and, in tests, the emulator, which gives the same
- * names (tests/gpu/emulator.h, included before this file).
+ * names (tests/gpu/emulator/emulator.h, included before this file).
  *
  * - GPU_WARP: lanes of a warp. GPU_SHARED(type, name, count): an array in shared memory;
  *   GPU_SHARED_ROOM(name, bytes): as many words of 8 bytes as the launch asks for, which have so many bytes
@@ -22,7 +22,7 @@
 
 #include <stdint.h>
 
-#include "codelets/gpu/gpu_faults.h"
+#include "codelets/gpu/tables/gpu_faults.h"
 
 #define GPU_LINE_BYTES 128
 
@@ -204,7 +204,7 @@ template <class T> static __device__ __forceinline__ T gpu_load_panel(const T *a
 }
 
 #else
-#error "include tests/gpu/emulator.h first, or compile with nvcc or hipcc"
+#error "include tests/gpu/emulator/emulator.h first, or compile with nvcc or hipcc"
 #endif
 
 #endif

@@ -1,5 +1,5 @@
-/* codelets/cpu/panel.h for host and device: its inline functions are marked for the device's compiler here,
- * so that a header of all kernels knows of none. What it includes itself has been seen before. */
+/* codelets/cpu/base/panel.h for host and device: its inline functions are marked for the device's compiler
+ * here, so that a header of all kernels knows of none. What it includes itself has been seen before. */
 #ifndef TSI_CODELETS_GPU_PANEL_GPU_H
 #define TSI_CODELETS_GPU_PANEL_GPU_H
 
@@ -8,7 +8,7 @@
 #if defined __CUDACC__ || defined __HIPCC__
 #define inline __host__ __device__ inline
 #endif
-#include "codelets/cpu/panel.h"
+#include "codelets/cpu/base/panel.h"
 #undef inline
 
 #endif

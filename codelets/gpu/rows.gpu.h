@@ -10,7 +10,7 @@
 #define TSI_CODELETS_GPU_ROWS_GPU_H
 
 #include "codelets/gpu/lanes.gpu.h"
-#include "codelets/gpu/rows_launch.h"
+#include "codelets/gpu/tables/rows_launch.h"
 #include "codelets/gpu/user.gpu.h"
 
 /* One bundle, of a warp of W lanes: T, the scalar type; R, right-hand sides that are summed at once. */

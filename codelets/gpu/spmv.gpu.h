@@ -5,7 +5,7 @@
 #define TSI_CODELETS_GPU_SPMV_GPU_H
 
 #include "codelets/gpu/lanes.gpu.h"
-#include "codelets/gpu/spmv_launch.h"
+#include "codelets/gpu/tables/spmv_launch.h"
 
 /* V: the scalar type of the matrix; T, of vectors and sums; W: lanes of a warp; R: right-hand sides that are
  * summed at once. */

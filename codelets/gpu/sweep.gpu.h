@@ -5,7 +5,7 @@
 #define TSI_CODELETS_GPU_SWEEP_GPU_H
 
 #include "codelets/gpu/node.gpu.h"
-#include "codelets/gpu/launch.h"
+#include "codelets/gpu/tables/launch.h"
 
 /* Where the values that a node reads begin and end, in scalars: those of its panels, or of its rows of one.
  */

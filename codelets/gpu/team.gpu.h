@@ -1,7 +1,8 @@
 /* Who walks a node: a block of threads, or one warp of it. Sums do not depend on how many warps a block has:
  * each is made by one warp, or in parts whose number follows from the panel alone.
  *
- * Lanes. Rows of a factor are stored in row blocks of 8, column by column (codelets/cpu/panel.h). Lane = row
+ * Lanes. Rows of a factor are stored in row blocks of 8, column by column (codelets/cpu/base/panel.h). Lane =
+ * row
  * + 8 q takes columns q, q + Q, ... of a row block, Q = GPU_WARP / 8: a warp loads 8 rows of Q columns at
  * once, which lie one behind the other, forward as backward.
  *
@@ -10,7 +11,7 @@
 #define TSI_CODELETS_GPU_TEAM_GPU_H
 
 #include "codelets/gpu/scalar.gpu.h"
-#include "codelets/gpu/device_tables.h"
+#include "codelets/gpu/tables/device_tables.h"
 
 #define GPU_THREADS_MAX 256
 

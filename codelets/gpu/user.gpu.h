@@ -4,7 +4,7 @@
 #define TSI_CODELETS_GPU_USER_GPU_H
 
 #include "codelets/gpu/scalar.gpu.h"
-#include "codelets/gpu/device_tables.h"
+#include "codelets/gpu/tables/device_tables.h"
 
 /* Row of final column j, right-hand side c, of b. V: the type of the factor, and of b unless the call is
  * wide. */

@@ -4,7 +4,7 @@
 #define TSI_CODELETS_GPU_VARIANTS_GPU_H
 
 #include "codelets/gpu/panel_walk.gpu.h"
-#include "codelets/gpu/variants.h"
+#include "codelets/gpu/tables/variants.h"
 
 template <class V, class T, int W, int R> struct gpu_variant_walk : gpu_panel_walk<V, T, W, R> {
   typedef gpu_panel_walk<V, T, W, R> walk;

@@ -23,7 +23,7 @@
  *     }
  *
  * A public function ends with `return tsi_answer(env, status);` instead, which logs its error, and begins
- * with `TSI_ENTER(object, object->ts);` (tools/check_answers).
+ * with `TSI_ENTER(object, object->ts);` (tools/ci/check_answers).
  */
 #ifndef TSI_BASE_ENV_H
 #define TSI_BASE_ENV_H

@@ -21,7 +21,7 @@ static const struct {
     [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",
                             "folder of the programs that tristar bench compares with"},
     [TSI_VARIABLE_DATA] = {"TRISTAR_DATA", "../shared/data",
-                           "folder of further matrices, for tests and tools/table_matrices"},
+                           "folder of further matrices, for tests and tools/bench/table_matrices"},
     [TSI_VARIABLE_FUZZ_SECONDS] = {"TRISTAR_FUZZ_SECONDS", "120",
                                    "seconds that tools/check fuzz spends on each of its targets"},
     [TSI_VARIABLE_SIMGRID_STARPU] = {"TRISTAR_SIMGRID_STARPU", "what pkg-config finds",

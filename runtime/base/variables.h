@@ -1,8 +1,8 @@
 /* Environment variables of TriStar: the one table of their names, defaults and meanings.
  *
  * Reads   the environment, at each call.   Writes  nothing.
- * Invariant: whoever looks at a variable TRISTAR_... names it by its number here (tools/check_variables), so
- * that no list of them can be incomplete. */
+ * Invariant: whoever looks at a variable TRISTAR_... names it by its number here (tools/ci/check_variables),
+ * so that no list of them can be incomplete. */
 #ifndef TSI_BASE_VARIABLES_H
 #define TSI_BASE_VARIABLES_H
 

@@ -11,7 +11,7 @@
 #include "runtime/base/variables.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/machine/predict.h"
-#include "runtime/starpu/tasks.h"
+#include "runtime/exec/starpu/tasks.h"
 
 void tristar_config_init(tristar_config *config) {
   memset(config, 0, sizeof *config);

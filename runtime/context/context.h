@@ -10,11 +10,11 @@
 
 #include <stddef.h>
 
-#include "dag/front_grain.h"
+#include "dag/factor/front_grain.h"
 #include "runtime/context/solves.h"
 #include "runtime/machine/machine.h"
-#include "runtime/starpu/helpers.h"
-#include "runtime/starpu/workers.h"
+#include "runtime/exec/starpu/helpers.h"
+#include "runtime/exec/starpu/workers.h"
 
 struct tristar_s {
   tsi_env env;

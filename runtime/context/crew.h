@@ -1,9 +1,9 @@
 /* Work on blocks of rows, shared by workers.
  *
  * Job. Call a function for each of so many blocks: here, one after the other; or here and on other cores,
- * with the help of StarPU's workers where that is faster (runtime/starpu/helpers.h), for runs that are short
- * and follow each other, between which no worker polls on the caller's core; or in StarPU tasks, recorded
- * once, one for each worker, for runs that are long.
+ * with the help of StarPU's workers where that is faster (runtime/exec/starpu/helpers.h), for runs that are
+ * short and follow each other, between which no worker polls on the caller's core; or in StarPU tasks,
+ * recorded once, one for each worker, for runs that are long.
  *
  * Each member begins with blocks of its own, always the same, which may still be in its core's caches, and
  * then takes from others what they have not begun.
@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 
 #include "runtime/context/context.h"
-#include "runtime/starpu/tasks.h"
+#include "runtime/exec/starpu/tasks.h"
 
 /* member: who calls, 0 <= member < members; a member makes one call at a time, so that scratch may be its
  * own. */

@@ -2,7 +2,7 @@
 #include "runtime/context/solves.h"
 
 #include "runtime/base/threads.h"
-#include "runtime/starpu/tasks.h"
+#include "runtime/exec/starpu/tasks.h"
 
 tristar_status tsi_solves_init(const tsi_env *env, tsi_solves *solves) {
   tristar_status status = tsi_monitor_init(env, &solves->lock, &solves->changed);

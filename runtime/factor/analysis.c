@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-#include "codelets/cpu/panel.h"
-#include "partition/pairs.h"
+#include "codelets/cpu/base/panel.h"
+#include "partition/order/pairs.h"
 #include "runtime/factor/assembly.h"
 #include "runtime/matrix/full.h"
 #include "runtime/base/clock.h"

@@ -20,8 +20,8 @@
 
 #include <stdatomic.h>
 
-#include "codelets/cpu/panel.h"
-#include "partition/panels.h"
+#include "codelets/cpu/base/panel.h"
+#include "partition/cut/panels.h"
 #include "runtime/context/context.h"
 #include "runtime/matrix/pattern.h"
 

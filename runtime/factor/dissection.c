@@ -1,8 +1,8 @@
 /* See dissection.h. */
 #include "runtime/factor/dissection.h"
 
-#include "partition/graph.h"
-#include "partition/ordering.h"
+#include "partition/order/graph.h"
+#include "partition/order/ordering.h"
 
 tristar_status tsi_dissect(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                            tsi_index *position) {

@@ -1,9 +1,9 @@
 /* Factors: values, scalings, storage. See factor.h. */
 #include "runtime/factor/factor.h"
 
-#include "codelets/cpu/panel.h"
+#include "codelets/cpu/base/panel.h"
 #include "runtime/factor/method.h"
-#include "runtime/factor/row_factor.h"
+#include "runtime/rows/row_factor.h"
 
 tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor, tsi_count size,
                                           void **out) {

@@ -1,7 +1,7 @@
 /* See front_device.h. */
 #include "runtime/factor/front_device.h"
 
-#include "runtime/starpu/devices.h"
+#include "runtime/exec/starpu/devices.h"
 
 /* ---- Where things are on a device -----------------------------------------------------------------------
  */

@@ -23,7 +23,7 @@
 #define TSI_RUNTIME_FACTOR_FRONT_DEVICE_H
 
 #include "runtime/factor/numeric.h"
-#include "runtime/starpu/device_data.h"
+#include "runtime/exec/starpu/device_data.h"
 
 struct tsi_device_front {
   tsi_device_data *room; /* NULL: cores have the front */

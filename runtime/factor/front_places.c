@@ -6,9 +6,9 @@
 
 #include "runtime/factor/front_device.h"
 #include "runtime/machine/devices.h"
-#include "runtime/starpu/devices.h"
-#include "runtime/starpu/service.h"
-#include "runtime/starpu/tasks.h"
+#include "runtime/exec/starpu/devices.h"
+#include "runtime/exec/starpu/service.h"
+#include "runtime/exec/starpu/tasks.h"
 
 /* Of what a data sheet says: what products of the sizes of fronts reach, what transfers do; of a device's
  * memory, what a front may take: assumed. */

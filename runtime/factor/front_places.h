@@ -15,7 +15,7 @@
 #ifndef TSI_RUNTIME_FACTOR_FRONT_PLACES_H
 #define TSI_RUNTIME_FACTOR_FRONT_PLACES_H
 
-#include "dag/factorization.h"
+#include "dag/factor/factorization.h"
 #include "runtime/factor/factor.h"
 
 typedef struct tsi_front_places {

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "partition/matching.h"
-#include "partition/pairs.h"
+#include "partition/order/matching.h"
+#include "partition/order/pairs.h"
 #include "runtime/factor/scaling.h"
 
 /* Does every diagonal entry of this part exist and exceed 0? */

@@ -12,11 +12,11 @@
  * there may be millions that have next to nothing to do.
  *
  * On one process of many (factorization.h) the analysis lists the entries of its own fronts and stripes;
- * complements, parts of them (parts.c) and stripes come from other processes and go there, through a port
- * (numeric_messages.c). Each has memory from when it is made, or from when it is next and may come, until its
- * last use is over: who sends keeps it until it has gone. After a failure steps do nothing but send, so that
- * nobody waits for this process; what they send says so. What has no memory then is sent from, and received
- * into, one piece that was set aside.
+ * complements, parts of them (contribution_blocks.c) and stripes come from other processes and go there,
+ * through a port (numeric_messages.c). Each has memory from when it is made, or from when it is next and may
+ * come, until its last use is over: who sends keeps it until it has gone. After a failure steps do nothing
+ * but send, so that nobody waits for this process; what they send says so. What has no memory then is sent
+ * from, and received into, one piece that was set aside.
  *
  * Reads   analysis, the user's values, scalings.
  * Writes  lower, upper, pivots of the factor; fronts of its own.
@@ -31,15 +31,15 @@
  * exist until the end
  *   - the rest of a tiled front exists from its opening until it is closed
  *   - after the first failure, which `failure` keeps, tasks return at once
- *   - two steps that may run at the same time write different tiles (dag/factorization.h) */
+ *   - two steps that may run at the same time write different tiles (dag/factor/factorization.h) */
 #ifndef TSI_RUNTIME_FACTOR_NUMERIC_H
 #define TSI_RUNTIME_FACTOR_NUMERIC_H
 
 #include "codelets/cpu/front.h"
-#include "dag/factorization.h"
-#include "runtime/execute/exchange.h"
+#include "dag/factor/factorization.h"
+#include "runtime/exec/steps/exchange.h"
 #include "runtime/factor/factor.h"
-#include "runtime/starpu/tasks.h"
+#include "runtime/exec/starpu/tasks.h"
 
 /* A second, of a core that works on fronts: what tasks are estimated by. */
 #define TSI_CORE_FLOPS 25e9
@@ -244,7 +244,7 @@ void tsi_stripe_use_up(tsi_numeric *numeric, tsi_held_stripe *stripe);
 /* A step of a shared front but for ASSEMBLED. */
 void tsi_shared_front_run(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_step *part);
 
-/* ---- Parts of complements (parts.c) ---- */
+/* ---- Parts of complements (contribution_blocks.c) ---- */
 
 /* After a step of the DAG: what it leaves to other fronts in parts. */
 void tsi_parts_leave(tsi_numeric *numeric, tsi_index step);

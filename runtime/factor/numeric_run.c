@@ -1,7 +1,7 @@
 /* Runs the steps of a factorization, alone or with other processes: a function for each kind of step, tasks.
  * See numeric.h. */
 #include "runtime/factor/front_device.h"
-#include "runtime/starpu/blas.h"
+#include "runtime/exec/starpu/blas.h"
 
 /* ---- Steps -------------------------------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 /* See residents.h. */
 #include "runtime/factor/residents.h"
 
-#include "codelets/cpu/panel.h"
+#include "codelets/cpu/base/panel.h"
 #include "runtime/base/threads.h"
 #include "runtime/factor/factor.h"
 #include "runtime/machine/device_model.h"
-#include "runtime/starpu/tasks.h"
+#include "runtime/exec/starpu/tasks.h"
 
 tristar_status tsi_residents_init(tsi_env *env, tsi_residents *residents) {
   *residents = (tsi_residents){.generation = -1};

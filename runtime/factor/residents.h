@@ -17,8 +17,8 @@
 
 #include <pthread.h>
 
-#include "runtime/execute/device_branch.h"
-#include "runtime/starpu/device_data.h"
+#include "runtime/exec/device/device_branch.h"
+#include "runtime/exec/starpu/device_data.h"
 
 typedef struct tsi_resident {
   struct tsi_resident *next;

@@ -8,8 +8,8 @@
  * of the largest entries.
  *   - L U: rows, then columns, to a largest entry between 1/2 and 1.
  *
- * A matching (partition/matching.h) has found a scaling of its own, which is taken unless the values are
- * badly scaled, or others than those that were matched and no longer near one with it.
+ * A matching (partition/order/matching.h) has found a scaling of its own, which is taken unless the values
+ * are badly scaled, or others than those that were matched and no longer near one with it.
  *
  * Badly scaled values, whose largest entries of rows or columns lie 2^SPREAD and more apart, or near the ends
  * of the range, are first brought together by the scaling that minimizes the sum of squares of the logarithms

@@ -14,7 +14,7 @@
 #define TSI_RUNTIME_MACHINE_CALIBRATION_H
 
 #include "runtime/machine/machine.h"
-#include "runtime/starpu/workers.h"
+#include "runtime/exec/starpu/workers.h"
 
 /* Figures of a common machine. Only source, task, read_gbps_one and floor_bytes are not zero. */
 void tsi_calibration_init(tristar_calibration *calibration);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/machine/calibration.h"
-#include "runtime/starpu/environment.h"
+#include "runtime/exec/starpu/environment.h"
 
 #define FORMAT_LINE "tristar-calibration 1"
 #define FILE_SIZE_MAX 4096

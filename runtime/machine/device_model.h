@@ -15,7 +15,7 @@
 #ifndef TSI_RUNTIME_MACHINE_DEVICE_MODEL_H
 #define TSI_RUNTIME_MACHINE_DEVICE_MODEL_H
 
-#include "runtime/execute/device_build.h"
+#include "runtime/exec/device/device_build.h"
 
 typedef struct tsi_sweep_prediction {
   double seconds;

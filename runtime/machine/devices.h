@@ -6,7 +6,7 @@
 #ifndef TSI_RUNTIME_MACHINE_DEVICES_H
 #define TSI_RUNTIME_MACHINE_DEVICES_H
 
-#include "runtime/execute/device_build.h"
+#include "runtime/exec/device/device_build.h"
 
 typedef struct tsi_device {
   const char *name; /* as the program's options have it */

@@ -15,7 +15,7 @@
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
 #include "runtime/machine/load.h"
-#include "runtime/starpu/tasks.h"
+#include "runtime/exec/starpu/tasks.h"
 
 #define CHAINS 64
 #define CHAIN_LENGTH 32

@@ -1,4 +1,4 @@
-/* The lower half of a Hermitian matrix for products: see codelets/cpu/halved.h.
+/* The lower half of a Hermitian matrix for products: see codelets/cpu/rows/halved.h.
  *
  * Job. Part the entries of such a matrix: rows are cut into stretches of consecutive windows; what couples
  * rows of one stretch is stored by its lower half, what couples two stretches in full, by rows (slices.h). A
@@ -13,7 +13,7 @@
 #ifndef TSI_RUNTIME_MATRIX_HALVES_H
 #define TSI_RUNTIME_MATRIX_HALVES_H
 
-#include "codelets/cpu/halved.h"
+#include "codelets/cpu/rows/halved.h"
 #include "runtime/matrix/slices.h"
 
 /* Windows of a stretch of a matrix with so many rows. */

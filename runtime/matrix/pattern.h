@@ -11,7 +11,7 @@
 #ifndef TSI_RUNTIME_MATRIX_PATTERN_H
 #define TSI_RUNTIME_MATRIX_PATTERN_H
 
-#include "codelets/cpu/sparse.h"
+#include "codelets/cpu/rows/sparse.h"
 #include "runtime/matrix/entries.h"
 
 typedef struct tsi_pattern {

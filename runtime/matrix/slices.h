@@ -1,4 +1,4 @@
-/* Storage of a sparse matrix for products: see codelets/cpu/sliced.h.
+/* Storage of a sparse matrix for products: see codelets/cpu/rows/sliced.h.
  *
  * Job. Choose for each window of rows between their own order and that by length, and for each slice how its
  * columns are stored, by the bytes that a product has to read; put columns and values there.
@@ -9,7 +9,7 @@
 #ifndef TSI_RUNTIME_MATRIX_SLICES_H
 #define TSI_RUNTIME_MATRIX_SLICES_H
 
-#include "codelets/cpu/sliced.h"
+#include "codelets/cpu/rows/sliced.h"
 #include "runtime/matrix/entries.h"
 
 /* bytes: of a scalar of the vectors; narrow: values are to be stored in half of that. There are no values

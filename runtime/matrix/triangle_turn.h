@@ -11,7 +11,7 @@
 #ifndef TSI_RUNTIME_MATRIX_TRIANGLE_TURN_H
 #define TSI_RUNTIME_MATRIX_TRIANGLE_TURN_H
 
-#include "codelets/cpu/sparse.h"
+#include "codelets/cpu/rows/sparse.h"
 #include "runtime/matrix/entries.h"
 
 /* The columns of a triangle: ptr ascends from 0, and the ends of each are inside; what lies between them need

@@ -3,7 +3,7 @@
 
 #include "dag/product_steps.h"
 #include "runtime/base/threads.h"
-#include "runtime/factor/row_factor.h"
+#include "runtime/rows/row_factor.h"
 
 tristar_status tsi_block_plan_create(const tristar_plan_t *plan, tsi_block_plan **out) {
   tristar_status status = TRISTAR_OK;

@@ -1,8 +1,8 @@
-/* Solves with a triangular matrix by a block cut (partition/blocks.h): its sweeps, with the values that the
- * factor has, and the steps that work through them.
+/* Solves with a triangular matrix by a block cut (partition/cut/blocks.h): its sweeps, with the values that
+ * the factor has, and the steps that work through them.
  *
  * Steps. Chunks of consecutive rows are read into the workspace, row i as row i; those of the sweep
- * (runtime/factor/block_sweep.h) work there; chunks of rows are written to the user. Where only some rows are
+ * (runtime/rows/block_sweep.h) work there; chunks of rows are written to the user. Where only some rows are
  * given or wanted, the chunks of rows are solved as those of any cut by rows are (row_factor.h).
  *
  * Reads   a plan's factor and chunks.   Writes  its own arrays, under its lock.
@@ -11,7 +11,7 @@
 #ifndef TSI_RUNTIME_SOLVE_BLOCK_PLAN_H
 #define TSI_RUNTIME_SOLVE_BLOCK_PLAN_H
 
-#include "runtime/factor/block_sweep.h"
+#include "runtime/rows/block_sweep.h"
 #include "runtime/solve/plan.h"
 
 typedef struct tsi_block_plan {

@@ -3,7 +3,7 @@
 #include "runtime/solve/branches.h"
 #include "runtime/solve/device_choice.h"
 #include "runtime/solve/device_memory.h"
-#include "runtime/starpu/devices.h"
+#include "runtime/exec/starpu/devices.h"
 
 int tsi_branches_devices(const tsi_plan_branches *all) {
   bool seen[TSI_DEVICES_MOST] = {false};

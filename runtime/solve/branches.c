@@ -2,7 +2,7 @@
 #include "runtime/solve/branches.h"
 
 #include "runtime/solve/device_memory.h"
-#include "runtime/starpu/devices.h"
+#include "runtime/exec/starpu/devices.h"
 
 /* What the steps of a branch do with its data, one after the other. */
 typedef enum branch_role { READ, FORWARD, DOWN, UP, BACKWARD, WRITE, ROLES } branch_role;

@@ -4,7 +4,7 @@
 #ifndef TSI_RUNTIME_SOLVE_DEVICE_CHOICE_H
 #define TSI_RUNTIME_SOLVE_DEVICE_CHOICE_H
 
-#include "partition/placing.h"
+#include "partition/device/device_split.h"
 #include "runtime/machine/device_model.h"
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_plan.h"

@@ -1,9 +1,9 @@
 /* See device_memory.h. */
 #include "runtime/solve/device_memory.h"
 
-#include "codelets/cpu/panel.h"
-#include "partition/borders.h"
-#include "runtime/execute/device_branch.h"
+#include "codelets/cpu/base/panel.h"
+#include "partition/order/borders.h"
+#include "runtime/exec/device/device_branch.h"
 
 /* Of a row of a border, on average: its entry of gather_ptr, and its part of a node, with two tickets and
  * what these wait for. */

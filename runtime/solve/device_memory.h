@@ -13,7 +13,7 @@
 #ifndef TSI_RUNTIME_SOLVE_DEVICE_MEMORY_H
 #define TSI_RUNTIME_SOLVE_DEVICE_MEMORY_H
 
-#include "partition/placing.h"
+#include "partition/device/device_split.h"
 #include "runtime/solve/device_plan.h"
 
 /* What costs point to; supernodes. */

@@ -8,7 +8,7 @@
 #ifndef TSI_RUNTIME_SOLVE_DEVICE_PLAN_H
 #define TSI_RUNTIME_SOLVE_DEVICE_PLAN_H
 
-#include "runtime/execute/device_build.h"
+#include "runtime/exec/device/device_build.h"
 #include "runtime/factor/factor.h"
 
 typedef struct tsi_device_side {

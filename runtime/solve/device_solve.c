@@ -1,9 +1,9 @@
 /* tristar_solve_device: tristar_solve on what StarPU has brought to main memory
- * (runtime/starpu/device_vectors.h). */
+ * (runtime/exec/starpu/device_vectors.h). */
 #include <inttypes.h>
 
 #include "runtime/solve/request.h"
-#include "runtime/starpu/device_vectors.h"
+#include "runtime/exec/starpu/device_vectors.h"
 
 /* What needs no device. */
 static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op, int64_t nrhs,

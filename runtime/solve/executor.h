@@ -1,14 +1,14 @@
-/* The executor: runs a recording (runtime/execute/recording.h) as tasks on StarPU's workers
- * (runtime/starpu/tasks.h), or on the calling thread.
+/* The executor: runs a recording (runtime/exec/steps/recording.h) as tasks on StarPU's workers
+ * (runtime/exec/starpu/tasks.h), or on the calling thread.
  *
  * Reads, writes   what the execution does.
  * Invariants: both or neither are there; the tasks are those of recording.list; lanes have its steps */
 #ifndef TSI_RUNTIME_SOLVE_EXECUTOR_H
 #define TSI_RUNTIME_SOLVE_EXECUTOR_H
 
-#include "runtime/execute/lane_run.h"
-#include "runtime/execute/recording.h"
-#include "runtime/starpu/tasks.h"
+#include "runtime/exec/steps/lane_run.h"
+#include "runtime/exec/steps/recording.h"
+#include "runtime/exec/starpu/tasks.h"
 
 typedef struct tsi_executor {
   tsi_recording recording;

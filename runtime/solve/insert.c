@@ -1,5 +1,5 @@
 /* Inserted solves: requests (request.h) that run alone between the moment in which their arrays are there and
- * the release of these (runtime/starpu/insert.h).
+ * the release of these (runtime/exec/starpu/insert.h).
  *
  * A callback cannot wait for StarPU to let go of tasks, so the replays are reserved beforehand. */
 #include "runtime/solve/in_flight.h"

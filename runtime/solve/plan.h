@@ -12,10 +12,10 @@
 #include "runtime/factor/factor.h"
 #include "runtime/solve/executor.h"
 #include "runtime/solve/operation.h"
-#include "runtime/solve/places.h"
+#include "runtime/solve/device_split_options.h"
 #include "runtime/solve/statistics.h"
-#include "runtime/execute/tables.h"
-#include "runtime/starpu/insert.h"
+#include "runtime/exec/steps/tables.h"
+#include "runtime/exec/starpu/insert.h"
 
 typedef struct tsi_spmv tsi_spmv;
 typedef struct tsi_replay_branches tsi_replay_branches;
@@ -41,7 +41,7 @@ typedef struct tsi_plan_side {
   tsi_tables tables;
 } tsi_plan_side;
 
-/* Solves that are one call (direct.h). */
+/* Solves that are one call (small_triangle.h). */
 typedef struct tsi_direct {
   bool takes;      /* there are such solves */
   bool conjugates; /* not with TRISTAR_C: b and x are complex */
@@ -51,14 +51,14 @@ typedef struct tsi_direct {
 } tsi_direct;
 
 struct tristar_plan_s {
-  tsi_insertable insertable; /* first member: see runtime/starpu/insert.h */
+  tsi_insertable insertable; /* first member: see runtime/exec/starpu/insert.h */
   tsi_retired retired;       /* where the last share is dropped, see in_flight.h */
   atomic_int references;     /* the caller's and one for each request */
   tristar_t *ts;
   tristar_factor_t *factor;
   tristar_plan_options options;
   bool use_tasks;
-  bool use_lanes; /* not with tasks: the calling thread and helpers (runtime/starpu/helpers.h) */
+  bool use_lanes; /* not with tasks: the calling thread and helpers (runtime/exec/starpu/helpers.h) */
   int sides;
   tsi_plan_side side[2]; /* 0: L (or the only factor), 1: U if its structure is another one */
   tsi_dag *dag[2]; /* 0: forward with side 0; 1: forward with side 1, backward with side 0; NULL: one side */
@@ -77,7 +77,7 @@ struct tristar_plan_s {
                                     in_list; guarded by lock until they are there, see tsi_plan_need_lists */
   tsi_count workspace_rows;
   tsi_index *chunk_of_supernode;
-  atomic_int placement; /* see placement.h */
+  atomic_int placement; /* see numa.h */
   /* guarded by the context's solves.lock, see in_flight.h */
   int64_t inserted, unfinished;
   tsi_failure failure;  /* the first one of an inserted solve that nobody was told of */

@@ -1,10 +1,10 @@
 /* tristar_profile: how much of the time of StarPU's workers passes outside of tasks.
  *
- * Reads   StarPU's profiling counters (runtime/starpu/profiling.h).
+ * Reads   StarPU's profiling counters (runtime/exec/starpu/profiling.h).
  * Writes  x; StarPU's profiling status, which is as before when the call returns. */
 #include "runtime/base/clock.h"
 #include "runtime/solve/plan.h"
-#include "runtime/starpu/profiling.h"
+#include "runtime/exec/starpu/profiling.h"
 #include "tristar_trace.h"
 
 static tristar_status check(tristar_plan_t *plan, int repeat, const tristar_profile_result *result) {

@@ -5,8 +5,8 @@
 #include "dag/moved_steps.h"
 #include "runtime/solve/block_plan.h"
 #include "runtime/solve/branches.h"
-#include "runtime/solve/placement.h"
-#include "runtime/factor/row_factor.h"
+#include "runtime/solve/numa.h"
+#include "runtime/rows/row_factor.h"
 #include "runtime/machine/predict.h"
 #include "runtime/solve/spmv.h"
 

@@ -2,7 +2,7 @@
 #include "runtime/solve/request.h"
 
 #include "runtime/base/clock.h"
-#include "runtime/factor/row_factor.h"
+#include "runtime/rows/row_factor.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/trace.h"
 

@@ -16,8 +16,8 @@
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
-#include "runtime/factor/row_factor.h"
-#include "runtime/solve/direct.h"
+#include "runtime/rows/row_factor.h"
+#include "runtime/solve/small_triangle.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/request.h"
 

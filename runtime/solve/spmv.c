@@ -2,7 +2,7 @@
 #include "runtime/base/threads.h"
 #include "runtime/solve/spmv.h"
 
-#include "codelets/cpu/sparse.h"
+#include "codelets/cpu/rows/sparse.h"
 
 #define BLOCK_BYTES 0.4e6 /* of a task, as the lightest chunks have */
 #define STRIP 256         /* rows of R T at once; a multiple of TSI_ROW_BLOCK */

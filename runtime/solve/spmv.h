@@ -13,7 +13,7 @@
 #ifndef TSI_RUNTIME_SOLVE_SPMV_H
 #define TSI_RUNTIME_SOLVE_SPMV_H
 
-#include "codelets/cpu/spmv.h"
+#include "codelets/cpu/rows/spmv.h"
 #include "dag/product_steps.h"
 #include "runtime/solve/plan.h"
 

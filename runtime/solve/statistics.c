@@ -2,7 +2,7 @@
 #include "runtime/solve/statistics.h"
 
 #include "runtime/solve/plan.h"
-#include "runtime/starpu/devices.h"
+#include "runtime/exec/starpu/devices.h"
 
 /* Those of devices that are not there yet. */
 static void add_devices(tsi_statistics *s) {

@@ -18,7 +18,7 @@
 #include <math.h>
 
 #include "runtime/context/context.h"
-#include "runtime/precond/precond.h"
+#include "runtime/iterate/precond/precond.h"
 #include "runtime/solve/plan.h"
 #include "tests/fuzz/system.h"
 #include "tristar_krylov.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "drivers/paths.h"
+#include "drivers/report/paths.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/context/context.h"
 #include "runtime/matrix/matrix.h"

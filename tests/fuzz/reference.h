@@ -10,7 +10,7 @@
 #ifndef TSI_TESTS_FUZZ_REFERENCE_H
 #define TSI_TESTS_FUZZ_REFERENCE_H
 
-#include "tests/dense_systems.h"
+#include "tests/support/dense_systems.h"
 
 enum { ORDER_MOST = 40 };
 typedef number square[ORDER_MOST][ORDER_MOST];

@@ -1,10 +1,10 @@
 /* The runs of runs.h, run_rows.h, run_columns.h, run_spmv.h and run_fsai.h on a board (tools/gpu/board.h): a
  * device, or the emulator as one. Schedules are the device's own. */
-#include "tests/check.h"
-#include "tests/gpu/run_columns.h"
-#include "tests/gpu/run_fsai.h"
-#include "tests/gpu/run_rows.h"
-#include "tests/gpu/run_spmv.h"
+#include "tests/support/check.h"
+#include "tests/support/gpu/run_columns.h"
+#include "tests/support/gpu/run_fsai.h"
+#include "tests/support/gpu/run_rows.h"
+#include "tests/support/gpu/run_spmv.h"
 #include "tools/gpu/board.h"
 #include "tools/gpu/inverse.h"
 

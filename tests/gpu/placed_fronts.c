@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 
 #include "runtime/factor/factor.h"
-#include "runtime/starpu/tasks.h"
-#include "tests/check.h"
+#include "runtime/exec/starpu/tasks.h"
+#include "tests/support/check.h"
 
 static const tsi_factorization_options small = {16, 500, 2e4, 0};
 

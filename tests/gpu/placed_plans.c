@@ -3,8 +3,8 @@
  * bits too, are then solves of such plans. */
 #include <stdatomic.h>
 
-#include "runtime/solve/places.h"
-#include "tests/check.h"
+#include "runtime/solve/device_split_options.h"
+#include "tests/support/check.h"
 
 /* Of what there would be on devices, for each of two: the cores have work as well. */
 #define SHARE 0.3

@@ -1,11 +1,11 @@
 /* The emulator itself: barriers, shuffles, atomics, limited residency, starvation, and what it reports. */
-#include "tests/gpu/emulator.h"
+#include "tests/gpu/emulator/emulator.h"
 
 #include <atomic>
 #include <set>
 #include <vector>
 
-#include "tests/check.h"
+#include "tests/support/check.h"
 
 static constexpr int SEEDS = TSI_TESTS_RACES ? 4 : 40; /* where the thread sanitizer is slow, few */
 

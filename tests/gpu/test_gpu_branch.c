@@ -1,8 +1,8 @@
 /* Subtrees on a device, all else on the host: for each chunk of a plan that is a branch the GPU kernels give
  * the updates and the x that the CPU's kernels give, within roundoff, with the same bits in every schedule;
  * for each scalar type, method, operation, part and treatment of diagonal blocks. */
-#include "runtime/execute/device_branch.h"
-#include "tests/gpu/device_problem.h"
+#include "runtime/exec/device/device_branch.h"
+#include "tests/support/gpu/device_problem.h"
 
 static const problem problems[] = {
     {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},

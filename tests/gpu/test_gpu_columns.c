@@ -1,11 +1,11 @@
 /* The GPU kernel of columns: solves with D alone are those of the CPU, and so are solves by products, where
  * it stands before, between and after the products, with rows that are permuted, scaled, conjugated, combined
  * with x, and with the two columns of a pivot; with the same bits whatever grid and schedule are. */
-#include "runtime/execute/device_products.h"
+#include "runtime/exec/device/device_products.h"
 #include "runtime/solve/spmv.h"
-#include "tests/gpu/device_problem.h"
-#include "tests/gpu/run_columns.h"
-#include "tests/gpu/run_rows.h"
+#include "tests/support/gpu/device_problem.h"
+#include "tests/support/gpu/run_columns.h"
+#include "tests/support/gpu/run_rows.h"
 
 static const problem problems[] = {
     {"poisson3d7", 4, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 0},

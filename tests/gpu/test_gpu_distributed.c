@@ -6,9 +6,9 @@
  *   test_gpu_distributed PX PY PZ */
 #include <math.h>
 
-#include "runtime/mpi/distributed.h"
-#include "runtime/starpu/devices.h"
-#include "tests/flow.h"
+#include "runtime/mpi/solve/distributed.h"
+#include "runtime/exec/starpu/devices.h"
+#include "tests/support/flow.h"
 #include "tristar_dmatrix_mpi.h"
 #include "tristar_mpi.h"
 

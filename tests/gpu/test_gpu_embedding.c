@@ -9,9 +9,9 @@
  * and to */
 #include <starpu.h>
 
-#include "runtime/starpu/devices.h"
-#include "tests/gpu/emulated_driver.h"
-#include "tests/gpu/placed_system.h"
+#include "runtime/exec/starpu/devices.h"
+#include "tests/gpu/emulator/emulated_driver.h"
+#include "tests/support/gpu/placed_system.h"
 #include "tristar_device.h"
 #include "tristar_starpu.h"
 

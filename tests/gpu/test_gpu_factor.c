@@ -3,9 +3,9 @@
  * new values; pivots that fail, or are perturbed, as on the cores; devices without enough memory; devices
  * that fail at any call, or allocations that do; where the schedule puts fronts; what is refused. */
 #include "runtime/factor/front_places.h"
-#include "tests/factor_bits.h"
-#include "tests/gpu/emulated_dense.h"
-#include "tests/typed.h"
+#include "tests/support/factor_bits.h"
+#include "tests/gpu/emulator/emulated_dense.h"
+#include "tests/support/typed.h"
 
 /* Tiles of fronts so small that any matrix has some. */
 static const tsi_factorization_options small = {16, 2e4, 2e5, 0}, large = {64, 1e5, 1e6, 0};

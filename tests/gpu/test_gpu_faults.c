@@ -1,6 +1,6 @@
 /* Faults that are planted in the GPU kernels are seen: a schedule of few gives other bits, or does not end.
  * Without one none does. (A missing fence shows to the thread sanitizer only: test_gpu_races.) */
-#include "tests/gpu/device_problem.h"
+#include "tests/support/gpu/device_problem.h"
 
 /* Solves that together do all that faults are planted in. */
 typedef struct work {

@@ -2,12 +2,12 @@
  * values within roundoff, of every scalar type; the same bits with other blocks, threads, warps and
  * schedules, in shared memory and not. G^H. Rows without a pivot, with NaN, without room; faults that are
  * planted are seen. */
-#include "runtime/precond/fsai_state.h"
-#include "runtime/precond/precond.h"
-#include "tests/context.h"
-#include "tests/gpu/hermitian.h"
-#include "tests/gpu/run_fsai.h"
-#include "tests/gpu/runs.h"
+#include "runtime/iterate/precond/fsai_state.h"
+#include "runtime/iterate/precond/precond.h"
+#include "tests/support/context.h"
+#include "tests/support/gpu/hermitian.h"
+#include "tests/support/gpu/run_fsai.h"
+#include "tests/support/gpu/runs.h"
 
 static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_double,
                                      &typed_complex_single};

@@ -1,9 +1,9 @@
 /* Under the thread sanitizer, each thread of the grid being one for it, the GPU kernels of sparse approximate
  * inverses and of products by rows have no race, and a missing barrier is one. */
-#include "tests/gpu/count_reports.h"
-#include "tests/gpu/hermitian.h"
-#include "tests/gpu/run_fsai.h"
-#include "tests/gpu/run_spmv.h"
+#include "tests/support/gpu/count_reports.h"
+#include "tests/support/gpu/hermitian.h"
+#include "tests/support/gpu/run_fsai.h"
+#include "tests/support/gpu/run_spmv.h"
 
 static run_grid grid_number(unsigned seed, int fault) {
   return (run_grid){.blocks = 2, .resident = 2, .threads = 64, .warp = 32, .seed = seed, .fault = fault};

@@ -4,8 +4,8 @@
  * type; with the same bits in every run, several at a time, and with new values. What has no room stays with
  * the cores. */
 #include "runtime/solve/branches.h"
-#include "tests/given_factors.h"
-#include "tests/typed.h"
+#include "tests/support/given_factors.h"
+#include "tests/support/typed.h"
 
 enum { SOLVES = 2 };
 

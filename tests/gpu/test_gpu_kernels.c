@@ -2,7 +2,7 @@
  * bits whatever the schedule, the number of resident blocks and the threads of a block are: for each scalar
  * type, method, operation, part and treatment of diagonal blocks, one and several right-hand sides; with
  * single factors on vectors in double, too. */
-#include "tests/gpu/device_problem.h"
+#include "tests/support/gpu/device_problem.h"
 
 static const problem problems[] = {
     {"poisson3d7", 4, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},

@@ -1,6 +1,6 @@
 /* Panels are loaded in whole sectors, forward and backward: warps touch at most 1.1 times the bytes that
  * their lanes take, for each scalar type, one and several right-hand sides. */
-#include "tests/gpu/device_problem.h"
+#include "tests/support/gpu/device_problem.h"
 
 static const problem tested = {
     "poisson3d7", 8, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 30000};

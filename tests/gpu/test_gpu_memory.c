@@ -10,8 +10,8 @@
 #include <starpu.h>
 
 #include "runtime/solve/plan.h"
-#include "runtime/starpu/devices.h"
-#include "tests/flow.h"
+#include "runtime/exec/starpu/devices.h"
+#include "tests/support/flow.h"
 
 enum { SHARES = 5, SOLVES = 3 };
 

@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "runtime/solve/branches.h"
-#include "runtime/starpu/devices.h"
-#include "tests/flow.h"
+#include "runtime/exec/starpu/devices.h"
+#include "tests/support/flow.h"
 #include "tristar_starpu.h"
 
 /* A machine whose cores read a megabyte a second, so that any device is faster. */

@@ -2,11 +2,11 @@
  * serial executor does, within roundoff, with the same bits in every run, under every scheduler, alone and
  * several at a time; new values of the factor reach the devices; rows can be given and wanted; what such
  * plans cannot do is told. */
-#include "partition/placing.h"
+#include "partition/device/device_split.h"
 #include "runtime/solve/device_plan.h"
-#include "tests/gpu/device_problem.h"
+#include "tests/support/gpu/device_problem.h"
 
-#include "runtime/starpu/devices.h"
+#include "runtime/exec/starpu/devices.h"
 
 static const problem problems[] = {
     {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 0},

@@ -9,8 +9,8 @@
 #include <starpu.h>
 
 #include "runtime/base/env.h"
-#include "tests/gpu/emulated_driver.h"
-#include "tests/gpu/placed_system.h"
+#include "tests/gpu/emulator/emulated_driver.h"
+#include "tests/support/gpu/placed_system.h"
 #include "tristar_device.h"
 
 enum { DEVICE = 0, BESIDE = 3 };

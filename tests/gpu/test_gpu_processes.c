@@ -1,7 +1,7 @@
 /* Processes of a distributed solve with subtrees on emulated devices, beside others on the cores: what
  * test_process.c checks of processes holds, on layouts of each kind, with the same bits under every
  * scheduler; which subtrees are on devices; new values reach the devices. */
-#include "tests/process_checks.h"
+#include "tests/support/mpi/process_checks.h"
 
 enum { DEVICES = 2 };
 

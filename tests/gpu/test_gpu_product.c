@@ -8,9 +8,9 @@
  * what is compared.
  *
  * The folder of real matrices: TRISTAR_DATA, or ../shared/data next to the sources. */
-#include "tests/data.h"
-#include "tests/gpu/device_problem.h"
-#include "tests/real_matrices.h"
+#include "tests/support/data.h"
+#include "tests/support/gpu/device_problem.h"
+#include "tests/support/real_matrices.h"
 
 static const problem generated[] = {
     {"poisson3d7", 4, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},

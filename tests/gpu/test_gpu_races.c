@@ -1,7 +1,7 @@
 /* Under the thread sanitizer, each thread of the grid being one for it, the GPU kernels have no race, and a
  * missing barrier, a flag that is not awaited and a flag that is raised without a fence are races. */
-#include "tests/gpu/count_reports.h"
-#include "tests/gpu/device_problem.h"
+#include "tests/support/gpu/count_reports.h"
+#include "tests/support/gpu/device_problem.h"
 
 static const problem problems[] = {
     {"s2d9pt", 7, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 700},

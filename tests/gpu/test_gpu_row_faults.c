@@ -2,7 +2,7 @@
  * other bits, or does not end. Without one none does. (A missing fence shows to the thread sanitizer only:
  * test_gpu_row_races.) Entries are loaded in whole sectors. One solve of several right-hand sides is that of
  * each. */
-#include "tests/gpu/row_solve.h"
+#include "tests/support/gpu/row_solve.h"
 
 static tsi_env env;
 

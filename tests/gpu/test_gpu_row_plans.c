@@ -1,13 +1,13 @@
 /* The GPU kernels of rows solve as the serial executor does: imported triangles, permuted and scaled ones and
  * others, all partitions by rows and in blocks, N, T and C, x over what it holds, with the rows, scales and
  * values that a plan of the CPU has. */
-#include "runtime/execute/device_rows.h"
-#include "runtime/factor/row_factor.h"
+#include "runtime/exec/device/device_rows.h"
+#include "runtime/rows/row_factor.h"
 #include "runtime/solve/device_plan.h"
 #include "runtime/solve/request.h"
-#include "tests/context.h"
-#include "tests/gpu/run_rows.h"
-#include "tests/triangle_system.h"
+#include "tests/support/context.h"
+#include "tests/support/gpu/run_rows.h"
+#include "tests/support/triangle_system.h"
 
 enum { N = 80 };
 

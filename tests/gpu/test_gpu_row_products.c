@@ -2,11 +2,11 @@
  * with them, forward and backward, of L and of U, four scalar types, one right-hand side and several, as the
  * CPU's kernel has them, within roundoff; the same bits whatever launches, warps and schedule are. Faults
  * that are planted into the tables are found by their check. */
-#include "runtime/execute/device_products.h"
+#include "runtime/exec/device/device_products.h"
 #include "runtime/solve/spmv.h"
-#include "tests/context.h"
-#include "tests/gpu/run_rows.h"
-#include "tests/typed.h"
+#include "tests/support/context.h"
+#include "tests/support/gpu/run_rows.h"
+#include "tests/support/typed.h"
 
 typedef struct problem {
   const char *kind;

@@ -1,7 +1,7 @@
 /* Under the thread sanitizer, each thread of the grid being one for it, the GPU kernels of rows have no race,
  * and a missing barrier, a flag that is not awaited and a flag that is raised without a fence are races. */
-#include "tests/gpu/count_reports.h"
-#include "tests/gpu/row_solve.h"
+#include "tests/support/gpu/count_reports.h"
+#include "tests/support/gpu/row_solve.h"
 
 static tsi_env env;
 

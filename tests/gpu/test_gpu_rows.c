@@ -2,7 +2,7 @@
  * partition and scalar type, lower and upper triangles, N, T and C, unit or not, one and several right-hand
  * sides; and give the same bits whatever the way of waiting, launches, warps, schedule and number of resident
  * blocks are. Faults that are planted are seen. Entries are loaded in whole sectors. */
-#include "tests/gpu/row_solve.h"
+#include "tests/support/gpu/row_solve.h"
 
 static tsi_env env;
 

@@ -1,6 +1,6 @@
 /* The GPU kernels give the same bits in more than 100 adversarial schedules of each scalar type, method and
  * sweep: forward only and backward only, on small factors, which together have all kinds of nodes. */
-#include "tests/gpu/device_problem.h"
+#include "tests/support/gpu/device_problem.h"
 
 static const problem problems[] = {
     {"elasticity3d", 2, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},

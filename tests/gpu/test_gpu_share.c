@@ -5,7 +5,7 @@
 
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_choice.h"
-#include "tests/context.h"
+#include "tests/support/context.h"
 
 static const struct {
   const char *kind;

@@ -2,9 +2,9 @@
  * 32 threads a row, one right-hand side and several. The same bits with other blocks, threads, warps and
  * schedules; several right-hand sides are those of each. Entries are loaded in whole sectors; faults that are
  * planted are seen. */
-#include "tests/gpu/run_spmv.h"
-#include "tests/triangles.h"
-#include "tests/typed.h"
+#include "tests/support/gpu/run_spmv.h"
+#include "tests/support/triangles.h"
+#include "tests/support/typed.h"
 
 enum { PADDING = 3, NRHS_MAX = 11 };
 

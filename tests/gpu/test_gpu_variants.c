@@ -2,8 +2,8 @@
  * with 1 to 8 resident blocks: for each scalar type, method, operation and treatment of diagonal blocks, 1
  * and 5 right-hand sides, whole and one sweep only. A planted fault is seen: one update too few is waited
  * for. */
-#include "runtime/execute/device_variants.h"
-#include "tests/gpu/device_problem.h"
+#include "runtime/exec/device/device_variants.h"
+#include "tests/support/gpu/device_problem.h"
 
 static const problem problems[] = {
     {"poisson3d7", 4, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},

@@ -1,7 +1,7 @@
-/* The launches of codelets/gpu/launch.h as the plain walk of device_walk.h, in the place of those of a
+/* The launches of codelets/gpu/tables/launch.h as the plain walk of device_walk.h, in the place of those of a
  * device: for tests of what is around the kernels, which the emulator would take minutes for. */
-#include "codelets/gpu/launch.h"
-#include "tests/device_walk.h"
+#include "codelets/gpu/tables/launch.h"
+#include "tests/support/device_walk.h"
 
 #define WALKED(name, scalar)                                                                                 \
   int tsi_gpu_launch_##name(const tsi_gpu_sweep *s, unsigned blocks, unsigned threads, void *stream) {       \

@@ -9,7 +9,7 @@
 # Targets gpu_check_cuda and gpu_check_hip (not in `all`): the program of tools/gpu_check, of what needs no StarPU, the kernels and
 # the toolkit's libraries; tsi_gpu_check_sources are its files but for those that a toolkit has of its own.
 #
-# TRISTAR_DEVICES: cuda or hip, if StarPU has it too. Then the library has runtime/starpu/devices_*.c of it, which needs
+# TRISTAR_DEVICES: cuda or hip, if StarPU has it too. Then the library has runtime/exec/starpu/devices_*.c of it, which needs
 # tsi_device_includes, and the objects tsi_device_objects, which target tsi_device_sweeps makes, and needs tsi_device_libraries.
 set(TRISTAR_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA's GPUs, target gpu_objects: AUTO (where nvcc is found), ON or OFF")
 set(TRISTAR_WITH_HIP AUTO CACHE STRING "Kernels for AMD's GPUs, target gpu_objects: AUTO (where hipcc is found), ON or OFF")
@@ -40,7 +40,7 @@ endfunction()
 
 # tsi_gpu_compile(KIND SOURCE BASE LIST COMMAND...): one object, BUILD/gpu/BASE.KIND.o, added to the list.
 function(tsi_gpu_compile kind source base to)
-  file(GLOB parts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/*.h" "${PROJECT_SOURCE_DIR}/codelets/gpu/*.cu")
+  file(GLOB parts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/*.h" "${PROJECT_SOURCE_DIR}/codelets/gpu/tables/*.h" "${PROJECT_SOURCE_DIR}/codelets/gpu/*.cu")
   set(base "${PROJECT_BINARY_DIR}/gpu/${base}.${kind}")
   add_custom_command(
     OUTPUT "${base}.o" BYPRODUCTS "${base}.txt"

@@ -5,8 +5,8 @@
 #   tsi_internal                       tsi_flags, and the way to the internal headers
 #   tsi_sources(OUT DIR...)            the C files of the folders [EXCLUDE PREFIX | ONLY PREFIX]
 #   tsi_layer(NAME DIR...)             object library tsi_NAME [EXCLUDE PREFIX] [LINK target...]
-#   tsi_typed(DIR SCALARS s d ...)     DIR/typed_*.c once for each scalar type [LINK ...]
-#   tsi_kernels(DIR SCALARS s d ...)   DIR/kernel_*.c once for each scalar type and instruction set [LINK ...]
+#   tsi_typed(DIR... SCALARS s d ...)  DIR/typed_*.c once for each scalar type [LINK ...]
+#   tsi_kernels(DIR... SCALARS s d ..) DIR/kernel_*.c once for each scalar type and instruction set [LINK ...]
 #   tsi_core_library(NAME)             a static library of the layers so far, which need no StarPU: for tests
 #   tsi_library(NAME SHARED|STATIC)    a library of all layers
 include(CheckCCompilerFlag)
@@ -106,9 +106,9 @@ endfunction()
 
 # Nobody reads errno or floating-point exceptions after a kernel; -ffast-math stays out, it would reorder sums.
 # -Wpsabi warns of passing vectors wider than the registers: kernels pass them to inlined functions only.
-function(tsi_typed dir)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SCALARS;LINK")
-  tsi_sources(sources ${dir} ONLY typed_)
+function(tsi_typed)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SCALARS;LINK")
+  tsi_sources(sources ${arg_UNPARSED_ARGUMENTS} ONLY typed_)
   foreach(scalar IN LISTS arg_SCALARS)
     string(TOUPPER ${scalar} letter)
     tsi_objects(tsi_typed_${scalar} SOURCES ${sources} LINK ${arg_LINK})
@@ -116,8 +116,8 @@ function(tsi_typed dir)
   endforeach()
 endfunction()
 
-function(tsi_kernels dir)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SCALARS;LINK")
+function(tsi_kernels)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SCALARS;LINK")
   if(NOT TARGET tsi_kernel_flags)
     add_library(tsi_kernel_flags INTERFACE)
     if(TRISTAR_SANITIZE)
@@ -130,7 +130,7 @@ function(tsi_kernels dir)
       target_compile_options(tsi_kernel_flags INTERFACE -fno-sanitize=null,object-size,pointer-overflow)
     endif()
   endif()
-  tsi_sources(sources "${dir}" ONLY kernel_)
+  tsi_sources(sources ${arg_UNPARSED_ARGUMENTS} ONLY kernel_)
   foreach(scalar IN LISTS arg_SCALARS)
     string(TOUPPER ${scalar} upper)
     foreach(isa IN LISTS tsi_isas)

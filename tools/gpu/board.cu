@@ -1,7 +1,7 @@
 /* See board.h: CUDA or HIP. */
 #include "tools/gpu/board.h"
 
-#include "codelets/gpu/launch.h"
+#include "codelets/gpu/tables/launch.h"
 
 #include <stdint.h>
 #include <stdio.h>

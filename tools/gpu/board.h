@@ -1,5 +1,5 @@
 /* A board: one GPU with memory of its own, as programs in C use it beside the launches of codelets/gpu.
- * board.cu asks CUDA or HIP; tests/gpu/emulated_board.cpp has the emulator in their place.
+ * board.cu asks CUDA or HIP; tests/gpu/emulator/emulated_board.cpp has the emulator in their place.
  *
  * Job. Memory, copies, the time that launches take, a kernel that reads memory as fast as it can. Everything
  * is on the default stream, one thing after the other. An error of the device's runtime ends the program with

@@ -7,10 +7,10 @@
  * Bytes are those of L without padding, flops two for each entry and right-hand side. */
 #include "tools/gpu/cases.h"
 
-#include "codelets/gpu/row_choice.h"
+#include "codelets/gpu/tables/row_choice.h"
 #include "runtime/base/clock.h"
-#include "runtime/execute/device_rows.h"
-#include "runtime/execute/device_variants.h"
+#include "runtime/exec/device/device_rows.h"
+#include "runtime/exec/device/device_variants.h"
 #include "tools/gpu/cores.h"
 #include "tools/gpu/inverse.h"
 #include "tools/gpu/peers.h"

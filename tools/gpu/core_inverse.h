@@ -1,10 +1,10 @@
-/* The same sparse approximate inverse by one core, by the kernels of codelets/cpu/fsai.h.
+/* The same sparse approximate inverse by one core, by the kernels of codelets/cpu/fsai/fsai.h.
  *
  * Reads   a matrix by rows.   Writes  rows of G, all of the same room. */
 #ifndef TSI_TOOLS_GPU_CORE_INVERSE_H
 #define TSI_TOOLS_GPU_CORE_INVERSE_H
 
-#include "codelets/cpu/fsai.h"
+#include "codelets/cpu/fsai/fsai.h"
 #include "tools/gpu/problem.h"
 
 typedef struct core_inverse {

@@ -1,7 +1,7 @@
 /* See cores.h. */
 #include "tools/gpu/cores.h"
 
-#include "tests/solve_data.h"
+#include "tests/support/solve_data.h"
 
 void core_solve_open(problem *p, tsi_index nrhs, const void *b, void *x, core_solve *s) {
   const tsi_index n = p->a.n, stride = tsi_workspace_stride(nrhs), *perm = p->s.symbolic->perm;

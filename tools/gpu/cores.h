@@ -2,7 +2,7 @@
 #ifndef TSI_TOOLS_GPU_CORES_H
 #define TSI_TOOLS_GPU_CORES_H
 
-#include "runtime/execute/execution.h"
+#include "runtime/exec/steps/execution.h"
 #include "tools/gpu/problem.h"
 
 typedef struct core_solve {

@@ -7,10 +7,10 @@
 #ifndef TSI_TOOLS_GPU_PROBLEM_H
 #define TSI_TOOLS_GPU_PROBLEM_H
 
-#include "runtime/execute/device_build.h"
-#include "runtime/execute/tables.h"
-#include "tests/dags.h"
-#include "tests/typed.h"
+#include "runtime/exec/device/device_build.h"
+#include "runtime/exec/steps/tables.h"
+#include "tests/support/dags.h"
+#include "tests/support/typed.h"
 
 /* Rows of a triangle, each ascending; the diagonal is the last entry of a row of L, the first of one of L^T.
  */

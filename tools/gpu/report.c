@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/median.h"
-#include "tests/check.h"
+#include "tests/support/check.h"
 
 void gpu_report_begin(gpu_report *r, const char *device, double bandwidth, double dgemm) {
   *r = (gpu_report){.bandwidth = bandwidth, .dgemm = dgemm};

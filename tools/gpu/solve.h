@@ -12,12 +12,12 @@
 #ifndef TSI_TOOLS_GPU_SOLVE_H
 #define TSI_TOOLS_GPU_SOLVE_H
 
-#include "codelets/gpu/columns_launch.h"
-#include "codelets/gpu/fsai_launch.h"
-#include "codelets/gpu/launch.h"
-#include "codelets/gpu/rows_launch.h"
-#include "codelets/gpu/spmv_launch.h"
-#include "codelets/gpu/variants.h"
+#include "codelets/gpu/tables/columns_launch.h"
+#include "codelets/gpu/tables/fsai_launch.h"
+#include "codelets/gpu/tables/launch.h"
+#include "codelets/gpu/tables/rows_launch.h"
+#include "codelets/gpu/tables/spmv_launch.h"
+#include "codelets/gpu/tables/variants.h"
 
 /* The kernels of one scalar type: s, d, c, z, sd, cz; the last two have sweeps, columns and products
  * only. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "codelets/cpu/sparse.h"
+#include "codelets/cpu/rows/sparse.h"
 
 double peer_seconds(void) {
   struct timespec now;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/matching.h"
+#include "partition/order/matching.h"
 #include "runtime/context/context.h"
 #include "runtime/matrix/full.h"
 #include "tools/peers/peer.h"

@@ -1,0 +1,43 @@
+/* Memory is read fastest strictly upwards or strictly downwards, line by line, what is fetched ahead of it
+ * too. Upwards the processor foresees the long columns of wide panels itself; downwards, and in narrow
+ * panels, what lies AHEAD bytes further on is fetched along with what is read. Where the factor has ended,
+ * that has no effect. */
+#ifndef TSI_CODELETS_CPU_BASE_FETCH_H
+#define TSI_CODELETS_CPU_BASE_FETCH_H
+
+#include "codelets/cpu/base/vector.h"
+
+#define AHEAD 2048
+#define LINE 64
+#define COLUMNS_LINES 17 /* most that fetch_behind_columns fetches */
+
+/* Fetches the lines AHEAD bytes behind the `count` scalars from p on, upwards. */
+INLINE void fetch_behind(const void *p, tsi_count count, size_t size) {
+  const char *from = (const char *)p + AHEAD, *to = from + count * (tsi_count)size;
+  for (; from < to; from += LINE) __builtin_prefetch(from, 0, 3);
+}
+
+/* Those AHEAD bytes before them, downwards. */
+INLINE void fetch_before(const void *p, tsi_count count, size_t size) {
+  const char *from = (const char *)p - AHEAD, *to = from + count * (tsi_count)size;
+  while (to > from) __builtin_prefetch(to -= LINE, 0, 3);
+}
+
+/* The first for `columns` columns of a row block, a constant: without a loop, of a length that the processor
+ * would not foresee; of narrower panels and shorter row blocks more than there is. */
+INLINE void fetch_behind_columns(const int columns, const tsi_scalar *p) {
+  const char *from = (const char *)p + AHEAD;
+  const int bytes = columns * B * (int)sizeof *p;
+  UNROLL for (int line = 0; line < COLUMNS_LINES; line++) if (line * LINE < bytes)
+      __builtin_prefetch(from + line * LINE, 0, 3);
+}
+
+/* And the second for those before p. */
+INLINE void fetch_before_columns(const int columns, const tsi_scalar *p) {
+  const char *to = (const char *)p - AHEAD;
+  const int bytes = columns * B * (int)sizeof *p;
+  UNROLL for (int line = 0; line < COLUMNS_LINES; line++) if (line * LINE < bytes)
+      __builtin_prefetch(to - (line + 1) * LINE, 0, 3);
+}
+
+#endif

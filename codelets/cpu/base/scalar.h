@@ -1,0 +1,83 @@
+/* The scalar type that a kernel file is compiled for: exactly one of TSI_SCALAR_S, _D, _C, _Z is defined by
+ * the build.
+ *
+ *   tsi_scalar   float, double, float _Complex, double _Complex
+ *   tsi_real     its real type
+ *   TSI_COMPLEX  0 or 1
+ *   tsi_wide     double or double _Complex
+ *   TSI_TYPED(f) f_s, f_d, f_c or f_z */
+#ifndef TSI_CODELETS_CPU_BASE_SCALAR_H
+#define TSI_CODELETS_CPU_BASE_SCALAR_H
+
+#include <complex.h>
+#undef I
+
+#if defined TSI_SCALAR_S
+typedef float tsi_real;
+typedef float tsi_scalar;
+#define TSI_COMPLEX 0
+#define TSI_LETTER s
+#elif defined TSI_SCALAR_D
+typedef double tsi_real;
+typedef double tsi_scalar;
+#define TSI_COMPLEX 0
+#define TSI_LETTER d
+#elif defined TSI_SCALAR_C
+typedef float tsi_real;
+typedef float _Complex tsi_scalar;
+#define TSI_COMPLEX 1
+#define TSI_LETTER c
+#elif defined TSI_SCALAR_Z
+typedef double tsi_real;
+typedef double _Complex tsi_scalar;
+#define TSI_COMPLEX 1
+#define TSI_LETTER z
+#else
+#error "one of TSI_SCALAR_S, TSI_SCALAR_D, TSI_SCALAR_C, TSI_SCALAR_Z must be defined"
+#endif
+
+/* A function whose constant arguments must reach its body wherever it is called. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* The double type of the same kind. */
+#if TSI_COMPLEX
+typedef double _Complex tsi_wide;
+#else
+typedef double tsi_wide;
+#endif
+
+#define TSI_PASTE_(a, b) a##_##b
+#define TSI_PASTE(a, b) TSI_PASTE_(a, b)
+#define TSI_TYPED(name) TSI_PASTE(name, TSI_LETTER)
+
+/* Real and imaginary part, conjugate, absolute value, in the scalar's own precision. */
+#if defined TSI_SCALAR_S
+#define tsi_abs(x) fabsf(x)
+#elif defined TSI_SCALAR_D
+#define tsi_abs(x) fabs(x)
+#elif defined TSI_SCALAR_C
+#define tsi_abs(x) cabsf(x)
+#else
+#define tsi_abs(x) cabs(x)
+#endif
+#if TSI_COMPLEX
+#define tsi_re(x) __real__(x)
+#define tsi_im(x) __imag__(x)
+#define tsi_conj(x) (~(x)) /* the compiler's operator, also for float _Complex */
+#else
+#define tsi_re(x) (x)
+#define tsi_im(x) ((tsi_real)0)
+#define tsi_conj(x) (x)
+#endif
+
+/* sum += a x, by components: the compiler's own product looks for NaN. */
+INLINE void tsi_add_product(tsi_scalar *sum, tsi_scalar a, tsi_scalar x) {
+#if TSI_COMPLEX
+  __real__ *sum += __real__ a * __real__ x - __imag__ a * __imag__ x;
+  __imag__ *sum += __real__ a * __imag__ x + __imag__ a * __real__ x;
+#else
+  *sum += a * x;
+#endif
+}
+
+#endif

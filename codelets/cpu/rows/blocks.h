@@ -1,0 +1,70 @@
+/* The parts of a block cut (partition/cut/blocks.h) at work on the vectors of a solve.
+ *
+ *   rectangle R   w[i] := w[i] - sum over j of R_ij w[j];               no row is a column
+ *   triangle T    w[i] := (w[i] - sum over j of T_ij w[j]) / T_ii;      row by row, so that w[j] is x before
+ *
+ * Formats. Rows of a rectangle are consecutive (CSR), or, where many have no entry, those that have some are
+ * listed (DCSR, doubly compressed). Columns are rows of the workspace, or, where the rectangle is not too
+ * wide, counted from its first one in 16 bits: half of the bytes of indices.
+ *
+ * Ways. A row is summed entry by entry, or 8 entries at once, lane by lane, which pays where rows are long;
+ * which is better for a rectangle is a question of entries a row (block_choice.h). With several right-hand
+ * sides there is one way. Formats do not change what is computed: the order of a sum is that of the entries,
+ * given the way.
+ *
+ * Reads   the rectangle, rows of `stride` scalars (1, 2, 4 or a multiple of 8).   Writes  such rows. */
+#ifndef TSI_CODELETS_CPU_ROWS_BLOCKS_H
+#define TSI_CODELETS_CPU_ROWS_BLOCKS_H
+
+#include "runtime/base/types.h"
+
+/* Columns from first_column on that 16 bits can count. */
+#define TSI_SHORT_COLUMNS 65536
+
+/* Of a rectangle or triangle: row k has the entries ptr[k] .. ptr[k+1]-1, the diagonal left aside. */
+typedef struct tsi_rectangle {
+  const tsi_count *ptr;
+  const tsi_index *row;         /* of the workspace; NULL: row k is first_row + k */
+  const tsi_index *column;      /* of the workspace; NULL: there is short_column */
+  const uint16_t *short_column; /* less first_column */
+  const void *values;
+  tsi_index first_row, first_column;
+} tsi_rectangle;
+
+typedef struct tsi_block_kernels {
+  const char *isa;
+  /* Rows first .. end-1. lanes: with one right-hand side, 8 entries at once. */
+  void (*update)(const tsi_rectangle *rectangle, tsi_index first, tsi_index end, bool lanes, tsi_index stride,
+                 void *workspace);
+  /* The same rows of a triangle, in this order. inverse: 1 / T_ii, by rows of the workspace. */
+  void (*solve)(const tsi_rectangle *triangle, tsi_index first, tsi_index end, bool lanes, tsi_index stride,
+                const void *inverse, void *workspace);
+} tsi_block_kernels;
+
+/* Rows of a part, from 0 on, that are worked through in one go. */
+typedef struct tsi_block_chunk {
+  tsi_rectangle rows;
+  tsi_index count; /* of rows */
+  bool triangle, lanes;
+} tsi_block_chunk;
+
+/* A sweep over a block cut. */
+typedef struct tsi_block_program {
+  const tsi_block_kernels *kernels;
+  const tsi_block_chunk *chunk;
+  const void *inverse; /* 1 over the diagonal entries, by rows of the workspace */
+} tsi_block_program;
+
+static inline void tsi_block_run(const tsi_block_program *program, tsi_index c, tsi_index stride,
+                                 void *workspace) {
+  const tsi_block_chunk *chunk = &program->chunk[c];
+  if (chunk->triangle)
+    program->kernels->solve(&chunk->rows, 0, chunk->count, chunk->lanes, stride, program->inverse, workspace);
+  else
+    program->kernels->update(&chunk->rows, 0, chunk->count, chunk->lanes, stride, workspace);
+}
+
+/* As tsi_kernels_select. */
+const tsi_block_kernels *tsi_block_kernels_select(char scalar, const char *isa);
+
+#endif

@@ -1,0 +1,109 @@
+/* Operations on the user's matrix and on vectors, by scalar type: what refinement, scaling and condition
+ * estimates need.
+ *
+ * Reads   a sparse matrix by lines (columns, or rows if by_rows), vectors.   Writes  vectors.
+ * Bounds, norms and magnitudes are double for every scalar type. */
+#ifndef TSI_CODELETS_CPU_ROWS_SPARSE_H
+#define TSI_CODELETS_CPU_ROWS_SPARSE_H
+
+#include "runtime/base/types.h"
+#include "tristar.h"
+
+/* Entry p of line j is (index[p], j), or (j, index[p]) if by_rows; for symmetric kinds also its mirror image.
+ */
+typedef struct tsi_sparse {
+  tsi_index n;
+  bool by_rows;
+  tristar_symmetry symmetry;
+  const tsi_count *ptr;
+  const tsi_index *index;
+  const void *values;
+} tsi_sparse;
+
+#define TSI_SAME 16 /* assembled in another order, mirror images may differ by rounding errors */
+
+typedef enum tsi_part { TSI_PART_REAL, TSI_PART_IMAGINARY, TSI_PART_MAGNITUDE } tsi_part;
+
+/* Of a solution, over all of its entries, also where only some are here. */
+typedef struct tsi_sizes {
+  int64_t n;
+  bool with_weights;      /* g is not NULL */
+  double weighted, plain; /* max |x_i| / |g_i|, max |x_i| */
+} tsi_sizes;
+
+/* to[place[i]] += from[i], in ascending order of i */
+typedef void tsi_add_at(tsi_count count, const tsi_count *place, const void *from, void *to);
+
+typedef struct tsi_sparse_kernels {
+  size_t scalar_bytes;
+  bool is_complex;
+  double epsilon; /* of the real type: twice the unit roundoff */
+  /* r = b - op(A) x */
+  void (*residual)(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r);
+  /* y = |op(A)| |x| */
+  void (*bound)(const tsi_sparse *a, tristar_op op, const void *x, double *y);
+  /* y = |op(A)| |g|; g NULL: a vector of ones */
+  void (*weigh)(const tsi_sparse *a, tristar_op op, const double *g, double *y);
+  /* weighted = max |x_i| / |g_i|, plain = max |x_i|; g NULL: both the same */
+  void (*sizes)(tsi_index n, const void *x, const double *g, double *weighted, double *plain);
+  /* Componentwise backward error of x with residual r; bound = |A| |x|; row_sum, 2 n: |A| |g| and |A| times
+   * ones; g NULL: the second half does not count. See tristar_solve_refined. */
+  double (*backward_error)(tsi_index n, const void *b, const void *r, const double *bound,
+                           const double *row_sum, const tsi_sizes *sizes);
+  /* r_i = 0 in rows whose backward error, as above, is at most so large */
+  void (*leave_solved)(tsi_index n, const void *b, void *r, const double *bound, const double *row_sum,
+                       const tsi_sizes *sizes, double error);
+  /* f_i = |r_i| + terms_i eps (bound_i + |b_i|): what r can be without rounding errors, if each of its
+   * entries is a sum of that many terms; bound = |A| |x| */
+  void (*residual_bound)(tsi_index n, const void *b, const void *r, const double *bound,
+                         const tsi_index *terms, double *f);
+  /* out[i] = that part of values[i] */
+  void (*part)(tsi_count count, const void *values, tsi_part which, double *out);
+  /* Of a GENERAL matrix whose lines ascend strictly: the first entry, explicit zeros aside, that has no
+   * mirror image or one that differs by more than `same` units of roundoff (TSI_SAME, or 0), of both or of
+   * sqrt(|a_ii a_jj|), to which sums of an assembly that cancel are rounded, if that is less than
+   * eps^0.75 of |a_ii| and of |a_jj|; mirror images are equal, or,
+   * adjoint, conjugates. The number of entries if there is none. next: n, scratch. */
+  tsi_count (*first_unlike)(const tsi_sparse *a, bool adjoint, double same, tsi_count *next);
+  /* The same of entries a[k] and their mirror images b[k], with sqrt(|a_ii|) of the row of each: the first k
+   * for which they differ; count if there is none. */
+  tsi_count (*first_apart)(tsi_count count, const void *a, const double *root_a, const void *b,
+                           const double *root_b, bool adjoint);
+  tsi_add_at *add_at;
+  /* to[q] = from[place[q]], or, where place[q] < 0, the mirror image of from[~place[q]] */
+  void (*gather)(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,
+                 void *to);
+  /* First value that is NaN or infinite; count if there is none. */
+  tsi_count (*first_not_finite)(tsi_count count, const void *values);
+  /* inverse[i] = 1 / values[i]. Gives the first i for which that is not finite; count if there is none. */
+  tsi_count (*invert)(tsi_count count, const void *values, void *inverse);
+  /* out[0] + i out[1] = x^H y */
+  void (*dot)(tsi_index n, const void *x, const void *y, double out[2]);
+  /* y += (factor[0] + i factor[1]) x; the imaginary part counts in complex types only */
+  void (*axpy)(tsi_index n, const double factor[2], const void *x, void *y);
+  /* x += y */
+  void (*add)(tsi_index n, void *x, const void *y);
+  /* x := s x or x / s; s NULL: nothing */
+  void (*scale)(tsi_index n, void *x, const double *s, bool divide);
+  /* x := factor x */
+  void (*multiply)(tsi_index n, void *x, double factor);
+  double (*one_norm)(tsi_index n, const void *x);
+  double (*largest_size)(tsi_index n, const void *x); /* max |x_i| */
+  /* max |s_i x_i|; s NULL: ones */
+  double (*largest_scaled)(tsi_index n, const void *x, const double *s);
+  /* min |s_i x_i| of entries other than zero; infinity: there is none */
+  double (*smallest_scaled)(tsi_index n, const void *x, const double *s);
+  /* Moves entries with |s_i x_i| >= least, or NaN, from x to y; zeros take their places, and are elsewhere in
+   * y */
+  void (*take_large)(tsi_index n, void *x, const double *s, double least, void *y);
+  tsi_index (*largest)(tsi_index n, const void *x); /* of the first entry of largest magnitude */
+  /* z = x / |x|, 1 where x is 0 */
+  void (*sign)(tsi_index n, const void *x, void *z);
+  /* x[i] = from[i] */
+  void (*fill)(tsi_index n, const double *from, void *x);
+} tsi_sparse_kernels;
+
+/* For 's', 'd', 'c' or 'z'; NULL for anything else. */
+const tsi_sparse_kernels *tsi_sparse_kernels_select(char scalar);
+
+#endif

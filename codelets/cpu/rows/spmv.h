@@ -1,0 +1,86 @@
+/* Products of sparse matrices by rows with the vectors of a solve: the kernels of the partitioned inverse,
+ * and of triangular matrices by rows.
+ *
+ * Reads   a matrix by compressed rows, rows of `stride` scalars (1, 2, 4 or a multiple of 8).   Writes  such
+ * rows. The order of every sum is fixed by the arguments. */
+#ifndef TSI_CODELETS_CPU_ROWS_SPMV_H
+#define TSI_CODELETS_CPU_ROWS_SPMV_H
+
+#include "runtime/base/types.h"
+
+/* Row r has the entries ptr[r] .. ptr[r+1]-1; it makes row row[r] of the workspace out of its rows
+ * index[...]. */
+typedef struct tsi_spmv_rows {
+  const tsi_count *ptr;
+  const tsi_index *row, *index;
+  const void *values;
+} tsi_spmv_rows;
+
+/* A triangular matrix by rows: row r has the entries ptr[r] .. ptr[r+1]-1 beside its diagonal one, whose
+ * inverse is inverse[r]. */
+typedef struct tsi_triangle_rows {
+  const tsi_count *ptr;
+  const tsi_index *index;
+  const void *values, *inverse;
+} tsi_triangle_rows;
+
+/* So many rows, one after the other, of so many entries each. */
+typedef struct tsi_row_run {
+  tsi_index rows, entries;
+} tsi_row_run;
+
+/* The same for one right-hand side: rows in the order in which the sweep takes them, numbered as the user
+ * does, who has b and x, or as they lie in the workspace, where these are moved. The k-th is row[k], with
+ * entries ptr[k] .. ptr[k+1]-1. Their columns are index[e], or, where all are near, row[k] + offset[e] -
+ * base. Where rows are not reordered, row[k] = row[0] + step k, and lengths are there once more in 16 bits,
+ * if they fit and not all chunks have runs: what streams by is to be little. Where columns are scattered over
+ * an x that does not stay in a core's caches, it is fetched before the entries are at work. */
+#define TSI_ENTRIES_AHEAD 32
+typedef struct tsi_row_stream {
+  const tsi_index *row;   /* n */
+  tsi_index step;         /* 1, -1; 0: rows are reordered */
+  const uint16_t *length; /* n; NULL: by ptr */
+  const tsi_count *ptr;   /* n + 1 */
+  const tsi_index *index; /* NULL: */
+  const uint16_t *offset; /* columns are near */
+  bool ahead;             /* x of so many entries ahead is fetched: index has as many more, of any columns */
+  tsi_index base;
+  const void *values;  /* by entry */
+  const void *inverse; /* n: of the diagonal entry of the k-th row */
+} tsi_row_stream;
+
+/* A sweep with all rows as a stream: chunk c has the rows that are its own, and the runs run_ptr[c] ..
+ * run_ptr[c+1]-1, or none, where hardly two of its rows have the same length. */
+typedef struct tsi_row_sweep {
+  tsi_row_stream stream;
+  tsi_index n;
+  bool fetch; /* a chunk has neighbouring rows of the user, and those of all lie beyond a core's caches */
+  tsi_index
+      pieces; /* of b and of x, in the user's order, that steps of their own move; 0: nothing is moved */
+  const tsi_index *run_ptr; /* chunks + 1 */
+  const tsi_row_run *run;
+} tsi_row_sweep;
+
+typedef struct tsi_spmv_kernels {
+  const char *isa;
+  /* Rows first .. end-1: w[row] = sum, or w[row] += sum if add. No row that is written is read. */
+  void (*multiply)(const tsi_spmv_rows *rows, tsi_count first, tsi_count end, bool add, tsi_index stride,
+                   void *workspace);
+  /* Rows first .. end-1, one after the other, the last one first if backward: w[r] = inverse[r] (w[r] - sum
+   * of values w[index]). */
+  void (*solve_rows)(const tsi_triangle_rows *rows, tsi_index first, tsi_index end, bool backward,
+                     tsi_index stride, void *workspace);
+  /* Rows first .. end-1 of a stream, in this order: x[r] = inverse (b[r] - sum of values x[column]); b may be
+   * x. run: their lengths, from row `first` on; NULL: by ptr. The bits are those of solve_rows. */
+  void (*solve_stream)(const tsi_row_stream *stream, tsi_index first, tsi_index end, const tsi_row_run *run,
+                       const void *b, void *x);
+  /* x := the identity of order w, row-major with stride scalars a row; those beyond w become zero. */
+  void (*identity)(tsi_index w, tsi_index stride, void *x);
+  /* to[i] = from[i * stride], i < count */
+  void (*take_column)(tsi_index count, tsi_index stride, const void *from, void *to);
+} tsi_spmv_kernels;
+
+/* As tsi_kernels_select. */
+const tsi_spmv_kernels *tsi_spmv_kernels_select(char scalar, const char *isa);
+
+#endif

@@ -1,0 +1,146 @@
+/* Incomplete factors on a given pattern, and diagonals: see incomplete.h. */
+#include "codelets/cpu/rows/incomplete.h"
+
+#include "codelets/cpu/rows/pivots.h"
+#include "codelets/cpu/base/scalar.h"
+
+/* ---- By rows: A ~ L U ---------------------------------------------------------------------------------- */
+
+/* Row i of `out` as it is in A, or, upper, in A's upper triangle; place tells where its columns are. */
+static void begin_row(const tsi_factor_rows *a, const tsi_factor_rows *out, tsi_index i, bool upper,
+                      double shift, tsi_index *place) {
+  const tsi_scalar *from = a->values;
+  tsi_scalar *v = out->values;
+  const tsi_count first = out->ptr[i];
+  for (tsi_count q = first; q < out->ptr[i + 1]; q++) {
+    place[out->index[q]] = (tsi_index)(q - first);
+    v[q] = 0;
+  }
+  for (tsi_count e = upper ? a->diagonal[i] : a->ptr[i]; e < a->ptr[i + 1]; e++)
+    v[first + place[a->index[e]]] = from[e];
+  v[out->diagonal[i]] *= (tsi_real)(1 + shift);
+}
+
+static void end_row(const tsi_factor_rows *out, tsi_index i, tsi_index *place) {
+  for (tsi_count q = out->ptr[i]; q < out->ptr[i + 1]; q++) place[out->index[q]] = TSI_NONE;
+}
+
+/* Row i -= multiplier times row k of U, where row i has a place; returns the sum of what has none. */
+INLINE tsi_scalar subtract_row(const tsi_factor_rows *out, tsi_scalar multiplier, tsi_index k,
+                               tsi_scalar *row, const tsi_index *place) {
+  const tsi_scalar *v = out->values;
+  tsi_scalar dropped = 0;
+  for (tsi_count p = out->diagonal[k] + 1; p < out->ptr[k + 1]; p++) {
+    const tsi_index at = place[out->index[p]];
+    if (at >= 0)
+      row[at] -= multiplier * v[p];
+    else
+      dropped += multiplier * v[p];
+  }
+  return dropped;
+}
+
+static tsi_breakdown_kind ilu(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i,
+                              tsi_index *place, tsi_factor_rows *out) {
+  const tsi_count first = out->ptr[i], diagonal = out->diagonal[i];
+  tsi_scalar *v = out->values, dropped = 0;
+  begin_row(a, out, i, false, how->shift, place);
+  for (tsi_count q = first; q < diagonal; q++) {
+    const tsi_index k = out->index[q];
+    v[q] /= v[out->diagonal[k]];
+    if (v[q] != 0) dropped += subtract_row(out, v[q], k, v + first, place);
+  }
+  if (how->modified > 0) v[diagonal] -= (tsi_real)how->modified * dropped;
+  end_row(out, i, place);
+  return tsi_judge_row(v[diagonal], out->ptr[i + 1] - first, v + first);
+}
+
+/* ---- By rows of U: A ~ U^H U --------------------------------------------------------------------------- */
+
+static tsi_scalar image(tsi_scalar x, bool adjoint) {
+  return adjoint ? tsi_conj(x) : x;
+}
+
+/* Row j -= the image of entry p of row k, which is in column j, times what stands in row k from p on. What
+ * has no place is dropped in row j and, as its image, in the row of its column. */
+INLINE void subtract_outer(const tsi_factor_rows *out, tsi_index j, tsi_index k, tsi_count p, bool adjoint,
+                           const tsi_index *place, tsi_scalar *dropped) {
+  tsi_scalar *v = out->values, *row = v + out->ptr[j];
+  const tsi_scalar multiplier = image(v[p], adjoint);
+  for (tsi_count q = p; q < out->ptr[k + 1]; q++) {
+    const tsi_index i = out->index[q], at = place[i];
+    if (at >= 0)
+      row[at] -= multiplier * v[q];
+    else if (dropped) {
+      const tsi_scalar product = multiplier * v[q];
+      dropped[j] += adjoint ? tsi_re(product) : product;
+      dropped[i] += adjoint ? tsi_re(product) : product;
+    }
+  }
+}
+
+static tsi_breakdown_kind ic(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i, tsi_index *place,
+                             const tsi_index *cross, void *dropped, tsi_factor_rows *out) {
+  const tsi_count diagonal = out->diagonal[i], end = out->ptr[i + 1];
+  tsi_scalar *v = out->values, root;
+  begin_row(a, out, i, true, how->shift, place);
+  for (tsi_count e = out->ptr[i]; e < diagonal; e++) {
+    const tsi_index k = out->index[e];
+    subtract_outer(out, i, k, out->diagonal[k] + cross[e], how->adjoint, place, dropped);
+  }
+  if (dropped) v[diagonal] -= (tsi_real)how->modified * ((const tsi_scalar *)dropped)[i];
+  end_row(out, i, place);
+  const tsi_breakdown_kind kind = tsi_pivot_root(v[diagonal], how->adjoint, &root);
+  if (kind != TSI_BREAKDOWN_NONE) return kind;
+  v[diagonal] = root;
+  for (tsi_count q = diagonal + 1; q < end; q++) v[q] /= root;
+  return tsi_judge_row(1, end - diagonal, v + diagonal);
+}
+
+/* ---- Diagonals ----------------------------------------------------------------------------------------- */
+
+static tsi_breakdown relax(tsi_factor_rows *a, double omega, void *middle) {
+  tsi_scalar *v = a->values, *to = middle;
+  for (tsi_index i = 0; i < a->n; i++) {
+    tsi_scalar *d = &v[a->diagonal[i]];
+    const tsi_breakdown_kind kind = tsi_judge_pivot(*d);
+    if (kind != TSI_BREAKDOWN_NONE) return (tsi_breakdown){kind, i};
+    to[i] = *d * (tsi_real)((2 - omega) / omega);
+    *d /= (tsi_real)omega;
+  }
+  return (tsi_breakdown){TSI_BREAKDOWN_NONE, a->n};
+}
+
+static tsi_breakdown invert(tsi_index n, const void *diagonal, void *inverse) {
+  const tsi_scalar *from = diagonal;
+  tsi_scalar *to = inverse;
+  for (tsi_index i = 0; i < n; i++) {
+    const tsi_breakdown_kind kind = tsi_judge_pivot(from[i]);
+    if (kind != TSI_BREAKDOWN_NONE) return (tsi_breakdown){kind, i};
+    to[i] = 1 / from[i];
+  }
+  return (tsi_breakdown){TSI_BREAKDOWN_NONE, n};
+}
+
+static void scale(tsi_index n, const void *dv, bool conjugate, void *xv) {
+  const tsi_scalar *d = dv;
+  tsi_scalar *x = xv;
+  for (tsi_index i = 0; i < n; i++) x[i] *= conjugate ? tsi_conj(d[i]) : d[i];
+}
+
+static void conjugate(tsi_index n, void *xv) {
+  tsi_scalar *x = xv;
+  for (tsi_index i = 0; TSI_COMPLEX && i < n; i++) x[i] = tsi_conj(x[i]);
+}
+
+extern const tsi_incomplete_kernels TSI_TYPED(tsi_incomplete_kernels);
+const tsi_incomplete_kernels TSI_TYPED(tsi_incomplete_kernels) = {
+    .ilu = ilu,
+    .ic = ic,
+    .ilut = TSI_TYPED(tsi_ilut),
+    .ict = TSI_TYPED(tsi_ict),
+    .relax = relax,
+    .invert = invert,
+    .scale = scale,
+    .conjugate = conjugate,
+};

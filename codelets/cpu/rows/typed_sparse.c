@@ -1,0 +1,405 @@
+/* Products with the user's matrix, norms and errors: see sparse.h. */
+#include "codelets/cpu/rows/sparse.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "codelets/cpu/base/scalar.h"
+
+#if defined TSI_SCALAR_S || defined TSI_SCALAR_C
+#define EPSILON FLT_EPSILON
+#define TINY FLT_MIN
+#else
+#define EPSILON DBL_EPSILON
+#define TINY DBL_MIN
+#endif
+
+static double magnitude(tsi_scalar x) {
+  return (double)tsi_abs(x);
+}
+
+/* Mirror image of a stored entry. */
+static tsi_scalar mirrored(tristar_symmetry symmetry, tsi_scalar a) {
+  return symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : symmetry == TRISTAR_HERMITIAN ? tsi_conj(a) : a;
+}
+
+static void residual(const tsi_sparse *a, tristar_op op, const void *bv, const void *xv, void *rv) {
+  const tsi_scalar *values = a->values, *x = xv;
+  tsi_scalar *r = rv;
+  const bool mirror = a->symmetry != TRISTAR_GENERAL, conjugate = op == TRISTAR_C;
+  const bool dot = a->by_rows == (op == TRISTAR_N); /* line j gives r[j] */
+  memcpy(r, bv, (size_t)a->n * sizeof *r);
+  for (tsi_index j = 0; j < a->n; j++) {
+    tsi_scalar sum = 0;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      tsi_scalar e = values[p], m = mirrored(a->symmetry, e);
+      if (conjugate) {
+        e = tsi_conj(e);
+        m = tsi_conj(m);
+      }
+      if (dot)
+        sum += e * x[i];
+      else
+        r[i] -= e * x[j];
+      if (!mirror || i == j) continue;
+      if (dot)
+        r[i] -= m * x[j];
+      else
+        sum += m * x[i];
+    }
+    r[j] -= sum;
+  }
+}
+
+/* y = |op(A)| v, v_i = |x_i| or, x NULL, g_i or, g NULL too, 1. */
+INLINE void absolute_product(const tsi_sparse *a, tristar_op op, const tsi_scalar *x, const double *g,
+                             double *y) {
+  const tsi_scalar *values = a->values;
+  const bool mirror = a->symmetry != TRISTAR_GENERAL, dot = a->by_rows == (op == TRISTAR_N);
+#define ABSOLUTE(i) (x ? magnitude(x[i]) : g ? fabs(g[i]) : 1)
+  for (tsi_index j = 0; j < a->n; j++) y[j] = 0;
+  for (tsi_index j = 0; j < a->n; j++) {
+    const double xj = ABSOLUTE(j);
+    double sum = 0;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      const double e = magnitude(values[p]);
+      if (dot || (mirror && i != j)) sum += e * ABSOLUTE(i);
+      if (!dot || (mirror && i != j)) y[i] += e * xj;
+    }
+    y[j] += sum;
+  }
+}
+
+static void bound(const tsi_sparse *a, tristar_op op, const void *x, double *y) {
+  absolute_product(a, op, x, NULL, y);
+}
+
+static void weigh(const tsi_sparse *a, tristar_op op, const double *g, double *y) {
+  absolute_product(a, op, NULL, g, y);
+}
+
+static void sizes(tsi_index n, const void *xv, const double *g, double *weighted, double *plain) {
+  const tsi_scalar *x = xv;
+  *weighted = *plain = 0;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = magnitude(x[i]) / (g ? fabs(g[i]) : 1);
+    if (!(size <= *weighted)) *weighted = size;
+    if (g && !(magnitude(x[i]) <= *plain)) *plain = magnitude(x[i]);
+  }
+  if (g == NULL) *plain = *weighted;
+}
+
+/* What the residual of row i is compared with. */
+static double denominator(tsi_index n, const tsi_scalar *b, const double *bounds, const double *row_sum,
+                          const tsi_sizes *of_x, tsi_index i) {
+  const double rounding = fmin(1000 * (double)of_x->n * (double)EPSILON, 1e-3);
+  const double norm = of_x->with_weights ? fmin(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
+                                         : row_sum[i] * of_x->weighted;
+  const double bound_i = bounds[i] + magnitude(b[i]);
+  const bool rounded = !(bound_i > rounding * (norm + magnitude(b[i]))) && isfinite(norm);
+  return rounded ? bounds[i] + norm : bound_i;
+}
+
+static double backward_error(tsi_index n, const void *bv, const void *rv, const double *bounds,
+                             const double *row_sum, const tsi_sizes *of_x) {
+  const tsi_scalar *b = bv, *r = rv;
+  double error = 0;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = magnitude(r[i]), bound_i = denominator(n, b, bounds, row_sum, of_x, i);
+    if (size == 0 && bound_i == 0) continue; /* an empty row of zeros is solved exactly */
+    if (!isfinite(bound_i)) return NAN;      /* a quotient would say nothing */
+    if (!(size / bound_i <= error)) error = size / bound_i;
+    if (isnan(error)) break;
+  }
+  return error;
+}
+
+static void leave_solved(tsi_index n, const void *bv, void *rv, const double *bounds, const double *row_sum,
+                         const tsi_sizes *of_x, double error) {
+  const tsi_scalar *b = bv;
+  tsi_scalar *r = rv;
+  for (tsi_index i = 0; i < n; i++)
+    if (magnitude(r[i]) <= error * denominator(n, b, bounds, row_sum, of_x, i)) r[i] = 0;
+}
+
+static void residual_bound(tsi_index n, const void *bv, const void *rv, const double *bounds,
+                           const tsi_index *terms, double *f) {
+  const tsi_scalar *b = bv, *r = rv;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = bounds[i] + magnitude(b[i]);
+    f[i] = magnitude(r[i]) + terms[i] * (double)EPSILON * size;
+    if (size > 0) f[i] += terms[i] * (double)TINY; /* products that underflow */
+  }
+}
+
+/* |x|, also where that is beyond the largest number: then this. */
+static double size_in_range(tsi_scalar x) {
+  const double size = hypot((double)tsi_re(x), (double)tsi_im(x));
+  return size <= DBL_MAX ? size : DBL_MAX;
+}
+
+static void part(tsi_count count, const void *values, tsi_part which, double *out) {
+  const tsi_scalar *from = values;
+  for (tsi_count p = 0; p < count; p++)
+    out[p] = which == TSI_PART_REAL        ? (double)tsi_re(from[p])
+             : which == TSI_PART_IMAGINARY ? (double)tsi_im(from[p])
+                                           : size_in_range(from[p]);
+}
+
+static bool alike(tsi_scalar x, tsi_scalar y, double same) {
+  return magnitude(x - y) <= same / 2 * (double)EPSILON * (magnitude(x) + magnitude(y));
+}
+
+/* Of entries (i,j) and (j,i), with the roots of |a_ii| and |a_jj|. Sums that cancel leave rounding errors of
+ * the size of the product of these, whatever is left. But beside a penalty, or between unknowns of very
+ * different units, such a difference would change the equation of the smaller one: what it may be there is
+ * bounded, too. */
+static bool nearly_alike(tsi_scalar x, tsi_scalar y, double same, double root_i, double root_j) {
+  const double least = root_i < root_j ? root_i : root_j, gap = magnitude(x - y);
+  return same > 0 && gap <= same * (double)EPSILON * root_i * root_j &&
+         gap <= pow((double)EPSILON, 0.75) * least * least;
+}
+
+/* sqrt(|a_ii|) of a matrix whose lines ascend; 0: there is no such entry. */
+static double root_of_diagonal(const tsi_sparse *a, tsi_index i) {
+  const tsi_scalar *values = a->values;
+  tsi_count low = a->ptr[i], high = a->ptr[i + 1];
+  while (low < high) {
+    const tsi_count middle = low + (high - low) / 2;
+    if (a->index[middle] == i) return sqrt(size_in_range(values[middle]));
+    if (a->index[middle] < i)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return 0;
+}
+
+/* Line by line, and in each line from the diagonal on: the images of its entries are what comes next in
+ * theirs. */
+static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, tsi_count *next) {
+  const tsi_scalar *values = a->values;
+  for (tsi_index j = 0; j < a->n; j++) next[j] = a->ptr[j];
+  for (tsi_index j = 0; j < a->n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      if (i < j) { /* its image came before, and went past it */
+        if (p >= next[j] && values[p] != 0) return p;
+        continue;
+      }
+      tsi_count *image = &next[i];
+      for (; *image < a->ptr[i + 1] && a->index[*image] < j; ++*image)
+        if (values[*image] != 0) return *image;
+      const bool there = *image < a->ptr[i + 1] && a->index[*image] == j;
+      if (!there) {
+        if (values[p] != 0) return p;
+        continue;
+      }
+      const tsi_scalar next_value = values[(*image)++], other = adjoint ? tsi_conj(next_value) : next_value;
+      if (!alike(values[p], other, same) &&
+          (i == j || !nearly_alike(values[p], other, same, root_of_diagonal(a, i), root_of_diagonal(a, j))))
+        return p;
+    }
+  return a->ptr[a->n];
+}
+
+static tsi_count first_apart(tsi_count count, const void *av, const double *root_a, const void *bv,
+                             const double *root_b, bool adjoint) {
+  const tsi_scalar *a = av, *b = bv;
+  for (tsi_count k = 0; k < count; k++) {
+    const tsi_scalar other = adjoint ? tsi_conj(b[k]) : b[k];
+    if (!alike(a[k], other, TSI_SAME) && !nearly_alike(a[k], other, TSI_SAME, root_a[k], root_b[k])) return k;
+  }
+  return count;
+}
+
+static void add_at(tsi_count count, const tsi_count *place, const void *from, void *to) {
+  const tsi_scalar *x = from;
+  tsi_scalar *y = to;
+  for (tsi_count i = 0; i < count; i++) y[place[i]] += x[i];
+}
+
+static void gather(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,
+                   void *to) {
+  const tsi_scalar *a = from;
+  tsi_scalar *out = to;
+  for (tsi_count q = 0; q < count; q++) {
+    const bool mirrored = place[q] < 0;
+    const tsi_scalar x = a[mirrored ? ~place[q] : place[q]];
+    out[q] = !mirrored                            ? x
+             : symmetry == TRISTAR_HERMITIAN      ? tsi_conj(x)
+             : symmetry == TRISTAR_SKEW_SYMMETRIC ? -x
+                                                  : x;
+  }
+}
+
+/* Values that are looked at together: loops without an exit are ones of vectors. */
+#define FINITE_BLOCK 512
+
+/* The difference of a number and itself is 0, or NaN where it is not finite. */
+static bool are_finite(tsi_count count, const tsi_scalar *from) {
+  enum { LANES = 8, PARTS = sizeof(tsi_scalar) / sizeof(tsi_real) };
+  const tsi_real *part = (const tsi_real *)from;
+  const tsi_count parts = count * PARTS;
+  tsi_real sum[LANES] = {0}, all = 0;
+  tsi_count p = 0;
+  for (; p + LANES <= parts; p += LANES)
+    for (int l = 0; l < LANES; l++) sum[l] += part[p + l] - part[p + l];
+  for (; p < parts; p++) all += part[p] - part[p];
+  for (int l = 0; l < LANES; l++) all += sum[l];
+  return all == 0;
+}
+
+static tsi_count first_not_finite(tsi_count count, const void *values) {
+  const tsi_scalar *from = values;
+  for (tsi_count begin = 0; begin < count; begin += FINITE_BLOCK) {
+    const tsi_count end = tsi_count_min(begin + FINITE_BLOCK, count);
+    if (are_finite(end - begin, from + begin)) continue;
+    for (tsi_count p = begin; p < end; p++)
+      if (!isfinite(tsi_re(from[p])) || !isfinite(tsi_im(from[p]))) return p;
+  }
+  return count;
+}
+
+static tsi_count invert(tsi_count count, const void *values, void *inverse) {
+  const tsi_scalar *from = values;
+  tsi_scalar *to = inverse;
+  for (tsi_count begin = 0; begin < count; begin += FINITE_BLOCK) {
+    const tsi_count some = tsi_count_min(FINITE_BLOCK, count - begin);
+    for (tsi_count i = begin; i < begin + some; i++) to[i] = (tsi_scalar)1 / from[i];
+    const tsi_count fails = first_not_finite(some, to + begin);
+    if (fails < some) return begin + fails;
+  }
+  return count;
+}
+
+static void dot(tsi_index n, const void *xv, const void *yv, double out[2]) {
+  const tsi_scalar *x = xv, *y = yv;
+  tsi_wide sum = 0;
+  for (tsi_index i = 0; i < n; i++) sum += tsi_conj((tsi_wide)x[i]) * (tsi_wide)y[i];
+  out[0] = tsi_re(sum);
+  out[1] = (double)tsi_im(sum);
+}
+
+static void axpy(tsi_index n, const double factor[2], const void *xv, void *yv) {
+  const tsi_scalar *x = xv;
+  tsi_scalar *y = yv, a = (tsi_real)factor[0];
+#if TSI_COMPLEX
+  __imag__ a = (tsi_real)factor[1];
+#endif
+  for (tsi_index i = 0; i < n; i++) y[i] += a * x[i];
+}
+
+static void add(tsi_index n, void *xv, const void *yv) {
+  tsi_scalar *x = xv;
+  const tsi_scalar *y = yv;
+  for (tsi_index i = 0; i < n; i++) x[i] += y[i];
+}
+
+static void scale(tsi_index n, void *xv, const double *s, bool divide) {
+  tsi_scalar *x = xv;
+  for (tsi_index i = 0; s && i < n; i++)
+    x[i] = (tsi_scalar)(divide ? (tsi_wide)x[i] / s[i]
+                               : (tsi_wide)x[i] * s[i]); /* s may be no number of a single type */
+}
+
+static void multiply(tsi_index n, void *xv, double factor) {
+  tsi_scalar *x = xv;
+  for (tsi_index i = 0; i < n; i++) x[i] = (tsi_scalar)((tsi_wide)x[i] * factor);
+}
+
+static double one_norm(tsi_index n, const void *xv) {
+  const tsi_scalar *x = xv;
+  double sum = 0;
+  for (tsi_index i = 0; i < n; i++) sum += magnitude(x[i]);
+  return sum;
+}
+
+static tsi_index largest(tsi_index n, const void *xv) {
+  const tsi_scalar *x = xv;
+  tsi_index best = 0;
+  for (tsi_index i = 1; i < n; i++)
+    if (magnitude(x[i]) > magnitude(x[best])) best = i;
+  return best;
+}
+
+static double largest_size(tsi_index n, const void *xv) {
+  return n > 0 ? magnitude(((const tsi_scalar *)xv)[largest(n, xv)]) : 0;
+}
+
+static double largest_scaled(tsi_index n, const void *xv, const double *s) {
+  const tsi_scalar *x = xv;
+  double most = 0;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = magnitude(x[i]) * (s ? s[i] : 1);
+    if (!(size <= most)) most = size;
+  }
+  return most;
+}
+
+static double smallest_scaled(tsi_index n, const void *xv, const double *s) {
+  const tsi_scalar *x = xv;
+  double least = INFINITY;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = magnitude(x[i]) * (s ? fabs(s[i]) : 1);
+    if (size > 0 && size < least) least = size;
+  }
+  return least;
+}
+
+static void take_large(tsi_index n, void *xv, const double *s, double least, void *yv) {
+  tsi_scalar *x = xv, *y = yv;
+  for (tsi_index i = 0; i < n; i++) {
+    const bool large = !(magnitude(x[i]) * (s ? fabs(s[i]) : 1) < least);
+    y[i] = large ? x[i] : 0;
+    if (large) x[i] = 0;
+  }
+}
+
+static void sign(tsi_index n, const void *xv, void *zv) {
+  const tsi_scalar *x = xv;
+  tsi_scalar *z = zv;
+  for (tsi_index i = 0; i < n; i++) z[i] = tsi_abs(x[i]) > 0 ? x[i] / tsi_abs(x[i]) : 1;
+}
+
+static void fill(tsi_index n, const double *from, void *xv) {
+  tsi_scalar *x = xv;
+  for (tsi_index i = 0; i < n; i++) x[i] = (tsi_real)from[i];
+}
+
+extern const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels);
+const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
+    .scalar_bytes = sizeof(tsi_scalar),
+    .is_complex = TSI_COMPLEX,
+    .epsilon = (double)EPSILON,
+    .residual = residual,
+    .bound = bound,
+    .weigh = weigh,
+    .sizes = sizes,
+    .backward_error = backward_error,
+    .leave_solved = leave_solved,
+    .residual_bound = residual_bound,
+    .part = part,
+    .first_unlike = first_unlike,
+    .first_apart = first_apart,
+    .add_at = add_at,
+    .gather = gather,
+    .first_not_finite = first_not_finite,
+    .invert = invert,
+    .dot = dot,
+    .axpy = axpy,
+    .add = add,
+    .scale = scale,
+    .multiply = multiply,
+    .one_norm = one_norm,
+    .largest_size = largest_size,
+    .largest_scaled = largest_scaled,
+    .smallest_scaled = smallest_scaled,
+    .take_large = take_large,
+    .largest = largest,
+    .sign = sign,
+    .fill = fill,
+};

@@ -1,0 +1,28 @@
+/* Faults that tests plant in GPU kernels, to see that they are found: gpu_fault(kind) is false on a device.
+ */
+#ifndef TSI_CODELETS_GPU_TABLES_GPU_FAULTS_H
+#define TSI_CODELETS_GPU_TABLES_GPU_FAULTS_H
+
+typedef enum gpu_fault_kind {
+  GPU_NO_FAULT,
+  GPU_FAULT_BARRIER,      /* a barrier of the block is missing */
+  GPU_FAULT_WARP_BARRIER, /* a barrier of the warp is missing */
+  GPU_FAULT_FLAG,         /* the last flag is not awaited */
+  GPU_FAULT_EPOCH,        /* flags of the launch before are awaited */
+  GPU_FAULT_COUNT,        /* one predecessor of a supernode too few is counted */
+  GPU_FAULT_FENCE,        /* flags are raised without a fence */
+  GPU_FAULT_SCOPE,        /* flags are raised for the block only */
+  GPU_FAULT_COUNTER,      /* the counter of tickets is set back while one block has still to draw */
+  GPU_FAULT_LANE,         /* sums take a wrong lane */
+  GPU_FAULT_TAIL,         /* the last row block is taken for one row less than it has */
+  GPU_FAULT_TILE,         /* the last right-hand sides are left out */
+  GPU_FAULT_GATHER,       /* the last entry of a gather list is skipped */
+  GPU_FAULT_OWNER,        /* the last off-row of a chunk is not copied from its owner */
+  GPU_FAULT_SLICE,        /* the partial sums of the last slice are left out */
+  GPU_FAULT_PIVOTS,       /* forward, the interchanges inside a panel are not made */
+  GPU_FAULT_CONJUGATE,    /* x is not conjugated */
+  GPU_FAULT_ADJOINT,      /* 2 x 2 pivots are taken for symmetric where they are Hermitian */
+  GPU_FAULTS
+} gpu_fault_kind;
+
+#endif

@@ -1,0 +1,357 @@
+/* Lists the steps of a factorization: ranges of supernodes and tiled fronts. See factorization.h. */
+#include "dag/factor/factorization.h"
+
+#include <math.h>
+
+#include "dag/factor/factorization_builder.h"
+
+#define SUBTREE_SHARE (1.0 / 100) /* of the work, for one bottom step */
+#define RANGE_SHARE (1.0 / 4)     /* of the largest subtree in one step, for what else joins it */
+#define NEGLIGIBLE_WORK 1e5       /* less than a task costs */
+#define ENTRY_WORK 4              /* to clear, assemble and pack an entry, for the most part in caches */
+#define FRONT_WORK 1e4            /* all calls that a front takes */
+
+typedef tsi_factorization_builder builder;
+
+double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s) {
+  const double w = symbolic->start[s + 1] - symbolic->start[s];
+  const double m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  return (method == TRISTAR_METHOD_LU ? 2 : 1) * (w * w * w / 3 + w * w * m + w * m * m);
+}
+
+static double front_flops(const builder *b, tsi_index s) {
+  return tsi_front_flops(b->dag->symbolic, b->dag->method, s);
+}
+
+static double front_work(const builder *b, tsi_index s) {
+  const tsi_symbolic *symbolic = b->dag->symbolic;
+  const double f =
+      (double)(symbolic->start[s + 1] - symbolic->start[s] + symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  return front_flops(b, s) + ENTRY_WORK * f * f + FRONT_WORK;
+}
+
+static void weigh(builder *b) {
+  const tsi_symbolic *symbolic = b->dag->symbolic;
+  double total = 0;
+  for (tsi_index s = 0; s < symbolic->count; s++) b->subtree[s] = 0;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    b->subtree[s] += front_work(b, s);
+    if (parent != TSI_NONE)
+      b->subtree[parent] += b->subtree[s];
+    else
+      total += b->subtree[s];
+  }
+  b->limit = fmax(total * SUBTREE_SHARE, b->options.task_work);
+}
+
+/* Of the whole tree, of which there may be a part. */
+static void take_weights(builder *b, const tsi_front_weights *weights) {
+  const tsi_symbolic *symbolic = b->dag->symbolic;
+  if (weights == NULL)
+    weigh(b);
+  else {
+    for (tsi_index s = 0; s < symbolic->count; s++) b->subtree[s] = weights->subtree[s];
+    b->limit = weights->limit;
+  }
+  for (tsi_index s = symbolic->count; s-- > 0;) {
+    const tsi_index parent = symbolic->parent[s];
+    b->tree[s] = parent == TSI_NONE ? b->subtree[s] : b->tree[parent];
+  }
+}
+
+tristar_status tsi_factorization_weigh(tsi_env *env, const tsi_symbolic *symbolic, tristar_method method,
+                                       const tsi_factorization_options *options, tsi_front_weights *weights) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factorization dag = {.symbolic = symbolic, .method = method};
+  builder b = {.dag = &dag, .options = *options};
+  TSI_TRY(TSI_ALLOC(env, b.subtree, symbolic->count));
+  weigh(&b);
+out:
+  *weights = (tsi_front_weights){b.subtree, b.limit};
+  return status;
+}
+
+/* ---- Steps and edges ---------------------------------------------------------------------------------- */
+
+tsi_index tsi_factorization_add_step(builder *b, tsi_step_kind kind, tsi_index urgent,
+                                     const tsi_front_step *part) {
+  const tsi_index number = (tsi_index)b->steps++;
+  if (!b->writing) return number;
+  b->dag->part[number] = *part;
+  /* what its tree has but for what is below; within a front earlier steps come first by their edges */
+  const double priority = b->tree[urgent] - b->subtree[urgent] + front_work(b, urgent) + 1;
+  b->dag->steps->step[number] = (tsi_step){.kind = kind, .argument = number, .priority = priority};
+  return number;
+}
+
+void tsi_factorization_add_edge(builder *b, tsi_index item, tsi_index before) {
+  if (b->writing) b->dag->steps->edge[b->edges] = (tsi_edge){item, before};
+  b->edges++;
+}
+
+/* Consecutive children are often done by the same step; what comes of one has an arrival for each piece. */
+void tsi_factorization_wait_for_children(builder *b, tsi_index first, tsi_index last, tsi_index item) {
+  const tsi_factorization *dag = b->dag;
+  tsi_index before = TSI_NONE;
+  for (tsi_index s = first; s <= last; s++)
+    for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1] && dag->child[k] < first; k++) {
+      const tsi_index child = dag->child[k];
+      for (tsi_index q = 0; b->arrivals && q < b->arrivals[child]; q++)
+        tsi_factorization_add_edge(b, item, b->arrival[child] + q);
+      if (!tsi_factorization_leaves(dag, child) || b->done[child] == before) continue;
+      before = b->done[child];
+      tsi_factorization_add_edge(b, item, before);
+    }
+}
+
+/* ---- Ranges ------------------------------------------------------------------------------------------- */
+
+/* The open range becomes a step. */
+static void add_range(builder *b) {
+  const tsi_supernode_range *open = &b->open;
+  const tsi_front_step part = {
+      .first = open->first, .last = open->last, .tiled = TSI_NONE, .panel = TSI_NONE, .work = open->work};
+  if (open->first == TSI_NONE) return;
+  for (tsi_index s = open->first; s <= open->last; s++) tsi_factorization_receive_children(b, s);
+  const tsi_index step =
+      tsi_factorization_add_step(b, open->waits ? TSI_STEP_FRONT : TSI_STEP_SUBTREE, open->urgent, &part);
+  if (open->waits) tsi_factorization_wait_for_children(b, open->first, open->last, step);
+  for (tsi_index s = open->first; s <= open->last; s++) b->done[s] = step;
+  tsi_factorization_send(b, open->first, open->last);
+  b->open.first = TSI_NONE;
+}
+
+/* Is it worth the while to let supernodes of so much work, the next ones, join the open range? */
+static bool has_room(const builder *b, double work) {
+  return b->open.first != TSI_NONE && b->open.work + work <= RANGE_SHARE * b->limit;
+}
+
+/* Subtree first .. s joins its siblings. A tree that waits for nothing would have to wait with roots that do.
+ */
+static bool joins_siblings(const builder *b, tsi_index s) {
+  const tsi_index *parent = b->dag->symbolic->parent;
+  if (!has_room(b, b->subtree[s]) || parent[b->open.last] != parent[s]) return false;
+  return !b->open.waits || (parent[s] != TSI_NONE && b->subtree[s] < NEGLIGIBLE_WORK);
+}
+
+static bool has_children(const builder *b, tsi_index s) {
+  return b->dag->child_ptr[s] < b->dag->child_ptr[s + 1];
+}
+
+/* Front s joins its children if they are all in the range. */
+static bool joins_children(const builder *b, tsi_index s) {
+  return has_children(b, s) && has_room(b, front_work(b, s)) &&
+         b->dag->child[b->dag->child_ptr[s]] >= b->open.first;
+}
+
+/* Puts supernodes first .. last into the open range, or closes that and opens one. What need not wait does
+ * not make a range that does more urgent: that could be more than what it waits for. */
+static void put(builder *b, tsi_index first, tsi_index last, double work, bool joins, bool waits) {
+  if (joins) {
+    b->open.last = last;
+    b->open.work += work;
+    if (waits || !b->open.waits) b->open.urgent = last;
+    return;
+  }
+  add_range(b);
+  b->open = (tsi_supernode_range){first, last, last, work, waits};
+}
+
+static bool is_light(const builder *b, tsi_index s) {
+  return b->subtree[s] <= b->limit;
+}
+/* May the subtree of s be one step? */
+static bool is_subtree(const builder *b, tsi_index s) {
+  return is_light(b, s) && !b->mixed[s];
+}
+static bool is_cut(const builder *b, tsi_index s) {
+  return !is_light(b, s) && front_flops(b, s) >= b->options.tiled_flops;
+}
+static bool is_tiled(const builder *b, tsi_index s) {
+  return tsi_factorization_has(b->dag, s) && is_cut(b, s);
+}
+
+tristar_status tsi_factorization_find_tiled(tsi_env *env, const tsi_symbolic *symbolic, tristar_method method,
+                                            const tsi_factorization_options *options, bool *tiled) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factorization dag = {.symbolic = symbolic, .method = method};
+  tsi_front_weights weights = {.subtree = NULL};
+  TSI_TRY(tsi_factorization_weigh(env, symbolic, method, options, &weights));
+  const builder b = {.dag = &dag, .options = *options, .subtree = weights.subtree, .limit = weights.limit};
+  for (tsi_index s = 0; s < symbolic->count; s++) tiled[s] = is_cut(&b, s);
+out:
+  TSI_FREE(env, weights.subtree);
+  return status;
+}
+
+static void add_supernodes(builder *b) {
+  const tsi_symbolic *symbolic = b->dag->symbolic;
+  tsi_index first = 0; /* of the subtree that is being walked */
+  b->steps = b->edges = 0;
+  b->tiled = 0;
+  tsi_factorization_begin_messages(b);
+  b->open.first = TSI_NONE;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    if (!tsi_factorization_has(b->dag, s)) {
+      add_range(b);
+    } else if (is_subtree(b, s)) {
+      if (parent != TSI_NONE && is_subtree(b, parent)) continue; /* inside a larger one */
+      put(b, first, s, b->subtree[s], joins_siblings(b, s), false);
+    } else if (is_tiled(b, s)) {
+      add_range(b);
+      b->dag->tiled[b->tiled] = s;
+      tsi_factorization_receive_children(b, s);
+      if (tsi_factorization_shares(b->dag, s))
+        tsi_factorization_add_shared_front(b, s);
+      else
+        tsi_factorization_add_front(b, s);
+      tsi_factorization_send(b, s, s);
+      b->tiled++;
+    } else
+      put(b, s, s, front_work(b, s), joins_children(b, s), has_children(b, s));
+    first = s + 1;
+  }
+  add_range(b);
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------- */
+
+void tsi_factorization_list_children(tsi_factorization *dag) {
+  const tsi_symbolic *symbolic = dag->symbolic;
+  tsi_index *ptr = dag->child_ptr;
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    if (symbolic->parent[s] != TSI_NONE) ptr[symbolic->parent[s] + 1]++;
+  for (tsi_index s = 0; s < symbolic->count; s++) ptr[s + 1] += ptr[s];
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    if (symbolic->parent[s] != TSI_NONE) dag->child[ptr[symbolic->parent[s]]++] = s;
+  for (tsi_index s = symbolic->count; s > 0; s--) ptr[s] = ptr[s - 1];
+  ptr[0] = 0;
+}
+
+/* Which subtrees are not this process's alone. */
+static tristar_status find_mixed(tsi_env *env, builder *b) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_symbolic *symbolic = b->dag->symbolic;
+  const tsi_index *owner = b->dag->owner;
+  TSI_TRY(TSI_ALLOC_ZERO(env, b->mixed, symbolic->count));
+  for (tsi_index s = 0; owner && s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    if (parent == TSI_NONE) continue;
+    if (b->mixed[s] || owner[s] != owner[parent] || tsi_front_leaves_parts(b->dag->teams, s))
+      b->mixed[parent] = true;
+  }
+out:
+  return status;
+}
+
+static tristar_status allocate(tsi_env *env, builder *b, const tsi_front_weights *weights) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factorization *dag = b->dag;
+  const tsi_index count = dag->symbolic->count;
+  tsi_index tiles = 0;
+  TSI_TRY(TSI_ALLOC(env, b->subtree, count));
+  TSI_TRY(TSI_ALLOC(env, b->tree, count));
+  TSI_TRY(TSI_ALLOC(env, b->done, count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, dag->child_ptr, (tsi_count)count + 1));
+  TSI_TRY(TSI_ALLOC(env, dag->child, count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, dag->steps, 1));
+  tsi_factorization_list_children(dag);
+  TSI_TRY(find_mixed(env, b));
+  TSI_TRY(tsi_factorization_find_tags(env, b));
+  take_weights(b, weights);
+  for (tsi_index s = 0; s < count; s++) {
+    if (!is_tiled(b, s)) continue;
+    dag->tiled_count++;
+    tiles = tsi_index_max(tiles, tsi_factorization_tiles(dag, s).count);
+  }
+  TSI_TRY(TSI_ALLOC(env, dag->tiled, dag->tiled_count));
+  TSI_TRY(TSI_ALLOC(env, b->latest, 2 * (tsi_count)tiles));
+out:
+  return status;
+}
+
+/* Messages are in the order of their steps. */
+static void place_sends(tsi_factorization *dag) {
+  for (tsi_index k = 0, m = 0; k <= dag->steps->count; k++) {
+    while (m < dag->sends && dag->send[m].step < k) m++;
+    dag->send_ptr[k] = m;
+  }
+}
+
+/* Counts, then writes. */
+static tristar_status list_steps(tsi_env *env, builder *b) {
+  tristar_status status = TRISTAR_OK;
+  tsi_steps *steps = b->dag->steps;
+  add_supernodes(b);
+  if (!tsi_to_index(b->steps, &steps->count)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  steps->edges = b->edges;
+  TSI_TRY(TSI_ALLOC(env, steps->step, steps->count));
+  TSI_TRY(TSI_ALLOC(env, steps->edge, steps->edges));
+  TSI_TRY(TSI_ALLOC(env, b->dag->part, steps->count));
+  b->dag->sends = b->sends;
+  b->dag->receives = b->receives;
+  b->dag->outs = b->outs;
+  b->dag->ins = b->ins;
+  TSI_TRY(TSI_ALLOC(env, b->dag->out, b->outs));
+  TSI_TRY(TSI_ALLOC(env, b->dag->in, b->ins));
+  if (b->dag->teams) TSI_TRY(TSI_ALLOC(env, b->dag->in_first, b->dag->symbolic->count));
+  for (tsi_index s = 0; b->dag->teams && s < b->dag->symbolic->count; s++) b->dag->in_first[s] = TSI_NONE;
+  TSI_TRY(TSI_ALLOC(env, b->dag->send, b->sends));
+  TSI_TRY(TSI_ALLOC(env, b->dag->receive, b->receives));
+  TSI_TRY(TSI_ALLOC(env, b->dag->send_ptr, (tsi_count)steps->count + 1));
+  b->writing = true;
+  add_supernodes(b);
+  place_sends(b->dag);
+out:
+  return status;
+}
+
+tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                        tristar_method method, const tsi_factorization_options *options,
+                                        const tsi_front_owners *owners, tsi_factorization **out) {
+  tristar_status status = TRISTAR_OK;
+  builder b = {.options = *options};
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, b.dag, 1));
+  b.dag->symbolic = symbolic;
+  b.dag->panels = panels;
+  b.dag->method = method;
+  b.dag->tile = options->tile;
+  if (owners != NULL) {
+    b.dag->owner = owners->owner;
+    b.dag->rank = owners->rank;
+    b.dag->teams = owners->teams;
+    b.dag->device = owners->device;
+  }
+  TSI_TRY(allocate(env, &b, owners ? owners->weights : NULL));
+  TSI_TRY(list_steps(env, &b));
+  if (env->check) TSI_TRY(tsi_factorization_check(env, b.dag));
+out:
+  TSI_FREE(env, b.subtree);
+  TSI_FREE(env, b.tree);
+  TSI_FREE(env, b.done);
+  TSI_FREE(env, b.mixed);
+  tsi_factorization_release_tags(env, &b);
+  TSI_FREE(env, b.latest);
+  if (status != TRISTAR_OK) tsi_factorization_destroy(env, &b.dag);
+  *out = b.dag;
+  return status;
+}
+
+void tsi_factorization_destroy(tsi_env *env, tsi_factorization **factorization) {
+  if (*factorization == NULL) return;
+  tsi_steps_destroy(env, &(*factorization)->steps);
+  TSI_FREE(env, (*factorization)->part);
+  TSI_FREE(env, (*factorization)->tiled);
+  TSI_FREE(env, (*factorization)->child_ptr);
+  TSI_FREE(env, (*factorization)->child);
+  TSI_FREE(env, (*factorization)->out);
+  TSI_FREE(env, (*factorization)->in);
+  TSI_FREE(env, (*factorization)->in_first);
+  TSI_FREE(env, (*factorization)->send);
+  TSI_FREE(env, (*factorization)->send_ptr);
+  TSI_FREE(env, (*factorization)->receive);
+  TSI_FREE(env, *factorization);
+}

@@ -1,0 +1,280 @@
+/* Shares fronts out: see front_owners.h.
+ *
+ * A job is a subtree that is whole on a process, or a front above them. It goes by the supernode at its root.
+ */
+#include "dag/factor/front_owners.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct job {
+  double urgency; /* flops from its begin to the end of the root */
+  tsi_index root;
+} job;
+
+typedef struct chooser {
+  const tsi_layout *layout;
+  const tsi_front_structure *fronts;
+  const tsi_symbolic *symbolic;
+  tsi_index *owner;
+  double *flops;              /* supernodes: of the job that ends there, when all below are added */
+  double *urgency;            /* supernodes that are roots of jobs */
+  double *subtree;            /* the same: flops of the job and of those below it */
+  double *end;                /* the same: when it is factored */
+  tsi_index *child, *sibling; /* jobs below a front: the first one, the next one; TSI_NONE */
+  bool *tiled;                /* supernodes */
+  tsi_index *begin, *finish;  /* supernodes: those who have it: begin .. finish - 1 */
+  tsi_index *low, *high;      /* supernodes that are roots of jobs: those who have fronts below it, or it */
+  bool shared;                /* some front is */
+  double *done;               /* processes: when they are through with what they have */
+  double *load;               /* processes: flops of whole subtrees, and of the fronts that they got */
+  double share;               /* of each process, if all had as much */
+  job *job;
+  tsi_index jobs;
+} chooser;
+
+/* The one that the first column of s is in. */
+static tsi_index chunk_of(const chooser *c, tsi_index s) {
+  return tsi_chunk_of(c->layout->chunks, c->symbolic->start[s]);
+}
+
+static bool is_whole(const chooser *c, tsi_index s) {
+  return c->layout->whole[chunk_of(c, s)];
+}
+
+/* The rows of a whole chunk are in whole chunks of the same process, or in spread ones. */
+static bool is_root(const chooser *c, tsi_index s) {
+  const tsi_index parent = c->symbolic->parent[s];
+  return parent == TSI_NONE || !is_whole(c, parent) || !is_whole(c, s);
+}
+
+/* Jobs, and which are whose children. */
+static void list_jobs(chooser *c) {
+  const tsi_symbolic *symbolic = c->symbolic;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    c->flops[s] = tsi_front_flops(symbolic, c->fronts->method, s);
+    c->child[s] = TSI_NONE;
+  }
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    if (!is_root(c, s)) {
+      c->flops[parent] += c->flops[s];
+      continue;
+    }
+    c->subtree[s] = c->flops[s];
+    for (tsi_index k = c->child[s]; k != TSI_NONE; k = c->sibling[k]) c->subtree[s] += c->subtree[k];
+    if (parent != TSI_NONE) {
+      c->sibling[s] = c->child[parent];
+      c->child[parent] = s;
+    }
+  }
+  for (tsi_index s = symbolic->count; s-- > 0;) {
+    const tsi_index parent = symbolic->parent[s];
+    if (!is_root(c, s)) continue;
+    c->share += c->flops[s] / tsi_layout_ranks(c->layout);
+    c->urgency[s] = c->flops[s] + (parent == TSI_NONE ? 0 : c->urgency[parent]);
+    c->job[c->jobs++] = (job){c->urgency[s], s};
+  }
+}
+
+/* A job below another one comes first: it has more to the root, or as much, and a lower number. */
+static int compare_jobs(const void *a, const void *b) {
+  const job *x = a, *y = b;
+  if (x->urgency != y->urgency) return x->urgency > y->urgency ? -1 : 1;
+  return (x->root > y->root) - (x->root < y->root);
+}
+
+/* When the children of a front are factored. */
+static double ready(const chooser *c, tsi_index s) {
+  double last = 0;
+  for (tsi_index k = c->child[s]; k != TSI_NONE; k = c->sibling[k]) last = fmax(last, c->end[k]);
+  return last;
+}
+
+/* Who has the child that leaves most to the front; TSI_NONE: it has no children. */
+static tsi_index owner_below(const chooser *c, tsi_index s) {
+  const tsi_count *row_ptr = c->symbolic->row_ptr;
+  tsi_index largest = c->child[s];
+  for (tsi_index k = c->child[s]; k != TSI_NONE; k = c->sibling[k])
+    if (row_ptr[k + 1] - row_ptr[k] > row_ptr[largest + 1] - row_ptr[largest]) largest = k;
+  return largest == TSI_NONE ? TSI_NONE : c->owner[largest];
+}
+
+/* The processes that have the node of s: first .. end - 1. */
+static tsi_index node_of(const chooser *c, tsi_index s, tsi_index *end) {
+  const tsi_layout *layout = c->layout;
+  const tsi_index node = layout->node[chunk_of(c, s)], grid = layout->px * layout->py;
+  const tsi_index first = grid * tsi_layout_home(layout, node);
+  *end = first + (grid << tsi_separator_level(layout->pz, node));
+  return first;
+}
+
+/* Of those a process that is through with its front first. */
+static tsi_index choose(const chooser *c, tsi_index s) {
+  tsi_index end;
+  const tsi_index first = node_of(c, s, &end), below = owner_below(c, s);
+  const double begin = ready(c, s);
+  tsi_index best = first;
+  for (tsi_index r = first + 1; r < end; r++) {
+    const double sooner = fmax(c->done[best], begin) - fmax(c->done[r], begin);
+    if (sooner > 0 || (sooner == 0 && c->load[r] < c->load[best])) best = r;
+  }
+  const bool stays = below >= first && below < end &&
+                     fmax(c->done[below], begin) <= fmax(c->done[best], begin) &&
+                     c->load[below] + c->flops[s] <= c->share;
+  return stays ? below : best;
+}
+
+/* ---- Teams -------------------------------------------------------------------------------------------- */
+
+/* Who has fronts below s, or, once it is known, s itself. */
+static void find_hull(chooser *c, tsi_index s) {
+  c->low[s] = c->high[s] = c->owner[s];
+  for (tsi_index k = c->child[s]; k != TSI_NONE; k = c->sibling[k]) {
+    if (c->low[s] == TSI_NONE || c->low[k] < c->low[s]) c->low[s] = c->low[k];
+    c->high[s] = tsi_index_max(c->high[s], c->high[k]);
+  }
+}
+
+/* What a process of a team takes for its part of a front, in flops. */
+static double part_flops(const chooser *c, tsi_index s, tsi_index size) {
+  const tsi_symbolic *symbolic = c->symbolic;
+  const double w = symbolic->start[s + 1] - symbolic->start[s],
+               f = w + (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  const double scalars = (c->fronts->method == TRISTAR_METHOD_LLT ? 1 : 2) * w * f;
+  return c->flops[s] / size + c->fronts->options->scalar_flops * scalars;
+}
+
+static double last_done(const chooser *c, tsi_index begin, tsi_index end) {
+  double last = 0;
+  for (tsi_index r = begin; r < end; r++) last = fmax(last, c->done[r]);
+  return last;
+}
+
+/* A team for a front of a process, if that pays. */
+static void choose_team(const chooser *c, tsi_index s) {
+  tsi_index last, begin = 0;
+  const tsi_index first = node_of(c, s, &last), owner = c->owner[s];
+  const tsi_front_tiles t = tsi_front_tiles_of(c->symbolic, c->fronts->panels, c->fronts->options->tile, s);
+  const bool any = c->low[s] == TSI_NONE; /* there is nothing below it */
+  const tsi_index from = any ? first : tsi_index_max(first, tsi_index_min(c->low[s], owner)),
+                  to = any ? last : tsi_index_min(last, tsi_index_max(c->high[s], owner) + 1);
+  const double part = floor(c->subtree[s] / c->share + 0.5);
+  tsi_index size = tsi_index_min(to - from, t.count); /* each has a tile */
+  if (part < size) size = (tsi_index)part;
+  if (!c->tiled[s] || size < 2) return;
+  double best = INFINITY;
+  for (tsi_index b = tsi_index_max(from, owner - size + 1); b <= tsi_index_min(owner, to - size); b++) {
+    const double done = last_done(c, b, b + size);
+    if (done < best) begin = b;
+    best = fmin(best, done);
+  }
+  const double alone = fmax(c->done[owner], ready(c, s)) + c->flops[s];
+  if (fmax(best, ready(c, s)) + part_flops(c, s, size) >= alone) return;
+  c->begin[s] = begin;
+  c->finish[s] = begin + size;
+}
+
+/* ---- All ---------------------------------------------------------------------------------------------- */
+
+/* The owner of a front is known, and its team. */
+static void place(chooser *c, tsi_index s) {
+  const tsi_index begin = c->begin[s], end = c->finish[s];
+  const bool team = end - begin > 1;
+  c->end[s] =
+      fmax(last_done(c, begin, end), ready(c, s)) + (team ? part_flops(c, s, end - begin) : c->flops[s]);
+  for (tsi_index r = begin; r < end; r++) c->done[r] = c->end[s];
+  c->low[s] = c->low[s] == TSI_NONE ? begin : tsi_index_min(c->low[s], begin);
+  c->high[s] = tsi_index_max(c->high[s], end - 1);
+  c->shared = c->shared || team;
+}
+
+/* Nothing is done; what is whole has its owner. */
+static void begin_schedule(chooser *c) {
+  for (tsi_index r = 0; r < tsi_layout_ranks(c->layout); r++) c->done[r] = c->load[r] = 0;
+  for (tsi_index s = 0; s < c->symbolic->count; s++) {
+    const tsi_index k = chunk_of(c, s);
+    c->owner[s] = is_whole(c, s)
+                      ? tsi_layout_anchor(c->layout, k, tsi_layout_home(c->layout, c->layout->node[k]))
+                      : TSI_NONE;
+    c->begin[s] = c->owner[s];
+    c->finish[s] = c->owner[s] + 1;
+    if (is_whole(c, s) && is_root(c, s)) c->load[c->owner[s]] += c->flops[s];
+  }
+}
+
+/* Gives when the last job has ended. */
+static double schedule(chooser *c, bool sharing) {
+  double path = 0;
+  begin_schedule(c);
+  c->shared = false;
+  for (tsi_index j = 0; j < c->jobs; j++) {
+    const tsi_index s = c->job[j].root;
+    find_hull(c, s);
+    if (c->owner[s] == TSI_NONE) {
+      c->owner[s] = c->begin[s] = choose(c, s);
+      c->finish[s] = c->owner[s] + 1;
+      if (sharing) choose_team(c, s);
+      for (tsi_index r = c->begin[s]; r < c->finish[s]; r++)
+        c->load[r] += c->flops[s] / (c->finish[s] - c->begin[s]);
+    }
+    place(c, s);
+    path = fmax(path, c->end[s]);
+  }
+  return path;
+}
+
+/* With teams if it takes no longer with them: they save memory. */
+static double choose_best(chooser *c) {
+  qsort(c->job, (size_t)c->jobs, sizeof *c->job, compare_jobs);
+  const double without = schedule(c, false), with = schedule(c, true);
+  return with <= without ? with : schedule(c, false);
+}
+
+tristar_status tsi_front_owners_choose(tsi_env *env, const tsi_layout *layout,
+                                       const tsi_front_structure *fronts, tsi_index *owner,
+                                       tsi_front_teams **teams, double *path) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_symbolic *symbolic = fronts->symbolic;
+  chooser c = {.layout = layout, .fronts = fronts, .symbolic = symbolic, .owner = owner};
+  *teams = NULL;
+  TSI_TRY(TSI_ALLOC(env, c.flops, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.urgency, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.subtree, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.end, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.child, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.sibling, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.tiled, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.begin, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.finish, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.low, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.high, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, c.job, symbolic->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, c.done, tsi_layout_ranks(layout)));
+  TSI_TRY(TSI_ALLOC_ZERO(env, c.load, tsi_layout_ranks(layout)));
+  TSI_TRY(tsi_factorization_find_tiled(env, symbolic, fronts->method, fronts->options, c.tiled));
+  list_jobs(&c);
+  const double last = choose_best(&c);
+  if (path != NULL) *path = last;
+  if (c.shared)
+    TSI_TRY(tsi_front_teams_create(env, symbolic, fronts->panels, fronts->method, fronts->options->tile,
+                                   c.begin, c.finish, teams));
+  if (env->check && *teams) TSI_TRY(tsi_front_teams_check(env, *teams, owner));
+out:
+  TSI_FREE(env, c.flops);
+  TSI_FREE(env, c.urgency);
+  TSI_FREE(env, c.subtree);
+  TSI_FREE(env, c.end);
+  TSI_FREE(env, c.child);
+  TSI_FREE(env, c.sibling);
+  TSI_FREE(env, c.tiled);
+  TSI_FREE(env, c.begin);
+  TSI_FREE(env, c.finish);
+  TSI_FREE(env, c.low);
+  TSI_FREE(env, c.high);
+  TSI_FREE(env, c.job);
+  TSI_FREE(env, c.done);
+  TSI_FREE(env, c.load);
+  if (status != TRISTAR_OK) tsi_front_teams_destroy(env, teams);
+  return status;
+}

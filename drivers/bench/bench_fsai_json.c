@@ -1,0 +1,83 @@
+/* All figures of `tristar bench --fsai` as JSON: see bench_fsai.h. */
+#include "drivers/bench/bench_fsai.h"
+#include "drivers/report/report.h"
+#include "tristar.h"
+
+static cJSON *make_contender(const tsi_bench_case *c, int k) {
+  const tsi_bench_contender *contender = &c->setup->contenders[k];
+  const tsi_bench_result *r = &c->results[k];
+  const bool own = contender->peer < 0;
+  tsi_fsai_figures f;
+  cJSON *object = cJSON_CreateObject();
+  const bool solved = tsi_fsai_find(c, k, &f);
+  cJSON_AddStringToObject(object, "name", contender->name);
+  cJSON_AddStringToObject(object, "solver", own ? "tristar" : c->setup->family->peers[contender->peer].name);
+  cJSON_AddStringToObject(object, "method", contender->krylov->method);
+  cJSON_AddStringToObject(object, "precond", contender->krylov->precond);
+  cJSON_AddNumberToObject(object, "ranks", contender->ranks);
+  cJSON_AddBoolToObject(object, "solved", solved);
+  cJSON_AddBoolToObject(object, "over_limit", r->over_limit);
+  cJSON_AddNumberToObject(object, "used_s", r->used_s);
+  if (!solved || r->over_limit) cJSON_AddStringToObject(object, "message", r->message);
+  if (solved) {
+    tsi_json_add_number(object, "iterations", f.iterations);
+    tsi_json_add_number(object, "setup_s", f.setup_s);
+    tsi_json_add_number(object, "solve_s", f.solve_s);
+    tsi_json_add_number(object, "solve_least_s", r->least_s);
+    tsi_json_add_number(object, "solve_most_s", r->most_s);
+    tsi_json_add_number(object, "iteration_s", f.iteration_s);
+    tsi_json_add_number(object, "total_s", f.total_s);
+    if (f.product_gbps > 0) tsi_json_add_number(object, "product_gbps", f.product_gbps);
+    if (f.product_share > 0) tsi_json_add_number(object, "product_bandwidth_share", f.product_share);
+    tsi_json_add_number(object, "nnz_factor", f.entries);
+    tsi_json_add_number(object, "backward_error", f.backward_error);
+  }
+  cJSON_AddItemToObject(object, "rounds", cJSON_Duplicate(r->rounds, true));
+  return object;
+}
+
+/* A member for each claim that is known; c NULL: their means. */
+static cJSON *make_ratios(const tsi_fsai_bench *b, const tsi_bench_case *c, int ranks) {
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddNumberToObject(object, "ranks", ranks);
+  for (int k = 0; k < tsi_fsai_claim_count; k++) {
+    const tsi_fsai_claim *claim = &tsi_fsai_claims[k];
+    const double ratio = c != NULL ? tsi_fsai_ratio(c, claim, ranks) : tsi_fsai_mean(b, claim, ranks);
+    if (ratio > 0) cJSON_AddNumberToObject(object, claim->key, ratio);
+  }
+  return object;
+}
+
+static void add_ratios(cJSON *object, const char *key, const tsi_fsai_bench *b, const tsi_bench_case *c) {
+  int ranks[TSI_BENCH_LIST_MAX];
+  const int count = tsi_fsai_ranks(&b->setup, ranks);
+  cJSON *list = cJSON_AddArrayToObject(object, key);
+  for (int r = 0; r < count; r++) cJSON_AddItemToArray(list, make_ratios(b, c, ranks[r]));
+}
+
+static cJSON *make_case(const tsi_fsai_bench *b, const tsi_bench_case *c) {
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "matrix", c->matrix->name);
+  cJSON_AddNumberToObject(object, "n", (double)c->matrix->n);
+  cJSON_AddNumberToObject(object, "nnz", (double)c->matrix->nnz);
+  cJSON_AddNumberToObject(object, "bandwidth_one_core_gbps", tsi_fsai_bandwidth(c, 1));
+  cJSON_AddNumberToObject(object, "bandwidth_gbps", c->rates.bandwidth);
+  add_ratios(object, "ratios", b, c);
+  cJSON *list = cJSON_AddArrayToObject(object, "contenders");
+  for (int k = 0; k < c->setup->count; k++) cJSON_AddItemToArray(list, make_contender(c, k));
+  return object;
+}
+
+bool tsi_fsai_write_json(const tsi_fsai_bench *b) {
+  const tsi_settings *settings = b->setup.settings;
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "version", tristar_version());
+  cJSON_AddNumberToObject(object, "rounds", (double)settings->rounds);
+  cJSON_AddNumberToObject(object, "repeat", (double)settings->repeat);
+  cJSON_AddNumberToObject(object, "limit_s", (double)settings->limit);
+  tsi_bench_add_missing(object, &b->setup);
+  add_ratios(object, "means", b, NULL);
+  cJSON *list = cJSON_AddArrayToObject(object, "cases");
+  for (int m = 0; m < b->count; m++) cJSON_AddItemToArray(list, make_case(b, &b->cases[m]));
+  return tsi_bench_put_json(settings->json, object);
+}

@@ -1,0 +1,236 @@
+/* Start, questions, answers and end of a contender's process: see bench_process.h. */
+#include "drivers/bench/bench_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "drivers/bench/bench.h"
+#include "drivers/session/session.h"
+#include "drivers/session/signals.h"
+
+#define TEXT_MAX ((size_t)1 << 24)
+
+/* The groups that run or are halted, for the handler of signals, which belongs to the whole program. */
+static volatile sig_atomic_t groups[TSI_BENCH_CONTENDERS_MAX];
+
+static bool remember(pid_t pid) {
+  for (int k = 0; k < TSI_BENCH_CONTENDERS_MAX; k++)
+    if (groups[k] == 0) {
+      groups[k] = pid;
+      return true;
+    }
+  return false;
+}
+
+static void forget(pid_t pid) {
+  for (int k = 0; k < TSI_BENCH_CONTENDERS_MAX; k++)
+    if (groups[k] == pid) groups[k] = 0;
+}
+
+/* ---- The end of this program ------------------------------------------------------------------------------
+ */
+
+static void end_all(void) {
+  for (int k = 0; k < TSI_BENCH_CONTENDERS_MAX; k++)
+    if (groups[k] != 0) (void)kill((pid_t)-groups[k], SIGKILL);
+}
+
+void tsi_process_guard(void) {
+  tsi_before_signals(end_all);
+}
+
+/* ---- Start ------------------------------------------------------------------------------------------------
+ */
+
+/* What the new process does between fork and exec. Does not return. */
+static _Noreturn void become(char *const *arguments, char *const *environment, const int streams[3],
+                             pid_t parent, int problem) {
+  (void)setpgid(0, 0);
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(EXIT_FAILURE); /* the parent has ended before prctl */
+  int status = 0;
+  for (int k = 0; k < 3 && status == 0; k++)
+    if (dup2(streams[k], k) < 0) status = errno;
+  if (status == 0) {
+    (void)execve(arguments[0], arguments, environment);
+    status = errno;
+  }
+  (void)!write(problem, &status, sizeof status);
+  _exit(EXIT_FAILURE);
+}
+
+/* Gives an errno. streams: the child's; they are closed by exec but for their copies. */
+static int run(pid_t *pid, char *const *arguments, char *const *environment, const int streams[3]) {
+  int problem[2], status = 0;
+  const pid_t parent = getpid();
+  if (pipe2(problem, O_CLOEXEC) != 0) return errno;
+  const pid_t child = fork();
+  if (child == 0) become(arguments, environment, streams, parent, problem[1]);
+  if (child < 0) status = errno;
+  close(problem[1]);
+  if (child > 0) {
+    (void)setpgid(child, child);
+    *pid = child;
+    ssize_t got; /* nothing, once exec has closed the pipe */
+    while ((got = read(problem[0], &status, sizeof status)) < 0 && errno == EINTR) continue;
+    if (got != sizeof status) status = 0;
+  }
+  close(problem[0]);
+  return status;
+}
+
+int tsi_process_start(tsi_process *p, char *const *arguments, char *const *environment) {
+  int input[2] = {-1, -1}, output[2] = {-1, -1}, status = 0;
+  *p = (tsi_process){.input = -1, .output = -1, .errors = tmpfile()};
+  if (p->errors == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0 ||
+      pipe2(output, O_CLOEXEC) != 0)
+    status = errno;
+  if (status == 0) {
+    (void)fcntl(fileno(p->errors), F_SETFD, FD_CLOEXEC);
+    const int streams[3] = {input[1], output[1], fileno(p->errors)};
+    status = run(&p->pid, arguments, environment, streams);
+  }
+  if (p->pid != 0 && status == 0 && !remember(p->pid)) status = EAGAIN;
+  if (input[1] >= 0) close(input[1]);
+  if (output[1] >= 0) close(output[1]);
+  p->input = input[0];
+  p->output = output[0];
+  if (status != 0) tsi_process_free(p);
+  return status;
+}
+
+/* ---- Questions and answers --------------------------------------------------------------------------------
+ */
+
+/* One that was not halted may be stopped by others, a leak checker among them: it is left alone. */
+static void go_on(tsi_process *p) {
+  if (p->halted) (void)kill(-p->pid, SIGCONT);
+  p->halted = false;
+}
+
+/* Whether it still lives is told by the answer. */
+void tsi_process_ask(tsi_process *p) {
+  go_on(p);
+  (void)send(p->input, "\n", 1, MSG_NOSIGNAL);
+}
+
+void tsi_process_halt(tsi_process *p) {
+  (void)kill(-p->pid, SIGSTOP);
+  p->halted = true;
+}
+
+/* Has the process itself ended? It stays to be waited for. */
+static bool has_ended(const tsi_process *p) {
+  siginfo_t info = {.si_pid = 0};
+  return waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOWAIT | WNOHANG) != 0 || info.si_pid != 0;
+}
+
+/* The object in the text; libraries may have printed lines before it. */
+static cJSON *find_object(const char *text) {
+  for (const char *at = strchr(text, '{'); at != NULL; at = strchr(at + 1, '{')) {
+    const char *end;
+    if (at > text && at[-1] != '\n') continue;
+    cJSON *object = cJSON_ParseWithOpts(at, &end, false);
+    if (cJSON_IsObject(object)) return object;
+    cJSON_Delete(object);
+  }
+  return NULL;
+}
+
+/* Appends what is there to the text. false: nothing will come any more, or it is too much. */
+static bool read_more(tsi_process *p) {
+  if (p->used + 1 >= p->room) {
+    const size_t room = p->room > 0 ? 2 * p->room : (size_t)1 << 14;
+    char *more = room <= TEXT_MAX ? realloc(p->text, room) : NULL;
+    if (more == NULL) return false;
+    p->text = more;
+    p->room = room;
+  }
+  const ssize_t got = read(p->output, p->text + p->used, p->room - p->used - 1);
+  if (got < 0) return errno == EINTR;
+  p->used += (size_t)got;
+  p->text[p->used] = '\0';
+  return got > 0;
+}
+
+/* Waits until something comes out, at most for a second, and until a time at most. */
+static bool wait_for_output(const tsi_process *p, double until) {
+  struct pollfd end = {.fd = p->output, .events = POLLIN};
+  const double left = until > 0 ? until - tsi_now() : 1;
+  return poll(&end, 1, left <= 0 ? 0 : left < 1 ? (int)(1e3 * left) + 1 : 1000) > 0;
+}
+
+cJSON *tsi_process_read(tsi_process *p, double until, void (*tick)(void *), void *arg, bool *late) {
+  double told = tsi_now();
+  cJSON *object = NULL;
+  bool more = true;
+  p->used = 0;
+  *late = false;
+  while (object == NULL && more) {
+    const bool ended = has_ended(p); /* looked at first: what it printed before is there by then */
+    if (wait_for_output(p, until))
+      more = read_more(p);
+    else if (ended)
+      more = false; /* another process has its output, but the one that was asked is gone */
+    else if (until > 0 && tsi_now() >= until)
+      *late = true, more = false;
+    if (p->used > 0 && (p->text[p->used - 1] == '\n' || !more)) object = find_object(p->text);
+    if (tsi_now() - told < 1) continue;
+    told = tsi_now();
+    tick(arg);
+  }
+  return object;
+}
+
+bool tsi_process_last_line(const tsi_process *p, char *line, size_t size) {
+  char text[1024];
+  bool found = false;
+  rewind(p->errors);
+  while (fgets(text, sizeof text, p->errors) != NULL) {
+    const char *begin = strncmp(text, "tristar: ", 9) == 0 ? text + 9 : text;
+    text[strcspn(text, "\r\n")] = '\0';
+    if (*begin == '\0') continue;
+    snprintf(line, size, "%s", begin);
+    found = true;
+  }
+  return found;
+}
+
+/* ---- End --------------------------------------------------------------------------------------------------
+ */
+
+int tsi_process_end(tsi_process *p, double grace) {
+  const struct timespec pause = {.tv_nsec = 2000000};
+  const double until = tsi_now() + grace;
+  int status = 0;
+  if (p->input >= 0) close(p->input);
+  p->input = -1;
+  go_on(p);
+  while (!has_ended(p) && tsi_now() < until) nanosleep(&pause, NULL);
+  (void)kill(-p->pid, SIGKILL); /* it, or what it has left behind; the number is still its own */
+  forget(p->pid);
+  while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR) continue;
+  p->pid = 0;
+  close(p->output);
+  p->output = -1;
+  return status;
+}
+
+void tsi_process_free(tsi_process *p) {
+  if (p->errors == NULL) return; /* it was never started */
+  if (p->pid != 0) (void)tsi_process_end(p, 0);
+  if (p->input >= 0) close(p->input);
+  if (p->output >= 0) close(p->output);
+  fclose(p->errors);
+  free(p->text);
+  *p = (tsi_process){.pid = 0};
+}

@@ -1,0 +1,390 @@
+/* The contenders of `tristar bench`, from the lists of the command line: see bench.h.
+ *
+ * Reads   --nrhs, --workers, --sched, --variants, --peers; which programs of peers are there: in the folder
+ * TRISTAR_PEERS, or beside this program in tools/peers (a build) or in TSI_PEERS_FOLDER, where they are
+ * installed. The build defines that, as the way from the folder of this program. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drivers/bench/bench.h"
+#include "drivers/session/console.h"
+#include "drivers/report/report.h"
+#include "drivers/session/session.h"
+#include "drivers/session/variant.h"
+#include "runtime/base/variables.h"
+#include "tristar.h"
+
+const tsi_bench_family tsi_bench_solvers = {
+    .peers = {{"cholmod", "CHOLMOD"},
+              {"umfpack", "UMFPACK"},
+              {"superlu", "SuperLU"},
+              {"superlu_dist", "SuperLU_DIST"},
+              {"mumps", "MUMPS"}},
+    .program = "%s_solve",
+    .packages = "libsuitesparse-dev,\nlibsuperlu-dev, libsuperlu-dist-dev, libmumps-seq-dev",
+    .threads = true,
+    .rates = true};
+const tsi_bench_family tsi_bench_triangles = {
+    .peers = {{"plain", "plain sweep"},
+              {"cxsparse", "CXSparse"},
+              {"eigen", "Eigen"},
+              {"petsc", "PETSc"},
+              {"kokkos", "KokkosKernels"}},
+    .program = "triangle_%s",
+    .packages = "libsuitesparse-dev,\nlibeigen3-dev, libpetsc-real-dev, libtrilinos-kokkos-kernels-dev"};
+
+#ifdef TSI_HAVE_MPI
+enum { RANKS_DEFAULT = 2 }; /* 1, 2 */
+#else
+enum { RANKS_DEFAULT = 1 };
+#endif
+
+enum { HYPRE, PETSC };
+const tsi_bench_family tsi_bench_inverses = {
+    .peers = {[HYPRE] = {"hypre", "hypre"}, [PETSC] = {"petsc", "PETSc"}},
+    .rates = true,
+    .program = "krylov_%s",
+    .packages = "libhypre-dev,\nlibpetsc-real-dev"};
+
+/* Each on any number of processes: PETSc's incomplete factors are those of the blocks. */
+static const tsi_bench_krylov inverses[] = {
+    {"TriStar, FSAI", -1, "cg", "fsai", NULL},
+    {"TriStar, FSAI, pipelined", -1, "pipelined-cg", "fsai", NULL},
+    {"TriStar, Jacobi", -1, "cg", "jacobi", NULL},
+    {"hypre, FSAI", HYPRE, "cg", "fsai", NULL},
+    {"PETSc, Jacobi", PETSC, "cg", "jacobi", "-ksp_type cg -pc_type jacobi"},
+    {"PETSc, ICC", PETSC, "cg", "icc", "-ksp_type cg -pc_type bjacobi -sub_pc_type icc"}};
+
+int tsi_bench_split(const char *option, const char *text, tsi_bench_list *list) {
+  list->count = 0;
+  for (const char *at = text;; at++) {
+    const size_t length = strcspn(at, ",");
+    if (length == 0) return tsi_usage_error("bench", "--%s %s: an empty entry", option, text);
+    if (list->count == TSI_BENCH_LIST_MAX)
+      return tsi_usage_error("bench", "--%s %s: more than %d entries", option, text, TSI_BENCH_LIST_MAX);
+    char *word = list->word[list->count];
+    if (length >= sizeof list->word[0])
+      return tsi_usage_error("bench", "--%s %s: an entry is too long", option, text);
+    memcpy(word, at, length);
+    word[length] = '\0';
+    for (int k = 0; k < list->count; k++)
+      if (strcmp(word, list->word[k]) == 0)
+        return tsi_usage_error("bench", "--%s %s: %s stands there twice", option, text, word);
+    list->count++;
+    at += length;
+    if (*at == '\0') return TSI_EXIT_OK;
+  }
+}
+
+static bool holds(const int64_t *numbers, int count, int64_t number) {
+  for (int k = 0; k < count; k++)
+    if (numbers[k] == number) return true;
+  return false;
+}
+
+/* "all" is the number `all`, where that is not 0; as it may be there by its
+ * number too, a number counts once. */
+static int split_numbers(const char *option, const char *text, int64_t maximum, int64_t all, int64_t *numbers,
+                         int *count) {
+  tsi_bench_list list;
+  const int status = tsi_bench_split(option, text, &list);
+  *count = 0;
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
+    const char *word = list.word[k];
+    const bool is_all = all > 0 && strcmp(word, "all") == 0;
+    char *end;
+    errno = 0;
+    const int64_t number = is_all ? all : strtoll(word, &end, 10);
+    if (!is_all && (end == word || *end != '\0' || errno != 0))
+      return tsi_usage_error("bench", "--%s %s: '%s' is not an integer", option, text, word);
+    if (number < 1 || number > maximum)
+      return tsi_usage_error("bench", "--%s %s: %s is not between 1 and %" PRId64, option, text, word,
+                             maximum);
+    if (!holds(numbers, *count, number)) numbers[(*count)++] = number;
+  }
+  return status;
+}
+
+/* ---- TriStar ------------------------------------------------------------------------------------------ */
+
+static bool own_path(char *path, size_t size) {
+  const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+  if (length > 0) {
+    path[length] = '\0';
+    return true;
+  }
+  return (size_t)snprintf(path, size, "%s", program_invocation_name) < size;
+}
+
+static tsi_bench_contender *add(tsi_bench_setup *setup) {
+  if (setup->count == TSI_BENCH_CONTENDERS_MAX) return NULL;
+  tsi_bench_contender *contender = &setup->contenders[setup->count++];
+  *contender = (tsi_bench_contender){.peer = -1};
+  return contender;
+}
+
+static int too_many(void) {
+  return tsi_usage_error("bench", "more than %d combinations of workers, schedulers and peers",
+                         TSI_BENCH_CONTENDERS_MAX);
+}
+
+/* variant "": the default. */
+static int add_tristar(tsi_bench_setup *setup, int threads, const char *scheduler, const char *variant,
+                       const char *program) {
+  tsi_bench_contender *contender = add(setup);
+  if (contender == NULL) return too_many();
+  contender->threads = threads;
+  snprintf(contender->scheduler, sizeof contender->scheduler, "%s", scheduler);
+  snprintf(contender->program, sizeof contender->program, "%s", program);
+  snprintf(contender->variant, sizeof contender->variant, "%s", variant);
+  snprintf(contender->name, sizeof contender->name, "TriStar, %d worker%s, %s%s%s", threads,
+           threads == 1 ? "" : "s", scheduler, *variant ? ", " : "", variant);
+  if (threads > setup->workers_most) setup->workers_most = threads;
+  return TSI_EXIT_OK;
+}
+
+/* Variants, with as many workers as any, and the first scheduler. */
+static int add_variants(tsi_bench_setup *setup, const char *text, const char *scheduler,
+                        const char *program) {
+  tsi_bench_list list;
+  const char *word;
+  char why[256];
+  const int workers = setup->workers_most;
+  if (strcmp(text, "all") == 0) {
+    int status = TSI_EXIT_OK;
+    for (int k = 0; status == TSI_EXIT_OK && tsi_variant_word(k, &word, NULL); k++)
+      status = add_tristar(setup, workers, scheduler, word, program);
+    return status;
+  }
+  int status = tsi_bench_split("variants", text, &list);
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
+    if (tsi_variant_wrong(list.word[k], why, sizeof why))
+      return tsi_usage_error("bench", "--variants %s: %s; all: each of them", text, why);
+    status = add_tristar(setup, workers, scheduler, list.word[k], program);
+  }
+  return status;
+}
+
+/* "all": the default one, then all others of this StarPU. */
+static int split_schedulers(const char *text, tsi_bench_list *list) {
+  const char *name;
+  const bool all = strcmp(text, "all") == 0;
+  int status = tsi_bench_split("sched", all ? "lws" : text, list);
+  if (!all) {
+    for (int k = 0; status == TSI_EXIT_OK && k < list->count; k++)
+      if (strcmp(list->word[k], "all") == 0)
+        return tsi_usage_error("bench", "--sched %s: all goes alone", text);
+    return status;
+  }
+  for (int k = 0; status == TSI_EXIT_OK && tristar_get_scheduler(k, &name, NULL); k++) {
+    if (strcmp(name, "lws") == 0 || strlen(name) >= sizeof list->word[0]) continue;
+    if (list->count == TSI_BENCH_LIST_MAX)
+      return tsi_usage_error("bench", "--sched all: more than %d schedulers", TSI_BENCH_LIST_MAX);
+    snprintf(list->word[list->count++], sizeof list->word[0], "%s", name);
+  }
+  return status;
+}
+
+/* Each partition with each number of workers; the automatic one is the default. */
+static int add_partitions(tsi_bench_setup *setup, const int64_t *workers, int count, const char *scheduler,
+                          const char *program) {
+  const char *text = setup->settings->partitions_list, *known;
+  tsi_bench_list list = {.count = 0};
+  int status = text != NULL ? tsi_bench_split("partitions", text, &list) : TSI_EXIT_OK;
+  for (int k = 0; text == NULL && (known = tsi_options_word("partition", k)) != NULL; k++)
+    snprintf(list.word[list.count++], sizeof list.word[0], "%s", known);
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
+    int word = 0;
+    while ((known = tsi_options_word("partition", word)) != NULL && strcmp(known, list.word[k]) != 0) word++;
+    if (known == NULL)
+      return tsi_usage_error("bench",
+                             "--partitions %s: unknown partition '%s'; tristar trisolve --help tells them",
+                             text, list.word[k]);
+    for (int w = 0; w < count && status == TSI_EXIT_OK; w++) {
+      status = add_tristar(setup, (int)workers[w], scheduler, word == 0 ? "" : known, program);
+      if (status == TSI_EXIT_OK)
+        snprintf(setup->contenders[setup->count - 1].name, sizeof setup->contenders[0].name, "%s, %s", known,
+                 tsi_text_many(workers[w], "worker"));
+    }
+  }
+  return status;
+}
+
+static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *program) {
+  const tsi_settings *settings = setup->settings;
+  int64_t workers[TSI_BENCH_LIST_MAX] = {1, cores};
+  int count = cores > 1 ? 2 : 1, status = TSI_EXIT_OK;
+  tsi_bench_list schedulers;
+  setup->all_schedulers = settings->sched_list != NULL && strcmp(settings->sched_list, "all") == 0;
+  if (setup->all_schedulers) { /* with all cores only, unless other numbers are asked for */
+    workers[0] = cores;
+    count = 1;
+  }
+  if (settings->workers_list != NULL)
+    status = split_numbers("workers", settings->workers_list, 4096, cores, workers, &count);
+  if (status == TSI_EXIT_OK)
+    status = split_schedulers(settings->sched_list != NULL ? settings->sched_list : "lws", &schedulers);
+  if (status == TSI_EXIT_OK) setup->schedulers = schedulers.count;
+  if (settings->triangular && status == TSI_EXIT_OK && schedulers.count > 1)
+    return tsi_usage_error("bench", "--triangular goes with one scheduler");
+  if (settings->triangular && status == TSI_EXIT_OK)
+    return add_partitions(setup, workers, count, schedulers.word[0], program);
+  for (int w = 0; w < count && status == TSI_EXIT_OK; w++)
+    for (int k = 0; k < schedulers.count && status == TSI_EXIT_OK; k++)
+      status = add_tristar(setup, (int)workers[w], schedulers.word[k], "", program);
+  if (status != TSI_EXIT_OK || settings->variants_list == NULL) return status;
+  return add_variants(setup, settings->variants_list, schedulers.word[0], program);
+}
+
+/* ---- Peers -------------------------------------------------------------------------------------------- */
+
+/* The folders where programs of peers may lie. */
+typedef struct folders {
+  char path[2][PATH_MAX];
+  int count;
+} folders;
+
+static void list_folders(folders *f, const char *program) {
+  const char *given = tsi_variable(TSI_VARIABLE_PEERS), *slash = strrchr(program, '/');
+  const int length = slash != NULL ? (int)(slash - program) : 1;
+  f->count = 0;
+  if (given != NULL) {
+    snprintf(f->path[f->count++], PATH_MAX, "%s", given);
+    return; /* and no others: who names a folder means it */
+  }
+  snprintf(f->path[f->count++], PATH_MAX, "%.*s/tools/peers", length, slash != NULL ? program : ".");
+  snprintf(f->path[f->count++], PATH_MAX, "%.*s/%s", length, slash != NULL ? program : ".", TSI_PEERS_FOLDER);
+}
+
+/* name: room for the name of the program. */
+static bool find_program(const folders *f, const tsi_bench_family *family, int peer, char name[64],
+                         char *path, size_t size) {
+  const char *mark = strchr(family->program, '%'); /* of "%s" */
+  snprintf(name, 64, "%.*s%s%s", (int)(mark - family->program), family->program, family->peers[peer].name,
+           mark + 2);
+  for (int k = 0; k < f->count; k++)
+    if ((size_t)snprintf(path, size, "%s/%s", f->path[k], name) < size && access(path, X_OK) == 0)
+      return true;
+  return false;
+}
+
+/* The iterative solvers of a peer, or those of TriStar, with each number of processes. */
+static int add_inverses(tsi_bench_setup *setup, int peer, const char *program) {
+  const tsi_settings *settings = setup->settings;
+  int64_t ranks[TSI_BENCH_LIST_MAX] = {1, 2};
+  int count = RANKS_DEFAULT;
+  int status = settings->ranks_list == NULL
+                   ? TSI_EXIT_OK
+                   : split_numbers("ranks", settings->ranks_list, 4096, 0, ranks, &count);
+  for (int r = 0; r < count && status == TSI_EXIT_OK; r++)
+    for (size_t k = 0; k < sizeof inverses / sizeof *inverses; k++) {
+      if (inverses[k].peer != peer) continue;
+      tsi_bench_contender *contender = add(setup);
+      if (contender == NULL) return too_many();
+      contender->peer = peer;
+      contender->threads = 1;
+      contender->krylov = &inverses[k];
+      contender->ranks = (int)ranks[r];
+      if (contender->ranks > setup->workers_most) setup->workers_most = contender->ranks;
+      snprintf(contender->program, sizeof contender->program, "%s", program);
+      snprintf(contender->name, sizeof contender->name, "%s, %d process%s", inverses[k].title,
+               contender->ranks, contender->ranks == 1 ? "" : "es");
+    }
+  return status;
+}
+
+/* With 1, 2 and all threads, as there are cores; of a family without threads only once. */
+static int add_peer(tsi_bench_setup *setup, int peer, int cores, const char *program) {
+  if (setup->settings->bench_fsai) return add_inverses(setup, peer, program);
+  const int threads[] = {1, 2, cores};
+  const int count = !setup->family->threads ? 1 : cores > 2 ? 3 : cores;
+  for (int t = 0; t < count; t++) {
+    tsi_bench_contender *contender = add(setup);
+    if (contender == NULL) return too_many();
+    contender->peer = peer;
+    contender->threads = threads[t];
+    snprintf(contender->program, sizeof contender->program, "%s", program);
+    if (setup->family->threads)
+      snprintf(contender->name, sizeof contender->name, "%s, %d thread%s", setup->family->peers[peer].title,
+               threads[t], threads[t] == 1 ? "" : "s");
+    else
+      snprintf(contender->name, sizeof contender->name, "%s", setup->family->peers[peer].title);
+  }
+  return TSI_EXIT_OK;
+}
+
+static int peer_of(const tsi_bench_family *family, const char *word) {
+  for (int k = 0; k < TSI_BENCH_PEERS && family->peers[k].name != NULL; k++)
+    if (strcmp(word, family->peers[k].name) == 0) return k;
+  return -1;
+}
+
+static int unknown_peer(const tsi_bench_family *family, const char *text, const char *word) {
+  char names[160] = "";
+  for (int k = 0; k < TSI_BENCH_PEERS && family->peers[k].name != NULL; k++) {
+    const size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", k > 0 ? ", " : "", family->peers[k].name);
+  }
+  return tsi_usage_error("bench", "--peers %s: unknown peer '%s'; the peers are %s; none: no peer", text,
+                         word, names);
+}
+
+static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, const folders *f) {
+  char path[PATH_MAX + 32], name[64];
+  tsi_bench_list list;
+  int status = tsi_bench_split("peers", text, &list);
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++)
+    if (peer_of(setup->family, list.word[k]) < 0) return unknown_peer(setup->family, text, list.word[k]);
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
+    const int peer = peer_of(setup->family, list.word[k]);
+    if (!find_program(f, setup->family, peer, name, path, sizeof path)) {
+      tsi_console_error("bench: the peer %s is not there: no %s in %s%s%s", list.word[k], name, f->path[0],
+                        f->count > 1 ? " or " : "", f->count > 1 ? f->path[1] : "");
+      return TSI_EXIT_FAILED;
+    }
+    status = add_peer(setup, peer, cores, path);
+  }
+  return status;
+}
+
+static int add_found_peers(tsi_bench_setup *setup, int cores, const folders *f) {
+  char path[PATH_MAX + 32], name[64];
+  int status = TSI_EXIT_OK;
+  for (int k = 0; k < TSI_BENCH_PEERS && setup->family->peers[k].name != NULL && status == TSI_EXIT_OK; k++) {
+    setup->missing[k] = !find_program(f, setup->family, k, name, path, sizeof path);
+    if (!setup->missing[k]) status = add_peer(setup, k, cores, path);
+  }
+  return status;
+}
+
+int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
+  char program[PATH_MAX];
+  folders f;
+  const int cores = tsi_expected_workers(settings);
+  *setup = (tsi_bench_setup){.settings = settings,
+                             .family = settings->bench_fsai   ? &tsi_bench_inverses
+                                       : settings->triangular ? &tsi_bench_triangles
+                                                              : &tsi_bench_solvers,
+                             .workers_most = 1,
+                             .schedulers = 1,
+                             .nrhs = {1},
+                             .nrhs_count = 1};
+  if (!own_path(program, sizeof program)) {
+    tsi_console_error("bench: the path of this program is too long");
+    return TSI_EXIT_FAILED;
+  }
+  list_folders(&f, program);
+  int status = TSI_EXIT_OK;
+  if (settings->nrhs_list != NULL)
+    status = split_numbers("nrhs", settings->nrhs_list, 1000000, 0, setup->nrhs, &setup->nrhs_count);
+  if (status == TSI_EXIT_OK)
+    status = settings->bench_fsai ? add_inverses(setup, -1, program) : add_all_tristar(setup, cores, program);
+  if (status != TSI_EXIT_OK || (settings->peers_list != NULL && strcmp(settings->peers_list, "none") == 0))
+    return status;
+  return settings->peers_list != NULL ? add_named_peers(setup, settings->peers_list, cores, &f)
+                                      : add_found_peers(setup, cores, &f);
+}

@@ -1,0 +1,248 @@
+/* The tables of `tristar bench` as a picture: see bench.h.
+ *
+ * One chart for each number of right-hand sides, one group of bars for each matrix, one bar for each row of
+ * the table. A bar is the time of a solve as a multiple of the fastest TriStar's, so that matrices of all
+ * sizes share one axis; its end is labelled with the time itself. A thin line (whisker) spans the rounds.
+ * Bars and whiskers beyond the axis are cut: a bar by a gap and the word "cut", a whisker by an arrow and the
+ * time of the slowest round. */
+#include <math.h>
+#include <stdio.h>
+
+#include "drivers/bench/bench.h"
+#include "drivers/session/console.h"
+#include "drivers/session/files.h"
+#include "drivers/report/report.h"
+#include "drivers/draw/picture.h"
+
+/* Pixels. */
+enum {
+  WIDTH = 1080,
+  LEFT = 24,
+  AXIS = 270, /* where bars begin, */
+  END = 850,  /* and where the axis ends */
+  ROW = 20,
+  BAR = 14,
+  GROUP = 28, /* the line with a matrix's name */
+  TITLE = 64,
+  SECTION = 40,
+  TICKS = 54,
+  ARROW = 8 /* of a whisker, beyond the axis */
+};
+#define LONGEST 8.0 /* bars that are longer are cut */
+/* Of text that lies on the lines of the axis. */
+#define HALO "stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\""
+
+/* Blues for TriStar; what is not blue differs whatever the colour vision. */
+static const char *const tristar_colours[] = {"#0b3c78", "#0072b2", "#56b4e9",
+                                              "#7f9cc0", "#a9d6e8", "#3a5f8a"};
+static const int peer_colours[TSI_BENCH_PEERS] = {TSI_ORANGE, TSI_GREEN, TSI_VERMILLION, TSI_PURPLE,
+                                                  TSI_GREY};
+static const char variant_colour[] = "#c9d1d9";
+#define TRISTAR_COLOURS (int)(sizeof tristar_colours / sizeof tristar_colours[0])
+
+typedef struct picture {
+  FILE *file;
+  const tsi_bench_setup *setup;
+  double y;       /* where the next line begins */
+  double longest; /* what the axis shows, as a multiple of the fastest TriStar's time */
+} picture;
+
+/* TriStar's contenders come first. */
+static const char *colour_of(const tsi_bench_setup *setup, int k) {
+  const int peer = setup->contenders[k].peer;
+  if (tsi_bench_is_variant(setup, k)) return variant_colour;
+  return peer >= 0 ? tsi_svg_colour[peer_colours[peer]] : tristar_colours[k % TRISTAR_COLOURS];
+}
+
+static double x_of(const picture *p, double ratio) {
+  return AXIS + (END - AXIS) * (ratio < p->longest ? ratio : p->longest) / p->longest;
+}
+
+/* The time that bars are multiples of. */
+static double unit_of(const tsi_bench_case *c) {
+  const int best = c->best_tristar >= 0 ? c->best_tristar : c->best_peer;
+  return best >= 0 ? c->results[best].solve_s : 1;
+}
+
+/* ---- Bars --------------------------------------------------------------------------------------------- */
+
+/* From the fastest round to the slowest one, or to an arrow at the end of the axis. Returns where it ends. */
+static double write_whisker(const picture *p, double least, double most, double middle, bool beyond) {
+  const double end = beyond ? END + ARROW : most;
+  fprintf(p->file, "<path d=\"M%.1f %.1fH%.1fM%.1f %.1fv6M", least, middle, end, least, middle - 3);
+  if (beyond)
+    fprintf(p->file, "%.1f %.1fl4 3l-4 3", end - 4, middle - 3);
+  else
+    fprintf(p->file, "%.1f %.1fv6", end, middle - 3);
+  fputs("\" stroke=\"#222\" stroke-width=\"1.2\" fill=\"none\"/>\n", p->file);
+  return end;
+}
+
+/* slowest: of the rounds, in seconds; 0: the whisker shows it. */
+static void write_label(const picture *p, double x, const tsi_bench_result *r, bool cut, double slowest) {
+  const double gbps = tsi_bench_gbps(r);
+  fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11.5\" " HALO ">%s%s", x + 6, p->y + 11,
+          cut ? "cut: " : "", tsi_text_time(r->solve_s));
+  if (gbps > 0) fprintf(p->file, ", %.1f GB/s", gbps);
+  if (slowest > 0) fprintf(p->file, ", slowest %s", tsi_text_time(slowest));
+  fputs("</text>\n", p->file);
+}
+
+static void write_bar(picture *p, const tsi_bench_case *c, int k) {
+  const tsi_bench_result *r = &c->results[k];
+  const double unit = unit_of(c), x = x_of(p, r->solve_s / unit), middle = p->y + BAR / 2.0;
+  const double least = x_of(p, r->least_s / unit), most = x_of(p, r->most_s / unit);
+  const bool cut = r->solve_s / unit > p->longest, beyond = r->most_s / unit > p->longest * (1 + 1e-9);
+  double end = x;
+  fprintf(p->file, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", AXIS, p->y,
+          x - AXIS, BAR, colour_of(p->setup, k));
+  if (cut) /* a gap */
+    fprintf(p->file, "<path d=\"M%.1f %.1fl5 %dh5l-5 -%dz\" fill=\"#fff\"/>\n", x - 22, p->y, BAR, BAR);
+  else
+    end = fmax(x, write_whisker(p, least, most, middle, beyond));
+  write_label(p, end, r, cut, beyond && !cut ? r->most_s : 0);
+}
+
+static void write_row(picture *p, const tsi_bench_case *c, int k) {
+  const tsi_bench_contender *contender = &p->setup->contenders[k];
+  const tsi_bench_result *r = &c->results[k];
+  fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\">", AXIS - 8, p->y + 11);
+  tsi_svg_text_begin(p->file,
+                     *contender->variant            ? contender->variant
+                     : r->ok || contender->peer < 0 ? contender->name
+                                                    : p->setup->family->peers[contender->peer].title,
+                     12, AXIS - 8 - LEFT);
+  fputs("</text>\n", p->file);
+  if (r->ok)
+    write_bar(p, c, k);
+  else {
+    fprintf(p->file,
+            "<text x=\"%d\" y=\"%.1f\" font-size=\"11.5\" fill=\"#57606a\" " HALO ">failed: ", AXIS + 6,
+            p->y + 11);
+    tsi_svg_text_begin(p->file, r->message, 11.5, WIDTH - AXIS - LEFT - 50);
+    fputs("</text>\n", p->file);
+  }
+  p->y += ROW;
+}
+
+static void write_group(picture *p, const tsi_bench_case *c) {
+  fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"13\" font-weight=\"bold\" " HALO ">%s", LEFT,
+          p->y + 18, c->matrix->pattern ? "Laplacian of " : "");
+  tsi_svg_text_within(p->file, c->matrix->name, 14, WIDTH - 2 * LEFT - 240); /* bold */
+  fprintf(p->file, "<tspan dx=\"10\" font-weight=\"normal\" fill=\"#57606a\">n = %s</tspan></text>\n",
+          tsi_text_count(c->matrix->n));
+  p->y += GROUP;
+  for (int k = 0; k < p->setup->count; k++)
+    if (tsi_bench_shown(c, k)) write_row(p, c, k);
+}
+
+/* ---- Charts ------------------------------------------------------------------------------------------- */
+
+static double group_height(const tsi_bench_case *c) {
+  double height = GROUP;
+  for (int k = 0; k < c->setup->count; k++)
+    if (tsi_bench_shown(c, k)) height += ROW;
+  return height;
+}
+
+static double longest_bar(const tsi_bench_case *cases, int count, int64_t nrhs) {
+  double longest = 1;
+  for (int k = 0; k < count; k++)
+    for (int r = 0; r < cases[k].setup->count && cases[k].nrhs == nrhs && cases[k].results != NULL; r++)
+      if (tsi_bench_shown(&cases[k], r) && cases[k].results[r].most_s / unit_of(&cases[k]) > longest)
+        longest = cases[k].results[r].most_s / unit_of(&cases[k]);
+  return longest < LONGEST ? longest : LONGEST;
+}
+
+/* Vertical lines, their numbers, and what they are. */
+static void write_axis(const picture *p, double top, double bottom) {
+  const double step = p->longest <= 2 ? 0.25 : p->longest <= 4 ? 0.5 : 1;
+  for (double tick = 0; tick <= p->longest + 1e-9; tick += step) {
+    fprintf(p->file, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"%s\"/>\n", x_of(p, tick), top, bottom,
+            fabs(tick - 1) < 1e-9 ? "#555" : "#ddd");
+    fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11\" text-anchor=\"middle\">%g</text>\n",
+            x_of(p, tick), bottom + 15, tick);
+  }
+  fprintf(p->file,
+          "<text class=\"axis\" x=\"%.1f\" y=\"%.1f\" font-size=\"12\" text-anchor=\"middle\">time of a "
+          "solve / time of the "
+          "fastest TriStar (shorter is better)</text>\n",
+          (AXIS + END) / 2.0, bottom + 34);
+}
+
+static void write_chart(picture *p, const tsi_bench_case *cases, int count, int64_t nrhs) {
+  double height = 0;
+  p->longest = longest_bar(cases, count, nrhs);
+  fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"15\" font-weight=\"bold\">%s</text>\n", LEFT,
+          p->y + 26, tsi_text_many(nrhs, "right-hand side"));
+  p->y += SECTION;
+  for (int k = 0; k < count; k++)
+    if (cases[k].nrhs == nrhs && cases[k].results != NULL) height += group_height(&cases[k]);
+  write_axis(p, p->y, p->y + height);
+  for (int k = 0; k < count; k++)
+    if (cases[k].nrhs == nrhs && cases[k].results != NULL) write_group(p, &cases[k]);
+  p->y += TICKS;
+}
+
+/* ---- The whole ---------------------------------------------------------------------------------------- */
+
+/* Does contender k have an entry in the legend? A peer has one, whatever its settings, and so have all
+ * variants. */
+static bool in_legend(const tsi_bench_setup *setup, int k) {
+  if (tsi_bench_is_variant(setup, k)) return !tsi_bench_is_variant(setup, k - 1);
+  return k == 0 || setup->contenders[k].peer < 0 ||
+         setup->contenders[k].peer != setup->contenders[k - 1].peer;
+}
+
+/* From y on. Gives where it ends. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const tsi_bench_setup *setup, double y) {
+  char text[96];
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, y + 11);
+  for (int k = 0; k < setup->count; k++) {
+    const int peer = setup->contenders[k].peer;
+    if (in_legend(setup, k))
+      tsi_legend_square(&legend, colour_of(setup, k),
+                        tsi_bench_is_variant(setup, k) ? "variants of TriStar"
+                        : peer < 0                     ? setup->contenders[k].name
+                                                       : setup->family->peers[peer].title);
+  }
+  snprintf(text, sizeof text, "fastest and slowest of %s (arrow: beyond the axis)",
+           tsi_text_many(setup->settings->rounds, "round"));
+  const double x = tsi_legend_place(&legend, 14, text);
+  if (file != NULL)
+    fprintf(file, "<path d=\"M%.1f %.1fh14m-14 -3v6m14 -6v6\" stroke=\"#222\" stroke-width=\"1.2\"/>\n", x,
+            legend.y - 4);
+  return legend.y + TSI_LEGEND_ROW - 9;
+}
+
+static double picture_height(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
+  double height = write_legend(NULL, setup, TITLE) + setup->nrhs_count * (SECTION + TICKS) + 10;
+  for (int k = 0; k < count; k++)
+    if (cases[k].results != NULL) height += group_height(&cases[k]);
+  return height;
+}
+
+static void write_picture(picture *p, const tsi_bench_case *cases, int count) {
+  fprintf(
+      p->file,
+      "<text class=\"title\" x=\"%d\" y=\"30\" font-size=\"19\" font-weight=\"bold\">Solve phase of TriStar "
+      "and of other solvers</text>\n"
+      "<text class=\"subtitle\" x=\"%d\" y=\"48\" font-size=\"12\" fill=\"#57606a\">At each bar: median time "
+      "of a solve, and the bytes of the exact nonzeros of L and U that it reads in a second</text>\n",
+      LEFT, LEFT);
+  p->y = write_legend(p->file, p->setup, TITLE);
+  for (int k = 0; k < p->setup->nrhs_count; k++) write_chart(p, cases, count, p->setup->nrhs[k]);
+}
+
+bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
+  tsi_picture out;
+  picture p = {.setup = setup};
+  bool ok = tsi_picture_open(&out, setup->settings->svg, "bench", WIDTH, picture_height(setup, cases, count));
+  if (ok) {
+    p.file = out.file;
+    write_picture(&p, cases, count);
+    ok = tsi_picture_close(&out);
+  }
+  if (!ok) tsi_console_error("%s", out.message);
+  return ok;
+}

@@ -1,0 +1,100 @@
+/* `tristar info MATRIX --layout PXxPYxPZ`: counts the messages and the memory of the processes of a
+ * distributed solve from the analysis alone. */
+#include <stdio.h>
+
+#include "drivers/session/commands.h"
+#include "drivers/session/console.h"
+#include "drivers/session/layout.h"
+#include "drivers/report/report.h"
+
+static void print_row(const char *label, const tristar_range *messages, const tristar_range *bytes) {
+  printf("  %-10s %9.0f %11.1f %9.0f   %9s %9s %9s   %9s\n", label, messages->min, messages->mean,
+         messages->max, tsi_text_bytes(bytes->min), tsi_text_bytes(bytes->mean), tsi_text_bytes(bytes->max),
+         tsi_text_bytes(bytes->total));
+}
+
+static void print_report(const tsi_session *s, const tristar_layout *layout, int64_t nrhs,
+                         const tristar_traffic *t) {
+  tsi_console_clear();
+  tsi_report_matrix(s);
+  tsi_report_analysis(s);
+  tsi_report("layout", "%d x %d x %d: %s process%s, %s algorithm, %s map, %s trees", layout->px, layout->py,
+             layout->pz, tsi_text_count(t->ranks), t->ranks == 1 ? "" : "es", tsi_algorithm_name(s->settings),
+             tsi_map_name(layout->map), tsi_tree_name(layout->message_tree));
+  tsi_report("", "%s, %s of them spread over a grid; %s between grids", tsi_text_many(t->chunks, "chunk"),
+             tsi_text_count(t->spread_chunks), tsi_text_many(t->grid_steps, "step"));
+  tsi_report("", "each process holds %s to %s of a triangular factor, %s on average: balance %.2f",
+             tsi_text_bytes(t->factor_bytes.min), tsi_text_bytes(t->factor_bytes.max),
+             tsi_text_bytes(t->factor_bytes.mean), t->balance);
+  printf("\nWhat a process sends in a solve with %s\n", tsi_text_many(nrhs, "right-hand side"));
+  printf("  %-10s %9s %11s %9s   %9s %9s %9s   %9s\n", "", "messages:", "", "", "bytes:", "", "", "");
+  printf("  %-10s %9s %11s %9s   %9s %9s %9s   %9s\n", "", "least", "mean", "most", "least", "mean", "most",
+         "of all");
+  print_row("broadcast", &t->broadcast.sent, &t->broadcast.sent_bytes);
+  print_row("reduction", &t->reduction.sent, &t->reduction.sent_bytes);
+  print_row("grids", &t->grids.sent, &t->grids.sent_bytes);
+  print_row("together", &t->all.sent, &t->all.sent_bytes);
+  print_row("received", &t->all.received, &t->all.received_bytes);
+  printf("\nWhat a process sends in the factorization, of %s to %s\n", tsi_text_flops(t->factor_flops.min),
+         tsi_text_flops(t->factor_flops.max));
+  print_row("fan-in", &t->fan_in.sent, &t->fan_in.sent_bytes);
+  printf("  fronts take %s to %s of a process at the peak, beside the factor\n",
+         tsi_text_bytes(t->front_bytes.min), tsi_text_bytes(t->front_bytes.max));
+}
+
+static void add_messages(cJSON *object, const char *key, const tristar_messages *messages) {
+  cJSON *o = cJSON_AddObjectToObject(object, key);
+  tsi_json_add_range(o, "sent", &messages->sent);
+  tsi_json_add_range(o, "received", &messages->received);
+  tsi_json_add_range(o, "sent_bytes", &messages->sent_bytes);
+  tsi_json_add_range(o, "received_bytes", &messages->received_bytes);
+}
+
+static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int64_t nrhs,
+                        const tristar_traffic *t) {
+  cJSON *object = tsi_json_session(s), *o;
+  if (t->ranks == 0) return object; /* it failed */
+  o = cJSON_AddObjectToObject(object, "layout");
+  tsi_json_add_number(o, "px", layout->px);
+  tsi_json_add_number(o, "py", layout->py);
+  tsi_json_add_number(o, "pz", layout->pz);
+  cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
+  cJSON_AddStringToObject(o, "map", tsi_map_name(layout->map));
+  cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(layout->message_tree));
+  tsi_json_add_number(o, "nrhs", (double)nrhs);
+  tsi_json_add_number(o, "ranks", (double)t->ranks);
+  tsi_json_add_number(o, "chunks", (double)t->chunks);
+  tsi_json_add_number(o, "spread_chunks", (double)t->spread_chunks);
+  tsi_json_add_number(o, "grid_steps", t->grid_steps);
+  tsi_json_add_number(o, "balance", t->balance);
+  tsi_json_add_range(o, "factor_bytes", &t->factor_bytes);
+  add_messages(o, "broadcast", &t->broadcast);
+  add_messages(o, "reduction", &t->reduction);
+  add_messages(o, "grids", &t->grids);
+  add_messages(o, "all", &t->all);
+  add_messages(o, "fan_in", &t->fan_in);
+  tsi_json_add_range(o, "factor_flops", &t->factor_flops);
+  tsi_json_add_number(o, "factor_path_flops", t->factor_path_flops);
+  tsi_json_add_range(o, "front_bytes", &t->front_bytes);
+  return object;
+}
+
+int tsi_info_layout(const tsi_settings *settings) {
+  tsi_session session, *s = &session;
+  tristar_layout layout;
+  tristar_traffic traffic = {0};
+  const int64_t nrhs = settings->nrhs > 0 ? settings->nrhs : 1;
+  const int status = tsi_layout_read("info", settings, &layout);
+  if (status != TSI_EXIT_OK) return status;
+  if (layout.px == 0)
+    return tsi_usage_error("info", "--layout auto works with `tristar solve` under mpiexec only");
+  if (settings->tree != NULL || settings->dot != NULL)
+    return tsi_usage_error("info", "--tree and --dot cannot be combined with --layout");
+  bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
+  s->leaf_parts = layout.pz;
+  ok = ok && tsi_session_analyze(s) &&
+       tsi_session_check(s, tristar_layout_traffic(s->analysis, &layout, nrhs, &traffic), s->name);
+  if (ok && !settings->to_stdout) print_report(s, &layout, nrhs, &traffic);
+  tsi_json_write(s, make_json(s, &layout, nrhs, &traffic));
+  return tsi_session_close(s);
+}

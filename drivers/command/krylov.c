@@ -1,0 +1,406 @@
+/* `tristar krylov`: A X = B by a Krylov method, from a file to a judged X.
+ *
+ * The preconditioner is made once, and so is the solver; solves are timed and must repeat bit for bit. A
+ * column that has not converged is a failure, but all figures are told, and X is written.
+ *
+ * Reads   the matrix, B.   Writes  X, the report, JSON, a picture of the norms. */
+#include "drivers/command/krylov.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "drivers/session/commands.h"
+#include "drivers/session/console.h"
+#include "drivers/command/distributed.h"
+#include "drivers/session/files.h"
+#include "drivers/session/launcher.h"
+#include "drivers/draw/picture.h"
+#include "drivers/session/rhs.h"
+
+/* ---- Set-up -------------------------------------------------------------------------------------------- */
+
+static bool make_factor(tsi_session *s, tsi_krylov_solution *z) {
+  return tsi_session_analyze(s) && tsi_session_factor(s) && tsi_session_plan(s, 1) &&
+         tsi_session_check(s, tristar_precond_of_plan(s->plan, &z->precond), s->name);
+}
+
+tristar_status tsi_krylov_try_precond(tsi_session *s, tsi_krylov_solution *z) {
+  return z->words.none ? TRISTAR_OK : tristar_precond(s->ts, &s->view, &z->words.options, &z->precond);
+}
+
+bool tsi_krylov_make_precond(tsi_session *s, tsi_krylov_solution *z) {
+  const double begin = tsi_now();
+  bool ok = true;
+  if (z->words.factor) {
+    ok = make_factor(s, z);
+  } else {
+    tristar_status status;
+    do status = tsi_krylov_try_precond(s, z);
+    while (tsi_krylov_broke_down(status) && tsi_krylov_next_precond(z));
+    ok = tsi_session_check(s, status, s->name);
+  }
+  if (!ok) return false;
+  if (z->precond == NULL) return true;
+  tristar_precond_get_stats(z->precond, &z->m);
+  z->setup_s = tsi_now() - begin - s->f.start_seconds - s->p.start_seconds - z->m.start_seconds;
+  return true;
+}
+
+static bool has_restarts(const tsi_krylov_solution *z) {
+  return z->options.method == TRISTAR_KRYLOV_GMRES || z->options.method == TRISTAR_KRYLOV_FGMRES;
+}
+
+/* The method, with its name. */
+static void set_method(tsi_krylov_solution *z, tristar_krylov_method method) {
+  static const char *const names[] = {"CG", "BiCGSTAB", "GMRES", "FGMRES", "pipelined CG", "block CG"};
+  tristar_krylov_options *o = &z->options;
+  o->method = method;
+  const int number = has_restarts(z) ? o->restart : method == TRISTAR_KRYLOV_BLOCK_CG ? o->block : 0;
+  snprintf(z->method, sizeof z->method, number > 0 ? "%s(%d)" : "%s", names[method], number);
+}
+
+/* An incomplete factorization that nobody has asked for may be far from A: then the residual itself is to be
+ * tested. */
+static void set_side(const tsi_session *s, tsi_krylov_solution *z) {
+  const int side = s->settings->side;
+  const bool gmres = z->options.method == TRISTAR_KRYLOV_GMRES;
+  if (side >= 0)
+    z->options.side = side == 1 ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
+  else if (gmres && z->words.automatic)
+    z->options.side = TRISTAR_SIDE_RIGHT;
+}
+
+bool tsi_krylov_gives_up_cg(const tsi_session *s, tsi_krylov_solution *z) {
+  bool indefinite = false;
+  for (int64_t c = 0; c < z->b.cols; c++)
+    indefinite = indefinite || z->result[c].reason == TRISTAR_REASON_INDEFINITE ||
+                 z->result[c].reason == TRISTAR_REASON_INDEFINITE_PRECOND;
+  if (!indefinite || s->settings->krylov_method >= 0 || z->options.method != TRISTAR_KRYLOV_CG ||
+      s->settings->norm >= 0)
+    return false;
+  z->switched = true;
+  z->norms.count = 0;
+  set_method(z, TRISTAR_KRYLOV_GMRES);
+  set_side(s, z);
+  tsi_krylov_begin_precond(z);
+  tristar_krylov_destroy(&z->krylov);
+  tristar_precond_destroy(&z->precond);
+  z->m = (tristar_precond_stats){.n = 0};
+  return true;
+}
+
+void tsi_krylov_choose_options(const tsi_session *s, bool positive, tsi_krylov_solution *z) {
+  const tsi_settings *settings = s->settings;
+  const bool symmetric = s->view.symmetry == TRISTAR_HERMITIAN ||
+                         (s->view.symmetry == TRISTAR_SYMMETRIC && s->precision->width == 1);
+  tristar_krylov_options *o = &z->options;
+  tristar_krylov_options_init(o);
+  if (settings->norm >= 0)
+    o->norm = settings->norm == 1 ? TRISTAR_NORM_RESIDUAL : TRISTAR_NORM_PRECONDITIONED;
+  o->tolerance = settings->tolerance >= 0 ? settings->tolerance : s->precision->epsilon > 1e-10 ? 1e-5 : 1e-8;
+  o->max_iterations = settings->max_iterations;
+  o->restart = (int)settings->restart;
+  o->block = (int)settings->block;
+  o->engine = (tristar_engine)settings->engine;
+  o->progress = tsi_norms_add;
+  o->progress_arg = &z->norms;
+  set_method(z, settings->krylov_method >= 0 ? (tristar_krylov_method)settings->krylov_method
+                : symmetric && positive      ? TRISTAR_KRYLOV_CG
+                                             : TRISTAR_KRYLOV_GMRES);
+  set_side(s, z);
+  tsi_krylov_begin_precond(z);
+}
+
+bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z) {
+  z->result = calloc(z->b.cols > 0 ? (size_t)z->b.cols : 1, sizeof *z->result);
+  return z->result != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory", s->name);
+}
+
+/* The preconditioner and the solver. */
+static bool make(tsi_session *s, tsi_krylov_solution *z) {
+  if (!tsi_krylov_make_precond(s, z)) return false;
+  if (!tsi_session_check(s, tristar_krylov_create(s->ts, &s->view, &z->options, &z->krylov), s->name))
+    return false;
+  tristar_krylov_get_stats(z->krylov, &z->k);
+  z->create_s = z->k.create_seconds;
+  return true;
+}
+
+static bool prepare(tsi_session *s, tsi_krylov_solution *z) {
+  tsi_krylov_choose_options(s, tsi_krylov_has_positive_diagonal(&s->view), z);
+  return tsi_krylov_make_results(s, z) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) && make(s, z);
+}
+
+/* ---- Solves -------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+  tsi_session *s;
+  tsi_krylov_solution *z;
+} run;
+
+static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
+  const run *of = context;
+  tsi_krylov_solution *z = of->z;
+  const int64_t n = z->b.rows;
+  const double begin = tsi_now();
+  const tristar_status status =
+      tristar_krylov_solve(z->krylov, z->precond, z->b.cols, z->b.values, n, z->x.values, n, z->result);
+  *seconds = tsi_now() - begin;
+  if (checksum != NULL) *checksum = tsi_checksum(&z->x);
+  if (!tsi_session_check(of->s, status, of->s->name)) return false;
+  return !z->norms.full || tsi_session_fail(of->s, TRISTAR_ERR_MEMORY, "out of memory for the norms");
+}
+
+static bool solve(tsi_session *s, tsi_krylov_solution *z) {
+  const int64_t n = z->b.rows;
+  if (!tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->times)) return false;
+  if (tsi_krylov_gives_up_cg(s, z) &&
+      !(make(s, z) && tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->times)))
+    return false;
+  z->solved = true;
+  return tsi_session_check(s,
+                           tristar_krylov_residual(z->krylov, z->b.cols, z->b.values, n, z->x.values, n, NULL,
+                                                   n, &z->backward_error),
+                           s->name);
+}
+
+/* Of all columns together: the most iterations, the largest residuals, the first reason that is not
+ * convergence, all times. */
+static tristar_krylov_result sum_up(const tsi_krylov_solution *z) {
+  tristar_krylov_result all = {.reason = TRISTAR_REASON_CONVERGED, .converged = 1};
+  for (int64_t c = 0; c < z->b.cols; c++) {
+    const tristar_krylov_result *one = &z->result[c];
+    if (all.converged && !one->converged) all.reason = one->reason;
+    all.converged = all.converged && one->converged;
+    if (one->iterations > all.iterations) all.iterations = one->iterations;
+    if (!(one->residual <= all.residual)) all.residual = one->residual;
+    if (!(one->true_residual <= all.true_residual)) all.true_residual = one->true_residual;
+    all.products += one->products;
+    all.preconditionings += one->preconditionings;
+    all.seconds += one->seconds;
+    all.product_seconds += one->product_seconds;
+    all.precond_seconds += one->precond_seconds;
+    all.vector_seconds += one->vector_seconds;
+  }
+  return all;
+}
+
+bool tsi_krylov_judge_columns(tsi_session *s, const tsi_krylov_solution *z) {
+  for (int64_t c = 0; c < z->b.cols; c++)
+    if (!z->result[c].converged)
+      return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
+                              "%s: right-hand side %" PRId64 ", iteration %" PRId64 ": %s", s->name, c + 1,
+                              z->result[c].iterations, tristar_krylov_reason_text(z->result[c].reason));
+  return true;
+}
+
+/* ---- What came out ------------------------------------------------------------------------------------- */
+
+/* What is tested, in words. */
+static const char *norm_text(const tsi_krylov_solution *z) {
+  const bool right = z->options.side == TRISTAR_SIDE_RIGHT || z->options.method == TRISTAR_KRYLOV_FGMRES;
+  return z->precond == NULL || right || z->options.norm == TRISTAR_NORM_RESIDUAL
+             ? "norm of the residual"
+             : "norm of the preconditioned residual";
+}
+
+static int64_t nnz_factor(const tsi_session *s, const tsi_krylov_solution *z) {
+  return z->words.factor ? s->f.nnz_factor : z->m.nnz_lower + z->m.nnz_upper;
+}
+
+/* The word of --precond, with the shift of an automatic choice. */
+static const char *precond_text(const tsi_krylov_solution *z, char text[static 32]) {
+  const double shift = z->words.automatic ? z->words.options.shift : 0;
+  snprintf(text, 32, shift > 0 && !z->words.none ? "%s, shift %g" : "%s", z->words.word, shift);
+  return text;
+}
+
+static void report_precond(const tsi_session *s, const tsi_krylov_solution *z) {
+  const int64_t entries = nnz_factor(s, z);
+  char word[32];
+  precond_text(z, word);
+  char memory[48] = "";
+  if (z->m.bytes > 0) snprintf(memory, sizeof memory, ", takes %s", tsi_text_bytes((double)z->m.bytes));
+  if (z->precond == NULL)
+    tsi_report("precond", "none");
+  else if (z->m.nodes > 0)
+    tsi_report("precond", "%s, %s entries in its factors, by %s, density %.2f; set up in %s%s", word,
+               tsi_text_count(entries), tsi_text_many(z->m.nodes, "node"), z->m.fill,
+               tsi_text_seconds(z->setup_s), memory);
+  else if (z->m.fill > 0)
+    tsi_report("precond", "%s, %s entries in its factors, density %.2f; set up in %s%s", word,
+               tsi_text_count(entries), z->m.fill, tsi_text_seconds(z->setup_s), memory);
+  else if (entries > 0)
+    tsi_report("precond", "%s, %s entries in its factors; set up in %s", word, tsi_text_count(entries),
+               tsi_text_seconds(z->setup_s));
+  else
+    tsi_report("precond", "%s; set up in %s", word, tsi_text_seconds(z->setup_s));
+}
+
+static void report_solve(const tsi_session *s, const tsi_krylov_solution *z,
+                         const tristar_krylov_result *all) {
+  const int64_t repeat = s->settings->repeat;
+  char times[96] = "", columns[64] = "";
+  if (repeat > 1)
+    snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat,
+             tsi_text_seconds(z->times.fastest_s));
+  if (z->b.cols > 1)
+    snprintf(columns, sizeof columns, " with %s", tsi_text_many(z->b.cols, "right-hand side"));
+  tsi_report("solve", "%s%s%s, %s%s", tsi_text_seconds(z->times.median_s), columns, times,
+             z->b.cols > 1 ? "at most " : "", tsi_text_many(all->iterations, "iteration"));
+  const double seconds = all->seconds > 0 ? all->seconds : 1;
+  tsi_report("", "%.0f %% in products, %.0f %% in the preconditioner, %.0f %% in vectors",
+             100 * all->product_seconds / seconds, 100 * all->precond_seconds / seconds,
+             100 * all->vector_seconds / seconds);
+  tsi_report("accuracy", "%s", tristar_krylov_reason_text(all->reason));
+  tsi_report("", "%s %.1e, tolerance %.1e", norm_text(z), all->residual, z->options.tolerance);
+  tsi_report("", "true residual %.1e, backward error %.1e", all->true_residual, z->backward_error);
+}
+
+void tsi_krylov_report(const tsi_session *s, const tsi_krylov_solution *z) {
+  if (s->settings->to_stdout || !z->solved) return;
+  const tristar_krylov_result all = sum_up(z);
+  tsi_console_clear();
+  tsi_report("matrix", "%s", s->name);
+  tsi_report("", "%s, %s entries, %s, %s; read in %s", tsi_text_many(s->view.rows, "row"),
+             tsi_text_count(z->k.nnz), s->precision->text, tsi_symmetry_text(s->view.symmetry),
+             tsi_text_seconds(s->read_s));
+  report_precond(s, z);
+  tsi_report("method", "%s on %s, %s of workspace; made in %s", z->method,
+             tsi_text_many(z->k.workers, "worker"), tsi_text_bytes((double)z->k.workspace_bytes),
+             tsi_text_seconds(z->create_s));
+  if (z->switched) tsi_report("", "CG, the first choice for a symmetric matrix, has found it indefinite");
+  report_solve(s, z, &all);
+  if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->times.checksum);
+  if (s->settings->out != NULL) tsi_report("written", "%s", s->settings->out);
+}
+
+static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
+  cJSON *residuals = cJSON_AddArrayToObject(object, "residuals");
+  for (int64_t k = 0; k < z->norms.count; k++) {
+    if (z->norms.point[k].column > 0) continue; /* a group of columns takes turns */
+    cJSON_AddItemToArray(residuals, isfinite(z->norms.point[k].residual)
+                                        ? cJSON_CreateNumber(z->norms.point[k].residual)
+                                        : cJSON_CreateNull());
+  }
+  cJSON *columns = cJSON_AddArrayToObject(object, "columns");
+  for (int64_t c = 0; c < z->b.cols; c++) {
+    cJSON *one = cJSON_CreateObject();
+    tsi_json_add_number(one, "iterations", (double)z->result[c].iterations);
+    cJSON_AddStringToObject(one, "reason", tristar_krylov_reason_text(z->result[c].reason));
+    tsi_json_add_number(one, "relative_residual", z->result[c].residual);
+    tsi_json_add_number(one, "true_residual", z->result[c].true_residual);
+    cJSON_AddItemToArray(columns, one);
+  }
+}
+
+cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
+  char checksum[32];
+  static const char *const words[] = {"cg", "bicgstab", "gmres", "fgmres", "pipelined-cg", "block-cg"};
+  tsi_session plain = *s; /* without what complete factors would tell */
+  plain.analysis = NULL;
+  plain.factored = false;
+  plain.plan = NULL;
+  cJSON *object = tsi_json_session(&plain);
+  if (!z->solved) return object;
+  const tristar_krylov_result all = sum_up(z);
+  tsi_json_add_number(object, "n", (double)z->k.n);
+  tsi_json_add_number(object, "nnz", (double)z->k.nnz);
+  cJSON_AddStringToObject(object, "precision", s->precision->letter);
+  tsi_json_add_number(object, "read_s", s->read_s);
+  cJSON_AddStringToObject(object, "method", words[z->options.method]);
+  if (z->options.method == TRISTAR_KRYLOV_BLOCK_CG) tsi_json_add_number(object, "block", z->options.block);
+  if (has_restarts(z)) tsi_json_add_number(object, "restart", z->options.restart);
+  cJSON_AddStringToObject(object, "precond", z->words.word);
+  tsi_json_add_number(object, "nnz_factor", (double)nnz_factor(s, z));
+  tsi_json_add_number(object, "density", z->m.fill);
+  tsi_json_add_number(object, "nodes", (double)z->m.nodes);
+  tsi_json_add_number(object, "precond_bytes", (double)z->m.bytes);
+  tsi_json_add_number(object, "setup_s", z->setup_s);
+  tsi_json_add_number(object, "create_s", z->create_s);
+  tsi_json_add_number(object, "workspace_bytes", (double)z->k.workspace_bytes);
+  tsi_json_add_number(object, "product_read_bytes", (double)z->k.product_bytes);
+  tsi_json_add_number(object, "workers", z->k.workers);
+  tsi_json_add_number(object, "nrhs", (double)z->b.cols);
+  tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
+  tsi_json_add_number(object, "solve_s", z->times.median_s);
+  tsi_json_add_number(object, "solve_min_s", z->times.fastest_s);
+  tsi_json_add_number(object, "product_s", all.product_seconds);
+  tsi_json_add_number(object, "precond_s", all.precond_seconds);
+  tsi_json_add_number(object, "vector_s", all.vector_seconds);
+  tsi_json_add_number(object, "iterations", (double)all.iterations);
+  tsi_json_add_number(object, "products", (double)all.products);
+  tsi_json_add_number(object, "preconditionings", (double)all.preconditionings);
+  cJSON_AddBoolToObject(object, "converged", all.converged);
+  cJSON_AddStringToObject(object, "reason", tristar_krylov_reason_text(all.reason));
+  tsi_json_add_number(object, "tolerance", z->options.tolerance);
+  tsi_json_add_number(object, "relative_residual", all.residual);
+  tsi_json_add_number(object, "true_residual", all.true_residual);
+  tsi_json_add_number(object, "backward_error", z->backward_error);
+  snprintf(checksum, sizeof checksum, "%016" PRIx64, z->times.checksum);
+  cJSON_AddStringToObject(object, "checksum", checksum);
+  add_columns(object, z);
+  return object;
+}
+
+static bool write_x(tsi_session *s, const tsi_krylov_solution *z) {
+  const char *path = s->settings->out;
+  char comment[512];
+  if (path == NULL) return true;
+  snprintf(comment, sizeof comment, "X of %.300s by %s (tristar krylov, TriStar %s)", s->name, z->method,
+           tristar_version());
+  return tsi_session_check(s, tristar_dense_write(s->ts, path, &z->x, comment), tsi_output_name(path));
+}
+
+static bool draw(tsi_session *s, const tsi_krylov_solution *z) {
+  if (s->settings->svg == NULL) return true;
+  const tristar_krylov_result all = sum_up(z);
+  return tsi_krylov_draw(s, &(tsi_krylov_picture){.method = z->method,
+                                                  .precond = z->words.word,
+                                                  .norm = norm_text(z),
+                                                  .tolerance = z->options.tolerance,
+                                                  .nrhs = z->b.cols,
+                                                  .iterations = all.iterations,
+                                                  .converged = all.converged,
+                                                  .norms = &z->norms});
+}
+
+bool tsi_krylov_write(tsi_session *s, const tsi_krylov_solution *z) {
+  return write_x(s, z) && draw(s, z);
+}
+
+void tsi_krylov_release(tsi_krylov_solution *z) {
+  tristar_krylov_destroy(&z->krylov);
+  tristar_precond_destroy(&z->precond);
+  free(z->b.values);
+  free(z->x.values);
+  free(z->result);
+  free(z->norms.point);
+}
+
+static int check_words(const tsi_settings *settings, tsi_krylov_solution *z) {
+  if (settings->operand[0] == NULL) return tsi_usage_error("krylov", "no MATRIX given");
+  if (settings->rhs != NULL && settings->nrhs > 0)
+    return tsi_usage_error("krylov", "--nrhs and --rhs exclude each other: their number is that of the file");
+  const int status = tsi_picture_check("krylov", "svg", settings->svg);
+  return status != TSI_EXIT_OK ? status : tsi_krylov_precond_read(settings, &z->words);
+}
+
+int tsi_command_krylov(const tsi_settings *settings) {
+  tsi_session session, *s = &session;
+  tsi_krylov_solution z = {.solved = false};
+  const int wrong = check_words(settings, &z);
+  if (wrong != TSI_EXIT_OK) return wrong;
+  if (tsi_launched().processes > 1) return tsi_krylov_distributed(settings, &z.words);
+  if (settings->overlap > 0)
+    return tsi_usage_error("krylov", "--overlap needs several processes, by mpiexec");
+  const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
+                      tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve(s, &z);
+  if (solved && tsi_krylov_write(s, &z)) (void)tsi_krylov_judge_columns(s, &z);
+  tsi_krylov_report(s, &z);
+  tsi_json_write(s, tsi_krylov_json(s, &z));
+  tsi_krylov_release(&z);
+  return tsi_session_close(s);
+}

@@ -1,0 +1,413 @@
+/* `tristar krylov` under mpiexec: the rows of the matrix in blocks of equal size, or in parts, on all
+ * processes, with a preconditioner that each makes of its diagonal block, or a sparse approximate inverse of
+ * the whole. B is read or made on rank 0, and X goes there. What fails on any rank is told by rank 0 once,
+ * and all ranks end with the same status. */
+#include "drivers/command/krylov.h"
+
+#include "drivers/session/console.h"
+
+#ifndef TSI_HAVE_MPI
+
+int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precond *words) {
+  (void)settings;
+  (void)words;
+  tsi_console_error("krylov: started as one of several processes: this program was built without MPI (CMake: "
+                    "TRISTAR_WITH_MPI)");
+  return TSI_EXIT_FAILED;
+}
+
+#else
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/session/commands.h"
+#include "drivers/command/distributed.h"
+#include "drivers/report/rank_figures.h"
+#include "drivers/session/rhs.h"
+#include "tristar_dmatrix_mpi.h"
+
+/* Of one rank, in the latest solve. */
+typedef struct record {
+  tristar_dmatrix_stats matrix;
+  int64_t messages, bytes;
+  double setup_s, product_s, wait_s, precond_s, vector_s;
+} record;
+
+typedef struct spread {
+  int rank, ranks;
+  tsi_session *s;
+  tsi_krylov_solution z;
+  tristar_dmatrix_t *matrix;
+  tristar_dmatrix_stats d; /* before the latest solve */
+  MPI_Datatype scalar;
+  int64_t block_rows, block_first; /* of B and X, as they are spread and gathered */
+  int *count, *first;              /* ranks: the same */
+  char *block;                     /* block_rows */
+  char *b, *x;                     /* rows of the matrix here */
+  record own, *all;                /* all: on rank 0 */
+} spread;
+
+/* All ranks learn whether each goes on; of those that do not, the first tells why. */
+static bool all_say(const spread *p, bool ok) {
+  tsi_session *s = p->s;
+  int first = ok ? p->ranks : p->rank, status = (int)s->status;
+  char message[sizeof s->message];
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (first == p->ranks) return true;
+  memcpy(message, s->message, sizeof message);
+  MPI_Bcast(&status, 1, MPI_INT, first, MPI_COMM_WORLD);
+  MPI_Bcast(message, sizeof message, MPI_CHAR, first, MPI_COMM_WORLD);
+  return first == p->rank ? false
+                          : tsi_session_fail(s, (tristar_status)status, "rank %d: %.600s", first, message);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------------------- */
+
+/* --split metis. */
+static bool move_rows(spread *p, const tristar_dmatrix_options *options) {
+  tristar_dmatrix_t *parts;
+  if (!tsi_session_check(p->s, tristar_dmatrix_repartition(p->matrix, options, &parts), p->s->name))
+    return false;
+  tristar_dmatrix_destroy(&p->matrix);
+  p->matrix = parts;
+  tristar_dmatrix_get_stats(p->matrix, &p->d);
+  return true;
+}
+
+static bool read_matrix(spread *p) {
+  tsi_session *s = p->s;
+  tristar_dmatrix_options options;
+  const double begin = tsi_now();
+  tristar_dmatrix_options_init(&options);
+  options.engine = (tristar_engine)s->settings->engine;
+  if (s->settings->precision >= 0) options.scalar = "sdczdz"[s->settings->precision];
+  s->single_factors = s->settings->precision >= 4;
+  if (!tsi_session_check(s, tristar_dmatrix_read(s->ts, MPI_COMM_WORLD, s->path, &options, &p->matrix),
+                         s->name))
+    return false;
+  tristar_dmatrix_get_stats(p->matrix, &p->d);
+  p->block_rows = p->d.rows;
+  p->block_first = p->d.first;
+  options.scalar = 0; /* converted already */
+  if (s->settings->split == 1 && !move_rows(p, &options)) return false;
+  s->precision = tsi_precision_of(p->d.scalar);
+  s->view = (tristar_view){.symmetry = p->d.symmetry, .rows = p->d.n, .cols = p->d.n};
+  s->read_s = tsi_now() - begin;
+  return true;
+}
+
+/* Local. */
+static bool allocate(spread *p) {
+  const size_t columns = (size_t)p->z.b.cols, ranks = (size_t)p->ranks;
+  const size_t entries = (size_t)p->d.rows * columns, bytes = p->s->precision->bytes;
+  p->block = calloc((size_t)p->block_rows * columns + 1, bytes);
+  p->b = calloc(entries + 1, bytes);
+  p->x = calloc(entries + 1, bytes);
+  p->count = calloc(ranks, sizeof *p->count);
+  p->first = calloc(ranks, sizeof *p->first);
+  p->all = calloc(ranks, sizeof *p->all);
+  if (p->block != NULL && p->b != NULL && p->x != NULL && p->count != NULL && p->first != NULL &&
+      p->all != NULL)
+    return tsi_krylov_make_results(p->s, &p->z);
+  return tsi_session_fail(p->s, TRISTAR_ERR_MEMORY, "%s: out of memory", p->s->name);
+}
+
+/* B from rank 0 to all. */
+static bool spread_rhs(spread *p) {
+  tsi_session *s = p->s;
+  tristar_dense *b = &p->z.b;
+  const bool made = p->rank > 0 || (tsi_rhs_make(s, b) && tsi_dense_make(s, b->rows, b->cols, &p->z.x));
+  const int own[2] = {(int)p->block_rows, (int)p->block_first};
+  const size_t bytes = s->precision->bytes;
+  if (!all_say(p, made)) return false;
+  MPI_Bcast(&b->cols, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  if (!all_say(p, allocate(p))) return false;
+  MPI_Allgather(&own[0], 1, MPI_INT, p->count, 1, MPI_INT, MPI_COMM_WORLD);
+  MPI_Allgather(&own[1], 1, MPI_INT, p->first, 1, MPI_INT, MPI_COMM_WORLD);
+  MPI_Type_contiguous((int)bytes, MPI_BYTE, &p->scalar);
+  MPI_Type_commit(&p->scalar);
+  for (int64_t c = 0; c < b->cols; c++)
+    MPI_Scatterv(p->rank == 0 ? (char *)b->values + (size_t)(c * b->rows) * bytes : NULL, p->count, p->first,
+                 p->scalar, p->block + (size_t)(c * p->block_rows) * bytes, (int)p->block_rows, p->scalar, 0,
+                 MPI_COMM_WORLD);
+  return tsi_session_check(
+      s,
+      tristar_dmatrix_move(p->matrix, TRISTAR_FROM_ORIGIN, b->cols, p->block, p->block_rows, p->b, p->d.rows),
+      s->name);
+}
+
+/* X from all to rank 0. */
+static bool gather_solution(const spread *p) {
+  const tristar_dense *x = &p->z.x;
+  const size_t bytes = p->s->precision->bytes;
+  if (!tsi_session_check(p->s,
+                         tristar_dmatrix_move(p->matrix, TRISTAR_TO_ORIGIN, p->z.b.cols, p->x, p->d.rows,
+                                              p->block, p->block_rows),
+                         p->s->name))
+    return false;
+  for (int64_t c = 0; c < p->z.b.cols; c++)
+    MPI_Gatherv(p->block + (size_t)(c * p->block_rows) * bytes, (int)p->block_rows, p->scalar,
+                p->rank == 0 ? (char *)x->values + (size_t)(c * x->rows) * bytes : NULL, p->count, p->first,
+                p->scalar, 0, MPI_COMM_WORLD);
+  return true;
+}
+
+/* ---- Solves -------------------------------------------------------------------------------------------- */
+
+/* The first automatic choice that breaks down on no rank. */
+static bool choose_precond(spread *p) {
+  tsi_session *s = p->s;
+  tsi_krylov_solution *z = &p->z;
+  const double begin = tsi_now();
+  tristar_status status;
+  int broken;
+  do {
+    status = tsi_krylov_try_precond(s, z);
+    broken = tsi_krylov_broke_down(status);
+    MPI_Allreduce(MPI_IN_PLACE, &broken, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (broken) tristar_precond_destroy(&z->precond);
+  } while (broken && tsi_krylov_next_precond(z));
+  if (!tsi_session_check(s, status, s->name)) return false;
+  if (z->precond != NULL) tristar_precond_get_stats(z->precond, &z->m);
+  z->setup_s = tsi_now() - begin - z->m.start_seconds;
+  return true;
+}
+
+/* M of the diagonal block; the session has the whole matrix's view afterwards. */
+static bool make_precond_of_block(spread *p) {
+  tsi_session *s = p->s;
+  const tristar_view whole = s->view;
+  tristar_dmatrix_get_diagonal(p->matrix, &s->view);
+  const bool ok = all_say(p, p->z.words.automatic ? choose_precond(p) : tsi_krylov_make_precond(s, &p->z));
+  s->view = whole;
+  return ok;
+}
+
+/* G, of the rows of all ranks; or M of subdomains that overlap, restricted where M need not be symmetric. */
+static bool make_of_all(spread *p) {
+  tsi_krylov_solution *z = &p->z;
+  const tristar_precond_options *o = &z->words.options;
+  const bool inverse = o->kind == TRISTAR_PRECOND_FSAI;
+  const bool restricted = z->options.method == TRISTAR_KRYLOV_BICGSTAB ||
+                          z->options.method == TRISTAR_KRYLOV_GMRES ||
+                          z->options.method == TRISTAR_KRYLOV_FGMRES;
+  const int overlap = (int)p->s->settings->overlap;
+  const double begin = tsi_now();
+  tristar_status status = TRISTAR_OK;
+  do
+    if (!z->words.none)
+      status = inverse ? tristar_dmatrix_fsai(p->matrix, o, z->words.levels, &z->precond)
+                       : tristar_dmatrix_schwarz(p->matrix, o, overlap, restricted, &z->precond);
+  while (tsi_krylov_broke_down(status) && tsi_krylov_next_precond(z));
+  if (!tsi_session_check(p->s, status, p->s->name)) return false;
+  z->setup_s = tsi_now() - begin;
+  if (z->precond != NULL) tristar_precond_get_stats(z->precond, &z->m);
+  return true;
+}
+
+/* M, and entries of the factors of all ranks. */
+static bool make_precond(spread *p) {
+  tsi_session *s = p->s;
+  int64_t entries[5];
+  const bool all = p->z.words.options.kind == TRISTAR_PRECOND_FSAI || s->settings->overlap > 0;
+  const bool ok = all ? make_of_all(p) : make_precond_of_block(p);
+  if (all && p->z.words.factor) s->f.nnz_factor = p->z.m.nnz_lower;
+  entries[0] = p->z.m.nnz_lower;
+  entries[1] = p->z.m.nnz_upper;
+  entries[2] = s->f.nnz_factor;
+  entries[3] = p->z.m.nodes;
+  entries[4] = (int64_t)p->z.m.bytes;
+  MPI_Allreduce(MPI_IN_PLACE, entries, 5, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  p->z.m.nnz_lower = entries[0];
+  p->z.m.nnz_upper = entries[1];
+  s->f.nnz_factor = entries[2];
+  p->z.m.nodes = entries[3];
+  p->z.m.bytes = (size_t)entries[4];
+  if (entries[0] > 0 && p->d.nnz_all > 0) /* one triangle serves as two */
+    p->z.m.fill =
+        (double)(entries[1] > 0 ? entries[0] + entries[1] : 2 * entries[0] - p->d.n) / (double)p->d.nnz_all;
+  p->own.setup_s = p->z.setup_s;
+  return ok;
+}
+
+/* Of the rows of all ranks. */
+static bool has_positive_diagonal(const spread *p) {
+  tristar_view block;
+  tristar_dmatrix_get_diagonal(p->matrix, &block);
+  int positive = tsi_krylov_has_positive_diagonal(&block);
+  MPI_Allreduce(MPI_IN_PLACE, &positive, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return positive;
+}
+
+/* The preconditioner and the solver. */
+static bool make(spread *p) {
+  tsi_krylov_solution *z = &p->z;
+  if (!make_precond(p)) return false;
+  if (!tsi_session_check(p->s, tristar_dmatrix_krylov(p->matrix, &z->options, &z->krylov), p->s->name))
+    return false;
+  tristar_krylov_get_stats(z->krylov, &z->k);
+  z->create_s = z->k.create_seconds;
+  uint64_t product_bytes = z->k.product_bytes;
+  MPI_Allreduce(MPI_IN_PLACE, &product_bytes, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  z->k.product_bytes = product_bytes;
+  z->k.n = p->d.n;
+  z->k.nnz = p->d.nnz_all;
+  return true;
+}
+
+/* The checksums of all ranks together. */
+static uint64_t find_checksum(const spread *p) {
+  uint64_t checksum =
+      tsi_checksum(&(tristar_dense){p->d.rows, p->z.b.cols, p->d.scalar, p->x}) * (2 * (uint64_t)p->rank + 1);
+  MPI_Allreduce(MPI_IN_PLACE, &checksum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  return checksum;
+}
+
+static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
+  spread *p = context;
+  tsi_krylov_solution *z = &p->z;
+  const int64_t rows = p->d.rows;
+  tristar_dmatrix_get_stats(p->matrix, &p->d);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = tsi_now();
+  const tristar_status status =
+      tristar_krylov_solve(z->krylov, z->precond, z->b.cols, p->b, rows, p->x, rows, z->result);
+  *seconds = tsi_now() - begin;
+  if (checksum != NULL) *checksum = find_checksum(p);
+  if (!tsi_session_check(p->s, status, p->s->name)) return false;
+  const bool full = z->norms.full;
+  return all_say(p, !full || tsi_session_fail(p->s, TRISTAR_ERR_MEMORY, "out of memory for the norms"));
+}
+
+/* What the latest solve took, on rank 0 of all. */
+static void gather_records(spread *p) {
+  record *own = &p->own;
+  const tristar_dmatrix_stats before = p->d;
+  tristar_dmatrix_get_stats(p->matrix, &own->matrix);
+  own->messages = own->matrix.sent.messages - before.sent.messages;
+  own->bytes = own->matrix.sent.bytes - before.sent.bytes;
+  own->wait_s = own->matrix.wait_seconds - before.wait_seconds;
+  for (int64_t c = 0; c < p->z.b.cols; c++) {
+    own->product_s += p->z.result[c].product_seconds;
+    own->precond_s += p->z.result[c].precond_seconds;
+    own->vector_s += p->z.result[c].vector_seconds;
+  }
+  MPI_Gather(own, sizeof *own, MPI_BYTE, p->all, sizeof *own, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static bool solve(spread *p) {
+  tsi_krylov_solution *z = &p->z;
+  const int64_t rows = p->d.rows;
+  if (!tsi_repeat_solves(p->s, solve_once, p, &z->times)) return false;
+  if (tsi_krylov_gives_up_cg(p->s, z) && !(make(p) && tsi_repeat_solves(p->s, solve_once, p, &z->times)))
+    return false;
+  z->solved = true;
+  gather_records(p);
+  if (!gather_solution(p)) return false;
+  if (p->rank == 0) z->times.checksum = tsi_checksum(&z->x); /* as of one process */
+  return tsi_session_check(
+      p->s,
+      tristar_krylov_residual(z->krylov, z->b.cols, p->b, rows, p->x, rows, NULL, rows, &z->backward_error),
+      p->s->name);
+}
+
+/* ---- What came out ------------------------------------------------------------------------------------- */
+
+#define FIGURE(name, expression)                                                                             \
+  static double name(const void *of_rank) {                                                                  \
+    const record *r = of_rank;                                                                               \
+    return (double)(expression);                                                                             \
+  }
+FIGURE(rows, r->matrix.rows)
+FIGURE(entries, r->matrix.nnz)
+FIGURE(matrix_bytes, r->matrix.matrix_bytes)
+FIGURE(ghosts, r->matrix.ghosts)
+FIGURE(product_messages, r->matrix.product.messages)
+FIGURE(product_bytes, r->matrix.product.bytes)
+FIGURE(messages, r->messages)
+FIGURE(bytes, r->bytes)
+FIGURE(setup, r->setup_s)
+FIGURE(products, r->product_s)
+FIGURE(waiting, r->wait_s)
+FIGURE(precond, r->precond_s)
+FIGURE(vectors, r->vector_s)
+
+static const tsi_rank_figure figures[] = {{"rows", "rows", rows, NULL},
+                                          {"entries", "nnz", entries, NULL},
+                                          {"matrix", "matrix_bytes", matrix_bytes, tsi_text_bytes},
+                                          {"columns of others", "ghosts", ghosts, NULL},
+                                          {"messages a product", "product_messages", product_messages, NULL},
+                                          {"bytes a product", "product_bytes", product_bytes, tsi_text_bytes},
+                                          {"messages", "messages", messages, NULL},
+                                          {"bytes", "bytes", bytes, tsi_text_bytes},
+                                          {"set-up", "setup_s", setup, tsi_text_seconds},
+                                          {"products", "product_s", products, tsi_text_seconds},
+                                          {"waiting in them", "wait_s", waiting, tsi_text_seconds},
+                                          {"preconditioner", "precond_s", precond, tsi_text_seconds},
+                                          {"vectors, reductions", "vector_s", vectors, tsi_text_seconds}};
+#define FIGURES ((int)(sizeof figures / sizeof figures[0]))
+
+/* On rank 0. */
+static void tell(const spread *p) {
+  const tsi_rank_records records = {p->ranks, p->all, sizeof *p->all};
+  int idle = 0;
+  for (int r = 0; r < p->ranks && p->z.solved; r++) idle += p->all[r].matrix.rows == 0;
+  tsi_krylov_report(p->s, &p->z);
+  if (idle > 0 && !p->s->settings->to_stdout)
+    tsi_report("processes", "%d of %d have no rows", idle, p->ranks);
+  if (p->z.solved && !p->s->settings->to_stdout)
+    tsi_rank_figures_print("A process, latest solve", FIGURES, figures, &records);
+  cJSON *object = tsi_krylov_json(p->s, &p->z);
+  if (p->z.solved) tsi_rank_figures_json(object, FIGURES, figures, &records);
+  tsi_json_write(p->s, object);
+}
+
+/* ---- The whole ----------------------------------------------------------------------------------------- */
+
+static bool run(spread *p) {
+  bool ok = read_matrix(p) && spread_rhs(p);
+  if (ok) tsi_krylov_choose_options(p->s, has_positive_diagonal(p), &p->z);
+  ok = ok && make(p) && solve(p);
+  if (ok && p->rank == 0) ok = tsi_krylov_write(p->s, &p->z) && tsi_krylov_judge_columns(p->s, &p->z);
+  return all_say(p, ok);
+}
+
+static int solve_all(const tsi_settings *given, const tsi_krylov_precond *words) {
+  tsi_session session;
+  spread p = {.s = &session, .scalar = MPI_DATATYPE_NULL, .z = {.words = *words}};
+  MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
+  const tsi_settings settings = tsi_settings_of_rank(given, p.rank);
+  bool ok = tsi_session_open(&session, &settings, given->operand[0]);
+  if (ok && settings.laplacian)
+    ok = tsi_session_fail(&session, TRISTAR_ERR_UNSUPPORTED, "--laplacian needs one process");
+  ok = all_say(&p, ok) && run(&p);
+  if (p.rank == 0) tell(&p);
+  tsi_krylov_release(&p.z);
+  tristar_dmatrix_destroy(&p.matrix);
+  if (p.scalar != MPI_DATATYPE_NULL) MPI_Type_free(&p.scalar);
+  free(p.count);
+  free(p.first);
+  free(p.block);
+  free(p.b);
+  free(p.x);
+  free(p.all);
+  if (p.rank > 0) session.status = TRISTAR_OK; /* rank 0 tells */
+  const int status = tsi_session_close(&session);
+  return status != TSI_EXIT_OK ? status : ok ? TSI_EXIT_OK : TSI_EXIT_FAILED;
+}
+
+int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precond *words) {
+  int level = MPI_THREAD_SINGLE;
+  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
+    tsi_console_error("MPI cannot be initialized");
+    return TSI_EXIT_FAILED;
+  }
+  const int status = solve_all(settings, words);
+  MPI_Finalize();
+  return status;
+}
+
+#endif

@@ -1,0 +1,305 @@
+/* The program `tristar`: finds the subcommand, parses its options, runs it.
+ *
+ * Exit status: 0 done, 1 failed (a message says why), 2 wrong usage. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drivers/session/commands.h"
+#include "drivers/session/console.h"
+#include "drivers/session/environment.h"
+#include "drivers/session/launcher.h"
+#include "drivers/session/wrap.h"
+#include "tristar.h"
+#ifdef TSI_HAVE_MPI
+#include "tristar_dmatrix_mpi.h"
+#endif
+
+#define MATRIX_TEXT                                                                                          \
+  "MATRIX is a Matrix Market, Harwell-Boeing or Rutherford-Boeing file, plain or compressed by gzip; or - "  \
+  "for standard input; or gen:KIND:K, a model problem of size K (tristar gen --list lists the kinds).\n"
+#define MATRIX_OF_BENCH                                                                                      \
+  "MATRIX is a Matrix Market, Harwell-Boeing or Rutherford-Boeing file, plain or compressed by gzip; or "    \
+  "gen:KIND:K, a model problem of size K (tristar gen --list lists the kinds).\n"
+
+static const tsi_word pictures[] = {
+    {"gantt", "workers x time: each task of a solve, the critical path, idle time"},
+    {"dag", "the steps of a solve, level by level; areas are bytes"},
+    {"levels", "time and number of steps of each level of that graph"},
+    {"roofline",
+     "GF/s of the sweeps against flops per byte, for 1, 4, 16 and 64 right-hand sides, with the read "
+     "bandwidth and DGEMM of this machine"},
+    {"rhs",
+     "time of a solve, and for each right-hand side, with 1 to 64 right-hand sides, and the limits that read "
+     "bandwidth and DGEMM set"},
+    {"reuse",
+     "time in all against the number of solves with one factorization; with --from those of other solvers "
+     "too, and from how many solves on TriStar takes less"},
+    {"scaling", "time of a solve with 1, 2, 4, ... workers, and a prediction for 1 to 64 processes"},
+    {"refinement", "backward error after each correction and each iteration of FGMRES"},
+    {"memory", "memory of the library, and of the process, during analysis, factorization, plan and solves"},
+    {"communication", "messages and bytes from process to process in a solve with --layout"},
+    {"spy", "where the entries of the factor are, by chunk, or by process of --layout"},
+    {"tree",
+     "each supernode as a rectangle below its parent; areas are bytes of factor, colours tell chunks apart"},
+    {"placement", "the same with the device of each subtree, and what each device takes in a solve: of the "
+                  "plan (--place), "
+                  "or with --gpu by the cost model"},
+    {NULL, NULL}};
+
+static const tsi_command commands[] = {
+    {TSI_SOLVE, "solve", "MATRIX", "Solves A X = B, A^T X = B or A^H X = B",
+     MATRIX_TEXT
+     "\n"
+     "Analyzes and factors A, records the plan of a solve, solves, refines, and reports times and accuracy. "
+     "Without --rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + "
+     "1442695040888963407 mod 2^64, starting from s = 1, column after column; in complex types real and "
+     "imaginary part of each entry in turn. The exit status is 1 if A is singular or X not accurate.\n"
+     "\n"
+     "A that is lower or upper triangular, as it stands in the file or once its rows and columns are "
+     "permuted, is not factored but solved as tristar trisolve does it, if that has all options that are "
+     "given. With others, such as --method or --condition, and with --precision sd and cz and "
+     "--on-demand, it is factored like any matrix.\n"
+     "\n"
+     "In a file of plain text for --rhs each line is a row of B. Where the precision is complex, two numbers "
+     "are one entry: its real and its imaginary part.\n"
+     "\n"
+     "Under mpiexec, --layout PXxPYxPZ spreads the factor over PX * PY * PZ processes: PZ grids of PX * PY "
+     "processes, each for a leaf of the separator tree and the ancestors of that leaf. The report then "
+     "shows for all processes how they spent their time and what they sent.\n",
+     NULL, 1, tsi_command_solve},
+    {TSI_TRISOLVE, "trisolve", "MATRIX", "Solves with a triangle of a matrix, without factoring it",
+     MATRIX_TEXT
+     "\n"
+     "Solves T X = B, T^T X = B or T^H X = B, where T is the lower or the upper triangle of the matrix, or "
+     "the product of both: a factor in a file, an incomplete factorization with L and U in one matrix, a "
+     "sweep "
+     "of Gauss-Seidel. Without --rhs B is that of tristar solve.\n"
+     "\n"
+     "A triangle most of whose columns continue the one before is solved by supernodes; any other one row by "
+     "row, or in blocks if --partition says so. Row by row and in blocks the calling thread does the work, "
+     "with "
+     "the help of StarPU's workers on other cores where that was faster in the latest solves; --engine tasks "
+     "makes StarPU tasks instead.\n"
+     "\n"
+     "Plain solves are timed; then X is refined and judged. With LU each of both solves is. The exit status "
+     "is 1 if the diagonal has a zero or X is not accurate.\n",
+     NULL, 1, tsi_command_trisolve},
+    {TSI_KRYLOV, "krylov", "MATRIX", "Solves A X = B by a Krylov method with a preconditioner",
+     MATRIX_TEXT
+     "\n"
+     "Iterates with CG, also pipelined or by blocks of right-hand sides, BiCGSTAB, GMRES or flexible GMRES, "
+     "and with incomplete factors, a sweep of "
+     "Gauss-Seidel, the diagonal, or complete factors as preconditioner, whose triangles are solved as "
+     "those of tristar trisolve, or with a sparse approximate inverse. Reports the times of set-up and "
+     "iteration, and how accurate X is. Without "
+     "--rhs B is that of tristar solve.\n"
+     "\n"
+     "Under mpiexec the rows of the matrix, a Matrix Market file that all processes can open or a model "
+     "problem, "
+     "go to the processes in blocks of equal size, and each makes the preconditioner of its own diagonal "
+     "block, or of its rows and some of others with --overlap; a sparse approximate inverse is that of all "
+     "rows. B "
+     "is read, and X written, by the first one.\n"
+     "\n"
+     "The exit status is 1 if a right-hand side has not converged; X is written all the same.\n",
+     NULL, 1, tsi_command_krylov},
+    {TSI_INFO, "info", "MATRIX", "Shows what a solve with a matrix consists of",
+     MATRIX_TEXT
+     "\n"
+     "Analyzes and factors the matrix and records a plan, but does not solve. Reports fill, supernodes, "
+     "chunks, the shape of the task graph, and the time that a solve should take on this machine, whose "
+     "read bandwidth it measures. Of a triangular matrix, which tristar solve does not factor, it reports "
+     "the "
+     "plan of that solve.\n"
+     "\n"
+     "With --layout it counts the messages of a distributed solve instead, with --ranks those of conjugate "
+     "gradients with a sparse approximate inverse (tristar krylov), from the matrix alone.\n",
+     NULL, 1, tsi_command_info},
+    {TSI_SIMULATE, "simulate", "MATRIX", "Predicts solves on a node with GPUs, by simulation",
+     MATRIX_TEXT "\n"
+                 "Solves on a node of cores and GPUs that StarPU simulates: with the cores alone, with as "
+                 "many subtrees on GPUs as there "
+                 "is room for, and with those that are predicted to be faster there. Tells the time on that "
+                 "node, and the bytes that "
+                 "cross the bus of each GPU, in the first solve, which brings the factor there, and in each "
+                 "later one. What is computed "
+                 "is right, on the machine that the program runs on; times come from the cost model of "
+                 "tristar info --gpu, and are the "
+                 "same in each run.\n"
+                 "\n"
+                 "StarPU has to be one that was built with SimGrid, and TriStar for it. The exit status is 1 "
+                 "if it is not, or X not "
+                 "accurate.\n",
+     NULL, 1, tsi_command_simulate},
+    {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
+     "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
+     "figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, "
+     "STARPU_HOME or HOME, the first of them that is set. Later runs choose the sizes of chunks by these "
+     "figures, and `tristar info` shows them. Other chunks give results with other roundings. Tells of each "
+     "GPU what StarPU "
+     "measured of its bus when it first started here.\n"
+     "\n"
+     "Run it while nothing else runs: it notices load, measures again, and warns if the figures still "
+     "cannot be trusted.\n",
+     NULL, 0, tsi_command_calibrate},
+    {TSI_ENV, "env", "", "Lists environment variables, and what StarPU has here",
+     "Lists the environment variables of TriStar, and those of StarPU, the BLAS and MPI that matter most: "
+     "value, default, meaning. Starts StarPU and lists its version, its workers, the cores that they are "
+     "bound to, and its schedulers. Warns of settings that have no effect, an effect that is hardly "
+     "intended, or make StarPU abort. The exit status is 1 if StarPU cannot start or has no CPU worker.\n",
+     NULL, 0, tsi_command_env},
+    {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
+     "tristar gen --list lists the kinds, and what the size K means for each of them.\n", NULL, 2,
+     tsi_command_gen},
+    {TSI_PLOT, "plot", "MATRIX", "Draws a solve: its tasks and their graph, the factor, what it costs",
+     MATRIX_TEXT "\n"
+                 "tristar plot PICTURE MATRIX --out FILE and tristar plot MATRIX --what PICTURE --out FILE "
+                 "are the same. With --from a MATRIX may be left out, if the file has only one.\n",
+     pictures, 2, tsi_command_plot},
+    {TSI_BENCH, "bench", "MATRIX...", "Compares the solve phase with that of other solvers",
+     MATRIX_OF_BENCH
+     "\n"
+     "Every contender runs in a process of its own, in turn, round by round, in double precision and without "
+     "refinement in its time: TriStar with each number of workers and each scheduler; the peers CHOLMOD, "
+     "UMFPACK, SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the fastest "
+     "setting counts.\n"
+     "\n"
+     "Between its turns a contender is halted. It keeps its factors for the next round, as far as memory "
+     "allows: --fresh starts it anew in each round. One that exceeds --limit takes part no more.\n"
+     "\n"
+     "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all cores can "
+     "read; above 100 % the factor stays in the caches. outside: share of the time of StarPU's workers that "
+     "is not spent in kernels. DGEMM, tall: GF/s as a share of DGEMM's, with square matrices and with as "
+     "many columns as right-hand sides. Both are measured in the same rounds, with the largest number of "
+     "workers. error: componentwise backward error after so many steps of refinement.\n"
+     "\n"
+     "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, without it, "
+     "beside this program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest "
+     "number of workers and have a table of their own, and so have several schedulers. A LIST has commas. "
+     "The row of a contender that fails says why; the exit status is 1 if no TriStar solved.\n"
+     "\n"
+     "With --triangular nothing is factored: contenders solve with the lower and the upper triangle of each "
+     "matrix, in its own order and in that of nested dissection. They are the partitions of TriStar (tristar "
+     "trisolve) with each number of workers, and the peers triangle_NAME: a plain sweep row by row, "
+     "CXSparse, "
+     "Eigen, PETSc and KokkosKernels. Times count only with a backward error below 1e-10. Rows are scaled "
+     "where substitution with the matrix's own values leaves the range of numbers. Preparation is import and "
+     "plan. The summary has geometric means over all triangles and over those with much to do at once, and "
+     "the least speed-ups. The exit status is 1 if a matrix could not be measured or the automatic partition "
+     "did not solve.\n"
+     "\n"
+     "With --fsai contenders solve by conjugate gradients, on each number of processes with one thread each "
+     "(mpiexec): TriStar with sparse approximate inverses, pipelined as well, and with the diagonal; hypre's "
+     "inverses in TriStar's iteration; PETSc with the diagonal and with incomplete Cholesky factors of the "
+     "blocks. All end by the norm of the residual itself, at --tol times that of B. The programs of the "
+     "peers "
+     "are krylov_NAME. The summary has geometric means of ratios for each number of processes. The exit "
+     "status "
+     "is 1 if TriStar's inverses did not solve.\n",
+     NULL, INT_MAX, tsi_command_bench},
+};
+#define COMMANDS (sizeof commands / sizeof commands[0])
+#define STARTS_STARPU (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT)
+
+static int print_help(void) {
+  enum { INDENT = 23 };
+  const char *name, *description;
+  printf("usage: tristar SUBCOMMAND ... [OPTION...]\n\n"
+         "Sparse triangular solves as a task graph on StarPU: factor once, solve again and again.\n\n"
+         "Subcommands\n");
+  for (size_t k = 0; k < COMMANDS; k++) printf("  %-9s %s\n", commands[k].name, commands[k].summary);
+  printf("\n  tristar help SUBCOMMAND, or tristar SUBCOMMAND --help, lists the options of each,\n"
+         "  tristar version prints the version, and whether it has PT-Scotch.\n\n"
+         "Environment\n");
+  tsi_wrap_entry("STARPU_NCPU", "CPU workers (default: all cores)", INDENT);
+  tsi_wrap_entry("STARPU_SCHED", "scheduler: lws (the default), eager, prio, dmda, ...", INDENT);
+  for (int k = 0; tristar_get_variable(k, &name, NULL, &description); k++)
+    tsi_wrap_entry(name, description, INDENT);
+  printf("\n  tristar env shows their values and defaults, and more variables.\n\n"
+         "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
+  return TSI_EXIT_OK;
+}
+
+static int print_version(void) {
+  printf("tristar %s\n", tristar_version());
+#ifdef TSI_HAVE_MPI
+  const char *ptscotch = tristar_ptscotch_version();
+  printf("orderings by all processes: %s%s\n", ptscotch ? "PT-Scotch " : "none", ptscotch ? ptscotch : "");
+#endif
+  return TSI_EXIT_OK;
+}
+
+/* NULL: none is named so, and a message has been printed. */
+static const tsi_command *find_command(const char *name) {
+  for (size_t k = 0; k < COMMANDS; k++)
+    if (strcmp(name, commands[k].name) == 0) return &commands[k];
+  (void)tsi_usage_error(NULL, "unknown %s '%s'", *name == '-' ? "option" : "subcommand", name);
+  return NULL;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c) {
+  return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+/* `tristar help [SUBCOMMAND]`, `tristar version` and their options. */
+static int help(int argc, char **argv) {
+  const bool version = is_one_of(argv[1], "version", "--version", "-V");
+  const int most = strcmp(argv[1], "help") == 0 ? 3 : 2;
+  if (argc > most) return tsi_usage_error(NULL, "one word too many: %s", argv[most]);
+  if (version) return print_version();
+  if (argc == 2 || is_one_of(argv[2], "help", "--help", "-h")) return print_help();
+  if (is_one_of(argv[2], "version", "--version", "-V")) return print_version();
+  const tsi_command *command = find_command(argv[2]);
+  if (command == NULL) return TSI_EXIT_USAGE;
+  tsi_options_help(command);
+  return TSI_EXIT_OK;
+}
+
+/* Subcommands that share the work among the processes of mpiexec. Every other subcommand would do all of it
+ * in each process, and write the same files at the same time. */
+#define USES_RANKS (TSI_SOLVE | TSI_KRYLOV)
+
+/* Refuses several processes on all of them, with one message. Returns false where there is nothing to do, and
+ * the exit status. `tristar env` reports on rank 0 alone. */
+static bool allow_ranks(const tsi_command *command, int *status) {
+  const tsi_launch launch = tsi_launched();
+  *status = TSI_EXIT_OK;
+  if (launch.processes == 1 || (command->bit & USES_RANKS)) return true;
+  if (command->bit == TSI_ENV) return launch.rank == 0;
+  tsi_console_mute(launch.rank > 0);
+  *status = tsi_usage_error(command->name,
+                            "runs on one process, but %d were started (%s=%d): start it without mpiexec or "
+                            "srun; or unset %s, if each process has work of its own",
+                            launch.processes, launch.variable, launch.processes, launch.variable);
+  fflush(stderr);
+  if (launch.rank > 0) sleep(2); /* mpiexec ends all at the first failure: let rank 0 print before */
+  return false;
+}
+
+static int run(int argc, char **argv) {
+  tsi_settings settings;
+  int status;
+  if (argc < 2) return tsi_usage_error(NULL, "no subcommand given");
+  if (is_one_of(argv[1], "help", "--help", "-h") || is_one_of(argv[1], "version", "--version", "-V"))
+    return help(argc, argv);
+  const tsi_command *command = find_command(argv[1]);
+  if (command == NULL) return TSI_EXIT_USAGE;
+  if (!tsi_options_parse(command, argc - 1, argv + 1, &settings, &status)) return status;
+  if (!allow_ranks(command, &status)) return status;
+  if (command->bit != TSI_ENV) tsi_environment_restart(argv);              /* env shows what is */
+  const bool counts = command->bit == TSI_INFO && settings.layout != NULL; /* without StarPU */
+  if (command->bit & STARTS_STARPU && !counts) tsi_environment_prepare(&settings);
+  return command->run(&settings);
+}
+
+int main(int argc, char **argv) {
+  int status = run(argc, argv);
+  if ((fflush(stdout) != 0 || ferror(stdout)) && status == TSI_EXIT_OK) {
+    tsi_console_error("cannot write to standard output: %s", strerror(errno));
+    status = TSI_EXIT_FAILED;
+  }
+  return status;
+}

@@ -1,0 +1,91 @@
+/* What the pictures share: heads, texts, colours, legends, marks. Axes: axes.h.
+ *
+ * Reads   what it is given.   Writes  SVG.
+ * Invariants
+ *   - texts that come from outside (names of matrices) are written with tsi_svg_text or tsi_svg_text_within
+ *   - what is written is XML, whatever bytes a text has
+ *   - no text of a legend leaves the lines that the legend was given */
+#ifndef TSI_DRIVERS_DRAW_SVG_H
+#define TSI_DRIVERS_DRAW_SVG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- Texts -------------------------------------------------------------------------------------------- */
+
+/* A text in UTF-8: what means something to XML as entities, control characters and bytes that are no UTF-8 as
+ * question marks. Of a longer one the last `most` characters, after three dots. */
+void tsi_svg_text(FILE *file, const char *text, size_t most);
+/* The same: as many of the last characters as there is room for. size: of the letters. */
+void tsi_svg_text_within(FILE *file, const char *text, double size, double room);
+/* The same with the first characters. */
+void tsi_svg_text_begin(FILE *file, const char *text, double size, double room);
+/* The pixels that a text takes, at the most: in the widest of the fonts. */
+double tsi_svg_width(const char *text, double size);
+
+/* The first tag, and a white background. */
+void tsi_svg_head(FILE *file, double width, double height);
+
+/* ---- Colours ------------------------------------------------------------------------------------------ */
+
+/* Colours that differ whatever the colour vision (Okabe and Ito 2008). */
+enum {
+  TSI_BLUE,
+  TSI_SKY,
+  TSI_VERMILLION,
+  TSI_ORANGE,
+  TSI_GREEN,
+  TSI_PURPLE,
+  TSI_YELLOW,
+  TSI_GREY,
+  TSI_BLACK,
+  TSI_COLOURS
+};
+extern const char *const tsi_svg_colour[TSI_COLOURS];
+
+/* The colour of the number-th of many things; neighbouring numbers differ. strong: for thin lines instead of
+ * areas with labels. text: room for 8 characters. */
+const char *tsi_svg_many_colours(int32_t number, bool strong, char text[8]);
+
+/* ---- Marks -------------------------------------------------------------------------------------------- */
+
+/* Shapes that differ without their colours. */
+typedef enum tsi_shape {
+  TSI_DISC,
+  TSI_SQUARE,
+  TSI_DIAMOND,
+  TSI_TRIANGLE,
+  TSI_DOWN,
+  TSI_CROSS,
+  TSI_SHAPES
+} tsi_shape;
+
+/* A mark of this class around (x, y). The caller writes what is inside, such as a <title>, and the end,
+ * </path>. */
+void tsi_svg_mark(FILE *file, const char *class, tsi_shape shape, const char *colour, double x, double y);
+
+/* ---- Legends ------------------------------------------------------------------------------------------ */
+
+enum { TSI_LEGEND_ROW = 20, TSI_LEGEND_SIZE = 12 };
+
+/* Entries in rows from `left` to `right`, the base line of the first row at y. A legend without a file is
+ * only measured: its y tells how many rows there are. */
+typedef struct tsi_legend {
+  FILE *file; /* NULL: nothing is written */
+  double left, right;
+  double x, y; /* where the next entry begins */
+} tsi_legend;
+
+tsi_legend tsi_legend_begin(FILE *file, double left, double right, double y);
+/* A square, a mark, a line (style: attributes of a <path>), or nothing, and a text beside it. */
+void tsi_legend_square(tsi_legend *legend, const char *colour, const char *text);
+void tsi_legend_mark(tsi_legend *legend, tsi_shape shape, const char *colour, const char *text);
+void tsi_legend_line(tsi_legend *legend, const char *style, const char *text);
+void tsi_legend_text(tsi_legend *legend, const char *text);
+/* Makes room for a sign of the caller's, `width` pixels wide, and writes the text beside it; gives where the
+ * sign begins. The legend's y is the base line of both. */
+double tsi_legend_place(tsi_legend *legend, double width, const char *text);
+
+#endif

@@ -1,0 +1,143 @@
+/* The pictures of `tristar plot`, one file each.
+ *
+ * Reads   a session with whatever the picture needs; --nrhs, --op, --repeat and what else belongs to it.
+ * Writes  the file --out, and the figures behind it into an object of JSON. All give false after a failure,
+ * with the message in the session. */
+#ifndef TSI_DRIVERS_PLOT_PLOT_H
+#define TSI_DRIVERS_PLOT_PLOT_H
+
+#include <cjson/cJSON.h>
+
+#include "drivers/report/bandwidth.h"
+#include "drivers/draw/picture.h"
+#include "tristar_trace.h"
+
+/* What a picture is made of. */
+typedef struct tsi_plot {
+  tsi_session *s;
+  const tristar_layout *layout; /* NULL without --layout */
+  cJSON *from;                  /* the file --from; NULL without it */
+  cJSON *figures;
+} tsi_plot;
+
+/* plot.c: warns if `tristar solve` does not factor the matrix, which has been read: the picture shows
+ * factors. */
+void tsi_plot_check_factors(const tsi_session *s);
+
+/* ---- A traced solve: the session has an analysis ------------------------------------------------------- */
+
+/* plot_gantt.c: workers x time, task by task. */
+bool tsi_plot_gantt(const tsi_plot *plot);
+/* The same of solves that were traced already, also on many processes, into this file. */
+struct tsi_traced;
+bool tsi_gantt_draw(tsi_session *s, const char *path, const struct tsi_traced *traced);
+/* plot_dag.c: what waits for what. */
+bool tsi_plot_dag(const tsi_plot *plot);
+/* plot_levels.c: the time of each level of the DAG, and how many steps it has. */
+bool tsi_plot_levels(const tsi_plot *plot);
+
+/* ---- The factor: the session has an analysis ----------------------------------------------------------- */
+
+/* plot_spy.c: where the entries of the factors are, by chunk, or by process of the layout. */
+bool tsi_plot_spy(const tsi_plot *plot);
+/* plot_placement.c: the assembly tree with the device of each subtree, of the plan or, with --gpu, by the
+ * cost model. */
+bool tsi_plot_placement(const tsi_plot *plot);
+
+/* ---- Measured: the session has an analysis; the rest is made between the measurements -------------------
+ */
+
+/* plot_roofline.c: GF/s against flops per byte. */
+bool tsi_plot_roofline(const tsi_plot *plot);
+/* plot_rhs.c: time against the number of right-hand sides. */
+bool tsi_plot_rhs(const tsi_plot *plot);
+/* plot_refinement.c: backward error against corrections and iterations of FGMRES. */
+bool tsi_plot_refinement(const tsi_plot *plot);
+/* plot_memory.c: memory from the analysis on to solves. */
+bool tsi_plot_memory(const tsi_plot *plot);
+
+/* ---- Others ------------------------------------------------------------------------------------------- */
+
+/* plot_communication.c: messages between the processes of the layout; the session has an analysis. */
+bool tsi_plot_communication(const tsi_plot *plot);
+/* plot_scaling.c: time of a solve against workers, each number in a process of its own, and predictions for
+ * processes; the session has an analysis for them. */
+bool tsi_plot_scaling(const tsi_plot *plot);
+/* plot_reuse.c: time of a number of solves with all that is done before them. With --from the session has a
+ * name only; else it reads the matrix here. */
+bool tsi_plot_reuse(const tsi_plot *plot);
+/* A file of `tristar bench --json`, to be deleted; NULL with a message. */
+cJSON *tsi_plot_read_bench(const char *path, char *message, size_t size);
+/* The name of the matrix, if it has only one; else NULL. */
+const char *tsi_plot_only_matrix(const cJSON *file);
+
+/* ---- What they share ---------------------------------------------------------------------------------- */
+
+/* --nrhs, or 1. */
+static inline int64_t tsi_plot_nrhs(const tsi_session *s) {
+  return s->settings->nrhs > 0 ? s->settings->nrhs : 1;
+}
+
+/* plot_trace.c: --repeat traced solves, and of them the one whose time is the median. */
+typedef struct tsi_traced {
+  const tristar_trace_t *trace;
+  int64_t solves;
+  double least, most; /* seconds, of any of them */
+  tristar_trace_t **all;
+} tsi_traced;
+
+/* Room for --repeat of them. */
+bool tsi_traced_allocate(tsi_session *s, tsi_traced *traced);
+/* Of all traces, which are there now, the one whose time is the median. Fails if a solve has no task. */
+bool tsi_traced_choose(tsi_session *s, tsi_traced *traced);
+/* With the session's plan. To be freed whatever it gives. */
+bool tsi_trace_solves(tsi_session *s, const tristar_dense *b, const tristar_dense *x, tsi_traced *traced);
+/* Factors, plans and traces. Fails too if a solve has no task. To be freed whatever it gives. */
+bool tsi_plot_trace(tsi_session *s, tsi_traced *traced);
+void tsi_plot_trace_free(tsi_traced *traced);
+/* The line below the title: matrix, entries, workers, scheduler, time and share of it in tasks. */
+void tsi_plot_subtitle(const tsi_picture *p, double x, const tsi_traced *traced);
+/* Times and workers; the items of a list under this key. */
+void tsi_plot_add_trace(cJSON *figures, const tsi_traced *traced);
+void tsi_plot_add_items(cJSON *figures, const char *key, const tristar_trace_list *list);
+
+/* plot_measure.c: what the machine can do, measured before StarPU's workers are there. nrhs: columns of the
+ * tall products. */
+typedef struct tsi_limits {
+  tsi_bandwidth bandwidth;
+  double square, tall; /* GF/s of DGEMM, on as many threads as there will be workers */
+} tsi_limits;
+bool tsi_plot_limits(tsi_session *s, int64_t nrhs, tsi_limits *limits);
+void tsi_plot_add_limits(cJSON *figures, const tsi_limits *limits);
+
+/* A solve, or one sweep, with some right-hand sides: times of --repeat of them after a warm-up, and what it
+ * has to do: two flops for each entry of the factor and each right-hand side, eight in complex types; the
+ * exact entries of the factor once for each block of 64 right-hand sides, and b and x. */
+typedef struct tsi_timed {
+  int64_t nrhs;
+  double seconds, least, most; /* the median, the fastest, the slowest */
+  double flops, bytes;
+} tsi_timed;
+/* The session has a plan. b, x: at least nrhs columns. */
+bool tsi_plot_time(tsi_session *s, tristar_part part, int64_t nrhs, const tristar_dense *b,
+                   const tristar_dense *x, tsi_timed *out);
+cJSON *tsi_plot_make_timed(const tsi_timed *timed);
+
+/* plot_graph.c: a level for each item of a list. What an item waits for has lower levels. Forward items are
+ * one level below the first that waits for them, all others one above the last that they wait for: so what
+ * belongs together is close. Gives the number of levels. level: list->count. */
+int64_t tsi_plot_rank(const tristar_trace_list *list, int64_t *level);
+/* Steps if there are edges between them; else the tasks, whose barriers order them. */
+const tristar_trace_list *tsi_plot_list(const tristar_trace_t *trace);
+
+/* plot_kinds.c: how items of a kind look, what they are called, and whether they belong to the forward sweep.
+ */
+const char *tsi_plot_colour(tristar_step_kind kind);
+const char *tsi_plot_name(tristar_step_kind kind);
+bool tsi_plot_is_forward(tristar_step_kind kind);
+/* Squares for the kinds that the trace has. */
+void tsi_plot_legend(tsi_legend *legend, const tristar_trace_t *trace);
+/* "chunk 7", "slice 3 of chunk 7" and what else is to be told about an item, as <title>. */
+void tsi_plot_tip(FILE *file, const tristar_trace_t *trace, const tristar_trace_item *item);
+
+#endif

@@ -1,0 +1,265 @@
+/* Who sends how much to whom in a solve with a layout: see plot.h.
+ *
+ * Two matrices of sender x receiver: messages on the left, bytes on the right. XY messages stay inside a
+ * grid, Z messages go from grid to grid, so a cell has either; the darker, the more, on a logarithmic scale.
+ * With more processes than cells neighbours share one, which then has the colour of the class with more
+ * messages. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "drivers/session/layout.h"
+#include "drivers/plot/plot.h"
+#include "drivers/report/report.h"
+#include "runtime/process/pairs.h"
+
+/* Pixels. */
+enum {
+  WIDTH = 1200,
+  LEFT = 84,
+  RIGHT = 24,
+  GAP = 92,
+  LEGEND = 86,
+  ABOVE = 40,
+  PANEL = (WIDTH - LEFT - RIGHT - GAP) / 2,
+  SCALE = 62, /* from the end of the plot down to the scales of the colours */
+  SCALE_ROW = 70,
+  BAR = 12, /* height of a scale */
+  ENDS = 24 /* free beside a scale */
+};
+enum { CELLS_MOST = 64, CLASSES = 2, PANELS = 2 };
+
+typedef struct matrix {
+  const tristar_layout *layout;
+  int64_t nrhs;
+  int cells, ranks;
+  double *value[CLASSES][PANELS]; /* cells * cells: messages, bytes */
+  double least[CLASSES][PANELS], most[CLASSES][PANELS], total[CLASSES][PANELS]; /* of cells that have any */
+} matrix;
+
+static const char *const class_names[CLASSES] = {"XY", "Z"};
+static const char *const class_texts[CLASSES] = {"XY: inside a grid", "Z: between grids"};
+/* From light to dark, in red, green, blue. */
+static const double shades[CLASSES][2][3] = {{{198, 219, 239}, {8, 48, 107}},
+                                             {{253, 208, 162}, {140, 45, 4}}};
+
+static const char *shade(int class, double part, char text[8]) {
+  unsigned rgb[3];
+  for (int c = 0; c < 3; c++)
+    rgb[c] = (unsigned)lround(shades[class][0][c] + part * (shades[class][1][c] - shades[class][0][c])) & 255;
+  snprintf(text, 8, "#%02x%02x%02x", rgb[0], rgb[1], rgb[2]);
+  return text;
+}
+
+/* ---- Figures ------------------------------------------------------------------------------------------ */
+
+static void add(matrix *m, int class, int panel, tsi_count cell, double value) {
+  m->value[class][panel][cell] += value;
+  m->total[class][panel] += value;
+}
+
+static void take_counts(matrix *m, const tsi_pairs *pairs, double row_bytes) {
+  for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++) {
+    const int class = k == TSI_TRAFFIC_GRIDS;
+    for (tsi_count c = 0; c < (tsi_count)m->cells * m->cells; c++) {
+      add(m, class, 0, c, (double)pairs->count[k][c].messages);
+      add(m, class, 1, c, row_bytes * (double)pairs->count[k][c].rows);
+    }
+  }
+  for (int class = 0; class < CLASSES; class ++)
+    for (int panel = 0; panel < PANELS; panel++) {
+      double *least = &m->least[class][panel], *most = &m->most[class][panel];
+      for (int c = 0; c < m->cells * m->cells; c++) {
+        const double value = m->value[class][panel][c];
+        if (value > 0 && (*least <= 0 || value < *least)) *least = value;
+        if (value > *most) *most = value;
+      }
+    }
+}
+
+static bool count(tsi_session *s, matrix *m) {
+  tsi_pairs *pairs = NULL;
+  double row_bytes;
+  if (!tsi_session_check(s, tsi_layout_pairs(s->analysis, m->layout, m->nrhs, CELLS_MOST, &pairs, &row_bytes),
+                         s->name))
+    return false;
+  m->cells = (int)pairs->cells;
+  m->ranks = (int)pairs->ranks;
+  bool ok = true;
+  for (int k = 0; k < CLASSES * PANELS; k++) {
+    double **value = &m->value[k / PANELS][k % PANELS];
+    *value = calloc((size_t)m->cells * (size_t)m->cells, sizeof **value);
+    ok = ok && *value != NULL;
+  }
+  if (ok) take_counts(m, pairs, row_bytes);
+  tsi_layout_pairs_destroy(s->analysis, &pairs);
+  return ok || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
+}
+
+/* The first process of group i. */
+static int first_of(const matrix *m, int64_t i) {
+  return (int)((i * m->ranks + m->cells - 1) / m->cells);
+}
+
+static void add_figures(cJSON *figures, const matrix *m) {
+  cJSON *items = cJSON_AddArrayToObject(figures, "items");
+  tsi_json_add_number(figures, "ranks", m->ranks);
+  tsi_json_add_number(figures, "cells", m->cells);
+  tsi_json_add_number(figures, "nrhs", (double)m->nrhs);
+  for (int class = 0; class < CLASSES; class ++)
+    for (int c = 0; c < m->cells * m->cells; c++) {
+      if (m->value[class][0][c] <= 0) continue;
+      cJSON *object = cJSON_CreateObject();
+      cJSON_AddStringToObject(object, "class", class_names[class]);
+      tsi_json_add_number(object, "from", first_of(m, c / m->cells));
+      tsi_json_add_number(object, "to", first_of(m, c % m->cells));
+      tsi_json_add_number(object, "messages", m->value[class][0][c]);
+      tsi_json_add_number(object, "bytes", m->value[class][1][c]);
+      cJSON_AddItemToArray(items, object);
+    }
+}
+
+/* ---- Picture ------------------------------------------------------------------------------------------ */
+
+/* Where a value stands between the least and the most of its class. */
+static double part_of(const matrix *m, int class, int panel, double value) {
+  const double least = m->least[class][panel], most = m->most[class][panel];
+  return most > least ? log(value / least) / log(most / least) : 1;
+}
+
+static void write_who(FILE *file, const matrix *m, int64_t i) {
+  const int first = first_of(m, i), last = first_of(m, i + 1) - 1;
+  if (last > first)
+    fprintf(file, "ranks %d to %d", first, last);
+  else
+    fprintf(file, "rank %d", first);
+}
+
+static void write_cell(FILE *file, const matrix *m, int panel, double left, double top, int c) {
+  const double side = (double)PANEL / m->cells;
+  const int class = m->value[1][0][c] > m->value[0][0][c], i = c / m->cells, j = c % m->cells;
+  char text[8];
+  if (m->value[class][0][c] <= 0) return;
+  fprintf(file,
+          "<rect class=\"pair\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"><title>",
+          left + j * side, top + i * side, side, side,
+          shade(class, part_of(m, class, panel, m->value[class][panel][c]), text));
+  write_who(file, m, i);
+  fputs(" to ", file);
+  write_who(file, m, j);
+  for (int k = 0; k < CLASSES; k++)
+    if (m->value[k][0][c] > 0)
+      fprintf(file, "\n%s: %s, %s", class_names[k], tsi_text_many((int64_t)m->value[k][0][c], "message"),
+              tsi_text_bytes(m->value[k][1][c]));
+  fputs("</title></rect>\n", file);
+}
+
+/* Borders of grids, where there is room for them. */
+static void write_grids(FILE *file, const matrix *m, double left, double top) {
+  const double grid = (double)PANEL * m->layout->px * m->layout->py / m->ranks;
+  if (grid < 8) return;
+  fputs("<path fill=\"none\" stroke=\"#8c959f\" d=\"", file);
+  for (int z = 1; z < m->layout->pz; z++)
+    fprintf(file, "M%.1f %.1fv%dM%.1f %.1fh%d", left + z * grid, top, PANEL, left, top + z * grid, PANEL);
+  fputs("\"/>\n", file);
+}
+
+/* From the least to the most of a class, below the plot. */
+static void write_scale(FILE *file, const matrix *m, int class, int panel, double left, double y) {
+  const double least = m->least[class][panel], most = m->most[class][panel], end = left + PANEL - 2 * ENDS;
+  char name[48], light[8], dark[8];
+  const char *unit = "messages";
+  const double in_unit = panel == 0 ? 1 : 1 / tsi_axis_byte_unit(most, &unit);
+  const tsi_axis axis = {.from = in_unit * least,
+                         .to = in_unit * most,
+                         .begin = left,
+                         .end = end,
+                         .logarithmic = true,
+                         .integer = panel == 0};
+  fprintf(file,
+          "<linearGradient id=\"scale%d%d\"><stop offset=\"0\" stop-color=\"%s\"/><stop offset=\"1\" "
+          "stop-color=\"%s\"/></linearGradient>\n",
+          class, panel, shade(class, most > least ? 0 : 1, light), shade(class, 1, dark));
+  fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"url(#scale%d%d)\"/>\n", left,
+          y, end - left, BAR, class, panel);
+  snprintf(name, sizeof name, "%s (%s)", class_names[class], unit);
+  if (most > least) {
+    tsi_axis_x(file, &axis, y + BAR, y, name);
+    return;
+  }
+  fprintf(file, "<text class=\"axis\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s: all %.4g</text>\n",
+          (left + end) / 2, y + BAR + 20, name, in_unit * most);
+}
+
+static void draw_panel(FILE *file, const matrix *m, int panel, double top) {
+  static const char *const names[PANELS] = {"messages", "bytes"};
+  const double left = LEFT + panel * (PANEL + GAP);
+  const tsi_axis to = {
+      .from = -0.5, .to = m->ranks - 0.5, .begin = left, .end = left + PANEL, .integer = true, .apart = 56};
+  tsi_axis from = to;
+  from.begin = top;
+  from.end = top + PANEL;
+  fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" font-weight=\"bold\">%s</text>\n", left, top - 10, names[panel]);
+  tsi_axis_x(file, &to, top + PANEL, top + PANEL, "to rank");
+  tsi_axis_y(file, &from, left, left, "from rank");
+  fputs("<g shape-rendering=\"crispEdges\">\n", file);
+  for (int c = 0; c < m->cells * m->cells; c++) write_cell(file, m, panel, left, top, c);
+  fputs("</g>\n", file);
+  write_grids(file, m, left, top);
+  fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#8c959f\"/>\n",
+          left, top, PANEL, PANEL);
+  for (int class = 0, row = 0; class < CLASSES; class ++)
+    if (m->most[class][panel] > 0)
+      write_scale(file, m, class, panel, left + ENDS, top + PANEL + SCALE + SCALE_ROW * row++);
+}
+
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const matrix *m) {
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - 16, LEGEND);
+  char text[96], colour[8];
+  for (int class = 0; class < CLASSES; class ++) {
+    snprintf(text, sizeof text, "%s, %s, %s", class_texts[class],
+             tsi_text_many((int64_t)m->total[class][0], "message"), tsi_text_bytes(m->total[class][1]));
+    if (m->total[class][0] > 0) tsi_legend_square(&legend, shade(class, 0.6, colour), text);
+  }
+  if (m->layout->pz > 1 && (double)PANEL * m->layout->px * m->layout->py / m->ranks >= 8)
+    tsi_legend_line(&legend, "stroke=\"#8c959f\"", "border of a grid");
+  if (m->total[0][0] + m->total[1][0] <= 0) tsi_legend_text(&legend, "no process sends anything");
+  return legend.y;
+}
+
+static bool draw(tsi_session *s, const matrix *m) {
+  tsi_picture p;
+  const tristar_layout *l = m->layout;
+  int scales = 0;
+  for (int class = 0; class < CLASSES; class ++) scales += m->total[class][0] > 0;
+  const double top = write_legend(NULL, m) + ABOVE, notes = top + PANEL + SCALE + SCALE_ROW * scales;
+  if (!tsi_picture_begin(&p, s, s->settings->out, WIDTH, notes + (m->cells < m->ranks ? 18 : 0)))
+    return false;
+  tsi_picture_title(&p, LEFT, "Messages of a solve");
+  tsi_picture_subtitle(&p, LEFT,
+                       "n = %s, %s; %d \xc3\x97 %d \xc3\x97 %d processes, %s algorithm, %s map, %s trees; a "
+                       "cell is darker the "
+                       "more is sent, on a logarithmic scale",
+                       tsi_text_count(s->a.n), tsi_text_many(m->nrhs, "right-hand side"), l->px, l->py, l->pz,
+                       tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree));
+  (void)write_legend(p.file, m);
+  for (int panel = 0; panel < PANELS; panel++) draw_panel(p.file, m, panel, top);
+  if (m->cells < m->ranks)
+    tsi_picture_note(
+        &p, LEFT, notes + 4,
+        "A cell stands for %.3g \xc3\x97 %.3g processes, and has the colour of the class with more messages.",
+        (double)m->ranks / m->cells, (double)m->ranks / m->cells);
+  return tsi_picture_end(&p);
+}
+
+bool tsi_plot_communication(const tsi_plot *plot) {
+  tsi_session *s = plot->s;
+  matrix m = {.layout = plot->layout, .nrhs = tsi_plot_nrhs(s)};
+  bool ok = count(s, &m);
+  if (ok) {
+    add_figures(plot->figures, &m);
+    ok = draw(s, &m);
+  }
+  for (int k = 0; k < CLASSES * PANELS; k++) free(m.value[k / PANELS][k % PANELS]);
+  return ok;
+}

@@ -1,0 +1,346 @@
+/* What waits for what in a solve: see plot.h.
+ *
+ * Levels go from left to right (tsi_plot_rank), forward first. An item is a circle whose area is its bytes.
+ * Within a level circles stand in the order of the mean height of their neighbours, and as near to it as
+ * there is room: the problem min sum (y_k - mean_k)^2, y_k+1 - y_k >= room, which is solved exactly by
+ * joining those that touch (pool adjacent violators; de Leeuw, Hornik, Mair 2009). Sweeps over the levels
+ * repeat that.
+ *
+ * More items than NODES_MOST: tasks are drawn instead of steps; and of them the heaviest. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/plot/plot.h"
+#include "drivers/report/report.h"
+
+/* Pixels. */
+enum { WIDTH = 1200, LEFT = 28, LEGEND = 86, ABOVE = 26, HEIGHT = 620, BOTTOM = 88 };
+enum { NODES_MOST = 2000, SWEEPS = 24, SAMPLES = 3 };
+#define PLOT (WIDTH - 2 * LEFT)
+#define SAMPLE_MOST 13.0 /* radius of a circle in the legend */
+#define LARGEST 26.0     /* radius, */
+#define SMALLEST 0.9     /* that is still seen */
+
+typedef struct node {
+  int64_t item, level;
+  double x, y, radius;
+  double wanted, weight; /* mean height of its neighbours */
+} node;
+
+typedef struct graph {
+  const tristar_trace_t *trace;
+  const tristar_trace_list *list;
+  int64_t levels, count;
+  int64_t *place; /* by item: its node; -1: not drawn */
+  node *nodes;    /* by level */
+  int64_t *first; /* levels + 1: nodes of each */
+  double scale;   /* the radius of a byte */
+  double height;  /* that the circles take */
+} graph;
+
+/* ---- Which items -------------------------------------------------------------------------------------- */
+
+static int by_bytes(const void *a, const void *b) {
+  const double x = (*(const tristar_trace_item *const *)a)->bytes,
+               y = (*(const tristar_trace_item *const *)b)->bytes;
+  return (x < y) - (x > y);
+}
+
+/* The bytes from which on items are drawn, so that NODES_MOST are; negative: all of them. */
+static double threshold(const tristar_trace_list *list, const tristar_trace_item **room) {
+  if (list->count <= NODES_MOST) return -1;
+  for (int64_t k = 0; k < list->count; k++) room[k] = &list->item[k];
+  qsort(room, (size_t)list->count, sizeof *room, by_bytes);
+  return room[NODES_MOST - 1]->bytes;
+}
+
+static bool make_room(tsi_session *s, graph *g) {
+  const size_t count = (size_t)g->list->count + 1;
+  g->place = malloc(count * sizeof *g->place);
+  g->nodes = calloc(count, sizeof *g->nodes);
+  g->first = calloc(count + 1, sizeof *g->first);
+  return (g->place != NULL && g->nodes != NULL && g->first != NULL) ||
+         tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
+}
+
+/* Nodes by level, in each in the order of the chunks. */
+static bool list_nodes(tsi_session *s, graph *g) {
+  const tristar_trace_list *list = g->list;
+  int64_t *level = malloc(((size_t)list->count + 1) * sizeof *level), drawn = 0;
+  const tristar_trace_item **room = malloc(((size_t)list->count + 1) * sizeof *room);
+  const bool ok = level != NULL && room != NULL;
+  if (ok) {
+    const double least = threshold(list, room);
+    g->levels = tsi_plot_rank(list, level);
+    for (int64_t k = 0; k < list->count; k++) {
+      g->place[k] = list->item[k].bytes >= least && drawn < NODES_MOST ? drawn++ : -1;
+      if (g->place[k] >= 0) g->first[level[k] + 1]++;
+    }
+    for (int64_t l = 0; l < g->levels; l++) g->first[l + 1] += g->first[l];
+    g->count = drawn;
+    for (int64_t k = 0; k < list->count; k++)
+      if (g->place[k] >= 0) g->place[k] = g->first[level[k]]++;
+    for (int64_t l = g->levels; l > 0; l--) g->first[l] = g->first[l - 1];
+    g->first[0] = 0;
+    for (int64_t k = 0; k < list->count; k++)
+      if (g->place[k] >= 0) g->nodes[g->place[k]] = (node){.item = k, .level = level[k]};
+  }
+  free(level);
+  free(room);
+  return ok || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
+}
+
+/* ---- Sizes and places --------------------------------------------------------------------------------- */
+
+static double radius_of(const graph *g, int64_t k, double scale) {
+  const double radius = scale * sqrt(g->list->item[g->nodes[k].item].bytes);
+  return radius > SMALLEST ? radius : SMALLEST;
+}
+
+static bool fits(const graph *g, double scale) {
+  const double across = PLOT / (double)g->levels;
+  for (int64_t l = 0; l < g->levels; l++) {
+    double height = 0;
+    for (int64_t k = g->first[l]; k < g->first[l + 1]; k++) {
+      const double radius = radius_of(g, k, scale);
+      if (radius > LARGEST || (radius > 0.6 * across && radius > 3)) return false;
+      height += 2 * radius + 1;
+    }
+    if (height > HEIGHT && scale > 0) return false;
+  }
+  return true;
+}
+
+static void choose_radii(graph *g) {
+  double least = 0, most = 1;
+  for (int k = 0; k < 60; k++) {
+    const double middle = (least + most) / 2;
+    *(fits(g, middle) ? &least : &most) = middle;
+  }
+  g->scale = least;
+  for (int64_t k = 0; k < g->count; k++) g->nodes[k].radius = radius_of(g, k, least);
+  for (int64_t k = 0; k < g->count; k++)
+    g->nodes[k].x = LEFT + PLOT * ((double)g->nodes[k].level + 0.5) / (double)g->levels;
+}
+
+static int by_wanted(const void *a, const void *b) {
+  const node *x = a, *y = b;
+  if (x->wanted != y->wanted) return x->wanted < y->wanted ? -1 : 1;
+  return (x->item > y->item) - (x->item < y->item);
+}
+
+/* Heights of the nodes of a level, in their order, as near to `wanted` as there is room. */
+static void settle(node *nodes, int64_t count) {
+  struct {
+    double sum;
+    int64_t first;
+  } pool[NODES_MOST];
+  double offset[NODES_MOST], total = 0;
+  int64_t pools = 0;
+  for (int64_t k = 0; k < count; k++) total += 2 * nodes[k].radius;
+  const double gap = count > 1 ? fmin(6, fmax(0, (HEIGHT - total) / (double)(count - 1))) : 0;
+  const double squeeze = total > HEIGHT ? HEIGHT / total : 1;
+  for (int64_t k = 0; k < count; k++) {
+    offset[k] = k == 0 ? 0 : offset[k - 1] + squeeze * (nodes[k - 1].radius + nodes[k].radius) + gap;
+    pool[pools].sum = nodes[k].wanted - offset[k];
+    pool[pools++].first = k;
+    while (pools > 1) {
+      const int64_t a = pools - 2, b = pools - 1;
+      const double mean_a = pool[a].sum / (double)(pool[b].first - pool[a].first);
+      if (mean_a <= pool[b].sum / (double)(k + 1 - pool[b].first)) break;
+      pool[a].sum += pool[b].sum;
+      pools--;
+    }
+  }
+  for (int64_t q = 0; q < pools; q++) {
+    const int64_t end = q + 1 < pools ? pool[q + 1].first : count;
+    const double low = nodes[0].radius, high = HEIGHT - nodes[count - 1].radius - offset[count - 1];
+    double mean = pool[q].sum / (double)(end - pool[q].first);
+    mean = mean > high ? high : mean;
+    mean = mean < low ? low : mean;
+    for (int64_t k = pool[q].first; k < end; k++) nodes[k].y = mean + offset[k];
+  }
+}
+
+/* Adds the heights of both ends of every edge to each other's mean. */
+static void pull(graph *g) {
+  for (int64_t k = 0; k < g->count; k++) g->nodes[k].wanted = g->nodes[k].weight = 0;
+  for (int64_t i = 0; i < g->list->count; i++) {
+    const tristar_trace_item *item = &g->list->item[i];
+    if (g->place[i] < 0) continue;
+    node *to = &g->nodes[g->place[i]];
+    for (int64_t e = item->first_before; e < item->first_before + item->befores; e++) {
+      if (g->place[g->list->before[e]] < 0) continue;
+      node *from = &g->nodes[g->place[g->list->before[e]]];
+      to->wanted += from->y;
+      from->wanted += to->y;
+      to->weight++;
+      from->weight++;
+    }
+  }
+  for (int64_t k = 0; k < g->count; k++)
+    g->nodes[k].wanted = g->nodes[k].weight > 0 ? g->nodes[k].wanted / g->nodes[k].weight : g->nodes[k].y;
+}
+
+/* Brings the highest circle to the top, and finds how high the picture must be. */
+static void move_up(graph *g) {
+  double top = HEIGHT, bottom = 0;
+  for (int64_t k = 0; k < g->count; k++) {
+    top = fmin(top, g->nodes[k].y - g->nodes[k].radius);
+    bottom = fmax(bottom, g->nodes[k].y + g->nodes[k].radius);
+  }
+  for (int64_t k = 0; k < g->count; k++) g->nodes[k].y -= top;
+  g->height = bottom - top;
+}
+
+static void place_nodes(graph *g) {
+  int64_t chunks = 1;
+  for (int64_t k = 0; k < g->list->count; k++)
+    if (g->list->item[k].chunk >= chunks) chunks = g->list->item[k].chunk + 1;
+  for (int64_t k = 0; k < g->count; k++) { /* chunks are numbered along the tree */
+    const int64_t chunk = g->list->item[g->nodes[k].item].chunk;
+    g->nodes[k].wanted = HEIGHT * (chunk < 0 ? 0.5 : ((double)chunk + 0.5) / (double)chunks);
+  }
+  for (int sweep = 0; sweep < SWEEPS; sweep++) {
+    if (sweep > 0) pull(g);
+    for (int64_t l = 0; l < g->levels; l++) {
+      node *nodes = &g->nodes[g->first[l]];
+      const int64_t count = g->first[l + 1] - g->first[l];
+      if (count == 0) continue;
+      qsort(nodes, (size_t)count, sizeof *nodes, by_wanted);
+      for (int64_t k = 0; k < count; k++) g->place[nodes[k].item] = g->first[l] + k;
+      settle(nodes, count);
+    }
+  }
+  move_up(g);
+}
+
+/* ---- Drawing ------------------------------------------------------------------------------------------ */
+
+static void write_edges(FILE *file, const graph *g, bool critical) {
+  for (int64_t i = 0; i < g->list->count; i++) {
+    const tristar_trace_item *item = &g->list->item[i];
+    if (g->place[i] < 0) continue;
+    const node *to = &g->nodes[g->place[i]];
+    for (int64_t e = item->first_before; e < item->first_before + item->befores; e++) {
+      const int64_t j = g->list->before[e];
+      if (g->place[j] < 0 || (item->critical && g->list->item[j].critical) != critical) continue;
+      const node *from = &g->nodes[g->place[j]];
+      const double middle = (from->x + to->x) / 2;
+      fprintf(file, "<path d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>\n", from->x, from->y, middle,
+              from->y, middle, to->y, to->x, to->y);
+    }
+  }
+}
+
+static void write_nodes(FILE *file, const graph *g) {
+  for (int64_t k = 0; k < g->count; k++) {
+    const node *n = &g->nodes[k];
+    const tristar_trace_item *item = &g->list->item[n->item];
+    const tristar_step_kind kind =
+        item->kind == TRISTAR_STEP_BUNDLE ? g->trace->steps.item[item->first_step].kind : item->kind;
+    fprintf(file, "<circle class=\"node\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"%s>", n->x, n->y,
+            n->radius, tsi_plot_colour(kind), item->critical ? " stroke=\"#111\" stroke-width=\"1.8\"" : "");
+    tsi_plot_tip(file, g->trace, item);
+    fputs("</circle>\n", file);
+  }
+}
+
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const graph *g) {
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, LEGEND);
+  char text[80];
+  tsi_plot_legend(&legend, g->trace);
+  snprintf(text, sizeof text, "critical path, %s of measured time", tsi_text_time(g->list->critical_seconds));
+  tsi_legend_line(&legend, "stroke=\"#111\" stroke-width=\"1.8\"", text);
+  return legend.y;
+}
+
+/* Circles of round sizes, the largest first. */
+static void write_sizes(FILE *file, const graph *g, double y) {
+  const double most = SAMPLE_MOST / g->scale, least = 1.5 / g->scale;
+  double heaviest = 0;
+  for (int64_t k = 0; k < g->count; k++) heaviest = fmax(heaviest, g->list->item[g->nodes[k].item].bytes);
+  if (heaviest <= 0 || g->scale <= 0) return;
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, y);
+  tsi_legend_text(&legend, "bytes that it streams:");
+  double sample = tsi_axis_round(fmin(most * most, heaviest));
+  for (int k = 0; k < SAMPLES && sample > least * least; k++, sample = tsi_axis_round(sample / 5)) {
+    const double radius = g->scale * sqrt(sample),
+                 x = tsi_legend_place(&legend, 2 * radius, tsi_text_round_bytes(sample));
+    fprintf(file, "<circle class=\"size\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"/>\n", x + radius,
+            y - 4, radius, tsi_svg_colour[TSI_GREY]);
+  }
+}
+
+static void write_note(const tsi_picture *p, const graph *g, double y) {
+  const bool tasks = g->list == &g->trace->tasks;
+  char more[120] = "";
+  if (g->count < g->list->count)
+    snprintf(more, sizeof more, "; only the %s heaviest of %s are drawn", tsi_text_count(g->count),
+             tsi_text_count(g->list->count));
+  else if (tasks && g->trace->steps.count > NODES_MOST)
+    snprintf(more, sizeof more, "; too many to be drawn one by one: %s",
+             tsi_text_many(g->trace->steps.count, "step"));
+  tsi_picture_note(p, LEFT + 480, y, "A circle is a %s%s.",
+                   tasks ? "task" : "step (several may share a task)", more);
+}
+
+static void draw(const tsi_picture *p, const graph *g, const tsi_traced *traced, double top) {
+  FILE *file = p->file;
+  const double bottom = top + g->height + 8;
+  const tsi_axis level = {.from = -0.5,
+                          .to = (double)g->levels - 0.5,
+                          .begin = LEFT,
+                          .end = LEFT + PLOT,
+                          .integer = true,
+                          .apart = 60};
+  tsi_picture_title(p, LEFT, "The task graph of a solve");
+  tsi_plot_subtitle(p, LEFT, traced);
+  (void)write_legend(file, g);
+  tsi_axis_x(file, &level, bottom, bottom,
+             "level: what a circle waits for stands to the left of it; forward, then backward");
+  fprintf(file, "<g transform=\"translate(0 %.1f)\">\n", top);
+  fputs("<g fill=\"none\" stroke=\"#8c959f\" stroke-width=\".6\" stroke-opacity=\".7\">\n", file);
+  write_edges(file, g, false);
+  fputs("</g>\n<g fill=\"none\" stroke=\"#111\" stroke-width=\"1.8\">\n", file);
+  write_edges(file, g, true);
+  fputs("</g>\n<g stroke=\"#fff\" stroke-width=\".5\">\n", file);
+  write_nodes(file, g);
+  fputs("</g>\n</g>\n", file);
+  write_sizes(file, g, bottom + 70);
+  write_note(p, g, bottom + 70);
+}
+
+static bool lay_out_and_draw(tsi_session *s, graph *g, const tsi_traced *traced) {
+  tsi_picture p;
+  if (!make_room(s, g) || !list_nodes(s, g)) return false;
+  choose_radii(g);
+  place_nodes(g);
+  const double top = write_legend(NULL, g) + ABOVE;
+  if (!tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + g->height + BOTTOM)) return false;
+  draw(&p, g, traced, top);
+  return tsi_picture_end(&p);
+}
+
+bool tsi_plot_dag(const tsi_plot *plot) {
+  tsi_traced traced;
+  graph g = {.levels = 0};
+  bool ok = tsi_plot_trace(plot->s, &traced);
+  if (ok) {
+    g.trace = traced.trace;
+    g.list = tsi_plot_list(g.trace);
+    if (g.list->count > NODES_MOST) g.list = &g.trace->tasks;
+    ok = lay_out_and_draw(plot->s, &g, &traced);
+  }
+  if (ok) {
+    tsi_plot_add_trace(plot->figures, &traced);
+    tsi_plot_add_items(plot->figures, "items", g.list);
+  }
+  free(g.place);
+  free(g.nodes);
+  free(g.first);
+  tsi_plot_trace_free(&traced);
+  return ok;
+}

@@ -1,0 +1,170 @@
+/* What each level of the DAG of a solve costs: see plot.h.
+ *
+ * Above: the time of the items of each level, added up over the workers, by kind. Below: how many there are,
+ * on a logarithmic axis. Where there are more levels than bars, neighbouring ones share a bar. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "drivers/plot/plot.h"
+#include "drivers/report/report.h"
+
+/* Pixels. */
+enum {
+  WIDTH = 1200,
+  LEFT = 92,
+  RIGHT = 32,
+  ABOVE = 18,
+  TIMES = 300,
+  GAP = 26,
+  COUNTS = 170,
+  BOTTOM = 60,
+  LEGEND = 86
+};
+enum { BARS_MOST = 500 };
+#define PLOT (WIDTH - LEFT - RIGHT)
+#define HEIGHT (TIMES + GAP + COUNTS) /* down to the x axis */
+
+typedef struct bar {
+  double seconds[TRISTAR_STEP_KINDS], bytes;
+  int64_t items;
+} bar;
+
+typedef struct levels {
+  int64_t count, bars, each; /* levels, bars, levels that share one */
+  bar *bar;
+  double most_seconds;
+  int64_t most_items;
+} levels;
+
+static double seconds_of(const bar *b) {
+  double seconds = 0;
+  for (int k = 0; k < TRISTAR_STEP_KINDS; k++) seconds += b->seconds[k];
+  return seconds;
+}
+
+static bool add_up(tsi_session *s, const tristar_trace_list *list, levels *l) {
+  int64_t *level = calloc((size_t)list->count + 1, sizeof *level);
+  if (level == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
+  l->count = tsi_plot_rank(list, level);
+  l->each = (l->count + BARS_MOST - 1) / BARS_MOST;
+  if (l->each < 1) l->each = 1;
+  l->bars = (l->count + l->each - 1) / l->each;
+  l->bar = calloc((size_t)l->bars + 1, sizeof *l->bar);
+  for (int64_t k = 0; k < list->count && l->bar != NULL; k++) {
+    bar *b = &l->bar[level[k] / l->each];
+    b->seconds[list->item[k].kind] += list->item[k].end - list->item[k].start;
+    b->bytes += list->item[k].bytes;
+    b->items++;
+  }
+  free(level);
+  if (l->bar == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
+  for (int64_t k = 0; k < l->bars; k++) {
+    if (seconds_of(&l->bar[k]) > l->most_seconds) l->most_seconds = seconds_of(&l->bar[k]);
+    if (l->bar[k].items > l->most_items) l->most_items = l->bar[k].items;
+  }
+  return true;
+}
+
+static void write_tip(FILE *file, const levels *l, int64_t k) {
+  const bar *b = &l->bar[k];
+  const int64_t first = k * l->each, last = first + l->each < l->count ? first + l->each - 1 : l->count - 1;
+  fprintf(file, "<title>level %lld", (long long)first);
+  if (last > first) fprintf(file, " to %lld", (long long)last);
+  fprintf(file, "\n%s, %s, %s</title>", tsi_text_many(b->items, "step"), tsi_text_time(seconds_of(b)),
+          tsi_text_bytes(b->bytes));
+}
+
+static void write_bar(FILE *file, const levels *l, int64_t k, const tsi_axis *time, double unit,
+                      const tsi_axis *items) {
+  const double room = (double)PLOT / (double)l->bars, x = LEFT + room * (double)k + 0.1 * room;
+  double y = time->begin;
+  for (int kind = 0; kind < TRISTAR_STEP_KINDS; kind++) {
+    const double height = time->begin - tsi_axis_at(time, l->bar[k].seconds[kind] * unit);
+    if (height <= 0) continue;
+    y -= height;
+    fprintf(file, "<rect class=\"level\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">",
+            x, y, 0.8 * room, height, tsi_plot_colour((tristar_step_kind)kind));
+    write_tip(file, l, k);
+    fputs("</rect>\n", file);
+  }
+  const double top = tsi_axis_at(items, (double)l->bar[k].items + 0.0);
+  fprintf(file, "<rect class=\"count\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">", x,
+          top, 0.8 * room, items->begin - top, tsi_svg_colour[TSI_GREY]);
+  write_tip(file, l, k);
+  fputs("</rect>\n", file);
+}
+
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const tristar_trace_t *trace) {
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - RIGHT, LEGEND);
+  tsi_plot_legend(&legend, trace);
+  return legend.y;
+}
+
+static void draw(const tsi_picture *p, const tsi_traced *traced, const tristar_trace_list *list,
+                 const levels *l, double top) {
+  const char *unit;
+  char name[64];
+  const double in_unit = tsi_axis_time_unit(l->most_seconds, &unit), below = top + HEIGHT;
+  const tsi_axis time = {
+      .to = l->most_seconds > 0 ? 1.05 * l->most_seconds * in_unit : 1, .begin = top + TIMES, .end = top};
+  const tsi_axis items = {.from = 0.7,
+                          .to = 1.3 * (double)l->most_items + 1,
+                          .begin = below,
+                          .end = below - COUNTS,
+                          .logarithmic = true,
+                          .integer = true};
+  const tsi_axis level = {
+      .from = -0.5, .to = (double)l->count - 0.5, .begin = LEFT, .end = LEFT + PLOT, .integer = true};
+  tsi_picture_title(p, LEFT, "The levels of a solve");
+  tsi_plot_subtitle(p, LEFT, traced);
+  (void)write_legend(p->file, traced->trace);
+  snprintf(name, sizeof name, "time in tasks (%s)", unit);
+  tsi_axis_y(p->file, &time, LEFT, LEFT + PLOT, name);
+  tsi_axis_y(p->file, &items, LEFT, LEFT + PLOT, list == &traced->trace->tasks ? "tasks" : "steps");
+  for (int64_t k = 0; k < l->bars; k++) write_bar(p->file, l, k, &time, in_unit, &items);
+  tsi_axis_x(p->file, &level, below, below,
+             "level of the DAG: its items wait for lower levels only, forward, then backward");
+}
+
+static void add_levels(cJSON *figures, const levels *l) {
+  cJSON *array = cJSON_AddArrayToObject(figures, "items");
+  tsi_json_add_number(figures, "levels", (double)l->count);
+  tsi_json_add_number(figures, "levels_an_item", (double)l->each);
+  for (int64_t k = 0; k < l->bars; k++) {
+    cJSON *object = cJSON_CreateObject(), *kinds = cJSON_AddArrayToObject(object, "kinds");
+    tsi_json_add_number(object, "steps", (double)l->bar[k].items);
+    tsi_json_add_number(object, "bytes", l->bar[k].bytes);
+    for (int kind = 0; kind < TRISTAR_STEP_KINDS; kind++) {
+      if (l->bar[k].seconds[kind] <= 0) continue;
+      cJSON *one = cJSON_CreateObject();
+      cJSON_AddStringToObject(one, "kind", tsi_plot_name((tristar_step_kind)kind));
+      tsi_json_add_number(one, "time_s", l->bar[k].seconds[kind]);
+      cJSON_AddItemToArray(kinds, one);
+    }
+    cJSON_AddItemToArray(array, object);
+  }
+}
+
+static bool add_up_and_draw(tsi_session *s, const tsi_traced *traced, levels *l) {
+  tsi_picture p;
+  const tristar_trace_list *list = tsi_plot_list(traced->trace);
+  const double top = write_legend(NULL, traced->trace) + ABOVE;
+  if (!add_up(s, list, l) || !tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + HEIGHT + BOTTOM))
+    return false;
+  draw(&p, traced, list, l, top);
+  return tsi_picture_end(&p);
+}
+
+bool tsi_plot_levels(const tsi_plot *plot) {
+  tsi_traced traced;
+  levels l = {0};
+  const bool ok = tsi_plot_trace(plot->s, &traced) && add_up_and_draw(plot->s, &traced, &l);
+  if (ok) {
+    tsi_plot_add_trace(plot->figures, &traced);
+    add_levels(plot->figures, &l);
+  }
+  free(l.bar);
+  tsi_plot_trace_free(&traced);
+  return ok;
+}

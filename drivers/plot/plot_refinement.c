@@ -1,0 +1,249 @@
+/* The backward error on its way: see plot.h.
+ *
+ * Discs are first solves, squares corrections, diamonds iterations of FGMRES; a line joins those of a
+ * right-hand side. What made the error no smaller is given up: its mark is a cross, and the line goes on from
+ * the best one. An error of zero has no place on a logarithmic axis: it stands at its lower end. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/draw/chart.h"
+#include "drivers/draw/labels.h"
+#include "drivers/plot/plot.h"
+#include "drivers/report/report.h"
+#include "drivers/session/rhs.h"
+
+/* Pixels. */
+enum { HEIGHT = 480 };
+enum { LISTED_MOST = 6 }; /* right-hand sides with colours of their own */
+
+typedef struct history {
+  tristar_refine_options options;
+  tristar_refine_result result;
+  int64_t nrhs, count, longest; /* points; of one right-hand side, after the first */
+  double tolerance;
+} history;
+
+static bool refine(tsi_session *s, history *h) {
+  tristar_dense b = {0}, x = {0};
+  tristar_refine_options *o = &h->options;
+  tristar_refine_options_init(o);
+  o->max_steps = (int)s->settings->refine;
+  h->nrhs = tsi_plot_nrhs(s);
+  /* FGMRES may be restarted, but makes max_iterations in all */
+  o->history_most = h->nrhs * (1 + (int64_t)o->max_steps + o->max_iterations);
+  o->history = malloc((size_t)o->history_most * sizeof *o->history);
+  bool ok = o->history != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the history");
+  ok = ok && tsi_rhs_make(s, &b) && tsi_dense_make(s, b.rows, b.cols, &x) &&
+       tsi_session_check(s,
+                         tristar_solve_refined(s->plan, tsi_session_op(s)->op, b.cols, b.values, b.rows,
+                                               x.values, b.rows, o, &h->result),
+                         s->name);
+  if (ok) h->count = h->result.history_count < o->history_most ? h->result.history_count : o->history_most;
+  free(b.values);
+  free(x.values);
+  return ok;
+}
+
+/* Points first .. end-1 are those of a right-hand side. */
+static int64_t end_of_column(const history *h, int64_t first) {
+  const tristar_refine_point *points = h->options.history;
+  int64_t end = first + 1;
+  while (end < h->count && points[end].column == points[first].column) end++;
+  return end;
+}
+
+static int colour_of(const history *h, int64_t column) {
+  static const int order[LISTED_MOST] = {TSI_BLUE,   TSI_VERMILLION, TSI_GREEN,
+                                         TSI_PURPLE, TSI_ORANGE,     TSI_SKY};
+  return h->nrhs <= LISTED_MOST ? order[column] : column == 0 ? TSI_BLUE : TSI_GREY;
+}
+
+/* Where a point stands on the axis. */
+static double height_of(const tsi_axis *y, double error) {
+  return tsi_axis_at(y, error > y->from ? error : y->from);
+}
+
+static tsi_shape shape_of(const tristar_refine_point *point, bool given_up) {
+  return given_up                ? TSI_CROSS
+         : point->iterations > 0 ? TSI_DIAMOND
+         : point->steps > 0      ? TSI_SQUARE
+                                 : TSI_DISC;
+}
+
+static void write_point(FILE *file, const tristar_refine_point *point, tsi_shape shape, const char *colour,
+                        double x, double y) {
+  tsi_svg_mark(file, "point", shape, colour, x, y);
+  fprintf(file, "<title>right-hand side %lld\n%s, %s of FGMRES\nbackward error %.2e%s</title></path>\n",
+          (long long)point->column + 1, tsi_text_many(point->steps, "correction"),
+          tsi_text_many(point->iterations, "iteration"), point->backward_error,
+          shape == TSI_CROSS ? ", given up" : "");
+}
+
+/* The labels of the first and the last error, of one right-hand side only: others would lie on each other. */
+static void write_column(FILE *file, const history *h, int64_t first, int64_t end, const tsi_axis *x,
+                         const tsi_axis *y, tsi_labels *labels) {
+  const tristar_refine_point *points = h->options.history;
+  const char *colour = tsi_svg_colour[colour_of(h, points[first].column)];
+  double best = INFINITY, from_x = 0, from_y = 0, at = 0, height = 0;
+  char text[48];
+  for (int64_t k = first; k < end; k++) {
+    const double error = points[k].backward_error;
+    if (!isfinite(error)) continue;
+    const bool given_up = !(error < best) && k > first && points[k].iterations == 0;
+    at = tsi_axis_at(x, (double)(k - first));
+    height = height_of(y, error);
+    if (best < INFINITY)
+      fprintf(file, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"%s\" stroke-width=\"1.6\"%s/>\n", from_x,
+              from_y, at, height, colour, given_up ? " stroke-dasharray=\"3 3\"" : "");
+    write_point(file, &points[k], shape_of(&points[k], given_up), colour, at, height);
+    tsi_labels_take(labels, at, height, 6);
+    if (given_up) continue;
+    best = error;
+    from_x = at;
+    from_y = height;
+  }
+  if (h->nrhs > 1 || !(best < INFINITY)) return;
+  snprintf(text, sizeof text, "final, %.1e", h->result.backward_error);
+  (void)tsi_labels_write(file, labels, from_x, from_y, false, text);
+  snprintf(text, sizeof text, "initial, %.1e", h->result.initial_backward_error);
+  (void)tsi_labels_write(file, labels, tsi_axis_at(x, 0), height_of(y, points[first].backward_error), true,
+                         text);
+}
+
+/* Is there a point of the shape? */
+static bool has(const history *h, tsi_shape shape) {
+  const tristar_refine_point *points = h->options.history;
+  double best = INFINITY;
+  for (int64_t k = 0; k < h->count; k++) {
+    const bool first = points[k].steps + points[k].iterations == 0;
+    const double error = points[k].backward_error;
+    const bool given_up = !first && !(error < best) && points[k].iterations == 0;
+    if (shape_of(&points[k], given_up) == shape) return true;
+    if (first || error < best) best = error;
+  }
+  return false;
+}
+
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const history *h) {
+  static const struct {
+    tsi_shape shape;
+    const char *text;
+  } shapes[] = {{TSI_DISC, "first solve"},
+                {TSI_SQUARE, "correction"},
+                {TSI_CROSS, "correction, given up"},
+                {TSI_DIAMOND, "iteration of FGMRES"}};
+  tsi_legend legend = tsi_legend_begin(file, TSI_CHART_LEFT, TSI_CHART_WIDTH - 16, TSI_CHART_LEGEND);
+  char text[64];
+  for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
+    if (has(h, shapes[k].shape))
+      tsi_legend_mark(&legend, shapes[k].shape, tsi_svg_colour[TSI_BLACK], shapes[k].text);
+  snprintf(text, sizeof text, "tolerance, %.1e", h->tolerance);
+  tsi_legend_line(&legend, "stroke=\"#111\" stroke-dasharray=\"6 4\"", text);
+  for (int64_t c = 0; c < h->nrhs && h->nrhs > 1 && h->nrhs <= LISTED_MOST; c++) {
+    snprintf(text, sizeof text, "right-hand side %lld", (long long)c + 1);
+    tsi_legend_square(&legend, tsi_svg_colour[colour_of(h, c)], text);
+  }
+  if (h->nrhs > LISTED_MOST) {
+    tsi_legend_square(&legend, tsi_svg_colour[TSI_BLUE], "right-hand side 1");
+    tsi_legend_square(&legend, tsi_svg_colour[TSI_GREY], "the others");
+  }
+  return legend.y;
+}
+
+static tsi_axis find_heights(const history *h, double top) {
+  tsi_axis y = {.from = INFINITY, .to = -INFINITY, .begin = top + HEIGHT, .end = top, .logarithmic = true};
+  for (int64_t k = 0; k < h->count; k++) tsi_axis_include(&y, 1, &h->options.history[k].backward_error);
+  tsi_axis_include(&y, 1, &h->tolerance);
+  const double room = fmax(3, pow(y.to / y.from, 0.12)); /* for labels too */
+  y.from /= room;
+  y.to *= room;
+  return y;
+}
+
+static void write_notes(const tsi_picture *p, const history *h, double y) {
+  int64_t zero = 0, lost = 0;
+  char text[160] = "";
+  for (int64_t k = 0; k < h->count; k++) {
+    zero += h->options.history[k].backward_error <= 0;
+    lost += !isfinite(h->options.history[k].backward_error);
+  }
+  if (zero > 0)
+    snprintf(text, sizeof text, "%s at the lower end of the axis: the error is 0. ",
+             tsi_text_many(zero, "mark"));
+  if (lost > 0)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s left out: the error is not finite.",
+             tsi_text_many(lost, "mark"));
+  if (*text != '\0') tsi_picture_note(p, TSI_CHART_LEFT, y, "%s", text);
+}
+
+static bool draw(tsi_session *s, const history *h) {
+  static const char *const stops[] = {"converged", "stopped by the limit of steps", "stagnated"};
+  tsi_picture p;
+  const double top = write_legend(NULL, h) + TSI_CHART_ABOVE;
+  const tsi_axis y = find_heights(h, top);
+  const tsi_axis x = {.from = -0.4,
+                      .to = (double)(h->longest > 0 ? h->longest : 1) + 0.4,
+                      .begin = TSI_CHART_LEFT,
+                      .end = TSI_CHART_WIDTH - TSI_CHART_RIGHT,
+                      .integer = true,
+                      .apart = 60};
+  tsi_labels labels = {.frame = {x.begin, y.end, x.end, y.begin}};
+  if (!tsi_picture_begin(&p, s, s->settings->out, TSI_CHART_WIDTH, y.begin + TSI_CHART_BELOW + 20))
+    return false;
+  tsi_picture_title(&p, TSI_CHART_LEFT, "Refinement of a solution");
+  tsi_picture_subtitle(
+      &p, TSI_CHART_LEFT, "n = %s, %s%s, %s; %s after %s and %s of FGMRES: backward error %.1e, %.1e before",
+      tsi_text_count(s->a.n), s->precision->text, s->single_factors ? " (single factors)" : "",
+      tsi_text_many(h->nrhs, "right-hand side"), stops[h->result.stop],
+      tsi_text_many(h->result.steps, "correction"), tsi_text_many(h->result.iterations, "iteration"),
+      h->result.backward_error, h->result.initial_backward_error);
+  (void)write_legend(p.file, h);
+  tsi_axis_x(p.file, &x, y.begin, y.end, "corrections and iterations of FGMRES");
+  tsi_axis_y(p.file, &y, x.begin, x.end, "componentwise backward error");
+  fprintf(p.file, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#111\" stroke-dasharray=\"6 4\"/>\n", x.begin,
+          tsi_axis_at(&y, h->tolerance), x.end);
+  for (int64_t end = h->count, k = 0; k < h->count; k = end) {
+    end = end_of_column(h, k);
+    write_column(p.file, h, k, end, &x, &y, &labels);
+  }
+  write_notes(&p, h, y.begin + 64);
+  return tsi_picture_end(&p);
+}
+
+static void add_figures(cJSON *figures, const history *h) {
+  cJSON *items = cJSON_AddArrayToObject(figures, "items");
+  tsi_json_add_number(figures, "nrhs", (double)h->nrhs);
+  tsi_json_add_number(figures, "tolerance", h->tolerance);
+  tsi_json_add_number(figures, "refinement_steps", h->result.steps);
+  tsi_json_add_number(figures, "fgmres_iterations", h->result.iterations);
+  tsi_json_add_number(figures, "initial_backward_error", h->result.initial_backward_error);
+  tsi_json_add_number(figures, "backward_error", h->result.backward_error);
+  for (int64_t k = 0; k < h->count; k++) {
+    const tristar_refine_point *point = &h->options.history[k];
+    cJSON *object = cJSON_CreateObject();
+    tsi_json_add_number(object, "column", (double)point->column + 1);
+    tsi_json_add_number(object, "steps", point->steps);
+    tsi_json_add_number(object, "iterations", point->iterations);
+    tsi_json_add_number(object, "backward_error", point->backward_error);
+    cJSON_AddItemToArray(items, object);
+  }
+}
+
+bool tsi_plot_refinement(const tsi_plot *plot) {
+  tsi_session *s = plot->s;
+  history h = {.count = 0};
+  bool ok = tsi_session_factor(s) && tsi_session_plan(s, tsi_plot_nrhs(s)) && refine(s, &h);
+  if (ok) {
+    h.tolerance = 2 * s->precision->epsilon;
+    for (int64_t k = 0, end; k < h.count; k = end) {
+      end = end_of_column(&h, k);
+      if (end - k - 1 > h.longest) h.longest = end - k - 1;
+    }
+    add_figures(plot->figures, &h);
+    ok = draw(s, &h);
+  }
+  free(h.options.history);
+  return ok;
+}

@@ -1,0 +1,398 @@
+/* What a number of solves takes with all that is done before them: see plot.h.
+ *
+ * Total time against the number of solves k: analysis + factorization + plan + k solves, each solver in the
+ * setting that is best for k. With --from FILE the figures are those of `tristar bench --json FILE`, of all
+ * solvers that are in it: measured side by side, they can be compared. Without it TriStar is measured here.
+ *
+ * The totals of two solvers meet once or never, at the number of solves from which, or up to which, TriStar
+ * takes less. TriStar alone has another such number: of as many solves as take as long as all before them. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/bench/bench.h"
+#include "drivers/draw/chart.h"
+#include "drivers/session/files.h"
+#include "drivers/draw/labels.h"
+#include "drivers/plot/plot.h"
+#include "drivers/report/report.h"
+#include "drivers/session/rhs.h"
+
+/* Pixels. */
+enum { HEIGHT = 480 };
+enum {
+  SOLVERS_MOST = 1 + TSI_BENCH_PEERS,
+  A_DECADE = 24,
+  DECADES_LEAST = 3,
+  DECADES_MOST = 9,
+  SAMPLES_MOST = A_DECADE * DECADES_MOST + 1
+};
+
+typedef struct setting {
+  double before, solve; /* seconds: analysis, factorization and plan; one solve */
+} setting;
+
+/* When TriStar takes less time than a peer. */
+typedef enum verdict { ALWAYS, NEVER, FROM, UP_TO } verdict;
+
+typedef struct solver {
+  const char *name, *title; /* in the file; in the picture */
+  int count;
+  setting setting[TSI_BENCH_CONTENDERS_MAX];
+  verdict verdict; /* of a peer */
+  int64_t even;    /* FROM, UP_TO: so many solves; TriStar alone: as long as all before them */
+} solver;
+
+typedef struct reuse {
+  int count, decades; /* solvers, TriStar first; of the axis */
+  solver solver[SOLVERS_MOST];
+  int64_t nrhs;
+  double n; /* rows */
+} reuse;
+
+static double total(const solver *s, double solves) {
+  double least = INFINITY;
+  for (int k = 0; k < s->count; k++) least = fmin(least, s->setting[k].before + solves * s->setting[k].solve);
+  return least;
+}
+
+/* ---- Figures of a file -------------------------------------------------------------------------------- */
+
+static double number(const cJSON *object, const char *key) {
+  const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+  return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static const char *text(const cJSON *object, const char *key) {
+  const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+  return value != NULL ? value : "";
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* Is it the case of this matrix? By its whole name, or without the folders. */
+static bool is_of(const cJSON *one, const char *name, bool whole) {
+  const char *matrix = text(one, "matrix");
+  return whole ? strcmp(matrix, name) == 0 : strcmp(base_name(matrix), base_name(name)) == 0;
+}
+
+/* "gen:a:1 with 1, gen:a:1 with 8" */
+static void list_cases(const cJSON *cases, char *known, size_t size) {
+  const cJSON *one;
+  *known = '\0';
+  cJSON_ArrayForEach(one, cases) {
+    const size_t used = strlen(known);
+    snprintf(known + used, size - used, "%s%.60s with %.0f", used > 0 ? ", " : "", text(one, "matrix"),
+             number(one, "nrhs"));
+  }
+}
+
+/* The case of the session's matrix and --nrhs; NULL, with a message that tells what there is. */
+static const cJSON *find_case(tsi_session *s, const cJSON *cases) {
+  const cJSON *one;
+  const int64_t nrhs = s->settings->nrhs;
+  char known[240], wanted[64] = "";
+  for (int whole = 1; whole >= 0; whole--)
+    cJSON_ArrayForEach(one, cases) if (is_of(one, s->name, whole) &&
+                                       (nrhs == 0 || number(one, "nrhs") == (double)nrhs)) return one;
+  list_cases(cases, known, sizeof known);
+  if (nrhs > 0) snprintf(wanted, sizeof wanted, " with %s", tsi_text_many(nrhs, "right-hand side"));
+  s->usage = true;
+  (void)tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
+                         "%.120s: nothing about %.80s%s; there is (matrix, right-hand sides): %s",
+                         s->settings->from, s->name, wanted, known);
+  return NULL;
+}
+
+static solver *solver_of(reuse *r, const char *name) {
+  for (int k = 0; k < r->count; k++)
+    if (strcmp(r->solver[k].name, name) == 0) return &r->solver[k];
+  return NULL;
+}
+
+/* TriStar, then the peers. */
+static void list_solvers(reuse *r) {
+  r->solver[r->count++] = (solver){.name = "tristar", .title = "TriStar"};
+  for (int k = 0; k < TSI_BENCH_PEERS; k++)
+    r->solver[r->count++] =
+        (solver){.name = tsi_bench_solvers.peers[k].name, .title = tsi_bench_solvers.peers[k].title};
+}
+
+static void drop_empty(reuse *r) {
+  int kept = 0;
+  for (int k = 0; k < r->count; k++)
+    if (k == 0 || r->solver[k].count > 0) r->solver[kept++] = r->solver[k];
+  r->count = kept;
+}
+
+static bool take_file(tsi_session *s, const cJSON *file, reuse *r) {
+  const cJSON *one = find_case(s, cJSON_GetObjectItemCaseSensitive(file, "cases")), *contender;
+  if (one == NULL) return false;
+  r->nrhs = (int64_t)number(one, "nrhs");
+  r->n = number(one, "n");
+  list_solvers(r);
+  cJSON_ArrayForEach(contender, cJSON_GetObjectItemCaseSensitive(one, "contenders")) {
+    solver *to = solver_of(r, text(contender, "solver"));
+    const setting found = {number(contender, "analyze_s") + number(contender, "factor_s") +
+                               number(contender, "plan_s"),
+                           number(contender, "solve_s")};
+    if (to != NULL && *text(contender, "variant") == '\0' && isfinite(found.before) && found.solve > 0 &&
+        to->count < TSI_BENCH_CONTENDERS_MAX)
+      to->setting[to->count++] = found;
+  }
+  drop_empty(r);
+  return r->solver[0].count > 0 ||
+         tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%.120s: TriStar did not solve with %.80s there",
+                          s->settings->from, s->name);
+}
+
+cJSON *tsi_plot_read_bench(const char *path, char *message, size_t size) {
+  const bool standard = tsi_file_is_standard(path);
+  FILE *file = standard ? stdin : fopen(path, "r");
+  const int problem = errno;
+  char *content = NULL;
+  size_t room = 0;
+  const ssize_t length = file != NULL ? getdelim(&content, &room, '\0', file) : -1;
+  if (file != NULL && !standard) fclose(file);
+  cJSON *object = length > 0 ? cJSON_ParseWithLength(content, (size_t)length) : NULL;
+  const cJSON *cases = cJSON_GetObjectItemCaseSensitive(object, "cases");
+  free(content);
+  if (cJSON_GetArraySize(cases) > 0 && *text(cJSON_GetArrayItem(cases, 0), "matrix") != '\0') return object;
+  if (file == NULL)
+    snprintf(message, size, "cannot open %s: %s", path, strerror(problem));
+  else
+    snprintf(message, size, "%s: not a file of `tristar bench --json`", tsi_input_name(path));
+  cJSON_Delete(object);
+  return NULL;
+}
+
+const char *tsi_plot_only_matrix(const cJSON *file) {
+  const cJSON *cases = cJSON_GetObjectItemCaseSensitive(file, "cases"), *one;
+  const char *name = text(cJSON_GetArrayItem(cases, 0), "matrix");
+  cJSON_ArrayForEach(one, cases) if (strcmp(text(one, "matrix"), name) != 0) return NULL;
+  return name;
+}
+
+/* ---- Figures measured here ---------------------------------------------------------------------------- */
+
+static bool measure(tsi_session *s, reuse *r) {
+  tristar_dense b = {0}, x = {0};
+  tsi_timed timed;
+  r->nrhs = tsi_plot_nrhs(s);
+  if (!tsi_session_read(s)) return false;
+  if (s->view.rows == 0)
+    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: an empty matrix: nothing to draw", s->name);
+  tsi_plot_check_factors(s);
+  const bool ok = tsi_session_analyze(s) && tsi_session_factor(s) && tsi_session_plan(s, r->nrhs) &&
+                  tsi_dense_make(s, s->a.n, r->nrhs, &b) && tsi_dense_make(s, s->a.n, r->nrhs, &x) &&
+                  tsi_plot_time(s, TRISTAR_PART_ALL, r->nrhs, &b, &x, &timed);
+  free(b.values);
+  free(x.values);
+  if (!ok) return false;
+  r->n = (double)s->a.n;
+  r->count = 1;
+  r->solver[0] = (solver){.name = "tristar", .title = "TriStar", .count = 1};
+  r->solver[0].setting[0] = (setting){s->analyze_s + s->factor_s + s->plan_s, timed.seconds};
+  return true;
+}
+
+/* ---- Where totals meet -------------------------------------------------------------------------------- */
+
+static bool takes_less(const reuse *r, const solver *peer, double solves) {
+  return total(&r->solver[0], solves) < total(peer, solves);
+}
+
+/* The answer changes once, or never. */
+static void compare(const reuse *r, solver *peer) {
+  int64_t few = 1, many = INT64_C(1) << 40;
+  const bool first = takes_less(r, peer, (double)few);
+  if (takes_less(r, peer, (double)many) == first) {
+    peer->verdict = first ? ALWAYS : NEVER;
+    return;
+  }
+  while (many - few > 1) {
+    const int64_t middle = few + (many - few) / 2;
+    *(takes_less(r, peer, (double)middle) == first ? &few : &many) = middle;
+  }
+  peer->verdict = first ? UP_TO : FROM;
+  peer->even = first ? few : many;
+}
+
+static void find_even(reuse *r) {
+  solver *tristar = &r->solver[0];
+  int64_t farthest = 1;
+  for (int k = 1; k < r->count; k++) {
+    compare(r, &r->solver[k]);
+    if (r->solver[k].even > farthest) farthest = r->solver[k].even;
+  }
+  if (r->count == 1) {
+    const double even = ceil(tristar->setting[0].before / tristar->setting[0].solve);
+    tristar->even = farthest = even < 1e12 ? (int64_t)even : INT64_C(1000000000000);
+    if (tristar->even < 1) tristar->even = 1;
+  }
+  for (r->decades = DECADES_LEAST; r->decades < DECADES_MOST && pow(10, r->decades) < 3 * (double)farthest;)
+    r->decades++;
+}
+
+/* ---- Picture ------------------------------------------------------------------------------------------ */
+
+static void describe(const reuse *r, int k, char *out, size_t size) {
+  static const char *const verdicts[] = {[ALWAYS] = "TriStar takes less always",
+                                         [NEVER] = "TriStar takes less never",
+                                         [FROM] = "TriStar takes less from",
+                                         [UP_TO] = "TriStar takes less up to"};
+  const solver *s = &r->solver[k];
+  if (k == 0 && r->count > 1)
+    snprintf(out, size, "%s", s->title);
+  else if (k == 0)
+    snprintf(out, size, "%s: %s take as long as all before them", s->title, tsi_text_many(s->even, "solve"));
+  else if (s->verdict == ALWAYS || s->verdict == NEVER)
+    snprintf(out, size, "%s: %s", s->title, verdicts[s->verdict]);
+  else
+    snprintf(out, size, "%s: %s %s%s", s->title, verdicts[s->verdict], tsi_text_many(s->even, "solve"),
+             s->verdict == FROM ? " on" : "");
+}
+
+static tsi_series series_of(const reuse *r, int k, const char *name) {
+  static const int colours[SOLVERS_MOST] = {TSI_BLUE,       TSI_ORANGE, TSI_GREEN,
+                                            TSI_VERMILLION, TSI_PURPLE, TSI_GREY};
+  static const tsi_shape shapes[] = {TSI_DISC, TSI_SQUARE, TSI_TRIANGLE, TSI_DIAMOND, TSI_CROSS, TSI_DOWN};
+  int which = 0; /* the same for a peer, whatever others there are */
+  for (int p = 0; p < TSI_BENCH_PEERS; p++)
+    if (strcmp(r->solver[k].name, tsi_bench_solvers.peers[p].name) == 0) which = 1 + p;
+  return (tsi_series){.name = name, .colour = colours[which], .shape = shapes[which]};
+}
+
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const reuse *r) {
+  tsi_legend legend = tsi_legend_begin(file, TSI_CHART_LEFT, TSI_CHART_WIDTH - 16, TSI_CHART_LEGEND);
+  char text[120];
+  bool even = false;
+  for (int k = 0; k < r->count; k++) {
+    describe(r, k, text, sizeof text);
+    const tsi_series series = series_of(r, k, text);
+    tsi_series_legend(&legend, &series);
+    even = even || r->solver[k].even > 0;
+  }
+  if (!even) return legend.y;
+  const double x =
+      tsi_legend_place(&legend, 14, r->count > 1 ? "break-even" : "half of the time is in solves");
+  if (file != NULL)
+    fprintf(file,
+            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"none\" stroke=\"#111\" stroke-width=\"2\"/>\n",
+            x + 7, legend.y - 4);
+  return legend.y;
+}
+
+/* A smooth line, and a mark at each power of ten. */
+static void write_solver(FILE *file, const reuse *r, int k, const tsi_axis *x, const tsi_axis *y,
+                         const char *y_name) {
+  double at[SAMPLES_MOST], value[SAMPLES_MOST];
+  tsi_series series = series_of(r, k, r->solver[k].title);
+  series.x = at;
+  series.y = value;
+  for (int step = 1; step <= A_DECADE; step += A_DECADE - 1) {
+    series.count = 0;
+    for (int i = 0; i <= A_DECADE * r->decades; i += step == 1 ? 1 : A_DECADE) {
+      at[series.count] = pow(10, (double)i / A_DECADE);
+      value[series.count] = total(&r->solver[k], at[series.count]);
+      series.count++;
+    }
+    series.kind = step == 1 ? TSI_SERIES_LINE : TSI_SERIES_ALONE;
+    tsi_series_write(file, x, y, &series, "solves", y_name);
+  }
+}
+
+static void write_even(FILE *file, const reuse *r, const tsi_axis *x, const tsi_axis *y) {
+  tsi_labels labels = {.frame = {x->begin, y->end, x->end, y->begin}};
+  for (int k = 0; k < r->count; k++) {
+    const solver *s = &r->solver[k];
+    if (s->even < 1 || (double)s->even > x->to) continue;
+    const double px = tsi_axis_at(x, (double)s->even),
+                 py = tsi_axis_at(y, total(&r->solver[0], (double)s->even));
+    fprintf(file,
+            "<circle class=\"even\" cx=\"%.1f\" cy=\"%.1f\" r=\"8\" fill=\"none\" stroke=\"#111\" "
+            "stroke-width=\"2\" pointer-events=\"all\"><title>%s: %s</title></circle>\n",
+            px, py, s->title, tsi_text_many(s->even, "solve"));
+    tsi_labels_take(&labels, px, py, 9);
+  }
+  for (int k = 0; k < r->count; k++) {
+    const solver *s = &r->solver[k];
+    char text[80];
+    if (s->even < 1 || (double)s->even > x->to) continue;
+    snprintf(text, sizeof text, "%s%s%s", k > 0 ? s->title : "", k > 0 ? ", " : "",
+             tsi_text_many(s->even, "solve"));
+    (void)tsi_labels_write(file, &labels, tsi_axis_at(x, (double)s->even),
+                           tsi_axis_at(y, total(&r->solver[0], (double)s->even)), false, text);
+  }
+}
+
+static bool draw(tsi_session *s, const reuse *r) {
+  tsi_picture p;
+  const char y_name[] = "time in all (s)";
+  const double top = write_legend(NULL, r) + TSI_CHART_ABOVE, most = pow(10, r->decades);
+  const tsi_axis x = {.from = 1 / 1.2,
+                      .to = most * 1.2,
+                      .begin = TSI_CHART_LEFT,
+                      .end = TSI_CHART_WIDTH - TSI_CHART_RIGHT,
+                      .logarithmic = true,
+                      .integer = true};
+  tsi_axis y = {.from = INFINITY, .to = -INFINITY, .begin = top + HEIGHT, .end = top, .logarithmic = true};
+  for (int k = 0; k < r->count; k++)
+    tsi_axis_include(&y, 2, (const double[]){total(&r->solver[k], 1), total(&r->solver[k], most)});
+  tsi_axis_widen(&y);
+  if (!tsi_picture_begin(&p, s, s->settings->out, TSI_CHART_WIDTH, y.begin + TSI_CHART_BELOW)) return false;
+  tsi_picture_title(&p, TSI_CHART_LEFT, "Solves with one factorization");
+  tsi_picture_subtitle(
+      &p, TSI_CHART_LEFT,
+      "n = %s, %s; analysis + factorization + plan + so many solves, each solver in the setting that is best "
+      "for them%s",
+      tsi_text_count((int64_t)r->n), tsi_text_many(r->nrhs, "right-hand side"),
+      s->settings->from != NULL ? "; measured by tristar bench" : "");
+  (void)write_legend(p.file, r);
+  tsi_axis_x(p.file, &x, y.begin, y.end, "solves");
+  tsi_axis_y(p.file, &y, x.begin, x.end, y_name);
+  for (int k = r->count; k-- > 0;) write_solver(p.file, r, k, &x, &y, y_name);
+  write_even(p.file, r, &x, &y);
+  return tsi_picture_end(&p);
+}
+
+static void add_figures(cJSON *figures, const reuse *r) {
+  static const char *const words[] = {
+      [ALWAYS] = "always", [NEVER] = "never", [FROM] = "from", [UP_TO] = "up to"};
+  cJSON *items = cJSON_AddArrayToObject(figures, "items");
+  tsi_json_add_number(figures, "nrhs", (double)r->nrhs);
+  for (int k = 0; k < r->count; k++) {
+    const solver *s = &r->solver[k];
+    cJSON *object = cJSON_CreateObject(), *totals = cJSON_AddArrayToObject(object, "totals");
+    cJSON_AddStringToObject(object, "solver", s->name);
+    if (k > 0) cJSON_AddStringToObject(object, "tristar_takes_less", words[s->verdict]);
+    if (s->even > 0) tsi_json_add_number(object, "break_even_solves", (double)s->even);
+    for (int d = 0; d <= r->decades; d++) {
+      cJSON *one = cJSON_CreateObject();
+      tsi_json_add_number(one, "solves", pow(10, d));
+      tsi_json_add_number(one, "total_s", total(s, pow(10, d)));
+      cJSON_AddItemToArray(totals, one);
+    }
+    cJSON_AddItemToArray(items, object);
+  }
+}
+
+bool tsi_plot_reuse(const tsi_plot *plot) {
+  tsi_session *s = plot->s;
+  reuse *r = calloc(1, sizeof *r);
+  if (r == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
+  bool ok = plot->from != NULL ? take_file(s, plot->from, r) : measure(s, r);
+  if (ok) {
+    find_even(r);
+    add_figures(plot->figures, r);
+    ok = draw(s, r);
+  }
+  free(r);
+  return ok;
+}

@@ -1,0 +1,187 @@
+/* GF/s of each sweep against its flops per byte: see plot.h (the roofline of Williams, Waterman and Patterson
+ * 2009).
+ *
+ * Limits: what all workers read from memory together, and DGEMM (in double precision) on as many threads. A
+ * time is the median of solves with L or U alone. A point above the roof is no error: a factor that fits into
+ * the caches is not read from memory. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "drivers/draw/labels.h"
+#include "drivers/plot/plot.h"
+#include "drivers/report/report.h"
+#include "drivers/session/rhs.h"
+
+/* Pixels. */
+enum { WIDTH = 1200, LEFT = 96, RIGHT = 40, LEGEND = 86, ABOVE = 18, PLOT_HEIGHT = 520, BOTTOM = 60 };
+enum { SIZES = 4, SWEEPS = 2 };
+static const int64_t sizes[SIZES] = {1, 4, 16, 64};
+
+typedef struct roofline {
+  tsi_limits limits;
+  tsi_timed points[SWEEPS][SIZES];
+} roofline;
+
+static const tristar_part parts[SWEEPS] = {TRISTAR_PART_L, TRISTAR_PART_U};
+static const char *const part_names[SWEEPS] = {"forward, L", "backward, U"};
+static const int part_colours[SWEEPS] = {TSI_BLUE, TSI_VERMILLION};
+
+static double intensity(const tsi_timed *p) {
+  return p->flops / p->bytes;
+}
+static double gflops(const tsi_timed *p) {
+  return p->flops / p->seconds / 1e9;
+}
+static double roof(const roofline *r, double at) {
+  return fmin(r->limits.square, at * r->limits.bandwidth.all);
+}
+
+static bool measure_sweeps(tsi_session *s, roofline *r) {
+  tristar_dense b = {0}, x = {0};
+  bool ok =
+      tsi_dense_make(s, s->a.n, sizes[SIZES - 1], &b) && tsi_dense_make(s, s->a.n, sizes[SIZES - 1], &x);
+  for (int part = 0; part < SWEEPS; part++)
+    for (int k = 0; k < SIZES && ok; k++)
+      ok = tsi_plot_time(s, parts[part], sizes[k], &b, &x, &r->points[part][k]);
+  free(b.values);
+  free(x.values);
+  return ok;
+}
+
+/* Is a sweep with sizes[k] right-hand sides above the roof? */
+static bool is_above(const roofline *r, int k) {
+  for (int part = 0; part < SWEEPS; part++)
+    if (gflops(&r->points[part][k]) > roof(r, intensity(&r->points[part][k]))) return true;
+  return false;
+}
+
+static void write_limit(FILE *file, const tsi_axis *x, const tsi_axis *y, const tsi_limits *l) {
+  const double all = l->bandwidth.all, ridge = l->square / all, begin = fmax(x->from, y->from / all);
+  fprintf(file,
+          "<path d=\"M%.1f %.1fL%.1f %.1fH%.1f\" fill=\"none\" stroke=\"#222\" stroke-width=\"2\"/>\n<path "
+          "d=\"M%.1f %.1fH%.1f\" stroke=\"#222\" stroke-dasharray=\"5 4\"/>\n",
+          tsi_axis_at(x, begin), tsi_axis_at(y, begin * all), tsi_axis_at(x, ridge),
+          tsi_axis_at(y, l->square), x->end, tsi_axis_at(x, l->tall / all), tsi_axis_at(y, l->tall), x->end);
+}
+
+/* Above the plot: it has itself no place that is free for certain. Gives the last base line. file: NULL: it
+ * is only measured. */
+static double write_legend(FILE *file, const tsi_session *s, const roofline *r) {
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - RIGHT, LEGEND);
+  char text[120];
+  bool above = false;
+  tsi_legend_mark(&legend, TSI_DISC, tsi_svg_colour[part_colours[0]], part_names[0]);
+  double x = tsi_legend_place(&legend, 15, part_names[1]);
+  if (file != NULL)
+    fprintf(file,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" fill=\"none\" stroke-width=\"2.5\" "
+            "stroke=\"%s\"/>\n",
+            x + 1, legend.y - 10, tsi_svg_colour[part_colours[1]]);
+  snprintf(text, sizeof text, "roof: read bandwidth of %s, %.1f GB/s, and DGEMM, %.1f GF/s",
+           tsi_text_many(r->limits.bandwidth.cores, "core"), r->limits.bandwidth.all, r->limits.square);
+  tsi_legend_line(&legend, "stroke=\"#222\" stroke-width=\"2\"", text);
+  snprintf(text, sizeof text, "DGEMM with %lld columns, %.1f GF/s", (long long)sizes[SIZES - 1],
+           r->limits.tall);
+  tsi_legend_line(&legend, "stroke=\"#222\" stroke-dasharray=\"5 4\"", text);
+  for (int k = 0; k < SIZES; k++) above = above || is_above(r, k);
+  snprintf(text, sizeof text,
+           "points above the roof: the factor (%s a sweep) is read from caches, not from memory",
+           tsi_text_bytes(s->p.exact_bytes / SWEEPS));
+  if (above) tsi_legend_text(&legend, text);
+  return legend.y;
+}
+
+static void write_point(FILE *file, const roofline *r, int part, int k, double px, double py) {
+  const tsi_timed *p = &r->points[part][k];
+  if (part == 0)
+    fprintf(file, "<circle class=\"point\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\" ", px, py);
+  else
+    fprintf(file, "<rect class=\"point\" x=\"%.1f\" y=\"%.1f\" width=\"15\" height=\"15\" ", px - 7.5,
+            py - 7.5);
+  fprintf(file, "%s=\"%s\"><title>%s, %s\n%s a solve, %.1f GF/s, %.1f GB/s</title></%s>\n",
+          part == 0 ? "fill" : "fill=\"none\" pointer-events=\"all\" stroke-width=\"2.5\" stroke",
+          tsi_svg_colour[part_colours[part]], part_names[part], tsi_text_many(p->nrhs, "right-hand side"),
+          tsi_text_time(p->seconds), gflops(p), p->bytes / p->seconds / 1e9, part == 0 ? "circle" : "rect");
+}
+
+/* The label of a number of right-hand sides: below the slower of its points, but above both where they stand
+ * above the roof, which would be in its way. */
+static void write_points(FILE *file, const tsi_axis *x, const tsi_axis *y, const roofline *r) {
+  tsi_labels labels = {.frame = {x->begin, y->end, x->end, y->begin}};
+  double lowest[SIZES], highest[SIZES];
+  for (int k = 0; k < SIZES; k++) { /* squares around circles, so that both are seen */
+    lowest[k] = -INFINITY;
+    highest[k] = INFINITY;
+    for (int part = 0; part < SWEEPS; part++) {
+      const tsi_timed *p = &r->points[part][k];
+      const double px = tsi_axis_at(x, intensity(p)), py = tsi_axis_at(y, gflops(p));
+      lowest[k] = fmax(lowest[k], py);
+      highest[k] = fmin(highest[k], py);
+      tsi_labels_take(&labels, px, py, 9);
+      write_point(file, r, part, k, px, py);
+    }
+  }
+  for (int k = 0; k < SIZES; k++)
+    (void)tsi_labels_write(file, &labels, tsi_axis_at(x, intensity(&r->points[0][k])),
+                           is_above(r, k) ? highest[k] : lowest[k], is_above(r, k),
+                           tsi_text_many(sizes[k], "right-hand side"));
+}
+
+static void find_axes(const roofline *r, tsi_axis *x, tsi_axis *y) {
+  double least = r->limits.tall, most = r->limits.square, left = intensity(&r->points[0][0]),
+         right = 2 * r->limits.square / r->limits.bandwidth.all;
+  for (int part = 0; part < SWEEPS; part++)
+    for (int k = 0; k < SIZES; k++) {
+      const tsi_timed *p = &r->points[part][k];
+      least = fmin(least, gflops(p));
+      most = fmax(most, gflops(p));
+      left = fmin(left, intensity(p));
+      right = fmax(right, 1.6 * intensity(p));
+    }
+  *x = (tsi_axis){.from = left / 2.5, .to = right, .begin = LEFT, .end = WIDTH - RIGHT, .logarithmic = true};
+  *y = (tsi_axis){.from = least / 3, .to = most * 1.6, .logarithmic = true};
+}
+
+static void draw(const tsi_picture *p, const roofline *r, double top) {
+  const tsi_session *s = p->s;
+  tsi_axis x, y;
+  find_axes(r, &x, &y);
+  y.begin = top + PLOT_HEIGHT;
+  y.end = top;
+  tsi_picture_title(p, LEFT, "Roofline of the sweeps");
+  tsi_picture_subtitle(
+      p, LEFT, "n = %s, nnz(L) = %s, %s of factor a sweep, %s; %s, scheduler %s; median of %s",
+      tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower), tsi_text_bytes(s->p.exact_bytes / SWEEPS),
+      s->precision->text, tsi_text_many(s->p.workers, "worker"), s->p.scheduler,
+      tsi_text_many(s->settings->repeat, "solve"));
+  (void)write_legend(p->file, s, r);
+  tsi_axis_x(p->file, &x, y.begin, y.end, "flops per byte");
+  tsi_axis_y(p->file, &y, x.begin, x.end, "GF/s");
+  write_limit(p->file, &x, &y, &r->limits);
+  write_points(p->file, &x, &y, r);
+}
+
+static void add_figures(cJSON *figures, const roofline *r) {
+  cJSON *array = cJSON_AddArrayToObject(figures, "items");
+  tsi_plot_add_limits(figures, &r->limits);
+  for (int part = 0; part < SWEEPS; part++)
+    for (int k = 0; k < SIZES; k++) {
+      cJSON *object = tsi_plot_make_timed(&r->points[part][k]);
+      cJSON_AddStringToObject(object, "part", part == 0 ? "L" : "U");
+      cJSON_AddItemToArray(array, object);
+    }
+}
+
+bool tsi_plot_roofline(const tsi_plot *plot) {
+  tsi_session *s = plot->s;
+  tsi_picture p;
+  roofline r;
+  if (!tsi_plot_limits(s, sizes[SIZES - 1], &r.limits) || !tsi_session_factor(s) ||
+      !tsi_session_plan(s, sizes[SIZES - 1]) || !measure_sweeps(s, &r))
+    return false;
+  const double top = write_legend(NULL, s, &r) + ABOVE;
+  if (!tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + PLOT_HEIGHT + BOTTOM)) return false;
+  draw(&p, &r, top);
+  add_figures(plot->figures, &r);
+  return tsi_picture_end(&p);
+}

@@ -1,0 +1,184 @@
+/* Draws the layout of an assembly tree as SVG: see tree.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/report/report.h"
+#include "drivers/draw/picture.h"
+#include "drivers/plot/tree.h"
+
+/* Pixels. */
+#define PICTURE_WIDTH 1200
+#define PICTURE_HEIGHT 704
+#define LEFT 24
+#define TOP 76
+#define PLOT_WIDTH (PICTURE_WIDTH - 2 * LEFT)
+#define PLOT_HEIGHT 560
+#define LEGEND (TOP + PLOT_HEIGHT + 34)
+#define LABEL 10.5   /* size of the letters of a label */
+#define SMALLEST 3.6 /* width of a box */
+
+#define INVISIBLE 0.05 /* width of a box that is not drawn */
+#define BOXES_MAX 4000 /* keeps the file below 1 MB */
+
+static const char *method_text(tristar_method method) {
+  return method == TRISTAR_METHOD_LLT ? "Cholesky" : method == TRISTAR_METHOD_LDLT ? "L D L^T" : "LU";
+}
+
+static void write_head(const tsi_picture *p, const tsi_tree_layout *layout) {
+  const tsi_session *s = p->s;
+  fputs("<defs><pattern id=\"hatch\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
+        "patternTransform=\"rotate(45)\"><path d=\"M0 0V7\" stroke=\"#000\" stroke-opacity=\".28\" "
+        "stroke-width=\"2\"/></pattern></defs>\n",
+        p->file);
+  tsi_picture_title(p, LEFT, "Assembly tree");
+  tsi_picture_subtitle(p, LEFT, "n = %s, %s, %s of factor (%s, %s ordering); a solve has %s%s%s",
+                       tsi_text_count(s->a.n), tsi_text_many(s->a.supernodes, "supernode"),
+                       tsi_text_bytes(layout->bytes), method_text(s->a.method), tsi_session_ordering(s),
+                       tsi_text_many(s->p.chunks, "chunk"), s->p.slices > 0 ? " and " : "",
+                       s->p.slices > 0 ? tsi_text_many(s->p.slices, "row slice") : "");
+}
+
+static void write_tooltip(FILE *file, const tsi_tree_box *box) {
+  if (box->parts > 1)
+    fprintf(file, "<title>chunks %d to %d: ", box->chunk, box->chunk + box->parts - 1);
+  else
+    fprintf(file, "<title>chunk %d: ", box->chunk);
+  if (box->supernodes > 1) fprintf(file, "%s, ", tsi_text_many(box->supernodes, "supernode"));
+  fprintf(file, "%s, %s below, %s</title>", tsi_text_many(box->columns, "column"),
+          tsi_text_many(box->rows, "row"), tsi_text_bytes(box->bytes));
+}
+
+/* Rectangle number `part` of a box, from below; the tooltip is that of the whole box. */
+static void write_part(FILE *file, const tsi_tree_box *box, int32_t part) {
+  char colour[8];
+  const double height = box->height / box->parts, y = box->y + box->height - (part + 1) * height;
+  fprintf(file, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">",
+          LEFT + box->x * PLOT_WIDTH, TOP + y * PLOT_HEIGHT, box->width * PLOT_WIDTH, height * PLOT_HEIGHT,
+          tsi_svg_many_colours(box->chunk + part, false, colour));
+  write_tooltip(file, box);
+  fputs("</rect>\n", file);
+}
+
+/* "columns x rows" of a supernode, where there is room for it. */
+static void write_label(FILE *file, const tsi_tree_box *box, int32_t parts) {
+  const double width = box->width * PLOT_WIDTH, height = box->height * PLOT_HEIGHT / parts;
+  char label[64];
+  if (box->supernodes > 1)
+    snprintf(label, sizeof label, "%s", tsi_text_many(box->supernodes, "supernode"));
+  else
+    snprintf(label, sizeof label, "%s \xc3\x97 %s", tsi_text_count(box->columns),
+             tsi_text_count(box->columns + box->rows));
+  if (height < (parts > 1 ? 9 : 13) || width < tsi_svg_width(label, LABEL) + 8) return;
+  fprintf(file,
+          "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.1f\" text-anchor=\"middle\" pointer-events=\"none\" "
+          "stroke=\"%s\" stroke-opacity=\".75\" stroke-width=\"3\" paint-order=\"stroke\">%s</text>\n",
+          LEFT + box->x * PLOT_WIDTH + width / 2,
+          TOP + box->y * PLOT_HEIGHT + height * (parts / 2 + 0.5) + 3.8, LABEL,
+          box->parts > 1 ? "#fff" : "none", label);
+}
+
+static void write_box(FILE *file, const tsi_tree_box *box) {
+  const int32_t parts = 2 * box->parts < box->height * PLOT_HEIGHT ? box->parts : 1; /* else too thin */
+  tsi_tree_box shown = *box;
+  shown.parts = parts;
+  for (int32_t part = 0; part < parts; part++) write_part(file, &shown, part);
+  if (box->parts > 1)
+    fprintf(file,
+            "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"url(#hatch)\" stroke=\"none\" "
+            "pointer-events=\"none\"/>\n",
+            LEFT + box->x * PLOT_WIDTH, TOP + box->y * PLOT_HEIGHT, box->width * PLOT_WIDTH,
+            box->height * PLOT_HEIGHT);
+  write_label(file, box, parts);
+}
+
+static void write_legend(FILE *file, const tsi_session *s, const tsi_tree_layout *layout, bool hatched) {
+  const double scale = PLOT_WIDTH * PLOT_HEIGHT / (layout->bytes > 0 ? layout->bytes : 1); /* px^2 per byte */
+  const double sample = tsi_axis_round(900 / scale), side = sqrt(sample * scale);
+  tsi_legend legend = tsi_legend_begin(file, LEFT, LEFT + PLOT_WIDTH, LEGEND);
+  char text[48], colour[8];
+  const int colours = s->p.chunks < 3 ? (int)s->p.chunks : 3;
+  double x = tsi_legend_place(&legend, 18 * colours, "one colour, one chunk");
+  for (int k = 0; k < colours; k++, x += 18)
+    fprintf(file, "<rect x=\"%.1f\" y=\"%d\" width=\"16\" height=\"16\" fill=\"%s\"/>\n", x, LEGEND - 12,
+            tsi_svg_many_colours(k, false, colour));
+  if (hatched) {
+    x = tsi_legend_place(&legend, 24,
+                         s->p.slices > 0
+                             ? "one supernode in several chunks; the longest are cut into row slices"
+                             : "one supernode in several chunks");
+    fprintf(file,
+            "<rect x=\"%.1f\" y=\"%d\" width=\"24\" height=\"16\" fill=\"#ddd\"/><rect x=\"%.1f\" y=\"%d\" "
+            "width=\"24\" height=\"16\" fill=\"url(#hatch)\"/>\n",
+            x, LEGEND - 12, x, LEGEND - 12);
+  }
+  if (sample < 1) return;
+  snprintf(text, sizeof text, "area of %s", tsi_text_round_bytes(sample));
+  x = tsi_legend_place(&legend, side, text);
+  fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#ccc\"/>\n", x,
+          LEGEND - 4 - side / 2, side, side);
+}
+
+static void write_picture(const tsi_picture *p, const tsi_tree_layout *layout) {
+  bool hatched = false;
+  write_head(p, layout);
+  fputs("<g stroke=\"#fff\" stroke-width=\".6\">\n", p->file);
+  for (int64_t k = 0; k < layout->count; k++) {
+    if (layout->boxes[k].width * PLOT_WIDTH < INVISIBLE) continue;
+    write_box(p->file, &layout->boxes[k]);
+    if (layout->boxes[k].parts > 1) hatched = true;
+  }
+  fputs("</g>\n", p->file);
+  write_legend(p->file, p->s, layout, hatched);
+  tsi_picture_note(
+      p, LEFT, LEGEND + 28,
+      "Roots are on top. A supernode (columns \xc3\x97 rows) lies below its parent; its backward solve "
+      "needs all that is above it. Areas are bytes of factor.");
+}
+
+static void add_boxes(cJSON *figures, const tsi_tree_layout *layout) {
+  cJSON *array = cJSON_AddArrayToObject(figures, "items");
+  for (int64_t k = 0; k < layout->count; k++) {
+    const tsi_tree_box *box = &layout->boxes[k];
+    cJSON *object = cJSON_CreateObject();
+    tsi_json_add_number(object, "chunk", box->chunk);
+    tsi_json_add_number(object, "chunks", box->parts);
+    tsi_json_add_number(object, "supernodes", (double)box->supernodes);
+    tsi_json_add_number(object, "columns", (double)box->columns);
+    tsi_json_add_number(object, "rows_below", (double)box->rows);
+    tsi_json_add_number(object, "bytes", box->bytes);
+    cJSON_AddItemToArray(array, object);
+  }
+}
+
+/* Merges more until few enough boxes are left. */
+bool tsi_tree_lay_out_pixels(tsi_session *s, const int32_t *chunk_of, int32_t chunks, double width,
+                             tsi_tree_layout *layout) {
+  tristar_assembly_tree tree;
+  const double bytes = (double)s->precision->bytes * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);
+  double smallest = SMALLEST / width;
+  tristar_analysis_get_assembly_tree(tristar_factor_get_analysis(s->factor), &tree);
+  for (;; smallest *= 1.5) {
+    if (!tsi_tree_lay_out(&tree, chunk_of, chunks, bytes, smallest, layout))
+      return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for the picture", s->name);
+    if (layout->count <= BOXES_MAX || smallest > 0.1) return true;
+    free(layout->boxes);
+  }
+}
+
+bool tsi_tree_draw(tsi_session *s, const char *path, cJSON *figures) {
+  tsi_tree_layout layout;
+  tsi_picture p;
+  if (!tsi_tree_lay_out_pixels(s, tristar_plan_get_chunk_of_supernode(s->plan), (int32_t)s->p.chunks,
+                               PLOT_WIDTH, &layout))
+    return false;
+  bool ok = tsi_picture_begin(&p, s, path, PICTURE_WIDTH, PICTURE_HEIGHT);
+  if (ok) {
+    write_picture(&p, &layout);
+    ok = tsi_picture_end(&p);
+  }
+  if (ok && figures != NULL) add_boxes(figures, &layout);
+  free(layout.boxes);
+  return ok;
+}

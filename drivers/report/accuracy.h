@@ -1,0 +1,27 @@
+/* How well a system was solved: what `tristar solve` judges, reports and writes, on one process or on many.
+ *
+ * Reads   a result of refinement, the condition.   Writes  the report, JSON, the session's failure. */
+#ifndef TSI_DRIVERS_REPORT_ACCURACY_H
+#define TSI_DRIVERS_REPORT_ACCURACY_H
+
+#include "drivers/report/report.h"
+#include "drivers/session/session.h"
+
+typedef struct tsi_accuracy {
+  bool measured; /* refined is set */
+  tristar_refine_result refined;
+  double rcond; /* NaN: not computed */
+} tsi_accuracy;
+
+/* --refine, --forward-error. */
+tristar_refine_options tsi_accuracy_options(const tsi_session *s);
+/* Is the condition to be estimated? With --condition, unless the factorization did. */
+bool tsi_accuracy_wants_condition(const tsi_session *s);
+/* The condition that the factorization estimated, if it did. */
+void tsi_accuracy_take_condition(const tsi_session *s, tsi_accuracy *a);
+/* false: a failure is recorded. */
+bool tsi_accuracy_judge(tsi_session *s, const tsi_accuracy *a);
+void tsi_accuracy_report(const tsi_session *s, const tsi_accuracy *a);
+void tsi_accuracy_json(const tsi_session *s, const tsi_accuracy *a, cJSON *object);
+
+#endif

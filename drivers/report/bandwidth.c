@@ -1,0 +1,22 @@
+/* Measures the read bandwidth for a report: see bandwidth.h. */
+#include "drivers/report/bandwidth.h"
+
+#include "runtime/machine/bandwidth.h"
+#include "runtime/context/context.h"
+
+bool tsi_bandwidth_measure(tsi_session *s, tsi_bandwidth *bandwidth) {
+  size_t bytes = (size_t)s->a.stored_lower * s->precision->bytes * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);
+  if (bytes < TSI_BANDWIDTH_BYTES_MIN) bytes = TSI_BANDWIDTH_BYTES_MIN;
+  if (bytes > TSI_BANDWIDTH_BYTES_MAX) bytes = TSI_BANDWIDTH_BYTES_MAX;
+  *bandwidth = (tsi_bandwidth){.cores = tsi_expected_workers(s->settings), .bytes = bytes};
+  tsi_env env; /* the array is the program's, not one of the library's that tristar_get_memory tells of */
+  tsi_env_init(&env);
+  const tristar_status status =
+      tsi_bandwidth_read(&env, bytes, bandwidth->cores, &bandwidth->one, &bandwidth->all);
+  if (status == TRISTAR_OK) return true;
+  return tsi_session_fail(s, status, "no memory or no threads to measure the read bandwidth with");
+}
+
+double tsi_bandwidth_of(const tsi_bandwidth *bandwidth, int workers) {
+  return workers > 1 ? bandwidth->all : bandwidth->one;
+}

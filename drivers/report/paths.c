@@ -1,0 +1,157 @@
+/* Rows given and rows wanted: see paths.h. */
+#include "drivers/report/paths.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/session/files.h"
+#include "runtime/context/context.h"
+#include "runtime/matrix/file/lines.h"
+#include "runtime/matrix/file/number.h"
+
+static size_t scalar_bytes(const tristar_dense *dense) {
+  return tsi_precision_of(dense->scalar)->bytes;
+}
+
+static const char *entry(const tristar_dense *dense, int64_t row, int64_t column) {
+  return (const char *)dense->values + (size_t)(row + column * dense->rows) * scalar_bytes(dense);
+}
+
+static bool out_of_memory(tsi_session *s) {
+  return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for lists of rows", s->name);
+}
+
+static bool row_is_zero(const tristar_dense *b, int64_t row) {
+  static const char zeros[16]; /* the largest scalar; bits of -0 count as nonzero, which does no harm */
+  for (int64_t c = 0; c < b->cols; c++)
+    if (memcmp(entry(b, row, c), zeros, scalar_bytes(b)) != 0) return false;
+  return true;
+}
+
+/* Copies rows of a dense matrix; rows NULL: all. */
+static void copy_rows(const tristar_dense *from, const int64_t *rows, tristar_dense *to) {
+  const size_t bytes = scalar_bytes(from);
+  for (int64_t c = 0; c < to->cols; c++)
+    for (int64_t i = 0; i < to->rows; i++)
+      memcpy((char *)to->values + (size_t)(i + c * to->rows) * bytes, entry(from, rows ? rows[i] : i, c),
+             bytes);
+}
+
+static bool list_given(tsi_session *s, const tristar_dense *b, tsi_paths *paths) {
+  paths->given_rows = 0;
+  for (int64_t i = 0; i < b->rows; i++) paths->given_rows += !row_is_zero(b, i);
+  if (paths->given_rows == b->rows) return true;
+  paths->given = malloc(((size_t)paths->given_rows + 1) * sizeof *paths->given);
+  if (paths->given == NULL) return out_of_memory(s);
+  for (int64_t i = 0, at = 0; i < b->rows; i++)
+    if (!row_is_zero(b, i)) paths->given[at++] = i;
+  return true;
+}
+
+/* Takes the number at *cursor, before which there is one. */
+static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t rows, char *seen,
+                               tsi_paths *paths) {
+  tristar_status status = TRISTAR_OK;
+  char show[TSI_SHOW_SIZE];
+  int64_t row = 0;
+  const tsi_number number = tsi_scan_integer(cursor, &row);
+  if (number != TSI_NUMBER_OK && number != TSI_NUMBER_LARGE)
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: not the number of a row: \"%s\"", tsi_lines_where(lines),
+             tsi_show(show, *cursor));
+  if (row < 1 || row > rows)
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " is outside 1 .. %" PRId64,
+             tsi_lines_where(lines), row, rows);
+  if (seen[row - 1])
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " is named for the second time",
+             tsi_lines_where(lines), row);
+  seen[row - 1] = 1;
+  paths->wanted[paths->wanted_rows++] = row - 1;
+out:
+  return status;
+}
+
+static tristar_status read_rows(tsi_lines *lines, int64_t rows, char *seen, tsi_paths *paths) {
+  tristar_status status = TRISTAR_OK;
+  char *text;
+  TSI_TRY(tsi_lines_next(lines, &text));
+  while (text != NULL) {
+    text[strcspn(text, "%#")] = '\0';
+    for (const char *at = tsi_skip_blanks(text); *at != '\0'; at = tsi_skip_blanks(at))
+      TSI_TRY(take_row(lines, &at, rows, seen, paths));
+    TSI_TRY(tsi_lines_next(lines, &text));
+  }
+  if (paths->wanted_rows == 0) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no row is named", lines->path);
+out:
+  return status;
+}
+
+static tristar_status read_file(tsi_env *env, const char *path, int64_t rows, char *seen, tsi_paths *paths) {
+  tristar_status status = TRISTAR_OK;
+  tsi_lines lines;
+  TSI_TRY(tsi_lines_open(&lines, env, path));
+  TSI_TRY(read_rows(&lines, rows, seen, paths));
+out:
+  tsi_lines_close(&lines);
+  return status;
+}
+
+static bool list_wanted(tsi_session *s, int64_t rows, tsi_paths *paths) {
+  const char *path = s->settings->rows;
+  paths->wanted_rows = rows;
+  if (path == NULL) return true;
+  paths->wanted_rows = 0;
+  char *seen = calloc((size_t)rows + 1, 1);
+  paths->wanted = malloc(((size_t)rows + 1) * sizeof *paths->wanted);
+  const bool ok = seen != NULL && paths->wanted != NULL
+                      ? tsi_session_check(s, read_file(tsi_context_env(s->ts), path, rows, seen, paths),
+                                          tsi_input_name(path))
+                      : out_of_memory(s);
+  free(seen);
+  return ok;
+}
+
+bool tsi_paths_make(tsi_session *s, const tristar_dense *b, tsi_paths *paths) {
+  memset(paths, 0, sizeof *paths);
+  if (!list_given(s, b, paths) || !list_wanted(s, b->rows, paths)) return false;
+  paths->used = paths->given != NULL || paths->wanted != NULL;
+  if (!paths->used) return true;
+  if (!tsi_dense_make(s, paths->given_rows, b->cols, &paths->b) ||
+      !tsi_dense_make(s, paths->wanted_rows, b->cols, &paths->x))
+    return false;
+  copy_rows(b, paths->given, &paths->b);
+  return true;
+}
+
+tristar_solve_options tsi_paths_options(tristar_op op, const tsi_paths *paths) {
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  options.op = op;
+  if (!paths->used) return options;
+  options.b_rows = paths->given_rows;
+  options.b_row = paths->given;
+  options.x_rows = paths->wanted_rows;
+  options.x_row = paths->wanted;
+  return options;
+}
+
+bool tsi_paths_solve(tsi_session *s, tristar_op op, tsi_paths *paths) {
+  const tristar_solve_options options = tsi_paths_options(op, paths);
+  tristar_solve_result result = {0};
+  const tristar_status status =
+      tristar_solve_with(s->plan, &options, paths->b.cols, paths->b.values, paths->x.values, &result);
+  paths->share = result.share;
+  return tsi_session_check(s, status, s->name);
+}
+
+void tsi_paths_select(const tristar_dense *x, tsi_paths *paths) {
+  copy_rows(x, paths->wanted, &paths->x);
+}
+
+void tsi_paths_free(tsi_paths *paths) {
+  free(paths->given);
+  free(paths->wanted);
+  free(paths->b.values);
+  free(paths->x.values);
+  memset(paths, 0, sizeof *paths);
+}

@@ -1,0 +1,23 @@
+/* The processes of `tristar solve --layout`: how they read rows of the matrix, and what is told of each.
+ *
+ * Reads   a session that is open on all ranks.   Writes  its precision, view (without entries) and time. */
+#ifndef TSI_DRIVERS_REPORT_RANKS_H
+#define TSI_DRIVERS_REPORT_RANKS_H
+
+#include "drivers/report/rank_figures.h"
+#include "drivers/session/session.h"
+#include "tristar_dmatrix_mpi.h"
+
+/* On all ranks: rows of the matrix on each; NULL where they cannot be read so, or where rank 0 is to say what
+ * is wrong with them. A complex symmetric matrix may have real values alone: then it is Hermitian, which one
+ * who has all of them can tell. */
+tristar_dmatrix_t *tsi_rows_read(tsi_session *s);
+
+/* Of a tristar_distributed_stats. */
+enum { TSI_SOLVE_FIGURES = 22 };
+extern const tsi_rank_figure tsi_solve_figures[TSI_SOLVE_FIGURES];
+
+/* What ranks solve on devices: lines of the report, of those that do. */
+void tsi_report_rank_devices(int ranks, const tristar_distributed_stats *stats);
+
+#endif

@@ -1,0 +1,41 @@
+/* See repeat.h. */
+#include "drivers/report/repeat.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/base/median.h"
+
+bool tsi_repeat_solves(tsi_session *s, tsi_solve_once *solve, void *context, tsi_repeated *repeated) {
+  const int64_t repeat = s->settings->repeat, warm_up = repeat > 1;
+  double *seconds = malloc((size_t)(repeat + warm_up) * sizeof *seconds);
+  bool ok = seconds != NULL ||
+            tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", repeat);
+  for (int64_t k = 0; k < repeat + warm_up && ok; k++) {
+    uint64_t checksum;
+    const bool look = tsi_repeat_looks(k, repeat + warm_up);
+    ok = solve(context, &seconds[k], look ? &checksum : NULL);
+    if (k == 0) repeated->checksum = checksum;
+    if (ok && look && checksum != repeated->checksum)
+      ok = tsi_session_fail(s, TRISTAR_ERR_INTERNAL,
+                            "%s: solve %" PRId64 " gave other bits (%016" PRIx64
+                            ") than the first (%016" PRIx64 "): a defect of TriStar",
+                            s->name, k + 1, checksum, repeated->checksum);
+  }
+  if (ok) {
+    double *timed = seconds + warm_up;
+    repeated->median_s = tsi_median(timed, (size_t)repeat); /* sorts */
+    repeated->fastest_s = timed[0];
+  }
+  free(seconds);
+  return ok;
+}
+
+bool tsi_asked_again(void) {
+  int c;
+  if (fflush(stdout) != 0) return false;
+  while ((c = getchar()) != EOF)
+    if (c == '\n') return true;
+  return false;
+}

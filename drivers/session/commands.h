@@ -1,0 +1,24 @@
+/* The subcommands: each gets its settings, does its work, gives an exit status. */
+#ifndef TSI_DRIVERS_SESSION_COMMANDS_H
+#define TSI_DRIVERS_SESSION_COMMANDS_H
+
+#include "drivers/session/options.h"
+
+int tsi_command_solve(const tsi_settings *settings);
+int tsi_command_trisolve(const tsi_settings *settings);
+int tsi_command_krylov(const tsi_settings *settings);
+int tsi_command_gen(const tsi_settings *settings);
+int tsi_command_info(const tsi_settings *settings);
+int tsi_command_bench(const tsi_settings *settings);
+int tsi_command_calibrate(const tsi_settings *settings);
+int tsi_command_env(const tsi_settings *settings);
+int tsi_command_plot(const tsi_settings *settings);
+int tsi_command_simulate(const tsi_settings *settings);
+/* solve.c: what is wrong with its words, with --layout or without. An exit status. */
+int tsi_solve_check_words(const tsi_settings *settings);
+/* info_layout.c: `tristar info MATRIX --layout`. */
+int tsi_info_layout(const tsi_settings *settings);
+/* info_fsai.c: `tristar info MATRIX --ranks`. */
+int tsi_info_fsai(const tsi_settings *settings);
+
+#endif

@@ -1,0 +1,128 @@
+/* The command line of `tristar`: every subcommand and every option, each in one row of a table.
+ *
+ * Reads   argv.
+ * Writes  a tsi_settings; help on stdout; messages about wrong usage on stderr.
+ * Invariants
+ *   - a value that reaches tsi_settings is in the range that its row gives
+ *   - the help texts and the parser use the same table, so they cannot disagree */
+#ifndef TSI_DRIVERS_SESSION_OPTIONS_H
+#define TSI_DRIVERS_SESSION_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Exit statuses of the program. */
+enum { TSI_EXIT_OK = 0, TSI_EXIT_FAILED = 1, TSI_EXIT_USAGE = 2 };
+
+#define TSI_OPERANDS_MAX 2
+#define TSI_OUTPUTS_MAX 6
+
+typedef struct tsi_settings {
+  const char *operand[TSI_OPERANDS_MAX]; /* the first words that are not options; NULL: not given */
+  char *const *operands;                 /* all of them */
+  int operand_count;
+  bool wants_factors; /* an option is given that `tristar solve` has, but `tristar trisolve` has not */
+  /* the system */
+  const char *rhs;
+  const char *rows; /* file of the rows of x that are wanted */
+  int64_t nrhs;     /* 0: not given */
+  bool laplacian;
+  int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
+  /* analysis, factorization, plan: enumerators of tristar.h */
+  int method, ordering, matching, singular, engine, place, factor_place;
+  int64_t order_seed, workers, chunk_bytes, device_bytes;
+  const char *scheduler; /* of StarPU; NULL: its choice, or lws */
+  int what;              /* 0 ..: a picture; negative: not given */
+  const char *from;      /* a file of `tristar bench --json`; NULL: none */
+  const char *variant;   /* WORD[+WORD...], known words; NULL: none */
+  /* a distributed solve; negative: not given */
+  const char *layout;             /* PXxPYxPZ; NULL: none */
+  int algo, map, message_tree;    /* 0 ..: one of replicated, levelwise, 2d; enumerators of tristar.h */
+  int transport;                  /* enumerator of tristar_mpi.h */
+  int first_core;                 /* of the workers of this process; no option of its own, as */
+  int first_device, rank_devices; /* its devices */
+  /* solve */
+  int64_t devices;               /* of --gpu, of --platform; 0: not given */
+  int platform;                  /* 0 ..: a node of platform.h */
+  int64_t ranks;                 /* of info; 0: not given */
+  int64_t solves, process_bytes; /* of --layout auto; 0: not given */
+  int gpu;                       /* 0 ..: a device of the cost model; negative: not given */
+  int op;                        /* 0 ..: one of N, T, C */
+  int uplo;                      /* 0 ..: one of L, U, LU; negative: not given */
+  int diag;                      /* 0 ..: one of nonunit, unit */
+  int partition;                 /* a tristar_partition */
+  int64_t refine, repeat, in_flight;
+  double tolerance; /* negative: as the precision has it */
+  bool condition, forward_error;
+  /* Krylov methods; negative: not given */
+  int krylov_method, side,
+      norm;            /* a tristar_krylov_method; a tristar_krylov_side, a tristar_krylov_norm less one */
+  int split;           /* rows of krylov on many processes: 0 in blocks, 1 in parts by METIS */
+  const char *precond; /* WORD of krylov.c; NULL: none */
+  const char *fsai;    /* NAME=NUMBER,... of krylov_precond.c; NULL: not given */
+  int64_t max_iterations, restart, block, overlap, fill;
+  double drop, omega, shift;
+  /* benchmark: lists with commas; NULL: not given */
+  const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
+  int64_t rounds, limit;                                           /* limit: seconds; 0: none */
+  int64_t run_ms;                                                  /* of solves with a triangle, at least */
+  const char *partitions_list, *orders_list, *of_list, *uplo_list; /* of --triangular */
+  bool reuse, fresh, triangular;
+  const char *ranks_list; /* of --fsai */
+  bool bench_fsai;
+  int64_t steps, per_step; /* of its patterns; 0: not given */
+  /* what comes out */
+  const char *out, *json, *tree, *dot, *svg, *gantt;
+  const char *outputs[TSI_OUTPUTS_MAX]; /* those of them that are given */
+  int output_count;
+  bool to_stdout;         /* one of them is "-": it takes the place of the report */
+  char environment[1024]; /* what had to be changed in it for StarPU, see environment.h; "": nothing */
+  bool checksum, report, list, verbose, on_demand;
+} tsi_settings;
+
+/* A word of the command line, and what it means. */
+typedef struct tsi_word {
+  const char *word, *meaning;
+} tsi_word;
+
+typedef struct tsi_command {
+  unsigned bit;         /* which rows of the table of options are its own */
+  const char *name;     /* the word after `tristar` */
+  const char *operands; /* as the help shows them */
+  const char *summary;  /* one line */
+  const char *text;     /* the rest of its help: paragraphs, each of them a line */
+  const tsi_word
+      *words; /* that its operand WHAT can be, up to one that is NULL; NULL: it has no such operand */
+  int operands_max;
+  int (*run)(const tsi_settings *settings); /* gives an exit status */
+} tsi_command;
+
+/* The bits of the subcommands. */
+enum {
+  TSI_SOLVE = 1,
+  TSI_GEN = 2,
+  TSI_INFO = 4,
+  TSI_PLOT = 8,
+  TSI_BENCH = 16,
+  TSI_CALIBRATE = 32,
+  TSI_ENV = 64,
+  TSI_TRISOLVE = 128,
+  TSI_KRYLOV = 256,
+  TSI_SIMULATE = 512
+};
+
+/* Prints the help of a subcommand. */
+void tsi_options_help(const tsi_command *command);
+
+/* Parses argv[1 ..] (argv[0] is the subcommand). Returns true when the command is to run; otherwise *status
+ * is the exit status: help was printed, or the usage was wrong and a message says so. */
+bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_settings *settings,
+                       int *status);
+
+/* The word of a choice, by its number, of the option of this name; NULL: the one after the last. */
+const char *tsi_options_word(const char *name, int choice);
+
+/* Says on stderr what is wrong and how to get help; gives TSI_EXIT_USAGE. command may be NULL. */
+__attribute__((format(printf, 2, 3))) int tsi_usage_error(const char *command, const char *format, ...);
+
+#endif

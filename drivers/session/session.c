@@ -1,0 +1,329 @@
+/* From the name of a matrix to a plan: see session.h. */
+#include "drivers/session/session.h"
+
+#include <stdarg.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "drivers/session/console.h"
+#include "drivers/session/files.h"
+#include "drivers/session/variant.h"
+#include "runtime/context/context.h"
+
+double tsi_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int tsi_expected_workers(const tsi_settings *settings) {
+  return settings->engine == TRISTAR_ENGINE_SERIAL ? 1 : tsi_expected_cpu_workers((int)settings->workers);
+}
+
+bool tsi_session_fail(tsi_session *s, tristar_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(s->message, sizeof s->message, format, args);
+  va_end(args);
+  s->status = status;
+  return false;
+}
+
+/* Does the message name the subject: `FILE:...`, `cannot open FILE: ...`, `"gen:..."`? */
+static bool names(const char *message, const char *subject) {
+  const size_t length = strlen(subject);
+  for (const char *at = strstr(message, subject); at != NULL; at = strstr(at + 1, subject))
+    if (at == message || at[-1] == ' ' ? at[length] == ':' : at[-1] == '"' && at[length] == '"') return true;
+  return false;
+}
+
+bool tsi_session_check(tsi_session *s, tristar_status status, const char *subject) {
+  char text[512] = "";
+  if (status == TRISTAR_OK) return true;
+  tristar_get_error(s->ts, text, sizeof text); /* without a context: of its creation */
+  if (*text == '\0') snprintf(text, sizeof text, "%s", tristar_status_name(status));
+  char *place = strstr(text, " [TRISTAR_ERR_"); /* for developers: function, file and line */
+  if (place != NULL && !s->settings->verbose) *place = '\0';
+  if (names(text, subject)) return tsi_session_fail(s, status, "%s", text);
+  return tsi_session_fail(s, status, "%s: %s", subject, text);
+}
+
+/* The files that are to be written, before there is anything to write. */
+static bool try_outputs(tsi_session *s) {
+  for (int k = 0; k < s->settings->output_count; k++) {
+    const char *path = s->settings->outputs[k];
+    const int problem = tsi_output_problem(path);
+    if (problem != 0)
+      return tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(problem));
+  }
+  return true;
+}
+
+bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *path) {
+  tristar_config config;
+  memset(s, 0, sizeof *s);
+  s->settings = settings;
+  s->path = path;
+  s->name = tsi_input_name(path);
+  if (!try_outputs(s)) return false;
+  tristar_config_init(&config);
+  config.use_starpu = settings->engine != TRISTAR_ENGINE_SERIAL;
+  config.workers = (int)settings->workers;
+  config.first_core = settings->first_core;
+  config.first_device = settings->first_device;
+  config.devices = settings->rank_devices;
+  config.scheduler = settings->scheduler;
+  config.log = tsi_console_log;
+  config.log_arg = (void *)&settings->verbose;
+  config.log_level = tsi_console_level(settings->verbose);
+  return tsi_session_check(s, tristar_create(&config, &s->ts), "cannot start");
+}
+
+bool tsi_known_generator(tsi_session *s, const char *name, size_t length) {
+  const char *known;
+  char list[400] = "";
+  for (int i = 0; tristar_get_generator(i, &known, NULL); i++) {
+    const size_t used = strlen(list);
+    if (strlen(known) == length && strncmp(known, name, length) == 0) return true;
+    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known);
+  }
+  s->usage = true;
+  return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "unknown kind '%.*s'; the kinds are %s",
+                          (int)(length < 40 ? length : 40), name, list);
+}
+
+/* Replaces the matrix by its Laplacian. */
+static bool take_laplacian(tsi_session *s) {
+  tristar_matrix_t *laplacian;
+  if (!tsi_session_check(s, tristar_matrix_laplacian(s->ts, &s->view, &laplacian), s->name)) return false;
+  tristar_matrix_destroy(&s->matrix);
+  s->matrix = laplacian;
+  tristar_matrix_get_view(s->matrix, &s->view);
+  return true;
+}
+
+bool tsi_session_convert(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
+                         int64_t count, void *converted) {
+  const tsi_precision *from = tsi_precision_of(scalar);
+  if (from->width > s->precision->width)
+    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                            "%s: complex values, but the precision is %s, which is real; --precision c and z "
+                            "are complex",
+                            subject, s->precision->text);
+  const int64_t fitting = tsi_precision_convert(from, values, s->precision, converted, count);
+  return fitting == count || tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                                              "%s: stored value %lld (counted from 1) is too large for the "
+                                              "precision, which is %s",
+                                              subject, (long long)fitting + 1, s->precision->text);
+}
+
+bool tsi_session_keep_columns(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
+                              int64_t rows, int64_t columns, const void *converted) {
+  const tsi_precision *from = tsi_precision_of(scalar);
+  for (int64_t c = 0; c < columns; c++) {
+    bool lost = false, kept = false;
+    for (int64_t k = c * rows; k < (c + 1) * rows && !kept; k++) {
+      kept = !tsi_precision_is_zero(s->precision, converted, k);
+      lost = lost || !tsi_precision_is_zero(from, values, k);
+    }
+    if (lost && !kept)
+      return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                              "%s: the values of column %" PRId64
+                              " are too small for the precision, which is %s",
+                              subject, c + 1, s->precision->text);
+  }
+  return true;
+}
+
+/* Does a row or a column of the matrix lose all of its entries to a precision whose numbers do not go so far
+ * down? Then it would be called singular. */
+static bool keep_lines(tsi_session *s, const void *given) {
+  enum { GIVEN = 1, KEPT = 2 };
+  const tsi_precision *from = tsi_precision_of(s->view.scalar);
+  const int64_t *ptr = s->view.ptr, rows = s->view.rows, columns = s->view.cols;
+  const int32_t *index = s->view.index;
+  unsigned char *line = calloc((size_t)(rows + columns) + 1, 1);
+  int64_t lost = 0;
+  if (line == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory", s->name);
+  for (int64_t j = 0; j < columns; j++)
+    for (int64_t k = ptr[j]; k < ptr[j + 1]; k++) {
+      const int what = (tsi_precision_is_zero(from, given, k) ? 0 : GIVEN) |
+                       (tsi_precision_is_zero(s->precision, s->values, k) ? 0 : KEPT);
+      line[index[k]] |= (unsigned char)what;
+      line[rows + j] |= (unsigned char)what;
+      if (s->view.symmetry == TRISTAR_GENERAL) continue;
+      line[j] |= (unsigned char)what;
+      line[rows + index[k]] |= (unsigned char)what;
+    }
+  while (lost < rows + columns && line[lost] != GIVEN) lost++;
+  free(line);
+  if (lost == rows + columns) return true;
+  return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                          "%s: the values of %s %" PRId64 " are too small for the precision, which is %s",
+                          s->name, lost < rows ? "row" : "column", (lost < rows ? lost : lost - rows) + 1,
+                          s->precision->text);
+}
+
+/* Brings the values to --precision. */
+static bool take_precision(tsi_session *s) {
+  const tristar_scalar held = s->view.scalar;
+  const int64_t *ptr = s->view.ptr, entries = ptr[s->view.cols];
+  s->single_factors = s->settings->precision >= 4; /* sd, cz */
+  s->precision =
+      tsi_precision_of(s->settings->precision < 0 ? held : (tristar_scalar) "sdczdz"[s->settings->precision]);
+  if (s->precision->scalar != held) {
+    s->values = calloc(entries > 0 ? (size_t)entries : 1, s->precision->bytes);
+    if (s->values == NULL)
+      return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for converted values", s->name);
+    if (!tsi_session_convert(s, s->name, held, s->view.values, entries, s->values) ||
+        !keep_lines(s, s->view.values))
+      return false;
+    s->view.values = s->values;
+    s->view.scalar = s->precision->scalar;
+  }
+  /* Cholesky serves Hermitian matrices, and of complex type these are not the symmetric ones. Where all
+   * values are real, they are both: a symmetric matrix of real values is declared Hermitian, so that it keeps
+   * the factorization that it has in real arithmetic. */
+  if (s->precision->width == 2 && s->view.symmetry == TRISTAR_SYMMETRIC &&
+      tsi_precision_all_real(s->precision, s->view.values, entries))
+    s->view.symmetry = TRISTAR_HERMITIAN;
+  return true;
+}
+
+bool tsi_session_read(tsi_session *s) {
+  const double begin = tsi_now();
+  const bool generated = strncmp(s->path, "gen:", 4) == 0;
+  if (generated && !tsi_known_generator(s, s->path + 4, strcspn(s->path + 4, ":"))) return false;
+  if (!tsi_session_check(s, tristar_matrix_read(s->ts, s->path, &s->matrix), s->name)) {
+    s->usage = generated && s->status == TRISTAR_ERR_ARGUMENT;
+    return false;
+  }
+  tristar_matrix_get_view(s->matrix, &s->view);
+  if (s->settings->laplacian && !take_laplacian(s)) return false;
+  if (s->view.rows != s->view.cols) /* first of all that is wrong with it */
+    return tsi_session_fail(s, TRISTAR_ERR_RECTANGULAR,
+                            "%s: the matrix is not square: %lld rows, %lld columns", s->name,
+                            (long long)s->view.rows, (long long)s->view.cols);
+  if (s->view.values == NULL && s->view.rows > 0)
+    return tsi_session_fail(
+        s, TRISTAR_ERR_UNSUPPORTED,
+        "%s: the file holds a pattern without values; --laplacian solves with the Laplacian "
+        "of its graph",
+        s->name);
+  if (!take_precision(s)) return false;
+  s->read_s = tsi_now() - begin;
+  return true;
+}
+
+/* In the order of the words of --ordering. */
+static const struct {
+  tristar_ordering ordering;
+  const char *title;
+} orderings[] = {{TRISTAR_ORDERING_METIS, "METIS"},
+                 {TRISTAR_ORDERING_NATURAL, "natural"},
+                 {TRISTAR_ORDERING_PTSCOTCH, "PT-Scotch"}};
+
+const char *tsi_session_ordering(const tsi_session *s) {
+  return orderings[s->settings->ordering].title;
+}
+
+tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
+  tristar_analysis_options options;
+  tristar_analysis_options_init(&options);
+  options.method = (tristar_method)s->settings->method;
+  options.ordering = orderings[s->settings->ordering].ordering;
+  options.matching = (tristar_matching)s->settings->matching;
+  options.singular = (tristar_singular)s->settings->singular;
+  options.place = (tristar_place)s->settings->factor_place;
+  options.device_bytes = s->settings->device_bytes;
+  options.single_factors = s->single_factors;
+  options.leaf_parts = s->leaf_parts;
+  return options;
+}
+
+bool tsi_session_analyze(tsi_session *s) {
+  tristar_analysis_options options = tsi_session_analysis_options(s);
+  tristar_plan_options ignored;
+  const double begin = tsi_now();
+  tsi_variant_apply(s->settings->variant, &options, &ignored);
+  if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
+  tristar_analysis_get_stats(s->analysis, &s->a);
+  s->analyze_s = tsi_now() - begin;
+  return true;
+}
+
+bool tsi_session_check_factor(tsi_session *s, tristar_status status) {
+  const size_t size = sizeof s->message;
+  if (tsi_session_check(s, status, s->name)) return true;
+  if (status != TRISTAR_ERR_SINGULAR || !strstr(s->message, "singular to working precision")) return false;
+  const size_t used = strlen(s->message);
+  snprintf(s->message + used, size - used, "; --singular perturb solves with it all the same");
+  return false;
+}
+
+bool tsi_session_factor(tsi_session *s) {
+  const double begin = tsi_now();
+  if (!tsi_session_check_factor(s, tristar_factor(s->analysis, s->view.values, &s->factor))) return false;
+  tristar_factor_get_stats(s->factor, &s->f);
+  s->factored = true;
+  s->factor_s = tsi_now() - begin - s->f.start_seconds;
+  tsi_console_clear();
+  /* METHOD_AUTO can turn from Cholesky to LU: the factor then has an analysis of its own */
+  tristar_analysis_get_stats(tristar_factor_get_analysis(s->factor), &s->a);
+  return true;
+}
+
+bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
+  tristar_plan_options options;
+  tristar_analysis_options ignored;
+  const double begin = tsi_now();
+  tristar_plan_options_init(&options);
+  options.engine = (tristar_engine)s->settings->engine;
+  options.nrhs = nrhs;
+  options.chunk_bytes_max = s->settings->chunk_bytes;
+  options.order_seed = (unsigned)s->settings->order_seed;
+  options.place = (tristar_place)s->settings->place;
+  options.device_bytes = s->settings->device_bytes;
+  tsi_variant_apply(s->settings->variant, &ignored, &options);
+  if (!tsi_session_check(s, tristar_plan(s->factor, &options, &s->plan), s->name)) return false;
+  tristar_plan_get_stats(s->plan, &s->p);
+  s->plan_s = tsi_now() - begin;
+  if (s->p.tasks > 0) tsi_session_check_workers(s, s->p.workers);
+  return true;
+}
+
+void tsi_session_check_workers(const tsi_session *s, int workers) {
+  char text[160];
+  if (s->settings->workers <= 0 || s->settings->workers == workers) return;
+  snprintf(text, sizeof text,
+           "--workers %lld: StarPU made %d, all that it is built for or that other variables allow",
+           (long long)s->settings->workers, workers);
+  tsi_console_log((void *)&s->settings->verbose, TRISTAR_LOG_WARNING, text);
+}
+
+const tsi_op *tsi_session_op(const tsi_session *s) {
+  static const tsi_op ops[] = {{TRISTAR_N, "N", "A X = B", ""},
+                               {TRISTAR_T, "T", "A^T X = B", " with A^T"},
+                               {TRISTAR_C, "C", "A^H X = B", " with A^H"}};
+  return &ops[s->settings->op];
+}
+
+double tsi_session_tolerance(const tsi_session *s) {
+  return s->settings->tolerance >= 0 ? s->settings->tolerance : s->precision->tolerance;
+}
+
+int tsi_session_close(tsi_session *s) {
+  tsi_console_clear();
+  tristar_plan_destroy(&s->plan);
+  tristar_factor_destroy(&s->factor);
+  tristar_analysis_destroy(&s->analysis);
+  tristar_matrix_destroy(&s->matrix);
+  free(s->values);
+  tristar_destroy(&s->ts);
+  if (s->status == TRISTAR_OK) return TSI_EXIT_OK;
+  tsi_console_error("%s", s->message);
+  return s->usage ? TSI_EXIT_USAGE : TSI_EXIT_FAILED;
+}

@@ -1,0 +1,143 @@
+/* Features of the parts of a block cut, orders by level sets within blocks: see block_features.h. */
+#include "partition/cut/block_features.h"
+
+/* ---- Features ------------------------------------------------------------------------------------------ */
+
+/* Parts that a row lies in follow one another in the order of the columns. So of columns, a part that a row
+ * was not seen in last is new to it, and of rows, a row that was not seen last in a part: seen has n or
+ * count. */
+static void count_entries(const tsi_block_cut *cut, const tsi_lines *lines, const tsi_index *block,
+                          tsi_index *seen, tsi_block_features *features) {
+  TSI_FOR_EACH_BELOW(lines, i, j, {
+    const tsi_index p = tsi_block_part_of(cut, block[i], block[j]);
+    tsi_index *last = &seen[lines->columns ? i : p];
+    const tsi_index now = lines->columns ? p : i;
+    features[p].entries++;
+    if (*last != now) features[p].filled++;
+    *last = now;
+  });
+}
+
+void tsi_block_levels(const tsi_lines *lines, const tsi_index *block, tsi_index *level) {
+  for (tsi_index i = 0; i < lines->n; i++) level[i] = 0;
+  TSI_FOR_EACH_BELOW(lines, i, j, {
+    if (block[i] == block[j] && level[j] >= level[i]) level[i] = level[j] + 1;
+  });
+}
+
+tristar_status tsi_block_features_find(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines,
+                                       tsi_block_features *features) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *block = NULL, *seen = NULL, *level = NULL;
+  const tsi_index most = tsi_index_max(cut->n, cut->count);
+  TSI_TRY(TSI_ALLOC(env, block, cut->n));
+  TSI_TRY(TSI_ALLOC(env, seen, most));
+  TSI_TRY(TSI_ALLOC(env, level, cut->n));
+  tsi_block_owners(cut, block);
+  for (tsi_index k = 0; k < most; k++) seen[k] = TSI_NONE;
+  for (tsi_index p = 0; p < cut->count; p++) features[p] = (tsi_block_features){0, 0, 0};
+  count_entries(cut, lines, block, seen, features);
+  tsi_block_levels(lines, block, level);
+  for (tsi_index i = 0; i < cut->n; i++) {
+    tsi_block_features *triangle = &features[2 * block[i]];
+    triangle->levels = tsi_index_max(triangle->levels, level[i] + 1);
+  }
+out:
+  TSI_FREE(env, block);
+  TSI_FREE(env, seen);
+  TSI_FREE(env, level);
+  return status;
+}
+
+/* ---- Orders -------------------------------------------------------------------------------------------- */
+
+/* Ranges of rows are ordered one pass after the other, the later ones finer. */
+typedef struct sorting {
+  const tsi_lines *lines;
+  tsi_index *order, *from;  /* n: now, and before the pass */
+  tsi_index *level, *range; /* n: of each given row, in the pass */
+  tsi_index *first;         /* n + 1: where levels of a range begin */
+  tsi_index *mark;          /* ranges + 1, in blocks */
+} sorting;
+
+/* In the order that there is, all that a row waits for is known when it comes, and it is told to all that
+ * wait for it. */
+static void find_levels(const sorting *s) {
+  const tsi_lines *lines = s->lines;
+  for (tsi_index k = 0; k < lines->n; k++) s->level[k] = 0;
+  for (tsi_index k = 0; k < lines->n; k++) {
+    const tsi_index line = s->order[k];
+    for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) {
+      const tsi_index other = lines->index[e], i = lines->columns ? other : line,
+                      j = lines->columns ? line : other;
+      if (i != j && s->range[i] == s->range[j] && s->level[j] >= s->level[i]) s->level[i] = s->level[j] + 1;
+    }
+  }
+}
+
+/* Rows begin .. end - 1 of the order by level, those of a level as they come in it. */
+static void sort_range(const sorting *s, tsi_index begin, tsi_index end) {
+  tsi_index levels = 0;
+  for (tsi_index k = begin; k < end; k++) levels = tsi_index_max(levels, s->level[s->order[k]] + 1);
+  for (tsi_index l = 0; l <= levels; l++) s->first[l] = 0;
+  for (tsi_index k = begin; k < end; k++) s->first[s->level[s->order[k]] + 1]++;
+  s->first[0] = begin;
+  for (tsi_index l = 0; l < levels; l++) s->first[l + 1] += s->first[l];
+  for (tsi_index k = begin; k < end; k++) s->from[k] = s->order[k];
+  for (tsi_index k = begin; k < end; k++) s->order[s->first[s->level[s->from[k]]]++] = s->from[k];
+}
+
+static void sort_ranges(const sorting *s, const tsi_block_cut *cut, tsi_index ranges) {
+  const tsi_index *start = cut->start;
+  for (tsi_index r = 0; r < ranges; r++)
+    for (tsi_index k = start[s->mark[r]]; k < start[s->mark[r + 1]]; k++) s->range[s->order[k]] = r;
+  find_levels(s);
+  for (tsi_index r = 0; r < ranges; r++) sort_range(s, start[s->mark[r]], start[s->mark[r + 1]]);
+}
+
+/* Halves each range of more than one block, where the recursive scheme does; gives how many there are then.
+ * From the last one down, so that none is overwritten before it is read. */
+static tsi_index halve_ranges(tsi_index *mark, tsi_index ranges) {
+  tsi_index more = ranges;
+  for (tsi_index r = 0; r < ranges; r++) more += mark[r + 1] - mark[r] > 1;
+  tsi_index to = more;
+  for (tsi_index r = ranges; r-- > 0;) {
+    const tsi_index first = mark[r], end = mark[r + 1];
+    mark[to--] = end;
+    if (end - first > 1) mark[to--] = first + (end - first) / 2;
+  }
+  return more;
+}
+
+static void sort_all(const sorting *s, const tsi_block_cut *cut, bool whole) {
+  tsi_index ranges = 1;
+  s->mark[0] = 0;
+  s->mark[1] = cut->blocks;
+  while (whole && ranges < cut->blocks) {
+    sort_ranges(s, cut, ranges);
+    if (cut->scheme != TSI_BLOCKS_RECURSIVE) break;
+    ranges = halve_ranges(s->mark, ranges);
+  }
+  for (tsi_index k = 0; k <= cut->blocks; k++) s->mark[k] = k;
+  sort_ranges(s, cut, cut->blocks);
+}
+
+tristar_status tsi_block_order(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines, bool whole,
+                               tsi_index *order) {
+  tristar_status status = TRISTAR_OK;
+  sorting s = {.lines = lines, .order = order};
+  TSI_TRY(TSI_ALLOC(env, s.from, cut->n));
+  TSI_TRY(TSI_ALLOC(env, s.level, cut->n));
+  TSI_TRY(TSI_ALLOC(env, s.range, cut->n));
+  TSI_TRY(TSI_ALLOC(env, s.first, (tsi_count)cut->n + 1));
+  TSI_TRY(TSI_ALLOC(env, s.mark, (tsi_count)cut->blocks + 2));
+  for (tsi_index k = 0; k < cut->n; k++) order[k] = k;
+  sort_all(&s, cut, whole);
+out:
+  TSI_FREE(env, s.from);
+  TSI_FREE(env, s.level);
+  TSI_FREE(env, s.range);
+  TSI_FREE(env, s.first);
+  TSI_FREE(env, s.mark);
+  return status;
+}

@@ -1,0 +1,335 @@
+/* Rows of the parts of a block cut in chunks for lanes: see block_rows.h. */
+#include "partition/cut/block_rows.h"
+
+#include "partition/cut/block_features.h"
+
+/* ---- Patterns in another order ------------------------------------------------------------------------- */
+
+/* Lines transposed, without the diagonal: taken in the order of the rows, they tell those of the other
+ * direction in turn, which come out ascending. from: the source of each entry; NULL: they are as given. order
+ * and place of the rows; NULL: as given. */
+static void transpose(const tsi_lines *lines, const tsi_count *from, const tsi_index *order,
+                      const tsi_index *place, tsi_block_pattern *to) {
+  const tsi_index n = lines->n;
+  tsi_count *ptr = to->ptr;
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count e = lines->ptr[j]; e < lines->ptr[j + 1]; e++)
+      if (lines->index[e] != j) ptr[(place ? place[lines->index[e]] : lines->index[e]) + 1]++;
+  for (tsi_index k = 0; k < n; k++) ptr[k + 1] += ptr[k];
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_index j = order ? order[k] : k;
+    for (tsi_count e = lines->ptr[j]; e < lines->ptr[j + 1]; e++) {
+      if (lines->index[e] == j) continue;
+      const tsi_count at = ptr[place ? place[lines->index[e]] : lines->index[e]]++;
+      to->index[at] = k;
+      to->source[at] = from ? from[e] : e;
+    }
+  }
+  for (tsi_index k = n; k > 0; k--) ptr[k] = ptr[k - 1];
+  if (n > 0) ptr[0] = 0;
+}
+
+static tristar_status allocate_pattern(tsi_env *env, const tsi_lines *lines, tsi_block_pattern **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->ptr, (tsi_count)lines->n + 1));
+  TSI_TRY(TSI_ALLOC(env, (*out)->index, lines->ptr[lines->n]));
+  TSI_TRY(TSI_ALLOC(env, (*out)->source, lines->ptr[lines->n]));
+  (*out)->lines = (tsi_lines){lines->n, (*out)->ptr, (*out)->index, !lines->columns};
+out:
+  return status;
+}
+
+tristar_status tsi_block_pattern_create(tsi_env *env, const tsi_lines *lines, const tsi_index *order,
+                                        tsi_block_pattern **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_block_pattern *pattern = NULL, *columns = NULL;
+  tsi_index *place = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC(env, place, lines->n));
+  for (tsi_index k = 0; k < lines->n; k++) place[order ? order[k] : k] = k;
+  if (!lines->columns) {
+    TSI_TRY(allocate_pattern(env, lines, &columns));
+    transpose(lines, NULL, NULL, NULL, columns);
+  }
+  const tsi_lines *from = columns ? &columns->lines : lines;
+  TSI_TRY(allocate_pattern(env, from, &pattern));
+  transpose(from, columns ? columns->source : NULL, order, place, pattern);
+out:
+  TSI_FREE(env, place);
+  tsi_block_pattern_destroy(env, &columns);
+  if (status != TRISTAR_OK) tsi_block_pattern_destroy(env, &pattern);
+  *out = pattern;
+  return status;
+}
+
+void tsi_block_pattern_destroy(tsi_env *env, tsi_block_pattern **pattern) {
+  if (*pattern == NULL) return;
+  TSI_FREE(env, (*pattern)->ptr);
+  TSI_FREE(env, (*pattern)->index);
+  TSI_FREE(env, (*pattern)->source);
+  TSI_FREE(env, *pattern);
+}
+
+tristar_status tsi_block_reorder(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines, bool whole,
+                                 tsi_index *order) {
+  tristar_status status = TRISTAR_OK;
+  tsi_block_pattern *pattern = NULL;
+  tsi_index *next = NULL;
+  TSI_TRY(TSI_ALLOC(env, next, lines->n));
+  TSI_TRY(tsi_block_pattern_create(env, lines, order, &pattern));
+  TSI_TRY(tsi_block_order(env, cut, &pattern->lines, whole, next));
+  for (tsi_index k = 0; k < lines->n; k++) next[k] = order[next[k]];
+  memcpy(order, next, (size_t)lines->n * sizeof *order);
+out:
+  TSI_FREE(env, next);
+  tsi_block_pattern_destroy(env, &pattern);
+  return status;
+}
+
+/* ---- Rows of parts ------------------------------------------------------------------------------------- */
+
+/* What is needed while rows are listed. */
+typedef struct listing {
+  const tsi_block_cut *cut;
+  const tsi_lines *lines;
+  tsi_index *block, *level; /* n */
+  tsi_count *first;         /* parts + 1: where the rows of each part begin among all that are listed */
+  tsi_count *next;          /* parts: where the next row of a rectangle is listed */
+  tsi_count *place;         /* n: where each row is listed in its triangle */
+} listing;
+
+/* Rows of each triangle by level, those of a level ascending. count: scratch, n + 1. */
+static void place_rows(const listing *l, tsi_count *count) {
+  for (tsi_index k = 0; k < l->cut->blocks; k++) {
+    const tsi_index begin = l->cut->start[k], end = l->cut->start[k + 1];
+    for (tsi_index q = 0; q <= end - begin; q++) count[q] = 0;
+    for (tsi_index i = begin; i < end; i++) count[l->level[i] + 1]++;
+    for (tsi_index q = 0; q < end - begin; q++) count[q + 1] += count[q];
+    for (tsi_index i = begin; i < end; i++) l->place[i] = l->first[2 * k] + count[l->level[i]]++;
+  }
+}
+
+/* Calls the code with the listed row `at` and the entry e of row i, for each entry; rows of rectangles are
+ * given their places as they come up. A row lies in parts one after the other, as its entries ascend. */
+#define FOR_EACH_LISTED(l, i, e, at, ...)                                                                    \
+  for (tsi_index p_ = 0; p_ < (l)->cut->count; p_++) (l)->next[p_] = (l)->first[p_];                         \
+  for (tsi_index i = 0; i < (l)->lines->n; i++) {                                                            \
+    tsi_index last_ = TSI_NONE;                                                                              \
+    tsi_count at = 0;                                                                                        \
+    for (tsi_count e = (l)->lines->ptr[i]; e < (l)->lines->ptr[i + 1]; e++) {                                \
+      const tsi_index part_ = tsi_block_part_of((l)->cut, (l)->block[i], (l)->block[(l)->lines->index[e]]);  \
+      if (part_ != last_) at = part_ % 2 ? (l)->next[part_]++ : (l)->place[i];                               \
+      last_ = part_;                                                                                         \
+      __VA_ARGS__;                                                                                           \
+    }                                                                                                        \
+  }
+
+static void list_entries(const listing *l, tsi_block_rows *rows) {
+  const tsi_count listed = l->first[l->cut->count];
+  for (tsi_index i = 0; i < l->lines->n; i++) rows->row[l->place[i]] = i;
+  FOR_EACH_LISTED(l, i, e, at, {
+    rows->row[at] = i;
+    rows->ptr[at + 1]++;
+  });
+  for (tsi_count k = 0; k < listed; k++) rows->ptr[k + 1] += rows->ptr[k];
+  FOR_EACH_LISTED(l, i, e, at, {
+    rows->column[rows->ptr[at]] = l->lines->index[e];
+    rows->entry[rows->ptr[at]++] = e;
+  });
+  for (tsi_count k = listed; k > 0; k--) rows->ptr[k] = rows->ptr[k - 1];
+  if (listed > 0) rows->ptr[0] = 0;
+}
+
+static tristar_status list_parts(tsi_env *env, listing *l, tsi_block_rows *rows) {
+  tristar_status status = TRISTAR_OK;
+  tsi_block_features *features = NULL;
+  tsi_count *count = NULL;
+  const tsi_block_cut *cut = l->cut;
+  TSI_TRY(TSI_ALLOC(env, features, cut->count));
+  TSI_TRY(TSI_ALLOC(env, count, (tsi_count)cut->n + 1));
+  TSI_TRY(tsi_block_features_find(env, cut, l->lines, features));
+  for (tsi_index p = 0; p < cut->count; p++) {
+    const tsi_block_part *part = &cut->part[p];
+    l->first[p + 1] = l->first[p] + (part->kind == TSI_BLOCK_TRIANGLE ? part->end_row - part->first_row
+                                                                      : features[p].filled);
+  }
+  place_rows(l, count);
+  TSI_TRY(TSI_ALLOC(env, rows->row, l->first[cut->count]));
+  TSI_TRY(TSI_ALLOC_ZERO(env, rows->ptr, l->first[cut->count] + 1));
+  TSI_TRY(TSI_ALLOC(env, rows->column, l->lines->ptr[cut->n]));
+  TSI_TRY(TSI_ALLOC(env, rows->entry, l->lines->ptr[cut->n]));
+  list_entries(l, rows);
+out:
+  TSI_FREE(env, features);
+  TSI_FREE(env, count);
+  return status;
+}
+
+/* ---- Chunks -------------------------------------------------------------------------------------------- */
+
+/* Chunks as they are made; start NULL: they are counted. */
+typedef struct making {
+  const tsi_block_rows *rows;
+  tsi_count least, count;
+  tsi_index *part, *lane;
+  tsi_count *start;
+} making;
+
+static void put_chunk(making *m, tsi_index part, int lane, tsi_count begin) {
+  if (m->start) {
+    m->part[m->count] = part;
+    m->lane[m->count] = lane;
+    m->start[m->count] = begin;
+  }
+  m->count++;
+}
+
+static tsi_count weight(const tsi_block_rows *rows, tsi_count begin, tsi_count end) {
+  return end - begin + rows->ptr[end] - rows->ptr[begin];
+}
+
+/* Listed rows begin .. end - 1, which do not wait for each other, for all lanes at about equal weights. */
+static void share(making *m, tsi_index part, tsi_count begin, tsi_count end) {
+  const tsi_count all = weight(m->rows, begin, end);
+  const tsi_count pieces = tsi_count_max(1, tsi_count_min(all / m->least, m->rows->lanes));
+  int piece = 0;
+  if (begin == end) return;
+  put_chunk(m, part, 0, begin);
+  for (tsi_count k = begin + 1; k < end; k++)
+    if (piece + 1 < pieces && weight(m->rows, begin, k) >= all * (piece + 1) / pieces)
+      put_chunk(m, part, ++piece, k);
+}
+
+/* Level sets of a triangle: those too narrow for two lanes come together. */
+static void share_levels(making *m, const listing *l, tsi_index part) {
+  const tsi_count end = l->first[part + 1];
+  bool open = false; /* a chunk that more narrow sets may join */
+  for (tsi_count k = l->first[part], next; k < end; k = next) {
+    const tsi_index level = l->level[m->rows->row[k]];
+    for (next = k + 1; next < end && l->level[m->rows->row[next]] == level;) next++;
+    if (m->rows->lanes > 1 && weight(m->rows, k, next) >= 2 * m->least) {
+      share(m, part, k, next);
+      open = false;
+    } else if (!open) {
+      put_chunk(m, part, 0, k);
+      open = true;
+    }
+  }
+}
+
+static void make_chunks(making *m, const listing *l) {
+  m->count = 0;
+  for (tsi_index p = 0; p < l->cut->count; p++)
+    if (l->cut->part[p].kind == TSI_BLOCK_TRIANGLE)
+      share_levels(m, l, p);
+    else
+      share(m, p, l->first[p], l->first[p + 1]);
+}
+
+static tristar_status cut_chunks(tsi_env *env, const listing *l, tsi_count least, tsi_block_rows *rows) {
+  tristar_status status = TRISTAR_OK;
+  making m = {.rows = rows, .least = least};
+  make_chunks(&m, l);
+  if (!tsi_to_index(m.count, &rows->count))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld chunks are too many", (long long)m.count);
+  TSI_TRY(TSI_ALLOC(env, rows->part, rows->count));
+  TSI_TRY(TSI_ALLOC(env, rows->lane, rows->count));
+  TSI_TRY(TSI_ALLOC(env, rows->start, (tsi_count)rows->count + 1));
+  m.part = rows->part;
+  m.lane = rows->lane;
+  m.start = rows->start;
+  make_chunks(&m, l);
+  rows->start[rows->count] = l->first[l->cut->count];
+out:
+  return status;
+}
+
+/* ---- Waits --------------------------------------------------------------------------------------------- */
+
+/* Notes that chunk c waits for `other`, unless it is itself, none, or noted. */
+static void note_wait(tsi_index c, tsi_index other, tsi_index *seen, tsi_count *count, tsi_index *wait) {
+  if (other == TSI_NONE || other == c || seen[other] == c) return;
+  seen[other] = c;
+  if (wait) wait[*count] = other;
+  ++*count;
+}
+
+/* wait NULL: they are counted only, into wait_ptr. writer: n, seen: chunks. */
+static void find_waits(tsi_block_rows *rows, tsi_index *writer, tsi_index *seen, tsi_index *wait) {
+  tsi_count count = 0;
+  for (tsi_index i = 0; i < rows->n; i++) writer[i] = TSI_NONE;
+  for (tsi_index c = 0; c < rows->count; c++) seen[c] = TSI_NONE;
+  for (tsi_index c = 0; c < rows->count; c++) {
+    rows->wait_ptr[c] = count;
+    for (tsi_count k = rows->start[c]; k < rows->start[c + 1]; k++) {
+      note_wait(c, writer[rows->row[k]], seen, &count, wait);
+      for (tsi_count e = rows->ptr[k]; e < rows->ptr[k + 1]; e++)
+        note_wait(c, writer[rows->column[e]], seen, &count, wait);
+      writer[rows->row[k]] = c;
+    }
+  }
+  rows->wait_ptr[rows->count] = count;
+}
+
+static tristar_status make_waits(tsi_env *env, tsi_block_rows *rows) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *writer = NULL, *seen = NULL;
+  TSI_TRY(TSI_ALLOC(env, writer, rows->n));
+  TSI_TRY(TSI_ALLOC(env, seen, rows->count));
+  TSI_TRY(TSI_ALLOC(env, rows->wait_ptr, (tsi_count)rows->count + 1));
+  find_waits(rows, writer, seen, NULL);
+  TSI_TRY(TSI_ALLOC(env, rows->wait, rows->wait_ptr[rows->count]));
+  find_waits(rows, writer, seen, rows->wait);
+out:
+  TSI_FREE(env, writer);
+  TSI_FREE(env, seen);
+  return status;
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------- */
+
+tristar_status tsi_block_rows_create(tsi_env *env, const tsi_block_cut *cut, const tsi_block_pattern *pattern,
+                                     int lanes, tsi_count least, tsi_block_rows **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_block_rows *rows = NULL;
+  listing l = {.cut = cut, .lines = &pattern->lines};
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, rows, 1));
+  rows->n = cut->n;
+  rows->lanes = lanes;
+  TSI_TRY(TSI_ALLOC(env, l.block, cut->n));
+  TSI_TRY(TSI_ALLOC(env, l.level, cut->n));
+  TSI_TRY(TSI_ALLOC_ZERO(env, l.first, (tsi_count)cut->count + 1));
+  TSI_TRY(TSI_ALLOC(env, l.next, cut->count));
+  TSI_TRY(TSI_ALLOC(env, l.place, cut->n));
+  tsi_block_owners(cut, l.block);
+  tsi_block_levels(l.lines, l.block, l.level);
+  TSI_TRY(list_parts(env, &l, rows));
+  TSI_TRY(cut_chunks(env, &l, tsi_count_max(1, least), rows));
+  TSI_TRY(make_waits(env, rows));
+  if (env->check) TSI_TRY(tsi_block_rows_check(env, rows, cut, pattern));
+out:
+  TSI_FREE(env, l.block);
+  TSI_FREE(env, l.level);
+  TSI_FREE(env, l.first);
+  TSI_FREE(env, l.next);
+  TSI_FREE(env, l.place);
+  if (status != TRISTAR_OK) tsi_block_rows_destroy(env, &rows);
+  *out = rows;
+  return status;
+}
+
+void tsi_block_rows_destroy(tsi_env *env, tsi_block_rows **rows) {
+  if (*rows == NULL) return;
+  TSI_FREE(env, (*rows)->part);
+  TSI_FREE(env, (*rows)->lane);
+  TSI_FREE(env, (*rows)->start);
+  TSI_FREE(env, (*rows)->row);
+  TSI_FREE(env, (*rows)->ptr);
+  TSI_FREE(env, (*rows)->column);
+  TSI_FREE(env, (*rows)->entry);
+  TSI_FREE(env, (*rows)->wait_ptr);
+  TSI_FREE(env, (*rows)->wait);
+  TSI_FREE(env, *rows);
+}

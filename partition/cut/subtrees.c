@@ -1,0 +1,186 @@
+/* Cuts the assembly tree into subtrees for processes: see subtrees.h. */
+#include "partition/cut/subtrees.h"
+
+#include <stdlib.h>
+
+/* What is above the subtrees is solved with messages: it counts more. */
+#define ABOVE_FACTOR 1.5
+/* Stages are looked at when there are this many times as many subtrees as at the one before. */
+#define STAGE_GROWTH 1.1
+/* The search ends with this many subtrees for each process. */
+#define SUBTREES_PER_PROCESS 32
+
+typedef struct subtree {
+  double weight;
+  tsi_index root;
+} subtree;
+
+typedef struct cutter {
+  const tsi_symbolic *symbolic;
+  const tsi_index *node;
+  double *weight;             /* supernodes: entries of the subtree */
+  double *own;                /* supernodes: entries of the supernode itself */
+  tsi_index *child, *sibling; /* first child, next sibling; TSI_NONE */
+  subtree *heap;              /* of the leaf at work: the heaviest first */
+  tsi_index count;
+  subtree *sorted; /* scratch for dealing */
+  double *load;    /* processes; a heap as well: the lightest first */
+  tsi_index *process;
+  tsi_index processes;
+  double above; /* entries above the subtrees */
+} cutter;
+
+/* ---- The heaviest subtree first ----------------------------------------------------------------------- */
+
+static bool heavier(const subtree *a, const subtree *b) {
+  return a->weight > b->weight || (a->weight == b->weight && a->root < b->root);
+}
+
+static void push(cutter *cut, tsi_index root) {
+  tsi_index at = cut->count++;
+  const subtree added = {cut->weight[root], root};
+  for (; at > 0 && heavier(&added, &cut->heap[(at - 1) / 2]); at = (at - 1) / 2)
+    cut->heap[at] = cut->heap[(at - 1) / 2];
+  cut->heap[at] = added;
+}
+
+static tsi_index pop(cutter *cut) {
+  const tsi_index root = cut->heap[0].root;
+  const subtree last = cut->heap[--cut->count];
+  tsi_index at = 0;
+  for (tsi_index child = 1; child < cut->count; child = 2 * at + 1) {
+    if (child + 1 < cut->count && heavier(&cut->heap[child + 1], &cut->heap[child])) child++;
+    if (!heavier(&cut->heap[child], &last)) break;
+    cut->heap[at] = cut->heap[child];
+    at = child;
+  }
+  cut->heap[at] = last;
+  return root;
+}
+
+/* ---- Dealing ------------------------------------------------------------------------------------------ */
+
+static int by_weight(const void *a, const void *b) {
+  return heavier(a, b) ? -1 : heavier(b, a) ? 1 : 0;
+}
+
+/* Gives each subtree to the process with the least so far; label may be NULL. Returns the largest load. */
+static double deal(cutter *cut, tsi_index leaf, tsi_index *label) {
+  double most = 0;
+  memcpy(cut->sorted, cut->heap, (size_t)cut->count * sizeof *cut->sorted);
+  qsort(cut->sorted, (size_t)cut->count, sizeof *cut->sorted, by_weight);
+  for (tsi_index r = 0; r < cut->processes; r++) {
+    cut->load[r] = 0;
+    cut->process[r] = r;
+  }
+  for (tsi_index k = 0; k < cut->count; k++) {
+    const tsi_index process = cut->process[0];
+    const double load = cut->load[0] + cut->sorted[k].weight;
+    tsi_index at = 0;
+    for (tsi_index child = 1; child < cut->processes; child = 2 * at + 1) {
+      if (child + 1 < cut->processes && cut->load[child + 1] < cut->load[child]) child++;
+      if (cut->load[child] >= load) break;
+      cut->load[at] = cut->load[child];
+      cut->process[at] = cut->process[child];
+      at = child;
+    }
+    cut->load[at] = load;
+    cut->process[at] = process;
+    if (load > most) most = load;
+    if (label) label[cut->sorted[k].root] = leaf * cut->processes + process;
+  }
+  return most;
+}
+
+/* ---- One leaf ----------------------------------------------------------------------------------------- */
+
+static void start(cutter *cut, tsi_index leaf) {
+  const tsi_symbolic *symbolic = cut->symbolic;
+  cut->count = 0;
+  cut->above = 0;
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    if (cut->node[s] == leaf && (symbolic->parent[s] == TSI_NONE || cut->node[symbolic->parent[s]] != leaf))
+      push(cut, s);
+}
+
+/* Replaces the heaviest subtree by its children. */
+static void split(cutter *cut) {
+  const tsi_index root = pop(cut);
+  cut->above += cut->own[root];
+  for (tsi_index s = cut->child[root]; s != TSI_NONE; s = cut->sibling[s]) push(cut, s);
+}
+
+/* The number of splits of the best stage. */
+static tsi_index best_splits(cutter *cut, tsi_index leaf, double floor) {
+  tsi_index best = 0, splits = 0;
+  double lowest = -1, next = 0;
+  for (start(cut, leaf); cut->count > 0; split(cut), splits++) {
+    if (cut->count >= next || splits < 64) {
+      const double cost = deal(cut, leaf, NULL) + ABOVE_FACTOR * cut->above / cut->processes;
+      if (lowest < 0 || cost < lowest) {
+        lowest = cost;
+        best = splits;
+      }
+      next = STAGE_GROWTH * cut->count;
+    }
+    if (cut->heap[0].weight <= floor || cut->count > SUBTREES_PER_PROCESS * cut->processes) break;
+  }
+  return best;
+}
+
+/* ---- All ---------------------------------------------------------------------------------------------- */
+
+static void describe_tree(cutter *cut, const tsi_panels *panels) {
+  const tsi_symbolic *symbolic = cut->symbolic;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    cut->own[s] = 0;
+    cut->child[s] = TSI_NONE;
+    for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++)
+      cut->own[s] += (double)tsi_panel_entries(panels, p);
+    cut->weight[s] = cut->own[s];
+  }
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    if (parent == TSI_NONE || cut->node[parent] != cut->node[s]) continue;
+    cut->weight[parent] += cut->weight[s];
+    cut->sibling[s] = cut->child[parent];
+    cut->child[parent] = s;
+  }
+}
+
+tristar_status tsi_assign_subtrees(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                   tsi_index leaves, const tsi_index *node, tsi_index processes, double floor,
+                                   tsi_index *label) {
+  tristar_status status = TRISTAR_OK;
+  cutter cut = {.symbolic = symbolic, .node = node, .processes = processes};
+  TSI_TRY(TSI_ALLOC(env, cut.weight, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, cut.own, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, cut.child, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, cut.sibling, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, cut.heap, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, cut.sorted, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, cut.load, processes));
+  TSI_TRY(TSI_ALLOC(env, cut.process, processes));
+  describe_tree(&cut, panels);
+  for (tsi_index leaf = 0; leaf < leaves; leaf++) {
+    const tsi_index splits = best_splits(&cut, leaf, floor);
+    start(&cut, leaf);
+    for (tsi_index k = 0; k < splits; k++) split(&cut);
+    (void)deal(&cut, leaf, label);
+  }
+  for (tsi_index s = symbolic->count; s-- > 0;) { /* parents come later: labels go down */
+    const tsi_index parent = symbolic->parent[s];
+    if (node[s] < leaves && parent != TSI_NONE && node[parent] == node[s] && label[parent] != TSI_NONE)
+      label[s] = label[parent];
+  }
+out:
+  TSI_FREE(env, cut.weight);
+  TSI_FREE(env, cut.own);
+  TSI_FREE(env, cut.child);
+  TSI_FREE(env, cut.sibling);
+  TSI_FREE(env, cut.heap);
+  TSI_FREE(env, cut.sorted);
+  TSI_FREE(env, cut.load);
+  TSI_FREE(env, cut.process);
+  return status;
+}

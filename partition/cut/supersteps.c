@@ -1,0 +1,316 @@
+/* Supersteps: see row_chunks.h. For each superstep
+ *
+ *   - the sets that it takes are found, and in the same pass each row's phase and lane
+ *   - rows are sorted by phase and lane, which are its chunks; inside a chunk by set and number of entries
+ *
+ * A row looks at the places of the rows that it waits for; where the lines are the columns of the rows, each
+ * row of a set that was taken tells its place to the rows that wait for it before the next set is looked at.
+ * Both find the same: the latest phase, whether several lanes have a part in it, and the lane of the last of
+ * these rows. */
+#include "partition/cut/supersteps.h"
+
+#define PHASES 64     /* that a superstep may have */
+#define CROSSING 0.25 /* of a set's rows: if more wait for two lanes, it begins a new superstep */
+#define LENGTHS 32    /* entries that are told apart there: the bits of a word */
+
+/* What a row was told, in one word, which is read and written at once: from the highest bits on the phase,
+ * counted on from the superstep before, that is the latest one so far; the last row there that told it; that
+ * row's lane; and whether there is one of another lane. A word of a later phase, or a later row of that
+ * phase, is greater. */
+typedef uint64_t told;
+enum { LANE_SHIFT = 1, LANE_BITS = 12, ROW_SHIFT = LANE_SHIFT + LANE_BITS, PHASE_SHIFT = ROW_SHIFT + 31 };
+#define LAST_PHASE (((int64_t)1 << (64 - PHASE_SHIFT)) - 1)
+_Static_assert(TSI_ROW_LANES <= 1 << LANE_BITS, "a lane has room in a word");
+
+/* What is known of the rows of the sets, in their order there. */
+typedef struct known {
+  tsi_index place;   /* phase * lanes + lane in the superstep at work */
+  tsi_index entries; /* in its line */
+} known;
+
+typedef struct state {
+  const tsi_lines *lines;
+  const tsi_row_options *options;
+  const tsi_level_sets *sets;
+  tsi_row_cut *cut;
+  tsi_index *place;   /* n, not across: base + place of a row of the superstep at work; less: of an older one,
+                         or none yet */
+  told *told;         /* n, across: of a phase below the base: what rows of older supersteps told */
+  tsi_index base;     /* of the superstep at work: its first place; across: its first phase */
+  known *known;       /* n */
+  tsi_index *phase;   /* room: of each place, the first one of its phase; across: its phase */
+  tsi_index *count;   /* room + 1: where each place begins */
+  tsi_count *entries; /* room: of each place */
+  tsi_set_row *sorted; /* n: rows of the superstep at work */
+  tsi_index placed;    /* rows in the cut's order */
+  tsi_index most;      /* places that a superstep may have */
+  tsi_index room;      /* and those of one more phase */
+  double last;         /* bytes of the latest chunk */
+  bool alone;          /* the latest superstep has one chunk */
+} state;
+
+/* Counts the entries of the rows of a set. Gives its bytes. */
+static double look_at_set(state *s, tsi_index level) {
+  const tsi_count *ptr = s->lines->ptr;
+  const tsi_index *counted = s->sets->entries;
+  const tsi_index begin = s->sets->first[level], end = s->sets->first[level + 1];
+  tsi_count entries = 0;
+  for (tsi_index k = begin; k < end; k++) {
+    const tsi_index row = s->sets->row[k];
+    s->known[k].entries = counted ? counted[row] : (tsi_index)(ptr[row + 1] - ptr[row]);
+    entries += s->known[k].entries;
+  }
+  return tsi_row_sweep_bytes(s->options, end - begin, entries);
+}
+
+static void put_row(state *s, tsi_index k, tsi_index place) {
+  s->known[k].place = place;
+  if (s->place) s->place[s->sets->row[k]] = s->base + place;
+}
+
+/* The first set of a superstep: equal bytes for each lane, in the order of the rows. Too few rows for that:
+ * the lane of the chunk before. */
+static void share_first(state *s, tsi_index level, double all) {
+  const int lanes = s->options->lanes;
+  const tsi_index begin = s->sets->first[level], end = s->sets->first[level + 1];
+  const bool few = end - begin < 2 * lanes;
+  const tsi_index before = s->cut->count > 0 ? s->cut->lane[s->cut->count - 1] : 0;
+  tsi_index lane = few ? before : 0;
+  double sum = 0;
+  for (tsi_index k = begin; k < end; k++) {
+    const double own = tsi_row_sweep_bytes(s->options, 1, s->known[k].entries);
+    while (!few && lane + 1 < lanes && (sum + own / 2) * lanes >= all * (lane + 1)) lane++;
+    put_row(s, k, lane);
+    sum += own;
+  }
+}
+
+/* Where a row goes that waits for rows before the phase, too. latest: the last place that it waits for. */
+static tsi_index place_late_row(const state *s, tsi_count first, tsi_count end, tsi_count latest,
+                                bool *crosses) {
+  const tsi_index *index = s->lines->index, *of = s->place;
+  const tsi_count base = s->base, phase = s->phase[latest]; /* its first place */
+  tsi_count least = latest, last = TSI_NONE;
+  for (tsi_count e = first; e < end; e++) { /* without branches, which nobody could foresee */
+    const tsi_count place = of[index[e]] - base, there = place >= phase ? place : latest;
+    last = place >= phase ? place : last;
+    least = tsi_count_min(least, there);
+  }
+  *crosses = least < latest;
+  return (tsi_index)last + (*crosses ? s->options->lanes : 0);
+}
+
+/* Where a row of a later set goes, by what it waits for inside the superstep, one of the set before. crosses:
+ * it waits for rows of two lanes in the latest phase, and comes after it. Mostly all that it waits for is of
+ * that phase. Numbers of 64 bits: compilers would make vectors of shorter ones, which lines have few of. */
+static tsi_index place_row(const state *s, tsi_index row, bool *crosses) {
+  const tsi_index *index = s->lines->index, *of = s->place;
+  tsi_count first, end;
+  tsi_lines_inner(s->lines, row, &first, &end);
+  tsi_count latest = TSI_NONE, least = TSI_INDEX_MAX, place = TSI_NONE;
+  for (tsi_count e = first; e < end; e++) {
+    place = of[index[e]];
+    latest = tsi_count_max(latest, place);
+    least = tsi_count_min(least, place);
+  }
+  latest -= s->base;
+  if (least - s->base < s->phase[latest]) return place_late_row(s, first, end, latest, crosses);
+  *crosses = least - s->base < latest;
+  return (tsi_index)place - s->base + (*crosses ? s->options->lanes : 0);
+}
+
+/* Rows of a set that was taken tell their places. */
+static void tell_set(const state *s, tsi_index level) {
+  const tsi_lines *lines = s->lines;
+  const tsi_index lanes = s->options->lanes;
+  for (tsi_index k = s->sets->first[level]; k < s->sets->first[level + 1]; k++) {
+    const tsi_index row = s->sets->row[k], place = s->known[k].place, phase = s->phase[place];
+    const told own = (told)(s->base + phase) << PHASE_SHIFT | (told)row << ROW_SHIFT |
+                     (told)(place - phase * lanes) << LANE_SHIFT;
+    tsi_count first, end;
+    tsi_lines_fetch(lines, s->sets->row, k, lines->n);
+    tsi_lines_inner(lines, row, &first, &end);
+    for (tsi_count e = first; e < end; e++) { /* without branches, which nobody could foresee */
+      told *later = &s->told[lines->index[e]];
+      const told was = *later, greater = was > own ? was : own, differ = was ^ own;
+      const bool crosses = (was & 1) | ((differ & (((told)1 << ROW_SHIFT) - 2)) != 0);
+      *later = greater | (crosses & (differ >> PHASE_SHIFT == 0));
+    }
+  }
+}
+
+/* Where a row goes that was told all. */
+static tsi_index place_told(const state *s, tsi_index row, bool *crosses) {
+  const told of = s->told[row];
+  const tsi_index phase = (tsi_index)(of >> PHASE_SHIFT) - s->base,
+                  lane = (tsi_index)(of >> LANE_SHIFT & (((told)1 << LANE_BITS) - 1));
+  *crosses = of & 1;
+  return (phase + *crosses) * s->options->lanes + lane;
+}
+
+/* Places the rows of the set `next` behind those of the superstep. false: it is to begin a new one. */
+static bool place_set(state *s, tsi_index next, tsi_index *phases) {
+  const bool across = s->told != NULL;
+  const tsi_index begin = s->sets->first[next], end = s->sets->first[next + 1];
+  const tsi_index most = (tsi_index)(CROSSING * (double)(end - begin)) + 1;
+  tsi_index crossing = 0, highest = 0;
+  for (tsi_index k = begin; k < end; k++) {
+    const tsi_index row = s->sets->row[k];
+    bool crosses;
+    if (!across) tsi_lines_fetch(s->lines, s->sets->row, k, s->lines->n);
+    const tsi_index place = across ? place_told(s, row, &crosses) : place_row(s, row, &crosses);
+    crossing += crosses;
+    if (crossing > most || place >= s->most) return false;
+    put_row(s, k, place);
+    highest = tsi_index_max(highest, place);
+  }
+  *phases = tsi_index_max(*phases, highest / s->options->lanes + 1);
+  return true;
+}
+
+/* ---- What comes out ------------------------------------------------------------------------------------ */
+
+void tsi_sort_set(const tsi_set_row *set, tsi_index count, tsi_index *row) {
+  tsi_index first[LENGTHS + 1] = {0};
+  uint32_t seen = 0; /* lengths */
+  for (tsi_index k = 0; k < count && count >= TSI_WIDE_SET; k++) {
+    const tsi_index of = tsi_index_min(set[k].entries, LENGTHS - 1);
+    seen |= (uint32_t)1 << of;
+    first[of + 1]++;
+  }
+  if ((seen & (seen - 1)) == 0) { /* one, or the set is narrow */
+    for (tsi_index k = 0; k < count; k++) row[k] = set[k].row;
+    return;
+  }
+  for (tsi_index l = __builtin_ctz(seen), most = 31 - __builtin_clz(seen); l < most; l++)
+    first[l + 1] += first[l];
+  for (tsi_index k = 0; k < count; k++) row[first[tsi_index_min(set[k].entries, LENGTHS - 1)]++] = set[k].row;
+}
+
+/* Rows of a chunk, which are sorted by set: to the cut's order. */
+static void sort_sets(const tsi_set_row *sorted, tsi_index count, tsi_index *order) {
+  for (tsi_index k = 0, end; k < count; k = end) {
+    for (end = k + 1; end < count && sorted[end].level == sorted[k].level; end++) {
+    }
+    tsi_sort_set(sorted + k, end - k, order + k);
+  }
+}
+
+/* A chunk of the next rows, which are in the cut's order already. joins: it may join the one before, if that
+ * is of the same lane. */
+static void add_chunk(state *s, tsi_index lane, tsi_index rows, tsi_count entries, bool joins) {
+  tsi_row_cut *cut = s->cut;
+  const double bytes = tsi_row_sweep_bytes(s->options, rows, entries);
+  if (joins && cut->lane[cut->count - 1] == lane && s->last + bytes <= s->options->step_bytes)
+    s->last += bytes;
+  else {
+    cut->lane[cut->count++] = lane;
+    s->last = bytes;
+  }
+  s->placed += rows;
+  cut->start[cut->count] = s->placed;
+}
+
+/* All rows that have a place in one of so many phases from the base on, or were told one, are of older
+ * supersteps from now on. */
+static void next_base(state *s, tsi_index phases) {
+  const bool across = s->told != NULL;
+  s->base += across ? phases : phases * s->options->lanes;
+  if (s->base <= (across ? (tsi_index)LAST_PHASE - PHASES - 1 : TSI_INDEX_MAX - s->room)) return;
+  for (tsi_index i = 0; i < s->lines->n; i++)
+    if (across)
+      s->told[i] = 0;
+    else
+      s->place[i] = TSI_NONE;
+  s->base = across;
+}
+
+/* The rows of sets level .. end - 1, by phase and lane. */
+static void sort_by_place(state *s, tsi_index level, tsi_index end, tsi_index places) {
+  const tsi_index begin = s->sets->first[level], stop = s->sets->first[end];
+  memset(s->count, 0, ((size_t)places + 1) * sizeof *s->count);
+  memset(s->entries, 0, (size_t)places * sizeof *s->entries);
+  for (tsi_index k = begin; k < stop; k++) {
+    const known *of = &s->known[k];
+    s->count[of->place + 1]++;
+    s->entries[of->place] += of->entries;
+  }
+  for (tsi_index p = 0; p < places; p++) s->count[p + 1] += s->count[p];
+  for (tsi_index l = level; l < end; l++)
+    for (tsi_index k = s->sets->first[l]; k < s->sets->first[l + 1]; k++) {
+      const known of = s->known[k];
+      s->sorted[s->count[of.place]++] = (tsi_set_row){s->sets->row[k], of.entries, l};
+    }
+}
+
+static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index phases) {
+  const tsi_index places = phases * s->options->lanes;
+  sort_by_place(s, level, end, places);
+  /* Chunks of supersteps that other lanes have a part in stay apart: a joined one would wait for what any of
+   * its rows waits for. */
+  tsi_index chunks = 0;
+  for (tsi_index p = 0, from = 0; p < places; from = s->count[p++]) chunks += s->count[p] > from;
+  for (tsi_index p = 0, from = 0; p < places; p++) {
+    const tsi_index rows = s->count[p] - from;
+    sort_sets(s->sorted + from, rows, s->cut->order + s->placed);
+    from = s->count[p];
+    if (rows > 0) add_chunk(s, p % s->options->lanes, rows, s->entries[p], s->alone && chunks == 1);
+  }
+  s->alone = chunks == 1;
+}
+
+static tristar_status allocate(tsi_env *env, state *s) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = s->lines->n, lanes = s->options->lanes;
+  if (s->options->across)
+    TSI_TRY(TSI_ALLOC_ZERO(env, s->told, n));
+  else
+    TSI_TRY(TSI_ALLOC(env, s->place, n));
+  TSI_TRY(TSI_ALLOC(env, s->known, n));
+  TSI_TRY(TSI_ALLOC(env, s->sorted, n));
+  TSI_TRY(TSI_ALLOC(env, s->phase, s->room));
+  TSI_TRY(TSI_ALLOC(env, s->count, (tsi_count)s->room + 1));
+  TSI_TRY(TSI_ALLOC(env, s->entries, s->room));
+  for (tsi_index i = 0; i < n && s->place; i++) s->place[i] = TSI_NONE;
+  for (tsi_index p = 0; p < s->room; p++) s->phase[p] = s->told ? p / lanes : p - p % lanes;
+  s->base = s->told != NULL;
+out:
+  return status;
+}
+
+static void release(tsi_env *env, state *s) {
+  TSI_FREE(env, s->place);
+  TSI_FREE(env, s->told);
+  TSI_FREE(env, s->known);
+  TSI_FREE(env, s->sorted);
+  TSI_FREE(env, s->phase);
+  TSI_FREE(env, s->count);
+  TSI_FREE(env, s->entries);
+}
+
+tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
+                                  const tsi_level_sets *sets, tsi_row_cut *cut) {
+  tristar_status status = TRISTAR_OK;
+  state s = {.lines = lines, .options = options, .sets = sets, .cut = cut, .most = PHASES * options->lanes};
+  const double most = options->step_bytes * options->lanes;
+  s.room = s.most + options->lanes;
+  TSI_TRY(allocate(env, &s));
+  for (tsi_index level = 0, end; level < sets->levels; level = end) {
+    tsi_index phases = 1;
+    double bytes = look_at_set(&s, level);
+    share_first(&s, level, bytes);
+    for (end = level + 1; end < sets->levels && options->way == TSI_ROWS_SUPERSTEPS; end++) {
+      tsi_index with = phases;
+      bytes += look_at_set(&s, end);
+      if (bytes > most) break;
+      if (options->across) tell_set(&s, end - 1);
+      if (!place_set(&s, end, &with)) break;
+      phases = with;
+    }
+    add_superstep(&s, level, end, phases);
+    next_base(&s, phases);
+  }
+out:
+  release(env, &s);
+  return status;
+}

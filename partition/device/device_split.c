@@ -1,0 +1,488 @@
+/* See device_split.h. */
+#include "partition/device/device_split.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+/* The search ends with this many subtrees for each device and the cores. */
+#define SUBTREES_PER_RESOURCE 32
+
+/* Schedules that the best placing may take to become better. */
+#define REFINING_RUNS 256
+
+/* Supernodes and panels that all schedules of a search may go through together, some seconds, and the number
+ * that there are at least: a chain has a stage for each of its supernodes. */
+#define SEARCH_ITEMS 3e8
+#define SEARCH_RUNS 256
+
+/* How fast the cores are taken to be when subtrees are dealt out, as a share of their bandwidth. */
+static const double core_shares[] = {1, 0.5, 0.25, 0};
+#define SHARES (sizeof core_shares / sizeof *core_shares)
+
+/* How much of the factor devices are given, where that is tried. */
+static const double device_parts[] = {0.75, 0.5, 0.25};
+#define PARTS (sizeof device_parts / sizeof *device_parts)
+
+typedef struct placer {
+  const tsi_symbolic *symbolic;
+  const tsi_place_costs *costs;
+  tsi_index panels;
+  double *entries, *bytes;    /* supernodes: of the subtree; bytes: in a device's memory */
+  double *own;                /* supernodes: of the supernode itself */
+  double *beside, *scratch;   /* supernodes: of the subtree, without its border */
+  tsi_index *columns;         /* supernodes: of the subtree */
+  tsi_index *child, *sibling; /* first child, next sibling; TSI_NONE */
+  tsi_placed_subtree *list;   /* of the stage, in no order */
+  tsi_index count;
+  double above; /* entries above the subtrees */
+  double total; /* bytes that a device would keep of all of them */
+  tsi_place_schedule *schedule;
+  tsi_placing *trial, *best;
+  double only_cores; /* seconds of a solve without devices */
+  double runs;       /* schedules that the search may still make */
+  double wanted;     /* bytes that devices are to have, as many of them as have room; 0: what ends first */
+  double bearable;   /* seconds that it may take to have more of them there */
+} placer;
+
+static double larger(double a, double b) {
+  return a > b ? a : b;
+}
+
+static double smaller(double a, double b) {
+  return a < b ? a : b;
+}
+
+static void describe_tree(placer *p, const tsi_panels *panels) {
+  const tsi_symbolic *symbolic = p->symbolic;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    p->own[s] = 0;
+    p->child[s] = TSI_NONE;
+    p->columns[s] = symbolic->start[s + 1] - symbolic->start[s];
+    for (tsi_index k = panels->first[s]; k < panels->first[s + 1]; k++)
+      p->own[s] += (double)tsi_panel_entries(panels, k);
+    p->entries[s] = p->own[s];
+    p->bytes[s] = p->costs->stored[s];
+    p->beside[s] = p->costs->beside ? p->costs->beside[s] : 0;
+    p->scratch[s] = p->costs->scratch ? p->costs->scratch[s] : 0;
+    p->total += p->bytes[s] + p->beside[s];
+  }
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    if (parent == TSI_NONE) continue;
+    p->entries[parent] += p->entries[s];
+    p->bytes[parent] += p->bytes[s];
+    p->beside[parent] += p->beside[s];
+    p->scratch[parent] += p->scratch[s];
+    p->columns[parent] += p->columns[s];
+    p->sibling[s] = p->child[parent];
+    p->child[parent] = s;
+  }
+}
+
+/* ---- Stages -------------------------------------------------------------------------------------------- */
+
+static void add_subtree(placer *p, tsi_index root) {
+  const tsi_place_costs *c = p->costs;
+  const tsi_index border = tsi_place_border(c, p->symbolic, root);
+  p->list[p->count++] =
+      (tsi_placed_subtree){.root = root,
+                           .device = TSI_NONE,
+                           .columns = p->columns[root],
+                           .border = border,
+                           .entries = p->entries[root],
+                           .bytes = p->bytes[root],
+                           .memory = tsi_place_memory(c, p->bytes[root], p->beside[root], border),
+                           .scratch = p->scratch[root] + border * c->border_scratch};
+}
+
+static tsi_index heaviest(const placer *p) {
+  tsi_index best = 0;
+  for (tsi_index k = 1; k < p->count; k++)
+    if (p->list[k].entries > p->list[best].entries) best = k;
+  return best;
+}
+
+/* Replaces the heaviest subtree by its children. */
+static void split(placer *p) {
+  const tsi_index at = heaviest(p), root = p->list[at].root;
+  p->list[at] = p->list[--p->count];
+  p->above += p->own[root];
+  for (tsi_index s = p->child[root]; s != TSI_NONE; s = p->sibling[s]) add_subtree(p, s);
+}
+
+static bool is_shared(const placer *p, tsi_index s) {
+  return s != TSI_NONE && p->costs->shared && p->costs->shared[s];
+}
+
+static void start(placer *p) {
+  p->count = 0;
+  p->above = 0;
+  for (tsi_index s = 0; s < p->symbolic->count; s++)
+    if (is_shared(p, s))
+      p->above += p->own[s];
+    else if (p->symbolic->parent[s] == TSI_NONE || is_shared(p, p->symbolic->parent[s]))
+      add_subtree(p, s);
+}
+
+/* ---- Dealing ------------------------------------------------------------------------------------------- */
+
+/* How subtrees are dealt out. */
+typedef struct deal {
+  const tsi_place_costs *costs;
+  tsi_index devices; /* the first ones, which are used */
+  double share;      /* of core_shares */
+  double room;       /* bytes of a device that may be taken: its memory, or less */
+  double cores;      /* seconds of a solve that the cores read for what they have so far */
+} deal;
+
+/* Of all cores, in both directions. */
+static double seconds_on_cores(const tsi_place_costs *c, double entries) {
+  return 2 * entries * c->stream_bytes / c->cores_bandwidth;
+}
+
+/* What a device takes in a solve if it gets a subtree beside what it has. */
+static double busy_with(const tsi_place_costs *c, const tsi_device_load *load, const tsi_placed_subtree *t) {
+  tsi_device_load more = *load;
+  tsi_device_load_add(c, t, &more);
+  return more.seconds;
+}
+
+/* Has a device, with what it has so far, room for a subtree too? */
+static bool has_room(const deal *d, const tsi_device_load *load, const tsi_placed_subtree *t) {
+  return load->memory + t->memory + larger(load->scratch, t->scratch) <= d->room;
+}
+
+/* The device that would be through first: of those with room for the subtree, or of all. */
+static tsi_index first_through(const tsi_placing *placing, const deal *d, const tsi_placed_subtree *t,
+                               bool room) {
+  const tsi_place_costs *c = d->costs;
+  tsi_index best = TSI_NONE;
+  for (tsi_index k = 0; k < d->devices; k++)
+    if ((!room || has_room(d, &placing->load[k], t)) &&
+        (best == TSI_NONE || busy_with(c, &placing->load[k], t) < busy_with(c, &placing->load[best], t)))
+      best = k;
+  return best;
+}
+
+/* Is a device the place for it? TSI_NONE is not. */
+static bool belongs_on(const tsi_placing *placing, const deal *d, tsi_index device,
+                       const tsi_placed_subtree *t) {
+  return device != TSI_NONE &&
+         (d->costs->devices_first || d->share * busy_with(d->costs, &placing->load[device], t) <
+                                         d->cores + seconds_on_cores(d->costs, t->entries));
+}
+
+static void place(deal *d, tsi_placed_subtree *t, tsi_placing *placing) {
+  const tsi_index device = first_through(placing, d, t, true), wanted = first_through(placing, d, t, false);
+  t->device = belongs_on(placing, d, device, t) ? device : TSI_NONE;
+  if (t->device != TSI_NONE) {
+    tsi_device_load_add(d->costs, t, &placing->load[device]);
+    return;
+  }
+  if (d->room == d->costs->device_memory && belongs_on(placing, d, wanted, t))
+    placing->unfit_bytes += t->bytes;
+  d->cores += seconds_on_cores(d->costs, t->entries);
+}
+
+static int by_entries(const void *a, const void *b) {
+  const tsi_placed_subtree *x = a, *y = b;
+  if (x->entries != y->entries) return x->entries > y->entries ? -1 : 1;
+  return (x->root > y->root) - (x->root < y->root);
+}
+
+/* The trial is the stage, not dealt out yet. */
+static void begin_deal(placer *p) {
+  tsi_placing *trial = p->trial;
+  memset(trial->load, 0, (size_t)trial->devices * sizeof *trial->load);
+  memcpy(trial->subtree, p->list, (size_t)p->count * sizeof *p->list);
+  trial->unfit_bytes = 0;
+  trial->count = p->count;
+}
+
+/* A bound of what a solve takes for the subtree's device. */
+static double device_bound(const placer *p, const tsi_placed_subtree *t) {
+  if (t->device == TSI_NONE) return 0;
+  return larger(2 * tsi_place_seconds_alone(p->costs, t), p->trial->load[t->device].seconds);
+}
+
+/* Deals out the subtrees of the stage to the trial, the heaviest first; devices may have the `most` heaviest
+ * of them, or this part of the factor. Returns a bound of its seconds. */
+static double deal_out(placer *p, tsi_index devices, double share, tsi_index most, double part) {
+  deal d = {.costs = p->costs, .devices = devices, .share = share, .room = p->costs->device_memory};
+  if (part < 1) d.room = smaller(d.room, part * p->total / devices);
+  double bound = 0;
+  begin_deal(p);
+  for (tsi_index k = 0; k < p->count; k++) {
+    if (k == most) d.devices = 0;
+    place(&d, &p->trial->subtree[k], p->trial);
+    bound = larger(bound, device_bound(p, &p->trial->subtree[k]));
+  }
+  return larger(bound, d.cores + seconds_on_cores(p->costs, p->above));
+}
+
+/* How many of the heaviest subtrees devices have best, by the bound. */
+static tsi_index best_most(placer *p, tsi_index devices) {
+  deal d = {.costs = p->costs, .devices = devices, .room = p->costs->device_memory};
+  tsi_index best = 0;
+  double lowest = DBL_MAX, bound = 0, rest = p->above;
+  begin_deal(p);
+  for (tsi_index k = 0; k < p->count; k++) rest += p->list[k].entries;
+  for (tsi_index k = 0; k < p->count; k++) {
+    place(&d, &p->trial->subtree[k], p->trial);
+    bound = larger(bound, device_bound(p, &p->trial->subtree[k]));
+    rest -= p->list[k].entries;
+    const double now = larger(bound, d.cores + seconds_on_cores(p->costs, rest));
+    if (now >= lowest) continue;
+    lowest = now;
+    best = k + 1;
+  }
+  return best;
+}
+
+static tristar_status run_schedule(tsi_env *env, tsi_place_schedule *schedule, tsi_placing *placing) {
+  tristar_status status = TRISTAR_OK;
+  tsi_place_times times;
+  TSI_TRY(tsi_place_schedule_run(env, schedule, placing->subtree, placing->count, &times));
+  placing->seconds = 2 * times.end;
+  placing->cores_seconds = 2 * times.cores;
+  placing->above_seconds = 2 * (times.end - times.subtrees);
+out:
+  return status;
+}
+
+/* ---- Search -------------------------------------------------------------------------------------------- */
+
+static bool uses_devices(const tsi_placing *placing) {
+  for (tsi_index d = 0; d < placing->devices; d++)
+    if (placing->load[d].subtrees > 0) return true;
+  return false;
+}
+
+static void swap(placer *p) {
+  tsi_placing *better = p->trial;
+  p->trial = p->best;
+  p->best = better;
+}
+
+/* Takes the trial if devices have more of the factor, but not more than is wanted, in a time that is
+ * bearable, or as much in less time. A best one whose time is not bearable yields to any that is faster. */
+static tristar_status judge_bytes(tsi_env *env, placer *p, double bound) {
+  tristar_status status = TRISTAR_OK;
+  const double bytes = tsi_placing_bytes(p->trial), best = tsi_placing_bytes(p->best);
+  const bool uses = uses_devices(p->best), late = uses && p->best->seconds > p->bearable;
+  const double less = !uses ? DBL_MAX : late || bytes == best ? p->best->seconds : p->bearable;
+  if (bytes > p->wanted || (bytes < best && !late) || bound >= less || p->runs-- <= 0) return TRISTAR_OK;
+  TSI_TRY(run_schedule(env, p->schedule, p->trial));
+  if (p->trial->seconds < less) swap(p);
+out:
+  return status;
+}
+
+/* Takes the trial if it is better. bound: of its seconds. */
+static tristar_status judge(tsi_env *env, placer *p, tsi_index devices, double bound) {
+  tristar_status status = TRISTAR_OK;
+  const bool first = p->costs->devices_first, uses = uses_devices(p->best);
+  if (!uses_devices(p->trial)) return TRISTAR_OK;
+  if (first && devices < p->costs->devices && p->trial->unfit_bytes > 0) return TRISTAR_OK;
+  if (p->wanted > 0) return judge_bytes(env, p, bound);
+  if (bound >= p->best->seconds && (!first || uses)) return TRISTAR_OK;
+  if (p->runs-- <= 0) return TRISTAR_OK;
+  TSI_TRY(run_schedule(env, p->schedule, p->trial));
+  if (p->trial->seconds < p->best->seconds || (first && !uses)) swap(p);
+out:
+  return status;
+}
+
+/* The trial is one of the cores alone, as the best one is so far, only for want of room. */
+static void note_unfit(placer *p) {
+  if (!uses_devices(p->trial) && !uses_devices(p->best))
+    p->best->unfit_bytes = larger(p->best->unfit_bytes, p->trial->unfit_bytes);
+}
+
+/* The stage, dealt out in all ways. */
+static tristar_status try_stage(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_place_costs *c = p->costs;
+  qsort(p->list, (size_t)p->count, sizeof *p->list, by_entries);
+  for (tsi_index devices = 1; devices <= c->devices; devices++) {
+    for (size_t k = 0; k < (c->devices_first ? 1 : SHARES); k++) {
+      const double bound = deal_out(p, devices, core_shares[k], p->count, 1);
+      if (k == 0) note_unfit(p);
+      TSI_TRY(judge(env, p, devices, bound));
+    }
+    if (c->devices_first) continue;
+    const tsi_index most = best_most(p, devices);
+    TSI_TRY(judge(env, p, devices, deal_out(p, devices, 0, most, 1)));
+    for (size_t k = 0; k < PARTS; k++)
+      TSI_TRY(judge(env, p, devices, deal_out(p, devices, 0, p->count, device_parts[k])));
+  }
+out:
+  return status;
+}
+
+static bool goes_on(const placer *p) {
+  if (p->count == 0 || p->child[p->list[heaviest(p)].root] == TSI_NONE) return false;
+  return p->count <= SUBTREES_PER_RESOURCE * (p->costs->devices + 1);
+}
+
+/* Makes the trial the best placing with subtree k on another device, or on the cores. Returns a bound of its
+ * seconds; negative: there is no room. */
+static double move(placer *p, tsi_index k, tsi_index device) {
+  const tsi_place_costs *c = p->costs;
+  tsi_placing *trial = p->trial;
+  double bound = 0;
+  trial->count = p->best->count;
+  trial->unfit_bytes = p->best->unfit_bytes;
+  memcpy(trial->subtree, p->best->subtree, (size_t)trial->count * sizeof *trial->subtree);
+  memset(trial->load, 0, (size_t)trial->devices * sizeof *trial->load);
+  trial->subtree[k].device = device;
+  for (tsi_index j = 0; j < trial->count; j++) {
+    const tsi_placed_subtree *t = &trial->subtree[j];
+    if (t->device == TSI_NONE) continue;
+    tsi_device_load_add(c, t, &trial->load[t->device]);
+    bound = larger(bound, larger(2 * tsi_place_seconds_alone(c, t), trial->load[t->device].seconds));
+  }
+  return device != TSI_NONE && tsi_device_load_memory(&trial->load[device]) > c->device_memory ? -1 : bound;
+}
+
+/* Where else subtree k of the best placing could be: on the cores, or on the device that has least to do. */
+static tsi_index elsewhere(const placer *p, tsi_index k) {
+  const tsi_placed_subtree *t = &p->best->subtree[k];
+  const deal d = {.costs = p->costs, .devices = p->costs->devices, .room = p->costs->device_memory};
+  return t->device == TSI_NONE ? first_through(p->best, &d, t, true) : TSI_NONE;
+}
+
+/* Moves single subtrees of the best placing, of its heaviest, between devices and cores as long as that
+ * helps. */
+static tristar_status refine(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index since = 0; /* subtrees that were looked at since it helped last */
+  const tsi_index most = tsi_index_min(p->best->count, SUBTREES_PER_RESOURCE * (p->costs->devices + 1));
+  if (p->costs->devices_first || !uses_devices(p->best)) return TRISTAR_OK;
+  for (tsi_index k = 0; since < most && p->runs > 0; k = (k + 1) % most) {
+    const double before = p->best->seconds;
+    const tsi_index device = elsewhere(p, k);
+    const double bound =
+        device == p->best->subtree[k].device ? -1 : move(p, k, device); /* none has room for it */
+    since++;
+    if (bound < 0 || bound >= before || !uses_devices(p->trial)) continue;
+    TSI_TRY(judge(env, p, p->costs->devices, bound));
+    if (p->best->seconds < before) since = 0;
+  }
+out:
+  return status;
+}
+
+/* The best placing of all stages, from the cores alone on. */
+static tristar_status search_stages(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  start(p);
+  p->runs = larger(SEARCH_RUNS, SEARCH_ITEMS / ((double)p->symbolic->count + p->panels + 1));
+  (void)deal_out(p, 0, 1, 0, 1);
+  TSI_TRY(run_schedule(env, p->schedule, p->trial));
+  p->only_cores = p->trial->seconds;
+  swap(p);
+  TSI_TRY(try_stage(env, p));
+  while (goes_on(p) && p->runs > 0) {
+    split(p);
+    TSI_TRY(try_stage(env, p));
+  }
+out:
+  return status;
+}
+
+/* What devices would have if each had room for all; where they have not, as much of that as there is room
+ * for. */
+static tristar_status search_devices_first(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_place_costs *costs = p->costs;
+  tsi_place_costs roomy = *costs;
+  roomy.device_memory = DBL_MAX;
+  p->costs = &roomy;
+  status = search_stages(env, p);
+  p->costs = costs;
+  if (status != TRISTAR_OK || tsi_placing_has_room(costs, p->best)) return status;
+  p->wanted = tsi_placing_bytes(p->best);
+  p->bearable = larger(p->only_cores, p->best->seconds);
+  TSI_TRY(search_stages(env, p));
+  p->best->unfit_bytes = p->wanted - tsi_placing_bytes(p->best);
+out:
+  return status;
+}
+
+static tristar_status search(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(p->costs->devices_first ? search_devices_first(env, p) : search_stages(env, p));
+  const double only_cores = p->only_cores;
+  p->runs = REFINING_RUNS;
+  TSI_TRY(refine(env, p));
+  p->best->only_cores = only_cores;
+  for (tsi_index k = 0; k < p->best->count; k++) {
+    tsi_placed_subtree *t = &p->best->subtree[k];
+    t->seconds = t->device == TSI_NONE ? 0 : 2 * tsi_place_device_seconds(p->costs, t);
+  }
+out:
+  return status;
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------- */
+
+static tristar_status create_placing(tsi_env *env, const placer *p, tsi_placing **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  (*out)->devices = p->costs->devices;
+  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->load, p->costs->devices));
+  TSI_TRY(TSI_ALLOC(env, (*out)->subtree, p->symbolic->count));
+out:
+  return status;
+}
+
+static tristar_status allocate(tsi_env *env, const tsi_panels *panels, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index count = p->symbolic->count;
+  TSI_TRY(TSI_ALLOC(env, p->entries, count));
+  TSI_TRY(TSI_ALLOC(env, p->bytes, count));
+  TSI_TRY(TSI_ALLOC(env, p->beside, count));
+  TSI_TRY(TSI_ALLOC(env, p->scratch, count));
+  TSI_TRY(TSI_ALLOC(env, p->own, count));
+  TSI_TRY(TSI_ALLOC(env, p->columns, count));
+  TSI_TRY(TSI_ALLOC(env, p->child, count));
+  TSI_TRY(TSI_ALLOC(env, p->sibling, count));
+  TSI_TRY(TSI_ALLOC(env, p->list, count));
+  TSI_TRY(tsi_place_schedule_create(env, p->symbolic, panels, p->costs, &p->schedule));
+  TSI_TRY(create_placing(env, p, &p->trial));
+  TSI_TRY(create_placing(env, p, &p->best));
+out:
+  return status;
+}
+
+static void release(tsi_env *env, placer *p) {
+  TSI_FREE(env, p->entries);
+  TSI_FREE(env, p->bytes);
+  TSI_FREE(env, p->beside);
+  TSI_FREE(env, p->scratch);
+  TSI_FREE(env, p->own);
+  TSI_FREE(env, p->columns);
+  TSI_FREE(env, p->child);
+  TSI_FREE(env, p->sibling);
+  TSI_FREE(env, p->list);
+  tsi_place_schedule_destroy(env, &p->schedule);
+  tsi_placing_destroy(env, &p->trial);
+  tsi_placing_destroy(env, &p->best);
+}
+
+tristar_status tsi_placing_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                  const tsi_place_costs *costs, tsi_placing **out) {
+  tristar_status status = TRISTAR_OK;
+  placer p = {.symbolic = symbolic, .costs = costs, .panels = panels->count};
+  *out = NULL;
+  TSI_TRY(allocate(env, panels, &p));
+  describe_tree(&p, panels);
+  TSI_TRY(search(env, &p));
+  if (env->check) TSI_TRY(tsi_placing_check(env, p.best, symbolic, panels, costs));
+  *out = p.best;
+  p.best = NULL;
+out:
+  release(env, &p);
+  return status;
+}

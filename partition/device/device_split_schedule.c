@@ -1,0 +1,365 @@
+/* See device_split_schedule.h. */
+#include "partition/device/device_split_schedule.h"
+
+/* What a task takes a core, and as long again until the next one begins. */
+#define TASKS 2
+
+/* Where a node is on its way. */
+typedef enum step { STEP_WORK, STEP_DEVICE, STEP_BORDER } step;
+
+/* A chunk, or behind all chunks a slice. */
+typedef struct node {
+  double entries;    /* that it reads on a core */
+  double priority;   /* seconds of the longest path from its beginning on */
+  tsi_index next;    /* the node that waits for it, beside slices; TSI_NONE */
+  tsi_index waits;   /* for so many nodes */
+  tsi_index subtree; /* of the list, that it is in; TSI_NONE: it is above */
+  step step;
+} node;
+
+/* Something that ends. */
+typedef struct event {
+  double end;
+  tsi_index node;
+  bool core; /* of a task on a core */
+} event;
+
+/* When a device, and its bus to the host, are free again. */
+typedef struct lane {
+  double work, down;
+} lane;
+
+struct tsi_place_schedule {
+  const tsi_symbolic *symbolic;
+  const tsi_panels *panels;
+  const tsi_place_costs *costs;
+  double *entries;       /* panels + 1: of those before */
+  tsi_index *panel_of;   /* columns */
+  tsi_index *chunk_of;   /* panels */
+  tsi_index *device;     /* supernodes; TSI_NONE */
+  tsi_index *subtree_of; /* supernodes; TSI_NONE: above */
+  lane *lane;            /* devices */
+  const tsi_placed_subtree *subtree;
+  tsi_chunks *chunks;
+  tsi_index nodes;
+  node *node;       /* chunks and slices */
+  tsi_index *ready; /* a heap of nodes, the one with the highest priority first */
+  tsi_index readies;
+  event *event;           /* that are to come: a heap, the next one first */
+  tsi_index events, idle; /* idle cores */
+};
+
+static double larger(double a, double b) {
+  return a > b ? a : b;
+}
+static double smaller(double a, double b) {
+  return a < b ? a : b;
+}
+
+double tsi_place_device_seconds(const tsi_place_costs *c, const tsi_placed_subtree *t) {
+  const double path = c->device_path ? c->device_path[t->root] : 0;
+  return c->task_seconds + larger(path, t->entries * c->stream_bytes / c->device_bandwidth);
+}
+
+double tsi_place_bus_seconds(const tsi_place_costs *c, double rows) {
+  return rows > 0 ? c->bus_seconds + rows * c->row_bytes / c->bus_bandwidth : 0;
+}
+
+tsi_index tsi_place_border(const tsi_place_costs *c, const tsi_symbolic *symbolic, tsi_index root) {
+  return c->border ? c->border[root] : (tsi_index)(symbolic->row_ptr[root + 1] - symbolic->row_ptr[root]);
+}
+
+double tsi_place_seconds_alone(const tsi_place_costs *c, const tsi_placed_subtree *t) {
+  return tsi_place_bus_seconds(c, t->columns) + tsi_place_device_seconds(c, t) +
+         tsi_place_bus_seconds(c, t->border) + 2 * c->handover_seconds;
+}
+
+/* ---- Nodes --------------------------------------------------------------------------------------------- */
+
+/* Fills device and subtree_of. */
+static void describe_subtrees(tsi_place_schedule *s, tsi_index count) {
+  const tsi_symbolic *symbolic = s->symbolic;
+  for (tsi_index k = 0; k < symbolic->count; k++) s->device[k] = s->subtree_of[k] = TSI_NONE;
+  for (tsi_index k = 0; k < count; k++) {
+    s->device[s->subtree[k].root] = s->subtree[k].device;
+    s->subtree_of[s->subtree[k].root] = k;
+  }
+  for (tsi_index k = symbolic->count; k-- > 0;) { /* parents come later: what they have goes down */
+    const tsi_index parent = symbolic->parent[k];
+    if (parent == TSI_NONE || s->subtree_of[parent] == TSI_NONE) continue;
+    s->device[k] = s->device[parent];
+    s->subtree_of[k] = s->subtree_of[parent];
+  }
+}
+
+/* The chunk that has a column. */
+static tsi_index owner_of(const tsi_place_schedule *s, tsi_index column) {
+  return s->chunk_of[s->panel_of[column]];
+}
+
+/* That of the first row below a chunk; TSI_NONE: there is none. */
+static tsi_index next_of_chunk(const tsi_place_schedule *s, tsi_index chunk) {
+  const tsi_symbolic *symbolic = s->symbolic;
+  const tsi_index end = s->chunks->panel[chunk + 1], last = s->panels->supernode[end - 1];
+  tsi_index row = TSI_NONE;
+  if (end < s->panels->first[last + 1]) return s->chunk_of[end]; /* the supernode goes on */
+  for (tsi_index k = s->panels->supernode[s->chunks->panel[chunk]]; k <= last; k++) {
+    if (symbolic->parent[k] == TSI_NONE || symbolic->parent[k] <= last) continue;
+    const bool rows = symbolic->row_ptr[k + 1] > symbolic->row_ptr[k]; /* else U alone has some */
+    const tsi_index first =
+        rows ? symbolic->rows[symbolic->row_ptr[k]] : symbolic->start[symbolic->parent[k]];
+    if (row == TSI_NONE || first < row) row = first;
+  }
+  return row == TSI_NONE ? TSI_NONE : owner_of(s, row);
+}
+
+/* The owner of a row of the rectangle of a panel. */
+static tsi_index next_of_row(const tsi_place_schedule *s, tsi_index panel, tsi_index row) {
+  const tsi_index k = s->panels->supernode[panel], begin = s->panels->start[panel + 1],
+                  rest = s->symbolic->start[k + 1] - begin;
+  return owner_of(s, row < rest ? begin + row : s->symbolic->rows[s->symbolic->row_ptr[k] + row - rest]);
+}
+
+/* The subtree that a node is, if that is on a device. */
+static const tsi_placed_subtree *on_device(const tsi_place_schedule *s, const node *v) {
+  const tsi_placed_subtree *t = v->subtree == TSI_NONE ? NULL : &s->subtree[v->subtree];
+  return t && t->device != TSI_NONE ? t : NULL;
+}
+
+/* What it takes if it waits for nothing else. */
+static double node_seconds(const tsi_place_schedule *s, const node *v) {
+  const tsi_placed_subtree *t = on_device(s, v);
+  if (t) return 2 * TASKS * s->costs->core_task_seconds + tsi_place_seconds_alone(s->costs, t);
+  return TASKS * s->costs->core_task_seconds + v->entries * s->costs->stream_bytes / s->costs->core_bandwidth;
+}
+
+static double priority_of(const tsi_place_schedule *s, tsi_index number) {
+  return number == TSI_NONE ? 0 : s->node[number].priority;
+}
+
+static void add_slices(tsi_place_schedule *s, tsi_index chunk) {
+  const tsi_chunks *chunks = s->chunks;
+  const tsi_index panel = chunks->panel[chunk], width = tsi_panel_width(s->panels, panel);
+  node *whole = &s->node[chunk];
+  whole->entries = 0.5 * width * (width + 1.0);
+  whole->priority = 0;
+  for (tsi_index k = chunks->slice_ptr[chunk]; k < chunks->slice_ptr[chunk + 1]; k++) {
+    node *slice = &s->node[chunks->count + k];
+    *slice = (node){.entries = (double)width * tsi_slice_rows(chunks, s->panels, chunk, k),
+                    .next = next_of_row(s, panel, chunks->slice_row[k]),
+                    .waits = 1,
+                    .subtree = whole->subtree};
+    slice->priority = node_seconds(s, slice) + priority_of(s, slice->next);
+    whole->priority = larger(whole->priority, slice->priority);
+  }
+  whole->priority += node_seconds(s, whole);
+}
+
+static void add_chunk(tsi_place_schedule *s, tsi_index chunk) {
+  const tsi_index *panel = s->chunks->panel;
+  node *v = &s->node[chunk];
+  *v = (node){.entries = s->entries[panel[chunk + 1]] - s->entries[panel[chunk]],
+              .subtree = s->subtree_of[s->panels->supernode[panel[chunk + 1] - 1]]};
+  if (tsi_chunk_slices(s->chunks, chunk) > 0) {
+    v->next = TSI_NONE;
+    add_slices(s, chunk);
+    return;
+  }
+  v->next = next_of_chunk(s, chunk);
+  v->priority = node_seconds(s, v) + priority_of(s, v->next);
+}
+
+static void describe_nodes(tsi_place_schedule *s) {
+  const tsi_chunks *chunks = s->chunks;
+  for (tsi_index c = 0; c < chunks->count; c++)
+    for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++) s->chunk_of[p] = c;
+  for (tsi_index c = chunks->count; c-- > 0;) add_chunk(s, c); /* what waits for it has its priority */
+  for (tsi_index v = 0; v < s->nodes; v++)
+    if (s->node[v].next != TSI_NONE) s->node[s->node[v].next].waits++;
+}
+
+/* ---- Ready nodes --------------------------------------------------------------------------------------- */
+
+static bool comes_before(const tsi_place_schedule *s, tsi_index a, tsi_index b) {
+  const node *x = &s->node[a], *y = &s->node[b];
+  return x->priority != y->priority ? x->priority > y->priority : a < b;
+}
+
+static void push_ready(tsi_place_schedule *s, tsi_index v) {
+  tsi_index at = s->readies++;
+  for (; at > 0 && comes_before(s, v, s->ready[(at - 1) / 2]); at = (at - 1) / 2)
+    s->ready[at] = s->ready[(at - 1) / 2];
+  s->ready[at] = v;
+}
+
+static tsi_index pop_ready(tsi_place_schedule *s) {
+  const tsi_index first = s->ready[0], v = s->ready[--s->readies];
+  tsi_index at = 0;
+  for (;;) {
+    tsi_index child = 2 * at + 1;
+    if (child + 1 < s->readies && comes_before(s, s->ready[child + 1], s->ready[child])) child++;
+    if (child >= s->readies || comes_before(s, v, s->ready[child])) break;
+    s->ready[at] = s->ready[child];
+    at = child;
+  }
+  s->ready[at] = v;
+  return first;
+}
+
+/* ---- Time ---------------------------------------------------------------------------------------------- */
+
+static bool ends_before(event a, event b) {
+  return a.end != b.end ? a.end < b.end : a.node < b.node;
+}
+
+static void add_event(tsi_place_schedule *s, double end, tsi_index v, bool core) {
+  const event e = {end, v, core};
+  tsi_index at = s->events++;
+  for (; at > 0 && ends_before(e, s->event[(at - 1) / 2]); at = (at - 1) / 2)
+    s->event[at] = s->event[(at - 1) / 2];
+  s->event[at] = e;
+}
+
+static void start_on_core(tsi_place_schedule *s, tsi_index v, double now) {
+  const tsi_place_costs *c = s->costs;
+  const double entries = on_device(s, &s->node[v]) ? 0 : s->node[v].entries;
+  const double readers = s->costs->cores - --s->idle;
+  const double rate = smaller(c->core_bandwidth, c->cores_bandwidth / readers);
+  add_event(s, now + TASKS * c->core_task_seconds + entries * c->stream_bytes / rate, v, true);
+}
+
+static void start_on_device(tsi_place_schedule *s, tsi_index v, const tsi_placed_subtree *t, double now) {
+  const tsi_place_costs *c = s->costs;
+  lane *l = &s->lane[t->device];
+  l->work = larger(now, l->work) + tsi_place_bus_seconds(c, t->columns) + c->handover_seconds +
+            tsi_place_device_seconds(c, t);
+  l->down = larger(l->work, l->down) + tsi_place_bus_seconds(c, t->border);
+  s->node[v].step = STEP_DEVICE;
+  add_event(s, l->down + c->handover_seconds, v, false);
+}
+
+static void end_node(tsi_place_schedule *s, tsi_index number, double now, tsi_place_times *times) {
+  const node *v = &s->node[number];
+  times->end = larger(times->end, now);
+  if (v->subtree != TSI_NONE) times->subtrees = larger(times->subtrees, now);
+  if (v->subtree != TSI_NONE && !on_device(s, v)) times->cores = larger(times->cores, now);
+  if (v->next != TSI_NONE && --s->node[v->next].waits == 0) push_ready(s, v->next);
+  if (number >= s->chunks->count) return;
+  for (tsi_index k = s->chunks->slice_ptr[number]; k < s->chunks->slice_ptr[number + 1]; k++)
+    push_ready(s, s->chunks->count + k);
+}
+
+static void end_event(tsi_place_schedule *s, event e, tsi_place_times *times) {
+  node *v = &s->node[e.node];
+  const tsi_placed_subtree *t = on_device(s, v);
+  s->idle += e.core;
+  if (t && v->step == STEP_WORK)
+    start_on_device(s, e.node, t, e.end);
+  else if (t && v->step == STEP_DEVICE) {
+    v->step = STEP_BORDER;
+    push_ready(s, e.node);
+  } else
+    end_node(s, e.node, e.end, times);
+}
+
+static event next_event(tsi_place_schedule *s) {
+  const event first = s->event[0], last = s->event[--s->events];
+  tsi_index at = 0;
+  for (;;) {
+    tsi_index child = 2 * at + 1;
+    if (child + 1 < s->events && ends_before(s->event[child + 1], s->event[child])) child++;
+    if (child >= s->events || ends_before(last, s->event[child])) break;
+    s->event[at] = s->event[child];
+    at = child;
+  }
+  s->event[at] = last;
+  return first;
+}
+
+static tsi_place_times play(tsi_place_schedule *s) {
+  tsi_place_times times = {0};
+  double now = 0;
+  s->readies = s->events = 0;
+  s->idle = s->costs->cores;
+  memset(s->lane, 0, (size_t)s->costs->devices * sizeof *s->lane);
+  for (tsi_index v = 0; v < s->nodes; v++)
+    if (s->node[v].waits == 0) push_ready(s, v);
+  for (;;) {
+    while (s->idle > 0 && s->readies > 0) start_on_core(s, pop_ready(s), now);
+    if (s->events == 0) return times;
+    const event e = next_event(s);
+    now = e.end;
+    end_event(s, e, &times);
+  }
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------- */
+
+tristar_status tsi_place_schedule_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                         const tsi_place_costs *costs, tsi_place_schedule **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_place_schedule *s = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, s, 1));
+  s->symbolic = symbolic;
+  s->panels = panels;
+  s->costs = costs;
+  TSI_TRY(TSI_ALLOC(env, s->entries, (tsi_count)panels->count + 1));
+  TSI_TRY(TSI_ALLOC(env, s->panel_of, symbolic->n));
+  TSI_TRY(TSI_ALLOC(env, s->chunk_of, panels->count));
+  TSI_TRY(TSI_ALLOC(env, s->device, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, s->subtree_of, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, s->lane, costs->devices));
+  s->entries[0] = 0;
+  for (tsi_index p = 0; p < panels->count; p++) {
+    s->entries[p + 1] = s->entries[p] + (double)tsi_panel_entries(panels, p);
+    for (tsi_index j = panels->start[p]; j < panels->start[p + 1]; j++) s->panel_of[j] = p;
+  }
+out:
+  if (status != TRISTAR_OK) tsi_place_schedule_destroy(env, &s);
+  *out = s;
+  return status;
+}
+
+/* Of one run. */
+static void release(tsi_env *env, tsi_place_schedule *s) {
+  tsi_chunks_destroy(env, &s->chunks);
+  TSI_FREE(env, s->node);
+  TSI_FREE(env, s->ready);
+  TSI_FREE(env, s->event);
+}
+
+tristar_status tsi_place_schedule_run(tsi_env *env, tsi_place_schedule *s, const tsi_placed_subtree *subtree,
+                                      tsi_index count, tsi_place_times *times) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_side side = {s->symbolic, s->panels};
+  tsi_chunk_options cut = s->costs->cut;
+  bool placed = false;
+  for (tsi_index k = 0; k < count; k++) placed |= subtree[k].device != TSI_NONE;
+  s->subtree = subtree;
+  describe_subtrees(s, count);
+  cut.label = NULL;
+  cut.device = placed ? s->device : NULL;
+  TSI_TRY(tsi_chunks_choose(env, &side, &cut, &s->chunks));
+  s->nodes = s->chunks->count + s->chunks->slices;
+  TSI_TRY(TSI_ALLOC(env, s->node, s->nodes));
+  TSI_TRY(TSI_ALLOC(env, s->ready, s->nodes));
+  TSI_TRY(TSI_ALLOC(env, s->event, s->nodes));
+  describe_nodes(s);
+  *times = play(s);
+out:
+  release(env, s);
+  return status;
+}
+
+void tsi_place_schedule_destroy(tsi_env *env, tsi_place_schedule **schedule) {
+  tsi_place_schedule *s = *schedule;
+  if (s == NULL) return;
+  TSI_FREE(env, s->entries);
+  TSI_FREE(env, s->panel_of);
+  TSI_FREE(env, s->chunk_of);
+  TSI_FREE(env, s->device);
+  TSI_FREE(env, s->subtree_of);
+  TSI_FREE(env, s->lane);
+  TSI_FREE(env, *schedule);
+}

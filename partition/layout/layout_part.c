@@ -1,0 +1,89 @@
+/* Parts of a layout: see layout.h. */
+#include "partition/layout/layout.h"
+
+static tristar_status copy_array(tsi_env *env, const void *from, size_t count, size_t size, void **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_allocate(env, count, size, __func__, __FILE__, __LINE__, out));
+  memcpy(*out, from, count * size);
+out:
+  return status;
+}
+
+#define COPY(from, to, count)                                                                                \
+  TSI_TRY(copy_array(env, (from), (size_t)(count), sizeof *(from), (void **)&(to)))
+
+/* Has the part the panel of chunk c, which is spread? */
+static bool has_rows(const tsi_layout *layout, const tsi_index *number, tsi_index c) {
+  return !layout->whole[c] && number[layout->chunks->panel[c]] != TSI_NONE;
+}
+
+/* The panels of the part, by chunk. */
+static void list_panels(const tsi_layout *layout, const tsi_index *number, tsi_index panels,
+                        tsi_index *panel) {
+  const tsi_chunks *chunks = layout->chunks;
+  panel[chunks->count] = panels;
+  for (tsi_index c = chunks->count; c-- > 0;) {
+    panel[c] = panel[c + 1];
+    for (tsi_index p = chunks->panel[c + 1]; p-- > chunks->panel[c];)
+      if (number[p] != TSI_NONE) panel[c] = number[p];
+  }
+}
+
+static tristar_status take_rows(tsi_env *env, const tsi_layout *layout, const tsi_index *number,
+                                tsi_chunks *to) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_chunks *from = layout->chunks;
+  TSI_TRY(TSI_ALLOC(env, to->off_ptr, (tsi_count)from->count + 1));
+  to->off_ptr[0] = 0;
+  for (tsi_index c = 0; c < from->count; c++)
+    to->off_ptr[c + 1] = to->off_ptr[c] + (has_rows(layout, number, c) ? tsi_chunk_off_rows(from, c) : 0);
+  TSI_TRY(TSI_ALLOC(env, to->off, to->off_ptr[from->count]));
+  for (tsi_index c = 0; c < from->count; c++) {
+    const size_t rows = (size_t)(to->off_ptr[c + 1] - to->off_ptr[c]);
+    if (rows > 0) memcpy(to->off + to->off_ptr[c], from->off + from->off_ptr[c], rows * sizeof *to->off);
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_layout_part_create(tsi_env *env, const tsi_layout *layout, const tsi_index *number,
+                                      tsi_index panels, tsi_layout **out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index count = layout->chunks->count;
+  tsi_layout *part = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC(env, part, 1));
+  *part = *layout;
+  part->chunks = NULL;
+  part->node = part->row = part->column = NULL;
+  part->whole = NULL;
+  part->bytes = NULL;
+  COPY(layout->node, part->node, count);
+  COPY(layout->row, part->row, count);
+  COPY(layout->column, part->column, count);
+  COPY(layout->whole, part->whole, count);
+  COPY(layout->bytes, part->bytes, count);
+  TSI_TRY(TSI_ALLOC_ZERO(env, part->chunks, 1));
+  part->chunks->count = count;
+  COPY(layout->chunks->column, part->chunks->column, count + 1);
+  TSI_TRY(TSI_ALLOC(env, part->chunks->panel, (tsi_count)count + 1));
+  list_panels(layout, number, panels, part->chunks->panel);
+  TSI_TRY(take_rows(env, layout, number, part->chunks));
+out:
+  if (status != TRISTAR_OK) tsi_layout_destroy(env, &part);
+  *out = part;
+  return status;
+}
+
+void tsi_layout_forget_rows(tsi_env *env, tsi_layout *layout) {
+  tsi_chunks *chunks = layout->chunks;
+  TSI_FREE(env, chunks->off_ptr);
+  TSI_FREE(env, chunks->off);
+  TSI_FREE(env, chunks->first_off);
+  TSI_FREE(env, chunks->panel_row);
+  TSI_FREE(env, chunks->local_row);
+  TSI_FREE(env, chunks->slice_ptr);
+  TSI_FREE(env, chunks->slice_row);
+  chunks->local_rows = 0;
+  chunks->slices = 0;
+}

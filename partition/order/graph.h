@@ -1,0 +1,27 @@
+/* The undirected graph of A + A^T, without loops.
+ *
+ * Reads   a column- or row-compressed pattern: n, ptr (n+1), index (32-bit, any order, duplicates allowed),
+ * optionally with one triangle only. Writes  a tsi_graph that owns its arrays. Invariants (tsi_graph_check):
+ * adj of v ascending, without duplicates and without v; u in adj(v) iff v in adj(u). */
+#ifndef TSI_PARTITION_ORDER_GRAPH_H
+#define TSI_PARTITION_ORDER_GRAPH_H
+
+#include "runtime/base/env.h"
+
+typedef struct tsi_graph {
+  tsi_index n;
+  tsi_count *ptr; /* n + 1 */
+  tsi_index *adj; /* ptr[n] */
+  bool symmetric; /* the given pattern was symmetric itself (always true for one-triangle storage) */
+} tsi_graph;
+
+/* Builds the graph of A + A^T, where A has its entry (row_map[index[p]], j) for ptr[j] <= p < ptr[j+1];
+ * row_map may be NULL (identity). triangle: each off-diagonal pair is stored once. index values must be in
+ * 0..n-1 (checked by the caller). Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const tsi_count *ptr,
+                                                const tsi_index *index, const tsi_index *row_map,
+                                                bool triangle, tsi_graph **out);
+void tsi_graph_destroy(tsi_env *env, tsi_graph **graph);
+TRISTAR_CHECKED tristar_status tsi_graph_check(tsi_env *env, const tsi_graph *graph);
+
+#endif

@@ -1,0 +1,250 @@
+/* Tree, supernodes and rows of given factors: see imported_structure.h. */
+#include "partition/order/imported_structure.h"
+
+#include "partition/order/amalgamate.h"
+#include "partition/order/etree.h"
+#include "runtime/base/sort.h"
+
+/* Are the rows of column j kept as the end of those of column j - 1? */
+static bool shares(const tsi_columns *c, tsi_index j) {
+  return c->count[j - 1] == c->count[j] + 1 && c->ptr[j] == c->ptr[j - 1] + 1;
+}
+
+/* Does column j + 1 have the rows of column j but its first, which is j + 1? */
+static bool continues(const tsi_columns *c, tsi_index j) {
+  if (c->count[j] != c->count[j + 1] + 1 || c->row[c->ptr[j]] != j + 1) return false;
+  if (shares(c, j + 1)) return true;
+  return memcmp(c->row + c->ptr[j] + 1, c->row + c->ptr[j + 1], (size_t)c->count[j + 1] * sizeof *c->row) ==
+         0;
+}
+
+/* Columns waiting for the row that they come to next, as linked lists. */
+typedef struct waiting {
+  tsi_index *first; /* n: first column that waits for a row */
+  tsi_index *next;  /* n: the one that waits with it */
+  tsi_index *seen;  /* n: rows of a column that are through */
+} waiting;
+
+/* Column j waits for its next row, if it needs to: where the next column continues it, one row says all. */
+static void wait_for_next(const tsi_columns *c, waiting *w, tsi_index j) {
+  if (w->seen[j] == c->count[j]) return;
+  if (w->seen[j] == 1 && j + 1 < c->n && continues(c, j)) return;
+  const tsi_index row = c->row[c->ptr[j] + w->seen[j]++];
+  w->next[j] = w->first[row];
+  w->first[row] = j;
+}
+
+/* Adds the entry (i, j): the root of j's tree so far becomes a child of i. Paths are compressed (Liu 1986).
+ */
+static void join(tsi_index i, tsi_index j, tsi_index *parent, tsi_index *ancestor) {
+  while (j != i) {
+    const tsi_index up = ancestor[j];
+    ancestor[j] = i;
+    if (up == TSI_NONE) parent[j] = i;
+    if (up == TSI_NONE || up == i) return;
+    j = up;
+  }
+}
+
+/* The elimination tree of all sides together. Row by row: at row i each column with an entry there is at
+ * hand. */
+static tristar_status find_tree(tsi_env *env, int sides, const tsi_columns *columns, tsi_index *parent) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = columns->n;
+  waiting w[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
+  tsi_index *ancestor = NULL;
+  TSI_TRY(TSI_ALLOC(env, ancestor, n));
+  for (int i = 0; i < sides; i++) {
+    TSI_TRY(TSI_ALLOC(env, w[i].first, n));
+    TSI_TRY(TSI_ALLOC(env, w[i].next, n));
+    TSI_TRY(TSI_ALLOC_ZERO(env, w[i].seen, n));
+    for (tsi_index j = 0; j < n; j++) w[i].first[j] = TSI_NONE;
+  }
+  for (tsi_index i = 0; i < n; i++) {
+    parent[i] = ancestor[i] = TSI_NONE;
+    for (int side = 0; side < sides; side++) {
+      for (tsi_index j = w[side].first[i], next; j != TSI_NONE; j = next) {
+        next = w[side].next[j];
+        join(i, j, parent, ancestor);
+        wait_for_next(&columns[side], &w[side], j);
+      }
+      wait_for_next(&columns[side], &w[side], i);
+    }
+  }
+out:
+  TSI_FREE(env, ancestor);
+  for (int i = 0; i < sides; i++) {
+    TSI_FREE(env, w[i].first);
+    TSI_FREE(env, w[i].next);
+    TSI_FREE(env, w[i].seen);
+  }
+  return status;
+}
+
+/* What lives only meanwhile. */
+typedef struct work {
+  int sides;
+  const tsi_columns *columns;
+  tsi_index *parent;  /* of given columns */
+  tsi_index *order;   /* given column that the postorder visits as k-th */
+  tsi_index *up;      /* parents in that order */
+  tsi_index *entries; /* of each column in that order, mean over the sides, diagonal included */
+  bool *joins;
+  tsi_supernode_tree tree;
+} work;
+
+/* Runs of columns with the same rows on every side. */
+static tristar_status find_supernodes(tsi_env *env, work *w) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = w->columns->n;
+  tsi_index *rank = NULL;
+  TSI_TRY(TSI_ALLOC(env, w->parent, n));
+  TSI_TRY(TSI_ALLOC(env, w->order, n));
+  TSI_TRY(TSI_ALLOC(env, w->up, n));
+  TSI_TRY(TSI_ALLOC(env, w->entries, n));
+  TSI_TRY(TSI_ALLOC(env, w->joins, n));
+  TSI_TRY(TSI_ALLOC(env, rank, n));
+  TSI_TRY(find_tree(env, w->sides, w->columns, w->parent));
+  TSI_TRY(tsi_postorder(env, n, w->parent, NULL, w->order));
+  for (tsi_index k = 0; k < n; k++) rank[w->order[k]] = k;
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_index j = w->order[k];
+    tsi_count sum = 0;
+    w->up[k] = w->parent[j] == TSI_NONE ? TSI_NONE : rank[w->parent[j]];
+    w->joins[k] = k > 0 && w->order[k - 1] == j - 1;
+    for (int i = 0; i < w->sides; i++) {
+      sum += w->columns[i].count[j];
+      w->joins[k] = w->joins[k] && continues(&w->columns[i], j - 1);
+    }
+    w->entries[k] = 1 + (tsi_index)((sum + w->sides - 1) / w->sides);
+  }
+  TSI_TRY(tsi_supernodes_of_runs(env, n, w->up, w->entries, w->joins, &w->tree));
+out:
+  TSI_FREE(env, rank);
+  return status;
+}
+
+/* Lists (out NULL: counts) the rows of supernode s, each once. mark[i] == s: row i is listed. */
+static tsi_count list_rows(const tsi_columns *c, const tsi_symbolic *sy, tsi_index s, tsi_index *mark,
+                           tsi_index *out) {
+  const tsi_index end = sy->start[s + 1];
+  tsi_count count = 0;
+  for (tsi_index k = sy->start[s]; k < end; k++) {
+    const tsi_index j = sy->perm[k];
+    if (k > sy->start[s] && sy->perm[k - 1] == j - 1 && shares(c, j)) continue;
+    for (tsi_count p = c->ptr[j]; p < c->ptr[j] + c->count[j]; p++) {
+      const tsi_index i = sy->inverse[c->row[p]];
+      if (i < end || mark[i] == s) continue;
+      mark[i] = s;
+      if (out) out[count] = i;
+      count++;
+    }
+  }
+  return count;
+}
+
+/* Rows and totals of one side. */
+static tristar_status fill_side(tsi_env *env, const tsi_columns *c, tsi_symbolic *sy) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *mark = NULL;
+  TSI_TRY(TSI_ALLOC(env, mark, sy->n));
+  for (tsi_index j = 0; j < sy->n; j++) mark[j] = TSI_NONE;
+  sy->nnz_exact = sy->nnz_stored = 0;
+  sy->flops = 0;
+  for (tsi_index j = 0; j < sy->n; j++) {
+    const double entries = 1.0 + c->count[j];
+    sy->nnz_exact += 1 + (tsi_count)c->count[j];
+    sy->flops += entries * entries;
+  }
+  sy->row_ptr[0] = 0;
+  for (tsi_index s = 0; s < sy->count; s++) {
+    const tsi_count columns = sy->start[s + 1] - sy->start[s], rows = list_rows(c, sy, s, mark, NULL);
+    sy->row_ptr[s + 1] = sy->row_ptr[s] + rows;
+    sy->nnz_stored += columns * (columns + 1) / 2 + columns * rows;
+  }
+  TSI_TRY(TSI_ALLOC(env, sy->rows, sy->row_ptr[sy->count]));
+  for (tsi_index j = 0; j < sy->n; j++) mark[j] = TSI_NONE;
+  for (tsi_index s = 0; s < sy->count; s++) {
+    tsi_index *rows = sy->rows + sy->row_ptr[s];
+    const tsi_count count = list_rows(c, sy, s, mark, rows);
+    tsi_sort_indices(rows, count);
+  }
+out:
+  TSI_FREE(env, mark);
+  return status;
+}
+
+/* Copies all but the rows. */
+static tristar_status copy_supernodes(tsi_env *env, const tsi_symbolic *from, tsi_symbolic **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_symbolic *to;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  to = *out;
+  to->n = from->n;
+  to->count = from->count;
+  to->leaf_parts = 1;
+  to->tree_height = from->tree_height;
+  to->etree_height = from->etree_height;
+  TSI_TRY(TSI_ALLOC(env, to->perm, from->n));
+  TSI_TRY(TSI_ALLOC(env, to->inverse, from->n));
+  TSI_TRY(TSI_ALLOC(env, to->start, (tsi_count)from->count + 1));
+  TSI_TRY(TSI_ALLOC(env, to->parent, from->count));
+  TSI_TRY(TSI_ALLOC(env, to->row_ptr, (tsi_count)from->count + 1));
+  memcpy(to->perm, from->perm, (size_t)from->n * sizeof *to->perm);
+  memcpy(to->inverse, from->inverse, (size_t)from->n * sizeof *to->inverse);
+  memcpy(to->start, from->start, ((size_t)from->count + 1) * sizeof *to->start);
+  memcpy(to->parent, from->parent, (size_t)from->count * sizeof *to->parent);
+out:
+  return status;
+}
+
+static bool same_rows(const tsi_symbolic *a, const tsi_symbolic *b) {
+  return memcmp(a->row_ptr, b->row_ptr, ((size_t)a->count + 1) * sizeof *a->row_ptr) == 0 &&
+         memcmp(a->rows, b->rows, (size_t)a->row_ptr[a->count] * sizeof *a->rows) == 0;
+}
+
+/* Numbers columns and supernodes. */
+static tristar_status number(tsi_env *env, work *w, double relax, tsi_symbolic *sy) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = sy->n;
+  tsi_index *column_order = NULL;
+  TSI_TRY(find_supernodes(env, w));
+  TSI_TRY(TSI_ALLOC(env, column_order, n));
+  TSI_TRY(tsi_amalgamate(env, &w->tree, NULL, relax, sy, column_order));
+  TSI_TRY(TSI_ALLOC(env, sy->perm, n));
+  TSI_TRY(TSI_ALLOC(env, sy->inverse, n));
+  for (tsi_index k = 0; k < n; k++) {
+    sy->perm[k] = w->order[column_order[k]];
+    sy->inverse[sy->perm[k]] = k;
+  }
+  TSI_TRY(tsi_tree_height(env, n, w->up, &sy->etree_height));
+  TSI_TRY(tsi_tree_height(env, sy->count, sy->parent, &sy->tree_height));
+out:
+  TSI_FREE(env, column_order);
+  return status;
+}
+
+tristar_status tsi_symbolic_of_given(tsi_env *env, int sides, const tsi_columns *columns, double relax,
+                                     tsi_symbolic *out[2]) {
+  tristar_status status = TRISTAR_OK;
+  work w = {.sides = sides, .columns = columns};
+  out[0] = out[1] = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, out[0], 1));
+  out[0]->n = columns->n;
+  out[0]->leaf_parts = 1;
+  TSI_TRY(number(env, &w, relax, out[0]));
+  if (sides == 2) TSI_TRY(copy_supernodes(env, out[0], &out[1]));
+  for (int i = 0; i < sides; i++) TSI_TRY(fill_side(env, &columns[i], out[i]));
+  if (sides == 2 && same_rows(out[0], out[1])) tsi_symbolic_destroy(env, &out[1]);
+  for (int i = 0; i < sides && env->check; i++)
+    if (out[i]) TSI_TRY(tsi_symbolic_check(env, out[i], NULL));
+out:
+  TSI_FREE(env, w.parent);
+  TSI_FREE(env, w.order);
+  TSI_FREE(env, w.up);
+  TSI_FREE(env, w.entries);
+  TSI_FREE(env, w.joins);
+  tsi_supernodes_destroy(env, &w.tree);
+  for (int i = 0; i < 2 && status != TRISTAR_OK; i++) tsi_symbolic_destroy(env, &out[i]);
+  return status;
+}

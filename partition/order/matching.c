@@ -1,0 +1,337 @@
+/* Maximum-product matching: see matching.h.
+ *
+ * With the costs c_ij = log max|a_j| - log |a_ij| >= 0 the product is largest where the sum of costs is
+ * least. Row duals u and column duals v keep c_ij - u_i - v_j >= 0, with equality on the matched entries.
+ * They start as minima of columns and rows; as many columns as possible are matched along entries of
+ * equality, and a shortest augmenting path in c - u - v (Dijkstra) matches each of the others. In the end r_i
+ * = exp(u_i),  c_j = exp(v_j) / max|a_j|. The rank is found first: then each search ends at a free row. */
+#include "partition/order/matching.h"
+
+#include <math.h>
+
+#include "partition/order/transversal.h"
+
+/* place[i] of a row that is not in the heap */
+enum { UNREACHED = -1, FINAL = -2 };
+
+/* The searches may look at so many entries (some seconds), then the rest is matched without them. Matrices
+ * from practice need less than a tenth; random ones of 10^5 rows and more would take minutes. */
+enum { WORK_MINIMUM = 100000000, WORK_PER_ENTRY = 100 };
+
+typedef struct matcher {
+  tsi_index n;
+  tsi_count *ptr; /* the nonzero entries, column by column */
+  tsi_index *row;
+  double *cost;
+  double *log_max;             /* of each column */
+  double *u, *v;               /* duals of rows and columns */
+  tsi_index *row_of;           /* of a column: the caller's array */
+  tsi_index *column_of;        /* of a row */
+  double *distance;            /* of a row, in the current search */
+  tsi_index *before;           /* the column from which a row was reached */
+  tsi_index *place;            /* of a row in the heap, UNREACHED or FINAL */
+  tsi_index *heap, heap_size;  /* rows, nearest first */
+  tsi_index *reached, touched; /* rows with a distance */
+  tsi_count budget;            /* entries that the searches may still look at */
+} matcher;
+
+/* The result of one search: the free row it ends at, and the length of the path. */
+typedef struct path {
+  tsi_index end;
+  double length;
+} path;
+
+/* ---- Set-up ---- */
+
+static void free_matcher(tsi_env *env, matcher *m) {
+  TSI_FREE(env, m->ptr);
+  TSI_FREE(env, m->row);
+  TSI_FREE(env, m->cost);
+  TSI_FREE(env, m->log_max);
+  TSI_FREE(env, m->u);
+  TSI_FREE(env, m->v);
+  TSI_FREE(env, m->column_of);
+  TSI_FREE(env, m->distance);
+  TSI_FREE(env, m->before);
+  TSI_FREE(env, m->place);
+  TSI_FREE(env, m->heap);
+  TSI_FREE(env, m->reached);
+}
+
+static tristar_status allocate(tsi_env *env, matcher *m, tsi_count entries) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, m->ptr, m->n + 1));
+  TSI_TRY(TSI_ALLOC(env, m->row, entries));
+  TSI_TRY(TSI_ALLOC(env, m->cost, entries));
+  TSI_TRY(TSI_ALLOC(env, m->log_max, m->n));
+  TSI_TRY(TSI_ALLOC(env, m->u, m->n));
+  TSI_TRY(TSI_ALLOC(env, m->v, m->n));
+  TSI_TRY(TSI_ALLOC(env, m->column_of, m->n));
+  TSI_TRY(TSI_ALLOC(env, m->distance, m->n));
+  TSI_TRY(TSI_ALLOC(env, m->before, m->n));
+  TSI_TRY(TSI_ALLOC(env, m->place, m->n));
+  TSI_TRY(TSI_ALLOC(env, m->heap, m->n));
+  TSI_TRY(TSI_ALLOC(env, m->reached, m->n));
+out:
+  return status;
+}
+
+/* Keeps the nonzero entries, as costs. */
+static void copy_entries(matcher *m, const tsi_count *ptr, const tsi_index *index, const double *magnitude) {
+  tsi_count at = 0;
+  for (tsi_index j = 0; j < m->n; j++) {
+    double largest = 0;
+    m->ptr[j] = at;
+    for (tsi_count p = ptr[j]; p < ptr[j + 1]; p++) {
+      if (!(magnitude[p] > 0)) continue;
+      m->row[at] = index[p];
+      m->cost[at++] = magnitude[p];
+      largest = fmax(largest, magnitude[p]);
+    }
+    m->log_max[j] = log(largest);
+    for (tsi_count q = m->ptr[j]; q < at; q++) m->cost[q] = fmax(0, m->log_max[j] - log(m->cost[q]));
+  }
+  m->ptr[m->n] = at;
+}
+
+/* c - u - v; the maximum hides roundoff. */
+static double reduced_cost(const matcher *m, tsi_count p, tsi_index j) {
+  return fmax(0, m->cost[p] - m->u[m->row[p]] - m->v[j]);
+}
+
+/* Feasible duals with an entry of equality in each column: u is the least cost of a row, then v that of a
+ * column in what is left. Every row and column has an entry. */
+static void start_duals(matcher *m) {
+  for (tsi_index i = 0; i < m->n; i++) m->u[i] = INFINITY;
+  for (tsi_count p = 0; p < m->ptr[m->n]; p++) m->u[m->row[p]] = fmin(m->u[m->row[p]], m->cost[p]);
+  for (tsi_index j = 0; j < m->n; j++) {
+    m->v[j] = INFINITY;
+    for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
+      m->v[j] = fmin(m->v[j], m->cost[p] - m->u[m->row[p]]);
+  }
+}
+
+static void forget_matching(matcher *m) {
+  for (tsi_index i = 0; i < m->n; i++) m->row_of[i] = m->column_of[i] = TSI_NONE;
+}
+
+/* Matches as many more columns as possible along the entries with c - u - v <= slack. */
+static tristar_status match_within(tsi_env *env, matcher *m, double slack, tsi_index *matched) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count *ptr = NULL, at = 0;
+  tsi_index *row = NULL;
+  TSI_TRY(TSI_ALLOC(env, ptr, m->n + 1));
+  TSI_TRY(TSI_ALLOC(env, row, m->ptr[m->n]));
+  for (tsi_index j = 0; j < m->n; j++) {
+    ptr[j] = at;
+    for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
+      if (reduced_cost(m, p, j) <= slack) row[at++] = m->row[p];
+  }
+  ptr[m->n] = at;
+  TSI_TRY(tsi_transversal(env, m->n, ptr, row, m->row_of, m->column_of, matched));
+  tsi_log(env, TRISTAR_LOG_DEBUG, "matching: %d of %d columns within a factor of %.3g", *matched, m->n,
+          exp(slack));
+out:
+  TSI_FREE(env, ptr);
+  TSI_FREE(env, row);
+  return status;
+}
+
+/* ---- A binary heap of rows ---- */
+
+static void put(matcher *m, tsi_index at, tsi_index row) {
+  m->heap[at] = row;
+  m->place[row] = at;
+}
+
+/* Row i is in the heap, or has just been appended, and got nearer. */
+static void sift_up(matcher *m, tsi_index i) {
+  tsi_index at = m->place[i];
+  while (at > 0) {
+    tsi_index up = (at - 1) / 2;
+    if (m->distance[m->heap[up]] <= m->distance[i]) break;
+    put(m, at, m->heap[up]);
+    at = up;
+  }
+  put(m, at, i);
+}
+
+static tsi_index take_nearest(matcher *m) {
+  tsi_index nearest = m->heap[0], last = m->heap[--m->heap_size], at = 0;
+  m->place[nearest] = FINAL;
+  if (m->heap_size == 0) return nearest;
+  for (;;) {
+    tsi_index down = 2 * at + 1;
+    if (down >= m->heap_size) break;
+    if (down + 1 < m->heap_size && m->distance[m->heap[down + 1]] < m->distance[m->heap[down]]) down++;
+    if (m->distance[last] <= m->distance[m->heap[down]]) break;
+    put(m, at, m->heap[down]);
+    at = down;
+  }
+  put(m, at, last);
+  return nearest;
+}
+
+/* ---- Shortest augmenting paths ---- */
+
+/* Looks at the entries of column j, which is at distance base. */
+static void scan_column(matcher *m, tsi_index j, double base, path *best) {
+  m->budget -= m->ptr[j + 1] - m->ptr[j] + 1;
+  for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++) {
+    tsi_index i = m->row[p];
+    if (m->place[i] == FINAL) continue;
+    double d = base + reduced_cost(m, p, j);
+    if (d >= best->length) continue;
+    if (m->column_of[i] == TSI_NONE) {
+      *best = (path){i, d};
+      m->before[i] = j;
+    } else if (m->place[i] == UNREACHED) {
+      m->reached[m->touched++] = i;
+      m->distance[i] = d;
+      m->before[i] = j;
+      m->place[i] = m->heap_size++;
+      sift_up(m, i);
+    } else if (d < m->distance[i]) {
+      m->distance[i] = d;
+      m->before[i] = j;
+      sift_up(m, i);
+    }
+  }
+}
+
+/* The shortest path from the unmatched column j to a free row. */
+static path find_path(matcher *m, tsi_index j) {
+  path best = {TSI_NONE, INFINITY};
+  double base = 0;
+  m->heap_size = m->touched = 0;
+  for (;;) {
+    scan_column(m, j, base, &best);
+    if (m->heap_size == 0 || m->distance[m->heap[0]] >= best.length) break;
+    tsi_index i = take_nearest(m);
+    base = m->distance[i];
+    j = m->column_of[i];
+  }
+  return best;
+}
+
+/* Moves the duals so that the path consists of equalities and nothing becomes negative. */
+static void move_duals(matcher *m, tsi_index start, path best) {
+  m->v[start] += best.length;
+  for (tsi_index k = 0; k < m->touched; k++) {
+    tsi_index i = m->reached[k];
+    if (m->place[i] == FINAL) {
+      double step = best.length - m->distance[i];
+      m->u[i] -= step;
+      m->v[m->column_of[i]] += step;
+    }
+    m->place[i] = UNREACHED;
+  }
+}
+
+static void augment(matcher *m, tsi_index start, path best) {
+  tsi_index i = best.end, j;
+  do {
+    j = m->before[i];
+    tsi_index next = m->row_of[j];
+    m->row_of[j] = i;
+    m->column_of[i] = j;
+    i = next;
+  } while (j != start);
+}
+
+/* Matches the columns that are left, whatever their entries, large ones first: no search, no optimum. The
+ * duals stay as they are, so that no scaled entry exceeds one, but some of the diagonal fall short of it. */
+static tristar_status match_loosely(tsi_env *env, matcher *m) {
+  tristar_status status = TRISTAR_OK;
+  const double slack[] = {0, log(10), log(1e3), log(1e6), INFINITY};
+  tsi_index matched = 0;
+  for (size_t k = 0; k < sizeof slack / sizeof *slack && matched < m->n; k++)
+    TSI_TRY(match_within(env, m, slack[k], &matched));
+out:
+  return status;
+}
+
+static tristar_status match_rest(tsi_env *env, matcher *m) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index i = 0; i < m->n; i++) m->place[i] = UNREACHED;
+  for (tsi_index j = 0; j < m->n; j++) {
+    if (m->row_of[j] != TSI_NONE) continue;
+    if (m->budget < 0) {
+      tsi_log(env, TRISTAR_LOG_INFO,
+              "matching: too much work for the largest product, stopped at column %d of %d", j, m->n);
+      TSI_TRY(match_loosely(env, m));
+      break;
+    }
+    path best = find_path(m, j);
+    if (best.end == TSI_NONE)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "matching: no path from column %d, though the rank is %d", j, m->n);
+    move_duals(m, j, best);
+    augment(m, j, best);
+  }
+out:
+  return status;
+}
+
+/* ---- Scalings ---- */
+
+typedef struct range {
+  double low, high;
+} range;
+
+static range range_of(tsi_index n, const double *x) {
+  range r = {INFINITY, -INFINITY};
+  for (tsi_index i = 0; i < n; i++) {
+    r.low = fmin(r.low, x[i]);
+    r.high = fmax(r.high, x[i]);
+  }
+  return r;
+}
+
+/* Takes v anew from u, against roundoff, and includes the maximum of the column. */
+static void finish_duals(matcher *m) {
+  for (tsi_index j = 0; j < m->n; j++) {
+    m->v[j] = INFINITY;
+    for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
+      m->v[j] = fmin(m->v[j], m->cost[p] - m->u[m->row[p]]);
+    m->v[j] -= m->log_max[j];
+  }
+}
+
+/* A constant may move from all u to all v: it brings both ranges to the same middle. Where they are too wide
+ * even so, columns are scaled by their maxima alone: no entry exceeds one then either. */
+static void write_scalings(const matcher *m, double *row_scale, double *col_scale) {
+  const double limit = 700; /* of exponents: r a <= 1/c and a c <= 1/r do not overflow on the way either */
+  const double spare = 10;  /* keeps the reciprocal of the largest number from being denormal */
+  range u = range_of(m->n, m->u), v = range_of(m->n, m->v);
+  double shift = (v.low + v.high - u.low - u.high) / 4;
+  bool fits = fmax(u.high + shift, v.high - shift) <= limit && fmin(u.low + shift, v.low - shift) >= -limit;
+  for (tsi_index i = 0; i < m->n; i++) {
+    row_scale[i] = fits ? exp(m->u[i] + shift) : exp(-spare);
+    col_scale[i] = exp(fits ? m->v[i] - shift : fmin(spare - m->log_max[i], limit));
+  }
+}
+
+tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
+                            const double *magnitude, tsi_index *row_of_column, double *row_scale,
+                            double *col_scale, tsi_index *rank) {
+  tristar_status status = TRISTAR_OK;
+  matcher m = {.n = n, .row_of = row_of_column};
+  tsi_index matched;
+  *rank = 0;
+  for (tsi_index i = 0; i < n; i++) row_scale[i] = col_scale[i] = 1;
+  TSI_TRY(allocate(env, &m, ptr[n]));
+  copy_entries(&m, ptr, index, magnitude);
+  forget_matching(&m);
+  TSI_TRY(tsi_transversal(env, n, m.ptr, m.row, m.row_of, m.column_of, rank));
+  if (*rank < n || n == 0) goto out;
+  m.budget = WORK_MINIMUM + WORK_PER_ENTRY * (m.ptr[n] + n);
+  forget_matching(&m);
+  start_duals(&m);
+  TSI_TRY(match_within(env, &m, 0, &matched));
+  TSI_TRY(match_rest(env, &m));
+  finish_duals(&m);
+  write_scalings(&m, row_scale, col_scale);
+out:
+  free_matcher(env, &m);
+  return status;
+}

@@ -1,0 +1,59 @@
+/* Fill-reducing orderings of a graph.
+ *
+ * Reads   a tsi_graph and the ordering options of symbolic.h.
+ * Writes  perm (perm[k] is the vertex eliminated as k-th) and, for the top separator tree of METIS_NodeNDP,
+ * the tree node of each vertex. Other orderings get one later (separators.h).
+ *
+ * The top separator tree with p leaves (p a power of two) has 2p - 1 nodes: the leaves 0 .. p-1 from left to
+ * right, then the separators level by level up to the root 2p - 2. A vertex has neighbours only in its own
+ * node, in the ancestors of its node and in their descendants. */
+#ifndef TSI_PARTITION_ORDER_ORDERING_H
+#define TSI_PARTITION_ORDER_ORDERING_H
+
+#include <math.h>
+#include <pthread.h>
+
+#include "partition/order/graph.h"
+#include "partition/order/symbolic.h"
+
+/* More leaves than any machine has grids, and few enough that node numbers cannot overflow. */
+#define TSI_MAX_LEAF_PARTS 65536
+
+/* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
+ * same seed gives the same result. */
+extern pthread_mutex_t tsi_metis_lock;
+/* Can METIS count so many edges? Errors: TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges);
+/* What METIS returned for a graph. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges);
+
+/* A vertex with very many neighbours: dissection does not see it, and it is eliminated last. */
+typedef struct tsi_dense_vertex {
+  tsi_count degree;
+  tsi_index vertex;
+} tsi_dense_vertex;
+/* More neighbours make a vertex of a graph of n dense, where there are no more dense ones than that. */
+static inline double tsi_dense_limit(tsi_index n) {
+  return fmax(16.0, 10.0 * sqrt((double)n));
+}
+/* In the order of elimination: by degree. */
+void tsi_sort_dense(tsi_index count, tsi_dense_vertex *dense);
+
+/* The parent of a node of the top separator tree; TSI_NONE for the root. */
+static inline tsi_index tsi_separator_parent(tsi_index leaf_parts, tsi_index node) {
+  tsi_index root = 2 * leaf_parts - 2;
+  return node == root ? TSI_NONE : root - (root - node - 1) / 2;
+}
+
+/* perm: n entries, written. part (n) and part_columns (2*leaf_parts - 1): the node of each vertex and the
+ * number of vertices of each node; both are read and written only by METIS with leaf_parts > 1. Errors:
+ * ARGUMENT, RUNTIME (METIS), TOO_LARGE (for METIS), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_order(tsi_env *env, const tsi_graph *graph,
+                                         const tsi_symbolic_options *options, tsi_index *perm,
+                                         tsi_index *part, tsi_index *part_columns);
+
+/* inverse[perm[k]] = k. Errors: ARGUMENT when perm is no permutation (message: the entry). */
+TRISTAR_CHECKED tristar_status tsi_invert_permutation(tsi_env *env, tsi_index n, const tsi_index *perm,
+                                                      tsi_index *inverse);
+
+#endif

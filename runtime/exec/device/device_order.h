@@ -1,0 +1,27 @@
+/* Tickets: the order in which nodes of device tables run, and what each ticket waits for.
+ *
+ * Reads   nodes and gather lists of device tables, the sweep that they were made from, the seconds that each
+ * node takes.
+ * Writes  a tsi_device_tickets that owns its arrays.
+ * Invariants: those of tickets in device_tables.h. */
+#ifndef TSI_RUNTIME_EXEC_DEVICE_DEVICE_ORDER_H
+#define TSI_RUNTIME_EXEC_DEVICE_DEVICE_ORDER_H
+
+#include "codelets/gpu/tables/device_tables.h"
+#include "dag/sweep.h"
+
+typedef struct tsi_device_tickets {
+  tsi_index tickets, waits;
+  tsi_device_ticket *ticket; /* room for as many as there are nodes */
+  tsi_index *order;          /* nodes */
+  tsi_index *before;
+} tsi_device_tickets;
+
+/* tables: all but its sweeps. seconds: nodes, positive. After a failure *tickets is empty. Errors: TOO_LARGE,
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_device_tickets_create(tsi_env *env, const tsi_device_tables *tables,
+                                                         const tsi_sweep *sweep, bool backward,
+                                                         const double *seconds, tsi_device_tickets *tickets);
+void tsi_device_tickets_destroy(tsi_env *env, tsi_device_tickets *tickets);
+
+#endif

@@ -1,0 +1,67 @@
+/* Cores of the affinity mask: see binding.h. */
+#include "runtime/exec/starpu/binding.h"
+
+#include <errno.h>
+#include <hwloc.h>
+
+/* The units that the process may run on. */
+static void find_allowed(hwloc_topology_t topology, hwloc_bitmap_t allowed) {
+  hwloc_bitmap_copy(allowed, hwloc_topology_get_topology_cpuset(topology));
+  if (!hwloc_topology_is_thissystem(topology)) return;
+  hwloc_bitmap_t mask = hwloc_bitmap_alloc();
+  if (mask == NULL) return;
+  if (hwloc_get_cpubind(topology, mask, HWLOC_CPUBIND_THREAD) == 0 && hwloc_bitmap_intersects(mask, allowed))
+    hwloc_bitmap_and(allowed, allowed, mask);
+  hwloc_bitmap_free(mask);
+}
+
+/* Appends the unit number `which` of each core that is allowed; gives how many there were. */
+static int append(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, int which, int most,
+                  unsigned *unit, int *count) {
+  const int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+  const hwloc_obj_type_t type = cores > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+  int found = 0;
+  for (hwloc_obj_t core = hwloc_get_next_obj_by_type(topology, type, NULL); core != NULL;
+       core = hwloc_get_next_obj_by_type(topology, type, core)) {
+    hwloc_obj_t pu = NULL;
+    int k = -1;
+    while (k < which &&
+           (pu = hwloc_get_next_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, pu)) != NULL)
+      k += hwloc_bitmap_isset(allowed, pu->os_index) != 0;
+    if (k < which || pu == NULL) continue;
+    found++;
+    if (*count < most) unit[(*count)++] = pu->logical_index;
+  }
+  return found;
+}
+
+static tristar_status load(const tsi_env *env, hwloc_topology_t topology) {
+  tristar_status status = TRISTAR_OK;
+  if (hwloc_topology_load(topology) != 0)
+    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "hwloc_topology_load failed: %s", strerror(errno));
+out:
+  return status;
+}
+
+tristar_status tsi_binding_find(const tsi_env *env, int most, unsigned *unit, tsi_binding *out) {
+  tristar_status status = TRISTAR_OK;
+  hwloc_topology_t topology = NULL;
+  hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+  int count = 0, found;
+  *out = (tsi_binding){.cores = 0};
+  if (allowed == NULL || hwloc_topology_init(&topology) != 0)
+    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "hwloc_topology_init failed: %s", strerror(errno));
+  TSI_TRY(load(env, topology));
+  find_allowed(topology, allowed);
+  out->units = hwloc_bitmap_weight(allowed);
+  out->masked = out->units < hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+  out->cores = append(topology, allowed, 0, most, unit, &count);
+  for (int which = 1; which < out->units; which++) {
+    found = append(topology, allowed, which, most, unit, &count);
+    if (found == 0) break;
+  }
+out:
+  if (topology != NULL) hwloc_topology_destroy(topology);
+  hwloc_bitmap_free(allowed);
+  return status;
+}

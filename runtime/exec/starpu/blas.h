@@ -1,0 +1,19 @@
+/* One thread for OpenBLAS while tasks run.
+ *
+ * Tasks call BLAS from all workers; a BLAS that starts its own threads would oversubscribe the cores.
+ * OpenBLAS has one global number of threads: it is set to one when the first user comes and restored when the
+ * last one leaves. The program's own BLAS calls in between are single-threaded too. */
+#ifndef TSI_RUNTIME_EXEC_STARPU_BLAS_H
+#define TSI_RUNTIME_EXEC_STARPU_BLAS_H
+
+#include <stdbool.h>
+
+void tsi_blas_acquire(void);
+void tsi_blas_release(void);
+
+/* Does OpenBLAS take this processor for one without AVX2, as it does with processors that are younger than it
+ * is? Factorizations take two times as long then. *took: what it takes it for; *better: the value of
+ * OPENBLAS_CORETYPE that serves. Not if that variable is set: somebody wants it so. */
+bool tsi_blas_mistaken(const char **took, const char **better);
+
+#endif

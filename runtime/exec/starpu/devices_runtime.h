@@ -1,0 +1,110 @@
+/* The devices of a runtime whose names are those of CUDA and HIP but for their beginning: all of
+ * devices_cuda.c and devices_hip.c. Who includes it has included the headers of that runtime and of StarPU,
+ * and defines
+ *
+ *   RUNTIME(name)     a name of the runtime, and of StarPU's codelet: cuda##name
+ *   RUNTIME_NAME      text
+ *   RUNTIME_WORKER    StarPU's kind of worker
+ *   RUNTIME_ASYNC     StarPU's flag of functions that only start
+ *   RUNTIME_STREAM    StarPU's function that gives the stream of a worker
+ *   RUNTIME_FACTS     the runtime's structure of what it knows of a pointer
+ *   RUNTIME_KIND      its member that tells the kind of memory
+ *   TSI_DEVICE_BLAS   if the build has found the BLAS of that runtime: see devices_blas.h
+ *   RUNTIME_COUNT, RUNTIME_CHOSEN, RUNTIME_NUMBERS   members of starpu_conf: how many devices, whether they
+ *                     are chosen, their numbers */
+#include "runtime/exec/starpu/devices.h"
+#ifdef TSI_DEVICE_BLAS
+#include "runtime/exec/starpu/devices_blas.h"
+#endif
+
+static int present(void) {
+  int count = 0;
+  return RUNTIME(GetDeviceCount)(&count) == 0 ? count : 0;
+}
+
+/* Numbers in the environment have precedence: StarPU sees to that. */
+static void choose(struct starpu_conf *conf, int first, int count) {
+  conf->RUNTIME_COUNT = count;
+  conf->RUNTIME_CHOSEN = 1;
+  for (int d = 0; d < STARPU_NMAXWORKERS; d++)
+    conf->RUNTIME_NUMBERS[d] = (unsigned)(first + (count > 0 ? d % count : 0));
+}
+
+static int workers(int *worker, int most) {
+  const int count = (int)starpu_worker_get_ids_by_type(RUNTIME_WORKER, worker, (unsigned)most);
+  return count < 0 ? most : count; /* negative: there are more */
+}
+
+static void use(struct starpu_codelet *codelet, void (*run)(void *buffers[], void *cl_arg)) {
+  codelet->RUNTIME(_funcs)[0] = run;
+  codelet->RUNTIME(_flags)[0] = RUNTIME_ASYNC;
+}
+
+/* StarPU's workers of a kind have the numbers of the runtime. */
+static int number(int worker) {
+  return starpu_worker_get_devid(worker);
+}
+
+/* Pinned memory of the host has a device too. */
+static int owner(const void *at) {
+  RUNTIME_FACTS facts;
+  if (RUNTIME(PointerGetAttributes)(&facts, at) != 0) {
+    (void)RUNTIME(GetLastError)(); /* else it is told again to whoever looks next */
+    return -1;
+  }
+  return facts.RUNTIME_KIND == RUNTIME(MemoryTypeHost) ? -1 : facts.device;
+}
+
+/* The default stream is that of the thread's current device. */
+static int wait_for_stream(int device, void *on) {
+  int before;
+  int code = (int)RUNTIME(GetDevice)(&before);
+  if (code == 0) code = (int)RUNTIME(SetDevice)(device);
+  if (code != 0) return code;
+  code = (int)RUNTIME(StreamSynchronize)(on);
+  const int back = (int)RUNTIME(SetDevice)(before);
+  return code != 0 ? code : back;
+}
+
+static void *stream(void) {
+  return RUNTIME_STREAM();
+}
+static int copy(void *to, const void *from, size_t bytes, void *on) {
+  return (int)RUNTIME(MemcpyAsync)(to, from, bytes, RUNTIME(MemcpyDeviceToDevice), on);
+}
+static int clear(void *at, size_t bytes, void *on) {
+  return (int)RUNTIME(MemsetAsync)(at, 0, bytes, on);
+}
+
+static int transfer(void *to, const void *from, size_t bytes, void *on) {
+  return (int)RUNTIME(MemcpyAsync)(to, from, bytes, RUNTIME(MemcpyDefault), on);
+}
+static int transfer_columns(void *to, const void *from, size_t pitch, size_t bytes, size_t columns,
+                            void *on) {
+  return (int)RUNTIME(Memcpy2DAsync)(to, pitch, from, pitch, bytes, columns, RUNTIME(MemcpyDefault), on);
+}
+static int finish(void *on) {
+  return (int)RUNTIME(StreamSynchronize)(on);
+}
+
+const tsi_device_driver tsi_devices = {
+    .name = RUNTIME_NAME,
+    .present = present,
+    .choose = choose,
+    .workers = workers,
+    .use = use,
+    .number = number,
+    .owner = owner,
+    .wait = wait_for_stream,
+    .stream = stream,
+    .copy = copy,
+    .clear = clear,
+    .launch = {tsi_gpu_launch_s, tsi_gpu_launch_d, tsi_gpu_launch_c, tsi_gpu_launch_z},
+    .blocks = {tsi_gpu_blocks_s, tsi_gpu_blocks_d, tsi_gpu_blocks_c, tsi_gpu_blocks_z},
+    .transfer = transfer,
+    .transfer_columns = transfer_columns,
+    .finish = finish,
+#ifdef TSI_DEVICE_BLAS
+    .dense = {&dense_s, &dense_d, &dense_c, &dense_z},
+#endif
+};

@@ -1,0 +1,208 @@
+/* Looks for what StarPU would end the program for: see environment.h. */
+#include "runtime/exec/starpu/environment.h"
+
+#include <errno.h>
+#include <starpu.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Behind "STARPU_": the variables that StarPU 1.3 or 1.4 read as whole numbers that are not negative. */
+static const char *const whole_numbers[] = {
+    // clang-format off
+    "AUTOHETEROPRIO_FREEZE_GATHERING", "AUTOHETEROPRIO_ORDERING_INTERVAL",
+    "AUTOHETEROPRIO_PRINT_AFTER_ORDERING", "AUTOHETEROPRIO_PRINT_DATA_ON_UPDATE",
+    "AUTOHETEROPRIO_PRIORITY_ORDERING_POLICY", "AUTOHETEROPRIO_TIME_ESTIMATION_POLICY", "BACKOFF_MAX",
+    "BACKOFF_MIN", "BUS_CALIBRATE", "BUS_STATS", "CALIBRATE", "CALIBRATE_MINIMUM", "CATCH_SIGNALS",
+    "CHECK_ENTIRE_PLATFORM", "CODELET_PROFILING", "COMM_STATS", "CUDA_ONLY_FAST_ALLOC_OTHER_MEMNODES",
+    "CUDA_PIPELINE", "CUDA_THREAD_PER_DEV", "CUDA_THREAD_PER_WORKER", "DATA_LOCALITY_ENFORCE",
+    "DIDUSE_BARRIER", "DISABLE_ASYNCHRONOUS_COPY", "DISABLE_ASYNCHRONOUS_CUDA_COPY",
+    "DISABLE_ASYNCHRONOUS_HIP_COPY", "DISABLE_ASYNCHRONOUS_MAX_FPGA_COPY", "DISABLE_ASYNCHRONOUS_MIC_COPY",
+    "DISABLE_ASYNCHRONOUS_MPI_MS_COPY", "DISABLE_ASYNCHRONOUS_OPENCL_COPY",
+    "DISABLE_ASYNCHRONOUS_TCPIP_MS_COPY", "DISABLE_KERNELS", "DISABLE_PINNING", "DISK_SWAP_SIZE",
+    "DISPLAY_BINDINGS", "ENABLE_CUDA_GPU_GPU_DIRECT", "ENABLE_MAP", "ENERGY_PROFILING",
+    "EXPECTED_TRANSFER_TIME_WRITEBACK", "FXT_TRACE", "GENERATE_TRACE", "GLOBAL_ARBITER",
+    "HETEROPRIO_CODELET_GROUPING_STRATEGY", "HETEROPRIO_USE_AUTO_CALIBRATION", "HETEROPRIO_USE_LA",
+    "HIP_PIPELINE", "HIP_THREAD_PER_DEV", "HIP_THREAD_PER_WORKER", "HISTORY_MAX_ERROR", "LIMIT_BANDWIDTH",
+    "LIMIT_CPU_MEM", "LIMIT_CPU_NUMA_MEM", "LIMIT_CUDA_MEM", "LIMIT_HIP_MEM", "LIMIT_MAX_FPGA_MEM",
+    "LIMIT_MAX_SUBMITTED_TASKS", "LIMIT_MIN_SUBMITTED_TASKS", "LIMIT_OPENCL_MEM", "MAIN_THREAD_BIND",
+    "MAIN_THREAD_COREID", "MAIN_THREAD_CPUID", "MALLOC_SIMULATION_FOLD", "MAX_MEMORY_USE", "MAX_PRIO",
+    "MAX_WORKERSIZE", "MEMORY_STATS", "MINIMUM_AVAILABLE_MEM", "MINIMUM_CLEAN_BUFFERS", "MIN_PRIO",
+    "MIN_WORKERSIZE", "MPI_CACHE", "MPI_CACHE_STATS", "MPI_COOP_SENDS", "MPI_DEBUG_LEVEL_MAX",
+    "MPI_DEBUG_LEVEL_MIN", "MPI_DRIVER_CALL_FREQUENCY", "MPI_DRIVER_TASK_FREQUENCY",
+    "MPI_EARLYDATA_ALLOCATE", "MPI_FAKE_RANK", "MPI_FAKE_SIZE", "MPI_GPUDIRECT", "MPI_MASTER_NODE",
+    "MPI_MEM_THROTTLE", "MPI_MS_MULTIPLE_THREAD", "MPI_NDETACHED_SEND", "MPI_NOBIND", "MPI_NREADY_PROCESS",
+    "MPI_PRIORITIES", "MPI_PSM2", "MPI_RECV_WAIT_FINALIZE", "MPI_REDUX_ARITY_THRESHOLD", "MPI_STATS",
+    "MPI_THREAD_COREID", "MPI_THREAD_CPUID", "MPI_THREAD_MULTIPLE_SEND", "MPI_TRACE_SYNC_CLOCKS", "NCPU",
+    "NCPUS", "NCUDA", "NHIP", "NMAX_FPGA", "NMIC", "NMICTHREADS", "NMPIMSTHREADS", "NMPI_MS", "NOPENCL",
+    "NTASKS_THRESHOLD", "NTCPIPMSTHREADS", "NTCPIP_MS", "NTHREADS_PER_CORE", "NWORKER_PER_CUDA",
+    "NWORKER_PER_HIP", "OPENCL_ONLY_ON_CPUS", "OPENCL_ON_CPUS", "OPENCL_PIPELINE", "PCI_FLAT",
+    "PERF_MODEL_HOMOGENEOUS_CPU", "PERF_MODEL_HOMOGENEOUS_CUDA", "PERF_MODEL_HOMOGENEOUS_MIC",
+    "PERF_MODEL_HOMOGENEOUS_MPI_MS", "PERF_MODEL_HOMOGENEOUS_OPENCL", "PREFETCH", "RAND_SEED",
+    "RESERVE_NCPU", "SCHED_GRAPH_TEST_DESCENDANTS", "SCHED_READY", "SCHED_SORTED_ABOVE",
+    "SCHED_SORTED_BELOW", "SILENT", "SIMGRID", "SIMGRID_CUDA_MALLOC_COST", "SIMGRID_CUDA_QUEUE_COST",
+    "SIMGRID_FETCHING_INPUT_COST", "SIMGRID_SCHED_COST", "SIMGRID_TASK_PUSH_COST",
+    "SIMGRID_TASK_SUBMIT_COST", "SIMGRID_TRANSFER_COST", "SINGLE_COMBINED_WORKER", "STATS", "SUBALLOCATOR",
+    "SYNTHESIZE_ARITY_COMBINED_WORKER", "TARGET_AVAILABLE_MEM", "TARGET_CLEAN_BUFFERS",
+    "TASK_BREAK_ON_EXEC", "TASK_BREAK_ON_POP", "TASK_BREAK_ON_PUSH", "TASK_BREAK_ON_SCHED", "TASK_PROGRESS",
+    "TCPIP_MS_MULTIPLE_THREAD", "TCPIP_MS_PORT", "TCPIP_MS_SLAVES", "TCPIP_USE_LOCAL_SOCKET",
+    "TRACE_BUFFER_SIZE", "USE_NUMA", "WATCHDOG_CRASH", "WATCHDOG_DELAY", "WORKERS_GETBIND",
+    "WORKERS_NOBIND", "WORKER_TREE",
+    // clang-format on
+};
+/* Those that it reads as numbers. */
+static const char *const numbers[] = {"SCHED_ALPHA", "SCHED_BETA",       "SCHED_GAMMA",
+                                      "IDLE_POWER",  "WINDOW_TIME_SIZE", "EXP_LEN_THRESHOLD"};
+
+/* Where a defect goes. */
+typedef struct teller {
+  void (*tell)(void *arg, const char *text);
+  void *arg;
+  int told;
+} teller;
+
+__attribute__((format(printf, 2, 3))) static void tell(teller *t, const char *format, ...) {
+  char text[TSI_MESSAGE_SIZE];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  t->told++;
+  t->tell(t->arg, text);
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------------------- */
+
+static void check_whole_number(teller *t, const char *name) {
+  char variable[64], *end;
+  snprintf(variable, sizeof variable, "STARPU_%s", name);
+  const char *value = getenv(variable);
+  if (value == NULL) return;
+  const long number = strtol(value, &end, 10);
+  if (*end != '\0' || number < 0)
+    tell(t, "%s is \"%.60s\": StarPU wants a whole number that is not negative", variable, value);
+}
+
+static void check_number(teller *t, const char *name) {
+  char variable[64], *end;
+  snprintf(variable, sizeof variable, "STARPU_%s", name);
+  const char *value = getenv(variable);
+  if (value == NULL) return;
+  (void)strtod(value, &end);
+  if (*end != '\0') tell(t, "%s is \"%.60s\": StarPU wants a number", variable, value);
+}
+
+/* StarPU would take another scheduler, and warn on the terminal. */
+static void check_scheduler(teller *t) {
+  const char *name = getenv("STARPU_SCHED");
+  if (name == NULL || *name == '\0' || getenv("STARPU_SCHED_LIB") != NULL || strncmp(name, "heft", 4) == 0)
+    return;
+  for (struct starpu_sched_policy **p = starpu_sched_get_predefined_policies(); *p != NULL; p++)
+    if (strcmp((*p)->policy_name, name) == 0) return;
+  tell(t, "StarPU has no scheduler '%.60s', which STARPU_SCHED asks for (tristar env lists those it has)",
+       name);
+}
+
+/* ---- Folders ------------------------------------------------------------------------------------------- */
+
+const char *tsi_starpu_home(void) {
+  static const char *const variables[] = {"XDG_CACHE_HOME", "STARPU_HOME", "HOME", "TMPDIR", "TEMP", "TMP"};
+  for (size_t k = 0; k < sizeof variables / sizeof variables[0]; k++) {
+    const char *value = getenv(variables[k]);
+    if (value != NULL) return value;
+  }
+  return "/tmp";
+}
+
+void tsi_starpu_host(char *host, size_t size) {
+  const char *given = getenv("STARPU_HOSTNAME");
+  if (given != NULL)
+    snprintf(host, size, "%s", given);
+  else if (gethostname(host, size - 1) != 0)
+    snprintf(host, size, "unknown");
+  host[size - 1] = '\0';
+  if (given == NULL) host[strcspn(host, ".")] = '\0';
+}
+
+/* Makes a folder and those above it, as StarPU does; 0 or an errno. */
+static int make_folder(const char *path) {
+  char part[TSI_MESSAGE_SIZE];
+  struct stat is;
+  snprintf(part, sizeof part, "%s", path);
+  for (char *slash = strchr(part + 1, '/');; slash = strchr(slash + 1, '/')) {
+    if (slash != NULL) *slash = '\0';
+    if (mkdir(part, S_IRWXU) != 0 && errno != EEXIST && stat(part, &is) != 0) return errno;
+    if (stat(part, &is) != 0) return errno;
+    if (!S_ISDIR(is.st_mode)) return ENOTDIR;
+    if (slash == NULL) return 0;
+    *slash = '/';
+  }
+}
+
+#define PATH_MAX_OF_STARPU 255 /* longer names are cut */
+#define ADVICE "set STARPU_HOME to a folder that can be written"
+
+/* A folder of StarPU's has to be there, or to be made; and to be writable, unless it has `content`. Gives
+ * whether it is all right. */
+static bool check_one_folder(teller *t, const char *base, const char *name, const char *content) {
+  char path[PATH_MAX_OF_STARPU + 1], file[2 * sizeof path];
+  snprintf(path, sizeof path, "%s/%s", base, name);
+  int code = make_folder(path);
+  if (code != 0) {
+    tell(t, "StarPU cannot make its folder %s (%s): %s", path, strerror(code), ADVICE);
+    return false;
+  }
+  if (access(path, W_OK | X_OK) == 0) return true;
+  code = errno;
+  snprintf(file, sizeof file, "%s/%s", path, content);
+  if (access(file, R_OK) == 0) return true;
+  tell(t, "StarPU cannot write to its folder %s (%s): %s", path, strerror(code), ADVICE);
+  return false;
+}
+
+static void check_folders(teller *t) {
+  char base[PATH_MAX_OF_STARPU + 1], host[128], config[sizeof host + 10];
+  const char *given = getenv("STARPU_PERF_MODEL_DIR");
+  const int length = given != NULL ? snprintf(base, sizeof base, "%s", given)
+                                   : snprintf(base, sizeof base, "%s/.starpu/sampling", tsi_starpu_home());
+  if (length + (int)sizeof "/codelets/45/" > PATH_MAX_OF_STARPU) {
+    tell(t, "the folder %.200s... for StarPU's performance models has too long a name: %s", base, ADVICE);
+    return;
+  }
+  tsi_starpu_host(host, sizeof host);
+  snprintf(config, sizeof config, "%s.config", host);
+  if (check_one_folder(t, base, "codelets", "45")) /* the version of its files in StarPU 1.3 and 1.4 */
+    (void)check_one_folder(t, base, "bus", config);
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------- */
+
+int tsi_starpu_folder_defects(void (*tell_one)(void *arg, const char *text), void *arg) {
+  teller t = {tell_one, arg, 0};
+  check_folders(&t);
+  return t.told;
+}
+
+int tsi_starpu_defects(void (*tell_one)(void *arg, const char *text), void *arg) {
+  teller t = {tell_one, arg, 0};
+  for (size_t k = 0; k < sizeof whole_numbers / sizeof whole_numbers[0]; k++)
+    check_whole_number(&t, whole_numbers[k]);
+  for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) check_number(&t, numbers[k]);
+  check_scheduler(&t);
+  return t.told + tsi_starpu_folder_defects(tell_one, arg);
+}
+
+static void keep_first(void *arg, const char *text) {
+  char *first = arg;
+  if (*first == '\0') snprintf(first, TSI_MESSAGE_SIZE, "%s", text);
+}
+
+tristar_status tsi_starpu_check_environment(const tsi_env *env) {
+  tristar_status status = TRISTAR_OK;
+  char first[TSI_MESSAGE_SIZE] = "";
+  if (tsi_starpu_defects(keep_first, first) > 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "%s", first);
+out:
+  return status;
+}

@@ -1,0 +1,234 @@
+/* Starts and stops StarPU for all contexts: see service.h. */
+#include "runtime/exec/starpu/service.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <starpu.h>
+#include <unistd.h>
+
+#include "runtime/exec/starpu/binding.h"
+#include "runtime/exec/starpu/devices.h"
+#include "runtime/exec/starpu/idle.h"
+#include "runtime/exec/starpu/environment.h"
+
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* guards these; held while StarPU starts and stops */
+static int users;
+static bool ours, sleeps;
+static int limit = STARPU_MAXCPUS; /* CPU workers that StarPU can have: as it was compiled, once it has run */
+static bool lost;
+
+/* In the child of a fork(), whose only thread this is: the workers are the parent's. Who held the lock was
+ * about to start or to stop StarPU. */
+static void lose(void) {
+  const bool held = pthread_mutex_trylock(&lock) != 0;
+  lost = lost || held || users > 0 || starpu_is_initialized();
+  if (!held) pthread_mutex_unlock(&lock);
+  lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  users = 0;
+  ours = sleeps = false;
+  tsi_idle_forget();
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(NULL, NULL, lose);
+}
+
+bool tsi_starpu_is_lost(void) {
+  return lost;
+}
+
+/* Workers on the cores that the affinity mask has, from that one on that the context asks for.
+ * STARPU_WORKERS_CPUID has precedence. *cores: of the mask. */
+static tristar_status bind_workers(const tsi_env *env, const tsi_starpu_wishes *wishes,
+                                   struct starpu_conf *conf, int *cores) {
+  tristar_status status = TRISTAR_OK;
+  unsigned unit[STARPU_NMAXWORKERS];
+  tsi_binding binding;
+  const bool chosen = getenv("STARPU_WORKERS_CPUID") != NULL || getenv("STARPU_WORKERS_COREID") != NULL;
+  const int first = wishes->first_core > 0 ? wishes->first_core : 0;
+  if (TSI_IS_SIMULATED) return TRISTAR_OK;
+  TSI_TRY(tsi_binding_find(env, STARPU_NMAXWORKERS, unit, &binding));
+  *cores = binding.cores;
+  if (binding.cores == 0 || chosen || (!binding.masked && wishes->first_core < 0)) return TRISTAR_OK;
+  const int units = binding.units < STARPU_NMAXWORKERS ? binding.units : STARPU_NMAXWORKERS;
+  conf->use_explicit_workers_bindid = 1;
+  for (int w = 0; w < STARPU_NMAXWORKERS; w++) conf->workers_bindid[w] = unit[(first + w) % units];
+  if (conf->ncpus < 0 && getenv("STARPU_NCPU") == NULL && binding.masked) conf->ncpus = binding.cores;
+out:
+  return status;
+}
+
+static tristar_status check_scheduler(const tsi_env *env, const char *name) {
+  tristar_status status = TRISTAR_OK;
+  if (*name == '\0') return TRISTAR_OK;
+  for (struct starpu_sched_policy **p = starpu_sched_get_predefined_policies(); *p != NULL; p++)
+    if (strcmp((*p)->policy_name, name) == 0) return TRISTAR_OK;
+  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+           "scheduler \"%.60s\" is none of this StarPU (tristar_get_scheduler lists them)", name);
+out:
+  return status;
+}
+
+/* A number of a device that is not there would end the process. */
+static tristar_status choose_devices(const tsi_env *env, const tsi_starpu_wishes *wishes,
+                                     struct starpu_conf *conf) {
+  tristar_status status = TRISTAR_OK;
+  const int first = wishes->first_device, count = wishes->devices;
+  if (first < 0 || tsi_devices.choose == NULL) return TRISTAR_OK;
+  const int there = tsi_devices.present();
+  if (count < 0 || first > there || count > there - first)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "first_device is %d and devices %d, but this process sees %d GPUs",
+             first, count, there);
+  tsi_devices.choose(conf, first, count);
+out:
+  return status;
+}
+
+/* StarPU was compiled for so many CPU workers at most (STARPU_MAXCPUS), and takes no more; who compiled it
+ * may not be who compiled this. wanted: workers asked for; 0: one for each core. */
+static void note_limit(tsi_env *env, int wanted, int cores) {
+  const int workers = (int)starpu_cpu_worker_get_count(), devices = (int)starpu_worker_get_count() - workers;
+  if (wanted <= 0) wanted = cores;
+  if (workers + devices < wanted)
+    limit = workers;
+  else if (limit < workers)
+    limit = workers;
+  if (workers + devices >= wanted || TSI_IS_SIMULATED) return;
+  tsi_log(env, TRISTAR_LOG_WARNING,
+          "this StarPU was compiled for %d CPU workers at most, but %d were wanted: tools/starpu builds one "
+          "without this limit",
+          limit, wanted);
+}
+
+static int workers_asked(const tsi_starpu_wishes *wishes) {
+  const char *given = getenv("STARPU_NCPU") != NULL ? getenv("STARPU_NCPU") : getenv("STARPU_NCPUS");
+  return given != NULL ? (int)strtol(given, NULL, 10) : wishes->workers;
+}
+
+static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
+  tristar_status status = TRISTAR_OK;
+  struct starpu_conf conf;
+  int cores = 0;
+  TSI_TRY(tsi_starpu_check_environment(env));
+  TSI_TRY(tsi_simulation_check(env));
+  TSI_TRY(check_scheduler(env, wishes->scheduler));
+  int code = starpu_conf_init(&conf);
+  if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_conf_init gave %d (%s)", code, strerror(-code));
+  if (wishes->workers > 0) conf.ncpus = wishes->workers;
+  TSI_TRY(bind_workers(env, wishes, &conf, &cores));
+  TSI_TRY(choose_devices(env, wishes, &conf));
+  conf.sched_policy_name = *wishes->scheduler ? wishes->scheduler : "lws"; /* STARPU_SCHED has precedence */
+  conf.catch_signals = 0;
+  code = starpu_init(&conf);
+  if (code == -ENODEV) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU found no device to run tasks on");
+  if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
+  note_limit(env, workers_asked(wishes), cores);
+out:
+  return status;
+}
+
+/* StarPU runs already: one count more. */
+static tristar_status join(tsi_env *env, const tsi_starpu_wishes *wishes) {
+  tristar_status status = TRISTAR_OK;
+  const int code = starpu_init(NULL);
+  if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
+  const int workers = (int)starpu_cpu_worker_get_count();
+  const char *scheduler = starpu_sched_ctx_get_sched_policy(0)->policy_name;
+  if (wishes->workers > 0 && wishes->workers != workers)
+    tsi_log(env, TRISTAR_LOG_WARNING, "StarPU runs already, with %d CPU workers: %d cannot be had", workers,
+            wishes->workers);
+  if (*wishes->scheduler && strcmp(wishes->scheduler, scheduler) != 0)
+    tsi_log(env, TRISTAR_LOG_WARNING, "StarPU runs already, with the scheduler %s: %s cannot be had",
+            scheduler, wishes->scheduler);
+out:
+  return status;
+}
+
+/* Under the lock. */
+static void leave(void) {
+  const bool stop_idle = --users == 0 && ours && sleeps;
+  if (stop_idle) tsi_idle_stop();
+  if (users == 0) tsi_simulation_end();
+  starpu_shutdown();
+  if (stop_idle) tsi_idle_end();
+  if (users == 0) ours = sleeps = false;
+}
+
+tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes) {
+  tristar_status status = TRISTAR_OK;
+  pthread_mutex_lock(&lock);
+  if (lost)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "StarPU ran when fork() made this process: its workers are the parent's, and it cannot be "
+             "started again");
+  const bool runs = starpu_is_initialized();
+  TSI_TRY(runs ? join(env, wishes) : start(env, wishes));
+  if (users++ == 0) {
+    ours = !runs;
+    sleeps = ours && wishes->idle_sleep && !TSI_IS_SIMULATED; /* simulated ones sleep by themselves */
+    tsi_simulation_begin(&wishes->simulated);
+    if (sleeps) tsi_idle_start(env);
+  }
+  if (starpu_cpu_worker_get_count() == 0) {
+    const unsigned workers = starpu_worker_get_count();
+    leave();
+    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU has %u workers, but no CPU worker: STARPU_NCPU=0?", workers);
+  }
+out:
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+void tsi_starpu_release(void) {
+  pthread_mutex_lock(&lock);
+  leave();
+  pthread_mutex_unlock(&lock);
+}
+
+static bool look(const bool *what) {
+  pthread_mutex_lock(&lock);
+  const bool now = *what;
+  pthread_mutex_unlock(&lock);
+  return now;
+}
+
+bool tsi_starpu_is_ours(void) {
+  return look(&ours);
+}
+
+bool tsi_starpu_sleeps(void) {
+  return look(&sleeps);
+}
+
+bool tsi_starpu_polls(void) {
+  return !tsi_starpu_sleeps() && tsi_starpu_runs();
+}
+
+bool tsi_starpu_runs(void) {
+  return !lost && starpu_is_initialized() != 0;
+}
+
+bool tsi_starpu_inside_task(void) {
+  return tsi_starpu_runs() && starpu_worker_get_id() >= 0;
+}
+
+int tsi_starpu_most_workers(void) {
+  return limit;
+}
+
+int tsi_starpu_cpu_workers(void) {
+  return (int)starpu_cpu_worker_get_count();
+}
+
+int tsi_starpu_workers(void) {
+  return (int)starpu_worker_get_count();
+}
+
+int tsi_starpu_cpu_worker_numbers(int *worker, int most) {
+  return (int)starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, worker, (unsigned)most);
+}
+
+const char *tsi_starpu_scheduler(void) {
+  return starpu_sched_ctx_get_sched_policy(0)->policy_name;
+}

@@ -1,0 +1,62 @@
+/* StarPU as all contexts of a process share it.
+ *
+ * StarPU exists once in a process and counts who needs it: whoever calls starpu_init first starts it, whoever
+ * calls starpu_shutdown last stops it. Each context that runs tasks holds one such count, from its first call
+ * that needs workers to its end: so contexts may be made and destroyed in any number and order, by any
+ * threads, and no context loses the StarPU that another one, or the program, had started.
+ *
+ * Reads   what the first context that needs StarPU asks for, STARPU_*.
+ * Writes  StarPU. All data is static, as StarPU is.
+ * Invariants, under the lock
+ *   - lost: in a process that fork() made of one in which StarPU ran; nothing of StarPU is called then
+ *   - users counts the contexts that hold StarPU; each holds it once
+ *   - ours: StarPU was not running when users rose from 0, so it is as we asked for it; else it is the
+ * program's
+ *   - the thread of idle.h runs while users > 0 if it is ours and its workers are to sleep, and at no other
+ * time */
+#ifndef TSI_RUNTIME_EXEC_STARPU_SERVICE_H
+#define TSI_RUNTIME_EXEC_STARPU_SERVICE_H
+
+#include "runtime/exec/starpu/simulation.h"
+
+/* What a context wants of a StarPU that it has to start. */
+typedef struct tsi_starpu_wishes {
+  int workers;                   /* 0: StarPU's default */
+  int first_core;                /* of the workers; -1: StarPU's choice */
+  int first_device, devices;     /* devices that get workers; first_device -1: all */
+  const char *scheduler;         /* "": StarPU's default rules, then lws */
+  bool idle_sleep;               /* idle workers sleep, see idle.h */
+  tsi_simulated_costs simulated; /* of workers that are simulated */
+} tsi_starpu_wishes;
+
+/* Starts StarPU or joins its users; what was wished in vain goes to the log. Errors: ARGUMENT (no such
+ * scheduler), RUNTIME, NO_WORKER, UNSUPPORTED (it is lost); the context holds nothing then. */
+TRISTAR_CHECKED tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes);
+/* Stops StarPU if nobody else needs it. Not from inside a StarPU task. */
+void tsi_starpu_release(void);
+
+/* StarPU ran when fork() made this process: no context of it can have StarPU. */
+bool tsi_starpu_is_lost(void);
+
+/* TriStar has started the StarPU that runs. */
+bool tsi_starpu_is_ours(void);
+/* It is ours, and its idle workers sleep. */
+bool tsi_starpu_sleeps(void);
+/* StarPU runs, and its workers poll when they are idle: it is not ours, or they are not to sleep. */
+bool tsi_starpu_polls(void);
+
+/* CPU workers that StarPU can have at most: by its header until it has run, then as it was seen. */
+int tsi_starpu_most_workers(void);
+
+bool tsi_starpu_runs(void);
+/* The caller is a StarPU task, or a callback of one. */
+bool tsi_starpu_inside_task(void);
+/* While StarPU runs: its CPU workers; all of its workers, whose numbers are 0 .. workers - 1; the numbers of
+ * the CPU workers, at most `most` of them, and how many these are; the name of its scheduler, a text of
+ * StarPU's. */
+int tsi_starpu_cpu_workers(void);
+int tsi_starpu_workers(void);
+int tsi_starpu_cpu_worker_numbers(int *worker, int most);
+const char *tsi_starpu_scheduler(void);
+
+#endif

@@ -1,0 +1,69 @@
+/* See simulation.h. */
+#include "runtime/exec/starpu/simulation.h"
+
+#ifdef TSI_SIMULATED
+
+#include <starpu.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "codelets/columns.h"
+#include "runtime/base/clock.h"
+#include "runtime/exec/steps/task_list.h"
+#include "runtime/exec/starpu/environment.h"
+
+static tsi_simulated_costs machine;
+static _Atomic(int) reading; /* tasks on the host */
+
+static double now(void) {
+  return 1e-6 * starpu_timing_now();
+}
+
+/* Which file that would be: where StarPU keeps what it measures, for the host that it is on. One that was
+ * installed with StarPU goes by another name, which STARPU_HOSTNAME gives. */
+tristar_status tsi_simulation_check(const tsi_env *env) {
+  tristar_status status = TRISTAR_OK;
+  char host[128], path[TSI_MESSAGE_SIZE / 2];
+  const char *given = getenv("STARPU_PERF_MODEL_DIR"), *named = getenv("STARPU_HOSTNAME");
+  tsi_starpu_host(host, sizeof host);
+  snprintf(path, sizeof path, "%s%s/bus/%s.platform.v4.xml", given ? given : tsi_starpu_home(),
+           given ? "" : "/.starpu/sampling", host);
+  if ((named != NULL && *named != '\0') || access(path, R_OK) == 0) return TRISTAR_OK;
+  TSI_FAIL(env, TRISTAR_ERR_RUNTIME,
+           "StarPU simulates a machine, and has no description of one: there is no file %s, and "
+           "STARPU_HOSTNAME names no "
+           "other",
+           path);
+out:
+  return status;
+}
+
+void tsi_simulation_begin(const tsi_simulated_costs *costs) {
+  machine = *costs;
+  atomic_store(&reading, 0);
+  tsi_clock_follow(now);
+}
+
+void tsi_simulation_end(void) {
+  tsi_clock_follow(NULL);
+}
+
+static double smaller(double a, double b) {
+  return a < b ? a : b;
+}
+
+void tsi_simulation_host_task(double microseconds, int columns) {
+  const int readers = atomic_fetch_add(&reading, 1) + 1;
+  const double rate = smaller(machine.one, machine.all / readers);
+  const double seconds = tsi_task_bytes(microseconds) / rate * tsi_time_of_columns(columns);
+  starpu_sleep((float)(machine.task + seconds));
+  atomic_fetch_sub(&reading, 1);
+}
+
+void tsi_simulation_device_task(double microseconds, int columns) {
+  starpu_sleep((float)(1e-6 * microseconds * tsi_time_of_columns(columns)));
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* Tables: what the kernels read of the structure of a triangular factor.
+ *
+ * Reads   chunks, sweep and panels of a whole factor or of a share of it.
+ * Writes  a tsi_tables that owns its arrays and is immutable afterwards.
+ * Invariants: those of codelets/cpu/node.h; each chunk's rows of the workspace begin on a cache line. */
+#ifndef TSI_RUNTIME_EXEC_STEPS_TABLES_H
+#define TSI_RUNTIME_EXEC_STEPS_TABLES_H
+
+#include "codelets/cpu/node.h"
+#include "dag/sweep.h"
+
+typedef struct tsi_tables {
+  tsi_solve_chunk *chunk;
+  tsi_solve_slice *slice;
+  tsi_panel *panel;
+  tsi_solve_pair *pair;
+  tsi_count workspace_rows;
+} tsi_tables;
+
+typedef struct tsi_tables_source {
+  const tsi_chunks *chunks;
+  const tsi_sweep *sweep;
+  const tsi_panels *panels;
+  const tsi_count *panel_values; /* where each panel begins in the stream of values */
+  const tsi_chunks *rows_of;     /* the chunks whose local rows a workspace must have room for; chunks itself,
+                                    or those of the last one of several factors */
+  bool by_column;                /* row j of the workspace is column j */
+} tsi_tables_source;
+
+/* After a failure *tables is empty. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_tables_create(tsi_env *env, const tsi_tables_source *source,
+                                                 tsi_tables *tables);
+void tsi_tables_destroy(tsi_env *env, tsi_tables *tables);
+
+#endif

@@ -1,0 +1,352 @@
+/* Factors from elsewhere: tristar_import_supernodal, tristar_reimport.
+ *
+ * Job. Find supernodes of the given factors (partition/given), pack their values (import_values), and make a
+ * factor that plans and solves cannot tell from the library's own.
+ *
+ * Reads   tristar_factors, whose arrays it borrows during the call.
+ * Writes  an analysis (imported) and a factor.
+ * Invariants: those of analysis.h and factor.h; no pivots; factor order is the given order. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "codelets/cpu/front.h"
+#include "runtime/base/clock.h"
+#include "runtime/import/import.h"
+#include "runtime/import/import_values.h"
+#include "runtime/matrix/order.h"
+
+#define RELAX 0.6 /* as in tsi_symbolic_options_init */
+
+/* Columns of a panel of given LU factors. Where the other solver accepted small pivots, entries of the
+ * inverted diagonal blocks grow with their width; blocks this narrow lose little accuracy (kkt3d from KLU:
+ * errors of 1e-10 instead of 2e-9) for at most a fifth of the speed. */
+#define LU_PANEL_WIDTH 16
+
+void tristar_factors_init(tristar_factors *factors) {
+  memset(factors, 0, sizeof *factors);
+  factors->scalar = TRISTAR_DOUBLE;
+  factors->method = TRISTAR_METHOD_LU;
+}
+
+/* The triangles of one call. */
+typedef struct given {
+  const tristar_factors *factors;
+  tsi_index n;
+  int sides;
+  tsi_triangle triangle[2];
+  const char *name[2]; /* "L", "U" */
+} given;
+
+static tristar_status check_factors(tsi_env *env, const tristar_factors *f, tsi_index *n) {
+  tristar_status status = TRISTAR_OK;
+  if (f->n < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "n is %" PRId64, f->n);
+  if (!tsi_to_index(f->n, n)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "n is %" PRId64, f->n);
+  if (tsi_sparse_kernels_select((char)f->scalar) == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scalar is %d", (int)f->scalar);
+  if (f->method != TRISTAR_METHOD_LLT && f->method != TRISTAR_METHOD_LDLT && f->method != TRISTAR_METHOD_LU)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method is %d: LLT, LDLT or LU is possible", (int)f->method);
+  if (f->method == TRISTAR_METHOD_LDLT && f->diagonal == NULL && f->n > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LDLT without diagonal");
+out:
+  return status;
+}
+
+/* lower, upper: which triangles there are. */
+static tristar_status read_given(tsi_env *env, const tristar_factors *f, bool lower, bool upper, given *g) {
+  tristar_status status = TRISTAR_OK;
+  g->factors = f;
+  TSI_TRY(check_factors(env, f, &g->n));
+  const size_t scalar = tsi_sparse_kernels_select((char)f->scalar)->scalar_bytes;
+  for (int is_upper = 0; is_upper < 2; is_upper++) {
+    if (!(is_upper ? upper : lower)) continue;
+    g->name[g->sides] = is_upper ? "U" : "L";
+    TSI_TRY(tsi_triangle_create(env, g->n, scalar, is_upper ? &f->upper : &f->lower, is_upper,
+                                &g->triangle[g->sides]));
+    g->sides++;
+  }
+out:
+  return status;
+}
+
+static void finish_given(tsi_env *env, given *g) {
+  for (int i = 0; i < 2; i++) tsi_triangle_finish(env, &g->triangle[i]);
+}
+
+/* ---- Analysis -------------------------------------------------------------------------------------------
+ */
+
+tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *sy, const int64_t *order, const char *name,
+                                tsi_index **row) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *at = NULL, *place = NULL;
+  TSI_TRY(tsi_order_take(env, sy->n, order, name, &at, &place));
+  if (at == NULL) {
+    *row = sy->perm;
+    goto out;
+  }
+  TSI_TRY(TSI_ALLOC(env, *row, sy->n));
+  for (tsi_index j = 0; j < sy->n; j++) (*row)[j] = at[sy->perm[j]];
+out:
+  TSI_FREE(env, at);
+  TSI_FREE(env, place);
+  return status;
+}
+
+/* The pattern of the matrix, or an empty one. */
+static tristar_status take_pattern(tsi_env *env, const given *g, tsi_pattern **out) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_view *matrix = g->factors->matrix;
+  if (matrix != NULL) {
+    const char own = (char)g->factors->scalar, its = (char)matrix->scalar;
+    if (matrix->rows != g->n || matrix->cols != g->n)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+               "the matrix has %" PRId64 " rows and %" PRId64 " columns, its factors %d", matrix->rows,
+               matrix->cols, g->n);
+    if (its != own && !(own == 's' && its == 'd') && !(own == 'c' && its == 'z'))
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors of type %c do not belong to a matrix of type %c", own,
+               its);
+    if (matrix->values == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
+    TSI_TRY(tsi_pattern_create(env, matrix, out));
+    goto out;
+  }
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  (*out)->n = g->n;
+  (*out)->scalar = (char)g->factors->scalar;
+  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->ptr, (tsi_count)g->n + 1));
+  TSI_TRY(TSI_ALLOC(env, (*out)->index, 0));
+out:
+  return status;
+}
+
+static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tristar_analysis_t *an = NULL;
+  tsi_symbolic *symbolic[2] = {NULL, NULL};
+  const tsi_columns columns[2] = {g->triangle[0].structure, g->triangle[1].structure};
+  const tsi_index width = g->factors->method == TRISTAR_METHOD_LU ? LU_PANEL_WIDTH : TSI_PANEL_WIDTH_MAX;
+  const double begin = tsi_clock();
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
+  atomic_init(&an->references, 1);
+  an->ts = ts;
+  tsi_env_retain(&ts->env);
+  an->imported = true;
+  tristar_analysis_options_init(&an->options);
+  an->options.method = an->stats.method = g->factors->method;
+  an->factor_scalar = (char)g->factors->scalar;
+  TSI_TRY(take_pattern(env, g, &an->pattern));
+  TSI_TRY(tsi_symbolic_of_given(env, g->sides, columns, RELAX, symbolic));
+  an->symbolic = symbolic[0];
+  an->other.symbolic = symbolic[1];
+  for (int i = 0; i < tsi_analysis_sides(an); i++) {
+    tsi_structure side = {symbolic[i], NULL, NULL};
+    status = tsi_panels_create(env, symbolic[i], width, &side.panels);
+    if (status == TRISTAR_OK) status = tsi_place_panels(env, side.panels, &side.panel_values);
+    if (i > 0)
+      an->other = side;
+    else {
+      an->panels = side.panels;
+      an->panel_values = side.panel_values;
+    }
+    TSI_TRY(status);
+  }
+  TSI_TRY(tsi_import_order(env, an->symbolic, g->factors->row_order, "row_order", &an->in_row));
+  TSI_TRY(tsi_import_order(env, an->symbolic, g->factors->column_order, "column_order", &an->out_row));
+  TSI_TRY(tsi_analysis_place_rows(env, an));
+  tsi_analysis_fill_stats(an, an->other.symbolic == NULL);
+  an->stats.analyze_seconds = tsi_clock() - begin;
+out:
+  if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
+  *out = an;
+  return status;
+}
+
+/* ---- Factor ---------------------------------------------------------------------------------------------
+ */
+
+static tristar_status allocate(tsi_env *env, given *g, tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_index n = g->n;
+  for (int i = 0; i < g->sides; i++) {
+    const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
+    TSI_TRY(tsi_factor_allocate_stream(env, factor, side.panel_values[side.panels->count],
+                                       g->name[i][0] == 'U' ? &factor->upper : &factor->lower));
+  }
+  if (an->stats.method == TRISTAR_METHOD_LDLT)
+    TSI_TRY(tsi_allocate(env, 2 * (size_t)n, factor->scalar_bytes, __func__, __FILE__, __LINE__,
+                         &factor->inverse));
+  TSI_TRY(TSI_ALLOC(env, factor->pivot_order, n));
+  TSI_TRY(TSI_ALLOC(env, factor->position, n));
+  for (tsi_index j = 0; j < n; j++) {
+    factor->pivot_order[j] = an->symbolic->inverse[j];
+    factor->position[j] = an->symbolic->perm[j];
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_import_check_scale(tsi_env *env, tsi_index n, const double *scale, const char *name) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index i = 0; i < n && scale; i++)
+    if (!isfinite(scale[i]) || scale[i] == 0)
+      TSI_FAIL(env, TRISTAR_ERR_FORMAT, "%s[%d] is %g", name, i, scale[i]);
+out:
+  return status;
+}
+
+tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const double *from, const char *name,
+                                double **to) {
+  tristar_status status = TRISTAR_OK;
+  if (from == NULL) {
+    TSI_FREE(env, *to);
+    goto out;
+  }
+  TSI_TRY(tsi_import_check_scale(env, n, from, name));
+  if (*to == NULL) TSI_TRY(TSI_ALLOC(env, *to, n));
+  memcpy(*to, from, (size_t)n * sizeof *from);
+out:
+  return status;
+}
+
+/* Values, scalings, the matrix. The factor is valid afterwards. */
+static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = factor->analysis;
+  const tristar_factors *f = g->factors;
+  factor->valid = false;
+  factor->adjoint = f->hermitian && f->method != TRISTAR_METHOD_LU;
+  TSI_TRY(tsi_import_scale(env, g->n, f->row_scale, "row_scale", &factor->row_scale));
+  TSI_TRY(tsi_import_scale(env, g->n, f->column_scale, "column_scale", &factor->col_scale));
+  for (int i = 0; i < g->sides; i++) {
+    const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
+    TSI_TRY(tsi_import_values(env, &g->triangle[i], &side, (char)f->scalar, g->name[i],
+                              g->name[i][0] == 'U' ? factor->upper : factor->lower));
+  }
+  if (factor->inverse) {
+    const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select((char)f->scalar);
+    const tsi_index zero = tsi_front_kernels_select((char)f->scalar)
+                               ->invert_diagonal(g->n, an->symbolic->perm, f->diagonal, factor->inverse);
+    if (zero != TSI_NONE) TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "D: entry %d is zero", zero);
+    if (sparse->first_not_finite(2 * (tsi_count)g->n, factor->inverse) < 2 * (tsi_count)g->n)
+      TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "D or its inverse has NaN or infinity");
+  }
+  factor->has_matrix = f->matrix != NULL;
+  if (factor->has_matrix) {
+    tsi_pattern_take(an->pattern, f->matrix->values, factor->values);
+    TSI_TRY(tsi_pattern_check_values(env, an->pattern, factor->values));
+  }
+  factor->valid = true;
+  factor->generation++;
+out:
+  return status;
+}
+
+static void fill_factor_stats(tristar_factor_t *factor, int sides, size_t peak, double seconds) {
+  const tristar_analysis_t *an = factor->analysis;
+  tristar_factor_stats *stats = &factor->stats;
+  memset(stats, 0, sizeof *stats);
+  stats->reciprocal_condition = -1;
+  for (int i = 0; i < sides; i++) {
+    const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
+    stats->nnz_factor += side.symbolic->nnz_exact - (i > 0 ? an->stats.n : 0);
+    stats->stored_factor += side.symbolic->nnz_stored;
+    stats->factor_bytes += (size_t)side.panel_values[side.panels->count] * factor->scalar_bytes;
+  }
+  stats->peak_bytes = peak;
+  stats->factor_seconds = seconds;
+}
+
+tristar_status tsi_import_given(tristar_t *ts, const tristar_factors *factors, bool lower, bool upper,
+                                tristar_factor_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tristar_factor_t *factor = NULL;
+  given g = {.sides = 0};
+  const double begin = tsi_clock();
+  const size_t before = tsi_memory_watch(env);
+  TSI_TRY(read_given(env, factors, lower, upper, &g));
+  TSI_TRY(tsi_factor_begin(ts, &factor));
+  TSI_TRY(analyze(ts, &g, &factor->analysis));
+  factor->user_bytes = tsi_sparse_kernels_select(factor->analysis->pattern->scalar)->scalar_bytes;
+  factor->scalar_bytes = tsi_sparse_kernels_select((char)factors->scalar)->scalar_bytes;
+  TSI_TRY(tsi_pattern_allocate_values(env, factor->analysis->pattern, &factor->values));
+  TSI_TRY(allocate(env, &g, factor));
+  TSI_TRY(fill(env, &g, factor));
+  fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
+  tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %lld supernodes, %.1f MB%s", factor->stats.factor_seconds,
+          (long long)factor->analysis->stats.supernodes, (double)factor->stats.factor_bytes / 1e6,
+          factor->analysis->other.symbolic ? ", L and U of different structure" : "");
+out:
+  finish_given(env, &g);
+  if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
+  *out = factor;
+  return status;
+}
+
+tristar_status tristar_import_supernodal(tristar_t *ts, const tristar_factors *factors,
+                                         tristar_factor_t **factor) {
+  tristar_status status = TRISTAR_OK;
+  if (factor != NULL) *factor = NULL;
+  TSI_ENTER(ts, ts);
+  tsi_env *env = &ts->env;
+  if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
+  if (factors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
+  TSI_TRY(tsi_import_given(ts, factors, true, factors->method == TRISTAR_METHOD_LU, factor));
+out:
+  return tsi_answer(env, status);
+}
+
+/* The matrix that comes with new values must have the pattern of the first one. */
+static tristar_status check_same_matrix(tsi_env *env, const given *g, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_pattern *pattern = factor->analysis->pattern;
+  tsi_pattern *now = NULL;
+  if (g->factors->matrix == NULL) return TRISTAR_OK;
+  TSI_TRY(take_pattern(env, g, &now));
+  if (!tsi_pattern_equal(now, pattern))
+    TSI_FAIL(env, TRISTAR_ERR_STALE, "the matrix has another pattern than at its first import");
+out:
+  tsi_pattern_destroy(env, &now);
+  return status;
+}
+
+static tristar_status check_same_order(tsi_env *env, const tristar_analysis_t *an, const tsi_index *row,
+                                       const int64_t *order, const char *name) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index k = 0; k < an->symbolic->n; k++)
+    if ((order ? order[k] : k) != row[an->symbolic->inverse[k]])
+      TSI_FAIL(env, TRISTAR_ERR_STALE, "%s[%d] is %" PRId64 ", at the first import it was %d", name, k,
+               order ? order[k] : k, row[an->symbolic->inverse[k]]);
+out:
+  return status;
+}
+
+tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors *factors) {
+  tristar_status status = TRISTAR_OK;
+  given g;
+  TSI_ENTER(factor, factor->ts);
+  tsi_env *env = &factor->ts->env;
+  tristar_analysis_t *an = factor->analysis;
+  const double begin = tsi_clock();
+  const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
+  memset(&g, 0, sizeof g);
+  if (factors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
+  if (!an->imported) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "this factor was not imported: tristar_refactor");
+  if (tsi_factor_is_triangle(factor))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "this factor is a triangular matrix: import it anew");
+  if (factors->n != an->symbolic->n || (char)factors->scalar != an->factor_scalar ||
+      factors->method != an->stats.method)
+    TSI_FAIL(env, TRISTAR_ERR_STALE, "n, scalar or method is not that of the first import");
+  factor->valid = false;
+  TSI_TRY(read_given(env, factors, true, factors->method == TRISTAR_METHOD_LU, &g));
+  TSI_TRY(check_same_matrix(env, &g, factor));
+  TSI_TRY(check_same_order(env, an, an->in_row, factors->row_order, "row_order"));
+  TSI_TRY(check_same_order(env, an, an->out_row, factors->column_order, "column_order"));
+  TSI_TRY(fill(env, &g, factor));
+  fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
+out:
+  finish_given(env, &g);
+  return tsi_answer(env, status);
+}

@@ -1,0 +1,33 @@
+/* Factors from elsewhere, for other files than those that import them.
+ *
+ * Reads   what the caller hands over.   Writes  a factor. */
+#ifndef TSI_RUNTIME_IMPORT_IMPORT_H
+#define TSI_RUNTIME_IMPORT_IMPORT_H
+
+#include "runtime/factor/factor.h"
+
+/* lower, upper: which triangles there are; with LLT and LDLT only lower. Errors: as of
+ * tristar_import_supernodal. */
+TRISTAR_CHECKED tristar_status tsi_import_given(tristar_t *ts, const tristar_factors *factors, bool lower,
+                                                bool upper, tristar_factor_t **out);
+
+/* *row: n, row[j] = order[perm[j]]; order NULL, or 0, 1, 2, ...: perm itself. Errors: FORMAT, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *symbolic,
+                                                const int64_t *order, const char *name, tsi_index **row);
+/* Errors: FORMAT (NaN, infinity, 0). */
+TRISTAR_CHECKED tristar_status tsi_import_check_scale(tsi_env *env, tsi_index n, const double *scale,
+                                                      const char *name);
+/* *to: a copy, made or filled; from NULL: it is freed. Errors: FORMAT as above, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const double *from,
+                                                const char *name, double **to);
+
+/* A triangle as a pattern (GENERAL) of ascending lines, all of whose entries lie in it, ones of a unit
+ * diagonal written out; it is the matrix of the factor. Takes over pattern and values, also on failure.
+ * Errors: as of tristar_import_triangle. */
+TRISTAR_CHECKED tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
+                                                tristar_partition partition, tristar_factor_t **out);
+/* New values of such a factor, in the order of the pattern: its plans solve with them from their next solve
+ * on. After a failure it holds none. Errors: as above. */
+TRISTAR_CHECKED tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values);
+
+#endif

@@ -1,0 +1,142 @@
+/* Scatters given columns into dense blocks, inverts and packs them: see import_values.h. */
+#include "runtime/import/import_values.h"
+
+#include "codelets/cpu/front.h"
+
+typedef struct importer {
+  tsi_env *env;
+  const tsi_triangle *triangle;
+  const tsi_structure *structure;
+  const tsi_front_kernels *kernels;
+  const tsi_sparse_kernels *sparse;
+  const char *name;
+  char *stream;
+  tsi_index *place; /* n: row of the current front */
+  tsi_index *owner; /* n: the supernode that place was set for */
+  tsi_index *row;   /* rows of the column at hand */
+  void *scratch;    /* a diagonal block */
+} importer;
+
+/* What a column of the triangle is in the given factor. */
+static const char *line_of(const importer *im) {
+  return *im->name == 'U' ? "row" : "column";
+}
+
+static tristar_status allocate(importer *im) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_triangle *t = im->triangle;
+  tsi_index longest = 0;
+  for (tsi_index j = 0; j < t->n; j++) longest = tsi_index_max(longest, t->count[j]);
+  TSI_TRY(TSI_ALLOC(im->env, im->place, t->n));
+  TSI_TRY(TSI_ALLOC(im->env, im->owner, t->n));
+  TSI_TRY(TSI_ALLOC(im->env, im->row, longest));
+  TSI_TRY(tsi_allocate(im->env, TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX, im->kernels->scalar_bytes,
+                       __func__, __FILE__, __LINE__, &im->scratch));
+  for (tsi_index i = 0; i < t->n; i++) im->owner[i] = TSI_NONE;
+out:
+  return status;
+}
+
+/* Where the rows of supernode s are in its front. */
+static void place_rows(importer *im, tsi_index s) {
+  const tsi_symbolic *sy = im->structure->symbolic;
+  tsi_index at = 0;
+  for (tsi_index i = sy->start[s]; i < sy->start[s + 1]; i++) {
+    im->owner[i] = s;
+    im->place[i] = at++;
+  }
+  for (tsi_count p = sy->row_ptr[s]; p < sy->row_ptr[s + 1]; p++) {
+    im->owner[sy->rows[p]] = s;
+    im->place[sy->rows[p]] = at++;
+  }
+}
+
+/* Adds given column perm[j] to the front of supernode s. */
+static tristar_status add_column(importer *im, const tsi_front *front, tsi_index s, tsi_index j) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_symbolic *sy = im->structure->symbolic;
+  const tsi_triangle *t = im->triangle;
+  const tsi_index given = sy->perm[j];
+  const tsi_count begin = t->ptr[given];
+  for (tsi_index e = 0; e < t->count[given]; e++) {
+    const tsi_index i = sy->inverse[t->row[begin + e]];
+    im->row[e] = im->owner[i] == s && !(t->unit && i == j) ? im->place[i] : -1;
+    if (im->owner[i] == s) continue;
+    const tsi_count at = t->source ? t->source[begin + e] : e;
+    if (im->sparse->largest_size(1, (const char *)t->values[given] +
+                                        (size_t)at * im->kernels->scalar_bytes) != 0)
+      TSI_FAIL(im->env, TRISTAR_ERR_STALE, "%s has a new entry: row %d of column %d", im->name,
+               t->row[begin + e], given);
+  }
+  im->kernels->add_column(front, j - sy->start[s], t->count[given], im->row, t->values[given],
+                          t->source ? t->source + begin : NULL);
+out:
+  return status;
+}
+
+static tristar_status pack_panels(importer *im, const tsi_front *front, tsi_index s) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_panels *panels = im->structure->panels;
+  const tsi_count *values = im->structure->panel_values;
+  for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) {
+    char *to = im->stream + (size_t)values[p] * im->kernels->scalar_bytes;
+    im->kernels->pack_lower(front, panels->start[p] - panels->start[panels->first[s]],
+                            tsi_panel_width(panels, p), im->triangle->unit, to, im->scratch);
+    if (im->sparse->first_not_finite(values[p + 1] - values[p], to) < values[p + 1] - values[p])
+      TSI_FAIL(
+          im->env, TRISTAR_ERR_NOT_FINITE,
+          "%s: NaN or infinity, or a diagonal block too close to singular, in columns %d to %d of the order "
+          "that the import chose",
+          im->name, panels->start[p], panels->start[p + 1] - 1);
+  }
+out:
+  return status;
+}
+
+static tristar_status import_supernode(importer *im, tsi_index s) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_symbolic *sy = im->structure->symbolic;
+  const tsi_index w = sy->start[s + 1] - sy->start[s], m = (tsi_index)(sy->row_ptr[s + 1] - sy->row_ptr[s]);
+  tsi_front front = {.w = w, .m = m, .f = w + m};
+  const size_t size = (size_t)w * (size_t)front.f;
+  TSI_TRY(
+      tsi_allocate_zero(im->env, size, im->kernels->scalar_bytes, __func__, __FILE__, __LINE__, &front.p));
+  place_rows(im, s);
+  for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++) TSI_TRY(add_column(im, &front, s, j));
+  for (tsi_index k = 0; k < w; k++)
+    if (im->sparse->first_not_finite(front.f, (const char *)front.p +
+                                                  (size_t)k * (size_t)front.f * im->kernels->scalar_bytes) <
+        front.f)
+      TSI_FAIL(im->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN or infinity in %s %d", im->name, line_of(im),
+               sy->perm[sy->start[s] + k]);
+  if (!im->triangle->unit) {
+    const tsi_index k = im->kernels->zero_diagonal(&front);
+    if (k != TSI_NONE)
+      TSI_FAIL(im->env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d (counted from 0) is zero or missing",
+               im->name, sy->perm[sy->start[s] + k]);
+  }
+  TSI_TRY(pack_panels(im, &front, s));
+out:
+  TSI_FREE(im->env, front.p);
+  return status;
+}
+
+tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle, const tsi_structure *structure,
+                                 char scalar, const char *name, void *stream) {
+  tristar_status status = TRISTAR_OK;
+  importer im = {.env = env,
+                 .triangle = triangle,
+                 .structure = structure,
+                 .kernels = tsi_front_kernels_select(scalar),
+                 .sparse = tsi_sparse_kernels_select(scalar),
+                 .name = name,
+                 .stream = stream};
+  TSI_TRY(allocate(&im));
+  for (tsi_index s = 0; s < structure->symbolic->count; s++) TSI_TRY(import_supernode(&im, s));
+out:
+  TSI_FREE(env, im.place);
+  TSI_FREE(env, im.owner);
+  TSI_FREE(env, im.row);
+  TSI_FREE(env, im.scratch);
+  return status;
+}

@@ -1,0 +1,18 @@
+/* Values of imported factors: from given triangles to packed panels.
+ *
+ * Reads   a triangle, the structure that an import made for it.   Writes  one stream of a factor.
+ * Invariants: as factor.h says of streams. A failure leaves the stream undefined; the caller marks the
+ * factor. */
+#ifndef TSI_RUNTIME_IMPORT_IMPORT_VALUES_H
+#define TSI_RUNTIME_IMPORT_IMPORT_VALUES_H
+
+#include "runtime/factor/factor.h"
+#include "runtime/import/triangle.h"
+
+/* name: "L" or "U". Errors: SINGULAR (zero on the diagonal), NOT_FINITE, STALE (a nonzero outside the
+ * structure), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle,
+                                                 const tsi_structure *structure, char scalar,
+                                                 const char *name, void *stream);
+
+#endif

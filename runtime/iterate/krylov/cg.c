@@ -1,0 +1,118 @@
+/* Conjugate gradients with a preconditioner: see run.h, and tristar_krylov.h for the tests.
+ *
+ *   z = M^-1 r;  p = z + beta p, beta = (r, z) / (r, z) before;  alpha = (r, z) / (p, A p);
+ *   x += alpha p;  r -= alpha A p
+ *
+ * What a diagonal M does goes with the steps of x and r, row by row: no vector is read again for it.
+ *
+ * Both scalar products are positive numbers if A and M are positive definite; where one is not, that is what
+ * is told. */
+#include <math.h>
+
+#include "runtime/iterate/krylov/run.h"
+#include "runtime/iterate/precond/precond.h"
+
+enum { R, P, Q, Z, VECTORS }; /* of the workspace */
+
+int tsi_cg_vectors(const tristar_krylov_options *options) {
+  (void)options;
+  return VECTORS;
+}
+
+typedef struct cg {
+  tsi_krylov_run *run;
+  char *r, *p, *q, *z;  /* z is r without a preconditioner */
+  const void *diagonal; /* of M^-1; NULL: it is no diagonal */
+  double rr, rz, zz;    /* r^H r, r^H z, z^H z */
+} cg;
+
+/* z and the numbers of the test, r being there. */
+static tristar_status precondition(cg *s) {
+  tristar_status status = TRISTAR_OK;
+  tsi_sums sums;
+  s->rz = s->zz = s->rr;
+  if (s->run->precond == NULL) return status;
+  TSI_TRY(tsi_krylov_precondition(s->run, s->r, s->z));
+  TSI_TRY(tsi_vectors_sums(s->run->k, s->r, s->z, &sums));
+  s->rz = sums.dot[0];
+  s->zz = sums.square;
+out:
+  return status;
+}
+
+static double norm(const cg *s) {
+  return sqrt(s->run->k->options.norm == TRISTAR_NORM_RESIDUAL ? s->rr : s->zz);
+}
+
+/* The next x, r and z. */
+static tristar_status step(cg *s, double alpha) {
+  tristar_status status = TRISTAR_OK;
+  tsi_krylov_run *run = s->run;
+  tsi_sums sums;
+  if (s->diagonal != NULL) {
+    TSI_TRY(tsi_vectors_advance(run->k, alpha, s->p, s->q, s->diagonal, run->x, s->r, s->z, &sums, &s->rr));
+    s->rz = sums.dot[0];
+    s->zz = sums.square;
+    run->result.preconditionings++;
+    goto out;
+  }
+  TSI_TRY(tsi_vectors_step(run->k, (double[2]){alpha, 0}, s->p, s->q, run->x, s->r, NULL, &sums));
+  s->rr = sums.square;
+  TSI_TRY(precondition(s));
+out:
+  return status;
+}
+
+/* rz_before: of the iteration before; 0: there was none. */
+static tristar_status iterate(cg *s, double rz_before) {
+  tristar_status status = TRISTAR_OK;
+  tsi_krylov_run *run = s->run;
+  tsi_sums sums;
+  run->result.iterations++;
+  if (!(s->rz > 0)) {
+    tsi_krylov_end(run, isnan(s->rz) ? TRISTAR_REASON_NOT_FINITE : TRISTAR_REASON_INDEFINITE_PRECOND);
+    goto out;
+  }
+  const double beta[2] = {rz_before > 0 ? s->rz / rz_before : 0, 0};
+  if (rz_before > 0)
+    TSI_TRY(tsi_vectors_direction(run->k, beta, s->z, NULL, NULL, s->p));
+  else
+    memcpy(s->p, s->z, (size_t)run->k->n * run->k->bytes);
+  TSI_TRY(tsi_krylov_multiply(run, s->p, s->q, s->p, &sums));
+  const double curvature = sums.dot[0];
+  if (!(curvature > 0) || !isfinite(curvature)) {
+    tsi_krylov_end(run, isfinite(curvature) ? TRISTAR_REASON_INDEFINITE : TRISTAR_REASON_NOT_FINITE);
+    goto out;
+  }
+  TSI_TRY(step(s, s->rz / curvature));
+  (void)tsi_krylov_judge(run, norm(s));
+out:
+  return status;
+}
+
+tristar_status tsi_cg(tsi_krylov_run *run) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_krylov_t *k = run->k;
+  cg s = {.run = run,
+          .r = tsi_krylov_vector(k, R),
+          .p = tsi_krylov_vector(k, P),
+          .q = tsi_krylov_vector(k, Q),
+          .z = tsi_krylov_vector(k, run->precond ? Z : R),
+          .diagonal = run->precond ? tsi_precond_diagonal(run->precond) : NULL};
+  double before = 0;
+  /* Ranks have preconditioners of their own kinds. With a diagonal a step has one sum less: all take it, or
+   * none. */
+  if (run->precond != NULL && !tsi_krylov_is_alone(k) && tsi_team_any(k->team, s.diagonal == NULL))
+    s.diagonal = NULL;
+  TSI_TRY(tsi_krylov_residual(run, s.r, &s.rr));
+  TSI_TRY(precondition(&s));
+  TSI_TRY(tsi_krylov_refer(run, norm(&s), s.q));
+  (void)tsi_krylov_judge(run, norm(&s));
+  while (!run->ended) {
+    const double rz = s.rz;
+    TSI_TRY(iterate(&s, before));
+    before = rz;
+  }
+out:
+  return status;
+}

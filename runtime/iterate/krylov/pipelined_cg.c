@@ -1,0 +1,284 @@
+/* Pipelined conjugate gradients (P. Ghysels and W. Vanroose, Parallel Computing 40 (2014), algorithm 4): see
+ * run.h, and tristar_krylov.h for the tests.
+ *
+ *   gamma = (r, u);  delta = (w, u)                  u = M^-1 r, w = A u; while these sums travel:
+ *   m = M^-1 w;  n = A m
+ *   beta = gamma / gamma before;  alpha = gamma / (delta - beta gamma / alpha before)
+ *   z = n + beta z;  q = m + beta q;  s = w + beta s;  p = u + beta p
+ *   x += alpha p;  r -= alpha s;  u -= alpha q;  w -= alpha z
+ *
+ * All of an iteration's sums travel in one message of each member. What is paid for that: s, q, z, u and w
+ * come of recurrences, whose rounding errors the later ones amplify. The norms that travel along bound these
+ * errors as S. Cools, E. F. Yetkin, E. Agullo, L. Giraud and W. Vanroose do (SIAM J. Matrix Anal. Appl. 39
+ * (2018)), and where what is amplified outgrows the errors that plain CG has, and matters, all six vectors
+ * are computed anew. So are the four directions where the curvature (p, A p), a difference here, comes out as
+ * not positive: that alone is not to tell of an indefinite matrix. */
+#include <math.h>
+
+#include "runtime/iterate/krylov/run.h"
+#include "runtime/iterate/krylov/vector_call.h"
+
+#define OUTGROWN 10 /* times the errors of plain CG */
+
+enum { R, W, P, S, Z, N, U, M, Q, VECTORS };       /* of the workspace */
+enum { RR, XX, PP, SS, ZZ, WU, RU, UU, QQ, SUMS }; /* scalar products, pairs */
+
+int tsi_pipelined_cg_vectors(const tristar_krylov_options *options) {
+  (void)options;
+  return VECTORS;
+}
+
+int tsi_pipelined_cg_sums(void) {
+  return 2 * SUMS;
+}
+
+/* Bounds of norms, as rounding errors make them grow: b - A x - r, A p - s, A u - w, A q - z. */
+typedef struct gaps {
+  double r, s, w, z;
+  double plain; /* the part of r that plain CG has as well */
+  double a;     /* the norm of A: the largest quotient that was seen */
+} gaps;
+
+typedef struct pipelined {
+  tsi_krylov_run *run;
+  bool preconditioned; /* otherwise u is r, m is w, q is s */
+  char *r, *u, *w, *m, *n, *p, *s, *q, *z;
+  double sum[SUMS];
+  double gamma_before, alpha, beta; /* of the latest iteration; alpha 0: there was none */
+  gaps gap;
+} pipelined;
+
+/* ---- Vectors ------------------------------------------------------------------------------------------- */
+
+static void leave_sums(const tristar_krylov_t *k, const pipelined *c, tsi_index first, tsi_index count,
+                       double *share) {
+  const struct {
+    int sum;
+    const void *a, *b;
+  } products[SUMS] = {{RR, c->r, c->r}, {XX, c->run->x, c->run->x}, {PP, c->p, c->p},
+                      {SS, c->s, c->s}, {ZZ, c->z, c->z},           {WU, c->w, c->u},
+                      {RU, c->r, c->u}, {UU, c->u, c->u},           {QQ, c->q, c->q}};
+  for (int i = 0; i < (c->preconditioned ? SUMS : RU); i++)
+    k->kernels->dot(count, tsi_vector_from(k, products[i].a, first), tsi_vector_from(k, products[i].b, first),
+                    share + 2 * products[i].sum);
+  if (c->preconditioned) return;
+  memcpy(share + 2 * RU, share + 2 * RR, 2 * sizeof *share);
+  memcpy(share + 2 * UU, share + 2 * RR, 2 * sizeof *share);
+  memcpy(share + 2 * QQ, share + 2 * SS, 2 * sizeof *share);
+}
+
+static void sums_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
+                       double *share) {
+  leave_sums(k, call->a, first, end - first, share);
+}
+
+/* The directions, unless they are there already (count 0), and the step along them. */
+static void step_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
+                       double *share) {
+  const pipelined *c = call->a;
+  const tsi_index count = end - first;
+  const struct {
+    const char *add;
+    char *direction;
+    double factor;
+    void *target;
+  } lines[] = {{c->u, c->p, c->alpha, c->run->x},
+               {c->w, c->s, -c->alpha, c->r},
+               {c->m, c->q, -c->alpha, c->u},
+               {c->n, c->z, -c->alpha, c->w}};
+  for (int i = 0; i < 4; i++) { /* the directions first: u and w are changed afterwards */
+    if (call->count == 0 || (i == 2 && !c->preconditioned)) continue;
+    k->kernels->xpay(count, call->beta, tsi_vector_from(k, lines[i].add, first),
+                     tsi_vector_to(k, lines[i].direction, first));
+  }
+  for (int i = 0; i < 4; i++) {
+    const double factor[2] = {lines[i].factor, 0};
+    if (i == 2 && !c->preconditioned) continue;
+    k->kernels->axpy(count, factor, tsi_vector_from(k, lines[i].direction, first),
+                     tsi_vector_to(k, lines[i].target, first));
+  }
+  leave_sums(k, c, first, count, share);
+}
+
+/* y = M^-1 x, nothing without a preconditioner; z = A y. */
+static tristar_status apply(const pipelined *c, const char *x, char *y, char *z) {
+  tristar_status status = TRISTAR_OK;
+  if (c->preconditioned) TSI_TRY(tsi_krylov_precondition(c->run, x, y));
+  TSI_TRY(tsi_krylov_multiply(c->run, y, z, NULL, NULL));
+out:
+  return status;
+}
+
+/* ---- Rounding errors ----------------------------------------------------------------------------------- */
+
+static double norm_of(const pipelined *c, int sum) {
+  return sqrt(c->sum[sum]);
+}
+
+/* Vectors that were just computed have these. */
+static void reset_gaps(pipelined *c) {
+  const double unit = c->run->k->sparse->epsilon * c->gap.a;
+  c->gap.r = c->gap.plain = unit * norm_of(c, XX);
+  c->gap.s = unit * norm_of(c, PP);
+  c->gap.w = unit * norm_of(c, UU);
+  c->gap.z = unit * norm_of(c, QQ);
+}
+
+/* Of the step that has led to the sums. */
+static void grow_gaps(pipelined *c) {
+  gaps *g = &c->gap;
+  const double p = norm_of(c, PP), q = norm_of(c, QQ), u = norm_of(c, UU);
+  if (p > 0) g->a = fmax(g->a, norm_of(c, SS) / p);
+  if (q > 0) g->a = fmax(g->a, norm_of(c, ZZ) / q);
+  const double unit = c->run->k->sparse->epsilon * g->a;
+  const double plain = unit * (norm_of(c, XX) + 4 * c->alpha * p);
+  g->s = g->w + c->beta * g->s + unit * (2 * u + 4 * p);
+  g->z = c->beta * g->z + 4 * unit * q;
+  g->r += c->alpha * g->s + plain;
+  g->w += c->alpha * g->z + unit * (2 * u + 4 * c->alpha * q);
+  g->plain += plain;
+}
+
+/* Once the errors are larger than r nothing more can be gained. */
+static bool are_vectors_astray(const pipelined *c) {
+  const double r = norm_of(c, RR);
+  return c->gap.r - c->gap.plain > OUTGROWN * c->gap.plain && c->gap.r < r &&
+         c->gap.r > sqrt(c->run->k->sparse->epsilon) * r;
+}
+
+/* All that recurrences keep, anew. */
+static tristar_status replace(pipelined *c) {
+  tristar_status status = TRISTAR_OK;
+  double square;
+  TSI_TRY(tsi_krylov_residual(c->run, c->r, &square));
+  TSI_TRY(apply(c, c->r, c->u, c->w));
+  TSI_TRY(tsi_krylov_multiply(c->run, c->p, c->s, NULL, NULL));
+  TSI_TRY(apply(c, c->s, c->q, c->z));
+out:
+  return status;
+}
+
+/* ---- Iterations ---------------------------------------------------------------------------------------- */
+
+static double norm(const pipelined *c) {
+  return norm_of(c, c->run->k->options.norm == TRISTAR_NORM_RESIDUAL ? RR : UU);
+}
+
+/* m and n, while the sums are on their way. */
+static tristar_status overlap(pipelined *c) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_krylov_t *k = c->run->k;
+  TSI_TRY(apply(c, c->w, c->m, c->n));
+  TSI_TRY(tsi_vectors_finish(c->run->k, tsi_pipelined_cg_sums()));
+  for (int i = 0; i < SUMS; i++) c->sum[i] = k->work.total[2 * i];
+out:
+  return status;
+}
+
+static tristar_status start_sums(const pipelined *c) {
+  return tsi_vectors_start(c->run->k, &(tsi_vector_call){.run = sums_block, .vectors = 3, .a = c},
+                           tsi_pipelined_cg_sums());
+}
+
+/* m, n and the sums of the step before. */
+static tristar_status look(pipelined *c) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(overlap(c));
+  if (c->alpha == 0) goto out;
+  grow_gaps(c);
+  if (!are_vectors_astray(c)) goto out;
+  TSI_TRY(replace(c));
+  TSI_TRY(start_sums(c));
+  TSI_TRY(overlap(c));
+  reset_gaps(c);
+out:
+  return status;
+}
+
+/* p and what is made of it, by products; *curvature is that of p. */
+static tristar_status make_directions(pipelined *c, double *curvature) {
+  tristar_status status = TRISTAR_OK;
+  const double beta[2] = {c->beta, 0};
+  tsi_sums sums;
+  TSI_TRY(tsi_vectors_direction(c->run->k, beta, c->u, NULL, NULL, c->p));
+  TSI_TRY(tsi_krylov_multiply(c->run, c->p, c->s, c->p, &sums));
+  TSI_TRY(apply(c, c->s, c->q, c->z));
+  *curvature = sums.dot[0];
+out:
+  return status;
+}
+
+static tristar_status iterate(pipelined *c) {
+  tristar_status status = TRISTAR_OK;
+  tsi_krylov_run *run = c->run;
+  const double gamma = c->sum[RU];
+  run->result.iterations++;
+  if (!(gamma > 0)) {
+    tsi_krylov_end(run, isnan(gamma) ? TRISTAR_REASON_NOT_FINITE : TRISTAR_REASON_INDEFINITE_PRECOND);
+    goto out;
+  }
+  const bool first = c->alpha == 0;
+  c->beta = first ? 0 : gamma / c->gamma_before;
+  double curvature = first ? c->sum[WU] : c->sum[WU] - c->beta * gamma / c->alpha;
+  const bool doubtful = !first && curvature <= 0;
+  if (doubtful) TSI_TRY(make_directions(c, &curvature));
+  if (!(curvature > 0) || !isfinite(curvature)) {
+    tsi_krylov_end(run, isfinite(curvature) ? TRISTAR_REASON_INDEFINITE : TRISTAR_REASON_NOT_FINITE);
+    goto out;
+  }
+  c->alpha = gamma / curvature;
+  c->gamma_before = gamma;
+  const tsi_vector_call call = {
+      .run = step_block, .vectors = 16, .a = c, .beta = {c->beta, 0}, .count = !doubtful};
+  TSI_TRY(tsi_vectors_start(run->k, &call, tsi_pipelined_cg_sums()));
+out:
+  return status;
+}
+
+/* r, u, w and the reference; there are no directions yet. */
+static tristar_status begin(pipelined *c) {
+  tristar_status status = TRISTAR_OK;
+  tsi_krylov_run *run = c->run;
+  tristar_krylov_t *k = run->k;
+  const bool residual = k->options.norm == TRISTAR_NORM_RESIDUAL;
+  char *const directions[] = {c->p, c->s, c->q, c->z};
+  tsi_sums sums;
+  double square;
+  TSI_TRY(tsi_krylov_residual(run, c->r, &square));
+  if (c->preconditioned) {
+    TSI_TRY(tsi_krylov_precondition(run, c->r, c->u));
+    TSI_TRY(tsi_vectors_sums(k, NULL, residual ? c->r : c->u, &sums));
+    square = sums.square;
+  }
+  TSI_TRY(tsi_krylov_refer(run, sqrt(square), c->n));
+  if (run->ended) goto out;
+  TSI_TRY(tsi_krylov_multiply(run, c->u, c->w, NULL, NULL));
+  for (int i = 0; i < 4; i++) memset(directions[i], 0, (size_t)k->n * k->bytes);
+  TSI_TRY(start_sums(c));
+out:
+  return status;
+}
+
+tristar_status tsi_pipelined_cg(tsi_krylov_run *run) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_krylov_t *k = run->k;
+  const bool preconditioned = run->precond != NULL;
+  pipelined c = {.run = run,
+                 .preconditioned = preconditioned,
+                 .r = tsi_krylov_vector(k, R),
+                 .u = tsi_krylov_vector(k, preconditioned ? U : R),
+                 .w = tsi_krylov_vector(k, W),
+                 .m = tsi_krylov_vector(k, preconditioned ? M : W),
+                 .n = tsi_krylov_vector(k, N),
+                 .p = tsi_krylov_vector(k, P),
+                 .s = tsi_krylov_vector(k, S),
+                 .q = tsi_krylov_vector(k, preconditioned ? Q : S),
+                 .z = tsi_krylov_vector(k, Z)};
+  TSI_TRY(begin(&c));
+  while (!run->ended) {
+    TSI_TRY(look(&c));
+    if (!tsi_krylov_judge(run, norm(&c))) TSI_TRY(iterate(&c));
+  }
+out:
+  return status;
+}

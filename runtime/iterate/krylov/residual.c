@@ -1,0 +1,68 @@
+/* tristar_krylov_residual: the residual of given columns, by the system of the user's matrix. */
+#include "runtime/iterate/refine/residual.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "runtime/iterate/krylov/krylov.h"
+#include "runtime/solve/request.h"
+
+static tristar_status check(const tristar_krylov_t *k, int64_t nrhs, const void *b, int64_t ldb,
+                            const void *x, int64_t ldx, const void *r, int64_t ldr) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
+  if (k->matrix.function != NULL && k->matrix.team == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function: its entries are not known");
+  TSI_TRY(tsi_krylov_need_values(k));
+  TSI_TRY(tsi_check_columns(env, k->n, nrhs, b, ldb, x, ldx));
+  if (r != NULL && ldr < k->n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldr = %" PRId64 ", but there are %" PRId64 " rows", ldr,
+             (int64_t)k->n);
+out:
+  return status;
+}
+
+static tristar_status find(const tristar_krylov_t *k, int64_t nrhs, const char *b, int64_t ldb, const char *x,
+                           int64_t ldx, char *r, int64_t ldr, double *worst) {
+  tristar_status status = TRISTAR_OK;
+  static const tsi_system_functions functions = {.solve = NULL};
+  tsi_team team = tsi_team_alone(k->n);
+  tsi_system alone = {
+      .env = &k->ts->env, .kernels = k->sparse, .n = k->n, .team = &team, .functions = &functions};
+  const tsi_system *system = &alone;
+  tsi_residual residual = {.system = NULL};
+  *worst = 0;
+  if (k->matrix.team != NULL)
+    TSI_TRY(k->matrix.get_system(k->matrix.arg, &system));
+  else
+    alone.a = tsi_pattern_sparse(k->pattern, k->taken);
+  TSI_TRY(tsi_residual_begin(system, TRISTAR_N, &residual));
+  for (int64_t c = 0; c < nrhs; c++) {
+    double error;
+    TSI_TRY(tsi_residual_find(&residual, b + (size_t)(c * ldb) * k->bytes, x + (size_t)(c * ldx) * k->bytes,
+                              &error));
+    if (!(error <= *worst) && !isnan(*worst)) *worst = error;
+    if (r != NULL) memcpy(r + (size_t)(c * ldr) * k->bytes, residual.vector, (size_t)k->n * k->bytes);
+  }
+out:
+  tsi_residual_finish(&residual);
+  return status;
+}
+
+tristar_status tristar_krylov_residual(tristar_krylov_t *krylov, int64_t nrhs, const void *b, int64_t ldb,
+                                       const void *x, int64_t ldx, void *r, int64_t ldr,
+                                       double *backward_error) {
+  tristar_status status = TRISTAR_OK;
+  bool taken = false;
+  double worst;
+  TSI_ENTER(krylov, krylov->ts);
+  TSI_TRY(tsi_krylov_take(krylov));
+  taken = true;
+  TSI_TRY(tsi_krylov_agree(krylov, check(krylov, nrhs, b, ldb, x, ldx, r, ldr)));
+  TSI_TRY(tsi_krylov_alike(krylov, "nrhs", (double)nrhs));
+  TSI_TRY(find(krylov, nrhs, b, ldb, x, ldx, r, ldr, &worst));
+  if (backward_error != NULL) *backward_error = worst;
+out:
+  if (taken) tsi_krylov_give(krylov);
+  return tsi_answer(&krylov->ts->env, status);
+}

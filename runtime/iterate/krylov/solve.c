@@ -1,0 +1,329 @@
+/* tristar_krylov_solve: columns, one after the other or in groups, and what each of them comes to.
+ *
+ * A column whose norm is far from one is solved for a multiple of it by a power of two: squares of norms are
+ * to be in range. */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/iterate/krylov/run.h"
+#include "runtime/solve/request.h"
+
+/* Squares of norms of b between these and their reciprocals are left as they are: of double types, and of
+ * single ones. */
+#define DOUBLE_SQUARE 1e-200
+#define SINGLE_SQUARE 1e-40
+
+#define EXPONENT_MOST 1023 /* of a double */
+
+/* A true residual this many times the tolerance contradicts a run that has converged by its recurrences. */
+#define CONFIRM_TOLERANCE 100
+/* ... unless it is this many times the precision: rounding errors leave no less. */
+#define CONFIRM_PRECISION 1e3
+#define RESUMED_MOST 4    /* times that such a run is resumed */
+#define RESUMED_AIM 0.1   /* of what the true residual may be, by the new threshold */
+#define RESUMED_LEAST 0.5 /* of the true residual is to be gone each time */
+
+/* ---- A column ------------------------------------------------------------------------------------------ */
+
+static tristar_status check_finite(const tristar_krylov_t *k, const void *vector, const char *name,
+                                   int64_t number) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count row = k->sparse->first_not_finite(k->n, vector);
+  if (row < k->n)
+    TSI_FAIL(&k->ts->env, TRISTAR_ERR_NOT_FINITE,
+             "%s has NaN or infinity in row %lld, column %" PRId64 " (counted from 0)", name,
+             (long long)(k->matrix.first + row), number);
+out:
+  return status;
+}
+
+/* A power of two that brings the size near one. It is in range where the size is subnormal, or the magnitude
+ * of a complex number beyond the largest one. */
+static double scale_of(double size) {
+  const int exponent = ilogb(fmin(size, DBL_MAX));
+  return ldexp(1, exponent < -EXPONENT_MOST ? EXPONENT_MOST : -exponent);
+}
+
+/* Finds the norm of b, and a factor if it needs one. */
+static tristar_status measure(tsi_krylov_run *run) {
+  tristar_status status = TRISTAR_OK;
+  tristar_krylov_t *k = run->k;
+  const double least = k->sparse->epsilon > 1e-10 ? SINGLE_SQUARE : DOUBLE_SQUARE;
+  tsi_sums sums;
+  TSI_TRY(tsi_vectors_sums(k, NULL, run->given, &sums));
+  if (!(sums.square > least && sums.square < 1 / least)) {
+    TSI_TRY(tsi_krylov_agree(k, check_finite(k, run->given, "b", run->column)));
+    const double size = tsi_team_largest(k->team, k->sparse->largest_size(k->n, run->given));
+    if (size > 0) run->factor = scale_of(size);
+  }
+  if (run->factor != 1) {
+    char *copy = tsi_krylov_vector(k, k->work.vectors - 1 - run->slot);
+    TSI_TRY(tsi_vectors_scale(k, run->factor, run->given, copy));
+    run->b = copy;
+    if (run->guess) TSI_TRY(tsi_vectors_scale(k, run->factor, run->x, run->x));
+    TSI_TRY(tsi_vectors_sums(k, NULL, copy, &sums));
+  }
+  run->b_norm = sqrt(sums.square);
+  run->absolute = k->options.absolute * run->factor;
+out:
+  return status;
+}
+
+/* The largest true residual, relative to b, that confirms a run which has converged. */
+static double confirmed(const tsi_krylov_run *run) {
+  const tristar_krylov_options *options = &run->k->options;
+  const double tolerance = fmax(options->tolerance, run->absolute / run->b_norm);
+  return fmax(CONFIRM_TOLERANCE * tolerance, CONFIRM_PRECISION * run->k->sparse->epsilon);
+}
+
+/* The norm of the test is within the tolerance, though it may be above the tighter one of a resumed run. */
+static bool is_within_tolerance(const tsi_krylov_run *run) {
+  const tristar_krylov_result *result = &run->result;
+  const double most = fmax(run->k->options.tolerance * run->reference, run->absolute);
+  return result->residual * run->reference <= most;
+}
+
+/* The residual of x, computed anew, in any vector of the workspace. */
+static tristar_status find_true_residual(tsi_krylov_run *run) {
+  tristar_status status = TRISTAR_OK;
+  double square;
+  run->guess = true; /* x is what came out */
+  TSI_TRY(tsi_krylov_residual(run, tsi_krylov_vector(run->k, 0), &square));
+  run->result.true_residual = sqrt(square) / run->b_norm;
+out:
+  return status;
+}
+
+/* What is not finite is no solution, whatever the recurrences told of it. */
+static void judge_range(tsi_krylov_run *run) {
+  tristar_krylov_result *result = &run->result;
+  const tristar_krylov_t *k = run->k;
+  const bool beyond = run->factor != 1 && k->sparse->first_not_finite(k->n, run->x) < k->n;
+  if (isfinite(result->true_residual) && (run->factor == 1 || !tsi_team_any(k->team, beyond))) return;
+  result->reason = TRISTAR_REASON_NOT_FINITE;
+  result->converged = 0;
+}
+
+/* A run that has ended afterwards needs no method. */
+static tristar_status open_column(tsi_krylov_run *run) {
+  tristar_status status = TRISTAR_OK;
+  tristar_krylov_t *k = run->k;
+  const double begin = tsi_clock();
+  if (run->guess)
+    TSI_TRY(tsi_krylov_agree(k, check_finite(k, run->x, "x, the initial guess,", run->column)));
+  else
+    memset(run->x, 0, (size_t)k->n * k->bytes);
+  if (tsi_krylov_is_cancelled(k)) {
+    tsi_krylov_end(run, TRISTAR_REASON_CANCELLED);
+    goto out;
+  }
+  TSI_TRY(measure(run));
+  if (run->b_norm == 0) {
+    memset(run->x, 0, (size_t)k->n * k->bytes);
+    tsi_krylov_end(run, TRISTAR_REASON_CONVERGED);
+  }
+out:
+  run->result.seconds = tsi_clock() - begin;
+  return status;
+}
+
+/* After a method that has left its iterate in x, of which the true residual is known; its status. */
+static tristar_status close_column(tsi_krylov_run *run, tristar_status status) {
+  tristar_krylov_t *k = run->k;
+  const double begin = tsi_clock();
+  tristar_krylov_result *result = &run->result;
+  result->reference /= run->factor;
+  if (run->factor != 1) {
+    const tristar_status scaled = tsi_vectors_scale(k, 1 / run->factor, run->x, run->x);
+    if (status == TRISTAR_OK) status = scaled;
+  }
+  if (status == TRISTAR_OK) judge_range(run);
+  result->seconds += tsi_clock() - begin;
+  return status;
+}
+
+/* ---- Columns that are solved for together -------------------------------------------------------------- */
+
+static tristar_status iterate(tsi_krylov_run *run, int count) {
+  switch (run->k->options.method) {
+  case TRISTAR_KRYLOV_CG:
+    return tsi_cg(run);
+  case TRISTAR_KRYLOV_BICGSTAB:
+    return tsi_bicgstab(run);
+  case TRISTAR_KRYLOV_PIPELINED_CG:
+    return tsi_pipelined_cg(run);
+  case TRISTAR_KRYLOV_BLOCK_CG:
+    return tsi_block_cg(run, count);
+  case TRISTAR_KRYLOV_GMRES:
+  case TRISTAR_KRYLOV_FGMRES:
+    break;
+  }
+  return tsi_gmres(run);
+}
+
+/* The method's time, in equal parts. open: those columns that it had to do with. */
+static void share_time(tsi_krylov_run *run, int count, const bool *open, int shares, double seconds) {
+  for (int c = 0; c < count; c++) {
+    tristar_krylov_result *result = &run[c].result;
+    if (open[c]) result->seconds += seconds / shares;
+    result->vector_seconds =
+        open[c] ? fmax(0, result->seconds - result->product_seconds - result->precond_seconds)
+                : result->seconds;
+  }
+}
+
+/* The methods, and the true residuals of what they leave. Recurrences drift away from the truth, and a nearly
+ * singular preconditioner hides a residual. So a run that has converged by the norm of its test, but whose
+ * true residual contradicts that, is resumed from its x while this brings the true residual down; else it has
+ * failed. */
+static tristar_status iterate_confirmed(tsi_krylov_run *run, int count, const bool *open) {
+  tristar_status status = TRISTAR_OK;
+  bool doubtful[TSI_BLOCK_MOST] = {false};
+  for (int round = 0;; round++) {
+    bool again = false;
+    TSI_TRY(iterate(run, count));
+    for (int c = 0; c < count; c++) {
+      if (!open[c] || (round > 0 && !doubtful[c])) continue;
+      tristar_krylov_result *result = &run[c].result;
+      const double before = result->true_residual, most = confirmed(&run[c]);
+      TSI_TRY(find_true_residual(&run[c]));
+      const double truth = result->true_residual;
+      if (round > 0 && result->reason != TRISTAR_REASON_CANCELLED && truth <= most &&
+          is_within_tolerance(&run[c])) {
+        result->reason = TRISTAR_REASON_CONVERGED;
+        result->converged = 1;
+      }
+      const bool claimed = result->reason == TRISTAR_REASON_CONVERGED;
+      if (round == 0 && !claimed) continue;
+      doubtful[c] = !(truth <= most) && claimed && round < RESUMED_MOST &&
+                    (round == 0 || truth < RESUMED_LEAST * before) && isfinite(truth);
+      if (doubtful[c]) {
+        tsi_krylov_resume(&run[c], RESUMED_AIM * most / truth);
+        again = true;
+      } else if (claimed && !(truth <= most)) {
+        result->reason = TRISTAR_REASON_INACCURATE;
+        result->converged = 0;
+      }
+    }
+    if (!again) break;
+  }
+out:
+  return status;
+}
+
+static tristar_status solve_group(tsi_krylov_run *run, int count) {
+  tristar_status status = TRISTAR_OK;
+  bool open[TSI_BLOCK_MOST] = {false};
+  int left = 0;
+  double seconds = 0;
+  for (int c = 0; c < count && status == TRISTAR_OK; c++) {
+    status = open_column(&run[c]);
+    open[c] = status == TRISTAR_OK && !run[c].ended;
+    left += open[c];
+  }
+  if (left > 0 && status == TRISTAR_OK) {
+    const double begin = tsi_clock();
+    status = iterate_confirmed(run, count, open);
+    seconds = tsi_clock() - begin;
+  }
+  for (int c = 0; c < count; c++)
+    if (open[c]) status = close_column(&run[c], status);
+  share_time(run, count, open, left, seconds);
+  return status;
+}
+
+/* ---- The call ------------------------------------------------------------------------------------------ */
+
+static bool overlap(const void *b, size_t b_size, const void *x, size_t x_size) {
+  return (uintptr_t)b < (uintptr_t)x + x_size && (uintptr_t)x < (uintptr_t)b + b_size;
+}
+
+static tristar_status check(const tristar_krylov_t *k, const tristar_precond_t *precond, int64_t nrhs,
+                            const void *b, int64_t ldb, const void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
+  const int64_t n = k->n;
+  TSI_TRY(tsi_krylov_need_values(k));
+  TSI_TRY(tsi_check_columns(env, n, nrhs, b, ldb, x, ldx));
+  if (n > 0 && nrhs > 0 &&
+      overlap(b, ((size_t)((nrhs - 1) * ldb) + (size_t)n) * k->bytes, x,
+              ((size_t)((nrhs - 1) * ldx) + (size_t)n) * k->bytes))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x overlaps b");
+  if (precond != NULL) {
+    tristar_precond_stats m;
+    TSI_TRY(tristar_precond_get_stats(precond, &m));
+    if (m.n != n || m.scalar != k->scalar)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+               "the preconditioner has %" PRId64 " rows of type %c, the matrix %" PRId64 " of type %c", m.n,
+               (int)m.scalar, n, (int)k->scalar);
+  }
+out:
+  return status;
+}
+
+static tristar_status check_all(tristar_krylov_t *k, const tristar_precond_t *precond, int64_t nrhs,
+                                const void *b, int64_t ldb, const void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_krylov_agree(k, check(k, precond, nrhs, b, ldb, x, ldx)));
+  TSI_TRY(tsi_krylov_alike(k, "nrhs", (double)nrhs));
+  TSI_TRY(tsi_krylov_alike(k, "whether there is a preconditioner", precond != NULL));
+out:
+  return status;
+}
+
+static tristar_status solve(tristar_krylov_t *k, tristar_precond_t *precond, int64_t nrhs, const char *b,
+                            int64_t ldb, char *x, int64_t ldx, tristar_krylov_result *result) {
+  tristar_status status = TRISTAR_OK;
+  tsi_krylov_run *run = k->work.run;
+  const int width = tsi_krylov_group(&k->options);
+  for (int64_t first = 0; first < nrhs && status == TRISTAR_OK; first += width) {
+    const int count = (int)tsi_count_min(nrhs - first, width);
+    for (int c = 0; c < count; c++) {
+      const int64_t column = first + c;
+      const char *given = b + (size_t)(column * ldb) * k->bytes;
+      run[c] = (tsi_krylov_run){.k = k,
+                                .precond = precond,
+                                .slot = c,
+                                .given = given,
+                                .b = given,
+                                .x = x + (size_t)(column * ldx) * k->bytes,
+                                .factor = 1,
+                                .tighten = 1,
+                                .guess = k->options.guess != 0,
+                                .column = column};
+    }
+    status = solve_group(run, count);
+    for (int c = 0; c < count; c++) {
+      const tristar_krylov_result *own = &run[c].result;
+      if (result != NULL) result[run[c].column] = *own;
+      if (status != TRISTAR_OK) continue;
+      k->stats.solves++;
+      tsi_log(&k->ts->env, TRISTAR_LOG_INFO, "krylov: column %" PRId64 ", %" PRId64 " iterations, %.3g s: %s",
+              run[c].column, own->iterations, own->seconds, tristar_krylov_reason_text(own->reason));
+    }
+  }
+  return status;
+}
+
+tristar_status tristar_krylov_solve(tristar_krylov_t *krylov, tristar_precond_t *precond, int64_t nrhs,
+                                    const void *b, int64_t ldb, void *x, int64_t ldx,
+                                    tristar_krylov_result *result) {
+  tristar_status status = TRISTAR_OK;
+  bool taken = false;
+  TSI_ENTER(krylov, krylov->ts);
+  TSI_TRY(tsi_krylov_take(krylov));
+  taken = true;
+  krylov->wants_end = krylov->all_end = false;
+  krylov->written = 0;
+  krylov->told = 0;
+  TSI_TRY(check_all(krylov, precond, nrhs, b, ldb, x, ldx));
+  if (result != NULL && nrhs > 0) memset(result, 0, (size_t)nrhs * sizeof *result);
+  if (krylov->n == 0) b = x = krylov->work.vector; /* without rows they may be NULL */
+  TSI_TRY(solve(krylov, precond, nrhs, b, ldb, x, ldx, result));
+  status = tsi_krylov_agree(krylov, TRISTAR_OK);
+out:
+  if (taken) tsi_krylov_give(krylov);
+  return tsi_answer(&krylov->ts->env, status);
+}

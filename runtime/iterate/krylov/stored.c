@@ -1,0 +1,136 @@
+/* The matrix that a solver stores: see krylov.h.
+ *
+ * Job. Find where each value of the rows, or of their rest and lower half, is among the user's; put values
+ * there, again and again.
+ *
+ * Reads   the user's matrix.   Writes  the solver's members that hold it. */
+#include "runtime/iterate/krylov/krylov.h"
+
+/* SYMMETRIC and real, or HERMITIAN. */
+static bool is_hermitian(const tristar_krylov_t *k) {
+  return k->pattern->symmetry == TRISTAR_HERMITIAN ||
+         (k->pattern->symmetry == TRISTAR_SYMMETRIC && !k->sparse->is_complex);
+}
+
+/* CG would go astray without a word. */
+static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
+  const tsi_pattern *pattern = k->pattern;
+  const bool is_complex = k->sparse->is_complex;
+  tsi_unlike unlike;
+  if (!tsi_krylov_is_cg(&k->options) || is_hermitian(k)) return status;
+  if (pattern->symmetry != TRISTAR_GENERAL) {
+    tsi_log(env, TRISTAR_LOG_WARNING, "CG needs a %s matrix", is_complex ? "Hermitian" : "symmetric");
+    return status;
+  }
+  TSI_TRY(tsi_pattern_find_unlike(env, pattern, k->taken, is_complex, &unlike));
+  if (unlike.found)
+    tsi_log(env, TRISTAR_LOG_WARNING,
+            "CG needs a %s matrix, but entries (%d,%d) and (%d,%d) are no mirror images",
+            is_complex ? "Hermitian" : "symmetric", unlike.row, unlike.column, unlike.column, unlike.row);
+out:
+  return status;
+}
+
+/* The lower half leaves the rows. */
+static tristar_status halve(tristar_krylov_t *k) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
+  tsi_entries rest = {.ptr = NULL};
+  TSI_TRY(tsi_halves_split(env, &k->rows, &rest, &k->lower));
+  tsi_entries_finish(env, &k->rows);
+  k->rows = rest;
+  rest = (tsi_entries){.ptr = NULL};
+  TSI_TRY(tsi_halved_make(env, &k->lower, k->sparse->scalar_bytes, &k->stored.half));
+  if (env->check) TSI_TRY(tsi_halved_check(env, &k->stored.half, &k->lower));
+  TSI_FREE(env, k->lower.index);
+out:
+  tsi_entries_finish(env, &rest);
+  return status;
+}
+
+/* Bytes of where values are from. */
+static size_t places_bytes(const tsi_entries *rows) {
+  if (rows->ptr == NULL) return 0;
+  return ((size_t)rows->n + 1) * sizeof *rows->ptr + (size_t)rows->ptr[rows->n] * rows->bytes;
+}
+
+/* The rows, which need no indices from then on, and room for values. */
+static tristar_status make_rows(tristar_krylov_t *k) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
+  const size_t scalar = k->sparse->scalar_bytes;
+  tsi_sliced *rest = &k->stored.rest;
+  tsi_count window = 0;
+  TSI_TRY(tsi_full_rows(env, k->pattern, false, &k->rows));
+  if (env->check) TSI_TRY(tsi_full_rows_check(env, k->pattern, &k->rows));
+  k->stats.nnz = k->rows.ptr[k->n];
+  if (is_hermitian(k) && tsi_halves_are_worth(&k->rows)) TSI_TRY(halve(k));
+  TSI_TRY(tsi_slices_make(env, &k->rows, scalar, false, rest));
+  if (env->check) TSI_TRY(tsi_slices_check(env, rest, &k->rows));
+  TSI_FREE(env, k->rows.index);
+  for (tsi_index w = 0; w < rest->windows; w++) {
+    window = tsi_count_max(window, tsi_slices_window_entries(rest, w, k->rows.ptr));
+    if (k->lower.ptr != NULL)
+      window = tsi_count_max(window, tsi_slices_window_entries(rest, w, k->lower.ptr));
+  }
+  TSI_TRY(tsi_allocate(env, (size_t)window, scalar, __func__, __FILE__, __LINE__, &k->window_values));
+  TSI_TRY(tsi_pattern_allocate_values(env, k->pattern, &k->taken));
+  k->stats.product_bytes = tsi_halves_bytes(&k->stored) + (size_t)k->n * scalar;
+  k->stats.matrix_bytes = places_bytes(&k->rows) + places_bytes(&k->lower) + tsi_halves_bytes(&k->stored) +
+                          (size_t)k->pattern->ptr[k->n] * scalar;
+out:
+  return status;
+}
+
+/* The values of a window's entries, in their order. */
+static const void *window_values(const tristar_krylov_t *k, const tsi_entries *rows, tsi_index w) {
+  const tsi_count *from = (const tsi_count *)rows->item + rows->ptr[w * TSI_WINDOW_ROWS];
+  k->sparse->gather(tsi_slices_window_entries(&k->stored.rest, w, rows->ptr), from, k->pattern->symmetry,
+                    k->taken, k->window_values);
+  return k->window_values;
+}
+
+tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
+  tsi_pattern_take(k->pattern, values, k->taken);
+  TSI_TRY(tsi_pattern_check_values(env, k->pattern, k->taken));
+  for (tsi_index w = 0; w < k->stored.rest.windows; w++) {
+    tsi_slices_fill(&k->stored.rest, w, k->rows.ptr, window_values(k, &k->rows, w));
+    if (k->lower.ptr != NULL)
+      tsi_halved_fill(&k->stored.half, w, k->lower.ptr, window_values(k, &k->lower, w));
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *view) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
+  TSI_TRY(tsi_pattern_create(env, view, &k->pattern));
+  k->scalar = view->scalar;
+  k->n = k->pattern->n;
+  if (view->values == NULL && k->pattern->given > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
+  k->kernels = tsi_krylov_kernels_select((char)k->scalar, k->ts->isa);
+  k->products = tsi_halves_kernels_select((char)k->scalar, k->ts->isa);
+  k->sparse = tsi_sparse_kernels_select((char)k->scalar);
+  TSI_TRY(make_rows(k));
+  TSI_TRY(tsi_krylov_take_values(k, view->values));
+  TSI_TRY(warn_of_symmetry(k));
+out:
+  return status;
+}
+
+void tsi_krylov_release_matrix(tristar_krylov_t *k) {
+  tsi_env *env = &k->ts->env;
+  tsi_pattern_destroy(env, &k->pattern);
+  tsi_entries_finish(env, &k->rows);
+  tsi_entries_finish(env, &k->lower);
+  TSI_FREE(env, k->taken);
+  tsi_halves_finish(env, &k->stored);
+  TSI_FREE(env, k->window_values);
+  if (k->matrix.release != NULL) k->matrix.release(k->matrix.arg);
+}

@@ -1,0 +1,107 @@
+/* Applications of a preconditioner: see precond.h. tristar_precond_apply. */
+#include "runtime/iterate/precond/precond.h"
+#include "runtime/solve/request.h"
+
+/* What is solved with, and where to. */
+typedef struct columns {
+  int64_t nrhs, ldb, ldx;
+  const void *b;
+  char *x;
+} columns;
+
+static void *column(const tristar_precond_t *p, const columns *c, int64_t k) {
+  return c->x + (size_t)(k * c->ldx) * p->sparse->scalar_bytes;
+}
+
+/* b is in x from now on. */
+static void copy(const tristar_precond_t *p, columns *c) {
+  const size_t bytes = p->sparse->scalar_bytes;
+  for (int64_t k = 0; k < c->nrhs && c->b != c->x; k++)
+    memcpy(column(p, c, k), (const char *)c->b + (size_t)(k * c->ldb) * bytes, (size_t)p->n * bytes);
+  c->b = c->x;
+  c->ldb = c->ldx;
+}
+
+static void conjugate(const tristar_precond_t *p, const columns *c) {
+  for (int64_t k = 0; k < c->nrhs; k++) p->kernels->conjugate(p->n, column(p, c, k));
+}
+
+/* The op of a sweep, where M is applied with op. A sweep that is transposed then, or adjoint, is that of a
+ * GENERAL M, and its own op is N. */
+static tristar_op compose(tristar_op sweep, tristar_op op) {
+  return op == TRISTAR_N ? sweep : op;
+}
+
+static tristar_status sweep(const tristar_precond_t *p, int which, tristar_op op, columns *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_precond_sweep *s = &p->sweep[which];
+  if (s->plan == NULL) return TRISTAR_OK;
+  TSI_TRY(tristar_solve(s->plan, compose(s->op, op), c->nrhs, c->b, c->ldb, c->x, c->ldx));
+  c->b = c->x;
+  c->ldb = c->ldx;
+out:
+  return status;
+}
+
+static tristar_status apply(const tristar_precond_t *p, tristar_op op, columns c) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_op own = p->symmetry == TRISTAR_SYMMETRIC   ? TRISTAR_T
+                         : p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C
+                                                            : TRISTAR_N;
+  /* M^H = conj(M) of a symmetric M, M^T = conj(M) of a Hermitian one; a pair has transposes. */
+  const bool pair = p->fsai != NULL && tsi_fsai_is_pair(p->fsai);
+  const bool conjugated =
+      p->sparse->is_complex && op != TRISTAR_N && (pair ? op == TRISTAR_C : own != TRISTAR_N && op != own);
+  if (conjugated) {
+    copy(p, &c);
+    conjugate(p, &c);
+  }
+  if (own != TRISTAR_N) op = TRISTAR_N;
+  if (p->fsai) {
+    TSI_TRY(tsi_fsai_multiply(p->fsai, pair && op != TRISTAR_N, c.nrhs, c.b, c.ldb, c.x, c.ldx));
+    c.b = c.x;
+    c.ldb = c.ldx;
+  }
+  TSI_TRY(sweep(p, op == TRISTAR_N ? 0 : 1, op, &c));
+  if (p->diagonal) {
+    copy(p, &c);
+    for (int64_t k = 0; k < c.nrhs; k++)
+      p->kernels->scale(p->n, p->diagonal, op == TRISTAR_C, column(p, &c, k));
+  }
+  TSI_TRY(sweep(p, op == TRISTAR_N ? 1 : 0, op, &c));
+  copy(p, &c);
+  if (conjugated) conjugate(p, &c);
+out:
+  return status;
+}
+
+static tristar_status call(const tristar_precond_t *p, tristar_op op, const columns *c) {
+  tristar_status status = p->function(p->arg, op, c->nrhs, c->b, c->ldb, c->x, c->ldx);
+  if (status != TRISTAR_OK && p->release == NULL) /* else there is a message */
+    TSI_FAIL(&p->ts->env, status, "the function of the preconditioner gave %s", tristar_status_name(status));
+out:
+  return status;
+}
+
+tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op, int64_t nrhs, const void *b,
+                                     int64_t ldb, void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(precond, precond->ts);
+  tsi_env *env = &precond->ts->env;
+  const columns c = {nrhs, ldb, ldx, b, x};
+  TSI_TRY(tsi_check_op(env, op));
+  TSI_TRY(tsi_check_columns(env, precond->n, nrhs, b, ldb, x, ldx));
+  if (b == x && ldb != ldx && nrhs > 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, but ldb = %lld, ldx = %lld", (long long)ldb, (long long)ldx);
+  if (!precond->valid)
+    TSI_FAIL(env, TRISTAR_ERR_STALE, "the latest update of the preconditioner failed: it holds no values");
+  if (nrhs == 0 || (precond->n == 0 && precond->function == NULL)) goto out;
+  if (precond->function)
+    TSI_TRY(call(precond, op, &c));
+  else if (precond->plan)
+    TSI_TRY(tristar_solve(precond->plan, op, nrhs, b, ldb, x, ldx));
+  else
+    TSI_TRY(apply(precond, op, c));
+out:
+  return tsi_answer(env, status);
+}

@@ -1,0 +1,399 @@
+/* Rows of G: see fsai_rows.h. */
+#include "runtime/iterate/precond/fsai_rows.h"
+
+#include "codelets/cpu/rows/sparse.h"
+#include "runtime/base/grow.h"
+#include "runtime/context/crew.h"
+#include "runtime/iterate/precond/fsai_node_rows.h"
+#include "runtime/iterate/precond/fsai_pair.h"
+#include "runtime/iterate/precond/hermitian_part.h"
+#include "runtime/iterate/precond/power_pattern.h"
+#include "runtime/iterate/precond/row_failure.h"
+
+#define BLOCK_ROWS 64
+/* Bytes that could be read while an entry of G is computed, for each entry of a row of A. */
+#define BYTES_OF_ENTRY 200
+#define SLACK 8 /* the share of the room that may stay empty */
+
+/* One computation. Its scalars are those of the set-up, which may be single. */
+typedef struct numeric {
+  const tsi_fsai_job *job;
+  char scalar;
+  tsi_matrix_rows a, whole; /* what patterns adapt to; A, which is the same for one factor */
+  tsi_count longest;        /* row of A */
+  tsi_fsai_limits limits;
+  const tsi_sparse_kernels *sparse;
+  const tsi_fsai_kernels *kernels;
+  tsi_entries rows;    /* G: ptr tells where rows have room */
+  tsi_index most;      /* columns of a pattern beside the diagonal */
+  tsi_index side;      /* the same, of rows that are computed side by side */
+  tsi_index *entries;  /* of each row */
+  tsi_fsai_work *work; /* of each member */
+  int members;
+  tsi_fsai_pair pair; /* of two factors */
+  tsi_row_failure failure;
+} numeric;
+
+/* ---- What is wanted ------------------------------------------------------------------------------------ */
+
+bool tsi_fsai_is_single(const tristar_precond_options *options, char scalar) {
+  return options->single && (scalar == 'd' || scalar == 'z');
+}
+
+tsi_fsai_job tsi_fsai_job_of(tristar_t *ts, const tristar_precond_options *o, char scalar,
+                             const tsi_factor_rows *a) {
+  const tsi_fsai_limits limits = {.steps = (tsi_index)tsi_count_min(o->steps, a->n),
+                                  .per_step = tsi_index_max(1, (tsi_index)tsi_count_min(o->per_step, a->n)),
+                                  .reduction = o->reduction,
+                                  .postfilter = o->postfilter};
+  return (tsi_fsai_job){.ts = ts,
+                        .scalar = scalar,
+                        .single = tsi_fsai_is_single(o, scalar),
+                        .engine = o->engine,
+                        .a = a,
+                        .rows = a->n,
+                        .limits = limits};
+}
+
+void tsi_fsai_keep_patterns(tsi_fsai_job *job, const tsi_entries *g) {
+  job->given = g;
+  job->diagonals = 1;
+  job->limits = (tsi_fsai_limits){.per_step = 1};
+}
+
+tristar_status tsi_fsai_start(tsi_env *env, const tristar_precond_options *options, char scalar,
+                              const tsi_factor_rows *a, const tsi_fsai_nodes *nodes, bool pair,
+                              tsi_entries *start) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count entries = a->ptr[a->n];
+  double *magnitude = NULL;
+  if (options->power == 0) goto out;
+  TSI_TRY(TSI_ALLOC(env, magnitude, entries));
+  tsi_sparse_kernels_select(scalar)->part(entries, a->values, TSI_PART_MAGNITUDE, magnitude);
+  if (pair) TSI_TRY(tsi_symmetrize_magnitudes(env, a, magnitude));
+  TSI_TRY(tsi_power_pattern(env, a, magnitude, options->prefilter, options->power, nodes, start));
+  if (nodes->count > 0) TSI_TRY(tsi_fsai_nodes_spread(env, nodes, start));
+out:
+  TSI_FREE(env, magnitude);
+  return status;
+}
+
+/* ---- Room ---------------------------------------------------------------------------------------------- */
+
+static tsi_index given_of(const tsi_fsai_job *job, tsi_index i) {
+  const tsi_entries *given = job->given;
+  return given != NULL ? (tsi_index)(given->ptr[i + 1] - given->ptr[i]) - job->diagonals : 0;
+}
+
+/* Room for as many entries as rows can get. */
+static tristar_status make_room(tsi_env *env, numeric *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_fsai_job *job = c->job;
+  const tsi_count joins = (tsi_count)job->limits.steps * job->limits.per_step;
+  TSI_TRY(tsi_entries_begin(env, job->rows, c->sparse->scalar_bytes, &c->rows));
+  for (tsi_index l = 0; l < job->rows; l++) {
+    const tsi_index i = job->first + l;
+    const tsi_count all = given_of(job, i) + joins, beside = tsi_count_min(i, all);
+    c->rows.ptr[l + 1] = beside + 1;
+    c->most = tsi_index_max(c->most, (tsi_index)beside);
+    if (all <= TSI_FSAI_GROUP_MOST) c->side = tsi_index_max(c->side, (tsi_index)all);
+  }
+  TSI_TRY(tsi_entries_reserve(env, &c->rows));
+  TSI_TRY(TSI_ALLOC(env, c->entries, job->rows));
+out:
+  return status;
+}
+
+void tsi_fsai_tell_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows) {
+  const size_t factors = job->upper != NULL ? 2 : 1;
+  const size_t bytes = sizeof *rows->index + factors * rows->bytes;
+  const tsi_count entries = rows->ptr[job->rows];
+  tsi_log(&job->ts->env, TRISTAR_LOG_INFO, "sparse approximate inverse: %s%lld entries of %s, %.1f MB", most,
+          (long long)entries, factors == 2 ? "each factor" : "its factor",
+          (double)bytes * (double)entries / 1e6);
+}
+
+static tristar_status allocate(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
+  return tsi_allocate(env, (size_t)count, c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, scalars);
+}
+
+static tristar_status allocate_zero(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
+  return tsi_allocate_zero(env, (size_t)count, c->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
+                           scalars);
+}
+
+static tristar_status begin_group(tsi_env *env, const numeric *c, tsi_fsai_group *g) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index lanes = c->kernels->lanes;
+  g->most = c->side;
+  g->stride = c->side + 1;
+  TSI_TRY(TSI_ALLOC(env, g->reach, lanes));
+  for (tsi_index l = 0; l < lanes; l++)
+    for (int h = 0; h < TSI_FSAI_GROUP_HOMES; h++) g->reach[l].home[h].column = TSI_NONE;
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * g->stride * lanes, &g->l));
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->inverse));
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->b));
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->z));
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->g));
+  TSI_TRY(TSI_ALLOC_ZERO(env, g->psi, lanes));
+  TSI_TRY(TSI_ALLOC_ZERO(env, g->psi_0, lanes));
+  TSI_TRY(allocate(env, c, TSI_FSAI_GROUP_SLOTS, &g->gradient));
+  TSI_TRY(TSI_ALLOC(env, g->size, TSI_FSAI_GROUP_SLOTS));
+  TSI_TRY(allocate(env, c, g->most, &g->row));
+  /* a row that could get more at once is computed alone */
+  TSI_TRY(TSI_ALLOC(env, g->picked,
+                    (tsi_count)tsi_index_min(TSI_FSAI_GROUP_MOST, c->job->limits.per_step) * lanes));
+out:
+  return status;
+}
+
+static void finish_group(tsi_env *env, tsi_fsai_group *g) {
+  TSI_FREE(env, g->reach);
+  TSI_FREE(env, g->l);
+  TSI_FREE(env, g->inverse);
+  TSI_FREE(env, g->b);
+  TSI_FREE(env, g->z);
+  TSI_FREE(env, g->g);
+  TSI_FREE(env, g->psi);
+  TSI_FREE(env, g->psi_0);
+  TSI_FREE(env, g->gradient);
+  TSI_FREE(env, g->size);
+  TSI_FREE(env, g->row);
+  TSI_FREE(env, g->picked);
+}
+
+/* Entries that a row and those of its pattern can have. */
+static tsi_count reach_of(const numeric *c) {
+  return tsi_count_min(((tsi_count)c->most + 1) * c->longest, c->a.ptr[c->job->a->n]);
+}
+
+/* Columns that these can have. */
+static tsi_count slots_of(const numeric *c) {
+  return tsi_count_min((tsi_count)c->most + reach_of(c), c->job->a->n);
+}
+
+static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_work *w) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = c->job->a->n, most = c->most;
+  const tsi_count reach = reach_of(c), slots = slots_of(c);
+  const tsi_count stride = ((tsi_count)most + TSI_FSAI_LANES - 1) / TSI_FSAI_LANES * TSI_FSAI_LANES;
+  w->most = most;
+  w->stride = (tsi_index)stride;
+  TSI_TRY(TSI_ALLOC(env, w->place, n));
+  for (tsi_index j = 0; j < n; j++) w->place[j] = TSI_NONE;
+  TSI_TRY(TSI_ALLOC(env, w->column, slots));
+  TSI_TRY(TSI_ALLOC(env, w->position, slots));
+  TSI_TRY(allocate(env, c, slots, &w->gradient));
+  TSI_TRY(TSI_ALLOC(env, w->first, (tsi_count)most + 2));
+  TSI_TRY(TSI_ALLOC(env, w->slot, reach));
+  TSI_TRY(TSI_ALLOC(env, w->pattern, most));
+  TSI_TRY(allocate(env, c, most * stride, &w->by_rows));
+  TSI_TRY(allocate_zero(env, c, most * stride, &w->by_columns));
+  TSI_TRY(allocate(env, c, stride, &w->inverse));
+  TSI_TRY(allocate(env, c, stride, &w->z));
+  TSI_TRY(allocate_zero(env, c, stride, &w->g));
+  TSI_TRY(TSI_ALLOC(env, w->picked, c->job->limits.per_step));
+  TSI_TRY(TSI_ALLOC(env, w->magnitude, c->job->limits.per_step));
+  TSI_TRY(begin_group(env, c, &w->group));
+out:
+  return status;
+}
+
+static void finish_work(tsi_env *env, tsi_fsai_work *w) {
+  TSI_FREE(env, w->place);
+  TSI_FREE(env, w->column);
+  TSI_FREE(env, w->position);
+  TSI_FREE(env, w->gradient);
+  TSI_FREE(env, w->first);
+  TSI_FREE(env, w->slot);
+  TSI_FREE(env, w->pattern);
+  TSI_FREE(env, w->by_rows);
+  TSI_FREE(env, w->by_columns);
+  TSI_FREE(env, w->inverse);
+  TSI_FREE(env, w->z);
+  TSI_FREE(env, w->g);
+  TSI_FREE(env, w->picked);
+  TSI_FREE(env, w->magnitude);
+  finish_group(env, &w->group);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------------------- */
+
+static tsi_fsai_row row_at(const numeric *c, tsi_index l) {
+  const tsi_entries *given = c->job->given;
+  const tsi_index i = c->job->first + l;
+  const tsi_count at = c->rows.ptr[l];
+  return (tsi_fsai_row){.i = i,
+                        .given = given != NULL ? given->index + given->ptr[i] : NULL,
+                        .count = given_of(c->job, i),
+                        .index = c->rows.index + at,
+                        .values = (char *)c->rows.item + (size_t)at * c->sparse->scalar_bytes};
+}
+
+static void run_block(void *context, tsi_index block, int member) {
+  numeric *c = context;
+  const tsi_fsai_job *job = c->job;
+  const tsi_index first = block * BLOCK_ROWS, end = tsi_index_min(job->rows - first, BLOCK_ROWS) + first;
+  const tsi_index first_row = job->first;
+  tsi_fsai_row row[TSI_FSAI_GROUP_LANES];
+  for (tsi_index l = first; l < end && !tsi_row_failure_before(&c->failure, first_row + l);) {
+    const tsi_index count = tsi_index_min(c->kernels->lanes, end - l);
+    for (tsi_index k = 0; k < count; k++) row[k] = row_at(c, l + k);
+    if (job->upper == NULL || job->part != NULL)
+      c->kernels->rows(&c->a, &c->limits, count, row, &c->work[member]);
+    for (tsi_index k = 0; k < count; k++, l++) {
+      if (job->upper != NULL) tsi_fsai_pair_row(&c->pair, l, &row[k], &c->work[member], member);
+      c->entries[l] = row[k].entries;
+      tsi_row_failure_keep(&c->failure, row[k].kind, row[k].i);
+    }
+  }
+}
+
+static tristar_status run(tsi_env *env, numeric *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_fsai_job *job = c->job;
+  const tsi_index n = job->a->n, blocks = (tsi_index)(((int64_t)job->rows + BLOCK_ROWS - 1) / BLOCK_ROWS);
+  const double mean = n > 0 ? (double)c->a.ptr[n] / n : 0;
+  const double bytes = BYTES_OF_ENTRY * mean * (double)c->rows.ptr[job->rows];
+  double start_seconds;
+  tsi_crew crew = {.ts = NULL};
+  TSI_TRY(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, blocks, bytes, &start_seconds,
+                         &crew));
+  c->members = crew.members;
+  TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
+  for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, &c->work[m]));
+  if (job->upper != NULL)
+    TSI_TRY(tsi_fsai_pair_begin(env, job, c->scalar, c->whole, c->a.values, &c->rows, c->members, c->most,
+                                slots_of(c), &c->pair));
+  TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
+out:
+  tsi_crew_finish(&crew);
+  return status;
+}
+
+/* Rows move together, and what is left of the room is given back, if it is worth a copy. */
+static tristar_status compress(tsi_env *env, numeric *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = c->job->rows;
+  const size_t bytes = c->sparse->scalar_bytes;
+  const tsi_count room = c->rows.ptr[n];
+  char *item = c->rows.item, *upper = c->pair.upper;
+  tsi_count at = 0;
+  for (tsi_index i = 0; i < n; i++) {
+    const tsi_count from = c->rows.ptr[i];
+    const size_t count = (size_t)c->entries[i];
+    memmove(c->rows.index + at, c->rows.index + from, count * sizeof *c->rows.index);
+    memmove(item + (size_t)at * bytes, item + (size_t)from * bytes, count * bytes);
+    if (upper != NULL) memmove(upper + (size_t)at * bytes, upper + (size_t)from * bytes, count * bytes);
+    c->rows.ptr[i] = at;
+    at += c->entries[i];
+  }
+  c->rows.ptr[n] = at;
+  if (room - at <= room / SLACK) goto out;
+  TSI_TRY(tsi_grow(env, (void **)&c->rows.index, sizeof *c->rows.index, at, at));
+  TSI_TRY(tsi_grow(env, &c->rows.item, bytes, at, at));
+  if (upper != NULL) TSI_TRY(tsi_grow(env, (void **)&c->pair.upper, bytes, at, at));
+out:
+  return status;
+}
+
+/* ---- Precisions ---------------------------------------------------------------------------------------- */
+
+/* A complex number is two reals. */
+static tsi_index parts_of(const numeric *c) {
+  return c->sparse->is_complex ? 2 : 1;
+}
+
+/* Values of A's places in single precision, row by row. */
+static tristar_status round_values(tsi_env *env, const numeric *c, const void *values, void **out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factor_rows *a = c->job->a;
+  const tsi_sparse_kernels *reals = tsi_sparse_kernels_select('s');
+  const tsi_index parts = parts_of(c);
+  float *to;
+  TSI_TRY(allocate(env, c, a->ptr[a->n], out));
+  to = *out;
+  for (tsi_index i = 0; i < a->n; i++) {
+    const tsi_count at = parts * a->ptr[i];
+    reals->fill((tsi_index)(parts * (a->ptr[i + 1] - a->ptr[i])), (const double *)values + at, to + at);
+  }
+out:
+  return status;
+}
+
+static tristar_status widen(tsi_env *env, const numeric *c, void **values) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count count = c->rows.ptr[c->job->rows];
+  void *wide = NULL;
+  TSI_TRY(tsi_allocate(env, (size_t)count, 2 * c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, &wide));
+  tsi_sparse_kernels_select('s')->part(parts_of(c) * count, *values, TSI_PART_REAL, wide);
+  TSI_FREE(env, *values);
+  *values = wide;
+out:
+  return status;
+}
+
+static tristar_status widen_rows(tsi_env *env, numeric *c) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(widen(env, c, &c->rows.item));
+  c->rows.bytes = 2 * c->sparse->scalar_bytes;
+  if (c->pair.upper != NULL) TSI_TRY(widen(env, c, (void **)&c->pair.upper));
+out:
+  return status;
+}
+
+static void finish(tsi_env *env, numeric *c) {
+  for (int m = 0; m < c->members && c->work != NULL; m++) finish_work(env, &c->work[m]);
+  TSI_FREE(env, c->work);
+  TSI_FREE(env, c->entries);
+  tsi_fsai_pair_finish(env, &c->pair);
+  tsi_entries_finish(env, &c->rows);
+}
+
+tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakdown *breakdown) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &job->ts->env;
+  const tsi_factor_rows *a = job->a;
+  const bool single = job->single;
+  const char scalar = !single ? job->scalar : job->scalar == 'd' ? 's' : 'c';
+  numeric c = {.job = job,
+               .scalar = scalar,
+               .a = {a->ptr, a->index, job->part != NULL ? job->part : a->values},
+               .whole = {a->ptr, a->index, a->values},
+               .limits = job->limits,
+               .sparse = tsi_sparse_kernels_select(scalar),
+               .kernels = tsi_fsai_kernels_select(scalar, job->ts->isa)};
+  void *rounded = NULL, *rounded_part = NULL;
+  tsi_row_failure_clear(&c.failure);
+  for (tsi_index i = 0; i < a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
+  if (job->upper != NULL) c.limits.postfilter = 0; /* both factors say what leaves */
+  if (single) {
+    TSI_TRY(round_values(env, &c, a->values, &rounded));
+    if (job->part != NULL) TSI_TRY(round_values(env, &c, job->part, &rounded_part));
+    c.whole.values = rounded;
+    c.a.values = job->part != NULL ? rounded_part : rounded;
+  }
+  if (job->nodes != NULL)
+    TSI_TRY(tsi_fsai_node_rows(job, &c.a, scalar, &c.rows, &c.entries, &c.failure));
+  else {
+    TSI_TRY(make_room(env, &c));
+    tsi_fsai_tell_entries(job, "at most ", &c.rows);
+    TSI_TRY(run(env, &c));
+  }
+  *breakdown = tsi_row_failure_get(&c.failure);
+  if (breakdown->kind != TSI_BREAKDOWN_NONE) goto out;
+  TSI_TRY(compress(env, &c));
+  if (single) TSI_TRY(widen_rows(env, &c));
+  tsi_fsai_tell_entries(job, "", &c.rows);
+  *g = c.rows;
+  c.rows = (tsi_entries){.ptr = NULL};
+  if (job->upper != NULL) {
+    *job->upper = c.pair.upper;
+    c.pair.upper = NULL;
+  }
+out:
+  TSI_FREE(env, rounded);
+  TSI_FREE(env, rounded_part);
+  finish(env, &c);
+  return status;
+}

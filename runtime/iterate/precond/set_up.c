@@ -1,0 +1,339 @@
+/* What the values of a matrix make of a preconditioner: see precond.h. */
+#include <inttypes.h>
+
+#include "runtime/iterate/precond/hermitian_part.h"
+#include "runtime/iterate/precond/level_fill.h"
+#include "runtime/iterate/precond/precond.h"
+
+tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t row) {
+  tristar_status status = TRISTAR_OK;
+  switch (kind) {
+  case TSI_BREAKDOWN_NONE:
+    break;
+  case TSI_BREAKDOWN_ZERO:
+    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "the pivot of row %" PRId64 ", counted from 0, is zero", row);
+  case TSI_BREAKDOWN_NOT_POSITIVE:
+    TSI_FAIL(env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
+             "the pivot of row %" PRId64 ", counted from 0, is not positive; a shift of the "
+             "diagonal (option shift) may help",
+             row);
+  case TSI_BREAKDOWN_NOT_FINITE:
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+             "row %" PRId64 " of the factors, counted from 0, has NaN or infinity", row);
+  }
+out:
+  return status;
+}
+
+static tristar_status allocate(const tristar_precond_t *p, tsi_count count, void **scalars) {
+  return tsi_allocate(&p->ts->env, (size_t)count, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
+                      scalars);
+}
+
+/* ---- The matrix ---------------------------------------------------------------------------------------- */
+
+/* to[i] = entry (i, i), which is there of every row. Errors: SINGULAR. */
+static tristar_status take_diagonal(const tristar_precond_t *p, const void *values, void *to) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_pattern *a = p->pattern;
+  const size_t bytes = p->sparse->scalar_bytes;
+  for (tsi_index j = 0; j < a->n; j++) {
+    tsi_count e = a->ptr[j];
+    while (e < a->ptr[j + 1] && a->index[e] != j) e++;
+    if (e == a->ptr[j + 1])
+      TSI_FAIL(&p->ts->env, TRISTAR_ERR_SINGULAR, "row %d, counted from 0, has no entry on the diagonal", j);
+    memcpy((char *)to + (size_t)j * bytes, (const char *)values + (size_t)e * bytes, bytes);
+  }
+out:
+  return status;
+}
+
+/* Is A its own adjoint, or its own transpose? Neither: an error, which names what is to be made of it, and
+ * others that take A beside ILU.
+ * Errors: ARGUMENT, MEMORY. */
+static tristar_status find_symmetry(const tristar_precond_t *p, const char *name, const char *others,
+                                    const void *values, tristar_symmetry *symmetry) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  const bool is_complex = p->sparse->is_complex;
+  tsi_unlike unlike;
+  *symmetry = p->pattern->symmetry;
+  if (*symmetry == TRISTAR_SKEW_SYMMETRIC)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a skew-symmetric matrix has no %s", name);
+  if (*symmetry != TRISTAR_GENERAL) goto out;
+  *symmetry = is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+  TSI_TRY(tsi_pattern_find_unlike(env, p->pattern, values, is_complex, &unlike));
+  if (unlike.found && is_complex) {
+    *symmetry = TRISTAR_SYMMETRIC;
+    TSI_TRY(tsi_pattern_find_unlike(env, p->pattern, values, false, &unlike));
+  }
+  if (unlike.found)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "%s are those of a symmetric matrix, but entries (%d,%d) and (%d,%d), counted from 0, are no "
+             "mirror images: ILU takes such a matrix%s",
+             name, unlike.row, unlike.column, unlike.column, unlike.row, others);
+out:
+  return status;
+}
+
+/* Errors: SINGULAR, MEMORY. */
+static tristar_status need_rows(tristar_precond_t *p, bool symmetric) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  if (p->rows.diagonal) return TRISTAR_OK;
+  TSI_TRY(tsi_full_rows(env, p->pattern, symmetric, &p->full));
+  p->rows = (tsi_factor_rows){.n = p->n, .ptr = p->full.ptr, .index = p->full.index};
+  TSI_TRY(tsi_find_diagonal(env, &p->rows));
+  if (env->check) TSI_TRY(tsi_factor_rows_check(env, &p->rows));
+out:
+  return status;
+}
+
+/* A with values. The pattern is that of p->rows. symmetric: the symmetry of M is known, and that of A.
+ * Errors: SINGULAR, MEMORY. */
+static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void *values,
+                                tsi_factor_rows *a) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(need_rows(p, symmetric));
+  *a = p->rows;
+  TSI_TRY(allocate(p, a->ptr[a->n], &a->values));
+  p->sparse->gather(a->ptr[a->n], p->full.item, symmetric ? p->symmetry : p->pattern->symmetry, values,
+                    a->values);
+out:
+  return status;
+}
+
+/* ---- Kinds --------------------------------------------------------------------------------------------- */
+
+static tristar_status set_up_jacobi(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  if (p->diagonal == NULL) TSI_TRY(allocate(p, p->n, &p->diagonal));
+  TSI_TRY(take_diagonal(p, values, p->diagonal));
+  TSI_TRY(tsi_precond_tell(p, p->kernels->invert(p->n, p->diagonal, p->diagonal)));
+out:
+  return status;
+}
+
+void tsi_precond_tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count upper) {
+  const double all = upper > 0 ? (double)(lower + upper) : 2.0 * (double)(lower - p->n) + p->n;
+  p->stats.nnz_lower = lower;
+  p->stats.nnz_upper = upper;
+  p->stats.fill = p->stats.nnz > 0 ? all / (double)p->stats.nnz : 0;
+}
+
+/* Those of sweeps that are there are known. */
+static tristar_status tell_levels(tristar_precond_t *p, const tsi_factor_rows *rows, bool shared) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *depth = NULL;
+  if (p->sweep[0].plan != NULL) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(&p->ts->env, depth, rows->n));
+  p->stats.levels_upper = tsi_find_levels(rows, false, depth);
+  p->stats.levels_lower = shared ? p->stats.levels_upper : tsi_find_levels(rows, true, depth);
+out:
+  TSI_FREE(&p->ts->env, depth);
+  return status;
+}
+
+static tsi_count count_lower(const tsi_factor_rows *rows) {
+  tsi_count count = 0;
+  for (tsi_index i = 0; i < rows->n; i++) count += rows->diagonal[i] - rows->ptr[i];
+  return count;
+}
+
+static tristar_op adjoint_of(const tristar_precond_t *p) {
+  return p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C : TRISTAR_T;
+}
+
+/* The second sweep with the triangle of the first. Panels serve both; rows come in an order for each. */
+static tristar_status make_other_sweep(tristar_precond_t *p, const tsi_factor_rows *rows, tristar_uplo uplo,
+                                       tristar_op op) {
+  if (p->stats.partition[0] != TRISTAR_PARTITION_SUPERNODES)
+    return tsi_precond_make_sweep(p, 1, rows, uplo, TRISTAR_NON_UNIT, op);
+  tsi_precond_share_sweep(p, adjoint_of(p));
+  return TRISTAR_OK;
+}
+
+static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factor_rows a = {.values = NULL};
+  const tristar_symmetry symmetry = p->pattern->symmetry;
+  const bool shared = symmetry == TRISTAR_SYMMETRIC || symmetry == TRISTAR_HERMITIAN;
+  TSI_TRY(take_rows(p, false, values, &a));
+  if (p->diagonal == NULL) TSI_TRY(allocate(p, p->n, &p->diagonal));
+  TSI_TRY(tsi_precond_tell(p, p->kernels->relax(&a, p->options.omega, p->diagonal)));
+  const tsi_count below = count_lower(&a);
+  p->symmetry = shared ? symmetry : TRISTAR_GENERAL;
+  tsi_precond_tell_fill(p, below + p->n, shared ? 0 : a.ptr[p->n] - below);
+  TSI_TRY(tell_levels(p, &a, shared));
+  TSI_TRY(tsi_precond_make_sweep(p, 0, &a, TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_N));
+  if (shared)
+    TSI_TRY(make_other_sweep(p, &a, TRISTAR_LOWER, adjoint_of(p)));
+  else
+    TSI_TRY(tsi_precond_make_sweep(p, 1, &a, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
+out:
+  TSI_FREE(&p->ts->env, a.values);
+  return status;
+}
+
+/* L and U, or U^H U. */
+static tristar_status make_sweeps(tristar_precond_t *p, const tsi_factor_rows *factors, bool shared) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count below = count_lower(factors), above = factors->ptr[p->n] - below;
+  tsi_precond_tell_fill(p, shared ? above : below, shared ? 0 : above);
+  TSI_TRY(tell_levels(p, factors, shared));
+  if (shared) {
+    TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, adjoint_of(p)));
+    TSI_TRY(make_other_sweep(p, factors, TRISTAR_UPPER, TRISTAR_N));
+    goto out;
+  }
+  TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_LOWER, TRISTAR_UNIT, TRISTAR_N));
+  TSI_TRY(tsi_precond_make_sweep(p, 1, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
+out:
+  return status;
+}
+
+static bool is_symmetric_kind(const tristar_precond_t *p) {
+  return p->options.kind == TRISTAR_PRECOND_IC || p->options.kind == TRISTAR_PRECOND_ICT;
+}
+
+tristar_status tsi_precond_incomplete(tristar_precond_t *p, const void *values, tsi_factor_rows *factors) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  const tristar_precond_options *o = &p->options;
+  const bool by_level = o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
+  const bool shared = is_symmetric_kind(p);
+  tsi_factor_rows a = {.values = NULL};
+  *factors = (tsi_factor_rows){.values = NULL};
+  if (shared) TSI_TRY(find_symmetry(p, "incomplete Cholesky factors", "", values, &p->symmetry));
+  TSI_TRY(take_rows(p, shared, values, &a));
+  const double begin = tsi_workers_clock(&p->ts->workers);
+  if (by_level && o->level > 0 && p->filled.ptr == NULL) {
+    TSI_TRY(tsi_level_fill(env, &a, tsi_index_min(o->level, p->n), &p->filled));
+    p->stats.symbolic_seconds = tsi_workers_clock(&p->ts->workers) - begin;
+  }
+  const double middle = tsi_workers_clock(&p->ts->workers);
+  const bool adjoint = p->symmetry == TRISTAR_HERMITIAN || !p->sparse->is_complex;
+  TSI_TRY(tsi_precond_factor(p, &a, adjoint, factors));
+  p->stats.numeric_seconds = tsi_workers_clock(&p->ts->workers) - middle;
+out:
+  TSI_FREE(env, a.values);
+  return status;
+}
+
+static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factor_rows factors;
+  TSI_TRY(tsi_precond_incomplete(p, values, &factors));
+  TSI_TRY(make_sweeps(p, &factors, is_symmetric_kind(p)));
+out:
+  tsi_factor_rows_finish(&p->ts->env, &factors);
+  return status;
+}
+
+void tsi_shift_diagonal(const tsi_sparse_kernels *sparse, const tsi_factor_rows *a, double shift) {
+  char *values = a->values;
+  for (tsi_index i = 0; i < a->n && shift > 0; i++)
+    sparse->multiply(1, values + (size_t)a->diagonal[i] * sparse->scalar_bytes, 1 + shift);
+}
+
+/* Two factors, or one? That stays as it is. */
+static tristar_status choose_pair(const tristar_precond_t *p, const void *values, bool *pair) {
+  tristar_status status = TRISTAR_OK;
+  const bool is_complex = p->sparse->is_complex;
+  const tristar_symmetry symmetry = p->pattern->symmetry;
+  tsi_unlike unlike;
+  *pair = p->fsai != NULL ? tsi_fsai_is_pair(p->fsai) : p->options.pair == TRISTAR_PAIR_ALWAYS;
+  if (p->fsai != NULL || p->options.pair != TRISTAR_PAIR_AUTO) goto out;
+  *pair = symmetry != TRISTAR_HERMITIAN && (symmetry != TRISTAR_SYMMETRIC || is_complex);
+  if (symmetry != TRISTAR_GENERAL) goto out;
+  TSI_TRY(tsi_pattern_find_unlike(&p->ts->env, p->pattern, values, is_complex, &unlike));
+  *pair = unlike.found;
+out:
+  return status;
+}
+
+/* a: of a pair on a symmetric pattern, with part where the pattern of the factors is to be found. */
+static tristar_status compute_fsai(tristar_precond_t *p, const tsi_factor_rows *a, bool pair,
+                                   const void *part) {
+  tristar_status status = TRISTAR_OK;
+  tsi_breakdown breakdown;
+  if (p->fsai == NULL) {
+    const double begin = tsi_workers_clock(&p->ts->workers);
+    TSI_TRY(tsi_fsai_create(p->ts, &p->options, (char)p->stats.scalar, a, pair, &p->fsai));
+    p->stats.symbolic_seconds = tsi_workers_clock(&p->ts->workers) - begin;
+  }
+  const double middle = tsi_workers_clock(&p->ts->workers);
+  TSI_TRY(tsi_fsai_compute(p->fsai, a, part, &breakdown));
+  TSI_TRY(tsi_precond_tell(p, breakdown));
+  p->stats.numeric_seconds = tsi_workers_clock(&p->ts->workers) - middle;
+  tsi_precond_tell_fill(p, tsi_fsai_entries(p->fsai), pair ? tsi_fsai_entries(p->fsai) : 0);
+  p->stats.bytes = tsi_fsai_bytes(p->fsai);
+  p->stats.nodes = tsi_fsai_node_count(p->fsai);
+out:
+  return status;
+}
+
+static tristar_status set_up_pair(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  tsi_factor_rows a = {.values = NULL};
+  tsi_symmetrized s = {.part = NULL};
+  const bool adapts = p->fsai != NULL ? tsi_fsai_adapts(p->fsai) : p->options.steps > 0;
+  TSI_TRY(take_rows(p, false, values, &a));
+  tsi_shift_diagonal(p->sparse, &a, p->options.shift);
+  TSI_TRY(tsi_symmetrize(p->ts, (char)p->stats.scalar, &a, adapts, &s));
+  if (s.own) TSI_FREE(env, a.values);
+  TSI_TRY(compute_fsai(p, &s.rows, true, s.part));
+out:
+  tsi_symmetrized_finish(env, &s);
+  TSI_FREE(env, a.values);
+  return status;
+}
+
+static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  tsi_factor_rows a = {.values = NULL};
+  bool pair;
+  TSI_TRY(choose_pair(p, values, &pair));
+  if (pair) {
+    TSI_TRY(set_up_pair(p, values));
+    goto out;
+  }
+  TSI_TRY(find_symmetry(p, "factors of a sparse approximate inverse",
+                        ", and FSAI a pair of factors of it (option pair)", values, &p->symmetry));
+  if (p->sparse->is_complex && p->symmetry != TRISTAR_HERMITIAN)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "factors of a sparse approximate inverse are those of a Hermitian matrix, but this one is "
+             "complex symmetric: IC takes such a matrix, and so does a pair of factors (option pair)");
+  TSI_TRY(take_rows(p, true, values, &a));
+  tsi_shift_diagonal(p->sparse, &a, p->options.shift);
+  TSI_TRY(compute_fsai(p, &a, false, NULL));
+out:
+  TSI_FREE(env, a.values);
+  return status;
+}
+
+tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_precond_kind kind = precond->options.kind;
+  if (kind == TRISTAR_PRECOND_ILUT || kind == TRISTAR_PRECOND_ICT)
+    tsi_precond_drop_sweeps(precond); /* their patterns follow from values */
+  switch (kind) {
+  case TRISTAR_PRECOND_NONE:
+    break;
+  case TRISTAR_PRECOND_JACOBI:
+    TSI_TRY(set_up_jacobi(precond, values));
+    break;
+  case TRISTAR_PRECOND_SSOR:
+    TSI_TRY(set_up_ssor(precond, values));
+    break;
+  case TRISTAR_PRECOND_FSAI:
+    TSI_TRY(set_up_fsai(precond, values));
+    break;
+  default:
+    TSI_TRY(set_up_incomplete(precond, values));
+  }
+out:
+  return status;
+}

@@ -1,0 +1,146 @@
+/* The condition of the scaled matrix: see condition.h. tristar_condition. */
+#include "runtime/iterate/refine/condition.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "runtime/iterate/refine/forward_error.h"
+#include "runtime/iterate/refine/system_plan.h"
+
+typedef struct scaled_inverse {
+  const tsi_system *system;
+  double *row, *column; /* the scaling: n; NULL: ones */
+  tsi_multiply_columns solve;
+  void *arg;
+} scaled_inverse;
+
+/* x := B^-1 x or B^-H x, where B^-1 = C^-1 A^-1 R^-1; one column. */
+static tristar_status solve_scaled(void *arg, bool adjoint, tsi_index count, void *x) {
+  tristar_status status = TRISTAR_OK;
+  const scaled_inverse *inverse = arg;
+  const tsi_system *system = inverse->system;
+  const double *first = adjoint ? inverse->column : inverse->row,
+               *second = adjoint ? inverse->row : inverse->column;
+  system->kernels->scale(system->n, x, first, true);
+  TSI_TRY(inverse->solve(inverse->arg, adjoint, count, x));
+  system->kernels->scale(system->n, x, second, true);
+out:
+  return status;
+}
+
+/* The 1-norm of R |A| C. sum: n of scratch. */
+static tristar_status scaled_norm(const scaled_inverse *inverse, double *sum, double *norm) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = inverse->system;
+  *norm = 0;
+  TSI_TRY(tsi_system_weigh(system, TRISTAR_T, inverse->row, sum));
+  for (tsi_index j = 0; j < system->n; j++) {
+    const double scaled = sum[j] * fabs(inverse->column[j]);
+    if (!(scaled <= *norm)) *norm = scaled;
+  }
+  *norm = tsi_team_largest(system->team, *norm);
+out:
+  return status;
+}
+
+#define SWEEPS 10 /* of the equilibration */
+#define EVEN 4    /* exponents of sums that are near enough to one */
+
+/* Sums of the rows (N) or columns (T) of R |A| C. */
+static tristar_status find_sums(const scaled_inverse *inverse, tristar_op op, double *sum) {
+  tristar_status status = TRISTAR_OK;
+  const bool rows = op == TRISTAR_N;
+  const double *own = rows ? inverse->row : inverse->column;
+  TSI_TRY(tsi_system_weigh(inverse->system, op, rows ? inverse->column : inverse->row, sum));
+  for (tsi_index i = 0; i < inverse->system->n; i++) sum[i] *= own[i];
+out:
+  return status;
+}
+
+/* scale becomes scale / sqrt(sum), by powers of two; gives the exponent of the sum that is farthest from one.
+ */
+static int divide_by_roots(tsi_index n, const double *sum, double *scale) {
+  int farthest = 0;
+  for (tsi_index i = 0; i < n; i++) {
+    if (!(sum[i] > 0 && isfinite(sum[i]))) continue;
+    const int exponent = ilogb(sum[i]), far = abs(exponent);
+    scale[i] = ldexp(scale[i], -(exponent / 2));
+    farthest = far > farthest ? far : farthest;
+  }
+  return farthest;
+}
+
+/* R and C bring the sums of rows and columns of R |A| C near one (Ruiz 2001), so that neither units nor
+ * penalties count. sum: 2 n of scratch. */
+static tristar_status equilibrate(const scaled_inverse *inverse, double *sum) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = inverse->system;
+  const tsi_index n = system->n;
+  double farthest = INFINITY;
+  for (tsi_index i = 0; i < n; i++) inverse->row[i] = inverse->column[i] = 1;
+  for (int sweep = 0; sweep < SWEEPS && farthest > EVEN; sweep++) {
+    TSI_TRY(find_sums(inverse, TRISTAR_N, sum));
+    TSI_TRY(find_sums(inverse, TRISTAR_T, sum + n));
+    const int rows = divide_by_roots(n, sum, inverse->row),
+              columns = divide_by_roots(n, sum + n, inverse->column);
+    farthest = tsi_team_largest(system->team, rows > columns ? rows : columns);
+  }
+  status = system->team->failure;
+out:
+  return status;
+}
+
+/* The scaling of the factorization; if it has none, an equilibration. */
+static tristar_status choose_scaling(const scaled_inverse *inverse, double *sum) {
+  const tsi_system *system = inverse->system;
+  if (!tsi_team_any(system->team, system->row_scale != NULL || system->col_scale != NULL))
+    return equilibrate(inverse, sum);
+  for (tsi_index i = 0; i < system->n; i++) {
+    inverse->row[i] = system->row_scale ? system->row_scale[i] : 1;
+    inverse->column[i] = system->col_scale ? system->col_scale[i] : 1;
+  }
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
+                             double *reciprocal) {
+  tristar_status status = TRISTAR_OK;
+  scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
+  double *sum = NULL, norm, inverse_norm;
+  *reciprocal = 1;
+  if (system->team->n == 0) return TRISTAR_OK;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, 4 * (tsi_count)system->n)));
+  inverse.row = sum + 2 * (size_t)system->n;
+  inverse.column = inverse.row + system->n;
+  TSI_TRY(choose_scaling(&inverse, sum));
+  TSI_TRY(scaled_norm(&inverse, sum, &norm));
+  TSI_TRY(tsi_estimate_one_norms(system->env, system->kernels, system->team, system->n, 1, solve_scaled,
+                                 &inverse, &inverse_norm));
+  /* at most one, but for rounding, which is coarse where numbers are subnormal */
+  *reciprocal = norm > 0 && inverse_norm > 0 ? fmin(1, 1 / norm / inverse_norm) : 0;
+out:
+  TSI_FREE(system->env, sum);
+  return status;
+}
+
+tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal) {
+  tristar_status status = TRISTAR_OK;
+  tsi_forward_error solves = {0};
+  TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
+  TSI_TRY(tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal));
+out:
+  tsi_forward_error_finish(&solves);
+  return status;
+}
+
+tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal) {
+  tristar_status status = TRISTAR_OK;
+  tsi_plan_system s;
+  TSI_ENTER(plan, plan->ts);
+  tsi_env *env = &plan->ts->env;
+  if (reciprocal == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reciprocal is NULL");
+  TSI_TRY(tsi_plan_system_create(plan, &s));
+  TSI_TRY(tsi_system_condition(&s.system, reciprocal));
+out:
+  return tsi_answer(env, status);
+}

@@ -1,0 +1,20 @@
+/* The condition of a matrix as it was scaled for the factorization, B = R A C.
+ *
+ * Job. 1 / (|B| |B^-1|), 1-norms, the second one estimated by solves with A that the caller brings.
+ *
+ * Reads   a system.   Writes  work of its own. */
+#ifndef TSI_RUNTIME_ITERATE_REFINE_CONDITION_H
+#define TSI_RUNTIME_ITERATE_REFINE_CONDITION_H
+
+#include "runtime/iterate/refine/norm_estimate.h"
+#include "runtime/iterate/refine/system.h"
+
+/* solve: x := A^-1 x or, adjoint, A^-H x; one column. 1 for an empty matrix, 0 where a solve is not finite.
+ * Errors: MEMORY, those of solve. */
+TRISTAR_CHECKED tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
+                                             double *reciprocal);
+
+/* The same, by solves that are refined where they have to be (forward_error.h). */
+TRISTAR_CHECKED tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal);
+
+#endif

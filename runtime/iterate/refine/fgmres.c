@@ -1,0 +1,151 @@
+/* See fgmres.h. */
+#include "runtime/iterate/refine/fgmres.h"
+
+#include <math.h>
+
+#include "runtime/iterate/refine/hessenberg.h"
+
+#define REDUCTION 1e-12 /* of the residual's norm: more is not to be had from one correction */
+
+typedef struct fgmres {
+  const tsi_system *system;
+  const tsi_sparse_kernels *kernels;
+  tsi_index n;
+  tristar_op op;
+  const double *row_scale;
+  double size;    /* a power of two: r and what is derived from it are computed divided by it, so that no
+                     square leaves the range of numbers */
+  int m;          /* iterations at most */
+  size_t column;  /* bytes of a vector */
+  char *v, *z;    /* m + 1 and m vectors */
+  char *zero;     /* a vector of zeros: residual() then gives -A x */
+  char *unscaled; /* a vector of V as a right-hand side */
+  tsi_hessenberg small; /* the least-squares problem */
+} fgmres;
+
+static tristar_status allocate(tsi_env *env, fgmres *s) {
+  tristar_status status = TRISTAR_OK;
+  const size_t m = (size_t)s->m;
+  TSI_TRY(TSI_ALLOC(env, s->v, (m + 1) * s->column));
+  TSI_TRY(TSI_ALLOC(env, s->z, m * s->column));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->zero, s->column));
+  TSI_TRY(TSI_ALLOC(env, s->unscaled, s->column));
+  TSI_TRY(tsi_hessenberg_begin(env, s->m, &s->small));
+out:
+  return status;
+}
+
+static void release(tsi_env *env, fgmres *s) {
+  TSI_FREE(env, s->v);
+  TSI_FREE(env, s->z);
+  TSI_FREE(env, s->zero);
+  TSI_FREE(env, s->unscaled);
+  tsi_hessenberg_finish(env, &s->small);
+}
+
+/* x^H y, over all members. */
+static void dot(const fgmres *s, const void *x, const void *y, double out[2]) {
+  s->kernels->dot(s->n, x, y, out);
+  tsi_team_sum_two(s->system->team, out);
+}
+
+static double norm(const fgmres *s, const void *x) {
+  double square[2];
+  dot(s, x, x, square);
+  return sqrt(square[0]);
+}
+
+/* w -= (v^H w) v for the basis so far, twice (Gram-Schmidt with reorthogonalization); the factors are added
+ * up in column j of H. */
+static void orthogonalize(const fgmres *s, int j, char *w) {
+  tsi_complex *h = tsi_hessenberg_column(&s->small, j);
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i <= j; i++) {
+      double factor[2];
+      dot(s, s->v + (size_t)i * s->column, w, factor);
+      h[i] += factor[0] + factor[1] * _Complex_I;
+      const double minus[2] = {-factor[0], -factor[1]};
+      s->kernels->axpy(s->n, minus, s->v + (size_t)i * s->column, w);
+    }
+}
+
+/* Sets the size to that of r, and divides r by it. */
+static void normalize(fgmres *s, void *r) {
+  const double largest = tsi_team_largest(s->system->team, s->kernels->largest_size(s->n, r));
+  const int exponent = tsi_exponent_of(largest);
+  s->size = ldexp(1, exponent);
+  if (exponent != 0) s->kernels->multiply(s->n, r, ldexp(1, -exponent));
+}
+
+/* d = size Z y, R y = g; k columns. */
+static void combine(fgmres *s, int k, void *d) {
+  memcpy(d, s->zero, s->column);
+  tsi_hessenberg_solve(&s->small, k);
+  for (int i = k; i-- > 0;) {
+    const double factor[2] = {creal(s->small.y[i]) * s->size, cimag(s->small.y[i]) * s->size};
+    s->kernels->axpy(s->n, factor, s->z + (size_t)i * s->column, d);
+  }
+}
+
+/* Iteration j: the next vectors of Z and V. *size: the norm of what is new in V. */
+static tristar_status step(fgmres *s, int j, double *size) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = s->system;
+  const tsi_index n = s->n;
+  char *z = s->z + (size_t)j * s->column, *w = s->v + (size_t)(j + 1) * s->column;
+  memcpy(s->unscaled, s->v + (size_t)j * s->column, s->column);
+  s->kernels->scale(n, s->unscaled, s->row_scale, true);
+  TSI_TRY(system->functions->solve(system->context, s->op, 1, s->unscaled, n, z, n));
+  TSI_TRY(tsi_system_residual(system, s->op, s->zero, z, w));
+  s->kernels->multiply(n, w, -1); /* A z */
+  s->kernels->scale(n, w, s->row_scale, false);
+  orthogonalize(s, j, w);
+  *size = norm(s, w);
+  tsi_hessenberg_column(&s->small, j)[j + 1] = *size;
+  if (*size > 0 && isfinite(*size)) s->kernels->multiply(n, w, 1 / *size);
+out:
+  return status;
+}
+
+/* Is the correction of j iterations good enough? reduced: it may be. */
+static bool is_enough(fgmres *s, int j, const tsi_fgmres_judge *judge, bool reduced, void *d) {
+  if (!reduced && !judge->always) return false;
+  combine(s, j, d);
+  return judge->enough(judge->arg, j, d) && reduced;
+}
+
+tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void *d, int max_iterations,
+                          const tsi_fgmres_judge *judge, int *iterations) {
+  tristar_status status = TRISTAR_OK;
+  fgmres s = {.system = system,
+              .kernels = system->kernels,
+              .n = system->n,
+              .op = op,
+              .row_scale = tsi_system_row_scale(system, op),
+              .m = max_iterations,
+              .column = (size_t)system->n * system->kernels->scalar_bytes};
+  int j = 0;
+  TSI_TRY(tsi_team_agree(system->team, allocate(system->env, &s)));
+  s.kernels->scale(s.n, r, s.row_scale, false);
+  normalize(&s, r);
+  const double first = norm(&s, r);
+  if (first > 0 && isfinite(first)) {
+    s.kernels->multiply(s.n, r, 1 / first);
+    memcpy(s.v, r, s.column);
+    tsi_hessenberg_start(&s.small, first);
+    while (j < max_iterations) {
+      double size;
+      TSI_TRY(step(&s, j, &size));
+      if (!isfinite(size)) break; /* the preconditioner overflows: use what there is */
+      const double left = tsi_hessenberg_rotate(&s.small, j++);
+      if (is_enough(&s, j, judge, left <= judge->reduction * first, d)) break;
+      if (left <= REDUCTION * first || size == 0) break;
+    }
+  }
+  combine(&s, j, d);
+  *iterations = j;
+  status = system->team->failure;
+out:
+  release(system->env, &s);
+  return status;
+}

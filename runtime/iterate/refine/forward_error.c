@@ -1,0 +1,160 @@
+/* Bounds of the forward error: see forward_error.h. */
+#include "runtime/iterate/refine/forward_error.h"
+
+#include <math.h>
+
+#include "runtime/iterate/refine/condition.h"
+
+#define SMALL 50 /* epsilons: a good backward error */
+#define MEANINGLESS                                                                                          \
+  10 /* errors of a solve: a condition that is no better leaves estimates without a digit                    \
+      */
+
+tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, int64_t nrhs,
+                                       tsi_forward_error *e) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = system->env;
+  e->system = system;
+  e->kernels = system->kernels;
+  e->n = system->n;
+  e->op = op == TRISTAR_N ? TRISTAR_N : TRISTAR_C;
+  e->other = op == TRISTAR_N ? TRISTAR_C : TRISTAR_N;
+  e->room = (tsi_index)tsi_count_min(nrhs, TSI_ESTIMATES_MAX);
+  status = TSI_ALLOC(env, e->terms, e->n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, e->f, (size_t)e->room * (size_t)e->n);
+  TSI_TRY(tsi_team_agree(system->team, status));
+  TSI_TRY(tsi_system_count_terms(system, op, e->terms));
+out:
+  return status;
+}
+
+void tsi_forward_error_finish(tsi_forward_error *e) {
+  if (e->system == NULL) return;
+  tsi_env *env = e->system->env;
+  TSI_FREE(env, e->terms);
+  TSI_FREE(env, e->f);
+  TSI_FREE(env, e->copy);
+  tsi_refinement_finish(&e->refinement);
+  tsi_refinement_finish(&e->other_refinement);
+}
+
+void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, const void *residual,
+                           const double *bound) {
+  double *f = e->f + (size_t)e->held * (size_t)e->n, *factor = &e->factor[e->held], largest = 0;
+  int exponent = 0;
+  e->held++;
+  e->kernels->residual_bound(e->n, b, residual, bound, e->terms, f);
+  for (tsi_index i = 0; i < e->n && !isnan(largest); i++)
+    if (!(f[i] <= largest)) largest = f[i];
+  largest = tsi_team_largest(e->system->team, largest);
+  const double size = tsi_team_largest(e->system->team, e->kernels->largest_size(e->n, x));
+  if (largest > 0 && isfinite(largest)) {
+    frexp(largest, &exponent);
+    for (tsi_index i = 0; i < e->n; i++) f[i] = ldexp(f[i], -exponent);
+    *factor = ldexp(1 / size, exponent); /* infinite for a zero x */
+  } else {
+    *factor = largest; /* 0: x is exact; else there is no bound */
+    memset(f, 0, (size_t)e->n * sizeof *f);
+  }
+}
+
+/* Prepares to refine solves, if the factors are not those of the matrix to working precision. */
+static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result *result) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = e->system;
+  const double small = SMALL * e->kernels->epsilon;
+  const bool exact = !system->wide && !system->perturbed && result->initial_backward_error <= 2 * small;
+  e->enough = result->backward_error > small ? result->backward_error : small;
+  if (e->refinement.system == NULL) {
+    TSI_TRY(tsi_refinement_begin(system, e->op, &e->refinement));
+    TSI_TRY(tsi_refinement_begin(system, e->other, &e->other_refinement));
+  }
+  if (exact || e->copy) goto out;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, e->copy,
+                                                 (size_t)e->room * (size_t)e->n * e->kernels->scalar_bytes)));
+out:
+  return status;
+}
+
+/* Refines y = op(A)^-1 v; NaN if that fails. */
+static tristar_status refine(const tsi_forward_error *e, const tsi_refinement *r, const void *v, void *y) {
+  tristar_status status = TRISTAR_OK;
+  tristar_refine_options options;
+  tristar_refine_result result = {0};
+  tristar_refine_options_init(&options);
+  options.tolerance = e->enough;
+  status = tsi_refine(r, v, y, &options, &result);
+  const bool left_range = status == TRISTAR_ERR_NOT_FINITE;
+  if (!left_range) TSI_TRY(status);
+  if (left_range || !(result.backward_error <= 10 * e->enough)) e->kernels->multiply(e->n, y, NAN);
+  status = TRISTAR_OK;
+out:
+  return status;
+}
+
+/* x := op(A)^-1 x for `count` columns; of op^H, if adjoint is false. */
+static tristar_status solve(const tsi_forward_error *e, bool adjoint, tsi_index count, char *x) {
+  tristar_status status = TRISTAR_OK;
+  const size_t column = (size_t)e->n * e->kernels->scalar_bytes;
+  if (e->copy) memcpy(e->copy, x, (size_t)count * column);
+  TSI_TRY(tsi_solve_in_range(adjoint ? &e->refinement : &e->other_refinement, count, x, x));
+  for (tsi_index c = 0; e->copy && c < count; c++)
+    TSI_TRY(refine(e, adjoint ? &e->refinement : &e->other_refinement, e->copy + (size_t)c * column,
+                   x + (size_t)c * column));
+out:
+  return status;
+}
+
+static void scale_columns(const tsi_forward_error *e, tsi_index count, char *x) {
+  const size_t n = (size_t)e->n;
+  for (size_t c = 0; c < (size_t)count; c++)
+    e->kernels->scale(e->n, x + c * n * e->kernels->scalar_bytes, e->f + c * n, false);
+}
+
+/* The matrices whose norms are estimated, F op(A)^-H, and their adjoints. */
+static tristar_status multiply_columns(void *arg, bool adjoint, tsi_index count, void *x) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_forward_error *e = arg;
+  if (adjoint) scale_columns(e, count, x);
+  TSI_TRY(solve(e, adjoint, count, x));
+  if (!adjoint) scale_columns(e, count, x);
+out:
+  return status;
+}
+
+/* x := A^-1 x or A^-H x. */
+static tristar_status solve_columns(void *arg, bool adjoint, tsi_index count, void *x) {
+  const tsi_forward_error *e = arg;
+  return solve(e, adjoint == (e->op == TRISTAR_C), count, x);
+}
+
+tristar_status tsi_forward_error_condition(tsi_forward_error *e, const tristar_refine_result *result,
+                                           double *reciprocal) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(prepare(e, result));
+  TSI_TRY(tsi_condition(e->system, solve_columns, e, reciprocal));
+out:
+  return status;
+}
+
+tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_result *result) {
+  tristar_status status = TRISTAR_OK;
+  double norm[TSI_ESTIMATES_MAX];
+  if (!e->judged) {
+    double reciprocal, error = e->kernels->epsilon; /* of a solve */
+    TSI_TRY(tsi_forward_error_condition(e, result, &reciprocal));
+    if (e->copy && e->enough > SMALL * error) error = e->enough; /* x is no better either */
+    e->meaningless = !(reciprocal >= MEANINGLESS * error);
+    e->judged = true;
+  }
+  TSI_TRY(prepare(e, result));
+  TSI_TRY(tsi_estimate_one_norms(e->system->env, e->kernels, e->system->team, e->n, e->held, multiply_columns,
+                                 e, norm));
+  for (tsi_index c = 0; c < e->held; c++) {
+    const double bound = e->meaningless && e->factor[c] > 0 ? INFINITY : norm[c] * e->factor[c];
+    if (!(bound <= result->forward_error)) result->forward_error = isnan(bound) ? INFINITY : bound;
+  }
+  e->held = 0;
+out:
+  return status;
+}

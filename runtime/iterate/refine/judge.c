@@ -1,0 +1,168 @@
+/* Verdict on a factorization with suspicious pivots: see judge.h. */
+#include "runtime/iterate/refine/judge.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "runtime/iterate/refine/forward_error.h"
+#include "runtime/iterate/refine/refinement.h"
+
+#define SMALL 4096 /* epsilons of a column's largest entry, or of the growth: a pivot that is small */
+#define SINGULAR                                                                                             \
+  64 /* epsilons, at most, and no more than rows: a reciprocal condition of a singular matrix */
+#define PERTURBED 500 /* the same where pivots were perturbed: what refined solves are content with */
+#define LOST 0.1      /* rounding errors beside the entries of the scaled matrix that leave no digit */
+#define GROWN 1000    /* growth that a trial solve is made for */
+
+static double epsilon_of(const tristar_factor_t *factor) {
+  return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+}
+
+/* Can the matrix be singular? */
+static bool is_suspicious(const tristar_factor_t *factor) {
+  const double noise = epsilon_of(factor) * fmax(1, factor->stats.growth);
+  return factor->stats.perturbed_pivots > 0 || factor->weakest_pivot < SMALL * noise || noise > LOST;
+}
+
+bool tsi_judge_is_needed(const tristar_factor_t *factor) {
+  return is_suspicious(factor) || factor->stats.growth > GROWN;
+}
+
+bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
+  return analysis->options.matching != TRISTAR_MATCHING_OFF && analysis->stats.method != TRISTAR_METHOD_LLT;
+}
+
+/* b = |A| g for the scaling g of the columns: in each row what its entries add up to. */
+static tristar_status make_trial(const tsi_system *system, void *b) {
+  tristar_status status = TRISTAR_OK;
+  double *sum = NULL;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, system->n)));
+  TSI_TRY(tsi_system_weigh(system, TRISTAR_N, system->col_scale, sum));
+  system->kernels->fill(system->n, sum, b);
+out:
+  TSI_FREE(system->env, sum);
+  return status;
+}
+
+/* A trial solve. Its errors are infinite if x is beyond the range of numbers. */
+static tristar_status try_solve(const tsi_system *system, const tristar_refine_options *options,
+                                tristar_refine_result *result) {
+  tristar_status status = TRISTAR_OK;
+  const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
+  char *b = NULL;
+  *result = (tristar_refine_result){.backward_error = 0};
+  TSI_TRY(tsi_team_agree(system->team,
+                         tsi_allocate(system->env, 2, column, __func__, __FILE__, __LINE__, (void **)&b)));
+  TSI_TRY(make_trial(system, b));
+  status = tsi_solve_refined(system, TRISTAR_N, 1, b, column, b + column, column, options, result);
+  if (status == TRISTAR_ERR_NOT_FINITE) {
+    status = TRISTAR_OK;
+    result->backward_error = result->residual = INFINITY;
+  }
+out:
+  TSI_FREE(system->env, b);
+  return status;
+}
+
+static tristar_status estimate(const tsi_system *system, double error, double *reciprocal) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_refine_result found = {.initial_backward_error = error};
+  tsi_forward_error solves = {0};
+  TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
+  TSI_TRY(tsi_forward_error_condition(&solves, &found, reciprocal));
+out:
+  tsi_forward_error_finish(&solves);
+  return status;
+}
+
+/* Where the pivots say so. */
+static void describe_pivots(const tristar_factor_t *factor, size_t size, char *text) {
+  const long long perturbed = (long long)factor->stats.perturbed_pivots;
+  text[0] = 0;
+  if (factor->weakest_row != TSI_NONE)
+    snprintf(text, size, ", the pivot of row %d (counted from 0) is %.1e times its column",
+             factor->weakest_row, factor->weakest_pivot);
+  const size_t used = strlen(text);
+  if (perturbed > 0)
+    snprintf(text + used, size - used, ", %lld pivot%s perturbed", perturbed, perturbed > 1 ? "s" : "");
+}
+
+/* The largest reciprocal condition of a singular matrix. Rounding errors make it look like one of a condition
+ * of about n eps; where pivots were perturbed, solves that are refined leave more. */
+static double most_of_singular(const tsi_system *system, const tristar_factor_t *factor) {
+  const double epsilon = system->kernels->epsilon;
+  if (factor->stats.perturbed_pivots > 0) return pow(epsilon, 0.85);
+  return fmin((double)system->team->n * epsilon, pow(epsilon, 0.95));
+}
+
+static tristar_status measure(const tsi_system *system, tristar_factor_t *factor, double error) {
+  tristar_status status = TRISTAR_OK;
+  tristar_factor_stats *stats = &factor->stats;
+  TSI_TRY(estimate(system, error, &stats->reciprocal_condition));
+  stats->singular = !(stats->reciprocal_condition >= most_of_singular(system, factor));
+out:
+  return status;
+}
+
+static tristar_status judge_condition(const tsi_system *system, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  char pivots[160];
+  const double reciprocal = factor->stats.reciprocal_condition;
+  if (!factor->stats.singular) return TRISTAR_OK;
+  describe_pivots(factor, sizeof pivots, pivots);
+  if (factor->analysis->options.singular == TRISTAR_SINGULAR_REFUSE && reciprocal <= 0)
+    TSI_FAIL(
+        system->env, TRISTAR_ERR_SINGULAR,
+        "not even refined solves are accurate%s: the matrix is singular to working precision, or, if the "
+        "matching of the analysis was found for other values, these need an analysis of their own",
+        pivots);
+  if (factor->analysis->options.singular == TRISTAR_SINGULAR_REFUSE)
+    TSI_FAIL(system->env, TRISTAR_ERR_SINGULAR,
+             "the matrix is singular to working precision: estimated reciprocal condition %.1e%s", reciprocal,
+             pivots);
+  if (system->team->own == 0)
+    tsi_log(system->env, TRISTAR_LOG_WARNING,
+            "factor: the matrix is singular to working precision: estimated reciprocal condition %.1e%s",
+            reciprocal, pivots);
+out:
+  return status;
+}
+
+/* Pivots have grown, or were perturbed: what does that cost? */
+static tristar_status judge_growth(const tsi_system *system, const tristar_factor_t *factor, bool last) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_factor_stats *stats = &factor->stats;
+  char text[300];
+  if (stats->solve_error <= pow(epsilon_of(factor), 2.0 / 3)) return TRISTAR_OK;
+  snprintf(
+      text, sizeof text,
+      "pivots grow to %.1e times the entries of the scaled matrix, %lld are perturbed: solves that are not "
+      "refined have backward errors of about %.1e; refine them; if the matching of the analysis was found "
+      "for other values, analyze these",
+      stats->growth, (long long)stats->perturbed_pivots, stats->solve_error);
+  if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
+    TSI_FAIL(system->env, TRISTAR_ERR_STALE, "%s", text);
+  if (system->team->own == 0) tsi_log(system->env, TRISTAR_LOG_WARNING, "factor: %s", text);
+out:
+  return status;
+}
+
+tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last) {
+  tristar_status status = TRISTAR_OK;
+  tristar_factor_stats *stats = &factor->stats;
+  tristar_refine_result plain;
+  TSI_TRY(try_solve(system, &(tristar_refine_options){.max_steps = 0}, &plain));
+  stats->solve_error = plain.backward_error;
+  stats->judged = 1;
+  if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
+    TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
+  if (is_suspicious(factor)) {
+    TSI_TRY(measure(system, factor, stats->solve_error));
+    /* Factors of a matrix that is scaled badly may be worse than the matrix: refined solves decide. */
+    if (stats->singular) TSI_TRY(measure(system, factor, 1));
+    TSI_TRY(judge_condition(system, factor));
+  }
+  TSI_TRY(judge_growth(system, factor, last));
+out:
+  return status;
+}

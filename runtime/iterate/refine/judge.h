@@ -1,0 +1,26 @@
+/* Verdict on a factorization whose pivots are suspicious.
+ *
+ * Job. Pivots that were perturbed, that are small beside the entries of their columns, or that have grown,
+ * can mean that the matrix is singular to working precision, or that solves lose digits. They can also mean
+ * nothing. A trial solve and an estimate of the condition decide, see tristar_singular and tristar_growth.
+ * Factorizations without such pivots cost nothing.
+ *
+ * Reads   the figures of a factorization, which are the same on all members of the team; its system.
+ * Writes  stats of the factor: judged, solve_error, reciprocal_condition. */
+#ifndef TSI_RUNTIME_ITERATE_REFINE_JUDGE_H
+#define TSI_RUNTIME_ITERATE_REFINE_JUDGE_H
+
+#include "runtime/iterate/refine/system.h"
+#include "runtime/factor/factor.h"
+
+/* Is there anything to look at? */
+bool tsi_judge_is_needed(const tristar_factor_t *factor);
+
+/* Would another matching be possible? */
+bool tsi_judge_can_match(const tristar_analysis_t *analysis);
+
+/* Judges the factor of a system whose solves work. On one of many processes factor is its part. last: growth
+ * is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last);
+
+#endif

@@ -1,0 +1,134 @@
+/* A solve, refinement of every column, and the forward errors if asked for; tristar_solve_refined.
+ *
+ * Reads   a system.   Writes  x and work of its own. */
+#include "runtime/iterate/refine/forward_error.h"
+#include "runtime/iterate/refine/refinement.h"
+#include "runtime/iterate/refine/system_plan.h"
+#include "runtime/solve/request.h"
+
+void tristar_refine_options_init(tristar_refine_options *options) {
+  options->max_steps = 5;
+  options->max_iterations = 30;
+  options->tolerance = 0;
+  options->forward_error = 0;
+  options->history = NULL;
+  options->history_most = 0;
+}
+
+/* Do columns of b and x overlap? Sizes in bytes. */
+static bool overlap(const void *b, size_t b_size, const void *x, size_t x_size) {
+  return (uintptr_t)b < (uintptr_t)x + x_size && (uintptr_t)x < (uintptr_t)b + b_size;
+}
+
+/* b_step, x_step: bytes from one column to the next. A column whose numbers leave the range does not keep the
+ * others from being refined. */
+static tristar_status refine_columns(tsi_refinement *r, int64_t nrhs, const char *b, size_t b_step, char *x,
+                                     size_t x_step, const tristar_refine_options *options,
+                                     tristar_refine_result *result) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = r->system->env;
+  const bool estimate = options->forward_error && r->system->team->n > 0 && nrhs > 0;
+  tsi_forward_error errors = {0};
+  tsi_failure failure = {0};
+  if (estimate) TSI_TRY(tsi_forward_error_begin(r->system, r->op, nrhs, &errors));
+  for (r->column = 0; r->column < nrhs; r->column++, b += b_step, x += x_step) {
+    const tristar_status one = tsi_refine(r, b, x, options, result);
+    if (one != TRISTAR_ERR_NOT_FINITE) TSI_TRY(one);
+    tsi_failure_keep(env, &failure, one);
+    if (estimate && one == TRISTAR_OK)
+      tsi_forward_error_add(&errors, b, x, r->residual.vector, r->residual.bound);
+    if (estimate && (errors.held == errors.room || r->column + 1 == nrhs))
+      TSI_TRY(tsi_forward_error_estimate(&errors, result));
+  }
+  status = tsi_failure_tell(env, &failure);
+out:
+  tsi_forward_error_finish(&errors);
+  return status;
+}
+
+/* x = the first approximation for all columns. Single factors want columns of their size, for which b is
+ * copied. */
+static tristar_status solve_first(const tsi_refinement *r, int64_t nrhs, const char *b, size_t b_step,
+                                  char *x, size_t x_step) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = r->system;
+  tsi_env *env = system->env;
+  const size_t column = (size_t)system->n * r->kernels->scalar_bytes;
+  char *copy = NULL, *solved = NULL;
+  if (!system->wide || system->team->n == 0) {
+    const size_t scalar = r->kernels->scalar_bytes;
+    return system->functions->solve(system->context, r->op, nrhs, b, (int64_t)(b_step / scalar), x,
+                                    (int64_t)(x_step / scalar));
+  }
+  status = tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&copy);
+  if (status == TRISTAR_OK)
+    status = tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&solved);
+  TSI_TRY(tsi_team_agree(system->team, status));
+  for (size_t c = 0; c < (size_t)nrhs; c++) memcpy(copy + c * column, b + c * b_step, column);
+  TSI_TRY(tsi_solve_in_range(r, nrhs, copy, solved));
+  for (size_t c = 0; c < (size_t)nrhs; c++) memcpy(x + c * x_step, solved + c * column, column);
+out:
+  TSI_FREE(env, copy);
+  TSI_FREE(env, solved);
+  return status;
+}
+
+tristar_status tsi_solve_refined(const tsi_system *system, tristar_op op, int64_t nrhs, const void *b,
+                                 size_t b_step, void *x, size_t x_step, const tristar_refine_options *options,
+                                 tristar_refine_result *result) {
+  tristar_status status = TRISTAR_OK;
+  tsi_refinement refinement = {0};
+  TSI_TRY(tsi_refinement_begin(system, op, &refinement));
+  TSI_TRY(solve_first(&refinement, nrhs, b, b_step, x, x_step));
+  status = refine_columns(&refinement, nrhs, b, b_step, x, x_step, options, result);
+out:
+  tsi_refinement_finish(&refinement);
+  return status;
+}
+
+tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options) {
+  tristar_status status = TRISTAR_OK;
+  if (options->max_steps < 0 || options->max_iterations < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d, max_iterations %d", options->max_steps,
+             options->max_iterations);
+  if (options->history != NULL && options->history_most < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "history_most is %lld", (long long)options->history_most);
+out:
+  return status;
+}
+
+static tristar_status check_arguments(const tristar_plan_t *plan, int64_t nrhs, const void *b, int64_t ldb,
+                                      const void *x, int64_t ldx, const tristar_refine_options *options) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  const size_t scalar = plan->factor->user_bytes, n = (size_t)plan->factor->analysis->pattern->n;
+  TSI_TRY(tsi_refine_options_check(env, options));
+  TSI_TRY(tsi_need_matrix(plan->factor));
+  TSI_TRY(tsi_check_columns(env, (int64_t)n, nrhs, b, ldb, x, ldx));
+  if (n > 0 && nrhs > 0 &&
+      overlap(b, ((size_t)((nrhs - 1) * ldb) + n) * scalar, x, ((size_t)((nrhs - 1) * ldx) + n) * scalar))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x overlaps b, which refinement needs");
+out:
+  return status;
+}
+
+tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
+                                     int64_t ldb, void *x, int64_t ldx, const tristar_refine_options *options,
+                                     tristar_refine_result *result) {
+  tristar_status status = TRISTAR_OK;
+  tristar_refine_options defaults;
+  tristar_refine_result total = {0};
+  tsi_plan_system s;
+  TSI_ENTER(plan, plan->ts);
+  tsi_env *env = &plan->ts->env;
+  tristar_refine_options_init(&defaults);
+  if (options == NULL) options = &defaults;
+  TSI_TRY(check_arguments(plan, nrhs, b, ldb, x, ldx, options));
+  TSI_TRY(tsi_plan_system_create(plan, &s));
+  const size_t scalar = plan->factor->user_bytes;
+  status = tsi_solve_refined(&s.system, op, nrhs, b, (size_t)ldb * scalar, x, (size_t)ldx * scalar, options,
+                             &total);
+  if (result != NULL && (status == TRISTAR_OK || status == TRISTAR_ERR_NOT_FINITE)) *result = total;
+out:
+  return tsi_answer(env, status);
+}

@@ -1,0 +1,327 @@
+/* Iterative refinement of one solution: see refinement.h. */
+#include "runtime/iterate/refine/refinement.h"
+
+#include <math.h>
+
+#include "runtime/iterate/refine/fgmres.h"
+
+tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = system->env;
+  const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
+  r->system = system;
+  r->kernels = system->kernels;
+  r->op = op;
+  r->row_scale = tsi_system_row_scale(system, op);
+  TSI_TRY(tsi_residual_begin(system, op, &r->residual));
+  status = TSI_ALLOC(env, r->correction, column);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->trial, column);
+  if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->part, column);
+  if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->rest, column);
+  status = tsi_team_agree(system->team, status);
+out:
+  return status;
+}
+
+void tsi_refinement_finish(tsi_refinement *r) {
+  if (r->system == NULL) return;
+  tsi_env *env = r->system->env;
+  tsi_residual_finish(&r->residual);
+  TSI_FREE(env, r->correction);
+  TSI_FREE(env, r->best);
+  TSI_FREE(env, r->trial);
+  TSI_FREE(env, r->part);
+  TSI_FREE(env, r->rest);
+}
+
+/* The largest entry of b as the factors will scale it. */
+static double scaled_size(const tsi_refinement *r, const void *b) {
+  return tsi_team_largest(r->system->team, r->kernels->largest_scaled(r->system->n, b, r->row_scale));
+}
+
+/* Powers of two between entries of b, as they are scaled: what single numbers bear, and what is solved at a
+ * time where there is more. */
+enum { SPAN_MOST = 100, SPAN = 60 };
+
+static bool spans_too_much(const tsi_refinement *r, const void *b) {
+  if (!r->system->wide) return false;
+  const double smallest =
+      -tsi_team_largest(r->system->team, -r->kernels->smallest_scaled(r->system->n, b, r->row_scale));
+  return smallest < ldexp(scaled_size(r, b), -SPAN_MOST);
+}
+
+/* x = the sum of the solutions for parts of b, which may be x. */
+static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = r->system;
+  const tsi_index n = system->n;
+  const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
+  memcpy(r->rest, b, bytes);
+  memset(x, 0, bytes);
+  for (double largest = scaled_size(r, r->rest); !(largest <= 0); largest = scaled_size(r, r->rest)) {
+    const int exponent = tsi_exponent_of(largest);
+    r->kernels->take_large(n, r->rest, r->row_scale, fmin(largest, ldexp(1.0, exponent - SPAN)), r->part);
+    r->kernels->multiply(n, r->part, ldexp(1.0, -exponent));
+    TSI_TRY(system->functions->solve(system->context, r->op, 1, r->part, n, r->part, n));
+    r->kernels->multiply(n, r->part, ldexp(1.0, exponent));
+    r->kernels->add(n, x, r->part);
+  }
+out:
+  return status;
+}
+
+/* Columns that are solved at a time. */
+#define TOGETHER 64
+
+tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b, void *x) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = r->system;
+  const tsi_index n = system->n;
+  const size_t column = (size_t)n * r->kernels->scalar_bytes;
+  int exponent[TOGETHER];
+  for (int64_t first = 0; first < nrhs; first += TOGETHER) {
+    const int64_t count = nrhs - first < TOGETHER ? nrhs - first : TOGETHER;
+    char *of_b = (char *)b + (size_t)first * column, *of_x = (char *)x + (size_t)first * column;
+    bool parts = false;
+    for (int64_t c = 0; c < count && !parts; c++) parts = spans_too_much(r, of_b + (size_t)c * column);
+    for (int64_t c = 0; c < count && parts; c++)
+      TSI_TRY(solve_in_parts(r, of_b + (size_t)c * column, of_x + (size_t)c * column));
+    if (parts) continue;
+    for (int64_t c = 0; c < count; c++) {
+      exponent[c] = tsi_exponent_of(scaled_size(r, of_b + (size_t)c * column));
+      if (exponent[c] != 0) r->kernels->multiply(n, of_b + (size_t)c * column, ldexp(1.0, -exponent[c]));
+    }
+    TSI_TRY(system->functions->solve(system->context, r->op, count, of_b, n, of_x, n));
+    for (int64_t c = 0; c < count; c++)
+      if (exponent[c] != 0) r->kernels->multiply(n, of_x + (size_t)c * column, ldexp(1.0, exponent[c]));
+  }
+out:
+  return status;
+}
+
+/* How far x is from the solution. */
+typedef struct progress {
+  double error; /* backward */
+  double size;  /* of the largest residual, as it is scaled; an error that is not SATURATED: not looked at */
+} progress;
+
+#define SATURATED 0.5
+
+/* The refinement of a column. */
+typedef struct course {
+  const tsi_refinement *r;
+  const void *b;
+  void *x;
+  const tristar_refine_options *options;
+  double tolerance;
+  bool leave; /* rows that are solved out of corrections */
+  progress best;
+  tristar_refine_result *result;
+} course;
+
+/* The backward error above which FGMRES goes on where corrections stagnate. */
+static double aim(const course *c) {
+  return fmax(c->tolerance, 50 * c->r->kernels->epsilon);
+}
+
+/* The residual of x: of the rows that a correction is to be made for. */
+static tristar_status look(const course *c, progress *now) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_refinement *r = c->r;
+  *now = (progress){NAN, NAN};
+  TSI_TRY(tsi_residual_find(&r->residual, c->b, c->x, &now->error));
+  if (c->leave && now->error > aim(c)) TSI_TRY(tsi_residual_leave_solved(&r->residual, c->b, c->x, aim(c)));
+  if (now->error > SATURATED) now->size = scaled_size(r, r->residual.vector);
+  status = r->system->team->failure;
+out:
+  return status;
+}
+
+/* Is x nearer to the solution than it was, by that factor at least? */
+static bool is_nearer(const progress *now, const progress *before, double factor) {
+  if (now->error > SATURATED && before->error > SATURATED) return now->size < factor * before->size;
+  return now->error < factor * before->error;
+}
+
+/* x += correction if that brings it nearer. *now: where that is. residual and bound are those of x
+ * afterwards.
+ */
+static tristar_status improve(course *c, progress *now) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_refinement *r = c->r;
+  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
+  memcpy(r->best, c->x, bytes);
+  r->kernels->add(r->system->n, c->x, r->correction);
+  TSI_TRY(look(c, now));
+  if (is_nearer(now, &c->best, 1))
+    c->best = *now;
+  else { /* farther, or NaN: keep the best */
+    memcpy(c->x, r->best, bytes);
+    TSI_TRY(look(c, &c->best));
+  }
+out:
+  return status;
+}
+
+/* Adds a point to the history, if there is one. */
+static void note(const course *c, int steps, int iterations, double error) {
+  tristar_refine_result *result = c->result;
+  if (c->options->history == NULL) return;
+  if (result->history_count < c->options->history_most)
+    c->options->history[result->history_count] =
+        (tristar_refine_point){c->r->column, steps, iterations, error};
+  result->history_count++;
+}
+
+/* Corrections until the error is small enough or stagnates. */
+static tristar_status correct(course *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_refinement *r = c->r;
+  tristar_refine_result *result = c->result;
+  progress now;
+  result->stop = TRISTAR_STOP_LIMIT;
+  while (c->best.error > c->tolerance && result->steps < c->options->max_steps) {
+    const progress before = c->best;
+    result->stop = TRISTAR_STOP_STAGNATED;
+    TSI_TRY(tsi_solve_in_range(r, 1, r->residual.vector, r->correction));
+    TSI_TRY(improve(c, &now));
+    note(c, result->steps + 1, 0, now.error);
+    if (!is_nearer(&now, &before, 1)) break;
+    result->steps++;
+    if (!is_nearer(&c->best, &before, 0.9)) break;
+    result->stop = TRISTAR_STOP_LIMIT;
+  }
+out:
+  return status;
+}
+
+/* What an iteration of FGMRES is judged by. */
+typedef struct judgement {
+  const course *c;
+  tristar_status status;
+} judgement;
+
+/* FGMRES has made so many iterations since it was started, and would give the correction d: is x + d good
+ * enough? The residual is free while FGMRES runs. */
+static bool is_enough(void *arg, int iterations, const void *d) {
+  judgement *j = arg;
+  const course *c = j->c;
+  const tsi_refinement *r = c->r;
+  double error;
+  memcpy(r->trial, c->x, (size_t)r->system->n * r->kernels->scalar_bytes);
+  r->kernels->add(r->system->n, r->trial, d);
+  j->status = tsi_residual_find(&r->residual, c->b, r->trial, &error);
+  if (j->status != TRISTAR_OK) return true;
+  note(c, c->result->steps, c->result->iterations + iterations, error);
+  return error <= c->tolerance;
+}
+
+/* The backward error falls about as the norm of the residual does; by what it may be ahead of it. */
+#define AHEAD 10
+
+/* FGMRES, restarted while it halves the error. One restart may fail to: what solves some rows may spoil
+ * others, which the next one sees to. */
+static tristar_status iterate(course *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_refinement *r = c->r;
+  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
+  tristar_refine_result *result = c->result;
+  judgement all = {c, TRISTAR_OK};
+  progress now = c->best;
+  int failed = 0;
+  memcpy(r->best, c->x, bytes);
+  while (c->best.error > c->tolerance && result->iterations < c->options->max_iterations && failed < 2) {
+    const progress before = now;
+    const int left = c->options->max_iterations - result->iterations;
+    const tsi_fgmres_judge judge = {is_enough, &all, AHEAD * c->tolerance / before.error,
+                                    c->options->history != NULL};
+    int made = 0;
+    TSI_TRY(tsi_fgmres(r->system, r->op, r->residual.vector, r->correction, left, &judge, &made));
+    TSI_TRY(all.status);
+    result->iterations += made;
+    result->stop = made < left ? TRISTAR_STOP_STAGNATED : TRISTAR_STOP_LIMIT;
+    if (made == 0) break;
+    r->kernels->add(r->system->n, c->x, r->correction);
+    TSI_TRY(look(c, &now));
+    if (isnan(now.error)) break;
+    failed = is_nearer(&now, &before, 0.5) ? failed : failed + 1;
+    if (!is_nearer(&now, &c->best, 1)) continue;
+    failed = is_nearer(&now, &c->best, 0.5) ? 0 : failed;
+    c->best = now;
+    memcpy(r->best, c->x, bytes);
+  }
+out:
+  memcpy(c->x, r->best, bytes);
+  return status;
+}
+
+static void keep_largest(double *largest, double value) {
+  if (value > *largest) *largest = value;
+}
+
+/* The user's number of the row that a member has at place i < n; of the members' ones the smallest. -1: there
+ * is none. */
+static int64_t find_row(const tsi_refinement *r, bool of_x, tsi_index i) {
+  const tsi_system *system = r->system;
+  double row = INFINITY;
+  if (i < system->n) row = (double)system->functions->user_row(system->context, r->op, of_x, i);
+  row = -tsi_team_largest(system->team, -row);
+  return isfinite(row) ? (int64_t)row : -1;
+}
+
+/* Where numbers have left the range, once the backward error is none. */
+static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, const void *x) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = r->system->env;
+  const tsi_index n = r->system->n;
+  tsi_index place = 0;
+  while (place < n && isfinite(r->residual.bound[place])) place++;
+  const int64_t of_b = find_row(r, false, (tsi_index)r->kernels->first_not_finite(n, b));
+  const int64_t of_x = find_row(r, true, (tsi_index)r->kernels->first_not_finite(n, x));
+  const int64_t of_sum = find_row(r, false, place);
+  TSI_TRY(r->system->team->failure);
+  if (of_b >= 0)
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "b has NaN or infinity in row %lld, column %lld (counted from 0)",
+             (long long)of_b, (long long)r->column);
+  if (of_x >= 0)
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+             "row %lld of x, column %lld (counted from 0), is beyond the range of numbers", (long long)of_x,
+             (long long)r->column);
+  TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+           "what is added up in row %lld of A x, column %lld of x (counted from 0), is beyond the range of "
+           "numbers",
+           (long long)of_sum, (long long)r->column);
+out:
+  return status;
+}
+
+tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
+                          const tristar_refine_options *options, tristar_refine_result *result) {
+  tristar_status status = TRISTAR_OK;
+  tristar_refine_result own = {.history_count = result->history_count};
+  course c = {.r = r, .b = b, .x = x, .options = options, .result = &own};
+  c.tolerance = options->tolerance > 0 ? options->tolerance : 2 * r->kernels->epsilon;
+  TSI_TRY(look(&c, &c.best));
+  if (!isfinite(c.best.error)) TSI_TRY(fail_not_finite(r, b, x));
+  own.initial_backward_error = c.best.error;
+  note(&c, 0, 0, c.best.error);
+  TSI_TRY(correct(&c));
+  if (options->max_steps > 0 && options->max_iterations > 0 && c.best.error > aim(&c)) {
+    c.leave = true;
+    TSI_TRY(look(&c, &c.best));
+    TSI_TRY(iterate(&c));
+    TSI_TRY(tsi_residual_find(&r->residual, b, x, &c.best.error)); /* of all rows */
+  }
+  if (c.best.error <= c.tolerance) own.stop = TRISTAR_STOP_CONVERGED;
+  const double size = scaled_size(r, b);
+  if (size > 0) keep_largest(&result->residual, scaled_size(r, r->residual.vector) / size);
+  keep_largest(&result->backward_error, c.best.error);
+  keep_largest(&result->initial_backward_error, own.initial_backward_error);
+  if (own.steps > result->steps) result->steps = own.steps;
+  if (own.iterations > result->iterations) result->iterations = own.iterations;
+  if (own.stop > result->stop) result->stop = own.stop;
+  result->history_count = own.history_count;
+out:
+  return status;
+}

@@ -1,0 +1,57 @@
+/* Iterative refinement of one approximate solution.
+ *
+ * Job. Corrections by the factors (Arioli, Demmel, Duff 1989; Higham 2002, chapter 12) until the
+ * componentwise backward error is small enough or no longer falls by a tenth, then FGMRES with the factors as
+ * preconditioner, restarted while it halves the error. The best x is kept.
+ *
+ * Where the solution spans more powers of two than numbers have digits, a solve leaves residuals in rows of
+ * small terms that are rounding errors of the large ones. So FGMRES leaves out rows that are solved: then the
+ * rounding errors are those of what it corrects. And as a backward error near one says nothing of how far a
+ * row is from being solved, there the largest residual, as the factors scale it, tells progress.
+ *
+ * Reads   a system, b.   Writes  x, work of its own.
+ * Invariant: residual and bound are those of the x refined last. */
+#ifndef TSI_RUNTIME_ITERATE_REFINE_REFINEMENT_H
+#define TSI_RUNTIME_ITERATE_REFINE_REFINEMENT_H
+
+#include "runtime/iterate/refine/residual.h"
+
+typedef struct tsi_refinement {
+  const tsi_system *system;
+  const tsi_sparse_kernels *kernels;
+  tristar_op op;
+  const double *row_scale; /* of the rows of op(A) */
+  int64_t column;          /* of b and x, for messages and the history */
+  tsi_residual residual;
+  char *correction, *best, *trial;
+  char *part, *rest; /* n scalars; single factors of double numbers only */
+} tsi_refinement;
+
+/* *r must be zero; to be finished whatever the status. Errors: MEMORY, of messages. */
+TRISTAR_CHECKED tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op,
+                                                    tsi_refinement *r);
+void tsi_refinement_finish(tsi_refinement *r);
+
+/* Solves with the factors. Single factors get each column of b brought to size one, as they will scale it, by
+ * a power of two; so it stays in their range. Where its entries, as they are scaled, span more than that
+ * range it is solved part by part, the largest entries first. Overwrites b then. n rows, no gaps; x may be b.
+ * Errors: MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b, void *x);
+
+/* Refines x in place. *result gets the larger of what it holds and what was found, and the points of the
+ * history. Errors: MEMORY, those of tristar_solve; NOT_FINITE: b or x, or what is computed from them, has
+ * left the range of numbers (the message names the row). */
+TRISTAR_CHECKED tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
+                                          const tristar_refine_options *options,
+                                          tristar_refine_result *result);
+
+/* Solves, and refines all columns; forward errors, if options ask for them. b_step, x_step: bytes from one
+ * column to the next. NOT_FINITE: *result is that of the other columns. Errors: as tsi_refine. */
+TRISTAR_CHECKED tristar_status tsi_solve_refined(const tsi_system *system, tristar_op op, int64_t nrhs,
+                                                 const void *b, size_t b_step, void *x, size_t x_step,
+                                                 const tristar_refine_options *options,
+                                                 tristar_refine_result *result);
+/* Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options);
+
+#endif

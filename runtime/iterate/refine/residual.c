@@ -1,0 +1,102 @@
+/* Residuals of a system (residual.h); tristar_residual: what is left of B, and how well X solves. */
+#include "runtime/iterate/refine/residual.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "runtime/iterate/refine/system_plan.h"
+#include "runtime/solve/request.h"
+
+tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_residual *r) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = system->env;
+  const size_t n = (size_t)system->n;
+  *r = (tsi_residual){.system = system, .op = op, .column_weight = tsi_system_column_weight(system, op)};
+  status = TSI_ALLOC(env, r->row_sum, 2 * n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->bound, n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->vector, n * system->kernels->scalar_bytes);
+  TSI_TRY(tsi_team_agree(system->team, status));
+  TSI_TRY(tsi_system_weigh(system, op, r->column_weight, r->row_sum));
+  if (r->column_weight != NULL) TSI_TRY(tsi_system_weigh(system, op, NULL, r->row_sum + n));
+out:
+  return status;
+}
+
+void tsi_residual_finish(tsi_residual *r) {
+  if (r->system == NULL) return;
+  TSI_FREE(r->system->env, r->row_sum);
+  TSI_FREE(r->system->env, r->bound);
+  TSI_FREE(r->system->env, r->vector);
+}
+
+/* The sizes that backward errors of x need. */
+static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
+  const tsi_system *system = r->system;
+  tsi_sizes sizes = {.n = system->team->n, .with_weights = r->column_weight != NULL};
+  system->kernels->sizes(system->n, x, r->column_weight, &sizes.weighted, &sizes.plain);
+  sizes.weighted = tsi_team_largest(system->team, sizes.weighted);
+  sizes.plain = tsi_team_largest(system->team, sizes.plain);
+  return sizes;
+}
+
+tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x, double *error) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = r->system;
+  *error = NAN;
+  TSI_TRY(tsi_system_residual(system, r->op, b, x, r->vector));
+  TSI_TRY(tsi_system_bound(system, r->op, x, r->bound));
+  const tsi_sizes sizes = sizes_of(r, x);
+  *error = tsi_team_largest(
+      system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));
+  status = system->team->failure;
+out:
+  return status;
+}
+
+tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x, double error) {
+  const tsi_system *system = r->system;
+  const tsi_sizes sizes = sizes_of(r, x);
+  system->kernels->leave_solved(system->n, b, r->vector, r->bound, r->row_sum, &sizes, error);
+  return system->team->failure;
+}
+
+static tristar_status check_arguments(const tristar_factor_t *factor, tristar_op op, int64_t nrhs,
+                                      const void *b, int64_t ldb, const void *x, int64_t ldx, const void *r,
+                                      int64_t ldr) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const int64_t n = factor->analysis->pattern->n;
+  TSI_TRY(tsi_check_op(env, op));
+  TSI_TRY(tsi_check_columns(env, n, nrhs, b, ldb, x, ldx));
+  if (r != NULL && ldr < n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldr = %" PRId64 ", but there are %" PRId64 " rows", ldr, n);
+  TSI_TRY(tsi_need_matrix(factor));
+out:
+  return status;
+}
+
+tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op, int64_t nrhs, const void *b,
+                                int64_t ldb, const void *x, int64_t ldx, void *r, int64_t ldr,
+                                double *backward_error) {
+  tristar_status status = TRISTAR_OK;
+  tsi_plan_system s;
+  tsi_residual c = {.system = NULL};
+  double worst = 0;
+  TSI_ENTER(factor, factor->ts);
+  tsi_env *env = &factor->ts->env;
+  const size_t bytes = factor->user_bytes;
+  TSI_TRY(check_arguments(factor, op, nrhs, b, ldb, x, ldx, r, ldr));
+  tsi_factor_system_create(factor, &s);
+  TSI_TRY(tsi_residual_begin(&s.system, op, &c));
+  for (int64_t k = 0; k < nrhs; k++) {
+    double error;
+    TSI_TRY(tsi_residual_find(&c, (const char *)b + (size_t)(k * ldb) * bytes,
+                              (const char *)x + (size_t)(k * ldx) * bytes, &error));
+    if (!(error <= worst) && !isnan(worst)) worst = error;
+    if (r != NULL) memcpy((char *)r + (size_t)(k * ldr) * bytes, c.vector, (size_t)s.system.n * bytes);
+  }
+  if (backward_error) *backward_error = worst;
+out:
+  tsi_residual_finish(&c);
+  return tsi_answer(env, status);
+}

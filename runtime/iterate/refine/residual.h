@@ -1,0 +1,29 @@
+/* Residuals and componentwise backward errors of solutions of a system.
+ *
+ * Reads   a system, b, x.   Writes  arrays of its own, of one solution at a time. */
+#ifndef TSI_RUNTIME_ITERATE_REFINE_RESIDUAL_H
+#define TSI_RUNTIME_ITERATE_REFINE_RESIDUAL_H
+
+#include "runtime/iterate/refine/system.h"
+
+typedef struct tsi_residual {
+  const tsi_system *system;
+  tristar_op op;
+  const double *column_weight; /* of the columns of op(A) */
+  double *row_sum;             /* 2 n: |op(A)| column_weight, |op(A)| times ones */
+  double *bound;               /* n: |op(A)| |x| */
+  char *vector;                /* n scalars: b - op(A) x */
+} tsi_residual;
+
+/* *r is zero; to be finished whatever the status. Errors: MEMORY, of messages. */
+TRISTAR_CHECKED tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_residual *r);
+void tsi_residual_finish(tsi_residual *r);
+/* Sets bound and vector for x, and *error (tristar_solve_refined): NaN if x has NaN. Errors: of messages. */
+TRISTAR_CHECKED tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x,
+                                                 double *error);
+/* Sets the entries of vector to zero whose rows have at most that backward error. b and x as they were when
+ * it was found. Errors: of messages. */
+TRISTAR_CHECKED tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x,
+                                                         double error);
+
+#endif

@@ -1,0 +1,46 @@
+/* The system of a plan, and of a factor: see system_plan.h. */
+#include "runtime/iterate/refine/system_plan.h"
+
+static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
+                            int64_t ldx) {
+  return tristar_solve(context, op, nrhs, b, ldb, x, ldx);
+}
+
+static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index i) {
+  (void)context;
+  (void)op;
+  (void)of_x;
+  return i;
+}
+
+tristar_status tsi_need_matrix(const tristar_factor_t *factor) {
+  if (factor->has_matrix) return TRISTAR_OK;
+  return tsi_fail(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+                  "the factor was imported without its matrix");
+}
+
+void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s) {
+  static const tsi_system_functions functions = {.solve = solve, .user_row = user_row};
+  const tsi_pattern *pattern = factor->analysis->pattern;
+  s->team = tsi_team_alone(pattern->n);
+  s->system = (tsi_system){.env = &factor->ts->env,
+                           .kernels = tsi_sparse_kernels_select(pattern->scalar),
+                           .n = pattern->n,
+                           .a = tsi_pattern_sparse(pattern, factor->values),
+                           .row_scale = factor->row_scale,
+                           .col_scale = factor->col_scale,
+                           .wide = factor->analysis->factor_scalar != pattern->scalar,
+                           .perturbed = factor->stats.perturbed_pivots > 0,
+                           .team = &s->team,
+                           .functions = &functions};
+}
+
+tristar_status tsi_plan_system_create(tristar_plan_t *plan, tsi_plan_system *s) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_need_matrix(plan->factor));
+  TSI_TRY(tsi_factor_need_values(plan->factor));
+  tsi_factor_system_create(plan->factor, s);
+  s->system.context = plan;
+out:
+  return status;
+}

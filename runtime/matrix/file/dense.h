@@ -1,0 +1,18 @@
+/* Dense matrices from files. */
+#ifndef TSI_RUNTIME_MATRIX_FILE_DENSE_H
+#define TSI_RUNTIME_MATRIX_FILE_DENSE_H
+
+#include "runtime/matrix/file/lines.h"
+#include "tristar.h"
+
+/* tristar_dense_read; complex_text: in plain text two numbers are one complex value. */
+TRISTAR_CHECKED tristar_status tsi_dense_read(tsi_env *env, const char *path, bool complex_text,
+                                              tristar_dense *dense);
+
+/* dense_text.c: reads a file of plain text whose first line is `text`. width: numbers that a value takes, 1
+ * or 2. Errors: FORMAT (something else than numbers, rows of different lengths, half a complex value),
+ * NOT_FINITE, TOO_LARGE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_dense_read_text(tsi_lines *lines, const char *text, int width,
+                                                   tristar_dense *dense);
+
+#endif

@@ -1,0 +1,54 @@
+/* Lines of a text file, plain or gzip-compressed, with the number of each for messages.
+ *
+ * Reads   the file, or standard input if the path is "-", through zlib (which passes plain files through).
+ * Writes  the text of the current line: it may be changed in place, and is gone with the next one.
+ * Invariants
+ *   - a byte-order mark of UTF-8 at the beginning is no part of the first line
+ *   - a line has neither '\n' nor a '\r' before it, ends with '\0' and holds no other '\0'
+ *   - number is that of the current line, from 1; past the end, that of the last line */
+#ifndef TSI_RUNTIME_MATRIX_FILE_LINES_H
+#define TSI_RUNTIME_MATRIX_FILE_LINES_H
+
+#include <zlib.h>
+
+#include "runtime/base/env.h"
+
+#define TSI_SHOW_SIZE 72 /* room for quoted text in messages */
+
+typedef struct tsi_lines {
+  tsi_env *env;
+  gzFile file;
+  const char *path; /* the caller's, or its tail if it is long; "standard input" */
+  int64_t bytes;    /* of the file as it lies there; 0: it is no regular file */
+  char *buffer;     /* bytes begin .. end-1 are read but not yet handed out */
+  size_t begin, end;
+  bool ended; /* the file has no more bytes than those in the buffer */
+  tsi_count number;
+  char where[256];
+} tsi_lines;
+
+/* Errors: IO (cannot be opened, a directory), MEMORY. tsi_lines_close follows in any case. */
+TRISTAR_CHECKED tristar_status tsi_lines_open(tsi_lines *lines, tsi_env *env, const char *path);
+void tsi_lines_close(tsi_lines *lines);
+
+/* The next line, or NULL after the last. Errors: IO, FORMAT (broken or truncated gzip data, zero bytes, a
+ * line of more than 256 KiB). */
+TRISTAR_CHECKED tristar_status tsi_lines_next(tsi_lines *lines, char **text);
+
+/* Of a regular file that is not compressed (after a line has been read that is known): */
+bool tsi_lines_compressed(const tsi_lines *lines);
+/* Where the next line begins, in bytes. */
+int64_t tsi_lines_tell(const tsi_lines *lines);
+/* The next line begins there, and is that number. Errors: IO. */
+TRISTAR_CHECKED tristar_status tsi_lines_seek(tsi_lines *lines, int64_t at, tsi_count number);
+/* How many lines end in bytes first .. end - 1. The next line is lost. Errors: IO. */
+TRISTAR_CHECKED tristar_status tsi_lines_count(tsi_lines *lines, int64_t first, int64_t end,
+                                               tsi_count *count);
+
+/* "path:number" of the current line, for messages. */
+const char *tsi_lines_where(tsi_lines *lines);
+
+/* A printable, shortened copy of text, for messages. */
+const char *tsi_show(char show[TSI_SHOW_SIZE], const char *text);
+
+#endif

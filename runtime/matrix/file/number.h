@@ -1,0 +1,37 @@
+/* Numbers in text, read the same way whatever the locale of the program.
+ *
+ * The scanners skip blanks, read one token that ends at a blank or at the end of the text, and move the
+ * cursor behind it. On any result but OK the cursor stays before the token (LARGE integers move it). */
+#ifndef TSI_RUNTIME_MATRIX_FILE_NUMBER_H
+#define TSI_RUNTIME_MATRIX_FILE_NUMBER_H
+
+#include <locale.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum tsi_number {
+  TSI_NUMBER_OK,
+  TSI_NUMBER_NONE, /* the text ends here */
+  TSI_NUMBER_BAD,  /* something else than a number */
+  TSI_NUMBER_LARGE /* beyond 64 bits (integer); infinite, NaN or beyond the range of double (real) */
+} tsi_number;
+
+static inline const char *tsi_skip_blanks(const char *text) {
+  while (*text == ' ' || *text == '\t' || *text == '\r') text++;
+  return text;
+}
+
+/* A decimal integer with optional sign. LARGE gives the end of the range that it lies beyond. */
+tsi_number tsi_scan_integer(const char **cursor, int64_t *value);
+
+/* A decimal real with optional exponent: e, E, and Fortran's d, D, q, Q or the bare sign of 1.5-101. */
+tsi_number tsi_scan_real(const char **cursor, double *value);
+
+/* strtod and printf of the calling thread speak the C locale between enter and leave. */
+typedef struct tsi_locale {
+  locale_t plain, before;
+} tsi_locale;
+void tsi_locale_enter(tsi_locale *locale);
+void tsi_locale_leave(tsi_locale *locale);
+
+#endif

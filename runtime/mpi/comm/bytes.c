@@ -1,0 +1,115 @@
+/* Large arrays between ranks: see bytes.h. */
+#include "runtime/mpi/comm/bytes.h"
+
+#include "runtime/mpi/comm/mailbox.h"
+
+#define PIECE_BYTES ((size_t)1 << 30)
+#define TAG_BYTES 0
+
+typedef struct piece {
+  char *begin;
+  int bytes;
+} piece;
+
+/* The piece of an array that begins at byte `at`. */
+static piece piece_of(const void *array, size_t bytes, size_t at) {
+  const size_t left = bytes - at;
+  return (piece){(char *)(uintptr_t)array + at, (int)(left < PIECE_BYTES ? left : PIECE_BYTES)};
+}
+
+tristar_status tsi_send_bytes(tsi_env *env, MPI_Comm comm, const void *array, size_t bytes, int to) {
+  tristar_status status = TRISTAR_OK;
+  for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+    const piece p = piece_of(array, bytes, at);
+    TSI_TRY(TSI_MPI(env, "MPI_Send", MPI_Send(p.begin, p.bytes, MPI_BYTE, to, TAG_BYTES, comm)));
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_receive_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes, int from) {
+  tristar_status status = TRISTAR_OK;
+  for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+    const piece p = piece_of(array, bytes, at);
+    TSI_TRY(TSI_MPI(env, "MPI_Recv",
+                    MPI_Recv(p.begin, p.bytes, MPI_BYTE, from, TAG_BYTES, comm, MPI_STATUS_IGNORE)));
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_send_arrays(tsi_env *env, MPI_Comm comm, int count, const tsi_array *array, int to) {
+  tristar_status status = TRISTAR_OK;
+  for (int k = 0; k < count; k++) TSI_TRY(tsi_send_bytes(env, comm, array[k].data, array[k].bytes, to));
+out:
+  return status;
+}
+
+tristar_status tsi_receive_arrays(tsi_env *env, MPI_Comm comm, int count, const tsi_array *array, int from) {
+  tristar_status status = TRISTAR_OK;
+  for (int k = 0; k < count; k++) TSI_TRY(tsi_receive_bytes(env, comm, array[k].data, array[k].bytes, from));
+out:
+  return status;
+}
+
+/* Items of one type count as one each, however large they are. */
+static tristar_status make_item(tsi_env *env, size_t bytes, MPI_Datatype *item) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_MPI(env, "MPI_Type_contiguous", MPI_Type_contiguous((int)bytes, MPI_BYTE, item)));
+  TSI_TRY(TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(item)));
+out:
+  return status;
+}
+
+tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, size_t bytes, const void *from, tsi_items sent,
+                                  void *to, tsi_items received) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Datatype item;
+  TSI_TRY(make_item(env, bytes, &item));
+  status = TSI_MPI(
+      env, "MPI_Alltoallv",
+      MPI_Alltoallv(from, sent.count, sent.first, item, to, received.count, received.first, item, comm));
+  MPI_Type_free(&item);
+out:
+  return status;
+}
+
+/* The next message's items; none is left: 0, to or from nobody. */
+static int next_items(tsi_items_way *way, int most) {
+  const int count = (int)tsi_count_min(way->count, most);
+  if (count == 0) way->peer = MPI_PROC_NULL;
+  return count;
+}
+
+static void pass_items(tsi_items_way *way, int count, size_t bytes) {
+  way->items = (char *)way->items + (size_t)count * bytes;
+  way->count -= count;
+}
+
+tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_t bytes, int most, tsi_items_way gives,
+                              tsi_items_way takes) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Datatype item;
+  TSI_TRY(make_item(env, bytes, &item));
+  while (status == TRISTAR_OK && (gives.count > 0 || takes.count > 0)) {
+    const int given = next_items(&gives, most), taken = next_items(&takes, most);
+    status = TSI_MPI(env, "MPI_Sendrecv",
+                     MPI_Sendrecv(gives.items, given, item, gives.peer, TAG_BYTES, takes.items, taken, item,
+                                  takes.peer, TAG_BYTES, comm, MPI_STATUS_IGNORE));
+    if (given > 0) pass_items(&gives, given, bytes);
+    if (taken > 0) pass_items(&takes, taken, bytes);
+  }
+  MPI_Type_free(&item);
+out:
+  return status;
+}
+
+tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
+  tristar_status status = TRISTAR_OK;
+  for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+    const piece p = piece_of(array, bytes, at);
+    TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(p.begin, p.bytes, MPI_BYTE, 0, comm)));
+  }
+out:
+  return status;
+}

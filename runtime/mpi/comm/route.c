@@ -1,0 +1,115 @@
+/* Carries items: see route.h. */
+#include "runtime/mpi/comm/route.h"
+
+#include "runtime/mpi/comm/bytes.h"
+#include "runtime/mpi/comm/mailbox.h"
+
+tristar_status tsi_route_begin(tsi_env *env, const tsi_transport *transport, tsi_route *route) {
+  tristar_status status = TRISTAR_OK;
+  const int ranks = tsi_transport_size(transport);
+  TSI_TRY(TSI_ALLOC_ZERO(env, route->goes, ranks + 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, route->comes, ranks + 1));
+out:
+  return status;
+}
+
+tristar_status tsi_route_connect(tsi_env *env, tsi_transport *transport, tristar_status mine,
+                                 tsi_route *route) {
+  tristar_status status = TRISTAR_OK;
+  const int ranks = tsi_transport_size(transport);
+  TSI_TRY(tsi_transport_agree(transport, mine));
+  TSI_TRY(TSI_MPI(env, "MPI_Alltoall",
+                  MPI_Alltoall(route->goes + 1, 1, MPI_INT64_T, route->comes + 1, 1, MPI_INT64_T,
+                               tsi_transport_comm(transport))));
+  for (int r = 0; r < ranks; r++) {
+    route->goes[r + 1] += route->goes[r];
+    route->comes[r + 1] += route->comes[r];
+  }
+out:
+  return status;
+}
+
+static tsi_items_way way_of(const tsi_count *first, int rank, size_t bytes, const void *items) {
+  return (tsi_items_way){(char *)(uintptr_t)items + (size_t)first[rank] * bytes,
+                         first[rank + 1] - first[rank], rank};
+}
+
+tristar_status tsi_route_pass(tsi_env *env, const tsi_transport *transport, const tsi_route *route,
+                              size_t bytes, const void *from, void *to) {
+  tristar_status status = TRISTAR_OK;
+  const int ranks = tsi_transport_size(transport), rank = tsi_transport_rank(transport);
+  const tsi_items_way stays = way_of(route->goes, rank, bytes, from);
+  if (stays.count > 0)
+    memcpy((char *)to + (size_t)route->comes[rank] * bytes, stays.items, (size_t)stays.count * bytes);
+  for (int k = 1; k < ranks; k++)
+    TSI_TRY(tsi_swap_items(env, tsi_transport_comm(transport), bytes, TSI_MESSAGE_ITEMS,
+                           way_of(route->goes, (rank + k) % ranks, bytes, from),
+                           way_of(route->comes, (rank + ranks - k) % ranks, bytes, to)));
+out:
+  return status;
+}
+
+/* A flow on its way: a piece of each direction. */
+typedef struct pieces {
+  const tsi_route *route;
+  const tsi_flow *flow;
+  tsi_count most; /* items of a piece */
+  void *leaves, *arrives;
+} pieces;
+
+static tsi_count next_piece(const pieces *p, tsi_count all, tsi_count at) {
+  return all > at ? tsi_count_min(p->most, all - at) : 0;
+}
+
+/* Items to one rank, from another. */
+static tristar_status flow_between(tsi_env *env, MPI_Comm comm, size_t bytes, const pieces *p, int to,
+                                   int from) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_flow *flow = p->flow;
+  const tsi_count gives = p->route->goes[to + 1] - p->route->goes[to];
+  const tsi_count takes = p->route->comes[from + 1] - p->route->comes[from];
+  for (tsi_count at = 0; at < tsi_count_max(gives, takes); at += p->most) {
+    const tsi_count given = next_piece(p, gives, at), taken = next_piece(p, takes, at);
+    if (given > 0) flow->give(flow->context, to, at, given, p->leaves);
+    TSI_TRY(tsi_swap_items(env, comm, bytes, TSI_MESSAGE_ITEMS, (tsi_items_way){p->leaves, given, to},
+                           (tsi_items_way){p->arrives, taken, from}));
+    if (taken > 0) flow->take(flow->context, from, at, taken, p->arrives);
+  }
+out:
+  return status;
+}
+
+/* Items that stay. */
+static void flow_here(const pieces *p, int rank) {
+  const tsi_count all = p->route->goes[rank + 1] - p->route->goes[rank];
+  for (tsi_count at = 0; at < all; at += p->most) {
+    const tsi_count count = next_piece(p, all, at);
+    p->flow->give(p->flow->context, rank, at, count, p->leaves);
+    p->flow->take(p->flow->context, rank, at, count, p->leaves);
+  }
+}
+
+tristar_status tsi_route_flow(tsi_env *env, tsi_transport *transport, tristar_status mine,
+                              const tsi_route *route, size_t bytes, const tsi_flow *flow) {
+  tristar_status status = mine;
+  const int ranks = tsi_transport_size(transport), rank = tsi_transport_rank(transport);
+  pieces p = {route, flow, tsi_count_max(1, (tsi_count)(TSI_FLOW_BYTES / bytes)), NULL, NULL};
+  if (status == TRISTAR_OK)
+    status = tsi_allocate(env, (size_t)p.most, bytes, __func__, __FILE__, __LINE__, &p.leaves);
+  if (status == TRISTAR_OK)
+    status = tsi_allocate(env, (size_t)p.most, bytes, __func__, __FILE__, __LINE__, &p.arrives);
+  TSI_TRY(tsi_transport_agree(transport, status));
+  flow_here(&p, rank);
+  for (int k = 1; k < ranks; k++)
+    TSI_TRY(flow_between(env, tsi_transport_comm(transport), bytes, &p, (rank + k) % ranks,
+                         (rank + ranks - k) % ranks));
+out:
+  TSI_FREE(env, p.leaves);
+  TSI_FREE(env, p.arrives);
+  return status;
+}
+
+void tsi_route_finish(tsi_env *env, tsi_route *route) {
+  TSI_FREE(env, route->goes);
+  TSI_FREE(env, route->comes);
+}

@@ -1,0 +1,249 @@
+/* tristar_dmatrix_factor and tristar_dmatrix_refactor: see dmatrix_factor.h. */
+#include "runtime/mpi/factor/dmatrix_factor.h"
+
+#include <inttypes.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/mpi/comm/mailbox.h"
+#include "runtime/mpi/solve/queue.h"
+#include "runtime/exec/starpu/idle.h"
+
+/* A factorization on its way. */
+typedef struct making {
+  tristar_dmatrix_t *matrix;
+  tristar_analysis_options options; /* of the analysis; permutation: on rank 0 */
+  tristar_distributed_t *d;
+  double *scale[2];
+  tsi_index *place[2];
+  bool lean; /* as the supply has it */
+  tsi_rows_supply supply;
+} making;
+
+/* Collective. What ranks ask for differently cannot be made. mine: what this rank has found before. */
+static tristar_status agree_on_analysis(const making *m, tristar_status mine) {
+  static const char *const name[] = {"the method",   "the ordering",
+                                     "leaf_parts",   "the seed",
+                                     "the matching", "the treatment of diagonal blocks (inverse)",
+                                     "merge",        "singular",
+                                     "growth",       "single_factors"};
+  const tristar_analysis_options *o = &m->options;
+  const int64_t value[] = {o->method,  o->ordering, o->leaf_parts, (int64_t)o->seed, o->matching,
+                           o->inverse, o->merge,    o->singular,   o->growth,        o->single_factors};
+  return tsi_transport_same(m->d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
+}
+
+/* Collective. On rank 0 a matching; what it is found from is there only meanwhile. */
+static tristar_status match(const making *m, tristar_method method, tsi_matched *matched) {
+  tristar_status status = TRISTAR_OK;
+  tristar_dmatrix_t *matrix = m->matrix;
+  tsi_env *env = &matrix->ts->env;
+  tsi_entries sizes = {.n = 0};
+  TSI_TRY(tsi_rows_gather_sizes(matrix, &sizes));
+  if (tsi_transport_rank(matrix->transport) == 0) status = tsi_match(env, method, &sizes, matched);
+  TSI_TRY(tsi_transport_agree(matrix->transport, status));
+out:
+  tsi_entries_finish(env, &sizes);
+  return status;
+}
+
+/* Collective. On rank 0 a factor without values; the pattern is there only meanwhile. */
+static tristar_status analyze(making *m, const tsi_rows_method *method) {
+  tristar_status status = TRISTAR_OK;
+  tristar_dmatrix_t *matrix = m->matrix;
+  tsi_pattern *pattern = NULL;
+  tristar_analysis_t *analysis = NULL;
+  tsi_matched matched = {.pairs = 0};
+  tsi_index *order = NULL;
+  tsi_chosen_method chosen = method->chosen;
+  const double begin = tsi_clock();
+  const bool mapped = method->match && chosen.method == TRISTAR_METHOD_LU;
+  tristar_factor_destroy(&m->d->source);
+  if (method->match) TSI_TRY(match(m, chosen.method, &matched));
+  if (m->options.ordering == TRISTAR_ORDERING_PTSCOTCH)
+    TSI_TRY(tsi_rows_order(matrix, m->options.seed, mapped, matched.row_map, &order));
+  const double before = tsi_clock() - begin;
+  TSI_TRY(tsi_rows_gather_pattern(matrix, true, true, &pattern));
+  chosen.matched = &matched;
+  chosen.order = order;
+  if (pattern != NULL) status = tsi_analyze_pattern(matrix->ts, pattern, &m->options, &chosen, &analysis);
+  if (analysis != NULL) {
+    analysis->stats.nnz = matrix->stats.nnz_all;
+    analysis->stats.analyze_seconds += before;
+    status = tsi_factor_create_empty(analysis, &m->d->source);
+  }
+  tristar_analysis_destroy(&analysis); /* the factor has its share */
+  TSI_TRY(tsi_transport_agree(m->d->transport, status));
+out:
+  tsi_matched_finish(&matrix->ts->env, &matched);
+  TSI_FREE(&matrix->ts->env, order);
+  return status;
+}
+
+static void prepare_supply(making *m, tristar_method method, bool adjoint) {
+  const char scalar = (char)m->matrix->scalar;
+  tsi_rows_supply_begin(m->matrix, m->scale, m->place, &m->supply);
+  m->supply.lean = m->lean;
+  m->supply.method = method;
+  m->supply.adjoint = adjoint;
+  m->supply.factor_scalar = tsi_factor_scalar(scalar, m->options.single_factors != 0);
+  m->supply.singular = m->options.singular;
+  m->supply.growth = m->options.growth;
+}
+
+/* Collective. METHOD_AUTO goes on with L D L^T where Cholesky meets a pivot that is not positive. */
+static tristar_status factor_any(making *m) {
+  tristar_status status = TRISTAR_OK;
+  tsi_rows_method method;
+  TSI_TRY(tsi_rows_choose_method(m->matrix, &m->options, &method));
+  TSI_TRY(analyze(m, &method));
+  prepare_supply(m, method.chosen.method, method.adjoint);
+  status = tsi_joint_create(m->d, &m->supply.supply);
+  if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !method.chosen.fallback) return status;
+  status = TRISTAR_OK;
+  if (m->d->source)
+    tsi_log(&m->d->ts->env, TRISTAR_LOG_WARNING,
+            "the matrix is not positive definite: L D L^T instead of Cholesky");
+  method.chosen = (tsi_chosen_method){.method = TRISTAR_METHOD_LDLT};
+  TSI_TRY(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
+  TSI_TRY(tsi_rows_want_matching(m->matrix, method.chosen.method, m->options.matching, &method.match));
+  TSI_TRY(analyze(m, &method));
+  prepare_supply(m, method.chosen.method, method.adjoint);
+  TSI_TRY(tsi_joint_create(m->d, &m->supply.supply));
+out:
+  return status;
+}
+
+/* The grids of the layout, or the most that one may have that is yet to be chosen. */
+static int grids_of(const tristar_distributed_t *d) {
+  const int ranks = tsi_transport_size(d->transport);
+  int grids = 1;
+  if (d->options.layout.px > 0) return d->options.layout.pz;
+  while (ranks % (2 * grids) == 0 && (d->options.grids == 0 || 2 * grids <= d->options.grids)) grids *= 2;
+  return grids;
+}
+
+/* Collective. */
+static tristar_status make(making *m, size_t memory, double begin) {
+  tristar_status status = TRISTAR_OK;
+  tristar_distributed_t *d = m->d;
+  const int pz = grids_of(d);
+  TSI_TRY(tsi_distributed_agree(d, tsi_analysis_check_options(&d->ts->env, &m->options)));
+  TSI_TRY(agree_on_analysis(m, tsi_dmatrix_need_whole(m->matrix)));
+  if (m->options.leaf_parts < pz) m->options.leaf_parts = pz;
+  d->of_rows = true;
+  TSI_TRY(tsi_rows_fingerprint(m->matrix, &d->pattern));
+  TSI_TRY(factor_any(m));
+  TSI_TRY(tsi_distributed_use_rows(d, m->matrix->start));
+  TSI_TRY(tsi_distributed_make_ready(d));
+  TSI_TRY(tsi_distributed_judge(d, true));
+  tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
+out:
+  return status;
+}
+
+tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_analysis_options *analysis,
+                                      const tristar_distributed_options *options,
+                                      tristar_distributed_t **out) {
+  tristar_status status = TRISTAR_OK;
+  if (out != NULL) *out = NULL;
+  TSI_ENTER(matrix, matrix->ts);
+  tristar_t *ts = matrix->ts;
+  const double begin = tsi_clock();
+  making m = {.matrix = matrix, .lean = matrix->whole == NULL};
+  tristar_analysis_options_init(&m.options);
+  if (analysis != NULL) m.options = *analysis;
+  const size_t memory = tsi_memory_watch(&ts->env);
+  tsi_idle_dismiss();
+  TSI_TRY(tsi_distributed_create(ts, tsi_transport_comm(matrix->transport), options, out, &m.d));
+  TSI_TRY(make(&m, memory, begin));
+  m.d->stats.distribute_seconds = tsi_clock() - begin - m.d->stats.start_seconds;
+out:
+  tsi_idle_recall();
+  for (int k = 0; k < 2; k++) {
+    TSI_FREE(&ts->env, m.scale[k]);
+    TSI_FREE(&ts->env, m.place[k]);
+  }
+  if (m.lean) tsi_dmatrix_release_whole(matrix);
+  if (status != TRISTAR_OK) tristar_distributed_destroy(&m.d);
+  if (out != NULL) *out = m.d;
+  return tsi_answer(&ts->env, status);
+}
+
+/* ---- New values ---------------------------------------------------------------------------------------- */
+
+/* Local. Can that matrix give new values to that factor? */
+static tristar_status check_pair(const tristar_dmatrix_t *matrix, const tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_env *env = &d->ts->env;
+  const tsi_factor_kind *kind = &d->process->kind;
+  int likeness = MPI_UNEQUAL;
+  if (!d->of_rows)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "rank 0 had the matrix: tristar_distributed_refactor, or _update, takes its new values over");
+  if (matrix->ts != d->ts) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix is of another context");
+  TSI_TRY(TSI_MPI(
+      env, "MPI_Comm_compare",
+      MPI_Comm_compare(tsi_transport_comm(matrix->transport), tsi_transport_comm(d->transport), &likeness)));
+  if (likeness != MPI_IDENT && likeness != MPI_CONGRUENT)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix is on other ranks than the factor");
+  if (matrix->stats.n != kind->n || (char)matrix->scalar != kind->user_scalar)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "the matrix has order %" PRId64 " and type %c, the factor %" PRId64 " and %c", matrix->stats.n,
+             (int)matrix->scalar, kind->n, kind->user_scalar);
+out:
+  return status;
+}
+
+/* Collective. Are these values of the pattern and of the kind that was factored? */
+static tristar_status check_values(const making *m, tristar_method method, bool *adjoint) {
+  tristar_status status = TRISTAR_OK;
+  uint64_t pattern;
+  TSI_TRY(tsi_rows_fingerprint(m->matrix, &pattern));
+  if (pattern != m->d->pattern)
+    TSI_FAIL(&m->d->ts->env, TRISTAR_ERR_ARGUMENT,
+             "the matrix has another pattern than the one that was factored: tristar_dmatrix_factor it anew");
+  m->d->valid = false;
+  status = tsi_rows_check_method(m->matrix, method, adjoint);
+  if (m->d->source) status = tsi_factor_explain(m->d->source, status);
+  TSI_TRY(tsi_transport_agree(m->d->transport, status));
+out:
+  return status;
+}
+
+/* Collective. */
+static tristar_status renew(making *m, size_t memory, double begin) {
+  tristar_status status = TRISTAR_OK;
+  tristar_distributed_t *d = m->d;
+  bool adjoint;
+  TSI_TRY(tsi_transport_agree(d->transport, check_pair(m->matrix, d)));
+  const tsi_factor_kind *kind = &d->process->kind;
+  const tristar_method method = d->joint->analysis.stats.method;
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(m->matrix)));
+  TSI_TRY(check_values(m, method, &adjoint));
+  m->options.single_factors = kind->factor_scalar != kind->user_scalar;
+  m->options.singular = d->joint->analysis.options.singular;
+  m->options.growth = d->joint->analysis.options.growth;
+  prepare_supply(m, method, adjoint);
+  TSI_TRY(tsi_joint_renew(d, &m->supply.supply, TRISTAR_OK, memory, begin));
+out:
+  return status;
+}
+
+tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix, tristar_distributed_t *distributed) {
+  TSI_ENTER(matrix, matrix->ts);
+  TSI_ENTER(distributed, distributed->ts);
+  tsi_env *env = &distributed->ts->env;
+  tsi_queue_drain(distributed);
+  const double begin = tsi_clock();
+  const size_t memory = tsi_memory_watch(env);
+  making m = {.matrix = matrix, .d = distributed, .lean = matrix->whole == NULL};
+  tsi_idle_dismiss();
+  const tristar_status status = renew(&m, memory, begin);
+  tsi_idle_recall();
+  for (int k = 0; k < 2; k++) {
+    TSI_FREE(env, m.scale[k]);
+    TSI_FREE(env, m.place[k]);
+  }
+  if (m.lean) tsi_dmatrix_release_whole(matrix);
+  return tsi_answer(env, status);
+}

@@ -1,0 +1,171 @@
+/* Matchings of a matrix on all ranks: see dmatrix_factor.h.
+ *
+ * Whether one is called for, all ranks find out together, from the sizes of columns and of the diagonal. Then
+ * rank 0 gets the entries that are not zero: their pattern, which it counts, and their sizes, which it puts
+ * into columns, one rank's rows after the other, as tsi_full_columns has them. */
+#include "partition/order/matching.h"
+#include "runtime/mpi/comm/bytes.h"
+#include "runtime/mpi/factor/dmatrix_factor.h"
+#include "runtime/mpi/comm/mailbox.h"
+
+/* ---- Is one called for? -------------------------------------------------------------------------------- */
+
+/* Collective. largest: n, the sizes of the largest entries of all columns; weak: a diagonal entry is, on some
+ * rank. */
+static tristar_status measure_columns(const tristar_dmatrix_t *d, double *largest, const double *magnitude,
+                                      bool *weak) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_rows_matrix *rows = d->whole;
+  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
+  bool strong_here = true, strong;
+  for (tsi_count e = 0; e < rows->ptr[d->n]; e++)
+    if (magnitude[e] > largest[d->column[e]]) largest[d->column[e]] = magnitude[e];
+  TSI_TRY(tsi_rows_unite(d, d->stats.n, largest));
+  for (tsi_index i = 0; i < d->n; i++) {
+    double diagonal = 0;
+    for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++)
+      if (d->column[e] == first + i) diagonal = magnitude[e];
+    strong_here = strong_here && !tsi_diagonal_is_weak(diagonal, largest[first + i]);
+  }
+  TSI_TRY(tsi_rows_everywhere(d, strong_here, &strong));
+  *weak = !strong;
+out:
+  return status;
+}
+
+/* Collective. Zeros do not count. */
+static tristar_status check_rank(const tristar_dmatrix_t *d) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_pattern *pattern = NULL;
+  tsi_index rank = 0;
+  TSI_TRY(tsi_rows_gather_pattern(d, false, false, &pattern));
+  if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank);
+  if (pattern && status == TRISTAR_OK && rank < pattern->n)
+    status = tsi_fail_structure(env, pattern->n, rank);
+  tsi_pattern_destroy(env, &pattern);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+out:
+  return status;
+}
+
+tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *d, tristar_method method,
+                                      tristar_matching matching, bool *wanted) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  double *largest = NULL, *magnitude = NULL;
+  bool weak;
+  *wanted = method != TRISTAR_METHOD_LLT && matching == TRISTAR_MATCHING_ON;
+  if (method == TRISTAR_METHOD_LLT || *wanted) return TRISTAR_OK;
+  status = TSI_ALLOC_ZERO(env, largest, d->stats.n);
+  if (status == TRISTAR_OK) status = tsi_rows_measure(d, &magnitude);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(measure_columns(d, largest, magnitude, &weak));
+  *wanted = matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_far((tsi_index)d->stats.n, largest));
+  TSI_FREE(env, largest);
+  TSI_FREE(env, magnitude);
+  if (weak && !*wanted) TSI_TRY(check_rank(d));
+out:
+  TSI_FREE(env, largest);
+  TSI_FREE(env, magnitude);
+  return status;
+}
+
+/* ---- What it is found from ----------------------------------------------------------------------------- */
+
+/* Local: the sizes of the entries here that are not zero, in an array of *magnitude's length. */
+static tristar_status list_sizes(const tristar_dmatrix_t *d, double **magnitude, tsi_count *count) {
+  tristar_status status = TRISTAR_OK;
+  *count = 0;
+  TSI_TRY(tsi_rows_measure(d, magnitude));
+  for (tsi_count e = 0; e < d->whole->ptr[d->n]; e++)
+    if ((*magnitude)[e] != 0) (*magnitude)[(*count)++] = (*magnitude)[e];
+out:
+  return status;
+}
+
+/* Rank 0: room for the columns of a pattern by rows, and for the sizes that come from one rank. */
+static tristar_status make_room(const tristar_dmatrix_t *d, const tsi_pattern *pattern, double **received,
+                                tsi_entries *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_count most = 0;
+  for (int r = 1; r < tsi_transport_size(d->transport); r++)
+    most = tsi_count_max(most, pattern->ptr[d->start[r + 1]] - pattern->ptr[d->start[r]]);
+  TSI_TRY(TSI_ALLOC(env, *received, most));
+  TSI_TRY(tsi_entries_begin(env, pattern->n, sizeof(double), out));
+  for (tsi_count e = 0; e < pattern->ptr[pattern->n]; e++) out->ptr[pattern->index[e] + 1]++;
+  TSI_TRY(tsi_entries_reserve(env, out));
+out:
+  return status;
+}
+
+/* Rank 0. */
+static void put_sizes(const tsi_pattern *pattern, int64_t begin, int64_t end, const double *size,
+                      tsi_entries *out) {
+  const tsi_count first = pattern->ptr[begin];
+  for (int64_t i = begin; i < end; i++)
+    for (tsi_count e = pattern->ptr[i]; e < pattern->ptr[i + 1]; e++)
+      ((double *)out->item)[tsi_entries_put(out, pattern->index[e], (tsi_index)i)] = size[e - first];
+}
+
+/* Rank 0. */
+static tristar_status receive_sizes(const tristar_dmatrix_t *d, const tsi_pattern *pattern, const double *own,
+                                    double *received, tsi_entries *out) {
+  tristar_status status = TRISTAR_OK;
+  put_sizes(pattern, d->start[0], d->start[1], own, out);
+  for (int r = 1; r < tsi_transport_size(d->transport); r++) {
+    const tsi_count entries = pattern->ptr[d->start[r + 1]] - pattern->ptr[d->start[r]];
+    TSI_TRY(tsi_receive_bytes(&d->ts->env, tsi_transport_comm(d->transport), received,
+                              (size_t)entries * sizeof *received, r));
+    put_sizes(pattern, d->start[r], d->start[r + 1], received, out);
+  }
+  tsi_entries_end(out);
+out:
+  return status;
+}
+
+tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *d, tsi_entries *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const bool root = tsi_transport_rank(d->transport) == 0;
+  tsi_pattern *pattern = NULL;
+  double *magnitude = NULL, *received = NULL;
+  tsi_count count = 0;
+  *out = (tsi_entries){.n = 0};
+  TSI_TRY(tsi_rows_gather_pattern(d, false, false, &pattern));
+  status = list_sizes(d, &magnitude, &count);
+  if (status == TRISTAR_OK && root) status = make_room(d, pattern, &received, out);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  status = root ? receive_sizes(d, pattern, magnitude, received, out)
+                : tsi_send_bytes(env, tsi_transport_comm(d->transport), magnitude,
+                                 (size_t)count * sizeof *magnitude, 0);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+out:
+  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, magnitude);
+  TSI_FREE(env, received);
+  if (status != TRISTAR_OK) tsi_entries_finish(env, out);
+  return status;
+}
+
+tristar_status tsi_rows_share_matching(const tristar_dmatrix_t *d, const tristar_factor_t *source,
+                                       double *scale[2]) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  const tristar_analysis_t *analysis = source ? source->analysis : NULL;
+  const size_t n = (size_t)d->stats.n;
+  int matched = analysis && analysis->row_scale != NULL;
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&matched, 1, MPI_INT, 0, comm)));
+  if (!matched) goto out;
+  for (int k = 0; k < 2 && status == TRISTAR_OK; k++) status = TSI_ALLOC(env, scale[k], n);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  if (analysis) {
+    memcpy(scale[0], analysis->row_scale, n * sizeof(double));
+    memcpy(scale[1], analysis->col_scale, n * sizeof(double));
+  }
+  for (int k = 0; k < 2; k++) TSI_TRY(tsi_broadcast_bytes(env, comm, scale[k], n * sizeof(double)));
+out:
+  return status;
+}

@@ -1,0 +1,197 @@
+/* The order of elimination of a matrix on all ranks, by all of them: see dmatrix_factor.h.
+ *
+ * PT-Scotch sees neither the few very dense vertices, which come last, nor their edges, as METIS does not
+ * (partition/order/ordering.c). Each rank learns the places of its vertices, and sends them to rank 0. */
+#include "partition/order/ordering.h"
+#include "runtime/mpi/comm/bytes.h"
+#include "runtime/mpi/factor/dmatrix_factor.h"
+#include "runtime/mpi/comm/mailbox.h"
+#include "runtime/mpi/matrix/ptscotch.h"
+
+typedef struct ordered {
+  const tristar_dmatrix_t *d;
+  tsi_index *row_map; /* of the rows here; NULL: the same numbers */
+  tsi_rows_graph graph;
+  int dense_count;
+  tsi_dense_vertex *dense; /* of all ranks */
+  tsi_index *position;     /* of the vertices here */
+  tsi_index *all_position; /* rank 0: of all vertices */
+} ordered;
+
+/* Local. Room. */
+static tristar_status allocate(ordered *o, bool mapped) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_dmatrix_t *d = o->d;
+  tsi_env *env = &d->ts->env;
+  TSI_TRY(tsi_ptscotch_need(env));
+  if (mapped) TSI_TRY(TSI_ALLOC(env, o->row_map, d->n));
+  TSI_TRY(TSI_ALLOC(env, o->position, d->n));
+out:
+  return status;
+}
+
+/* Collective: to each rank what rank 0 has of its rows, or, `back`, the reverse. */
+static tristar_status move_rows(const tristar_dmatrix_t *d, tsi_index *all, tsi_index *own, bool back) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  const bool root = tsi_transport_rank(d->transport) == 0;
+  if (root && d->n > 0) memcpy(back ? all : own, back ? own : all, (size_t)d->n * sizeof *own);
+  for (int r = 1; root && r < tsi_transport_size(d->transport); r++) {
+    const size_t bytes = (size_t)(d->start[r + 1] - d->start[r]) * sizeof *all;
+    TSI_TRY(back ? tsi_receive_bytes(env, comm, all + d->start[r], bytes, r)
+                 : tsi_send_bytes(env, comm, all + d->start[r], bytes, r));
+  }
+  if (!root)
+    TSI_TRY(back ? tsi_send_bytes(env, comm, own, (size_t)d->n * sizeof *own, 0)
+                 : tsi_receive_bytes(env, comm, own, (size_t)d->n * sizeof *own, 0));
+out:
+  return status;
+}
+
+/* ---- Dense vertices ------------------------------------------------------------------------------------ */
+
+/* Is it dense? They ascend. */
+static bool is_dense(const ordered *o, tsi_index vertex) {
+  int low = 0, high = o->dense_count;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (o->dense[middle].vertex < vertex)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < o->dense_count && o->dense[low].vertex == vertex;
+}
+
+/* Local: removes dense vertices' edges. */
+static void drop_dense(ordered *o) {
+  tsi_rows_graph *graph = &o->graph;
+  const tsi_index first = (tsi_index)tsi_dmatrix_first(o->d);
+  tsi_count to = 0, begin = 0;
+  for (tsi_index i = 0; i < graph->n; i++) {
+    const bool dense = is_dense(o, first + i);
+    const tsi_count end = graph->ptr[i + 1];
+    for (tsi_count e = begin; e < end && !dense; e++)
+      if (!is_dense(o, graph->adj[e])) graph->adj[to++] = graph->adj[e];
+    begin = end;
+    graph->ptr[i + 1] = to;
+  }
+}
+
+/* Local: the dense vertices here; list: NULL, or room for them. */
+static int list_dense(const ordered *o, tsi_dense_vertex *list) {
+  const tsi_count *ptr = o->graph.ptr;
+  const double limit = tsi_dense_limit((tsi_index)o->d->stats.n);
+  int count = 0;
+  for (tsi_index i = 0; i < o->d->n; i++) {
+    if ((double)(ptr[i + 1] - ptr[i]) <= limit) continue;
+    if (list) list[count] = (tsi_dense_vertex){ptr[i + 1] - ptr[i], (tsi_index)tsi_dmatrix_first(o->d) + i};
+    count++;
+  }
+  return count;
+}
+
+/* Collective: all ranks learn the dense vertices of all. own: bytes of those here; count, first: by rank. */
+static tristar_status gather_dense(ordered *o, int own, int *count, int *first) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_dmatrix_t *d = o->d;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  const int ranks = tsi_transport_size(d->transport), bytes = (int)sizeof *o->dense;
+  tsi_dense_vertex *here = NULL;
+  TSI_TRY(TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT, count, 1, MPI_INT, comm)));
+  tsi_count all = 0;
+  for (int r = 0; r < ranks; r++) all += count[r];
+  /* where they are many the graph is dense rather than arrow-like */
+  if (all == 0 || (double)all > tsi_dense_limit((tsi_index)d->stats.n)) goto out;
+  o->dense_count = (int)all;
+  for (int r = 0; r < ranks; r++) count[r] *= bytes;
+  for (int r = 0; r < ranks; r++) first[r] = r > 0 ? first[r - 1] + count[r - 1] : 0;
+  status = TSI_ALLOC(env, o->dense, all);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, here, own);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  list_dense(o, here);
+  TSI_TRY(TSI_MPI(env, "MPI_Allgatherv",
+                  MPI_Allgatherv(here, own * bytes, MPI_BYTE, o->dense, count, first, MPI_BYTE, comm)));
+out:
+  TSI_FREE(env, here);
+  return status;
+}
+
+/* Collective. */
+static tristar_status take_dense(ordered *o) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &o->d->ts->env;
+  const int ranks = tsi_transport_size(o->d->transport);
+  int *count = NULL, *first = NULL;
+  status = TSI_ALLOC(env, count, ranks);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, first, ranks);
+  TSI_TRY(tsi_transport_agree(o->d->transport, status));
+  TSI_TRY(gather_dense(o, list_dense(o, NULL), count, first));
+  drop_dense(o);
+out:
+  TSI_FREE(env, count);
+  TSI_FREE(env, first);
+  return status;
+}
+
+/* ---- The order ----------------------------------------------------------------------------------------- */
+
+/* Rank 0: room for what comes. */
+static tristar_status make_room(ordered *o, tsi_index **order) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &o->d->ts->env;
+  TSI_TRY(TSI_ALLOC(env, o->all_position, o->d->stats.n));
+  TSI_TRY(TSI_ALLOC(env, *order, o->d->stats.n));
+out:
+  return status;
+}
+
+/* Rank 0: the order of the places, but for dense vertices, which come last. */
+static tristar_status put_in_order(const ordered *o, tsi_index *order) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = (tsi_index)o->d->stats.n;
+  tsi_index at = 0;
+  TSI_TRY(tsi_invert_permutation(&o->d->ts->env, n, o->all_position, order));
+  for (tsi_index k = 0; k < n && o->dense_count > 0; k++)
+    if (!is_dense(o, order[k])) order[at++] = order[k];
+  tsi_sort_dense(o->dense_count, o->dense);
+  for (int k = 0; k < o->dense_count; k++) order[at + k] = o->dense[k].vertex;
+out:
+  return status;
+}
+
+/* Collective. Puts the edges where they belong and orders; position: of the vertices here. */
+static tristar_status find_positions(ordered *o, int seed) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &o->d->ts->env;
+  TSI_TRY(tsi_rows_graph_create(o->d, o->row_map, &o->graph));
+  TSI_TRY(take_dense(o));
+  TSI_TRY(tsi_ptscotch_order(env, o->d->transport, &o->graph, seed, o->position));
+out:
+  tsi_rows_graph_finish(env, &o->graph);
+  return status;
+}
+
+tristar_status tsi_rows_order(const tristar_dmatrix_t *d, int seed, bool mapped, const tsi_index *row_map,
+                              tsi_index **order) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const bool root = tsi_transport_rank(d->transport) == 0;
+  ordered o = {.d = d};
+  *order = NULL;
+  TSI_TRY(tsi_transport_agree(d->transport, allocate(&o, mapped)));
+  if (mapped) TSI_TRY(move_rows(d, (tsi_index *)(uintptr_t)row_map, o.row_map, false));
+  TSI_TRY(find_positions(&o, seed));
+  TSI_TRY(tsi_transport_agree(d->transport, root ? make_room(&o, order) : TRISTAR_OK));
+  TSI_TRY(move_rows(d, o.all_position, o.position, true));
+  TSI_TRY(tsi_transport_agree(d->transport, root ? put_in_order(&o, *order) : TRISTAR_OK));
+out:
+  TSI_FREE(env, o.row_map);
+  TSI_FREE(env, o.position);
+  TSI_FREE(env, o.all_position);
+  TSI_FREE(env, o.dense);
+  if (status != TRISTAR_OK) TSI_FREE(env, *order);
+  return status;
+}

@@ -1,0 +1,150 @@
+/* The pattern of a matrix on all ranks, on rank 0: see dmatrix_factor.h.
+ *
+ * Each rank sends the lengths of its rows and their columns; rank 0 receives them where they stay, one rank
+ * after the other, once all have agreed on the sizes. */
+#include <inttypes.h>
+
+#include "runtime/base/fingerprint.h"
+#include "runtime/mpi/comm/bytes.h"
+#include "runtime/mpi/factor/dmatrix_factor.h"
+#include "runtime/mpi/comm/mailbox.h"
+
+/* What this rank sends. */
+typedef struct rows {
+  tsi_index *length; /* d->n */
+  tsi_index *column;
+  int64_t entries;
+} rows;
+
+typedef struct choice {
+  bool triangle, zeros;
+} choice;
+
+/* The end of what may be sent of row i: columns ascend. */
+static tsi_count end_of(const tristar_dmatrix_t *d, choice which, tsi_index i) {
+  tsi_count end = d->whole->ptr[i + 1];
+  while (which.triangle && end > d->whole->ptr[i] && d->column[end - 1] > tsi_dmatrix_first(d) + i) end--;
+  return end;
+}
+
+static bool is_zero(const tristar_dmatrix_t *d, tsi_count e) {
+  double size;
+  d->sparse->part(1, (const char *)d->whole->values + (size_t)e * d->bytes, TSI_PART_MAGNITUDE, &size);
+  return size == 0;
+}
+
+/* Local. */
+static tristar_status list_rows(const tristar_dmatrix_t *d, choice which, rows *own) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_count *ptr = d->whole->ptr;
+  tsi_count most = 0;
+  for (tsi_index i = 0; i < d->n; i++) most += end_of(d, which, i) - ptr[i];
+  TSI_TRY(TSI_ALLOC(env, own->length, d->n));
+  TSI_TRY(TSI_ALLOC(env, own->column, most));
+  for (tsi_index i = 0; i < d->n; i++) {
+    const int64_t before = own->entries;
+    const tsi_count end = end_of(d, which, i);
+    for (tsi_count e = ptr[i]; e < end; e++)
+      if (which.zeros || !is_zero(d, e)) own->column[own->entries++] = d->column[e];
+    own->length[i] = (tsi_index)(own->entries - before);
+  }
+out:
+  return status;
+}
+
+/* Rank 0. entries: of each rank. */
+static tristar_status allocate(const tristar_dmatrix_t *d, choice which, const int64_t *entries,
+                               tsi_index **length, tsi_pattern **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_count all = 0;
+  tsi_pattern *pattern;
+  for (int r = 0; r < tsi_transport_size(d->transport); r++) all += entries[r];
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  pattern = *out;
+  *pattern =
+      (tsi_pattern){.n = (tsi_index)d->stats.n, .by_rows = true, .scalar = (char)d->scalar, .given = all};
+  if (which.triangle) pattern->symmetry = d->stats.symmetry;
+  if (pattern->symmetry == TRISTAR_HERMITIAN && !d->sparse->is_complex) pattern->symmetry = TRISTAR_SYMMETRIC;
+  TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
+  TSI_TRY(TSI_ALLOC(env, pattern->index, all));
+  TSI_TRY(TSI_ALLOC(env, *length, pattern->n));
+out:
+  return status;
+}
+
+/* Rank 0. */
+static tristar_status receive(const tristar_dmatrix_t *d, const rows *own, const int64_t *entries,
+                              tsi_index *length, tsi_pattern *pattern) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  int64_t at = entries[0];
+  if (d->n > 0) memcpy(length, own->length, (size_t)d->n * sizeof *length);
+  if (own->entries > 0) memcpy(pattern->index, own->column, (size_t)own->entries * sizeof *own->column);
+  for (int r = 1; r < tsi_transport_size(d->transport); r++) {
+    const size_t count = (size_t)(d->start[r + 1] - d->start[r]);
+    TSI_TRY(tsi_receive_bytes(env, comm, length + d->start[r], count * sizeof *length, r));
+    TSI_TRY(
+        tsi_receive_bytes(env, comm, pattern->index + at, (size_t)entries[r] * sizeof *pattern->index, r));
+    at += entries[r];
+  }
+  pattern->ptr[0] = 0;
+  for (tsi_index i = 0; i < pattern->n; i++) pattern->ptr[i + 1] = pattern->ptr[i] + length[i];
+out:
+  return status;
+}
+
+static tristar_status send(const tristar_dmatrix_t *d, const rows *own) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  TSI_TRY(tsi_send_bytes(env, comm, own->length, (size_t)d->n * sizeof *own->length, 0));
+  TSI_TRY(tsi_send_bytes(env, comm, own->column, (size_t)own->entries * sizeof *own->column, 0));
+out:
+  return status;
+}
+
+tristar_status tsi_rows_gather_pattern(const tristar_dmatrix_t *d, bool triangle, bool zeros,
+                                       tsi_pattern **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const choice which = {triangle && d->stats.symmetry != TRISTAR_GENERAL, zeros};
+  const bool root = tsi_transport_rank(d->transport) == 0;
+  rows own = {.entries = 0};
+  int64_t *entries = NULL;
+  tsi_index *length = NULL;
+  *out = NULL;
+  status = list_rows(d, which, &own);
+  if (status == TRISTAR_OK && root) status = TSI_ALLOC(env, entries, tsi_transport_size(d->transport));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(TSI_MPI(env, "MPI_Gather",
+                  MPI_Gather(&own.entries, 1, MPI_INT64_T, entries, 1, MPI_INT64_T, 0,
+                             tsi_transport_comm(d->transport))));
+  TSI_TRY(tsi_transport_agree(d->transport, root ? allocate(d, which, entries, &length, out) : TRISTAR_OK));
+  TSI_TRY(tsi_transport_agree(d->transport, root ? receive(d, &own, entries, length, *out) : send(d, &own)));
+out:
+  TSI_FREE(env, own.length);
+  TSI_FREE(env, own.column);
+  TSI_FREE(env, entries);
+  TSI_FREE(env, length);
+  if (status != TRISTAR_OK) tsi_pattern_destroy(env, out);
+  return status;
+}
+
+/* A sum over the entries: in any order, on any ranks. */
+tristar_status tsi_rows_fingerprint(const tristar_dmatrix_t *d, uint64_t *out) {
+  tristar_status status = TRISTAR_OK;
+  const uint64_t first = (uint64_t)tsi_dmatrix_first(d);
+  uint64_t sum = 0;
+  for (tsi_index i = 0; i < d->n; i++)
+    for (tsi_count e = d->whole->ptr[i]; e < d->whole->ptr[i + 1]; e++)
+      sum += tsi_fingerprint_word(0, (first + (uint64_t)i) << 32 | (uint64_t)d->column[e]);
+  TSI_TRY(
+      TSI_MPI(&d->ts->env, "MPI_Allreduce",
+              MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
+  *out = tsi_fingerprint_word(sum, (uint64_t)d->stats.n);
+out:
+  return status;
+}

@@ -1,0 +1,445 @@
+/* Factors on all ranks: see team_factor.h. */
+#include "runtime/mpi/factor/team_factor.h"
+
+#include "dag/factor/front_owners.h"
+#include "runtime/iterate/refine/judge.h"
+#include "runtime/base/clock.h"
+#include "runtime/mpi/comm/mailbox.h"
+#include "runtime/mpi/solve/queue.h"
+#include "runtime/process/extract.h"
+#include "runtime/exec/starpu/idle.h"
+
+/* ---- What follows from the structure --------------------------------------------------------------------
+ */
+
+/* The panels of own fronts: where the share has them whole, or in `passing`. */
+static tristar_status place_panels(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_panels *panels = joint->fronts.tree.panels;
+  const tsi_process *p = d->process;
+  const tsi_share *share = p->share;
+  tsi_count *place = NULL;
+  TSI_TRY(TSI_ALLOC(&d->ts->env, place, (tsi_count)panels->count + 1));
+  for (tsi_index j = 0; j <= panels->count; j++) place[j] = -1;
+  for (tsi_index k = 0; k < share->chunks->count; k++)
+    for (tsi_index j = share->chunks->panel[k]; j < share->chunks->panel[k + 1]; j++) {
+      const tsi_index panel = joint->panel[j];
+      if ((share->role[k] & TSI_ROLE_DIAGONAL) && share->panels->height[j] == panels->height[panel])
+        place[panel] = p->begin[j];
+    }
+  for (tsi_index j = 0; j < panels->count; j++)
+    joint->passing += place[j] < 0 && joint->fronts.owner[panels->supernode[j]] == share->rank;
+out:
+  joint->analysis.panel_values = place;
+  return status;
+}
+
+/* The analysis that the part refers to. */
+static void fill_analysis(const tristar_distributed_t *d, tsi_joint *joint, tristar_method method) {
+  const tsi_factor_kind *kind = &d->process->kind;
+  struct tristar_analysis_s *an = &joint->analysis;
+  joint->pattern = (tsi_pattern){.n = joint->fronts.tree.symbolic->n, .scalar = kind->user_scalar};
+  an->ts = d->ts;
+  an->pattern = &joint->pattern;
+  an->options.inverse = (tristar_inverse)kind->inverse;
+  an->factor_scalar = kind->factor_scalar;
+  an->symbolic = joint->fronts.tree.symbolic;
+  an->panels = joint->fronts.tree.panels;
+  an->stats.method = method;
+}
+
+/* Collective. The user's rows and columns that the columns of the part come from. */
+static tristar_status name_rows(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  struct tristar_analysis_s *an = &joint->analysis;
+  const tsi_index n = joint->pattern.n;
+  tsi_index *column = NULL;
+  status = TSI_ALLOC(env, column, n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, an->in_row, n);
+  if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, an->out_row, n);
+  for (tsi_index j = 0; status == TRISTAR_OK && j < n; j++)
+    column[j] = tsi_front_part_there(&joint->fronts, j);
+  TSI_TRY(tsi_directory_ask(env, d->transport, d->in_row, status, n, column, an->in_row));
+  if (d->one_place)
+    an->out_row = an->in_row;
+  else
+    TSI_TRY(tsi_directory_ask(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
+out:
+  TSI_FREE(env, column);
+  return status;
+}
+
+static tristar_status fill_part(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_process *p = d->process;
+  struct tristar_factor_s *part = &joint->part;
+  part->ts = d->ts;
+  part->analysis = &joint->analysis;
+  part->user_bytes = p->user_bytes;
+  part->scalar_bytes = p->scalar_bytes;
+  if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, part->pivots, joint->pattern.n));
+  if (p->kind.indefinite)
+    TSI_TRY(tsi_allocate(env, 2 * (size_t)joint->pattern.n, p->scalar_bytes, __func__, __FILE__, __LINE__,
+                         &part->inverse));
+out:
+  return status;
+}
+
+/* Numbers of the panels of the factor in the part. */
+static tristar_status number_panels(tsi_env *env, const tsi_panels *panels, const tsi_tree_part *part,
+                                    tsi_index **number) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, *number, panels->count));
+  for (tsi_index p = 0; p < panels->count; p++) (*number)[p] = TSI_NONE;
+  for (tsi_index s = 0; s < part->symbolic->count; s++) {
+    const tsi_index first = panels->first[part->supernode[s]];
+    for (tsi_index p = part->panels->first[s]; p < part->panels->first[s + 1]; p++)
+      (*number)[first + p - part->panels->first[s]] = p;
+  }
+out:
+  return status;
+}
+
+/* What this rank has to know of the fronts, and of panels of them that it hands on. Owners and teams of all
+ * supernodes are those of the joint meanwhile. */
+static tristar_status take_part(tristar_distributed_t *d, tsi_joint *joint, const tsi_known *known,
+                                const tsi_front_structure *fronts) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_process *p = d->process;
+  const tsi_share *share = p->share;
+  const tsi_front_whole whole = {fronts, joint->owner, joint->teams};
+  bool *wanted = NULL;
+  tsi_index *number = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, wanted, known->symbolic->count));
+  for (tsi_index j = 0; j < share->panels->count; j++)
+    wanted[known->panels->supernode[share->panel[j]]] = true;
+  TSI_TRY(tsi_front_part_create(env, &whole, share->rank, wanted, &joint->fronts));
+  TSI_TRY(number_panels(env, known->panels, &joint->fronts.tree, &number));
+  TSI_TRY(tsi_layout_part_create(env, p->layout, number, joint->fronts.tree.panels->count, &joint->layout));
+  TSI_TRY(TSI_ALLOC(env, joint->panel, share->panels->count));
+  for (tsi_index j = 0; j < share->panels->count; j++) joint->panel[j] = number[share->panel[j]];
+out:
+  TSI_FREE(env, wanted);
+  TSI_FREE(env, number);
+  return status;
+}
+
+/* What only a factorization needs. */
+static void release_values(tsi_env *env, tsi_joint *joint) {
+  TSI_FREE(env, joint->lines.values);
+  for (int k = 0; k < 2; k++) {
+    void **passing = joint->part.passing[k];
+    for (tsi_index p = 0; passing && p < joint->fronts.tree.panels->count; p++) TSI_FREE(env, passing[p]);
+    TSI_FREE(env, joint->part.passing[k]);
+  }
+  TSI_FREE(env, joint->part.row_scale);
+  TSI_FREE(env, joint->part.col_scale);
+  tsi_pivot_sizes_release(env, &joint->sizes);
+}
+
+static void destroy_joint(tristar_distributed_t *d, tsi_joint **out) {
+  if (*out == NULL) return;
+  tsi_joint *joint = *out;
+  tsi_env *env = &d->ts->env;
+  release_values(env, joint);
+  tsi_shipment_release(env, &joint->lines);
+  tsi_front_teams_destroy(env, &joint->teams);
+  tsi_front_part_destroy(env, &joint->fronts);
+  tsi_layout_destroy(env, &joint->layout);
+  TSI_FREE(env, joint->panel);
+  TSI_FREE(env, joint->owner);
+  TSI_FREE(env, joint->analysis.panel_values);
+  if (joint->analysis.out_row != joint->analysis.in_row) TSI_FREE(env, joint->analysis.out_row);
+  TSI_FREE(env, joint->analysis.in_row);
+  TSI_FREE(env, joint->analysis.lower.ptr);
+  TSI_FREE(env, joint->analysis.upper.ptr);
+  TSI_FREE(env, joint->part.pivots);
+  TSI_FREE(env, joint->part.inverse);
+  TSI_FREE(env, *out);
+}
+
+/* Local. */
+static tristar_status create_joint(tristar_distributed_t *d, const tsi_known *known,
+                                   tristar_factor_t *source) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tristar_method method = known->kind.lu           ? TRISTAR_METHOD_LU
+                                : known->kind.indefinite ? TRISTAR_METHOD_LDLT
+                                                         : TRISTAR_METHOD_LLT;
+  const tsi_front_structure fronts = {known->symbolic, known->panels, method, &d->ts->fronts};
+  tsi_joint *joint = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, joint, 1));
+  d->joint = joint;
+  d->joint_destroy = destroy_joint;
+  joint->source = source;
+  TSI_TRY(TSI_ALLOC(env, joint->owner, known->symbolic->count));
+  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, joint->owner, &joint->teams, NULL));
+  TSI_TRY(take_part(d, joint, known, &fronts));
+  if (source == NULL || d->of_rows) {
+    TSI_FREE(env, joint->owner);
+    tsi_front_teams_destroy(env, &joint->teams);
+  }
+  fill_analysis(d, joint, method);
+  TSI_TRY(place_panels(d, joint));
+  TSI_TRY(fill_part(d, joint));
+out:
+  return status;
+}
+
+/* Local: for what is factored here, and for panels that others will hold. */
+static tristar_status make_room(tsi_env *env, tsi_joint *joint, tsi_process *p) {
+  tristar_status status = TRISTAR_OK;
+  struct tristar_factor_s *part = &joint->part;
+  TSI_TRY(tsi_process_need_streams(p));
+  part->lower = p->lower;
+  part->upper = p->upper;
+  for (int upper = 0; upper < (part->upper ? 2 : 1) && joint->passing > 0; upper++)
+    TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], joint->fronts.tree.panels->count));
+out:
+  return status;
+}
+
+/* The order of rank 0's factor, and what it says of itself. */
+static void note_outcome(tsi_joint *joint, const tsi_numeric *numeric) {
+  tristar_factor_t *source = joint->source;
+  if (source == NULL) return;
+  const tsi_pivot_figures figures = tsi_numeric_figures(numeric);
+  source->stats.perturbed_pivots = figures.perturbed;
+  source->stats.smallest_pivot = source->analysis->pattern->n > 0 ? figures.smallest : 0;
+  source->stats.largest_pivot = figures.largest;
+  source->stats.growth = figures.strongest;
+  tsi_factor_order_pivots(source);
+}
+
+/* Collective. Everything from the values of the supply to those of the process. */
+static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_joint *joint = d->joint;
+  tsi_process *p = d->process;
+  struct tristar_factor_s *part = &joint->part;
+  tsi_numeric *numeric = NULL;
+  TSI_TRY(supply->scales(supply, d));
+  TSI_TRY(supply->entries(supply, d));
+  TSI_TRY(tsi_transport_agree(d->transport, make_room(env, joint, p)));
+  TSI_TRY(tsi_joint_run(d, joint, false, &numeric));
+  if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu) {
+    int interchanged = tsi_factor_interchanged(part); /* of columns here */
+    TSI_TRY(TSI_MPI(
+        env, "MPI_Allreduce",
+        MPI_Allreduce(MPI_IN_PLACE, &interchanged, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
+    if (interchanged) TSI_TRY(tsi_joint_run_fixed(d, joint, &numeric));
+  }
+  TSI_FREE(env, joint->lines.values);
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
+  note_outcome(joint, numeric);
+  tsi_numeric_destroy(&numeric);
+  TSI_TRY(tsi_agree_on_kind(d, joint->source, part->row_scale != NULL));
+  TSI_TRY(tsi_joint_hand_on(d, joint));
+  tsi_extract_columns(part, p->share, joint->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
+  release_values(env, joint);
+  TSI_TRY(supply->matrix(supply, d));
+out:
+  tsi_numeric_destroy(&numeric);
+  release_values(env, joint);
+  return status;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------------------
+ */
+
+/* On rank 0; the others have nothing to check. */
+static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *analysis, const void *values,
+                                  tristar_factor_t **source) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  if (tsi_transport_rank(d->transport) != 0) {
+    if (analysis != NULL)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "an analysis is passed on rank %d: only rank 0 may have one",
+               tsi_transport_rank(d->transport));
+    return TRISTAR_OK;
+  }
+  if (analysis == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "analysis is NULL on rank 0");
+  if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
+  TSI_TRY(tsi_factor_create(analysis, values, source));
+  TSI_TRY(tsi_factor_choose_method(*source));
+out:
+  return status;
+}
+
+tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supply) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tristar_factor_t *source = d->source;
+  tsi_known known = {.borrowed = false};
+  tsi_pivot_sizes sizes = {.column = NULL};
+  TSI_TRY(supply->measure(supply, d, &sizes));
+  TSI_TRY(tsi_distributed_lay_out(d, source, &known));
+  status = create_joint(d, &known, source);
+  if (d->joint) d->joint->sizes = sizes;
+  if (d->joint) sizes.column = NULL;
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  tsi_known_release(env, &known);
+  tsi_distributed_forget_structure(d);
+  if (source && d->of_rows) tsi_analysis_forget_rows(source->analysis);
+  TSI_TRY(name_rows(d, d->joint));
+  TSI_TRY(factor(d, supply));
+out:
+  tsi_pivot_sizes_release(env, &sizes);
+  tsi_known_release(env, &known);
+  if (status != TRISTAR_OK) tsi_distributed_release_layout(d);
+  return status;
+}
+
+/* Collective. Does METHOD_AUTO go on with L D L^T after this failure? */
+static tristar_status fall_back(tristar_distributed_t *d, tristar_factor_t *source, bool *again) {
+  tristar_status status = TRISTAR_OK;
+  int wanted = source && source->analysis->fallback;
+  TSI_TRY(
+      TSI_MPI(&d->ts->env, "MPI_Bcast", MPI_Bcast(&wanted, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  *again = wanted != 0;
+  if (!*again) return TRISTAR_OK;
+  if (source) status = tsi_factor_fall_back(source);
+  if (source && status == TRISTAR_OK) status = tsi_factor_check_values(source);
+  status = tsi_transport_agree(d->transport, status);
+out:
+  return status;
+}
+
+/* Collective. */
+static tristar_status factor_any(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  bool again;
+  const tristar_status first = tsi_joint_create(d, &tsi_supply_of_one);
+  if (first != TRISTAR_ERR_NOT_POSITIVE_DEFINITE) return first;
+  TSI_TRY(fall_back(d, d->source, &again));
+  status = again ? tsi_joint_create(d, &tsi_supply_of_one) : first;
+out:
+  return status;
+}
+
+/* Collective. The verdict on pivots, after which GROWTH_MATCH can analyze anew. */
+static tristar_status judge_first(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  int matches = d->source && tsi_judge_can_match(d->source->analysis);
+  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Bcast",
+                  MPI_Bcast(&matches, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  status = tsi_distributed_judge(d, !matches);
+  if (status != TRISTAR_ERR_STALE) return status;
+  tsi_distributed_release_layout(d);
+  TSI_TRY(tsi_transport_agree(d->transport, d->source ? tsi_factor_match_again(d->source) : TRISTAR_OK));
+  TSI_TRY(tsi_joint_create(d, &tsi_supply_of_one));
+  TSI_TRY(tsi_distributed_make_ready(d));
+  TSI_TRY(tsi_distributed_judge(d, true));
+out:
+  return status;
+}
+
+void tsi_joint_note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
+  tristar_distributed_stats *stats = &d->stats;
+  stats->factor_seconds = seconds;
+  stats->factor_peak_bytes = (double)(atomic_load(&d->ts->env.memory.recent) - memory);
+  if (d->source) tsi_factor_fill_stats(d->source, memory, seconds);
+  tsi_log(&d->ts->env, TRISTAR_LOG_INFO,
+          "factored together: rank %d, %.3g s, %.1f MB at the peak, %lld messages, %.1f MB sent", stats->rank,
+          seconds, stats->factor_peak_bytes / 1e6,
+          (long long)(stats->fan_in.messages + stats->hand_on.messages),
+          (double)(stats->fan_in.bytes + stats->hand_on.bytes) / 1e6);
+}
+
+tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_analysis_t *analysis,
+                                          const void *values, const tristar_distributed_options *options,
+                                          tristar_distributed_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_distributed_t *d = NULL;
+  TSI_ENTER(ts, ts);
+  const double begin = tsi_clock();
+  if (out != NULL) *out = NULL;
+  const size_t memory = tsi_memory_watch(&ts->env);
+  tsi_idle_dismiss();
+  TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
+  TSI_TRY(tsi_distributed_agree(d, take_values(d, analysis, values, &d->source)));
+  TSI_TRY(factor_any(d));
+  TSI_TRY(tsi_distributed_make_ready(d));
+  TSI_TRY(judge_first(d));
+  tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
+  d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
+out:
+  tsi_idle_recall();
+  if (status != TRISTAR_OK) tristar_distributed_destroy(&d);
+  if (out != NULL) *out = d;
+  return tsi_answer(&ts->env, status);
+}
+
+/* Local. Can these values be factored as the others were? */
+static tristar_status replace_values(const tristar_distributed_t *d, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_env *env = &d->ts->env;
+  tristar_factor_t *source = d->source;
+  if (d->joint == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "rank 0 factored alone: tristar_distributed_update takes its new values over");
+  if (source == NULL) return TRISTAR_OK;
+  const tsi_pattern *pattern = source->analysis->pattern;
+  if (values == NULL && pattern->ptr[pattern->n] > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
+  tsi_pattern_take(pattern, values, source->values);
+  TSI_TRY(tsi_factor_explain(source, tsi_factor_check_values(source)));
+out:
+  return status;
+}
+
+tristar_status tsi_joint_renew(tristar_distributed_t *d, const tsi_supply *supply, tristar_status before,
+                               size_t memory, double begin) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pivot_sizes sizes = {.column = NULL};
+  if (d->joint) d->valid = false;
+  TSI_TRY(tsi_transport_agree(d->transport, before));
+  TSI_TRY(supply->measure(supply, d, &sizes));
+  d->joint->sizes = sizes;
+  sizes.column = NULL;
+  status = factor(d, supply);
+  if (d->source) status = tsi_factor_explain(d->source, status);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_distributed_take_values(d));
+  TSI_TRY(tsi_distributed_judge(d, false));
+  tsi_joint_note_costs(d, memory, tsi_clock() - begin);
+out:
+  tsi_pivot_sizes_release(&d->ts->env, &sizes);
+  return status;
+}
+
+tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(d, d->ts);
+  tsi_queue_drain(d);
+  tsi_idle_dismiss();
+  const double begin = tsi_clock();
+  const size_t memory = tsi_memory_watch(&d->ts->env);
+  if (d->of_rows)
+    TSI_FAIL(&d->ts->env, TRISTAR_ERR_UNSUPPORTED,
+             "all ranks had rows of the matrix: tristar_dmatrix_refactor takes its new values over");
+  TSI_TRY(tsi_joint_renew(d, &tsi_supply_of_one, replace_values(d, values), memory, begin));
+out:
+  tsi_idle_recall();
+  return tsi_answer(&d->ts->env, status);
+}
+
+tristar_status tristar_distributed_get_factor_stats(const tristar_distributed_t *d,
+                                                    tristar_factor_stats *factor,
+                                                    tristar_analysis_stats *analysis) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(d, d->ts);
+  tsi_env *env = &d->ts->env;
+  if (d->source == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "only rank 0 has these figures, of a factor of tristar_distributed_factor");
+  if (factor != NULL) *factor = d->source->stats;
+  if (analysis != NULL) *analysis = d->source->analysis->stats;
+out:
+  return tsi_answer(env, status);
+}

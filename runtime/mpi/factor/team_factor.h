@@ -1,0 +1,103 @@
+/* A factorization by all ranks: tristar_distributed_factor, tristar_dmatrix_factor.
+ *
+ * Job. Each rank factors the fronts that it owns (dag/factor/front_owners.h), where the solve wants their
+ * panels: subtrees that the layout has whole on one process are factored there without messages. Large fronts
+ * above them are shared: each rank of a team has stripes of one (dag/factor/front_teams.h), so that its
+ * memory and its arithmetic are those of all. Schur complements, or parts of them, go to those who have their
+ * parents (dag/factor/factorization.h), and the bits of the factor are those of one process, whatever the
+ * layout. Panels that other processes hold too, or rows of, go to them afterwards.
+ *
+ * Rank 0 has the analysis, each rank what it has to know of the structure (dag/factor/front_part.h): its
+ * fronts, those above them, and their children. All learn the whole structure, choose owners and teams from
+ * it, and forget the rest. Columns and panels of a rank have the numbers of its part; messages that name
+ * columns have those of the factor. Each rank gets the entries of its own fronts and stripes. Where they come
+ * from says a supply: from rank 0, which has the values and the scalings (team_factor_entries.c), or from all
+ * ranks, each of which has rows (dmatrix_supply.c). No rank holds a panel that is neither its own nor in its
+ * share.
+ *
+ * Reads   the analysis of rank 0, what the supply brings; layout and share of the process.
+ * Writes  the values of the process.
+ * Invariants
+ *   - `part` is this rank's part of the factor (factor.h): its streams are those of the process
+ *   - between calls no array has a length of n or of all supernodes but on rank 0: owners and teams of all
+ * supernodes, if it hands entries out. While values are factored scalings do
+ *   - what is by column is by column of the part */
+#ifndef TSI_RUNTIME_MPI_FACTOR_TEAM_FACTOR_H
+#define TSI_RUNTIME_MPI_FACTOR_TEAM_FACTOR_H
+
+#include "dag/factor/front_part.h"
+#include "runtime/factor/numeric.h"
+#include "runtime/mpi/solve/distributed.h"
+#include "runtime/mpi/comm/shipment.h"
+
+struct tsi_joint {
+  tsi_front_part fronts;
+  tsi_layout *layout;       /* the part of it that knows panels that are handed on */
+  tsi_index *panel;         /* panels of the share: their numbers in the part */
+  tristar_factor_t *source; /* rank 0: scalings and values, unless all ranks have them; no streams */
+  tsi_index *owner;         /* rank 0, if it has the values: of all supernodes, who factors each */
+  tsi_front_teams *teams;   /* the same; NULL: no front is shared */
+  tsi_pattern pattern;      /* of the part: nothing but sizes */
+  struct tristar_analysis_s analysis; /* as part wants it: lists with entries of own fronts */
+  struct tristar_factor_s part;
+  tsi_index passing;     /* own panels that only others hold: those in part.passing */
+  tsi_shipment lines;    /* own entries, as the lists have them, first all lower ones; values while they are
+                            needed */
+  tsi_pivot_sizes sizes; /* while they are needed */
+};
+
+/* How ranks join what they know of a column: bits, of which one rank at most has set any, or each has the
+ * same ones set; the largest of doubles, none below 0. */
+typedef enum tsi_union { TSI_UNION_BITS, TSI_UNION_MAX } tsi_union;
+/* Collective. array: by column of the part, items of `bytes`; each becomes the union of those of all ranks.
+ * all: the same of all columns, or NULL. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_joint_unite_columns(const tristar_distributed_t *d, const tsi_joint *joint,
+                                                       size_t bytes, tsi_union how, void *array, void *all);
+/* Numbers by column of the part, of those of all columns; all: freed. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_joint_take_columns(tsi_env *env, const tsi_joint *joint, double **all);
+
+/* Where a factorization has its values from. Its functions are collective; errors are the same on all ranks.
+ */
+typedef struct tsi_supply tsi_supply;
+struct tsi_supply {
+  /* The values are new: chooses the scalings. sizes: all zeros; may be filled on rank 0. Errors: those of
+   * tsi_pivot_sizes_measure; RUNTIME. */
+  tristar_status (*measure)(const tsi_supply *supply, tristar_distributed_t *d, tsi_pivot_sizes *sizes);
+  /* The structure is known: fills scalings and sizes of d->joint, and what it has to know of the values.
+   * Errors: MEMORY, RUNTIME. */
+  tristar_status (*scales)(const tsi_supply *supply, tristar_distributed_t *d);
+  /* The entries of own fronts; their places too, the first time. Errors: MEMORY, TOO_LARGE, RUNTIME. */
+  tristar_status (*entries)(const tsi_supply *supply, tristar_distributed_t *d);
+  /* After the factorization: d->matrix. Errors: MEMORY, TOO_LARGE, RUNTIME. */
+  tristar_status (*matrix)(const tsi_supply *supply, tristar_distributed_t *d);
+};
+/* From rank 0. */
+extern const tsi_supply tsi_supply_of_one;
+
+/* Collective. Lays out and factors, with the analysis that d->source has on rank 0; the layout goes if that
+ * fails. Errors: those of tristar_distributed_factor. */
+TRISTAR_CHECKED tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supply);
+/* Collective. Factors new values; valid if that succeeds. before: what this rank has found. memory: what the
+ * library had at first, begin: when that was. Errors: those of tristar_refactor. */
+TRISTAR_CHECKED tristar_status tsi_joint_renew(tristar_distributed_t *d, const tsi_supply *supply,
+                                               tristar_status before, size_t memory, double begin);
+/* Collective, once solves work: the verdict on suspicious pivots; see accuracy/judge.h. After a failure there
+ * are no values. Errors: those of tsi_judge. */
+TRISTAR_CHECKED tristar_status tsi_distributed_judge(tristar_distributed_t *d, bool last);
+/* The figures of a factorization. */
+void tsi_joint_note_costs(tristar_distributed_t *d, size_t memory, double seconds);
+
+/* Collective: a factorization; afterwards all ranks know all pivots, and their figures. Workers are dismissed
+ * (idle.h) but for meanwhile. *out is to be destroyed, whatever the status. Errors: the first failure, the
+ * same on all ranks. */
+TRISTAR_CHECKED tristar_status tsi_joint_run(tristar_distributed_t *d, tsi_joint *joint, bool fixed,
+                                             tsi_numeric **out);
+/* Collective: as tsi_factorize has it, a second opinion on dependent rows, that of a factorization without
+ * interchanges. *numeric becomes that one if it is better. Errors: as tsi_joint_run. */
+TRISTAR_CHECKED tristar_status tsi_joint_run_fixed(tristar_distributed_t *d, tsi_joint *joint,
+                                                   tsi_numeric **numeric);
+/* Collective: panels that others hold, or rows of, go to them. Adds to the statistics. Errors: MEMORY,
+ * RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_joint_hand_on(tristar_distributed_t *d, const tsi_joint *joint);
+
+#endif

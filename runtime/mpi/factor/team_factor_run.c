@@ -1,0 +1,160 @@
+/* Runs the steps of all ranks, and joins what they say of the pivots: see team_factor.h. */
+#include <limits.h>
+#include <math.h>
+
+#include "runtime/mpi/factor/team_factor.h"
+#include "runtime/mpi/comm/mailbox.h"
+#include "runtime/exec/starpu/idle.h"
+
+static tristar_status list_channels(const tsi_numeric *numeric, bool receive, tsi_channel **out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_front_message *message = receive ? numeric->dag->receive : numeric->dag->send;
+  const tsi_index count = receive ? numeric->dag->receives : numeric->dag->sends;
+  TSI_TRY(TSI_ALLOC(numeric->env, *out, count));
+  for (tsi_index m = 0; m < count; m++) {
+    tsi_channel *channel = &(*out)[m];
+    *channel = (tsi_channel){.peer = message[m].peer, .tag = message[m].tag};
+    channel->bytes = tsi_numeric_piece_bytes(numeric, receive, &message[m]);
+  }
+out:
+  return status;
+}
+
+static void happen(void *context, tsi_index message) {
+  tsi_numeric_arrived(context, message);
+}
+
+static void depart(void *context, tsi_index message) {
+  tsi_numeric_departed(context, message);
+}
+
+static tristar_status open_port(tristar_distributed_t *d, tsi_numeric *numeric, tsi_mailbox_port *port) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = numeric->dag;
+  tsi_channel *receive = NULL, *send = NULL;
+  *port = (tsi_mailbox_port){.env = numeric->env, .happen = happen, .depart = depart, .context = numeric};
+  TSI_TRY(list_channels(numeric, true, &receive));
+  TSI_TRY(list_channels(numeric, false, &send));
+  TSI_TRY(tsi_mailbox_port_open_late(port, d->transport, dag->receives, receive, dag->sends, send));
+  numeric->port = tsi_mailbox_port_of(port);
+  d->stats.fan_in = (tristar_message_count){.messages = dag->sends};
+  for (tsi_index m = 0; m < dag->sends; m++) d->stats.fan_in.bytes += (int64_t)send[m].bytes;
+out:
+  TSI_FREE(numeric->env, receive);
+  TSI_FREE(numeric->env, send);
+  return status;
+}
+
+/* Local. */
+static tristar_status prepare(tristar_distributed_t *d, tsi_joint *joint, bool fixed, tsi_numeric **out,
+                              tsi_mailbox_port *port) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_front_owners owners = tsi_front_part_owners(&joint->fronts, tsi_transport_rank(d->transport));
+  struct tristar_factor_s *part = &joint->part;
+  if (part->pivots) memset(part->pivots, 0, (size_t)joint->pattern.n * sizeof *part->pivots);
+  if (part->inverse) memset(part->inverse, 0, 2 * (size_t)joint->pattern.n * part->scalar_bytes);
+  TSI_TRY(tsi_numeric_create(part, &joint->sizes, &d->ts->fronts, &owners, fixed, out));
+  if (d->stats.workers > 0 && (*out)->dag->steps->count > 0) TSI_TRY(tsi_numeric_record(*out));
+  TSI_TRY(open_port(d, *out, port));
+out:
+  return status;
+}
+
+/* The figures of all ranks' pivots. */
+static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric *numeric) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  tsi_pivot_figures all = tsi_numeric_figures(numeric);
+  int64_t sum[2] = {all.perturbed, all.stray};
+  const bool depends = all.dependent != INT_MAX;
+  const double column = depends ? tsi_front_part_there(&d->joint->fronts, (tsi_index)all.dependent) : INT_MAX;
+  double least[5] = {column, all.smallest, -all.largest, all.weakest, -all.strongest};
+  TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
+                  MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT64_T, MPI_SUM, comm)));
+  TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
+                  MPI_Allreduce(MPI_IN_PLACE, least, 5, MPI_DOUBLE, MPI_MIN, comm)));
+  /* all ranks report the same rows */
+  int row[2] = {depends && column == least[0] ? all.dependent_row : TSI_NONE,
+                isfinite(all.weakest) && all.weakest == least[3] ? all.weakest_row : TSI_NONE};
+  TSI_TRY(
+      TSI_MPI(numeric->env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, row, 2, MPI_INT, MPI_MAX, comm)));
+  all = (tsi_pivot_figures){.dependent_row = row[0],
+                            .perturbed = sum[0],
+                            .stray = sum[1],
+                            .dependent = (int64_t)least[0],
+                            .smallest = least[1],
+                            .largest = -least[2],
+                            .weakest = least[3],
+                            .strongest = -least[4],
+                            .weakest_row = row[1]};
+  tsi_numeric_set_figures(numeric, &all);
+out:
+  return status;
+}
+
+/* Collective. The pivots of columns of the part, and D^-1; on rank 0 all pivots. */
+static tristar_status share_pivots(const tristar_distributed_t *d, const tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  const struct tristar_factor_s *part = &joint->part;
+  tsi_index *all = joint->source ? joint->source->pivots : NULL;
+  if (part->pivots)
+    TSI_TRY(tsi_joint_unite_columns(d, joint, sizeof *part->pivots, TSI_UNION_BITS, part->pivots, all));
+  if (part->inverse)
+    TSI_TRY(tsi_joint_unite_columns(d, joint, 2 * part->scalar_bytes, TSI_UNION_BITS, part->inverse, NULL));
+out:
+  return status;
+}
+
+tristar_status tsi_joint_run(tristar_distributed_t *d, tsi_joint *joint, bool fixed, tsi_numeric **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_mailbox_port port = {.env = NULL};
+  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, joint, fixed, out, &port)));
+  tsi_idle_recall();
+  status = tsi_numeric_run(*out);
+  tsi_idle_dismiss();
+  if (status == TRISTAR_OK) status = tsi_failure_tell((*out)->env, &(*out)->failure);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(share_figures(d, *out));
+  TSI_TRY(share_pivots(d, joint));
+out:
+  tsi_mailbox_port_close(&port);
+  return status;
+}
+
+static tristar_status share_terms(const tristar_distributed_t *d, const tsi_joint *joint,
+                                  tsi_numeric *numeric) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = joint->pattern.n;
+  double *terms = NULL;
+  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(numeric->env, terms, 2 * (tsi_count)n)));
+  tsi_numeric_get_terms(numeric, terms);
+  for (int side = 0; side < 2; side++)
+    TSI_TRY(tsi_joint_unite_columns(d, joint, sizeof *terms, TSI_UNION_MAX, terms + side * n, NULL));
+  tsi_numeric_set_terms(numeric, terms);
+out:
+  TSI_FREE(numeric->env, terms);
+  return status;
+}
+
+tristar_status tsi_joint_run_fixed(tristar_distributed_t *d, tsi_joint *joint, tsi_numeric **numeric) {
+  tristar_status status = TRISTAR_OK;
+  tsi_numeric *fixed = NULL;
+  status = tsi_joint_run(d, joint, true, &fixed);
+  if (status == TRISTAR_ERR_NOT_FINITE) {
+    status = TRISTAR_OK;
+    goto out;
+  }
+  TSI_TRY(status);
+  TSI_TRY(share_terms(d, joint, fixed));
+  int accurate = tsi_numeric_is_accurate(fixed); /* in columns here */
+  TSI_TRY(
+      TSI_MPI(fixed->env, "MPI_Allreduce",
+              MPI_Allreduce(MPI_IN_PLACE, &accurate, 1, MPI_INT, MPI_MIN, tsi_transport_comm(d->transport))));
+  if (!accurate) goto out;
+  tsi_numeric *refused = *numeric;
+  *numeric = fixed;
+  fixed = refused;
+out:
+  tsi_numeric_destroy(&fixed);
+  return status;
+}

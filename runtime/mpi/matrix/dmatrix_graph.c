@@ -1,0 +1,131 @@
+/* Builds graphs: see dmatrix_graph.h. */
+#include "runtime/mpi/matrix/dmatrix_graph.h"
+
+#include "runtime/base/sort.h"
+#include "runtime/mpi/comm/mailbox.h"
+#include "runtime/mpi/comm/route.h"
+
+typedef struct builder {
+  const tristar_dmatrix_t *d;
+  const tsi_index *row_map;
+  tsi_rows_graph *graph; /* ptr[i + 1]: first the neighbours of vertex i here, then where its next one goes */
+  tsi_route route;
+  tsi_dplace *goes, *comes; /* edges: from the vertex that is a row there, to its neighbour */
+  tsi_count *at;            /* ranks: where the next edge that goes there stands */
+} builder;
+
+/* What to do with an edge of a vertex, here or there. */
+typedef void edge_function(builder *b, tsi_index vertex, tsi_index neighbour);
+
+static bool is_here(const builder *b, tsi_index vertex) {
+  const int64_t i = vertex - tsi_dmatrix_first(b->d);
+  return i >= 0 && i < b->d->n;
+}
+
+/* Local. The edges of the entries of this rank's rows. */
+static void each_edge(builder *b, edge_function *here, edge_function *there) {
+  const tristar_dmatrix_t *d = b->d;
+  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
+  const bool both = b->row_map != NULL || d->stats.symmetry == TRISTAR_GENERAL;
+  for (tsi_index i = 0; i < d->n; i++)
+    for (tsi_count e = d->whole->ptr[i]; e < d->whole->ptr[i + 1]; e++) {
+      const tsi_index u = b->row_map ? b->row_map[i] : first + i, v = d->column[e];
+      if (u == v) continue;
+      (is_here(b, u) ? here : there)(b, u, v);
+      if (both) (is_here(b, v) ? here : there)(b, v, u);
+    }
+}
+
+static void count_here(builder *b, tsi_index vertex, tsi_index neighbour) {
+  (void)neighbour;
+  b->graph->ptr[vertex - tsi_dmatrix_first(b->d) + 1]++;
+}
+
+static void count_there(builder *b, tsi_index vertex, tsi_index neighbour) {
+  (void)neighbour;
+  b->route.goes[tsi_dmatrix_owner(b->d, vertex) + 1]++;
+}
+
+static void skip(builder *b, tsi_index vertex, tsi_index neighbour) {
+  (void)b, (void)vertex, (void)neighbour;
+}
+
+static void put_here(builder *b, tsi_index vertex, tsi_index neighbour) {
+  b->graph->adj[b->graph->ptr[vertex - tsi_dmatrix_first(b->d)]++] = neighbour;
+}
+
+static void put_there(builder *b, tsi_index vertex, tsi_index neighbour) {
+  b->goes[b->at[tsi_dmatrix_owner(b->d, vertex)]++] = (tsi_dplace){vertex, neighbour};
+}
+
+/* Local. */
+static tristar_status count(builder *b) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &b->d->ts->env;
+  TSI_TRY(TSI_ALLOC_ZERO(env, b->graph->ptr, (tsi_count)b->d->n + 1));
+  TSI_TRY(TSI_ALLOC(env, b->at, tsi_transport_size(b->d->transport)));
+  TSI_TRY(tsi_route_begin(env, b->d->transport, &b->route));
+  each_edge(b, count_here, count_there);
+out:
+  return status;
+}
+
+/* Local: edges that go, and room for those that come. */
+static tristar_status pack(builder *b) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &b->d->ts->env;
+  const int ranks = tsi_transport_size(b->d->transport);
+  TSI_TRY(TSI_ALLOC(env, b->goes, b->route.goes[ranks]));
+  TSI_TRY(TSI_ALLOC(env, b->comes, b->route.comes[ranks]));
+  for (int r = 0; r < ranks; r++) b->at[r] = b->route.goes[r];
+  each_edge(b, skip, put_there);
+out:
+  return status;
+}
+
+/* Local: all edges are here. */
+static tristar_status fill(builder *b) {
+  tristar_status status = TRISTAR_OK;
+  tsi_rows_graph *graph = b->graph;
+  const tsi_count comes = b->route.comes[tsi_transport_size(b->d->transport)];
+  tsi_count begin = 0, to = 0;
+  for (tsi_count k = 0; k < comes; k++) count_here(b, b->comes[k].row, b->comes[k].col);
+  for (tsi_index i = 0; i < graph->n; i++) graph->ptr[i + 1] += graph->ptr[i];
+  TSI_TRY(TSI_ALLOC(&b->d->ts->env, graph->adj, graph->ptr[graph->n]));
+  each_edge(b, put_here, skip);
+  for (tsi_count k = 0; k < comes; k++) put_here(b, b->comes[k].row, b->comes[k].col);
+  for (tsi_index i = 0; i < graph->n; i++) { /* ptr[i]: the end of vertex i */
+    const tsi_count end = graph->ptr[i], each = tsi_sort_unique(graph->adj + begin, end - begin);
+    memmove(graph->adj + to, graph->adj + begin, (size_t)each * sizeof *graph->adj);
+    graph->ptr[i] = to;
+    to += each;
+    begin = end;
+  }
+  graph->ptr[graph->n] = to;
+out:
+  return status;
+}
+
+tristar_status tsi_rows_graph_create(const tristar_dmatrix_t *d, const tsi_index *row_map,
+                                     tsi_rows_graph *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  builder b = {.d = d, .row_map = row_map, .graph = out};
+  *out = (tsi_rows_graph){.n = d->n};
+  TSI_TRY(tsi_route_connect(env, d->transport, count(&b), &b.route));
+  TSI_TRY(tsi_transport_agree(d->transport, pack(&b)));
+  TSI_TRY(tsi_route_pass(env, d->transport, &b.route, sizeof *b.goes, b.goes, b.comes));
+  TSI_FREE(env, b.goes);
+  TSI_TRY(tsi_transport_agree(d->transport, fill(&b)));
+out:
+  tsi_route_finish(env, &b.route);
+  TSI_FREE(env, b.goes);
+  TSI_FREE(env, b.comes);
+  TSI_FREE(env, b.at);
+  return status;
+}
+
+void tsi_rows_graph_finish(tsi_env *env, tsi_rows_graph *graph) {
+  TSI_FREE(env, graph->ptr);
+  TSI_FREE(env, graph->adj);
+}

@@ -1,0 +1,382 @@
+/* Brings rows, level by level, and puts them together: see near_rows.h. */
+#include "runtime/mpi/matrix/near_rows.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "runtime/base/grow.h"
+#include "runtime/base/sort.h"
+#include "runtime/mpi/comm/bytes.h"
+#include "runtime/mpi/comm/mailbox.h"
+
+/* Rows that came at one level. */
+typedef struct batch {
+  tsi_index rows;
+  tsi_index *number; /* rows; ascending */
+  tsi_count *ptr;    /* rows + 1 */
+  tsi_index *column; /* over the whole matrix; ascending in a row */
+  char *value;
+} batch;
+
+typedef struct gathering {
+  tristar_dmatrix_t *d;
+  bool only_before;
+  int64_t first, end; /* own rows */
+  tsi_index known;    /* rows of others that came so far */
+  tsi_index *number;  /* known; ascending */
+  int batches;
+  tsi_count capacity;
+  batch *batch;
+} gathering;
+
+static bool holds(const tsi_index *list, tsi_index count, tsi_index wanted, tsi_index *at) {
+  tsi_index low = 0, high = count;
+  while (low < high) {
+    const tsi_index middle = low + (high - low) / 2;
+    if (list[middle] < wanted)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  *at = low;
+  return low < count && list[low] == wanted;
+}
+
+/* ---- Which rows ---------------------------------------------------------------------------------------- */
+
+static bool is_wanted(const gathering *g, tsi_index column) {
+  tsi_index at;
+  if (column >= g->first && (column < g->end || g->only_before)) return false;
+  return !holds(g->number, g->known, column, &at);
+}
+
+/* Local. The rows of others that the entries lead to and that are not there yet. */
+static tristar_status find_wanted(const gathering *g, tsi_count entries, const tsi_index *column, batch *b) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &g->d->ts->env;
+  tsi_count count = 0;
+  for (tsi_count e = 0; e < entries; e++) count += is_wanted(g, column[e]);
+  TSI_TRY(TSI_ALLOC(env, b->number, count));
+  count = 0;
+  for (tsi_count e = 0; e < entries; e++)
+    if (is_wanted(g, column[e])) b->number[count++] = column[e];
+  count = tsi_sort_unique(b->number, count);
+  if (count + g->known > TSI_INDEX_MAX - g->d->n)
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than %d rows are near those of one rank", TSI_INDEX_MAX);
+  b->rows = (tsi_index)count;
+  TSI_TRY(tsi_grow(env, (void **)&b->number, sizeof *b->number, count, count));
+out:
+  return status;
+}
+
+/* Local. The rows of a batch are known now. */
+static tristar_status keep(gathering *g, const batch *b) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &g->d->ts->env;
+  const tsi_index all = g->known + b->rows;
+  TSI_TRY(tsi_grow(env, (void **)&g->number, sizeof *g->number, g->known, all));
+  if (b->rows > 0) memcpy(g->number + g->known, b->number, (size_t)b->rows * sizeof *b->number);
+  g->known = all;
+  tsi_sort_indices(g->number, all);
+  TSI_TRY(tsi_make_room(env, (void **)&g->batch, sizeof *g->batch, g->batches, &g->capacity));
+  g->batch[g->batches] = (batch){.rows = 0};
+out:
+  return status;
+}
+
+/* ---- Their entries ------------------------------------------------------------------------------------- */
+
+/* Entries on their way, by rank. */
+typedef struct freight {
+  int *count, *first;
+  tsi_index *column;
+  char *value;
+} freight;
+
+static void release_freight(tsi_env *env, freight *f) {
+  TSI_FREE(env, f->count);
+  TSI_FREE(env, f->first);
+  TSI_FREE(env, f->column);
+  TSI_FREE(env, f->value);
+}
+
+/* Local. Room for the entries of rows, of which rank r has rows first[r] .. first[r] + count[r] - 1. */
+static tristar_status make_freight(const gathering *g, int ranks, const int *first, const int *count,
+                                   const tsi_count *length, freight *f) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &g->d->ts->env;
+  tsi_count all = 0;
+  TSI_TRY(TSI_ALLOC(env, f->count, ranks));
+  TSI_TRY(TSI_ALLOC(env, f->first, ranks));
+  for (int r = 0; r < ranks; r++) {
+    f->first[r] = (int)all;
+    for (int k = first[r]; k < first[r] + count[r]; k++) all += length[k];
+    if (all > INT_MAX)
+      TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "the rows near those of one rank have more than %d entries",
+               INT_MAX);
+    f->count[r] = (int)all - f->first[r];
+  }
+  TSI_TRY(TSI_ALLOC(env, f->column, all));
+  TSI_TRY(tsi_allocate(env, (size_t)all, g->d->bytes, __func__, __FILE__, __LINE__, (void **)&f->value));
+out:
+  return status;
+}
+
+/* The rows that others asked for, in their order. */
+static void pack(const gathering *g, const tsi_halo *halo, const freight *f) {
+  const tristar_dmatrix_t *d = g->d;
+  const tsi_count *ptr = d->whole->ptr;
+  tsi_count at = 0;
+  for (tsi_index k = 0; k < halo->asked; k++) {
+    const tsi_count begin = ptr[halo->own[k]], count = ptr[halo->own[k] + 1] - begin;
+    memcpy(f->column + at, d->column + begin, (size_t)count * sizeof *f->column);
+    memcpy(f->value + (size_t)at * d->bytes, (const char *)d->whole->values + (size_t)begin * d->bytes,
+           (size_t)count * d->bytes);
+    at += count;
+  }
+}
+
+/* Lengths of the own rows, of those asked for, and of those that come. */
+typedef struct lengths {
+  tsi_count *own, *asked, *come;
+} lengths;
+
+/* Local. */
+static tristar_status allocate_lengths(const gathering *g, const tsi_halo *halo, lengths *l) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &g->d->ts->env;
+  const tsi_count *ptr = g->d->whole->ptr;
+  TSI_TRY(TSI_ALLOC(env, l->own, g->d->n));
+  TSI_TRY(TSI_ALLOC(env, l->asked, halo->asked));
+  TSI_TRY(TSI_ALLOC(env, l->come, halo->ghosts));
+  for (tsi_index i = 0; i < g->d->n; i++) l->own[i] = ptr[i + 1] - ptr[i];
+  for (tsi_index k = 0; k < halo->asked; k++) l->asked[k] = l->own[halo->own[k]];
+out:
+  return status;
+}
+
+/* Local. */
+static tristar_status begin_rows(const gathering *g, batch *b, const tsi_count *length) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(&g->d->ts->env, b->ptr, (tsi_count)b->rows + 1));
+  b->ptr[0] = 0;
+  for (tsi_index k = 0; k < b->rows; k++) b->ptr[k + 1] = b->ptr[k] + length[k];
+out:
+  return status;
+}
+
+/* Collective. The entries of a batch's rows, by the halo that connects them with their owners. */
+static tristar_status bring_entries(gathering *g, const tsi_halo *halo, batch *b) {
+  tristar_status status = TRISTAR_OK;
+  tristar_dmatrix_t *d = g->d;
+  tsi_env *env = &d->ts->env;
+  lengths l = {.own = NULL};
+  freight go = {.count = NULL}, come = {.count = NULL};
+  TSI_TRY(tsi_transport_agree(d->transport, allocate_lengths(g, halo, &l)));
+  TSI_TRY(tsi_halo_fill(env, halo, sizeof *l.own, l.own, l.come));
+  status = make_freight(g, halo->ranks, halo->asked_first, halo->asked_count, l.asked, &go);
+  if (status == TRISTAR_OK)
+    status = make_freight(g, halo->ranks, halo->ghost_first, halo->ghost_count, l.come, &come);
+  if (status == TRISTAR_OK) status = begin_rows(g, b, l.come);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  pack(g, halo, &go);
+  const tsi_items sent = {go.count, go.first}, received = {come.count, come.first};
+  TSI_TRY(tsi_exchange_items(env, halo->comm, sizeof *go.column, go.column, sent, come.column, received));
+  TSI_TRY(tsi_exchange_items(env, halo->comm, d->bytes, go.value, sent, come.value, received));
+  b->column = come.column;
+  b->value = come.value;
+  come.column = NULL;
+  come.value = NULL;
+out:
+  release_freight(env, &go);
+  release_freight(env, &come);
+  TSI_FREE(env, l.own);
+  TSI_FREE(env, l.asked);
+  TSI_FREE(env, l.come);
+  return status;
+}
+
+/* Collective. */
+static tristar_status bring(gathering *g, batch *b) {
+  tristar_status status = TRISTAR_OK;
+  tristar_dmatrix_t *d = g->d;
+  tsi_env *env = &d->ts->env;
+  tsi_halo *halo = NULL;
+  int *owner = NULL;
+  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, owner, b->rows)));
+  for (tsi_index k = 0; k < b->rows; k++) owner[k] = tsi_dmatrix_owner(d, b->number[k]);
+  TSI_TRY(tsi_halo_create(env, d->transport, d->n, d->whole->column, b->rows, b->number, owner, &halo));
+  TSI_TRY(bring_entries(g, halo, b));
+out:
+  tsi_halo_destroy(env, &halo);
+  TSI_FREE(env, owner);
+  return status;
+}
+
+static void release_batch(tsi_env *env, batch *b) {
+  TSI_FREE(env, b->number);
+  TSI_FREE(env, b->ptr);
+  TSI_FREE(env, b->column);
+  TSI_FREE(env, b->value);
+}
+
+/* Collective. One level; *more: some rank found rows. */
+static tristar_status take_level(gathering *g, bool *more) {
+  tristar_status status = TRISTAR_OK;
+  tristar_dmatrix_t *d = g->d;
+  const batch *last = g->batches > 0 ? &g->batch[g->batches - 1] : NULL;
+  const tsi_count entries = last != NULL ? last->ptr[last->rows] : d->whole->ptr[d->n];
+  batch b = {.rows = 0};
+  status = find_wanted(g, entries, last != NULL ? last->column : d->column, &b);
+  if (status == TRISTAR_OK) status = keep(g, &b);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  int found = b.rows > 0;
+  TSI_TRY(
+      TSI_MPI(&d->ts->env, "MPI_Allreduce",
+              MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
+  *more = found != 0;
+  if (!*more) goto out;
+  TSI_TRY(bring(g, &b));
+  g->batch[g->batches++] = b;
+  b = (batch){.rows = 0};
+out:
+  release_batch(&d->ts->env, &b);
+  return status;
+}
+
+/* ---- One matrix ---------------------------------------------------------------------------------------- */
+
+/* Where a row of another rank is. */
+typedef struct place {
+  tsi_index number, batch, row;
+} place;
+
+static int compare_places(const void *a, const void *b) {
+  const tsi_index x = ((const place *)a)->number, y = ((const place *)b)->number;
+  return (x > y) - (x < y);
+}
+
+/* A row, wherever it is. */
+typedef struct line {
+  tsi_count entries;
+  const tsi_index *column;
+  const char *value;
+} line;
+
+static line own_line(const gathering *g, tsi_index i) {
+  const tristar_dmatrix_t *d = g->d;
+  const tsi_count begin = d->whole->ptr[i];
+  return (line){d->whole->ptr[i + 1] - begin, d->column + begin,
+                (const char *)d->whole->values + (size_t)begin * d->bytes};
+}
+
+static line brought_line(const gathering *g, const place *p) {
+  const batch *b = &g->batch[p->batch];
+  const tsi_count begin = b->ptr[p->row];
+  return (line){b->ptr[p->row + 1] - begin, b->column + begin, b->value + (size_t)begin * g->d->bytes};
+}
+
+static line line_of(const gathering *g, const tsi_near_rows *out, const place *places, tsi_index i) {
+  if (i < out->first) return brought_line(g, &places[i]);
+  return i < out->first + out->rows ? own_line(g, i - out->first) : brought_line(g, &places[i - out->rows]);
+}
+
+/* The entries of a line whose columns are among the rows; index and values may be NULL. */
+static tsi_count copy_line(const gathering *g, const tsi_near_rows *out, line l, tsi_index *index,
+                           char *values) {
+  const size_t bytes = g->d->bytes;
+  tsi_count count = 0;
+  for (tsi_count e = 0; e < l.entries; e++) {
+    const bool own = l.column[e] >= g->first && l.column[e] < g->end;
+    tsi_index at = (tsi_index)(l.column[e] - g->first) + out->first;
+    if (!own && !holds(out->number, out->a.n, l.column[e], &at)) continue;
+    if (index != NULL) {
+      index[count] = at;
+      memcpy(values + (size_t)count * bytes, l.value + (size_t)e * bytes, bytes);
+    }
+    count++;
+  }
+  return count;
+}
+
+/* What row i > 0 has in common with the one before. */
+static tsi_row_link link_of(const gathering *g, const tsi_near_rows *out, const place *places, tsi_index i) {
+  const int64_t number = out->number[i];
+  const line l = line_of(g, out, places, i), before = line_of(g, out, places, i - 1);
+  if (out->number[i - 1] != number - 1 || g->d->start[tsi_dmatrix_owner(g->d, number)] == number)
+    return TSI_ROW_APART;
+  const bool alike = l.entries == before.entries &&
+                     memcmp(l.column, before.column, (size_t)l.entries * sizeof *l.column) == 0;
+  return alike ? TSI_ROW_ALIKE : TSI_ROW_NEXT;
+}
+
+/* Local. */
+static tristar_status list_places(const gathering *g, place **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index count = 0;
+  TSI_TRY(TSI_ALLOC(&g->d->ts->env, *out, g->known));
+  for (int b = 0; b < g->batches; b++)
+    for (tsi_index k = 0; k < g->batch[b].rows; k++)
+      (*out)[count++] = (place){g->batch[b].number[k], (tsi_index)b, k};
+  if (count > 0) qsort(*out, (size_t)count, sizeof **out, compare_places);
+out:
+  return status;
+}
+
+/* Local. */
+static tristar_status put_together(const gathering *g, tsi_near_rows *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &g->d->ts->env;
+  tsi_factor_rows *a = &out->a;
+  place *places = NULL;
+  TSI_TRY(list_places(g, &places));
+  out->rows = g->d->n;
+  a->n = g->known + out->rows;
+  while (out->first < g->known && g->number[out->first] < g->first) out->first++;
+  TSI_TRY(TSI_ALLOC(env, out->number, a->n));
+  TSI_TRY(TSI_ALLOC(env, out->link, a->n));
+  TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)a->n + 1));
+  for (tsi_index k = 0; k < g->known; k++) out->number[k < out->first ? k : k + out->rows] = g->number[k];
+  for (tsi_index i = 0; i < out->rows; i++) out->number[out->first + i] = (tsi_index)g->first + i;
+  for (tsi_index i = 0; i < a->n; i++)
+    out->link[i] = (uint8_t)(i > 0 ? link_of(g, out, places, i) : TSI_ROW_APART);
+  a->ptr[0] = 0;
+  for (tsi_index i = 0; i < a->n; i++)
+    a->ptr[i + 1] = a->ptr[i] + copy_line(g, out, line_of(g, out, places, i), NULL, NULL);
+  TSI_TRY(TSI_ALLOC(env, a->index, a->ptr[a->n]));
+  TSI_TRY(tsi_allocate(env, (size_t)a->ptr[a->n], g->d->bytes, __func__, __FILE__, __LINE__, &a->values));
+  for (tsi_index i = 0; i < a->n; i++)
+    copy_line(g, out, line_of(g, out, places, i), a->index + a->ptr[i],
+              (char *)a->values + (size_t)a->ptr[i] * g->d->bytes);
+out:
+  TSI_FREE(env, places);
+  return status;
+}
+
+tristar_status tsi_near_rows_gather(tristar_dmatrix_t *d, int levels, bool only_before, tsi_near_rows *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const int64_t first = tsi_dmatrix_first(d);
+  gathering g = {.d = d, .only_before = only_before, .first = first, .end = first + d->n};
+  bool more = true;
+  *out = (tsi_near_rows){.rows = 0};
+  while (out->levels < levels && more) {
+    TSI_TRY(take_level(&g, &more));
+    out->levels += more;
+  }
+  TSI_TRY(tsi_transport_agree(d->transport, put_together(&g, out)));
+out:
+  for (int b = 0; b < g.batches; b++) release_batch(env, &g.batch[b]);
+  TSI_FREE(env, g.batch);
+  TSI_FREE(env, g.number);
+  return status;
+}
+
+void tsi_near_rows_finish(tsi_env *env, tsi_near_rows *near) {
+  TSI_FREE(env, near->number);
+  TSI_FREE(env, near->link);
+  TSI_FREE(env, near->a.ptr);
+  TSI_FREE(env, near->a.index);
+  TSI_FREE(env, near->a.diagonal);
+  TSI_FREE(env, near->a.values);
+}

@@ -1,0 +1,143 @@
+/* Compares mirror images, and sends them to the ranks that have their rows: see symmetric_rows.h. */
+#include "runtime/mpi/matrix/symmetric_rows.h"
+
+#include <inttypes.h>
+
+#include "runtime/mpi/comm/mailbox.h"
+
+/* ---- Mirror images ------------------------------------------------------------------------------------- */
+
+/* Local. Of rows that are here, as far as both are: the first entry that is no mirror image, with its row;
+ * none: the number of entries. */
+static tristar_status find_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near, tsi_index *row,
+                                  tsi_count *entry) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_sparse a = {near->a.n, true, TRISTAR_GENERAL, near->a.ptr, near->a.index, near->a.values};
+  tsi_count *next = NULL;
+  *row = 0;
+  TSI_TRY(TSI_ALLOC(env, next, a.n));
+  *entry = d->sparse->first_unlike(&a, true, TSI_SAME, next);
+  while (*entry < a.ptr[a.n] && a.ptr[*row + 1] <= *entry) (*row)++;
+out:
+  TSI_FREE(env, next);
+  return status;
+}
+
+/* Local. */
+static tristar_status tell_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near, tsi_index i,
+                                  tsi_count e) {
+  tristar_status status = TRISTAR_OK;
+  if (e < near->a.ptr[near->a.n])
+    TSI_FAIL(&d->ts->env, TRISTAR_ERR_ARGUMENT,
+             "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but entries "
+             "(%d,%d) and (%d,%d), counted from 0, are no mirror images; a pair of factors (option pair) "
+             "takes such a matrix",
+             near->number[i], near->number[near->a.index[e]], near->number[near->a.index[e]],
+             near->number[i]);
+out:
+  return status;
+}
+
+/* Each entry that couples ranks and is here with its image has been compared; as many lead to ranks before as
+ * to ranks behind if none is without. */
+tristar_status tsi_compare_images(const tristar_dmatrix_t *d, const tsi_near_rows *near, tristar_pair *pair) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const int rank = tsi_transport_rank(d->transport);
+  tsi_index row;
+  tsi_count entry = 0;
+  int64_t sums[2] = {0, 0}; /* ranks with unlike entries; a surplus of those that couple ranks */
+  TSI_TRY(tsi_transport_agree(d->transport, find_unlike(d, near, &row, &entry)));
+  if (*pair == TRISTAR_PAIR_NEVER)
+    TSI_TRY(tsi_transport_agree(d->transport, tell_unlike(d, near, row, entry)));
+  sums[0] = entry < near->a.ptr[near->a.n];
+  for (int o = 0; o < d->owners; o++) {
+    const tsi_entries *block = &d->form[TSI_DPLAIN].block[o];
+    sums[1] += d->owner[o].rank < rank ? block->ptr[block->n] : -block->ptr[block->n];
+  }
+  TSI_TRY(
+      TSI_MPI(env, "MPI_Allreduce",
+              MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
+  if (*pair == TRISTAR_PAIR_AUTO)
+    *pair = sums[0] != 0 || sums[1] != 0 ? TRISTAR_PAIR_ALWAYS : TRISTAR_PAIR_NEVER;
+  else if (sums[1] != 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but of the "
+             "entries that couple ranks %" PRId64 " have no mirror image",
+             sums[1] < 0 ? -sums[1] : sums[1]);
+out:
+  return status;
+}
+
+/* ---- A symmetric pattern ------------------------------------------------------------------------------- */
+
+/* Has this rank an entry at that place of the whole matrix? */
+static bool is_here(const tristar_dmatrix_t *d, tsi_index row, tsi_index column) {
+  const tsi_index i = row - (tsi_index)tsi_dmatrix_first(d);
+  tsi_count low = d->whole->ptr[i], high = d->whole->ptr[i + 1];
+  while (low < high) {
+    const tsi_count middle = low + (high - low) / 2;
+    if (d->column[middle] < column)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < d->whole->ptr[i + 1] && d->column[low] == column;
+}
+
+/* An image that another rank may have is sent all the same. */
+static bool sends_image(const tristar_dmatrix_t *d, tsi_index row, tsi_index column) {
+  const int64_t first = tsi_dmatrix_first(d);
+  return column < first || column >= first + d->n || !is_here(d, column, row);
+}
+
+/* Local. All entries, and images with the value zero. */
+static tristar_status list_entries(const tristar_dmatrix_t *d, const tristar_dmatrix_t *out,
+                                   tsi_dlist *list) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count *ptr = d->whole->ptr;
+  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
+  tsi_count at = ptr[d->n];
+  for (tsi_index i = 0; i < d->n; i++)
+    for (tsi_count e = ptr[i]; e < ptr[i + 1]; e++) at += sends_image(d, first + i, d->column[e]);
+  TSI_TRY(tsi_dlist_make(out, at, list));
+  at = ptr[d->n];
+  if (at > 0) memcpy(list->value, d->whole->values, (size_t)at * d->bytes);
+  if (list->count > at) memset(list->value + (size_t)at * d->bytes, 0, (size_t)(list->count - at) * d->bytes);
+  for (tsi_index i = 0; i < d->n; i++)
+    for (tsi_count e = ptr[i]; e < ptr[i + 1]; e++) {
+      list->place[e] = (tsi_dplace){first + i, d->column[e]};
+      if (sends_image(d, first + i, d->column[e])) list->place[at++] = (tsi_dplace){d->column[e], first + i};
+    }
+out:
+  return status;
+}
+
+/* Collective. */
+static tristar_status fill(const tristar_dmatrix_t *d, tristar_dmatrix_t *out) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_dmatrix_options options = {.engine = TRISTAR_ENGINE_SERIAL};
+  const size_t ranks = (size_t)tsi_transport_size(d->transport);
+  tsi_dlist list = {.count = 0};
+  memcpy(out->start, d->start, (ranks + 1) * sizeof *out->start);
+  status = tsi_dmatrix_choose_scalar(out, &options, d->scalar, true);
+  if (status == TRISTAR_OK) status = list_entries(d, out, &list);
+  TSI_TRY(tsi_transport_agree(out->transport, status));
+  TSI_TRY(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
+  TSI_TRY(tsi_dmatrix_finish(out, options.engine));
+  TSI_TRY(tsi_transport_agree(out->transport, tsi_dmatrix_need_whole(out)));
+out:
+  tsi_dlist_release(&d->ts->env, &list);
+  return status;
+}
+
+tristar_status tsi_symmetric_rows(const tristar_dmatrix_t *d, tristar_dmatrix_t **out) {
+  tristar_status status = TRISTAR_OK;
+  *out = NULL;
+  TSI_TRY(tsi_dmatrix_begin(d->ts, tsi_transport_comm(d->transport), TRISTAR_OK, out));
+  TSI_TRY(fill(d, *out));
+out:
+  if (status != TRISTAR_OK) tristar_dmatrix_destroy(out);
+  return status;
+}

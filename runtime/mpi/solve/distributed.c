@@ -1,0 +1,447 @@
+/* Distributes a factor and solves with it: see distributed.h. */
+#include "runtime/mpi/solve/distributed.h"
+
+#include <inttypes.h>
+#include <starpu.h>
+#include <stdlib.h>
+
+#include "runtime/base/fingerprint.h"
+#include "runtime/base/variables.h"
+#include "runtime/machine/calibration.h"
+#include "runtime/base/clock.h"
+#include "runtime/process/layout_words.h"
+#include "runtime/process/process_branches.h"
+#include "runtime/mpi/solve/inserted.h"
+#include "runtime/mpi/solve/queue.h"
+#include "runtime/mpi/comm/mailbox.h"
+#include "runtime/exec/starpu/idle.h"
+
+void tristar_distributed_options_init(tristar_distributed_options *options) {
+  memset(options, 0, sizeof *options);
+  tristar_layout_init(&options->layout);
+}
+
+/* Of everything but the values: supernodes, rows, panels, permutations. */
+static uint64_t fingerprint(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_symbolic *s = an->symbolic;
+  const size_t n = (size_t)s->n, count = (size_t)s->count, rows = (size_t)s->row_ptr[s->count];
+  uint64_t x = tsi_fingerprint(n, s->start, (count + 1) * sizeof *s->start);
+  x = tsi_fingerprint(x, s->parent, count * sizeof *s->parent);
+  x = tsi_fingerprint(x, s->row_ptr, (count + 1) * sizeof *s->row_ptr);
+  x = tsi_fingerprint(x, s->rows, rows * sizeof *s->rows);
+  x = tsi_fingerprint(x, an->panels->start, ((size_t)an->panels->count + 1) * sizeof *an->panels->start);
+  x = tsi_fingerprint(x, an->in_place, n * sizeof *an->in_place);
+  return tsi_fingerprint(x, an->out_place, n * sizeof *an->out_place);
+}
+
+/* On rank 0; the others have nothing to check. */
+static tristar_status check_factor(tsi_env *env, const tristar_factor_t *factor, int rank) {
+  tristar_status status = TRISTAR_OK;
+  if (rank != 0) {
+    if (factor != NULL)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a factor is passed on rank %d: only rank 0 may have one", rank);
+    return TRISTAR_OK;
+  }
+  if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL on rank 0");
+  TSI_TRY(tsi_factor_need_values(factor));
+  if (tsi_factor_is_triangle(factor))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix alone cannot be distributed");
+  if (tsi_analysis_sides(factor->analysis) != 1)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "factors L and U of different structure cannot be distributed");
+out:
+  return status;
+}
+
+static tristar_status check_options(tsi_env *env, const tristar_distributed_options *o, int ranks) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_layout *l = &o->layout;
+  if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS || (unsigned)o->transport > TRISTAR_TRANSPORT_STARPU_MPI ||
+      o->nrhs < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine %d, transport %d, nrhs %" PRId64, (int)o->engine,
+             (int)o->transport, o->nrhs);
+  if ((unsigned)o->place > TRISTAR_PLACE_GPU || o->device_bytes < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64, (int)o->place, o->device_bytes);
+  TSI_TRY(tsi_layout_check_words(env, l));
+  if (!(o->process_bytes >= 0) || o->solves < 0 || o->grids < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "process_bytes %g, solves %" PRId64 ", grids %d", o->process_bytes,
+             o->solves, o->grids);
+  if (l->px == 0) return TRISTAR_OK; /* to be chosen */
+  if (l->px < 1 || l->py < 1 || l->pz < 1 || (int64_t)l->px * l->py * l->pz != ranks)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "layout %dx%dx%d has %" PRId64 " processes, the communicator %d",
+             l->px, l->py, l->pz, (int64_t)l->px * l->py * l->pz, ranks);
+out:
+  return status;
+}
+
+static tristar_status choose_transport(tsi_env *env, tristar_transport wanted, tsi_transport_kind *kind) {
+  tristar_status status = TRISTAR_OK;
+  const char *name = tsi_variable(TSI_VARIABLE_TRANSPORT);
+  *kind = wanted == TRISTAR_TRANSPORT_STARPU_MPI ? TSI_TRANSPORT_STARPU_MPI : TSI_TRANSPORT_DIRECT;
+  if (wanted != TRISTAR_TRANSPORT_AUTO || name == NULL) return TRISTAR_OK;
+  for (int k = 0; k < TSI_TRANSPORT_KINDS; k++)
+    if (strcmp(name, tsi_transport_kind_name((tsi_transport_kind)k)) == 0) {
+      *kind = (tsi_transport_kind)k;
+      return TRISTAR_OK;
+    }
+  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "TRISTAR_TRANSPORT is \"%s\", not direct or starpu_mpi", name);
+out:
+  return status;
+}
+
+/* The same on all ranks: sizes of chunks must not depend on a rank's own calibration. */
+static tsi_process_options process_options(const tristar_distributed_t *d, const tsi_known *known,
+                                           double floor_bytes) {
+  const size_t scalar_bytes = tsi_sparse_kernels_select(known->kind.factor_scalar)->scalar_bytes;
+  return (tsi_process_options){.layout = tsi_layout_options_of(&d->options.layout, floor_bytes,
+                                                               known->symbolic->nnz_stored, scalar_bytes),
+                               .tree = tsi_tree_of(&d->options.layout),
+                               .rank = tsi_transport_rank(d->transport),
+                               .isa = d->ts->isa,
+                               .workers = d->stats.workers,
+                               .later = true};
+}
+
+/* Collective. Where the user's rows are in the final order; and the reverse. */
+static tristar_status share_places(tristar_distributed_t *d, const tsi_known *known) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  int same = known->in_place != NULL &&
+             memcmp(known->in_place, known->out_place, (size_t)d->n * sizeof *known->in_place) == 0;
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&same, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  d->one_place = same != 0;
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->in_place, &d->in_place));
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->in_row, &d->in_row));
+  if (d->one_place) {
+    d->out_place = d->in_place;
+    d->out_row = d->in_row;
+    return TRISTAR_OK;
+  }
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_place, &d->out_place));
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_row, &d->out_row));
+out:
+  return status;
+}
+
+/* Local. */
+static tristar_status start(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  const bool tasks = d->options.engine == TRISTAR_ENGINE_TASKS ||
+                     (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->workers.allowed);
+  if (!tasks) return TRISTAR_OK;
+  TSI_TRY(tsi_context_need_starpu(d->ts, &d->stats.start_seconds));
+  d->stats.workers = (int)starpu_cpu_worker_get_count();
+out:
+  return status;
+}
+
+/* Local: everything that follows from the structure. */
+static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known,
+                              const tsi_process_options *options) {
+  tristar_status status = TRISTAR_OK;
+  d->n = known->kind.n;
+  TSI_TRY(
+      tsi_process_create(&d->ts->env, &known->kind, known->symbolic, known->panels, options, &d->process));
+  const int ranks = tsi_transport_size(d->transport);
+  TSI_TRY(TSI_ALLOC(&d->ts->env, d->first, ranks + 1));
+  d->first[0] = 0;
+  for (int r = 1; r <= ranks; r++) d->first[r] = d->n;
+out:
+  return status;
+}
+
+/* Tags that the messages of one run take on any rank. */
+static tristar_status count_tags(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_program *program = d->process->program;
+  int own = 1, all = 1;
+  for (tsi_index m = 0; m < program->sends; m++)
+    own = own > program->send[m].tag ? own : program->send[m].tag + 1;
+  for (tsi_index m = 0; m < program->receives; m++)
+    own = own > program->receive[m].tag ? own : program->receive[m].tag + 1;
+  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
+                  MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
+  d->tags = all;
+out:
+  return status;
+}
+
+static void fill_stats(tristar_distributed_t *d) {
+  const tsi_process *p = d->process;
+  d->stats.layout = d->options.layout;
+  d->stats.chunks = p->share->chunks->count;
+  d->stats.tasks = p->program->steps->count;
+  d->stats.factor_bytes = (double)(p->begin[p->share->panels->count] - p->begin[0]) *
+                          (double)p->scalar_bytes * (p->kind.lu ? 2 : 1);
+}
+
+/* Collective. The slot for the right-hand sides that options ask for. */
+static tristar_status need_first_slot(tristar_distributed_t *d) {
+  tsi_slot *slot;
+  return tsi_slot_need(d, tsi_columns_of(d->options.nrhs), &slot);
+}
+
+/* Collective. Where ranks ask for different things their messages would not meet. */
+static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_status mine) {
+  const tristar_layout *l = &d->options.layout;
+  static const char *const name[] = {"px of the layout",
+                                     "py of the layout",
+                                     "pz of the layout",
+                                     "the algorithm of the layout",
+                                     "the map of the layout",
+                                     "the tree of the layout",
+                                     "the engine",
+                                     "nrhs",
+                                     "the place of subtrees",
+                                     "the number of solves",
+                                     "the most grids",
+                                     "the version of TriStar (major)",
+                                     "the version of TriStar (minor)"};
+  const int64_t value[] = {l->px,
+                           l->py,
+                           l->pz,
+                           l->algorithm,
+                           l->map,
+                           l->message_tree,
+                           d->options.engine,
+                           d->options.nrhs,
+                           d->options.place,
+                           d->options.solves,
+                           d->options.grids,
+                           TRISTAR_VERSION_MAJOR,
+                           TRISTAR_VERSION_MINOR};
+  return tsi_transport_same(d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
+}
+
+tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mine) {
+  const tristar_status status = check_options(&d->ts->env, &d->options, tsi_transport_size(d->transport));
+  return agree_on_options(d, status == TRISTAR_OK ? mine : status);
+}
+
+/* Collective. A process, and where it uses devices what a solve needs of them: that can fail. */
+static tristar_status make_process(tristar_distributed_t *d, const tsi_known *known,
+                                   const tsi_process_options *options) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, known, options)));
+  TSI_TRY(share_places(d, known));
+  if (!d->of_rows) TSI_TRY(tsi_distributed_list_rows(d)); /* else they come with the blocks of the matrix */
+  TSI_TRY(count_tags(d));
+  d->placed = options->layout.device != NULL;
+  if (d->placed) TSI_TRY(need_first_slot(d));
+out:
+  return status;
+}
+
+/* Collective. With subtrees on devices or, where PLACE_AUTO cannot have them there, with all on the cores. */
+static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *known,
+                                  tsi_process_options *options) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *device = NULL;
+  TSI_TRY(tsi_distributed_choose_devices(d, known, options, &device));
+  status = make_process(d, known, options);
+  if (status != TRISTAR_OK && device && d->options.place == TRISTAR_PLACE_AUTO) {
+    tsi_log(&d->ts->env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all ranks solve on their cores: %s",
+            tsi_error_text(&d->ts->env));
+    tsi_distributed_release_layout(d);
+    options->layout.device = NULL;
+    d->stats.unfit_bytes = 0;
+    status = make_process(d, known, options);
+  }
+out:
+  TSI_FREE(&d->ts->env, device);
+  return status;
+}
+
+tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_factor_t *factor,
+                                       tsi_known *known) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  double floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
+  if (factor != NULL) d->structure = fingerprint(factor);
+  TSI_TRY(tsi_distributed_choose_layout(d, factor != NULL ? factor->analysis : NULL));
+  TSI_TRY(tsi_know_structure(env, d->transport, factor, known));
+  TSI_TRY(
+      TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
+  TSI_TRY(tsi_transport_agree(d->transport, start(d)));
+  tsi_process_options options = process_options(d, known, floor_bytes);
+  TSI_TRY(make_placed(d, known, &options));
+out:
+  return status;
+}
+
+tristar_status tsi_distributed_take_values(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  if (d->placed) TSI_TRY(tsi_transport_agree(d->transport, tsi_process_renew(d->process)));
+  d->valid = true;
+out:
+  return status;
+}
+
+tristar_status tsi_distributed_make_ready(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  fill_stats(d);
+  tsi_distributed_describe_devices(d);
+  TSI_TRY(tsi_distributed_take_values(d));
+  TSI_TRY(need_first_slot(d));
+out:
+  return status;
+}
+
+void tsi_distributed_forget_structure(tristar_distributed_t *d) {
+  if (tsi_transport_rank(d->transport) != 0 || (d->of_rows && !d->placed))
+    tsi_layout_forget_rows(&d->ts->env, d->process->layout);
+}
+
+static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_known known = {.borrowed = false};
+  TSI_TRY(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
+  TSI_TRY(tsi_distributed_lay_out(d, factor, &known));
+  tsi_known_release(env, &known);
+  tsi_distributed_forget_structure(d);
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_process_need_streams(d->process)));
+  TSI_TRY(tsi_send_values(d, factor));
+  TSI_TRY(tsi_distributed_make_ready(d));
+out:
+  tsi_known_release(env, &known);
+  return status;
+}
+
+/* What can fail on one rank comes after the communicator, over which it is told. */
+tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
+                                      const tristar_distributed_options *options,
+                                      tristar_distributed_t *const *wanted, tristar_distributed_t **out) {
+  tristar_distributed_options defaults;
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tristar_distributed_t *d = NULL;
+  tsi_transport *transport = NULL;
+  tsi_transport_kind kind = TSI_TRANSPORT_DIRECT;
+  double start_seconds = 0;
+  tristar_distributed_options_init(&defaults);
+  if (options == NULL) options = &defaults;
+  tristar_status mine = choose_transport(env, options->transport, &kind);
+  if (mine == TRISTAR_OK && wanted == NULL)
+    mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "distributed is NULL");
+  if (mine == TRISTAR_OK && kind == TSI_TRANSPORT_STARPU_MPI)
+    mine = tsi_context_need_starpu(ts, &start_seconds);
+  TSI_TRY(tsi_transport_create(env, comm, kind, mine, &transport));
+  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
+  d->ts = ts;
+  tsi_env_retain(env);
+  d->options = *options;
+  d->transport = transport;
+  d->stats.start_seconds = start_seconds;
+  d->stats.rank = tsi_transport_rank(transport);
+  for (int s = 0; s < TSI_SLOTS; s++) d->slot[s].distributed = d;
+out:
+  if (status != TRISTAR_OK) {
+    tsi_transport_destroy(&transport);
+    TSI_FREE(env, d);
+  }
+  *out = d;
+  return status;
+}
+
+tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm, tristar_factor_t *factor,
+                                  const tristar_distributed_options *options, tristar_distributed_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_distributed_t *d = NULL;
+  TSI_ENTER(ts, ts);
+  tsi_env *env = &ts->env;
+  const double begin = tsi_clock();
+  if (out != NULL) *out = NULL;
+  tsi_idle_dismiss();
+  TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
+  TSI_TRY(distribute(d, factor));
+  d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
+  tsi_log(
+      env, TRISTAR_LOG_INFO,
+      "distributed: rank %d of %d, %lld chunks, %lld steps, %d messages sent, %.1f MB of the factor, %.3g s",
+      d->stats.rank, tsi_transport_size(d->transport), (long long)d->stats.chunks, (long long)d->stats.tasks,
+      (int)d->process->program->sends, d->stats.factor_bytes / 1e6, d->stats.distribute_seconds);
+out:
+  tsi_idle_recall();
+  if (status != TRISTAR_OK) tristar_distributed_destroy(&d);
+  if (out != NULL) *out = d;
+  return tsi_answer(env, status);
+}
+
+void tsi_distributed_release_layout(tristar_distributed_t *d) {
+  tsi_env *env = &d->ts->env;
+  for (int s = 0; s < TSI_SLOTS; s++) tsi_slot_release(&d->slot[s]);
+  if (d->joint != NULL) d->joint_destroy(d, &d->joint);
+  tsi_distributed_release_rows(d);
+  tsi_process_destroy(&d->process);
+  TSI_FREE(env, d->first);
+  if (d->out_place != d->in_place) tsi_directory_destroy(env, &d->out_place);
+  if (d->out_row != d->in_row) tsi_directory_destroy(env, &d->out_row);
+  tsi_directory_destroy(env, &d->in_place);
+  tsi_directory_destroy(env, &d->in_row);
+  d->out_place = d->out_row = NULL;
+  tsi_directory_destroy(env, &d->pivot_order);
+  tsi_rows_matrix_destroy(env, &d->matrix);
+}
+
+void tristar_distributed_destroy(tristar_distributed_t **distributed) {
+  if (distributed == NULL || *distributed == NULL) return;
+  tristar_distributed_t *d = *distributed;
+  tsi_env *env = &d->ts->env;
+  *distributed = NULL;
+  if (tsi_env_abandon(env, d)) return;
+  tsi_queue_destroy(d);
+  tsi_inserted_destroy(d);
+  tsi_distributed_release_layout(d);
+  for (int s = 0; s < TSI_SLOTS; s++) TSI_FREE(env, d->slot[s].buffer);
+  tristar_factor_destroy(&d->source);
+  tsi_transport_destroy(&d->transport);
+  TSI_FREE(env, d);
+  tsi_env_release(env);
+}
+
+/* Is it a factor that the distributed one can take the values of? On rank 0. */
+static tristar_status check_same(const tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_factor_kind its = tsi_factor_kind_of(factor), *mine = &d->process->kind;
+  const char *other = its.n != mine->n                                           ? "order"
+                      : its.user_scalar != mine->user_scalar                     ? "scalar type"
+                      : its.factor_scalar != mine->factor_scalar                 ? "precision of the factors"
+                      : its.lu != mine->lu || its.indefinite != mine->indefinite ? "method"
+                      : its.inverse != mine->inverse        ? "treatment of diagonal blocks"
+                      : its.adjoint != mine->adjoint        ? "symmetry (Hermitian or not)"
+                      : its.pivots != mine->pivots          ? "pivoting"
+                      : fingerprint(factor) != d->structure ? "structure or permutation"
+                                                            : NULL;
+  if (other != NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has another %s than the one that was distributed", other);
+out:
+  return status;
+}
+
+/* The values are those of a factor that rank 0 has made alone. */
+static void note_update(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_distributed_stats *stats = &d->stats;
+  stats->factor_seconds = stats->factor_peak_bytes = 0;
+  stats->fan_in = stats->hand_on = (tristar_message_count){0, 0};
+  if (d->source) d->source->stats = factor->stats;
+}
+
+tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(d, d->ts);
+  tsi_queue_drain(d);
+  tsi_idle_dismiss();
+  tsi_env *env = &d->ts->env;
+  status = check_factor(env, factor, tsi_transport_rank(d->transport));
+  if (status == TRISTAR_OK && factor != NULL) status = check_same(d, factor);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  d->valid = false;
+  TSI_TRY(tsi_send_values(d, factor));
+  TSI_TRY(tsi_distributed_take_values(d));
+  note_update(d, factor);
+out:
+  tsi_idle_recall();
+  return tsi_answer(env, status);
+}

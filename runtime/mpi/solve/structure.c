@@ -1,0 +1,107 @@
+/* Gives the structure of a factor to all ranks: see distributed.h. */
+#include "runtime/mpi/comm/bytes.h"
+#include "runtime/mpi/solve/distributed.h"
+
+#define BROADCAST(array, count)                                                                              \
+  TSI_TRY(tsi_broadcast_bytes(env, comm, (void *)(uintptr_t)(array), (size_t)(count) * sizeof *(array)))
+
+/* What the sizes of all arrays follow from. */
+typedef struct head {
+  tsi_factor_kind kind;
+  tsi_index n, supernodes, leaf_parts, panels, width_max;
+  tsi_count rows, nnz_stored, nnz_exact;
+  bool parts, closed;
+} head;
+
+static head describe(const tristar_factor_t *factor) {
+  const tsi_symbolic *symbolic = factor->analysis->symbolic;
+  head h;
+  memset(&h, 0, sizeof h); /* the gaps travel too */
+  h.kind = tsi_factor_kind_of(factor);
+  h.n = symbolic->n;
+  h.supernodes = symbolic->count;
+  h.leaf_parts = symbolic->leaf_parts;
+  h.panels = factor->analysis->panels->count;
+  h.width_max = factor->analysis->panels->width_max;
+  h.rows = symbolic->row_ptr[symbolic->count];
+  h.nnz_stored = symbolic->nnz_stored;
+  h.nnz_exact = symbolic->nnz_exact;
+  h.parts = symbolic->part != NULL;
+  h.closed = symbolic->closed;
+  return h;
+}
+
+static tristar_status allocate(tsi_env *env, const head *h, tsi_known *known) {
+  tristar_status status = TRISTAR_OK;
+  tsi_symbolic *symbolic;
+  tsi_panels *panels;
+  TSI_TRY(TSI_ALLOC_ZERO(env, known->symbolic, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, known->panels, 1));
+  symbolic = known->symbolic;
+  symbolic->n = h->n;
+  symbolic->count = h->supernodes;
+  symbolic->leaf_parts = h->leaf_parts;
+  symbolic->nnz_stored = h->nnz_stored;
+  symbolic->nnz_exact = h->nnz_exact;
+  symbolic->closed = h->closed;
+  TSI_TRY(TSI_ALLOC(env, symbolic->start, (tsi_count)h->supernodes + 1));
+  TSI_TRY(TSI_ALLOC(env, symbolic->parent, h->supernodes));
+  TSI_TRY(TSI_ALLOC(env, symbolic->row_ptr, (tsi_count)h->supernodes + 1));
+  TSI_TRY(TSI_ALLOC(env, symbolic->rows, h->rows));
+  if (h->parts) TSI_TRY(TSI_ALLOC(env, symbolic->part, h->supernodes));
+  panels = known->panels;
+  panels->count = h->panels;
+  panels->width_max = h->width_max;
+  TSI_TRY(TSI_ALLOC(env, panels->start, (tsi_count)h->panels + 1));
+  TSI_TRY(TSI_ALLOC(env, panels->supernode, h->panels));
+  TSI_TRY(TSI_ALLOC(env, panels->height, h->panels));
+  TSI_TRY(TSI_ALLOC(env, panels->first, (tsi_count)h->supernodes + 1));
+out:
+  return status;
+}
+
+static void borrow(const tristar_factor_t *factor, tsi_known *known) {
+  const tristar_analysis_t *an = factor->analysis;
+  known->borrowed = true;
+  known->symbolic = an->symbolic;
+  known->panels = an->panels;
+  known->in_place = an->in_place;
+  known->out_place = an->out_place;
+  known->in_row = an->in_row;
+  known->out_row = an->out_row;
+}
+
+tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport, const tristar_factor_t *factor,
+                                  tsi_known *known) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Comm comm = tsi_transport_comm(transport);
+  head h = {.n = 0};
+  *known = (tsi_known){.borrowed = false};
+  if (factor != NULL) h = describe(factor);
+  TSI_TRY(tsi_broadcast_bytes(env, comm, &h, sizeof h));
+  known->kind = h.kind;
+  if (factor != NULL)
+    borrow(factor, known);
+  else
+    status = allocate(env, &h, known);
+  TSI_TRY(tsi_transport_agree(transport, status));
+  BROADCAST(known->symbolic->start, h.supernodes + 1);
+  BROADCAST(known->symbolic->parent, h.supernodes);
+  BROADCAST(known->symbolic->row_ptr, h.supernodes + 1);
+  BROADCAST(known->symbolic->rows, h.rows);
+  if (h.parts) BROADCAST(known->symbolic->part, h.supernodes);
+  BROADCAST(known->panels->start, h.panels + 1);
+  BROADCAST(known->panels->supernode, h.panels);
+  BROADCAST(known->panels->height, h.panels);
+  BROADCAST(known->panels->first, h.supernodes + 1);
+out:
+  return status;
+}
+
+void tsi_known_release(tsi_env *env, tsi_known *known) {
+  if (!known->borrowed) {
+    if (known->symbolic) tsi_symbolic_destroy(env, &known->symbolic);
+    tsi_panels_destroy(env, &known->panels);
+  }
+  *known = (tsi_known){.borrowed = false};
+}

@@ -1,0 +1,22 @@
+/* The system of a distributed factor: runtime/iterate/refine/system.h with messages.
+ *
+ * Vectors are those rows that are at home here, in the order of refine_rows.h. */
+#ifndef TSI_RUNTIME_MPI_SOLVE_SYSTEM_H
+#define TSI_RUNTIME_MPI_SOLVE_SYSTEM_H
+
+#include "runtime/iterate/refine/system.h"
+#include "runtime/mpi/solve/distributed.h"
+
+typedef struct tsi_distributed_system {
+  tsi_system system;
+  tsi_team team;
+  tristar_distributed_t *distributed;
+} tsi_distributed_system;
+
+/* Collective. *s must not move afterwards; to be finished whatever the status. The factor has its matrix.
+ * Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_distributed_system_create(tristar_distributed_t *d,
+                                                             tsi_distributed_system *s);
+void tsi_distributed_system_finish(tsi_distributed_system *s);
+
+#endif

@@ -1,0 +1,258 @@
+/* Sends every rank the values of its share, and its rows of the matrix: see distributed.h.
+ *
+ * Rank 0 finds the share of each rank in turn, takes its panels out of the factor piece by piece, and sends
+ * them; the receiver has the same list of panels, so a piece goes straight to its place. Before the values of
+ * a rank comes a status: if rank 0 has failed, nothing else follows. */
+#include "runtime/process/extract.h"
+#include "runtime/mpi/comm/bytes.h"
+#include "runtime/mpi/solve/distributed.h"
+#include "runtime/mpi/comm/mailbox.h"
+
+#define PIECE_BYTES ((tsi_count)16 << 20) /* or one panel */
+
+/* What a rank is to get, as both sides know it. */
+typedef struct shipment {
+  const tsi_share *share;
+  const tsi_count *begin;
+  size_t scalar_bytes;
+} shipment;
+
+/* The panel behind the piece that begins with panel `first`. */
+static tsi_index end_of_piece(const shipment *s, tsi_index first) {
+  const tsi_index panels = s->share->panels->count;
+  const tsi_count most = PIECE_BYTES / (tsi_count)s->scalar_bytes;
+  tsi_index end = first + 1;
+  while (end < panels && s->begin[end + 1] - s->begin[first] <= most) end++;
+  return end;
+}
+
+static tsi_count largest_piece(const shipment *s) {
+  tsi_count most = 0;
+  for (tsi_index j = 0, end; j < s->share->panels->count; j = end) {
+    end = end_of_piece(s, j);
+    most = tsi_count_max(most, s->begin[end] - s->begin[j]);
+  }
+  return most;
+}
+
+/* Arrays by column: of a process, or on rank 0 for another rank. */
+typedef struct columns {
+  tsi_index *pivots;
+  void *inverse;
+  double *row_scale, *col_scale;
+} columns;
+
+#define COLUMN_ARRAYS 4
+
+static void list_arrays(const tsi_process *p, size_t count, const columns *c,
+                        tsi_array array[COLUMN_ARRAYS]) {
+  array[0] = (tsi_array){c->pivots, c->pivots ? count * sizeof *c->pivots : 0};
+  array[1] = (tsi_array){c->inverse, c->inverse ? 2 * count * p->scalar_bytes : 0};
+  array[2] = (tsi_array){c->row_scale, c->row_scale ? count * sizeof *c->row_scale : 0};
+  array[3] = (tsi_array){c->col_scale, c->col_scale ? count * sizeof *c->col_scale : 0};
+}
+
+static tristar_status allocate_columns(tsi_env *env, const tsi_process *p, size_t count, columns *c) {
+  tristar_status status = TRISTAR_OK;
+  if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, c->pivots, count));
+  if (p->kind.indefinite)
+    TSI_TRY(
+        tsi_allocate(env, 2 * count, p->scalar_bytes, __func__, __FILE__, __LINE__, (void **)&c->inverse));
+  if (p->kind.scaled) TSI_TRY(TSI_ALLOC(env, c->row_scale, count));
+  if (p->kind.scaled) TSI_TRY(TSI_ALLOC(env, c->col_scale, count));
+out:
+  return status;
+}
+
+static void release_columns(tsi_env *env, columns *c) {
+  TSI_FREE(env, c->pivots);
+  TSI_FREE(env, c->inverse);
+  TSI_FREE(env, c->row_scale);
+  TSI_FREE(env, c->col_scale);
+}
+
+/* Everything that rank 0 needs for one rank. */
+typedef struct sender {
+  tsi_share *share;
+  tsi_count *begin;
+  void *piece;
+  columns columns;
+} sender;
+
+static tristar_status prepare_sender(tristar_distributed_t *d, const tsi_layout *layout,
+                                     const tristar_factor_t *factor, int rank, sender *s) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_process *p = d->process;
+  TSI_TRY(tsi_share_create(env, layout, factor->analysis->panels, rank, &p->share_options, &s->share));
+  TSI_TRY(tsi_place_share(env, s->share, &s->begin));
+  const shipment load = {s->share, s->begin, p->scalar_bytes};
+  TSI_TRY(tsi_allocate(env, (size_t)largest_piece(&load), p->scalar_bytes, __func__, __FILE__, __LINE__,
+                       &s->piece));
+  TSI_TRY(allocate_columns(env, p, (size_t)s->share->panels->start[s->share->panels->count], &s->columns));
+out:
+  return status;
+}
+
+static void release_sender(tsi_env *env, sender *s) {
+  tsi_share_destroy(env, &s->share);
+  TSI_FREE(env, s->begin);
+  TSI_FREE(env, s->piece);
+  release_columns(env, &s->columns);
+}
+
+/* before: what has failed so far, which is told then. */
+static tristar_status send_to(tristar_distributed_t *d, const tsi_layout *layout, tristar_status before,
+                              const tristar_factor_t *factor, int rank) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  const tsi_process *p = d->process;
+  sender s = {.share = NULL};
+  tsi_array array[COLUMN_ARRAYS];
+  int told = (int)(before == TRISTAR_OK ? prepare_sender(d, layout, factor, rank, &s) : before);
+  status = (tristar_status)told;
+  TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
+  status = (tristar_status)told;
+  if (status != TRISTAR_OK) goto out;
+  const shipment load = {s.share, s.begin, p->scalar_bytes};
+  for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
+    for (tsi_index j = 0, end; j < s.share->panels->count; j = end) {
+      end = end_of_piece(&load, j);
+      tsi_extract_panels(factor, upper, s.share, s.begin, j, end, s.piece);
+      TSI_TRY(
+          tsi_send_bytes(env, comm, s.piece, (size_t)(s.begin[end] - s.begin[j]) * p->scalar_bytes, rank));
+    }
+  tsi_extract_columns(factor, s.share, s.share->panel, s.columns.pivots, s.columns.inverse,
+                      s.columns.row_scale, s.columns.col_scale);
+  list_arrays(p, (size_t)s.share->panels->start[s.share->panels->count], &s.columns, array);
+  TSI_TRY(tsi_send_arrays(env, comm, COLUMN_ARRAYS, array, rank));
+out:
+  release_sender(env, &s);
+  return status;
+}
+
+/* Rank 0's own share. */
+static void take_own(tsi_process *p, const tristar_factor_t *factor) {
+  for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
+    tsi_extract_panels(factor, upper, p->share, p->begin, 0, p->share->panels->count,
+                       (char *)(upper ? p->upper : p->lower) + (size_t)p->begin[0] * p->scalar_bytes);
+  tsi_extract_columns(factor, p->share, p->share->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
+}
+
+static tristar_status receive(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  tsi_process *p = d->process;
+  const shipment load = {p->share, p->begin, p->scalar_bytes};
+  tsi_array array[COLUMN_ARRAYS];
+  int told = TRISTAR_OK;
+  TSI_TRY(tsi_receive_bytes(env, comm, &told, sizeof told, 0));
+  if (told != TRISTAR_OK) return TRISTAR_OK; /* rank 0 has failed, and will say so */
+  for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
+    for (tsi_index j = 0, end; j < p->share->panels->count; j = end) {
+      end = end_of_piece(&load, j);
+      TSI_TRY(tsi_receive_bytes(env, comm,
+                                (char *)(upper ? p->upper : p->lower) + (size_t)p->begin[j] * p->scalar_bytes,
+                                (size_t)(p->begin[end] - p->begin[j]) * p->scalar_bytes, 0));
+    }
+  const columns own = {p->pivots, p->inverse, p->row_scale, p->col_scale};
+  list_arrays(p, (size_t)p->share->panels->start[p->share->panels->count], &own, array);
+  TSI_TRY(tsi_receive_arrays(env, comm, COLUMN_ARRAYS, array, 0));
+out:
+  return status;
+}
+
+/* Local. Factor order follows from the pivots. */
+static tristar_status make_room(tristar_distributed_t *d, bool scaled) {
+  tristar_status status = TRISTAR_OK;
+  tsi_distributed_release_ordered(d);
+  TSI_TRY(tsi_process_scale(d->process, scaled));
+out:
+  return status;
+}
+
+/* kind: pivoted, scaled, with an order, with a matrix, how many perturbed pivots, of rank 0. */
+tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor, bool scaled) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  int64_t kind[5] = {factor && factor->pivoted, scaled, factor && factor->pivot_order != NULL,
+                     factor && factor->has_matrix, factor ? factor->stats.perturbed_pivots : 0};
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 5, MPI_INT64_T, 0, comm)));
+  d->process->pivoted = kind[0] != 0;
+  d->has_matrix = kind[3] != 0;
+  d->perturbed = kind[4] > 0;
+  d->stats.perturbed_pivots = kind[4];
+  TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1] != 0)));
+  tsi_directory_destroy(env, &d->pivot_order);
+  if (kind[2])
+    TSI_TRY(
+        tsi_directory_create(env, d->transport, d->n, factor ? factor->pivot_order : NULL, &d->pivot_order));
+out:
+  return status;
+}
+
+/* Rank 0: to all others. Where it has forgotten the rows of the layout, it finds them again. */
+static tristar_status send_shares(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_process *p = d->process;
+  const tristar_analysis_t *an = factor->analysis;
+  tsi_layout *again = NULL;
+  if (!tsi_layout_has_rows(p->layout))
+    status = tsi_layout_create(&d->ts->env, an->symbolic, an->panels, &p->layout_options, &again);
+  for (int rank = 1; rank < tsi_transport_size(d->transport); rank++) { /* each must hear of a failure */
+    const tristar_status sent = send_to(d, again ? again : p->layout, status, factor, rank);
+    if (status == TRISTAR_OK) status = sent;
+  }
+  tsi_layout_destroy(&d->ts->env, &again);
+  return status;
+}
+
+tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_agree_on_kind(d, factor, factor != NULL && factor->row_scale != NULL));
+  if (factor == NULL)
+    status = receive(d);
+  else {
+    status = send_shares(d, factor);
+    take_own(d->process, factor);
+  }
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_send_matrix(d, factor));
+out:
+  return status;
+}
+
+/* Collective. */
+static tristar_status name_rows(tristar_distributed_t *d, tsi_rows_matrix *m) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_directory *const row[2] = {d->in_row, d->out_row};
+  for (int k = 0; k < 2; k++) {
+    const tristar_status mine = TSI_ALLOC(env, m->user[k], m->n);
+    TSI_TRY(tsi_directory_ask(env, d->transport, row[k], mine, m->n, m->column, m->user[k]));
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_bring_matrix(tristar_distributed_t *d, const tsi_rows_source *source) {
+  tristar_status status = TRISTAR_OK;
+  if (!d->has_matrix)
+    tsi_rows_matrix_destroy(&d->ts->env, &d->matrix);
+  else if (d->matrix)
+    TSI_TRY(tsi_rows_matrix_update(&d->ts->env, d->transport, d->process, source, d->matrix));
+  else {
+    TSI_TRY(tsi_rows_matrix_create(&d->ts->env, d->transport, d->process, source, &d->matrix));
+    TSI_TRY(name_rows(d, d->matrix));
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  const tsi_rows_source source = tsi_rows_of_factor(factor);
+  return tsi_bring_matrix(d, &source);
+}

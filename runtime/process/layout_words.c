@@ -1,0 +1,31 @@
+/* See layout_words.h. */
+#include "runtime/process/layout_words.h"
+
+tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout) {
+  if ((unsigned)layout->algorithm <= TRISTAR_ALGORITHM_LEVELWISE &&
+      (unsigned)layout->map <= TRISTAR_MAP_CYCLIC &&
+      (unsigned)layout->message_tree <= TRISTAR_MESSAGE_TREE_FLAT)
+    return TRISTAR_OK;
+  return tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
+                  "layout: algorithm %d, map %d, tree %d", (int)layout->algorithm, (int)layout->map,
+                  (int)layout->message_tree);
+}
+
+tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double floor_bytes, tsi_count entries,
+                                         size_t scalar_bytes) {
+  tsi_chunk_options chunks;
+  tsi_chunk_options_init(&chunks, floor_bytes, entries, scalar_bytes);
+  return (tsi_layout_options){.px = layout->px,
+                              .py = layout->py,
+                              .pz = layout->pz,
+                              .map = layout->map == TRISTAR_MAP_CYCLIC ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
+                              .replicated = layout->algorithm == TRISTAR_ALGORITHM_REPLICATED,
+                              .floor_bytes = chunks.floor_bytes,
+                              .ceiling_bytes = chunks.ceiling_bytes,
+                              .slice_bytes = chunks.slice_bytes,
+                              .scalar_bytes = scalar_bytes};
+}
+
+tsi_tree tsi_tree_of(const tristar_layout *layout) {
+  return layout->message_tree == TRISTAR_MESSAGE_TREE_FLAT ? TSI_TREE_FLAT : TSI_TREE_BINARY;
+}

@@ -1,0 +1,129 @@
+/* See row_choice.h. */
+#include "runtime/rows/row_choice.h"
+
+#include "partition/cut/blocks.h"
+#include "runtime/exec/starpu/workers.h"
+
+/* Columns that continue the one before, of all: supernodes that are worth their zeros and their panels. Those
+ * of two or three columns, as of finite elements that were not factored, are not. */
+#define SUPERNODAL 0.7
+
+/* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
+ * lines of the cache are read only a few times more often. */
+#define ROWS_A_LEVEL 4
+
+/* Windows on one core, whose vectors do not stay in its caches: they read b and x out of order, line of
+ * memory after line of memory several times. That pays where rows are so short that the branch at their ends,
+ * whose lengths windows sort, costs more. */
+#define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
+
+/* PARTITION_AUTO on one core. */
+static tsi_row_way way_of_one(tsi_index n, tsi_count entries, size_t scalar_bytes) {
+  const bool is_long = (double)n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES;
+  return is_long && (double)(entries - n) > WINDOW_ENTRIES * n ? TSI_ROWS_WHOLE : TSI_ROWS_SUPERSTEPS;
+}
+
+/* Lines are sorted: line j + 1 continues line j if it has its entries, but for one end each. */
+static bool has_supernodes(const tsi_lines *lines) {
+  const double most = (1 - SUPERNODAL) * lines->n; /* lines that need not be joined */
+  tsi_index joined = 0;
+  for (tsi_index j = 0; j + 1 < lines->n; j++) {
+    if (j - joined > most) return false;
+    const tsi_index *a = lines->index + lines->ptr[j], *b = lines->index + lines->ptr[j + 1];
+    const tsi_count count = lines->ptr[j + 1] - lines->ptr[j], next = lines->ptr[j + 2] - lines->ptr[j + 1];
+    const tsi_count common = tsi_count_min(count, next);
+    if (common == 0 || (lines->columns ? count != next + 1 : next != count + 1)) continue;
+    if (lines->columns ? b[0] != j + 1 : b[next - 1] != j + 1) continue;
+    joined += memcmp(lines->columns ? a + 1 : a, b, (size_t)common * sizeof *a) == 0;
+  }
+  return joined > SUPERNODAL * lines->n;
+}
+
+/* PARTITION_AUTO: bytes of a sweep from which on it is shared by several cores, some 80 us of one: several
+ * times what another core takes to wake up and to fetch x. Whether it then helps follows from times. */
+#define SHARED_BYTES 3.5e6
+/* Bytes that a core sweeps over while it waits for others once, all told: some 3 us. */
+#define WAIT_BYTES 100e3
+
+static int choose_lanes(tristar_t *ts, double bytes, bool any) {
+  return ts->workers.allowed && (!any || bytes > SHARED_BYTES)
+             ? (int)tsi_index_min(tsi_expected_cpu_workers(ts->workers.wishes.workers), TSI_ROW_LANES)
+             : 1;
+}
+
+tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, size_t scalar_bytes,
+                              tristar_partition partition) {
+  static const tsi_row_way way_of[] = {[TRISTAR_PARTITION_AUTO] = TSI_ROWS_SUPERSTEPS,
+                                       [TRISTAR_PARTITION_SUPERSTEPS] = TSI_ROWS_SUPERSTEPS,
+                                       [TRISTAR_PARTITION_LEVELS] = TSI_ROWS_LEVELS,
+                                       [TRISTAR_PARTITION_WHOLE] = TSI_ROWS_WHOLE,
+                                       [TRISTAR_PARTITION_COLUMN] = TSI_ROWS_COLUMN_BLOCKS,
+                                       [TRISTAR_PARTITION_ROW] = TSI_ROWS_ROW_BLOCKS,
+                                       [TRISTAR_PARTITION_RECURSIVE] = TSI_ROWS_RECURSIVE_BLOCKS};
+  tsi_row_options options;
+  tsi_row_options_init(&options, TSI_ROWS_WHOLE, 1, scalar_bytes);
+  const bool any = partition == TRISTAR_PARTITION_AUTO;
+  tsi_row_choice choice = {
+      .supernodes = partition == TRISTAR_PARTITION_SUPERNODES, .any = any, .scalar_bytes = scalar_bytes};
+  if (choice.supernodes) return choice;
+  choice.lanes = choose_lanes(ts, tsi_row_sweep_bytes(&options, n, entries), any);
+  choice.way = any && choice.lanes == 1 ? way_of_one(n, entries, scalar_bytes) : way_of[partition];
+  return choice;
+}
+
+void tsi_row_choice_look(const tsi_lines *lines, tsi_row_choice *choice) {
+  if (choice->any && has_supernodes(lines)) choice->supernodes = true;
+}
+
+/* Lines of which so many may be far from their entries' rows, and still be turned. */
+#define LINES_LOOKED_AT 128
+
+/* Is an entry of a line in the middle of others too far from it to be found in a cache? */
+static bool are_scattered(const tsi_lines *lines, size_t scalar_bytes) {
+  const tsi_index step = lines->n / LINES_LOOKED_AT + 1;
+  const double row_bytes =
+      (double)lines->ptr[lines->n] / lines->n * (double)(scalar_bytes + sizeof(tsi_index));
+  tsi_index far = 0, seen = 0;
+  for (tsi_index j = 0; j < lines->n; j += tsi_index_min(step, lines->n - j)) {
+    const tsi_count first = lines->ptr[j], end = lines->ptr[j + 1];
+    if (end - first < 2) continue;
+    const tsi_index other = lines->index[(first + end) / 2];
+    seen++;
+    const double distance = lines->columns ? (double)other - j : (double)j - other;
+    far += row_bytes * distance > 512e3;
+  }
+  return far > seen / 2;
+}
+
+bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *lines) {
+  return !choice->supernodes && choice->lanes > 1 &&
+         (choice->way == TSI_ROWS_LEVELS || choice->way == TSI_ROWS_SUPERSTEPS) &&
+         !are_scattered(lines, choice->scalar_bytes);
+}
+
+/* Lanes share the sweep, but one core would be through sooner: lanes wait once a chunk. */
+static bool waits_too_often(const tsi_row_cut *cut, const tsi_row_options *options, tsi_count entries) {
+  const double bytes = tsi_row_sweep_bytes(options, cut->n, entries);
+  return cut->way == TSI_ROWS_SUPERSTEPS && bytes * (cut->lanes - 1) < WAIT_BYTES * cut->count &&
+         cut->lanes > 1;
+}
+
+tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice, const tsi_lines *lines,
+                                  bool lower, const tsi_index *level, tsi_index levels, tsi_row_cut **cut) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count entries = lines->ptr[lines->n];
+  tsi_row_options options;
+  tsi_row_options_init(&options, choice->way, choice->lanes, choice->scalar_bytes);
+  if (choice->way >= TSI_ROWS_COLUMN_BLOCKS)
+    options.blocks = tsi_block_default(lines->n, choice->scalar_bytes);
+  if (choice->any) options.rows_a_level = ROWS_A_LEVEL;
+  options.across = lines->columns == lower;
+  TSI_TRY(tsi_row_cut_create(env, lines, &options, level, levels, cut));
+  if (!choice->any || !waits_too_often(*cut, &options, entries)) return TRISTAR_OK;
+  options.lanes = 1;
+  options.way = way_of_one(lines->n, entries, choice->scalar_bytes);
+  tsi_row_cut_destroy(env, cut);
+  TSI_TRY(tsi_row_cut_create(env, lines, &options, NULL, 0, cut));
+out:
+  return status;
+}

@@ -1,0 +1,38 @@
+/* How the rows of a triangular matrix are cut: what PARTITION_AUTO is for one, and the cut itself.
+ *
+ * Job. Choose between supernodes (import.c) and ways of rows (partition/cut/row_chunks.h), by a look at the
+ * lines as they were given; make the cut from the same lines.
+ *
+ * Reads   lines, the workers that there are to be.   Writes  a cut, the caller's.
+ * Invariants: the cut is the same whether the lines are rows or columns. */
+#ifndef TSI_RUNTIME_ROWS_ROW_CHOICE_H
+#define TSI_RUNTIME_ROWS_ROW_CHOICE_H
+
+#include "partition/cut/row_chunks.h"
+#include "runtime/context/context.h"
+
+typedef struct tsi_row_choice {
+  bool supernodes; /* then the rest says nothing */
+  bool any;        /* PARTITION_AUTO: the given order where the way does not pay */
+  tsi_row_way way;
+  int lanes; /* at most */
+  size_t scalar_bytes;
+} tsi_row_choice;
+
+/* By the numbers of rows and entries alone. */
+tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, size_t scalar_bytes,
+                              tristar_partition partition);
+/* By the lines, which ascend: PARTITION_AUTO looks for supernodes. */
+void tsi_row_choice_look(const tsi_lines *lines, tsi_row_choice *choice);
+/* The cut is found sooner from the rows of the sweep of solves with T itself than from their columns, the
+ * lines, if they become rows on the way to it. */
+bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *lines);
+/* Of rows, not supernodes. With PARTITION_AUTO for one core, if several would wait for each other too often.
+ * For the sweep of solves with T itself, whose rows or their columns the lines are.
+ * An order is found for one sweep, and reversed for that with the transpose, in which rows of a like length
+ * no longer lie together. lower: T is. level, levels: of rows, see tsi_row_cut_create. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice,
+                                                  const tsi_lines *lines, bool lower, const tsi_index *level,
+                                                  tsi_index levels, tsi_row_cut **cut);
+
+#endif

@@ -1,0 +1,114 @@
+/* See device_split_options.h. */
+#include "runtime/solve/device_split_options.h"
+
+#include <float.h>
+
+#include "codelets/columns.h"
+#include "runtime/machine/predict.h"
+#include "runtime/solve/device_choice.h"
+#include "runtime/solve/plan.h"
+#include "runtime/exec/starpu/devices.h"
+
+const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_plan_options *o) {
+  if (o->engine == TRISTAR_ENGINE_SERIAL || !factor->ts->workers.allowed) return "there are no tasks";
+  if (tsi_devices.name == NULL)
+    return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
+  if (factor->rows) return "a triangular matrix without supernodes has no subtrees";
+  if (o->updates != TRISTAR_UPDATES_PULL || o->granularity != TRISTAR_TASKS_CHUNKS ||
+      o->kernel != TRISTAR_KERNEL_PANELS)
+    return "devices have tasks of chunks only, with updates pulled, and the kernel of panels";
+  return NULL;
+}
+
+/* What the cores read of a factor in both sweeps. */
+static double stream_bytes(const tristar_factor_t *factor, const tristar_plan_options *o) {
+  return 2 * (double)factor->analysis->symbolic->nnz_stored * (double)factor->scalar_bytes *
+         tsi_time_of_columns((int)tsi_plan_columns(o));
+}
+
+/* Not where the cores are through before a device could be: StarPU is then not even started. */
+static bool may_be_worth(const tristar_factor_t *factor, const tristar_plan_options *o) {
+  const tsi_place_costs device = tsi_place_costs_assumed(factor, tsi_device_get(0));
+  const tsi_costs cores =
+      tsi_costs_assumed(&factor->ts->machine, tsi_expected_cpu_workers(factor->ts->workers.wishes.workers));
+  return stream_bytes(factor, o) / cores.all > 2 * (device.task_seconds + device.bus_seconds);
+}
+
+/* Places the subtrees on so many devices, of which this is the first. */
+static tristar_status place(const tristar_factor_t *factor, const tristar_plan_options *o, const bool *shared,
+                            int devices, const tsi_device_facts *facts, tsi_places *places) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tsi_device *device = tsi_device_named(facts->name);
+  const double longer = tsi_time_of_columns((int)tsi_plan_columns(o));
+  const tsi_device_costs node = tsi_device_costs_of(device);
+  tsi_device_forecast forecast;
+  tsi_placing *placing = NULL;
+  tsi_index on_devices = 0;
+  TSI_TRY(tsi_device_choose(env, factor, &node, &forecast));
+  tsi_place_costs costs = tsi_place_costs_assumed(factor, device);
+  costs.devices = devices;
+  costs.device_memory = o->device_bytes > 0 ? (double)o->device_bytes
+                        : facts->memory > 0 ? TSI_DEVICE_MEMORY_SHARE * facts->memory
+                                            : DBL_MAX;
+  costs.cores = tsi_starpu_cpu_workers();
+  const tsi_costs cores = tsi_costs_assumed(&factor->ts->machine, costs.cores);
+  costs.core_bandwidth = cores.one;
+  costs.cores_bandwidth = cores.all;
+  costs.core_task_seconds = cores.task;
+  costs.cut = tsi_plan_chunk_options(factor, o);
+  costs.stream_bytes *= longer;
+  costs.row_bytes *= tsi_workspace_stride(tsi_plan_columns(o));
+  costs.devices_first = o->place == TRISTAR_PLACE_GPU;
+  costs.shared = shared;
+  costs.solves = tsi_plan_device_solves(o);
+  TSI_TRY(tsi_device_place(env, factor, &costs, &forecast, &placing));
+  tsi_log(env, TRISTAR_LOG_INFO,
+          "placing: predicted %.3g s for a solve, %.3g s with the cores alone; %d subtrees, %.3g s for those "
+          "on the cores, %.3g s above",
+          placing->seconds, placing->only_cores, (int)placing->count, placing->cores_seconds,
+          placing->above_seconds);
+  for (tsi_index d = 0; d < placing->devices; d++) on_devices += placing->load[d].subtrees;
+  places->unfit_bytes = placing->unfit_bytes;
+  places->cut = forecast.options;
+  places->memory = costs.device_memory < DBL_MAX ? costs.device_memory : 0;
+  if (on_devices == 0) goto out;
+  TSI_TRY(TSI_ALLOC(env, places->device, factor->analysis->symbolic->count));
+  tsi_placing_devices(placing, factor->analysis->symbolic, places->device);
+out:
+  tsi_placing_destroy(env, &placing);
+  return status;
+}
+
+tristar_status tsi_places_choose(const tristar_factor_t *factor, const tristar_plan_options *o,
+                                 double *start_seconds, tsi_places *places) {
+  return tsi_places_choose_shared(factor, o, NULL, start_seconds, places);
+}
+
+tristar_status tsi_places_choose_shared(const tristar_factor_t *factor, const tristar_plan_options *o,
+                                        const bool *shared, double *start_seconds, tsi_places *places) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const bool wanted = o->place == TRISTAR_PLACE_GPU;
+  *places = (tsi_places){.device = NULL};
+  if (o->place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
+  const char *obstacle = tsi_places_obstacle(factor, o);
+  if (obstacle && wanted) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: %s", obstacle);
+  if (obstacle) return TRISTAR_OK;
+  if (!wanted && !may_be_worth(factor, o)) return TRISTAR_OK;
+  TSI_TRY(tsi_context_need_starpu(factor->ts, start_seconds));
+  const int devices = tsi_devices_count(NULL);
+  if (devices == 0 && wanted)
+    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU: StarPU has no worker of %s", tsi_devices.name);
+  if (devices == 0) return TRISTAR_OK;
+  const tsi_device_facts facts = tsi_device_describe(0);
+  status = place(factor, o, shared, devices, &facts, places);
+  if (status != TRISTAR_OK) *places = (tsi_places){.device = NULL}; /* which is made last */
+  places->optional = !wanted && (status != TRISTAR_OK || places->device != NULL);
+out:
+  return status;
+}
+
+void tsi_places_finish(tsi_env *env, tsi_places *places) {
+  TSI_FREE(env, places->device);
+}

@@ -1,4 +1,0 @@
-/* A build without devices: see devices.h. */
-#include "runtime/starpu/devices.h"
-
-const tsi_device_driver tsi_devices = {.name = NULL};

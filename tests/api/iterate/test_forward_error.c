@@ -1,0 +1,536 @@
+/* Forward error bounds: on dense matrices whose inverse is known to more digits, well and ill conditioned and
+ * badly scaled, in all types and operations, with exact and with single factors, the bound is at least the
+ * true error and near the one that xGERFS's formula gives. Singular factors, perturbed pivots, zeros, NaN,
+ * blocks of right-hand sides. The estimated condition, against that of the scaled matrix. */
+#include <float.h>
+
+#include "tests/support/dense_systems.h"
+#include "tests/support/flow.h"
+
+/* op(A)^-1 by Gauss-Jordan elimination with row exchanges. */
+static void invert(const dense *m, tristar_op op, number inverse[N_MAX][N_MAX]) {
+  number a[N_MAX][2 * N_MAX];
+  const int n = m->n;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < 2 * n; j++) a[i][j] = j < n ? entry(m, op, i, j) : i == j - n;
+  for (int k = 0; k < n; k++) {
+    int pivot = k;
+    for (int i = k; i < n; i++)
+      if (cabsl(a[i][k]) > cabsl(a[pivot][k])) pivot = i;
+    for (int j = 0; j < 2 * n; j++) {
+      const number swap = a[k][j];
+      a[k][j] = a[pivot][j];
+      a[pivot][j] = swap;
+    }
+    const number d = a[k][k];
+    for (int j = 0; j < 2 * n; j++) a[k][j] /= d;
+    for (int i = 0; i < n; i++) {
+      const number factor = a[i][k];
+      for (int j = 0; i != k && j < 2 * n; j++) a[i][j] -= factor * a[k][j];
+    }
+  }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) inverse[i][j] = a[i][j + n];
+}
+
+/* || |A^-1| (|r| + k eps (|A| |x| + |b|)) || / ||x||, from the entries of the inverse. */
+static double formula(const dense *m, tristar_op op, double epsilon, const number *b, const number *x) {
+  static number inverse[N_MAX][N_MAX];
+  long double f[N_MAX], largest = 0, size = 0;
+  invert(m, op, inverse);
+  for (int i = 0; i < m->n; i++) {
+    number r = b[i];
+    long double sum = cabsl(b[i]);
+    for (int j = 0; j < m->n; j++) {
+      r -= entry(m, op, i, j) * x[j];
+      sum += cabsl(entry(m, op, i, j)) * cabsl(x[j]);
+    }
+    f[i] = cabsl(r) + (m->n + 1) * (long double)epsilon * sum;
+    size = fmaxl(size, cabsl(x[i]));
+  }
+  for (int i = 0; i < m->n; i++) {
+    long double sum = 0;
+    for (int j = 0; j < m->n; j++) sum += cabsl(inverse[i][j]) * f[j];
+    largest = fmaxl(largest, sum);
+  }
+  return (double)(largest / size);
+}
+
+/* The c-th solution: a unit vector, all positive, signs that alternate. Scaled so that op(A) x is exact. */
+static void make_truth(const dense *m, tristar_scalar scalar, tristar_op op, int c, number *x) {
+  for (int j = 0; j < m->n; j++) {
+    const int exponent = op == TRISTAR_N ? m->column_exponent[j] : m->row_exponent[j];
+    x[j] = c == 0 ? j == m->n - 1 : 1 + j % 3 + (is_complex(scalar) ? power_of_i(j) : 0);
+    if (c == 2 && j % 2) x[j] = -x[j];
+    x[j] *= ldexpl(1, -exponent);
+  }
+}
+
+/* op(A) x = b for known x and exact b; the bound against the true errors and the formula. */
+static void check_solve(tristar_plan_t *p, const dense *m, tristar_scalar scalar, tristar_op op,
+                        const char *what) {
+  enum { COUNT = 3 };
+  const double epsilon = is_single(scalar) ? (double)FLT_EPSILON : DBL_EPSILON;
+  const int n = m->n;
+  double _Complex b[COUNT * N_MAX], x[COUNT * N_MAX]; /* room for any type */
+  number wide_b[COUNT][N_MAX], truth[COUNT][N_MAX], wide_x[N_MAX];
+  double true_error = 0, expected = 0;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  for (int c = 0; c < COUNT; c++) {
+    make_truth(m, scalar, op, c, truth[c]);
+    for (int i = 0; i < n; i++) {
+      wide_b[c][i] = 0;
+      for (int j = 0; j < n; j++) wide_b[c][i] += entry(m, op, i, j) * truth[c][j];
+      put(scalar, b, i + c * n, wide_b[c][i]);
+      CHECK(get(scalar, b, i + c * n) == wide_b[c][i]);
+    }
+  }
+  tristar_refine_options_init(&options);
+  options.forward_error = 1;
+  CHECK_OK(tristar_solve_refined(p, op, COUNT, b, n, x, n, &options, &result));
+  for (int c = 0; c < COUNT; c++) {
+    long double error = 0, size = 0;
+    for (int i = 0; i < n; i++) {
+      wide_x[i] = get(scalar, x, i + c * n);
+      error = fmaxl(error, cabsl(wide_x[i] - truth[c][i]));
+      size = fmaxl(size, cabsl(wide_x[i]));
+    }
+    true_error = fmax(true_error, (double)(error / size));
+    expected = fmax(expected, formula(m, op, epsilon, wide_b[c], wide_x));
+  }
+  CHECK_MSG(true_error <= result.forward_error, "%s %s %d %c %c: error %g, bound %g", m->name, what, n,
+            scalar, op, true_error, result.forward_error);
+  if (expected < 0.1)
+    CHECK_MSG(result.forward_error > 0.7 * expected && result.forward_error < 1.3 * expected,
+              "%s %s %d %c %c: bound %g, by the formula %g", m->name, what, n, scalar, op,
+              result.forward_error, expected);
+  else
+    CHECK_MSG(result.forward_error > 0.03, "%s %s %d %c %c: bound %g, by the formula %g", m->name, what, n,
+              scalar, op, result.forward_error, expected);
+}
+
+static void check_matrix(tristar_t *ts, const dense *m, tristar_scalar scalar, tristar_symmetry symmetry,
+                         tristar_method method, int single_factors, const char *what) {
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_view v = make_view(m, scalar, symmetry);
+  make_plan(ts, &v, method, single_factors, &f, &p);
+  for (int o = 0; o < 3; o++) check_solve(p, m, scalar, ops[o], what);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+/* As a general matrix with scaled rows and columns, and in its symmetric kinds. */
+static void check_kinds(tristar_t *ts, const dense *given, tristar_scalar scalar, int single_factors) {
+  const int strength = is_single(scalar) || single_factors ? 3 : 9;
+  for (int rows = 0; rows < 2; rows++)
+    for (int columns = 0; columns < 2; columns++) {
+      dense m = *given;
+      if (is_complex(scalar)) turn(&m, false);
+      scale(&m, rows * strength, columns * strength);
+      check_matrix(ts, &m, scalar, TRISTAR_GENERAL, TRISTAR_METHOD_LU, single_factors, "LU");
+    }
+  if (given->a[0][1] != given->a[1][0]) return;
+  for (int conjugate = 0; conjugate < (is_complex(scalar) ? 2 : 1); conjugate++) {
+    dense m = *given;
+    const bool definite = !is_complex(scalar) || conjugate;
+    const tristar_symmetry symmetry = is_complex(scalar) && conjugate ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+    if (is_complex(scalar)) turn(&m, conjugate);
+    check_matrix(ts, &m, scalar, symmetry, TRISTAR_METHOD_LDLT, single_factors, "LDLT");
+    if (definite && !single_factors)
+      check_matrix(ts, &m, scalar, symmetry, TRISTAR_METHOD_LLT, single_factors, "LLT");
+  }
+}
+
+static void check_dense(tristar_t *ts) {
+  static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
+                                           TRISTAR_COMPLEX_DOUBLE};
+  for (int s = 0; s < 4; s++)
+    for (int single_factors = 0; single_factors < (is_single(scalars[s]) ? 1 : 2); single_factors++) {
+      const dense good = dominant(12);
+      check_kinds(ts, &good, scalars[s], single_factors);
+      for (int n = 1; n <= (is_single(scalars[s]) ? 5 : 10); n++) {
+        const dense bad = hilbert(n);
+        check_kinds(ts, &bad, scalars[s], single_factors);
+      }
+    }
+}
+
+/* The k-th matrix that is singular, or nearly so, to working precision. */
+static dense singular(int k) {
+  dense m = {.name = "singular", .n = k < 2 ? 3 : 12};
+  uint64_t state = 3;
+  for (int i = 0; i < m.n; i++)
+    for (int j = 0; j < m.n; j++)
+      m.a[i][j] = k < 2    ? (i < 2) == (j < 2) /* equal rows */
+                  : k == 2 ? (i == j            ? 2
+                              : abs(i - j) == 1 ? -1
+                                                : 0) /* a Laplacian, with the ends set below */
+                           : (long double)(int)(next_random(&state) % 17) - 8;
+  if (k == 1) m.a[1][1] += (long double)DBL_EPSILON;
+  if (k == 2) m.a[0][0] = m.a[11][11] = 1;
+  for (int j = 0; k == 3 && j < 12; j++) m.a[11][j] = m.a[3][j] + 2 * m.a[5][j] - m.a[7][j];
+  return m;
+}
+
+/* No digit of x is certain then, though the system has solutions. */
+static void check_singular(tristar_t *ts) {
+  for (int k = 0; k < 4; k++)
+    for (int single_factors = 0; single_factors < 2; single_factors++)
+      for (int method = TRISTAR_METHOD_LU; method <= (k == 3 ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LDLT);
+           method++) {
+        const dense m = singular(k);
+        double b[N_MAX] = {0}, x[N_MAX];
+        tristar_factor_t *f;
+        tristar_plan_t *p;
+        tristar_refine_options options;
+        tristar_refine_result result;
+        tristar_view v =
+            make_view(&m, TRISTAR_DOUBLE, method == TRISTAR_METHOD_LU ? TRISTAR_GENERAL : TRISTAR_SYMMETRIC);
+        make_plan(ts, &v, (tristar_method)method, single_factors, &f, &p);
+        for (int i = 0; i < m.n; i++)
+          for (int j = 0; j < m.n; j++) b[i] += (double)(creall(m.a[i][j]) * (1 + j % 5));
+        tristar_refine_options_init(&options);
+        options.forward_error = 1;
+        CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, m.n, x, m.n, &options, &result));
+        CHECK_MSG(result.forward_error >= 1, "singular %d %d: bound %g", k, single_factors,
+                  result.forward_error);
+        tristar_plan_destroy(&p);
+        tristar_factor_destroy(&f);
+        free_view(&v);
+      }
+}
+
+/* Random systems of all conditions, up to what the type does not see any more: a bound is at least a third of
+ * the error, or it is infinite; and it is no excuse: with a condition that leaves two digits there is one. */
+static void check_random(tristar_t *ts) {
+  static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_COMPLEX_SINGLE, TRISTAR_DOUBLE,
+                                           TRISTAR_COMPLEX_DOUBLE};
+  uint64_t state = 11;
+  for (int turn = 0; turn < 12000; turn++) {
+    const tristar_scalar scalar = scalars[turn % 4];
+    const int bits = is_single(scalar) ? 32 : 60, n = 2 + turn % 7;
+    const double epsilon = is_single(scalar) ? FLT_EPSILON : DBL_EPSILON;
+    dense m = {.name = "random", .n = n};
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) {
+        m.a[i][j] = (long double)((int)(next_random(&state) % 17) - 8);
+        if (is_complex(scalar)) __imag__ m.a[i][j] = (long double)((int)(next_random(&state) % 17) - 8);
+      }
+    const long double d = ldexpl(1, -(int)(next_random(&state) % (uint64_t)bits));
+    for (int j = 0; j < n; j++) { /* the last row: nearly the sum of the others */
+      number sum = (long double)((int)(next_random(&state) % 17) - 8) * d;
+      for (int i = 0; i < n - 1; i++) sum += m.a[i][j];
+      m.a[n - 1][j] = sum;
+    }
+    tristar_view v = make_view(&m, scalar, TRISTAR_GENERAL);
+    for (int j = 0; j < n; j++)
+      for (int i = 0; i < n; i++) m.a[i][j] = get(scalar, v.values, i + n * j); /* as rounded */
+    static number inverse[N_MAX][N_MAX];
+    char b[N_MAX * sizeof(double _Complex)], x[N_MAX * sizeof(double _Complex)];
+    tristar_analysis_options o;
+    tristar_analysis_t *an;
+    tristar_factor_t *f;
+    tristar_plan_t *p;
+    tristar_refine_options options;
+    tristar_refine_result result;
+    double reciprocal;
+    for (int i = 0; i < n; i++) put(scalar, b, i, (long double)((int)(next_random(&state) % 17) - 8));
+    invert(&m, TRISTAR_N, inverse);
+    tristar_analysis_options_init(&o);
+    o.singular = TRISTAR_SINGULAR_PERTURB;
+    const tristar_status status = tristar_analyze(ts, &v, &o, &an);
+    if (status == TRISTAR_OK) {
+      CHECK_OK(tristar_factor(an, v.values, &f));
+      CHECK_OK(tristar_plan(f, NULL, &p));
+      CHECK_OK(tristar_condition(p, &reciprocal));
+      tristar_refine_options_init(&options);
+      options.forward_error = 1;
+      CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, &options, &result));
+      long double error = 0, size = 0;
+      for (int i = 0; i < n; i++) {
+        number truth = 0;
+        for (int j = 0; j < n; j++) truth += inverse[i][j] * get(scalar, b, j);
+        error = fmaxl(error, cabsl(get(scalar, x, i) - truth));
+        size = fmaxl(size, cabsl(get(scalar, x, i)));
+      }
+      CHECK_MSG(size == 0 || !isfinite((double)error) ||
+                    error / size <= 3 * (long double)result.forward_error,
+                "%c, system %d: error %Lg, bound %g, 1 / condition %g", scalar, turn, error / size,
+                result.forward_error, reciprocal);
+      CHECK_MSG(isfinite(result.forward_error) || reciprocal < 20 * epsilon,
+                "%c, system %d: no bound, 1 / condition %g", scalar, turn, reciprocal);
+      tristar_plan_destroy(&p);
+      tristar_factor_destroy(&f);
+      tristar_analysis_destroy(&an);
+    } else
+      CHECK(status == TRISTAR_ERR_SINGULAR);
+    free_view(&v);
+  }
+}
+
+/* Blocks [1 1; 1 1 + d], d = k 2^-40: with single factors every second pivot is perturbed, and neither
+ * refinement nor FGMRES makes up for so many. x can be wrong in its first digit at a small backward error,
+ * and the bound must not hide it. */
+static void check_perturbed(tristar_t *ts) {
+  enum { BLOCKS = 200, N = 2 * BLOCKS };
+  static int32_t ptr[N + 1], index[4 * BLOCKS];
+  static double values[4 * BLOCKS], b[N], x[N];
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_factor_stats stats;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  for (int j = 0; j < N; j++) {
+    const double d = (j / 2 + 1) * 0x1p-40;
+    ptr[j + 1] = 2 * (j + 1);
+    for (int i = 0; i < 2; i++) {
+      index[2 * j + i] = j / 2 * 2 + i;
+      values[2 * j + i] = j % 2 && i ? 1 + d : 1;
+    }
+    b[j] = 2 + (j % 2 ? d : 0); /* x = (1, 1, ...) */
+  }
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, N, N, ptr, index, values, 32, 32, 0};
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
+  tristar_factor_get_stats(f, &stats);
+  CHECK_MSG(stats.perturbed_pivots > BLOCKS / 2, "%d pivots perturbed", (int)stats.perturbed_pivots);
+  tristar_refine_options_init(&options);
+  options.forward_error = 1;
+  for (int iterations = 0; iterations <= 30; iterations += 30) {
+    double error = 0, size = 0;
+    options.max_iterations = iterations;
+    CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, N, x, N, &options, &result));
+    for (int i = 0; i < N; i++) {
+      error = larger_error(error, fabs(x[i] - 1));
+      size = fmax(size, fabs(x[i]));
+    }
+    CHECK_MSG(error / size <= 1.5 * result.forward_error, "error %g, bound %g", error / size,
+              result.forward_error);
+  }
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+}
+
+/* Removes the zeros of a view from make_view. */
+static void drop_zeros(tristar_view *v) {
+  int32_t *ptr = (int32_t *)(uintptr_t)v->ptr, *index = (int32_t *)(uintptr_t)v->index, to = 0;
+  double *values = (double *)(uintptr_t)v->values;
+  for (int32_t j = 0, p = 0; j < v->cols; j++) {
+    for (; p < ptr[j + 1]; p++)
+      if (values[p] != 0) {
+        index[to] = index[p];
+        values[to++] = values[p];
+      }
+    ptr[j + 1] = to;
+  }
+}
+
+/* Blocks [1 1; 1 1 + d] below a common row and column, d = 2^-33: their second pivots are perturbed, and x is
+ * such that the solve does not show it. The bound is that of the matrix all the same. */
+static void check_hidden(tristar_t *ts) {
+  enum { N = 5 };
+  dense m = {.name = "hidden", .n = N};
+  double b[N], x[N];
+  number wide_b[N], wide_x[N];
+  tristar_analysis_options analysis;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_factor_stats stats;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  for (int i = 0; i < N; i++) m.a[i][i] = m.a[i][N - 1] = m.a[N - 1][i] = 1;
+  for (int k = 0; k < N - 1; k += 2) {
+    m.a[k][k + 1] = m.a[k + 1][k] = 1;
+    m.a[k + 1][k + 1] = 1 + 0x1p-33;
+  }
+  for (int i = 0; i < N; i++) {
+    wide_b[i] = m.a[i][0] + 2 * m.a[i][2];
+    b[i] = (double)creall(wide_b[i]);
+  }
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  tristar_analysis_options_init(&analysis);
+  analysis.method = TRISTAR_METHOD_LU;
+  analysis.ordering = TRISTAR_ORDERING_NATURAL;
+  analysis.matching = TRISTAR_MATCHING_OFF;
+  analysis.merge = TRISTAR_MERGE_NONE;
+  drop_zeros(&v);
+  CHECK_OK(tristar_analyze(ts, &v, &analysis, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  tristar_factor_get_stats(f, &stats);
+  CHECK(stats.perturbed_pivots == 2);
+  tristar_refine_options_init(&options);
+  options.forward_error = 1;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, N, x, N, &options, &result));
+  CHECK(result.initial_backward_error < 1e-14);
+  for (int i = 0; i < N; i++) wide_x[i] = x[i];
+  const double expected = formula(&m, TRISTAR_N, DBL_EPSILON, wide_b, wide_x);
+  CHECK_MSG(result.forward_error > 0.3 * expected, "bound %g, by the formula %g", result.forward_error,
+            expected);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+  free_view(&v);
+}
+
+/* Products that underflow are rounding errors too: x is wrong by a ninth, its residual zero. */
+static void check_underflow(tristar_t *ts) {
+  const dense m = {.name = "underflow", .n = 2, .a = {{1, 0.125L}, {0.125L, 1}}};
+  const double b[] = {0x1p-1073, 0x1p-1073};
+  double x[2];
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
+  tristar_refine_options_init(&options);
+  options.forward_error = 1;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, 2, x, 2, &options, &result));
+  CHECK_MSG(result.forward_error > 0.1, "x = (%g, %g), bound %g", x[0], x[1], result.forward_error);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+/* More right-hand sides than are estimated together: none is lost, whichever is the worst. */
+static void check_many(tristar_t *ts) {
+  enum { COUNT = 37 };
+  flow w;
+  flow_create(ts, "convdiff3d", 5, TRISTAR_ENGINE_AUTO, 0, &w);
+  const int64_t n = w.view.rows, ld = n + 3;
+  double *b = calloc((size_t)(COUNT * ld), sizeof *b), *x = calloc((size_t)(COUNT * ld), sizeof *x),
+         worst = 0;
+  tristar_refine_options options;
+  tristar_refine_result all, one;
+  fill_random(b, COUNT * ld, 3);
+  tristar_refine_options_init(&options);
+  options.forward_error = 1;
+  CHECK_OK(tristar_solve_refined(w.plan, TRISTAR_T, COUNT, b, ld, x, ld, &options, &all));
+  for (int c = 0; c < COUNT; c++) {
+    CHECK_OK(tristar_solve_refined(w.plan, TRISTAR_T, 1, b + c * ld, ld, x, ld, &options, &one));
+    worst = fmax(worst, one.forward_error);
+  }
+  CHECK_MSG(all.forward_error > worst / 2 && all.forward_error < 2 * worst, "together %g, alone %g",
+            all.forward_error, worst);
+  CHECK_MSG(worst > DBL_EPSILON && worst < 1e5 * DBL_EPSILON, "bound %g", worst);
+  options.forward_error = 0;
+  CHECK_OK(tristar_solve_refined(w.plan, TRISTAR_N, COUNT, b, ld, x, ld, &options, &one));
+  CHECK(one.forward_error == 0);
+  options.forward_error = 1;
+  for (int c = 0; c < COUNT;
+       c += 6) { /* a zero x is exact; one that is not finite is an error, and left out */
+    memset(b + c * ld, 0, (size_t)n * sizeof *b);
+    CHECK_OK(tristar_solve_refined(w.plan, TRISTAR_N, 1, b + c * ld, ld, x, ld, &options, &one));
+    CHECK(one.forward_error == 0 && one.stop == TRISTAR_STOP_CONVERGED);
+    CHECK_OK(tristar_solve_refined(w.plan, TRISTAR_N, COUNT, b, ld, x, ld, &options, &one));
+    CHECK(one.forward_error > worst / 10 && one.forward_error < 10 * worst);
+    b[c * ld + n / 2] = NAN;
+    CHECK_STATUS(tristar_solve_refined(w.plan, TRISTAR_N, COUNT, b, ld, x, ld, &options, &one),
+                 TRISTAR_ERR_NOT_FINITE);
+    CHECK(one.forward_error > worst / 10 && one.forward_error < 10 * worst && one.backward_error < 1e-15);
+    b[c * ld + n / 2] = 1;
+  }
+  CHECK_OK(tristar_solve_refined(w.plan, TRISTAR_N, 0, NULL, ld, NULL, ld, &options, &one));
+  CHECK(one.forward_error == 0 && one.stop == TRISTAR_STOP_CONVERGED);
+  free(b);
+  free(x);
+  flow_destroy(&w);
+}
+
+/* I plus ones in the first row, or column; ones on the diagonal and -1 below it, or above. */
+static dense one_sided(int k) {
+  dense m = {.name = "one-sided", .n = N_MAX};
+  for (int i = 0; i < N_MAX; i++)
+    for (int j = 0; j < N_MAX; j++)
+      m.a[i][j] = k == 0   ? (i == 0) + (i == j)
+                  : k == 1 ? (j == 0) + (i == j)
+                  : k == 2 ? (i == j) - (i > j)
+                           : (i == j) - (i < j);
+  return m;
+}
+
+/* The condition is that of the scaled matrix, in the 1-norm, whatever rows and columns were scaled by. */
+static void check_condition(tristar_t *ts) {
+  static const tristar_scalar scalars[] = {TRISTAR_DOUBLE, TRISTAR_COMPLEX_DOUBLE};
+  for (int k = 0; k < 16; k++) {
+    const tristar_scalar scalar = scalars[k / 8];
+    dense m = one_sided(k % 4);
+    number inverse[N_MAX][N_MAX];
+    double row_scale[N_MAX], column_scale[N_MAX], reciprocal;
+    long double norm = 0, inverse_norm = 0;
+    tristar_factor_t *f;
+    tristar_plan_t *p;
+    if (is_complex(scalar)) turn(&m, false);
+    scale(&m, k % 8 > 3 ? 40 : 0, k % 8 > 3 ? 30 : 0);
+    tristar_view v = make_view(&m, scalar, TRISTAR_GENERAL);
+    make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
+    CHECK_OK(tristar_condition(p, &reciprocal));
+    CHECK_OK(tristar_factor_get_order(f, NULL, NULL, row_scale, column_scale));
+    for (int i = 0; i < m.n; i++)
+      for (int j = 0; j < m.n; j++) m.a[i][j] *= (long double)row_scale[i] * column_scale[j];
+    invert(&m, TRISTAR_N, inverse);
+    for (int j = 0; j < m.n; j++) {
+      long double sum = 0, inverse_sum = 0;
+      for (int i = 0; i < m.n; i++) {
+        sum += cabsl(m.a[i][j]);
+        inverse_sum += cabsl(inverse[i][j]);
+      }
+      norm = fmaxl(norm, sum);
+      inverse_norm = fmaxl(inverse_norm, inverse_sum);
+    }
+    const double ratio = (double)(reciprocal * norm * inverse_norm); /* the estimate is from below */
+    CHECK_MSG(ratio > 0.999 && ratio < 1.5, "matrix %d: reciprocal condition %g, %g times the true one", k,
+              reciprocal, ratio);
+    tristar_plan_destroy(&p);
+    tristar_factor_destroy(&f);
+    free_view(&v);
+  }
+}
+
+static void check_empty(tristar_t *ts) {
+  const dense m = {.name = "empty", .n = 0};
+  double x[1], reciprocal;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
+  tristar_refine_options_init(&options);
+  options.forward_error = 1;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 2, x, 1, x, 1, &options, &result));
+  CHECK(result.forward_error == 0 && result.backward_error == 0);
+  CHECK_OK(tristar_condition(p, &reciprocal));
+  CHECK(reciprocal == 1);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+int main(void) {
+  tristar_config config;
+  tristar_memory_stats memory;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  check_dense(ts);
+  check_singular(ts);
+  check_perturbed(ts);
+  check_random(ts);
+  check_hidden(ts);
+  check_underflow(ts);
+  check_many(ts);
+  check_condition(ts);
+  check_empty(ts);
+  tristar_get_memory(ts, &memory);
+  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,193 @@
+/* Krylov methods: a column that has converged has a small true residual, whatever the matrix, the
+ * preconditioner, the units and the initial guess; and systems that have a solution are solved in any units.
+ *
+ * The truth is computed in long double from the dense matrix. */
+#include <float.h>
+
+#include "tests/support/check.h"
+#include "tests/support/context.h"
+#include "tests/support/random.h"
+#include "tristar_krylov.h"
+
+#define MOST 12
+#define METHODS 6
+
+typedef struct dense {
+  int n;
+  double a[MOST][MOST], b[MOST], x[MOST];
+} dense;
+
+static int rows[MOST + 1], columns[MOST * MOST];
+static double values[MOST * MOST];
+
+static tristar_view view_of(const dense *d) {
+  int k = 0;
+  for (int i = 0; i < d->n; i++) {
+    rows[i] = k;
+    for (int j = 0; j < d->n; j++)
+      if (d->a[i][j] != 0 || i == j) {
+        columns[k] = j;
+        values[k++] = d->a[i][j];
+      }
+  }
+  rows[d->n] = k;
+  return (tristar_view){.format = TRISTAR_CSR,
+                        .symmetry = TRISTAR_GENERAL,
+                        .scalar = TRISTAR_DOUBLE,
+                        .rows = d->n,
+                        .cols = d->n,
+                        .ptr = rows,
+                        .index = columns,
+                        .values = values,
+                        .ptr_bits = 32,
+                        .index_bits = 32};
+}
+
+/* || b - A x || / || b || */
+static double true_residual(const dense *d) {
+  long double r = 0, b = 0, scale = 0;
+  for (int i = 0; i < d->n; i++) scale = fmaxl(scale, fabsl((long double)d->b[i]));
+  for (int i = 0; i < d->n; i++) {
+    long double sum = d->b[i];
+    for (int j = 0; j < d->n; j++) sum -= (long double)d->a[i][j] * d->x[j];
+    r += sum / scale * (sum / scale);
+    b += d->b[i] / scale * (d->b[i] / scale);
+  }
+  return (double)sqrtl(r / b);
+}
+
+/* Solves; what is said of convergence must be true. x is the guess where options say so. */
+static tristar_krylov_result solve(tristar_t *ts, dense *d, const tristar_krylov_options *options,
+                                   tristar_precond_kind kind) {
+  const tristar_view view = view_of(d);
+  tristar_precond_options how;
+  tristar_precond_t *m = NULL;
+  tristar_krylov_t *krylov;
+  tristar_krylov_result result = {.converged = 0};
+  tristar_precond_options_init(&how);
+  how.kind = kind;
+  if (kind != TRISTAR_PRECOND_NONE && tristar_precond(ts, &view, &how, &m) != TRISTAR_OK) return result;
+  CHECK_OK(tristar_krylov_create(ts, &view, options, &krylov));
+  CHECK_OK(tristar_krylov_solve(krylov, m, 1, d->b, d->n, d->x, d->n, &result));
+  CHECK(result.converged == (result.reason == TRISTAR_REASON_CONVERGED));
+  if (result.converged) {
+    const double truth = true_residual(d);
+    CHECK_MSG(truth <= fmax(100 * options->tolerance, 1e3 * DBL_EPSILON) * 1.01,
+              "method %d, preconditioner %d, n = %d: converged, but the true residual is %g",
+              (int)options->method, (int)kind, d->n, truth);
+  }
+  tristar_krylov_destroy(&krylov);
+  tristar_precond_destroy(&m);
+  return result;
+}
+
+/* A singular matrix: the last row is the sum of the others, or a graph Laplacian; b has no solution. */
+static void make_singular(dense *d, uint64_t *state, bool laplacian) {
+  const int n = d->n = 2 + (int)(next_random(state) % (MOST - 1));
+  memset(d->a, 0, sizeof d->a);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      const bool there = next_random(state) % 3 == 0;
+      if (laplacian && j < i && there) {
+        const double w = 1 + (double)(next_random(state) % 5);
+        d->a[i][j] -= w, d->a[j][i] -= w, d->a[i][i] += w, d->a[j][j] += w;
+      }
+      if (!laplacian && i < n - 1 && (there || i == j)) d->a[i][j] = (double)(next_random(state) % 9) - 4;
+    }
+  for (int j = 0; j < n && !laplacian; j++)
+    for (int i = 0; i < n - 1; i++) d->a[n - 1][j] += d->a[i][j];
+  for (int i = 0; i < n; i++) d->b[i] = (double)(next_random(state) % 1000) / 500 - 0.7;
+}
+
+static void test_singular(tristar_t *ts) {
+  static const tristar_precond_kind kinds[] = {TRISTAR_PRECOND_NONE, TRISTAR_PRECOND_JACOBI,
+                                               TRISTAR_PRECOND_SSOR, TRISTAR_PRECOND_ILU};
+  uint64_t state = 7;
+  dense d;
+  for (int trial = 0; trial < 200; trial++) {
+    make_singular(&d, &state, trial % 2);
+    for (int method = 0; method < METHODS; method++) {
+      tristar_krylov_options options;
+      tristar_krylov_options_init(&options);
+      options.method = (tristar_krylov_method)method;
+      options.max_iterations = 300;
+      options.tolerance = trial % 3 ? 1e-5 : 1e-9;
+      for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) (void)solve(ts, &d, &options, kinds[k]);
+    }
+  }
+}
+
+/* A far guess, whose residual hides the rest: the method is started again from its first x, and its Krylov
+ * space ends above the smaller tolerance, though below that of the user. */
+static void test_resumed(tristar_t *ts) {
+  dense d = {.n = 3,
+             .a = {{-0x1.99026bf2b7848p+58}, {-0x1.04937bc9bb438p+14}},
+             .b = {0x1.63383ee13a4b4p-2},
+             .x = {0x1.b591e04b412b4p-1, 0x1.f0eca5c01f5ecp-2, -0x1.c2d66fdeeba6ap-1}};
+  tristar_krylov_options options;
+  tristar_krylov_options_init(&options);
+  options.method = TRISTAR_KRYLOV_GMRES;
+  options.guess = 1;
+  options.restart = 3;
+  options.tolerance = 1e-8;
+  const tristar_krylov_result result = solve(ts, &d, &options, TRISTAR_PRECOND_NONE);
+  CHECK_MSG(result.converged && true_residual(&d) <= options.tolerance, "%s, true residual %g",
+            tristar_krylov_reason_text(result.reason), true_residual(&d));
+}
+
+/* 4 on the diagonal, -1 beside it, times `unit`; b is A times 1, 2, ... times `of_b`. */
+static void make_regular(dense *d, int n, double unit, double of_b) {
+  memset(d, 0, sizeof *d);
+  d->n = n;
+  for (int i = 0; i < n; i++) {
+    d->a[i][i] = 4 * unit;
+    if (i > 0) d->a[i][i - 1] = d->a[i - 1][i] = -unit;
+  }
+  for (int i = 0; i < n; i++) d->b[i] = of_b * (4.0 * (i + 1) - (i > 0 ? i : 0) - (i < n - 1 ? i + 2 : 0));
+}
+
+/* Nobody has asked for an absolute tolerance: zero solves no system, in no units. */
+static void test_units(tristar_t *ts) {
+  static const double units[][2] = {{1, 1}, {1, 1e-60}, {1e60, 1}, {1e60, 1e-60}, {1e-60, 1}, {1e-60, 1e60}};
+  dense d;
+  for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+    for (int method = 0; method < METHODS; method++)
+      for (int jacobi = 0; jacobi < 2; jacobi++) {
+        tristar_krylov_options options;
+        tristar_krylov_options_init(&options);
+        CHECK(options.absolute == 0);
+        options.method = (tristar_krylov_method)method;
+        make_regular(&d, 8, units[u][0], units[u][1]);
+        const tristar_krylov_result result =
+            solve(ts, &d, &options, jacobi ? TRISTAR_PRECOND_JACOBI : TRISTAR_PRECOND_NONE);
+        CHECK_MSG(result.converged && result.iterations > 0, "method %d, units %g, %g: %s", method,
+                  units[u][0], units[u][1], tristar_krylov_reason_text(result.reason));
+      }
+}
+
+/* A guess that is far away is a start like any other. */
+static void test_far_guess(tristar_t *ts) {
+  dense d;
+  for (int method = 0; method < METHODS; method++)
+    for (double far = 1; far < 1e9; far *= 100) {
+      tristar_krylov_options options;
+      tristar_krylov_options_init(&options);
+      options.method = (tristar_krylov_method)method;
+      options.guess = 1;
+      make_regular(&d, 8, 1, 1);
+      for (int i = 0; i < 8; i++) d.x[i] = i % 2 ? -far : far;
+      const tristar_krylov_result result = solve(ts, &d, &options, TRISTAR_PRECOND_JACOBI);
+      CHECK_MSG(result.converged, "method %d from %g: %s", method, far,
+                tristar_krylov_reason_text(result.reason));
+    }
+}
+
+int main(void) {
+  tristar_t *ts = open_without_starpu(false);
+  test_singular(ts);
+  test_resumed(ts);
+  test_units(ts);
+  test_far_guess(ts);
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,201 @@
+/* Contexts in any number, order and thread share StarPU, and what StarPU would end the program for is an
+ * error. */
+#include <pthread.h>
+#include <starpu.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tristar_precond.h"
+#include "tests/support/flow.h"
+
+static tristar_t *make(void) {
+  tristar_t *ts;
+  CHECK_OK(tristar_create(NULL, &ts));
+  return ts;
+}
+
+/* Everything on StarPU, and the result is right. */
+static void solve(tristar_t *ts, int64_t k) {
+  flow f;
+  flow_create(ts, "poisson3d7", k, TRISTAR_ENGINE_TASKS, 20000, &f);
+  const int64_t n = f.view.rows;
+  double *b = malloc((size_t)n * sizeof *b), *x = malloc((size_t)n * sizeof *x), error;
+  fill_random(b, n, 1);
+  CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 1, b, n, x, n));
+  CHECK_OK(tristar_residual(f.factor, TRISTAR_N, 1, b, n, x, n, NULL, 0, &error));
+  CHECK(error < 1e-13);
+  flow_destroy(&f);
+  free(b);
+  free(x);
+}
+
+/* Whoever goes first leaves StarPU to the others; the last one stops it. */
+static void check_orders(void) {
+  tristar_starpu_info info;
+  for (int first = 0; first < 2; first++) {
+    tristar_t *ts[2] = {make(), make()};
+    solve(ts[0], 6);
+    solve(ts[1], 6);
+    CHECK_OK(tristar_get_starpu(ts[1], &info));
+    CHECK(info.owned); /* by TriStar, though the other context has started it */
+    tristar_destroy(&ts[first]);
+    CHECK(starpu_is_initialized());
+    solve(ts[1 - first], 7);
+    tristar_destroy(&ts[1 - first]);
+    CHECK(!starpu_is_initialized());
+  }
+}
+
+/* The program may stop the StarPU that it has started: it runs on for the context. */
+static void check_program(void) {
+  tristar_starpu_info info;
+  tristar_t *ts = make();
+  CHECK(starpu_init(NULL) == 0);
+  solve(ts, 6);
+  CHECK_OK(tristar_get_starpu(ts, &info));
+  CHECK(!info.owned);
+  starpu_shutdown();
+  solve(ts, 6);
+  tristar_destroy(&ts);
+  CHECK(!starpu_is_initialized());
+  CHECK(starpu_init(NULL) == 0); /* and the other way round */
+  ts = make();
+  solve(ts, 6);
+  tristar_destroy(&ts);
+  CHECK(starpu_is_initialized());
+  starpu_shutdown();
+}
+
+#define THREADS 4
+#define ROUNDS 6
+
+static void *come_and_go(void *arg) {
+  for (int round = 0; round < ROUNDS; round++) {
+    tristar_t *ts = make();
+    solve(ts, 5 + *(int *)arg % 2);
+    tristar_destroy(&ts);
+  }
+  return NULL;
+}
+
+static void check_threads(void) {
+  pthread_t thread[THREADS];
+  int number[THREADS];
+  for (int t = 0; t < THREADS; t++) {
+    number[t] = t;
+    CHECK(pthread_create(&thread[t], NULL, come_and_go, &number[t]) == 0);
+  }
+  for (int t = 0; t < THREADS; t++) CHECK(pthread_join(thread[t], NULL) == 0);
+  CHECK(!starpu_is_initialized());
+}
+
+/* With this variable StarPU cannot be started, and the message names it; without it the same context goes on.
+ */
+static void expect_defect(tristar_t *ts, const char *name, const char *value, const char *text) {
+  tristar_starpu_info info;
+  char message[512], before[512] = "";
+  const bool was_set = getenv(name) != NULL;
+  if (was_set) snprintf(before, sizeof before, "%s", getenv(name));
+  CHECK(setenv(name, value, 1) == 0);
+  CHECK_STATUS(tristar_get_starpu(ts, &info), TRISTAR_ERR_RUNTIME);
+  CHECK(!starpu_is_initialized());
+  tristar_get_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, text) != NULL, "\"%s\" is not in \"%s\"", text, message);
+  CHECK((was_set ? setenv(name, before, 1) : unsetenv(name)) == 0);
+}
+
+static void check_surroundings(void) {
+  tristar_config config;
+  tristar_starpu_info info;
+  tristar_t *ts = make();
+  char deep[400];
+  expect_defect(ts, "STARPU_NCPU", "abc", "STARPU_NCPU is \"abc\"");
+  expect_defect(ts, "STARPU_NCPU", "-1", "STARPU_NCPU is \"-1\"");
+  expect_defect(ts, "STARPU_CALIBRATE", "yes", "STARPU_CALIBRATE is \"yes\"");
+  expect_defect(ts, "STARPU_SCHED_ALPHA", "1,5", "STARPU_SCHED_ALPHA is \"1,5\"");
+  expect_defect(ts, "STARPU_SCHED", "nosuch",
+                "StarPU has no scheduler 'nosuch', which STARPU_SCHED asks for");
+  expect_defect(ts, "STARPU_SCHED", "help", "StarPU has no scheduler 'help'");
+  expect_defect(ts, "STARPU_HOME", "/dev/null/there", "set STARPU_HOME");
+  expect_defect(ts, "XDG_CACHE_HOME", "/proc/there", "/proc/there/.starpu");
+  expect_defect(ts, "STARPU_PERF_MODEL_DIR", "/dev/null", "/dev/null");
+  memset(deep, 'd', sizeof deep);
+  deep[0] = '/';
+  deep[sizeof deep - 1] = '\0';
+  expect_defect(ts, "STARPU_HOME", deep, "too long a name");
+  if (geteuid() != 0) { /* root may write anywhere */
+    CHECK(mkdir("closed", S_IRUSR | S_IXUSR) == 0);
+    expect_defect(ts, "STARPU_HOME", "closed", "Permission denied");
+    CHECK(rmdir("closed") == 0);
+  }
+  CHECK_OK(tristar_get_starpu(ts, &info));
+  solve(ts, 6);
+  tristar_destroy(&ts);
+  tristar_config_init(&config);
+  config.scheduler = "nosuch";
+  CHECK_OK(tristar_create(&config, &ts));
+  CHECK_STATUS(tristar_get_starpu(ts, &info), TRISTAR_ERR_ARGUMENT);
+  tristar_destroy(&ts);
+}
+
+/* The start of StarPU is no part of what the first calls take. */
+static void check_start_time(void) {
+  tristar_t *ts = make();
+  flow f, g;
+  tristar_factor_stats factor;
+  tristar_plan_stats plan;
+  tristar_starpu_info info;
+  flow_create(ts, "s2d9pt", 60, TRISTAR_ENGINE_TASKS, 20000, &f);
+  CHECK_OK(tristar_factor_get_stats(f.factor, &factor));
+  CHECK_OK(tristar_plan_get_stats(f.plan, &plan));
+  CHECK_OK(tristar_get_starpu(ts, &info));
+  CHECK(info.start_seconds > 0 && factor.start_seconds + plan.start_seconds == info.start_seconds);
+  flow_create(ts, "s2d9pt", 60, TRISTAR_ENGINE_TASKS, 20000, &g);
+  CHECK_OK(tristar_factor_get_stats(g.factor, &factor));
+  CHECK_OK(tristar_plan_get_stats(g.plan, &plan));
+  CHECK(factor.start_seconds == 0 && plan.start_seconds == 0);
+  CHECK_OK(tristar_refactor(f.factor, f.view.values));
+  CHECK_OK(tristar_factor_get_stats(f.factor, &factor));
+  CHECK(factor.start_seconds == 0 && factor.factor_seconds > 0);
+  flow_destroy(&f);
+  flow_destroy(&g);
+  tristar_destroy(&ts);
+}
+
+/* Nor of what a preconditioner takes, with all its parts. */
+static void check_precond_start_time(void) {
+  tristar_t *ts = make();
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_precond_options options;
+  tristar_precond_t *precond;
+  tristar_precond_stats stats;
+  tristar_starpu_info info;
+  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 20, &matrix));
+  CHECK_OK(tristar_matrix_get_view(matrix, &view));
+  tristar_precond_options_init(&options);
+  options.kind = TRISTAR_PRECOND_ILU;
+  options.engine = TRISTAR_ENGINE_TASKS;
+  CHECK_OK(tristar_precond(ts, &view, &options, &precond));
+  CHECK_OK(tristar_precond_get_stats(precond, &stats));
+  CHECK_OK(tristar_get_starpu(ts, &info));
+  CHECK(info.start_seconds > 0 && stats.start_seconds == info.start_seconds);
+  CHECK(stats.numeric_seconds > 0 && stats.numeric_seconds <= stats.setup_seconds);
+  CHECK_OK(tristar_precond_update(precond, &view));
+  CHECK_OK(tristar_precond_get_stats(precond, &stats));
+  CHECK(stats.start_seconds == 0 && stats.setup_seconds > 0);
+  tristar_precond_destroy(&precond);
+  tristar_matrix_destroy(&matrix);
+  tristar_destroy(&ts);
+}
+
+int main(void) {
+  check_orders();
+  check_program();
+  check_threads();
+  check_surroundings();
+  check_start_time();
+  check_precond_start_time();
+  return 0;
+}

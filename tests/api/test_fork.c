@@ -1,0 +1,225 @@
+/* A child of fork() neither hangs nor crashes: objects of its parent are refused, and destroyed without
+ * effect; contexts of its own work; the parent goes on. */
+#include <pthread.h>
+#include <signal.h>
+#include <starpu.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/objects.h"
+#include "tristar_adapter.h"
+#include "tristar_starpu.h"
+
+static atomic_int warnings;
+
+static void count_warnings(void *arg, tristar_log_level level, const char *text) {
+  (void)arg;
+  if (level == TRISTAR_LOG_WARNING && strstr(text, "fork()") != NULL) atomic_fetch_add(&warnings, 1);
+}
+
+static tristar_t *make(bool starpu) {
+  tristar_config config;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.use_starpu = starpu;
+  config.log = count_warnings;
+  config.log_level = TRISTAR_LOG_WARNING;
+  CHECK_OK(tristar_create(&config, &ts));
+  return ts;
+}
+
+/* ---- What a child does --------------------------------------------------------------------------------- */
+
+/* Not one call that computes, whatever it would need. */
+static void expect_refusals(objects *o) {
+  char message[512];
+  tristar_starpu_info info;
+  tristar_memory_stats memory;
+  tristar_plan_stats stats;
+  tristar_view view;
+  int done;
+  use_objects(o, TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_refactor(o->factor, o->values), TRISTAR_ERR_UNSUPPORTED);
+  tristar_get_error(o->ts, message, sizeof message);
+  CHECK_MSG(strstr(message, "fork()") != NULL, "%s", message);
+  CHECK_STATUS(tristar_test(o->request, &done), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_plan_wait(o->plan), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_precond_update(o->ilu, &o->view), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_krylov_update_values(o->krylov, o->values), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_get_starpu(o->ts, &info), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_adapter_check(o->ts), TRISTAR_ERR_UNSUPPORTED);
+  CHECK(!tristar_get_worker(o->ts, 0, message, sizeof message, NULL));
+  CHECK_OK(tristar_get_memory(o->ts, &memory)); /* what only copies goes on */
+  CHECK_OK(tristar_plan_get_stats(o->plan, &stats));
+  CHECK_OK(tristar_matrix_get_view(o->matrix, &view));
+  CHECK(memory.current_bytes > 0 && stats.chunks > 0 && view.rows == o->n);
+}
+
+static void expect_destruction(objects *o, uint64_t seed) {
+  int kind[OBJECT_KINDS];
+  shuffle_kinds(seed, OBJECT_KINDS, kind);
+  for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(o, (object_kind)kind[k], TRISTAR_ERR_UNSUPPORTED);
+  CHECK(o->ts == NULL && o->plan == NULL && o->factor == NULL && o->dense.values == NULL);
+}
+
+/* All kinds, in a context of the child's own. can: StarPU starts if it is asked for. */
+static void expect_new_context(bool starpu, bool can) {
+  objects own;
+  tristar_starpu_info info;
+  atomic_store(&warnings, 0);
+  tristar_t *ts = make(starpu);
+  CHECK(atomic_load(&warnings) == (starpu && !can));
+  CHECK_STATUS(tristar_get_starpu(ts, &info), starpu && can ? TRISTAR_OK : TRISTAR_ERR_UNSUPPORTED);
+  make_objects(ts, starpu && can, &own);
+  check_solution(&own, own.plan);
+  check_solution(&own, own.serial_plan);
+  destroy_object(&own, REQUEST, TRISTAR_OK);
+  destroy_object(&own, ENDING_REQUEST, TRISTAR_OK);
+  CHECK_OK(tristar_refactor(own.factor, own.values));
+  use_objects(&own, TRISTAR_OK);
+  for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&own, (object_kind)k, TRISTAR_OK);
+  free_arrays(&own);
+}
+
+typedef enum child_work {
+  REFUSALS,
+  DESTRUCTION,
+  NEW_SERIAL,
+  NEW_STARPU,
+  GRANDCHILD,
+  ALL,
+  EXIT,
+  WORKS
+} child_work;
+
+static void run_child(child_work what, objects *o, bool can);
+
+static void work_in_child(child_work what, objects *o, bool can) {
+  if (o != NULL && (what == REFUSALS || what == ALL)) expect_refusals(o);
+  if (what == NEW_SERIAL || what == ALL) expect_new_context(false, can);
+  if (what == NEW_STARPU || what == ALL) expect_new_context(true, can);
+  if (what == GRANDCHILD) {
+    objects own;
+    make_objects(make(false), false, &own);
+    run_child(REFUSALS, &own, can);
+    run_child(ALL, o, can);
+    check_solution(&own, own.plan);
+  }
+  if (o != NULL && (what == DESTRUCTION || what == ALL)) expect_destruction(o, (uint64_t)getpid());
+}
+
+/* Without the leak sanitizer at its end: what only threads of the parent can reach would be a leak. */
+static void run_child(child_work what, objects *o, bool can) {
+  int status;
+  fflush(NULL);
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    work_in_child(what, o, can);
+    if (what == EXIT && !TSI_TESTS_SANITIZED) exit(0);
+    _exit(0);
+  }
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_MSG(!WIFSIGNALED(status), "work %d: signal %d (14: it hangs)", (int)what, WTERMSIG(status));
+  CHECK_MSG(WEXITSTATUS(status) == 0, "work %d: status %d", (int)what, WEXITSTATUS(status));
+}
+
+/* ---- Parents ------------------------------------------------------------------------------------------- */
+
+/* The parent solves while the child is there, and afterwards. */
+static void check_work(bool starpu) {
+  for (int what = 0; what < WORKS; what++) {
+    objects o;
+    make_objects(make(starpu), starpu, &o);  /* with requests that may be in flight */
+    if (TSI_TESTS_SANITIZED) usleep(100000); /* workers allocate nothing any more, see check_threads */
+    run_child((child_work)what, &o, !starpu);
+    destroy_object(&o, REQUEST, TRISTAR_OK);
+    destroy_object(&o, ENDING_REQUEST, TRISTAR_OK);
+    check_solution(&o, o.plan);
+    use_objects(&o, TRISTAR_OK);
+    for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
+    free_arrays(&o);
+    CHECK(!starpu_is_initialized());
+  }
+}
+
+/* StarPU ran before, or is allowed and was not needed yet: the child starts its own. */
+static void check_not_running(void) {
+  objects o;
+  tristar_t *ts = make(true);
+  run_child(NEW_STARPU, NULL, true);
+  make_objects(ts, true, &o);
+  for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
+  free_arrays(&o);
+  CHECK(!starpu_is_initialized());
+  run_child(NEW_STARPU, NULL, true);
+}
+
+/* StarPU is the program's, and no context was there when it was forked. */
+static void check_program(void) {
+  CHECK(starpu_init(NULL) == 0);
+  run_child(ALL, NULL, false);
+  starpu_shutdown();
+}
+
+static atomic_bool stop;
+
+static void *solve_on(void *arg) {
+  objects *o = arg;
+  double *x = malloc((size_t)o->n * sizeof *x);
+  CHECK(x != NULL);
+  while (!atomic_load(&stop)) {
+    tristar_factor_t *factor;
+    tristar_plan_t *plan;
+    CHECK_OK(tristar_solve(o->plan, TRISTAR_N, 1, o->b, o->n, x, o->n));
+    CHECK_OK(tristar_factor(o->analysis, o->values, &factor));
+    CHECK_OK(tristar_plan(factor, NULL, &plan));
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, o->b, o->n, x, o->n));
+    tristar_plan_destroy(&plan);
+    tristar_factor_destroy(&factor);
+    tristar_t *ts = make(false);
+    tristar_destroy(&ts);
+  }
+  free(x);
+  return NULL;
+}
+
+/* Other threads of the parent are inside of calls, and hold locks. Not with the address sanitizer of gcc 12:
+ * its own locks stay locked in the child. */
+static void check_threads(bool starpu) {
+  objects o;
+  pthread_t thread[2];
+  make_objects(make(starpu), starpu, &o);
+  atomic_store(&stop, false);
+  for (int t = 0; t < 2; t++) CHECK(pthread_create(&thread[t], NULL, solve_on, &o) == 0);
+  for (int round = 0; round < 10; round++) run_child(ALL, &o, !starpu);
+  atomic_store(&stop, true);
+  for (int t = 0; t < 2; t++) CHECK(pthread_join(thread[t], NULL) == 0);
+  for (int k = OBJECT_KINDS - 1; k >= 0; k--) destroy_object(&o, (object_kind)k, TRISTAR_OK);
+  free_arrays(&o);
+}
+
+/* A child in the program's place is no child of these. */
+static void check_commands(void) {
+  objects o;
+  make_objects(make(true), true, &o);
+  CHECK(system("exit 0") == 0);
+  FILE *pipe = popen("exit 0", "r");
+  CHECK(pipe != NULL && pclose(pipe) == 0);
+  check_solution(&o, o.plan);
+  for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
+  free_arrays(&o);
+}
+
+int main(void) {
+  if (TSI_TESTS_RACES) SKIP("the thread sanitizer allows no threads after fork()");
+  check_not_running();
+  check_work(false);
+  check_work(true);
+  check_program();
+  for (int starpu = 0; starpu < 2 && !TSI_TESTS_SANITIZED; starpu++) check_threads(starpu);
+  check_commands();
+  return 0;
+}

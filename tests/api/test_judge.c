@@ -1,0 +1,234 @@
+/* The verdict on suspicious pivots: singular matrices that leave more than rounding errors are refused, or
+ * factored with a warning; penalties are not taken for singularity; values that an old matching does not suit
+ * are reported, refused, or matched anew. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/dense_systems.h"
+
+enum { CHAIN = 200, RING = 60 };
+
+static int warnings;
+static char warning[600];
+
+static void on_line(void *arg, tristar_log_level level, const char *text) {
+  (void)arg;
+  if (level != TRISTAR_LOG_WARNING || strstr(text, "OpenBLAS")) return;
+  warnings++;
+  snprintf(warning, sizeof warning, "%s", text);
+}
+
+/* A chain of n unknowns; the diagonal gets first and last at its ends, 2 elsewhere. Rounded to `type`. */
+typedef struct chain {
+  int32_t ptr[CHAIN + 1], index[2 * CHAIN];
+  double d[2 * CHAIN];
+  float s[2 * CHAIN];
+  double z[4 * CHAIN];
+  float c[4 * CHAIN];
+  tristar_view view;
+} chain;
+
+static void make_chain(chain *m, tristar_scalar scalar, int n, double first, double last) {
+  int32_t at = 0;
+  memset(m, 0, sizeof *m);
+  for (int i = 0; i < n; i++) {
+    m->ptr[i] = at;
+    m->index[at] = i;
+    m->d[at++] = i == 0 ? first : i == n - 1 ? last : 2;
+    if (i + 1 == n) break;
+    m->index[at] = i + 1;
+    m->d[at++] = -1;
+  }
+  m->ptr[n] = at;
+  for (int p = 0; p < at; p++) {
+    m->s[p] = m->c[2 * p] = (float)m->d[p];
+    m->z[2 * p] = m->d[p];
+  }
+  const void *values = scalar == TRISTAR_SINGLE           ? (void *)m->s
+                       : scalar == TRISTAR_DOUBLE         ? (void *)m->d
+                       : scalar == TRISTAR_COMPLEX_SINGLE ? (void *)m->c
+                                                          : (void *)m->z;
+  m->view = (tristar_view){TRISTAR_CSC, TRISTAR_HERMITIAN, scalar, n, n, m->ptr, m->index, values, 32, 32, 0};
+  if (scalar == TRISTAR_SINGLE || scalar == TRISTAR_DOUBLE) m->view.symmetry = TRISTAR_SYMMETRIC;
+}
+
+/* The 1D Neumann matrix: its last pivot is about n eps. */
+static void check_neumann(tristar_t *ts, tristar_scalar scalar, tristar_method method, int single_factors) {
+  static chain m;
+  tristar_analysis_options options;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_factor_stats stats;
+  char message[400];
+  make_chain(&m, scalar, CHAIN, 1, 1);
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  options.single_factors = single_factors;
+  CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
+  const tristar_status status = tristar_factor(an, m.view.values, &f);
+  tristar_get_error(ts, message, sizeof message);
+  CHECK_MSG(status == TRISTAR_ERR_SINGULAR ||
+                (method == TRISTAR_METHOD_LLT && status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE),
+            "%c, method %d: %s, %s", (int)scalar, (int)method, tristar_status_name(status), message);
+  CHECK(f == NULL && strstr(message, "row ") != NULL);
+  tristar_analysis_destroy(&an);
+  if (method == TRISTAR_METHOD_LLT) return;
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  warnings = 0;
+  CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
+  CHECK_OK(tristar_factor(an, m.view.values, &f));
+  tristar_factor_get_stats(f, &stats);
+  CHECK_MSG(warnings > 0 && stats.judged && stats.reciprocal_condition < 1e-5,
+            "%c, method %d: %d warnings, judged %d, condition %g", (int)scalar, (int)method, warnings,
+            stats.judged, stats.reciprocal_condition);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
+/* A refactorization to singular values fails, and the factor holds none. */
+static void check_refactor(tristar_t *ts) {
+  static chain m, singular;
+  static double b[CHAIN], x[CHAIN];
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  make_chain(&m, TRISTAR_DOUBLE, CHAIN, 2, 2);
+  make_chain(&singular, TRISTAR_DOUBLE, CHAIN, 1, 1);
+  CHECK_OK(tristar_analyze(ts, &m.view, NULL, &an));
+  CHECK_OK(tristar_factor(an, m.d, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_STATUS(tristar_refactor(f, singular.d), TRISTAR_ERR_SINGULAR);
+  CHECK_STATUS(tristar_solve(p, TRISTAR_N, 1, b, CHAIN, x, CHAIN), TRISTAR_ERR_STALE);
+  CHECK_OK(tristar_refactor(f, m.d));
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, CHAIN, x, CHAIN));
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
+/* Of a consistent singular system the residual is small; of one without solution it is not, though the
+ * backward error is. */
+static void check_consistent(tristar_t *ts) {
+  static chain m;
+  tristar_analysis_options options;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_result result;
+  make_chain(&m, TRISTAR_DOUBLE, 4, 1, 1);
+  tristar_analysis_options_init(&options);
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
+  CHECK_OK(tristar_factor(an, m.d, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  for (int solvable = 0; solvable < 2; solvable++) {
+    double b[4] = {1, 0, 0, solvable ? -1 : 1}, x[4];
+    CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, 4, x, 4, NULL, &result));
+    CHECK_MSG(solvable ? result.residual < 1e-10 : result.residual > 1e-3, "residual %g", result.residual);
+    for (int i = 0; i < 3 && solvable; i++) CHECK_MSG(fabs(x[i] - x[i + 1] - 1) < 1e-10, "x[%d] %g", i, x[i]);
+  }
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
+/* Dirichlet rows by penalty: the condition is that of the equilibrated matrix. */
+static void check_penalty(tristar_t *ts, tristar_method method) {
+  static chain m;
+  enum { n = 20 };
+  double b[n] = {0}, x[n], reciprocal;
+  tristar_analysis_options options;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_options refine;
+  tristar_refine_result result;
+  make_chain(&m, TRISTAR_DOUBLE, n, 1e30, 1e30);
+  b[0] = 1e30;
+  b[n - 1] = 3e30;
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
+  CHECK_OK(tristar_factor(an, m.d, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_condition(p, &reciprocal));
+  CHECK_MSG(reciprocal > 1e-6, "method %d: reciprocal condition %g", (int)method, reciprocal);
+  tristar_refine_options_init(&refine);
+  refine.forward_error = 1;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, &refine, &result));
+  CHECK_MSG(result.forward_error < 1e-9, "method %d: forward error %g", (int)method, result.forward_error);
+  for (int i = 0; i < n; i++)
+    CHECK_MSG(fabs(x[i] - (1 + 2.0 * i / (n - 1))) <= 3 * result.forward_error, "x[%d] is %g", i, x[i]);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
+/* Values a of a ring are large beside the diagonal, values d are on it: the matching of the first does not
+ * suit the second. */
+static void check_growth(tristar_t *ts, tristar_growth growth, bool factor_anew) {
+  int ptr[RING + 1] = {0}, col[3 * RING];
+  double a[3 * RING], d[3 * RING], b[RING], x[RING], error = 1;
+  tristar_analysis_options options;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_factor_stats stats;
+  for (int i = 0, at = 0; i < RING; i++) {
+    col[at] = i, a[at] = 1e-3, d[at++] = 5 + 0.01 * i;
+    col[at] = (i + 1) % RING, a[at] = 100, d[at++] = 1e-7;
+    col[at] = (i + 7) % RING, a[at] = d[at] = 0.3 + 0.01 * i, at++;
+    ptr[i + 1] = at;
+    b[i] = 1;
+  }
+  const tristar_view v = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, RING, RING, ptr, col, a, 32, 32, 0};
+  tristar_analysis_options_init(&options);
+  options.growth = growth;
+  CHECK_OK(tristar_analyze(ts, &v, &options, &an));
+  CHECK_OK(tristar_factor(an, factor_anew ? d : a, &f));
+  warnings = 0;
+  const tristar_status status = factor_anew ? TRISTAR_OK : tristar_refactor(f, d);
+  if (!factor_anew && growth == TRISTAR_GROWTH_MATCH) {
+    CHECK_STATUS(status, TRISTAR_ERR_STALE);
+  } else {
+    CHECK_OK(status);
+    tristar_factor_get_stats(f, &stats);
+    CHECK_OK(tristar_plan(f, NULL, &p));
+    CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, RING, x, RING));
+    CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, RING, x, RING, NULL, 0, &error));
+    if (factor_anew)
+      CHECK_MSG(error < 1e-14 && stats.growth < 10, "backward error %g, growth %g", error, stats.growth);
+    else {
+      CHECK_MSG(warnings > 0 && strstr(warning, "matching") != NULL, "%d warnings: %s", warnings, warning);
+      CHECK(stats.judged && stats.solve_error > 1e-8 && stats.growth > 1e6);
+    }
+    tristar_plan_destroy(&p);
+  }
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
+int main(void) {
+  static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
+                                           TRISTAR_COMPLEX_DOUBLE};
+  tristar_config config;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.log = on_line;
+  config.log_level = TRISTAR_LOG_WARNING;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (int method = TRISTAR_METHOD_AUTO; method <= TRISTAR_METHOD_LDLT; method++) {
+    for (int s = 0; s < 4; s++) check_neumann(ts, scalars[s], (tristar_method)method, 0);
+    check_neumann(ts, TRISTAR_DOUBLE, (tristar_method)method, 1);
+    check_neumann(ts, TRISTAR_COMPLEX_DOUBLE, (tristar_method)method, 1);
+    check_penalty(ts, (tristar_method)method);
+  }
+  check_refactor(ts);
+  check_consistent(ts);
+  check_growth(ts, TRISTAR_GROWTH_WARN, false);
+  check_growth(ts, TRISTAR_GROWTH_MATCH, false);
+  check_growth(ts, TRISTAR_GROWTH_MATCH, true);
+  tristar_destroy(&ts);
+  return 0;
+}

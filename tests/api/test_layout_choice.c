@@ -1,0 +1,160 @@
+/* tristar_layout_choose against all layouts there are, and its errors. */
+#include <math.h>
+#include <stdbool.h>
+
+#include "tests/support/flow.h"
+
+static tristar_analysis_t *analyze_parts(tristar_t *ts, const tristar_view *view, int leaf_parts) {
+  tristar_analysis_options options;
+  tristar_analysis_t *an;
+  tristar_analysis_options_init(&options);
+  options.leaf_parts = leaf_parts;
+  CHECK_OK(tristar_analyze(ts, view, &options, &an));
+  return an;
+}
+
+static double seconds_of(const tristar_layout_prediction *p, const tristar_layout_costs *c) {
+  return c->solves > 0 ? p->factor_seconds + (double)c->solves * p->solve_seconds : p->solve_seconds;
+}
+
+/* What is predicted of one layout: the choice between it alone. */
+static tristar_layout_prediction prediction_of(const tristar_analysis_t *an, const tristar_layout *layout,
+                                               const tristar_layout_costs *costs) {
+  tristar_traffic t;
+  CHECK_OK(tristar_layout_traffic(an, layout, costs->nrhs, &t));
+  const double solve = 2 * t.factor_bytes.max / costs->bytes_per_second,
+               message = costs->message_seconds + 4e-6;
+  return (tristar_layout_prediction){
+      .factor_seconds = t.factor_path_flops / 25e9 +
+                        message * (t.fan_in.sent.max + t.fan_in.received.max) / 2 +
+                        t.fan_in.sent_bytes.max / costs->bytes_per_second,
+      .solve_seconds = solve + message * (t.all.sent.max + t.all.received.max) / 2 +
+                       t.all.sent_bytes.max / costs->bytes_per_second,
+      .process_bytes = t.factor_bytes.max + t.front_bytes.max};
+}
+
+static bool near(double a, double b) {
+  return a <= b * (1 + 1e-12) && b <= a * (1 + 1e-12);
+}
+
+/* No layout is better; gives how many there are. */
+static int check_best(const tristar_analysis_t *an, int processes, const tristar_layout_costs *costs,
+                      tristar_map map) {
+  tristar_layout best, other;
+  tristar_layout_prediction chosen;
+  int layouts = 0;
+  bool found = false;
+  tristar_layout_init(&best);
+  best.map = map;
+  CHECK_OK(tristar_layout_choose(an, processes, costs, &best, &chosen));
+  CHECK(best.px * best.py * best.pz == processes && best.map == map);
+  CHECK(costs->grids == 0 || best.pz <= costs->grids);
+  CHECK(costs->process_bytes <= 0 || chosen.process_bytes <= costs->process_bytes);
+  other = best;
+  for (other.pz = 1; other.pz <= 4 && (costs->grids == 0 || other.pz <= costs->grids); other.pz *= 2)
+    for (other.px = 1; other.px <= processes; other.px++)
+      for (other.py = 1; other.px * other.py * other.pz <= processes; other.py++) {
+        if (other.px * other.py * other.pz < processes) continue;
+        const tristar_layout_prediction p = prediction_of(an, &other, costs);
+        layouts++;
+        if (other.px == best.px && other.pz == best.pz) {
+          found = true;
+          CHECK(near(p.factor_seconds, chosen.factor_seconds) &&
+                near(p.solve_seconds, chosen.solve_seconds) && near(p.process_bytes, chosen.process_bytes));
+        } else if (costs->process_bytes <= 0 || p.process_bytes <= costs->process_bytes)
+          CHECK_MSG(seconds_of(&p, costs) >= seconds_of(&chosen, costs), "%dx%dx%d is better than %dx%dx%d",
+                    other.px, other.py, other.pz, best.px, best.py, best.pz);
+      }
+  CHECK(found);
+  return layouts;
+}
+
+static void check_choices(const tristar_analysis_t *an) {
+  tristar_layout_costs costs;
+  tristar_layout_costs_init(&costs);
+  CHECK(costs.nrhs == 1 && costs.message_seconds > 0);
+  costs.bytes_per_second = 1e10;
+  CHECK(check_best(an, 1, &costs, TRISTAR_MAP_SUBTREE) == 1);
+  CHECK(check_best(an, 12, &costs, TRISTAR_MAP_SUBTREE) == 6 + 4 + 2);
+  for (int p = 2; p <= 16; p++)
+    for (int solves = 0; solves <= 1000; solves = solves == 0 ? 1 : 1000 * solves) {
+      costs.solves = solves;
+      costs.message_seconds = p % 2 == 0 ? 2e-6 : 2e-4;
+      costs.nrhs = p % 3 == 0 ? 10 : 1;
+      check_best(an, p, &costs, p % 4 == 0 ? TRISTAR_MAP_CYCLIC : TRISTAR_MAP_SUBTREE);
+      if (solves == 1000) break;
+    }
+  costs.grids = 1;
+  CHECK(check_best(an, 8, &costs, TRISTAR_MAP_SUBTREE) == 4);
+}
+
+/* A limit between the least and what the fastest needs. */
+static void check_limits(tristar_t *ts, const tristar_analysis_t *an) {
+  tristar_layout_costs costs;
+  tristar_layout layout, same;
+  tristar_layout_prediction fast, least;
+  char text[512];
+  tristar_layout_costs_init(&costs);
+  tristar_layout_init(&layout);
+  costs.bytes_per_second = 1e10;
+  costs.message_seconds = 1e-3; /* grids, with their copies */
+  CHECK_OK(tristar_layout_choose(an, 8, &costs, &layout, &fast));
+  costs.process_bytes = 1;
+  same = layout;
+  CHECK_STATUS(tristar_layout_choose(an, 8, &costs, &layout, &least), TRISTAR_ERR_MEMORY);
+  tristar_get_error(ts, text, sizeof text);
+  CHECK_MSG(strstr(text, "no layout of 8 processes") != NULL, "%s", text);
+  CHECK(memcmp(&same, &layout, sizeof same) == 0);
+  costs.message_seconds = 1e-9;
+  costs.bytes_per_second = 1;
+  costs.process_bytes = 0;
+  CHECK_OK(tristar_layout_choose(an, 8, &costs, &layout, &least)); /* the least share */
+  CHECK(least.process_bytes < fast.process_bytes);
+  costs.message_seconds = 1e-3;
+  costs.bytes_per_second = 1e10;
+  costs.process_bytes = (least.process_bytes + fast.process_bytes) / 2;
+  check_best(an, 8, &costs, TRISTAR_MAP_SUBTREE);
+}
+
+static void check_errors(const tristar_analysis_t *an) {
+  tristar_layout layout;
+  tristar_layout_costs costs;
+  tristar_layout_init(&layout);
+  CHECK_OK(tristar_layout_choose(an, 4, NULL, &layout, NULL));
+  CHECK_STATUS(tristar_layout_choose(NULL, 4, NULL, &layout, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_choose(an, 4, NULL, NULL, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_choose(an, 0, NULL, &layout, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_choose(an, INT64_MAX, NULL, &layout, NULL), TRISTAR_ERR_TOO_LARGE);
+  for (int k = 0; k < 6; k++) {
+    tristar_layout_costs_init(&costs);
+    if (k == 0) costs.bytes_per_second = -1;
+    if (k == 1) costs.message_seconds = NAN;
+    if (k == 2) costs.process_bytes = -1;
+    if (k == 3) costs.nrhs = 0;
+    if (k == 4) costs.solves = -1;
+    if (k == 5) costs.grids = -1;
+    CHECK_STATUS(tristar_layout_choose(an, 4, &costs, &layout, NULL), TRISTAR_ERR_ARGUMENT);
+  }
+  layout.map = (tristar_map)7;
+  CHECK_STATUS(tristar_layout_choose(an, 4, NULL, &layout, NULL), TRISTAR_ERR_ARGUMENT);
+}
+
+int main(void) {
+  tristar_t *ts;
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 40, &matrix));
+  tristar_matrix_get_view(matrix, &view);
+  tristar_analysis_t *an = analyze_parts(ts, &view, 4);
+  check_choices(an);
+  check_limits(ts, an);
+  check_errors(an);
+  tristar_analysis_destroy(&an);
+  tristar_matrix_destroy(&matrix);
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,252 @@
+/* A context and its objects are destroyed in any order; what is left works on; StarPU stops with the last of
+ * them, wherever that is destroyed. */
+#include <pthread.h>
+#include <starpu.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "tests/support/objects.h"
+#include "tristar_starpu.h"
+
+static tristar_t *make(bool starpu) {
+  tristar_config config;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.use_starpu = starpu;
+  CHECK_OK(tristar_create(&config, &ts));
+  return ts;
+}
+
+/* In a random order, with all that is left at work in between. */
+static void check_order(uint64_t seed, bool starpu, bool use) {
+  objects o;
+  int kind[OBJECT_KINDS];
+  make_objects(make(starpu), starpu, &o);
+  shuffle_kinds(seed, OBJECT_KINDS, kind);
+  for (int k = 0; k < OBJECT_KINDS; k++) {
+    CHECK(starpu_is_initialized() == starpu);
+    destroy_object(&o, (object_kind)kind[k], TRISTAR_OK);
+    if (!use) continue;
+    check_solution(&o, o.plan);
+    check_solution(&o, o.serial_plan);
+    if (k % 4 == 0 && o.request == NULL && o.ending_request == NULL) use_objects(&o, TRISTAR_OK);
+  }
+  CHECK(!starpu_is_initialized());
+  CHECK(o.ts == NULL && o.plan == NULL && o.dense.values == NULL && o.krylov == NULL && o.trace == NULL);
+  free_arrays(&o);
+}
+
+/* Each kind as the last one. */
+static void check_last(bool starpu) {
+  for (int last = 0; last < OBJECT_KINDS; last++) {
+    objects o;
+    make_objects(make(starpu), starpu, &o);
+    for (int k = 0; k < OBJECT_KINDS; k++)
+      if (k != last) destroy_object(&o, (object_kind)k, TRISTAR_OK);
+    CHECK(starpu_is_initialized() == starpu);
+    destroy_object(&o, (object_kind)last, TRISTAR_OK);
+    CHECK(!starpu_is_initialized());
+    free_arrays(&o);
+  }
+}
+
+/* Two contexts share StarPU: it stops with the last object of both. */
+static void check_two(void) {
+  objects o, other;
+  make_objects(make(true), true, &o);
+  make_objects(make(true), true, &other);
+  tristar_destroy(&o.ts);
+  tristar_destroy(&other.ts);
+  for (int k = 1; k < OBJECT_KINDS; k++) {
+    destroy_object(&o, (object_kind)k, TRISTAR_OK);
+    CHECK(starpu_is_initialized());
+    check_solution(&other, other.plan);
+    CHECK_OK(
+        tristar_krylov_solve(other.krylov, other.plan_precond, 1, other.b, other.n, other.x, other.n, NULL));
+  }
+  for (int k = OBJECT_KINDS - 1; k > 0; k--) destroy_object(&other, (object_kind)k, TRISTAR_OK);
+  CHECK(!starpu_is_initialized());
+  free_arrays(&o);
+  free_arrays(&other);
+}
+
+/* A solver works with a preconditioner of another context, and memory is counted where it was allocated. */
+static void check_mixed(bool starpu) {
+  objects o, other;
+  tristar_memory_stats before, after;
+  tristar_krylov_result result;
+  make_objects(make(starpu), starpu, &o);
+  make_objects(make(false), false, &other);
+  tristar_destroy(&other.ts);
+  for (int k = 0; k < 2; k++)
+    CHECK_OK(tristar_krylov_solve(o.krylov, k ? other.ilu : other.plan_precond, 1, o.b, o.n,
+                                  memset(o.x, 0, (size_t)o.n * sizeof *o.x), o.n, &result));
+  CHECK_OK(tristar_get_memory(o.ts, &before));
+  tristar_dense_destroy(o.ts, &other.dense);
+  CHECK_OK(tristar_get_memory(o.ts, &after));
+  CHECK(before.current_bytes == after.current_bytes);
+  for (int k = 1; k < OBJECT_KINDS; k++) destroy_object(&other, (object_kind)k, TRISTAR_OK);
+  for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
+  free_arrays(&o);
+  free_arrays(&other);
+}
+
+/* The program's own StarPU goes on, and may end before the objects. */
+static void check_program(void) {
+  objects o;
+  CHECK(starpu_init(NULL) == 0);
+  make_objects(make(true), true, &o);
+  tristar_destroy(&o.ts);
+  starpu_shutdown();
+  CHECK(starpu_is_initialized());
+  for (int k = 1; k < OBJECT_KINDS; k++) {
+    check_solution(&o, o.plan);
+    destroy_object(&o, (object_kind)k, TRISTAR_OK);
+  }
+  CHECK(!starpu_is_initialized());
+  free_arrays(&o);
+}
+
+/* Objects of a dropped context fail as before, and the message is there. */
+static void check_messages(void) {
+  objects o;
+  char message[512];
+  make_objects(make(false), false, &o);
+  tristar_destroy(&o.ts);
+  CHECK_STATUS(tristar_solve(o.plan, TRISTAR_N, -1, o.b, o.n, o.x, o.n), TRISTAR_ERR_ARGUMENT);
+  CHECK(tristar_get_error(NULL, message, sizeof message) > 0 && strstr(message, "nrhs") != NULL);
+  for (int k = 1; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
+  free_arrays(&o);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------------- */
+
+typedef struct share {
+  objects *o;
+  int first;
+} share;
+
+static void *destroy_some(void *arg) {
+  const share *s = arg;
+  for (int k = s->first; k < OBJECT_KINDS; k += 3) destroy_object(s->o, (object_kind)k, TRISTAR_OK);
+  return NULL;
+}
+
+static void check_threads(bool starpu) {
+  for (int round = 0; round < 5; round++) {
+    objects o;
+    pthread_t thread[3];
+    share s[3];
+    make_objects(make(starpu), starpu, &o);
+    for (int t = 0; t < 3; t++) {
+      s[t] = (share){&o, (t + round) % 3};
+      CHECK(pthread_create(&thread[t], NULL, destroy_some, &s[t]) == 0);
+    }
+    for (int t = 0; t < 3; t++) CHECK(pthread_join(thread[t], NULL) == 0);
+    CHECK(!starpu_is_initialized());
+    free_arrays(&o);
+  }
+}
+
+/* ---- Inside tasks -------------------------------------------------------------------------------------- */
+
+static void await_end(void) {
+  for (int turn = 0; turn < 60000 && starpu_is_initialized(); turn++) usleep(1000);
+  CHECK(!starpu_is_initialized());
+}
+
+static void slow(void *buffers[], void *arg) {
+  (void)buffers;
+  (void)arg;
+  usleep(20000);
+}
+
+/* Solves that were inserted behind a slow task run while everything is destroyed. */
+static void check_inserted(bool context_first) {
+  objects o;
+  static struct starpu_codelet codelet = {.cpu_funcs = {slow}, .nbuffers = 1, .modes = {STARPU_RW}};
+  starpu_data_handle_t b, x;
+  CHECK(starpu_init(NULL) == 0);
+  make_objects(make(true), true, &o);
+  starpu_vector_data_register(&b, STARPU_MAIN_RAM, (uintptr_t)o.b, (uint32_t)o.n, sizeof *o.b);
+  starpu_vector_data_register(&x, STARPU_MAIN_RAM, (uintptr_t)o.x, (uint32_t)o.n, sizeof *o.x);
+  if (context_first) tristar_destroy(&o.ts);
+  CHECK(starpu_task_insert(&codelet, STARPU_RW, b, 0) == 0);
+  CHECK_OK(tristar_solve_insert(o.plan, TRISTAR_N, b, x));
+  CHECK_OK(tristar_solve_insert(o.serial_plan, TRISTAR_N, x, x));
+  for (int k = OBJECT_KINDS - 1; k >= 0; k--) destroy_object(&o, (object_kind)k, TRISTAR_OK);
+  starpu_data_unregister(b);
+  starpu_data_unregister(x);
+  starpu_shutdown();
+  CHECK(!starpu_is_initialized());
+  free_arrays(&o);
+}
+
+/* The last objects are destroyed in a callback of StarPU's, where nothing can be waited for. */
+static void destroy_all(void *arg, tristar_status status) {
+  objects *o = arg;
+  CHECK(status == TRISTAR_OK);
+  for (int k = OBJECT_KINDS - 1; k >= 0; k--)
+    if (k != ENDING_REQUEST && k != REQUEST) destroy_object(o, (object_kind)k, TRISTAR_OK);
+}
+
+static void check_callback(bool context_first) {
+  objects o;
+  starpu_data_handle_t b, x;
+  tristar_insert_options options;
+  tristar_insert_options_init(&options);
+  CHECK(starpu_init(NULL) == 0);
+  make_objects(make(true), true, &o);
+  destroy_object(&o, REQUEST, TRISTAR_OK);
+  destroy_object(&o, ENDING_REQUEST, TRISTAR_OK);
+  starpu_vector_data_register(&b, STARPU_MAIN_RAM, (uintptr_t)o.b, (uint32_t)o.n, sizeof *o.b);
+  starpu_vector_data_register(&x, STARPU_MAIN_RAM, (uintptr_t)o.x, (uint32_t)o.n, sizeof *o.x);
+  if (context_first) tristar_destroy(&o.ts);
+  options.end = destroy_all;
+  options.end_arg = &o;
+  CHECK_OK(tristar_solve_insert_with(o.plan, &options, b, x));
+  starpu_data_unregister(b);
+  starpu_data_unregister(x);
+  starpu_shutdown();
+  await_end();
+  free_arrays(&o);
+}
+
+/* The same in the `end` of a request, which is waited for later. */
+static void check_end(bool starpu) {
+  objects o;
+  tristar_request_t *request;
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  make_objects(make(starpu), starpu, &o);
+  destroy_object(&o, REQUEST, TRISTAR_OK);
+  destroy_object(&o, ENDING_REQUEST, TRISTAR_OK);
+  options.end = destroy_all;
+  options.end_arg = &o;
+  CHECK_OK(tristar_solve_start(o.plan, &options, 1, o.b, o.x, &request));
+  CHECK_OK(tristar_wait(&request, NULL));
+  CHECK(o.plan == NULL && o.ts == NULL);
+  await_end();
+  free_arrays(&o);
+}
+
+int main(void) {
+  const int rounds = TSI_TESTS_SANITIZED ? 8 : 30;
+  for (int seed = 0; seed < 3 * rounds; seed++) check_order((uint64_t)seed, false, seed % 2 == 0);
+  for (int seed = 0; seed < rounds; seed++) check_order((uint64_t)(1000 + seed), true, seed % 2 == 0);
+  check_last(false);
+  check_last(true);
+  check_two();
+  check_mixed(false);
+  check_mixed(true);
+  check_program();
+  check_messages();
+  check_threads(false);
+  check_threads(true);
+  for (int first = 0; first < 2; first++) {
+    check_inserted(first);
+    check_callback(first);
+    check_end(first);
+  }
+  return 0;
+}

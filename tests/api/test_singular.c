@@ -1,0 +1,325 @@
+/* Matrices that are singular to working precision are told: refused by the factorization, or by the
+ * condition. Matrices that only look like it, graded ones, are solved. The message names a row that depends
+ * on others. */
+#include <complex.h>
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/typed.h"
+
+enum { N_MAX = 400 };
+
+/* Dense, or a grid's; general storage. */
+typedef struct matrix {
+  int n;
+  double a[N_MAX][N_MAX];
+} matrix;
+
+static matrix m;
+
+static tristar_view make_view(const typed *t, int n, tristar_symmetry symmetry) {
+  static int64_t ptr[N_MAX + 1];
+  static int32_t index[N_MAX * N_MAX];
+  static char values[N_MAX * N_MAX * sizeof(double _Complex)];
+  int64_t at = 0;
+  for (int j = 0; j < n; j++) {
+    ptr[j] = at;
+    for (int i = symmetry == TRISTAR_GENERAL ? 0 : j; i < n; i++) {
+      if (m.a[i][j] == 0 && i != j) continue;
+      put(t, values, at, m.a[i][j]);
+      index[at++] = i;
+    }
+  }
+  ptr[n] = at;
+  return (tristar_view){.format = TRISTAR_CSC,
+                        .symmetry = symmetry,
+                        .scalar = t->scalar,
+                        .rows = n,
+                        .cols = n,
+                        .ptr = ptr,
+                        .index = index,
+                        .values = values,
+                        .ptr_bits = 64,
+                        .index_bits = 32};
+}
+
+/* The Laplacian of a k x k grid without boundary: rows sum up to zero. */
+static void neumann(int k) {
+  memset(&m, 0, sizeof m);
+  m.n = k * k;
+  for (int i = 0; i < m.n; i++)
+    for (int right = 0; right < 2; right++) {
+      const int j = right ? i + 1 : i + k;
+      if (right ? (i + 1) % k == 0 : j >= m.n) continue;
+      m.a[i][i]++;
+      m.a[j][j]++;
+      m.a[i][j]--;
+      m.a[j][i]--;
+    }
+}
+
+static double uniform(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (double)(*state >> 11) * 0x1p-52 - 1;
+}
+
+/* B B^T with B n x (n - 1), or a product of such factors. */
+static void low_rank(int n, bool symmetric, uint64_t seed) {
+  static double b[N_MAX][N_MAX], c[N_MAX][N_MAX];
+  memset(&m, 0, sizeof m);
+  m.n = n;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < n - 1; k++) {
+      b[i][k] = uniform(&seed);
+      c[i][k] = symmetric ? b[i][k] : uniform(&seed);
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n - 1; k++) m.a[i][j] += b[i][k] * c[j][k];
+  for (int i = 0; i < n && symmetric; i++)
+    for (int j = 0; j < i; j++) m.a[i][j] = m.a[j][i];
+}
+
+static int refused, told;
+
+/* Either refused or, with a condition that says so, factored; perturbed without fail. */
+static void check_singular(tristar_t *ts, const char *what, const typed *t, tristar_symmetry symmetry,
+                           tristar_method method) {
+  tristar_view v = make_view(t, m.n, symmetry);
+  tristar_analysis_options o;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  double reciprocal;
+  char message[400];
+  tristar_analysis_options_init(&o);
+  o.method = method;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  const tristar_status status = tristar_factor(an, v.values, &f);
+  tristar_get_error(ts, message, sizeof message);
+  if (status == TRISTAR_OK) {
+    CHECK_OK(tristar_plan(f, NULL, &p));
+    CHECK_OK(tristar_condition(p, &reciprocal));
+    CHECK_MSG(reciprocal < 200 * t->roundoff, "%s of order %d, %c: 1 / condition is %g", what, m.n, t->scalar,
+              reciprocal);
+    told++;
+    tristar_plan_destroy(&p);
+    tristar_factor_destroy(&f);
+  } else {
+    CHECK_MSG(status ==
+                  (method == TRISTAR_METHOD_LLT ? TRISTAR_ERR_NOT_POSITIVE_DEFINITE : TRISTAR_ERR_SINGULAR),
+              "%s: %s", what, message);
+    CHECK_MSG(strstr(message, "of row ") != NULL, "%s: %s", what, message);
+    refused++;
+  }
+  tristar_analysis_destroy(&an);
+  if (method == TRISTAR_METHOD_LLT) return;
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
+/* Entries over many orders of magnitude, rows and columns of which depend on nothing: a small backward error,
+ * and a right x. */
+static void check_graded(tristar_t *ts, int n, double ratio, tristar_method method) {
+  tristar_analysis_options o;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_result result;
+  double b[N_MAX], x[N_MAX];
+  memset(&m, 0, sizeof m);
+  m.n = n;
+  for (int i = 0; i < n; i++) {
+    m.a[i][i] = 3 * pow(ratio, i);
+    if (i > 0) m.a[i][i - 1] = m.a[i - 1][i] = pow(ratio, ratio < 1 ? i : i - 1);
+  }
+  for (int i = 0; i < n; i++) {
+    b[i] = 0;
+    for (int j = 0; j < n; j++) b[i] += m.a[i][j];
+  }
+  const tristar_view v =
+      make_view(&typed_double, n, method == TRISTAR_METHOD_LU ? TRISTAR_GENERAL : TRISTAR_SYMMETRIC);
+  tristar_analysis_options_init(&o);
+  o.method = method;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, &result));
+  for (int i = 0; i < n; i++)
+    CHECK_MSG(fabs(x[i] - 1) < 1e-12, "graded by %g, method %d: x[%d] is %g", ratio, (int)method, i, x[i]);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
+/* The smallest pivot of m with complete pivoting. m is lost. */
+static double smallest_pivot(void) {
+  double smallest = INFINITY;
+  for (int k = 0; k < m.n; k++) {
+    int row = k, column = k;
+    for (int i = k; i < m.n; i++)
+      for (int j = k; j < m.n; j++)
+        if (fabs(m.a[i][j]) > fabs(m.a[row][column])) row = i, column = j;
+    for (int j = 0; j < m.n; j++) {
+      const double swap = m.a[k][j];
+      m.a[k][j] = m.a[row][j];
+      m.a[row][j] = swap;
+    }
+    for (int i = 0; i < m.n; i++) {
+      const double swap = m.a[i][k];
+      m.a[i][k] = m.a[i][column];
+      m.a[i][column] = swap;
+    }
+    smallest = fmin(smallest, fabs(m.a[k][k]));
+    for (int i = k + 1; i < m.n; i++)
+      for (int j = m.n - 1; j >= k; j--) m.a[i][j] -= m.a[i][k] / m.a[k][k] * m.a[k][j];
+  }
+  return smallest;
+}
+
+/* R T C, T a well conditioned band matrix with entries of order 1, R and C diagonal: interchanges by the size
+ * of entries leave nothing of a row in some cases, whichever scaling is chosen. 1: it was factored and
+ * solved. */
+static int check_scaled_band(tristar_t *ts, int n, int band, bool symmetric, tristar_method method,
+                             uint64_t seed) {
+  static double t[N_MAX][N_MAX];
+  tristar_analysis_options o;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_result result;
+  double r[N_MAX], c[N_MAX];
+  float b[N_MAX], x[N_MAX];
+  memset(&m, 0, sizeof m);
+  m.n = n;
+  for (int i = 0; i < n; i++) {
+    r[i] = ldexp(1, (int)(uniform(&seed) * 40));
+    c[i] = symmetric ? r[i] : ldexp(1, (int)(uniform(&seed) * 40));
+    b[i] = (float)(r[i] * uniform(&seed));
+    for (int j = i - band < 0 ? 0 : i - band; j <= i; j++) {
+      m.a[i][j] = uniform(&seed);
+      m.a[j][i] = symmetric ? m.a[i][j] : uniform(&seed);
+    }
+  }
+  memcpy(t, m.a, sizeof t);
+  if (smallest_pivot() < 0.1) return 0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) m.a[i][j] = r[i] * t[i][j] * c[j];
+  const tristar_view v = make_view(&typed_single, n, symmetric ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL);
+  tristar_analysis_options_init(&o);
+  o.method = method;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, &result));
+  CHECK_MSG(result.backward_error < 1e-5, "band %d: backward error %g", band, result.backward_error);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+  return 1;
+}
+
+static void check_scaled_bands(tristar_t *ts) {
+  const int matrices = TSI_TESTS_SANITIZED ? 3000 : 12000;
+  int solved = 0;
+  for (int k = 0; k < matrices; k++)
+    solved += check_scaled_band(ts, 20 + k % 37, k % 3 ? 1 : 1 + k % 5, k % 2,
+                                k % 8 == 1 ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU, (uint64_t)k);
+  printf("%d scaled band matrices solved\n", solved);
+  CHECK(solved > matrices / 12);
+}
+
+/* New values: zeros, and values of a matrix that is singular. Later ones are solved again. */
+static void check_refactor(tristar_t *ts) {
+  neumann(6);
+  for (int i = 0; i < m.n; i++) m.a[i][i]++;
+  const tristar_view v = make_view(&typed_double, m.n, TRISTAR_SYMMETRIC);
+  const int64_t entries = ((const int64_t *)v.ptr)[m.n];
+  double *values = malloc((size_t)entries * sizeof *values), b[36], x[36];
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  char message[400];
+  CHECK(values != NULL);
+  CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  memset(values, 0, (size_t)entries * sizeof *values);
+  CHECK(tristar_refactor(f, values) != TRISTAR_OK);
+  tristar_get_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, "of row ") != NULL, "%s", message);
+  for (int i = 0; i < 36; i++) b[i] = 1;
+  CHECK(tristar_solve(p, TRISTAR_N, 1, b, 36, x, 36) == TRISTAR_ERR_STALE);
+  CHECK_OK(tristar_refactor(f, v.values));
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 36, x, 36));
+  for (int i = 0; i < 36; i++) CHECK_MSG(fabs(x[i] - 1) < 1e-13, "x[%d] is %g", i, x[i]);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+  free(values);
+}
+
+/* Skew-symmetric matrices of order 2 are perfectly conditioned, the tiniest too. */
+static void check_tiniest(tristar_t *ts) {
+  static const int32_t ptr[] = {0, 0, 1}, index[] = {0};
+  for (int re = 0; re < 12; re++)
+    for (int im = re == 0; im < 12; im++) {
+      const double value[2] = {re * DBL_TRUE_MIN, im * DBL_TRUE_MIN};
+      const tristar_view v = {
+          TRISTAR_CSR, TRISTAR_SKEW_SYMMETRIC, TRISTAR_COMPLEX_DOUBLE, 2, 2, ptr, index, value, 32, 32, 0};
+      tristar_analysis_t *an;
+      tristar_factor_t *f;
+      tristar_plan_t *p;
+      double reciprocal;
+      CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+      const tristar_status status = tristar_factor(an, value, &f);
+      tristar_analysis_destroy(&an);
+      if (status != TRISTAR_OK) continue; /* beyond the range */
+      CHECK_OK(tristar_plan(f, NULL, &p));
+      CHECK_OK(tristar_condition(p, &reciprocal));
+      CHECK_MSG(reciprocal <= 1 && reciprocal > 0.9, "%d + %d i: reciprocal condition %g", re, im,
+                reciprocal);
+      tristar_plan_destroy(&p);
+      tristar_factor_destroy(&f);
+    }
+}
+
+int main(void) {
+  static const tristar_method symmetric[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (int k = 2; k <= 20; k += 3) {
+    neumann(k);
+    for (int method = 0; method < 3; method++)
+      check_singular(ts, "Neumann", &typed_double, TRISTAR_SYMMETRIC, symmetric[method]);
+    check_singular(ts, "Neumann", &typed_single, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO);
+    check_singular(ts, "Neumann", &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU);
+  }
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    low_rank(2 + (int)seed % 40, seed % 2, seed);
+    check_singular(ts, "low rank", seed % 3 ? &typed_double : &typed_complex_double,
+                   seed % 2 ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
+                   seed % 2 ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU);
+  }
+  printf("%d refused, %d told by the condition\n", refused, told);
+  CHECK(refused > told);
+  for (int k = 0; k < 7; k++) {
+    static const double ratios[] = {1, 0.1, 1e-3, 1e-5, 1e-7, 1e3, 1e6};
+    check_graded(ts, 9, ratios[k], TRISTAR_METHOD_AUTO);
+    check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LU);
+    check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LDLT);
+    check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LLT);
+  }
+  check_scaled_bands(ts);
+  check_refactor(ts);
+  check_tiniest(ts);
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,129 @@
+/* Properties of factorization and solve on every generator at small size: small backward error, A^T, several
+ * right-hand sides equal to one at a time, in place, refactorization, and every engine and legal order to the
+ * same bits. */
+#include <math.h>
+
+#include "tests/support/check.h"
+#include "tests/support/random.h"
+
+typedef struct problem {
+  const char *kind;
+  int64_t k;
+} problem;
+
+static double residual(const tristar_view *a, tristar_op op, const double *x, const double *b) {
+  const int64_t *ptr = a->ptr, n = a->rows;
+  const int32_t *index = a->index;
+  const double *values = a->values;
+  double worst = 0, *r = calloc((size_t)n, sizeof *r), *s = calloc((size_t)n, sizeof *s);
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++)
+      for (int side = 0; side < (a->symmetry != TRISTAR_GENERAL && index[p] != j ? 2 : 1); side++) {
+        int64_t row = index[p], col = j;
+        if ((side == 1) != (op == TRISTAR_T)) row = j, col = index[p];
+        r[row] += values[p] * x[col];
+        s[row] += fabs(values[p] * x[col]);
+      }
+  for (int64_t i = 0; i < n; i++) {
+    const double e = fabs(b[i] - r[i]) / (s[i] + fabs(b[i]) + 1e-300);
+    worst = larger_error(worst, e);
+  }
+  free(r);
+  free(s);
+  return worst;
+}
+
+static void check_plan(tristar_factor_t *f, const tristar_view *a, const tristar_plan_options *options,
+                       const char *kind, const double *b, double *reference) {
+  const int64_t n = a->rows;
+  double *x = malloc(17 * (size_t)n * sizeof *x), *y = malloc(17 * (size_t)n * sizeof *y);
+  tristar_plan_t *p;
+  CHECK_OK(tristar_plan(f, options, &p));
+  for (int t = 0; t < 2; t++) {
+    const tristar_op op = t ? TRISTAR_T : TRISTAR_N;
+    double *ref = reference + t * 18 * n;
+    tristar_refine_result result;
+    CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, NULL, &result));
+    CHECK_MSG(result.backward_error < 1e-13, "%s: backward error %g", kind, result.backward_error);
+    CHECK_MSG(residual(a, op, x, b) < 2e-13, "%s: independent backward error %g", kind,
+              residual(a, op, x, b));
+    CHECK_OK(tristar_solve(p, op, 1, b, n, x, n));
+    CHECK_OK(tristar_solve(p, op, 17, b, n, y, n));
+    if (isnan(ref[0])) {
+      memcpy(ref, x, (size_t)n * sizeof *x);
+      memcpy(ref + n, y, 17 * (size_t)n * sizeof *y);
+    }
+    CHECK_MSG(memcmp(ref, x, (size_t)n * sizeof *x) == 0, "%s: other bits", kind);
+    CHECK_MSG(memcmp(ref + n, y, 17 * (size_t)n * sizeof *y) == 0, "%s: other bits for 17", kind);
+    for (int64_t c = 0; c < 17; c += 16) { /* k together equal k alone, to roundoff */
+      double scale = 0;
+      CHECK_OK(tristar_solve(p, op, 1, b + c * n, n, x, n));
+      for (int64_t i = 0; i < n; i++) scale = fmax(scale, fabs(x[i]));
+      for (int64_t i = 0; i < n; i++)
+        CHECK_MSG(fabs(x[i] - y[i + c * n]) <= 1e-6 * scale, "%s: column %d, row %d", kind, (int)c, (int)i);
+    }
+    memcpy(x, b, 17 * (size_t)n * sizeof *x); /* in place */
+    CHECK_OK(tristar_solve(p, op, 17, x, n, x, n));
+    CHECK_MSG(memcmp(x, y, 17 * (size_t)n * sizeof *x) == 0, "%s: in place differs", kind);
+  }
+  tristar_plan_destroy(&p);
+  CHECK(p == NULL);
+  free(x);
+  free(y);
+}
+
+static void check_problem(tristar_t *ts, const problem *q, tristar_method method, int64_t chunk_bytes) {
+  tristar_matrix_t *m;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_view a;
+  tristar_analysis_options options;
+  tristar_plan_options plan;
+  CHECK_OK(tristar_matrix_generate(ts, q->kind, q->k, &m));
+  tristar_matrix_get_view(m, &a);
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  CHECK_OK(tristar_analyze(ts, &a, &options, &an));
+  CHECK_OK(tristar_factor(an, a.values, &f));
+  tristar_analysis_destroy(&an); /* the factor keeps what it needs */
+  const int64_t n = a.rows;
+  double *b = malloc(17 * (size_t)n * sizeof *b), *reference = malloc(36 * (size_t)n * sizeof *reference);
+  fill_random(b, 17 * n, 7);
+  for (int64_t i = 0; i < 36 * n; i++) reference[i] = NAN;
+  tristar_plan_options_init(&plan);
+  plan.chunk_bytes_max = chunk_bytes;
+  plan.engine = TRISTAR_ENGINE_SERIAL;
+  for (plan.order_seed = 0; plan.order_seed < (TSI_TESTS_RACES ? 1 : 3); plan.order_seed++)
+    check_plan(f, &a, &plan, q->kind, b, reference);
+  plan.order_seed = 0;
+  plan.engine = TRISTAR_ENGINE_TASKS;
+  check_plan(f, &a, &plan, q->kind, b, reference);
+  CHECK_OK(tristar_refactor(f, a.values)); /* the same values, the same bits */
+  plan.engine = TRISTAR_ENGINE_AUTO;
+  check_plan(f, &a, &plan, q->kind, b, reference);
+  tristar_factor_destroy(&f);
+  tristar_matrix_destroy(&m);
+  free(b);
+  free(reference);
+}
+
+int main(void) {
+  static const problem problems[] = {{"s2d9pt", 1},      {"s2d9pt", 23},      {"poisson3d7", 9},
+                                     {"poisson3d27", 7}, {"elasticity3d", 4}, {"kkt3d", 5},
+                                     {"maxwell3d", 5},   {"chem3d", 8},       {"fusion2d", 5},
+                                     {"convdiff3d", 9},  {"circuit", 400}};
+  tristar_config config;
+  tristar_memory_stats memory;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+    for (int method = 0; method < 2; method++)
+      for (int chunk = 0; chunk < 2; chunk++)
+        check_problem(ts, &problems[i], method ? TRISTAR_METHOD_LU : TRISTAR_METHOD_AUTO, chunk ? 3000 : 0);
+  tristar_get_memory(ts, &memory);
+  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,458 @@
+/* Factors that are given: random L, D, U of unrelated structures in every format, real and complex, with
+ * permutations and scalings; all operations, parts and orders, chosen rows, every engine, against dense
+ * products. */
+#include "tests/support/given_factors.h"
+#include "tests/support/magnitude.h"
+
+enum { N_MAX = 110, NRHS = 3 };
+
+/* ---- Solves -----------------------------------------------------------------------------------------------
+ */
+
+/* y = op(M) x for NRHS columns; M by rows, NULL: diagonal d. */
+static void apply(const dense *m, const number *matrix, tristar_op op, const number *x, number *y) {
+  const int n = m->n;
+  for (int c = 0; c < NRHS; c++)
+    for (int i = 0; i < n; i++) {
+      number sum = 0;
+      for (int j = 0; j < n; j++) {
+        number e = matrix == NULL ? (i == j ? m->d[i] : 0) : matrix[op == TRISTAR_N ? i * n + j : j * n + i];
+        sum += (op == TRISTAR_C ? conj(e) : e) * x[j + c * n];
+      }
+      y[i + c * n] = sum;
+    }
+}
+
+static void store_all(const dense *m, const number *from, void *to) {
+  for (int i = 0; i < m->n * NRHS; i++) put_given(m, to, i, from[i]);
+}
+static number load(const dense *m, const void *from, int64_t i) {
+  return m->is_complex ? ((const number *)from)[i] : ((const double *)from)[i];
+}
+
+static void compare(const dense *m, const void *x, const number *expected, const char *what, int op) {
+  double worst = 0, largest = 0;
+  for (int i = 0; i < m->n * NRHS; i++) {
+    worst = larger_error(worst, magnitude(load(m, x, i) - expected[i]));
+    largest = fmax(largest, magnitude(expected[i]));
+    CHECK(!isnan(creal(load(m, x, i))));
+  }
+  CHECK_MSG(worst <= 1e-8 * largest, "%s, op %c, method %d, n %d: error %g of %g", what, op, (int)m->method,
+            m->n, worst, largest);
+}
+
+/* op(A) as a whole, and each part in factor order. */
+static void check_parts(const dense *m, tristar_plan_t *plan) {
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  static const char *const names[] = {"A", "L", "D", "U"};
+  const size_t size = (size_t)m->n * NRHS + 1;
+  number *x = calloc(size, sizeof *x), *y = calloc(size, sizeof *y);
+  void *b = calloc(size, sizeof *x), *z = calloc(size, sizeof *x);
+  const number *matrices[] = {m->a, m->l, NULL, m->u};
+  for (int o = 0; o < 3; o++)
+    for (int part = 0; part < 4; part++) {
+      tristar_solve_options options;
+      tristar_solve_options_init(&options);
+      options.op = ops[o];
+      options.part = (tristar_part)part;
+      options.factor_order = part != 0;
+      for (size_t i = 0; i + 1 < size; i++) x[i] = entry(m);
+      apply(m, matrices[part], ops[o], x, y);
+      store_all(m, y, b);
+      CHECK_OK(tristar_solve_with(plan, &options, NRHS, b, z, NULL));
+      compare(m, z, x, names[part], (int)ops[o]);
+      CHECK_OK(tristar_solve_with(plan, &options, NRHS, b, b, NULL)); /* in place: the same bits */
+      CHECK(memcmp(b, z, (size_t)(m->n * NRHS) * (m->is_complex ? sizeof(number) : sizeof(double))) == 0);
+    }
+  free(x);
+  free(y);
+  free(b);
+  free(z);
+}
+
+/* The parts one after the other give what the whole gives. */
+static void check_chain(const dense *m, tristar_plan_t *plan) {
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  const size_t size = (size_t)m->n * NRHS + 1;
+  void *b = calloc(size, sizeof(number)), *x = calloc(size, sizeof(number));
+  number *expected = calloc(size, sizeof *expected);
+  for (int o = 0; o < 3; o++) {
+    tristar_solve_options options;
+    tristar_solve_options_init(&options);
+    options.op = ops[o];
+    for (size_t i = 0; i + 1 < size; i++) put_given(m, b, (int64_t)i, entry(m));
+    CHECK_OK(tristar_solve_with(plan, &options, NRHS, b, x, NULL));
+    for (int i = 0; i < m->n * NRHS; i++) expected[i] = load(m, x, i);
+    for (int k = 0; k < 3; k++) {
+      options.part =
+          ops[o] == TRISTAR_N ? (tristar_part)(TRISTAR_PART_L + k) : (tristar_part)(TRISTAR_PART_U - k);
+      CHECK_OK(tristar_solve_with(plan, &options, NRHS, b, b, NULL));
+    }
+    compare(m, b, expected, "parts in turn", (int)ops[o]);
+  }
+  free(b);
+  free(x);
+  free(expected);
+}
+
+/* Some rows of b, some rows of x, strides: the same numbers as the dense solve. */
+static void check_rows(const dense *m, tristar_plan_t *plan, tristar_part part) {
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  const int n = m->n;
+  int64_t given[N_MAX], wanted[N_MAX];
+  const size_t size = (size_t)n * NRHS + 1;
+  void *b = calloc(size, sizeof(number)), *x = calloc(size, sizeof(number)),
+       *bs = calloc(size, sizeof(number)), *xs = calloc(size, sizeof(number));
+  for (int o = 0; o < 3; o++)
+    for (int lists = 0; lists < 4; lists++) {
+      tristar_solve_options options;
+      tristar_solve_result result = {-1};
+      tristar_solve_options_init(&options);
+      options.op = ops[o];
+      options.part = part;
+      options.factor_order = below(2);
+      shuffle(given, n);
+      shuffle(wanted, n);
+      const int64_t rows = lists & 1 ? below(n + 1) / 8 : n, out = lists & 2 ? below(n + 1) / 8 : n;
+      memset(b, 0, size * sizeof(number));
+      for (int64_t i = 0; i < rows; i++)
+        for (int c = 0; c < NRHS; c++) {
+          const number e = entry(m);
+          put_given(m, b, (lists & 1 ? given[i] : i) + c * n, e);
+          put_given(m, bs, i * NRHS + c, e);
+        }
+      CHECK_OK(tristar_solve_with(plan, &options, NRHS, b, x, &result));
+      CHECK(result.share == 1);
+      options.b_row_stride = options.x_row_stride = NRHS;
+      options.b_column_stride = options.x_column_stride = 1;
+      if (lists & 1) options.b_row = given;
+      if (lists & 2) options.x_row = wanted;
+      options.b_rows = rows;
+      options.x_rows = out;
+      CHECK_OK(tristar_solve_with(plan, &options, NRHS, bs, xs, &result));
+      CHECK(result.share >= 0 && result.share <= 1);
+      for (int64_t i = 0; i < out; i++)
+        for (int c = 0; c < NRHS; c++) {
+          const number one = load(m, x, (lists & 2 ? wanted[i] : i) + c * n),
+                       other = load(m, xs, i * NRHS + c);
+          CHECK_MSG(one == other, "op %c, part %d, lists %d: row %d", (int)ops[o], (int)part, lists, (int)i);
+        }
+    }
+  free(b);
+  free(x);
+  free(bs);
+  free(xs);
+}
+
+static void check_refined(const dense *m, tristar_plan_t *plan, bool has_matrix) {
+  const size_t size = (size_t)m->n + 1;
+  void *b = calloc(size, sizeof(number)), *x = calloc(size, sizeof(number));
+  tristar_refine_result result;
+  double reciprocal;
+  for (int i = 0; i < m->n; i++) put_given(m, b, i, entry(m));
+  if (!has_matrix) {
+    CHECK_STATUS(tristar_solve_refined(plan, TRISTAR_N, 1, b, m->n, x, m->n, NULL, &result),
+                 TRISTAR_ERR_UNSUPPORTED);
+    CHECK_STATUS(tristar_condition(plan, &reciprocal), TRISTAR_ERR_UNSUPPORTED);
+  } else {
+    CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, b, m->n, x, m->n, NULL, &result));
+    CHECK_MSG(result.backward_error < 1e-15, "backward error %g", result.backward_error);
+    CHECK_OK(tristar_condition(plan, &reciprocal));
+    CHECK(reciprocal > 0 && reciprocal < 1 + 1e-12);
+  }
+  free(b);
+  free(x);
+}
+
+static void check_order(const dense *m, const tristar_factor_t *f) {
+  int64_t rows[N_MAX], columns[N_MAX];
+  double row_scale[N_MAX], column_scale[N_MAX];
+  tristar_factor_get_order(f, rows, columns, row_scale, column_scale);
+  for (int k = 0; k < m->n; k++)
+    CHECK(rows[k] == m->row_order[k] && columns[k] == m->column_order[k] && row_scale[k] == m->row_scale[k] &&
+          column_scale[k] == m->column_scale[k]);
+}
+
+static void check_import(tristar_t *ts, dense *m, int format) {
+  given_view v;
+  tristar_factor_t *f;
+  make_view(m, format, format != 1, &v);
+  CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
+  check_order(m, f);
+  for (int k = 0; k < 4; k++) {
+    tristar_plan_options options;
+    tristar_plan_t *plan;
+    tristar_plan_options_init(&options);
+    options.engine = k == 3 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
+    options.chunk_bytes_max = k > 0 ? 700 : 0;
+    options.order_seed = k == 2 ? 5 : 0;
+    CHECK_OK(tristar_plan(f, &options, &plan));
+    check_parts(m, plan);
+    check_chain(m, plan);
+    check_rows(m, plan, TRISTAR_PART_ALL);
+    check_rows(m, plan, (tristar_part)(1 + below(3)));
+    check_refined(m, plan, format != 1);
+    if (k == 3) { /* new values in the same plan */
+      for (int i = 0; i < m->n * m->n; i++) {
+        m->l[i] *= i % (m->n + 1) ? 0.5 : 1;
+        m->u[i] *= i % (m->n + 1) ? 0.5 : 1;
+      }
+      multiply_factors(m);
+      given_view again;
+      make_view(m, format, format != 1, &again);
+      CHECK_OK(tristar_reimport(f, &again.factors));
+      check_parts(m, plan);
+      check_refined(m, plan, format != 1);
+      release_view(&again);
+    }
+    tristar_plan_destroy(&plan);
+  }
+  tristar_factor_destroy(&f);
+  release_view(&v);
+}
+
+/* ---- A triangular matrix alone
+ * ------------------------------------------------------------------------------ */
+
+static void check_triangle(tristar_t *ts, bool is_complex, bool upper, bool unit, bool by_rows) {
+  dense m = draw(90, is_complex, TRISTAR_METHOD_LU, false);
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  const int n = m.n;
+  given_view v;
+  tristar_factor_t *f;
+  tristar_plan_t *plan;
+  tristar_plan_options options;
+  number *t = upper ? m.u : m.l, *x = calloc((size_t)n * NRHS, sizeof *x),
+         *y = calloc((size_t)n * NRHS, sizeof *y);
+  void *b = calloc((size_t)n * NRHS, sizeof *x);
+  for (int k = 0; k < n; k++) t[k * n + k] = unit ? 1 : 1.5 + 0.2 * uniform();
+  memcpy(m.a, t, (size_t)(n * n) * sizeof *t);
+  for (int i = 0; i < n; i++) /* what is not to be read */
+    for (int j = 0; j < n; j++)
+      if (upper ? i > j : i < j) t[i * n + j] = below(9) == 0;
+  make_view(&m, 0, false, &v);
+  for (int r = 0; r < n; r++)
+    for (int c = 0; c < n; c++)
+      put_given(&m, v.matrix_values, r * n + c, unit && r == c ? 55 : by_rows ? t[r * n + c] : t[c * n + r]);
+  v.matrix.format = by_rows ? TRISTAR_CSR : TRISTAR_CSC;
+  CHECK_OK(tristar_import_csr(ts, &v.matrix, upper ? TRISTAR_UPPER : TRISTAR_LOWER,
+                              unit ? TRISTAR_UNIT : TRISTAR_NON_UNIT, &f));
+  tristar_plan_options_init(&options);
+  options.engine = TRISTAR_ENGINE_TASKS;
+  options.chunk_bytes_max = 500;
+  CHECK_OK(tristar_plan(f, &options, &plan));
+  for (int o = 0; o < 3; o++) {
+    for (int i = 0; i < n * NRHS; i++) x[i] = entry(&m);
+    apply(&m, m.a, ops[o], x, y);
+    store_all(&m, y, b);
+    CHECK_OK(tristar_solve(plan, ops[o], NRHS, b, n, b, n));
+    compare(&m, b, x, "triangle", (int)ops[o]);
+  }
+  check_rows(&m, plan, TRISTAR_PART_ALL);
+  check_refined(&m, plan, true);
+  tristar_solve_options part;
+  tristar_solve_options_init(&part);
+  part.part = upper ? TRISTAR_PART_L : TRISTAR_PART_U;
+  CHECK_STATUS(tristar_solve_with(plan, &part, NRHS, b, b, NULL), TRISTAR_ERR_ARGUMENT);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&f);
+  release_view(&v);
+  release(&m);
+  free(x);
+  free(y);
+  free(b);
+}
+
+/* ---- Bad input
+ * ---------------------------------------------------------------------------------------------- */
+
+static void expect(tristar_t *ts, const tristar_factors *factors, tristar_status status, const char *text) {
+  tristar_factor_t *f = (tristar_factor_t *)ts;
+  char message[500];
+  CHECK_STATUS(tristar_import_supernodal(ts, factors, &f), status);
+  CHECK(f == NULL);
+  tristar_get_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, text) != NULL, "'%s' is not in '%s'", text, message);
+}
+
+#define WITH(place, value, status, text)                                                                     \
+  do {                                                                                                       \
+    const __typeof__(place) keep = (place);                                                                  \
+    (place) = (value);                                                                                       \
+    expect(ts, f, status, text);                                                                             \
+    (place) = keep;                                                                                          \
+  } while (0)
+
+/* New values for rows, or columns, in another order are refused, whichever of the two it is. */
+static void check_stale_order(tristar_t *ts, tristar_factor_t *factor, const tristar_factors *factors,
+                              int64_t *order, const char *text) {
+  char message[500];
+  const int64_t keep = order[0];
+  order[0] = order[1];
+  order[1] = keep;
+  CHECK_STATUS(tristar_reimport(factor, factors), TRISTAR_ERR_STALE);
+  tristar_get_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, text) != NULL, "'%s' is not in '%s'", text, message);
+  order[1] = order[0];
+  order[0] = keep;
+  CHECK_OK(tristar_reimport(factor, factors));
+}
+
+/* Dense factors: each entry of L + U, or L, is counted once; panels of LU are narrow, for accuracy. */
+static void check_stats(tristar_t *ts) {
+  enum { N = 40 };
+  for (int lu = 0; lu < 2; lu++) {
+    dense m = draw(N, false, lu ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LLT, false);
+    given_view v;
+    tristar_factor_t *f;
+    tristar_factor_stats stats;
+    tristar_analysis_stats analysis;
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) {
+        if (i > j) m.l[i * N + j] = 1.0 / 64;
+        if (i < j) m.u[i * N + j] = 1.0 / 64;
+      }
+    make_view(&m, 0, false, &v);
+    CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
+    tristar_factor_get_stats(f, &stats);
+    tristar_analysis_get_stats(tristar_factor_get_analysis(f), &analysis);
+    CHECK_MSG(stats.nnz_factor == (lu ? N * N : N * (N + 1) / 2), "%lld entries",
+              (long long)stats.nnz_factor);
+    CHECK_MSG(analysis.panels == (lu ? 3 : 1), "%lld panels", (long long)analysis.panels);
+    tristar_factor_destroy(&f);
+    release_view(&v);
+    release(&m);
+  }
+}
+
+static void check_bad_input(tristar_t *ts) {
+  dense m = draw(40, false, TRISTAR_METHOD_LU, false);
+  given_view v;
+  tristar_factor_t *good;
+  make_view(&m, 0, false, &v);
+  tristar_factors *f = &v.factors;
+  expect(ts, NULL, TRISTAR_ERR_ARGUMENT, "factors is NULL");
+  WITH(f->n, -1, TRISTAR_ERR_ARGUMENT, "n is -1");
+  WITH(f->n, INT64_C(1) << 40, TRISTAR_ERR_TOO_LARGE, "n is");
+  WITH(f->scalar, (tristar_scalar)'q', TRISTAR_ERR_ARGUMENT, "scalar");
+  WITH(f->method, TRISTAR_METHOD_AUTO, TRISTAR_ERR_ARGUMENT, "method");
+  WITH(f->lower.ptr_bits, 16, TRISTAR_ERR_ARGUMENT, "ptr_bits");
+  WITH(f->lower.values, NULL, TRISTAR_ERR_ARGUMENT, "L: an array is NULL");
+  WITH(f->upper.format, TRISTAR_TRIANGLE_SUPERNODES, TRISTAR_ERR_ARGUMENT, "U");
+  WITH(v.lower.index[v.lower.ptr[7]], 3, TRISTAR_ERR_FORMAT, "in column 7, has index 3");
+  WITH(v.lower.index[v.lower.ptr[7]], 40, TRISTAR_ERR_FORMAT, "has index 40");
+  WITH(v.lower.end[5], v.lower.ptr[5] - 1, TRISTAR_ERR_FORMAT, "line 5");
+  WITH(m.row_order[0], m.row_order[1], TRISTAR_ERR_FORMAT, "row_order is no permutation");
+  WITH(m.column_scale[3], 0, TRISTAR_ERR_FORMAT, "column_scale[3]");
+  WITH(m.row_scale[4], NAN, TRISTAR_ERR_FORMAT, "row_scale[4] is nan");
+  v.factors.method = TRISTAR_METHOD_LDLT;
+  ((double *)v.diagonal)[11] = 0;
+  expect(ts, f, TRISTAR_ERR_SINGULAR, "D: entry 11");
+  ((double *)v.diagonal)[11] = NAN;
+  expect(ts, f, TRISTAR_ERR_NOT_FINITE, "D");
+  ((double *)v.diagonal)[11] = 1;
+  WITH(f->diagonal, NULL, TRISTAR_ERR_ARGUMENT, "without diagonal");
+  v.factors.method = TRISTAR_METHOD_LU;
+  release_arrays(&v.upper);
+  m.u[9 * 40 + 9] = 0;
+  f->upper = compress(&m, m.u, true, false, &v.upper);
+  expect(ts, f, TRISTAR_ERR_SINGULAR, "U: diagonal entry 9 ");
+  release_arrays(&v.upper);
+  m.u[9 * 40 + 9] = INFINITY;
+  f->upper = compress(&m, m.u, true, false, &v.upper);
+  expect(ts, f, TRISTAR_ERR_NOT_FINITE, "U: NaN or infinity in row 9");
+  release_arrays(&v.upper);
+  m.u[9 * 40 + 9] = 1;
+  f->upper = compress(&m, m.u, true, false, &v.upper);
+  CHECK_OK(tristar_import_supernodal(ts, f, &good));
+  CHECK_STATUS(tristar_refactor(good, v.matrix_values), TRISTAR_ERR_UNSUPPORTED);
+  check_stale_order(ts, good, f, m.row_order, "row_order[0]");
+  check_stale_order(ts, good, f, m.column_order, "column_order[0]");
+  release_arrays(&v.lower);
+  m.l[39 * 40] = m.l[38 * 40] = m.l[37 * 40] = 1; /* more than was there */
+  m.l[36 * 40] = m.l[35 * 40] = m.l[34 * 40] = m.l[20 * 40] = 1;
+  f->lower = compress(&m, m.l, false, true, &v.lower);
+  CHECK_STATUS(tristar_reimport(good, f), TRISTAR_ERR_STALE);
+  tristar_plan_t *plan;
+  CHECK_STATUS(tristar_plan(good, NULL, &plan), TRISTAR_ERR_STALE);
+  tristar_factor_destroy(&good);
+  release_view(&v);
+  release(&m);
+}
+
+/* Numbers of columns and rows of supernodes at the ends of their range: nothing overflows on the way to the
+ * message. */
+static void check_bad_supernodes(tristar_t *ts) {
+  static const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -1, INT64_MAX - 1, INT64_MAX};
+  const double block[] = {2, 1, 1, 2}, last = 2, u[] = {2, 1, 3, 1, 4};
+  const void *blocks[] = {block, &last};
+  int64_t first[] = {0, 2, 3}, ptr[] = {0, 2, 3}, index[] = {0, 1, 2};
+  const int64_t u_ptr[] = {0, 2, 4, 5}, u_index[] = {0, 1, 1, 2, 2};
+  tristar_factors f;
+  tristar_factor_t *good;
+  tristar_factors_init(&f);
+  f.n = 3;
+  f.scalar = TRISTAR_DOUBLE;
+  f.lower = (tristar_triangle){.format = TRISTAR_TRIANGLE_SUPERNODES,
+                               .ptr_bits = 64,
+                               .index_bits = 64,
+                               .ptr = ptr,
+                               .index = index,
+                               .supernodes = 2,
+                               .first = first,
+                               .blocks = blocks};
+  f.upper = (tristar_triangle){.format = TRISTAR_TRIANGLE_ROWS,
+                               .ptr_bits = 64,
+                               .index_bits = 64,
+                               .ptr = u_ptr,
+                               .index = u_index,
+                               .values = u};
+  CHECK_OK(tristar_import_supernodal(ts, &f, &good));
+  tristar_factor_destroy(&good);
+  for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++)
+    for (int at = 0; at < 3; at++) {
+      const char *text = at < 2 ? "L: supernode 0" : "L: supernode 1";
+      const int64_t kept_first = first[at], kept_ptr = ptr[at];
+      first[at] = extremes[k];
+      expect(ts, &f, TRISTAR_ERR_FORMAT, text);
+      first[at] = kept_first;
+      ptr[at] = extremes[k];
+      expect(ts, &f, TRISTAR_ERR_FORMAT, text);
+      ptr[at] = kept_ptr;
+    }
+  ptr[0] = INT64_MIN;
+  ptr[1] = INT64_MAX;
+  expect(ts, &f, TRISTAR_ERR_FORMAT, "L: supernode 0");
+}
+
+int main(void) {
+  tristar_config config;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.workers = 2;
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  static const int sizes[] = {0, 1, 2, 17, N_MAX};
+  for (size_t s = TSI_TESTS_RACES ? 3 : 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int is_complex = 0; is_complex < 2; is_complex++)
+      for (int kind = 0; kind < 5; kind++) { /* LLT, LLH, LDLT, LDLH, LU */
+        const tristar_method method = kind < 2   ? TRISTAR_METHOD_LLT
+                                      : kind < 4 ? TRISTAR_METHOD_LDLT
+                                                 : TRISTAR_METHOD_LU;
+        if (!is_complex && (kind == 1 || kind == 3)) continue;
+        for (int format = 0; format < 3; format++) {
+          dense m = draw(sizes[s], is_complex, method, kind == 1 || kind == 3);
+          check_import(ts, &m, format);
+          release(&m);
+        }
+      }
+  for (int k = 0; k < 16; k++) check_triangle(ts, k & 1, k & 2, k & 4, k & 8);
+  check_stats(ts);
+  check_bad_input(ts);
+  check_bad_supernodes(ts);
+  tristar_memory_stats memory;
+  tristar_get_memory(ts, &memory);
+  CHECK(memory.current_bytes == 0);
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,134 @@
+/* Sums of triangles that are solved row by row: in each row the entry that is farthest from the diagonal
+ * comes first, in both sweeps, for one right-hand side and several. Rows of a vector that no cache holds are
+ * right. */
+#include <stdbool.h>
+
+#include "tests/support/context.h"
+
+enum { N = 4, NRHS = 3 };
+
+/* A unit lower triangle whose last row has these entries before its diagonal one; or, transposed, an upper
+ * one whose first row has them behind it, the farthest first in `entry` both times. */
+typedef struct triangle {
+  int64_t ptr[N + 1];
+  int32_t index[2 * N];
+  double values[2 * N];
+} triangle;
+
+static triangle make_rows(bool upper, const double entry[N - 1]) {
+  triangle t = {.ptr = {0}};
+  int64_t to = 0;
+  const int32_t full = upper ? 0 : N - 1;
+  for (int32_t i = 0; i < N; i++) {
+    for (int32_t j = 0; j < N; j++) {
+      if (j != i && (i != full)) continue;
+      t.index[to] = j;
+      t.values[to++] = j == i ? 1 : entry[upper ? N - 1 - j : j];
+    }
+    t.ptr[i + 1] = to;
+  }
+  return t;
+}
+
+/* The value of the full row's x, where b is zero there and one elsewhere, must be `expected`. transposed: the
+ * arrays are given as those of columns of the transposed triangle, and solved with op T. */
+static void check_sum(tristar_t *ts, bool upper, bool transposed, tristar_partition partition,
+                      const double entry[N - 1], double expected) {
+  const triangle t = make_rows(upper, entry);
+  const tristar_view view = {.format = transposed ? TRISTAR_CSC : TRISTAR_CSR,
+                             .symmetry = TRISTAR_GENERAL,
+                             .scalar = TRISTAR_DOUBLE,
+                             .rows = N,
+                             .cols = N,
+                             .ptr = t.ptr,
+                             .index = t.index,
+                             .values = t.values,
+                             .ptr_bits = 64,
+                             .index_bits = 32};
+  tristar_triangle_options o;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  double b[N * NRHS], x[N * NRHS];
+  const int full = upper ? 0 : N - 1;
+  tristar_triangle_options_init(&o);
+  o.uplo = upper != transposed ? TRISTAR_UPPER : TRISTAR_LOWER;
+  o.partition = partition;
+  for (int k = 0; k < N * NRHS; k++) b[k] = k % N == full ? 0 : 1;
+  CHECK_OK(tristar_import_triangle(ts, &view, &o, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  for (int nrhs = 1; nrhs <= NRHS; nrhs++) {
+    CHECK_OK(tristar_solve(plan, transposed ? TRISTAR_T : TRISTAR_N, nrhs, b, N, x, N));
+    for (int c = 0; c < nrhs; c++) CHECK(x[c * N + full] == expected);
+  }
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+}
+
+/* What is lost beside 1e16 tells the order. */
+static void check_order(tristar_t *ts, tristar_partition partition) {
+  static const double lost[N - 1] = {1, 1e16, -1e16}, kept[N - 1] = {1e16, -1e16, 1};
+  for (int k = 0; k < 4; k++) {
+    check_sum(ts, k & 1, k & 2, partition, lost, 0);
+    check_sum(ts, k & 1, k & 2, partition, kept, -1);
+  }
+}
+
+/* Row i of the sweep waits for its i - 1000th: halves, so that nothing is rounded differently. */
+static void check_long_vector(tristar_t *ts, bool upper) {
+  enum { LONG = 270000, BACK = 1000 };
+  int64_t *ptr = malloc((LONG + 1) * sizeof *ptr);
+  int32_t *index = malloc(2 * LONG * sizeof *index);
+  double *values = malloc(2 * LONG * sizeof *values), *b = malloc(LONG * sizeof *b),
+         *x = malloc(LONG * sizeof *x);
+  tristar_triangle_options o;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  int64_t to = 0;
+  CHECK(ptr != NULL && index != NULL && values != NULL && b != NULL && x != NULL);
+  for (int32_t i = 0; i < LONG; i++) {
+    const int32_t other = upper ? i + BACK : i - BACK;
+    ptr[i] = to;
+    if (!upper && other >= 0) index[to] = other, values[to++] = 0.5;
+    index[to] = i, values[to++] = 1;
+    if (upper && other < LONG) index[to] = other, values[to++] = 0.5;
+    b[i] = 1 + i % 7;
+  }
+  ptr[LONG] = to;
+  const tristar_view view = {.format = TRISTAR_CSR,
+                             .symmetry = TRISTAR_GENERAL,
+                             .scalar = TRISTAR_DOUBLE,
+                             .rows = LONG,
+                             .cols = LONG,
+                             .ptr = ptr,
+                             .index = index,
+                             .values = values,
+                             .ptr_bits = 64,
+                             .index_bits = 32};
+  tristar_triangle_options_init(&o);
+  o.uplo = upper ? TRISTAR_UPPER : TRISTAR_LOWER;
+  o.partition = TRISTAR_PARTITION_SUPERSTEPS;
+  CHECK_OK(tristar_import_triangle(ts, &view, &o, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, LONG, x, LONG));
+  for (int32_t k = 0; k < LONG; k++) {
+    const int32_t i = upper ? LONG - 1 - k : k;
+    CHECK(x[i] == b[i] - (k >= BACK ? 0.5 * x[upper ? i + BACK : i - BACK] : 0));
+  }
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  free(ptr);
+  free(index);
+  free(values);
+  free(b);
+  free(x);
+}
+
+int main(void) {
+  tristar_t *ts = open_without_starpu(true);
+  check_order(ts, TRISTAR_PARTITION_WHOLE);
+  check_order(ts, TRISTAR_PARTITION_SUPERSTEPS);
+  check_order(ts, TRISTAR_PARTITION_LEVELS);
+  for (int upper = 0; upper < 2; upper++) check_long_vector(ts, upper);
+  tristar_destroy(&ts);
+  return 0;
+}

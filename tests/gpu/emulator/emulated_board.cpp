@@ -1,0 +1,52 @@
+/* A board of tools/gpu/board.h whose memory is that of the host, and whose kernels the emulator runs. */
+#include "tools/gpu/board.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "tests/support/check.h"
+
+static double began;
+static unsigned char kept;
+
+const char *board_open(gpu_board *out) {
+  snprintf(out->name, sizeof out->name, "the emulator");
+  out->warp = 32;
+  out->threads = 64; /* each one takes time */
+  out->bytes = 1 << 24;
+  out->measured = 16;
+  return NULL;
+}
+
+void *board_allocate(size_t bytes) {
+  void *at = aligned_alloc(256, (bytes + 256) / 256 * 256);
+  CHECK(at != nullptr);
+  return at;
+}
+void board_release(void *at) {
+  free(at);
+}
+void board_copy_in(void *to, const void *from, size_t bytes) {
+  memcpy(to, from, bytes);
+}
+void board_copy_out(void *to, const void *from, size_t bytes) {
+  memcpy(to, from, bytes);
+}
+void board_fill(void *at, int byte, size_t bytes) {
+  memset(at, byte, bytes);
+}
+
+void board_check(int error, const char *what) {
+  CHECK_MSG(error == 0, "%s: %d", what, error);
+}
+void board_start(void) {
+  began = tsi_clock();
+}
+double board_stop(void) {
+  return tsi_clock() - began;
+}
+
+void board_read(const void *at, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++) kept = (unsigned char)(kept + ((const unsigned char *)at)[i]);
+}

@@ -1,0 +1,67 @@
+/* One launch of a kernel in the emulator, as the grid of a test asks for it; included before the kernel. */
+#ifndef TSI_TESTS_GPU_EMULATOR_EMULATED_LAUNCH_H
+#define TSI_TESTS_GPU_EMULATOR_EMULATED_LAUNCH_H
+
+#include <math.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tests/support/gpu/runs.h"
+#include "tests/gpu/emulator/emulator.h"
+
+#include "codelets/gpu/scalar.gpu.h"
+#include "tests/support/check.h"
+
+typedef gpu_complex<float> complex_single;
+typedef gpu_complex<double> complex_double;
+
+/* Adds what is counted to that of the launches before. */
+template <class F>
+static void emulated_launch(const run_grid &grid, unsigned warp, unsigned blocks, uint64_t seed,
+                            run_outcome &result, F kernel) {
+  emulator::grid shape;
+  shape.blocks = blocks;
+  shape.resident = grid.resident;
+  shape.threads = grid.threads;
+  shape.warp = warp;
+  shape.seed = seed;
+  shape.count_loads = grid.count_loads;
+  emulator::planted_fault = grid.fault;
+  const emulator::outcome got = emulator::run(shape, kernel);
+  emulator::planted_fault = 0;
+  result.ended = (bool)got;
+  result.loads += (double)got.loads;
+  result.sectors += (double)got.sectors;
+  result.bytes += (double)got.bytes;
+  snprintf(result.problem, sizeof result.problem, "%s", got.problem.c_str());
+}
+
+/* Resident blocks of the device that the emulator stands in for. */
+enum { EMULATED_BLOCKS = 2 };
+
+inline std::mutex emulated_one_at_a_time; /* the emulator's */
+inline uint64_t emulated_launches;
+
+/* A launch in the place of a device's, by at most as many blocks at once: one launch at a time, each in a
+ * schedule of its own. One that does not end as it should ends the program. */
+template <class F> static int emulated_device(unsigned blocks, unsigned threads, F kernel) {
+  const std::lock_guard<std::mutex> guard(emulated_one_at_a_time);
+  run_grid grid = {};
+  run_outcome result = {};
+  grid.threads = threads;
+  grid.resident = blocks < 8 ? blocks : 8;
+  emulated_launch(grid, 32, blocks, ++emulated_launches, result, kernel);
+  CHECK_MSG(result.ended, "%s", result.problem);
+  return 0;
+}
+
+template <class T> static std::vector<T> scalars_of_nan(size_t count) {
+  typedef typename gpu_scalar<T>::real real;
+  std::vector<T> out(count);
+  for (size_t i = 0; i < count * sizeof(T) / sizeof(real); i++) ((real *)out.data())[i] = (real)NAN;
+  return out;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* Layouts that the library chooses on ranks: the same on all, within the limits, and factors with the bits of
+ * those for which that layout was given. */
+#include "tests/support/mpi/dmatrix_factor.h"
+
+static int most_grids(const world *w, int limit) {
+  int grids = 1;
+  while (w->ranks % (2 * grids) == 0 && (limit == 0 || 2 * grids <= limit)) grids *= 2;
+  return grids;
+}
+
+static tristar_layout layout_of(const world *w, const tristar_distributed_t *d, int limit) {
+  tristar_distributed_stats stats, all[16];
+  CHECK_OK(tristar_distributed_get_stats(d, &stats));
+  CHECK_OK(tristar_distributed_gather_stats(d, all));
+  CHECK(stats.layout.px * stats.layout.py * stats.layout.pz == w->ranks);
+  CHECK(stats.layout.pz <= most_grids(w, limit));
+  CHECK(stats.predicted.factor_seconds > 0 && stats.predicted.solve_seconds > 0 &&
+        stats.predicted.process_bytes > 0);
+  for (int r = 0; w->rank == 0 && r < w->ranks; r++)
+    CHECK(memcmp(&all[r].layout, &stats.layout, sizeof stats.layout) == 0);
+  return stats.layout;
+}
+
+/* By rows of all ranks, by an analysis of rank 0, by a factor of rank 0. */
+static void check_ways(const world *w, const shared_matrix *s, tristar_method method, int64_t solves,
+                       int grids) {
+  tristar_layout layout = grid(w, 1);
+  wish o = wish_of(&layout, method);
+  tristar_distributed_t *chosen, *given;
+  tristar_analysis_t *analysis = NULL;
+  tristar_factor_t *factor = NULL;
+  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  o.analysis.leaf_parts = most_grids(w, grids);
+  for (int way = 0; way < 3; way++) {
+    wish fixed = o;
+    o.options.layout.px = 0;
+    o.options.layout.py = o.options.layout.pz = 9; /* are not read */
+    o.options.solves = solves;
+    o.options.grids = grids;
+    if (w->rank == 0 && way > 0) CHECK_OK(tristar_analyze(w->ts, &s->view, &o.analysis, &analysis));
+    if (w->rank == 0 && way == 2) CHECK_OK(tristar_factor(analysis, s->values, &factor));
+    if (way == 0)
+      CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &chosen));
+    else if (way == 1)
+      CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s->values : NULL,
+                                          &o.options, &chosen));
+    else
+      CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &o.options, &chosen));
+    fixed.options.layout = layout_of(w, chosen, grids);
+    CHECK_OK(tristar_dmatrix_factor(matrix, &fixed.analysis, &fixed.options, &given));
+    check_same("chosen and given", chosen, given);
+    tristar_distributed_destroy(&chosen);
+    tristar_distributed_destroy(&given);
+    tristar_factor_destroy(&factor);
+    tristar_analysis_destroy(&analysis);
+  }
+  tristar_dmatrix_destroy(&matrix);
+}
+
+static void check_limits(const world *w, const shared_matrix *s) {
+  const tristar_layout layout = grid(w, 1);
+  wish o = wish_of(&layout, TRISTAR_METHOD_LLT);
+  tristar_distributed_t *d;
+  tristar_distributed_stats stats;
+  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  char text[512];
+  o.options.layout.px = 0;
+  o.options.process_bytes = 1;
+  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_MEMORY);
+  tristar_get_error(w->ts, text, sizeof text);
+  CHECK_MSG(strstr(text, "no layout of") != NULL, "%s", text);
+  o.options.process_bytes = 1e9;
+  CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
+  CHECK_OK(tristar_distributed_get_stats(d, &stats));
+  CHECK(stats.predicted.process_bytes <= 1e9);
+  tristar_distributed_destroy(&d);
+  o.options.process_bytes = -1;
+  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+  o.options.process_bytes = 0;
+  o.options.layout.px = -1;
+  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+  o.options.layout.px = 0;
+  o.options.solves = w->rank;
+  if (w->ranks > 1) {
+    CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+    tristar_get_error(w->ts, text, sizeof text);
+    CHECK_MSG(strstr(text, "the number of solves") != NULL, "%s", text);
+  }
+  tristar_dmatrix_destroy(&matrix);
+}
+
+int main(void) {
+  world w = open_world();
+  shared_matrix s = share_matrix(&w, "poisson3d7", 8, &typed_double, TRISTAR_SYMMETRIC);
+  check_ways(&w, &s, TRISTAR_METHOD_LLT, 0, 0);
+  check_ways(&w, &s, TRISTAR_METHOD_LDLT, 1, 2);
+  check_limits(&w, &s);
+  release_shared(&s);
+  s = share_matrix(&w, "convdiff3d", 7, &typed_double, TRISTAR_GENERAL);
+  check_ways(&w, &s, TRISTAR_METHOD_LU, 10, 1);
+  release_shared(&s);
+  close_world(&w);
+  return 0;
+}

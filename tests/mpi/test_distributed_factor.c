@@ -1,0 +1,441 @@
+/* Factors that all ranks make together: for all layouts with that many processes, methods and scalar types
+ * the bits of each rank's part, and so of all solutions, are those of the same part of a factor that rank 0
+ * makes alone; with new values too. What fails, fails on all ranks as on one, and nothing is lost.
+ *
+ *   test_distributed_factor direct|starpu_mpi|serial [MATRIX] */
+#include <math.h>
+
+#include "tests/support/mpi/same_factor.h"
+#include "tests/support/typed.h"
+#include "tristar_mpi.h"
+
+typedef struct world {
+  tristar_t *ts;
+  int rank, ranks;
+  const char *matrix; /* NULL: all */
+  tristar_distributed_options options;
+} world;
+
+typedef struct problem {
+  const char *kind;
+  const typed *type;
+  tristar_view view;
+  tristar_analysis_t *analysis; /* rank 0 */
+  void *values;
+  int64_t n;
+} problem;
+
+static void solve(const world *w, const problem *q, tristar_distributed_t *d, char *x) {
+  const size_t bytes = (size_t)q->n * q->type->bytes;
+  char *b = make_rhs(q->type, q->n);
+  tristar_refine_result result;
+  CHECK_OK(tristar_distributed_set_rows(d, w->rank == 0 ? 0 : q->n, w->rank == 0 ? q->n : 0));
+  CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, q->n, x, q->n));
+  CHECK_OK(tristar_distributed_solve_refined(d, TRISTAR_T, 1, b, q->n, x + bytes, q->n, NULL, &result));
+  free(b);
+}
+
+/* Values that keep the method, and symmetry. */
+static void *new_values(const problem *q) {
+  const int64_t *ptr = q->view.ptr;
+  void *values = malloc((size_t)ptr[q->n] * q->type->bytes);
+  for (int64_t p = 0; p < ptr[q->n]; p++) put(q->type, values, p, 1.5 * get(q->type, q->values, p));
+  return values;
+}
+
+static tristar_message_count handed_on; /* by this rank to others */
+
+int MPI_Sendrecv(const void *from, int sent, MPI_Datatype type, int to, int tag, void *taken, int received,
+                 MPI_Datatype other, int source, int other_tag, MPI_Comm comm, MPI_Status *status) {
+  int own, bytes;
+  MPI_Comm_rank(comm, &own);
+  MPI_Type_size(type, &bytes);
+  if (to != own && to != MPI_PROC_NULL) {
+    handed_on.messages++;
+    handed_on.bytes += (int64_t)sent * bytes;
+  }
+  return PMPI_Sendrecv(from, sent, type, to, tag, taken, received, other, source, other_tag, comm, status);
+}
+
+/* What is sent from front to front is what tristar_layout_traffic counts, and what is told of panels is what
+ * others got. */
+static void check_counts(const world *w, const char *what, const problem *q, const tristar_layout *layout,
+                         const tristar_distributed_t *d) {
+  tristar_traffic traffic;
+  tristar_distributed_stats stats, *all = calloc((size_t)w->ranks, sizeof *all);
+  double messages = 0, bytes = 0, most = 0;
+  tristar_distributed_get_stats(d, &stats);
+  CHECK(stats.factor_seconds > 0 && stats.factor_peak_bytes > stats.factor_bytes);
+  CHECK_OK(tristar_distributed_gather_stats(d, all));
+  for (int r = 0; w->rank == 0 && r < w->ranks; r++) {
+    messages += (double)all[r].fan_in.messages;
+    bytes += (double)all[r].fan_in.bytes;
+    most = fmax(most, (double)all[r].fan_in.bytes);
+  }
+  free(all);
+  CHECK(w->ranks > 1 || messages == 0);
+  CHECK_MSG(stats.hand_on.messages == handed_on.messages && stats.hand_on.bytes == handed_on.bytes,
+            "%s: %lld messages handed on, %lld bytes, told are %lld and %lld", what,
+            (long long)handed_on.messages, (long long)handed_on.bytes, (long long)stats.hand_on.messages,
+            (long long)stats.hand_on.bytes);
+  if (w->rank > 0) return;
+  CHECK_OK(tristar_layout_traffic(q->analysis, layout, 1, &traffic));
+  CHECK_MSG(traffic.fan_in.sent.total == messages && traffic.fan_in.sent_bytes.total == bytes &&
+                traffic.fan_in.sent_bytes.max == most &&
+                traffic.fan_in.received_bytes.total == traffic.fan_in.sent_bytes.total,
+            "%s: %g messages, %g bytes, counted %g and %g", what, messages, bytes, traffic.fan_in.sent.total,
+            traffic.fan_in.sent_bytes.total);
+}
+
+/* What rank 0 makes alone replaces what all have made: figures too. */
+static void check_update(const world *w, const char *what, tristar_distributed_t *d,
+                         tristar_factor_t *factor) {
+  tristar_distributed_stats stats;
+  tristar_factor_stats expected, told;
+  CHECK_OK(tristar_distributed_update(d, factor));
+  tristar_distributed_get_stats(d, &stats);
+  CHECK_MSG(stats.factor_seconds == 0 && stats.factor_peak_bytes == 0 && stats.fan_in.messages == 0 &&
+                stats.fan_in.bytes == 0 && stats.hand_on.messages == 0 && stats.hand_on.bytes == 0,
+            "%s: figures of an older factorization", what);
+  if (w->rank > 0) return;
+  CHECK_OK(tristar_factor_get_stats(factor, &expected));
+  CHECK_OK(tristar_distributed_get_factor_stats(d, &told, NULL));
+  CHECK_MSG(memcmp(&expected, &told, sizeof told) == 0 && stats.perturbed_pivots == expected.perturbed_pivots,
+            "%s: other figures of the factor", what);
+}
+
+static void check_layout(const world *w, const problem *q, const tristar_layout *layout) {
+  tristar_distributed_options options = w->options;
+  tristar_distributed_t *alone, *together;
+  tristar_factor_t *factor = NULL;
+  const size_t bytes = 2 * (size_t)q->n * q->type->bytes;
+  char what[200], *x = malloc(bytes), *y = malloc(bytes);
+  void *values = new_values(q);
+  options.layout = *layout;
+  snprintf(what, sizeof what, "%s %c, %dx%dx%d, algorithm %d, map %d", q->kind, q->type->scalar, layout->px,
+           layout->py, layout->pz, (int)layout->algorithm, (int)layout->map);
+  options.transport = TRISTAR_TRANSPORT_DIRECT; /* there is one starpu_mpi at a time */
+  if (w->rank == 0) CHECK_OK(tristar_factor(q->analysis, q->values, &factor));
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &alone));
+  options.transport = w->options.transport;
+  handed_on = (tristar_message_count){0, 0};
+  CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, q->analysis, w->rank == 0 ? q->values : NULL,
+                                      &options, &together));
+  check_same(what, alone, together);
+  check_counts(w, what, q, layout, together);
+  solve(w, q, alone, x);
+  solve(w, q, together, y);
+  CHECK_MSG(w->rank > 0 || memcmp(x, y, bytes) == 0, "%s: other bits in x", what);
+  CHECK_STATUS(tristar_distributed_refactor(alone, w->rank == 0 ? values : NULL), TRISTAR_ERR_UNSUPPORTED);
+  if (w->rank == 0) CHECK_OK(tristar_refactor(factor, values));
+  CHECK_OK(tristar_distributed_update(alone, factor));
+  CHECK_OK(tristar_distributed_refactor(together, w->rank == 0 ? values : NULL));
+  check_same(what, alone, together);
+  solve(w, q, alone, x);
+  solve(w, q, together, y);
+  CHECK_MSG(w->rank > 0 || memcmp(x, y, bytes) == 0, "%s: other bits in x after new values", what);
+  check_update(w, what, together, factor);
+  solve(w, q, together, y);
+  CHECK_MSG(w->rank > 0 || memcmp(x, y, bytes) == 0, "%s: other bits in x after an update", what);
+  tristar_distributed_destroy(&alone);
+  tristar_distributed_destroy(&together);
+  tristar_factor_destroy(&factor);
+  free(values);
+  free(x);
+  free(y);
+}
+
+/* Every `every`-th layout of the ranks, one algorithm and map or the other. */
+static void check_layouts(const world *w, const problem *q, int every) {
+  int turn = 0;
+  for (int pz = 1; pz <= w->ranks; pz *= 2)
+    for (int px = 1; px * pz <= w->ranks; px++) {
+      const tristar_layout layout = {.px = px,
+                                     .py = w->ranks / px / pz,
+                                     .pz = pz,
+                                     .algorithm = turn % 2 ? TRISTAR_ALGORITHM_LEVELWISE
+                                                           : TRISTAR_ALGORITHM_REPLICATED,
+                                     .map = turn % 3 == 2 ? TRISTAR_MAP_CYCLIC : TRISTAR_MAP_SUBTREE};
+      if (px * layout.py * pz != w->ranks) continue;
+      if (turn++ % every == 0) check_layout(w, q, &layout);
+    }
+}
+
+static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, tristar_method method,
+                         bool single, int every) {
+  tristar_matrix_t *matrix;
+  tristar_analysis_options options;
+  problem q = {.kind = kind, .type = t};
+  if (w->matrix != NULL && strcmp(w->matrix, kind) != 0) return;
+  if (w->rank == 0) fprintf(stderr, "%s %c, method %d\n", kind, t->scalar, (int)method);
+  q.values = typed_matrix(w->ts, kind, k, t, TRISTAR_HERMITIAN, &matrix, &q.view);
+  q.n = q.view.rows;
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  options.single_factors = single;
+  while (options.leaf_parts < w->ranks) options.leaf_parts = options.leaf_parts ? 2 * options.leaf_parts : 1;
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &q.view, &options, &q.analysis));
+  check_layouts(w, &q, every);
+  tristar_analysis_destroy(&q.analysis);
+  free(q.values);
+  tristar_matrix_destroy(&matrix);
+}
+
+/* ---- Failures ---- */
+
+enum { N = 200 };
+
+/* A tridiagonal matrix with a diagonal of its own. */
+typedef struct chain {
+  int64_t ptr[N + 1];
+  int32_t index[3 * N];
+  double values[3 * N];
+  tristar_view view;
+} chain;
+
+static void make_chain(chain *c, tristar_symmetry symmetry) {
+  int64_t at = 0;
+  c->ptr[0] = 0;
+  for (int32_t j = 0; j < N; j++) {
+    for (int32_t i = symmetry == TRISTAR_GENERAL && j > 0 ? j - 1 : j; i <= j + 1 && i < N; i++) {
+      c->index[at] = i;
+      c->values[at++] = i == j ? 4 : -1 - (i > j && symmetry == TRISTAR_GENERAL);
+    }
+    c->ptr[j + 1] = at;
+  }
+  c->view = (tristar_view){.format = TRISTAR_CSC,
+                           .symmetry = symmetry,
+                           .scalar = TRISTAR_DOUBLE,
+                           .rows = N,
+                           .cols = N,
+                           .ptr = c->ptr,
+                           .index = c->index,
+                           .values = c->values,
+                           .ptr_bits = 64,
+                           .index_bits = 32};
+}
+
+static double *diagonal_of(chain *c, int32_t j) {
+  int64_t p = c->ptr[j];
+  while (c->index[p] != j) p++;
+  return &c->values[p];
+}
+
+static tristar_status factor(const world *w, tristar_analysis_t *an, const chain *c,
+                             tristar_distributed_t **d) {
+  return tristar_distributed_factor(w->ts, MPI_COMM_WORLD, an, w->rank == 0 ? c->values : NULL, &w->options,
+                                    d);
+}
+
+/* All ranks know which row it is, wherever its front is. */
+static void expect_text(const world *w, const char *text) {
+  char message[512];
+  tristar_get_error(w->ts, message, sizeof message);
+  CHECK_MSG(strstr(message, text) != NULL, "\"%s\" is not in \"%s\"", text, message);
+}
+
+/* Pivots that are not positive, in each part of the chain: Cholesky refuses, METHOD_AUTO goes on. */
+static void check_indefinite(const world *w) {
+  chain c;
+  tristar_analysis_options options;
+  tristar_distributed_t *d;
+  make_chain(&c, TRISTAR_SYMMETRIC);
+  for (int automatic = 0; automatic < 2; automatic++)
+    for (int32_t row = 0; row < N; row += 91) {
+      tristar_analysis_t *an = NULL;
+      char text[40];
+      tristar_analysis_options_init(&options);
+      options.method = automatic ? TRISTAR_METHOD_AUTO : TRISTAR_METHOD_LLT;
+      options.leaf_parts = w->options.layout.pz;
+      if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
+      *diagonal_of(&c, row) = -9;
+      const tristar_status status = factor(w, an, &c, &d);
+      snprintf(text, sizeof text, "pivot of row %d ", row);
+      CHECK_STATUS(status, automatic ? TRISTAR_OK : TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+      if (!automatic) expect_text(w, text);
+      if (automatic) CHECK(d->process->kind.indefinite);
+      tristar_distributed_destroy(&d);
+      *diagonal_of(&c, row) = 4;
+      CHECK_OK(factor(w, an, &c, &d)); /* the analysis is as good as before */
+      if (!automatic) {
+        *diagonal_of(&c, row) = -9;
+        CHECK_STATUS(tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL),
+                     TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+        expect_text(w, text);
+        double b[N] = {1}, x[N];
+        CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, b, N, x, N), TRISTAR_ERR_STALE);
+        *diagonal_of(&c, row) = 4;
+        CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL));
+        CHECK_OK(tristar_distributed_set_rows(d, w->rank == 0 ? 0 : N, w->rank == 0 ? N : 0));
+        CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, N, x, N));
+      }
+      tristar_distributed_destroy(&d);
+      tristar_analysis_destroy(&an);
+    }
+}
+
+/* What tristar_factor says of values, on all ranks. */
+static tristar_status factor_alone(const world *w, tristar_analysis_t *an, const chain *c, char text[512]) {
+  int status = TRISTAR_OK;
+  if (w->rank == 0) {
+    tristar_factor_t *alone;
+    status = (int)tristar_factor(an, c->values, &alone);
+    tristar_get_error(w->ts, text, 512);
+    tristar_factor_destroy(&alone);
+  }
+  MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Bcast(text, 512, MPI_CHAR, 0, MPI_COMM_WORLD);
+  return (tristar_status)status;
+}
+
+/* A small matrix of ones. */
+static void make_ones(chain *c) {
+  enum { ORDER = 8 };
+  make_chain(c, TRISTAR_SYMMETRIC);
+  int64_t at = 0;
+  for (int32_t j = 0; j < ORDER; j++) {
+    for (int32_t i = j; i < ORDER; i++) {
+      c->index[at] = i;
+      c->values[at++] = 1;
+    }
+    c->ptr[j + 1] = at;
+  }
+  c->view.rows = c->view.cols = ORDER;
+}
+
+/* Dependent rows, and values that are no numbers: as tristar_factor has it. */
+static void check_singular(const world *w) {
+  static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
+  chain c;
+  tristar_distributed_t *d;
+  tristar_analysis_options options;
+  char text[512] = "";
+  world whole = *w;
+  whole.options.layout.px = w->ranks;
+  whole.options.layout.pz = 1;
+  for (int k = 0; k < 6; k++) {
+    tristar_analysis_t *an = NULL;
+    make_ones(&c);
+    tristar_analysis_options_init(&options);
+    options.method = methods[k / 2];
+    options.matching = TRISTAR_MATCHING_OFF;
+    if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
+    if (k % 2) *diagonal_of(&c, 5) = NAN;
+    const tristar_status expected = factor_alone(w, an, &c, text);
+    CHECK(expected == (k % 2   ? TRISTAR_ERR_NOT_FINITE
+                       : k > 0 ? TRISTAR_ERR_SINGULAR
+                               : TRISTAR_ERR_NOT_POSITIVE_DEFINITE));
+    CHECK_STATUS(factor(&whole, an, &c, &d), expected);
+    if (strstr(text, "of row ")) expect_text(w, strstr(text, "of row "));
+    CHECK(d == NULL);
+    tristar_analysis_destroy(&an);
+  }
+}
+
+/* An allocation fails on the last rank, in factor and refactor; arguments are wrong. */
+static void check_memory(const world *w) {
+  chain c;
+  tristar_analysis_t *an = NULL;
+  tristar_distributed_t *d;
+  tristar_analysis_options options;
+  int failed = 0;
+  make_chain(&c, TRISTAR_GENERAL);
+  tristar_analysis_options_init(&options);
+  options.leaf_parts = w->options.layout.pz;
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
+  for (int64_t at = 1; at < 300; at += 41)
+    for (int again = 0; again < 2; again++) {
+      tristar_memory_stats before;
+      tristar_status status;
+      if (again) CHECK_OK(factor(w, an, &c, &d));
+      tristar_get_memory(w->ts, &before);
+      if (w->rank == w->ranks - 1) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
+      status =
+          again ? tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL) : factor(w, an, &c, &d);
+      tsi_context_env(w->ts)->memory.fail_at = 0;
+      CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %lld: %s", (long long)at,
+                tristar_status_name(status));
+      failed += status != TRISTAR_OK;
+      tristar_distributed_destroy(&d);
+    }
+  CHECK_MSG(failed > 2, "%d allocations", failed);
+  CHECK_STATUS(factor(w, NULL, &c, &d), TRISTAR_ERR_ARGUMENT);
+  expect_text(w, "rank 0");
+  CHECK_STATUS(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, an, NULL, &w->options, &d),
+               TRISTAR_ERR_ARGUMENT);
+  expect_text(w, "values");
+  CHECK_OK(factor(w, an, &c, &d));
+  CHECK_STATUS(tristar_distributed_refactor(d, NULL), TRISTAR_ERR_ARGUMENT);
+  tristar_distributed_destroy(&d);
+  tristar_analysis_destroy(&an);
+}
+
+/* New values again and again: right each time, and no memory is lost. */
+static void check_cycles(const world *w) {
+  chain c;
+  tristar_analysis_t *an = NULL;
+  tristar_distributed_t *d;
+  tristar_analysis_options options;
+  tristar_memory_stats memory;
+  size_t before = 0;
+  make_chain(&c, TRISTAR_SYMMETRIC);
+  tristar_analysis_options_init(&options);
+  options.leaf_parts = w->options.layout.pz;
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
+  CHECK_OK(factor(w, an, &c, &d));
+  CHECK_OK(tristar_distributed_set_rows(d, w->rank == 0 ? 0 : N, w->rank == 0 ? N : 0));
+  for (int k = 0; k < 12; k++) {
+    double b[N], x[N];
+    for (int i = 0; i < N; i++) *diagonal_of(&c, i) = 3 + k;
+    for (int i = 0; i < N; i++) b[i] = 3 + k - (i > 0) - (i < N - 1); /* x is ones */
+    CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL));
+    CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, N, x, N));
+    for (int i = 0; w->rank == 0 && i < N; i++) CHECK(fabs(x[i] - 1) < 1e-13);
+    tristar_get_memory(w->ts, &memory);
+    if (k == 0) before = memory.current_bytes;
+    CHECK_MSG(memory.current_bytes == before, "%zu bytes after %d cycles, %zu before", memory.current_bytes,
+              k, before);
+  }
+  tristar_distributed_destroy(&d);
+  tristar_analysis_destroy(&an);
+}
+
+int main(int argc, char **argv) {
+  world w = {.ts = NULL};
+  tristar_config config;
+  tristar_memory_stats memory;
+  int level;
+  CHECK(argc == 2 || argc == 3);
+  w.matrix = argc > 2 ? argv[2] : NULL;
+  tristar_config_init(&config);
+  config.check = 1;
+  if (strcmp(argv[1], "serial") == 0) config.use_starpu = 0;
+  CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+  CHECK_OK(tristar_create(&config, &w.ts));
+  tristar_distributed_options_init(&w.options);
+  w.options.transport =
+      strcmp(argv[1], "starpu_mpi") == 0 ? TRISTAR_TRANSPORT_STARPU_MPI : TRISTAR_TRANSPORT_DIRECT;
+  check_matrix(&w, "s2d9pt", 30, &typed_double, TRISTAR_METHOD_AUTO, false, 1);
+  check_matrix(&w, "poisson3d7", 9, &typed_single, TRISTAR_METHOD_AUTO, false, 3);
+  check_matrix(&w, "poisson3d7", 10, &typed_double, TRISTAR_METHOD_LDLT, true, 3);
+  check_matrix(&w, "convdiff3d", 9, &typed_double, TRISTAR_METHOD_AUTO, false, 3);
+  if (w.matrix == NULL && w.options.transport == TRISTAR_TRANSPORT_STARPU_MPI) goto failures;
+  check_matrix(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 3);
+  check_matrix(&w, "maxwell3d", 4, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 3); /* L D L^H */
+  check_matrix(&w, "convdiff3d", 6, &typed_complex_single, TRISTAR_METHOD_LU, false, 3);
+  check_matrix(&w, "kkt3d", 4, &typed_double, TRISTAR_METHOD_AUTO, false, 3);
+failures:
+  w.options.layout.pz = w.ranks % 2 == 0 ? 2 : 1;
+  w.options.layout.px = w.ranks / w.options.layout.pz;
+  check_indefinite(&w);
+  check_singular(&w);
+  check_memory(&w);
+  check_cycles(&w);
+  tristar_get_memory(w.ts, &memory);
+  CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
+  tristar_destroy(&w.ts);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,334 @@
+/* The memory of a factor that all ranks make together, run by mpiexec with 2 and 4 ranks, one step after the
+ * other so that it is the same each time: what a rank needs at the peak is a part of what one process needs;
+ * no rank but the first has an array as long as the matrix has entries; where Schur complements travel in
+ * several pieces, and an allocation fails meanwhile, all ranks say so and nobody waits; new values again and
+ * again need no more memory.
+ *
+ *   test_distributed_memory [CYCLES|direct|starpu_mpi]
+ *     so many cycles of new values and a solve, or the failures where StarPU runs; nothing else */
+#include <math.h>
+
+#include "runtime/mpi/comm/bytes.h"
+#include "runtime/mpi/factor/team_factor.h"
+#include "tests/support/check.h"
+#include "tristar_mpi.h"
+
+typedef struct world {
+  tristar_t *ts;
+  int rank, ranks;
+  tristar_transport transport;
+} world;
+
+/* A matrix, on all ranks, and its analysis, on rank 0. */
+typedef struct problem {
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_analysis_t *analysis;
+} problem;
+
+static void analyze(const world *w, problem *q) {
+  tristar_analysis_options options;
+  tristar_analysis_options_init(&options);
+  options.leaf_parts = w->ranks;
+  q->analysis = NULL;
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &q->view, &options, &q->analysis));
+}
+
+static void generate(const world *w, const char *kind, int64_t k, problem *q) {
+  CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &q->matrix));
+  tristar_matrix_get_view(q->matrix, &q->view);
+  analyze(w, q);
+}
+
+static void release(problem *q) {
+  tristar_analysis_destroy(&q->analysis);
+  tristar_matrix_destroy(&q->matrix);
+}
+
+static tristar_status factor(const world *w, const problem *q, const tristar_layout *layout,
+                             tristar_distributed_t **d) {
+  tristar_distributed_options options;
+  tristar_distributed_options_init(&options);
+  options.layout = *layout;
+  options.transport = w->transport;
+  return tristar_distributed_factor(w->ts, MPI_COMM_WORLD, q->analysis, w->rank == 0 ? q->view.values : NULL,
+                                    &options, d);
+}
+
+static tristar_layout grids(const world *w) {
+  tristar_layout layout;
+  tristar_layout_init(&layout);
+  layout.pz = w->ranks;
+  return layout;
+}
+
+/* ---- The peak -------------------------------------------------------------------------------------------
+ */
+
+/* With the order that it would choose, not that for several. */
+static double peak_of_one(const world *w, const problem *q) {
+  double peak = 0;
+  if (w->rank == 0) {
+    tristar_analysis_t *analysis;
+    tristar_factor_t *alone;
+    tristar_factor_stats stats;
+    CHECK_OK(tristar_analyze(w->ts, &q->view, NULL, &analysis));
+    CHECK_OK(tristar_factor(analysis, q->view.values, &alone));
+    CHECK_OK(tristar_factor_get_stats(alone, &stats));
+    peak = (double)stats.peak_bytes;
+    tristar_factor_destroy(&alone);
+    tristar_analysis_destroy(&analysis);
+  }
+  MPI_Bcast(&peak, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  return peak;
+}
+
+/* What was counted before is most of it, and not more. */
+static void check_prediction(const world *w, const problem *q, const tristar_layout *layout, double peak) {
+  tristar_traffic t;
+  double most = 0;
+  MPI_Reduce(&peak, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (w->rank > 0) return;
+  CHECK_OK(tristar_layout_traffic(q->analysis, layout, 1, &t));
+  const double counted = t.factor_bytes.max + t.front_bytes.max;
+  CHECK_MSG(counted <= most && counted > 0.8 * most, "%.0f bytes at the peak, %.0f counted", most, counted);
+  CHECK(t.factor_path_flops >= t.factor_flops.max && t.factor_path_flops < t.factor_flops.total);
+}
+
+/* At most so much of one process's. */
+static void check_peak_of(const world *w, const problem *q, double alone, int px, int py, int pz,
+                          double most) {
+  tristar_distributed_t *d;
+  tristar_distributed_stats stats;
+  tristar_layout layout = grids(w);
+  layout.px = px;
+  layout.py = py;
+  layout.pz = pz;
+  CHECK_OK(factor(w, q, &layout, &d));
+  tristar_distributed_get_stats(d, &stats);
+  fprintf(stderr, "%dx%dx%d, rank %d: %.1f MB of the factor, %.1f MB at the peak, %.3f of one process\n", px,
+          py, pz, w->rank, stats.factor_bytes / 1e6, stats.factor_peak_bytes / 1e6,
+          stats.factor_peak_bytes / alone);
+  CHECK_MSG(stats.factor_peak_bytes <= most * alone, "rank %d: %.0f bytes at the peak, one process %.0f",
+            w->rank, stats.factor_peak_bytes, alone);
+  check_prediction(w, q, &layout, stats.factor_peak_bytes);
+  tristar_distributed_destroy(&d);
+}
+
+static void check_peaks(const world *w, const char *kind, int64_t k) {
+  problem q;
+  generate(w, kind, k, &q);
+  const double alone = peak_of_one(w, &q);
+  if (w->ranks == 2) {
+    check_peak_of(w, &q, alone, 2, 1, 1, 0.62);
+    check_peak_of(w, &q, alone, 1, 1, 2, 0.62);
+  } else {
+    check_peak_of(w, &q, alone, 2, 2, 1, 0.38);
+    check_peak_of(w, &q, alone, 4, 1, 1, 0.38);
+    check_peak_of(w, &q, alone, 1, 2, 2, 0.38);
+    check_peak_of(w, &q, alone, 1, 1, 4, 0.45); /* with replicas of the upper panels */
+  }
+  release(&q);
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------------------
+ */
+
+enum { LINKS = 64, WIDTH = 40, ORDER = LINKS * WIDTH, ENTRIES = (3 * LINKS - 2) * WIDTH * WIDTH };
+
+/* A chain of dense blocks, unsymmetric: many entries, small fronts, a short structure. */
+typedef struct chain {
+  int64_t ptr[ORDER + 1];
+  int32_t *index;
+  double *values;
+} chain;
+
+static void make_chain(const world *w, chain *c, problem *q) {
+  int64_t at = 0;
+  c->index = malloc(ENTRIES * sizeof *c->index);
+  c->values = malloc(ENTRIES * sizeof *c->values);
+  c->ptr[0] = 0;
+  for (int32_t j = 0; j < ORDER; j++) {
+    const int32_t link = j / WIDTH, first = link > 0 ? link - 1 : 0,
+                  last = link < LINKS - 1 ? link + 1 : link;
+    for (int32_t i = first * WIDTH; i < (last + 1) * WIDTH; i++) {
+      c->index[at] = i;
+      c->values[at++] = i == j ? 4 * WIDTH : 1 - 0.25 * (i > j) / (1 + abs(i - j));
+    }
+    c->ptr[j + 1] = at;
+  }
+  CHECK(at == ENTRIES);
+  q->matrix = NULL;
+  q->view = (tristar_view){.format = TRISTAR_CSC,
+                           .symmetry = TRISTAR_GENERAL,
+                           .scalar = TRISTAR_DOUBLE,
+                           .rows = ORDER,
+                           .cols = ORDER,
+                           .ptr = c->ptr,
+                           .index = c->index,
+                           .values = c->values,
+                           .ptr_bits = 64,
+                           .index_bits = 32};
+  analyze(w, q);
+}
+
+/* Not even an index of each entry of A or of L. */
+static void check_blocks(const world *w) {
+  problem q;
+  chain *c = malloc(sizeof *c);
+  tristar_distributed_t *d;
+  tristar_analysis_stats analysis = {.nnz_lower = 0};
+  const tristar_layout layout = grids(w);
+  make_chain(w, c, &q);
+  CHECK_OK(factor(w, &q, &layout, &d));
+  const size_t largest = atomic_load(&tsi_context_env(w->ts)->memory.largest);
+  if (w->rank == 0) CHECK_OK(tristar_analysis_get_stats(q.analysis, &analysis));
+  MPI_Bcast(&analysis, (int)sizeof analysis, MPI_BYTE, 0, MPI_COMM_WORLD);
+  const size_t entries = (size_t)(analysis.nnz_lower < ENTRIES ? analysis.nnz_lower : ENTRIES);
+  fprintf(stderr, "rank %d: a block of %zu bytes, %zu entries\n", w->rank, largest, entries);
+  CHECK_MSG(w->rank == 0 || largest < entries * sizeof(tsi_index), "rank %d: a block of %zu bytes", w->rank,
+            largest);
+  CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? c->values : NULL));
+  tristar_distributed_destroy(&d);
+  release(&q);
+  free(c->index);
+  free(c->values);
+  free(c);
+}
+
+/* ---- Failures -------------------------------------------------------------------------------------------
+ */
+
+/* The solution, on rank 0. */
+static void solve(const world *w, const problem *q, tristar_distributed_t *d, double *x) {
+  const int64_t n = q->view.rows;
+  double *b = malloc((size_t)n * sizeof *b);
+  for (int64_t i = 0; i < n; i++) b[i] = 1 + (double)(i % 7);
+  CHECK_OK(tristar_distributed_set_rows(d, w->rank == 0 ? 0 : n, w->rank == 0 ? n : 0));
+  CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, n, x, n));
+  free(b);
+}
+
+/* Every allocation of one rank in turn, as far as they are many. */
+static void check_failures(const world *w) {
+  problem q;
+  tristar_distributed_t *d;
+  tristar_memory_stats before, after;
+  tristar_layout layout = grids(w);
+  generate(w, "poisson3d7", 23, &q); /* a separator of 529 rows: two pieces */
+  const int64_t n = q.view.rows;
+  double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
+  int failed = 0;
+  layout.pz = w->ranks / 2;
+  layout.px = 2;
+  CHECK_OK(factor(w, &q, &layout, &d));
+  if (w->ranks > 1) CHECK(d->stats.fan_in.messages > 0 || w->rank > 0);
+  solve(w, &q, d, x);
+  for (int who = 0; who < w->ranks; who++)
+    for (int64_t at = 20; at < 20000; at += at / 2) {
+      tristar_get_memory(w->ts, &before);
+      if (w->rank == who) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
+      const tristar_status status = tristar_distributed_refactor(d, w->rank == 0 ? q.view.values : NULL);
+      tsi_context_env(w->ts)->memory.fail_at = 0;
+      CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %lld of rank %d: %s",
+                (long long)at, who, tristar_status_name(status));
+      failed += status != TRISTAR_OK;
+      tristar_get_memory(w->ts, &after);
+      CHECK(after.current_bytes == before.current_bytes);
+    }
+  CHECK_MSG(failed > 3 * w->ranks, "%d failures", failed);
+  CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? q.view.values : NULL));
+  solve(w, &q, d, y);
+  CHECK(w->rank > 0 || memcmp(x, y, (size_t)n * sizeof *x) == 0);
+  tristar_distributed_destroy(&d);
+  release(&q);
+  free(x);
+  free(y);
+}
+
+/* ---- Messages -------------------------------------------------------------------------------------------
+ */
+
+/* More items than a message may have: to the next rank, other many than from the former one. */
+static void check_swaps(const world *w) {
+  enum { MOST = 7, BYTES = 12 };
+  const int next = (w->rank + 1) % w->ranks, former = (w->rank + w->ranks - 1) % w->ranks;
+  for (int round = 0; round < 30; round++) {
+    const int given = round * (w->rank + 1), taken = round * (former + 1);
+    char *gives = malloc((size_t)given * BYTES + 1), *takes = malloc((size_t)taken * BYTES + 1);
+    for (int k = 0; k < given * BYTES; k++) gives[k] = (char)(w->rank + k % 101);
+    CHECK_OK(tsi_swap_items(tsi_context_env(w->ts), MPI_COMM_WORLD, BYTES, MOST,
+                            (tsi_items_way){gives, given, next}, (tsi_items_way){takes, taken, former}));
+    for (int k = 0; k < taken * BYTES; k++) CHECK(takes[k] == (char)(former + k % 101));
+    CHECK(tsi_item_messages(given, MOST) == (given + MOST - 1) / MOST);
+    free(gives);
+    free(takes);
+  }
+}
+
+/* ---- Cycles ---------------------------------------------------------------------------------------------
+ */
+
+/* After each the library has as much as after the first one. */
+static void check_cycles(const world *w, int cycles) {
+  problem q;
+  tristar_distributed_t *d;
+  tristar_memory_stats first = {.current_bytes = 0}, now;
+  const tristar_layout layout = grids(w);
+  generate(w, "s2d9pt", 40, &q);
+  const int64_t n = q.view.rows, entries = ((const int64_t *)q.view.ptr)[n];
+  double *values = malloc((size_t)entries * sizeof *values), *x = malloc((size_t)n * sizeof *x),
+         *y = malloc((size_t)n * sizeof *y);
+  CHECK_OK(factor(w, &q, &layout, &d));
+  solve(w, &q, d, x);
+  for (int k = 0; k < cycles; k++) {
+    for (int64_t p = 0; p < entries; p++) values[p] = (k % 2 ? 1 : 4) * ((const double *)q.view.values)[p];
+    CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? values : NULL));
+    solve(w, &q, d, y);
+    for (int64_t i = 0; w->rank == 0 && i < n; i++)
+      CHECK_MSG(y[i] == (k % 2 ? 1 : 0.25) * x[i], "cycle %d: x[%d]", k,
+                (int)i); /* powers of two: to the bit */
+    tristar_get_memory(w->ts, &now);
+    if (k == 0) first = now;
+    CHECK_MSG(now.current_bytes == first.current_bytes && now.peak_bytes == first.peak_bytes,
+              "%zu bytes after %d cycles, at most %zu; %zu and %zu after the first", now.current_bytes, k + 1,
+              now.peak_bytes, first.current_bytes, first.peak_bytes);
+  }
+  tristar_distributed_destroy(&d);
+  release(&q);
+  free(values);
+  free(x);
+  free(y);
+}
+
+int main(int argc, char **argv) {
+  world w = {.ts = NULL, .transport = TRISTAR_TRANSPORT_DIRECT};
+  tristar_config config;
+  tristar_memory_stats memory;
+  int level;
+  CHECK(argc <= 2);
+  tristar_config_init(&config);
+  const bool tasks = argc > 1 && atoi(argv[1]) == 0;
+  if (!tasks) config.use_starpu = 0;
+  if (tasks && strcmp(argv[1], "starpu_mpi") == 0) w.transport = TRISTAR_TRANSPORT_STARPU_MPI;
+  CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+  CHECK_OK(tristar_create(&config, &w.ts));
+  if (tasks) {
+    check_failures(&w);
+  } else if (argc > 1) {
+    check_cycles(&w, atoi(argv[1]));
+  } else {
+    check_swaps(&w);
+    check_peaks(&w, "poisson3d7", 40);
+    if (w.ranks >= 4) check_blocks(&w);
+    check_failures(&w);
+    check_cycles(&w, 20);
+  }
+  tristar_get_memory(w.ts, &memory);
+  CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
+  tristar_destroy(&w.ts);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,150 @@
+/* Factors of real matrices whose rows lie on all ranks: for 20 matrices and all types that can hold them, all
+ * methods that apply and all layouts with that many processes, the bits of each rank's part and of all
+ * solutions are those of the same factor of a matrix that rank 0 has, and backward errors after refinement
+ * are those of one process.
+ *
+ * A matrix that cannot be factored in single precision gives every rank the same status, from either input.
+ *
+ * The folder: TRISTAR_DATA, or ../shared/data next to the sources. */
+#include "tests/support/data.h"
+#include "tests/support/mpi/dmatrix_factor.h"
+#include "tests/support/real_matrices.h"
+
+static const struct source {
+  const char *file;
+  bool definite; /* LLT applies */
+} sources[] = {
+    {"bcsstk06.mtx.gz", true},  {"494_bus.mtx.gz", true},       {"nos7.mtx.gz", true},
+    {"gr_30_30.mtx.gz", true},  {"1138_bus.mtx.gz", true},      {"bcsstk09.mtx.gz", true},
+    {"sherman1.mtx.gz", false}, {"hangGlider_2.mtx.gz", false}, {"ACTIVSg200_KKT_01.mtx.gz", false},
+    {"arc130.rua.gz", false},   {"west0479.mtx.gz", false},     {"bp_1200.mtx.gz", false},
+    {"pde900.mtx.gz", false},   {"orsirr_1.rua.gz", false},     {"gre_1107.mtx.gz", false},
+    {"e05r0500.mtx.gz", false}, {"young1c.mtx.gz", false},      {"young4c.mtx.gz", false},
+    {"slu_cmat.cua.gz", false}, {"mhd1280b.mtx.gz", true},
+};
+
+/* The backward error after refinement on one process; NAN where it does not factor. */
+static double error_alone(const world *w, const shared_matrix *s, const tristar_analysis_options *options) {
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor = NULL;
+  tristar_plan_t *plan;
+  tristar_refine_result result;
+  double worst = NAN;
+  tristar_status status = tristar_analyze(w->ts, &s->view, options, &analysis);
+  if (status == TRISTAR_OK) status = tristar_factor(analysis, s->values, &factor);
+  tristar_analysis_destroy(&analysis);
+  if (status != TRISTAR_OK) return worst;
+  char *b = make_rhs(s->t, s->n), *x = malloc((size_t)s->n * s->t->bytes + 1);
+  CHECK(x != NULL);
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CHECK_OK(tristar_solve_refined(plan, TRISTAR_T, 1, b, s->n, x, s->n, NULL, &result));
+  worst = result.backward_error;
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  free(b);
+  free(x);
+  return worst;
+}
+
+/* Single precision does not do: the same status from rows on all ranks and from rank 0, on each of them. */
+static bool check_failure(const world *w, const char *what, const shared_matrix *s, const wish *o) {
+  tristar_dmatrix_t *matrix = NULL;
+  tristar_distributed_t *d = NULL;
+  tristar_analysis_t *analysis = NULL;
+  tristar_status status[2] = {TRISTAR_OK, TRISTAR_OK}, first[2]; /* as MPI_INT */
+  status[0] = tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &s->rows.view, NULL, &matrix);
+  if (status[0] == TRISTAR_OK) status[0] = tristar_dmatrix_factor(matrix, &o->analysis, &o->options, &d);
+  if (status[0] == TRISTAR_OK) tristar_distributed_destroy(&d);
+  tristar_dmatrix_destroy(&matrix);
+  if (w->rank == 0) status[1] = tristar_analyze(w->ts, &s->view, &o->analysis, &analysis);
+  MPI_Bcast(&status[1], 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (status[1] == TRISTAR_OK)
+    status[1] = tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s->values : NULL,
+                                           &o->options, &d);
+  if (status[1] == TRISTAR_OK) tristar_distributed_destroy(&d);
+  tristar_analysis_destroy(&analysis);
+  memcpy(first, status, sizeof first);
+  MPI_Bcast(first, 2, MPI_INT, 0, MPI_COMM_WORLD);
+  CHECK_MSG(status[0] == first[0] && status[1] == first[1] && status[0] == status[1],
+            "%s: %s of rows, %s of rank 0's", what, tristar_status_name(status[0]),
+            tristar_status_name(status[1]));
+  return status[0] != TRISTAR_OK;
+}
+
+/* One matrix, type and method, in all layouts; on more than 4 ranks other types than double take every third.
+ */
+static int check_layouts(const world *w, const char *file, shared_matrix *s, tristar_method method) {
+  const bool thin = w->ranks > 4 && s->t != &typed_double;
+  int count = 0, turn = (int)(s->n % 3);
+  char what[128];
+  snprintf(what, sizeof what, "%s %c, method %d", file, s->t->scalar, (int)method);
+  for (int pz = 1; pz <= w->ranks; pz *= 2)
+    for (int px = 1; px * pz <= w->ranks; px++) {
+      tristar_layout layout = grid(w, pz);
+      layout.px = px;
+      layout.py = w->ranks / px / pz;
+      layout.algorithm = count % 2 ? TRISTAR_ALGORITHM_LEVELWISE : TRISTAR_ALGORITHM_REPLICATED;
+      layout.map = count % 3 == 2 ? TRISTAR_MAP_CYCLIC : TRISTAR_MAP_SUBTREE;
+      if (px * layout.py * pz != w->ranks || (thin && turn++ % 3 != 0)) continue;
+      wish o = wish_of(&layout, method);
+      const double alone = error_alone(w, s, &o.analysis);
+      if (isnan(alone)) {
+        CHECK_MSG(s->t->is_single && check_failure(w, what, s, &o), "%s: fails on one process only", what);
+        return count;
+      }
+      /* some are too badly conditioned for single precision: there each factor gives another error */
+      s->error = (s->t->is_single ? 100 : 10) * (alone > 10 * s->t->roundoff ? alone : 10 * s->t->roundoff);
+      compare_inputs(w, file, s, &o);
+      count++;
+    }
+  return count;
+}
+
+/* All types and symmetries that the matrix can have. */
+static int check_source(const world *w, const struct source *source) {
+  static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_double,
+                                       &typed_complex_single};
+  char path[1024];
+  tristar_view v;
+  int count = 0;
+  shared_matrix s = {.t = NULL};
+  snprintf(path, sizeof path, "%s/%s", data_folder(), source->file);
+  CHECK_OK(tristar_matrix_read(w->ts, path, &s.matrix));
+  tristar_matrix_get_view(s.matrix, &v);
+  for (int k = 0; k < 4; k++) {
+    if (v.scalar == TRISTAR_COMPLEX_DOUBLE && !types[k]->is_complex) continue;
+    s.t = types[k];
+    s.view = v;
+    s.view.scalar = s.t->scalar;
+    if (s.t->is_complex && v.symmetry == TRISTAR_SYMMETRIC && v.scalar == TRISTAR_DOUBLE)
+      s.view.symmetry = TRISTAR_HERMITIAN;
+    s.values = real_values(s.t, &v, s.view.symmetry);
+    s.view.values = s.values;
+    share_rows(w, &s);
+    if (source->definite) count += check_layouts(w, source->file, &s, TRISTAR_METHOD_LLT);
+    if (v.symmetry != TRISTAR_GENERAL) count += check_layouts(w, source->file, &s, TRISTAR_METHOD_LDLT);
+    count += check_layouts(w, source->file, &s, TRISTAR_METHOD_LU);
+    release_rows(&s.rows);
+    free(s.values);
+  }
+  tristar_matrix_destroy(&s.matrix);
+  return count;
+}
+
+int main(void) {
+  char path[1024];
+  int count = 0;
+  snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());
+  FILE *index = fopen(path, "r");
+  if (index == NULL) SKIP("no matrices: %s is not there (TRISTAR_DATA names the folder)", path);
+  fclose(index);
+  world w = open_world();
+  for (size_t k = 0; k < sizeof sources / sizeof *sources; k++) {
+    const int more = check_source(&w, &sources[k]);
+    if (w.rank == 0) fprintf(stderr, "%s: %d factors\n", sources[k].file, more);
+    count += more;
+  }
+  if (w.rank == 0) printf("%d factors\n", count);
+  close_world(&w);
+  return 0;
+}

@@ -1,0 +1,322 @@
+/* Factors of matrices whose rows lie on all ranks: what fails, fails on all ranks with one message, and
+ * nothing is lost; and matrices with fewer rows than ranks. */
+#include "tests/support/mpi/dmatrix_factor.h"
+
+/* ---- Failures -------------------------------------------------------------------------------------------
+ */
+
+/* All ranks know it, wherever it was found. */
+static void expect_text(const world *w, const char *text) {
+  char message[600];
+  tristar_get_error(w->ts, message, sizeof message);
+  CHECK_MSG(strstr(message, text) != NULL, "\"%s\" is not in \"%s\"", text, message);
+}
+
+/* Changes one value of all ranks' rows. */
+static double *entry_of(rows_block *rows, const shared_matrix *s, int64_t row, int64_t column) {
+  const int64_t base = rows->view.base;
+  if (row < s->first || row >= s->end) return NULL;
+  for (int64_t e = rows->ptr[row - s->first] - base; e < rows->ptr[row - s->first + 1] - base; e++)
+    if (rows->index[e] - base == column) return (double *)(void *)rows->values + e;
+  CHECK_MSG(false, "there is no entry (%d,%d)", (int)row, (int)column);
+  return NULL;
+}
+
+static void set_entry(shared_matrix *s, int64_t row, int64_t column, double value) {
+  double *entry = entry_of(&s->rows, s, row, column);
+  if (entry) *entry = value;
+}
+
+static tristar_status factor(const world *w, const shared_matrix *s, const wish *o,
+                             tristar_distributed_t **d) {
+  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  const tristar_status status = tristar_dmatrix_factor(matrix, &o->analysis, &o->options, d);
+  CHECK((status == TRISTAR_OK) == (*d != NULL));
+  tristar_dmatrix_destroy(&matrix);
+  return status;
+}
+
+static void expect(const world *w, const shared_matrix *s, const wish *o, tristar_status status,
+                   const char *text) {
+  tristar_distributed_t *d;
+  CHECK_STATUS(factor(w, s, o, &d), status);
+  expect_text(w, text);
+}
+
+/* Pivots that are not positive: Cholesky refuses, METHOD_AUTO goes on. */
+static void check_indefinite(const world *w) {
+  const tristar_layout layout = some_grid(w);
+  tristar_distributed_t *d;
+  shared_matrix s = share_matrix(w, "poisson3d7", 5, &typed_double, TRISTAR_SYMMETRIC);
+  for (int64_t row = 0; row < s.n; row += 40) {
+    char text[60];
+    wish o = wish_of(&layout, TRISTAR_METHOD_LLT);
+    snprintf(text, sizeof text, "pivot of row %d ", (int)row);
+    set_entry(&s, row, row, 0.01);
+    expect(w, &s, &o, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "pivot of row ");
+    set_entry(&s, row, row, -6);
+    expect(w, &s, &o, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, text);
+    o.analysis.method = TRISTAR_METHOD_AUTO;
+    CHECK_OK(factor(w, &s, &o, &d));
+    CHECK(d->process->kind.indefinite);
+    tristar_distributed_destroy(&d);
+    set_entry(&s, row, row, 0.01); /* positive, but not definite: Cholesky is tried first */
+    CHECK_OK(factor(w, &s, &o, &d));
+    CHECK(d->process->kind.indefinite);
+    tristar_dmatrix_t *matrix;
+    set_entry(&s, row, row, 6);
+    matrix = make(w, &s.rows);
+    CHECK_OK(tristar_dmatrix_refactor(matrix, d));
+    tristar_distributed_destroy(&d);
+    o.analysis.method = TRISTAR_METHOD_LLT;
+    CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
+    tristar_dmatrix_destroy(&matrix);
+    set_entry(&s, row, row, -6);
+    matrix = make(w, &s.rows);
+    CHECK_STATUS(tristar_dmatrix_refactor(matrix, d), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+    expect_text(w, text);
+    double *x = calloc((size_t)s.n, sizeof *x);
+    CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, x, s.n, x, s.n), TRISTAR_ERR_STALE);
+    tristar_dmatrix_destroy(&matrix);
+    set_entry(&s, row, row, 6);
+    matrix = make(w, &s.rows);
+    CHECK_OK(tristar_dmatrix_refactor(matrix, d));
+    CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, x, s.n, x, s.n));
+    free(x);
+    tristar_dmatrix_destroy(&matrix);
+    tristar_distributed_destroy(&d);
+  }
+  release_shared(&s);
+}
+
+/* All entries of a row. */
+static void scale_row(shared_matrix *s, int64_t row, double factor) {
+  if (row < s->first || row >= s->end) return;
+  double *values = (double *)(void *)s->rows.values;
+  const int64_t base = s->rows.view.base, *ptr = s->rows.ptr + (row - s->first);
+  for (int64_t e = ptr[0] - base; e < ptr[1] - base; e++) values[e] *= factor;
+}
+
+/* What the method does not hold, what is singular. */
+static void check_refusals(const world *w) {
+  const tristar_layout layout = some_grid(w);
+  tristar_distributed_t *d;
+  wish o = wish_of(&layout, TRISTAR_METHOD_LDLT);
+  shared_matrix s = share_matrix(w, "convdiff3d", 5, &typed_double, TRISTAR_GENERAL);
+  expect(w, &s, &o, TRISTAR_ERR_ARGUMENT, "are no mirror images");
+  o.analysis.method = TRISTAR_METHOD_LLT;
+  expect(w, &s, &o, TRISTAR_ERR_ARGUMENT, "L L^T holds symmetric matrices only");
+  o = wish_of(&layout, TRISTAR_METHOD_LU);
+  set_entry(&s, 60, 60, 0);
+  o.analysis.matching = TRISTAR_MATCHING_OFF;
+  CHECK_OK(factor(w, &s, &o, &d));
+  tristar_distributed_destroy(&d);
+  scale_row(&s, 60, 0);
+  expect(w, &s, &o, TRISTAR_ERR_SINGULAR, "structural rank 124 of 125");
+  o.analysis.matching = TRISTAR_MATCHING_ON;
+  expect(w, &s, &o, TRISTAR_ERR_SINGULAR, "structural rank 124 of 125");
+  o.analysis.matching = TRISTAR_MATCHING_AUTO;
+  expect(w, &s, &o, TRISTAR_ERR_SINGULAR, "structural rank 124 of 125");
+  release_shared(&s);
+  s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
+  o.analysis.method = TRISTAR_METHOD_LDLT;
+  for (int64_t i = s.first; i < s.end; i++) /* they ascend by 70 binary orders of magnitude */
+    for (int64_t e = s.rows.ptr[i - s.first] - s.rows.view.base;
+         e < s.rows.ptr[i + 1 - s.first] - s.rows.view.base; e++)
+      ((double *)(void *)s.rows.values)[e] *= exp2(0.6 * (double)(i + s.rows.index[e] - s.rows.view.base));
+  for (int matching = 0; matching < 2; matching++) {
+    o.analysis.matching = matching ? TRISTAR_MATCHING_AUTO : TRISTAR_MATCHING_OFF;
+    CHECK_OK(factor(w, &s, &o, &d));
+    same_solutions("badly scaled values", &s, d, d);
+    tristar_distributed_destroy(&d);
+  }
+  release_shared(&s);
+}
+
+/* A matrix of doubles by compressed columns, and this rank's rows of it. */
+static shared_matrix share_columns(const world *w, int64_t n, const int64_t *ptr, const int32_t *index,
+                                   double *values) {
+  shared_matrix s = {.t = &typed_double,
+                     .error = 1e-13,
+                     .n = n,
+                     .values = values,
+                     .first = first_row(w, n, w->rank),
+                     .end = first_row(w, n, w->rank + 1),
+                     .view = {.format = TRISTAR_CSC,
+                              .scalar = TRISTAR_DOUBLE,
+                              .rows = n,
+                              .cols = n,
+                              .ptr = ptr,
+                              .index = index,
+                              .values = values,
+                              .ptr_bits = 64,
+                              .index_bits = 32}};
+  s.rows = take_rows(&s.view, sizeof *values, s.first, s.end, 0);
+  return s;
+}
+
+/* Dependent rows, as rank 0 alone has it: the message names the row. */
+static void check_singular(const world *w) {
+  const tristar_layout layout = some_grid(w);
+  const wish o = wish_of(&layout, TRISTAR_METHOD_LU);
+  enum { ORDER = 12 };
+  int64_t ptr[ORDER + 1];
+  int32_t index[ORDER * ORDER];
+  double values[ORDER * ORDER];
+  char text[512] = "";
+  for (int32_t j = 0; j < ORDER; j++)
+    for (int32_t i = 0; i < ORDER; i++) {
+      index[j * ORDER + i] = i;
+      values[j * ORDER + i] = 1;
+    }
+  for (int64_t j = 0; j <= ORDER; j++) ptr[j] = j * ORDER;
+  shared_matrix s = share_columns(w, ORDER, ptr, index, values);
+  if (w->rank == 0) {
+    tristar_analysis_t *analysis;
+    tristar_factor_t *alone;
+    CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
+    CHECK_STATUS(tristar_factor(analysis, values, &alone), TRISTAR_ERR_SINGULAR);
+    tristar_get_error(w->ts, text, sizeof text);
+    tristar_analysis_destroy(&analysis);
+  }
+  MPI_Bcast(text, sizeof text, MPI_CHAR, 0, MPI_COMM_WORLD);
+  const char *what = strstr(text, "the matrix");
+  expect(w, &s, &o, TRISTAR_ERR_SINGULAR, what ? what : text);
+  release_rows(&s.rows);
+}
+
+/* Calls that do not fit together. */
+static void check_arguments(const world *w) {
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
+  tristar_distributed_t *d, *other;
+  shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
+  tristar_dmatrix_t *matrix = make(w, &s.rows), *general;
+  CHECK_STATUS(tristar_dmatrix_factor(NULL, NULL, NULL, &d), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, NULL), TRISTAR_ERR_ARGUMENT);
+  if (w->ranks > 1) {
+    o.analysis.seed = w->rank;
+    CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+    expect_text(w, "the seed");
+    o.analysis.seed = 1;
+    o.options.layout.py = 2;
+    CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+    expect_text(w, "processes");
+    o.options.layout.py = 1;
+  }
+  o.analysis.method = w->rank == w->ranks - 1 ? (tristar_method)9 : TRISTAR_METHOD_AUTO;
+  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+  expect_text(w, "method 9");
+  o.analysis.method = TRISTAR_METHOD_AUTO;
+  o.analysis.inverse = TRISTAR_INVERSE_PARTITIONED;
+  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_UNSUPPORTED);
+  o.analysis.inverse = TRISTAR_INVERSE_DIAGONAL;
+  o.analysis.ordering = TRISTAR_ORDERING_USER;
+  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+  expect_text(w, "without a permutation");
+  o.analysis.ordering = TRISTAR_ORDERING_METIS;
+  CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
+  shared_matrix t = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL); /* the same pattern */
+  general = make(w, &t.rows);
+  CHECK_STATUS(tristar_dmatrix_refactor(general, d), TRISTAR_ERR_ARGUMENT);
+  expect_text(w, "mirror images");
+  CHECK_OK(tristar_dmatrix_refactor(matrix, d));
+  tristar_dmatrix_destroy(&general);
+  release_shared(&t);
+  t = share_matrix(w, "s2d9pt", 8, &typed_double, TRISTAR_SYMMETRIC); /* the same order */
+  general = make(w, &t.rows);
+  CHECK_STATUS(tristar_dmatrix_refactor(general, d), TRISTAR_ERR_ARGUMENT);
+  expect_text(w, "another pattern");
+  same_solutions("after a refusal", &s, d, d);
+  tristar_dmatrix_destroy(&general);
+  release_shared(&t);
+  tristar_analysis_t *analysis = NULL;
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
+  CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s.values : NULL,
+                                      &o.options, &other));
+  CHECK_STATUS(tristar_dmatrix_refactor(matrix, other), TRISTAR_ERR_UNSUPPORTED);
+  tristar_distributed_destroy(&other);
+  tristar_factor_t *alone = NULL; /* takes its place, and gives it back */
+  if (w->rank == 0) CHECK_OK(tristar_factor(analysis, s.values, &alone));
+  CHECK_OK(tristar_distributed_update(d, alone));
+  same_solutions("after an update", &s, d, d);
+  CHECK_OK(tristar_dmatrix_refactor(matrix, d));
+  same_solutions("after new values", &s, d, d);
+  tristar_factor_destroy(&alone);
+  tristar_analysis_destroy(&analysis);
+  tristar_distributed_destroy(&d);
+  tristar_dmatrix_destroy(&matrix);
+  release_shared(&s);
+}
+
+/* Every allocation of one rank in turn, as far as they are many. */
+static void check_memory(const world *w) {
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
+  o.analysis.matching = TRISTAR_MATCHING_ON;
+  shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
+  tristar_dmatrix_t *matrix = make(w, &s.rows);
+  tristar_distributed_t *kept, *d;
+  tristar_memory_stats before, after;
+  CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &kept));
+  for (int again = 0; again < 2; again++)
+    for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
+      int failed = 0;
+      for (int64_t at = 1; at < 3000; at += 1 + at / 6) {
+        tristar_get_memory(w->ts, &before);
+        if (w->rank == who) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
+        const tristar_status status = again ? tristar_dmatrix_refactor(matrix, kept)
+                                            : tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d);
+        tsi_context_env(w->ts)->memory.fail_at = 0;
+        CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %d of rank %d: %s",
+                  (int)at, who, tristar_status_name(status));
+        failed += status != TRISTAR_OK;
+        if (!again) tristar_distributed_destroy(&d);
+        tristar_get_memory(w->ts, &after);
+        if (again && status != TRISTAR_OK) continue; /* lists may be gone */
+        CHECK_MSG(again || after.current_bytes == before.current_bytes,
+                  "allocation %d of rank %d: %zu bytes, %zu before", (int)at, who, after.current_bytes,
+                  before.current_bytes);
+      }
+      CHECK_MSG(failed > 10, "%d failures", failed);
+    }
+  CHECK_OK(tristar_dmatrix_refactor(matrix, kept));
+  same_solutions("after failures", &s, kept, kept);
+  tristar_distributed_destroy(&kept);
+  tristar_dmatrix_destroy(&matrix);
+  release_shared(&s);
+}
+
+/* More ranks than rows, and no rows at all. */
+static void check_tiny(const world *w) {
+  tristar_layout layout = grid(w, 1);
+  for (int k = 0; k < 3; k++) {
+    int64_t ptr[] = {0, 1, 3};
+    int32_t index[] = {0, 0, 1};
+    double values[] = {2, 1, 4};
+    const int64_t n = k;
+    const wish o = wish_of(&layout, TRISTAR_METHOD_LU);
+    shared_matrix s = share_columns(w, n, ptr, index, values);
+    tristar_dmatrix_t *matrix = make(w, &s.rows);
+    tristar_distributed_t *d;
+    CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
+    same_solutions("a tiny matrix", &s, d, d);
+    CHECK_OK(tristar_dmatrix_refactor(matrix, d));
+    same_solutions("a tiny matrix", &s, d, d);
+    tristar_distributed_destroy(&d);
+    tristar_dmatrix_destroy(&matrix);
+    release_rows(&s.rows);
+  }
+}
+
+int main(void) {
+  world w = open_world();
+  check_indefinite(&w);
+  check_refusals(&w);
+  check_singular(&w);
+  check_arguments(&w);
+  if (w.ranks <= 4) check_memory(&w);
+  check_tiny(&w);
+  close_world(&w);
+  return 0;
+}

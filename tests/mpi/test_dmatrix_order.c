@@ -1,0 +1,296 @@
+/* Orderings by all ranks that have rows of a matrix, with PT-Scotch: the graph of each rank's rows is that of
+ * the whole matrix; orders are permutations, the same in each run, and about as good as those of METIS; a
+ * factor has the bits of one whose order rank 0 was given. Disconnected graphs, dense rows, matchings, ranks
+ * without rows, fewer rows than ranks. What fails, fails on all ranks, and nothing is lost. */
+#include "partition/order/ordering.h"
+#include "runtime/mpi/factor/dmatrix_factor.h"
+#include "runtime/mpi/matrix/dmatrix_graph.h"
+#include "tests/support/mpi/dmatrix_factor.h"
+
+static tristar_dmatrix_t *make_whole(const world *w, const shared_matrix *s) {
+  tristar_dmatrix_t *d = make(w, &s->rows);
+  CHECK_OK(tsi_dmatrix_need_whole(d));
+  return d;
+}
+
+/* ---- Graphs -------------------------------------------------------------------------------------------- */
+
+/* Row i is to be the pivot of column n - 1 - i, if mapped. */
+static void check_graph(const world *w, const char *kind, int64_t k, bool mapped) {
+  tsi_env *env = tsi_context_env(w->ts);
+  shared_matrix s = share_matrix(w, kind, k, &typed_double, TRISTAR_SYMMETRIC);
+  tristar_dmatrix_t *d = make_whole(w, &s);
+  const tsi_index n = (tsi_index)s.n, first = (tsi_index)s.first, here = (tsi_index)(s.end - s.first);
+  tsi_index *map = malloc((size_t)n * sizeof *map);
+  tsi_graph *graph;
+  tsi_rows_graph own;
+  CHECK(map != NULL);
+  for (tsi_index i = 0; i < n; i++) map[i] = n - 1 - i;
+  const bool symmetric = s.view.symmetry != TRISTAR_GENERAL;
+  CHECK(!mapped || !symmetric); /* there the view has one triangle */
+  CHECK_OK(tsi_graph_create(env, n, s.view.ptr, s.view.index, mapped ? map : NULL, symmetric, &graph));
+  CHECK_OK(tsi_rows_graph_create(d, mapped ? map + first : NULL, &own));
+  CHECK(own.n == here && own.ptr[0] == 0);
+  for (tsi_index i = 0; i < here; i++) {
+    const tsi_count begin = graph->ptr[first + i], each = graph->ptr[first + i + 1] - begin;
+    CHECK_MSG(own.ptr[i + 1] - own.ptr[i] == each &&
+                  memcmp(own.adj + own.ptr[i], graph->adj + begin, (size_t)each * sizeof *own.adj) == 0,
+              "%s: other neighbours of vertex %d", kind, first + i);
+  }
+  tsi_rows_graph_finish(env, &own);
+  tsi_graph_destroy(env, &graph);
+  tristar_dmatrix_destroy(&d);
+  release_shared(&s);
+  free(map);
+}
+
+/* ---- Orders -------------------------------------------------------------------------------------------- */
+
+/* Twice the same permutation; on rank 0 the caller's to free. */
+static int64_t *find_order(const world *w, const char *what, const shared_matrix *s) {
+  tsi_env *env = tsi_context_env(w->ts);
+  tristar_dmatrix_t *d = make_whole(w, s);
+  const size_t n = (size_t)s->n;
+  tsi_index *order[2];
+  int64_t *permutation = NULL;
+  for (int k = 0; k < 2; k++) CHECK_OK(tsi_rows_order(d, 1, false, NULL, &order[k]));
+  tristar_dmatrix_destroy(&d);
+  CHECK((order[0] != NULL) == (w->rank == 0) && (order[1] != NULL) == (w->rank == 0));
+  if (w->rank == 0) {
+    tsi_index *inverse = malloc(n * sizeof *inverse + 1);
+    permutation = malloc(n * sizeof *permutation + 1);
+    CHECK(inverse != NULL && permutation != NULL);
+    CHECK_OK(tsi_invert_permutation(env, (tsi_index)n, order[0], inverse));
+    CHECK_MSG(n == 0 || memcmp(order[0], order[1], n * sizeof **order) == 0, "%s: another order", what);
+    for (size_t i = 0; i < n; i++) permutation[i] = order[0][i];
+    free(inverse);
+  }
+  for (int k = 0; k < 2; k++) TSI_FREE(env, order[k]);
+  return permutation;
+}
+
+/* Entries of L; on all ranks. */
+static int64_t entries_of(const tristar_distributed_t *d) {
+  tristar_factor_stats f;
+  tristar_analysis_stats a = {.nnz_lower = 0};
+  if (d->source != NULL) CHECK_OK(tristar_distributed_get_factor_stats(d, &f, &a));
+  MPI_Bcast(&a.nnz_lower, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  return a.nnz_lower;
+}
+
+/* In one layout: a factor by PT-Scotch, one whose order rank 0 is given (if known), and one by METIS. */
+static void check_layout(const world *w, const char *what, const shared_matrix *s, wish o, bool known,
+                         const int64_t *permutation, double fill) {
+  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  tristar_distributed_t *d, *given, *metis;
+  o.analysis.ordering = TRISTAR_ORDERING_PTSCOTCH;
+  CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
+  o.analysis.ordering = TRISTAR_ORDERING_USER;
+  o.analysis.permutation = permutation;
+  if (known) {
+    CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &given));
+    check_same(what, d, given);
+    same_solutions(what, s, d, given);
+    tristar_distributed_destroy(&given);
+  } else
+    same_solutions(what, s, d, d);
+  o.analysis.ordering = TRISTAR_ORDERING_METIS;
+  CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &metis));
+  const int64_t here = entries_of(d), there = entries_of(metis);
+  CHECK_MSG((double)here <= fill * (double)there, "%s: %lld entries, METIS %lld", what, (long long)here,
+            (long long)there);
+  if (w->rank == 0)
+    fprintf(stderr, "%s, %dx%dx%d: %.2f times the entries of METIS\n", what, o.options.layout.px,
+            o.options.layout.py, o.options.layout.pz, (double)here / (double)(there > 0 ? there : 1));
+  CHECK_OK(tristar_dmatrix_refactor(matrix, d));
+  same_solutions(what, s, d, d);
+  tristar_distributed_destroy(&metis);
+  tristar_distributed_destroy(&d);
+  tristar_dmatrix_destroy(&matrix);
+}
+
+/* In all layouts. */
+static void check_matrix(const world *w, const char *what, const shared_matrix *s, tristar_method method,
+                         double fill) {
+  int64_t *permutation = find_order(w, what, s);
+  for (int pz = 1; pz <= w->ranks; pz *= 2)
+    for (int px = 1; px * pz <= w->ranks; px++) {
+      tristar_layout layout = grid(w, pz);
+      layout.px = px;
+      layout.py = w->ranks / px / pz;
+      if (px * layout.py * pz == w->ranks)
+        check_layout(w, what, s, wish_of(&layout, method), true, permutation, fill);
+    }
+  free(permutation);
+}
+
+static void check_model(const world *w, const char *kind, int64_t k, const typed *t, double fill) {
+  shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
+  check_matrix(w, kind, &s, TRISTAR_METHOD_AUTO, fill);
+  release_shared(&s);
+}
+
+/* ---- Graphs that are not connected, or have dense vertices ----------------------------------------------
+ */
+
+enum { SIDE = 12, PIECES = 7, SINGLE = 90, VERTICES = PIECES * SIDE * SIDE + SINGLE };
+
+typedef struct pieces {
+  int64_t ptr[VERTICES + 1];
+  int32_t index[4 * VERTICES];
+  double values[4 * VERTICES];
+  shared_matrix s;
+} pieces;
+
+/* The lower triangle by columns: grids, of which vertices that follow each other belong to different ones;
+ * then vertices alone. hub: the last vertex meets all others. */
+static pieces *make_pieces(const world *w, int64_t n, bool edges, bool hub) {
+  pieces *p = calloc(1, sizeof *p);
+  int64_t at = 0;
+  CHECK(p != NULL && n <= VERTICES);
+  for (int64_t j = 0; j < n; j++) {
+    const int64_t place = j / PIECES, below[2] = {j + PIECES, j + PIECES * SIDE};
+    p->ptr[j] = at;
+    p->index[at] = (int32_t)j;
+    p->values[at++] = hub && j == n - 1 ? 2 * (double)n : 6;
+    for (int k = 0; k < 2; k++) {
+      const bool inside = k == 0 ? (place + 1) % SIDE != 0 : place + SIDE < SIDE * SIDE;
+      if (!edges || j >= PIECES * SIDE * SIDE || !inside || below[k] >= n - hub) continue;
+      p->index[at] = (int32_t)below[k];
+      p->values[at++] = -1;
+    }
+    if (!hub || j == n - 1) continue;
+    p->index[at] = (int32_t)(n - 1);
+    p->values[at++] = -1;
+  }
+  p->ptr[n] = at;
+  p->s = (shared_matrix){.t = &typed_double,
+                         .values = p->values,
+                         .error = 1e-13,
+                         .view = {.format = TRISTAR_CSC,
+                                  .scalar = TRISTAR_DOUBLE,
+                                  .symmetry = TRISTAR_SYMMETRIC,
+                                  .rows = n,
+                                  .cols = n,
+                                  .ptr = p->ptr,
+                                  .index = p->index,
+                                  .values = p->values,
+                                  .ptr_bits = 64,
+                                  .index_bits = 32}};
+  share_rows(w, &p->s);
+  return p;
+}
+
+static void check_pieces(const world *w, const char *what, int64_t n, bool edges, bool hub) {
+  pieces *p = make_pieces(w, n, edges, hub);
+  check_matrix(w, what, &p->s, TRISTAR_METHOD_LLT, 1.3);
+  release_rows(&p->s.rows);
+  free(p);
+}
+
+/* ---- Matchings ------------------------------------------------------------------------------------------
+ */
+
+/* A matrix whose rows stand in reverse order: without the matching's map its graph would be another one. */
+static void check_matching(const world *w) {
+  shared_matrix s = share_matrix(w, "convdiff3d", 9, &typed_double, TRISTAR_GENERAL);
+  const tristar_layout layout = some_grid(w);
+  const int64_t entries = ((const int64_t *)s.view.ptr)[s.n];
+  int32_t *index = malloc((size_t)entries * sizeof *index);
+  CHECK(index != NULL);
+  for (int64_t e = 0; e < entries; e++) index[e] = (int32_t)(s.n - 1) - ((const int32_t *)s.view.index)[e];
+  release_rows(&s.rows);
+  s.view.index = index;
+  share_rows(w, &s);
+  check_layout(w, "reversed rows", &s, wish_of(&layout, TRISTAR_METHOD_LU), false, NULL, 1.3);
+  release_shared(&s);
+  free(index);
+  s = share_matrix(w, "kkt3d", 5, &typed_double, TRISTAR_SYMMETRIC);
+  check_layout(w, "pairs", &s, wish_of(&layout, TRISTAR_METHOD_LDLT), false, NULL, 1.5);
+  release_shared(&s);
+}
+
+/* ---- Failures -------------------------------------------------------------------------------------------
+ */
+
+static void expect_text(const world *w, const char *text) {
+  char message[600];
+  tristar_get_error(w->ts, message, sizeof message);
+  CHECK_MSG(strstr(message, text) != NULL, "\"%s\" is not in \"%s\"", text, message);
+}
+
+/* One process alone has the matrix; ranks that want different orderings. */
+static void check_refusals(const world *w) {
+  shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
+  tristar_analysis_t *analysis;
+  tristar_distributed_t *d;
+  o.analysis.ordering = TRISTAR_ORDERING_PTSCOTCH;
+  CHECK_STATUS(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis), TRISTAR_ERR_UNSUPPORTED);
+  expect_text(w, "PT-Scotch orders matrices whose rows lie on all ranks");
+  tristar_dmatrix_t *matrix = make(w, &s.rows);
+  if (w->ranks > 1) {
+    if (w->rank > 0) o.analysis.ordering = TRISTAR_ORDERING_METIS;
+    CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+    expect_text(w, "the ordering");
+    o.analysis.ordering = TRISTAR_ORDERING_PTSCOTCH;
+  }
+  if (tristar_ptscotch_version() == NULL) {
+    CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_UNSUPPORTED);
+    expect_text(w, "built without PT-Scotch");
+  }
+  tristar_dmatrix_destroy(&matrix);
+  release_shared(&s);
+}
+
+/* Every allocation of an ordering, on one rank in turn. */
+static void check_memory(const world *w) {
+  tsi_env *env = tsi_context_env(w->ts);
+  shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
+  tristar_dmatrix_t *d = make_whole(w, &s);
+  tristar_memory_stats before, after;
+  tsi_index *order, *map = malloc((size_t)s.n * sizeof *map);
+  CHECK(map != NULL);
+  for (tsi_index i = 0; i < (tsi_index)s.n; i++) map[i] = i;
+  for (int who = 0; who < w->ranks; who++)
+    for (int64_t at = 1, failed = 1; failed; at++) {
+      tristar_get_memory(w->ts, &before);
+      if (w->rank == who) env->memory.fail_at = before.allocations + at;
+      const tristar_status status = tsi_rows_order(d, 1, true, w->rank == 0 ? map : NULL, &order);
+      env->memory.fail_at = 0;
+      failed = status != TRISTAR_OK;
+      CHECK_MSG(!failed || (status == TRISTAR_ERR_MEMORY && order == NULL), "allocation %d of rank %d: %s",
+                (int)at, who, tristar_status_name(status));
+      TSI_FREE(env, order);
+      tristar_get_memory(w->ts, &after);
+      CHECK(after.current_bytes == before.current_bytes && (failed || at > 5));
+    }
+  tristar_dmatrix_destroy(&d);
+  release_shared(&s);
+  free(map);
+}
+
+int main(void) {
+  world w = open_world();
+  check_graph(&w, "poisson3d7", 6, false);
+  check_graph(&w, "convdiff3d", 6, false);
+  check_graph(&w, "convdiff3d", 6, true);
+  check_graph(&w, "circuit", 300, false);
+  check_graph(&w, "circuit", 300, true);
+  check_refusals(&w);
+  if (tristar_ptscotch_version() != NULL) {
+    check_model(&w, "poisson3d7", 16, &typed_double, 1.3);
+    check_model(&w, "s2d9pt", 64, &typed_double, 1.3);
+    check_model(&w, "convdiff3d", 9, &typed_complex_single, 1.3);
+    check_pieces(&w, "pieces", VERTICES, true, false);
+    check_pieces(&w, "pieces with a hub", VERTICES, true, true);
+    check_pieces(&w, "a diagonal matrix", 200, false, false);
+    check_pieces(&w, "an arrow", 200, false, true);
+    for (int64_t n = 0; n < 4; n++) check_pieces(&w, "a tiny matrix", n, false, n > 1);
+    check_matching(&w);
+    check_memory(&w);
+  }
+  close_world(&w);
+  return 0;
+}

@@ -1,0 +1,130 @@
+/* Rows of a matrix on any number of ranks become the matrix again, on rank 0: blocks of rows with indices
+ * from 0 and from 1, with values and without; and what one rank passes wrongly, or fails with, all are told.
+ */
+#include <math.h>
+
+#include "tests/support/mpi/dmatrix.h"
+
+/* Blocks of rows on all ranks, the first of them empty if there are three, become the matrix again. */
+static void check_gather(const world *w, const char *kind, int64_t k) {
+  tristar_matrix_t *matrix, *gathered;
+  tristar_view view, got;
+  CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
+  tristar_matrix_get_view(matrix, &view);
+  const int shift = w->ranks > 2, parts = w->ranks - shift;
+  const int64_t n = view.rows, part = w->rank - shift;
+  const int64_t first = part < 0 ? 0 : n * part / parts, end = part < 0 ? 0 : n * (part + 1) / parts;
+  rows_block mine = take_rows(&view, sizeof(double), first, end, w->rank % 2);
+  for (int turn = 0; turn < 2; turn++) {
+    const int64_t *ptr = view.ptr;
+    if (turn == 1) mine.view.values = NULL;
+    CHECK_OK(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered));
+    CHECK((gathered == NULL) == (w->rank > 0));
+    tristar_matrix_get_view(gathered, &got);
+    if (w->rank > 0) continue;
+    CHECK(got.rows == n && got.cols == n && got.symmetry == view.symmetry);
+    CHECK(memcmp(got.ptr, view.ptr, (size_t)(n + 1) * sizeof(int64_t)) == 0);
+    CHECK(memcmp(got.index, view.index, (size_t)ptr[n] * sizeof(int32_t)) == 0);
+    CHECK((got.values == NULL) == (turn == 1));
+    CHECK(turn == 1 || memcmp(got.values, view.values, (size_t)ptr[n] * sizeof(double)) == 0);
+    tristar_matrix_destroy(&gathered);
+  }
+  mine.view.values = mine.values;
+  /* what one rank passes wrongly, all are told */
+  const tristar_view right = mine.view;
+  if (w->rank == w->ranks - 1) mine.view.rows--;
+  CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered), TRISTAR_ERR_RECTANGULAR);
+  mine.view = right;
+  if (w->ranks > 1) {
+    if (w->rank == 1) mine.view.values = NULL;
+    CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered), TRISTAR_ERR_ARGUMENT);
+    mine.view = right;
+    if (w->rank == 1) mine.view.symmetry = TRISTAR_HERMITIAN + 1;
+    CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered), TRISTAR_ERR_ARGUMENT);
+    mine.view = right;
+  }
+  if (w->rank == w->ranks - 1) ((double *)mine.values)[0] = NAN;
+  CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered), TRISTAR_ERR_NOT_FINITE);
+  CHECK_STATUS(
+      tristar_matrix_gather(w->ts, MPI_COMM_WORLD, w->rank == w->ranks - 1 ? NULL : &mine.view, &gathered),
+      TRISTAR_ERR_ARGUMENT);
+  CHECK(gathered == NULL);
+  memset(mine.values, 0, sizeof(double));
+  for (int64_t at = 1; at < 12; at++) { /* an allocation fails on the last rank, or on rank 0 */
+    tristar_memory_stats before;
+    tristar_get_memory(w->ts, &before);
+    if (w->rank == (at % 2 ? w->ranks - 1 : 0))
+      tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
+    const tristar_status status = tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered);
+    tsi_context_env(w->ts)->memory.fail_at = 0;
+    CHECK_MSG(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && gathered == NULL),
+              "allocation %lld: %s", (long long)at, tristar_status_name(status));
+    tristar_matrix_destroy(&gathered);
+  }
+  release_rows(&mine);
+  tristar_matrix_destroy(&matrix);
+}
+
+/* Both entries of a pair of a symmetric matrix, on the first and on the last rank: refused, and all are told
+ * which. Of a general one they are two entries. */
+static void check_gather_pair(const world *w) {
+  const int32_t n = 2 * w->ranks, first = 2 * w->rank;
+  const bool top = w->rank == 0, bottom = w->rank == w->ranks - 1;
+  int32_t index[4], ptr[3] = {0, 0, 0};
+  double values[4] = {1, 1, 1, 1};
+  tristar_matrix_t *gathered;
+  char text[512], pair[64];
+  for (int32_t i = 0; i < 2; i++) {
+    ptr[i + 1] = ptr[i];
+    index[ptr[i + 1]++] = first + i;
+    if (top && i == 0) index[ptr[i + 1]++] = n - 1;
+    if (bottom && i == 1) index[ptr[i + 1]++] = 0;
+  }
+  tristar_view view = {.format = TRISTAR_CSR,
+                       .scalar = TRISTAR_DOUBLE,
+                       .rows = 2,
+                       .cols = n,
+                       .ptr = ptr,
+                       .index = index,
+                       .values = values,
+                       .ptr_bits = 32,
+                       .index_bits = 32};
+  CHECK_OK(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &view, &gathered));
+  tristar_matrix_destroy(&gathered);
+  view.symmetry = TRISTAR_SYMMETRIC;
+  for (int turn = 0; turn < 2; turn++) {
+    CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &view, &gathered), TRISTAR_ERR_FORMAT);
+    CHECK(gathered == NULL);
+    tristar_get_error(w->ts, text, sizeof text);
+    snprintf(pair, sizeof pair, "(0,%d) and (%d,0)", n - 1, n - 1);
+    CHECK_MSG(strstr(text, pair) != NULL, "%s is not in \"%s\"", pair, text);
+    view.values = NULL;
+  }
+}
+
+/* A Hermitian matrix with one row on each rank; an imaginary number on the diagonal of the last one is an
+ * error on all of them. */
+static void check_gather_diagonal(const world *w) {
+  const int64_t ptr[] = {0, 1};
+  const int32_t index[] = {w->rank};
+  for (int imaginary = 0; imaginary < 2; imaginary++) {
+    const double value[] = {2, imaginary && w->rank == w->ranks - 1};
+    const tristar_view row = {
+        TRISTAR_CSR, TRISTAR_HERMITIAN, TRISTAR_COMPLEX_DOUBLE, 1, w->ranks, ptr, index, value, 64, 32, 0};
+    tristar_matrix_t *gathered;
+    CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &row, &gathered),
+                 imaginary ? TRISTAR_ERR_FORMAT : TRISTAR_OK);
+    CHECK((gathered != NULL) == (w->rank == 0 && !imaginary));
+    tristar_matrix_destroy(&gathered);
+  }
+}
+
+int main(void) {
+  world w = open_world();
+  check_gather(&w, "convdiff3d", 6);
+  check_gather(&w, "kkt3d", 5);
+  check_gather_pair(&w);
+  check_gather_diagonal(&w);
+  close_world(&w);
+  return 0;
+}

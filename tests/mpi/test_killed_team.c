@@ -1,0 +1,49 @@
+/* A rank that is killed while a team of ranks factors a front that they share: for killed_team.sh, which
+ * wants the run to end. Not killed, it factors, and tells how many diagonal blocks of shared fronts the rank
+ * did.
+ *
+ *   test_killed_team tasks|serial VICTIM COUNT: that rank kills itself at its COUNT-th block; 0: at none */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "runtime/factor/numeric.h"
+#include "tests/support/mpi/dmatrix_factor.h"
+
+static const tsi_factorization_options small = {16, 1e4, 1e5, 0}; /* many teams, of small fronts */
+
+static long count, fatal;
+
+void __real_tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f,
+                               tsi_index panel);
+void __wrap_tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f,
+                               tsi_index panel);
+/* On one worker: one at a time. */
+void __wrap_tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f,
+                               tsi_index panel) {
+  const tsi_panels *panels = numeric->analysis->panels;
+  if (tsi_factorization_shares(numeric->dag, panels->supernode[panel]) && ++count == fatal) raise(SIGKILL);
+  __real_tsi_front_diagonal(numeric, stripe, f, panel);
+}
+
+int main(int argc, char **argv) {
+  CHECK(argc == 4);
+  world w = open_world_of(strcmp(argv[1], "serial") != 0);
+  const int victim = atoi(argv[2]);
+  tristar_distributed_t *d;
+  w.ts->fronts = small;
+  if (w.rank == victim) fatal = atol(argv[3]);
+  const tristar_layout layout = grid(&w, 1);
+  wish o = wish_of(&layout, TRISTAR_METHOD_LLT);
+  o.options.transport = TRISTAR_TRANSPORT_DIRECT;
+  o.analysis.merge = TRISTAR_MERGE_NONE; /* panels of 8 columns */
+  shared_matrix s = share_matrix(&w, "poisson3d7", 12, &typed_double, TRISTAR_SYMMETRIC);
+  tristar_dmatrix_t *matrix = make(&w, &s.rows);
+  CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
+  same_solutions("nobody was killed", &s, d, d);
+  if (w.rank == victim) printf("%ld blocks\n", count);
+  tristar_distributed_destroy(&d);
+  tristar_dmatrix_destroy(&matrix);
+  release_shared(&s);
+  close_world(&w);
+  return 0;
+}

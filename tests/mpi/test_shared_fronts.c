@@ -1,0 +1,318 @@
+/* Fronts that teams of ranks share: with small tiles, and messages that take no time, small matrices have
+ * many of them on all layouts. For all methods, scalar types and treatments of diagonal blocks each rank's
+ * part of the factor has the bits of a factor that rank 0 makes alone, whether rank 0 has the matrix or all
+ * ranks have rows of it, with new values too; what is sent is what tristar_layout_traffic counts. What fails,
+ * fails on all ranks, and nothing is lost.
+ *
+ *   test_shared_fronts tasks|serial|starpu_mpi [MATRIX]: with starpu_mpi bits only */
+#include "tests/support/mpi/dmatrix_factor.h"
+
+static const tsi_factorization_options small = {16, 1e4, 1e5, 0};
+
+/* What carries the messages of factors of rank 0's matrix. */
+static tristar_transport transport = TRISTAR_TRANSPORT_DIRECT;
+
+/* How often a front was shared, by method. */
+static int shared[4];
+
+static wish fine_wish(const tristar_layout *layout, tristar_method method) {
+  wish o = wish_of(layout, method);
+  o.options.transport = TRISTAR_TRANSPORT_DIRECT;
+  o.analysis.merge = TRISTAR_MERGE_NONE; /* panels of 8 columns */
+  o.analysis.matching = TRISTAR_MATCHING_OFF;
+  return o;
+}
+
+static void note_teams(const tristar_distributed_t *d) {
+  if (d->joint->fronts.teams != NULL) shared[d->joint->analysis.stats.method]++;
+}
+
+/* ---- The same bits ------------------------------------------------------------------------------------- */
+
+static void check_counts(const world *w, const char *what, tristar_analysis_t *analysis, const wish *o,
+                         const tristar_distributed_t *d) {
+  tristar_traffic traffic;
+  tristar_distributed_stats *all = calloc((size_t)w->ranks, sizeof *all);
+  double messages = 0, bytes = 0;
+  CHECK_OK(tristar_distributed_gather_stats(d, all));
+  for (int r = 0; w->rank == 0 && r < w->ranks; r++) {
+    messages += (double)all[r].fan_in.messages;
+    bytes += (double)all[r].fan_in.bytes;
+  }
+  if (w->rank == 0) {
+    CHECK_OK(tristar_layout_traffic(analysis, &o->options.layout, 1, &traffic));
+    CHECK_MSG(traffic.fan_in.sent.total == messages && traffic.fan_in.received.total == messages &&
+                  traffic.fan_in.sent_bytes.total == bytes && traffic.fan_in.received_bytes.total == bytes,
+              "%s: %g messages, %g bytes, counted %g and %g", what, messages, bytes,
+              traffic.fan_in.sent.total, traffic.fan_in.sent_bytes.total);
+  }
+  free(all);
+}
+
+static void *scaled(const shared_matrix *s, double factor) {
+  const int64_t entries = ((const int64_t *)s->view.ptr)[s->n];
+  void *values = malloc((size_t)entries * s->t->bytes + 1);
+  CHECK(values != NULL);
+  for (int64_t p = 0; p < entries; p++) put(s->t, values, p, factor * get(s->t, s->values, p));
+  return values;
+}
+
+static void check_layout(const world *w, const char *kind, const shared_matrix *s, const wish *o) {
+  tristar_distributed_t *alone, *one, *two;
+  tristar_analysis_t *analysis = NULL;
+  tristar_factor_t *factor = NULL;
+  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  tristar_distributed_options options = o->options;
+  void *values = scaled(s, 1.5);
+  char what[200];
+  const tristar_layout *l = &o->options.layout;
+  snprintf(what, sizeof what, "%s %c, %dx%dx%d, method %d", kind, s->t->scalar, l->px, l->py, l->pz,
+           (int)o->analysis.method);
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s->view, &o->analysis, &analysis));
+  if (w->rank == 0) CHECK_OK(tristar_factor(analysis, s->values, &factor));
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &o->options, &alone));
+  options.transport = transport; /* there is one starpu_mpi at a time */
+  CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s->values : NULL,
+                                      &options, &one));
+  CHECK_OK(tristar_dmatrix_factor(matrix, &o->analysis, &o->options, &two));
+  note_teams(one);
+  check_same(what, alone, one);
+  check_same(what, alone, two);
+  check_counts(w, what, analysis, o, one);
+  CHECK_OK(tristar_distributed_set_rows(one, s->first, s->end - s->first));
+  same_solutions(what, s, one, two);
+  if (w->rank == 0) CHECK_OK(tristar_refactor(factor, values));
+  CHECK_OK(tristar_distributed_update(alone, factor));
+  CHECK_OK(tristar_distributed_refactor(one, w->rank == 0 ? values : NULL));
+  check_same(what, alone, one);
+  tristar_distributed_destroy(&alone);
+  tristar_distributed_destroy(&one);
+  tristar_distributed_destroy(&two);
+  tristar_dmatrix_destroy(&matrix);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+  free(values);
+}
+
+/* Every `every`-th layout of the ranks. */
+static void check_matrix(const world *w, const char *only, const char *kind, int64_t k, const typed *t,
+                         tristar_method method, bool single, int every) {
+  int turn = 0;
+  if (only != NULL && strcmp(only, kind) != 0) return;
+  if (w->rank == 0) fprintf(stderr, "%s %c, method %d\n", kind, t->scalar, (int)method);
+  shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
+  for (int pz = 1; pz <= w->ranks; pz *= 2)
+    for (int px = 1; px * pz <= w->ranks; px++) {
+      tristar_layout layout = grid(w, pz);
+      layout.px = px;
+      layout.py = w->ranks / px / pz;
+      layout.map = turn % 2 ? TRISTAR_MAP_CYCLIC : TRISTAR_MAP_SUBTREE;
+      if (px * layout.py * pz != w->ranks || turn++ % every != 0) continue;
+      wish o = fine_wish(&layout, method);
+      o.analysis.single_factors = single;
+      o.analysis.inverse = turn % 3 ? TRISTAR_INVERSE_DIAGONAL : TRISTAR_INVERSE_NONE;
+      check_layout(w, kind, &s, &o);
+    }
+  release_shared(&s);
+}
+
+static void check_bits(const world *w, const char *only) {
+  const tristar_method llt = TRISTAR_METHOD_LLT, ldlt = TRISTAR_METHOD_LDLT, lu = TRISTAR_METHOD_LU;
+  check_matrix(w, only, "poisson3d7", 9, &typed_double, llt, false, 1);
+  check_matrix(w, only, "poisson3d7", 8, &typed_single, llt, false, 2);
+  check_matrix(w, only, "poisson3d7", 7, &typed_complex_double, llt, false, 2);
+  check_matrix(w, only, "s2d9pt", 30, &typed_complex_single, llt, false, 2);
+  check_matrix(w, only, "poisson3d7", 8, &typed_double, ldlt, true, 2);
+  check_matrix(w, only, "maxwell3d", 5, &typed_complex_double, ldlt, false, 2); /* L D L^H */
+  check_matrix(w, only, "kkt3d", 5, &typed_double, ldlt, false, 1);
+  check_matrix(w, only, "convdiff3d", 8, &typed_double, lu, false, 1);
+  check_matrix(w, only, "convdiff3d", 7, &typed_single, lu, false, 2);
+  check_matrix(w, only, "convdiff3d", 6, &typed_complex_double, lu, true, 2);
+  check_matrix(w, only, "convdiff3d", 7, &typed_complex_single, lu, false, 2);
+  for (int k = 1; k < 4 && w->ranks > 1 && only == NULL; k++)
+    CHECK_MSG(shared[k] > 0, "no front of method %d was shared", k);
+}
+
+/* ---- Failures ------------------------------------------------------------------------------------------ */
+
+static tristar_status factor(const world *w, const shared_matrix *s, tristar_analysis_t *analysis,
+                             const wish *o, tristar_distributed_t **d) {
+  return tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s->values : NULL,
+                                    &o->options, d);
+}
+
+/* A pivot that is not positive, of every 30th row: of stripes of all ranks, too. */
+static void check_indefinite(const world *w) {
+  const tristar_layout layout = some_grid(w);
+  const wish o = fine_wish(&layout, TRISTAR_METHOD_LLT);
+  tristar_analysis_t *analysis = NULL;
+  tristar_distributed_t *d;
+  shared_matrix s = share_matrix(w, "poisson3d7", 7, &typed_double, TRISTAR_SYMMETRIC);
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
+  for (int64_t row = 0; row < s.n; row += 30) {
+    double *values = (double *)s.values + ((const int64_t *)s.view.ptr)[row];
+    const double before = *values; /* of the lower triangle: the diagonal entry */
+    char text[60], message[600];
+    *values = -6;
+    snprintf(text, sizeof text, "pivot of row %d ", (int)row);
+    CHECK_STATUS(factor(w, &s, analysis, &o, &d), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+    tristar_get_error(w->ts, message, sizeof message);
+    CHECK_MSG(strstr(message, text) != NULL, "\"%s\" is not in \"%s\"", text, message);
+    *values = before;
+  }
+  CHECK_OK(factor(w, &s, analysis, &o, &d));
+  note_teams(d);
+  tristar_distributed_destroy(&d);
+  tristar_analysis_destroy(&analysis);
+  release_shared(&s);
+}
+
+enum { ORDER = 264 }; /* two panels */
+
+/* A dense matrix is one front, which two ranks share. */
+typedef struct dense {
+  int64_t ptr[ORDER + 1];
+  int32_t index[ORDER * ORDER];
+  double a[ORDER][ORDER]; /* by columns */
+  char values[ORDER * ORDER * sizeof(double)];
+  shared_matrix s;
+} dense;
+
+static void set_values(dense *m, const typed *t) {
+  for (int32_t j = 0; j < ORDER; j++)
+    for (int32_t i = 0; i < ORDER; i++) {
+      m->index[j * ORDER + i] = i;
+      put(t, m->values, j * ORDER + i, m->a[j][i]);
+    }
+  for (int64_t j = 0; j <= ORDER; j++) m->ptr[j] = j * ORDER;
+  m->s = (shared_matrix){.t = t,
+                         .values = m->values,
+                         .n = ORDER,
+                         .view = {.format = TRISTAR_CSC,
+                                  .scalar = (tristar_scalar)t->scalar,
+                                  .rows = ORDER,
+                                  .cols = ORDER,
+                                  .ptr = m->ptr,
+                                  .index = m->index,
+                                  .values = m->values,
+                                  .ptr_bits = 64,
+                                  .index_bits = 32}};
+}
+
+/* As rank 0 alone has it: the same failure, or the same bits. Gives whether that is not a failure. */
+static bool check_dense(const world *w, dense *m, tristar_method method) {
+  const tristar_layout layout = grid(w, 1);
+  wish o = wish_of(&layout, method);
+  tristar_analysis_t *analysis = NULL;
+  tristar_factor_t *factored = NULL;
+  tristar_distributed_t *alone, *d;
+  char text[600] = "", message[600];
+  int status = TRISTAR_OK;
+  o.analysis.matching = TRISTAR_MATCHING_OFF;
+  o.options.layout.map = TRISTAR_MAP_CYCLIC;
+  o.analysis.ordering = TRISTAR_ORDERING_NATURAL;
+  if (w->rank == 0) {
+    CHECK_OK(tristar_analyze(w->ts, &m->s.view, &o.analysis, &analysis));
+    status = (int)tristar_factor(analysis, m->s.values, &factored);
+    tristar_get_error(w->ts, text, sizeof text);
+  }
+  MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Bcast(text, sizeof text, MPI_CHAR, 0, MPI_COMM_WORLD);
+  CHECK_STATUS(factor(w, &m->s, analysis, &o, &d), (tristar_status)status);
+  if (status != TRISTAR_OK) {
+    const char *row = strstr(text, "row ");
+    tristar_get_error(w->ts, message, sizeof message);
+    CHECK_MSG(row != NULL && strstr(message, row) != NULL, "\"%s\" is not in \"%s\"", text, message);
+  } else {
+    CHECK(w->ranks == 1 || d->joint->fronts.teams != NULL);
+    CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factored, &o.options, &alone));
+    check_same("a dense matrix", alone, d);
+    tristar_distributed_destroy(&alone);
+    tristar_distributed_destroy(&d);
+  }
+  tristar_factor_destroy(&factored);
+  tristar_analysis_destroy(&analysis);
+  return status == TRISTAR_OK;
+}
+
+/* L L^T, L of zeros and ones, the last one a zero: all numbers are whole. LU: with pairs of rows exchanged,
+ * so that a second factorization, without interchanges, is tried. */
+static void check_singular(const world *w, tristar_method method) {
+  const bool lu = method == TRISTAR_METHOD_LU;
+  dense *m = calloc(1, sizeof *m);
+  for (int j = 0; j < ORDER; j++)
+    for (int i = 0; i < ORDER; i++)
+      for (int k = 0; k <= (i < j ? i : j); k++) {
+        const bool first = i == k ? k < ORDER - 1 : (i * 7 + k * 3) % 5 == 0,
+                   second = j == k ? k < ORDER - 1 : (j * 7 + k * 3) % 5 == 0;
+        m->a[j][lu ? i ^ 1 : i] += first && second;
+      }
+  set_values(m, &typed_double);
+  CHECK_MSG(!check_dense(w, m, method), "method %d", (int)method);
+  free(m);
+}
+
+/* Allocations of one rank in turn, as far as they are many: the same status on all ranks. */
+static void check_memory(const world *w, tristar_method method) {
+  const tristar_layout layout = some_grid(w);
+  const wish o = fine_wish(&layout, method);
+  tristar_analysis_t *analysis = NULL;
+  tristar_distributed_t *kept, *d;
+  tristar_memory_stats before, after;
+  shared_matrix s = share_matrix(w, method == TRISTAR_METHOD_LU ? "convdiff3d" : "poisson3d7", 7,
+                                 &typed_double, TRISTAR_SYMMETRIC);
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
+  CHECK_OK(factor(w, &s, analysis, &o, &kept));
+  note_teams(kept);
+  for (int again = 0; again < 2; again++)
+    for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
+      int failed = 0;
+      for (int64_t at = 1; at < 3000; at += 1 + at / 10) {
+        tristar_get_memory(w->ts, &before);
+        if (w->rank == who) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
+        const tristar_status status = again
+                                          ? tristar_distributed_refactor(kept, w->rank == 0 ? s.values : NULL)
+                                          : factor(w, &s, analysis, &o, &d);
+        tsi_context_env(w->ts)->memory.fail_at = 0;
+        CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %d of rank %d: %s",
+                  (int)at, who, tristar_status_name(status));
+        failed += status != TRISTAR_OK;
+        if (!again) tristar_distributed_destroy(&d);
+        tristar_get_memory(w->ts, &after);
+        CHECK_MSG(again || after.current_bytes == before.current_bytes,
+                  "allocation %d of rank %d: %zu bytes, %zu before", (int)at, who, after.current_bytes,
+                  before.current_bytes);
+      }
+      CHECK_MSG(failed > 10, "%d failures", failed);
+    }
+  CHECK_OK(tristar_distributed_refactor(kept, w->rank == 0 ? s.values : NULL));
+  CHECK_OK(factor(w, &s, analysis, &o, &d));
+  check_same("after failures", kept, d);
+  tristar_distributed_destroy(&d);
+  tristar_distributed_destroy(&kept);
+  tristar_analysis_destroy(&analysis);
+  release_shared(&s);
+}
+
+static void check_failures(const world *w) {
+  for (int k = 0; k < 4; k++) shared[k] = 0;
+  check_indefinite(w);
+  check_singular(w, TRISTAR_METHOD_LLT);
+  check_singular(w, TRISTAR_METHOD_LDLT);
+  check_singular(w, TRISTAR_METHOD_LU);
+  check_memory(w, TRISTAR_METHOD_LLT);
+  check_memory(w, TRISTAR_METHOD_LU);
+  CHECK_MSG(w->ranks == 1 || (shared[TRISTAR_METHOD_LLT] > 1 && shared[TRISTAR_METHOD_LU] > 0),
+            "%d and %d fronts are shared", shared[TRISTAR_METHOD_LLT], shared[TRISTAR_METHOD_LU]);
+}
+
+int main(int argc, char **argv) {
+  CHECK(argc == 2 || argc == 3);
+  world w = open_world_of(strcmp(argv[1], "serial") != 0);
+  w.ts->fronts = small;
+  if (strcmp(argv[1], "starpu_mpi") == 0) transport = TRISTAR_TRANSPORT_STARPU_MPI;
+  check_bits(&w, argc > 2 ? argv[2] : NULL);
+  if (transport == TRISTAR_TRANSPORT_DIRECT) check_failures(&w);
+  close_world(&w);
+  return 0;
+}

@@ -1,0 +1,202 @@
+/* Messages of ranks that are threads, through MPI in memory (memory_mpi.h): the lock of MPI, mailboxes, the
+ * hook of idle workers, and what they do when MPI fails. Here the thread sanitizer sees all of MPI; without
+ * it the test shows that no two threads are in MPI at a time. Linked with --wrap, see looks.h. */
+#include "tests/support/flow.h"
+#include "tests/support/looks.h"
+#include "tests/support/mpi/memory_mpi.h"
+#include "tests/support/mpi/messages.h"
+
+enum { RANKS = 3, RUNS = TSI_TESTS_RACES ? 4 : 20, TURNS = 10 };
+
+typedef struct world {
+  tsi_env env;
+  int rank;
+  bool workers; /* StarPU runs */
+} world;
+
+static tsi_transport *create(world *w) {
+  tsi_transport *transport;
+  CHECK_OK(tsi_transport_create(&w->env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport));
+  return transport;
+}
+
+/* ---- Ranks that work ------------------------------------------------------------------------------------
+ */
+
+/* Nobody but idle workers advances the messages, and who sees the end of the run frees the mailbox at once.
+ */
+static void check_hook(tsi_transport *transport) {
+  for (int turn = 0; turn < TURNS; turn++) {
+    traffic t;
+    traffic_create(transport, 5 * RANKS, 0, (uint64_t)turn, &t);
+    fill_sends(&t, turn);
+    CHECK_OK(tsi_mailbox_start(t.mailbox, NULL, t.sends));
+    send_all(&t, turn);
+    while (!tsi_mailbox_done(t.mailbox)) sched_yield();
+    check_receives(&t, turn);
+    traffic_destroy(&t);
+  }
+}
+
+static void *agree_again_and_again(void *arg) {
+  tsi_transport *transport = arg;
+  for (int turn = 0; turn < TURNS; turn++) {
+    const int64_t value = turn;
+    CHECK_OK(tsi_transport_agree(transport, TRISTAR_OK));
+    CHECK_OK(tsi_transport_same(transport, TRISTAR_OK, 1, (const char *const[]){"turn"}, &value, 0, NULL));
+  }
+  return NULL;
+}
+
+/* The ranks agree while messages of another transport are in flight. */
+static void check_agreement(world *w, tsi_transport *transport) {
+  tsi_transport *second = create(w);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, agree_again_and_again, second) == 0);
+  check_two(transport, 4 * RANKS, RUNS);
+  CHECK(pthread_join(thread, NULL) == 0);
+  const bool fails = w->rank == 1;
+  tristar_status mine = TRISTAR_OK;
+  if (fails) mine = tsi_fail(&w->env, TRISTAR_ERR_SINGULAR, __func__, "here", 1, "a bent grid");
+  CHECK_STATUS(tsi_transport_agree(second, mine), TRISTAR_ERR_SINGULAR);
+  CHECK(strstr(tsi_error_text(&w->env), fails ? "a bent grid" : "rank 1: a bent grid") != NULL);
+  tsi_transport_destroy(&second);
+}
+
+static void *work(void *arg) {
+  world *w = arg;
+  memory_mpi_be(w->rank);
+  for (int turn = 0; turn < 3; turn++) {
+    tsi_transport *transport = create(w);
+    CHECK(tsi_transport_rank(transport) == w->rank && tsi_transport_size(transport) == RANKS);
+    check_empty(transport);
+    check_runs(transport, 6 * RANKS, (uint64_t)turn, RUNS);
+    check_token(transport, false, RUNS);
+    if (w->workers) check_token(transport, true, RUNS);
+    if (w->workers) check_hook(transport);
+    check_agreement(w, transport);
+    tsi_transport_destroy(&transport);
+  }
+  return NULL;
+}
+
+static void check_ranks(bool workers) {
+  pthread_t thread[RANKS];
+  world w[RANKS];
+  memory_mpi_init(RANKS);
+  for (int r = 0; r < RANKS; r++) {
+    w[r] = (world){.rank = r, .workers = workers};
+    tsi_env_init(&w[r].env);
+    CHECK(pthread_create(&thread[r], NULL, work, &w[r]) == 0);
+  }
+  for (int r = 0; r < RANKS; r++) {
+    CHECK(pthread_join(thread[r], NULL) == 0);
+    CHECK(atomic_load(&w[r].env.memory.current) == 0);
+  }
+  memory_mpi_end();
+}
+
+/* ---- Failures of MPI, on one rank that sends to itself ------------------------------------------------ */
+
+typedef struct failure {
+  const char *what;
+  atomic_int *failing;
+  int calls; /* that fail, one after the other */
+  const char *text;
+  bool lost; /* a message may be: all later runs fail */
+} failure;
+
+/* Every message of the run counts as through, once; the run tells what has failed. Gives whether it has:
+ * there may be fewer calls. */
+static bool check_failed_run(world *w, traffic *t, const failure *f, int call) {
+  fill_sends(t, call);
+  atomic_store(f->failing, call);
+  CHECK_OK(tsi_mailbox_start(t->mailbox, NULL, t->sends));
+  for (tsi_index k = 0; k < t->sends; k++) (void)!tsi_mailbox_send(t->mailbox, k);
+  const tristar_status status = tsi_mailbox_wait(t->mailbox);
+  const bool failed = atomic_exchange(f->failing, 0) == 0;
+  CHECK_MSG(status == (failed ? TRISTAR_ERR_RUNTIME : TRISTAR_OK), "%s, call %d: %s", f->what, call,
+            tristar_status_name(status));
+  CHECK_MSG(!failed || strstr(tsi_error_text(&w->env), f->text) != NULL, "\"%s\" is not in \"%s\"", f->text,
+            tsi_error_text(&w->env));
+  for (tsi_index k = 0; k < t->receives; k++)
+    CHECK_MSG(__atomic_load_n(&t->arrivals[k], __ATOMIC_RELAXED) == 1, "%s, call %d: receive %d", f->what,
+              call, (int)k);
+  return failed;
+}
+
+static void check_failure(world *w, const failure *f) {
+  enum { MESSAGES = 6 };
+  for (int call = 1; call <= f->calls; call++) {
+    traffic t;
+    tsi_transport *transport = create(w);
+    traffic_create(transport, MESSAGES, 0, 3, &t);
+    CHECK(t.receives == MESSAGES && t.sends == MESSAGES);
+    const bool lost = check_failed_run(w, &t, f, call) && f->lost;
+    CHECK_OK(tsi_mailbox_start(t.mailbox, NULL, t.sends));
+    for (tsi_index k = 0; k < t.sends; k++) (void)!tsi_mailbox_send(t.mailbox, k);
+    const tristar_status later = tsi_mailbox_wait(t.mailbox);
+    CHECK_MSG(later == (lost ? TRISTAR_ERR_RUNTIME : TRISTAR_OK), "%s, call %d, the next run: %s", f->what,
+              call, tristar_status_name(later));
+    traffic_destroy(&t);
+    tsi_transport_destroy(&transport);
+  }
+}
+
+static void check_failures(void) {
+  const failure list[] = {{"MPI_Start", &memory_mpi_failing_start, 6, "MPI error",
+                           true}, /* the receives: nobody waits for them */
+                          {"MPI_Testsome", &memory_mpi_failing_look, 3, "MPI error", true},
+                          {"a request", &memory_mpi_failing_status, 12, "MPI error", false}};
+  world w = {.workers = true};
+  memory_mpi_eager_bytes = MOST_BYTES; /* else sends wait for receives that could not be posted */
+  memory_mpi_init(1);
+  memory_mpi_be(0);
+  tsi_env_init(&w.env);
+  for (size_t k = 0; k < sizeof list / sizeof list[0]; k++) check_failure(&w, &list[k]);
+  CHECK(atomic_load(&w.env.memory.current) == 0);
+  memory_mpi_end();
+}
+
+/* ---- Sleep ------------------------------------------------------------------------------------------------
+ */
+
+/* Workers stay awake as long as there is a transport, and find their messages when there is one again. */
+static void check_sleep(void) {
+  tristar_t *ts;
+  flow f;
+  double b[216] = {1};
+  world w = {.workers = true};
+  tristar_config config;
+  tristar_config_init(&config);
+  config.idle_sleep = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  flow_create(ts, "poisson3d7", 6, TRISTAR_ENGINE_TASKS, 3000, &f);
+  CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 1, b, 216, b, 216)); /* StarPU runs */
+  memory_mpi_init(1);
+  memory_mpi_be(0);
+  tsi_env_init(&w.env);
+  for (int turn = 0; turn < 3; turn++) {
+    wait_until_asleep();
+    tsi_transport *transport = create(&w);
+    check_held();
+    check_hook(transport);
+    check_held();
+    tsi_transport_destroy(&transport);
+  }
+  memory_mpi_end();
+  wait_until_asleep();
+  check_ranks(true);
+  flow_destroy(&f);
+  tristar_destroy(&ts);
+}
+
+int main(void) {
+  check_ranks(false);
+  CHECK(starpu_init(NULL) == 0);
+  check_ranks(true);
+  check_failures();
+  starpu_shutdown();
+  check_sleep();
+  return 0;
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# driver_json.sh PROGRAM [MPIEXEC FLAG... --]: every key that the program writes as JSON is in the guide
+# (tools/doc/guide/json.md), and every key there is written. Works in the current folder.
+program=$1
+shift
+mpiexec=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do mpiexec+=("$1"); shift; done
+guide=$(cd "$(dirname "$0")/../../tools/doc/guide" && pwd)
+set -- "$program"
+. "$(dirname "$0")/driver.sh"
+rm -rf -- *.json *.txt # of an earlier run
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+
+# write FILE ARGUMENT...: the exit status does not matter.
+write() { "$tristar" "${@:2}" --json "$1" >output.txt 2>&1 </dev/null || [ -s "$1" ] || fail "tristar ${*:2}: no $1"; }
+echo 1 3 >rows.txt
+write solve-1.json solve gen:s2d9pt:100 --engine tasks --repeat 3 --report --condition --forward-error --variant push
+write solve-2.json solve gen:s2d9pt:40 --repeat 4 --in-flight 2
+write solve-3.json solve gen:s2d9pt:40 --rows rows.txt
+write solve-4.json solve missing.mtx
+write solve-5.json solve gen:s2d9pt:40 --precision sd
+python3 - solve-5.json <<'END' || fail "solve-5.json: errors before and after refinement"
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["initial_backward_error"] > 1e-10 and r["backward_error"] < 1e-14 and r["refinement_steps"] > 0, r
+END
+write trisolve-1.json trisolve gen:s2d9pt:40 --uplo LU
+write trisolve-2.json trisolve missing.mtx
+write krylov-1.json krylov gen:convdiff3d:8 --precond ilu0
+write krylov-2.json krylov gen:s2d9pt:20 --method fgmres --precond factor --nrhs 2
+write krylov-4.json krylov gen:s2d9pt:20 --method block-cg --nrhs 2
+write krylov-3.json krylov missing.mtx
+write info-1.json info gen:s2d9pt:40
+write info-2.json info gen:s2d9pt:40 --variant spmv
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 4' '1 1 2' '2 1 1' '2 2 4' '3 3 1' >lower.mtx
+write lower-1.json info lower.mtx
+write trisolve-3.json solve lower.mtx --report
+write gpu-1.json info gen:s2d9pt:40 --gpu MI250X --devices 2
+write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
+write counts-1.json info gen:poisson3d7:8 --ranks 8
+write layout-2.json info missing.mtx --layout 2x1x2
+write calibrate-1.json calibrate
+TRISTAR_CALIBRATION=rows.txt/x write calibrate-2.json calibrate
+write env-1.json env
+STARPU_NCPU=0 write env-2.json env
+for what in gantt dag levels roofline rhs scaling memory tree spy communication; do
+  case $what in spy | communication) layout=(--layout 2x2x1) ;; *) layout=() ;; esac
+  write "plot-$what.json" plot gen:s2d9pt:100 --what $what --engine tasks --repeat 2 --out x.svg "${layout[@]}"
+done
+write plot-refinement.json plot gen:s2d9pt:40 --what refinement --precision sd --out x.svg
+write plot-reuse.json plot gen:s2d9pt:40 --what reuse --out x.svg
+write plot-placement.json plot gen:s2d9pt:40 --what placement --gpu H100 --out x.svg
+write bench-1.json bench gen:s2d9pt:100 gen:s2d9pt:20 --rounds 1 --repeat 2 --variants levels --sched lws,eager --workers 2 --nrhs 1,8
+write fsai-1.json bench --fsai gen:diffusion3d:5 gen:kkt3d:3 --rounds 1 --repeat 2 --ranks 1
+write triangles-1.json bench --triangular gen:chain:20 --rounds 1 --repeat 2 --workers 2 --orders natural --of matrix,ic0
+if [ ${#mpiexec[@]} -gt 0 ]; then
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --condition --forward-error --json processes-1.json \
+    >output.txt 2>&1 </dev/null || { fail "two processes"; cat output.txt >&2; }
+  printf '3\n400 7\n' >rows.txt
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --rows rows.txt --in-flight 2 --repeat 4 \
+    --json processes-2.json >output.txt 2>&1 </dev/null || { fail "few rows on two processes"; cat output.txt >&2; }
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout auto --solves 2 --json processes-3.json \
+    >output.txt 2>&1 </dev/null || { fail "a layout of the program's choice"; cat output.txt >&2; }
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" krylov gen:s2d9pt:40 --precond ic0 --json ranks-1.json \
+    >output.txt 2>&1 </dev/null || { fail "krylov on two processes"; cat output.txt >&2; }
+fi
+
+python3 - "$guide/json.md" <<'END' || fail "$guide/json.md and what the program writes differ"
+import glob, json, re, sys
+
+RANGE = {"total", "min", "mean", "max"}
+MESSAGES = {"sent", "received", "sent_bytes", "received_bytes"}
+LISTS = ("cases[].contenders[].rounds", "triangles[].contenders[].rounds", "cases[].dgemm_rounds")  # of files of their own
+
+# The parts of a file that each kind of run writes.
+PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
+         "trisolve": ("Common to solve and info", "trisolve"),
+         "lower": ("Common to solve and info", "trisolve"),
+         "krylov": ("Common to solve and info", "krylov"),
+         "ranks": ("Common to solve and info", "krylov", "krylov on many processes"),
+         "info": ("Common to solve and info", "Common to plans", "info"),
+         "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
+         "layout": ("Common to solve and info", "info --layout"),
+         "counts": ("Common to solve and info", "info --ranks"),
+         "processes": ("Common to solve and info", "solve on many processes"),
+         "calibrate": ("calibrate",), "env": ("env",), "bench": ("bench",),
+         "triangles": ("bench --triangular",), "fsai": ("bench --fsai",),
+         "plot": ("Common to solve and info", "Common to plans", "plot")}
+
+
+def keys(value, path, found):
+    if isinstance(value, dict) and value and set(value) not in (RANGE, MESSAGES):
+        for key, inner in value.items():
+            keys(inner, path + "." + key if path else key, found)
+    elif isinstance(value, list) and path not in LISTS and any(isinstance(inner, dict) for inner in value):
+        for inner in value:
+            keys(inner, path + "[]", found)
+    else:
+        found.add(path)
+
+
+documented, optional, part = {}, set(), None
+for number, line in enumerate(open(sys.argv[1]), 1):
+    if line.startswith("## "):
+        part = line[3:].strip()
+        documented[part] = {}
+    row = re.match(r"\| (`.*`) \| (.*) \|$", line)
+    if row is None:
+        continue
+    for key in re.findall(r"`([^`]+)`", row[1]):
+        if key in documented[part]:
+            print("json.md:%d: %s is there twice" % (number, key))
+            sys.exit(1)
+        documented[part][key] = number
+        if row[2].startswith("if known:"):
+            optional.add((part, key))
+
+wrong = 0
+written = {part: set() for part in documented}
+for path in sorted(glob.glob("*.json")):
+    found = set()
+    keys(json.load(open(path)), "", found)
+    parts = PARTS[path.split("-")[0]]
+    if "info" in parts:  # described once, where it is made
+        found = {"calibration" if key.startswith("calibration.") else key for key in found}
+    for key in sorted(found):
+        there = [part for part in parts if key in documented[part]]
+        for part in there:
+            written[part].add(key)
+        empty = any(known.startswith(key + "[].") for part in parts for known in documented[part])
+        if not there and not empty:
+            print("%s: %s is not in json.md" % (path, key))
+            wrong += 1
+run = {part for path in glob.glob("*.json") for part in PARTS[path.split("-")[0]]}
+for part in documented:
+    for key, number in documented[part].items():
+        if part in run and key not in written[part] and (part, key) not in optional:
+            print("json.md:%d: no run has written %s" % (number, key))
+            wrong += 1
+sys.exit(wrong > 0)
+END
+finish

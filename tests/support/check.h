@@ -1,0 +1,87 @@
+/* Assertions of the tests: a failure prints the place and the values and ends the test with status 1. */
+#ifndef TSI_TESTS_SUPPORT_CHECK_H
+#define TSI_TESTS_SUPPORT_CHECK_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tristar.h"
+
+#define CHECK(cond)                                                                                          \
+  do {                                                                                                       \
+    if (!(cond)) {                                                                                           \
+      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #cond);                                     \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+/* As CHECK, with a printf-style explanation. */
+#define CHECK_MSG(cond, ...)                                                                                 \
+  do {                                                                                                       \
+    if (!(cond)) {                                                                                           \
+      fprintf(stderr, "%s:%d: failed: %s: ", __FILE__, __LINE__, #cond);                                     \
+      fprintf(stderr, __VA_ARGS__);                                                                          \
+      fputc('\n', stderr);                                                                                   \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+/* The call must return this status. */
+#define CHECK_STATUS(expr, expected)                                                                         \
+  do {                                                                                                       \
+    tristar_status check_got = (expr);                                                                       \
+    if (check_got != (expected)) {                                                                           \
+      fprintf(stderr, "%s:%d: %s gave %s, expected %s\n", __FILE__, __LINE__, #expr,                         \
+              tristar_status_name(check_got), tristar_status_name(expected));                                \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+/* Does the thread sanitizer look on? What runs on one thread shows it nothing, and all scalars have the same
+ * steps and edges: the other builds have those. */
+#if defined __SANITIZE_THREAD__
+#define TSI_TESTS_RACES 1
+#elif defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define TSI_TESTS_RACES 1
+#endif
+#endif
+#ifndef TSI_TESTS_RACES
+#define TSI_TESTS_RACES 0
+#endif
+/* Any sanitizer? The kernels of the scalars are one source, but for the precision: memory is accessed alike.
+ */
+#if TSI_TESTS_RACES || defined __SANITIZE_ADDRESS__
+#define TSI_TESTS_SANITIZED 1
+#else
+#define TSI_TESTS_SANITIZED 0
+#endif
+
+#define CHECK_OK(expr) CHECK_STATUS(expr, TRISTAR_OK)
+
+/* A structure whose `place` holds `value` must not pass the call `check`; what was broken is mended
+ * afterwards. */
+#define BROKEN(place, value, check)                                                                          \
+  do {                                                                                                       \
+    const __typeof__(place) check_kept = (place);                                                            \
+    (place) = (value);                                                                                       \
+    CHECK_STATUS(check, TRISTAR_ERR_INTERNAL);                                                               \
+    (place) = check_kept;                                                                                    \
+  } while (0)
+
+/* The larger one; NaN if one of them is: the largest of some errors hides none. */
+static inline double larger_error(double a, double b) {
+  return a >= b || isnan(a) ? a : b;
+}
+
+/* Ends the test as skipped. */
+#define SKIP(...)                                                                                            \
+  do {                                                                                                       \
+    printf("skipped: " __VA_ARGS__);                                                                         \
+    putchar('\n');                                                                                           \
+    exit(77);                                                                                                \
+  } while (0)
+
+#endif

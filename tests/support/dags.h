@@ -1,0 +1,59 @@
+/* From a pattern to the DAG of a solve, for the tests of dag/. */
+#ifndef TSI_TESTS_SUPPORT_DAGS_H
+#define TSI_TESTS_SUPPORT_DAGS_H
+
+#include "dag/dag.h"
+#include "tests/support/patterns.h"
+
+/* All that a plan builds on the way. */
+typedef struct structure {
+  tsi_graph *graph;
+  tsi_symbolic *symbolic;
+  tsi_panels *panels;
+  tsi_chunks *chunks;
+  tsi_sweep *sweep;
+  tsi_dag *dag;
+} structure;
+
+/* single: no supernodes are merged, and each panel is a chunk. width: of panels, at most. */
+typedef struct structure_options {
+  bool single;
+  tsi_index width;
+  double ceiling_bytes, floor_bytes, slice_bytes; /* of chunks */
+} structure_options;
+
+/* The first failure as status; what was built until then is to be released. */
+static inline tristar_status structure_build(tsi_env *env, const pattern *a, const structure_options *o,
+                                             structure *s) {
+  tristar_status status = TRISTAR_OK;
+  tsi_symbolic_options options;
+  tsi_chunk_options chunk;
+  memset(s, 0, sizeof *s);
+  tsi_symbolic_options_init(&options);
+  options.relax = o->single ? 0 : options.relax;
+  TSI_TRY(tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &s->graph));
+  TSI_TRY(tsi_symbolic_create(env, s->graph, &options, &s->symbolic));
+  TSI_TRY(tsi_panels_create(env, s->symbolic, o->width, &s->panels));
+  tsi_chunk_options_init(&chunk, TSI_CHUNK_FLOOR_BYTES, s->symbolic->nnz_stored, 8);
+  chunk.ceiling_bytes = o->ceiling_bytes;
+  chunk.floor_bytes = o->floor_bytes;
+  chunk.slice_bytes = o->slice_bytes;
+  chunk.whole_bytes = 0;
+  chunk.single = o->single;
+  TSI_TRY(tsi_chunks_create(env, 1, &(tsi_side){s->symbolic, s->panels}, &chunk, &s->chunks));
+  TSI_TRY(tsi_sweep_create(env, s->chunks, s->panels, 8, &s->sweep));
+  TSI_TRY(tsi_dag_create(env, s->sweep, s->sweep, &s->dag));
+out:
+  return status;
+}
+
+static inline void structure_release(tsi_env *env, structure *s) {
+  tsi_dag_destroy(env, &s->dag);
+  tsi_sweep_destroy(env, &s->sweep);
+  tsi_chunks_destroy(env, &s->chunks);
+  tsi_panels_destroy(env, &s->panels);
+  tsi_symbolic_destroy(env, &s->symbolic);
+  tsi_graph_destroy(env, &s->graph);
+}
+
+#endif

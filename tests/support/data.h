@@ -1,0 +1,14 @@
+/* The folder of real matrices: TRISTAR_DATA, or ../shared/data next to the sources. */
+#ifndef TSI_TESTS_SUPPORT_DATA_H
+#define TSI_TESTS_SUPPORT_DATA_H
+
+#include <stddef.h>
+
+#include "runtime/base/variables.h"
+
+static inline const char *data_folder(void) {
+  const char *data = tsi_variable(TSI_VARIABLE_DATA);
+  return data != NULL ? data : TSI_SOURCE_DIR "/../shared/data";
+}
+
+#endif

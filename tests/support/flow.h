@@ -1,0 +1,37 @@
+/* The whole flow on a generated matrix, for tests that need a factor and a plan. */
+#ifndef TSI_TESTS_SUPPORT_FLOW_H
+#define TSI_TESTS_SUPPORT_FLOW_H
+
+#include "tests/support/check.h"
+#include "tests/support/random.h"
+
+typedef struct flow {
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+} flow;
+
+/* chunk_bytes 0: default. Every step must succeed. */
+static inline void flow_create(tristar_t *ts, const char *kind, int64_t k, tristar_engine engine,
+                               int64_t chunk_bytes, flow *f) {
+  tristar_plan_options options;
+  CHECK_OK(tristar_matrix_generate(ts, kind, k, &f->matrix));
+  tristar_matrix_get_view(f->matrix, &f->view);
+  CHECK_OK(tristar_analyze(ts, &f->view, NULL, &f->analysis));
+  CHECK_OK(tristar_factor(f->analysis, f->view.values, &f->factor));
+  tristar_plan_options_init(&options);
+  options.engine = engine;
+  options.chunk_bytes_max = chunk_bytes;
+  CHECK_OK(tristar_plan(f->factor, &options, &f->plan));
+}
+
+static inline void flow_destroy(flow *f) {
+  tristar_plan_destroy(&f->plan);
+  tristar_factor_destroy(&f->factor);
+  tristar_analysis_destroy(&f->analysis);
+  tristar_matrix_destroy(&f->matrix);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* A matrix whose factor has a plan with subtrees on emulated devices, or one of the cores, for the tests of
+ * vectors that are on devices; and entries of such vectors. */
+#ifndef TSI_TESTS_SUPPORT_GPU_PLACED_SYSTEM_H
+#define TSI_TESTS_SUPPORT_GPU_PLACED_SYSTEM_H
+
+#include "tests/support/typed.h"
+
+typedef struct system_of {
+  const typed *type;
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  void *values;
+  int64_t n;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan; /* NULL before system_plan */
+} system_of;
+
+static inline system_of system_factor(tristar_t *ts, const typed *type) {
+  system_of s = {.type = type};
+  tristar_analysis_t *analysis;
+  s.values = typed_matrix(ts, "convdiff3d", 5, type, TRISTAR_GENERAL, &s.matrix, &s.view);
+  s.n = s.view.rows;
+  CHECK_OK(tristar_analyze(ts, &s.view, NULL, &analysis));
+  CHECK_OK(tristar_factor(analysis, s.values, &s.factor));
+  tristar_analysis_destroy(&analysis);
+  return s;
+}
+
+/* GPU: a part of the factor is on devices. */
+static inline void system_plan(system_of *s, tristar_place place, tristar_plan_options *options) {
+  options->place = place;
+  CHECK_OK(tristar_plan(s->factor, options, &s->plan));
+  CHECK(tristar_plan_get_subtree(s->plan, 0, NULL) == (place == TRISTAR_PLACE_GPU));
+}
+
+static inline void system_destroy(system_of *s) {
+  tristar_plan_destroy(&s->plan);
+  tristar_factor_destroy(&s->factor);
+  tristar_matrix_destroy(&s->matrix);
+  free(s->values);
+}
+
+/* Twice the matrix of before. No solve is in flight. */
+static inline void refactor(system_of *s) {
+  const int64_t entries = ((const int64_t *)s->view.ptr)[s->view.cols];
+  for (int64_t e = 0; e < entries; e++) put(s->type, s->values, e, 2 * get(s->type, s->values, e));
+  CHECK_OK(tristar_refactor(s->factor, s->values));
+}
+
+/* Random entries, also between columns. */
+static inline void fill(const typed *type, void *array, int64_t count, uint64_t seed) {
+  double part[2];
+  for (int64_t i = 0; i < count; i++) {
+    fill_random(part, 2, seed + (uint64_t)i);
+    number value = part[0];
+    if (type->is_complex) __imag__ value = part[1];
+    put(type, array, i, value);
+  }
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* The GPU kernels of sparse approximate inverses, for tests in C: see runs.h. */
+#ifndef TSI_TESTS_SUPPORT_GPU_RUN_FSAI_H
+#define TSI_TESTS_SUPPORT_GPU_RUN_FSAI_H
+
+#include "codelets/gpu/tables/fsai_launch.h"
+#include "tests/support/gpu/runs.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows to lists, in one launch; n: of A. Of `rows` the workspace is not used: it is made here, or is shared
+ * memory. scalars: "s", "d", "c", "z". */
+run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n, bool shared,
+                     const run_grid *grid);
+
+/* The lists one behind the other; sums are made here. The packed arrays have room for all of the lists. */
+run_outcome run_fsai_rows(const char *scalars, const tsi_gpu_fsai_rows *rows, const run_grid *grid);
+
+/* G^H; scratch is made here. */
+run_outcome run_fsai_adjoint(const char *scalars, const tsi_gpu_fsai_adjoint *adjoint, const run_grid *grid);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

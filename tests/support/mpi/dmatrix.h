@@ -1,0 +1,162 @@
+/* Matrices on all ranks for the tests, beside the whole one that each rank makes for itself; the ranks. */
+#ifndef TSI_TESTS_SUPPORT_MPI_DMATRIX_H
+#define TSI_TESTS_SUPPORT_MPI_DMATRIX_H
+
+#include "runtime/context/context.h"
+#include "tests/support/mpi/rows_block.h"
+#include "tests/support/typed.h"
+#include "tristar_dmatrix_mpi.h"
+
+typedef struct world {
+  tristar_t *ts;
+  int rank, ranks;
+} world;
+
+/* A matrix of one scalar type: all of it, as compressed columns, and this rank's rows of it. */
+typedef struct shared_matrix {
+  const typed *t;
+  tristar_matrix_t *matrix;
+  void *values;
+  tristar_view view;
+  int64_t n, first, end;
+  rows_block rows;
+  double error; /* bound of backward errors after refinement */
+} shared_matrix;
+
+/* Where the rows of a rank begin: blocks of different lengths; of three ranks and more the first and, of
+ * four, the third have none. */
+static inline int64_t first_row(const world *w, int64_t n, int rank) {
+  const int64_t weight[] = {w->ranks > 2 ? 0 : 3, 4, w->ranks > 3 ? 0 : 2, 5};
+  int64_t before = 0, all = 0;
+  for (int r = 0; r < w->ranks; r++) {
+    if (r < rank) before += weight[r % 4];
+    all += weight[r % 4];
+  }
+  return n * before / all;
+}
+
+/* As a skew-symmetric matrix has it. */
+static inline void clear_diagonal(const typed *t, const tristar_view *v, void *values) {
+  const int64_t *ptr = v->ptr;
+  const int32_t *index = v->index;
+  for (int64_t j = 0; j < v->cols; j++)
+    for (int64_t e = ptr[j]; e < ptr[j + 1]; e++)
+      if (index[e] == j) put(t, values, e, 0);
+}
+
+/* This rank's rows of the view. */
+static inline void share_rows(const world *w, shared_matrix *s) {
+  s->n = s->view.rows;
+  s->first = first_row(w, s->n, w->rank);
+  s->end = first_row(w, s->n, w->rank + 1);
+  s->rows = take_rows(&s->view, s->t->bytes, s->first, s->end, w->rank % 2);
+}
+
+static inline shared_matrix share_matrix(const world *w, const char *kind, int64_t k, const typed *t,
+                                         tristar_symmetry symmetry) {
+  shared_matrix s = {.t = t, .error = t->is_single ? 1e-5 : 1e-13};
+  s.values = typed_matrix(w->ts, kind, k, t, symmetry, &s.matrix, &s.view);
+  if (s.view.symmetry == TRISTAR_SKEW_SYMMETRIC) clear_diagonal(t, &s.view, s.values);
+  share_rows(w, &s);
+  return s;
+}
+
+static inline void release_shared(shared_matrix *s) {
+  release_rows(&s->rows);
+  free(s->values);
+  tristar_matrix_destroy(&s->matrix);
+}
+
+/* Vectors of the tests; a product with all of them takes so many strips, of 8, 4 and 1. */
+enum { COLUMNS = 13, STRIPS = 3 };
+
+/* The whole of X, by columns, the same on all ranks. */
+static inline void *make_vectors(const typed *t, int64_t n, uint64_t seed) {
+  void *x = malloc((size_t)n * COLUMNS * t->bytes + 1);
+  double part[2];
+  CHECK(x != NULL);
+  for (int64_t i = 0; i < n * COLUMNS; i++) {
+    fill_random(part, 2, seed + (uint64_t)i);
+    number value = part[0];
+    __imag__ value = part[1];
+    put(t, x, i, value);
+  }
+  return x;
+}
+
+/* Rows of this rank of all columns. */
+static inline void *take_vectors(const shared_matrix *s, const void *x) {
+  const size_t rows = (size_t)(s->end - s->first), bytes = s->t->bytes;
+  char *own = malloc(rows * COLUMNS * bytes + 1);
+  CHECK(own != NULL);
+  for (size_t c = 0; c < COLUMNS; c++)
+    memcpy(own + c * rows * bytes, (const char *)x + (c * (size_t)s->n + (size_t)s->first) * bytes,
+           rows * bytes);
+  return own;
+}
+
+/* The view has the entries of the whole matrix, rows first .. first + rows - 1, and the statistics say so. */
+static inline void check_view(const typed *t, const tristar_view *whole, tristar_dmatrix_t *d) {
+  const int64_t n = whole->rows, *at = whole->ptr;
+  const int32_t *index = whole->index;
+  number *row = malloc((size_t)n * sizeof *row);
+  tristar_dmatrix_stats stats;
+  tristar_view view;
+  int64_t all = 0;
+  CHECK(row != NULL);
+  tristar_dmatrix_get_stats(d, &stats);
+  CHECK_OK(tristar_dmatrix_get_view(d, &view));
+  const int64_t *ptr = view.ptr;
+  const int32_t *column = view.index;
+  CHECK(view.format == TRISTAR_CSR && view.symmetry == TRISTAR_GENERAL && view.scalar == t->scalar);
+  CHECK(view.rows == stats.rows && view.cols == n && stats.n == n && ptr[view.rows] == stats.nnz);
+  for (int64_t i = 0; i < view.rows; i++) {
+    int64_t entries = 0;
+    for (int64_t j = 0; j < n; j++) row[j] = 0;
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t e = at[j]; e < at[j + 1]; e++) {
+        const bool image = whole->symmetry != TRISTAR_GENERAL && index[e] != j && j == stats.first + i;
+        if (index[e] == stats.first + i) row[j] = get(t, whole->values, e);
+        if (image) row[index[e]] = mirrored(whole->symmetry, get(t, whole->values, e));
+        entries += image + (index[e] == stats.first + i);
+      }
+    CHECK(ptr[i + 1] - ptr[i] == entries);
+    for (int64_t e = ptr[i]; e < ptr[i + 1]; e++) {
+      CHECK(e == ptr[i] || column[e] > column[e - 1]);
+      CHECK(get(t, view.values, e) == row[column[e]]);
+    }
+  }
+  MPI_Allreduce(&stats.nnz, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(stats.nnz_all == all);
+  CHECK_OK(tristar_dmatrix_get_diagonal(d, &view));
+  CHECK(view.rows == stats.rows && view.cols == stats.rows);
+  free(row);
+}
+
+static inline world open_world_of(bool tasks) {
+  world w = {.ts = NULL};
+  tristar_config config;
+  int level;
+  tristar_config_init(&config);
+  config.check = 1;
+  config.use_starpu = tasks;
+  CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+  CHECK_OK(tristar_create(&config, &w.ts));
+  return w;
+}
+
+static inline world open_world(void) {
+  return open_world_of(true);
+}
+
+static inline void close_world(world *w) {
+  tristar_memory_stats memory;
+  tristar_get_memory(w->ts, &memory);
+  CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w->rank, memory.current_bytes);
+  tristar_destroy(&w->ts);
+  MPI_Finalize();
+}
+
+#endif

@@ -1,0 +1,250 @@
+/* Pivots of a front's diagonal block, in all types: which are chosen, how small ones are perturbed, that L D
+ * L^T is the block, that nothing grows. Then of a factorization: which count as small, the name of the row
+ * whose pivot Cholesky refuses. */
+#include "codelets/cpu/front.h"
+#include "tests/support/dense_systems.h"
+
+enum { MOST = 6 };
+
+/* A factored block: L, the interchanges, D^-1 as tsi_pivoting has it, and how it went. */
+typedef struct outcome {
+  number l[MOST][MOST], inverse[2 * MOST];
+  tsi_index pivot[MOST];
+  tsi_pivoting how;
+} outcome;
+
+/* Factors the block a of order b, which is all of its front. */
+static outcome factor_block(tristar_scalar scalar, bool ldl, bool adjoint, double tiny, int b,
+                            const number a[MOST][MOST]) {
+  double _Complex p[MOST * MOST], inverse[2 * MOST]; /* room for any type */
+  const tsi_front front = {.w = b, .m = 0, .f = b, .full = !ldl, .p = p, .q = p};
+  const tsi_front_kernels *kernels = tsi_front_kernels_select((char)scalar);
+  double sizes[MOST] = {1, 1, 1, 1, 1, 1};
+  outcome out = {
+      .how = {.tiny = tiny, .column_size = sizes, .least = -1, .adjoint = adjoint, .inverse = inverse}};
+  for (int j = 0; j < b; j++)
+    for (int i = 0; i < b; i++) put(scalar, p, i + j * b, a[i][j]);
+  if (ldl)
+    kernels->diagonal_ldl(&front, 0, b, out.pivot, &out.how);
+  else
+    kernels->diagonal(&front, 0, b, out.pivot, &out.how);
+  for (int j = 0; j < b; j++)
+    for (int i = 0; i < b; i++) out.l[i][j] = get(scalar, p, i + j * b);
+  for (int k = 0; k < 2 * b && ldl; k++) out.inverse[k] = get(scalar, inverse, k);
+  return out;
+}
+
+static bool near(number x, number y) {
+  return cabsl(x - y) <= 1e-5L * cabsl(y);
+}
+
+/* Pivots below `tiny` keep their sign, or phase, and each is counted. */
+static void check_perturbed(tristar_scalar scalar) {
+  const double tiny = 0x1p-10;
+  const number small[] = {-0x1p-20, 0, 0x1p-20, -0x1p-12, -3}, perturbed[] = {-tiny, tiny, tiny, -tiny, -3};
+  number a[MOST][MOST] = {{0}};
+  for (int k = 0; k < 5; k++) a[k][k] = small[k];
+  const outcome ldl = factor_block(scalar, true, false, tiny, 5, a);
+  CHECK(ldl.how.failed == TSI_NONE && ldl.how.perturbed == 4);
+  for (int k = 0; k < 5; k++) CHECK(ldl.pivot[k] == k && near(ldl.inverse[2 * k], 1 / perturbed[k]));
+  number phase = 1;
+  for (int k = 0; k < 5; k++, phase *= is_complex(scalar) ? power_of_i(1) : 1) a[k][k] = small[k] * phase;
+  const outcome lu = factor_block(scalar, false, false, tiny, 5, a);
+  CHECK(lu.how.failed == TSI_NONE && lu.how.perturbed == 4);
+  phase = 1;
+  for (int k = 0; k < 5; k++, phase *= is_complex(scalar) ? power_of_i(1) : 1)
+    CHECK(lu.pivot[k] == k && near(lu.l[k][k], small[k] == 0 ? perturbed[k] : perturbed[k] * phase));
+}
+
+/* D from its inverse: entry (i, j) of pivots of order 1 and 2. */
+static number entry_of_d(const outcome *o, bool adjoint, int i, int j) {
+  const int k = i < j ? i : j;
+  const bool pair = o->inverse[2 * k + 1] != 0, second = k > 0 && o->inverse[2 * k - 1] != 0;
+  if (i == j && !pair && !second) return 1 / o->inverse[2 * k];
+  const int first = i == j && second ? k - 1 : k;
+  if ((i == j ? !pair && !second : !pair || abs(i - j) != 1)) return 0;
+  const number i11 = o->inverse[2 * first], i21 = o->inverse[2 * first + 1], i22 = o->inverse[2 * first + 2],
+               i12 = adjoint ? conjl(i21) : i21, determinant = i11 * i22 - i12 * i21;
+  return (i == j ? (i == first ? i22 : i11) : i > j ? -i21 : -i12) / determinant;
+}
+
+/* L D L^T, or L D L^H, is the block with its interchanges; L D is not much larger than the block. */
+static void check_product(tristar_scalar scalar, bool adjoint, int b, const number a[MOST][MOST]) {
+  const double epsilon = is_single(scalar) ? 1e-6 : 1e-14;
+  const outcome o = factor_block(scalar, true, adjoint, 1e-30, b, a);
+  number ld[MOST][MOST] = {{0}};
+  int order[MOST];
+  long double largest = 0;
+  CHECK(o.how.failed == TSI_NONE && o.how.perturbed == 0);
+  for (int k = 0; k < b; k++) order[k] = k;
+  for (int k = 0; k < b; k++) {
+    const int keep = order[k];
+    order[k] = order[o.pivot[k]];
+    order[o.pivot[k]] = keep;
+  }
+  for (int i = 0; i < b; i++)
+    for (int j = 0; j < b; j++) {
+      for (int k = 0; k <= i; k++) ld[i][j] += (k == i ? 1 : o.l[i][k]) * entry_of_d(&o, adjoint, k, j);
+      largest = fmaxl(largest, cabsl(a[i][j]));
+    }
+  for (int i = 0; i < b; i++)
+    for (int j = 0; j < b; j++) {
+      number sum = 0;
+      for (int k = 0; k <= j; k++) {
+        const number l = k == j ? 1 : o.l[j][k];
+        sum += ld[i][k] * (adjoint ? conjl(l) : l);
+      }
+      CHECK_MSG(cabsl(sum - a[order[i]][order[j]]) <= 30 * epsilon * largest,
+                "%c %d: entry (%d, %d) of the product is %g, not %g", scalar, adjoint, i, j,
+                (double)creall(sum), (double)creall(a[order[i]][order[j]]));
+      CHECK_MSG(cabsl(ld[i][j]) <= 8 * largest, "%c: an entry has grown to %g", scalar,
+                (double)cabsl(ld[i][j]));
+    }
+}
+
+/* Blocks for which each of Bunch and Kaufman's tests decides alone, and random indefinite ones. */
+static void check_choice(tristar_scalar scalar) {
+  const long double e = 0x1p-16L;
+  const number apart[MOST][MOST] = {{0, 1, 0},
+                                    {1, e, e},
+                                    {0, e, 1}},                 /* a pair, though e is large in its row */
+      first[MOST][MOST] = {{0.5L, 1, 0}, {1, 2, 4}, {0, 4, 1}}, /* the pair (0, 1) is singular */
+      other[MOST][MOST] = {{0.125L, 1, 0}, {1, 2, 0.5L}, {0, 0.5L, 1}}; /* row 1 first */
+  check_product(scalar, false, 3, apart);
+  check_product(scalar, false, 3, first);
+  check_product(scalar, false, 3, other);
+  for (int adjoint = 0; adjoint < (is_complex(scalar) ? 2 : 1); adjoint++) {
+    uint64_t state = 11;
+    for (int k = 0; k < 20; k++) {
+      dense m = {.n = MOST};
+      for (int i = 0; i < MOST; i++)
+        for (int j = 0; j <= i; j++)
+          m.a[i][j] = m.a[j][i] =
+              (long double)((int)(next_random(&state) % 17) - 8) * (i == j && k % 2 ? 0.0625L : 1);
+      if (is_complex(scalar)) turn(&m, adjoint);
+      number a[MOST][MOST];
+      for (int i = 0; i < MOST; i++)
+        for (int j = 0; j < MOST; j++) a[i][j] = m.a[i][j];
+      check_product(scalar, adjoint, MOST, a);
+    }
+  }
+  if (!is_complex(scalar)) return;
+  number rounded[MOST][MOST] = {{2}};
+  __imag__ rounded[0][0] = 1e-9L;
+  CHECK(cimagl(factor_block(scalar, true, true, 0, 1, rounded).inverse[0]) == 0);
+}
+
+/* Factors a symmetric matrix of order 4, or refuses to. */
+static tristar_status factor_4(tristar_t *ts, const double a[4][4], tristar_method method,
+                               tristar_singular singular, int64_t *perturbed) {
+  int32_t ptr[5] = {0}, index[16], at = 0;
+  double values[16];
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_analysis_options options;
+  tristar_factor_stats stats;
+  for (int j = 0; j < 4; j++) {
+    for (int i = j; i < 4; i++)
+      if (a[i][j] != 0 || (i == 1 && j == 0)) {
+        index[at] = i;
+        values[at++] = a[i][j];
+      }
+    ptr[j + 1] = at;
+  }
+  const tristar_view v = {
+      TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 4, 4, ptr, index, values, 32, 32, 0};
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  options.ordering = TRISTAR_ORDERING_NATURAL;
+  options.matching = TRISTAR_MATCHING_OFF;
+  options.merge = TRISTAR_MERGE_NONE;
+  options.singular = singular;
+  CHECK_OK(tristar_analyze(ts, &v, &options, &an));
+  const tristar_status status = tristar_factor(an, values, &f);
+  if (status == TRISTAR_OK) {
+    tristar_factor_get_stats(f, &stats);
+    *perturbed = stats.perturbed_pivots;
+  }
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+  return status;
+}
+
+/* Inside the tree a pivot is small below sqrt(eps), in the last block of the root below eps, where it shows,
+ * if there is no other small one, that the matrix is singular. Two that are small beside one row count as
+ * small if they still are where that row is scaled down for their sake, to half as many digits. Two rows that
+ * are equal to 40 digits are singular to working precision, which the condition shows. */
+static void check_thresholds(tristar_t *ts) {
+  const struct {
+    double leaf[2], last;
+    int64_t perturbed;
+    bool refused;
+  } cases[] = {{{1, 1}, 1, 0, false},        {{1e-10, 1}, 1, 1, false},     {{1e-6, 1}, 1, 0, false},
+               {{1e-40, 1e-40}, 1, 2, true}, {{1e-10, 1e-10}, 1, 0, false}, {{1, 1}, 3 + 1e-10, 0, false},
+               {{1, 1}, 3, 1, true}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    int64_t perturbed = -1;
+    const double a[4][4] = {
+        {cases[k].leaf[0], 0, 0, 1}, {0, cases[k].leaf[1], 0, 1}, {0, 0, 1, 1}, {1, 1, 1, cases[k].last}};
+    CHECK_OK(factor_4(ts, a, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_PERTURB, &perturbed));
+    CHECK_MSG(perturbed == cases[k].perturbed, "case %zu: %d perturbed pivots", k, (int)perturbed);
+    CHECK_STATUS(factor_4(ts, a, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE, &perturbed),
+                 cases[k].refused ? TRISTAR_ERR_SINGULAR : TRISTAR_OK);
+  }
+}
+
+/* Cholesky names the row whose pivot is not positive. */
+static void check_named(tristar_t *ts) {
+  for (int bad = 0; bad < 4; bad++) {
+    char message[512], row[32];
+    int64_t perturbed;
+    double a[4][4];
+    for (int i = 0; i < 4; i++)
+      for (int j = 0; j < 4; j++) a[i][j] = i != j ? 0.125 : i == bad ? -1 : 1;
+    CHECK_STATUS(factor_4(ts, a, TRISTAR_METHOD_LLT, TRISTAR_SINGULAR_REFUSE, &perturbed),
+                 TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+    tristar_get_error(ts, message, sizeof message);
+    snprintf(row, sizeof row, "the pivot of row %d ", bad);
+    CHECK_MSG(strstr(message, row) != NULL, "\"%s\" is not in \"%s\"", row, message);
+  }
+}
+
+/* Each entry of L + U, or of L, is counted once. */
+static void check_entries(tristar_t *ts) {
+  for (int method = TRISTAR_METHOD_LLT; method <= TRISTAR_METHOD_LDLT; method++) {
+    dense m = dominant(N_MAX);
+    tristar_factor_t *f;
+    tristar_plan_t *p;
+    tristar_factor_stats stats;
+    for (int i = 0; i < m.n; i++)
+      for (int j = 0; j < i; j++) m.a[i][j] = m.a[j][i];
+    tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_SYMMETRIC);
+    make_plan(ts, &v, (tristar_method)method, 0, &f, &p);
+    tristar_factor_get_stats(f, &stats);
+    CHECK_MSG(stats.nnz_factor == (method == TRISTAR_METHOD_LU ? m.n * m.n : m.n * (m.n + 1) / 2),
+              "method %d: %lld entries", method, (long long)stats.nnz_factor);
+    tristar_plan_destroy(&p);
+    tristar_factor_destroy(&f);
+    free_view(&v);
+  }
+}
+
+int main(void) {
+  static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
+                                           TRISTAR_COMPLEX_DOUBLE};
+  tristar_config config;
+  tristar_t *ts;
+  for (int s = 0; s < 4; s++) {
+    check_perturbed(scalars[s]);
+    check_choice(scalars[s]);
+  }
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  check_thresholds(ts);
+  check_named(ts);
+  check_entries(ts);
+  tristar_destroy(&ts);
+  return 0;
+}

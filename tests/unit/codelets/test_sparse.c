@@ -1,0 +1,63 @@
+/* Kernels on the user's matrix, with numbers at the ends of the range: what is finite, the size of an entry,
+ * the backward error of rows in which there is nothing but rounding errors. */
+#include <float.h>
+#include <math.h>
+
+#include "codelets/cpu/rows/sparse.h"
+#include "tests/support/typed.h"
+
+/* NaN and infinity are found in either part of a number. */
+static void check_finite(const typed *t) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->scalar);
+  for (int bad = 0; bad < (t->is_complex ? 4 : 2); bad++) {
+    number x[3] = {1, 1, 1}, z = 1; /* room for any type */
+    for (int i = 0; i < 3; i++) put(t, x, i, 1);
+    CHECK(kernels->first_not_finite(3, x) == 3);
+    if (bad < 2)
+      __real__ z = bad ? NAN : INFINITY;
+    else
+      __imag__ z = bad == 2 ? NAN : INFINITY;
+    put(t, x, 1, z);
+    CHECK(kernels->first_not_finite(3, x) == 1);
+  }
+}
+
+/* The size of the largest entries there are is a number. */
+static void check_size(const typed *t) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->scalar);
+  const double most = t->is_single ? (double)FLT_MAX : DBL_MAX;
+  number x[1] = {0}, z = -most;
+  double size;
+  if (t->is_complex) __imag__ z = most;
+  put(t, x, 0, z);
+  kernels->part(1, x, TSI_PART_MAGNITUDE, &size);
+  CHECK_MSG(isfinite(size) && size >= most, "type %c: %g", t->scalar, size);
+}
+
+/* A row whose entries meet only what should be zero in x is measured by the size of x. */
+static void check_rounding(const typed *t) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->scalar);
+  const double e = t->roundoff, row_sum[] = {1, 1}, bound[] = {1, e / 4};
+  number b[2] = {0}, x[2] = {0}, r[2] = {0};
+  put(t, b, 0, 1);
+  put(t, b, 1, 0);
+  put(t, x, 0, 1);
+  put(t, x, 1, e / 4);
+  put(t, r, 0, 0);
+  put(t, r, 1, e / 8);
+  tsi_sizes sizes = {.n = 2};
+  kernels->sizes(2, x, NULL, &sizes.weighted, &sizes.plain);
+  const double error = kernels->backward_error(2, b, r, bound, row_sum, &sizes);
+  CHECK_MSG(error > 0 && error < e, "type %c: backward error %g", t->scalar, error);
+}
+
+int main(void) {
+  static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
+                                       &typed_complex_double};
+  for (int k = 0; k < 4; k++) {
+    check_finite(types[k]);
+    check_size(types[k]);
+    check_rounding(types[k]);
+  }
+  return 0;
+}

@@ -1,0 +1,96 @@
+/* Lists of edges by item on random graphs: they hold what is found by looking at every edge, every broken
+ * invariant is found, and every allocation may fail. */
+#include "dag/adjacency.h"
+
+#include "tests/support/check.h"
+#include "tests/support/patterns.h"
+
+/* Edges in any direction, an item's to itself among them; some are there twice. */
+static tsi_edge *draw_edges(tsi_index items, tsi_count edges, uint64_t seed) {
+  tsi_edge *edge = malloc((size_t)(edges + 1) * sizeof *edge);
+  CHECK(edge != NULL);
+  for (tsi_count e = 0; e < edges; e++)
+    edge[e] = (tsi_edge){.item = lcg_below(&seed, items), .before = lcg_below(&seed, items)};
+  return edge;
+}
+
+static void check_random(tsi_env *env, tsi_index items, tsi_count edges, uint64_t seed) {
+  tsi_edge *edge = draw_edges(items, edges, seed);
+  tsi_adjacency *before, *after;
+  CHECK_OK(tsi_adjacency_create(env, items, edges, edge, TSI_BEFORE, &before));
+  CHECK_OK(tsi_adjacency_create(env, items, edges, edge, TSI_AFTER, &after));
+  tsi_count b = 0, a = 0;
+  for (tsi_index i = 0; i < items; i++) {
+    CHECK(before->ptr[i] == b && after->ptr[i] == a);
+    for (tsi_count e = 0; e < edges; e++) {
+      if (edge[e].item == i) CHECK(before->list[b++] == edge[e].before);
+      if (edge[e].before == i) CHECK(after->list[a++] == edge[e].item);
+    }
+    CHECK(tsi_degree(before, i) == b - before->ptr[i] && tsi_degree(after, i) == a - after->ptr[i]);
+  }
+  CHECK(b == edges && a == edges);
+  tsi_adjacency_destroy(env, &before);
+  tsi_adjacency_destroy(env, &after);
+  CHECK(before == NULL && after == NULL);
+  free(edge);
+}
+
+static void check_small(tsi_env *env) {
+  tsi_adjacency *lists;
+  for (int side = 0; side < 2; side++) {
+    CHECK_OK(tsi_adjacency_create(env, 0, 0, NULL, side ? TSI_AFTER : TSI_BEFORE, &lists));
+    CHECK(lists->ptr[0] == 0);
+    tsi_adjacency_destroy(env, &lists);
+    CHECK_OK(tsi_adjacency_create(env, 3, 0, NULL, side ? TSI_AFTER : TSI_BEFORE, &lists));
+    for (tsi_index i = 0; i < 3; i++) CHECK(tsi_degree(lists, i) == 0);
+    tsi_adjacency_destroy(env, &lists);
+  }
+}
+
+static void check_corruption(tsi_env *env) {
+  const tsi_edge edge[] = {{2, 0}, {1, 0}, {2, 1}, {3, 2}, {2, 0}};
+  tsi_adjacency *lists;
+#define LISTS tsi_adjacency_check(env, lists, 4, 5, edge, TSI_BEFORE)
+  CHECK_OK(tsi_adjacency_create(env, 4, 5, edge, TSI_BEFORE, &lists));
+  CHECK(tsi_degree(lists, 0) == 0 && tsi_degree(lists, 2) == 3 && lists->list[2] == 1);
+  BROKEN(lists->ptr[0], 1, LISTS);
+  BROKEN(lists->ptr[4], 4, LISTS);
+  BROKEN(lists->ptr[1], 1, LISTS);
+  BROKEN(lists->ptr[2], 6, LISTS); /* beyond the end of the next list */
+  BROKEN(lists->list[0], 1, LISTS);
+  BROKEN(lists->list[2], 0, LISTS); /* another order */
+  BROKEN(lists->list[4], -1, LISTS);
+  CHECK_STATUS(tsi_adjacency_check(env, lists, 4, 5, edge, TSI_AFTER), TRISTAR_ERR_INTERNAL);
+  CHECK_OK(LISTS);
+  tsi_adjacency_destroy(env, &lists);
+}
+
+static void check_failures(void) {
+  const tsi_edge edge[] = {{1, 0}, {2, 1}};
+  for (int64_t k = 1;; k++) {
+    tsi_env env;
+    tsi_adjacency *lists;
+    tsi_env_init(&env);
+    env.check = true;
+    env.memory.fail_at = k;
+    const tristar_status status = tsi_adjacency_create(&env, 3, 2, edge, TSI_BEFORE, &lists);
+    CHECK(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && lists == NULL));
+    tsi_adjacency_destroy(&env, &lists);
+    CHECK(atomic_load(&env.memory.current) == 0);
+    if (status == TRISTAR_OK) break;
+  }
+}
+
+int main(void) {
+  tsi_env env;
+  tsi_env_init(&env);
+  env.check = true;
+  for (uint64_t seed = 1; seed < 40; seed++)
+    check_random(&env, 1 + (tsi_index)seed * 3, (tsi_count)(seed * seed), seed);
+  check_small(&env);
+  env.check = false;
+  check_corruption(&env);
+  CHECK(atomic_load(&env.memory.current) == 0);
+  check_failures();
+  return 0;
+}

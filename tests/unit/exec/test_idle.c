@@ -1,0 +1,237 @@
+/* Idle workers fall asleep where TriStar has started StarPU, and only there; solves, tasks of the program,
+ * other contexts and the end of StarPU wake them up; results have the same bits. Nothing here depends on how
+ * fast: linked with --wrap, so that the looks of the thread that puts workers to sleep are counted. */
+#include <pthread.h>
+#include <starpu.h>
+#include <stdbool.h>
+
+#include "runtime/context/context.h"
+#include "tests/support/flow.h"
+#include "tests/support/host_task.h"
+#include "tests/support/looks.h"
+
+enum { PAUSES = 8, THREADS = 2 };
+
+static void create(int idle_sleep, tristar_t **ts) {
+  tristar_config config;
+  tristar_config_init(&config);
+  CHECK(config.idle_sleep < 0);
+  config.idle_sleep = idle_sleep;
+  CHECK_OK(tristar_create(&config, ts));
+}
+
+static void check_never_asleep(void) {
+  for (int k = 0; k < 20; k++) {
+    starpu_sleep(0.001f);
+    CHECK(!tsi_idle_asleep());
+  }
+}
+
+/* ---- Wake up --------------------------------------------------------------------------------------------
+ */
+
+typedef struct system {
+  flow f;
+  int64_t n;
+  double *b, *expected;
+} system_t;
+
+static void system_create(tristar_t *ts, system_t *s) {
+  flow_create(ts, "poisson3d7", 8, TRISTAR_ENGINE_TASKS, 3000, &s->f);
+  s->n = s->f.view.rows;
+  s->b = malloc((size_t)s->n * sizeof *s->b);
+  s->expected = malloc((size_t)s->n * sizeof *s->expected);
+  fill_random(s->b, s->n, 4);
+  CHECK_OK(tristar_solve(s->f.plan, TRISTAR_N, 1, s->b, s->n, s->expected, s->n));
+}
+
+static void system_destroy(system_t *s) {
+  free(s->b);
+  free(s->expected);
+  flow_destroy(&s->f);
+}
+
+static void solve(const system_t *s) {
+  double *x = malloc((size_t)s->n * sizeof *x);
+  CHECK_OK(tristar_solve(s->f.plan, TRISTAR_N, 1, s->b, s->n, x, s->n));
+  CHECK(memcmp(x, s->expected, (size_t)s->n * sizeof *x) == 0);
+  free(x);
+}
+
+static void count_run(void *buffers[], void *arg) {
+  (void)buffers;
+  __atomic_add_fetch((int *)arg, 1, __ATOMIC_RELEASE);
+}
+static struct starpu_codelet codelet = {.cpu_funcs = {count_run}, .nbuffers = 0};
+
+static void check_pauses(const system_t *s) {
+  int runs = 0;
+  for (int k = 0; k < PAUSES; k++) {
+    wait_until_asleep();
+    solve(s);
+    solve(s);
+    wait_until_asleep();
+    CHECK(starpu_task_wait(submit(&codelet, &runs)) == 0); /* a task of the program */
+    CHECK(__atomic_load_n(&runs, __ATOMIC_ACQUIRE) == k + 1);
+  }
+}
+
+/* A request in flight keeps nobody from sleep once its tasks are through, and can be waited for then. */
+static void check_request(const system_t *s) {
+  tristar_request_t *request;
+  double *x = malloc((size_t)s->n * sizeof *x);
+  CHECK_OK(tristar_solve_start(s->f.plan, NULL, 1, s->b, x, &request));
+  wait_until_asleep();
+  CHECK_OK(tristar_wait(&request, NULL));
+  CHECK(memcmp(x, s->expected, (size_t)s->n * sizeof *x) == 0);
+  free(x);
+}
+
+/* Two hold: the workers stay awake until both have let go. */
+static void check_hold(const system_t *s) {
+  wait_until_asleep();
+  tsi_idle_hold();
+  check_held();
+  tsi_idle_hold();
+  solve(s);
+  check_held();
+  tsi_idle_release();
+  check_held();
+  tsi_idle_release();
+  wait_until_asleep();
+}
+
+/* Those who hold the workers do not need them for a while: two dismiss them, until both have called them
+ * back. */
+static void check_dismissed(const system_t *s) {
+  tsi_idle_hold();
+  check_held();
+  tsi_idle_dismiss();
+  wait_until_asleep();
+  tsi_idle_dismiss();
+  solve(s);
+  wait_until_asleep();
+  tsi_idle_recall();
+  wait_until_asleep();
+  tsi_idle_recall();
+  check_held();
+  tsi_idle_release();
+  wait_until_asleep();
+}
+
+static void *solve_with_pauses(void *arg) {
+  for (int k = 0; k < PAUSES; k++) {
+    solve(arg);
+    starpu_sleep(0.001f * (float)k);
+  }
+  return NULL;
+}
+
+static void check_threads(system_t *s) {
+  pthread_t thread[THREADS];
+  for (int t = 0; t < THREADS; t++) CHECK(pthread_create(&thread[t], NULL, solve_with_pauses, s) == 0);
+  for (int t = 0; t < THREADS; t++) CHECK(pthread_join(thread[t], NULL) == 0);
+}
+
+/* A second context borrows the StarPU of the first; its solves rouse the workers too. */
+static void check_second_context(void) {
+  tristar_t *ts;
+  system_t s;
+  create(1, &ts);
+  wait_until_asleep();
+  system_create(ts, &s);
+  check_pauses(&s);
+  system_destroy(&s);
+  tristar_destroy(&ts);
+  wait_until_asleep();
+}
+
+/* ---- Who sleeps ------------------------------------------------------------------------------------------
+ */
+
+static void check_asleep(void) {
+  tristar_t *ts;
+  system_t s;
+  double seconds;
+  create(1, &ts);
+  CHECK_OK(tsi_context_need_starpu(ts, &seconds));
+  CHECK(tsi_idle_asleep()); /* from the beginning */
+  system_create(ts, &s);
+  check_pauses(&s);
+  check_request(&s);
+  check_hold(&s);
+  check_dismissed(&s);
+  check_threads(&s);
+  check_second_context();
+  wait_until_asleep();
+  system_destroy(&s); /* and StarPU is stopped while its workers sleep */
+  tristar_destroy(&ts);
+  CHECK(!tsi_idle_asleep() && !starpu_is_initialized());
+}
+
+/* Nobody looks, so nobody is put to sleep. */
+static void check_awake(int idle_sleep) {
+  tristar_t *ts;
+  system_t s;
+  const int before = atomic_load(&looks);
+  create(idle_sleep, &ts);
+  system_create(ts, &s);
+  check_never_asleep();
+  solve(&s);
+  system_destroy(&s);
+  tristar_destroy(&ts);
+  CHECK(atomic_load(&looks) == before);
+}
+
+static void check_variable(void) {
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  setenv("TRISTAR_IDLE", "poll", 1);
+  check_awake(-1);
+  setenv("TRISTAR_IDLE", "snore", 1);
+  CHECK_STATUS(tristar_create(&config, &ts), TRISTAR_ERR_ARGUMENT);
+  CHECK(ts == NULL);
+  config.idle_sleep = 0; /* the variable is not looked at */
+  CHECK_OK(tristar_create(&config, &ts));
+  tristar_destroy(&ts);
+  setenv("TRISTAR_IDLE", "", 1);
+  CHECK_OK(tristar_create(NULL, &ts));
+  tristar_destroy(&ts);
+  unsetenv("TRISTAR_IDLE");
+}
+
+static unsigned do_nothing(void *arg) {
+  (void)arg;
+  return 1;
+}
+
+/* The program has a hook of its own, which workers poll: whether and when they sleep is open. */
+static void check_own_hook(void) {
+  tristar_t *ts;
+  system_t s;
+  create(1, &ts);
+  system_create(ts, &s);
+  const int hook = starpu_progression_hook_register(do_nothing, NULL);
+  CHECK(hook >= 0);
+  for (int k = 0; k < 3; k++) {
+    starpu_sleep(0.004f);
+    solve(&s);
+  }
+  system_destroy(&s);
+  tristar_destroy(&ts);
+  starpu_progression_hook_deregister(hook);
+}
+
+int main(void) {
+  check_variable();
+  check_asleep();
+  check_awake(0);
+  check_own_hook();
+  check_asleep();
+  CHECK(starpu_init(NULL) == 0); /* borrowed: as the program wants it */
+  check_awake(1);
+  CHECK(starpu_is_initialized());
+  starpu_shutdown();
+  return 0;
+}

@@ -1,0 +1,86 @@
+/* The nested dissection of a matrix alone: a permutation, the one that a symbolic analysis takes as well,
+ * which separates a grid; and each of its allocations fails once. */
+#include "partition/order/symbolic.h"
+#include "runtime/factor/dissection.h"
+#include "tests/support/patterns.h"
+
+static void check_permutation(const char *name, const tsi_index *position, tsi_index n) {
+  bool *taken = calloc((size_t)n + 1, sizeof *taken);
+  CHECK(taken != NULL);
+  for (tsi_index v = 0; v < n; v++) {
+    CHECK_MSG(position[v] >= 0 && position[v] < n && !taken[position[v]], "%s: vertex %d comes as %d-th",
+              name, (int)v, (int)position[v]);
+    taken[position[v]] = true;
+  }
+  free(taken);
+}
+
+/* Level sets of the lower triangle in an order, every edge of the pattern being in it. */
+static int count_levels(const pattern *a, const tsi_index *position) {
+  int *level = calloc((size_t)a->n + 1, sizeof *level), most = 0;
+  tsi_index *vertex = calloc((size_t)a->n + 1, sizeof *vertex);
+  CHECK(level != NULL && vertex != NULL);
+  for (tsi_index v = 0; v < a->n; v++) vertex[position[v]] = v;
+  for (tsi_index k = 0; k < a->n; k++)
+    for (tsi_count e = a->ptr[vertex[k]]; e < a->ptr[vertex[k] + 1]; e++) {
+      const tsi_index to = position[a->index[e]];
+      if (to > k && level[to] <= level[k]) level[to] = level[k] + 1;
+      if (to > k && level[to] > most) most = level[to];
+    }
+  free(level);
+  free(vertex);
+  return most + 1;
+}
+
+static void check_all(tsi_env *env) {
+  const char *name;
+  pattern a;
+  for (int i = 0; pattern_case(i, &name, &a); i++) {
+    tsi_index *position = calloc((size_t)a.n + 1, sizeof *position);
+    CHECK(position != NULL);
+    CHECK_STATUS(tsi_dissect(env, a.n, a.ptr, a.index, position), TRISTAR_OK);
+    check_permutation(name, position, a.n);
+    free(position);
+    pattern_free(&a);
+  }
+}
+
+/* A chain of n vertices has n level sets; dissected, about 2 log2 n. */
+static void check_chain(tsi_env *env) {
+  enum { N = 1000 };
+  static tsi_index position[N];
+  pattern chain = pattern_chain(N);
+  CHECK_STATUS(tsi_dissect(env, N, chain.ptr, chain.index, position), TRISTAR_OK);
+  const int levels = count_levels(&chain, position);
+  CHECK_MSG(levels >= 2 && levels <= 200, "%d level sets", levels);
+  pattern_free(&chain);
+}
+
+static void fail_each(void) {
+  pattern grid = pattern_grid(8, 8, 1, true);
+  tsi_index position[64];
+  int64_t calls = 0;
+  for (int64_t k = 0; k == 0 || k <= calls; k++) {
+    tsi_env env;
+    tsi_env_init(&env);
+    env.memory.fail_at = k;
+    const tristar_status status = tsi_dissect(&env, grid.n, grid.ptr, grid.index, position);
+    if (k == 0) calls = env.memory.calls;
+    CHECK_MSG(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY), "allocation %lld: %s", (long long)k,
+              tristar_status_name(status));
+    CHECK_MSG(env.memory.current == 0, "allocation %lld: %zu bytes leaked", (long long)k,
+              (size_t)env.memory.current);
+  }
+  CHECK(calls >= 3);
+  pattern_free(&grid);
+}
+
+int main(void) {
+  tsi_env env;
+  tsi_env_init(&env);
+  check_all(&env);
+  check_chain(&env);
+  CHECK(env.memory.current == 0);
+  fail_each();
+  return 0;
+}

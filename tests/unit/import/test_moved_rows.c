@@ -1,0 +1,232 @@
+/* Triangles by rows whose vectors are longer than a core's cache, on several lanes: b and x are moved, or a
+ * core alone goes through the rows as they are given. Both give the bits of the rows in one chunk, whatever
+ * is permuted, scaled, combined, transposed, in place, or has new values. Steps that move rows around a sweep
+ * are checked, and what is wrong with them is found. */
+#include <string.h>
+
+#include "dag/moved_steps.h"
+#include "runtime/context/context.h"
+#include "runtime/import/import.h"
+#include "tests/support/check.h"
+
+/* Rows that make a vector long (partition/cut/row_chunks.h), of the smallest scalar; entries of each. */
+enum { ROWS = 520000, ENTRIES = 4, SOLVES = TSI_TESTS_SANITIZED ? 6 : 12 };
+
+typedef struct problem {
+  tristar_scalar scalar;
+  size_t bytes;
+  int32_t n;
+  int64_t *ptr;
+  int32_t *index;
+  void *values, *b;
+  int64_t *order;
+  double *scale;
+} problem;
+
+static double number(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (double)(*state >> 40) / (double)(1 << 24) - 0.5;
+}
+
+static void put(const problem *p, void *to, int64_t at, double re, double im) {
+  if (p->scalar == TRISTAR_SINGLE) ((float *)to)[at] = (float)re;
+  if (p->scalar == TRISTAR_DOUBLE) ((double *)to)[at] = re;
+  if (p->scalar == TRISTAR_COMPLEX_SINGLE)
+    ((float *)to)[2 * at] = (float)re, ((float *)to)[2 * at + 1] = (float)im;
+  if (p->scalar == TRISTAR_COMPLEX_DOUBLE) ((double *)to)[2 * at] = re, ((double *)to)[2 * at + 1] = im;
+}
+
+static void fill_values(const problem *p, uint64_t seed) {
+  for (int32_t i = 0; i < p->n; i++)
+    for (int64_t e = p->ptr[i]; e < p->ptr[i + 1]; e++) {
+      const bool diagonal = p->index[e] == i;
+      const double re = number(&seed);
+      put(p, p->values, e, diagonal ? 2 + re : re / ENTRIES, diagonal ? 0 : number(&seed) / ENTRIES);
+    }
+}
+
+/* Lower: row i has some of i - 1, i - 700, i - 701, and one of the 50000 rows before it. */
+static problem make_problem(tristar_scalar scalar) {
+  const size_t bytes = scalar == TRISTAR_SINGLE ? 4 : scalar == TRISTAR_COMPLEX_DOUBLE ? 16 : 8;
+  problem p = {.scalar = scalar, .bytes = bytes, .n = (int32_t)(ROWS * 4 / bytes)};
+  uint64_t seed = 7;
+  int64_t to = 0;
+  p.ptr = malloc(((size_t)p.n + 1) * sizeof *p.ptr);
+  p.index = malloc((size_t)p.n * (ENTRIES + 1) * sizeof *p.index);
+  p.values = malloc((size_t)p.n * (ENTRIES + 1) * p.bytes);
+  p.b = malloc((size_t)p.n * p.bytes);
+  p.order = malloc((size_t)p.n * sizeof *p.order);
+  p.scale = malloc((size_t)p.n * sizeof *p.scale);
+  CHECK(p.ptr && p.index && p.values && p.b && p.order && p.scale);
+  for (int32_t i = 0; i < p.n; i++) {
+    const int32_t far = i - 702 - (int32_t)((number(&seed) + 0.5) * 50000);
+    p.ptr[i] = to;
+    if (far >= 0 && i % 3 == 0) p.index[to++] = far;
+    if (i >= 701 && i % 5 != 0) p.index[to++] = i - 701;
+    if (i >= 700) p.index[to++] = i - 700;
+    if (i % 700 > 0 && i % 4 == 0) p.index[to++] = i - 1;
+    p.index[to++] = i;
+    put(&p, p.b, i, number(&seed), number(&seed));
+    p.order[i] = (i + (int64_t)p.n / 3) % p.n;
+    p.scale[i] = 1 + 0.5 * number(&seed);
+  }
+  p.ptr[p.n] = to;
+  fill_values(&p, 11);
+  return p;
+}
+
+static void free_problem(problem *p) {
+  free(p->ptr);
+  free(p->index);
+  free(p->values);
+  free(p->b);
+  free(p->order);
+  free(p->scale);
+}
+
+typedef struct way {
+  bool upper; /* the lines are those of the transposed triangle */
+  bool moves; /* permuted, scaled, combined */
+  bool in_place;
+  tristar_op op;
+} way;
+
+static tristar_factor_t *import(tristar_t *ts, const problem *p, const way *w, tristar_partition partition) {
+  const tristar_view view = {.format = w->upper ? TRISTAR_CSC : TRISTAR_CSR,
+                             .symmetry = TRISTAR_GENERAL,
+                             .scalar = p->scalar,
+                             .rows = p->n,
+                             .cols = p->n,
+                             .ptr = p->ptr,
+                             .index = p->index,
+                             .values = p->values,
+                             .ptr_bits = 64,
+                             .index_bits = 32};
+  tristar_factor_t *factor;
+  tristar_triangle_options o;
+  tristar_triangle_options_init(&o);
+  o.uplo = w->upper ? TRISTAR_UPPER : TRISTAR_LOWER;
+  o.partition = partition;
+  if (w->moves) {
+    o.row_order = p->order;
+    o.row_scale = p->scale;
+  }
+  CHECK_OK(tristar_import_triangle(ts, &view, &o, &factor));
+  return factor;
+}
+
+static void solve(tristar_plan_t *plan, const problem *p, const way *w, void *x) {
+  static const double alpha[2] = {0.5, 0}, beta[2] = {2, 0};
+  static const float alpha_single[2] = {0.5f, 0}, beta_single[2] = {2, 0};
+  const bool single = p->scalar == TRISTAR_SINGLE || p->scalar == TRISTAR_COMPLEX_SINGLE;
+  tristar_solve_options o;
+  tristar_solve_options_init(&o);
+  o.op = w->op;
+  if (w->moves) {
+    o.alpha = single ? (const void *)alpha_single : alpha;
+    o.beta = single ? (const void *)beta_single : beta;
+  }
+  memcpy(x, p->b, (size_t)p->n * p->bytes); /* also what beta is multiplied with */
+  CHECK_OK(tristar_solve_with(plan, &o, 1, w->in_place ? x : p->b, x, NULL));
+}
+
+/* All ways to run a plan of the partition give the bits of `expected`. */
+static void check_partition(tristar_t *ts, const problem *p, const way *w, tristar_partition partition,
+                            const void *expected, void *x) {
+  static const tristar_engine engines[] = {TRISTAR_ENGINE_AUTO, TRISTAR_ENGINE_SERIAL, TRISTAR_ENGINE_TASKS};
+  tristar_factor_t *factor = import(ts, p, w, partition);
+  for (int e = 0; e < 3; e++) {
+    tristar_plan_t *plan;
+    tristar_plan_options options;
+    tristar_plan_options_init(&options);
+    options.engine = engines[e];
+    CHECK_OK(tristar_plan(factor, &options, &plan));
+    for (int k = 0; k < (e == 0 ? SOLVES : 1); k++) { /* with help and without */
+      solve(plan, p, w, x);
+      CHECK(memcmp(x, expected, (size_t)p->n * p->bytes) == 0);
+    }
+    tristar_plan_destroy(&plan);
+  }
+  tristar_factor_destroy(&factor);
+}
+
+static void check_way(tristar_t *ts, const problem *p, const way *w, void *expected, void *x) {
+  tristar_factor_t *factor = import(ts, p, w, TRISTAR_PARTITION_WHOLE);
+  tristar_plan_t *plan;
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  solve(plan, p, w, expected);
+  check_partition(ts, p, w, TRISTAR_PARTITION_SUPERSTEPS, expected, x);
+  if (!w->moves) check_partition(ts, p, w, TRISTAR_PARTITION_LEVELS, expected, x);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+}
+
+/* New values reach all forms of a factor. */
+static void check_new_values(tristar_t *ts, const problem *p, void *expected, void *x) {
+  const way w = {.op = TRISTAR_N};
+  tristar_factor_t *factor = import(ts, p, &w, TRISTAR_PARTITION_SUPERSTEPS), *whole;
+  tristar_plan_t *plan, *other;
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  for (int k = 0; k < SOLVES; k++) solve(plan, p, &w, x);
+  fill_values(p, 13);
+  CHECK_OK(tsi_reimport_lines(factor, p->values));
+  whole = import(ts, p, &w, TRISTAR_PARTITION_WHOLE);
+  CHECK_OK(tristar_plan(whole, NULL, &other));
+  solve(other, p, &w, expected);
+  for (int k = 0; k < SOLVES; k++) {
+    solve(plan, p, &w, x);
+    CHECK(memcmp(x, expected, (size_t)p->n * p->bytes) == 0);
+  }
+  tristar_plan_destroy(&plan);
+  tristar_plan_destroy(&other);
+  tristar_factor_destroy(&factor);
+  tristar_factor_destroy(&whole);
+}
+
+/* 0 and 1 before 2, 3 alone: each edge to or from what moves is missed, and one of the sweep is. */
+static void check_steps(tsi_env *env) {
+  enum { STEPS = 4, PIECES = 2 };
+  tsi_step step[STEPS] = {{.kind = TSI_STEP_FORWARD_CHUNK}};
+  tsi_edge edge[] = {{2, 0}, {2, 1}};
+  const tsi_steps sweep = {.count = STEPS, .step = step, .edges = 2, .edge = edge};
+  tsi_steps *steps;
+  CHECK_OK(tsi_moved_steps_create(env, &sweep, PIECES, 100, &steps));
+  CHECK(steps->count == STEPS + 2 * PIECES && steps->edges == 2 + 3 * PIECES + 2 * PIECES);
+  CHECK_OK(tsi_moved_steps_check(env, steps, &sweep, PIECES));
+  for (tsi_count k = 0; k < steps->edges; k++) {
+    const tsi_edge lost = steps->edge[k], last = steps->edge[--steps->edges];
+    steps->edge[k] = last;
+    CHECK(tsi_moved_steps_check(env, steps, &sweep, PIECES) == TRISTAR_ERR_INTERNAL);
+    steps->edge[k] = lost;
+    steps->edge[steps->edges++] = last;
+  }
+  tsi_steps_destroy(env, &steps);
+}
+
+int main(void) {
+  static const tristar_scalar scalars[] = {TRISTAR_DOUBLE, TRISTAR_SINGLE, TRISTAR_COMPLEX_DOUBLE,
+                                           TRISTAR_COMPLEX_SINGLE};
+  static const way ways[] = {{.op = TRISTAR_N},
+                             {.upper = true, .op = TRISTAR_N, .in_place = true},
+                             {.moves = true, .op = TRISTAR_N},
+                             {.upper = true, .moves = true, .op = TRISTAR_T},
+                             {.op = TRISTAR_T}};
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.workers = 2;
+  CHECK_OK(tristar_create(&config, &ts));
+  check_steps(&ts->env);
+  for (int s = 0; s < (TSI_TESTS_SANITIZED ? 1 : 4); s++) { /* sanitizers see one code for all */
+    problem p = make_problem(scalars[s]);
+    void *expected = malloc((size_t)p.n * p.bytes), *x = malloc((size_t)p.n * p.bytes);
+    CHECK(expected != NULL && x != NULL);
+    for (int k = 0; k < (s == 0 ? 5 : 1); k++) check_way(ts, &p, &ways[s == 0 ? k : s], expected, x);
+    if (s == 0) check_new_values(ts, &p, expected, x);
+    free(expected);
+    free(x);
+    free_problem(&p);
+  }
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,163 @@
+/* Where plain refinement stagnates, FGMRES with the same factors goes on: an ill-conditioned matrix with
+ * single factors, real and complex, and factors of which pivots were perturbed. Allocation failures inside
+ * are reported. */
+#include <math.h>
+
+#include "runtime/context/context.h"
+#include "tests/support/check.h"
+#include "tests/support/random.h"
+
+/* Each iteration is in the history; the last one is worth what the result says, or a better one was kept. x:
+ * what was found without it. */
+static void check_history(const char *what, tristar_plan_t *p, tristar_op op, const double *b,
+                          const double *x, int64_t n, int parts, const tristar_refine_result *plain) {
+  enum { MOST = 64 };
+  tristar_refine_options refine;
+  tristar_refine_result result;
+  tristar_refine_point history[MOST];
+  const size_t numbers = (size_t)(n * parts);
+  double *again = malloc(numbers * sizeof *again), best = INFINITY;
+  int iterations = 0;
+  tristar_refine_options_init(&refine);
+  refine.history = history;
+  refine.history_most = MOST;
+  CHECK_OK(tristar_solve_refined(p, op, 1, b, n, again, n, &refine, &result));
+  CHECK_MSG(memcmp(again, x, numbers * sizeof *x) == 0, "%s: a history changes bits", what);
+  CHECK(result.history_count <= MOST && result.iterations == plain->iterations);
+  for (int64_t k = 0; k < result.history_count; k++) {
+    if (history[k].iterations > 0) CHECK(history[k].iterations == ++iterations);
+    if (history[k].backward_error < best) best = history[k].backward_error;
+  }
+  CHECK_MSG(iterations == result.iterations, "%s: %d of %d iterations in the history", what, iterations,
+            result.iterations);
+  CHECK_MSG(best <= result.backward_error && history[0].backward_error == result.initial_backward_error,
+            "%s: best %g, result %g", what, best, result.backward_error);
+  free(again);
+}
+
+/* With a tolerance that is reached on the way the iterations end there, not at the end of the restart cycle,
+ * whether anyone looks at the history or not. */
+static void check_tolerance(const char *what, tristar_plan_t *p, tristar_op op, const double *b, int64_t n,
+                            int parts, double tolerance) {
+  enum { MOST = 64 };
+  tristar_refine_options refine;
+  tristar_refine_result result, plain;
+  tristar_refine_point history[MOST];
+  double *x = malloc((size_t)(n * parts) * sizeof *x);
+  int more = 0; /* iterations after the first that is good enough */
+  tristar_refine_options_init(&refine);
+  refine.tolerance = tolerance;
+  CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &plain));
+  refine.history = history;
+  refine.history_most = MOST;
+  CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result));
+  CHECK(plain.iterations == result.iterations && plain.backward_error == result.backward_error);
+  CHECK(result.stop == TRISTAR_STOP_CONVERGED && result.backward_error <= tolerance);
+  CHECK(result.iterations > 0);
+  for (int64_t k = 0; k + 1 < result.history_count; k++)
+    more += history[k].iterations > 0 && history[k].backward_error <= tolerance;
+  CHECK_MSG(more == 0, "%s: %d of %d iterations are too many for %g", what, more, result.iterations,
+            tolerance);
+  free(x);
+}
+
+/* Refined solve with and without FGMRES; `better` at the most with it, more than `worse` without. */
+static void check(tristar_t *ts, const char *what, const tristar_view *v,
+                  const tristar_analysis_options *options, tristar_op op, double worse, double better) {
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_options refine;
+  tristar_refine_result result;
+  tristar_memory_stats memory;
+  const int64_t n = v->rows;
+  const int parts = v->scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
+  double *b = malloc((size_t)(n * parts) * sizeof *b), *x = malloc((size_t)(n * parts) * sizeof *x);
+  fill_random(b, n * parts, 1);
+  CHECK_OK(tristar_analyze(ts, v, options, &an));
+  CHECK_OK(tristar_factor(an, v->values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  tristar_refine_options_init(&refine);
+  refine.max_iterations = 0;
+  CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result));
+  CHECK_MSG(!(result.backward_error <= worse) && result.iterations == 0,
+            "%s: backward error %g without FGMRES", what, result.backward_error);
+  refine.max_iterations = 30;
+  CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result));
+  CHECK_MSG(result.backward_error <= better, "%s: backward error %g after %d iterations", what,
+            result.backward_error, result.iterations);
+  CHECK(result.iterations > 0 && result.iterations <= 30);
+  check_history(what, p, op, b, x, n, parts, &result);
+  check_tolerance(what, p, op, b, n, parts, 1e-13);
+  tristar_get_memory(ts, &memory);
+  const size_t before = memory.current_bytes;
+  int failures = 0;
+  for (int k = 1; k < 40; k += 1 + TSI_TESTS_SANITIZED) {
+    tristar_get_memory(ts, &memory);
+    tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
+    const tristar_status status = tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result);
+    tristar_get_memory(ts, &memory);
+    CHECK(memory.current_bytes == before);
+    if (status == TRISTAR_OK) break;
+    CHECK_STATUS(status, TRISTAR_ERR_MEMORY);
+    failures++;
+  }
+  CHECK(failures >= 8 / (1 + TSI_TESTS_SANITIZED));
+  tsi_context_env(ts)->memory.fail_at = 0;
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+  free(b);
+  free(x);
+}
+
+/* tridiagonal (-1, 2 + shift, -1) of order n; condition about 4 / (pi / n)^2 */
+static void check_chain(tristar_t *ts, bool is_complex, tristar_op op) {
+  enum { N = 30000 };
+  static int64_t ptr[N + 1];
+  static int32_t index[2 * N];
+  static double values[4 * N];
+  int64_t at = 0;
+  const int parts = is_complex ? 2 : 1;
+  memset(values, 0, sizeof values);
+  for (int32_t j = 0; j < N; j++) {
+    index[at] = j;
+    values[parts * at++] = 2;
+    if (j + 1 < N) {
+      index[at] = j + 1;
+      values[parts * at] = is_complex ? -0.6 : -1;
+      if (is_complex) values[parts * at + 1] = 0.8;
+      at++;
+    }
+    ptr[j + 1] = at;
+  }
+  const tristar_view v = {TRISTAR_CSC,
+                          is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC,
+                          is_complex ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE,
+                          N,
+                          N,
+                          ptr,
+                          index,
+                          values,
+                          64,
+                          32,
+                          0};
+  tristar_analysis_options options;
+  tristar_analysis_options_init(&options);
+  options.single_factors = 1;
+  options.method = is_complex ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LDLT;
+  check(ts, is_complex ? "complex chain" : "chain", &v, &options, op, 1e-13, 1e-14);
+}
+
+int main(void) {
+  tristar_config config;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  check_chain(ts, false, TRISTAR_N);
+  if (!TSI_TESTS_SANITIZED) check_chain(ts, true, TRISTAR_N); /* the same code */
+  check_chain(ts, true, TRISTAR_C);
+  tristar_destroy(&ts);
+  return 0;
+}

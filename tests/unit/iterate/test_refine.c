@@ -1,0 +1,373 @@
+/* Refinement: why it stopped, that the best solution is kept, NaN among several right-hand sides, factors
+ * without their matrix, allocations that fail. */
+#include <float.h>
+
+#include "runtime/context/context.h"
+#include "tests/support/dense_systems.h"
+
+/* Why refinement stopped; single factors, so that it has something to do. */
+static void check_stop(tristar_t *ts) {
+  const dense m = hilbert(6);
+  double b[] = {1, -2, 3, -4, 5, -6}, x[6];
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
+  tristar_refine_options_init(&options);
+#define STOP(change, expected)                                                                               \
+  do {                                                                                                       \
+    tristar_refine_options_init(&options);                                                                   \
+    change;                                                                                                  \
+    CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, 6, x, 6, &options, &result));                         \
+    CHECK_MSG(result.stop == (expected), "stop %d, expected %d", (int)result.stop, (int)(expected));         \
+  } while (0)
+  STOP((void)0, TRISTAR_STOP_CONVERGED);
+  STOP(options.max_steps = 0, TRISTAR_STOP_LIMIT);
+  STOP((options.max_steps = 1, options.max_iterations = 0), TRISTAR_STOP_LIMIT);
+  STOP((options.max_steps = 1, options.max_iterations = 1), TRISTAR_STOP_LIMIT);
+  STOP((options.max_steps = 1000, options.max_iterations = 0, options.tolerance = 1e-30),
+       TRISTAR_STOP_STAGNATED);
+  STOP((options.max_steps = 1, options.tolerance = 1e-30), TRISTAR_STOP_STAGNATED);
+  STOP((options.max_steps = 0, options.tolerance = 1), TRISTAR_STOP_CONVERGED);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+/* Every correction of every right-hand side is in the history, as far as there is room; x has the same bits
+ * with it and without. */
+static void check_history(tristar_t *ts) {
+  enum { N = 8, NRHS = 3, MOST = 64 };
+  const dense m = hilbert(N);
+  double b[N * NRHS], x[N * NRHS], plain[N * NRHS];
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  tristar_refine_point history[MOST];
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p); /* single factors: there is something to do */
+  fill_random(b, N * NRHS, 3);
+  tristar_refine_options_init(&options);
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, plain, N, &options, &result));
+  CHECK(result.history_count == 0);
+  options.history = history;
+  options.history_most = MOST;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, x, N, &options, &result));
+  CHECK(memcmp(x, plain, sizeof x) == 0);
+  CHECK(result.history_count >= 2 * NRHS && result.history_count <= MOST);
+  double first = 0, last = 0, best = 0;
+  int64_t column = -1;
+  for (int64_t k = 0; k < result.history_count; k++) {
+    const tristar_refine_point *point = &history[k], *before = point - 1;
+    if (point->steps + point->iterations == 0) { /* the next right-hand side */
+      CHECK(point->column == ++column);
+      last = best > last ? best : last;
+      best = point->backward_error;
+      first = best > first ? best : first;
+    } else
+      CHECK(point->column == column &&
+            (point->iterations == 0 ? point->steps == before->steps + 1
+                                    : point->iterations == before->iterations + 1));
+    if (point->backward_error < best) best = point->backward_error;
+  }
+  last = best > last ? best : last;
+  CHECK(column == NRHS - 1 && first == result.initial_backward_error);
+  CHECK(last > 0 && last <= result.backward_error); /* FGMRES can pass a better one */
+  const int64_t all = result.history_count;
+  history[2].column = -7;
+  options.history_most = 2;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, x, N, &options, &result));
+  CHECK(result.history_count == all && history[2].column == -7 && memcmp(x, plain, sizeof x) == 0);
+  options.history_most = -1;
+  CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, x, N, &options, &result),
+               TRISTAR_ERR_ARGUMENT);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+/* The backward error of x, from the definition. */
+static double error_of(const dense *m, const double *b, const double *x) {
+  long double largest = 0;
+  for (int i = 0; i < m->n; i++) {
+    long double residual = b[i], size = fabs(b[i]);
+    for (int j = 0; j < m->n; j++) {
+      residual -= creall(m->a[i][j]) * x[j];
+      size += fabsl(creall(m->a[i][j]) * x[j]);
+    }
+    if (residual != 0) largest = fmaxl(largest, fabsl(residual) / size);
+  }
+  return (double)largest;
+}
+
+/* Of all corrections of a right-hand side the best solution is kept, and what is reported is that of the
+ * worst right-hand side. Single factors of ill-conditioned matrices: the last correction of most is one for
+ * the worse. The last right-hand side is zero, so that it has nothing to report. */
+static void check_best(tristar_t *ts) {
+  enum { NRHS = 4, MOST = 128 };
+  int worse = 0;
+  for (int n = 4; n <= 12; n++) {
+    const dense m = hilbert(n);
+    double b[12 * NRHS] = {0}, x[12 * NRHS], best[NRHS], first = 0, last = 0;
+    int steps[NRHS] = {0}, most = 0;
+    tristar_factor_t *f;
+    tristar_plan_t *p;
+    tristar_refine_options options;
+    tristar_refine_result result;
+    tristar_refine_point history[MOST];
+    tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+    make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
+    fill_random(b, (NRHS - 1) * n, 3);
+    tristar_refine_options_init(&options);
+    options.tolerance = 1e-30;
+    options.max_steps = 20;
+    options.max_iterations = 0;
+    options.history = history;
+    options.history_most = MOST;
+    CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, n, x, n, &options, &result));
+    CHECK(result.history_count <= MOST);
+    for (int64_t k = 0; k < result.history_count; k++) {
+      const tristar_refine_point *point = &history[k];
+      double *least = &best[point->column];
+      if (point->steps == 0) {
+        *least = point->backward_error;
+        first = fmax(first, *least);
+      } else if (point->backward_error < *least) {
+        *least = point->backward_error;
+        steps[point->column]++;
+      } else
+        worse += point->backward_error > *least;
+    }
+    for (int c = 0; c < NRHS; c++) {
+      const double error = error_of(&m, b + c * n, x + c * n);
+      CHECK_MSG(fabs(error - best[c]) <= 1e-3 * best[c] + 1e-14, "n %d, column %d: error %g, best %g", n, c,
+                error, best[c]);
+      last = fmax(last, best[c]);
+      most = steps[c] > most ? steps[c] : most;
+    }
+    CHECK(result.backward_error == last && result.initial_backward_error == first && result.steps == most);
+    CHECK(best[NRHS - 1] == 0 && result.stop == TRISTAR_STOP_STAGNATED);
+    options.max_iterations = 30;
+    CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, n, x, n, &options, &result));
+    last = 0;
+    for (int c = 0; c < NRHS; c++) last = fmax(last, error_of(&m, b + c * n, x + c * n));
+    CHECK_MSG(fabs(last - result.backward_error) <= 1e-3 * last + 1e-14, "n %d: error %g, reported %g", n,
+              last, result.backward_error);
+    tristar_plan_destroy(&p);
+    tristar_factor_destroy(&f);
+    free_view(&v);
+  }
+  CHECK_MSG(worse > 3, "%d corrections for the worse", worse);
+}
+
+/* A symmetric matrix well conditioned but for its scaling, with zeros on its diagonal, each in a block of its
+ * own and so perturbed. The solution, as it is scaled, spans 130 powers of ten: the first solve leaves
+ * nothing right in rows of small terms, and no correction but the last brings their backward errors below
+ * one. */
+static void check_span(tristar_t *ts) {
+  const int32_t ptr[] = {0, 2, 4, 5, 5}, index[] = {1, 3, 2, 3, 3};
+  const double values[] = {-0x1.d3c7cccp-208, 0x1.7d54b78p-194, 0x1.f33167ap+12, 0x1.5f40b44p-415,
+                           0x1.b799cbp+26};
+  enum { NRHS = 64, TRUE = 32 }; /* right-hand sides; of them those whose solution is known */
+  const int64_t permutations[][4] = {{0, 1, 2, 3}, {2, 0, 1, 3}, {0, 3, 2, 1}};
+  const tristar_view v = {.format = TRISTAR_CSC,
+                          .symmetry = TRISTAR_SYMMETRIC,
+                          .scalar = TRISTAR_DOUBLE,
+                          .rows = 4,
+                          .cols = 4,
+                          .ptr = ptr,
+                          .index = index,
+                          .values = values,
+                          .ptr_bits = 32,
+                          .index_bits = 32};
+  double truth[4 * NRHS], b[4 * NRHS], x[4 * NRHS];
+  fill_random(truth, 4 * NRHS, 5);
+  fill_random(b, 4 * NRHS, 7);
+  for (int i = 0; i < 4 * NRHS; i++)
+    b[i] *= i < 4 * TRUE ? 0 : 0x1p+331; /* squares of its residuals overflow */
+  for (int c = 0; c < 4 * TRUE; c += 4)
+    for (int j = 0; j < 4; j++)
+      for (int e = ptr[j]; e < ptr[j + 1]; e++) {
+        b[c + index[e]] += values[e] * truth[c + j];
+        b[c + j] += values[e] * truth[c + index[e]];
+      }
+  for (tristar_method method = TRISTAR_METHOD_LU; method <= TRISTAR_METHOD_LDLT; method++)
+    for (int k = 0; k < 3; k++) {
+      tristar_analysis_t *an;
+      tristar_factor_t *f;
+      tristar_plan_t *p;
+      tristar_factor_stats stats;
+      tristar_refine_result result;
+      tristar_analysis_options options;
+      tristar_analysis_options_init(&options);
+      options.method = method;
+      options.matching = TRISTAR_MATCHING_OFF;
+      options.ordering = TRISTAR_ORDERING_USER;
+      options.permutation = permutations[k];
+      options.merge = TRISTAR_MERGE_FUNDAMENTAL;
+      options.singular = TRISTAR_SINGULAR_PERTURB;
+      CHECK_OK(tristar_analyze(ts, &v, &options, &an));
+      CHECK_OK(tristar_factor(an, values, &f));
+      CHECK_OK(tristar_factor_get_stats(f, &stats));
+      CHECK_OK(tristar_plan(f, NULL, &p));
+      CHECK(stats.perturbed_pivots > 0);
+      CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, 4, x, 4, NULL, &result));
+      CHECK_MSG(result.backward_error <= 50 * DBL_EPSILON,
+                "method %d: backward error %g after %d corrections and %d iterations", (int)method,
+                result.backward_error, result.steps, result.iterations);
+      for (int c = 2; c < 4 * TRUE; c += 4)
+        CHECK_MSG(fabs(x[c] - truth[c]) < 1e-14, "x[%d] = %.17g, not %.17g", c, x[c], truth[c]);
+      tristar_plan_destroy(&p);
+      tristar_factor_destroy(&f);
+      tristar_analysis_destroy(&an);
+    }
+}
+
+/* Single factors, right-hand sides of very different size in arrays of different leading dimensions: each is
+ * solved to the accuracy of its own. */
+static void check_sizes(tristar_t *ts) {
+  enum { N = 8, LDB = 11, LDX = 9, NRHS = 4 };
+  static const double size[NRHS] = {0x1p600, 1, 0x1p-600, 0x1p30};
+  const dense m = dominant(N);
+  double b[LDB * NRHS], x[LDX * NRHS];
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_result result;
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
+  fill_random(b, LDB * NRHS, 6);
+  for (int i = 0; i < LDB * NRHS; i++) b[i] *= size[i / LDB];
+  for (int i = 0; i < LDX * NRHS; i++) x[i] = 7;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, LDB, x, LDX, NULL, &result));
+  CHECK_MSG(result.initial_backward_error < 1e-6, "first backward error %g", result.initial_backward_error);
+  for (int c = 0; c < NRHS; c++) {
+    const double error = error_of(&m, b + c * LDB, x + c * LDX);
+    CHECK_MSG(error < 1e-15, "column %d: backward error %g", c, error);
+    CHECK(x[c * LDX + N] == 7);
+  }
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+/* One right-hand side that is not finite is an error that names it; the others are refined all the same. */
+static void check_not_finite(tristar_t *ts) {
+  const dense m = dominant(4);
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_result result;
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
+  for (int bad = 0; bad < 12; bad += 5) {
+    double b[12], x[12];
+    fill_random(b, 12, 4);
+    b[bad] = NAN;
+    char message[512], place[64];
+    CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 3, b, 4, x, 4, NULL, &result), TRISTAR_ERR_NOT_FINITE);
+    tristar_get_error(ts, message, sizeof message);
+    snprintf(place, sizeof place, "row %d, column %d ", bad % 4, bad / 4);
+    CHECK_MSG(strstr(message, place) != NULL, "\"%s\" is not in \"%s\"", place, message);
+    CHECK(result.backward_error < 1e-15 && result.stop == TRISTAR_STOP_CONVERGED);
+    for (int i = 0; i < 12; i++) CHECK(isfinite(x[i]) || i / 4 == bad / 4);
+  }
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+/* Factors imported without their matrix solve, but do not refine. */
+static void check_without_matrix(tristar_t *ts) {
+  static const int64_t ptr[] = {0, 2, 3}, upper_ptr[] = {0, 1, 3};
+  static const int32_t index[] = {0, 1, 1}, upper_index[] = {0, 0, 1};
+  static const double values[] = {1, 0.5, 1}, upper_values[] = {2, 4, 8};
+  const double b[] = {6, 11};
+  double x[2] = {7, 7}, reciprocal;
+  char message[512];
+  tristar_factors factors;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  tristar_factors_init(&factors);
+  factors.n = 2;
+  factors.scalar = TRISTAR_DOUBLE;
+  factors.lower =
+      (tristar_triangle){.ptr_bits = 64, .index_bits = 32, .ptr = ptr, .index = index, .values = values};
+  factors.upper = (tristar_triangle){
+      .ptr_bits = 64, .index_bits = 32, .ptr = upper_ptr, .index = upper_index, .values = upper_values};
+  CHECK_OK(tristar_import_supernodal(ts, &factors, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  tristar_refine_options_init(&options);
+  for (options.forward_error = 0; options.forward_error < 2; options.forward_error++)
+    CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 1, b, 2, x, 2, &options, &result),
+                 TRISTAR_ERR_UNSUPPORTED);
+  tristar_get_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, "without its matrix") != NULL, "%s", message);
+  CHECK(x[0] == 7 && x[1] == 7);
+  CHECK_STATUS(tristar_condition(p, &reciprocal), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 2, x, 2));
+  CHECK(x[0] == 1 && x[1] == 1);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+}
+
+/* The k-th allocation fails, for every k. */
+static void check_memory(tristar_t *ts, int single_factors) {
+  const dense m = hilbert(10);
+  double b[30], x[30];
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  tristar_memory_stats memory;
+  int failures = 0;
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  fill_random(b, 30, 2);
+  make_plan(ts, &v, TRISTAR_METHOD_LU, single_factors, &f, &p);
+  tristar_refine_options_init(&options);
+  options.forward_error = 1;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result)); /* makes replays */
+  tristar_get_memory(ts, &memory);
+  const size_t before = memory.current_bytes;
+  for (int k = 1;; k++) {
+    tristar_get_memory(ts, &memory);
+    tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
+    const tristar_status status = tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result);
+    tristar_get_memory(ts, &memory);
+    CHECK(memory.current_bytes == before);
+    if (status == TRISTAR_OK) break;
+    CHECK_STATUS(status, TRISTAR_ERR_MEMORY);
+    failures++;
+  }
+  CHECK_MSG(failures >= (single_factors ? 9 : 6), "%d failures", failures);
+  tsi_context_env(ts)->memory.fail_at = 0;
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+int main(void) {
+  tristar_config config;
+  tristar_memory_stats memory;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  check_stop(ts);
+  check_history(ts);
+  check_best(ts);
+  check_span(ts);
+  check_sizes(ts);
+  check_not_finite(ts);
+  check_without_matrix(ts);
+  check_memory(ts, 0);
+  check_memory(ts, 1);
+  tristar_get_memory(ts, &memory);
+  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
+  tristar_destroy(&ts);
+  return 0;
+}

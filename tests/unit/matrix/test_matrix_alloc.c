@@ -1,0 +1,121 @@
+/* The k-th allocation fails, for every k, while matrices are read, generated and written: the status is
+ * MEMORY, no matrix comes out, nothing leaks. */
+#include "tests/support/test_matrix_support.h"
+
+static const char mtx[] = "alloc_test.mtx";
+static const char rua[] = "alloc_test.rua";
+static const char array[] = "alloc_array.mtx";
+static const char text[] = "alloc_text.txt";
+static const char out[] = "alloc_out.mtx.gz";
+
+/* More entries than the first room for triplets holds, so that growing fails too; unsorted, duplicates, some
+ * entries above the diagonal, comments between them. */
+static void make_files(void) {
+  FILE *file = fopen(mtx, "w");
+  CHECK(file != NULL);
+  fprintf(file, "%%%%MatrixMarket matrix coordinate complex hermitian\n300 300 40000\n");
+  for (int k = 0; k < 40000; k++) {
+    const int a = k * 7 % 300 + 1, b = k * 11 % 300 + 1;
+    const bool above = (a + b) % 2 == 1;
+    fprintf(file, "%s%d %d %d %d\n", k % 1000 == 0 ? "% comment\n" : "", above == (a < b) ? a : b,
+            above == (a < b) ? b : a, k, a == b ? 0 : 1);
+  }
+  CHECK(fclose(file) == 0);
+  make_text(rua,
+            "title\n1 1 1 1 0\nRUA 3 3 4 0\n(8I2) (8I2) (8F4.0)\n 1 3 4 5\n 3 1 2 3\n"
+            "  1.  2.  3.  4.\n",
+            0);
+  make_text(text, "1 2\n3 4\n", 0);
+  make_text(array, "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", 0);
+}
+
+/* The operations; each cleans up after itself. */
+static tristar_status read_path(tristar_t *ts, const char *path) {
+  tristar_matrix_t *m = NULL;
+  tristar_status status = tristar_matrix_read(ts, path, &m);
+  CHECK((m == NULL) == (status != TRISTAR_OK));
+  tristar_matrix_destroy(&m);
+  return status;
+}
+
+static tristar_status read_array(tristar_t *ts, const char *path) {
+  tristar_dense d;
+  tristar_status status = tristar_dense_read(ts, path, &d);
+  CHECK((d.values == NULL) == (status != TRISTAR_OK));
+  tristar_dense_destroy(ts, &d);
+  return status;
+}
+
+static const int64_t ptr[] = {0, 1, 2};
+static const int32_t index32[] = {1, 0};
+static const double values[] = {1, 2};
+static const tristar_view view = {.format = TRISTAR_CSC,
+                                  .scalar = TRISTAR_DOUBLE,
+                                  .rows = 2,
+                                  .cols = 2,
+                                  .ptr = ptr,
+                                  .index = index32,
+                                  .values = values,
+                                  .ptr_bits = 64,
+                                  .index_bits = 32};
+
+static tristar_status write_path(tristar_t *ts, const char *path) {
+  return tristar_matrix_write(ts, path, &view, NULL);
+}
+
+static tristar_status laplacian(tristar_t *ts, const char *unused) {
+  tristar_matrix_t *m = NULL;
+  (void)unused;
+  tristar_status status = tristar_matrix_laplacian(ts, &view, &m);
+  CHECK((m == NULL) == (status != TRISTAR_OK));
+  tristar_matrix_destroy(&m);
+  return status;
+}
+
+/* Fails the first allocation, then the second, ..., until the operation needs no more of them. */
+static void fail_each(const char *name, tristar_status (*operation)(tristar_t *, const char *),
+                      const char *argument, int allocations_at_least) {
+  tristar_t *ts = open_context(NULL);
+  tsi_env *env = tsi_context_env(ts);
+  tristar_status status = TRISTAR_ERR_MEMORY;
+  int failures = -1;
+  while (status == TRISTAR_ERR_MEMORY) {
+    tristar_memory_stats memory;
+    failures++;
+    tristar_get_memory(ts, &memory);
+    env->memory.fail_at = memory.allocations + 1 + failures;
+    status = operation(ts, argument);
+    tristar_get_memory(ts, &memory);
+    CHECK_MSG(memory.current_bytes == 0, "%s: failure %d leaks %zu bytes", name, failures,
+              memory.current_bytes);
+    CHECK_MSG(failures < 200, "%s: no end", name);
+    if (status == TRISTAR_ERR_MEMORY) check_message(ts, name, "out of memory");
+  }
+  CHECK_MSG(status == TRISTAR_OK, "%s: %s", name, tristar_status_name(status));
+  CHECK_MSG(failures >= allocations_at_least, "%s: only %d allocations", name, failures);
+  close_context(ts);
+}
+
+int main(void) {
+  const char *kind = NULL;
+  char path[64];
+  make_files();
+  fail_each("coordinate", read_path, mtx, 23);
+  fail_each("harwell", read_path, rua, 10);
+  fail_each("array", read_array, array, 3);
+  fail_each("array as matrix", read_path, array, 6);
+  fail_each("text", read_array, text, 3);
+  fail_each("coordinate as dense", read_array, mtx, 23);
+  fail_each("write", write_path, out, 1);
+  fail_each("laplacian", laplacian, NULL, 5);
+  for (int i = 0; tristar_get_generator(i, &kind, NULL); i++) {
+    snprintf(path, sizeof path, "gen:%s:3", kind);
+    fail_each(kind, read_path, path, 5);
+  }
+  remove(mtx);
+  remove(rua);
+  remove(array);
+  remove(text);
+  remove(out);
+  return 0;
+}

@@ -1,0 +1,89 @@
+/* The graph Laplacian plus identity of patterns in every storage. */
+#include "tests/support/test_matrix_support.h"
+
+/* Entries (0,1) (1,0) (2,0) (2,0) (1,1): edges 0-1 and 0-2; node 3 is alone. By columns and by rows. */
+static const int64_t ptr_columns[] = {0, 3, 5, 5, 5};
+static const int32_t index_columns[] = {2, 1, 2, 0, 1};
+static const int32_t ptr_rows[] = {1, 2, 4, 6, 6};
+static const int64_t index_rows[] = {2, 1, 2, 1, 1};
+
+static const float values[] = {0, 0, 1, -1, 5};
+static const tristar_view rows = {.format = TRISTAR_CSR,
+                                  .scalar = TRISTAR_SINGLE,
+                                  .rows = 4,
+                                  .cols = 4,
+                                  .ptr = ptr_rows,
+                                  .index = index_rows,
+                                  .values = values,
+                                  .ptr_bits = 32,
+                                  .index_bits = 64,
+                                  .base = 1};
+
+static void check_result(const tristar_matrix_t *m) {
+  static const int64_t ptr[] = {0, 3, 4, 5, 6};
+  static const int32_t index[] = {0, 1, 2, 1, 2, 3};
+  static const double expected[] = {3, -1, -1, 2, 2, 1};
+  CHECK_OK(tsi_matrix_check(m));
+  CHECK(m->rows == 4 && m->cols == 4 && m->symmetry == TRISTAR_SYMMETRIC && m->scalar == TRISTAR_DOUBLE);
+  CHECK(memcmp(m->ptr, ptr, sizeof ptr) == 0);
+  CHECK(memcmp(m->index, index, sizeof index) == 0);
+  for (int k = 0; k < 6; k++) CHECK_MSG(m->values[k] == expected[k], "entry %d is %g", k, m->values[k]);
+}
+
+static void test_storages(tristar_t *ts) {
+  tristar_matrix_t *m = NULL;
+  tristar_view view = {.format = TRISTAR_CSC,
+                       .scalar = TRISTAR_DOUBLE,
+                       .rows = 4,
+                       .cols = 4,
+                       .ptr = ptr_columns,
+                       .index = index_columns,
+                       .ptr_bits = 64,
+                       .index_bits = 32};
+  CHECK_OK(tristar_matrix_laplacian(ts, &view, &m));
+  check_result(m);
+  tristar_matrix_destroy(&m);
+  /* symmetric storage with entries in both triangles means the same graph */
+  view.symmetry = TRISTAR_SYMMETRIC;
+  CHECK_OK(tristar_matrix_laplacian(ts, &view, &m));
+  check_result(m);
+  tristar_matrix_destroy(&m);
+  /* values do not count, not even zeros */
+  CHECK_OK(tristar_matrix_laplacian(ts, &rows, &m));
+  check_result(m);
+  /* of its own result: the same */
+  tristar_matrix_t *again = NULL;
+  tristar_matrix_get_view(m, &view);
+  CHECK_OK(tristar_matrix_laplacian(ts, &view, &again));
+  check_result(again);
+  tristar_matrix_destroy(&again);
+  tristar_matrix_destroy(&m);
+}
+
+static void test_refused(tristar_t *ts) {
+  tristar_matrix_t *m = NULL;
+  const tristar_view none = {
+      .format = TRISTAR_CSC, .scalar = TRISTAR_DOUBLE, .ptr = ptr_columns, .ptr_bits = 64, .index_bits = 32};
+  CHECK_OK(tristar_matrix_laplacian(ts, &none, &m));
+  CHECK(m->rows == 0 && m->ptr[0] == 0);
+  tristar_matrix_destroy(&m);
+
+  tristar_view wrong = rows;
+  wrong.rows = 3;
+  CHECK_STATUS(tristar_matrix_laplacian(ts, &wrong, &m), TRISTAR_ERR_RECTANGULAR);
+  CHECK(m == NULL);
+  wrong = rows;
+  wrong.rows = wrong.cols = (int64_t)1 << 31;
+  CHECK_STATUS(tristar_matrix_laplacian(ts, &wrong, &m), TRISTAR_ERR_TOO_LARGE);
+  CHECK_STATUS(tristar_matrix_laplacian(NULL, &rows, &m), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_laplacian(ts, NULL, &m), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_laplacian(ts, &rows, NULL), TRISTAR_ERR_ARGUMENT);
+}
+
+int main(void) {
+  tristar_t *ts = open_context(NULL);
+  test_storages(ts);
+  test_refused(ts);
+  close_context(ts);
+  return 0;
+}

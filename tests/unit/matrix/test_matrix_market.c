@@ -1,0 +1,557 @@
+/* Matrix Market coordinate files: every field and symmetry, every kind of broken file, plain and compressed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "tests/support/test_matrix_support.h"
+
+#define BANNER "%%MatrixMarket matrix coordinate "
+#define ARRAY "%%MatrixMarket matrix array "
+
+static const char plain[] = "market_test.mtx";
+static const char packed[] = "market_test.mtx.gz";
+
+typedef struct good_file {
+  const char *name, *text;
+  tristar_symmetry symmetry;
+  char scalar; /* 'p': pattern */
+  int rows, cols, entries;
+  int at[4][2];       /* of the entries, by columns */
+  double value[4][2]; /* real, imaginary */
+  int warnings;
+} good_file;
+
+static const good_file good_files[] = {
+    {"real general",
+     BANNER "real general\n3 2 3\n1 1 1.5\n3 1 -2e-3\n2 2 .5\n",
+     TRISTAR_GENERAL,
+     'd',
+     3,
+     2,
+     3,
+     {{0, 0}, {2, 0}, {1, 1}},
+     {{1.5, 0}, {-2e-3, 0}, {.5, 0}},
+     0},
+    {"unsorted",
+     BANNER "real general\n3 3 4\n3 3 4\n2 1 2\n1 3 3\n1 1 1\n",
+     TRISTAR_GENERAL,
+     'd',
+     3,
+     3,
+     4,
+     {{0, 0}, {1, 0}, {0, 2}, {2, 2}},
+     {{1, 0}, {2, 0}, {3, 0}, {4, 0}},
+     0},
+    {"duplicates",
+     BANNER "real general\n2 2 5\n2 2 1\n1 1 1\n2 2 0.25\n1 1 2\n2 2 -3\n",
+     TRISTAR_GENERAL,
+     'd',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 1}},
+     {{3, 0}, {-1.75, 0}},
+     0},
+    {"duplicate pattern",
+     BANNER "pattern general\n2 2 3\n1 2\n1 2\n2 1\n",
+     TRISTAR_GENERAL,
+     'p',
+     2,
+     2,
+     2,
+     {{1, 0}, {0, 1}},
+     {{0}},
+     0},
+    {"symmetric, upper entry moved",
+     BANNER "real symmetric\n2 2 2\n1 1 4\n1 2 5\n",
+     TRISTAR_SYMMETRIC,
+     'd',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{4, 0}, {5, 0}},
+     0},
+    {"symmetric, entries in both triangles, but of no pair; duplicates",
+     BANNER "real symmetric\n3 3 4\n1 2 4\n3 1 5\n1 2 6\n3 1 7\n",
+     TRISTAR_SYMMETRIC,
+     'd',
+     3,
+     3,
+     2,
+     {{1, 0}, {2, 0}},
+     {{10, 0}, {12, 0}},
+     0},
+    {"skew, upper entry negated",
+     BANNER "real skew-symmetric\n3 3 3\n2 1 4\n1 3 5\n2 2 0\n",
+     TRISTAR_SKEW_SYMMETRIC,
+     'd',
+     3,
+     3,
+     3,
+     {{1, 0}, {2, 0}, {1, 1}},
+     {{4, 0}, {-5, 0}, {0, 0}},
+     0},
+    {"hermitian, upper entry conjugated",
+     BANNER "complex Hermitian\n2 2 2\n1 1 2 0\n1 2 3 4\n",
+     TRISTAR_HERMITIAN,
+     'z',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{2, 0}, {3, -4}},
+     0},
+    {"complex symmetric",
+     BANNER "complex symmetric\n2 2 2\n1 1 2 1\n1 2 3 4\n",
+     TRISTAR_SYMMETRIC,
+     'z',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{2, 1}, {3, 4}},
+     0},
+    {"complex skew",
+     BANNER "complex skew-symmetric\n2 2 1\n1 2 3 4\n",
+     TRISTAR_SKEW_SYMMETRIC,
+     'z',
+     2,
+     2,
+     1,
+     {{1, 0}},
+     {{-3, -4}},
+     0},
+    {"integer",
+     BANNER "integer general\n1 2 2\n1 1 -7\n1 2 123456789012345678901\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     2,
+     2,
+     {{0, 0}, {0, 1}},
+     {{-7, 0}, {123456789012345678901.0, 0}},
+     0},
+    {"the ends of 64 bits",
+     BANNER
+     "integer general\n1 3 3\n1 1 -9223372036854775808\n1 2 9223372036854775807\n1 3 -9223372036854775809\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     3,
+     3,
+     {{0, 0}, {0, 1}, {0, 2}},
+     {{-0x1p63, 0}, {0x1p63, 0}, {-0x1p63, 0}},
+     0},
+    {"pattern symmetric",
+     BANNER "pattern symmetric\n2 2 2\n1 1\n2 1\n",
+     TRISTAR_SYMMETRIC,
+     'p',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{0}},
+     0},
+    {"pattern with values",
+     BANNER "pattern general\n2 2 2\n1 1 3\n2 1 4\n",
+     TRISTAR_GENERAL,
+     'p',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{0}},
+     1},
+    {"banner in any case",
+     "%%MATRIXMARKET Matrix COORDINATE Real GENERAL\n1 1 1\n1 1 2\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     1,
+     1,
+     {{0, 0}},
+     {{2, 0}},
+     0},
+    {"comments, blank lines, CRLF, tabs, no final newline",
+     BANNER "real general\r\n% a comment\r\n%\r\n\r\n 1\t1 2 \r\n  \t\n% within\n\n\t1 1 +2.50 \r\n\n1 1 1d0",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     1,
+     1,
+     {{0, 0}},
+     {{3.5, 0}},
+     0},
+    {"Fortran exponents",
+     BANNER "real general\n1 3 3\n1 1 1.5D+01\n1 2 2q-1\n1 3 4.0-101\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     3,
+     3,
+     {{0, 0}, {0, 1}, {0, 2}},
+     {{15, 0}, {.2, 0}, {4e-101, 0}},
+     0},
+    {"underflow is zero",
+     BANNER "real general\n1 1 1\n1 1 1e-999\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     1,
+     1,
+     {{0, 0}},
+     {{0, 0}},
+     0},
+    {"array: nonzero values and the diagonal",
+     ARRAY "real general\n% c\n2 3\n1\n0\n-2.5\n\n0\n3e1\n-0\n",
+     TRISTAR_GENERAL,
+     'd',
+     2,
+     3,
+     4,
+     {{0, 0}, {0, 1}, {1, 1}, {0, 2}},
+     {{1, 0}, {-2.5, 0}, {0, 0}, {30, 0}},
+     0},
+    {"array symmetric, integer",
+     ARRAY "integer symmetric\n3 3\n4\n0\n-1\n5\n0\n6\n",
+     TRISTAR_SYMMETRIC,
+     'd',
+     3,
+     3,
+     4,
+     {{0, 0}, {2, 0}, {1, 1}, {2, 2}},
+     {{4, 0}, {-1, 0}, {5, 0}, {6, 0}},
+     0},
+    {"array skew",
+     ARRAY "real skew-symmetric\n3 3\n1\n0\n3\n",
+     TRISTAR_SKEW_SYMMETRIC,
+     'd',
+     3,
+     3,
+     2,
+     {{1, 0}, {2, 1}},
+     {{1, 0}, {3, 0}},
+     0},
+    {"array hermitian",
+     ARRAY "complex hermitian\n2 2\n1 0\n0 3\n4 0\n",
+     TRISTAR_HERMITIAN,
+     'z',
+     2,
+     2,
+     3,
+     {{0, 0}, {1, 0}, {1, 1}},
+     {{1, 0}, {0, 3}, {4, 0}},
+     0},
+    {"array 0 x 2", ARRAY "complex general\n0 2\n", TRISTAR_GENERAL, 'z', 0, 2, 0, {{0}}, {{0}}, 0},
+    {"a byte-order mark",
+     "\xEF\xBB\xBF" BANNER "real general\n1 1 1\n1 1 2\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     1,
+     1,
+     {{0, 0}},
+     {{2, 0}},
+     0},
+    {"0 x 0", BANNER "real general\n0 0 0\n", TRISTAR_GENERAL, 'd', 0, 0, 0, {{0}}, {{0}}, 0},
+    {"0 x 3", BANNER "pattern general\n0 3 0\n\n", TRISTAR_GENERAL, 'p', 0, 3, 0, {{0}}, {{0}}, 0},
+};
+
+static void check_good(tristar_t *ts, const good_file *f, const char *path) {
+  tristar_matrix_t *m = read_matrix(ts, f->name, path);
+  tristar_view view;
+  tristar_matrix_get_view(m, &view);
+  const int64_t *ptr = view.ptr;
+  const int32_t *index = view.index;
+  const double *values = view.values;
+  CHECK_MSG(view.rows == f->rows && view.cols == f->cols && ptr[f->cols] == f->entries,
+            "%s: %lld x %lld, %lld", f->name, (long long)view.rows, (long long)view.cols,
+            (long long)ptr[f->cols]);
+  CHECK_MSG(view.symmetry == f->symmetry && (view.values == NULL) == (f->scalar == 'p'), "%s", f->name);
+  CHECK(view.format == TRISTAR_CSC && view.base == 0 && view.ptr_bits == 64 && view.index_bits == 32);
+  CHECK(view.scalar == (f->scalar == 'z' ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE));
+  for (int64_t j = 0; j < view.cols; j++)
+    for (int64_t k = ptr[j]; k < ptr[j + 1]; k++) {
+      CHECK_MSG(index[k] == f->at[k][0] && j == f->at[k][1], "%s: entry %lld", f->name, (long long)k);
+      if (f->scalar == 'd') CHECK_MSG(values[k] == f->value[k][0], "%s: %.17g", f->name, values[k]);
+      if (f->scalar == 'z')
+        CHECK_MSG(values[2 * k] == f->value[k][0] && values[2 * k + 1] == f->value[k][1], "%s", f->name);
+    }
+  tristar_matrix_destroy(&m);
+  CHECK(m == NULL);
+}
+
+static void test_good(void) {
+  for (size_t i = 0; i < sizeof good_files / sizeof *good_files; i++)
+    for (int compressed = 0; compressed < 2; compressed++) {
+      warning_count warnings = {0};
+      tristar_t *ts = open_context(&warnings);
+      const char *path = compressed ? packed : plain;
+      make_text(path, good_files[i].text, compressed);
+      check_good(ts, &good_files[i], path);
+      CHECK_MSG(warnings.warnings == good_files[i].warnings, "%s: %d warnings", good_files[i].name,
+                warnings.warnings);
+      close_context(ts);
+    }
+}
+
+typedef struct bad_file {
+  const char *name, *text;
+  tristar_status status;
+  const char *needle; /* of the message: line number and cause or offending text */
+} bad_file;
+
+static const bad_file bad_files[] = {
+    {"empty", "", TRISTAR_ERR_FORMAT, ":1: the file is empty"},
+    {"neither kind", "hello\nworld\n", TRISTAR_ERR_FORMAT, ":2: neither a Matrix Market nor"},
+    {"one line", "hello\n", TRISTAR_ERR_FORMAT, ":1: neither a Matrix Market nor"},
+    {"no banner", "% 3 3 1\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":1: no \"%%MatrixMarket matrix\" banner: \"% 3 3 1\""},
+    {"bad object", "%%MatrixMarket vector coordinate real general\n", TRISTAR_ERR_FORMAT, ":1: no \"%%"},
+    {"bad shape", "%%MatrixMarket matrix sparse real general\n", TRISTAR_ERR_FORMAT, "third word"},
+    {"bad field", BANNER "quaternion general\n", TRISTAR_ERR_FORMAT, "fourth word"},
+    {"bad symmetry", BANNER "real triangular\n", TRISTAR_ERR_FORMAT, "fifth word"},
+    {"short banner", BANNER "real\n1 1 0\n", TRISTAR_ERR_FORMAT, "fifth word"},
+    {"long banner", BANNER "real general now\n1 1 0\n", TRISTAR_ERR_FORMAT, "more than five words"},
+    {"array of a pattern", ARRAY "pattern general\n1 1\n", TRISTAR_ERR_FORMAT, ":1: an array file cannot be"},
+    {"array too short", ARRAY "real general\n2 2\n1\n2\n3\n", TRISTAR_ERR_FORMAT,
+     ":5: the file ends after 3 of the 4 values that line 2 announces"},
+    {"array too long", ARRAY "real symmetric\n2 2\n1\n2\n3\n4\n", TRISTAR_ERR_FORMAT,
+     ":6: after the last of the 3"},
+    {"array, hermitian diagonal", ARRAY "complex hermitian\n1 1\n1 2\n", TRISTAR_ERR_FORMAT,
+     ":3: imaginary diagonal"},
+    {"array, NaN", ARRAY "real general\n1 1\nnan\n", TRISTAR_ERR_NOT_FINITE, ":3: NaN"},
+    {"half a byte-order mark", "\xEF\xBB" BANNER "real general\n1 1 0\n", TRISTAR_ERR_FORMAT, ":2: neither"},
+    {"nothing but a byte-order mark", "\xEF\xBB\xBF", TRISTAR_ERR_FORMAT, ":1: the file is empty"},
+    {"no size line", BANNER "real general\n% only\n\n", TRISTAR_ERR_FORMAT,
+     ":3: the file ends before its size"},
+    {"short size line", BANNER "real general\n3 3\n1 1 1\n", TRISTAR_ERR_FORMAT, ":2: no number of entries"},
+    {"long size line", BANNER "real general\n3 3 1 1\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":2: more than 3 numbers"},
+    {"size not a number", BANNER "real general\n3 x 1\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     "of columns in the size line \"3 x 1\""},
+    {"negative size", BANNER "real general\n3 3 -1\n", TRISTAR_ERR_FORMAT, ":2: no number of entries"},
+    {"rows too large", BANNER "real general\n2147483647 3 1\n1 1 1\n", TRISTAR_ERR_TOO_LARGE,
+     ":2: too many rows"},
+    {"cols overflow", BANNER "real general\n3 99999999999999999999 1\n", TRISTAR_ERR_TOO_LARGE,
+     ":2: too many columns"},
+    {"entries overflow", BANNER "real general\n3 3 9999999999999999999\n", TRISTAR_ERR_TOO_LARGE,
+     ":2: too many entries"},
+    {"entries wrap to 0", BANNER "real general\n3 3 184467440737095516160\n", TRISTAR_ERR_TOO_LARGE,
+     ":2: too many entries"},
+    {"entries at the end of 64 bits", BANNER "real general\n3 3 9223372036854775807\n", TRISTAR_ERR_TOO_LARGE,
+     ":2: too many entries in \"3 3 9223372036854775807\": too large, at most 9223372036854775806"},
+    {"entries at the other end", BANNER "real general\n3 3 -9223372036854775808\n", TRISTAR_ERR_FORMAT,
+     ":2: no number of entries"},
+    {"entries beyond the other end", BANNER "real general\n3 3 -99999999999999999999\n", TRISTAR_ERR_FORMAT,
+     ":2: no number of entries"},
+    {"rows at the end of 32 bits", BANNER "real general\n2147483647 3 0\n", TRISTAR_ERR_TOO_LARGE,
+     "too large, at most 2147483646"},
+    {"comments counted", BANNER "real general\n% c\n\n3 3 2\n% c\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":6: the file ends after 1 of the 2 entries that line 4 announces"},
+    {"CRLF", BANNER "real general\r\n3 3 1\r\n1 1 x\r\n", TRISTAR_ERR_FORMAT,
+     ":3: not a real value in \"1 1 x\" ["},
+    {"symmetric, not square", BANNER "real symmetric\n3 2 0\n", TRISTAR_ERR_FORMAT, "not square: \"3 2 0\""},
+    {"too few", BANNER "real general\n3 3 2\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: the file ends after 1 of the 2 entries that line 2 announces"},
+    {"far too few", BANNER "real general\n3 3 4000000000000000000\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: the file ends after 1 of"},
+    {"too many", BANNER "real general\n3 3 1\n1 1 1\n2 2 2\n", TRISTAR_ERR_FORMAT,
+     ":4: after the last of the 1 entries"},
+    {"trailing garbage", BANNER "real general\n3 3 1\n1 1 1\n\n% fine\nend\n", TRISTAR_ERR_FORMAT,
+     ":6: after the last of the 1 entries that line 2 announces: \"end\""},
+    {"row 0", BANNER "real general\n3 3 1\n0 1 1\n", TRISTAR_ERR_FORMAT, ":3: row outside 1..3 in \"0 1 1\""},
+    {"row negative", BANNER "real general\n3 3 1\n-1 1 1\n", TRISTAR_ERR_FORMAT, ":3: row outside 1..3"},
+    {"row beyond", BANNER "real general\n3 3 1\n4 1 1\n", TRISTAR_ERR_FORMAT, ":3: row outside 1..3"},
+    {"column beyond", BANNER "real general\n3 2 1\n3 3 1\n", TRISTAR_ERR_FORMAT, ":3: column outside 1..2"},
+    {"row at the end of 64 bits", BANNER "real general\n3 2 1\n-9223372036854775808 1 1\n",
+     TRISTAR_ERR_FORMAT, ":3: row outside"},
+    {"row overflow", BANNER "real general\n3 2 1\n99999999999999999999 3 1\n", TRISTAR_ERR_FORMAT,
+     ":3: row outside"},
+    {"row not a number", BANNER "real general\n3 3 1\na 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: no row number in \"a 1 1\""},
+    {"row not whole", BANNER "real general\n3 3 1\n1.5 1 1\n", TRISTAR_ERR_FORMAT, ":3: no row number"},
+    {"column missing", BANNER "real general\n3 3 1\n1\n", TRISTAR_ERR_FORMAT, ":3: no column number"},
+    {"value missing", BANNER "real general\n3 3 1\n1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: missing a real value in \"1 1\""},
+    {"value not a number", BANNER "real general\n3 3 1\n1 1 x\n", TRISTAR_ERR_FORMAT,
+     ":3: not a real value in \"1 1 x\""},
+    {"value half a number", BANNER "real general\n3 3 1\n1 1 1.5.2\n", TRISTAR_ERR_FORMAT,
+     ":3: not a real value"},
+    {"value a comma", BANNER "real general\n3 3 1\n1 1 1,5\n", TRISTAR_ERR_FORMAT, ":3: not a real value"},
+    {"value hexadecimal", BANNER "real general\n3 3 1\n1 1 0x10\n", TRISTAR_ERR_FORMAT,
+     ":3: not a real value"},
+    {"value a sign", BANNER "real general\n3 3 1\n1 1 -\n", TRISTAR_ERR_FORMAT, ":3: not a real value"},
+    {"value an exponent", BANNER "real general\n3 3 1\n1 1 1e\n", TRISTAR_ERR_FORMAT, ":3: not a real value"},
+    {"NaN", BANNER "real general\n3 3 1\n1 1 NaN\n", TRISTAR_ERR_NOT_FINITE, ":3: NaN, infinity"},
+    {"-inf", BANNER "real general\n3 3 1\n1 1 -inf\n", TRISTAR_ERR_NOT_FINITE, "\"1 1 -inf\""},
+    {"beyond double", BANNER "real general\n3 3 1\n1 1 1e999\n", TRISTAR_ERR_NOT_FINITE, ":3: NaN, infinity"},
+    {"imaginary NaN", BANNER "complex general\n3 3 1\n1 1 1 nan\n", TRISTAR_ERR_NOT_FINITE,
+     ":3: NaN, infinity"},
+    {"duplicates overflow", BANNER "real general\n3 3 2\n2 1 1e308\n2 1 1e308\n", TRISTAR_ERR_NOT_FINITE,
+     "entry (2,1)"},
+    {"complex in real", BANNER "real general\n3 3 1\n1 1 1 2\n", TRISTAR_ERR_FORMAT,
+     ":3: more than one value (the file is not complex) in \"1 1 1 2\""},
+    {"real in complex", BANNER "complex general\n3 3 1\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: missing a complex value"},
+    {"three in complex", BANNER "complex general\n3 3 1\n1 1 1 2 3\n", TRISTAR_ERR_FORMAT,
+     ":3: more than one complex"},
+    {"real in integer", BANNER "integer general\n3 3 1\n1 1 1.5\n", TRISTAR_ERR_FORMAT,
+     ":3: not an integer value"},
+    {"text in pattern", BANNER "pattern general\n3 3 1\n1 1 x\n", TRISTAR_ERR_FORMAT,
+     ":3: more than row and column"},
+    {"two values in pattern", BANNER "pattern general\n3 3 1\n1 1 2 3\n", TRISTAR_ERR_FORMAT,
+     ":3: more than row"},
+    {"skew diagonal", BANNER "real skew-symmetric\n3 3 1\n2 2 1\n", TRISTAR_ERR_FORMAT,
+     ":3: non-zero diagonal"},
+    {"both triangles", BANNER "real symmetric\n2 2 2\n2 1 4\n1 2 5\n", TRISTAR_ERR_FORMAT,
+     ":4: entry (1,2), and line 3 has (2,1): a symmetric file stores one triangle"},
+    {"both triangles, far apart, a zero",
+     BANNER "real symmetric\n3 3 5\n3 1 4\n% c\n\n2 3 1\n1 1 1\n\n2 2 1\n1 3 0\n", TRISTAR_ERR_FORMAT,
+     ":10: entry (1,3), and line 3 has (3,1)"},
+    {"two pairs", BANNER "pattern symmetric\n3 3 4\n1 2\n1 3\n3 1\n2 1\n", TRISTAR_ERR_FORMAT,
+     ":5: entry (3,1), and line 4 has (1,3)"},
+    {"skew, both triangles, sorted", BANNER "real skew-symmetric\n2 2 2\n2 1 4\n1 2 -4\n", TRISTAR_ERR_FORMAT,
+     ":4: entry (1,2), and line 3 has (2,1): a skew-symmetric file"},
+    {"hermitian, both triangles", BANNER "complex hermitian\n2 2 3\n1 2 1 1\n1 1 1 0\n2 1 1 -1\n",
+     TRISTAR_ERR_FORMAT, ":5: entry (2,1), and line 3 has (1,2): a hermitian file"},
+    {"hermitian diagonal", BANNER "complex hermitian\n3 3 1\n2 2 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: imaginary diagonal"},
+};
+
+static void test_bad(void) {
+  tristar_t *ts = open_context(NULL);
+  for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++)
+    for (int compressed = 0; compressed < 2; compressed++) {
+      const char *path = compressed ? packed : plain;
+      make_text(path, bad_files[i].text, compressed);
+      expect_read_failure(ts, bad_files[i].name, path, bad_files[i].status, bad_files[i].needle);
+    }
+  close_context(ts);
+}
+
+/* Files broken below the level of text. */
+static void test_bad_bytes(void) {
+  tristar_t *ts = open_context(NULL);
+  static char bytes[600000];
+  size_t size = 0;
+  const char head[] = BANNER "real general\n1 1 1\n1 1 1";
+  /* a zero byte */
+  make_file(plain, BANNER "real general\n1 1 1\n1 1 1\0002\n", strlen(head) + 3, 0);
+  expect_read_failure(ts, "zero byte", plain, TRISTAR_ERR_FORMAT, ":3: a zero byte");
+  /* a line without end */
+  memset(bytes, ' ', sizeof bytes);
+  memcpy(bytes, head, strlen(head));
+  make_file(plain, bytes, sizeof bytes, 1);
+  expect_read_failure(ts, "long line", plain, TRISTAR_ERR_FORMAT, ":3: line of more than");
+  /* half a gzip file, and one with a wrong byte in its data */
+  size = (size_t)snprintf(bytes, sizeof bytes, "%s", BANNER "real general\n1000 1000 1000\n");
+  for (int i = 1; i <= 1000; i++)
+    size += (size_t)snprintf(bytes + size, sizeof bytes - size, "%d %d %d.5\n", i, i, i * 7919 % 100003);
+  make_file(packed, bytes, size, 1);
+  FILE *file = fopen(packed, "rb");
+  CHECK(file != NULL);
+  size = fread(bytes, 1, sizeof bytes, file);
+  CHECK(size > 1000 && fclose(file) == 0);
+  make_file(plain, bytes, size / 2, 0);
+  expect_read_failure(ts, "truncated", plain, TRISTAR_ERR_FORMAT, "truncated gzip data");
+  make_file(plain, bytes, size - 4, 0); /* all data is there, the length at the end is not */
+  expect_read_failure(ts, "truncated end", plain, TRISTAR_ERR_FORMAT, "truncated gzip data");
+  bytes[size / 2] = (char)(bytes[size / 2] ^ 0x55);
+  make_file(plain, bytes, size, 0);
+  tristar_matrix_t *m = NULL;
+  tristar_status status = tristar_matrix_read(ts, plain, &m);
+  CHECK_MSG(status == TRISTAR_ERR_FORMAT || status == TRISTAR_ERR_NOT_FINITE, "%s",
+            tristar_status_name(status));
+  close_context(ts);
+}
+
+/* Makes a file standard input or output; descriptor: its number. */
+static void redirect(const char *path, int flags, int descriptor) {
+  const int file = open(path, flags, 0600);
+  CHECK(file >= 0 && dup2(file, descriptor) == descriptor);
+  close(file);
+}
+
+/* "-" as path: both kinds of files, plain and compressed. */
+static void test_standard_streams(void) {
+  static const char harwell[] = "title\n1 1 1 1 0\nRUA 1 1 1 0\n(8I2) (8I2) (8F4.0)\n 1 2\n 1\n  5.\n";
+  const int input = dup(STDIN_FILENO), output = dup(STDOUT_FILENO);
+  tristar_t *ts = open_context(NULL);
+  tristar_view view;
+  CHECK(output >= 0);
+  for (int k = 0; k < 4; k++) {
+    make_text(plain, k % 2 ? harwell : BANNER "real general\n1 1 1\n1 1 5\n", k / 2);
+    redirect(plain, O_RDONLY, STDIN_FILENO);
+    tristar_matrix_t *m = read_matrix(ts, "standard input", "-");
+    tristar_matrix_get_view(m, &view);
+    CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
+    expect_read_failure(ts, "read to its end", "-", TRISTAR_ERR_FORMAT,
+                        "standard input:1: the file is empty");
+    redirect(packed, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+    const tristar_status status = tristar_matrix_write(ts, "-", &view, NULL);
+    CHECK(dup2(output, STDOUT_FILENO) == STDOUT_FILENO);
+    CHECK_OK(status);
+    tristar_matrix_destroy(&m);
+    m = read_matrix(ts, "standard output", packed);
+    tristar_matrix_get_view(m, &view);
+    CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
+    tristar_matrix_destroy(&m);
+  }
+  close_context(ts);
+  if (input >= 0) dup2(input, STDIN_FILENO);
+  if (input >= 0) close(input);
+  close(output);
+}
+
+static void test_bad_paths(void) {
+  tristar_t *ts = open_context(NULL);
+  expect_read_failure(ts, "absent", "no_such_file.mtx", TRISTAR_ERR_IO, "cannot open no_such_file.mtx");
+  CHECK(mkdir("market_test_folder", 0700) == 0 || errno == EEXIST);
+  expect_read_failure(ts, "folder", "market_test_folder", TRISTAR_ERR_IO, "it is a directory");
+  CHECK(rmdir("market_test_folder") == 0);
+  make_text(plain, good_files[0].text, 0);
+  CHECK(chmod(plain, 0) == 0);
+  if (access(plain, R_OK) != 0) /* root reads everything */
+    expect_read_failure(ts, "unreadable", plain, TRISTAR_ERR_IO, "cannot open");
+  CHECK(chmod(plain, 0600) == 0);
+  char far[1000] = "";
+  for (int i = 0; i < 100; i++) strcat(far, "deep/");
+  strcat(far, "file.mtx");
+  expect_read_failure(ts, "long path", far, TRISTAR_ERR_IO, "deep/file.mtx: No such file");
+  close_context(ts);
+}
+
+static void test_arguments(void) {
+  tristar_t *ts = open_context(NULL);
+  tristar_matrix_t *m = NULL;
+  tristar_view view;
+  CHECK_STATUS(tristar_matrix_read(NULL, plain, &m), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_read(ts, NULL, &m), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_read(ts, plain, NULL), TRISTAR_ERR_ARGUMENT);
+  memset(&view, 0, sizeof view);
+  CHECK_STATUS(tristar_matrix_write(NULL, plain, &view, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_write(ts, NULL, &view, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_write(ts, plain, NULL, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_write(ts, plain, &view, NULL), TRISTAR_ERR_ARGUMENT);
+  tristar_matrix_destroy(NULL);
+  tristar_matrix_destroy(&m);
+  tristar_matrix_get_view(NULL, &view);
+  CHECK(view.ptr == NULL && view.rows == 0);
+  close_context(ts);
+}
+
+int main(void) {
+  test_good();
+  test_bad();
+  test_bad_bytes();
+  test_standard_streams();
+  test_bad_paths();
+  test_arguments();
+  with_decimal_comma(test_good);
+  remove(plain);
+  remove(packed);
+  return 0;
+}

@@ -1,0 +1,84 @@
+/* Every allocation of the symbolic layer fails once: the status is MEMORY, the output NULL, and nothing
+ * leaks. */
+#include <math.h>
+
+#include "partition/order/matching.h"
+#include "partition/order/symbolic.h"
+#include "tests/support/patterns.h"
+
+/* One public operation on the pattern; returns its status and leaves nothing behind. */
+typedef tristar_status operation(tsi_env *env, const pattern *a, int variant);
+
+static tristar_status run_graph(tsi_env *env, const pattern *a, int variant) {
+  tsi_graph *graph = NULL;
+  tristar_status status = tsi_graph_create(env, a->n, a->ptr, a->index, NULL, variant > 0, &graph);
+  CHECK((graph != NULL) == (status == TRISTAR_OK));
+  tsi_graph_destroy(env, &graph);
+  return status;
+}
+
+/* variant: the number of leaf parts; 0: natural order, negative: natural order, as many leaf parts */
+static tristar_status run_symbolic(tsi_env *env, const pattern *a, int variant) {
+  tsi_graph *graph = NULL;
+  tsi_symbolic *sy = NULL;
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  if (variant <= 0) options.ordering = TSI_ORDER_NATURAL;
+  if (variant != 0) options.leaf_parts = variant < 0 ? -variant : variant;
+  tristar_status status = tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &graph);
+  if (status == TRISTAR_OK) {
+    status = tsi_symbolic_create(env, graph, &options, &sy);
+    CHECK((sy != NULL) == (status == TRISTAR_OK));
+  }
+  tsi_symbolic_destroy(env, &sy);
+  tsi_graph_destroy(env, &graph);
+  return status;
+}
+
+/* variant 0: weighted (0.5^k on the diagonals, so that searches are needed), 1: rank only */
+static tristar_status run_matching(tsi_env *env, const pattern *a, int variant) {
+  tsi_index rank = 0, row_of[200];
+  double magnitude[2000], r[200], c[200];
+  CHECK(a->n <= 200 && a->ptr[a->n] <= 2000);
+  if (variant == 1) return tsi_structural_rank(env, a->n, a->ptr, a->index, &rank);
+  for (tsi_count p = 0; p < a->ptr[a->n]; p++) magnitude[p] = pow(0.5, (double)(p * 7 % 31));
+  return tsi_matching(env, a->n, a->ptr, a->index, magnitude, row_of, r, c, &rank);
+}
+
+/* Runs the operation with no failure, then with a failure of the first, second, ... allocation. */
+static void fail_each(const char *name, operation *run, const pattern *a, int variant) {
+  int64_t calls = 0;
+  for (int64_t k = 0; k == 0 || k <= calls; k++) {
+    tsi_env env;
+    tsi_env_init(&env);
+    env.check = true;
+    env.memory.fail_at = k;
+    tristar_status status = run(&env, a, variant);
+    if (k == 0) calls = env.memory.calls;
+    CHECK_MSG(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY), "%s, variant %d, allocation %lld: %s %s",
+              name, variant, (long long)k, tristar_status_name(status), tsi_error_text(&env));
+    CHECK_MSG(env.memory.current == 0, "%s, variant %d, allocation %lld: %zu bytes leaked", name, variant,
+              (long long)k, (size_t)env.memory.current);
+  }
+  CHECK_MSG(calls >= 3, "%s: only %lld allocations", name, (long long)calls);
+}
+
+int main(void) {
+  pattern grid = pattern_grid(8, 8, 1, true), arrow = pattern_arrow(150, 2),
+          random = pattern_random(60, 90, 3);
+  fail_each("graph", run_graph, &grid, 0);
+  fail_each("graph", run_graph, &grid, 1);
+  fail_each("graph", run_graph, &random, 0);
+  for (int leaf_parts = -4; leaf_parts <= 4; leaf_parts += leaf_parts < -2 || leaf_parts >= 2 ? 2 : 1) {
+    fail_each("symbolic", run_symbolic, &grid, leaf_parts);
+    fail_each("symbolic", run_symbolic, &arrow, leaf_parts);
+    fail_each("symbolic", run_symbolic, &random, leaf_parts);
+  }
+  fail_each("matching", run_matching, &grid, 0);
+  fail_each("matching", run_matching, &random, 0); /* structurally singular */
+  fail_each("structural rank", run_matching, &grid, 1);
+  pattern_free(&grid);
+  pattern_free(&arrow);
+  pattern_free(&random);
+  return 0;
+}

@@ -1,0 +1,158 @@
+/* tristar_layout_traffic: figures that follow from each other, and its errors. That the counts are those of
+ * the programs is shown by test_layout. */
+#include "runtime/process/pairs.h"
+#include "tests/support/flow.h"
+
+static tristar_layout layout_of(int px, int py, int pz) {
+  tristar_layout layout;
+  tristar_layout_init(&layout);
+  layout.px = px;
+  layout.py = py;
+  layout.pz = pz;
+  return layout;
+}
+
+static tristar_traffic traffic_of(const tristar_analysis_t *an, tristar_layout layout, int64_t nrhs) {
+  tristar_traffic traffic;
+  CHECK_OK(tristar_layout_traffic(an, &layout, nrhs, &traffic));
+  CHECK(traffic.ranks == (int64_t)layout.px * layout.py * layout.pz);
+  CHECK(traffic.balance >= 1 && traffic.balance <= (double)traffic.ranks);
+  return traffic;
+}
+
+static void check_figures(const tristar_analysis_t *an) {
+  const tristar_traffic one = traffic_of(an, layout_of(1, 1, 1), 1);
+  CHECK(one.factor_bytes.min > 0 && one.factor_bytes.min >= one.factor_bytes.max);
+  CHECK(one.all.sent.max <= 0 && one.grid_steps == 0 && one.spread_chunks == 0);
+  for (int pz = 1; pz <= 4; pz *= 2) {
+    tristar_layout layout = layout_of(3, 2, pz);
+    const tristar_traffic new = traffic_of(an, layout, 1), many = traffic_of(an, layout, 7);
+    layout.algorithm = TRISTAR_ALGORITHM_LEVELWISE;
+    const tristar_traffic old = traffic_of(an, layout, 1);
+    layout.map = TRISTAR_MAP_CYCLIC;
+    const tristar_traffic cyclic = traffic_of(an, layout, 1);
+    CHECK(new.grid_steps == pz / 2 && old.grid_steps == 2 * new.grid_steps);
+    /* without copies all processes together hold the factor once */
+    CHECK(old.factor_bytes.total >= one.factor_bytes.total &&
+          old.factor_bytes.total <= one.factor_bytes.total);
+    CHECK(pz == 1 || new.factor_bytes.total > old.factor_bytes.total);
+    CHECK(new.factor_bytes.min <= new.factor_bytes.mean &&new.factor_bytes.mean <= new.factor_bytes.max);
+    CHECK(cyclic.all.sent.total > old.all.sent.total);
+    CHECK(many.all.sent.total <= new.all.sent.total &&many.all.sent.total >= new.all.sent.total);
+    CHECK(many.all.sent_bytes.max >= 7 * new.all.sent_bytes.max &&many.all.sent_bytes.max <=
+          7 * new.all.sent_bytes.max);
+  }
+}
+
+static void check_errors(const tristar_analysis_t *an) {
+  tristar_traffic traffic;
+  tristar_layout layout = layout_of(1, 1, 8); /* four leaves */
+  CHECK_STATUS(tristar_layout_traffic(an, &layout, 1, &traffic), TRISTAR_ERR_ARGUMENT);
+  CHECK(traffic.ranks == 0);
+  layout = layout_of(1, 1, 3);
+  CHECK_STATUS(tristar_layout_traffic(an, &layout, 1, &traffic), TRISTAR_ERR_ARGUMENT);
+  layout = layout_of(1, -1, 1);
+  CHECK_STATUS(tristar_layout_traffic(an, &layout, 1, &traffic), TRISTAR_ERR_ARGUMENT);
+  layout = layout_of(1 << 20, 2, 1);
+  CHECK_STATUS(tristar_layout_traffic(an, &layout, 1, &traffic), TRISTAR_ERR_TOO_LARGE);
+  layout = layout_of(INT32_MAX, INT32_MAX, INT32_MAX);
+  CHECK_STATUS(tristar_layout_traffic(an, &layout, 1, &traffic), TRISTAR_ERR_TOO_LARGE);
+  layout = layout_of(1, 1, 1);
+  CHECK_STATUS(tristar_layout_traffic(an, &layout, 0, &traffic), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_traffic(an, &layout, 1, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_traffic(NULL, &layout, 1, &traffic), TRISTAR_ERR_ARGUMENT);
+  layout.map = (tristar_map)2;
+  CHECK_STATUS(tristar_layout_traffic(an, &layout, 1, &traffic), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(tristar_layout_traffic(an, NULL, 1, &traffic));
+  CHECK(traffic.ranks == 1);
+}
+
+static tristar_analysis_t *analyze(tristar_t *ts, const tristar_view *view) {
+  tristar_analysis_t *an;
+  tristar_analysis_options options;
+  tristar_analysis_options_init(&options);
+  options.leaf_parts = 4;
+  CHECK_OK(tristar_analyze(ts, view, &options, &an));
+  return an;
+}
+
+/* No row, and one. */
+static void check_tiny(tristar_t *ts) {
+  const int64_t ptr[] = {0, 1};
+  const int32_t index[] = {0};
+  const double values[] = {2};
+  for (int n = 0; n <= 1; n++) {
+    const tristar_view view = {.format = TRISTAR_CSC,
+                               .symmetry = TRISTAR_SYMMETRIC,
+                               .scalar = TRISTAR_DOUBLE,
+                               .rows = n,
+                               .cols = n,
+                               .ptr = ptr,
+                               .index = index,
+                               .values = values,
+                               .ptr_bits = 64,
+                               .index_bits = 32};
+    tristar_analysis_t *an = analyze(ts, &view);
+    const tristar_traffic traffic = traffic_of(an, layout_of(2, 2, 4), 1);
+    CHECK(traffic.chunks == n);
+    tristar_analysis_destroy(&an);
+  }
+}
+
+/* The k-th allocation fails: nothing leaks, the status says so. */
+static void check_memory(const tristar_view *view) {
+  tristar_status status = TRISTAR_ERR_MEMORY;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  tristar_t *ts;
+  CHECK_OK(tristar_create(&config, &ts));
+  tristar_analysis_t *an = analyze(ts, view);
+  tristar_memory_stats stats;
+  tristar_get_memory(ts, &stats);
+  tristar_analysis_destroy(&an);
+  tristar_destroy(&ts);
+  for (int64_t k = stats.allocations + 1; status == TRISTAR_ERR_MEMORY; k++) {
+    tristar_layout layout = layout_of(2, 2, 4);
+    tristar_traffic traffic;
+    config.fail_allocation = k;
+    CHECK_OK(tristar_create(&config, &ts));
+    an = analyze(ts, view);
+    tsi_pairs *pairs = NULL;
+    double row_bytes;
+    status = tristar_layout_traffic(an, &layout, 1, &traffic);
+    if (status == TRISTAR_OK) status = tsi_layout_pairs(an, &layout, 1, 4, &pairs, &row_bytes);
+    CHECK((pairs != NULL) == (status == TRISTAR_OK));
+    tsi_layout_pairs_destroy(an, &pairs);
+    CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %lld: %s", (long long)k,
+              tristar_status_name(status));
+    CHECK(k > stats.allocations + 10 || status == TRISTAR_ERR_MEMORY);
+    tristar_analysis_destroy(&an);
+    tristar_memory_stats after;
+    tristar_get_memory(ts, &after);
+    CHECK(after.current_bytes == 0);
+    tristar_destroy(&ts);
+  }
+}
+
+int main(void) {
+  tristar_t *ts;
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 60, &matrix));
+  tristar_matrix_get_view(matrix, &view);
+  tristar_analysis_t *an = analyze(ts, &view);
+  check_figures(an);
+  check_errors(an);
+  check_tiny(ts);
+  check_memory(&view);
+  tristar_analysis_destroy(&an);
+  tristar_matrix_destroy(&matrix);
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,74 @@
+/* The choice of a partition by rows: small triangles are for one core; larger ones are shared, unless the
+ * cores would wait for each other too often, and how often that is depends on how many there are. By rows and
+ * by columns alike. */
+#include "runtime/rows/row_choice.h"
+#include "tests/support/context.h"
+#include "tests/support/triangles.h"
+
+enum { N = 80000, CHAINS = 8 };
+
+/* Row i waits for the rows waits[0 .. count - 1] before it, where there are such. */
+static triangle_pattern make(int32_t n, int count, const int32_t *waits) {
+  triangle_pattern t = {n, calloc((size_t)n + 1, sizeof *t.ptr),
+                        malloc((size_t)n * (size_t)(count + 1) * sizeof *t.index)};
+  int64_t entries = 0;
+  CHECK(t.ptr != NULL && t.index != NULL);
+  for (int32_t i = 0; i < n; i++) {
+    for (int k = 0; k < count; k++)
+      if (i >= waits[k]) t.index[entries++] = i - waits[k];
+    t.index[entries++] = i;
+    t.ptr[i + 1] = entries;
+  }
+  return t;
+}
+
+/* What the cut is like, with so many workers. */
+static void check(int workers, tristar_partition partition, const triangle_pattern *t, tsi_row_way way,
+                  int lanes) {
+  tristar_config config;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.workers = workers;
+  CHECK_OK(tristar_create(&config, &ts));
+  triangle_pattern columns = triangle_transpose(t);
+  const tsi_lines lines[2] = {{t->n, t->ptr, t->index, false}, {t->n, columns.ptr, columns.index, true}};
+  for (int k = 0; k < 2; k++) {
+    tsi_row_choice choice = tsi_row_choose(ts, t->n, t->ptr[t->n], sizeof(double), partition);
+    tsi_row_cut *cut;
+    tsi_row_choice_look(&lines[k], &choice);
+    CHECK(!choice.supernodes);
+    CHECK_OK(tsi_row_choice_cut(&ts->env, &choice, &lines[k], true, NULL, 0, &cut));
+    CHECK_MSG(cut->way == way && cut->lanes == lanes, "way %d for %d, %d lanes for %d", (int)cut->way,
+              (int)way, cut->lanes, lanes);
+    CHECK_OK(tsi_row_cut_check(&ts->env, cut, &lines[k]));
+    tsi_row_cut_destroy(&ts->env, &cut);
+  }
+  triangle_free(&columns);
+  tristar_destroy(&ts);
+}
+
+int main(void) {
+  static const int32_t apart[] = {N / 2, 40, 35}, chains[] = {2 * CHAINS, CHAINS},
+                       mixed[] = {CHAINS + 1, CHAINS};
+  CHECK(unsetenv("STARPU_NCPU") == 0); /* it has precedence */
+  triangle_pattern t = make(N, 1, apart);
+  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 2);
+  check(1, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1);
+  triangle_free(&t);
+  t = make(N / 8, 1, (const int32_t[]){N / 16});
+  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1); /* too small */
+  check(2, TRISTAR_PARTITION_SUPERSTEPS, &t, TSI_ROWS_SUPERSTEPS, 2);
+  triangle_free(&t);
+  t = make(N, 2, chains); /* which each core has some of */
+  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 2);
+  triangle_free(&t);
+  t = make(N, 2, mixed); /* all cores wait for all, set by set */
+  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1);
+  check(2, TRISTAR_PARTITION_SUPERSTEPS, &t, TSI_ROWS_SUPERSTEPS, 2);
+  check(2, TRISTAR_PARTITION_LEVELS, &t, TSI_ROWS_LEVELS, 2);
+  triangle_free(&t);
+  t = make(N, 3, apart); /* sets of 35 rows: few for two cores */
+  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1);
+  triangle_free(&t);
+  return 0;
+}

@@ -1,0 +1,68 @@
+/* Real matrices: a walk of device tables solves as the plan does. The folder: TRISTAR_DATA, or ../shared/data
+ * next to the sources. */
+#include "tests/support/data.h"
+#include "tests/support/device_solve.h"
+
+/* Condition decides how far two orders of sums may be apart: of the largest entry of x. */
+static const struct {
+  const char *file;
+  tristar_method method;
+  double tolerance;
+} sources[] = {
+    {"bcsstk07.mtx.gz", TRISTAR_METHOD_LLT, 1e-6},
+    {"494_bus.mtx.gz", TRISTAR_METHOD_LLT, 1e-8},
+    {"gr_30_30.mtx.gz", TRISTAR_METHOD_LLT, 1e-10},
+    {"mhd1280b.mtx.gz", TRISTAR_METHOD_LLT, 1e-5},
+    {"sherman1.mtx.gz", TRISTAR_METHOD_LDLT, 1e-9},
+    {"hangGlider_2.mtx.gz", TRISTAR_METHOD_LDLT, 1e-5},
+    {"KKT_POWELL20.mtx.gz", TRISTAR_METHOD_LDLT, 1e-8},
+    {"nlevp_railtrack_sB.mtx.gz", TRISTAR_METHOD_LU, 1e-5},
+    {"west0479.mtx.gz", TRISTAR_METHOD_LU, 1e-6},
+    {"orsirr_1.rua.gz", TRISTAR_METHOD_LU, 1e-8},
+    {"young1c.mtx.gz", TRISTAR_METHOD_LU, 1e-8},
+    {"utm300.rua.gz", TRISTAR_METHOD_LU, 1e-7},
+};
+
+static void check_source(tristar_t *ts, size_t k, double node_bytes) {
+  char path[1024];
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_analysis_t *analysis;
+  tristar_analysis_options options;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  snprintf(path, sizeof path, "%s/%s", data_folder(), sources[k].file);
+  CHECK_OK(tristar_matrix_read(ts, path, &matrix));
+  tristar_matrix_get_view(matrix, &view);
+  tristar_analysis_options_init(&options);
+  options.method = sources[k].method;
+  CHECK_OK(tristar_analyze(ts, &view, &options, &analysis));
+  CHECK_OK(tristar_factor(analysis, view.values, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  device_solver s = device_solver_open(plan, node_bytes);
+  for (int op = 0; op < 3; op++)
+    device_compare(&s, (const tristar_op[]){TRISTAR_N, TRISTAR_T, TRISTAR_C}[op], TRISTAR_PART_ALL, 1,
+                   sources[k].tolerance);
+  device_solver_close(&s);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+  tristar_matrix_destroy(&matrix);
+}
+
+int main(void) {
+  tristar_t *ts;
+  tristar_config config;
+  char path[1024];
+  snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());
+  FILE *index = fopen(path, "r");
+  if (index == NULL) SKIP("no real matrices: %s cannot be read", path);
+  fclose(index);
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (size_t k = 0; k < sizeof sources / sizeof *sources; k++) check_source(ts, k, k % 2 ? 2000 : 16000);
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,235 @@
+/* Faults that are planted into device tables are found by their check, in every array and at any place;
+ * tables move as one block; a failed allocation leaves nothing behind; what cannot be cut is refused. */
+#include "tests/support/device_solve.h"
+
+#define CHECK_TABLES tsi_device_tables_check(s->env, t, &source)
+#define TRIALS 20
+
+typedef struct open_case {
+  tristar_t *ts;
+  tristar_matrix_t *matrix;
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+} open_case;
+
+static open_case open_problem(tristar_inverse inverse) {
+  open_case c;
+  tristar_config config;
+  tristar_view view;
+  tristar_analysis_options options;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &c.ts));
+  CHECK_OK(tristar_matrix_generate(c.ts, "poisson3d7", 7, &c.matrix));
+  tristar_matrix_get_view(c.matrix, &view);
+  tristar_analysis_options_init(&options);
+  options.inverse = inverse;
+  CHECK_OK(tristar_analyze(c.ts, &view, &options, &c.analysis));
+  CHECK_OK(tristar_factor(c.analysis, view.values, &c.factor));
+  CHECK_OK(tristar_plan(c.factor, NULL, &c.plan));
+  return c;
+}
+
+static void close_problem(open_case *c) {
+  tristar_plan_destroy(&c->plan);
+  tristar_factor_destroy(&c->factor);
+  tristar_analysis_destroy(&c->analysis);
+  tristar_matrix_destroy(&c->matrix);
+  tristar_destroy(&c->ts);
+}
+
+static uint64_t state = 3;
+
+/* Any place of an array of `count`. */
+static size_t any(tsi_count count) {
+  return (size_t)(next_random(&state) % (uint64_t)count);
+}
+
+/* All that a node, a panel or a row says. */
+static void break_structure(const device_solver *s, const tsi_device_tables *t) {
+  const tsi_tables_source source = device_source(s, 0);
+  tsi_device_node *nodes = (tsi_device_node *)t->node;
+  tsi_panel *panels = (tsi_panel *)t->panel;
+  tsi_index *row = (tsi_index *)t->row, *gather_ptr = (tsi_index *)t->gather_ptr,
+            *gather = (tsi_index *)t->gather, *owner = (tsi_index *)t->owner;
+  for (int k = 0; k < TRIALS; k++) {
+    tsi_device_node *node = &nodes[any(t->nodes)];
+    tsi_panel *panel = &panels[any(t->panels)];
+    const tsi_index by = k % 2 ? 1 : -1;
+    tsi_index *const member[] = {&node->panel,    &node->panels, &node->column, &node->columns,
+                                 &node->x,        &node->update, &node->off,    &node->sums,
+                                 &node->off_rows, &node->slices, &node->first,  &node->count,
+                                 &node->solution, &node->slice,  &node->piece,  &node->pieces,
+                                 &node->begin,    &node->end,    &node->add,    &node->adds};
+    for (size_t i = 0; i < sizeof member / sizeof *member; i++)
+      BROKEN(*member[i], *member[i] + by, CHECK_TABLES);
+    BROKEN(node->kind, node->kind == TSI_DEVICE_SLICE ? TSI_DEVICE_CHUNK : TSI_DEVICE_SLICE, CHECK_TABLES);
+    BROKEN(node->kind, node->kind == TSI_DEVICE_SLICED ? TSI_DEVICE_WARP : TSI_DEVICE_SLICED, CHECK_TABLES);
+    BROKEN(panel->values, panel->values + by, CHECK_TABLES);
+    BROKEN(panel->row, panel->row + by, CHECK_TABLES);
+    BROKEN(panel->width, panel->width + by, CHECK_TABLES);
+    BROKEN(panel->height, panel->height + by, CHECK_TABLES);
+    BROKEN(panel->x, panel->x + by, CHECK_TABLES);
+    BROKEN(panel->column, panel->column + by, CHECK_TABLES);
+    const size_t r = any(t->rows), j = any((tsi_count)t->n + t->off_rows), e = any(t->off_rows);
+    BROKEN(row[r], row[r] + by, CHECK_TABLES);
+    BROKEN(gather_ptr[j], gather_ptr[j] + by, CHECK_TABLES);
+    BROKEN(gather[e], gather[e] + by, CHECK_TABLES);
+    BROKEN(gather[e], gather[(e + 1) % (size_t)t->off_rows], CHECK_TABLES);
+    BROKEN(gather[e], by < 0 ? -1 : t->workspace_rows, CHECK_TABLES);
+    BROKEN(owner[e], owner[e] + by, CHECK_TABLES);
+    BROKEN(owner[e], by < 0 ? -1 : t->workspace_rows, CHECK_TABLES);
+  }
+}
+
+/* Order of tickets and what they wait for. */
+static void break_sweep(const device_solver *s, const tsi_device_tables *t, const tsi_device_sweep *sweep) {
+  const tsi_tables_source source = device_source(s, 0);
+  tsi_device_ticket *tickets = (tsi_device_ticket *)sweep->ticket;
+  tsi_index *order = (tsi_index *)sweep->order, *before = (tsi_index *)sweep->before;
+  for (int k = 0; k < TRIALS; k++) {
+    const size_t q = any(sweep->tickets), v = any(t->nodes), w = any(sweep->waits);
+    const tsi_index by = k % 2 ? 1 : -1;
+    BROKEN(tickets[q].first, tickets[q].first + by, CHECK_TABLES);
+    BROKEN(tickets[q].nodes, tickets[q].nodes + by, CHECK_TABLES);
+    BROKEN(order[v], order[(v + 1) % (size_t)t->nodes], CHECK_TABLES);
+    BROKEN(order[v], by < 0 ? -1 : t->nodes, CHECK_TABLES);
+    BROKEN(before[w], sweep->tickets, CHECK_TABLES);
+    BROKEN(before[w], -1, CHECK_TABLES);
+    BROKEN(tickets[q].befores, sweep->waits + 1, CHECK_TABLES);
+    /* waits for none: something that it reads may not be there yet */
+    if (tickets[q].befores > 0) BROKEN(tickets[q].befores, 0, CHECK_TABLES);
+    /* waits for itself */
+    if (tickets[q].befores > 0)
+      BROKEN(before[tickets[q].before + tickets[q].befores - 1], (tsi_index)q, CHECK_TABLES);
+    /* runs before what it waits for: the nodes of two tickets of one node each change places */
+    const tsi_index p = tickets[q].befores > 0 ? before[tickets[q].before] : TSI_NONE;
+    if (p == TSI_NONE || tickets[q].nodes > 1 || tickets[p].nodes > 1) continue;
+    tsi_index *a = &order[tickets[q].first], *b = &order[tickets[p].first];
+    const tsi_index keep = *a;
+    *a = *b;
+    *b = keep;
+    CHECK_STATUS(CHECK_TABLES, TRISTAR_ERR_INTERNAL);
+    *b = *a;
+    *a = keep;
+  }
+}
+
+/* Nodes that depend on each other share no ticket: what a warp node waits for takes the place of its
+ * neighbour in their ticket. The plan has long chains of such nodes. */
+static void break_independence(const device_solver *given) {
+  device_solver with_chains = *given, *s = &with_chains;
+  tsi_device_options options = given->device->options;
+  options.warp_bytes = options.node_bytes;
+  options.group_bytes = options.node_bytes / 16;
+  CHECK_OK(tsi_device_plan_create(s->env, s->plan->factor, &options, &s->device));
+  const tsi_tables_source source = device_source(s, 0);
+  tsi_device_tables *t = &s->device->side[0].tables;
+  const tsi_sweep *sweep = source.sweep;
+  tsi_index *order = (tsi_index *)t->forward.order;
+  int found = 0;
+  for (tsi_index q = 0; q < t->forward.tickets; q++) {
+    const tsi_device_ticket *ticket = &t->forward.ticket[q];
+    const tsi_index v = order[ticket->first];
+    if (ticket->nodes < 2 || sweep->prev_ptr[v] == sweep->prev_ptr[v + 1]) continue;
+    tsi_index at = 0;
+    while (order[at] != sweep->prev[sweep->prev_ptr[v]]) at++;
+    if (t->node[order[at]].kind != TSI_DEVICE_WARP) continue;
+    tsi_index *neighbour = &order[ticket->first + 1];
+    const tsi_index keep = *neighbour;
+    *neighbour = order[at];
+    order[at] = keep;
+    CHECK_STATUS(CHECK_TABLES, TRISTAR_ERR_INTERNAL);
+    order[at] = *neighbour;
+    *neighbour = keep;
+    found++;
+  }
+  CHECK(found > 0);
+  CHECK_OK(CHECK_TABLES);
+  tsi_device_plan_destroy(s->env, &s->device);
+}
+
+static void break_sizes(const device_solver *s, tsi_device_tables *t) {
+  const tsi_tables_source source = device_source(s, 0);
+  BROKEN(t->nodes, t->nodes - 1, CHECK_TABLES);
+  BROKEN(t->chunks, t->chunks + 1, CHECK_TABLES);
+  BROKEN(t->panels, t->panels - 1, CHECK_TABLES);
+  BROKEN(t->off_rows, t->off_rows - 1, CHECK_TABLES);
+  BROKEN(t->rows, t->rows - 1, CHECK_TABLES);
+  BROKEN(t->bytes, t->bytes - 64, CHECK_TABLES);
+  BROKEN(t->workspace_rows, t->workspace_rows / 2, CHECK_TABLES);
+  BROKEN(t->gather, t->gather + 1, CHECK_TABLES);
+  BROKEN(t->forward.tickets, t->forward.tickets - 1, CHECK_TABLES);
+  BROKEN(t->backward.tickets, t->backward.tickets - 1, CHECK_TABLES);
+  CHECK_OK(CHECK_TABLES);
+}
+
+static void check_move(const device_solver *s, const tsi_device_tables *t) {
+  const tsi_tables_source source = device_source(s, 0);
+  void *copy = aligned_alloc(64, t->bytes);
+  CHECK(copy != NULL);
+  memcpy(copy, t->block, t->bytes);
+  const tsi_device_tables moved = tsi_device_tables_move(t, copy);
+  CHECK(moved.node != t->node && moved.block == copy);
+  CHECK_OK(tsi_device_tables_check(s->env, &moved, &source));
+  free(copy);
+}
+
+static void check_failing_memory(const device_solver *s) {
+  tsi_env *env = s->env;
+  const size_t bytes = env->memory.current;
+  int64_t failed = 0;
+  for (tristar_status status = TRISTAR_ERR_MEMORY; status != TRISTAR_OK; failed++) {
+    tsi_device_plan *plan;
+    env->memory.fail_at = env->memory.calls + failed + 1;
+    status = tsi_device_plan_create(env, s->plan->factor, &s->device->options, &plan);
+    env->memory.fail_at = 0;
+    CHECK(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && plan == NULL));
+    tsi_device_plan_destroy(env, &plan);
+    CHECK(env->memory.current == bytes);
+  }
+  CHECK(failed > 20);
+}
+
+static void check_refused(tristar_t *ts) {
+  const int64_t ptr[] = {0, 1, 2}, index[] = {0, 1};
+  const double values[] = {1, 2};
+  const tristar_view view = {.format = TRISTAR_CSR,
+                             .symmetry = TRISTAR_GENERAL,
+                             .scalar = TRISTAR_DOUBLE,
+                             .rows = 2,
+                             .cols = 2,
+                             .ptr = ptr,
+                             .index = index,
+                             .values = values,
+                             .ptr_bits = 64,
+                             .index_bits = 64};
+  tristar_factor_t *factor;
+  tsi_device_options options;
+  tsi_device_plan *plan;
+  CHECK_OK(tristar_import_csr(ts, &view, TRISTAR_LOWER, TRISTAR_NON_UNIT, &factor));
+  tsi_device_options_init(&options, 8);
+  CHECK_STATUS(tsi_device_plan_create(tsi_context_env(ts), factor, &options, &plan), TRISTAR_ERR_UNSUPPORTED);
+  CHECK(plan == NULL);
+  tristar_factor_destroy(&factor);
+}
+
+int main(void) {
+  for (int inverse = TRISTAR_INVERSE_DIAGONAL; inverse <= TRISTAR_INVERSE_PARTITIONED; inverse++) {
+    open_case c = open_problem((tristar_inverse)inverse);
+    device_solver s = device_solver_open(c.plan, 2000);
+    tsi_device_tables *t = &s.device->side[0].tables;
+    check_move(&s, t);
+    break_sizes(&s, t);
+    break_structure(&s, t);
+    break_sweep(&s, t, &t->forward);
+    break_sweep(&s, t, &t->backward);
+    break_independence(&s);
+    check_failing_memory(&s);
+    check_refused(c.ts);
+    device_solver_close(&s);
+    close_problem(&c);
+  }
+  return 0;
+}

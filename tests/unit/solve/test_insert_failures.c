@@ -1,0 +1,139 @@
+/* Inserted solves that fail: for want of memory, or because StarPU does not take a task. Each failure is told
+ * once, the handles are released, nothing is leaked, and the next solve is as good as ever. */
+#include <errno.h>
+#include <starpu.h>
+
+#include "runtime/context/context.h"
+#include "tests/support/stream.h"
+
+/* The k-th allocation fails, of the insertion or later: b is copied, and gathered from two blocks of rows. */
+static void check_allocations(tristar_t *ts, tristar_engine engine) {
+  flow f;
+  const int64_t nrhs = 70;
+  tristar_status status = TRISTAR_ERR_MEMORY;
+  int failed_here = 0, failed_later = 0;
+  flow_create(ts, "convdiff3d", 4, engine, 3000, &f);
+  const int64_t n = f.view.rows, half = n / 2;
+  double *b = malloc((size_t)(n * nrhs) * sizeof *b);
+  fill_random(b, n * nrhs, 3);
+  starpu_data_handle_t piece[2];
+  for (int k = 0; k < 2; k++)
+    starpu_matrix_data_register(&piece[k], STARPU_MAIN_RAM, (uintptr_t)(b + k * half * nrhs), (uint32_t)half,
+                                (uint32_t)half, (uint32_t)nrhs, sizeof *b);
+  CHECK(n == 2 * half);
+  for (int64_t k = 1; status != TRISTAR_OK; k++) {
+    tristar_plan_t *plan;
+    tristar_plan_options plan_options;
+    tristar_insert_options options;
+    tristar_memory_stats memory;
+    told t = {0, TRISTAR_OK};
+    const size_t before = memory_now(ts);
+    tristar_plan_options_init(&plan_options);
+    plan_options.engine = engine;
+    plan_options.chunk_bytes_max = 3000;
+    CHECK_OK(tristar_plan(f.factor, &plan_options, &plan));
+    tristar_insert_options_init(&options);
+    options.end = tell;
+    options.end_arg = &t;
+    tristar_get_memory(ts, &memory);
+    tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
+    status = tristar_solve_insert_pieces(plan, &options, 2, piece, 2, piece);
+    const bool inserted = status == TRISTAR_OK;
+    failed_here += !inserted;
+    const tristar_status later = tristar_plan_wait(plan);
+    CHECK(t.calls == inserted && t.status == later);
+    if (inserted) status = later;
+    failed_later += later != TRISTAR_OK;
+    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
+    tsi_context_env(ts)->memory.fail_at = 0;
+    CHECK_OK(tristar_plan_wait(plan)); /* told once */
+    CHECK_OK(tristar_solve_insert_pieces(plan, NULL, 2, piece, 2, piece));
+    tristar_plan_destroy(&plan); /* at once, whoever frees it */
+    for (int i = 0; i < 2; i++) CHECK(starpu_data_acquire(piece[i], STARPU_R) == 0);
+    for (int i = 0; i < 2; i++) starpu_data_release(piece[i]);
+    while (memory_now(ts) != before) { /* the last solve has left the plan to the next call */
+      CHECK_OK(tristar_plan(f.factor, &plan_options, &plan));
+      tristar_plan_destroy(&plan);
+    }
+  }
+  CHECK(failed_here > 2 && failed_later > 0);
+  for (int k = 0; k < 2; k++) starpu_data_unregister(piece[k]);
+  free(b);
+  flow_destroy(&f);
+}
+
+/* The library's k-th submission of a task fails, for every k: this is told, the handles are released, and the
+ * next solve is as good as ever. */
+static atomic_int submissions, failing_submission;
+#define NOTED 1000
+static struct starpu_codelet *noted[NOTED]; /* of the tasks in the order of their submission */
+int __real_starpu_task_submit(struct starpu_task *task);
+__attribute__((visibility("default"))) int __wrap_starpu_task_submit(struct starpu_task *task);
+int __wrap_starpu_task_submit(struct starpu_task *task) {
+  const int number = atomic_fetch_add(&submissions, 1);
+  if (number < NOTED) noted[number] = task->cl;
+  return number + 1 == failing_submission ? -ENODEV : __real_starpu_task_submit(task);
+}
+
+/* A solve that is as it should be; how many tasks it submits, whose codelets are noted. */
+static int solve_well(const flow *f, const stream *s) {
+  failing_submission = submissions = 0;
+  CHECK_OK(tristar_solve(f->plan, TRISTAR_N, 1, s->b, s->n, s->x, s->n));
+  CHECK(memcmp(s->x, s->expected, (size_t)s->n * sizeof(double)) == 0);
+  return submissions;
+}
+
+static void check_submissions(const flow *f) {
+  stream s;
+  tristar_status status = TRISTAR_ERR_NO_WORKER;
+  int failed = 0;
+  stream_create(f->plan, f->view.rows, 3, &s);
+  for (int k = 1; status != TRISTAR_OK; k++) {
+    tristar_insert_options options;
+    told t = {0, TRISTAR_OK};
+    tristar_insert_options_init(&options);
+    options.end = tell;
+    options.end_arg = &t;
+    submissions = 0;
+    failing_submission = k;
+    CHECK_OK(tristar_solve_insert_with(f->plan, &options, s.hb, s.hx));
+    status = tristar_plan_wait(f->plan);
+    failing_submission = 0;
+    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_NO_WORKER);
+    CHECK(t.calls == 1 && t.status == status);
+    failed += status != TRISTAR_OK;
+    insert(&s, count_end);
+    CHECK_OK(tristar_plan_wait(f->plan));
+    CHECK(s.ended == k && s.wrong == 0);
+  }
+  CHECK(failed > 0);
+  static struct starpu_codelet *before[NOTED];
+  const int tasks = solve_well(f, &s);
+  CHECK(tasks < NOTED);
+  memcpy(before, noted, sizeof before);
+  for (int k = 2; k <= tasks; k += 1 + tasks / 5) {
+    submissions = 0;
+    failing_submission = k;
+    CHECK_STATUS(tristar_solve(f->plan, TRISTAR_N, 1, s.b, s.n, s.x, s.n), TRISTAR_ERR_NO_WORKER);
+    CHECK(solve_well(f, &s) == tasks); /* with the tasks that it had, models and colours of traces too */
+    CHECK(memcmp(noted, before, (size_t)tasks * sizeof *before) == 0);
+  }
+  stream_destroy(&s);
+}
+
+int main(void) {
+  static const tristar_engine engines[] = {TRISTAR_ENGINE_SERIAL, TRISTAR_ENGINE_TASKS};
+  tristar_t *ts;
+  flow f;
+  CHECK(starpu_init(NULL) == 0);
+  CHECK_OK(tristar_create(NULL, &ts));
+  for (int e = 0; e < 2; e++) {
+    check_allocations(ts, engines[e]);
+    flow_create(ts, "convdiff3d", 5, engines[e], 4000, &f);
+    check_submissions(&f);
+    flow_destroy(&f);
+  }
+  tristar_destroy(&ts);
+  starpu_shutdown();
+  return 0;
+}
