@@ -2,6 +2,7 @@
  * See numeric.h. */
 #include "runtime/factor/front_device.h"
 #include "runtime/exec/starpu/blas.h"
+#include "runtime/exec/starpu/service.h"
 
 /* ---- Steps -------------------------------------------------------------------------------------------- */
 
@@ -161,14 +162,18 @@ static void warn_of_blas(tristar_t *ts) {
           took, better);
 }
 
+/* Without memory for OpenBLAS nothing runs, but other processes get what they wait for. */
 tristar_status tsi_numeric_run(tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   warn_of_blas(numeric->factor->ts);
+  tristar_status status = tsi_blas_reserve(numeric->env, numeric->tasks ? tsi_starpu_cpu_workers() : 1);
   tsi_blas_acquire();
-  if (numeric->port.begin)
+  if (numeric->port.begin) {
+    fail(numeric, status);
     run_with_others(numeric);
-  else
+    status = TRISTAR_OK;
+  } else if (status == TRISTAR_OK) {
     status = run_steps(numeric);
+  }
   tsi_blas_release();
   return status;
 }

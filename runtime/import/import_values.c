@@ -2,6 +2,7 @@
 #include "runtime/import/import_values.h"
 
 #include "codelets/cpu/front.h"
+#include "runtime/exec/starpu/blas.h"
 
 typedef struct importer {
   tsi_env *env;
@@ -132,6 +133,7 @@ tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle, con
                  .name = name,
                  .stream = stream};
   TSI_TRY(allocate(&im));
+  TSI_TRY(tsi_blas_reserve(env, 1));
   for (tsi_index s = 0; s < structure->symbolic->count; s++) TSI_TRY(import_supernode(&im, s));
 out:
   TSI_FREE(env, im.place);

@@ -6,12 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 
 #include "codelets/cpu/kernels.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int users;
 static int threads_before;
+static int reserved; /* buffers that OpenBLAS has at least */
+
+/* Address space of one buffer of OpenBLAS's, on processors with AVX2 or NEON; others have smaller ones. */
+#define BUFFER_BYTES ((size_t)128 << 20)
+#define RESERVED_MOST 128 /* buffers; OpenBLAS has places for so many, and seldom for more */
+
+/* Of OpenBLAS: a buffer of its pool, and back. Other libraries with its interface may lack them. */
+extern void *blas_memory_alloc(int position) __attribute__((weak));
+extern void blas_memory_free(void *buffer) __attribute__((weak));
 
 /* In the child of a fork(): another thread of the parent may have held it. OpenBLAS stays as it was. */
 static void renew_lock(void) {
@@ -35,6 +45,36 @@ void tsi_blas_release(void) {
   pthread_mutex_lock(&lock);
   if (--users == 0 && threads_before != 1) openblas_set_num_threads(threads_before);
   pthread_mutex_unlock(&lock);
+}
+
+/* Under the lock. The pool gives what is free before it maps more, so that all have to be out at once. */
+static void fill_pool(int count) {
+  void *buffer[RESERVED_MOST];
+  int taken = 0;
+  if (blas_memory_alloc == NULL || blas_memory_free == NULL) return;
+  while (taken < count && (buffer[taken] = blas_memory_alloc(0)) != NULL) taken++;
+  while (taken > 0) blas_memory_free(buffer[--taken]);
+}
+
+tristar_status tsi_blas_reserve(const tsi_env *env, int threads) {
+  tristar_status status = TRISTAR_OK;
+  pthread_mutex_lock(&lock);
+  int count = threads + users;
+  if (count > RESERVED_MOST) count = RESERVED_MOST;
+  if (count <= reserved) goto out;
+  const size_t bytes = (size_t)(count - reserved) * BUFFER_BYTES;
+  void *probe = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED)
+    TSI_FAIL(env, TRISTAR_ERR_MEMORY,
+             "out of memory: %zu bytes of addresses for the buffers of OpenBLAS, %d of %zu (see ulimit -v; "
+             "fewer workers need fewer)",
+             bytes, count - reserved, BUFFER_BYTES);
+  munmap(probe, bytes);
+  fill_pool(count);
+  reserved = count;
+out:
+  pthread_mutex_unlock(&lock);
+  return status;
 }
 
 bool tsi_blas_mistaken(const char **took, const char **better) {

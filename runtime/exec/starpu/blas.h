@@ -6,10 +6,15 @@
 #ifndef TSI_RUNTIME_EXEC_STARPU_BLAS_H
 #define TSI_RUNTIME_EXEC_STARPU_BLAS_H
 
-#include <stdbool.h>
+#include "runtime/base/env.h"
 
 void tsi_blas_acquire(void);
 void tsi_blas_release(void);
+
+/* Has OpenBLAS map its buffers now, one for each of so many threads, and for those who use it already: where
+ * its first call finds no memory for them, OpenBLAS 0.3.21 asks again for ever. They stay in its pool. To be
+ * called before these threads call BLAS. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_blas_reserve(const tsi_env *env, int threads);
 
 /* Does OpenBLAS take this processor for one without AVX2, as it does with processors that are younger than it
  * is? Factorizations take two times as long then. *took: what it takes it for; *better: the value of
