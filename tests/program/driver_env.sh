@@ -141,6 +141,12 @@ END
 fi
 value starpu_version env.json | grep -qE '^[0-9.]+$' || fail "no starpu_version in env.json"
 
+# ---- A scheduler of StarPU 1.3 whose tasks may never end, chosen by any way
+if value starpu_version env.json | grep -q '^1\.3\.' && "$tristar" env | grep -q 'modular-heteroprio-heft'; then
+  STARPU_SCHED=modular-heteroprio-heft expect 0 'warning: the scheduler modular-heteroprio-heft of StarPU 1.3 may never end' env
+  row 'STARPU_SCHED=modular-heteroprio-heft: with StarPU 1.3 its tasks may never end'
+fi
+
 # ---- Wrong usage
 expect 0 '^usage: tristar env ' env --help
 expect 0 '^  TRISTAR_IDLE ' --help

@@ -101,6 +101,13 @@ static void note_limit(tsi_env *env, int wanted, int cores) {
           limit, wanted);
 }
 
+static void warn_of_scheduler(tsi_env *env) {
+  int version[3];
+  starpu_get_version(&version[0], &version[1], &version[2]);
+  if (version[0] == 1 && version[1] == 3 && strcmp(tsi_starpu_scheduler(), "modular-heteroprio-heft") == 0)
+    tsi_log(env, TRISTAR_LOG_WARNING, "the scheduler %s of StarPU 1.3 may never end", tsi_starpu_scheduler());
+}
+
 static int workers_asked(const tsi_starpu_wishes *wishes) {
   const char *given = getenv("STARPU_NCPU") != NULL ? getenv("STARPU_NCPU") : getenv("STARPU_NCPUS");
   return given != NULL ? (int)strtol(given, NULL, 10) : wishes->workers;
@@ -124,6 +131,7 @@ static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
   if (code == -ENODEV) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU found no device to run tasks on");
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
   note_limit(env, workers_asked(wishes), cores);
+  warn_of_scheduler(env);
 out:
   return status;
 }
