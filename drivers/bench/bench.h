@@ -25,10 +25,10 @@
 #ifndef TSI_DRIVERS_BENCH_BENCH_H
 #define TSI_DRIVERS_BENCH_BENCH_H
 
-#include <cjson/cJSON.h>
 #include <limits.h>
 
 #include "drivers/bench/bench_process.h"
+#include "drivers/report/json.h"
 #include "drivers/session/options.h"
 
 enum {

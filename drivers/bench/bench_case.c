@@ -182,10 +182,8 @@ static void measure_bandwidth(tsi_bench_case *c) {
   if (tristar_create(&config, &ts) != TRISTAR_OK) return;
   if (tsi_bandwidth_read(tsi_context_env(ts), (size_t)fmin(bytes, TSI_BANDWIDTH_BYTES_MAX),
                          c->setup->workers_most, &one, &all) == TRISTAR_OK) {
-    cJSON *figures = cJSON_CreateObject();
-    cJSON_AddNumberToObject(figures, "bandwidth_one_core_gbps", one);
-    cJSON_AddNumberToObject(figures, "bandwidth_gbps", all);
-    cJSON_AddItemToArray(c->rates.bandwidths, figures);
+    cJSON *figures = tsi_json_add_item(c->rates.bandwidths);
+    TSI_JSON_NUMBERS(figures, {"bandwidth_one_core_gbps", one}, {"bandwidth_gbps", all});
   }
   tristar_destroy(&ts);
 }
@@ -193,14 +191,11 @@ static void measure_bandwidth(tsi_bench_case *c) {
 static void measure_dgemm(tsi_bench_case *c) {
   const int threads = c->setup->workers_most;
   double square, tall;
-  cJSON *figures = cJSON_CreateObject();
+  cJSON *figures = tsi_json_add_item(c->rates.dgemms);
   tsi_bench_dgemm(1, c->nrhs, &square, &tall);
-  cJSON_AddNumberToObject(figures, "dgemm_one_thread_gflops", square);
-  cJSON_AddNumberToObject(figures, "dgemm_tall_one_thread_gflops", tall);
+  TSI_JSON_NUMBERS(figures, {"dgemm_one_thread_gflops", square}, {"dgemm_tall_one_thread_gflops", tall});
   if (threads > 1) tsi_bench_dgemm(threads, c->nrhs, &square, &tall);
-  cJSON_AddNumberToObject(figures, "dgemm_gflops", square);
-  cJSON_AddNumberToObject(figures, "dgemm_tall_gflops", tall);
-  cJSON_AddItemToArray(c->rates.dgemms, figures);
+  TSI_JSON_NUMBERS(figures, {"dgemm_gflops", square}, {"dgemm_tall_gflops", tall});
 }
 
 static void measure_rates(tsi_bench_case *c, int64_t round) {

@@ -20,17 +20,12 @@ static cJSON *make_contender(const tsi_bench_case *c, int k) {
   cJSON_AddNumberToObject(object, "used_s", r->used_s);
   if (!solved || r->over_limit) cJSON_AddStringToObject(object, "message", r->message);
   if (solved) {
-    tsi_json_add_number(object, "iterations", f.iterations);
-    tsi_json_add_number(object, "setup_s", f.setup_s);
-    tsi_json_add_number(object, "solve_s", f.solve_s);
-    tsi_json_add_number(object, "solve_least_s", r->least_s);
-    tsi_json_add_number(object, "solve_most_s", r->most_s);
-    tsi_json_add_number(object, "iteration_s", f.iteration_s);
-    tsi_json_add_number(object, "total_s", f.total_s);
-    if (f.product_gbps > 0) tsi_json_add_number(object, "product_gbps", f.product_gbps);
-    if (f.product_share > 0) tsi_json_add_number(object, "product_bandwidth_share", f.product_share);
-    tsi_json_add_number(object, "nnz_factor", f.entries);
-    tsi_json_add_number(object, "backward_error", f.backward_error);
+    TSI_JSON_NUMBERS(object, {"iterations", f.iterations}, {"setup_s", f.setup_s}, {"solve_s", f.solve_s},
+                     {"solve_least_s", r->least_s}, {"solve_most_s", r->most_s},
+                     {"iteration_s", f.iteration_s}, {"total_s", f.total_s});
+    if (f.product_gbps > 0) cJSON_AddNumberToObject(object, "product_gbps", f.product_gbps);
+    if (f.product_share > 0) cJSON_AddNumberToObject(object, "product_bandwidth_share", f.product_share);
+    TSI_JSON_NUMBERS(object, {"nnz_factor", f.entries}, {"backward_error", f.backward_error});
   }
   cJSON_AddItemToObject(object, "rounds", cJSON_Duplicate(r->rounds, true));
   return object;
@@ -58,10 +53,9 @@ static void add_ratios(cJSON *object, const char *key, const tsi_fsai_bench *b, 
 static cJSON *make_case(const tsi_fsai_bench *b, const tsi_bench_case *c) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "matrix", c->matrix->name);
-  cJSON_AddNumberToObject(object, "n", (double)c->matrix->n);
-  cJSON_AddNumberToObject(object, "nnz", (double)c->matrix->nnz);
-  cJSON_AddNumberToObject(object, "bandwidth_one_core_gbps", tsi_fsai_bandwidth(c, 1));
-  cJSON_AddNumberToObject(object, "bandwidth_gbps", c->rates.bandwidth);
+  TSI_JSON_NUMBERS(object, {"n", (double)c->matrix->n}, {"nnz", (double)c->matrix->nnz},
+                   {"bandwidth_one_core_gbps", tsi_fsai_bandwidth(c, 1)},
+                   {"bandwidth_gbps", c->rates.bandwidth});
   add_ratios(object, "ratios", b, c);
   cJSON *list = cJSON_AddArrayToObject(object, "contenders");
   for (int k = 0; k < c->setup->count; k++) cJSON_AddItemToArray(list, make_contender(c, k));
@@ -72,9 +66,8 @@ bool tsi_fsai_write_json(const tsi_fsai_bench *b) {
   const tsi_settings *settings = b->setup.settings;
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "version", tristar_version());
-  cJSON_AddNumberToObject(object, "rounds", (double)settings->rounds);
-  cJSON_AddNumberToObject(object, "repeat", (double)settings->repeat);
-  cJSON_AddNumberToObject(object, "limit_s", (double)settings->limit);
+  TSI_JSON_NUMBERS(object, {"rounds", (double)settings->rounds}, {"repeat", (double)settings->repeat},
+                   {"limit_s", (double)settings->limit});
   tsi_bench_add_missing(object, &b->setup);
   add_ratios(object, "means", b, NULL);
   cJSON *list = cJSON_AddArrayToObject(object, "cases");

@@ -19,27 +19,21 @@ static void add_share(cJSON *object, const char *key, double rate, double limit)
 
 static void add_figures(cJSON *object, const tsi_bench_case *c, const tsi_bench_result *r) {
   const double gbps = tsi_bench_gbps(r), gflops = tsi_bench_gflops(c, r);
-  cJSON_AddNumberToObject(object, "analyze_s", r->analyze_s);
-  cJSON_AddNumberToObject(object, "factor_s", r->factor_s);
-  cJSON_AddNumberToObject(object, "plan_s", r->plan_s);
-  cJSON_AddNumberToObject(object, "solve_s", r->solve_s);
-  cJSON_AddNumberToObject(object, "solve_least_s", r->least_s);
-  cJSON_AddNumberToObject(object, "solve_most_s", r->most_s);
+  TSI_JSON_NUMBERS(object, {"analyze_s", r->analyze_s}, {"factor_s", r->factor_s}, {"plan_s", r->plan_s},
+                   {"solve_s", r->solve_s}, {"solve_least_s", r->least_s}, {"solve_most_s", r->most_s});
   add_positive(object, "exact_bytes", r->bytes);
   add_positive(object, "gbps", gbps);
   add_share(object, "bandwidth_share", gbps, c->rates.bandwidth);
   add_positive(object, "gflops", gflops);
   add_share(object, "dgemm_share", gflops, c->rates.square);
   add_share(object, "dgemm_tall_share", gflops, c->rates.tall);
-  cJSON_AddNumberToObject(object, "backward_error", r->backward_error);
-  cJSON_AddNumberToObject(object, "refinement_steps", r->steps);
+  TSI_JSON_NUMBERS(object, {"backward_error", r->backward_error}, {"refinement_steps", r->steps});
   if (r->outside >= 0) cJSON_AddNumberToObject(object, "outside_share", r->outside);
   add_positive(object, "memory_bytes", r->memory);
   add_positive(object, "tasks", r->tasks);
   add_positive(object, "predicted_s", r->predicted_s);
-  cJSON_AddNumberToObject(object, "total_1_s", tsi_bench_total(r, 1));
-  cJSON_AddNumberToObject(object, "total_10_s", tsi_bench_total(r, 10));
-  cJSON_AddNumberToObject(object, "total_1000_s", tsi_bench_total(r, 1000));
+  TSI_JSON_NUMBERS(object, {"total_1_s", tsi_bench_total(r, 1)}, {"total_10_s", tsi_bench_total(r, 10)},
+                   {"total_1000_s", tsi_bench_total(r, 1000)});
   if (c->best_tristar >= 0)
     cJSON_AddNumberToObject(object, "speed_up", r->solve_s / c->results[c->best_tristar].solve_s);
 }
@@ -83,8 +77,7 @@ static cJSON *make_case(const tsi_bench_case *c) {
   cJSON_AddStringToObject(object, "matrix", c->matrix->name);
   cJSON_AddBoolToObject(object, "laplacian", c->matrix->pattern);
   cJSON_AddBoolToObject(object, "triangular", c->matrix->triangular);
-  cJSON_AddNumberToObject(object, "n", (double)c->matrix->n);
-  cJSON_AddNumberToObject(object, "nnz", (double)c->matrix->nnz);
+  TSI_JSON_NUMBERS(object, {"n", (double)c->matrix->n}, {"nnz", (double)c->matrix->nnz});
   cJSON_AddStringToObject(object, "precision", c->matrix->is_complex ? "z" : "d");
   cJSON_AddNumberToObject(object, "nrhs", (double)c->nrhs);
   add_rates(object, c);
@@ -108,9 +101,8 @@ void tsi_bench_add_missing(cJSON *object, const tsi_bench_setup *setup) {
 static cJSON *make_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "version", tristar_version());
-  cJSON_AddNumberToObject(object, "rounds", (double)setup->settings->rounds);
-  cJSON_AddNumberToObject(object, "repeat", (double)setup->settings->repeat);
-  cJSON_AddNumberToObject(object, "limit_s", (double)setup->settings->limit);
+  TSI_JSON_NUMBERS(object, {"rounds", (double)setup->settings->rounds},
+                   {"repeat", (double)setup->settings->repeat}, {"limit_s", (double)setup->settings->limit});
   tsi_bench_add_missing(object, setup);
   cJSON *list = cJSON_AddArrayToObject(object, "cases");
   for (int k = 0; k < count; k++)

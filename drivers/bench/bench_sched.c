@@ -95,17 +95,14 @@ void tsi_bench_add_schedulers(cJSON *object, const tsi_bench_case *c) {
   cJSON *list = cJSON_AddArrayToObject(object, "schedulers");
   for (int k = 0; k < r.count; k++) {
     const tsi_bench_result *result = &c->results[r.contender[k]];
-    cJSON *row = cJSON_CreateObject();
+    cJSON *row = tsi_json_add_item(list);
     cJSON_AddStringToObject(row, "scheduler", c->setup->contenders[r.contender[k]].scheduler);
     cJSON_AddNumberToObject(row, "workers", c->setup->workers_most);
     cJSON_AddBoolToObject(row, "solved", result->ok);
     if (result->ok) {
-      cJSON_AddNumberToObject(row, "solve_s", result->solve_s);
-      cJSON_AddNumberToObject(row, "solve_least_s", result->least_s);
-      cJSON_AddNumberToObject(row, "solve_most_s", result->most_s);
-      cJSON_AddNumberToObject(row, "to_best", result->solve_s / best->solve_s);
+      TSI_JSON_NUMBERS(row, {"solve_s", result->solve_s}, {"solve_least_s", result->least_s},
+                       {"solve_most_s", result->most_s}, {"to_best", result->solve_s / best->solve_s});
     } else
       cJSON_AddStringToObject(row, "message", result->message);
-    cJSON_AddItemToArray(list, row);
   }
 }

@@ -10,13 +10,9 @@ static void add_positive(cJSON *object, const char *key, double value) {
 static void add_figures(cJSON *object, const tsi_triangular_case *c, int k) {
   const tsi_bench_result *r = &c->bench.results[k];
   const double preparation = tsi_triangular_preparation(r);
-  cJSON_AddNumberToObject(object, "solve_s", r->solve_s);
-  cJSON_AddNumberToObject(object, "solve_least_s", r->least_s);
-  cJSON_AddNumberToObject(object, "solve_most_s", r->most_s);
-  cJSON_AddNumberToObject(object, "solve_min_s", r->fastest_s);
-  cJSON_AddNumberToObject(object, "preparation_s", preparation);
-  cJSON_AddNumberToObject(object, "preparation_solves", preparation / r->solve_s);
-  cJSON_AddNumberToObject(object, "backward_error", r->backward_error);
+  TSI_JSON_NUMBERS(object, {"solve_s", r->solve_s}, {"solve_least_s", r->least_s},
+                   {"solve_most_s", r->most_s}, {"solve_min_s", r->fastest_s}, {"preparation_s", preparation},
+                   {"preparation_solves", preparation / r->solve_s}, {"backward_error", r->backward_error});
   add_positive(object, "speed_up_plain", tsi_triangular_speed_up(c, tsi_triangular_plain(c), k));
   add_positive(object, "speed_up_peer", tsi_triangular_speed_up(c, c->bench.best_peer, k));
 }
@@ -58,11 +54,9 @@ static cJSON *make_case(const tsi_triangular_case *c) {
   }
   cJSON_AddStringToObject(object, "order", c->order);
   cJSON_AddStringToObject(object, "uplo", c->matrix.uplo);
-  cJSON_AddNumberToObject(object, "n", (double)c->triangle.n);
-  cJSON_AddNumberToObject(object, "nnz", (double)c->triangle.nnz);
-  cJSON_AddNumberToObject(object, "repeat", (double)c->bench.repeat);
-  cJSON_AddNumberToObject(object, "levels", (double)c->triangle.levels);
-  cJSON_AddNumberToObject(object, "parallelism", tsi_triangular_parallelism(c));
+  TSI_JSON_NUMBERS(object, {"n", (double)c->triangle.n}, {"nnz", (double)c->triangle.nnz},
+                   {"repeat", (double)c->bench.repeat}, {"levels", (double)c->triangle.levels},
+                   {"parallelism", tsi_triangular_parallelism(c)});
   cJSON_AddBoolToObject(object, "scaled", c->triangle.scaled);
   if (fixed >= 0) cJSON_AddStringToObject(object, "best_partition", setup->contenders[fixed].variant);
   if (c->bench.best_peer >= 0)
@@ -89,10 +83,9 @@ static cJSON *make_json(const tsi_triangular *t) {
   int worst[TSI_TRIANGULAR_WORST];
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "version", tristar_version());
-  cJSON_AddNumberToObject(object, "rounds", (double)t->setup.settings->rounds);
-  cJSON_AddNumberToObject(object, "repeat", (double)t->setup.settings->repeat);
-  cJSON_AddNumberToObject(object, "limit_s", (double)t->setup.settings->limit);
-  cJSON_AddNumberToObject(object, "cores", t->setup.workers_most);
+  TSI_JSON_NUMBERS(object, {"rounds", (double)t->setup.settings->rounds},
+                   {"repeat", (double)t->setup.settings->repeat},
+                   {"limit_s", (double)t->setup.settings->limit}, {"cores", t->setup.workers_most});
   tsi_bench_add_missing(object, &t->setup);
   add_means(object, "means", &all);
   add_means(object, "parallel_means", &parallel);

@@ -38,13 +38,10 @@ static void add_devices(cJSON *object) {
   const int devices = tsi_devices_count(NULL);
   for (int d = 0; d < devices; d++) {
     const tsi_device_facts facts = tsi_device_describe(d);
-    cJSON *row = cJSON_CreateObject();
+    cJSON *row = tsi_json_add_item(list);
     cJSON_AddStringToObject(row, "name", facts.name);
-    tsi_json_add_number(row, "memory_bytes", facts.memory);
-    tsi_json_add_number(row, "up_gbps", 1e-9 * facts.up);
-    tsi_json_add_number(row, "down_gbps", 1e-9 * facts.down);
-    tsi_json_add_number(row, "transfer_us", 1e6 * facts.seconds);
-    cJSON_AddItemToArray(list, row);
+    TSI_JSON_NUMBERS(row, {"memory_bytes", facts.memory}, {"up_gbps", 1e-9 * facts.up},
+                     {"down_gbps", 1e-9 * facts.down}, {"transfer_us", 1e6 * facts.seconds});
   }
 }
 
@@ -76,9 +73,8 @@ static void print_report(const tristar_calibration *c, const tsi_calibration_qua
 
 static void add_quality(cJSON *object, const tsi_calibration_quality *q) {
   cJSON_AddBoolToObject(object, "trusted", q->trusted);
-  tsi_json_add_number(object, "attempts", q->attempts);
-  tsi_json_add_number(object, "spread", q->spread);
-  if (q->other_cores >= 0) tsi_json_add_number(object, "other_cores", q->other_cores);
+  TSI_JSON_NUMBERS(object, {"attempts", q->attempts}, {"spread", q->spread});
+  if (q->other_cores >= 0) cJSON_AddNumberToObject(object, "other_cores", q->other_cores);
 }
 
 int tsi_command_calibrate(const tsi_settings *settings) {
@@ -98,7 +94,7 @@ int tsi_command_calibrate(const tsi_settings *settings) {
   if (ok) tsi_json_add_calibration(object, &c);
   if (ok) add_quality(object, &quality);
   if (ok) add_devices(object);
-  if (ok) tsi_json_add_number(object, "floor_bytes_before", before.floor_bytes);
+  if (ok) cJSON_AddNumberToObject(object, "floor_bytes_before", before.floor_bytes);
   tsi_json_write(s, object);
   return tsi_session_close(s);
 }

@@ -318,30 +318,27 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   if (z->stats == NULL || z->stats[0].solve_seconds == 0) return object;
   snprintf(checksum, sizeof checksum, "%016" PRIx64, z->checksum);
   cJSON_AddStringToObject(object, "op", tsi_session_op(s)->letter);
-  tsi_json_add_number(object, "nrhs", (double)z->nrhs);
-  tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
-  tsi_json_add_number(object, "in_flight", (double)s->settings->in_flight);
+  TSI_JSON_NUMBERS(object, {"nrhs", (double)z->nrhs}, {"repeat", (double)s->settings->repeat},
+                   {"in_flight", (double)s->settings->in_flight});
   if (s->settings->in_flight > 1)
-    tsi_json_add_number(object, "latency_s", z->latency_s);
+    cJSON_AddNumberToObject(object, "latency_s", z->latency_s);
   else
-    tsi_json_add_number(object, "sweep_s", z->sweep_s);
-  tsi_json_add_number(object, "solve_s", z->whole_s);
+    cJSON_AddNumberToObject(object, "sweep_s", z->sweep_s);
+  cJSON_AddNumberToObject(object, "solve_s", z->whole_s);
   tsi_json_add_paths(object, &z->paths);
   if (z->accuracy.measured) tsi_accuracy_json(s, &z->accuracy, object);
   cJSON_AddStringToObject(object, "checksum", checksum);
   cJSON_AddStringToObject(object, "matrix_on", z->by_rows ? "all" : "rank 0");
   o = cJSON_AddObjectToObject(object, "layout");
-  tsi_json_add_number(o, "px", z->layout.px);
-  tsi_json_add_number(o, "py", z->layout.py);
-  tsi_json_add_number(o, "pz", z->layout.pz);
+  TSI_JSON_NUMBERS(o, {"px", z->layout.px}, {"py", z->layout.py}, {"pz", z->layout.pz});
   cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
   cJSON_AddStringToObject(o, "map", tsi_map_name(z->layout.map));
   cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(z->layout.message_tree));
   if (z->chosen) {
-    tsi_json_add_number(o, "solves", (double)s->settings->solves);
-    tsi_json_add_number(o, "predicted_factor_s", z->predicted.factor_seconds);
-    tsi_json_add_number(o, "predicted_solve_s", z->predicted.solve_seconds);
-    tsi_json_add_number(o, "predicted_process_bytes", z->predicted.process_bytes);
+    TSI_JSON_NUMBERS(o, {"solves", (double)s->settings->solves},
+                     {"predicted_factor_s", z->predicted.factor_seconds},
+                     {"predicted_solve_s", z->predicted.solve_seconds},
+                     {"predicted_process_bytes", z->predicted.process_bytes});
   }
   const tsi_rank_records records = records_of(z);
   tsi_rank_figures_json(object, TSI_SOLVE_FIGURES, tsi_solve_figures, &records);

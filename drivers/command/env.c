@@ -177,12 +177,11 @@ static void print_warnings(const warning_list *list) {
 
 static void add_variable(cJSON *list, const char *name, const char *fallback, const char *description) {
   const char *value = getenv(name);
-  cJSON *object = cJSON_CreateObject();
+  cJSON *object = tsi_json_add_item(list);
   cJSON_AddStringToObject(object, "name", name);
   if (value != NULL) cJSON_AddStringToObject(object, "value", value);
   cJSON_AddStringToObject(object, "default", fallback);
   cJSON_AddStringToObject(object, "description", description);
-  cJSON_AddItemToArray(list, object);
 }
 
 static void add_starpu(cJSON *object, tristar_t *ts, const tristar_starpu_info *info) {
@@ -192,19 +191,16 @@ static void add_starpu(cJSON *object, tristar_t *ts, const tristar_starpu_info *
   snprintf(text, sizeof text, "%d.%d.%d", info->version[0], info->version[1], info->version[2]);
   cJSON_AddStringToObject(object, "starpu_version", text);
   cJSON_AddStringToObject(object, "scheduler", info->scheduler);
-  cJSON_AddNumberToObject(object, "cpu_workers", info->cpu_workers);
-  cJSON_AddNumberToObject(object, "starpu_max_workers", info->max_workers);
-  cJSON_AddNumberToObject(object, "cores", info->cores);
-  cJSON_AddNumberToObject(object, "bound_cores", info->bound_cores);
+  TSI_JSON_NUMBERS(object, {"cpu_workers", info->cpu_workers}, {"starpu_max_workers", info->max_workers},
+                   {"cores", info->cores}, {"bound_cores", info->bound_cores});
   cJSON_AddBoolToObject(object, "idle_sleep", info->idle_sleep);
   cJSON_AddStringToObject(object, "driver", info->driver);
   cJSON_AddNumberToObject(object, "devices", info->devices);
   cJSON *workers = cJSON_AddArrayToObject(object, "workers");
   for (int w = 0; tristar_get_worker(ts, w, text, sizeof text, &core); w++) {
-    cJSON *worker = cJSON_CreateObject();
+    cJSON *worker = tsi_json_add_item(workers);
     cJSON_AddStringToObject(worker, "name", text);
     if (core >= 0) cJSON_AddNumberToObject(worker, "core", core);
-    cJSON_AddItemToArray(workers, worker);
   }
   cJSON *schedulers = cJSON_AddArrayToObject(object, "schedulers");
   for (int k = 0; tristar_get_scheduler(k, &scheduler, &description); k++)

@@ -120,16 +120,13 @@ static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, co
   tsi_json_add_bandwidth(object, bandwidth);
   if (s->plan != NULL && bandwidth->one > 0) {
     const prediction p = predict(s, bandwidth, c);
-    tsi_json_add_number(object, "predicted_solve_s", p.seconds);
-    tsi_json_add_number(object, "predicted_task_share", p.task_share);
+    TSI_JSON_NUMBERS(object, {"predicted_solve_s", p.seconds}, {"predicted_task_share", p.task_share});
     tsi_json_add_calibration(object, c);
   }
   for (int bin = 0; bin < h->bins; bin++) {
-    cJSON *row = cJSON_CreateObject();
-    tsi_json_add_number(row, "columns_max", (double)((int64_t)1 << bin));
-    tsi_json_add_number(row, "supernodes", (double)h->count[bin]);
-    tsi_json_add_number(row, "entries", h->entries[bin]);
-    cJSON_AddItemToArray(widths, row);
+    cJSON *row = tsi_json_add_item(widths);
+    TSI_JSON_NUMBERS(row, {"columns_max", (double)((int64_t)1 << bin)}, {"supernodes", (double)h->count[bin]},
+                     {"entries", h->entries[bin]});
   }
   cJSON_AddItemToObject(object, "widths", widths);
   tsi_gpu_add_json(object, gpu);

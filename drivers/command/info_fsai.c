@@ -208,7 +208,7 @@ static void add_totals(cJSON *object, const counted *t) {
   for (int k = 0; k < 4; k++) {
     double most = 0;
     for (int r = 0; r < t->cut.ranks; r++) most = fmax(most, values[k](&t->rank[r]));
-    tsi_json_add_number(object, keys[k], most);
+    cJSON_AddNumberToObject(object, keys[k], most);
   }
 }
 
@@ -218,11 +218,8 @@ static cJSON *make_json(const counted *t) {
   const int grid[3] = {t->cut.px, t->cut.py, t->cut.pz};
   cJSON *object = tsi_json_session(s);
   if (s->status != TRISTAR_OK) return object;
-  tsi_json_add_number(object, "n", (double)s->view.rows);
-  tsi_json_add_number(object, "nnz_factor", (double)t->m.nnz_lower);
-  tsi_json_add_number(object, "density", t->m.fill);
-  tsi_json_add_number(object, "setup_s", t->seconds);
-  tsi_json_add_number(object, "levels", t->words.levels);
+  TSI_JSON_NUMBERS(object, {"n", (double)s->view.rows}, {"nnz_factor", (double)t->m.nnz_lower},
+                   {"density", t->m.fill}, {"setup_s", t->seconds}, {"levels", t->words.levels});
   cJSON_AddItemToObject(object, "grid", cJSON_CreateIntArray(grid, t->cut.px > 0 ? 3 : 0));
   add_totals(object, t);
   tsi_rank_figures_json(object, FIGURES, figures, &records);

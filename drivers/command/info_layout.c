@@ -55,18 +55,13 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
   cJSON *object = tsi_json_session(s), *o;
   if (t->ranks == 0) return object; /* it failed */
   o = cJSON_AddObjectToObject(object, "layout");
-  tsi_json_add_number(o, "px", layout->px);
-  tsi_json_add_number(o, "py", layout->py);
-  tsi_json_add_number(o, "pz", layout->pz);
+  TSI_JSON_NUMBERS(o, {"px", layout->px}, {"py", layout->py}, {"pz", layout->pz});
   cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
   cJSON_AddStringToObject(o, "map", tsi_map_name(layout->map));
   cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(layout->message_tree));
-  tsi_json_add_number(o, "nrhs", (double)nrhs);
-  tsi_json_add_number(o, "ranks", (double)t->ranks);
-  tsi_json_add_number(o, "chunks", (double)t->chunks);
-  tsi_json_add_number(o, "spread_chunks", (double)t->spread_chunks);
-  tsi_json_add_number(o, "grid_steps", t->grid_steps);
-  tsi_json_add_number(o, "balance", t->balance);
+  TSI_JSON_NUMBERS(o, {"nrhs", (double)nrhs}, {"ranks", (double)t->ranks}, {"chunks", (double)t->chunks},
+                   {"spread_chunks", (double)t->spread_chunks}, {"grid_steps", t->grid_steps},
+                   {"balance", t->balance});
   tsi_json_add_range(o, "factor_bytes", &t->factor_bytes);
   add_messages(o, "broadcast", &t->broadcast);
   add_messages(o, "reduction", &t->reduction);
@@ -74,7 +69,7 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
   add_messages(o, "all", &t->all);
   add_messages(o, "fan_in", &t->fan_in);
   tsi_json_add_range(o, "factor_flops", &t->factor_flops);
-  tsi_json_add_number(o, "factor_path_flops", t->factor_path_flops);
+  cJSON_AddNumberToObject(o, "factor_path_flops", t->factor_path_flops);
   tsi_json_add_range(o, "front_bytes", &t->front_bytes);
   return object;
 }

@@ -287,12 +287,11 @@ static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
   }
   cJSON *columns = cJSON_AddArrayToObject(object, "columns");
   for (int64_t c = 0; c < z->b.cols; c++) {
-    cJSON *one = cJSON_CreateObject();
-    tsi_json_add_number(one, "iterations", (double)z->result[c].iterations);
+    cJSON *one = tsi_json_add_item(columns);
+    cJSON_AddNumberToObject(one, "iterations", (double)z->result[c].iterations);
     cJSON_AddStringToObject(one, "reason", tristar_krylov_reason_text(z->result[c].reason));
-    tsi_json_add_number(one, "relative_residual", z->result[c].residual);
-    tsi_json_add_number(one, "true_residual", z->result[c].true_residual);
-    cJSON_AddItemToArray(columns, one);
+    TSI_JSON_NUMBERS(one, {"relative_residual", z->result[c].residual},
+                     {"true_residual", z->result[c].true_residual});
   }
 }
 
@@ -306,39 +305,27 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   cJSON *object = tsi_json_session(&plain);
   if (!z->solved) return object;
   const tristar_krylov_result all = sum_up(z);
-  tsi_json_add_number(object, "n", (double)z->k.n);
-  tsi_json_add_number(object, "nnz", (double)z->k.nnz);
+  TSI_JSON_NUMBERS(object, {"n", (double)z->k.n}, {"nnz", (double)z->k.nnz});
   cJSON_AddStringToObject(object, "precision", s->precision->letter);
-  tsi_json_add_number(object, "read_s", s->read_s);
+  cJSON_AddNumberToObject(object, "read_s", s->read_s);
   cJSON_AddStringToObject(object, "method", words[z->options.method]);
-  if (z->options.method == TRISTAR_KRYLOV_BLOCK_CG) tsi_json_add_number(object, "block", z->options.block);
-  if (has_restarts(z)) tsi_json_add_number(object, "restart", z->options.restart);
+  if (z->options.method == TRISTAR_KRYLOV_BLOCK_CG)
+    cJSON_AddNumberToObject(object, "block", z->options.block);
+  if (has_restarts(z)) cJSON_AddNumberToObject(object, "restart", z->options.restart);
   cJSON_AddStringToObject(object, "precond", z->words.word);
-  tsi_json_add_number(object, "nnz_factor", (double)nnz_factor(s, z));
-  tsi_json_add_number(object, "density", z->m.fill);
-  tsi_json_add_number(object, "nodes", (double)z->m.nodes);
-  tsi_json_add_number(object, "precond_bytes", (double)z->m.bytes);
-  tsi_json_add_number(object, "setup_s", z->setup_s);
-  tsi_json_add_number(object, "create_s", z->create_s);
-  tsi_json_add_number(object, "workspace_bytes", (double)z->k.workspace_bytes);
-  tsi_json_add_number(object, "product_read_bytes", (double)z->k.product_bytes);
-  tsi_json_add_number(object, "workers", z->k.workers);
-  tsi_json_add_number(object, "nrhs", (double)z->b.cols);
-  tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
-  tsi_json_add_number(object, "solve_s", z->times.median_s);
-  tsi_json_add_number(object, "solve_min_s", z->times.fastest_s);
-  tsi_json_add_number(object, "product_s", all.product_seconds);
-  tsi_json_add_number(object, "precond_s", all.precond_seconds);
-  tsi_json_add_number(object, "vector_s", all.vector_seconds);
-  tsi_json_add_number(object, "iterations", (double)all.iterations);
-  tsi_json_add_number(object, "products", (double)all.products);
-  tsi_json_add_number(object, "preconditionings", (double)all.preconditionings);
+  TSI_JSON_NUMBERS(
+      object, {"nnz_factor", (double)nnz_factor(s, z)}, {"density", z->m.fill}, {"nodes", (double)z->m.nodes},
+      {"precond_bytes", (double)z->m.bytes}, {"setup_s", z->setup_s}, {"create_s", z->create_s},
+      {"workspace_bytes", (double)z->k.workspace_bytes}, {"product_read_bytes", (double)z->k.product_bytes},
+      {"workers", z->k.workers}, {"nrhs", (double)z->b.cols}, {"repeat", (double)s->settings->repeat},
+      {"solve_s", z->times.median_s}, {"solve_min_s", z->times.fastest_s}, {"product_s", all.product_seconds},
+      {"precond_s", all.precond_seconds}, {"vector_s", all.vector_seconds},
+      {"iterations", (double)all.iterations}, {"products", (double)all.products},
+      {"preconditionings", (double)all.preconditionings});
   cJSON_AddBoolToObject(object, "converged", all.converged);
   cJSON_AddStringToObject(object, "reason", tristar_krylov_reason_text(all.reason));
-  tsi_json_add_number(object, "tolerance", z->options.tolerance);
-  tsi_json_add_number(object, "relative_residual", all.residual);
-  tsi_json_add_number(object, "true_residual", all.true_residual);
-  tsi_json_add_number(object, "backward_error", z->backward_error);
+  TSI_JSON_NUMBERS(object, {"tolerance", z->options.tolerance}, {"relative_residual", all.residual},
+                   {"true_residual", all.true_residual}, {"backward_error", z->backward_error});
   snprintf(checksum, sizeof checksum, "%016" PRIx64, z->times.checksum);
   cJSON_AddStringToObject(object, "checksum", checksum);
   add_columns(object, z);

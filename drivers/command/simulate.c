@@ -207,30 +207,26 @@ static void add_outcome(cJSON *list, const simulation *m, int number) {
   const outcome *o = &m->outcome[number];
   const double repeat = (double)m->settings.repeat;
   char checksum[24];
-  cJSON *object = cJSON_CreateObject();
+  cJSON *object = tsi_json_add_item(list);
   cJSON_AddStringToObject(object, "place", places[number].name);
   cJSON_AddStringToObject(object, "scheduler", o->plan.scheduler);
-  tsi_json_add_number(object, "tasks", (double)o->plan.tasks);
-  tsi_json_add_number(object, "first_solve_s", o->first_s);
-  tsi_json_add_number(object, "solve_s", o->solve_s);
-  tsi_json_add_number(object, "error", o->error);
+  TSI_JSON_NUMBERS(object, {"tasks", (double)o->plan.tasks}, {"first_solve_s", o->first_s},
+                   {"solve_s", o->solve_s}, {"error", o->error});
   snprintf(checksum, sizeof checksum, "%016llx", (unsigned long long)o->checksum);
   cJSON_AddStringToObject(object, "checksum", checksum);
-  tsi_json_add_number(object, "unfit_bytes", o->plan.unfit_bytes);
+  cJSON_AddNumberToObject(object, "unfit_bytes", o->plan.unfit_bytes);
   add_plan(object, o);
   add_list(object, "first_up_bytes", o->first, o->devices, true, 1);
   add_list(object, "first_down_bytes", o->first, o->devices, false, 1);
   add_list(object, "up_bytes", o->later, o->devices, true, repeat);
   add_list(object, "down_bytes", o->later, o->devices, false, repeat);
-  cJSON_AddItemToArray(list, object);
 }
 
 static cJSON *make_json(const simulation *m) {
   cJSON *object = tsi_json_status(&m->session), *list = cJSON_AddArrayToObject(object, "places");
   cJSON_AddStringToObject(object, "matrix", m->session.name);
   cJSON_AddStringToObject(object, "platform", m->platform->name);
-  tsi_json_add_number(object, "cores", m->cores);
-  tsi_json_add_number(object, "gpus", m->devices);
+  TSI_JSON_NUMBERS(object, {"cores", m->cores}, {"gpus", m->devices});
   cJSON_AddStringToObject(object, "gpu", tsi_device_get(m->platform->device)->title);
   for (int k = 0; k < PLACES; k++)
     if (m->outcome[k].made) add_outcome(list, m, k);

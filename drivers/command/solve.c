@@ -250,19 +250,17 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   if (!r->accuracy.measured) return object;
   snprintf(checksum, sizeof checksum, "%016" PRIx64, r->checksum);
   cJSON_AddStringToObject(object, "op", tsi_session_op(s)->letter);
-  tsi_json_add_number(object, "nrhs", (double)r->b.cols);
-  tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
-  tsi_json_add_number(object, "solve_s", r->median_s);
-  tsi_json_add_number(object, "solves_per_s", 1 / r->median_s);
-  tsi_json_add_number(object, "in_flight", (double)s->settings->in_flight);
+  TSI_JSON_NUMBERS(object, {"nrhs", (double)r->b.cols}, {"repeat", (double)s->settings->repeat},
+                   {"solve_s", r->median_s}, {"solves_per_s", 1 / r->median_s},
+                   {"in_flight", (double)s->settings->in_flight});
   if (s->settings->in_flight > 1)
-    tsi_json_add_number(object, "latency_s", r->latency_s);
+    cJSON_AddNumberToObject(object, "latency_s", r->latency_s);
   else
-    tsi_json_add_number(object, "solve_min_s", r->fastest_s);
-  tsi_json_add_number(object, "solve_gbps", solve_gbps(s, r));
+    cJSON_AddNumberToObject(object, "solve_min_s", r->fastest_s);
+  cJSON_AddNumberToObject(object, "solve_gbps", solve_gbps(s, r));
   tsi_json_add_paths(object, &r->paths);
   tsi_json_add_bandwidth(object, &r->bandwidth);
-  if (r->start_s >= 0) tsi_json_add_number(object, "starpu_start_s", r->start_s);
+  if (r->start_s >= 0) cJSON_AddNumberToObject(object, "starpu_start_s", r->start_s);
   tsi_json_add_profile(object, &r->profile);
   tsi_json_add_stats(object, &r->stats);
   tsi_accuracy_json(s, &r->accuracy, object);

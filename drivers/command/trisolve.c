@@ -325,33 +325,28 @@ static cJSON *sweep_json(const sweep *w, bool solved) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "uplo", w->uplo == TRISTAR_UPPER ? "U" : "L");
   cJSON_AddStringToObject(object, "diag", w->diag == TRISTAR_UNIT ? "unit" : "nonunit");
-  tsi_json_add_number(object, "nnz", (double)w->entries);
-  tsi_json_add_number(object, "levels", (double)w->levels);
+  TSI_JSON_NUMBERS(object, {"nnz", (double)w->entries}, {"levels", (double)w->levels});
   cJSON_AddStringToObject(object, "partition", tsi_options_word("partition", (int)w->p.partition));
-  tsi_json_add_number(object, "chunks", (double)w->p.chunks);
-  tsi_json_add_number(object, "tasks", (double)w->p.tasks);
-  tsi_json_add_number(object, "import_s", w->import_s);
-  tsi_json_add_number(object, "plan_s", w->plan_s);
+  TSI_JSON_NUMBERS(object, {"chunks", (double)w->p.chunks}, {"tasks", (double)w->p.tasks},
+                   {"import_s", w->import_s}, {"plan_s", w->plan_s});
   if (!solved) return object;
-  tsi_json_add_number(object, "initial_backward_error", w->refined.initial_backward_error);
-  tsi_json_add_number(object, "backward_error", w->refined.backward_error);
+  TSI_JSON_NUMBERS(object, {"initial_backward_error", w->refined.initial_backward_error},
+                   {"backward_error", w->refined.backward_error});
   return object;
 }
 
 static void add_plan_json(const tsi_session *s, const solution *z, cJSON *object) {
   int64_t levels = 0;
   for (int k = 0; k < z->sweeps; k++) levels += z->sweep[k].levels;
-  tsi_json_add_number(object, "n", (double)s->view.rows);
-  tsi_json_add_number(object, "nnz", (double)all_entries(z));
+  TSI_JSON_NUMBERS(object, {"n", (double)s->view.rows}, {"nnz", (double)all_entries(z)});
   cJSON_AddStringToObject(object, "precision", s->precision->letter);
-  tsi_json_add_number(object, "read_s", s->read_s);
+  cJSON_AddNumberToObject(object, "read_s", s->read_s);
   cJSON_AddStringToObject(object, "uplo", tsi_options_word("uplo", z->uplo));
   cJSON_AddBoolToObject(object, "permuted", is_permuted(z));
   cJSON_AddStringToObject(object, "diag", tsi_options_word("diag", s->settings->diag));
   cJSON_AddStringToObject(object, "partition", tsi_options_word("partition", (int)z->sweep[0].p.partition));
-  tsi_json_add_number(object, "levels", (double)levels);
-  tsi_json_add_number(object, "plan_s", preparation(z));
-  tsi_json_add_number(object, "workers", z->sweep[0].p.workers);
+  TSI_JSON_NUMBERS(object, {"levels", (double)levels}, {"plan_s", preparation(z)},
+                   {"workers", z->sweep[0].p.workers});
   cJSON_AddStringToObject(object, "scheduler", z->sweep[0].p.scheduler);
   cJSON *sweeps = cJSON_AddArrayToObject(object, "sweeps");
   for (int k = 0; k < z->sweeps; k++)
@@ -364,11 +359,9 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   if (!z->accuracy.measured) return object;
   add_plan_json(s, z, object);
   cJSON_AddStringToObject(object, "op", tsi_session_op(s)->letter);
-  tsi_json_add_number(object, "nrhs", (double)z->b.cols);
-  tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
-  tsi_json_add_number(object, "solve_s", z->plain.median_s);
-  tsi_json_add_number(object, "solve_min_s", z->plain.fastest_s);
-  tsi_json_add_number(object, "solve_gbps", solve_gbps(s, z));
+  TSI_JSON_NUMBERS(object, {"nrhs", (double)z->b.cols}, {"repeat", (double)s->settings->repeat},
+                   {"solve_s", z->plain.median_s}, {"solve_min_s", z->plain.fastest_s},
+                   {"solve_gbps", solve_gbps(s, z)});
   tsi_json_add_bandwidth(object, &z->bandwidth);
   tsi_accuracy_json(s, &z->accuracy, object);
   snprintf(checksum, sizeof checksum, "%016" PRIx64, z->plain.checksum);

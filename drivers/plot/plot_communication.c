@@ -102,19 +102,14 @@ static int first_of(const matrix *m, int64_t i) {
 
 static void add_figures(cJSON *figures, const matrix *m) {
   cJSON *items = cJSON_AddArrayToObject(figures, "items");
-  tsi_json_add_number(figures, "ranks", m->ranks);
-  tsi_json_add_number(figures, "cells", m->cells);
-  tsi_json_add_number(figures, "nrhs", (double)m->nrhs);
+  TSI_JSON_NUMBERS(figures, {"ranks", m->ranks}, {"cells", m->cells}, {"nrhs", (double)m->nrhs});
   for (int class = 0; class < CLASSES; class ++)
     for (int c = 0; c < m->cells * m->cells; c++) {
       if (m->value[class][0][c] <= 0) continue;
-      cJSON *object = cJSON_CreateObject();
+      cJSON *object = tsi_json_add_item(items);
       cJSON_AddStringToObject(object, "class", class_names[class]);
-      tsi_json_add_number(object, "from", first_of(m, c / m->cells));
-      tsi_json_add_number(object, "to", first_of(m, c % m->cells));
-      tsi_json_add_number(object, "messages", m->value[class][0][c]);
-      tsi_json_add_number(object, "bytes", m->value[class][1][c]);
-      cJSON_AddItemToArray(items, object);
+      TSI_JSON_NUMBERS(object, {"from", first_of(m, c / m->cells)}, {"to", first_of(m, c % m->cells)},
+                       {"messages", m->value[class][0][c]}, {"bytes", m->value[class][1][c]});
     }
 }
 

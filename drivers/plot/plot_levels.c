@@ -129,20 +129,16 @@ static void draw(const tsi_picture *p, const tsi_traced *traced, const tristar_t
 
 static void add_levels(cJSON *figures, const levels *l) {
   cJSON *array = cJSON_AddArrayToObject(figures, "items");
-  tsi_json_add_number(figures, "levels", (double)l->count);
-  tsi_json_add_number(figures, "levels_an_item", (double)l->each);
+  TSI_JSON_NUMBERS(figures, {"levels", (double)l->count}, {"levels_an_item", (double)l->each});
   for (int64_t k = 0; k < l->bars; k++) {
-    cJSON *object = cJSON_CreateObject(), *kinds = cJSON_AddArrayToObject(object, "kinds");
-    tsi_json_add_number(object, "steps", (double)l->bar[k].items);
-    tsi_json_add_number(object, "bytes", l->bar[k].bytes);
+    cJSON *object = tsi_json_add_item(array), *kinds = cJSON_AddArrayToObject(object, "kinds");
+    TSI_JSON_NUMBERS(object, {"steps", (double)l->bar[k].items}, {"bytes", l->bar[k].bytes});
     for (int kind = 0; kind < TRISTAR_STEP_KINDS; kind++) {
       if (l->bar[k].seconds[kind] <= 0) continue;
-      cJSON *one = cJSON_CreateObject();
+      cJSON *one = tsi_json_add_item(kinds);
       cJSON_AddStringToObject(one, "kind", tsi_plot_name((tristar_step_kind)kind));
-      tsi_json_add_number(one, "time_s", l->bar[k].seconds[kind]);
-      cJSON_AddItemToArray(kinds, one);
+      cJSON_AddNumberToObject(one, "time_s", l->bar[k].seconds[kind]);
     }
-    cJSON_AddItemToArray(array, object);
   }
 }
 

@@ -17,8 +17,7 @@ bool tsi_plot_limits(tsi_session *s, int64_t nrhs, tsi_limits *limits) {
 
 void tsi_plot_add_limits(cJSON *figures, const tsi_limits *limits) {
   tsi_json_add_bandwidth(figures, &limits->bandwidth);
-  tsi_json_add_number(figures, "dgemm_gflops", limits->square);
-  tsi_json_add_number(figures, "dgemm_tall_gflops", limits->tall);
+  TSI_JSON_NUMBERS(figures, {"dgemm_gflops", limits->square}, {"dgemm_tall_gflops", limits->tall});
 }
 
 static void count_work(const tsi_session *s, tristar_part part, tsi_timed *t) {
@@ -57,13 +56,8 @@ bool tsi_plot_time(tsi_session *s, tristar_part part, int64_t nrhs, const trista
 
 cJSON *tsi_plot_make_timed(const tsi_timed *t) {
   cJSON *object = cJSON_CreateObject();
-  tsi_json_add_number(object, "nrhs", (double)t->nrhs);
-  tsi_json_add_number(object, "solve_s", t->seconds);
-  tsi_json_add_number(object, "least_s", t->least);
-  tsi_json_add_number(object, "most_s", t->most);
-  tsi_json_add_number(object, "flops", t->flops);
-  tsi_json_add_number(object, "bytes", t->bytes);
-  tsi_json_add_number(object, "gflops", t->flops / t->seconds / 1e9);
-  tsi_json_add_number(object, "gbps", t->bytes / t->seconds / 1e9);
+  TSI_JSON_NUMBERS(object, {"nrhs", (double)t->nrhs}, {"solve_s", t->seconds}, {"least_s", t->least},
+                   {"most_s", t->most}, {"flops", t->flops}, {"bytes", t->bytes},
+                   {"gflops", t->flops / t->seconds / 1e9}, {"gbps", t->bytes / t->seconds / 1e9});
   return object;
 }

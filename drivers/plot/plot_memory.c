@@ -217,22 +217,17 @@ static bool draw(tsi_session *s, memory *m) {
 static void add_figures(cJSON *figures, const memory *m) {
   cJSON *phases = cJSON_AddArrayToObject(figures, "phases"),
         *items = cJSON_AddArrayToObject(figures, "items");
-  tsi_json_add_number(figures, "solves", (double)m->solves);
-  tsi_json_add_number(figures, "peak_bytes", (double)m->peak);
+  TSI_JSON_NUMBERS(figures, {"solves", (double)m->solves}, {"peak_bytes", (double)m->peak});
   for (int phase = 0; phase < PHASES; phase++) {
-    cJSON *object = cJSON_CreateObject();
+    cJSON *object = tsi_json_add_item(phases);
     cJSON_AddStringToObject(object, "name", phase_names[phase]);
-    tsi_json_add_number(object, "begin_s", m->phase[phase]);
-    tsi_json_add_number(object, "end_s", m->phase[phase + 1]);
-    cJSON_AddItemToArray(phases, object);
+    TSI_JSON_NUMBERS(object, {"begin_s", m->phase[phase]}, {"end_s", m->phase[phase + 1]});
   }
   for (int64_t k = 0; k < m->in.count; k++) {
-    cJSON *object = cJSON_CreateObject();
-    tsi_json_add_number(object, "at_s", m->in.at[k]);
-    tsi_json_add_number(object, "allocated_bytes", m->in.bytes[ALLOCATED][k]);
+    cJSON *object = tsi_json_add_item(items);
+    TSI_JSON_NUMBERS(object, {"at_s", m->in.at[k]}, {"allocated_bytes", m->in.bytes[ALLOCATED][k]});
     if (m->in.bytes[RESIDENT][k] >= 0)
-      tsi_json_add_number(object, "resident_bytes", m->in.bytes[RESIDENT][k]);
-    cJSON_AddItemToArray(items, object);
+      cJSON_AddNumberToObject(object, "resident_bytes", m->in.bytes[RESIDENT][k]);
   }
 }
 

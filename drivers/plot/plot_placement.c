@@ -366,21 +366,15 @@ static void add_figures(cJSON *figures, const tsi_session *s, const placement *p
   const tsi_placing *placing = p->model.placing;
   cJSON *items = cJSON_AddArrayToObject(figures, "items");
   cJSON_AddStringToObject(figures, "gpu", placing ? p->model.device->title : "");
-  tsi_json_add_number(figures, "devices", placing ? p->devices : s->p.devices);
-  tsi_json_add_number(figures, "predicted_s", placing ? placing->seconds : s->p.predicted_seconds);
-  tsi_json_add_number(figures, "unfit_bytes", placing ? placing->unfit_bytes : s->p.unfit_bytes);
+  TSI_JSON_NUMBERS(figures, {"devices", placing ? p->devices : s->p.devices},
+                   {"predicted_s", placing ? placing->seconds : s->p.predicted_seconds},
+                   {"unfit_bytes", placing ? placing->unfit_bytes : s->p.unfit_bytes});
   for (int64_t k = 0; k < p->count; k++) {
     const subtree *t = &p->subtree[k];
-    cJSON *object = cJSON_CreateObject();
-    tsi_json_add_number(object, "device", t->device);
-    tsi_json_add_number(object, "supernodes", (double)(t->root - t->first + 1));
-    tsi_json_add_number(object, "columns", (double)t->columns);
-    tsi_json_add_number(object, "rows_below", (double)t->border);
-    tsi_json_add_number(object, "bytes", t->bytes);
-    tsi_json_add_number(object, "up_bytes", t->up);
-    tsi_json_add_number(object, "down_bytes", t->down);
-    tsi_json_add_number(object, "predicted_s", t->seconds);
-    cJSON_AddItemToArray(items, object);
+    cJSON *object = tsi_json_add_item(items);
+    TSI_JSON_NUMBERS(object, {"device", t->device}, {"supernodes", (double)(t->root - t->first + 1)},
+                     {"columns", (double)t->columns}, {"rows_below", (double)t->border}, {"bytes", t->bytes},
+                     {"up_bytes", t->up}, {"down_bytes", t->down}, {"predicted_s", t->seconds});
   }
 }
 

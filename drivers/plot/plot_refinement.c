@@ -214,20 +214,15 @@ static bool draw(tsi_session *s, const history *h) {
 
 static void add_figures(cJSON *figures, const history *h) {
   cJSON *items = cJSON_AddArrayToObject(figures, "items");
-  tsi_json_add_number(figures, "nrhs", (double)h->nrhs);
-  tsi_json_add_number(figures, "tolerance", h->tolerance);
-  tsi_json_add_number(figures, "refinement_steps", h->result.steps);
-  tsi_json_add_number(figures, "fgmres_iterations", h->result.iterations);
-  tsi_json_add_number(figures, "initial_backward_error", h->result.initial_backward_error);
-  tsi_json_add_number(figures, "backward_error", h->result.backward_error);
+  TSI_JSON_NUMBERS(figures, {"nrhs", (double)h->nrhs}, {"tolerance", h->tolerance},
+                   {"refinement_steps", h->result.steps}, {"fgmres_iterations", h->result.iterations},
+                   {"initial_backward_error", h->result.initial_backward_error},
+                   {"backward_error", h->result.backward_error});
   for (int64_t k = 0; k < h->count; k++) {
     const tristar_refine_point *point = &h->options.history[k];
-    cJSON *object = cJSON_CreateObject();
-    tsi_json_add_number(object, "column", (double)point->column + 1);
-    tsi_json_add_number(object, "steps", point->steps);
-    tsi_json_add_number(object, "iterations", point->iterations);
-    tsi_json_add_number(object, "backward_error", point->backward_error);
-    cJSON_AddItemToArray(items, object);
+    cJSON *object = tsi_json_add_item(items);
+    TSI_JSON_NUMBERS(object, {"column", (double)point->column + 1}, {"steps", point->steps},
+                     {"iterations", point->iterations}, {"backward_error", point->backward_error});
   }
 }
 

@@ -366,20 +366,17 @@ static void add_figures(cJSON *figures, const reuse *r) {
   static const char *const words[] = {
       [ALWAYS] = "always", [NEVER] = "never", [FROM] = "from", [UP_TO] = "up to"};
   cJSON *items = cJSON_AddArrayToObject(figures, "items");
-  tsi_json_add_number(figures, "nrhs", (double)r->nrhs);
+  cJSON_AddNumberToObject(figures, "nrhs", (double)r->nrhs);
   for (int k = 0; k < r->count; k++) {
     const solver *s = &r->solver[k];
-    cJSON *object = cJSON_CreateObject(), *totals = cJSON_AddArrayToObject(object, "totals");
+    cJSON *object = tsi_json_add_item(items), *totals = cJSON_AddArrayToObject(object, "totals");
     cJSON_AddStringToObject(object, "solver", s->name);
     if (k > 0) cJSON_AddStringToObject(object, "tristar_takes_less", words[s->verdict]);
-    if (s->even > 0) tsi_json_add_number(object, "break_even_solves", (double)s->even);
+    if (s->even > 0) cJSON_AddNumberToObject(object, "break_even_solves", (double)s->even);
     for (int d = 0; d <= r->decades; d++) {
-      cJSON *one = cJSON_CreateObject();
-      tsi_json_add_number(one, "solves", pow(10, d));
-      tsi_json_add_number(one, "total_s", total(s, pow(10, d)));
-      cJSON_AddItemToArray(totals, one);
+      cJSON *one = tsi_json_add_item(totals);
+      TSI_JSON_NUMBERS(one, {"solves", pow(10, d)}, {"total_s", total(s, pow(10, d))});
     }
-    cJSON_AddItemToArray(items, object);
   }
 }
 

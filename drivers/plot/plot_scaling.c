@@ -262,26 +262,22 @@ static bool draw(tsi_session *s, scaling *r) {
 static void add_figures(cJSON *figures, const scaling *r) {
   cJSON *items = cJSON_AddArrayToObject(figures, "items");
   char layout[64];
-  tsi_json_add_number(figures, "nrhs", (double)r->nrhs);
-  tsi_json_add_number(figures, "cores", r->cores);
-  tsi_json_add_number(figures, "bandwidth_one_core_gbps", r->bandwidth);
-  tsi_json_add_number(figures, "message_s", MESSAGE_SECONDS);
+  TSI_JSON_NUMBERS(figures, {"nrhs", (double)r->nrhs}, {"cores", r->cores},
+                   {"bandwidth_one_core_gbps", r->bandwidth}, {"message_s", MESSAGE_SECONDS});
   for (int k = 0; k < r->measured.count + r->predicted.count; k++) {
     const bool predicted = k >= r->measured.count;
     const times *t = predicted ? &r->predicted : &r->measured;
     const int i = predicted ? k - r->measured.count : k;
-    cJSON *object = cJSON_CreateObject();
+    cJSON *object = tsi_json_add_item(items);
     cJSON_AddBoolToObject(object, "predicted", predicted);
-    tsi_json_add_number(object, predicted ? "processes" : "workers", t->number[i]);
-    tsi_json_add_number(object, "solve_s", t->seconds[i]);
+    cJSON_AddNumberToObject(object, predicted ? "processes" : "workers", t->number[i]);
+    cJSON_AddNumberToObject(object, "solve_s", t->seconds[i]);
     if (predicted) {
       snprintf(layout, sizeof layout, "%dx%dx%d", r->layout[i].px, r->layout[i].py, r->layout[i].pz);
       cJSON_AddStringToObject(object, "layout", layout);
     } else {
-      tsi_json_add_number(object, "least_s", t->least[i]);
-      tsi_json_add_number(object, "most_s", t->most[i]);
+      TSI_JSON_NUMBERS(object, {"least_s", t->least[i]}, {"most_s", t->most[i]});
     }
-    cJSON_AddItemToArray(items, object);
   }
 }
 

@@ -120,8 +120,7 @@ static void draw(const tsi_picture *p, const tsi_spy *spy, const tristar_layout 
 /* Runs of cells with one owner: row, first column, column after the last, owner. */
 static void add_figures(cJSON *figures, const tsi_spy *spy) {
   cJSON *runs = cJSON_AddArrayToObject(figures, "items");
-  tsi_json_add_number(figures, "cells", spy->cells);
-  tsi_json_add_number(figures, "owners", spy->owners);
+  TSI_JSON_NUMBERS(figures, {"cells", spy->cells}, {"owners", spy->owners});
   for (int i = 0; i < spy->cells; i++)
     for (int j = 0, end; j < spy->cells; j = end) {
       const tsi_index owner = spy->owner[(size_t)i * (size_t)spy->cells + (size_t)j];

@@ -87,28 +87,19 @@ void tsi_plot_subtitle(const tsi_picture *p, double x, const tsi_traced *traced)
 /* ---- JSON --------------------------------------------------------------------------------------------- */
 
 void tsi_plot_add_trace(cJSON *figures, const tsi_traced *traced) {
-  tsi_json_add_number(figures, "solves", (double)traced->solves);
-  tsi_json_add_number(figures, "solve_s", traced->trace->seconds);
-  tsi_json_add_number(figures, "solve_least_s", traced->least);
-  tsi_json_add_number(figures, "solve_most_s", traced->most);
-  tsi_json_add_number(figures, "traced_workers", traced->trace->workers);
-  tsi_json_add_number(figures, "busy_share", busy_share(traced->trace));
-  tsi_json_add_number(figures, "read_gbps", gbps(traced->trace));
+  TSI_JSON_NUMBERS(figures, {"solves", (double)traced->solves}, {"solve_s", traced->trace->seconds},
+                   {"solve_least_s", traced->least}, {"solve_most_s", traced->most},
+                   {"traced_workers", traced->trace->workers}, {"busy_share", busy_share(traced->trace)},
+                   {"read_gbps", gbps(traced->trace)});
 }
 
 static cJSON *make_item(const tristar_trace_list *list, const tristar_trace_item *item) {
   cJSON *object = cJSON_CreateObject(), *before = cJSON_AddArrayToObject(object, "before");
   cJSON_AddStringToObject(object, "kind", tsi_plot_name(item->kind));
-  tsi_json_add_number(object, "worker", item->worker);
-  tsi_json_add_number(object, "rank", item->rank);
-  tsi_json_add_number(object, "device", item->device);
-  tsi_json_add_number(object, "start_s", item->start);
-  tsi_json_add_number(object, "end_s", item->end);
-  tsi_json_add_number(object, "bytes", item->bytes);
-  tsi_json_add_number(object, "up_bytes", item->up_bytes);
-  tsi_json_add_number(object, "down_bytes", item->down_bytes);
-  tsi_json_add_number(object, "chunk", (double)item->chunk);
-  tsi_json_add_number(object, "number", (double)item->number);
+  TSI_JSON_NUMBERS(object, {"worker", item->worker}, {"rank", item->rank}, {"device", item->device},
+                   {"start_s", item->start}, {"end_s", item->end}, {"bytes", item->bytes},
+                   {"up_bytes", item->up_bytes}, {"down_bytes", item->down_bytes},
+                   {"chunk", (double)item->chunk}, {"number", (double)item->number});
   cJSON_AddBoolToObject(object, "critical", item->critical);
   for (int64_t e = item->first_before; e < item->first_before + item->befores; e++)
     cJSON_AddItemToArray(before, cJSON_CreateNumber((double)list->before[e]));

@@ -141,14 +141,10 @@ static void add_boxes(cJSON *figures, const tsi_tree_layout *layout) {
   cJSON *array = cJSON_AddArrayToObject(figures, "items");
   for (int64_t k = 0; k < layout->count; k++) {
     const tsi_tree_box *box = &layout->boxes[k];
-    cJSON *object = cJSON_CreateObject();
-    tsi_json_add_number(object, "chunk", box->chunk);
-    tsi_json_add_number(object, "chunks", box->parts);
-    tsi_json_add_number(object, "supernodes", (double)box->supernodes);
-    tsi_json_add_number(object, "columns", (double)box->columns);
-    tsi_json_add_number(object, "rows_below", (double)box->rows);
-    tsi_json_add_number(object, "bytes", box->bytes);
-    cJSON_AddItemToArray(array, object);
+    cJSON *object = tsi_json_add_item(array);
+    TSI_JSON_NUMBERS(object, {"chunk", box->chunk}, {"chunks", box->parts},
+                     {"supernodes", (double)box->supernodes}, {"columns", (double)box->columns},
+                     {"rows_below", (double)box->rows}, {"bytes", box->bytes});
   }
 }
 

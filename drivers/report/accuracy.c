@@ -85,13 +85,11 @@ void tsi_accuracy_report(const tsi_session *s, const tsi_accuracy *a) {
 }
 
 void tsi_accuracy_json(const tsi_session *s, const tsi_accuracy *a, cJSON *object) {
-  tsi_json_add_number(object, "initial_backward_error", a->refined.initial_backward_error);
-  tsi_json_add_number(object, "backward_error", a->refined.backward_error);
-  tsi_json_add_number(object, "residual", a->refined.residual);
-  tsi_json_add_number(object, "refinement_steps", a->refined.steps);
-  tsi_json_add_number(object, "fgmres_iterations", a->refined.iterations);
+  TSI_JSON_NUMBERS(object, {"initial_backward_error", a->refined.initial_backward_error},
+                   {"backward_error", a->refined.backward_error}, {"residual", a->refined.residual},
+                   {"refinement_steps", a->refined.steps}, {"fgmres_iterations", a->refined.iterations});
   cJSON_AddStringToObject(object, "refinement_stop", stops[a->refined.stop].word);
-  tsi_json_add_number(object, "tolerance", tsi_session_tolerance(s));
-  if (!isnan(a->rcond)) tsi_json_add_number(object, "rcond", a->rcond);
-  if (s->settings->forward_error) tsi_json_add_number(object, "forward_error", a->refined.forward_error);
+  cJSON_AddNumberToObject(object, "tolerance", tsi_session_tolerance(s));
+  if (!isnan(a->rcond)) cJSON_AddNumberToObject(object, "rcond", a->rcond);
+  if (s->settings->forward_error) cJSON_AddNumberToObject(object, "forward_error", a->refined.forward_error);
 }

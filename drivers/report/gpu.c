@@ -139,72 +139,50 @@ void tsi_gpu_print(const tsi_gpu_report *r) {
 
 static void add_placing(cJSON *object, const tsi_placing *p) {
   if (p == NULL) return;
-  cJSON *o = cJSON_CreateObject(), *devices = cJSON_CreateArray();
-  tsi_json_add_number(o, "seconds", p->seconds);
-  tsi_json_add_number(o, "only_cores_s", p->only_cores);
-  tsi_json_add_number(o, "cores_s", p->cores_seconds);
-  tsi_json_add_number(o, "above_s", p->above_seconds);
-  tsi_json_add_number(o, "cores_subtrees", p->count - sum_of_loads(p).subtrees);
-  tsi_json_add_number(o, "unfit_bytes", p->unfit_bytes);
+  cJSON *o = cJSON_AddObjectToObject(object, "placing");
+  TSI_JSON_NUMBERS(o, {"seconds", p->seconds}, {"only_cores_s", p->only_cores}, {"cores_s", p->cores_seconds},
+                   {"above_s", p->above_seconds}, {"cores_subtrees", p->count - sum_of_loads(p).subtrees},
+                   {"unfit_bytes", p->unfit_bytes});
+  cJSON *devices = cJSON_AddArrayToObject(o, "devices");
   for (tsi_index d = 0; d < p->devices; d++) {
-    cJSON *row = cJSON_CreateObject();
-    tsi_json_add_number(row, "subtrees", p->load[d].subtrees);
-    tsi_json_add_number(row, "factor_bytes", p->load[d].bytes);
-    tsi_json_add_number(row, "up_bytes", p->load[d].up);
-    tsi_json_add_number(row, "down_bytes", p->load[d].down);
-    tsi_json_add_number(row, "seconds", p->load[d].seconds);
-    cJSON_AddItemToArray(devices, row);
+    cJSON *row = tsi_json_add_item(devices);
+    TSI_JSON_NUMBERS(row, {"subtrees", p->load[d].subtrees}, {"factor_bytes", p->load[d].bytes},
+                     {"up_bytes", p->load[d].up}, {"down_bytes", p->load[d].down},
+                     {"seconds", p->load[d].seconds});
   }
-  cJSON_AddItemToObject(o, "devices", devices);
-  cJSON_AddItemToObject(object, "placing", o);
 }
 
 static void add_prediction(cJSON *object, const char *key, const tsi_sweep_prediction *p) {
-  cJSON *o = cJSON_CreateObject();
-  tsi_json_add_number(o, "seconds", p->seconds);
-  tsi_json_add_number(o, "factor_bytes", p->factor_bytes);
-  tsi_json_add_number(o, "bytes", p->bytes);
-  tsi_json_add_number(o, "stream_s", p->stream_seconds);
-  tsi_json_add_number(o, "path_s", p->path_seconds);
-  tsi_json_add_number(o, "path_latency_s", p->path_latency);
-  tsi_json_add_number(o, "work_s", p->work_seconds);
-  tsi_json_add_number(o, "tickets", p->tickets);
-  tsi_json_add_number(o, "depth", p->depth);
+  cJSON *o = cJSON_AddObjectToObject(object, key);
+  TSI_JSON_NUMBERS(o, {"seconds", p->seconds}, {"factor_bytes", p->factor_bytes}, {"bytes", p->bytes},
+                   {"stream_s", p->stream_seconds}, {"path_s", p->path_seconds},
+                   {"path_latency_s", p->path_latency}, {"work_s", p->work_seconds}, {"tickets", p->tickets},
+                   {"depth", p->depth});
   cJSON_AddStringToObject(o, "bound", bound_names[tsi_prediction_bound(p)]);
-  cJSON_AddItemToObject(object, key, o);
 }
 
 void tsi_gpu_add_json(cJSON *object, const tsi_gpu_report *r) {
   if (r->device == NULL) return;
   const tsi_device_forecast *f = &r->best;
-  cJSON *o = cJSON_CreateObject(), *panels = cJSON_CreateArray();
+  cJSON *o = cJSON_AddObjectToObject(object, "gpu");
   cJSON_AddStringToObject(o, "name", r->device->name);
   cJSON_AddStringToObject(o, "device", r->device->title);
   cJSON_AddStringToObject(o, "source", r->device->source);
-  tsi_json_add_number(o, "processors", r->device->processors);
-  tsi_json_add_number(o, "blocks", f->options.costs.blocks);
-  tsi_json_add_number(o, "peak_bytes_per_s", r->device->peak);
-  tsi_json_add_number(o, "node_bytes", f->options.node_bytes);
-  tsi_json_add_number(o, "group_bytes", f->options.group_bytes);
-  tsi_json_add_number(o, "warps", f->nodes[TSI_DEVICE_WARP]);
-  tsi_json_add_number(o, "chunks", f->nodes[TSI_DEVICE_CHUNK]);
-  tsi_json_add_number(o, "sliced_panels", f->nodes[TSI_DEVICE_SLICED]);
-  tsi_json_add_number(o, "triangles", f->nodes[TSI_DEVICE_TRIANGLE]);
-  tsi_json_add_number(o, "slices", f->nodes[TSI_DEVICE_SLICE]);
-  tsi_json_add_number(o, "table_bytes", (double)f->table_bytes);
-  tsi_json_add_number(o, "workspace_rows", (double)f->workspace_rows);
-  tsi_json_add_number(o, "bandwidth_share", share_of(r, f->solve.seconds));
-  tsi_json_add_number(o, "path_share", share_of(r, f->solve.path_seconds));
+  TSI_JSON_NUMBERS(o, {"processors", r->device->processors}, {"blocks", f->options.costs.blocks},
+                   {"peak_bytes_per_s", r->device->peak}, {"node_bytes", f->options.node_bytes},
+                   {"group_bytes", f->options.group_bytes}, {"warps", f->nodes[TSI_DEVICE_WARP]},
+                   {"chunks", f->nodes[TSI_DEVICE_CHUNK]}, {"sliced_panels", f->nodes[TSI_DEVICE_SLICED]},
+                   {"triangles", f->nodes[TSI_DEVICE_TRIANGLE]}, {"slices", f->nodes[TSI_DEVICE_SLICE]},
+                   {"table_bytes", (double)f->table_bytes}, {"workspace_rows", (double)f->workspace_rows},
+                   {"bandwidth_share", share_of(r, f->solve.seconds)},
+                   {"path_share", share_of(r, f->solve.path_seconds)});
   add_prediction(o, "forward", &f->sweep[0]);
   add_prediction(o, "backward", &f->sweep[1]);
   add_prediction(o, "solve", &f->solve);
+  cJSON *panels = cJSON_AddArrayToObject(o, "panels");
   for (int k = 0; k < TSI_GPU_WIDTHS; k++) {
-    cJSON *row = cJSON_CreateObject();
-    tsi_json_add_number(row, "columns_max", widths[k]);
-    tsi_json_add_number(row, "seconds", r->narrow[k].solve.seconds);
-    cJSON_AddItemToArray(panels, row);
+    cJSON *row = tsi_json_add_item(panels);
+    TSI_JSON_NUMBERS(row, {"columns_max", widths[k]}, {"seconds", r->narrow[k].solve.seconds});
   }
-  cJSON_AddItemToObject(o, "panels", panels);
   add_placing(o, r->placing);
-  cJSON_AddItemToObject(object, "gpu", o);
 }

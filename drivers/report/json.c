@@ -10,8 +10,14 @@
 #include "drivers/session/files.h"
 #include "drivers/report/report.h"
 
-void tsi_json_add_number(cJSON *object, const char *key, double value) {
-  cJSON_AddNumberToObject(object, key, value); /* null for NaN and infinity */
+void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number) {
+  for (; number->key != NULL; number++) cJSON_AddNumberToObject(object, number->key, number->value);
+}
+
+cJSON *tsi_json_add_item(cJSON *array) {
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddItemToArray(array, object);
+  return object;
 }
 
 static void add_analysis(const tsi_session *s, cJSON *object) {
@@ -19,30 +25,22 @@ static void add_analysis(const tsi_session *s, cJSON *object) {
   cJSON_AddStringToObject(object, "ordering", tsi_options_word("ordering", s->settings->ordering));
   cJSON_AddBoolToObject(object, "matched", s->a.matched);
   cJSON_AddBoolToObject(object, "symmetric_pattern", s->a.symmetric_pattern);
-  tsi_json_add_number(object, "nnz_lower", (double)s->a.nnz_lower);
-  tsi_json_add_number(object, "factor_flops", tsi_factor_flops(s));
-  tsi_json_add_number(object, "supernodes", (double)s->a.supernodes);
-  tsi_json_add_number(object, "panels", (double)s->a.panels);
-  tsi_json_add_number(object, "widest_supernode", (double)s->a.widest_supernode);
-  tsi_json_add_number(object, "tree_height", (double)s->a.tree_height);
-  tsi_json_add_number(object, "analyze_s", s->analyze_s);
+  TSI_JSON_NUMBERS(object, {"nnz_lower", (double)s->a.nnz_lower}, {"factor_flops", tsi_factor_flops(s)},
+                   {"supernodes", (double)s->a.supernodes}, {"panels", (double)s->a.panels},
+                   {"widest_supernode", (double)s->a.widest_supernode},
+                   {"tree_height", (double)s->a.tree_height}, {"analyze_s", s->analyze_s});
 }
 
 static void add_factor(const tsi_session *s, cJSON *object) {
-  tsi_json_add_number(object, "nnz_factor", (double)s->f.nnz_factor);
-  tsi_json_add_number(object, "stored_factor", (double)s->f.stored_factor);
-  tsi_json_add_number(object, "perturbed_pivots", (double)s->f.perturbed_pivots);
-  tsi_json_add_number(object, "smallest_pivot", s->f.smallest_pivot);
-  tsi_json_add_number(object, "largest_pivot", s->f.largest_pivot);
-  tsi_json_add_number(object, "pivot_growth", s->f.growth);
-  tsi_json_add_number(object, "factor_bytes", (double)s->f.factor_bytes);
-  tsi_json_add_number(object, "peak_factor_bytes", (double)s->f.peak_bytes);
-  tsi_json_add_number(object, "device_fronts", (double)s->f.device_fronts);
-  tsi_json_add_number(object, "device_unfit_fronts", (double)s->f.device_unfit_fronts);
-  tsi_json_add_number(object, "device_front_flops", s->f.device_flops);
-  tsi_json_add_number(object, "device_front_bytes", s->f.device_bus_bytes);
-  tsi_json_add_number(object, "factor_s", s->factor_s);
-  tsi_json_add_number(object, "factor_gflops", s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0);
+  TSI_JSON_NUMBERS(
+      object, {"nnz_factor", (double)s->f.nnz_factor}, {"stored_factor", (double)s->f.stored_factor},
+      {"perturbed_pivots", (double)s->f.perturbed_pivots}, {"smallest_pivot", s->f.smallest_pivot},
+      {"largest_pivot", s->f.largest_pivot}, {"pivot_growth", s->f.growth},
+      {"factor_bytes", (double)s->f.factor_bytes}, {"peak_factor_bytes", (double)s->f.peak_bytes},
+      {"device_fronts", (double)s->f.device_fronts},
+      {"device_unfit_fronts", (double)s->f.device_unfit_fronts}, {"device_front_flops", s->f.device_flops},
+      {"device_front_bytes", s->f.device_bus_bytes}, {"factor_s", s->factor_s},
+      {"factor_gflops", s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0});
 }
 
 /* By device, a list for each figure. */
@@ -65,29 +63,22 @@ static void add_devices(const tsi_session *s, cJSON *object) {
     cJSON_AddItemToArray(down, cJSON_CreateNumber(d.down_bytes));
     cJSON_AddItemToArray(transfers, cJSON_CreateNumber((double)d.transfers));
   }
-  tsi_json_add_number(o, "unfit_bytes", s->p.unfit_bytes);
+  cJSON_AddNumberToObject(o, "unfit_bytes", s->p.unfit_bytes);
 }
 
 static void add_plan(const tsi_session *s, cJSON *object) {
-  tsi_json_add_number(object, "chunks", (double)s->p.chunks);
-  tsi_json_add_number(object, "slices", (double)s->p.slices);
-  tsi_json_add_number(object, "tasks", (double)s->p.tasks);
-  tsi_json_add_number(object, "predicted_s", s->p.predicted_seconds);
-  tsi_json_add_number(object, "edges", (double)s->p.edges);
-  tsi_json_add_number(object, "width", (double)s->p.width);
-  tsi_json_add_number(object, "depth", (double)s->p.depth);
-  tsi_json_add_number(object, "critical_bytes", s->p.critical_bytes);
-  tsi_json_add_number(object, "stream_bytes", s->p.stream_bytes);
-  tsi_json_add_number(object, "exact_bytes", s->p.exact_bytes);
-  tsi_json_add_number(object, "floor_bytes", s->p.floor_bytes);
-  tsi_json_add_number(object, "ceiling_bytes", s->p.ceiling_bytes);
+  TSI_JSON_NUMBERS(object, {"chunks", (double)s->p.chunks}, {"slices", (double)s->p.slices},
+                   {"tasks", (double)s->p.tasks}, {"predicted_s", s->p.predicted_seconds},
+                   {"edges", (double)s->p.edges}, {"width", (double)s->p.width},
+                   {"depth", (double)s->p.depth}, {"critical_bytes", s->p.critical_bytes},
+                   {"stream_bytes", s->p.stream_bytes}, {"exact_bytes", s->p.exact_bytes},
+                   {"floor_bytes", s->p.floor_bytes}, {"ceiling_bytes", s->p.ceiling_bytes});
   if (s->settings->variant != NULL) cJSON_AddStringToObject(object, "variant", s->settings->variant);
-  tsi_json_add_number(object, "variant_bytes", (double)s->p.variant_bytes);
-  tsi_json_add_number(object, "workspace_bytes", (double)s->p.workspace_bytes);
-  tsi_json_add_number(object, "workers", s->p.workers);
+  TSI_JSON_NUMBERS(object, {"variant_bytes", (double)s->p.variant_bytes},
+                   {"workspace_bytes", (double)s->p.workspace_bytes}, {"workers", s->p.workers});
   cJSON_AddStringToObject(object, "scheduler", s->p.scheduler);
   add_devices(s, object);
-  tsi_json_add_number(object, "plan_s", s->plan_s);
+  cJSON_AddNumberToObject(object, "plan_s", s->plan_s);
 }
 
 static void add_status(const tsi_session *s, cJSON *object) {
@@ -110,27 +101,25 @@ cJSON *tsi_json_session(const tsi_session *s) {
   cJSON_AddBoolToObject(object, "laplacian", s->settings->laplacian);
   add_status(s, object);
   if (s->analysis != NULL) {
-    tsi_json_add_number(object, "n", (double)s->a.n);
-    tsi_json_add_number(object, "nnz", (double)s->a.nnz);
+    TSI_JSON_NUMBERS(object, {"n", (double)s->a.n}, {"nnz", (double)s->a.nnz});
     cJSON_AddStringToObject(object, "precision", s->precision->letter);
     cJSON_AddBoolToObject(object, "single_factors", s->single_factors);
     cJSON_AddStringToObject(object, "symmetry", tsi_symmetry_text(s->view.symmetry));
-    tsi_json_add_number(object, "read_s", s->read_s);
+    cJSON_AddNumberToObject(object, "read_s", s->read_s);
     add_analysis(s, object);
   }
   if (s->factored) add_factor(s, object);
   if (s->plan != NULL) add_plan(s, object);
   if (s->ts != NULL && tristar_get_memory(s->ts, &memory) == TRISTAR_OK)
-    tsi_json_add_number(object, "peak_library_bytes", (double)memory.peak_bytes);
-  tsi_json_add_number(object, "peak_rss_bytes", tsi_peak_memory(getpid()));
+    cJSON_AddNumberToObject(object, "peak_library_bytes", (double)memory.peak_bytes);
+  cJSON_AddNumberToObject(object, "peak_rss_bytes", tsi_peak_memory(getpid()));
   return object;
 }
 
 void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth) {
   if (bandwidth->one <= 0) return;
-  tsi_json_add_number(object, "bandwidth_cores", bandwidth->cores);
-  tsi_json_add_number(object, "bandwidth_gbps", bandwidth->all);
-  tsi_json_add_number(object, "bandwidth_one_core_gbps", bandwidth->one);
+  TSI_JSON_NUMBERS(object, {"bandwidth_cores", bandwidth->cores}, {"bandwidth_gbps", bandwidth->all},
+                   {"bandwidth_one_core_gbps", bandwidth->one});
 }
 
 void tsi_json_add_calibration(cJSON *object, const tristar_calibration *c) {
@@ -138,53 +127,39 @@ void tsi_json_add_calibration(cJSON *object, const tristar_calibration *c) {
   cJSON *o = cJSON_AddObjectToObject(object, "calibration");
   cJSON_AddStringToObject(o, "source", sources[c->source]);
   cJSON_AddStringToObject(o, "path", c->path);
-  tsi_json_add_number(o, "task_us", c->task_microseconds);
-  tsi_json_add_number(o, "barrier_us", c->barrier_microseconds);
-  tsi_json_add_number(o, "read_one_core_gbps", c->read_gbps_one);
-  tsi_json_add_number(o, "read_all_cores_gbps", c->read_gbps_all);
-  tsi_json_add_number(o, "workers", c->workers);
-  tsi_json_add_number(o, "cores", c->cores);
-  tsi_json_add_number(o, "numa_nodes", c->numa_nodes);
-  tsi_json_add_number(o, "l2_bytes", (double)c->l2_bytes);
-  tsi_json_add_number(o, "l3_bytes", (double)c->l3_bytes);
-  tsi_json_add_number(o, "l3_cores", c->l3_cores);
-  tsi_json_add_number(o, "floor_bytes", c->floor_bytes);
+  TSI_JSON_NUMBERS(o, {"task_us", c->task_microseconds}, {"barrier_us", c->barrier_microseconds},
+                   {"read_one_core_gbps", c->read_gbps_one}, {"read_all_cores_gbps", c->read_gbps_all},
+                   {"workers", c->workers}, {"cores", c->cores}, {"numa_nodes", c->numa_nodes},
+                   {"l2_bytes", (double)c->l2_bytes}, {"l3_bytes", (double)c->l3_bytes},
+                   {"l3_cores", c->l3_cores}, {"floor_bytes", c->floor_bytes});
 }
 
 void tsi_json_add_profile(cJSON *object, const tristar_profile_result *profile) {
   if (profile->solves < 1) return;
   cJSON *o = cJSON_AddObjectToObject(object, "profile");
-  tsi_json_add_number(o, "solves", profile->solves);
-  tsi_json_add_number(o, "workers", profile->workers);
-  tsi_json_add_number(o, "wall_s", profile->wall_seconds);
-  tsi_json_add_number(o, "kernels_s", profile->kernel_seconds);
-  tsi_json_add_number(o, "busiest_s", profile->busiest_seconds);
-  tsi_json_add_number(o, "idlest_s", profile->idlest_seconds);
-  tsi_json_add_number(object, "outside_share", profile->outside_share);
+  TSI_JSON_NUMBERS(o, {"solves", profile->solves}, {"workers", profile->workers},
+                   {"wall_s", profile->wall_seconds}, {"kernels_s", profile->kernel_seconds},
+                   {"busiest_s", profile->busiest_seconds}, {"idlest_s", profile->idlest_seconds});
+  cJSON_AddNumberToObject(object, "outside_share", profile->outside_share);
 }
 
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range) {
   cJSON *o = cJSON_AddObjectToObject(object, key);
-  tsi_json_add_number(o, "total", range->total);
-  tsi_json_add_number(o, "min", range->min);
-  tsi_json_add_number(o, "mean", range->mean);
-  tsi_json_add_number(o, "max", range->max);
+  TSI_JSON_NUMBERS(o, {"total", range->total}, {"min", range->min}, {"mean", range->mean},
+                   {"max", range->max});
 }
 
 /* Names that nothing else has: scripts look for them by text. */
 void tsi_json_add_paths(cJSON *object, const tsi_paths *paths) {
   if (!paths->used) return;
-  tsi_json_add_number(object, "share", paths->share);
-  tsi_json_add_number(object, "rows_given", (double)paths->given_rows);
-  tsi_json_add_number(object, "rows_wanted", (double)paths->wanted_rows);
+  TSI_JSON_NUMBERS(object, {"share", paths->share}, {"rows_given", (double)paths->given_rows},
+                   {"rows_wanted", (double)paths->wanted_rows});
 }
 
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
   cJSON *o = cJSON_AddObjectToObject(object, "latest_solve");
-  tsi_json_add_number(o, "latest_s", stats->solve_seconds);
-  tsi_json_add_number(o, "latest_workers", stats->workers);
-  tsi_json_add_number(o, "latest_tasks", (double)stats->tasks);
-  tsi_json_add_number(o, "latest_bytes", stats->bytes);
+  TSI_JSON_NUMBERS(o, {"latest_s", stats->solve_seconds}, {"latest_workers", stats->workers},
+                   {"latest_tasks", (double)stats->tasks}, {"latest_bytes", stats->bytes});
   tsi_json_add_range(o, "latest_compute_s", &stats->compute_seconds);
   tsi_json_add_range(o, "latest_idle_s", &stats->idle_seconds);
 }

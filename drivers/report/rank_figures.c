@@ -38,9 +38,9 @@ void tsi_rank_figures_json(cJSON *object, int count, const tsi_rank_figure *figu
                            const tsi_rank_records *records) {
   cJSON *all = cJSON_AddArrayToObject(object, "processes");
   for (int r = 0; r < records->ranks; r++) {
-    cJSON *one = cJSON_CreateObject();
-    tsi_json_add_number(one, "rank", r);
-    for (int f = 0; f < count; f++) tsi_json_add_number(one, figure[f].key, value_of(&figure[f], records, r));
-    cJSON_AddItemToArray(all, one);
+    cJSON *one = tsi_json_add_item(all);
+    cJSON_AddNumberToObject(one, "rank", r);
+    for (int f = 0; f < count; f++)
+      cJSON_AddNumberToObject(one, figure[f].key, value_of(&figure[f], records, r));
   }
 }

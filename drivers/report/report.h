@@ -2,9 +2,8 @@
 #ifndef TSI_DRIVERS_REPORT_REPORT_H
 #define TSI_DRIVERS_REPORT_REPORT_H
 
-#include <cjson/cJSON.h>
-
 #include "drivers/report/bandwidth.h"
+#include "drivers/report/json.h"
 #include "drivers/report/paths.h"
 #include "tristar_trace.h"
 
@@ -46,7 +45,6 @@ void tsi_report_stats(const tristar_solve_stats *stats);
 cJSON *tsi_json_session(const tsi_session *s);
 /* The same without a matrix. */
 cJSON *tsi_json_status(const tsi_session *s);
-void tsi_json_add_number(cJSON *object, const char *key, double value);
 void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth);
 void tsi_json_add_calibration(cJSON *object, const tristar_calibration *calibration);
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range);

@@ -1,0 +1,23 @@
+/* Objects of JSON, a few figures at a time.
+ *
+ * Reads   what it is given.   Writes  cJSON objects.
+ * Invariant: a number that is not finite is written as null. */
+#ifndef TSI_DRIVERS_REPORT_JSON_H
+#define TSI_DRIVERS_REPORT_JSON_H
+
+#include <cjson/cJSON.h>
+
+typedef struct tsi_json_number {
+  const char *key;
+  double value;
+} tsi_json_number;
+
+/* Adds numbers to an object: TSI_JSON_NUMBERS(object, {"n", n}, {"nnz", nnz}). */
+#define TSI_JSON_NUMBERS(object, ...)                                                                        \
+  tsi_json_add_numbers(object, (const tsi_json_number[]){__VA_ARGS__, {NULL, 0}})
+/* The last number has no key. */
+void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number);
+/* Appends an empty object to an array, and returns it. */
+cJSON *tsi_json_add_item(cJSON *array);
+
+#endif
