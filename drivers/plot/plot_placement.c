@@ -82,13 +82,13 @@ static void find_first(const tristar_assembly_tree *tree, int64_t *first) {
 }
 
 static bool list_of_model(tsi_session *s, placement *p) {
-  const tsi_placing *placing = p->model.placing;
-  const tsi_place_costs costs = tsi_place_costs_assumed(s->factor, p->model.device);
+  const tsi_device_split *placing = p->model.placing;
+  const tsi_device_split_costs costs = tsi_device_split_costs_assumed(s->factor, p->model.device);
   int64_t *first = calloc((size_t)p->tree.supernodes + 1, sizeof *first);
   p->subtree = calloc((size_t)placing->count + 1, sizeof *p->subtree);
   if (p->subtree != NULL && first != NULL) find_first(&p->tree, first);
   for (; p->count < placing->count && p->subtree != NULL && first != NULL; p->count++) {
-    const tsi_placed_subtree *t = &placing->subtree[p->count];
+    const tsi_split_subtree *t = &placing->subtree[p->count];
     tsi_device_load load = {0};
     tsi_device_load_add(&costs, t, &load);
     const bool there = t->device != TSI_NONE;
@@ -293,7 +293,7 @@ static void write_device(FILE *file, const placement *p, int device, double y, c
 static void write_cores(FILE *file, const placement *p, double y, const tsi_axis *axis, double unit) {
   int64_t count;
   char what[200];
-  const tsi_placing *placing = p->model.placing;
+  const tsi_device_split *placing = p->model.placing;
   const subtree sum = sum_of(p, -1, &count);
   const double subtrees = placing->cores_seconds, above = placing->above_seconds;
   write_piece(file, axis, 0, subtrees * unit, y, CORES_COLOUR);
@@ -345,7 +345,7 @@ static double write_legend(FILE *file, const placement *p) {
 
 static void write_subtitle(const tsi_picture *picture, const placement *p) {
   const tsi_session *s = picture->s;
-  const tsi_placing *placing = p->model.placing;
+  const tsi_device_split *placing = p->model.placing;
   int64_t on_cores;
   (void)sum_of(p, -1, &on_cores);
   if (placing)
@@ -363,7 +363,7 @@ static void write_subtitle(const tsi_picture *picture, const placement *p) {
 }
 
 static void add_figures(cJSON *figures, const tsi_session *s, const placement *p) {
-  const tsi_placing *placing = p->model.placing;
+  const tsi_device_split *placing = p->model.placing;
   cJSON *items = cJSON_AddArrayToObject(figures, "items");
   cJSON_AddStringToObject(figures, "gpu", placing ? p->model.device->title : "");
   TSI_JSON_NUMBERS(figures, {"devices", placing ? p->devices : s->p.devices},

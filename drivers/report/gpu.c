@@ -20,7 +20,7 @@ static const char *const bound_texts[] = {
     [TSI_BOUND_ORDER] = "no single bound: what is ready comes in waves"};
 
 /* What was measured, and what predictions assume of tasks. */
-static void add_cores(const tsi_session *s, const tsi_bandwidth *bandwidth, tsi_place_costs *place) {
+static void add_cores(const tsi_session *s, const tsi_bandwidth *bandwidth, tsi_device_split_costs *place) {
   tristar_plan_options options;
   tristar_plan_options_init(&options);
   place->cores = s->p.workers;
@@ -40,7 +40,7 @@ static bool choose(tsi_session *s, tsi_gpu_report *r) {
 }
 
 static bool place(tsi_session *s, const tsi_bandwidth *bandwidth, int64_t devices, tsi_gpu_report *r) {
-  tsi_place_costs costs = tsi_place_costs_assumed(s->factor, r->device);
+  tsi_device_split_costs costs = tsi_device_split_costs_assumed(s->factor, r->device);
   costs.devices = (tsi_index)devices;
   add_cores(s, bandwidth, &costs);
   return tsi_session_check(
@@ -64,11 +64,11 @@ bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report
 }
 
 void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *r) {
-  if (r->placing) tsi_placing_destroy(tsi_context_env(s->ts), &r->placing);
+  if (r->placing) tsi_device_split_destroy(tsi_context_env(s->ts), &r->placing);
 }
 
 /* Sums over the devices. */
-static tsi_device_load sum_of_loads(const tsi_placing *p) {
+static tsi_device_load sum_of_loads(const tsi_device_split *p) {
   tsi_device_load sum = {0};
   for (tsi_index d = 0; d < p->devices; d++) {
     sum.subtrees += p->load[d].subtrees;
@@ -80,7 +80,7 @@ static tsi_device_load sum_of_loads(const tsi_placing *p) {
 }
 
 static void print_placing(const tsi_gpu_report *r) {
-  const tsi_placing *p = r->placing;
+  const tsi_device_split *p = r->placing;
   if (p == NULL) return;
   const tsi_device_load sum = sum_of_loads(p);
   tsi_report("placing", "predicted %s for a solve with %s beside the cores; %s with the cores alone",
@@ -137,7 +137,7 @@ void tsi_gpu_print(const tsi_gpu_report *r) {
   print_placing(r);
 }
 
-static void add_placing(cJSON *object, const tsi_placing *p) {
+static void add_placing(cJSON *object, const tsi_device_split *p) {
   if (p == NULL) return;
   cJSON *o = cJSON_AddObjectToObject(object, "placing");
   TSI_JSON_NUMBERS(o, {"seconds", p->seconds}, {"only_cores_s", p->only_cores}, {"cores_s", p->cores_seconds},

@@ -14,7 +14,7 @@ typedef struct tsi_gpu_report {
   const tsi_device *device;                   /* NULL: none was asked for */
   tsi_device_forecast best;                   /* with the panels that the factor has */
   tsi_device_forecast narrow[TSI_GPU_WIDTHS]; /* the same nodes, with narrower ones */
-  tsi_placing *placing;                       /* NULL: --devices was not given */
+  tsi_device_split *placing;                  /* NULL: --devices was not given */
 } tsi_gpu_report;
 
 /* The report for --gpu, if that is given. Notes a failure in the session. */

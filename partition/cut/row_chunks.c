@@ -45,23 +45,23 @@ tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
 static tristar_status find_told_levels(tsi_env *env, const tsi_lines *lines, tsi_index *level,
                                        tsi_index *entries, tsi_index *levels) {
   tristar_status status = TRISTAR_OK;
-  tsi_told *told = NULL;
-  tsi_told_next next = {0, 0};
+  tsi_level_scan *scan = NULL;
+  tsi_level_scan_next next = {0, 0};
   tsi_index highest = TSI_NONE;
-  TSI_TRY(TSI_ALLOC_ZERO(env, told, lines->n));
+  TSI_TRY(TSI_ALLOC_ZERO(env, scan, lines->n));
   if (lines->columns)
     for (tsi_index i = 0; i < lines->n; i++) {
-      level[i] = tsi_tell(lines, told, i, 0, &next, &entries[i], true);
+      level[i] = tsi_level_scan_row(lines, scan, i, 0, &next, &entries[i], true);
       highest = tsi_index_max(highest, level[i]);
     }
   else
     for (tsi_index i = lines->n - 1; i >= 0; i--) {
-      level[i] = tsi_tell(lines, told, i, 0, &next, &entries[i], false);
+      level[i] = tsi_level_scan_row(lines, scan, i, 0, &next, &entries[i], false);
       highest = tsi_index_max(highest, level[i]);
     }
   *levels = highest + 1;
 out:
-  TSI_FREE(env, told);
+  TSI_FREE(env, scan);
   return status;
 }
 

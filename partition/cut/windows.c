@@ -21,16 +21,16 @@ typedef struct state {
   const tsi_row_options *options;
   tsi_row_cut *cut;
   bool backward;
-  tsi_told *told;     /* n: across: base + its level set in its window, where all rows of earlier windows have
-                         less, or as much */
-  tsi_index *place;   /* n: the same, not across */
-  tsi_index *entries; /* n: of each row that was visited */
-  tsi_index *count;   /* where each set of a window begins */
-  tsi_index *set;     /* of a window: of each row */
-  tsi_set_row *sorted; /* of a window: rows by set */
-  tsi_index base;      /* of the window at work; at most n, as each set has a row */
-  carried carried;     /* from the latest row */
-  tsi_told_next next;  /* the same, across */
+  tsi_level_scan *scan; /* n: across: base + its level set in its window, where all rows of earlier windows
+                     have less, or as much */
+  tsi_index *place;     /* n: the same, not across */
+  tsi_index *entries;   /* n: of each row that was visited */
+  tsi_index *count;     /* where each set of a window begins */
+  tsi_index *set;       /* of a window: of each row */
+  tsi_set_row *sorted;  /* of a window: rows by set */
+  tsi_index base;       /* of the window at work; at most n, as each set has a row */
+  carried carried;      /* from the latest row */
+  tsi_level_scan_next next; /* the same, across */
 } state;
 
 /* The place of row i, which is a line. */
@@ -59,15 +59,15 @@ CONSTANTS tsi_index find_sets_of(state *s, tsi_index first, tsi_index rows, cons
                                  const bool backward) {
   const tsi_lines *lines = s->lines;
   const tsi_index base = s->base, n = lines->n;
-  tsi_told *told = s->told;
+  tsi_level_scan *scan = s->scan;
   tsi_index *entries = s->entries, *count = s->count, *set_of = s->set, found = 0;
   carried c = s->carried;
-  tsi_told_next next = s->next;
+  tsi_level_scan_next next = s->next;
   count[0] = 0;
   for (tsi_index k = first; k < first + rows; k++) {
     const tsi_index i = backward ? n - 1 - k : k;
     const tsi_index own =
-        across ? tsi_tell(lines, told, i, base, &next, &entries[i], !backward) : look(s, i, &c);
+        across ? tsi_level_scan_row(lines, scan, i, base, &next, &entries[i], !backward) : look(s, i, &c);
     const tsi_index set = own - base;
     set_of[k - first] = set;
     if (set >= found) count[++found] = 0;
@@ -127,11 +127,11 @@ static bool is_ragged(const state *s) {
 
 /* Forgets all windows. */
 static void begin_again(state *s) {
-  if (s->told) memset(s->told, 0, (size_t)s->lines->n * sizeof *s->told);
+  if (s->scan) memset(s->scan, 0, (size_t)s->lines->n * sizeof *s->scan);
   s->cut->count = 0;
   s->base = 0;
   s->carried = (carried){TSI_NONE, 0};
-  s->next = (tsi_told_next){0, 0};
+  s->next = (tsi_level_scan_next){0, 0};
 }
 
 tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
@@ -152,7 +152,7 @@ tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_r
   TSI_TRY(TSI_ALLOC(env, s.sorted, most));
   TSI_TRY(TSI_ALLOC(env, s.count, (tsi_count)most + 1));
   if (options->across)
-    TSI_TRY(TSI_ALLOC_ZERO(env, s.told, n));
+    TSI_TRY(TSI_ALLOC_ZERO(env, s.scan, n));
   else
     TSI_TRY(TSI_ALLOC(env, s.place, n));
   tsi_index w = 0;
@@ -174,7 +174,7 @@ out:
   TSI_FREE(env, s.set);
   TSI_FREE(env, s.sorted);
   TSI_FREE(env, s.count);
-  TSI_FREE(env, s.told);
+  TSI_FREE(env, s.scan);
   TSI_FREE(env, s.place);
   return status;
 }

@@ -25,19 +25,19 @@ static const double device_parts[] = {0.75, 0.5, 0.25};
 
 typedef struct placer {
   const tsi_symbolic *symbolic;
-  const tsi_place_costs *costs;
+  const tsi_device_split_costs *costs;
   tsi_index panels;
   double *entries, *bytes;    /* supernodes: of the subtree; bytes: in a device's memory */
   double *own;                /* supernodes: of the supernode itself */
   double *beside, *scratch;   /* supernodes: of the subtree, without its border */
   tsi_index *columns;         /* supernodes: of the subtree */
   tsi_index *child, *sibling; /* first child, next sibling; TSI_NONE */
-  tsi_placed_subtree *list;   /* of the stage, in no order */
+  tsi_split_subtree *list;    /* of the stage, in no order */
   tsi_index count;
   double above; /* entries above the subtrees */
   double total; /* bytes that a device would keep of all of them */
-  tsi_place_schedule *schedule;
-  tsi_placing *trial, *best;
+  tsi_device_split_schedule *schedule;
+  tsi_device_split *trial, *best;
   double only_cores; /* seconds of a solve without devices */
   double runs;       /* schedules that the search may still make */
   double wanted;     /* bytes that devices are to have, as many of them as have room; 0: what ends first */
@@ -82,17 +82,17 @@ static void describe_tree(placer *p, const tsi_panels *panels) {
 /* ---- Stages -------------------------------------------------------------------------------------------- */
 
 static void add_subtree(placer *p, tsi_index root) {
-  const tsi_place_costs *c = p->costs;
-  const tsi_index border = tsi_place_border(c, p->symbolic, root);
+  const tsi_device_split_costs *c = p->costs;
+  const tsi_index border = tsi_device_split_border(c, p->symbolic, root);
   p->list[p->count++] =
-      (tsi_placed_subtree){.root = root,
-                           .device = TSI_NONE,
-                           .columns = p->columns[root],
-                           .border = border,
-                           .entries = p->entries[root],
-                           .bytes = p->bytes[root],
-                           .memory = tsi_place_memory(c, p->bytes[root], p->beside[root], border),
-                           .scratch = p->scratch[root] + border * c->border_scratch};
+      (tsi_split_subtree){.root = root,
+                          .device = TSI_NONE,
+                          .columns = p->columns[root],
+                          .border = border,
+                          .entries = p->entries[root],
+                          .bytes = p->bytes[root],
+                          .memory = tsi_device_split_memory(c, p->bytes[root], p->beside[root], border),
+                          .scratch = p->scratch[root] + border * c->border_scratch};
 }
 
 static tsi_index heaviest(const placer *p) {
@@ -128,7 +128,7 @@ static void start(placer *p) {
 
 /* How subtrees are dealt out. */
 typedef struct deal {
-  const tsi_place_costs *costs;
+  const tsi_device_split_costs *costs;
   tsi_index devices; /* the first ones, which are used */
   double share;      /* of core_shares */
   double room;       /* bytes of a device that may be taken: its memory, or less */
@@ -136,26 +136,27 @@ typedef struct deal {
 } deal;
 
 /* Of all cores, in both directions. */
-static double seconds_on_cores(const tsi_place_costs *c, double entries) {
+static double seconds_on_cores(const tsi_device_split_costs *c, double entries) {
   return 2 * entries * c->stream_bytes / c->cores_bandwidth;
 }
 
 /* What a device takes in a solve if it gets a subtree beside what it has. */
-static double busy_with(const tsi_place_costs *c, const tsi_device_load *load, const tsi_placed_subtree *t) {
+static double busy_with(const tsi_device_split_costs *c, const tsi_device_load *load,
+                        const tsi_split_subtree *t) {
   tsi_device_load more = *load;
   tsi_device_load_add(c, t, &more);
   return more.seconds;
 }
 
 /* Has a device, with what it has so far, room for a subtree too? */
-static bool has_room(const deal *d, const tsi_device_load *load, const tsi_placed_subtree *t) {
+static bool has_room(const deal *d, const tsi_device_load *load, const tsi_split_subtree *t) {
   return load->memory + t->memory + larger(load->scratch, t->scratch) <= d->room;
 }
 
 /* The device that would be through first: of those with room for the subtree, or of all. */
-static tsi_index first_through(const tsi_placing *placing, const deal *d, const tsi_placed_subtree *t,
+static tsi_index first_through(const tsi_device_split *placing, const deal *d, const tsi_split_subtree *t,
                                bool room) {
-  const tsi_place_costs *c = d->costs;
+  const tsi_device_split_costs *c = d->costs;
   tsi_index best = TSI_NONE;
   for (tsi_index k = 0; k < d->devices; k++)
     if ((!room || has_room(d, &placing->load[k], t)) &&
@@ -165,14 +166,14 @@ static tsi_index first_through(const tsi_placing *placing, const deal *d, const 
 }
 
 /* Is a device the place for it? TSI_NONE is not. */
-static bool belongs_on(const tsi_placing *placing, const deal *d, tsi_index device,
-                       const tsi_placed_subtree *t) {
+static bool belongs_on(const tsi_device_split *placing, const deal *d, tsi_index device,
+                       const tsi_split_subtree *t) {
   return device != TSI_NONE &&
          (d->costs->devices_first || d->share * busy_with(d->costs, &placing->load[device], t) <
                                          d->cores + seconds_on_cores(d->costs, t->entries));
 }
 
-static void place(deal *d, tsi_placed_subtree *t, tsi_placing *placing) {
+static void place(deal *d, tsi_split_subtree *t, tsi_device_split *placing) {
   const tsi_index device = first_through(placing, d, t, true), wanted = first_through(placing, d, t, false);
   t->device = belongs_on(placing, d, device, t) ? device : TSI_NONE;
   if (t->device != TSI_NONE) {
@@ -185,14 +186,14 @@ static void place(deal *d, tsi_placed_subtree *t, tsi_placing *placing) {
 }
 
 static int by_entries(const void *a, const void *b) {
-  const tsi_placed_subtree *x = a, *y = b;
+  const tsi_split_subtree *x = a, *y = b;
   if (x->entries != y->entries) return x->entries > y->entries ? -1 : 1;
   return (x->root > y->root) - (x->root < y->root);
 }
 
 /* The trial is the stage, not dealt out yet. */
 static void begin_deal(placer *p) {
-  tsi_placing *trial = p->trial;
+  tsi_device_split *trial = p->trial;
   memset(trial->load, 0, (size_t)trial->devices * sizeof *trial->load);
   memcpy(trial->subtree, p->list, (size_t)p->count * sizeof *p->list);
   trial->unfit_bytes = 0;
@@ -200,9 +201,9 @@ static void begin_deal(placer *p) {
 }
 
 /* A bound of what a solve takes for the subtree's device. */
-static double device_bound(const placer *p, const tsi_placed_subtree *t) {
+static double device_bound(const placer *p, const tsi_split_subtree *t) {
   if (t->device == TSI_NONE) return 0;
-  return larger(2 * tsi_place_seconds_alone(p->costs, t), p->trial->load[t->device].seconds);
+  return larger(2 * tsi_device_split_seconds_alone(p->costs, t), p->trial->load[t->device].seconds);
 }
 
 /* Deals out the subtrees of the stage to the trial, the heaviest first; devices may have the `most` heaviest
@@ -239,10 +240,11 @@ static tsi_index best_most(placer *p, tsi_index devices) {
   return best;
 }
 
-static tristar_status run_schedule(tsi_env *env, tsi_place_schedule *schedule, tsi_placing *placing) {
+static tristar_status run_schedule(tsi_env *env, tsi_device_split_schedule *schedule,
+                                   tsi_device_split *placing) {
   tristar_status status = TRISTAR_OK;
-  tsi_place_times times;
-  TSI_TRY(tsi_place_schedule_run(env, schedule, placing->subtree, placing->count, &times));
+  tsi_device_split_times times;
+  TSI_TRY(tsi_device_split_schedule_run(env, schedule, placing->subtree, placing->count, &times));
   placing->seconds = 2 * times.end;
   placing->cores_seconds = 2 * times.cores;
   placing->above_seconds = 2 * (times.end - times.subtrees);
@@ -252,14 +254,14 @@ out:
 
 /* ---- Search -------------------------------------------------------------------------------------------- */
 
-static bool uses_devices(const tsi_placing *placing) {
+static bool uses_devices(const tsi_device_split *placing) {
   for (tsi_index d = 0; d < placing->devices; d++)
     if (placing->load[d].subtrees > 0) return true;
   return false;
 }
 
 static void swap(placer *p) {
-  tsi_placing *better = p->trial;
+  tsi_device_split *better = p->trial;
   p->trial = p->best;
   p->best = better;
 }
@@ -268,7 +270,7 @@ static void swap(placer *p) {
  * bearable, or as much in less time. A best one whose time is not bearable yields to any that is faster. */
 static tristar_status judge_bytes(tsi_env *env, placer *p, double bound) {
   tristar_status status = TRISTAR_OK;
-  const double bytes = tsi_placing_bytes(p->trial), best = tsi_placing_bytes(p->best);
+  const double bytes = tsi_device_split_bytes(p->trial), best = tsi_device_split_bytes(p->best);
   const bool uses = uses_devices(p->best), late = uses && p->best->seconds > p->bearable;
   const double less = !uses ? DBL_MAX : late || bytes == best ? p->best->seconds : p->bearable;
   if (bytes > p->wanted || (bytes < best && !late) || bound >= less || p->runs-- <= 0) return TRISTAR_OK;
@@ -302,7 +304,7 @@ static void note_unfit(placer *p) {
 /* The stage, dealt out in all ways. */
 static tristar_status try_stage(tsi_env *env, placer *p) {
   tristar_status status = TRISTAR_OK;
-  const tsi_place_costs *c = p->costs;
+  const tsi_device_split_costs *c = p->costs;
   qsort(p->list, (size_t)p->count, sizeof *p->list, by_entries);
   for (tsi_index devices = 1; devices <= c->devices; devices++) {
     for (size_t k = 0; k < (c->devices_first ? 1 : SHARES); k++) {
@@ -328,8 +330,8 @@ static bool goes_on(const placer *p) {
 /* Makes the trial the best placing with subtree k on another device, or on the cores. Returns a bound of its
  * seconds; negative: there is no room. */
 static double move(placer *p, tsi_index k, tsi_index device) {
-  const tsi_place_costs *c = p->costs;
-  tsi_placing *trial = p->trial;
+  const tsi_device_split_costs *c = p->costs;
+  tsi_device_split *trial = p->trial;
   double bound = 0;
   trial->count = p->best->count;
   trial->unfit_bytes = p->best->unfit_bytes;
@@ -337,17 +339,17 @@ static double move(placer *p, tsi_index k, tsi_index device) {
   memset(trial->load, 0, (size_t)trial->devices * sizeof *trial->load);
   trial->subtree[k].device = device;
   for (tsi_index j = 0; j < trial->count; j++) {
-    const tsi_placed_subtree *t = &trial->subtree[j];
+    const tsi_split_subtree *t = &trial->subtree[j];
     if (t->device == TSI_NONE) continue;
     tsi_device_load_add(c, t, &trial->load[t->device]);
-    bound = larger(bound, larger(2 * tsi_place_seconds_alone(c, t), trial->load[t->device].seconds));
+    bound = larger(bound, larger(2 * tsi_device_split_seconds_alone(c, t), trial->load[t->device].seconds));
   }
   return device != TSI_NONE && tsi_device_load_memory(&trial->load[device]) > c->device_memory ? -1 : bound;
 }
 
 /* Where else subtree k of the best placing could be: on the cores, or on the device that has least to do. */
 static tsi_index elsewhere(const placer *p, tsi_index k) {
-  const tsi_placed_subtree *t = &p->best->subtree[k];
+  const tsi_split_subtree *t = &p->best->subtree[k];
   const deal d = {.costs = p->costs, .devices = p->costs->devices, .room = p->costs->device_memory};
   return t->device == TSI_NONE ? first_through(p->best, &d, t, true) : TSI_NONE;
 }
@@ -395,17 +397,17 @@ out:
  * for. */
 static tristar_status search_devices_first(tsi_env *env, placer *p) {
   tristar_status status = TRISTAR_OK;
-  const tsi_place_costs *costs = p->costs;
-  tsi_place_costs roomy = *costs;
+  const tsi_device_split_costs *costs = p->costs;
+  tsi_device_split_costs roomy = *costs;
   roomy.device_memory = DBL_MAX;
   p->costs = &roomy;
   status = search_stages(env, p);
   p->costs = costs;
-  if (status != TRISTAR_OK || tsi_placing_has_room(costs, p->best)) return status;
-  p->wanted = tsi_placing_bytes(p->best);
+  if (status != TRISTAR_OK || tsi_device_split_has_room(costs, p->best)) return status;
+  p->wanted = tsi_device_split_bytes(p->best);
   p->bearable = larger(p->only_cores, p->best->seconds);
   TSI_TRY(search_stages(env, p));
-  p->best->unfit_bytes = p->wanted - tsi_placing_bytes(p->best);
+  p->best->unfit_bytes = p->wanted - tsi_device_split_bytes(p->best);
 out:
   return status;
 }
@@ -418,8 +420,8 @@ static tristar_status search(tsi_env *env, placer *p) {
   TSI_TRY(refine(env, p));
   p->best->only_cores = only_cores;
   for (tsi_index k = 0; k < p->best->count; k++) {
-    tsi_placed_subtree *t = &p->best->subtree[k];
-    t->seconds = t->device == TSI_NONE ? 0 : 2 * tsi_place_device_seconds(p->costs, t);
+    tsi_split_subtree *t = &p->best->subtree[k];
+    t->seconds = t->device == TSI_NONE ? 0 : 2 * tsi_device_split_device_seconds(p->costs, t);
   }
 out:
   return status;
@@ -427,7 +429,7 @@ out:
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
-static tristar_status create_placing(tsi_env *env, const placer *p, tsi_placing **out) {
+static tristar_status create_placing(tsi_env *env, const placer *p, tsi_device_split **out) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->devices = p->costs->devices;
@@ -449,7 +451,7 @@ static tristar_status allocate(tsi_env *env, const tsi_panels *panels, placer *p
   TSI_TRY(TSI_ALLOC(env, p->child, count));
   TSI_TRY(TSI_ALLOC(env, p->sibling, count));
   TSI_TRY(TSI_ALLOC(env, p->list, count));
-  TSI_TRY(tsi_place_schedule_create(env, p->symbolic, panels, p->costs, &p->schedule));
+  TSI_TRY(tsi_device_split_schedule_create(env, p->symbolic, panels, p->costs, &p->schedule));
   TSI_TRY(create_placing(env, p, &p->trial));
   TSI_TRY(create_placing(env, p, &p->best));
 out:
@@ -466,20 +468,20 @@ static void release(tsi_env *env, placer *p) {
   TSI_FREE(env, p->child);
   TSI_FREE(env, p->sibling);
   TSI_FREE(env, p->list);
-  tsi_place_schedule_destroy(env, &p->schedule);
-  tsi_placing_destroy(env, &p->trial);
-  tsi_placing_destroy(env, &p->best);
+  tsi_device_split_schedule_destroy(env, &p->schedule);
+  tsi_device_split_destroy(env, &p->trial);
+  tsi_device_split_destroy(env, &p->best);
 }
 
-tristar_status tsi_placing_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
-                                  const tsi_place_costs *costs, tsi_placing **out) {
+tristar_status tsi_device_split_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                       const tsi_device_split_costs *costs, tsi_device_split **out) {
   tristar_status status = TRISTAR_OK;
   placer p = {.symbolic = symbolic, .costs = costs, .panels = panels->count};
   *out = NULL;
   TSI_TRY(allocate(env, panels, &p));
   describe_tree(&p, panels);
   TSI_TRY(search(env, &p));
-  if (env->check) TSI_TRY(tsi_placing_check(env, p.best, symbolic, panels, costs));
+  if (env->check) TSI_TRY(tsi_device_split_check(env, p.best, symbolic, panels, costs));
   *out = p.best;
   p.best = NULL;
 out:

@@ -20,8 +20,8 @@
  * and told as unfit.
  *
  * Reads   the structure of one factor, or of L of an LU factorization whose U has rows of its own.
- * Writes  a tsi_placing that owns its arrays.
- * Invariants (tsi_placing_check)
+ * Writes  a tsi_device_split that owns its arrays.
+ * Invariants (tsi_device_split_check)
  *   - no subtree contains another one, and none what is shared
  *   - what a device keeps for its subtrees, and needs for the one that needs most, is no more than its memory
  *   - load[d] sums up the subtrees on device d, in the order in which they were dealt out
@@ -43,8 +43,8 @@ typedef struct tsi_device_load {
 
 /* All that a device keeps for a subtree: bytes of factor, beside these of its supernodes, rows of its border.
  */
-static inline double tsi_place_memory(const tsi_place_costs *costs, double bytes, double beside,
-                                      tsi_index border) {
+static inline double tsi_device_split_memory(const tsi_device_split_costs *costs, double bytes, double beside,
+                                             tsi_index border) {
   return bytes + beside + border * costs->border_bytes + costs->subtree_bytes;
 }
 
@@ -54,12 +54,12 @@ static inline double tsi_device_load_memory(const tsi_device_load *load) {
 }
 
 /* Gives a device one more subtree. */
-void tsi_device_load_add(const tsi_place_costs *costs, const tsi_placed_subtree *subtree,
+void tsi_device_load_add(const tsi_device_split_costs *costs, const tsi_split_subtree *subtree,
                          tsi_device_load *load);
 
-typedef struct tsi_placing {
+typedef struct tsi_device_split {
   tsi_index count;
-  tsi_placed_subtree *subtree; /* the heaviest first */
+  tsi_split_subtree *subtree; /* the heaviest first */
   tsi_index devices;
   tsi_device_load *load; /* devices */
   double cores_seconds;  /* of a solve until the subtrees on the cores are through, in both sweeps */
@@ -67,22 +67,24 @@ typedef struct tsi_placing {
   double seconds;        /* of a solve */
   double only_cores;     /* the same without devices */
   double unfit_bytes;    /* stored, of subtrees that would have been on devices which have no room */
-} tsi_placing;
+} tsi_device_split;
 
 /* Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_placing_create(tsi_env *env, const tsi_symbolic *symbolic,
-                                                  const tsi_panels *panels, const tsi_place_costs *costs,
-                                                  tsi_placing **out);
-void tsi_placing_destroy(tsi_env *env, tsi_placing **placing);
+TRISTAR_CHECKED tristar_status tsi_device_split_create(tsi_env *env, const tsi_symbolic *symbolic,
+                                                       const tsi_panels *panels,
+                                                       const tsi_device_split_costs *costs,
+                                                       tsi_device_split **out);
+void tsi_device_split_destroy(tsi_env *env, tsi_device_split **placing);
 /* Of factor, stored, on all devices. */
-double tsi_placing_bytes(const tsi_placing *placing);
+double tsi_device_split_bytes(const tsi_device_split *placing);
 /* Has no device more than its memory? */
-bool tsi_placing_has_room(const tsi_place_costs *costs, const tsi_placing *placing);
-TRISTAR_CHECKED tristar_status tsi_placing_check(tsi_env *env, const tsi_placing *placing,
-                                                 const tsi_symbolic *symbolic, const tsi_panels *panels,
-                                                 const tsi_place_costs *costs);
+bool tsi_device_split_has_room(const tsi_device_split_costs *costs, const tsi_device_split *placing);
+TRISTAR_CHECKED tristar_status tsi_device_split_check(tsi_env *env, const tsi_device_split *placing,
+                                                      const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                                      const tsi_device_split_costs *costs);
 
 /* device[s]: that of supernode s; TSI_NONE: the cores. */
-void tsi_placing_devices(const tsi_placing *placing, const tsi_symbolic *symbolic, tsi_index *device);
+void tsi_device_split_devices(const tsi_device_split *placing, const tsi_symbolic *symbolic,
+                              tsi_index *device);
 
 #endif

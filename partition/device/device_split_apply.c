@@ -1,7 +1,7 @@
 /* What devices have by a placing: see device_split.h. */
 #include "partition/device/device_split.h"
 
-void tsi_device_load_add(const tsi_place_costs *c, const tsi_placed_subtree *t, tsi_device_load *load) {
+void tsi_device_load_add(const tsi_device_split_costs *c, const tsi_split_subtree *t, tsi_device_load *load) {
   const double rows = (double)t->columns + t->border;
   load->subtrees++;
   load->bytes += t->bytes;
@@ -9,30 +9,31 @@ void tsi_device_load_add(const tsi_place_costs *c, const tsi_placed_subtree *t, 
   if (load->scratch < t->scratch) load->scratch = t->scratch;
   load->up += rows * c->row_bytes;
   load->down += rows * c->row_bytes;
-  load->seconds += 2 * (c->handover_seconds + tsi_place_device_seconds(c, t)) +
-                   tsi_place_bus_seconds(c, t->columns) + tsi_place_bus_seconds(c, t->border);
+  load->seconds += 2 * (c->handover_seconds + tsi_device_split_device_seconds(c, t)) +
+                   tsi_device_split_bus_seconds(c, t->columns) + tsi_device_split_bus_seconds(c, t->border);
 }
 
-double tsi_placing_bytes(const tsi_placing *placing) {
+double tsi_device_split_bytes(const tsi_device_split *placing) {
   double bytes = 0;
   for (tsi_index d = 0; d < placing->devices; d++) bytes += placing->load[d].bytes;
   return bytes;
 }
 
-bool tsi_placing_has_room(const tsi_place_costs *c, const tsi_placing *placing) {
+bool tsi_device_split_has_room(const tsi_device_split_costs *c, const tsi_device_split *placing) {
   for (tsi_index d = 0; d < placing->devices; d++)
     if (tsi_device_load_memory(&placing->load[d]) > c->device_memory) return false;
   return true;
 }
 
-void tsi_placing_destroy(tsi_env *env, tsi_placing **placing) {
+void tsi_device_split_destroy(tsi_env *env, tsi_device_split **placing) {
   if (*placing == NULL) return;
   TSI_FREE(env, (*placing)->subtree);
   TSI_FREE(env, (*placing)->load);
   TSI_FREE(env, *placing);
 }
 
-void tsi_placing_devices(const tsi_placing *placing, const tsi_symbolic *symbolic, tsi_index *device) {
+void tsi_device_split_devices(const tsi_device_split *placing, const tsi_symbolic *symbolic,
+                              tsi_index *device) {
   for (tsi_index s = 0; s < symbolic->count; s++) device[s] = TSI_NONE;
   for (tsi_index k = 0; k < placing->count; k++)
     device[placing->subtree[k].root] = placing->subtree[k].device;

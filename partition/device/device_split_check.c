@@ -20,12 +20,12 @@ static bool is_near(double a, double b) {
   return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b));
 }
 
-static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, const tsi_symbolic *symbolic,
-                                    const tsi_panels *panels, const tsi_place_costs *costs, tsi_index k,
-                                    const tsi_index *root) {
+static tristar_status check_subtree(tsi_env *env, const tsi_device_split *placing,
+                                    const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                    const tsi_device_split_costs *costs, tsi_index k, const tsi_index *root) {
   tristar_status status = TRISTAR_OK;
-  const tsi_placed_subtree *t = &placing->subtree[k];
-  const double seconds = t->device == TSI_NONE ? 0 : 2 * tsi_place_device_seconds(costs, t);
+  const tsi_split_subtree *t = &placing->subtree[k];
+  const double seconds = t->device == TSI_NONE ? 0 : 2 * tsi_device_split_device_seconds(costs, t);
   tsi_index columns = 0;
   double entries = 0, bytes = 0, beside = 0, scratch = 0;
   for (tsi_index s = 0; s <= t->root; s++) {
@@ -40,8 +40,8 @@ static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, co
     scratch += costs->scratch ? costs->scratch[s] : 0;
   }
   if (t->columns != columns || t->entries != entries || t->bytes != bytes || t->seconds != seconds ||
-      t->border != tsi_place_border(costs, symbolic, t->root) ||
-      !is_near(t->memory, tsi_place_memory(costs, bytes, beside, t->border)) ||
+      t->border != tsi_device_split_border(costs, symbolic, t->root) ||
+      !is_near(t->memory, tsi_device_split_memory(costs, bytes, beside, t->border)) ||
       !is_near(t->scratch, scratch + t->border * costs->border_scratch) ||
       (t->device != TSI_NONE && (t->device < 0 || t->device >= placing->devices)))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "subtree %d on device %d: %d columns, a border of %d, %g entries",
@@ -50,7 +50,8 @@ out:
   return status;
 }
 
-static tristar_status check_loads(tsi_env *env, const tsi_placing *placing, const tsi_place_costs *costs) {
+static tristar_status check_loads(tsi_env *env, const tsi_device_split *placing,
+                                  const tsi_device_split_costs *costs) {
   tristar_status status = TRISTAR_OK;
   for (tsi_index d = 0; d < placing->devices; d++) {
     const tsi_device_load *load = &placing->load[d];
@@ -68,11 +69,11 @@ out:
 }
 
 /* schedule: a new one. */
-static tristar_status check_times(tsi_env *env, const tsi_placing *placing, const tsi_place_costs *costs,
-                                  tsi_place_schedule *schedule) {
+static tristar_status check_times(tsi_env *env, const tsi_device_split *placing,
+                                  const tsi_device_split_costs *costs, tsi_device_split_schedule *schedule) {
   tristar_status status = TRISTAR_OK;
-  tsi_place_times t;
-  TSI_TRY(tsi_place_schedule_run(env, schedule, placing->subtree, placing->count, &t));
+  tsi_device_split_times t;
+  TSI_TRY(tsi_device_split_schedule_run(env, schedule, placing->subtree, placing->count, &t));
   if (placing->seconds != 2 * t.end || placing->cores_seconds != 2 * t.cores ||
       placing->above_seconds != 2 * (t.end - t.subtrees))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL,
@@ -85,10 +86,11 @@ out:
   return status;
 }
 
-tristar_status tsi_placing_check(tsi_env *env, const tsi_placing *placing, const tsi_symbolic *symbolic,
-                                 const tsi_panels *panels, const tsi_place_costs *costs) {
+tristar_status tsi_device_split_check(tsi_env *env, const tsi_device_split *placing,
+                                      const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                      const tsi_device_split_costs *costs) {
   tristar_status status = TRISTAR_OK;
-  tsi_place_schedule *schedule = NULL;
+  tsi_device_split_schedule *schedule = NULL;
   bool *is_root = NULL;
   tsi_index *root = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, is_root, symbolic->count));
@@ -98,10 +100,10 @@ tristar_status tsi_placing_check(tsi_env *env, const tsi_placing *placing, const
   for (tsi_index k = 0; k < placing->count; k++)
     TSI_TRY(check_subtree(env, placing, symbolic, panels, costs, k, root));
   TSI_TRY(check_loads(env, placing, costs));
-  TSI_TRY(tsi_place_schedule_create(env, symbolic, panels, costs, &schedule));
+  TSI_TRY(tsi_device_split_schedule_create(env, symbolic, panels, costs, &schedule));
   TSI_TRY(check_times(env, placing, costs, schedule));
 out:
-  tsi_place_schedule_destroy(env, &schedule);
+  tsi_device_split_schedule_destroy(env, &schedule);
   TSI_FREE(env, is_root);
   TSI_FREE(env, root);
   return status;

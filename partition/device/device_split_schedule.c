@@ -29,17 +29,17 @@ typedef struct lane {
   double work, down;
 } lane;
 
-struct tsi_place_schedule {
+struct tsi_device_split_schedule {
   const tsi_symbolic *symbolic;
   const tsi_panels *panels;
-  const tsi_place_costs *costs;
+  const tsi_device_split_costs *costs;
   double *entries;       /* panels + 1: of those before */
   tsi_index *panel_of;   /* columns */
   tsi_index *chunk_of;   /* panels */
   tsi_index *device;     /* supernodes; TSI_NONE */
   tsi_index *subtree_of; /* supernodes; TSI_NONE: above */
   lane *lane;            /* devices */
-  const tsi_placed_subtree *subtree;
+  const tsi_split_subtree *subtree;
   tsi_chunks *chunks;
   tsi_index nodes;
   node *node;       /* chunks and slices */
@@ -56,28 +56,29 @@ static double smaller(double a, double b) {
   return a < b ? a : b;
 }
 
-double tsi_place_device_seconds(const tsi_place_costs *c, const tsi_placed_subtree *t) {
+double tsi_device_split_device_seconds(const tsi_device_split_costs *c, const tsi_split_subtree *t) {
   const double path = c->device_path ? c->device_path[t->root] : 0;
   return c->task_seconds + larger(path, t->entries * c->stream_bytes / c->device_bandwidth);
 }
 
-double tsi_place_bus_seconds(const tsi_place_costs *c, double rows) {
+double tsi_device_split_bus_seconds(const tsi_device_split_costs *c, double rows) {
   return rows > 0 ? c->bus_seconds + rows * c->row_bytes / c->bus_bandwidth : 0;
 }
 
-tsi_index tsi_place_border(const tsi_place_costs *c, const tsi_symbolic *symbolic, tsi_index root) {
+tsi_index tsi_device_split_border(const tsi_device_split_costs *c, const tsi_symbolic *symbolic,
+                                  tsi_index root) {
   return c->border ? c->border[root] : (tsi_index)(symbolic->row_ptr[root + 1] - symbolic->row_ptr[root]);
 }
 
-double tsi_place_seconds_alone(const tsi_place_costs *c, const tsi_placed_subtree *t) {
-  return tsi_place_bus_seconds(c, t->columns) + tsi_place_device_seconds(c, t) +
-         tsi_place_bus_seconds(c, t->border) + 2 * c->handover_seconds;
+double tsi_device_split_seconds_alone(const tsi_device_split_costs *c, const tsi_split_subtree *t) {
+  return tsi_device_split_bus_seconds(c, t->columns) + tsi_device_split_device_seconds(c, t) +
+         tsi_device_split_bus_seconds(c, t->border) + 2 * c->handover_seconds;
 }
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
 
 /* Fills device and subtree_of. */
-static void describe_subtrees(tsi_place_schedule *s, tsi_index count) {
+static void describe_subtrees(tsi_device_split_schedule *s, tsi_index count) {
   const tsi_symbolic *symbolic = s->symbolic;
   for (tsi_index k = 0; k < symbolic->count; k++) s->device[k] = s->subtree_of[k] = TSI_NONE;
   for (tsi_index k = 0; k < count; k++) {
@@ -93,12 +94,12 @@ static void describe_subtrees(tsi_place_schedule *s, tsi_index count) {
 }
 
 /* The chunk that has a column. */
-static tsi_index owner_of(const tsi_place_schedule *s, tsi_index column) {
+static tsi_index owner_of(const tsi_device_split_schedule *s, tsi_index column) {
   return s->chunk_of[s->panel_of[column]];
 }
 
 /* That of the first row below a chunk; TSI_NONE: there is none. */
-static tsi_index next_of_chunk(const tsi_place_schedule *s, tsi_index chunk) {
+static tsi_index next_of_chunk(const tsi_device_split_schedule *s, tsi_index chunk) {
   const tsi_symbolic *symbolic = s->symbolic;
   const tsi_index end = s->chunks->panel[chunk + 1], last = s->panels->supernode[end - 1];
   tsi_index row = TSI_NONE;
@@ -114,30 +115,30 @@ static tsi_index next_of_chunk(const tsi_place_schedule *s, tsi_index chunk) {
 }
 
 /* The owner of a row of the rectangle of a panel. */
-static tsi_index next_of_row(const tsi_place_schedule *s, tsi_index panel, tsi_index row) {
+static tsi_index next_of_row(const tsi_device_split_schedule *s, tsi_index panel, tsi_index row) {
   const tsi_index k = s->panels->supernode[panel], begin = s->panels->start[panel + 1],
                   rest = s->symbolic->start[k + 1] - begin;
   return owner_of(s, row < rest ? begin + row : s->symbolic->rows[s->symbolic->row_ptr[k] + row - rest]);
 }
 
 /* The subtree that a node is, if that is on a device. */
-static const tsi_placed_subtree *on_device(const tsi_place_schedule *s, const node *v) {
-  const tsi_placed_subtree *t = v->subtree == TSI_NONE ? NULL : &s->subtree[v->subtree];
+static const tsi_split_subtree *on_device(const tsi_device_split_schedule *s, const node *v) {
+  const tsi_split_subtree *t = v->subtree == TSI_NONE ? NULL : &s->subtree[v->subtree];
   return t && t->device != TSI_NONE ? t : NULL;
 }
 
 /* What it takes if it waits for nothing else. */
-static double node_seconds(const tsi_place_schedule *s, const node *v) {
-  const tsi_placed_subtree *t = on_device(s, v);
-  if (t) return 2 * TASKS * s->costs->core_task_seconds + tsi_place_seconds_alone(s->costs, t);
+static double node_seconds(const tsi_device_split_schedule *s, const node *v) {
+  const tsi_split_subtree *t = on_device(s, v);
+  if (t) return 2 * TASKS * s->costs->core_task_seconds + tsi_device_split_seconds_alone(s->costs, t);
   return TASKS * s->costs->core_task_seconds + v->entries * s->costs->stream_bytes / s->costs->core_bandwidth;
 }
 
-static double priority_of(const tsi_place_schedule *s, tsi_index number) {
+static double priority_of(const tsi_device_split_schedule *s, tsi_index number) {
   return number == TSI_NONE ? 0 : s->node[number].priority;
 }
 
-static void add_slices(tsi_place_schedule *s, tsi_index chunk) {
+static void add_slices(tsi_device_split_schedule *s, tsi_index chunk) {
   const tsi_chunks *chunks = s->chunks;
   const tsi_index panel = chunks->panel[chunk], width = tsi_panel_width(s->panels, panel);
   node *whole = &s->node[chunk];
@@ -155,7 +156,7 @@ static void add_slices(tsi_place_schedule *s, tsi_index chunk) {
   whole->priority += node_seconds(s, whole);
 }
 
-static void add_chunk(tsi_place_schedule *s, tsi_index chunk) {
+static void add_chunk(tsi_device_split_schedule *s, tsi_index chunk) {
   const tsi_index *panel = s->chunks->panel;
   node *v = &s->node[chunk];
   *v = (node){.entries = s->entries[panel[chunk + 1]] - s->entries[panel[chunk]],
@@ -169,7 +170,7 @@ static void add_chunk(tsi_place_schedule *s, tsi_index chunk) {
   v->priority = node_seconds(s, v) + priority_of(s, v->next);
 }
 
-static void describe_nodes(tsi_place_schedule *s) {
+static void describe_nodes(tsi_device_split_schedule *s) {
   const tsi_chunks *chunks = s->chunks;
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++) s->chunk_of[p] = c;
@@ -180,19 +181,19 @@ static void describe_nodes(tsi_place_schedule *s) {
 
 /* ---- Ready nodes --------------------------------------------------------------------------------------- */
 
-static bool comes_before(const tsi_place_schedule *s, tsi_index a, tsi_index b) {
+static bool comes_before(const tsi_device_split_schedule *s, tsi_index a, tsi_index b) {
   const node *x = &s->node[a], *y = &s->node[b];
   return x->priority != y->priority ? x->priority > y->priority : a < b;
 }
 
-static void push_ready(tsi_place_schedule *s, tsi_index v) {
+static void push_ready(tsi_device_split_schedule *s, tsi_index v) {
   tsi_index at = s->readies++;
   for (; at > 0 && comes_before(s, v, s->ready[(at - 1) / 2]); at = (at - 1) / 2)
     s->ready[at] = s->ready[(at - 1) / 2];
   s->ready[at] = v;
 }
 
-static tsi_index pop_ready(tsi_place_schedule *s) {
+static tsi_index pop_ready(tsi_device_split_schedule *s) {
   const tsi_index first = s->ready[0], v = s->ready[--s->readies];
   tsi_index at = 0;
   for (;;) {
@@ -212,7 +213,7 @@ static bool ends_before(event a, event b) {
   return a.end != b.end ? a.end < b.end : a.node < b.node;
 }
 
-static void add_event(tsi_place_schedule *s, double end, tsi_index v, bool core) {
+static void add_event(tsi_device_split_schedule *s, double end, tsi_index v, bool core) {
   const event e = {end, v, core};
   tsi_index at = s->events++;
   for (; at > 0 && ends_before(e, s->event[(at - 1) / 2]); at = (at - 1) / 2)
@@ -220,25 +221,27 @@ static void add_event(tsi_place_schedule *s, double end, tsi_index v, bool core)
   s->event[at] = e;
 }
 
-static void start_on_core(tsi_place_schedule *s, tsi_index v, double now) {
-  const tsi_place_costs *c = s->costs;
+static void start_on_core(tsi_device_split_schedule *s, tsi_index v, double now) {
+  const tsi_device_split_costs *c = s->costs;
   const double entries = on_device(s, &s->node[v]) ? 0 : s->node[v].entries;
   const double readers = s->costs->cores - --s->idle;
   const double rate = smaller(c->core_bandwidth, c->cores_bandwidth / readers);
   add_event(s, now + TASKS * c->core_task_seconds + entries * c->stream_bytes / rate, v, true);
 }
 
-static void start_on_device(tsi_place_schedule *s, tsi_index v, const tsi_placed_subtree *t, double now) {
-  const tsi_place_costs *c = s->costs;
+static void start_on_device(tsi_device_split_schedule *s, tsi_index v, const tsi_split_subtree *t,
+                            double now) {
+  const tsi_device_split_costs *c = s->costs;
   lane *l = &s->lane[t->device];
-  l->work = larger(now, l->work) + tsi_place_bus_seconds(c, t->columns) + c->handover_seconds +
-            tsi_place_device_seconds(c, t);
-  l->down = larger(l->work, l->down) + tsi_place_bus_seconds(c, t->border);
+  l->work = larger(now, l->work) + tsi_device_split_bus_seconds(c, t->columns) + c->handover_seconds +
+            tsi_device_split_device_seconds(c, t);
+  l->down = larger(l->work, l->down) + tsi_device_split_bus_seconds(c, t->border);
   s->node[v].step = STEP_DEVICE;
   add_event(s, l->down + c->handover_seconds, v, false);
 }
 
-static void end_node(tsi_place_schedule *s, tsi_index number, double now, tsi_place_times *times) {
+static void end_node(tsi_device_split_schedule *s, tsi_index number, double now,
+                     tsi_device_split_times *times) {
   const node *v = &s->node[number];
   times->end = larger(times->end, now);
   if (v->subtree != TSI_NONE) times->subtrees = larger(times->subtrees, now);
@@ -249,9 +252,9 @@ static void end_node(tsi_place_schedule *s, tsi_index number, double now, tsi_pl
     push_ready(s, s->chunks->count + k);
 }
 
-static void end_event(tsi_place_schedule *s, event e, tsi_place_times *times) {
+static void end_event(tsi_device_split_schedule *s, event e, tsi_device_split_times *times) {
   node *v = &s->node[e.node];
-  const tsi_placed_subtree *t = on_device(s, v);
+  const tsi_split_subtree *t = on_device(s, v);
   s->idle += e.core;
   if (t && v->step == STEP_WORK)
     start_on_device(s, e.node, t, e.end);
@@ -262,7 +265,7 @@ static void end_event(tsi_place_schedule *s, event e, tsi_place_times *times) {
     end_node(s, e.node, e.end, times);
 }
 
-static event next_event(tsi_place_schedule *s) {
+static event next_event(tsi_device_split_schedule *s) {
   const event first = s->event[0], last = s->event[--s->events];
   tsi_index at = 0;
   for (;;) {
@@ -276,8 +279,8 @@ static event next_event(tsi_place_schedule *s) {
   return first;
 }
 
-static tsi_place_times play(tsi_place_schedule *s) {
-  tsi_place_times times = {0};
+static tsi_device_split_times play(tsi_device_split_schedule *s) {
+  tsi_device_split_times times = {0};
   double now = 0;
   s->readies = s->events = 0;
   s->idle = s->costs->cores;
@@ -295,10 +298,11 @@ static tsi_place_times play(tsi_place_schedule *s) {
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
-tristar_status tsi_place_schedule_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
-                                         const tsi_place_costs *costs, tsi_place_schedule **out) {
+tristar_status tsi_device_split_schedule_create(tsi_env *env, const tsi_symbolic *symbolic,
+                                                const tsi_panels *panels, const tsi_device_split_costs *costs,
+                                                tsi_device_split_schedule **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_place_schedule *s = NULL;
+  tsi_device_split_schedule *s = NULL;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, s, 1));
   s->symbolic = symbolic;
@@ -316,21 +320,22 @@ tristar_status tsi_place_schedule_create(tsi_env *env, const tsi_symbolic *symbo
     for (tsi_index j = panels->start[p]; j < panels->start[p + 1]; j++) s->panel_of[j] = p;
   }
 out:
-  if (status != TRISTAR_OK) tsi_place_schedule_destroy(env, &s);
+  if (status != TRISTAR_OK) tsi_device_split_schedule_destroy(env, &s);
   *out = s;
   return status;
 }
 
 /* Of one run. */
-static void release(tsi_env *env, tsi_place_schedule *s) {
+static void release(tsi_env *env, tsi_device_split_schedule *s) {
   tsi_chunks_destroy(env, &s->chunks);
   TSI_FREE(env, s->node);
   TSI_FREE(env, s->ready);
   TSI_FREE(env, s->event);
 }
 
-tristar_status tsi_place_schedule_run(tsi_env *env, tsi_place_schedule *s, const tsi_placed_subtree *subtree,
-                                      tsi_index count, tsi_place_times *times) {
+tristar_status tsi_device_split_schedule_run(tsi_env *env, tsi_device_split_schedule *s,
+                                             const tsi_split_subtree *subtree, tsi_index count,
+                                             tsi_device_split_times *times) {
   tristar_status status = TRISTAR_OK;
   const tsi_side side = {s->symbolic, s->panels};
   tsi_chunk_options cut = s->costs->cut;
@@ -352,8 +357,8 @@ out:
   return status;
 }
 
-void tsi_place_schedule_destroy(tsi_env *env, tsi_place_schedule **schedule) {
-  tsi_place_schedule *s = *schedule;
+void tsi_device_split_schedule_destroy(tsi_env *env, tsi_device_split_schedule **schedule) {
+  tsi_device_split_schedule *s = *schedule;
   if (s == NULL) return;
   TSI_FREE(env, s->entries);
   TSI_FREE(env, s->panel_of);

@@ -23,7 +23,7 @@
 #include "partition/cut/chunks.h"
 
 /* What the work costs; all devices are the same. */
-typedef struct tsi_place_costs {
+typedef struct tsi_device_split_costs {
   tsi_index devices;
   double task_seconds;       /* of a subtree on a device, in each direction, beside its work */
   const double *device_path; /* supernodes: seconds that a device takes for the subtree at least, in each
@@ -53,9 +53,9 @@ typedef struct tsi_place_costs {
   bool devices_first;        /* subtrees are the cores' only where devices have no room, faster or not */
   const bool *shared;        /* supernodes: several processes work on it, and on all above it, which the cores
                                 of each do; NULL: none. The schedule counts them as if one did it all */
-} tsi_place_costs;
+} tsi_device_split_costs;
 
-typedef struct tsi_placed_subtree {
+typedef struct tsi_split_subtree {
   tsi_index root;   /* supernode */
   tsi_index device; /* 0 ..; TSI_NONE: the cores */
   tsi_index columns, border;
@@ -64,35 +64,37 @@ typedef struct tsi_placed_subtree {
   double memory;  /* all that a device keeps for it */
   double scratch; /* what the device needs while it works on it */
   double seconds; /* of a solve on its device, once it is placed; 0: it is the cores' */
-} tsi_placed_subtree;
+} tsi_split_subtree;
 
 /* Seconds of a sweep. */
-typedef struct tsi_place_times {
+typedef struct tsi_device_split_times {
   double end;      /* all is through */
   double subtrees; /* all subtrees are */
   double cores;    /* those on the cores are; 0: there are none */
-} tsi_place_times;
+} tsi_device_split_times;
 
 /* Seconds of a sweep that a subtree takes a device; that so many rows take a bus. */
-double tsi_place_device_seconds(const tsi_place_costs *costs, const tsi_placed_subtree *subtree);
-double tsi_place_bus_seconds(const tsi_place_costs *costs, double rows);
+double tsi_device_split_device_seconds(const tsi_device_split_costs *costs, const tsi_split_subtree *subtree);
+double tsi_device_split_bus_seconds(const tsi_device_split_costs *costs, double rows);
 /* Rows below the subtree of a root. */
-tsi_index tsi_place_border(const tsi_place_costs *costs, const tsi_symbolic *symbolic, tsi_index root);
+tsi_index tsi_device_split_border(const tsi_device_split_costs *costs, const tsi_symbolic *symbolic,
+                                  tsi_index root);
 /* From when its b has been read on the host to when its updates are there, where nothing else is under way.
  */
-double tsi_place_seconds_alone(const tsi_place_costs *costs, const tsi_placed_subtree *subtree);
+double tsi_device_split_seconds_alone(const tsi_device_split_costs *costs, const tsi_split_subtree *subtree);
 
-typedef struct tsi_place_schedule tsi_place_schedule;
+typedef struct tsi_device_split_schedule tsi_device_split_schedule;
 
 /* All is borrowed. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_place_schedule_create(tsi_env *env, const tsi_symbolic *symbolic,
-                                                         const tsi_panels *panels,
-                                                         const tsi_place_costs *costs,
-                                                         tsi_place_schedule **out);
+TRISTAR_CHECKED tristar_status tsi_device_split_schedule_create(tsi_env *env, const tsi_symbolic *symbolic,
+                                                                const tsi_panels *panels,
+                                                                const tsi_device_split_costs *costs,
+                                                                tsi_device_split_schedule **out);
 /* Subtrees, none in another one. What is in none of them is the cores'. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_place_schedule_run(tsi_env *env, tsi_place_schedule *schedule,
-                                                      const tsi_placed_subtree *subtree, tsi_index count,
-                                                      tsi_place_times *times);
-void tsi_place_schedule_destroy(tsi_env *env, tsi_place_schedule **schedule);
+TRISTAR_CHECKED tristar_status tsi_device_split_schedule_run(tsi_env *env,
+                                                             tsi_device_split_schedule *schedule,
+                                                             const tsi_split_subtree *subtree,
+                                                             tsi_index count, tsi_device_split_times *times);
+void tsi_device_split_schedule_destroy(tsi_env *env, tsi_device_split_schedule **schedule);
 
 #endif

@@ -10,8 +10,8 @@ static void supernodes_of(const tsi_chunks *chunks, const tsi_panels *panels, ts
   *end = panels->supernode[chunks->panel[chunk + 1] - 1] + 1;
 }
 
-bool tsi_chunk_is_branch(const tsi_chunks *chunks, const tsi_symbolic *symbolic, const tsi_panels *panels,
-                         tsi_index chunk) {
+bool tsi_chunk_is_device_subtree(const tsi_chunks *chunks, const tsi_symbolic *symbolic,
+                                 const tsi_panels *panels, tsi_index chunk) {
   tsi_index first, end;
   if (chunks->entries || tsi_chunk_slices(chunks, chunk) > 0) return false;
   supernodes_of(chunks, panels, chunk, &first, &end);
@@ -21,20 +21,20 @@ bool tsi_chunk_is_branch(const tsi_chunks *chunks, const tsi_symbolic *symbolic,
   return first == 0 || symbolic->parent[first - 1] == TSI_NONE || symbolic->parent[first - 1] >= end;
 }
 
-/* Row j of the factor in the numbers of the branch; *next: the off-row at which to look first, ascending. */
-static tsi_index number_row(const tsi_branch *branch, tsi_index first_column, const tsi_index *off,
+/* Row j of the factor in the numbers of the subtree; *next: the off-row at which to look first, ascending. */
+static tsi_index number_row(const tsi_device_subtree *subtree, tsi_index first_column, const tsi_index *off,
                             tsi_index *next, tsi_index j) {
-  if (j < first_column + branch->columns) return j - first_column;
+  if (j < first_column + subtree->columns) return j - first_column;
   while (off[*next] < j) ++*next;
-  return branch->columns + *next;
+  return subtree->columns + *next;
 }
 
 static tristar_status copy_structure(tsi_env *env, const tsi_chunks *chunks, const tsi_symbolic *symbolic,
-                                     tsi_index first, tsi_branch *branch) {
+                                     tsi_index first, tsi_device_subtree *subtree) {
   tristar_status status = TRISTAR_OK;
-  tsi_symbolic *own = branch->symbolic;
-  const tsi_index column = chunks->column[branch->chunk];
-  const tsi_index *off = chunks->off + chunks->off_ptr[branch->chunk];
+  tsi_symbolic *own = subtree->symbolic;
+  const tsi_index column = chunks->column[subtree->chunk];
+  const tsi_index *off = chunks->off + chunks->off_ptr[subtree->chunk];
   const tsi_count begin = symbolic->row_ptr[first];
   TSI_TRY(TSI_ALLOC(env, own->start, (tsi_count)own->count + 1));
   TSI_TRY(TSI_ALLOC(env, own->parent, own->count));
@@ -49,16 +49,16 @@ static tristar_status copy_structure(tsi_env *env, const tsi_chunks *chunks, con
     tsi_index next = 0;
     own->parent[s] = parent == TSI_NONE || parent >= first + own->count ? TSI_NONE : parent - first;
     for (tsi_count r = own->row_ptr[s]; r < own->row_ptr[s + 1]; r++)
-      own->rows[r] = number_row(branch, column, off, &next, symbolic->rows[begin + r]);
+      own->rows[r] = number_row(subtree, column, off, &next, symbolic->rows[begin + r]);
   }
 out:
   return status;
 }
 
 static tristar_status copy_panels(tsi_env *env, const tsi_panels *panels, tsi_index first, tsi_index end,
-                                  tsi_branch *branch) {
+                                  tsi_device_subtree *subtree) {
   tristar_status status = TRISTAR_OK;
-  tsi_panels *own = branch->panels;
+  tsi_panels *own = subtree->panels;
   const tsi_index from = panels->first[first], column = panels->start[from];
   own->count = panels->first[end] - from;
   own->width_max = panels->width_max;
@@ -76,83 +76,86 @@ out:
   return status;
 }
 
-tristar_status tsi_branch_create(tsi_env *env, const tsi_chunks *chunks, const tsi_symbolic *symbolic,
-                                 const tsi_panels *panels, tsi_index chunk, tsi_branch **out) {
+tristar_status tsi_device_subtree_create(tsi_env *env, const tsi_chunks *chunks, const tsi_symbolic *symbolic,
+                                         const tsi_panels *panels, tsi_index chunk,
+                                         tsi_device_subtree **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_branch *branch = NULL;
+  tsi_device_subtree *subtree = NULL;
   tsi_index first, end;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, branch, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, branch->symbolic, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, branch->panels, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, subtree, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, subtree->symbolic, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, subtree->panels, 1));
   supernodes_of(chunks, panels, chunk, &first, &end);
-  branch->chunk = chunk;
-  branch->columns = tsi_chunk_columns(chunks, chunk);
-  branch->border = tsi_chunk_off_rows(chunks, chunk);
-  branch->panel = chunks->panel[chunk];
-  branch->symbolic->n = branch->columns + branch->border;
-  branch->symbolic->count = end - first;
-  branch->symbolic->closed = symbolic->closed;
-  TSI_TRY(copy_structure(env, chunks, symbolic, first, branch));
-  TSI_TRY(copy_panels(env, panels, first, end, branch));
-  if (env->check) TSI_TRY(tsi_branch_check(env, branch, chunks, symbolic, panels));
+  subtree->chunk = chunk;
+  subtree->columns = tsi_chunk_columns(chunks, chunk);
+  subtree->border = tsi_chunk_off_rows(chunks, chunk);
+  subtree->panel = chunks->panel[chunk];
+  subtree->symbolic->n = subtree->columns + subtree->border;
+  subtree->symbolic->count = end - first;
+  subtree->symbolic->closed = symbolic->closed;
+  TSI_TRY(copy_structure(env, chunks, symbolic, first, subtree));
+  TSI_TRY(copy_panels(env, panels, first, end, subtree));
+  if (env->check) TSI_TRY(tsi_device_subtree_check(env, subtree, chunks, symbolic, panels));
 out:
-  if (status != TRISTAR_OK) tsi_branch_destroy(env, &branch);
-  *out = branch;
+  if (status != TRISTAR_OK) tsi_device_subtree_destroy(env, &subtree);
+  *out = subtree;
   return status;
 }
 
-void tsi_branch_destroy(tsi_env *env, tsi_branch **branch) {
-  if (*branch == NULL) return;
-  tsi_symbolic_destroy(env, &(*branch)->symbolic);
-  tsi_panels_destroy(env, &(*branch)->panels);
-  TSI_FREE(env, *branch);
+void tsi_device_subtree_destroy(tsi_env *env, tsi_device_subtree **subtree) {
+  if (*subtree == NULL) return;
+  tsi_symbolic_destroy(env, &(*subtree)->symbolic);
+  tsi_panels_destroy(env, &(*subtree)->panels);
+  TSI_FREE(env, *subtree);
 }
 
-static tristar_status check_supernode(tsi_env *env, const tsi_branch *branch, const tsi_chunks *chunks,
-                                      const tsi_symbolic *symbolic, tsi_index first, tsi_index s) {
+static tristar_status check_supernode(tsi_env *env, const tsi_device_subtree *subtree,
+                                      const tsi_chunks *chunks, const tsi_symbolic *symbolic, tsi_index first,
+                                      tsi_index s) {
   tristar_status status = TRISTAR_OK;
-  const tsi_symbolic *own = branch->symbolic;
-  const tsi_index column = chunks->column[branch->chunk];
-  const tsi_index *off = chunks->off + chunks->off_ptr[branch->chunk];
+  const tsi_symbolic *own = subtree->symbolic;
+  const tsi_index column = chunks->column[subtree->chunk];
+  const tsi_index *off = chunks->off + chunks->off_ptr[subtree->chunk];
   const tsi_count rows = own->row_ptr[s + 1] - own->row_ptr[s], from = symbolic->row_ptr[first + s];
   if (own->start[s] + column != symbolic->start[first + s] || rows != symbolic->row_ptr[first + s + 1] - from)
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d of a branch is not %d", s, first + s);
-  if (own->parent[s] == TSI_NONE ? rows > 0 && own->rows[own->row_ptr[s]] < branch->columns
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d of a subtree is not %d", s, first + s);
+  if (own->parent[s] == TSI_NONE ? rows > 0 && own->rows[own->row_ptr[s]] < subtree->columns
                                  : own->parent[s] + first != symbolic->parent[first + s])
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d of a branch has the parent %d", s, own->parent[s]);
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d of a subtree has the parent %d", s, own->parent[s]);
   for (tsi_count r = 0; r < rows; r++) {
     const tsi_index j = own->rows[own->row_ptr[s] + r];
     if (j < 0 || j >= own->n ||
-        (j < branch->columns ? j + column : off[j - branch->columns]) != symbolic->rows[from + r])
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %lld of supernode %d of a branch is %d", (long long)r, s, j);
+        (j < subtree->columns ? j + column : off[j - subtree->columns]) != symbolic->rows[from + r])
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %lld of supernode %d of a subtree is %d", (long long)r, s, j);
   }
 out:
   return status;
 }
 
-tristar_status tsi_branch_check(tsi_env *env, const tsi_branch *branch, const tsi_chunks *chunks,
-                                const tsi_symbolic *symbolic, const tsi_panels *panels) {
+tristar_status tsi_device_subtree_check(tsi_env *env, const tsi_device_subtree *subtree,
+                                        const tsi_chunks *chunks, const tsi_symbolic *symbolic,
+                                        const tsi_panels *panels) {
   tristar_status status = TRISTAR_OK;
-  const tsi_panels *own = branch->panels;
-  const tsi_index from = branch->panel;
+  const tsi_panels *own = subtree->panels;
+  const tsi_index from = subtree->panel;
   tsi_index first, end;
-  supernodes_of(chunks, panels, branch->chunk, &first, &end);
-  if (!tsi_chunk_is_branch(chunks, symbolic, panels, branch->chunk) ||
-      branch->symbolic->count != end - first ||
-      branch->symbolic->n !=
-          tsi_chunk_columns(chunks, branch->chunk) + tsi_chunk_off_rows(chunks, branch->chunk) ||
-      branch->columns != tsi_chunk_columns(chunks, branch->chunk))
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d is not the branch", branch->chunk);
-  for (tsi_index s = 0; s < branch->symbolic->count; s++)
-    TSI_TRY(check_supernode(env, branch, chunks, symbolic, first, s));
-  if (own->count != chunks->panel[branch->chunk + 1] - from || from != chunks->panel[branch->chunk])
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d panels in a branch from panel %d on", own->count, from);
+  supernodes_of(chunks, panels, subtree->chunk, &first, &end);
+  if (!tsi_chunk_is_device_subtree(chunks, symbolic, panels, subtree->chunk) ||
+      subtree->symbolic->count != end - first ||
+      subtree->symbolic->n !=
+          tsi_chunk_columns(chunks, subtree->chunk) + tsi_chunk_off_rows(chunks, subtree->chunk) ||
+      subtree->columns != tsi_chunk_columns(chunks, subtree->chunk))
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d is not the subtree", subtree->chunk);
+  for (tsi_index s = 0; s < subtree->symbolic->count; s++)
+    TSI_TRY(check_supernode(env, subtree, chunks, symbolic, first, s));
+  if (own->count != chunks->panel[subtree->chunk + 1] - from || from != chunks->panel[subtree->chunk])
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d panels in a subtree from panel %d on", own->count, from);
   for (tsi_index p = 0; p < own->count; p++)
     if (own->start[p] + panels->start[from] != panels->start[from + p] ||
         own->height[p] != panels->height[from + p] ||
         own->supernode[p] + first != panels->supernode[from + p])
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "panel %d of a branch is not %d", p, from + p);
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "panel %d of a subtree is not %d", p, from + p);
 out:
   return status;
 }
@@ -160,10 +163,10 @@ out:
 #define GROW(env, array, used, capacity) tsi_grow(env, (void **)&(array), sizeof *(array), used, capacity)
 
 /* Appends chunks without panels for the border. */
-static tristar_status append_border(tsi_env *env, const tsi_branch *branch, tsi_chunks *chunks) {
+static tristar_status append_border(tsi_env *env, const tsi_device_subtree *subtree, tsi_chunks *chunks) {
   tristar_status status = TRISTAR_OK;
   const tsi_index before = chunks->count,
-                  more = (branch->border + TSI_BORDER_COLUMNS - 1) / TSI_BORDER_COLUMNS;
+                  more = (subtree->border + TSI_BORDER_COLUMNS - 1) / TSI_BORDER_COLUMNS;
   const tsi_count count = (tsi_count)before + more;
   TSI_TRY(GROW(env, chunks->panel, (tsi_count)before + 1, count + 1));
   TSI_TRY(GROW(env, chunks->column, (tsi_count)before + 1, count + 1));
@@ -171,7 +174,7 @@ static tristar_status append_border(tsi_env *env, const tsi_branch *branch, tsi_
   TSI_TRY(GROW(env, chunks->slice_ptr, (tsi_count)before + 1, count + 1));
   TSI_TRY(GROW(env, chunks->first_off, before, count));
   for (tsi_index c = before; c < before + more; c++) {
-    const tsi_index end = tsi_index_min(chunks->column[c] + TSI_BORDER_COLUMNS, branch->symbolic->n);
+    const tsi_index end = tsi_index_min(chunks->column[c] + TSI_BORDER_COLUMNS, subtree->symbolic->n);
     chunks->panel[c + 1] = chunks->panel[c];
     chunks->column[c + 1] = end;
     chunks->off_ptr[c + 1] = chunks->off_ptr[c];
@@ -183,13 +186,13 @@ out:
   return status;
 }
 
-tristar_status tsi_branch_cut(tsi_env *env, const tsi_branch *branch, const tsi_chunk_options *options,
-                              tsi_chunks **out) {
+tristar_status tsi_device_subtree_cut(tsi_env *env, const tsi_device_subtree *subtree,
+                                      const tsi_chunk_options *options, tsi_chunks **out) {
   tristar_status status = TRISTAR_OK;
-  const tsi_side side = {branch->symbolic, branch->panels};
+  const tsi_side side = {subtree->symbolic, subtree->panels};
   *out = NULL;
   TSI_TRY(tsi_chunks_create(env, 1, &side, options, out));
-  TSI_TRY(append_border(env, branch, *out));
+  TSI_TRY(append_border(env, subtree, *out));
 out:
   if (status != TRISTAR_OK) tsi_chunks_destroy(env, out);
   return status;

@@ -224,8 +224,8 @@ out:
   return status;
 }
 
-tristar_status tsi_symbolic_of_given(tsi_env *env, int sides, const tsi_columns *columns, double relax,
-                                     tsi_symbolic *out[2]) {
+tristar_status tsi_symbolic_of_imported(tsi_env *env, int sides, const tsi_columns *columns, double relax,
+                                        tsi_symbolic *out[2]) {
   tristar_status status = TRISTAR_OK;
   work w = {.sides = sides, .columns = columns};
   out[0] = out[1] = NULL;

@@ -30,7 +30,7 @@ typedef struct tsi_columns {
 
 /* sides: 1 or 2. out[1] is NULL if there is one side, or both have the same rows. Errors: MEMORY, TOO_LARGE.
  */
-TRISTAR_CHECKED tristar_status tsi_symbolic_of_given(tsi_env *env, int sides, const tsi_columns *columns,
-                                                     double relax, tsi_symbolic *out[2]);
+TRISTAR_CHECKED tristar_status tsi_symbolic_of_imported(tsi_env *env, int sides, const tsi_columns *columns,
+                                                        double relax, tsi_symbolic *out[2]);
 
 #endif

@@ -9,8 +9,8 @@
  *
  * Assembly lists. Entry (i, j) of B with i >= j goes to the lower list of column j, others (LU only) to the
  * upper list of row i. source >= 0: the user's value p; source < 0: the mirror image of the user's value
- * ~source: minus it (skew-symmetric) or its conjugate (Hermitian). Of a part of a factor (joint.h) values lie
- * as the lists do, and there is no source.
+ * ~source: minus it (skew-symmetric) or its conjugate (Hermitian). Of a part of a factor (team_factor.h)
+ * values lie as the lists do, and there is no source.
  *
  * Invariants (tsi_analysis_check; the last one but for tsi_analyze_pattern): in_row and out_row are
  * permutations; every stored entry of A stands in the lists exactly once (twice for an off-diagonal entry of

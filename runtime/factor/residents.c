@@ -27,7 +27,7 @@ void tsi_resident_destroy(tsi_env *env, tsi_resident **resident) {
   tsi_device_data_destroy(env, &r->inverse);
   for (int i = 0; i < 2; i++) {
     tsi_device_data_destroy(env, &r->tables[i]);
-    tsi_device_branch_destroy(env, &r->cut[i]);
+    tsi_subtree_tables_destroy(env, &r->cut[i]);
   }
   TSI_FREE(env, *resident);
 }
@@ -36,9 +36,9 @@ void tsi_resident_destroy(tsi_env *env, tsi_resident **resident) {
 static tristar_status register_data(tsi_env *env, const tsi_resident_source *source, tsi_resident *r) {
   tristar_status status = TRISTAR_OK;
   const size_t scalar = source->scalar_bytes;
-  const size_t columns = (size_t)r->cut[0]->branch->columns;
+  const size_t columns = (size_t)r->cut[0]->subtree->columns;
   for (int k = 0; k < 2; k++) {
-    const tsi_device_branch *cut = r->cut[tsi_resident_side(r, k == 1)];
+    const tsi_subtree_tables *cut = r->cut[tsi_resident_side(r, k == 1)];
     if (source->stream[k])
       TSI_TRY(tsi_device_data_create(env, (char *)source->stream[k] + (size_t)cut->first_value * scalar,
                                      (size_t)(cut->end_value - cut->first_value + TSI_STREAM_PAD) * scalar,
@@ -77,7 +77,7 @@ tristar_status tsi_resident_create(tsi_env *env, const tsi_resident_source *sour
   r->options = *options;
   r->sides = source->sides;
   for (int i = 0; i < r->sides; i++)
-    TSI_TRY(tsi_device_branch_create(env, &source->branch[i], source->chunk, options, &r->cut[i]));
+    TSI_TRY(tsi_subtree_tables_create(env, &source->subtree[i], source->chunk, options, &r->cut[i]));
   TSI_TRY(forecast(env, source->scalar_bytes, r));
   TSI_TRY(register_data(env, source, r));
 out:
@@ -107,7 +107,7 @@ static tristar_status create(tristar_factor_t *factor, const tsi_chunks *const c
                                 .inverse = factor->inverse};
   for (int i = 0; i < source.sides; i++) {
     const tsi_structure side = tsi_analysis_structure(an, i);
-    source.branch[i] = (tsi_branch_source){
+    source.subtree[i] = (tsi_subtree_source){
         chunks[i], side.symbolic, side.panels, side.panel_values, tsi_analysis_inverse(an), 0};
   }
   return tsi_resident_create(&factor->ts->env, &source, options, out);
@@ -117,9 +117,9 @@ static tristar_status create(tristar_factor_t *factor, const tsi_chunks *const c
 
 static bool is_like(const tsi_resident *r, const tsi_chunks *chunks, tsi_index chunk,
                     const tsi_device_options *o) {
-  const tsi_branch *branch = r->cut[0]->branch;
-  return branch->panel == chunks->panel[chunk] &&
-         branch->panels->count == chunks->panel[chunk + 1] - chunks->panel[chunk] &&
+  const tsi_device_subtree *subtree = r->cut[0]->subtree;
+  return subtree->panel == chunks->panel[chunk] &&
+         subtree->panels->count == chunks->panel[chunk + 1] - chunks->panel[chunk] &&
          r->options.node_bytes == o->node_bytes && r->options.group_bytes == o->group_bytes &&
          r->options.warp_bytes == o->warp_bytes;
 }

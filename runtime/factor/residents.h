@@ -17,15 +17,15 @@
 
 #include <pthread.h>
 
-#include "runtime/exec/device/device_branch.h"
+#include "runtime/exec/device/subtree_tables.h"
 #include "runtime/exec/starpu/device_data.h"
 
 typedef struct tsi_resident {
   struct tsi_resident *next;
   int plans;
   tsi_device_options options;
-  int sides;                 /* 2: U has rows of its own, so tables and border too */
-  tsi_device_branch *cut[2]; /* of sides; the chunk in it is that of the plan which took it first */
+  int sides;                  /* 2: U has rows of its own, so tables and border too */
+  tsi_subtree_tables *cut[2]; /* of sides; the chunk in it is that of the plan which took it first */
   double seconds[2]; /* with L forward, with U or L backward: of a sweep with one right-hand side, by the
                         model of devices */
   tsi_device_data *values[2], *from, *inverse; /* values: lower, upper; NULL: there is none */
@@ -42,16 +42,16 @@ static inline int tsi_resident_side(const tsi_resident *resident, bool upper) {
 /* What it is made of. All but the structure outlives it, in main memory. */
 typedef struct tsi_resident_source {
   int sides;
-  tsi_branch_source branch[2]; /* of sides; the same chunks and columns */
-  tsi_index chunk;             /* of their chunks */
-  tsi_index column;            /* its first, in `from` and `inverse` */
+  tsi_subtree_source subtree[2]; /* of sides; the same chunks and columns */
+  tsi_index chunk;               /* of their chunks */
+  tsi_index column;              /* its first, in `from` and `inverse` */
   size_t scalar_bytes;
   void *stream[2]; /* lower, upper; NULL: there is none */
   tsi_index *from; /* interchanges as permutations; NULL: none */
   void *inverse;   /* D^-1; NULL: none */
 } tsi_resident_source;
 
-/* StarPU runs. Errors: those of tsi_device_branch_create. */
+/* StarPU runs. Errors: those of tsi_subtree_tables_create. */
 TRISTAR_CHECKED tristar_status tsi_resident_create(tsi_env *env, const tsi_resident_source *source,
                                                    const tsi_device_options *options, tsi_resident **out);
 /* Not from inside a StarPU task. */
@@ -74,7 +74,7 @@ TRISTAR_CHECKED tristar_status tsi_residents_init(tsi_env *env, tsi_residents *r
 void tsi_residents_finish(tsi_env *env, tsi_residents *residents);
 
 /* The resident that has a chunk of these chunks, of each side of the factor, cut like this. StarPU runs.
- * Errors: those of tsi_device_branch_create and tsi_residents_follow. */
+ * Errors: those of tsi_subtree_tables_create and tsi_residents_follow. */
 TRISTAR_CHECKED tristar_status tsi_resident_take(struct tristar_factor_s *factor,
                                                  const tsi_chunks *const chunks[2], tsi_index chunk,
                                                  const tsi_device_options *options, tsi_resident **out);

@@ -136,7 +136,7 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
   an->options.method = an->stats.method = g->factors->method;
   an->factor_scalar = (char)g->factors->scalar;
   TSI_TRY(take_pattern(env, g, &an->pattern));
-  TSI_TRY(tsi_symbolic_of_given(env, g->sides, columns, RELAX, symbolic));
+  TSI_TRY(tsi_symbolic_of_imported(env, g->sides, columns, RELAX, symbolic));
   an->symbolic = symbolic[0];
   an->other.symbolic = symbolic[1];
   for (int i = 0; i < tsi_analysis_sides(an); i++) {
@@ -258,8 +258,8 @@ static void fill_factor_stats(tristar_factor_t *factor, int sides, size_t peak, 
   stats->factor_seconds = seconds;
 }
 
-tristar_status tsi_import_given(tristar_t *ts, const tristar_factors *factors, bool lower, bool upper,
-                                tristar_factor_t **out) {
+tristar_status tsi_import_structure(tristar_t *ts, const tristar_factors *factors, bool lower, bool upper,
+                                    tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tristar_factor_t *factor = NULL;
@@ -293,7 +293,7 @@ tristar_status tristar_import_supernodal(tristar_t *ts, const tristar_factors *f
   tsi_env *env = &ts->env;
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   if (factors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
-  TSI_TRY(tsi_import_given(ts, factors, true, factors->method == TRISTAR_METHOD_LU, factor));
+  TSI_TRY(tsi_import_structure(ts, factors, true, factors->method == TRISTAR_METHOD_LU, factor));
 out:
   return tsi_answer(env, status);
 }

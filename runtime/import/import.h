@@ -8,8 +8,8 @@
 
 /* lower, upper: which triangles there are; with LLT and LDLT only lower. Errors: as of
  * tristar_import_supernodal. */
-TRISTAR_CHECKED tristar_status tsi_import_given(tristar_t *ts, const tristar_factors *factors, bool lower,
-                                                bool upper, tristar_factor_t **out);
+TRISTAR_CHECKED tristar_status tsi_import_structure(tristar_t *ts, const tristar_factors *factors, bool lower,
+                                                    bool upper, tristar_factor_t **out);
 
 /* *row: n, row[j] = order[perm[j]]; order NULL, or 0, 1, 2, ...: perm itself. Errors: FORMAT, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *symbolic,

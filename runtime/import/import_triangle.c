@@ -56,7 +56,7 @@ out:
 
 /* The streams of T, whose arrays the rows own if they are not those of the matrix. Takes over the cut, also
  * on failure. */
-static tristar_status fill_rows(tsi_env *env, tsi_placed_triangle *t, const tsi_lines *lines,
+static tristar_status fill_rows(tsi_env *env, tsi_permuted_triangle *t, const tsi_lines *lines,
                                 tsi_row_cut *cut, bool lower, tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   const char letter = factor->analysis->factor_scalar;
@@ -78,7 +78,7 @@ out:
 }
 
 /* Takes over all but the lines' arrays, which are the pattern's, also on failure. */
-static tristar_status import_rows(tristar_t *ts, tsi_placed_triangle *t, const tsi_lines *lines,
+static tristar_status import_rows(tristar_t *ts, tsi_permuted_triangle *t, const tsi_lines *lines,
                                   tsi_row_cut *cut, const tristar_triangle_options *o,
                                   tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
@@ -108,7 +108,7 @@ static tristar_status import_rows(tristar_t *ts, tsi_placed_triangle *t, const t
   factor->has_matrix = factor->valid = true;
   factor->generation = 1;
 out:
-  tsi_placed_triangle_finish(env, t);
+  tsi_permuted_triangle_finish(env, t);
   tsi_row_cut_destroy(env, &cut);
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
   *out = factor;
@@ -126,7 +126,7 @@ static tristar_triangle triangle_of(const tsi_pattern *pattern, const void *valu
                             .values = values};
 }
 
-static tristar_status import_panels(tristar_t *ts, const tsi_placed_triangle *t,
+static tristar_status import_panels(tristar_t *ts, const tsi_permuted_triangle *t,
                                     const tristar_triangle_options *o, tristar_factor_t **factor) {
   const tristar_view matrix =
       t->matrix ? tsi_pattern_view(t->matrix, t->matrix_values) : tsi_pattern_view(t->pattern, t->values);
@@ -141,7 +141,7 @@ static tristar_status import_panels(tristar_t *ts, const tsi_placed_triangle *t,
   factors.row_scale = o->row_scale;
   factors.column_scale = o->column_scale;
   *(lower ? &factors.lower : &factors.upper) = triangle_of(t->pattern, t->values);
-  return tsi_import_given(ts, &factors, lower, !lower, factor);
+  return tsi_import_structure(ts, &factors, lower, !lower, factor);
 }
 
 /* ---- Lines that were made here ------------------------------------------------------------------------- */
@@ -151,8 +151,9 @@ static tsi_lines lines_of(const tsi_pattern *pattern, bool lower) {
 }
 
 /* Takes over T, also on failure. choice: of its lines, or of the columns that it was made of. */
-static tristar_status import_triangle(tristar_t *ts, tsi_placed_triangle t, const tristar_triangle_options *o,
-                                      const tsi_row_choice *choice, tristar_factor_t **out) {
+static tristar_status import_triangle(tristar_t *ts, tsi_permuted_triangle t,
+                                      const tristar_triangle_options *o, const tsi_row_choice *choice,
+                                      tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_row_cut *cut = NULL;
@@ -161,7 +162,7 @@ static tristar_status import_triangle(tristar_t *ts, tsi_placed_triangle t, cons
   *out = NULL;
   const bool lower = o->uplo == TRISTAR_LOWER;
   const tsi_lines lines = lines_of(t.pattern, lower);
-  TSI_TRY(tsi_placed_triangle_make_matrix(env, o, &t));
+  TSI_TRY(tsi_permuted_triangle_make_matrix(env, o, &t));
   if (choice->supernodes) {
     TSI_TRY(import_panels(ts, &t, o, out));
     goto out;
@@ -175,7 +176,7 @@ static tristar_status import_triangle(tristar_t *ts, tsi_placed_triangle t, cons
   tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %d rows in %d chunks, %.1f MB",
           (*out)->stats.factor_seconds, lines.n, chunks, (double)(*out)->stats.factor_bytes / 1e6);
 out:
-  tsi_placed_triangle_finish(env, &t);
+  tsi_permuted_triangle_finish(env, &t);
   return status;
 }
 
@@ -192,7 +193,7 @@ tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *value
   const tristar_triangle_options options = {.uplo = lower ? TRISTAR_LOWER : TRISTAR_UPPER,
                                             .partition = partition};
   const tsi_row_choice choice = choose(ts, pattern, &options);
-  return import_triangle(ts, (tsi_placed_triangle){.pattern = pattern, .values = values}, &options, &choice,
+  return import_triangle(ts, (tsi_permuted_triangle){.pattern = pattern, .values = values}, &options, &choice,
                          out);
 }
 
@@ -254,7 +255,7 @@ out:
 /* Where several cores are to share the work, and the columns can be read where they lie: they become rows, if
  * the order is found sooner from these, or are copied. */
 static tristar_status take_columns(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
-                                   tsi_placed_triangle *t, tsi_row_choice *choice) {
+                                   tsi_permuted_triangle *t, tsi_row_choice *choice) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_count *ptr = NULL;
@@ -270,7 +271,7 @@ static tristar_status take_columns(tristar_t *ts, const tristar_view *view, cons
   const tsi_lines lines = {n, ptr, columns.index, columns.lower};
   tsi_row_choice_look(&lines, choice);
   if (tsi_row_choice_wants_rows(choice, &lines))
-    TSI_TRY(tsi_placed_triangle_turn_columns(env, &columns, t));
+    TSI_TRY(tsi_permuted_triangle_turn_columns(env, &columns, t));
   else
     TSI_TRY(tsi_triangle_take_columns(env, view, &columns, &ptr, &t->pattern, &t->values, &t->known));
 out:
@@ -280,20 +281,20 @@ out:
 
 /* T, by rows where an order is found sooner from them. Errors: nothing is to be finished then. */
 static tristar_status take_view(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
-                                tsi_placed_triangle *t, tsi_row_choice *choice) {
+                                tsi_permuted_triangle *t, tsi_row_choice *choice) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  *t = (tsi_placed_triangle){.pattern = NULL};
+  *t = (tsi_permuted_triangle){.pattern = NULL};
   TSI_TRY(take_columns(ts, view, o, t, choice));
   if (t->pattern != NULL) return TRISTAR_OK;
-  TSI_TRY(tsi_placed_triangle_take(env, view, o, t));
+  TSI_TRY(tsi_permuted_triangle_take(env, view, o, t));
   *choice = choose(ts, t->pattern, o);
   const bool lower = o->uplo == TRISTAR_LOWER;
   const tsi_lines lines = lines_of(t->pattern, lower);
   if (!t->pattern->by_rows && tsi_row_choice_wants_rows(choice, &lines))
-    TSI_TRY(tsi_placed_triangle_turn(env, lower, t));
+    TSI_TRY(tsi_permuted_triangle_turn(env, lower, t));
 out:
-  if (status != TRISTAR_OK) tsi_placed_triangle_finish(env, t);
+  if (status != TRISTAR_OK) tsi_permuted_triangle_finish(env, t);
   return status;
 }
 
@@ -301,7 +302,7 @@ static tristar_status import_view(tristar_t *ts, const tristar_view *view,
                                   const tristar_triangle_options *options, tristar_factor_t **factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  tsi_placed_triangle t;
+  tsi_permuted_triangle t;
   tsi_row_choice choice;
   const double begin = tsi_clock();
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");

@@ -5,7 +5,7 @@
 #include "runtime/matrix/order.h"
 #include "runtime/matrix/triangle_part.h"
 
-void tsi_placed_triangle_finish(tsi_env *env, tsi_placed_triangle *t) {
+void tsi_permuted_triangle_finish(tsi_env *env, tsi_permuted_triangle *t) {
   tsi_pattern_destroy(env, &t->pattern);
   tsi_pattern_destroy(env, &t->matrix);
   TSI_FREE(env, t->values);
@@ -35,9 +35,9 @@ out:
 }
 
 static tristar_status take_permuted(tsi_env *env, const tristar_view *view, const tristar_triangle_options *o,
-                                    tsi_placed_triangle *t) {
+                                    tsi_permuted_triangle *t) {
   tristar_status status = TRISTAR_OK;
-  tsi_placed_triangle all = {.pattern = NULL}; /* all entries: of the view, and moved to where T has them */
+  tsi_permuted_triangle all = {.pattern = NULL}; /* all entries: of the view, and moved to where T has them */
   orders of = {.row = NULL};
   if (view->symmetry != TRISTAR_GENERAL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a permuted triangle in a matrix that is not GENERAL");
@@ -51,23 +51,23 @@ static tristar_status take_permuted(tsi_env *env, const tristar_view *view, cons
   TSI_TRY(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->known));
 out:
   free_orders(env, &of);
-  tsi_placed_triangle_finish(env, &all);
+  tsi_permuted_triangle_finish(env, &all);
   return status;
 }
 
-tristar_status tsi_placed_triangle_take(tsi_env *env, const tristar_view *view,
-                                        const tristar_triangle_options *o, tsi_placed_triangle *t) {
-  *t = (tsi_placed_triangle){.pattern = NULL};
+tristar_status tsi_permuted_triangle_take(tsi_env *env, const tristar_view *view,
+                                          const tristar_triangle_options *o, tsi_permuted_triangle *t) {
+  *t = (tsi_permuted_triangle){.pattern = NULL};
   if (o->permuted && (o->row_order || o->column_order)) return take_permuted(env, view, o, t);
   return tsi_triangle_part(env, view, o->uplo, o->diag, &t->pattern, &t->values, &t->known);
 }
 
-tristar_status tsi_placed_triangle_turn_columns(tsi_env *env, const tsi_column_arrays *columns,
-                                                tsi_placed_triangle *t) {
+tristar_status tsi_permuted_triangle_turn_columns(tsi_env *env, const tsi_column_arrays *columns,
+                                                  tsi_permuted_triangle *t) {
   tristar_status status = TRISTAR_OK;
   tsi_turned turned;
   bool done;
-  *t = (tsi_placed_triangle){.pattern = NULL};
+  *t = (tsi_permuted_triangle){.pattern = NULL};
   TSI_TRY(tsi_triangle_turn(env, columns, &done, &turned));
   if (!done) return TRISTAR_OK;
   TSI_TRY(tsi_pattern_from_entries(env, &turned.rows, true, columns->scalar, &t->pattern, &t->values));
@@ -92,14 +92,14 @@ static tsi_count count_falls(const tsi_pattern *p) {
   return falls;
 }
 
-tristar_status tsi_placed_triangle_turn(tsi_env *env, bool lower, tsi_placed_triangle *t) {
+tristar_status tsi_permuted_triangle_turn(tsi_env *env, bool lower, tsi_permuted_triangle *t) {
   tristar_status status = TRISTAR_OK;
-  tsi_placed_triangle turned;
+  tsi_permuted_triangle turned;
   const tsi_pattern *p = t->pattern;
   const tsi_column_arrays columns = {p->n, lower, p->scalar, p->ptr, p->index, t->values, count_falls(p)};
-  TSI_TRY(tsi_placed_triangle_turn_columns(env, &columns, &turned));
+  TSI_TRY(tsi_permuted_triangle_turn_columns(env, &columns, &turned));
   if (turned.pattern == NULL) return TRISTAR_OK;
-  tsi_placed_triangle_finish(env, t);
+  tsi_permuted_triangle_finish(env, t);
   *t = turned;
 out:
   return status;
@@ -118,8 +118,8 @@ static void unscale(const tsi_pattern *matrix, const tristar_triangle_options *o
     }
 }
 
-tristar_status tsi_placed_triangle_make_matrix(tsi_env *env, const tristar_triangle_options *o,
-                                               tsi_placed_triangle *t) {
+tristar_status tsi_permuted_triangle_make_matrix(tsi_env *env, const tristar_triangle_options *o,
+                                                 tsi_permuted_triangle *t) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = t->pattern->n;
   orders of = {.row = NULL};

@@ -1,8 +1,8 @@
 /* What a process holds: see process.h. */
 #include "runtime/process/process.h"
 
-#include "runtime/solve/branches.h"
-#include "runtime/process/process_branches.h"
+#include "runtime/solve/device_subtrees.h"
+#include "runtime/process/process_subtrees.h"
 
 tsi_factor_kind tsi_factor_kind_of(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
@@ -176,13 +176,13 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
                            &process->sweep));
   TSI_TRY(fill_tables(process));
   TSI_TRY(allocate_values(process, options->later && options->layout.device == NULL));
-  TSI_TRY(tsi_process_branches_create(process, symbolic, panels, options));
+  TSI_TRY(tsi_process_subtrees_create(process, symbolic, panels, options));
   const tsi_program_source source = {.layout = process->layout,
                                      .participants = participants,
                                      .share = process->share,
                                      .sweep = process->sweep,
                                      .tree = options->tree,
-                                     .on_device = process->branches ? process->branches->on_device : NULL};
+                                     .on_device = process->subtrees ? process->subtrees->on_device : NULL};
   TSI_TRY(tsi_program_create(env, &source, &process->program));
   TSI_TRY(find_homes(process));
   TSI_TRY(point_to_data(process, options->isa));
@@ -197,7 +197,7 @@ void tsi_process_destroy(tsi_process **process) {
   if (*process == NULL) return;
   tsi_process *p = *process;
   tsi_env *env = p->env;
-  tsi_process_branches_destroy(p);
+  tsi_process_subtrees_destroy(p);
   tsi_program_destroy(env, &p->program);
   tsi_sweep_destroy(env, &p->sweep);
   tsi_sweep_destroy(env, &p->whole);

@@ -66,8 +66,8 @@ typedef struct tsi_process {
   tsi_solve_messages messages;
   tsi_solve_data data;
   const tsi_node_kernels *nodes;
-  struct tsi_plan_branches *branches; /* subtrees on devices (process_branches.h); NULL: none */
-  tsi_index *from;                    /* with branches: interchanges as permutations, by local column */
+  struct tsi_plan_subtrees *subtrees; /* subtrees on devices (process_subtrees.h); NULL: none */
+  tsi_index *from;                    /* with subtrees: interchanges as permutations, by local column */
   /* Values, by local column */
   void *lower, *upper; /* streams of begin[panels] scalars and TSI_STREAM_PAD; upper: LU. NULL: later */
   tsi_index *pivots;   /* if kind.pivots */

@@ -1,7 +1,7 @@
 /* Runs the steps of a process: see process.h. */
 
 #include "runtime/exec/steps/exchange.h"
-#include "runtime/solve/branches.h"
+#include "runtime/solve/device_subtrees.h"
 #include "runtime/process/process.h"
 
 #include "runtime/base/clock.h"
@@ -10,7 +10,7 @@ struct tsi_process_run {
   tsi_process *process;
   tsi_execution execution;
   tsi_executor executor;
-  tsi_replay_branches *branches; /* NULL: nothing runs on devices */
+  tsi_replay_subtrees *subtrees; /* NULL: nothing runs on devices */
   unsigned char *part[2];        /* local chunks: take part in each direction */
   tsi_solve_sparse sparse;
 };
@@ -68,7 +68,7 @@ tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride, ts
   TSI_TRY(tsi_exchange_create(env, process->program, (size_t)stride * process->scalar_bytes,
                               process->workers > 0 ? tsi_starpu_workers() : 1, &e->exchange));
   for (int k = 0; k < 2; k++) TSI_TRY(TSI_ALLOC(env, run->part[k], process->share->chunks->count));
-  if (process->branches) TSI_TRY(tsi_branch_data_create(process->branches, e, &run->branches));
+  if (process->subtrees) TSI_TRY(tsi_device_subtree_data_create(process->subtrees, e, &run->subtrees));
   TSI_TRY(record(run));
 out:
   if (status != TRISTAR_OK) tsi_process_run_destroy(&run);
@@ -80,7 +80,7 @@ void tsi_process_run_destroy(tsi_process_run **run) {
   if (*run == NULL) return;
   tsi_env *env = (*run)->process->env;
   tsi_executor_release(env, &(*run)->executor);
-  tsi_branch_data_destroy(&(*run)->execution, &(*run)->branches);
+  tsi_device_subtree_data_destroy(&(*run)->execution, &(*run)->subtrees);
   tsi_exchange_destroy(&(*run)->execution.exchange);
   TSI_FREE(env, (*run)->execution.call.workspace);
   for (int k = 0; k < 2; k++) TSI_FREE(env, (*run)->part[k]);

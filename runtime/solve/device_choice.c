@@ -71,18 +71,19 @@ out:
   return status;
 }
 
-tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const tsi_device *device) {
+tsi_device_split_costs tsi_device_split_costs_assumed(const tristar_factor_t *factor,
+                                                      const tsi_device *device) {
   const double scalar = (double)factor->scalar_bytes;
-  return (tsi_place_costs){.devices = 1,
-                           .task_seconds = TSI_DEVICE_TASK_SECONDS,
-                           .device_bandwidth = device->reached * device->peak,
-                           .device_memory = TSI_DEVICE_MEMORY_SHARE * device->memory,
-                           .handover_seconds = TSI_DEVICE_HANDOVER_SECONDS,
-                           .bus_seconds = TSI_DEVICE_BUS_SECONDS,
-                           .bus_bandwidth = TSI_DEVICE_BUS_REACHED * device->bus,
-                           .stream_bytes = scalar,
-                           .row_bytes = scalar,
-                           .solves = 1};
+  return (tsi_device_split_costs){.devices = 1,
+                                  .task_seconds = TSI_DEVICE_TASK_SECONDS,
+                                  .device_bandwidth = device->reached * device->peak,
+                                  .device_memory = TSI_DEVICE_MEMORY_SHARE * device->memory,
+                                  .handover_seconds = TSI_DEVICE_HANDOVER_SECONDS,
+                                  .bus_seconds = TSI_DEVICE_BUS_SECONDS,
+                                  .bus_bandwidth = TSI_DEVICE_BUS_REACHED * device->bus,
+                                  .stream_bytes = scalar,
+                                  .row_bytes = scalar,
+                                  .solves = 1};
 }
 
 /* path: supernodes. The longest chain of waits of each one's subtree, in a forward sweep with L, for one
@@ -123,32 +124,33 @@ static double sides_share(const tristar_analysis_t *an) {
 /* Places subtrees by the estimate of what they take, with less memory as long as they take more than there
  * is when they are cut. */
 static tristar_status place(tsi_env *env, const tristar_factor_t *factor, const tsi_device_options *options,
-                            const tsi_place_costs *costs, tsi_placing **out) {
+                            const tsi_device_split_costs *costs, tsi_device_split **out) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
-  tsi_place_costs all = *costs;
+  tsi_device_split_costs all = *costs;
   double bytes;
   for (int tries = 1;; tries++) {
-    TSI_TRY(tsi_placing_create(env, an->symbolic, an->panels, &all, out));
+    TSI_TRY(tsi_device_split_create(env, an->symbolic, an->panels, &all, out));
     if (all.device_memory <= 0) goto out;
     TSI_TRY(tsi_device_memory_measure(env, factor, options, costs, *out, &bytes));
     if (bytes <= costs->device_memory) goto out;
-    tsi_placing_destroy(env, out);
+    tsi_device_split_destroy(env, out);
     const double share = costs->device_memory / bytes;
     all.device_memory =
         tries < PLACE_TRIES ? all.device_memory * (share < PLACE_LESS ? share : PLACE_LESS) : 0;
   }
 out:
-  if (status != TRISTAR_OK) tsi_placing_destroy(env, out);
+  if (status != TRISTAR_OK) tsi_device_split_destroy(env, out);
   return status;
 }
 
-tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor, const tsi_place_costs *costs,
-                                const tsi_device_forecast *forecast, tsi_placing **out) {
+tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor,
+                                const tsi_device_split_costs *costs, const tsi_device_forecast *forecast,
+                                tsi_device_split **out) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const double longer = longer_than_bounds(&forecast->solve, costs->device_bandwidth);
-  tsi_place_costs all = *costs;
+  tsi_device_split_costs all = *costs;
   tsi_device_plan *plan = NULL;
   tsi_device_memory memory = {.stored = NULL};
   double *path = NULL;

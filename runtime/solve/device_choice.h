@@ -47,7 +47,8 @@ TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_fac
 
 /* What a device of a data sheet costs with one right-hand side; what the cores cost is the caller's to set.
  */
-tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const tsi_device *device);
+tsi_device_split_costs tsi_device_split_costs_assumed(const tristar_factor_t *factor,
+                                                      const tsi_device *device);
 
 /* Where the subtrees of a factor go on a node with cores and devices, if a device is as much slower than the
  * bounds, of a subtree's longest chain and of its bytes at the bandwidth of the costs, as the forecast says
@@ -55,7 +56,7 @@ tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const ts
  * placed again with less. device_path and what device_memory.h estimates are not the caller's to set. Errors:
  * UNSUPPORTED (factors that have no tree of subtrees), TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor,
-                                                const tsi_place_costs *costs,
-                                                const tsi_device_forecast *forecast, tsi_placing **out);
+                                                const tsi_device_split_costs *costs,
+                                                const tsi_device_forecast *forecast, tsi_device_split **out);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "codelets/cpu/base/panel.h"
 #include "partition/order/borders.h"
-#include "runtime/exec/device/device_branch.h"
+#include "runtime/exec/device/subtree_tables.h"
 
 /* Of a row of a border, on average: its entry of gather_ptr, and its part of a node, with two tickets and
  * what these wait for. */
@@ -31,7 +31,7 @@ out:
 
 /* As much as residents.c registers of the factor, or as many scalars more as a stream is cut off before a
  * subtree to be aligned. */
-static void find_stored(const tristar_factor_t *factor, double *stored, tsi_place_costs *costs) {
+static void find_stored(const tristar_factor_t *factor, double *stored, tsi_device_split_costs *costs) {
   const tristar_analysis_t *an = factor->analysis;
   const double scalar = (double)factor->scalar_bytes;
   const void *stream[2] = {factor->lower, factor->upper};
@@ -43,7 +43,7 @@ static void find_stored(const tristar_factor_t *factor, double *stored, tsi_plac
     for (tsi_index s = 0; s < an->symbolic->count; s++)
       stored[s] += scalar * (double)(side.panel_values[side.panels->first[s + 1]] -
                                      side.panel_values[side.panels->first[s]]);
-    costs->subtree_bytes += scalar * (TSI_BRANCH_ALIGNMENT - 1 + TSI_STREAM_PAD);
+    costs->subtree_bytes += scalar * (TSI_SUBTREE_ALIGNMENT - 1 + TSI_STREAM_PAD);
   }
   for (tsi_index s = 0; s < an->symbolic->count; s++)
     stored[s] += column * (an->symbolic->start[s + 1] - an->symbolic->start[s]);
@@ -97,7 +97,7 @@ static double workspace_rows(const tsi_device_node *node) {
 }
 
 tristar_status tsi_device_memory_estimate(tsi_env *env, const tristar_factor_t *factor,
-                                          const tsi_device_plan *plan, tsi_place_costs *costs,
+                                          const tsi_device_plan *plan, tsi_device_split_costs *costs,
                                           tsi_device_memory *memory) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
@@ -143,14 +143,14 @@ typedef struct cut_subtrees {
   tsi_chunks *chunks[2];
 } cut_subtrees;
 
-static tristar_status cut(tsi_env *env, const tristar_analysis_t *an, const tsi_place_costs *costs,
-                          const tsi_placing *placing, cut_subtrees *c) {
+static tristar_status cut(tsi_env *env, const tristar_analysis_t *an, const tsi_device_split_costs *costs,
+                          const tsi_device_split *placing, cut_subtrees *c) {
   tristar_status status = TRISTAR_OK;
   tsi_chunk_options options = costs->cut;
   tsi_side side[2];
   *c = (cut_subtrees){.sides = tsi_analysis_sides(an)};
   TSI_TRY(TSI_ALLOC(env, c->device, an->symbolic->count));
-  tsi_placing_devices(placing, an->symbolic, c->device);
+  tsi_device_split_devices(placing, an->symbolic, c->device);
   options.label = NULL;
   options.device = c->device;
   for (int i = 0; i < c->sides; i++)
@@ -168,29 +168,30 @@ static void uncut(tsi_env *env, cut_subtrees *c) {
 /* Adds to kept what a device keeps beside the factor for chunk c, which is a subtree; *scratch becomes no
  * less than what it needs. */
 static tristar_status measure(tsi_env *env, const tristar_analysis_t *an, const tsi_device_options *options,
-                              const tsi_place_costs *costs, const cut_subtrees *cuts, tsi_index c,
+                              const tsi_device_split_costs *costs, const cut_subtrees *cuts, tsi_index c,
                               double *kept, double *scratch) {
   tristar_status status = TRISTAR_OK;
-  tsi_device_branch *branch = NULL;
+  tsi_subtree_tables *subtree = NULL;
   for (int i = 0; i < cuts->sides; i++) {
     const tsi_structure side = tsi_analysis_structure(an, i);
-    const tsi_branch_source source = {
+    const tsi_subtree_source source = {
         cuts->chunks[i], side.symbolic, side.panels, side.panel_values, tsi_analysis_inverse(an), 0};
-    TSI_TRY(tsi_device_branch_create(env, &source, c, options, &branch));
-    const double rows = branch->branch->border + (i == 0 ? branch->branch->columns : 0),
+    TSI_TRY(tsi_subtree_tables_create(env, &source, c, options, &subtree));
+    const double rows = subtree->subtree->border + (i == 0 ? subtree->subtree->columns : 0),
                  needs = (double)costs->solves *
-                         (double)tsi_device_scratch_bytes(&branch->tables, (size_t)costs->row_bytes);
-    *kept += (double)branch->tables.bytes + rows * costs->row_bytes * costs->solves;
+                         (double)tsi_device_scratch_bytes(&subtree->tables, (size_t)costs->row_bytes);
+    *kept += (double)subtree->tables.bytes + rows * costs->row_bytes * costs->solves;
     if (*scratch < needs) *scratch = needs;
-    tsi_device_branch_destroy(env, &branch);
+    tsi_subtree_tables_destroy(env, &subtree);
   }
 out:
   return status;
 }
 
 tristar_status tsi_device_memory_measure(tsi_env *env, const tristar_factor_t *factor,
-                                         const tsi_device_options *options, const tsi_place_costs *costs,
-                                         const tsi_placing *placing, double *bytes) {
+                                         const tsi_device_options *options,
+                                         const tsi_device_split_costs *costs, const tsi_device_split *placing,
+                                         double *bytes) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   cut_subtrees cuts = {.sides = 0};

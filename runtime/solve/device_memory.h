@@ -25,7 +25,8 @@ typedef struct tsi_device_memory {
 /* Fills the members of the costs that say what a device keeps and needs, for costs->solves solves in flight
  * with rows of costs->row_bytes. plan: of the factor. *memory is empty after a failure. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_memory_estimate(tsi_env *env, const tristar_factor_t *factor,
-                                                          const tsi_device_plan *plan, tsi_place_costs *costs,
+                                                          const tsi_device_plan *plan,
+                                                          tsi_device_split_costs *costs,
                                                           tsi_device_memory *memory);
 void tsi_device_memory_finish(tsi_env *env, tsi_device_memory *memory);
 
@@ -34,8 +35,8 @@ void tsi_device_memory_finish(tsi_env *env, tsi_device_memory *memory);
  * these. Errors: TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_memory_measure(tsi_env *env, const tristar_factor_t *factor,
                                                          const tsi_device_options *options,
-                                                         const tsi_place_costs *costs,
-                                                         const tsi_placing *placing, double *bytes);
+                                                         const tsi_device_split_costs *costs,
+                                                         const tsi_device_split *placing, double *bytes);
 
 /* Scratch of a device for a subtree: the workspace of its tables, then flags. row: bytes. */
 size_t tsi_device_scratch_flags(const tsi_device_tables *tables, size_t row); /* where these begin */

@@ -9,7 +9,7 @@
 #include "runtime/solve/plan.h"
 #include "runtime/exec/starpu/devices.h"
 
-const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_plan_options *o) {
+const char *tsi_device_split_options_obstacle(const tristar_factor_t *factor, const tristar_plan_options *o) {
   if (o->engine == TRISTAR_ENGINE_SERIAL || !factor->ts->workers.allowed) return "there are no tasks";
   if (tsi_devices.name == NULL)
     return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
@@ -28,7 +28,7 @@ static double stream_bytes(const tristar_factor_t *factor, const tristar_plan_op
 
 /* Not where the cores are through before a device could be: StarPU is then not even started. */
 static bool may_be_worth(const tristar_factor_t *factor, const tristar_plan_options *o) {
-  const tsi_place_costs device = tsi_place_costs_assumed(factor, tsi_device_get(0));
+  const tsi_device_split_costs device = tsi_device_split_costs_assumed(factor, tsi_device_get(0));
   const tsi_costs cores =
       tsi_costs_assumed(&factor->ts->machine, tsi_expected_cpu_workers(factor->ts->workers.wishes.workers));
   return stream_bytes(factor, o) / cores.all > 2 * (device.task_seconds + device.bus_seconds);
@@ -36,17 +36,17 @@ static bool may_be_worth(const tristar_factor_t *factor, const tristar_plan_opti
 
 /* Places the subtrees on so many devices, of which this is the first. */
 static tristar_status place(const tristar_factor_t *factor, const tristar_plan_options *o, const bool *shared,
-                            int devices, const tsi_device_facts *facts, tsi_places *places) {
+                            int devices, const tsi_device_facts *facts, tsi_device_split_options *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tsi_device *device = tsi_device_named(facts->name);
   const double longer = tsi_time_of_columns((int)tsi_plan_columns(o));
   const tsi_device_costs node = tsi_device_costs_of(device);
   tsi_device_forecast forecast;
-  tsi_placing *placing = NULL;
+  tsi_device_split *placing = NULL;
   tsi_index on_devices = 0;
   TSI_TRY(tsi_device_choose(env, factor, &node, &forecast));
-  tsi_place_costs costs = tsi_place_costs_assumed(factor, device);
+  tsi_device_split_costs costs = tsi_device_split_costs_assumed(factor, device);
   costs.devices = devices;
   costs.device_memory = o->device_bytes > 0 ? (double)o->device_bytes
                         : facts->memory > 0 ? TSI_DEVICE_MEMORY_SHARE * facts->memory
@@ -74,25 +74,27 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   places->memory = costs.device_memory < DBL_MAX ? costs.device_memory : 0;
   if (on_devices == 0) goto out;
   TSI_TRY(TSI_ALLOC(env, places->device, factor->analysis->symbolic->count));
-  tsi_placing_devices(placing, factor->analysis->symbolic, places->device);
+  tsi_device_split_devices(placing, factor->analysis->symbolic, places->device);
 out:
-  tsi_placing_destroy(env, &placing);
+  tsi_device_split_destroy(env, &placing);
   return status;
 }
 
-tristar_status tsi_places_choose(const tristar_factor_t *factor, const tristar_plan_options *o,
-                                 double *start_seconds, tsi_places *places) {
-  return tsi_places_choose_shared(factor, o, NULL, start_seconds, places);
+tristar_status tsi_device_split_options_choose(const tristar_factor_t *factor, const tristar_plan_options *o,
+                                               double *start_seconds, tsi_device_split_options *places) {
+  return tsi_device_split_options_choose_shared(factor, o, NULL, start_seconds, places);
 }
 
-tristar_status tsi_places_choose_shared(const tristar_factor_t *factor, const tristar_plan_options *o,
-                                        const bool *shared, double *start_seconds, tsi_places *places) {
+tristar_status tsi_device_split_options_choose_shared(const tristar_factor_t *factor,
+                                                      const tristar_plan_options *o, const bool *shared,
+                                                      double *start_seconds,
+                                                      tsi_device_split_options *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const bool wanted = o->place == TRISTAR_PLACE_GPU;
-  *places = (tsi_places){.device = NULL};
+  *places = (tsi_device_split_options){.device = NULL};
   if (o->place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
-  const char *obstacle = tsi_places_obstacle(factor, o);
+  const char *obstacle = tsi_device_split_options_obstacle(factor, o);
   if (obstacle && wanted) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: %s", obstacle);
   if (obstacle) return TRISTAR_OK;
   if (!wanted && !may_be_worth(factor, o)) return TRISTAR_OK;
@@ -103,12 +105,12 @@ tristar_status tsi_places_choose_shared(const tristar_factor_t *factor, const tr
   if (devices == 0) return TRISTAR_OK;
   const tsi_device_facts facts = tsi_device_describe(0);
   status = place(factor, o, shared, devices, &facts, places);
-  if (status != TRISTAR_OK) *places = (tsi_places){.device = NULL}; /* which is made last */
+  if (status != TRISTAR_OK) *places = (tsi_device_split_options){.device = NULL}; /* which is made last */
   places->optional = !wanted && (status != TRISTAR_OK || places->device != NULL);
 out:
   return status;
 }
 
-void tsi_places_finish(tsi_env *env, tsi_places *places) {
+void tsi_device_split_options_finish(tsi_env *env, tsi_device_split_options *places) {
   TSI_FREE(env, places->device);
 }

@@ -16,13 +16,13 @@
 #include "runtime/exec/device/device_build.h"
 #include "runtime/factor/factor.h"
 
-typedef struct tsi_places {
+typedef struct tsi_device_split_options {
   tsi_index *device;      /* by supernode (partition/device/device_split.h); NULL: all are on the cores */
   tsi_device_options cut; /* of the subtrees on devices */
   double unfit_bytes;     /* stored, of subtrees that were to be on devices which have no room */
   double memory;          /* bytes of a device that may be taken; 0: nobody knows */
   bool optional;          /* PLACE_AUTO: if it fails to choose devices, or to use these, the cores have all */
-} tsi_places;
+} tsi_device_split_options;
 
 /* Right-hand sides that a plan, or a distributed factor, is made for, as one block of them. nrhs: of its
  * options. */
@@ -39,21 +39,24 @@ static inline tsi_index tsi_plan_device_solves(const tristar_plan_options *optio
 }
 
 /* Why a plan with these options cannot have subtrees on devices; NULL: it can. */
-const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_plan_options *options);
+const char *tsi_device_split_options_obstacle(const tristar_factor_t *factor,
+                                              const tristar_plan_options *options);
 
 /* start_seconds is increased by the time that StarPU took to start. After a failure *places is empty, but for
  * `optional`. Errors: PLACE_GPU: UNSUPPORTED, NO_WORKER; those of tsi_context_need_starpu; TOO_LARGE, MEMORY.
  */
-TRISTAR_CHECKED tristar_status tsi_places_choose(const tristar_factor_t *factor,
-                                                 const tristar_plan_options *options, double *start_seconds,
-                                                 tsi_places *places);
+TRISTAR_CHECKED tristar_status tsi_device_split_options_choose(const tristar_factor_t *factor,
+                                                               const tristar_plan_options *options,
+                                                               double *start_seconds,
+                                                               tsi_device_split_options *places);
 /* The same of a part of a factor whose supernodes are `shared` with other processes, or not
  * (place_schedule.h).
  */
-TRISTAR_CHECKED tristar_status tsi_places_choose_shared(const tristar_factor_t *factor,
-                                                        const tristar_plan_options *options,
-                                                        const bool *shared, double *start_seconds,
-                                                        tsi_places *places);
-void tsi_places_finish(tsi_env *env, tsi_places *places);
+TRISTAR_CHECKED tristar_status tsi_device_split_options_choose_shared(const tristar_factor_t *factor,
+                                                                      const tristar_plan_options *options,
+                                                                      const bool *shared,
+                                                                      double *start_seconds,
+                                                                      tsi_device_split_options *places);
+void tsi_device_split_options_finish(tsi_env *env, tsi_device_split_options *places);
 
 #endif

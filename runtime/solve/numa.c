@@ -5,7 +5,7 @@
 
 #include "runtime/machine/topology.h"
 
-tsi_count tsi_placement_choose(tsi_placement_range *range, tsi_count count, uintptr_t page) {
+tsi_count tsi_numa_choose(tsi_numa_range *range, tsi_count count, uintptr_t page) {
   tsi_count merged = 0, kept = 0;
   for (tsi_count k = 0; k < count; k++) {
     if (merged > 0 && range[merged - 1].node == range[k].node && range[merged - 1].end == range[k].begin)
@@ -14,14 +14,14 @@ tsi_count tsi_placement_choose(tsi_placement_range *range, tsi_count count, uint
       range[merged++] = range[k];
   }
   for (tsi_count k = 0; k < merged; k++) {
-    const tsi_placement_range whole = {(range[k].begin + page - 1) & ~(page - 1), range[k].end & ~(page - 1),
-                                       range[k].node};
+    const tsi_numa_range whole = {(range[k].begin + page - 1) & ~(page - 1), range[k].end & ~(page - 1),
+                                  range[k].node};
     if (whole.node >= 0 && whole.begin < whole.end) range[kept++] = whole;
   }
   return kept;
 }
 
-void tsi_placement_init(tristar_plan_t *plan) {
+void tsi_numa_init(tristar_plan_t *plan) {
   tsi_machine_facts machine;
   atomic_init(&plan->placement, TSI_PLACEMENT_NONE);
   if (!plan->use_tasks || plan->options.placement == TRISTAR_PLACEMENT_OFF ||
@@ -44,7 +44,7 @@ static const tsi_plan_side *side_of(const tristar_plan_t *plan, const tsi_solve_
   return NULL;
 }
 
-tristar_status tsi_placement_begin(tsi_replay *replay, bool whole) {
+tristar_status tsi_numa_begin(tsi_replay *replay, bool whole) {
   tristar_status status = TRISTAR_OK;
   tristar_plan_t *plan = replay->plan;
   int wanted = TSI_PLACEMENT_WANTED;
@@ -69,7 +69,7 @@ out:
 
 /* Lists what the chunks and slices of a sweep stream, in the order of the addresses. */
 static tsi_count list_ranges(const tristar_plan_t *plan, const tsi_plan_side *side, const void *values,
-                             const int *processor, tsi_placement_range *range) {
+                             const int *processor, tsi_numa_range *range) {
   const tsi_count scalar = (tsi_count)plan->factor->scalar_bytes;
   const uintptr_t base = (uintptr_t)values;
   tsi_count count = 0;
@@ -79,17 +79,16 @@ static tsi_count list_ranges(const tristar_plan_t *plan, const tsi_plan_side *si
     const tsi_count rectangle = first->values + tsi_triangle_size(first->width);
     const tsi_count end = last->values + tsi_panel_size(last->width, last->height);
     const int node = tsi_topology_node(&plan->ts->machine, processor[c]);
-    range[count++] =
-        (tsi_placement_range){base + (uintptr_t)(first->values * scalar),
-                              base + (uintptr_t)((chunk->slices ? rectangle : end) * scalar), node};
+    range[count++] = (tsi_numa_range){base + (uintptr_t)(first->values * scalar),
+                                      base + (uintptr_t)((chunk->slices ? rectangle : end) * scalar), node};
     for (tsi_index k = chunk->slice; k < chunk->slice + chunk->slices; k++) {
       const tsi_count from = rectangle + (tsi_count)side->data.slice[k].first * first->width;
       const tsi_count to = k + 1 < chunk->slice + chunk->slices
                                ? rectangle + (tsi_count)side->data.slice[k + 1].first * first->width
                                : end;
       range[count++] =
-          (tsi_placement_range){base + (uintptr_t)(from * scalar), base + (uintptr_t)(to * scalar),
-                                tsi_topology_node(&plan->ts->machine, processor[side->chunks->count + k])};
+          (tsi_numa_range){base + (uintptr_t)(from * scalar), base + (uintptr_t)(to * scalar),
+                           tsi_topology_node(&plan->ts->machine, processor[side->chunks->count + k])};
     }
   }
   return count;
@@ -97,12 +96,12 @@ static tsi_count list_ranges(const tristar_plan_t *plan, const tsi_plan_side *si
 
 /* Moves what one sweep streamed. */
 static void place(const tristar_plan_t *plan, const tsi_plan_side *side, const void *values,
-                  const int *processor, tsi_placement_range *range) {
+                  const int *processor, tsi_numa_range *range) {
   tsi_env *env = &plan->ts->env;
   double bytes = 0;
   int code = 0;
   const tsi_count listed = list_ranges(plan, side, values, processor, range);
-  const tsi_count count = tsi_placement_choose(range, listed, (uintptr_t)sysconf(_SC_PAGESIZE));
+  const tsi_count count = tsi_numa_choose(range, listed, (uintptr_t)sysconf(_SC_PAGESIZE));
   for (tsi_count k = 0; k < count && code == 0; k++) {
     code = tsi_topology_move(&plan->ts->machine, range[k].begin, range[k].end, range[k].node);
     if (code == 0) bytes += (double)(range[k].end - range[k].begin);
@@ -114,7 +113,7 @@ static void place(const tristar_plan_t *plan, const tsi_plan_side *side, const v
             (long long)count);
 }
 
-void tsi_placement_end(tsi_replay *replay) {
+void tsi_numa_end(tsi_replay *replay) {
   tristar_plan_t *plan = replay->plan;
   const tsi_solve_call *call = &replay->execution.call;
   if (replay->execution.processor == NULL) return;

@@ -19,22 +19,22 @@
 enum { TSI_PLACEMENT_NONE, TSI_PLACEMENT_WANTED, TSI_PLACEMENT_NOTING, TSI_PLACEMENT_DONE };
 
 /* Bytes begin .. end-1 for a node; node -1: they stay where they are. */
-typedef struct tsi_placement_range {
+typedef struct tsi_numa_range {
   uintptr_t begin, end;
   int node;
-} tsi_placement_range;
+} tsi_numa_range;
 
 /* Turns ascending ranges that do not overlap into those to be moved: neighbours of one node become one range,
  * others are cut to the whole pages inside them; what is then empty, or of no node, is left out. In place;
  * the number of those left. page: a power of two. */
-tsi_count tsi_placement_choose(tsi_placement_range *range, tsi_count count, uintptr_t page);
+tsi_count tsi_numa_choose(tsi_numa_range *range, tsi_count count, uintptr_t page);
 
 /* Says whether the plan wants placement. Sets plan->placement. */
-void tsi_placement_init(tristar_plan_t *plan);
+void tsi_numa_init(tristar_plan_t *plan);
 
 /* Before and after the tasks of a replay run. whole: they are a solve with all rows and sweeps. Errors:
  * MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_placement_begin(tsi_replay *replay, bool whole);
-void tsi_placement_end(tsi_replay *replay);
+TRISTAR_CHECKED tristar_status tsi_numa_begin(tsi_replay *replay, bool whole);
+void tsi_numa_end(tsi_replay *replay);
 
 #endif

@@ -12,7 +12,7 @@
 #include "runtime/solve/numa.h"
 #include "runtime/machine/predict.h"
 #include "runtime/solve/block_plan.h"
-#include "runtime/solve/branches.h"
+#include "runtime/solve/device_subtrees.h"
 #include "runtime/solve/small_triangle.h"
 #include "runtime/solve/request.h"
 #include "runtime/solve/spmv.h"
@@ -43,7 +43,7 @@ tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const t
   return options;
 }
 
-/* Chunks of panels: of each side. device: see tsi_places. */
+/* Chunks of panels: of each side. device: see tsi_device_split_options. */
 static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
@@ -255,7 +255,7 @@ static tristar_status warm_up(tristar_plan_t *plan) {
   plan->stats.tasks = plan->use_tasks ? recording->list->count + 1 : 0;
   plan->stats.edges = recording->list->edges;
   plan->stats.predicted_seconds = recording->predicted;
-  tsi_direct_prepare(plan, recording);
+  tsi_small_triangle_prepare(plan, recording);
 out:
   if (replay) tsi_replay_give_back(replay);
   return status;
@@ -284,7 +284,7 @@ out:
 }
 
 tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
-                               const tsi_places *places, tristar_plan_t **out) {
+                               const tsi_device_split_options *places, tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_plan_t *plan = NULL;
   tsi_env *env = &factor->ts->env;
@@ -314,7 +314,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   if (plan->use_tasks || plan->use_lanes)
     TSI_TRY(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
   TSI_TRY(tsi_statistics_create(env, plan->use_tasks, places->device != NULL, &plan->solved));
-  tsi_placement_init(plan);
+  tsi_numa_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
   TSI_TRY(tsi_block_plan_create(plan, &plan->blocks));
   if (factor->rows) plan->pieces = tsi_row_factor_pieces(factor->rows);
@@ -326,14 +326,14 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   plan->block = TSI_NRHS_BLOCK;
   plan->followed = TSI_BLOCKS;
   if (places->device) {
-    TSI_TRY(tsi_branches_create(plan, places));
-    tsi_branches_limit(plan, places->memory);
+    TSI_TRY(tsi_device_subtrees_create(plan, places));
+    tsi_device_subtrees_limit(plan, places->memory);
   }
   plan->stats.nrhs_block = plan->block;
   if (!factor->rows) TSI_TRY(tsi_plan_need_lists(plan));
   fill_stats(plan);
   plan->stats.unfit_bytes = places->unfit_bytes;
-  if (plan->branches) plan->stats.devices = tsi_branches_devices(plan->branches);
+  if (plan->subtrees) plan->stats.devices = tsi_device_subtrees_devices(plan->subtrees);
   TSI_TRY(warm_up(plan));
   plan->stats.plan_seconds = tsi_clock() - begin - plan->stats.start_seconds;
   tsi_log(env, TRISTAR_LOG_INFO, "plan: %lld chunks, %lld slices, %s on %d workers, kernels %s, %.3g s",
@@ -350,16 +350,16 @@ static tristar_status create_placed(tristar_factor_t *factor, const tristar_plan
                                     double *start_seconds, tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
-  tsi_places places;
-  status = tsi_places_choose(factor, options, start_seconds, &places);
+  tsi_device_split_options places;
+  status = tsi_device_split_options_choose(factor, options, start_seconds, &places);
   if (status == TRISTAR_OK) status = tsi_plan_create(factor, options, &places, out);
   if (status != TRISTAR_OK && places.optional) {
-    const tsi_places cores = {.device = NULL};
+    const tsi_device_split_options cores = {.device = NULL};
     tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
-    tsi_places_finish(env, &places);
+    tsi_device_split_options_finish(env, &places);
     status = tsi_plan_create(factor, options, &cores, out);
   }
-  tsi_places_finish(env, &places);
+  tsi_device_split_options_finish(env, &places);
   return status;
 }
 
@@ -388,14 +388,14 @@ out:
 int tristar_plan_get_device(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
   tristar_device_stats found;
   const bool there =
-      plan != NULL && !tsi_env_is_inherited(&plan->ts->env) && tsi_branches_describe(plan, i, &found);
+      plan != NULL && !tsi_env_is_inherited(&plan->ts->env) && tsi_device_subtrees_describe(plan, i, &found);
   if (there && stats != NULL) *stats = found;
   return there;
 }
 
 int tristar_plan_get_subtree(const tristar_plan_t *plan, int64_t i, tristar_subtree_stats *stats) {
-  const bool there = plan != NULL && plan->branches != NULL && i >= 0 && i < plan->branches->count;
-  if (there && stats != NULL) *stats = tsi_branch_describe(plan, (tsi_index)i);
+  const bool there = plan != NULL && plan->subtrees != NULL && i >= 0 && i < plan->subtrees->count;
+  if (there && stats != NULL) *stats = tsi_device_subtree_describe(plan, (tsi_index)i);
   return there;
 }
 
@@ -462,7 +462,7 @@ void tsi_plan_free(tristar_plan_t *p) {
     p->free_replays = replay->next;
     tsi_replay_destroy(&replay);
   }
-  tsi_branches_destroy(p);
+  tsi_device_subtrees_destroy(p);
   for (int i = 0; i < 2; i++) {
     tsi_plan_side *side = &p->side[i];
     tsi_dag_destroy(env, &p->dag[i]);

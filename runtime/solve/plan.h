@@ -18,9 +18,9 @@
 #include "runtime/exec/starpu/insert.h"
 
 typedef struct tsi_spmv tsi_spmv;
-typedef struct tsi_replay_branches tsi_replay_branches;
+typedef struct tsi_replay_subtrees tsi_replay_subtrees;
 struct tsi_block_plan;
-struct tsi_plan_branches;
+struct tsi_plan_subtrees;
 
 typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
@@ -28,9 +28,9 @@ typedef struct tsi_replay {
   tsi_execution execution;
   tsi_executor executor[2][TSI_SWEEPS]; /* by DAG and sweeps; made when first needed */
   tsi_help_choice help;
-  tsi_count workspace_size;              /* scalars */
-  struct tsi_placement_range *processed; /* room for what the tasks of a sweep streamed */
-  tsi_replay_branches *branches;         /* NULL: nothing runs on devices, or nothing was recorded */
+  tsi_count workspace_size;         /* scalars */
+  struct tsi_numa_range *processed; /* room for what the tasks of a sweep streamed */
+  tsi_replay_subtrees *subtrees;    /* NULL: nothing runs on devices, or nothing was recorded */
 } tsi_replay;
 
 /* One of the triangular factors, as the solve sees it. */
@@ -42,13 +42,13 @@ typedef struct tsi_plan_side {
 } tsi_plan_side;
 
 /* Solves that are one call (small_triangle.h). */
-typedef struct tsi_direct {
+typedef struct tsi_small_triangle {
   bool takes;      /* there are such solves */
   bool conjugates; /* not with TRISTAR_C: b and x are complex */
   int64_t tasks;   /* of one, and its bytes: for statistics */
   double bytes;
   atomic_int untimed; /* how many solves to come are not timed */
-} tsi_direct;
+} tsi_small_triangle;
 
 struct tristar_plan_s {
   tsi_insertable insertable; /* first member: see runtime/exec/starpu/insert.h */
@@ -68,10 +68,10 @@ struct tristar_plan_s {
       *blocks;      /* of a block cut; else NULL. DAG 0 is its own then, DAG 1 that of its rows */
   tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side. DAG 0 is that
                        of such solves then, DAG 1 that of the others; 0: none */
-  struct tsi_plan_branches *branches; /* subtrees on devices; NULL: none */
+  struct tsi_plan_subtrees *subtrees; /* subtrees on devices; NULL: none */
   tsi_index block;                    /* right-hand sides that are solved with at a time, at most */
   tsi_index followed; /* blocks of a followed request (request.h) that may be in flight at a time */
-  tsi_direct direct;
+  tsi_small_triangle direct;
   const tsi_node_kernels *nodes;
   tsi_index *in_list, *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be
                                     in_list; guarded by lock until they are there, see tsi_plan_need_lists */
@@ -106,7 +106,7 @@ tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const t
 /* tristar_plan with options that are valid, once it is known which subtrees are on devices. Errors: also
  * UNSUPPORTED (what plans with devices cannot do), NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
-                                               const tsi_places *places, tristar_plan_t **out);
+                                               const tsi_device_split_options *places, tristar_plan_t **out);
 
 /* Frees a plan that nobody has a share of. May wait for StarPU to let go of its tasks. */
 void tsi_plan_free(tristar_plan_t *plan);

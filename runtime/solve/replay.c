@@ -4,7 +4,7 @@
  * then puts near the cores that run them. */
 #include "dag/moved_steps.h"
 #include "runtime/solve/block_plan.h"
-#include "runtime/solve/branches.h"
+#include "runtime/solve/device_subtrees.h"
 #include "runtime/solve/numa.h"
 #include "runtime/rows/row_factor.h"
 #include "runtime/machine/predict.h"
@@ -27,7 +27,7 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
                                    .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
                                    .before = tsi_analysis_inverse(an) == TSI_INVERSE_PARTITIONED,
                                    .in_place = tsi_factor_keeps_rows(plan->factor),
-                                   .on_device = plan->branches ? plan->branches->on_device : NULL};
+                                   .on_device = plan->subtrees ? plan->subtrees->on_device : NULL};
   if (plan->blocks && number == 0)
     TSI_TRY(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
   else
@@ -140,13 +140,13 @@ static void release_executors(tsi_replay *replay) {
 }
 
 /* Tasks on devices know where the workspace is: they are recorded again where it has changed. */
-static tristar_status prepare_branches(tsi_replay *replay) {
+static tristar_status prepare_subtrees(tsi_replay *replay) {
   tristar_status status = TRISTAR_OK;
   bool anew;
-  TSI_TRY(tsi_branches_prepare(replay, &anew));
+  TSI_TRY(tsi_device_subtrees_prepare(replay, &anew));
   if (!anew) return TRISTAR_OK;
   release_executors(replay);
-  TSI_TRY(tsi_branches_renew(replay));
+  TSI_TRY(tsi_device_subtrees_renew(replay));
 out:
   return status;
 }
@@ -155,13 +155,13 @@ tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweep
   tristar_status status = TRISTAR_OK;
   const tsi_executor *executor = &replay->executor[number][sweeps];
   *out = NULL;
-  TSI_TRY(tsi_placement_begin(replay, sweeps == tsi_plan_sweeps(replay->plan) &&
-                                          replay->execution.call.sparse == NULL));
+  TSI_TRY(tsi_numa_begin(replay,
+                         sweeps == tsi_plan_sweeps(replay->plan) && replay->execution.call.sparse == NULL));
   if (replay->plan->spmv) TSI_TRY(take_products(replay));
   if (replay->plan->blocks && number == 0)
     TSI_TRY(tsi_block_plan_prepare(replay->plan, sweeps == TSI_BACKWARD,
                                    &replay->execution.blocks[sweeps == TSI_BACKWARD]));
-  if (replay->plan->branches) TSI_TRY(prepare_branches(replay));
+  if (replay->plan->subtrees) TSI_TRY(prepare_subtrees(replay));
   if (executor->tasks == NULL) TSI_TRY(record(replay, number, sweeps));
   *out = executor->tasks;
 out:
@@ -186,7 +186,7 @@ void tsi_replay_destroy(tsi_replay **replay) {
   if (*replay == NULL) return;
   tsi_env *env = &(*replay)->plan->ts->env;
   release_executors(*replay);
-  tsi_branches_forget(*replay);
+  tsi_device_subtrees_forget(*replay);
   TSI_FREE(env, (*replay)->execution.call.workspace);
   TSI_FREE(env, *replay);
 }
@@ -244,7 +244,7 @@ out:
 
 void tsi_replay_give_back(tsi_replay *replay) {
   tristar_plan_t *plan = replay->plan;
-  tsi_placement_end(replay);
+  tsi_numa_end(replay);
   pthread_mutex_lock(&plan->lock);
   replay->next = plan->free_replays;
   plan->free_replays = replay;

@@ -10,14 +10,14 @@ static bool is_in_place(const tristar_factor_t *factor) {
          !factor->moves_columns && !factor->row_scale && !factor->col_scale;
 }
 
-void tsi_direct_prepare(tristar_plan_t *plan, const tsi_recording *sweep) {
+void tsi_small_triangle_prepare(tristar_plan_t *plan, const tsi_recording *sweep) {
   const tristar_factor_t *factor = plan->factor;
   if (!factor->rows || plan->use_tasks || plan->use_lanes || plan->blocks || plan->pieces > 0) return;
-  plan->direct =
-      (tsi_direct){.takes = factor->analysis->pattern->n > 0 && is_in_place(factor),
-                   .conjugates = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->is_complex,
-                   .tasks = sweep->list->count,
-                   .bytes = sweep->bytes};
+  plan->direct = (tsi_small_triangle){
+      .takes = factor->analysis->pattern->n > 0 && is_in_place(factor),
+      .conjugates = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->is_complex,
+      .tasks = sweep->list->count,
+      .bytes = sweep->bytes};
 }
 
 /* Looks at the clock take a tenth of the shortest solves: of those only some are timed. */
@@ -39,7 +39,7 @@ static void keep(tristar_plan_t *plan, double seconds) {
   pthread_mutex_unlock(&plan->lock);
 }
 
-bool tsi_direct_solve(tristar_plan_t *plan, tristar_op op, const void *b, void *x) {
+bool tsi_small_triangle_solve(tristar_plan_t *plan, tristar_op op, const void *b, void *x) {
   const tristar_factor_t *factor = plan->factor;
   const bool backward = (op == TRISTAR_N) == (factor->lower == NULL);
   const tsi_row_sweep *rows;

@@ -12,9 +12,9 @@
 #include "runtime/solve/plan.h"
 
 /* Once all else of the plan is there: can there be such solves? sweep: the recording of one. */
-void tsi_direct_prepare(tristar_plan_t *plan, const tsi_recording *sweep);
+void tsi_small_triangle_prepare(tristar_plan_t *plan, const tsi_recording *sweep);
 
 /* Solves op(T) x = b, n rows each, if it can be done so. false: nothing has happened. */
-bool tsi_direct_solve(tristar_plan_t *plan, tristar_op op, const void *b, void *x);
+bool tsi_small_triangle_solve(tristar_plan_t *plan, tristar_op op, const void *b, void *x);
 
 #endif

@@ -182,7 +182,7 @@ static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_op
   if (!o->b_row && !o->x_row) return TRISTAR_OK;
   TSI_TRY(tsi_reach_create(&r->plan->ts->env, &source, &r->reach));
   r->call.sparse = &r->reach.sparse;
-  r->here = r->reach.bytes < HERE_BYTES && r->plan->branches == NULL;
+  r->here = r->reach.bytes < HERE_BYTES && r->plan->subtrees == NULL;
   if (r->reach.all_bytes > 0) r->share = r->reach.bytes / r->reach.all_bytes;
 out:
   return status;
@@ -371,7 +371,8 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   tristar_request_t r;
   TSI_ENTER(plan, plan->ts);
   const int64_t n = plan->factor->analysis->pattern->n;
-  if (nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_direct_solve(plan, op, b, x)) return TRISTAR_OK;
+  if (nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_small_triangle_solve(plan, op, b, x))
+    return TRISTAR_OK;
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   (void)tsi_request_advance(&r, true);
   status = tsi_failure_tell(&plan->ts->env, &r.failure);

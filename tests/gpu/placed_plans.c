@@ -39,7 +39,7 @@ tristar_status __wrap_tristar_plan(tristar_factor_t *factor, const tristar_plan_
   o.engine = TRISTAR_ENGINE_TASKS;
   o.order_seed = 0;
   o.place = TRISTAR_PLACE_GPU;
-  if (tsi_places_obstacle(factor, &o)) return __real_tristar_plan(factor, options, plan);
+  if (tsi_device_split_options_obstacle(factor, &o)) return __real_tristar_plan(factor, options, plan);
   *plan = NULL;
   tristar_status status = needed(factor, &o, &bytes);
   if (status != TRISTAR_OK) return status;

@@ -3,7 +3,7 @@
  * executor does, with A, its transposes, and each factor alone, one and several right-hand sides, each scalar
  * type; with the same bits in every run, several at a time, and with new values. What has no room stays with
  * the cores. */
-#include "runtime/solve/branches.h"
+#include "runtime/solve/device_subtrees.h"
 #include "tests/support/given_factors.h"
 #include "tests/support/typed.h"
 
@@ -138,7 +138,7 @@ static void check_import(tristar_t *ts, int n, const typed *t, tristar_method me
   options.device_bytes = (int64_t)(0.4 * all);
   CHECK_OK(tristar_plan(s.factor, &options, &s.placed));
   CHECK(check_told(s.placed, (double)options.device_bytes) > 0);
-  CHECK(s.placed->branches->sides == (method == TRISTAR_METHOD_LU ? 2 : 1));
+  CHECK(s.placed->subtrees->sides == (method == TRISTAR_METHOD_LU ? 2 : 1));
   check_table(&s);
   for (int k = 0; k < n * n; k++) { /* the same structure, other values */
     m.l[k] *= k / n == k % n ? 1 : 0.5;

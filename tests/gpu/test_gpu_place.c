@@ -5,7 +5,7 @@
  * give x to one. */
 #include <math.h>
 
-#include "runtime/solve/branches.h"
+#include "runtime/solve/device_subtrees.h"
 #include "runtime/exec/starpu/devices.h"
 #include "tests/support/flow.h"
 #include "tristar_starpu.h"
@@ -88,8 +88,8 @@ static int64_t check_devices(const tristar_plan_t *plan, int64_t nrhs) {
   }
   CHECK(count == stats_of(plan).devices && tristar_plan_get_device(plan, 0, NULL) == (count > 0));
   CHECK(!tristar_plan_get_device(plan, -1, &d) && !tristar_plan_get_device(NULL, 0, &d));
-  for (tsi_index c = 0; plan->branches && c < plan->side[0].chunks->count; c++) {
-    if (!plan->branches->on_device[c]) continue;
+  for (tsi_index c = 0; plan->subtrees && c < plan->side[0].chunks->count; c++) {
+    if (!plan->subtrees->on_device[c]) continue;
     there++;
     rows += chunk[c].columns + chunk[c].off_rows;
     entries += (double)(plan->factor->analysis->panel_values[plan->side[0].chunks->panel[c + 1]] -
@@ -240,9 +240,9 @@ static void check_refusals(void) {
 
 /* Do two plans work with the same data of the factor? */
 static bool shares(const tristar_plan_t *a, const tristar_plan_t *b) {
-  bool same = a->branches->count == b->branches->count;
-  for (tsi_index k = 0; same && k < a->branches->count; k++)
-    same = a->branches->branch[k].resident == b->branches->branch[k].resident;
+  bool same = a->subtrees->count == b->subtrees->count;
+  for (tsi_index k = 0; same && k < a->subtrees->count; k++)
+    same = a->subtrees->subtree[k].resident == b->subtrees->subtree[k].resident;
   return same;
 }
 
@@ -266,7 +266,7 @@ static void check_residents(void) {
   cut.chunk_bytes_max = 3000; /* of what is on the cores */
   CHECK_OK(tristar_plan(f.factor, &one, &first));
   CHECK_OK(tristar_plan(f.factor, &cut, &second));
-  CHECK(shares(first, second) && first->branches->branch[0].resident->plans == 2);
+  CHECK(shares(first, second) && first->subtrees->subtree[0].resident->plans == 2);
   check_solution(&f, first, 1);
   refactor(&f);
   check_solution(&f, second, 1);

@@ -45,30 +45,31 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   for (tsi_index s = 0; s < an->symbolic->count; s++)
     stored[s] = scalar *
                 (double)(an->panel_values[an->panels->first[s + 1]] - an->panel_values[an->panels->first[s]]);
-  const tsi_place_costs costs = {.devices = 2,
-                                 .device_bandwidth = 4,
-                                 .device_memory = 0.4 * bytes,
-                                 .bus_bandwidth = 100,
-                                 .cores = 2,
-                                 .core_bandwidth = 0.5,
-                                 .cores_bandwidth = 1,
-                                 .cut = tsi_plan_chunk_options(factor, &options),
-                                 .stream_bytes = scalar,
-                                 .stored = stored,
-                                 .row_bytes = scalar};
-  tsi_placing *placing;
+  const tsi_device_split_costs costs = {.devices = 2,
+                                        .device_bandwidth = 4,
+                                        .device_memory = 0.4 * bytes,
+                                        .bus_bandwidth = 100,
+                                        .cores = 2,
+                                        .core_bandwidth = 0.5,
+                                        .cores_bandwidth = 1,
+                                        .cut = tsi_plan_chunk_options(factor, &options),
+                                        .stream_bytes = scalar,
+                                        .stored = stored,
+                                        .row_bytes = scalar};
+  tsi_device_split *placing;
   tsi_index placed = 0;
-  CHECK_OK(tsi_placing_create(env, an->symbolic, an->panels, &costs, &placing));
-  tsi_placing_devices(placing, an->symbolic, device);
+  CHECK_OK(tsi_device_split_create(env, an->symbolic, an->panels, &costs, &placing));
+  tsi_device_split_devices(placing, an->symbolic, device);
   for (tsi_index d = 0; d < 2; d++) placed += placing->load[d].subtrees;
-  tsi_placing_destroy(env, &placing);
+  tsi_device_split_destroy(env, &placing);
   free(stored);
   return placed;
 }
 
 /* Room for them. */
-static tsi_places places_of(const tristar_factor_t *factor) {
-  tsi_places places = {.device = calloc((size_t)factor->analysis->symbolic->count, sizeof(tsi_index))};
+static tsi_device_split_options places_of(const tristar_factor_t *factor) {
+  tsi_device_split_options places = {
+      .device = calloc((size_t)factor->analysis->symbolic->count, sizeof(tsi_index))};
   tsi_device_options_init(&places.cut, factor->scalar_bytes);
   return places;
 }
@@ -87,7 +88,7 @@ static placed_system system_open(tristar_t *ts, const problem *p, const typed *t
   tristar_plan_options_init(&plan);
   plan.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(s.factor, &plan, &s.serial));
-  tsi_places places = places_of(s.factor);
+  tsi_device_split_options places = places_of(s.factor);
   CHECK(place(&ts->env, s.factor, places.device) >= 2);
   plan.engine = TRISTAR_ENGINE_TASKS;
   plan.chunk_bytes_max = 8000;
@@ -187,7 +188,7 @@ static void check_refusals(tristar_t *ts) {
   placed_system s = system_open(ts, &problems[0], &typed_double);
   tristar_plan_options options;
   tristar_plan_t *plan;
-  tsi_places places = places_of(s.factor);
+  tsi_device_split_options places = places_of(s.factor);
   tristar_plan_options_init(&options);
   options.updates = TRISTAR_UPDATES_PUSH;
   CHECK_STATUS(tsi_plan_create(s.factor, &options, &places, &plan), TRISTAR_ERR_UNSUPPORTED);

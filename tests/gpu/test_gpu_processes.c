@@ -50,7 +50,7 @@ static tsi_index choose(tristar_t *ts, const tristar_factor_t *f, tsi_process_op
   tsi_index placed = 0;
   for (tsi_index s = 0; s < an->symbolic->count; s++) device[s] = TSI_NONE;
   for (tsi_index r = 0; r < ranks; r++) {
-    tsi_places places;
+    tsi_device_split_options places;
     options->rank = r;
     CHECK_OK(tsi_process_places(ts, &kind, an->symbolic, an->panels, options, &wishes, &places));
     if (places.device) options->cut = places.cut;
@@ -60,7 +60,7 @@ static tsi_index choose(tristar_t *ts, const tristar_factor_t *f, tsi_process_op
       device[s] = places.device[s];
       placed++;
     }
-    tsi_places_finish(&ts->env, &places);
+    tsi_device_split_options_finish(&ts->env, &places);
   }
   options->layout.device = device;
   return placed;

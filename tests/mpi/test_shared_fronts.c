@@ -24,7 +24,7 @@ static wish fine_wish(const tristar_layout *layout, tristar_method method) {
 }
 
 static void note_teams(const tristar_distributed_t *d) {
-  if (d->joint->fronts.teams != NULL) shared[d->joint->analysis.stats.method]++;
+  if (d->team_factor->fronts.teams != NULL) shared[d->team_factor->analysis.stats.method]++;
 }
 
 /* ---- The same bits ------------------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ static bool check_dense(const world *w, dense *m, tristar_method method) {
     tristar_get_error(w->ts, message, sizeof message);
     CHECK_MSG(row != NULL && strstr(message, row) != NULL, "\"%s\" is not in \"%s\"", text, message);
   } else {
-    CHECK(w->ranks == 1 || d->joint->fronts.teams != NULL);
+    CHECK(w->ranks == 1 || d->team_factor->fronts.teams != NULL);
     CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factored, &o.options, &alone));
     check_same("a dense matrix", alone, d);
     tristar_distributed_destroy(&alone);

@@ -97,7 +97,7 @@ static tristar_status factor_any(making *m) {
   TSI_TRY(tsi_rows_choose_method(m->matrix, &m->options, &method));
   TSI_TRY(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
-  status = tsi_joint_create(m->d, &m->supply.supply);
+  status = tsi_team_factor_create(m->d, &m->supply.supply);
   if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !method.chosen.fallback) return status;
   status = TRISTAR_OK;
   if (m->d->source)
@@ -108,7 +108,7 @@ static tristar_status factor_any(making *m) {
   TSI_TRY(tsi_rows_want_matching(m->matrix, method.chosen.method, m->options.matching, &method.match));
   TSI_TRY(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
-  TSI_TRY(tsi_joint_create(m->d, &m->supply.supply));
+  TSI_TRY(tsi_team_factor_create(m->d, &m->supply.supply));
 out:
   return status;
 }
@@ -136,7 +136,7 @@ static tristar_status make(making *m, size_t memory, double begin) {
   TSI_TRY(tsi_distributed_use_rows(d, m->matrix->start));
   TSI_TRY(tsi_distributed_make_ready(d));
   TSI_TRY(tsi_distributed_judge(d, true));
-  tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
+  tsi_team_factor_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
 out:
   return status;
 }
@@ -217,14 +217,14 @@ static tristar_status renew(making *m, size_t memory, double begin) {
   bool adjoint;
   TSI_TRY(tsi_transport_agree(d->transport, check_pair(m->matrix, d)));
   const tsi_factor_kind *kind = &d->process->kind;
-  const tristar_method method = d->joint->analysis.stats.method;
+  const tristar_method method = d->team_factor->analysis.stats.method;
   TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(m->matrix)));
   TSI_TRY(check_values(m, method, &adjoint));
   m->options.single_factors = kind->factor_scalar != kind->user_scalar;
-  m->options.singular = d->joint->analysis.options.singular;
-  m->options.growth = d->joint->analysis.options.growth;
+  m->options.singular = d->team_factor->analysis.options.singular;
+  m->options.growth = d->team_factor->analysis.options.growth;
   prepare_supply(m, method, adjoint);
-  TSI_TRY(tsi_joint_renew(d, &m->supply.supply, TRISTAR_OK, memory, begin));
+  TSI_TRY(tsi_team_factor_renew(d, &m->supply.supply, TRISTAR_OK, memory, begin));
 out:
   return status;
 }

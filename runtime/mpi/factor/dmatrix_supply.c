@@ -87,24 +87,25 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
   tsi_env *env = &d->ts->env;
   const tsi_rows_supply *s = supply_of(supply);
   const tristar_dmatrix_t *m = s->matrix;
-  tsi_joint *joint = d->joint;
+  tsi_team_factor *team_factor = d->team_factor;
   double *magnitude = NULL, largest;
   TSI_TRY(find_places(s, d));
   const walk w = walk_of(s);
-  status = TSI_ALLOC_ZERO(env, joint->sizes.column, d->n);
+  status = TSI_ALLOC_ZERO(env, team_factor->sizes.column, d->n);
   if (status == TRISTAR_OK) status = tsi_rows_measure(m, &magnitude);
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  largest = gather_sizes(s, &w, magnitude, joint->sizes.column);
-  TSI_TRY(tsi_rows_unite(m, d->n, joint->sizes.column));
+  largest = gather_sizes(s, &w, magnitude, team_factor->sizes.column);
+  TSI_TRY(tsi_rows_unite(m, d->n, team_factor->sizes.column));
   TSI_TRY(tsi_rows_unite(m, 1, &largest));
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_joint_take_columns(env, joint, &joint->sizes.column)));
-  joint->sizes.tiny =
+  TSI_TRY(tsi_transport_agree(d->transport,
+                              tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
+  team_factor->sizes.tiny =
       sqrt(tsi_sparse_kernels_select(s->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
-  d->process->kind.adjoint = joint->part.adjoint = s->adjoint;
-  joint->analysis.options.singular = s->singular;
-  joint->analysis.options.growth = s->growth;
-  joint->part.row_scale = s->scale[0]; /* which owns them now */
-  joint->part.col_scale = s->scale[1];
+  d->process->kind.adjoint = team_factor->part.adjoint = s->adjoint;
+  team_factor->analysis.options.singular = s->singular;
+  team_factor->analysis.options.growth = s->growth;
+  team_factor->part.row_scale = s->scale[0]; /* which owns them now */
+  team_factor->part.col_scale = s->scale[1];
   s->scale[0] = s->scale[1] = NULL;
 out:
   TSI_FREE(env, magnitude);
@@ -137,7 +138,7 @@ typedef struct delivery {
 
 /* Who assembles an entry. */
 static tsi_index goes_to(const delivery *v, tsi_index row, tsi_index column) {
-  return tsi_front_part_taker(&v->d->joint->fronts, row, column);
+  return tsi_front_part_taker(&v->d->team_factor->fronts, row, column);
 }
 
 /* Does it go there, or stand for another one? */
@@ -146,7 +147,7 @@ static bool counts(const delivery *v, tsi_index row, tsi_index column) {
 }
 
 /* Local. Consecutive entries mostly go to the same rank, but which of them count is not to be foreseen: here
- * and below that makes no branch. */
+ * and below that makes no subtree. */
 static tristar_status count_entries(delivery *v) {
   tristar_status status = TRISTAR_OK;
   tsi_index to = 0;
@@ -225,24 +226,24 @@ static void take_values(void *context, int rank, tsi_count first, tsi_count coun
   const delivery *v = context;
   const arrival *taken = v->taken + v->route.comes[rank] + first;
   for (tsi_count k = 0; k < count; k++)
-    tsi_copy_scalar(v->w.d->bytes, v->d->joint->lines.values, taken[k].at, items, k);
+    tsi_copy_scalar(v->w.d->bytes, v->d->team_factor->lines.values, taken[k].at, items, k);
 }
 
 /* Local: lists of own entries, in the order in which they came. */
 static tristar_status make_lists(const delivery *v) {
   tristar_status status = TRISTAR_OK;
-  tsi_joint *joint = v->d->joint;
-  struct tristar_analysis_s *an = &joint->analysis;
-  const size_t n = (size_t)joint->pattern.n;
+  tsi_team_factor *team_factor = v->d->team_factor;
+  struct tristar_analysis_s *an = &team_factor->analysis;
+  const size_t n = (size_t)team_factor->pattern.n;
   const tsi_count entries = v->route.comes[tsi_transport_size(v->d->transport)];
   TSI_TRY(TSI_ALLOC_ZERO(v->env, an->lower.ptr, n + 1));
   if (v->upper) TSI_TRY(TSI_ALLOC_ZERO(v->env, an->upper.ptr, n + 1));
-  TSI_TRY(TSI_ALLOC(v->env, joint->lines.index, entries));
+  TSI_TRY(TSI_ALLOC(v->env, team_factor->lines.index, entries));
   for (tsi_count k = 0; k < entries; k++) {
     place *taken = &v->taken[k].place;
-    taken->line = taken->line < 0 ? ~tsi_front_part_here(&joint->fronts, ~taken->line)
-                                  : tsi_front_part_here(&joint->fronts, taken->line);
-    taken->other = tsi_front_part_here(&joint->fronts, taken->other);
+    taken->line = taken->line < 0 ? ~tsi_front_part_here(&team_factor->fronts, ~taken->line)
+                                  : tsi_front_part_here(&team_factor->fronts, taken->line);
+    taken->other = tsi_front_part_here(&team_factor->fronts, taken->other);
     const tsi_index line = taken->line;
     (*(line < 0 ? &an->upper : &an->lower)).ptr[line < 0 ? ~line : line]++;
   }
@@ -250,7 +251,7 @@ static tristar_status make_lists(const delivery *v) {
   for (tsi_assembly *list = &an->lower; list != NULL;
        list = list == &an->lower && v->upper ? &an->upper : NULL) {
     list->first = before;
-    list->other = joint->lines.index + before;
+    list->other = team_factor->lines.index + before;
     for (size_t j = 0; j <= n; j++) { /* of line j its end, while it is filled from there down */
       before += j < n ? list->ptr[j] : 0;
       list->ptr[j] = before - list->first;
@@ -274,11 +275,11 @@ static void release(delivery *v) {
 }
 
 /* Only a factorization reads them. */
-static void release_lists(tsi_env *env, tsi_joint *joint) {
-  TSI_FREE(env, joint->analysis.lower.ptr);
-  TSI_FREE(env, joint->analysis.upper.ptr);
-  TSI_FREE(env, joint->lines.index);
-  joint->analysis.lower = joint->analysis.upper = (tsi_assembly){.ptr = NULL};
+static void release_lists(tsi_env *env, tsi_team_factor *team_factor) {
+  TSI_FREE(env, team_factor->analysis.lower.ptr);
+  TSI_FREE(env, team_factor->analysis.upper.ptr);
+  TSI_FREE(env, team_factor->lines.index);
+  team_factor->analysis.lower = team_factor->analysis.upper = (tsi_assembly){.ptr = NULL};
 }
 
 /* The lists are made anew each time: rows may lie on other ranks than before. */
@@ -286,21 +287,21 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   tristar_status status = TRISTAR_OK;
   const tsi_rows_supply *s = supply_of(supply);
   tsi_env *env = &d->ts->env;
-  tsi_joint *joint = d->joint;
+  tsi_team_factor *team_factor = d->team_factor;
   delivery v = {.env = env, .d = d, .w = walk_of(s), .upper = s->method == TRISTAR_METHOD_LU};
-  release_lists(env, joint);
+  release_lists(env, team_factor);
   TSI_TRY(tsi_route_connect(env, d->transport, count_entries(&v), &v.route));
   TSI_TRY(tsi_route_flow(env, d->transport, list_entries(&v), &v.route, sizeof(place),
                          &(tsi_flow){give_places, take_places, &v}));
   status = make_lists(&v);
-  joint->lines.entries = (size_t)v.route.comes[tsi_transport_size(d->transport)];
+  team_factor->lines.entries = (size_t)v.route.comes[tsi_transport_size(d->transport)];
   if (status == TRISTAR_OK)
-    status = tsi_allocate(env, joint->lines.entries, s->matrix->bytes, __func__, __FILE__, __LINE__,
-                          (void **)&joint->lines.values);
+    status = tsi_allocate(env, team_factor->lines.entries, s->matrix->bytes, __func__, __FILE__, __LINE__,
+                          (void **)&team_factor->lines.values);
   TSI_TRY(tsi_route_flow(env, d->transport, status, &v.route, s->matrix->bytes,
                          &(tsi_flow){give_values, take_values, &v}));
   if (s->lean) tsi_dmatrix_release_whole(s->matrix);
-  joint->part.values = joint->lines.values;
+  team_factor->part.values = team_factor->lines.values;
 out:
   release(&v);
   return status;
@@ -308,7 +309,7 @@ out:
 
 /* The rows follow, once the entries are factored. */
 static tristar_status bring_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
-  release_lists(&d->ts->env, d->joint);
+  release_lists(&d->ts->env, d->team_factor);
   return tsi_rows_bring_home(supply_of(supply), d);
 }
 

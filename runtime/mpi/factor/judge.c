@@ -9,7 +9,7 @@ static tristar_status judge(tristar_distributed_t *d, bool last) {
   tristar_status status = TRISTAR_OK;
   tsi_distributed_system s = {.distributed = d};
   TSI_TRY(tsi_distributed_system_create(d, &s));
-  TSI_TRY(tsi_judge(&s.system, &d->joint->part, last));
+  TSI_TRY(tsi_judge(&s.system, &d->team_factor->part, last));
 out:
   tsi_distributed_system_finish(&s);
   return status;
@@ -17,7 +17,7 @@ out:
 
 /* Rank 0 reports the figures of the whole factor. */
 static void note_verdict(tristar_distributed_t *d) {
-  const tristar_factor_stats *part = &d->joint->part.stats;
+  const tristar_factor_stats *part = &d->team_factor->part.stats;
   if (d->source == NULL) return;
   d->source->stats.judged = part->judged;
   d->source->stats.singular = part->singular;
@@ -27,7 +27,7 @@ static void note_verdict(tristar_distributed_t *d) {
 
 tristar_status tsi_distributed_judge(tristar_distributed_t *d, bool last) {
   tristar_status status = TRISTAR_OK;
-  if (tsi_judge_is_needed(&d->joint->part)) {
+  if (tsi_judge_is_needed(&d->team_factor->part)) {
     status = judge(d, last);
     tsi_distributed_reset_times(d);
   }

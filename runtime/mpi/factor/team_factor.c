@@ -13,9 +13,9 @@
  */
 
 /* The panels of own fronts: where the share has them whole, or in `passing`. */
-static tristar_status place_panels(tristar_distributed_t *d, tsi_joint *joint) {
+static tristar_status place_panels(tristar_distributed_t *d, tsi_team_factor *team_factor) {
   tristar_status status = TRISTAR_OK;
-  const tsi_panels *panels = joint->fronts.tree.panels;
+  const tsi_panels *panels = team_factor->fronts.tree.panels;
   const tsi_process *p = d->process;
   const tsi_share *share = p->share;
   tsi_count *place = NULL;
@@ -23,43 +23,45 @@ static tristar_status place_panels(tristar_distributed_t *d, tsi_joint *joint) {
   for (tsi_index j = 0; j <= panels->count; j++) place[j] = -1;
   for (tsi_index k = 0; k < share->chunks->count; k++)
     for (tsi_index j = share->chunks->panel[k]; j < share->chunks->panel[k + 1]; j++) {
-      const tsi_index panel = joint->panel[j];
+      const tsi_index panel = team_factor->panel[j];
       if ((share->role[k] & TSI_ROLE_DIAGONAL) && share->panels->height[j] == panels->height[panel])
         place[panel] = p->begin[j];
     }
   for (tsi_index j = 0; j < panels->count; j++)
-    joint->passing += place[j] < 0 && joint->fronts.owner[panels->supernode[j]] == share->rank;
+    team_factor->passing += place[j] < 0 && team_factor->fronts.owner[panels->supernode[j]] == share->rank;
 out:
-  joint->analysis.panel_values = place;
+  team_factor->analysis.panel_values = place;
   return status;
 }
 
 /* The analysis that the part refers to. */
-static void fill_analysis(const tristar_distributed_t *d, tsi_joint *joint, tristar_method method) {
+static void fill_analysis(const tristar_distributed_t *d, tsi_team_factor *team_factor,
+                          tristar_method method) {
   const tsi_factor_kind *kind = &d->process->kind;
-  struct tristar_analysis_s *an = &joint->analysis;
-  joint->pattern = (tsi_pattern){.n = joint->fronts.tree.symbolic->n, .scalar = kind->user_scalar};
+  struct tristar_analysis_s *an = &team_factor->analysis;
+  team_factor->pattern =
+      (tsi_pattern){.n = team_factor->fronts.tree.symbolic->n, .scalar = kind->user_scalar};
   an->ts = d->ts;
-  an->pattern = &joint->pattern;
+  an->pattern = &team_factor->pattern;
   an->options.inverse = (tristar_inverse)kind->inverse;
   an->factor_scalar = kind->factor_scalar;
-  an->symbolic = joint->fronts.tree.symbolic;
-  an->panels = joint->fronts.tree.panels;
+  an->symbolic = team_factor->fronts.tree.symbolic;
+  an->panels = team_factor->fronts.tree.panels;
   an->stats.method = method;
 }
 
 /* Collective. The user's rows and columns that the columns of the part come from. */
-static tristar_status name_rows(tristar_distributed_t *d, tsi_joint *joint) {
+static tristar_status name_rows(tristar_distributed_t *d, tsi_team_factor *team_factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  struct tristar_analysis_s *an = &joint->analysis;
-  const tsi_index n = joint->pattern.n;
+  struct tristar_analysis_s *an = &team_factor->analysis;
+  const tsi_index n = team_factor->pattern.n;
   tsi_index *column = NULL;
   status = TSI_ALLOC(env, column, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, an->in_row, n);
   if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, an->out_row, n);
   for (tsi_index j = 0; status == TRISTAR_OK && j < n; j++)
-    column[j] = tsi_front_part_there(&joint->fronts, j);
+    column[j] = tsi_front_part_there(&team_factor->fronts, j);
   TSI_TRY(tsi_directory_ask(env, d->transport, d->in_row, status, n, column, an->in_row));
   if (d->one_place)
     an->out_row = an->in_row;
@@ -70,19 +72,19 @@ out:
   return status;
 }
 
-static tristar_status fill_part(tristar_distributed_t *d, tsi_joint *joint) {
+static tristar_status fill_part(tristar_distributed_t *d, tsi_team_factor *team_factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
-  struct tristar_factor_s *part = &joint->part;
+  struct tristar_factor_s *part = &team_factor->part;
   part->ts = d->ts;
-  part->analysis = &joint->analysis;
+  part->analysis = &team_factor->analysis;
   part->user_bytes = p->user_bytes;
   part->scalar_bytes = p->scalar_bytes;
-  if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, part->pivots, joint->pattern.n));
+  if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, part->pivots, team_factor->pattern.n));
   if (p->kind.indefinite)
-    TSI_TRY(tsi_allocate(env, 2 * (size_t)joint->pattern.n, p->scalar_bytes, __func__, __FILE__, __LINE__,
-                         &part->inverse));
+    TSI_TRY(tsi_allocate(env, 2 * (size_t)team_factor->pattern.n, p->scalar_bytes, __func__, __FILE__,
+                         __LINE__, &part->inverse));
 out:
   return status;
 }
@@ -103,24 +105,25 @@ out:
 }
 
 /* What this rank has to know of the fronts, and of panels of them that it hands on. Owners and teams of all
- * supernodes are those of the joint meanwhile. */
-static tristar_status take_part(tristar_distributed_t *d, tsi_joint *joint, const tsi_known *known,
-                                const tsi_front_structure *fronts) {
+ * supernodes are those of the team_factor meanwhile. */
+static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_factor,
+                                const tsi_known *known, const tsi_front_structure *fronts) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   const tsi_share *share = p->share;
-  const tsi_front_whole whole = {fronts, joint->owner, joint->teams};
+  const tsi_front_whole whole = {fronts, team_factor->owner, team_factor->teams};
   bool *wanted = NULL;
   tsi_index *number = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, wanted, known->symbolic->count));
   for (tsi_index j = 0; j < share->panels->count; j++)
     wanted[known->panels->supernode[share->panel[j]]] = true;
-  TSI_TRY(tsi_front_part_create(env, &whole, share->rank, wanted, &joint->fronts));
-  TSI_TRY(number_panels(env, known->panels, &joint->fronts.tree, &number));
-  TSI_TRY(tsi_layout_part_create(env, p->layout, number, joint->fronts.tree.panels->count, &joint->layout));
-  TSI_TRY(TSI_ALLOC(env, joint->panel, share->panels->count));
-  for (tsi_index j = 0; j < share->panels->count; j++) joint->panel[j] = number[share->panel[j]];
+  TSI_TRY(tsi_front_part_create(env, &whole, share->rank, wanted, &team_factor->fronts));
+  TSI_TRY(number_panels(env, known->panels, &team_factor->fronts.tree, &number));
+  TSI_TRY(tsi_layout_part_create(env, p->layout, number, team_factor->fronts.tree.panels->count,
+                                 &team_factor->layout));
+  TSI_TRY(TSI_ALLOC(env, team_factor->panel, share->panels->count));
+  for (tsi_index j = 0; j < share->panels->count; j++) team_factor->panel[j] = number[share->panel[j]];
 out:
   TSI_FREE(env, wanted);
   TSI_FREE(env, number);
@@ -128,83 +131,86 @@ out:
 }
 
 /* What only a factorization needs. */
-static void release_values(tsi_env *env, tsi_joint *joint) {
-  TSI_FREE(env, joint->lines.values);
+static void release_values(tsi_env *env, tsi_team_factor *team_factor) {
+  TSI_FREE(env, team_factor->lines.values);
   for (int k = 0; k < 2; k++) {
-    void **passing = joint->part.passing[k];
-    for (tsi_index p = 0; passing && p < joint->fronts.tree.panels->count; p++) TSI_FREE(env, passing[p]);
-    TSI_FREE(env, joint->part.passing[k]);
+    void **passing = team_factor->part.passing[k];
+    for (tsi_index p = 0; passing && p < team_factor->fronts.tree.panels->count; p++)
+      TSI_FREE(env, passing[p]);
+    TSI_FREE(env, team_factor->part.passing[k]);
   }
-  TSI_FREE(env, joint->part.row_scale);
-  TSI_FREE(env, joint->part.col_scale);
-  tsi_pivot_sizes_release(env, &joint->sizes);
+  TSI_FREE(env, team_factor->part.row_scale);
+  TSI_FREE(env, team_factor->part.col_scale);
+  tsi_pivot_sizes_release(env, &team_factor->sizes);
 }
 
-static void destroy_joint(tristar_distributed_t *d, tsi_joint **out) {
+static void destroy_team_factor(tristar_distributed_t *d, tsi_team_factor **out) {
   if (*out == NULL) return;
-  tsi_joint *joint = *out;
+  tsi_team_factor *team_factor = *out;
   tsi_env *env = &d->ts->env;
-  release_values(env, joint);
-  tsi_shipment_release(env, &joint->lines);
-  tsi_front_teams_destroy(env, &joint->teams);
-  tsi_front_part_destroy(env, &joint->fronts);
-  tsi_layout_destroy(env, &joint->layout);
-  TSI_FREE(env, joint->panel);
-  TSI_FREE(env, joint->owner);
-  TSI_FREE(env, joint->analysis.panel_values);
-  if (joint->analysis.out_row != joint->analysis.in_row) TSI_FREE(env, joint->analysis.out_row);
-  TSI_FREE(env, joint->analysis.in_row);
-  TSI_FREE(env, joint->analysis.lower.ptr);
-  TSI_FREE(env, joint->analysis.upper.ptr);
-  TSI_FREE(env, joint->part.pivots);
-  TSI_FREE(env, joint->part.inverse);
+  release_values(env, team_factor);
+  tsi_shipment_release(env, &team_factor->lines);
+  tsi_front_teams_destroy(env, &team_factor->teams);
+  tsi_front_part_destroy(env, &team_factor->fronts);
+  tsi_layout_destroy(env, &team_factor->layout);
+  TSI_FREE(env, team_factor->panel);
+  TSI_FREE(env, team_factor->owner);
+  TSI_FREE(env, team_factor->analysis.panel_values);
+  if (team_factor->analysis.out_row != team_factor->analysis.in_row)
+    TSI_FREE(env, team_factor->analysis.out_row);
+  TSI_FREE(env, team_factor->analysis.in_row);
+  TSI_FREE(env, team_factor->analysis.lower.ptr);
+  TSI_FREE(env, team_factor->analysis.upper.ptr);
+  TSI_FREE(env, team_factor->part.pivots);
+  TSI_FREE(env, team_factor->part.inverse);
   TSI_FREE(env, *out);
 }
 
 /* Local. */
-static tristar_status create_joint(tristar_distributed_t *d, const tsi_known *known,
-                                   tristar_factor_t *source) {
+static tristar_status create_team_factor(tristar_distributed_t *d, const tsi_known *known,
+                                         tristar_factor_t *source) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tristar_method method = known->kind.lu           ? TRISTAR_METHOD_LU
                                 : known->kind.indefinite ? TRISTAR_METHOD_LDLT
                                                          : TRISTAR_METHOD_LLT;
   const tsi_front_structure fronts = {known->symbolic, known->panels, method, &d->ts->fronts};
-  tsi_joint *joint = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, joint, 1));
-  d->joint = joint;
-  d->joint_destroy = destroy_joint;
-  joint->source = source;
-  TSI_TRY(TSI_ALLOC(env, joint->owner, known->symbolic->count));
-  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, joint->owner, &joint->teams, NULL));
-  TSI_TRY(take_part(d, joint, known, &fronts));
+  tsi_team_factor *team_factor = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, team_factor, 1));
+  d->team_factor = team_factor;
+  d->team_factor_destroy = destroy_team_factor;
+  team_factor->source = source;
+  TSI_TRY(TSI_ALLOC(env, team_factor->owner, known->symbolic->count));
+  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, team_factor->owner, &team_factor->teams,
+                                  NULL));
+  TSI_TRY(take_part(d, team_factor, known, &fronts));
   if (source == NULL || d->of_rows) {
-    TSI_FREE(env, joint->owner);
-    tsi_front_teams_destroy(env, &joint->teams);
+    TSI_FREE(env, team_factor->owner);
+    tsi_front_teams_destroy(env, &team_factor->teams);
   }
-  fill_analysis(d, joint, method);
-  TSI_TRY(place_panels(d, joint));
-  TSI_TRY(fill_part(d, joint));
+  fill_analysis(d, team_factor, method);
+  TSI_TRY(place_panels(d, team_factor));
+  TSI_TRY(fill_part(d, team_factor));
 out:
   return status;
 }
 
 /* Local: for what is factored here, and for panels that others will hold. */
-static tristar_status make_room(tsi_env *env, tsi_joint *joint, tsi_process *p) {
+static tristar_status make_room(tsi_env *env, tsi_team_factor *team_factor, tsi_process *p) {
   tristar_status status = TRISTAR_OK;
-  struct tristar_factor_s *part = &joint->part;
+  struct tristar_factor_s *part = &team_factor->part;
   TSI_TRY(tsi_process_need_streams(p));
   part->lower = p->lower;
   part->upper = p->upper;
-  for (int upper = 0; upper < (part->upper ? 2 : 1) && joint->passing > 0; upper++)
-    TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], joint->fronts.tree.panels->count));
+  for (int upper = 0; upper < (part->upper ? 2 : 1) && team_factor->passing > 0; upper++)
+    TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], team_factor->fronts.tree.panels->count));
 out:
   return status;
 }
 
 /* The order of rank 0's factor, and what it says of itself. */
-static void note_outcome(tsi_joint *joint, const tsi_numeric *numeric) {
-  tristar_factor_t *source = joint->source;
+static void note_outcome(tsi_team_factor *team_factor, const tsi_numeric *numeric) {
+  tristar_factor_t *source = team_factor->source;
   if (source == NULL) return;
   const tsi_pivot_figures figures = tsi_numeric_figures(numeric);
   source->stats.perturbed_pivots = figures.perturbed;
@@ -218,33 +224,33 @@ static void note_outcome(tsi_joint *joint, const tsi_numeric *numeric) {
 static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  tsi_joint *joint = d->joint;
+  tsi_team_factor *team_factor = d->team_factor;
   tsi_process *p = d->process;
-  struct tristar_factor_s *part = &joint->part;
+  struct tristar_factor_s *part = &team_factor->part;
   tsi_numeric *numeric = NULL;
   TSI_TRY(supply->scales(supply, d));
   TSI_TRY(supply->entries(supply, d));
-  TSI_TRY(tsi_transport_agree(d->transport, make_room(env, joint, p)));
-  TSI_TRY(tsi_joint_run(d, joint, false, &numeric));
+  TSI_TRY(tsi_transport_agree(d->transport, make_room(env, team_factor, p)));
+  TSI_TRY(tsi_team_factor_run(d, team_factor, false, &numeric));
   if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu) {
     int interchanged = tsi_factor_interchanged(part); /* of columns here */
     TSI_TRY(TSI_MPI(
         env, "MPI_Allreduce",
         MPI_Allreduce(MPI_IN_PLACE, &interchanged, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
-    if (interchanged) TSI_TRY(tsi_joint_run_fixed(d, joint, &numeric));
+    if (interchanged) TSI_TRY(tsi_team_factor_run_fixed(d, team_factor, &numeric));
   }
-  TSI_FREE(env, joint->lines.values);
+  TSI_FREE(env, team_factor->lines.values);
   TSI_TRY(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
-  note_outcome(joint, numeric);
+  note_outcome(team_factor, numeric);
   tsi_numeric_destroy(&numeric);
-  TSI_TRY(tsi_agree_on_kind(d, joint->source, part->row_scale != NULL));
-  TSI_TRY(tsi_joint_hand_on(d, joint));
-  tsi_extract_columns(part, p->share, joint->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
-  release_values(env, joint);
+  TSI_TRY(tsi_agree_on_kind(d, team_factor->source, part->row_scale != NULL));
+  TSI_TRY(tsi_team_factor_hand_on(d, team_factor));
+  tsi_extract_columns(part, p->share, team_factor->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
+  release_values(env, team_factor);
   TSI_TRY(supply->matrix(supply, d));
 out:
   tsi_numeric_destroy(&numeric);
-  release_values(env, joint);
+  release_values(env, team_factor);
   return status;
 }
 
@@ -271,7 +277,7 @@ out:
   return status;
 }
 
-tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supply) {
+tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tristar_factor_t *source = d->source;
@@ -279,14 +285,14 @@ tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supp
   tsi_pivot_sizes sizes = {.column = NULL};
   TSI_TRY(supply->measure(supply, d, &sizes));
   TSI_TRY(tsi_distributed_lay_out(d, source, &known));
-  status = create_joint(d, &known, source);
-  if (d->joint) d->joint->sizes = sizes;
-  if (d->joint) sizes.column = NULL;
+  status = create_team_factor(d, &known, source);
+  if (d->team_factor) d->team_factor->sizes = sizes;
+  if (d->team_factor) sizes.column = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, status));
   tsi_known_release(env, &known);
   tsi_distributed_forget_structure(d);
   if (source && d->of_rows) tsi_analysis_forget_rows(source->analysis);
-  TSI_TRY(name_rows(d, d->joint));
+  TSI_TRY(name_rows(d, d->team_factor));
   TSI_TRY(factor(d, supply));
 out:
   tsi_pivot_sizes_release(env, &sizes);
@@ -314,10 +320,10 @@ out:
 static tristar_status factor_any(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
   bool again;
-  const tristar_status first = tsi_joint_create(d, &tsi_supply_of_one);
+  const tristar_status first = tsi_team_factor_create(d, &tsi_supply_of_one);
   if (first != TRISTAR_ERR_NOT_POSITIVE_DEFINITE) return first;
   TSI_TRY(fall_back(d, d->source, &again));
-  status = again ? tsi_joint_create(d, &tsi_supply_of_one) : first;
+  status = again ? tsi_team_factor_create(d, &tsi_supply_of_one) : first;
 out:
   return status;
 }
@@ -332,14 +338,14 @@ static tristar_status judge_first(tristar_distributed_t *d) {
   if (status != TRISTAR_ERR_STALE) return status;
   tsi_distributed_release_layout(d);
   TSI_TRY(tsi_transport_agree(d->transport, d->source ? tsi_factor_match_again(d->source) : TRISTAR_OK));
-  TSI_TRY(tsi_joint_create(d, &tsi_supply_of_one));
+  TSI_TRY(tsi_team_factor_create(d, &tsi_supply_of_one));
   TSI_TRY(tsi_distributed_make_ready(d));
   TSI_TRY(tsi_distributed_judge(d, true));
 out:
   return status;
 }
 
-void tsi_joint_note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
+void tsi_team_factor_note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
   tristar_distributed_stats *stats = &d->stats;
   stats->factor_seconds = seconds;
   stats->factor_peak_bytes = (double)(atomic_load(&d->ts->env.memory.recent) - memory);
@@ -366,7 +372,7 @@ tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_
   TSI_TRY(factor_any(d));
   TSI_TRY(tsi_distributed_make_ready(d));
   TSI_TRY(judge_first(d));
-  tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
+  tsi_team_factor_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
   d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
 out:
   tsi_idle_recall();
@@ -380,7 +386,7 @@ static tristar_status replace_values(const tristar_distributed_t *d, const void 
   tristar_status status = TRISTAR_OK;
   const tsi_env *env = &d->ts->env;
   tristar_factor_t *source = d->source;
-  if (d->joint == NULL)
+  if (d->team_factor == NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "rank 0 factored alone: tristar_distributed_update takes its new values over");
   if (source == NULL) return TRISTAR_OK;
@@ -393,21 +399,21 @@ out:
   return status;
 }
 
-tristar_status tsi_joint_renew(tristar_distributed_t *d, const tsi_supply *supply, tristar_status before,
-                               size_t memory, double begin) {
+tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply *supply,
+                                     tristar_status before, size_t memory, double begin) {
   tristar_status status = TRISTAR_OK;
   tsi_pivot_sizes sizes = {.column = NULL};
-  if (d->joint) d->valid = false;
+  if (d->team_factor) d->valid = false;
   TSI_TRY(tsi_transport_agree(d->transport, before));
   TSI_TRY(supply->measure(supply, d, &sizes));
-  d->joint->sizes = sizes;
+  d->team_factor->sizes = sizes;
   sizes.column = NULL;
   status = factor(d, supply);
   if (d->source) status = tsi_factor_explain(d->source, status);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(tsi_distributed_take_values(d));
   TSI_TRY(tsi_distributed_judge(d, false));
-  tsi_joint_note_costs(d, memory, tsi_clock() - begin);
+  tsi_team_factor_note_costs(d, memory, tsi_clock() - begin);
 out:
   tsi_pivot_sizes_release(&d->ts->env, &sizes);
   return status;
@@ -423,7 +429,7 @@ tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void
   if (d->of_rows)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_UNSUPPORTED,
              "all ranks had rows of the matrix: tristar_dmatrix_refactor takes its new values over");
-  TSI_TRY(tsi_joint_renew(d, &tsi_supply_of_one, replace_values(d, values), memory, begin));
+  TSI_TRY(tsi_team_factor_renew(d, &tsi_supply_of_one, replace_values(d, values), memory, begin));
 out:
   tsi_idle_recall();
   return tsi_answer(&d->ts->env, status);

@@ -30,7 +30,7 @@
 #include "runtime/mpi/solve/distributed.h"
 #include "runtime/mpi/comm/shipment.h"
 
-struct tsi_joint {
+struct tsi_team_factor {
   tsi_front_part fronts;
   tsi_layout *layout;       /* the part of it that knows panels that are handed on */
   tsi_index *panel;         /* panels of the share: their numbers in the part */
@@ -51,10 +51,12 @@ struct tsi_joint {
 typedef enum tsi_union { TSI_UNION_BITS, TSI_UNION_MAX } tsi_union;
 /* Collective. array: by column of the part, items of `bytes`; each becomes the union of those of all ranks.
  * all: the same of all columns, or NULL. Errors: MEMORY, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_joint_unite_columns(const tristar_distributed_t *d, const tsi_joint *joint,
-                                                       size_t bytes, tsi_union how, void *array, void *all);
+TRISTAR_CHECKED tristar_status tsi_team_factor_unite_columns(const tristar_distributed_t *d,
+                                                             const tsi_team_factor *team_factor, size_t bytes,
+                                                             tsi_union how, void *array, void *all);
 /* Numbers by column of the part, of those of all columns; all: freed. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_joint_take_columns(tsi_env *env, const tsi_joint *joint, double **all);
+TRISTAR_CHECKED tristar_status tsi_team_factor_take_columns(tsi_env *env, const tsi_team_factor *team_factor,
+                                                            double **all);
 
 /* Where a factorization has its values from. Its functions are collective; errors are the same on all ranks.
  */
@@ -63,8 +65,8 @@ struct tsi_supply {
   /* The values are new: chooses the scalings. sizes: all zeros; may be filled on rank 0. Errors: those of
    * tsi_pivot_sizes_measure; RUNTIME. */
   tristar_status (*measure)(const tsi_supply *supply, tristar_distributed_t *d, tsi_pivot_sizes *sizes);
-  /* The structure is known: fills scalings and sizes of d->joint, and what it has to know of the values.
-   * Errors: MEMORY, RUNTIME. */
+  /* The structure is known: fills scalings and sizes of d->team_factor, and what it has to know of the
+   * values. Errors: MEMORY, RUNTIME. */
   tristar_status (*scales)(const tsi_supply *supply, tristar_distributed_t *d);
   /* The entries of own fronts; their places too, the first time. Errors: MEMORY, TOO_LARGE, RUNTIME. */
   tristar_status (*entries)(const tsi_supply *supply, tristar_distributed_t *d);
@@ -76,28 +78,29 @@ extern const tsi_supply tsi_supply_of_one;
 
 /* Collective. Lays out and factors, with the analysis that d->source has on rank 0; the layout goes if that
  * fails. Errors: those of tristar_distributed_factor. */
-TRISTAR_CHECKED tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supply);
+TRISTAR_CHECKED tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply);
 /* Collective. Factors new values; valid if that succeeds. before: what this rank has found. memory: what the
  * library had at first, begin: when that was. Errors: those of tristar_refactor. */
-TRISTAR_CHECKED tristar_status tsi_joint_renew(tristar_distributed_t *d, const tsi_supply *supply,
-                                               tristar_status before, size_t memory, double begin);
+TRISTAR_CHECKED tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply *supply,
+                                                     tristar_status before, size_t memory, double begin);
 /* Collective, once solves work: the verdict on suspicious pivots; see accuracy/judge.h. After a failure there
  * are no values. Errors: those of tsi_judge. */
 TRISTAR_CHECKED tristar_status tsi_distributed_judge(tristar_distributed_t *d, bool last);
 /* The figures of a factorization. */
-void tsi_joint_note_costs(tristar_distributed_t *d, size_t memory, double seconds);
+void tsi_team_factor_note_costs(tristar_distributed_t *d, size_t memory, double seconds);
 
 /* Collective: a factorization; afterwards all ranks know all pivots, and their figures. Workers are dismissed
  * (idle.h) but for meanwhile. *out is to be destroyed, whatever the status. Errors: the first failure, the
  * same on all ranks. */
-TRISTAR_CHECKED tristar_status tsi_joint_run(tristar_distributed_t *d, tsi_joint *joint, bool fixed,
-                                             tsi_numeric **out);
+TRISTAR_CHECKED tristar_status tsi_team_factor_run(tristar_distributed_t *d, tsi_team_factor *team_factor,
+                                                   bool fixed, tsi_numeric **out);
 /* Collective: as tsi_factorize has it, a second opinion on dependent rows, that of a factorization without
- * interchanges. *numeric becomes that one if it is better. Errors: as tsi_joint_run. */
-TRISTAR_CHECKED tristar_status tsi_joint_run_fixed(tristar_distributed_t *d, tsi_joint *joint,
-                                                   tsi_numeric **numeric);
+ * interchanges. *numeric becomes that one if it is better. Errors: as tsi_team_factor_run. */
+TRISTAR_CHECKED tristar_status tsi_team_factor_run_fixed(tristar_distributed_t *d,
+                                                         tsi_team_factor *team_factor, tsi_numeric **numeric);
 /* Collective: panels that others hold, or rows of, go to them. Adds to the statistics. Errors: MEMORY,
  * RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_joint_hand_on(tristar_distributed_t *d, const tsi_joint *joint);
+TRISTAR_CHECKED tristar_status tsi_team_factor_hand_on(tristar_distributed_t *d,
+                                                       const tsi_team_factor *team_factor);
 
 #endif

@@ -38,8 +38,9 @@ static void copy_piece(const tsi_front_part *fronts, tsi_index first, tsi_index 
   *s = o.s;
 }
 
-tristar_status tsi_joint_unite_columns(const tristar_distributed_t *d, const tsi_joint *joint, size_t bytes,
-                                       tsi_union how, void *array, void *all) {
+tristar_status tsi_team_factor_unite_columns(const tristar_distributed_t *d,
+                                             const tsi_team_factor *team_factor, size_t bytes, tsi_union how,
+                                             void *array, void *all) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_index n = (tsi_index)d->n;
@@ -52,14 +53,14 @@ tristar_status tsi_joint_unite_columns(const tristar_distributed_t *d, const tsi
     end = n - first > PIECE_COLUMNS ? first + PIECE_COLUMNS : n;
     memset(piece, 0, (size_t)(end - first) * bytes);
     next = s;
-    copy_piece(&joint->fronts, first, end, &next, bytes, array, piece, false);
+    copy_piece(&team_factor->fronts, first, end, &next, bytes, array, piece, false);
     TSI_TRY(
         TSI_MPI(env, "MPI_Allreduce",
                 MPI_Allreduce(MPI_IN_PLACE, piece, (int)(end - first) * count,
                               how == TSI_UNION_MAX ? MPI_DOUBLE : MPI_BYTE,
                               how == TSI_UNION_MAX ? MPI_MAX : MPI_BOR, tsi_transport_comm(d->transport))));
     next = s;
-    copy_piece(&joint->fronts, first, end, &next, bytes, array, piece, true);
+    copy_piece(&team_factor->fronts, first, end, &next, bytes, array, piece, true);
     if (all) memcpy((char *)all + (size_t)first * bytes, piece, (size_t)(end - first) * bytes);
   }
 out:
@@ -67,9 +68,9 @@ out:
   return status;
 }
 
-tristar_status tsi_joint_take_columns(tsi_env *env, const tsi_joint *joint, double **all) {
+tristar_status tsi_team_factor_take_columns(tsi_env *env, const tsi_team_factor *team_factor, double **all) {
   tristar_status status = TRISTAR_OK;
-  const tsi_front_part *fronts = &joint->fronts;
+  const tsi_front_part *fronts = &team_factor->fronts;
   const tsi_symbolic *symbolic = fronts->tree.symbolic;
   double *part = NULL;
   TSI_TRY(TSI_ALLOC(env, part, symbolic->n));

@@ -74,23 +74,23 @@ out:
 }
 
 /* The lists of own entries, from the lengths of the lines. */
-static tristar_status make_lists(tsi_env *env, tsi_joint *joint, int rank) {
+static tristar_status make_lists(tsi_env *env, tsi_team_factor *team_factor, int rank) {
   tristar_status status = TRISTAR_OK;
-  struct tristar_analysis_s *an = &joint->analysis;
-  const tsi_front_owners fronts = tsi_front_part_owners(&joint->fronts, rank);
+  struct tristar_analysis_s *an = &team_factor->analysis;
+  const tsi_front_owners fronts = tsi_front_part_owners(&team_factor->fronts, rank);
   const size_t n = (size_t)an->pattern->n;
   TSI_TRY(TSI_ALLOC_ZERO(env, an->lower.ptr, n + 1));
   if (tsi_analysis_is_lu(an)) TSI_TRY(TSI_ALLOC_ZERO(env, an->upper.ptr, n + 1));
-  for (size_t e = 0; e < joint->lines.entries; e++)
-    joint->lines.index[e] = tsi_front_part_here(&joint->fronts, joint->lines.index[e]);
-  const tsi_index *length = joint->lines.lengths;
+  for (size_t e = 0; e < team_factor->lines.entries; e++)
+    team_factor->lines.index[e] = tsi_front_part_here(&team_factor->fronts, team_factor->lines.index[e]);
+  const tsi_index *length = team_factor->lines.lengths;
   FOR_LINES(an, &fronts, list, j) list->ptr[j + 1] = *length++;
   for (size_t j = 0; j < n; j++) an->lower.ptr[j + 1] += an->lower.ptr[j];
   for (size_t j = 0; an->upper.ptr && j < n; j++) an->upper.ptr[j + 1] += an->upper.ptr[j];
-  an->lower.other = joint->lines.index;
+  an->lower.other = team_factor->lines.index;
   an->upper.first = an->lower.ptr[n];
-  an->upper.other = joint->lines.index + an->upper.first;
-  TSI_FREE(env, joint->lines.lengths);
+  an->upper.other = team_factor->lines.index + an->upper.first;
+  TSI_FREE(env, team_factor->lines.lengths);
 out:
   return status;
 }
@@ -101,25 +101,25 @@ typedef struct notice {
   int64_t adjoint, scaled, singular, growth;
 } notice;
 
-static tristar_status allocate_scales(tsi_env *env, tsi_joint *joint, int64_t n, bool scaled) {
+static tristar_status allocate_scales(tsi_env *env, tsi_team_factor *team_factor, int64_t n, bool scaled) {
   tristar_status status = TRISTAR_OK;
-  if (joint->sizes.column == NULL) TSI_TRY(TSI_ALLOC(env, joint->sizes.column, n));
-  if (scaled) TSI_TRY(TSI_ALLOC(env, joint->part.row_scale, n));
-  if (scaled) TSI_TRY(TSI_ALLOC(env, joint->part.col_scale, n));
+  if (team_factor->sizes.column == NULL) TSI_TRY(TSI_ALLOC(env, team_factor->sizes.column, n));
+  if (scaled) TSI_TRY(TSI_ALLOC(env, team_factor->part.row_scale, n));
+  if (scaled) TSI_TRY(TSI_ALLOC(env, team_factor->part.col_scale, n));
 out:
   return status;
 }
 
 static tristar_status share_scales(const tsi_supply *supply, tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
-  tsi_joint *joint = d->joint;
+  tsi_team_factor *team_factor = d->team_factor;
   (void)supply;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
-  const tristar_factor_t *source = joint->source;
-  struct tristar_factor_s *part = &joint->part;
+  const tristar_factor_t *source = team_factor->source;
+  struct tristar_factor_s *part = &team_factor->part;
   const size_t bytes = (size_t)d->n * sizeof(double);
-  notice told = {.tiny = joint->sizes.tiny};
+  notice told = {.tiny = team_factor->sizes.tiny};
   if (source) {
     told.adjoint = source->adjoint;
     told.scaled = source->row_scale != NULL;
@@ -127,13 +127,14 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
     told.growth = source->analysis->options.growth;
   }
   TSI_TRY(tsi_broadcast_bytes(env, comm, &told, sizeof told));
-  joint->sizes.tiny = told.tiny;
+  team_factor->sizes.tiny = told.tiny;
   d->process->kind.adjoint = part->adjoint = told.adjoint != 0;
-  joint->analysis.options.singular = (tristar_singular)told.singular;
-  joint->analysis.options.growth = (tristar_growth)told.growth;
-  TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, joint, d->n, told.scaled != 0)));
-  TSI_TRY(tsi_broadcast_bytes(env, comm, joint->sizes.column, bytes));
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_joint_take_columns(env, joint, &joint->sizes.column)));
+  team_factor->analysis.options.singular = (tristar_singular)told.singular;
+  team_factor->analysis.options.growth = (tristar_growth)told.growth;
+  TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, team_factor, d->n, told.scaled != 0)));
+  TSI_TRY(tsi_broadcast_bytes(env, comm, team_factor->sizes.column, bytes));
+  TSI_TRY(tsi_transport_agree(d->transport,
+                              tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
   if (!told.scaled) goto out;
   if (source) memcpy(part->row_scale, source->row_scale, bytes);
   if (source) memcpy(part->col_scale, source->col_scale, bytes);
@@ -144,39 +145,39 @@ out:
 }
 
 /* How many lines of entries a rank gets. */
-static size_t count_lines(const tsi_joint *joint, int rank) {
-  const tsi_front_part *fronts = &joint->fronts;
+static size_t count_lines(const tsi_team_factor *team_factor, int rank) {
+  const tsi_front_part *fronts = &team_factor->fronts;
   const tsi_symbolic *symbolic = fronts->tree.symbolic;
   size_t lines = 0;
   for (tsi_index s = 0; s < symbolic->count; s++)
     if (tsi_front_takes_entries(fronts->teams, fronts->owner, s, rank))
       lines += (size_t)(symbolic->start[s + 1] - symbolic->start[s]);
-  return tsi_analysis_is_lu(&joint->analysis) ? 2 * lines : lines;
+  return tsi_analysis_is_lu(&team_factor->analysis) ? 2 * lines : lines;
 }
 
 static tristar_status take_entries(const tsi_supply *supply, tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
-  tsi_joint *joint = d->joint;
+  tsi_team_factor *team_factor = d->team_factor;
   (void)supply;
   tsi_env *env = &d->ts->env;
   const int rank = tsi_transport_rank(d->transport);
-  const bool first = joint->analysis.lower.ptr == NULL;
+  const bool first = team_factor->analysis.lower.ptr == NULL;
   entries from = {.env = env,
-                  .source = joint->source,
-                  .fronts = {.owner = joint->owner, .rank = rank, .teams = joint->teams}};
+                  .source = team_factor->source,
+                  .fronts = {.owner = team_factor->owner, .rank = rank, .teams = team_factor->teams}};
   tsi_shipment own = {.pattern = first};
-  if (joint->source == NULL) own.lines = count_lines(joint, rank);
-  TSI_TRY(tsi_ship(env, d->transport, d->process->user_bytes, joint->source ? collect : NULL, &from,
+  if (team_factor->source == NULL) own.lines = count_lines(team_factor, rank);
+  TSI_TRY(tsi_ship(env, d->transport, d->process->user_bytes, team_factor->source ? collect : NULL, &from,
                    TRISTAR_OK, &own));
   if (first) {
-    joint->lines = own;
+    team_factor->lines = own;
     own = (tsi_shipment){.pattern = false};
-    TSI_TRY(tsi_transport_agree(d->transport, make_lists(env, joint, rank)));
+    TSI_TRY(tsi_transport_agree(d->transport, make_lists(env, team_factor, rank)));
   } else {
-    joint->lines.values = own.values;
+    team_factor->lines.values = own.values;
     own.values = NULL;
   }
-  joint->part.values = joint->lines.values;
+  team_factor->part.values = team_factor->lines.values;
 out:
   tsi_shipment_release(env, &own);
   return status;

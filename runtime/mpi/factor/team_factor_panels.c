@@ -10,7 +10,7 @@
 
 /* Panels of a share that one rank has factored, on their way to who has the share. */
 typedef struct way {
-  const tsi_joint *joint;
+  const tsi_team_factor *team_factor;
   const tsi_share *share;
   const tsi_index *panel; /* its panels: numbers in the part */
   const tsi_count *begin;
@@ -20,15 +20,15 @@ typedef struct way {
 } way;
 
 static bool travels(const way *w, tsi_index j) {
-  const tsi_joint *joint = w->joint;
+  const tsi_team_factor *team_factor = w->team_factor;
   const tsi_index panel = w->panel[j];
-  const bool placed = w->from == w->share->rank && joint->analysis.panel_values[panel] >= 0;
-  return joint->fronts.owner[joint->fronts.tree.panels->supernode[panel]] == w->from && !placed;
+  const bool placed = w->from == w->share->rank && team_factor->analysis.panel_values[panel] >= 0;
+  return team_factor->fronts.owner[team_factor->fronts.tree.panels->supernode[panel]] == w->from && !placed;
 }
 
 /* The next piece: scalars from the panels next .. *end - 1. */
 static tsi_count cut_piece(const way *w, tsi_index *end) {
-  const tsi_count most = PIECE_BYTES / (tsi_count)w->joint->part.scalar_bytes;
+  const tsi_count most = PIECE_BYTES / (tsi_count)w->team_factor->part.scalar_bytes;
   tsi_count scalars = 0;
   for (*end = w->next; *end < w->share->panels->count; ++*end) {
     const tsi_count more = travels(w, *end) ? w->begin[*end + 1] - w->begin[*end] : 0;
@@ -46,14 +46,14 @@ static tsi_count largest_piece(way w) {
 }
 
 static size_t panel_bytes(const way *w, tsi_index j) {
-  return (size_t)(w->begin[j + 1] - w->begin[j]) * w->joint->part.scalar_bytes;
+  return (size_t)(w->begin[j + 1] - w->begin[j]) * w->team_factor->part.scalar_bytes;
 }
 
 static void fill_piece(const way *w, bool upper, tsi_index end) {
   char *at = w->piece;
   for (tsi_index j = w->next; j < end; j++) {
     if (!travels(w, j)) continue;
-    tsi_extract_panels(&w->joint->part, upper, w->share, w->begin, j, j + 1, at);
+    tsi_extract_panels(&w->team_factor->part, upper, w->share, w->begin, j, j + 1, at);
     at += panel_bytes(w, j);
   }
 }
@@ -71,7 +71,7 @@ static void spread_piece(const way *w, const tsi_process *p, bool upper, tsi_ind
 /* One stream in both directions. */
 static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool upper) {
   tristar_status status = TRISTAR_OK;
-  const size_t bytes = gives.joint->part.scalar_bytes;
+  const size_t bytes = gives.team_factor->part.scalar_bytes;
   const bool leaves = gives.share->rank != gives.from;
   tristar_message_count *count = &d->stats.hand_on;
   tsi_index gives_end, takes_end;
@@ -91,7 +91,7 @@ out:
 }
 
 /* With the ranks `round` after and before this one; round 0 is what stays. */
-static tristar_status hand_on(tristar_distributed_t *d, const tsi_joint *joint, int round) {
+static tristar_status hand_on(tristar_distributed_t *d, const tsi_team_factor *team_factor, int round) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
@@ -100,17 +100,17 @@ static tristar_status hand_on(tristar_distributed_t *d, const tsi_joint *joint, 
   tsi_share *share = NULL;
   tsi_count *begin = NULL;
   void *pieces[2] = {NULL, NULL};
-  status = tsi_share_create(env, joint->layout, joint->fronts.tree.panels, (rank + round) % ranks,
+  status = tsi_share_create(env, team_factor->layout, team_factor->fronts.tree.panels, (rank + round) % ranks,
                             &p->share_options, &share);
   if (status == TRISTAR_OK) status = tsi_place_share(env, share, &begin);
-  way gives = {.joint = joint,
+  way gives = {.team_factor = team_factor,
                .share = share,
                .panel = share ? share->panel : NULL,
                .begin = begin,
                .from = rank},
-      takes = {.joint = joint,
+      takes = {.team_factor = team_factor,
                .share = p->share,
-               .panel = joint->panel,
+               .panel = team_factor->panel,
                .begin = p->begin,
                .from = (rank + ranks - round) % ranks};
   if (status == TRISTAR_OK)
@@ -128,10 +128,11 @@ out:
   return status;
 }
 
-tristar_status tsi_joint_hand_on(tristar_distributed_t *d, const tsi_joint *joint) {
+tristar_status tsi_team_factor_hand_on(tristar_distributed_t *d, const tsi_team_factor *team_factor) {
   tristar_status status = TRISTAR_OK;
   d->stats.hand_on = (tristar_message_count){0, 0};
-  for (int round = 0; round < tsi_transport_size(d->transport); round++) TSI_TRY(hand_on(d, joint, round));
+  for (int round = 0; round < tsi_transport_size(d->transport); round++)
+    TSI_TRY(hand_on(d, team_factor, round));
 out:
   return status;
 }

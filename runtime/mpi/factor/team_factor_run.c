@@ -46,14 +46,15 @@ out:
 }
 
 /* Local. */
-static tristar_status prepare(tristar_distributed_t *d, tsi_joint *joint, bool fixed, tsi_numeric **out,
-                              tsi_mailbox_port *port) {
+static tristar_status prepare(tristar_distributed_t *d, tsi_team_factor *team_factor, bool fixed,
+                              tsi_numeric **out, tsi_mailbox_port *port) {
   tristar_status status = TRISTAR_OK;
-  const tsi_front_owners owners = tsi_front_part_owners(&joint->fronts, tsi_transport_rank(d->transport));
-  struct tristar_factor_s *part = &joint->part;
-  if (part->pivots) memset(part->pivots, 0, (size_t)joint->pattern.n * sizeof *part->pivots);
-  if (part->inverse) memset(part->inverse, 0, 2 * (size_t)joint->pattern.n * part->scalar_bytes);
-  TSI_TRY(tsi_numeric_create(part, &joint->sizes, &d->ts->fronts, &owners, fixed, out));
+  const tsi_front_owners owners =
+      tsi_front_part_owners(&team_factor->fronts, tsi_transport_rank(d->transport));
+  struct tristar_factor_s *part = &team_factor->part;
+  if (part->pivots) memset(part->pivots, 0, (size_t)team_factor->pattern.n * sizeof *part->pivots);
+  if (part->inverse) memset(part->inverse, 0, 2 * (size_t)team_factor->pattern.n * part->scalar_bytes);
+  TSI_TRY(tsi_numeric_create(part, &team_factor->sizes, &d->ts->fronts, &owners, fixed, out));
   if (d->stats.workers > 0 && (*out)->dag->steps->count > 0) TSI_TRY(tsi_numeric_record(*out));
   TSI_TRY(open_port(d, *out, port));
 out:
@@ -67,7 +68,8 @@ static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric 
   tsi_pivot_figures all = tsi_numeric_figures(numeric);
   int64_t sum[2] = {all.perturbed, all.stray};
   const bool depends = all.dependent != INT_MAX;
-  const double column = depends ? tsi_front_part_there(&d->joint->fronts, (tsi_index)all.dependent) : INT_MAX;
+  const double column =
+      depends ? tsi_front_part_there(&d->team_factor->fronts, (tsi_index)all.dependent) : INT_MAX;
   double least[5] = {column, all.smallest, -all.largest, all.weakest, -all.strongest};
   TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
                   MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT64_T, MPI_SUM, comm)));
@@ -93,59 +95,64 @@ out:
 }
 
 /* Collective. The pivots of columns of the part, and D^-1; on rank 0 all pivots. */
-static tristar_status share_pivots(const tristar_distributed_t *d, const tsi_joint *joint) {
+static tristar_status share_pivots(const tristar_distributed_t *d, const tsi_team_factor *team_factor) {
   tristar_status status = TRISTAR_OK;
-  const struct tristar_factor_s *part = &joint->part;
-  tsi_index *all = joint->source ? joint->source->pivots : NULL;
+  const struct tristar_factor_s *part = &team_factor->part;
+  tsi_index *all = team_factor->source ? team_factor->source->pivots : NULL;
   if (part->pivots)
-    TSI_TRY(tsi_joint_unite_columns(d, joint, sizeof *part->pivots, TSI_UNION_BITS, part->pivots, all));
+    TSI_TRY(tsi_team_factor_unite_columns(d, team_factor, sizeof *part->pivots, TSI_UNION_BITS, part->pivots,
+                                          all));
   if (part->inverse)
-    TSI_TRY(tsi_joint_unite_columns(d, joint, 2 * part->scalar_bytes, TSI_UNION_BITS, part->inverse, NULL));
+    TSI_TRY(tsi_team_factor_unite_columns(d, team_factor, 2 * part->scalar_bytes, TSI_UNION_BITS,
+                                          part->inverse, NULL));
 out:
   return status;
 }
 
-tristar_status tsi_joint_run(tristar_distributed_t *d, tsi_joint *joint, bool fixed, tsi_numeric **out) {
+tristar_status tsi_team_factor_run(tristar_distributed_t *d, tsi_team_factor *team_factor, bool fixed,
+                                   tsi_numeric **out) {
   tristar_status status = TRISTAR_OK;
   tsi_mailbox_port port = {.env = NULL};
-  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, joint, fixed, out, &port)));
+  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, team_factor, fixed, out, &port)));
   tsi_idle_recall();
   status = tsi_numeric_run(*out);
   tsi_idle_dismiss();
   if (status == TRISTAR_OK) status = tsi_failure_tell((*out)->env, &(*out)->failure);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(share_figures(d, *out));
-  TSI_TRY(share_pivots(d, joint));
+  TSI_TRY(share_pivots(d, team_factor));
 out:
   tsi_mailbox_port_close(&port);
   return status;
 }
 
-static tristar_status share_terms(const tristar_distributed_t *d, const tsi_joint *joint,
+static tristar_status share_terms(const tristar_distributed_t *d, const tsi_team_factor *team_factor,
                                   tsi_numeric *numeric) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = joint->pattern.n;
+  const tsi_index n = team_factor->pattern.n;
   double *terms = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(numeric->env, terms, 2 * (tsi_count)n)));
   tsi_numeric_get_terms(numeric, terms);
   for (int side = 0; side < 2; side++)
-    TSI_TRY(tsi_joint_unite_columns(d, joint, sizeof *terms, TSI_UNION_MAX, terms + side * n, NULL));
+    TSI_TRY(
+        tsi_team_factor_unite_columns(d, team_factor, sizeof *terms, TSI_UNION_MAX, terms + side * n, NULL));
   tsi_numeric_set_terms(numeric, terms);
 out:
   TSI_FREE(numeric->env, terms);
   return status;
 }
 
-tristar_status tsi_joint_run_fixed(tristar_distributed_t *d, tsi_joint *joint, tsi_numeric **numeric) {
+tristar_status tsi_team_factor_run_fixed(tristar_distributed_t *d, tsi_team_factor *team_factor,
+                                         tsi_numeric **numeric) {
   tristar_status status = TRISTAR_OK;
   tsi_numeric *fixed = NULL;
-  status = tsi_joint_run(d, joint, true, &fixed);
+  status = tsi_team_factor_run(d, team_factor, true, &fixed);
   if (status == TRISTAR_ERR_NOT_FINITE) {
     status = TRISTAR_OK;
     goto out;
   }
   TSI_TRY(status);
-  TSI_TRY(share_terms(d, joint, fixed));
+  TSI_TRY(share_terms(d, team_factor, fixed));
   int accurate = tsi_numeric_is_accurate(fixed); /* in columns here */
   TSI_TRY(
       TSI_MPI(fixed->env, "MPI_Allreduce",

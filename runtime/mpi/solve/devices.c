@@ -1,13 +1,13 @@
 /* Which subtrees of a distributed factor are on devices of its ranks, and what is told of them.
  *
- * Each rank chooses for itself (runtime/process/process_branches.h); then all know the choice of all, as the
+ * Each rank chooses for itself (runtime/process/process_subtrees.h); then all know the choice of all, as the
  * layout that they find must be the same one. A rank without devices, or which fails to choose where
  * PLACE_AUTO leaves that open, has none.
  *
  * Reads   the structure, options.   Writes  its results, statistics. */
 #include "runtime/mpi/solve/distributed.h"
 #include "runtime/mpi/comm/mailbox.h"
-#include "runtime/process/process_branches.h"
+#include "runtime/process/process_subtrees.h"
 #include "runtime/exec/starpu/devices.h"
 
 /* The devices of a rank, as other ranks of the node know them. */
@@ -56,7 +56,8 @@ out:
 
 /* Local. The devices of this rank; places->device NULL: none. */
 static tristar_status choose_own(tristar_distributed_t *d, const tsi_known *known,
-                                 const tsi_process_options *options, int sharers, tsi_places *places) {
+                                 const tsi_process_options *options, int sharers,
+                                 tsi_device_split_options *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tristar_distributed_options *o = &d->options;
@@ -65,7 +66,7 @@ static tristar_status choose_own(tristar_distributed_t *d, const tsi_known *know
                                      .device_bytes = (double)o->device_bytes,
                                      .columns = tsi_columns_of(o->nrhs),
                                      .sharers = sharers};
-  *places = (tsi_places){.device = NULL};
+  *places = (tsi_device_split_options){.device = NULL};
   if (wanted && options->workers == 0)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: there are no tasks");
   if (wanted && o->layout.map == TRISTAR_MAP_CYCLIC && o->layout.px * o->layout.py > 1)
@@ -82,8 +83,8 @@ out:
 }
 
 /* Collective. What all ranks have chosen; *device stays NULL where none has chosen any. */
-static tristar_status share_choice(tristar_distributed_t *d, tsi_index supernodes, const tsi_places *own,
-                                   tsi_index **device) {
+static tristar_status share_choice(tristar_distributed_t *d, tsi_index supernodes,
+                                   const tsi_device_split_options *own, tsi_index **device) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
@@ -101,7 +102,7 @@ out:
 tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d, const tsi_known *known,
                                               tsi_process_options *options, tsi_index **device) {
   tristar_status status = TRISTAR_OK;
-  tsi_places own = {.device = NULL};
+  tsi_device_split_options own = {.device = NULL};
   int sharers;
   if (d->options.place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
   TSI_TRY(count_sharers(d, options->workers > 0, &sharers));
@@ -111,7 +112,7 @@ tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d, const ts
   options->cut = own.cut;
   options->layout.device = *device;
 out:
-  tsi_places_finish(&d->ts->env, &own);
+  tsi_device_split_options_finish(&d->ts->env, &own);
   return status;
 }
 

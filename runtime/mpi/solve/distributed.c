@@ -10,7 +10,7 @@
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
 #include "runtime/process/layout_words.h"
-#include "runtime/process/process_branches.h"
+#include "runtime/process/process_subtrees.h"
 #include "runtime/mpi/solve/inserted.h"
 #include "runtime/mpi/solve/queue.h"
 #include "runtime/mpi/comm/mailbox.h"
@@ -371,7 +371,7 @@ out:
 void tsi_distributed_release_layout(tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
   for (int s = 0; s < TSI_SLOTS; s++) tsi_slot_release(&d->slot[s]);
-  if (d->joint != NULL) d->joint_destroy(d, &d->joint);
+  if (d->team_factor != NULL) d->team_factor_destroy(d, &d->team_factor);
   tsi_distributed_release_rows(d);
   tsi_process_destroy(&d->process);
   TSI_FREE(env, d->first);

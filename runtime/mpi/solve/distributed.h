@@ -51,13 +51,15 @@ struct tristar_distributed_s {
   struct tsi_queue *queue;       /* NULL: no solve was inserted or started */
   struct tsi_trace *trace;       /* NULL: the solve is not traced */
   struct tsi_inserted *inserted; /* NULL: no solve was inserted */
-  struct tsi_joint *joint; /* state of a factorization by all ranks (team_factor.h); NULL: rank 0 factored */
-  void (*joint_destroy)(struct tristar_distributed_s *d, struct tsi_joint **joint); /* set with joint */
-  tristar_factor_t *source; /* rank 0, with joint: values and scalings, no streams */
+  struct tsi_team_factor
+      *team_factor; /* state of a factorization by all ranks (team_factor.h); NULL: rank 0 factored */
+  void (*team_factor_destroy)(struct tristar_distributed_s *d,
+                              struct tsi_team_factor **team_factor); /* set with team_factor */
+  tristar_factor_t *source; /* rank 0, with team_factor: values and scalings, no streams */
   bool of_rows;             /* made of rows that all ranks have (dmatrix_factor.c): source has no values */
   uint64_t pattern;         /* of_rows: a fingerprint of the matrix's, however it is shared */
 };
-typedef struct tsi_joint tsi_joint;
+typedef struct tsi_team_factor tsi_team_factor;
 typedef struct tsi_inserted tsi_inserted;
 
 /* Collective. The slot for nrhs right-hand sides, made at its first use. Errors: MEMORY, RUNTIME. */

@@ -445,7 +445,7 @@ tristar_status tristar_distributed_trace(tristar_distributed_t *d, tristar_op op
                       out == NULL ? "trace is NULL" : "x is b");
   if (status == TRISTAR_OK) status = tsi_trace_open(d->ts, &trace);
   if (status == TRISTAR_OK)
-    status = tsi_statistics_create(env, d->process->workers > 0, d->process->branches != NULL, &workers);
+    status = tsi_statistics_create(env, d->process->workers > 0, d->process->subtrees != NULL, &workers);
   if (status == TRISTAR_OK && me == 0) status = TSI_ALLOC_ZERO(env, all, ranks);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(tristar_distributed_solve(d, op, nrhs, b, ldb, x, ldx)); /* a warm-up */

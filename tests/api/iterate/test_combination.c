@@ -1,7 +1,7 @@
 /* x = beta x + alpha times the solution, with factors of every method and type, single factors, parts, plans
  * with tasks, without, with pushed updates and of the partitioned inverse, one right-hand side and several
  * blocks of them: against the solution that is combined here; the same bits as without where alpha is 1 and
- * beta 0; started solves, and x over b. (Triangles: test_placed_triangle.) */
+ * beta 0; started solves, and x over b. (Triangles: test_permuted_triangle.) */
 #include "tests/support/typed.h"
 
 enum { MOST = 70 };

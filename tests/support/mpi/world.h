@@ -6,7 +6,7 @@
 
 #include "runtime/process/extract.h"
 #include "runtime/solve/plan.h"
-#include "runtime/process/process_branches.h"
+#include "runtime/process/process_subtrees.h"
 #include "tests/support/typed.h"
 
 #define RANKS_MOST 12

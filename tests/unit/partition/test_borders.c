@@ -120,39 +120,39 @@ static void kept_free(kept *k) {
 static void check_placings(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels) {
   kept k = kept_of(env, symbolic, panels);
   double before = 0;
-  tsi_place_costs costs = {.devices = 2,
-                           .device_bandwidth = 1e3,
-                           .bus_bandwidth = 1e3,
-                           .cores = 2,
-                           .core_bandwidth = 0.5,
-                           .cores_bandwidth = 1,
-                           .core_task_seconds = 0.5,
-                           .cut = {.ceiling_bytes = 500, .slice_bytes = 500, .scalar_bytes = 8},
-                           .stream_bytes = 8,
-                           .row_bytes = 8,
-                           .solves = 1,
-                           .devices_first = true,
-                           .stored = k.stored,
-                           .beside = k.beside,
-                           .scratch = k.scratch,
-                           .border = k.border,
-                           .border_bytes = 20,
-                           .border_scratch = 8,
-                           .subtree_bytes = 60};
+  tsi_device_split_costs costs = {.devices = 2,
+                                  .device_bandwidth = 1e3,
+                                  .bus_bandwidth = 1e3,
+                                  .cores = 2,
+                                  .core_bandwidth = 0.5,
+                                  .cores_bandwidth = 1,
+                                  .core_task_seconds = 0.5,
+                                  .cut = {.ceiling_bytes = 500, .slice_bytes = 500, .scalar_bytes = 8},
+                                  .stream_bytes = 8,
+                                  .row_bytes = 8,
+                                  .solves = 1,
+                                  .devices_first = true,
+                                  .stored = k.stored,
+                                  .beside = k.beside,
+                                  .scratch = k.scratch,
+                                  .border = k.border,
+                                  .border_bytes = 20,
+                                  .border_scratch = 8,
+                                  .subtree_bytes = 60};
   for (int part = 0; part <= 4; part++) {
-    tsi_placing *placing;
+    tsi_device_split *placing;
     costs.device_memory = part == 4 ? 2 * k.all + 1e4 : part * k.all / 4;
-    CHECK_OK(tsi_placing_create(env, symbolic, panels, &costs, &placing));
-    CHECK_OK(tsi_placing_check(env, placing, symbolic, panels, &costs));
+    CHECK_OK(tsi_device_split_create(env, symbolic, panels, &costs, &placing));
+    CHECK_OK(tsi_device_split_check(env, placing, symbolic, panels, &costs));
     for (tsi_index d = 0; d < placing->devices; d++) {
       const tsi_device_load *load = &placing->load[d];
       CHECK(tsi_device_load_memory(load) <= costs.device_memory);
       CHECK(load->subtrees == 0 || (load->memory > load->bytes && load->scratch > 0));
     }
-    CHECK(tsi_placing_bytes(placing) >= before);
-    before = tsi_placing_bytes(placing);
+    CHECK(tsi_device_split_bytes(placing) >= before);
+    before = tsi_device_split_bytes(placing);
     CHECK(part < 4 || before > 0);
-    tsi_placing_destroy(env, &placing);
+    tsi_device_split_destroy(env, &placing);
   }
   kept_free(&k);
 }
@@ -161,7 +161,7 @@ static void check_given(tsi_env *env, tsi_index n, tsi_index groups, tsi_index p
   tsi_columns columns[SIDES];
   tsi_symbolic *symbolic[SIDES];
   for (int i = 0; i < SIDES; i++) columns[i] = draw(n, groups, n / 6, percent, state);
-  CHECK_OK(tsi_symbolic_of_given(env, SIDES, columns, 0.6, symbolic));
+  CHECK_OK(tsi_symbolic_of_imported(env, SIDES, columns, 0.6, symbolic));
   for (int i = 0; i < SIDES && symbolic[i]; i++) {
     tsi_panels *panels;
     CHECK_OK(tsi_panels_create(env, symbolic[i], 16, &panels));
@@ -177,7 +177,7 @@ static void check_failures(tsi_env *env, uint64_t *state) {
   tsi_columns columns = draw(60, 4, 10, 20, state);
   tsi_symbolic *symbolic[SIDES];
   tsi_index border[60];
-  CHECK_OK(tsi_symbolic_of_given(env, 1, &columns, 0.6, symbolic));
+  CHECK_OK(tsi_symbolic_of_imported(env, 1, &columns, 0.6, symbolic));
   int failures = 0;
   for (tristar_status status = TRISTAR_ERR_MEMORY; status != TRISTAR_OK; failures++) {
     env->memory.fail_at = atomic_load(&env->memory.calls) + failures + 1;

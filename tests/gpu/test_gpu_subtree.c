@@ -1,7 +1,7 @@
-/* Subtrees on a device, all else on the host: for each chunk of a plan that is a branch the GPU kernels give
+/* Subtrees on a device, all else on the host: for each chunk of a plan that is a subtree the GPU kernels give
  * the updates and the x that the CPU's kernels give, within roundoff, with the same bits in every schedule;
  * for each scalar type, method, operation, part and treatment of diagonal blocks. */
-#include "runtime/exec/device/device_branch.h"
+#include "runtime/exec/device/subtree_tables.h"
 #include "tests/support/gpu/device_problem.h"
 
 static const problem problems[] = {
@@ -39,29 +39,29 @@ static void run_host(const host_solve *h, tsi_solve_call *call) {
   }
 }
 
-/* What a device has of a branch. */
-static tsi_branch_memory memory_of(const host_solve *h, const tsi_device_branch *branch,
-                                   const tsi_index *from) {
+/* What a device has of a subtree. */
+static tsi_subtree_memory memory_of(const host_solve *h, const tsi_subtree_tables *subtree,
+                                    const tsi_index *from) {
   const tsi_solve_call *call = &h->request.call;
   const size_t scalar = h->plan->factor->scalar_bytes;
-  const tsi_index column = h->plan->side[0].chunks->column[branch->branch->chunk];
-  const tsi_branch_memory m = {
+  const tsi_index column = h->plan->side[0].chunks->column[subtree->subtree->chunk];
+  const tsi_subtree_memory m = {
       .from = from + column,
       .inverse = call->inverse ? (const char *)call->inverse + 2 * (size_t)column * scalar : NULL,
-      .x = calloc((size_t)branch->branch->columns + 1, h->bytes),
-      .workspace = malloc((size_t)branch->tables.workspace_rows * h->bytes + 1)};
+      .x = calloc((size_t)subtree->subtree->columns + 1, h->bytes),
+      .workspace = malloc((size_t)subtree->tables.workspace_rows * h->bytes + 1)};
   CHECK(m.x && m.workspace);
-  memset(m.workspace, 255, (size_t)branch->tables.workspace_rows * h->bytes); /* NaN */
+  memset(m.workspace, 255, (size_t)subtree->tables.workspace_rows * h->bytes); /* NaN */
   return m;
 }
 
-static void launch(const char *scalars, const tsi_device_branch *branch, const tsi_solve_call *call,
-                   const host_solve *h, tsi_branch_memory *m, bool backward, unsigned schedule) {
+static void launch(const char *scalars, const tsi_subtree_tables *subtree, const tsi_solve_call *call,
+                   const host_solve *h, tsi_subtree_memory *m, bool backward, unsigned schedule) {
   const char *values = backward ? call->backward_values : call->forward_values;
-  const run_grid grid = grid_of(run_warp(branch->branch->chunk % 2 ? 64 : 32), schedule);
-  m->values = values + (size_t)branch->first_value * h->plan->factor->scalar_bytes;
-  const tsi_device_call own = tsi_device_branch_call(call, backward, m);
-  const run_outcome got = run_sweeps(scalars, &branch->tables, &branch->tables, &own, &grid);
+  const run_grid grid = grid_of(run_warp(subtree->subtree->chunk % 2 ? 64 : 32), schedule);
+  m->values = values + (size_t)subtree->first_value * h->plan->factor->scalar_bytes;
+  const tsi_device_call own = tsi_subtree_tables_call(call, backward, m);
+  const run_outcome got = run_sweeps(scalars, &subtree->tables, &subtree->tables, &own, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
 }
 
@@ -72,63 +72,64 @@ static void check_rows(const typed *t, const host_solve *h, tsi_index rows, cons
   CHECK_MSG(differs <= (single ? 1e-3 : 1e-11), "chunk %d: %s differ by %g", chunk, what, differs);
 }
 
-/* Both sweeps of a branch on the device. */
-static void check_branch(unsigned type, const host_solve *h, tsi_solve_call *call,
-                         const tsi_device_branch *branch, const tsi_index *from, unsigned schedule,
-                         char *result) {
+/* Both sweeps of a subtree on the device. */
+static void check_subtree(unsigned type, const host_solve *h, tsi_solve_call *call,
+                          const tsi_subtree_tables *subtree, const tsi_index *from, unsigned schedule,
+                          char *result) {
   const typed *t = types[type].type;
   const tsi_solve_data *data = &h->plan->side[0].data;
-  const tsi_solve_chunk *chunk = &data->chunk[branch->branch->chunk];
+  const tsi_solve_chunk *chunk = &data->chunk[subtree->subtree->chunk];
   const size_t x = (size_t)chunk->workspace * h->bytes,
                u = (size_t)(chunk->workspace + chunk->update) * h->bytes,
                x_bytes = (size_t)chunk->columns * h->bytes, u_bytes = (size_t)chunk->off_rows * h->bytes;
-  tsi_branch_memory m = memory_of(h, branch, from);
-  char *border = (char *)m.workspace + (size_t)branch->border_row * h->bytes;
-  h->plan->nodes->read_chunk(data, call, branch->branch->chunk);
+  tsi_subtree_memory m = memory_of(h, subtree, from);
+  char *border = (char *)m.workspace + (size_t)subtree->border_row * h->bytes;
+  h->plan->nodes->read_chunk(data, call, subtree->subtree->chunk);
   memcpy(m.x, (char *)call->workspace + x, x_bytes);
   if (h->request.forward) {
-    launch(types[type].scalars, branch, call, h, &m, false, schedule);
-    check_rows(t, h, chunk->off_rows, h->forward + u, border, t->is_single, "updates", branch->branch->chunk);
+    launch(types[type].scalars, subtree, call, h, &m, false, schedule);
+    check_rows(t, h, chunk->off_rows, h->forward + u, border, t->is_single, "updates",
+               subtree->subtree->chunk);
   }
   if (h->request.backward) {
     memcpy(border, h->backward + u, u_bytes);
-    launch(types[type].scalars, branch, call, h, &m, true, schedule);
+    launch(types[type].scalars, subtree, call, h, &m, true, schedule);
   }
   check_rows(t, h, chunk->columns, (h->request.backward ? h->backward : h->forward) + x, m.x, t->is_single,
-             "x", branch->branch->chunk);
+             "x", subtree->subtree->chunk);
   memcpy(result, m.x, x_bytes);
   free(m.x);
   free(m.workspace);
 }
 
-static int check_branches(unsigned type, const host_solve *h, tsi_solve_call *call, double node_bytes) {
+static int check_subtrees(unsigned type, const host_solve *h, tsi_solve_call *call, double node_bytes) {
   const tristar_analysis_t *an = h->plan->factor->analysis;
   tsi_env *env = &h->plan->ts->env;
-  const tsi_branch_source source = {
+  const tsi_subtree_source source = {
       h->plan->side[0].chunks, an->symbolic, an->panels, an->panel_values, tsi_analysis_inverse(an), 0};
   tsi_index *from = calloc((size_t)an->symbolic->n + 1, sizeof *from);
   tsi_device_options options;
-  int branches = 0;
+  int subtrees = 0;
   tsi_device_options_init(&options, h->plan->factor->scalar_bytes);
   options.node_bytes = node_bytes;
   options.group_bytes = options.warp_bytes = node_bytes / 4;
   if (h->plan->factor->pivots) tsi_device_interchanges(an->panels, h->plan->factor->pivots, from);
   for (tsi_index c = 0; c < source.chunks->count; c++) {
-    tsi_device_branch *branch;
-    if (!tsi_chunk_is_branch(source.chunks, source.symbolic, source.panels, c)) continue;
+    tsi_subtree_tables *subtree;
+    if (!tsi_chunk_is_device_subtree(source.chunks, source.symbolic, source.panels, c)) continue;
     const size_t bytes = (size_t)tsi_chunk_columns(source.chunks, c) * h->bytes;
     char *first = malloc(bytes + 1), *again = malloc(bytes + 1);
-    CHECK_OK(tsi_device_branch_create(env, &source, c, &options, &branch));
-    check_branch(type, h, call, branch, from, 0, first);
-    check_branch(type, h, call, branch, from, 1, again);
+    CHECK_OK(tsi_subtree_tables_create(env, &source, c, &options, &subtree));
+    check_subtree(type, h, call, subtree, from, 0, first);
+    check_subtree(type, h, call, subtree, from, 1, again);
     CHECK(memcmp(first, again, bytes) == 0);
-    tsi_device_branch_destroy(env, &branch);
+    tsi_subtree_tables_destroy(env, &subtree);
     free(first);
     free(again);
-    branches++;
+    subtrees++;
   }
   free(from);
-  return branches;
+  return subtrees;
 }
 
 static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p, unsigned type, tristar_op op,
@@ -153,7 +154,7 @@ static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p,
   h.backward = call.workspace;
   run_host(&h, &call);
   call.workspace = calloc(bytes, 1);
-  CHECK(check_branches(type, &h, &call, p->node_bytes) > 0);
+  CHECK(check_subtrees(type, &h, &call, p->node_bytes) > 0);
   free(call.workspace);
   free(h.forward);
   free(h.backward);

@@ -8,10 +8,10 @@
  * border, before what is sent of it.
  *
  * Reads   the structure of the factor, the options of a process, the calibration, StarPU's devices.
- * Writes  its result; branches, interchanges and residents of a process.
+ * Writes  its result; subtrees, interchanges and residents of a process.
  * Invariants: devices have the values of the last tsi_process_renew. */
-#ifndef TSI_RUNTIME_PROCESS_PROCESS_BRANCHES_H
-#define TSI_RUNTIME_PROCESS_PROCESS_BRANCHES_H
+#ifndef TSI_RUNTIME_PROCESS_PROCESS_SUBTREES_H
+#define TSI_RUNTIME_PROCESS_PROCESS_SUBTREES_H
 
 #include "runtime/context/context.h"
 #include "runtime/solve/device_split_options.h"
@@ -26,20 +26,22 @@ typedef struct tsi_process_wishes {
   int sharers;         /* processes that use the same devices, this one included */
 } tsi_process_wishes;
 
-/* As tsi_places_choose, of what the process has whole in a layout without devices (options->layout.device is
- * NULL). places->device: supernodes of the factor; NULL: none of them is on a device. StarPU runs unless it
- * may not. Errors: those of tsi_places_choose and of tsi_layout_create. */
+/* As tsi_device_split_options_choose, of what the process has whole in a layout without devices
+ * (options->layout.device is NULL). places->device: supernodes of the factor; NULL: none of them is on a
+ * device. StarPU runs unless it may not. Errors: those of tsi_device_split_options_choose and of
+ * tsi_layout_create. */
 TRISTAR_CHECKED tristar_status tsi_process_places(tristar_t *ts, const tsi_factor_kind *kind,
                                                   const tsi_symbolic *symbolic, const tsi_panels *panels,
                                                   const tsi_process_options *options,
-                                                  const tsi_process_wishes *wishes, tsi_places *places);
+                                                  const tsi_process_wishes *wishes,
+                                                  tsi_device_split_options *places);
 
-/* The branches of a process that has its share, tables and room for values, of options->layout.device; none
+/* The subtrees of a process that has its share, tables and room for values, of options->layout.device; none
  * where no chunk of it is on a device. StarPU runs. Errors: TOO_LARGE, MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_process_branches_create(tsi_process *process, const tsi_symbolic *symbolic,
+TRISTAR_CHECKED tristar_status tsi_process_subtrees_create(tsi_process *process, const tsi_symbolic *symbolic,
                                                            const tsi_panels *panels,
                                                            const tsi_process_options *options);
-void tsi_process_branches_destroy(tsi_process *process);
+void tsi_process_subtrees_destroy(tsi_process *process);
 
 /* The values of the process are new: devices are to have them. No solve is in flight. Not from inside a
  * StarPU task. Errors: RUNTIME. */

@@ -2,7 +2,7 @@
  * model; a placing passes its check and is the same each time; it never takes longer than the cores alone;
  * devices without room, or none, leave all to the cores, fast ones with room take all, and with less room the
  * time grows step by step; where devices come first they get what they have room for, however slow; its
- * branches are cut with borders, each column once; a subtree on a device is one chunk. A part of the tree is
+ * subtrees are cut with borders, each column once; a subtree on a device is one chunk. A part of the tree is
  * a tree with the same rows, and nothing of what is shared in it is placed. */
 #include <math.h>
 
@@ -49,83 +49,83 @@ static void structure_free(tsi_env *env, structure *s) {
 }
 
 /* Devices ten times as fast as the cores, which get through 1 byte a second, each of them through half. */
-static tsi_place_costs costs_of(const structure *s, tsi_index devices, double memory) {
-  return (tsi_place_costs){.devices = devices,
-                           .task_seconds = 10,
-                           .device_bandwidth = 10,
-                           .device_memory = memory,
-                           .bus_seconds = 1,
-                           .bus_bandwidth = 2,
-                           .cores = 4,
-                           .core_bandwidth = 0.5,
-                           .cores_bandwidth = 1,
-                           .core_task_seconds = 0.5,
-                           .cut = {.ceiling_bytes = 8, .slice_bytes = 8, .scalar_bytes = 8},
-                           .stream_bytes = 8,
-                           .stored = s->stored,
-                           .row_bytes = 8};
+static tsi_device_split_costs costs_of(const structure *s, tsi_index devices, double memory) {
+  return (tsi_device_split_costs){.devices = devices,
+                                  .task_seconds = 10,
+                                  .device_bandwidth = 10,
+                                  .device_memory = memory,
+                                  .bus_seconds = 1,
+                                  .bus_bandwidth = 2,
+                                  .cores = 4,
+                                  .core_bandwidth = 0.5,
+                                  .cores_bandwidth = 1,
+                                  .core_task_seconds = 0.5,
+                                  .cut = {.ceiling_bytes = 8, .slice_bytes = 8, .scalar_bytes = 8},
+                                  .stream_bytes = 8,
+                                  .stored = s->stored,
+                                  .row_bytes = 8};
 }
 
-static tsi_placing *place(tsi_env *env, const structure *s, const tsi_place_costs *costs) {
-  tsi_placing *placing, *again;
-  CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, costs, &placing));
-  CHECK_OK(tsi_placing_check(env, placing, s->symbolic, s->panels, costs));
-  CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, costs, &again));
+static tsi_device_split *place(tsi_env *env, const structure *s, const tsi_device_split_costs *costs) {
+  tsi_device_split *placing, *again;
+  CHECK_OK(tsi_device_split_create(env, s->symbolic, s->panels, costs, &placing));
+  CHECK_OK(tsi_device_split_check(env, placing, s->symbolic, s->panels, costs));
+  CHECK_OK(tsi_device_split_create(env, s->symbolic, s->panels, costs, &again));
   CHECK(again->count == placing->count && again->seconds == placing->seconds);
   for (tsi_index k = 0; k < placing->count; k++)
     CHECK(placing->subtree[k].root == again->subtree[k].root &&
           placing->subtree[k].device == again->subtree[k].device);
-  tsi_placing_destroy(env, &again);
+  tsi_device_split_destroy(env, &again);
   CHECK(placing->seconds <= placing->only_cores * (1 + 1e-12));
   return placing;
 }
 
-static double placed_bytes(const tsi_placing *placing) {
+static double placed_bytes(const tsi_device_split *placing) {
   double bytes = 0;
   for (tsi_index d = 0; d < placing->devices; d++) bytes += placing->load[d].bytes;
   return bytes;
 }
 
 static void check_cores_only(tsi_env *env, const structure *s) {
-  const tsi_place_costs none = costs_of(s, 0, 0), full = costs_of(s, 2, 0);
-  tsi_placing *placing = place(env, s, &none);
+  const tsi_device_split_costs none = costs_of(s, 0, 0), full = costs_of(s, 2, 0);
+  tsi_device_split *placing = place(env, s, &none);
   CHECK(fabs(placing->seconds - placing->only_cores) <= 1e-12 * placing->only_cores);
-  tsi_placing_destroy(env, &placing);
+  tsi_device_split_destroy(env, &placing);
   placing = place(env, s, &full);
   CHECK(placed_bytes(placing) == 0 && fabs(placing->seconds - placing->only_cores) <= 1e-12 * s->bytes);
   CHECK(placing->unfit_bytes > 0 || s->bytes < 100);
-  tsi_placing_destroy(env, &placing);
+  tsi_device_split_destroy(env, &placing);
 }
 
 /* All that a device has room for is worth while; less room is not faster. */
 static void check_memory(tsi_env *env, const structure *s) {
   double before = 0;
   for (int part = 4; part >= 0; part--) {
-    const tsi_place_costs costs = costs_of(s, 1, part * s->bytes / 4);
-    tsi_placing *placing = place(env, s, &costs);
+    const tsi_device_split_costs costs = costs_of(s, 1, part * s->bytes / 4);
+    tsi_device_split *placing = place(env, s, &costs);
     CHECK(placing->seconds >= before);
     CHECK(part == 4 || placed_bytes(placing) < s->bytes);
     before = placing->seconds;
-    tsi_placing_destroy(env, &placing);
+    tsi_device_split_destroy(env, &placing);
   }
 }
 
 static void check_all_on_device(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(s, 1, s->bytes);
+  tsi_device_split_costs costs = costs_of(s, 1, s->bytes);
   costs.device_bandwidth = costs.bus_bandwidth = 1e9;
   costs.task_seconds = costs.bus_seconds = 0;
-  tsi_placing *placing = place(env, s, &costs);
+  tsi_device_split *placing = place(env, s, &costs);
   CHECK(placed_bytes(placing) == s->bytes && placing->cores_seconds == 0 && placing->above_seconds == 0);
-  tsi_placing_destroy(env, &placing);
+  tsi_device_split_destroy(env, &placing);
 }
 
 /* A slow bus keeps subtrees away from devices. */
 static void check_slow_bus(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(s, 2, s->bytes);
+  tsi_device_split_costs costs = costs_of(s, 2, s->bytes);
   costs.bus_bandwidth = 1e-9;
-  tsi_placing *placing = place(env, s, &costs);
+  tsi_device_split *placing = place(env, s, &costs);
   CHECK(placed_bytes(placing) == 0 && placing->unfit_bytes == 0);
-  tsi_placing_destroy(env, &placing);
+  tsi_device_split_destroy(env, &placing);
 }
 
 static bool nearly(double a, double b) {
@@ -135,56 +135,56 @@ static bool nearly(double a, double b) {
 /* The cores without devices: one alone reads byte after byte; tasks that take a while make it longer; several
  * are never through before all of them read as fast as they can, nor after one that has its share only. */
 static void check_cores(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(s, 0, 0);
-  tsi_place_schedule *schedule;
-  tsi_place_times one, slow, all;
+  tsi_device_split_costs costs = costs_of(s, 0, 0);
+  tsi_device_split_schedule *schedule;
+  tsi_device_split_times one, slow, all;
   costs.cores = 1;
   costs.core_bandwidth = 1;
   costs.core_task_seconds = 0;
-  CHECK_OK(tsi_place_schedule_create(env, s->symbolic, s->panels, &costs, &schedule));
-  CHECK_OK(tsi_place_schedule_run(env, schedule, NULL, 0, &one));
+  CHECK_OK(tsi_device_split_schedule_create(env, s->symbolic, s->panels, &costs, &schedule));
+  CHECK_OK(tsi_device_split_schedule_run(env, schedule, NULL, 0, &one));
   CHECK(nearly(one.end, s->bytes) && one.subtrees == 0 && one.cores == 0);
   costs.core_task_seconds = 2;
-  CHECK_OK(tsi_place_schedule_run(env, schedule, NULL, 0, &slow));
+  CHECK_OK(tsi_device_split_schedule_run(env, schedule, NULL, 0, &slow));
   CHECK(slow.end >= one.end + 4);
   costs.core_task_seconds = 0;
   costs.cores = 3;
   costs.core_bandwidth = 0.5;
-  CHECK_OK(tsi_place_schedule_run(env, schedule, NULL, 0, &all));
+  CHECK_OK(tsi_device_split_schedule_run(env, schedule, NULL, 0, &all));
   CHECK(all.end >= s->bytes / 1.5 * (1 - 1e-12) && all.end <= 3 * s->bytes * (1 + 1e-12));
-  tsi_place_schedule_destroy(env, &schedule);
+  tsi_device_split_schedule_destroy(env, &schedule);
 }
 
 /* A root with all that is below it on a device: its time and that of its transfers, between two tasks of the
  * cores. */
 static void check_devices_in_time(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(s, 2, 0);
-  tsi_place_schedule *schedule;
-  tsi_place_times times;
+  tsi_device_split_costs costs = costs_of(s, 2, 0);
+  tsi_device_split_schedule *schedule;
+  tsi_device_split_times times;
   const tsi_index root = s->symbolic->count - 1;
   costs.handover_seconds = 3;
-  tsi_placed_subtree list[2] = {{.root = root, .device = 1, .columns = 6, .border = 0, .entries = 500}};
-  CHECK_OK(tsi_place_schedule_create(env, s->symbolic, s->panels, &costs, &schedule));
+  tsi_split_subtree list[2] = {{.root = root, .device = 1, .columns = 6, .border = 0, .entries = 500}};
+  CHECK_OK(tsi_device_split_schedule_create(env, s->symbolic, s->panels, &costs, &schedule));
   for (tsi_index t = 0; t < root; t++)
     if (s->symbolic->parent[t] == TSI_NONE) { /* there are more: no single chunk */
-      tsi_place_schedule_destroy(env, &schedule);
+      tsi_device_split_schedule_destroy(env, &schedule);
       return;
     }
-  CHECK_OK(tsi_place_schedule_run(env, schedule, list, 1, &times));
+  CHECK_OK(tsi_device_split_schedule_run(env, schedule, list, 1, &times));
   const double alone = 2 * 0.5 + (1 + 6 * 8.0 / 2) + 3 + (10 + 500 * 8.0 / 10) + 3 + 2 * 0.5;
   CHECK(nearly(times.end, alone) && times.subtrees == times.end && times.cores == 0);
   double *path = calloc((size_t)s->symbolic->count, sizeof *path);
   CHECK(path);
   path[root] = 1000;
   costs.device_path = path; /* which takes longer than to stream */
-  CHECK_OK(tsi_place_schedule_run(env, schedule, list, 1, &times));
+  CHECK_OK(tsi_device_split_schedule_run(env, schedule, list, 1, &times));
   CHECK(nearly(times.end, alone + 600));
   free(path);
-  tsi_place_schedule_destroy(env, &schedule);
+  tsi_device_split_schedule_destroy(env, &schedule);
 }
 
-/* Each subtree on a device is one chunk, and a branch. */
-static void check_chunks(tsi_env *env, const structure *s, const tsi_placing *placing,
+/* Each subtree on a device is one chunk, and a subtree. */
+static void check_chunks(tsi_env *env, const structure *s, const tsi_device_split *placing,
                          const tsi_index *device) {
   const tsi_side side = {s->symbolic, s->panels};
   const tsi_chunk_options options = {.ceiling_bytes = s->bytes / 20,
@@ -202,7 +202,7 @@ static void check_chunks(tsi_env *env, const structure *s, const tsi_placing *pl
                     last = s->panels->supernode[chunks->panel[c + 1] - 1];
     for (tsi_index t = first; t <= last; t++) CHECK(device[t] == device[first]);
     if (device[first] == TSI_NONE) continue;
-    CHECK(tsi_chunk_is_branch(chunks, s->symbolic, s->panels, c));
+    CHECK(tsi_chunk_is_device_subtree(chunks, s->symbolic, s->panels, c));
     found++;
   }
   CHECK(found == placed);
@@ -211,10 +211,10 @@ static void check_chunks(tsi_env *env, const structure *s, const tsi_placing *pl
 
 /* Each device's supernodes are those of its subtrees. */
 static void check_devices(tsi_env *env, const structure *s) {
-  const tsi_place_costs costs = costs_of(s, 3, s->bytes / 4);
-  tsi_placing *placing = place(env, s, &costs);
+  const tsi_device_split_costs costs = costs_of(s, 3, s->bytes / 4);
+  tsi_device_split *placing = place(env, s, &costs);
   tsi_index *device = malloc(((size_t)s->symbolic->count + 1) * sizeof *device), columns = 0, placed = 0;
-  tsi_placing_devices(placing, s->symbolic, device);
+  tsi_device_split_devices(placing, s->symbolic, device);
   for (tsi_index k = 0; k < placing->count; k++)
     if (placing->subtree[k].device != TSI_NONE) columns += placing->subtree[k].columns;
   for (tsi_index t = 0; t < s->symbolic->count; t++)
@@ -222,32 +222,32 @@ static void check_devices(tsi_env *env, const structure *s) {
   CHECK(placed == columns);
   check_chunks(env, s, placing, device);
   free(device);
-  tsi_placing_destroy(env, &placing);
+  tsi_device_split_destroy(env, &placing);
 }
 
-/* Finer chunks hold the branch's columns, those behind them its border. */
-static void check_branches(tsi_env *env, const structure *s) {
+/* Finer chunks hold the subtree's columns, those behind them its border. */
+static void check_subtrees(tsi_env *env, const structure *s) {
   const tsi_side side = {s->symbolic, s->panels};
   const tsi_chunk_options coarse = {.ceiling_bytes = s->bytes / 8,
                                     .slice_bytes = s->bytes / 16,
                                     .scalar_bytes = 8},
                           fine = {.ceiling_bytes = 400, .slice_bytes = 200, .scalar_bytes = 8};
   tsi_chunks *chunks, *cut;
-  tsi_branch *branch;
+  tsi_device_subtree *subtree;
   CHECK_OK(tsi_chunks_create(env, 1, &side, &coarse, &chunks));
   for (tsi_index c = 0; c < chunks->count; c++) {
-    if (!tsi_chunk_is_branch(chunks, s->symbolic, s->panels, c)) continue;
-    CHECK_OK(tsi_branch_create(env, chunks, s->symbolic, s->panels, c, &branch));
-    CHECK_OK(tsi_branch_check(env, branch, chunks, s->symbolic, s->panels));
-    CHECK_OK(tsi_branch_cut(env, branch, &fine, &cut));
+    if (!tsi_chunk_is_device_subtree(chunks, s->symbolic, s->panels, c)) continue;
+    CHECK_OK(tsi_device_subtree_create(env, chunks, s->symbolic, s->panels, c, &subtree));
+    CHECK_OK(tsi_device_subtree_check(env, subtree, chunks, s->symbolic, s->panels));
+    CHECK_OK(tsi_device_subtree_cut(env, subtree, &fine, &cut));
     tsi_index border = 0;
     for (tsi_index k = 0; k < cut->count; k++)
       if (cut->panel[k] == cut->panel[k + 1]) border += tsi_chunk_columns(cut, k);
-    CHECK(cut->column[0] == 0 && cut->column[cut->count] == branch->columns + branch->border);
-    CHECK(border == branch->border && cut->panel[cut->count] == branch->panels->count);
-    CHECK(branch->border == tsi_chunk_off_rows(chunks, c));
+    CHECK(cut->column[0] == 0 && cut->column[cut->count] == subtree->columns + subtree->border);
+    CHECK(border == subtree->border && cut->panel[cut->count] == subtree->panels->count);
+    CHECK(subtree->border == tsi_chunk_off_rows(chunks, c));
     tsi_chunks_destroy(env, &cut);
-    tsi_branch_destroy(env, &branch);
+    tsi_device_subtree_destroy(env, &subtree);
   }
   tsi_chunks_destroy(env, &chunks);
 }
@@ -255,26 +255,26 @@ static void check_branches(tsi_env *env, const structure *s) {
 /* Slow devices get all that they have room for, if they come first: less where there is less room, and
  * nothing where there is none. */
 static void check_devices_first(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(s, 2, 1e12);
-  tsi_placing *placing;
+  tsi_device_split_costs costs = costs_of(s, 2, 1e12);
+  tsi_device_split *placing;
   costs.device_bandwidth = 1e-3;
   costs.devices_first = true;
-  CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, &costs, &placing));
+  CHECK_OK(tsi_device_split_create(env, s->symbolic, s->panels, &costs, &placing));
   for (tsi_index k = 0; k < placing->count; k++) CHECK(placing->subtree[k].device != TSI_NONE);
   CHECK(placing->unfit_bytes == 0 && (placing->count > 0 || s->bytes == 0));
   const double all = placed_bytes(placing);
   double before = all;
-  tsi_placing_destroy(env, &placing);
+  tsi_device_split_destroy(env, &placing);
   for (int part = 24; part >= 0; part--) {
     costs.device_memory = part * s->bytes / 20;
-    CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, &costs, &placing));
-    CHECK_OK(tsi_placing_check(env, placing, s->symbolic, s->panels, &costs));
+    CHECK_OK(tsi_device_split_create(env, s->symbolic, s->panels, &costs, &placing));
+    CHECK_OK(tsi_device_split_check(env, placing, s->symbolic, s->panels, &costs));
     const double placed = placed_bytes(placing);
     CHECK_MSG(placed <= before && placed + placing->unfit_bytes == all,
               "%d/20 of %g bytes: %g placed, %g before", part, s->bytes, placed, before);
     CHECK(placed > 0 || part < 20 || s->bytes == 0);
     before = placed;
-    tsi_placing_destroy(env, &placing);
+    tsi_device_split_destroy(env, &placing);
   }
   CHECK(before == 0);
 }
@@ -301,7 +301,7 @@ static void choose_part(const tsi_symbolic *symbolic, bool *has, bool *shared) {
 static void check_part(tsi_env *env, const structure *s) {
   bool *has = malloc((size_t)s->symbolic->count + 1), *shared = malloc((size_t)s->symbolic->count + 1);
   tsi_tree_part part;
-  tsi_place_costs costs = costs_of(s, 2, 1e9);
+  tsi_device_split_costs costs = costs_of(s, 2, 1e9);
   choose_part(s->symbolic, has, shared);
   CHECK_OK(tsi_tree_part_create(env, s->symbolic, s->panels, has, &part));
   CHECK_OK(tsi_panels_check(env, part.panels, part.symbolic));
@@ -323,9 +323,9 @@ static void check_part(tsi_env *env, const structure *s) {
   costs.shared = shared;
   const structure whole = {NULL, part.symbolic, part.panels, 0, stored_of(part.symbolic, part.panels)};
   costs.stored = whole.stored;
-  tsi_placing *placing = place(env, &whole, &costs);
+  tsi_device_split *placing = place(env, &whole, &costs);
   for (tsi_index k = 0; k < placing->count; k++) CHECK(!shared[placing->subtree[k].root]);
-  tsi_placing_destroy(env, &placing);
+  tsi_device_split_destroy(env, &placing);
   free(whole.stored);
   tsi_tree_part_destroy(env, &part);
   free(has);
@@ -349,7 +349,7 @@ int main(void) {
       check_slow_bus(&env, &s);
       check_devices(&env, &s);
       check_devices_first(&env, &s);
-      check_branches(&env, &s);
+      check_subtrees(&env, &s);
       check_part(&env, &s);
     }
     structure_free(&env, &s);

@@ -1,56 +1,56 @@
-/* See branches.h. */
-#include "runtime/solve/branches.h"
+/* See device_subtrees.h. */
+#include "runtime/solve/device_subtrees.h"
 
 #include "runtime/solve/device_memory.h"
 #include "runtime/exec/starpu/devices.h"
 
-/* What the steps of a branch do with its data, one after the other. */
-typedef enum branch_role { READ, FORWARD, DOWN, UP, BACKWARD, WRITE, ROLES } branch_role;
+/* What the steps of a subtree do with its data, one after the other. */
+typedef enum subtree_role { READ, FORWARD, DOWN, UP, BACKWARD, WRITE, ROLES } subtree_role;
 
-typedef struct replay_branch {
+typedef struct replay_subtree {
   tsi_device_data *x, *border[2]; /* border: of sides; NULL: there is none */
   tsi_task_data role[2][ROLES];   /* of sides: those of the triangle that a sweep works with */
-} replay_branch;
+} replay_subtree;
 
-struct tsi_replay_branches {
+struct tsi_replay_subtrees {
   tsi_execution_devices devices;
-  const tsi_plan_branches *of;
+  const tsi_plan_subtrees *of;
   const void *workspace; /* of the execution, and its stride, when the data was made */
   tsi_index stride;
-  replay_branch *branch;
-  tsi_device_data *scratch[TSI_DEVICES_MOST]; /* of devices that have branches: for one of these at a time */
+  replay_subtree *subtree;
+  tsi_device_data *scratch[TSI_DEVICES_MOST]; /* of devices that have subtrees: for one of these at a time */
 };
 
 /* ---- Of a plan, or of a process ------------------------------------------------------------------------ */
 
-tristar_status tsi_branches_allocate(tsi_env *env, tsi_index chunks, tsi_plan_branches **out) {
+tristar_status tsi_device_subtrees_allocate(tsi_env *env, tsi_index chunks, tsi_plan_subtrees **out) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
   TSI_TRY(TSI_ALLOC(env, (*out)->of_chunk, chunks));
   TSI_TRY(TSI_ALLOC(env, (*out)->on_device, chunks));
-  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->branch, chunks));
+  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->subtree, chunks));
 out:
   return status;
 }
 
-void tsi_branches_release(tsi_env *env, tsi_plan_branches **branches) {
-  if (*branches == NULL) return;
-  TSI_FREE(env, (*branches)->branch);
-  TSI_FREE(env, (*branches)->of_chunk);
-  TSI_FREE(env, (*branches)->on_device);
-  TSI_FREE(env, *branches);
+void tsi_device_subtrees_release(tsi_env *env, tsi_plan_subtrees **subtrees) {
+  if (*subtrees == NULL) return;
+  TSI_FREE(env, (*subtrees)->subtree);
+  TSI_FREE(env, (*subtrees)->of_chunk);
+  TSI_FREE(env, (*subtrees)->on_device);
+  TSI_FREE(env, *subtrees);
 }
 
-void tsi_branches_note(tsi_plan_branches *all, tsi_index chunk, tsi_index device) {
+void tsi_device_subtrees_note(tsi_plan_subtrees *all, tsi_index chunk, tsi_index device) {
   all->of_chunk[chunk] = device == TSI_NONE ? TSI_NONE : all->count;
   all->on_device[chunk] = device != TSI_NONE;
   if (device != TSI_NONE)
-    all->branch[all->count++] = (tsi_plan_branch){.chunk = chunk, .device = (int)device};
+    all->subtree[all->count++] = (tsi_plan_subtree){.chunk = chunk, .device = (int)device};
 }
 
-static tristar_status create_branches(tristar_plan_t *plan, const tsi_places *places,
-                                      tsi_plan_branches *all) {
+static tristar_status create_subtrees(tristar_plan_t *plan, const tsi_device_split_options *places,
+                                      tsi_plan_subtrees *all) {
   tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = plan->factor->analysis->panels;
   const tsi_chunks *const chunks[2] = {plan->side[0].chunks, plan->side[1].chunks};
@@ -61,10 +61,10 @@ static tristar_status create_branches(tristar_plan_t *plan, const tsi_places *pl
   all->sides = plan->sides;
   for (int i = 0; i < all->sides; i++) all->chunk[i] = plan->side[i].tables.chunk;
   for (tsi_index c = 0; c < chunks[0]->count; c++) {
-    tsi_branches_note(all, c, places->device[panels->supernode[chunks[0]->panel[c]]]);
+    tsi_device_subtrees_note(all, c, places->device[panels->supernode[chunks[0]->panel[c]]]);
     if (all->on_device[c])
       TSI_TRY(
-          tsi_resident_take(plan->factor, chunks, c, &places->cut, &all->branch[all->count - 1].resident));
+          tsi_resident_take(plan->factor, chunks, c, &places->cut, &all->subtree[all->count - 1].resident));
   }
 out:
   return status;
@@ -73,29 +73,29 @@ out:
 static tristar_status check_plan(const tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  const char *obstacle = tsi_places_obstacle(plan->factor, &plan->options);
+  const char *obstacle = tsi_device_split_options_obstacle(plan->factor, &plan->options);
   if (obstacle) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "subtrees on devices: %s", obstacle);
 out:
   return status;
 }
 
-tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_places *places) {
+tristar_status tsi_device_subtrees_create(tristar_plan_t *plan, const tsi_device_split_options *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   TSI_TRY(check_plan(plan));
-  TSI_TRY(tsi_branches_allocate(env, plan->side[0].chunks->count, &plan->branches));
-  TSI_TRY(create_branches(plan, places, plan->branches));
+  TSI_TRY(tsi_device_subtrees_allocate(env, plan->side[0].chunks->count, &plan->subtrees));
+  TSI_TRY(create_subtrees(plan, places, plan->subtrees));
 out:
-  if (status != TRISTAR_OK) tsi_branches_destroy(plan);
+  if (status != TRISTAR_OK) tsi_device_subtrees_destroy(plan);
   return status;
 }
 
-void tsi_branches_destroy(tristar_plan_t *plan) {
+void tsi_device_subtrees_destroy(tristar_plan_t *plan) {
   tsi_env *env = &plan->ts->env;
-  tsi_plan_branches *all = plan->branches;
+  tsi_plan_subtrees *all = plan->subtrees;
   if (all == NULL) return;
-  for (tsi_index k = 0; k < all->count; k++) tsi_resident_give_back(plan->factor, &all->branch[k].resident);
-  tsi_branches_release(env, &plan->branches);
+  for (tsi_index k = 0; k < all->count; k++) tsi_resident_give_back(plan->factor, &all->subtree[k].resident);
+  tsi_device_subtrees_release(env, &plan->subtrees);
 }
 
 /* ---- Of a replay --------------------------------------------------------------------------------------- */
@@ -115,11 +115,11 @@ static double bytes_of(const tsi_device_data *data) {
 }
 
 /* In the order in which start_sweep takes the memory. */
-static void describe_sweep(const tsi_plan_branch *b, const replay_branch *r, tsi_device_data *scratch,
+static void describe_sweep(const tsi_plan_subtree *b, const replay_subtree *r, tsi_device_data *scratch,
                            int side, bool backward, tsi_task_data *role) {
   const tsi_resident *resident = b->resident;
   role->device = b->device;
-  role->microseconds = 1e6 * tsi_branch_sweep_seconds(b, backward);
+  role->microseconds = 1e6 * tsi_device_subtree_sweep_seconds(b, backward);
   role->x_bytes = bytes_of(r->x);
   role->border_bytes = bytes_of(r->border[side]);
   for (int v = 0; v < 2; v++)
@@ -132,7 +132,7 @@ static void describe_sweep(const tsi_plan_branch *b, const replay_branch *r, tsi
   add(role, scratch, TSI_USE_SCRATCH);
 }
 
-static void describe_roles(const tsi_plan_branch *b, tsi_device_data *scratch, int side, replay_branch *r) {
+static void describe_roles(const tsi_plan_subtree *b, tsi_device_data *scratch, int side, replay_subtree *r) {
   tsi_task_data *role = r->role[side];
   for (int k = 0; k < ROLES; k++) role[k] = (tsi_task_data){.device = -1};
   describe_sweep(b, r, scratch, side, false, &role[FORWARD]);
@@ -144,13 +144,13 @@ static void describe_roles(const tsi_plan_branch *b, tsi_device_data *scratch, i
 }
 
 /* The scratch of each device. */
-static tristar_status create_scratch(tsi_replay_branches *all) {
+static tristar_status create_scratch(tsi_replay_subtrees *all) {
   tristar_status status = TRISTAR_OK;
-  const tsi_plan_branches *of = all->of;
+  const tsi_plan_subtrees *of = all->of;
   size_t bytes[TSI_DEVICES_MOST] = {0};
   for (tsi_index k = 0; k < of->count; k++) {
-    const size_t needs = tsi_branch_scratch(&of->branch[k], (size_t)all->stride * of->scalar_bytes);
-    if (bytes[of->branch[k].device] < needs) bytes[of->branch[k].device] = needs;
+    const size_t needs = tsi_device_subtree_scratch(&of->subtree[k], (size_t)all->stride * of->scalar_bytes);
+    if (bytes[of->subtree[k].device] < needs) bytes[of->subtree[k].device] = needs;
   }
   for (int d = 0; d < TSI_DEVICES_MOST; d++)
     if (bytes[d] > 0) TSI_TRY(tsi_device_data_create(of->env, NULL, bytes[d], &all->scratch[d]));
@@ -158,11 +158,11 @@ out:
   return status;
 }
 
-static tristar_status create_replay_branch(tsi_replay_branches *all, tsi_index k) {
+static tristar_status create_replay_subtree(tsi_replay_subtrees *all, tsi_index k) {
   tristar_status status = TRISTAR_OK;
-  const tsi_plan_branches *of = all->of;
-  const tsi_plan_branch *b = &of->branch[k];
-  replay_branch *r = &all->branch[k];
+  const tsi_plan_subtrees *of = all->of;
+  const tsi_plan_subtree *b = &of->subtree[k];
+  replay_subtree *r = &all->subtree[k];
   const size_t row = (size_t)all->stride * of->scalar_bytes;
   char *x = (char *)all->workspace + (size_t)of->chunk[0][b->chunk].workspace * row;
   TSI_TRY(tsi_device_data_create(of->env, x, (size_t)of->chunk[0][b->chunk].columns * row, &r->x));
@@ -179,25 +179,25 @@ out:
 
 /* The side whose triangle a sweep of an execution works with. Nothing is known of the first recording of a
  * plan: it is of L forward, and backward of U, if that has a side of its own. */
-static int side_of(const tsi_plan_branches *of, const tsi_execution *e, bool backward) {
+static int side_of(const tsi_plan_subtrees *of, const tsi_execution *e, bool backward) {
   const tsi_solve_data *data = backward ? e->backward : e->forward;
   if (of->sides == 1) return 0;
   return data ? data->chunk == of->chunk[1] : backward;
 }
 
 static const tsi_task_data *data_of(void *context, const tsi_execution *e, const tsi_step *step) {
-  const tsi_replay_branches *all = context;
-  static const branch_role role[TSI_STEP_KINDS] = {
+  const tsi_replay_subtrees *all = context;
+  static const subtree_role role[TSI_STEP_KINDS] = {
       [TSI_STEP_READ] = READ,          [TSI_STEP_FORWARD_CHUNK] = FORWARD,   [TSI_STEP_FORWARD_BORDER] = DOWN,
       [TSI_STEP_BACKWARD_BORDER] = UP, [TSI_STEP_BACKWARD_CHUNK] = BACKWARD, [TSI_STEP_WRITE] = WRITE};
   const bool backward = role[step->kind] >= UP;
-  return &all->branch[all->of->of_chunk[step->argument]]
+  return &all->subtree[all->of->of_chunk[step->argument]]
               .role[side_of(all->of, e, backward)][role[step->kind]];
 }
 
-/* What a device has of a branch while it works on it. */
+/* What a device has of a subtree while it works on it. */
 typedef struct placed {
-  tsi_branch_memory memory;
+  tsi_subtree_memory memory;
   void *tables, *border;
   int32_t *flags;
 } placed;
@@ -215,28 +215,28 @@ static placed place(const tsi_resident *b, int side, const void *const stream[2]
   if (b->inverse) p.memory.inverse = memory[k++];
   p.tables = memory[k++];
   p.memory.x = memory[k++];
-  if (b->cut[side]->branch->border > 0) p.border = memory[k++];
+  if (b->cut[side]->subtree->border > 0) p.border = memory[k++];
   p.memory.workspace = memory[k];
   p.flags = (int32_t *)((char *)memory[k] + tsi_device_scratch_flags(&b->cut[side]->tables, row));
   return p;
 }
 
 static int start_sweep(void *context, const tsi_execution *e, const tsi_step *step, void *const memory[]) {
-  const tsi_replay_branches *all = context;
-  const tsi_plan_branches *of = all->of;
-  const tsi_resident *b = of->branch[of->of_chunk[step->argument]].resident;
+  const tsi_replay_subtrees *all = context;
+  const tsi_plan_subtrees *of = all->of;
+  const tsi_resident *b = of->subtree[of->of_chunk[step->argument]].resident;
   const bool backward = step->kind == TSI_STEP_BACKWARD_CHUNK;
   const void *wanted = backward ? e->call.backward_values : e->call.forward_values;
   const int side = tsi_resident_side(b, wanted == of->stream[1]);
-  const tsi_device_branch *cut = b->cut[side];
+  const tsi_subtree_tables *cut = b->cut[side];
   const size_t row = (size_t)e->call.stride * of->scalar_bytes,
-               border_bytes = (size_t)cut->branch->border * row,
+               border_bytes = (size_t)cut->subtree->border * row,
                flag_bytes =
                    tsi_device_scratch_bytes(&cut->tables, row) - tsi_device_scratch_flags(&cut->tables, row);
   const int type = (int)(strchr("sdcz", of->scalar) - "sdcz");
   const placed p = place(b, side, of->stream, wanted, row, memory);
   const tsi_gpu_sweep sweep = {.tables = tsi_device_tables_move(&cut->tables, p.tables),
-                               .call = tsi_device_branch_call(&e->call, backward, &p.memory),
+                               .call = tsi_subtree_tables_call(&e->call, backward, &p.memory),
                                .backward = backward,
                                .ticket = p.flags,
                                .flag = p.flags + 1,
@@ -255,44 +255,44 @@ static int start_sweep(void *context, const tsi_execution *e, const tsi_step *st
   return error;
 }
 
-tristar_status tsi_branch_data_create(const tsi_plan_branches *branches, tsi_execution *e,
-                                      tsi_replay_branches **out) {
+tristar_status tsi_device_subtree_data_create(const tsi_plan_subtrees *subtrees, tsi_execution *e,
+                                              tsi_replay_subtrees **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = branches->env;
-  tsi_replay_branches *all;
+  tsi_env *env = subtrees->env;
+  tsi_replay_subtrees *all;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   all = *out;
-  all->of = branches;
+  all->of = subtrees;
   all->workspace = e->call.workspace;
   all->stride = e->call.stride;
   all->devices = (tsi_execution_devices){all, data_of, start_sweep};
-  TSI_TRY(TSI_ALLOC_ZERO(env, all->branch, branches->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, all->subtree, subtrees->count));
   TSI_TRY(create_scratch(all));
-  for (tsi_index k = 0; k < branches->count; k++) TSI_TRY(create_replay_branch(all, k));
+  for (tsi_index k = 0; k < subtrees->count; k++) TSI_TRY(create_replay_subtree(all, k));
   e->devices = &all->devices;
 out:
-  if (status != TRISTAR_OK) tsi_branch_data_destroy(e, out);
+  if (status != TRISTAR_OK) tsi_device_subtree_data_destroy(e, out);
   return status;
 }
 
-void tsi_branch_data_destroy(tsi_execution *e, tsi_replay_branches **data) {
-  tsi_replay_branches *all = *data;
+void tsi_device_subtree_data_destroy(tsi_execution *e, tsi_replay_subtrees **data) {
+  tsi_replay_subtrees *all = *data;
   if (all == NULL) return;
   tsi_env *env = all->of->env;
-  for (tsi_index k = 0; k < all->of->count && all->branch; k++) {
-    replay_branch *r = &all->branch[k];
+  for (tsi_index k = 0; k < all->of->count && all->subtree; k++) {
+    replay_subtree *r = &all->subtree[k];
     tsi_device_data_destroy(env, &r->x);
     for (int i = 0; i < 2; i++) tsi_device_data_destroy(env, &r->border[i]);
   }
   for (int d = 0; d < TSI_DEVICES_MOST; d++) tsi_device_data_destroy(env, &all->scratch[d]);
-  TSI_FREE(env, all->branch);
+  TSI_FREE(env, all->subtree);
   TSI_FREE(env, *data);
   e->devices = NULL;
 }
 
-tristar_status tsi_branches_prepare(tsi_replay *replay, bool *anew) {
+tristar_status tsi_device_subtrees_prepare(tsi_replay *replay, bool *anew) {
   tristar_status status = TRISTAR_OK;
-  const tsi_replay_branches *all = replay->branches;
+  const tsi_replay_subtrees *all = replay->subtrees;
   TSI_TRY(tsi_residents_follow(replay->plan->factor));
   *anew = all == NULL || all->workspace != replay->execution.call.workspace ||
           all->stride != replay->execution.call.stride;
@@ -301,11 +301,11 @@ out:
   return status;
 }
 
-tristar_status tsi_branches_renew(tsi_replay *replay) {
-  tsi_branches_forget(replay);
-  return tsi_branch_data_create(replay->plan->branches, &replay->execution, &replay->branches);
+tristar_status tsi_device_subtrees_renew(tsi_replay *replay) {
+  tsi_device_subtrees_forget(replay);
+  return tsi_device_subtree_data_create(replay->plan->subtrees, &replay->execution, &replay->subtrees);
 }
 
-void tsi_branches_forget(tsi_replay *replay) {
-  tsi_branch_data_destroy(&replay->execution, &replay->branches);
+void tsi_device_subtrees_forget(tsi_replay *replay) {
+  tsi_device_subtree_data_destroy(&replay->execution, &replay->subtrees);
 }

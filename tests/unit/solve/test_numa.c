@@ -7,9 +7,9 @@
 
 #define PAGE 4096u
 
-static void check(const char *what, tsi_placement_range *range, tsi_count count,
-                  const tsi_placement_range *expected, tsi_count expected_count) {
-  const tsi_count got = tsi_placement_choose(range, count, PAGE);
+static void check(const char *what, tsi_numa_range *range, tsi_count count, const tsi_numa_range *expected,
+                  tsi_count expected_count) {
+  const tsi_count got = tsi_numa_choose(range, count, PAGE);
   CHECK_MSG(got == expected_count, "%s: %lld ranges", what, (long long)got);
   for (tsi_count k = 0; k < got; k++)
     CHECK_MSG(range[k].begin == expected[k].begin && range[k].end == expected[k].end &&
@@ -20,38 +20,37 @@ static void check(const char *what, tsi_placement_range *range, tsi_count count,
 
 static void choose(void) {
   check("none", NULL, 0, NULL, 0);
-  tsi_placement_range inside[] = {{PAGE + 1, 4 * PAGE - 1, 1}};
-  check("cut to whole pages", inside, 1, (tsi_placement_range[]){{2 * PAGE, 3 * PAGE, 1}}, 1);
-  tsi_placement_range exact[] = {{PAGE, 4 * PAGE, 0}};
-  check("whole pages stay", exact, 1, (tsi_placement_range[]){{PAGE, 4 * PAGE, 0}}, 1);
-  tsi_placement_range small[] = {{PAGE + 8, 2 * PAGE - 8, 0}, {3 * PAGE - 64, 4 * PAGE - 64, 1}};
+  tsi_numa_range inside[] = {{PAGE + 1, 4 * PAGE - 1, 1}};
+  check("cut to whole pages", inside, 1, (tsi_numa_range[]){{2 * PAGE, 3 * PAGE, 1}}, 1);
+  tsi_numa_range exact[] = {{PAGE, 4 * PAGE, 0}};
+  check("whole pages stay", exact, 1, (tsi_numa_range[]){{PAGE, 4 * PAGE, 0}}, 1);
+  tsi_numa_range small[] = {{PAGE + 8, 2 * PAGE - 8, 0}, {3 * PAGE - 64, 4 * PAGE - 64, 1}};
   check("less than a page", small, 2, NULL, 0);
-  tsi_placement_range same[] = {{PAGE, 2 * PAGE + 64, 1}, {2 * PAGE + 64, 4 * PAGE, 1}};
-  check("neighbours of one node share a page", same, 2, (tsi_placement_range[]){{PAGE, 4 * PAGE, 1}}, 1);
-  tsi_placement_range other[] = {{PAGE, 2 * PAGE + 64, 0}, {2 * PAGE + 64, 4 * PAGE, 1}};
+  tsi_numa_range same[] = {{PAGE, 2 * PAGE + 64, 1}, {2 * PAGE + 64, 4 * PAGE, 1}};
+  check("neighbours of one node share a page", same, 2, (tsi_numa_range[]){{PAGE, 4 * PAGE, 1}}, 1);
+  tsi_numa_range other[] = {{PAGE, 2 * PAGE + 64, 0}, {2 * PAGE + 64, 4 * PAGE, 1}};
   check("a page of two nodes stays", other, 2,
-        (tsi_placement_range[]){{PAGE, 2 * PAGE, 0}, {3 * PAGE, 4 * PAGE, 1}}, 2);
-  tsi_placement_range apart[] = {{PAGE, 2 * PAGE + 8, 1}, {2 * PAGE + 16, 4 * PAGE, 1}};
-  check("a gap is not ours", apart, 2, (tsi_placement_range[]){{PAGE, 2 * PAGE, 1}, {3 * PAGE, 4 * PAGE, 1}},
-        2);
-  tsi_placement_range unknown[] = {{0, PAGE, 0}, {PAGE, 3 * PAGE, -1}, {3 * PAGE, 5 * PAGE, 1}};
-  check("unknown nodes", unknown, 3, (tsi_placement_range[]){{0, PAGE, 0}, {3 * PAGE, 5 * PAGE, 1}}, 2);
+        (tsi_numa_range[]){{PAGE, 2 * PAGE, 0}, {3 * PAGE, 4 * PAGE, 1}}, 2);
+  tsi_numa_range apart[] = {{PAGE, 2 * PAGE + 8, 1}, {2 * PAGE + 16, 4 * PAGE, 1}};
+  check("a gap is not ours", apart, 2, (tsi_numa_range[]){{PAGE, 2 * PAGE, 1}, {3 * PAGE, 4 * PAGE, 1}}, 2);
+  tsi_numa_range unknown[] = {{0, PAGE, 0}, {PAGE, 3 * PAGE, -1}, {3 * PAGE, 5 * PAGE, 1}};
+  check("unknown nodes", unknown, 3, (tsi_numa_range[]){{0, PAGE, 0}, {3 * PAGE, 5 * PAGE, 1}}, 2);
 }
 
 /* Many random ranges: pages are disjoint, inside a range of their node, and none that could move is missed.
  */
 static void cover(void) {
   enum { RANGES = 400 };
-  tsi_placement_range range[RANGES], before[RANGES];
+  tsi_numa_range range[RANGES], before[RANGES];
   double draw[2 * RANGES];
   uintptr_t at = 12345;
   fill_random(draw, 2 * RANGES, 3);
   for (int k = 0; k < RANGES; k++) {
     const uintptr_t size = (uintptr_t)((draw[2 * k] + 1) * 2 * PAGE) + 8;
-    range[k] = before[k] = (tsi_placement_range){at, at + size, draw[2 * k + 1] > 0};
+    range[k] = before[k] = (tsi_numa_range){at, at + size, draw[2 * k + 1] > 0};
     at += size;
   }
-  const tsi_count count = tsi_placement_choose(range, RANGES, PAGE);
+  const tsi_count count = tsi_numa_choose(range, RANGES, PAGE);
   for (uintptr_t page = 0; page < at; page += PAGE) {
     int node = -2; /* of all bytes of the page */
     for (int k = 0; k < RANGES; k++)

@@ -1,8 +1,8 @@
-/* See process_branches.h. */
-#include "runtime/process/process_branches.h"
+/* See process_subtrees.h. */
+#include "runtime/process/process_subtrees.h"
 
 #include "partition/cut/tree_part.h"
-#include "runtime/solve/branches.h"
+#include "runtime/solve/device_subtrees.h"
 #include "runtime/solve/device_choice.h"
 #include "runtime/exec/starpu/devices.h"
 #include "runtime/exec/starpu/tasks.h"
@@ -84,7 +84,7 @@ static tristar_status outline_of(tristar_t *ts, const tsi_factor_kind *kind, con
 
 /* Devices of the part's subtrees as devices of those of the factor. */
 static tristar_status take_over(tsi_env *env, const tsi_symbolic *symbolic, const own_tree *tree,
-                                tsi_places *places) {
+                                tsi_device_split_options *places) {
   tristar_status status = TRISTAR_OK;
   tsi_index *device = NULL;
   if (places->device == NULL) return TRISTAR_OK;
@@ -107,7 +107,7 @@ static int64_t bytes_wanted(const tsi_process_wishes *wishes, bool on_starpu) {
 
 tristar_status tsi_process_places(tristar_t *ts, const tsi_factor_kind *kind, const tsi_symbolic *symbolic,
                                   const tsi_panels *panels, const tsi_process_options *options,
-                                  const tsi_process_wishes *wishes, tsi_places *places) {
+                                  const tsi_process_wishes *wishes, tsi_device_split_options *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_layout *layout = NULL;
@@ -116,7 +116,7 @@ tristar_status tsi_process_places(tristar_t *ts, const tsi_factor_kind *kind, co
   outline of = {.factor = {.ts = NULL}};
   tristar_plan_options plan;
   double seconds = 0;
-  *places = (tsi_places){.device = NULL};
+  *places = (tsi_device_split_options){.device = NULL};
   if (wishes->place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
   tristar_plan_options_init(&plan);
   plan.engine = options->workers > 0 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
@@ -129,9 +129,9 @@ tristar_status tsi_process_places(tristar_t *ts, const tsi_factor_kind *kind, co
   if (!find_whole(layout, panels, options->rank, whole, symbolic->count)) goto out;
   TSI_TRY(cut_tree(env, symbolic, panels, whole, &tree));
   TSI_TRY(outline_of(ts, kind, &tree.part, &of));
-  status = tsi_places_choose_shared(&of.factor, &plan, tree.shared, &seconds, places);
+  status = tsi_device_split_options_choose_shared(&of.factor, &plan, tree.shared, &seconds, places);
   if (status == TRISTAR_OK) status = take_over(env, symbolic, &tree, places);
-  if (status != TRISTAR_OK) tsi_places_finish(env, places);
+  if (status != TRISTAR_OK) tsi_device_split_options_finish(env, places);
 out:
   TSI_FREE(env, of.analysis.panel_values);
   destroy_tree(env, &tree);
@@ -140,18 +140,18 @@ out:
   return status;
 }
 
-/* ---- Branches ------------------------------------------------------------------------------------------ */
+/* ---- Subtrees ------------------------------------------------------------------------------------------ */
 
-/* Branch b of local chunk k. */
-static tristar_status create_branch(const tsi_process *process, const tsi_symbolic *symbolic,
-                                    const tsi_panels *panels, const tsi_device_options *cut,
-                                    tsi_plan_branch *b) {
+/* Subtree b of local chunk k. */
+static tristar_status create_subtree(const tsi_process *process, const tsi_symbolic *symbolic,
+                                     const tsi_panels *panels, const tsi_device_options *cut,
+                                     tsi_plan_subtree *b) {
   const tsi_chunks *own = process->share->chunks, *chunks = process->layout->chunks;
   const tsi_index c = process->share->chunk[b->chunk];
   const tsi_resident_source source = {
       .sides = 1,
-      .branch = {{chunks, symbolic, panels, process->begin + own->panel[b->chunk], process->kind.inverse,
-                  chunks->panel[c]}},
+      .subtree = {{chunks, symbolic, panels, process->begin + own->panel[b->chunk], process->kind.inverse,
+                   chunks->panel[c]}},
       .chunk = c,
       .column = own->column[b->chunk],
       .scalar_bytes = process->scalar_bytes,
@@ -169,14 +169,14 @@ static tsi_index device_of(const tsi_process *process, const tsi_panels *panels,
   return device[panels->supernode[process->layout->chunks->panel[c]]];
 }
 
-tristar_status tsi_process_branches_create(tsi_process *process, const tsi_symbolic *symbolic,
+tristar_status tsi_process_subtrees_create(tsi_process *process, const tsi_symbolic *symbolic,
                                            const tsi_panels *panels, const tsi_process_options *options) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = process->env;
   const tsi_share *share = process->share;
-  tsi_plan_branches *all = NULL;
+  tsi_plan_subtrees *all = NULL;
   if (options->layout.device == NULL) return TRISTAR_OK;
-  TSI_TRY(tsi_branches_allocate(env, share->chunks->count, &all));
+  TSI_TRY(tsi_device_subtrees_allocate(env, share->chunks->count, &all));
   all->scalar = process->kind.factor_scalar;
   all->scalar_bytes = process->scalar_bytes;
   all->stream[0] = process->lower;
@@ -184,38 +184,39 @@ tristar_status tsi_process_branches_create(tsi_process *process, const tsi_symbo
   all->sides = 1;
   all->chunk[0] = process->tables.chunk;
   for (tsi_index k = 0; k < share->chunks->count; k++)
-    tsi_branches_note(all, k, device_of(process, panels, options->layout.device, k));
+    tsi_device_subtrees_note(all, k, device_of(process, panels, options->layout.device, k));
   if (all->count == 0) goto out;
-  process->branches = all;
+  process->subtrees = all;
   all = NULL;
   if (process->pivots) TSI_TRY(TSI_ALLOC(env, process->from, share->panels->start[share->panels->count]));
-  for (tsi_index b = 0; b < process->branches->count; b++)
-    TSI_TRY(create_branch(process, symbolic, panels, &options->cut, &process->branches->branch[b]));
+  for (tsi_index b = 0; b < process->subtrees->count; b++)
+    TSI_TRY(create_subtree(process, symbolic, panels, &options->cut, &process->subtrees->subtree[b]));
 out:
-  tsi_branches_release(env, &all);
+  tsi_device_subtrees_release(env, &all);
   return status;
 }
 
-void tsi_process_branches_destroy(tsi_process *process) {
-  tsi_plan_branches *all = process->branches;
+void tsi_process_subtrees_destroy(tsi_process *process) {
+  tsi_plan_subtrees *all = process->subtrees;
   if (all == NULL) return;
-  for (tsi_index b = 0; b < all->count; b++) tsi_resident_destroy(process->env, &all->branch[b].resident);
-  tsi_branches_release(process->env, &process->branches);
+  for (tsi_index b = 0; b < all->count; b++) tsi_resident_destroy(process->env, &all->subtree[b].resident);
+  tsi_device_subtrees_release(process->env, &process->subtrees);
   TSI_FREE(process->env, process->from);
 }
 
 tristar_status tsi_process_renew(tsi_process *process) {
   tristar_status status = TRISTAR_OK;
-  if (process->branches == NULL) return TRISTAR_OK;
+  if (process->subtrees == NULL) return TRISTAR_OK;
   TSI_TRY(tsi_tasks_check_waiting(process->env));
   if (process->from) tsi_device_interchanges(process->share->panels, process->pivots, process->from);
-  for (tsi_index b = 0; b < process->branches->count; b++)
-    TSI_TRY(tsi_resident_renew(process->env, process->branches->branch[b].resident));
+  for (tsi_index b = 0; b < process->subtrees->count; b++)
+    TSI_TRY(tsi_resident_renew(process->env, process->subtrees->subtree[b].resident));
 out:
   return status;
 }
 
 bool tsi_process_describe_device(const tsi_process *process, int i, tsi_index columns,
                                  tristar_device_stats *stats) {
-  return tsi_branches_describe_device(process->branches, i, tsi_workspace_stride(columns), TSI_BOTH, stats);
+  return tsi_device_subtrees_describe_device(process->subtrees, i, tsi_workspace_stride(columns), TSI_BOTH,
+                                             stats);
 }

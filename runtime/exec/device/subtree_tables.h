@@ -1,0 +1,62 @@
+/* A subtree (partition/device/device_subtree.h) as a device works on it: cut into nodes, with device tables,
+ * and its border.
+ *
+ * A device has b and x of the subtree's columns, `stride` scalars a row, column j in row j, and, packed like
+ * that, what goes over the border: forward the updates of the subtree, backward x of their owners. In a
+ * workspace of the tables the border's rows lie together, from row border_row on: whoever launches a sweep
+ * copies them from there after a forward one, and there before a backward one.
+ *
+ * Reads   chunks and structure of a factor that both sweeps work with.
+ * Writes  a tsi_subtree_tables that owns its arrays and is immutable afterwards.
+ * Invariants: those of subtree, chunks, sweep and tables
+ *   - panel p of the tables is panel subtree->panel + p of the factor; its values count from first_value of
+ * the factor's stream, which is as aligned as its beginning, and end before end_value */
+#ifndef TSI_RUNTIME_EXEC_DEVICE_SUBTREE_TABLES_H
+#define TSI_RUNTIME_EXEC_DEVICE_SUBTREE_TABLES_H
+
+#include "partition/device/device_subtree.h"
+#include "runtime/exec/device/device_build.h"
+
+/* Scalars of the stream, a multiple of what any kernel loads together. */
+#define TSI_SUBTREE_ALIGNMENT 64
+
+typedef struct tsi_subtree_tables {
+  tsi_device_subtree *subtree;
+  tsi_chunks *chunks;
+  tsi_sweep *sweep;
+  tsi_device_tables tables;
+  tsi_index border_row;
+  tsi_count first_value, end_value; /* scalars */
+} tsi_subtree_tables;
+
+/* What subtrees are made of. */
+typedef struct tsi_subtree_source {
+  const tsi_chunks *chunks;
+  const tsi_symbolic *symbolic;
+  const tsi_panels *panels;
+  const tsi_count *panel_values; /* of panels first .. of the factor, and the end of the last one */
+  tsi_inverse inverse;
+  tsi_index first;
+} tsi_subtree_source;
+
+/* Where a device has what a sweep works with. */
+typedef struct tsi_subtree_memory {
+  const void *values;    /* of the sweep's factor, from first_value on */
+  const tsi_index *from; /* the interchanges of the subtree's columns (tsi_device_interchanges); NULL: none */
+  const void *inverse;   /* D^-1 of them; NULL: none */
+  void *x;               /* columns rows: what the sweep starts from, and then its result */
+  void *workspace;       /* of the tables; need not be cleared, and is not needed afterwards */
+} tsi_subtree_memory;
+
+/* The subtree's part of a sweep, as a solve of its own. Rows of b and x are permuted, scaled and conjugated
+ * before the first sweep and after the last one. */
+tsi_device_call tsi_subtree_tables_call(const tsi_solve_call *call, bool backward,
+                                        const tsi_subtree_memory *memory);
+
+/* chunk: one of which tsi_chunk_is_device_subtree holds. Errors: those of tsi_device_tables_create. */
+TRISTAR_CHECKED tristar_status tsi_subtree_tables_create(tsi_env *env, const tsi_subtree_source *source,
+                                                         tsi_index chunk, const tsi_device_options *options,
+                                                         tsi_subtree_tables **out);
+void tsi_subtree_tables_destroy(tsi_env *env, tsi_subtree_tables **subtree);
+
+#endif
