@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "runtime/adapters/row_divisors.h"
 #include "runtime/adapters/widen.h"
 
 static bool has_long(tristar_klu family) {
@@ -95,12 +96,12 @@ out:
   return status;
 }
 
-/* KLU divides row row_order[k] of the matrix by its k-th scale factor. */
-static tristar_status convert_scale(tristar_t *ts, tsi_klu *w) {
+/* KLU divides row row_order[k] of the matrix by its k-th scale factor: puts divisors by row of the matrix. */
+static tristar_status order_scale(tristar_t *ts, tsi_klu *w) {
   tristar_status status = TRISTAR_OK;
   double *scale = NULL;
   TSI_TRY(TSI_ALLOC(ts, scale, w->n));
-  for (int64_t k = 0; k < w->n; k++) scale[w->row_order[k]] = 1 / w->row_scale[k];
+  for (int64_t k = 0; k < w->n; k++) scale[w->row_order[k]] = w->row_scale[k];
   TSI_FREE(ts, w->row_scale);
   w->row_scale = scale;
 out:
@@ -128,7 +129,7 @@ static tristar_status copy(tristar_t *ts, tristar_klu family, const void *Symbol
   TSI_TRY(convert(ts, family, s->n, s->lower, &w->lower));
   TSI_TRY(convert(ts, family, s->n, s->upper, &w->upper));
   TSI_TRY(convert(ts, family, s->n, s->off, &w->off));
-  TSI_TRY(convert_scale(ts, w));
+  TSI_TRY(order_scale(ts, w));
 out:
   return status;
 }
@@ -200,6 +201,7 @@ tristar_status tsi_klu_factors(tristar_t *ts, tristar_klu family, const void *Sy
   factors->lower = triangle(&work->lower, 1);
   factors->upper = triangle(&work->upper, 0);
   factors->matrix = matrix;
+  TSI_TRY(tsi_divisors_to_factors(ts, factors, work->row_scale, work->lower.values, work->upper.values));
 out:
   return status;
 }

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "runtime/adapters/adapter.h"
+#include "runtime/adapters/row_divisors.h"
 #include "runtime/adapters/widen.h"
 
 typedef struct sizes {
@@ -147,11 +147,10 @@ tristar_status tsi_umfpack_factors(tristar_t *ts, tristar_umfpack family, const 
     tsi_widen(work->row_order, s.rows);
     tsi_widen(work->column_order, s.rows);
   }
-  if (!multiply)
-    for (int64_t i = 0; i < s.rows; i++) work->row_scale[i] = 1 / work->row_scale[i];
   factors->n = s.rows;
   factors->matrix = matrix;
   describe(family, work, factors);
+  if (!multiply) TSI_TRY(tsi_divisors_to_factors(ts, factors, work->row_scale, work->lower, work->upper));
 out:
   return status;
 }

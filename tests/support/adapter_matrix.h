@@ -203,6 +203,67 @@ static inline void check_factor(tristar_factor_t *factor, const adapter_matrix *
     }
 }
 
+/* Exponents of rows that make the reciprocals of their sums infinite, subnormal, or neither. */
+static inline int extreme_exponent(int row) {
+  return row % 5 == 2 ? -1027 : row % 7 == 3 ? 1021 : 0;
+}
+
+/* Values become multiples of 2^-10, so that sums of a few are exact. */
+static inline void adapter_matrix_round(adapter_matrix *m) {
+  for (int p = 0; p < m->ptr[m->n] * m->parts; p++) m->values[p] = rint(m->values[p] * 512) / 1024;
+}
+
+/* Multiplies rows by 2^extreme_exponent: exactly, after adapter_matrix_round. */
+static inline void adapter_matrix_make_extreme(adapter_matrix *m) {
+  for (int p = 0; p < m->ptr[m->n] * m->parts; p++)
+    m->values[p] = ldexp(m->values[p], extreme_exponent(m->row[p / m->parts]));
+}
+
+/* b = op(A) x, exactly, for an extreme matrix and x_i = z_i 2^exponent[i], z a multiple of 1/16. */
+static inline void extreme_product(const adapter_matrix *m, tristar_op op, const double *z,
+                                   const int *exponent, double *b) {
+  const int parts = m->parts;
+  for (int v = 0; v < m->n * parts; v++) b[v] = 0;
+  for (int j = 0; j < m->n; j++)
+    for (int p = m->ptr[j]; p < m->ptr[j + 1]; p++)
+      for (int part = 0; part < parts; part++) {
+        const int i = m->row[p], of = op == TRISTAR_N ? j : i, to = op == TRISTAR_N ? i : j;
+        const double sign = op == TRISTAR_C && part == 1 ? -1 : 1;
+        b[parts * to + part] += sign * ldexp(m->values[parts * p + part] * z[of], exponent[of]);
+      }
+}
+
+/* Solves with extreme rows give the known solution, of which each entry counts by its own size. */
+static inline void check_extreme_plan(tristar_plan_t *plan, const adapter_matrix *m) {
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  const int n = m->n, parts = m->parts;
+  double *b = malloc((size_t)(n * parts) * sizeof *b), *x = malloc((size_t)(n * parts) * sizeof *x);
+  double *z = malloc((size_t)n * sizeof *z);
+  int *exponent = malloc((size_t)n * sizeof *exponent);
+  uint64_t state = 7;
+  for (int o = 0; o < 3; o++)
+    for (int refined = 0; refined < 2; refined++) {
+      for (int i = 0; i < n; i++) {
+        const int e = ops[o] == TRISTAR_N ? 0 : extreme_exponent(i);
+        z[i] = ((double)(next_random(&state) % 16) + 1) / 16;
+        exponent[i] = e < 0 ? 1022 : -e;
+      }
+      extreme_product(m, ops[o], z, exponent, b);
+      CHECK_OK(refined ? tristar_solve_refined(plan, ops[o], 1, b, n, x, n, NULL, NULL)
+                       : tristar_solve(plan, ops[o], 1, b, n, x, n));
+      for (int i = 0; i < n; i++) {
+        const double re = ldexp(x[parts * i], -exponent[i]);
+        const double im = parts == 2 ? ldexp(x[parts * i + 1], -exponent[i]) : 0;
+        CHECK_MSG(fabs(re - z[i]) <= 1e-11 && fabs(im) <= 1e-11, "op %c, refined %d, row %d: %.3e off",
+                  (char)ops[o], refined, i, hypot(re - z[i], im));
+      }
+    }
+  free(b);
+  free(x);
+  free(z);
+  free(exponent);
+}
+
 /* The latest message of the context has this in it. */
 static inline void check_message(tristar_t *ts, const char *text) {
   char message[512];

@@ -156,6 +156,32 @@ static void check_family(tristar_t *ts, tristar_klu family, adapter_kind kind, i
   adapter_matrix_destroy(&m);
 }
 
+/* Rows whose divisors have no normal reciprocal: as new values, and at the first import. */
+static void check_extreme_rows(tristar_t *ts, tristar_klu family, int btf, int scale) {
+  adapter_matrix m;
+  side s = {.family = family, .m = &m, .btf = btf, .scale = scale};
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  adapter_matrix_create(ADAPTER_BLOCKS, 80, parts_of(family), 5, &m);
+  adapter_matrix_round(&m);
+  side_start(&s);
+  CHECK_OK(tristar_import_klu(ts, family, s.symbolic, s.numeric, &m.view, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  adapter_matrix_make_extreme(&m);
+  side_refactor(&s);
+  CHECK_OK(tristar_reimport_klu(factor, family, s.symbolic, s.numeric, &m.view));
+  check_extreme_plan(plan, &m);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  CHECK_OK(tristar_import_klu(ts, family, s.symbolic, s.numeric, &m.view, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  check_extreme_plan(plan, &m);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  side_finish(&s);
+  adapter_matrix_destroy(&m);
+}
+
 /* What cannot be imported gives its error and no factor. */
 static void refuse(tristar_t *ts, const side *s, const void *symbolic, const void *numeric,
                    tristar_status status, const char *message) {
@@ -230,6 +256,10 @@ int main(void) {
       check_family(ts, (tristar_klu)family, ADAPTER_UNSYMMETRIC, 1, scale);
       check_family(ts, (tristar_klu)family, ADAPTER_BLOCKS, 1, scale);
       check_family(ts, (tristar_klu)family, ADAPTER_BLOCKS, 0, scale);
+    }
+    for (int scale = 1; scale <= 2; scale++) {
+      check_extreme_rows(ts, (tristar_klu)family, 0, scale);
+      check_extreme_rows(ts, (tristar_klu)family, 1, scale);
     }
     check_refused(ts, (tristar_klu)family);
   }

@@ -143,6 +143,33 @@ static void check_family(tristar_t *ts, tristar_umfpack family, adapter_kind kin
   adapter_matrix_destroy(&m);
 }
 
+/* Rows whose divisors have no normal reciprocal: at the first import, and as new values. UMFPACK finds the
+ * same pivots, since its scaling makes up for powers of two. */
+static void check_extreme_rows(tristar_t *ts, tristar_umfpack family, double scale) {
+  adapter_matrix m;
+  side s = {.family = family, .m = &m, .scale = scale};
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  adapter_matrix_create(ADAPTER_UNSYMMETRIC, 80, parts_of(family), 5, &m);
+  adapter_matrix_round(&m);
+  side_factor(&s);
+  CHECK_OK(tristar_import_umfpack(ts, family, s.numeric, &m.view, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  adapter_matrix_make_extreme(&m);
+  side_factor(&s);
+  CHECK_OK(tristar_reimport_umfpack(factor, family, s.numeric, &m.view));
+  check_extreme_plan(plan, &m);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  CHECK_OK(tristar_import_umfpack(ts, family, s.numeric, &m.view, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  check_extreme_plan(plan, &m);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  free_numeric(&s);
+  adapter_matrix_destroy(&m);
+}
+
 /* What cannot be imported gives its error and no factor. */
 static void refuse(tristar_t *ts, tristar_umfpack family, const void *numeric, tristar_status status,
                    const char *message) {
@@ -211,6 +238,8 @@ int main(void) {
       check_family(ts, (tristar_umfpack)family, ADAPTER_BLOCKS, scales[k]);
       check_family(ts, (tristar_umfpack)family, ADAPTER_DEFINITE, scales[k]);
     }
+    check_extreme_rows(ts, (tristar_umfpack)family, UMFPACK_SCALE_SUM);
+    check_extreme_rows(ts, (tristar_umfpack)family, UMFPACK_SCALE_MAX);
     check_refused(ts, (tristar_umfpack)family);
   }
   tristar_get_memory(ts, &memory);

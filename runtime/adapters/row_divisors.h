@@ -1,0 +1,70 @@
+/* Factors P R A Q = L U of a solver that divides rows, R = diag(1 / divisor), as tristar_factors, whose
+ * row_scale multiplies rows.
+ *
+ * Where 1 / divisor overflows or is subnormal, as of a row with entries of 1e-310, row k of L U is multiplied
+ * by a power of two, K(k): P K R A Q = (K L K^-1) (K U). L keeps ones on its diagonal. The products are exact
+ * unless entries underflow, which then are 1e-280 times as large as the largest one of their row at most.
+ *
+ * Reads   divisors.   Writes  row_scale, and the values of L and U, which belong to the adapter. */
+#ifndef TSI_ADAPTERS_ROW_DIVISORS_H
+#define TSI_ADAPTERS_ROW_DIVISORS_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "runtime/adapters/adapter.h"
+
+#define TSI_ROW_SHIFT 64 /* largest K(k) is 2^64: 2^64 / divisor is a normal number for any divisor */
+
+/* Exponent of K for a row. 0, NaN and infinity have none: the import refuses their reciprocals. */
+static inline int tsi_row_shift(double divisor) {
+  if (divisor == 0 || !isfinite(divisor) || isnormal(1 / divisor)) return 0;
+  return fabs(divisor) < 1 ? -TSI_ROW_SHIFT : TSI_ROW_SHIFT;
+}
+
+static inline int64_t tsi_triangle_integer(int bits, const void *integers, int64_t k) {
+  return bits == 32 ? ((const int32_t *)integers)[k] : ((const int64_t *)integers)[k];
+}
+
+/* Entry (i, j) of the triangle times 2^(shift[i] - shift[j]) if it is L, times 2^shift[i] if it is U. Its
+ * format is COLUMNS or ROWS; values have `parts` doubles each. */
+static inline void tsi_shift_triangle(int64_t n, const tristar_triangle *triangle, bool is_lower,
+                                      const int *shift, int parts, double *values) {
+  const bool by_rows = triangle->format == TRISTAR_TRIANGLE_ROWS;
+  for (int64_t line = 0; line < n; line++) {
+    const int64_t end = tsi_triangle_integer(triangle->ptr_bits, triangle->ptr, line + 1);
+    for (int64_t p = tsi_triangle_integer(triangle->ptr_bits, triangle->ptr, line); p < end; p++) {
+      const int64_t other = tsi_triangle_integer(triangle->index_bits, triangle->index, p);
+      const int64_t i = by_rows ? line : other, j = by_rows ? other : line;
+      const int exponent = shift[i] - (is_lower ? shift[j] : 0);
+      for (int64_t v = parts * p; exponent != 0 && v < parts * (p + 1); v++)
+        values[v] = ldexp(values[v], exponent);
+    }
+  }
+}
+
+/* row_scale (n, by row of A): divisors become factors. lower, upper: the values of factors->lower and
+ * factors->upper, which are changed where shifts are needed. The other members of *factors are set. */
+static inline tristar_status tsi_divisors_to_factors(tristar_t *ts, const tristar_factors *factors,
+                                                     double *row_scale, double *lower, double *upper) {
+  tristar_status status = TRISTAR_OK;
+  const int parts = factors->scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
+  bool shifted = false;
+  int *shift = NULL;
+  TSI_TRY(TSI_ALLOC(ts, shift, factors->n));
+  for (int64_t k = 0; k < factors->n; k++) {
+    double *scale = &row_scale[factors->row_order[k]];
+    shift[k] = tsi_row_shift(*scale);
+    shifted = shifted || shift[k] != 0;
+    *scale = ldexp(1, shift[k]) / *scale;
+  }
+  if (shifted) {
+    tsi_shift_triangle(factors->n, &factors->lower, true, shift, parts, lower);
+    tsi_shift_triangle(factors->n, &factors->upper, false, shift, parts, upper);
+  }
+out:
+  TSI_FREE(ts, shift);
+  return status;
+}
+
+#endif
