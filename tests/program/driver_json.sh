@@ -112,7 +112,7 @@ for number, line in enumerate(open(sys.argv[1]), 1):
             print("json.md:%d: %s is there twice" % (number, key))
             sys.exit(1)
         documented[part][key] = number
-        if row[2].startswith("if known:"):
+        if row[2].startswith("optional:"):
             optional.add((part, key))
 
 wrong = 0

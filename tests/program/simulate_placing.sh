@@ -86,7 +86,7 @@ import glob, json, re, sys
 text = re.search(r"^## simulate\n(.*?)(^## |\Z)", open(sys.argv[1]).read(), re.M | re.S)[1]
 rows = re.findall(r"^\| (`.*`) \| (.*) \|$", text, re.M)
 known = {key for names, meaning in rows for key in re.findall(r"`([^`]+)`", names)}
-optional = {key for names, meaning in rows if meaning.startswith("if known:") for key in re.findall(r"`([^`]+)`", names)}
+optional = {key for names, meaning in rows if meaning.startswith("optional:") for key in re.findall(r"`([^`]+)`", names)}
 found = set()
 for path in glob.glob("*.json"):
     for key, value in json.load(open(path)).items():
