@@ -215,6 +215,8 @@ bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *ca
 void tsi_bench_add_missing(cJSON *object, const tsi_bench_setup *setup);
 /* Writes an object to a file, or to standard output ("-"), and frees it. */
 bool tsi_bench_put_json(const char *path, cJSON *object);
+/* The line at 1 of a picture of ratios, whose axis shows 0.5 to 2 at least. */
+extern const struct tsi_series tsi_bench_even;
 bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);
 
 #endif

@@ -12,7 +12,7 @@
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
 #include "drivers/report/report.h"
-#include "drivers/draw/picture.h"
+#include "drivers/draw/chart.h"
 
 /* Pixels. */
 enum {
@@ -23,7 +23,6 @@ enum {
   ROW = 20,
   BAR = 14,
   GROUP = 28, /* the line with a matrix's name */
-  TITLE = 64,
   SECTION = 40,
   TICKS = 54,
   ARROW = 8 /* of a whisker, beyond the axis */
@@ -39,6 +38,13 @@ static const int peer_colours[TSI_BENCH_PEERS] = {TSI_ORANGE, TSI_GREEN, TSI_VER
                                                   TSI_GREY};
 static const char variant_colour[] = "#c9d1d9";
 #define TRISTAR_COLOURS (int)(sizeof tristar_colours / sizeof tristar_colours[0])
+
+const tsi_series tsi_bench_even = {.kind = TSI_SERIES_LEVEL,
+                                   .colour = TSI_GREY,
+                                   .count = 1,
+                                   .y = (const double[]){1},
+                                   .least = (const double[]){0.5},
+                                   .most = (const double[]){2}};
 
 typedef struct picture {
   FILE *file;
@@ -94,8 +100,8 @@ static void write_bar(picture *p, const tsi_bench_case *c, int k) {
   const double least = x_of(p, r->least_s / unit), most = x_of(p, r->most_s / unit);
   const bool cut = r->solve_s / unit > p->longest, beyond = r->most_s / unit > p->longest * (1 + 1e-9);
   double end = x;
-  fprintf(p->file, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", AXIS, p->y,
-          x - AXIS, BAR, colour_of(p->setup, k));
+  tsi_svg_area(p->file, NULL, AXIS, p->y, x - AXIS, BAR, colour_of(p->setup, k));
+  fputs("</rect>\n", p->file);
   if (cut) /* a gap */
     fprintf(p->file, "<path d=\"M%.1f %.1fl5 %dh5l-5 -%dz\" fill=\"#fff\"/>\n", x - 22, p->y, BAR, BAR);
   else
@@ -160,21 +166,18 @@ static void write_axis(const picture *p, double top, double bottom) {
   for (double tick = 0; tick <= p->longest + 1e-9; tick += step) {
     fprintf(p->file, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"%s\"/>\n", x_of(p, tick), top, bottom,
             fabs(tick - 1) < 1e-9 ? "#555" : "#ddd");
-    fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11\" text-anchor=\"middle\">%g</text>\n",
-            x_of(p, tick), bottom + 15, tick);
+    tsi_svg_write(p->file, x_of(p, tick), bottom + 15, "font-size=\"11\" text-anchor=\"middle\"", "%g", tick);
   }
-  fprintf(p->file,
-          "<text class=\"axis\" x=\"%.1f\" y=\"%.1f\" font-size=\"12\" text-anchor=\"middle\">time of a "
-          "solve / time of the "
-          "fastest TriStar (shorter is better)</text>\n",
-          (AXIS + END) / 2.0, bottom + 34);
+  tsi_svg_write(p->file, (AXIS + END) / 2.0, bottom + 34,
+                "class=\"axis\" font-size=\"12\" text-anchor=\"middle\"",
+                "time of a solve / time of the fastest TriStar (shorter is better)");
 }
 
 static void write_chart(picture *p, const tsi_bench_case *cases, int count, int64_t nrhs) {
   double height = 0;
   p->longest = longest_bar(cases, count, nrhs);
-  fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"15\" font-weight=\"bold\">%s</text>\n", LEFT,
-          p->y + 26, tsi_text_many(nrhs, "right-hand side"));
+  tsi_svg_write(p->file, LEFT, p->y + 26, "font-size=\"15\" font-weight=\"bold\"", "%s",
+                tsi_text_many(nrhs, "right-hand side"));
   p->y += SECTION;
   for (int k = 0; k < count; k++)
     if (cases[k].nrhs == nrhs && cases[k].results != NULL) height += group_height(&cases[k]);
@@ -194,55 +197,31 @@ static bool in_legend(const tsi_bench_setup *setup, int k) {
          setup->contenders[k].peer != setup->contenders[k - 1].peer;
 }
 
-/* From y on. Gives where it ends. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const tsi_bench_setup *setup, double y) {
-  char text[96];
-  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, y + 11);
+static void write_legend(tsi_legend *legend, const tsi_bench_setup *setup) {
   for (int k = 0; k < setup->count; k++) {
     const int peer = setup->contenders[k].peer;
     if (in_legend(setup, k))
-      tsi_legend_square(&legend, colour_of(setup, k),
+      tsi_legend_square(legend, colour_of(setup, k), "%s",
                         tsi_bench_is_variant(setup, k) ? "variants of TriStar"
                         : peer < 0                     ? setup->contenders[k].name
                                                        : setup->family->peers[peer].title);
   }
-  snprintf(text, sizeof text, "fastest and slowest of %s (arrow: beyond the axis)",
-           tsi_text_many(setup->settings->rounds, "round"));
-  const double x = tsi_legend_place(&legend, 14, text);
-  if (file != NULL)
-    fprintf(file, "<path d=\"M%.1f %.1fh14m-14 -3v6m14 -6v6\" stroke=\"#222\" stroke-width=\"1.2\"/>\n", x,
-            legend.y - 4);
-  return legend.y + TSI_LEGEND_ROW - 9;
-}
-
-static double picture_height(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
-  double height = write_legend(NULL, setup, TITLE) + setup->nrhs_count * (SECTION + TICKS) + 10;
-  for (int k = 0; k < count; k++)
-    if (cases[k].results != NULL) height += group_height(&cases[k]);
-  return height;
-}
-
-static void write_picture(picture *p, const tsi_bench_case *cases, int count) {
-  fprintf(
-      p->file,
-      "<text class=\"title\" x=\"%d\" y=\"30\" font-size=\"19\" font-weight=\"bold\">Solve phase of TriStar "
-      "and of other solvers</text>\n"
-      "<text class=\"subtitle\" x=\"%d\" y=\"48\" font-size=\"12\" fill=\"#57606a\">At each bar: median time "
-      "of a solve, and the bytes of the exact nonzeros of L and U that it reads in a second</text>\n",
-      LEFT, LEFT);
-  p->y = write_legend(p->file, p->setup, TITLE);
-  for (int k = 0; k < p->setup->nrhs_count; k++) write_chart(p, cases, count, p->setup->nrhs[k]);
+  const double x = tsi_legend_place(legend, 14, "fastest and slowest of %s (arrow: beyond the axis)",
+                                    tsi_text_many(setup->settings->rounds, "round"));
+  fprintf(legend->file, "<path d=\"M%.1f %.1fh14m-14 -3v6m14 -6v6\" stroke=\"#222\" stroke-width=\"1.2\"/>\n",
+          x, legend->y - 4);
 }
 
 bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
   tsi_picture out;
-  picture p = {.setup = setup};
-  bool ok = tsi_picture_open(&out, setup->settings->svg, "bench", WIDTH, picture_height(setup, cases, count));
-  if (ok) {
-    p.file = out.file;
-    write_picture(&p, cases, count);
-    ok = tsi_picture_close(&out);
-  }
-  if (!ok) tsi_console_error("%s", out.message);
-  return ok;
+  if (!tsi_picture_begin(&out, NULL, setup->settings->svg, "Solve phase of TriStar and of other solvers",
+                         WIDTH, LEFT))
+    return false;
+  tsi_picture_subtitle(&out,
+                       "At each bar: median time of a solve, and the bytes of the exact nonzeros of L and "
+                       "U that it reads in a second");
+  write_legend(&out.legend, setup);
+  picture p = {.file = out.file, .setup = setup, .y = out.legend.y + TSI_LEGEND_ROW - 9};
+  for (int k = 0; k < setup->nrhs_count; k++) write_chart(&p, cases, count, setup->nrhs[k]);
+  return tsi_picture_end(&out, p.y + 10);
 }

@@ -2,6 +2,7 @@
 #include "drivers/draw/axes.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "drivers/draw/svg.h"
@@ -23,6 +24,32 @@ double tsi_axis_at(const tsi_axis *axis, double value) {
   const double part = axis->logarithmic ? log(value / axis->from) / log(axis->to / axis->from)
                                         : (value - axis->from) / (axis->to - axis->from);
   return axis->begin + (axis->end - axis->begin) * part;
+}
+
+/* What the values of an axis are multiplied with, and the name of the unit; NULL: it has none. */
+static double unit_of(const tsi_axis *axis, const char **name) {
+  static const struct {
+    double below, factor;
+    const char *name;
+  } units[][4] = {
+      [TSI_NUMBER] = {{INFINITY, 1, NULL}},
+      [TSI_SECONDS] = {{1e-3, 1e6, "\xc2\xb5s"}, {1, 1e3, "ms"}, {INFINITY, 1, "s"}},
+      [TSI_BYTES] = {{1e3, 1, "bytes"}, {1e6, 1e-3, "KB"}, {1e9, 1e-6, "MB"}, {INFINITY, 1e-9, "GB"}}};
+  int k = 0;
+  while (axis->to >= units[axis->quantity][k].below) k++;
+  *name = units[axis->quantity][k].name;
+  return units[axis->quantity][k].factor;
+}
+
+double tsi_axis_number(const tsi_axis *axis, double value) {
+  const char *unit;
+  return unit_of(axis, &unit) * value;
+}
+
+void tsi_axis_name(const tsi_axis *axis, char *text, size_t size) {
+  const char *unit;
+  (void)unit_of(axis, &unit);
+  snprintf(text, size, unit ? "%s (%s)" : "%s", axis->name, unit);
 }
 
 double tsi_axis_round(double value) {
@@ -70,6 +97,7 @@ static void find_logarithmic(const tsi_axis *axis, double apart, ticks *t) {
   }
 }
 
+/* axis: in numbers. */
 static void find_ticks(const tsi_axis *axis, double apart, ticks *t) {
   t->count = 0;
   if (axis->apart > 0) apart = axis->apart;
@@ -122,15 +150,23 @@ static void write_number(const tsi_axis *axis, double value, char *text, size_t 
   }
 }
 
-static void write_name(FILE *file, const tsi_axis *axis, const char *name) {
-  const size_t length = strlen(name);
-  const bool unit = length > 0 && name[length - 1] == ')';
+/* "time (ms), logarithmic", "rows (millions)" */
+static void write_name(FILE *file, const tsi_axis *axis) {
+  char name[160];
+  tsi_axis_name(axis, name, sizeof name);
+  const bool unit = *name != '\0' && name[strlen(name) - 1] == ')';
   const char *more = axis->logarithmic ? "logarithmic" : in_millions(axis) ? "millions" : NULL;
   tsi_svg_text(file, name, SIZE_MAX);
-  if (more != NULL) { /* "time (ms), logarithmic", "rows (millions)" */
-    fprintf(file, unit || axis->logarithmic ? ", %s" : " (%s)", more);
-  }
+  if (more != NULL) fprintf(file, unit || axis->logarithmic ? ", %s" : " (%s)", more);
   fputs("</text>\n", file);
+}
+
+/* The axis of the numbers. */
+static tsi_axis in_numbers(const tsi_axis *axis) {
+  tsi_axis numbers = *axis;
+  numbers.from = tsi_axis_number(axis, axis->from);
+  numbers.to = tsi_axis_number(axis, axis->to);
+  return numbers;
 }
 
 static void begin_ticks(FILE *file, const tsi_axis *axis) {
@@ -162,7 +198,8 @@ static void keep_powers_of_ten(ticks *t) {
   t->count = kept;
 }
 
-void tsi_axis_x(FILE *file, const tsi_axis *axis, double near, double far, const char *name) {
+void tsi_axis_x(FILE *file, const tsi_axis *of_values, double near, double far) {
+  const tsi_axis numbers = in_numbers(of_values), *axis = &numbers;
   double taken = -INFINITY; /* where the number before ends */
   char text[48];
   ticks t;
@@ -183,10 +220,11 @@ void tsi_axis_x(FILE *file, const tsi_axis *axis, double near, double far, const
   }
   fprintf(file, "</g>\n<text class=\"axis\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
           (axis->begin + axis->end) / 2, near + 40);
-  write_name(file, axis, name);
+  write_name(file, of_values);
 }
 
-void tsi_axis_y(FILE *file, const tsi_axis *axis, double near, double far, const char *name) {
+void tsi_axis_y(FILE *file, const tsi_axis *of_values, double near, double far) {
+  const tsi_axis numbers = in_numbers(of_values), *axis = &numbers;
   const double middle = (axis->begin + axis->end) / 2;
   double widest = 0, taken = NAN;
   char text[48];
@@ -209,17 +247,5 @@ void tsi_axis_y(FILE *file, const tsi_axis *axis, double near, double far, const
           "</g>\n<text class=\"axis\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" transform=\"rotate(-90 "
           "%.1f %.1f)\">",
           x, middle, x, middle);
-  write_name(file, axis, name);
-}
-
-/* ---- Units -------------------------------------------------------------------------------------------- */
-
-double tsi_axis_time_unit(double most, const char **name) {
-  *name = most < 1e-3 ? "\xc2\xb5s" : most < 1 ? "ms" : "s";
-  return most < 1e-3 ? 1e6 : most < 1 ? 1e3 : 1;
-}
-
-double tsi_axis_byte_unit(double most, const char **name) {
-  *name = most < 1e3 ? "bytes" : most < 1e6 ? "KB" : most < 1e9 ? "MB" : "GB";
-  return most < 1e3 ? 1 : most < 1e6 ? 1e3 : most < 1e9 ? 1e6 : 1e9;
+  write_name(file, of_values);
 }

@@ -11,9 +11,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Values from `from` to `to` lie at pixels `begin` to `end`. All else may be zero. */
+/* What the values are: seconds and bytes have numbers in the unit that suits the largest value. */
+typedef enum tsi_quantity { TSI_NUMBER, TSI_SECONDS, TSI_BYTES } tsi_quantity;
+
+/* Values from `from` to `to` are drawn at pixels `begin` to `end`. All other fields may be zero. */
 typedef struct tsi_axis {
   double from, to, begin, end;
+  const char *name; /* beside the numbers; a unit follows it in parentheses */
+  tsi_quantity quantity;
   bool logarithmic;
   bool integer;         /* ticks are integers */
   double apart;         /* pixels between two ticks, about; 0: 100 along, 48 upwards */
@@ -23,16 +28,15 @@ typedef struct tsi_axis {
 } tsi_axis;
 
 double tsi_axis_at(const tsi_axis *axis, double value);
+/* The number that the axis shows for a value: in its unit. */
+double tsi_axis_number(const tsi_axis *axis, double value);
+/* Writes the name of the axis with its unit: "time (ms)". */
+void tsi_axis_name(const tsi_axis *axis, char *text, size_t size);
 /* 1, 2 or 5 times a power of ten, near value from below. */
 double tsi_axis_round(double value);
-/* Ticks with numbers and lines across the plot, which is between pixels `near` (at the numbers) and `far` of
- * the other direction; `name` beside the numbers. x: below the plot; y: on its left. */
-void tsi_axis_x(FILE *file, const tsi_axis *axis, double near, double far, const char *name);
-void tsi_axis_y(FILE *file, const tsi_axis *axis, double near, double far, const char *name);
-
-/* Seconds in a unit that suits numbers up to `most`: what to multiply with, and its name. */
-double tsi_axis_time_unit(double most, const char **name);
-/* The same for bytes: what to divide by. */
-double tsi_axis_byte_unit(double most, const char **name);
+/* Writes ticks with numbers and lines across the plot, which is between pixels `near` (at the numbers) and
+ * `far` of the other direction. x: below the plot; y: on its left. */
+void tsi_axis_x(FILE *file, const tsi_axis *axis, double near, double far);
+void tsi_axis_y(FILE *file, const tsi_axis *axis, double near, double far);
 
 #endif

@@ -1,4 +1,7 @@
-/* Charts: values against values, as marks and lines of several series, with a legend above.
+/* Charts: from figures to a picture with two axes, series of values, and a legend above.
+ *
+ * A chart is drawn in this order: tsi_chart_begin, subtitle, tsi_chart_legend, tsi_chart_draw, other marks,
+ * tsi_chart_end.
  *
  * Reads   what it is given.   Writes  SVG.
  * Invariants: a value that an axis cannot show (not finite, or not positive on a logarithmic one) has no
@@ -8,21 +11,20 @@
 
 #include "drivers/draw/picture.h"
 
-/* Pixels of a chart that fills a picture. */
+/* Pixels. */
 enum {
   TSI_CHART_WIDTH = 1200,
   TSI_CHART_LEFT = 96,
-  TSI_CHART_RIGHT = 40,
-  TSI_CHART_LEGEND = 86,
-  TSI_CHART_ABOVE = 20,
+  TSI_CHART_RIGHT = TSI_CHART_WIDTH - 40,
   TSI_CHART_BELOW = 60
 };
 
 typedef enum tsi_series_kind {
-  TSI_SERIES_MARKS, /* marks, joined by a line */
-  TSI_SERIES_ALONE, /* marks */
-  TSI_SERIES_LINE,  /* a line */
-  TSI_SERIES_DASHED /* a dashed line */
+  TSI_SERIES_MARKS,  /* marks, joined by a line */
+  TSI_SERIES_ALONE,  /* marks */
+  TSI_SERIES_LINE,   /* a line */
+  TSI_SERIES_DASHED, /* a dashed line */
+  TSI_SERIES_LEVEL   /* a dashed line across the plot at y[0] */
 } tsi_series_kind;
 
 typedef struct tsi_series {
@@ -31,22 +33,23 @@ typedef struct tsi_series {
   int colour; /* of tsi_svg_colour */
   tsi_shape shape;
   int64_t count;
-  const double *x, *y;        /* count */
+  const double *x, *y;        /* count; x: unless it is a level */
   const double *least, *most; /* of each y, which a thin line spans; NULL: none */
 } tsi_series;
 
-/* The entry of the legend. */
-void tsi_series_legend(tsi_legend *legend, const tsi_series *series);
-/* What it looks like. name of the y axis: for the texts under the pointer. */
-void tsi_series_write(FILE *file, const tsi_axis *x, const tsi_axis *y, const tsi_series *series,
-                      const char *x_name, const char *y_name);
+/* Begins a picture with a chart: see tsi_picture_begin. */
+bool tsi_chart_begin(tsi_picture *p, tsi_session *s, const char *path, const char *what);
+/* Entries for the series that have a name and values. */
+void tsi_chart_legend(tsi_picture *p, int count, const tsi_series *series);
+/* Gives both axes their ranges and pixels, below the legend. An axis without a range (from = to) gets the
+ * range of the series, with room at both ends. x without pixels fills the width. */
+void tsi_chart_place(const tsi_picture *p, tsi_axis *x, tsi_axis *y, int count, const tsi_series *series);
+/* The same, and draws them and the series, the first on top of the others. */
+void tsi_chart_draw(const tsi_picture *p, tsi_axis *x, tsi_axis *y, int count, const tsi_series *series);
+bool tsi_chart_end(tsi_picture *p, const tsi_axis *y);
 
-/* Widens a range by the values that a (logarithmic) axis can show; begin with from = INFINITY, to =
- * -INFINITY.
- */
-void tsi_axis_include(tsi_axis *axis, int64_t count, const double *values);
-/* Adds room at both ends, so that no mark lies on the border; makes an axis of a range without values, or
- * with a single one, too. A linear one begins at 0. */
-void tsi_axis_widen(tsi_axis *axis);
+/* Right-hand sides of a system: the colour of each, and squares for more than one. */
+int tsi_column_colour(int64_t nrhs, int64_t column);
+void tsi_column_legend(tsi_legend *legend, int64_t nrhs);
 
 #endif

@@ -2,18 +2,22 @@
 #include "drivers/draw/gantt.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "drivers/draw/axes.h"
 #include "drivers/draw/svg.h"
 
 /* Pixels. */
-enum { RIGHT = 84, ABOVE = 22, BOTTOM = 56, LANES = 560 };
+enum { RIGHT = 84, ABOVE = 22, BOTTOM = 56, LANES = 560, LEGEND = 86, LEGEND_RIGHT = TSI_GANTT_WIDTH - 16 };
 #define PLOT (TSI_GANTT_WIDTH - TSI_GANTT_LEFT - RIGHT)
 
-double tsi_gantt_init(tsi_gantt *g, int workers, double seconds, double legend_end) {
+double tsi_gantt_init(tsi_gantt *g, FILE *file, int workers, double seconds, double legend_end) {
   const double most = workers < 4 ? 96 : (double)LANES / workers;
-  *g =
-      (tsi_gantt){.workers = workers, .seconds = seconds, .scale = PLOT / seconds, .top = legend_end + ABOVE};
+  *g = (tsi_gantt){.file = file,
+                   .workers = workers,
+                   .seconds = seconds,
+                   .scale = PLOT / seconds,
+                   .top = legend_end + ABOVE};
   g->lane = most < 7 ? 7 : most > 96 ? 96 : most;
   g->gap = g->lane > 20 ? 7 : 0.3 * g->lane;
   g->bar = g->lane - g->gap - (g->lane > 20 ? 6 : 0.5);
@@ -51,20 +55,20 @@ void tsi_gantt_lane(const tsi_gantt *g, int w, const char *name, double busy) {
 
 void tsi_gantt_begin(const tsi_gantt *g) {
   const double height = g->lane * g->workers;
-  const char *unit;
-  char name[32];
-  const double in_unit = tsi_axis_time_unit(g->seconds, &unit);
-  const tsi_axis axis = {
-      .to = g->seconds * in_unit, .begin = TSI_GANTT_LEFT, .end = TSI_GANTT_LEFT + PLOT, .id = "ticks"};
+  const tsi_axis axis = {.to = g->seconds,
+                         .begin = TSI_GANTT_LEFT,
+                         .end = TSI_GANTT_LEFT + PLOT,
+                         .name = "time",
+                         .quantity = TSI_SECONDS,
+                         .id = "ticks"};
   fprintf(g->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" fill=\"#57606a\">busy</text>\n",
           TSI_GANTT_LEFT + PLOT + 10, g->top - 4);
-  snprintf(name, sizeof name, "time (%s)", unit);
-  tsi_axis_x(g->file, &axis, g->top + height, g->top, name);
+  tsi_axis_x(g->file, &axis, g->top + height, g->top);
   fprintf(g->file,
           "<svg id=\"time\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" viewBox=\"0 0 %d %.1f\" "
           "preserveAspectRatio=\"none\" data-most=\"%.9g\">\n<rect width=\"%d\" height=\"%.1f\" "
           "fill=\"#fff\" fill-opacity=\"0\"/>\n",
-          TSI_GANTT_LEFT, g->top, PLOT, height, PLOT, height, axis.to, PLOT, height);
+          TSI_GANTT_LEFT, g->top, PLOT, height, PLOT, height, tsi_axis_number(&axis, axis.to), PLOT, height);
   fputs("<style>#time rect { vector-effect: non-scaling-stroke }</style>\n", g->file);
 }
 
@@ -104,26 +108,19 @@ static void write_items(const tsi_gantt *g, const tsi_gantt_chart *chart) {
   fputs("</g>\n", g->file);
 }
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const tsi_gantt_chart *chart) {
-  tsi_legend legend = tsi_legend_begin(file, TSI_GANTT_LEFT, TSI_GANTT_LEGEND_RIGHT, TSI_GANTT_LEGEND);
-  for (int k = 0; k < chart->kinds; k++) tsi_legend_square(&legend, tsi_svg_colour[k], chart->kind_name[k]);
-  tsi_legend_square(&legend, TSI_GANTT_IDLE, "idle");
-  return legend.y;
-}
-
-bool tsi_gantt_write(const char *path, const tsi_gantt_chart *chart) {
+/* Returns the height of the picture. */
+static double draw(FILE *file, const tsi_gantt_chart *chart) {
   tsi_gantt g;
-  const double height = tsi_gantt_init(&g, chart->workers, chart->seconds, write_legend(NULL, chart));
-  g.file = fopen(path, "w");
-  if (g.file == NULL) return false;
-  tsi_svg_head(g.file, TSI_GANTT_WIDTH, height);
-  fprintf(g.file, "<text x=\"%d\" y=\"32\" font-size=\"19\" font-weight=\"bold\">", TSI_GANTT_LEFT);
-  tsi_svg_text(g.file, chart->title, 80);
-  fprintf(g.file, "</text>\n<text x=\"%d\" y=\"56\">", TSI_GANTT_LEFT);
-  tsi_svg_text(g.file, chart->subtitle, 160);
-  fputs("</text>\n", g.file);
-  (void)write_legend(g.file, chart);
+  tsi_legend legend = tsi_legend_begin(file, TSI_GANTT_LEFT, LEGEND_RIGHT, LEGEND);
+  fprintf(file, "<text x=\"%d\" y=\"32\" font-size=\"19\" font-weight=\"bold\">", TSI_GANTT_LEFT);
+  tsi_svg_text(file, chart->title, 80);
+  fprintf(file, "</text>\n<text x=\"%d\" y=\"56\">", TSI_GANTT_LEFT);
+  tsi_svg_text(file, chart->subtitle, 160);
+  fputs("</text>\n", file);
+  for (int k = 0; k < chart->kinds; k++)
+    tsi_legend_square(&legend, tsi_svg_colour[k], "%s", chart->kind_name[k]);
+  tsi_legend_square(&legend, TSI_GANTT_IDLE, "idle");
+  const double height = tsi_gantt_init(&g, file, chart->workers, chart->seconds, legend.y);
   for (int w = 0; w < chart->workers; w++) {
     char lane[32];
     snprintf(lane, sizeof lane, "worker %d", w);
@@ -132,7 +129,21 @@ bool tsi_gantt_write(const char *path, const tsi_gantt_chart *chart) {
   tsi_gantt_begin(&g);
   write_items(&g, chart);
   tsi_gantt_end(&g);
-  fputs("</svg>\n", g.file);
-  const bool ok = !ferror(g.file);
-  return fclose(g.file) == 0 && ok;
+  return height;
+}
+
+bool tsi_gantt_write(const char *path, const tsi_gantt_chart *chart) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *memory = open_memstream(&text, &length), *file = memory != NULL ? fopen(path, "w") : NULL;
+  const double height = memory != NULL ? draw(memory, chart) : 0;
+  bool ok = memory != NULL && fclose(memory) == 0 && file != NULL;
+  if (ok) {
+    tsi_svg_head(file, TSI_GANTT_WIDTH, height);
+    fwrite(text, 1, length, file);
+    fputs("</svg>\n", file);
+    ok = !ferror(file);
+  }
+  free(text);
+  return (file == NULL || fclose(file) == 0) && ok;
 }

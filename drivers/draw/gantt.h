@@ -11,9 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Pixels of the whole picture: where the plot begins on its left, the base line of the legend's first row,
- * and where that must end. */
-enum { TSI_GANTT_WIDTH = 1200, TSI_GANTT_LEFT = 92, TSI_GANTT_LEGEND = 86, TSI_GANTT_LEGEND_RIGHT = 1184 };
+/* Pixels of the whole picture, and where the plot begins on its left. */
+enum { TSI_GANTT_WIDTH = 1200, TSI_GANTT_LEFT = 92 };
 #define TSI_GANTT_FRAME 2.5 /* what is narrower has no white frame */
 #define TSI_GANTT_IDLE "#eaeef2"
 
@@ -26,9 +25,8 @@ typedef struct tsi_gantt {
   double top;            /* where the plot begins */
 } tsi_gantt;
 
-/* Everything but the file. legend_end: the base line of the last row of the legend. Gives the height of the
- * picture. */
-double tsi_gantt_init(tsi_gantt *g, int workers, double seconds, double legend_end);
+/* legend_end: the base line of the last row of the legend. Returns the height of the picture. */
+double tsi_gantt_init(tsi_gantt *g, FILE *file, int workers, double seconds, double legend_end);
 /* The background of a worker's lane, what it is called, and its share of the time, of which it was busy for
  * `busy` seconds. */
 void tsi_gantt_lane(const tsi_gantt *g, int worker, const char *name, double busy);

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "drivers/session/console.h"
 #include "drivers/session/files.h"
 
 static const struct {
@@ -54,57 +54,12 @@ int tsi_picture_check(const char *command, const char *option, const char *path)
   return TSI_EXIT_OK;
 }
 
-static bool fail(tsi_picture *p, const char *why) {
-  snprintf(p->message, sizeof p->message, "cannot write %.200s: %.100s", tsi_output_name(p->path), why);
+static bool fail(const tsi_picture *p, const char *why) {
+  if (p->s != NULL)
+    return tsi_session_fail(p->s, TRISTAR_ERR_IO, "cannot write %.200s: %.100s", tsi_output_name(p->path),
+                            why);
+  tsi_console_error("cannot write %.200s: %.100s", tsi_output_name(p->path), why);
   return false;
-}
-
-bool tsi_picture_open(tsi_picture *p, const char *path, const char *title, double width, double height) {
-  *p = (tsi_picture){.path = path, .width = width, .height = height, .output = {.descriptor = -1}};
-  (void)find_format(path, &p->format);
-  p->file = is_converted(p->format) ? open_memstream(&p->svg, &p->length) : tsi_output_open(path, &p->output);
-  if (p->file == NULL) return fail(p, strerror(errno));
-  if (p->format == TSI_FORMAT_HTML) tsi_html_head(p->file, title);
-  tsi_svg_head(p->file, width, height);
-  return true;
-}
-
-/* Writes what p->file held in the format that was asked for. */
-static bool write_converted(const tsi_picture *p, char *why, size_t size) {
-  tsi_output_file output;
-  FILE *file = tsi_output_open(p->path, &output);
-  const bool converted = file != NULL && tsi_picture_convert(p, file, why, size);
-  const bool ok = tsi_output_close(file, &output, converted);
-  if (file == NULL || (converted && !ok))
-    snprintf(why, size, "%s", strerror(errno)); /* else the converter says */
-  return ok;
-}
-
-static bool finish(tsi_picture *p, char *why, size_t size) {
-  const bool ok = tsi_output_close(p->file, &p->output, true);
-  if (!ok) snprintf(why, size, "%s", strerror(errno));
-  return ok && (!is_converted(p->format) || write_converted(p, why, size));
-}
-
-bool tsi_picture_close(tsi_picture *p) {
-  char why[100];
-  fputs("</svg>\n", p->file);
-  if (p->format == TSI_FORMAT_HTML) tsi_html_tail(p->file);
-  const bool ok = finish(p, why, sizeof why);
-  p->file = NULL;
-  free(p->svg);
-  p->svg = NULL;
-  return ok || fail(p, why);
-}
-
-bool tsi_picture_begin(tsi_picture *p, tsi_session *s, const char *path, double width, double height) {
-  const bool ok = tsi_picture_open(p, path, s->name, width, height);
-  p->s = s;
-  return ok || tsi_session_fail(s, TRISTAR_ERR_IO, "%s", p->message);
-}
-
-bool tsi_picture_end(tsi_picture *p) {
-  return tsi_picture_close(p) || tsi_session_fail(p->s, TRISTAR_ERR_IO, "%s", p->message);
 }
 
 /* ---- Lines of text ------------------------------------------------------------------------------------ */
@@ -113,41 +68,95 @@ bool tsi_picture_end(tsi_picture *p) {
 #define BOLD 1.12     /* as wide as letters that are not */
 #define SUBTITLE 13.0 /* or smaller, if it is long */
 #define NOTE 12.0
+#define LEGEND 86       /* base line of the first row */
 #define RIGHT_MARGIN 16 /* free of text */
 
-void tsi_picture_title(const tsi_picture *p, double x, const char *what) {
-  const char *slash = strrchr(p->s->name, '/'), *name = slash != NULL ? slash + 1 : p->s->name;
+static void write_title(const tsi_picture *p, const char *what) {
+  const char *slash = p->s != NULL ? strrchr(p->s->name, '/') : NULL;
+  const char *name = p->s == NULL ? "" : slash != NULL ? slash + 1 : p->s->name;
   char text[160];
-  snprintf(text, sizeof text, "%s of %s", what, p->s->settings->laplacian ? "the Laplacian of " : "");
-  const double room = (p->width - x - RIGHT_MARGIN) / BOLD - tsi_svg_width(text, TITLE);
-  fprintf(p->file, "<text class=\"title\" x=\"%.0f\" y=\"32\" font-size=\"%.0f\" font-weight=\"bold\">%s", x,
-          TITLE, text);
+  snprintf(text, sizeof text, "%s%s%s", what, p->s != NULL ? " of " : "",
+           p->s != NULL && p->s->settings->laplacian ? "the Laplacian of " : "");
+  const double room = (p->width - p->left - RIGHT_MARGIN) / BOLD - tsi_svg_width(text, TITLE);
+  fprintf(p->file, "<text class=\"title\" x=\"%.0f\" y=\"32\" font-size=\"%.0f\" font-weight=\"bold\">%s",
+          p->left, TITLE, text);
   tsi_svg_text_within(p->file, name, TITLE, room);
   fputs("</text>\n", p->file);
 }
 
-void tsi_picture_subtitle(const tsi_picture *p, double x, const char *format, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  const double size =
-      fmin(SUBTITLE, SUBTITLE * (p->width - x - RIGHT_MARGIN) / tsi_svg_width(text, SUBTITLE));
-  fprintf(p->file, "<text class=\"subtitle\" x=\"%.0f\" y=\"56\" font-size=\"%.1f\">", x, size);
-  tsi_svg_text(p->file, text, SIZE_MAX);
-  fputs("</text>\n", p->file);
+/* Smaller letters, if it is long. more: further attributes. */
+static void write_line(const tsi_picture *p, const char *class, double x, double y, double size,
+                       const char *more, const char *text) {
+  const double fitting = fmin(size, size * (p->width - x - RIGHT_MARGIN) / tsi_svg_width(text, size));
+  char attributes[80];
+  snprintf(attributes, sizeof attributes, "class=\"%s\" font-size=\"%.1f\"%s", class, fitting, more);
+  tsi_svg_write(p->file, x, y, attributes, "%s", text);
+}
+
+void tsi_picture_subtitle(const tsi_picture *p, const char *format, ...) {
+  char text[TSI_SVG_TEXT];
+  TSI_SVG_PRINT(text, format);
+  write_line(p, "subtitle", p->left, 56, SUBTITLE, "", text);
 }
 
 void tsi_picture_note(const tsi_picture *p, double x, double y, const char *format, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  const double size = fmin(NOTE, NOTE * (p->width - x - RIGHT_MARGIN) / tsi_svg_width(text, NOTE));
-  fprintf(p->file, "<text class=\"note\" x=\"%.0f\" y=\"%.1f\" font-size=\"%.1f\" fill=\"#57606a\">", x, y,
-          size);
-  tsi_svg_text(p->file, text, SIZE_MAX);
-  fputs("</text>\n", p->file);
+  char text[TSI_SVG_TEXT];
+  TSI_SVG_PRINT(text, format);
+  write_line(p, "note", x, y, NOTE, " fill=\"#57606a\"", text);
+}
+
+/* ---- The file ----------------------------------------------------------------------------------------- */
+
+bool tsi_picture_begin(tsi_picture *p, tsi_session *s, const char *path, const char *what, double width,
+                       double left) {
+  *p = (tsi_picture){.s = s, .path = path, .width = width, .left = left};
+  (void)find_format(path, &p->format);
+  p->file = open_memstream(&p->svg, &p->length);
+  if (p->file == NULL) return fail(p, strerror(errno));
+  p->legend = tsi_legend_begin(p->file, left, width - RIGHT_MARGIN, LEGEND);
+  write_title(p, what);
+  return true;
+}
+
+/* The whole picture as SVG or as a page. */
+static void write_picture(const tsi_picture *p, FILE *file) {
+  if (p->format == TSI_FORMAT_HTML) tsi_html_head(file, p->s != NULL ? p->s->name : "bench");
+  tsi_svg_head(file, p->width, p->height);
+  fwrite(p->svg, 1, p->length, file);
+  fputs("</svg>\n", file);
+  if (p->format == TSI_FORMAT_HTML) tsi_html_tail(file);
+}
+
+static bool convert(const tsi_picture *p, FILE *file, char *why, size_t size) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *memory = open_memstream(&text, &length);
+  if (memory != NULL) write_picture(p, memory);
+  bool ok = memory != NULL && fclose(memory) == 0;
+  if (ok)
+    ok = tsi_picture_convert(p, text, length, file, why, size);
+  else
+    snprintf(why, size, "%s", strerror(errno));
+  free(text);
+  return ok;
+}
+
+static bool write_file(const tsi_picture *p) {
+  char why[100] = "";
+  tsi_output_file output;
+  FILE *file = tsi_output_open(p->path, &output);
+  bool written = file != NULL;
+  if (written && is_converted(p->format))
+    written = convert(p, file, why, sizeof why);
+  else if (written)
+    write_picture(p, file);
+  if (tsi_output_close(file, &output, written)) return true;
+  return fail(p, file == NULL || written ? strerror(errno) : why); /* else the converter has the reason */
+}
+
+bool tsi_picture_end(tsi_picture *p, double height) {
+  p->height = height;
+  const bool ok = fclose(p->file) == 0 ? write_file(p) : fail(p, strerror(errno));
+  free(p->svg);
+  return ok;
 }

@@ -101,14 +101,15 @@ static bool convert(const library *l, RsvgHandle *svg, const tsi_picture *p, FIL
   return ok;
 }
 
-bool tsi_picture_convert(const tsi_picture *p, FILE *file, char *why, size_t size) {
+bool tsi_picture_convert(const tsi_picture *p, const char *text, size_t length, FILE *file, char *why,
+                         size_t size) {
   library l;
   GError *error = NULL;
   if (!load(&l)) {
     snprintf(why, size, "%s", tsi_picture_no_converter());
     return false;
   }
-  RsvgHandle *svg = l.rsvg_handle_new_from_data((const guint8 *)p->svg, p->length, &error);
+  RsvgHandle *svg = l.rsvg_handle_new_from_data((const guint8 *)text, length, &error);
   if (svg == NULL) {
     snprintf(why, size, "librsvg: %s", error->message);
     l.g_clear_error(&error);
@@ -125,8 +126,9 @@ const char *tsi_picture_no_converter(void) {
   return "this program was built without it (CMake: TRISTAR_WITH_RSVG)";
 }
 
-bool tsi_picture_convert(const tsi_picture *p, FILE *file, char *why, size_t size) {
-  (void)p, (void)file;
+bool tsi_picture_convert(const tsi_picture *p, const char *text, size_t length, FILE *file, char *why,
+                         size_t size) {
+  (void)p, (void)text, (void)length, (void)file;
   snprintf(why, size, "%s", tsi_picture_no_converter());
   return false;
 }

@@ -95,6 +95,26 @@ void tsi_svg_head(FILE *file, double width, double height) {
           width, height, width, height);
 }
 
+void tsi_svg_write(FILE *file, double x, double y, const char *attributes, const char *format, ...) {
+  char text[TSI_SVG_TEXT];
+  TSI_SVG_PRINT(text, format);
+  fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
+  tsi_svg_text(file, text, SIZE_MAX);
+  fputs("</text>\n", file);
+}
+
+void tsi_svg_rect(FILE *file, const char *class, double x, double y, double width, double height) {
+  fputs("<rect ", file);
+  if (class != NULL) fprintf(file, "class=\"%s\" ", class);
+  fprintf(file, "x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" ", x, y, width, height);
+}
+
+void tsi_svg_area(FILE *file, const char *class, double x, double y, double width, double height,
+                  const char *colour) {
+  tsi_svg_rect(file, class, x, y, width, height);
+  fprintf(file, "fill=\"%s\">", colour);
+}
+
 /* ---- Colours ------------------------------------------------------------------------------------------ */
 
 /* The golden angle between neighbours makes their hues differ. */
@@ -136,43 +156,52 @@ tsi_legend tsi_legend_begin(FILE *file, double left, double right, double y) {
   return (tsi_legend){.file = file, .left = left, .right = right, .x = left, .y = y};
 }
 
-double tsi_legend_place(tsi_legend *l, double width, const char *text) {
+static double place(tsi_legend *l, double width, const char *text) {
   const double beside = width > 0 ? BESIDE : 0, all = width + beside + tsi_svg_width(text, TSI_LEGEND_SIZE);
   if (l->x > l->left && l->x + all > l->right) {
     l->x = l->left;
     l->y += TSI_LEGEND_ROW;
   }
   const double x = l->x;
-  if (l->file != NULL) {
-    fprintf(l->file, "<text class=\"legend\" x=\"%.1f\" y=\"%.1f\" font-size=\"%d\">", x + width + beside,
-            l->y, TSI_LEGEND_SIZE);
-    tsi_svg_text(l->file, text, SIZE_MAX);
-    fputs("</text>\n", l->file);
-  }
+  fprintf(l->file, "<text class=\"legend\" x=\"%.1f\" y=\"%.1f\" font-size=\"%d\">", x + width + beside, l->y,
+          TSI_LEGEND_SIZE);
+  tsi_svg_text(l->file, text, SIZE_MAX);
+  fputs("</text>\n", l->file);
   l->x += all + BETWEEN;
   return x;
 }
 
-void tsi_legend_square(tsi_legend *l, const char *colour, const char *text) {
-  const double x = tsi_legend_place(l, SIGN, text);
-  if (l->file != NULL)
-    fprintf(l->file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", x, l->y - 11,
-            SIGN, SIGN, colour);
+double tsi_legend_place(tsi_legend *l, double width, const char *format, ...) {
+  char text[TSI_SVG_TEXT];
+  TSI_SVG_PRINT(text, format);
+  return place(l, width, text);
 }
 
-void tsi_legend_mark(tsi_legend *l, tsi_shape shape, const char *colour, const char *text) {
-  const double x = tsi_legend_place(l, SIGN, text);
-  if (l->file == NULL) return;
+void tsi_legend_square(tsi_legend *l, const char *colour, const char *format, ...) {
+  char text[TSI_SVG_TEXT];
+  TSI_SVG_PRINT(text, format);
+  const double x = place(l, SIGN, text);
+  fprintf(l->file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", x, l->y - 11,
+          SIGN, SIGN, colour);
+}
+
+void tsi_legend_mark(tsi_legend *l, tsi_shape shape, const char *colour, const char *format, ...) {
+  char text[TSI_SVG_TEXT];
+  TSI_SVG_PRINT(text, format);
+  const double x = place(l, SIGN, text);
   tsi_svg_mark(l->file, "sign", shape, colour, x + SIGN / 2.0, l->y - 4);
   fputs("</path>\n", l->file);
 }
 
-void tsi_legend_line(tsi_legend *l, const char *style, const char *text) {
-  const double x = tsi_legend_place(l, LINE, text);
-  if (l->file != NULL)
-    fprintf(l->file, "<path d=\"M%.1f %.1fh%d\" fill=\"none\" %s/>\n", x, l->y - 4, LINE, style);
+void tsi_legend_line(tsi_legend *l, const char *style, const char *format, ...) {
+  char text[TSI_SVG_TEXT];
+  TSI_SVG_PRINT(text, format);
+  const double x = place(l, LINE, text);
+  fprintf(l->file, "<path d=\"M%.1f %.1fh%d\" fill=\"none\" %s/>\n", x, l->y - 4, LINE, style);
 }
 
-void tsi_legend_text(tsi_legend *l, const char *text) {
-  (void)tsi_legend_place(l, 0, text);
+void tsi_legend_text(tsi_legend *l, const char *format, ...) {
+  char text[TSI_SVG_TEXT];
+  TSI_SVG_PRINT(text, format);
+  (void)place(l, 0, text);
 }

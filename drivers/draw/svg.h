@@ -8,6 +8,7 @@
 #ifndef TSI_DRIVERS_DRAW_SVG_H
 #define TSI_DRIVERS_DRAW_SVG_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,25 @@ double tsi_svg_width(const char *text, double size);
 
 /* The first tag, and a white background. */
 void tsi_svg_head(FILE *file, double width, double height);
+enum { TSI_SVG_TEXT = 400 }; /* bytes of a text that is formatted */
+/* Prints the arguments after `format` into an array of characters. */
+#define TSI_SVG_PRINT(text, format)                                                                          \
+  do {                                                                                                       \
+    va_list args;                                                                                            \
+    va_start(args, format);                                                                                  \
+    vsnprintf(text, sizeof(text), format, args);                                                             \
+    va_end(args);                                                                                            \
+  } while (0)
+
+/* A text whose base line begins at (x, y). attributes: further ones of <text>. */
+__attribute__((format(printf, 5, 6))) void tsi_svg_write(FILE *file, double x, double y,
+                                                         const char *attributes, const char *format, ...);
+/* The beginning of <rect: the caller writes further attributes, the content, and the end. class: NULL: none.
+ */
+void tsi_svg_rect(FILE *file, const char *class, double x, double y, double width, double height);
+/* <rect of this colour. The caller writes what is inside, such as a <title>, and the end, </rect>. */
+void tsi_svg_area(FILE *file, const char *class, double x, double y, double width, double height,
+                  const char *colour);
 
 /* ---- Colours ------------------------------------------------------------------------------------------ */
 
@@ -70,22 +90,26 @@ void tsi_svg_mark(FILE *file, const char *class, tsi_shape shape, const char *co
 
 enum { TSI_LEGEND_ROW = 20, TSI_LEGEND_SIZE = 12 };
 
-/* Entries in rows from `left` to `right`, the base line of the first row at y. A legend without a file is
- * only measured: its y tells how many rows there are. */
+/* Entries in rows from `left` to `right`. */
 typedef struct tsi_legend {
-  FILE *file; /* NULL: nothing is written */
+  FILE *file;
   double left, right;
-  double x, y; /* where the next entry begins */
+  double x, y; /* the base line of the next entry begins here */
 } tsi_legend;
 
+/* y: the base line of the first row. */
 tsi_legend tsi_legend_begin(FILE *file, double left, double right, double y);
 /* A square, a mark, a line (style: attributes of a <path>), or nothing, and a text beside it. */
-void tsi_legend_square(tsi_legend *legend, const char *colour, const char *text);
-void tsi_legend_mark(tsi_legend *legend, tsi_shape shape, const char *colour, const char *text);
-void tsi_legend_line(tsi_legend *legend, const char *style, const char *text);
-void tsi_legend_text(tsi_legend *legend, const char *text);
-/* Makes room for a sign of the caller's, `width` pixels wide, and writes the text beside it; gives where the
+__attribute__((format(printf, 3, 4))) void tsi_legend_square(tsi_legend *legend, const char *colour,
+                                                             const char *format, ...);
+__attribute__((format(printf, 4, 5))) void tsi_legend_mark(tsi_legend *legend, tsi_shape shape,
+                                                           const char *colour, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void tsi_legend_line(tsi_legend *legend, const char *style,
+                                                           const char *format, ...);
+__attribute__((format(printf, 2, 3))) void tsi_legend_text(tsi_legend *legend, const char *format, ...);
+/* Leaves `width` pixels for a sign that the caller draws, and writes the text beside it. Returns where the
  * sign begins. The legend's y is the base line of both. */
-double tsi_legend_place(tsi_legend *legend, double width, const char *text);
+__attribute__((format(printf, 3, 4))) double tsi_legend_place(tsi_legend *legend, double width,
+                                                              const char *format, ...);
 
 #endif

@@ -34,20 +34,21 @@ typedef struct kind {
   const char *word;
   bool (*draw)(const tsi_plot *plot);
   unsigned needs;
+  bool (*draw_traced)(const tsi_plot *plot, const tsi_traced *traced); /* instead of draw: of traced solves */
 } kind;
-static const kind kinds[] = {{"gantt", tsi_plot_gantt, 0},
-                             {"dag", tsi_plot_dag, 0},
-                             {"spy", tsi_plot_spy, LAYOUT_POSSIBLE},
-                             {"roofline", tsi_plot_roofline, 0},
-                             {"levels", tsi_plot_levels, 0},
-                             {"tree", draw_tree, EMPTY_POSSIBLE},
-                             {"rhs", tsi_plot_rhs, 0},
-                             {"reuse", tsi_plot_reuse, FROM_POSSIBLE | NAME_ONLY},
-                             {"refinement", tsi_plot_refinement, 0},
-                             {"communication", tsi_plot_communication, LAYOUT_POSSIBLE | LAYOUT_NEEDED},
-                             {"memory", tsi_plot_memory, MATRIX_ONLY},
-                             {"scaling", tsi_plot_scaling, LEAVES},
-                             {"placement", tsi_plot_placement, GPU_POSSIBLE}};
+static const kind kinds[] = {{"gantt", NULL, 0, tsi_plot_gantt},
+                             {"dag", NULL, 0, tsi_plot_dag},
+                             {"spy", tsi_plot_spy, LAYOUT_POSSIBLE, NULL},
+                             {"roofline", tsi_plot_roofline, 0, NULL},
+                             {"levels", NULL, 0, tsi_plot_levels},
+                             {"tree", draw_tree, EMPTY_POSSIBLE, NULL},
+                             {"rhs", tsi_plot_rhs, 0, NULL},
+                             {"reuse", tsi_plot_reuse, FROM_POSSIBLE | NAME_ONLY, NULL},
+                             {"refinement", tsi_plot_refinement, 0, NULL},
+                             {"communication", tsi_plot_communication, LAYOUT_POSSIBLE | LAYOUT_NEEDED, NULL},
+                             {"memory", tsi_plot_memory, MATRIX_ONLY, NULL},
+                             {"scaling", tsi_plot_scaling, LEAVES, NULL},
+                             {"placement", tsi_plot_placement, GPU_POSSIBLE, NULL}};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 void tsi_plot_check_factors(const tsi_session *s) {
@@ -148,11 +149,23 @@ static cJSON *make_json(const tsi_session *s, const kind *what, cJSON *figures) 
   return object;
 }
 
+static bool draw_traced(const kind *what, const tsi_plot *plot) {
+  tsi_traced traced;
+  bool ok = tsi_plot_trace(plot->s, &traced);
+  if (ok) {
+    tsi_plot_add_trace(plot->figures, &traced);
+    ok = what->draw_traced(plot, &traced);
+  }
+  tsi_plot_trace_free(&traced);
+  return ok;
+}
+
 static int draw(const tsi_settings *settings, const kind *what, const char *matrix, tsi_plot *plot) {
   tsi_session session, *s = &session;
   plot->s = s;
   plot->figures = cJSON_CreateObject();
-  if (tsi_session_open(s, settings, matrix) && prepare(s, what, plot->layout) && what->draw(plot)) {
+  if (tsi_session_open(s, settings, matrix) && prepare(s, what, plot->layout) &&
+      (what->draw != NULL ? what->draw(plot) : draw_traced(what, plot))) {
     tsi_console_clear();
     if (!settings->to_stdout) printf("%s: written\n", settings->out);
   }

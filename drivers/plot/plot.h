@@ -6,9 +6,8 @@
 #ifndef TSI_DRIVERS_PLOT_PLOT_H
 #define TSI_DRIVERS_PLOT_PLOT_H
 
-#include <cjson/cJSON.h>
-
 #include "drivers/report/bandwidth.h"
+#include "drivers/report/json.h"
 #include "drivers/draw/picture.h"
 #include "tristar_trace.h"
 
@@ -24,17 +23,17 @@ typedef struct tsi_plot {
  * factors. */
 void tsi_plot_check_factors(const tsi_session *s);
 
-/* ---- A traced solve: the session has an analysis ------------------------------------------------------- */
+/* ---- A traced solve ------------------------------------------------------------------------------------ */
 
-/* plot_gantt.c: workers x time, task by task. */
-bool tsi_plot_gantt(const tsi_plot *plot);
-/* The same of solves that were traced already, also on many processes, into this file. */
 struct tsi_traced;
+/* plot_gantt.c: workers x time, task by task. */
+bool tsi_plot_gantt(const tsi_plot *plot, const struct tsi_traced *traced);
+/* The same of solves that were traced already, also on many processes, into this file. */
 bool tsi_gantt_draw(tsi_session *s, const char *path, const struct tsi_traced *traced);
 /* plot_dag.c: what waits for what. */
-bool tsi_plot_dag(const tsi_plot *plot);
+bool tsi_plot_dag(const tsi_plot *plot, const struct tsi_traced *traced);
 /* plot_levels.c: the time of each level of the DAG, and how many steps it has. */
-bool tsi_plot_levels(const tsi_plot *plot);
+bool tsi_plot_levels(const tsi_plot *plot, const struct tsi_traced *traced);
 
 /* ---- The factor: the session has an analysis ----------------------------------------------------------- */
 
@@ -96,7 +95,7 @@ bool tsi_trace_solves(tsi_session *s, const tristar_dense *b, const tristar_dens
 bool tsi_plot_trace(tsi_session *s, tsi_traced *traced);
 void tsi_plot_trace_free(tsi_traced *traced);
 /* The line below the title: matrix, entries, workers, scheduler, time and share of it in tasks. */
-void tsi_plot_subtitle(const tsi_picture *p, double x, const tsi_traced *traced);
+void tsi_plot_subtitle(const tsi_picture *p, const tsi_traced *traced);
 /* Times and workers; the items of a list under this key. */
 void tsi_plot_add_trace(cJSON *figures, const tsi_traced *traced);
 void tsi_plot_add_items(cJSON *figures, const char *key, const tristar_trace_list *list);

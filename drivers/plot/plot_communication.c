@@ -18,7 +18,6 @@ enum {
   LEFT = 84,
   RIGHT = 24,
   GAP = 92,
-  LEGEND = 86,
   ABOVE = 40,
   PANEL = (WIDTH - LEFT - RIGHT - GAP) / 2,
   SCALE = 62, /* from the end of the plot down to the scales of the colours */
@@ -134,10 +133,9 @@ static void write_cell(FILE *file, const matrix *m, int panel, double left, doub
   const int class = m->value[1][0][c] > m->value[0][0][c], i = c / m->cells, j = c % m->cells;
   char text[8];
   if (m->value[class][0][c] <= 0) return;
-  fprintf(file,
-          "<rect class=\"pair\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"><title>",
-          left + j * side, top + i * side, side, side,
-          shade(class, part_of(m, class, panel, m->value[class][panel][c]), text));
+  tsi_svg_area(file, "pair", left + j * side, top + i * side, side, side,
+               shade(class, part_of(m, class, panel, m->value[class][panel][c]), text));
+  fputs("<title>", file);
   write_who(file, m, i);
   fputs(" to ", file);
   write_who(file, m, j);
@@ -161,65 +159,68 @@ static void write_grids(FILE *file, const matrix *m, double left, double top) {
 /* From the least to the most of a class, below the plot. */
 static void write_scale(FILE *file, const matrix *m, int class, int panel, double left, double y) {
   const double least = m->least[class][panel], most = m->most[class][panel], end = left + PANEL - 2 * ENDS;
-  char name[48], light[8], dark[8];
-  const char *unit = "messages";
-  const double in_unit = panel == 0 ? 1 : 1 / tsi_axis_byte_unit(most, &unit);
-  const tsi_axis axis = {.from = in_unit * least,
-                         .to = in_unit * most,
+  char light[8], dark[8];
+  static const char *const names[CLASSES][PANELS] = {{"XY (messages)", "XY"}, {"Z (messages)", "Z"}};
+  const tsi_axis axis = {.from = least,
+                         .to = most,
                          .begin = left,
                          .end = end,
+                         .name = names[class][panel],
+                         .quantity = panel == 0 ? TSI_NUMBER : TSI_BYTES,
                          .logarithmic = true,
                          .integer = panel == 0};
   fprintf(file,
           "<linearGradient id=\"scale%d%d\"><stop offset=\"0\" stop-color=\"%s\"/><stop offset=\"1\" "
           "stop-color=\"%s\"/></linearGradient>\n",
           class, panel, shade(class, most > least ? 0 : 1, light), shade(class, 1, dark));
-  fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"url(#scale%d%d)\"/>\n", left,
-          y, end - left, BAR, class, panel);
-  snprintf(name, sizeof name, "%s (%s)", class_names[class], unit);
-  if (most > least) {
-    tsi_axis_x(file, &axis, y + BAR, y, name);
-    return;
-  }
-  fprintf(file, "<text class=\"axis\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s: all %.4g</text>\n",
-          (left + end) / 2, y + BAR + 20, name, in_unit * most);
+  tsi_svg_rect(file, NULL, left, y, end - left, BAR);
+  fprintf(file, "fill=\"url(#scale%d%d)\"/>\n", class, panel);
+  if (most > least)
+    tsi_axis_x(file, &axis, y + BAR, y);
+  else
+    tsi_svg_write(file, (left + end) / 2, y + BAR + 20, "class=\"axis\" text-anchor=\"middle\"", "%s: all %s",
+                  class_names[class],
+                  panel == 0 ? tsi_text_many((int64_t)most, "message") : tsi_text_bytes(most));
 }
 
 static void draw_panel(FILE *file, const matrix *m, int panel, double top) {
   static const char *const names[PANELS] = {"messages", "bytes"};
   const double left = LEFT + panel * (PANEL + GAP);
-  const tsi_axis to = {
-      .from = -0.5, .to = m->ranks - 0.5, .begin = left, .end = left + PANEL, .integer = true, .apart = 56};
+  const tsi_axis to = {.from = -0.5,
+                       .to = m->ranks - 0.5,
+                       .begin = left,
+                       .end = left + PANEL,
+                       .name = "to rank",
+                       .integer = true,
+                       .apart = 56};
   tsi_axis from = to;
+  from.name = "from rank";
   from.begin = top;
   from.end = top + PANEL;
-  fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" font-weight=\"bold\">%s</text>\n", left, top - 10, names[panel]);
-  tsi_axis_x(file, &to, top + PANEL, top + PANEL, "to rank");
-  tsi_axis_y(file, &from, left, left, "from rank");
+  tsi_svg_write(file, left, top - 10, "font-weight=\"bold\"", "%s", names[panel]);
+  tsi_axis_x(file, &to, top + PANEL, top + PANEL);
+  tsi_axis_y(file, &from, left, left);
   fputs("<g shape-rendering=\"crispEdges\">\n", file);
   for (int c = 0; c < m->cells * m->cells; c++) write_cell(file, m, panel, left, top, c);
   fputs("</g>\n", file);
   write_grids(file, m, left, top);
-  fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#8c959f\"/>\n",
-          left, top, PANEL, PANEL);
+  tsi_svg_rect(file, NULL, left, top, PANEL, PANEL);
+  fputs("fill=\"none\" stroke=\"#8c959f\"/>\n", file);
   for (int class = 0, row = 0; class < CLASSES; class ++)
     if (m->most[class][panel] > 0)
       write_scale(file, m, class, panel, left + ENDS, top + PANEL + SCALE + SCALE_ROW * row++);
 }
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const matrix *m) {
-  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - 16, LEGEND);
-  char text[96], colour[8];
-  for (int class = 0; class < CLASSES; class ++) {
-    snprintf(text, sizeof text, "%s, %s, %s", class_texts[class],
-             tsi_text_many((int64_t)m->total[class][0], "message"), tsi_text_bytes(m->total[class][1]));
-    if (m->total[class][0] > 0) tsi_legend_square(&legend, shade(class, 0.6, colour), text);
-  }
+static void write_legend(tsi_legend *legend, const matrix *m) {
+  char colour[8];
+  for (int class = 0; class < CLASSES; class ++)
+    if (m->total[class][0] > 0)
+      tsi_legend_square(legend, shade(class, 0.6, colour), "%s, %s, %s", class_texts[class],
+                        tsi_text_many((int64_t)m->total[class][0], "message"),
+                        tsi_text_bytes(m->total[class][1]));
   if (m->layout->pz > 1 && (double)PANEL * m->layout->px * m->layout->py / m->ranks >= 8)
-    tsi_legend_line(&legend, "stroke=\"#8c959f\"", "border of a grid");
-  if (m->total[0][0] + m->total[1][0] <= 0) tsi_legend_text(&legend, "no process sends anything");
-  return legend.y;
+    tsi_legend_line(legend, "stroke=\"#8c959f\"", "border of a grid");
+  if (m->total[0][0] + m->total[1][0] <= 0) tsi_legend_text(legend, "no process sends anything");
 }
 
 static bool draw(tsi_session *s, const matrix *m) {
@@ -227,24 +228,21 @@ static bool draw(tsi_session *s, const matrix *m) {
   const tristar_layout *l = m->layout;
   int scales = 0;
   for (int class = 0; class < CLASSES; class ++) scales += m->total[class][0] > 0;
-  const double top = write_legend(NULL, m) + ABOVE, notes = top + PANEL + SCALE + SCALE_ROW * scales;
-  if (!tsi_picture_begin(&p, s, s->settings->out, WIDTH, notes + (m->cells < m->ranks ? 18 : 0)))
-    return false;
-  tsi_picture_title(&p, LEFT, "Messages of a solve");
-  tsi_picture_subtitle(&p, LEFT,
+  if (!tsi_picture_begin(&p, s, s->settings->out, "Messages of a solve", WIDTH, LEFT)) return false;
+  tsi_picture_subtitle(&p,
                        "n = %s, %s; %d \xc3\x97 %d \xc3\x97 %d processes, %s algorithm, %s map, %s trees; a "
-                       "cell is darker the "
-                       "more is sent, on a logarithmic scale",
+                       "cell is darker the more is sent, on a logarithmic scale",
                        tsi_text_count(s->a.n), tsi_text_many(m->nrhs, "right-hand side"), l->px, l->py, l->pz,
                        tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree));
-  (void)write_legend(p.file, m);
+  write_legend(&p.legend, m);
+  const double top = p.legend.y + ABOVE, notes = top + PANEL + SCALE + SCALE_ROW * scales;
   for (int panel = 0; panel < PANELS; panel++) draw_panel(p.file, m, panel, top);
   if (m->cells < m->ranks)
     tsi_picture_note(
         &p, LEFT, notes + 4,
         "A cell stands for %.3g \xc3\x97 %.3g processes, and has the colour of the class with more messages.",
         (double)m->ranks / m->cells, (double)m->ranks / m->cells);
-  return tsi_picture_end(&p);
+  return tsi_picture_end(&p, notes + (m->cells < m->ranks ? 18 : 0));
 }
 
 bool tsi_plot_communication(const tsi_plot *plot) {

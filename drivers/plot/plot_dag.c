@@ -15,7 +15,7 @@
 #include "drivers/report/report.h"
 
 /* Pixels. */
-enum { WIDTH = 1200, LEFT = 28, LEGEND = 86, ABOVE = 26, HEIGHT = 620, BOTTOM = 88 };
+enum { WIDTH = 1200, LEFT = 28, ABOVE = 26, HEIGHT = 620, BOTTOM = 88 };
 enum { NODES_MOST = 2000, SWEEPS = 24, SAMPLES = 3 };
 #define PLOT (WIDTH - 2 * LEFT)
 #define SAMPLE_MOST 13.0 /* radius of a circle in the legend */
@@ -247,16 +247,6 @@ static void write_nodes(FILE *file, const graph *g) {
   }
 }
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const graph *g) {
-  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, LEGEND);
-  char text[80];
-  tsi_plot_legend(&legend, g->trace);
-  snprintf(text, sizeof text, "critical path, %s of measured time", tsi_text_time(g->list->critical_seconds));
-  tsi_legend_line(&legend, "stroke=\"#111\" stroke-width=\"1.8\"", text);
-  return legend.y;
-}
-
 /* Circles of round sizes, the largest first. */
 static void write_sizes(FILE *file, const graph *g, double y) {
   const double most = SAMPLE_MOST / g->scale, least = 1.5 / g->scale;
@@ -268,7 +258,7 @@ static void write_sizes(FILE *file, const graph *g, double y) {
   double sample = tsi_axis_round(fmin(most * most, heaviest));
   for (int k = 0; k < SAMPLES && sample > least * least; k++, sample = tsi_axis_round(sample / 5)) {
     const double radius = g->scale * sqrt(sample),
-                 x = tsi_legend_place(&legend, 2 * radius, tsi_text_round_bytes(sample));
+                 x = tsi_legend_place(&legend, 2 * radius, "%s", tsi_text_round_bytes(sample));
     fprintf(file, "<circle class=\"size\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"/>\n", x + radius,
             y - 4, radius, tsi_svg_colour[TSI_GREY]);
   }
@@ -287,60 +277,49 @@ static void write_note(const tsi_picture *p, const graph *g, double y) {
                    tasks ? "task" : "step (several may share a task)", more);
 }
 
-static void draw(const tsi_picture *p, const graph *g, const tsi_traced *traced, double top) {
-  FILE *file = p->file;
-  const double bottom = top + g->height + 8;
-  const tsi_axis level = {.from = -0.5,
-                          .to = (double)g->levels - 0.5,
-                          .begin = LEFT,
-                          .end = LEFT + PLOT,
-                          .integer = true,
-                          .apart = 60};
-  tsi_picture_title(p, LEFT, "The task graph of a solve");
-  tsi_plot_subtitle(p, LEFT, traced);
-  (void)write_legend(file, g);
-  tsi_axis_x(file, &level, bottom, bottom,
-             "level: what a circle waits for stands to the left of it; forward, then backward");
-  fprintf(file, "<g transform=\"translate(0 %.1f)\">\n", top);
-  fputs("<g fill=\"none\" stroke=\"#8c959f\" stroke-width=\".6\" stroke-opacity=\".7\">\n", file);
-  write_edges(file, g, false);
-  fputs("</g>\n<g fill=\"none\" stroke=\"#111\" stroke-width=\"1.8\">\n", file);
-  write_edges(file, g, true);
-  fputs("</g>\n<g stroke=\"#fff\" stroke-width=\".5\">\n", file);
-  write_nodes(file, g);
-  fputs("</g>\n</g>\n", file);
-  write_sizes(file, g, bottom + 70);
-  write_note(p, g, bottom + 70);
-}
-
-static bool lay_out_and_draw(tsi_session *s, graph *g, const tsi_traced *traced) {
+static bool draw(tsi_session *s, const graph *g, const tsi_traced *traced) {
   tsi_picture p;
-  if (!make_room(s, g) || !list_nodes(s, g)) return false;
-  choose_radii(g);
-  place_nodes(g);
-  const double top = write_legend(NULL, g) + ABOVE;
-  if (!tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + g->height + BOTTOM)) return false;
-  draw(&p, g, traced, top);
-  return tsi_picture_end(&p);
+  if (!tsi_picture_begin(&p, s, s->settings->out, "The task graph of a solve", WIDTH, LEFT)) return false;
+  tsi_plot_subtitle(&p, traced);
+  tsi_plot_legend(&p.legend, g->trace);
+  tsi_legend_line(&p.legend, "stroke=\"#111\" stroke-width=\"1.8\"", "critical path, %s of measured time",
+                  tsi_text_time(g->list->critical_seconds));
+  const double top = p.legend.y + ABOVE, bottom = top + g->height + 8;
+  const tsi_axis level = {
+      .from = -0.5,
+      .to = (double)g->levels - 0.5,
+      .begin = LEFT,
+      .end = LEFT + PLOT,
+      .name = "level: what a circle waits for stands to the left of it; forward, then backward",
+      .integer = true,
+      .apart = 60};
+  tsi_axis_x(p.file, &level, bottom, bottom);
+  fprintf(p.file, "<g transform=\"translate(0 %.1f)\">\n", top);
+  fputs("<g fill=\"none\" stroke=\"#8c959f\" stroke-width=\".6\" stroke-opacity=\".7\">\n", p.file);
+  write_edges(p.file, g, false);
+  fputs("</g>\n<g fill=\"none\" stroke=\"#111\" stroke-width=\"1.8\">\n", p.file);
+  write_edges(p.file, g, true);
+  fputs("</g>\n<g stroke=\"#fff\" stroke-width=\".5\">\n", p.file);
+  write_nodes(p.file, g);
+  fputs("</g>\n</g>\n", p.file);
+  write_sizes(p.file, g, bottom + 70);
+  write_note(&p, g, bottom + 70);
+  return tsi_picture_end(&p, top + g->height + BOTTOM);
 }
 
-bool tsi_plot_dag(const tsi_plot *plot) {
-  tsi_traced traced;
-  graph g = {.levels = 0};
-  bool ok = tsi_plot_trace(plot->s, &traced);
+bool tsi_plot_dag(const tsi_plot *plot, const tsi_traced *traced) {
+  tsi_session *s = plot->s;
+  graph g = {.trace = traced->trace, .list = tsi_plot_list(traced->trace)};
+  if (g.list->count > NODES_MOST) g.list = &g.trace->tasks;
+  bool ok = make_room(s, &g) && list_nodes(s, &g);
   if (ok) {
-    g.trace = traced.trace;
-    g.list = tsi_plot_list(g.trace);
-    if (g.list->count > NODES_MOST) g.list = &g.trace->tasks;
-    ok = lay_out_and_draw(plot->s, &g, &traced);
+    choose_radii(&g);
+    place_nodes(&g);
+    ok = draw(s, &g, traced);
   }
-  if (ok) {
-    tsi_plot_add_trace(plot->figures, &traced);
-    tsi_plot_add_items(plot->figures, "items", g.list);
-  }
+  if (ok) tsi_plot_add_items(plot->figures, "items", g.list);
   free(g.place);
   free(g.nodes);
   free(g.first);
-  tsi_plot_trace_free(&traced);
   return ok;
 }

@@ -49,8 +49,7 @@ void tsi_plot_legend(tsi_legend *legend, const tristar_trace_t *trace) {
   for (int64_t k = 0; k < trace->tasks.count; k++)
     if (trace->tasks.item[k].kind == TRISTAR_STEP_BARRIER) there[TRISTAR_STEP_BARRIER] = true;
   for (int k = 0; k < TRISTAR_STEP_KINDS; k++)
-    if (there[k])
-      tsi_legend_square(legend, tsi_plot_colour((tristar_step_kind)k), tsi_plot_name((tristar_step_kind)k));
+    if (there[k]) tsi_legend_square(legend, tsi_svg_colour[kinds[k].colour], "%s", kinds[k].name);
 }
 
 static void write_what(FILE *file, const tristar_trace_item *item) {

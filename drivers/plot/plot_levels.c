@@ -9,17 +9,7 @@
 #include "drivers/report/report.h"
 
 /* Pixels. */
-enum {
-  WIDTH = 1200,
-  LEFT = 92,
-  RIGHT = 32,
-  ABOVE = 18,
-  TIMES = 300,
-  GAP = 26,
-  COUNTS = 170,
-  BOTTOM = 60,
-  LEGEND = 86
-};
+enum { WIDTH = 1200, LEFT = 92, RIGHT = 32, ABOVE = 18, TIMES = 300, GAP = 26, COUNTS = 170, BOTTOM = 60 };
 enum { BARS_MOST = 500 };
 #define PLOT (WIDTH - LEFT - RIGHT)
 #define HEIGHT (TIMES + GAP + COUNTS) /* down to the x axis */
@@ -74,57 +64,53 @@ static void write_tip(FILE *file, const levels *l, int64_t k) {
           tsi_text_bytes(b->bytes));
 }
 
-static void write_bar(FILE *file, const levels *l, int64_t k, const tsi_axis *time, double unit,
-                      const tsi_axis *items) {
+static void write_bar(FILE *file, const levels *l, int64_t k, const tsi_axis *time, const tsi_axis *items) {
   const double room = (double)PLOT / (double)l->bars, x = LEFT + room * (double)k + 0.1 * room;
   double y = time->begin;
   for (int kind = 0; kind < TRISTAR_STEP_KINDS; kind++) {
-    const double height = time->begin - tsi_axis_at(time, l->bar[k].seconds[kind] * unit);
+    const double height = time->begin - tsi_axis_at(time, l->bar[k].seconds[kind]);
     if (height <= 0) continue;
     y -= height;
-    fprintf(file, "<rect class=\"level\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">",
-            x, y, 0.8 * room, height, tsi_plot_colour((tristar_step_kind)kind));
+    tsi_svg_area(file, "level", x, y, 0.8 * room, height, tsi_plot_colour((tristar_step_kind)kind));
     write_tip(file, l, k);
     fputs("</rect>\n", file);
   }
-  const double top = tsi_axis_at(items, (double)l->bar[k].items + 0.0);
-  fprintf(file, "<rect class=\"count\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">", x,
-          top, 0.8 * room, items->begin - top, tsi_svg_colour[TSI_GREY]);
+  const double top = tsi_axis_at(items, (double)l->bar[k].items);
+  tsi_svg_area(file, "count", x, top, 0.8 * room, items->begin - top, tsi_svg_colour[TSI_GREY]);
   write_tip(file, l, k);
   fputs("</rect>\n", file);
 }
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const tristar_trace_t *trace) {
-  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - RIGHT, LEGEND);
-  tsi_plot_legend(&legend, trace);
-  return legend.y;
-}
-
-static void draw(const tsi_picture *p, const tsi_traced *traced, const tristar_trace_list *list,
-                 const levels *l, double top) {
-  const char *unit;
-  char name[64];
-  const double in_unit = tsi_axis_time_unit(l->most_seconds, &unit), below = top + HEIGHT;
-  const tsi_axis time = {
-      .to = l->most_seconds > 0 ? 1.05 * l->most_seconds * in_unit : 1, .begin = top + TIMES, .end = top};
+static bool draw(tsi_session *s, const tsi_traced *traced, const tristar_trace_list *list, const levels *l) {
+  tsi_picture p;
+  if (!tsi_picture_begin(&p, s, s->settings->out, "The levels of a solve", WIDTH, LEFT)) return false;
+  tsi_plot_subtitle(&p, traced);
+  tsi_plot_legend(&p.legend, traced->trace);
+  const double top = p.legend.y + ABOVE, below = top + HEIGHT;
+  const tsi_axis time = {.to = l->most_seconds > 0 ? 1.05 * l->most_seconds : 1,
+                         .begin = top + TIMES,
+                         .end = top,
+                         .name = "time in tasks",
+                         .quantity = TSI_SECONDS};
   const tsi_axis items = {.from = 0.7,
                           .to = 1.3 * (double)l->most_items + 1,
                           .begin = below,
                           .end = below - COUNTS,
+                          .name = list == &traced->trace->tasks ? "tasks" : "steps",
                           .logarithmic = true,
                           .integer = true};
   const tsi_axis level = {
-      .from = -0.5, .to = (double)l->count - 0.5, .begin = LEFT, .end = LEFT + PLOT, .integer = true};
-  tsi_picture_title(p, LEFT, "The levels of a solve");
-  tsi_plot_subtitle(p, LEFT, traced);
-  (void)write_legend(p->file, traced->trace);
-  snprintf(name, sizeof name, "time in tasks (%s)", unit);
-  tsi_axis_y(p->file, &time, LEFT, LEFT + PLOT, name);
-  tsi_axis_y(p->file, &items, LEFT, LEFT + PLOT, list == &traced->trace->tasks ? "tasks" : "steps");
-  for (int64_t k = 0; k < l->bars; k++) write_bar(p->file, l, k, &time, in_unit, &items);
-  tsi_axis_x(p->file, &level, below, below,
-             "level of the DAG: its items wait for lower levels only, forward, then backward");
+      .from = -0.5,
+      .to = (double)l->count - 0.5,
+      .begin = LEFT,
+      .end = LEFT + PLOT,
+      .name = "level of the DAG: its items wait for lower levels only, forward, then backward",
+      .integer = true};
+  tsi_axis_y(p.file, &time, LEFT, LEFT + PLOT);
+  tsi_axis_y(p.file, &items, LEFT, LEFT + PLOT);
+  for (int64_t k = 0; k < l->bars; k++) write_bar(p.file, l, k, &time, &items);
+  tsi_axis_x(p.file, &level, below, below);
+  return tsi_picture_end(&p, below + BOTTOM);
 }
 
 static void add_levels(cJSON *figures, const levels *l) {
@@ -142,25 +128,11 @@ static void add_levels(cJSON *figures, const levels *l) {
   }
 }
 
-static bool add_up_and_draw(tsi_session *s, const tsi_traced *traced, levels *l) {
-  tsi_picture p;
-  const tristar_trace_list *list = tsi_plot_list(traced->trace);
-  const double top = write_legend(NULL, traced->trace) + ABOVE;
-  if (!add_up(s, list, l) || !tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + HEIGHT + BOTTOM))
-    return false;
-  draw(&p, traced, list, l, top);
-  return tsi_picture_end(&p);
-}
-
-bool tsi_plot_levels(const tsi_plot *plot) {
-  tsi_traced traced;
+bool tsi_plot_levels(const tsi_plot *plot, const tsi_traced *traced) {
   levels l = {0};
-  const bool ok = tsi_plot_trace(plot->s, &traced) && add_up_and_draw(plot->s, &traced, &l);
-  if (ok) {
-    tsi_plot_add_trace(plot->figures, &traced);
-    add_levels(plot->figures, &l);
-  }
+  const tristar_trace_list *list = tsi_plot_list(traced->trace);
+  const bool ok = add_up(plot->s, list, &l) && draw(plot->s, traced, list, &l);
+  if (ok) add_levels(plot->figures, &l);
   free(l.bar);
-  tsi_plot_trace_free(&traced);
   return ok;
 }

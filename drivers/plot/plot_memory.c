@@ -16,7 +16,7 @@
 #include "drivers/report/report.h"
 #include "drivers/session/rhs.h"
 
-enum { SAMPLES_MOST = 2400, PHASES = 4, HEIGHT = 460, FIGURES = 2 };
+enum { SAMPLES_MOST = 2400, PHASES = 4, FIGURES = 2 };
 #define INTERVAL 2e-4    /* seconds between the first samples */
 #define SOLVES_SHARE 0.2 /* of the time before them: solves go on for so long, */
 #define SOLVES_MOST 1000 /* or are so many */
@@ -31,7 +31,7 @@ typedef struct sampler {
   int64_t count;
   double interval, begin;              /* seconds */
   double at[SAMPLES_MOST];             /* seconds from the beginning */
-  double bytes[FIGURES][SAMPLES_MOST]; /* RESIDENT: NaN where it is not told */
+  double bytes[FIGURES][SAMPLES_MOST]; /* RESIDENT: NaN where the system does not report it */
 } sampler;
 
 typedef struct memory {
@@ -46,14 +46,14 @@ static const char *const phase_colours[PHASES] = {"#e8f1f8", "#fdf0d5", "#dff3ec
 
 /* ---- Samples ------------------------------------------------------------------------------------------ */
 
-/* Bytes of this process that are in memory; negative: the system does not tell. */
+/* Bytes of this process that are in memory; NaN: the system does not report them. */
 static double resident_bytes(void) {
   long long size, pages = -1;
   FILE *file = fopen("/proc/self/statm", "r");
-  if (file == NULL) return -1;
+  if (file == NULL) return NAN;
   if (fscanf(file, "%lld %lld", &size, &pages) != 2) pages = -1;
   fclose(file);
-  return pages < 0 ? -1 : (double)pages * (double)sysconf(_SC_PAGESIZE);
+  return pages < 0 ? NAN : (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
 /* Under the lock. */
@@ -139,79 +139,50 @@ static bool run(tsi_session *s, memory *m) {
 
 /* ---- Picture ------------------------------------------------------------------------------------------ */
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const memory *m, const tsi_series series[FIGURES]) {
-  tsi_legend legend = tsi_legend_begin(file, TSI_CHART_LEFT, TSI_CHART_WIDTH - 16, TSI_CHART_LEGEND);
-  char text[80];
-  for (int f = 0; f < FIGURES; f++) tsi_series_legend(&legend, &series[f]);
-  snprintf(text, sizeof text, "most that the library had allocated, %s", tsi_text_bytes((double)m->peak));
-  tsi_legend_line(&legend, "stroke=\"#0072b2\" stroke-dasharray=\"2 3\"", text);
-  for (int phase = 0; phase < PHASES; phase++) {
-    const char *seconds = tsi_text_time(m->phase[phase + 1] - m->phase[phase]);
-    if (phase == PHASES - 1)
-      snprintf(text, sizeof text, "%s, %s", tsi_text_many(m->solves, "solve"), seconds);
-    else
-      snprintf(text, sizeof text, "%s, %s", phase_names[phase], seconds);
-    tsi_legend_square(&legend, phase_colours[phase], text);
-  }
-  return legend.y;
+static void write_legend(tsi_picture *p, const memory *m) {
+  for (int phase = 0; phase < PHASES; phase++)
+    tsi_legend_square(&p->legend, phase_colours[phase], "%s, %s",
+                      phase == PHASES - 1 ? tsi_text_many(m->solves, "solve") : phase_names[phase],
+                      tsi_text_time(m->phase[phase + 1] - m->phase[phase]));
 }
 
-static void write_phases(FILE *file, const memory *m, const tsi_axis *x, const tsi_axis *y, double unit) {
+static void write_phases(FILE *file, const memory *m, const tsi_axis *x, const tsi_axis *y) {
   for (int phase = 0; phase < PHASES; phase++) {
-    const double left = tsi_axis_at(x, unit * m->phase[phase]),
-                 right = tsi_axis_at(x, unit * m->phase[phase + 1]);
-    fprintf(file,
-            "<rect class=\"phase\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" "
-            "fill=\"%s\"><title>%s, %s</title></rect>\n",
-            left, y->end, right - left, y->begin - y->end, phase_colours[phase], phase_names[phase],
+    const double left = tsi_axis_at(x, m->phase[phase]), right = tsi_axis_at(x, m->phase[phase + 1]);
+    tsi_svg_area(file, "phase", left, y->end, right - left, y->begin - y->end, phase_colours[phase]);
+    fprintf(file, "<title>%s, %s</title></rect>\n", phase_names[phase],
             tsi_text_time(m->phase[phase + 1] - m->phase[phase]));
   }
 }
 
-/* Values in the units of the axes. */
-static void scale(memory *m, double time_unit, double byte_unit) {
-  for (int64_t k = 0; k < m->in.count; k++) {
-    m->in.at[k] *= time_unit;
-    for (int f = 0; f < FIGURES; f++)
-      m->in.bytes[f][k] = m->in.bytes[f][k] >= 0 ? m->in.bytes[f][k] / byte_unit : NAN;
-  }
-}
-
-static bool draw(tsi_session *s, memory *m) {
+static bool draw(tsi_session *s, const memory *m) {
+  enum { PEAK = FIGURES, SERIES };
   tsi_picture p;
-  const char *time_name, *byte_name;
-  char x_name[32], y_name[32];
-  double most = (double)m->peak;
+  char text[80];
+  const double peak = (double)m->peak, end = m->phase[PHASES];
+  double most = peak;
   for (int64_t k = 0; k < m->in.count; k++) most = fmax(most, m->in.bytes[RESIDENT][k]);
-  const double end = m->phase[PHASES], time_unit = tsi_axis_time_unit(end, &time_name);
-  const double byte_unit = tsi_axis_byte_unit(most, &byte_name);
-  scale(m, time_unit, byte_unit);
-  snprintf(x_name, sizeof x_name, "time (%s)", time_name);
-  snprintf(y_name, sizeof y_name, "memory (%s)", byte_name);
-  const tsi_series series[FIGURES] = {
-      {"allocated by the library", TSI_SERIES_LINE, TSI_BLUE, TSI_DISC, m->in.count, m->in.at,
-       m->in.bytes[ALLOCATED], NULL, NULL},
-      {m->in.bytes[RESIDENT][0] >= 0 ? "in memory, of the whole process" : NULL, TSI_SERIES_DASHED,
-       TSI_VERMILLION, TSI_DISC, m->in.count, m->in.at, m->in.bytes[RESIDENT], NULL, NULL}};
-  const double top = write_legend(NULL, m, series) + TSI_CHART_ABOVE;
-  const tsi_axis x = {
-      .to = end > 0 ? end * time_unit : 1, .begin = TSI_CHART_LEFT, .end = TSI_CHART_WIDTH - TSI_CHART_RIGHT};
-  const tsi_axis y = {.to = 1.06 * most / byte_unit, .begin = top + HEIGHT, .end = top};
-  if (!tsi_picture_begin(&p, s, s->settings->out, TSI_CHART_WIDTH, y.begin + TSI_CHART_BELOW)) return false;
-  tsi_picture_title(&p, TSI_CHART_LEFT, "Memory for the analysis, factors and solves");
-  tsi_picture_subtitle(&p, TSI_CHART_LEFT, "n = %s, nnz(L) = %s, %s; %s of factor; %s, %s",
-                       tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower), s->precision->text,
+  snprintf(text, sizeof text, "most that the library had allocated, %s", tsi_text_bytes(peak));
+  const tsi_series series[SERIES] = {
+      [ALLOCATED] = {"allocated by the library", TSI_SERIES_LINE, TSI_BLUE, TSI_DISC, m->in.count, m->in.at,
+                     m->in.bytes[ALLOCATED], NULL, NULL},
+      [RESIDENT] = {isfinite(m->in.bytes[RESIDENT][0]) ? "in memory, of the whole process" : NULL,
+                    TSI_SERIES_DASHED, TSI_VERMILLION, TSI_DISC, m->in.count, m->in.at, m->in.bytes[RESIDENT],
+                    NULL, NULL},
+      [PEAK] = {.name = text, .kind = TSI_SERIES_LEVEL, .colour = TSI_BLUE, .count = 1, .y = &peak}};
+  tsi_axis x = {.to = end > 0 ? end : 1, .name = "time", .quantity = TSI_SECONDS};
+  tsi_axis y = {.to = 1.06 * most, .name = "memory", .quantity = TSI_BYTES};
+  if (!tsi_chart_begin(&p, s, s->settings->out, "Memory for the analysis, factors and solves")) return false;
+  tsi_picture_subtitle(&p, "n = %s, nnz(L) = %s, %s; %s of factor; %s, %s", tsi_text_count(s->a.n),
+                       tsi_text_count(s->a.nnz_lower), s->precision->text,
                        tsi_text_bytes((double)s->f.factor_bytes), tsi_text_many(s->p.workers, "worker"),
                        tsi_text_many(tsi_plot_nrhs(s), "right-hand side"));
-  (void)write_legend(p.file, m, series);
-  write_phases(p.file, m, &x, &y, time_unit);
-  tsi_axis_x(p.file, &x, y.begin, y.end, x_name);
-  tsi_axis_y(p.file, &y, x.begin, x.end, y_name);
-  fprintf(p.file, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#0072b2\" stroke-dasharray=\"2 3\"/>\n", x.begin,
-          tsi_axis_at(&y, (double)m->peak / byte_unit), x.end);
-  for (int f = FIGURES; f-- > 0;) tsi_series_write(p.file, &x, &y, &series[f], x_name, y_name);
-  return tsi_picture_end(&p);
+  tsi_chart_legend(&p, SERIES, series);
+  write_legend(&p, m);
+  tsi_chart_place(&p, &x, &y, SERIES, series);
+  write_phases(p.file, m, &x, &y);
+  tsi_chart_draw(&p, &x, &y, SERIES, series);
+  return tsi_chart_end(&p, &y);
 }
 
 static void add_figures(cJSON *figures, const memory *m) {
@@ -226,7 +197,7 @@ static void add_figures(cJSON *figures, const memory *m) {
   for (int64_t k = 0; k < m->in.count; k++) {
     cJSON *object = tsi_json_add_item(items);
     TSI_JSON_NUMBERS(object, {"at_s", m->in.at[k]}, {"allocated_bytes", m->in.bytes[ALLOCATED][k]});
-    if (m->in.bytes[RESIDENT][k] >= 0)
+    if (isfinite(m->in.bytes[RESIDENT][k]))
       cJSON_AddNumberToObject(object, "resident_bytes", m->in.bytes[RESIDENT][k]);
   }
 }

@@ -13,9 +13,10 @@
 #include "drivers/plot/tree.h"
 
 /* Pixels. */
-enum { WIDTH = 1200, LEFT = 24, PLOT = WIDTH - 2 * LEFT, LEGEND = 86, ABOVE = 14, TREE = 440, GAP = 46 };
-enum { ROW = 26, BAR = 16, BARS_LEFT = LEFT + 64, BARS_RIGHT = 560, BOTTOM = 80, LABEL = 11 };
+enum { WIDTH = 1200, LEFT = 24, PLOT = WIDTH - 2 * LEFT, ABOVE = 14, TREE = 440, GAP = 46 };
+enum { ROW = 26, BAR = 16, BARS_LEFT = LEFT + 64, BARS_RIGHT = 560, BOTTOM = 80 };
 enum { LISTED_MOST = 8 };
+#define SMALL "font-size=\"12\""
 #define CORES_COLOUR "#d0d7de"
 #define ABOVE_COLOUR "#8c959f"
 
@@ -186,9 +187,8 @@ static void write_tip(FILE *file, const subtree *t) {
 static void write_box(FILE *file, const placement *p, const tsi_tree_box *box, double top) {
   char text[8];
   const int64_t owner = p->owner[box->chunk];
-  fprintf(file, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">",
-          LEFT + box->x * PLOT, top + box->y * TREE, box->width * PLOT, box->height * TREE,
-          colour_of(p, owner, text));
+  tsi_svg_area(file, NULL, LEFT + box->x * PLOT, top + box->y * TREE, box->width * PLOT, box->height * TREE,
+               colour_of(p, owner, text));
   if (owner >= 0)
     write_tip(file, &p->subtree[owner]);
   else
@@ -201,16 +201,11 @@ static void write_box(FILE *file, const placement *p, const tsi_tree_box *box, d
 static void write_frame(FILE *file, const subtree *t, double left, double right, double y, double top) {
   char label[64];
   const double x = LEFT + left * PLOT, width = (right - left) * PLOT, height = (1 - y) * TREE;
-  fprintf(file,
-          "<rect class=\"subtree\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"none\" "
-          "stroke=\"#111\" stroke-width=\"1.4\" pointer-events=\"none\"/>\n",
-          x, top + y * TREE, width, height);
+  tsi_svg_rect(file, "subtree", x, top + y * TREE, width, height);
+  fputs("fill=\"none\" stroke=\"#111\" stroke-width=\"1.4\" pointer-events=\"none\"/>\n", file);
   snprintf(label, sizeof label, "GPU %d", t->device);
-  if (t->device < 0 || height < LABEL + 6 || width < tsi_svg_width(label, LABEL) + 8) return;
-  fprintf(file,
-          "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%d\" text-anchor=\"middle\" pointer-events=\"none\" "
-          "stroke=\"#fff\" stroke-opacity=\".8\" stroke-width=\"3\" paint-order=\"stroke\">%s</text>\n",
-          x + width / 2, top + y * TREE + height / 2 + 4, LABEL, label);
+  if (t->device < 0 || height < TSI_TREE_LABEL + 6) return;
+  tsi_tree_label(file, x + width / 2, top + y * TREE + height / 2 + 4, width, "#fff", label);
 }
 
 static void write_frames(FILE *file, const placement *p, const tsi_tree_layout *layout, double top) {
@@ -251,24 +246,20 @@ static double longest(const placement *p) {
   return most;
 }
 
+/* The caller writes what is inside, and </rect>. */
 static void write_piece(FILE *file, const tsi_axis *axis, double from, double to, double y,
                         const char *colour) {
   const double x = tsi_axis_at(axis, from);
-  fprintf(file,
-          "<rect class=\"piece\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%d\" fill=\"%s\" "
-          "stroke=\"#fff\" stroke-width=\".8\">",
-          x, y, tsi_axis_at(axis, to) - x, BAR, colour);
+  tsi_svg_rect(file, "piece", x, y, tsi_axis_at(axis, to) - x, BAR);
+  fprintf(file, "fill=\"%s\" stroke=\"#fff\" stroke-width=\".8\">", colour);
 }
 
 static void write_row_texts(FILE *file, double y, const char *name, const char *what) {
-  fprintf(file,
-          "<text x=\"%d\" y=\"%.1f\" font-size=\"12\">%s</text>\n<text x=\"%d\" y=\"%.1f\" "
-          "font-size=\"12\">%s</text>\n",
-          LEFT, y + 12, name, BARS_RIGHT + 16, y + 12, what);
+  tsi_svg_write(file, LEFT, y + 12, SMALL, "%s", name);
+  tsi_svg_write(file, BARS_RIGHT + 16, y + 12, SMALL, "%s", what);
 }
 
-static void write_device(FILE *file, const placement *p, int device, double y, const tsi_axis *axis,
-                         double unit) {
+static void write_device(FILE *file, const placement *p, int device, double y, const tsi_axis *axis) {
   int64_t count;
   char name[16], what[200], text[8];
   double at = 0;
@@ -276,7 +267,7 @@ static void write_device(FILE *file, const placement *p, int device, double y, c
   for (int64_t k = 0; k < p->count; k++) {
     const subtree *t = &p->subtree[k];
     if (t->device != device) continue;
-    write_piece(file, axis, at * unit, (at + t->seconds) * unit, y, colour_of(p, k, text));
+    write_piece(file, axis, at, at + t->seconds, y, colour_of(p, k, text));
     at += t->seconds;
     write_tip(file, t);
     fputs("</rect>\n", file);
@@ -290,15 +281,15 @@ static void write_device(FILE *file, const placement *p, int device, double y, c
 }
 
 /* By the model. */
-static void write_cores(FILE *file, const placement *p, double y, const tsi_axis *axis, double unit) {
+static void write_cores(FILE *file, const placement *p, double y, const tsi_axis *axis) {
   int64_t count;
   char what[200];
   const tsi_device_split *placing = p->model.placing;
   const subtree sum = sum_of(p, -1, &count);
   const double subtrees = placing->cores_seconds, above = placing->above_seconds;
-  write_piece(file, axis, 0, subtrees * unit, y, CORES_COLOUR);
+  write_piece(file, axis, 0, subtrees, y, CORES_COLOUR);
   fputs("<title>until the subtrees of the cores are through</title></rect>\n", file);
-  write_piece(file, axis, subtrees * unit, (subtrees + above) * unit, y, ABOVE_COLOUR);
+  write_piece(file, axis, subtrees, subtrees + above, y, ABOVE_COLOUR);
   fputs("<title>for what is above all subtrees</title></rect>\n", file);
   snprintf(what, sizeof what, "%s, %s of factor; above all subtrees %s", tsi_text_many(count, "subtree"),
            tsi_text_bytes(sum.bytes), tsi_text_time(above));
@@ -307,40 +298,35 @@ static void write_cores(FILE *file, const placement *p, double y, const tsi_axis
 
 static void write_devices(FILE *file, const placement *p, double top) {
   const int rows = p->devices + (p->model.placing != NULL);
-  const char *unit_name;
-  char name[80];
-  const double most = longest(p), unit = tsi_axis_time_unit(most, &unit_name), below = top + rows * ROW;
-  const tsi_axis axis = {.to = most * unit, .begin = BARS_LEFT, .end = BARS_RIGHT};
-  if (most <= 0) {
-    fprintf(file, "<text x=\"%d\" y=\"%.1f\" font-size=\"12\">All subtrees are solved on the cores.</text>\n",
-            LEFT, top + 12);
+  const tsi_axis axis = {.to = longest(p),
+                         .begin = BARS_LEFT,
+                         .end = BARS_RIGHT,
+                         .name = "predicted time in a solve",
+                         .quantity = TSI_SECONDS};
+  if (axis.to <= 0) {
+    tsi_svg_write(file, LEFT, top + 12, SMALL, "All subtrees are solved on the cores.");
     return;
   }
-  snprintf(name, sizeof name, "predicted time in a solve (%s)", unit_name);
-  tsi_axis_x(file, &axis, below, top, name);
-  for (int d = 0; d < p->devices; d++) write_device(file, p, d, top + d * ROW + 5, &axis, unit);
-  if (p->model.placing) write_cores(file, p, top + p->devices * ROW + 5, &axis, unit);
+  tsi_axis_x(file, &axis, top + rows * ROW, top);
+  for (int d = 0; d < p->devices; d++) write_device(file, p, d, top + d * ROW + 5, &axis);
+  if (p->model.placing) write_cores(file, p, top + p->devices * ROW + 5, &axis);
 }
 
 /* ---- The picture -------------------------------------------------------------------------------------- */
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const placement *p) {
-  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, LEGEND);
-  char name[16], text[8];
+static void write_legend(tsi_legend *legend, const placement *p) {
+  char text[8];
   int listed = 0;
   for (int d = 0; d < p->devices; d++)
     for (int64_t k = 0; k < p->count && listed < LISTED_MOST; k++) {
       if (p->subtree[k].device != d) continue;
-      snprintf(name, sizeof name, "GPU %d", d);
-      tsi_legend_square(&legend, colour_of(p, k, text), name);
+      tsi_legend_square(legend, colour_of(p, k, text), "GPU %d", d);
       listed++;
       break;
     }
-  if (listed == LISTED_MOST) tsi_legend_text(&legend, "and so on");
-  tsi_legend_square(&legend, CORES_COLOUR, p->model.placing ? "a subtree of the cores" : "the cores");
-  if (p->model.placing) tsi_legend_square(&legend, ABOVE_COLOUR, "above all subtrees: the cores");
-  return legend.y;
+  if (listed == LISTED_MOST) tsi_legend_text(legend, "and so on");
+  tsi_legend_square(legend, CORES_COLOUR, p->model.placing ? "a subtree of the cores" : "the cores");
+  if (p->model.placing) tsi_legend_square(legend, ABOVE_COLOUR, "above all subtrees: the cores");
 }
 
 static void write_subtitle(const tsi_picture *picture, const placement *p) {
@@ -349,14 +335,14 @@ static void write_subtitle(const tsi_picture *picture, const placement *p) {
   int64_t on_cores;
   (void)sum_of(p, -1, &on_cores);
   if (placing)
-    tsi_picture_subtitle(picture, LEFT,
+    tsi_picture_subtitle(picture,
                          "n = %s, nnz(L) = %s; on %d x %s beside %s a solve is predicted to take %s, on the "
                          "cores alone %s",
                          tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower), p->devices,
                          p->model.device->name, tsi_text_many(s->p.workers, "core"),
                          tsi_text_time(placing->seconds), tsi_text_time(placing->only_cores));
   else
-    tsi_picture_subtitle(picture, LEFT, "n = %s, nnz(L) = %s; %s on %s; %s of factor have no room there",
+    tsi_picture_subtitle(picture, "n = %s, nnz(L) = %s; %s on %s; %s of factor have no room there",
                          tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower),
                          tsi_text_many(p->count - on_cores, "subtree"), tsi_text_many(s->p.devices, "GPU"),
                          tsi_text_bytes(s->p.unfit_bytes));
@@ -381,20 +367,18 @@ static void add_figures(cJSON *figures, const tsi_session *s, const placement *p
 static bool draw(tsi_session *s, const placement *p) {
   tsi_picture picture;
   tsi_tree_layout layout;
-  const double top = write_legend(NULL, p) + ABOVE, bars = top + TREE + GAP;
-  const double height = bars + ROW * (p->devices + (p->model.placing != NULL)) + BOTTOM;
   if (!tsi_tree_lay_out_pixels(s, p->group, p->groups, PLOT, &layout)) return false;
-  bool ok = tsi_picture_begin(&picture, s, s->settings->out, WIDTH, height);
+  bool ok = tsi_picture_begin(&picture, s, s->settings->out, "Placement", WIDTH, LEFT);
   if (ok) {
-    tsi_picture_title(&picture, LEFT, "Placement");
     write_subtitle(&picture, p);
-    (void)write_legend(picture.file, p);
+    write_legend(&picture.legend, p);
+    const double top = picture.legend.y + ABOVE, bars = top + TREE + GAP;
     write_tree(picture.file, p, &layout, top);
     tsi_picture_note(&picture, LEFT, top + TREE + 20,
                      "Roots are on top, children below their parent; areas are bytes of factor. A frame is "
                      "a subtree; each sweep of one on a GPU is one task.");
     write_devices(picture.file, p, bars);
-    ok = tsi_picture_end(&picture);
+    ok = tsi_picture_end(&picture, bars + ROW * (p->devices + (p->model.placing != NULL)) + BOTTOM);
   }
   free(layout.boxes);
   return ok;

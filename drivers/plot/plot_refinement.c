@@ -13,10 +13,6 @@
 #include "drivers/report/report.h"
 #include "drivers/session/rhs.h"
 
-/* Pixels. */
-enum { HEIGHT = 480 };
-enum { LISTED_MOST = 6 }; /* right-hand sides with colours of their own */
-
 typedef struct history {
   tristar_refine_options options;
   tristar_refine_result result;
@@ -53,12 +49,6 @@ static int64_t end_of_column(const history *h, int64_t first) {
   return end;
 }
 
-static int colour_of(const history *h, int64_t column) {
-  static const int order[LISTED_MOST] = {TSI_BLUE,   TSI_VERMILLION, TSI_GREEN,
-                                         TSI_PURPLE, TSI_ORANGE,     TSI_SKY};
-  return h->nrhs <= LISTED_MOST ? order[column] : column == 0 ? TSI_BLUE : TSI_GREY;
-}
-
 /* Where a point stands on the axis. */
 static double height_of(const tsi_axis *y, double error) {
   return tsi_axis_at(y, error > y->from ? error : y->from);
@@ -84,7 +74,7 @@ static void write_point(FILE *file, const tristar_refine_point *point, tsi_shape
 static void write_column(FILE *file, const history *h, int64_t first, int64_t end, const tsi_axis *x,
                          const tsi_axis *y, tsi_labels *labels) {
   const tristar_refine_point *points = h->options.history;
-  const char *colour = tsi_svg_colour[colour_of(h, points[first].column)];
+  const char *colour = tsi_svg_colour[tsi_column_colour(h->nrhs, points[first].column)];
   double best = INFINITY, from_x = 0, from_y = 0, at = 0, height = 0;
   char text[48];
   for (int64_t k = first; k < end; k++) {
@@ -125,8 +115,7 @@ static bool has(const history *h, tsi_shape shape) {
   return false;
 }
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const history *h) {
+static void write_legend(tsi_picture *p, const history *h, const tsi_series *tolerance) {
   static const struct {
     tsi_shape shape;
     const char *text;
@@ -134,32 +123,25 @@ static double write_legend(FILE *file, const history *h) {
                 {TSI_SQUARE, "correction"},
                 {TSI_CROSS, "correction, given up"},
                 {TSI_DIAMOND, "iteration of FGMRES"}};
-  tsi_legend legend = tsi_legend_begin(file, TSI_CHART_LEFT, TSI_CHART_WIDTH - 16, TSI_CHART_LEGEND);
-  char text[64];
   for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
     if (has(h, shapes[k].shape))
-      tsi_legend_mark(&legend, shapes[k].shape, tsi_svg_colour[TSI_BLACK], shapes[k].text);
-  snprintf(text, sizeof text, "tolerance, %.1e", h->tolerance);
-  tsi_legend_line(&legend, "stroke=\"#111\" stroke-dasharray=\"6 4\"", text);
-  for (int64_t c = 0; c < h->nrhs && h->nrhs > 1 && h->nrhs <= LISTED_MOST; c++) {
-    snprintf(text, sizeof text, "right-hand side %lld", (long long)c + 1);
-    tsi_legend_square(&legend, tsi_svg_colour[colour_of(h, c)], text);
-  }
-  if (h->nrhs > LISTED_MOST) {
-    tsi_legend_square(&legend, tsi_svg_colour[TSI_BLUE], "right-hand side 1");
-    tsi_legend_square(&legend, tsi_svg_colour[TSI_GREY], "the others");
-  }
-  return legend.y;
+      tsi_legend_mark(&p->legend, shapes[k].shape, tsi_svg_colour[TSI_BLACK], "%s", shapes[k].text);
+  tsi_chart_legend(p, 1, tolerance);
+  tsi_column_legend(&p->legend, h->nrhs);
 }
 
-static tsi_axis find_heights(const history *h, double top) {
-  tsi_axis y = {.from = INFINITY, .to = -INFINITY, .begin = top + HEIGHT, .end = top, .logarithmic = true};
-  for (int64_t k = 0; k < h->count; k++) tsi_axis_include(&y, 1, &h->options.history[k].backward_error);
-  tsi_axis_include(&y, 1, &h->tolerance);
-  const double room = fmax(3, pow(y.to / y.from, 0.12)); /* for labels too */
-  y.from /= room;
-  y.to *= room;
-  return y;
+/* The range of the errors that can be shown, and of the tolerance, with room for labels. */
+static void find_range(const history *h, tsi_axis *y) {
+  y->from = y->to = h->tolerance;
+  for (int64_t k = 0; k < h->count; k++) {
+    const double error = h->options.history[k].backward_error;
+    if (!(error > 0) || !isfinite(error)) continue;
+    y->from = fmin(y->from, error);
+    y->to = fmax(y->to, error);
+  }
+  const double room = fmax(3, pow(y->to / y->from, 0.12));
+  y->from /= room;
+  y->to *= room;
 }
 
 static void write_notes(const tsi_picture *p, const history *h, double y) {
@@ -181,35 +163,33 @@ static void write_notes(const tsi_picture *p, const history *h, double y) {
 static bool draw(tsi_session *s, const history *h) {
   static const char *const stops[] = {"converged", "stopped by the limit of steps", "stagnated"};
   tsi_picture p;
-  const double top = write_legend(NULL, h) + TSI_CHART_ABOVE;
-  const tsi_axis y = find_heights(h, top);
-  const tsi_axis x = {.from = -0.4,
-                      .to = (double)(h->longest > 0 ? h->longest : 1) + 0.4,
-                      .begin = TSI_CHART_LEFT,
-                      .end = TSI_CHART_WIDTH - TSI_CHART_RIGHT,
-                      .integer = true,
-                      .apart = 60};
-  tsi_labels labels = {.frame = {x.begin, y.end, x.end, y.begin}};
-  if (!tsi_picture_begin(&p, s, s->settings->out, TSI_CHART_WIDTH, y.begin + TSI_CHART_BELOW + 20))
-    return false;
-  tsi_picture_title(&p, TSI_CHART_LEFT, "Refinement of a solution");
+  char text[64];
+  const tsi_series tolerance = {
+      .name = text, .kind = TSI_SERIES_LEVEL, .colour = TSI_BLACK, .count = 1, .y = &h->tolerance};
+  tsi_axis x = {.from = -0.4,
+                .to = (double)(h->longest > 0 ? h->longest : 1) + 0.4,
+                .name = "corrections and iterations of FGMRES",
+                .integer = true,
+                .apart = 60};
+  tsi_axis y = {.name = "componentwise backward error", .logarithmic = true};
+  if (!tsi_chart_begin(&p, s, s->settings->out, "Refinement of a solution")) return false;
   tsi_picture_subtitle(
-      &p, TSI_CHART_LEFT, "n = %s, %s%s, %s; %s after %s and %s of FGMRES: backward error %.1e, %.1e before",
+      &p, "n = %s, %s%s, %s; %s after %s and %s of FGMRES: backward error %.1e, %.1e before",
       tsi_text_count(s->a.n), s->precision->text, s->single_factors ? " (single factors)" : "",
       tsi_text_many(h->nrhs, "right-hand side"), stops[h->result.stop],
       tsi_text_many(h->result.steps, "correction"), tsi_text_many(h->result.iterations, "iteration"),
       h->result.backward_error, h->result.initial_backward_error);
-  (void)write_legend(p.file, h);
-  tsi_axis_x(p.file, &x, y.begin, y.end, "corrections and iterations of FGMRES");
-  tsi_axis_y(p.file, &y, x.begin, x.end, "componentwise backward error");
-  fprintf(p.file, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#111\" stroke-dasharray=\"6 4\"/>\n", x.begin,
-          tsi_axis_at(&y, h->tolerance), x.end);
+  snprintf(text, sizeof text, "tolerance, %.1e", h->tolerance);
+  write_legend(&p, h, &tolerance);
+  find_range(h, &y);
+  tsi_chart_draw(&p, &x, &y, 1, &tolerance);
+  tsi_labels labels = {.frame = {x.begin, y.end, x.end, y.begin}};
   for (int64_t end = h->count, k = 0; k < h->count; k = end) {
     end = end_of_column(h, k);
     write_column(p.file, h, k, end, &x, &y, &labels);
   }
   write_notes(&p, h, y.begin + 64);
-  return tsi_picture_end(&p);
+  return tsi_picture_end(&p, y.begin + TSI_CHART_BELOW + 20);
 }
 
 static void add_figures(cJSON *figures, const history *h) {

@@ -20,8 +20,6 @@
 #include "drivers/report/report.h"
 #include "drivers/session/rhs.h"
 
-/* Pixels. */
-enum { HEIGHT = 480 };
 enum {
   SOLVERS_MOST = 1 + TSI_BENCH_PEERS,
   A_DECADE = 24,
@@ -258,54 +256,49 @@ static void describe(const reuse *r, int k, char *out, size_t size) {
              s->verdict == FROM ? " on" : "");
 }
 
-static tsi_series series_of(const reuse *r, int k, const char *name) {
+/* A smooth line, and a mark at each power of ten. */
+typedef struct curve {
+  double x[2][SAMPLES_MOST], y[2][SAMPLES_MOST]; /* of the marks, of the line */
+} curve;
+
+/* series: two of each solver. */
+static void list_curve(const reuse *r, int k, curve *c, tsi_series *series) {
   static const int colours[SOLVERS_MOST] = {TSI_BLUE,       TSI_ORANGE, TSI_GREEN,
                                             TSI_VERMILLION, TSI_PURPLE, TSI_GREY};
   static const tsi_shape shapes[] = {TSI_DISC, TSI_SQUARE, TSI_TRIANGLE, TSI_DIAMOND, TSI_CROSS, TSI_DOWN};
   int which = 0; /* the same for a peer, whatever others there are */
   for (int p = 0; p < TSI_BENCH_PEERS; p++)
     if (strcmp(r->solver[k].name, tsi_bench_solvers.peers[p].name) == 0) which = 1 + p;
-  return (tsi_series){.name = name, .colour = colours[which], .shape = shapes[which]};
+  for (int line = 0; line < 2; line++) {
+    int64_t count = 0;
+    for (int i = 0; i <= A_DECADE * r->decades; i += line ? 1 : A_DECADE, count++) {
+      c->x[line][count] = pow(10, (double)i / A_DECADE);
+      c->y[line][count] = total(&r->solver[k], c->x[line][count]);
+    }
+    series[2 * k + line] = (tsi_series){.name = line ? NULL : r->solver[k].title,
+                                        .kind = line ? TSI_SERIES_LINE : TSI_SERIES_ALONE,
+                                        .colour = colours[which],
+                                        .shape = shapes[which],
+                                        .count = count,
+                                        .x = c->x[line],
+                                        .y = c->y[line]};
+  }
 }
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const reuse *r) {
-  tsi_legend legend = tsi_legend_begin(file, TSI_CHART_LEFT, TSI_CHART_WIDTH - 16, TSI_CHART_LEGEND);
+static void write_legend(tsi_picture *p, const reuse *r, const tsi_series *series) {
   char text[120];
   bool even = false;
   for (int k = 0; k < r->count; k++) {
     describe(r, k, text, sizeof text);
-    const tsi_series series = series_of(r, k, text);
-    tsi_series_legend(&legend, &series);
+    tsi_legend_mark(&p->legend, series[2 * k].shape, tsi_svg_colour[series[2 * k].colour], "%s", text);
     even = even || r->solver[k].even > 0;
   }
-  if (!even) return legend.y;
+  if (!even) return;
   const double x =
-      tsi_legend_place(&legend, 14, r->count > 1 ? "break-even" : "half of the time is in solves");
-  if (file != NULL)
-    fprintf(file,
-            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"none\" stroke=\"#111\" stroke-width=\"2\"/>\n",
-            x + 7, legend.y - 4);
-  return legend.y;
-}
-
-/* A smooth line, and a mark at each power of ten. */
-static void write_solver(FILE *file, const reuse *r, int k, const tsi_axis *x, const tsi_axis *y,
-                         const char *y_name) {
-  double at[SAMPLES_MOST], value[SAMPLES_MOST];
-  tsi_series series = series_of(r, k, r->solver[k].title);
-  series.x = at;
-  series.y = value;
-  for (int step = 1; step <= A_DECADE; step += A_DECADE - 1) {
-    series.count = 0;
-    for (int i = 0; i <= A_DECADE * r->decades; i += step == 1 ? 1 : A_DECADE) {
-      at[series.count] = pow(10, (double)i / A_DECADE);
-      value[series.count] = total(&r->solver[k], at[series.count]);
-      series.count++;
-    }
-    series.kind = step == 1 ? TSI_SERIES_LINE : TSI_SERIES_ALONE;
-    tsi_series_write(file, x, y, &series, "solves", y_name);
-  }
+      tsi_legend_place(&p->legend, 14, r->count > 1 ? "break-even" : "half of the time is in solves");
+  fprintf(p->file,
+          "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"none\" stroke=\"#111\" stroke-width=\"2\"/>\n",
+          x + 7, p->legend.y - 4);
 }
 
 static void write_even(FILE *file, const reuse *r, const tsi_axis *x, const tsi_axis *y) {
@@ -334,32 +327,30 @@ static void write_even(FILE *file, const reuse *r, const tsi_axis *x, const tsi_
 
 static bool draw(tsi_session *s, const reuse *r) {
   tsi_picture p;
-  const char y_name[] = "time in all (s)";
-  const double top = write_legend(NULL, r) + TSI_CHART_ABOVE, most = pow(10, r->decades);
-  const tsi_axis x = {.from = 1 / 1.2,
-                      .to = most * 1.2,
-                      .begin = TSI_CHART_LEFT,
-                      .end = TSI_CHART_WIDTH - TSI_CHART_RIGHT,
-                      .logarithmic = true,
-                      .integer = true};
-  tsi_axis y = {.from = INFINITY, .to = -INFINITY, .begin = top + HEIGHT, .end = top, .logarithmic = true};
-  for (int k = 0; k < r->count; k++)
-    tsi_axis_include(&y, 2, (const double[]){total(&r->solver[k], 1), total(&r->solver[k], most)});
-  tsi_axis_widen(&y);
-  if (!tsi_picture_begin(&p, s, s->settings->out, TSI_CHART_WIDTH, y.begin + TSI_CHART_BELOW)) return false;
-  tsi_picture_title(&p, TSI_CHART_LEFT, "Solves with one factorization");
-  tsi_picture_subtitle(
-      &p, TSI_CHART_LEFT,
-      "n = %s, %s; analysis + factorization + plan + so many solves, each solver in the setting that is best "
-      "for them%s",
-      tsi_text_count((int64_t)r->n), tsi_text_many(r->nrhs, "right-hand side"),
-      s->settings->from != NULL ? "; measured by tristar bench" : "");
-  (void)write_legend(p.file, r);
-  tsi_axis_x(p.file, &x, y.begin, y.end, "solves");
-  tsi_axis_y(p.file, &y, x.begin, x.end, y_name);
-  for (int k = r->count; k-- > 0;) write_solver(p.file, r, k, &x, &y, y_name);
-  write_even(p.file, r, &x, &y);
-  return tsi_picture_end(&p);
+  tsi_series series[2 * SOLVERS_MOST];
+  tsi_axis x = {.from = 1 / 1.2,
+                .to = pow(10, r->decades) * 1.2,
+                .name = "solves",
+                .logarithmic = true,
+                .integer = true};
+  tsi_axis y = {.name = "time in all (s)", .logarithmic = true};
+  curve *curves = malloc(SOLVERS_MOST * sizeof *curves);
+  if (curves == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
+  for (int k = 0; k < r->count; k++) list_curve(r, k, &curves[k], series);
+  bool ok = tsi_chart_begin(&p, s, s->settings->out, "Solves with one factorization");
+  if (ok) {
+    tsi_picture_subtitle(&p,
+                         "n = %s, %s; analysis + factorization + plan + so many solves, each solver in the "
+                         "setting that is best for them%s",
+                         tsi_text_count((int64_t)r->n), tsi_text_many(r->nrhs, "right-hand side"),
+                         s->settings->from != NULL ? "; measured by tristar bench" : "");
+    write_legend(&p, r, series);
+    tsi_chart_draw(&p, &x, &y, 2 * r->count, series);
+    write_even(p.file, r, &x, &y);
+    ok = tsi_chart_end(&p, &y);
+  }
+  free(curves);
+  return ok;
 }
 
 static void add_figures(cJSON *figures, const reuse *r) {

@@ -16,15 +16,12 @@ enum { NUMBERS = 8, PANELS = 2, LIMITS = 2, SERIES = 1 + LIMITS };
 static const double numbers[NUMBERS] = {1, 2, 3, 4, 8, 16, 32, 64};
 
 /* Pixels. */
-enum { HEIGHT = 480, GAP = 96 };
-#define PANEL ((TSI_CHART_WIDTH - TSI_CHART_LEFT - TSI_CHART_RIGHT - GAP) / 2)
+enum { GAP = 96, PANEL = (TSI_CHART_RIGHT - TSI_CHART_LEFT - GAP) / 2 };
 
 typedef struct rhs_times {
   tsi_limits limits;
   tsi_timed timed[NUMBERS];
-  /* by panel, in the unit of its axis */
-  double y[PANELS][SERIES][NUMBERS], least[PANELS][NUMBERS], most[PANELS][NUMBERS];
-  const char *unit[PANELS];
+  double y[PANELS][SERIES][NUMBERS], least[PANELS][NUMBERS], most[PANELS][NUMBERS]; /* seconds */
   bool below; /* a time is below the limit by the bandwidth */
 } rhs_times;
 
@@ -43,8 +40,7 @@ static bool measure(tsi_session *s, rhs_times *r) {
 }
 
 static void find_values(rhs_times *r) {
-  for (int panel = 0; panel < PANELS; panel++) {
-    double most = 0;
+  for (int panel = 0; panel < PANELS; panel++)
     for (int k = 0; k < NUMBERS; k++) {
       const tsi_timed *t = &r->timed[k];
       const double share = panel == 0 ? 1 : numbers[k];
@@ -53,16 +49,8 @@ static void find_values(rhs_times *r) {
       r->y[panel][2][k] = t->flops / (1e9 * r->limits.square) / share;
       r->least[panel][k] = t->least / share;
       r->most[panel][k] = t->most / share;
-      most = fmax(most, t->seconds / share);
       r->below = r->below || r->y[panel][0][k] < r->y[panel][1][k];
     }
-    const double unit = tsi_axis_time_unit(most, &r->unit[panel]);
-    for (int k = 0; k < NUMBERS; k++) {
-      for (int c = 0; c < SERIES; c++) r->y[panel][c][k] *= unit;
-      r->least[panel][k] *= unit;
-      r->most[panel][k] *= unit;
-    }
-  }
 }
 
 /* The entries' texts: valid as long as r and text. */
@@ -87,56 +75,41 @@ static void list_series(const tsi_session *s, const rhs_times *r, int panel, cha
   series[0].most = r->most[panel];
 }
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const tsi_session *s, const rhs_times *r) {
-  tsi_legend legend = tsi_legend_begin(file, TSI_CHART_LEFT, TSI_CHART_WIDTH - 16, TSI_CHART_LEGEND);
-  char text[SERIES][96];
-  tsi_series series[SERIES];
-  list_series(s, r, 0, text, series);
-  for (int c = 0; c < SERIES; c++) tsi_series_legend(&legend, &series[c]);
-  if (r->below)
-    tsi_legend_text(&legend,
-                    "below the limit by the bandwidth: the factor is read from caches, not from memory");
-  return legend.y;
-}
-
-static void draw_panel(const tsi_picture *p, const rhs_times *r, int panel, double top) {
+static tsi_axis draw_panel(const tsi_picture *p, int panel, const tsi_series series[SERIES]) {
   static const char *const names[PANELS] = {"time of a solve", "time for each right-hand side"};
-  char text[SERIES][96], name[64];
-  tsi_series series[SERIES];
   const double left = TSI_CHART_LEFT + panel * (PANEL + GAP);
-  const tsi_axis x = {.from = numbers[0] / 1.15,
-                      .to = numbers[NUMBERS - 1] * 1.15,
-                      .begin = left,
-                      .end = left + PANEL,
-                      .logarithmic = true,
-                      .values = numbers,
-                      .count = NUMBERS};
-  tsi_axis y = {.from = INFINITY, .to = -INFINITY, .begin = top + HEIGHT, .end = top, .logarithmic = true};
-  list_series(p->s, r, panel, text, series);
-  for (int c = 0; c < SERIES; c++) tsi_axis_include(&y, NUMBERS, r->y[panel][c]);
-  tsi_axis_include(&y, NUMBERS, r->least[panel]);
-  tsi_axis_include(&y, NUMBERS, r->most[panel]);
-  tsi_axis_widen(&y);
-  snprintf(name, sizeof name, "%s (%s)", names[panel], r->unit[panel]);
-  tsi_axis_x(p->file, &x, y.begin, y.end, "right-hand sides");
-  tsi_axis_y(p->file, &y, x.begin, x.end, name);
-  for (int c = SERIES; c-- > 0;) tsi_series_write(p->file, &x, &y, &series[c], "right-hand sides", name);
+  tsi_axis x = {.from = numbers[0] / 1.15,
+                .to = numbers[NUMBERS - 1] * 1.15,
+                .begin = left,
+                .end = left + PANEL,
+                .name = "right-hand sides",
+                .logarithmic = true,
+                .values = numbers,
+                .count = NUMBERS};
+  tsi_axis y = {.name = names[panel], .quantity = TSI_SECONDS, .logarithmic = true};
+  tsi_chart_draw(p, &x, &y, SERIES, series);
+  return y;
 }
 
 static bool draw(tsi_session *s, const rhs_times *r) {
   tsi_picture p;
-  const double top = write_legend(NULL, s, r) + TSI_CHART_ABOVE;
-  if (!tsi_picture_begin(&p, s, s->settings->out, TSI_CHART_WIDTH, top + HEIGHT + TSI_CHART_BELOW))
-    return false;
-  tsi_picture_title(&p, TSI_CHART_LEFT, "Solves with 1 to 64 right-hand sides");
-  tsi_picture_subtitle(&p, TSI_CHART_LEFT, "n = %s, nnz(L) = %s, %s of factor, %s; %s, scheduler %s",
-                       tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower),
-                       tsi_text_bytes(s->p.exact_bytes), s->precision->text,
+  tsi_axis y = {.to = 0};
+  char text[SERIES][96];
+  tsi_series series[SERIES];
+  if (!tsi_chart_begin(&p, s, s->settings->out, "Solves with 1 to 64 right-hand sides")) return false;
+  tsi_picture_subtitle(&p, "n = %s, nnz(L) = %s, %s of factor, %s; %s, scheduler %s", tsi_text_count(s->a.n),
+                       tsi_text_count(s->a.nnz_lower), tsi_text_bytes(s->p.exact_bytes), s->precision->text,
                        tsi_text_many(s->p.workers, "worker"), s->p.scheduler);
-  (void)write_legend(p.file, s, r);
-  for (int panel = 0; panel < PANELS; panel++) draw_panel(&p, r, panel, top);
-  return tsi_picture_end(&p);
+  list_series(s, r, 0, text, series);
+  tsi_chart_legend(&p, SERIES, series);
+  if (r->below)
+    tsi_legend_text(&p.legend,
+                    "below the limit by the bandwidth: the factor is read from caches, not from memory");
+  for (int panel = 0; panel < PANELS; panel++) {
+    list_series(s, r, panel, text, series);
+    y = draw_panel(&p, panel, series);
+  }
+  return tsi_chart_end(&p, &y);
 }
 
 bool tsi_plot_rhs(const tsi_plot *plot) {

@@ -7,20 +7,25 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "drivers/draw/chart.h"
 #include "drivers/draw/labels.h"
 #include "drivers/plot/plot.h"
 #include "drivers/report/report.h"
 #include "drivers/session/rhs.h"
 
-/* Pixels. */
-enum { WIDTH = 1200, LEFT = 96, RIGHT = 40, LEGEND = 86, ABOVE = 18, PLOT_HEIGHT = 520, BOTTOM = 60 };
-enum { SIZES = 4, SWEEPS = 2 };
+enum { SIZES = 4, SWEEPS = 2, LIMITS = 2 };
 static const int64_t sizes[SIZES] = {1, 4, 16, 64};
 
 typedef struct roofline {
   tsi_limits limits;
   tsi_timed points[SWEEPS][SIZES];
 } roofline;
+
+/* A limit of the machine. */
+typedef struct curve {
+  char text[120];
+  double x[3], y[3];
+} curve;
 
 static const tristar_part parts[SWEEPS] = {TRISTAR_PART_L, TRISTAR_PART_U};
 static const char *const part_names[SWEEPS] = {"forward, L", "backward, U"};
@@ -55,40 +60,41 @@ static bool is_above(const roofline *r, int k) {
   return false;
 }
 
-static void write_limit(FILE *file, const tsi_axis *x, const tsi_axis *y, const tsi_limits *l) {
-  const double all = l->bandwidth.all, ridge = l->square / all, begin = fmax(x->from, y->from / all);
-  fprintf(file,
-          "<path d=\"M%.1f %.1fL%.1f %.1fH%.1f\" fill=\"none\" stroke=\"#222\" stroke-width=\"2\"/>\n<path "
-          "d=\"M%.1f %.1fH%.1f\" stroke=\"#222\" stroke-dasharray=\"5 4\"/>\n",
-          tsi_axis_at(x, begin), tsi_axis_at(y, begin * all), tsi_axis_at(x, ridge),
-          tsi_axis_at(y, l->square), x->end, tsi_axis_at(x, l->tall / all), tsi_axis_at(y, l->tall), x->end);
+/* The roof up to DGEMM, and DGEMM with tall matrices. x, y: three values of each. */
+static void list_limits(const tsi_limits *l, const tsi_axis *x, const tsi_axis *y, curve limits[LIMITS],
+                        tsi_series series[LIMITS]) {
+  const double all = l->bandwidth.all, begin = fmax(x->from, y->from / all);
+  limits[0] = (curve){.x = {begin, l->square / all, x->to}, .y = {begin * all, l->square, l->square}};
+  limits[1] = (curve){.x = {l->tall / all, x->to}, .y = {l->tall, l->tall}};
+  snprintf(limits[0].text, sizeof limits[0].text,
+           "roof: read bandwidth of %s, %.1f GB/s, and DGEMM, %.1f GF/s",
+           tsi_text_many(l->bandwidth.cores, "core"), all, l->square);
+  snprintf(limits[1].text, sizeof limits[1].text, "DGEMM with %lld columns, %.1f GF/s",
+           (long long)sizes[SIZES - 1], l->tall);
+  for (int k = 0; k < LIMITS; k++)
+    series[k] = (tsi_series){.name = limits[k].text,
+                             .kind = k == 0 ? TSI_SERIES_LINE : TSI_SERIES_DASHED,
+                             .colour = TSI_BLACK,
+                             .count = 3 - k,
+                             .x = limits[k].x,
+                             .y = limits[k].y};
 }
 
-/* Above the plot: it has itself no place that is free for certain. Gives the last base line. file: NULL: it
- * is only measured. */
-static double write_legend(FILE *file, const tsi_session *s, const roofline *r) {
-  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - RIGHT, LEGEND);
-  char text[120];
+/* Above the plot: it has itself no place that is free for certain. */
+static void write_legend(tsi_picture *p, const roofline *r, const tsi_series series[LIMITS]) {
   bool above = false;
-  tsi_legend_mark(&legend, TSI_DISC, tsi_svg_colour[part_colours[0]], part_names[0]);
-  double x = tsi_legend_place(&legend, 15, part_names[1]);
-  if (file != NULL)
-    fprintf(file,
-            "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" fill=\"none\" stroke-width=\"2.5\" "
-            "stroke=\"%s\"/>\n",
-            x + 1, legend.y - 10, tsi_svg_colour[part_colours[1]]);
-  snprintf(text, sizeof text, "roof: read bandwidth of %s, %.1f GB/s, and DGEMM, %.1f GF/s",
-           tsi_text_many(r->limits.bandwidth.cores, "core"), r->limits.bandwidth.all, r->limits.square);
-  tsi_legend_line(&legend, "stroke=\"#222\" stroke-width=\"2\"", text);
-  snprintf(text, sizeof text, "DGEMM with %lld columns, %.1f GF/s", (long long)sizes[SIZES - 1],
-           r->limits.tall);
-  tsi_legend_line(&legend, "stroke=\"#222\" stroke-dasharray=\"5 4\"", text);
+  tsi_legend_mark(&p->legend, TSI_DISC, tsi_svg_colour[part_colours[0]], "%s", part_names[0]);
+  const double x = tsi_legend_place(&p->legend, 15, "%s", part_names[1]);
+  fprintf(p->file,
+          "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" fill=\"none\" stroke-width=\"2.5\" "
+          "stroke=\"%s\"/>\n",
+          x + 1, p->legend.y - 10, tsi_svg_colour[part_colours[1]]);
+  tsi_chart_legend(p, LIMITS, series);
   for (int k = 0; k < SIZES; k++) above = above || is_above(r, k);
-  snprintf(text, sizeof text,
-           "points above the roof: the factor (%s a sweep) is read from caches, not from memory",
-           tsi_text_bytes(s->p.exact_bytes / SWEEPS));
-  if (above) tsi_legend_text(&legend, text);
-  return legend.y;
+  if (above)
+    tsi_legend_text(&p->legend,
+                    "points above the roof: the factor (%s a sweep) is read from caches, not from memory",
+                    tsi_text_bytes(p->s->p.exact_bytes / SWEEPS));
 }
 
 static void write_point(FILE *file, const roofline *r, int part, int k, double px, double py) {
@@ -138,27 +144,27 @@ static void find_axes(const roofline *r, tsi_axis *x, tsi_axis *y) {
       left = fmin(left, intensity(p));
       right = fmax(right, 1.6 * intensity(p));
     }
-  *x = (tsi_axis){.from = left / 2.5, .to = right, .begin = LEFT, .end = WIDTH - RIGHT, .logarithmic = true};
-  *y = (tsi_axis){.from = least / 3, .to = most * 1.6, .logarithmic = true};
+  *x = (tsi_axis){.from = left / 2.5, .to = right, .name = "flops per byte", .logarithmic = true};
+  *y = (tsi_axis){.from = least / 3, .to = most * 1.6, .name = "GF/s", .logarithmic = true};
 }
 
-static void draw(const tsi_picture *p, const roofline *r, double top) {
-  const tsi_session *s = p->s;
+static bool draw(tsi_session *s, const roofline *r) {
+  tsi_picture p;
   tsi_axis x, y;
+  curve limits[LIMITS];
+  tsi_series series[LIMITS];
   find_axes(r, &x, &y);
-  y.begin = top + PLOT_HEIGHT;
-  y.end = top;
-  tsi_picture_title(p, LEFT, "Roofline of the sweeps");
-  tsi_picture_subtitle(
-      p, LEFT, "n = %s, nnz(L) = %s, %s of factor a sweep, %s; %s, scheduler %s; median of %s",
-      tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower), tsi_text_bytes(s->p.exact_bytes / SWEEPS),
-      s->precision->text, tsi_text_many(s->p.workers, "worker"), s->p.scheduler,
-      tsi_text_many(s->settings->repeat, "solve"));
-  (void)write_legend(p->file, s, r);
-  tsi_axis_x(p->file, &x, y.begin, y.end, "flops per byte");
-  tsi_axis_y(p->file, &y, x.begin, x.end, "GF/s");
-  write_limit(p->file, &x, &y, &r->limits);
-  write_points(p->file, &x, &y, r);
+  list_limits(&r->limits, &x, &y, limits, series);
+  if (!tsi_chart_begin(&p, s, s->settings->out, "Roofline of the sweeps")) return false;
+  tsi_picture_subtitle(&p, "n = %s, nnz(L) = %s, %s of factor a sweep, %s; %s, scheduler %s; median of %s",
+                       tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower),
+                       tsi_text_bytes(s->p.exact_bytes / SWEEPS), s->precision->text,
+                       tsi_text_many(s->p.workers, "worker"), s->p.scheduler,
+                       tsi_text_many(s->settings->repeat, "solve"));
+  write_legend(&p, r, series);
+  tsi_chart_draw(&p, &x, &y, LIMITS, series);
+  write_points(p.file, &x, &y, r);
+  return tsi_chart_end(&p, &y);
 }
 
 static void add_figures(cJSON *figures, const roofline *r) {
@@ -174,14 +180,10 @@ static void add_figures(cJSON *figures, const roofline *r) {
 
 bool tsi_plot_roofline(const tsi_plot *plot) {
   tsi_session *s = plot->s;
-  tsi_picture p;
   roofline r;
   if (!tsi_plot_limits(s, sizes[SIZES - 1], &r.limits) || !tsi_session_factor(s) ||
       !tsi_session_plan(s, sizes[SIZES - 1]) || !measure_sweeps(s, &r))
     return false;
-  const double top = write_legend(NULL, s, &r) + ABOVE;
-  if (!tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + PLOT_HEIGHT + BOTTOM)) return false;
-  draw(&p, &r, top);
   add_figures(plot->figures, &r);
-  return tsi_picture_end(&p);
+  return draw(s, &r);
 }

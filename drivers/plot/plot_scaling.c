@@ -16,8 +16,6 @@
 #include "drivers/plot/plot.h"
 #include "drivers/report/report.h"
 
-/* Pixels. */
-enum { HEIGHT = 480 };
 enum { ROUNDS = 3, COUNTS_MOST = 16, PROCESSES_MOST = 64 };
 #define MESSAGE_SECONDS 2e-6
 
@@ -163,7 +161,6 @@ typedef struct curves {
   double ideal_x[2], ideal_y[2];
 } curves;
 
-/* r: in the unit of the axis. */
 static void list_series(const scaling *r, curves *c) {
   const times *m = &r->measured, *p = &r->predicted;
   snprintf(c->name[MEASURED], sizeof c->name[0],
@@ -172,7 +169,6 @@ static void list_series(const scaling *r, curves *c) {
   snprintf(c->name[PREDICTED], sizeof c->name[0],
            "predicted, not measured: processes with one worker each (%.1f GB/s each, %s a message)",
            r->bandwidth, tsi_text_time(MESSAGE_SECONDS));
-  snprintf(c->name[IDEAL], sizeof c->name[0], "ideal");
   c->ideal_x[0] = m->number[0];
   c->ideal_x[1] = fmax(m->number[m->count - 1], p->count > 0 ? p->number[p->count - 1] : 0);
   c->ideal_y[0] = m->seconds[0];
@@ -181,28 +177,12 @@ static void list_series(const scaling *r, curves *c) {
                                      m->number,         m->seconds,       m->least, m->most};
   c->series[PREDICTED] = (tsi_series){c->name[PREDICTED], TSI_SERIES_MARKS, TSI_ORANGE, TSI_SQUARE, p->count,
                                       p->number,          p->seconds,       NULL,       NULL};
-  c->series[IDEAL] = (tsi_series){.name = c->name[IDEAL],
+  c->series[IDEAL] = (tsi_series){.name = "ideal",
                                   .kind = TSI_SERIES_DASHED,
                                   .colour = TSI_BLACK,
                                   .count = 2,
                                   .x = c->ideal_x,
                                   .y = c->ideal_y};
-}
-
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const curves *c) {
-  tsi_legend legend = tsi_legend_begin(file, TSI_CHART_LEFT, TSI_CHART_WIDTH - 16, TSI_CHART_LEGEND);
-  for (int k = 0; k < CURVES; k++)
-    if (c->series[k].count > 0) tsi_series_legend(&legend, &c->series[k]);
-  return legend.y;
-}
-
-static void scale(times *t, double unit) {
-  for (int k = 0; k < t->count; k++) {
-    t->seconds[k] *= unit;
-    t->least[k] *= unit;
-    t->most[k] *= unit;
-  }
 }
 
 /* 1, 2, 4, ..., and numbers of workers that are none of these. */
@@ -214,49 +194,25 @@ static int list_ticks(const scaling *r, double to, double ticks[2 * COUNTS_MOST]
   return count;
 }
 
-static void draw_chart(const tsi_picture *p, const scaling *r, const curves *c, double top,
-                       const char *y_name) {
-  const char *x_name = "workers; processes, where predicted";
-  double ticks[2 * COUNTS_MOST];
-  const tsi_axis x = {.from = 1 / 1.1,
-                      .to = 1.1 * fmax(c->ideal_x[1], 2),
-                      .begin = TSI_CHART_LEFT,
-                      .end = TSI_CHART_WIDTH - TSI_CHART_RIGHT,
-                      .logarithmic = true,
-                      .values = ticks,
-                      .count = list_ticks(r, fmax(c->ideal_x[1], 2), ticks)};
-  tsi_axis y = {.from = INFINITY, .to = -INFINITY, .begin = top + HEIGHT, .end = top, .logarithmic = true};
-  for (int k = 0; k < CURVES; k++) tsi_axis_include(&y, c->series[k].count, c->series[k].y);
-  tsi_axis_include(&y, r->measured.count, r->measured.least);
-  tsi_axis_include(&y, r->measured.count, r->measured.most);
-  tsi_axis_widen(&y);
-  tsi_axis_x(p->file, &x, y.begin, y.end, r->predicted.count > 0 ? x_name : "workers");
-  tsi_axis_y(p->file, &y, x.begin, x.end, y_name);
-  for (int k = CURVES; k-- > 0;) tsi_series_write(p->file, &x, &y, &c->series[k], x_name, y_name);
-}
-
-static bool draw(tsi_session *s, scaling *r) {
+static bool draw(tsi_session *s, const scaling *r) {
   tsi_picture p;
   curves c;
-  const char *unit;
-  char y_name[48];
-  double most = r->measured.most[0];
-  for (int k = 0; k < r->predicted.count; k++) most = fmax(most, r->predicted.seconds[k]);
-  const double in_unit = tsi_axis_time_unit(most, &unit);
-  scale(&r->measured, in_unit);
-  scale(&r->predicted, in_unit);
+  double ticks[2 * COUNTS_MOST];
   list_series(r, &c);
-  const double top = write_legend(NULL, &c) + TSI_CHART_ABOVE;
-  if (!tsi_picture_begin(&p, s, s->settings->out, TSI_CHART_WIDTH, top + HEIGHT + TSI_CHART_BELOW))
-    return false;
-  tsi_picture_title(&p, TSI_CHART_LEFT, "Strong scaling of a solve");
-  tsi_picture_subtitle(&p, TSI_CHART_LEFT, "n = %s, %s, %s; measured on %s", tsi_text_count(s->a.n),
-                       s->precision->text, tsi_text_many(r->nrhs, "right-hand side"),
-                       tsi_text_many(r->cores, "core"));
-  (void)write_legend(p.file, &c);
-  snprintf(y_name, sizeof y_name, "time of a solve (%s)", unit);
-  draw_chart(&p, r, &c, top, y_name);
-  return tsi_picture_end(&p);
+  const double most = fmax(c.ideal_x[1], 2);
+  tsi_axis x = {.from = 1 / 1.1,
+                .to = 1.1 * most,
+                .name = r->predicted.count > 0 ? "workers; processes, where predicted" : "workers",
+                .logarithmic = true,
+                .values = ticks,
+                .count = list_ticks(r, most, ticks)};
+  tsi_axis y = {.name = "time of a solve", .quantity = TSI_SECONDS, .logarithmic = true};
+  if (!tsi_chart_begin(&p, s, s->settings->out, "Strong scaling of a solve")) return false;
+  tsi_picture_subtitle(&p, "n = %s, %s, %s; measured on %s", tsi_text_count(s->a.n), s->precision->text,
+                       tsi_text_many(r->nrhs, "right-hand side"), tsi_text_many(r->cores, "core"));
+  tsi_chart_legend(&p, CURVES, c.series);
+  tsi_chart_draw(&p, &x, &y, CURVES, c.series);
+  return tsi_chart_end(&p, &y);
 }
 
 static void add_figures(cJSON *figures, const scaling *r) {

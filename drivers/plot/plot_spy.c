@@ -11,7 +11,7 @@
 #include "runtime/process/spy.h"
 
 /* Pixels. */
-enum { LEFT = 96, ABOVE = 14, PLOT = 800, RIGHT = 48, BOTTOM = 84, LEGEND = 86, WIDTH = LEFT + PLOT + RIGHT };
+enum { LEFT = 96, ABOVE = 14, PLOT = 800, RIGHT = 48, BOTTOM = 84, WIDTH = LEFT + PLOT + RIGHT };
 enum { CELLS_MOST = 400, RUNS_MOST = 24000, LISTED_MOST = 8, BETWEEN_TICKS = 80 };
 
 static const char *colour_of(const tsi_spy *spy, tsi_index owner, bool by_rank, char text[8]) {
@@ -56,23 +56,19 @@ static void write_runs(FILE *file, const tsi_spy *spy, double top, bool by_rank,
       end = end_of_run(spy, i, j);
       if (owner == -1) continue;
       const double along = j * side, across = i * side, length = (end - j) * side;
-      fprintf(file, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"/>\n",
-              LEFT + (mirrored ? across : along), top + (mirrored ? along : across), mirrored ? side : length,
-              mirrored ? length : side, colour_of(spy, owner, by_rank, text));
+      tsi_svg_rect(file, NULL, LEFT + (mirrored ? across : along), top + (mirrored ? along : across),
+                   mirrored ? side : length, mirrored ? length : side);
+      fprintf(file, "fill=\"%s\"/>\n", colour_of(spy, owner, by_rank, text));
     }
 }
 
-/* Gives its last base line. file: NULL: it is only measured. */
-static double write_legend(FILE *file, const tsi_spy *spy, bool by_rank) {
-  char label[64], text[8];
+static void write_legend(tsi_legend *legend, const tsi_spy *spy, bool by_rank) {
+  char text[8];
   const tsi_index listed = tsi_index_min(spy->owners, by_rank ? LISTED_MOST : 3);
-  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - 8, LEGEND);
-  for (tsi_index k = 0; k < listed; k++) {
-    snprintf(label, sizeof label, "%s %d", by_rank ? "process" : "chunk", (int)k);
-    tsi_legend_square(&legend, colour_of(spy, k, by_rank, text), label);
-  }
-  if (spy->owners > listed) tsi_legend_text(&legend, "and so on");
-  return legend.y;
+  for (tsi_index k = 0; k < listed; k++)
+    tsi_legend_square(legend, colour_of(spy, k, by_rank, text), "%s %d", by_rank ? "process" : "chunk",
+                      (int)k);
+  if (spy->owners > listed) tsi_legend_text(legend, "and so on");
 }
 
 static void write_note(const tsi_picture *p, const tsi_spy *spy, double y, bool by_rank) {
@@ -88,33 +84,39 @@ static void write_note(const tsi_picture *p, const tsi_spy *spy, double y, bool 
     tsi_picture_note(p, LEFT, y, "An entry has the colour of its %s.", whose);
 }
 
-static void draw(const tsi_picture *p, const tsi_spy *spy, const tristar_layout *layout, double top) {
-  const tsi_session *s = p->s;
+static bool draw(tsi_session *s, const tsi_spy *spy, const tristar_layout *layout) {
+  tsi_picture p;
   const bool lu = s->a.method == TRISTAR_METHOD_LU;
   char what[96];
-  const tsi_axis column = {
-      .to = (double)s->a.n, .begin = LEFT, .end = LEFT + PLOT, .integer = true, .apart = BETWEEN_TICKS};
-  tsi_axis row = column;
-  row.begin = top;
-  row.end = top + PLOT;
-  tsi_picture_title(p, LEFT, lu ? "L and U" : "L");
+  if (!tsi_picture_begin(&p, s, s->settings->out, lu ? "L and U" : "L", WIDTH, LEFT)) return false;
   if (layout != NULL)
     snprintf(what, sizeof what, "%d \xc3\x97 %d \xc3\x97 %d processes, %s map", layout->px, layout->py,
              layout->pz, tsi_map_name(layout->map));
   else
     snprintf(what, sizeof what, "%s", tsi_text_many(spy->owners, "chunk"));
-  tsi_picture_subtitle(p, LEFT, "n = %s, nnz(L) = %s, %s", tsi_text_count(s->a.n),
-                       tsi_text_count(s->a.nnz_lower), what);
-  tsi_axis_x(p->file, &column, top + PLOT, top, "column, in the order of elimination");
-  tsi_axis_y(p->file, &row, LEFT, LEFT + PLOT, "row, in the order of elimination");
-  fputs("<g shape-rendering=\"crispEdges\">\n", p->file);
-  if (lu) write_runs(p->file, spy, top, layout != NULL, true);
-  write_runs(p->file, spy, top, layout != NULL, false);
-  fprintf(p->file,
-          "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#8c959f\"/>\n</g>\n",
-          LEFT, top, PLOT, PLOT);
-  (void)write_legend(p->file, spy, layout != NULL);
-  write_note(p, spy, top + PLOT + 66, layout != NULL);
+  tsi_picture_subtitle(&p, "n = %s, nnz(L) = %s, %s", tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower),
+                       what);
+  write_legend(&p.legend, spy, layout != NULL);
+  const double top = p.legend.y + ABOVE;
+  const tsi_axis column = {.to = (double)s->a.n,
+                           .begin = LEFT,
+                           .end = LEFT + PLOT,
+                           .name = "column, in the order of elimination",
+                           .integer = true,
+                           .apart = BETWEEN_TICKS};
+  tsi_axis row = column;
+  row.begin = top;
+  row.end = top + PLOT;
+  row.name = "row, in the order of elimination";
+  tsi_axis_x(p.file, &column, top + PLOT, top);
+  tsi_axis_y(p.file, &row, LEFT, LEFT + PLOT);
+  fputs("<g shape-rendering=\"crispEdges\">\n", p.file);
+  if (lu) write_runs(p.file, spy, top, layout != NULL, true);
+  write_runs(p.file, spy, top, layout != NULL, false);
+  tsi_svg_rect(p.file, NULL, LEFT, top, PLOT, PLOT);
+  fputs("fill=\"none\" stroke=\"#8c959f\"/>\n</g>\n", p.file);
+  write_note(&p, spy, top + PLOT + 66, layout != NULL);
+  return tsi_picture_end(&p, top + PLOT + BOTTOM);
 }
 
 /* Runs of cells with one owner: row, first column, column after the last, owner. */
@@ -132,17 +134,11 @@ static void add_figures(cJSON *figures, const tsi_spy *spy) {
 
 bool tsi_plot_spy(const tsi_plot *plot) {
   tsi_session *s = plot->s;
-  tsi_picture p;
   tsi_spy *spy = NULL;
   if (plot->layout == NULL && (!tsi_session_factor(s) || !tsi_session_plan(s, tsi_plot_nrhs(s))))
     return false;
   if (!make_spy(s, plot->layout, &spy)) return false;
-  const double top = write_legend(NULL, spy, plot->layout != NULL) + ABOVE;
-  bool ok = tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + PLOT + BOTTOM);
-  if (ok) {
-    draw(&p, spy, plot->layout, top);
-    ok = tsi_picture_end(&p);
-  }
+  const bool ok = draw(s, spy, plot->layout);
   if (ok) add_figures(plot->figures, spy);
   tsi_spy_destroy(s->factor ? tristar_factor_get_analysis(s->factor) : s->analysis, &spy);
   return ok;

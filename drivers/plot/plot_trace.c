@@ -66,22 +66,21 @@ static double gbps(const tristar_trace_t *trace) {
   return trace->seconds > 0 ? bytes / trace->seconds / 1e9 : 0;
 }
 
-void tsi_plot_subtitle(const tsi_picture *p, double x, const tsi_traced *traced) {
+void tsi_plot_subtitle(const tsi_picture *p, const tsi_traced *traced) {
   const tsi_session *s = p->s;
   const tristar_trace_t *trace = traced->trace;
-  char times[120], text[400], processes[40] = "";
+  char times[120], processes[40] = "";
   if (traced->solves > 1)
     snprintf(times, sizeof times, "median of %s, %s (%s to %s)", tsi_text_many(traced->solves, "solve"),
              tsi_text_time(trace->seconds), tsi_text_time(traced->least), tsi_text_time(traced->most));
   else
     snprintf(times, sizeof times, "one solve, %s", tsi_text_time(trace->seconds));
   if (trace->ranks > 1) snprintf(processes, sizeof processes, " in %d processes", trace->ranks);
-  snprintf(text, sizeof text,
-           "n = %s, nnz(L) = %s; %s of %s on %s%s, scheduler %s; %s, %.1f %% busy, %.1f GB/s",
-           tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower), tsi_text_many(trace->tasks.count, "task"),
-           tsi_text_many(trace->steps.count, "step"), tsi_text_many(trace->workers, "worker"), processes,
-           trace->scheduler, times, 100 * busy_share(trace), gbps(trace));
-  tsi_picture_subtitle(p, x, "%s", text);
+  tsi_picture_subtitle(p, "n = %s, nnz(L) = %s; %s of %s on %s%s, scheduler %s; %s, %.1f %% busy, %.1f GB/s",
+                       tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower),
+                       tsi_text_many(trace->tasks.count, "task"), tsi_text_many(trace->steps.count, "step"),
+                       tsi_text_many(trace->workers, "worker"), processes, trace->scheduler, times,
+                       100 * busy_share(trace), gbps(trace));
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #define TSI_DRIVERS_PLOT_TREE_H
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 
 #include "drivers/session/session.h"
 
@@ -41,6 +42,11 @@ bool tsi_tree_lay_out(const tristar_assembly_tree *tree, const int32_t *chunk_of
  * for a file of an SVG. Notes a failure in the session. */
 bool tsi_tree_lay_out_pixels(tsi_session *s, const int32_t *chunk_of, int32_t chunks, double width,
                              tsi_tree_layout *layout);
+
+enum { TSI_TREE_LABEL = 11 }; /* size of the letters of a label */
+/* Writes a label around (x, y), base line at y, if it is not wider than the pixels of its box. halo: the
+ * colour around its letters. */
+void tsi_tree_label(FILE *file, double x, double y, double width, const char *halo, const char *text);
 
 /* Writes the picture of the session's plan; its boxes too, as JSON, unless figures is NULL. */
 bool tsi_tree_draw(tsi_session *s, const char *path, cJSON *figures);

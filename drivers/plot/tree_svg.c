@@ -16,7 +16,6 @@
 #define PLOT_WIDTH (PICTURE_WIDTH - 2 * LEFT)
 #define PLOT_HEIGHT 560
 #define LEGEND (TOP + PLOT_HEIGHT + 34)
-#define LABEL 10.5   /* size of the letters of a label */
 #define SMALLEST 3.6 /* width of a box */
 
 #define INVISIBLE 0.05 /* width of a box that is not drawn */
@@ -32,8 +31,7 @@ static void write_head(const tsi_picture *p, const tsi_tree_layout *layout) {
         "patternTransform=\"rotate(45)\"><path d=\"M0 0V7\" stroke=\"#000\" stroke-opacity=\".28\" "
         "stroke-width=\"2\"/></pattern></defs>\n",
         p->file);
-  tsi_picture_title(p, LEFT, "Assembly tree");
-  tsi_picture_subtitle(p, LEFT, "n = %s, %s, %s of factor (%s, %s ordering); a solve has %s%s%s",
+  tsi_picture_subtitle(p, "n = %s, %s, %s of factor (%s, %s ordering); a solve has %s%s%s",
                        tsi_text_count(s->a.n), tsi_text_many(s->a.supernodes, "supernode"),
                        tsi_text_bytes(layout->bytes), method_text(s->a.method), tsi_session_ordering(s),
                        tsi_text_many(s->p.chunks, "chunk"), s->p.slices > 0 ? " and " : "",
@@ -54,11 +52,21 @@ static void write_tooltip(FILE *file, const tsi_tree_box *box) {
 static void write_part(FILE *file, const tsi_tree_box *box, int32_t part) {
   char colour[8];
   const double height = box->height / box->parts, y = box->y + box->height - (part + 1) * height;
-  fprintf(file, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">",
-          LEFT + box->x * PLOT_WIDTH, TOP + y * PLOT_HEIGHT, box->width * PLOT_WIDTH, height * PLOT_HEIGHT,
-          tsi_svg_many_colours(box->chunk + part, false, colour));
+  tsi_svg_area(file, NULL, LEFT + box->x * PLOT_WIDTH, TOP + y * PLOT_HEIGHT, box->width * PLOT_WIDTH,
+               height * PLOT_HEIGHT, tsi_svg_many_colours(box->chunk + part, false, colour));
   write_tooltip(file, box);
   fputs("</rect>\n", file);
+}
+
+void tsi_tree_label(FILE *file, double x, double y, double width, const char *halo, const char *text) {
+  char attributes[200];
+  if (width < tsi_svg_width(text, TSI_TREE_LABEL) + 8) return;
+  snprintf(
+      attributes, sizeof attributes,
+      "font-size=\"%d\" text-anchor=\"middle\" pointer-events=\"none\" stroke=\"%s\" stroke-opacity=\".75\" "
+      "stroke-width=\"3\" paint-order=\"stroke\"",
+      TSI_TREE_LABEL, halo);
+  tsi_svg_write(file, x, y, attributes, "%s", text);
 }
 
 /* "columns x rows" of a supernode, where there is room for it. */
@@ -70,13 +78,10 @@ static void write_label(FILE *file, const tsi_tree_box *box, int32_t parts) {
   else
     snprintf(label, sizeof label, "%s \xc3\x97 %s", tsi_text_count(box->columns),
              tsi_text_count(box->columns + box->rows));
-  if (height < (parts > 1 ? 9 : 13) || width < tsi_svg_width(label, LABEL) + 8) return;
-  fprintf(file,
-          "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.1f\" text-anchor=\"middle\" pointer-events=\"none\" "
-          "stroke=\"%s\" stroke-opacity=\".75\" stroke-width=\"3\" paint-order=\"stroke\">%s</text>\n",
-          LEFT + box->x * PLOT_WIDTH + width / 2,
-          TOP + box->y * PLOT_HEIGHT + height * (parts / 2 + 0.5) + 3.8, LABEL,
-          box->parts > 1 ? "#fff" : "none", label);
+  if (height < (parts > 1 ? 9 : 13)) return;
+  tsi_tree_label(file, LEFT + box->x * PLOT_WIDTH + width / 2,
+                 TOP + box->y * PLOT_HEIGHT + height * (parts / 2 + 0.5) + 3.8, width,
+                 box->parts > 1 ? "#fff" : "none", label);
 }
 
 static void write_box(FILE *file, const tsi_tree_box *box) {
@@ -84,12 +89,11 @@ static void write_box(FILE *file, const tsi_tree_box *box) {
   tsi_tree_box shown = *box;
   shown.parts = parts;
   for (int32_t part = 0; part < parts; part++) write_part(file, &shown, part);
-  if (box->parts > 1)
-    fprintf(file,
-            "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"url(#hatch)\" stroke=\"none\" "
-            "pointer-events=\"none\"/>\n",
-            LEFT + box->x * PLOT_WIDTH, TOP + box->y * PLOT_HEIGHT, box->width * PLOT_WIDTH,
-            box->height * PLOT_HEIGHT);
+  if (box->parts > 1) {
+    tsi_svg_rect(file, NULL, LEFT + box->x * PLOT_WIDTH, TOP + box->y * PLOT_HEIGHT, box->width * PLOT_WIDTH,
+                 box->height * PLOT_HEIGHT);
+    fputs("fill=\"url(#hatch)\" stroke=\"none\" pointer-events=\"none\"/>\n", file);
+  }
   write_label(file, box, parts);
 }
 
@@ -97,27 +101,25 @@ static void write_legend(FILE *file, const tsi_session *s, const tsi_tree_layout
   const double scale = PLOT_WIDTH * PLOT_HEIGHT / (layout->bytes > 0 ? layout->bytes : 1); /* px^2 per byte */
   const double sample = tsi_axis_round(900 / scale), side = sqrt(sample * scale);
   tsi_legend legend = tsi_legend_begin(file, LEFT, LEFT + PLOT_WIDTH, LEGEND);
-  char text[48], colour[8];
+  char colour[8];
   const int colours = s->p.chunks < 3 ? (int)s->p.chunks : 3;
   double x = tsi_legend_place(&legend, 18 * colours, "one colour, one chunk");
-  for (int k = 0; k < colours; k++, x += 18)
-    fprintf(file, "<rect x=\"%.1f\" y=\"%d\" width=\"16\" height=\"16\" fill=\"%s\"/>\n", x, LEGEND - 12,
-            tsi_svg_many_colours(k, false, colour));
+  for (int k = 0; k < colours; k++, x += 18) {
+    tsi_svg_area(file, NULL, x, LEGEND - 12, 16, 16, tsi_svg_many_colours(k, false, colour));
+    fputs("</rect>\n", file);
+  }
   if (hatched) {
-    x = tsi_legend_place(&legend, 24,
-                         s->p.slices > 0
-                             ? "one supernode in several chunks; the longest are cut into row slices"
-                             : "one supernode in several chunks");
-    fprintf(file,
-            "<rect x=\"%.1f\" y=\"%d\" width=\"24\" height=\"16\" fill=\"#ddd\"/><rect x=\"%.1f\" y=\"%d\" "
-            "width=\"24\" height=\"16\" fill=\"url(#hatch)\"/>\n",
-            x, LEGEND - 12, x, LEGEND - 12);
+    x = tsi_legend_place(&legend, 24, "one supernode in several chunks%s",
+                         s->p.slices > 0 ? "; the longest are cut into row slices" : "");
+    tsi_svg_area(file, NULL, x, LEGEND - 12, 24, 16, "#ddd");
+    fputs("</rect>", file);
+    tsi_svg_area(file, NULL, x, LEGEND - 12, 24, 16, "url(#hatch)");
+    fputs("</rect>\n", file);
   }
   if (sample < 1) return;
-  snprintf(text, sizeof text, "area of %s", tsi_text_round_bytes(sample));
-  x = tsi_legend_place(&legend, side, text);
-  fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#ccc\"/>\n", x,
-          LEGEND - 4 - side / 2, side, side);
+  x = tsi_legend_place(&legend, side, "area of %s", tsi_text_round_bytes(sample));
+  tsi_svg_area(file, NULL, x, LEGEND - 4 - side / 2, side, side, "#ccc");
+  fputs("</rect>\n", file);
 }
 
 static void write_picture(const tsi_picture *p, const tsi_tree_layout *layout) {
@@ -169,10 +171,10 @@ bool tsi_tree_draw(tsi_session *s, const char *path, cJSON *figures) {
   if (!tsi_tree_lay_out_pixels(s, tristar_plan_get_chunk_of_supernode(s->plan), (int32_t)s->p.chunks,
                                PLOT_WIDTH, &layout))
     return false;
-  bool ok = tsi_picture_begin(&p, s, path, PICTURE_WIDTH, PICTURE_HEIGHT);
+  bool ok = tsi_picture_begin(&p, s, path, "Assembly tree", PICTURE_WIDTH, LEFT);
   if (ok) {
     write_picture(&p, &layout);
-    ok = tsi_picture_end(&p);
+    ok = tsi_picture_end(&p, PICTURE_HEIGHT);
   }
   if (ok && figures != NULL) add_boxes(figures, &layout);
   free(layout.boxes);
