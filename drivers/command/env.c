@@ -20,8 +20,8 @@ typedef struct other_variable {
 } other_variable;
 
 static const other_variable others[] = {
-    {"STARPU_NCPU", "all cores", "number of CPU workers; --workers overrules it"},
-    {"STARPU_SCHED", "lws", "scheduler; --sched overrules it"},
+    {"STARPU_NCPU", "all cores", "number of CPU workers; --workers has precedence"},
+    {"STARPU_SCHED", "lws", "scheduler; --sched has precedence"},
     {"STARPU_RESERVE_NCPU", "0", "cores that get no worker"},
     {"STARPU_WORKERS_CPUID", "by StarPU", "the cores that workers are bound to"},
     {"STARPU_WORKERS_NOBIND", "0", "1: workers are not bound to cores"},
@@ -35,7 +35,7 @@ static const other_variable others[] = {
     {"HOME", "", "the same, if neither of the two is set"},
     {"STARPU_PERF_MODEL_DIR", ".starpu/sampling there", "folder of the performance models alone"},
     {"STARPU_HOSTNAME", "the host's", "name of the machine in those files"},
-    {"STARPU_CALIBRATE", "0", "1: improve performance models, 2: begin them anew (for dmda and the like)"},
+    {"STARPU_CALIBRATE", "0", "1: improve performance models, 2: start them again (for dmda and the like)"},
     {"STARPU_PROFILING", "0", "1: profile workers and tasks"},
     {"STARPU_FXT_TRACE", "0", "1: write a trace, where StarPU is built for it"},
     {"STARPU_SILENT", "0", "1: StarPU prints no messages"},
@@ -47,7 +47,7 @@ static const other_variable others[] = {
     {"OMP_NUM_THREADS", "all cores", "threads of a BLAS with OpenMP, and of other OpenMP code"},
     {"OMPI_COMM_WORLD_SIZE", "", "set by Open MPI's mpiexec: number of processes"},
     {"OMPI_MCA_mpi_yield_when_idle", "0", "1: processes that wait give way; with more of them than cores"},
-    {"OMPI_MCA_btl", "by Open MPI", "ways of messages"}};
+    {"OMPI_MCA_btl", "by Open MPI", "transports of messages"}};
 enum { OTHERS = sizeof others / sizeof others[0], WARNINGS_MAX = 24 };
 
 typedef struct warning_list {

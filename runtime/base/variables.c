@@ -9,15 +9,14 @@ static const struct {
   const char *name, *fallback, *description;
 } variables[TSI_VARIABLES] = {
     [TSI_VARIABLE_CALIBRATION] = {"TRISTAR_CALIBRATION", "the file of this machine",
-                                  "file of the calibration; off: take the figures of a common machine"},
+                                  "file of the calibration; off: use the figures of a common machine"},
     [TSI_VARIABLE_CHECK] = {"TRISTAR_CHECK", "0", "1: verify every internal structure as it is built"},
     [TSI_VARIABLE_IDLE] = {"TRISTAR_IDLE", "sleep",
-                           "what idle workers do where TriStar has started StarPU: sleep or poll"},
+                           "what idle workers of a StarPU that TriStar has started do: sleep or poll"},
     [TSI_VARIABLE_ISA] = {"TRISTAR_ISA", "the best of this processor",
                           "instruction set of the solve's kernels: base, avx2 or avx512"},
-    [TSI_VARIABLE_TRANSPORT] =
-        {"TRISTAR_TRANSPORT", "direct",
-         "what carries the messages of solves on many processes: direct or starpu_mpi"},
+    [TSI_VARIABLE_TRANSPORT] = {"TRISTAR_TRANSPORT", "direct",
+                                "carrier of the messages between processes: direct or starpu_mpi"},
     [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",
                             "folder of the programs that tristar bench compares with"},
     [TSI_VARIABLE_DATA] = {"TRISTAR_DATA", "../shared/data",
