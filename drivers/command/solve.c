@@ -274,7 +274,7 @@ int tsi_solve_check_words(const tsi_settings *settings) {
   if (settings->repeat < settings->in_flight)
     return tsi_usage_error("solve", "--in-flight %" PRId64 " needs --repeat N with an N that is not smaller",
                            settings->in_flight);
-  return tsi_picture_check("solve", "gantt", settings->gantt);
+  return tsi_timeline_check("solve", "gantt", settings->gantt);
 }
 
 int tsi_command_solve(const tsi_settings *settings) {

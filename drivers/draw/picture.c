@@ -10,12 +10,10 @@
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
 
-static const struct {
-  const char *ending;
-  tsi_format format;
-} endings[] = {
-    {".svg", TSI_FORMAT_SVG}, {".html", TSI_FORMAT_HTML}, {".png", TSI_FORMAT_PNG}, {".pdf", TSI_FORMAT_PDF}};
-enum { ENDINGS = sizeof endings / sizeof endings[0] };
+static const char *const endings[] = {
+    [TSI_FORMAT_SVG] = ".svg", [TSI_FORMAT_HTML] = ".html",   [TSI_FORMAT_PNG] = ".png",
+    [TSI_FORMAT_PDF] = ".pdf", [TSI_FORMAT_CHROME] = ".json", [TSI_FORMAT_PAJE] = ".trace"};
+enum { PICTURES = TSI_FORMAT_PDF + 1, TIMELINES = sizeof endings / sizeof endings[0] };
 
 /* ".svg" of "folder.d/file.svg"; "" if the name has none. */
 static const char *ending_of(const char *path) {
@@ -24,34 +22,41 @@ static const char *ending_of(const char *path) {
   return dot != NULL ? dot : "";
 }
 
-/* The format that the name asks for; false: no picture has such an ending. */
-static bool find_format(const char *path, tsi_format *format) {
+/* The format that the name asks for, one of the first `known`; `known`: none has such an ending. */
+static int find_format(const char *path, int known) {
   const char *ending = ending_of(path);
-  *format = TSI_FORMAT_SVG;
-  for (int k = 0; k < ENDINGS; k++)
-    if (strcasecmp(ending, endings[k].ending) == 0) {
-      *format = endings[k].format;
-      return true;
-    }
-  return *ending == '\0';
+  int k = 0;
+  while (k < known && *ending != '\0' && strcasecmp(ending, endings[k]) != 0) k++;
+  return k;
 }
 
-static bool is_converted(tsi_format format) {
+tsi_format tsi_picture_format(const char *path) {
+  return (tsi_format)find_format(path, TIMELINES);
+}
+
+static bool is_converted(int format) {
   return format == TSI_FORMAT_PNG || format == TSI_FORMAT_PDF;
 }
 
-int tsi_picture_check(const char *command, const char *option, const char *path) {
-  tsi_format format = TSI_FORMAT_SVG;
-  const bool known = path == NULL || find_format(path, &format);
+static int check(const char *command, const char *option, const char *path, int known) {
+  const int format = path != NULL ? find_format(path, known) : TSI_FORMAT_SVG;
   const char *missing = is_converted(format) ? tsi_picture_no_converter() : NULL;
-  if (!known)
+  if (format == known)
     return tsi_usage_error(command,
-                           "--%s %s: no picture has the ending %s; known are .svg, .html, .png, .pdf", option,
-                           path, ending_of(path));
+                           "--%s %s: no picture has the ending %s; known are .svg, .html, .png, .pdf%s",
+                           option, path, ending_of(path), known == TIMELINES ? ", .json, .trace" : "");
   if (missing != NULL)
     return tsi_usage_error(command, "--%s %s: no %s without librsvg: %s; .svg and .html work without it",
                            option, path, ending_of(path), missing);
   return TSI_EXIT_OK;
+}
+
+int tsi_picture_check(const char *command, const char *option, const char *path) {
+  return check(command, option, path, PICTURES);
+}
+
+int tsi_timeline_check(const char *command, const char *option, const char *path) {
+  return check(command, option, path, TIMELINES);
 }
 
 static bool fail(const tsi_picture *p, const char *why) {
@@ -109,8 +114,7 @@ void tsi_picture_note(const tsi_picture *p, double x, double y, const char *form
 
 bool tsi_picture_begin(tsi_picture *p, tsi_session *s, const char *path, const char *what, double width,
                        double left) {
-  *p = (tsi_picture){.s = s, .path = path, .width = width, .left = left};
-  (void)find_format(path, &p->format);
+  *p = (tsi_picture){.s = s, .path = path, .format = tsi_picture_format(path), .width = width, .left = left};
   p->file = open_memstream(&p->svg, &p->length);
   if (p->file == NULL) return fail(p, strerror(errno));
   p->legend = tsi_legend_begin(p->file, left, width - RIGHT_MARGIN, LEGEND);

@@ -5,6 +5,7 @@
  *   .svg, or none   SVG
  *   .html           a page around it that needs nothing else
  *   .png, .pdf      what librsvg makes of the SVG
+ *   .json, .trace   of a timeline: events for viewers, see plot_timeline.c
  *
  * The page shows what a <title> says about the thing under the pointer, and zooms. An <svg id="time"> in it
  * is zoomed along its width only, and the ticks of the group "ticks" follow.
@@ -18,7 +19,14 @@
 #include "drivers/session/session.h"
 #include "drivers/draw/svg.h"
 
-typedef enum tsi_format { TSI_FORMAT_SVG, TSI_FORMAT_HTML, TSI_FORMAT_PNG, TSI_FORMAT_PDF } tsi_format;
+typedef enum tsi_format {
+  TSI_FORMAT_SVG,
+  TSI_FORMAT_HTML,
+  TSI_FORMAT_PNG,
+  TSI_FORMAT_PDF,
+  TSI_FORMAT_CHROME, /* this and the next: of timelines only */
+  TSI_FORMAT_PAJE
+} tsi_format;
 
 typedef struct tsi_picture {
   tsi_session *s; /* whose matrix it shows, and which gets messages; NULL: none, they go to stderr */
@@ -34,6 +42,10 @@ typedef struct tsi_picture {
 /* To be called before any work: a usage error of `--option path` of a command if no picture has such an
  * ending, or this program cannot write such pictures. Returns an exit status. path may be NULL. */
 int tsi_picture_check(const char *command, const char *option, const char *path);
+/* The same of a timeline, which has more endings. */
+int tsi_timeline_check(const char *command, const char *option, const char *path);
+/* The format of the ending of a name that was checked. */
+tsi_format tsi_picture_format(const char *path);
 
 /* Begins a picture with the title "What it is of MATRIX", cut to the width. Pixels. s: the session of the
  * matrix; NULL: the title is `what`. Returns false after a failure. */

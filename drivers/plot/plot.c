@@ -25,7 +25,8 @@ enum {
   NAME_ONLY = 16,      /* the session needs no matrix yet, */
   MATRIX_ONLY = 32,    /* or no analysis */
   LEAVES = 64,         /* the analysis has a separator tree, if there is one */
-  GPU_POSSIBLE = 128   /* --gpu belongs to it */
+  GPU_POSSIBLE = 128,  /* --gpu belongs to it */
+  TIMELINE = 256       /* viewers of timelines have formats for it */
 };
 #define LEAF_PARTS 16
 
@@ -36,7 +37,7 @@ typedef struct kind {
   unsigned needs;
   bool (*draw_traced)(const tsi_plot *plot, const tsi_traced *traced); /* instead of draw: of traced solves */
 } kind;
-static const kind kinds[] = {{"gantt", NULL, 0, tsi_plot_gantt},
+static const kind kinds[] = {{"gantt", NULL, TIMELINE, tsi_plot_gantt},
                              {"dag", NULL, 0, tsi_plot_dag},
                              {"spy", tsi_plot_spy, LAYOUT_POSSIBLE, NULL},
                              {"roofline", tsi_plot_roofline, 0, NULL},
@@ -101,7 +102,7 @@ static int check_options(const tsi_settings *settings, const kind *what) {
     return tsi_usage_error("plot", "--place is for the GPUs of this machine, --gpu for those of the model");
   if (settings->devices > 0 && settings->gpu < 0) return tsi_usage_error("plot", "--devices needs --gpu");
   if (settings->out == NULL) return tsi_usage_error("plot", "--out FILE is missing");
-  return tsi_picture_check("plot", "out", settings->out);
+  return (what->needs & TIMELINE ? tsi_timeline_check : tsi_picture_check)("plot", "out", settings->out);
 }
 
 /* `plot WORD MATRIX`, or `plot MATRIX --what WORD`. No MATRIX: NULL; it may be in the file --from. */

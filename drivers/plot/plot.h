@@ -30,6 +30,8 @@ struct tsi_traced;
 bool tsi_plot_gantt(const tsi_plot *plot, const struct tsi_traced *traced);
 /* The same of solves that were traced already, also on many processes, into this file. */
 bool tsi_gantt_draw(tsi_session *s, const char *path, const struct tsi_traced *traced);
+/* plot_timeline.c: writes the trace as events for viewers, in the format of the ending (.json, .trace). */
+bool tsi_timeline_write(tsi_session *s, const char *path, const tristar_trace_t *trace);
 /* plot_dag.c: what waits for what. */
 bool tsi_plot_dag(const tsi_plot *plot, const struct tsi_traced *traced);
 /* plot_levels.c: the time of each level of the DAG, and how many steps it has. */
@@ -94,6 +96,13 @@ bool tsi_trace_solves(tsi_session *s, const tristar_dense *b, const tristar_dens
 /* Factors, plans and traces. Fails too if a solve has no task. To be freed whatever it gives. */
 bool tsi_plot_trace(tsi_session *s, tsi_traced *traced);
 void tsi_plot_trace_free(tsi_traced *traced);
+/* A worker of a trace. */
+typedef struct tsi_lane {
+  int rank;
+  double busy; /* seconds in tasks */
+  char name[32];
+} tsi_lane;
+tsi_lane tsi_plot_lane(const tristar_trace_t *trace, int worker);
 /* The line below the title: matrix, entries, workers, scheduler, time and share of it in tasks. */
 void tsi_plot_subtitle(const tsi_picture *p, const tsi_traced *traced);
 /* Times and workers; the items of a list under this key. */
@@ -136,7 +145,9 @@ const char *tsi_plot_name(tristar_step_kind kind);
 bool tsi_plot_is_forward(tristar_step_kind kind);
 /* Squares for the kinds that the trace has. */
 void tsi_plot_legend(tsi_legend *legend, const tristar_trace_t *trace);
-/* "chunk 7", "slice 3 of chunk 7" and what else is to be told about an item, as <title>. */
+/* "forward chunk 7", "forward slice 3 of chunk 7"; returns text. */
+const char *tsi_plot_item_text(const tristar_trace_item *item, char *text, size_t size);
+/* The same and the figures of an item, as <title>. */
 void tsi_plot_tip(FILE *file, const tristar_trace_t *trace, const tristar_trace_item *item);
 
 #endif

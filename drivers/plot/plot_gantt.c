@@ -78,24 +78,10 @@ static bool has_devices(const tristar_trace_t *trace) {
 }
 
 static void write_lanes(const gantt *g) {
-  const int workers = g->trace->workers / g->trace->ranks; /* about: for lanes without a task */
   for (int w = 0; w < g->trace->workers; w++) {
-    double busy = 0;
-    int rank = workers > 0 ? w / workers : w, device = -1;
-    char lane[48];
-    for (int64_t k = 0; k < g->trace->tasks.count; k++) {
-      if (g->trace->tasks.item[k].worker != w) continue;
-      busy += seconds_of(&g->trace->tasks.item[k]);
-      rank = g->trace->tasks.item[k].rank;
-      if (g->trace->tasks.item[k].device >= 0) device = g->trace->tasks.item[k].device;
-    }
-    if (device >= 0 && g->trace->ranks == 1)
-      snprintf(lane, sizeof lane, "GPU %d", device);
-    else if (g->trace->ranks == 1)
-      snprintf(lane, sizeof lane, "worker %d", w);
-    else
-      snprintf(lane, sizeof lane, "rank %d", rank);
-    tsi_gantt_lane(&g->in, w, lane, busy);
+    tsi_lane lane = tsi_plot_lane(g->trace, w);
+    if (g->trace->ranks > 1) snprintf(lane.name, sizeof lane.name, "rank %d", lane.rank);
+    tsi_gantt_lane(&g->in, w, lane.name, lane.busy);
   }
 }
 
@@ -157,6 +143,7 @@ bool tsi_gantt_draw(tsi_session *s, const char *path, const tsi_traced *traced) 
   tsi_picture p;
   const tristar_trace_t *trace = traced->trace;
   gantt g = {.trace = trace};
+  if (tsi_picture_format(path) >= TSI_FORMAT_CHROME) return tsi_timeline_write(s, path, trace);
   if (!tsi_picture_begin(&p, s, path, "The tasks of a solve", TSI_GANTT_WIDTH, TSI_GANTT_LEFT)) return false;
   tsi_plot_subtitle(&p, traced);
   write_legend(&p.legend, trace);

@@ -52,23 +52,24 @@ void tsi_plot_legend(tsi_legend *legend, const tristar_trace_t *trace) {
     if (there[k]) tsi_legend_square(legend, tsi_svg_colour[kinds[k].colour], "%s", kinds[k].name);
 }
 
-static void write_what(FILE *file, const tristar_trace_item *item) {
+const char *tsi_plot_item_text(const tristar_trace_item *item, char *text, size_t size) {
   const char *name = tsi_plot_name(item->kind);
   switch (item->kind) {
   case TRISTAR_STEP_FORWARD_SLICE:
   case TRISTAR_STEP_BACKWARD_SLICE:
-    fprintf(file, "%s %lld of chunk %lld", name, (long long)item->number, (long long)item->chunk);
-    return;
+    snprintf(text, size, "%s %lld of chunk %lld", name, (long long)item->number, (long long)item->chunk);
+    break;
   case TRISTAR_STEP_BUNDLE:
-    fprintf(file, "bundle of %s from chunk %lld on", tsi_text_many(item->steps, "step"),
-            (long long)item->chunk);
-    return;
+    snprintf(text, size, "bundle of %s from chunk %lld on", tsi_text_many(item->steps, "step"),
+             (long long)item->chunk);
+    break;
   case TRISTAR_STEP_BARRIER:
-    fputs(name, file);
-    return;
+    snprintf(text, size, "%s", name);
+    break;
   default:
-    fprintf(file, "%s %lld", name, (long long)item->number);
+    snprintf(text, size, "%s %lld", name, (long long)item->number);
   }
+  return text;
 }
 
 static const tristar_trace_list *list_of(const tristar_trace_t *trace, const tristar_trace_item *item) {
@@ -78,8 +79,8 @@ static const tristar_trace_list *list_of(const tristar_trace_t *trace, const tri
 
 void tsi_plot_tip(FILE *file, const tristar_trace_t *trace, const tristar_trace_item *item) {
   const double seconds = item->end - item->start;
-  fputs("<title>", file);
-  write_what(file, item);
+  char text[96];
+  fprintf(file, "<title>%s", tsi_plot_item_text(item, text, sizeof text));
   if (trace->ranks > 1) fprintf(file, "\nrank %d", item->rank);
   fprintf(file, "\nworker %d, from %s on for %s", item->worker, tsi_text_time(item->start),
           tsi_text_time(seconds));

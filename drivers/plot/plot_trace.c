@@ -83,6 +83,19 @@ void tsi_plot_subtitle(const tsi_picture *p, const tsi_traced *traced) {
                        100 * busy_share(trace), gbps(trace));
 }
 
+tsi_lane tsi_plot_lane(const tristar_trace_t *trace, int worker) {
+  const int workers = trace->workers / trace->ranks; /* about: for lanes without a task */
+  tsi_lane lane = {.rank = workers > 0 ? worker / workers : worker};
+  snprintf(lane.name, sizeof lane.name, "worker %d", worker);
+  for (const tristar_trace_item *k = trace->tasks.item; k < trace->tasks.item + trace->tasks.count; k++) {
+    if (k->worker != worker) continue;
+    lane.busy += k->end - k->start;
+    lane.rank = k->rank;
+    if (k->device >= 0) snprintf(lane.name, sizeof lane.name, "GPU %d", k->device);
+  }
+  return lane;
+}
+
 /* ---- JSON --------------------------------------------------------------------------------------------- */
 
 void tsi_plot_add_trace(cJSON *figures, const tsi_traced *traced) {

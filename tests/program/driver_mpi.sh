@@ -54,6 +54,10 @@ ranks 4 0 '^layout ' solve gen:poisson3d7:8 --layout 2x1x2 --repeat 3 --gantt ta
 for word in 'rank 0' 'rank 3' 'class="task"' 'class="message"' 'in 4 processes'; do
   grep -q "$word" tasks.svg || fail "tasks.svg has no $word"
 done
+for file in tasks.json tasks.trace; do
+  ranks 4 0 '^layout ' solve gen:poisson3d7:8 --layout 2x1x2 --gantt $file
+  "$(dirname "$0")/check_timeline" $file 4 some 1 || fail "$file is no timeline of four processes"
+done
 printf '3\n400 7\n' >rows.txt
 ranks 4 0 '4 in flight, each for .*' solve gen:s2d9pt:20 --layout 2x1x2 --rows rows.txt --repeat 12 --in-flight 4 --out few.mtx --json few.json
 grep -q '^ *only what is needed: .* and 3 rows wanted of X$' output.txt || fail "no share told: $(cat output.txt)"

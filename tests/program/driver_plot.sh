@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # driver_plot.sh PROGRAM CONVERTS: `tristar plot`: every picture is well-formed XML with as many shapes as it should
 # have, its axes have names, and its texts lie on the canvas, none on another; a page needs nothing from elsewhere; .png
-# and .pdf, which the program can write if CONVERTS is TRUE; wrong usage. Works in the current folder.
+# and .pdf, which the program can write if CONVERTS is TRUE; timelines for viewers; wrong usage. Works in the current
+# folder.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/driver.sh"
 converts=$2
-rm -f -- *.svg *.html *.mtx *.json *.png *.pdf # of an earlier run
+rm -f -- *.svg *.html *.mtx *.json *.png *.pdf *.trace # of an earlier run
 
 if command -v xmllint >/dev/null; then
   is_xml() { xmllint --noout "$1"; }
@@ -173,6 +174,26 @@ if [ "$converts" = TRUE ]; then
   [ "$(head -c 8 x.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || fail "x.png is no PNG"
   [ "$(head -c 5 x.pdf)" = %PDF- ] || fail "x.pdf is no PDF"
 fi
+
+# ---- Timelines for viewers
+if command -v python3 >/dev/null; then
+  for how in '--engine tasks' '--engine serial' '--engine tasks --variant spmv' '--engine tasks --variant levels'; do
+    for file in tasks.json TASKS.trace; do
+      # shellcheck disable=SC2086 # options and values
+      expect 0 "^$file: written\$" plot gantt gen:s2d9pt:40 --chunk-bytes 30000 --repeat 1 $how --out $file --json figures.json
+      "$here/check_timeline" $file 1 "$(python3 -c 'import json; print(len(json.load(open("figures.json"))["picture"]["items"]))')" ||
+        fail "$file $how is no timeline"
+    done
+  done
+  expect 0 '^accuracy ' solve gen:s2d9pt:20 --gantt tasks.trace
+  "$here/check_timeline" tasks.trace 1 some || fail "solve --gantt: no timeline"
+fi
+expect 2 '^tristar: plot: --out x.json: no picture has the ending .json; known are .svg, .html, .png, .pdf$' plot tree missing.mtx --out x.json
+expect 2 '^tristar: plot: --out x.gif: .* known are .svg, .html, .png, .pdf, .json, .trace$' plot gantt missing.mtx --out x.gif
+ln -sf /dev/full full.trace
+ln -sf /dev/full full.json
+expect 1 '^tristar: cannot write full.trace: No space left' plot gantt gen:s2d9pt:20 --out full.trace
+expect 1 '^tristar: cannot write full.json: No space left' plot gantt gen:s2d9pt:20 --out full.json
 for bad in x.gif x.svg.gz x.; do
   expect 2 "^tristar: plot: --out $bad: no picture has the ending \." plot tree missing.mtx --out $bad
   expect 2 "^tristar: info: --tree $bad: no picture has the ending \." info missing.mtx --tree $bad
