@@ -11,27 +11,9 @@
  * the matrix and the inverse take new values at the places that they have. The exit status is 1 unless all
  * converge, those of the first c to the same u. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <tristar_dmatrix_mpi.h>
 
-static tristar_t *ts;
-static int rank, ranks;
-
-/* A failure ends all ranks. */
-static void check(tristar_status status) {
-  char message[512] = "";
-  if (status == TRISTAR_OK) return;
-  tristar_get_error(ts, message, sizeof message);
-  fprintf(stderr, "%s: %s\n", tristar_status_name(status), message);
-  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-}
-
-static void *allocate(int64_t count, size_t size) {
-  void *array = calloc((size_t)count + 1, size);
-  if (array == NULL) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-  return array;
-}
+#include "example_mpi.h"
 
 /* The coefficient at point (x, y, z) of K^3; beyond them, as at the next one. ball: inside. */
 static double coefficient(int k, double ball, const int place[3]) {
@@ -40,10 +22,11 @@ static double coefficient(int k, double ball, const int place[3]) {
   return square < 0.1 ? ball : 1;
 }
 
-/* The rows of the planes first .. end - 1, each in full: the matrix is symmetric, but nobody has to say so.
+/* The rows of the planes first .. behind - 1, each in full: the matrix is symmetric, but nobody has to say
+ * so.
  */
-static tristar_view assemble(int k, int first, int end, double ball) {
-  const int64_t plane = (int64_t)k * k, rows = plane * (end - first), n = plane * k;
+static tristar_view assemble(int k, int first, int behind, double ball) {
+  const int64_t plane = (int64_t)k * k, rows = plane * (behind - first), n = plane * k;
   const int64_t stride[3] = {1, k, plane};
   int64_t *ptr = allocate(rows + 1, sizeof *ptr), *index = allocate(7 * rows, sizeof *index), entries = 0;
   double *value = allocate(7 * rows, sizeof *value);
@@ -65,16 +48,7 @@ static tristar_view assemble(int k, int first, int end, double ball) {
     }
     ptr[i + 1] = entries;
   }
-  return (tristar_view){.format = TRISTAR_CSR,
-                        .symmetry = TRISTAR_GENERAL,
-                        .scalar = TRISTAR_DOUBLE,
-                        .rows = rows,
-                        .cols = n,
-                        .ptr = ptr,
-                        .index = index,
-                        .values = value,
-                        .ptr_bits = 64,
-                        .index_bits = 64};
+  return view_rows(TRISTAR_GENERAL, rows, n, ptr, index, value);
 }
 
 static void release(const tristar_view *rows) {
@@ -122,18 +96,11 @@ static void compare(int64_t rows, const double *u, const double *v, double size[
 }
 
 int main(int argc, char **argv) {
-  int level;
-  tristar_config config;
   tristar_dmatrix_stats stats;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  begin(&argc, &argv);
   const int k = argc > 1 ? atoi(argv[1]) : 16;
-  tristar_config_init(&config);
-  check(tristar_mpi_share_cores(MPI_COMM_WORLD, &config));
-  check(tristar_create(&config, &ts));
-  const int first = k * rank / ranks, end = k * (rank + 1) / ranks;
-  tristar_view rows = assemble(k, first, end, 1000);
+  const int first = k * rank / ranks, behind = k * (rank + 1) / ranks;
+  tristar_view rows = assemble(k, first, behind, 1000);
   tristar_dmatrix_t *matrix;
   check(tristar_dmatrix_create(ts, MPI_COMM_WORLD, &rows, NULL, &matrix));
   release(&rows);
@@ -153,7 +120,7 @@ int main(int argc, char **argv) {
   compare(stats.rows, u, again, size);
   good = good && whole.converged && size[1] < 1e-6 * size[0];
 
-  rows = assemble(k, first, end, 10);
+  rows = assemble(k, first, behind, 10);
   check(tristar_dmatrix_update(matrix, &rows));
   check(tristar_dmatrix_fsai_update(matrix, inverse));
   release(&rows);
@@ -173,7 +140,5 @@ int main(int argc, char **argv) {
   free(again);
   tristar_precond_destroy(&inverse);
   tristar_dmatrix_destroy(&matrix);
-  tristar_destroy(&ts);
-  MPI_Finalize();
-  return good ? EXIT_SUCCESS : EXIT_FAILURE;
+  return end(good);
 }

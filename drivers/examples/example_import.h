@@ -139,6 +139,17 @@ static inline double example_error(const example_problem *p, const double *v, in
   return error / largest;
 }
 
+/* Solves with TriStar, into y. Returns the median of the times, in seconds. */
+static inline double example_solve(example_problem *p, tristar_plan_t *plan) {
+  double seconds[EXAMPLE_SOLVES];
+  for (int k = 0; k < EXAMPLE_SOLVES; k++) {
+    const double begin = example_seconds();
+    example_check(p->ts, tristar_solve(plan, TRISTAR_N, 1, p->b, p->n, p->y, p->n));
+    seconds[k] = example_seconds() - begin;
+  }
+  return example_median(seconds);
+}
+
 /* Prints both times (medians, in seconds) and backward errors, and how far the solutions x and y are apart.
  * Returns the exit status of the program: failure if y is not as good a solution as x, that is if A (y - x)
  * is more than a modest multiple of roundoff, or of the error of x. (y - x itself grows with the condition

@@ -51,12 +51,7 @@ int main(int argc, char **argv) {
   example_check(p.ts, tristar_import_cholmod(p.ts, l, &p.view, &factor));
   cholmod_free_factor(&l, &common); /* TriStar has what it needs */
   example_check(p.ts, tristar_plan(factor, NULL, &plan));
-  for (int k = 0; k < EXAMPLE_SOLVES; k++) {
-    const double begin = example_seconds();
-    example_check(p.ts, tristar_solve(plan, TRISTAR_N, 1, p.b, p.n, p.y, p.n));
-    seconds[k] = example_seconds() - begin;
-  }
-  const double our_seconds = example_median(seconds);
+  const double our_seconds = example_solve(&p, plan);
 
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);

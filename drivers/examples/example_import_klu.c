@@ -40,12 +40,7 @@ int main(int argc, char **argv) {
   klu_solve(symbolic, numeric, p.n, 1, p.x, &common);
   klu_free_numeric(&numeric, &common); /* TriStar has what it needs */
   klu_free_symbolic(&symbolic, &common);
-  for (int k = 0; k < EXAMPLE_SOLVES; k++) {
-    const double begin = example_seconds();
-    example_check(p.ts, tristar_solve(plan, TRISTAR_N, 1, p.b, p.n, p.y, p.n));
-    seconds[k] = example_seconds() - begin;
-  }
-  const double our_seconds = example_median(seconds);
+  const double our_seconds = example_solve(&p, plan);
 
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);

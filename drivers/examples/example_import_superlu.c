@@ -40,12 +40,7 @@ int main(int argc, char **argv) {
   Destroy_SuperNode_Matrix(&L); /* TriStar has what it needs */
   Destroy_CompCol_Matrix(&U);
   example_check(p.ts, tristar_plan(factor, NULL, &plan));
-  for (int k = 0; k < EXAMPLE_SOLVES; k++) {
-    const double begin = example_seconds();
-    example_check(p.ts, tristar_solve(plan, TRISTAR_N, 1, p.b, p.n, p.y, p.n));
-    seconds[k] = example_seconds() - begin;
-  }
-  const double our_seconds = example_median(seconds);
+  const double our_seconds = example_solve(&p, plan);
 
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);

@@ -11,27 +11,9 @@
  *
  * The exit status is 1 unless u stays after a few steps. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <tristar_dmatrix_mpi.h>
 
-static tristar_t *ts;
-static int rank, ranks;
-
-/* A failure ends all ranks. */
-static void check(tristar_status status) {
-  char message[512] = "";
-  if (status == TRISTAR_OK) return;
-  tristar_get_error(ts, message, sizeof message);
-  fprintf(stderr, "%s: %s\n", tristar_status_name(status), message);
-  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-}
-
-static void *allocate(int64_t count, size_t size) {
-  void *array = calloc((size_t)count + 1, size);
-  if (array == NULL) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-  return array;
-}
+#include "example_mpi.h"
 
 /* The planes of this rank: u has one more on either side, of the neighbours or of the boundary. */
 typedef struct slab {
@@ -92,16 +74,8 @@ static tristar_dmatrix_t *assemble(const slab *s) {
     }
     s->ptr[i + 1] = entries;
   }
-  const tristar_view mine = {.format = TRISTAR_CSR,
-                             .symmetry = TRISTAR_SYMMETRIC,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = s->rows,
-                             .cols = s->plane * s->k,
-                             .ptr = s->ptr,
-                             .index = s->index,
-                             .values = s->value,
-                             .ptr_bits = 64,
-                             .index_bits = 64};
+  const tristar_view mine =
+      view_rows(TRISTAR_SYMMETRIC, s->rows, s->plane * s->k, s->ptr, s->index, s->value);
   check(tristar_dmatrix_create(ts, MPI_COMM_WORLD, &mine, NULL, &matrix));
   return matrix;
 }
@@ -139,18 +113,12 @@ static double step(const slab *s, tristar_distributed_t **factor, const double *
 }
 
 int main(int argc, char **argv) {
-  int level, steps = 0;
-  tristar_config config;
+  int steps = 0;
   tristar_distributed_t *factor = NULL;
   tristar_distributed_stats stats;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  begin(&argc, &argv);
   const int k = argc > 1 ? atoi(argv[1]) : 12;
   if (k < ranks) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-  tristar_config_init(&config);
-  check(tristar_mpi_share_cores(MPI_COMM_WORLD, &config));
-  check(tristar_create(&config, &ts));
   slab s = make_slab(k);
   double *b = allocate(s.rows, sizeof *b), *next = allocate(s.rows, sizeof *next), change = 1;
   for (int64_t i = 0; i < s.rows; i++) b[i] = 1.0 / ((k + 1) * (k + 1));
@@ -161,12 +129,9 @@ int main(int argc, char **argv) {
            "had more than "
            "%.3g MB in all\n",
            (long long)(s.plane * k), ranks, steps, stats.factor_bytes / 1e6, stats.peak_bytes / 1e6);
-  const int stays = change <= 1e-12;
   tristar_distributed_destroy(&factor);
   free(b);
   free(next);
   free_slab(&s);
-  tristar_destroy(&ts);
-  MPI_Finalize();
-  return stays ? EXIT_SUCCESS : EXIT_FAILURE;
+  return end(change <= 1e-12);
 }

@@ -11,29 +11,10 @@
  * Then the field of all sources together is computed as a whole, refined, with a bound of its error. The exit
  * status is 1 unless the response is symmetric, as A is, and its rows sum up to that field. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <tristar_mpi.h>
+
+#include "example_mpi.h"
 
 enum { FLIGHTS = 4 };
-
-static tristar_t *ts;
-static int rank, ranks;
-
-/* A failure ends all ranks. */
-static void check(tristar_status status) {
-  char message[512] = "";
-  if (status == TRISTAR_OK) return;
-  tristar_get_error(ts, message, sizeof message);
-  fprintf(stderr, "%s: %s\n", tristar_status_name(status), message);
-  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-}
-
-static double *zeros(int64_t count) {
-  double *array = calloc((size_t)count + 1, sizeof *array);
-  if (array == NULL) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-  return array;
-}
 
 /* Rank 0 analyzes, all factor; one grid for every process, or one for all if that is no power of two. */
 static tristar_distributed_t *factor(const char *kind, int64_t k, int64_t *n) {
@@ -104,28 +85,20 @@ static double defect(int64_t count, const int64_t *sensor, const double *respons
 }
 
 int main(int argc, char **argv) {
-  int level;
   int64_t n = 0;
-  tristar_config config;
   tristar_refine_options refine;
   tristar_refine_result refined;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  begin(&argc, &argv);
   const int64_t k = argc > 1 ? atol(argv[1]) : 12, count = argc > 2 ? atol(argv[2]) : 20;
   if (k < 1 || count < 1 || count > k * k * k) {
     if (rank == 0) fprintf(stderr, "usage: example_sensors_mpi [K [SENSORS]], SENSORS at most K^3\n");
-    MPI_Finalize();
-    return EXIT_FAILURE;
+    return end(0);
   }
-  tristar_config_init(&config);
-  check(tristar_mpi_share_cores(MPI_COMM_WORLD, &config));
-  check(tristar_create(&config, &ts));
   tristar_distributed_t *distributed = factor("poisson3d7", k, &n);
 
-  double *response = zeros(count * count), *field = zeros(n), *sources = zeros(n);
-  int64_t *sensor = malloc((size_t)count * sizeof *sensor);
-  if (sensor == NULL) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  double *response = allocate(count * count, sizeof *response);
+  double *field = allocate(n, sizeof *field), *sources = allocate(n, sizeof *sources);
+  int64_t *sensor = allocate(count, sizeof *sensor);
   for (int64_t i = 0; i < count; i++) sources[sensor[i] = i * n / count] = 1;
   const double share = respond(distributed, count, sensor, response);
 
@@ -149,7 +122,5 @@ int main(int argc, char **argv) {
   free(sources);
   free(sensor);
   tristar_distributed_destroy(&distributed);
-  tristar_destroy(&ts);
-  MPI_Finalize();
-  return wrong < 1e-10 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return end(wrong < 1e-10);
 }
