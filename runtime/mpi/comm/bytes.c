@@ -113,3 +113,24 @@ tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, siz
 out:
   return status;
 }
+
+tristar_status tsi_move_blocks(tsi_env *env, MPI_Comm comm, const int64_t *first, size_t bytes, bool back,
+                               void *all, int64_t count, void *own) {
+  tristar_status status = TRISTAR_OK;
+  int rank, ranks;
+  const size_t own_bytes = (size_t)count * bytes;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  if (rank > 0)
+    return back ? tsi_send_bytes(env, comm, own, own_bytes, 0)
+                : tsi_receive_bytes(env, comm, own, own_bytes, 0);
+  if (count > 0) memcpy(back ? all : own, back ? own : all, own_bytes);
+  for (int r = 1; r < ranks; r++) {
+    char *block = (char *)all + (size_t)first[r] * bytes;
+    const size_t block_bytes = (size_t)(first[r + 1] - first[r]) * bytes;
+    TSI_TRY(back ? tsi_receive_bytes(env, comm, block, block_bytes, r)
+                 : tsi_send_bytes(env, comm, block, block_bytes, r));
+  }
+out:
+  return status;
+}

@@ -49,6 +49,11 @@ static inline tsi_count tsi_item_messages(tsi_count count, int most) {
   return count / most + (count % most > 0);
 }
 
+/* Collective. Items of `bytes` each of an array of rank 0, `all`, to the ranks, or, back, from them: block r,
+ * which begins with item first[r], is the array `own` of rank r, of `count` items. first and all: on rank 0.
+ * Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_move_blocks(tsi_env *env, MPI_Comm comm, const int64_t *first,
+                                               size_t bytes, bool back, void *all, int64_t count, void *own);
 /* Collective, from rank 0. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes);
 

@@ -25,7 +25,7 @@ void tsi_directory_destroy(tsi_env *env, tsi_directory **directory);
 
 /* Collective. number[i] = that of entry asked[i]; TSI_NONE where that is none of 0 .. n - 1. directory NULL,
  * on all ranks: number[i] = asked[i]. Both arrays may be the same. mine: what this rank has found before.
- * Errors: that, MEMORY, TOO_LARGE, RUNTIME, the same on all ranks. */
+ * Errors: that, MEMORY, RUNTIME, the same on all ranks. */
 TRISTAR_CHECKED tristar_status tsi_directory_ask(tsi_env *env, tsi_transport *transport,
                                                  const tsi_directory *directory, tristar_status mine,
                                                  tsi_count count, const tsi_index *asked, tsi_index *number);

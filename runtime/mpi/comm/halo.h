@@ -11,16 +11,13 @@
 #define TSI_RUNTIME_MPI_COMM_HALO_H
 
 #include "codelets/cpu/rows/sparse.h"
-#include "runtime/mpi/comm/transport.h"
+#include "runtime/mpi/comm/route.h"
 
 typedef struct tsi_halo {
-  int ranks;
-  MPI_Comm comm;
-  tsi_index ghosts, asked;        /* entries that this rank needs; of its own that others do */
-  int *ghost_count, *ghost_first; /* ranks: by owner */
-  int *asked_count, *asked_first; /* ranks: by who needs them */
-  tsi_count *own;                 /* asked: places of own entries, by rank that needs them */
-  void *buffer;                   /* asked scalars of 16 bytes */
+  tsi_route route;         /* from the ranks that have ghosts to their owners */
+  tsi_index ghosts, asked; /* entries that this rank needs; own entries that others need */
+  tsi_count *own;          /* asked: places of own entries, by rank that needs them */
+  void *buffer;            /* asked scalars of 16 bytes */
 } tsi_halo;
 
 /* Collective. column: final numbers of the n own entries, ascending; ghost: those of the ghosts, and owner[g]
@@ -33,6 +30,9 @@ void tsi_halo_destroy(tsi_env *env, tsi_halo **halo);
 /* Collective. ghost[g] = the owners' values; scalars of `bytes` each. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_halo_fill(tsi_env *env, const tsi_halo *halo, size_t bytes,
                                              const void *own, void *ghost);
+/* Collective. Own entries that others need become their values there. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_halo_return(tsi_env *env, const tsi_halo *halo, size_t bytes,
+                                               const void *ghost, void *own);
 /* Collective. Sums of all ranks are added to their owners'. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_halo_add(tsi_env *env, const tsi_halo *halo, size_t bytes,
                                             const void *ghost, void *own, tsi_add_at *add);

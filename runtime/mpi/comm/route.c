@@ -1,5 +1,7 @@
-/* Carries items: see route.h. */
+/* Moves items: see route.h. */
 #include "runtime/mpi/comm/route.h"
+
+#include <limits.h>
 
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
@@ -7,8 +9,37 @@
 tristar_status tsi_route_begin(tsi_env *env, const tsi_transport *transport, tsi_route *route) {
   tristar_status status = TRISTAR_OK;
   const int ranks = tsi_transport_size(transport);
+  *route = (tsi_route){
+      .comm = tsi_transport_comm(transport), .ranks = ranks, .rank = tsi_transport_rank(transport)};
   TSI_TRY(TSI_ALLOC_ZERO(env, route->goes, ranks + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, route->comes, ranks + 1));
+  TSI_TRY(TSI_ALLOC(env, route->next, ranks));
+  TSI_TRY(TSI_ALLOC(env, route->counted, 4 * ranks));
+out:
+  return status;
+}
+
+void tsi_route_finish(tsi_env *env, tsi_route *route) {
+  TSI_FREE(env, route->goes);
+  TSI_FREE(env, route->comes);
+  TSI_FREE(env, route->next);
+  TSI_FREE(env, route->counted);
+}
+
+/* Collective. Do all ranks count their items with int? */
+static tristar_status count_with_int(tsi_env *env, tsi_route *route) {
+  tristar_status status = TRISTAR_OK;
+  int fits = tsi_route_sent(route) <= INT_MAX && tsi_route_received(route) <= INT_MAX;
+  TSI_TRY(
+      TSI_MPI(env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, route->comm)));
+  if (!fits) TSI_FREE(env, route->counted);
+  for (int r = 0; r < route->ranks && fits; r++) {
+    int *at = route->counted + r;
+    at[0] = (int)(route->goes[r + 1] - route->goes[r]);
+    at[route->ranks] = (int)route->goes[r];
+    at[2 * route->ranks] = (int)(route->comes[r + 1] - route->comes[r]);
+    at[3 * route->ranks] = (int)route->comes[r];
+  }
 out:
   return status;
 }
@@ -16,15 +47,16 @@ out:
 tristar_status tsi_route_connect(tsi_env *env, tsi_transport *transport, tristar_status mine,
                                  tsi_route *route) {
   tristar_status status = TRISTAR_OK;
-  const int ranks = tsi_transport_size(transport);
   TSI_TRY(tsi_transport_agree(transport, mine));
-  TSI_TRY(TSI_MPI(env, "MPI_Alltoall",
-                  MPI_Alltoall(route->goes + 1, 1, MPI_INT64_T, route->comes + 1, 1, MPI_INT64_T,
-                               tsi_transport_comm(transport))));
-  for (int r = 0; r < ranks; r++) {
+  TSI_TRY(
+      TSI_MPI(env, "MPI_Alltoall",
+              MPI_Alltoall(route->goes + 1, 1, MPI_INT64_T, route->comes + 1, 1, MPI_INT64_T, route->comm)));
+  for (int r = 0; r < route->ranks; r++) {
+    route->next[r] = route->goes[r];
     route->goes[r + 1] += route->goes[r];
     route->comes[r + 1] += route->comes[r];
   }
+  TSI_TRY(count_with_int(env, route));
 out:
   return status;
 }
@@ -34,17 +66,22 @@ static tsi_items_way way_of(const tsi_count *first, int rank, size_t bytes, cons
                          first[rank + 1] - first[rank], rank};
 }
 
-tristar_status tsi_route_pass(tsi_env *env, const tsi_transport *transport, const tsi_route *route,
-                              size_t bytes, const void *from, void *to) {
+tristar_status tsi_route_pass(tsi_env *env, const tsi_route *route, size_t bytes, bool back, const void *from,
+                              void *to) {
   tristar_status status = TRISTAR_OK;
-  const int ranks = tsi_transport_size(transport), rank = tsi_transport_rank(transport);
-  const tsi_items_way stays = way_of(route->goes, rank, bytes, from);
+  const int ranks = route->ranks, rank = route->rank, *counted = route->counted;
+  const tsi_count *sent = back ? route->comes : route->goes, *received = back ? route->goes : route->comes;
+  if (counted) {
+    const tsi_items goes = {counted, counted + ranks}, comes = {counted + 2 * ranks, counted + 3 * ranks};
+    return tsi_exchange_items(env, route->comm, bytes, from, back ? comes : goes, to, back ? goes : comes);
+  }
+  const tsi_items_way stays = way_of(sent, rank, bytes, from);
   if (stays.count > 0)
-    memcpy((char *)to + (size_t)route->comes[rank] * bytes, stays.items, (size_t)stays.count * bytes);
+    memcpy(way_of(received, rank, bytes, to).items, stays.items, (size_t)stays.count * bytes);
   for (int k = 1; k < ranks; k++)
-    TSI_TRY(tsi_swap_items(env, tsi_transport_comm(transport), bytes, TSI_MESSAGE_ITEMS,
-                           way_of(route->goes, (rank + k) % ranks, bytes, from),
-                           way_of(route->comes, (rank + ranks - k) % ranks, bytes, to)));
+    TSI_TRY(tsi_swap_items(env, route->comm, bytes, TSI_MESSAGE_ITEMS,
+                           way_of(sent, (rank + k) % ranks, bytes, from),
+                           way_of(received, (rank + ranks - k) % ranks, bytes, to)));
 out:
   return status;
 }
@@ -62,8 +99,7 @@ static tsi_count next_piece(const pieces *p, tsi_count all, tsi_count at) {
 }
 
 /* Items to one rank, from another. */
-static tristar_status flow_between(tsi_env *env, MPI_Comm comm, size_t bytes, const pieces *p, int to,
-                                   int from) {
+static tristar_status flow_between(tsi_env *env, size_t bytes, const pieces *p, int to, int from) {
   tristar_status status = TRISTAR_OK;
   const tsi_flow *flow = p->flow;
   const tsi_count gives = p->route->goes[to + 1] - p->route->goes[to];
@@ -71,8 +107,8 @@ static tristar_status flow_between(tsi_env *env, MPI_Comm comm, size_t bytes, co
   for (tsi_count at = 0; at < tsi_count_max(gives, takes); at += p->most) {
     const tsi_count given = next_piece(p, gives, at), taken = next_piece(p, takes, at);
     if (given > 0) flow->give(flow->context, to, at, given, p->leaves);
-    TSI_TRY(tsi_swap_items(env, comm, bytes, TSI_MESSAGE_ITEMS, (tsi_items_way){p->leaves, given, to},
-                           (tsi_items_way){p->arrives, taken, from}));
+    TSI_TRY(tsi_swap_items(env, p->route->comm, bytes, TSI_MESSAGE_ITEMS,
+                           (tsi_items_way){p->leaves, given, to}, (tsi_items_way){p->arrives, taken, from}));
     if (taken > 0) flow->take(flow->context, from, at, taken, p->arrives);
   }
 out:
@@ -92,7 +128,7 @@ static void flow_here(const pieces *p, int rank) {
 tristar_status tsi_route_flow(tsi_env *env, tsi_transport *transport, tristar_status mine,
                               const tsi_route *route, size_t bytes, const tsi_flow *flow) {
   tristar_status status = mine;
-  const int ranks = tsi_transport_size(transport), rank = tsi_transport_rank(transport);
+  const int ranks = route->ranks, rank = route->rank;
   pieces p = {route, flow, tsi_count_max(1, (tsi_count)(TSI_FLOW_BYTES / bytes)), NULL, NULL};
   if (status == TRISTAR_OK)
     status = tsi_allocate(env, (size_t)p.most, bytes, __func__, __FILE__, __LINE__, &p.leaves);
@@ -101,15 +137,9 @@ tristar_status tsi_route_flow(tsi_env *env, tsi_transport *transport, tristar_st
   TSI_TRY(tsi_transport_agree(transport, status));
   flow_here(&p, rank);
   for (int k = 1; k < ranks; k++)
-    TSI_TRY(flow_between(env, tsi_transport_comm(transport), bytes, &p, (rank + k) % ranks,
-                         (rank + ranks - k) % ranks));
+    TSI_TRY(flow_between(env, bytes, &p, (rank + k) % ranks, (rank + ranks - k) % ranks));
 out:
   TSI_FREE(env, p.leaves);
   TSI_FREE(env, p.arrives);
   return status;
-}
-
-void tsi_route_finish(tsi_env *env, tsi_route *route) {
-  TSI_FREE(env, route->goes);
-  TSI_FREE(env, route->comes);
 }

@@ -1,48 +1,64 @@
-/* Items that many ranks have on their way to those that need them.
+/* The exchange plan: which rank sends how many items to which.
  *
- * Job. Each rank says how many of its items go to each rank. They lie by rank, and arrive by rank, in the
- * order in which they lay: so that another array of the same items, values after places, follows the same
- * route. In round k each rank sends to the k-th one after it, and receives from the k-th one before it; a
- * message has at most 2^26 items.
+ * Job. Each rank counts the items that it has for each rank. Items are stored by the rank that receives them,
+ * and arrive by the rank that sends them, in the order of the sender. So other arrays of the same items can
+ * follow the same route, values after indices, and answers can go back to the ranks that sent the questions.
+ * Halos (halo.h), rows of vectors (rows.h), directories (directory.h) and entries of matrices all use routes.
  *
- * Items that are made as they leave, and used as they come, flow along a route: then there is room for a
- * piece of them alone, TSI_FLOW_BYTES each way.
+ * A pass moves a whole array: with one MPI_Alltoallv where all ranks can count their items with int, else in
+ * rounds of messages of at most 2^26 items. In round k each rank sends to the k-th rank after it, and
+ * receives from the k-th one before it. A flow moves items that are made when they are sent and used when
+ * they arrive: it allocates TSI_FLOW_BYTES each way.
  *
- * Reads   counts, the items of this rank.   Writes  a tsi_route that owns its arrays; items that came. */
+ * Reads   counts, the items of this rank.   Writes  a tsi_route that owns its arrays; items that arrive. */
 #ifndef TSI_RUNTIME_MPI_COMM_ROUTE_H
 #define TSI_RUNTIME_MPI_COMM_ROUTE_H
 
 #include "runtime/mpi/comm/transport.h"
 
 typedef struct tsi_route {
-  tsi_count *goes, *comes; /* ranks + 1: where those to, and from, a rank begin */
+  MPI_Comm comm;
+  int ranks, rank;
+  tsi_count *goes, *comes; /* ranks + 1: the first item to, and from, each rank; then the number of items */
+  tsi_count *next;         /* ranks: where a caller that lists its items puts the next one to each rank */
+  int *
+      counted; /* 4 * ranks: counts and first items of both directions, for MPI. NULL: beyond int on a rank */
 } tsi_route;
 
-/* Local. Room for the counts: goes[r + 1] is to become how many go to rank r. Errors: MEMORY. */
+/* Local. Counts of zero: the caller adds the items for rank r to goes[r + 1]. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_route_begin(tsi_env *env, const tsi_transport *transport,
                                                tsi_route *route);
-/* Collective, the counts being there: goes and comes become sums. mine: what this rank has found before.
- * Errors: that; RUNTIME. */
+/* Collective. Counts become sums, comes is filled, next is goes. mine: an earlier failure of this rank.
+ * Errors: that one; RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_route_connect(tsi_env *env, tsi_transport *transport, tristar_status mine,
                                                  tsi_route *route);
-/* Collective. Items of `bytes` each. Errors: RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_route_pass(tsi_env *env, const tsi_transport *transport,
-                                              const tsi_route *route, size_t bytes, const void *from,
-                                              void *to);
+void tsi_route_finish(tsi_env *env, tsi_route *route);
+
+/* Numbers of items that this rank sends and receives. */
+static inline tsi_count tsi_route_sent(const tsi_route *route) {
+  return route->goes[route->ranks];
+}
+static inline tsi_count tsi_route_received(const tsi_route *route) {
+  return route->comes[route->ranks];
+}
+
+/* Collective. Moves items of `bytes` each; back: from those who receive to those who send. The arrays do not
+ * overlap. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_route_pass(tsi_env *env, const tsi_route *route, size_t bytes, bool back,
+                                              const void *from, void *to);
 
 #define TSI_FLOW_BYTES (1 << 19) /* of a piece */
 
-/* Both ends of a flow. Items first .. first + count - 1 of those that go to, or come from, a rank; those of a
- * rank in order, one rank after the other. */
+/* Both ends of a flow: items first .. first + count - 1 of those to, or from, a rank. The items of a rank are
+ * in order, one rank after the other. */
 typedef struct tsi_flow {
   void (*give)(void *context, int rank, tsi_count first, tsi_count count, void *items);
   void (*take)(void *context, int rank, tsi_count first, tsi_count count, const void *items);
   void *context;
 } tsi_flow;
-/* Collective. Items of `bytes` each, in pieces; those that stay go through both ends too. mine: what this
- * rank has found before. Errors: that; MEMORY, RUNTIME. */
+/* Collective. Items of `bytes` each, in pieces; items of a rank for itself pass both ends too. mine: an
+ * earlier failure of this rank. Errors: that one; MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_route_flow(tsi_env *env, tsi_transport *transport, tristar_status mine,
                                               const tsi_route *route, size_t bytes, const tsi_flow *flow);
-void tsi_route_finish(tsi_env *env, tsi_route *route);
 
 #endif

@@ -62,7 +62,7 @@ static tristar_status analyze(making *m, const tsi_rows_method *method) {
   if (m->options.ordering == TRISTAR_ORDERING_PTSCOTCH)
     TSI_TRY(tsi_rows_order(matrix, m->options.seed, mapped, matched.row_map, &order));
   const double before = tsi_clock() - begin;
-  TSI_TRY(tsi_rows_gather_pattern(matrix, true, true, &pattern));
+  TSI_TRY(tsi_dmatrix_gather_pattern(matrix, true, true, &pattern));
   chosen.matched = &matched;
   chosen.order = order;
   if (pattern != NULL) status = tsi_analyze_pattern(matrix->ts, pattern, &m->options, &chosen, &analysis);
@@ -131,7 +131,7 @@ static tristar_status make(making *m, size_t memory, double begin) {
   TSI_TRY(agree_on_analysis(m, tsi_dmatrix_need_whole(m->matrix)));
   if (m->options.leaf_parts < pz) m->options.leaf_parts = pz;
   d->of_rows = true;
-  TSI_TRY(tsi_rows_fingerprint(m->matrix, &d->pattern));
+  TSI_TRY(tsi_dmatrix_fingerprint(m->matrix, &d->pattern));
   TSI_TRY(factor_any(m));
   TSI_TRY(tsi_distributed_use_rows(d, m->matrix->start));
   TSI_TRY(tsi_distributed_make_ready(d));
@@ -198,7 +198,7 @@ out:
 static tristar_status check_values(const making *m, tristar_method method, bool *adjoint) {
   tristar_status status = TRISTAR_OK;
   uint64_t pattern;
-  TSI_TRY(tsi_rows_fingerprint(m->matrix, &pattern));
+  TSI_TRY(tsi_dmatrix_fingerprint(m->matrix, &pattern));
   if (pattern != m->d->pattern)
     TSI_FAIL(&m->d->ts->env, TRISTAR_ERR_ARGUMENT,
              "the matrix has another pattern than the one that was factored: tristar_dmatrix_factor it anew");

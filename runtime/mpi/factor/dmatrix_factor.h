@@ -9,8 +9,8 @@
  *   - order: with PT-Scotch all ranks find it, before rank 0 has the pattern: each has the graph of its rows
  *     (dmatrix_order.c, dmatrix_graph.h, ptscotch.h)
  *   - structure: the pattern goes to rank 0, which orders (otherwise) and analyzes it: 32-bit indices without
- *     values, one triangle of a symmetric kind; it is freed as soon as the graph is there (dmatrix_pattern.c)
- *   - scaling: of factor/scaling.h, by a team (dmatrix_method.c)
+ *     values, one triangle of a symmetric kind; it is freed as soon as the graph is there
+ *   - scaling: of factor/scaling.h, by a team (dmatrix_scaling.c)
  *   - values: each rank sends the entries of its rows to the ranks whose fronts assemble them
  *     (dmatrix_supply.c)
  *   - factor: as tristar_distributed_factor does (team_factor.h)
@@ -82,13 +82,6 @@ TRISTAR_CHECKED tristar_status tsi_rows_unite(const tristar_dmatrix_t *matrix, t
  * without it), TOO_LARGE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_order(const tristar_dmatrix_t *matrix, int seed, bool mapped,
                                               const tsi_index *row_map, tsi_index **order);
-
-/* *out: on rank 0 the pattern, by rows, elsewhere NULL. triangle: of each pair of a symmetric kind one entry;
- * zeros: entries that are zero stand in it too. Errors: TOO_LARGE, MEMORY, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_rows_gather_pattern(const tristar_dmatrix_t *matrix, bool triangle,
-                                                       bool zeros, tsi_pattern **out);
-/* A number by which the pattern can be known again, however its rows are shared. Errors: RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_rows_fingerprint(const tristar_dmatrix_t *matrix, uint64_t *out);
 
 /* The supply of a factorization (team_factor.h). */
 typedef struct tsi_rows_supply {

@@ -59,16 +59,12 @@ out:
 }
 
 /* Local. */
-static tristar_status list_rows(convoy *v, int ranks, const int *home) {
+static tristar_status list_rows(convoy *v, const int *home) {
   tristar_status status = TRISTAR_OK;
-  tsi_count *next = NULL;
-  TSI_TRY(TSI_ALLOC(v->env, next, ranks));
   TSI_TRY(TSI_ALLOC(v->env, v->leaving, v->d->n));
-  TSI_TRY(TSI_ALLOC(v->env, v->taken, v->heads.comes[ranks]));
-  memcpy(next, v->heads.goes, (size_t)ranks * sizeof *next);
-  for (tsi_index i = 0; i < v->d->n; i++) v->leaving[next[home[i]]++] = i;
+  TSI_TRY(TSI_ALLOC(v->env, v->taken, tsi_route_received(&v->heads)));
+  for (tsi_index i = 0; i < v->d->n; i++) v->leaving[v->heads.next[home[i]]++] = i;
 out:
-  TSI_FREE(v->env, next);
   return status;
 }
 
@@ -85,11 +81,11 @@ static void take_heads(void *context, int rank, tsi_count first, tsi_count count
 }
 
 /* Local: where the entries of the rows that are at home here go. */
-static tristar_status place_rows(convoy *v, int ranks, const tsi_rows_matrix *m, tsi_shipment *own) {
+static tristar_status place_rows(convoy *v, const tsi_rows_matrix *m, tsi_shipment *own) {
   tristar_status status = TRISTAR_OK;
   own->lines = (size_t)m->n;
   TSI_TRY(TSI_ALLOC_ZERO(v->env, v->begin, (size_t)m->n + 1));
-  for (tsi_count k = 0; k < v->heads.comes[ranks]; k++) {
+  for (tsi_count k = 0; k < tsi_route_received(&v->heads); k++) {
     v->taken[k].row = v->place[v->taken[k].row];
     v->begin[v->taken[k].row + 1] = v->taken[k].length;
   }
@@ -170,7 +166,6 @@ static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, ts
                                  const tsi_process *p, const tsi_rows_matrix *m, tsi_shipment *own) {
   tristar_status status = TRISTAR_OK;
   const tsi_rows_supply *from = source->from;
-  const int ranks = tsi_transport_size(transport);
   int *home = NULL;
   convoy v = {.env = env,
               .d = from->matrix,
@@ -180,11 +175,11 @@ static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, ts
   status = count_rows(&v, p, m, transport, &home);
   TSI_TRY(tsi_route_connect(env, transport, status, &v.heads));
   TSI_TRY(tsi_route_connect(env, transport, TRISTAR_OK, &v.entries));
-  status = list_rows(&v, ranks, home);
+  status = list_rows(&v, home);
   TSI_FREE(env, home);
   TSI_TRY(tsi_route_flow(env, transport, status, &v.heads, sizeof(head),
                          &(tsi_flow){give_heads, take_heads, &v}));
-  TSI_TRY(tsi_transport_agree(transport, place_rows(&v, ranks, m, own)));
+  TSI_TRY(tsi_transport_agree(transport, place_rows(&v, m, own)));
   if (own->pattern) TSI_TRY(bring_items(&v, transport, false, own->index));
   TSI_TRY(bring_items(&v, transport, true, own->values));
 out:

@@ -39,7 +39,7 @@ static tristar_status check_rank(const tristar_dmatrix_t *d) {
   tsi_env *env = &d->ts->env;
   tsi_pattern *pattern = NULL;
   tsi_index rank = 0;
-  TSI_TRY(tsi_rows_gather_pattern(d, false, false, &pattern));
+  TSI_TRY(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
   if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank);
   if (pattern && status == TRISTAR_OK && rank < pattern->n)
     status = tsi_fail_structure(env, pattern->n, rank);
@@ -133,7 +133,7 @@ tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *d, tsi_entries *ou
   double *magnitude = NULL, *received = NULL;
   tsi_count count = 0;
   *out = (tsi_entries){.n = 0};
-  TSI_TRY(tsi_rows_gather_pattern(d, false, false, &pattern));
+  TSI_TRY(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
   status = list_sizes(d, &magnitude, &count);
   if (status == TRISTAR_OK && root) status = make_room(d, pattern, &received, out);
   TSI_TRY(tsi_transport_agree(d->transport, status));

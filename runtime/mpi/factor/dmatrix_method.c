@@ -1,94 +1,13 @@
 /* What values on all ranks decide on: see dmatrix_factor.h.
  *
  * Each pair (i, j), (j, i) of which one entry is here and the other on another rank is compared there: each
- * entry off the diagonal block goes to the rank that has the row of its mirror image. Sizes of columns are
- * maxima over all ranks. */
+ * entry off the diagonal block goes to the rank that has the row of its mirror image. */
 #include <inttypes.h>
 
 #include "runtime/matrix/matrix.h"
-#include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/comm/route.h"
-
-/* ---- The team ------------------------------------------------------------------------------------------ */
-
-/* Collective: in pieces, as MPI counts with int. */
-static tristar_status unite(const tristar_dmatrix_t *d, tsi_count count, size_t bytes, void *array,
-                            MPI_Datatype type, MPI_Op op) {
-  tristar_status status = TRISTAR_OK;
-  for (tsi_count at = 0; at < count; at += TSI_MESSAGE_ITEMS)
-    TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
-                    MPI_Allreduce(MPI_IN_PLACE, (char *)array + (size_t)at * bytes,
-                                  (int)tsi_count_min(TSI_MESSAGE_ITEMS, count - at), type, op,
-                                  tsi_transport_comm(d->transport))));
-out:
-  return status;
-}
-
-tristar_status tsi_rows_unite(const tristar_dmatrix_t *d, tsi_count count, double *largest) {
-  return unite(d, count, sizeof *largest, largest, MPI_DOUBLE, MPI_MAX);
-}
-
-static tristar_status agree(void *context, tristar_status mine) {
-  return tsi_transport_agree(((const tristar_dmatrix_t *)context)->transport, mine);
-}
-
-static tristar_status unite_largest(void *context, tsi_count count, int *values) {
-  return unite(context, count, sizeof *values, values, MPI_INT, MPI_MAX);
-}
-
-/* Summed on rank 0: an MPI_Allreduce need not give all ranks the same bits. */
-static tristar_status unite_sums(void *context, tsi_count count, double *values) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_dmatrix_t *d = context;
-  tsi_env *env = &d->ts->env;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
-  const bool root = tsi_transport_rank(d->transport) == 0;
-  for (tsi_count at = 0; at < count; at += TSI_MESSAGE_ITEMS) {
-    const int items = (int)tsi_count_min(TSI_MESSAGE_ITEMS, count - at);
-    TSI_TRY(TSI_MPI(env, "MPI_Reduce",
-                    MPI_Reduce(root ? MPI_IN_PLACE : values + at, root ? values + at : NULL, items,
-                               MPI_DOUBLE, MPI_SUM, 0, comm)));
-  }
-  TSI_TRY(tsi_broadcast_bytes(env, comm, values, (size_t)count * sizeof *values));
-out:
-  return status;
-}
-
-tristar_status tsi_rows_measure(const tristar_dmatrix_t *d, double **magnitude) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_rows_matrix *rows = d->whole;
-  TSI_TRY(TSI_ALLOC(&d->ts->env, *magnitude, rows->ptr[d->n]));
-  d->sparse->part(rows->ptr[d->n], rows->values, TSI_PART_MAGNITUDE, *magnitude);
-out:
-  return status;
-}
-
-tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method method, char factor_scalar,
-                                     double *const matched[2], double **row_scale, double **col_scale) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  double *magnitude = NULL;
-  const tsi_scaling_team team = {(void *)(uintptr_t)d, agree, unite_largest, unite_sums};
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_rows_measure(d, &magnitude)));
-  const tsi_scaling_lines lines = {.n = (tsi_index)d->stats.n,
-                                   .count = d->n,
-                                   .first = (tsi_index)tsi_dmatrix_first(d),
-                                   .by_rows = true,
-                                   .ptr = d->whole->ptr,
-                                   .index = d->column,
-                                   .magnitude = magnitude,
-                                   .method = method,
-                                   .factor_scalar = factor_scalar,
-                                   .row_scale = matched[0],
-                                   .col_scale = matched[1],
-                                   .team = &team};
-  TSI_TRY(tsi_scaling_find(env, &lines, row_scale, col_scale));
-out:
-  TSI_FREE(env, magnitude);
-  return status;
-}
 
 /* ---- Mirror images ------------------------------------------------------------------------------------- */
 
@@ -98,25 +17,14 @@ enum { SYMMETRIC, HERMITIAN, KINDS }; /* of mirror images */
 typedef struct mirrors {
   const tristar_dmatrix_t *d;
   tsi_route route;
-  tsi_dplace *given, *taken;
-  char *given_value, *taken_value, *own;      /* own: the mirror image here of what was taken, or zero */
+  tsi_dlist given, taken;
+  char *own;                                  /* the mirror image here of what was taken, or zero */
   double *given_root, *taken_root, *own_root; /* sqrt(|a_ii|) of the row of each */
 } mirrors;
 
 static bool is_here(const tristar_dmatrix_t *d, tsi_index column) {
   const int64_t first = tsi_dmatrix_first(d);
   return column >= first && column < first + d->n;
-}
-
-/* Local. */
-static tristar_status allocate_list(const tristar_dmatrix_t *d, tsi_count count, tsi_dplace **place,
-                                    char **value) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  TSI_TRY(TSI_ALLOC(env, *place, count));
-  TSI_TRY(tsi_allocate(env, (size_t)count, d->bytes, __func__, __FILE__, __LINE__, (void **)value));
-out:
-  return status;
 }
 
 /* The entry of a row here; NULL: there is none. */
@@ -142,45 +50,39 @@ static double root_of_diagonal(const tristar_dmatrix_t *d, tsi_index row) {
   return sqrt(size);
 }
 
-/* Local: what goes where, by the rank that has the column. */
-static tristar_status list_given(mirrors *m) {
+/* Local. */
+static tristar_status count_given(mirrors *m) {
   tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
-  const tsi_rows_matrix *rows = d->whole;
-  const int ranks = tsi_transport_size(d->transport);
-  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
-  tsi_count *next = NULL;
   TSI_TRY(tsi_route_begin(&d->ts->env, d->transport, &m->route));
-  TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, next, ranks + 1));
-  for (tsi_count e = 0; e < rows->ptr[d->n]; e++)
+  for (tsi_count e = 0; e < d->whole->ptr[d->n]; e++)
     if (!is_here(d, d->column[e])) m->route.goes[tsi_dmatrix_owner(d, d->column[e]) + 1]++;
-  for (int r = 0; r < ranks; r++) next[r + 1] = next[r] + m->route.goes[r + 1];
-  TSI_TRY(allocate_list(d, next[ranks], &m->given, &m->given_value));
-  TSI_TRY(TSI_ALLOC(&d->ts->env, m->given_root, next[ranks]));
-  for (tsi_index i = 0; i < d->n; i++)
-    for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
-      if (is_here(d, d->column[e])) continue;
-      const tsi_count at = next[tsi_dmatrix_owner(d, d->column[e])]++;
-      m->given[at] = (tsi_dplace){d->column[e], first + i};
-      memcpy(m->given_value + (size_t)at * d->bytes, (const char *)rows->values + (size_t)e * d->bytes,
-             d->bytes);
-      m->given_root[at] = root_of_diagonal(d, first + i);
-    }
 out:
-  TSI_FREE(&d->ts->env, next);
   return status;
 }
 
-/* Local. */
-static tristar_status allocate_taken(mirrors *m) {
+/* Local: what goes where, by the rank that has the column, and room for what comes. */
+static tristar_status list_given(mirrors *m) {
   tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
-  const tsi_count count = m->route.comes[tsi_transport_size(d->transport)];
-  TSI_TRY(allocate_list(d, count, &m->taken, &m->taken_value));
-  TSI_TRY(TSI_ALLOC(&d->ts->env, m->taken_root, count));
-  TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, m->own_root, count));
-  TSI_TRY(tsi_allocate_zero(&d->ts->env, (size_t)count, d->bytes, __func__, __FILE__, __LINE__,
-                            (void **)&m->own));
+  tsi_env *env = &d->ts->env;
+  const tsi_rows_matrix *rows = d->whole;
+  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
+  const tsi_count gives = tsi_route_sent(&m->route), takes = tsi_route_received(&m->route);
+  TSI_TRY(tsi_dlist_make(d, gives, &m->given));
+  TSI_TRY(TSI_ALLOC(env, m->given_root, gives));
+  TSI_TRY(tsi_dlist_make(d, takes, &m->taken));
+  TSI_TRY(TSI_ALLOC(env, m->taken_root, takes));
+  TSI_TRY(TSI_ALLOC_ZERO(env, m->own_root, takes));
+  TSI_TRY(tsi_allocate_zero(env, (size_t)takes, d->bytes, __func__, __FILE__, __LINE__, (void **)&m->own));
+  for (tsi_index i = 0; i < d->n; i++)
+    for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
+      if (is_here(d, d->column[e])) continue;
+      const tsi_count at = m->route.next[tsi_dmatrix_owner(d, d->column[e])]++;
+      m->given.place[at] = (tsi_dplace){d->column[e], first + i};
+      tsi_copy_scalar(d->bytes, m->given.value, at, rows->values, e);
+      m->given_root[at] = root_of_diagonal(d, first + i);
+    }
 out:
   return status;
 }
@@ -214,17 +116,17 @@ out:
 /* The same of those whose mirror images came from others. */
 static void look_there(const mirrors *m, int64_t pair[KINDS]) {
   const tristar_dmatrix_t *d = m->d;
-  const tsi_count count = m->route.comes[tsi_transport_size(d->transport)];
-  for (tsi_count k = 0; k < count; k++) {
-    const char *entry = find_entry(d, &m->taken[k]);
+  const tsi_dplace *taken = m->taken.place;
+  for (tsi_count k = 0; k < m->taken.count; k++) {
+    const char *entry = find_entry(d, &taken[k]);
     if (entry) memcpy(m->own + (size_t)k * d->bytes, entry, d->bytes);
-    if (entry) m->own_root[k] = root_of_diagonal(d, m->taken[k].row);
+    if (entry) m->own_root[k] = root_of_diagonal(d, taken[k].row);
   }
   for (int k = 0; k < KINDS; k++) {
-    const tsi_count at =
-        d->sparse->first_apart(count, m->own, m->own_root, m->taken_value, m->taken_root, k == HERMITIAN);
-    if (at == count) continue;
-    const int64_t found = pair_of(d, m->taken[at].row, m->taken[at].col);
+    const tsi_count at = d->sparse->first_apart(m->taken.count, m->own, m->own_root, m->taken.value,
+                                                m->taken_root, k == HERMITIAN);
+    if (at == m->taken.count) continue;
+    const int64_t found = pair_of(d, taken[at].row, taken[at].col);
     pair[k] = found < pair[k] ? found : pair[k];
   }
 }
@@ -235,22 +137,20 @@ static tristar_status find_unlike(const tristar_dmatrix_t *d, int64_t pair[KINDS
   tsi_env *env = &d->ts->env;
   mirrors m = {.d = d};
   status = look_here(d, pair);
-  if (status == TRISTAR_OK) status = list_given(&m);
+  if (status == TRISTAR_OK) status = count_given(&m);
   TSI_TRY(tsi_route_connect(env, d->transport, status, &m.route));
-  TSI_TRY(tsi_transport_agree(d->transport, allocate_taken(&m)));
-  TSI_TRY(tsi_route_pass(env, d->transport, &m.route, sizeof *m.given, m.given, m.taken));
-  TSI_TRY(tsi_route_pass(env, d->transport, &m.route, d->bytes, m.given_value, m.taken_value));
-  TSI_TRY(tsi_route_pass(env, d->transport, &m.route, sizeof *m.taken_root, m.given_root, m.taken_root));
+  TSI_TRY(tsi_transport_agree(d->transport, list_given(&m)));
+  TSI_TRY(tsi_route_pass(env, &m.route, sizeof(tsi_dplace), false, m.given.place, m.taken.place));
+  TSI_TRY(tsi_route_pass(env, &m.route, d->bytes, false, m.given.value, m.taken.value));
+  TSI_TRY(tsi_route_pass(env, &m.route, sizeof *m.taken_root, false, m.given_root, m.taken_root));
   look_there(&m, pair);
   TSI_TRY(TSI_MPI(
       env, "MPI_Allreduce",
       MPI_Allreduce(MPI_IN_PLACE, pair, KINDS, MPI_INT64_T, MPI_MIN, tsi_transport_comm(d->transport))));
 out:
   tsi_route_finish(env, &m.route);
-  TSI_FREE(env, m.given);
-  TSI_FREE(env, m.taken);
-  TSI_FREE(env, m.given_value);
-  TSI_FREE(env, m.taken_value);
+  tsi_dlist_release(env, &m.given);
+  tsi_dlist_release(env, &m.taken);
   TSI_FREE(env, m.own);
   TSI_FREE(env, m.given_root);
   TSI_FREE(env, m.taken_root);
@@ -307,16 +207,6 @@ static bool positive_here(const tristar_dmatrix_t *d) {
     if (!(value > 0)) return false;
   }
   return true;
-}
-
-tristar_status tsi_rows_everywhere(const tristar_dmatrix_t *d, bool here, bool *out) {
-  tristar_status status = TRISTAR_OK;
-  int all = here;
-  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
-                  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, tsi_transport_comm(d->transport))));
-  *out = all != 0;
-out:
-  return status;
 }
 
 tristar_status tsi_rows_check_method(const tristar_dmatrix_t *d, tristar_method method, bool *adjoint) {

@@ -32,21 +32,8 @@ out:
 
 /* Collective: to each rank what rank 0 has of its rows, or, `back`, the reverse. */
 static tristar_status move_rows(const tristar_dmatrix_t *d, tsi_index *all, tsi_index *own, bool back) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
-  const bool root = tsi_transport_rank(d->transport) == 0;
-  if (root && d->n > 0) memcpy(back ? all : own, back ? own : all, (size_t)d->n * sizeof *own);
-  for (int r = 1; root && r < tsi_transport_size(d->transport); r++) {
-    const size_t bytes = (size_t)(d->start[r + 1] - d->start[r]) * sizeof *all;
-    TSI_TRY(back ? tsi_receive_bytes(env, comm, all + d->start[r], bytes, r)
-                 : tsi_send_bytes(env, comm, all + d->start[r], bytes, r));
-  }
-  if (!root)
-    TSI_TRY(back ? tsi_send_bytes(env, comm, own, (size_t)d->n * sizeof *own, 0)
-                 : tsi_receive_bytes(env, comm, own, (size_t)d->n * sizeof *own, 0));
-out:
-  return status;
+  return tsi_move_blocks(&d->ts->env, tsi_transport_comm(d->transport), d->start, sizeof *own, back, all,
+                         d->n, own);
 }
 
 /* ---- Dense vertices ------------------------------------------------------------------------------------ */

@@ -170,15 +170,12 @@ out:
 /* Local. What does not count is written behind the lists. */
 static tristar_status list_entries(delivery *v) {
   tristar_status status = TRISTAR_OK;
-  const int ranks = tsi_transport_size(v->d->transport);
-  const tsi_count all = v->route.goes[ranks];
-  tsi_count *next = NULL; /* where the next entry for a rank is listed */
+  const tsi_count all = tsi_route_sent(&v->route);
+  tsi_count *next = v->route.next;
   tsi_index to = 0;
   tsi_count at = 0;
-  TSI_TRY(TSI_ALLOC(v->env, next, ranks));
   TSI_TRY(TSI_ALLOC(v->env, v->source, all + 1));
-  TSI_TRY(TSI_ALLOC(v->env, v->taken, v->route.comes[ranks]));
-  memcpy(next, v->route.goes, (size_t)ranks * sizeof *next);
+  TSI_TRY(TSI_ALLOC(v->env, v->taken, tsi_route_received(&v->route)));
   tsi_count *source = v->source;
   FOR_ENTRIES(&v->w, i, e, row, column) {
     const tsi_index rank = goes_to(v, row, column);
@@ -192,7 +189,6 @@ static tristar_status list_entries(delivery *v) {
     at += listed;
   }
 out:
-  TSI_FREE(v->env, next);
   return status;
 }
 
@@ -235,7 +231,7 @@ static tristar_status make_lists(const delivery *v) {
   tsi_team_factor *team_factor = v->d->team_factor;
   struct tristar_analysis_s *an = &team_factor->analysis;
   const size_t n = (size_t)team_factor->pattern.n;
-  const tsi_count entries = v->route.comes[tsi_transport_size(v->d->transport)];
+  const tsi_count entries = tsi_route_received(&v->route);
   TSI_TRY(TSI_ALLOC_ZERO(v->env, an->lower.ptr, n + 1));
   if (v->upper) TSI_TRY(TSI_ALLOC_ZERO(v->env, an->upper.ptr, n + 1));
   TSI_TRY(TSI_ALLOC(v->env, team_factor->lines.index, entries));
@@ -294,7 +290,7 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   TSI_TRY(tsi_route_flow(env, d->transport, list_entries(&v), &v.route, sizeof(place),
                          &(tsi_flow){give_places, take_places, &v}));
   status = make_lists(&v);
-  team_factor->lines.entries = (size_t)v.route.comes[tsi_transport_size(d->transport)];
+  team_factor->lines.entries = (size_t)tsi_route_received(&v.route);
   if (status == TRISTAR_OK)
     status = tsi_allocate(env, team_factor->lines.entries, s->matrix->bytes, __func__, __FILE__, __LINE__,
                           (void **)&team_factor->lines.values);

@@ -123,9 +123,7 @@ static tristar_status connect(tristar_dmatrix_t *d, const tsi_near_rows *near, s
   tsi_env *env = &d->ts->env;
   const tsi_index others = s->all - s->rows;
   tsi_index *number = NULL;
-  int *owner = NULL;
   status = TSI_ALLOC(env, number, others);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, owner, others);
   if (status == TRISTAR_OK)
     status =
         tsi_allocate(env, (size_t)others + 1, s->bytes, __func__, __FILE__, __LINE__, (void **)&s->ghost);
@@ -133,14 +131,10 @@ static tristar_status connect(tristar_dmatrix_t *d, const tsi_near_rows *near, s
     status =
         tsi_allocate(env, (size_t)s->all + 1, s->bytes, __func__, __FILE__, __LINE__, (void **)&s->vector);
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  for (tsi_index k = 0; k < others; k++) {
-    number[k] = near->number[k < s->before ? k : k + s->rows];
-    owner[k] = tsi_dmatrix_owner(d, number[k]);
-  }
-  TSI_TRY(tsi_halo_create(env, d->transport, d->n, d->whole->column, others, number, owner, &s->halo));
+  for (tsi_index k = 0; k < others; k++) number[k] = near->number[k < s->before ? k : k + s->rows];
+  TSI_TRY(tsi_dmatrix_connect(d, d->transport, others, number, &s->halo));
 out:
   TSI_FREE(env, number);
-  TSI_FREE(env, owner);
   return status;
 }
 

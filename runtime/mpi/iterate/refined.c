@@ -25,7 +25,6 @@ static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool
                                    const void *user, int64_t ld, char *vectors, bool to_user) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
   const tsi_process *p = d->process;
   const tsi_rows_matrix *m = d->matrix;
   const tsi_index columns = p->share->panels->start[p->share->panels->count];
@@ -40,9 +39,9 @@ static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool
     const tsi_row_array of_user = {(char *)(uintptr_t)user + (size_t)(first * ld) * bytes, 1, ld};
     const tsi_row_array local = {slot->b, 1, columns};
     const tsi_row_array of_vectors = {vectors + (size_t)first * (size_t)m->n * bytes, 1, m->n};
-    if (!to_user) TSI_TRY(tsi_rows_move(env, rows, comm, bytes, count, of_user, local, false, slot->buffer));
+    if (!to_user) TSI_TRY(tsi_rows_move(env, rows, bytes, count, of_user, local, false, slot->buffer));
     tsi_rows_matrix_move(m, bytes, count, local, of_vectors, to_user);
-    if (to_user) TSI_TRY(tsi_rows_move(env, rows, comm, bytes, count, of_user, local, true, slot->buffer));
+    if (to_user) TSI_TRY(tsi_rows_move(env, rows, bytes, count, of_user, local, true, slot->buffer));
   }
 out:
   return status;

@@ -25,6 +25,7 @@
 #include "codelets/cpu/rows/krylov.h"
 #include "runtime/iterate/krylov/krylov.h"
 #include "runtime/matrix/halves.h"
+#include "runtime/matrix/pattern.h"
 #include "runtime/mpi/matrix/refine_rows.h"
 #include "tristar_dmatrix_mpi.h"
 
@@ -106,6 +107,10 @@ static inline int64_t tsi_dmatrix_first(const tristar_dmatrix_t *d) {
 }
 /* The rank that has a row. */
 int tsi_dmatrix_owner(const tristar_dmatrix_t *d, int64_t row);
+/* Collective. Connects `count` rows, ascending, with the ranks that have them; d may have another transport,
+ * of the same ranks. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_connect(const tristar_dmatrix_t *d, tsi_transport *transport,
+                                                   tsi_index count, const tsi_index *row, tsi_halo **out);
 static inline tsi_matrix_rows tsi_dmatrix_rows(const tsi_entries *e) {
   return (tsi_matrix_rows){e->ptr, e->index, e->item};
 }
@@ -133,7 +138,7 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_agree(tristar_dmatrix_t *d, const tri
 TRISTAR_CHECKED tristar_status tsi_dlist_make(const tristar_dmatrix_t *d, tsi_count count, tsi_dlist *list);
 void tsi_dlist_release(tsi_env *env, tsi_dlist *list);
 /* Collective. The list becomes that of the entries of this rank's rows; symmetry: of what is listed. Errors:
- * TOO_LARGE, MEMORY, RUNTIME. */
+ * MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_route(tristar_dmatrix_t *d, tsi_dlist *list,
                                                  tristar_symmetry symmetry);
 /* Collective. Makes the pieces of the entries of any rows that the ranks list, whose arrays it frees. Errors:
@@ -191,6 +196,15 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_make_form(tristar_dmatrix_t *d, int f
 bool tsi_dmatrix_same_blocks(const tristar_dmatrix_t *a, const tristar_dmatrix_t *b);
 /* Collective. tristar_dmatrix_update, of a matrix that may be narrow. Errors: those of that. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_take_values(tristar_dmatrix_t *d, const tristar_view *rows);
+
+/* The rows are in one piece. Collective. *out: on rank 0 the pattern, by rows, elsewhere NULL. triangle: of
+ * each pair of a symmetric kind one entry; zeros: with entries that are zero. Errors: TOO_LARGE, MEMORY,
+ * RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_gather_pattern(const tristar_dmatrix_t *d, bool triangle,
+                                                          bool zeros, tsi_pattern **out);
+/* The rows are in one piece. Collective. A number by which the pattern can be recognized, however its rows
+ * are distributed. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_fingerprint(const tristar_dmatrix_t *d, uint64_t *out);
 
 /* Local. The rows in one piece. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_need_whole(tristar_dmatrix_t *d);

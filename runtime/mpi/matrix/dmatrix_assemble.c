@@ -14,18 +14,6 @@
 #include "runtime/mpi/matrix/dmatrix.h"
 #include "runtime/mpi/comm/mailbox.h"
 
-int tsi_dmatrix_owner(const tristar_dmatrix_t *d, int64_t row) {
-  int low = 0, high = tsi_transport_size(d->transport);
-  while (high - low > 1) {
-    const int middle = low + (high - low) / 2;
-    if (d->start[middle] <= row)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /* ---- Numbers of columns -------------------------------------------------------------------------------- */
 
 static int compare_columns(const void *a, const void *b) {
@@ -79,35 +67,29 @@ out:
   return status;
 }
 
+/* Local: ranks that receive or send items, first[r] .. first[r + 1] - 1 of rank r. */
+static tristar_status list_peers(tsi_env *env, int ranks, const tsi_count *first, int *count,
+                                 tsi_dpeer **peer) {
+  tristar_status status = TRISTAR_OK;
+  for (int r = 0; r < ranks; r++) *count += first[r + 1] > first[r];
+  TSI_TRY(TSI_ALLOC(env, *peer, *count));
+  for (int r = 0, at = 0; r < ranks; r++)
+    if (first[r + 1] > first[r])
+      (*peer)[at++] = (tsi_dpeer){r, (tsi_index)first[r], (tsi_index)(first[r + 1] - first[r])};
+out:
+  return status;
+}
+
 /* Collective. Who has the ghosts, and who needs entries of this rank. */
 static tristar_status connect(tristar_dmatrix_t *d, tsi_index ghosts) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const int ranks = tsi_transport_size(d->transport);
-  tsi_index *column = NULL;
-  int *owner = NULL;
-  status = TSI_ALLOC(env, column, d->n);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, owner, ghosts);
+  TSI_TRY(tsi_dmatrix_connect(d, d->transport, ghosts, d->ghost_column, &d->halo));
+  const tsi_route *route = &d->halo->route;
+  status = list_peers(env, route->ranks, route->goes, &d->owners, &d->owner);
+  if (status == TRISTAR_OK) status = list_peers(env, route->ranks, route->comes, &d->askers, &d->asker);
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  for (tsi_index i = 0; i < d->n; i++) column[i] = (tsi_index)tsi_dmatrix_first(d) + i;
-  for (tsi_index g = 0; g < ghosts; g++) owner[g] = tsi_dmatrix_owner(d, d->ghost_column[g]);
-  TSI_TRY(tsi_halo_create(env, d->transport, d->n, column, ghosts, d->ghost_column, owner, &d->halo));
-  for (int r = 0; r < ranks; r++) {
-    d->owners += d->halo->ghost_count[r] > 0;
-    d->askers += d->halo->asked_count[r] > 0;
-  }
-  status = TSI_ALLOC(env, d->owner, d->owners);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, d->asker, d->askers);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  for (int r = 0, o = 0, a = 0; r < ranks; r++) {
-    if (d->halo->ghost_count[r] > 0)
-      d->owner[o++] = (tsi_dpeer){r, d->halo->ghost_first[r], d->halo->ghost_count[r]};
-    if (d->halo->asked_count[r] > 0)
-      d->asker[a++] = (tsi_dpeer){r, d->halo->asked_first[r], d->halo->asked_count[r]};
-  }
 out:
-  TSI_FREE(env, column);
-  TSI_FREE(env, owner);
   return status;
 }
 

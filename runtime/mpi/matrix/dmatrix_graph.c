@@ -11,7 +11,6 @@ typedef struct builder {
   tsi_rows_graph *graph; /* ptr[i + 1]: first the neighbours of vertex i here, then where its next one goes */
   tsi_route route;
   tsi_dplace *goes, *comes; /* edges: from the vertex that is a row there, to its neighbour */
-  tsi_count *at;            /* ranks: where the next edge that goes there stands */
 } builder;
 
 /* What to do with an edge of a vertex, here or there. */
@@ -55,7 +54,7 @@ static void put_here(builder *b, tsi_index vertex, tsi_index neighbour) {
 }
 
 static void put_there(builder *b, tsi_index vertex, tsi_index neighbour) {
-  b->goes[b->at[tsi_dmatrix_owner(b->d, vertex)]++] = (tsi_dplace){vertex, neighbour};
+  b->goes[b->route.next[tsi_dmatrix_owner(b->d, vertex)]++] = (tsi_dplace){vertex, neighbour};
 }
 
 /* Local. */
@@ -63,7 +62,6 @@ static tristar_status count(builder *b) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &b->d->ts->env;
   TSI_TRY(TSI_ALLOC_ZERO(env, b->graph->ptr, (tsi_count)b->d->n + 1));
-  TSI_TRY(TSI_ALLOC(env, b->at, tsi_transport_size(b->d->transport)));
   TSI_TRY(tsi_route_begin(env, b->d->transport, &b->route));
   each_edge(b, count_here, count_there);
 out:
@@ -74,10 +72,8 @@ out:
 static tristar_status pack(builder *b) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &b->d->ts->env;
-  const int ranks = tsi_transport_size(b->d->transport);
-  TSI_TRY(TSI_ALLOC(env, b->goes, b->route.goes[ranks]));
-  TSI_TRY(TSI_ALLOC(env, b->comes, b->route.comes[ranks]));
-  for (int r = 0; r < ranks; r++) b->at[r] = b->route.goes[r];
+  TSI_TRY(TSI_ALLOC(env, b->goes, tsi_route_sent(&b->route)));
+  TSI_TRY(TSI_ALLOC(env, b->comes, tsi_route_received(&b->route)));
   each_edge(b, skip, put_there);
 out:
   return status;
@@ -87,7 +83,7 @@ out:
 static tristar_status fill(builder *b) {
   tristar_status status = TRISTAR_OK;
   tsi_rows_graph *graph = b->graph;
-  const tsi_count comes = b->route.comes[tsi_transport_size(b->d->transport)];
+  const tsi_count comes = tsi_route_received(&b->route);
   tsi_count begin = 0, to = 0;
   for (tsi_count k = 0; k < comes; k++) count_here(b, b->comes[k].row, b->comes[k].col);
   for (tsi_index i = 0; i < graph->n; i++) graph->ptr[i + 1] += graph->ptr[i];
@@ -114,14 +110,13 @@ tristar_status tsi_rows_graph_create(const tristar_dmatrix_t *d, const tsi_index
   *out = (tsi_rows_graph){.n = d->n};
   TSI_TRY(tsi_route_connect(env, d->transport, count(&b), &b.route));
   TSI_TRY(tsi_transport_agree(d->transport, pack(&b)));
-  TSI_TRY(tsi_route_pass(env, d->transport, &b.route, sizeof *b.goes, b.goes, b.comes));
+  TSI_TRY(tsi_route_pass(env, &b.route, sizeof *b.goes, false, b.goes, b.comes));
   TSI_FREE(env, b.goes);
   TSI_TRY(tsi_transport_agree(d->transport, fill(&b)));
 out:
   tsi_route_finish(env, &b.route);
   TSI_FREE(env, b.goes);
   TSI_FREE(env, b.comes);
-  TSI_FREE(env, b.at);
   return status;
 }
 

@@ -20,79 +20,39 @@
 typedef struct numbering {
   tristar_dmatrix_t *d; /* the old matrix */
   int ranks;
-  int *rows, *first;     /* ranks: old rows */
-  int *entries, *begin;  /* ranks: their entries */
-  int *part_rows, *part; /* ranks: new rows */
-  int64_t *start;        /* ranks + 1: the same */
-  tsi_index *length;     /* old rows here: their entries */
-  tsi_index *number;     /* old rows here: their new numbers */
-  tsi_index *ghost;      /* of the ghosts */
-  tsi_index *origin;     /* new rows here: their old numbers */
-  /* rank 0, of all */
-  tsi_index *all_length, *column, *all_number, *all_origin, *where;
-  tsi_count *ptr;
+  int64_t *start;       /* ranks + 1: the first new row of each */
+  tsi_index *number;    /* old rows here: their new numbers */
+  tsi_index *ghost;     /* of the ghosts */
+  tsi_index *origin;    /* new rows here: their old numbers */
+  tsi_pattern *pattern; /* rank 0 */
+  tsi_index *all_number, *all_origin;
 } numbering;
 
 static void release(numbering *m) {
   tsi_env *env = &m->d->ts->env;
-  int *const counts[] = {m->rows, m->first, m->entries, m->begin, m->part_rows, m->part};
-  tsi_index *const lists[] = {m->length, m->number,     m->ghost,      m->origin, m->all_length,
-                              m->column, m->all_number, m->all_origin, m->where};
-  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) tsi_release(env, counts[k]);
-  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) tsi_release(env, lists[k]);
   TSI_FREE(env, m->start);
-  TSI_FREE(env, m->ptr);
+  TSI_FREE(env, m->number);
+  TSI_FREE(env, m->ghost);
+  TSI_FREE(env, m->origin);
+  TSI_FREE(env, m->all_number);
+  TSI_FREE(env, m->all_origin);
+  tsi_pattern_destroy(env, &m->pattern);
 }
-
-/* ---- The pattern on rank 0 ----------------------------------------------------------------------------- */
 
 /* Local. */
 static tristar_status allocate(numbering *m) {
   tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
-  int **const counts[] = {&m->rows, &m->first, &m->entries, &m->begin, &m->part_rows, &m->part};
-  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
-    TSI_TRY(TSI_ALLOC_ZERO(env, *counts[k], m->ranks));
+  const tsi_count all = tsi_transport_rank(d->transport) == 0 ? d->stats.n : 0;
   TSI_TRY(TSI_ALLOC_ZERO(env, m->start, m->ranks + 1));
-  TSI_TRY(TSI_ALLOC(env, m->length, d->n));
   TSI_TRY(TSI_ALLOC(env, m->number, d->n));
   TSI_TRY(TSI_ALLOC(env, m->ghost, d->halo->ghosts));
-  for (tsi_index i = 0; i < d->n; i++) m->length[i] = (tsi_index)(d->whole->ptr[i + 1] - d->whole->ptr[i]);
+  TSI_TRY(TSI_ALLOC(env, m->all_number, all));
+  TSI_TRY(TSI_ALLOC(env, m->all_origin, all));
   if (d->stats.nnz_all > INT_MAX)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%" PRId64 " entries: the pattern of at most %d is cut into parts",
              d->stats.nnz_all, INT_MAX);
-  if (tsi_transport_rank(d->transport) > 0) goto out;
-  const tsi_count n = d->stats.n;
-  TSI_TRY(TSI_ALLOC(env, m->all_length, n));
-  TSI_TRY(TSI_ALLOC(env, m->column, d->stats.nnz_all));
-  TSI_TRY(TSI_ALLOC(env, m->all_number, n));
-  TSI_TRY(TSI_ALLOC(env, m->all_origin, n));
-  TSI_TRY(TSI_ALLOC(env, m->where, n));
-  TSI_TRY(TSI_ALLOC(env, m->ptr, n + 1));
-out:
-  return status;
-}
-
-/* Collective. */
-static tristar_status gather_pattern(const numbering *m) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_dmatrix_t *d = m->d;
-  tsi_env *env = &d->ts->env;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
-  const int own = (int)d->stats.nnz;
-  TSI_TRY(TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT, m->entries, 1, MPI_INT, comm)));
-  for (int r = 0; r < m->ranks; r++) {
-    m->first[r] = (int)d->start[r];
-    m->rows[r] = (int)(d->start[r + 1] - d->start[r]);
-    m->begin[r] = r > 0 ? m->begin[r - 1] + m->entries[r - 1] : 0;
-  }
-  TSI_TRY(TSI_MPI(
-      env, "MPI_Gatherv",
-      MPI_Gatherv(m->length, d->n, MPI_INT32_T, m->all_length, m->rows, m->first, MPI_INT32_T, 0, comm)));
-  TSI_TRY(TSI_MPI(
-      env, "MPI_Gatherv",
-      MPI_Gatherv(d->column, own, MPI_INT32_T, m->column, m->entries, m->begin, MPI_INT32_T, 0, comm)));
 out:
   return status;
 }
@@ -100,24 +60,28 @@ out:
 /* Rank 0: the parts, and numbers that follow from them. */
 static tristar_status number_rows(const numbering *m) {
   tristar_status status = TRISTAR_OK;
-  const tristar_dmatrix_t *d = m->d;
-  tsi_env *env = &d->ts->env;
-  const tsi_index n = (tsi_index)d->stats.n;
+  tsi_env *env = &m->d->ts->env;
+  const tsi_pattern *pattern = m->pattern;
   tsi_graph *graph = NULL;
-  if (m->ptr == NULL) return TRISTAR_OK; /* another rank */
-  m->ptr[0] = 0;
-  for (tsi_index i = 0; i < n; i++) m->ptr[i + 1] = m->ptr[i] + m->all_length[i];
-  TSI_TRY(tsi_graph_create(env, n, m->ptr, m->column, NULL, false, &graph));
-  TSI_TRY(tsi_graph_parts(env, graph, m->ranks, m->where));
-  for (tsi_index i = 0; i < n; i++) m->start[m->where[i] + 1]++;
-  for (int r = 0; r < m->ranks; r++) m->start[r + 1] += m->start[r];
-  for (int r = 0; r < m->ranks; r++) m->part[r] = (int)m->start[r];
-  for (tsi_index i = 0; i < n; i++) {
-    m->all_number[i] = m->part[m->where[i]]++;
+  tsi_index *part = NULL;
+  tsi_count *next = NULL;
+  TSI_TRY(TSI_ALLOC(env, part, pattern->n));
+  TSI_TRY(TSI_ALLOC(env, next, m->ranks));
+  TSI_TRY(tsi_graph_create(env, pattern->n, pattern->ptr, pattern->index, NULL, false, &graph));
+  TSI_TRY(tsi_graph_parts(env, graph, m->ranks, part));
+  for (tsi_index i = 0; i < pattern->n; i++) m->start[part[i] + 1]++;
+  for (int r = 0; r < m->ranks; r++) {
+    next[r] = m->start[r];
+    m->start[r + 1] += m->start[r];
+  }
+  for (tsi_index i = 0; i < pattern->n; i++) {
+    m->all_number[i] = (tsi_index)next[part[i]]++;
     m->all_origin[m->all_number[i]] = i;
   }
 out:
   tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, part);
+  TSI_FREE(env, next);
   return status;
 }
 
@@ -128,19 +92,12 @@ static tristar_status spread_numbers(numbering *m) {
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
+  const int rank = tsi_transport_rank(d->transport);
   TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(m->start, m->ranks + 1, MPI_INT64_T, 0, comm)));
-  for (int r = 0; r < m->ranks; r++) {
-    m->part[r] = (int)m->start[r];
-    m->part_rows[r] = (int)(m->start[r + 1] - m->start[r]);
-  }
-  const int rows = m->part_rows[tsi_transport_rank(d->transport)];
+  const int64_t rows = m->start[rank + 1] - m->start[rank];
   TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, m->origin, rows)));
-  TSI_TRY(TSI_MPI(
-      env, "MPI_Scatterv",
-      MPI_Scatterv(m->all_number, m->rows, m->first, MPI_INT32_T, m->number, d->n, MPI_INT32_T, 0, comm)));
-  TSI_TRY(TSI_MPI(env, "MPI_Scatterv",
-                  MPI_Scatterv(m->all_origin, m->part_rows, m->part, MPI_INT32_T, m->origin, rows,
-                               MPI_INT32_T, 0, comm)));
+  TSI_TRY(tsi_move_blocks(env, comm, d->start, sizeof *m->number, false, m->all_number, d->n, m->number));
+  TSI_TRY(tsi_move_blocks(env, comm, m->start, sizeof *m->origin, false, m->all_origin, rows, m->origin));
   TSI_TRY(tsi_halo_fill(env, d->halo, sizeof *m->number, m->number, m->ghost));
 out:
   return status;
@@ -167,24 +124,6 @@ out:
   return status;
 }
 
-/* Collective. Who has the vectors' entries of the new rows in the old blocks. */
-static tristar_status connect(numbering *m, tristar_dmatrix_t *out) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_dmatrix_t *d = m->d;
-  tsi_env *env = &d->ts->env;
-  int *owner = NULL;
-  out->origin = m->origin;
-  m->origin = NULL;
-  out->old_rows = d->n;
-  TSI_TRY(tsi_transport_agree(out->transport, TSI_ALLOC(env, owner, out->n)));
-  for (tsi_index i = 0; i < out->n; i++) owner[i] = tsi_dmatrix_owner(d, out->origin[i]);
-  TSI_TRY(tsi_halo_create(env, out->transport, d->n, d->whole->column, out->n, out->origin, owner,
-                          &out->origins));
-out:
-  TSI_FREE(env, owner);
-  return status;
-}
-
 /* Collective. */
 static tristar_status build(numbering *m, const tristar_dmatrix_options *options, tristar_dmatrix_t *out) {
   tristar_status status = TRISTAR_OK;
@@ -196,7 +135,10 @@ static tristar_status build(numbering *m, const tristar_dmatrix_options *options
   TSI_TRY(tsi_transport_agree(d->transport, list_entries(m, &list)));
   TSI_TRY(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
   out->stats.symmetry = d->stats.symmetry;
-  TSI_TRY(connect(m, out));
+  out->origin = m->origin;
+  m->origin = NULL;
+  out->old_rows = d->n;
+  TSI_TRY(tsi_dmatrix_connect(d, out->transport, out->n, out->origin, &out->origins));
   TSI_TRY(tsi_dmatrix_finish(out, options->engine));
 out:
   TSI_FREE(env, list.place);
@@ -225,8 +167,8 @@ static tristar_status repartition(numbering *m, const tristar_dmatrix_options *o
   tsi_transport *transport = m->d->transport;
   TSI_TRY(tsi_transport_agree(transport, check(m->d, options, out)));
   TSI_TRY(tsi_transport_agree(transport, allocate(m)));
-  TSI_TRY(gather_pattern(m));
-  TSI_TRY(tsi_transport_agree(transport, number_rows(m)));
+  TSI_TRY(tsi_dmatrix_gather_pattern(m->d, false, true, &m->pattern));
+  TSI_TRY(tsi_transport_agree(transport, m->pattern ? number_rows(m) : TRISTAR_OK));
   TSI_TRY(spread_numbers(m));
   TSI_TRY(tsi_dmatrix_begin(m->d->ts, tsi_transport_comm(transport), TRISTAR_OK, out));
   TSI_TRY(build(m, options, *out));
@@ -276,19 +218,6 @@ out:
   return status;
 }
 
-/* Collective. What each rank was asked for goes back to whom it belongs to. */
-static tristar_status return_column(const tristar_dmatrix_t *d, const char *from, char *to) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_halo *halo = d->origins;
-  const tsi_items sent = {halo->ghost_count, halo->ghost_first},
-                  received = {halo->asked_count, halo->asked_first};
-  TSI_TRY(tsi_exchange_items(&d->ts->env, halo->comm, d->bytes, from, sent, halo->buffer, received));
-  for (tsi_index k = 0; k < halo->asked; k++)
-    memcpy(to + (size_t)halo->own[k] * d->bytes, (const char *)halo->buffer + (size_t)k * d->bytes, d->bytes);
-out:
-  return status;
-}
-
 tristar_status tristar_dmatrix_move(const tristar_dmatrix_t *matrix, tristar_dmatrix_direction direction,
                                     int64_t nrhs, const void *from, int64_t ldf, void *to, int64_t ldt) {
   static const char *const name[] = {"direction", "nrhs"};
@@ -310,7 +239,7 @@ tristar_status tristar_dmatrix_move(const tristar_dmatrix_t *matrix, tristar_dma
     if (d->origins == NULL)
       memmove(target, source, (size_t)d->n * d->bytes);
     else
-      TSI_TRY(back ? return_column(d, source, target)
+      TSI_TRY(back ? tsi_halo_return(env, d->origins, d->bytes, source, target)
                    : tsi_halo_fill(env, d->origins, d->bytes, source, target));
   }
 out:

@@ -1,7 +1,4 @@
-/* Entries that ranks list, on their way to the ranks that have their rows: see dmatrix.h. */
-#include <limits.h>
-
-#include "runtime/mpi/comm/bytes.h"
+/* Sends entries, and connects vectors, to the ranks that have their rows: see dmatrix.h. */
 #include "runtime/mpi/matrix/dmatrix.h"
 #include "runtime/mpi/comm/mailbox.h"
 
@@ -20,58 +17,36 @@ out:
   return status;
 }
 
-typedef struct router {
-  tristar_dmatrix_t *d;
-  const tsi_dlist *list;
-  tristar_symmetry symmetry;
-  int ranks;
-  int *count[2], *first[2]; /* by rank: that go, that come */
-  tsi_dlist goes, comes;
-} router;
-
-static bool has_image(const router *r, tsi_count e) {
-  return r->symmetry != TRISTAR_GENERAL && r->list->place[e].row != r->list->place[e].col;
+static bool has_image(const tsi_dlist *list, tristar_symmetry symmetry, tsi_count e) {
+  return symmetry != TRISTAR_GENERAL && list->place[e].row != list->place[e].col;
 }
 
-/* Local. Where those of each rank begin. */
-static tristar_status find_first(const router *r, int which, tsi_count *all) {
+/* Local. */
+static tristar_status count(const tristar_dmatrix_t *d, const tsi_dlist *list, tristar_symmetry symmetry,
+                            tsi_route *route) {
   tristar_status status = TRISTAR_OK;
-  *all = 0;
-  for (int q = 0; q < r->ranks; q++) {
-    r->first[which][q] = (int)*all;
-    *all += r->count[which][q];
-    if (*all > INT_MAX)
-      TSI_FAIL(&r->d->ts->env, TRISTAR_ERR_TOO_LARGE, "%s rank: more than %d entries",
-               which == 0 ? "from one" : "to one", INT_MAX);
+  TSI_TRY(tsi_route_begin(&d->ts->env, d->transport, route));
+  for (tsi_count e = 0; e < list->count; e++) {
+    route->goes[tsi_dmatrix_owner(d, list->place[e].row) + 1]++;
+    if (has_image(list, symmetry, e)) route->goes[tsi_dmatrix_owner(d, list->place[e].col) + 1]++;
   }
 out:
   return status;
 }
 
 /* Local. */
-static tristar_status pack(router *r) {
+static tristar_status pack(const tristar_dmatrix_t *d, const tsi_dlist *list, tristar_symmetry symmetry,
+                           const tsi_route *route, tsi_dlist *goes) {
   tristar_status status = TRISTAR_OK;
-  tristar_dmatrix_t *d = r->d;
-  const tsi_dlist *list = r->list;
-  tsi_count all = 0;
-  for (tsi_count e = 0; e < list->count; e++) {
-    r->count[0][tsi_dmatrix_owner(d, list->place[e].row)]++;
-    if (has_image(r, e)) r->count[0][tsi_dmatrix_owner(d, list->place[e].col)]++;
-    all += 1 + has_image(r, e);
-    if (all > INT_MAX)
-      TSI_FAIL(&d->ts->env, TRISTAR_ERR_TOO_LARGE, "one rank lists more than %d entries", INT_MAX);
-  }
-  TSI_TRY(find_first(r, 0, &all));
-  TSI_TRY(tsi_dlist_make(d, all, &r->goes));
+  TSI_TRY(tsi_dlist_make(d, tsi_route_sent(route), goes));
   for (tsi_count e = 0; e < list->count; e++)
-    for (int image = 0; image < 1 + has_image(r, e); image++) {
+    for (int image = 0; image < 1 + has_image(list, symmetry, e); image++) {
       const tsi_dplace place = list->place[e];
-      const int at = r->first[0][tsi_dmatrix_owner(d, image ? place.col : place.row)]++;
+      const tsi_count at = route->next[tsi_dmatrix_owner(d, image ? place.col : place.row)]++;
       const tsi_count from = image ? ~e : e;
-      r->goes.place[at] = image ? (tsi_dplace){place.col, ~place.row} : place;
-      d->sparse->gather(1, &from, r->symmetry, list->value, r->goes.value + (size_t)at * d->bytes);
+      goes->place[at] = image ? (tsi_dplace){place.col, ~place.row} : place;
+      d->sparse->gather(1, &from, symmetry, list->value, goes->value + (size_t)at * d->bytes);
     }
-  TSI_TRY(find_first(r, 0, &all));
 out:
   return status;
 }
@@ -79,31 +54,51 @@ out:
 tristar_status tsi_dmatrix_route(tristar_dmatrix_t *d, tsi_dlist *list, tristar_symmetry symmetry) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
-  router r = {.d = d, .list = list, .symmetry = symmetry, .ranks = tsi_transport_size(d->transport)};
-  tsi_count all;
-  for (int k = 0; k < 2; k++) {
-    if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, r.count[k], r.ranks);
-    if (status == TRISTAR_OK) status = TSI_ALLOC(env, r.first[k], r.ranks);
-  }
-  if (status == TRISTAR_OK) status = pack(&r);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  tsi_route route = {.goes = NULL};
+  tsi_dlist goes = {.count = 0}, comes = {.count = 0};
+  TSI_TRY(tsi_route_connect(env, d->transport, count(d, list, symmetry, &route), &route));
+  TSI_TRY(tsi_transport_agree(d->transport, pack(d, list, symmetry, &route, &goes)));
   tsi_dlist_release(env, list);
-  TSI_TRY(TSI_MPI(env, "MPI_Alltoall", MPI_Alltoall(r.count[0], 1, MPI_INT, r.count[1], 1, MPI_INT, comm)));
-  status = find_first(&r, 1, &all);
-  if (status == TRISTAR_OK) status = tsi_dlist_make(d, all, &r.comes);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  const tsi_items go = {r.count[0], r.first[0]}, come = {r.count[1], r.first[1]};
-  TSI_TRY(tsi_exchange_items(env, comm, sizeof *list->place, r.goes.place, go, r.comes.place, come));
-  TSI_TRY(tsi_exchange_items(env, comm, d->bytes, r.goes.value, go, r.comes.value, come));
-  *list = r.comes;
-  r.comes = (tsi_dlist){.count = 0};
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_dlist_make(d, tsi_route_received(&route), &comes)));
+  TSI_TRY(tsi_route_pass(env, &route, sizeof *goes.place, false, goes.place, comes.place));
+  TSI_TRY(tsi_route_pass(env, &route, d->bytes, false, goes.value, comes.value));
+  *list = comes;
+  comes = (tsi_dlist){.count = 0};
 out:
-  tsi_dlist_release(env, &r.goes);
-  tsi_dlist_release(env, &r.comes);
-  for (int k = 0; k < 2; k++) {
-    TSI_FREE(env, r.count[k]);
-    TSI_FREE(env, r.first[k]);
+  tsi_route_finish(env, &route);
+  tsi_dlist_release(env, &goes);
+  tsi_dlist_release(env, &comes);
+  return status;
+}
+
+/* ---- Owners of rows ------------------------------------------------------------------------------------ */
+
+int tsi_dmatrix_owner(const tristar_dmatrix_t *d, int64_t row) {
+  int low = 0, high = tsi_transport_size(d->transport);
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    if (d->start[middle] <= row)
+      low = middle;
+    else
+      high = middle;
   }
+  return low;
+}
+
+tristar_status tsi_dmatrix_connect(const tristar_dmatrix_t *d, tsi_transport *transport, tsi_index count,
+                                   const tsi_index *row, tsi_halo **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_index *own = NULL;
+  int *owner = NULL;
+  status = TSI_ALLOC(env, own, d->n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, owner, count);
+  TSI_TRY(tsi_transport_agree(transport, status));
+  for (tsi_index i = 0; i < d->n; i++) own[i] = (tsi_index)tsi_dmatrix_first(d) + i;
+  for (tsi_index k = 0; k < count; k++) owner[k] = tsi_dmatrix_owner(d, row[k]);
+  TSI_TRY(tsi_halo_create(env, transport, d->n, own, count, row, owner, out));
+out:
+  TSI_FREE(env, own);
+  TSI_FREE(env, owner);
   return status;
 }

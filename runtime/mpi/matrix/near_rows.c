@@ -1,12 +1,10 @@
 /* Brings rows, level by level, and puts them together: see near_rows.h. */
 #include "runtime/mpi/matrix/near_rows.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "runtime/base/grow.h"
 #include "runtime/base/sort.h"
-#include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
 
 /* Rows that came at one level. */
@@ -86,38 +84,35 @@ out:
 
 /* ---- Their entries ------------------------------------------------------------------------------------- */
 
-/* Entries on their way, by rank. */
+/* Local. Counts the entries of the rows that others asked for. */
+static tristar_status count_entries(const gathering *g, const tsi_halo *halo, tsi_route *route) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count *ptr = g->d->whole->ptr, *asked = halo->route.comes;
+  TSI_TRY(tsi_route_begin(&g->d->ts->env, g->d->transport, route));
+  for (int r = 0; r < route->ranks; r++)
+    for (tsi_count k = asked[r]; k < asked[r + 1]; k++)
+      route->goes[r + 1] += ptr[halo->own[k] + 1] - ptr[halo->own[k]];
+out:
+  return status;
+}
+
+/* Entries of rows. */
 typedef struct freight {
-  int *count, *first;
   tsi_index *column;
   char *value;
 } freight;
 
 static void release_freight(tsi_env *env, freight *f) {
-  TSI_FREE(env, f->count);
-  TSI_FREE(env, f->first);
   TSI_FREE(env, f->column);
   TSI_FREE(env, f->value);
 }
 
-/* Local. Room for the entries of rows, of which rank r has rows first[r] .. first[r] + count[r] - 1. */
-static tristar_status make_freight(const gathering *g, int ranks, const int *first, const int *count,
-                                   const tsi_count *length, freight *f) {
+/* Local. */
+static tristar_status make_freight(const gathering *g, tsi_count count, freight *f) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &g->d->ts->env;
-  tsi_count all = 0;
-  TSI_TRY(TSI_ALLOC(env, f->count, ranks));
-  TSI_TRY(TSI_ALLOC(env, f->first, ranks));
-  for (int r = 0; r < ranks; r++) {
-    f->first[r] = (int)all;
-    for (int k = first[r]; k < first[r] + count[r]; k++) all += length[k];
-    if (all > INT_MAX)
-      TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "the rows near those of one rank have more than %d entries",
-               INT_MAX);
-    f->count[r] = (int)all - f->first[r];
-  }
-  TSI_TRY(TSI_ALLOC(env, f->column, all));
-  TSI_TRY(tsi_allocate(env, (size_t)all, g->d->bytes, __func__, __FILE__, __LINE__, (void **)&f->value));
+  TSI_TRY(TSI_ALLOC(env, f->column, count));
+  TSI_TRY(tsi_allocate(env, (size_t)count, g->d->bytes, __func__, __FILE__, __LINE__, (void **)&f->value));
 out:
   return status;
 }
@@ -136,32 +131,21 @@ static void pack(const gathering *g, const tsi_halo *halo, const freight *f) {
   }
 }
 
-/* Lengths of the own rows, of those asked for, and of those that come. */
-typedef struct lengths {
-  tsi_count *own, *asked, *come;
-} lengths;
-
-/* Local. */
-static tristar_status allocate_lengths(const gathering *g, const tsi_halo *halo, lengths *l) {
+/* Collective: where the rows of a batch begin. */
+static tristar_status begin_rows(const gathering *g, const tsi_halo *halo, batch *b) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &g->d->ts->env;
-  const tsi_count *ptr = g->d->whole->ptr;
-  TSI_TRY(TSI_ALLOC(env, l->own, g->d->n));
-  TSI_TRY(TSI_ALLOC(env, l->asked, halo->asked));
-  TSI_TRY(TSI_ALLOC(env, l->come, halo->ghosts));
-  for (tsi_index i = 0; i < g->d->n; i++) l->own[i] = ptr[i + 1] - ptr[i];
-  for (tsi_index k = 0; k < halo->asked; k++) l->asked[k] = l->own[halo->own[k]];
-out:
-  return status;
-}
-
-/* Local. */
-static tristar_status begin_rows(const gathering *g, batch *b, const tsi_count *length) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(&g->d->ts->env, b->ptr, (tsi_count)b->rows + 1));
+  const tristar_dmatrix_t *d = g->d;
+  tsi_env *env = &d->ts->env;
+  tsi_count *length = NULL;
+  status = TSI_ALLOC(env, length, d->n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, b->ptr, (tsi_count)b->rows + 1);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  for (tsi_index i = 0; i < d->n; i++) length[i] = d->whole->ptr[i + 1] - d->whole->ptr[i];
+  TSI_TRY(tsi_halo_fill(env, halo, sizeof *length, length, b->ptr + 1));
   b->ptr[0] = 0;
-  for (tsi_index k = 0; k < b->rows; k++) b->ptr[k + 1] = b->ptr[k] + length[k];
+  for (tsi_index k = 0; k < b->rows; k++) b->ptr[k + 1] += b->ptr[k];
 out:
+  TSI_FREE(env, length);
   return status;
 }
 
@@ -170,29 +154,23 @@ static tristar_status bring_entries(gathering *g, const tsi_halo *halo, batch *b
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = g->d;
   tsi_env *env = &d->ts->env;
-  lengths l = {.own = NULL};
-  freight go = {.count = NULL}, come = {.count = NULL};
-  TSI_TRY(tsi_transport_agree(d->transport, allocate_lengths(g, halo, &l)));
-  TSI_TRY(tsi_halo_fill(env, halo, sizeof *l.own, l.own, l.come));
-  status = make_freight(g, halo->ranks, halo->asked_first, halo->asked_count, l.asked, &go);
-  if (status == TRISTAR_OK)
-    status = make_freight(g, halo->ranks, halo->ghost_first, halo->ghost_count, l.come, &come);
-  if (status == TRISTAR_OK) status = begin_rows(g, b, l.come);
+  tsi_route route = {.goes = NULL};
+  freight go = {.column = NULL}, come = {.column = NULL};
+  TSI_TRY(begin_rows(g, halo, b));
+  TSI_TRY(tsi_route_connect(env, d->transport, count_entries(g, halo, &route), &route));
+  status = make_freight(g, tsi_route_sent(&route), &go);
+  if (status == TRISTAR_OK) status = make_freight(g, tsi_route_received(&route), &come);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   pack(g, halo, &go);
-  const tsi_items sent = {go.count, go.first}, received = {come.count, come.first};
-  TSI_TRY(tsi_exchange_items(env, halo->comm, sizeof *go.column, go.column, sent, come.column, received));
-  TSI_TRY(tsi_exchange_items(env, halo->comm, d->bytes, go.value, sent, come.value, received));
+  TSI_TRY(tsi_route_pass(env, &route, sizeof *go.column, false, go.column, come.column));
+  TSI_TRY(tsi_route_pass(env, &route, d->bytes, false, go.value, come.value));
   b->column = come.column;
   b->value = come.value;
-  come.column = NULL;
-  come.value = NULL;
+  come = (freight){.column = NULL};
 out:
+  tsi_route_finish(env, &route);
   release_freight(env, &go);
   release_freight(env, &come);
-  TSI_FREE(env, l.own);
-  TSI_FREE(env, l.asked);
-  TSI_FREE(env, l.come);
   return status;
 }
 
@@ -200,16 +178,11 @@ out:
 static tristar_status bring(gathering *g, batch *b) {
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = g->d;
-  tsi_env *env = &d->ts->env;
   tsi_halo *halo = NULL;
-  int *owner = NULL;
-  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, owner, b->rows)));
-  for (tsi_index k = 0; k < b->rows; k++) owner[k] = tsi_dmatrix_owner(d, b->number[k]);
-  TSI_TRY(tsi_halo_create(env, d->transport, d->n, d->whole->column, b->rows, b->number, owner, &halo));
+  TSI_TRY(tsi_dmatrix_connect(d, d->transport, b->rows, b->number, &halo));
   TSI_TRY(bring_entries(g, halo, b));
 out:
-  tsi_halo_destroy(env, &halo);
-  TSI_FREE(env, owner);
+  tsi_halo_destroy(&d->ts->env, &halo);
   return status;
 }
 

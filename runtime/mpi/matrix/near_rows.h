@@ -24,8 +24,8 @@ typedef struct tsi_near_rows {
 } tsi_near_rows;
 
 /* Collective; d->whole is there. levels: the same on all ranks; they end earlier where no rank finds more.
- * out: to be finished, also after a failure. Errors: TOO_LARGE (entries between two ranks or rows beyond 2^31
- * - 2), MEMORY, RUNTIME. */
+ * out: to be finished, also after a failure. Errors: TOO_LARGE (more than 2^31 - 1 rows are near those of one
+ * rank), MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_near_rows_gather(tristar_dmatrix_t *d, int levels, bool only_before,
                                                     tsi_near_rows *out);
 void tsi_near_rows_finish(tsi_env *env, tsi_near_rows *near);

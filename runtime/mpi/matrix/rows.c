@@ -1,110 +1,47 @@
 /* Moves rows of b and x: see rows.h. */
 #include "runtime/mpi/matrix/rows.h"
 
-#include "runtime/mpi/comm/bytes.h"
-#include "runtime/mpi/comm/mailbox.h"
-
-/* Rows that this rank passes. */
-typedef struct counter {
-  const tsi_process *process;
-  tsi_index count;
-  const tsi_index *column; /* final */
-  int *home;               /* the rank that is home of each */
-} counter;
-
-static tristar_status find_homes(tsi_env *env, counter *c) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, c->home, c->count));
-  for (tsi_index i = 0; i < c->count; i++) c->home[i] = tsi_home_of(c->process->layout, c->column[i]);
-out:
-  return status;
-}
-
 /* The local column of a final one that is at home here. */
 static tsi_index local_column(const tsi_process *p, tsi_index column) {
   const tsi_index chunk = tsi_chunk_of(p->layout->chunks, column);
   return p->share->chunks->column[p->share->local[chunk]] + column - p->layout->chunks->column[chunk];
 }
 
-static void count_rows(const counter *c, tsi_rows *rows) {
-  const int me = c->process->share->rank;
-  for (int r = 0; r < rows->ranks; r++) rows->user.there[r] = 0;
-  for (tsi_index i = 0; i < c->count; i++) {
-    if (c->home[i] == me)
+/* Local. home: of each row that this rank passes. */
+static tristar_status count_rows(tsi_env *env, const tsi_transport *transport, const tsi_process *process,
+                                 tsi_index count, const tsi_index *column, int **home, tsi_rows *rows) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_route_begin(env, transport, &rows->route));
+  TSI_TRY(TSI_ALLOC(env, *home, count));
+  for (tsi_index i = 0; i < count; i++) {
+    (*home)[i] = tsi_home_of(process->layout, column[i]);
+    if ((*home)[i] == rows->route.rank)
       rows->own++;
     else
-      rows->user.there[c->home[i]]++;
+      rows->route.goes[(*home)[i] + 1]++;
   }
+out:
+  return status;
 }
 
-/* Those that leave, and their final columns. */
-static void list_rows(const counter *c, tsi_rows *rows, tsi_index *column) {
-  const int me = c->process->share->rank;
-  tsi_count own = 0;
-  for (tsi_index i = 0; i < c->count; i++) {
-    if (c->home[i] == me) {
-      rows->user.own[own] = i;
-      rows->home.own[own++] = local_column(c->process, c->column[i]);
+/* Local. leave: final columns of the rows that move. */
+static tristar_status list_rows(tsi_env *env, const tsi_process *process, tsi_index count,
+                                const tsi_index *column, const int *home, tsi_rows *rows, tsi_index **leave) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count user = tsi_route_sent(&rows->route), local = tsi_route_received(&rows->route);
+  TSI_TRY(TSI_ALLOC(env, rows->user, user + rows->own));
+  TSI_TRY(TSI_ALLOC(env, rows->local, local + rows->own));
+  TSI_TRY(TSI_ALLOC(env, *leave, user));
+  for (tsi_index i = 0; i < count; i++) {
+    if (home[i] == rows->route.rank) {
+      rows->user[user++] = i;
+      rows->local[local++] = local_column(process, column[i]);
       continue;
     }
-    const int at = rows->user.first[c->home[i]]++;
-    rows->user.list[at] = i;
-    column[at] = c->column[i];
+    const tsi_count at = rows->route.next[home[i]]++;
+    rows->user[at] = i;
+    (*leave)[at] = column[i];
   }
-  for (int r = rows->ranks; r-- > 0;) rows->user.first[r] -= rows->user.there[r];
-}
-
-static tristar_status side_create(tsi_env *env, int ranks, tsi_rows_side *side) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, side->there, ranks));
-  TSI_TRY(TSI_ALLOC(env, side->first, ranks));
-out:
-  return status;
-}
-
-/* Rows are counted: room for the lists. */
-static tristar_status side_reserve(tsi_env *env, const tsi_rows *rows, tsi_rows_side *side) {
-  tristar_status status = TRISTAR_OK;
-  for (int r = 0; r < rows->ranks; r++) {
-    side->first[r] = (int)side->count;
-    side->count += side->there[r];
-  }
-  TSI_TRY(TSI_ALLOC(env, side->own, rows->own));
-  TSI_TRY(TSI_ALLOC(env, side->list, side->count));
-out:
-  return status;
-}
-
-static void side_finish(tsi_env *env, tsi_rows_side *side) {
-  TSI_FREE(env, side->own);
-  TSI_FREE(env, side->list);
-  TSI_FREE(env, side->there);
-  TSI_FREE(env, side->first);
-}
-
-static tsi_items items_of(const tsi_rows_side *side) {
-  return (tsi_items){side->there, side->first};
-}
-
-/* Local: everything but what comes. */
-static tristar_status begin(tsi_env *env, counter *c, int ranks, tsi_rows **out) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
-  (*out)->ranks = ranks;
-  TSI_TRY(side_create(env, ranks, &(*out)->user));
-  TSI_TRY(side_create(env, ranks, &(*out)->home));
-  TSI_TRY(find_homes(env, c));
-  count_rows(c, *out);
-out:
-  return status;
-}
-
-/* Local: how many come is known. */
-static tristar_status reserve(tsi_env *env, tsi_rows *rows, tsi_index **column) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(side_reserve(env, rows, &rows->user));
-  TSI_TRY(side_reserve(env, rows, &rows->home));
-  TSI_TRY(TSI_ALLOC(env, *column, rows->user.count));
 out:
   return status;
 }
@@ -112,22 +49,19 @@ out:
 tristar_status tsi_rows_create(tsi_env *env, tsi_transport *transport, const tsi_process *process,
                                tsi_index count, const tsi_index *column, tsi_rows **out) {
   tristar_status status = TRISTAR_OK;
-  MPI_Comm comm = tsi_transport_comm(transport);
-  counter c = {.process = process, .count = count, .column = column};
   tsi_rows *rows = NULL;
   tsi_index *leave = NULL;
+  int *home = NULL;
   *out = NULL;
-  TSI_TRY(tsi_transport_agree(transport, begin(env, &c, tsi_transport_size(transport), &rows)));
-  TSI_TRY(TSI_MPI(env, "MPI_Alltoall",
-                  MPI_Alltoall(rows->user.there, 1, MPI_INT, rows->home.there, 1, MPI_INT, comm)));
-  TSI_TRY(tsi_transport_agree(transport, reserve(env, rows, &leave)));
-  list_rows(&c, rows, leave);
-  TSI_TRY(tsi_exchange_items(env, comm, sizeof *leave, leave, items_of(&rows->user), rows->home.list,
-                             items_of(&rows->home)));
-  for (tsi_count e = 0; e < rows->home.count; e++)
-    rows->home.list[e] = local_column(process, rows->home.list[e]);
+  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, rows, 1)));
+  status = count_rows(env, transport, process, count, column, &home, rows);
+  TSI_TRY(tsi_route_connect(env, transport, status, &rows->route));
+  TSI_TRY(tsi_transport_agree(transport, list_rows(env, process, count, column, home, rows, &leave)));
+  TSI_TRY(tsi_route_pass(env, &rows->route, sizeof *leave, false, leave, rows->local));
+  for (tsi_count e = 0; e < tsi_route_received(&rows->route); e++)
+    rows->local[e] = local_column(process, rows->local[e]);
 out:
-  TSI_FREE(env, c.home);
+  TSI_FREE(env, home);
   TSI_FREE(env, leave);
   if (status != TRISTAR_OK) tsi_rows_destroy(env, &rows);
   *out = rows;
@@ -136,8 +70,9 @@ out:
 
 void tsi_rows_destroy(tsi_env *env, tsi_rows **rows) {
   if (*rows == NULL) return;
-  side_finish(env, &(*rows)->user);
-  side_finish(env, &(*rows)->home);
+  tsi_route_finish(env, &(*rows)->route);
+  TSI_FREE(env, (*rows)->user);
+  TSI_FREE(env, (*rows)->local);
   TSI_FREE(env, *rows);
 }
 
@@ -185,17 +120,19 @@ static void copy_rows(bool pack, size_t bytes, tsi_count count, const tsi_index 
 static void copy_own(tsi_count count, size_t bytes, tsi_index nrhs, const tsi_index *from_row,
                      tsi_row_array from, const tsi_index *to_row, tsi_row_array to){BY_SIZE(bytes, COPY_OWN)}
 
-tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes, tsi_index nrhs,
+tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows, size_t bytes, tsi_index nrhs,
                              tsi_row_array user, tsi_row_array local, bool to_user, void *buffer) {
   tristar_status status = TRISTAR_OK;
-  const tsi_rows_side *from = to_user ? &rows->home : &rows->user, *to = to_user ? &rows->user : &rows->home;
+  const tsi_count passed = tsi_route_sent(&rows->route), at_home = tsi_route_received(&rows->route);
+  const tsi_count leave = to_user ? at_home : passed, arrive = to_user ? passed : at_home;
+  const tsi_index *from = to_user ? rows->local : rows->user, *to = to_user ? rows->user : rows->local;
   const tsi_row_array source = to_user ? local : user, target = to_user ? user : local;
   const size_t row = bytes * (size_t)nrhs;
-  char *arrived = (char *)buffer + (size_t)from->count * row;
-  copy_rows(true, bytes, from->count, from->list, nrhs, source, buffer);
-  copy_own(rows->own, bytes, nrhs, from->own, source, to->own, target);
-  TSI_TRY(tsi_exchange_items(env, comm, row, buffer, items_of(from), arrived, items_of(to)));
-  copy_rows(false, bytes, to->count, to->list, nrhs, target, arrived);
+  char *arrived = (char *)buffer + (size_t)leave * row;
+  copy_rows(true, bytes, leave, from, nrhs, source, buffer);
+  copy_own(rows->own, bytes, nrhs, from + leave, source, to + arrive, target);
+  TSI_TRY(tsi_route_pass(env, &rows->route, row, to_user, buffer, arrived));
+  copy_rows(false, bytes, arrive, to, nrhs, target, arrived);
 out:
   return status;
 }

@@ -1,8 +1,8 @@
 /* Rows of b and x between the ranks that the program has them on and those that solve with them.
  *
  * Job. A rank passes a block of the user's rows, or rows that it lists; a row is read, or written, by the
- * process that is the home of its column. Move rows either way, for a number of right-hand sides at a time,
- * by one MPI_Alltoallv; rows that are at home where they are passed are copied at once.
+ * process that is the home of its column. Move rows either way along a route (route.h), for a number of
+ * right-hand sides at a time; rows that are at home where they are passed are copied at once.
  *
  * Reads   the final columns of the rows that this rank passes, layout and share of the process. Writes  a
  * tsi_rows that owns its arrays and is immutable afterwards; the arrays handed to it. Invariants
@@ -11,22 +11,16 @@
 #ifndef TSI_RUNTIME_MPI_MATRIX_ROWS_H
 #define TSI_RUNTIME_MPI_MATRIX_ROWS_H
 
-#include "runtime/mpi/comm/transport.h"
+#include "runtime/mpi/comm/route.h"
 #include "runtime/process/process.h"
 
-/* One side of a move: rows that this rank passes, by their numbers in its block or list, or rows at home
- * here, by their local columns. Rows of both kinds are in `own`, the others in `list`. */
-typedef struct tsi_rows_side {
-  tsi_index *own;     /* tsi_rows.own: ascending in the block or list; in the same order on both sides */
-  tsi_count count;    /* of the list */
-  tsi_index *list;    /* by rank on the other side, then in the order in which they are passed */
-  int *there, *first; /* ranks: how many go to or come from a rank, and where they begin */
-} tsi_rows_side;
-
+/* Lists of rows: first those that move, in the order of the route, then those passed here and at home here,
+ * in the order in which they are passed. */
 typedef struct tsi_rows {
-  int ranks;
-  tsi_count own; /* rows passed here and at home here */
-  tsi_rows_side user, home;
+  tsi_route route;  /* from ranks that pass rows to other ranks that are their homes */
+  tsi_index own;    /* rows passed here and at home here */
+  tsi_index *user;  /* numbers in this rank's block or list */
+  tsi_index *local; /* of rows at home here: local columns */
 } tsi_rows;
 
 /* Collective. column: the final column of each of the rows that this rank passes; each column is passed once,
@@ -44,11 +38,11 @@ typedef struct tsi_row_array {
 
 /* Collective. user: what this rank passes; local: rows of local columns. From the one to the other, or back.
  * bytes: of a scalar. buffer: room for tsi_rows_moved * nrhs scalars. Errors: RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes,
-                                             tsi_index nrhs, tsi_row_array user, tsi_row_array local,
-                                             bool to_user, void *buffer);
+TRISTAR_CHECKED tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows, size_t bytes, tsi_index nrhs,
+                                             tsi_row_array user, tsi_row_array local, bool to_user,
+                                             void *buffer);
 static inline tsi_count tsi_rows_moved(const tsi_rows *rows) {
-  return rows->user.count + rows->home.count;
+  return tsi_route_sent(&rows->route) + tsi_route_received(&rows->route);
 }
 
 #endif

@@ -363,7 +363,6 @@ static void clear_rows(const tristar_distributed_t *d, const job *j, tsi_slot *s
 static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_array b, tsi_row_array x) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
   const tsi_process *p = d->process;
   const tsi_index columns = p->share->panels->start[p->share->panels->count], nrhs = j->call.nrhs;
   tsi_slot *slot;
@@ -372,15 +371,15 @@ static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_arra
   void *buffer = j->buffer ? j->buffer : slot->buffer;
   const double begin = tsi_clock();
   if (j->listed[B]) clear_rows(d, j, slot);
-  TSI_TRY(tsi_rows_move(env, j->rows[B], comm, p->user_bytes, nrhs, b, (tsi_row_array){slot->b, 1, columns},
-                        false, buffer));
+  TSI_TRY(tsi_rows_move(env, j->rows[B], p->user_bytes, nrhs, b, (tsi_row_array){slot->b, 1, columns}, false,
+                        buffer));
   const double there = tsi_clock();
   j->call.b = slot->b;
   j->call.x = slot->x;
   const tristar_status solved_well = tsi_distributed_run(d, slot, &j->call);
   const double solved = tsi_clock();
-  TSI_TRY(tsi_rows_move(env, j->rows[X], comm, p->user_bytes, nrhs, x, (tsi_row_array){slot->x, 1, columns},
-                        true, buffer));
+  TSI_TRY(tsi_rows_move(env, j->rows[X], p->user_bytes, nrhs, x, (tsi_row_array){slot->x, 1, columns}, true,
+                        buffer));
   d->stats.redistribute_seconds += there - begin + tsi_clock() - solved;
   status = solved_well;
 out:

@@ -1,4 +1,4 @@
-/* The pattern of a matrix on all ranks, on rank 0: see dmatrix_factor.h.
+/* The pattern of a matrix on all ranks, on rank 0: see dmatrix.h.
  *
  * Each rank sends the lengths of its rows and their columns; rank 0 receives them where they stay, one rank
  * after the other, once all have agreed on the sizes. */
@@ -6,8 +6,8 @@
 
 #include "runtime/base/fingerprint.h"
 #include "runtime/mpi/comm/bytes.h"
-#include "runtime/mpi/factor/dmatrix_factor.h"
 #include "runtime/mpi/comm/mailbox.h"
+#include "runtime/mpi/matrix/dmatrix.h"
 
 /* What this rank sends. */
 typedef struct rows {
@@ -53,88 +53,64 @@ out:
   return status;
 }
 
-/* Rank 0. entries: of each rank. */
-static tristar_status allocate(const tristar_dmatrix_t *d, choice which, const int64_t *entries,
-                               tsi_index **length, tsi_pattern **out) {
+/* Rank 0. begin: ranks + 1, counts that become the first column of each rank. */
+static tristar_status allocate(const tristar_dmatrix_t *d, choice which, int64_t *begin, tsi_index **length,
+                               tsi_pattern **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  tsi_count all = 0;
+  const int ranks = tsi_transport_size(d->transport);
   tsi_pattern *pattern;
-  for (int r = 0; r < tsi_transport_size(d->transport); r++) all += entries[r];
+  for (int r = 0; r < ranks; r++) begin[r + 1] += begin[r];
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   pattern = *out;
-  *pattern =
-      (tsi_pattern){.n = (tsi_index)d->stats.n, .by_rows = true, .scalar = (char)d->scalar, .given = all};
+  *pattern = (tsi_pattern){
+      .n = (tsi_index)d->stats.n, .by_rows = true, .scalar = (char)d->scalar, .given = begin[ranks]};
   if (which.triangle) pattern->symmetry = d->stats.symmetry;
   if (pattern->symmetry == TRISTAR_HERMITIAN && !d->sparse->is_complex) pattern->symmetry = TRISTAR_SYMMETRIC;
   TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
-  TSI_TRY(TSI_ALLOC(env, pattern->index, all));
+  TSI_TRY(TSI_ALLOC(env, pattern->index, begin[ranks]));
   TSI_TRY(TSI_ALLOC(env, *length, pattern->n));
 out:
   return status;
 }
 
-/* Rank 0. */
-static tristar_status receive(const tristar_dmatrix_t *d, const rows *own, const int64_t *entries,
-                              tsi_index *length, tsi_pattern *pattern) {
+tristar_status tsi_dmatrix_gather_pattern(const tristar_dmatrix_t *d, bool triangle, bool zeros,
+                                          tsi_pattern **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
-  int64_t at = entries[0];
-  if (d->n > 0) memcpy(length, own->length, (size_t)d->n * sizeof *length);
-  if (own->entries > 0) memcpy(pattern->index, own->column, (size_t)own->entries * sizeof *own->column);
-  for (int r = 1; r < tsi_transport_size(d->transport); r++) {
-    const size_t count = (size_t)(d->start[r + 1] - d->start[r]);
-    TSI_TRY(tsi_receive_bytes(env, comm, length + d->start[r], count * sizeof *length, r));
-    TSI_TRY(
-        tsi_receive_bytes(env, comm, pattern->index + at, (size_t)entries[r] * sizeof *pattern->index, r));
-    at += entries[r];
-  }
-  pattern->ptr[0] = 0;
-  for (tsi_index i = 0; i < pattern->n; i++) pattern->ptr[i + 1] = pattern->ptr[i] + length[i];
-out:
-  return status;
-}
-
-static tristar_status send(const tristar_dmatrix_t *d, const rows *own) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
-  TSI_TRY(tsi_send_bytes(env, comm, own->length, (size_t)d->n * sizeof *own->length, 0));
-  TSI_TRY(tsi_send_bytes(env, comm, own->column, (size_t)own->entries * sizeof *own->column, 0));
-out:
-  return status;
-}
-
-tristar_status tsi_rows_gather_pattern(const tristar_dmatrix_t *d, bool triangle, bool zeros,
-                                       tsi_pattern **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
   const choice which = {triangle && d->stats.symmetry != TRISTAR_GENERAL, zeros};
   const bool root = tsi_transport_rank(d->transport) == 0;
   rows own = {.entries = 0};
-  int64_t *entries = NULL;
+  int64_t *begin = NULL;
   tsi_index *length = NULL;
   *out = NULL;
   status = list_rows(d, which, &own);
-  if (status == TRISTAR_OK && root) status = TSI_ALLOC(env, entries, tsi_transport_size(d->transport));
+  if (status == TRISTAR_OK && root) status = TSI_ALLOC_ZERO(env, begin, tsi_transport_size(d->transport) + 1);
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(TSI_MPI(env, "MPI_Gather",
-                  MPI_Gather(&own.entries, 1, MPI_INT64_T, entries, 1, MPI_INT64_T, 0,
-                             tsi_transport_comm(d->transport))));
-  TSI_TRY(tsi_transport_agree(d->transport, root ? allocate(d, which, entries, &length, out) : TRISTAR_OK));
-  TSI_TRY(tsi_transport_agree(d->transport, root ? receive(d, &own, entries, length, *out) : send(d, &own)));
+  TSI_TRY(
+      TSI_MPI(env, "MPI_Gather",
+              MPI_Gather(&own.entries, 1, MPI_INT64_T, root ? begin + 1 : NULL, 1, MPI_INT64_T, 0, comm)));
+  TSI_TRY(tsi_transport_agree(d->transport, root ? allocate(d, which, begin, &length, out) : TRISTAR_OK));
+  tsi_pattern *pattern = *out;
+  status = tsi_move_blocks(env, comm, d->start, sizeof *length, true, length, d->n, own.length);
+  if (status == TRISTAR_OK)
+    status = tsi_move_blocks(env, comm, begin, sizeof *own.column, true, root ? pattern->index : NULL,
+                             own.entries, own.column);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  if (root) pattern->ptr[0] = 0;
+  for (tsi_index i = 0; root && i < pattern->n; i++) pattern->ptr[i + 1] = pattern->ptr[i] + length[i];
 out:
   TSI_FREE(env, own.length);
   TSI_FREE(env, own.column);
-  TSI_FREE(env, entries);
+  TSI_FREE(env, begin);
   TSI_FREE(env, length);
   if (status != TRISTAR_OK) tsi_pattern_destroy(env, out);
   return status;
 }
 
 /* A sum over the entries: in any order, on any ranks. */
-tristar_status tsi_rows_fingerprint(const tristar_dmatrix_t *d, uint64_t *out) {
+tristar_status tsi_dmatrix_fingerprint(const tristar_dmatrix_t *d, uint64_t *out) {
   tristar_status status = TRISTAR_OK;
   const uint64_t first = (uint64_t)tsi_dmatrix_first(d);
   uint64_t sum = 0;
