@@ -1,14 +1,6 @@
 /* Joins two sweeps to the DAG of a solve: see dag.h. */
 #include "dag/dag.h"
 
-tsi_index tsi_dag_turn(const tsi_dag *dag, tsi_index v) {
-  const tsi_sweep *f = dag->forward;
-  const bool last = f->next_ptr[v] == f->next_ptr[v + 1];
-  if (dag->forward == dag->backward) return last ? v : TSI_NONE; /* a root has no slices */
-  if (v >= f->chunks) return f->slice_chunk[v - f->chunks];
-  return !last && f->next[f->next_ptr[v]] >= f->chunks ? TSI_NONE : v; /* its slices come later */
-}
-
 static double heaviest(const double *priority, const tsi_count *ptr, const tsi_index *list, tsi_index v) {
   double most = 0;
   for (tsi_count e = ptr[v]; e < ptr[v + 1]; e++)
@@ -61,16 +53,4 @@ void tsi_dag_destroy(tsi_env *env, tsi_dag **dag) {
   if (*dag == NULL) return;
   TSI_FREE(env, (*dag)->priority);
   TSI_FREE(env, *dag);
-}
-
-void tsi_dag_for_each_edge(const tsi_dag *dag, void (*visit)(void *arg, tsi_index task, tsi_index before),
-                           void *arg) {
-  const tsi_sweep *f = dag->forward, *b = dag->backward;
-  for (tsi_index v = 0; v < f->nodes; v++)
-    for (tsi_count e = f->prev_ptr[v]; e < f->prev_ptr[v + 1]; e++) visit(arg, v, f->prev[e]);
-  for (tsi_index v = 0; v < b->nodes; v++)
-    for (tsi_count e = b->next_ptr[v]; e < b->next_ptr[v + 1]; e++)
-      visit(arg, f->nodes + v, f->nodes + b->next[e]);
-  for (tsi_index v = 0; v < f->nodes; v++)
-    if (tsi_dag_turn(dag, v) != TSI_NONE) visit(arg, f->nodes + tsi_dag_turn(dag, v), v);
 }

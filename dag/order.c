@@ -1,5 +1,26 @@
-/* Legal orders of the tasks of a solve, for the serial replay that the tests use as an oracle. */
+/* Edges of the DAG of a solve; legal orders of its tasks, for the serial replay that the tests use as an
+ * oracle; its check. */
 #include "dag/dag.h"
+
+tsi_index tsi_dag_turn(const tsi_dag *dag, tsi_index v) {
+  const tsi_sweep *f = dag->forward;
+  const bool last = f->next_ptr[v] == f->next_ptr[v + 1];
+  if (dag->forward == dag->backward) return last ? v : TSI_NONE; /* a root has no slices */
+  if (v >= f->chunks) return f->slice_chunk[v - f->chunks];
+  return !last && f->next[f->next_ptr[v]] >= f->chunks ? TSI_NONE : v; /* its slices come later */
+}
+
+void tsi_dag_for_each_edge(const tsi_dag *dag, void (*visit)(void *arg, tsi_index task, tsi_index before),
+                           void *arg) {
+  const tsi_sweep *f = dag->forward, *b = dag->backward;
+  for (tsi_index v = 0; v < f->nodes; v++)
+    for (tsi_count e = f->prev_ptr[v]; e < f->prev_ptr[v + 1]; e++) visit(arg, v, f->prev[e]);
+  for (tsi_index v = 0; v < b->nodes; v++)
+    for (tsi_count e = b->next_ptr[v]; e < b->next_ptr[v + 1]; e++)
+      visit(arg, f->nodes + v, f->nodes + b->next[e]);
+  for (tsi_index v = 0; v < f->nodes; v++)
+    if (tsi_dag_turn(dag, v) != TSI_NONE) visit(arg, f->nodes + tsi_dag_turn(dag, v), v);
+}
 
 static void count_edge(void *arg, tsi_index task, tsi_index before) {
   tsi_count *ptr = arg;
@@ -76,5 +97,33 @@ out:
   TSI_FREE(env, s.list);
   TSI_FREE(env, s.waits);
   TSI_FREE(env, ready);
+  return status;
+}
+
+typedef struct priority_check {
+  const tsi_dag *dag;
+  tsi_index task, before;
+} priority_check;
+
+static void check_priority(void *arg, tsi_index task, tsi_index before) {
+  priority_check *check = arg;
+  if (check->dag->priority[before] <= check->dag->priority[task]) {
+    check->task = task;
+    check->before = before;
+  }
+}
+
+tristar_status tsi_dag_check(tsi_env *env, const tsi_dag *dag) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *order = NULL;
+  priority_check check = {dag, TSI_NONE, TSI_NONE};
+  TSI_TRY(TSI_ALLOC(env, order, dag->tasks));
+  TSI_TRY(tsi_dag_order(env, dag, 1, order)); /* fails on a cycle */
+  tsi_dag_for_each_edge(dag, check_priority, &check);
+  if (check.task != TSI_NONE)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d of lower priority", check.task,
+             check.before);
+out:
+  TSI_FREE(env, order);
   return status;
 }

@@ -1,4 +1,4 @@
-/* Verifies the invariants of tsi_sweep and tsi_dag that sweep.h and dag.h state. */
+/* Verifies the invariants of tsi_sweep that sweep.h states. */
 #include "dag/dag.h"
 
 static tristar_status check_pairs(tsi_env *env, const tsi_sweep *sweep, const tsi_chunks *chunks) {
@@ -126,33 +126,5 @@ tristar_status tsi_sweep_check(tsi_env *env, const tsi_sweep *sweep, const tsi_c
   TSI_TRY(check_edges(env, sweep));
   TSI_TRY(check_complete(env, sweep, chunks));
 out:
-  return status;
-}
-
-typedef struct priority_check {
-  const tsi_dag *dag;
-  tsi_index task, before;
-} priority_check;
-
-static void check_priority(void *arg, tsi_index task, tsi_index before) {
-  priority_check *check = arg;
-  if (check->dag->priority[before] <= check->dag->priority[task]) {
-    check->task = task;
-    check->before = before;
-  }
-}
-
-tristar_status tsi_dag_check(tsi_env *env, const tsi_dag *dag) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *order = NULL;
-  priority_check check = {dag, TSI_NONE, TSI_NONE};
-  TSI_TRY(TSI_ALLOC(env, order, dag->tasks));
-  TSI_TRY(tsi_dag_order(env, dag, 1, order)); /* fails on a cycle */
-  tsi_dag_for_each_edge(dag, check_priority, &check);
-  if (check.task != TSI_NONE)
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d of lower priority", check.task,
-             check.before);
-out:
-  TSI_FREE(env, order);
   return status;
 }

@@ -8,26 +8,11 @@
 #define SUBTREE_SHARE (1.0 / 100) /* of the work, for one bottom step */
 #define RANGE_SHARE (1.0 / 4)     /* of the largest subtree in one step, for what else joins it */
 #define NEGLIGIBLE_WORK 1e5       /* less than a task costs */
-#define ENTRY_WORK 4              /* to clear, assemble and pack an entry, for the most part in caches */
-#define FRONT_WORK 1e4            /* all calls that a front takes */
 
 typedef tsi_factorization_builder builder;
 
-double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s) {
-  const double w = symbolic->start[s + 1] - symbolic->start[s];
-  const double m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
-  return (method == TRISTAR_METHOD_LU ? 2 : 1) * (w * w * w / 3 + w * w * m + w * m * m);
-}
-
 static double front_flops(const builder *b, tsi_index s) {
   return tsi_front_flops(b->dag->symbolic, b->dag->method, s);
-}
-
-static double front_work(const builder *b, tsi_index s) {
-  const tsi_symbolic *symbolic = b->dag->symbolic;
-  const double f =
-      (double)(symbolic->start[s + 1] - symbolic->start[s] + symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
-  return front_flops(b, s) + ENTRY_WORK * f * f + FRONT_WORK;
 }
 
 static void weigh(builder *b) {
@@ -36,7 +21,7 @@ static void weigh(builder *b) {
   for (tsi_index s = 0; s < symbolic->count; s++) b->subtree[s] = 0;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
-    b->subtree[s] += front_work(b, s);
+    b->subtree[s] += tsi_factorization_work(b, s);
     if (parent != TSI_NONE)
       b->subtree[parent] += b->subtree[s];
     else
@@ -70,39 +55,6 @@ tristar_status tsi_factorization_weigh(tsi_env *env, const tsi_symbolic *symboli
 out:
   *weights = (tsi_front_weights){b.subtree, b.limit};
   return status;
-}
-
-/* ---- Steps and edges ---------------------------------------------------------------------------------- */
-
-tsi_index tsi_factorization_add_step(builder *b, tsi_step_kind kind, tsi_index urgent,
-                                     const tsi_front_step *part) {
-  const tsi_index number = (tsi_index)b->steps++;
-  if (!b->writing) return number;
-  b->dag->part[number] = *part;
-  /* what its tree has but for what is below; within a front earlier steps come first by their edges */
-  const double priority = b->tree[urgent] - b->subtree[urgent] + front_work(b, urgent) + 1;
-  b->dag->steps->step[number] = (tsi_step){.kind = kind, .argument = number, .priority = priority};
-  return number;
-}
-
-void tsi_factorization_add_edge(builder *b, tsi_index item, tsi_index before) {
-  if (b->writing) b->dag->steps->edge[b->edges] = (tsi_edge){item, before};
-  b->edges++;
-}
-
-/* Consecutive children are often done by the same step; what comes of one has an arrival for each piece. */
-void tsi_factorization_wait_for_children(builder *b, tsi_index first, tsi_index last, tsi_index item) {
-  const tsi_factorization *dag = b->dag;
-  tsi_index before = TSI_NONE;
-  for (tsi_index s = first; s <= last; s++)
-    for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1] && dag->child[k] < first; k++) {
-      const tsi_index child = dag->child[k];
-      for (tsi_index q = 0; b->arrivals && q < b->arrivals[child]; q++)
-        tsi_factorization_add_edge(b, item, b->arrival[child] + q);
-      if (!tsi_factorization_leaves(dag, child) || b->done[child] == before) continue;
-      before = b->done[child];
-      tsi_factorization_add_edge(b, item, before);
-    }
 }
 
 /* ---- Ranges ------------------------------------------------------------------------------------------- */
@@ -141,7 +93,7 @@ static bool has_children(const builder *b, tsi_index s) {
 
 /* Front s joins its children if they are all in the range. */
 static bool joins_children(const builder *b, tsi_index s) {
-  return has_children(b, s) && has_room(b, front_work(b, s)) &&
+  return has_children(b, s) && has_room(b, tsi_factorization_work(b, s)) &&
          b->dag->child[b->dag->child_ptr[s]] >= b->open.first;
 }
 
@@ -210,7 +162,7 @@ static void add_supernodes(builder *b) {
       tsi_factorization_send(b, s, s);
       b->tiled++;
     } else
-      put(b, s, s, front_work(b, s), joins_children(b, s), has_children(b, s));
+      put(b, s, s, tsi_factorization_work(b, s), joins_children(b, s), has_children(b, s));
     first = s + 1;
   }
   add_range(b);

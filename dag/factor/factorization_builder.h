@@ -57,6 +57,8 @@ typedef struct tsi_front_cut {
 
 #define TSI_ASSEMBLE_ENTRY_WORK 20 /* to assemble an entry of a front */
 
+/* Work of a front, in flops: its arithmetic, what its entries take, and its calls. */
+double tsi_factorization_work(const tsi_factorization_builder *b, tsi_index s);
 /* Appends a step, as urgent as the front of supernode `urgent`; its number. */
 tsi_index tsi_factorization_add_step(tsi_factorization_builder *b, tsi_step_kind kind, tsi_index urgent,
                                      const tsi_front_step *part);

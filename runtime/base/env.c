@@ -1,8 +1,6 @@
-/* Log lines and counted allocations: see env.h; messages are in message.c. */
+/* Counted allocations: see env.h; messages are in message.c. */
 #include "runtime/base/env.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/base/arena.h"
@@ -31,16 +29,6 @@ void tsi_env_init(tsi_env *env) {
   tsi_lifetime_begin(&env->life, NULL);
   env->id = tsi_tick();
   env->log_level = TRISTAR_LOG_INFO;
-}
-
-void tsi_log(tsi_env *env, tristar_log_level level, const char *format, ...) {
-  char line[TSI_MESSAGE_SIZE];
-  va_list args;
-  if (env->log == NULL || level > env->log_level) return;
-  va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  env->log(env->log_arg, level, line);
 }
 
 static void raise_to(_Atomic(size_t) *largest, size_t now) {

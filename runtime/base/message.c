@@ -20,6 +20,16 @@ uint64_t tsi_tick(void) {
   return atomic_fetch_add(&ticks, 1) + 1;
 }
 
+void tsi_log(tsi_env *env, tristar_log_level level, const char *format, ...) {
+  char line[TSI_MESSAGE_SIZE];
+  va_list args;
+  if (env->log == NULL || level > env->log_level) return;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  env->log(env->log_arg, level, line);
+}
+
 tristar_status tsi_fail(const tsi_env *env, tristar_status status, const char *function, const char *file,
                         int line, const char *format, ...) {
   char text[TSI_MESSAGE_SIZE];

@@ -8,17 +8,6 @@
 #include "runtime/base/variables.h"
 #include "runtime/machine/topology.h"
 
-#define TASKS_OF_FLOOR 16
-#define FLOOR_LEAST 0.1e6
-#define FLOOR_STEPS 5 /* powers of two above it */
-
-double tsi_calibration_floor(double task_microseconds, double read_gbps_one) {
-  const double bytes = TASKS_OF_FLOOR * task_microseconds * read_gbps_one * 1e3;
-  double floor = FLOOR_LEAST;
-  for (int step = 0; step < FLOOR_STEPS && bytes * bytes > 2 * floor * floor; step++) floor *= 2;
-  return floor;
-}
-
 void tsi_calibration_init(tristar_calibration *calibration) {
   memset(calibration, 0, sizeof *calibration);
   calibration->source = TRISTAR_CALIBRATION_DEFAULTS;
@@ -69,20 +58,6 @@ tristar_calibration tsi_calibration_now(tsi_machine *machine) {
   const tristar_calibration calibration = machine->calibration;
   pthread_mutex_unlock(&machine->lock);
   return calibration;
-}
-
-tristar_status tsi_calibration_describe(tsi_machine *machine, tristar_calibration *calibration) {
-  tristar_status status = TRISTAR_OK;
-  tsi_machine_facts facts;
-  TSI_TRY(tsi_topology_need(machine));
-  tsi_topology_describe(machine, &facts);
-  calibration->cores = facts.cores;
-  calibration->numa_nodes = facts.numa_nodes;
-  calibration->l2_bytes = facts.l2_bytes;
-  calibration->l3_bytes = facts.l3_bytes;
-  calibration->l3_cores = facts.l3_cores;
-out:
-  return status;
 }
 
 /* What disturbed the measurement, and what to do. */

@@ -204,3 +204,16 @@ tristar_status tsi_calibration_write(tsi_env *env, const tristar_calibration *ca
 out:
   return status;
 }
+
+/* ---- What follows from the figures --------------------------------------------------------------------- */
+
+#define TASKS_OF_FLOOR 16
+#define FLOOR_LEAST 0.1e6
+#define FLOOR_STEPS 5 /* powers of two above it */
+
+double tsi_calibration_floor(double task_microseconds, double read_gbps_one) {
+  const double bytes = TASKS_OF_FLOOR * task_microseconds * read_gbps_one * 1e3;
+  double floor = FLOOR_LEAST;
+  for (int step = 0; step < FLOOR_STEPS && bytes * bytes > 2 * floor * floor; step++) floor *= 2;
+  return floor;
+}

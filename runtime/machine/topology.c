@@ -73,3 +73,17 @@ int tsi_topology_move(const tsi_machine *machine, uintptr_t begin, uintptr_t end
                              HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE);
   return code == 0 ? 0 : errno;
 }
+
+tristar_status tsi_calibration_describe(tsi_machine *machine, tristar_calibration *calibration) {
+  tristar_status status = TRISTAR_OK;
+  tsi_machine_facts facts;
+  TSI_TRY(tsi_topology_need(machine));
+  tsi_topology_describe(machine, &facts);
+  calibration->cores = facts.cores;
+  calibration->numa_nodes = facts.numa_nodes;
+  calibration->l2_bytes = facts.l2_bytes;
+  calibration->l3_bytes = facts.l3_bytes;
+  calibration->l3_cores = facts.l3_cores;
+out:
+  return status;
+}

@@ -181,7 +181,7 @@ void tsi_idle_end(void) {
 
 void tsi_idle_add_hook(tsi_env *env, unsigned (*hook_function)(void *), _Atomic(bool) *exists,
                        const char *without) {
-  if (atomic_load(exists) || !tsi_starpu_runs() || atomic_exchange(exists, true)) return;
+  if (atomic_load(exists) || atomic_exchange(exists, true)) return;
   if (starpu_progression_hook_register(hook_function, NULL) >= 0)
     atomic_store(&other_hook, true);
   else

@@ -53,8 +53,8 @@ void tsi_idle_recall(void);
 /* In the child of a fork(): what holds workers awake, or has dismissed them, is the parent's. */
 void tsi_idle_forget(void);
 
-/* Registers a progression hook that stays until the program ends, unless *exists says that it is there
- * already, or StarPU does not run. While it has nothing to do it calls tsi_idle_give_way; so no further hook
+/* StarPU runs. Registers a progression hook that stays until the program ends, unless *exists says that it is
+ * there already. While it has nothing to do it calls tsi_idle_give_way; so no further hook
  * is needed for that. without: what comes of it if StarPU has no place for the hook; that goes to the log. */
 void tsi_idle_add_hook(tsi_env *env, unsigned (*hook)(void *), _Atomic(bool) *exists, const char *without);
 /* In an idle worker: sleeps, if workers are to sleep, else lets another thread have the core. A progression

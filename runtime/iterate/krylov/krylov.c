@@ -205,19 +205,6 @@ out:
 
 /* ---- Members of a team --------------------------------------------------------------------------------- */
 
-tristar_status tsi_krylov_defer(tristar_krylov_t *k, tristar_status status) {
-  if (tsi_krylov_is_alone(k)) return status;
-  tsi_failure_keep(&k->ts->env, &k->failure, status);
-  return TRISTAR_OK;
-}
-
-tristar_status tsi_krylov_agree(tristar_krylov_t *k, tristar_status status) {
-  if (tsi_krylov_is_alone(k)) return status;
-  if (status == TRISTAR_OK) status = tsi_failure_tell(&k->ts->env, &k->failure);
-  tsi_failure_clear(&k->failure);
-  return tsi_team_agree(k->team, status);
-}
-
 tristar_status tsi_krylov_alike(tristar_krylov_t *k, const char *name, double value) {
   tristar_status status = TRISTAR_OK;
   const double largest = tsi_team_largest(k->team, value);

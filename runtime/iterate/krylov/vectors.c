@@ -1,6 +1,19 @@
 /* Operations on vectors, block by block: see vectors.h. */
 #include "runtime/iterate/krylov/vector_call.h"
 
+tristar_status tsi_krylov_defer(tristar_krylov_t *k, tristar_status status) {
+  if (tsi_krylov_is_alone(k)) return status;
+  tsi_failure_keep(&k->ts->env, &k->failure, status);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_krylov_agree(tristar_krylov_t *k, tristar_status status) {
+  if (tsi_krylov_is_alone(k)) return status;
+  if (status == TRISTAR_OK) status = tsi_failure_tell(&k->ts->env, &k->failure);
+  tsi_failure_clear(&k->failure);
+  return tsi_team_agree(k->team, status);
+}
+
 static void run_block(void *context, tsi_index block, int member) {
   const tristar_krylov_t *k = context;
   (void)member;

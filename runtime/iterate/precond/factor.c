@@ -1,7 +1,29 @@
 /* Incomplete factors of a matrix: room, scratch and kernels; see precond.h. */
+#include <inttypes.h>
+
 #include "runtime/base/grow.h"
 #include "runtime/iterate/precond/precond.h"
 #include "runtime/iterate/precond/row_failure.h"
+
+tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t row) {
+  tristar_status status = TRISTAR_OK;
+  switch (kind) {
+  case TSI_BREAKDOWN_NONE:
+    break;
+  case TSI_BREAKDOWN_ZERO:
+    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "the pivot of row %" PRId64 ", counted from 0, is zero", row);
+  case TSI_BREAKDOWN_NOT_POSITIVE:
+    TSI_FAIL(env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
+             "the pivot of row %" PRId64 ", counted from 0, is not positive; a shift of the "
+             "diagonal (option shift) may help",
+             row);
+  case TSI_BREAKDOWN_NOT_FINITE:
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+             "row %" PRId64 " of the factors, counted from 0, has NaN or infinity", row);
+  }
+out:
+  return status;
+}
 
 static tristar_status allocate_values(const tristar_precond_t *p, tsi_count entries, void **values) {
   return tsi_allocate(&p->ts->env, (size_t)entries, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,

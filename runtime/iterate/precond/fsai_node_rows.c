@@ -222,3 +222,12 @@ out:
   TSI_FREE(env, c.weights);
   return status;
 }
+
+void tsi_fsai_tell_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows) {
+  const size_t factors = job->upper != NULL ? 2 : 1;
+  const size_t bytes = sizeof *rows->index + factors * rows->bytes;
+  const tsi_count entries = rows->ptr[job->rows];
+  tsi_log(&job->ts->env, TRISTAR_LOG_INFO, "sparse approximate inverse: %s%lld entries of %s, %.1f MB", most,
+          (long long)entries, factors == 2 ? "each factor" : "its factor",
+          (double)bytes * (double)entries / 1e6);
+}

@@ -104,15 +104,6 @@ out:
   return status;
 }
 
-void tsi_fsai_tell_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows) {
-  const size_t factors = job->upper != NULL ? 2 : 1;
-  const size_t bytes = sizeof *rows->index + factors * rows->bytes;
-  const tsi_count entries = rows->ptr[job->rows];
-  tsi_log(&job->ts->env, TRISTAR_LOG_INFO, "sparse approximate inverse: %s%lld entries of %s, %.1f MB", most,
-          (long long)entries, factors == 2 ? "each factor" : "its factor",
-          (double)bytes * (double)entries / 1e6);
-}
-
 static tristar_status allocate(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
   return tsi_allocate(env, (size_t)count, c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, scalars);
 }

@@ -1,29 +1,7 @@
 /* What the values of a matrix make of a preconditioner: see precond.h. */
-#include <inttypes.h>
-
 #include "runtime/iterate/precond/hermitian_part.h"
 #include "runtime/iterate/precond/level_fill.h"
 #include "runtime/iterate/precond/precond.h"
-
-tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t row) {
-  tristar_status status = TRISTAR_OK;
-  switch (kind) {
-  case TSI_BREAKDOWN_NONE:
-    break;
-  case TSI_BREAKDOWN_ZERO:
-    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "the pivot of row %" PRId64 ", counted from 0, is zero", row);
-  case TSI_BREAKDOWN_NOT_POSITIVE:
-    TSI_FAIL(env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
-             "the pivot of row %" PRId64 ", counted from 0, is not positive; a shift of the "
-             "diagonal (option shift) may help",
-             row);
-  case TSI_BREAKDOWN_NOT_FINITE:
-    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
-             "row %" PRId64 " of the factors, counted from 0, has NaN or infinity", row);
-  }
-out:
-  return status;
-}
 
 static tristar_status allocate(const tristar_precond_t *p, tsi_count count, void **scalars) {
   return tsi_allocate(&p->ts->env, (size_t)count, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,

@@ -1,11 +1,8 @@
-/* The condition of the scaled matrix: see condition.h. tristar_condition. */
+/* The condition of the scaled matrix: see condition.h. */
 #include "runtime/iterate/refine/condition.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "runtime/iterate/refine/forward_error.h"
-#include "runtime/iterate/refine/system_plan.h"
 
 typedef struct scaled_inverse {
   const tsi_system *system;
@@ -121,26 +118,4 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
 out:
   TSI_FREE(system->env, sum);
   return status;
-}
-
-tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal) {
-  tristar_status status = TRISTAR_OK;
-  tsi_forward_error solves = {0};
-  TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
-  TSI_TRY(tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal));
-out:
-  tsi_forward_error_finish(&solves);
-  return status;
-}
-
-tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal) {
-  tristar_status status = TRISTAR_OK;
-  tsi_plan_system s;
-  TSI_ENTER(plan, plan->ts);
-  tsi_env *env = &plan->ts->env;
-  if (reciprocal == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reciprocal is NULL");
-  TSI_TRY(tsi_plan_system_create(plan, &s));
-  TSI_TRY(tsi_system_condition(&s.system, reciprocal));
-out:
-  return tsi_answer(env, status);
 }

@@ -1,9 +1,10 @@
-/* Bounds of the forward error: see forward_error.h. */
+/* Bounds of the forward error: see forward_error.h. tristar_condition. */
 #include "runtime/iterate/refine/forward_error.h"
 
 #include <math.h>
 
 #include "runtime/iterate/refine/condition.h"
+#include "runtime/iterate/refine/system_plan.h"
 
 #define SMALL 50 /* epsilons: a good backward error */
 #define MEANINGLESS                                                                                          \
@@ -157,4 +158,26 @@ tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_r
   e->held = 0;
 out:
   return status;
+}
+
+tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal) {
+  tristar_status status = TRISTAR_OK;
+  tsi_forward_error solves = {0};
+  TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
+  TSI_TRY(tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal));
+out:
+  tsi_forward_error_finish(&solves);
+  return status;
+}
+
+tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal) {
+  tristar_status status = TRISTAR_OK;
+  tsi_plan_system s;
+  TSI_ENTER(plan, plan->ts);
+  tsi_env *env = &plan->ts->env;
+  if (reciprocal == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reciprocal is NULL");
+  TSI_TRY(tsi_plan_system_create(plan, &s));
+  TSI_TRY(tsi_system_condition(&s.system, reciprocal));
+out:
+  return tsi_answer(env, status);
 }

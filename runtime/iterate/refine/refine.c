@@ -6,15 +6,6 @@
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/request.h"
 
-void tristar_refine_options_init(tristar_refine_options *options) {
-  options->max_steps = 5;
-  options->max_iterations = 30;
-  options->tolerance = 0;
-  options->forward_error = 0;
-  options->history = NULL;
-  options->history_most = 0;
-}
-
 /* Do columns of b and x overlap? Sizes in bytes. */
 static bool overlap(const void *b, size_t b_size, const void *x, size_t x_size) {
   return (uintptr_t)b < (uintptr_t)x + x_size && (uintptr_t)x < (uintptr_t)b + b_size;

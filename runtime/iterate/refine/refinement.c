@@ -5,6 +5,15 @@
 
 #include "runtime/iterate/refine/fgmres.h"
 
+void tristar_refine_options_init(tristar_refine_options *options) {
+  options->max_steps = 5;
+  options->max_iterations = 30;
+  options->tolerance = 0;
+  options->forward_error = 0;
+  options->history = NULL;
+  options->history_most = 0;
+}
+
 tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = system->env;

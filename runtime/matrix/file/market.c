@@ -1,4 +1,4 @@
-/* Reading Matrix Market coordinate files, and telling the kind of a matrix file: see market.h.
+/* Reading Matrix Market coordinate files: see market.h.
  *
  * Each entry is scanned in place and pushed to the triplets; memory grows with the entries that are really
  * there, so a size line that lies costs nothing. */
@@ -287,34 +287,5 @@ tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_hea
 out:
   tsi_line_runs_free(&runs);
   tsi_triplets_free(&triplets);
-  return status;
-}
-
-/* The first line tells: "%..." is Matrix Market; all else must turn out to be Harwell-Boeing. */
-static tristar_status read_lines(tsi_lines *lines, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  tsi_market_header header;
-  char *text;
-  TSI_TRY(tsi_lines_next(lines, &text));
-  if (text == NULL) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s:1: the file is empty", lines->path);
-  if (*text != '%') return tsi_harwell_read(lines, matrix);
-  TSI_TRY(tsi_market_read_header(lines, text, &header));
-  TSI_TRY(header.array ? tsi_market_read_array(lines, &header, matrix)
-                       : tsi_market_read_coordinate(lines, &header, matrix));
-out:
-  return status;
-}
-
-tristar_status tsi_matrix_read_file(tsi_env *env, const char *path, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  tsi_lines lines;
-  tsi_locale locale;
-  *matrix = NULL;
-  tsi_locale_enter(&locale);
-  TSI_TRY(tsi_lines_open(&lines, env, path));
-  TSI_TRY(read_lines(&lines, matrix));
-out:
-  tsi_lines_close(&lines);
-  tsi_locale_leave(&locale);
   return status;
 }

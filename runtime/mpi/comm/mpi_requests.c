@@ -12,6 +12,7 @@
  *     delivers what he appended, after he let go of the lock. Until that is settled the run is in flight, and
  *     the box stays. */
 #include "runtime/exec/starpu/idle.h"
+#include "runtime/exec/starpu/service.h"
 #include "runtime/mpi/comm/mailbox.h"
 
 typedef struct direct_box direct_box;
@@ -256,7 +257,7 @@ static void direct_start(tsi_mailbox *mailbox, const bool *comes) {
   direct_box *box = mailbox->own;
   direct_news news = {box, 0, 0};
   /* Without messages as well: other processes may want the core. */
-  tsi_idle_add_hook(mailbox->env, advance, &hook_exists, "messages are slower");
+  if (tsi_starpu_runs()) tsi_idle_add_hook(mailbox->env, advance, &hook_exists, "messages are slower");
   if (tsi_mailbox_done(mailbox)) return; /* no messages */
   tsi_mpi_lock();
   box->actives = 0;

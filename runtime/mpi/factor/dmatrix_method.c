@@ -29,17 +29,8 @@ static bool is_here(const tristar_dmatrix_t *d, tsi_index column) {
 
 /* The entry of a row here; NULL: there is none. */
 static const char *find_entry(const tristar_dmatrix_t *d, const tsi_dplace *place) {
-  const tsi_index row = place->row - (tsi_index)tsi_dmatrix_first(d);
-  tsi_count low = d->whole->ptr[row], high = d->whole->ptr[row + 1];
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (d->column[middle] == place->col) return (const char *)d->whole->values + (size_t)middle * d->bytes;
-    if (d->column[middle] < place->col)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return NULL;
+  const tsi_count at = tsi_dmatrix_find(d, place->row, place->col);
+  return at < 0 ? NULL : (const char *)d->whole->values + (size_t)at * d->bytes;
 }
 
 /* sqrt(|a_ii|) of a row here. */

@@ -143,9 +143,7 @@ static tristar_status find_diagonal(const tristar_dmatrix_t *d) {
   tristar_status status = TRISTAR_OK;
   for (tsi_index i = 0; i < d->n; i++) {
     const int64_t row = tsi_dmatrix_first(d) + i;
-    tsi_count e = d->whole->ptr[i];
-    while (e < d->whole->ptr[i + 1] && d->column[e] < row) e++;
-    if (e == d->whole->ptr[i + 1] || d->column[e] != row)
+    if (tsi_dmatrix_find(d, (tsi_index)row, (tsi_index)row) < 0)
       TSI_FAIL(&d->ts->env, TRISTAR_ERR_SINGULAR,
                "row %" PRId64 ", counted from 0, has no entry on the diagonal", row);
   }

@@ -16,54 +16,7 @@ void tristar_dmatrix_options_init(tristar_dmatrix_options *options) {
   memset(options, 0, sizeof *options);
 }
 
-/* ---- Values -------------------------------------------------------------------------------------------- */
-
-void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *to, tsi_count k) {
-  switch (scalar) {
-  case TRISTAR_SINGLE:
-    ((float *)to)[k] = (float)value[0];
-    break;
-  case TRISTAR_DOUBLE:
-    ((double *)to)[k] = value[0];
-    break;
-  case TRISTAR_COMPLEX_SINGLE:
-    ((float *)to)[2 * k] = (float)value[0];
-    ((float *)to)[2 * k + 1] = (float)value[1];
-    break;
-  case TRISTAR_COMPLEX_DOUBLE:
-    ((double *)to)[2 * k] = value[0];
-    ((double *)to)[2 * k + 1] = value[1];
-    break;
-  }
-}
-
 /* ---- Creation ------------------------------------------------------------------------------------------ */
-
-tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
-                                         tristar_scalar given, bool values) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  const int wanted = options->scalar;
-  d->scalar = wanted != 0 ? (tristar_scalar)wanted : given;
-  d->sparse = wanted == (char)wanted ? tsi_sparse_kernels_select((char)d->scalar) : NULL;
-  if (d->sparse == NULL || (unsigned)options->engine > TRISTAR_ENGINE_TASKS)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scalar %d, engine %d: one is unknown", wanted, (int)options->engine);
-  if (!values) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
-  if (!d->sparse->is_complex && tsi_scalar_width(given) == 2)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "complex values, but the type %c is real", (int)d->scalar);
-  d->kernels = tsi_krylov_kernels_select((char)d->scalar, d->ts->isa);
-  d->products = tsi_halves_kernels_select((char)d->scalar, d->ts->isa);
-  d->bytes = d->sparse->scalar_bytes;
-out:
-  return status;
-}
-
-tristar_status tsi_dmatrix_agree(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
-                                 tristar_status mine) {
-  static const char *const name[] = {"the scalar type", "the engine"};
-  const int64_t value[] = {d->scalar, options->engine};
-  return tsi_transport_same(d->transport, mine, 2, name, value, 0, NULL);
-}
 
 /* Collective. */
 static tristar_status take_blocks(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
@@ -321,12 +274,6 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
 }
 
 /* ---- What is there ------------------------------------------------------------------------------------- */
-
-size_t tsi_dpiece_bytes(const tsi_entries *piece) {
-  if (piece->ptr == NULL) return 0;
-  const size_t entries = (size_t)piece->ptr[piece->n];
-  return ((size_t)piece->n + 1) * sizeof *piece->ptr + entries * (sizeof *piece->index + piece->bytes);
-}
 
 static size_t matrix_bytes(const tristar_dmatrix_t *d) {
   const size_t entries = (size_t)d->stats.nnz, rows = (size_t)d->n;

@@ -206,6 +206,9 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_gather_pattern(const tristar_dmatrix_
  * are distributed. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_fingerprint(const tristar_dmatrix_t *d, uint64_t *out);
 
+/* The rows are in one piece. Local. Where the entry of a row of this rank is among them; -1: there is none.
+ */
+tsi_count tsi_dmatrix_find(const tristar_dmatrix_t *d, tsi_index row, tsi_index column);
 /* Local. The rows in one piece. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_need_whole(tristar_dmatrix_t *d);
 void tsi_dmatrix_release_whole(tristar_dmatrix_t *d);

@@ -68,6 +68,12 @@ out:
   return status;
 }
 
+size_t tsi_dpiece_bytes(const tsi_entries *piece) {
+  if (piece->ptr == NULL) return 0;
+  const size_t entries = (size_t)piece->ptr[piece->n];
+  return ((size_t)piece->n + 1) * sizeof *piece->ptr + entries * (sizeof *piece->index + piece->bytes);
+}
+
 size_t tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d) {
   const tsi_dform *plain = &d->form[TSI_DPLAIN];
   size_t bytes = tsi_halves_bytes(&plain->stored) + ((size_t)d->n + (size_t)d->halo->ghosts) * d->bytes;

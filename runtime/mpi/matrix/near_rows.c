@@ -28,16 +28,8 @@ typedef struct gathering {
 } gathering;
 
 static bool holds(const tsi_index *list, tsi_index count, tsi_index wanted, tsi_index *at) {
-  tsi_index low = 0, high = count;
-  while (low < high) {
-    const tsi_index middle = low + (high - low) / 2;
-    if (list[middle] < wanted)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  *at = low;
-  return low < count && list[low] == wanted;
+  *at = tsi_find_range(list, count, wanted);
+  return count > 0 && list[*at] == wanted;
 }
 
 /* ---- Which rows ---------------------------------------------------------------------------------------- */

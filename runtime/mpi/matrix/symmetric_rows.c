@@ -72,24 +72,10 @@ out:
 
 /* ---- A symmetric pattern ------------------------------------------------------------------------------- */
 
-/* Has this rank an entry at that place of the whole matrix? */
-static bool is_here(const tristar_dmatrix_t *d, tsi_index row, tsi_index column) {
-  const tsi_index i = row - (tsi_index)tsi_dmatrix_first(d);
-  tsi_count low = d->whole->ptr[i], high = d->whole->ptr[i + 1];
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (d->column[middle] < column)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < d->whole->ptr[i + 1] && d->column[low] == column;
-}
-
 /* An image that another rank may have is sent all the same. */
 static bool sends_image(const tristar_dmatrix_t *d, tsi_index row, tsi_index column) {
   const int64_t first = tsi_dmatrix_first(d);
-  return column < first || column >= first + d->n || !is_here(d, column, row);
+  return column < first || column >= first + d->n || tsi_dmatrix_find(d, column, row) < 0;
 }
 
 /* Local. All entries, and images with the value zero. */
