@@ -50,11 +50,11 @@ tristar_status tsi_access_list_create(tsi_env *env, tsi_index steps,
   tsi_access_list *list = NULL;
   tsi_access_lister lister = {NULL, 0};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, list, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, list, 1));
   list->steps = steps;
-  TSI_TRY(TSI_ALLOC(env, list->ptr, (tsi_count)steps + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, list->ptr, (tsi_count)steps + 1));
   for (tsi_index k = 0; k < steps; k++) list_step(arg, k, &lister);
-  TSI_TRY(TSI_ALLOC(env, list->access, lister.count));
+  TSI_TRY_OUT(TSI_ALLOC(env, list->access, lister.count));
   lister = (tsi_access_lister){list->access, 0};
   for (tsi_index k = 0; k < steps; k++) {
     list->ptr[k] = lister.count;
@@ -122,17 +122,14 @@ static int by_row(const void *a, const void *b) {
 }
 
 static tristar_status need(finder *f, const user *before, const user *after) {
-  tristar_status status = TRISTAR_OK;
   if (before->step == TSI_NONE || before->step == after->step) return TRISTAR_OK;
   TSI_TRY(tsi_make_room(f->env, (void **)&f->pair, sizeof *f->pair, f->pairs, &f->pair_room));
   f->pair[f->pairs++] = (needed){before->step, after->step, before->access, after->access};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* One access to one segment. */
 static tristar_status use_segment(finder *f, tsi_count segment, const user *now) {
-  tristar_status status = TRISTAR_OK;
   if (now->access->mode == TSI_ACCESS_R) {
     TSI_TRY(need(f, &f->writer[segment], now));
     TSI_TRY(tsi_make_room(f->env, (void **)&f->reader, sizeof *f->reader, f->read, &f->reader_room));
@@ -148,8 +145,7 @@ static tristar_status use_segment(finder *f, tsi_count segment, const user *now)
   if (!others) TSI_TRY(need(f, &f->writer[segment], now));
   f->writer[segment] = *now;
   f->readers[segment] = -1;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The segment that begins at a row. */
@@ -167,7 +163,6 @@ static tsi_count segment_at(const finder *f, tsi_count row) {
 
 /* All accesses to one buffer: user[begin] .. user[end - 1]. */
 static tristar_status use_buffer(finder *f, tsi_count begin, tsi_count end) {
-  tristar_status status = TRISTAR_OK;
   bool written = false;
   f->cuts = f->read = 0;
   for (tsi_count u = begin; u < end; u++) {
@@ -188,8 +183,7 @@ static tristar_status use_buffer(finder *f, tsi_count begin, tsi_count end) {
   for (tsi_count u = begin; u < end; u++)
     for (tsi_count s = segment_at(f, f->user[u].access->first); f->cut[s] < f->user[u].access->end; s++)
       TSI_TRY(use_segment(f, s, &f->user[u]));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void release_finder(finder *f) {
@@ -206,7 +200,6 @@ static bool same_buffer(const tsi_access *a, const tsi_access *b) {
 }
 
 static tristar_status find_pairs(finder *f, const tsi_access_list *list) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count accesses = list->ptr[list->steps];
   TSI_TRY(TSI_ALLOC(f->env, f->user, accesses));
   TSI_TRY(TSI_ALLOC(f->env, f->cut, 2 * accesses));
@@ -220,8 +213,7 @@ static tristar_status find_pairs(finder *f, const tsi_access_list *list) {
     for (end = begin + 1; end < f->users && same_buffer(f->user[begin].access, f->user[end].access);) end++;
     TSI_TRY(use_buffer(f, begin, end));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- The proof ----------------------------------------------------------------------------------------- */
@@ -279,9 +271,9 @@ tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_access_list *lis
   tsi_adjacency *before = NULL;
   uint64_t *mask = NULL;
   conflict->step = conflict->other = TSI_NONE;
-  TSI_TRY(find_pairs(&f, list));
-  TSI_TRY(tsi_adjacency_create(env, list->steps, edges, edge, TSI_BEFORE, &before));
-  TSI_TRY(TSI_ALLOC_ZERO(env, mask, list->steps));
+  TSI_TRY_OUT(find_pairs(&f, list));
+  TSI_TRY_OUT(tsi_adjacency_create(env, list->steps, edges, edge, TSI_BEFORE, &before));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, mask, list->steps));
   reduce(&f, before);
   for (tsi_count first = 0, end; first < f.pairs; first = end) {
     int different = 1;
@@ -297,20 +289,17 @@ out:
 }
 
 static tristar_status refuse(tsi_env *env, const tsi_conflict *found, const char *why) {
-  tristar_status status = TRISTAR_OK;
   TSI_FAIL(env, TRISTAR_ERR_INTERNAL,
            "steps %d and %d work with the %s %d, rows %lld to %lld and %lld to %lld, and %s", found->step,
            found->other, names[found->access.kind], found->access.item, (long long)found->access.first,
            (long long)found->access.end, (long long)found->against.first, (long long)found->against.end, why);
-out:
-  return status;
 }
 
 tristar_status tsi_access_check(tsi_env *env, const tsi_access_list *list, tsi_count edges,
                                 const tsi_edge *edge) {
   tristar_status status = TRISTAR_OK;
   tsi_conflict found;
-  TSI_TRY(tsi_access_find_conflict(env, list, edges, edge, &found));
+  TSI_TRY_OUT(tsi_access_find_conflict(env, list, edges, edge, &found));
   if (found.step != TSI_NONE) status = refuse(env, &found, "neither waits for the other one");
 out:
   return status;
@@ -320,15 +309,15 @@ tristar_status tsi_access_check_levels(tsi_env *env, const tsi_access_list *list
   tristar_status status = TRISTAR_OK;
   finder f = {.env = env};
   tsi_index *level = NULL;
-  TSI_TRY(find_pairs(&f, list));
-  TSI_TRY(TSI_ALLOC_ZERO(env, level, list->steps));
+  TSI_TRY_OUT(find_pairs(&f, list));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, level, list->steps));
   for (tsi_index l = 0; l < levels->count; l++)
     for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) level[levels->item[q]] = l;
   for (tsi_count p = 0; p < f.pairs; p++) {
     const needed *pair = &f.pair[p];
     const tsi_conflict found = {pair->before, pair->after, *pair->of_before, *pair->of_after};
     if (level[pair->before] >= level[pair->after])
-      TSI_TRY(refuse(env, &found, "the later one is not of a higher level"));
+      TSI_TRY_OUT(refuse(env, &found, "the later one is not of a higher level"));
   }
 out:
   release_finder(&f);

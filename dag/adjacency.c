@@ -14,14 +14,14 @@ tristar_status tsi_adjacency_create(tsi_env *env, tsi_index items, tsi_count edg
   tristar_status status = TRISTAR_OK;
   tsi_adjacency *a = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, a, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, a->ptr, (tsi_count)items + 2));
-  TSI_TRY(TSI_ALLOC(env, a->list, edges));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, a, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, a->ptr, (tsi_count)items + 2));
+  TSI_TRY_OUT(TSI_ALLOC(env, a->list, edges));
   for (tsi_count e = 0; e < edges; e++) a->ptr[owner(&edge[e], side) + 2]++;
   for (tsi_index i = 0; i < items; i++) a->ptr[i + 2] += a->ptr[i + 1];
   for (tsi_count e = 0; e < edges; e++) /* ptr[i + 1] moves from the start of i's list to its end */
     a->list[a->ptr[owner(&edge[e], side) + 1]++] = other(&edge[e], side);
-  if (env->check) TSI_TRY(tsi_adjacency_check(env, a, items, edges, edge, side));
+  if (env->check) TSI_TRY_OUT(tsi_adjacency_check(env, a, items, edges, edge, side));
 out:
   if (status != TRISTAR_OK) tsi_adjacency_destroy(env, &a);
   *out = a;
@@ -37,10 +37,8 @@ void tsi_adjacency_destroy(tsi_env *env, tsi_adjacency **adjacency) {
 
 tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjacency *adjacency, tsi_index items,
                                    tsi_count edges, const tsi_edge *edge, tsi_adjacency_side side) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count *ptr = adjacency->ptr;
-  tsi_count *next = NULL; /* place of the next edge of each item */
-  TSI_TRY(TSI_ALLOC(env, next, items));
+  TSI_SCRATCH(env, tsi_count, next, items); /* place of the next edge of each item */
   if (ptr[0] != 0 || ptr[items] != edges)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "lists hold %lld of %lld edges", (long long)ptr[items],
              (long long)edges);
@@ -55,7 +53,5 @@ tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjacency *adjacency,
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "item %d does not list item %d where edge %lld is", i,
                other(&edge[e], side), (long long)e);
   }
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }

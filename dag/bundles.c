@@ -175,26 +175,19 @@ static void join(bundler *b) {
 
 /* The steps of each group, ascending. */
 static tristar_status list_members(tsi_env *env, const bundler *b, tsi_adjacency **members) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index items = b->steps->count;
-  tsi_edge *member = NULL;
-  TSI_TRY(TSI_ALLOC(env, member, items));
+  TSI_SCRATCH(env, tsi_edge, member, items);
   for (tsi_index i = 0; i < items; i++) member[i] = (tsi_edge){.item = b->group[i], .before = i};
-  TSI_TRY(tsi_adjacency_create(env, items, items, member, TSI_BEFORE, members));
-out:
-  TSI_FREE(env, member);
-  return status;
+  return tsi_adjacency_create(env, items, items, member, TSI_BEFORE, members);
 }
 
 /* Lists the groups in an order that their edges allow (Kahn 1962), as near to that of the steps as it gets.
  * order: its start is the list, *count groups. */
 static tristar_status order_groups(tsi_env *env, const bundler *b, const tsi_adjacency *members,
                                    tsi_index *order, tsi_index *count) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index items = b->steps->count;
-  tsi_count *open = NULL;       /* edges into the group from others */
-  tsi_index head = 0, tail = 0; /* of the queue, which is the list */
-  TSI_TRY(TSI_ALLOC_ZERO(env, open, items));
+  tsi_index head = 0, tail = 0;                  /* of the queue, which is the list */
+  TSI_SCRATCH_ZERO(env, tsi_count, open, items); /* edges into the group from others */
   for (tsi_count e = 0; e < b->steps->edges; e++) {
     const tsi_edge *edge = &b->steps->edge[e];
     open[b->group[edge->item]] += b->group[edge->item] != b->group[edge->before];
@@ -218,15 +211,12 @@ static tristar_status order_groups(tsi_env *env, const bundler *b, const tsi_adj
   if (tail != groups)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d of %d bundles wait for each other", groups - tail, groups);
   *count = groups;
-out:
-  TSI_FREE(env, open);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Fills ptr and item, and numbers the groups: number[group]. order: bundles->count groups. */
 static tristar_status list_items(tsi_env *env, const bundler *b, const tsi_adjacency *members,
                                  const tsi_index *order, tsi_index *number, tsi_bundles *bundles) {
-  tristar_status status = TRISTAR_OK;
   tsi_index at = 0;
   TSI_TRY(TSI_ALLOC(env, bundles->ptr, (tsi_count)bundles->count + 1));
   TSI_TRY(TSI_ALLOC(env, bundles->item, b->steps->count));
@@ -237,16 +227,13 @@ static tristar_status list_items(tsi_env *env, const bundler *b, const tsi_adjac
     for (tsi_count q = members->ptr[g]; q < members->ptr[g + 1]; q++) bundles->item[at++] = members->list[q];
   }
   bundles->ptr[bundles->count] = at;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Fills edge: each once. */
 static tristar_status list_edges(tsi_env *env, const bundler *b, const tsi_index *number,
                                  tsi_bundles *bundles) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *seen = NULL; /* the last bundle that was found to wait for this one */
-  TSI_TRY(TSI_ALLOC(env, seen, bundles->count));
+  TSI_SCRATCH(env, tsi_index, seen, bundles->count); /* the last bundle that was found to wait for this one */
   TSI_TRY(TSI_ALLOC(env, bundles->edge, b->steps->edges));
   for (tsi_index k = 0; k < bundles->count; k++) seen[k] = TSI_NONE;
   for (tsi_index k = 0; k < bundles->count; k++)
@@ -259,9 +246,7 @@ static tristar_status list_edges(tsi_env *env, const bundler *b, const tsi_index
         bundles->edge[bundles->edges++] = (tsi_edge){k, before};
       }
     }
-out:
-  TSI_FREE(env, seen);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light, int workers,
@@ -272,21 +257,21 @@ tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double l
   tsi_index *order = NULL, *number = NULL;
   tsi_bundles *bundles = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, bundles, 1));
-  TSI_TRY(TSI_ALLOC(env, b.subtree, steps->count));
-  TSI_TRY(TSI_ALLOC(env, b.group, steps->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, b.packed, steps->count));
-  TSI_TRY(TSI_ALLOC(env, order, steps->count));
-  TSI_TRY(TSI_ALLOC(env, number, steps->count));
-  TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_BEFORE, &b.before));
-  TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_AFTER, &b.after));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, bundles, 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.subtree, steps->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.group, steps->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.packed, steps->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, order, steps->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, number, steps->count));
+  TSI_TRY_OUT(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_BEFORE, &b.before));
+  TSI_TRY_OUT(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_AFTER, &b.after));
   for (tsi_index i = 0; i < steps->count; i++) b.group[i] = i;
   if (light > 0) join(&b);
-  TSI_TRY(list_members(env, &b, &members));
-  TSI_TRY(order_groups(env, &b, members, order, &bundles->count));
-  TSI_TRY(list_items(env, &b, members, order, number, bundles));
-  TSI_TRY(list_edges(env, &b, number, bundles));
-  if (env->check) TSI_TRY(tsi_bundles_check(env, bundles, steps));
+  TSI_TRY_OUT(list_members(env, &b, &members));
+  TSI_TRY_OUT(order_groups(env, &b, members, order, &bundles->count));
+  TSI_TRY_OUT(list_items(env, &b, members, order, number, bundles));
+  TSI_TRY_OUT(list_edges(env, &b, number, bundles));
+  if (env->check) TSI_TRY_OUT(tsi_bundles_check(env, bundles, steps));
 out:
   tsi_adjacency_destroy(env, &members);
   tsi_adjacency_destroy(env, &b.before);
@@ -323,7 +308,6 @@ void tsi_bundles_destroy(tsi_env *env, tsi_bundles **bundles) {
 
 static tristar_status check_items(tsi_env *env, const tsi_bundles *bundles, const tsi_steps *steps,
                                   tsi_index *bundle_of) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index i = 0; i < steps->count; i++) bundle_of[i] = TSI_NONE;
   if (bundles->ptr[0] != 0 || bundles->ptr[bundles->count] != steps->count)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "bundles hold %d of %d steps", bundles->ptr[bundles->count],
@@ -336,17 +320,14 @@ static tristar_status check_items(tsi_env *env, const tsi_bundles *bundles, cons
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "bundle %d holds step %d", k, i);
       bundle_of[i] = k;
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Edges come in the order of the bundles that wait; each leads upwards and is there once. first[k]: the first
  * edge of bundle k. */
 static tristar_status check_edges(tsi_env *env, const tsi_bundles *bundles, tsi_count *first) {
-  tristar_status status = TRISTAR_OK;
   tsi_count e = 0;
-  tsi_index *seen = NULL;
-  TSI_TRY(TSI_ALLOC(env, seen, bundles->count));
+  TSI_SCRATCH(env, tsi_index, seen, bundles->count);
   for (tsi_index k = 0; k < bundles->count; k++) seen[k] = TSI_NONE;
   for (tsi_index k = 0; k < bundles->count; k++) {
     first[k] = e;
@@ -360,17 +341,12 @@ static tristar_status check_edges(tsi_env *env, const tsi_bundles *bundles, tsi_
   first[bundles->count] = e;
   if (e != bundles->edges)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "edge %lld of the bundles is out of order", (long long)e);
-out:
-  TSI_FREE(env, seen);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_bundles_check(tsi_env *env, const tsi_bundles *bundles, const tsi_steps *steps) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *bundle_of = NULL;
-  tsi_count *first = NULL;
-  TSI_TRY(TSI_ALLOC(env, bundle_of, steps->count));
-  TSI_TRY(TSI_ALLOC(env, first, (tsi_count)bundles->count + 1));
+  TSI_SCRATCH(env, tsi_index, bundle_of, steps->count);
+  TSI_SCRATCH(env, tsi_count, first, (tsi_count)bundles->count + 1);
   TSI_TRY(check_items(env, bundles, steps, bundle_of));
   TSI_TRY(check_edges(env, bundles, first));
   for (tsi_count e = 0; e < steps->edges; e++) {
@@ -381,8 +357,5 @@ tristar_status tsi_bundles_check(tsi_env *env, const tsi_bundles *bundles, const
     if (f == first[item + 1])
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "bundle %d does not wait for bundle %d", item, before);
   }
-out:
-  TSI_FREE(env, bundle_of);
-  TSI_FREE(env, first);
-  return status;
+  return TRISTAR_OK;
 }

@@ -34,14 +34,14 @@ tristar_status tsi_dag_create(tsi_env *env, const tsi_sweep *forward, const tsi_
   tsi_dag *dag = NULL;
   tsi_index *order = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, dag, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, dag, 1));
   dag->forward = forward;
   dag->backward = backward;
   dag->tasks = forward->nodes + backward->nodes;
-  TSI_TRY(TSI_ALLOC(env, dag->priority, dag->tasks));
-  TSI_TRY(TSI_ALLOC(env, order, tsi_index_max(forward->nodes, backward->nodes)));
+  TSI_TRY_OUT(TSI_ALLOC(env, dag->priority, dag->tasks));
+  TSI_TRY_OUT(TSI_ALLOC(env, order, tsi_index_max(forward->nodes, backward->nodes)));
   set_priorities(dag, order);
-  if (env->check) TSI_TRY(tsi_dag_check(env, dag));
+  if (env->check) TSI_TRY_OUT(tsi_dag_check(env, dag));
 out:
   TSI_FREE(env, order);
   if (status != TRISTAR_OK) tsi_dag_destroy(env, &dag);

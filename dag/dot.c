@@ -39,7 +39,7 @@ tristar_status tsi_sweep_write_dot(tsi_env *env, const tsi_sweep *sweep, const t
   tristar_status status = TRISTAR_OK;
   FILE *file = open_output(path);
   if (file == NULL)
-    TSI_FAIL(env, TRISTAR_ERR_IO, "%s: cannot be opened for writing: %s", path, strerror(errno));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_IO, "%s: cannot be opened for writing: %s", path, strerror(errno));
   fprintf(file, "digraph forward {\n  rankdir=BT;\n  node [shape=box, fontname=\"sans-serif\"];\n");
   write_nodes(file, sweep, chunks);
   write_edges(file, sweep);

@@ -111,18 +111,18 @@ tristar_status tsi_sweep_list_edges(tsi_env *env, tsi_sweep *sweep, const tsi_ch
   tristar_status status = TRISTAR_OK;
   const tsi_index nodes = sweep->nodes;
   reducer r = {.sweep = sweep};
-  TSI_TRY(TSI_ALLOC(env, r.count, nodes));
-  TSI_TRY(TSI_ALLOC(env, r.mark, nodes));
-  TSI_TRY(TSI_ALLOC(env, r.stack, nodes));
-  TSI_TRY(TSI_ALLOC(env, sweep->next_ptr, (tsi_count)nodes + 1));
-  TSI_TRY(TSI_ALLOC(env, sweep->prev_ptr, (tsi_count)nodes + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, r.count, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, r.mark, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, r.stack, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->next_ptr, (tsi_count)nodes + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->prev_ptr, (tsi_count)nodes + 1));
   sweep->next_ptr[0] = 0;
   for (tsi_index v = 0; v < nodes; v++) {
     r.mark[v] = TSI_NONE;
     r.count[v] = targets_of(sweep, chunks, v, NULL);
     sweep->next_ptr[v + 1] = sweep->next_ptr[v] + r.count[v];
   }
-  TSI_TRY(TSI_ALLOC(env, sweep->next, sweep->next_ptr[nodes]));
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->next, sweep->next_ptr[nodes]));
   for (tsi_index v = 0; v < nodes; v++) (void)targets_of(sweep, chunks, v, sweep->next + sweep->next_ptr[v]);
   r.steps = STEPS_PER_EDGE * sweep->next_ptr[nodes];
   for (tsi_index c = sweep->chunks; c-- > 0;) {
@@ -130,7 +130,7 @@ tristar_status tsi_sweep_list_edges(tsi_env *env, tsi_sweep *sweep, const tsi_ch
     reduce(&r, c);
   }
   compact(&r);
-  TSI_TRY(TSI_ALLOC(env, sweep->prev, sweep->edges));
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->prev, sweep->edges));
   list_predecessors(sweep);
 out:
   TSI_FREE(env, r.count);

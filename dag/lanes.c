@@ -69,9 +69,9 @@ static tristar_status fill_waits(tsi_env *env, tsi_lanes *l, tsi_index steps, co
   tsi_lane_wait *wait = NULL; /* by step, room for `count` each */
   tsi_index *waits = NULL;
   const size_t all = (size_t)steps * (size_t)l->count;
-  TSI_TRY(TSI_ALLOC_ZERO(env, c.known, all));
-  TSI_TRY(TSI_ALLOC(env, wait, all));
-  TSI_TRY(TSI_ALLOC(env, waits, steps));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c.known, all));
+  TSI_TRY_OUT(TSI_ALLOC(env, wait, all));
+  TSI_TRY_OUT(TSI_ALLOC(env, waits, steps));
   for (tsi_index q = 0; q < steps; q++) {
     const tsi_index s = order[q];
     tsi_index *known = clock_of(&c, s);
@@ -81,7 +81,7 @@ static tristar_status fill_waits(tsi_env *env, tsi_lanes *l, tsi_index steps, co
   }
   l->wait_ptr[0] = 0;
   for (tsi_index at = 0; at < steps; at++) l->wait_ptr[at + 1] = l->wait_ptr[at] + waits[l->step[at]];
-  TSI_TRY(TSI_ALLOC(env, l->wait, l->wait_ptr[steps]));
+  TSI_TRY_OUT(TSI_ALLOC(env, l->wait, l->wait_ptr[steps]));
   for (tsi_index at = 0; at < steps; at++)
     if (waits[l->step[at]] > 0)
       memcpy(l->wait + l->wait_ptr[at], wait + (size_t)l->step[at] * (size_t)l->count,
@@ -100,16 +100,16 @@ tristar_status tsi_lanes_create(tsi_env *env, tsi_index steps, tsi_count edges, 
   tsi_adjacency *before = NULL;
   tsi_index *place = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, lanes, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, lanes, 1));
   lanes->count = count;
-  TSI_TRY(TSI_ALLOC(env, lanes->first, count + 1));
-  TSI_TRY(TSI_ALLOC(env, lanes->step, steps));
-  TSI_TRY(TSI_ALLOC(env, lanes->wait_ptr, (tsi_count)steps + 1));
-  TSI_TRY(TSI_ALLOC(env, place, steps));
-  TSI_TRY(tsi_adjacency_create(env, steps, edges, edge, TSI_BEFORE, &before));
+  TSI_TRY_OUT(TSI_ALLOC(env, lanes->first, count + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, lanes->step, steps));
+  TSI_TRY_OUT(TSI_ALLOC(env, lanes->wait_ptr, (tsi_count)steps + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, place, steps));
+  TSI_TRY_OUT(tsi_adjacency_create(env, steps, edges, edge, TSI_BEFORE, &before));
   fill_lanes(lanes, steps, order, lane, place);
-  TSI_TRY(fill_waits(env, lanes, steps, before, order, lane, place));
-  if (env->check) TSI_TRY(tsi_lanes_check(env, lanes, steps, edges, edge));
+  TSI_TRY_OUT(fill_waits(env, lanes, steps, before, order, lane, place));
+  if (env->check) TSI_TRY_OUT(tsi_lanes_check(env, lanes, steps, edges, edge));
 out:
   tsi_adjacency_destroy(env, &before);
   TSI_FREE(env, place);
@@ -131,7 +131,6 @@ void tsi_lanes_destroy(tsi_env *env, tsi_lanes **lanes) {
 
 /* Waits are for steps that lanes have. */
 static tristar_status check_waits(tsi_env *env, const tsi_lanes *l, tsi_index steps) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count all = l->wait_ptr[steps];
   if (l->wait_ptr[0] != 0)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the first wait is %lld", (long long)l->wait_ptr[0]);
@@ -146,14 +145,12 @@ static tristar_status check_waits(tsi_env *env, const tsi_lanes *l, tsi_index st
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "wait %lld is for %d steps of lane %d", (long long)w, wait->passed,
                wait->lane);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Runs the lanes as one thread would, noting what each step knows by waits alone. */
 static tristar_status walk(tsi_env *env, const tsi_lanes *l, tsi_index steps, tsi_index *passed,
                            const clocks *c) {
-  tristar_status status = TRISTAR_OK;
   tsi_index done = 0, before;
   for (int k = 0; k < l->count; k++) passed[k] = 0;
   do {
@@ -174,8 +171,7 @@ static tristar_status walk(tsi_env *env, const tsi_lanes *l, tsi_index steps, ts
   } while (done > before);
   if (done < steps)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the lanes come to a stop after %d of %d steps", done, steps);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_lanes_check(tsi_env *env, const tsi_lanes *l, tsi_index steps, tsi_count edges,
@@ -183,33 +179,33 @@ tristar_status tsi_lanes_check(tsi_env *env, const tsi_lanes *l, tsi_index steps
   tristar_status status = TRISTAR_OK;
   clocks c = {.lanes = l->count};
   tsi_index *passed = NULL, *lane = NULL, *place = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, c.known, (size_t)steps * (size_t)l->count));
-  TSI_TRY(TSI_ALLOC(env, passed, l->count));
-  TSI_TRY(TSI_ALLOC(env, lane, steps));
-  TSI_TRY(TSI_ALLOC(env, place, steps));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c.known, (size_t)steps * (size_t)l->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, passed, l->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, lane, steps));
+  TSI_TRY_OUT(TSI_ALLOC(env, place, steps));
   for (tsi_index s = 0; s < steps; s++) lane[s] = TSI_NONE;
   if (l->first[0] != 0 || l->first[l->count] != steps)
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "lanes have %d of %d steps", l->first[l->count], steps);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "lanes have %d of %d steps", l->first[l->count], steps);
   for (int k = 0; k < l->count; k++)
     if (tsi_lane_steps(l, k) < 0 || l->first[k + 1] > steps)
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "lane %d has %d steps", k, tsi_lane_steps(l, k));
+      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "lane %d has %d steps", k, tsi_lane_steps(l, k));
   for (int k = 0; k < l->count; k++)
     for (tsi_index at = l->first[k]; at < l->first[k + 1]; at++) {
       const tsi_index s = l->step[at];
       if (s < 0 || s >= steps || lane[s] != TSI_NONE)
-        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d is listed twice", s);
+        TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d is listed twice", s);
       lane[s] = k;
       place[s] = at - l->first[k];
     }
-  TSI_TRY(check_waits(env, l, steps));
-  TSI_TRY(walk(env, l, steps, passed, &c));
+  TSI_TRY_OUT(check_waits(env, l, steps));
+  TSI_TRY_OUT(walk(env, l, steps, passed, &c));
   for (tsi_count e = 0; e < edges; e++) {
     const tsi_index s = edge[e].item, before = edge[e].before;
     const bool ahead =
         lane[s] == lane[before] ? place[before] < place[s] : clock_of(&c, s)[lane[before]] > place[before];
     if (!ahead)
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d of lane %d does not wait for step %d of lane %d", s,
-               lane[s], before, lane[before]);
+      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d of lane %d does not wait for step %d of lane %d", s,
+                   lane[s], before, lane[before]);
   }
 out:
   TSI_FREE(env, c.known);

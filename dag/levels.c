@@ -2,13 +2,11 @@
 #include "dag/levels.h"
 
 static tristar_status check_edges(tsi_env *env, tsi_index items, tsi_count edges, const tsi_edge *edge) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_count e = 0; e < edges; e++)
     if (edge[e].before < 0 || edge[e].before >= edge[e].item || edge[e].item >= items)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "item %d of %d waits for item %d", edge[e].item, items,
                edge[e].before);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Fills level (items); gives the number of levels. */
@@ -39,15 +37,15 @@ tristar_status tsi_levels_create(tsi_env *env, tsi_index items, tsi_count edges,
   tsi_adjacency *before = NULL;
   tsi_index *level = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, levels, 1));
-  TSI_TRY(check_edges(env, items, edges, edge));
-  TSI_TRY(tsi_adjacency_create(env, items, edges, edge, TSI_BEFORE, &before));
-  TSI_TRY(TSI_ALLOC(env, level, items));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, levels, 1));
+  TSI_TRY_OUT(check_edges(env, items, edges, edge));
+  TSI_TRY_OUT(tsi_adjacency_create(env, items, edges, edge, TSI_BEFORE, &before));
+  TSI_TRY_OUT(TSI_ALLOC(env, level, items));
   levels->count = find_levels(items, before, level);
-  TSI_TRY(TSI_ALLOC_ZERO(env, levels->ptr, (tsi_count)levels->count + 1));
-  TSI_TRY(TSI_ALLOC(env, levels->item, items));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, levels->ptr, (tsi_count)levels->count + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, levels->item, items));
   sort_items(levels, items, level);
-  if (env->check) TSI_TRY(tsi_levels_check(env, levels, items, edges, edge));
+  if (env->check) TSI_TRY_OUT(tsi_levels_check(env, levels, items, edges, edge));
 out:
   tsi_adjacency_destroy(env, &before);
   TSI_FREE(env, level);
@@ -65,11 +63,8 @@ void tsi_levels_destroy(tsi_env *env, tsi_levels **levels) {
 
 tristar_status tsi_levels_check(tsi_env *env, const tsi_levels *levels, tsi_index items, tsi_count edges,
                                 const tsi_edge *edge) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *level = NULL;
-  bool *touches = NULL; /* the item waits for one of the level before its own */
-  TSI_TRY(TSI_ALLOC(env, level, items));
-  TSI_TRY(TSI_ALLOC_ZERO(env, touches, items));
+  TSI_SCRATCH(env, tsi_index, level, items);
+  TSI_SCRATCH_ZERO(env, bool, touches, items); /* the item waits for one of the level before its own */
   for (tsi_index i = 0; i < items; i++) level[i] = TSI_NONE;
   if (levels->ptr[0] != 0 || levels->ptr[levels->count] != items)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "levels hold %d of %d items", levels->ptr[levels->count], items);
@@ -91,8 +86,5 @@ tristar_status tsi_levels_check(tsi_env *env, const tsi_levels *levels, tsi_inde
     if (level[i] > 0 && !touches[i])
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "item %d of level %d waits for none of the level before", i,
                level[i]);
-out:
-  TSI_FREE(env, level);
-  TSI_FREE(env, touches);
-  return status;
+  return TRISTAR_OK;
 }

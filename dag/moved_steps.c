@@ -7,15 +7,13 @@ typedef struct ends {
 } ends;
 
 static tristar_status find_ends(tsi_env *env, const tsi_steps *sweep, ends *e) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, e->waits, sweep->count));
   TSI_TRY(TSI_ALLOC_ZERO(env, e->awaited, sweep->count));
   for (tsi_count k = 0; k < sweep->edges; k++) {
     e->waits[sweep->edge[k].item] = true;
     e->awaited[sweep->edge[k].before] = true;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void release_ends(tsi_env *env, ends *e) {
@@ -57,16 +55,16 @@ tristar_status tsi_moved_steps_create(tsi_env *env, const tsi_steps *sweep, tsi_
   tsi_steps *steps = NULL;
   ends e = {NULL, NULL};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, steps, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, steps, 1));
   if (!tsi_to_index(2 * (tsi_count)pieces + sweep->count, &steps->count))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY(find_ends(env, sweep, &e));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  TSI_TRY_OUT(find_ends(env, sweep, &e));
   steps->edges = sweep->edges + pieces * count_ends(sweep, &e);
-  TSI_TRY(TSI_ALLOC(env, steps->step, steps->count));
-  TSI_TRY(TSI_ALLOC(env, steps->edge, steps->edges));
+  TSI_TRY_OUT(TSI_ALLOC(env, steps->step, steps->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, steps->edge, steps->edges));
   fill_steps(sweep, pieces, bytes, steps);
   fill_edges(sweep, pieces, &e, steps);
-  if (env->check) TSI_TRY(tsi_moved_steps_check(env, steps, sweep, pieces));
+  if (env->check) TSI_TRY_OUT(tsi_moved_steps_check(env, steps, sweep, pieces));
 out:
   release_ends(env, &e);
   if (status != TRISTAR_OK) tsi_steps_destroy(env, &steps);
@@ -86,9 +84,9 @@ tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps, const
   tsi_index *reads = NULL, *writes = NULL; /* of each step of the sweep: edges from READ, to WRITE */
   tsi_count within = 0;
   ends e = {NULL, NULL};
-  TSI_TRY(find_ends(env, sweep, &e));
-  TSI_TRY(TSI_ALLOC_ZERO(env, reads, sweep->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, writes, sweep->count));
+  TSI_TRY_OUT(find_ends(env, sweep, &e));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, reads, sweep->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, writes, sweep->count));
   for (tsi_count k = 0; k < steps->edges; k++) {
     const tsi_edge edge = steps->edge[k];
     const bool item = is_within(edge.item, pieces, sweep->count),
@@ -96,8 +94,8 @@ tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps, const
     if (item && before) {
       const tsi_edge given = within < sweep->edges ? sweep->edge[within] : (tsi_edge){TSI_NONE, TSI_NONE};
       if (edge.item - pieces != given.item || edge.before - pieces != given.before)
-        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for %d, which is no edge of the sweep", edge.item,
-                 edge.before);
+        TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d waits for %d, which is no edge of the sweep",
+                     edge.item, edge.before);
       within++;
     } else if (item)
       reads[edge.item - pieces]++;
@@ -105,12 +103,12 @@ tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps, const
       writes[edge.before - pieces]++;
   }
   if (within != sweep->edges)
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%lld of %lld edges of the sweep", (long long)within,
-             (long long)sweep->edges);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "%lld of %lld edges of the sweep", (long long)within,
+                 (long long)sweep->edges);
   for (tsi_index s = 0; s < sweep->count; s++)
     if ((!e.waits[s] && reads[s] != pieces) || (!e.awaited[s] && writes[s] != pieces))
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d of the sweep: after %d, before %d of %d moves", s,
-               reads[s], writes[s], pieces);
+      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d of the sweep: after %d, before %d of %d moves", s,
+                   reads[s], writes[s], pieces);
 out:
   release_ends(env, &e);
   TSI_FREE(env, reads);

@@ -69,12 +69,12 @@ tristar_status tsi_dag_order(tsi_env *env, const tsi_dag *dag, unsigned seed, ts
     natural(dag, order);
     return TRISTAR_OK;
   }
-  TSI_TRY(TSI_ALLOC_ZERO(env, s.ptr, (tsi_count)tasks + 2));
-  TSI_TRY(TSI_ALLOC_ZERO(env, s.waits, tasks));
-  TSI_TRY(TSI_ALLOC(env, ready, tasks));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, s.ptr, (tsi_count)tasks + 2));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, s.waits, tasks));
+  TSI_TRY_OUT(TSI_ALLOC(env, ready, tasks));
   tsi_dag_for_each_edge(dag, count_edge, s.ptr + 1);
   for (tsi_index v = 0; v < tasks; v++) s.ptr[v + 2] += s.ptr[v + 1];
-  TSI_TRY(TSI_ALLOC(env, s.list, s.ptr[tasks + 1]));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.list, s.ptr[tasks + 1]));
   s.ptr++; /* list_edge moves ptr[v] from the start of v's list to its end */
   tsi_dag_for_each_edge(dag, list_edge, &s);
   s.ptr--;
@@ -91,7 +91,7 @@ tristar_status tsi_dag_order(tsi_env *env, const tsi_dag *dag, unsigned seed, ts
       if (--s.waits[s.list[e]] == 0) ready[waiting++] = s.list[e];
   }
   if (done < tasks)
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the DAG has a cycle: %d of %d tasks can run", done, tasks);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "the DAG has a cycle: %d of %d tasks can run", done, tasks);
 out:
   TSI_FREE(env, s.ptr);
   TSI_FREE(env, s.list);
@@ -114,16 +114,12 @@ static void check_priority(void *arg, tsi_index task, tsi_index before) {
 }
 
 tristar_status tsi_dag_check(tsi_env *env, const tsi_dag *dag) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *order = NULL;
   priority_check check = {dag, TSI_NONE, TSI_NONE};
-  TSI_TRY(TSI_ALLOC(env, order, dag->tasks));
+  TSI_SCRATCH(env, tsi_index, order, dag->tasks);
   TSI_TRY(tsi_dag_order(env, dag, 1, order)); /* fails on a cycle */
   tsi_dag_for_each_edge(dag, check_priority, &check);
   if (check.task != TSI_NONE)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d of lower priority", check.task,
              check.before);
-out:
-  TSI_FREE(env, order);
-  return status;
+  return TRISTAR_OK;
 }

@@ -43,7 +43,6 @@ static void add_products(builder *b, bool backward) {
 }
 
 static tristar_status allocate_lists(tsi_env *env, builder *b) {
-  tristar_status status = TRISTAR_OK;
   const tsi_products *forward = b->source->products[0], *backward = b->source->products[1];
   tsi_index most;
   if (!tsi_to_index(3 * (tsi_count)b->source->chunks->count + forward->blocks + backward->blocks, &most))
@@ -52,22 +51,20 @@ static tristar_status allocate_lists(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC(env, b->steps->step, most));
   TSI_TRY(TSI_ALLOC_ZERO(env, b->levels, 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, b->levels->ptr, (tsi_count)forward->stages + backward->stages + 4));
-  TSI_TRY(TSI_ALLOC(env, b->levels->item, most));
-out:
-  return status;
+  return TSI_ALLOC(env, b->levels->item, most);
 }
 
 tristar_status tsi_product_steps_create(tsi_env *env, const tsi_product_steps_source *source,
                                         tsi_steps **steps, tsi_levels **levels) {
   tristar_status status = TRISTAR_OK;
   builder b = {.source = source};
-  TSI_TRY(allocate_lists(env, &b));
+  TSI_TRY_OUT(allocate_lists(env, &b));
   add_chunks(&b, TSI_STEP_READ);
   add_products(&b, false);
   if (source->diagonal) add_chunks(&b, TSI_STEP_DIAGONAL);
   add_products(&b, true);
   add_chunks(&b, TSI_STEP_WRITE);
-  if (env->check) TSI_TRY(tsi_product_steps_check(env, b.steps, b.levels, source));
+  if (env->check) TSI_TRY_OUT(tsi_product_steps_check(env, b.steps, b.levels, source));
 out:
   if (status != TRISTAR_OK) {
     tsi_steps_destroy(env, &b.steps);
@@ -151,8 +148,8 @@ tristar_status tsi_product_steps_check(tsi_env *env, const tsi_steps *steps, con
                                        const tsi_product_steps_source *source) {
   tristar_status status = TRISTAR_OK;
   tsi_access_list *accesses = NULL;
-  TSI_TRY(tsi_product_steps_list_accesses(env, steps, source, &accesses));
-  TSI_TRY(tsi_access_check_levels(env, accesses, levels));
+  TSI_TRY_OUT(tsi_product_steps_list_accesses(env, steps, source, &accesses));
+  TSI_TRY_OUT(tsi_access_check_levels(env, accesses, levels));
 out:
   tsi_access_list_destroy(env, &accesses);
   return status;

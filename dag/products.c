@@ -5,11 +5,9 @@
 
 tristar_status tsi_panel_levels(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                 tsi_levels **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_edge *edge = NULL;
   tsi_count edges = 0;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC(env, edge, panels->count));
+  TSI_SCRATCH(env, tsi_edge, edge, panels->count);
   for (tsi_index p = 0; p < panels->count; p++) {
     const tsi_index s = panels->supernode[p], parent = symbolic->parent[s];
     if (p + 1 < panels->first[s + 1])
@@ -17,10 +15,7 @@ tristar_status tsi_panel_levels(tsi_env *env, const tsi_symbolic *symbolic, cons
     else if (parent != TSI_NONE)
       edge[edges++] = (tsi_edge){panels->first[parent], p};
   }
-  TSI_TRY(tsi_levels_create(env, panels->count, edges, edge, out));
-out:
-  TSI_FREE(env, edge);
-  return status;
+  return tsi_levels_create(env, panels->count, edges, edge, out);
 }
 
 /* What the layout is made from, and where it stands. */
@@ -101,7 +96,6 @@ static void add_level(layout *y, tsi_index level) {
 
 /* Rows and blocks to make room for. */
 static tristar_status allocate(tsi_env *env, layout *y) {
-  tristar_status status = TRISTAR_OK;
   tsi_products *products = y->products;
   tsi_count rows = y->symbolic->n, entries = 0;
   tsi_index blocks;
@@ -113,9 +107,7 @@ static tristar_status allocate(tsi_env *env, layout *y) {
   TSI_TRY(TSI_ALLOC(env, products->row, rows));
   TSI_TRY(TSI_ALLOC(env, products->ptr, rows + 1));
   TSI_TRY(TSI_ALLOC(env, products->block, blocks));
-  TSI_TRY(TSI_ALLOC(env, products->block_ptr, (tsi_count)products->stages + 1));
-out:
-  return status;
+  return TSI_ALLOC(env, products->block_ptr, (tsi_count)products->stages + 1);
 }
 
 tristar_status tsi_products_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
@@ -128,13 +120,13 @@ tristar_status tsi_products_create(tsi_env *env, const tsi_symbolic *symbolic, c
               .entry_bytes = (double)entry_bytes,
               .block_bytes = block_bytes};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, y.products, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, y.products, 1));
   y.products->backward = backward;
   y.products->stages = levels->count;
-  TSI_TRY(TSI_ALLOC(env, y.mark, symbolic->n));
-  TSI_TRY(TSI_ALLOC(env, y.length, symbolic->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, y.mark, symbolic->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, y.length, symbolic->n));
   clear_marks(&y);
-  TSI_TRY(allocate(env, &y));
+  TSI_TRY_OUT(allocate(env, &y));
   clear_marks(&y);
   for (tsi_index q = 0; q < levels->count; q++) {
     y.products->block_ptr[q] = y.products->blocks;
@@ -142,7 +134,7 @@ tristar_status tsi_products_create(tsi_env *env, const tsi_symbolic *symbolic, c
   }
   y.products->block_ptr[levels->count] = y.products->blocks;
   y.products->ptr[y.products->rows] = y.entries;
-  if (env->check) TSI_TRY(tsi_products_check(env, y.products, symbolic));
+  if (env->check) TSI_TRY_OUT(tsi_products_check(env, y.products, symbolic));
 out:
   TSI_FREE(env, y.mark);
   TSI_FREE(env, y.length);
@@ -163,7 +155,6 @@ void tsi_products_destroy(tsi_env *env, tsi_products **products) {
 /* The rows of one stage. set[j]: column j is done; written[j]: the latest stage that wrote row j. */
 static tristar_status check_stage(tsi_env *env, const tsi_products *products, tsi_index stage, tsi_index n,
                                   bool *set, tsi_index *written) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index b = products->block_ptr[stage]; b < products->block_ptr[stage + 1]; b++) {
     const tsi_row_block *block = &products->block[b];
     if (block->first != (b > 0 ? products->block[b - 1].end : 0) || block->end <= block->first ||
@@ -178,17 +169,13 @@ static tristar_status check_stage(tsi_env *env, const tsi_products *products, ts
       set[j] = !block->add;
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_products_check(tsi_env *env, const tsi_products *products, const tsi_symbolic *symbolic) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = symbolic->n;
-  bool *set = NULL;
-  tsi_index *written = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, set, n));
-  TSI_TRY(TSI_ALLOC(env, written, n));
+  TSI_SCRATCH_ZERO(env, bool, set, n);
+  TSI_SCRATCH(env, tsi_index, written, n);
   for (tsi_index j = 0; j < n; j++) written[j] = TSI_NONE;
   if (products->block_ptr[0] != 0 || products->block_ptr[products->stages] != products->blocks ||
       (products->blocks > 0 ? products->block[products->blocks - 1].end : 0) != products->rows)
@@ -197,8 +184,5 @@ tristar_status tsi_products_check(tsi_env *env, const tsi_products *products, co
   for (tsi_index q = 0; q < products->stages; q++) TSI_TRY(check_stage(env, products, q, n, set, written));
   for (tsi_index j = 0; j < n; j++)
     if (!set[j]) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "no row sets column %d", j);
-out:
-  TSI_FREE(env, set);
-  TSI_FREE(env, written);
-  return status;
+  return TRISTAR_OK;
 }

@@ -329,9 +329,7 @@ static int by_peer(const void *a, const void *b) {
 
 /* Numbers the messages of each peer. */
 static tristar_status set_tags(tsi_env *env, tsi_message *message, tsi_index count) {
-  tristar_status status = TRISTAR_OK;
-  tag_key *key = NULL;
-  TSI_TRY(TSI_ALLOC(env, key, count));
+  TSI_SCRATCH(env, tag_key, key, count);
   for (tsi_index m = 0; m < count; m++)
     key[m] = (tag_key){message[m].peer, message[m].number, m, message[m].kind};
   qsort(key, (size_t)count, sizeof *key, by_peer);
@@ -339,14 +337,11 @@ static tristar_status set_tags(tsi_env *env, tsi_message *message, tsi_index cou
     const bool next = m > 0 && key[m].peer == key[m - 1].peer;
     message[key[m].message].tag = next ? message[key[m - 1].message].tag + 1 : 0;
   }
-out:
-  TSI_FREE(env, key);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate_scratch(tsi_env *env, tsi_program_builder *b, tsi_index **stage,
                                        tsi_count **row_of_level) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = b->share->chunks;
   const tsi_index levels = b->layout->levels;
   TSI_TRY(TSI_ALLOC(env, b->forward_gather, chunks->count));
@@ -359,14 +354,11 @@ static tristar_status allocate_scratch(tsi_env *env, tsi_program_builder *b, tsi
   TSI_TRY(TSI_ALLOC(env, b->up, b->layout->chunks->count));
   TSI_TRY(TSI_ALLOC(env, b->down, b->layout->chunks->count));
   TSI_TRY(TSI_ALLOC(env, *stage, (tsi_count)levels + 1));
-  TSI_TRY(TSI_ALLOC(env, *row_of_level, levels));
-out:
-  return status;
+  return TSI_ALLOC(env, *row_of_level, levels);
 }
 
 /* What has a size before anything is counted. */
 static tristar_status allocate_chunks(tsi_env *env, const tsi_program_builder *b) {
-  tristar_status status = TRISTAR_OK;
   tsi_program *program = b->program;
   const tsi_index chunks = b->share->chunks->count;
   TSI_TRY(TSI_ALLOC_ZERO(env, program->steps, 1));
@@ -379,12 +371,10 @@ static tristar_status allocate_chunks(tsi_env *env, const tsi_program_builder *b
     TSI_TRY(TSI_ALLOC(env, list->first, chunks));
     TSI_TRY(TSI_ALLOC(env, list->count, chunks));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate_counted(tsi_env *env, tsi_program *program) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, program->steps->step, program->steps->count));
   TSI_TRY(TSI_ALLOC(env, program->steps->edge, program->steps->edges));
   TSI_TRY(TSI_ALLOC(env, program->send_ptr, (tsi_count)program->steps->count + 1));
@@ -392,9 +382,7 @@ static tristar_status allocate_counted(tsi_env *env, tsi_program *program) {
   TSI_TRY(TSI_ALLOC(env, program->receive, program->receives));
   TSI_TRY(TSI_ALLOC(env, program->part, program->parts));
   TSI_TRY(TSI_ALLOC(env, program->forward.row, program->forward.rows));
-  TSI_TRY(TSI_ALLOC(env, program->backward.row, program->backward.rows));
-out:
-  return status;
+  return TSI_ALLOC(env, program->backward.row, program->backward.rows);
 }
 
 tristar_status tsi_program_create(tsi_env *env, const tsi_program_source *source, tsi_program **out) {
@@ -404,19 +392,19 @@ tristar_status tsi_program_create(tsi_env *env, const tsi_program_source *source
   tsi_index *stage = NULL;
   tsi_count *row_of_level = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, b.program, 1));
-  TSI_TRY(allocate_scratch(env, &b, &stage, &row_of_level));
-  TSI_TRY(allocate_chunks(env, &b));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.program, 1));
+  TSI_TRY_OUT(allocate_scratch(env, &b, &stage, &row_of_level));
+  TSI_TRY_OUT(allocate_chunks(env, &b));
   weigh_ways(&b);
   count_above(&b);
   run_pass(&b, stage, row_of_level);
-  TSI_TRY(allocate_counted(env, b.program));
+  TSI_TRY_OUT(allocate_counted(env, b.program));
   b.writing = true;
   run_pass(&b, stage, row_of_level);
   b.program->send_ptr[b.program->steps->count] = b.program->sends;
-  TSI_TRY(set_tags(env, b.program->send, b.program->sends));
-  TSI_TRY(set_tags(env, b.program->receive, b.program->receives));
-  if (env->check) TSI_TRY(tsi_program_check(env, b.program, source));
+  TSI_TRY_OUT(set_tags(env, b.program->send, b.program->sends));
+  TSI_TRY_OUT(set_tags(env, b.program->receive, b.program->receives));
+  if (env->check) TSI_TRY_OUT(tsi_program_check(env, b.program, source));
 out:
   TSI_FREE(env, b.forward_gather);
   TSI_FREE(env, b.forward_x);

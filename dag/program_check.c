@@ -4,7 +4,6 @@
 /* Messages of one direction: rows follow each other, steps ascend. */
 static tristar_status check_messages(tsi_env *env, const tsi_program *program, const tsi_message *message,
                                      tsi_index count, bool sent) {
-  tristar_status status = TRISTAR_OK;
   tsi_count row = 0;
   for (tsi_index m = 0; m < count; m++) {
     tsi_count rows = 0;
@@ -26,8 +25,7 @@ static tristar_status check_messages(tsi_env *env, const tsi_program *program, c
   }
   if (row != (sent ? program->outbox_rows : program->inbox_rows))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "messages have %lld rows", (long long)row);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_program_check(tsi_env *env, const tsi_program *program, const tsi_program_source *source) {
@@ -35,21 +33,21 @@ tristar_status tsi_program_check(tsi_env *env, const tsi_program *program, const
   const tsi_steps *steps = program->steps;
   bool *waited = NULL;
   tsi_access_list *accesses = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, waited, steps->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, waited, steps->count));
   for (tsi_count e = 0; e < steps->edges; e++) {
     if (steps->edge[e].before < 0 || steps->edge[e].before >= steps->edge[e].item ||
         steps->edge[e].item >= steps->count)
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d of %d", steps->edge[e].item,
-               steps->edge[e].before, steps->count);
+      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d of %d", steps->edge[e].item,
+                   steps->edge[e].before, steps->count);
     waited[steps->edge[e].before] = true;
   }
-  TSI_TRY(check_messages(env, program, program->send, program->sends, true));
-  TSI_TRY(check_messages(env, program, program->receive, program->receives, false));
+  TSI_TRY_OUT(check_messages(env, program, program->send, program->sends, true));
+  TSI_TRY_OUT(check_messages(env, program, program->receive, program->receives, false));
   for (tsi_index m = 0; m < program->receives; m++)
     if (!waited[program->receive[m].step])
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "no step waits for received message %d", m);
-  TSI_TRY(tsi_program_list_accesses(env, program, source, &accesses));
-  TSI_TRY(tsi_access_check(env, accesses, steps->edges, steps->edge));
+      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "no step waits for received message %d", m);
+  TSI_TRY_OUT(tsi_program_list_accesses(env, program, source, &accesses));
+  TSI_TRY_OUT(tsi_access_check(env, accesses, steps->edges, steps->edge));
 out:
   tsi_access_list_destroy(env, &accesses);
   TSI_FREE(env, waited);

@@ -234,7 +234,6 @@ static void add_edges(builder *b) {
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
 static tristar_status allocate(tsi_env *env, builder *b) {
-  tristar_status status = TRISTAR_OK;
   const tsi_dag *dag = b->dag;
   const tsi_count pushes = b->source->push ? dag->forward->pairs + dag->backward->pairs : 0;
   const tsi_count more =
@@ -246,23 +245,21 @@ static tristar_status allocate(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC(env, b->number_of, dag->tasks));
   TSI_TRY(TSI_ALLOC(env, b->first_of, dag->tasks));
   TSI_TRY(TSI_ALLOC(env, b->forward_push, b->source->push ? dag->forward->pairs : 0));
-  TSI_TRY(TSI_ALLOC(env, b->backward_push, b->source->push ? dag->backward->pairs : 0));
-out:
-  return status;
+  return TSI_ALLOC(env, b->backward_push, b->source->push ? dag->backward->pairs : 0);
 }
 
 tristar_status tsi_steps_create(tsi_env *env, const tsi_steps_source *source, tsi_steps **out) {
   tristar_status status = TRISTAR_OK;
   builder b = {.source = source, .dag = source->dag, .counting = true};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, b.steps, 1));
-  TSI_TRY(allocate(env, &b));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.steps, 1));
+  TSI_TRY_OUT(allocate(env, &b));
   for (tsi_index k = 0; k < source->dag->tasks; k++) add_task(&b, source->order[k]);
   add_edges(&b);
   b.counting = false;
-  TSI_TRY(TSI_ALLOC(env, b.steps->edge, b.steps->edges));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.steps->edge, b.steps->edges));
   add_edges(&b);
-  if (env->check) TSI_TRY(tsi_steps_check(env, b.steps, source));
+  if (env->check) TSI_TRY_OUT(tsi_steps_check(env, b.steps, source));
 out:
   TSI_FREE(env, b.number_of);
   TSI_FREE(env, b.first_of);
@@ -338,24 +335,24 @@ tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_s
   tsi_access_list *accesses = NULL;
   count_kinds(source, count);
   for (int kind = 0; kind < TSI_STEP_KINDS; kind++) first[kind + 1] = first[kind] + count[kind];
-  TSI_TRY(TSI_ALLOC_ZERO(env, seen, first[TSI_STEP_KINDS]));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, seen, first[TSI_STEP_KINDS]));
   const tsi_count expected = first[TSI_STEP_KINDS] - count_missing(source, count);
   if (steps->count != expected)
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d steps for %lld tasks", steps->count, (long long)expected);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "%d steps for %lld tasks", steps->count, (long long)expected);
   for (tsi_index k = 0; k < steps->count; k++) {
     const tsi_step *step = &steps->step[k];
     if ((unsigned)step->kind >= TSI_STEP_KINDS || step->argument < 0 || step->argument >= count[step->kind] ||
         seen[first[step->kind] + step->argument])
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d: kind %d of %d", k, (int)step->kind, step->argument);
+      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d: kind %d of %d", k, (int)step->kind, step->argument);
     seen[first[step->kind] + step->argument] = true;
   }
   for (tsi_count e = 0; e < steps->edges; e++)
     if (steps->edge[e].before < 0 || steps->edge[e].before >= steps->edge[e].item ||
         steps->edge[e].item >= steps->count)
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d", steps->edge[e].item,
-               steps->edge[e].before);
-  TSI_TRY(tsi_steps_list_accesses(env, steps, source, &accesses));
-  TSI_TRY(tsi_access_check(env, accesses, steps->edges, steps->edge));
+      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d", steps->edge[e].item,
+                   steps->edge[e].before);
+  TSI_TRY_OUT(tsi_steps_list_accesses(env, steps, source, &accesses));
+  TSI_TRY_OUT(tsi_access_check(env, accesses, steps->edges, steps->edge));
 out:
   tsi_access_list_destroy(env, &accesses);
   TSI_FREE(env, seen);

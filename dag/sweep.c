@@ -75,13 +75,10 @@ static void measure(tsi_sweep *sweep, tsi_index *scratch) {
 }
 
 static tristar_status allocate(tsi_env *env, tsi_sweep *sweep) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, sweep->slice_chunk, sweep->slices));
   TSI_TRY(TSI_ALLOC(env, sweep->source_ptr, (tsi_count)sweep->chunks + 1));
   TSI_TRY(TSI_ALLOC(env, sweep->target_ptr, (tsi_count)sweep->chunks + 1));
-  TSI_TRY(TSI_ALLOC(env, sweep->bytes, sweep->nodes));
-out:
-  return status;
+  return TSI_ALLOC(env, sweep->bytes, sweep->nodes);
 }
 
 tristar_status tsi_sweep_create(tsi_env *env, const tsi_chunks *chunks, const tsi_panels *panels,
@@ -90,25 +87,25 @@ tristar_status tsi_sweep_create(tsi_env *env, const tsi_chunks *chunks, const ts
   tsi_sweep *sweep = NULL;
   tsi_index *owner = NULL, *scratch = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, sweep, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, sweep, 1));
   sweep->chunks = chunks->count;
   sweep->slices = chunks->slices;
   sweep->nodes = sweep->chunks + sweep->slices;
-  TSI_TRY(allocate(env, sweep));
-  TSI_TRY(TSI_ALLOC(env, owner, chunks->count > 0 ? chunks->column[chunks->count] : 0));
-  TSI_TRY(TSI_ALLOC(env, scratch, 3 * (tsi_count)sweep->nodes));
+  TSI_TRY_OUT(allocate(env, sweep));
+  TSI_TRY_OUT(TSI_ALLOC(env, owner, chunks->count > 0 ? chunks->column[chunks->count] : 0));
+  TSI_TRY_OUT(TSI_ALLOC(env, scratch, 3 * (tsi_count)sweep->nodes));
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index k = chunks->slice_ptr[c]; k < chunks->slice_ptr[c + 1]; k++) sweep->slice_chunk[k] = c;
   tsi_chunk_owners(chunks, owner);
   list_pairs(sweep, chunks, owner);
-  TSI_TRY(TSI_ALLOC(env, sweep->pair, sweep->pairs));
-  TSI_TRY(TSI_ALLOC(env, sweep->by_target, sweep->pairs));
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->pair, sweep->pairs));
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->by_target, sweep->pairs));
   list_pairs(sweep, chunks, owner);
   sort_pairs_by_target(sweep);
-  TSI_TRY(tsi_sweep_list_edges(env, sweep, chunks));
+  TSI_TRY_OUT(tsi_sweep_list_edges(env, sweep, chunks));
   weigh_nodes(sweep, chunks, panels, scalar_bytes);
   measure(sweep, scratch);
-  if (env->check) TSI_TRY(tsi_sweep_check(env, sweep, chunks));
+  if (env->check) TSI_TRY_OUT(tsi_sweep_check(env, sweep, chunks));
 out:
   TSI_FREE(env, owner);
   TSI_FREE(env, scratch);

@@ -2,7 +2,6 @@
 #include "dag/dag.h"
 
 static tristar_status check_pairs(tsi_env *env, const tsi_sweep *sweep, const tsi_chunks *chunks) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index c = 0; c < sweep->chunks; c++) {
     tsi_index at = 0, target = c;
     for (tsi_count q = sweep->source_ptr[c]; q < sweep->source_ptr[c + 1]; q++) {
@@ -21,15 +20,12 @@ static tristar_status check_pairs(tsi_env *env, const tsi_sweep *sweep, const ts
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d: %d of %d updates are consumed", c, at,
                tsi_chunk_off_rows(chunks, c));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Every pair once in by_target, grouped by target, sources ascending. */
 static tristar_status check_by_target(tsi_env *env, const tsi_sweep *sweep) {
-  tristar_status status = TRISTAR_OK;
-  bool *seen = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, seen, sweep->pairs));
+  TSI_SCRATCH_ZERO(env, bool, seen, sweep->pairs);
   if (sweep->target_ptr[0] != 0 || sweep->target_ptr[sweep->chunks] != sweep->pairs)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%lld of %lld pairs are gathered",
              (long long)sweep->target_ptr[sweep->chunks], (long long)sweep->pairs);
@@ -42,9 +38,7 @@ static tristar_status check_by_target(tsi_env *env, const tsi_sweep *sweep) {
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d gathers pair %lld", c, (long long)number);
       seen[number] = true;
     }
-out:
-  TSI_FREE(env, seen);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Marks with stamp all nodes that edges lead to from `from`. */
@@ -65,10 +59,8 @@ static void reach(const tsi_sweep *sweep, tsi_index from, tsi_index stamp, tsi_i
 
 /* Every pair's target is reached from the nodes that make the pair's rows. */
 static tristar_status check_complete(tsi_env *env, const tsi_sweep *sweep, const tsi_chunks *chunks) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *mark = NULL, *stack = NULL;
-  TSI_TRY(TSI_ALLOC(env, mark, sweep->nodes));
-  TSI_TRY(TSI_ALLOC(env, stack, sweep->nodes));
+  TSI_SCRATCH(env, tsi_index, mark, sweep->nodes);
+  TSI_SCRATCH(env, tsi_index, stack, sweep->nodes);
   for (tsi_index v = 0; v < sweep->nodes; v++) mark[v] = TSI_NONE;
   for (tsi_index v = 0; v < sweep->nodes; v++) {
     const bool slice = v >= sweep->chunks;
@@ -87,17 +79,12 @@ static tristar_status check_complete(tsi_env *env, const tsi_sweep *sweep, const
                  pair->target, slice ? "a slice" : "the panels", c);
     }
   }
-out:
-  TSI_FREE(env, mark);
-  TSI_FREE(env, stack);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Edges go upwards; prev lists the same ones as next. */
 static tristar_status check_edges(tsi_env *env, const tsi_sweep *sweep) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *left = NULL; /* incoming edges not yet seen */
-  TSI_TRY(TSI_ALLOC(env, left, sweep->nodes));
+  TSI_SCRATCH(env, tsi_index, left, sweep->nodes); /* incoming edges not yet seen */
   for (tsi_index v = 0; v < sweep->nodes; v++)
     left[v] = (tsi_index)(sweep->prev_ptr[v + 1] - sweep->prev_ptr[v]);
   for (tsi_index v = 0; v < sweep->nodes; v++)
@@ -114,17 +101,12 @@ static tristar_status check_edges(tsi_env *env, const tsi_sweep *sweep) {
   for (tsi_index v = 0; v < sweep->nodes; v++)
     if (left[v] != 0)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "node %d lists %d predecessors too many", v, left[v]);
-out:
-  TSI_FREE(env, left);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_sweep_check(tsi_env *env, const tsi_sweep *sweep, const tsi_chunks *chunks) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(check_pairs(env, sweep, chunks));
   TSI_TRY(check_by_target(env, sweep));
   TSI_TRY(check_edges(env, sweep));
-  TSI_TRY(check_complete(env, sweep, chunks));
-out:
-  return status;
+  return check_complete(env, sweep, chunks);
 }

@@ -86,7 +86,7 @@ static tristar_status count_grid(tsi_env *env, const counter *co, tsi_index z) {
   tristar_status status = TRISTAR_OK;
   const tsi_layout *layout = co->layout;
   tsi_participants *participants;
-  TSI_TRY(tsi_participants_create(env, layout, z, &participants));
+  TSI_TRY_OUT(tsi_participants_create(env, layout, z, &participants));
   for (tsi_index c = 0; c < layout->chunks->count; c++) {
     if (!tsi_layout_has(layout, z, layout->node[c])) continue;
     count_tree(co, &participants->holders, c, z);
@@ -139,18 +139,18 @@ static tristar_status count_all(tsi_env *env, counter *co) {
   tristar_status status = TRISTAR_OK;
   const tsi_layout *layout = co->layout;
   const tsi_count grid = (tsi_count)layout->px * layout->py;
-  TSI_TRY(TSI_ALLOC_ZERO(env, co->traffic, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, co->traffic, 1));
   co->traffic->ranks = tsi_layout_ranks(layout);
   co->traffic->grid_steps = layout->levels * (layout->replicated ? 1 : 2);
-  TSI_TRY(TSI_ALLOC_ZERO(env, co->traffic->rank, co->traffic->ranks));
-  TSI_TRY(TSI_ALLOC(env, co->owner, co->panels->start[co->panels->count]));
-  TSI_TRY(TSI_ALLOC(env, co->above, grid * (layout->levels + 1)));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, co->traffic->rank, co->traffic->ranks));
+  TSI_TRY_OUT(TSI_ALLOC(env, co->owner, co->panels->start[co->panels->count]));
+  TSI_TRY_OUT(TSI_ALLOC(env, co->above, grid * (layout->levels + 1)));
   tsi_chunk_owners(layout->chunks, co->owner);
   for (tsi_index z = 0; z < layout->pz; z++) {
-    TSI_TRY(count_grid(env, co, z));
+    TSI_TRY_OUT(count_grid(env, co, z));
     count_between(co, z);
   }
-  if (env->check) TSI_TRY(tsi_traffic_check(env, co->traffic, layout, co->panels));
+  if (env->check) TSI_TRY_OUT(tsi_traffic_check(env, co->traffic, layout, co->panels));
 out:
   TSI_FREE(env, co->owner);
   TSI_FREE(env, co->above);
@@ -170,12 +170,12 @@ tristar_status tsi_pairs_create(tsi_env *env, const tsi_layout *layout, const ts
                                 tsi_tree tree, tsi_index cells, tsi_pairs **out) {
   tristar_status status = TRISTAR_OK;
   counter co = {.layout = layout, .panels = panels, .tree = tree};
-  TSI_TRY(TSI_ALLOC_ZERO(env, co.pairs, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, co.pairs, 1));
   co.pairs->ranks = tsi_layout_ranks(layout);
   co.pairs->cells = tsi_index_min(cells, co.pairs->ranks);
   for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++)
-    TSI_TRY(TSI_ALLOC_ZERO(env, co.pairs->count[k], (tsi_count)co.pairs->cells * co.pairs->cells));
-  TSI_TRY(count_all(env, &co));
+    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, co.pairs->count[k], (tsi_count)co.pairs->cells * co.pairs->cells));
+  TSI_TRY_OUT(count_all(env, &co));
 out:
   tsi_traffic_destroy(env, &co.traffic);
   if (status != TRISTAR_OK) tsi_pairs_destroy(env, &co.pairs);
@@ -196,7 +196,6 @@ void tsi_traffic_destroy(tsi_env *env, tsi_traffic **traffic) {
 }
 
 static tristar_status check_class(tsi_env *env, const tsi_traffic *traffic, tsi_traffic_class kind) {
-  tristar_status status = TRISTAR_OK;
   tsi_traffic_count sent = {0}, received = {0};
   for (tsi_index r = 0; r < traffic->ranks; r++) {
     const tsi_traffic_count *s = &traffic->rank[r].sent[kind], *t = &traffic->rank[r].received[kind];
@@ -211,13 +210,11 @@ static tristar_status check_class(tsi_env *env, const tsi_traffic *traffic, tsi_
   if (sent.messages != received.messages || sent.rows != received.rows)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "class %d: %lld messages are sent, %lld received", (int)kind,
              (long long)sent.messages, (long long)received.messages);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_traffic_check(tsi_env *env, const tsi_traffic *traffic, const tsi_layout *layout,
                                  const tsi_panels *panels) {
-  tristar_status status = TRISTAR_OK;
   const counter co = {.layout = layout, .panels = panels};
   tsi_count entries = 0;
   for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++) TSI_TRY(check_class(env, traffic, (tsi_traffic_class)k));
@@ -227,6 +224,5 @@ tristar_status tsi_traffic_check(tsi_env *env, const tsi_traffic *traffic, const
   }
   for (tsi_index r = 0; r < traffic->ranks; r++) entries -= traffic->rank[r].entries;
   if (entries != 0) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%lld entries are on no process", (long long)entries);
-out:
-  return status;
+  return TRISTAR_OK;
 }

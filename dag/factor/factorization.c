@@ -50,7 +50,7 @@ tristar_status tsi_factorization_weigh(tsi_env *env, const tsi_symbolic *symboli
   tristar_status status = TRISTAR_OK;
   tsi_factorization dag = {.symbolic = symbolic, .method = method};
   builder b = {.dag = &dag, .options = *options};
-  TSI_TRY(TSI_ALLOC(env, b.subtree, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.subtree, symbolic->count));
   weigh(&b);
 out:
   *weights = (tsi_front_weights){b.subtree, b.limit};
@@ -129,7 +129,7 @@ tristar_status tsi_factorization_find_tiled(tsi_env *env, const tsi_symbolic *sy
   tristar_status status = TRISTAR_OK;
   tsi_factorization dag = {.symbolic = symbolic, .method = method};
   tsi_front_weights weights = {.subtree = NULL};
-  TSI_TRY(tsi_factorization_weigh(env, symbolic, method, options, &weights));
+  TSI_TRY_OUT(tsi_factorization_weigh(env, symbolic, method, options, &weights));
   const builder b = {.dag = &dag, .options = *options, .subtree = weights.subtree, .limit = weights.limit};
   for (tsi_index s = 0; s < symbolic->count; s++) tiled[s] = is_cut(&b, s);
 out:
@@ -184,7 +184,6 @@ void tsi_factorization_list_children(tsi_factorization *dag) {
 
 /* Which subtrees are not this process's alone. */
 static tristar_status find_mixed(tsi_env *env, builder *b) {
-  tristar_status status = TRISTAR_OK;
   const tsi_symbolic *symbolic = b->dag->symbolic;
   const tsi_index *owner = b->dag->owner;
   TSI_TRY(TSI_ALLOC_ZERO(env, b->mixed, symbolic->count));
@@ -194,12 +193,10 @@ static tristar_status find_mixed(tsi_env *env, builder *b) {
     if (b->mixed[s] || owner[s] != owner[parent] || tsi_front_leaves_parts(b->dag->teams, s))
       b->mixed[parent] = true;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate(tsi_env *env, builder *b, const tsi_front_weights *weights) {
-  tristar_status status = TRISTAR_OK;
   tsi_factorization *dag = b->dag;
   const tsi_index count = dag->symbolic->count;
   tsi_index tiles = 0;
@@ -219,9 +216,7 @@ static tristar_status allocate(tsi_env *env, builder *b, const tsi_front_weights
     tiles = tsi_index_max(tiles, tsi_factorization_tiles(dag, s).count);
   }
   TSI_TRY(TSI_ALLOC(env, dag->tiled, dag->tiled_count));
-  TSI_TRY(TSI_ALLOC(env, b->latest, 2 * (tsi_count)tiles));
-out:
-  return status;
+  return TSI_ALLOC(env, b->latest, 2 * (tsi_count)tiles);
 }
 
 /* Messages are in the order of their steps. */
@@ -234,7 +229,6 @@ static void place_sends(tsi_factorization *dag) {
 
 /* Counts, then writes. */
 static tristar_status list_steps(tsi_env *env, builder *b) {
-  tristar_status status = TRISTAR_OK;
   tsi_steps *steps = b->dag->steps;
   add_supernodes(b);
   if (!tsi_to_index(b->steps, &steps->count)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
@@ -256,8 +250,7 @@ static tristar_status list_steps(tsi_env *env, builder *b) {
   b->writing = true;
   add_supernodes(b);
   place_sends(b->dag);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
@@ -266,7 +259,7 @@ tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbol
   tristar_status status = TRISTAR_OK;
   builder b = {.options = *options};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, b.dag, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.dag, 1));
   b.dag->symbolic = symbolic;
   b.dag->panels = panels;
   b.dag->method = method;
@@ -277,9 +270,9 @@ tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbol
     b.dag->teams = owners->teams;
     b.dag->device = owners->device;
   }
-  TSI_TRY(allocate(env, &b, owners ? owners->weights : NULL));
-  TSI_TRY(list_steps(env, &b));
-  if (env->check) TSI_TRY(tsi_factorization_check(env, b.dag));
+  TSI_TRY_OUT(allocate(env, &b, owners ? owners->weights : NULL));
+  TSI_TRY_OUT(list_steps(env, &b));
+  if (env->check) TSI_TRY_OUT(tsi_factorization_check(env, b.dag));
 out:
   TSI_FREE(env, b.subtree);
   TSI_FREE(env, b.tree);

@@ -153,7 +153,6 @@ static tsi_count steps_of(const tsi_front_tiles *t, bool lu, bool on_device) {
 }
 
 static tristar_status allocate(checker *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = c->dag;
   const tsi_index count = dag->symbolic->count;
   TSI_TRY(TSI_ALLOC(c->env, c->opened, count));
@@ -167,9 +166,7 @@ static tristar_status allocate(checker *c) {
     const tsi_front_tiles t = tsi_factorization_tiles(dag, dag->tiled[q]);
     c->base[q + 1] = c->base[q] + places_of(&t);
   }
-  TSI_TRY(TSI_ALLOC_ZERO(c->env, c->seen, c->base[dag->tiled_count]));
-out:
-  return status;
+  return TSI_ALLOC_ZERO(c->env, c->seen, c->base[dag->tiled_count]);
 }
 
 /* What does this message bring, or take? scalars: as they should be. */
@@ -224,7 +221,6 @@ static bool fits(const tsi_factorization *dag, bool receive, tsi_index m) {
 
 /* A piece of what comes from who has it, to whom it goes. */
 static tristar_status check_arrival(checker *c, tsi_index k) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = c->dag;
   const tsi_front_step *part = &dag->part[k];
   if (part->message < 0 || part->message >= dag->receives || !fits(dag, true, part->message) ||
@@ -233,16 +229,14 @@ static tristar_status check_arrival(checker *c, tsi_index k) {
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d: message %d of supernode %d arrives", k, part->message,
              part->first);
   c->arrived++;
-  if (dag->in[dag->receive[part->message].parcel].kind == TSI_PARCEL_STRIPE) goto out;
+  if (dag->in[dag->receive[part->message].parcel].kind == TSI_PARCEL_STRIPE) return TRISTAR_OK;
   if (!tsi_factorization_has(dag, part->first)) c->opened[part->first] = c->done[part->first] = k;
   c->came[part->first] = k;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A range takes supernodes that nobody else does. */
 static tristar_status check_range(checker *c, tsi_index k) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_step *part = &c->dag->part[k];
   if (part->first < 0 || part->last < part->first || part->last >= c->dag->symbolic->count)
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d takes supernodes %d to %d", k, part->first, part->last);
@@ -252,13 +246,11 @@ static tristar_status check_range(checker *c, tsi_index k) {
                "steps %d and %d both take supernode %d, or another process does", c->opened[s], k, s);
     c->opened[s] = c->done[s] = k;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A step of a tiled front that is there once. */
 static tristar_status check_tiled(checker *c, tsi_index k) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = c->dag;
   const tsi_step_kind kind = dag->steps->step[k].kind;
   const tsi_front_step *part = &dag->part[k];
@@ -274,8 +266,7 @@ static tristar_status check_tiled(checker *c, tsi_index k) {
   c->seen[c->base[part->tiled] + place] = true;
   if (kind == TSI_STEP_FRONT_OPEN) c->opened[s] = k;
   if (kind == TSI_STEP_FRONT_CLOSE) c->done[s] = k;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Messages that leave this process, or (receive) come. */
@@ -319,7 +310,6 @@ static bool is_complete(const checker *c, const tsi_front_parcel *parcel, tsi_in
 /* What leaves does so in all its pieces, after the step that completes it; all that comes has its arrivals.
  */
 static tristar_status check_sends(const checker *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = c->dag;
   const tsi_count leave = count_messages(dag, false), come = count_messages(dag, true);
   if (leave != dag->sends || come != dag->receives || c->arrived != dag->receives)
@@ -333,13 +323,11 @@ static tristar_status check_sends(const checker *c) {
       TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "piece %d of supernode %d is sent to %d by step %d",
                message->piece, message->supernode, message->peer, message->step);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Each supernode, and each tile, is taken once. */
 static tristar_status check_steps(checker *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = c->dag;
   const bool lu = dag->method == TRISTAR_METHOD_LU;
   tsi_count ranges = 0, expected = 0;
@@ -365,12 +353,10 @@ static tristar_status check_steps(checker *c) {
   for (tsi_index s = 0; s < dag->symbolic->count; s++)
     if (tsi_factorization_has(dag, s) && (c->opened[s] == TSI_NONE || c->done[s] == TSI_NONE))
       TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "no step takes supernode %d", s);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_edges(const checker *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_steps *steps = c->dag->steps;
   for (tsi_count e = 0; e < steps->edges; e++) {
     const tsi_index item = steps->edge[e].item, before = steps->edge[e].before;
@@ -379,8 +365,7 @@ static tristar_status check_edges(const checker *c) {
     if (steps->step[before].priority < steps->step[item].priority)
       TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d, which is less urgent", item, before);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What opens a supernode waits for what completes its children. Supernodes of a range are consecutive. */
@@ -388,8 +373,8 @@ static tristar_status check_children(checker *c) {
   tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = c->dag;
   tsi_adjacency *before = NULL;
-  TSI_TRY(tsi_adjacency_create(c->env, dag->steps->count, dag->steps->edges, dag->steps->edge, TSI_BEFORE,
-                               &before));
+  TSI_TRY_OUT(tsi_adjacency_create(c->env, dag->steps->count, dag->steps->edges, dag->steps->edge, TSI_BEFORE,
+                                   &before));
   for (tsi_index s = 0; s < dag->symbolic->count; s++) {
     const tsi_index step = c->opened[s];
     if (!tsi_factorization_has(dag, s)) continue;
@@ -402,8 +387,8 @@ static tristar_status check_children(checker *c) {
       const bool silent = tsi_factorization_has(dag, child) && !tsi_factorization_leaves(dag, child);
       if (dag->symbolic->parent[child] != s || c->done[child] == TSI_NONE ||
           (!silent && c->mark[c->done[child]] != step) || (came != TSI_NONE && c->mark[came] != step))
-        TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d opens supernode %d without waiting for its child %d",
-                 step, s, child);
+        TSI_FAIL_OUT(c->env, TRISTAR_ERR_INTERNAL,
+                     "step %d opens supernode %d without waiting for its child %d", step, s, child);
     }
   }
 out:
@@ -416,13 +401,13 @@ tristar_status tsi_factorization_check(tsi_env *env, const tsi_factorization *fa
   checker c = {.env = env, .dag = factorization};
   const tsi_steps *steps = factorization->steps;
   tsi_access_list *accesses = NULL;
-  TSI_TRY(allocate(&c));
-  TSI_TRY(check_steps(&c));
-  TSI_TRY(check_sends(&c));
-  TSI_TRY(check_edges(&c));
-  TSI_TRY(check_children(&c));
-  TSI_TRY(tsi_factorization_list_accesses(env, factorization, &accesses));
-  TSI_TRY(tsi_access_check(env, accesses, steps->edges, steps->edge));
+  TSI_TRY_OUT(allocate(&c));
+  TSI_TRY_OUT(check_steps(&c));
+  TSI_TRY_OUT(check_sends(&c));
+  TSI_TRY_OUT(check_edges(&c));
+  TSI_TRY_OUT(check_children(&c));
+  TSI_TRY_OUT(tsi_factorization_list_accesses(env, factorization, &accesses));
+  TSI_TRY_OUT(tsi_access_check(env, accesses, steps->edges, steps->edge));
 out:
   tsi_access_list_destroy(env, &accesses);
   TSI_FREE(env, c.opened);

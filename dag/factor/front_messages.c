@@ -35,7 +35,6 @@ static void number_complement(builder *b, tsi_index s) {
 }
 
 tristar_status tsi_factorization_find_tags(tsi_env *env, builder *b) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = b->dag;
   const tsi_index count = dag->symbolic->count;
   tsi_index end;
@@ -56,8 +55,7 @@ tristar_status tsi_factorization_find_tags(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC(env, b->stripe_sent, b->processes));
   TSI_TRY(TSI_ALLOC(env, b->stripe_received, b->processes));
   for (tsi_index s = 0; s < count; s++) number_complement(b, s);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_factorization_release_tags(tsi_env *env, builder *b) {

@@ -238,28 +238,28 @@ tristar_status tsi_front_owners_choose(tsi_env *env, const tsi_layout *layout,
   const tsi_symbolic *symbolic = fronts->symbolic;
   chooser c = {.layout = layout, .fronts = fronts, .symbolic = symbolic, .owner = owner};
   *teams = NULL;
-  TSI_TRY(TSI_ALLOC(env, c.flops, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.urgency, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.subtree, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.end, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.child, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.sibling, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.tiled, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.begin, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.finish, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.low, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.high, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, c.job, symbolic->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, c.done, tsi_layout_ranks(layout)));
-  TSI_TRY(TSI_ALLOC_ZERO(env, c.load, tsi_layout_ranks(layout)));
-  TSI_TRY(tsi_factorization_find_tiled(env, symbolic, fronts->method, fronts->options, c.tiled));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.flops, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.urgency, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.subtree, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.end, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.child, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.sibling, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.tiled, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.begin, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.finish, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.low, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.high, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.job, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c.done, tsi_layout_ranks(layout)));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c.load, tsi_layout_ranks(layout)));
+  TSI_TRY_OUT(tsi_factorization_find_tiled(env, symbolic, fronts->method, fronts->options, c.tiled));
   list_jobs(&c);
   const double last = choose_best(&c);
   if (path != NULL) *path = last;
   if (c.shared)
-    TSI_TRY(tsi_front_teams_create(env, symbolic, fronts->panels, fronts->method, fronts->options->tile,
-                                   c.begin, c.finish, teams));
-  if (env->check && *teams) TSI_TRY(tsi_front_teams_check(env, *teams, owner));
+    TSI_TRY_OUT(tsi_front_teams_create(env, symbolic, fronts->panels, fronts->method, fronts->options->tile,
+                                       c.begin, c.finish, teams));
+  if (env->check && *teams) TSI_TRY_OUT(tsi_front_teams_check(env, *teams, owner));
 out:
   TSI_FREE(env, c.flops);
   TSI_FREE(env, c.urgency);

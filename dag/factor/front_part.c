@@ -28,10 +28,10 @@ static tristar_status take_fronts(tsi_env *env, const tsi_front_whole *whole, ts
   const tsi_index *from = part->tree.supernode;
   tsi_front_weights weights = {.subtree = NULL};
   tsi_index *begin = NULL, *end = NULL;
-  TSI_TRY(tsi_factorization_weigh(env, fronts->symbolic, fronts->method, fronts->options, &weights));
-  TSI_TRY(TSI_ALLOC(env, part->column, count));
-  TSI_TRY(TSI_ALLOC(env, part->owner, count));
-  TSI_TRY(TSI_ALLOC(env, part->weights.subtree, count));
+  TSI_TRY_OUT(tsi_factorization_weigh(env, fronts->symbolic, fronts->method, fronts->options, &weights));
+  TSI_TRY_OUT(TSI_ALLOC(env, part->column, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, part->owner, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, part->weights.subtree, count));
   part->weights.limit = weights.limit;
   for (tsi_index s = 0; s < count; s++) {
     part->column[s] = fronts->symbolic->start[from[s]];
@@ -39,14 +39,14 @@ static tristar_status take_fronts(tsi_env *env, const tsi_front_whole *whole, ts
     part->weights.subtree[s] = weights.subtree[from[s]];
   }
   if (whole->teams == NULL) goto out;
-  TSI_TRY(TSI_ALLOC(env, begin, count));
-  TSI_TRY(TSI_ALLOC(env, end, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, begin, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, end, count));
   for (tsi_index s = 0; s < count; s++) {
     begin[s] = whole->teams->begin[from[s]];
     end[s] = whole->teams->end[from[s]];
   }
-  TSI_TRY(tsi_front_teams_create(env, part->tree.symbolic, part->tree.panels, fronts->method,
-                                 fronts->options->tile, begin, end, &part->teams));
+  TSI_TRY_OUT(tsi_front_teams_create(env, part->tree.symbolic, part->tree.panels, fronts->method,
+                                     fronts->options->tile, begin, end, &part->teams));
 out:
   TSI_FREE(env, begin);
   TSI_FREE(env, end);
@@ -80,13 +80,13 @@ tristar_status tsi_front_part_create(tsi_env *env, const tsi_front_whole *whole,
   const tsi_front_structure *fronts = whole->fronts;
   *part = (tsi_front_part){.column = NULL};
   choose(whole, rank, wanted);
-  TSI_TRY(tsi_tree_part_create(env, fronts->symbolic, fronts->panels, wanted, &part->tree));
-  TSI_TRY(take_fronts(env, whole, part));
+  TSI_TRY_OUT(tsi_tree_part_create(env, fronts->symbolic, fronts->panels, wanted, &part->tree));
+  TSI_TRY_OUT(take_fronts(env, whole, part));
   list_ranges(whole, part);
-  TSI_TRY(TSI_ALLOC(env, part->who, part->ranges));
-  TSI_TRY(TSI_ALLOC(env, part->begin, part->ranges));
+  TSI_TRY_OUT(TSI_ALLOC(env, part->who, part->ranges));
+  TSI_TRY_OUT(TSI_ALLOC(env, part->begin, part->ranges));
   list_ranges(whole, part);
-  if (env->check) TSI_TRY(tsi_front_part_check(env, part, whole, rank));
+  if (env->check) TSI_TRY_OUT(tsi_front_part_check(env, part, whole, rank));
 out:
   if (status != TRISTAR_OK) tsi_front_part_destroy(env, part);
   return status;
@@ -106,7 +106,6 @@ void tsi_front_part_destroy(tsi_env *env, tsi_front_part *part) {
 /* Supernode s of the part is the same as in the whole tree. */
 static tristar_status check_supernode(tsi_env *env, const tsi_front_part *part, const tsi_front_whole *whole,
                                       tsi_index s) {
-  tristar_status status = TRISTAR_OK;
   const tsi_symbolic *here = part->tree.symbolic, *there = whole->fronts->symbolic;
   const tsi_index from = part->tree.supernode[s], parent = here->parent[s];
   const tsi_count rows = here->row_ptr[s + 1] - here->row_ptr[s];
@@ -121,13 +120,11 @@ static tristar_status check_supernode(tsi_env *env, const tsi_front_part *part, 
   if (part->owner[s] != whole->owner[from])
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d of a part is of process %d, not %d", s, part->owner[s],
              whole->owner[from]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_front_part_check(tsi_env *env, const tsi_front_part *part, const tsi_front_whole *whole,
                                     tsi_index rank) {
-  tristar_status status = TRISTAR_OK;
   const tsi_symbolic *all = whole->fronts->symbolic;
   const tsi_index count = part->tree.symbolic->count;
   for (tsi_index s = 0, k = 0; s < all->count; s++) {
@@ -142,6 +139,5 @@ tristar_status tsi_front_part_check(tsi_env *env, const tsi_front_part *part, co
     TSI_TRY(check_supernode(env, part, whole, k));
     k++;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -60,14 +60,14 @@ tristar_status tsi_front_teams_create(tsi_env *env, const tsi_symbolic *symbolic
   tsi_front_teams *teams = NULL;
   tsi_index largest = 0;
   double *load = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, teams, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, teams, 1));
   teams->symbolic = symbolic;
   teams->panels = panels;
   teams->method = method;
   teams->tile = tile;
-  TSI_TRY(TSI_ALLOC(env, teams->begin, count));
-  TSI_TRY(TSI_ALLOC(env, teams->end, count));
-  TSI_TRY(TSI_ALLOC(env, teams->tile_ptr, (tsi_count)count + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, teams->begin, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, teams->end, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, teams->tile_ptr, (tsi_count)count + 1));
   teams->tile_ptr[0] = 0;
   for (tsi_index s = 0; s < count; s++) {
     teams->begin[s] = begin[s];
@@ -77,8 +77,8 @@ tristar_status tsi_front_teams_create(tsi_env *env, const tsi_symbolic *symbolic
     teams->tile_ptr[s + 1] += tsi_front_teams_tiles(teams, s).count;
     largest = tsi_index_max(largest, end[s] - begin[s]);
   }
-  TSI_TRY(TSI_ALLOC(env, teams->tile_owner, teams->tile_ptr[count]));
-  TSI_TRY(TSI_ALLOC(env, load, largest));
+  TSI_TRY_OUT(TSI_ALLOC(env, teams->tile_owner, teams->tile_ptr[count]));
+  TSI_TRY_OUT(TSI_ALLOC(env, load, largest));
   for (tsi_index s = 0; s < count; s++)
     if (tsi_front_is_shared(teams, s)) share_front(teams, s, load);
 out:
@@ -98,7 +98,6 @@ void tsi_front_teams_destroy(tsi_env *env, tsi_front_teams **teams) {
 }
 
 tristar_status tsi_front_teams_check(tsi_env *env, const tsi_front_teams *teams, const tsi_index *owner) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index s = 0; s < teams->symbolic->count; s++) {
     const tsi_index begin = teams->begin[s], end = teams->end[s];
     const tsi_count tiles = teams->tile_ptr[s + 1] - teams->tile_ptr[s];
@@ -112,8 +111,7 @@ tristar_status tsi_front_teams_check(tsi_env *env, const tsi_front_teams *teams,
       if (!tsi_front_is_member(teams, s, teams->tile_owner[k]))
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "process %d has a tile of supernode %d", teams->tile_owner[k], s);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Stripes ------------------------------------------------------------------------------------------ */

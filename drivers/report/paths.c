@@ -52,7 +52,6 @@ static bool list_given(tsi_session *s, const tristar_dense *b, tsi_paths *paths)
 /* Takes the number at *cursor, before which there is one. */
 static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t rows, char *seen,
                                tsi_paths *paths) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   int64_t row = 0;
   const tsi_number number = tsi_scan_integer(cursor, &row);
@@ -67,12 +66,10 @@ static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t ro
              tsi_lines_where(lines), row);
   seen[row - 1] = 1;
   paths->wanted[paths->wanted_rows++] = row - 1;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status read_rows(tsi_lines *lines, int64_t rows, char *seen, tsi_paths *paths) {
-  tristar_status status = TRISTAR_OK;
   char *text;
   TSI_TRY(tsi_lines_next(lines, &text));
   while (text != NULL) {
@@ -82,15 +79,14 @@ static tristar_status read_rows(tsi_lines *lines, int64_t rows, char *seen, tsi_
     TSI_TRY(tsi_lines_next(lines, &text));
   }
   if (paths->wanted_rows == 0) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no row is named", lines->path);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status read_file(tsi_env *env, const char *path, int64_t rows, char *seen, tsi_paths *paths) {
   tristar_status status = TRISTAR_OK;
   tsi_lines lines;
-  TSI_TRY(tsi_lines_open(&lines, env, path));
-  TSI_TRY(read_rows(&lines, rows, seen, paths));
+  TSI_TRY_OUT(tsi_lines_open(&lines, env, path));
+  TSI_TRY_OUT(read_rows(&lines, rows, seen, paths));
 out:
   tsi_lines_close(&lines);
   return status;

@@ -27,12 +27,10 @@ void tsi_block_levels(const tsi_lines *lines, const tsi_index *block, tsi_index 
 
 tristar_status tsi_block_features_find(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines,
                                        tsi_block_features *features) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *block = NULL, *seen = NULL, *level = NULL;
   const tsi_index most = tsi_index_max(cut->n, cut->count);
-  TSI_TRY(TSI_ALLOC(env, block, cut->n));
-  TSI_TRY(TSI_ALLOC(env, seen, most));
-  TSI_TRY(TSI_ALLOC(env, level, cut->n));
+  TSI_SCRATCH(env, tsi_index, block, cut->n);
+  TSI_SCRATCH(env, tsi_index, seen, most);
+  TSI_SCRATCH(env, tsi_index, level, cut->n);
   tsi_block_owners(cut, block);
   for (tsi_index k = 0; k < most; k++) seen[k] = TSI_NONE;
   for (tsi_index p = 0; p < cut->count; p++) features[p] = (tsi_block_features){0, 0, 0};
@@ -42,11 +40,7 @@ tristar_status tsi_block_features_find(tsi_env *env, const tsi_block_cut *cut, c
     tsi_block_features *triangle = &features[2 * block[i]];
     triangle->levels = tsi_index_max(triangle->levels, level[i] + 1);
   }
-out:
-  TSI_FREE(env, block);
-  TSI_FREE(env, seen);
-  TSI_FREE(env, level);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Orders -------------------------------------------------------------------------------------------- */
@@ -126,11 +120,11 @@ tristar_status tsi_block_order(tsi_env *env, const tsi_block_cut *cut, const tsi
                                tsi_index *order) {
   tristar_status status = TRISTAR_OK;
   sorting s = {.lines = lines, .order = order};
-  TSI_TRY(TSI_ALLOC(env, s.from, cut->n));
-  TSI_TRY(TSI_ALLOC(env, s.level, cut->n));
-  TSI_TRY(TSI_ALLOC(env, s.range, cut->n));
-  TSI_TRY(TSI_ALLOC(env, s.first, (tsi_count)cut->n + 1));
-  TSI_TRY(TSI_ALLOC(env, s.mark, (tsi_count)cut->blocks + 2));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.from, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.level, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.range, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.first, (tsi_count)cut->n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.mark, (tsi_count)cut->blocks + 2));
   for (tsi_index k = 0; k < cut->n; k++) order[k] = k;
   sort_all(&s, cut, whole);
 out:

@@ -30,14 +30,12 @@ static void transpose(const tsi_lines *lines, const tsi_count *from, const tsi_i
 }
 
 static tristar_status allocate_pattern(tsi_env *env, const tsi_lines *lines, tsi_block_pattern **out) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->ptr, (tsi_count)lines->n + 1));
   TSI_TRY(TSI_ALLOC(env, (*out)->index, lines->ptr[lines->n]));
   TSI_TRY(TSI_ALLOC(env, (*out)->source, lines->ptr[lines->n]));
   (*out)->lines = (tsi_lines){lines->n, (*out)->ptr, (*out)->index, !lines->columns};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_block_pattern_create(tsi_env *env, const tsi_lines *lines, const tsi_index *order,
@@ -46,14 +44,14 @@ tristar_status tsi_block_pattern_create(tsi_env *env, const tsi_lines *lines, co
   tsi_block_pattern *pattern = NULL, *columns = NULL;
   tsi_index *place = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC(env, place, lines->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, place, lines->n));
   for (tsi_index k = 0; k < lines->n; k++) place[order ? order[k] : k] = k;
   if (!lines->columns) {
-    TSI_TRY(allocate_pattern(env, lines, &columns));
+    TSI_TRY_OUT(allocate_pattern(env, lines, &columns));
     transpose(lines, NULL, NULL, NULL, columns);
   }
   const tsi_lines *from = columns ? &columns->lines : lines;
-  TSI_TRY(allocate_pattern(env, from, &pattern));
+  TSI_TRY_OUT(allocate_pattern(env, from, &pattern));
   transpose(from, columns ? columns->source : NULL, order, place, pattern);
 out:
   TSI_FREE(env, place);
@@ -76,9 +74,9 @@ tristar_status tsi_block_reorder(tsi_env *env, const tsi_block_cut *cut, const t
   tristar_status status = TRISTAR_OK;
   tsi_block_pattern *pattern = NULL;
   tsi_index *next = NULL;
-  TSI_TRY(TSI_ALLOC(env, next, lines->n));
-  TSI_TRY(tsi_block_pattern_create(env, lines, order, &pattern));
-  TSI_TRY(tsi_block_order(env, cut, &pattern->lines, whole, next));
+  TSI_TRY_OUT(TSI_ALLOC(env, next, lines->n));
+  TSI_TRY_OUT(tsi_block_pattern_create(env, lines, order, &pattern));
+  TSI_TRY_OUT(tsi_block_order(env, cut, &pattern->lines, whole, next));
   for (tsi_index k = 0; k < lines->n; k++) next[k] = order[next[k]];
   memcpy(order, next, (size_t)lines->n * sizeof *order);
 out:
@@ -142,12 +140,9 @@ static void list_entries(const listing *l, tsi_block_rows *rows) {
 }
 
 static tristar_status list_parts(tsi_env *env, listing *l, tsi_block_rows *rows) {
-  tristar_status status = TRISTAR_OK;
-  tsi_block_features *features = NULL;
-  tsi_count *count = NULL;
   const tsi_block_cut *cut = l->cut;
-  TSI_TRY(TSI_ALLOC(env, features, cut->count));
-  TSI_TRY(TSI_ALLOC(env, count, (tsi_count)cut->n + 1));
+  TSI_SCRATCH(env, tsi_block_features, features, cut->count);
+  TSI_SCRATCH(env, tsi_count, count, (tsi_count)cut->n + 1);
   TSI_TRY(tsi_block_features_find(env, cut, l->lines, features));
   for (tsi_index p = 0; p < cut->count; p++) {
     const tsi_block_part *part = &cut->part[p];
@@ -160,10 +155,7 @@ static tristar_status list_parts(tsi_env *env, listing *l, tsi_block_rows *rows)
   TSI_TRY(TSI_ALLOC(env, rows->column, l->lines->ptr[cut->n]));
   TSI_TRY(TSI_ALLOC(env, rows->entry, l->lines->ptr[cut->n]));
   list_entries(l, rows);
-out:
-  TSI_FREE(env, features);
-  TSI_FREE(env, count);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Chunks -------------------------------------------------------------------------------------------- */
@@ -228,7 +220,6 @@ static void make_chunks(making *m, const listing *l) {
 }
 
 static tristar_status cut_chunks(tsi_env *env, const listing *l, tsi_count least, tsi_block_rows *rows) {
-  tristar_status status = TRISTAR_OK;
   making m = {.rows = rows, .least = least};
   make_chunks(&m, l);
   if (!tsi_to_index(m.count, &rows->count))
@@ -241,8 +232,7 @@ static tristar_status cut_chunks(tsi_env *env, const listing *l, tsi_count least
   m.start = rows->start;
   make_chunks(&m, l);
   rows->start[rows->count] = l->first[l->cut->count];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Waits --------------------------------------------------------------------------------------------- */
@@ -273,18 +263,13 @@ static void find_waits(tsi_block_rows *rows, tsi_index *writer, tsi_index *seen,
 }
 
 static tristar_status make_waits(tsi_env *env, tsi_block_rows *rows) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *writer = NULL, *seen = NULL;
-  TSI_TRY(TSI_ALLOC(env, writer, rows->n));
-  TSI_TRY(TSI_ALLOC(env, seen, rows->count));
+  TSI_SCRATCH(env, tsi_index, writer, rows->n);
+  TSI_SCRATCH(env, tsi_index, seen, rows->count);
   TSI_TRY(TSI_ALLOC(env, rows->wait_ptr, (tsi_count)rows->count + 1));
   find_waits(rows, writer, seen, NULL);
   TSI_TRY(TSI_ALLOC(env, rows->wait, rows->wait_ptr[rows->count]));
   find_waits(rows, writer, seen, rows->wait);
-out:
-  TSI_FREE(env, writer);
-  TSI_FREE(env, seen);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
@@ -295,20 +280,20 @@ tristar_status tsi_block_rows_create(tsi_env *env, const tsi_block_cut *cut, con
   tsi_block_rows *rows = NULL;
   listing l = {.cut = cut, .lines = &pattern->lines};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, rows, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, rows, 1));
   rows->n = cut->n;
   rows->lanes = lanes;
-  TSI_TRY(TSI_ALLOC(env, l.block, cut->n));
-  TSI_TRY(TSI_ALLOC(env, l.level, cut->n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, l.first, (tsi_count)cut->count + 1));
-  TSI_TRY(TSI_ALLOC(env, l.next, cut->count));
-  TSI_TRY(TSI_ALLOC(env, l.place, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, l.block, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, l.level, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, l.first, (tsi_count)cut->count + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, l.next, cut->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, l.place, cut->n));
   tsi_block_owners(cut, l.block);
   tsi_block_levels(l.lines, l.block, l.level);
-  TSI_TRY(list_parts(env, &l, rows));
-  TSI_TRY(cut_chunks(env, &l, tsi_count_max(1, least), rows));
-  TSI_TRY(make_waits(env, rows));
-  if (env->check) TSI_TRY(tsi_block_rows_check(env, rows, cut, pattern));
+  TSI_TRY_OUT(list_parts(env, &l, rows));
+  TSI_TRY_OUT(cut_chunks(env, &l, tsi_count_max(1, least), rows));
+  TSI_TRY_OUT(make_waits(env, rows));
+  if (env->check) TSI_TRY_OUT(tsi_block_rows_check(env, rows, cut, pattern));
 out:
   TSI_FREE(env, l.block);
   TSI_FREE(env, l.level);

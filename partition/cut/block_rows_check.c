@@ -12,7 +12,6 @@ typedef struct progress {
 /* x_j, made by another chunk, or by this one before. */
 static tristar_status check_entry(tsi_env *env, const tsi_block_rows *rows, const tsi_block_pattern *pattern,
                                   tsi_index c, tsi_index i, tsi_count e, const progress *p) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count entry = rows->entry[e];
   const tsi_index j = rows->column[e];
   if (entry < pattern->ptr[i] || entry >= pattern->ptr[i + 1] || pattern->index[entry] != j)
@@ -25,14 +24,12 @@ static tristar_status check_entry(tsi_env *env, const tsi_block_rows *rows, cons
   if (p->writer[j] != c && p->seen[p->writer[j]] != c)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d reads row %d and does not wait for chunk %d", c, j,
              p->writer[j]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_row(tsi_env *env, const tsi_block_rows *rows, const tsi_block_cut *cut,
                                 const tsi_block_pattern *pattern, tsi_index c, tsi_count k,
                                 const progress *p) {
-  tristar_status status = TRISTAR_OK;
   const tsi_block_part *part = &cut->part[rows->part[c]];
   const tsi_index i = rows->row[k];
   if (i < part->first_row || i >= part->end_row)
@@ -49,13 +46,11 @@ static tristar_status check_row(tsi_env *env, const tsi_block_rows *rows, const 
   }
   p->writer[i] = c;
   p->finished[i] = part->kind == TSI_BLOCK_TRIANGLE;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_chunk(tsi_env *env, const tsi_block_rows *rows, const tsi_block_cut *cut,
                                   const tsi_block_pattern *pattern, tsi_index c, const progress *p) {
-  tristar_status status = TRISTAR_OK;
   if (rows->start[c] >= rows->start[c + 1] || rows->part[c] < 0 || rows->part[c] >= cut->count ||
       rows->lane[c] < 0 || rows->lane[c] >= rows->lanes)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d of part %d, lane %d, has %lld rows", c, rows->part[c],
@@ -67,27 +62,26 @@ static tristar_status check_chunk(tsi_env *env, const tsi_block_rows *rows, cons
   }
   for (tsi_count k = rows->start[c]; k < rows->start[c + 1]; k++)
     TSI_TRY(check_row(env, rows, cut, pattern, c, k, p));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_block_rows_check(tsi_env *env, const tsi_block_rows *rows, const tsi_block_cut *cut,
                                     const tsi_block_pattern *pattern) {
   tristar_status status = TRISTAR_OK;
   progress p = {NULL, NULL, NULL, NULL};
-  TSI_TRY(TSI_ALLOC(env, p.writer, cut->n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, p.finished, cut->n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, p.listed, pattern->ptr[cut->n]));
-  TSI_TRY(TSI_ALLOC(env, p.seen, rows->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, p.writer, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, p.finished, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, p.listed, pattern->ptr[cut->n]));
+  TSI_TRY_OUT(TSI_ALLOC(env, p.seen, rows->count));
   for (tsi_index i = 0; i < cut->n; i++) p.writer[i] = TSI_NONE;
   for (tsi_index c = 0; c < rows->count; c++) p.seen[c] = TSI_NONE;
-  for (tsi_index c = 0; c < rows->count; c++) TSI_TRY(check_chunk(env, rows, cut, pattern, c, &p));
+  for (tsi_index c = 0; c < rows->count; c++) TSI_TRY_OUT(check_chunk(env, rows, cut, pattern, c, &p));
   for (tsi_index i = 0; i < cut->n; i++) {
-    if (!p.finished[i]) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d is never finished", i);
+    if (!p.finished[i]) TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "row %d is never finished", i);
     for (tsi_count e = pattern->ptr[i]; e < pattern->ptr[i + 1]; e++)
       if (!p.listed[e])
-        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the entry of row %d and column %d is in no chunk", i,
-                 pattern->index[e]);
+        TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "the entry of row %d and column %d is in no chunk", i,
+                     pattern->index[e]);
   }
 out:
   TSI_FREE(env, p.writer);

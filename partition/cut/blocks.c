@@ -55,17 +55,17 @@ tristar_status tsi_block_cut_create(tsi_env *env, tsi_index n, tsi_block_scheme 
   tsi_block_cut *cut = NULL;
   *out = NULL;
   if (n < 0 || blocks < 1)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%d rows cannot be cut into %d blocks", n, blocks);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%d rows cannot be cut into %d blocks", n, blocks);
   blocks = tsi_index_min(blocks, n);
   if (blocks > MOST_BLOCKS)
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%d blocks are more than %d", blocks, MOST_BLOCKS);
-  TSI_TRY(TSI_ALLOC_ZERO(env, cut, 1));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "%d blocks are more than %d", blocks, MOST_BLOCKS);
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, cut, 1));
   cut->scheme = scheme;
   cut->n = n;
   cut->blocks = blocks;
   cut->count = blocks > 0 ? 2 * (blocks - 1) + 1 : 0;
-  TSI_TRY(TSI_ALLOC_ZERO(env, cut->start, (tsi_count)blocks + 1));
-  TSI_TRY(TSI_ALLOC(env, cut->part, cut->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, cut->start, (tsi_count)blocks + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut->part, cut->count));
   for (tsi_index k = 1; k <= blocks; k++) cut->start[k] = (tsi_index)((tsi_count)n * k / blocks);
   put_parts(cut);
 out:
@@ -123,7 +123,6 @@ tsi_block_traffic tsi_block_cut_traffic(const tsi_block_cut *cut) {
 /* Parts in their order: solved rows grow by those of each triangle, a rectangle reads solved ones and updates
  * others. */
 static tristar_status check_order(tsi_env *env, const tsi_block_cut *cut) {
-  tristar_status status = TRISTAR_OK;
   tsi_index solved = 0, triangles = 0;
   for (tsi_index p = 0; p < cut->count; p++) {
     const tsi_block_part *part = &cut->part[p];
@@ -147,8 +146,7 @@ static tristar_status check_order(tsi_env *env, const tsi_block_cut *cut) {
   if (solved != cut->n || triangles != cut->blocks || cut->start[cut->blocks] != cut->n)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d triangles of %d blocks solve %d rows of %d", triangles,
              cut->blocks, solved, cut->n);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* How many parts of those that are open lie across each line at a place: a tree of partial sums (Fenwick). */
@@ -174,14 +172,12 @@ static void count_parts(const tsi_block_cut *cut, bool columns, const tsi_index 
 
 /* Goes through the lines; parts that begin there are opened, those that end are closed. */
 static tristar_status check_entries(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *opened = NULL, *closed = NULL, *next_opened = NULL, *next_closed = NULL, *sum = NULL;
   const tsi_count ends = (tsi_count)cut->n + 1;
-  TSI_TRY(TSI_ALLOC(env, opened, ends));
-  TSI_TRY(TSI_ALLOC(env, closed, ends));
-  TSI_TRY(TSI_ALLOC(env, next_opened, cut->count));
-  TSI_TRY(TSI_ALLOC(env, next_closed, cut->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, sum, ends));
+  TSI_SCRATCH(env, tsi_index, opened, ends);
+  TSI_SCRATCH(env, tsi_index, closed, ends);
+  TSI_SCRATCH(env, tsi_index, next_opened, cut->count);
+  TSI_SCRATCH(env, tsi_index, next_closed, cut->count);
+  TSI_SCRATCH_ZERO(env, tsi_index, sum, ends);
   for (tsi_index k = 0; k <= cut->n; k++) opened[k] = closed[k] = TSI_NONE;
   for (tsi_index p = 0; p < cut->count; p++) {
     const tsi_block_part *part = &cut->part[p];
@@ -202,21 +198,12 @@ static tristar_status check_entries(tsi_env *env, const tsi_block_cut *cut, cons
                  lines->columns ? "column" : "row", line, parts);
     }
   }
-out:
-  TSI_FREE(env, opened);
-  TSI_FREE(env, closed);
-  TSI_FREE(env, next_opened);
-  TSI_FREE(env, next_closed);
-  TSI_FREE(env, sum);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_block_cut_check(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines) {
-  tristar_status status = TRISTAR_OK;
   if (cut->n != lines->n)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the cut has %d rows, the matrix %d", cut->n, lines->n);
   TSI_TRY(check_order(env, cut));
-  TSI_TRY(check_entries(env, cut, lines));
-out:
-  return status;
+  return check_entries(env, cut, lines);
 }

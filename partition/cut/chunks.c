@@ -226,7 +226,6 @@ static tsi_count collect_off_rows(const tsi_chunks *chunks, tsi_index c, const t
 /* Fills off_ptr and off. mark: n entries of scratch. */
 static tristar_status list_off_rows(tsi_env *env, tsi_chunks *chunks, const tsi_symbolic *symbolic,
                                     const tsi_panels *panels, tsi_index *mark) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index j = 0; j < symbolic->n; j++) mark[j] = TSI_NONE;
   chunks->off_ptr[0] = 0;
   for (tsi_index c = 0; c < chunks->count; c++)
@@ -239,14 +238,12 @@ static tristar_status list_off_rows(tsi_env *env, tsi_chunks *chunks, const tsi_
     const tsi_count count = collect_off_rows(chunks, c, symbolic, panels, mark, c, off);
     tsi_sort_indices(off, count);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Fills panel_row and local_row. position: n entries of scratch. */
 static tristar_status number_rows(tsi_env *env, tsi_chunks *chunks, const tsi_symbolic *symbolic,
                                   const tsi_panels *panels, tsi_index *position) {
-  tristar_status status = TRISTAR_OK;
   tsi_count total = 0;
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++) {
@@ -273,12 +270,10 @@ static tristar_status number_rows(tsi_env *env, tsi_chunks *chunks, const tsi_sy
         *local++ = position[symbolic->rows[r]];
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate(tsi_env *env, const chooser *ch, int side) {
-  tristar_status status = TRISTAR_OK;
   tsi_chunks *chunks = ch->chunks[side];
   tsi_count slices = 0;
   for (tsi_index p = 0; p < ch->panels->count; p++)
@@ -288,13 +283,11 @@ static tristar_status allocate(tsi_env *env, const chooser *ch, int side) {
   TSI_TRY(TSI_ALLOC(env, chunks->slice_row, slices));
   TSI_TRY(TSI_ALLOC(env, chunks->panel_row, ch->panels->count));
   chunks->slice_ptr[0] = 0;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The rows of the chosen chunks on one side. scratch: n. */
 static tristar_status describe(tsi_env *env, const chooser *ch, int side, tsi_index *scratch) {
-  tristar_status status = TRISTAR_OK;
   tsi_chunks *chunks = ch->chunks[side];
   const tsi_symbolic *symbolic = ch->side[side].symbolic;
   const tsi_panels *panels = ch->side[side].panels;
@@ -308,8 +301,7 @@ static tristar_status describe(tsi_env *env, const chooser *ch, int side, tsi_in
         side > 0 ? tsi_chunk_local_rows(ch->chunks[side - 1], c) : tsi_chunk_columns(chunks, c);
   TSI_TRY(number_rows(env, chunks, symbolic, panels, scratch));
   if (env->check) TSI_TRY(tsi_chunks_check(env, chunks, symbolic, panels));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The panels of each chunk, and where they are sliced. */
@@ -317,13 +309,13 @@ static tristar_status choose_all(tsi_env *env, chooser *ch) {
   tristar_status status = TRISTAR_OK;
   tsi_index *subtree_first = NULL, *top_children = NULL;
   const tsi_index count = ch->symbolic->count;
-  TSI_TRY(TSI_ALLOC(env, ch->subtree, count));
-  TSI_TRY(TSI_ALLOC(env, ch->above, count));
-  TSI_TRY(TSI_ALLOC(env, subtree_first, count));
-  TSI_TRY(TSI_ALLOC(env, top_children, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, ch->subtree, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, ch->above, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, subtree_first, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, top_children, count));
   weigh(ch);
   describe_tree(ch, subtree_first, top_children);
-  for (int i = 0; i < ch->sides; i++) TSI_TRY(allocate(env, ch, i));
+  for (int i = 0; i < ch->sides; i++) TSI_TRY_OUT(allocate(env, ch, i));
   if (ch->options->single)
     choose_single(ch);
   else
@@ -356,8 +348,8 @@ tristar_status tsi_chunks_choose(tsi_env *env, const tsi_side *side, const tsi_c
   tristar_status status = TRISTAR_OK;
   chooser ch = chooser_of(1, side, options, out);
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
-  TSI_TRY(choose_all(env, &ch));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, *out, 1));
+  TSI_TRY_OUT(choose_all(env, &ch));
 out:
   if (status != TRISTAR_OK) tsi_chunks_destroy(env, out);
   return status;
@@ -369,10 +361,10 @@ tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
   tsi_index *scratch = NULL;
   chooser ch = chooser_of(sides, side, options, out);
   for (int i = 0; i < sides; i++) out[i] = NULL;
-  for (int i = 0; i < sides; i++) TSI_TRY(TSI_ALLOC_ZERO(env, out[i], 1));
-  TSI_TRY(TSI_ALLOC(env, scratch, side->symbolic->n));
-  TSI_TRY(choose_all(env, &ch));
-  for (int i = 0; i < sides; i++) TSI_TRY(describe(env, &ch, i, scratch));
+  for (int i = 0; i < sides; i++) TSI_TRY_OUT(TSI_ALLOC_ZERO(env, out[i], 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, scratch, side->symbolic->n));
+  TSI_TRY_OUT(choose_all(env, &ch));
+  for (int i = 0; i < sides; i++) TSI_TRY_OUT(describe(env, &ch, i, scratch));
 out:
   TSI_FREE(env, scratch);
   for (int i = 0; i < sides && status != TRISTAR_OK; i++) tsi_chunks_destroy(env, &out[i]);

@@ -2,7 +2,6 @@
 #include "partition/cut/chunks.h"
 
 static tristar_status check_intervals(tsi_env *env, const tsi_chunks *chunks, const tsi_panels *panels) {
-  tristar_status status = TRISTAR_OK;
   if (chunks->panel[chunks->count] != panels->count || (chunks->count > 0 && chunks->panel[0] != 0))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunks hold panels %d to %d of %d", chunks->panel[0],
              chunks->panel[chunks->count], panels->count);
@@ -11,8 +10,7 @@ static tristar_status check_intervals(tsi_env *env, const tsi_chunks *chunks, co
         chunks->column[c + 1] != panels->start[chunks->panel[c + 1]])
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d: panels %d to %d, columns from %d", c, chunks->panel[c],
                chunks->panel[c + 1] - 1, chunks->column[c]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The final number of row i of panel p, from the symbolic structure. */
@@ -24,12 +22,10 @@ static tsi_index panel_row(const tsi_symbolic *symbolic, const tsi_panels *panel
 
 static tristar_status check_rows(tsi_env *env, const tsi_chunks *chunks, const tsi_symbolic *symbolic,
                                  const tsi_panels *panels, tsi_index c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index columns = tsi_chunk_columns(chunks, c), off_rows = tsi_chunk_off_rows(chunks, c);
   const tsi_index first_off = chunks->first_off[c];
   const tsi_index *off = chunks->off + chunks->off_ptr[c];
-  bool *seen = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, seen, off_rows));
+  TSI_SCRATCH_ZERO(env, bool, seen, off_rows);
   for (tsi_index q = 0; q < off_rows; q++)
     if (off[q] < chunks->column[c + 1] || off[q] >= symbolic->n || (q > 0 && off[q] <= off[q - 1]))
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d: off-row %d is %d", c, q, off[q]);
@@ -46,14 +42,11 @@ static tristar_status check_rows(tsi_env *env, const tsi_chunks *chunks, const t
     }
   for (tsi_index q = 0; q < off_rows; q++)
     if (!seen[q]) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d: no panel has its off-row %d", c, off[q]);
-out:
-  TSI_FREE(env, seen);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_slices(tsi_env *env, const tsi_chunks *chunks, const tsi_panels *panels,
                                    tsi_index c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index first = chunks->slice_ptr[c], end = chunks->slice_ptr[c + 1];
   if (end < first || (end > first && chunks->panel[c + 1] != chunks->panel[c] + 1))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d has slices %d to %d and %d panels", c, first, end - 1,
@@ -63,13 +56,11 @@ static tristar_status check_slices(tsi_env *env, const tsi_chunks *chunks, const
         tsi_slice_rows(chunks, panels, c, k) <= 0)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d: slice %d begins at row %d and has %d rows", c, k - first,
                chunks->slice_row[k], tsi_slice_rows(chunks, panels, c, k));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_chunks_check(tsi_env *env, const tsi_chunks *chunks, const tsi_symbolic *symbolic,
                                 const tsi_panels *panels) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(check_intervals(env, chunks, panels));
   for (tsi_index c = 0; c < chunks->count; c++) {
     TSI_TRY(check_rows(env, chunks, symbolic, panels, c));
@@ -78,6 +69,5 @@ tristar_status tsi_chunks_check(tsi_env *env, const tsi_chunks *chunks, const ts
   if (chunks->slice_ptr[chunks->count] != chunks->slices)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d slices are listed, %d belong to chunks", chunks->slices,
              chunks->slice_ptr[chunks->count]);
-out:
-  return status;
+  return TRISTAR_OK;
 }

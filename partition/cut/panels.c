@@ -21,13 +21,13 @@ tristar_status tsi_panels_create(tsi_env *env, const tsi_symbolic *symbolic, tsi
   *out = NULL;
   for (tsi_index s = 0; s < symbolic->count; s++)
     count += pieces_of(symbolic->start[s + 1] - symbolic->start[s], width_max);
-  TSI_TRY(TSI_ALLOC_ZERO(env, panels, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, panels, 1));
   panels->count = count;
   panels->width_max = width_max;
-  TSI_TRY(TSI_ALLOC(env, panels->start, (tsi_count)count + 1));
-  TSI_TRY(TSI_ALLOC(env, panels->supernode, count));
-  TSI_TRY(TSI_ALLOC(env, panels->height, count));
-  TSI_TRY(TSI_ALLOC(env, panels->first, (tsi_count)symbolic->count + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, panels->start, (tsi_count)count + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, panels->supernode, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, panels->height, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, panels->first, (tsi_count)symbolic->count + 1));
   tsi_index p = 0;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index end = symbolic->start[s + 1];
@@ -42,7 +42,7 @@ tristar_status tsi_panels_create(tsi_env *env, const tsi_symbolic *symbolic, tsi
   }
   panels->first[symbolic->count] = p;
   panels->start[p] = symbolic->n;
-  if (env->check && symbolic->count > 0) TSI_TRY(tsi_panels_check(env, panels, symbolic));
+  if (env->check && symbolic->count > 0) TSI_TRY_OUT(tsi_panels_check(env, panels, symbolic));
 out:
   if (status != TRISTAR_OK) tsi_panels_destroy(env, &panels);
   *out = panels;
@@ -59,7 +59,6 @@ void tsi_panels_destroy(tsi_env *env, tsi_panels **panels) {
 }
 
 tristar_status tsi_panels_check(tsi_env *env, const tsi_panels *panels, const tsi_symbolic *symbolic) {
-  tristar_status status = TRISTAR_OK;
   if (panels->start[0] != 0 || panels->start[panels->count] != symbolic->n)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "panels cover columns %d to %d of %d", panels->start[0],
              panels->start[panels->count], symbolic->n);
@@ -76,6 +75,5 @@ tristar_status tsi_panels_check(tsi_env *env, const tsi_panels *panels, const ts
     if (p < panels->first[s] || p >= panels->first[s + 1] || panels->height[p] != height)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "panel %d of supernode %d has height %d", p, s, panels->height[p]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -44,11 +44,9 @@ tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
 /* The same, where the lines are the columns of the sweep's rows. entries: of each row. Errors: MEMORY. */
 static tristar_status find_told_levels(tsi_env *env, const tsi_lines *lines, tsi_index *level,
                                        tsi_index *entries, tsi_index *levels) {
-  tristar_status status = TRISTAR_OK;
-  tsi_level_scan *scan = NULL;
   tsi_level_scan_next next = {0, 0};
   tsi_index highest = TSI_NONE;
-  TSI_TRY(TSI_ALLOC_ZERO(env, scan, lines->n));
+  TSI_SCRATCH_ZERO(env, tsi_level_scan, scan, lines->n);
   if (lines->columns)
     for (tsi_index i = 0; i < lines->n; i++) {
       level[i] = tsi_level_scan_row(lines, scan, i, 0, &next, &entries[i], true);
@@ -60,9 +58,7 @@ static tristar_status find_told_levels(tsi_env *env, const tsi_lines *lines, tsi
       highest = tsi_index_max(highest, level[i]);
     }
   *levels = highest + 1;
-out:
-  TSI_FREE(env, scan);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rows by level set, as a sweep takes them inside each; first: levels + 1. */
@@ -81,8 +77,7 @@ static void sort_by_level(tsi_index n, bool backward, tsi_index levels, const ts
 
 static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                     const tsi_index *level, tsi_index levels, tsi_row_cut *cut) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *own = NULL, *first = NULL, *row = NULL;
+  TSI_OWNED tsi_index *own = NULL;
   const tsi_index n = lines->n;
   if (level == NULL) {
     TSI_TRY(TSI_ALLOC(env, own, n));
@@ -94,17 +89,12 @@ static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const 
     level = own;
   }
   cut->levels = levels;
-  if (is_narrow(options, n, levels)) goto out;
-  TSI_TRY(TSI_ALLOC(env, first, (tsi_count)levels + 1));
-  TSI_TRY(TSI_ALLOC(env, row, n));
+  if (is_narrow(options, n, levels)) return TRISTAR_OK;
+  TSI_SCRATCH(env, tsi_index, first, (tsi_count)levels + 1);
+  TSI_SCRATCH(env, tsi_index, row, n);
   sort_by_level(n, lines->columns != options->across, levels, level, first, row);
   TSI_FREE(env, own);
-  TSI_TRY(tsi_supersteps_cut(env, lines, options, &(tsi_level_sets){levels, first, row, cut->entries}, cut));
-out:
-  TSI_FREE(env, own);
-  TSI_FREE(env, first);
-  TSI_FREE(env, row);
-  return status;
+  return tsi_supersteps_cut(env, lines, options, &(tsi_level_sets){levels, first, row, cut->entries}, cut);
 }
 
 /* Columns of F are the rows of the backward sweep: the forward order is the reverse of the one that was found
@@ -148,7 +138,6 @@ static void cut_whole(tsi_row_cut *cut) {
 /* Rows by level sets of all of them, or of windows; as they are given, where sets are too narrow. */
 static tristar_status cut_sets(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                const tsi_index *level, tsi_index levels, tsi_row_cut *cut) {
-  tristar_status status = TRISTAR_OK;
   if (options->lanes == 1 && options->way == TSI_ROWS_SUPERSTEPS)
     TSI_TRY(tsi_windows_cut(env, lines, options, cut));
   else
@@ -157,8 +146,7 @@ static tristar_status cut_sets(tsi_env *env, const tsi_lines *lines, const tsi_r
     cut_whole(cut);
   else if (lines->columns != options->across)
     reverse(cut);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
@@ -166,21 +154,21 @@ tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const ts
   tristar_status status = TRISTAR_OK;
   tsi_row_cut *cut = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, cut, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, cut, 1));
   cut->way = options->way;
   cut->lanes = options->lanes;
   cut->n = lines->n;
-  TSI_TRY(TSI_ALLOC(env, cut->order, lines->n));
-  TSI_TRY(TSI_ALLOC(env, cut->start, (tsi_count)lines->n + 1));
-  TSI_TRY(TSI_ALLOC(env, cut->lane, lines->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut->order, lines->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut->start, (tsi_count)lines->n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut->lane, lines->n));
   cut->start[0] = 0;
   if (options->way >= TSI_ROWS_COLUMN_BLOCKS)
     cut_blocks(cut, options->blocks);
   else if (options->way == TSI_ROWS_WHOLE)
     cut_whole(cut);
   else
-    TSI_TRY(cut_sets(env, lines, options, level, levels, cut));
-  if (env->check) TSI_TRY(tsi_row_cut_check(env, cut, lines));
+    TSI_TRY_OUT(cut_sets(env, lines, options, level, levels, cut));
+  if (env->check) TSI_TRY_OUT(tsi_row_cut_check(env, cut, lines));
 out:
   if (status != TRISTAR_OK) tsi_row_cut_destroy(env, &cut);
   *out = cut;
@@ -197,7 +185,6 @@ void tsi_row_cut_destroy(tsi_env *env, tsi_row_cut **cut) {
 }
 
 static tristar_status check_waits(tsi_env *env, const tsi_lines *lines, const tsi_index *place) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index line = 0; line < lines->n; line++)
     for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) {
       const tsi_index other = lines->index[e];
@@ -205,14 +192,11 @@ static tristar_status check_waits(tsi_env *env, const tsi_lines *lines, const ts
       if (i != j && place[j] >= place[i])
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d comes before row %d, which it waits for", i, j);
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_row_cut_check(tsi_env *env, const tsi_row_cut *cut, const tsi_lines *lines) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *place = NULL;
-  TSI_TRY(TSI_ALLOC(env, place, cut->n));
+  TSI_SCRATCH(env, tsi_index, place, cut->n);
   if (cut->n != lines->n || cut->start[0] != 0 || cut->start[cut->count] != cut->n)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d chunks hold %d of %d rows", cut->count, cut->start[cut->count],
              cut->n);
@@ -228,26 +212,23 @@ tristar_status tsi_row_cut_check(tsi_env *env, const tsi_row_cut *cut, const tsi
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d comes twice", i);
     place[i] = k;
   }
-  TSI_TRY(check_waits(env, lines, place));
-out:
-  TSI_FREE(env, place);
-  return status;
+  return check_waits(env, lines, place);
 }
 
 tristar_status tsi_row_symbolic_create(tsi_env *env, const tsi_row_cut *cut, tsi_count entries,
                                        tsi_symbolic **out) {
   tristar_status status = TRISTAR_OK;
   tsi_symbolic *symbolic = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, symbolic, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, symbolic, 1));
   symbolic->n = cut->n;
   symbolic->leaf_parts = 1;
   symbolic->nnz_exact = symbolic->nnz_stored = entries;
-  TSI_TRY(TSI_ALLOC(env, symbolic->perm, cut->n));
-  TSI_TRY(TSI_ALLOC(env, symbolic->inverse, cut->n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, symbolic->start, 1));
-  TSI_TRY(TSI_ALLOC(env, symbolic->parent, 0));
-  TSI_TRY(TSI_ALLOC_ZERO(env, symbolic->row_ptr, 1));
-  TSI_TRY(TSI_ALLOC(env, symbolic->rows, 0));
+  TSI_TRY_OUT(TSI_ALLOC(env, symbolic->perm, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, symbolic->inverse, cut->n));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, symbolic->start, 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, symbolic->parent, 0));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, symbolic->row_ptr, 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, symbolic->rows, 0));
   for (tsi_index k = 0; k < cut->n; k++) {
     symbolic->perm[k] = cut->order[k];
     symbolic->inverse[cut->order[k]] = k;
@@ -271,11 +252,9 @@ typedef struct pairs {
 } pairs;
 
 static tristar_status add_pair(tsi_env *env, pairs *p, tsi_index source, tsi_index target) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_make_room(env, (void **)&p->pair, sizeof *p->pair, p->count, &p->capacity));
   p->pair[p->count++] = (chunk_pair){source, target};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Chunk c has the given rows from start[c] up to start[c + 1]. */
@@ -329,7 +308,6 @@ static void see_pairs(const tsi_lines *lines, const tsi_index *owner, tsi_index 
 /* Few chunks: lines come as they lie in memory. owner: of given rows. seen: count * count, zero. */
 static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
                                      const tsi_index *owner, bool *seen, pairs *p) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index count = cut->count;
   if (has_given_rows(cut))
     see_given_pairs(lines, cut, owner, seen);
@@ -339,14 +317,12 @@ static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, const
     for (tsi_index other = 0; other < count; other++)
       if (other != c && seen[(size_t)c * (size_t)count + (size_t)other])
         TSI_TRY(add_pair(env, p, lines->columns ? c : other, lines->columns ? other : c));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* seen: by chunk, the latest one that was found to share a pair with it. */
 static tristar_status list_many_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
                                       const tsi_index *owner, tsi_index *seen, pairs *p) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index c = 0; c < cut->count; c++) seen[c] = TSI_NONE;
   for (tsi_index c = 0; c < cut->count; c++)
     for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) {
@@ -359,15 +335,13 @@ static tristar_status list_many_pairs(tsi_env *env, const tsi_lines *lines, cons
         TSI_TRY(add_pair(env, p, lines->columns ? c : other, lines->columns ? other : c));
       }
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut, pairs *p) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *seen = NULL, *owner = NULL;
-  bool *seen_pair = NULL;
-  TSI_TRY(TSI_ALLOC(env, owner, lines->n));
+  TSI_OWNED tsi_index *seen = NULL;
+  TSI_OWNED bool *seen_pair = NULL;
+  TSI_SCRATCH(env, tsi_index, owner, lines->n);
   for (tsi_index c = 0; c < cut->count; c++)
     for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) owner[cut->order[k]] = c;
   if ((tsi_count)cut->count * cut->count <= cut->n) {
@@ -377,21 +351,14 @@ static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi
     TSI_TRY(TSI_ALLOC(env, seen, cut->count));
     TSI_TRY(list_many_pairs(env, lines, cut, owner, seen, p));
   }
-out:
-  TSI_FREE(env, owner);
-  TSI_FREE(env, seen);
-  TSI_FREE(env, seen_pair);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Sorts pairs by source and then target: first by the target, then, keeping that order, by the source. */
 static tristar_status fill_off_rows(tsi_env *env, const pairs *p, tsi_chunks *chunks) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index count = chunks->count;
-  tsi_count *next = NULL;
-  chunk_pair *sorted = NULL;
-  TSI_TRY(TSI_ALLOC(env, next, (tsi_count)count + 1));
-  TSI_TRY(TSI_ALLOC(env, sorted, p->count));
+  TSI_SCRATCH(env, tsi_count, next, (tsi_count)count + 1);
+  TSI_SCRATCH(env, chunk_pair, sorted, p->count);
   TSI_TRY(TSI_ALLOC(env, chunks->off, p->count));
   memset(next, 0, ((size_t)count + 1) * sizeof *next);
   for (tsi_count q = 0; q < p->count; q++) {
@@ -406,14 +373,10 @@ static tristar_status fill_off_rows(tsi_env *env, const pairs *p, tsi_chunks *ch
   for (tsi_index c = 0; c < count; c++) next[c] = chunks->off_ptr[c];
   for (tsi_count q = 0; q < p->count; q++)
     chunks->off[next[sorted[q].source]++] = chunks->column[sorted[q].target];
-out:
-  TSI_FREE(env, next);
-  TSI_FREE(env, sorted);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate(tsi_env *env, const tsi_row_cut *cut, tsi_chunks *chunks) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count ends = (tsi_count)cut->count + 1;
   chunks->count = cut->count;
   TSI_TRY(TSI_ALLOC_ZERO(env, chunks->panel, ends));
@@ -424,8 +387,7 @@ static tristar_status allocate(tsi_env *env, const tsi_row_cut *cut, tsi_chunks 
   TSI_TRY(TSI_ALLOC_ZERO(env, chunks->slice_ptr, ends));
   memcpy(chunks->column, cut->start, (size_t)ends * sizeof *cut->start);
   for (tsi_index c = 0; c < cut->count; c++) chunks->first_off[c] = tsi_chunk_columns(chunks, c);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Whether lines are rows or columns, a chunk has about as many entries in the lines of its rows. */
@@ -447,11 +409,11 @@ tristar_status tsi_row_chunks_create(tsi_env *env, const tsi_lines *lines, const
   tsi_chunks *chunks = NULL;
   pairs found = {0, 0, NULL};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, chunks, 1));
-  TSI_TRY(allocate(env, cut, chunks));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, chunks, 1));
+  TSI_TRY_OUT(allocate(env, cut, chunks));
   count_chunk_entries(lines, cut, chunks);
-  if (cut->count > 1) TSI_TRY(list_pairs(env, lines, cut, &found));
-  TSI_TRY(fill_off_rows(env, &found, chunks));
+  if (cut->count > 1) TSI_TRY_OUT(list_pairs(env, lines, cut, &found));
+  TSI_TRY_OUT(fill_off_rows(env, &found, chunks));
 out:
   TSI_FREE(env, found.pair);
   if (status != TRISTAR_OK) tsi_chunks_destroy(env, &chunks);

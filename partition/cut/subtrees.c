@@ -153,14 +153,14 @@ tristar_status tsi_assign_subtrees(tsi_env *env, const tsi_symbolic *symbolic, c
                                    tsi_index *label) {
   tristar_status status = TRISTAR_OK;
   cutter cut = {.symbolic = symbolic, .node = node, .processes = processes};
-  TSI_TRY(TSI_ALLOC(env, cut.weight, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, cut.own, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, cut.child, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, cut.sibling, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, cut.heap, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, cut.sorted, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, cut.load, processes));
-  TSI_TRY(TSI_ALLOC(env, cut.process, processes));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut.weight, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut.own, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut.child, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut.sibling, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut.heap, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut.sorted, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut.load, processes));
+  TSI_TRY_OUT(TSI_ALLOC(env, cut.process, processes));
   describe_tree(&cut, panels);
   for (tsi_index leaf = 0; leaf < leaves; leaf++) {
     const tsi_index splits = best_splits(&cut, leaf, floor);

@@ -260,7 +260,6 @@ static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index ph
 }
 
 static tristar_status allocate(tsi_env *env, state *s) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = s->lines->n, lanes = s->options->lanes;
   if (s->options->across)
     TSI_TRY(TSI_ALLOC_ZERO(env, s->told, n));
@@ -274,8 +273,7 @@ static tristar_status allocate(tsi_env *env, state *s) {
   for (tsi_index i = 0; i < n && s->place; i++) s->place[i] = TSI_NONE;
   for (tsi_index p = 0; p < s->room; p++) s->phase[p] = s->told ? p / lanes : p - p % lanes;
   s->base = s->told != NULL;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void release(tsi_env *env, state *s) {
@@ -294,7 +292,7 @@ tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const ts
   state s = {.lines = lines, .options = options, .sets = sets, .cut = cut, .most = PHASES * options->lanes};
   const double most = options->step_bytes * options->lanes;
   s.room = s.most + options->lanes;
-  TSI_TRY(allocate(env, &s));
+  TSI_TRY_OUT(allocate(env, &s));
   for (tsi_index level = 0, end; level < sets->levels; level = end) {
     tsi_index phases = 1;
     double bytes = look_at_set(&s, level);

@@ -10,7 +10,6 @@ typedef struct builder {
 } builder;
 
 static tristar_status allocate(tsi_env *env, const builder *b) {
-  tristar_status status = TRISTAR_OK;
   tsi_symbolic *to = b->part->symbolic;
   tsi_count rows = 0;
   for (tsi_index s = 0; s < b->from->count; s++) {
@@ -22,9 +21,7 @@ static tristar_status allocate(tsi_env *env, const builder *b) {
   TSI_TRY(TSI_ALLOC(env, to->start, (tsi_count)to->count + 1));
   TSI_TRY(TSI_ALLOC(env, to->parent, to->count));
   TSI_TRY(TSI_ALLOC(env, to->row_ptr, (tsi_count)to->count + 1));
-  TSI_TRY(TSI_ALLOC(env, to->rows, rows));
-out:
-  return status;
+  return TSI_ALLOC(env, to->rows, rows);
 }
 
 /* Supernodes and their columns. */
@@ -64,15 +61,15 @@ tristar_status tsi_tree_part_create(tsi_env *env, const tsi_symbolic *symbolic, 
   tristar_status status = TRISTAR_OK;
   builder b = {.from = symbolic, .has = has, .part = part};
   *part = (tsi_tree_part){.symbolic = NULL};
-  TSI_TRY(TSI_ALLOC_ZERO(env, part->symbolic, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, part->symbolic, 1));
   part->symbolic->closed = symbolic->closed;
   part->symbolic->leaf_parts = 1;
-  TSI_TRY(allocate(env, &b));
-  TSI_TRY(TSI_ALLOC(env, b.number, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, b.column, symbolic->n));
+  TSI_TRY_OUT(allocate(env, &b));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.number, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.column, symbolic->n));
   number(&b);
   copy(&b);
-  TSI_TRY(tsi_panels_create(env, part->symbolic, panels->width_max, &part->panels));
+  TSI_TRY_OUT(tsi_panels_create(env, part->symbolic, panels->width_max, &part->panels));
 out:
   TSI_FREE(env, b.number);
   TSI_FREE(env, b.column);

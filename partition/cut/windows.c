@@ -147,14 +147,14 @@ tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_r
   const tsi_index n = lines->n;
   tsi_index windows = count_windows(lines, options), wide = (windows + WIDER - 1) / WIDER,
             most = n / wide + 1;
-  TSI_TRY(TSI_ALLOC(env, s.entries, n));
-  TSI_TRY(TSI_ALLOC(env, s.set, most));
-  TSI_TRY(TSI_ALLOC(env, s.sorted, most));
-  TSI_TRY(TSI_ALLOC(env, s.count, (tsi_count)most + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.entries, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.set, most));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.sorted, most));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.count, (tsi_count)most + 1));
   if (options->across)
-    TSI_TRY(TSI_ALLOC_ZERO(env, s.scan, n));
+    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, s.scan, n));
   else
-    TSI_TRY(TSI_ALLOC(env, s.place, n));
+    TSI_TRY_OUT(TSI_ALLOC(env, s.place, n));
   tsi_index w = 0;
   while (w < windows && n >= (tsi_count)options->rows_a_level * s.base) {
     const tsi_index first = window_begin(n, windows, w++);

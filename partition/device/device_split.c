@@ -242,14 +242,12 @@ static tsi_index best_most(placer *p, tsi_index devices) {
 
 static tristar_status run_schedule(tsi_env *env, tsi_device_split_schedule *schedule,
                                    tsi_device_split *placing) {
-  tristar_status status = TRISTAR_OK;
   tsi_device_split_times times;
   TSI_TRY(tsi_device_split_schedule_run(env, schedule, placing->subtree, placing->count, &times));
   placing->seconds = 2 * times.end;
   placing->cores_seconds = 2 * times.cores;
   placing->above_seconds = 2 * (times.end - times.subtrees);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Search -------------------------------------------------------------------------------------------- */
@@ -269,20 +267,17 @@ static void swap(placer *p) {
 /* Takes the trial if devices have more of the factor, but not more than is wanted, in a time that is
  * bearable, or as much in less time. A best one whose time is not bearable yields to any that is faster. */
 static tristar_status judge_bytes(tsi_env *env, placer *p, double bound) {
-  tristar_status status = TRISTAR_OK;
   const double bytes = tsi_device_split_bytes(p->trial), best = tsi_device_split_bytes(p->best);
   const bool uses = uses_devices(p->best), late = uses && p->best->seconds > p->bearable;
   const double less = !uses ? DBL_MAX : late || bytes == best ? p->best->seconds : p->bearable;
   if (bytes > p->wanted || (bytes < best && !late) || bound >= less || p->runs-- <= 0) return TRISTAR_OK;
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
   if (p->trial->seconds < less) swap(p);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Takes the trial if it is better. bound: of its seconds. */
 static tristar_status judge(tsi_env *env, placer *p, tsi_index devices, double bound) {
-  tristar_status status = TRISTAR_OK;
   const bool first = p->costs->devices_first, uses = uses_devices(p->best);
   if (!uses_devices(p->trial)) return TRISTAR_OK;
   if (first && devices < p->costs->devices && p->trial->unfit_bytes > 0) return TRISTAR_OK;
@@ -291,8 +286,7 @@ static tristar_status judge(tsi_env *env, placer *p, tsi_index devices, double b
   if (p->runs-- <= 0) return TRISTAR_OK;
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
   if (p->trial->seconds < p->best->seconds || (first && !uses)) swap(p);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The trial is one of the cores alone, as the best one is so far, only for want of room. */
@@ -303,7 +297,6 @@ static void note_unfit(placer *p) {
 
 /* The stage, dealt out in all ways. */
 static tristar_status try_stage(tsi_env *env, placer *p) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_split_costs *c = p->costs;
   qsort(p->list, (size_t)p->count, sizeof *p->list, by_entries);
   for (tsi_index devices = 1; devices <= c->devices; devices++) {
@@ -318,8 +311,7 @@ static tristar_status try_stage(tsi_env *env, placer *p) {
     for (size_t k = 0; k < PARTS; k++)
       TSI_TRY(judge(env, p, devices, deal_out(p, devices, 0, p->count, device_parts[k])));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static bool goes_on(const placer *p) {
@@ -357,7 +349,6 @@ static tsi_index elsewhere(const placer *p, tsi_index k) {
 /* Moves single subtrees of the best placing, of its heaviest, between devices and cores as long as that
  * helps. */
 static tristar_status refine(tsi_env *env, placer *p) {
-  tristar_status status = TRISTAR_OK;
   tsi_index since = 0; /* subtrees that were looked at since it helped last */
   const tsi_index most = tsi_index_min(p->best->count, SUBTREES_PER_RESOURCE * (p->costs->devices + 1));
   if (p->costs->devices_first || !uses_devices(p->best)) return TRISTAR_OK;
@@ -371,13 +362,11 @@ static tristar_status refine(tsi_env *env, placer *p) {
     TSI_TRY(judge(env, p, p->costs->devices, bound));
     if (p->best->seconds < before) since = 0;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The best placing of all stages, from the cores alone on. */
 static tristar_status search_stages(tsi_env *env, placer *p) {
-  tristar_status status = TRISTAR_OK;
   start(p);
   p->runs = larger(SEARCH_RUNS, SEARCH_ITEMS / ((double)p->symbolic->count + p->panels + 1));
   (void)deal_out(p, 0, 1, 0, 1);
@@ -389,8 +378,7 @@ static tristar_status search_stages(tsi_env *env, placer *p) {
     split(p);
     TSI_TRY(try_stage(env, p));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What devices would have if each had room for all; where they have not, as much of that as there is room
@@ -406,14 +394,13 @@ static tristar_status search_devices_first(tsi_env *env, placer *p) {
   if (status != TRISTAR_OK || tsi_device_split_has_room(costs, p->best)) return status;
   p->wanted = tsi_device_split_bytes(p->best);
   p->bearable = larger(p->only_cores, p->best->seconds);
-  TSI_TRY(search_stages(env, p));
+  TSI_TRY_OUT(search_stages(env, p));
   p->best->unfit_bytes = p->wanted - tsi_device_split_bytes(p->best);
 out:
   return status;
 }
 
 static tristar_status search(tsi_env *env, placer *p) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(p->costs->devices_first ? search_devices_first(env, p) : search_stages(env, p));
   const double only_cores = p->only_cores;
   p->runs = REFINING_RUNS;
@@ -423,24 +410,19 @@ static tristar_status search(tsi_env *env, placer *p) {
     tsi_split_subtree *t = &p->best->subtree[k];
     t->seconds = t->device == TSI_NONE ? 0 : 2 * tsi_device_split_device_seconds(p->costs, t);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
 static tristar_status create_placing(tsi_env *env, const placer *p, tsi_device_split **out) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->devices = p->costs->devices;
   TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->load, p->costs->devices));
-  TSI_TRY(TSI_ALLOC(env, (*out)->subtree, p->symbolic->count));
-out:
-  return status;
+  return TSI_ALLOC(env, (*out)->subtree, p->symbolic->count);
 }
 
 static tristar_status allocate(tsi_env *env, const tsi_panels *panels, placer *p) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index count = p->symbolic->count;
   TSI_TRY(TSI_ALLOC(env, p->entries, count));
   TSI_TRY(TSI_ALLOC(env, p->bytes, count));
@@ -453,9 +435,7 @@ static tristar_status allocate(tsi_env *env, const tsi_panels *panels, placer *p
   TSI_TRY(TSI_ALLOC(env, p->list, count));
   TSI_TRY(tsi_device_split_schedule_create(env, p->symbolic, panels, p->costs, &p->schedule));
   TSI_TRY(create_placing(env, p, &p->trial));
-  TSI_TRY(create_placing(env, p, &p->best));
-out:
-  return status;
+  return create_placing(env, p, &p->best);
 }
 
 static void release(tsi_env *env, placer *p) {
@@ -478,10 +458,10 @@ tristar_status tsi_device_split_create(tsi_env *env, const tsi_symbolic *symboli
   tristar_status status = TRISTAR_OK;
   placer p = {.symbolic = symbolic, .costs = costs, .panels = panels->count};
   *out = NULL;
-  TSI_TRY(allocate(env, panels, &p));
+  TSI_TRY_OUT(allocate(env, panels, &p));
   describe_tree(&p, panels);
-  TSI_TRY(search(env, &p));
-  if (env->check) TSI_TRY(tsi_device_split_check(env, p.best, symbolic, panels, costs));
+  TSI_TRY_OUT(search(env, &p));
+  if (env->check) TSI_TRY_OUT(tsi_device_split_check(env, p.best, symbolic, panels, costs));
   *out = p.best;
   p.best = NULL;
 out:

@@ -6,13 +6,11 @@
 /* The subtree that supernode s is in, by its root; TSI_NONE: it is above. root: of parents, known. */
 static tristar_status find_root(tsi_env *env, const tsi_symbolic *symbolic, tsi_index s, bool is_root,
                                 tsi_index *root) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index parent = symbolic->parent[s], above = parent == TSI_NONE ? TSI_NONE : root[parent];
   if (is_root && above != TSI_NONE)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "subtree %d is in subtree %d", s, above);
   root[s] = is_root ? s : above;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Sums of whole bytes, or of estimates in another order. */
@@ -23,7 +21,6 @@ static bool is_near(double a, double b) {
 static tristar_status check_subtree(tsi_env *env, const tsi_device_split *placing,
                                     const tsi_symbolic *symbolic, const tsi_panels *panels,
                                     const tsi_device_split_costs *costs, tsi_index k, const tsi_index *root) {
-  tristar_status status = TRISTAR_OK;
   const tsi_split_subtree *t = &placing->subtree[k];
   const double seconds = t->device == TSI_NONE ? 0 : 2 * tsi_device_split_device_seconds(costs, t);
   tsi_index columns = 0;
@@ -46,13 +43,11 @@ static tristar_status check_subtree(tsi_env *env, const tsi_device_split *placin
       (t->device != TSI_NONE && (t->device < 0 || t->device >= placing->devices)))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "subtree %d on device %d: %d columns, a border of %d, %g entries",
              t->root, t->device, t->columns, t->border, t->entries);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_loads(tsi_env *env, const tsi_device_split *placing,
                                   const tsi_device_split_costs *costs) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index d = 0; d < placing->devices; d++) {
     const tsi_device_load *load = &placing->load[d];
     tsi_device_load sum = {0};
@@ -64,14 +59,12 @@ static tristar_status check_loads(tsi_env *env, const tsi_device_split *placing,
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "device %d: %d subtrees of %g bytes, %g bytes up, %g down", d,
                load->subtrees, load->bytes, load->up, load->down);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* schedule: a new one. */
 static tristar_status check_times(tsi_env *env, const tsi_device_split *placing,
                                   const tsi_device_split_costs *costs, tsi_device_split_schedule *schedule) {
-  tristar_status status = TRISTAR_OK;
   tsi_device_split_times t;
   TSI_TRY(tsi_device_split_schedule_run(env, schedule, placing->subtree, placing->count, &t));
   if (placing->seconds != 2 * t.end || placing->cores_seconds != 2 * t.cores ||
@@ -82,8 +75,7 @@ static tristar_status check_times(tsi_env *env, const tsi_device_split *placing,
   if (!costs->devices_first && placing->seconds > placing->only_cores)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "placed %g s, the cores alone %g s", placing->seconds,
              placing->only_cores);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_split_check(tsi_env *env, const tsi_device_split *placing,
@@ -93,15 +85,15 @@ tristar_status tsi_device_split_check(tsi_env *env, const tsi_device_split *plac
   tsi_device_split_schedule *schedule = NULL;
   bool *is_root = NULL;
   tsi_index *root = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, is_root, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, root, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, is_root, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, root, symbolic->count));
   for (tsi_index k = 0; k < placing->count; k++) is_root[placing->subtree[k].root] = true;
-  for (tsi_index s = symbolic->count; s-- > 0;) TSI_TRY(find_root(env, symbolic, s, is_root[s], root));
+  for (tsi_index s = symbolic->count; s-- > 0;) TSI_TRY_OUT(find_root(env, symbolic, s, is_root[s], root));
   for (tsi_index k = 0; k < placing->count; k++)
-    TSI_TRY(check_subtree(env, placing, symbolic, panels, costs, k, root));
-  TSI_TRY(check_loads(env, placing, costs));
-  TSI_TRY(tsi_device_split_schedule_create(env, symbolic, panels, costs, &schedule));
-  TSI_TRY(check_times(env, placing, costs, schedule));
+    TSI_TRY_OUT(check_subtree(env, placing, symbolic, panels, costs, k, root));
+  TSI_TRY_OUT(check_loads(env, placing, costs));
+  TSI_TRY_OUT(tsi_device_split_schedule_create(env, symbolic, panels, costs, &schedule));
+  TSI_TRY_OUT(check_times(env, placing, costs, schedule));
 out:
   tsi_device_split_schedule_destroy(env, &schedule);
   TSI_FREE(env, is_root);

@@ -304,16 +304,16 @@ tristar_status tsi_device_split_schedule_create(tsi_env *env, const tsi_symbolic
   tristar_status status = TRISTAR_OK;
   tsi_device_split_schedule *s = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, s, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, s, 1));
   s->symbolic = symbolic;
   s->panels = panels;
   s->costs = costs;
-  TSI_TRY(TSI_ALLOC(env, s->entries, (tsi_count)panels->count + 1));
-  TSI_TRY(TSI_ALLOC(env, s->panel_of, symbolic->n));
-  TSI_TRY(TSI_ALLOC(env, s->chunk_of, panels->count));
-  TSI_TRY(TSI_ALLOC(env, s->device, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, s->subtree_of, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, s->lane, costs->devices));
+  TSI_TRY_OUT(TSI_ALLOC(env, s->entries, (tsi_count)panels->count + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, s->panel_of, symbolic->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, s->chunk_of, panels->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, s->device, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, s->subtree_of, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, s->lane, costs->devices));
   s->entries[0] = 0;
   for (tsi_index p = 0; p < panels->count; p++) {
     s->entries[p + 1] = s->entries[p] + (double)tsi_panel_entries(panels, p);
@@ -345,11 +345,11 @@ tristar_status tsi_device_split_schedule_run(tsi_env *env, tsi_device_split_sche
   describe_subtrees(s, count);
   cut.label = NULL;
   cut.device = placed ? s->device : NULL;
-  TSI_TRY(tsi_chunks_choose(env, &side, &cut, &s->chunks));
+  TSI_TRY_OUT(tsi_chunks_choose(env, &side, &cut, &s->chunks));
   s->nodes = s->chunks->count + s->chunks->slices;
-  TSI_TRY(TSI_ALLOC(env, s->node, s->nodes));
-  TSI_TRY(TSI_ALLOC(env, s->ready, s->nodes));
-  TSI_TRY(TSI_ALLOC(env, s->event, s->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, s->node, s->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, s->ready, s->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, s->event, s->nodes));
   describe_nodes(s);
   *times = play(s);
 out:

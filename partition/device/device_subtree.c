@@ -31,7 +31,6 @@ static tsi_index number_row(const tsi_device_subtree *subtree, tsi_index first_c
 
 static tristar_status copy_structure(tsi_env *env, const tsi_chunks *chunks, const tsi_symbolic *symbolic,
                                      tsi_index first, tsi_device_subtree *subtree) {
-  tristar_status status = TRISTAR_OK;
   tsi_symbolic *own = subtree->symbolic;
   const tsi_index column = chunks->column[subtree->chunk];
   const tsi_index *off = chunks->off + chunks->off_ptr[subtree->chunk];
@@ -51,13 +50,11 @@ static tristar_status copy_structure(tsi_env *env, const tsi_chunks *chunks, con
     for (tsi_count r = own->row_ptr[s]; r < own->row_ptr[s + 1]; r++)
       own->rows[r] = number_row(subtree, column, off, &next, symbolic->rows[begin + r]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status copy_panels(tsi_env *env, const tsi_panels *panels, tsi_index first, tsi_index end,
                                   tsi_device_subtree *subtree) {
-  tristar_status status = TRISTAR_OK;
   tsi_panels *own = subtree->panels;
   const tsi_index from = panels->first[first], column = panels->start[from];
   own->count = panels->first[end] - from;
@@ -72,8 +69,7 @@ static tristar_status copy_panels(tsi_env *env, const tsi_panels *panels, tsi_in
     own->height[p] = panels->height[from + p];
   }
   for (tsi_index s = first; s <= end; s++) own->first[s - first] = panels->first[s] - from;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_subtree_create(tsi_env *env, const tsi_chunks *chunks, const tsi_symbolic *symbolic,
@@ -83,9 +79,9 @@ tristar_status tsi_device_subtree_create(tsi_env *env, const tsi_chunks *chunks,
   tsi_device_subtree *subtree = NULL;
   tsi_index first, end;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, subtree, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, subtree->symbolic, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, subtree->panels, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, subtree, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, subtree->symbolic, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, subtree->panels, 1));
   supernodes_of(chunks, panels, chunk, &first, &end);
   subtree->chunk = chunk;
   subtree->columns = tsi_chunk_columns(chunks, chunk);
@@ -94,9 +90,9 @@ tristar_status tsi_device_subtree_create(tsi_env *env, const tsi_chunks *chunks,
   subtree->symbolic->n = subtree->columns + subtree->border;
   subtree->symbolic->count = end - first;
   subtree->symbolic->closed = symbolic->closed;
-  TSI_TRY(copy_structure(env, chunks, symbolic, first, subtree));
-  TSI_TRY(copy_panels(env, panels, first, end, subtree));
-  if (env->check) TSI_TRY(tsi_device_subtree_check(env, subtree, chunks, symbolic, panels));
+  TSI_TRY_OUT(copy_structure(env, chunks, symbolic, first, subtree));
+  TSI_TRY_OUT(copy_panels(env, panels, first, end, subtree));
+  if (env->check) TSI_TRY_OUT(tsi_device_subtree_check(env, subtree, chunks, symbolic, panels));
 out:
   if (status != TRISTAR_OK) tsi_device_subtree_destroy(env, &subtree);
   *out = subtree;
@@ -113,7 +109,6 @@ void tsi_device_subtree_destroy(tsi_env *env, tsi_device_subtree **subtree) {
 static tristar_status check_supernode(tsi_env *env, const tsi_device_subtree *subtree,
                                       const tsi_chunks *chunks, const tsi_symbolic *symbolic, tsi_index first,
                                       tsi_index s) {
-  tristar_status status = TRISTAR_OK;
   const tsi_symbolic *own = subtree->symbolic;
   const tsi_index column = chunks->column[subtree->chunk];
   const tsi_index *off = chunks->off + chunks->off_ptr[subtree->chunk];
@@ -129,14 +124,12 @@ static tristar_status check_supernode(tsi_env *env, const tsi_device_subtree *su
         (j < subtree->columns ? j + column : off[j - subtree->columns]) != symbolic->rows[from + r])
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %lld of supernode %d of a subtree is %d", (long long)r, s, j);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_subtree_check(tsi_env *env, const tsi_device_subtree *subtree,
                                         const tsi_chunks *chunks, const tsi_symbolic *symbolic,
                                         const tsi_panels *panels) {
-  tristar_status status = TRISTAR_OK;
   const tsi_panels *own = subtree->panels;
   const tsi_index from = subtree->panel;
   tsi_index first, end;
@@ -156,15 +149,13 @@ tristar_status tsi_device_subtree_check(tsi_env *env, const tsi_device_subtree *
         own->height[p] != panels->height[from + p] ||
         own->supernode[p] + first != panels->supernode[from + p])
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "panel %d of a subtree is not %d", p, from + p);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 #define GROW(env, array, used, capacity) tsi_grow(env, (void **)&(array), sizeof *(array), used, capacity)
 
 /* Appends chunks without panels for the border. */
 static tristar_status append_border(tsi_env *env, const tsi_device_subtree *subtree, tsi_chunks *chunks) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index before = chunks->count,
                   more = (subtree->border + TSI_BORDER_COLUMNS - 1) / TSI_BORDER_COLUMNS;
   const tsi_count count = (tsi_count)before + more;
@@ -182,8 +173,7 @@ static tristar_status append_border(tsi_env *env, const tsi_device_subtree *subt
     chunks->first_off[c] = end - chunks->column[c];
   }
   chunks->count = before + more;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_subtree_cut(tsi_env *env, const tsi_device_subtree *subtree,
@@ -191,8 +181,8 @@ tristar_status tsi_device_subtree_cut(tsi_env *env, const tsi_device_subtree *su
   tristar_status status = TRISTAR_OK;
   const tsi_side side = {subtree->symbolic, subtree->panels};
   *out = NULL;
-  TSI_TRY(tsi_chunks_create(env, 1, &side, options, out));
-  TSI_TRY(append_border(env, subtree, *out));
+  TSI_TRY_OUT(tsi_chunks_create(env, 1, &side, options, out));
+  TSI_TRY_OUT(append_border(env, subtree, *out));
 out:
   if (status != TRISTAR_OK) tsi_chunks_destroy(env, out);
   return status;

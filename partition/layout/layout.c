@@ -43,7 +43,6 @@ static tsi_index coarser_node(tsi_index leaves, tsi_index pz, tsi_index node) {
 
 static tristar_status check_options(tsi_env *env, const tsi_symbolic *symbolic,
                                     const tsi_layout_options *options) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index pz = options->pz;
   tsi_count ranks;
   if (options->px < 1 || options->py < 1 || pz < 1 || (pz & (pz - 1)) != 0)
@@ -57,8 +56,7 @@ static tristar_status check_options(tsi_env *env, const tsi_symbolic *symbolic,
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "layout %dx%dx%d: the separator tree of the analysis has %d leaves (leaf_parts), not %d",
              options->px, options->py, pz, symbolic->leaf_parts, pz);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* node[s] for every supernode. */
@@ -71,15 +69,12 @@ static void find_nodes(const tsi_symbolic *symbolic, tsi_index pz, tsi_index *no
 static tristar_status label_supernodes(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                        const tsi_layout_options *options, const tsi_index *node,
                                        tsi_index *label) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index grid = options->px * options->py;
   for (tsi_index s = 0; s < symbolic->count; s++)
     label[s] = node[s] < options->pz && grid == 1 ? node[s] : TSI_NONE;
-  if (grid == 1 || options->map == TSI_MAP_CYCLIC) goto out;
-  TSI_TRY(tsi_assign_subtrees(env, symbolic, panels, options->pz, node, grid,
-                              options->floor_bytes / (double)options->scalar_bytes, label));
-out:
-  return status;
+  if (grid == 1 || options->map == TSI_MAP_CYCLIC) return TRISTAR_OK;
+  return tsi_assign_subtrees(env, symbolic, panels, options->pz, node, grid,
+                             options->floor_bytes / (double)options->scalar_bytes, label);
 }
 
 static tsi_index common_multiple(tsi_index a, tsi_index b) {
@@ -140,15 +135,12 @@ static void weigh(tsi_layout *layout, const tsi_panels *panels, size_t scalar_by
 }
 
 static tristar_status allocate(tsi_env *env, tsi_layout *layout) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index count = layout->chunks->count;
   TSI_TRY(TSI_ALLOC(env, layout->node, count));
   TSI_TRY(TSI_ALLOC(env, layout->row, count));
   TSI_TRY(TSI_ALLOC(env, layout->column, count));
   TSI_TRY(TSI_ALLOC(env, layout->whole, count));
-  TSI_TRY(TSI_ALLOC(env, layout->bytes, count));
-out:
-  return status;
+  return TSI_ALLOC(env, layout->bytes, count);
 }
 
 tristar_status tsi_layout_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
@@ -158,30 +150,30 @@ tristar_status tsi_layout_create(tsi_env *env, const tsi_symbolic *symbolic, con
   tsi_index *node = NULL, *label = NULL, *next = NULL;
   const tsi_side side = {symbolic, panels};
   *out = NULL;
-  TSI_TRY(check_options(env, symbolic, options));
-  TSI_TRY(TSI_ALLOC_ZERO(env, layout, 1));
+  TSI_TRY_OUT(check_options(env, symbolic, options));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, layout, 1));
   layout->px = options->px;
   layout->py = options->py;
   layout->pz = options->pz;
   layout->levels = tsi_separator_level(options->pz, 2 * options->pz - 2);
   layout->map = options->map;
   layout->replicated = options->replicated;
-  TSI_TRY(TSI_ALLOC(env, node, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, label, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, next, 2 * (tsi_count)options->pz - 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, node, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, label, symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, next, 2 * (tsi_count)options->pz - 1));
   find_nodes(symbolic, options->pz, node);
-  TSI_TRY(label_supernodes(env, symbolic, panels, options, node, label));
+  TSI_TRY_OUT(label_supernodes(env, symbolic, panels, options, node, label));
   const tsi_chunk_options chunk_options = {.floor_bytes = options->floor_bytes,
                                            .ceiling_bytes = options->ceiling_bytes,
                                            .slice_bytes = options->slice_bytes,
                                            .scalar_bytes = options->scalar_bytes,
                                            .label = label,
                                            .device = options->device};
-  TSI_TRY(tsi_chunks_create(env, 1, &side, &chunk_options, &layout->chunks));
-  TSI_TRY(allocate(env, layout));
+  TSI_TRY_OUT(tsi_chunks_create(env, 1, &side, &chunk_options, &layout->chunks));
+  TSI_TRY_OUT(allocate(env, layout));
   place_chunks(layout, panels, node, label, next);
   weigh(layout, panels, options->scalar_bytes);
-  if (env->check) TSI_TRY(tsi_layout_check(env, layout, symbolic, panels));
+  if (env->check) TSI_TRY_OUT(tsi_layout_check(env, layout, symbolic, panels));
 out:
   TSI_FREE(env, node);
   TSI_FREE(env, label);
@@ -204,7 +196,6 @@ void tsi_layout_destroy(tsi_env *env, tsi_layout **layout) {
 
 static tristar_status check_rows(tsi_env *env, const tsi_layout *layout, const tsi_index *owner,
                                  tsi_index c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = layout->chunks;
   for (tsi_count q = chunks->off_ptr[c]; q < chunks->off_ptr[c + 1]; q++) {
     const tsi_index to = owner[chunks->off[q]];
@@ -217,16 +208,13 @@ static tristar_status check_rows(tsi_env *env, const tsi_layout *layout, const t
         (!layout->whole[c] || layout->row[to] != layout->row[c] || layout->column[to] != layout->column[c]))
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d has a row in chunk %d, which is whole elsewhere", c, to);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_layout_check(tsi_env *env, const tsi_layout *layout, const tsi_symbolic *symbolic,
                                 const tsi_panels *panels) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = layout->chunks;
-  tsi_index *owner = NULL;
-  TSI_TRY(TSI_ALLOC(env, owner, symbolic->n));
+  TSI_SCRATCH(env, tsi_index, owner, symbolic->n);
   tsi_chunk_owners(chunks, owner);
   for (tsi_index c = 0; c < chunks->count; c++) {
     if (layout->row[c] < 0 || layout->row[c] >= layout->px || layout->column[c] < 0 ||
@@ -244,7 +232,5 @@ tristar_status tsi_layout_check(tsi_env *env, const tsi_layout *layout, const ts
                  layout->node[c], p);
     TSI_TRY(check_rows(env, layout, owner, c));
   }
-out:
-  TSI_FREE(env, owner);
-  return status;
+  return TRISTAR_OK;
 }

@@ -2,15 +2,13 @@
 #include "partition/layout/layout.h"
 
 static tristar_status copy_array(tsi_env *env, const void *from, size_t count, size_t size, void **out) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_allocate(env, count, size, __func__, __FILE__, __LINE__, out));
   memcpy(*out, from, count * size);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 #define COPY(from, to, count)                                                                                \
-  TSI_TRY(copy_array(env, (from), (size_t)(count), sizeof *(from), (void **)&(to)))
+  TSI_TRY_OUT(copy_array(env, (from), (size_t)(count), sizeof *(from), (void **)&(to)))
 
 /* Has the part the panel of chunk c, which is spread? */
 static bool has_rows(const tsi_layout *layout, const tsi_index *number, tsi_index c) {
@@ -31,7 +29,6 @@ static void list_panels(const tsi_layout *layout, const tsi_index *number, tsi_i
 
 static tristar_status take_rows(tsi_env *env, const tsi_layout *layout, const tsi_index *number,
                                 tsi_chunks *to) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *from = layout->chunks;
   TSI_TRY(TSI_ALLOC(env, to->off_ptr, (tsi_count)from->count + 1));
   to->off_ptr[0] = 0;
@@ -42,8 +39,7 @@ static tristar_status take_rows(tsi_env *env, const tsi_layout *layout, const ts
     const size_t rows = (size_t)(to->off_ptr[c + 1] - to->off_ptr[c]);
     if (rows > 0) memcpy(to->off + to->off_ptr[c], from->off + from->off_ptr[c], rows * sizeof *to->off);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_layout_part_create(tsi_env *env, const tsi_layout *layout, const tsi_index *number,
@@ -52,7 +48,7 @@ tristar_status tsi_layout_part_create(tsi_env *env, const tsi_layout *layout, co
   const tsi_index count = layout->chunks->count;
   tsi_layout *part = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC(env, part, 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, part, 1));
   *part = *layout;
   part->chunks = NULL;
   part->node = part->row = part->column = NULL;
@@ -63,12 +59,12 @@ tristar_status tsi_layout_part_create(tsi_env *env, const tsi_layout *layout, co
   COPY(layout->column, part->column, count);
   COPY(layout->whole, part->whole, count);
   COPY(layout->bytes, part->bytes, count);
-  TSI_TRY(TSI_ALLOC_ZERO(env, part->chunks, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, part->chunks, 1));
   part->chunks->count = count;
   COPY(layout->chunks->column, part->chunks->column, count + 1);
-  TSI_TRY(TSI_ALLOC(env, part->chunks->panel, (tsi_count)count + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, part->chunks->panel, (tsi_count)count + 1));
   list_panels(layout, number, panels, part->chunks->panel);
-  TSI_TRY(take_rows(env, layout, number, part->chunks));
+  TSI_TRY_OUT(take_rows(env, layout, number, part->chunks));
 out:
   if (status != TRISTAR_OK) tsi_layout_destroy(env, &part);
   *out = part;

@@ -92,7 +92,6 @@ static tsi_index rows_per_slice(const builder *b, tsi_index rows, tsi_index colu
 
 /* Sizes of everything, then room for it. */
 static tristar_status allocate(tsi_env *env, builder *b) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = b->layout->chunks;
   tsi_share *share = b->share;
   tsi_count count = 0, panels = 0, off = 0, local = 0, slices = 0, rows = 0;
@@ -127,9 +126,7 @@ static tristar_status allocate(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC(env, to->panel_row, panels));
   TSI_TRY(TSI_ALLOC(env, to->local_row, local));
   TSI_TRY(TSI_ALLOC(env, to->slice_ptr, count + 1));
-  TSI_TRY(TSI_ALLOC(env, to->slice_row, slices));
-out:
-  return status;
+  return TSI_ALLOC(env, to->slice_row, slices);
 }
 
 /* Appends panel p of the factor with those rows that `held` lists; all of them if it is NULL. */
@@ -241,17 +238,17 @@ tristar_status tsi_share_create(tsi_env *env, const tsi_layout *layout, const ts
   const tsi_index grid = layout->px * layout->py;
   builder b = {.layout = layout, .panels = panels, .options = options};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, b.share, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.share, 1));
   b.share->rank = rank;
   b.share->z = rank / grid;
   b.share->process = rank % grid;
-  TSI_TRY(TSI_ALLOC_ZERO(env, b.role, layout->chunks->count));
-  TSI_TRY(TSI_ALLOC(env, b.share->local, layout->chunks->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.role, layout->chunks->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.share->local, layout->chunks->count));
   find_roles(&b);
-  TSI_TRY(allocate(env, &b));
+  TSI_TRY_OUT(allocate(env, &b));
   append_all(&b);
   list_off_rows(&b);
-  if (env->check && layout->chunks->local_row) TSI_TRY(tsi_share_check(env, b.share, layout, panels));
+  if (env->check && layout->chunks->local_row) TSI_TRY_OUT(tsi_share_check(env, b.share, layout, panels));
 out:
   TSI_FREE(env, b.role);
   if (status != TRISTAR_OK) tsi_share_destroy(env, &b.share);
@@ -276,7 +273,6 @@ void tsi_share_destroy(tsi_env *env, tsi_share **share) {
 /* Rows of local panel j, where its chunk's number in the layout is c. */
 static tristar_status check_panel(tsi_env *env, const tsi_share *share, const tsi_layout *layout,
                                   const tsi_panels *panels, tsi_index k, tsi_index j) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index c = share->chunk[k], p = share->panel[j];
   const tsi_chunks *global = layout->chunks, *local = share->chunks;
   const tsi_count first = share->row_ptr[j];
@@ -303,13 +299,11 @@ static tristar_status check_panel(tsi_env *env, const tsi_share *share, const ts
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "panel %d of a share: row %d is column %d, not %d", j, i, off,
                target);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_share_check(tsi_env *env, const tsi_share *share, const tsi_layout *layout,
                                const tsi_panels *panels) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *local = share->chunks;
   for (tsi_index k = 0; k < local->count; k++) {
     const tsi_index c = share->chunk[k];
@@ -322,6 +316,5 @@ tristar_status tsi_share_check(tsi_env *env, const tsi_share *share, const tsi_l
     for (tsi_index j = local->panel[k]; j < local->panel[k + 1]; j++)
       TSI_TRY(check_panel(env, share, layout, panels, k, j));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

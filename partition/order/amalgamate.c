@@ -15,7 +15,6 @@ typedef struct work {
 
 /* The tree of the groups. A group's number is the rank of its topmost member, so parents stay behind. */
 static tristar_status merge_groups(tsi_env *env, work *w) {
-  tristar_status status = TRISTAR_OK;
   const tsi_supernode_tree *tree = w->tree;
   tsi_supernode_tree *merged = &w->merged;
   TSI_TRY(TSI_ALLOC(env, w->merged_of, tree->count));
@@ -32,16 +31,13 @@ static tristar_status merge_groups(tsi_env *env, work *w) {
     merged->parent[m] = tree->parent[f] == TSI_NONE ? TSI_NONE : w->merged_of[tree->parent[f]];
     merged->rows[m] = w->rows[f];
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The final postorder of the groups, heaviest subtree first; final[m] is the new number. */
 static tristar_status order_groups(tsi_env *env, work *w, tsi_index *order) {
-  tristar_status status = TRISTAR_OK;
   const tsi_supernode_tree *merged = &w->merged;
-  tsi_count *weight = NULL; /* stored entries of the subtree */
-  TSI_TRY(TSI_ALLOC_ZERO(env, weight, merged->count));
+  TSI_SCRATCH_ZERO(env, tsi_count, weight, merged->count); /* stored entries of the subtree */
   TSI_TRY(TSI_ALLOC(env, w->final, merged->count));
   for (tsi_index m = 0; m < merged->count; m++) {
     tsi_count columns = merged->columns[m];
@@ -50,20 +46,16 @@ static tristar_status order_groups(tsi_env *env, work *w, tsi_index *order) {
   }
   TSI_TRY(tsi_postorder(env, merged->count, merged->parent, weight, order));
   for (tsi_index s = 0; s < merged->count; s++) w->final[order[s]] = s;
-out:
-  TSI_FREE(env, weight);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Takes the groups over into the result, in their final order; column_order[k]: the column that becomes k. */
 static tristar_status number_supernodes(tsi_env *env, work *w, tsi_symbolic *sy, tsi_index *column_order) {
-  tristar_status status = TRISTAR_OK;
   const tsi_supernode_tree *merged = &w->merged;
-  tsi_index *order = NULL, *next = NULL;
   sy->count = merged->count;
-  TSI_TRY(TSI_ALLOC(env, order, sy->count));
+  TSI_SCRATCH(env, tsi_index, order, sy->count);
   TSI_TRY(order_groups(env, w, order));
-  TSI_TRY(TSI_ALLOC(env, next, sy->count));
+  TSI_SCRATCH(env, tsi_index, next, sy->count);
   TSI_TRY(TSI_ALLOC(env, sy->start, sy->count + 1));
   TSI_TRY(TSI_ALLOC(env, sy->parent, sy->count));
   TSI_TRY(TSI_ALLOC(env, sy->row_ptr, sy->count + 1));
@@ -82,21 +74,18 @@ static tristar_status number_supernodes(tsi_env *env, work *w, tsi_symbolic *sy,
     tsi_index s = w->final[w->merged_of[f]];
     for (tsi_index c = 0; c < w->tree->columns[f]; c++) column_order[next[s]++] = j++;
   }
-out:
-  TSI_FREE(env, order);
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_amalgamate(tsi_env *env, const tsi_supernode_tree *tree, const tsi_index *part,
                               double relax, tsi_symbolic *sy, tsi_index *column_order) {
   tristar_status status = TRISTAR_OK;
   work w = {.tree = tree};
-  TSI_TRY(TSI_ALLOC(env, w.group, tree->count));
-  TSI_TRY(TSI_ALLOC(env, w.rows, tree->count));
-  TSI_TRY(tsi_supernodes_merge(env, tree, part, relax, w.group, w.rows));
-  TSI_TRY(merge_groups(env, &w));
-  TSI_TRY(number_supernodes(env, &w, sy, column_order));
+  TSI_TRY_OUT(TSI_ALLOC(env, w.group, tree->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, w.rows, tree->count));
+  TSI_TRY_OUT(tsi_supernodes_merge(env, tree, part, relax, w.group, w.rows));
+  TSI_TRY_OUT(merge_groups(env, &w));
+  TSI_TRY_OUT(number_supernodes(env, &w, sy, column_order));
 out:
   TSI_FREE(env, w.group);
   TSI_FREE(env, w.rows);

@@ -8,7 +8,6 @@ typedef struct row_lists {
 } row_lists;
 
 static tristar_status list_supernodes(tsi_env *env, const tsi_symbolic *symbolic, row_lists *lists) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count rows = symbolic->row_ptr[symbolic->count];
   TSI_TRY(TSI_ALLOC_ZERO(env, lists->ptr, (tsi_count)symbolic->n + 1));
   TSI_TRY(TSI_ALLOC(env, lists->list, rows));
@@ -17,8 +16,7 @@ static tristar_status list_supernodes(tsi_env *env, const tsi_symbolic *symbolic
   for (tsi_index s = symbolic->count; s-- > 0;) /* each list begins where it has ended so far */
     for (tsi_count r = symbolic->row_ptr[s + 1]; r-- > symbolic->row_ptr[s];)
       lists->list[--lists->ptr[symbolic->rows[r]]] = s;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_borders_count(tsi_env *env, const tsi_symbolic *symbolic, tsi_index *border) {
@@ -28,8 +26,8 @@ tristar_status tsi_borders_count(tsi_env *env, const tsi_symbolic *symbolic, tsi
   for (tsi_index s = 0; s < symbolic->count; s++)
     border[s] = symbolic->closed ? (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]) : 0;
   if (symbolic->closed) return TRISTAR_OK;
-  TSI_TRY(list_supernodes(env, symbolic, &lists));
-  TSI_TRY(TSI_ALLOC(env, mark, symbolic->count));
+  TSI_TRY_OUT(list_supernodes(env, symbolic, &lists));
+  TSI_TRY_OUT(TSI_ALLOC(env, mark, symbolic->count));
   for (tsi_index s = 0; s < symbolic->count; s++) mark[s] = TSI_NONE;
   for (tsi_index s = 0; s < symbolic->count; s++)
     for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++)

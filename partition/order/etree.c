@@ -5,9 +5,7 @@
 
 tristar_status tsi_etree(tsi_env *env, const tsi_graph *graph, const tsi_index *perm,
                          const tsi_index *inverse, tsi_index *parent) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *ancestor = NULL; /* a known ancestor, where paths are cut short */
-  TSI_TRY(TSI_ALLOC(env, ancestor, graph->n));
+  TSI_SCRATCH(env, tsi_index, ancestor, graph->n); /* a known ancestor, where paths are cut short */
   for (tsi_index k = 0; k < graph->n; k++) {
     tsi_index v = perm[k];
     parent[k] = TSI_NONE;
@@ -26,9 +24,7 @@ tristar_status tsi_etree(tsi_env *env, const tsi_graph *graph, const tsi_index *
       }
     }
   }
-out:
-  TSI_FREE(env, ancestor);
-  return status;
+  return TRISTAR_OK;
 }
 
 typedef struct weighted {
@@ -47,8 +43,7 @@ static int compare_weighted(const void *pa, const void *pb) {
  * front, the one that comes first last. */
 static tristar_status list_children(tsi_env *env, tsi_index n, const tsi_index *parent,
                                     const tsi_count *weight, tsi_index *head, tsi_index *next) {
-  tristar_status status = TRISTAR_OK;
-  weighted *sorted = NULL;
+  TSI_OWNED weighted *sorted = NULL;
   if (weight) {
     TSI_TRY(TSI_ALLOC(env, sorted, n));
     for (tsi_index j = 0; j < n; j++) sorted[j] = (weighted){weight[j], j};
@@ -61,17 +56,13 @@ static tristar_status list_children(tsi_env *env, tsi_index n, const tsi_index *
     next[j] = head[up];
     head[up] = j;
   }
-out:
-  TSI_FREE(env, sorted);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_postorder(tsi_env *env, tsi_index n, const tsi_index *parent, const tsi_count *weight,
                              tsi_index *order) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *head = NULL, *next = NULL;
-  TSI_TRY(TSI_ALLOC(env, head, n + 1));
-  TSI_TRY(TSI_ALLOC(env, next, n));
+  TSI_SCRATCH(env, tsi_index, head, n + 1);
+  TSI_SCRATCH(env, tsi_index, next, n);
   TSI_TRY(list_children(env, n, parent, weight, head, next));
   tsi_index k = 0;
   tsi_index at = n; /* the node whose children are being visited; n: above the roots */
@@ -87,10 +78,7 @@ tristar_status tsi_postorder(tsi_env *env, tsi_index n, const tsi_index *parent,
       at = parent[at] == TSI_NONE ? n : parent[at];
     }
   }
-out:
-  TSI_FREE(env, head);
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The root of i's tree in a disjoint-set forest, with path halving. */
@@ -131,12 +119,9 @@ static void count_leaves(tsi_index n, const tsi_index *parent, const tsi_count *
 
 tristar_status tsi_column_counts(tsi_env *env, tsi_index n, const tsi_index *parent, const tsi_count *ptr,
                                  const tsi_index *row, tsi_index *count) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *first = NULL, *set = NULL;
-  row_state *state = NULL;
-  TSI_TRY(TSI_ALLOC(env, first, n)); /* lowest number in the subtree of j */
-  TSI_TRY(TSI_ALLOC(env, set, n));
-  TSI_TRY(TSI_ALLOC(env, state, n));
+  TSI_SCRATCH(env, tsi_index, first, n); /* lowest number in the subtree of j */
+  TSI_SCRATCH(env, tsi_index, set, n);
+  TSI_SCRATCH(env, row_state, state, n);
   for (tsi_index j = 0; j < n; j++) {
     first[j] = set[j] = j;
     state[j] = (row_state){TSI_NONE, TSI_NONE};
@@ -148,23 +133,15 @@ tristar_status tsi_column_counts(tsi_env *env, tsi_index n, const tsi_index *par
   count_leaves(n, parent, ptr, row, state, first, set, count);
   for (tsi_index j = 0; j < n; j++)
     if (parent[j] != TSI_NONE) count[parent[j]] += count[j];
-out:
-  TSI_FREE(env, first);
-  TSI_FREE(env, set);
-  TSI_FREE(env, state);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_tree_height(tsi_env *env, tsi_index n, const tsi_index *parent, tsi_index *height) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *below = NULL; /* nodes on the longest path below j */
   *height = 0;
-  TSI_TRY(TSI_ALLOC_ZERO(env, below, n));
+  TSI_SCRATCH_ZERO(env, tsi_index, below, n); /* nodes on the longest path below j */
   for (tsi_index j = 0; j < n; j++) {
     if (parent[j] != TSI_NONE) below[parent[j]] = tsi_index_max(below[parent[j]], below[j] + 1);
     *height = tsi_index_max(*height, below[j] + 1);
   }
-out:
-  TSI_FREE(env, below);
-  return status;
+  return TRISTAR_OK;
 }

@@ -10,11 +10,6 @@ typedef struct lists {
   tsi_index *index;
 } lists;
 
-static void lists_free(tsi_env *env, lists *l) {
-  TSI_FREE(env, l->ptr);
-  TSI_FREE(env, l->index);
-}
-
 /* Closes the gaps that skipped duplicates left: list v now ends at end[v]. */
 static void close_gaps(tsi_index n, lists *l, const tsi_count *end) {
   tsi_count to = 0;
@@ -29,10 +24,8 @@ static void close_gaps(tsi_index n, lists *l, const tsi_count *end) {
 /* The transpose without loops and duplicates; its lists are ascending. */
 static tristar_status transpose(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                                 const tsi_index *row_map, lists *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count *next = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, out->ptr, n + 1));
-  TSI_TRY(TSI_ALLOC(env, next, n));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(out, out->ptr, n + 1));
+  TSI_SCRATCH(env, tsi_count, next, n);
   for (tsi_count p = 0; p < ptr[n]; p++) out->ptr[row_map ? row_map[index[p]] : index[p]]++;
   tsi_count total = 0;
   for (tsi_index v = 0; v < n; v++) {
@@ -41,7 +34,7 @@ static tristar_status transpose(tsi_env *env, tsi_index n, const tsi_count *ptr,
     out->ptr[v] = next[v];
   }
   out->ptr[n] = total;
-  TSI_TRY(TSI_ALLOC(env, out->index, total));
+  TSI_TRY(TSI_ALLOC_IN(out, out->index, total));
   bool gaps = false;
   for (tsi_index j = 0; j < n; j++)
     for (tsi_count p = ptr[j]; p < ptr[j + 1]; p++) {
@@ -52,9 +45,7 @@ static tristar_status transpose(tsi_env *env, tsi_index n, const tsi_count *ptr,
         out->index[next[i]++] = j;
     }
   if (gaps) close_gaps(n, out, next);
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Merges two ascending lists without repetition; returns the length. out may be NULL: the length only. */
@@ -77,8 +68,7 @@ static tsi_count merge_lists(const lists *a, const lists *b, tsi_index v, tsi_in
 }
 
 /* Fills ptr and adj of the graph from the lists of A and A^T. */
-static tristar_status unite(tsi_env *env, const lists *a, lists *t, tsi_graph *graph) {
-  tristar_status status = TRISTAR_OK;
+static tristar_status unite(const lists *a, const lists *t, tsi_graph *graph) {
   tsi_index n = graph->n;
   size_t rows = (size_t)n + 1;
   if (memcmp(a->ptr, t->ptr, rows * sizeof *a->ptr) == 0 &&
@@ -86,52 +76,39 @@ static tristar_status unite(tsi_env *env, const lists *a, lists *t, tsi_graph *g
     graph->symmetric = true; /* A's own lists are the result */
     graph->ptr = t->ptr;
     graph->adj = t->index;
-    *t = (lists){NULL, NULL};
-    goto out;
+    tsi_own(graph, t->ptr);
+    tsi_own(graph, t->index);
+    return TRISTAR_OK;
   }
-  TSI_TRY(TSI_ALLOC(env, graph->ptr, n + 1));
+  TSI_TRY(TSI_ALLOC_IN(graph, graph->ptr, n + 1));
   graph->ptr[0] = 0;
   for (tsi_index v = 0; v < n; v++) graph->ptr[v + 1] = graph->ptr[v] + merge_lists(a, t, v, NULL);
-  TSI_TRY(TSI_ALLOC(env, graph->adj, graph->ptr[n]));
+  TSI_TRY(TSI_ALLOC_IN(graph, graph->adj, graph->ptr[n]));
   for (tsi_index v = 0; v < n; v++) merge_lists(a, t, v, graph->adj + graph->ptr[v]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                                 const tsi_index *row_map, bool triangle, tsi_graph **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_graph *graph = NULL;
-  lists t = {NULL, NULL}, a = {NULL, NULL};
   *out = NULL;
   if (triangle && row_map)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a row map needs both triangles of the matrix");
-  TSI_TRY(TSI_ALLOC_ZERO(env, graph, 1));
+  TSI_SCRATCH_ZERO(env, tsi_graph, graph, 1);
+  TSI_SCRATCH_ZERO(env, lists, t, 1);
+  TSI_SCRATCH_ZERO(env, lists, a, 1);
   graph->n = n;
-  TSI_TRY(transpose(env, n, ptr, index, row_map, &t));
-  TSI_TRY(transpose(env, n, t.ptr, t.index, NULL, &a));
-  TSI_TRY(unite(env, &a, &t, graph));
+  TSI_TRY(transpose(env, n, ptr, index, row_map, t));
+  TSI_TRY(transpose(env, n, t->ptr, t->index, NULL, a));
+  TSI_TRY(unite(a, t, graph));
   if (triangle) graph->symmetric = true;
   if (env->check) TSI_TRY(tsi_graph_check(env, graph));
   *out = graph;
   graph = NULL;
-out:
-  lists_free(env, &t);
-  lists_free(env, &a);
-  tsi_graph_destroy(env, &graph);
-  return status;
-}
-
-void tsi_graph_destroy(tsi_env *env, tsi_graph **graph) {
-  if (*graph == NULL) return;
-  TSI_FREE(env, (*graph)->ptr);
-  TSI_FREE(env, (*graph)->adj);
-  TSI_FREE(env, *graph);
+  return TRISTAR_OK;
 }
 
 /* Lists ascending, in range, without loops. */
 static tristar_status check_lists(tsi_env *env, const tsi_graph *graph) {
-  tristar_status status = TRISTAR_OK;
   if (graph->n < 0 || graph->ptr[0] != 0)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "graph: n = %d, ptr[0] = %lld", graph->n, (long long)graph->ptr[0]);
   for (tsi_index v = 0; v < graph->n; v++)
@@ -148,16 +125,13 @@ static tristar_status check_lists(tsi_env *env, const tsi_graph *graph) {
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "graph: neighbours %d, %d of vertex %d do not ascend",
                  graph->adj[p - 1], u, v);
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_graph_check(tsi_env *env, const tsi_graph *graph) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count *next = NULL;
   TSI_TRY(check_lists(env, graph));
   /* Vertices that ascend must meet each list in its order: then each edge is there in both directions. */
-  TSI_TRY(TSI_ALLOC(env, next, graph->n));
+  TSI_SCRATCH(env, tsi_count, next, graph->n);
   for (tsi_index v = 0; v < graph->n; v++) next[v] = graph->ptr[v];
   for (tsi_index v = 0; v < graph->n; v++)
     for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++) {
@@ -167,7 +141,5 @@ tristar_status tsi_graph_check(tsi_env *env, const tsi_graph *graph) {
                  "graph: %d is a neighbour of %d, but the reverse edges of %d differ", u, v, u);
       next[u]++;
     }
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }

@@ -17,11 +17,10 @@ typedef struct tsi_graph {
 
 /* Builds the graph of A + A^T, where A has its entry (row_map[index[p]], j) for ptr[j] <= p < ptr[j+1];
  * row_map may be NULL (identity). triangle: each off-diagonal pair is stored once. index values must be in
- * 0..n-1 (checked by the caller). Errors: MEMORY, TOO_LARGE. */
+ * 0..n-1 (checked by the caller). The graph is released with TSI_FREE. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const tsi_count *ptr,
                                                 const tsi_index *index, const tsi_index *row_map,
                                                 bool triangle, tsi_graph **out);
-void tsi_graph_destroy(tsi_env *env, tsi_graph **graph);
 TRISTAR_CHECKED tristar_status tsi_graph_check(tsi_env *env, const tsi_graph *graph);
 
 #endif

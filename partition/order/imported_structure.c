@@ -53,11 +53,11 @@ static tristar_status find_tree(tsi_env *env, int sides, const tsi_columns *colu
   const tsi_index n = columns->n;
   waiting w[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
   tsi_index *ancestor = NULL;
-  TSI_TRY(TSI_ALLOC(env, ancestor, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, ancestor, n));
   for (int i = 0; i < sides; i++) {
-    TSI_TRY(TSI_ALLOC(env, w[i].first, n));
-    TSI_TRY(TSI_ALLOC(env, w[i].next, n));
-    TSI_TRY(TSI_ALLOC_ZERO(env, w[i].seen, n));
+    TSI_TRY_OUT(TSI_ALLOC(env, w[i].first, n));
+    TSI_TRY_OUT(TSI_ALLOC(env, w[i].next, n));
+    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, w[i].seen, n));
     for (tsi_index j = 0; j < n; j++) w[i].first[j] = TSI_NONE;
   }
   for (tsi_index i = 0; i < n; i++) {
@@ -95,15 +95,13 @@ typedef struct work {
 
 /* Runs of columns with the same rows on every side. */
 static tristar_status find_supernodes(tsi_env *env, work *w) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = w->columns->n;
-  tsi_index *rank = NULL;
   TSI_TRY(TSI_ALLOC(env, w->parent, n));
   TSI_TRY(TSI_ALLOC(env, w->order, n));
   TSI_TRY(TSI_ALLOC(env, w->up, n));
   TSI_TRY(TSI_ALLOC(env, w->entries, n));
   TSI_TRY(TSI_ALLOC(env, w->joins, n));
-  TSI_TRY(TSI_ALLOC(env, rank, n));
+  TSI_SCRATCH(env, tsi_index, rank, n);
   TSI_TRY(find_tree(env, w->sides, w->columns, w->parent));
   TSI_TRY(tsi_postorder(env, n, w->parent, NULL, w->order));
   for (tsi_index k = 0; k < n; k++) rank[w->order[k]] = k;
@@ -118,10 +116,7 @@ static tristar_status find_supernodes(tsi_env *env, work *w) {
     }
     w->entries[k] = 1 + (tsi_index)((sum + w->sides - 1) / w->sides);
   }
-  TSI_TRY(tsi_supernodes_of_runs(env, n, w->up, w->entries, w->joins, &w->tree));
-out:
-  TSI_FREE(env, rank);
-  return status;
+  return tsi_supernodes_of_runs(env, n, w->up, w->entries, w->joins, &w->tree);
 }
 
 /* Lists (out NULL: counts) the rows of supernode s, each once. mark[i] == s: row i is listed. */
@@ -145,9 +140,7 @@ static tsi_count list_rows(const tsi_columns *c, const tsi_symbolic *sy, tsi_ind
 
 /* Rows and totals of one side. */
 static tristar_status fill_side(tsi_env *env, const tsi_columns *c, tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *mark = NULL;
-  TSI_TRY(TSI_ALLOC(env, mark, sy->n));
+  TSI_SCRATCH(env, tsi_index, mark, sy->n);
   for (tsi_index j = 0; j < sy->n; j++) mark[j] = TSI_NONE;
   sy->nnz_exact = sy->nnz_stored = 0;
   sy->flops = 0;
@@ -169,14 +162,11 @@ static tristar_status fill_side(tsi_env *env, const tsi_columns *c, tsi_symbolic
     const tsi_count count = list_rows(c, sy, s, mark, rows);
     tsi_sort_indices(rows, count);
   }
-out:
-  TSI_FREE(env, mark);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Copies all but the rows. */
 static tristar_status copy_supernodes(tsi_env *env, const tsi_symbolic *from, tsi_symbolic **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_symbolic *to;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   to = *out;
@@ -194,8 +184,7 @@ static tristar_status copy_supernodes(tsi_env *env, const tsi_symbolic *from, ts
   memcpy(to->inverse, from->inverse, (size_t)from->n * sizeof *to->inverse);
   memcpy(to->start, from->start, ((size_t)from->count + 1) * sizeof *to->start);
   memcpy(to->parent, from->parent, (size_t)from->count * sizeof *to->parent);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static bool same_rows(const tsi_symbolic *a, const tsi_symbolic *b) {
@@ -205,11 +194,9 @@ static bool same_rows(const tsi_symbolic *a, const tsi_symbolic *b) {
 
 /* Numbers columns and supernodes. */
 static tristar_status number(tsi_env *env, work *w, double relax, tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = sy->n;
-  tsi_index *column_order = NULL;
   TSI_TRY(find_supernodes(env, w));
-  TSI_TRY(TSI_ALLOC(env, column_order, n));
+  TSI_SCRATCH(env, tsi_index, column_order, n);
   TSI_TRY(tsi_amalgamate(env, &w->tree, NULL, relax, sy, column_order));
   TSI_TRY(TSI_ALLOC(env, sy->perm, n));
   TSI_TRY(TSI_ALLOC(env, sy->inverse, n));
@@ -218,10 +205,7 @@ static tristar_status number(tsi_env *env, work *w, double relax, tsi_symbolic *
     sy->inverse[sy->perm[k]] = k;
   }
   TSI_TRY(tsi_tree_height(env, n, w->up, &sy->etree_height));
-  TSI_TRY(tsi_tree_height(env, sy->count, sy->parent, &sy->tree_height));
-out:
-  TSI_FREE(env, column_order);
-  return status;
+  return tsi_tree_height(env, sy->count, sy->parent, &sy->tree_height);
 }
 
 tristar_status tsi_symbolic_of_imported(tsi_env *env, int sides, const tsi_columns *columns, double relax,
@@ -229,15 +213,15 @@ tristar_status tsi_symbolic_of_imported(tsi_env *env, int sides, const tsi_colum
   tristar_status status = TRISTAR_OK;
   work w = {.sides = sides, .columns = columns};
   out[0] = out[1] = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, out[0], 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, out[0], 1));
   out[0]->n = columns->n;
   out[0]->leaf_parts = 1;
-  TSI_TRY(number(env, &w, relax, out[0]));
-  if (sides == 2) TSI_TRY(copy_supernodes(env, out[0], &out[1]));
-  for (int i = 0; i < sides; i++) TSI_TRY(fill_side(env, &columns[i], out[i]));
+  TSI_TRY_OUT(number(env, &w, relax, out[0]));
+  if (sides == 2) TSI_TRY_OUT(copy_supernodes(env, out[0], &out[1]));
+  for (int i = 0; i < sides; i++) TSI_TRY_OUT(fill_side(env, &columns[i], out[i]));
   if (sides == 2 && same_rows(out[0], out[1])) tsi_symbolic_destroy(env, &out[1]);
   for (int i = 0; i < sides && env->check; i++)
-    if (out[i]) TSI_TRY(tsi_symbolic_check(env, out[i], NULL));
+    if (out[i]) TSI_TRY_OUT(tsi_symbolic_check(env, out[i], NULL));
 out:
   TSI_FREE(env, w.parent);
   TSI_FREE(env, w.order);

@@ -59,7 +59,6 @@ static void free_matcher(tsi_env *env, matcher *m) {
 }
 
 static tristar_status allocate(tsi_env *env, matcher *m, tsi_count entries) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, m->ptr, m->n + 1));
   TSI_TRY(TSI_ALLOC(env, m->row, entries));
   TSI_TRY(TSI_ALLOC(env, m->cost, entries));
@@ -71,9 +70,7 @@ static tristar_status allocate(tsi_env *env, matcher *m, tsi_count entries) {
   TSI_TRY(TSI_ALLOC(env, m->before, m->n));
   TSI_TRY(TSI_ALLOC(env, m->place, m->n));
   TSI_TRY(TSI_ALLOC(env, m->heap, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->reached, m->n));
-out:
-  return status;
+  return TSI_ALLOC(env, m->reached, m->n);
 }
 
 /* Keeps the nonzero entries, as costs. */
@@ -117,11 +114,9 @@ static void forget_matching(matcher *m) {
 
 /* Matches as many more columns as possible along the entries with c - u - v <= slack. */
 static tristar_status match_within(tsi_env *env, matcher *m, double slack, tsi_index *matched) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count *ptr = NULL, at = 0;
-  tsi_index *row = NULL;
-  TSI_TRY(TSI_ALLOC(env, ptr, m->n + 1));
-  TSI_TRY(TSI_ALLOC(env, row, m->ptr[m->n]));
+  tsi_count at = 0;
+  TSI_SCRATCH(env, tsi_count, ptr, m->n + 1);
+  TSI_SCRATCH(env, tsi_index, row, m->ptr[m->n]);
   for (tsi_index j = 0; j < m->n; j++) {
     ptr[j] = at;
     for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
@@ -131,10 +126,7 @@ static tristar_status match_within(tsi_env *env, matcher *m, double slack, tsi_i
   TSI_TRY(tsi_transversal(env, m->n, ptr, row, m->row_of, m->column_of, matched));
   tsi_log(env, TRISTAR_LOG_DEBUG, "matching: %d of %d columns within a factor of %.3g", *matched, m->n,
           exp(slack));
-out:
-  TSI_FREE(env, ptr);
-  TSI_FREE(env, row);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- A binary heap of rows ---- */
@@ -242,17 +234,14 @@ static void augment(matcher *m, tsi_index start, path best) {
 /* Matches the columns that are left, whatever their entries, large ones first: no search, no optimum. The
  * duals stay as they are, so that no scaled entry exceeds one, but some of the diagonal fall short of it. */
 static tristar_status match_loosely(tsi_env *env, matcher *m) {
-  tristar_status status = TRISTAR_OK;
   const double slack[] = {0, log(10), log(1e3), log(1e6), INFINITY};
   tsi_index matched = 0;
   for (size_t k = 0; k < sizeof slack / sizeof *slack && matched < m->n; k++)
     TSI_TRY(match_within(env, m, slack[k], &matched));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status match_rest(tsi_env *env, matcher *m) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index i = 0; i < m->n; i++) m->place[i] = UNREACHED;
   for (tsi_index j = 0; j < m->n; j++) {
     if (m->row_of[j] != TSI_NONE) continue;
@@ -268,8 +257,7 @@ static tristar_status match_rest(tsi_env *env, matcher *m) {
     move_duals(m, j, best);
     augment(m, j, best);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Scalings ---- */
@@ -319,16 +307,16 @@ tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, con
   tsi_index matched;
   *rank = 0;
   for (tsi_index i = 0; i < n; i++) row_scale[i] = col_scale[i] = 1;
-  TSI_TRY(allocate(env, &m, ptr[n]));
+  TSI_TRY_OUT(allocate(env, &m, ptr[n]));
   copy_entries(&m, ptr, index, magnitude);
   forget_matching(&m);
-  TSI_TRY(tsi_transversal(env, n, m.ptr, m.row, m.row_of, m.column_of, rank));
+  TSI_TRY_OUT(tsi_transversal(env, n, m.ptr, m.row, m.row_of, m.column_of, rank));
   if (*rank < n || n == 0) goto out;
   m.budget = WORK_MINIMUM + WORK_PER_ENTRY * (m.ptr[n] + n);
   forget_matching(&m);
   start_duals(&m);
-  TSI_TRY(match_within(env, &m, 0, &matched));
-  TSI_TRY(match_rest(env, &m));
+  TSI_TRY_OUT(match_within(env, &m, 0, &matched));
+  TSI_TRY_OUT(match_rest(env, &m));
   finish_duals(&m);
   write_scalings(&m, row_scale, col_scale);
 out:

@@ -30,27 +30,22 @@ typedef struct core_graph {
 pthread_mutex_t tsi_metis_lock = PTHREAD_MUTEX_INITIALIZER;
 
 tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges) {
-  tristar_status status = TRISTAR_OK;
   if (edges > IDX_MAX)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "METIS cannot count %lld edges with its %d-bit integers",
              (long long)edges, IDXTYPEWIDTH);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges) {
-  tristar_status status = TRISTAR_OK;
   if (code == METIS_ERROR_MEMORY)
     TSI_FAIL(env, TRISTAR_ERR_MEMORY, "METIS ran out of memory on %d vertices (code %d)", vertices, code);
   if (code != METIS_OK)
     TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS failed on %d vertices, %lld edges (code %d)", vertices,
              (long long)edges, code);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_invert_permutation(tsi_env *env, tsi_index n, const tsi_index *perm, tsi_index *inverse) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index v = 0; v < n; v++) inverse[v] = TSI_NONE;
   for (tsi_index k = 0; k < n; k++) {
     tsi_index v = perm[k];
@@ -61,8 +56,7 @@ tristar_status tsi_invert_permutation(tsi_env *env, tsi_index n, const tsi_index
                k, v);
     inverse[v] = k;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tsi_count degree(const tsi_graph *graph, tsi_index v) {
@@ -140,7 +134,6 @@ static void list_neighbours(const tsi_graph *graph, core_graph *core) {
 }
 
 static tristar_status build_core(tsi_env *env, const tsi_graph *graph, bool together, core_graph *core) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, core->core_of, graph->n));
   TSI_TRY(TSI_ALLOC(env, core->vertex, graph->n));
   TSI_TRY(TSI_ALLOC(env, core->first, graph->n / 2 + 1)); /* a component has two vertices or more */
@@ -154,8 +147,7 @@ static tristar_status build_core(tsi_env *env, const tsi_graph *graph, bool toge
   TSI_TRY(TSI_ALLOC(env, core->perm, core->n));
   TSI_TRY(TSI_ALLOC(env, core->iperm, core->n));
   list_neighbours(graph, core);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void free_core(tsi_env *env, core_graph *core) {
@@ -203,7 +195,6 @@ static tristar_status run_metis(tsi_env *env, core_graph *core, tsi_index c, idx
 
 /* Orders the core: perm[first[c] + k] is then the vertex of component c eliminated as k-th of them. */
 static tristar_status order_core(tsi_env *env, core_graph *core, tsi_index leaf_parts, int seed) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index nodes = 2 * leaf_parts - 1;
   idx_t *adj = core->adj, sum = 0;
   TSI_TRY(TSI_ALLOC_ZERO(env, core->sizes, nodes)); /* METIS leaves the nodes below an empty one alone */
@@ -221,17 +212,15 @@ static tristar_status order_core(tsi_env *env, core_graph *core, tsi_index leaf_
   if (sum != core->n)
     TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS_NodeNDP: the parts of %d vertices sum up to %lld", core->n,
              (long long)sum);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The place of each node's columns in the ordering: a node comes after its left and its right subtree. */
 static tristar_status lay_out_nodes(tsi_env *env, tsi_index leaf_parts, const tsi_index *columns,
                                     tsi_index *first) {
-  tristar_status status = TRISTAR_OK;
   tsi_index root = 2 * leaf_parts - 2;
-  tsi_index *subtree = NULL; /* columns in the subtree of a node, then the end of its place */
-  TSI_TRY(TSI_ALLOC(env, subtree, root + 1));
+  /* columns in the subtree of a node, then the end of its place */
+  TSI_SCRATCH(env, tsi_index, subtree, root + 1);
   for (tsi_index t = 0; t <= root; t++) subtree[t] = columns[t];
   for (tsi_index t = 0; t < root; t++) subtree[tsi_separator_parent(leaf_parts, t)] += subtree[t];
   for (tsi_index t = root; t >= 0; t--) {
@@ -241,9 +230,7 @@ static tristar_status lay_out_nodes(tsi_env *env, tsi_index leaf_parts, const ts
     subtree[right - 1] = first[t] - subtree[right];
     subtree[right] = first[t];
   }
-out:
-  TSI_FREE(env, subtree);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Hands the vertices without neighbours to the smallest leaves, the dense ones to the root. */
@@ -275,27 +262,21 @@ void tsi_sort_dense(tsi_index count, tsi_dense_vertex *dense) {
 /* Appends the dense vertices at perm[at], those of low degree first. */
 static tristar_status place_dense(tsi_env *env, const tsi_graph *graph, const core_graph *core, tsi_index at,
                                   tsi_index *perm) {
-  tristar_status status = TRISTAR_OK;
-  tsi_dense_vertex *dense = NULL;
   tsi_index count = 0;
-  TSI_TRY(TSI_ALLOC(env, dense, graph->n - at));
+  TSI_SCRATCH(env, tsi_dense_vertex, dense, graph->n - at);
   for (tsi_index v = 0; v < graph->n; v++)
     if (core->core_of[v] == DENSE) dense[count++] = (tsi_dense_vertex){degree(graph, v), v};
   tsi_sort_dense(count, dense);
   for (tsi_index i = 0; i < count; i++) perm[at + i] = dense[i].vertex;
-out:
-  TSI_FREE(env, dense);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* perm from METIS's ordering of the core. part may be NULL: then there is only one node. */
 static tristar_status assemble(tsi_env *env, const tsi_graph *graph, const core_graph *core,
                                tsi_index leaf_parts, tsi_index *perm, tsi_index *part,
                                tsi_index *part_columns) {
-  tristar_status status = TRISTAR_OK;
   tsi_index nodes = 2 * leaf_parts - 1;
-  tsi_index *next = NULL;
-  TSI_TRY(TSI_ALLOC(env, next, nodes));
+  TSI_SCRATCH(env, tsi_index, next, nodes);
   if (part) {
     for (tsi_index t = 0; t < nodes; t++) part_columns[t] = (tsi_index)core->sizes[t];
     TSI_TRY(lay_out_nodes(env, leaf_parts, part_columns, next));
@@ -313,10 +294,7 @@ static tristar_status assemble(tsi_env *env, const tsi_graph *graph, const core_
       tsi_index v = core->vertex[core->first[c] + core->perm[k]];
       perm[next[part ? part[v] : 0]++] = v;
     }
-  TSI_TRY(place_dense(env, graph, core, next[nodes - 1], perm));
-out:
-  TSI_FREE(env, next);
-  return status;
+  return place_dense(env, graph, core, next[nodes - 1], perm);
 }
 
 static tristar_status order_metis(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,
@@ -324,10 +302,10 @@ static tristar_status order_metis(tsi_env *env, const tsi_graph *graph, const ts
   tristar_status status = TRISTAR_OK;
   core_graph core = {0};
   if (options->leaf_parts == 1) part = NULL;
-  TSI_TRY(build_core(env, graph, options->leaf_parts > 1, &core));
+  TSI_TRY_OUT(build_core(env, graph, options->leaf_parts > 1, &core));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "ordering: METIS, %d vertices, %d components", core.n, core.components);
-  TSI_TRY(order_core(env, &core, options->leaf_parts, options->seed));
-  TSI_TRY(assemble(env, graph, &core, options->leaf_parts, perm, part, part_columns));
+  TSI_TRY_OUT(order_core(env, &core, options->leaf_parts, options->seed));
+  TSI_TRY_OUT(assemble(env, graph, &core, options->leaf_parts, perm, part, part_columns));
 out:
   free_core(env, &core);
   return status;
@@ -335,7 +313,6 @@ out:
 
 tristar_status tsi_order(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,
                          tsi_index *perm, tsi_index *part, tsi_index *part_columns) {
-  tristar_status status = TRISTAR_OK;
   tsi_index leaf_parts = options->leaf_parts;
   if (leaf_parts < 1 || leaf_parts > TSI_MAX_LEAF_PARTS || (leaf_parts & (leaf_parts - 1)) != 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts = %d is not a power of two in 1..%d", leaf_parts,
@@ -354,6 +331,5 @@ tristar_status tsi_order(tsi_env *env, const tsi_graph *graph, const tsi_symboli
   default:
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown ordering %d", (int)options->ordering);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

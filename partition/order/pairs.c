@@ -52,13 +52,11 @@ static tsi_index *list_pairs_of(const tsi_graph *graph, const tsi_index *partner
 
 tristar_status tsi_pairs_graph(tsi_env *env, const tsi_graph *graph, const tsi_index *partner,
                                tsi_graph **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = graph->n;
-  tsi_count *ptr = NULL;
-  tsi_index *index = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC(env, ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, index, 4 * graph->ptr[n] + n)); /* each entry for both of a pair, with its partner */
+  TSI_SCRATCH(env, tsi_count, ptr, (tsi_count)n + 1);
+  /* each entry for both of a pair, with its partner */
+  TSI_SCRATCH(env, tsi_index, index, 4 * graph->ptr[n] + n);
   tsi_index *to = index;
   for (tsi_index v = 0; v < n; v++) {
     ptr[v] = to - index;
@@ -68,22 +66,16 @@ tristar_status tsi_pairs_graph(tsi_env *env, const tsi_graph *graph, const tsi_i
     *to++ = partner[v];
   }
   ptr[n] = to - index;
-  TSI_TRY(tsi_graph_create(env, n, ptr, index, NULL, false, out));
-out:
-  TSI_FREE(env, ptr);
-  TSI_FREE(env, index);
-  return status;
+  return tsi_graph_create(env, n, ptr, index, NULL, false, out);
 }
 
 /* The graph of the pairs. group[v]: the pair's number; first[g]: its first vertex. */
 static tristar_status compress(tsi_env *env, const tsi_graph *graph, const tsi_index *partner,
                                const tsi_index *group, const tsi_index *first, tsi_index groups,
                                tsi_graph **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count *ptr = NULL, at = 0;
-  tsi_index *index = NULL;
-  TSI_TRY(TSI_ALLOC(env, ptr, (tsi_count)groups + 1));
-  TSI_TRY(TSI_ALLOC(env, index, graph->ptr[graph->n]));
+  tsi_count at = 0;
+  TSI_SCRATCH(env, tsi_count, ptr, (tsi_count)groups + 1);
+  TSI_SCRATCH(env, tsi_index, index, graph->ptr[graph->n]);
   for (tsi_index g = 0; g < groups; g++) {
     const tsi_index v = first[g], u = partner[v];
     ptr[g] = at;
@@ -92,17 +84,12 @@ static tristar_status compress(tsi_env *env, const tsi_graph *graph, const tsi_i
     for (tsi_count p = graph->ptr[u]; p < graph->ptr[u + 1]; p++) index[at++] = group[graph->adj[p]];
   }
   ptr[groups] = at;
-  TSI_TRY(tsi_graph_create(env, groups, ptr, index, NULL, false, out));
-out:
-  TSI_FREE(env, ptr);
-  TSI_FREE(env, index);
-  return status;
+  return tsi_graph_create(env, groups, ptr, index, NULL, false, out);
 }
 
 /* The given order, with each pair at the place of the one that comes first. position: n, scratch. */
 static tristar_status follow(tsi_env *env, tsi_index n, const tsi_index *given, const tsi_index *partner,
                              tsi_index *position, tsi_index *perm) {
-  tristar_status status = TRISTAR_OK;
   tsi_index at = 0;
   TSI_TRY(tsi_invert_permutation(env, n, given, position));
   for (tsi_index k = 0; k < n; k++) {
@@ -111,21 +98,20 @@ static tristar_status follow(tsi_env *env, tsi_index n, const tsi_index *given, 
     perm[at++] = v;
     if (u != v) perm[at++] = u;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_pairs_order(tsi_env *env, const tsi_graph *graph, const tsi_index *partner,
                                const tsi_symbolic_options *options, tsi_index *perm) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = graph->n;
   tsi_symbolic_options plain = *options;
-  tsi_graph *compressed = NULL;
-  tsi_index *group = NULL, *first = NULL, *order = NULL, groups = 0, at = 0;
+  TSI_OWNED tsi_graph *compressed = NULL;
+  tsi_index groups = 0, at = 0;
+  TSI_OWNED tsi_index *order = NULL, *first = NULL, *group = NULL;
   TSI_TRY(TSI_ALLOC(env, group, n));
   if (options->ordering == TSI_ORDER_GIVEN) {
     TSI_TRY(follow(env, n, options->given, partner, group, perm));
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(TSI_ALLOC(env, first, n));
   for (tsi_index v = 0; v < n; v++) {
@@ -145,10 +131,5 @@ tristar_status tsi_pairs_order(tsi_env *env, const tsi_graph *graph, const tsi_i
     perm[at++] = v;
     if (partner[v] != v) perm[at++] = partner[v];
   }
-out:
-  tsi_graph_destroy(env, &compressed);
-  TSI_FREE(env, group);
-  TSI_FREE(env, first);
-  TSI_FREE(env, order);
-  return status;
+  return TRISTAR_OK;
 }

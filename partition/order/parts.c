@@ -48,18 +48,16 @@ static void fill_empty(tsi_index n, idx_t *part, tsi_index parts, tsi_index *ver
 }
 
 tristar_status tsi_graph_parts(tsi_env *env, const tsi_graph *graph, tsi_index parts, tsi_index *part) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = graph->n;
   const tsi_count edges = graph->ptr[n];
-  idx_t *xadj = NULL, *adj = NULL, *out = NULL;
-  tsi_index *vertices = NULL;
+  TSI_OWNED idx_t *out = NULL;
   for (tsi_index v = 0; v < n; v++) part[v] = (tsi_index)((int64_t)v * parts / n);
-  if (parts < 2 || n / VERTICES_LEAST < parts || edges == 0) goto out;
+  if (parts < 2 || n / VERTICES_LEAST < parts || edges == 0) return TRISTAR_OK;
   TSI_TRY(tsi_metis_can_count(env, edges));
-  TSI_TRY(TSI_ALLOC(env, xadj, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, adj, edges));
+  TSI_SCRATCH(env, idx_t, xadj, (tsi_count)n + 1);
+  TSI_SCRATCH(env, idx_t, adj, edges);
   TSI_TRY(TSI_ALLOC(env, out, n));
-  TSI_TRY(TSI_ALLOC(env, vertices, parts));
+  TSI_SCRATCH(env, tsi_index, vertices, parts);
   for (tsi_index v = 0; v <= n; v++) xadj[v] = (idx_t)graph->ptr[v];
   for (tsi_count e = 0; e < edges; e++) adj[e] = graph->adj[e];
   TSI_TRY(run_metis(env, graph, METIS_PartGraphKway, parts, xadj, adj, out));
@@ -67,10 +65,5 @@ tristar_status tsi_graph_parts(tsi_env *env, const tsi_graph *graph, tsi_index p
     TSI_TRY(run_metis(env, graph, METIS_PartGraphRecursive, parts, xadj, adj, out));
   if (count_vertices(n, out, parts, vertices) > 0) fill_empty(n, out, parts, vertices);
   for (tsi_index v = 0; v < n; v++) part[v] = (tsi_index)out[v];
-out:
-  TSI_FREE(env, xadj);
-  TSI_FREE(env, adj);
-  TSI_FREE(env, out);
-  TSI_FREE(env, vertices);
-  return status;
+  return TRISTAR_OK;
 }

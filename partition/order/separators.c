@@ -165,14 +165,14 @@ tristar_status tsi_separators_of_tree(tsi_env *env, tsi_index n, const tsi_index
   nodes w = {.leaf_parts = leaf_parts};
   tsi_index *scratch = NULL;
   bool *second = NULL;
-  TSI_TRY(TSI_ALLOC(env, f.size, n));
-  TSI_TRY(TSI_ALLOC(env, f.weight, n));
-  TSI_TRY(TSI_ALLOC(env, f.heap, n));
-  TSI_TRY(TSI_ALLOC(env, scratch, n));
-  TSI_TRY(TSI_ALLOC(env, second, n));
-  TSI_TRY(TSI_ALLOC(env, w.roots, n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, w.first, root + 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, w.count, root + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, f.size, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, f.weight, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, f.heap, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, scratch, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, second, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, w.roots, n));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, w.first, root + 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, w.count, root + 1));
   weigh(n, count, &f);
   for (tsi_index j = 0; j < n; j++)
     if (parent[j] == TSI_NONE) w.roots[w.count[root]++] = j;

@@ -19,22 +19,15 @@ enum { QUEUE_SIZE = 4096 }; /* merging that adds as many zeros is never consider
 tristar_status tsi_supernodes_create(tsi_env *env, tsi_index n, const tsi_index *parent,
                                      const tsi_index *count, const tsi_index *part,
                                      tsi_supernode_tree *tree) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *children = NULL;
-  bool *joins = NULL;
   *tree = (tsi_supernode_tree){0};
-  TSI_TRY(TSI_ALLOC_ZERO(env, children, n));
-  TSI_TRY(TSI_ALLOC(env, joins, n));
+  TSI_SCRATCH_ZERO(env, tsi_index, children, n);
+  TSI_SCRATCH(env, bool, joins, n);
   for (tsi_index j = 0; j < n; j++)
     if (parent[j] != TSI_NONE) children[parent[j]]++;
   for (tsi_index j = 0; j < n; j++)
     joins[j] = j > 0 && parent[j - 1] == j && children[j] == 1 && count[j - 1] == count[j] + 1 &&
                (part == NULL || part[j - 1] == part[j]);
-  TSI_TRY(tsi_supernodes_of_runs(env, n, parent, count, joins, tree));
-out:
-  TSI_FREE(env, children);
-  TSI_FREE(env, joins);
-  return status;
+  return tsi_supernodes_of_runs(env, n, parent, count, joins, tree);
 }
 
 tristar_status tsi_supernodes_of_runs(tsi_env *env, tsi_index n, const tsi_index *parent,
@@ -42,14 +35,14 @@ tristar_status tsi_supernodes_of_runs(tsi_env *env, tsi_index n, const tsi_index
   tristar_status status = TRISTAR_OK;
   tsi_index *owner = NULL; /* supernode of each column */
   *tree = (tsi_supernode_tree){0};
-  TSI_TRY(TSI_ALLOC(env, owner, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, owner, n));
   for (tsi_index j = 0; j < n; j++) {
     if (!joins[j]) tree->count++;
     owner[j] = tree->count - 1;
   }
-  TSI_TRY(TSI_ALLOC_ZERO(env, tree->columns, tree->count));
-  TSI_TRY(TSI_ALLOC(env, tree->rows, tree->count));
-  TSI_TRY(TSI_ALLOC(env, tree->parent, tree->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, tree->columns, tree->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, tree->rows, tree->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, tree->parent, tree->count));
   for (tsi_index j = 0; j < n; j++) { /* the last column of each has the final word */
     tsi_index s = owner[j];
     tree->columns[s]++;
@@ -144,10 +137,10 @@ tristar_status tsi_supernodes_merge(tsi_env *env, const tsi_supernode_tree *tree
     rows[s] = tree->rows[s];
   }
   if (!(relax > 0)) goto out;
-  TSI_TRY(TSI_ALLOC(env, m.columns, tree->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, m.zeros, tree->count));
-  TSI_TRY(TSI_ALLOC(env, m.behind, tree->count));
-  TSI_TRY(TSI_ALLOC(env, m.bucket, QUEUE_SIZE));
+  TSI_TRY_OUT(TSI_ALLOC(env, m.columns, tree->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, m.zeros, tree->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, m.behind, tree->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, m.bucket, QUEUE_SIZE));
   for (tsi_index b = 0; b < QUEUE_SIZE; b++) m.bucket[b] = TSI_NONE;
   for (tsi_index s = 0; s < tree->count; s++) m.columns[s] = tree->columns[s];
   for (tsi_index s = tree->count - 1; s >= 0; s--) {

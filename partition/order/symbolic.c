@@ -40,9 +40,9 @@ static tristar_status renumber_columns(tsi_env *env, tsi_symbolic *sy, const tsi
                                        tsi_index *parent) {
   tristar_status status = TRISTAR_OK;
   tsi_index n = sy->n, *old_perm = NULL, *old_parent = NULL, *rank = NULL;
-  TSI_TRY(TSI_ALLOC(env, old_perm, n));
-  TSI_TRY(TSI_ALLOC(env, old_parent, n));
-  TSI_TRY(TSI_ALLOC(env, rank, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, old_perm, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, old_parent, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, rank, n));
   memcpy(old_perm, sy->perm, (size_t)n * sizeof *old_perm);
   memcpy(old_parent, parent, (size_t)n * sizeof *old_parent);
   for (tsi_index k = 0; k < n; k++) rank[order[k]] = k;
@@ -64,21 +64,21 @@ static tristar_status order_columns(tsi_env *env, const tsi_symbolic_options *op
                                     tsi_symbolic *sy) {
   tristar_status status = TRISTAR_OK;
   tsi_index n = sy->n, *order = NULL;
-  TSI_TRY(TSI_ALLOC(env, sy->perm, n));
-  TSI_TRY(TSI_ALLOC(env, sy->inverse, n));
-  TSI_TRY(TSI_ALLOC(env, w->parent, n));
-  TSI_TRY(TSI_ALLOC(env, order, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, sy->perm, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, sy->inverse, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, w->parent, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, order, n));
   if (options->leaf_parts > 1 && options->leaf_parts <= TSI_MAX_LEAF_PARTS) {
-    TSI_TRY(TSI_ALLOC(env, w->part, n));
-    TSI_TRY(TSI_ALLOC(env, sy->part_columns, 2 * options->leaf_parts - 1));
+    TSI_TRY_OUT(TSI_ALLOC(env, w->part, n));
+    TSI_TRY_OUT(TSI_ALLOC(env, sy->part_columns, 2 * options->leaf_parts - 1));
   }
-  TSI_TRY(tsi_order(env, w->graph, options, sy->perm, w->part, sy->part_columns));
+  TSI_TRY_OUT(tsi_order(env, w->graph, options, sy->perm, w->part, sy->part_columns));
   sy->leaf_parts = options->leaf_parts;
-  TSI_TRY(tsi_invert_permutation(env, n, sy->perm, sy->inverse));
+  TSI_TRY_OUT(tsi_invert_permutation(env, n, sy->perm, sy->inverse));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "symbolic: elimination tree of %d columns", n);
-  TSI_TRY(tsi_etree(env, w->graph, sy->perm, sy->inverse, w->parent));
-  TSI_TRY(tsi_postorder(env, n, w->parent, NULL, order));
-  TSI_TRY(renumber_columns(env, sy, order, w->parent));
+  TSI_TRY_OUT(tsi_etree(env, w->graph, sy->perm, sy->inverse, w->parent));
+  TSI_TRY_OUT(tsi_postorder(env, n, w->parent, NULL, order));
+  TSI_TRY_OUT(renumber_columns(env, sy, order, w->parent));
 out:
   TSI_FREE(env, order);
   return status;
@@ -88,7 +88,6 @@ out:
  */
 static tristar_status lower_triangle(tsi_env *env, const tsi_graph *graph, const tsi_symbolic *sy,
                                      tsi_count **ptr, tsi_index **row) {
-  tristar_status status = TRISTAR_OK;
   tsi_count at = 0;
   TSI_TRY(TSI_ALLOC(env, *ptr, sy->n + 1));
   TSI_TRY(TSI_ALLOC(env, *row, graph->ptr[graph->n] / 2));
@@ -101,15 +100,13 @@ static tristar_status lower_triangle(tsi_env *env, const tsi_graph *graph, const
     }
   }
   (*ptr)[sy->n] = at;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Column counts, and the sizes that follow from them. */
 static tristar_status count_columns(tsi_env *env, work *w, tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count *ptr = NULL;
-  tsi_index *row = NULL;
+  TSI_OWNED tsi_count *ptr = NULL;
+  TSI_OWNED tsi_index *row = NULL;
   TSI_TRY(lower_triangle(env, w->graph, sy, &ptr, &row));
   TSI_TRY(TSI_ALLOC(env, w->count, sy->n));
   TSI_TRY(tsi_column_counts(env, sy->n, w->parent, ptr, row, w->count));
@@ -118,63 +115,51 @@ static tristar_status count_columns(tsi_env *env, work *w, tsi_symbolic *sy) {
     sy->nnz_exact += w->count[j];
     sy->flops += (double)w->count[j] * w->count[j];
   }
-out:
-  TSI_FREE(env, ptr);
-  TSI_FREE(env, row);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The top separator node of each column, if there is such a tree: that of the ordering, or one that is cut
  * from the elimination tree. */
 static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                  tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
-  if (w->part == NULL) goto out;
+  if (w->part == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, w->column_part, sy->n));
   if (options->ordering == TSI_ORDER_METIS) {
     for (tsi_index k = 0; k < sy->n; k++) w->column_part[k] = w->part[sy->perm[k]];
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(tsi_separators_of_tree(env, sy->n, w->parent, w->count, sy->leaf_parts, w->column_part,
                                  sy->part_columns));
   for (tsi_index k = 0; k < sy->n; k++) w->part[sy->perm[k]] = w->column_part[k];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Fundamental supernodes. */
 static tristar_status find_supernodes(tsi_env *env, work *w, tsi_index n) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_supernodes_create(env, n, w->parent, w->count, w->column_part, &w->tree));
   if (w->column_part) {
     TSI_TRY(TSI_ALLOC(env, w->tree_part, w->tree.count));
     tsi_index j = 0;
     for (tsi_index f = 0; f < w->tree.count; j += w->tree.columns[f++]) w->tree_part[f] = w->column_part[j];
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The top separator node of each supernode. */
 static tristar_status note_parts(tsi_env *env, const work *w, tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
-  if (w->part == NULL) goto out;
+  if (w->part == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, sy->part, sy->count));
   for (tsi_index s = 0; s < sy->count; s++) sy->part[s] = w->part[sy->perm[sy->start[s]]];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Row i of L is where the paths from the entries of A's row i up to i lead through: each supernode on them,
  * below i's own, gets row i. Rows come in ascending order, so the lists need no sorting. */
 static tristar_status fill_rows(tsi_env *env, const tsi_graph *graph, tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *owner = NULL, *mark = NULL;
-  tsi_count *next = NULL;
   TSI_TRY(TSI_ALLOC(env, sy->rows, sy->row_ptr[sy->count]));
-  TSI_TRY(TSI_ALLOC(env, owner, sy->n));
-  TSI_TRY(TSI_ALLOC(env, mark, sy->count)); /* the latest row that came by */
-  TSI_TRY(TSI_ALLOC(env, next, sy->count));
+  TSI_SCRATCH(env, tsi_index, owner, sy->n);
+  TSI_SCRATCH(env, tsi_index, mark, sy->count); /* the latest row that came by */
+  TSI_SCRATCH(env, tsi_count, next, sy->count);
   for (tsi_index s = 0; s < sy->count; s++) {
     mark[s] = TSI_NONE;
     next[s] = sy->row_ptr[s];
@@ -199,27 +184,18 @@ static tristar_status fill_rows(tsi_env *env, const tsi_graph *graph, tsi_symbol
     if (next[s] != sy->row_ptr[s + 1])
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d has %lld rows less than counted", s,
                (long long)(sy->row_ptr[s + 1] - next[s]));
-out:
-  TSI_FREE(env, owner);
-  TSI_FREE(env, mark);
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* From the column elimination tree to the final supernodes and their rows. */
 static tristar_status build_supernodes(tsi_env *env, double relax, work *w, tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *column_order = NULL;
   TSI_TRY(find_supernodes(env, w, sy->n));
-  TSI_TRY(TSI_ALLOC(env, column_order, sy->n));
+  TSI_SCRATCH(env, tsi_index, column_order, sy->n);
   TSI_TRY(tsi_amalgamate(env, &w->tree, w->tree_part, relax, sy, column_order));
   TSI_TRY(renumber_columns(env, sy, column_order, w->parent));
   TSI_TRY(note_parts(env, w, sy));
   TSI_TRY(fill_rows(env, w->graph, sy));
-  TSI_TRY(tsi_tree_height(env, sy->count, sy->parent, &sy->tree_height));
-out:
-  TSI_FREE(env, column_order);
-  return status;
+  return tsi_tree_height(env, sy->count, sy->parent, &sy->tree_height);
 }
 
 tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,
@@ -228,16 +204,16 @@ tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph, const t
   tsi_symbolic *sy = NULL;
   work w = {.graph = graph};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, sy, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, sy, 1));
   sy->n = graph->n;
   sy->closed = true;
-  TSI_TRY(order_columns(env, options, &w, sy));
-  TSI_TRY(count_columns(env, &w, sy));
-  TSI_TRY(find_parts(env, options, &w, sy));
-  TSI_TRY(build_supernodes(env, options->relax, &w, sy));
+  TSI_TRY_OUT(order_columns(env, options, &w, sy));
+  TSI_TRY_OUT(count_columns(env, &w, sy));
+  TSI_TRY_OUT(find_parts(env, options, &w, sy));
+  TSI_TRY_OUT(build_supernodes(env, options->relax, &w, sy));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "symbolic: %d supernodes, %lld entries of L, %lld stored", sy->count,
           (long long)sy->nnz_exact, (long long)sy->nnz_stored);
-  if (env->check) TSI_TRY(tsi_symbolic_check(env, sy, graph));
+  if (env->check) TSI_TRY_OUT(tsi_symbolic_check(env, sy, graph));
   *out = sy;
   sy = NULL;
 out:

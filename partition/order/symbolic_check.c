@@ -9,20 +9,17 @@
 
 /* perm and inverse are permutations, inverse to each other. */
 static tristar_status check_permutation(tsi_env *env, const tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
   if (sy->n < 0) BROKEN("n = %d", sy->n);
   for (tsi_index k = 0; k < sy->n; k++) {
     tsi_index v = sy->perm[k];
     if (v < 0 || v >= sy->n) BROKEN("perm[%d] = %d is not in 0..%d", k, v, sy->n - 1);
     if (sy->inverse[v] != k) BROKEN("perm[%d] = %d, but inverse[%d] = %d", k, v, v, sy->inverse[v]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The columns are split into nonempty runs. */
 static tristar_status check_columns(tsi_env *env, const tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
   if (sy->count < 0 || sy->start[0] != 0)
     BROKEN("%d supernodes, the first starts at column %d", sy->count, sy->start[0]);
   for (tsi_index s = 0; s < sy->count; s++)
@@ -30,13 +27,11 @@ static tristar_status check_columns(tsi_env *env, const tsi_symbolic *sy) {
       BROKEN("supernode %d starts at column %d, the next one at %d", s, sy->start[s], sy->start[s + 1]);
   if (sy->start[sy->count] != sy->n)
     BROKEN("the supernodes end at column %d of %d", sy->start[sy->count], sy->n);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The rows of each supernode ascend, below its columns. */
 static tristar_status check_rows(tsi_env *env, const tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
   if (sy->row_ptr[0] != 0) BROKEN("row_ptr[0] = %lld", (long long)sy->row_ptr[0]);
   for (tsi_index s = 0; s < sy->count; s++) {
     if (sy->row_ptr[s + 1] < sy->row_ptr[s])
@@ -50,13 +45,11 @@ static tristar_status check_rows(tsi_env *env, const tsi_symbolic *sy) {
       before = sy->rows[p];
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* parent is the supernode of the first row. */
 static tristar_status check_parents(tsi_env *env, const tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index s = 0; s < sy->count; s++) {
     tsi_index up = sy->parent[s];
     if (!sy->closed) {
@@ -76,8 +69,7 @@ static tristar_status check_parents(tsi_env *env, const tsi_symbolic *sy) {
     if (up <= s || up >= sy->count || first < sy->start[up] || first >= sy->start[up + 1])
       BROKEN("parent %d of supernode %d does not hold its first row %d", up, s, first);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tsi_count stored_entries(const tsi_symbolic *sy, tsi_index s) {
@@ -89,7 +81,6 @@ static tsi_count stored_entries(const tsi_symbolic *sy, tsi_index s) {
  * `first`: each must end where the next one begins, and weigh no less. */
 static tristar_status check_children(tsi_env *env, const tsi_symbolic *sy, tsi_index node, tsi_index first,
                                      tsi_index last, const tsi_index *size, const tsi_count *weight) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index c = last, next = TSI_NONE; c >= first; next = c, c -= size[c]) {
     if (sy->parent[c] != node)
       BROKEN("no postorder: the subtree of supernode %d holds %d, whose parent is %d", node, c,
@@ -98,18 +89,15 @@ static tristar_status check_children(tsi_env *env, const tsi_symbolic *sy, tsi_i
       BROKEN("children %d (%lld entries) and %d (%lld) of supernode %d are not in the order of their weight",
              c, (long long)weight[c], next, (long long)weight[next], node);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Subtrees are contiguous, heavy ones first; the height is right. */
 static tristar_status check_postorder(tsi_env *env, const tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *size = NULL, *height = NULL, highest = 0;
-  tsi_count *weight = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, size, sy->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, height, sy->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, weight, sy->count));
+  tsi_index highest = 0;
+  TSI_SCRATCH_ZERO(env, tsi_index, size, sy->count);
+  TSI_SCRATCH_ZERO(env, tsi_index, height, sy->count);
+  TSI_SCRATCH_ZERO(env, tsi_count, weight, sy->count);
   for (tsi_index s = 0; s < sy->count; s++) { /* children come before their parents */
     tsi_index up = sy->parent[s];
     size[s]++;
@@ -127,16 +115,11 @@ static tristar_status check_postorder(tsi_env *env, const tsi_symbolic *sy) {
   if (sy->tree_height != highest) BROKEN("tree_height = %d, must be %d", sy->tree_height, highest);
   if (sy->etree_height < highest || sy->etree_height > sy->n)
     BROKEN("etree_height = %d is not in %d..%d", sy->etree_height, highest, sy->n);
-out:
-  TSI_FREE(env, size);
-  TSI_FREE(env, height);
-  TSI_FREE(env, weight);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rows beyond the parent's columns are rows of the parent. Both lists ascend. */
 static tristar_status check_containment(tsi_env *env, const tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index s = 0; sy->closed && s < sy->count; s++) {
     tsi_index up = sy->parent[s];
     if (up == TSI_NONE) continue;
@@ -148,17 +131,14 @@ static tristar_status check_containment(tsi_env *env, const tsi_symbolic *sy) {
         BROKEN("row %d of supernode %d is missing in its parent %d", sy->rows[p], s, up);
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Each entry of A + A^T below the diagonal has a place. */
 static tristar_status check_entries(tsi_env *env, const tsi_symbolic *sy, const tsi_graph *graph) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *mark = NULL; /* the latest supernode that has this row */
-  if (graph == NULL) goto out;
+  if (graph == NULL) return TRISTAR_OK;
   if (graph->n != sy->n) BROKEN("n = %d, but the graph has %d vertices", sy->n, graph->n);
-  TSI_TRY(TSI_ALLOC(env, mark, sy->n));
+  TSI_SCRATCH(env, tsi_index, mark, sy->n); /* the latest supernode that has this row */
   for (tsi_index i = 0; i < sy->n; i++) mark[i] = TSI_NONE;
   for (tsi_index s = 0; s < sy->count; s++) {
     for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++) mark[j] = s;
@@ -171,14 +151,11 @@ static tristar_status check_entries(tsi_env *env, const tsi_symbolic *sy, const 
       }
     }
   }
-out:
-  TSI_FREE(env, mark);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The totals. */
 static tristar_status check_totals(tsi_env *env, const tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
   tsi_count stored = 0;
   for (tsi_index s = 0; s < sy->count; s++) stored += stored_entries(sy, s);
   if (sy->nnz_stored != stored)
@@ -187,22 +164,19 @@ static tristar_status check_totals(tsi_env *env, const tsi_symbolic *sy) {
     BROKEN("nnz_exact = %lld is not in %d..%lld", (long long)sy->nnz_exact, sy->n, (long long)stored);
   if (!(sy->flops >= (double)sy->nnz_exact))
     BROKEN("flops = %g for %lld entries", sy->flops, (long long)sy->nnz_exact);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The parts form the top separator tree: a supernode's parent is in its own part or in an ancestor. */
 static tristar_status check_parts(tsi_env *env, const tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *left = NULL; /* columns not yet seen */
   tsi_index leaves = sy->leaf_parts, nodes = 2 * leaves - 1;
   if (leaves < 1 || leaves > TSI_MAX_LEAF_PARTS || (leaves & (leaves - 1)) != 0)
     BROKEN("leaf_parts = %d is no power of two", leaves);
-  if (leaves == 1 && sy->part == NULL && sy->part_columns == NULL) goto out;
+  if (leaves == 1 && sy->part == NULL && sy->part_columns == NULL) return TRISTAR_OK;
   if (leaves == 1 || sy->part == NULL || sy->part_columns == NULL)
     BROKEN("leaf_parts = %d, part is %s, part_columns is %s", leaves, sy->part ? "set" : "NULL",
            sy->part_columns ? "set" : "NULL");
-  TSI_TRY(TSI_ALLOC(env, left, nodes));
+  TSI_SCRATCH(env, tsi_index, left, nodes); /* columns not yet seen */
   for (tsi_index t = 0; t < nodes; t++) left[t] = sy->part_columns[t];
   for (tsi_index s = 0; s < sy->count; s++) {
     tsi_index t = sy->part[s];
@@ -219,13 +193,10 @@ static tristar_status check_parts(tsi_env *env, const tsi_symbolic *sy) {
     if (left[t] != 0)
       BROKEN("part_columns[%d] = %d, the supernodes have %d", t, sy->part_columns[t],
              sy->part_columns[t] - left[t]);
-out:
-  TSI_FREE(env, left);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_symbolic_check(tsi_env *env, const tsi_symbolic *symbolic, const tsi_graph *graph) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(check_permutation(env, symbolic));
   TSI_TRY(check_columns(env, symbolic));
   TSI_TRY(check_rows(env, symbolic));
@@ -234,7 +205,5 @@ tristar_status tsi_symbolic_check(tsi_env *env, const tsi_symbolic *symbolic, co
   TSI_TRY(check_containment(env, symbolic));
   TSI_TRY(check_entries(env, symbolic, graph));
   TSI_TRY(check_totals(env, symbolic));
-  TSI_TRY(check_parts(env, symbolic));
-out:
-  return status;
+  return check_parts(env, symbolic);
 }

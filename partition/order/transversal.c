@@ -92,9 +92,9 @@ tristar_status tsi_transversal(tsi_env *env, tsi_index n, const tsi_count *ptr, 
   tristar_status status = TRISTAR_OK;
   search s = {.n = n, .ptr = ptr, .index = index, .row_of = row_of, .column_of = column_of};
   *rank = 0;
-  TSI_TRY(TSI_ALLOC(env, s.level, n));
-  TSI_TRY(TSI_ALLOC(env, s.next, n));
-  TSI_TRY(TSI_ALLOC(env, s.queue, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.level, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.next, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.queue, n));
   *rank = match_greedily(&s);
   while (*rank < n && label_columns(&s))
     for (tsi_index j = 0; j < n; j++)
@@ -108,15 +108,9 @@ out:
 
 tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                                    tsi_index *rank) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *row_of = NULL, *column_of = NULL;
   *rank = 0;
-  TSI_TRY(TSI_ALLOC(env, row_of, n));
-  TSI_TRY(TSI_ALLOC(env, column_of, n));
+  TSI_SCRATCH(env, tsi_index, row_of, n);
+  TSI_SCRATCH(env, tsi_index, column_of, n);
   for (tsi_index i = 0; i < n; i++) row_of[i] = column_of[i] = TSI_NONE;
-  TSI_TRY(tsi_transversal(env, n, ptr, index, row_of, column_of, rank));
-out:
-  TSI_FREE(env, row_of);
-  TSI_FREE(env, column_of);
-  return status;
+  return tsi_transversal(env, n, ptr, index, row_of, column_of, rank);
 }

@@ -5,28 +5,38 @@
  *     tristar_status tsi_something(tristar_t *ts, ...) {
  *       tristar_status status = TRISTAR_OK;
  *       int64_t *work = NULL;
- *       TSI_TRY(TSI_ALLOC(ts, work, n));
- *       if (bad) TSI_FAIL(ts, TRISTAR_ERR_FORMAT, "row %d is beyond %d", i, n);
+ *       TSI_TRY_OUT(TSI_ALLOC(ts, work, n));
+ *       if (bad) TSI_FAIL_OUT(ts, TRISTAR_ERR_FORMAT, "row %d is beyond %d", i, n);
  *       ...
  *     out:
  *       TSI_FREE(ts, work);
  *       return status;
  *     }
- */
+ *
+ * A function that has nothing to release uses TSI_TRY and TSI_FAIL, which return. */
 #ifndef TSI_ADAPTERS_ADAPTER_H
 #define TSI_ADAPTERS_ADAPTER_H
 
 #include "tristar_adapter.h"
 
-/* status = expr; leaves through `out:` unless it is TRISTAR_OK. */
+/* Returns the status of expr unless it is TRISTAR_OK. */
 #define TSI_TRY(expr)                                                                                        \
+  do {                                                                                                       \
+    const tristar_status tried_ = (expr);                                                                    \
+    if (tried_ != TRISTAR_OK) return tried_;                                                                 \
+  } while (0)
+
+/* Records the error and returns its code. */
+#define TSI_FAIL(ts, code, ...)                                                                              \
+  return tristar_adapter_fail((ts), (code), __func__, __FILE__, __LINE__, __VA_ARGS__)
+
+/* The same for a function with a label `out:`: they set its variable `status` and go there. */
+#define TSI_TRY_OUT(expr)                                                                                    \
   do {                                                                                                       \
     status = (expr);                                                                                         \
     if (status != TRISTAR_OK) goto out;                                                                      \
   } while (0)
-
-/* Records the error and leaves through `out:`. */
-#define TSI_FAIL(ts, code, ...)                                                                              \
+#define TSI_FAIL_OUT(ts, code, ...)                                                                          \
   do {                                                                                                       \
     status = tristar_adapter_fail((ts), (code), __func__, __FILE__, __LINE__, __VA_ARGS__);                  \
     goto out;                                                                                                \

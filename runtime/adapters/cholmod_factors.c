@@ -24,7 +24,6 @@ static size_t scalar_bytes(const cholmod_factor *L) {
 
 /* The kinds of factors that can be imported; anything else is told. */
 static tristar_status check_kind(tristar_t *ts, const cholmod_factor *L) {
-  tristar_status status = TRISTAR_OK;
   if (L == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "the cholmod_factor is NULL");
   if (L->itype != CHOLMOD_INT && L->itype != CHOLMOD_LONG)
     TSI_FAIL(ts, TRISTAR_ERR_UNSUPPORTED,
@@ -47,14 +46,12 @@ static tristar_status check_kind(tristar_t *ts, const cholmod_factor *L) {
   if (L->minor < L->n)
     TSI_FAIL(ts, TRISTAR_ERR_SINGULAR, "D of the cholmod_factor has a zero in column %zu (in its order)",
              L->minor);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The dense blocks of a supernodal factor, as they are. */
 static tristar_status supernodes(tristar_t *ts, const cholmod_factor *L, tsi_cholmod *work,
                                  tristar_triangle *lower) {
-  tristar_status status = TRISTAR_OK;
   const char *x = L->x;
   TSI_TRY(TSI_ALLOC(ts, work->blocks, L->nsuper));
   for (size_t s = 0; s < L->nsuper; s++) work->blocks[s] = x + (size_t)at(L, L->px, s) * scalar_bytes(L);
@@ -64,13 +61,11 @@ static tristar_status supernodes(tristar_t *ts, const cholmod_factor *L, tsi_cho
   lower->ptr = L->pi;
   lower->index = L->s;
   lower->blocks = work->blocks;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Real and imaginary parts of the columns side by side; what lies between the columns stays undefined. */
 static tristar_status interleave(tristar_t *ts, const cholmod_factor *L, tsi_cholmod *work) {
-  tristar_status status = TRISTAR_OK;
   const char *x = L->x, *z = L->z;
   const size_t bytes = real_bytes(L);
   TSI_TRY(TSI_ALLOC(ts, work->values, L->nzmax * 2 * bytes));
@@ -81,15 +76,13 @@ static tristar_status interleave(tristar_t *ts, const cholmod_factor *L, tsi_cho
       memcpy(work->values + (2 * p + 1) * bytes, z + p * bytes, bytes);
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The columns of a simplicial factor, wherever they lie. For L D L^T the first entry of each is that of D, in
  * the place of the one on L's diagonal. */
 static tristar_status columns(tristar_t *ts, const cholmod_factor *L, tsi_cholmod *work,
                               tristar_factors *factors) {
-  tristar_status status = TRISTAR_OK;
   const size_t integer = is_long(L) ? sizeof(SuiteSparse_long) : sizeof(int), scalar = scalar_bytes(L);
   TSI_TRY(TSI_ALLOC(ts, work->ends, L->n * integer));
   for (size_t j = 0; j < L->n; j++) {
@@ -112,13 +105,11 @@ static tristar_status columns(tristar_t *ts, const cholmod_factor *L, tsi_cholmo
       memcpy(work->diagonal + j * scalar, values + (size_t)at(L, L->p, j) * scalar, scalar);
     factors->diagonal = work->diagonal;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_cholmod_factors(tristar_t *ts, const cholmod_factor *L, const tristar_view *matrix,
                                    tsi_cholmod *work, tristar_factors *factors) {
-  tristar_status status = TRISTAR_OK;
   tristar_factors_init(factors);
   TSI_TRY(check_kind(ts, L));
   const bool real = L->xtype == CHOLMOD_REAL, single = L->dtype == CHOLMOD_SINGLE;
@@ -140,8 +131,7 @@ tristar_status tsi_cholmod_factors(tristar_t *ts, const cholmod_factor *L, const
     TSI_TRY(supernodes(ts, L, work, &factors->lower));
   else
     TSI_TRY(columns(ts, L, work, factors));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_cholmod_release(tristar_t *ts, tsi_cholmod *work) {

@@ -10,9 +10,9 @@ tristar_status tristar_import_klu(tristar_t *ts, tristar_klu family, const void 
   tristar_factors factors;
   if (factor != NULL) *factor = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  if (factor == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "factor is NULL");
-  TSI_TRY(tsi_klu_factors(ts, family, Symbolic, Numeric, matrix, &work, &factors));
-  TSI_TRY(tristar_import_supernodal(ts, &factors, factor));
+  if (factor == NULL) TSI_FAIL_OUT(ts, TRISTAR_ERR_ARGUMENT, "factor is NULL");
+  TSI_TRY_OUT(tsi_klu_factors(ts, family, Symbolic, Numeric, matrix, &work, &factors));
+  TSI_TRY_OUT(tristar_import_supernodal(ts, &factors, factor));
 out:
   tsi_klu_release(ts, &work);
   return status;
@@ -25,8 +25,8 @@ tristar_status tristar_reimport_klu(tristar_factor_t *factor, tristar_klu family
   tristar_factors factors;
   if (factor == NULL) return TSI_NULL(factor);
   tristar_t *ts = tristar_adapter_context(factor);
-  TSI_TRY(tsi_klu_factors(ts, family, Symbolic, Numeric, matrix, &work, &factors));
-  TSI_TRY(tristar_reimport(factor, &factors));
+  TSI_TRY_OUT(tsi_klu_factors(ts, family, Symbolic, Numeric, matrix, &work, &factors));
+  TSI_TRY_OUT(tristar_reimport(factor, &factors));
 out:
   tsi_klu_release(ts, &work);
   return status;

@@ -31,14 +31,12 @@ static sizes get_sizes(tristar_klu family, const void *Symbolic, const void *Num
 
 static tristar_status allocate_columns(tristar_t *ts, int64_t n, int64_t count, bool complex_values,
                                        tsi_klu_columns *c) {
-  tristar_status status = TRISTAR_OK;
   double *values = NULL;
   TSI_TRY(TSI_ALLOC(ts, c->ptr, n + 1));
   TSI_TRY(TSI_ALLOC(ts, c->index, count));
   TSI_TRY(TSI_ALLOC(ts, values, complex_values ? 2 * count : count));
   c->values = values;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void free_columns(tristar_t *ts, tsi_klu_columns *c) {
@@ -77,14 +75,13 @@ static bool extract(tristar_klu family, const void *Symbolic, const void *Numeri
 /* From KLU's types to int64_t and to real and imaginary parts side by side. */
 static tristar_status convert(tristar_t *ts, tristar_klu family, int64_t n, int64_t count,
                               tsi_klu_columns *c) {
-  tristar_status status = TRISTAR_OK;
   const double *apart = c->values;
   double *together = NULL;
   if (!has_long(family)) {
     tsi_widen(c->ptr, n + 1);
     tsi_widen(c->index, count);
   }
-  if (!is_complex(family)) goto out;
+  if (!is_complex(family)) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(ts, together, 2 * count));
   for (int64_t k = 0; k < count; k++) {
     together[2 * k] = apart[k];
@@ -92,25 +89,21 @@ static tristar_status convert(tristar_t *ts, tristar_klu family, int64_t n, int6
   }
   TSI_FREE(ts, c->values);
   c->values = together;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* KLU divides row row_order[k] of the matrix by its k-th scale factor: puts divisors by row of the matrix. */
 static tristar_status order_scale(tristar_t *ts, tsi_klu *w) {
-  tristar_status status = TRISTAR_OK;
   double *scale = NULL;
   TSI_TRY(TSI_ALLOC(ts, scale, w->n));
   for (int64_t k = 0; k < w->n; k++) scale[w->row_order[k]] = w->row_scale[k];
   TSI_FREE(ts, w->row_scale);
   w->row_scale = scale;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status copy(tristar_t *ts, tristar_klu family, const void *Symbolic, const void *Numeric,
                            const sizes *s, tsi_klu *w) {
-  tristar_status status = TRISTAR_OK;
   const bool z = is_complex(family);
   w->n = s->n;
   w->blocks = s->blocks;
@@ -129,14 +122,11 @@ static tristar_status copy(tristar_t *ts, tristar_klu family, const void *Symbol
   TSI_TRY(convert(ts, family, s->n, s->lower, &w->lower));
   TSI_TRY(convert(ts, family, s->n, s->upper, &w->upper));
   TSI_TRY(convert(ts, family, s->n, s->off, &w->off));
-  TSI_TRY(order_scale(ts, w));
-out:
-  return status;
+  return order_scale(ts, w);
 }
 
 /* KLU goes on after a zero pivot if halt_if_singular says so, and then divides by it. */
 static tristar_status check_pivots(tristar_t *ts, bool complex_values, const tsi_klu *w) {
-  tristar_status status = TRISTAR_OK;
   const tsi_klu_columns *u = &w->upper;
   const double *values = u->values;
   for (int64_t k = 0; k < w->n; k++)
@@ -146,8 +136,7 @@ static tristar_status check_pivots(tristar_t *ts, bool complex_values, const tsi
         TSI_FAIL(ts, TRISTAR_ERR_SINGULAR, "the pivot of column %lld of the matrix is zero",
                  (long long)w->column_order[k]);
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* upper += lower^-1 off. */
@@ -155,8 +144,8 @@ static tristar_status join_blocks(tristar_t *ts, bool complex_values, tsi_klu *w
   tristar_status status = TRISTAR_OK;
   tsi_klu_columns full = {0};
   if (w->off.ptr[w->n] == 0) goto out;
-  TSI_TRY(complex_values ? tsi_klu_blocks_z(ts, w->n, &w->lower, &w->upper, &w->off, &full)
-                         : tsi_klu_blocks_d(ts, w->n, &w->lower, &w->upper, &w->off, &full));
+  TSI_TRY_OUT(complex_values ? tsi_klu_blocks_z(ts, w->n, &w->lower, &w->upper, &w->off, &full)
+                             : tsi_klu_blocks_d(ts, w->n, &w->lower, &w->upper, &w->off, &full));
   const tsi_klu_columns upper = w->upper;
   w->upper = full;
   full = upper;
@@ -178,7 +167,6 @@ static tristar_triangle triangle(const tsi_klu_columns *c, int unit_diagonal) {
 
 tristar_status tsi_klu_factors(tristar_t *ts, tristar_klu family, const void *Symbolic, const void *Numeric,
                                const tristar_view *matrix, tsi_klu *work, tristar_factors *factors) {
-  tristar_status status = TRISTAR_OK;
   tristar_factors_init(factors);
   if (family < TRISTAR_KLU || family > TRISTAR_KLU_ZL)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "no family %d of KLU", (int)family);
@@ -201,9 +189,7 @@ tristar_status tsi_klu_factors(tristar_t *ts, tristar_klu family, const void *Sy
   factors->lower = triangle(&work->lower, 1);
   factors->upper = triangle(&work->upper, 0);
   factors->matrix = matrix;
-  TSI_TRY(tsi_divisors_to_factors(ts, factors, work->row_scale, work->lower.values, work->upper.values));
-out:
-  return status;
+  return tsi_divisors_to_factors(ts, factors, work->row_scale, work->lower.values, work->upper.values);
 }
 
 void tsi_klu_release(tristar_t *ts, tsi_klu *work) {

@@ -51,7 +51,7 @@ static inline tristar_status tsi_divisors_to_factors(tristar_t *ts, const trista
   const int parts = factors->scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
   bool shifted = false;
   int *shift = NULL;
-  TSI_TRY(TSI_ALLOC(ts, shift, factors->n));
+  TSI_TRY_OUT(TSI_ALLOC(ts, shift, factors->n));
   for (int64_t k = 0; k < factors->n; k++) {
     double *scale = &row_scale[factors->row_order[k]];
     shift[k] = tsi_row_shift(*scale);

@@ -11,7 +11,6 @@
  * of A is the k-th there. perm: n integers of `bits` bits; name: of perm, for the message. */
 static inline tristar_status tsi_invert_permutation(tristar_t *ts, const char *name, const void *perm,
                                                     int bits, int64_t n, int64_t *order) {
-  tristar_status status = TRISTAR_OK;
   for (int64_t k = 0; k < n; k++) order[k] = -1;
   for (int64_t i = 0; i < n; i++) {
     const int64_t k = bits == 64 ? ((const int64_t *)perm)[i] : ((const int32_t *)perm)[i];
@@ -23,19 +22,16 @@ static inline tristar_status tsi_invert_permutation(tristar_t *ts, const char *n
                (long long)order[k], (long long)i, (long long)k);
     order[k] = i;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A copy of n scale factors in double. */
 static inline tristar_status tsi_copy_scale(tristar_t *ts, const void *scale, bool single, int64_t n,
                                             double **copy) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(ts, *copy, n));
   for (int64_t i = 0; i < n; i++)
     (*copy)[i] = single ? (double)((const float *)scale)[i] : ((const double *)scale)[i];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 #endif

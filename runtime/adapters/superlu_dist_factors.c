@@ -44,7 +44,6 @@ tristar_status tsi_superlu_dist_check(tristar_t *ts, const tsi_superlu_dist_part
                                       int64_t *supernodes) {
   const int_t *xsup = from->xsup;
   const int64_t n = from->n;
-  tristar_status status = TRISTAR_OK;
   if (n < 1) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "n is %lld", (long long)n);
   *supernodes = (int64_t)from->supno[n - 1] + 1;
   if (*supernodes < 1 || *supernodes > n || xsup[0] != 0 || xsup[*supernodes] != n)
@@ -54,8 +53,7 @@ tristar_status tsi_superlu_dist_check(tristar_t *ts, const tsi_superlu_dist_part
     if (xsup[k + 1] <= xsup[k] || xsup[k + 1] > n)
       TSI_FAIL(ts, TRISTAR_ERR_FORMAT, "supernode %lld holds columns %lld to %lld", (long long)k,
                (long long)xsup[k], (long long)xsup[k + 1] - 1);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The rows of supernode k, without the headers between them. */
@@ -63,7 +61,6 @@ static tristar_status copy_rows(tristar_t *ts, tsi_superlu_dist *work, int64_t k
   const int_t *index = work->from->lower_index[k] + BC_HEADER;
   const int64_t blocks = work->from->lower_index[k][0];
   int64_t at = work->starts[k];
-  tristar_status status = TRISTAR_OK;
   for (int64_t b = 0; b < blocks; b++) {
     const int64_t rows = index[1];
     if (rows < 0 || rows > work->starts[k + 1] - at) break;
@@ -74,13 +71,11 @@ static tristar_status copy_rows(tristar_t *ts, tsi_superlu_dist *work, int64_t k
   if (at != work->starts[k + 1])
     TSI_FAIL(ts, TRISTAR_ERR_FORMAT, "the %lld blocks of supernode %lld of L do not have its %lld rows",
              (long long)blocks, (long long)k, (long long)(work->starts[k + 1] - work->starts[k]));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status view_lower(tristar_t *ts, tsi_superlu_dist *work, tristar_triangle *lower) {
   const int_t *xsup = work->from->xsup;
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(ts, work->starts, work->supernodes + 1));
   TSI_TRY(TSI_ALLOC(ts, work->blocks, work->supernodes));
   work->starts[0] = 0;
@@ -104,8 +99,7 @@ static tristar_status view_lower(tristar_t *ts, tsi_superlu_dist *work, tristar_
   lower->supernodes = work->supernodes;
   lower->first = xsup;
   lower->blocks = work->blocks;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The rows of supernode k in U, right of the diagonal block: counted into next, or (store) copied there. */
@@ -114,8 +108,7 @@ static tristar_status walk_upper(tristar_t *ts, tsi_superlu_dist *work, int64_t 
   const int_t *xsup = work->from->xsup, *index = work->from->upper_index[k], *end;
   const size_t bytes = work->from->bytes;
   const int_t last = xsup[k + 1];
-  tristar_status status = TRISTAR_OK;
-  if (index == NULL) goto out;
+  if (index == NULL) return TRISTAR_OK;
   end = index + index[2];
   const int64_t blocks = index[0];
   index += BR_HEADER;
@@ -140,8 +133,7 @@ static tristar_status walk_upper(tristar_t *ts, tsi_superlu_dist *work, int64_t 
       values += (size_t)(last - first) * bytes;
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What is in the diagonal block of supernode k, which ends the columns of U. */
@@ -158,7 +150,6 @@ static void copy_diagonal(tsi_superlu_dist *work, int64_t k) {
 
 static tristar_status view_upper(tristar_t *ts, tsi_superlu_dist *work, tristar_triangle *upper) {
   const int_t *xsup = work->from->xsup;
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(ts, work->columns, work->n + 1));
   TSI_TRY(TSI_ALLOC(ts, work->next, work->n));
   for (int64_t k = 0; k < work->supernodes; k++)
@@ -184,13 +175,11 @@ static tristar_status view_upper(tristar_t *ts, tsi_superlu_dist *work, tristar_
   upper->ptr = work->columns;
   upper->index = work->upper_rows;
   upper->values = work->upper_values;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status view_orders(tristar_t *ts, tsi_superlu_dist *work, tristar_factors *factors) {
   const tsi_superlu_dist_parts *from = work->from;
-  tristar_status status = TRISTAR_OK;
   if (from->perm_r == NULL || from->perm_c == NULL)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "%s is NULL", from->perm_r == NULL ? "perm_r" : "perm_c");
   TSI_TRY(TSI_ALLOC(ts, work->row_order, work->n));
@@ -200,8 +189,7 @@ static tristar_status view_orders(tristar_t *ts, tsi_superlu_dist *work, tristar
   for (int64_t i = 0; i < work->n; i++) work->row_order[from->perm_c[from->perm_r[i]]] = i;
   factors->row_order = work->row_order;
   factors->column_order = work->column_order;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status view_scales(tristar_t *ts, tsi_superlu_dist *work, tristar_factors *factors) {
@@ -209,7 +197,6 @@ static tristar_status view_scales(tristar_t *ts, tsi_superlu_dist *work, tristar
   const bool rows = from->scaled == ROW || from->scaled == BOTH;
   const bool columns = from->scaled == COL || from->scaled == BOTH;
   const bool single = from->scalar == TRISTAR_SINGLE;
-  tristar_status status = TRISTAR_OK;
   if (!rows && !columns && from->scaled != NOEQUIL)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "DiagScale is %d", (int)from->scaled);
   if ((rows && from->R == NULL) || (columns && from->C == NULL))
@@ -218,13 +205,11 @@ static tristar_status view_scales(tristar_t *ts, tsi_superlu_dist *work, tristar
   if (columns) TSI_TRY(tsi_copy_scale(ts, from->C, single, work->n, &work->column_scale));
   factors->row_scale = work->row_scale;
   factors->column_scale = work->column_scale;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_superlu_dist_factors(tristar_t *ts, const tsi_superlu_dist_parts *from,
                                         tsi_superlu_dist *work, tristar_factors *factors) {
-  tristar_status status = TRISTAR_OK;
   work->from = from;
   tristar_factors_init(factors);
   TSI_TRY(tsi_superlu_dist_check(ts, from, &work->supernodes));
@@ -234,7 +219,5 @@ tristar_status tsi_superlu_dist_factors(tristar_t *ts, const tsi_superlu_dist_pa
   TSI_TRY(view_lower(ts, work, &factors->lower));
   TSI_TRY(view_upper(ts, work, &factors->upper));
   TSI_TRY(view_orders(ts, work, factors));
-  TSI_TRY(view_scales(ts, work, factors));
-out:
-  return status;
+  return view_scales(ts, work, factors);
 }

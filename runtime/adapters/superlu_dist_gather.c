@@ -35,21 +35,16 @@ bool tsi_superlu_dist_here(const gridinfo_t *grid) {
 }
 
 static tristar_status check_mpi(tristar_t *ts, int code) {
-  tristar_status status = TRISTAR_OK;
   if (code != MPI_SUCCESS) TSI_FAIL(ts, TRISTAR_ERR_RUNTIME, "MPI failed with code %d", code);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_superlu_dist_agree(tristar_t *ts, const gridinfo_t *grid, tristar_status mine) {
-  tristar_status status = TRISTAR_OK;
   int worst = (int)mine;
   if ((int64_t)grid->nprow * grid->npcol == 1) return mine;
   TSI_TRY(check_mpi(ts, MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, grid->comm)));
   if (mine != TRISTAR_OK || worst == (int)TRISTAR_OK) return mine != TRISTAR_OK ? mine : TRISTAR_OK;
   TSI_FAIL(ts, (tristar_status)worst, "another process of the grid of SuperLU_DIST failed");
-out:
-  return status;
 }
 
 /* ---- Parts of a process -------------------------------------------------------------------------------- */
@@ -97,7 +92,6 @@ static int64_t values_of(const gathering *g, bool upper, const int_t *index, int
 
 /* Local. Are the numbers that tell lengths such? */
 static tristar_status check_own(const gathering *g) {
-  tristar_status status = TRISTAR_OK;
   for (int upper = 0; upper < 2; upper++)
     for (int64_t k = 0; k < g->supernodes; k++) {
       const int_t *index = own_index(g, upper, k);
@@ -114,13 +108,11 @@ static tristar_status check_own(const gathering *g) {
         TSI_FAIL(g->ts, TRISTAR_ERR_ARGUMENT, "%s_ptr of supernode %lld is NULL on process %d",
                  upper ? "Unzval_br" : "Lnzval_bc", (long long)k, g->grid->iam);
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective: all processes have the same supernodes, or their loops would not meet. */
 static tristar_status compare_supernodes(const gathering *g) {
-  tristar_status status = TRISTAR_OK;
   int64_t range[4] = {g->from->n, -g->from->n, g->supernodes, -g->supernodes};
   TSI_TRY(check_mpi(g->ts, MPI_Allreduce(MPI_IN_PLACE, range, 4, MPI_INT64_T, MPI_MAX, g->grid->comm)));
   if (range[0] != -range[1] || range[2] != -range[3])
@@ -128,8 +120,7 @@ static tristar_status compare_supernodes(const gathering *g) {
              "processes of the grid have factors of orders %lld to %lld, of %lld to "
              "%lld supernodes",
              (long long)-range[1], (long long)range[0], (long long)-range[3], (long long)range[2]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Sizes --------------------------------------------------------------------------------------------- */
@@ -164,7 +155,6 @@ static int at_once(const gathering *g, int64_t k) {
 
 /* Collective. On process 0 the lengths of all arrays, and of the longest part of another process. */
 static tristar_status measure(gathering *g, int64_t *integers, int64_t *numbers) {
-  tristar_status status = TRISTAR_OK;
   int64_t size[AT_ONCE][SIZES], most[2] = {0, 0};
   *integers = *numbers = 0;
   for (int upper = 0; upper < 2; upper++)
@@ -186,13 +176,11 @@ static tristar_status measure(gathering *g, int64_t *integers, int64_t *numbers)
       *numbers += size[i][LOWER_ROWS] * width_of(g, k + i) + size[i][UPPER_VALUES];
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Process 0. */
 static tristar_status allocate(const gathering *g, int64_t integers, int64_t numbers) {
-  tristar_status status = TRISTAR_OK;
   tsi_superlu_dist_gathered *all = g->all;
   const size_t bytes = g->from->bytes;
   TSI_TRY(TSI_ALLOC(g->ts, all->index, integers));
@@ -203,15 +191,12 @@ static tristar_status allocate(const gathering *g, int64_t integers, int64_t num
   TSI_TRY(TSI_ALLOC(g->ts, all->lower_values, g->supernodes));
   TSI_TRY(TSI_ALLOC(g->ts, all->upper_values, g->supernodes));
   TSI_TRY(TSI_ALLOC(g->ts, all->part_index, g->most_index));
-  TSI_TRY(tristar_adapter_allocate(g->ts, (size_t)g->most_values, bytes, __func__, __FILE__, __LINE__,
-                                   (void **)&all->part_values));
-out:
-  return status;
+  return tristar_adapter_allocate(g->ts, (size_t)g->most_values, bytes, __func__, __FILE__, __LINE__,
+                                  (void **)&all->part_values);
 }
 
 /* Collective. Where each supernode has its arrays, on process 0, and their headers. */
 static tristar_status lay_out(const gathering *g) {
-  tristar_status status = TRISTAR_OK;
   int64_t size[AT_ONCE][SIZES];
   const tsi_superlu_dist_gathered *all = g->all;
   int_t *index = all->index;
@@ -237,15 +222,13 @@ static tristar_status lay_out(const gathering *g) {
       values += (size_t)of[UPPER_VALUES] * g->from->bytes;
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Parts on their way -------------------------------------------------------------------------------- */
 
 /* Of a supernode, to process 0. */
 static tristar_status send(const gathering *g, bool upper, int64_t k) {
-  tristar_status status = TRISTAR_OK;
   const int_t *index = own_index(g, upper, k);
   const int64_t length = index != NULL ? index_length(upper, index) : 0;
   const int64_t count = index != NULL ? values_of(g, upper, index, k) : 0;
@@ -253,14 +236,12 @@ static tristar_status send(const gathering *g, bool upper, int64_t k) {
   if (count > 0)
     TSI_TRY(check_mpi(
         g->ts, MPI_Send(own_values(g, upper, k), (int)count, g->scalar, 0, VALUES_TAG, g->grid->comm)));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Process 0, from another one; *index: NULL if that has nothing. */
 static tristar_status receive(const gathering *g, bool upper, int64_t k, int process, const int_t **index,
                               const char **values) {
-  tristar_status status = TRISTAR_OK;
   MPI_Status message;
   int length = 0;
   TSI_TRY(check_mpi(g->ts, MPI_Recv(g->all->part_index, (int)g->most_index, mpi_int_t, process, INDEX_TAG,
@@ -272,8 +253,7 @@ static tristar_status receive(const gathering *g, bool upper, int64_t k, int pro
   if (count > 0)
     TSI_TRY(check_mpi(g->ts, MPI_Recv(g->all->part_values, (int)count, g->scalar, process, VALUES_TAG,
                                       g->grid->comm, MPI_STATUS_IGNORE)));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What has been put of a supernode. */
@@ -303,13 +283,12 @@ static void put(const gathering *g, bool upper, int64_t k, const int_t *index, c
 
 /* Collective. Process 0 asks the process with the diagonal block first, then those below, or right of, it. */
 static tristar_status bring(const gathering *g, bool upper, int64_t k) {
-  tristar_status status = TRISTAR_OK;
   const int rows = (int)g->grid->nprow, columns = (int)g->grid->npcol, count = upper ? columns : rows;
   const int own_row = (int)(k % rows), own_column = (int)(k % columns);
   filled at = {0, 0, 0};
   if (g->grid->iam > 0) {
     if (upper ? has_upper(g, g->grid->iam, k) : has_lower(g, g->grid->iam, k)) TSI_TRY(send(g, upper, k));
-    goto out;
+    return TRISTAR_OK;
   }
   for (int i = 0; i < count; i++) {
     const int row = upper ? own_row : (own_row + i) % rows;
@@ -323,15 +302,13 @@ static tristar_status bring(const gathering *g, bool upper, int64_t k) {
       values = own_values(g, upper, k);
     if (index != NULL) put(g, upper, k, index, values, &at);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Calls --------------------------------------------------------------------------------------------- */
 
 /* Local: what cannot be told to the others. */
 static tristar_status check_grid(tristar_t *ts, const gridinfo_t *grid) {
-  tristar_status status = TRISTAR_OK;
   const long long processes = (long long)grid->nprow * grid->npcol;
   int size = 0;
   if (processes == 1) return TRISTAR_OK;
@@ -342,19 +319,18 @@ static tristar_status check_grid(tristar_t *ts, const gridinfo_t *grid) {
   if (size != processes)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "the grid has %lld x %lld processes, its communicator %d",
              (long long)grid->nprow, (long long)grid->npcol, size);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status gather(gathering *g) {
   tristar_status status = TRISTAR_OK;
   int64_t integers, numbers;
-  TSI_TRY(measure(g, &integers, &numbers));
+  TSI_TRY_OUT(measure(g, &integers, &numbers));
   if (g->grid->iam == 0) status = allocate(g, integers, numbers);
-  TSI_TRY(tsi_superlu_dist_agree(g->ts, g->grid, status));
-  TSI_TRY(lay_out(g));
+  TSI_TRY_OUT(tsi_superlu_dist_agree(g->ts, g->grid, status));
+  TSI_TRY_OUT(lay_out(g));
   for (int64_t k = 0; k < g->supernodes; k++)
-    for (int upper = 0; upper < 2; upper++) TSI_TRY(bring(g, upper, k));
+    for (int upper = 0; upper < 2; upper++) TSI_TRY_OUT(bring(g, upper, k));
 out:
   return status;
 }
@@ -370,13 +346,13 @@ tristar_status tsi_superlu_dist_gather(tristar_t *ts, const gridinfo_t *grid, tr
                            : parts->scalar == TRISTAR_DOUBLE ? MPI_DOUBLE
                                                              : MPI_C_DOUBLE_COMPLEX};
   if ((int64_t)grid->nprow * grid->npcol == 1) return mine;
-  TSI_TRY(check_grid(ts, grid));
+  TSI_TRY_OUT(check_grid(ts, grid));
   status = mine;
   if (status == TRISTAR_OK) status = tsi_superlu_dist_check(ts, parts, &g.supernodes);
   if (status == TRISTAR_OK) status = check_own(&g);
-  TSI_TRY(tsi_superlu_dist_agree(ts, grid, status));
-  TSI_TRY(compare_supernodes(&g));
-  TSI_TRY(gather(&g));
+  TSI_TRY_OUT(tsi_superlu_dist_agree(ts, grid, status));
+  TSI_TRY_OUT(compare_supernodes(&g));
+  TSI_TRY_OUT(gather(&g));
   if (grid->iam > 0) goto out;
   TSI_FREE(ts, all->part_index);
   TSI_FREE(ts, all->part_values);

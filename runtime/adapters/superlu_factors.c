@@ -41,7 +41,6 @@ static tristar_status check_matrices(tristar_t *ts, const tristar_superlu *from,
                {SLU_C, TRISTAR_COMPLEX_SINGLE, 2 * sizeof(float)},
                {SLU_Z, TRISTAR_COMPLEX_DOUBLE, 2 * sizeof(double)}};
   const SuperMatrix *l = from->L, *u = from->U;
-  tristar_status status = TRISTAR_OK;
   if (l == NULL || u == NULL || l->Store == NULL || u->Store == NULL)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "%s is NULL", l == NULL || l->Store == NULL ? "L" : "U");
   if (l->Stype != SLU_SC || u->Stype != SLU_NC)
@@ -58,13 +57,11 @@ static tristar_status check_matrices(tristar_t *ts, const tristar_superlu *from,
   work->u = u->Store;
   work->n = l->nrow;
   work->supernodes = (int64_t)work->l->nsuper + 1;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status view_lower(tristar_t *ts, tsi_superlu *work, tristar_triangle *lower) {
   const SCformat *l = work->l;
-  tristar_status status = TRISTAR_OK;
   if (work->supernodes < 0 || work->supernodes > work->n)
     TSI_FAIL(ts, TRISTAR_ERR_FORMAT, "L has %lld supernodes and %lld columns", (long long)work->supernodes,
              (long long)work->n);
@@ -96,8 +93,7 @@ static tristar_status view_lower(tristar_t *ts, tsi_superlu *work, tristar_trian
   lower->supernodes = work->supernodes;
   lower->first = work->first;
   lower->blocks = work->blocks;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The columns of supernode s: what u has, then rows first[s] ... of the block of L. */
@@ -119,7 +115,6 @@ static void copy_upper(tsi_superlu *work, int64_t s) {
 }
 
 static tristar_status view_upper(tristar_t *ts, tsi_superlu *work, tristar_triangle *upper) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(ts, work->columns, work->n + 1));
   work->columns[0] = 0;
   for (int64_t s = 0; s < work->supernodes; s++)
@@ -139,14 +134,12 @@ static tristar_status view_upper(tristar_t *ts, tsi_superlu *work, tristar_trian
   upper->ptr = work->columns;
   upper->index = work->rows;
   upper->values = work->values;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status view_orders(tristar_t *ts, const tristar_superlu *from, tsi_superlu *work,
                                   tristar_factors *factors) {
   const int bits = (int)(8 * sizeof *from->perm_r);
-  tristar_status status = TRISTAR_OK;
   if (from->perm_r == NULL || from->perm_c == NULL)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "%s is NULL", from->perm_r == NULL ? "perm_r" : "perm_c");
   TSI_TRY(TSI_ALLOC(ts, work->row_order, work->n));
@@ -155,8 +148,7 @@ static tristar_status view_orders(tristar_t *ts, const tristar_superlu *from, ts
   TSI_TRY(tsi_invert_permutation(ts, "perm_c", from->perm_c, bits, work->n, work->column_order));
   factors->row_order = work->row_order;
   factors->column_order = work->column_order;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status view_scales(tristar_t *ts, const tristar_superlu *from, tsi_superlu *work,
@@ -164,7 +156,6 @@ static tristar_status view_scales(tristar_t *ts, const tristar_superlu *from, ts
   const char equed = from->equed == 0 ? 'N' : from->equed;
   const bool rows = equed == 'R' || equed == 'B', columns = equed == 'C' || equed == 'B';
   const bool single = factors->scalar == TRISTAR_SINGLE || factors->scalar == TRISTAR_COMPLEX_SINGLE;
-  tristar_status status = TRISTAR_OK;
   if (!rows && !columns && equed != 'N')
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "equed is '%c' (%d), not N, R, C or B", equed, equed);
   if ((rows && from->R == NULL) || (columns && from->C == NULL))
@@ -174,13 +165,11 @@ static tristar_status view_scales(tristar_t *ts, const tristar_superlu *from, ts
   if (columns) TSI_TRY(tsi_copy_scale(ts, from->C, single, work->n, &work->column_scale));
   factors->row_scale = work->row_scale;
   factors->column_scale = work->column_scale;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_superlu_factors(tristar_t *ts, const tristar_superlu *from, tsi_superlu *work,
                                    tristar_factors *factors) {
-  tristar_status status = TRISTAR_OK;
   tristar_factors_init(factors);
   TSI_TRY(check_matrices(ts, from, work, &factors->scalar));
   factors->n = work->n;
@@ -188,7 +177,5 @@ tristar_status tsi_superlu_factors(tristar_t *ts, const tristar_superlu *from, t
   TSI_TRY(view_lower(ts, work, &factors->lower));
   TSI_TRY(view_upper(ts, work, &factors->upper));
   TSI_TRY(view_orders(ts, from, work, factors));
-  TSI_TRY(view_scales(ts, from, work, factors));
-out:
-  return status;
+  return view_scales(ts, from, work, factors);
 }

@@ -29,7 +29,6 @@
 
 static tristar_status take_apart(tristar_t *ts, int64_t n, const LU_STRUCT *lu,
                                  const SCALE_PERM_STRUCT *scale_perm, tsi_superlu_dist_parts *parts) {
-  tristar_status status = TRISTAR_OK;
   if (lu == NULL || lu->Glu_persist == NULL || lu->Llu == NULL)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "LUstruct%s is NULL",
              lu == NULL                ? ""
@@ -52,8 +51,7 @@ static tristar_status take_apart(tristar_t *ts, int64_t n, const LU_STRUCT *lu,
       .perm_r = scale_perm->perm_r,
       .perm_c = scale_perm->perm_c,
   };
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective over the grid. One of factor and again is there on process 0: a new factor, or a renewed one. */
@@ -64,7 +62,7 @@ static tristar_status bring(tristar_t *ts, const gridinfo_t *grid, tristar_statu
   tsi_superlu_dist work = {0};
   tsi_superlu_dist_gathered all = {0};
   tristar_factors factors;
-  TSI_TRY(tsi_superlu_dist_gather(ts, grid, mine, parts, &all));
+  TSI_TRY_OUT(tsi_superlu_dist_gather(ts, grid, mine, parts, &all));
   if (tsi_superlu_dist_here(grid)) {
     status = tsi_superlu_dist_factors(ts, parts, &work, &factors);
     factors.matrix = matrix;
@@ -87,12 +85,12 @@ tristar_status IMPORT(tristar_t *ts, int64_t n, const LU_STRUCT *LUstruct,
   tristar_status status = TRISTAR_OK;
   if (factor != NULL) *factor = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  TSI_TRY(tristar_adapter_check(ts));
-  if (grid == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
+  TSI_TRY_OUT(tristar_adapter_check(ts));
+  if (grid == NULL) TSI_FAIL_OUT(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
   status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
   if (factor == NULL)
     status = tristar_adapter_fail(ts, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "factor is NULL");
-  TSI_TRY(bring(ts, grid, status, &parts, matrix, factor, NULL));
+  TSI_TRY_OUT(bring(ts, grid, status, &parts, matrix, factor, NULL));
 out:
   return status;
 }
@@ -103,11 +101,11 @@ tristar_status REIMPORT(tristar_factor_t *factor, int64_t n, const LU_STRUCT *LU
   tsi_superlu_dist_parts parts = {.n = n, .scalar = SCALAR, .bytes = BYTES};
   tristar_status status = TRISTAR_OK;
   tristar_t *ts = tristar_adapter_context(factor);
-  if (ts != NULL) TSI_TRY(tristar_adapter_check(ts));
-  if (grid == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
+  if (ts != NULL) TSI_TRY_OUT(tristar_adapter_check(ts));
+  if (grid == NULL) TSI_FAIL_OUT(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
   status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
   if (factor == NULL && tsi_superlu_dist_here(grid)) status = TSI_NULL(factor);
-  TSI_TRY(bring(ts, grid, status, &parts, matrix, NULL, factor));
+  TSI_TRY_OUT(bring(ts, grid, status, &parts, matrix, NULL, factor));
 out:
   return status;
 }

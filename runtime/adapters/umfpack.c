@@ -9,9 +9,9 @@ tristar_status tristar_import_umfpack(tristar_t *ts, tristar_umfpack family, con
   tristar_factors factors;
   if (factor != NULL) *factor = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  if (factor == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "factor is NULL");
-  TSI_TRY(tsi_umfpack_factors(ts, family, Numeric, matrix, &work, &factors));
-  TSI_TRY(tristar_import_supernodal(ts, &factors, factor));
+  if (factor == NULL) TSI_FAIL_OUT(ts, TRISTAR_ERR_ARGUMENT, "factor is NULL");
+  TSI_TRY_OUT(tsi_umfpack_factors(ts, family, Numeric, matrix, &work, &factors));
+  TSI_TRY_OUT(tristar_import_supernodal(ts, &factors, factor));
 out:
   tsi_umfpack_release(ts, &work);
   return status;
@@ -24,8 +24,8 @@ tristar_status tristar_reimport_umfpack(tristar_factor_t *factor, tristar_umfpac
   tristar_factors factors;
   if (factor == NULL) return TSI_NULL(factor);
   tristar_t *ts = tristar_adapter_context(factor);
-  TSI_TRY(tsi_umfpack_factors(ts, family, Numeric, matrix, &work, &factors));
-  TSI_TRY(tristar_reimport(factor, &factors));
+  TSI_TRY_OUT(tsi_umfpack_factors(ts, family, Numeric, matrix, &work, &factors));
+  TSI_TRY_OUT(tristar_reimport(factor, &factors));
 out:
   tsi_umfpack_release(ts, &work);
   return status;

@@ -70,29 +70,24 @@ static int64_t get_arrays(tristar_umfpack family, const void *Numeric, tsi_umfpa
 }
 
 static tristar_status check_code(tristar_t *ts, int64_t code) {
-  tristar_status status = TRISTAR_OK;
   if (code == UMFPACK_ERROR_invalid_Numeric_object)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "UMFPACK does not take Numeric for one of its objects");
   if (code == UMFPACK_ERROR_out_of_memory) TSI_FAIL(ts, TRISTAR_ERR_MEMORY, "UMFPACK ran out of memory");
   if (code != UMFPACK_OK) TSI_FAIL(ts, TRISTAR_ERR_RUNTIME, "UMFPACK gave the error %lld", (long long)code);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_sizes(tristar_t *ts, const sizes *s) {
-  tristar_status status = TRISTAR_OK;
   if (s->rows != s->columns)
     TSI_FAIL(ts, TRISTAR_ERR_RECTANGULAR, "UMFPACK factored a matrix of %lld x %lld", (long long)s->rows,
              (long long)s->columns);
   if (s->pivots < s->rows)
     TSI_FAIL(ts, TRISTAR_ERR_SINGULAR, "only %lld of the %lld entries on the diagonal of U are not zero",
              (long long)s->pivots, (long long)s->rows);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate(tristar_t *ts, tristar_umfpack family, const sizes *s, tsi_umfpack *w) {
-  tristar_status status = TRISTAR_OK;
   const size_t n = (size_t)s->rows, integer = has_long(family) ? sizeof(SuiteSparse_long) : sizeof(int);
   const size_t parts = is_complex(family) ? 2 : 1;
   TSI_TRY(TSI_ALLOC(ts, w->row_order, n));
@@ -103,9 +98,7 @@ static tristar_status allocate(tristar_t *ts, tristar_umfpack family, const size
   TSI_TRY(TSI_ALLOC(ts, w->lower_ptr, (n + 1) * integer));
   TSI_TRY(TSI_ALLOC(ts, w->upper_ptr, (n + 1) * integer));
   TSI_TRY(TSI_ALLOC(ts, w->lower_index, (size_t)s->lower * integer));
-  TSI_TRY(TSI_ALLOC(ts, w->upper_index, (size_t)s->upper * integer));
-out:
-  return status;
+  return TSI_ALLOC(ts, w->upper_index, (size_t)s->upper * integer);
 }
 
 static void describe(tristar_umfpack family, const tsi_umfpack *w, tristar_factors *factors) {
@@ -132,7 +125,6 @@ static void describe(tristar_umfpack family, const tsi_umfpack *w, tristar_facto
 
 tristar_status tsi_umfpack_factors(tristar_t *ts, tristar_umfpack family, const void *Numeric,
                                    const tristar_view *matrix, tsi_umfpack *work, tristar_factors *factors) {
-  tristar_status status = TRISTAR_OK;
   sizes s;
   bool multiply;
   tristar_factors_init(factors);
@@ -151,8 +143,7 @@ tristar_status tsi_umfpack_factors(tristar_t *ts, tristar_umfpack family, const 
   factors->matrix = matrix;
   describe(family, work, factors);
   if (!multiply) TSI_TRY(tsi_divisors_to_factors(ts, factors, work->row_scale, work->lower, work->upper));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_umfpack_release(tristar_t *ts, tsi_umfpack *work) {

@@ -14,7 +14,9 @@ typedef union tsi_block {
     size_t bytes;
     size_t kept; /* the first byte of the block, behind its first granule, that was not given back; 0: all */
     tsi_region *region;
-    tsi_env *env; /* that it was allocated through */
+    tsi_env *env;                  /* that it was allocated through */
+    union tsi_block *owned;        /* the blocks that are released with it */
+    union tsi_block *next, **link; /* in the list of its owner; link: what points to it there, or NULL */
   } head;
   char line[TSI_CACHE_LINE];
 } tsi_block;
@@ -70,6 +72,8 @@ tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char 
   block->head.kept = 0;
   block->head.region = region;
   block->head.env = env;
+  block->head.owned = NULL;
+  block->head.link = NULL;
   count_allocation(&env->memory, bytes);
   *out = block + 1;
   return TRISTAR_OK;
@@ -97,9 +101,32 @@ tsi_env *tsi_env_of_memory(const void *memory) {
   return ((const tsi_block *)memory - 1)->head.env;
 }
 
+void tsi_own(void *owner, void *memory) {
+  if (memory == NULL) return;
+  tsi_block *block = (tsi_block *)memory - 1, *next = block->head.next;
+  if (block->head.link) {
+    *block->head.link = next;
+    if (next) next->head.link = block->head.link;
+  }
+  block->head.link = NULL;
+  if (owner == NULL) return;
+  tsi_block **list = &((tsi_block *)owner - 1)->head.owned;
+  block->head.next = *list;
+  block->head.link = list;
+  if (*list) (*list)->head.link = &block->head.next;
+  *list = block;
+}
+
+tristar_status tsi_owned(void *owner, tristar_status status, void **memory) {
+  if (status == TRISTAR_OK) tsi_own(owner, *memory);
+  return status;
+}
+
 void tsi_release(tsi_env *env, void *memory) {
   if (memory == NULL) return;
   tsi_block *block = (tsi_block *)memory - 1;
+  tsi_own(NULL, memory);
+  while (block->head.owned) tsi_release(env, block->head.owned + 1);
   const size_t all = sizeof(tsi_block) + block->head.bytes, kept = block->head.kept;
   tsi_region *region = block->head.region;
   const size_t given = kept > 0 ? kept - TSI_ARENA_GRANULE : 0;
@@ -109,4 +136,9 @@ void tsi_release(tsi_env *env, void *memory) {
     tsi_arena_free(block, TSI_ARENA_GRANULE, region);
   } else
     tsi_arena_free(block, all, region);
+}
+
+void tsi_release_owned(void *pointer) {
+  void *memory = *(void **)pointer;
+  if (memory != NULL) tsi_release(tsi_env_of_memory(memory), memory);
 }

@@ -10,17 +10,17 @@
  *
  * Every function that can fail takes a `tsi_env *` first, returns tristar_status and follows this shape:
  *
- *     tristar_status tsi_something(tsi_env *env, ..., T **out) {
- *       tristar_status status = TRISTAR_OK;
- *       tsi_index *work = NULL;
- *       *out = NULL;
- *       TSI_TRY(TSI_ALLOC(env, work, n));
- *       if (bad) TSI_FAIL(env, TRISTAR_ERR_FORMAT, "row %d is beyond %d", i, n);
- *       ...
- *     out:
- *       TSI_FREE(env, work);
- *       return status;
+ *     tristar_status tsi_something(tsi_env *env, ..., tsi_index *out) {
+ *       TSI_SCRATCH(env, tsi_index, work, n);
+ *       TSI_TRY(tsi_fill(env, n, work));
+ *       if (work[0] > n) TSI_FAIL(env, TRISTAR_ERR_FORMAT, "row %d is beyond %d", work[0], n);
+ *       *out = work[0];
+ *       return TRISTAR_OK;
  *     }
+ *
+ * TSI_TRY and TSI_FAIL return. The arrays of TSI_SCRATCH and TSI_OWNED are released when their block ends, on
+ * each way out of it. A function that has more to do at its end has a label `out:` and a variable `status`,
+ * and uses TSI_TRY_OUT and TSI_FAIL_OUT, which go there, instead (tools/ci/check_answers).
  *
  * A public function ends with `return tsi_answer(env, status);` instead, which logs its error, and begins
  * with `TSI_ENTER(object, object->ts);` (tools/ci/check_answers).
@@ -141,18 +141,29 @@ void tsi_use_up(tsi_env *env, void *memory, size_t bytes);
 /* The env that the memory was allocated through. */
 tsi_env *tsi_env_of_memory(const void *memory);
 
-/* Frees what tsi_allocate gave; accepts NULL. */
+/* Frees what tsi_allocate gave, and first what it owns; accepts NULL. */
 void tsi_release(tsi_env *env, void *memory);
 
-/* status = expr; leaves through `out:` unless it is TRISTAR_OK. */
+/* The same for what a pointer of TSI_OWNED points to. */
+void tsi_release_owned(void *pointer);
+
+/* Returns the status of expr unless it is TRISTAR_OK. */
 #define TSI_TRY(expr)                                                                                        \
+  do {                                                                                                       \
+    const tristar_status tried_ = (expr);                                                                    \
+    if (tried_ != TRISTAR_OK) return tried_;                                                                 \
+  } while (0)
+
+/* Records the error and returns its code. */
+#define TSI_FAIL(env, code, ...) return tsi_fail((env), (code), __func__, __FILE__, __LINE__, __VA_ARGS__)
+
+/* The same for a function with a label `out:`: they set its variable `status` and go there. */
+#define TSI_TRY_OUT(expr)                                                                                    \
   do {                                                                                                       \
     status = (expr);                                                                                         \
     if (status != TRISTAR_OK) goto out;                                                                      \
   } while (0)
-
-/* Records the error and leaves through `out:`. */
-#define TSI_FAIL(env, code, ...)                                                                             \
+#define TSI_FAIL_OUT(env, code, ...)                                                                         \
   do {                                                                                                       \
     status = tsi_fail((env), (code), __func__, __FILE__, __LINE__, __VA_ARGS__);                             \
     goto out;                                                                                                \
@@ -188,10 +199,37 @@ void tsi_release(tsi_env *env, void *memory);
   tsi_allocate((env), (size_t)(count), sizeof *(p), __func__, __FILE__, __LINE__, (void **)&(p))
 #define TSI_ALLOC_ZERO(env, p, count)                                                                        \
   tsi_allocate_zero((env), (size_t)(count), sizeof *(p), __func__, __FILE__, __LINE__, (void **)&(p))
+/* Releases what p points to, with all that it owns. An owner may have it released early. */
 #define TSI_FREE(env, p)                                                                                     \
   do {                                                                                                       \
     tsi_release((env), (void *)(p));                                                                         \
     (p) = NULL;                                                                                              \
   } while (0)
+
+/* Ownership. An object, which tsi_allocate gave, may own arrays and other objects: TSI_FREE of the owner
+ * releases them, so that an object needs no function that lists its arrays. Memory has one owner at most. One
+ * thread at a time changes what an object owns. TSI_ALLOC_IN is as TSI_ALLOC, for memory that `owner` owns.
+ * tsi_own makes `owner` the owner instead of the present one; owner NULL: there is none afterwards; memory
+ * NULL: nothing is done. */
+#define TSI_ALLOC_IN(owner, p, count)                                                                        \
+  tsi_owned((owner), TSI_ALLOC(tsi_env_of_memory(owner), p, count), (void **)&(p))
+#define TSI_ALLOC_ZERO_IN(owner, p, count)                                                                   \
+  tsi_owned((owner), TSI_ALLOC_ZERO(tsi_env_of_memory(owner), p, count), (void **)&(p))
+void tsi_own(void *owner, void *memory);
+TRISTAR_CHECKED tristar_status tsi_owned(void *owner, tristar_status status, void **memory);
+
+/* In front of a declaration of pointers: each points to memory of the library, or is NULL. What it points to
+ * when its block ends is released; to hand it over, set the pointer to NULL. */
+#define TSI_OWNED __attribute__((cleanup(tsi_release_owned)))
+
+/* Declares `type *p`, an array of count elements that belongs to the enclosing block, uninitialized or zero;
+ * returns MEMORY or TOO_LARGE where it cannot be allocated. Each array is an allocation of its own, so that
+ * the address sanitizer sees what reads past its end. */
+#define TSI_SCRATCH(env, type, p, count)                                                                     \
+  TSI_OWNED type *p = NULL;                                                                                  \
+  TSI_TRY(TSI_ALLOC(env, p, count))
+#define TSI_SCRATCH_ZERO(env, type, p, count)                                                                \
+  TSI_OWNED type *p = NULL;                                                                                  \
+  TSI_TRY(TSI_ALLOC_ZERO(env, p, count))
 
 #endif

@@ -4,14 +4,12 @@
 #define FIRST_CAPACITY ((tsi_count)1 << 14)
 
 tristar_status tsi_grow(tsi_env *env, void **array, size_t element, tsi_count used, tsi_count capacity) {
-  tristar_status status = TRISTAR_OK;
   void *larger = NULL;
   TSI_TRY(tsi_allocate(env, (size_t)capacity, element, __func__, __FILE__, __LINE__, &larger));
   if (used > 0) memcpy(larger, *array, (size_t)used * element);
   tsi_release(env, *array);
   *array = larger;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_make_room(tsi_env *env, void **array, size_t element, tsi_count used,

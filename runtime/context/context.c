@@ -25,7 +25,6 @@ void tristar_config_init(tristar_config *config) {
 
 /* The instruction set of the kernels: what the environment asks for, or the best of this processor. */
 static tristar_status choose_isa(tristar_t *ts) {
-  tristar_status status = TRISTAR_OK;
   const char *asked = tsi_variable(TSI_VARIABLE_ISA);
   const tsi_kernels *kernels = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, asked),
                     *best = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL);
@@ -38,12 +37,10 @@ static tristar_status choose_isa(tristar_t *ts) {
              "the best is %s",
              asked, best->isa);
   ts->isa = kernels->isa;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status configure(tristar_t *ts, const tristar_config *config) {
-  tristar_status status = TRISTAR_OK;
   const char *check = tsi_variable(TSI_VARIABLE_CHECK), *idle = tsi_variable(TSI_VARIABLE_IDLE);
   ts->env.check = config->check || (check != NULL && *check != '0');
   if (config->workers < 0) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%d workers asked for", config->workers);
@@ -52,12 +49,11 @@ static tristar_status configure(tristar_t *ts, const tristar_config *config) {
     const tsi_costs costs = tsi_costs_assumed(&ts->machine, tsi_expected_cpu_workers(config->workers));
     ts->workers.wishes.simulated = (tsi_simulated_costs){costs.one, costs.all, costs.task};
   }
-  if (config->idle_sleep >= 0 || idle == NULL) goto out;
+  if (config->idle_sleep >= 0 || idle == NULL) return TRISTAR_OK;
   ts->workers.wishes.idle_sleep = strcmp(idle, "sleep") == 0;
   if (!ts->workers.wishes.idle_sleep && strcmp(idle, "poll") != 0)
     TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "TRISTAR_IDLE is \"%s\", not sleep or poll", idle);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Nobody uses the helpers any more, whose memory is the context's. */
@@ -199,8 +195,8 @@ tristar_status tristar_get_memory(tristar_t *ts, tristar_memory_stats *stats) {
 tristar_status tristar_get_starpu(tristar_t *ts, tristar_starpu_info *info) {
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(ts, ts);
-  if (info == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "info is NULL");
-  TSI_TRY(tsi_workers_describe(&ts->workers, info));
+  if (info == NULL) TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_ARGUMENT, "info is NULL");
+  TSI_TRY_OUT(tsi_workers_describe(&ts->workers, info));
 out:
   return tsi_answer(&ts->env, status);
 }
@@ -218,10 +214,10 @@ tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out) {
 tristar_status tristar_get_calibration(tristar_t *ts, tristar_calibration *calibration) {
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(ts, ts);
-  if (calibration == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "calibration is NULL");
+  if (calibration == NULL) TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_ARGUMENT, "calibration is NULL");
   *calibration = tsi_calibration_now(&ts->machine);
   if (calibration->cores == 0) /* the defaults know nothing of the machine */
-    TSI_TRY(tsi_calibration_describe(&ts->machine, calibration));
+    TSI_TRY_OUT(tsi_calibration_describe(&ts->machine, calibration));
 out:
   return tsi_answer(&ts->env, status);
 }

@@ -67,7 +67,6 @@ tristar_status tsi_crew_run(tsi_crew *crew, tsi_crew_kind kind, double bytes, ts
 /* ---- Life ---------------------------------------------------------------------------------------------- */
 
 static tristar_status record(tsi_crew *crew, const char *name, double bytes) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &crew->ts->env;
   TSI_TRY(tsi_task_list_create(env, &crew->list));
   for (int w = 0; w < crew->workers; w++) {
@@ -77,9 +76,7 @@ static tristar_status record(tsi_crew *crew, const char *name, double bytes) {
                               tsi_task_microseconds(bytes / crew->workers), &number));
   }
   TSI_TRY(tsi_tasks_create(env, crew->list, &crew->tasks));
-  TSI_TRY(tsi_tasks_record(crew->tasks));
-out:
-  return status;
+  return tsi_tasks_record(crew->tasks);
 }
 
 /* Are several workers faster than the caller alone? */
@@ -92,7 +89,6 @@ static bool is_worth_sharing(tristar_t *ts, tristar_engine engine, tsi_index blo
 
 tristar_status tsi_crew_begin(tristar_t *ts, const char *name, tristar_engine engine, tsi_crew_runs runs,
                               tsi_index blocks, double bytes, double *start_seconds, tsi_crew *crew) {
-  tristar_status status = TRISTAR_OK;
   *crew = (tsi_crew){.ts = ts, .blocks = blocks, .bytes = bytes, .workers = 1, .members = 1};
   if (!is_worth_sharing(ts, engine, blocks, bytes)) return TRISTAR_OK;
   TSI_TRY(tsi_context_need_starpu(ts, start_seconds));
@@ -104,8 +100,7 @@ tristar_status tsi_crew_begin(tristar_t *ts, const char *name, tristar_engine en
   for (tsi_index w = 0; w < workers; w++)
     crew->portion[w].end = (tsi_index)((w + 1) * (tsi_count)blocks / workers);
   if (tasks) TSI_TRY(record(crew, name, bytes));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_crew_finish(tsi_crew *crew) {

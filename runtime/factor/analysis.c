@@ -26,7 +26,6 @@ void tristar_analysis_options_init(tristar_analysis_options *options) {
 }
 
 tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_count **values) {
-  tristar_status status = TRISTAR_OK;
   tsi_count at = 0;
   TSI_TRY(TSI_ALLOC(env, *values, (tsi_count)panels->count + 1));
   for (tsi_index p = 0; p < panels->count; p++) {
@@ -34,32 +33,27 @@ tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_coun
     at += tsi_panel_size(tsi_panel_width(panels, p), panels->height[p]);
   }
   (*values)[panels->count] = at;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* place: the inverse of the map `row`. */
 static tristar_status place_rows(tsi_env *env, const tristar_analysis_t *an, const tsi_index *row,
                                  tsi_index **place) {
-  tristar_status status = TRISTAR_OK;
   if (row == an->symbolic->perm) {
     *place = an->symbolic->inverse;
     return TRISTAR_OK;
   }
   TSI_TRY(TSI_ALLOC(env, *place, an->symbolic->n));
   for (tsi_index j = 0; j < an->symbolic->n; j++) (*place)[row[j]] = j;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *an) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(place_rows(env, an, an->in_row, &an->in_place));
   TSI_TRY(place_rows(env, an, an->out_row, &an->out_place));
   an->one_order = an->in_row == an->out_row ||
                   memcmp(an->in_row, an->out_row, (size_t)an->symbolic->n * sizeof *an->in_row) == 0;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* But for what are the arrays of symbolic. */
@@ -90,7 +84,6 @@ void tsi_analysis_fill_stats(tristar_analysis_t *an, bool symmetric_pattern) {
 /* Translates the user's permutation of rows (and, after a matching, columns) for the symbolic analysis. */
 static tristar_status given_order(tsi_env *env, const tristar_analysis_options *options, tsi_index n,
                                   tsi_index **given) {
-  tristar_status status = TRISTAR_OK;
   if (options->ordering != TRISTAR_ORDERING_USER) return TRISTAR_OK;
   if (options->permutation == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ORDERING_USER without a permutation");
@@ -99,8 +92,7 @@ static tristar_status given_order(tsi_env *env, const tristar_analysis_options *
     if (!tsi_to_index(options->permutation[k], &(*given)[k]) || (*given)[k] >= n)
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "permutation[%d] = %" PRId64 " is outside 0 .. %d", k,
                options->permutation[k], n - 1);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Only its sizes stay. */
@@ -134,35 +126,35 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   options.seed = an->options.seed;
   if (an->options.merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
   if (row_map != NULL) { /* needs columns, in full */
-    TSI_TRY(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
-    TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
+    TSI_TRY_OUT(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
+    TSI_TRY_OUT(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
   } else
-    TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, NULL, pattern->symmetry != TRISTAR_GENERAL,
-                             &graph));
+    TSI_TRY_OUT(tsi_graph_create(env, n, pattern->ptr, pattern->index, NULL,
+                                 pattern->symmetry != TRISTAR_GENERAL, &graph));
   tsi_entries_finish(env, &a);
   if (lean) forget_entries(env, an);
   if (found->partner != NULL && options.leaf_parts == 1) { /* a separator tree comes before pairs */
-    TSI_TRY(TSI_ALLOC(env, paired, n));
-    TSI_TRY(tsi_pairs_order(env, graph, found->partner, &options, paired));
-    TSI_TRY(tsi_pairs_graph(env, graph, found->partner, &joined));
+    TSI_TRY_OUT(TSI_ALLOC(env, paired, n));
+    TSI_TRY_OUT(tsi_pairs_order(env, graph, found->partner, &options, paired));
+    TSI_TRY_OUT(tsi_pairs_graph(env, graph, found->partner, &joined));
     options.ordering = TSI_ORDER_GIVEN;
     options.given = paired;
   }
-  TSI_TRY(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
-  TSI_TRY(tsi_panels_create(env, an->symbolic,
-                            an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
-                            &an->panels));
+  TSI_TRY_OUT(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
+  TSI_TRY_OUT(tsi_panels_create(
+      env, an->symbolic, an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
+      &an->panels));
   tsi_analysis_fill_stats(an, pattern->symmetry != TRISTAR_GENERAL || graph->symmetric);
-  TSI_TRY(TSI_ALLOC(env, an->out_row, n));
-  TSI_TRY(TSI_ALLOC(env, an->in_row, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, an->out_row, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, an->in_row, n));
   for (tsi_index j = 0; j < n; j++) an->out_row[j] = an->in_row[j] = an->symbolic->perm[j];
   if (row_map != NULL)
     for (tsi_index i = 0; i < n; i++) an->in_row[an->symbolic->inverse[row_map[i]]] = i;
 out:
   tsi_entries_finish(env, &a);
   TSI_FREE(env, paired);
-  tsi_graph_destroy(env, &graph);
-  tsi_graph_destroy(env, &joined);
+  TSI_FREE(env, graph);
+  TSI_FREE(env, joined);
   return status;
 }
 
@@ -173,15 +165,13 @@ char tsi_factor_scalar(char scalar, bool single) {
 
 /* What the values, or the pattern, decide on. */
 static tristar_status choose(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *found) {
-  tristar_status status = TRISTAR_OK;
   if (values != NULL) TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
   TSI_TRY(tsi_choose_method(env, an, values));
   if (values != NULL)
     TSI_TRY(tsi_use_values(env, an, values, found));
   else
     TSI_TRY(tsi_use_pattern(env, an));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The scalings of a matching become those of the analysis. */
@@ -206,7 +196,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   tsi_matched found = {.pairs = 0};
   const double begin = tsi_clock();
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, an, 1));
   atomic_init(&an->references, 1);
   an->ts = ts;
   tsi_env_retain(&ts->env);
@@ -217,7 +207,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   an->stats.method = options->method;
   an->factor_scalar = tsi_factor_scalar(an->pattern->scalar, options->single_factors != 0);
   if (chosen == NULL)
-    TSI_TRY(choose(env, an, values, &found));
+    TSI_TRY_OUT(choose(env, an, values, &found));
   else {
     an->stats.method = chosen->method;
     an->fallback = chosen->fallback;
@@ -228,15 +218,15 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   }
   take_scalings(an, &found);
   if (options->ordering == TRISTAR_ORDERING_PTSCOTCH && (chosen == NULL || chosen->order == NULL))
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "PT-Scotch orders matrices whose rows lie on all ranks, which this one's do not: "
-             "tristar_dmatrix_factor, or solve --layout PXxPYxPZ under mpiexec");
-  TSI_TRY(given_order(env, options, an->pattern->n, &given));
-  TSI_TRY(order(env, an, &found, chosen && chosen->order ? chosen->order : given, chosen != NULL));
-  TSI_TRY(tsi_analysis_place_rows(env, an));
-  TSI_TRY(tsi_place_panels(env, an->panels, &an->panel_values));
-  if (chosen == NULL) TSI_TRY(tsi_assembly_create(env, an));
-  if (env->check && chosen == NULL) TSI_TRY(tsi_analysis_check(env, an));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED,
+                 "PT-Scotch orders matrices whose rows lie on all ranks, which this one's do not: "
+                 "tristar_dmatrix_factor, or solve --layout PXxPYxPZ under mpiexec");
+  TSI_TRY_OUT(given_order(env, options, an->pattern->n, &given));
+  TSI_TRY_OUT(order(env, an, &found, chosen && chosen->order ? chosen->order : given, chosen != NULL));
+  TSI_TRY_OUT(tsi_analysis_place_rows(env, an));
+  TSI_TRY_OUT(tsi_place_panels(env, an->panels, &an->panel_values));
+  if (chosen == NULL) TSI_TRY_OUT(tsi_assembly_create(env, an));
+  if (env->check && chosen == NULL) TSI_TRY_OUT(tsi_analysis_check(env, an));
   an->stats.analyze_seconds = tsi_clock() - begin;
   tsi_log(env, TRISTAR_LOG_INFO, "analysis: %s%s, %lld rows, %lld entries in L, %lld supernodes, %.3g s",
           an->stats.method == TRISTAR_METHOD_LU    ? "LU"
@@ -254,7 +244,6 @@ out:
 }
 
 tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_analysis_options *options) {
-  tristar_status status = TRISTAR_OK;
   if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
       (unsigned)options->ordering > TRISTAR_ORDERING_PTSCOTCH ||
       (unsigned)options->matching > TRISTAR_MATCHING_ON ||
@@ -269,8 +258,7 @@ tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_anal
   if (options->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device_bytes is %lld", (long long)options->device_bytes);
   if (options->leaf_parts < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts is %d", options->leaf_parts);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_analyze_pattern(tristar_t *ts, tsi_pattern *pattern,
@@ -288,19 +276,19 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   if (out != NULL) *out = NULL;
   TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
-  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "analysis is NULL");
-  if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
+  if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "analysis is NULL");
+  if (view == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
   tristar_analysis_options_init(&defaults);
   if (options == NULL) options = &defaults;
-  TSI_TRY(tsi_analysis_check_options(env, options));
-  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  TSI_TRY_OUT(tsi_analysis_check_options(env, options));
+  TSI_TRY_OUT(tsi_pattern_create(env, view, &pattern));
   if (view->values != NULL && pattern->place != NULL) {
-    TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
+    TSI_TRY_OUT(tsi_pattern_allocate_values(env, pattern, &values));
     tsi_pattern_take(pattern, view->values, values);
   }
   handed_over = pattern;
   pattern = NULL;
-  TSI_TRY(analyze(ts, handed_over, values ? values : view->values, options, NULL, out));
+  TSI_TRY_OUT(analyze(ts, handed_over, values ? values : view->values, options, NULL, out));
 out:
   tsi_pattern_destroy(env, &pattern);
   TSI_FREE(env, values);
@@ -309,12 +297,11 @@ out:
 
 tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_method method,
                                   const void *values, tristar_analysis_t **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &analysis->ts->env;
   const tsi_pattern *from = analysis->pattern;
   tristar_analysis_options options = analysis->options;
   tsi_pattern *pattern = NULL;
-  int64_t *permutation = NULL;
+  TSI_OWNED int64_t *permutation = NULL;
   *out = NULL;
   options.method = method;
   if (options.ordering == TRISTAR_ORDERING_USER) { /* the order found is the given one, postordered */
@@ -323,10 +310,7 @@ tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_me
     options.permutation = permutation;
   }
   TSI_TRY(tsi_pattern_copy(env, from, &pattern));
-  TSI_TRY(analyze(analysis->ts, pattern, values, &options, NULL, out));
-out:
-  TSI_FREE(env, permutation);
-  return status;
+  return analyze(analysis->ts, pattern, values, &options, NULL, out);
 }
 
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis) {

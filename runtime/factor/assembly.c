@@ -46,12 +46,10 @@ static void shift_back(tsi_assembly *list, tsi_index n) {
 }
 
 tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *an) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = an->pattern->n;
   const bool lu = tsi_analysis_is_lu(an);
-  tsi_index *row_of = NULL, *col_of = NULL;
-  TSI_TRY(TSI_ALLOC(env, row_of, n));
-  TSI_TRY(TSI_ALLOC(env, col_of, n));
+  TSI_SCRATCH(env, tsi_index, row_of, n);
+  TSI_SCRATCH(env, tsi_index, col_of, n);
   for (tsi_index j = 0; j < n; j++) {
     row_of[an->in_row[j]] = j;
     col_of[an->out_row[j]] = j;
@@ -72,10 +70,7 @@ tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *an) {
   walk_entries(&w);
   shift_back(&an->lower, n);
   if (lu) shift_back(&an->upper, n);
-out:
-  TSI_FREE(env, row_of);
-  TSI_FREE(env, col_of);
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_assembly_finish(tsi_env *env, tristar_analysis_t *an) {
@@ -91,7 +86,6 @@ void tsi_assembly_finish(tsi_env *env, tristar_analysis_t *an) {
  */
 static tristar_status count_uses(tsi_env *env, const tristar_analysis_t *an, const tsi_assembly *list,
                                  bool lower, tsi_index *uses) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index j = 0; j < an->pattern->n; j++)
     for (tsi_count q = list->ptr[j]; q < list->ptr[j + 1]; q++) {
       const tsi_count source = list->source[q] < 0 ? ~list->source[q] : list->source[q];
@@ -100,17 +94,14 @@ static tristar_status count_uses(tsi_env *env, const tristar_analysis_t *an, con
                  list->other[q]);
       uses[source]++;
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *an) {
-  tristar_status status = TRISTAR_OK;
   const tsi_pattern *pattern = an->pattern;
   const bool lu = tsi_analysis_is_lu(an), mirror = pattern->symmetry != TRISTAR_GENERAL;
-  tsi_index *uses = NULL, *seen = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, uses, pattern->ptr[pattern->n]));
-  TSI_TRY(TSI_ALLOC_ZERO(env, seen, pattern->n));
+  TSI_SCRATCH_ZERO(env, tsi_index, uses, pattern->ptr[pattern->n]);
+  TSI_SCRATCH_ZERO(env, tsi_index, seen, pattern->n);
   for (tsi_index j = 0; j < pattern->n; j++) seen[an->in_row[j]] |= 1, seen[an->out_row[j]] |= 2;
   for (tsi_index j = 0; j < pattern->n; j++)
     if (seen[j] != 3)
@@ -124,8 +115,5 @@ tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *an) {
       if (uses[p] != wanted && !(dropped && uses[p] == 0))
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "entry %lld is assembled %d times", (long long)p, uses[p]);
     }
-out:
-  TSI_FREE(env, uses);
-  TSI_FREE(env, seen);
-  return status;
+  return TRISTAR_OK;
 }

@@ -35,15 +35,13 @@ static void fill_block(const tsi_numeric *numeric, const tsi_part_walk *walk, co
 /* The part of the complement of s that goes to a process, which may be this one. */
 static tristar_status make_part(const tsi_numeric *numeric, tsi_index s, tsi_index to, tsi_count scalars,
                                 void **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
   tsi_part_walk walk = tsi_part_begin(dag->teams, s, dag->rank, to);
   tsi_part_block block;
   TSI_TRY(tsi_front_allocate(numeric, scalars + 1, out)); /* with the failure mark */
   while (tsi_part_next(&walk, &block))
     fill_block(numeric, &walk, &block, (char *)*out + (size_t)block.at * numeric->kernels->scalar_bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void free_complement(tsi_numeric *numeric, tsi_index s, const tsi_front_step *part) {
@@ -71,14 +69,14 @@ void tsi_parts_leave(tsi_numeric *numeric, tsi_index step) {
   for (tsi_index m = dag->send_ptr[step]; m < dag->send_ptr[step + 1]; m++) {
     const tsi_front_parcel *parcel = &dag->out[dag->send[m].parcel];
     if (parcel->kind == TSI_PARCEL_PART && dag->send[m].piece == 0)
-      TSI_TRY(make_part(numeric, parcel->supernode, parcel->peer, parcel->scalars,
-                        &numeric->out_part[dag->send[m].parcel]));
+      TSI_TRY_OUT(make_part(numeric, parcel->supernode, parcel->peer, parcel->scalars,
+                            &numeric->out_part[dag->send[m].parcel]));
   }
   for (tsi_index s = part->first; s <= part->last; s++) {
     if (!tsi_front_leaves_parts(dag->teams, s)) continue;
     if (tsi_front_is_member(dag->teams, dag->symbolic->parent[s], dag->rank)) {
       const tsi_index own = parcel_from(dag, s, dag->rank);
-      TSI_TRY(make_part(numeric, s, dag->rank, dag->in[own].scalars, &numeric->in_part[own]));
+      TSI_TRY_OUT(make_part(numeric, s, dag->rank, dag->in[own].scalars, &numeric->in_part[own]));
     }
     free_complement(numeric, s, part);
   }

@@ -6,17 +6,13 @@
 
 tristar_status tsi_dissect(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                            tsi_index *position) {
-  tristar_status status = TRISTAR_OK;
-  tsi_graph *graph = NULL;
-  tsi_index *perm = NULL;
+  TSI_OWNED tsi_graph *graph = NULL;
+  TSI_OWNED tsi_index *perm = NULL;
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
   TSI_TRY(TSI_ALLOC(env, perm, n));
   TSI_TRY(tsi_graph_create(env, n, ptr, index, NULL, false, &graph));
   TSI_TRY(tsi_order(env, graph, &options, perm, NULL, NULL));
   TSI_TRY(tsi_invert_permutation(env, n, perm, position));
-out:
-  TSI_FREE(env, perm);
-  tsi_graph_destroy(env, &graph);
-  return status;
+  return TRISTAR_OK;
 }

@@ -7,12 +7,10 @@
 
 tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor, tsi_count size,
                                           void **out) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_allocate(env, (size_t)size + TSI_STREAM_PAD, factor->scalar_bytes, __func__, __FILE__, __LINE__,
                        out));
   memset((char *)*out + (size_t)size * factor->scalar_bytes, 0, TSI_STREAM_PAD * factor->scalar_bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_factor_need_passing(const tristar_factor_t *factor, bool upper, tsi_index p) {
@@ -24,29 +22,24 @@ tristar_status tsi_factor_need_passing(const tristar_factor_t *factor, bool uppe
 }
 
 static tristar_status allocate_streams(tsi_env *env, tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_count size = an->panel_values[an->panels->count];
   TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->lower));
   if (tsi_analysis_is_lu(an)) TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->upper));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What the method of factor->analysis needs beside the streams. */
 static tristar_status allocate_columns(tsi_env *env, tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = an->pattern->n;
-  if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
+  if (an->stats.method == TRISTAR_METHOD_LLT) return TRISTAR_OK;
   if (an->stats.method == TRISTAR_METHOD_LDLT)
     TSI_TRY(tsi_allocate(env, 2 * (size_t)n, factor->scalar_bytes, __func__, __FILE__, __LINE__,
                          &factor->inverse));
   TSI_TRY(TSI_ALLOC(env, factor->pivots, n));
   TSI_TRY(TSI_ALLOC(env, factor->pivot_order, n));
-  TSI_TRY(TSI_ALLOC(env, factor->position, n));
-out:
-  return status;
+  return TSI_ALLOC(env, factor->position, n);
 }
 
 /* Factor order may be the given one, as the symbolic analysis has it (import_triangle.c). */
@@ -109,38 +102,30 @@ tristar_status tsi_factor_need_values(const tristar_factor_t *factor) {
 }
 
 tristar_status tsi_factor_check_values(tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   TSI_TRY(tsi_pattern_check_values(env, factor->analysis->pattern, factor->values));
-  TSI_TRY(tsi_check_method(env, factor->analysis, factor->values, &factor->adjoint));
-out:
-  return status;
+  return tsi_check_method(env, factor->analysis, factor->values, &factor->adjoint);
 }
 
 tristar_status tsi_factor_run(tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   factor->valid = false;
   if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
   TSI_TRY(tsi_factorize(factor));
   tsi_factor_order_pivots(factor);
   factor->valid = true;
   factor->generation++;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* An analysis of its own for that method. */
 static tristar_status analyze_again(tristar_factor_t *factor, tristar_method method) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   tristar_analysis_t *again = NULL;
   TSI_TRY(tsi_analysis_again(factor->analysis, method, factor->values, &again));
   release_storage(env, factor);
   tristar_analysis_destroy(&factor->analysis);
   factor->analysis = again;
-  TSI_TRY(allocate_columns(env, factor));
-out:
-  return status;
+  return allocate_columns(env, factor);
 }
 
 static bool is_automatic(const tristar_factor_t *factor) {
@@ -152,8 +137,8 @@ tristar_status tsi_factor_choose_method(tristar_factor_t *factor) {
   if (status != TRISTAR_ERR_ARGUMENT || !is_automatic(factor)) return status;
   tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING,
           "the values are not symmetric as those of the analysis were: analyzed anew");
-  TSI_TRY(analyze_again(factor, TRISTAR_METHOD_AUTO));
-  TSI_TRY(tsi_factor_check_values(factor));
+  TSI_TRY_OUT(analyze_again(factor, TRISTAR_METHOD_AUTO));
+  TSI_TRY_OUT(tsi_factor_check_values(factor));
 out:
   return status;
 }
@@ -169,12 +154,12 @@ tristar_status tsi_factor_fall_back(tristar_factor_t *factor) {
  * after a pivot that is not positive, with L D L^T. */
 static tristar_status run_any(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_factor_choose_method(factor));
+  TSI_TRY_OUT(tsi_factor_choose_method(factor));
   status = tsi_factor_run(factor);
   if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !factor->analysis->fallback) return status;
-  TSI_TRY(tsi_factor_fall_back(factor));
-  TSI_TRY(tsi_factor_check_values(factor));
-  TSI_TRY(tsi_factor_run(factor));
+  TSI_TRY_OUT(tsi_factor_fall_back(factor));
+  TSI_TRY_OUT(tsi_factor_check_values(factor));
+  TSI_TRY_OUT(tsi_factor_run(factor));
 out:
   return status;
 }
@@ -182,12 +167,12 @@ out:
 tristar_status tsi_factor_create_empty(tristar_analysis_t *analysis, tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_factor_t *factor = NULL;
-  TSI_TRY(tsi_factor_begin(analysis->ts, &factor));
+  TSI_TRY_OUT(tsi_factor_begin(analysis->ts, &factor));
   factor->analysis = tsi_analysis_share(analysis);
   factor->has_matrix = true;
   factor->user_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
   factor->scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
-  TSI_TRY(allocate_columns(&analysis->ts->env, factor));
+  TSI_TRY_OUT(allocate_columns(&analysis->ts->env, factor));
 out:
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
   *out = factor;
@@ -197,8 +182,8 @@ out:
 tristar_status tsi_factor_create(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_factor_t *factor = NULL;
-  TSI_TRY(tsi_factor_create_empty(analysis, &factor));
-  TSI_TRY(tsi_pattern_allocate_values(&analysis->ts->env, analysis->pattern, &factor->values));
+  TSI_TRY_OUT(tsi_factor_create_empty(analysis, &factor));
+  TSI_TRY_OUT(tsi_pattern_allocate_values(&analysis->ts->env, analysis->pattern, &factor->values));
   tsi_pattern_take(analysis->pattern, values, factor->values);
 out:
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
@@ -208,20 +193,17 @@ out:
 
 tristar_status tsi_factor_make(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_factor_create(analysis, values, out));
-  TSI_TRY(run_any(*out));
+  TSI_TRY_OUT(tsi_factor_create(analysis, values, out));
+  TSI_TRY_OUT(run_any(*out));
 out:
   if (status != TRISTAR_OK) tristar_factor_destroy(out);
   return status;
 }
 
 tristar_status tsi_factor_match_again(tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING, "%s", tsi_error_text(&factor->ts->env));
   TSI_TRY(analyze_again(factor, factor->analysis->stats.method));
-  TSI_TRY(tsi_factor_check_values(factor));
-out:
-  return status;
+  return tsi_factor_check_values(factor);
 }
 
 /* Plans rely on the analysis, so it stays; METHOD_AUTO says what goes on where it does not fit. */
@@ -276,10 +258,10 @@ tristar_status tsi_factor_begin(tristar_t *ts, tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, *out, 1));
   atomic_init(&(*out)->references, 1);
   (*out)->ts = ts;
-  TSI_TRY(tsi_residents_init(env, &(*out)->residents));
+  TSI_TRY_OUT(tsi_residents_init(env, &(*out)->residents));
   tsi_env_retain(env);
 out:
   if (status != TRISTAR_OK) TSI_FREE(env, *out);

@@ -30,10 +30,9 @@ static double gather_sizes(const tristar_factor_t *factor, const tsi_assembly *l
 }
 
 tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes *sizes) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
-  double *magnitude = NULL;
+  TSI_OWNED double *magnitude = NULL;
   *sizes = (tsi_pivot_sizes){.column = NULL};
   TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
   TSI_TRY(tsi_scaling_choose(factor, magnitude));
@@ -42,9 +41,7 @@ tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes
   if (tsi_analysis_is_lu(an))
     largest = fmax(largest, gather_sizes(factor, &an->upper, magnitude, true, sizes->column));
   sizes->tiny = sqrt(tsi_sparse_kernels_select(an->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
-out:
-  TSI_FREE(env, magnitude);
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_pivot_sizes_release(tsi_env *env, tsi_pivot_sizes *sizes) {
@@ -55,7 +52,6 @@ void tsi_pivot_sizes_release(tsi_env *env, tsi_pivot_sizes *sizes) {
 
 /* Scalings by final index. */
 static tristar_status place_scales(tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   const tristar_factor_t *factor = numeric->factor;
   const tristar_analysis_t *an = factor->analysis;
   if (factor->row_scale == NULL) return TRISTAR_OK;
@@ -65,8 +61,7 @@ static tristar_status place_scales(tsi_numeric *numeric) {
     numeric->row_scale[j] = factor->row_scale[an->in_row[j]];
     numeric->col_scale[j] = factor->col_scale[an->out_row[j]];
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
@@ -97,23 +92,23 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_size
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
   tsi_numeric *numeric = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, numeric, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric, 1));
   set_factor(numeric, factor);
-  TSI_TRY(tsi_mutex_init(env, &numeric->lock));
+  TSI_TRY_OUT(tsi_mutex_init(env, &numeric->lock));
   numeric->has_lock = true;
-  TSI_TRY(place_scales(numeric));
+  TSI_TRY_OUT(place_scales(numeric));
   numeric->sizes = sizes;
   numeric->fixed = fixed;
   if (fixed) {
-    TSI_TRY(TSI_ALLOC_ZERO(env, numeric->kept, an->pattern->n));
-    TSI_TRY(TSI_ALLOC_ZERO(env, numeric->term, an->pattern->n));
+    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric->kept, an->pattern->n));
+    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric->term, an->pattern->n));
   }
-  TSI_TRY(tsi_factorization_create(env, an->symbolic, an->panels, an->stats.method, options, owners,
-                                   &numeric->dag));
-  TSI_TRY(TSI_ALLOC_ZERO(env, numeric->complement, an->symbolic->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, numeric->tiled, numeric->dag->tiled_count));
+  TSI_TRY_OUT(tsi_factorization_create(env, an->symbolic, an->panels, an->stats.method, options, owners,
+                                       &numeric->dag));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric->complement, an->symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric->tiled, numeric->dag->tiled_count));
   for (tsi_index k = 0; k < numeric->dag->tiled_count; k++) numeric->tiled[k].s = numeric->dag->tiled[k];
-  TSI_TRY(tsi_numeric_prepare_messages(numeric));
+  TSI_TRY_OUT(tsi_numeric_prepare_messages(numeric));
 out:
   if (status != TRISTAR_OK) tsi_numeric_destroy(&numeric);
   *out = numeric;
@@ -174,7 +169,6 @@ void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figu
 }
 
 tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_failure_tell(numeric->env, &numeric->failure));
   TSI_TRY(tsi_numeric_check_dependent(numeric));
   factor->stats.perturbed_pivots = atomic_load(&numeric->perturbed);
@@ -186,8 +180,7 @@ tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor
   factor->stats.reciprocal_condition = -1;
   factor->weakest_pivot = numeric->weakest;
   factor->weakest_row = numeric->weakest_row;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- A factorization, and a second one ----------------------------------------------------------------- */
@@ -195,7 +188,6 @@ out:
 /* On StarPU, or one after the other. */
 static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
                                tsi_front_places *places, tsi_numeric **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_owners owners = {.device = places->device};
   TSI_TRY(tsi_numeric_create(factor, sizes, &factor->ts->fronts, &owners, fixed, out));
   (*out)->device = places->device;
@@ -204,9 +196,7 @@ static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *
     TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
     TSI_TRY(tsi_numeric_record(*out));
   }
-  TSI_TRY(tsi_numeric_run(*out));
-out:
-  return status;
+  return tsi_numeric_run(*out);
 }
 
 /* With the fronts on devices that are to be there; on the cores alone where a device has failed and need not
@@ -216,7 +206,7 @@ static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_size
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   tsi_front_places places;
-  TSI_TRY(tsi_front_places_choose(factor, &factor->stats.start_seconds, &places));
+  TSI_TRY_OUT(tsi_front_places_choose(factor, &factor->stats.start_seconds, &places));
   status = run_once(factor, sizes, fixed, &places, out);
   if (places.fronts > 0 && places.optional &&
       (status != TRISTAR_OK || (*out && atomic_load(&(*out)->device_failed)))) {
@@ -260,10 +250,10 @@ static tristar_status try_fixed(tristar_factor_t *factor, const tsi_pivot_sizes 
                                 tsi_numeric **numeric) {
   tristar_status status = TRISTAR_OK;
   tsi_numeric *fixed = NULL;
-  TSI_TRY(factor_once(factor, sizes, true, &fixed));
+  TSI_TRY_OUT(factor_once(factor, sizes, true, &fixed));
   if (tsi_numeric_failed(fixed)) {
     const tristar_status failed = tsi_failure_tell(fixed->env, &fixed->failure);
-    if (failed != TRISTAR_ERR_NOT_FINITE) TSI_TRY(failed);
+    if (failed != TRISTAR_ERR_NOT_FINITE) TSI_TRY_OUT(failed);
     goto out;
   }
   prefer(numeric, &fixed);
@@ -276,12 +266,12 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_numeric *numeric = NULL;
   tsi_pivot_sizes sizes;
-  TSI_TRY(tsi_pivot_sizes_measure(factor, &sizes));
-  TSI_TRY(factor_once(factor, &sizes, false, &numeric));
+  TSI_TRY_OUT(tsi_pivot_sizes_measure(factor, &sizes));
+  TSI_TRY_OUT(factor_once(factor, &sizes, false, &numeric));
   const bool dependent = !tsi_numeric_failed(numeric) && tsi_numeric_dependent(numeric) != TSI_NONE;
   if (dependent && tsi_analysis_is_lu(factor->analysis) && tsi_factor_interchanged(factor))
-    TSI_TRY(try_fixed(factor, &sizes, &numeric));
-  TSI_TRY(tsi_numeric_finish(numeric, factor));
+    TSI_TRY_OUT(try_fixed(factor, &sizes, &numeric));
+  TSI_TRY_OUT(tsi_numeric_finish(numeric, factor));
 out:
   tsi_pivot_sizes_release(&factor->ts->env, &sizes);
   tsi_numeric_destroy(&numeric);

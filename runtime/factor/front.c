@@ -68,34 +68,30 @@ static void place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *p
 }
 
 tristar_status tsi_front_need_complement(tsi_numeric *numeric, tsi_open_front *open) {
-  tristar_status status = TRISTAR_OK;
   tsi_front *front = &open->front;
   if (front->m > 0 && numeric->complement[open->s] == NULL)
     TSI_TRY(tsi_front_allocate(numeric, tsi_numeric_complement_scalars(numeric, open->s),
                                &numeric->complement[open->s]));
   front->c = numeric->complement[open->s];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_front_begin(tsi_numeric *numeric, tsi_open_front *open) {
-  tristar_status status = TRISTAR_OK;
   set_sizes(numeric, open->s, &open->front);
   TSI_TRY(TSI_ALLOC(numeric->env, open->position, children_rows(numeric, open->s)));
   place_children(numeric, open->s, open->position);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open) {
   tristar_status status = TRISTAR_OK;
   tsi_front *front = &open->front;
   if (tsi_numeric_failed(numeric)) return;
-  TSI_TRY(tsi_front_begin(numeric, open));
+  TSI_TRY_OUT(tsi_front_begin(numeric, open));
   const tsi_front_tiles t = tsi_factorization_tiles(numeric->dag, open->s);
-  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, open->assembled, tsi_front_pieces(&t)));
-  TSI_TRY(tsi_front_allocate(numeric, (tsi_count)front->f * front->w, &front->p));
-  if (numeric->pivots && front->m == 0) TSI_TRY(tsi_front_allocate(numeric, 0, &front->q));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(numeric->env, open->assembled, tsi_front_pieces(&t)));
+  TSI_TRY_OUT(tsi_front_allocate(numeric, (tsi_count)front->f * front->w, &front->p));
+  if (numeric->pivots && front->m == 0) TSI_TRY_OUT(tsi_front_allocate(numeric, 0, &front->q));
 out:
   fail(numeric, status);
 }
@@ -210,7 +206,6 @@ static void keep_pivots(tsi_numeric *numeric, tsi_index column, const tsi_pivoti
 
 /* The pivot of a column, by final index, does not serve. */
 static tristar_status fail_at(const tsi_numeric *numeric, tsi_index column, tsi_pivot_failure why) {
-  tristar_status status = TRISTAR_OK;
   const tsi_env *env = numeric->env;
   const tsi_index row = numeric->analysis->out_row[column];
   if (why == TSI_PIVOT_NOT_FINITE)
@@ -218,8 +213,6 @@ static tristar_status fail_at(const tsi_numeric *numeric, tsi_index column, tsi_
              row);
   TSI_FAIL(env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
            "the matrix is not positive definite: the pivot of row %d (counted from 0) is not positive", row);
-out:
-  return status;
 }
 
 tsi_index tsi_numeric_dependent(const tsi_numeric *numeric) {
@@ -235,7 +228,6 @@ tsi_index tsi_numeric_dependent_row(const tsi_numeric *numeric) {
 }
 
 tristar_status tsi_numeric_check_dependent(const tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index dependent = tsi_numeric_dependent(numeric);
   if (dependent == TSI_NONE) return TRISTAR_OK;
   const tsi_index row = tsi_numeric_dependent_row(numeric);
@@ -248,8 +240,6 @@ tristar_status tsi_numeric_check_dependent(const tsi_numeric *numeric) {
            "the matrix is singular to working precision: nothing but rounding errors is left of row %d "
            "(counted from 0)",
            row);
-out:
-  return status;
 }
 
 static double largest_of(const double *size, tsi_index b) {
@@ -325,17 +315,13 @@ void tsi_numeric_raise_term(tsi_numeric *numeric, tsi_index s, tsi_index row, do
 }
 
 static tristar_status keep_terms(tsi_numeric *numeric, const tsi_front *front, tsi_index panel) {
-  tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = numeric->analysis->panels;
   const tsi_index s = panels->supernode[panel], first = first_column(numeric, s);
   const tsi_index o = panels->start[panel] - first, b = tsi_panel_width(panels, panel);
-  double *term = NULL;
-  TSI_TRY(TSI_ALLOC(numeric->env, term, front->f - o));
+  TSI_SCRATCH(numeric->env, double, term, front->f - o);
   numeric->kernels->pivot_terms(front, o, b, numeric->kept + first + o, term);
   for (tsi_index i = o; i < front->f; i++) tsi_numeric_raise_term(numeric, s, i, term[i - o]);
-out:
-  TSI_FREE(numeric->env, term);
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_numeric_get_terms(const tsi_numeric *numeric, double *terms) {
@@ -362,7 +348,6 @@ bool tsi_numeric_is_accurate(const tsi_numeric *numeric) {
 
 /* work: as the kernel wants it. */
 static tristar_status pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel, void *work) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_index s = an->panels->supernode[panel], b = tsi_panel_width(an->panels, panel);
   for (int side = 0; side < (numeric->full ? 2 : 1); side++)
@@ -374,17 +359,16 @@ static tristar_status pack(tsi_numeric *numeric, const tsi_front *front, tsi_ind
                          tsi_analysis_inverse(an), lower, upper, work);
   for (int side = 0; side < (numeric->full ? 2 : 1); side++)
     TSI_TRY(tsi_front_check_packed(numeric, panel, side));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel) {
   tristar_status status = TRISTAR_OK;
   void *work = NULL;
   if (tsi_numeric_failed(numeric)) return;
-  TSI_TRY(
+  TSI_TRY_OUT(
       tsi_front_allocate(numeric, tsi_pack_work(tsi_panel_width(numeric->analysis->panels, panel)), &work));
-  TSI_TRY(pack(numeric, front, panel, work));
+  TSI_TRY_OUT(pack(numeric, front, panel, work));
 out:
   TSI_FREE(numeric->env, work);
   fail(numeric, status);
@@ -417,7 +401,6 @@ static void raise_to(tsi_count *largest, tsi_count size) {
 /* Room for the largest front of supernodes first .. last. */
 static tristar_status allocate_space(const tsi_numeric *numeric, tsi_index first, tsi_index last,
                                      space *room) {
-  tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = numeric->analysis->panels;
   tsi_count p = 0, q = 0, work = 0, position = 0;
   for (tsi_index s = first; s <= last; s++) {
@@ -431,9 +414,7 @@ static tristar_status allocate_space(const tsi_numeric *numeric, tsi_index first
   TSI_TRY(tsi_front_allocate(numeric, p, &room->p));
   if (numeric->pivots) TSI_TRY(tsi_front_allocate(numeric, q, &room->q));
   TSI_TRY(tsi_front_allocate(numeric, work, &room->work));
-  TSI_TRY(TSI_ALLOC(numeric->env, room->position, position));
-out:
-  return status;
+  return TSI_ALLOC(numeric->env, room->position, position);
 }
 
 static void free_space(const tsi_numeric *numeric, space *room) {
@@ -461,7 +442,6 @@ void tsi_front_factor(tsi_numeric *numeric, const tsi_front *front, tsi_index s)
 }
 
 static tristar_status whole(tsi_numeric *numeric, tsi_index s, const space *room) {
-  tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = numeric->analysis->panels;
   tsi_open_front open = {.front = {.p = room->p, .q = room->q}, .s = s, .position = room->position};
   set_sizes(numeric, s, &open.front);
@@ -472,16 +452,16 @@ static tristar_status whole(tsi_numeric *numeric, tsi_index s, const space *room
   tsi_front_factor(numeric, &open.front, s);
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1] && !tsi_numeric_failed(numeric); p++)
     TSI_TRY(pack(numeric, &open.front, p, room->work));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last) {
   tristar_status status = TRISTAR_OK;
   space room = {NULL, NULL, NULL, NULL};
   if (tsi_numeric_failed(numeric)) return;
-  TSI_TRY(allocate_space(numeric, first, last, &room));
-  for (tsi_index s = first; s <= last && !tsi_numeric_failed(numeric); s++) TSI_TRY(whole(numeric, s, &room));
+  TSI_TRY_OUT(allocate_space(numeric, first, last, &room));
+  for (tsi_index s = first; s <= last && !tsi_numeric_failed(numeric); s++)
+    TSI_TRY_OUT(whole(numeric, s, &room));
   tsi_numeric_report(numeric, last - first + 1);
 out:
   free_space(numeric, &room);

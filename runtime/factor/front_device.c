@@ -240,9 +240,9 @@ static int run_on_device(void *context, const tsi_index argument[4], void *const
   const int error = d.error != 0 ? d.error : end != 0 ? end : closed;
   if (error == 0) return 0;
   atomic_store(&numeric->device_failed, true);
-  TSI_FAIL(numeric->env, TRISTAR_ERR_RUNTIME,
-           "%s gave error %d in the factorization of a front of %d columns", tsi_devices.name, error,
-           open->front.w);
+  TSI_FAIL_OUT(numeric->env, TRISTAR_ERR_RUNTIME,
+               "%s gave error %d in the factorization of a front of %d columns", tsi_devices.name, error,
+               open->front.w);
 out:
   tsi_failure_keep(numeric->env, &numeric->failure, status);
   return 0;
@@ -252,7 +252,6 @@ out:
  */
 
 static tristar_status give_room(tsi_numeric *numeric, tsi_index step, tsi_device_front *place) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
   const tsi_index s = dag->part[step].first;
   const tsi_device_front_size size =
@@ -264,20 +263,17 @@ static tristar_status give_room(tsi_numeric *numeric, tsi_index step, tsi_device
                                .count = 1,
                                .use = {{place->room, TSI_USE_SCRATCH}}};
   tsi_task_list_use(numeric->list, step, &place->use, run_on_device);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_fronts_record(tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
   if (dag->device == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->on_device, dag->tiled_count));
   for (tsi_index k = 0; k < dag->steps->count; k++)
     if (dag->steps->step[k].kind == TSI_STEP_FRONT_DEVICE)
       TSI_TRY(give_room(numeric, k, &numeric->on_device[dag->part[k].tiled]));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_device_fronts_release(tsi_numeric *numeric) {

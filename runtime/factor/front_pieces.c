@@ -11,13 +11,11 @@
 
 /* What is behind the supernode. The lock is held. */
 static tristar_status need_rest(tsi_numeric *numeric, tsi_open_front *open) {
-  tristar_status status = TRISTAR_OK;
   tsi_front *front = &open->front;
   if (numeric->pivots && front->q == NULL)
     TSI_TRY(tsi_front_allocate(numeric, (tsi_count)front->w * front->m, &front->q));
   if (front->c == NULL) TSI_TRY(tsi_front_need_complement(numeric, open));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Columns of a child's complement, of order m, that are before column `end` of the front are in it. */
@@ -64,7 +62,7 @@ void tsi_front_piece(tsi_numeric *numeric, tsi_open_front *open, tsi_index c0, t
   pthread_mutex_lock(&numeric->lock);
   if (c0 >= t.w) status = need_rest(numeric, open);
   pthread_mutex_unlock(&numeric->lock);
-  TSI_TRY(status);
+  TSI_TRY_OUT(status);
   tsi_front_assemble(numeric, open, c0, c1);
   pthread_mutex_lock(&numeric->lock);
   note(numeric, open, tsi_front_piece_at(&t, c0));

@@ -96,12 +96,9 @@ static tsi_index put(schedule *l, tsi_index s, bool tiled, double ready, tsi_fro
 tristar_status tsi_fronts_place(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                 tristar_method method, const bool *tiled, const tsi_front_costs *costs,
                                 tsi_index *device, tsi_front_places *places) {
-  tristar_status status = TRISTAR_OK;
   schedule l = {symbolic, panels, method, costs, 0, {0}};
-  ranked *order = NULL;
-  double *ready = NULL;
-  TSI_TRY(TSI_ALLOC(env, order, symbolic->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, ready, symbolic->count));
+  TSI_SCRATCH(env, ranked, order, symbolic->count);
+  TSI_SCRATCH_ZERO(env, double, ready, symbolic->count);
   for (tsi_index s = symbolic->count; s-- > 0;) {
     const tsi_index parent = symbolic->parent[s];
     order[s] = (ranked){cores_seconds(&l, s) + (parent == TSI_NONE ? 0 : order[parent].rank), s};
@@ -113,10 +110,7 @@ tristar_status tsi_fronts_place(tsi_env *env, const tsi_symbolic *symbolic, cons
     device[s] = put(&l, s, tiled[s], ready[s], places, &end);
     if (parent != TSI_NONE) ready[parent] = later(ready[parent], end);
   }
-out:
-  TSI_FREE(env, order);
-  TSI_FREE(env, ready);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- What is there --------------------------------------------------------------------------------------
@@ -154,19 +148,16 @@ static tsi_front_costs costs_of(const tristar_factor_t *factor) {
 
 /* Fronts that are cut into tiles, and is there one? */
 static tristar_status find_tiled(const tristar_factor_t *factor, bool **tiled, bool *any) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
   *any = false;
   TSI_TRY(TSI_ALLOC(env, *tiled, an->symbolic->count));
   TSI_TRY(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, &factor->ts->fronts, *tiled));
   for (tsi_index s = 0; s < an->symbolic->count; s++) *any |= (*tiled)[s];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status choose(const tristar_factor_t *factor, const bool *tiled, tsi_front_places *places) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_front_costs costs = costs_of(factor);
@@ -178,8 +169,7 @@ static tristar_status choose(const tristar_factor_t *factor, const bool *tiled, 
           "factor: %lld fronts on devices, %.3g of %.3g Gflop, %.3g MB on their buses; no memory for %lld",
           (long long)places->fronts, 1e-9 * places->flops, 1e-9 * an->stats.flops, 1e-6 * places->bus_bytes,
           (long long)places->unfit);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_front_places_choose(const tristar_factor_t *factor, double *start_seconds,
@@ -192,16 +182,17 @@ tristar_status tsi_front_places_choose(const tristar_factor_t *factor, double *s
   *places = (tsi_front_places){.optional = place == TRISTAR_PLACE_AUTO};
   if (place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
   const char *reason = obstacle(factor);
-  if (reason && wanted) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU for the factorization: %s", reason);
+  if (reason && wanted)
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU for the factorization: %s", reason);
   if (reason) return TRISTAR_OK;
-  TSI_TRY(find_tiled(factor, &tiled, &any));
+  TSI_TRY_OUT(find_tiled(factor, &tiled, &any));
   if (!any && !wanted) goto out;
-  TSI_TRY(tsi_context_need_starpu(factor->ts, start_seconds));
+  TSI_TRY_OUT(tsi_context_need_starpu(factor->ts, start_seconds));
   const int devices = tsi_devices_count(NULL);
   if (devices == 0 && wanted)
-    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU for the factorization: StarPU has no worker of %s",
-             tsi_devices.name);
-  if (devices > 0 && any) TSI_TRY(choose(factor, tiled, places));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU for the factorization: StarPU has no worker of %s",
+                 tsi_devices.name);
+  if (devices > 0 && any) TSI_TRY_OUT(choose(factor, tiled, places));
 out:
   TSI_FREE(env, tiled);
   if (status != TRISTAR_OK) tsi_front_places_finish(env, places);

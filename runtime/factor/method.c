@@ -31,18 +31,16 @@ tsi_likeness tsi_likeness_declared(tristar_symmetry symmetry, bool is_complex) {
  * neither. */
 static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, const void *values,
                                      tsi_likeness *out, tsi_unlike *unlike) {
-  tristar_status status = TRISTAR_OK;
   const bool is_complex = tsi_sparse_kernels_select(pattern->scalar)->is_complex;
   *out = tsi_likeness_declared(pattern->symmetry, is_complex);
   if (pattern->symmetry != TRISTAR_GENERAL || values == NULL) return TRISTAR_OK;
   TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, true, unlike));
   if (!unlike->found) *out = TSI_HERMITIAN;
-  if (!unlike->found || !is_complex) goto out;
+  if (!unlike->found || !is_complex) return TRISTAR_OK;
   tsi_unlike transposed;
   TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, false, &transposed));
   if (!transposed.found) *out = TSI_SYMMETRIC;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Is every diagonal entry's real part positive? */
@@ -50,7 +48,7 @@ static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, c
                                      bool *out) {
   tristar_status status = TRISTAR_OK;
   tsi_entries a = {0};
-  TSI_TRY(tsi_full_columns(env, pattern, values, TSI_PART_REAL, &a));
+  TSI_TRY_OUT(tsi_full_columns(env, pattern, values, TSI_PART_REAL, &a));
   *out = positive_diagonal(&a);
 out:
   tsi_entries_finish(env, &a);
@@ -80,13 +78,10 @@ tristar_status tsi_fail_structure(const tsi_env *env, tsi_index n, tsi_index ran
 /* LDLT: pairs from the cycles of the matching, and one scaling for rows and columns. */
 static tristar_status match_symmetric(tsi_env *env, const tsi_entries *a, const tsi_index *row_of_column,
                                       tsi_matched *out) {
-  tristar_status status = TRISTAR_OK;
   const double *values = a->item;
-  double *diagonal = NULL;
-  bool *visited = NULL;
   TSI_TRY(TSI_ALLOC(env, out->partner, a->n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, diagonal, a->n));
-  TSI_TRY(TSI_ALLOC(env, visited, a->n));
+  TSI_SCRATCH_ZERO(env, double, diagonal, a->n);
+  TSI_SCRATCH(env, bool, visited, a->n);
   for (tsi_index j = 0; j < a->n; j++) {
     const int exponent = ilogb(out->row_scale[j]) + ilogb(out->col_scale[j]);
     const double s = ldexp(1, (int)floor(exponent / 2.0));
@@ -95,10 +90,7 @@ static tristar_status match_symmetric(tsi_env *env, const tsi_entries *a, const 
     out->row_scale[j] = out->col_scale[j] = s;
   }
   out->pairs = tsi_pairs_from_matching(a->n, row_of_column, diagonal, out->partner, visited);
-out:
-  TSI_FREE(env, diagonal);
-  TSI_FREE(env, visited);
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_matched_finish(tsi_env *env, tsi_matched *matched) {
@@ -109,10 +101,9 @@ void tsi_matched_finish(tsi_env *env, tsi_matched *matched) {
 }
 
 tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries *a, tsi_matched *out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = a->n;
-  tsi_index *row_of_column = NULL, rank = 0;
-  TSI_TRY(TSI_ALLOC(env, row_of_column, n));
+  tsi_index rank = 0;
+  TSI_SCRATCH(env, tsi_index, row_of_column, n);
   TSI_TRY(TSI_ALLOC(env, out->row_scale, n));
   TSI_TRY(TSI_ALLOC(env, out->col_scale, n));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "matching");
@@ -125,13 +116,11 @@ tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries 
   }
   if (method != TRISTAR_METHOD_LU) {
     TSI_TRY(match_symmetric(env, a, row_of_column, out));
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(TSI_ALLOC(env, out->row_map, n));
   for (tsi_index j = 0; j < n; j++) out->row_map[row_of_column[j]] = j;
-out:
-  TSI_FREE(env, row_of_column);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Removes explicit zeros, which do not count for the structural rank. */
@@ -152,7 +141,6 @@ static void drop_zeros(tsi_entries *a) {
 
 tristar_status tsi_method_check(const tsi_env *env, tristar_method method, bool is_complex,
                                 tsi_likeness found, const tsi_unlike *unlike) {
-  tristar_status status = TRISTAR_OK;
   const bool llt = method == TRISTAR_METHOD_LLT;
   if (found == TSI_HERMITIAN || (found == TSI_SYMMETRIC && !llt)) return TRISTAR_OK;
   const char *name = llt ? "L L^T" : "L D L^T", *held = !is_complex ? "symmetric"
@@ -165,8 +153,6 @@ tristar_status tsi_method_check(const tsi_env *env, tristar_method method, bool 
         name, held, unlike->row, unlike->column, unlike->column, unlike->row);
   TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s holds %s matrices only, this one is %s", name, held,
            found == TSI_SYMMETRIC ? "complex symmetric" : "skew-symmetric");
-out:
-  return status;
 }
 
 tristar_method tsi_method_for(tsi_likeness found, bool positive) {
@@ -176,7 +162,6 @@ tristar_method tsi_method_for(tsi_likeness found, bool positive) {
 }
 
 tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const void *values) {
-  tristar_status status = TRISTAR_OK;
   const tristar_method method = an->options.method;
   tsi_likeness found;
   tsi_unlike unlike = {.found = false};
@@ -187,18 +172,16 @@ tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const voi
     if (values != NULL || an->pattern->symmetry != TRISTAR_GENERAL)
       TSI_TRY(tsi_method_check(env, method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,
                                &unlike));
-    goto out;
+    return TRISTAR_OK;
   }
   if (found == TSI_HERMITIAN && values != NULL) TSI_TRY(looks_positive(env, an->pattern, values, &positive));
   an->stats.method = tsi_method_for(found, positive);
   an->fallback = an->stats.method == TRISTAR_METHOD_LLT;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, const void *values,
                                 bool *adjoint) {
-  tristar_status status = TRISTAR_OK;
   tsi_likeness found;
   tsi_unlike unlike = {.found = false};
   *adjoint = false;
@@ -207,8 +190,7 @@ tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, cons
   TSI_TRY(tsi_method_check(env, an->stats.method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex,
                            found, &unlike));
   *adjoint = found == TSI_HERMITIAN;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Decides on a matching from the values. */
@@ -216,17 +198,17 @@ tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *
   tristar_status status = TRISTAR_OK;
   tsi_entries a = {0};
   if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
-  TSI_TRY(tsi_full_columns(env, an->pattern, values, TSI_PART_MAGNITUDE, &a));
+  TSI_TRY_OUT(tsi_full_columns(env, an->pattern, values, TSI_PART_MAGNITUDE, &a));
   drop_zeros(&a);
   const bool weak = weak_diagonal(&a);
   const tristar_matching matching = an->options.matching;
   if (matching == TRISTAR_MATCHING_ON ||
       (matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_bad(&a))))
-    TSI_TRY(tsi_match(env, an->stats.method, &a, out));
+    TSI_TRY_OUT(tsi_match(env, an->stats.method, &a, out));
   else if (weak) {
     tsi_index rank = 0;
-    TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
-    if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));
+    TSI_TRY_OUT(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+    if (rank < a.n) TSI_TRY_OUT(tsi_fail_structure(env, a.n, rank));
   }
 out:
   tsi_entries_finish(env, &a);
@@ -239,10 +221,10 @@ tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an) {
   tsi_entries a = {0};
   tsi_index rank = 0;
   if (an->options.matching == TRISTAR_MATCHING_ON)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
-  TSI_TRY(tsi_full_columns(env, an->pattern, NULL, TSI_PART_REAL, &a));
-  TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
-  if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
+  TSI_TRY_OUT(tsi_full_columns(env, an->pattern, NULL, TSI_PART_REAL, &a));
+  TSI_TRY_OUT(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+  if (rank < a.n) TSI_TRY_OUT(tsi_fail_structure(env, a.n, rank));
 out:
   tsi_entries_finish(env, &a);
   return status;

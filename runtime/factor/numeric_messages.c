@@ -88,7 +88,6 @@ static size_t largest_piece(const tsi_numeric *numeric, bool receive) {
 }
 
 tristar_status tsi_numeric_prepare_messages(tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
   const size_t sent = largest_piece(numeric, false);
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->sent, dag->sends));
@@ -102,9 +101,7 @@ tristar_status tsi_numeric_prepare_messages(tsi_numeric *numeric) {
   if (dag->teams == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->out_part, dag->outs));
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->in_part, dag->ins));
-  TSI_TRY(tsi_stripes_prepare(numeric));
-out:
-  return status;
+  return tsi_stripes_prepare(numeric);
 }
 
 void tsi_numeric_release_messages(tsi_numeric *numeric) {
@@ -165,7 +162,6 @@ void tsi_numeric_departed(tsi_numeric *numeric, tsi_index sent) {
 
 /* Room for a parcel that comes. Until that is there it counts as one of a process that failed. */
 static tristar_status make_room(tsi_numeric *numeric, const tsi_front_message *message) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_parcel *parcel = parcel_of(numeric, true, message);
   const tsi_count scalars = scalars_of(numeric, parcel) + 1;
   if (parcel->kind == TSI_PARCEL_STRIPE)
@@ -175,8 +171,7 @@ static tristar_status make_room(tsi_numeric *numeric, const tsi_front_message *m
   else
     TSI_TRY(tsi_front_allocate(numeric, scalars, &numeric->complement[parcel->supernode]));
   *failure_mark(numeric, true, message) = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* After a failure nothing is made of what comes: it counts as there. */

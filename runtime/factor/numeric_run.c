@@ -106,7 +106,6 @@ static void run_task(void *context, const tsi_index argument[4], int worker) {
 }
 
 tristar_status tsi_numeric_record(tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
   const tsi_steps *steps = dag->steps;
   TSI_TRY(tsi_task_list_create(numeric->env, &numeric->list));
@@ -124,18 +123,14 @@ tristar_status tsi_numeric_record(tsi_numeric *numeric) {
     TSI_TRY(tsi_task_list_after(numeric->list, steps->edge[e].item, steps->edge[e].before));
   TSI_TRY(tsi_device_fronts_record(numeric));
   TSI_TRY(tsi_tasks_create(numeric->env, numeric->list, &numeric->tasks));
-  TSI_TRY(tsi_tasks_record(numeric->tasks));
-out:
-  return status;
+  return tsi_tasks_record(numeric->tasks);
 }
 
 static tristar_status run_steps(tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   if (numeric->tasks) TSI_TRY(tsi_tasks_run(numeric->tasks, false));
   for (tsi_index k = 0; !numeric->tasks && k < numeric->dag->steps->count; k++)
     tsi_numeric_run_step(numeric, k);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* From tsi_port.begin to its end; the first failure is the numeric's. What the steps that did not run would

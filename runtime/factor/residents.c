@@ -34,7 +34,6 @@ void tsi_resident_destroy(tsi_env *env, tsi_resident **resident) {
 
 /* Main memory has all of it. */
 static tristar_status register_data(tsi_env *env, const tsi_resident_source *source, tsi_resident *r) {
-  tristar_status status = TRISTAR_OK;
   const size_t scalar = source->scalar_bytes;
   const size_t columns = (size_t)r->cut[0]->subtree->columns;
   for (int k = 0; k < 2; k++) {
@@ -52,34 +51,31 @@ static tristar_status register_data(tsi_env *env, const tsi_resident_source *sou
                                    2 * columns * scalar, &r->inverse));
   for (int i = 0; i < r->sides; i++)
     TSI_TRY(tsi_device_data_create(env, r->cut[i]->tables.block, r->cut[i]->tables.bytes, &r->tables[i]));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The times of its sweeps. */
 static tristar_status forecast(tsi_env *env, size_t scalar_bytes, tsi_resident *r) {
-  tristar_status status = TRISTAR_OK;
   tsi_sweep_prediction sweep;
   for (int backward = 0; backward < 2; backward++) {
     TSI_TRY(tsi_device_predict(env, &r->cut[tsi_resident_side(r, backward)]->tables, backward, scalar_bytes,
                                &r->options.costs, &sweep));
     r->seconds[backward] = sweep.seconds;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_resident_create(tsi_env *env, const tsi_resident_source *source,
                                    const tsi_device_options *options, tsi_resident **out) {
   tristar_status status = TRISTAR_OK;
   tsi_resident *r = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, r, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, r, 1));
   r->options = *options;
   r->sides = source->sides;
   for (int i = 0; i < r->sides; i++)
-    TSI_TRY(tsi_subtree_tables_create(env, &source->subtree[i], source->chunk, options, &r->cut[i]));
-  TSI_TRY(forecast(env, source->scalar_bytes, r));
-  TSI_TRY(register_data(env, source, r));
+    TSI_TRY_OUT(tsi_subtree_tables_create(env, &source->subtree[i], source->chunk, options, &r->cut[i]));
+  TSI_TRY_OUT(forecast(env, source->scalar_bytes, r));
+  TSI_TRY_OUT(register_data(env, source, r));
 out:
   if (status != TRISTAR_OK) tsi_resident_destroy(env, &r);
   *out = r;
@@ -87,12 +83,10 @@ out:
 }
 
 tristar_status tsi_resident_renew(tsi_env *env, const tsi_resident *r) {
-  tristar_status status = TRISTAR_OK;
   tsi_device_data *const data[] = {r->values[0], r->values[1], r->from, r->inverse};
   for (size_t k = 0; k < sizeof data / sizeof *data; k++)
     if (data[k]) TSI_TRY(tsi_device_data_renew(env, data[k]));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status create(tristar_factor_t *factor, const tsi_chunks *const chunks[2], tsi_index chunk,
@@ -126,7 +120,6 @@ static bool is_like(const tsi_resident *r, const tsi_chunks *chunks, tsi_index c
 
 /* The lock is held. */
 static tristar_status follow(tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   tsi_residents *all = &factor->residents;
   if (all->generation == factor->generation) return TRISTAR_OK;
@@ -135,8 +128,7 @@ static tristar_status follow(tristar_factor_t *factor) {
   if (factor->pivots && all->from == NULL) TSI_TRY(TSI_ALLOC(env, all->from, factor->analysis->symbolic->n));
   if (all->from) tsi_device_interchanges(factor->analysis->panels, factor->pivots, all->from);
   all->generation = factor->generation;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_residents_follow(tristar_factor_t *factor) {
@@ -152,11 +144,11 @@ tristar_status tsi_resident_take(tristar_factor_t *factor, const tsi_chunks *con
   tsi_residents *all = &factor->residents;
   *out = NULL;
   pthread_mutex_lock(&all->lock);
-  TSI_TRY(follow(factor));
+  TSI_TRY_OUT(follow(factor));
   tsi_resident *r = all->first;
   while (r && !is_like(r, chunks[0], chunk, options)) r = r->next;
   if (r == NULL) {
-    TSI_TRY(create(factor, chunks, chunk, options, &r));
+    TSI_TRY_OUT(create(factor, chunks, chunk, options, &r));
     r->next = all->first;
     all->first = r;
   }

@@ -104,13 +104,11 @@ static bool far_apart(tsi_index n, const int *largest) {
 }
 
 static tristar_status check_lines(const scaling *s, const char *name) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index i = 0; i < s->lines->n; i++)
     if (s->largest[i] == NO_ENTRY)
       TSI_FAIL(s->env, TRISTAR_ERR_SINGULAR,
                "the matrix is singular: all values in %s %d (counted from 0) are zero", name, i);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static int clamp(int e) {
@@ -197,7 +195,7 @@ static tristar_status bring_together(scaling *s) {
   const tsi_index n = s->lines->n;
   squares q = {.lines = s->symmetric ? n : 2 * (tsi_count)n};
   const size_t lines = (size_t)q.lines;
-  TSI_TRY(agree(s, TSI_ALLOC_ZERO(s->env, q.all, 5 * lines)));
+  TSI_TRY_OUT(agree(s, TSI_ALLOC_ZERO(s->env, q.all, 5 * lines)));
   q.x = q.all;
   q.residual = q.x + lines;
   q.direction = q.residual + lines;
@@ -295,10 +293,10 @@ static tristar_status strengthen_diagonal(scaling *s) {
   int worst, *kept = NULL;
   const double before = weigh_diagonal(s, &worst);
   if (worst <= WEAK) return TRISTAR_OK;
-  TSI_TRY(agree(s, TSI_ALLOC(s->env, kept, 2 * bytes)));
+  TSI_TRY_OUT(agree(s, TSI_ALLOC(s->env, kept, 2 * bytes)));
   memcpy(kept, s->row, bytes);
   memcpy(kept + s->lines->n, s->column, bytes);
-  TSI_TRY(bring_together(s));
+  TSI_TRY_OUT(bring_together(s));
   scale_by_largest(s);
   if (weigh_diagonal(s, &worst) >= before - (s->symmetric ? s->lines->n : 0)) {
     memcpy(s->row, kept, bytes);
@@ -311,7 +309,6 @@ out:
 
 /* Rows of zeros come first: what follows takes logarithms. */
 static tristar_status scale_lines(scaling *s) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = s->lines->n;
   find_largest(s, true);
   TSI_TRY(check_lines(s, "row"));
@@ -321,14 +318,13 @@ static tristar_status scale_lines(scaling *s) {
   bad = bad || far_apart(n, s->largest);
   if (!bad && s->lines->row_scale != NULL) {
     take_matching(s);
-    if (matching_fits(s)) goto out;
+    if (matching_fits(s)) return TRISTAR_OK;
     forget(s);
   }
   if (bad) TSI_TRY(bring_together(s));
   scale_by_largest(s);
   if (!bad) TSI_TRY(strengthen_diagonal(s));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Diagonal entries that are missing or zero make Cholesky fail, whatever their scaling is. */
@@ -358,7 +354,6 @@ static int largest_of(tsi_count count, const int *exponent) {
 /* An entry of a definite matrix is smaller than the roots of the diagonal entries of its row and column. One
  * that is so much larger would be beyond the range of the factors before a pivot shows that. */
 static tristar_status check_entries(const scaling *s, int limit) {
-  tristar_status status = TRISTAR_OK;
   const tsi_scaling_lines *lines = s->lines;
   const int64_t most = largest_of(lines->ptr[lines->count], s->exponent);
   if (most + 2 * (int64_t)largest_of(lines->n, s->row) <= limit) return TRISTAR_OK; /* none can be */
@@ -373,14 +368,12 @@ static tristar_status check_entries(const scaling *s, int limit) {
                  "diagonal entries of its row and column",
                  row, column);
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Factors ------------------------------------------------------------------------------------------- */
 
 static tristar_status allocate(scaling *s) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = s->lines->n;
   const tsi_count entries = s->lines->ptr[s->lines->count];
   TSI_TRY(TSI_ALLOC(s->env, s->exponent, entries));
@@ -390,9 +383,7 @@ static tristar_status allocate(scaling *s) {
     s->column = s->row;
   else
     TSI_TRY(TSI_ALLOC_ZERO(s->env, s->column, n));
-  TSI_TRY(TSI_ALLOC(s->env, s->largest, n));
-out:
-  return status;
+  return TSI_ALLOC(s->env, s->largest, n);
 }
 
 static void release(scaling *s) {
@@ -403,7 +394,6 @@ static void release(scaling *s) {
 }
 
 static tristar_status keep(const scaling *s, double **row_scale, double **col_scale) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = s->lines->n;
   if (*row_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *row_scale, n));
   if (*col_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *col_scale, n));
@@ -411,8 +401,7 @@ static tristar_status keep(const scaling *s, double **row_scale, double **col_sc
     (*row_scale)[i] = ldexp(1, s->row[i]);
     (*col_scale)[i] = ldexp(1, s->column[i]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_lines *lines, double **row_scale,
@@ -422,15 +411,15 @@ tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_lines *lines, do
   const int limit = single ? 40 : 300; /* of exponents that need no scaling */
   scaling s = {.env = env, .lines = lines, .symmetric = lines->method != TRISTAR_METHOD_LU};
   bool needed = true;
-  TSI_TRY(agree(&s, allocate(&s)));
+  TSI_TRY_OUT(agree(&s, allocate(&s)));
   if (lines->method == TRISTAR_METHOD_LLT) {
     needed = scale_diagonal(&s, limit);
-    TSI_TRY(agree(&s, check_entries(&s, limit)));
+    TSI_TRY_OUT(agree(&s, check_entries(&s, limit)));
   } else
-    TSI_TRY(scale_lines(&s));
-  TSI_TRY(agree(&s, s.united));
+    TSI_TRY_OUT(scale_lines(&s));
+  TSI_TRY_OUT(agree(&s, s.united));
   if (needed)
-    TSI_TRY(agree(&s, keep(&s, row_scale, col_scale)));
+    TSI_TRY_OUT(agree(&s, keep(&s, row_scale, col_scale)));
   else {
     TSI_FREE(env, *row_scale);
     TSI_FREE(env, *col_scale);

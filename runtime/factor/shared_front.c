@@ -52,19 +52,16 @@ static void use_all(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_st
 }
 
 static tristar_status prepare_front(tsi_numeric *numeric, tsi_open_front *open) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_tiles t = tsi_factorization_tiles(numeric->dag, open->s);
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, open->stripe, t.count));
   for (tsi_index k = 0; k < t.count; k++) {
     open->stripe[k].shape = tsi_stripe_of(&t, numeric->dag->method, k);
     atomic_init(&open->stripe[k].uses, 0);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_stripes_prepare(tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
   for (tsi_index q = 0; q < dag->tiled_count; q++)
     if (tsi_factorization_shares(dag, dag->tiled[q])) TSI_TRY(prepare_front(numeric, &numeric->tiled[q]));
@@ -76,8 +73,7 @@ tristar_status tsi_stripes_prepare(tsi_numeric *numeric) {
   for (tsi_index p = 0; p < dag->outs; p++)
     if (dag->out[p].kind == TSI_PARCEL_STRIPE)
       use(numeric, &numeric->tiled[dag->out[p].tiled].stripe[dag->out[p].tile], 1);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_stripes_release(tsi_numeric *numeric) {
@@ -106,7 +102,6 @@ static tsi_index *pivots_of(const tsi_numeric *numeric, const tsi_held_stripe *s
 
 tristar_status tsi_stripe_make_room(const tsi_numeric *numeric, tsi_open_front *open, tsi_index k,
                                     tsi_count skip) {
-  tristar_status status = TRISTAR_OK;
   tsi_held_stripe *stripe = &open->stripe[k];
   const tsi_stripe *shape = &stripe->shape;
   const tsi_count diagonal = (tsi_count)shape->rows * shape->begin;
@@ -122,12 +117,10 @@ tristar_status tsi_stripe_make_room(const tsi_numeric *numeric, tsi_open_front *
   stripe->at.d = inside ? scalar_at(numeric, stripe, diagonal) : NULL;
   stripe->at.u = numeric->pivots ? scalar_at(numeric, stripe, shape->u) : NULL;
   stripe->at.ldu = tsi_index_max(1, shape->above);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status open_stripes(tsi_numeric *numeric, tsi_open_front *open) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
   const tsi_front_tiles t = tsi_factorization_tiles(dag, open->s);
   TSI_TRY(tsi_front_begin(numeric, open));
@@ -138,8 +131,7 @@ static tristar_status open_stripes(tsi_numeric *numeric, tsi_open_front *open) {
     const tsi_count columns = tsi_stripe_complement(&t, dag->method, k);
     TSI_TRY(tsi_front_allocate(numeric, columns * tsi_front_tile_rows(&t, k), &open->stripe[k].at.c));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Assembly ----------------------------------------------------------------------------------------- */
@@ -246,32 +238,26 @@ static char *packed(const tsi_numeric *numeric, bool upper, tsi_index panel) {
 
 static tristar_status begin_panel(tsi_numeric *numeric, const tsi_open_front *open, tsi_index panel,
                                   const tsi_front_stripe *at) {
-  tristar_status status = TRISTAR_OK;
-  void *work = NULL;
+  TSI_OWNED void *work = NULL;
   for (int side = 0; side < (numeric->full ? 2 : 1); side++)
     TSI_TRY(tsi_factor_need_passing(numeric->factor, side, panel));
   TSI_TRY(tsi_front_allocate(numeric, tsi_pack_work(at->rows), &work));
   numeric->kernels->stripe_pack_panel(at, open->front.f - at->begin - at->rows,
                                       tsi_analysis_inverse(numeric->analysis), packed(numeric, false, panel),
                                       packed(numeric, true, panel), work);
-out:
-  TSI_FREE(numeric->env, work);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* After the last stripe panels are complete. */
 static tristar_status check_panels(const tsi_numeric *numeric, const tsi_front_tiles *t) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index panel = t->panel; panel < t->panel + t->inner; panel++)
     for (int side = 0; side < (numeric->full ? 2 : 1); side++)
       TSI_TRY(tsi_front_check_packed(numeric, panel, side));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status pack(tsi_numeric *numeric, const tsi_open_front *open, const tsi_front_tiles *t,
                            tsi_index k) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_stripe *at = &open->stripe[k].at;
   for (tsi_index p = 0; p < tsi_index_min(k, t->inner); p++) {
     const tsi_index panel = t->panel + p, o = tsi_front_tile_begin(t, p), b = tsi_front_tile_rows(t, p);
@@ -280,8 +266,7 @@ static tristar_status pack(tsi_numeric *numeric, const tsi_open_front *open, con
   }
   if (k < t->inner) TSI_TRY(begin_panel(numeric, open, t->panel + k, at));
   if (k + 1 == t->count) TSI_TRY(check_panels(numeric, t));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Steps -------------------------------------------------------------------------------------------- */

@@ -38,7 +38,6 @@ typedef struct given {
 } given;
 
 static tristar_status check_factors(tsi_env *env, const tristar_factors *f, tsi_index *n) {
-  tristar_status status = TRISTAR_OK;
   if (f->n < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "n is %" PRId64, f->n);
   if (!tsi_to_index(f->n, n)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "n is %" PRId64, f->n);
   if (tsi_sparse_kernels_select((char)f->scalar) == NULL)
@@ -47,13 +46,11 @@ static tristar_status check_factors(tsi_env *env, const tristar_factors *f, tsi_
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method is %d: LLT, LDLT or LU is possible", (int)f->method);
   if (f->method == TRISTAR_METHOD_LDLT && f->diagonal == NULL && f->n > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LDLT without diagonal");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* lower, upper: which triangles there are. */
 static tristar_status read_given(tsi_env *env, const tristar_factors *f, bool lower, bool upper, given *g) {
-  tristar_status status = TRISTAR_OK;
   g->factors = f;
   TSI_TRY(check_factors(env, f, &g->n));
   const size_t scalar = tsi_sparse_kernels_select((char)f->scalar)->scalar_bytes;
@@ -64,8 +61,7 @@ static tristar_status read_given(tsi_env *env, const tristar_factors *f, bool lo
                                 &g->triangle[g->sides]));
     g->sides++;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void finish_given(tsi_env *env, given *g) {
@@ -77,24 +73,19 @@ static void finish_given(tsi_env *env, given *g) {
 
 tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *sy, const int64_t *order, const char *name,
                                 tsi_index **row) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *at = NULL, *place = NULL;
+  TSI_OWNED tsi_index *place = NULL, *at = NULL;
   TSI_TRY(tsi_order_take(env, sy->n, order, name, &at, &place));
   if (at == NULL) {
     *row = sy->perm;
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(TSI_ALLOC(env, *row, sy->n));
   for (tsi_index j = 0; j < sy->n; j++) (*row)[j] = at[sy->perm[j]];
-out:
-  TSI_FREE(env, at);
-  TSI_FREE(env, place);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The pattern of the matrix, or an empty one. */
 static tristar_status take_pattern(tsi_env *env, const given *g, tsi_pattern **out) {
-  tristar_status status = TRISTAR_OK;
   const tristar_view *matrix = g->factors->matrix;
   if (matrix != NULL) {
     const char own = (char)g->factors->scalar, its = (char)matrix->scalar;
@@ -107,15 +98,13 @@ static tristar_status take_pattern(tsi_env *env, const given *g, tsi_pattern **o
                its);
     if (matrix->values == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
     TSI_TRY(tsi_pattern_create(env, matrix, out));
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->n = g->n;
   (*out)->scalar = (char)g->factors->scalar;
   TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->ptr, (tsi_count)g->n + 1));
-  TSI_TRY(TSI_ALLOC(env, (*out)->index, 0));
-out:
-  return status;
+  return TSI_ALLOC(env, (*out)->index, 0);
 }
 
 static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t **out) {
@@ -127,7 +116,7 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
   const tsi_index width = g->factors->method == TRISTAR_METHOD_LU ? LU_PANEL_WIDTH : TSI_PANEL_WIDTH_MAX;
   const double begin = tsi_clock();
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, an, 1));
   atomic_init(&an->references, 1);
   an->ts = ts;
   tsi_env_retain(&ts->env);
@@ -135,8 +124,8 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
   tristar_analysis_options_init(&an->options);
   an->options.method = an->stats.method = g->factors->method;
   an->factor_scalar = (char)g->factors->scalar;
-  TSI_TRY(take_pattern(env, g, &an->pattern));
-  TSI_TRY(tsi_symbolic_of_imported(env, g->sides, columns, RELAX, symbolic));
+  TSI_TRY_OUT(take_pattern(env, g, &an->pattern));
+  TSI_TRY_OUT(tsi_symbolic_of_imported(env, g->sides, columns, RELAX, symbolic));
   an->symbolic = symbolic[0];
   an->other.symbolic = symbolic[1];
   for (int i = 0; i < tsi_analysis_sides(an); i++) {
@@ -149,11 +138,11 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
       an->panels = side.panels;
       an->panel_values = side.panel_values;
     }
-    TSI_TRY(status);
+    TSI_TRY_OUT(status);
   }
-  TSI_TRY(tsi_import_order(env, an->symbolic, g->factors->row_order, "row_order", &an->in_row));
-  TSI_TRY(tsi_import_order(env, an->symbolic, g->factors->column_order, "column_order", &an->out_row));
-  TSI_TRY(tsi_analysis_place_rows(env, an));
+  TSI_TRY_OUT(tsi_import_order(env, an->symbolic, g->factors->row_order, "row_order", &an->in_row));
+  TSI_TRY_OUT(tsi_import_order(env, an->symbolic, g->factors->column_order, "column_order", &an->out_row));
+  TSI_TRY_OUT(tsi_analysis_place_rows(env, an));
   tsi_analysis_fill_stats(an, an->other.symbolic == NULL);
   an->stats.analyze_seconds = tsi_clock() - begin;
 out:
@@ -166,7 +155,6 @@ out:
  */
 
 static tristar_status allocate(tsi_env *env, given *g, tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = g->n;
   for (int i = 0; i < g->sides; i++) {
@@ -183,36 +171,30 @@ static tristar_status allocate(tsi_env *env, given *g, tristar_factor_t *factor)
     factor->pivot_order[j] = an->symbolic->inverse[j];
     factor->position[j] = an->symbolic->perm[j];
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_import_check_scale(tsi_env *env, tsi_index n, const double *scale, const char *name) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index i = 0; i < n && scale; i++)
     if (!isfinite(scale[i]) || scale[i] == 0)
       TSI_FAIL(env, TRISTAR_ERR_FORMAT, "%s[%d] is %g", name, i, scale[i]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const double *from, const char *name,
                                 double **to) {
-  tristar_status status = TRISTAR_OK;
   if (from == NULL) {
     TSI_FREE(env, *to);
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(tsi_import_check_scale(env, n, from, name));
   if (*to == NULL) TSI_TRY(TSI_ALLOC(env, *to, n));
   memcpy(*to, from, (size_t)n * sizeof *from);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Values, scalings, the matrix. The factor is valid afterwards. */
 static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const tristar_factors *f = g->factors;
   factor->valid = false;
@@ -239,8 +221,7 @@ static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *facto
   }
   factor->valid = true;
   factor->generation++;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void fill_factor_stats(tristar_factor_t *factor, int sides, size_t peak, double seconds) {
@@ -266,14 +247,14 @@ tristar_status tsi_import_structure(tristar_t *ts, const tristar_factors *factor
   given g = {.sides = 0};
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(env);
-  TSI_TRY(read_given(env, factors, lower, upper, &g));
-  TSI_TRY(tsi_factor_begin(ts, &factor));
-  TSI_TRY(analyze(ts, &g, &factor->analysis));
+  TSI_TRY_OUT(read_given(env, factors, lower, upper, &g));
+  TSI_TRY_OUT(tsi_factor_begin(ts, &factor));
+  TSI_TRY_OUT(analyze(ts, &g, &factor->analysis));
   factor->user_bytes = tsi_sparse_kernels_select(factor->analysis->pattern->scalar)->scalar_bytes;
   factor->scalar_bytes = tsi_sparse_kernels_select((char)factors->scalar)->scalar_bytes;
-  TSI_TRY(tsi_pattern_allocate_values(env, factor->analysis->pattern, &factor->values));
-  TSI_TRY(allocate(env, &g, factor));
-  TSI_TRY(fill(env, &g, factor));
+  TSI_TRY_OUT(tsi_pattern_allocate_values(env, factor->analysis->pattern, &factor->values));
+  TSI_TRY_OUT(allocate(env, &g, factor));
+  TSI_TRY_OUT(fill(env, &g, factor));
   fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
   tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %lld supernodes, %.1f MB%s", factor->stats.factor_seconds,
           (long long)factor->analysis->stats.supernodes, (double)factor->stats.factor_bytes / 1e6,
@@ -291,9 +272,9 @@ tristar_status tristar_import_supernodal(tristar_t *ts, const tristar_factors *f
   if (factor != NULL) *factor = NULL;
   TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
-  if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
-  if (factors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
-  TSI_TRY(tsi_import_structure(ts, factors, true, factors->method == TRISTAR_METHOD_LU, factor));
+  if (factor == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
+  if (factors == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
+  TSI_TRY_OUT(tsi_import_structure(ts, factors, true, factors->method == TRISTAR_METHOD_LU, factor));
 out:
   return tsi_answer(env, status);
 }
@@ -304,9 +285,9 @@ static tristar_status check_same_matrix(tsi_env *env, const given *g, const tris
   const tsi_pattern *pattern = factor->analysis->pattern;
   tsi_pattern *now = NULL;
   if (g->factors->matrix == NULL) return TRISTAR_OK;
-  TSI_TRY(take_pattern(env, g, &now));
+  TSI_TRY_OUT(take_pattern(env, g, &now));
   if (!tsi_pattern_equal(now, pattern))
-    TSI_FAIL(env, TRISTAR_ERR_STALE, "the matrix has another pattern than at its first import");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_STALE, "the matrix has another pattern than at its first import");
 out:
   tsi_pattern_destroy(env, &now);
   return status;
@@ -314,13 +295,11 @@ out:
 
 static tristar_status check_same_order(tsi_env *env, const tristar_analysis_t *an, const tsi_index *row,
                                        const int64_t *order, const char *name) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index k = 0; k < an->symbolic->n; k++)
     if ((order ? order[k] : k) != row[an->symbolic->inverse[k]])
       TSI_FAIL(env, TRISTAR_ERR_STALE, "%s[%d] is %" PRId64 ", at the first import it was %d", name, k,
                order ? order[k] : k, row[an->symbolic->inverse[k]]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors *factors) {
@@ -332,19 +311,20 @@ tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors 
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
   memset(&g, 0, sizeof g);
-  if (factors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
-  if (!an->imported) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "this factor was not imported: tristar_refactor");
+  if (factors == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
+  if (!an->imported)
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "this factor was not imported: tristar_refactor");
   if (tsi_factor_is_triangle(factor))
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "this factor is a triangular matrix: import it anew");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "this factor is a triangular matrix: import it anew");
   if (factors->n != an->symbolic->n || (char)factors->scalar != an->factor_scalar ||
       factors->method != an->stats.method)
-    TSI_FAIL(env, TRISTAR_ERR_STALE, "n, scalar or method is not that of the first import");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_STALE, "n, scalar or method is not that of the first import");
   factor->valid = false;
-  TSI_TRY(read_given(env, factors, true, factors->method == TRISTAR_METHOD_LU, &g));
-  TSI_TRY(check_same_matrix(env, &g, factor));
-  TSI_TRY(check_same_order(env, an, an->in_row, factors->row_order, "row_order"));
-  TSI_TRY(check_same_order(env, an, an->out_row, factors->column_order, "column_order"));
-  TSI_TRY(fill(env, &g, factor));
+  TSI_TRY_OUT(read_given(env, factors, true, factors->method == TRISTAR_METHOD_LU, &g));
+  TSI_TRY_OUT(check_same_matrix(env, &g, factor));
+  TSI_TRY_OUT(check_same_order(env, an, an->in_row, factors->row_order, "row_order"));
+  TSI_TRY_OUT(check_same_order(env, an, an->out_row, factors->column_order, "column_order"));
+  TSI_TRY_OUT(fill(env, &g, factor));
   fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
 out:
   finish_given(env, &g);

@@ -40,12 +40,12 @@ static tristar_status analyze_rows(tristar_t *ts, tsi_pattern *pattern, const ts
   tristar_analysis_options_init(&an->options);
   an->options.method = an->stats.method = TRISTAR_METHOD_LU;
   an->factor_scalar = pattern->scalar;
-  TSI_TRY(tsi_row_symbolic_create(env, cut, pattern->ptr[pattern->n], &an->symbolic));
-  TSI_TRY(tsi_panels_create(env, an->symbolic, 1, &an->panels));
-  TSI_TRY(tsi_place_panels(env, an->panels, &an->panel_values));
-  TSI_TRY(tsi_import_order(env, an->symbolic, o->row_order, "row_order", &an->in_row));
-  TSI_TRY(tsi_import_order(env, an->symbolic, o->column_order, "column_order", &an->out_row));
-  TSI_TRY(tsi_analysis_place_rows(env, an));
+  TSI_TRY_OUT(tsi_row_symbolic_create(env, cut, pattern->ptr[pattern->n], &an->symbolic));
+  TSI_TRY_OUT(tsi_panels_create(env, an->symbolic, 1, &an->panels));
+  TSI_TRY_OUT(tsi_place_panels(env, an->panels, &an->panel_values));
+  TSI_TRY_OUT(tsi_import_order(env, an->symbolic, o->row_order, "row_order", &an->in_row));
+  TSI_TRY_OUT(tsi_import_order(env, an->symbolic, o->column_order, "column_order", &an->out_row));
+  TSI_TRY_OUT(tsi_analysis_place_rows(env, an));
   tsi_analysis_fill_stats(an, true);
   an->stats.analyze_seconds = tsi_clock() - begin;
 out:
@@ -58,7 +58,6 @@ out:
  * on failure. */
 static tristar_status fill_rows(tsi_env *env, tsi_permuted_triangle *t, const tsi_lines *lines,
                                 tsi_row_cut *cut, bool lower, tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   const char letter = factor->analysis->factor_scalar;
   const void *values = t->values ? t->values : factor->values;
   TSI_TRY(tsi_row_factor_create(env, cut, lines, values, factor->scalar_bytes, &factor->rows));
@@ -73,8 +72,7 @@ static tristar_status fill_rows(tsi_env *env, tsi_permuted_triangle *t, const ts
   factor->stats.factor_bytes =
       (size_t)lines->ptr[lines->n] *
       (factor->scalar_bytes + (sweep->stream.offset ? sizeof(uint16_t) : sizeof(tsi_index)));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Takes over all but the lines' arrays, which are the pattern's, also on failure. */
@@ -88,7 +86,7 @@ static tristar_status import_rows(tristar_t *ts, tsi_permuted_triangle *t, const
   tsi_pattern **pattern = t->matrix ? &t->matrix : &t->pattern, *matrix = *pattern;
   void **values = t->matrix ? &t->matrix_values : &t->values;
   *out = NULL;
-  TSI_TRY(tsi_factor_begin(ts, &factor));
+  TSI_TRY_OUT(tsi_factor_begin(ts, &factor));
   factor->moves_rows = o->row_order != NULL;
   factor->moves_columns = o->column_order != NULL;
   factor->values = *values;
@@ -96,15 +94,15 @@ static tristar_status import_rows(tristar_t *ts, tsi_permuted_triangle *t, const
   *pattern = NULL;
   factor->user_bytes = factor->scalar_bytes = tsi_sparse_kernels_select(matrix->scalar)->scalar_bytes;
   factor->stats.nnz_factor = factor->stats.stored_factor = matrix->ptr[matrix->n];
-  TSI_TRY(analyze_rows(ts, matrix, cut, o, &factor->analysis));
+  TSI_TRY_OUT(analyze_rows(ts, matrix, cut, o, &factor->analysis));
   factor->pivot_order = factor->analysis->symbolic->inverse; /* the given order */
   factor->position = factor->analysis->symbolic->perm;
-  TSI_TRY(tsi_import_scale(env, lines->n, o->row_scale, "row_scale", &factor->row_scale));
-  TSI_TRY(tsi_import_scale(env, lines->n, o->column_scale, "column_scale", &factor->col_scale));
-  TSI_TRY(tsi_factor_allocate_stream(env, factor, 0, lower ? &factor->lower : &factor->upper));
+  TSI_TRY_OUT(tsi_import_scale(env, lines->n, o->row_scale, "row_scale", &factor->row_scale));
+  TSI_TRY_OUT(tsi_import_scale(env, lines->n, o->column_scale, "column_scale", &factor->col_scale));
+  TSI_TRY_OUT(tsi_factor_allocate_stream(env, factor, 0, lower ? &factor->lower : &factor->upper));
   tsi_row_cut *given = cut;
   cut = NULL;
-  TSI_TRY(fill_rows(env, t, lines, given, lower, factor));
+  TSI_TRY_OUT(fill_rows(env, t, lines, given, lower, factor));
   factor->has_matrix = factor->valid = true;
   factor->generation = 1;
 out:
@@ -162,15 +160,15 @@ static tristar_status import_triangle(tristar_t *ts, tsi_permuted_triangle t,
   *out = NULL;
   const bool lower = o->uplo == TRISTAR_LOWER;
   const tsi_lines lines = lines_of(t.pattern, lower);
-  TSI_TRY(tsi_permuted_triangle_make_matrix(env, o, &t));
+  TSI_TRY_OUT(tsi_permuted_triangle_make_matrix(env, o, &t));
   if (choice->supernodes) {
-    TSI_TRY(import_panels(ts, &t, o, out));
+    TSI_TRY_OUT(import_panels(ts, &t, o, out));
     goto out;
   }
-  TSI_TRY(tsi_row_choice_cut(env, choice, &lines, lower, t.level, t.levels, &cut));
+  TSI_TRY_OUT(tsi_row_choice_cut(env, choice, &lines, lower, t.level, t.levels, &cut));
   TSI_FREE(env, t.level);
   const tsi_index chunks = cut->count;
-  TSI_TRY(import_rows(ts, &t, &lines, cut, o, out));
+  TSI_TRY_OUT(import_rows(ts, &t, &lines, cut, o, out));
   (*out)->stats.peak_bytes = atomic_load(&env->memory.recent) - before;
   (*out)->stats.factor_seconds = tsi_clock() - begin;
   tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %d rows in %d chunks, %.1f MB",
@@ -205,16 +203,15 @@ static tristar_status refill_panels(tristar_factor_t *factor) {
   const tristar_triangle lines = triangle_of(an->pattern, factor->values);
   const tsi_structure side = tsi_analysis_structure(an, 0);
   tsi_triangle triangle = {.structure = {.n = 0}};
-  TSI_TRY(tsi_triangle_create(env, an->pattern->n, factor->scalar_bytes, &lines, !lower, &triangle));
-  TSI_TRY(tsi_import_values(env, &triangle, &side, an->factor_scalar, lower ? "L" : "U",
-                            lower ? factor->lower : factor->upper));
+  TSI_TRY_OUT(tsi_triangle_create(env, an->pattern->n, factor->scalar_bytes, &lines, !lower, &triangle));
+  TSI_TRY_OUT(tsi_import_values(env, &triangle, &side, an->factor_scalar, lower ? "L" : "U",
+                                lower ? factor->lower : factor->upper));
 out:
   tsi_triangle_finish(env, &triangle);
   return status;
 }
 
 tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tsi_pattern *pattern = factor->analysis->pattern;
   const bool lower = factor->lower != NULL;
@@ -228,8 +225,7 @@ tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) 
     TSI_TRY(refill_panels(factor));
   factor->valid = true;
   factor->generation++;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- The functions of the interface -------------------------------------------------------------------- */
@@ -240,7 +236,6 @@ void tristar_triangle_options_init(tristar_triangle_options *options) {
 
 static tristar_status check_options(tsi_env *env, const tristar_view *view,
                                     const tristar_triangle_options *o) {
-  tristar_status status = TRISTAR_OK;
   if (view == NULL || (view->values == NULL && view->rows > 0))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view ? "values" : "view");
   if ((o->uplo != TRISTAR_LOWER && o->uplo != TRISTAR_UPPER) ||
@@ -248,17 +243,15 @@ static tristar_status check_options(tsi_env *env, const tristar_view *view,
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "uplo is %d, diag %d", (int)o->uplo, (int)o->diag);
   if ((unsigned)o->partition > TRISTAR_PARTITION_RECURSIVE)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)o->partition);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Where several cores are to share the work, and the columns can be read where they lie: they become rows, if
  * the order is found sooner from these, or are copied. */
 static tristar_status take_columns(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
                                    tsi_permuted_triangle *t, tsi_row_choice *choice) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  tsi_count *ptr = NULL;
+  TSI_OWNED tsi_count *ptr = NULL;
   tsi_column_arrays columns;
   if ((o->permuted && (o->row_order || o->column_order)) || !tsi_triangle_has_columns(view, o->uplo, o->diag))
     return TRISTAR_OK;
@@ -274,9 +267,7 @@ static tristar_status take_columns(tristar_t *ts, const tristar_view *view, cons
     TSI_TRY(tsi_permuted_triangle_turn_columns(env, &columns, t));
   else
     TSI_TRY(tsi_triangle_take_columns(env, view, &columns, &ptr, &t->pattern, &t->values, &t->known));
-out:
-  TSI_FREE(env, ptr);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* T, by rows where an order is found sooner from them. Errors: nothing is to be finished then. */
@@ -285,14 +276,14 @@ static tristar_status take_view(tristar_t *ts, const tristar_view *view, const t
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   *t = (tsi_permuted_triangle){.pattern = NULL};
-  TSI_TRY(take_columns(ts, view, o, t, choice));
+  TSI_TRY_OUT(take_columns(ts, view, o, t, choice));
   if (t->pattern != NULL) return TRISTAR_OK;
-  TSI_TRY(tsi_permuted_triangle_take(env, view, o, t));
+  TSI_TRY_OUT(tsi_permuted_triangle_take(env, view, o, t));
   *choice = choose(ts, t->pattern, o);
   const bool lower = o->uplo == TRISTAR_LOWER;
   const tsi_lines lines = lines_of(t->pattern, lower);
   if (!t->pattern->by_rows && tsi_row_choice_wants_rows(choice, &lines))
-    TSI_TRY(tsi_permuted_triangle_turn(env, lower, t));
+    TSI_TRY_OUT(tsi_permuted_triangle_turn(env, lower, t));
 out:
   if (status != TRISTAR_OK) tsi_permuted_triangle_finish(env, t);
   return status;
@@ -300,7 +291,6 @@ out:
 
 static tristar_status import_view(tristar_t *ts, const tristar_view *view,
                                   const tristar_triangle_options *options, tristar_factor_t **factor) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_permuted_triangle t;
   tsi_row_choice choice;
@@ -313,8 +303,7 @@ static tristar_status import_view(tristar_t *ts, const tristar_view *view,
   TSI_TRY(take_view(ts, view, &o, &t, &choice));
   TSI_TRY(import_triangle(ts, t, &o, &choice, factor));
   (*factor)->stats.factor_seconds = tsi_clock() - begin;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,

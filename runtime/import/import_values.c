@@ -24,7 +24,6 @@ static const char *line_of(const importer *im) {
 }
 
 static tristar_status allocate(importer *im) {
-  tristar_status status = TRISTAR_OK;
   const tsi_triangle *t = im->triangle;
   tsi_index longest = 0;
   for (tsi_index j = 0; j < t->n; j++) longest = tsi_index_max(longest, t->count[j]);
@@ -34,8 +33,7 @@ static tristar_status allocate(importer *im) {
   TSI_TRY(tsi_allocate(im->env, TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX, im->kernels->scalar_bytes,
                        __func__, __FILE__, __LINE__, &im->scratch));
   for (tsi_index i = 0; i < t->n; i++) im->owner[i] = TSI_NONE;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Where the rows of supernode s are in its front. */
@@ -54,7 +52,6 @@ static void place_rows(importer *im, tsi_index s) {
 
 /* Adds given column perm[j] to the front of supernode s. */
 static tristar_status add_column(importer *im, const tsi_front *front, tsi_index s, tsi_index j) {
-  tristar_status status = TRISTAR_OK;
   const tsi_symbolic *sy = im->structure->symbolic;
   const tsi_triangle *t = im->triangle;
   const tsi_index given = sy->perm[j];
@@ -71,12 +68,10 @@ static tristar_status add_column(importer *im, const tsi_front *front, tsi_index
   }
   im->kernels->add_column(front, j - sy->start[s], t->count[given], im->row, t->values[given],
                           t->source ? t->source + begin : NULL);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status pack_panels(importer *im, const tsi_front *front, tsi_index s) {
-  tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = im->structure->panels;
   const tsi_count *values = im->structure->panel_values;
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) {
@@ -90,8 +85,7 @@ static tristar_status pack_panels(importer *im, const tsi_front *front, tsi_inde
           "that the import chose",
           im->name, panels->start[p], panels->start[p + 1] - 1);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status import_supernode(importer *im, tsi_index s) {
@@ -100,23 +94,23 @@ static tristar_status import_supernode(importer *im, tsi_index s) {
   const tsi_index w = sy->start[s + 1] - sy->start[s], m = (tsi_index)(sy->row_ptr[s + 1] - sy->row_ptr[s]);
   tsi_front front = {.w = w, .m = m, .f = w + m};
   const size_t size = (size_t)w * (size_t)front.f;
-  TSI_TRY(
+  TSI_TRY_OUT(
       tsi_allocate_zero(im->env, size, im->kernels->scalar_bytes, __func__, __FILE__, __LINE__, &front.p));
   place_rows(im, s);
-  for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++) TSI_TRY(add_column(im, &front, s, j));
+  for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++) TSI_TRY_OUT(add_column(im, &front, s, j));
   for (tsi_index k = 0; k < w; k++)
     if (im->sparse->first_not_finite(front.f, (const char *)front.p +
                                                   (size_t)k * (size_t)front.f * im->kernels->scalar_bytes) <
         front.f)
-      TSI_FAIL(im->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN or infinity in %s %d", im->name, line_of(im),
-               sy->perm[sy->start[s] + k]);
+      TSI_FAIL_OUT(im->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN or infinity in %s %d", im->name, line_of(im),
+                   sy->perm[sy->start[s] + k]);
   if (!im->triangle->unit) {
     const tsi_index k = im->kernels->zero_diagonal(&front);
     if (k != TSI_NONE)
-      TSI_FAIL(im->env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d (counted from 0) is zero or missing",
-               im->name, sy->perm[sy->start[s] + k]);
+      TSI_FAIL_OUT(im->env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d (counted from 0) is zero or missing",
+                   im->name, sy->perm[sy->start[s] + k]);
   }
-  TSI_TRY(pack_panels(im, &front, s));
+  TSI_TRY_OUT(pack_panels(im, &front, s));
 out:
   TSI_FREE(im->env, front.p);
   return status;
@@ -132,9 +126,9 @@ tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle, con
                  .sparse = tsi_sparse_kernels_select(scalar),
                  .name = name,
                  .stream = stream};
-  TSI_TRY(allocate(&im));
-  TSI_TRY(tsi_blas_reserve(env, 1));
-  for (tsi_index s = 0; s < structure->symbolic->count; s++) TSI_TRY(import_supernode(&im, s));
+  TSI_TRY_OUT(allocate(&im));
+  TSI_TRY_OUT(tsi_blas_reserve(env, 1));
+  for (tsi_index s = 0; s < structure->symbolic->count; s++) TSI_TRY_OUT(import_supernode(&im, s));
 out:
   TSI_FREE(env, im.place);
   TSI_FREE(env, im.owner);

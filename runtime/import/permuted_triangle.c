@@ -27,11 +27,8 @@ static void free_orders(tsi_env *env, orders *of) {
 }
 
 static tristar_status take_orders(tsi_env *env, tsi_index n, const tristar_triangle_options *o, orders *of) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_order_take(env, n, o->row_order, "row_order", &of->row, &of->row_place));
-  TSI_TRY(tsi_order_take(env, n, o->column_order, "column_order", &of->column, &of->column_place));
-out:
-  return status;
+  return tsi_order_take(env, n, o->column_order, "column_order", &of->column, &of->column_place);
 }
 
 static tristar_status take_permuted(tsi_env *env, const tristar_view *view, const tristar_triangle_options *o,
@@ -40,15 +37,15 @@ static tristar_status take_permuted(tsi_env *env, const tristar_view *view, cons
   tsi_permuted_triangle all = {.pattern = NULL}; /* all entries: of the view, and moved to where T has them */
   orders of = {.row = NULL};
   if (view->symmetry != TRISTAR_GENERAL)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a permuted triangle in a matrix that is not GENERAL");
-  TSI_TRY(tsi_pattern_create(env, view, &all.matrix));
-  TSI_TRY(tsi_pattern_allocate_values(env, all.matrix, &all.matrix_values));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a permuted triangle in a matrix that is not GENERAL");
+  TSI_TRY_OUT(tsi_pattern_create(env, view, &all.matrix));
+  TSI_TRY_OUT(tsi_pattern_allocate_values(env, all.matrix, &all.matrix_values));
   tsi_pattern_take(all.matrix, view->values, all.matrix_values);
-  TSI_TRY(take_orders(env, all.matrix->n, o, &of));
-  TSI_TRY(tsi_pattern_move(env, all.matrix, all.matrix_values, of.row_place, of.column_place, &all.pattern,
-                           &all.values));
+  TSI_TRY_OUT(take_orders(env, all.matrix->n, o, &of));
+  TSI_TRY_OUT(tsi_pattern_move(env, all.matrix, all.matrix_values, of.row_place, of.column_place,
+                               &all.pattern, &all.values));
   const tristar_view moved = tsi_pattern_view(all.pattern, all.values);
-  TSI_TRY(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->known));
+  TSI_TRY_OUT(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->known));
 out:
   free_orders(env, &of);
   tsi_permuted_triangle_finish(env, &all);
@@ -68,9 +65,9 @@ tristar_status tsi_permuted_triangle_turn_columns(tsi_env *env, const tsi_column
   tsi_turned turned;
   bool done;
   *t = (tsi_permuted_triangle){.pattern = NULL};
-  TSI_TRY(tsi_triangle_turn(env, columns, &done, &turned));
+  TSI_TRY_OUT(tsi_triangle_turn(env, columns, &done, &turned));
   if (!done) return TRISTAR_OK;
-  TSI_TRY(tsi_pattern_from_entries(env, &turned.rows, true, columns->scalar, &t->pattern, &t->values));
+  TSI_TRY_OUT(tsi_pattern_from_entries(env, &turned.rows, true, columns->scalar, &t->pattern, &t->values));
   t->level = turned.level;
   t->levels = turned.levels;
   t->known = turned.known;
@@ -93,7 +90,6 @@ static tsi_count count_falls(const tsi_pattern *p) {
 }
 
 tristar_status tsi_permuted_triangle_turn(tsi_env *env, bool lower, tsi_permuted_triangle *t) {
-  tristar_status status = TRISTAR_OK;
   tsi_permuted_triangle turned;
   const tsi_pattern *p = t->pattern;
   const tsi_column_arrays columns = {p->n, lower, p->scalar, p->ptr, p->index, t->values, count_falls(p)};
@@ -101,8 +97,7 @@ tristar_status tsi_permuted_triangle_turn(tsi_env *env, bool lower, tsi_permuted
   if (turned.pattern == NULL) return TRISTAR_OK;
   tsi_permuted_triangle_finish(env, t);
   *t = turned;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Divides entries (r, c) by row_scale[r] and column_scale[c]. */
@@ -124,12 +119,12 @@ tristar_status tsi_permuted_triangle_make_matrix(tsi_env *env, const tristar_tri
   const tsi_index n = t->pattern->n;
   orders of = {.row = NULL};
   if (!o->row_order && !o->column_order && !o->row_scale && !o->column_scale) return TRISTAR_OK;
-  TSI_TRY(take_orders(env, n, o, &of));
-  TSI_TRY(tsi_import_check_scale(env, n, o->row_scale, "row_scale"));
-  TSI_TRY(tsi_import_check_scale(env, n, o->column_scale, "column_scale"));
-  TSI_TRY(tsi_pattern_move(env, t->pattern, t->values, of.row, of.column, &t->matrix, &t->matrix_values));
+  TSI_TRY_OUT(take_orders(env, n, o, &of));
+  TSI_TRY_OUT(tsi_import_check_scale(env, n, o->row_scale, "row_scale"));
+  TSI_TRY_OUT(tsi_import_check_scale(env, n, o->column_scale, "column_scale"));
+  TSI_TRY_OUT(tsi_pattern_move(env, t->pattern, t->values, of.row, of.column, &t->matrix, &t->matrix_values));
   unscale(t->matrix, o, t->matrix_values);
-  TSI_TRY(tsi_pattern_check_values(env, t->matrix, t->matrix_values));
+  TSI_TRY_OUT(tsi_pattern_check_values(env, t->matrix, t->matrix_values));
 out:
   free_orders(env, &of);
   return status;

@@ -11,7 +11,6 @@ static int64_t at(const void *array, int bits, int64_t k) {
 }
 
 static tristar_status check_arrays(tsi_env *env, tsi_index n, const tristar_triangle *t, const char *name) {
-  tristar_status status = TRISTAR_OK;
   const bool blocks = t->format == TRISTAR_TRIANGLE_SUPERNODES;
   if ((unsigned)t->format > TRISTAR_TRIANGLE_SUPERNODES)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s: format is %d", name, (int)t->format);
@@ -22,8 +21,7 @@ static tristar_status check_arrays(tsi_env *env, tsi_index n, const tristar_tria
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s: %" PRId64 " supernodes for %d columns", name, t->supernodes, n);
   if (t->ptr == NULL || (n > 0 && (t->index == NULL || (blocks ? !t->first || !t->blocks : !t->values))))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s: an array is NULL", name);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* First and last-but-one position of line j. */
@@ -35,7 +33,6 @@ static void line(const tristar_triangle *t, int64_t j, int64_t *begin, int64_t *
 /* The other index of entry p of line j; lines is "column" or "row". lower: it must not be less than j. */
 static tristar_status read_index(tsi_env *env, tsi_index n, const tristar_triangle *t, int64_t j, int64_t p,
                                  bool below, const char *name, tsi_index *i) {
-  tristar_status status = TRISTAR_OK;
   const int64_t other = at(t->index, t->index_bits, p);
   if (other < 0 || other >= n || (below ? other < j : other > j))
     TSI_FAIL(env, TRISTAR_ERR_FORMAT,
@@ -43,13 +40,11 @@ static tristar_status read_index(tsi_env *env, tsi_index n, const tristar_triang
              t->format == TRISTAR_TRIANGLE_ROWS ? "row" : "column", j, other, below ? (tsi_index)j : 0,
              below ? n - 1 : (tsi_index)j);
   *i = (tsi_index)other;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_lines(tsi_env *env, tsi_index n, const tristar_triangle *t, const char *name,
                                   tsi_count *entries) {
-  tristar_status status = TRISTAR_OK;
   *entries = 0;
   for (tsi_index j = 0; j < n; j++) {
     int64_t begin, end;
@@ -59,26 +54,22 @@ static tristar_status check_lines(tsi_env *env, tsi_index n, const tristar_trian
                end);
     *entries += end - begin;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate(tsi_env *env, tsi_index n, tsi_count entries, bool source, tsi_triangle *out) {
-  tristar_status status = TRISTAR_OK;
   out->n = n;
   TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, out->count, n));
   TSI_TRY(TSI_ALLOC(env, out->row, entries));
   TSI_TRY(TSI_ALLOC(env, out->values, n));
   if (source) TSI_TRY(TSI_ALLOC(env, out->source, entries));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* L by columns, U by rows: lines become columns. */
 static tristar_status take_lines(tsi_env *env, tsi_index n, size_t scalar_bytes, const tristar_triangle *t,
                                  const char *name, tsi_triangle *out) {
-  tristar_status status = TRISTAR_OK;
   tsi_count entries, to = 0;
   TSI_TRY(check_lines(env, n, t, name, &entries));
   TSI_TRY(allocate(env, n, entries, false, out));
@@ -90,14 +81,12 @@ static tristar_status take_lines(tsi_env *env, tsi_index n, size_t scalar_bytes,
     out->values[j] = (const char *)t->values + (size_t)begin * scalar_bytes;
     for (int64_t p = begin; p < end; p++) TSI_TRY(read_index(env, n, t, j, p, true, name, &out->row[to++]));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* L by rows, U by columns: transposed. Rows come out ascending. */
 static tristar_status transpose_lines(tsi_env *env, tsi_index n, const tristar_triangle *t, const char *name,
                                       tsi_triangle *out) {
-  tristar_status status = TRISTAR_OK;
   tsi_count entries, to = 0;
   tsi_index i = 0;
   TSI_TRY(check_lines(env, n, t, name, &entries));
@@ -126,15 +115,13 @@ static tristar_status transpose_lines(tsi_env *env, tsi_index n, const tristar_t
       out->source[e] = p;
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Supernode s: its columns and where its rows are. */
 static tristar_status read_supernode(tsi_env *env, tsi_index n, const tristar_triangle *t, int64_t s,
                                      const char *name, tsi_index *first, tsi_index *end, int64_t *rows,
                                      int64_t *height) {
-  tristar_status status = TRISTAR_OK;
   const int64_t a = at(t->first, t->index_bits, s), b = at(t->first, t->index_bits, s + 1);
   const int64_t begin = at(t->ptr, t->ptr_bits, s), after = at(t->ptr, t->ptr_bits, s + 1);
   if (a < 0 || b <= a || b > n || (s == 0 && a != 0) || (s + 1 == t->supernodes && b != n))
@@ -157,14 +144,12 @@ static tristar_status read_supernode(tsi_env *env, tsi_index n, const tristar_tr
                name, k, s, at(t->index, t->index_bits, *rows + k), a + k);
   *first = (tsi_index)a;
   *end = (tsi_index)b;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Columns of a supernode share its rows. */
 static tristar_status take_supernodes(tsi_env *env, tsi_index n, size_t scalar_bytes,
                                       const tristar_triangle *t, const char *name, tsi_triangle *out) {
-  tristar_status status = TRISTAR_OK;
   tsi_count entries = 0, to = 0;
   tsi_index first, end;
   int64_t rows, height;
@@ -190,8 +175,7 @@ static tristar_status take_supernodes(tsi_env *env, tsi_index n, size_t scalar_b
       to++;
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Do columns j - 1 and j share their rows? */
@@ -215,7 +199,6 @@ static tsi_index sort_column(const tsi_triangle *t, tsi_index j, tsi_index *out)
 
 /* Fills structure. Only supernodes share rows, and without source; their columns keep sharing. */
 static tristar_status describe(tsi_env *env, tsi_triangle *t, bool supernodes) {
-  tristar_status status = TRISTAR_OK;
   tsi_columns *c = &t->structure;
   tsi_count entries = 0, to = 0;
   for (tsi_index j = 0; j < t->n; j++) entries += supernodes && shares(t, j) ? 0 : t->count[j];
@@ -233,8 +216,7 @@ static tristar_status describe(tsi_env *env, tsi_triangle *t, bool supernodes) {
     c->count[j] = sort_column(t, j, c->row + to);
     to += c->count[j];
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_triangle_create(tsi_env *env, tsi_index n, size_t scalar_bytes,
@@ -244,15 +226,15 @@ tristar_status tsi_triangle_create(tsi_env *env, tsi_index n, size_t scalar_byte
   const bool supernodes = from->format == TRISTAR_TRIANGLE_SUPERNODES;
   memset(out, 0, sizeof *out);
   out->unit = from->unit_diagonal != 0;
-  TSI_TRY(check_arrays(env, n, from, name));
-  if (supernodes && upper) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "U cannot be given by supernodes");
+  TSI_TRY_OUT(check_arrays(env, n, from, name));
+  if (supernodes && upper) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "U cannot be given by supernodes");
   if (supernodes)
-    TSI_TRY(take_supernodes(env, n, scalar_bytes, from, name, out));
+    TSI_TRY_OUT(take_supernodes(env, n, scalar_bytes, from, name, out));
   else if ((from->format == TRISTAR_TRIANGLE_COLUMNS) != upper)
-    TSI_TRY(take_lines(env, n, scalar_bytes, from, name, out));
+    TSI_TRY_OUT(take_lines(env, n, scalar_bytes, from, name, out));
   else
-    TSI_TRY(transpose_lines(env, n, from, name, out));
-  TSI_TRY(describe(env, out, supernodes));
+    TSI_TRY_OUT(transpose_lines(env, n, from, name, out));
+  TSI_TRY_OUT(describe(env, out, supernodes));
 out:
   if (status != TRISTAR_OK) tsi_triangle_finish(env, out);
   return status;

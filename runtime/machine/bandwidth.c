@@ -78,7 +78,7 @@ static tristar_status measure(tsi_env *env, tsi_streams *b, int which, int threa
   const size_t part = b->count[which] / (size_t)threads;
   reader *readers = NULL;
   *best = 0;
-  TSI_TRY(TSI_ALLOC_ZERO(env, readers, threads));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, readers, threads));
   for (; made < threads; made++) {
     reader *r = &readers[made];
     *r = (reader){.line = &line,
@@ -102,20 +102,17 @@ out:
 
 /* An array of `bytes` bytes; what was there, if its size is another. */
 static tristar_status fit(tsi_env *env, tsi_streams *b, int which, size_t bytes) {
-  tristar_status status = TRISTAR_OK;
   const size_t count = bytes / sizeof *b->words[0];
   if (b->words[which] != NULL && b->count[which] == count) return TRISTAR_OK;
   TSI_FREE(env, b->words[which]);
   b->threads[which] = 0;
   TSI_TRY(TSI_ALLOC(env, b->words[which], count));
   b->count[which] = count;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_streams_measure(tsi_env *env, tsi_streams *b, size_t one_bytes, size_t all_bytes,
                                    int threads, double *one, double *all) {
-  tristar_status status = TRISTAR_OK;
   *one = *all = 0;
   TSI_TRY(fit(env, b, 0, one_bytes));
   TSI_TRY(measure(env, b, 0, 1, one));
@@ -124,8 +121,7 @@ tristar_status tsi_streams_measure(tsi_env *env, tsi_streams *b, size_t one_byte
     TSI_TRY(fit(env, b, 1, all_bytes));
     TSI_TRY(measure(env, b, 1, threads, all));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_streams_release(tsi_env *env, tsi_streams *b) {
@@ -136,14 +132,14 @@ void tsi_streams_release(tsi_env *env, tsi_streams *b) {
 tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one, double *all) {
   tristar_status status = TRISTAR_OK;
   tsi_streams s = {.count = {0, 0}};
-  TSI_TRY(tsi_streams_measure(env, &s, bytes, bytes, 1, one, all));
+  TSI_TRY_OUT(tsi_streams_measure(env, &s, bytes, bytes, 1, one, all));
   if (threads > 1) {
     if (tsi_topology_one_node()) { /* the pages lie near all threads, whichever filled them */
       s = (tsi_streams){.words = {NULL, s.words[0]}, .count = {0, s.count[0]}, .threads = {0, threads}};
     } else
       tsi_streams_release(env, &s); /* one array at a time */
-    TSI_TRY(fit(env, &s, 1, bytes));
-    TSI_TRY(measure(env, &s, 1, threads, all));
+    TSI_TRY_OUT(fit(env, &s, 1, bytes));
+    TSI_TRY_OUT(measure(env, &s, 1, threads, all));
   }
 out:
   tsi_streams_release(env, &s);

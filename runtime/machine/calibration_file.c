@@ -157,19 +157,16 @@ static bool write_text(FILE *file, const int64_t value[KEYS]) {
 }
 
 tristar_status tsi_calibration_round(tsi_env *env, tristar_calibration *calibration) {
-  tristar_status status = TRISTAR_OK;
   int64_t value[KEYS];
   to_values(calibration, value);
   for (int k = 0; k < KEYS; k++)
     if (value[k] < keys[k].least || value[k] > keys[k].most)
       TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "%s %" PRId64 " is out of its range", keys[k].name, value[k]);
   from_values(value, calibration);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_calibration_try(tsi_env *env, const char *path) {
-  tristar_status status = TRISTAR_OK;
   char temporary[sizeof((tristar_calibration *)NULL)->path + 8];
   make_folders(path);
   snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
@@ -177,12 +174,10 @@ tristar_status tsi_calibration_try(tsi_env *env, const char *path) {
   if (descriptor < 0) TSI_FAIL(env, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
   close(descriptor);
   (void)unlink(temporary);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_calibration_write(tsi_env *env, const tristar_calibration *calibration) {
-  tristar_status status = TRISTAR_OK;
   const char *path = calibration->path;
   char temporary[sizeof calibration->path + 8];
   int64_t value[KEYS];
@@ -197,12 +192,10 @@ tristar_status tsi_calibration_write(tsi_env *env, const tristar_calibration *ca
     close(descriptor);
   else if (fclose(file) != 0)
     ok = false;
-  if (ok && rename(temporary, path) == 0) goto out;
+  if (ok && rename(temporary, path) == 0) return TRISTAR_OK;
   const int cause = errno;
   (void)unlink(temporary);
   TSI_FAIL(env, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(cause));
-out:
-  return status;
 }
 
 /* ---- What follows from the figures --------------------------------------------------------------------- */

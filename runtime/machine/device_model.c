@@ -174,13 +174,10 @@ static finish latest(const tsi_device_sweep *sweep, const tsi_device_ticket *tic
 tristar_status tsi_device_predict(tsi_env *env, const tsi_device_tables *tables, bool backward,
                                   size_t scalar_bytes, const tsi_device_costs *costs,
                                   tsi_sweep_prediction *prediction) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_sweep *sweep = backward ? &tables->backward : &tables->forward;
   tsi_sweep_prediction p = {.tickets = sweep->tickets};
-  worker *workers = NULL;
-  finish *ends = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, workers, costs->blocks));
-  TSI_TRY(TSI_ALLOC(env, ends, sweep->tickets));
+  TSI_SCRATCH_ZERO(env, worker, workers, costs->blocks);
+  TSI_SCRATCH(env, finish, ends, sweep->tickets);
   for (tsi_index q = 0; q < sweep->tickets; q++) {
     const tsi_device_ticket *ticket = &sweep->ticket[q];
     const demand d = demand_of(tables, sweep, ticket, backward, scalar_bytes, costs);
@@ -204,18 +201,13 @@ tristar_status tsi_device_predict(tsi_env *env, const tsi_device_tables *tables,
   p.stream_seconds = p.bytes / costs->bandwidth;
   p.seconds = most(p.seconds, p.stream_seconds); /* shares are those of the beginning of a ticket */
   *prediction = p;
-out:
-  TSI_FREE(env, workers);
-  TSI_FREE(env, ends);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_paths(tsi_env *env, const tsi_device_tables *tables, size_t scalar_bytes,
                                 const tsi_device_costs *costs, double *path) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_sweep *sweep = &tables->forward;
-  finish *ends = NULL;
-  TSI_TRY(TSI_ALLOC(env, ends, sweep->tickets));
+  TSI_SCRATCH(env, finish, ends, sweep->tickets);
   for (tsi_index q = 0; q < sweep->tickets; q++) {
     const tsi_device_ticket *ticket = &sweep->ticket[q];
     const demand d = demand_of(tables, sweep, ticket, false, scalar_bytes, costs);
@@ -224,9 +216,7 @@ tristar_status tsi_device_paths(tsi_env *env, const tsi_device_tables *tables, s
     for (tsi_index v = ticket->first; v < ticket->first + ticket->nodes; v++)
       path[sweep->order[v]] = ends[q].path;
   }
-out:
-  TSI_FREE(env, ends);
-  return status;
+  return TRISTAR_OK;
 }
 
 tsi_sweep_prediction tsi_predictions_add(tsi_sweep_prediction a, tsi_sweep_prediction b) {

@@ -45,13 +45,13 @@ static tristar_status add_empty(tsi_task_list *list, tsi_index *number) {
 static tristar_status time_tasks(tsi_env *env, tsi_task_list *list, double *seconds) {
   tristar_status status = TRISTAR_OK;
   tsi_tasks *tasks = NULL;
-  TSI_TRY(tsi_tasks_create(env, list, &tasks));
-  TSI_TRY(tsi_tasks_record(tasks));
-  TSI_TRY(tsi_tasks_run(tasks, false)); /* warm-up */
+  TSI_TRY_OUT(tsi_tasks_create(env, list, &tasks));
+  TSI_TRY_OUT(tsi_tasks_record(tasks));
+  TSI_TRY_OUT(tsi_tasks_run(tasks, false)); /* warm-up */
   const double first = tsi_wall_clock();
   for (int k = 0; k < RUNS && (k == 0 || tsi_wall_clock() - first < RUNS_SECONDS); k++) {
     const double begin = tsi_wall_clock();
-    TSI_TRY(tsi_tasks_run(tasks, false));
+    TSI_TRY_OUT(tsi_tasks_run(tasks, false));
     const double run = tsi_wall_clock() - begin;
     if (k == 0 || run < *seconds) *seconds = run;
   }
@@ -65,12 +65,12 @@ static tristar_status measure_task(tsi_env *env, double *microseconds) {
   tsi_task_list *list = NULL;
   tsi_index number;
   double seconds;
-  TSI_TRY(tsi_task_list_create(env, &list));
+  TSI_TRY_OUT(tsi_task_list_create(env, &list));
   for (int k = 0; k < CHAINS * CHAIN_LENGTH; k++) {
-    TSI_TRY(add_empty(list, &number));
-    if (number >= CHAINS) TSI_TRY(tsi_task_list_after(list, number, number - CHAINS));
+    TSI_TRY_OUT(add_empty(list, &number));
+    if (number >= CHAINS) TSI_TRY_OUT(tsi_task_list_after(list, number, number - CHAINS));
   }
-  TSI_TRY(time_tasks(env, list, &seconds));
+  TSI_TRY_OUT(time_tasks(env, list, &seconds));
   *microseconds = 1e6 * seconds / (CHAINS * CHAIN_LENGTH);
 out:
   tsi_task_list_destroy(&list);
@@ -82,16 +82,16 @@ static tristar_status measure_barrier(tsi_env *env, int workers, double *microse
   tsi_task_list *list = NULL;
   tsi_index number, barrier = TSI_NONE;
   double seconds;
-  TSI_TRY(tsi_task_list_create(env, &list));
+  TSI_TRY_OUT(tsi_task_list_create(env, &list));
   for (int level = 0; level < LEVELS; level++) {
     for (int w = 0; w < workers; w++) {
-      TSI_TRY(add_empty(list, &number));
-      TSI_TRY(tsi_task_list_after(list, number, barrier));
+      TSI_TRY_OUT(add_empty(list, &number));
+      TSI_TRY_OUT(tsi_task_list_after(list, number, barrier));
     }
-    TSI_TRY(add_empty(list, &barrier));
-    for (int w = 1; w <= workers; w++) TSI_TRY(tsi_task_list_after(list, barrier, barrier - w));
+    TSI_TRY_OUT(add_empty(list, &barrier));
+    for (int w = 1; w <= workers; w++) TSI_TRY_OUT(tsi_task_list_after(list, barrier, barrier - w));
   }
-  TSI_TRY(time_tasks(env, list, &seconds));
+  TSI_TRY_OUT(time_tasks(env, list, &seconds));
   *microseconds = 1e6 * seconds / LEVELS;
 out:
   tsi_task_list_destroy(&list);
@@ -108,7 +108,6 @@ static size_t bytes_to_read(const tristar_calibration *c, int64_t caches) {
 /* Before StarPU runs; in later attempts, only where its idle workers sleep. */
 static tristar_status measure_reading(tsi_workers *workers, const tristar_calibration *c,
                                       tsi_streams *streams, tsi_attempts *a) {
-  tristar_status status = TRISTAR_OK;
   const int readers =
       tsi_starpu_runs() ? tsi_starpu_cpu_workers() : tsi_expected_cpu_workers(workers->wishes.workers);
   const int64_t caches = c->l3_cores > 0 ? c->cores / c->l3_cores + 1 : 0;
@@ -118,21 +117,18 @@ static tristar_status measure_reading(tsi_workers *workers, const tristar_calibr
   TSI_TRY(tsi_workers_need(workers, NULL));
   a->figure[TSI_FIGURE_READ_ONE][a->count] = 1 / one;
   if (tsi_starpu_cpu_workers() == readers) a->figure[TSI_FIGURE_READ_ALL][a->count] = 1 / all;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status attempt(tsi_workers *workers, const tristar_calibration *c, tsi_streams *streams,
                               tsi_attempts *a) {
-  tristar_status status = TRISTAR_OK;
   const tsi_load load = tsi_load_now();
   if (a->count == 0 || !tsi_starpu_polls()) TSI_TRY(measure_reading(workers, c, streams, a));
   TSI_TRY(measure_task(workers->env, &a->figure[TSI_FIGURE_TASK][a->count]));
   TSI_TRY(measure_barrier(workers->env, tsi_starpu_cpu_workers(), &a->figure[TSI_FIGURE_BARRIER][a->count]));
   a->other_cores[a->count] = tsi_load_of_others(&load);
   a->count++;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The least two of the values that are there, in this order. Gives how many there are. */
@@ -174,13 +170,13 @@ tristar_status tsi_calibration_measure(tsi_machine *machine, tsi_workers *worker
   tsi_streams streams = {.count = {0, 0}};
   double best[TSI_FIGURES];
   if (!workers->allowed)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "calibration measures tasks: it needs a context with StarPU");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "calibration measures tasks: it needs a context with StarPU");
   if (tsi_starpu_inside_task())
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot calibrate: it must not wait for tasks");
-  TSI_TRY(tsi_calibration_describe(machine, c));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot calibrate: it must not wait for tasks");
+  TSI_TRY_OUT(tsi_calibration_describe(machine, c));
   const double begin = tsi_wall_clock();
   do {
-    TSI_TRY(attempt(workers, c, &streams, &attempts));
+    TSI_TRY_OUT(attempt(workers, c, &streams, &attempts));
     *quality = tsi_attempts_judge(&attempts, c->cores, best);
   } while (!quality->trusted && attempts.count < TSI_ATTEMPTS &&
            (attempts.count < 2 || tsi_wall_clock() - begin < ATTEMPTS_SECONDS));

@@ -107,7 +107,7 @@ tristar_status tsi_predict_seconds(tsi_env *env, const tsi_costs *costs, const t
   const tsi_costs now = costs_of(costs, bytes);
   *seconds = levels ? in_levels(&now, steps, levels) : bytes / now.one;
   if (levels || bundles == NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, path, bundles->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, path, bundles->count));
   *seconds = with_tasks(&now, bytes, heaviest_path(steps, bundles, path), bundles->count);
 out:
   TSI_FREE(env, path);

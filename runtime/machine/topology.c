@@ -11,9 +11,9 @@ tristar_status tsi_topology_need(tsi_machine *machine) {
   pthread_mutex_lock(&machine->lock);
   if (machine->topology != NULL) goto out;
   if (hwloc_topology_init(&topology) != 0)
-    TSI_FAIL(machine->env, TRISTAR_ERR_RUNTIME, "hwloc_topology_init failed: %s", strerror(errno));
+    TSI_FAIL_OUT(machine->env, TRISTAR_ERR_RUNTIME, "hwloc_topology_init failed: %s", strerror(errno));
   if (hwloc_topology_load(topology) != 0)
-    TSI_FAIL(machine->env, TRISTAR_ERR_RUNTIME, "hwloc_topology_load failed: %s", strerror(errno));
+    TSI_FAIL_OUT(machine->env, TRISTAR_ERR_RUNTIME, "hwloc_topology_load failed: %s", strerror(errno));
   machine->topology = topology;
   topology = NULL;
 out:
@@ -75,7 +75,6 @@ int tsi_topology_move(const tsi_machine *machine, uintptr_t begin, uintptr_t end
 }
 
 tristar_status tsi_calibration_describe(tsi_machine *machine, tristar_calibration *calibration) {
-  tristar_status status = TRISTAR_OK;
   tsi_machine_facts facts;
   TSI_TRY(tsi_topology_need(machine));
   tsi_topology_describe(machine, &facts);
@@ -84,6 +83,5 @@ tristar_status tsi_calibration_describe(tsi_machine *machine, tristar_calibratio
   calibration->l2_bytes = facts.l2_bytes;
   calibration->l3_bytes = facts.l3_bytes;
   calibration->l3_cores = facts.l3_cores;
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -16,13 +16,11 @@ tristar_status tsi_entries_reserve(tsi_env *env, tsi_entries *entries) {
 }
 
 tristar_status tsi_entries_allocate(tsi_env *env, tsi_entries *entries) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count count = entries->ptr[entries->n];
   TSI_TRY(TSI_ALLOC(env, entries->index, count));
   if (entries->bytes > 0)
     TSI_TRY(tsi_allocate(env, (size_t)count, entries->bytes, __func__, __FILE__, __LINE__, &entries->item));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ptr[j] has moved from where line j begins to its end. */
@@ -79,9 +77,9 @@ tristar_status tsi_entries_sort(tsi_env *env, tsi_entries *entries) {
   tristar_status status = TRISTAR_OK;
   tsi_entries other = {.ptr = NULL};
   if (tsi_entries_ascend(entries)) return TRISTAR_OK;
-  TSI_TRY(tsi_entries_begin(env, entries->n, entries->bytes, &other));
+  TSI_TRY_OUT(tsi_entries_begin(env, entries->n, entries->bytes, &other));
   other.ptr[other.n] = entries->ptr[entries->n];
-  TSI_TRY(tsi_entries_allocate(env, &other));
+  TSI_TRY_OUT(tsi_entries_allocate(env, &other));
   tsi_entries_transpose(entries, &other);
   tsi_entries_transpose(&other, entries);
 out:

@@ -110,11 +110,11 @@ static tristar_status find_permuted(tsi_env *env, const tristar_view *view, tris
                                     int64_t *row_order, int64_t *column_order) {
   tristar_status status = TRISTAR_OK;
   peeling p = {.view = view, .n = (tsi_index)view->rows};
-  TSI_TRY(TSI_ALLOC_ZERO(env, p.left, p.n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, p.lines, p.n));
-  TSI_TRY(TSI_ALLOC(env, p.latest, p.n));
-  TSI_TRY(TSI_ALLOC(env, p.across, p.n));
-  TSI_TRY(TSI_ALLOC(env, p.line, p.n));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, p.left, p.n));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, p.lines, p.n));
+  TSI_TRY_OUT(TSI_ALLOC(env, p.latest, p.n));
+  TSI_TRY_OUT(TSI_ALLOC(env, p.across, p.n));
+  TSI_TRY_OUT(TSI_ALLOC(env, p.line, p.n));
   if (peel(&p)) {
     *shape = TRISTAR_SHAPE_PERMUTED;
     write_orders(&p, row_order, column_order);
@@ -132,7 +132,6 @@ out:
 
 static tristar_status find(tsi_env *env, const tristar_view *view, tristar_shape *shape, int64_t *row_order,
                            int64_t *column_order) {
-  tristar_status status = TRISTAR_OK;
   if (view == NULL || shape == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view ? "shape" : "view");
   TSI_TRY(tsi_view_check(env, view));
@@ -143,14 +142,13 @@ static tristar_status find(tsi_env *env, const tristar_view *view, tristar_shape
   *shape = shape_as_it_stands(view);
   if (*shape == TRISTAR_SHAPE_OTHER) {
     TSI_TRY(find_permuted(env, view, shape, row_order, column_order));
-    goto out;
+    return TRISTAR_OK;
   }
   for (int64_t k = 0; k < view->rows; k++) {
     if (row_order) row_order[k] = k;
     if (column_order) column_order[k] = k;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_find_triangle(tristar_t *ts, const tristar_view *view, tristar_shape *shape,

@@ -42,15 +42,12 @@ static inline __attribute__((always_inline)) void visit_all(const wanted *w, tsi
 }
 
 static tristar_status make(tsi_env *env, const wanted *w, size_t bytes, tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_entries_begin(env, w->pattern->n, bytes, out));
   visit_all(w, out, count);
   TSI_TRY(tsi_entries_reserve(env, out));
   visit_all(w, out, put);
   tsi_entries_end(out);
-  TSI_TRY(tsi_entries_sort(env, out));
-out:
-  return status;
+  return tsi_entries_sort(env, out);
 }
 
 tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pattern, bool symmetric, tsi_entries *out) {
@@ -59,7 +56,6 @@ tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pattern, bool symm
 }
 
 tristar_status tsi_full_rows_check(tsi_env *env, const tsi_pattern *pattern, const tsi_entries *rows) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count *place = rows->item;
   if (rows->ptr[0] != 0) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "ptr[0] is not 0");
   for (tsi_index i = 0; i < pattern->n; i++) {
@@ -77,18 +73,13 @@ tristar_status tsi_full_rows_check(tsi_env *env, const tsi_pattern *pattern, con
                  rows->index[q]);
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_full_columns(tsi_env *env, const tsi_pattern *pattern, const void *values, tsi_part part,
                                 tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
-  double *parts = NULL;
+  TSI_OWNED double *parts = NULL;
   if (values) TSI_TRY(tsi_pattern_part(env, pattern, values, part, &parts));
   const wanted w = {pattern, false, false, parts};
-  TSI_TRY(make(env, &w, values ? sizeof *parts : 0, out));
-out:
-  TSI_FREE(env, parts);
-  return status;
+  return make(env, &w, values ? sizeof *parts : 0, out);
 }

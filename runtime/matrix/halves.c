@@ -105,7 +105,6 @@ static void put_entry(const tsi_entries *from, tsi_count e, tsi_entries *to, tsi
 
 tristar_status tsi_halves_split(tsi_env *env, const tsi_entries *rows, tsi_entries *rest,
                                 tsi_entries *lower) {
-  tristar_status status = TRISTAR_OK;
   *rest = *lower = (tsi_entries){.ptr = NULL};
   TSI_TRY(tsi_entries_begin(env, rows->n, rows->bytes, rest));
   TSI_TRY(tsi_entries_begin(env, rows->n, rows->bytes, lower));
@@ -127,8 +126,7 @@ tristar_status tsi_halves_split(tsi_env *env, const tsi_entries *rows, tsi_entri
   }
   tsi_entries_end(rest);
   tsi_entries_end(lower);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- The shape of a piece ------------------------------------------------------------------------------ */
@@ -214,7 +212,6 @@ static tsi_half_window arrange(const tsi_halved *a, const tsi_entries *e, tsi_in
 }
 
 tristar_status tsi_halved_make(tsi_env *env, const tsi_entries *lower, size_t bytes, tsi_halved *out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index windows = lower->n / TSI_WINDOW_ROWS + (lower->n % TSI_WINDOW_ROWS > 0);
   *out = (tsi_halved){.rows = lower->n, .windows = windows, .bytes = bytes};
   TSI_TRY(TSI_ALLOC_ZERO(env, out->window, (tsi_count)windows + 1));
@@ -224,8 +221,7 @@ tristar_status tsi_halved_make(tsi_env *env, const tsi_entries *lower, size_t by
   TSI_TRY(TSI_ALLOC(env, out->word, end->word + 1));
   TSI_TRY(tsi_allocate(env, (size_t)end->value, bytes, __func__, __FILE__, __LINE__, (void **)&out->values));
   for (tsi_index w = 0; w < windows; w++) (void)arrange(out, lower, w, out->window[w]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_halved_finish(tsi_env *env, tsi_halved *a) {
@@ -321,7 +317,6 @@ static void look_at(void *context, tsi_index row, tsi_index k, tsi_index column)
 }
 
 tristar_status tsi_halved_check(tsi_env *env, const tsi_halved *a, const tsi_entries *lower) {
-  tristar_status status = TRISTAR_OK;
   look found = {.lower = lower, .row = TSI_NONE};
   const uint16_t *word = a->word;
   tsi_index row = 0;
@@ -339,8 +334,7 @@ tristar_status tsi_halved_check(tsi_env *env, const tsi_halved *a, const tsi_ent
   if (row != lower->n || found.values != lower->ptr[lower->n])
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the half has %d rows and %lld entries, the matrix %d and %lld", row,
              (long long)found.values, lower->n, (long long)lower->ptr[lower->n]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Both ---------------------------------------------------------------------------------------------- */
@@ -348,14 +342,14 @@ out:
 static tristar_status take_halves(tsi_env *env, const tsi_entries *rows, tsi_halves *out) {
   tristar_status status = TRISTAR_OK;
   tsi_entries rest = {.ptr = NULL}, lower = {.ptr = NULL};
-  TSI_TRY(tsi_halves_split(env, rows, &rest, &lower));
-  TSI_TRY(tsi_halved_make(env, &lower, lower.bytes, &out->half));
-  if (env->check) TSI_TRY(tsi_halved_check(env, &out->half, &lower));
+  TSI_TRY_OUT(tsi_halves_split(env, rows, &rest, &lower));
+  TSI_TRY_OUT(tsi_halved_make(env, &lower, lower.bytes, &out->half));
+  if (env->check) TSI_TRY_OUT(tsi_halved_check(env, &out->half, &lower));
   for (tsi_index w = 0; w < out->half.windows; w++)
     tsi_halved_fill(&out->half, w, lower.ptr,
                     (const char *)lower.item + (size_t)lower.ptr[w * TSI_WINDOW_ROWS] * lower.bytes);
   tsi_entries_finish(env, &lower);
-  TSI_TRY(tsi_slices_take(env, &rest, false, &out->rest));
+  TSI_TRY_OUT(tsi_slices_take(env, &rest, false, &out->rest));
 out:
   tsi_entries_finish(env, &rest);
   tsi_entries_finish(env, &lower);

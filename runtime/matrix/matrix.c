@@ -22,14 +22,14 @@ tristar_status tsi_matrix_create(tsi_env *env, tsi_index rows, tsi_index cols, t
   tristar_status status = TRISTAR_OK;
   tristar_matrix_t *m = NULL;
   *matrix = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, m, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, m, 1));
   m->env = env;
   tsi_env_retain(env);
   m->symmetry = symmetry;
   m->scalar = scalar;
   m->rows = rows;
   m->cols = cols;
-  TSI_TRY(TSI_ALLOC_ZERO(env, m->ptr, (tsi_count)cols + 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, m->ptr, (tsi_count)cols + 1));
   *matrix = m;
   m = NULL;
 out:
@@ -38,7 +38,6 @@ out:
 }
 
 tristar_status tsi_matrix_reserve(tristar_matrix_t *matrix, tsi_count entries, bool pattern) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = matrix->env;
   tsi_count doubles;
   if (!tsi_count_mul(entries, tsi_scalar_width(matrix->scalar), &doubles))
@@ -46,8 +45,7 @@ tristar_status tsi_matrix_reserve(tristar_matrix_t *matrix, tsi_count entries, b
              (long long)entries, (long long)INT64_MAX / tsi_scalar_width(matrix->scalar));
   TSI_TRY(TSI_ALLOC(env, matrix->index, entries));
   if (!pattern) TSI_TRY(TSI_ALLOC(env, matrix->values, doubles));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tristar_matrix_destroy(tristar_matrix_t **matrix) {
@@ -99,7 +97,6 @@ static const char *entry_defect(const tristar_matrix_t *m, tsi_index j, tsi_coun
 }
 
 tristar_status tsi_matrix_check(const tristar_matrix_t *matrix) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = matrix->env;
   if (matrix->rows < 0 || matrix->cols < 0 || matrix->ptr[0] != 0 ||
       (matrix->symmetry != TRISTAR_GENERAL && matrix->rows != matrix->cols))
@@ -114,6 +111,5 @@ tristar_status tsi_matrix_check(const tristar_matrix_t *matrix) {
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "column %d, entry %lld: %s", (int)j, (long long)k, defect);
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -9,13 +9,10 @@
 
 /* What factorization needs beyond what every view has to satisfy. */
 static tristar_status check_square(tsi_env *env, const tristar_view *view) {
-  tristar_status status = TRISTAR_OK;
   if (view->rows != view->cols)
     TSI_FAIL(env, TRISTAR_ERR_RECTANGULAR, "the matrix is not square: %" PRId64 " rows, %" PRId64 " columns",
              view->rows, view->cols);
-  TSI_TRY(tsi_view_check(env, view));
-out:
-  return status;
+  return tsi_view_check(env, view);
 }
 
 /* ---- Every place once -----------------------------------------------------------------------------------
@@ -38,8 +35,7 @@ static void merge(tsi_pattern *pattern, const tsi_count *number) {
 
 /* Sorts the lines and merges what is at one place. */
 static tristar_status sort_lines(tsi_env *env, tsi_pattern *pattern) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count *number = NULL;
+  TSI_OWNED tsi_count *number = NULL;
   tsi_entries lines = {pattern->n, sizeof *number, pattern->ptr, pattern->index, NULL};
   if (tsi_entries_ascend(&lines)) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, number, pattern->given));
@@ -49,10 +45,7 @@ static tristar_status sort_lines(tsi_env *env, tsi_pattern *pattern) {
   TSI_TRY(tsi_entries_sort(env, &lines));
   merge(pattern, number);
   const tsi_count entries = pattern->ptr[pattern->n];
-  TSI_TRY(tsi_grow(env, (void **)&pattern->index, sizeof *pattern->index, entries, entries));
-out:
-  TSI_FREE(env, number);
-  return status;
+  return tsi_grow(env, (void **)&pattern->index, sizeof *pattern->index, entries, entries);
 }
 
 static bool has_entry(const tsi_pattern *pattern, tsi_index line, tsi_index index) {
@@ -80,7 +73,6 @@ static int triangles_of(const tsi_pattern *pattern) {
 /* Of each pair (i, j), (j, i) of a symmetric kind one entry is to be stored: both would be added up, though
  * what is meant is the pair once. Repeated entries at one place are summed as ever. */
 static tristar_status check_one_of_each_pair(tsi_env *env, const tsi_pattern *pattern) {
-  tristar_status status = TRISTAR_OK;
   if (pattern->symmetry == TRISTAR_GENERAL || triangles_of(pattern) != 3) return TRISTAR_OK;
   for (tsi_index j = 0; j < pattern->n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++)
@@ -89,29 +81,28 @@ static tristar_status check_one_of_each_pair(tsi_env *env, const tsi_pattern *pa
                  "entries (%d,%d) and (%d,%d), counted from 0, are both stored: of a %s matrix only one of "
                  "them is, unless it is declared general",
                  pattern->index[p], j, j, pattern->index[p], tsi_symmetry_name(pattern->symmetry));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pattern **out) {
   tristar_status status = TRISTAR_OK;
   tsi_pattern *pattern = NULL;
   *out = NULL;
-  TSI_TRY(check_square(env, view));
-  TSI_TRY(TSI_ALLOC_ZERO(env, pattern, 1));
+  TSI_TRY_OUT(check_square(env, view));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, pattern, 1));
   pattern->n = (tsi_index)view->rows;
   pattern->by_rows = view->format == TRISTAR_CSR;
   pattern->scalar = (char)view->scalar;
   pattern->symmetry = view->symmetry;
   if (view->symmetry == TRISTAR_HERMITIAN && !tsi_sparse_kernels_select(pattern->scalar)->is_complex)
     pattern->symmetry = TRISTAR_SYMMETRIC;
-  TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
   for (tsi_index j = 0; j <= pattern->n; j++) pattern->ptr[j] = tsi_view_begin(view, j);
   pattern->given = pattern->ptr[pattern->n];
-  TSI_TRY(TSI_ALLOC(env, pattern->index, pattern->given));
+  TSI_TRY_OUT(TSI_ALLOC(env, pattern->index, pattern->given));
   for (tsi_count p = 0; p < pattern->given; p++) pattern->index[p] = (tsi_index)tsi_view_index(view, p);
-  TSI_TRY(sort_lines(env, pattern));
-  TSI_TRY(check_one_of_each_pair(env, pattern));
+  TSI_TRY_OUT(sort_lines(env, pattern));
+  TSI_TRY_OUT(check_one_of_each_pair(env, pattern));
 out:
   if (status != TRISTAR_OK) tsi_pattern_destroy(env, &pattern);
   *out = pattern;
@@ -138,13 +129,13 @@ tristar_status tsi_pattern_copy(tsi_env *env, const tsi_pattern *from, tsi_patte
   tristar_status status = TRISTAR_OK;
   tsi_pattern *to = NULL;
   const tsi_count lines = (tsi_count)from->n + 1, entries = from->ptr[from->n];
-  TSI_TRY(TSI_ALLOC(env, to, 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, to, 1));
   *to = *from;
   to->ptr = to->place = NULL;
   to->index = NULL;
-  TSI_TRY(TSI_ALLOC(env, to->ptr, lines));
-  TSI_TRY(TSI_ALLOC(env, to->index, entries));
-  if (from->place) TSI_TRY(TSI_ALLOC(env, to->place, from->given));
+  TSI_TRY_OUT(TSI_ALLOC(env, to->ptr, lines));
+  TSI_TRY_OUT(TSI_ALLOC(env, to->index, entries));
+  if (from->place) TSI_TRY_OUT(TSI_ALLOC(env, to->place, from->given));
   for (tsi_count j = 0; j < lines; j++) to->ptr[j] = from->ptr[j];
   for (tsi_count p = 0; p < entries; p++) to->index[p] = from->index[p];
   for (tsi_count p = 0; from->place && p < from->given; p++) to->place[p] = from->place[p];
@@ -198,7 +189,6 @@ static tsi_index line_of(const tsi_count *ptr, tsi_count p) {
 
 /* A skew-symmetric matrix has zeros on its diagonal, a Hermitian one real numbers. */
 static tristar_status check_diagonal(tsi_env *env, const tsi_pattern *pattern, const void *values) {
-  tristar_status status = TRISTAR_OK;
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
   if (pattern->symmetry != TRISTAR_SKEW_SYMMETRIC && pattern->symmetry != TRISTAR_HERMITIAN)
     return TRISTAR_OK;
@@ -214,12 +204,10 @@ static tristar_status check_diagonal(tsi_env *env, const tsi_pattern *pattern, c
                  tsi_symmetry_name(pattern->symmetry),
                  pattern->symmetry == TRISTAR_HERMITIAN ? "real" : "zero");
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_pattern *pattern, const void *values) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count entries = pattern->ptr[pattern->n];
   const tsi_count p = tsi_sparse_kernels_select(pattern->scalar)->first_not_finite(entries, values);
   if (p == entries) return check_diagonal(env, pattern, values);
@@ -227,34 +215,26 @@ tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_pattern *pattern
   TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
            "the matrix has NaN or infinity in row %d, column %d (counted from 0)",
            pattern->by_rows ? j : pattern->index[p], pattern->by_rows ? pattern->index[p] : j);
-out:
-  return status;
 }
 
 tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_pattern *pattern, const void *values,
                                        bool adjoint, tsi_unlike *out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_sparse a = tsi_pattern_sparse(pattern, values);
-  tsi_count *next = NULL;
   *out = (tsi_unlike){.found = false};
-  TSI_TRY(TSI_ALLOC(env, next, pattern->n));
+  TSI_SCRATCH(env, tsi_count, next, pattern->n);
   const tsi_count p = tsi_sparse_kernels_select(pattern->scalar)->first_unlike(&a, adjoint, TSI_SAME, next);
-  if (p == a.ptr[a.n]) goto out;
+  if (p == a.ptr[a.n]) return TRISTAR_OK;
   const tsi_index j = line_of(a.ptr, p);
   *out = (tsi_unlike){true, a.by_rows ? j : a.index[p], a.by_rows ? a.index[p] : j};
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_pattern_part(tsi_env *env, const tsi_pattern *pattern, const void *values, tsi_part part,
                                 double **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count entries = pattern->ptr[pattern->n];
   TSI_TRY(TSI_ALLOC(env, *out, entries));
   tsi_sparse_kernels_select(pattern->scalar)->part(entries, values, part, *out);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_view tsi_pattern_view(const tsi_pattern *pattern, const void *values) {

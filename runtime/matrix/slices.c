@@ -203,13 +203,11 @@ static void put_window(const tsi_sliced *a, const tsi_entries *e, tsi_index w, b
 
 tristar_status tsi_slices_make(tsi_env *env, const tsi_entries *rows, size_t bytes, bool narrow,
                                tsi_sliced *out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index windows = rows->n / TSI_WINDOW_ROWS + (rows->n % TSI_WINDOW_ROWS > 0);
-  bool *by_length = NULL;
   totals all = {0};
   tsi_count listed = 0;
   *out = (tsi_sliced){.rows = rows->n, .windows = windows, .bytes = bytes, .narrow = narrow};
-  TSI_TRY(TSI_ALLOC(env, by_length, windows));
+  TSI_SCRATCH(env, bool, by_length, windows);
   TSI_TRY(TSI_ALLOC(env, out->window, (tsi_count)windows + 1));
   for (tsi_index w = 0; w < windows; w++) {
     out->window[w] = (tsi_slice_window){(tsi_index)all.slices, all.groups, all.words};
@@ -226,9 +224,7 @@ tristar_status tsi_slices_make(tsi_env *env, const tsi_entries *rows, size_t byt
   TSI_TRY(tsi_allocate(env, (size_t)all.groups, TSI_SLICE_ROWS * value_bytes(out), __func__, __FILE__,
                        __LINE__, &out->values));
   for (tsi_index w = 0; w < windows; w++) put_window(out, rows, w, by_length[w], &listed);
-out:
-  TSI_FREE(env, by_length);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Number `at` of the values becomes number e of `from`. bytes, narrow: constants. */
@@ -282,14 +278,12 @@ tsi_count tsi_slices_window_entries(const tsi_sliced *a, tsi_index window, const
 }
 
 tristar_status tsi_slices_take(tsi_env *env, const tsi_entries *rows, bool narrow, tsi_sliced *out) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_slices_make(env, rows, rows->bytes, narrow, out));
   if (env->check) TSI_TRY(tsi_slices_check(env, out, rows));
   for (tsi_index w = 0; w < out->windows; w++)
     tsi_slices_fill(out, w, rows->ptr,
                     (const char *)rows->item + (size_t)rows->ptr[w * TSI_WINDOW_ROWS] * rows->bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_slices_finish(tsi_env *env, tsi_sliced *a) {
@@ -334,7 +328,6 @@ static tsi_index column_of(const tsi_slice *s, const tsi_index *word, tsi_index 
 
 static tristar_status check_slice(tsi_env *env, const tsi_sliced *a, const tsi_slice *s,
                                   const tsi_index *word, const tsi_entries *rows, tsi_count *entries) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index l = 0; l < TSI_SLICE_ROWS && s->groups > 0; l++) {
     const lane_entries own = lane_of(a, s, rows->ptr, l);
     *entries += own.count;
@@ -343,12 +336,10 @@ static tristar_status check_slice(tsi_env *env, const tsi_sliced *a, const tsi_s
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "slice of row %d, group %d, lane %d: column %d, not %d",
                  row_of(a, s, 0), k, l, column_of(s, word, k, l), rows->index[entry_of(&own, k)]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_slices_check(tsi_env *env, const tsi_sliced *a, const tsi_entries *rows) {
-  tristar_status status = TRISTAR_OK;
   tsi_count entries = 0, lines = 0, word = 0;
   for (tsi_index i = 0; i < a->window[a->windows].slice; i++) {
     const tsi_slice *s = &a->slice[i];
@@ -359,6 +350,5 @@ tristar_status tsi_slices_check(tsi_env *env, const tsi_sliced *a, const tsi_ent
   if (lines != rows->n || entries != rows->ptr[rows->n])
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the slices have %lld rows and %lld entries, the matrix %d and %lld",
              (long long)lines, (long long)entries, rows->n, (long long)rows->ptr[rows->n]);
-out:
-  return status;
+  return TRISTAR_OK;
 }

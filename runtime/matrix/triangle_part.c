@@ -59,16 +59,13 @@ static void copy_entries(const triangle_of *t, tsi_entries *out) {
 /* Lines come out sorted: mirror images may stand anywhere. */
 static tristar_status filter(tsi_env *env, const tsi_pattern *p, const void *values, bool lower, bool unit,
                              tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
   const triangle_of t = {p, values, lower != p->by_rows, unit};
   TSI_TRY(tsi_entries_begin(env, p->n, tsi_sparse_kernels_select(p->scalar)->scalar_bytes, out));
   count_entries(&t, out->ptr);
   TSI_TRY(tsi_entries_reserve(env, out));
   copy_entries(&t, out);
   tsi_entries_end(out);
-  TSI_TRY(tsi_entries_sort(env, out));
-out:
-  return status;
+  return tsi_entries_sort(env, out);
 }
 
 /* ---- Lines that ascend --------------------------------------------------------------------------------- */
@@ -285,11 +282,11 @@ static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi
   ends seen = begin_ends(t);
   tsi_count falls;
   *taken = false;
-  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t->n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, out->ptr, (tsi_count)t->n + 1));
   /* most that are not so show it at once */
   if (!take_ptr(t, out->ptr) || !see_ends(t, out->ptr, 0, tsi_index_min(BLOCK, t->n), &seen)) goto out;
-  TSI_TRY(tsi_entries_allocate(env, out));
-  TSI_TRY(tsi_allocate(env, (size_t)t->n, out->bytes, __func__, __FILE__, __LINE__, &known->diagonal));
+  TSI_TRY_OUT(tsi_entries_allocate(env, out));
+  TSI_TRY_OUT(tsi_allocate(env, (size_t)t->n, out->bytes, __func__, __FILE__, __LINE__, &known->diagonal));
   seen = begin_ends(t);
   *taken = copy_lines(t, out, &seen, &falls, known) && falls == seen.falls;
 out:
@@ -336,7 +333,6 @@ bool tsi_triangle_has_columns(const tristar_view *view, tristar_uplo uplo, trist
 
 tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
                                     tsi_count **ptr, tsi_column_arrays *columns) {
-  tristar_status status = TRISTAR_OK;
   const taking t = {view, (tsi_index)view->rows, uplo == TRISTAR_LOWER, false};
   TSI_TRY(TSI_ALLOC(env, *ptr, (tsi_count)t.n + 1));
   *columns = (tsi_column_arrays){.n = t.n,
@@ -348,8 +344,7 @@ tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tris
   ends seen = begin_ends(&t);
   if (!take_ptr(&t, *ptr) || !see_ends(&t, *ptr, 0, t.n, &seen)) TSI_FREE(env, *ptr);
   columns->falls = seen.falls;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_triangle_take_columns(tsi_env *env, const tristar_view *view,
@@ -364,11 +359,11 @@ tristar_status tsi_triangle_take_columns(tsi_env *env, const tristar_view *view,
   *pattern = NULL;
   *values = NULL;
   *known = (tsi_triangle_values){.diagonal = NULL};
-  TSI_TRY(tsi_entries_allocate(env, &out));
-  TSI_TRY(tsi_allocate(env, (size_t)t.n, out.bytes, __func__, __FILE__, __LINE__, &known->diagonal));
+  TSI_TRY_OUT(tsi_entries_allocate(env, &out));
+  TSI_TRY_OUT(tsi_allocate(env, (size_t)t.n, out.bytes, __func__, __FILE__, __LINE__, &known->diagonal));
   (void)copy_lines(&t, &out, NULL, &falls, known);
   if (falls == columns->falls)
-    TSI_TRY(tsi_pattern_from_entries(env, &out, false, columns->scalar, pattern, values));
+    TSI_TRY_OUT(tsi_pattern_from_entries(env, &out, false, columns->scalar, pattern, values));
 out:
   tsi_entries_finish(env, &out);
   if (*pattern == NULL) TSI_FREE(env, known->diagonal);
@@ -389,8 +384,6 @@ static bool find_all(taking t, line_part *part, tsi_count *ptr) {
  * costs nothing. */
 static tristar_status take_parts(tsi_env *env, const tristar_view *view, const triangle_of *which,
                                  bool *taken, bool *turned, tsi_triangle_values *known, tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
-  line_part *part = NULL;
   *taken = *turned = false;
   if (!is_plain(view)) return TRISTAR_OK;
   const bool symmetric = view->symmetry == TRISTAR_SYMMETRIC;
@@ -402,19 +395,17 @@ static tristar_status take_parts(tsi_env *env, const tristar_view *view, const t
     *turned = t.below != which->below;
   }
   if (!t.unit) TSI_TRY(take_whole(env, &t, taken, known, out));
-  if (*taken) goto out;
-  TSI_TRY(TSI_ALLOC(env, part, t.n));
+  if (*taken) return TRISTAR_OK;
+  TSI_SCRATCH(env, line_part, part, t.n);
   TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
   *taken = symmetric ? find_all(t, part, out->ptr) : find_parts(&t, part, out->ptr);
   if (!*taken) {
     TSI_FREE(env, out->ptr);
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(tsi_entries_allocate(env, out));
   copy_parts(&t, part, out->ptr, out->index, out->item);
-out:
-  TSI_FREE(env, part);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Either way ---------------------------------------------------------------------------------------- */
@@ -426,11 +417,11 @@ static tristar_status filter_view(tsi_env *env, const tristar_view *view, bool l
   void *values = NULL; /* summed */
   tristar_view places = *view;
   places.values = NULL; /* those of the other triangle may be anything */
-  TSI_TRY(tsi_pattern_create(env, &places, &pattern));
-  TSI_TRY(tsi_view_check_diagonal(env, view));
-  TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
+  TSI_TRY_OUT(tsi_pattern_create(env, &places, &pattern));
+  TSI_TRY_OUT(tsi_view_check_diagonal(env, view));
+  TSI_TRY_OUT(tsi_pattern_allocate_values(env, pattern, &values));
   tsi_pattern_take(pattern, view->values, values);
-  TSI_TRY(filter(env, pattern, values, lower, unit, out));
+  TSI_TRY_OUT(filter(env, pattern, values, lower, unit, out));
 out:
   tsi_pattern_destroy(env, &pattern);
   TSI_FREE(env, values);
@@ -448,10 +439,10 @@ tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar
   *pattern = NULL;
   *values = NULL;
   *known = (tsi_triangle_values){.diagonal = NULL};
-  TSI_TRY(take_parts(env, view, &which, &taken, &turned, known, &f));
+  TSI_TRY_OUT(take_parts(env, view, &which, &taken, &turned, known, &f));
   turned = taken && turned;
-  if (!taken) TSI_TRY(filter_view(env, view, lower, unit, &f));
-  TSI_TRY(tsi_pattern_from_entries(env, &f, by_rows != turned, (char)view->scalar, pattern, values));
+  if (!taken) TSI_TRY_OUT(filter_view(env, view, lower, unit, &f));
+  TSI_TRY_OUT(tsi_pattern_from_entries(env, &f, by_rows != turned, (char)view->scalar, pattern, values));
 out:
   tsi_entries_finish(env, &f);
   if (status != TRISTAR_OK) TSI_FREE(env, known->diagonal);

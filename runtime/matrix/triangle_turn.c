@@ -160,13 +160,14 @@ tristar_status tsi_triangle_turn(tsi_env *env, const tsi_column_arrays *columns,
   *done = false;
   *out = (tsi_turned){.rows = {.n = n, .bytes = kernels->scalar_bytes}};
   if (columns->ptr[n] > TSI_INDEX_MAX) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, state, (tsi_count)n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, state, (tsi_count)n + 1));
   if (count_rows(columns, state) != columns->falls) goto out;
-  TSI_TRY(TSI_ALLOC(env, out->rows.ptr, (tsi_count)n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, out->rows.ptr, (tsi_count)n + 1));
   begin_rows(columns, state, out->rows.ptr);
-  TSI_TRY(tsi_entries_allocate(env, &out->rows));
-  TSI_TRY(TSI_ALLOC(env, out->level, n));
-  TSI_TRY(tsi_allocate(env, (size_t)n, out->rows.bytes, __func__, __FILE__, __LINE__, &out->known.diagonal));
+  TSI_TRY_OUT(tsi_entries_allocate(env, &out->rows));
+  TSI_TRY_OUT(TSI_ALLOC(env, out->level, n));
+  TSI_TRY_OUT(
+      tsi_allocate(env, (size_t)n, out->rows.bytes, __func__, __FILE__, __LINE__, &out->known.diagonal));
   take_all(columns, kernels, state, out);
   *done = true;
 out:

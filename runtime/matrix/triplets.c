@@ -26,15 +26,13 @@ void tsi_triplets_free(tsi_triplets *triplets) {
 }
 
 static tristar_status grow_all(tsi_triplets *t) {
-  tristar_status status = TRISTAR_OK;
   tsi_count capacity = tsi_next_capacity(t->capacity, t->limit);
   TSI_TRY(tsi_grow(t->env, (void **)&t->row, sizeof *t->row, t->count, capacity));
   TSI_TRY(tsi_grow(t->env, (void **)&t->col, sizeof *t->col, t->count, capacity));
   if (t->width > 0)
     TSI_TRY(tsi_grow(t->env, (void **)&t->value, sizeof *t->value * (size_t)t->width, t->count, capacity));
   t->capacity = capacity;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Where entry k is kept: in the lower triangle of symmetric kinds. */
@@ -43,7 +41,6 @@ static tsi_index row_of(const tsi_triplets *t, tsi_count k) {
 }
 
 tristar_status tsi_triplets_push(tsi_triplets *t, tsi_index i, tsi_index j, const double *value) {
-  tristar_status status = TRISTAR_OK;
   bool mirror = t->symmetry != TRISTAR_GENERAL && i < j;
   if (t->count == t->capacity) TSI_TRY(grow_all(t));
   t->lower = t->lower || i > j;
@@ -60,8 +57,7 @@ tristar_status tsi_triplets_push(tsi_triplets *t, tsi_index i, tsi_index j, cons
   if (t->width > 0) t->value[t->count * t->width] = sign_real * value[0];
   if (t->width > 1) t->value[t->count * t->width + 1] = sign_imaginary * value[1];
   t->count++;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* order: the entries column by column, in each as they were given; where column j begins: ptr[j]. */
@@ -74,13 +70,12 @@ static void order_by_column(const tsi_triplets *t, tsi_count *ptr, tsi_count *or
 }
 
 tristar_status tsi_triplets_find_pair(const tsi_triplets *t, tsi_pair *pair) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count *ptr = NULL, *order = NULL, *latest = NULL; /* latest: the last entry of each row, plus 1 */
+  TSI_OWNED tsi_count *order = NULL, *ptr = NULL;
   *pair = (tsi_pair){.first = -1, .second = -1};
   if (t->symmetry == TRISTAR_GENERAL || !t->lower || !t->upper) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(t->env, ptr, (tsi_count)t->cols + 1));
   TSI_TRY(TSI_ALLOC(t->env, order, t->count));
-  TSI_TRY(TSI_ALLOC_ZERO(t->env, latest, t->rows));
+  TSI_SCRATCH_ZERO(t->env, tsi_count, latest, t->rows); /* latest: the last entry of each row, plus 1 */
   order_by_column(t, ptr, order);
   for (tsi_index j = 0; j < t->cols; j++)
     for (tsi_count at = ptr[j]; at < ptr[j + 1]; at++) {
@@ -93,11 +88,7 @@ tristar_status tsi_triplets_find_pair(const tsi_triplets *t, tsi_pair *pair) {
       const bool mirrored = t->row[k] < 0;
       *pair = (tsi_pair){.first = before, .second = k, .row = mirrored ? j : i, .col = mirrored ? i : j};
     }
-out:
-  TSI_FREE(t->env, ptr);
-  TSI_FREE(t->env, order);
-  TSI_FREE(t->env, latest);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Stable counting sort of the entries by key (t->row or t->col), which is below keys. */
@@ -108,10 +99,10 @@ static tristar_status sort_by(tsi_triplets *t, const tsi_index *key, tsi_index k
   tsi_count *next = NULL;
   sorted.row = sorted.col = NULL;
   sorted.value = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(t->env, next, (tsi_count)keys + 1));
-  TSI_TRY(TSI_ALLOC(t->env, sorted.row, t->count));
-  TSI_TRY(TSI_ALLOC(t->env, sorted.col, t->count));
-  if (width > 0) TSI_TRY(TSI_ALLOC(t->env, sorted.value, (size_t)t->count * width));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(t->env, next, (tsi_count)keys + 1));
+  TSI_TRY_OUT(TSI_ALLOC(t->env, sorted.row, t->count));
+  TSI_TRY_OUT(TSI_ALLOC(t->env, sorted.col, t->count));
+  if (width > 0) TSI_TRY_OUT(TSI_ALLOC(t->env, sorted.value, (size_t)t->count * width));
   for (tsi_count k = 0; k < t->count; k++) next[key[k] + 1]++;
   for (tsi_index i = 0; i < keys; i++) next[i + 1] += next[i];
   for (tsi_count k = 0; k < t->count; k++) {
@@ -134,7 +125,6 @@ out:
 
 /* Sums duplicates, which lie next to each other, and counts the entries of each column into ptr[j+1]. */
 static tristar_status merge(tsi_triplets *t, tsi_count *ptr) {
-  tristar_status status = TRISTAR_OK;
   tsi_count kept = 0;
   int width = t->width;
   for (tsi_count k = 0; k < t->count; k++) {
@@ -155,36 +145,33 @@ static tristar_status merge(tsi_triplets *t, tsi_count *ptr) {
   }
   t->count = kept;
   for (tsi_index j = 0; j < t->cols; j++) ptr[j + 1] += ptr[j];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Gives back the room that growth by doubling and merged duplicates have left. */
 static tristar_status trim(tsi_triplets *t) {
-  tristar_status status = TRISTAR_OK;
   if (t->count > t->capacity - t->capacity / 8) return TRISTAR_OK;
   TSI_TRY(tsi_grow(t->env, (void **)&t->row, sizeof *t->row, t->count, t->count));
   if (t->width > 0)
     TSI_TRY(tsi_grow(t->env, (void **)&t->value, sizeof *t->value * (size_t)t->width, t->count, t->count));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_triplets_finish(tsi_triplets *t, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   tristar_matrix_t *m = NULL;
   *matrix = NULL;
-  if (t->capacity == 0) TSI_TRY(grow_all(t)); /* so that index and values are not NULL */
+  if (t->capacity == 0) TSI_TRY_OUT(grow_all(t)); /* so that index and values are not NULL */
   for (tsi_count k = 0; t->upper && k < t->count; k++) t->row[k] = row_of(t, k);
   if (!t->sorted) {
-    TSI_TRY(sort_by(t, t->row, t->rows));
-    TSI_TRY(sort_by(t, t->col, t->cols));
+    TSI_TRY_OUT(sort_by(t, t->row, t->rows));
+    TSI_TRY_OUT(sort_by(t, t->col, t->cols));
   }
-  TSI_TRY(tsi_matrix_create(t->env, t->rows, t->cols, t->symmetry,
-                            t->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE, &m));
-  TSI_TRY(merge(t, m->ptr));
+  TSI_TRY_OUT(tsi_matrix_create(t->env, t->rows, t->cols, t->symmetry,
+                                t->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE, &m));
+  TSI_TRY_OUT(merge(t, m->ptr));
   TSI_FREE(t->env, t->col);
-  TSI_TRY(trim(t));
+  TSI_TRY_OUT(trim(t));
   m->index = t->row;
   m->values = t->value;
   t->row = NULL;

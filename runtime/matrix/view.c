@@ -11,7 +11,6 @@ static bool scalar_known(tristar_scalar scalar) {
 }
 
 static tristar_status check_head(tsi_env *env, const tristar_view *view) {
-  tristar_status status = TRISTAR_OK;
   if (view->format != TRISTAR_CSC && view->format != TRISTAR_CSR)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown format %d", (int)view->format);
   if ((int)view->symmetry < (int)TRISTAR_GENERAL || view->symmetry > TRISTAR_HERMITIAN)
@@ -32,15 +31,13 @@ static tristar_status check_head(tsi_env *env, const tristar_view *view) {
   if (view->symmetry != TRISTAR_GENERAL && view->rows != view->cols)
     TSI_FAIL(env, TRISTAR_ERR_RECTANGULAR, "%s, but %lld x %lld", tsi_symmetry_name(view->symmetry),
              (long long)view->rows, (long long)view->cols);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Entry k, of line j, has a value that the kind of symmetry allows, if it is on the diagonal. What is not
  * finite is another matter. */
 static tristar_status check_diagonal_entry(tsi_env *env, const tristar_view *view, int64_t j, tsi_count k,
                                            const double value[2]) {
-  tristar_status status = TRISTAR_OK;
   if (tsi_view_index(view, k) != j || !isfinite(value[0]) || !isfinite(value[1])) return TRISTAR_OK;
   if (view->symmetry == TRISTAR_SKEW_SYMMETRIC && (value[0] != 0 || value[1] != 0))
     TSI_FAIL(env, TRISTAR_ERR_FORMAT, "diagonal entry %lld of a skew-symmetric matrix is not zero",
@@ -48,12 +45,10 @@ static tristar_status check_diagonal_entry(tsi_env *env, const tristar_view *vie
   if (view->symmetry == TRISTAR_HERMITIAN && value[1] != 0)
     TSI_FAIL(env, TRISTAR_ERR_FORMAT, "diagonal entry %lld of a hermitian matrix has imaginary part %g",
              (long long)j, value[1]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_entry(tsi_env *env, const tristar_view *view, int64_t j, tsi_count k) {
-  tristar_status status = TRISTAR_OK;
   const char *major = view->format == TRISTAR_CSC ? "column" : "row";
   int64_t i = tsi_view_index(view, k);
   double value[2];
@@ -65,13 +60,10 @@ static tristar_status check_entry(tsi_env *env, const tristar_view *view, int64_
   if (!isfinite(value[0]) || !isfinite(value[1]))
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "%s %lld, entry %lld (all from 0) is NaN or infinite", major,
              (long long)j, (long long)k);
-  TSI_TRY(check_diagonal_entry(env, view, j, k, value));
-out:
-  return status;
+  return check_diagonal_entry(env, view, j, k, value);
 }
 
 tristar_status tsi_view_check(tsi_env *env, const tristar_view *view) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(check_head(env, view));
   int64_t major = tsi_view_major(view);
   if (tsi_view_begin(view, 0) != 0)
@@ -87,18 +79,15 @@ tristar_status tsi_view_check(tsi_env *env, const tristar_view *view) {
   for (int64_t j = 0; j < major; j++)
     for (tsi_count k = tsi_view_begin(view, j); k < tsi_view_begin(view, j + 1); k++)
       TSI_TRY(check_entry(env, view, j, k));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_view_check_diagonal(tsi_env *env, const tristar_view *view) {
-  tristar_status status = TRISTAR_OK;
   double value[2];
   for (int64_t j = 0; j < tsi_view_major(view); j++)
     for (tsi_count k = tsi_view_begin(view, j); k < tsi_view_begin(view, j + 1); k++) {
       tsi_view_value(view, k, value);
       TSI_TRY(check_diagonal_entry(env, view, j, k, value));
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -180,17 +180,14 @@ static void pass_whole(const counter *c, tsi_index s) {
 }
 
 static tristar_status list_children(tsi_env *env, tsi_factorization *dag) {
-  tristar_status status = TRISTAR_OK;
   const tsi_symbolic *symbolic = dag->symbolic;
   TSI_TRY(TSI_ALLOC_ZERO(env, dag->child_ptr, (tsi_count)symbolic->count + 1));
   TSI_TRY(TSI_ALLOC(env, dag->child, symbolic->count));
   tsi_factorization_list_children(dag);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate_waits(tsi_env *env, counter *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index count = c->an->symbolic->count;
   TSI_TRY(TSI_ALLOC(env, c->waits_ptr, (tsi_count)count + 1));
   c->waits_ptr[0] = 0;
@@ -199,9 +196,7 @@ static tristar_status allocate_waits(tsi_env *env, counter *c) {
     const tsi_index begin = tsi_factorization_team(&c->dag, s, &end);
     c->waits_ptr[s + 1] = c->waits_ptr[s] + end - begin;
   }
-  TSI_TRY(TSI_ALLOC_ZERO(env, c->waits, c->waits_ptr[count]));
-out:
-  return status;
+  return TSI_ALLOC_ZERO(env, c->waits, c->waits_ptr[count]);
 }
 
 tristar_status tsi_front_traffic_count(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
@@ -215,14 +210,14 @@ tristar_status tsi_front_traffic_count(tsi_env *env, const tristar_analysis_t *a
                               .panels = an->panels,
                               .method = an->stats.method,
                               .tile = an->ts->fronts.tile};
-  TSI_TRY(TSI_ALLOC(env, c.owner, an->symbolic->count));
-  TSI_TRY(tsi_front_owners_choose(env, layout, &fronts, c.owner, &c.teams, path));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.owner, an->symbolic->count));
+  TSI_TRY_OUT(tsi_front_owners_choose(env, layout, &fronts, c.owner, &c.teams, path));
   c.dag.owner = c.owner;
   c.dag.teams = c.teams;
-  TSI_TRY(TSI_ALLOC(env, c.tiled, an->symbolic->count));
-  TSI_TRY(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, fronts.options, c.tiled));
-  TSI_TRY(list_children(env, &c.dag));
-  TSI_TRY(allocate_waits(env, &c));
+  TSI_TRY_OUT(TSI_ALLOC(env, c.tiled, an->symbolic->count));
+  TSI_TRY_OUT(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, fronts.options, c.tiled));
+  TSI_TRY_OUT(list_children(env, &c.dag));
+  TSI_TRY_OUT(allocate_waits(env, &c));
   for (tsi_index s = 0; s < an->symbolic->count; s++) {
     if (tsi_front_is_shared(c.teams, s))
       pass_shared(&c, s);

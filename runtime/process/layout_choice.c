@@ -51,7 +51,6 @@ static bool is_better(const tristar_layout_prediction *p, const tristar_layout_p
 }
 
 static tristar_status check_costs(const tsi_env *env, int64_t processes, const tristar_layout_costs *c) {
-  tristar_status status = TRISTAR_OK;
   if (processes < 1) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%" PRId64 " processes", processes);
   if (processes > 1 << 20)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%" PRId64 " processes; 2^20 are the most", processes);
@@ -61,14 +60,12 @@ static tristar_status check_costs(const tsi_env *env, int64_t processes, const t
              "bytes_per_second %g, message_seconds %g, process_bytes %g, nrhs %" PRId64 ", solves %" PRId64
              ", grids %d",
              c->bytes_per_second, c->message_seconds, c->process_bytes, c->nrhs, c->solves, c->grids);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* All shapes of so many processes. */
 static tristar_status try_shapes(const tristar_analysis_t *an, int processes, const tristar_layout_costs *c,
                                  tristar_layout *best, tristar_layout_prediction *prediction) {
-  tristar_status status = TRISTAR_OK;
   tristar_layout candidate = *best;
   bool found = false;
   const int most = c->grids > 0 ? c->grids : INT_MAX;
@@ -85,8 +82,7 @@ static tristar_status try_shapes(const tristar_analysis_t *an, int processes, co
       *prediction = predicted;
       *best = candidate;
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_layout_choose(const tristar_analysis_t *analysis, int64_t processes,
@@ -102,15 +98,15 @@ tristar_status tristar_layout_choose(const tristar_analysis_t *analysis, int64_t
   tristar_layout best = *layout;
   tristar_layout_costs_init(&c);
   if (costs != NULL) c = *costs;
-  TSI_TRY(check_costs(env, processes, &c));
+  TSI_TRY_OUT(check_costs(env, processes, &c));
   if (c.bytes_per_second == 0)
     c.bytes_per_second = 1e9 * tsi_calibration_now(&analysis->ts->machine).read_gbps_one;
-  TSI_TRY(try_shapes(analysis, (int)processes, &c, &best, &least));
+  TSI_TRY_OUT(try_shapes(analysis, (int)processes, &c, &best, &least));
   if (c.process_bytes > 0 && least.process_bytes > c.process_bytes)
-    TSI_FAIL(env, TRISTAR_ERR_MEMORY,
-             "no layout of %" PRId64
-             " processes needs less than %.0f bytes in each: the least is %.0f, of %dx%dx%d",
-             processes, c.process_bytes, least.process_bytes, best.px, best.py, best.pz);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_MEMORY,
+                 "no layout of %" PRId64
+                 " processes needs less than %.0f bytes in each: the least is %.0f, of %dx%dx%d",
+                 processes, c.process_bytes, least.process_bytes, best.px, best.py, best.pz);
   *layout = best;
   if (prediction != NULL) *prediction = least;
 out:

@@ -19,7 +19,6 @@ tsi_factor_kind tsi_factor_kind_of(const tristar_factor_t *factor) {
 }
 
 tristar_status tsi_place_share(tsi_env *env, const tsi_share *share, tsi_count **begin) {
-  tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = share->panels;
   tsi_count at = tsi_triangle_size(TSI_PANEL_WIDTH_MAX); /* the first panel may have no triangle */
   TSI_TRY(TSI_ALLOC(env, *begin, (tsi_count)panels->count + 1));
@@ -31,18 +30,15 @@ tristar_status tsi_place_share(tsi_env *env, const tsi_share *share, tsi_count *
       at += tsi_panel_size(w, panels->height[j]) - (triangle ? 0 : tsi_triangle_size(w));
     }
   (*begin)[panels->count] = at;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The tables of the kernels. */
 static tristar_status fill_tables(tsi_process *process) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = process->env;
   const tsi_share *share = process->share;
-  tsi_count *values = NULL;
   TSI_TRY(tsi_place_share(env, share, &process->begin));
-  TSI_TRY(TSI_ALLOC(env, values, share->panels->count));
+  TSI_SCRATCH(env, tsi_count, values, share->panels->count);
   for (tsi_index k = 0; k < share->chunks->count; k++)
     for (tsi_index j = share->chunks->panel[k]; j < share->chunks->panel[k + 1]; j++) {
       const bool triangle = share->role[k] & TSI_ROLE_DIAGONAL;
@@ -53,24 +49,18 @@ static tristar_status fill_tables(tsi_process *process) {
                                     .panels = share->panels,
                                     .panel_values = values,
                                     .rows_of = share->chunks};
-  TSI_TRY(tsi_tables_create(env, &source, &process->tables));
-out:
-  TSI_FREE(env, values);
-  return status;
+  return tsi_tables_create(env, &source, &process->tables);
 }
 
 static tristar_status find_homes(tsi_process *process) {
-  tristar_status status = TRISTAR_OK;
   const tsi_share *share = process->share;
   TSI_TRY(TSI_ALLOC(process->env, process->home, share->chunks->count));
   for (tsi_index k = 0; k < share->chunks->count; k++)
     process->home[k] = tsi_home_rank(process->layout, share->chunk[k]) == share->rank;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status point_to_data(tsi_process *process, const char *isa) {
-  tristar_status status = TRISTAR_OK;
   const tsi_program *program = process->program;
   const tsi_tables *tables = &process->tables;
   if (process->kind.inverse == TSI_INVERSE_PARTITIONED)
@@ -94,29 +84,23 @@ static tristar_status point_to_data(tsi_process *process, const char *isa) {
                        .by_target = process->sweep->by_target,
                        .messages = &process->messages};
   process->nodes = tsi_node_kernels_select(process->kind.factor_scalar);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate_stream(tsi_process *process, void **out) {
-  tristar_status status = TRISTAR_OK;
   const size_t size = (size_t)process->begin[process->share->panels->count], bytes = process->scalar_bytes;
   TSI_TRY(tsi_allocate(process->env, size + TSI_STREAM_PAD, bytes, __func__, __FILE__, __LINE__, out));
   memset((char *)*out + size * bytes, 0, TSI_STREAM_PAD * bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_process_need_streams(tsi_process *process) {
-  tristar_status status = TRISTAR_OK;
   if (process->lower == NULL) TSI_TRY(allocate_stream(process, &process->lower));
   if (process->kind.lu && process->upper == NULL) TSI_TRY(allocate_stream(process, &process->upper));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate_values(tsi_process *process, bool later) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = process->env;
   const size_t columns = (size_t)process->share->panels->start[process->share->panels->count];
   if (!later) TSI_TRY(tsi_process_need_streams(process));
@@ -124,13 +108,10 @@ static tristar_status allocate_values(tsi_process *process, bool later) {
   if (process->kind.indefinite)
     TSI_TRY(tsi_allocate(env, 2 * columns, process->scalar_bytes, __func__, __FILE__, __LINE__,
                          &process->inverse));
-  TSI_TRY(tsi_process_scale(process, process->kind.scaled));
-out:
-  return status;
+  return tsi_process_scale(process, process->kind.scaled);
 }
 
 tristar_status tsi_process_scale(tsi_process *process, bool scaled) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = process->env;
   const size_t columns = (size_t)process->share->panels->start[process->share->panels->count];
   process->kind.scaled = scaled;
@@ -141,8 +122,7 @@ tristar_status tsi_process_scale(tsi_process *process, bool scaled) {
     TSI_FREE(env, process->row_scale);
     TSI_FREE(env, process->col_scale);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Slices of a spread chunk at most: its size decides, not the number of workers, on which no bit may depend.
@@ -157,35 +137,35 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   tsi_participants *participants = NULL;
   const tsi_index grid = options->layout.px * options->layout.py;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, process, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, process, 1));
   process->env = env;
   process->kind = *kind;
   process->user_bytes = tsi_sparse_kernels_select(kind->user_scalar)->scalar_bytes;
   process->scalar_bytes = tsi_sparse_kernels_select(kind->factor_scalar)->scalar_bytes;
   process->workers = options->workers;
-  TSI_TRY(tsi_layout_create(env, symbolic, panels, &options->layout, &process->layout));
+  TSI_TRY_OUT(tsi_layout_create(env, symbolic, panels, &options->layout, &process->layout));
   process->layout_options = options->layout;
   process->layout_options.device = NULL;
-  TSI_TRY(tsi_sweep_create(env, process->layout->chunks, panels, process->scalar_bytes, &process->whole));
-  TSI_TRY(tsi_participants_create(env, process->layout, options->rank / grid, &participants));
+  TSI_TRY_OUT(tsi_sweep_create(env, process->layout->chunks, panels, process->scalar_bytes, &process->whole));
+  TSI_TRY_OUT(tsi_participants_create(env, process->layout, options->rank / grid, &participants));
   process->share_options = (tsi_share_options){
       .slice_bytes = options->layout.slice_bytes, .pieces = SLICES, .scalar_bytes = process->scalar_bytes};
-  TSI_TRY(tsi_share_create(env, process->layout, panels, options->rank, &process->share_options,
-                           &process->share));
-  TSI_TRY(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,
-                           &process->sweep));
-  TSI_TRY(fill_tables(process));
-  TSI_TRY(allocate_values(process, options->later && options->layout.device == NULL));
-  TSI_TRY(tsi_process_subtrees_create(process, symbolic, panels, options));
+  TSI_TRY_OUT(tsi_share_create(env, process->layout, panels, options->rank, &process->share_options,
+                               &process->share));
+  TSI_TRY_OUT(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,
+                               &process->sweep));
+  TSI_TRY_OUT(fill_tables(process));
+  TSI_TRY_OUT(allocate_values(process, options->later && options->layout.device == NULL));
+  TSI_TRY_OUT(tsi_process_subtrees_create(process, symbolic, panels, options));
   const tsi_program_source source = {.layout = process->layout,
                                      .participants = participants,
                                      .share = process->share,
                                      .sweep = process->sweep,
                                      .tree = options->tree,
                                      .on_device = process->subtrees ? process->subtrees->on_device : NULL};
-  TSI_TRY(tsi_program_create(env, &source, &process->program));
-  TSI_TRY(find_homes(process));
-  TSI_TRY(point_to_data(process, options->isa));
+  TSI_TRY_OUT(tsi_program_create(env, &source, &process->program));
+  TSI_TRY_OUT(find_homes(process));
+  TSI_TRY_OUT(point_to_data(process, options->isa));
 out:
   tsi_participants_destroy(env, &participants);
   if (status != TRISTAR_OK) tsi_process_destroy(&process);

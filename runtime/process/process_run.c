@@ -55,21 +55,21 @@ tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride, ts
   tsi_process_run *run = NULL;
   tsi_count size;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, run, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, run, 1));
   run->process = process;
   tsi_execution *e = &run->execution;
   *e = (tsi_execution){.nodes = process->nodes, .forward = &process->data, .backward = &process->data};
   e->call.stride = stride;
   if (!tsi_count_mul(process->tables.workspace_rows, stride, &size))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of %d right-hand sides",
-             (long long)process->tables.workspace_rows, stride);
-  TSI_TRY(tsi_allocate(env, (size_t)size, process->scalar_bytes, __func__, __FILE__, __LINE__,
-                       &e->call.workspace));
-  TSI_TRY(tsi_exchange_create(env, process->program, (size_t)stride * process->scalar_bytes,
-                              process->workers > 0 ? tsi_starpu_workers() : 1, &e->exchange));
-  for (int k = 0; k < 2; k++) TSI_TRY(TSI_ALLOC(env, run->part[k], process->share->chunks->count));
-  if (process->subtrees) TSI_TRY(tsi_device_subtree_data_create(process->subtrees, e, &run->subtrees));
-  TSI_TRY(record(run));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of %d right-hand sides",
+                 (long long)process->tables.workspace_rows, stride);
+  TSI_TRY_OUT(tsi_allocate(env, (size_t)size, process->scalar_bytes, __func__, __FILE__, __LINE__,
+                           &e->call.workspace));
+  TSI_TRY_OUT(tsi_exchange_create(env, process->program, (size_t)stride * process->scalar_bytes,
+                                  process->workers > 0 ? tsi_starpu_workers() : 1, &e->exchange));
+  for (int k = 0; k < 2; k++) TSI_TRY_OUT(TSI_ALLOC(env, run->part[k], process->share->chunks->count));
+  if (process->subtrees) TSI_TRY_OUT(tsi_device_subtree_data_create(process->subtrees, e, &run->subtrees));
+  TSI_TRY_OUT(record(run));
 out:
   if (status != TRISTAR_OK) tsi_process_run_destroy(&run);
   *out = run;

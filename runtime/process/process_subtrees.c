@@ -23,9 +23,7 @@ static void destroy_tree(tsi_env *env, own_tree *tree) {
 /* whole: supernodes of the factor. */
 static tristar_status cut_tree(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                const bool *whole, own_tree *tree) {
-  tristar_status status = TRISTAR_OK;
-  bool *has = NULL;
-  TSI_TRY(TSI_ALLOC(env, has, symbolic->count));
+  TSI_SCRATCH(env, bool, has, symbolic->count);
   memcpy(has, whole, (size_t)symbolic->count * sizeof *has);
   for (tsi_index s = 0; s < symbolic->count; s++) /* parents come later */
     if (has[s] && symbolic->parent[s] != TSI_NONE) has[symbolic->parent[s]] = true;
@@ -33,9 +31,7 @@ static tristar_status cut_tree(tsi_env *env, const tsi_symbolic *symbolic, const
   TSI_TRY(TSI_ALLOC(env, tree->shared, tree->part.symbolic->count));
   for (tsi_index k = 0; k < tree->part.symbolic->count; k++)
     tree->shared[k] = !whole[tree->part.supernode[k]];
-out:
-  TSI_FREE(env, has);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The supernodes that the process has whole. Returns whether there is one. */
@@ -85,7 +81,6 @@ static tristar_status outline_of(tristar_t *ts, const tsi_factor_kind *kind, con
 /* Devices of the part's subtrees as devices of those of the factor. */
 static tristar_status take_over(tsi_env *env, const tsi_symbolic *symbolic, const own_tree *tree,
                                 tsi_device_split_options *places) {
-  tristar_status status = TRISTAR_OK;
   tsi_index *device = NULL;
   if (places->device == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, device, symbolic->count));
@@ -94,8 +89,7 @@ static tristar_status take_over(tsi_env *env, const tsi_symbolic *symbolic, cons
     device[tree->part.supernode[k]] = places->device[k];
   TSI_FREE(env, places->device);
   places->device = device;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* As an option of a plan. on_starpu: that runs. */
@@ -124,11 +118,11 @@ tristar_status tsi_process_places(tristar_t *ts, const tsi_factor_kind *kind, co
   plan.place = wishes->place;
   plan.device_bytes = bytes_wanted(wishes, options->workers > 0);
   plan.chunk_bytes_max = (int64_t)options->layout.ceiling_bytes;
-  TSI_TRY(tsi_layout_create(env, symbolic, panels, &options->layout, &layout));
-  TSI_TRY(TSI_ALLOC(env, whole, symbolic->count));
+  TSI_TRY_OUT(tsi_layout_create(env, symbolic, panels, &options->layout, &layout));
+  TSI_TRY_OUT(TSI_ALLOC(env, whole, symbolic->count));
   if (!find_whole(layout, panels, options->rank, whole, symbolic->count)) goto out;
-  TSI_TRY(cut_tree(env, symbolic, panels, whole, &tree));
-  TSI_TRY(outline_of(ts, kind, &tree.part, &of));
+  TSI_TRY_OUT(cut_tree(env, symbolic, panels, whole, &tree));
+  TSI_TRY_OUT(outline_of(ts, kind, &tree.part, &of));
   status = tsi_device_split_options_choose_shared(&of.factor, &plan, tree.shared, &seconds, places);
   if (status == TRISTAR_OK) status = take_over(env, symbolic, &tree, places);
   if (status != TRISTAR_OK) tsi_device_split_options_finish(env, places);
@@ -176,7 +170,7 @@ tristar_status tsi_process_subtrees_create(tsi_process *process, const tsi_symbo
   const tsi_share *share = process->share;
   tsi_plan_subtrees *all = NULL;
   if (options->layout.device == NULL) return TRISTAR_OK;
-  TSI_TRY(tsi_device_subtrees_allocate(env, share->chunks->count, &all));
+  TSI_TRY_OUT(tsi_device_subtrees_allocate(env, share->chunks->count, &all));
   all->scalar = process->kind.factor_scalar;
   all->scalar_bytes = process->scalar_bytes;
   all->stream[0] = process->lower;
@@ -188,9 +182,9 @@ tristar_status tsi_process_subtrees_create(tsi_process *process, const tsi_symbo
   if (all->count == 0) goto out;
   process->subtrees = all;
   all = NULL;
-  if (process->pivots) TSI_TRY(TSI_ALLOC(env, process->from, share->panels->start[share->panels->count]));
+  if (process->pivots) TSI_TRY_OUT(TSI_ALLOC(env, process->from, share->panels->start[share->panels->count]));
   for (tsi_index b = 0; b < process->subtrees->count; b++)
-    TSI_TRY(create_subtree(process, symbolic, panels, &options->cut, &process->subtrees->subtree[b]));
+    TSI_TRY_OUT(create_subtree(process, symbolic, panels, &options->cut, &process->subtrees->subtree[b]));
 out:
   tsi_device_subtrees_release(env, &all);
   return status;
@@ -205,14 +199,12 @@ void tsi_process_subtrees_destroy(tsi_process *process) {
 }
 
 tristar_status tsi_process_renew(tsi_process *process) {
-  tristar_status status = TRISTAR_OK;
   if (process->subtrees == NULL) return TRISTAR_OK;
   TSI_TRY(tsi_tasks_check_waiting(process->env));
   if (process->from) tsi_device_interchanges(process->share->panels, process->pivots, process->from);
   for (tsi_index b = 0; b < process->subtrees->count; b++)
     TSI_TRY(tsi_resident_renew(process->env, process->subtrees->subtree[b].resident));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 bool tsi_process_describe_device(const tsi_process *process, int i, tsi_index columns,

@@ -74,24 +74,21 @@ static void add_supernode(spy_maker *m, const tsi_symbolic *symbolic, tsi_index 
 
 static tristar_status make_layout(const tristar_analysis_t *analysis, const tristar_layout *layout,
                                   tsi_layout **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &analysis->ts->env;
   TSI_TRY(tsi_layout_check_words(env, layout));
   const size_t scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
   const tsi_layout_options options =
       tsi_layout_options_of(layout, tsi_calibration_now(&analysis->ts->machine).floor_bytes,
                             analysis->symbolic->nnz_stored, scalar_bytes);
-  TSI_TRY(tsi_layout_create(env, analysis->symbolic, analysis->panels, &options, out));
-out:
-  return status;
+  return tsi_layout_create(env, analysis->symbolic, analysis->panels, &options, out);
 }
 
 static tristar_status fill(tsi_env *env, const tsi_symbolic *symbolic, spy_maker *m) {
   tristar_status status = TRISTAR_OK;
   const tsi_count cells = (tsi_count)m->spy->cells * m->spy->cells;
-  TSI_TRY(TSI_ALLOC(env, m->chunk_of, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->cell, cells));
-  TSI_TRY(TSI_ALLOC(env, m->spy->owner, cells));
+  TSI_TRY_OUT(TSI_ALLOC(env, m->chunk_of, m->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, m->cell, cells));
+  TSI_TRY_OUT(TSI_ALLOC(env, m->spy->owner, cells));
   tsi_chunk_owners(m->chunks, m->chunk_of);
   for (tsi_count k = 0; k < cells; k++) m->cell[k] = (cell_count){TSI_NONE, TSI_NONE, 0, 0};
   for (tsi_index s = 0; s < symbolic->count; s++) add_supernode(m, symbolic, s);
@@ -109,13 +106,13 @@ tristar_status tsi_spy_create(const tristar_analysis_t *analysis, const tristar_
   tsi_layout *made = NULL;
   spy_maker m = {.n = analysis->symbolic->n};
   *out = NULL;
-  if (layout != NULL) TSI_TRY(make_layout(analysis, layout, &made));
-  TSI_TRY(TSI_ALLOC_ZERO(env, m.spy, 1));
+  if (layout != NULL) TSI_TRY_OUT(make_layout(analysis, layout, &made));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, m.spy, 1));
   m.layout = made;
   m.chunks = made ? made->chunks : plan->side[0].chunks;
   m.spy->cells = tsi_index_min(cells, m.n);
   m.spy->owners = made ? tsi_layout_ranks(made) : m.chunks->count;
-  TSI_TRY(fill(env, analysis->symbolic, &m));
+  TSI_TRY_OUT(fill(env, analysis->symbolic, &m));
   *out = m.spy;
   m.spy = NULL;
 out:

@@ -19,7 +19,6 @@ void tristar_layout_init(tristar_layout *layout) {
 
 static tristar_status check_arguments(tsi_env *env, const tristar_analysis_t *analysis,
                                       const tristar_layout *layout, int64_t nrhs) {
-  tristar_status status = TRISTAR_OK;
   int64_t ranks;
   if (nrhs < 1) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs = %lld", (long long)nrhs);
   TSI_TRY(tsi_layout_check_words(env, layout));
@@ -29,8 +28,7 @@ static tristar_status check_arguments(tsi_env *env, const tristar_analysis_t *an
       (!tsi_count_mul((int64_t)layout->px * layout->py, layout->pz, &ranks) || ranks > RANKS_MOST))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "layout %dx%dx%d has more than %d processes", layout->px, layout->py,
              layout->pz, RANKS_MOST);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Figures over all processes ----------------------------------------------------------------------- */
@@ -88,10 +86,8 @@ static void summarize(const tsi_traffic *traffic, double scalar_bytes, double ro
 
 static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
                                        tristar_traffic *out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index ranks = tsi_layout_ranks(layout);
-  tsi_front_counts *count = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, count, ranks));
+  TSI_SCRATCH_ZERO(env, tsi_front_counts, count, ranks);
   TSI_TRY(tsi_front_traffic_count(env, an, layout, count, &out->factor_path_flops));
   for (tsi_index r = 0; r < ranks; r++) {
     add_counts(&out->fan_in, &count[r].sent, &count[r].received, 1, r);
@@ -101,9 +97,7 @@ static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *a
   find_means(&out->fan_in, ranks);
   out->factor_flops.mean = out->factor_flops.total / ranks;
   out->front_bytes.mean = out->front_bytes.total / ranks;
-out:
-  TSI_FREE(env, count);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- The layout of an analysis ------------------------------------------------------------------------ */
@@ -114,14 +108,11 @@ static size_t scalar_bytes_of(const tristar_analysis_t *analysis) {
 
 static tristar_status make_layout(tsi_env *env, const tristar_analysis_t *analysis,
                                   const tristar_layout *layout, int64_t nrhs, tsi_layout **made) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(check_arguments(env, analysis, layout, nrhs));
   const tsi_layout_options options =
       tsi_layout_options_of(layout, tsi_calibration_now(&analysis->ts->machine).floor_bytes,
                             analysis->symbolic->nnz_stored, scalar_bytes_of(analysis));
-  TSI_TRY(tsi_layout_create(env, analysis->symbolic, analysis->panels, &options, made));
-out:
-  return status;
+  return tsi_layout_create(env, analysis->symbolic, analysis->panels, &options, made);
 }
 
 tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const tristar_layout *layout,
@@ -137,10 +128,10 @@ tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const 
   tsi_traffic *traffic = NULL;
   tristar_layout_init(&fallback);
   if (layout == NULL) layout = &fallback;
-  TSI_TRY(make_layout(env, analysis, layout, nrhs, &made));
-  TSI_TRY(tsi_traffic_create(env, made, analysis->panels, tsi_tree_of(layout), &traffic));
+  TSI_TRY_OUT(make_layout(env, analysis, layout, nrhs, &made));
+  TSI_TRY_OUT(tsi_traffic_create(env, made, analysis->panels, tsi_tree_of(layout), &traffic));
   summarize(traffic, scalar_bytes, scalar_bytes * (double)nrhs, out);
-  if (!analysis->imported) TSI_TRY(summarize_fronts(env, analysis, made, out));
+  if (!analysis->imported) TSI_TRY_OUT(summarize_fronts(env, analysis, made, out));
   out->chunks = made->chunks->count;
   for (tsi_index c = 0; c < made->chunks->count; c++) out->spread_chunks += !made->whole[c];
 out:
@@ -156,8 +147,8 @@ tristar_status tsi_layout_pairs(const tristar_analysis_t *analysis, const trista
   tsi_layout *made = NULL;
   *out = NULL;
   *row_bytes = (double)scalar_bytes_of(analysis) * (double)nrhs;
-  TSI_TRY(make_layout(env, analysis, layout, nrhs, &made));
-  TSI_TRY(tsi_pairs_create(env, made, analysis->panels, tsi_tree_of(layout), cells, out));
+  TSI_TRY_OUT(make_layout(env, analysis, layout, nrhs, &made));
+  TSI_TRY_OUT(tsi_pairs_create(env, made, analysis->panels, tsi_tree_of(layout), cells, out));
 out:
   tsi_layout_destroy(env, &made);
   return status;

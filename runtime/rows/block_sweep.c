@@ -17,7 +17,6 @@ void tsi_block_options_init(tsi_block_options *options, tsi_block_scheme scheme,
 static tristar_status make_rows(tsi_env *env, const tsi_lines *lines, bool backward,
                                 const tsi_block_options *options, tsi_index *order, tsi_block_sweep *sweep,
                                 tsi_block_pattern **pattern) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = lines->n;
   const tsi_lines of_sweep = {n, lines->ptr, lines->index, lines->columns != backward};
   for (tsi_index k = 0; k < n; k++) order[k] = backward ? n - 1 - k : k;
@@ -25,9 +24,7 @@ static tristar_status make_rows(tsi_env *env, const tsi_lines *lines, bool backw
   TSI_TRY(tsi_block_reorder(env, sweep->cut, &of_sweep, options->whole, order));
   TSI_TRY(tsi_block_pattern_create(env, &of_sweep, order, pattern));
   if (env->check) TSI_TRY(tsi_block_cut_check(env, sweep->cut, &(*pattern)->lines));
-  TSI_TRY(tsi_block_rows_create(env, sweep->cut, *pattern, options->lanes, options->least, &sweep->rows));
-out:
-  return status;
+  return tsi_block_rows_create(env, sweep->cut, *pattern, options->lanes, options->least, &sweep->rows);
 }
 
 /* ---- Layout -------------------------------------------------------------------------------------------- */
@@ -60,10 +57,8 @@ typedef struct layout {
 /* Whether rows are summed in lanes is one choice for all chunks of a part, since it shows in the bits of
  * sums. */
 static tristar_status choose_lanes(tsi_env *env, tsi_block_sweep *sweep) {
-  tristar_status status = TRISTAR_OK;
   const tsi_block_rows *rows = sweep->rows;
-  tsi_block_shape *shape = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, shape, sweep->cut->count));
+  TSI_SCRATCH_ZERO(env, tsi_block_shape, shape, sweep->cut->count);
   for (tsi_index c = 0; c < rows->count; c++) {
     tsi_block_shape *s = &shape[rows->part[c]];
     s->filled += (tsi_index)(rows->start[c + 1] - rows->start[c]);
@@ -71,9 +66,7 @@ static tristar_status choose_lanes(tsi_env *env, tsi_block_sweep *sweep) {
   }
   for (tsi_index c = 0; c < rows->count; c++)
     sweep->chunk[c].lanes = tsi_block_choose(sweep->scalar, sweep->kernels->isa, &shape[rows->part[c]]).lanes;
-out:
-  TSI_FREE(env, shape);
-  return status;
+  return TRISTAR_OK;
 }
 
 static bool is_narrow(const tsi_block_sweep *sweep, const tsi_index *place, tsi_index c,
@@ -118,7 +111,6 @@ static void lay_out(tsi_block_sweep *sweep, const tsi_index *place, tsi_index c,
 
 static tristar_status lay_out_all(tsi_env *env, const tsi_index *place, const tsi_block_pattern *pattern,
                                   tsi_block_sweep *sweep) {
-  tristar_status status = TRISTAR_OK;
   const tsi_block_rows *rows = sweep->rows;
   const tsi_count listed = rows->start[rows->count], entries = rows->ptr[listed];
   layout at = {0, 0, 0};
@@ -138,8 +130,7 @@ static tristar_status lay_out_all(tsi_env *env, const tsi_index *place, const ts
   at = (layout){0, 0, 0};
   for (tsi_index c = 0; c < rows->count; c++) lay_out(sweep, place, c, &at);
   for (tsi_count e = 0; e < entries; e++) sweep->entry[e] = pattern->source[rows->entry[e]];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What the chunks have taken over. */
@@ -159,17 +150,17 @@ tristar_status tsi_block_sweep_create(tsi_env *env, const tsi_lines *lines, bool
   tsi_block_pattern *pattern = NULL;
   tsi_index *order = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, sweep, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, sweep, 1));
   sweep->scalar = scalar;
   sweep->kernels = tsi_block_kernels_select(scalar, isa);
   if (sweep->kernels == NULL)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "there are no kernels of scalar %c for %s", scalar,
-             isa ? isa : "any");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "there are no kernels of scalar %c for %s", scalar,
+                 isa ? isa : "any");
   sweep->scalar_bytes = tsi_sparse_kernels_select(scalar)->scalar_bytes;
-  TSI_TRY(TSI_ALLOC(env, order, lines->n));
-  TSI_TRY(make_rows(env, lines, backward, options, order, sweep, &pattern));
+  TSI_TRY_OUT(TSI_ALLOC(env, order, lines->n));
+  TSI_TRY_OUT(make_rows(env, lines, backward, options, order, sweep, &pattern));
   for (tsi_index k = 0; k < lines->n && place; k++) order[k] = place[order[k]];
-  TSI_TRY(lay_out_all(env, order, pattern, sweep));
+  TSI_TRY_OUT(lay_out_all(env, order, pattern, sweep));
   release_lists(env, sweep->rows);
 out:
   TSI_FREE(env, order);

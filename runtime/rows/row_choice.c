@@ -110,7 +110,6 @@ static bool waits_too_often(const tsi_row_cut *cut, const tsi_row_options *optio
 
 tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice, const tsi_lines *lines,
                                   bool lower, const tsi_index *level, tsi_index levels, tsi_row_cut **cut) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count entries = lines->ptr[lines->n];
   tsi_row_options options;
   tsi_row_options_init(&options, choice->way, choice->lanes, choice->scalar_bytes);
@@ -123,7 +122,5 @@ tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice, co
   options.lanes = 1;
   options.way = way_of_one(lines->n, entries, choice->scalar_bytes);
   tsi_row_cut_destroy(env, cut);
-  TSI_TRY(tsi_row_cut_create(env, lines, &options, NULL, 0, cut));
-out:
-  return status;
+  return tsi_row_cut_create(env, lines, &options, NULL, 0, cut);
 }

@@ -10,8 +10,8 @@ tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *cut, const tsi_l
   tristar_status status = TRISTAR_OK;
   tsi_row_factor *rows = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, rows, 1));
-  TSI_TRY(tsi_mutex_init(env, &rows->lock));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, rows, 1));
+  TSI_TRY_OUT(tsi_mutex_init(env, &rows->lock));
   rows->cut = cut;
   rows->lines = *lines;
   rows->values = values;
@@ -50,7 +50,6 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
 
 /* Of each line; zero where there is none. Makes the array that is freed. */
 static tristar_status take_diagonal(tsi_env *env, const tsi_row_factor *rows, void **diagonal) {
-  tristar_status status = TRISTAR_OK;
   const tsi_lines *lines = &rows->lines;
   const size_t bytes = rows->scalar_bytes;
   TSI_TRY(tsi_row_scalars(env, rows, lines->n, diagonal));
@@ -61,17 +60,15 @@ static tristar_status take_diagonal(tsi_env *env, const tsi_row_factor *rows, vo
     else
       memset((char *)*diagonal + (size_t)j * bytes, 0, bytes);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
                                    const tsi_triangle_values *known, tsi_row_factor *rows) {
-  tristar_status status = TRISTAR_OK;
   const tsi_lines *lines = &rows->lines;
   const tsi_index n = lines->n;
   const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(scalar);
-  void *own = NULL;
+  TSI_OWNED void *own = NULL;
   /* their arrays stay: the pattern does */
   for (int k = 0; k < 4; k++) {
     rows->sweep[k] = (tsi_row_sweep){.n = 0};
@@ -93,7 +90,7 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
   }
   if (rows->inverse == NULL) TSI_TRY(tsi_row_scalars(env, rows, n, &rows->inverse));
   const tsi_count fails = sparse->invert(n, diagonal, rows->inverse);
-  if (fails == n) goto out;
+  if (fails == n) return TRISTAR_OK;
   const char *at = (const char *)diagonal + (size_t)fails * rows->scalar_bytes;
   if (sparse->largest_size(1, at) <= 0)
     TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d (counted from 0) is zero or missing", name,
@@ -101,9 +98,6 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
   TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
            "%s: diagonal entry %d (counted from 0) is too close to zero: its inverse is out of range", name,
            (int)fails);
-out:
-  TSI_FREE(env, own);
-  return status;
 }
 
 /* ---- Streams ------------------------------------------------------------------------------------------- */
@@ -144,18 +138,18 @@ static tristar_status make_matrix(tsi_env *env, tsi_row_factor *rows, bool backw
   tsi_row_matrix *matrix = &rows->matrix[backward];
   tsi_index *place = NULL;
   tsi_count to = 0;
-  TSI_TRY(need_sweep(env, rows, backward, false));
+  TSI_TRY_OUT(need_sweep(env, rows, backward, false));
   const bool moved = rows->place != NULL;
   const tsi_row_stream *s = &rows->sweep[backward].stream;
   if (!moved) {
-    TSI_TRY(TSI_ALLOC(env, place, n));
+    TSI_TRY_OUT(TSI_ALLOC(env, place, n));
     tsi_row_places(rows->cut, place);
   }
   if (matrix->ptr == NULL) {
-    TSI_TRY(TSI_ALLOC(env, matrix->ptr, (tsi_count)n + 1));
-    TSI_TRY(TSI_ALLOC(env, matrix->index, s->ptr[n]));
-    TSI_TRY(tsi_row_scalars(env, rows, s->ptr[n], &matrix->values));
-    TSI_TRY(tsi_row_scalars(env, rows, n, &matrix->inverse));
+    TSI_TRY_OUT(TSI_ALLOC(env, matrix->ptr, (tsi_count)n + 1));
+    TSI_TRY_OUT(TSI_ALLOC(env, matrix->index, s->ptr[n]));
+    TSI_TRY_OUT(tsi_row_scalars(env, rows, s->ptr[n], &matrix->values));
+    TSI_TRY_OUT(tsi_row_scalars(env, rows, n, &matrix->inverse));
   }
   for (tsi_index r = 0; r < n; r++) {
     const tsi_index k = backward ? n - 1 - r : r, i = s->row[k];

@@ -143,13 +143,11 @@ CONSTANTS void fill_from_rows(const tsi_row_form *f, tsi_row_arrays *a, bool *fi
 
 /* How many entries each given row has, where the lines are the columns of the sweep's rows. */
 static tristar_status count_from_columns(tsi_env *env, const tsi_lines *lines, tsi_index **count) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count entries = lines->ptr[lines->n];
   const tsi_index *index = lines->index;
   TSI_TRY(TSI_ALLOC_ZERO(env, *count, lines->n));
   for (tsi_count e = 0; e < entries; e++) (*count)[index[e]]++;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* end: n, where each given row ends, by their numbers of entries. Each row has one on the diagonal: there is
@@ -254,26 +252,22 @@ static tristar_status take_indices(tsi_env *env, const tsi_row_form *f, tsi_row_
 }
 
 static tristar_status fill_rows(tsi_env *env, const tsi_row_form *f, tsi_row_arrays *a) {
-  tristar_status status = TRISTAR_OK;
   const size_t bytes = f->rows->scalar_bytes;
   bool fits;
   WITH_CONSTANTS(bytes, a->offset != NULL, fill_from_rows, f, a, &fits);
   if (fits) return TRISTAR_OK;
   TSI_TRY(take_indices(env, f, a));
   WITH_CONSTANTS(bytes, false, fill_from_rows, f, a, &fits);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status fill_columns(tsi_env *env, const tsi_row_form *f, const tsi_index *counted,
                                    tsi_row_arrays *a) {
-  tristar_status status = TRISTAR_OK;
   const tsi_row_factor *rows = f->rows;
   const size_t bytes = rows->scalar_bytes;
-  tsi_count *end = NULL;
-  tsi_index *count = NULL;
+  TSI_OWNED tsi_index *count = NULL;
   bool fits;
-  TSI_TRY(TSI_ALLOC(env, end, rows->lines.n));
+  TSI_SCRATCH(env, tsi_count, end, rows->lines.n);
   if (counted == NULL) {
     TSI_TRY(count_from_columns(env, &rows->lines, &count));
     counted = count;
@@ -289,14 +283,11 @@ static tristar_status fill_columns(tsi_env *env, const tsi_row_form *f, const ts
     end_rows(f, counted, end, a, 16);
   }
   WITH_CONSTANTS(bytes, a->offset != NULL, fill_from_columns, f, end, a, &fits);
-  if (fits) goto out;
+  if (fits) return TRISTAR_OK;
   TSI_TRY(take_indices(env, f, a));
   for (tsi_index k = 0; k < rows->lines.n; k++) end[a->row[k]] = a->ptr[k + 1];
   WITH_CONSTANTS(bytes, false, fill_from_columns, f, end, a, &fits);
-out:
-  TSI_FREE(env, end);
-  TSI_FREE(env, count);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_row_fill(tsi_env *env, const tsi_row_form *f, const tsi_index *counted,

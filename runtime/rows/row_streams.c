@@ -43,12 +43,10 @@ static tsi_row_form form_of(const tsi_row_factor *rows, bool backward, bool plai
 }
 
 static tristar_status need_place(tsi_env *env, tsi_row_factor *rows) {
-  tristar_status status = TRISTAR_OK;
   if (!is_moved(rows) || rows->place) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, rows->place, rows->cut->n));
   tsi_row_places(rows->cut, rows->place);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Arrays -------------------------------------------------------------------------------------------- */
@@ -115,7 +113,6 @@ static tsi_index list_chunk_runs(const tsi_count *ptr, tsi_index first, tsi_inde
 }
 
 static tristar_status list_runs(tsi_env *env, const tsi_row_form *f, tsi_row_arrays *a) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index chunks = count_chunks(f);
   TSI_TRY(TSI_ALLOC(env, a->run, f->rows->lines.n / ROWS_A_RUN));
   TSI_TRY(TSI_ALLOC(env, a->run_ptr, (tsi_count)chunks + 1));
@@ -125,8 +122,7 @@ static tristar_status list_runs(tsi_env *env, const tsi_row_form *f, tsi_row_arr
     rows_of_chunk(f, c, &first, &end);
     a->run_ptr[c + 1] = a->run_ptr[c] + list_chunk_runs(a->ptr, first, end, a->run + a->run_ptr[c]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rows are as given: the plain stream, or the cut does not move them. */
@@ -136,7 +132,6 @@ static bool are_given(const tsi_row_form *f) {
 
 /* If there is a chunk without runs. */
 static tristar_status list_lengths(tsi_env *env, const tsi_row_form *f, tsi_row_arrays *a) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = f->rows->lines.n;
   tsi_index c = 0;
   tsi_count bits = 0; /* of all lengths */
@@ -149,13 +144,11 @@ static tristar_status list_lengths(tsi_env *env, const tsi_row_form *f, tsi_row_
     bits |= entries;
   }
   if (bits > UINT16_MAX) TSI_FREE(env, a->length);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The arrays of a sweep, all but runs. near: with offsets. */
 static tristar_status allocate_sweep(tsi_env *env, const tsi_row_form *f, bool near, tsi_row_arrays *a) {
-  tristar_status status = TRISTAR_OK;
   const tsi_row_factor *rows = f->rows;
   const tsi_index n = rows->lines.n;
   const tsi_count entries = rows->lines.ptr[n];
@@ -167,8 +160,7 @@ static tristar_status allocate_sweep(tsi_env *env, const tsi_row_form *f, bool n
     TSI_TRY(TSI_ALLOC(env, a->offset, entries));
   else
     TSI_TRY(tsi_row_allocate_indices(env, f, a));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Windows, whose rows lie side by side in b and x. */
@@ -181,16 +173,16 @@ tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool back
   const int number = backward + 2 * plain;
   tsi_row_arrays *a = &rows->array[number];
   const bool anew = a->run_ptr == NULL;
-  TSI_TRY(need_place(env, rows));
+  TSI_TRY_OUT(need_place(env, rows));
   const tsi_row_form f = form_of(rows, backward, plain);
   /* whether moved columns are near shows while they are moved */
-  if (anew) TSI_TRY(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
-  TSI_TRY(tsi_row_fill(env, &f, rows->cut->entries, a));
+  if (anew) TSI_TRY_OUT(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
+  TSI_TRY_OUT(tsi_row_fill(env, &f, rows->cut->entries, a));
   if (rows->lines.columns != backward) TSI_FREE(env, rows->cut->entries); /* which is done with them */
   if (a->index) memset(a->index + a->ptr[rows->lines.n], 0, TSI_ENTRIES_AHEAD * sizeof *a->index);
   if (anew) {
-    TSI_TRY(list_runs(env, &f, a));
-    TSI_TRY(list_lengths(env, &f, a));
+    TSI_TRY_OUT(list_runs(env, &f, a));
+    TSI_TRY_OUT(list_lengths(env, &f, a));
   }
   for (tsi_index k = 0; f.place && k < rows->lines.n; k++) a->row[k] = f.place[a->row[k]];
   rows->sweep[number] =

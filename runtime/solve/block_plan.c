@@ -6,19 +6,15 @@
 #include "runtime/rows/row_factor.h"
 
 tristar_status tsi_block_plan_create(const tristar_plan_t *plan, tsi_block_plan **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tsi_row_factor *rows = plan->factor->rows;
   *out = NULL;
   if (rows == NULL || rows->cut->way < TSI_ROWS_COLUMN_BLOCKS) return TRISTAR_OK;
-  tsi_block_plan *blocks = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, blocks, 1));
+  TSI_SCRATCH_ZERO(env, tsi_block_plan, blocks, 1);
   TSI_TRY(tsi_mutex_init(env, &blocks->lock));
   *out = blocks;
+  blocks = NULL;
   return TRISTAR_OK;
-out:
-  TSI_FREE(env, blocks);
-  return status;
 }
 
 void tsi_block_plan_destroy(tsi_env *env, tsi_block_plan **blocks) {
@@ -32,7 +28,6 @@ void tsi_block_plan_destroy(tsi_env *env, tsi_block_plan **blocks) {
 
 /* Under the lock. */
 static tristar_status need_sweep(const tristar_plan_t *plan, bool backward) {
-  tristar_status status = TRISTAR_OK;
   tsi_block_plan *blocks = plan->blocks;
   const tsi_row_factor *rows = plan->factor->rows;
   tsi_block_options options;
@@ -42,12 +37,11 @@ static tristar_status need_sweep(const tristar_plan_t *plan, bool backward) {
     TSI_TRY(tsi_block_sweep_create(&plan->ts->env, &rows->lines, backward, &options,
                                    plan->factor->analysis->factor_scalar, plan->ts->isa, NULL,
                                    &blocks->sweep[backward]));
-  if (blocks->generation[backward] == plan->factor->generation) goto out;
+  if (blocks->generation[backward] == plan->factor->generation) return TRISTAR_OK;
   tsi_block_sweep_fill(blocks->sweep[backward], rows->values);
   blocks->program[backward] = tsi_block_sweep_program(blocks->sweep[backward], rows->inverse);
   blocks->generation[backward] = plan->factor->generation;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_block_plan_prepare(const tristar_plan_t *plan, bool backward,
@@ -183,9 +177,9 @@ tristar_status tsi_block_plan_list_accesses(const tristar_plan_t *plan, bool bac
   tsi_env *env = &plan->ts->env;
   described d = {plan->side[0].chunks, plan->blocks->sweep[backward], steps, NULL};
   *out = NULL;
-  TSI_TRY(TSI_ALLOC(env, d.listed, d.sweep->rows->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, d.listed, d.sweep->rows->n));
   for (tsi_index i = 0; i < d.sweep->rows->n; i++) d.listed[i] = -1;
-  TSI_TRY(tsi_access_list_create(env, steps->count, list_step, &d, out));
+  TSI_TRY_OUT(tsi_access_list_create(env, steps->count, list_step, &d, out));
 out:
   TSI_FREE(env, d.listed);
   return status;
@@ -195,8 +189,8 @@ static tristar_status check_steps(const tristar_plan_t *plan, bool backward, con
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   tsi_access_list *accesses = NULL;
-  TSI_TRY(tsi_block_plan_list_accesses(plan, backward, steps, &accesses));
-  TSI_TRY(tsi_access_check(env, accesses, steps->edges, steps->edge));
+  TSI_TRY_OUT(tsi_block_plan_list_accesses(plan, backward, steps, &accesses));
+  TSI_TRY_OUT(tsi_access_check(env, accesses, steps->edges, steps->edge));
 out:
   tsi_access_list_destroy(env, &accesses);
   return status;
@@ -210,19 +204,19 @@ tristar_status tsi_block_plan_steps(const tristar_plan_t *plan, bool backward, t
   builder b = {.chunks = plan->side[0].chunks, .sweep = plan->blocks->sweep[backward]};
   const tsi_index n = b.sweep->rows->n;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, b.steps, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.steps, 1));
   if (!tsi_to_index(2 * (tsi_count)b.chunks->count + b.sweep->rows->count, &b.steps->count))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY(TSI_ALLOC(env, b.steps->step, b.steps->count));
-  TSI_TRY(TSI_ALLOC(env, b.owner, n));
-  TSI_TRY(TSI_ALLOC(env, b.touched, n));
-  TSI_TRY(TSI_ALLOC(env, b.latest, b.chunks->count));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  TSI_TRY_OUT(TSI_ALLOC(env, b.steps->step, b.steps->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.owner, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.touched, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.latest, b.chunks->count));
   tsi_chunk_owners(b.chunks, b.owner);
   add_steps(&b, backward);
   add_edges(&b);
-  TSI_TRY(TSI_ALLOC(env, b.steps->edge, b.steps->edges));
+  TSI_TRY_OUT(TSI_ALLOC(env, b.steps->edge, b.steps->edges));
   add_edges(&b);
-  if (env->check) TSI_TRY(check_steps(plan, backward, b.steps));
+  if (env->check) TSI_TRY_OUT(check_steps(plan, backward, b.steps));
 out:
   TSI_FREE(env, b.owner);
   TSI_FREE(env, b.touched);

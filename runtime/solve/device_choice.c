@@ -17,12 +17,12 @@ tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *fa
   tsi_device_plan *plan = NULL;
   tsi_device_forecast f = {.options = *options};
   const bool triangle = tsi_factor_is_triangle(factor);
-  TSI_TRY(tsi_device_plan_create(env, factor, options, &plan));
+  TSI_TRY_OUT(tsi_device_plan_create(env, factor, options, &plan));
   for (int backward = 0; backward < 2; backward++) {
     if (triangle && backward == (factor->lower != NULL)) continue;
     const tsi_device_tables *tables = &plan->side[backward ? plan->sides - 1 : 0].tables;
-    TSI_TRY(tsi_device_predict(env, tables, backward, options->scalar_bytes, &options->costs,
-                               &f.sweep[backward]));
+    TSI_TRY_OUT(tsi_device_predict(env, tables, backward, options->scalar_bytes, &options->costs,
+                                   &f.sweep[backward]));
   }
   f.solve = tsi_predictions_add(f.sweep[0], f.sweep[1]);
   for (int i = 0; i < plan->sides; i++) {
@@ -39,7 +39,6 @@ out:
 /* Nodes (or groups) become `by` times as large as long as that is predicted to be faster. */
 static tristar_status climb(tsi_env *env, const tristar_factor_t *factor, bool groups, double by,
                             tsi_device_forecast *best) {
-  tristar_status status = TRISTAR_OK;
   for (;;) {
     tsi_device_forecast next;
     tsi_device_options o = best->options;
@@ -54,21 +53,18 @@ static tristar_status climb(tsi_env *env, const tristar_factor_t *factor, bool g
     if (next.solve.seconds >= best->solve.seconds) return TRISTAR_OK;
     *best = next;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_choose(tsi_env *env, const tristar_factor_t *factor, const tsi_device_costs *costs,
                                  tsi_device_forecast *forecast) {
-  tristar_status status = TRISTAR_OK;
   tsi_device_options options;
   tsi_device_options_init(&options, factor->scalar_bytes);
   options.costs = *costs;
   TSI_TRY(tsi_device_forecast_make(env, factor, &options, forecast));
   for (int groups = 0; groups < 2; groups++)
     for (int up = 0; up < 2; up++) TSI_TRY(climb(env, factor, groups == 1, up ? 2 : 0.5, forecast));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tsi_device_split_costs tsi_device_split_costs_assumed(const tristar_factor_t *factor,
@@ -90,20 +86,16 @@ tsi_device_split_costs tsi_device_split_costs_assumed(const tristar_factor_t *fa
  * right-hand side. plan: of the factor. */
 static tristar_status find_paths(tsi_env *env, const tristar_factor_t *factor, const tsi_device_plan *plan,
                                  double *path) {
-  tristar_status status = TRISTAR_OK;
   const tsi_symbolic *symbolic = factor->analysis->symbolic;
   const tsi_panels *panels = factor->analysis->panels;
   const tsi_device_tables *tables = &plan->side[0].tables;
-  double *of_node = NULL;
-  TSI_TRY(TSI_ALLOC(env, of_node, tables->nodes));
+  TSI_SCRATCH(env, double, of_node, tables->nodes);
   TSI_TRY(tsi_device_paths(env, tables, plan->options.scalar_bytes, &plan->options.costs, of_node));
   for (tsi_index s = 0; s < symbolic->count; s++) path[s] = 0;
   for (tsi_index v = 0; v < tables->nodes; v++)
     for (tsi_index p = tables->node[v].panel; p < tables->node[v].panel + tables->node[v].panels; p++)
       if (path[panels->supernode[p]] < of_node[v]) path[panels->supernode[p]] = of_node[v];
-out:
-  TSI_FREE(env, of_node);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* How much longer the whole factor takes than its longest chain, and than its bytes at the bandwidth of the
@@ -130,9 +122,9 @@ static tristar_status place(tsi_env *env, const tristar_factor_t *factor, const 
   tsi_device_split_costs all = *costs;
   double bytes;
   for (int tries = 1;; tries++) {
-    TSI_TRY(tsi_device_split_create(env, an->symbolic, an->panels, &all, out));
+    TSI_TRY_OUT(tsi_device_split_create(env, an->symbolic, an->panels, &all, out));
     if (all.device_memory <= 0) goto out;
-    TSI_TRY(tsi_device_memory_measure(env, factor, options, costs, *out, &bytes));
+    TSI_TRY_OUT(tsi_device_memory_measure(env, factor, options, costs, *out, &bytes));
     if (bytes <= costs->device_memory) goto out;
     tsi_device_split_destroy(env, out);
     const double share = costs->device_memory / bytes;
@@ -156,17 +148,17 @@ tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor,
   double *path = NULL;
   *out = NULL;
   if (factor->rows)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix without supernodes has no subtrees");
-  TSI_TRY(TSI_ALLOC(env, path, an->symbolic->count));
-  TSI_TRY(tsi_device_plan_create(env, factor, &forecast->options, &plan));
-  TSI_TRY(find_paths(env, factor, plan, path));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix without supernodes has no subtrees");
+  TSI_TRY_OUT(TSI_ALLOC(env, path, an->symbolic->count));
+  TSI_TRY_OUT(tsi_device_plan_create(env, factor, &forecast->options, &plan));
+  TSI_TRY_OUT(find_paths(env, factor, plan, path));
   for (tsi_index s = 0; s < an->symbolic->count; s++)
     path[s] *= longer * costs->stream_bytes / (double)factor->scalar_bytes;
   all.device_path = path;
   all.device_bandwidth = costs->device_bandwidth / longer;
   all.stream_bytes *= sides_share(an);
-  TSI_TRY(tsi_device_memory_estimate(env, factor, plan, &all, &memory));
-  TSI_TRY(place(env, factor, &forecast->options, &all, out));
+  TSI_TRY_OUT(tsi_device_memory_estimate(env, factor, plan, &all, &memory));
+  TSI_TRY_OUT(place(env, factor, &forecast->options, &all, out));
 out:
   TSI_FREE(env, path);
   tsi_device_memory_finish(env, &memory);

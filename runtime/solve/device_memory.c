@@ -19,14 +19,11 @@ void tsi_device_memory_finish(tsi_env *env, tsi_device_memory *memory) {
 }
 
 static tristar_status allocate(tsi_env *env, tsi_index count, tsi_device_memory *memory) {
-  tristar_status status = TRISTAR_OK;
   *memory = (tsi_device_memory){NULL, NULL, NULL, NULL};
   TSI_TRY(TSI_ALLOC_ZERO(env, memory->stored, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, memory->beside, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, memory->scratch, count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, memory->border, count));
-out:
-  return status;
+  return TSI_ALLOC_ZERO(env, memory->border, count);
 }
 
 /* As much as residents.c registers of the factor, or as many scalars more as a stream is cut off before a
@@ -52,16 +49,12 @@ static void find_stored(const tristar_factor_t *factor, double *stored, tsi_devi
 /* Rows of a solve that a subtree shares with the cores: those of its border, on both sides if these differ.
  * Their mean, as one of them crosses the bus in each sweep. */
 static tristar_status find_borders(tsi_env *env, const tristar_analysis_t *an, tsi_index *border) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *other = NULL;
   TSI_TRY(tsi_borders_count(env, an->symbolic, border));
-  if (tsi_analysis_sides(an) == 1) goto out;
-  TSI_TRY(TSI_ALLOC(env, other, an->symbolic->count));
+  if (tsi_analysis_sides(an) == 1) return TRISTAR_OK;
+  TSI_SCRATCH(env, tsi_index, other, an->symbolic->count);
   TSI_TRY(tsi_borders_count(env, an->other.symbolic, other));
   for (tsi_index s = 0; s < an->symbolic->count; s++) border[s] = (border[s] + other[s] + 1) / 2;
-out:
-  TSI_FREE(env, other);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Of a chunk: its nodes, lists, rows of panels, but no tickets. */
@@ -104,9 +97,9 @@ tristar_status tsi_device_memory_estimate(tsi_env *env, const tristar_factor_t *
   const tsi_symbolic *symbolic = an->symbolic;
   const double rows = costs->row_bytes * costs->solves;
   const int sides = plan->sides;
-  TSI_TRY(allocate(env, symbolic->count, memory));
+  TSI_TRY_OUT(allocate(env, symbolic->count, memory));
   find_stored(factor, memory->stored, costs);
-  TSI_TRY(find_borders(env, an, memory->border));
+  TSI_TRY_OUT(find_borders(env, an, memory->border));
   for (int i = 0; i < sides; i++) add_tables(an->panels, &plan->side[i].tables, memory->beside);
   for (tsi_index s = 0; s < symbolic->count; s++)
     memory->beside[s] += rows * (symbolic->start[s + 1] - symbolic->start[s]);
@@ -145,7 +138,6 @@ typedef struct cut_subtrees {
 
 static tristar_status cut(tsi_env *env, const tristar_analysis_t *an, const tsi_device_split_costs *costs,
                           const tsi_device_split *placing, cut_subtrees *c) {
-  tristar_status status = TRISTAR_OK;
   tsi_chunk_options options = costs->cut;
   tsi_side side[2];
   *c = (cut_subtrees){.sides = tsi_analysis_sides(an)};
@@ -155,9 +147,7 @@ static tristar_status cut(tsi_env *env, const tristar_analysis_t *an, const tsi_
   options.device = c->device;
   for (int i = 0; i < c->sides; i++)
     side[i] = (tsi_side){tsi_analysis_structure(an, i).symbolic, tsi_analysis_structure(an, i).panels};
-  TSI_TRY(tsi_chunks_create(env, c->sides, side, &options, c->chunks));
-out:
-  return status;
+  return tsi_chunks_create(env, c->sides, side, &options, c->chunks);
 }
 
 static void uncut(tsi_env *env, cut_subtrees *c) {
@@ -170,7 +160,6 @@ static void uncut(tsi_env *env, cut_subtrees *c) {
 static tristar_status measure(tsi_env *env, const tristar_analysis_t *an, const tsi_device_options *options,
                               const tsi_device_split_costs *costs, const cut_subtrees *cuts, tsi_index c,
                               double *kept, double *scratch) {
-  tristar_status status = TRISTAR_OK;
   tsi_subtree_tables *subtree = NULL;
   for (int i = 0; i < cuts->sides; i++) {
     const tsi_structure side = tsi_analysis_structure(an, i);
@@ -184,8 +173,7 @@ static tristar_status measure(tsi_env *env, const tristar_analysis_t *an, const 
     if (*scratch < needs) *scratch = needs;
     tsi_subtree_tables_destroy(env, &subtree);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_memory_measure(tsi_env *env, const tristar_factor_t *factor,
@@ -197,12 +185,12 @@ tristar_status tsi_device_memory_measure(tsi_env *env, const tristar_factor_t *f
   cut_subtrees cuts = {.sides = 0};
   double *kept = NULL, *scratch = NULL;
   *bytes = 0;
-  TSI_TRY(cut(env, an, costs, placing, &cuts));
-  TSI_TRY(TSI_ALLOC_ZERO(env, kept, placing->devices));
-  TSI_TRY(TSI_ALLOC_ZERO(env, scratch, placing->devices));
+  TSI_TRY_OUT(cut(env, an, costs, placing, &cuts));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, kept, placing->devices));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, scratch, placing->devices));
   for (tsi_index c = 0; c < cuts.chunks[0]->count; c++) {
     const tsi_index d = cuts.device[an->panels->supernode[cuts.chunks[0]->panel[c]]];
-    if (d != TSI_NONE) TSI_TRY(measure(env, an, options, costs, &cuts, c, &kept[d], &scratch[d]));
+    if (d != TSI_NONE) TSI_TRY_OUT(measure(env, an, options, costs, &cuts, c, &kept[d], &scratch[d]));
   }
   for (tsi_index d = 0; d < placing->devices; d++) {
     const tsi_device_load *load = &placing->load[d];

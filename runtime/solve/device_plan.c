@@ -14,19 +14,16 @@ void tsi_device_options_init(tsi_device_options *options, size_t scalar_bytes) {
 /* Structures with panels of another width. */
 static tristar_status cut_panels(tsi_env *env, const tristar_analysis_t *an, tsi_index width, int sides,
                                  tsi_structure *structure) {
-  tristar_status status = TRISTAR_OK;
   for (int i = 0; i < sides; i++) {
     structure[i] = (tsi_structure){.symbolic = tsi_analysis_structure(an, i).symbolic};
     TSI_TRY(tsi_panels_create(env, structure[i].symbolic, width, &structure[i].panels));
     TSI_TRY(tsi_place_panels(env, structure[i].panels, &structure[i].panel_values));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status create_side(tsi_env *env, const tsi_structure *structure, tsi_inverse inverse, int i,
                                   tsi_device_plan *plan) {
-  tristar_status status = TRISTAR_OK;
   tsi_device_side *side = &plan->side[i];
   TSI_TRY(tsi_sweep_create(env, side->chunks, structure->panels, plan->options.scalar_bytes, &side->sweep));
   const tsi_tables_source source = {.chunks = side->chunks,
@@ -34,14 +31,11 @@ static tristar_status create_side(tsi_env *env, const tsi_structure *structure, 
                                     .panels = structure->panels,
                                     .panel_values = structure->panel_values,
                                     .rows_of = plan->side[plan->sides - 1].chunks};
-  TSI_TRY(tsi_device_tables_create(env, &source, inverse, &plan->options, &side->tables));
-out:
-  return status;
+  return tsi_device_tables_create(env, &source, inverse, &plan->options, &side->tables);
 }
 
 static tristar_status create_sides(tsi_env *env, const tristar_analysis_t *analysis,
                                    const tsi_structure *structure, tsi_device_plan *plan) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunk_options options = tsi_device_chunk_options(&plan->options);
   tsi_side side[2];
   tsi_chunks *chunks[2] = {NULL, NULL};
@@ -50,8 +44,7 @@ static tristar_status create_sides(tsi_env *env, const tristar_analysis_t *analy
   for (int i = 0; i < plan->sides; i++) plan->side[i].chunks = chunks[i];
   for (int i = 0; i < plan->sides; i++)
     TSI_TRY(create_side(env, &structure[i], tsi_analysis_inverse(analysis), i, plan));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_plan_create(tsi_env *env, const tristar_factor_t *factor,
@@ -63,12 +56,12 @@ tristar_status tsi_device_plan_create(tsi_env *env, const tristar_factor_t *fact
                 own[2] = {{0}, {0}};
   *out = NULL;
   if (factor->rows)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix without supernodes has no panels");
-  TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix without supernodes has no panels");
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, plan, 1));
   plan->options = *options;
   plan->sides = tsi_analysis_sides(an);
-  if (options->panel_width > 0) TSI_TRY(cut_panels(env, an, options->panel_width, plan->sides, own));
-  TSI_TRY(create_sides(env, an, options->panel_width > 0 ? own : structure, plan));
+  if (options->panel_width > 0) TSI_TRY_OUT(cut_panels(env, an, options->panel_width, plan->sides, own));
+  TSI_TRY_OUT(create_sides(env, an, options->panel_width > 0 ? own : structure, plan));
 out:
   for (int i = 0; i < 2; i++) {
     tsi_panels_destroy(env, &own[i].panels);

@@ -8,15 +8,13 @@
 /* What needs no device. */
 static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                       const tristar_device_vectors *v) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   TSI_TRY(tsi_check_op(env, op));
   TSI_TRY(tsi_check_columns(env, plan->insertable.rows, nrhs, v->b, v->ldb, v->x, v->ldx));
   if (nrhs > 0 && v->b == v->x && v->ldb != v->ldx)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, but ldx is %" PRId64 " and ldb %" PRId64, v->ldx, v->ldb);
   if (v->device < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device is %d", v->device);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_solve_device(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
@@ -26,16 +24,16 @@ tristar_status tristar_solve_device(tristar_plan_t *plan, tristar_op op, int64_t
   tsi_host_vectors host;
   TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
-  if (vectors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "vectors is NULL");
-  TSI_TRY(check_arguments(plan, op, nrhs, vectors));
-  TSI_TRY(tsi_device_vectors_check_build(env));
+  if (vectors == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "vectors is NULL");
+  TSI_TRY_OUT(check_arguments(plan, op, nrhs, vectors));
+  TSI_TRY_OUT(tsi_device_vectors_check_build(env));
   if (!tsi_tasks_may_wait())
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for vectors on a device");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for vectors on a device");
   if (plan->insertable.rows == 0 || nrhs == 0) goto out;
-  TSI_TRY(tsi_context_need_starpu(plan->ts, NULL));
-  TSI_TRY(tsi_device_vectors_check(env, vectors));
-  TSI_TRY(tsi_device_vectors_take(env, vectors, plan->insertable.rows, nrhs, plan->insertable.scalar, &taken,
-                                  &host));
+  TSI_TRY_OUT(tsi_context_need_starpu(plan->ts, NULL));
+  TSI_TRY_OUT(tsi_device_vectors_check(env, vectors));
+  TSI_TRY_OUT(tsi_device_vectors_take(env, vectors, plan->insertable.rows, nrhs, plan->insertable.scalar,
+                                      &taken, &host));
   status = tristar_solve(plan, op, nrhs, host.b, host.b_column, host.x, host.x_column);
 out:
   tsi_device_vectors_give_back(env, &taken, status == TRISTAR_OK);

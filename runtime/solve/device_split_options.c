@@ -45,7 +45,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   tsi_device_forecast forecast;
   tsi_device_split *placing = NULL;
   tsi_index on_devices = 0;
-  TSI_TRY(tsi_device_choose(env, factor, &node, &forecast));
+  TSI_TRY_OUT(tsi_device_choose(env, factor, &node, &forecast));
   tsi_device_split_costs costs = tsi_device_split_costs_assumed(factor, device);
   costs.devices = devices;
   costs.device_memory = o->device_bytes > 0 ? (double)o->device_bytes
@@ -62,7 +62,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   costs.devices_first = o->place == TRISTAR_PLACE_GPU;
   costs.shared = shared;
   costs.solves = tsi_plan_device_solves(o);
-  TSI_TRY(tsi_device_place(env, factor, &costs, &forecast, &placing));
+  TSI_TRY_OUT(tsi_device_place(env, factor, &costs, &forecast, &placing));
   tsi_log(env, TRISTAR_LOG_INFO,
           "placing: predicted %.3g s for a solve, %.3g s with the cores alone; %d subtrees, %.3g s for those "
           "on the cores, %.3g s above",
@@ -73,7 +73,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   places->cut = forecast.options;
   places->memory = costs.device_memory < DBL_MAX ? costs.device_memory : 0;
   if (on_devices == 0) goto out;
-  TSI_TRY(TSI_ALLOC(env, places->device, factor->analysis->symbolic->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, places->device, factor->analysis->symbolic->count));
   tsi_device_split_devices(placing, factor->analysis->symbolic, places->device);
 out:
   tsi_device_split_destroy(env, &placing);
@@ -95,13 +95,13 @@ tristar_status tsi_device_split_options_choose_shared(const tristar_factor_t *fa
   *places = (tsi_device_split_options){.device = NULL};
   if (o->place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
   const char *obstacle = tsi_device_split_options_obstacle(factor, o);
-  if (obstacle && wanted) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: %s", obstacle);
+  if (obstacle && wanted) TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: %s", obstacle);
   if (obstacle) return TRISTAR_OK;
   if (!wanted && !may_be_worth(factor, o)) return TRISTAR_OK;
-  TSI_TRY(tsi_context_need_starpu(factor->ts, start_seconds));
+  TSI_TRY_OUT(tsi_context_need_starpu(factor->ts, start_seconds));
   const int devices = tsi_devices_count(NULL);
   if (devices == 0 && wanted)
-    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU: StarPU has no worker of %s", tsi_devices.name);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU: StarPU has no worker of %s", tsi_devices.name);
   if (devices == 0) return TRISTAR_OK;
   const tsi_device_facts facts = tsi_device_describe(0);
   status = place(factor, o, shared, devices, &facts, places);

@@ -24,14 +24,11 @@ struct tsi_replay_subtrees {
 /* ---- Of a plan, or of a process ------------------------------------------------------------------------ */
 
 tristar_status tsi_device_subtrees_allocate(tsi_env *env, tsi_index chunks, tsi_plan_subtrees **out) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
   TSI_TRY(TSI_ALLOC(env, (*out)->of_chunk, chunks));
   TSI_TRY(TSI_ALLOC(env, (*out)->on_device, chunks));
-  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->subtree, chunks));
-out:
-  return status;
+  return TSI_ALLOC_ZERO(env, (*out)->subtree, chunks);
 }
 
 void tsi_device_subtrees_release(tsi_env *env, tsi_plan_subtrees **subtrees) {
@@ -51,7 +48,6 @@ void tsi_device_subtrees_note(tsi_plan_subtrees *all, tsi_index chunk, tsi_index
 
 static tristar_status create_subtrees(tristar_plan_t *plan, const tsi_device_split_options *places,
                                       tsi_plan_subtrees *all) {
-  tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = plan->factor->analysis->panels;
   const tsi_chunks *const chunks[2] = {plan->side[0].chunks, plan->side[1].chunks};
   all->scalar = plan->factor->analysis->factor_scalar;
@@ -66,25 +62,22 @@ static tristar_status create_subtrees(tristar_plan_t *plan, const tsi_device_spl
       TSI_TRY(
           tsi_resident_take(plan->factor, chunks, c, &places->cut, &all->subtree[all->count - 1].resident));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_plan(const tristar_plan_t *plan) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const char *obstacle = tsi_device_split_options_obstacle(plan->factor, &plan->options);
   if (obstacle) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "subtrees on devices: %s", obstacle);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_subtrees_create(tristar_plan_t *plan, const tsi_device_split_options *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  TSI_TRY(check_plan(plan));
-  TSI_TRY(tsi_device_subtrees_allocate(env, plan->side[0].chunks->count, &plan->subtrees));
-  TSI_TRY(create_subtrees(plan, places, plan->subtrees));
+  TSI_TRY_OUT(check_plan(plan));
+  TSI_TRY_OUT(tsi_device_subtrees_allocate(env, plan->side[0].chunks->count, &plan->subtrees));
+  TSI_TRY_OUT(create_subtrees(plan, places, plan->subtrees));
 out:
   if (status != TRISTAR_OK) tsi_device_subtrees_destroy(plan);
   return status;
@@ -145,7 +138,6 @@ static void describe_roles(const tsi_plan_subtree *b, tsi_device_data *scratch, 
 
 /* The scratch of each device. */
 static tristar_status create_scratch(tsi_replay_subtrees *all) {
-  tristar_status status = TRISTAR_OK;
   const tsi_plan_subtrees *of = all->of;
   size_t bytes[TSI_DEVICES_MOST] = {0};
   for (tsi_index k = 0; k < of->count; k++) {
@@ -154,12 +146,10 @@ static tristar_status create_scratch(tsi_replay_subtrees *all) {
   }
   for (int d = 0; d < TSI_DEVICES_MOST; d++)
     if (bytes[d] > 0) TSI_TRY(tsi_device_data_create(of->env, NULL, bytes[d], &all->scratch[d]));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status create_replay_subtree(tsi_replay_subtrees *all, tsi_index k) {
-  tristar_status status = TRISTAR_OK;
   const tsi_plan_subtrees *of = all->of;
   const tsi_plan_subtree *b = &of->subtree[k];
   replay_subtree *r = &all->subtree[k];
@@ -173,8 +163,7 @@ static tristar_status create_replay_subtree(tsi_replay_subtrees *all, tsi_index 
                                      &r->border[i]));
     describe_roles(b, all->scratch[b->device], i, r);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The side whose triangle a sweep of an execution works with. Nothing is known of the first recording of a
@@ -260,15 +249,15 @@ tristar_status tsi_device_subtree_data_create(const tsi_plan_subtrees *subtrees,
   tristar_status status = TRISTAR_OK;
   tsi_env *env = subtrees->env;
   tsi_replay_subtrees *all;
-  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, *out, 1));
   all = *out;
   all->of = subtrees;
   all->workspace = e->call.workspace;
   all->stride = e->call.stride;
   all->devices = (tsi_execution_devices){all, data_of, start_sweep};
-  TSI_TRY(TSI_ALLOC_ZERO(env, all->subtree, subtrees->count));
-  TSI_TRY(create_scratch(all));
-  for (tsi_index k = 0; k < subtrees->count; k++) TSI_TRY(create_replay_subtree(all, k));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, all->subtree, subtrees->count));
+  TSI_TRY_OUT(create_scratch(all));
+  for (tsi_index k = 0; k < subtrees->count; k++) TSI_TRY_OUT(create_replay_subtree(all, k));
   e->devices = &all->devices;
 out:
   if (status != TRISTAR_OK) tsi_device_subtree_data_destroy(e, out);
@@ -291,14 +280,12 @@ void tsi_device_subtree_data_destroy(tsi_execution *e, tsi_replay_subtrees **dat
 }
 
 tristar_status tsi_device_subtrees_prepare(tsi_replay *replay, bool *anew) {
-  tristar_status status = TRISTAR_OK;
   const tsi_replay_subtrees *all = replay->subtrees;
   TSI_TRY(tsi_residents_follow(replay->plan->factor));
   *anew = all == NULL || all->workspace != replay->execution.call.workspace ||
           all->stride != replay->execution.call.stride;
   if (*anew && all) TSI_TRY(tsi_tasks_check_waiting(&replay->plan->ts->env));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_subtrees_renew(tsi_replay *replay) {

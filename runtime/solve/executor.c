@@ -4,9 +4,9 @@
 tristar_status tsi_executor_create(tsi_env *env, tsi_execution *execution, const tsi_steps *steps,
                                    tsi_grouping grouping, bool on_starpu, tsi_executor *executor) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_recording_create(env, execution, steps, grouping, &executor->recording));
-  TSI_TRY(tsi_tasks_create(env, executor->recording.list, &executor->tasks));
-  if (on_starpu) TSI_TRY(tsi_tasks_record(executor->tasks));
+  TSI_TRY_OUT(tsi_recording_create(env, execution, steps, grouping, &executor->recording));
+  TSI_TRY_OUT(tsi_tasks_create(env, executor->recording.list, &executor->tasks));
+  if (on_starpu) TSI_TRY_OUT(tsi_tasks_record(executor->tasks));
 out:
   if (status != TRISTAR_OK) tsi_executor_release(env, executor);
   return status;

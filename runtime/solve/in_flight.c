@@ -57,8 +57,8 @@ tristar_status tsi_in_flight_insert(tristar_plan_t *plan, int64_t limit, bool bu
   lock(ts);
   while (plan->inserted >= limit) {
     if (busy || !tsi_tasks_may_wait())
-      TSI_FAIL(&ts->env, TRISTAR_ERR_BUSY, "%" PRId64 " inserted solves of the plan are unfinished",
-               plan->inserted);
+      TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_BUSY, "%" PRId64 " inserted solves of the plan are unfinished",
+                   plan->inserted);
     pthread_cond_wait(&ts->solves.changed, &ts->solves.lock);
   }
   atomic_fetch_add(&plan->references, 1);
@@ -116,7 +116,7 @@ tristar_status tristar_plan_wait(tristar_plan_t *plan) {
   tristar_t *ts = plan->ts;
   lock(ts);
   if (plan->unfinished > 0 && !tsi_tasks_may_wait())
-    TSI_FAIL(&ts->env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
+    TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
   while (plan->unfinished > 0) pthread_cond_wait(&ts->solves.changed, &ts->solves.lock);
   status = tsi_failure_tell(&ts->env, &plan->failure);
   tsi_failure_clear(&plan->failure);

@@ -64,7 +64,6 @@ static void launch(void *arg, tristar_status status, const void *b, int64_t b_co
 
 /* Everything that can fail without anybody being asked for anything. */
 static tristar_status prepare(tristar_plan_t *plan, const tsi_insert_order *order, tristar_request_t *r) {
-  tristar_status status = TRISTAR_OK;
   tristar_solve_options how;
   tristar_solve_options_init(&how);
   how.op = order->op;
@@ -78,8 +77,7 @@ static tristar_status prepare(tristar_plan_t *plan, const tsi_insert_order *orde
     TSI_TRY(tsi_request_reserve(r));
   } else
     r->here = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status open_plan(tristar_plan_t *plan) {
@@ -93,11 +91,11 @@ static tristar_status reserve(tristar_plan_t *plan, const tsi_insert_order *orde
   inserted_solve *solve = NULL;
   bool counted = false;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, solve, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, solve, 1));
   solve->order = *order;
-  TSI_TRY(tsi_in_flight_insert(plan, order->limit, order->busy));
+  TSI_TRY_OUT(tsi_in_flight_insert(plan, order->limit, order->busy));
   counted = true;
-  TSI_TRY(prepare(plan, order, &solve->request));
+  TSI_TRY_OUT(prepare(plan, order, &solve->request));
   *out = solve;
   return TRISTAR_OK;
 out:

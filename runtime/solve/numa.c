@@ -56,8 +56,8 @@ tristar_status tsi_numa_begin(tsi_replay *replay, bool whole) {
     return TRISTAR_OK;
   replay->execution.forward_nodes = forward ? forward->sweep->nodes : 0;
   const tsi_index nodes = replay->execution.forward_nodes + (backward ? backward->sweep->nodes : 0);
-  TSI_TRY(TSI_ALLOC(&plan->ts->env, replay->execution.processor, nodes));
-  TSI_TRY(TSI_ALLOC(&plan->ts->env, replay->processed, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(&plan->ts->env, replay->execution.processor, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(&plan->ts->env, replay->processed, nodes));
   for (tsi_index v = 0; v < nodes; v++) replay->execution.processor[v] = -1;
 out:
   if (status != TRISTAR_OK) {

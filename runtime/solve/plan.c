@@ -45,7 +45,6 @@ tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const t
 
 /* Chunks of panels: of each side. device: see tsi_device_split_options. */
 static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
   tsi_chunk_options options = tsi_plan_chunk_options(plan->factor, &plan->options);
   plan->stats.floor_bytes = options.floor_bytes;
@@ -57,13 +56,11 @@ static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, co
     side[i] = (tsi_side){tsi_analysis_structure(an, i).symbolic, tsi_analysis_structure(an, i).panels};
   TSI_TRY(tsi_chunks_create(env, plan->sides, side, &options, chunks));
   for (int i = 0; i < plan->sides; i++) plan->side[i].chunks = chunks[i];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Those of a matrix that is solved row by row were chosen when it was imported. */
 static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
-  tristar_status status = TRISTAR_OK;
   const tristar_factor_t *factor = plan->factor;
   const int sides = plan->sides;
   plan->stats.partition = TRISTAR_PARTITION_SUPERNODES;
@@ -86,25 +83,21 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan, const ts
     TSI_TRY(TSI_ALLOC(env, plan->order[d], plan->dag[d]->tasks));
     TSI_TRY(tsi_dag_order(env, plan->dag[d], plan->options.order_seed, plan->order[d]));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status note_chunks(tsi_env *env, tristar_plan_t *plan) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = plan->side[0].chunks;
   const tsi_panels *panels = plan->factor->analysis->panels;
   TSI_TRY(TSI_ALLOC(env, plan->chunk_of_supernode, plan->factor->analysis->symbolic->count));
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++)
       if (p == panels->first[panels->supernode[p]]) plan->chunk_of_supernode[panels->supernode[p]] = c;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What the kernels of a side read. All sides share the workspace. */
 static tristar_status fill_tables(tsi_env *env, tristar_plan_t *plan, int i) {
-  tristar_status status = TRISTAR_OK;
   tsi_plan_side *side = &plan->side[i];
   const tsi_structure structure = tsi_analysis_structure(plan->factor->analysis, i);
   const tsi_tables_source source = {.chunks = side->chunks,
@@ -116,20 +109,17 @@ static tristar_status fill_tables(tsi_env *env, tristar_plan_t *plan, int i) {
   TSI_TRY(tsi_tables_create(env, &source, &side->tables));
   const tsi_count n = plan->factor->analysis->symbolic->n;
   plan->workspace_rows = plan->spmv ? 2 * n : plan->factor->rows ? n : side->tables.workspace_rows;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Lists the user's rows of every chunk in ascending order. place: the final row of each. */
 static tristar_status list_user_rows(tsi_env *env, const tristar_plan_t *plan, const tsi_index *place,
                                      tsi_index **list) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = plan->side[0].chunks;
   const tsi_index n = plan->factor->analysis->symbolic->n;
-  tsi_index *owner = NULL, *next = NULL;
   TSI_TRY(TSI_ALLOC(env, *list, 2 * (tsi_count)n));
-  TSI_TRY(TSI_ALLOC(env, owner, n));
-  TSI_TRY(TSI_ALLOC(env, next, chunks->count));
+  TSI_SCRATCH(env, tsi_index, owner, n);
+  TSI_SCRATCH(env, tsi_index, next, chunks->count);
   tsi_chunk_owners(chunks, owner);
   for (tsi_index c = 0; c < chunks->count; c++) next[c] = chunks->column[c];
   for (tsi_index row = 0; row < n; row++) {
@@ -137,28 +127,18 @@ static tristar_status list_user_rows(tsi_env *env, const tristar_plan_t *plan, c
     (*list)[at] = place[row] - chunks->column[c];
     (*list)[n + (tsi_count)at] = row;
   }
-out:
-  TSI_FREE(env, owner);
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status list_rows(tsi_env *env, tristar_plan_t *plan) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
-  tsi_index *in = NULL, *out = NULL;
+  TSI_OWNED tsi_index *in = NULL, *out = NULL;
   TSI_TRY(list_user_rows(env, plan, an->in_place, &in));
-  if (an->one_order)
-    out = in;
-  else
-    TSI_TRY(list_user_rows(env, plan, an->out_place, &out));
+  if (!an->one_order) TSI_TRY(list_user_rows(env, plan, an->out_place, &out));
   plan->in_list = in;
-  plan->out_list = out;
+  plan->out_list = an->one_order ? in : out;
+  in = out = NULL;
   return TRISTAR_OK;
-out:
-  TSI_FREE(env, in);
-  TSI_FREE(env, out);
-  return status;
 }
 
 tristar_status tsi_plan_need_lists(tristar_plan_t *plan) {
@@ -249,8 +229,8 @@ static tristar_status warm_up(tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   tsi_replay *replay = NULL;
   tsi_tasks *tasks;
-  TSI_TRY(tsi_replay_take(plan, tsi_workspace_stride(tsi_plan_columns(&plan->options)), &replay));
-  TSI_TRY(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
+  TSI_TRY_OUT(tsi_replay_take(plan, tsi_workspace_stride(tsi_plan_columns(&plan->options)), &replay));
+  TSI_TRY_OUT(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
   const tsi_recording *recording = &replay->executor[0][tsi_plan_sweeps(plan)].recording;
   plan->stats.tasks = plan->use_tasks ? recording->list->count + 1 : 0;
   plan->stats.edges = recording->list->edges;
@@ -262,7 +242,6 @@ out:
 }
 
 static tristar_status check_options(const tsi_env *env, const tristar_plan_options *options) {
-  tristar_status status = TRISTAR_OK;
   if ((unsigned)options->engine > TRISTAR_ENGINE_TASKS || options->nrhs < 0 || options->chunk_bytes_min < 0 ||
       options->chunk_bytes_max < 0 || (unsigned)options->placement > TRISTAR_PLACEMENT_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
@@ -279,8 +258,7 @@ static tristar_status check_options(const tsi_env *env, const tristar_plan_optio
   if ((unsigned)options->place > TRISTAR_PLACE_GPU || options->device_bytes < 0 || options->device_solves < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64 ", device solves %" PRId64,
              (int)options->place, options->device_bytes, options->device_solves);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
@@ -289,7 +267,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   tristar_plan_t *plan = NULL;
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
-  TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, plan, 1));
   status = tsi_mutex_init(env, &plan->lock);
   if (status != TRISTAR_OK) { /* before there is anything that tsi_plan_free could release */
     TSI_FREE(env, plan);
@@ -309,32 +287,32 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   plan->sides = tsi_analysis_sides(factor->analysis);
   plan->nodes =
       (factor->rows ? tsi_row_node_kernels_select : tsi_node_kernels_select)(factor->analysis->factor_scalar);
-  TSI_TRY(choose_chunks(env, plan, places->device));
+  TSI_TRY_OUT(choose_chunks(env, plan, places->device));
   choose_engine(plan, places->device != NULL);
   if (plan->use_tasks || plan->use_lanes)
-    TSI_TRY(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
-  TSI_TRY(tsi_statistics_create(env, plan->use_tasks, places->device != NULL, &plan->solved));
+    TSI_TRY_OUT(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
+  TSI_TRY_OUT(tsi_statistics_create(env, plan->use_tasks, places->device != NULL, &plan->solved));
   tsi_numa_init(plan);
-  if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
-  TSI_TRY(tsi_block_plan_create(plan, &plan->blocks));
+  if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY_OUT(tsi_spmv_create(plan, &plan->spmv));
+  TSI_TRY_OUT(tsi_block_plan_create(plan, &plan->blocks));
   if (factor->rows) plan->pieces = tsi_row_factor_pieces(factor->rows);
-  TSI_TRY(note_chunks(env, plan));
+  TSI_TRY_OUT(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) {
-    TSI_TRY(fill_tables(env, plan, i));
+    TSI_TRY_OUT(fill_tables(env, plan, i));
     point_to_data(plan, i);
   }
   plan->block = TSI_NRHS_BLOCK;
   plan->followed = TSI_BLOCKS;
   if (places->device) {
-    TSI_TRY(tsi_device_subtrees_create(plan, places));
+    TSI_TRY_OUT(tsi_device_subtrees_create(plan, places));
     tsi_device_subtrees_limit(plan, places->memory);
   }
   plan->stats.nrhs_block = plan->block;
-  if (!factor->rows) TSI_TRY(tsi_plan_need_lists(plan));
+  if (!factor->rows) TSI_TRY_OUT(tsi_plan_need_lists(plan));
   fill_stats(plan);
   plan->stats.unfit_bytes = places->unfit_bytes;
   if (plan->subtrees) plan->stats.devices = tsi_device_subtrees_devices(plan->subtrees);
-  TSI_TRY(warm_up(plan));
+  TSI_TRY_OUT(warm_up(plan));
   plan->stats.plan_seconds = tsi_clock() - begin - plan->stats.start_seconds;
   tsi_log(env, TRISTAR_LOG_INFO, "plan: %lld chunks, %lld slices, %s on %d workers, kernels %s, %.3g s",
           (long long)plan->stats.chunks, (long long)plan->stats.slices, plan->stats.scheduler,
@@ -371,14 +349,14 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   if (out != NULL) *out = NULL;
   TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
-  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
+  if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
   tsi_solves_reclaim(&factor->ts->solves);
   tristar_plan_options_init(&defaults);
   if (options == NULL) options = &defaults;
-  TSI_TRY(check_options(env, options));
-  TSI_TRY(tsi_factor_need_values(factor));
+  TSI_TRY_OUT(check_options(env, options));
+  TSI_TRY_OUT(tsi_factor_need_values(factor));
   const double begin = tsi_clock();
-  TSI_TRY(create_placed(factor, options, &start_seconds, out));
+  TSI_TRY_OUT(create_placed(factor, options, &start_seconds, out));
   (*out)->stats.plan_seconds = tsi_clock() - begin - start_seconds - (*out)->stats.start_seconds;
   (*out)->stats.start_seconds += start_seconds;
 out:
@@ -422,8 +400,8 @@ tristar_status tristar_plan_write_dot(const tristar_plan_t *plan, const char *pa
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
-  if (path == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "path is NULL");
-  TSI_TRY(tsi_sweep_write_dot(env, plan->side[0].sweep, plan->side[0].chunks, path));
+  if (path == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "path is NULL");
+  TSI_TRY_OUT(tsi_sweep_write_dot(env, plan->side[0].sweep, plan->side[0].chunks, path));
 out:
   return tsi_answer(env, status);
 }

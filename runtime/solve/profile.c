@@ -8,14 +8,12 @@
 #include "tristar_trace.h"
 
 static tristar_status check(tristar_plan_t *plan, int repeat, const tristar_profile_result *result) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   if (result == NULL || repeat < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "result is %s, repeat is %d", result ? "given" : "NULL", repeat);
   if (!plan->use_tasks)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the plan has no tasks: there is nothing to profile");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_profile(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
@@ -25,15 +23,15 @@ tristar_status tristar_profile(tristar_plan_t *plan, tristar_op op, int64_t nrhs
   int before = -1;
   TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
-  TSI_TRY(check(plan, repeat, result));
+  TSI_TRY_OUT(check(plan, repeat, result));
   *result = (tristar_profile_result){.solves = 0};
-  TSI_TRY(tsi_profiling_begin(env, &before));
-  TSI_TRY(tristar_solve(plan, op, nrhs, b, ldb, x, ldx)); /* StarPU makes room for what it measures */
-  TSI_TRY(tsi_profiling_reset(env));
+  TSI_TRY_OUT(tsi_profiling_begin(env, &before));
+  TSI_TRY_OUT(tristar_solve(plan, op, nrhs, b, ldb, x, ldx)); /* StarPU makes room for what it measures */
+  TSI_TRY_OUT(tsi_profiling_reset(env));
   const double begin = tsi_clock();
-  for (int k = 0; k < repeat; k++) TSI_TRY(tristar_solve(plan, op, nrhs, b, ldb, x, ldx));
+  for (int k = 0; k < repeat; k++) TSI_TRY_OUT(tristar_solve(plan, op, nrhs, b, ldb, x, ldx));
   const double wall = tsi_clock() - begin;
-  TSI_TRY(tsi_profiling_read(env, &sums));
+  TSI_TRY_OUT(tsi_profiling_read(env, &sums));
   /* a task of the program that began before the counters were zeroed may count as more than the wall time */
   const double share = 1 - sums.all / (sums.workers * wall);
   *result = (tristar_profile_result){.solves = repeat,

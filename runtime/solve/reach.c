@@ -6,15 +6,13 @@
 #include "runtime/base/sort.h"
 
 static tristar_status check_rows(tsi_env *env, const tsi_row_list *list, tsi_index n) {
-  tristar_status status = TRISTAR_OK;
   if (list->count < 0 || list->count > n)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s has %" PRId64 " rows, the matrix %d", list->name, list->count, n);
   for (int64_t i = 0; i < list->count; i++)
     if (list->row[i] < 0 || list->row[i] >= n)
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s[%" PRId64 "] = %" PRId64 " is outside 0 .. %d", list->name, i,
                list->row[i], n - 1);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The final row of entry i. */
@@ -30,11 +28,11 @@ static tristar_status sort_rows(tsi_env *env, const tsi_chunks *chunks, const ts
   unsigned char *seen = NULL;
   tsi_index *chunk = NULL;
   if (list->row == NULL) return TRISTAR_OK;
-  TSI_TRY(check_rows(env, list, n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, *ptr, (tsi_count)chunks->count + 2));
-  TSI_TRY(TSI_ALLOC(env, *local, list->count));
-  TSI_TRY(TSI_ALLOC(env, *compact, list->count));
-  TSI_TRY(TSI_ALLOC(env, chunk, list->count));
+  TSI_TRY_OUT(check_rows(env, list, n));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, *ptr, (tsi_count)chunks->count + 2));
+  TSI_TRY_OUT(TSI_ALLOC(env, *local, list->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, *compact, list->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, chunk, list->count));
   for (int64_t i = 0; i < list->count; i++) {
     chunk[i] = tsi_find_range(chunks->column, chunks->count, final_row(list, i));
     (*ptr)[chunk[i] + 2]++;
@@ -45,13 +43,13 @@ static tristar_status sort_rows(tsi_env *env, const tsi_chunks *chunks, const ts
     (*local)[at] = final_row(list, i) - chunks->column[chunk[i]];
     (*compact)[at] = (tsi_index)i;
   }
-  TSI_TRY(TSI_ALLOC_ZERO(env, seen, n));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, seen, n));
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index e = (*ptr)[c]; e < (*ptr)[c + 1]; e++) {
       const tsi_index j = chunks->column[c] + (*local)[e];
       if (seen[j])
-        TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s lists row %" PRId64 " twice", list->name,
-                 list->row[(*compact)[e]]);
+        TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%s lists row %" PRId64 " twice", list->name,
+                     list->row[(*compact)[e]]);
       seen[j] = 1;
     }
 out:
@@ -96,11 +94,13 @@ tristar_status tsi_reach_create(tsi_env *env, const tsi_reach_source *source, ts
   const tsi_index count = chunks->count, n = chunks->column[count];
   unsigned char *useful = NULL;
   memset(reach, 0, sizeof *reach);
-  TSI_TRY(sort_rows(env, chunks, &source->given, n, &reach->lists[0], &reach->lists[1], &reach->lists[2]));
-  TSI_TRY(sort_rows(env, chunks, &source->wanted, n, &reach->lists[3], &reach->lists[4], &reach->lists[5]));
-  TSI_TRY(TSI_ALLOC_ZERO(env, reach->forward, count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, reach->backward, count));
-  TSI_TRY(TSI_ALLOC(env, useful, count));
+  TSI_TRY_OUT(
+      sort_rows(env, chunks, &source->given, n, &reach->lists[0], &reach->lists[1], &reach->lists[2]));
+  TSI_TRY_OUT(
+      sort_rows(env, chunks, &source->wanted, n, &reach->lists[3], &reach->lists[4], &reach->lists[5]));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, reach->forward, count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, reach->backward, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, useful, count));
   if (source->backward)
     spread(source->backward, reach->lists[3], reach->backward);
   else /* what the forward sweep itself is to write */

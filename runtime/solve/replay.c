@@ -29,14 +29,14 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
                                    .in_place = tsi_factor_keeps_rows(plan->factor),
                                    .on_device = plan->subtrees ? plan->subtrees->on_device : NULL};
   if (plan->blocks && number == 0)
-    TSI_TRY(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
+    TSI_TRY_OUT(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
   else
-    TSI_TRY(tsi_steps_create(env, &source, plan->pieces > 0 && number == 0 ? &sweep : steps));
+    TSI_TRY_OUT(tsi_steps_create(env, &source, plan->pieces > 0 && number == 0 ? &sweep : steps));
   if (sweep)
-    TSI_TRY(tsi_moved_steps_create(env, sweep, plan->pieces,
-                                   2.0 * an->symbolic->n * (double)plan->factor->scalar_bytes, steps));
+    TSI_TRY_OUT(tsi_moved_steps_create(env, sweep, plan->pieces,
+                                       2.0 * an->symbolic->n * (double)plan->factor->scalar_bytes, steps));
   if (plan->options.scheduling == TRISTAR_SCHEDULING_LEVELS)
-    TSI_TRY(tsi_levels_create(env, (*steps)->count, (*steps)->edges, (*steps)->edge, levels));
+    TSI_TRY_OUT(tsi_levels_create(env, (*steps)->count, (*steps)->edges, (*steps)->edge, levels));
 out:
   tsi_steps_destroy(env, &sweep);
   return status;
@@ -70,26 +70,20 @@ static void list_lanes(const tsi_row_cut *cut, const tsi_steps *steps, tsi_index
 /* The lanes of the steps of a sweep by rows: chunks have those of the cut, pieces of b and x one each. own:
  * those of a block cut. */
 static tristar_status make_lanes(tsi_replay *replay, bool own, bool backward, tsi_executor *executor) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &replay->plan->ts->env;
   const tsi_row_cut *cut = replay->plan->factor->rows->cut;
   const tsi_steps *steps = executor->recording.steps;
   const tsi_index count = steps->count;
-  tsi_index *order = NULL, *lane = NULL;
   tsi_lanes *lanes = NULL;
-  TSI_TRY(TSI_ALLOC(env, order, count));
-  TSI_TRY(TSI_ALLOC(env, lane, count));
+  TSI_SCRATCH(env, tsi_index, order, count);
+  TSI_SCRATCH(env, tsi_index, lane, count);
   for (tsi_index s = 0; s < count; s++) order[s] = s;
   if (own)
     tsi_block_plan_lanes(replay->plan, backward, steps, lane);
   else
     list_lanes(cut, steps, order, lane);
   TSI_TRY(tsi_lanes_create(env, count, steps->edges, steps->edge, order, cut->lanes, lane, &lanes));
-  TSI_TRY(tsi_lane_run_create(env, &replay->execution, steps, lanes, &executor->lanes));
-out:
-  TSI_FREE(env, order);
-  TSI_FREE(env, lane);
-  return status;
+  return tsi_lane_run_create(env, &replay->execution, steps, lanes, &executor->lanes);
 }
 
 static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) {
@@ -100,16 +94,16 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
   tsi_recording *recording = &executor->recording;
   tsi_steps *steps = NULL;
   tsi_grouping grouping = {.workers = plan->stats.workers};
-  TSI_TRY(list_steps(plan, number, sweeps, &steps, &grouping.levels));
+  TSI_TRY_OUT(list_steps(plan, number, sweeps, &steps, &grouping.levels));
   grouping.light = light_bytes(plan, steps);
-  TSI_TRY(tsi_executor_create(env, &replay->execution, steps, grouping, plan->use_tasks, executor));
+  TSI_TRY_OUT(tsi_executor_create(env, &replay->execution, steps, grouping, plan->use_tasks, executor));
   recording->owned = steps;
   steps = NULL;
   if (plan->use_lanes)
-    TSI_TRY(make_lanes(replay, plan->blocks && number == 0, sweeps == TSI_BACKWARD, executor));
+    TSI_TRY_OUT(make_lanes(replay, plan->blocks && number == 0, sweeps == TSI_BACKWARD, executor));
   const tsi_costs costs = tsi_costs_assumed(&plan->ts->machine, plan->stats.workers);
-  TSI_TRY(tsi_predict_seconds(env, &costs, recording->steps, plan->use_tasks ? recording->levels : NULL,
-                              plan->use_tasks ? recording->bundles : NULL, &recording->predicted));
+  TSI_TRY_OUT(tsi_predict_seconds(env, &costs, recording->steps, plan->use_tasks ? recording->levels : NULL,
+                                  plan->use_tasks ? recording->bundles : NULL, &recording->predicted));
 out:
   tsi_steps_destroy(env, &steps);
   if (status != TRISTAR_OK) tsi_executor_release(env, executor);
@@ -118,16 +112,13 @@ out:
 
 /* The products that replay->execution.call is to multiply with; those of OP_N if there is none yet. */
 static tristar_status take_products(tsi_replay *replay) {
-  tristar_status status = TRISTAR_OK;
   tristar_plan_t *plan = replay->plan;
   const tsi_solve_call *call = &replay->execution.call;
   const void *upper = plan->factor->upper;
   const bool none = call->forward_values == NULL;
   const tsi_spmv_rows **rows = replay->execution.product_rows;
   TSI_TRY(tsi_spmv_prepare(plan, false, !none && call->forward_values == upper, &rows[0]));
-  TSI_TRY(tsi_spmv_prepare(plan, true, none ? upper != NULL : call->backward_values == upper, &rows[1]));
-out:
-  return status;
+  return tsi_spmv_prepare(plan, true, none ? upper != NULL : call->backward_values == upper, &rows[1]);
 }
 
 static void release_executors(tsi_replay *replay) {
@@ -141,18 +132,14 @@ static void release_executors(tsi_replay *replay) {
 
 /* Tasks on devices know where the workspace is: they are recorded again where it has changed. */
 static tristar_status prepare_subtrees(tsi_replay *replay) {
-  tristar_status status = TRISTAR_OK;
   bool anew;
   TSI_TRY(tsi_device_subtrees_prepare(replay, &anew));
   if (!anew) return TRISTAR_OK;
   release_executors(replay);
-  TSI_TRY(tsi_device_subtrees_renew(replay));
-out:
-  return status;
+  return tsi_device_subtrees_renew(replay);
 }
 
 tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweeps, tsi_tasks **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_executor *executor = &replay->executor[number][sweeps];
   *out = NULL;
   TSI_TRY(tsi_numa_begin(replay,
@@ -164,22 +151,19 @@ tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweep
   if (replay->plan->subtrees) TSI_TRY(prepare_subtrees(replay));
   if (executor->tasks == NULL) TSI_TRY(record(replay, number, sweeps));
   *out = executor->tasks;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status replay_create(tristar_plan_t *plan, tsi_replay **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->plan = plan;
   (*out)->execution = (tsi_execution){.nodes = plan->nodes};
-  if (plan->spmv == NULL) goto out;
+  if (plan->spmv == NULL) return TRISTAR_OK;
   (*out)->execution.spmv = plan->spmv->kernels;
   for (int k = 0; k < 2; k++) (*out)->execution.products[k] = plan->spmv->products[k];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_replay_destroy(tsi_replay **replay) {
@@ -192,7 +176,6 @@ void tsi_replay_destroy(tsi_replay **replay) {
 }
 
 static tristar_status fit_workspace(tsi_env *env, tsi_replay *replay, tsi_index stride) {
-  tristar_status status = TRISTAR_OK;
   tsi_count size;
   if (!tsi_count_mul(replay->plan->workspace_rows, stride, &size))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a workspace of %lld rows of %d",
@@ -203,8 +186,7 @@ static tristar_status fit_workspace(tsi_env *env, tsi_replay *replay, tsi_index 
   TSI_TRY(tsi_allocate(env, (size_t)size, replay->plan->factor->scalar_bytes, __func__, __FILE__, __LINE__,
                        &replay->execution.call.workspace));
   replay->workspace_size = size;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static bool is_idle(const tsi_replay *replay) {
@@ -232,8 +214,8 @@ tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_repla
   tristar_status status = TRISTAR_OK;
   tsi_replay *replay = take_free(plan);
   *out = NULL;
-  if (replay == NULL) TSI_TRY(replay_create(plan, &replay));
-  TSI_TRY(fit_workspace(&plan->ts->env, replay, stride));
+  if (replay == NULL) TSI_TRY_OUT(replay_create(plan, &replay));
+  TSI_TRY_OUT(fit_workspace(&plan->ts->env, replay, stride));
   replay->execution.call.stride = stride;
   *out = replay;
   replay = NULL;

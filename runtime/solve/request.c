@@ -12,7 +12,6 @@ static tsi_env *env_of(const tristar_request_t *r) {
 
 /* b gathered where x is b and a chunk may write rows that another one has yet to read. Sets call's b. */
 static tristar_status copy_in(const tristar_request_t *r, tsi_solve_call *call, char **copy) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = r->plan->factor->analysis;
   const size_t n = (size_t)an->pattern->n, scalar = r->plan->factor->user_bytes;
   const bool alike = !tsi_analysis_is_lu(an) && an->one_order;
@@ -28,8 +27,7 @@ static tristar_status copy_in(const tristar_request_t *r, tsi_solve_call *call, 
   call->b = *copy;
   call->b_row = 1;
   call->b_column = (int64_t)n;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The replay's call: the request's, for nrhs columns from the first on. */
@@ -62,7 +60,6 @@ static void release_block(tristar_request_t *r, tsi_block *block) {
 
 /* A replay for the columns from `first` on. What the call reads of b and x may still be missing. */
 static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_block *block) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index nrhs = (tsi_index)tsi_count_min(r->plan->block, r->nrhs - first);
   block->request = r;
   TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(nrhs), &block->replay));
@@ -70,8 +67,7 @@ static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_blo
   if (r->diagonal) return TRISTAR_OK;
   TSI_TRY(tsi_replay_tasks(block->replay, r->dag, r->sweeps, &block->tasks));
   tsi_tasks_set_columns(block->tasks, nrhs);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Lanes --------------------------------------------------------------------------------------------- */
@@ -138,9 +134,9 @@ static tristar_status start_block(tristar_request_t *r) {
   tsi_block *block = &r->pair[(r->oldest + r->running) % TSI_BLOCKS];
   const int64_t first = r->next;
   r->next += tsi_count_min(r->plan->block, r->nrhs - first);
-  TSI_TRY(reserve_block(r, first, block));
+  TSI_TRY_OUT(reserve_block(r, first, block));
   tsi_solve_call *call = &block->replay->execution.call;
-  TSI_TRY(copy_in(r, call, &block->copy));
+  TSI_TRY_OUT(copy_in(r, call, &block->copy));
   if (r->diagonal) {
     for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
       plan->nodes->diagonal_chunk(&plan->side[0].data, call, c);
@@ -152,8 +148,8 @@ static tristar_status start_block(tristar_request_t *r) {
     note_block(r, block);
     goto out;
   }
-  if (r->trace) TSI_TRY(tsi_trace_begin(r->trace, executor_of(r, block)));
-  TSI_TRY(tsi_tasks_start(block->tasks, r->here));
+  if (r->trace) TSI_TRY_OUT(tsi_trace_begin(r->trace, executor_of(r, block)));
+  TSI_TRY_OUT(tsi_tasks_start(block->tasks, r->here));
   if (tsi_tasks_running(block->tasks)) {
     r->running++;
     return TRISTAR_OK;
@@ -228,8 +224,8 @@ tristar_status tsi_request_reserve(tristar_request_t *r) {
   status = TSI_ALLOC_ZERO(env_of(r), r->block, r->blocks);
   if (status != TRISTAR_OK) r->blocks = 0;
   for (int64_t k = 0; k < r->blocks; k++) {
-    TSI_TRY(reserve_block(r, k * r->plan->block, &r->block[k]));
-    TSI_TRY(tsi_tasks_prepare(r->block[k].tasks));
+    TSI_TRY_OUT(reserve_block(r, k * r->plan->block, &r->block[k]));
+    TSI_TRY_OUT(tsi_tasks_prepare(r->block[k].tasks));
   }
 out:
   if (status != TRISTAR_OK) tsi_request_cancel(r);
@@ -270,7 +266,7 @@ tristar_status tristar_test(tristar_request_t *request, int *done) {
   if (done != NULL) *done = 0;
   TSI_ENTER(request, request->plan->ts);
   tsi_env *env = env_of(request);
-  if (done == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "done is NULL");
+  if (done == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "done is NULL");
   *done = tsi_request_advance(request, false);
 out:
   return tsi_answer(env, status);
@@ -287,7 +283,7 @@ tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *r
   }
   tsi_env_retain(env);
   if (!tsi_request_advance(r, false) && !tsi_tasks_may_wait())
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
   (void)tsi_request_advance(r, true);
   status = tsi_failure_tell(env, &r->failure);
   if (status == TRISTAR_OK && result) result->share = r->share;

@@ -84,20 +84,17 @@ static void choose_orders(tristar_request_t *r, const tsi_operation *o) {
 
 /* The same as lists, which a sweep in place does without. */
 static tristar_status choose_lists(tristar_request_t *r, const tsi_operation *o) {
-  tristar_status status = TRISTAR_OK;
   tristar_plan_t *plan = r->plan;
   if (r->stream) return TRISTAR_OK;
   TSI_TRY(tsi_plan_need_lists(plan));
   if (r->in_user) r->call.in_rows = user_rows(plan, o->by_rows ? plan->in_list : plan->out_list);
   if (r->out_user) r->call.out_rows = user_rows(plan, o->by_rows ? plan->out_list : plan->in_list);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What can be said of b and x only where their places are known. */
 static tristar_status check_arrays(tsi_env *env, const tristar_solve_options *o, const void *b,
                                    const void *x) {
-  tristar_status status = TRISTAR_OK;
   if (b == NULL || x == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
   if (b == x && (o->b_row || o->x_row))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, which a list of rows does not allow");
@@ -106,20 +103,16 @@ static tristar_status check_arrays(tsi_env *env, const tristar_solve_options *o,
              "x is b, but their strides differ: rows %" PRId64 " and %" PRId64 ", columns %" PRId64
              " and %" PRId64,
              o->b_row_stride, o->x_row_stride, o->b_column_stride, o->x_column_stride);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_check_op(tsi_env *env, tristar_op op) {
-  tristar_status status = TRISTAR_OK;
   if (op != TRISTAR_N && op != TRISTAR_T && op != TRISTAR_C)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)op);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_solve_options_check(tsi_env *env, const tristar_solve_options *o, int64_t nrhs) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_check_op(env, o->op));
   if ((unsigned)o->part > TRISTAR_PART_U) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "part is %d", (int)o->part);
   if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
@@ -128,12 +121,10 @@ tristar_status tsi_solve_options_check(tsi_env *env, const tristar_solve_options
              "strides of b %" PRId64 " and %" PRId64 ", of x %" PRId64 " and %" PRId64
              " are not all positive",
              o->b_row_stride, o->b_column_stride, o->x_row_stride, o->x_column_stride);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_options *o, int64_t nrhs) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
   TSI_TRY(tsi_solve_options_check(env, o, nrhs));
@@ -143,9 +134,7 @@ static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_
   if (plan->spmv && (o->part != TRISTAR_PART_ALL || o->b_row || o->x_row))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a plan with KERNEL_SPMV solves with the whole of A only, and with all rows of b and x");
-  TSI_TRY(tsi_factor_need_values(factor));
-out:
-  return status;
+  return tsi_factor_need_values(factor);
 }
 
 tristar_solve_options tsi_solve_options_columns(tristar_op op, int64_t ldb, int64_t ldx) {
@@ -173,7 +162,6 @@ tristar_solve_options tsi_solve_options_fill(const tristar_solve_options *given,
 
 /* Rows given and rows wanted: which chunks take part. */
 static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_options *o) {
-  tristar_status status = TRISTAR_OK;
   const tsi_reach_source source = {.chunks = r->plan->side[0].chunks,
                                    .forward = r->forward ? r->forward->sweep : NULL,
                                    .backward = r->backward ? r->backward->sweep : NULL,
@@ -184,8 +172,7 @@ static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_op
   r->call.sparse = &r->reach.sparse;
   r->here = r->reach.bytes < HERE_BYTES && r->plan->subtrees == NULL;
   if (r->reach.all_bytes > 0) r->share = r->reach.bytes / r->reach.all_bytes;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void read_scalar(char type, const void *from, double part[2]) {
@@ -205,7 +192,6 @@ static void choose_combination(tristar_request_t *r, const tristar_solve_options
 
 /* Of a matrix by rows: how the sweep reads it. */
 static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &r->plan->ts->env;
   const tristar_factor_t *factor = r->plan->factor;
   const bool backward = o->sweeps == TSI_BACKWARD;
@@ -227,8 +213,7 @@ static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) 
     r->dag = 0;
   } else
     TSI_TRY(tsi_row_factor_rows(env, rows, backward, &r->call.triangle_rows[backward]));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
@@ -242,7 +227,7 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   r->nrhs = plan->factor->analysis->pattern->n > 0 ? nrhs : 0;
   tristar_solve_options_init(&o);
   o = tsi_solve_options_fill(options ? options : &o, plan->factor->analysis->pattern->n);
-  TSI_TRY(check_arguments(plan, &o, nrhs));
+  TSI_TRY_OUT(check_arguments(plan, &o, nrhs));
   const tsi_factor_parts parts = parts_of(plan->factor);
   const tsi_operation operation = tsi_operation_choose(&parts, o.op, o.part, o.factor_order != 0, &r->call);
   choose_sides(r, &operation);
@@ -253,10 +238,10 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   r->call.x_row = o.x_row_stride;
   r->call.x_column = o.x_column_stride;
   choose_combination(r, &o);
-  TSI_TRY(choose_chunks(r, &o));
-  if (plan->factor->rows && !operation.diagonal) TSI_TRY(choose_rows(r, &operation));
-  TSI_TRY(choose_lists(r, &operation));
-  TSI_TRY(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
+  TSI_TRY_OUT(choose_chunks(r, &o));
+  if (plan->factor->rows && !operation.diagonal) TSI_TRY_OUT(choose_rows(r, &operation));
+  TSI_TRY_OUT(choose_lists(r, &operation));
+  TSI_TRY_OUT(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
 out:
   if (status != TRISTAR_OK) tsi_reach_finish(&plan->ts->env, &r->reach);
   return status;
@@ -268,7 +253,7 @@ static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
   tristar_solve_options o;
   tristar_solve_options_init(&o);
   o = tsi_solve_options_fill(options ? options : &o, plan->factor->analysis->pattern->n);
-  TSI_TRY(tsi_request_prepare(r, plan, options, nrhs));
+  TSI_TRY_OUT(tsi_request_prepare(r, plan, options, nrhs));
   r->call.b = b;
   r->call.x = x;
   if (r->nrhs > 0) status = check_arrays(&plan->ts->env, &o, b, x);
@@ -282,9 +267,9 @@ tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_opti
   tristar_status status = TRISTAR_OK;
   tristar_request_t r;
   TSI_ENTER(plan, plan->ts);
-  TSI_TRY(prepare(&r, plan, options, nrhs, b, x));
+  TSI_TRY_OUT(prepare(&r, plan, options, nrhs, b, x));
   (void)tsi_request_advance(&r, true);
-  TSI_TRY(tsi_failure_tell(&plan->ts->env, &r.failure));
+  TSI_TRY_OUT(tsi_failure_tell(&plan->ts->env, &r.failure));
   if (result) result->share = r.share;
 out:
   return tsi_answer(&plan->ts->env, status);
@@ -298,21 +283,19 @@ static void end_started(tristar_request_t *r) {
 
 /* Starts a request, which has a share of the plan. After a failure nothing is in flight. */
 static tristar_status start(tristar_request_t *r) {
-  tristar_status status = TRISTAR_OK;
   if (r->end && tsi_request_has_tasks(r)) {
     TSI_TRY(tsi_request_reserve(r));
     r->context = tsi_tasks_context();
     r->ended = end_started;
     tsi_in_flight_start(r->plan);
     tsi_request_launch(r);
-    goto out;
+    return TRISTAR_OK;
   }
   if (!tsi_request_advance(r, false) && tsi_failure_exists(&r->failure))
     (void)tsi_request_advance(r, true); /* what did start */
   TSI_TRY(tsi_failure_tell(&r->plan->ts->env, &r->failure));
   if (r->end) r->end(r->end_arg, TRISTAR_OK);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
@@ -322,9 +305,9 @@ tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_opt
   if (request != NULL) *request = NULL;
   TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
-  if (request == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
-  TSI_TRY(TSI_ALLOC(env, r, 1));
-  TSI_TRY(prepare(r, plan, options, nrhs, b, x));
+  if (request == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
+  TSI_TRY_OUT(TSI_ALLOC(env, r, 1));
+  TSI_TRY_OUT(prepare(r, plan, options, nrhs, b, x));
   if (options) {
     r->end = options->end;
     r->end_arg = options->end_arg;
@@ -344,25 +327,20 @@ out:
 
 tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b, int64_t ldb,
                                  const void *x, int64_t ldx) {
-  tristar_status status = TRISTAR_OK;
   if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
   if (ldb < n || ldx < n)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "ldb = %" PRId64 ", ldx = %" PRId64 ", but there are %" PRId64 " rows", ldb, ldx, n);
   if (n > 0 && nrhs > 0 && (b == NULL || x == NULL))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", b == NULL ? "b" : "x");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                  const void *b, int64_t ldb, void *x, int64_t ldx) {
-  tristar_status status = TRISTAR_OK;
   const tristar_solve_options options = tsi_solve_options_columns(op, ldb, ldx);
   TSI_TRY(tsi_check_columns(&plan->ts->env, plan->factor->analysis->pattern->n, nrhs, b, ldb, x, ldx));
-  TSI_TRY(prepare(r, plan, &options, nrhs, b, x));
-out:
-  return status;
+  return prepare(r, plan, &options, nrhs, b, x);
 }
 
 tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
@@ -373,7 +351,7 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   const int64_t n = plan->factor->analysis->pattern->n;
   if (nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_small_triangle_solve(plan, op, b, x))
     return TRISTAR_OK;
-  TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
+  TSI_TRY_OUT(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   (void)tsi_request_advance(&r, true);
   status = tsi_failure_tell(&plan->ts->env, &r.failure);
 out:

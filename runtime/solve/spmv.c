@@ -8,7 +8,6 @@
 #define STRIP 256         /* rows of R T at once; a multiple of TSI_ROW_BLOCK */
 
 static tristar_status refuse(const tristar_plan_t *plan) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   if (tsi_factor_is_triangle(plan->factor))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "KERNEL_SPMV does not serve a triangular matrix alone");
@@ -16,8 +15,7 @@ static tristar_status refuse(const tristar_plan_t *plan) {
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "KERNEL_SPMV does not serve L and U of different structure");
   if (plan->factor->analysis->symbolic->n > TSI_INDEX_MAX / 2)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "KERNEL_SPMV serves at most %d rows", TSI_INDEX_MAX / 2);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_spmv_create(const tristar_plan_t *plan, tsi_spmv **out) {
@@ -26,19 +24,19 @@ tristar_status tsi_spmv_create(const tristar_plan_t *plan, tsi_spmv **out) {
   const tristar_analysis_t *an = plan->factor->analysis;
   tsi_spmv *spmv = NULL;
   *out = NULL;
-  TSI_TRY(refuse(plan));
-  TSI_TRY(TSI_ALLOC_ZERO(env, spmv, 1));
+  TSI_TRY_OUT(refuse(plan));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, spmv, 1));
   status = tsi_mutex_init(env, &spmv->lock);
   if (status != TRISTAR_OK) {
     TSI_FREE(env, spmv);
     goto out;
   }
   spmv->kernels = tsi_spmv_kernels_select(an->factor_scalar, plan->ts->isa);
-  TSI_TRY(tsi_panel_levels(env, an->symbolic, an->panels, &spmv->levels));
+  TSI_TRY_OUT(tsi_panel_levels(env, an->symbolic, an->panels, &spmv->levels));
   for (int backward = 0; backward < 2; backward++)
-    TSI_TRY(tsi_products_create(env, an->symbolic, an->panels, spmv->levels, backward,
-                                plan->factor->scalar_bytes + sizeof(tsi_index), BLOCK_BYTES,
-                                &spmv->products[backward]));
+    TSI_TRY_OUT(tsi_products_create(env, an->symbolic, an->panels, spmv->levels, backward,
+                                    plan->factor->scalar_bytes + sizeof(tsi_index), BLOCK_BYTES,
+                                    &spmv->products[backward]));
   for (int backward = 0; backward < 2; backward++)
     spmv->bytes += (size_t)spmv->products[backward]->rows *
                    (sizeof *spmv->products[backward]->row + sizeof *spmv->products[backward]->ptr);
@@ -180,7 +178,6 @@ static void put_all(filler *f) {
 }
 
 static tristar_status allocate_matrix(tsi_env *env, const filler *f, tsi_spmv *spmv) {
-  tristar_status status = TRISTAR_OK;
   tsi_spmv_matrix *matrix = f->matrix;
   const tsi_count rows = f->products->rows, entries = f->products->ptr[rows];
   if (matrix->values != NULL) return TRISTAR_OK;
@@ -189,20 +186,15 @@ static tristar_status allocate_matrix(tsi_env *env, const filler *f, tsi_spmv *s
   TSI_TRY(tsi_allocate(env, (size_t)entries, f->bytes, __func__, __FILE__, __LINE__, &matrix->values));
   matrix->rows = (tsi_spmv_rows){f->products->ptr, matrix->row, matrix->index, matrix->values};
   spmv->bytes += (size_t)rows * sizeof *matrix->row + (size_t)entries * (sizeof *matrix->index + f->bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate_scratch(tsi_env *env, filler *f) {
-  tristar_status status = TRISTAR_OK;
   const size_t width = TSI_PANEL_WIDTH_MAX;
   TSI_TRY(TSI_ALLOC(env, f->next, f->n));
   TSI_TRY(tsi_allocate(env, width * width, f->bytes, __func__, __FILE__, __LINE__, (void **)&f->triangle));
   TSI_TRY(tsi_allocate(env, STRIP * width, f->bytes, __func__, __FILE__, __LINE__, (void **)&f->strip));
-  TSI_TRY(
-      tsi_allocate(env, TSI_KERNEL_SCRATCH, f->bytes, __func__, __FILE__, __LINE__, (void **)&f->scratch));
-out:
-  return status;
+  return tsi_allocate(env, TSI_KERNEL_SCRATCH, f->bytes, __func__, __FILE__, __LINE__, (void **)&f->scratch);
 }
 
 /* Under the lock. */
@@ -217,8 +209,8 @@ static tristar_status fill(tristar_plan_t *plan, bool backward, bool upper, tsi_
               .order = !upper && factor->pivoted ? factor->pivot_order : NULL,
               .n = factor->analysis->symbolic->n,
               .bytes = factor->scalar_bytes};
-  TSI_TRY(allocate_matrix(env, &f, plan->spmv));
-  TSI_TRY(allocate_scratch(env, &f));
+  TSI_TRY_OUT(allocate_matrix(env, &f, plan->spmv));
+  TSI_TRY_OUT(allocate_scratch(env, &f));
   put_all(&f);
   matrix->generation = factor->generation;
 out:

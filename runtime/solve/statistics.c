@@ -16,7 +16,6 @@ static void add_devices(tsi_statistics *s) {
 }
 
 tristar_status tsi_statistics_create(tsi_env *env, bool on_starpu, bool devices, tsi_statistics *s) {
-  tristar_status status = TRISTAR_OK;
   s->workers = on_starpu ? tsi_starpu_cpu_workers() : 1;
   if (s->workers < 1) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU has no CPU worker");
   const int most = s->workers + (devices ? tsi_devices_count(NULL) : 0);
@@ -26,8 +25,7 @@ tristar_status tsi_statistics_create(tsi_env *env, bool on_starpu, bool devices,
   if (devices) add_devices(s);
   for (int k = 0; k < s->workers; k++)
     if (s->worker[k] >= s->slots) s->slots = s->worker[k] + 1;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_statistics_destroy(tsi_env *env, tsi_statistics *s) {
@@ -42,12 +40,10 @@ int tsi_statistics_worker(const tsi_statistics *s, int starpu) {
 }
 
 tristar_status tsi_sums_begin(tsi_env *env, tsi_statistics *s, tsi_solve_sums *sums) {
-  tristar_status status = TRISTAR_OK;
   sums->compute = &sums->one;
   if (s->slots > 1) TSI_TRY(TSI_ALLOC_ZERO(env, sums->compute, s->slots));
   atomic_fetch_add(&s->in_flight, 1);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_sums_keep(tsi_statistics *s, const tsi_solve_sums *sums, double seconds, int64_t solves) {

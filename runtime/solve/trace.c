@@ -78,7 +78,6 @@ static void mark_binding(tristar_trace_list *tasks, int workers, int64_t *latest
 
 /* The steps of each task, in their order. */
 static tristar_status list_places(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index tasks = tsi_task_list_count(recording->list);
   tsi_count at = 0;
   TSI_TRY(TSI_ALLOC(env, trace->first, (tsi_count)tasks + 1));
@@ -93,52 +92,38 @@ static tristar_status list_places(tsi_env *env, const tsi_recording *recording, 
   if (at != recording->steps->count)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%lld of %d steps are in tasks", (long long)at,
              recording->steps->count);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The edges of the steps in the order of trace->place. */
 static tristar_status list_step_edges(tsi_env *env, const tsi_steps *steps, tsi_trace *trace) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *rank = NULL;
-  tsi_edge *edge = NULL;
-  TSI_TRY(TSI_ALLOC(env, rank, steps->count));
-  TSI_TRY(TSI_ALLOC(env, edge, steps->edges));
+  TSI_SCRATCH(env, tsi_index, rank, steps->count);
+  TSI_SCRATCH(env, tsi_edge, edge, steps->edges);
   for (tsi_index q = 0; q < steps->count; q++) rank[trace->place[q]] = q;
   for (tsi_count e = 0; e < steps->edges; e++)
     edge[e] = (tsi_edge){rank[steps->edge[e].item], rank[steps->edge[e].before]};
   trace->steps.count = steps->count;
-  TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, edge, TSI_BEFORE, &trace->steps.before));
-out:
-  TSI_FREE(env, rank);
-  TSI_FREE(env, edge);
-  return status;
+  return tsi_adjacency_create(env, steps->count, steps->edges, edge, TSI_BEFORE, &trace->steps.before);
 }
 
 static tristar_status make_list(tsi_env *env, int64_t blocks, const tsi_trace_graph *graph,
                                 tristar_trace_list *list) {
-  tristar_status status = TRISTAR_OK;
   list->count = blocks * graph->count;
   list->edges = blocks * graph->before->ptr[graph->count];
   TSI_TRY(TSI_ALLOC_ZERO(env, list->item, list->count));
-  TSI_TRY(TSI_ALLOC(env, list->before, list->edges));
-out:
-  return status;
+  return TSI_ALLOC(env, list->before, list->edges);
 }
 
 tristar_status tsi_trace_open(tristar_t *ts, tsi_trace *trace) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(&ts->env, trace->out, 1));
   trace->out->owner = ts;
   tsi_env_retain(&ts->env);
   trace->out->ranks = 1;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Before the first block. */
 static tristar_status make_room(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
-  tristar_status status = TRISTAR_OK;
   const tsi_task_list *list = recording->list;
   TSI_TRY(list_places(env, recording, trace));
   TSI_TRY(list_step_edges(env, recording->steps, trace));
@@ -147,20 +132,16 @@ static tristar_status make_room(tsi_env *env, const tsi_recording *recording, ts
                                &trace->tasks.before));
   TSI_TRY(make_list(env, trace->blocks, &trace->tasks, &trace->out->tasks));
   TSI_TRY(make_list(env, trace->blocks, &trace->steps, &trace->out->steps));
-  TSI_TRY(TSI_ALLOC_ZERO(env, trace->start, trace->out->steps.count));
-out:
-  return status;
+  return TSI_ALLOC_ZERO(env, trace->start, trace->out->steps.count);
 }
 
 tristar_status tsi_trace_begin(tsi_trace *trace, const tsi_executor *executor) {
-  tristar_status status = TRISTAR_OK;
   const tsi_recording *recording = &executor->recording;
   if (trace->start == NULL) TSI_TRY(make_room(tsi_context_env(trace->out->owner), recording, trace));
   recording->execution->step_start = trace->start + trace->begun * recording->steps->count;
   trace->begun++;
   recording->list->note_here = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The chunk whose columns a step works on. */
@@ -288,28 +269,20 @@ void tsi_trace_release(tsi_env *env, tsi_trace *trace) {
 }
 
 tristar_status tsi_trace_mark_chains(tsi_env *env, tristar_trace_t *trace) {
-  tristar_status status = TRISTAR_OK;
   const int64_t most = tsi_count_max(trace->tasks.count, trace->steps.count);
-  double *longest = NULL;
-  int64_t *latest = NULL, *previous = NULL;
-  TSI_TRY(TSI_ALLOC(env, longest, most));
-  TSI_TRY(TSI_ALLOC(env, latest, trace->workers));
-  TSI_TRY(TSI_ALLOC(env, previous, trace->tasks.count));
+  TSI_SCRATCH(env, double, longest, most);
+  TSI_SCRATCH(env, int64_t, latest, trace->workers);
+  TSI_SCRATCH(env, int64_t, previous, trace->tasks.count);
   mark_critical(&trace->tasks, longest);
   mark_critical(&trace->steps, longest);
   mark_binding(&trace->tasks, trace->workers, latest, previous);
-out:
-  TSI_FREE(env, longest);
-  TSI_FREE(env, latest);
-  TSI_FREE(env, previous);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Calls -------------------------------------------------------------------------------------------- */
 
 static tristar_status solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                             void *x, int64_t ldx, tsi_trace *trace) {
-  tristar_status status = TRISTAR_OK;
   tristar_request_t r;
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   r.trace = trace;
@@ -324,8 +297,7 @@ static tristar_status solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, c
   trace->out->seconds = tsi_clock() - r.begin;
   trace->out->workers = r.sums.here ? 1 : plan->solved.workers;
   trace->out->scheduler = r.sums.here ? "serial" : plan->stats.scheduler;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
@@ -336,11 +308,11 @@ tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   if (out == NULL || (b == x && b != NULL))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s", out == NULL ? "trace is NULL" : "x is b");
-  TSI_TRY(tristar_solve(plan, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
-  TSI_TRY(tsi_trace_open(plan->ts, &trace));
-  TSI_TRY(solve(plan, op, nrhs, b, ldb, x, ldx, &trace));
-  TSI_TRY(tsi_trace_mark_chains(env, trace.out));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%s", out == NULL ? "trace is NULL" : "x is b");
+  TSI_TRY_OUT(tristar_solve(plan, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
+  TSI_TRY_OUT(tsi_trace_open(plan->ts, &trace));
+  TSI_TRY_OUT(solve(plan, op, nrhs, b, ldb, x, ldx, &trace));
+  TSI_TRY_OUT(tsi_trace_mark_chains(env, trace.out));
   *out = trace.out;
   trace.out = NULL;
 out:

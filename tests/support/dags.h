@@ -25,7 +25,6 @@ typedef struct structure_options {
 /* The first failure as status; what was built until then is to be released. */
 static inline tristar_status structure_build(tsi_env *env, const pattern *a, const structure_options *o,
                                              structure *s) {
-  tristar_status status = TRISTAR_OK;
   tsi_symbolic_options options;
   tsi_chunk_options chunk;
   memset(s, 0, sizeof *s);
@@ -42,9 +41,7 @@ static inline tristar_status structure_build(tsi_env *env, const pattern *a, con
   chunk.single = o->single;
   TSI_TRY(tsi_chunks_create(env, 1, &(tsi_side){s->symbolic, s->panels}, &chunk, &s->chunks));
   TSI_TRY(tsi_sweep_create(env, s->chunks, s->panels, 8, &s->sweep));
-  TSI_TRY(tsi_dag_create(env, s->sweep, s->sweep, &s->dag));
-out:
-  return status;
+  return tsi_dag_create(env, s->sweep, s->sweep, &s->dag);
 }
 
 static inline void structure_release(tsi_env *env, structure *s) {
@@ -53,7 +50,7 @@ static inline void structure_release(tsi_env *env, structure *s) {
   tsi_chunks_destroy(env, &s->chunks);
   tsi_panels_destroy(env, &s->panels);
   tsi_symbolic_destroy(env, &s->symbolic);
-  tsi_graph_destroy(env, &s->graph);
+  TSI_FREE(env, s->graph);
 }
 
 #endif

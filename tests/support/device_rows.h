@@ -32,8 +32,8 @@ static inline tristar_status row_problem_create(tsi_env *env, const system_of *s
   *plan = (tsi_device_row_plan){.order = NULL};
   tsi_row_options_init(&options, p->partition, 2, s->t->bytes);
   options.blocks = p->blocks;
-  TSI_TRY(tsi_row_cut_create(env, &lines, &options, NULL, 0, &cut));
-  TSI_TRY(tsi_device_rows_create(env, &lines, p->backward, cut, &p->options, plan));
+  TSI_TRY_OUT(tsi_row_cut_create(env, &lines, &options, NULL, 0, &cut));
+  TSI_TRY_OUT(tsi_device_rows_create(env, &lines, p->backward, cut, &p->options, plan));
 out:
   tsi_row_cut_destroy(env, &cut);
   return status;

@@ -53,7 +53,6 @@ double tsi_device_node_latency(const tsi_device_tables *tables, tsi_index number
 
 static tristar_status weigh_nodes(tsi_env *env, const tsi_device_tables *tables,
                                   const tsi_device_options *options, double **seconds) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_costs *costs = &options->costs;
   TSI_TRY(TSI_ALLOC(env, *seconds, tables->nodes));
   for (tsi_index v = 0; v < tables->nodes; v++) {
@@ -62,8 +61,7 @@ static tristar_status weigh_nodes(tsi_env *env, const tsi_device_tables *tables,
                     tsi_device_node_bytes(tables, v, options->scalar_bytes) /
                         (warp ? costs->warp_bandwidth : costs->block_bandwidth);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
@@ -168,7 +166,6 @@ static tsi_index count_nodes(const making *m) {
 
 /* Rows for solutions follow those of the CPU's tables. */
 static tristar_status describe_nodes(making *m) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = m->env;
   tsi_count rows = m->cpu.workspace_rows;
   tsi_index piece = m->source->sweep->nodes;
@@ -185,8 +182,7 @@ static tristar_status describe_nodes(making *m) {
     m->t->workspace_rows += m->node[c].columns;
     describe_sliced(m, c, &piece);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static bool is_narrow(const tsi_panel *panel, tsi_index count) {
@@ -234,12 +230,11 @@ static void list_gathers(const making *m, const tsi_index *list) {
 }
 
 static tristar_status list_rows(making *m) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = m->env;
   const tsi_chunks *chunks = m->source->chunks;
   const tsi_sweep *sweep = m->source->sweep;
-  tsi_index *list = NULL, at = 0;
-  TSI_TRY(TSI_ALLOC(env, list, m->t->off_rows));
+  tsi_index at = 0;
+  TSI_SCRATCH(env, tsi_index, list, m->t->off_rows);
   for (tsi_count q = 0; q < sweep->pairs; q++) {
     const tsi_pair *pair = &sweep->pair[q];
     const tsi_device_node *from = &m->node[pair->source], *to = &m->node[pair->target];
@@ -251,9 +246,7 @@ static tristar_status list_rows(making *m) {
     }
   }
   list_gathers(m, list);
-out:
-  TSI_FREE(env, list);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- One block of memory ------------------------------------------------------------------------------- */
@@ -301,7 +294,6 @@ static size_t place_arrays(const making *m, char *block, tsi_device_tables *t) {
 }
 
 static tristar_status fill_block(const making *m) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = m->env;
   tsi_device_tables *t = m->t;
   const size_t middle = place_arrays(m, NULL, t),
@@ -311,16 +303,14 @@ static tristar_status fill_block(const making *m) {
   (void)place_arrays(m, t->block, t);
   (void)place_sweep(&m->tickets[0], t->nodes, t->block, middle, &t->forward);
   (void)place_sweep(&m->tickets[1], t->nodes, t->block, end, &t->backward);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Nodes, lists and tickets, in memory of their own. */
 static tristar_status make_parts(making *m) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = m->env;
   tsi_device_tables *t = m->t;
-  double *seconds = NULL;
+  TSI_OWNED double *seconds = NULL;
   TSI_TRY(tsi_tables_create(env, m->source, &m->cpu));
   t->nodes = count_nodes(m);
   TSI_TRY(TSI_ALLOC(env, m->node, t->nodes));
@@ -337,9 +327,7 @@ static tristar_status make_parts(making *m) {
   TSI_TRY(weigh_nodes(env, t, m->options, &seconds));
   for (int backward = 0; backward < 2; backward++)
     TSI_TRY(tsi_device_tickets_create(env, t, m->source->sweep, backward, seconds, &m->tickets[backward]));
-out:
-  TSI_FREE(env, seconds);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_tables_create(tsi_env *env, const tsi_tables_source *source, tsi_inverse inverse,
@@ -353,9 +341,9 @@ tristar_status tsi_device_tables_create(tsi_env *env, const tsi_tables_source *s
                                 .chunks = chunks->count,
                                 .off_rows = (tsi_index)chunks->off_ptr[chunks->count],
                                 .rows = chunks->local_rows};
-  TSI_TRY(make_parts(&m));
-  TSI_TRY(fill_block(&m));
-  if (env->check) TSI_TRY(tsi_device_tables_check(env, tables, source));
+  TSI_TRY_OUT(make_parts(&m));
+  TSI_TRY_OUT(fill_block(&m));
+  if (env->check) TSI_TRY_OUT(tsi_device_tables_check(env, tables, source));
 out:
   tsi_tables_destroy(env, &m.cpu);
   for (int k = 0; k < 2; k++) tsi_device_tickets_destroy(env, &m.tickets[k]);

@@ -201,18 +201,12 @@ static void put_entries(const making *m, const tsi_index *bundle, given_entry *a
 }
 
 static tristar_status list_entries(tsi_env *env, const making *m, tsi_count *source) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *bundle = NULL;
-  given_entry *at = NULL;
-  TSI_TRY(TSI_ALLOC(env, bundle, (tsi_count)m->t->n + m->t->updates));
-  TSI_TRY(TSI_ALLOC(env, at, m->rows->given));
+  TSI_SCRATCH(env, tsi_index, bundle, (tsi_count)m->t->n + m->t->updates);
+  TSI_SCRATCH(env, given_entry, at, m->rows->given);
   for (tsi_index b = 0; b < m->t->bundles; b++)
     for (tsi_index k = 0; k < m->a.bundle[b].rows; k++) bundle[m->a.bundle[b].first + k] = b;
   put_entries(m, bundle, at, source);
-out:
-  TSI_FREE(env, bundle);
-  TSI_FREE(env, at);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
@@ -236,17 +230,17 @@ tristar_status tsi_device_bundles_create(tsi_env *env, const tsi_device_listing 
   tsi_device_rows *t = &plan->tables;
   making m = {.rows = listing, .rank = rank, .t = t};
   t->updates = (tsi_index)listed - t->n;
-  TSI_TRY(TSI_ALLOC(env, m.turn, listed));
-  TSI_TRY(TSI_ALLOC(env, m.number, listed));
-  TSI_TRY(TSI_ALLOC(env, m.next, listed));
+  TSI_TRY_OUT(TSI_ALLOC(env, m.turn, listed));
+  TSI_TRY_OUT(TSI_ALLOC(env, m.number, listed));
+  TSI_TRY_OUT(TSI_ALLOC(env, m.next, listed));
   number_rows(&m);
   put_parts(&m);
   t->bytes = place_arrays(t, NULL, &m.a);
-  TSI_TRY(tsi_allocate_zero(env, t->bytes, 1, __func__, __FILE__, __LINE__, &t->block));
-  TSI_TRY(TSI_ALLOC(env, plan->source, t->entries));
+  TSI_TRY_OUT(tsi_allocate_zero(env, t->bytes, 1, __func__, __FILE__, __LINE__, &t->block));
+  TSI_TRY_OUT(TSI_ALLOC(env, plan->source, t->entries));
   (void)place_arrays(t, t->block, &m.a);
   put_parts(&m);
-  TSI_TRY(list_entries(env, &m, plan->source));
+  TSI_TRY_OUT(list_entries(env, &m, plan->source));
 out:
   TSI_FREE(env, m.turn);
   TSI_FREE(env, m.number);
@@ -259,7 +253,6 @@ out:
 #define BROKEN(...) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, __VA_ARGS__)
 
 static tristar_status check_block(tsi_env *env, const tsi_device_rows *t) {
-  tristar_status status = TRISTAR_OK;
   const tsi_block_array all[] = {
       {"phases", t->phase, (size_t)t->phases * sizeof *t->phase},
       {"tickets", t->ticket, (size_t)t->tickets * sizeof *t->ticket},
@@ -271,14 +264,12 @@ static tristar_status check_block(tsi_env *env, const tsi_device_rows *t) {
   const size_t count = sizeof all / sizeof *all,
                outside = tsi_block_find_outside(t->block, t->bytes, all, count);
   if (outside < count) BROKEN("the %s are not in the block of %zu bytes", all[outside].name, t->bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Phases and tickets -------------------------------------------------------------------------------- */
 
 static tristar_status check_tickets(tsi_env *env, const tsi_device_rows *t) {
-  tristar_status status = TRISTAR_OK;
   tsi_index tickets = 0, bundles = 0;
   for (tsi_index p = 0; p < t->phases; p++) {
     const tsi_device_phase *phase = &t->phase[p];
@@ -297,14 +288,10 @@ static tristar_status check_tickets(tsi_env *env, const tsi_device_rows *t) {
   }
   if (tickets != t->tickets || bundles != t->bundles)
     BROKEN("%d of %d tickets and %d of %d bundles are in phases", tickets, t->tickets, bundles, t->bundles);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_bundles_check(tsi_env *env, const tsi_device_rows *tables) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(check_block(env, tables));
-  TSI_TRY(check_tickets(env, tables));
-out:
-  return status;
+  return check_tickets(env, tables);
 }

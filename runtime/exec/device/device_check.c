@@ -9,7 +9,6 @@
 /* ---- The block ----------------------------------------------------------------------------------------- */
 
 static tristar_status check_block(tsi_env *env, const tsi_device_tables *t) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_sweep *f = &t->forward, *b = &t->backward;
   const size_t index = sizeof(tsi_index), nodes = (size_t)t->nodes, off_rows = (size_t)t->off_rows;
   const tsi_block_array arrays[] = {
@@ -28,8 +27,7 @@ static tristar_status check_block(tsi_env *env, const tsi_device_tables *t) {
   const size_t count = sizeof arrays / sizeof *arrays,
                outside = tsi_block_find_outside(t->block, t->bytes, arrays, count);
   if (outside < count) BROKEN("the %s are not in the block of %zu bytes", arrays[outside].name, t->bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Nodes and panels ---------------------------------------------------------------------------------- */
@@ -43,7 +41,6 @@ static bool is_part(const tsi_device_node *node, const tsi_device_node *chunk) {
 }
 
 static tristar_status check_slices(tsi_env *env, const tsi_device_tables *t, tsi_index c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_node *chunk = &t->node[c];
   tsi_index row = 0;
   for (tsi_index k = 0; k < chunk->slices; k++) {
@@ -63,15 +60,13 @@ static tristar_status check_slices(tsi_env *env, const tsi_device_tables *t, tsi
   }
   if (chunk->slices > 0 && (chunk->panels != 1 || row != t->panel[chunk->panel].height))
     BROKEN("node %d: its slices have %d rows", c, row);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* row: where the node has to begin; moved to its end. column: where its columns have to end, backward; moved
  * to their beginning. */
 static tristar_status check_piece(tsi_env *env, const tsi_device_node *chunk, const tsi_device_node *node,
                                   tsi_index *row, tsi_index *column) {
-  tristar_status status = TRISTAR_OK;
   if (node->kind != TSI_DEVICE_TRIANGLE || node->sums != chunk->sums || node->add != chunk->sums ||
       node->adds != tsi_index_min(chunk->slices, TSI_SUM_SLICES))
     BROKEN("a triangle from column %d on: kind %d, adds %d sums from row %d on", chunk->column, node->kind,
@@ -82,12 +77,10 @@ static tristar_status check_piece(tsi_env *env, const tsi_device_node *chunk, co
            node->first, node->count, *row, node->begin, node->end, *column);
   *row += node->count;
   *column = node->begin;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_triangle(tsi_env *env, const tsi_device_tables *t, tsi_index c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_node *chunk = &t->node[c];
   tsi_index row = 0, column = chunk->columns;
   for (tsi_index k = chunk->piece; k < chunk->piece + chunk->pieces; k++) {
@@ -96,8 +89,7 @@ static tristar_status check_triangle(tsi_env *env, const tsi_device_tables *t, t
   }
   if (row != chunk->columns || column != 0 || (t->inverse == TSI_INVERSE_NONE && chunk->pieces > 1))
     BROKEN("node %d: %d of %d rows of a triangle in %d nodes", c, row, chunk->columns, chunk->pieces);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Numbers that are free: rows of the workspace, for solutions too; nodes of slices and of triangles. */
@@ -107,7 +99,6 @@ typedef struct free_numbers {
 
 static tristar_status check_sliced(tsi_env *env, const tsi_device_tables *t, tsi_index c,
                                    free_numbers *next) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_node *node = &t->node[c];
   if (node->slice != next->slice || node->solution != next->solution || node->piece != next->piece ||
       node->pieces > t->nodes - next->piece)
@@ -118,8 +109,7 @@ static tristar_status check_sliced(tsi_env *env, const tsi_device_tables *t, tsi
   next->slice += node->slices;
   next->piece += node->pieces;
   next->solution += node->columns;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Is the node that of a sliced chunk, or all of its chunk? It has no use for some members. */
@@ -137,7 +127,6 @@ static bool is_whole(const tsi_device_node *node) {
 /* A chunk is that of the source, and its rows of the workspace follow those of the chunk before. */
 static tristar_status check_chunk(tsi_env *env, const tsi_device_tables *t, const tsi_chunks *chunks,
                                   tsi_index c, free_numbers *next) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_node *node = &t->node[c];
   const bool sliced = tsi_chunk_slices(chunks, c) > 0;
   if (node->panel != chunks->panel[c] || node->panels != chunks->panel[c + 1] - chunks->panel[c] ||
@@ -153,8 +142,7 @@ static tristar_status check_chunk(tsi_env *env, const tsi_device_tables *t, cons
            node->update, node->sums, next->row);
   if (sliced) TSI_TRY(check_sliced(env, t, c, next));
   next->row = node->sums + node->slices * node->columns;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rows of solutions are the last ones of the workspace. */
@@ -166,7 +154,6 @@ static tsi_index first_solution(const tsi_device_tables *t) {
 }
 
 static tristar_status check_nodes(tsi_env *env, const tsi_device_tables *t, const tsi_chunks *chunks) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index slices = chunks->count + chunks->slices, solution = first_solution(t);
   free_numbers next = {.solution = solution, .slice = chunks->count, .piece = slices};
   if (t->chunks != chunks->count || t->nodes < slices || t->off_rows != chunks->off_ptr[chunks->count])
@@ -177,13 +164,11 @@ static tristar_status check_nodes(tsi_env *env, const tsi_device_tables *t, cons
         "rows of the workspace before %d of %d are taken, solutions begin with %d, slices end with node %d, "
         "all with %d",
         next.row, t->workspace_rows, solution, next.slice, next.piece);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_panels(tsi_env *env, const tsi_device_tables *t,
                                    const tsi_tables_source *source) {
-  tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = source->panels;
   if (t->panels != panels->count || t->rows != source->chunks->local_rows)
     BROKEN("%d panels with %lld rows", t->panels, (long long)t->rows);
@@ -200,8 +185,7 @@ static tristar_status check_panels(tsi_env *env, const tsi_device_tables *t,
   for (tsi_count k = 0; k < t->rows; k++)
     if (t->row[k] != source->chunks->local_row[k])
       BROKEN("row %lld of panels is %d", (long long)k, t->row[k]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Updates ------------------------------------------------------------------------------------------- */
@@ -217,7 +201,6 @@ static tsi_index off_row_at(const tsi_device_tables *t, const tsi_index *node_of
  * missing. */
 static tristar_status check_list(tsi_env *env, const tsi_device_tables *t, const tsi_chunks *chunks,
                                  const tsi_index *node_of_row, tsi_index list, tsi_index reader) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index column = list < t->n ? list : chunks->off[list - t->n];
   if (t->gather_ptr[list] > t->gather_ptr[list + 1]) BROKEN("gather list %d", list);
   for (tsi_index e = t->gather_ptr[list]; e < t->gather_ptr[list + 1]; e++) {
@@ -226,13 +209,11 @@ static tristar_status check_list(tsi_env *env, const tsi_device_tables *t, const
         (e > t->gather_ptr[list] && t->gather[e] <= t->gather[e - 1]))
       BROKEN("list %d, of column %d, gathers row %d of the workspace", list, column, t->gather[e]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_gather(tsi_env *env, const tsi_device_tables *t, const tsi_chunks *chunks,
                                    const tsi_index *node_of_row) {
-  tristar_status status = TRISTAR_OK;
   if (t->gather_ptr[0] != 0 || t->gather_ptr[t->n + t->off_rows] != t->off_rows)
     BROKEN("%d of %d updates are gathered", t->gather_ptr[t->n + t->off_rows], t->off_rows);
   for (tsi_index c = 0; c < t->chunks; c++) {
@@ -242,13 +223,11 @@ static tristar_status check_gather(tsi_env *env, const tsi_device_tables *t, con
     for (tsi_index i = node->off; i < node->off + node->off_rows; i++)
       TSI_TRY(check_list(env, t, chunks, node_of_row, t->n + i, c));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_owners(tsi_env *env, const tsi_device_tables *t, const tsi_chunks *chunks,
                                    const tsi_index *node_of_row) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index e = 0; e < t->off_rows; e++) {
     const tsi_index r = t->owner[e], owner = r >= 0 && r < t->workspace_rows ? node_of_row[r] : TSI_NONE;
     if (owner == TSI_NONE || r < t->node[owner].solution ||
@@ -256,18 +235,16 @@ static tristar_status check_owners(tsi_env *env, const tsi_device_tables *t, con
         t->node[owner].column + r - t->node[owner].solution != chunks->off[e])
       BROKEN("off-row %d, column %d, is read from row %d of the workspace", e, chunks->off[e], r);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_tables_check(tsi_env *env, const tsi_device_tables *tables,
                                        const tsi_tables_source *source) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *node_of_row = NULL; /* rows of the workspace; TSI_NONE: of none */
   TSI_TRY(check_block(env, tables));
   TSI_TRY(check_nodes(env, tables, source->chunks));
   TSI_TRY(check_panels(env, tables, source));
-  TSI_TRY(TSI_ALLOC(env, node_of_row, tables->workspace_rows));
+  /* rows of the workspace; TSI_NONE: of none */
+  TSI_SCRATCH(env, tsi_index, node_of_row, tables->workspace_rows);
   for (tsi_index r = 0; r < tables->workspace_rows; r++) node_of_row[r] = TSI_NONE;
   for (tsi_index c = 0; c < tables->chunks; c++) {
     const tsi_device_node *node = &tables->node[c];
@@ -277,8 +254,5 @@ tristar_status tsi_device_tables_check(tsi_env *env, const tsi_device_tables *ta
   TSI_TRY(check_gather(env, tables, source->chunks, node_of_row));
   TSI_TRY(check_owners(env, tables, source->chunks, node_of_row));
   TSI_TRY(tsi_device_order_check(env, tables, node_of_row, false));
-  TSI_TRY(tsi_device_order_check(env, tables, node_of_row, true));
-out:
-  TSI_FREE(env, node_of_row);
-  return status;
+  return tsi_device_order_check(env, tables, node_of_row, true);
 }

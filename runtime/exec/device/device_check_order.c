@@ -27,7 +27,6 @@ static const char *name_of(const order *o) {
 /* ---- Tickets ------------------------------------------------------------------------------------------- */
 
 static tristar_status check_waits(tsi_env *env, const order *o, tsi_index number) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_ticket *ticket = &o->sweep->ticket[number];
   if (ticket->befores < 0 || ticket->before < 0 || ticket->before > o->sweep->waits - ticket->befores)
     BROKEN("%s ticket %d: waits %d + %d of %d", name_of(o), number, ticket->before, ticket->befores,
@@ -37,12 +36,10 @@ static tristar_status check_waits(tsi_env *env, const order *o, tsi_index number
     if (*before < 0 || *before >= number || (k > 0 && before[0] <= before[-1]))
       BROKEN("%s ticket %d waits for ticket %d", name_of(o), number, *before);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_tickets(tsi_env *env, const order *o) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_tables *t = o->t;
   tsi_index at = 0;
   for (tsi_index v = 0; v < t->nodes; v++) o->ticket_of[v] = TSI_NONE;
@@ -62,8 +59,7 @@ static tristar_status check_tickets(tsi_env *env, const order *o) {
     TSI_TRY(check_waits(env, o, k));
   }
   if (at != t->nodes) BROKEN("%d of %d nodes have %s tickets", at, t->nodes, name_of(o));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- What is read was written -------------------------------------------------------------------------- */
@@ -77,35 +73,29 @@ static tsi_index off_row_writer(const tsi_device_tables *t, tsi_index c, tsi_ind
 }
 
 static tristar_status need_earlier(tsi_env *env, const order *o, tsi_index writer, tsi_index reader) {
-  tristar_status status = TRISTAR_OK;
   if (o->ticket_of[writer] >= o->ticket_of[reader])
     BROKEN("%s: node %d reads in ticket %d what node %d writes in ticket %d", name_of(o), reader,
            o->ticket_of[reader], writer, o->ticket_of[writer]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* All nodes that solve the columns of a chunk are earlier. */
 static tristar_status need_chunk(tsi_env *env, const order *o, tsi_index c, tsi_index reader) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_node *chunk = &o->t->node[c];
   if (chunk->pieces == 0) TSI_TRY(need_earlier(env, o, c, reader));
   for (tsi_index k = chunk->piece; k < chunk->piece + chunk->pieces; k++)
     TSI_TRY(need_earlier(env, o, k, reader));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status need_lists(tsi_env *env, const order *o, tsi_index first, tsi_index count,
                                  tsi_index reader) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_tables *t = o->t;
   for (tsi_index e = t->gather_ptr[first]; e < t->gather_ptr[first + count]; e++) {
     const tsi_index c = o->node_of_row[t->gather[e]];
     TSI_TRY(need_earlier(env, o, off_row_writer(t, c, t->gather[e] - t->node[c].update), reader));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A slice reads x of its chunk, or what is gathered for it. */
@@ -114,9 +104,8 @@ static bool reads_triangle(const order *o, const tsi_device_node *node) {
 }
 
 static tristar_status check_reads_forward(tsi_env *env, const order *o, tsi_index v) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_node *node = &o->t->node[v];
-  if (node->kind == TSI_DEVICE_SLICED) goto out;
+  if (node->kind == TSI_DEVICE_SLICED) return TRISTAR_OK;
   if (o->chunk_of[v] != v) TSI_TRY(need_earlier(env, o, o->chunk_of[v], v));
   if (reads_triangle(o, node))
     TSI_TRY(need_chunk(env, o, o->chunk_of[v], v));
@@ -124,8 +113,7 @@ static tristar_status check_reads_forward(tsi_env *env, const order *o, tsi_inde
     TSI_TRY(need_lists(env, o, node->column, node->columns, v));
   if (node->kind != TSI_DEVICE_TRIANGLE)
     TSI_TRY(need_lists(env, o, o->t->n + node->off + node->first, node->count, v));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The slices whose partial sums a node adds. */
@@ -135,16 +123,14 @@ static tsi_index first_added(const order *o, tsi_index v) {
 }
 
 static tristar_status check_reads_backward(tsi_env *env, const order *o, tsi_index v) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_tables *t = o->t;
   const tsi_device_node *node = &t->node[v];
   for (tsi_index k = 0; k < node->adds; k++) TSI_TRY(need_earlier(env, o, first_added(o, v) + k, v));
   if (node->kind == TSI_DEVICE_TRIANGLE) TSI_TRY(need_earlier(env, o, o->chunk_of[v], v));
-  if (node->kind == TSI_DEVICE_TRIANGLE || node->kind == TSI_DEVICE_SLICED) goto out;
+  if (node->kind == TSI_DEVICE_TRIANGLE || node->kind == TSI_DEVICE_SLICED) return TRISTAR_OK;
   for (tsi_index i = node->first; i < node->first + node->count; i++)
     TSI_TRY(need_chunk(env, o, o->node_of_row[t->owner[node->off + i]], v));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- What touches the same rows is ordered ------------------------------------------------------------- */
@@ -236,10 +222,10 @@ static tristar_status check_conflicts(tsi_env *env, const order *o) {
   tsi_access_list *list = NULL;
   tsi_edge *edge = NULL;
   const tsi_count edges = list_edges(o->sweep, NULL);
-  TSI_TRY(TSI_ALLOC(env, edge, edges));
+  TSI_TRY_OUT(TSI_ALLOC(env, edge, edges));
   (void)list_edges(o->sweep, edge);
-  TSI_TRY(tsi_access_list_create(env, o->t->nodes, list_step, o, &list));
-  TSI_TRY(tsi_access_check(env, list, edges, edge));
+  TSI_TRY_OUT(tsi_access_list_create(env, o->t->nodes, list_step, o, &list));
+  TSI_TRY_OUT(tsi_access_check(env, list, edges, edge));
 out:
   tsi_access_list_destroy(env, &list);
   TSI_FREE(env, edge);
@@ -253,18 +239,18 @@ tristar_status tsi_device_order_check(tsi_env *env, const tsi_device_tables *tab
              .sweep = backward ? &tables->backward : &tables->forward,
              .node_of_row = node_of_row,
              .backward = backward};
-  TSI_TRY(TSI_ALLOC(env, o.ticket_of, tables->nodes));
-  TSI_TRY(TSI_ALLOC(env, o.chunk_of, tables->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, o.ticket_of, tables->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, o.chunk_of, tables->nodes));
   for (tsi_index c = 0; c < tables->chunks; c++) {
     const tsi_device_node *chunk = &tables->node[c];
     o.chunk_of[c] = c;
     for (tsi_index k = chunk->slice; k < chunk->slice + chunk->slices; k++) o.chunk_of[k] = c;
     for (tsi_index k = chunk->piece; k < chunk->piece + chunk->pieces; k++) o.chunk_of[k] = c;
   }
-  TSI_TRY(check_tickets(env, &o));
+  TSI_TRY_OUT(check_tickets(env, &o));
   for (tsi_index v = 0; v < tables->nodes; v++)
-    TSI_TRY((backward ? check_reads_backward : check_reads_forward)(env, &o, v));
-  TSI_TRY(check_conflicts(env, &o));
+    TSI_TRY_OUT((backward ? check_reads_backward : check_reads_forward)(env, &o, v));
+  TSI_TRY_OUT(check_conflicts(env, &o));
 out:
   TSI_FREE(env, o.ticket_of);
   TSI_FREE(env, o.chunk_of);

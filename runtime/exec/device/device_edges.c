@@ -104,16 +104,16 @@ tristar_status tsi_device_edges_create(tsi_env *env, const tsi_device_tables *ta
   tsi_index *writer = NULL, *chunk_of = NULL;
   finder f = {.t = tables, .sweep = sweep};
   *edges = (tsi_device_edges){0};
-  TSI_TRY(TSI_ALLOC(env, writer, tables->workspace_rows));
-  TSI_TRY(TSI_ALLOC(env, chunk_of, tables->nodes));
-  TSI_TRY(TSI_ALLOC(env, f.mark, tables->nodes));
-  TSI_TRY(TSI_ALLOC(env, edges->order, tables->nodes));
-  TSI_TRY(TSI_ALLOC(env, edges->ptr, (tsi_count)tables->nodes + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, writer, tables->workspace_rows));
+  TSI_TRY_OUT(TSI_ALLOC(env, chunk_of, tables->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, f.mark, tables->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, edges->order, tables->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, edges->ptr, (tsi_count)tables->nodes + 1));
   list_nodes(tables, backward, edges->order, chunk_of);
   list_writers(tables, writer);
   f.writer = writer;
   find_all(&f, backward, chunk_of, edges->ptr);
-  TSI_TRY(TSI_ALLOC(env, edges->list, f.count));
+  TSI_TRY_OUT(TSI_ALLOC(env, edges->list, f.count));
   f.list = edges->list;
   find_all(&f, backward, chunk_of, edges->ptr);
 out:

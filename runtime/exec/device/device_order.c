@@ -98,7 +98,6 @@ static tsi_count list_waits(const packer *p, const tsi_device_ticket *ticket, ts
 }
 
 static tristar_status list_all_waits(tsi_env *env, const packer *p) {
-  tristar_status status = TRISTAR_OK;
   tsi_device_tickets *t = p->t;
   tsi_count most = 0;
   for (tsi_index k = 0; k < t->tickets; k++) most += list_waits(p, &t->ticket[k], NULL);
@@ -111,8 +110,7 @@ static tristar_status list_all_waits(tsi_env *env, const packer *p) {
     t->ticket[k].befores = (tsi_index)list_waits(p, &t->ticket[k], t->before + t->waits);
     t->waits += t->ticket[k].befores;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_tickets_create(tsi_env *env, const tsi_device_tables *tables,
@@ -125,17 +123,17 @@ tristar_status tsi_device_tickets_create(tsi_env *env, const tsi_device_tables *
   tsi_device_edges edges = {0};
   packer p = {.edges = &edges, .node = tables->node, .t = tickets};
   *tickets = (tsi_device_tickets){0};
-  TSI_TRY(tsi_device_edges_create(env, tables, sweep, backward, &edges));
-  TSI_TRY(TSI_ALLOC_ZERO(env, priority, nodes));
-  TSI_TRY(TSI_ALLOC(env, list, nodes));
-  TSI_TRY(TSI_ALLOC(env, p.ticket_of, nodes));
-  TSI_TRY(TSI_ALLOC(env, tickets->ticket, nodes));
-  TSI_TRY(TSI_ALLOC(env, tickets->order, nodes));
+  TSI_TRY_OUT(tsi_device_edges_create(env, tables, sweep, backward, &edges));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, priority, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, list, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, p.ticket_of, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, tickets->ticket, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, tickets->order, nodes));
   sort_by_priority(&edges, nodes, seconds, priority, list);
   for (tsi_index v = 0; v < nodes; v++) p.ticket_of[v] = TSI_NONE;
   for (tsi_index q = 0; q < nodes; q++) place_node(&p, edges.order[q]);
   close_open(&p);
-  TSI_TRY(list_all_waits(env, &p));
+  TSI_TRY_OUT(list_all_waits(env, &p));
 out:
   tsi_device_edges_destroy(env, &edges);
   TSI_FREE(env, priority);

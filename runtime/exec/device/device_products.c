@@ -28,12 +28,12 @@ tristar_status tsi_device_products_create(tsi_env *env, const tsi_products *prod
   tsi_index *rank = NULL;
   *plan = (tsi_device_row_plan){.tables = {.lanes = lanes}};
   if (products->rows > TSI_INDEX_MAX)
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of products are beyond %d", (long long)products->rows,
-             TSI_INDEX_MAX);
-  TSI_TRY(TSI_ALLOC(env, kind, products->stages));
-  TSI_TRY(TSI_ALLOC(env, start, (tsi_count)products->stages + 1));
-  TSI_TRY(TSI_ALLOC(env, fresh, products->rows));
-  TSI_TRY(TSI_ALLOC(env, rank, workspace));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of products are beyond %d", (long long)products->rows,
+                 TSI_INDEX_MAX);
+  TSI_TRY_OUT(TSI_ALLOC(env, kind, products->stages));
+  TSI_TRY_OUT(TSI_ALLOC(env, start, (tsi_count)products->stages + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, fresh, products->rows));
+  TSI_TRY_OUT(TSI_ALLOC(env, rank, workspace));
   list_stages(products, kind, start, fresh);
   for (tsi_index i = 0; i < workspace; i++) rank[i] = i;
   const tsi_device_listing listing = {.parts = products->stages,
@@ -44,8 +44,8 @@ tristar_status tsi_device_products_create(tsi_env *env, const tsi_products *prod
                                       .ptr = rows->ptr,
                                       .column = rows->index,
                                       .given = rows->ptr[products->rows]};
-  TSI_TRY(tsi_device_bundles_create(env, &listing, rank, plan));
-  if (env->check) TSI_TRY(tsi_device_products_check(env, plan, products, rows, workspace));
+  TSI_TRY_OUT(tsi_device_bundles_create(env, &listing, rank, plan));
+  if (env->check) TSI_TRY_OUT(tsi_device_products_check(env, plan, products, rows, workspace));
 out:
   TSI_FREE(env, kind);
   TSI_FREE(env, start);
@@ -75,7 +75,6 @@ static void mark_stage(const tsi_products *products, const tsi_spmv_rows *rows, 
 static tristar_status check_row(tsi_env *env, const tsi_device_row_plan *plan, const tsi_spmv_rows *rows,
                                 const tsi_device_bundle *b, tsi_index k, tsi_index stage, row_of_stage *mark,
                                 tsi_index workspace, tsi_count begin) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_rows *t = &plan->tables;
   const tsi_index i = t->row[k];
   if (i < 0 || i >= workspace || mark[i].stage != stage || mark[i].row < 0 || mark[i].add == b->fresh)
@@ -92,14 +91,12 @@ static tristar_status check_row(tsi_env *env, const tsi_device_row_plan *plan, c
     if (mark[j].stage == stage) BROKEN("row %d reads row %d, which its phase writes", i, j);
   }
   mark[i].row = -1;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_bundles(tsi_env *env, const tsi_device_row_plan *plan,
                                     const tsi_products *products, const tsi_spmv_rows *rows,
                                     tsi_index workspace, row_of_stage *mark) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_rows *t = &plan->tables;
   tsi_index listed = 0, stage = TSI_NONE, bundle = 0;
   tsi_count entry = 0, narrow = 0;
@@ -120,22 +117,16 @@ static tristar_status check_bundles(tsi_env *env, const tsi_device_row_plan *pla
   }
   if (listed != products->rows || entry != t->entries || narrow != t->narrow)
     BROKEN("%d of %lld rows are in phases", listed, (long long)products->rows);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_products_check(tsi_env *env, const tsi_device_row_plan *plan,
                                          const tsi_products *products, const tsi_spmv_rows *rows,
                                          tsi_index workspace) {
-  tristar_status status = TRISTAR_OK;
-  row_of_stage *mark = NULL;
   if (plan->tables.n != 0 || plan->tables.phases != products->stages)
     BROKEN("%d phases for %d stages, %d solved rows", plan->tables.phases, products->stages, plan->tables.n);
   TSI_TRY(tsi_device_bundles_check(env, &plan->tables));
-  TSI_TRY(TSI_ALLOC(env, mark, workspace));
+  TSI_SCRATCH(env, row_of_stage, mark, workspace);
   for (tsi_index i = 0; i < workspace; i++) mark[i] = (row_of_stage){TSI_NONE, -1, false};
-  TSI_TRY(check_bundles(env, plan, products, rows, workspace, mark));
-out:
-  TSI_FREE(env, mark);
-  return status;
+  return check_bundles(env, plan, products, rows, workspace, mark);
 }

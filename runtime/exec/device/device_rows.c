@@ -24,13 +24,11 @@ static tsi_device_phase_kind kind_of(const tsi_block_rows *rows, const tsi_block
 
 static tristar_status fill_lists(tsi_env *env, const tsi_block_rows *rows, const tsi_block_cut *cut,
                                  const tsi_block_pattern *pattern, tsi_device_row_way way, source_lists *l) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count listed = rows->start[rows->count];
-  tsi_index *block = NULL; /* of each row; then: how often it has been listed */
   if (listed > TSI_INDEX_MAX)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of triangles and rectangles are beyond %d",
              (long long)listed, TSI_INDEX_MAX);
-  TSI_TRY(TSI_ALLOC(env, block, cut->n));
+  TSI_SCRATCH(env, tsi_index, block, cut->n); /* of each row; then: how often it has been listed */
   TSI_TRY(TSI_ALLOC(env, l->kind, rows->count));
   TSI_TRY(TSI_ALLOC(env, l->fresh, listed));
   TSI_TRY(TSI_ALLOC(env, l->level, cut->n));
@@ -40,9 +38,7 @@ static tristar_status fill_lists(tsi_env *env, const tsi_block_rows *rows, const
   for (tsi_index i = 0; i < cut->n; i++) block[i] = 0;
   for (tsi_count k = 0; k < listed; k++) l->fresh[k] = block[rows->row[k]]++ == 0;
   for (tsi_index p = 0; p < rows->count; p++) l->kind[p] = kind_of(rows, cut, l->level, way, p);
-out:
-  TSI_FREE(env, block);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status make_tables(tsi_env *env, const tsi_block_rows *rows, const tsi_block_cut *cut,
@@ -50,8 +46,8 @@ static tristar_status make_tables(tsi_env *env, const tsi_block_rows *rows, cons
                                   tsi_device_row_way way, tsi_device_row_plan *plan) {
   tristar_status status = TRISTAR_OK;
   source_lists l = {0};
-  TSI_TRY(fill_lists(env, rows, cut, pattern, way, &l));
-  TSI_TRY(TSI_ALLOC(env, plan->order, cut->n));
+  TSI_TRY_OUT(fill_lists(env, rows, cut, pattern, way, &l));
+  TSI_TRY_OUT(TSI_ALLOC(env, plan->order, cut->n));
   const tsi_device_listing listing = {.parts = rows->count,
                                       .kind = l.kind,
                                       .start = rows->start,
@@ -63,7 +59,7 @@ static tristar_status make_tables(tsi_env *env, const tsi_block_rows *rows, cons
                                       .source = pattern->source,
                                       .given = given,
                                       .level = l.level};
-  TSI_TRY(tsi_device_bundles_create(env, &listing, l.rank, plan));
+  TSI_TRY_OUT(tsi_device_bundles_create(env, &listing, l.rank, plan));
   for (tsi_index i = 0; i < cut->n; i++) plan->order[l.rank[i]] = order[i];
 out:
   TSI_FREE(env, l.kind);
@@ -76,14 +72,12 @@ out:
 /* order: n; the given row that the sweep takes as k-th. */
 static tristar_status make_parts(tsi_env *env, const tsi_lines *of_sweep, bool backward,
                                  const tsi_row_cut *cut, tsi_index *order, tsi_block_cut **parts) {
-  tristar_status status = TRISTAR_OK;
   const bool blocks = cut->way >= TSI_ROWS_COLUMN_BLOCKS;
   for (tsi_index k = 0; k < cut->n; k++) order[k] = cut->order[backward ? cut->n - 1 - k : k];
   TSI_TRY(tsi_block_cut_create(env, cut->n, tsi_block_scheme_of(cut->way),
                                blocks ? tsi_index_max(1, cut->count) : 1, parts));
   if (blocks) TSI_TRY(tsi_block_reorder(env, *parts, of_sweep, true, order));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_rows_create(tsi_env *env, const tsi_lines *lines, bool backward,
@@ -96,12 +90,12 @@ tristar_status tsi_device_rows_create(tsi_env *env, const tsi_lines *lines, bool
   tsi_block_rows *rows = NULL;
   tsi_index *order = NULL;
   *plan = (tsi_device_row_plan){.tables = {.n = lines->n, .lanes = options->lanes}};
-  TSI_TRY(TSI_ALLOC(env, order, lines->n));
-  TSI_TRY(make_parts(env, &of_sweep, backward, cut, order, &parts));
-  TSI_TRY(tsi_block_pattern_create(env, &of_sweep, order, &pattern));
-  TSI_TRY(tsi_block_rows_create(env, parts, pattern, 1, 1, &rows));
-  TSI_TRY(make_tables(env, rows, parts, pattern, lines->ptr[lines->n], order, options->way, plan));
-  if (env->check) TSI_TRY(tsi_device_rows_check(env, plan, lines, backward));
+  TSI_TRY_OUT(TSI_ALLOC(env, order, lines->n));
+  TSI_TRY_OUT(make_parts(env, &of_sweep, backward, cut, order, &parts));
+  TSI_TRY_OUT(tsi_block_pattern_create(env, &of_sweep, order, &pattern));
+  TSI_TRY_OUT(tsi_block_rows_create(env, parts, pattern, 1, 1, &rows));
+  TSI_TRY_OUT(make_tables(env, rows, parts, pattern, lines->ptr[lines->n], order, options->way, plan));
+  if (env->check) TSI_TRY_OUT(tsi_device_rows_check(env, plan, lines, backward));
 out:
   tsi_block_rows_destroy(env, &rows);
   tsi_block_cut_destroy(env, &parts);

@@ -34,7 +34,6 @@ static tsi_index column_of(const checking *c, const tsi_device_bundle *b, tsi_co
 
 /* Entry e of row i. */
 static tristar_status check_entry(const checking *c, const tsi_device_bundle *b, tsi_index i, tsi_count e) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = c->env;
   const tsi_index j = column_of(c, b, e);
   const tsi_count source = c->plan->source[e];
@@ -48,13 +47,11 @@ static tristar_status check_entry(const checking *c, const tsi_device_bundle *b,
       (c->row[j].written == c->phase_number && c->phase->kind != TSI_PHASE_FREE))
     BROKEN("row %d reads row %d in phase %d, before it is solved", i, j, c->phase_number);
   c->listed[source] = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Listed row k, the entries of which begin at c->entries. */
 static tristar_status check_row(checking *c, const tsi_device_bundle *b, tsi_index k) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = c->env;
   const tsi_device_rows *t = c->t;
   const tsi_index i = k < t->n ? k : t->row[k - t->n];
@@ -67,12 +64,10 @@ static tristar_status check_row(checking *c, const tsi_device_bundle *b, tsi_ind
     BROKEN("row %d in phase %d: written in phase %d, solved by bundle %d", i, c->phase_number,
            c->row[i].written, c->row[i].solved);
   for (; c->entries < end; c->entries++) TSI_TRY(check_entry(c, b, i, c->entries));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_bundle(checking *c) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = c->env;
   const tsi_device_rows *t = c->t;
   const tsi_device_bundle *b = &t->bundle[c->bundle];
@@ -100,12 +95,10 @@ static tristar_status check_bundle(checking *c) {
   }
   c->narrow += b->narrow ? c->entries - b->entry : 0;
   *(update ? &c->updated : &c->solved) += b->rows;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_bundles(checking *c) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = c->env;
   const tsi_device_rows *t = c->t;
   tsi_count diagonal = 0;
@@ -119,30 +112,24 @@ static tristar_status check_bundles(checking *c) {
       c->entries != c->given - diagonal)
     BROKEN("%d of %d rows are solved, %lld of %lld entries listed", c->solved, t->n, (long long)c->entries,
            (long long)(c->given - diagonal));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
 static tristar_status check_order(tsi_env *env, const tsi_device_row_plan *plan) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = plan->tables.n;
-  bool *seen = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, seen, n));
+  TSI_SCRATCH_ZERO(env, bool, seen, n);
   for (tsi_index k = 0; k < n; k++) {
     const tsi_index i = plan->order[k];
     if (i < 0 || i >= n || seen[i]) BROKEN("row %d is the given row %d", k, i);
     seen[i] = true;
   }
-out:
-  TSI_FREE(env, seen);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_rows_check(tsi_env *env, const tsi_device_row_plan *plan, const tsi_lines *lines,
                                      bool backward) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_rows *t = &plan->tables;
   checking c = {.env = env,
                 .plan = plan,
@@ -150,22 +137,18 @@ tristar_status tsi_device_rows_check(tsi_env *env, const tsi_device_row_plan *pl
                 .by_rows = lines->columns == backward,
                 .given = lines->ptr[lines->n],
                 .index = lines->index};
-  tsi_index *line = NULL;
   if (t->n != lines->n) BROKEN("%d rows of %d", t->n, lines->n);
   TSI_TRY(tsi_device_bundles_check(env, t));
   TSI_TRY(check_order(env, plan));
-  TSI_TRY(TSI_ALLOC(env, line, c.given));
-  TSI_TRY(TSI_ALLOC_ZERO(env, c.listed, c.given));
-  TSI_TRY(TSI_ALLOC(env, c.row, t->n));
+  TSI_SCRATCH(env, tsi_index, line, c.given);
+  TSI_SCRATCH_ZERO(env, bool, listed, c.given);
+  TSI_SCRATCH(env, row_state, row, t->n);
   for (tsi_index j = 0; j < t->n; j++) {
-    c.row[j] = (row_state){TSI_NONE, TSI_NONE};
+    row[j] = (row_state){TSI_NONE, TSI_NONE};
     for (tsi_count e = lines->ptr[j]; e < lines->ptr[j + 1]; e++) line[e] = j;
   }
   c.line = line;
-  TSI_TRY(check_bundles(&c));
-out:
-  TSI_FREE(env, line);
-  TSI_FREE(env, c.listed);
-  TSI_FREE(env, c.row);
-  return status;
+  c.listed = listed;
+  c.row = row;
+  return check_bundles(&c);
 }

@@ -88,7 +88,6 @@ static tsi_index find_levels(const tsi_variant_tables *t, tsi_index *level_of) {
 
 static tristar_status make_segments(tsi_env *env, const tsi_device_tables *from, const places *at,
                                     tsi_variant_tables *t) {
-  tristar_status status = TRISTAR_OK;
   tsi_panel *panel;
   tsi_index *row, *segment_ptr, *into_ptr, *into;
   tsi_variant_segment *segment;
@@ -109,23 +108,19 @@ static tristar_status make_segments(tsi_env *env, const tsi_device_tables *from,
   t->into = into;
   list_by_key(t->panels, t->segments, t->segments > 0 ? &segment->target : NULL, sizeof *segment, into_ptr,
               into);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status make_levels(tsi_env *env, tsi_variant_tables *t) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *level_of = NULL, *level_ptr, *level;
-  TSI_TRY(TSI_ALLOC(env, level_of, t->panels));
+  tsi_index *level_ptr, *level;
+  TSI_SCRATCH(env, tsi_index, level_of, t->panels);
   t->levels = find_levels(t, level_of);
   TSI_TRY(TSI_ALLOC(env, level_ptr, t->levels + 1));
   t->level_ptr = level_ptr;
   TSI_TRY(TSI_ALLOC(env, level, t->panels));
   t->level = level;
   list_by_key(t->levels, t->panels, level_of, sizeof *level_of, level_ptr, level);
-out:
-  TSI_FREE(env, level_of);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_variant_tables_create(tsi_env *env, const tsi_device_tables *from,
@@ -134,12 +129,12 @@ tristar_status tsi_variant_tables_create(tsi_env *env, const tsi_device_tables *
   places at = {NULL, NULL};
   *tables = (tsi_variant_tables){
       .inverse = from->inverse, .n = from->n, .panels = from->panels, .rows = from->rows};
-  TSI_TRY(TSI_ALLOC(env, at.column, from->workspace_rows));
-  TSI_TRY(TSI_ALLOC(env, at.panel, from->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, at.column, from->workspace_rows));
+  TSI_TRY_OUT(TSI_ALLOC(env, at.panel, from->n));
   find_places(from, &at);
-  TSI_TRY(make_segments(env, from, &at, tables));
-  TSI_TRY(make_levels(env, tables));
-  if (env->check) TSI_TRY(tsi_variant_tables_check(env, tables));
+  TSI_TRY_OUT(make_segments(env, from, &at, tables));
+  TSI_TRY_OUT(make_levels(env, tables));
+  if (env->check) TSI_TRY_OUT(tsi_variant_tables_check(env, tables));
 out:
   TSI_FREE(env, at.column);
   TSI_FREE(env, at.panel);
@@ -162,7 +157,6 @@ void tsi_variant_tables_destroy(tsi_env *env, tsi_variant_tables *tables) {
 /* ---- Invariants ---------------------------------------------------------------------------------------- */
 
 static tristar_status check_segment(tsi_env *env, const tsi_variant_tables *t, tsi_index e) {
-  tristar_status status = TRISTAR_OK;
   const tsi_variant_segment *s = &t->segment[e];
   if (s->target <= s->panel || s->target >= t->panels || s->count <= 0)
     BROKEN("segment %d: %d rows of panel %d are in panel %d", e, s->count, s->panel, s->target);
@@ -172,12 +166,10 @@ static tristar_status check_segment(tsi_env *env, const tsi_variant_tables *t, t
     if (row[i] < target->column || row[i] >= target->column + target->width ||
         (i > 0 && row[i] <= row[i - 1]))
       BROKEN("segment %d: row %d of panel %d is %d", e, s->first + i, s->panel, row[i]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_panels(tsi_env *env, const tsi_variant_tables *t) {
-  tristar_status status = TRISTAR_OK;
   tsi_index column = 0, segment = 0;
   for (tsi_index p = 0; p < t->panels; p++) {
     const tsi_panel *panel = &t->panel[p];
@@ -195,12 +187,10 @@ static tristar_status check_panels(tsi_env *env, const tsi_variant_tables *t) {
     if (row != panel->height) BROKEN("panel %d: segments cover %d of %d rows", p, row, panel->height);
   }
   if (column != t->n || segment != t->segments) BROKEN("%d of %d columns are in panels", column, t->n);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_into(tsi_env *env, const tsi_variant_tables *t) {
-  tristar_status status = TRISTAR_OK;
   if (t->into_ptr[0] != 0 || t->into_ptr[t->panels] != t->segments)
     BROKEN("%d of %d segments are listed by target", t->into_ptr[t->panels], t->segments);
   for (tsi_index p = 0; p < t->panels; p++)
@@ -208,14 +198,11 @@ static tristar_status check_into(tsi_env *env, const tsi_variant_tables *t) {
       if (t->into[e] < 0 || t->into[e] >= t->segments || t->segment[t->into[e]].target != p ||
           (e > t->into_ptr[p] && t->into[e] <= t->into[e - 1]))
         BROKEN("segment %d is listed with panel %d", t->into[e], p);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_levels(tsi_env *env, const tsi_variant_tables *t) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *level_of = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, level_of, t->panels)); /* counted from 1 */
+  TSI_SCRATCH_ZERO(env, tsi_index, level_of, t->panels); /* counted from 1 */
   if (t->level_ptr[0] != 0 || t->level_ptr[t->levels] != t->panels)
     BROKEN("%d of %d panels are in levels", t->level_ptr[t->levels], t->panels);
   for (tsi_index k = 0; k < t->levels; k++)
@@ -227,16 +214,11 @@ static tristar_status check_levels(tsi_env *env, const tsi_variant_tables *t) {
   for (tsi_index e = 0; e < t->segments; e++)
     if (level_of[t->segment[e].target] <= level_of[t->segment[e].panel])
       BROKEN("panel %d is not after panel %d in levels", t->segment[e].target, t->segment[e].panel);
-out:
-  TSI_FREE(env, level_of);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_variant_tables_check(tsi_env *env, const tsi_variant_tables *tables) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(check_panels(env, tables));
   TSI_TRY(check_into(env, tables));
-  TSI_TRY(check_levels(env, tables));
-out:
-  return status;
+  return check_levels(env, tables);
 }

@@ -4,15 +4,13 @@
 /* Where the subtree's values are, and each of its panels in them. */
 static tristar_status place_values(tsi_env *env, const tsi_subtree_source *source,
                                    tsi_subtree_tables *subtree, tsi_count **values) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index count = subtree->subtree->panels->count;
   const tsi_count *place = source->panel_values + (subtree->subtree->panel - source->first);
   subtree->first_value = place[0] / TSI_SUBTREE_ALIGNMENT * TSI_SUBTREE_ALIGNMENT;
   subtree->end_value = place[count];
   TSI_TRY(TSI_ALLOC(env, *values, count));
   for (tsi_index p = 0; p < count; p++) (*values)[p] = place[p] - subtree->first_value;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_subtree_tables_create(tsi_env *env, const tsi_subtree_source *source, tsi_index chunk,
@@ -22,19 +20,19 @@ tristar_status tsi_subtree_tables_create(tsi_env *env, const tsi_subtree_source 
   tsi_subtree_tables *subtree = NULL;
   tsi_count *values = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, subtree, 1));
-  TSI_TRY(tsi_device_subtree_create(env, source->chunks, source->symbolic, source->panels, chunk,
-                                    &subtree->subtree));
-  TSI_TRY(tsi_device_subtree_cut(env, subtree->subtree, &cut, &subtree->chunks));
-  TSI_TRY(tsi_sweep_create(env, subtree->chunks, subtree->subtree->panels, options->scalar_bytes,
-                           &subtree->sweep));
-  TSI_TRY(place_values(env, source, subtree, &values));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, subtree, 1));
+  TSI_TRY_OUT(tsi_device_subtree_create(env, source->chunks, source->symbolic, source->panels, chunk,
+                                        &subtree->subtree));
+  TSI_TRY_OUT(tsi_device_subtree_cut(env, subtree->subtree, &cut, &subtree->chunks));
+  TSI_TRY_OUT(tsi_sweep_create(env, subtree->chunks, subtree->subtree->panels, options->scalar_bytes,
+                               &subtree->sweep));
+  TSI_TRY_OUT(place_values(env, source, subtree, &values));
   const tsi_tables_source tables = {.chunks = subtree->chunks,
                                     .sweep = subtree->sweep,
                                     .panels = subtree->subtree->panels,
                                     .panel_values = values,
                                     .rows_of = subtree->chunks};
-  TSI_TRY(tsi_device_tables_create(env, &tables, source->inverse, options, &subtree->tables));
+  TSI_TRY_OUT(tsi_device_tables_create(env, &tables, source->inverse, options, &subtree->tables));
   subtree->border_row = subtree->tables.workspace_rows;
   for (tsi_index c = subtree->tables.chunks; c > 0 && subtree->tables.node[c - 1].panels == 0; c--)
     subtree->border_row = subtree->tables.node[c - 1].x;

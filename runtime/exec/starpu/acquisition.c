@@ -14,7 +14,6 @@ static int compare_holds(const void *left, const void *right) {
 /* Each handle once; their order among each other does not matter. */
 tristar_status tsi_acquisition_create(tsi_env *env, const tsi_operand *b, const tsi_operand *x,
                                       tsi_acquisition *holds) {
-  tristar_status status = TRISTAR_OK;
   const tsi_operand *operand[2] = {b, x};
   tsi_acquired *hold;
   int64_t count = 0, kept = 0;
@@ -35,8 +34,7 @@ tristar_status tsi_acquisition_create(tsi_env *env, const tsi_operand *b, const 
     hold[kept - 1].mode = (enum starpu_data_access_mode)(hold[kept - 1].mode | hold[k].mode);
   }
   holds->count = kept;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_acquisition_finish(tsi_env *env, tsi_acquisition *holds) {

@@ -36,11 +36,9 @@ static int append(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, int w
 }
 
 static tristar_status load(const tsi_env *env, hwloc_topology_t topology) {
-  tristar_status status = TRISTAR_OK;
   if (hwloc_topology_load(topology) != 0)
     TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "hwloc_topology_load failed: %s", strerror(errno));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_binding_find(const tsi_env *env, int most, unsigned *unit, tsi_binding *out) {
@@ -50,8 +48,8 @@ tristar_status tsi_binding_find(const tsi_env *env, int most, unsigned *unit, ts
   int count = 0, found;
   *out = (tsi_binding){.cores = 0};
   if (allowed == NULL || hwloc_topology_init(&topology) != 0)
-    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "hwloc_topology_init failed: %s", strerror(errno));
-  TSI_TRY(load(env, topology));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_RUNTIME, "hwloc_topology_init failed: %s", strerror(errno));
+  TSI_TRY_OUT(load(env, topology));
   find_allowed(topology, allowed);
   out->units = hwloc_bitmap_weight(allowed);
   out->masked = out->units < hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);

@@ -65,10 +65,11 @@ tristar_status tsi_blas_reserve(const tsi_env *env, int threads) {
   const size_t bytes = (size_t)(count - reserved) * BUFFER_BYTES;
   void *probe = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (probe == MAP_FAILED)
-    TSI_FAIL(env, TRISTAR_ERR_MEMORY,
-             "out of memory: %zu bytes of addresses for the buffers of OpenBLAS, %d of %zu (see ulimit -v; "
-             "fewer workers need fewer)",
-             bytes, count - reserved, BUFFER_BYTES);
+    TSI_FAIL_OUT(
+        env, TRISTAR_ERR_MEMORY,
+        "out of memory: %zu bytes of addresses for the buffers of OpenBLAS, %d of %zu (see ulimit -v; "
+        "fewer workers need fewer)",
+        bytes, count - reserved, BUFFER_BYTES);
   munmap(probe, bytes);
   fill_pool(count);
   reserved = count;

@@ -9,23 +9,19 @@ struct tsi_device_data {
 };
 
 tristar_status tsi_device_data_create(tsi_env *env, void *at, size_t bytes, tsi_device_data **out) {
-  tristar_status status = TRISTAR_OK;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->bytes = bytes;
   starpu_variable_data_register(&(*out)->handle, at ? STARPU_MAIN_RAM : -1, (uintptr_t)at, bytes);
   starpu_data_set_sequential_consistency_flag((*out)->handle, 0);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_data_renew(tsi_env *env, tsi_device_data *data) {
-  tristar_status status = TRISTAR_OK;
   const int code = starpu_data_acquire(data->handle, STARPU_W);
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_data_acquire gave %d", code);
   starpu_data_release(data->handle);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 size_t tsi_device_data_bytes(const tsi_device_data *data) {

@@ -19,14 +19,12 @@ void tristar_device_vectors_init(tristar_device_vectors *vectors) {
 /* ---- Checks -------------------------------------------------------------------------------------------- */
 
 tristar_status tsi_device_vectors_check_build(tsi_env *env) {
-  tristar_status status = TRISTAR_OK;
   if (tsi_devices.name == NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "vectors on a device: TriStar or its StarPU was built without CUDA and HIP");
   if (tsi_devices.simulated)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "vectors on a device: simulated devices have no memory");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A worker of the device; -1: there is none. */
@@ -39,18 +37,15 @@ static int find_worker(int device) {
 }
 
 static tristar_status check_owner(tsi_env *env, const char *name, const void *at, int device) {
-  tristar_status status = TRISTAR_OK;
   const int owner = tsi_devices.owner(at);
   if (owner < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is not memory of a device of %s", name, tsi_devices.name);
   if (owner != device)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is memory of device %d, not of device %d", name, owner, device);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_vectors_check(tsi_env *env, const tristar_device_vectors *given) {
-  tristar_status status = TRISTAR_OK;
   if (tsi_devices_count(NULL) == 0)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "vectors on a device: StarPU has no worker of %s here",
              tsi_devices.name);
@@ -58,33 +53,27 @@ tristar_status tsi_device_vectors_check(tsi_env *env, const tristar_device_vecto
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device %d: StarPU has no worker for a device of %s with this number",
              given->device, tsi_devices.name);
   TSI_TRY(check_owner(env, "b", given->b, given->device));
-  TSI_TRY(check_owner(env, "x", given->x, given->device));
-out:
-  return status;
+  return check_owner(env, "x", given->x, given->device);
 }
 
 /* ---- To main memory ------------------------------------------------------------------------------------ */
 
 /* StarPU 1.3 counts the entries of a matrix in 32 bits. */
 static tristar_status check_size(tsi_env *env, const char *name, int64_t ld, int64_t columns) {
-  tristar_status status = TRISTAR_OK;
   if (columns > UINT32_MAX || ld > UINT32_MAX / columns)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE,
              "%s is %" PRId64 ", for %" PRId64
              " right-hand sides, but a StarPU matrix has less than 2^32 entries",
              name, ld, columns);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status acquire(tsi_env *env, const char *name, starpu_data_handle_t handle,
                               enum starpu_data_access_mode mode, bool *held) {
-  tristar_status status = TRISTAR_OK;
   const int code = starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, mode);
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_data_acquire_on_node of %s gave %d", name, code);
   *held = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Where the handle's data is in main memory, while it is acquired. */
@@ -101,13 +90,13 @@ tristar_status tsi_device_vectors_take(tsi_env *env, const tristar_device_vector
   const int node = (int)starpu_worker_get_memory_node((unsigned)find_worker(given->device));
   const bool same = given->b == given->x;
   tsi_device_vectors *v = NULL;
-  TSI_TRY(check_size(env, "ldb", given->ldb, columns)); /* at least the rows */
-  TSI_TRY(check_size(env, "ldx", given->ldx, columns));
-  TSI_TRY(TSI_ALLOC_ZERO(env, v, 1));
+  TSI_TRY_OUT(check_size(env, "ldb", given->ldb, columns)); /* at least the rows */
+  TSI_TRY_OUT(check_size(env, "ldx", given->ldx, columns));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, v, 1));
   const int code = tsi_devices.wait(given->device, given->stream);
   if (code != 0)
-    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "%s gave error %d when the stream on device %d was waited for",
-             tsi_devices.name, code, given->device);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_RUNTIME, "%s gave error %d when the stream on device %d was waited for",
+                 tsi_devices.name, code, given->device);
   tsi_idle_hold();
   starpu_matrix_data_register(&v->b, node, (uintptr_t)given->b, (uint32_t)given->ldb, (uint32_t)rows,
                               (uint32_t)columns, scalar);

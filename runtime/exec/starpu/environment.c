@@ -200,9 +200,7 @@ static void keep_first(void *arg, const char *text) {
 }
 
 tristar_status tsi_starpu_check_environment(const tsi_env *env) {
-  tristar_status status = TRISTAR_OK;
   char first[TSI_MESSAGE_SIZE] = "";
   if (tsi_starpu_defects(keep_first, first) > 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "%s", first);
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -149,13 +149,13 @@ static bool set_stop(bool value) {
 
 void tsi_idle_start(tsi_env *env) {
   tristar_status status = TRISTAR_OK;
-  if (!condition_made) TSI_TRY(tsi_condition_init(env, &roused));
+  if (!condition_made) TSI_TRY_OUT(tsi_condition_init(env, &roused));
   condition_made = true;
   (void)set_stop(false);
   /* Nobody has anything to do yet, and the caller, who goes on to solve, would share his core with a worker
    * that polls until the thread has looked twice: for whole time slices. */
   (void)put_to_sleep(atomic_load(&rouses));
-  TSI_TRY(tsi_thread_start(env, &thread, watch, NULL));
+  TSI_TRY_OUT(tsi_thread_start(env, &thread, watch, NULL));
   running = true;
 out:
   if (status != TRISTAR_OK) wake();

@@ -59,7 +59,6 @@ static bool overlap(const tsi_operand *b, const tsi_operand *x) {
 
 /* Where b is read and x is written. */
 static tristar_status choose_arrays(tsi_insertion *insertion) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = env_of(insertion);
   tsi_operand *b = &insertion->b, *x = &insertion->x;
   bool b_direct = tsi_operand_locate(b);
@@ -72,8 +71,7 @@ static tristar_status choose_arrays(tsi_insertion *insertion) {
     tsi_operand_gather(b);
   }
   if (!x_direct) TSI_TRY(tsi_operand_use_buffer(env, x));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* All handles are there. */
@@ -92,12 +90,12 @@ static tristar_status insert(tristar_plan_t *plan, const tristar_insert_options 
   const tsi_insertable *target = (const tsi_insertable *)plan;
   tsi_env *env = tsi_context_env(target->ts);
   tsi_insertion *insertion = NULL;
-  TSI_TRY(target->functions->open(plan));
-  TSI_TRY(TSI_ALLOC_ZERO(env, insertion, 1));
+  TSI_TRY_OUT(target->functions->open(plan));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, insertion, 1));
   insertion->target = target;
-  TSI_TRY(tsi_operands_create(env, target->rows, target->scalar, b_pieces, b, x_pieces, x, &insertion->b,
-                              &insertion->x));
-  TSI_TRY(tsi_acquisition_create(env, &insertion->b, &insertion->x, &insertion->holds));
+  TSI_TRY_OUT(tsi_operands_create(env, target->rows, target->scalar, b_pieces, b, x_pieces, x, &insertion->b,
+                                  &insertion->x));
+  TSI_TRY_OUT(tsi_acquisition_create(env, &insertion->b, &insertion->x, &insertion->holds));
   const tsi_insert_order order = {.op = options->op,
                                   .part = options->part,
                                   .columns = insertion->b.columns,
@@ -108,7 +106,7 @@ static tristar_status insert(tristar_plan_t *plan, const tristar_insert_options 
                                   .finish = finish,
                                   .release = release,
                                   .insertion = insertion};
-  TSI_TRY(target->functions->reserve(plan, &order, &insertion->solve));
+  TSI_TRY_OUT(target->functions->reserve(plan, &order, &insertion->solve));
   tsi_acquisition_ask(target->order, &insertion->holds, begin, insertion);
   return TRISTAR_OK;
 out:
@@ -126,8 +124,8 @@ tristar_status tristar_solve_insert_pieces(tristar_plan_t *plan, const tristar_i
   tristar_insert_options_init(&defaults);
   if (options == NULL) options = &defaults;
   if (options->in_flight < 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "in_flight is %" PRId64, options->in_flight);
-  TSI_TRY(insert(plan, options, b_pieces, b, x_pieces, x));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "in_flight is %" PRId64, options->in_flight);
+  TSI_TRY_OUT(insert(plan, options, b_pieces, b, x_pieces, x));
 out:
   return tsi_answer(env, status);
 }

@@ -56,7 +56,6 @@ static size_t look_at(tsi_piece *piece) {
 }
 
 static tristar_status check_pieces(tsi_env *env, tsi_operand *o) {
-  tristar_status status = TRISTAR_OK;
   for (int64_t k = 0; k < o->count; k++) {
     const size_t bytes = look_at(&o->piece[k]);
     if (bytes == 0)
@@ -66,13 +65,11 @@ static tristar_status check_pieces(tsi_env *env, tsi_operand *o) {
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s has elements of %zu bytes, but scalars of the matrix have %zu",
                o->name, bytes, o->scalar);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* One below the other, or side by side. */
 static tristar_status arrange(tsi_env *env, tsi_operand *o) {
-  tristar_status status = TRISTAR_OK;
   int64_t rows = 0, columns = 0;
   bool equal_rows = true, equal_columns = true;
   for (int64_t k = 0; k < o->count; k++) {
@@ -91,13 +88,11 @@ static tristar_status arrange(tsi_env *env, tsi_operand *o) {
              o->count, equal_columns ? "" : " with different numbers of right-hand sides", o->rows);
   o->columns = below ? o->piece[0].columns : columns;
   for (int64_t k = 0; k < o->count; k++) *(below ? &o->piece[k].column : &o->piece[k].row) = 0;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status create(tsi_env *env, int64_t count, const starpu_data_handle_t *handle,
                              tsi_operand *o) {
-  tristar_status status = TRISTAR_OK;
   int64_t leaves = 0;
   if (count < 1 || handle == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s has %" PRId64 " pieces", o->name, handle ? count : 0);
@@ -108,15 +103,12 @@ static tristar_status create(tsi_env *env, int64_t count, const starpu_data_hand
   TSI_TRY(TSI_ALLOC_ZERO(env, o->piece, leaves));
   for (int64_t k = 0; k < count; k++) list_leaves(handle[k], o);
   TSI_TRY(check_pieces(env, o));
-  TSI_TRY(arrange(env, o));
-out:
-  return status;
+  return arrange(env, o);
 }
 
 tristar_status tsi_operands_create(tsi_env *env, int64_t rows, size_t scalar, int64_t b_pieces,
                                    const starpu_data_handle_t *b_handle, int64_t x_pieces,
                                    const starpu_data_handle_t *x_handle, tsi_operand *b, tsi_operand *x) {
-  tristar_status status = TRISTAR_OK;
   *b = (tsi_operand){.name = "b", .rows = rows, .scalar = scalar};
   *x = (tsi_operand){.name = "x", .rows = rows, .scalar = scalar};
   TSI_TRY(create(env, b_pieces, b_handle, b));
@@ -124,8 +116,7 @@ tristar_status tsi_operands_create(tsi_env *env, int64_t rows, size_t scalar, in
   if (b->columns != x->columns)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b has %" PRId64 " right-hand sides, but x has %" PRId64, b->columns,
              x->columns);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_operand_finish(tsi_env *env, tsi_operand *o) {
@@ -163,7 +154,6 @@ bool tsi_operand_locate(tsi_operand *o) {
 }
 
 tristar_status tsi_operand_use_buffer(tsi_env *env, tsi_operand *o) {
-  tristar_status status = TRISTAR_OK;
   tsi_count size;
   if (!tsi_count_mul(o->rows, o->columns, &size))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%s has %" PRId64 " x %" PRId64 " entries", o->name, o->rows,
@@ -171,8 +161,7 @@ tristar_status tsi_operand_use_buffer(tsi_env *env, tsi_operand *o) {
   TSI_TRY(tsi_allocate(env, (size_t)size, o->scalar, __func__, __FILE__, __LINE__, (void **)&o->buffer));
   o->data = o->buffer;
   o->stride = o->rows;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void copy(const tsi_operand *o, bool in) {

@@ -11,7 +11,6 @@ static double to_seconds(const struct timespec *t) {
 }
 
 tristar_status tsi_profiling_begin(tsi_env *env, int *before) {
-  tristar_status status = TRISTAR_OK;
   if (tsi_starpu_inside_task())
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "inside a StarPU task a solve makes no tasks to profile");
   if (!tsi_starpu_is_ours() && starpu_profiling_status_get() == STARPU_PROFILING_ENABLE)
@@ -19,8 +18,7 @@ tristar_status tsi_profiling_begin(tsi_env *env, int *before) {
              "the program profiles StarPU itself, and reading the counters would reset them");
   if (tsi_starpu_cpu_workers() < 1) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU has no CPU worker");
   *before = starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_profiling_end(int before) {
@@ -29,24 +27,19 @@ void tsi_profiling_end(int before) {
 
 /* The counters of a worker, which are zero then. info may be NULL. */
 static tristar_status take(tsi_env *env, int worker, struct starpu_profiling_worker_info *info) {
-  tristar_status status = TRISTAR_OK;
   const int code = starpu_profiling_worker_get_info(worker, info);
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_profiling_worker_get_info gave %d", code);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_profiling_reset(tsi_env *env) {
-  tristar_status status = TRISTAR_OK;
   int worker[STARPU_NMAXWORKERS];
   const int workers = tsi_starpu_cpu_worker_numbers(worker, STARPU_NMAXWORKERS);
   for (int w = 0; w < workers; w++) TSI_TRY(take(env, worker[w], NULL));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_profiling_read(tsi_env *env, tsi_profiling_sums *sums) {
-  tristar_status status = TRISTAR_OK;
   int worker[STARPU_NMAXWORKERS];
   struct starpu_profiling_worker_info info;
   *sums = (tsi_profiling_sums){.workers = tsi_starpu_cpu_worker_numbers(worker, STARPU_NMAXWORKERS)};
@@ -57,13 +50,11 @@ tristar_status tsi_profiling_read(tsi_env *env, tsi_profiling_sums *sums) {
     if (w == 0 || seconds > sums->busiest) sums->busiest = seconds;
     if (w == 0 || seconds < sums->idlest) sums->idlest = seconds;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What has crossed one bus, in one direction. */
 static tristar_status take_bus(tsi_env *env, unsigned from, unsigned to, double *bytes) {
-  tristar_status status = TRISTAR_OK;
   struct starpu_profiling_bus_info info;
   for (int bus = 0; bus < starpu_bus_get_count(); bus++) {
     if (starpu_bus_get_src(bus) != (int)from || starpu_bus_get_dst(bus) != (int)to) continue;
@@ -71,15 +62,11 @@ static tristar_status take_bus(tsi_env *env, unsigned from, unsigned to, double 
     if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_bus_get_profiling_info gave %d", code);
     *bytes += (double)info.transferred_bytes;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_profiling_add_bus(tsi_env *env, int worker, tsi_bus_bytes *bytes) {
-  tristar_status status = TRISTAR_OK;
   const unsigned node = starpu_worker_get_memory_node((unsigned)worker);
   TSI_TRY(take_bus(env, STARPU_MAIN_RAM, node, &bytes->up));
-  TSI_TRY(take_bus(env, node, STARPU_MAIN_RAM, &bytes->down));
-out:
-  return status;
+  return take_bus(env, node, STARPU_MAIN_RAM, &bytes->down);
 }

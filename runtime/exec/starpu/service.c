@@ -42,7 +42,6 @@ bool tsi_starpu_is_lost(void) {
  * STARPU_WORKERS_CPUID has precedence. *cores: of the mask. */
 static tristar_status bind_workers(const tsi_env *env, const tsi_starpu_wishes *wishes,
                                    struct starpu_conf *conf, int *cores) {
-  tristar_status status = TRISTAR_OK;
   unsigned unit[STARPU_NMAXWORKERS];
   tsi_binding binding;
   const bool chosen = getenv("STARPU_WORKERS_CPUID") != NULL || getenv("STARPU_WORKERS_COREID") != NULL;
@@ -55,25 +54,20 @@ static tristar_status bind_workers(const tsi_env *env, const tsi_starpu_wishes *
   conf->use_explicit_workers_bindid = 1;
   for (int w = 0; w < STARPU_NMAXWORKERS; w++) conf->workers_bindid[w] = unit[(first + w) % units];
   if (conf->ncpus < 0 && getenv("STARPU_NCPU") == NULL && binding.masked) conf->ncpus = binding.cores;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_scheduler(const tsi_env *env, const char *name) {
-  tristar_status status = TRISTAR_OK;
   if (*name == '\0') return TRISTAR_OK;
   for (struct starpu_sched_policy **p = starpu_sched_get_predefined_policies(); *p != NULL; p++)
     if (strcmp((*p)->policy_name, name) == 0) return TRISTAR_OK;
   TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
            "scheduler \"%.60s\" is none of this StarPU (tristar_get_scheduler lists them)", name);
-out:
-  return status;
 }
 
 /* A number of a device that is not there would end the process. */
 static tristar_status choose_devices(const tsi_env *env, const tsi_starpu_wishes *wishes,
                                      struct starpu_conf *conf) {
-  tristar_status status = TRISTAR_OK;
   const int first = wishes->first_device, count = wishes->devices;
   if (first < 0 || tsi_devices.choose == NULL) return TRISTAR_OK;
   const int there = tsi_devices.present();
@@ -81,8 +75,7 @@ static tristar_status choose_devices(const tsi_env *env, const tsi_starpu_wishes
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "first_device is %d and devices %d, but this process sees %d GPUs",
              first, count, there);
   tsi_devices.choose(conf, first, count);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* StarPU was compiled for so many CPU workers at most (STARPU_MAXCPUS), and takes no more; who compiled it
@@ -114,7 +107,6 @@ static int workers_asked(const tsi_starpu_wishes *wishes) {
 }
 
 static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
-  tristar_status status = TRISTAR_OK;
   struct starpu_conf conf;
   int cores = 0;
   TSI_TRY(tsi_starpu_check_environment(env));
@@ -132,13 +124,11 @@ static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
   note_limit(env, workers_asked(wishes), cores);
   warn_of_scheduler(env);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* StarPU runs already: one count more. */
 static tristar_status join(tsi_env *env, const tsi_starpu_wishes *wishes) {
-  tristar_status status = TRISTAR_OK;
   const int code = starpu_init(NULL);
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
   const int workers = (int)starpu_cpu_worker_get_count();
@@ -149,8 +139,7 @@ static tristar_status join(tsi_env *env, const tsi_starpu_wishes *wishes) {
   if (*wishes->scheduler && strcmp(wishes->scheduler, scheduler) != 0)
     tsi_log(env, TRISTAR_LOG_WARNING, "StarPU runs already, with the scheduler %s: %s cannot be had",
             scheduler, wishes->scheduler);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Under the lock. */
@@ -167,11 +156,11 @@ tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes)
   tristar_status status = TRISTAR_OK;
   pthread_mutex_lock(&lock);
   if (lost)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "StarPU ran when fork() made this process: its workers are the parent's, and it cannot be "
-             "started again");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED,
+                 "StarPU ran when fork() made this process: its workers are the parent's, and it cannot be "
+                 "started again");
   const bool runs = starpu_is_initialized();
-  TSI_TRY(runs ? join(env, wishes) : start(env, wishes));
+  TSI_TRY_OUT(runs ? join(env, wishes) : start(env, wishes));
   if (users++ == 0) {
     ours = !runs;
     sleeps = ours && wishes->idle_sleep && !TSI_IS_SIMULATED; /* simulated ones sleep by themselves */
@@ -181,7 +170,8 @@ tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes)
   if (starpu_cpu_worker_get_count() == 0) {
     const unsigned workers = starpu_worker_get_count();
     leave();
-    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU has %u workers, but no CPU worker: STARPU_NCPU=0?", workers);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_NO_WORKER, "StarPU has %u workers, but no CPU worker: STARPU_NCPU=0?",
+                 workers);
   }
 out:
   pthread_mutex_unlock(&lock);

@@ -24,7 +24,6 @@ static double now(void) {
 /* Which file that would be: where StarPU keeps what it measures, for the host that it is on. One that was
  * installed with StarPU goes by another name, which STARPU_HOSTNAME gives. */
 tristar_status tsi_simulation_check(const tsi_env *env) {
-  tristar_status status = TRISTAR_OK;
   char host[128], path[TSI_MESSAGE_SIZE / 2];
   const char *given = getenv("STARPU_PERF_MODEL_DIR"), *named = getenv("STARPU_HOSTNAME");
   tsi_starpu_host(host, sizeof host);
@@ -36,8 +35,6 @@ tristar_status tsi_simulation_check(const tsi_env *env) {
            "STARPU_HOSTNAME names no "
            "other",
            path);
-out:
-  return status;
 }
 
 void tsi_simulation_begin(const tsi_simulated_costs *costs) {

@@ -46,25 +46,21 @@ struct tsi_tasks {
 };
 
 tristar_status tsi_tasks_create(tsi_env *env, tsi_task_list *list, tsi_tasks **out) {
-  tristar_status status = TRISTAR_OK;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
   (*out)->list = list;
   atomic_init(&(*out)->columns, 1);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Waits until StarPU has let go of every task. */
 static tristar_status settle(tsi_tasks *tasks) {
-  tristar_status status = TRISTAR_OK;
   for (; tasks->submitted > 0; tasks->submitted--) {
     const int code = starpu_task_wait(&tasks->starpu[tasks->submitted - 1]);
     if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_tasks_destroy(tsi_tasks **tasks) {
@@ -138,12 +134,9 @@ static int scaled_priority(double priority, double largest) {
 
 /* Declares what each task waits for; the last one waits for every task that no other waits for. */
 static tristar_status declare_edges(tsi_tasks *tasks) {
-  tristar_status status = TRISTAR_OK;
   const tsi_adjacency *before = tasks->before;
-  struct starpu_task **list = NULL;
-  bool *waited_for = NULL;
-  TSI_TRY(TSI_ALLOC(tasks->env, list, tasks->count));
-  TSI_TRY(TSI_ALLOC_ZERO(tasks->env, waited_for, tasks->count));
+  TSI_SCRATCH(tasks->env, struct starpu_task *, list, tasks->count);
+  TSI_SCRATCH_ZERO(tasks->env, bool, waited_for, tasks->count);
   for (tsi_count k = 0; k < tasks->count; k++) {
     unsigned count = 0;
     for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++) {
@@ -156,15 +149,11 @@ static tristar_status declare_edges(tsi_tasks *tasks) {
   for (tsi_count k = 0; k < tasks->count; k++)
     if (!waited_for[k]) list[count++] = &tasks->starpu[k];
   if (count > 0) starpu_task_declare_deps_array(&tasks->starpu[tasks->count], count, list);
-out:
-  TSI_FREE(tasks->env, list);
-  TSI_FREE(tasks->env, waited_for);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The workers of devices, and the codelet for them. Errors: NO_WORKER. */
 static tristar_status find_devices(tsi_tasks *tasks, int *worker) {
-  tristar_status status = TRISTAR_OK;
   const int count = tsi_devices_count(worker);
   for (tsi_count k = 0; k < tasks->count; k++) {
     const tsi_task_data *data = tasks->list->task[k].data;
@@ -174,8 +163,7 @@ static tristar_status find_devices(tsi_tasks *tasks, int *worker) {
   }
   tsi_device_codelet_init(&tasks->device_codelet);
   if (count > 0) tsi_devices.use(&tasks->device_codelet, tsi_device_task_run);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Gives a StarPU task the handles of its data; one on a device is initialized anew. */
@@ -197,7 +185,6 @@ static void use_data(tsi_tasks *tasks, tsi_count k, const int *worker) {
 
 /* The StarPU tasks of the list's, and the one at the end. */
 static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
-  tristar_status status = TRISTAR_OK;
   double largest = 0;
   int worker[TSI_DEVICES_MOST];
   if (tasks->list->devices) TSI_TRY(find_devices(tasks, worker));
@@ -222,25 +209,20 @@ static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
   }
   tsi_host_task_init(&tasks->starpu[tasks->count], NULL, "tristar_end", 0);
   tasks->starpu[tasks->count].cl = NULL; /* only marks the end */
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_tasks_record(tsi_tasks *tasks) {
-  tristar_status status = TRISTAR_OK;
   const tsi_task_list *list = tasks->list;
   tasks->count = list->count;
   TSI_TRY(tsi_adjacency_create(tasks->env, tsi_task_list_count(list), list->edges, list->edge, TSI_BEFORE,
                                &tasks->before));
   TSI_TRY(make_starpu_tasks(tasks));
   tasks->recorded = true;
-  TSI_TRY(declare_edges(tasks));
-out:
-  return status;
+  return declare_edges(tasks);
 }
 
 static tristar_status submit_event(task_record *record) {
-  tristar_status status = TRISTAR_OK;
   tsi_tasks *tasks = record->tasks;
   if (tasks->broken || atomic_exchange(&record->happened, true)) return TRISTAR_OK;
   record->task->span = (tsi_task_span){.worker = -1};
@@ -248,8 +230,7 @@ static tristar_status submit_event(task_record *record) {
   TSI_HAPPENS_BEFORE(record);
   const int code = starpu_task_submit(&tasks->starpu[record - tasks->record]);
   if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_tasks_happen(tsi_tasks *tasks, tsi_index event) {
@@ -261,13 +242,11 @@ bool tsi_tasks_may_wait(void) {
 }
 
 tristar_status tsi_tasks_check_waiting(const tsi_env *env) {
-  tristar_status status = TRISTAR_OK;
   if (!tsi_tasks_may_wait())
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a StarPU task cannot wait for devices: the first solve after a factorization, or with more "
              "right-hand sides, by a plan with subtrees on devices is to be started outside of tasks");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 unsigned tsi_tasks_context(void) {
@@ -276,13 +255,11 @@ unsigned tsi_tasks_context(void) {
 }
 
 static tristar_status submit_one(tsi_tasks *tasks, tsi_count k, unsigned context) {
-  tristar_status status = TRISTAR_OK;
   tasks->starpu[k].sched_ctx = context;
   const int code = starpu_task_submit(&tasks->starpu[k]);
   if (code == -ENODEV) TSI_FAIL(tasks->env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the tasks");
   if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Submits all but events. The end comes first: so the run ends in the last of its tasks, on a worker, and not
@@ -321,7 +298,6 @@ static tristar_status submit(tsi_tasks *tasks, unsigned context, bool *failed) {
 }
 
 tristar_status tsi_tasks_prepare(tsi_tasks *tasks) {
-  tristar_status status = TRISTAR_OK;
   if (!tasks->recorded || tasks->prepared) return TRISTAR_OK;
   if (tasks->broken)
     TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "StarPU has refused the end of an earlier run");
@@ -332,19 +308,18 @@ tristar_status tsi_tasks_prepare(tsi_tasks *tasks) {
   }
   tsi_failure_clear(&tasks->failure);
   tasks->prepared = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status start_on_starpu(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
   bool failed;
-  TSI_TRY(tsi_tasks_prepare(tasks)); /* the run before */
+  TSI_TRY_OUT(tsi_tasks_prepare(tasks)); /* the run before */
   tasks->ended = NULL;
   tasks->starpu[tasks->count].callback_func = NULL;
   TSI_HAPPENS_BEFORE(tasks);
   tasks->here = false;
-  TSI_TRY(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failed)); /* the context of this thread */
+  TSI_TRY_OUT(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failed)); /* the context of this thread */
   if (!failed) return TRISTAR_OK;
   for (tsi_count k = 0; k < tasks->count; k++)
     if (tasks->list->task[k].event) (void)submit_event(&tasks->record[k]);
@@ -415,7 +390,7 @@ tristar_status tsi_tasks_wait(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
   if (!tasks->running) return tsi_failure_tell(tasks->env, &tasks->failure);
   const int code = starpu_task_wait(&tasks->starpu[tasks->count]); /* the others: before the next run */
-  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
+  if (code != 0) TSI_FAIL_OUT(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
   end_run(tasks);
   status = tsi_failure_tell(tasks->env, &tasks->failure);
 out:
@@ -470,12 +445,12 @@ tristar_status tsi_task_submit(tsi_env *env, const char *name, unsigned context,
   tristar_status status = TRISTAR_OK;
   single_task *single = NULL;
   struct starpu_task *task = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, single, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, single, 1));
   *single = (single_task){.env = env, .run = run, .ended = ended, .arg = arg};
   atomic_init(&single->columns, columns);
   single->body = (tsi_host_task){run_single, single, microseconds, &single->columns};
   task = starpu_task_create();
-  if (task == NULL) TSI_FAIL(env, TRISTAR_ERR_MEMORY, "starpu_task_create gave no task");
+  if (task == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_MEMORY, "starpu_task_create gave no task");
   tsi_host_task_init(task, &single->body, name, 0);
   task->destroy = task->detach = 1;
   task->sched_ctx = context;
@@ -486,8 +461,8 @@ tristar_status tsi_task_submit(tsi_env *env, const char *name, unsigned context,
   const int code = starpu_task_submit(task);
   if (code == 0) return TRISTAR_OK; /* all may be gone */
   task->destroy = task->detach = 0;
-  if (code == -ENODEV) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the solve");
-  TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
+  if (code == -ENODEV) TSI_FAIL_OUT(env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the solve");
+  TSI_FAIL_OUT(env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
 out:
   if (task != NULL) starpu_task_destroy(task);
   TSI_FREE(env, single);

@@ -54,11 +54,11 @@ tristar_status tsi_workers_need(tsi_workers *workers, double *start_seconds) {
   pthread_mutex_lock(&workers->lock);
   if (workers->running) goto out;
   if (!workers->allowed)
-    TSI_FAIL(workers->env, TRISTAR_ERR_UNSUPPORTED, "tasks asked for in a context without StarPU%s",
-             tsi_starpu_is_lost() ? ", which ran when fork() made this process and cannot be started again"
-                                  : "");
+    TSI_FAIL_OUT(
+        workers->env, TRISTAR_ERR_UNSUPPORTED, "tasks asked for in a context without StarPU%s",
+        tsi_starpu_is_lost() ? ", which ran when fork() made this process and cannot be started again" : "");
   const double begin = tsi_clock();
-  TSI_TRY(tsi_starpu_acquire(workers->env, &workers->wishes));
+  TSI_TRY_OUT(tsi_starpu_acquire(workers->env, &workers->wishes));
   workers->running = true;
   workers->start_seconds = tsi_clock() - begin;
   if (start_seconds != NULL) *start_seconds += workers->start_seconds;
@@ -94,7 +94,6 @@ static int count_bound_cores(void) {
 }
 
 tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *info) {
-  tristar_status status = TRISTAR_OK;
   tsi_binding binding;
   *info = (tristar_starpu_info){.scheduler = "", .driver = tsi_devices.name ? tsi_devices.name : ""};
   starpu_get_version(&info->version[0], &info->version[1], &info->version[2]);
@@ -110,8 +109,7 @@ tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *i
   info->max_workers = tsi_starpu_most_workers();
   TSI_TRY(tsi_binding_find(workers->env, 0, NULL, &binding));
   info->cores = binding.cores;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 bool tsi_workers_name(tsi_workers *workers, int i, char *name, size_t size, int *core) {

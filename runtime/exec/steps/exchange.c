@@ -12,17 +12,17 @@ tristar_status tsi_exchange_create(tsi_env *env, const tsi_program *program, siz
   tristar_status status = TRISTAR_OK;
   tsi_exchange *exchange = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, exchange, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, exchange, 1));
   exchange->env = env;
   exchange->program = program;
   exchange->row_bytes = row_bytes;
   exchange->clocks = clocks;
-  TSI_TRY(TSI_ALLOC_ZERO(env, exchange->clock, clocks));
-  TSI_TRY(allocate_rows(exchange, program->inbox_rows, &exchange->inbox));
-  TSI_TRY(allocate_rows(exchange, program->outbox_rows, &exchange->outbox));
-  TSI_TRY(TSI_ALLOC(env, exchange->goes, program->sends));
-  TSI_TRY(TSI_ALLOC(env, exchange->sent, program->sends));
-  TSI_TRY(TSI_ALLOC(env, exchange->comes, program->receives));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, exchange->clock, clocks));
+  TSI_TRY_OUT(allocate_rows(exchange, program->inbox_rows, &exchange->inbox));
+  TSI_TRY_OUT(allocate_rows(exchange, program->outbox_rows, &exchange->outbox));
+  TSI_TRY_OUT(TSI_ALLOC(env, exchange->goes, program->sends));
+  TSI_TRY_OUT(TSI_ALLOC(env, exchange->sent, program->sends));
+  TSI_TRY_OUT(TSI_ALLOC(env, exchange->comes, program->receives));
 out:
   if (status != TRISTAR_OK) tsi_exchange_destroy(&exchange);
   *out = exchange;

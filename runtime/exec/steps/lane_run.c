@@ -29,8 +29,8 @@ tristar_status tsi_lane_run_create(tsi_env *env, tsi_execution *execution, const
   tristar_status status = TRISTAR_OK;
   tsi_lane_run *run = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, run, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, run->state, lanes->count));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, run, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, run->state, lanes->count));
   run->execution = execution;
   run->steps = steps;
   run->lanes = lanes;

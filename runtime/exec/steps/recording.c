@@ -24,7 +24,6 @@ static int run_on_device(void *context, const tsi_index argument[4], void *const
 /* A task for items first .. end - 1; of several: their largest priority, and all bytes. */
 static tristar_status add_items(tsi_recording *recording, tsi_index first, tsi_index end, double priority,
                                 double bytes, tsi_index *number) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index argument[4] = {first, end, 0, 0};
   const tsi_step *step = end > first ? &recording->steps->step[recording->item[first]] : NULL;
   const char *name = end - first == 1 ? tsi_step_name(step->kind) : end > first ? "bundle" : "barrier";
@@ -34,8 +33,7 @@ static tristar_status add_items(tsi_recording *recording, tsi_index first, tsi_i
   if (step && step->on_device)
     tsi_task_list_use(recording->list, *number,
                       devices->data_of(devices->context, recording->execution, step), run_on_device);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status add_step(tsi_recording *recording, tsi_index at, tsi_index *number) {
@@ -51,7 +49,6 @@ static tristar_status add_event(tsi_recording *recording, tsi_index first, const
 
 /* Tasks that run as soon as those that they wait for are through; task k is bundle k. */
 static tristar_status add_bundles(tsi_recording *recording) {
-  tristar_status status = TRISTAR_OK;
   const tsi_bundles *bundles = recording->bundles;
   tsi_index number;
   for (tsi_index k = 0; k < bundles->count; k++) {
@@ -65,14 +62,12 @@ static tristar_status add_bundles(tsi_recording *recording) {
   }
   for (tsi_count e = 0; e < bundles->edges; e++)
     TSI_TRY(tsi_task_list_after(recording->list, bundles->edge[e].item, bundles->edge[e].before));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Tasks level by level; between two levels a task without work waits for all of the former, and all of the
  * latter wait for it. */
 static tristar_status add_levels(tsi_recording *recording) {
-  tristar_status status = TRISTAR_OK;
   const tsi_levels *levels = recording->levels;
   tsi_index barrier = TSI_NONE, first = 0, number;
   for (tsi_index l = 0; l < levels->count; l++) {
@@ -86,12 +81,10 @@ static tristar_status add_levels(tsi_recording *recording) {
     for (; first < end; first++) TSI_TRY(tsi_task_list_after(recording->list, barrier, first));
     first = barrier + 1;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status add_listed(tsi_env *env, tsi_recording *recording) {
-  tristar_status status = TRISTAR_OK;
   tsi_index number;
   TSI_TRY(TSI_ALLOC(env, recording->order, recording->steps->count));
   recording->item = recording->order;
@@ -99,12 +92,10 @@ static tristar_status add_listed(tsi_env *env, tsi_recording *recording) {
     recording->order[k] = k;
     TSI_TRY(add_step(recording, k, &number));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status add_tasks(tsi_env *env, const tsi_grouping *grouping, tsi_recording *recording) {
-  tristar_status status = TRISTAR_OK;
   if (grouping->listed) return add_listed(env, recording);
   if (recording->levels) {
     recording->item = recording->levels->item;
@@ -112,9 +103,7 @@ static tristar_status add_tasks(tsi_env *env, const tsi_grouping *grouping, tsi_
   }
   TSI_TRY(tsi_bundles_create(env, recording->steps, grouping->light, grouping->workers, &recording->bundles));
   recording->item = recording->bundles->item;
-  TSI_TRY(add_bundles(recording));
-out:
-  return status;
+  return add_bundles(recording);
 }
 
 tristar_status tsi_recording_create(tsi_env *env, tsi_execution *execution, const tsi_steps *steps,
@@ -124,10 +113,10 @@ tristar_status tsi_recording_create(tsi_env *env, tsi_execution *execution, cons
   recording->steps = steps;
   recording->levels = grouping.levels;
   recording->bytes = tsi_steps_bytes(steps);
-  TSI_TRY(tsi_task_list_create(env, &recording->list));
+  TSI_TRY_OUT(tsi_task_list_create(env, &recording->list));
   if (execution->exchange)
-    TSI_TRY(TSI_ALLOC(env, recording->event, tsi_exchange_receives(execution->exchange)));
-  TSI_TRY(add_tasks(env, &grouping, recording));
+    TSI_TRY_OUT(TSI_ALLOC(env, recording->event, tsi_exchange_receives(execution->exchange)));
+  TSI_TRY_OUT(add_tasks(env, &grouping, recording));
 out:
   if (status != TRISTAR_OK) tsi_recording_release(env, recording);
   return status;

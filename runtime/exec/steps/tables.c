@@ -38,10 +38,10 @@ tristar_status tsi_tables_create(tsi_env *env, const tsi_tables_source *source, 
   const tsi_chunks *chunks = source->chunks;
   const tsi_sweep *sweep = source->sweep;
   *tables = (tsi_tables){0};
-  TSI_TRY(TSI_ALLOC(env, tables->panel, source->panels->count));
-  TSI_TRY(TSI_ALLOC(env, tables->chunk, chunks->count));
-  TSI_TRY(TSI_ALLOC(env, tables->slice, chunks->slices));
-  TSI_TRY(TSI_ALLOC(env, tables->pair, sweep->pairs));
+  TSI_TRY_OUT(TSI_ALLOC(env, tables->panel, source->panels->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, tables->chunk, chunks->count));
+  TSI_TRY_OUT(TSI_ALLOC(env, tables->slice, chunks->slices));
+  TSI_TRY_OUT(TSI_ALLOC(env, tables->pair, sweep->pairs));
   fill_panels(source, tables->panel);
   for (tsi_index c = 0; c < chunks->count; c++) {
     tables->chunk[c] = describe_chunk(source, c, tables->workspace_rows);

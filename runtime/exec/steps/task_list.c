@@ -5,12 +5,10 @@
 #include "runtime/base/grow.h"
 
 tristar_status tsi_task_list_create(tsi_env *env, tsi_task_list **out) {
-  tristar_status status = TRISTAR_OK;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_task_list_destroy(tsi_task_list **list) {
@@ -24,36 +22,30 @@ void tsi_task_list_destroy(tsi_task_list **list) {
 tristar_status tsi_task_list_add(tsi_task_list *list, const char *name, tsi_task_run run, void *context,
                                  const tsi_index argument[4], double priority, double microseconds,
                                  tsi_index *number) {
-  tristar_status status = TRISTAR_OK;
   if (!tsi_to_index(list->count, number)) TSI_FAIL(list->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
   TSI_TRY(tsi_make_room(list->env, (void **)&list->task, sizeof *list->task, list->count, &list->capacity));
   tsi_task *task = &list->task[list->count++];
   *task = (tsi_task){
       .run = run, .context = context, .name = name, .priority = priority, .microseconds = microseconds};
   memcpy(task->argument, argument, sizeof task->argument);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_task_list_add_event(tsi_task_list *list, const char *name, const tsi_index argument[4],
                                        tsi_index *number) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_task_list_add(list, name, NULL, NULL, argument, 0, 0, number));
   list->task[*number].event = true;
   list->events = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_task_list_after(tsi_task_list *list, tsi_index task, tsi_index before) {
-  tristar_status status = TRISTAR_OK;
   if (before == TSI_NONE) return TRISTAR_OK;
   if (before >= task) TSI_FAIL(list->env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d", task, before);
   TSI_TRY(
       tsi_make_room(list->env, (void **)&list->edge, sizeof *list->edge, list->edges, &list->edge_capacity));
   list->edge[list->edges++] = (tsi_edge){task, before};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_task_list_use(tsi_task_list *list, tsi_index task, const tsi_task_data *data,
@@ -66,7 +58,6 @@ void tsi_task_list_use(tsi_task_list *list, tsi_index task, const tsi_task_data 
 /* A task begins where the one before it ends: one look at the clock for each, none where times are not
  * wanted. */
 tristar_status tsi_task_list_run(tsi_task_list *list) {
-  tristar_status status = TRISTAR_OK;
   double now = list->note_here ? tsi_clock() : 0;
   if (list->events)
     TSI_FAIL(list->env, TRISTAR_ERR_UNSUPPORTED,
@@ -82,6 +73,5 @@ tristar_status tsi_task_list_run(tsi_task_list *list) {
     task->span = (tsi_task_span){now, end, -1};
     now = end;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -32,7 +32,6 @@ typedef struct bicgstab {
 
 /* y = K p with sums of u and y. *direction: what x moves along for p. */
 static tristar_status apply(bicgstab *s, char *p, char *y, const char *u, char **direction, tsi_sums *sums) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   *direction = p;
   if (run->precond == NULL) return tsi_krylov_multiply(run, p, y, u, sums);
@@ -43,9 +42,7 @@ static tristar_status apply(bicgstab *s, char *p, char *y, const char *u, char *
   }
   TSI_TRY(tsi_krylov_multiply(run, p, s->hat, NULL, NULL));
   TSI_TRY(tsi_krylov_precondition(run, s->hat, y));
-  TSI_TRY(tsi_vectors_sums(run->k, u, y, sums));
-out:
-  return status;
+  return tsi_vectors_sums(run->k, u, y, sums);
 }
 
 /* Is x^H y, of vectors of these norms, nothing but rounding errors? */
@@ -76,7 +73,6 @@ static tristar_status turn(bicgstab *s, tsi_complex rho_before) {
 
 /* Along p. */
 static tristar_status first_half(bicgstab *s) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   char *direction;
   tsi_sums sums;
@@ -84,35 +80,33 @@ static tristar_status first_half(bicgstab *s) {
   const tsi_complex wv = number(sums.dot);
   if (!isfinite(sums.square)) {
     tsi_krylov_end(run, TRISTAR_REASON_NOT_FINITE);
-    goto out;
+    return TRISTAR_OK;
   }
   if (vanishes(wv, s->size, sqrt(sums.square))) {
     tsi_krylov_end(run, TRISTAR_REASON_BREAKDOWN);
-    goto out;
+    return TRISTAR_OK;
   }
   s->alpha = s->rho / wv;
   const double alpha[2] = {creal(s->alpha), cimag(s->alpha)};
   TSI_TRY(tsi_vectors_step(run->k, alpha, direction, s->v, run->x, s->r, NULL, &sums));
   s->rr = sums.square;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Along r. */
 static tristar_status second_half(bicgstab *s) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   char *direction;
   tsi_sums sums;
   if (s->rr == 0) { /* the first half was all */
     (void)tsi_krylov_judge(run, 0);
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(apply(s, s->r, s->t, s->r, &direction, &sums));
   const tsi_complex tr = conj(number(sums.dot));
   if (sums.square == 0) {
     tsi_krylov_end(run, TRISTAR_REASON_BREAKDOWN);
-    goto out;
+    return TRISTAR_OK;
   }
   const bool vanished = vanishes(tr, sqrt(s->rr), sqrt(sums.square));
   s->omega = tr / sums.square;
@@ -121,13 +115,11 @@ static tristar_status second_half(bicgstab *s) {
   s->rr = sums.square;
   s->rho = number(sums.dot);
   if (!tsi_krylov_judge(run, sqrt(s->rr)) && vanished) tsi_krylov_end(run, TRISTAR_REASON_BREAKDOWN);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* r = w, the first residual, of K. */
 static tristar_status begin(bicgstab *s) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   tsi_sums sums;
   TSI_TRY(tsi_krylov_residual(run, s->r, &s->rr));
@@ -141,12 +133,10 @@ static tristar_status begin(bicgstab *s) {
   TSI_TRY(tsi_krylov_refer(run, s->size, s->hat));
   memcpy(s->w, s->r, (size_t)run->k->n * run->k->bytes);
   (void)tsi_krylov_judge(run, s->size);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_bicgstab(tsi_krylov_run *run) {
-  tristar_status status = TRISTAR_OK;
   const tristar_krylov_t *k = run->k;
   bicgstab s = {.run = run,
                 .right = k->options.side == TRISTAR_SIDE_RIGHT,
@@ -165,6 +155,5 @@ tristar_status tsi_bicgstab(tsi_krylov_run *run) {
     if (!run->ended) TSI_TRY(first_half(&s));
     if (!run->ended) TSI_TRY(second_half(&s));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

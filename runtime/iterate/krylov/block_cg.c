@@ -247,19 +247,16 @@ static void account(const block_cg *s, double seconds, bool product) {
 
 /* Q = A P by a function. */
 static tristar_status call_function(const block_cg *s) {
-  tristar_status status = TRISTAR_OK;
   const tsi_krylov_operator *matrix = &s->k->matrix;
   if (matrix->columns != NULL)
     return matrix->columns(matrix->arg, s->active, vector(s, s->p, 0), vector(s, s->q, 0), leading(s));
   for (int j = 0; j < s->active; j++)
     TSI_TRY(tsi_vectors_multiply(s->k, vector(s, s->p, j), vector(s, s->q, j), NULL, NULL));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Q = A P with the small matrices. */
 static tristar_status multiply(block_cg *s) {
-  tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = s->k;
   const int entries = s->active * s->active;
   const double begin = tsi_clock();
@@ -277,8 +274,7 @@ static tristar_status multiply(block_cg *s) {
   take_sums(s, k->work.total, s->active, s->active, s->gram);
   take_sums(s, k->work.total + 2 * entries, s->active, s->active, s->alpha);
   account(s, tsi_clock() - begin, true);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Z = M^-1 R */
@@ -290,8 +286,8 @@ static tristar_status precondition(block_cg *s) {
     memcpy(vector(s, s->z, 0), vector(s, s->r, 0), (size_t)s->active * k->work.stride);
     return status;
   }
-  TSI_TRY(tsi_krylov_defer(k, tristar_precond_apply(s->precond, TRISTAR_N, s->active, vector(s, s->r, 0),
-                                                    leading(s), vector(s, s->z, 0), leading(s))));
+  TSI_TRY_OUT(tsi_krylov_defer(k, tristar_precond_apply(s->precond, TRISTAR_N, s->active, vector(s, s->r, 0),
+                                                        leading(s), vector(s, s->z, 0), leading(s))));
   account(s, tsi_clock() - begin, false);
 out:
   return status;
@@ -321,7 +317,6 @@ static void drop_ended(block_cg *s) {
 
 /* Z, beta and the tests of the columns; initial: those before the first iteration. */
 static tristar_status test(block_cg *s, bool initial) {
-  tristar_status status = TRISTAR_OK;
   const tristar_krylov_t *k = s->k;
   const bool residual = k->options.norm == TRISTAR_NORM_RESIDUAL;
   double norm[TSI_BLOCK_MOST];
@@ -340,12 +335,10 @@ static tristar_status test(block_cg *s, bool initial) {
     (void)tsi_krylov_judge(run, norm[j]);
   }
   drop_ended(s);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status iterate(block_cg *s) {
-  tristar_status status = TRISTAR_OK;
   for (int j = 0; j < s->active; j++) {
     tsi_krylov_run *run = &s->run[s->column[j]];
     run->result.iterations++;
@@ -353,7 +346,7 @@ static tristar_status iterate(block_cg *s) {
       tsi_krylov_end(run, isnan(s->rz[j]) ? TRISTAR_REASON_NOT_FINITE : TRISTAR_REASON_INDEFINITE_PRECOND);
   }
   drop_ended(s);
-  if (s->active == 0) goto out;
+  if (s->active == 0) return TRISTAR_OK;
   if (s->rank > 0) TSI_TRY(operate(s, directions_block, 0));
   const int directions = s->z;
   s->z = s->p;
@@ -362,28 +355,22 @@ static tristar_status iterate(block_cg *s) {
   factor(s);
   solve_alpha(s);
   drop_ended(s); /* their last iterate stays as it is */
-  if (s->active == 0) goto out;
+  if (s->active == 0) return TRISTAR_OK;
   TSI_TRY(operate(s, step_block, 0));
-  TSI_TRY(test(s, false));
-out:
-  return status;
+  return test(s, false);
 }
 
 static tristar_status begin(block_cg *s, int count) {
-  tristar_status status = TRISTAR_OK;
   double square;
   for (int c = 0; c < count; c++) {
     if (s->run[c].ended) continue;
     TSI_TRY(tsi_krylov_residual(&s->run[c], vector(s, s->r, s->active), &square));
     s->column[s->active++] = c;
   }
-  TSI_TRY(test(s, true));
-out:
-  return status;
+  return test(s, true);
 }
 
 tristar_status tsi_block_cg(tsi_krylov_run *run, int count) {
-  tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
   const int block = k->options.block, entries = k->work.runs * k->work.runs;
   block_cg s = {.k = k,
@@ -399,6 +386,5 @@ tristar_status tsi_block_cg(tsi_krylov_run *run, int count) {
                 .beta = k->work.square + 2 * entries};
   TSI_TRY(begin(&s, count));
   while (s.active > 0) TSI_TRY(iterate(&s));
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -32,8 +32,8 @@ static tristar_status precondition(cg *s) {
   tsi_sums sums;
   s->rz = s->zz = s->rr;
   if (s->run->precond == NULL) return status;
-  TSI_TRY(tsi_krylov_precondition(s->run, s->r, s->z));
-  TSI_TRY(tsi_vectors_sums(s->run->k, s->r, s->z, &sums));
+  TSI_TRY_OUT(tsi_krylov_precondition(s->run, s->r, s->z));
+  TSI_TRY_OUT(tsi_vectors_sums(s->run->k, s->r, s->z, &sums));
   s->rz = sums.dot[0];
   s->zz = sums.square;
 out:
@@ -46,7 +46,6 @@ static double norm(const cg *s) {
 
 /* The next x, r and z. */
 static tristar_status step(cg *s, double alpha) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   tsi_sums sums;
   if (s->diagonal != NULL) {
@@ -54,24 +53,21 @@ static tristar_status step(cg *s, double alpha) {
     s->rz = sums.dot[0];
     s->zz = sums.square;
     run->result.preconditionings++;
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(tsi_vectors_step(run->k, (double[2]){alpha, 0}, s->p, s->q, run->x, s->r, NULL, &sums));
   s->rr = sums.square;
-  TSI_TRY(precondition(s));
-out:
-  return status;
+  return precondition(s);
 }
 
 /* rz_before: of the iteration before; 0: there was none. */
 static tristar_status iterate(cg *s, double rz_before) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   tsi_sums sums;
   run->result.iterations++;
   if (!(s->rz > 0)) {
     tsi_krylov_end(run, isnan(s->rz) ? TRISTAR_REASON_NOT_FINITE : TRISTAR_REASON_INDEFINITE_PRECOND);
-    goto out;
+    return TRISTAR_OK;
   }
   const double beta[2] = {rz_before > 0 ? s->rz / rz_before : 0, 0};
   if (rz_before > 0)
@@ -82,16 +78,14 @@ static tristar_status iterate(cg *s, double rz_before) {
   const double curvature = sums.dot[0];
   if (!(curvature > 0) || !isfinite(curvature)) {
     tsi_krylov_end(run, isfinite(curvature) ? TRISTAR_REASON_INDEFINITE : TRISTAR_REASON_NOT_FINITE);
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(step(s, s->rz / curvature));
   (void)tsi_krylov_judge(run, norm(s));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_cg(tsi_krylov_run *run) {
-  tristar_status status = TRISTAR_OK;
   const tristar_krylov_t *k = run->k;
   cg s = {.run = run,
           .r = tsi_krylov_vector(k, R),
@@ -113,6 +107,5 @@ tristar_status tsi_cg(tsi_krylov_run *run) {
     TSI_TRY(iterate(&s, before));
     before = rz;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

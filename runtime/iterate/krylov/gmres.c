@@ -39,7 +39,6 @@ static int first_z(const gmres *s) {
 
 /* V's first vector, not yet scaled: the residual of K. */
 static tristar_status begin(gmres *s, double *norm) {
-  tristar_status status = TRISTAR_OK;
   tsi_sums sums;
   double square;
   TSI_TRY(tsi_krylov_residual(s->run, basis(s, 0), &square));
@@ -49,13 +48,11 @@ static tristar_status begin(gmres *s, double *norm) {
     square = sums.square;
   }
   *norm = sqrt(square);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* w = K v_j */
 static tristar_status apply(gmres *s, int j, char *w) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   if (run->precond == NULL) return tsi_krylov_multiply(run, basis(s, j), w, NULL, NULL);
   if (s->left) {
@@ -65,13 +62,11 @@ static tristar_status apply(gmres *s, int j, char *w) {
   char *z = s->flexible ? tsi_krylov_vector(s->k, first_z(s) + j) : s->hat;
   TSI_TRY(tsi_krylov_precondition(run, basis(s, j), z));
   return tsi_krylov_multiply(run, z, w, NULL, NULL);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Takes from w its parts along v_0 .. v_j, which are added to column j of H. *before, *after: norms. */
 static tristar_status orthogonalize(gmres *s, int j, char *w, double *before, double *after) {
-  tristar_status status = TRISTAR_OK;
   tsi_complex *h = tsi_hessenberg_column(&s->k->work.small, j), *part = s->k->work.small.y;
   const tristar_krylov_passes passes = s->k->options.passes;
   for (int pass = 0; pass < 2; pass++) {
@@ -87,13 +82,11 @@ static tristar_status orthogonalize(gmres *s, int j, char *w, double *before, do
     if (passes == TRISTAR_PASSES_ONE) break;
     if (passes == TRISTAR_PASSES_CANCELLED && !(*after <= CANCELLED * *before)) break;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Iteration j of a cycle, 0 the first. *columns: those of H that count. *over: nothing new is left. */
 static tristar_status iterate(gmres *s, int j, int *columns, bool *over) {
-  tristar_status status = TRISTAR_OK;
   char *w = basis(s, j + 1);
   double before = 0, after = 0;
   s->run->result.iterations++;
@@ -101,20 +94,18 @@ static tristar_status iterate(gmres *s, int j, int *columns, bool *over) {
   TSI_TRY(orthogonalize(s, j, w, &before, &after));
   if (!isfinite(after) || !isfinite(before)) {
     tsi_krylov_end(s->run, TRISTAR_REASON_NOT_FINITE);
-    goto out;
+    return TRISTAR_OK;
   }
   *over = after <= s->k->sparse->epsilon * before;
   tsi_hessenberg_column(&s->k->work.small, j)[j + 1] = after;
   const double norm = tsi_hessenberg_rotate(&s->k->work.small, j);
   *columns = j + 1;
   if (!tsi_krylov_judge(s->run, norm) && !*over) TSI_TRY(tsi_vectors_scale(s->k, 1 / after, w, w));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* x moves to the minimum over the first `columns` vectors. */
 static tristar_status move(gmres *s, int columns) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   double square;
   const tsi_complex one = 1, *y = s->k->work.small.y;
@@ -125,22 +116,18 @@ static tristar_status move(gmres *s, int columns) {
   memset(s->hat, 0, (size_t)s->k->n * s->k->bytes);
   TSI_TRY(tsi_vectors_combine(s->k, BASIS, columns, 1, y, s->hat, &square));
   TSI_TRY(tsi_krylov_precondition(run, s->hat, s->hat));
-  TSI_TRY(tsi_vectors_combine(s->k, HAT, 1, 1, &one, run->x, &square));
-out:
-  return status;
+  return tsi_vectors_combine(s->k, HAT, 1, 1, &one, run->x, &square);
 }
 
 /* From the residual, of that norm, in V's first vector. */
 static tristar_status cycle(gmres *s, double norm, bool *over) {
-  tristar_status status = TRISTAR_OK;
   int columns = 0;
   *over = false;
   tsi_hessenberg_start(&s->k->work.small, norm);
   TSI_TRY(tsi_vectors_scale(s->k, 1 / norm, basis(s, 0), basis(s, 0)));
   for (int j = 0; j < s->m && !s->run->ended && !*over; j++) TSI_TRY(iterate(s, j, &columns, over));
   if (columns > 0) TSI_TRY(move(s, columns));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Looks at the norm of the residual that a cycle has left. */
@@ -159,7 +146,6 @@ static void judge_cycle(gmres *s, double before, double after, bool over, int *s
 }
 
 tristar_status tsi_gmres(tsi_krylov_run *run) {
-  tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
   gmres s = {.run = run,
              .k = k,
@@ -180,6 +166,5 @@ tristar_status tsi_gmres(tsi_krylov_run *run) {
     TSI_TRY(begin(&s, &norm));
     judge_cycle(&s, before, norm, over, &stalls);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

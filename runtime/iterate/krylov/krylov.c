@@ -56,7 +56,6 @@ static bool is_bad(double tolerance) {
 }
 
 static tristar_status check_ranges(tsi_env *env, const tristar_krylov_options *o) {
-  tristar_status status = TRISTAR_OK;
   if ((unsigned)o->method > TRISTAR_KRYLOV_BLOCK_CG || (unsigned)o->side > TRISTAR_SIDE_RIGHT ||
       (unsigned)o->norm > TRISTAR_NORM_RESIDUAL || (unsigned)o->passes > TRISTAR_PASSES_TWO ||
       (unsigned)o->engine > TRISTAR_ENGINE_TASKS)
@@ -75,13 +74,11 @@ static tristar_status check_ranges(tsi_env *env, const tristar_krylov_options *o
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "block is %d, outside 1..%d", o->block, TSI_BLOCK_MOST);
   if (o->history != NULL && o->history_most < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "history_most is %" PRId64, o->history_most);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Puts what DEFAULT stands for into side and norm. */
 static tristar_status resolve(tsi_env *env, tristar_krylov_options *o) {
-  tristar_status status = TRISTAR_OK;
   const bool cg = tsi_krylov_is_cg(o), flexible = o->method == TRISTAR_KRYLOV_FGMRES;
   if (o->side == TRISTAR_SIDE_DEFAULT) o->side = flexible ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
   const bool right = o->side == TRISTAR_SIDE_RIGHT;
@@ -93,8 +90,7 @@ static tristar_status resolve(tsi_env *env, tristar_krylov_options *o) {
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a method that is preconditioned from the %s knows the norm of %s only",
              right ? "right" : "left", right ? "r" : "M^-1 r");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Workspace ----------------------------------------------------------------------------------------- */
@@ -131,7 +127,6 @@ static int count_sums(const tristar_krylov_options *options) {
 
 static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_options *options,
                                tsi_workspace *work) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   const size_t lines = ((size_t)k->n * k->bytes + TSI_CACHE_LINE - 1) / TSI_CACHE_LINE + OFFSET;
   const size_t blocks = (size_t)k->crew.blocks;
@@ -151,8 +146,7 @@ static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_o
   TSI_TRY(TSI_ALLOC(env, work->run, work->runs));
   TSI_TRY(TSI_ALLOC(env, work->square, 3 * work->runs * work->runs));
   work->bytes = (size_t)work->vectors * work->stride + (blocks + 1) * sums;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void release(tsi_env *env, tsi_workspace *work) {
@@ -174,7 +168,7 @@ static tristar_status enlarge(tristar_krylov_t *k, const tristar_krylov_options 
       count_sums(options) <= k->work.sums && count_columns(options) <= k->work.small.m &&
       tsi_krylov_group(options) <= k->work.runs)
     return status;
-  TSI_TRY(allocate(k, options, &larger));
+  TSI_TRY_OUT(allocate(k, options, &larger));
   const tsi_workspace before = k->work;
   k->work = larger;
   k->stats.workspace_bytes = larger.bytes;
@@ -191,7 +185,6 @@ static double product_bytes(const tristar_krylov_t *k) {
 
 static tristar_status begin_crew(tristar_krylov_t *k, tristar_engine engine) {
   const tsi_index blocks = (tsi_index)(((int64_t)k->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS);
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_crew_begin(k->ts, "krylov_rows", engine, TSI_RUNS_SHORT, blocks, product_bytes(k),
                          &k->stats.start_seconds, &k->crew));
   k->unit = k->matrix.function == NULL ? tsi_halves_unit(&k->stored) : 1;
@@ -199,25 +192,21 @@ static tristar_status begin_crew(tristar_krylov_t *k, tristar_engine engine) {
     TSI_TRY(tsi_crew_begin(k->ts, "krylov_rows", engine, TSI_RUNS_SHORT, tsi_units(blocks, k->unit),
                            product_bytes(k), &k->stats.start_seconds, &k->units));
   k->stats.workers = k->crew.workers;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Members of a team --------------------------------------------------------------------------------- */
 
 tristar_status tsi_krylov_alike(tristar_krylov_t *k, const char *name, double value) {
-  tristar_status status = TRISTAR_OK;
   const double largest = tsi_team_largest(k->team, value);
   if (tsi_team_any(k->team, value != largest))
     TSI_FAIL(&k->ts->env, TRISTAR_ERR_ARGUMENT,
              "the ranks do not ask for the same: %s is %g here, %g at most", name, value, largest);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Otherwise they would take different decisions. */
 static tristar_status check_alike(tristar_krylov_t *k, const tristar_krylov_options *o) {
-  tristar_status status = TRISTAR_OK;
   const struct {
     const char *name;
     double value;
@@ -235,14 +224,12 @@ static tristar_status check_alike(tristar_krylov_t *k, const tristar_krylov_opti
                 {"guess", o->guess != 0}};
   for (size_t w = 0; w < sizeof wishes / sizeof *wishes && !tsi_krylov_is_alone(k); w++)
     TSI_TRY(tsi_krylov_alike(k, wishes[w].name, wishes[w].value));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------------- */
 
 static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operator *matrix) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   const tristar_scalar scalar = matrix->scalar;
   k->matrix = *matrix;
@@ -255,8 +242,7 @@ static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operat
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown scalar %d", (int)scalar);
   if (matrix->team != NULL) k->team = matrix->team;
   k->stats.nnz = matrix->nnz;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Either view or matrix is NULL. */
@@ -266,7 +252,7 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, const tsi_
   tsi_env *env = &ts->env;
   tristar_krylov_t *k = NULL;
   const double begin = tsi_clock();
-  TSI_TRY(TSI_ALLOC_ZERO(env, k, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, k, 1));
   k->ts = ts;
   tsi_env_retain(env);
   k->alone = tsi_team_alone(0);
@@ -275,16 +261,16 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, const tsi_
     k->options = *options;
   else
     tristar_krylov_options_init(&k->options);
-  TSI_TRY(check_ranges(env, &k->options));
-  TSI_TRY(resolve(env, &k->options));
+  TSI_TRY_OUT(check_ranges(env, &k->options));
+  TSI_TRY_OUT(resolve(env, &k->options));
   if (view != NULL)
-    TSI_TRY(tsi_krylov_take_matrix(k, view));
+    TSI_TRY_OUT(tsi_krylov_take_matrix(k, view));
   else
-    TSI_TRY(take_operator(k, matrix));
+    TSI_TRY_OUT(take_operator(k, matrix));
   k->bytes = k->sparse->scalar_bytes;
   k->stats.n = k->n;
-  TSI_TRY(begin_crew(k, k->options.engine));
-  TSI_TRY(enlarge(k, &k->options));
+  TSI_TRY_OUT(begin_crew(k, k->options.engine));
+  TSI_TRY_OUT(enlarge(k, &k->options));
   k->valid = true;
   k->stats.create_seconds = tsi_clock() - begin - k->stats.start_seconds;
 out:
@@ -299,7 +285,7 @@ tristar_status tristar_krylov_create(tristar_t *ts, const tristar_view *view,
   if (krylov != NULL) *krylov = NULL;
   TSI_ENTER(ts, ts);
   if (view == NULL || krylov == NULL)
-    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view == NULL ? "view" : "krylov");
+    TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view == NULL ? "view" : "krylov");
   status = create(ts, view, NULL, options, krylov);
 out:
   return tsi_answer(&ts->env, status);
@@ -312,11 +298,12 @@ tristar_status tristar_krylov_create_operator(tristar_t *ts, int64_t n, tristar_
   tristar_status status = TRISTAR_OK;
   if (krylov != NULL) *krylov = NULL;
   TSI_ENTER(ts, ts);
-  if (krylov == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "krylov is NULL");
+  if (krylov == NULL) TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_ARGUMENT, "krylov is NULL");
   tsi_krylov_operator matrix = {.scalar = scalar, .function = function, .arg = arg};
   if (function == NULL || n < 0)
-    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%s", function == NULL ? "function is NULL" : "n is negative");
-  if (!tsi_to_index(n, &matrix.n)) TSI_FAIL(&ts->env, TRISTAR_ERR_TOO_LARGE, "n is %" PRId64, n);
+    TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_ARGUMENT, "%s",
+                 function == NULL ? "function is NULL" : "n is negative");
+  if (!tsi_to_index(n, &matrix.n)) TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_TOO_LARGE, "n is %" PRId64, n);
   status = create(ts, NULL, &matrix, options, krylov);
 out:
   return tsi_answer(&ts->env, status);
@@ -325,8 +312,8 @@ out:
 tristar_status tsi_krylov_create(tristar_t *ts, const tsi_krylov_operator *matrix,
                                  const tristar_krylov_options *options, tristar_krylov_t **krylov) {
   tristar_status status = create(ts, NULL, matrix, options, krylov);
-  TSI_TRY(tsi_team_agree(matrix->team, status));
-  TSI_TRY(check_alike(*krylov, &(*krylov)->options));
+  TSI_TRY_OUT(tsi_team_agree(matrix->team, status));
+  TSI_TRY_OUT(check_alike(*krylov, &(*krylov)->options));
 out:
   if (status != TRISTAR_OK) tristar_krylov_destroy(krylov); /* another rank may have failed */
   return status;
@@ -353,18 +340,18 @@ tristar_status tristar_krylov_set_options(tristar_krylov_t *krylov, const trista
   bool taken = false;
   TSI_ENTER(krylov, krylov->ts);
   tsi_env *env = &krylov->ts->env;
-  TSI_TRY(tsi_krylov_take(krylov));
+  TSI_TRY_OUT(tsi_krylov_take(krylov));
   taken = true;
-  if (options == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "options is NULL");
+  if (options == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "options is NULL");
   tristar_krylov_options now = *options;
   status = check_ranges(env, &now);
   if (status == TRISTAR_OK) status = resolve(env, &now);
   if (status == TRISTAR_OK && now.engine != krylov->options.engine)
     status = tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
                       "the engine of a solver is that of tristar_krylov_create");
-  TSI_TRY(tsi_krylov_agree(krylov, status));
-  TSI_TRY(check_alike(krylov, &now));
-  TSI_TRY(tsi_krylov_agree(krylov, enlarge(krylov, &now)));
+  TSI_TRY_OUT(tsi_krylov_agree(krylov, status));
+  TSI_TRY_OUT(check_alike(krylov, &now));
+  TSI_TRY_OUT(tsi_krylov_agree(krylov, enlarge(krylov, &now)));
   krylov->options = now;
 out:
   if (taken) tsi_krylov_give(krylov);
@@ -376,13 +363,13 @@ tristar_status tristar_krylov_update_values(tristar_krylov_t *krylov, const void
   bool taken = false;
   TSI_ENTER(krylov, krylov->ts);
   tsi_env *env = &krylov->ts->env;
-  TSI_TRY(tsi_krylov_take(krylov));
+  TSI_TRY_OUT(tsi_krylov_take(krylov));
   taken = true;
   if (krylov->matrix.function != NULL)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function, which has its own values");
-  if (values == NULL && krylov->pattern->given > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function, which has its own values");
+  if (values == NULL && krylov->pattern->given > 0) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   krylov->valid = false;
-  TSI_TRY(tsi_krylov_take_values(krylov, values));
+  TSI_TRY_OUT(tsi_krylov_take_values(krylov, values));
   krylov->valid = true;
 out:
   if (taken) tsi_krylov_give(krylov);

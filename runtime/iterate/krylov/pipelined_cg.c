@@ -102,11 +102,8 @@ static void step_block(const tristar_krylov_t *k, const tsi_vector_call *call, t
 
 /* y = M^-1 x, nothing without a preconditioner; z = A y. */
 static tristar_status apply(const pipelined *c, const char *x, char *y, char *z) {
-  tristar_status status = TRISTAR_OK;
   if (c->preconditioned) TSI_TRY(tsi_krylov_precondition(c->run, x, y));
-  TSI_TRY(tsi_krylov_multiply(c->run, y, z, NULL, NULL));
-out:
-  return status;
+  return tsi_krylov_multiply(c->run, y, z, NULL, NULL);
 }
 
 /* ---- Rounding errors ----------------------------------------------------------------------------------- */
@@ -148,14 +145,11 @@ static bool are_vectors_astray(const pipelined *c) {
 
 /* All that recurrences keep, anew. */
 static tristar_status replace(pipelined *c) {
-  tristar_status status = TRISTAR_OK;
   double square;
   TSI_TRY(tsi_krylov_residual(c->run, c->r, &square));
   TSI_TRY(apply(c, c->r, c->u, c->w));
   TSI_TRY(tsi_krylov_multiply(c->run, c->p, c->s, NULL, NULL));
-  TSI_TRY(apply(c, c->s, c->q, c->z));
-out:
-  return status;
+  return apply(c, c->s, c->q, c->z);
 }
 
 /* ---- Iterations ---------------------------------------------------------------------------------------- */
@@ -166,13 +160,11 @@ static double norm(const pipelined *c) {
 
 /* m and n, while the sums are on their way. */
 static tristar_status overlap(pipelined *c) {
-  tristar_status status = TRISTAR_OK;
   const tristar_krylov_t *k = c->run->k;
   TSI_TRY(apply(c, c->w, c->m, c->n));
   TSI_TRY(tsi_vectors_finish(c->run->k, tsi_pipelined_cg_sums()));
   for (int i = 0; i < SUMS; i++) c->sum[i] = k->work.total[2 * i];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status start_sums(const pipelined *c) {
@@ -182,40 +174,35 @@ static tristar_status start_sums(const pipelined *c) {
 
 /* m, n and the sums of the step before. */
 static tristar_status look(pipelined *c) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(overlap(c));
-  if (c->alpha == 0) goto out;
+  if (c->alpha == 0) return TRISTAR_OK;
   grow_gaps(c);
-  if (!are_vectors_astray(c)) goto out;
+  if (!are_vectors_astray(c)) return TRISTAR_OK;
   TSI_TRY(replace(c));
   TSI_TRY(start_sums(c));
   TSI_TRY(overlap(c));
   reset_gaps(c);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* p and what is made of it, by products; *curvature is that of p. */
 static tristar_status make_directions(pipelined *c, double *curvature) {
-  tristar_status status = TRISTAR_OK;
   const double beta[2] = {c->beta, 0};
   tsi_sums sums;
   TSI_TRY(tsi_vectors_direction(c->run->k, beta, c->u, NULL, NULL, c->p));
   TSI_TRY(tsi_krylov_multiply(c->run, c->p, c->s, c->p, &sums));
   TSI_TRY(apply(c, c->s, c->q, c->z));
   *curvature = sums.dot[0];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status iterate(pipelined *c) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = c->run;
   const double gamma = c->sum[RU];
   run->result.iterations++;
   if (!(gamma > 0)) {
     tsi_krylov_end(run, isnan(gamma) ? TRISTAR_REASON_NOT_FINITE : TRISTAR_REASON_INDEFINITE_PRECOND);
-    goto out;
+    return TRISTAR_OK;
   }
   const bool first = c->alpha == 0;
   c->beta = first ? 0 : gamma / c->gamma_before;
@@ -224,20 +211,17 @@ static tristar_status iterate(pipelined *c) {
   if (doubtful) TSI_TRY(make_directions(c, &curvature));
   if (!(curvature > 0) || !isfinite(curvature)) {
     tsi_krylov_end(run, isfinite(curvature) ? TRISTAR_REASON_INDEFINITE : TRISTAR_REASON_NOT_FINITE);
-    goto out;
+    return TRISTAR_OK;
   }
   c->alpha = gamma / curvature;
   c->gamma_before = gamma;
   const tsi_vector_call call = {
       .run = step_block, .vectors = 16, .a = c, .beta = {c->beta, 0}, .count = !doubtful};
-  TSI_TRY(tsi_vectors_start(run->k, &call, tsi_pipelined_cg_sums()));
-out:
-  return status;
+  return tsi_vectors_start(run->k, &call, tsi_pipelined_cg_sums());
 }
 
 /* r, u, w and the reference; there are no directions yet. */
 static tristar_status begin(pipelined *c) {
-  tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = c->run;
   tristar_krylov_t *k = run->k;
   const bool residual = k->options.norm == TRISTAR_NORM_RESIDUAL;
@@ -251,16 +235,13 @@ static tristar_status begin(pipelined *c) {
     square = sums.square;
   }
   TSI_TRY(tsi_krylov_refer(run, sqrt(square), c->n));
-  if (run->ended) goto out;
+  if (run->ended) return TRISTAR_OK;
   TSI_TRY(tsi_krylov_multiply(run, c->u, c->w, NULL, NULL));
   for (int i = 0; i < 4; i++) memset(directions[i], 0, (size_t)k->n * k->bytes);
-  TSI_TRY(start_sums(c));
-out:
-  return status;
+  return start_sums(c);
 }
 
 tristar_status tsi_pipelined_cg(tsi_krylov_run *run) {
-  tristar_status status = TRISTAR_OK;
   const tristar_krylov_t *k = run->k;
   const bool preconditioned = run->precond != NULL;
   pipelined c = {.run = run,
@@ -279,6 +260,5 @@ tristar_status tsi_pipelined_cg(tsi_krylov_run *run) {
     TSI_TRY(look(&c));
     if (!tsi_krylov_judge(run, norm(&c))) TSI_TRY(iterate(&c));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -9,7 +9,6 @@
 
 static tristar_status check(const tristar_krylov_t *k, int64_t nrhs, const void *b, int64_t ldb,
                             const void *x, int64_t ldx, const void *r, int64_t ldr) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   if (k->matrix.function != NULL && k->matrix.team == NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function: its entries are not known");
@@ -18,8 +17,7 @@ static tristar_status check(const tristar_krylov_t *k, int64_t nrhs, const void 
   if (r != NULL && ldr < k->n)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldr = %" PRId64 ", but there are %" PRId64 " rows", ldr,
              (int64_t)k->n);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status find(const tristar_krylov_t *k, int64_t nrhs, const char *b, int64_t ldb, const char *x,
@@ -33,14 +31,14 @@ static tristar_status find(const tristar_krylov_t *k, int64_t nrhs, const char *
   tsi_residual residual = {.system = NULL};
   *worst = 0;
   if (k->matrix.team != NULL)
-    TSI_TRY(k->matrix.get_system(k->matrix.arg, &system));
+    TSI_TRY_OUT(k->matrix.get_system(k->matrix.arg, &system));
   else
     alone.a = tsi_pattern_sparse(k->pattern, k->taken);
-  TSI_TRY(tsi_residual_begin(system, TRISTAR_N, &residual));
+  TSI_TRY_OUT(tsi_residual_begin(system, TRISTAR_N, &residual));
   for (int64_t c = 0; c < nrhs; c++) {
     double error;
-    TSI_TRY(tsi_residual_find(&residual, b + (size_t)(c * ldb) * k->bytes, x + (size_t)(c * ldx) * k->bytes,
-                              &error));
+    TSI_TRY_OUT(tsi_residual_find(&residual, b + (size_t)(c * ldb) * k->bytes,
+                                  x + (size_t)(c * ldx) * k->bytes, &error));
     if (!(error <= *worst) && !isnan(*worst)) *worst = error;
     if (r != NULL) memcpy(r + (size_t)(c * ldr) * k->bytes, residual.vector, (size_t)k->n * k->bytes);
   }
@@ -56,11 +54,11 @@ tristar_status tristar_krylov_residual(tristar_krylov_t *krylov, int64_t nrhs, c
   bool taken = false;
   double worst;
   TSI_ENTER(krylov, krylov->ts);
-  TSI_TRY(tsi_krylov_take(krylov));
+  TSI_TRY_OUT(tsi_krylov_take(krylov));
   taken = true;
-  TSI_TRY(tsi_krylov_agree(krylov, check(krylov, nrhs, b, ldb, x, ldx, r, ldr)));
-  TSI_TRY(tsi_krylov_alike(krylov, "nrhs", (double)nrhs));
-  TSI_TRY(find(krylov, nrhs, b, ldb, x, ldx, r, ldr, &worst));
+  TSI_TRY_OUT(tsi_krylov_agree(krylov, check(krylov, nrhs, b, ldb, x, ldx, r, ldr)));
+  TSI_TRY_OUT(tsi_krylov_alike(krylov, "nrhs", (double)nrhs));
+  TSI_TRY_OUT(find(krylov, nrhs, b, ldb, x, ldx, r, ldr, &worst));
   if (backward_error != NULL) *backward_error = worst;
 out:
   if (taken) tsi_krylov_give(krylov);

@@ -62,7 +62,6 @@ void tsi_krylov_resume(tsi_krylov_run *run, double factor) {
 }
 
 tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work) {
-  tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
   const tristar_krylov_options *options = &k->options;
   tsi_sums sums;
@@ -77,8 +76,7 @@ tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work) {
   run->best = INFINITY;
   run->result.reference = run->reference;
   if (run->reference == 0) tsi_krylov_end(run, TRISTAR_REASON_INDEFINITE_PRECOND);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A line now and then: more than these nobody reads. */

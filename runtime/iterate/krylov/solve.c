@@ -29,14 +29,12 @@
 
 static tristar_status check_finite(const tristar_krylov_t *k, const void *vector, const char *name,
                                    int64_t number) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count row = k->sparse->first_not_finite(k->n, vector);
   if (row < k->n)
     TSI_FAIL(&k->ts->env, TRISTAR_ERR_NOT_FINITE,
              "%s has NaN or infinity in row %lld, column %" PRId64 " (counted from 0)", name,
              (long long)(k->matrix.first + row), number);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A power of two that brings the size near one. It is in range where the size is subnormal, or the magnitude
@@ -48,7 +46,6 @@ static double scale_of(double size) {
 
 /* Finds the norm of b, and a factor if it needs one. */
 static tristar_status measure(tsi_krylov_run *run) {
-  tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
   const double least = k->sparse->epsilon > 1e-10 ? SINGLE_SQUARE : DOUBLE_SQUARE;
   tsi_sums sums;
@@ -67,8 +64,7 @@ static tristar_status measure(tsi_krylov_run *run) {
   }
   run->b_norm = sqrt(sums.square);
   run->absolute = k->options.absolute * run->factor;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The largest true residual, relative to b, that confirms a run which has converged. */
@@ -87,13 +83,11 @@ static bool is_within_tolerance(const tsi_krylov_run *run) {
 
 /* The residual of x, computed anew, in any vector of the workspace. */
 static tristar_status find_true_residual(tsi_krylov_run *run) {
-  tristar_status status = TRISTAR_OK;
   double square;
   run->guess = true; /* x is what came out */
   TSI_TRY(tsi_krylov_residual(run, tsi_krylov_vector(run->k, 0), &square));
   run->result.true_residual = sqrt(square) / run->b_norm;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What is not finite is no solution, whatever the recurrences told of it. */
@@ -112,14 +106,14 @@ static tristar_status open_column(tsi_krylov_run *run) {
   tristar_krylov_t *k = run->k;
   const double begin = tsi_clock();
   if (run->guess)
-    TSI_TRY(tsi_krylov_agree(k, check_finite(k, run->x, "x, the initial guess,", run->column)));
+    TSI_TRY_OUT(tsi_krylov_agree(k, check_finite(k, run->x, "x, the initial guess,", run->column)));
   else
     memset(run->x, 0, (size_t)k->n * k->bytes);
   if (tsi_krylov_is_cancelled(k)) {
     tsi_krylov_end(run, TRISTAR_REASON_CANCELLED);
     goto out;
   }
-  TSI_TRY(measure(run));
+  TSI_TRY_OUT(measure(run));
   if (run->b_norm == 0) {
     memset(run->x, 0, (size_t)k->n * k->bytes);
     tsi_krylov_end(run, TRISTAR_REASON_CONVERGED);
@@ -179,7 +173,6 @@ static void share_time(tsi_krylov_run *run, int count, const bool *open, int sha
  * true residual contradicts that, is resumed from its x while this brings the true residual down; else it has
  * failed. */
 static tristar_status iterate_confirmed(tsi_krylov_run *run, int count, const bool *open) {
-  tristar_status status = TRISTAR_OK;
   bool doubtful[TSI_BLOCK_MOST] = {false};
   for (int round = 0;; round++) {
     bool again = false;
@@ -209,8 +202,7 @@ static tristar_status iterate_confirmed(tsi_krylov_run *run, int count, const bo
     }
     if (!again) break;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status solve_group(tsi_krylov_run *run, int count) {
@@ -242,7 +234,6 @@ static bool overlap(const void *b, size_t b_size, const void *x, size_t x_size) 
 
 static tristar_status check(const tristar_krylov_t *k, const tristar_precond_t *precond, int64_t nrhs,
                             const void *b, int64_t ldb, const void *x, int64_t ldx) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   const int64_t n = k->n;
   TSI_TRY(tsi_krylov_need_values(k));
@@ -259,18 +250,14 @@ static tristar_status check(const tristar_krylov_t *k, const tristar_precond_t *
                "the preconditioner has %" PRId64 " rows of type %c, the matrix %" PRId64 " of type %c", m.n,
                (int)m.scalar, n, (int)k->scalar);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_all(tristar_krylov_t *k, const tristar_precond_t *precond, int64_t nrhs,
                                 const void *b, int64_t ldb, const void *x, int64_t ldx) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_krylov_agree(k, check(k, precond, nrhs, b, ldb, x, ldx)));
   TSI_TRY(tsi_krylov_alike(k, "nrhs", (double)nrhs));
-  TSI_TRY(tsi_krylov_alike(k, "whether there is a preconditioner", precond != NULL));
-out:
-  return status;
+  return tsi_krylov_alike(k, "whether there is a preconditioner", precond != NULL);
 }
 
 static tristar_status solve(tristar_krylov_t *k, tristar_precond_t *precond, int64_t nrhs, const char *b,
@@ -313,15 +300,15 @@ tristar_status tristar_krylov_solve(tristar_krylov_t *krylov, tristar_precond_t 
   tristar_status status = TRISTAR_OK;
   bool taken = false;
   TSI_ENTER(krylov, krylov->ts);
-  TSI_TRY(tsi_krylov_take(krylov));
+  TSI_TRY_OUT(tsi_krylov_take(krylov));
   taken = true;
   krylov->wants_end = krylov->all_end = false;
   krylov->written = 0;
   krylov->told = 0;
-  TSI_TRY(check_all(krylov, precond, nrhs, b, ldb, x, ldx));
+  TSI_TRY_OUT(check_all(krylov, precond, nrhs, b, ldb, x, ldx));
   if (result != NULL && nrhs > 0) memset(result, 0, (size_t)nrhs * sizeof *result);
   if (krylov->n == 0) b = x = krylov->work.vector; /* without rows they may be NULL */
-  TSI_TRY(solve(krylov, precond, nrhs, b, ldb, x, ldx, result));
+  TSI_TRY_OUT(solve(krylov, precond, nrhs, b, ldb, x, ldx, result));
   status = tsi_krylov_agree(krylov, TRISTAR_OK);
 out:
   if (taken) tsi_krylov_give(krylov);

@@ -24,7 +24,7 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
     tsi_log(env, TRISTAR_LOG_WARNING, "CG needs a %s matrix", is_complex ? "Hermitian" : "symmetric");
     return status;
   }
-  TSI_TRY(tsi_pattern_find_unlike(env, pattern, k->taken, is_complex, &unlike));
+  TSI_TRY_OUT(tsi_pattern_find_unlike(env, pattern, k->taken, is_complex, &unlike));
   if (unlike.found)
     tsi_log(env, TRISTAR_LOG_WARNING,
             "CG needs a %s matrix, but entries (%d,%d) and (%d,%d) are no mirror images",
@@ -38,12 +38,12 @@ static tristar_status halve(tristar_krylov_t *k) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   tsi_entries rest = {.ptr = NULL};
-  TSI_TRY(tsi_halves_split(env, &k->rows, &rest, &k->lower));
+  TSI_TRY_OUT(tsi_halves_split(env, &k->rows, &rest, &k->lower));
   tsi_entries_finish(env, &k->rows);
   k->rows = rest;
   rest = (tsi_entries){.ptr = NULL};
-  TSI_TRY(tsi_halved_make(env, &k->lower, k->sparse->scalar_bytes, &k->stored.half));
-  if (env->check) TSI_TRY(tsi_halved_check(env, &k->stored.half, &k->lower));
+  TSI_TRY_OUT(tsi_halved_make(env, &k->lower, k->sparse->scalar_bytes, &k->stored.half));
+  if (env->check) TSI_TRY_OUT(tsi_halved_check(env, &k->stored.half, &k->lower));
   TSI_FREE(env, k->lower.index);
 out:
   tsi_entries_finish(env, &rest);
@@ -58,7 +58,6 @@ static size_t places_bytes(const tsi_entries *rows) {
 
 /* The rows, which need no indices from then on, and room for values. */
 static tristar_status make_rows(tristar_krylov_t *k) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   const size_t scalar = k->sparse->scalar_bytes;
   tsi_sliced *rest = &k->stored.rest;
@@ -80,8 +79,7 @@ static tristar_status make_rows(tristar_krylov_t *k) {
   k->stats.product_bytes = tsi_halves_bytes(&k->stored) + (size_t)k->n * scalar;
   k->stats.matrix_bytes = places_bytes(&k->rows) + places_bytes(&k->lower) + tsi_halves_bytes(&k->stored) +
                           (size_t)k->pattern->ptr[k->n] * scalar;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The values of a window's entries, in their order. */
@@ -93,7 +91,6 @@ static const void *window_values(const tristar_krylov_t *k, const tsi_entries *r
 }
 
 tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   tsi_pattern_take(k->pattern, values, k->taken);
   TSI_TRY(tsi_pattern_check_values(env, k->pattern, k->taken));
@@ -102,12 +99,10 @@ tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values) {
     if (k->lower.ptr != NULL)
       tsi_halved_fill(&k->stored.half, w, k->lower.ptr, window_values(k, &k->lower, w));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *view) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   TSI_TRY(tsi_pattern_create(env, view, &k->pattern));
   k->scalar = view->scalar;
@@ -119,9 +114,7 @@ tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *v
   k->sparse = tsi_sparse_kernels_select((char)k->scalar);
   TSI_TRY(make_rows(k));
   TSI_TRY(tsi_krylov_take_values(k, view->values));
-  TSI_TRY(warn_of_symmetry(k));
-out:
-  return status;
+  return warn_of_symmetry(k);
 }
 
 void tsi_krylov_release_matrix(tristar_krylov_t *k) {

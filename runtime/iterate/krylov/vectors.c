@@ -63,44 +63,36 @@ static tristar_status run_blocks(tristar_krylov_t *k, const tsi_vector_call *cal
 
 /* k->work.total[i] = the sum over the blocks here of their share i < sums. */
 static tristar_status run_here(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_krylov_defer(k, run_blocks(k, call)));
   for (int i = 0; i < sums; i++) k->work.total[i] = 0;
   for (tsi_index b = 0; b < k->crew.blocks; b++)
     for (int i = 0; i < sums; i++)
       k->work.total[i] += k->work.shares[(size_t)b * (size_t)k->work.sums + (size_t)i];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_vectors_run(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
-  tristar_status status = TRISTAR_OK;
   tsi_team *team = k->team;
   TSI_TRY(run_here(k, call, sums));
-  if (sums == 0 || tsi_krylov_is_alone(k)) goto out;
+  if (sums == 0 || tsi_krylov_is_alone(k)) return TRISTAR_OK;
   put_signals(k, sums);
   TSI_TRY(team->gather(team->context, sums + TSI_SIGNALS, k->work.total, k->work.gathered));
-  TSI_TRY(add_members(k, sums));
-out:
-  return status;
+  return add_members(k, sums);
 }
 
 tristar_status tsi_vectors_start(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
-  tristar_status status = TRISTAR_OK;
   tsi_team *team = k->team;
   TSI_TRY(run_here(k, call, sums));
-  if (tsi_krylov_is_alone(k)) goto out;
+  if (tsi_krylov_is_alone(k)) return TRISTAR_OK;
   put_signals(k, sums);
-  TSI_TRY(team->gather_start(team->context, sums + TSI_SIGNALS, k->work.total, k->work.gathered));
-out:
-  return status;
+  return team->gather_start(team->context, sums + TSI_SIGNALS, k->work.total, k->work.gathered);
 }
 
 tristar_status tsi_vectors_finish(tristar_krylov_t *k, int sums) {
   tristar_status status = TRISTAR_OK;
   if (tsi_krylov_is_alone(k)) return status;
-  TSI_TRY(k->team->gather_wait(k->team->context));
-  TSI_TRY(add_members(k, sums));
+  TSI_TRY_OUT(k->team->gather_wait(k->team->context));
+  TSI_TRY_OUT(add_members(k, sums));
 out:
   return status;
 }
@@ -132,26 +124,23 @@ static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call
 static tristar_status call_function(const tristar_krylov_t *k, const void *x, void *y) {
   tristar_status status = k->matrix.function(k->matrix.arg, x, y);
   if (status != TRISTAR_OK && k->matrix.team == NULL)
-    TSI_FAIL(&k->ts->env, status, "the function that multiplies with the matrix gave %s",
-             tristar_status_name(status));
+    TSI_FAIL_OUT(&k->ts->env, status, "the function that multiplies with the matrix gave %s",
+                 tristar_status_name(status));
 out:
   return status;
 }
 
 static tristar_status multiply(tristar_krylov_t *k, tsi_vector_call *call) {
-  tristar_status status = TRISTAR_OK;
   const bool plain = call->b == NULL && call->count == 0;
   call->columns = 1;
   call->from = call->a;
   call->to = call->x;
   if (k->matrix.function != NULL && (plain || k->matrix.blocks == NULL)) {
     if (k->n > 0 || !tsi_krylov_is_alone(k)) TSI_TRY(tsi_krylov_defer(k, call_function(k, call->a, call->x)));
-    if (plain) goto out;
+    if (plain) return TRISTAR_OK;
     call->from = NULL;
   }
-  TSI_TRY(tsi_vectors_run(k, call, call->count));
-out:
-  return status;
+  return tsi_vectors_run(k, call, call->count);
 }
 
 tristar_status tsi_vectors_multiply(tristar_krylov_t *k, const void *p, void *q, const void *w,
@@ -276,13 +265,11 @@ static void project_block(const tristar_krylov_t *k, const tsi_vector_call *call
 }
 
 tristar_status tsi_vectors_project(tristar_krylov_t *k, int first, int count, const void *w, tsi_complex *h) {
-  tristar_status status = TRISTAR_OK;
   const tsi_vector_call call = {
       .run = project_block, .vectors = count + 1, .a = tsi_krylov_vector(k, first), .b = w, .count = count};
   TSI_TRY(tsi_vectors_run(k, &call, 2 * count));
   for (int i = 0; i < count; i++) h[i] = k->work.total[2 * i] + k->work.total[2 * i + 1] * _Complex_I;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void combine_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,

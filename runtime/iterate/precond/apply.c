@@ -33,18 +33,15 @@ static tristar_op compose(tristar_op sweep, tristar_op op) {
 }
 
 static tristar_status sweep(const tristar_precond_t *p, int which, tristar_op op, columns *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_precond_sweep *s = &p->sweep[which];
   if (s->plan == NULL) return TRISTAR_OK;
   TSI_TRY(tristar_solve(s->plan, compose(s->op, op), c->nrhs, c->b, c->ldb, c->x, c->ldx));
   c->b = c->x;
   c->ldb = c->ldx;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status apply(const tristar_precond_t *p, tristar_op op, columns c) {
-  tristar_status status = TRISTAR_OK;
   const tristar_op own = p->symmetry == TRISTAR_SYMMETRIC   ? TRISTAR_T
                          : p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C
                                                             : TRISTAR_N;
@@ -71,14 +68,14 @@ static tristar_status apply(const tristar_precond_t *p, tristar_op op, columns c
   TSI_TRY(sweep(p, op == TRISTAR_N ? 1 : 0, op, &c));
   copy(p, &c);
   if (conjugated) conjugate(p, &c);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status call(const tristar_precond_t *p, tristar_op op, const columns *c) {
   tristar_status status = p->function(p->arg, op, c->nrhs, c->b, c->ldb, c->x, c->ldx);
   if (status != TRISTAR_OK && p->release == NULL) /* else there is a message */
-    TSI_FAIL(&p->ts->env, status, "the function of the preconditioner gave %s", tristar_status_name(status));
+    TSI_FAIL_OUT(&p->ts->env, status, "the function of the preconditioner gave %s",
+                 tristar_status_name(status));
 out:
   return status;
 }
@@ -89,19 +86,21 @@ tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op, 
   TSI_ENTER(precond, precond->ts);
   tsi_env *env = &precond->ts->env;
   const columns c = {nrhs, ldb, ldx, b, x};
-  TSI_TRY(tsi_check_op(env, op));
-  TSI_TRY(tsi_check_columns(env, precond->n, nrhs, b, ldb, x, ldx));
+  TSI_TRY_OUT(tsi_check_op(env, op));
+  TSI_TRY_OUT(tsi_check_columns(env, precond->n, nrhs, b, ldb, x, ldx));
   if (b == x && ldb != ldx && nrhs > 1)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, but ldb = %lld, ldx = %lld", (long long)ldb, (long long)ldx);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is b, but ldb = %lld, ldx = %lld", (long long)ldb,
+                 (long long)ldx);
   if (!precond->valid)
-    TSI_FAIL(env, TRISTAR_ERR_STALE, "the latest update of the preconditioner failed: it holds no values");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_STALE,
+                 "the latest update of the preconditioner failed: it holds no values");
   if (nrhs == 0 || (precond->n == 0 && precond->function == NULL)) goto out;
   if (precond->function)
-    TSI_TRY(call(precond, op, &c));
+    TSI_TRY_OUT(call(precond, op, &c));
   else if (precond->plan)
-    TSI_TRY(tristar_solve(precond->plan, op, nrhs, b, ldb, x, ldx));
+    TSI_TRY_OUT(tristar_solve(precond->plan, op, nrhs, b, ldb, x, ldx));
   else
-    TSI_TRY(apply(precond, op, c));
+    TSI_TRY_OUT(apply(precond, op, c));
 out:
   return tsi_answer(env, status);
 }

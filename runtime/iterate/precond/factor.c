@@ -6,7 +6,6 @@
 #include "runtime/iterate/precond/row_failure.h"
 
 tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t row) {
-  tristar_status status = TRISTAR_OK;
   switch (kind) {
   case TSI_BREAKDOWN_NONE:
     break;
@@ -21,8 +20,7 @@ tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
              "row %" PRId64 " of the factors, counted from 0, has NaN or infinity", row);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status allocate_values(const tristar_precond_t *p, tsi_count entries, void **values) {
@@ -33,7 +31,6 @@ static tristar_status allocate_values(const tristar_precond_t *p, tsi_count entr
 /* ---- By level of fill ---------------------------------------------------------------------------------- */
 
 static tristar_status copy_pattern(tsi_env *env, const tsi_factor_rows *from, tsi_factor_rows *to) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = from->n;
   to->n = n;
   TSI_TRY(TSI_ALLOC(env, to->ptr, (tsi_count)n + 1));
@@ -42,8 +39,7 @@ static tristar_status copy_pattern(tsi_env *env, const tsi_factor_rows *from, ts
   memcpy(to->ptr, from->ptr, ((size_t)n + 1) * sizeof *to->ptr);
   memcpy(to->diagonal, from->diagonal, (size_t)n * sizeof *to->diagonal);
   memcpy(to->index, from->index, (size_t)from->ptr[n] * sizeof *to->index);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* One factorization. */
@@ -72,15 +68,11 @@ static void run_row(void *context, tsi_index i, tsi_index part) {
 /* cross[e] of each entry (i, k) left of the diagonal: row by row, those of column k come in the order of row
  * k of U. */
 static tristar_status find_cross(tsi_env *env, const tsi_factor_rows *rows, tsi_index **cross) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *next = NULL;
   TSI_TRY(TSI_ALLOC(env, *cross, rows->ptr[rows->n]));
-  TSI_TRY(TSI_ALLOC_ZERO(env, next, rows->n));
+  TSI_SCRATCH_ZERO(env, tsi_index, next, rows->n);
   for (tsi_index i = 0; i < rows->n; i++)
     for (tsi_count e = rows->ptr[i]; e < rows->diagonal[i]; e++) (*cross)[e] = ++next[rows->index[e]];
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Entries of factors that may be worth tasks. */
@@ -89,28 +81,24 @@ out:
 /* Tasks for the rows, unless one after the other is better; that is found out once. Scratch of the parts
  * takes no more room than the factors do. */
 static tristar_status choose_tasks(tristar_precond_t *p, const tsi_factor_rows *rows) {
-  tristar_status status = TRISTAR_OK;
   const bool asked_for = p->options.engine == TRISTAR_ENGINE_TASKS;
   const tsi_count entries = rows->ptr[rows->n];
-  if (p->tasks_chosen || !p->ts->workers.allowed || p->options.engine == TRISTAR_ENGINE_SERIAL) goto out;
-  if (rows->n == 0 || (!asked_for && entries < LEAST_OF_FACTORS)) goto out;
+  if (p->tasks_chosen || !p->ts->workers.allowed || p->options.engine == TRISTAR_ENGINE_SERIAL)
+    return TRISTAR_OK;
+  if (rows->n == 0 || (!asked_for && entries < LEAST_OF_FACTORS)) return TRISTAR_OK;
   const tsi_index workers = tsi_expected_cpu_workers(p->ts->workers.wishes.workers);
   const tsi_index parts = (tsi_index)tsi_count_min(workers, 2 * entries / rows->n);
   if (parts > 1) TSI_TRY(tsi_row_tasks_create(p->ts, rows, parts, asked_for, &p->tasks));
   p->tasks_chosen = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status run_rows(numeric *f, tsi_row_tasks *tasks) {
-  tristar_status status = TRISTAR_OK;
   if (tasks)
     TSI_TRY(tsi_row_tasks_run(tasks, run_row, f));
   else
     for (tsi_index i = 0; i < f->a->n && !tsi_row_failure_before(&f->failure, i); i++) run_row(f, i, 0);
-  TSI_TRY(tsi_precond_tell(f->p, tsi_row_failure_get(&f->failure)));
-out:
-  return status;
+  return tsi_precond_tell(f->p, tsi_row_failure_get(&f->failure));
 }
 
 static tristar_status factor_by_level(tristar_precond_t *p, const tsi_factor_rows *a, const tsi_dropping *how,
@@ -120,18 +108,18 @@ static tristar_status factor_by_level(tristar_precond_t *p, const tsi_factor_row
   const bool symmetric = p->options.kind == TRISTAR_PRECOND_IC;
   numeric f = {.p = p, .a = a, .how = how, .out = out};
   tsi_row_failure_clear(&f.failure);
-  TSI_TRY(copy_pattern(env, p->filled.ptr ? &p->filled : a, out));
-  TSI_TRY(allocate_values(p, out->ptr[a->n], &out->values));
-  if (symmetric) TSI_TRY(find_cross(env, out, &f.cross));
+  TSI_TRY_OUT(copy_pattern(env, p->filled.ptr ? &p->filled : a, out));
+  TSI_TRY_OUT(allocate_values(p, out->ptr[a->n], &out->values));
+  if (symmetric) TSI_TRY_OUT(find_cross(env, out, &f.cross));
   if (symmetric && how->modified > 0) /* rows change others: one after the other */
-    TSI_TRY(tsi_allocate_zero(env, (size_t)a->n, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
-                              &f.dropped));
+    TSI_TRY_OUT(tsi_allocate_zero(env, (size_t)a->n, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
+                                  &f.dropped));
   else
-    TSI_TRY(choose_tasks(p, out));
+    TSI_TRY_OUT(choose_tasks(p, out));
   const tsi_count places = (tsi_count)a->n * (p->tasks ? tsi_row_tasks_parts(p->tasks) : 1);
-  TSI_TRY(TSI_ALLOC(env, f.place, places));
+  TSI_TRY_OUT(TSI_ALLOC(env, f.place, places));
   for (tsi_count j = 0; j < places; j++) f.place[j] = TSI_NONE;
-  TSI_TRY(run_rows(&f, p->tasks));
+  TSI_TRY_OUT(run_rows(&f, p->tasks));
 out:
   TSI_FREE(env, f.place);
   TSI_FREE(env, f.cross);
@@ -152,7 +140,6 @@ static void finish_work(tsi_env *env, tsi_threshold_work *work) {
 }
 
 static tristar_status allocate_work(const tristar_precond_t *p, tsi_index n, tsi_threshold_work *work) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   const bool symmetric = p->options.kind == TRISTAR_PRECOND_ICT;
   TSI_TRY(allocate_values(p, n, &work->row));
@@ -163,8 +150,7 @@ static tristar_status allocate_work(const tristar_precond_t *p, tsi_index n, tsi
   TSI_TRY(TSI_ALLOC(env, work->magnitude, n));
   if (symmetric) TSI_TRY(TSI_ALLOC(env, work->next, n));
   for (tsi_index j = 0; j < n; j++) work->place[j] = work->kept[j] = TSI_NONE;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status factor_by_size(tristar_precond_t *p, const tsi_factor_rows *a, const tsi_dropping *how,
@@ -177,20 +163,20 @@ static tristar_status factor_by_size(tristar_precond_t *p, const tsi_factor_rows
   tsi_count capacity = a->ptr[n];
   tsi_breakdown at = {TSI_BREAKDOWN_NONE, 0};
   out->n = n;
-  TSI_TRY(allocate_work(p, n, &work));
-  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, out->diagonal, n));
-  TSI_TRY(TSI_ALLOC(env, out->index, capacity));
-  TSI_TRY(allocate_values(p, capacity, &out->values));
+  TSI_TRY_OUT(allocate_work(p, n, &work));
+  TSI_TRY_OUT(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, out->diagonal, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, out->index, capacity));
+  TSI_TRY_OUT(allocate_values(p, capacity, &out->values));
   out->ptr[0] = 0;
   for (;;) {
     at = (symmetric ? p->kernels->ict : p->kernels->ilut)(a, how, &work, at.row, capacity, out);
-    TSI_TRY(tsi_precond_tell(p, at));
+    TSI_TRY_OUT(tsi_precond_tell(p, at));
     if (at.row == n) break;
     const tsi_count used = out->ptr[at.row];
     capacity += tsi_count_max(capacity / 2, tsi_dropping_room(a, how, at.row));
-    TSI_TRY(tsi_grow(env, (void **)&out->index, sizeof *out->index, used, capacity));
-    TSI_TRY(tsi_grow(env, &out->values, p->sparse->scalar_bytes, used, capacity));
+    TSI_TRY_OUT(tsi_grow(env, (void **)&out->index, sizeof *out->index, used, capacity));
+    TSI_TRY_OUT(tsi_grow(env, &out->values, p->sparse->scalar_bytes, used, capacity));
   }
 out:
   finish_work(env, &work);
@@ -199,7 +185,6 @@ out:
 
 tristar_status tsi_precond_factor(tristar_precond_t *precond, const tsi_factor_rows *a, bool adjoint,
                                   tsi_factor_rows *out) {
-  tristar_status status = TRISTAR_OK;
   const tristar_precond_options *o = &precond->options;
   const tsi_dropping how = {.shift = o->shift,
                             .modified = o->modified,
@@ -210,6 +195,5 @@ tristar_status tsi_precond_factor(tristar_precond_t *precond, const tsi_factor_r
   memset(out, 0, sizeof *out);
   TSI_TRY((by_level ? factor_by_level : factor_by_size)(precond, a, &how, out));
   if (precond->ts->env.check) TSI_TRY(tsi_factor_rows_check(&precond->ts->env, out));
-out:
-  return status;
+  return TRISTAR_OK;
 }

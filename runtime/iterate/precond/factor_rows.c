@@ -3,12 +3,12 @@
 
 tristar_status tsi_find_diagonal(tsi_env *env, tsi_factor_rows *rows) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, rows->diagonal, rows->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, rows->diagonal, rows->n));
   for (tsi_index i = 0; i < rows->n; i++) {
     tsi_count q = rows->ptr[i];
     while (q < rows->ptr[i + 1] && rows->index[q] < i) q++;
     if (q == rows->ptr[i + 1] || rows->index[q] != i)
-      TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "row %d, counted from 0, has no entry on the diagonal", i);
+      TSI_FAIL_OUT(env, TRISTAR_ERR_SINGULAR, "row %d, counted from 0, has no entry on the diagonal", i);
     rows->diagonal[i] = q;
   }
 out:
@@ -18,7 +18,6 @@ out:
 
 /* Columns of a row ascend, and the diagonal is one of them. */
 tristar_status tsi_factor_rows_check(tsi_env *env, const tsi_factor_rows *rows) {
-  tristar_status status = TRISTAR_OK;
   if (rows->ptr[0] != 0) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "rows begin at %lld", (long long)rows->ptr[0]);
   for (tsi_index i = 0; i < rows->n; i++) {
     const tsi_count begin = rows->ptr[i], end = rows->ptr[i + 1], diagonal = rows->diagonal[i];
@@ -29,8 +28,7 @@ tristar_status tsi_factor_rows_check(tsi_env *env, const tsi_factor_rows *rows) 
           (q > begin && rows->index[q - 1] >= rows->index[q]))
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d has column %d", i, rows->index[q]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_factor_rows_finish(tsi_env *env, tsi_factor_rows *rows) {

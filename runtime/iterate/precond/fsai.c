@@ -12,7 +12,7 @@ tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *opt
   tsi_env *env = &ts->env;
   tsi_fsai *f = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, f, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, f, 1));
   f->ts = ts;
   f->options = *options;
   f->n = a->n;
@@ -21,9 +21,9 @@ tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *opt
   f->sparse = tsi_sparse_kernels_select(scalar);
   f->kernels = tsi_sliced_kernels_select(scalar, ts->isa);
   f->columns = (tsi_index)tsi_count_min(tsi_count_max(options->nrhs, 1), COLUMNS_MOST);
-  if (!pair) TSI_TRY(tsi_fsai_nodes_make(env, options->block, a, NULL, NULL, &f->nodes));
+  if (!pair) TSI_TRY_OUT(tsi_fsai_nodes_make(env, options->block, a, NULL, NULL, &f->nodes));
   if (options->block < 0 && !tsi_fsai_nodes_pay(f->n, f->nodes.count)) tsi_fsai_nodes_finish(env, &f->nodes);
-  TSI_TRY(tsi_fsai_start(env, options, scalar, a, &f->nodes, pair, &f->start));
+  TSI_TRY_OUT(tsi_fsai_start(env, options, scalar, a, &f->nodes, pair, &f->start));
   *out = f;
   f = NULL;
 out:
@@ -119,9 +119,9 @@ static tristar_status prepare_products(tsi_fsai *f) {
   tristar_status status = TRISTAR_OK;
   double start_seconds;
   if (f->between != NULL) return TRISTAR_OK;
-  TSI_TRY(tsi_crew_begin(f->ts, "inverse_products", f->options.engine, TSI_RUNS_SHORT, f->down.windows,
-                         product_bytes(f), &start_seconds, &f->crew));
-  TSI_TRY(allocate_between(f, f->columns, &f->between));
+  TSI_TRY_OUT(tsi_crew_begin(f->ts, "inverse_products", f->options.engine, TSI_RUNS_SHORT, f->down.windows,
+                             product_bytes(f), &start_seconds, &f->crew));
+  TSI_TRY_OUT(allocate_between(f, f->columns, &f->between));
 out:
   if (status != TRISTAR_OK) tsi_crew_finish(&f->crew);
   return status;
@@ -132,7 +132,6 @@ out:
 static tristar_status multiply(tsi_fsai *f, const tsi_sliced *first, const tsi_sliced *second, tsi_crew *crew,
                                tsi_index most, void *between, int64_t nrhs, const char *b, int64_t ldb,
                                char *x, int64_t ldx) {
-  tristar_status status = TRISTAR_OK;
   const size_t bytes = f->sparse->scalar_bytes;
   for (int64_t c = 0; c < nrhs; c += most) {
     const int64_t columns = tsi_count_min(most, nrhs - c);
@@ -153,15 +152,13 @@ static tristar_status multiply(tsi_fsai *f, const tsi_sliced *first, const tsi_s
     TSI_TRY(run(crew, &down));
     TSI_TRY(run(crew, &up));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- G and G^H ----------------------------------------------------------------------------------------- */
 
 /* G^H by rows; of a pair G_U. */
 static tristar_status make_upper(const tsi_fsai *f, tsi_entries *upper) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &f->ts->env;
   const size_t bytes = f->sparse->scalar_bytes;
   tsi_entries columns = f->lower;
@@ -173,8 +170,7 @@ static tristar_status make_upper(const tsi_fsai *f, tsi_entries *upper) {
   for (tsi_index i = 0; i < f->n && f->sparse->is_complex && !f->pair; i++)
     tsi_incomplete_kernels_select(f->scalar)->conjugate((tsi_index)(upper->ptr[i + 1] - upper->ptr[i]),
                                                         (char *)upper->item + (size_t)upper->ptr[i] * bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What was computed in single precision is also stored so: no value changes. */
@@ -189,10 +185,10 @@ static tristar_status store(tsi_fsai *f) {
   tsi_slices_finish(env, &f->down);
   tsi_slices_finish(env, &f->up);
   forget_transposes(f);
-  TSI_TRY(make_upper(f, &upper));
-  TSI_TRY(tsi_slices_take(env, &upper, is_narrow(f), &f->up));
+  TSI_TRY_OUT(make_upper(f, &upper));
+  TSI_TRY_OUT(tsi_slices_take(env, &upper, is_narrow(f), &f->up));
   tsi_entries_finish(env, &upper); /* its room is taken again */
-  TSI_TRY(tsi_slices_take(env, &f->lower, is_narrow(f), &f->down));
+  TSI_TRY_OUT(tsi_slices_take(env, &f->lower, is_narrow(f), &f->down));
 out:
   tsi_entries_finish(env, &upper);
   return status;
@@ -204,12 +200,12 @@ static tristar_status make_transposes(const tsi_fsai *f, tsi_fsai_transposes *t)
   tsi_env *env = &f->ts->env;
   tsi_entries rows = f->lower, other = {.ptr = NULL};
   rows.item = f->upper;
-  TSI_TRY(tsi_slices_take(env, &rows, is_narrow(f), &t->down));
-  TSI_TRY(tsi_entries_begin(env, f->n, f->sparse->scalar_bytes, &other));
+  TSI_TRY_OUT(tsi_slices_take(env, &rows, is_narrow(f), &t->down));
+  TSI_TRY_OUT(tsi_entries_begin(env, f->n, f->sparse->scalar_bytes, &other));
   other.ptr[f->n] = f->lower.ptr[f->n];
-  TSI_TRY(tsi_entries_allocate(env, &other));
+  TSI_TRY_OUT(tsi_entries_allocate(env, &other));
   tsi_entries_transpose(&f->lower, &other);
-  TSI_TRY(tsi_slices_take(env, &other, is_narrow(f), &t->up));
+  TSI_TRY_OUT(tsi_slices_take(env, &other, is_narrow(f), &t->up));
 out:
   tsi_entries_finish(env, &other);
   return status;
@@ -221,8 +217,8 @@ static tristar_status need_transposes(tsi_fsai *f, const tsi_sliced **first, con
   tsi_env *env = &f->ts->env;
   tsi_fsai_transposes *known = atomic_load(&f->transposes), *made = NULL;
   if (known == NULL) {
-    TSI_TRY(TSI_ALLOC_ZERO(env, made, 1));
-    TSI_TRY(make_transposes(f, made));
+    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, made, 1));
+    TSI_TRY_OUT(make_transposes(f, made));
     if (atomic_compare_exchange_strong(&f->transposes, &known, made)) {
       known = made;
       made = NULL;
@@ -237,7 +233,6 @@ out:
 
 tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, const void *part,
                                 tsi_breakdown *breakdown) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &f->ts->env;
   tsi_fsai_job job = tsi_fsai_job_of(f->ts, &f->options, f->scalar, a);
   tsi_entries g = {.ptr = NULL};
@@ -248,16 +243,14 @@ tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, const voi
   if (f->start.ptr != NULL) job.given = &f->start;
   if (f->lower.ptr != NULL) tsi_fsai_keep_patterns(&job, &f->lower);
   TSI_TRY(tsi_fsai_rows(&job, &g, breakdown));
-  if (breakdown->kind != TSI_BREAKDOWN_NONE) goto out;
+  if (breakdown->kind != TSI_BREAKDOWN_NONE) return TRISTAR_OK;
   tsi_entries_finish(env, &f->lower);
   tsi_entries_finish(env, &f->start);
   TSI_FREE(env, f->upper);
   f->lower = g;
   f->upper = upper;
   TSI_TRY(store(f));
-  TSI_TRY(prepare_products(f));
-out:
-  return status;
+  return prepare_products(f);
 }
 
 /* ---- X = G^H G B ----------------------------------------------------------------------------------------
@@ -268,14 +261,14 @@ tristar_status tsi_fsai_multiply(tsi_fsai *f, bool transposed, int64_t nrhs, con
   tristar_status status = TRISTAR_OK;
   void *between = NULL;
   const tsi_sliced *first = &f->down, *second = &f->up;
-  if (transposed) TSI_TRY(need_transposes(f, &first, &second));
+  if (transposed) TSI_TRY_OUT(need_transposes(f, &first, &second));
   if (!atomic_exchange(&f->busy, true)) {
     status = multiply(f, first, second, &f->crew, f->columns, f->between, nrhs, b, ldb, x, ldx);
     atomic_store(&f->busy, false);
     return status;
   }
-  TSI_TRY(allocate_between(f, 1, &between));
-  TSI_TRY(multiply(f, first, second, NULL, 1, between, nrhs, b, ldb, x, ldx));
+  TSI_TRY_OUT(allocate_between(f, 1, &between));
+  TSI_TRY_OUT(multiply(f, first, second, NULL, 1, between, nrhs, b, ldb, x, ldx));
 out:
   TSI_FREE(&f->ts->env, between);
   return status;

@@ -61,7 +61,6 @@ static tsi_count count_room(numeric *c, tsi_index node) {
 
 /* Room for as many entries as rows can get. */
 static tristar_status make_room(tsi_env *env, numeric *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_fsai_job *job = c->job;
   TSI_TRY(tsi_entries_begin(env, job->rows, c->sparse->scalar_bytes, c->rows));
   for (tsi_index node = c->first; node < c->first + c->count; node++) {
@@ -69,9 +68,7 @@ static tristar_status make_room(tsi_env *env, numeric *c) {
     const tsi_count columns = count_room(c, node);
     for (tsi_index r = i; r < end; r++) c->rows->ptr[r - job->first + 1] = columns + 1 + (r - i);
   }
-  TSI_TRY(tsi_entries_reserve(env, c->rows));
-out:
-  return status;
+  return tsi_entries_reserve(env, c->rows);
 }
 
 static tristar_status allocate_cells(tsi_env *env, const numeric *c, tsi_count count, void **cells) {
@@ -81,7 +78,6 @@ static tristar_status allocate_cells(tsi_env *env, const numeric *c, tsi_count c
 }
 
 static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_node_work *w) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = c->job->a->n, most = c->most, rows = c->nodes->most;
   const tsi_count own = rows * c->longest;
   const tsi_count lists = tsi_count_min(most * c->longest, c->a.ptr[n]) + own + c->longest;
@@ -106,9 +102,7 @@ static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_node_w
   TSI_TRY(allocate_cells(env, c, most, &w->x));
   TSI_TRY(allocate_cells(env, c, most, &w->g));
   TSI_TRY(TSI_ALLOC(env, w->picked, c->job->limits.per_step));
-  TSI_TRY(TSI_ALLOC(env, w->magnitude, c->job->limits.per_step));
-out:
-  return status;
+  return TSI_ALLOC(env, w->magnitude, c->job->limits.per_step);
 }
 
 static void finish_work(tsi_env *env, tsi_fsai_node_work *w) {
@@ -178,17 +172,17 @@ static tristar_status run(tsi_env *env, numeric *c) {
   double start_seconds;
   tsi_crew crew = {.ts = NULL};
   c->blocks = (tsi_index)(((int64_t)c->count + BLOCK_NODES - 1) / BLOCK_NODES);
-  TSI_TRY(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, c->blocks, bytes,
-                         &start_seconds, &crew));
+  TSI_TRY_OUT(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, c->blocks, bytes,
+                             &start_seconds, &crew));
   c->members = crew.members;
   if (job->limits.steps > 0) {
-    TSI_TRY(tsi_allocate(env, (size_t)n * (size_t)c->nodes->most, c->sparse->scalar_bytes, __func__, __FILE__,
-                         __LINE__, &c->weights));
-    TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, WEIGHT_BYTES * (double)n, weigh_block, c));
+    TSI_TRY_OUT(tsi_allocate(env, (size_t)n * (size_t)c->nodes->most, c->sparse->scalar_bytes, __func__,
+                             __FILE__, __LINE__, &c->weights));
+    TSI_TRY_OUT(tsi_crew_run(&crew, TSI_CREW_MATRIX, WEIGHT_BYTES * (double)n, weigh_block, c));
   }
-  TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
-  for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, &c->work[m]));
-  TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c->work, c->members));
+  for (int m = 0; m < c->members; m++) TSI_TRY_OUT(begin_work(env, c, &c->work[m]));
+  TSI_TRY_OUT(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
 out:
   tsi_crew_finish(&crew);
   return status;
@@ -211,11 +205,11 @@ tristar_status tsi_fsai_node_rows(const tsi_fsai_job *job, const tsi_matrix_rows
     c.count = nodes->of[job->first + job->rows - 1] + 1 - c.first;
   }
   for (tsi_index i = 0; i < job->a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
-  TSI_TRY(make_room(env, &c));
+  TSI_TRY_OUT(make_room(env, &c));
   tsi_fsai_tell_entries(job, "at most ", rows);
-  TSI_TRY(TSI_ALLOC(env, *entries, job->rows));
+  TSI_TRY_OUT(TSI_ALLOC(env, *entries, job->rows));
   c.entries = *entries;
-  TSI_TRY(run(env, &c));
+  TSI_TRY_OUT(run(env, &c));
 out:
   for (int m = 0; m < c.members && c.work != NULL; m++) finish_work(env, &c.work[m]);
   TSI_FREE(env, c.work);

@@ -18,9 +18,8 @@ static bool begins(int block, const tsi_factor_rows *a, const tsi_index *number,
 
 tristar_status tsi_fsai_nodes_make(tsi_env *env, int block, const tsi_factor_rows *a, const tsi_index *number,
                                    const uint8_t *link, tsi_fsai_nodes *out) {
-  tristar_status status = TRISTAR_OK;
   *out = (tsi_fsai_nodes){.count = 0};
-  if (block == 0 || block == 1) goto out;
+  if (block == 0 || block == 1) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, out->start, (tsi_count)a->n + 1));
   TSI_TRY(TSI_ALLOC(env, out->of, a->n));
   TSI_TRY(TSI_ALLOC(env, out->alike, a->n));
@@ -35,8 +34,7 @@ tristar_status tsi_fsai_nodes_make(tsi_env *env, int block, const tsi_factor_row
   }
   out->start[out->count] = a->n;
   if (env->check) TSI_TRY(tsi_fsai_nodes_check(env, out, a));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_fsai_nodes_finish(tsi_env *env, tsi_fsai_nodes *nodes) {
@@ -47,7 +45,6 @@ void tsi_fsai_nodes_finish(tsi_env *env, tsi_fsai_nodes *nodes) {
 }
 
 tristar_status tsi_fsai_nodes_check(tsi_env *env, const tsi_fsai_nodes *nodes, const tsi_factor_rows *a) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index k = 0; k < nodes->count; k++) {
     const tsi_index first = nodes->start[k], size = nodes->start[k + 1] - first;
     if (size < 1 || size > nodes->most || size > TSI_FSAI_NODE_MOST)
@@ -63,12 +60,10 @@ tristar_status tsi_fsai_nodes_check(tsi_env *env, const tsi_fsai_nodes *nodes, c
   if (nodes->count > 0 && (nodes->start[0] != 0 || nodes->start[nodes->count] != a->n))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "nodes have rows %d to %d of %d", nodes->start[0],
              nodes->start[nodes->count], a->n);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_fsai_nodes_spread(tsi_env *env, const tsi_fsai_nodes *nodes, tsi_entries *lines) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = nodes->start[nodes->count];
   tsi_count *ptr;
   TSI_TRY(TSI_ALLOC(env, ptr, (tsi_count)n + 1));
@@ -81,6 +76,5 @@ tristar_status tsi_fsai_nodes_spread(tsi_env *env, const tsi_fsai_nodes *nodes, 
   TSI_FREE(env, lines->ptr);
   lines->ptr = ptr;
   lines->n = n;
-out:
-  return status;
+  return TRISTAR_OK;
 }

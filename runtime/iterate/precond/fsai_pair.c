@@ -3,7 +3,6 @@
 
 static tristar_status begin_work(tsi_env *env, size_t bytes, tsi_index most, tsi_count slots,
                                  tsi_fsai_pair_work *w) {
-  tristar_status status = TRISTAR_OK;
   void **const vectors[] = {&w->g, &w->h, &w->solution};
   w->most = most;
   TSI_TRY(tsi_allocate(env, (size_t)most * (size_t)most, bytes, __func__, __FILE__, __LINE__, &w->system));
@@ -11,15 +10,12 @@ static tristar_status begin_work(tsi_env *env, size_t bytes, tsi_index most, tsi
   for (int k = 0; k < 3; k++)
     TSI_TRY(tsi_allocate(env, (size_t)most, bytes, __func__, __FILE__, __LINE__, vectors[k]));
   TSI_TRY(TSI_ALLOC(env, w->kept, most));
-  TSI_TRY(TSI_ALLOC(env, w->size, slots));
-out:
-  return status;
+  return TSI_ALLOC(env, w->size, slots);
 }
 
 tristar_status tsi_fsai_pair_begin(tsi_env *env, const tsi_fsai_job *job, char scalar, tsi_matrix_rows a,
                                    const void *part, const tsi_entries *rows, int members, tsi_index most,
                                    tsi_count slots, tsi_fsai_pair *p) {
-  tristar_status status = TRISTAR_OK;
   *p = (tsi_fsai_pair){.kernels = tsi_fsai_pair_kernels_select(scalar, job->ts->isa),
                        .a = a,
                        .part = part,
@@ -31,8 +27,7 @@ tristar_status tsi_fsai_pair_begin(tsi_env *env, const tsi_fsai_job *job, char s
   TSI_TRY(TSI_ALLOC_ZERO(env, p->work, members));
   p->members = members;
   for (int m = 0; m < members; m++) TSI_TRY(begin_work(env, rows->bytes, most + 1, slots, &p->work[m]));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_fsai_pair_finish(tsi_env *env, tsi_fsai_pair *p) {

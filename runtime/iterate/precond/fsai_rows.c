@@ -64,18 +64,14 @@ void tsi_fsai_keep_patterns(tsi_fsai_job *job, const tsi_entries *g) {
 tristar_status tsi_fsai_start(tsi_env *env, const tristar_precond_options *options, char scalar,
                               const tsi_factor_rows *a, const tsi_fsai_nodes *nodes, bool pair,
                               tsi_entries *start) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count entries = a->ptr[a->n];
-  double *magnitude = NULL;
-  if (options->power == 0) goto out;
-  TSI_TRY(TSI_ALLOC(env, magnitude, entries));
+  if (options->power == 0) return TRISTAR_OK;
+  TSI_SCRATCH(env, double, magnitude, entries);
   tsi_sparse_kernels_select(scalar)->part(entries, a->values, TSI_PART_MAGNITUDE, magnitude);
   if (pair) TSI_TRY(tsi_symmetrize_magnitudes(env, a, magnitude));
   TSI_TRY(tsi_power_pattern(env, a, magnitude, options->prefilter, options->power, nodes, start));
   if (nodes->count > 0) TSI_TRY(tsi_fsai_nodes_spread(env, nodes, start));
-out:
-  TSI_FREE(env, magnitude);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Room ---------------------------------------------------------------------------------------------- */
@@ -87,7 +83,6 @@ static tsi_index given_of(const tsi_fsai_job *job, tsi_index i) {
 
 /* Room for as many entries as rows can get. */
 static tristar_status make_room(tsi_env *env, numeric *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_fsai_job *job = c->job;
   const tsi_count joins = (tsi_count)job->limits.steps * job->limits.per_step;
   TSI_TRY(tsi_entries_begin(env, job->rows, c->sparse->scalar_bytes, &c->rows));
@@ -99,9 +94,7 @@ static tristar_status make_room(tsi_env *env, numeric *c) {
     if (all <= TSI_FSAI_GROUP_MOST) c->side = tsi_index_max(c->side, (tsi_index)all);
   }
   TSI_TRY(tsi_entries_reserve(env, &c->rows));
-  TSI_TRY(TSI_ALLOC(env, c->entries, job->rows));
-out:
-  return status;
+  return TSI_ALLOC(env, c->entries, job->rows);
 }
 
 static tristar_status allocate(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
@@ -114,7 +107,6 @@ static tristar_status allocate_zero(tsi_env *env, const numeric *c, tsi_count co
 }
 
 static tristar_status begin_group(tsi_env *env, const numeric *c, tsi_fsai_group *g) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index lanes = c->kernels->lanes;
   g->most = c->side;
   g->stride = c->side + 1;
@@ -132,10 +124,8 @@ static tristar_status begin_group(tsi_env *env, const numeric *c, tsi_fsai_group
   TSI_TRY(TSI_ALLOC(env, g->size, TSI_FSAI_GROUP_SLOTS));
   TSI_TRY(allocate(env, c, g->most, &g->row));
   /* a row that could get more at once is computed alone */
-  TSI_TRY(TSI_ALLOC(env, g->picked,
-                    (tsi_count)tsi_index_min(TSI_FSAI_GROUP_MOST, c->job->limits.per_step) * lanes));
-out:
-  return status;
+  return TSI_ALLOC(env, g->picked,
+                   (tsi_count)tsi_index_min(TSI_FSAI_GROUP_MOST, c->job->limits.per_step) * lanes);
 }
 
 static void finish_group(tsi_env *env, tsi_fsai_group *g) {
@@ -164,7 +154,6 @@ static tsi_count slots_of(const numeric *c) {
 }
 
 static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_work *w) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = c->job->a->n, most = c->most;
   const tsi_count reach = reach_of(c), slots = slots_of(c);
   const tsi_count stride = ((tsi_count)most + TSI_FSAI_LANES - 1) / TSI_FSAI_LANES * TSI_FSAI_LANES;
@@ -185,9 +174,7 @@ static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_work *
   TSI_TRY(allocate_zero(env, c, stride, &w->g));
   TSI_TRY(TSI_ALLOC(env, w->picked, c->job->limits.per_step));
   TSI_TRY(TSI_ALLOC(env, w->magnitude, c->job->limits.per_step));
-  TSI_TRY(begin_group(env, c, &w->group));
-out:
-  return status;
+  return begin_group(env, c, &w->group);
 }
 
 static void finish_work(tsi_env *env, tsi_fsai_work *w) {
@@ -248,15 +235,15 @@ static tristar_status run(tsi_env *env, numeric *c) {
   const double bytes = BYTES_OF_ENTRY * mean * (double)c->rows.ptr[job->rows];
   double start_seconds;
   tsi_crew crew = {.ts = NULL};
-  TSI_TRY(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, blocks, bytes, &start_seconds,
-                         &crew));
+  TSI_TRY_OUT(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, blocks, bytes,
+                             &start_seconds, &crew));
   c->members = crew.members;
-  TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
-  for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, &c->work[m]));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c->work, c->members));
+  for (int m = 0; m < c->members; m++) TSI_TRY_OUT(begin_work(env, c, &c->work[m]));
   if (job->upper != NULL)
-    TSI_TRY(tsi_fsai_pair_begin(env, job, c->scalar, c->whole, c->a.values, &c->rows, c->members, c->most,
-                                slots_of(c), &c->pair));
-  TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
+    TSI_TRY_OUT(tsi_fsai_pair_begin(env, job, c->scalar, c->whole, c->a.values, &c->rows, c->members, c->most,
+                                    slots_of(c), &c->pair));
+  TSI_TRY_OUT(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
 out:
   tsi_crew_finish(&crew);
   return status;
@@ -264,7 +251,6 @@ out:
 
 /* Rows move together, and what is left of the room is given back, if it is worth a copy. */
 static tristar_status compress(tsi_env *env, numeric *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = c->job->rows;
   const size_t bytes = c->sparse->scalar_bytes;
   const tsi_count room = c->rows.ptr[n];
@@ -280,12 +266,11 @@ static tristar_status compress(tsi_env *env, numeric *c) {
     at += c->entries[i];
   }
   c->rows.ptr[n] = at;
-  if (room - at <= room / SLACK) goto out;
+  if (room - at <= room / SLACK) return TRISTAR_OK;
   TSI_TRY(tsi_grow(env, (void **)&c->rows.index, sizeof *c->rows.index, at, at));
   TSI_TRY(tsi_grow(env, &c->rows.item, bytes, at, at));
   if (upper != NULL) TSI_TRY(tsi_grow(env, (void **)&c->pair.upper, bytes, at, at));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Precisions ---------------------------------------------------------------------------------------- */
@@ -297,7 +282,6 @@ static tsi_index parts_of(const numeric *c) {
 
 /* Values of A's places in single precision, row by row. */
 static tristar_status round_values(tsi_env *env, const numeric *c, const void *values, void **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factor_rows *a = c->job->a;
   const tsi_sparse_kernels *reals = tsi_sparse_kernels_select('s');
   const tsi_index parts = parts_of(c);
@@ -308,29 +292,24 @@ static tristar_status round_values(tsi_env *env, const numeric *c, const void *v
     const tsi_count at = parts * a->ptr[i];
     reals->fill((tsi_index)(parts * (a->ptr[i + 1] - a->ptr[i])), (const double *)values + at, to + at);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status widen(tsi_env *env, const numeric *c, void **values) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count count = c->rows.ptr[c->job->rows];
   void *wide = NULL;
   TSI_TRY(tsi_allocate(env, (size_t)count, 2 * c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, &wide));
   tsi_sparse_kernels_select('s')->part(parts_of(c) * count, *values, TSI_PART_REAL, wide);
   TSI_FREE(env, *values);
   *values = wide;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status widen_rows(tsi_env *env, numeric *c) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(widen(env, c, &c->rows.item));
   c->rows.bytes = 2 * c->sparse->scalar_bytes;
   if (c->pair.upper != NULL) TSI_TRY(widen(env, c, (void **)&c->pair.upper));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void finish(tsi_env *env, numeric *c) {
@@ -359,22 +338,22 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
   for (tsi_index i = 0; i < a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
   if (job->upper != NULL) c.limits.postfilter = 0; /* both factors say what leaves */
   if (single) {
-    TSI_TRY(round_values(env, &c, a->values, &rounded));
-    if (job->part != NULL) TSI_TRY(round_values(env, &c, job->part, &rounded_part));
+    TSI_TRY_OUT(round_values(env, &c, a->values, &rounded));
+    if (job->part != NULL) TSI_TRY_OUT(round_values(env, &c, job->part, &rounded_part));
     c.whole.values = rounded;
     c.a.values = job->part != NULL ? rounded_part : rounded;
   }
   if (job->nodes != NULL)
-    TSI_TRY(tsi_fsai_node_rows(job, &c.a, scalar, &c.rows, &c.entries, &c.failure));
+    TSI_TRY_OUT(tsi_fsai_node_rows(job, &c.a, scalar, &c.rows, &c.entries, &c.failure));
   else {
-    TSI_TRY(make_room(env, &c));
+    TSI_TRY_OUT(make_room(env, &c));
     tsi_fsai_tell_entries(job, "at most ", &c.rows);
-    TSI_TRY(run(env, &c));
+    TSI_TRY_OUT(run(env, &c));
   }
   *breakdown = tsi_row_failure_get(&c.failure);
   if (breakdown->kind != TSI_BREAKDOWN_NONE) goto out;
-  TSI_TRY(compress(env, &c));
-  if (single) TSI_TRY(widen_rows(env, &c));
+  TSI_TRY_OUT(compress(env, &c));
+  if (single) TSI_TRY_OUT(widen_rows(env, &c));
   tsi_fsai_tell_entries(job, "", &c.rows);
   *g = c.rows;
   c.rows = (tsi_entries){.ptr = NULL};

@@ -98,14 +98,11 @@ static void count_products(counting *c) {
 }
 
 static tristar_status allocate(tsi_env *env, tsi_index n, counting *c) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, c->owner, n));
   TSI_TRY(TSI_ALLOC_ZERO(env, c->seen, n));
   TSI_TRY(TSI_ALLOC(env, c->list, n));
   TSI_TRY(TSI_ALLOC(env, c->columns, c->ranks));
-  TSI_TRY(TSI_ALLOC(env, c->entries, c->ranks));
-out:
-  return status;
+  return TSI_ALLOC(env, c->entries, c->ranks);
 }
 
 tristar_status tsi_fsai_traffic(const tristar_precond_t *precond, int levels, int ranks,
@@ -113,7 +110,7 @@ tristar_status tsi_fsai_traffic(const tristar_precond_t *precond, int levels, in
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &precond->ts->env;
   counting c = {.precond = precond, .ranks = ranks, .start = start, .rank = rank};
-  TSI_TRY(allocate(env, precond->n, &c));
+  TSI_TRY_OUT(allocate(env, precond->n, &c));
   for (int r = 0; r < ranks; r++) {
     rank[r] = (tsi_fsai_rank){.rows = start[r + 1] - start[r]};
     for (tsi_index i = start[r]; i < start[r + 1]; i++) c.owner[i] = r;

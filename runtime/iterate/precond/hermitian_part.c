@@ -21,9 +21,7 @@ static bool is_symmetric(const tsi_factor_rows *a, tsi_count *next) {
 }
 
 tristar_status tsi_symmetrize_magnitudes(tsi_env *env, const tsi_factor_rows *a, double *magnitude) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count *next = NULL;
-  TSI_TRY(TSI_ALLOC(env, next, a->n));
+  TSI_SCRATCH(env, tsi_count, next, a->n);
   for (tsi_index i = 0; i < a->n; i++) next[i] = a->ptr[i];
   for (tsi_index i = 0; i < a->n; i++)
     for (tsi_count e = a->ptr[i]; e < a->ptr[i + 1]; e++) {
@@ -31,9 +29,7 @@ tristar_status tsi_symmetrize_magnitudes(tsi_env *env, const tsi_factor_rows *a,
       if (*image < magnitude[e]) *image = magnitude[e];
       magnitude[e] = *image;
     }
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Both triangles ------------------------------------------------------------------------------------ */
@@ -60,8 +56,7 @@ static tsi_count merge_row(const tsi_factor_rows *a, const tsi_entries *b, tsi_i
 /* Rows on both patterns. */
 static tristar_status unite(tsi_env *env, size_t bytes, const tsi_factor_rows *a, const tsi_entries *other,
                             tsi_factor_rows *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count *from = NULL, longest = 0;
+  tsi_count longest = 0;
   out->n = a->n;
   TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)a->n + 1));
   out->ptr[0] = 0;
@@ -72,7 +67,7 @@ static tristar_status unite(tsi_env *env, size_t bytes, const tsi_factor_rows *a
   }
   TSI_TRY(TSI_ALLOC(env, out->index, out->ptr[a->n]));
   TSI_TRY(tsi_allocate_zero(env, (size_t)out->ptr[a->n], bytes, __func__, __FILE__, __LINE__, &out->values));
-  TSI_TRY(TSI_ALLOC(env, from, longest));
+  TSI_SCRATCH(env, tsi_count, from, longest);
   for (tsi_index i = 0; i < a->n; i++) {
     const tsi_count count = merge_row(a, other, i, out->index + out->ptr[i], from);
     for (tsi_count k = 0; k < count; k++)
@@ -80,21 +75,18 @@ static tristar_status unite(tsi_env *env, size_t bytes, const tsi_factor_rows *a
         memcpy((char *)out->values + (size_t)(out->ptr[i] + k) * bytes,
                (const char *)a->values + (size_t)from[k] * bytes, bytes);
   }
-  TSI_TRY(tsi_find_diagonal(env, out));
-out:
-  TSI_FREE(env, from);
-  return status;
+  return tsi_find_diagonal(env, out);
 }
 
 static tristar_status add_images(tsi_env *env, size_t bytes, const tsi_factor_rows *a, tsi_factor_rows *out) {
   tristar_status status = TRISTAR_OK;
   const tsi_entries rows = {.n = a->n, .ptr = a->ptr, .index = a->index};
   tsi_entries other = {.ptr = NULL};
-  TSI_TRY(tsi_entries_begin(env, a->n, 0, &other));
+  TSI_TRY_OUT(tsi_entries_begin(env, a->n, 0, &other));
   other.ptr[a->n] = a->ptr[a->n];
-  TSI_TRY(tsi_entries_allocate(env, &other));
+  TSI_TRY_OUT(tsi_entries_allocate(env, &other));
   tsi_entries_transpose(&rows, &other);
-  TSI_TRY(unite(env, bytes, a, &other, out));
+  TSI_TRY_OUT(unite(env, bytes, a, &other, out));
 out:
   tsi_entries_finish(env, &other);
   return status;
@@ -104,27 +96,22 @@ out:
 
 static tristar_status make_part(tristar_t *ts, char scalar, size_t bytes, tsi_count *next,
                                 tsi_symmetrized *s) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   const tsi_fsai_pair_kernels *kernels = tsi_fsai_pair_kernels_select(scalar, ts->isa);
-  void *phase = NULL;
+  TSI_OWNED void *phase = NULL;
   TSI_TRY(tsi_allocate(env, (size_t)s->rows.n, bytes, __func__, __FILE__, __LINE__, &phase));
   TSI_TRY(tsi_allocate(env, (size_t)s->rows.ptr[s->rows.n], bytes, __func__, __FILE__, __LINE__, &s->part));
   kernels->find_phases(&s->rows, phase);
   kernels->take_part(&s->rows, phase, next, s->part);
-out:
-  TSI_FREE(env, phase);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_symmetrize(tristar_t *ts, char scalar, const tsi_factor_rows *a, bool part,
                               tsi_symmetrized *out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   const size_t bytes = tsi_sparse_kernels_select(scalar)->scalar_bytes;
-  tsi_count *next = NULL;
   *out = (tsi_symmetrized){.rows = *a};
-  TSI_TRY(TSI_ALLOC(env, next, a->n));
+  TSI_SCRATCH(env, tsi_count, next, a->n);
   if (!is_symmetric(a, next)) {
     out->own = true;
     out->rows = (tsi_factor_rows){.values = NULL};
@@ -136,9 +123,7 @@ tristar_status tsi_symmetrize(tristar_t *ts, char scalar, const tsi_factor_rows 
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "an entry of a symmetric pattern has no mirror image");
   }
   if (part) TSI_TRY(make_part(ts, scalar, bytes, next, out));
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_symmetrized_finish(tsi_env *env, tsi_symmetrized *s) {

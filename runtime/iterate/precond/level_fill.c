@@ -49,7 +49,6 @@ static void merge_row(const filled *f, tsi_index k, tsi_index most, row_list *ro
 }
 
 static tristar_status end_row(tsi_env *env, tsi_index i, row_list *row, filled *f) {
-  tristar_status status = TRISTAR_OK;
   tsi_factor_rows *rows = f->rows;
   tsi_count at = rows->ptr[i];
   if (f->capacity - at < row->count) {
@@ -65,8 +64,7 @@ static tristar_status end_row(tsi_env *env, tsi_index i, row_list *row, filled *
     row->level[j] = TSI_NONE;
   }
   rows->ptr[i + 1] = at;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_level_fill(tsi_env *env, const tsi_factor_rows *a, tsi_index level, tsi_factor_rows *out) {
@@ -76,21 +74,21 @@ tristar_status tsi_level_fill(tsi_env *env, const tsi_factor_rows *a, tsi_index 
   filled f = {out, NULL, a->ptr[n]};
   memset(out, 0, sizeof *out);
   out->n = n;
-  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, out->diagonal, n));
-  TSI_TRY(TSI_ALLOC(env, out->index, f.capacity));
-  TSI_TRY(TSI_ALLOC(env, f.level, f.capacity));
-  TSI_TRY(TSI_ALLOC(env, row.next, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, row.level, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, out->diagonal, n));
+  TSI_TRY_OUT(TSI_ALLOC(env, out->index, f.capacity));
+  TSI_TRY_OUT(TSI_ALLOC(env, f.level, f.capacity));
+  TSI_TRY_OUT(TSI_ALLOC(env, row.next, (tsi_count)n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, row.level, n));
   for (tsi_index j = 0; j < n; j++) row.level[j] = TSI_NONE;
   out->ptr[0] = 0;
   for (tsi_index i = 0; i < n; i++) {
     begin_row(a, i, &row);
     for (tsi_index k = row.next[n]; k < i; k = row.next[k])
       if (row.level[k] < level) merge_row(&f, k, level, &row);
-    TSI_TRY(end_row(env, i, &row, &f));
+    TSI_TRY_OUT(end_row(env, i, &row, &f));
   }
-  if (env->check) TSI_TRY(tsi_factor_rows_check(env, out));
+  if (env->check) TSI_TRY_OUT(tsi_factor_rows_check(env, out));
 out:
   TSI_FREE(env, f.level);
   TSI_FREE(env, row.next);

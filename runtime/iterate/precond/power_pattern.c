@@ -9,7 +9,6 @@
 /* Entries off the diagonal that count. */
 static tristar_status filter(tsi_env *env, const tsi_factor_rows *a, const double *magnitude, double least,
                              tsi_entries *kept) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_entries_begin(env, a->n, 0, kept));
   TSI_TRY(TSI_ALLOC(env, kept->index, a->ptr[a->n]));
   for (tsi_index i = 0; i < a->n; i++) {
@@ -21,16 +20,13 @@ static tristar_status filter(tsi_env *env, const tsi_factor_rows *a, const doubl
     }
     kept->ptr[i + 1] = at;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rows become nodes, in place: node k has the nodes that the columns of its rows are in, each once. */
 static tristar_status join_rows(tsi_env *env, const tsi_fsai_nodes *nodes, tsi_entries *kept) {
-  tristar_status status = TRISTAR_OK;
   tsi_count at = 0;
-  tsi_index *seen = NULL;
-  TSI_TRY(TSI_ALLOC(env, seen, nodes->count));
+  TSI_SCRATCH(env, tsi_index, seen, nodes->count);
   for (tsi_index k = 0; k < nodes->count; k++) seen[k] = TSI_NONE;
   for (tsi_index k = 0; k < nodes->count; k++) {
     const tsi_count begin = kept->ptr[nodes->start[k]], end = kept->ptr[nodes->start[k + 1]];
@@ -44,9 +40,7 @@ static tristar_status join_rows(tsi_env *env, const tsi_fsai_nodes *nodes, tsi_e
   }
   kept->n = nodes->count;
   kept->ptr[kept->n] = at;
-out:
-  TSI_FREE(env, seen);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rows that are reached, level by level. seen: n, the latest row that reached it. */
@@ -72,7 +66,6 @@ static tsi_index reach(const tsi_entries *kept, tsi_index i, tsi_index power, co
 
 static tristar_status fill(tsi_env *env, const tsi_entries *kept, tsi_index power, const search *s,
                            tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
   tsi_count capacity = 0;
   TSI_TRY(tsi_make_room(env, (void **)&out->index, sizeof *out->index, 0, &capacity));
   for (tsi_index i = 0; i < kept->n; i++) {
@@ -86,8 +79,7 @@ static tristar_status fill(tsi_env *env, const tsi_entries *kept, tsi_index powe
     out->ptr[i + 1] = at;
     tsi_sort_indices(out->index + out->ptr[i], at - out->ptr[i]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_power_pattern(tsi_env *env, const tsi_factor_rows *a, const double *magnitude,
@@ -96,13 +88,13 @@ tristar_status tsi_power_pattern(tsi_env *env, const tsi_factor_rows *a, const d
   tristar_status status = TRISTAR_OK;
   tsi_entries kept = {.ptr = NULL};
   search s = {.list = NULL};
-  TSI_TRY(filter(env, a, magnitude, least, &kept));
-  if (nodes->count > 0) TSI_TRY(join_rows(env, nodes, &kept));
-  TSI_TRY(tsi_entries_begin(env, kept.n, 0, out));
-  TSI_TRY(TSI_ALLOC(env, s.list, a->n));
-  TSI_TRY(TSI_ALLOC(env, s.seen, a->n));
+  TSI_TRY_OUT(filter(env, a, magnitude, least, &kept));
+  if (nodes->count > 0) TSI_TRY_OUT(join_rows(env, nodes, &kept));
+  TSI_TRY_OUT(tsi_entries_begin(env, kept.n, 0, out));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.list, a->n));
+  TSI_TRY_OUT(TSI_ALLOC(env, s.seen, a->n));
   for (tsi_index i = 0; i < a->n; i++) s.seen[i] = TSI_NONE;
-  TSI_TRY(fill(env, &kept, power, &s, out));
+  TSI_TRY_OUT(fill(env, &kept, power, &s, out));
 out:
   tsi_entries_finish(env, &kept);
   TSI_FREE(env, s.list);

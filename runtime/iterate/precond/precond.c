@@ -24,14 +24,12 @@ void tristar_precond_options_init(tristar_precond_options *options) {
 /* ---- Options ------------------------------------------------------------------------------------------- */
 
 static tristar_status check_plan_options(tsi_env *env, const tristar_precond_options *o) {
-  tristar_status status = TRISTAR_OK;
   if ((unsigned)o->partition > TRISTAR_PARTITION_RECURSIVE)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)o->partition);
   if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine is %d", (int)o->engine);
   if (o->nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, o->nrhs);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static bool is_share(double x) {
@@ -39,7 +37,6 @@ static bool is_share(double x) {
 }
 
 static tristar_status check_fsai_options(tsi_env *env, const tristar_precond_options *o) {
-  tristar_status status = TRISTAR_OK;
   if (o->steps < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "steps is %" PRId64, o->steps);
   if (o->per_step < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "per_step is %" PRId64 "; it is a number from 1 on", o->per_step);
@@ -54,12 +51,10 @@ static tristar_status check_fsai_options(tsi_env *env, const tristar_precond_opt
   if ((unsigned)o->pair > TRISTAR_PAIR_AUTO) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "pair is %d", (int)o->pair);
   if (!is_share(o->postfilter))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "postfilter is %g; it is a share from 0 to 1", o->postfilter);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_precond_check_options(tsi_env *env, const tristar_precond_options *o) {
-  tristar_status status = TRISTAR_OK;
   const tristar_precond_kind kind = o->kind;
   const bool by_level = kind == TRISTAR_PRECOND_ILU || kind == TRISTAR_PRECOND_IC;
   const bool by_size = kind == TRISTAR_PRECOND_ILUT || kind == TRISTAR_PRECOND_ICT;
@@ -79,9 +74,7 @@ tristar_status tsi_precond_check_options(tsi_env *env, const tristar_precond_opt
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "shift is %g; it is a finite number from 0 on", o->shift);
   if (kind == TRISTAR_PRECOND_SSOR && !(o->omega > 0 && o->omega < 2))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "omega is %g; it lies between 0 and 2", o->omega);
-  TSI_TRY(check_plan_options(env, o));
-out:
-  return status;
+  return check_plan_options(env, o);
 }
 
 /* ---- Making -------------------------------------------------------------------------------------------- */
@@ -89,7 +82,6 @@ out:
 /* One that does nothing yet. Errors: MEMORY. */
 static tristar_status create(tristar_t *ts, tristar_precond_kind kind, tsi_index n, char scalar,
                              tristar_precond_t **out) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(&ts->env, *out, 1));
   tristar_precond_t *p = *out;
   p->ts = ts;
@@ -101,31 +93,25 @@ static tristar_status create(tristar_t *ts, tristar_precond_kind kind, tsi_index
   p->options.kind = kind;
   p->symmetry = TRISTAR_GENERAL;
   p->stats = (tristar_precond_stats){.kind = kind, .scalar = (tristar_scalar)scalar, .n = n};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* New values, and all that follows from them; factors: nothing but these. */
 static tristar_status take_values(tristar_precond_t *p, const tristar_view *view, tsi_factor_rows *factors) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
-  void *values = NULL;
+  TSI_OWNED void *values = NULL;
   TSI_TRY(tsi_pattern_allocate_values(env, p->pattern, &values));
   tsi_pattern_take(p->pattern, view->values, values);
   TSI_TRY(tsi_pattern_check_values(env, p->pattern, values));
   TSI_TRY(factors != NULL ? tsi_precond_incomplete(p, values, factors) : tsi_precond_set_up(p, values));
   p->valid = factors == NULL;
-out:
-  TSI_FREE(env, values);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_view(tsi_env *env, const tristar_view *view) {
-  tristar_status status = TRISTAR_OK;
   if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
   if (view->values == NULL && view->rows > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A preconditioner without values. */
@@ -137,10 +123,10 @@ static tristar_status begin(tristar_t *ts, const tristar_view *view, const trist
   tsi_pattern *pattern = NULL;
   tristar_precond_options_init(&defaults);
   if (options == NULL) options = &defaults;
-  TSI_TRY(tsi_precond_check_options(env, options));
-  TSI_TRY(check_view(env, view));
-  TSI_TRY(tsi_pattern_create(env, view, &pattern));
-  TSI_TRY(create(ts, options->kind, pattern->n, pattern->scalar, out));
+  TSI_TRY_OUT(tsi_precond_check_options(env, options));
+  TSI_TRY_OUT(check_view(env, view));
+  TSI_TRY_OUT(tsi_pattern_create(env, view, &pattern));
+  TSI_TRY_OUT(create(ts, options->kind, pattern->n, pattern->scalar, out));
   (*out)->options = *options;
   (*out)->pattern = pattern;
   pattern = NULL;
@@ -158,9 +144,9 @@ tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
   TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
   const double since = tsi_workers_clock(&ts->workers), started = tsi_workers_start_seconds(&ts->workers);
-  if (precond == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
-  TSI_TRY(begin(ts, view, options, &p));
-  TSI_TRY(take_values(p, view, NULL));
+  if (precond == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  TSI_TRY_OUT(begin(ts, view, options, &p));
+  TSI_TRY_OUT(take_values(p, view, NULL));
   p->stats.setup_seconds = tsi_workers_clock(&ts->workers) - since;
   p->stats.start_seconds = tsi_workers_start_seconds(&ts->workers) - started;
   *precond = p;
@@ -175,8 +161,8 @@ tristar_status tsi_incomplete_factors(tristar_t *ts, const tristar_view *view,
   tristar_status status = TRISTAR_OK;
   tristar_precond_t *p = NULL;
   *factors = (tsi_factor_rows){.values = NULL};
-  TSI_TRY(begin(ts, view, options, &p));
-  TSI_TRY(take_values(p, view, factors));
+  TSI_TRY_OUT(begin(ts, view, options, &p));
+  TSI_TRY_OUT(take_values(p, view, factors));
 out:
   tristar_precond_destroy(&p);
   return tsi_answer(&ts->env, status);
@@ -187,9 +173,9 @@ tristar_status tristar_precond_of_plan(tristar_plan_t *plan, tristar_precond_t *
   if (precond != NULL) *precond = NULL;
   TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
-  if (precond == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  if (precond == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   const tsi_pattern *pattern = plan->factor->analysis->pattern;
-  TSI_TRY(create(plan->ts, TRISTAR_PRECOND_PLAN, pattern->n, pattern->scalar, precond));
+  TSI_TRY_OUT(create(plan->ts, TRISTAR_PRECOND_PLAN, pattern->n, pattern->scalar, precond));
   (*precond)->plan = tsi_plan_share(plan);
   (*precond)->valid = true;
 out:
@@ -205,12 +191,12 @@ tristar_status tristar_precond_of_function(tristar_t *ts, int64_t n, tristar_sca
   TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
   if (precond == NULL || function == NULL)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", precond ? "function" : "precond");
-  if (n < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "n is %" PRId64, n);
-  if (!tsi_to_index(n, &order)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "n is %" PRId64, n);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", precond ? "function" : "precond");
+  if (n < 0) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "n is %" PRId64, n);
+  if (!tsi_to_index(n, &order)) TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "n is %" PRId64, n);
   if (tsi_sparse_kernels_select((char)scalar) == NULL)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scalar is %d", (int)scalar);
-  TSI_TRY(create(ts, TRISTAR_PRECOND_FUNCTION, order, (char)scalar, precond));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "scalar is %d", (int)scalar);
+  TSI_TRY_OUT(create(ts, TRISTAR_PRECOND_FUNCTION, order, (char)scalar, precond));
   (*precond)->function = function;
   (*precond)->arg = arg;
   (*precond)->valid = true;
@@ -221,15 +207,13 @@ out:
 tristar_status tsi_precond_of_own(tristar_t *ts, const tristar_precond_options *options, tsi_index n,
                                   char scalar, tristar_precond_fn function, void *arg,
                                   void (*release)(void *arg), tristar_precond_t **precond) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(create(ts, options->kind, n, scalar, precond));
   (*precond)->options = *options;
   (*precond)->function = function;
   (*precond)->arg = arg;
   (*precond)->release = release;
   (*precond)->valid = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Later --------------------------------------------------------------------------------------------- */
@@ -242,20 +226,20 @@ tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_
   tsi_workers *workers = &precond->ts->workers;
   const double begin = tsi_workers_clock(workers);
   if (precond->pattern == NULL)
-    TSI_FAIL(
+    TSI_FAIL_OUT(
         env, TRISTAR_ERR_UNSUPPORTED,
         precond->release != NULL
             ? "a preconditioner of a matrix on many processes takes no view: tristar_dmatrix_fsai_update "
               "updates an approximate inverse, others are made anew"
             : "the program updates what it gave: a plan's factor, or a function");
   precond->valid = false;
-  TSI_TRY(check_view(env, view));
-  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  TSI_TRY_OUT(check_view(env, view));
+  TSI_TRY_OUT(tsi_pattern_create(env, view, &pattern));
   if (!tsi_pattern_equal(pattern, precond->pattern))
-    TSI_FAIL(env, TRISTAR_ERR_STALE,
-             "the matrix has not the pattern that the preconditioner was made of: make another one");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_STALE,
+                 "the matrix has not the pattern that the preconditioner was made of: make another one");
   precond->stats.symbolic_seconds = 0;
-  TSI_TRY(take_values(precond, view, NULL));
+  TSI_TRY_OUT(take_values(precond, view, NULL));
   precond->stats.setup_seconds = tsi_workers_clock(workers) - begin;
   precond->stats.start_seconds = 0;
   precond->stats.updates++;

@@ -90,21 +90,17 @@ static void group_rows(const tsi_factor_rows *rows, tsi_index levels, const tsi_
 
 static tristar_status make_groups(tsi_env *env, const tsi_factor_rows *rows, tsi_count least,
                                   tsi_row_tasks *t) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *depth = NULL, *first = NULL, levels;
-  TSI_TRY(TSI_ALLOC(env, depth, rows->n));
+  tsi_index levels;
+  TSI_SCRATCH(env, tsi_index, depth, rows->n);
   levels = tsi_find_levels(rows, true, depth);
-  TSI_TRY(TSI_ALLOC(env, first, (tsi_count)levels + 1));
+  TSI_SCRATCH(env, tsi_index, first, (tsi_count)levels + 1);
   TSI_TRY(TSI_ALLOC(env, t->order, rows->n));
   const tsi_count most = tsi_count_min(rows->n, (tsi_count)levels * t->parts);
   TSI_TRY(TSI_ALLOC(env, t->start, most + 1));
   TSI_TRY(TSI_ALLOC(env, t->part, most));
   sort_by_level(rows->n, depth, levels, first, t->order);
   group_rows(rows, levels, first, least, t);
-out:
-  TSI_FREE(env, depth);
-  TSI_FREE(env, first);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Tasks --------------------------------------------------------------------------------------------- */
@@ -120,7 +116,6 @@ static void run_group(void *context, const tsi_index argument[4], int worker) {
 /* A group waits for those of the rows that its rows need, and for the one before it of the same part. */
 static tristar_status add_edges(const tsi_factor_rows *rows, const tsi_index *owner, tsi_index group,
                                 tsi_index before, tsi_index *seen, tsi_row_tasks *t) {
-  tristar_status status = TRISTAR_OK;
   seen[group] = group;
   if (before != TSI_NONE) seen[before] = group;
   TSI_TRY(tsi_task_list_after(t->list, group, before));
@@ -133,16 +128,14 @@ static tristar_status add_edges(const tsi_factor_rows *rows, const tsi_index *ow
       TSI_TRY(tsi_task_list_after(t->list, group, source));
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status list_tasks(tsi_env *env, const tsi_factor_rows *rows, tsi_row_tasks *t) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *owner = NULL, *seen = NULL, *last = NULL; /* group of a part */
+  TSI_OWNED tsi_index *seen = NULL, *owner = NULL;
   TSI_TRY(TSI_ALLOC(env, owner, rows->n));
   TSI_TRY(TSI_ALLOC(env, seen, t->count));
-  TSI_TRY(TSI_ALLOC(env, last, t->parts));
+  TSI_SCRATCH(env, tsi_index, last, t->parts); /* group of a part */
   for (tsi_index p = 0; p < t->parts; p++) last[p] = TSI_NONE;
   TSI_TRY(tsi_task_list_create(env, &t->list));
   for (tsi_index group = 0; group < t->count; group++) {
@@ -159,11 +152,7 @@ static tristar_status list_tasks(tsi_env *env, const tsi_factor_rows *rows, tsi_
     TSI_TRY(add_edges(rows, owner, group, last[t->part[group]], seen, t));
     last[t->part[group]] = group;
   }
-out:
-  TSI_FREE(env, owner);
-  TSI_FREE(env, seen);
-  TSI_FREE(env, last);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Is it predicted to be faster than one row after the other? */
@@ -180,14 +169,14 @@ tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows, 
   double start_seconds;
   tsi_row_tasks *t = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, t, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, t, 1));
   t->parts = parts;
-  TSI_TRY(make_groups(env, rows, asked_for ? LEAST_OF_TASK_ASKED_FOR : LEAST_OF_TASK, t));
+  TSI_TRY_OUT(make_groups(env, rows, asked_for ? LEAST_OF_TASK_ASKED_FOR : LEAST_OF_TASK, t));
   if (!asked_for && !pays(ts, t, rows->ptr[rows->n])) goto out;
-  TSI_TRY(tsi_context_need_starpu(ts, &start_seconds));
-  TSI_TRY(list_tasks(env, rows, t));
-  TSI_TRY(tsi_tasks_create(env, t->list, &t->tasks));
-  TSI_TRY(tsi_tasks_record(t->tasks));
+  TSI_TRY_OUT(tsi_context_need_starpu(ts, &start_seconds));
+  TSI_TRY_OUT(list_tasks(env, rows, t));
+  TSI_TRY_OUT(tsi_tasks_create(env, t->list, &t->tasks));
+  TSI_TRY_OUT(tsi_tasks_record(t->tasks));
   *out = t;
   t = NULL;
 out:

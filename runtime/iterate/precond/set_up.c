@@ -12,7 +12,6 @@ static tristar_status allocate(const tristar_precond_t *p, tsi_count count, void
 
 /* to[i] = entry (i, i), which is there of every row. Errors: SINGULAR. */
 static tristar_status take_diagonal(const tristar_precond_t *p, const void *values, void *to) {
-  tristar_status status = TRISTAR_OK;
   const tsi_pattern *a = p->pattern;
   const size_t bytes = p->sparse->scalar_bytes;
   for (tsi_index j = 0; j < a->n; j++) {
@@ -22,8 +21,7 @@ static tristar_status take_diagonal(const tristar_precond_t *p, const void *valu
       TSI_FAIL(&p->ts->env, TRISTAR_ERR_SINGULAR, "row %d, counted from 0, has no entry on the diagonal", j);
     memcpy((char *)to + (size_t)j * bytes, (const char *)values + (size_t)e * bytes, bytes);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Is A its own adjoint, or its own transpose? Neither: an error, which names what is to be made of it, and
@@ -31,14 +29,13 @@ out:
  * Errors: ARGUMENT, MEMORY. */
 static tristar_status find_symmetry(const tristar_precond_t *p, const char *name, const char *others,
                                     const void *values, tristar_symmetry *symmetry) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   const bool is_complex = p->sparse->is_complex;
   tsi_unlike unlike;
   *symmetry = p->pattern->symmetry;
   if (*symmetry == TRISTAR_SKEW_SYMMETRIC)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a skew-symmetric matrix has no %s", name);
-  if (*symmetry != TRISTAR_GENERAL) goto out;
+  if (*symmetry != TRISTAR_GENERAL) return TRISTAR_OK;
   *symmetry = is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
   TSI_TRY(tsi_pattern_find_unlike(env, p->pattern, values, is_complex, &unlike));
   if (unlike.found && is_complex) {
@@ -50,46 +47,38 @@ static tristar_status find_symmetry(const tristar_precond_t *p, const char *name
              "%s are those of a symmetric matrix, but entries (%d,%d) and (%d,%d), counted from 0, are no "
              "mirror images: ILU takes such a matrix%s",
              name, unlike.row, unlike.column, unlike.column, unlike.row, others);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Errors: SINGULAR, MEMORY. */
 static tristar_status need_rows(tristar_precond_t *p, bool symmetric) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   if (p->rows.diagonal) return TRISTAR_OK;
   TSI_TRY(tsi_full_rows(env, p->pattern, symmetric, &p->full));
   p->rows = (tsi_factor_rows){.n = p->n, .ptr = p->full.ptr, .index = p->full.index};
   TSI_TRY(tsi_find_diagonal(env, &p->rows));
   if (env->check) TSI_TRY(tsi_factor_rows_check(env, &p->rows));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A with values. The pattern is that of p->rows. symmetric: the symmetry of M is known, and that of A.
  * Errors: SINGULAR, MEMORY. */
 static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void *values,
                                 tsi_factor_rows *a) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(need_rows(p, symmetric));
   *a = p->rows;
   TSI_TRY(allocate(p, a->ptr[a->n], &a->values));
   p->sparse->gather(a->ptr[a->n], p->full.item, symmetric ? p->symmetry : p->pattern->symmetry, values,
                     a->values);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Kinds --------------------------------------------------------------------------------------------- */
 
 static tristar_status set_up_jacobi(tristar_precond_t *p, const void *values) {
-  tristar_status status = TRISTAR_OK;
   if (p->diagonal == NULL) TSI_TRY(allocate(p, p->n, &p->diagonal));
   TSI_TRY(take_diagonal(p, values, p->diagonal));
-  TSI_TRY(tsi_precond_tell(p, p->kernels->invert(p->n, p->diagonal, p->diagonal)));
-out:
-  return status;
+  return tsi_precond_tell(p, p->kernels->invert(p->n, p->diagonal, p->diagonal));
 }
 
 void tsi_precond_tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count upper) {
@@ -101,15 +90,11 @@ void tsi_precond_tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count uppe
 
 /* Those of sweeps that are there are known. */
 static tristar_status tell_levels(tristar_precond_t *p, const tsi_factor_rows *rows, bool shared) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *depth = NULL;
   if (p->sweep[0].plan != NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(&p->ts->env, depth, rows->n));
+  TSI_SCRATCH(&p->ts->env, tsi_index, depth, rows->n);
   p->stats.levels_upper = tsi_find_levels(rows, false, depth);
   p->stats.levels_lower = shared ? p->stats.levels_upper : tsi_find_levels(rows, true, depth);
-out:
-  TSI_FREE(&p->ts->env, depth);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tsi_count count_lower(const tsi_factor_rows *rows) {
@@ -136,18 +121,18 @@ static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
   tsi_factor_rows a = {.values = NULL};
   const tristar_symmetry symmetry = p->pattern->symmetry;
   const bool shared = symmetry == TRISTAR_SYMMETRIC || symmetry == TRISTAR_HERMITIAN;
-  TSI_TRY(take_rows(p, false, values, &a));
-  if (p->diagonal == NULL) TSI_TRY(allocate(p, p->n, &p->diagonal));
-  TSI_TRY(tsi_precond_tell(p, p->kernels->relax(&a, p->options.omega, p->diagonal)));
+  TSI_TRY_OUT(take_rows(p, false, values, &a));
+  if (p->diagonal == NULL) TSI_TRY_OUT(allocate(p, p->n, &p->diagonal));
+  TSI_TRY_OUT(tsi_precond_tell(p, p->kernels->relax(&a, p->options.omega, p->diagonal)));
   const tsi_count below = count_lower(&a);
   p->symmetry = shared ? symmetry : TRISTAR_GENERAL;
   tsi_precond_tell_fill(p, below + p->n, shared ? 0 : a.ptr[p->n] - below);
-  TSI_TRY(tell_levels(p, &a, shared));
-  TSI_TRY(tsi_precond_make_sweep(p, 0, &a, TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_N));
+  TSI_TRY_OUT(tell_levels(p, &a, shared));
+  TSI_TRY_OUT(tsi_precond_make_sweep(p, 0, &a, TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_N));
   if (shared)
-    TSI_TRY(make_other_sweep(p, &a, TRISTAR_LOWER, adjoint_of(p)));
+    TSI_TRY_OUT(make_other_sweep(p, &a, TRISTAR_LOWER, adjoint_of(p)));
   else
-    TSI_TRY(tsi_precond_make_sweep(p, 1, &a, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
+    TSI_TRY_OUT(tsi_precond_make_sweep(p, 1, &a, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
 out:
   TSI_FREE(&p->ts->env, a.values);
   return status;
@@ -155,19 +140,16 @@ out:
 
 /* L and U, or U^H U. */
 static tristar_status make_sweeps(tristar_precond_t *p, const tsi_factor_rows *factors, bool shared) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count below = count_lower(factors), above = factors->ptr[p->n] - below;
   tsi_precond_tell_fill(p, shared ? above : below, shared ? 0 : above);
   TSI_TRY(tell_levels(p, factors, shared));
   if (shared) {
     TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, adjoint_of(p)));
     TSI_TRY(make_other_sweep(p, factors, TRISTAR_UPPER, TRISTAR_N));
-    goto out;
+    return TRISTAR_OK;
   }
   TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_LOWER, TRISTAR_UNIT, TRISTAR_N));
-  TSI_TRY(tsi_precond_make_sweep(p, 1, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
-out:
-  return status;
+  return tsi_precond_make_sweep(p, 1, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N);
 }
 
 static bool is_symmetric_kind(const tristar_precond_t *p) {
@@ -182,16 +164,16 @@ tristar_status tsi_precond_incomplete(tristar_precond_t *p, const void *values, 
   const bool shared = is_symmetric_kind(p);
   tsi_factor_rows a = {.values = NULL};
   *factors = (tsi_factor_rows){.values = NULL};
-  if (shared) TSI_TRY(find_symmetry(p, "incomplete Cholesky factors", "", values, &p->symmetry));
-  TSI_TRY(take_rows(p, shared, values, &a));
+  if (shared) TSI_TRY_OUT(find_symmetry(p, "incomplete Cholesky factors", "", values, &p->symmetry));
+  TSI_TRY_OUT(take_rows(p, shared, values, &a));
   const double begin = tsi_workers_clock(&p->ts->workers);
   if (by_level && o->level > 0 && p->filled.ptr == NULL) {
-    TSI_TRY(tsi_level_fill(env, &a, tsi_index_min(o->level, p->n), &p->filled));
+    TSI_TRY_OUT(tsi_level_fill(env, &a, tsi_index_min(o->level, p->n), &p->filled));
     p->stats.symbolic_seconds = tsi_workers_clock(&p->ts->workers) - begin;
   }
   const double middle = tsi_workers_clock(&p->ts->workers);
   const bool adjoint = p->symmetry == TRISTAR_HERMITIAN || !p->sparse->is_complex;
-  TSI_TRY(tsi_precond_factor(p, &a, adjoint, factors));
+  TSI_TRY_OUT(tsi_precond_factor(p, &a, adjoint, factors));
   p->stats.numeric_seconds = tsi_workers_clock(&p->ts->workers) - middle;
 out:
   TSI_FREE(env, a.values);
@@ -201,8 +183,8 @@ out:
 static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values) {
   tristar_status status = TRISTAR_OK;
   tsi_factor_rows factors;
-  TSI_TRY(tsi_precond_incomplete(p, values, &factors));
-  TSI_TRY(make_sweeps(p, &factors, is_symmetric_kind(p)));
+  TSI_TRY_OUT(tsi_precond_incomplete(p, values, &factors));
+  TSI_TRY_OUT(make_sweeps(p, &factors, is_symmetric_kind(p)));
 out:
   tsi_factor_rows_finish(&p->ts->env, &factors);
   return status;
@@ -216,24 +198,21 @@ void tsi_shift_diagonal(const tsi_sparse_kernels *sparse, const tsi_factor_rows 
 
 /* Two factors, or one? That stays as it is. */
 static tristar_status choose_pair(const tristar_precond_t *p, const void *values, bool *pair) {
-  tristar_status status = TRISTAR_OK;
   const bool is_complex = p->sparse->is_complex;
   const tristar_symmetry symmetry = p->pattern->symmetry;
   tsi_unlike unlike;
   *pair = p->fsai != NULL ? tsi_fsai_is_pair(p->fsai) : p->options.pair == TRISTAR_PAIR_ALWAYS;
-  if (p->fsai != NULL || p->options.pair != TRISTAR_PAIR_AUTO) goto out;
+  if (p->fsai != NULL || p->options.pair != TRISTAR_PAIR_AUTO) return TRISTAR_OK;
   *pair = symmetry != TRISTAR_HERMITIAN && (symmetry != TRISTAR_SYMMETRIC || is_complex);
-  if (symmetry != TRISTAR_GENERAL) goto out;
+  if (symmetry != TRISTAR_GENERAL) return TRISTAR_OK;
   TSI_TRY(tsi_pattern_find_unlike(&p->ts->env, p->pattern, values, is_complex, &unlike));
   *pair = unlike.found;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* a: of a pair on a symmetric pattern, with part where the pattern of the factors is to be found. */
 static tristar_status compute_fsai(tristar_precond_t *p, const tsi_factor_rows *a, bool pair,
                                    const void *part) {
-  tristar_status status = TRISTAR_OK;
   tsi_breakdown breakdown;
   if (p->fsai == NULL) {
     const double begin = tsi_workers_clock(&p->ts->workers);
@@ -247,8 +226,7 @@ static tristar_status compute_fsai(tristar_precond_t *p, const tsi_factor_rows *
   tsi_precond_tell_fill(p, tsi_fsai_entries(p->fsai), pair ? tsi_fsai_entries(p->fsai) : 0);
   p->stats.bytes = tsi_fsai_bytes(p->fsai);
   p->stats.nodes = tsi_fsai_node_count(p->fsai);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status set_up_pair(tristar_precond_t *p, const void *values) {
@@ -257,11 +235,11 @@ static tristar_status set_up_pair(tristar_precond_t *p, const void *values) {
   tsi_factor_rows a = {.values = NULL};
   tsi_symmetrized s = {.part = NULL};
   const bool adapts = p->fsai != NULL ? tsi_fsai_adapts(p->fsai) : p->options.steps > 0;
-  TSI_TRY(take_rows(p, false, values, &a));
+  TSI_TRY_OUT(take_rows(p, false, values, &a));
   tsi_shift_diagonal(p->sparse, &a, p->options.shift);
-  TSI_TRY(tsi_symmetrize(p->ts, (char)p->stats.scalar, &a, adapts, &s));
+  TSI_TRY_OUT(tsi_symmetrize(p->ts, (char)p->stats.scalar, &a, adapts, &s));
   if (s.own) TSI_FREE(env, a.values);
-  TSI_TRY(compute_fsai(p, &s.rows, true, s.part));
+  TSI_TRY_OUT(compute_fsai(p, &s.rows, true, s.part));
 out:
   tsi_symmetrized_finish(env, &s);
   TSI_FREE(env, a.values);
@@ -273,27 +251,26 @@ static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
   tsi_env *env = &p->ts->env;
   tsi_factor_rows a = {.values = NULL};
   bool pair;
-  TSI_TRY(choose_pair(p, values, &pair));
+  TSI_TRY_OUT(choose_pair(p, values, &pair));
   if (pair) {
-    TSI_TRY(set_up_pair(p, values));
+    TSI_TRY_OUT(set_up_pair(p, values));
     goto out;
   }
-  TSI_TRY(find_symmetry(p, "factors of a sparse approximate inverse",
-                        ", and FSAI a pair of factors of it (option pair)", values, &p->symmetry));
+  TSI_TRY_OUT(find_symmetry(p, "factors of a sparse approximate inverse",
+                            ", and FSAI a pair of factors of it (option pair)", values, &p->symmetry));
   if (p->sparse->is_complex && p->symmetry != TRISTAR_HERMITIAN)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "factors of a sparse approximate inverse are those of a Hermitian matrix, but this one is "
-             "complex symmetric: IC takes such a matrix, and so does a pair of factors (option pair)");
-  TSI_TRY(take_rows(p, true, values, &a));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT,
+                 "factors of a sparse approximate inverse are those of a Hermitian matrix, but this one is "
+                 "complex symmetric: IC takes such a matrix, and so does a pair of factors (option pair)");
+  TSI_TRY_OUT(take_rows(p, true, values, &a));
   tsi_shift_diagonal(p->sparse, &a, p->options.shift);
-  TSI_TRY(compute_fsai(p, &a, false, NULL));
+  TSI_TRY_OUT(compute_fsai(p, &a, false, NULL));
 out:
   TSI_FREE(env, a.values);
   return status;
 }
 
 tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values) {
-  tristar_status status = TRISTAR_OK;
   const tristar_precond_kind kind = precond->options.kind;
   if (kind == TRISTAR_PRECOND_ILUT || kind == TRISTAR_PRECOND_ICT)
     tsi_precond_drop_sweeps(precond); /* their patterns follow from values */
@@ -312,6 +289,5 @@ tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values
   default:
     TSI_TRY(set_up_incomplete(precond, values));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -13,7 +13,6 @@ void tsi_precond_drop_sweeps(tristar_precond_t *precond) {
 /* One triangle of the rows, with a diagonal of ones if unit. */
 static tristar_status extract(tsi_env *env, const tsi_sparse_kernels *sparse, const tsi_factor_rows *rows,
                               bool lower, bool unit, tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = rows->n;
   const size_t bytes = sparse->scalar_bytes;
   const char *values = rows->values;
@@ -30,12 +29,10 @@ static tristar_status extract(tsi_env *env, const tsi_sparse_kernels *sparse, co
     memcpy(item, values + (size_t)from * bytes, (size_t)count * bytes);
     if (unit) sparse->fill(1, &one, item + (size_t)(lower ? count - 1 : 0) * bytes);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status make_plan(tristar_precond_t *p, int which) {
-  tristar_status status = TRISTAR_OK;
   tsi_precond_sweep *sweep = &p->sweep[which];
   tristar_plan_options options;
   tristar_plan_stats stats;
@@ -45,8 +42,7 @@ static tristar_status make_plan(tristar_precond_t *p, int which) {
   TSI_TRY(tristar_plan(sweep->factor, &options, &sweep->plan));
   (void)tristar_plan_get_stats(sweep->plan, &stats);
   p->stats.partition[which] = stats.partition;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, const tsi_factor_rows *rows,
@@ -58,19 +54,19 @@ tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, con
   tsi_entries t = {.ptr = NULL};
   tsi_pattern *pattern;
   void *values;
-  TSI_TRY(extract(env, precond->sparse, rows, lower, diag == TRISTAR_UNIT, &t));
+  TSI_TRY_OUT(extract(env, precond->sparse, rows, lower, diag == TRISTAR_UNIT, &t));
   for (tsi_index j = 0; j < t.n && op == TRISTAR_C; j++)
     precond->kernels->conjugate((tsi_index)(t.ptr[j + 1] - t.ptr[j]),
                                 (char *)t.item + (size_t)t.ptr[j] * precond->sparse->scalar_bytes);
   sweep->op = TRISTAR_N;
   if (sweep->plan != NULL) {
-    TSI_TRY(tsi_reimport_lines(sweep->factor, t.item));
+    TSI_TRY_OUT(tsi_reimport_lines(sweep->factor, t.item));
     goto out;
   }
-  TSI_TRY(tsi_pattern_from_entries(env, &t, stored, (char)precond->stats.scalar, &pattern, &values));
-  TSI_TRY(tsi_import_lines(precond->ts, pattern, values, lower == stored, precond->options.partition,
-                           &sweep->factor));
-  TSI_TRY(make_plan(precond, which));
+  TSI_TRY_OUT(tsi_pattern_from_entries(env, &t, stored, (char)precond->stats.scalar, &pattern, &values));
+  TSI_TRY_OUT(tsi_import_lines(precond->ts, pattern, values, lower == stored, precond->options.partition,
+                               &sweep->factor));
+  TSI_TRY_OUT(make_plan(precond, which));
 out:
   tsi_entries_finish(env, &t);
   return status;

@@ -13,7 +13,6 @@ typedef struct scaled_inverse {
 
 /* x := B^-1 x or B^-H x, where B^-1 = C^-1 A^-1 R^-1; one column. */
 static tristar_status solve_scaled(void *arg, bool adjoint, tsi_index count, void *x) {
-  tristar_status status = TRISTAR_OK;
   const scaled_inverse *inverse = arg;
   const tsi_system *system = inverse->system;
   const double *first = adjoint ? inverse->column : inverse->row,
@@ -21,13 +20,11 @@ static tristar_status solve_scaled(void *arg, bool adjoint, tsi_index count, voi
   system->kernels->scale(system->n, x, first, true);
   TSI_TRY(inverse->solve(inverse->arg, adjoint, count, x));
   system->kernels->scale(system->n, x, second, true);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The 1-norm of R |A| C. sum: n of scratch. */
 static tristar_status scaled_norm(const scaled_inverse *inverse, double *sum, double *norm) {
-  tristar_status status = TRISTAR_OK;
   const tsi_system *system = inverse->system;
   *norm = 0;
   TSI_TRY(tsi_system_weigh(system, TRISTAR_T, inverse->row, sum));
@@ -36,8 +33,7 @@ static tristar_status scaled_norm(const scaled_inverse *inverse, double *sum, do
     if (!(scaled <= *norm)) *norm = scaled;
   }
   *norm = tsi_team_largest(system->team, *norm);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 #define SWEEPS 10 /* of the equilibration */
@@ -45,13 +41,11 @@ out:
 
 /* Sums of the rows (N) or columns (T) of R |A| C. */
 static tristar_status find_sums(const scaled_inverse *inverse, tristar_op op, double *sum) {
-  tristar_status status = TRISTAR_OK;
   const bool rows = op == TRISTAR_N;
   const double *own = rows ? inverse->row : inverse->column;
   TSI_TRY(tsi_system_weigh(inverse->system, op, rows ? inverse->column : inverse->row, sum));
   for (tsi_index i = 0; i < inverse->system->n; i++) sum[i] *= own[i];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* scale becomes scale / sqrt(sum), by powers of two; gives the exponent of the sum that is farthest from one.
@@ -76,8 +70,8 @@ static tristar_status equilibrate(const scaled_inverse *inverse, double *sum) {
   double farthest = INFINITY;
   for (tsi_index i = 0; i < n; i++) inverse->row[i] = inverse->column[i] = 1;
   for (int sweep = 0; sweep < SWEEPS && farthest > EVEN; sweep++) {
-    TSI_TRY(find_sums(inverse, TRISTAR_N, sum));
-    TSI_TRY(find_sums(inverse, TRISTAR_T, sum + n));
+    TSI_TRY_OUT(find_sums(inverse, TRISTAR_N, sum));
+    TSI_TRY_OUT(find_sums(inverse, TRISTAR_T, sum + n));
     const int rows = divide_by_roots(n, sum, inverse->row),
               columns = divide_by_roots(n, sum + n, inverse->column);
     farthest = tsi_team_largest(system->team, rows > columns ? rows : columns);
@@ -101,9 +95,9 @@ static tristar_status choose_scaling(const scaled_inverse *inverse, double *sum)
 
 tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
                              double *reciprocal) {
-  tristar_status status = TRISTAR_OK;
   scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
-  double *sum = NULL, norm, inverse_norm;
+  double norm, inverse_norm;
+  TSI_OWNED double *sum = NULL;
   *reciprocal = 1;
   if (system->team->n == 0) return TRISTAR_OK;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, 4 * (tsi_count)system->n)));
@@ -115,7 +109,5 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
                                  &inverse, &inverse_norm));
   /* at most one, but for rounding, which is coarse where numbers are subnormal */
   *reciprocal = norm > 0 && inverse_norm > 0 ? fmin(1, 1 / norm / inverse_norm) : 0;
-out:
-  TSI_FREE(system->env, sum);
-  return status;
+  return TRISTAR_OK;
 }

@@ -24,15 +24,12 @@ typedef struct fgmres {
 } fgmres;
 
 static tristar_status allocate(tsi_env *env, fgmres *s) {
-  tristar_status status = TRISTAR_OK;
   const size_t m = (size_t)s->m;
   TSI_TRY(TSI_ALLOC(env, s->v, (m + 1) * s->column));
   TSI_TRY(TSI_ALLOC(env, s->z, m * s->column));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->zero, s->column));
   TSI_TRY(TSI_ALLOC(env, s->unscaled, s->column));
-  TSI_TRY(tsi_hessenberg_begin(env, s->m, &s->small));
-out:
-  return status;
+  return tsi_hessenberg_begin(env, s->m, &s->small);
 }
 
 static void release(tsi_env *env, fgmres *s) {
@@ -89,7 +86,6 @@ static void combine(fgmres *s, int k, void *d) {
 
 /* Iteration j: the next vectors of Z and V. *size: the norm of what is new in V. */
 static tristar_status step(fgmres *s, int j, double *size) {
-  tristar_status status = TRISTAR_OK;
   const tsi_system *system = s->system;
   const tsi_index n = s->n;
   char *z = s->z + (size_t)j * s->column, *w = s->v + (size_t)(j + 1) * s->column;
@@ -103,8 +99,7 @@ static tristar_status step(fgmres *s, int j, double *size) {
   *size = norm(s, w);
   tsi_hessenberg_column(&s->small, j)[j + 1] = *size;
   if (*size > 0 && isfinite(*size)) s->kernels->multiply(n, w, 1 / *size);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Is the correction of j iterations good enough? reduced: it may be. */
@@ -125,7 +120,7 @@ tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void
               .m = max_iterations,
               .column = (size_t)system->n * system->kernels->scalar_bytes};
   int j = 0;
-  TSI_TRY(tsi_team_agree(system->team, allocate(system->env, &s)));
+  TSI_TRY_OUT(tsi_team_agree(system->team, allocate(system->env, &s)));
   s.kernels->scale(s.n, r, s.row_scale, false);
   normalize(&s, r);
   const double first = norm(&s, r);
@@ -135,7 +130,7 @@ tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void
     tsi_hessenberg_start(&s.small, first);
     while (j < max_iterations) {
       double size;
-      TSI_TRY(step(&s, j, &size));
+      TSI_TRY_OUT(step(&s, j, &size));
       if (!isfinite(size)) break; /* the preconditioner overflows: use what there is */
       const double left = tsi_hessenberg_rotate(&s.small, j++);
       if (is_enough(&s, j, judge, left <= judge->reduction * first, d)) break;

@@ -23,8 +23,8 @@ tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, 
   e->room = (tsi_index)tsi_count_min(nrhs, TSI_ESTIMATES_MAX);
   status = TSI_ALLOC(env, e->terms, e->n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, e->f, (size_t)e->room * (size_t)e->n);
-  TSI_TRY(tsi_team_agree(system->team, status));
-  TSI_TRY(tsi_system_count_terms(system, op, e->terms));
+  TSI_TRY_OUT(tsi_team_agree(system->team, status));
+  TSI_TRY_OUT(tsi_system_count_terms(system, op, e->terms));
 out:
   return status;
 }
@@ -61,7 +61,6 @@ void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, c
 
 /* Prepares to refine solves, if the factors are not those of the matrix to working precision. */
 static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result *result) {
-  tristar_status status = TRISTAR_OK;
   const tsi_system *system = e->system;
   const double small = SMALL * e->kernels->epsilon;
   const bool exact = !system->wide && !system->perturbed && result->initial_backward_error <= 2 * small;
@@ -70,11 +69,9 @@ static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result 
     TSI_TRY(tsi_refinement_begin(system, e->op, &e->refinement));
     TSI_TRY(tsi_refinement_begin(system, e->other, &e->other_refinement));
   }
-  if (exact || e->copy) goto out;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, e->copy,
-                                                 (size_t)e->room * (size_t)e->n * e->kernels->scalar_bytes)));
-out:
-  return status;
+  if (exact || e->copy) return TRISTAR_OK;
+  return tsi_team_agree(system->team, TSI_ALLOC(system->env, e->copy,
+                                                (size_t)e->room * (size_t)e->n * e->kernels->scalar_bytes));
 }
 
 /* Refines y = op(A)^-1 v; NaN if that fails. */
@@ -86,7 +83,7 @@ static tristar_status refine(const tsi_forward_error *e, const tsi_refinement *r
   options.tolerance = e->enough;
   status = tsi_refine(r, v, y, &options, &result);
   const bool left_range = status == TRISTAR_ERR_NOT_FINITE;
-  if (!left_range) TSI_TRY(status);
+  if (!left_range) TSI_TRY_OUT(status);
   if (left_range || !(result.backward_error <= 10 * e->enough)) e->kernels->multiply(e->n, y, NAN);
   status = TRISTAR_OK;
 out:
@@ -95,15 +92,13 @@ out:
 
 /* x := op(A)^-1 x for `count` columns; of op^H, if adjoint is false. */
 static tristar_status solve(const tsi_forward_error *e, bool adjoint, tsi_index count, char *x) {
-  tristar_status status = TRISTAR_OK;
   const size_t column = (size_t)e->n * e->kernels->scalar_bytes;
   if (e->copy) memcpy(e->copy, x, (size_t)count * column);
   TSI_TRY(tsi_solve_in_range(adjoint ? &e->refinement : &e->other_refinement, count, x, x));
   for (tsi_index c = 0; e->copy && c < count; c++)
     TSI_TRY(refine(e, adjoint ? &e->refinement : &e->other_refinement, e->copy + (size_t)c * column,
                    x + (size_t)c * column));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void scale_columns(const tsi_forward_error *e, tsi_index count, char *x) {
@@ -114,13 +109,11 @@ static void scale_columns(const tsi_forward_error *e, tsi_index count, char *x) 
 
 /* The matrices whose norms are estimated, F op(A)^-H, and their adjoints. */
 static tristar_status multiply_columns(void *arg, bool adjoint, tsi_index count, void *x) {
-  tristar_status status = TRISTAR_OK;
   const tsi_forward_error *e = arg;
   if (adjoint) scale_columns(e, count, x);
   TSI_TRY(solve(e, adjoint, count, x));
   if (!adjoint) scale_columns(e, count, x);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* x := A^-1 x or A^-H x. */
@@ -131,15 +124,11 @@ static tristar_status solve_columns(void *arg, bool adjoint, tsi_index count, vo
 
 tristar_status tsi_forward_error_condition(tsi_forward_error *e, const tristar_refine_result *result,
                                            double *reciprocal) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(prepare(e, result));
-  TSI_TRY(tsi_condition(e->system, solve_columns, e, reciprocal));
-out:
-  return status;
+  return tsi_condition(e->system, solve_columns, e, reciprocal);
 }
 
 tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_result *result) {
-  tristar_status status = TRISTAR_OK;
   double norm[TSI_ESTIMATES_MAX];
   if (!e->judged) {
     double reciprocal, error = e->kernels->epsilon; /* of a solve */
@@ -156,15 +145,14 @@ tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_r
     if (!(bound <= result->forward_error)) result->forward_error = isnan(bound) ? INFINITY : bound;
   }
   e->held = 0;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal) {
   tristar_status status = TRISTAR_OK;
   tsi_forward_error solves = {0};
-  TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
-  TSI_TRY(tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal));
+  TSI_TRY_OUT(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
+  TSI_TRY_OUT(tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal));
 out:
   tsi_forward_error_finish(&solves);
   return status;
@@ -175,9 +163,9 @@ tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal) {
   tsi_plan_system s;
   TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
-  if (reciprocal == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reciprocal is NULL");
-  TSI_TRY(tsi_plan_system_create(plan, &s));
-  TSI_TRY(tsi_system_condition(&s.system, reciprocal));
+  if (reciprocal == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "reciprocal is NULL");
+  TSI_TRY_OUT(tsi_plan_system_create(plan, &s));
+  TSI_TRY_OUT(tsi_system_condition(&s.system, reciprocal));
 out:
   return tsi_answer(env, status);
 }

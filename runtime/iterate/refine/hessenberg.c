@@ -4,16 +4,13 @@
 #include <math.h>
 
 tristar_status tsi_hessenberg_begin(tsi_env *env, int m, tsi_hessenberg *s) {
-  tristar_status status = TRISTAR_OK;
   const size_t columns = (size_t)m;
   *s = (tsi_hessenberg){.m = m};
   TSI_TRY(TSI_ALLOC_ZERO(env, s->h, (columns + 1) * columns));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->g, columns + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->y, columns + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->sine, columns));
-  TSI_TRY(TSI_ALLOC_ZERO(env, s->cosine, columns));
-out:
-  return status;
+  return TSI_ALLOC_ZERO(env, s->cosine, columns);
 }
 
 void tsi_hessenberg_finish(tsi_env *env, tsi_hessenberg *s) {

@@ -34,14 +34,11 @@ bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
 
 /* b = |A| g for the scaling g of the columns: in each row what its entries add up to. */
 static tristar_status make_trial(const tsi_system *system, void *b) {
-  tristar_status status = TRISTAR_OK;
-  double *sum = NULL;
+  TSI_OWNED double *sum = NULL;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, system->n)));
   TSI_TRY(tsi_system_weigh(system, TRISTAR_N, system->col_scale, sum));
   system->kernels->fill(system->n, sum, b);
-out:
-  TSI_FREE(system->env, sum);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A trial solve. Its errors are infinite if x is beyond the range of numbers. */
@@ -51,9 +48,9 @@ static tristar_status try_solve(const tsi_system *system, const tristar_refine_o
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
   char *b = NULL;
   *result = (tristar_refine_result){.backward_error = 0};
-  TSI_TRY(tsi_team_agree(system->team,
-                         tsi_allocate(system->env, 2, column, __func__, __FILE__, __LINE__, (void **)&b)));
-  TSI_TRY(make_trial(system, b));
+  TSI_TRY_OUT(tsi_team_agree(
+      system->team, tsi_allocate(system->env, 2, column, __func__, __FILE__, __LINE__, (void **)&b)));
+  TSI_TRY_OUT(make_trial(system, b));
   status = tsi_solve_refined(system, TRISTAR_N, 1, b, column, b + column, column, options, result);
   if (status == TRISTAR_ERR_NOT_FINITE) {
     status = TRISTAR_OK;
@@ -68,8 +65,8 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
   tristar_status status = TRISTAR_OK;
   const tristar_refine_result found = {.initial_backward_error = error};
   tsi_forward_error solves = {0};
-  TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
-  TSI_TRY(tsi_forward_error_condition(&solves, &found, reciprocal));
+  TSI_TRY_OUT(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
+  TSI_TRY_OUT(tsi_forward_error_condition(&solves, &found, reciprocal));
 out:
   tsi_forward_error_finish(&solves);
   return status;
@@ -96,16 +93,13 @@ static double most_of_singular(const tsi_system *system, const tristar_factor_t 
 }
 
 static tristar_status measure(const tsi_system *system, tristar_factor_t *factor, double error) {
-  tristar_status status = TRISTAR_OK;
   tristar_factor_stats *stats = &factor->stats;
   TSI_TRY(estimate(system, error, &stats->reciprocal_condition));
   stats->singular = !(stats->reciprocal_condition >= most_of_singular(system, factor));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status judge_condition(const tsi_system *system, const tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   char pivots[160];
   const double reciprocal = factor->stats.reciprocal_condition;
   if (!factor->stats.singular) return TRISTAR_OK;
@@ -124,13 +118,11 @@ static tristar_status judge_condition(const tsi_system *system, const tristar_fa
     tsi_log(system->env, TRISTAR_LOG_WARNING,
             "factor: the matrix is singular to working precision: estimated reciprocal condition %.1e%s",
             reciprocal, pivots);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Pivots have grown, or were perturbed: what does that cost? */
 static tristar_status judge_growth(const tsi_system *system, const tristar_factor_t *factor, bool last) {
-  tristar_status status = TRISTAR_OK;
   const tristar_factor_stats *stats = &factor->stats;
   char text[300];
   if (stats->solve_error <= pow(epsilon_of(factor), 2.0 / 3)) return TRISTAR_OK;
@@ -143,12 +135,10 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_FAIL(system->env, TRISTAR_ERR_STALE, "%s", text);
   if (system->team->own == 0) tsi_log(system->env, TRISTAR_LOG_WARNING, "factor: %s", text);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last) {
-  tristar_status status = TRISTAR_OK;
   tristar_factor_stats *stats = &factor->stats;
   tristar_refine_result plain;
   TSI_TRY(try_solve(system, &(tristar_refine_options){.max_steps = 0}, &plain));
@@ -162,7 +152,5 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
     if (stats->singular) TSI_TRY(measure(system, factor, 1));
     TSI_TRY(judge_condition(system, factor));
   }
-  TSI_TRY(judge_growth(system, factor, last));
-out:
-  return status;
+  return judge_growth(system, factor, last);
 }

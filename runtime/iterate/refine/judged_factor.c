@@ -10,9 +10,9 @@ static tristar_status judge(tristar_factor_t *factor, bool last) {
   tristar_plan_t *plan = NULL;
   tsi_plan_system s;
   if (!tsi_judge_is_needed(factor)) return TRISTAR_OK;
-  TSI_TRY(tristar_plan(factor, NULL, &plan));
-  TSI_TRY(tsi_plan_system_create(plan, &s));
-  TSI_TRY(tsi_judge(&s.system, factor, last));
+  TSI_TRY_OUT(tristar_plan(factor, NULL, &plan));
+  TSI_TRY_OUT(tsi_plan_system_create(plan, &s));
+  TSI_TRY_OUT(tsi_judge(&s.system, factor, last));
 out:
   tristar_plan_destroy(&plan);
   return status;
@@ -23,9 +23,9 @@ static tristar_status judge_first(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   status = judge(factor, !tsi_judge_can_match(factor->analysis));
   if (status != TRISTAR_ERR_STALE) return status;
-  TSI_TRY(tsi_factor_match_again(factor));
-  TSI_TRY(tsi_factor_run(factor));
-  TSI_TRY(judge(factor, true));
+  TSI_TRY_OUT(tsi_factor_match_again(factor));
+  TSI_TRY_OUT(tsi_factor_run(factor));
+  TSI_TRY_OUT(judge(factor, true));
 out:
   return status;
 }
@@ -37,12 +37,12 @@ tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, 
   TSI_ENTER(analysis, analysis->ts);
   tsi_env *env = &analysis->ts->env;
   const double begin = tsi_clock();
-  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
+  if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   const size_t before = tsi_memory_watch(env);
-  TSI_TRY(tsi_factor_make(analysis, values, &factor));
-  TSI_TRY(judge_first(factor));
+  TSI_TRY_OUT(tsi_factor_make(analysis, values, &factor));
+  TSI_TRY_OUT(judge_first(factor));
   tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
 out:
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
@@ -56,14 +56,14 @@ tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
   if (factor->analysis->imported)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "an imported factor gets new values by tristar_reimport");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "an imported factor gets new values by tristar_reimport");
   if (values == NULL && factor->analysis->pattern->ptr[factor->analysis->pattern->n] > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
-  TSI_TRY(tsi_factor_renew(factor, values));
+  TSI_TRY_OUT(tsi_factor_renew(factor, values));
   status = judge(factor, !tsi_judge_can_match(factor->analysis));
   if (status != TRISTAR_OK) factor->valid = false;
-  TSI_TRY(status);
+  TSI_TRY_OUT(status);
   tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
 out:
   return tsi_answer(env, status);

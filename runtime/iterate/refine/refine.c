@@ -21,15 +21,15 @@ static tristar_status refine_columns(tsi_refinement *r, int64_t nrhs, const char
   const bool estimate = options->forward_error && r->system->team->n > 0 && nrhs > 0;
   tsi_forward_error errors = {0};
   tsi_failure failure = {0};
-  if (estimate) TSI_TRY(tsi_forward_error_begin(r->system, r->op, nrhs, &errors));
+  if (estimate) TSI_TRY_OUT(tsi_forward_error_begin(r->system, r->op, nrhs, &errors));
   for (r->column = 0; r->column < nrhs; r->column++, b += b_step, x += x_step) {
     const tristar_status one = tsi_refine(r, b, x, options, result);
-    if (one != TRISTAR_ERR_NOT_FINITE) TSI_TRY(one);
+    if (one != TRISTAR_ERR_NOT_FINITE) TSI_TRY_OUT(one);
     tsi_failure_keep(env, &failure, one);
     if (estimate && one == TRISTAR_OK)
       tsi_forward_error_add(&errors, b, x, r->residual.vector, r->residual.bound);
     if (estimate && (errors.held == errors.room || r->column + 1 == nrhs))
-      TSI_TRY(tsi_forward_error_estimate(&errors, result));
+      TSI_TRY_OUT(tsi_forward_error_estimate(&errors, result));
   }
   status = tsi_failure_tell(env, &failure);
 out:
@@ -54,9 +54,9 @@ static tristar_status solve_first(const tsi_refinement *r, int64_t nrhs, const c
   status = tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&copy);
   if (status == TRISTAR_OK)
     status = tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&solved);
-  TSI_TRY(tsi_team_agree(system->team, status));
+  TSI_TRY_OUT(tsi_team_agree(system->team, status));
   for (size_t c = 0; c < (size_t)nrhs; c++) memcpy(copy + c * column, b + c * b_step, column);
-  TSI_TRY(tsi_solve_in_range(r, nrhs, copy, solved));
+  TSI_TRY_OUT(tsi_solve_in_range(r, nrhs, copy, solved));
   for (size_t c = 0; c < (size_t)nrhs; c++) memcpy(x + c * x_step, solved + c * column, column);
 out:
   TSI_FREE(env, copy);
@@ -69,8 +69,8 @@ tristar_status tsi_solve_refined(const tsi_system *system, tristar_op op, int64_
                                  tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
   tsi_refinement refinement = {0};
-  TSI_TRY(tsi_refinement_begin(system, op, &refinement));
-  TSI_TRY(solve_first(&refinement, nrhs, b, b_step, x, x_step));
+  TSI_TRY_OUT(tsi_refinement_begin(system, op, &refinement));
+  TSI_TRY_OUT(solve_first(&refinement, nrhs, b, b_step, x, x_step));
   status = refine_columns(&refinement, nrhs, b, b_step, x, x_step, options, result);
 out:
   tsi_refinement_finish(&refinement);
@@ -78,19 +78,16 @@ out:
 }
 
 tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options) {
-  tristar_status status = TRISTAR_OK;
   if (options->max_steps < 0 || options->max_iterations < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d, max_iterations %d", options->max_steps,
              options->max_iterations);
   if (options->history != NULL && options->history_most < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "history_most is %lld", (long long)options->history_most);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_arguments(const tristar_plan_t *plan, int64_t nrhs, const void *b, int64_t ldb,
                                       const void *x, int64_t ldx, const tristar_refine_options *options) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const size_t scalar = plan->factor->user_bytes, n = (size_t)plan->factor->analysis->pattern->n;
   TSI_TRY(tsi_refine_options_check(env, options));
@@ -99,8 +96,7 @@ static tristar_status check_arguments(const tristar_plan_t *plan, int64_t nrhs, 
   if (n > 0 && nrhs > 0 &&
       overlap(b, ((size_t)((nrhs - 1) * ldb) + n) * scalar, x, ((size_t)((nrhs - 1) * ldx) + n) * scalar))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x overlaps b, which refinement needs");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
@@ -114,8 +110,8 @@ tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_
   tsi_env *env = &plan->ts->env;
   tristar_refine_options_init(&defaults);
   if (options == NULL) options = &defaults;
-  TSI_TRY(check_arguments(plan, nrhs, b, ldb, x, ldx, options));
-  TSI_TRY(tsi_plan_system_create(plan, &s));
+  TSI_TRY_OUT(check_arguments(plan, nrhs, b, ldb, x, ldx, options));
+  TSI_TRY_OUT(tsi_plan_system_create(plan, &s));
   const size_t scalar = plan->factor->user_bytes;
   status = tsi_solve_refined(&s.system, op, nrhs, b, (size_t)ldb * scalar, x, (size_t)ldx * scalar, options,
                              &total);

@@ -22,7 +22,7 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   r->kernels = system->kernels;
   r->op = op;
   r->row_scale = tsi_system_row_scale(system, op);
-  TSI_TRY(tsi_residual_begin(system, op, &r->residual));
+  TSI_TRY_OUT(tsi_residual_begin(system, op, &r->residual));
   status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->trial, column);
@@ -62,7 +62,6 @@ static bool spans_too_much(const tsi_refinement *r, const void *b) {
 
 /* x = the sum of the solutions for parts of b, which may be x. */
 static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) {
-  tristar_status status = TRISTAR_OK;
   const tsi_system *system = r->system;
   const tsi_index n = system->n;
   const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
@@ -76,15 +75,13 @@ static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) 
     r->kernels->multiply(n, r->part, ldexp(1.0, exponent));
     r->kernels->add(n, x, r->part);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Columns that are solved at a time. */
 #define TOGETHER 64
 
 tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b, void *x) {
-  tristar_status status = TRISTAR_OK;
   const tsi_system *system = r->system;
   const tsi_index n = system->n;
   const size_t column = (size_t)n * r->kernels->scalar_bytes;
@@ -105,8 +102,7 @@ tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b
     for (int64_t c = 0; c < count; c++)
       if (exponent[c] != 0) r->kernels->multiply(n, of_x + (size_t)c * column, ldexp(1.0, exponent[c]));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* How far x is from the solution. */
@@ -139,8 +135,9 @@ static tristar_status look(const course *c, progress *now) {
   tristar_status status = TRISTAR_OK;
   const tsi_refinement *r = c->r;
   *now = (progress){NAN, NAN};
-  TSI_TRY(tsi_residual_find(&r->residual, c->b, c->x, &now->error));
-  if (c->leave && now->error > aim(c)) TSI_TRY(tsi_residual_leave_solved(&r->residual, c->b, c->x, aim(c)));
+  TSI_TRY_OUT(tsi_residual_find(&r->residual, c->b, c->x, &now->error));
+  if (c->leave && now->error > aim(c))
+    TSI_TRY_OUT(tsi_residual_leave_solved(&r->residual, c->b, c->x, aim(c)));
   if (now->error > SATURATED) now->size = scaled_size(r, r->residual.vector);
   status = r->system->team->failure;
 out:
@@ -157,7 +154,6 @@ static bool is_nearer(const progress *now, const progress *before, double factor
  * afterwards.
  */
 static tristar_status improve(course *c, progress *now) {
-  tristar_status status = TRISTAR_OK;
   const tsi_refinement *r = c->r;
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
   memcpy(r->best, c->x, bytes);
@@ -169,8 +165,7 @@ static tristar_status improve(course *c, progress *now) {
     memcpy(c->x, r->best, bytes);
     TSI_TRY(look(c, &c->best));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Adds a point to the history, if there is one. */
@@ -185,7 +180,6 @@ static void note(const course *c, int steps, int iterations, double error) {
 
 /* Corrections until the error is small enough or stagnates. */
 static tristar_status correct(course *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_refinement *r = c->r;
   tristar_refine_result *result = c->result;
   progress now;
@@ -201,8 +195,7 @@ static tristar_status correct(course *c) {
     if (!is_nearer(&c->best, &before, 0.9)) break;
     result->stop = TRISTAR_STOP_LIMIT;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What an iteration of FGMRES is judged by. */
@@ -246,13 +239,13 @@ static tristar_status iterate(course *c) {
     const tsi_fgmres_judge judge = {is_enough, &all, AHEAD * c->tolerance / before.error,
                                     c->options->history != NULL};
     int made = 0;
-    TSI_TRY(tsi_fgmres(r->system, r->op, r->residual.vector, r->correction, left, &judge, &made));
-    TSI_TRY(all.status);
+    TSI_TRY_OUT(tsi_fgmres(r->system, r->op, r->residual.vector, r->correction, left, &judge, &made));
+    TSI_TRY_OUT(all.status);
     result->iterations += made;
     result->stop = made < left ? TRISTAR_STOP_STAGNATED : TRISTAR_STOP_LIMIT;
     if (made == 0) break;
     r->kernels->add(r->system->n, c->x, r->correction);
-    TSI_TRY(look(c, &now));
+    TSI_TRY_OUT(look(c, &now));
     if (isnan(now.error)) break;
     failed = is_nearer(&now, &before, 0.5) ? failed : failed + 1;
     if (!is_nearer(&now, &c->best, 1)) continue;
@@ -281,7 +274,6 @@ static int64_t find_row(const tsi_refinement *r, bool of_x, tsi_index i) {
 
 /* Where numbers have left the range, once the backward error is none. */
 static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, const void *x) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = r->system->env;
   const tsi_index n = r->system->n;
   tsi_index place = 0;
@@ -301,13 +293,10 @@ static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, co
            "what is added up in row %lld of A x, column %lld of x (counted from 0), is beyond the range of "
            "numbers",
            (long long)of_sum, (long long)r->column);
-out:
-  return status;
 }
 
 tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
                           const tristar_refine_options *options, tristar_refine_result *result) {
-  tristar_status status = TRISTAR_OK;
   tristar_refine_result own = {.history_count = result->history_count};
   course c = {.r = r, .b = b, .x = x, .options = options, .result = &own};
   c.tolerance = options->tolerance > 0 ? options->tolerance : 2 * r->kernels->epsilon;
@@ -331,6 +320,5 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
   if (own.iterations > result->iterations) result->iterations = own.iterations;
   if (own.stop > result->stop) result->stop = own.stop;
   result->history_count = own.history_count;
-out:
-  return status;
+  return TRISTAR_OK;
 }

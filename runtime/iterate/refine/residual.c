@@ -15,9 +15,9 @@ tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_r
   status = TSI_ALLOC(env, r->row_sum, 2 * n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->bound, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->vector, n * system->kernels->scalar_bytes);
-  TSI_TRY(tsi_team_agree(system->team, status));
-  TSI_TRY(tsi_system_weigh(system, op, r->column_weight, r->row_sum));
-  if (r->column_weight != NULL) TSI_TRY(tsi_system_weigh(system, op, NULL, r->row_sum + n));
+  TSI_TRY_OUT(tsi_team_agree(system->team, status));
+  TSI_TRY_OUT(tsi_system_weigh(system, op, r->column_weight, r->row_sum));
+  if (r->column_weight != NULL) TSI_TRY_OUT(tsi_system_weigh(system, op, NULL, r->row_sum + n));
 out:
   return status;
 }
@@ -43,8 +43,8 @@ tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const voi
   tristar_status status = TRISTAR_OK;
   const tsi_system *system = r->system;
   *error = NAN;
-  TSI_TRY(tsi_system_residual(system, r->op, b, x, r->vector));
-  TSI_TRY(tsi_system_bound(system, r->op, x, r->bound));
+  TSI_TRY_OUT(tsi_system_residual(system, r->op, b, x, r->vector));
+  TSI_TRY_OUT(tsi_system_bound(system, r->op, x, r->bound));
   const tsi_sizes sizes = sizes_of(r, x);
   *error = tsi_team_largest(
       system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));
@@ -63,16 +63,13 @@ tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, c
 static tristar_status check_arguments(const tristar_factor_t *factor, tristar_op op, int64_t nrhs,
                                       const void *b, int64_t ldb, const void *x, int64_t ldx, const void *r,
                                       int64_t ldr) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const int64_t n = factor->analysis->pattern->n;
   TSI_TRY(tsi_check_op(env, op));
   TSI_TRY(tsi_check_columns(env, n, nrhs, b, ldb, x, ldx));
   if (r != NULL && ldr < n)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldr = %" PRId64 ", but there are %" PRId64 " rows", ldr, n);
-  TSI_TRY(tsi_need_matrix(factor));
-out:
-  return status;
+  return tsi_need_matrix(factor);
 }
 
 tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op, int64_t nrhs, const void *b,
@@ -85,13 +82,13 @@ tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op, i
   TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
   const size_t bytes = factor->user_bytes;
-  TSI_TRY(check_arguments(factor, op, nrhs, b, ldb, x, ldx, r, ldr));
+  TSI_TRY_OUT(check_arguments(factor, op, nrhs, b, ldb, x, ldx, r, ldr));
   tsi_factor_system_create(factor, &s);
-  TSI_TRY(tsi_residual_begin(&s.system, op, &c));
+  TSI_TRY_OUT(tsi_residual_begin(&s.system, op, &c));
   for (int64_t k = 0; k < nrhs; k++) {
     double error;
-    TSI_TRY(tsi_residual_find(&c, (const char *)b + (size_t)(k * ldb) * bytes,
-                              (const char *)x + (size_t)(k * ldx) * bytes, &error));
+    TSI_TRY_OUT(tsi_residual_find(&c, (const char *)b + (size_t)(k * ldb) * bytes,
+                                  (const char *)x + (size_t)(k * ldx) * bytes, &error));
     if (!(error <= worst) && !isnan(worst)) worst = error;
     if (r != NULL) memcpy((char *)r + (size_t)(k * ldr) * bytes, c.vector, (size_t)s.system.n * bytes);
   }

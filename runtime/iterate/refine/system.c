@@ -52,7 +52,6 @@ typedef struct operand {
 
 static tristar_status multiply(const tsi_system *system, product *make, tristar_op op, const void *b,
                                operand x, void *y, size_t y_bytes, tsi_add_at *add) {
-  tristar_status status = TRISTAR_OK;
   const tsi_system_functions *f = system->functions;
   const void *all = x.vector;
   void *room = y;
@@ -61,8 +60,7 @@ static tristar_status multiply(const tsi_system *system, product *make, tristar_
   if (gives && f->room) room = f->room(system->context, y_bytes);
   make(system, op, b, all, room);
   if (gives && f->give) TSI_TRY(f->give(system->context, y_bytes, y, add));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_system_residual(const tsi_system *system, tristar_op op, const void *b, const void *x,

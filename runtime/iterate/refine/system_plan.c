@@ -36,11 +36,9 @@ void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s
 }
 
 tristar_status tsi_plan_system_create(tristar_plan_t *plan, tsi_plan_system *s) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_need_matrix(plan->factor));
   TSI_TRY(tsi_factor_need_values(plan->factor));
   tsi_factor_system_create(plan->factor, s);
   s->system.context = plan;
-out:
-  return status;
+  return TRISTAR_OK;
 }

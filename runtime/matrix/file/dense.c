@@ -28,20 +28,17 @@ static void put(double *full, int width, int64_t rows, tristar_symmetry symmetry
 /* How many doubles the full matrix has: known to be too many before anything is read. */
 static tristar_status count_doubles(tsi_env *env, const tsi_market_header *header, int width,
                                     tsi_count *doubles) {
-  tristar_status status = TRISTAR_OK;
   tsi_count bytes;
   if (!tsi_count_mul((tsi_count)header->rows * header->cols, width, doubles) ||
       !tsi_count_mul(*doubles, (tsi_count)sizeof(double), &bytes))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a dense matrix of %d x %d is too large: at most %zu bytes",
              (int)header->rows, (int)header->cols, (size_t)PTRDIFF_MAX);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The values of an array file as they come; memory grows with them. */
 static tristar_status read_values(tsi_lines *lines, const tsi_market_header *header, int width,
                                   double **values) {
-  tristar_status status = TRISTAR_OK;
   tsi_count capacity = 0;
   tsi_market_array array;
   tsi_index i = 0, j = 0;
@@ -55,15 +52,12 @@ static tristar_status read_values(tsi_lines *lines, const tsi_market_header *hea
     }
     for (int c = 0; c < width; c++) (*values)[k * width + c] = value[c];
   }
-  TSI_TRY(tsi_market_end(lines, header));
-out:
-  return status;
+  return tsi_market_end(lines, header);
 }
 
 static tristar_status read_array(tsi_lines *lines, const tsi_market_header *header, int width,
                                  tsi_count doubles, double **full) {
-  tristar_status status = TRISTAR_OK;
-  double *values = NULL;
+  TSI_OWNED double *values = NULL;
   TSI_TRY(read_values(lines, header, width, &values));
   if (header->symmetry == TRISTAR_GENERAL && header->entries > 0) {
     *full = values;
@@ -76,9 +70,7 @@ static tristar_status read_array(tsi_lines *lines, const tsi_market_header *head
       put(*full, width, header->rows, header->symmetry, i, j, value);
       value += width;
     }
-out:
-  TSI_FREE(lines->env, values);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status read_coordinate(tsi_lines *lines, const tsi_market_header *header, int width,
@@ -86,8 +78,8 @@ static tristar_status read_coordinate(tsi_lines *lines, const tsi_market_header 
   tristar_status status = TRISTAR_OK;
   static const double one = 1;
   tristar_matrix_t *m = NULL;
-  TSI_TRY(tsi_market_read_coordinate(lines, header, &m));
-  TSI_TRY(TSI_ALLOC_ZERO(lines->env, *full, doubles));
+  TSI_TRY_OUT(tsi_market_read_coordinate(lines, header, &m));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(lines->env, *full, doubles));
   for (tsi_index j = 0; j < m->cols; j++)
     for (tsi_count k = m->ptr[j]; k < m->ptr[j + 1]; k++)
       put(*full, width, m->rows, m->symmetry, m->index[k], j,
@@ -99,9 +91,8 @@ out:
 
 /* The first line tells: "%..." is Matrix Market; all else must turn out to be numbers. */
 static tristar_status read_dense(tsi_lines *lines, bool complex_text, tristar_dense *dense) {
-  tristar_status status = TRISTAR_OK;
   tsi_market_header header;
-  double *full = NULL;
+  TSI_OWNED double *full = NULL;
   tsi_count doubles = 0;
   char *text;
   TSI_TRY(tsi_lines_next(lines, &text));
@@ -117,9 +108,7 @@ static tristar_status read_dense(tsi_lines *lines, bool complex_text, tristar_de
   dense->scalar = width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE;
   dense->values = full;
   full = NULL;
-out:
-  TSI_FREE(lines->env, full);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_dense_read(tsi_env *env, const char *path, bool complex_text, tristar_dense *dense) {
@@ -128,8 +117,8 @@ tristar_status tsi_dense_read(tsi_env *env, const char *path, bool complex_text,
   tsi_locale locale;
   memset(dense, 0, sizeof *dense);
   tsi_locale_enter(&locale);
-  TSI_TRY(tsi_lines_open(&lines, env, path));
-  TSI_TRY(read_dense(&lines, complex_text, dense));
+  TSI_TRY_OUT(tsi_lines_open(&lines, env, path));
+  TSI_TRY_OUT(read_dense(&lines, complex_text, dense));
   if (dense->values != NULL) tsi_env_retain(env);
 out:
   tsi_lines_close(&lines);
@@ -154,7 +143,6 @@ static double double_at(const tristar_dense *dense, tsi_count v) {
 }
 
 static tristar_status check_dense(tsi_env *env, const tristar_dense *dense, int width, tsi_count *doubles) {
-  tristar_status status = TRISTAR_OK;
   tristar_scalar scalar = dense->scalar;
   if (dense->rows < 0 || dense->cols < 0 ||
       (scalar != TRISTAR_SINGLE && scalar != TRISTAR_DOUBLE && scalar != TRISTAR_COMPLEX_SINGLE &&
@@ -170,8 +158,7 @@ static tristar_status check_dense(tsi_env *env, const tristar_dense *dense, int 
       TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "entry (%lld,%lld) (from 0) is %g",
                (long long)(v / width % dense->rows), (long long)(v / width / dense->rows),
                double_at(dense, v));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status write_dense(tsi_env *env, const char *path, const tristar_dense *dense, int width,
@@ -180,7 +167,7 @@ static tristar_status write_dense(tsi_env *env, const char *path, const tristar_
   tsi_writer writer;
   tsi_locale locale;
   tsi_locale_enter(&locale);
-  TSI_TRY(tsi_writer_open(&writer, env, path));
+  TSI_TRY_OUT(tsi_writer_open(&writer, env, path));
   tsi_writer_print(&writer, "%%%%MatrixMarket matrix array %s general\n", width == 2 ? "complex" : "real");
   tsi_writer_comment(&writer, comment);
   tsi_writer_print(&writer, "%lld %lld\n", (long long)dense->rows, (long long)dense->cols);
@@ -202,11 +189,11 @@ tristar_status tristar_dense_write(tristar_t *ts, const char *path, const trista
   TSI_ENTER(ts, ts);
   tsi_env *env = tsi_context_env(ts);
   if (path == NULL || dense == NULL)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "dense");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "dense");
   int width = tsi_scalar_width(dense->scalar);
   tsi_count doubles = 0;
-  TSI_TRY(check_dense(env, dense, width, &doubles));
-  TSI_TRY(write_dense(env, path, dense, width, doubles, comment));
+  TSI_TRY_OUT(check_dense(env, dense, width, &doubles));
+  TSI_TRY_OUT(write_dense(env, path, dense, width, doubles, comment));
 out:
   return tsi_answer(env, status);
 }

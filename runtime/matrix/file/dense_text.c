@@ -15,7 +15,6 @@ typedef struct text_rows {
 } text_rows;
 
 static tristar_status take_number(text_rows *t, const char *text, const char **cursor) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   double value = 0;
   const tsi_number number = tsi_scan_real(cursor, &value);
@@ -31,12 +30,10 @@ static tristar_status take_number(text_rows *t, const char *text, const char **c
     TSI_TRY(tsi_grow(t->lines->env, (void **)&t->number, sizeof *t->number, t->count, t->capacity));
   }
   t->number[t->count++] = value;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status take_line(text_rows *t, const char *text, int width) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count before = t->count;
   const char *cursor = tsi_skip_blanks(text);
   for (; *cursor != '\0' && *cursor != '#' && *cursor != '%'; cursor = tsi_skip_blanks(cursor))
@@ -57,8 +54,7 @@ static tristar_status take_line(text_rows *t, const char *text, int width) {
   if (t->rows > TSI_INDEX_MAX)
     TSI_FAIL(t->lines->env, TRISTAR_ERR_TOO_LARGE, "%s: too large: more than %d rows",
              tsi_lines_where(t->lines), (int)TSI_INDEX_MAX);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Row by row to column by column. */
@@ -76,13 +72,13 @@ tristar_status tsi_dense_read_text(tsi_lines *lines, const char *text, int width
   double *values = NULL;
   while (text != NULL) {
     char *next;
-    TSI_TRY(take_line(&t, text, width));
-    TSI_TRY(tsi_lines_next(lines, &next));
+    TSI_TRY_OUT(take_line(&t, text, width));
+    TSI_TRY_OUT(tsi_lines_next(lines, &next));
     text = next;
   }
   if (t.rows == 0)
-    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: the file has no number", tsi_lines_where(lines));
-  TSI_TRY(TSI_ALLOC(lines->env, values, t.count));
+    TSI_FAIL_OUT(lines->env, TRISTAR_ERR_FORMAT, "%s: the file has no number", tsi_lines_where(lines));
+  TSI_TRY_OUT(TSI_ALLOC(lines->env, values, t.count));
   transpose(&t, width, values);
   *dense = (tristar_dense){.rows = t.rows,
                            .cols = t.length / width,

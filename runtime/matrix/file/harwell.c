@@ -59,7 +59,6 @@ static const char *show_field(const section *s, char show[TSI_SHOW_SIZE]) {
 
 /* The next field, spelled as a C number, into FIELD_MAX characters. */
 static tristar_status next_field(section *s, char *number) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   int records;
   size_t position;
@@ -81,14 +80,12 @@ static tristar_status next_field(section *s, char *number) {
     TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: columns %zu to %zu of the %s are blank: \"%s\"",
              tsi_lines_where(s->lines), position + 1, position + (size_t)item->width, s->what,
              tsi_show(show, s->text));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 #define FIELD_MAX (TSI_FORTRAN_WIDTH_MOST + 16)
 
 static tristar_status next_integer(section *s, int64_t low, int64_t high, int64_t *value) {
-  tristar_status status = TRISTAR_OK;
   char field[FIELD_MAX + 1], show[TSI_SHOW_SIZE];
   const char *cursor = field;
   TSI_TRY(next_field(s, field));
@@ -99,12 +96,10 @@ static tristar_status next_integer(section *s, int64_t low, int64_t high, int64_
   if (number == TSI_NUMBER_LARGE || *value < low || *value > high)
     TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: %s must lie in %lld..%lld here: \"%s\"",
              tsi_lines_where(s->lines), s->what, (long long)low, (long long)high, show_field(s, show));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status next_real(section *s, double *value) {
-  tristar_status status = TRISTAR_OK;
   char field[FIELD_MAX + 1], show[TSI_SHOW_SIZE];
   const char *cursor = field;
   TSI_TRY(next_field(s, field));
@@ -115,12 +110,10 @@ static tristar_status next_real(section *s, double *value) {
   if (number != TSI_NUMBER_OK || *tsi_skip_blanks(cursor) != '\0')
     TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not a number among the %s: \"%s\"",
              tsi_lines_where(s->lines), s->what, show_field(s, show));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status parse_line2(tsi_lines *lines, const char *text, header *h) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   int64_t count[5] = {0, 0, 0, 0, 0};
   int found = 0;
@@ -133,8 +126,7 @@ static tristar_status parse_line2(tsi_lines *lines, const char *text, header *h)
              tsi_lines_where(lines), tsi_show(show, text == NULL ? "" : text));
   h->value_lines = count[3];
   h->rhs_lines = count[4];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static bool parse_type(const char *type, header *h) {
@@ -153,7 +145,6 @@ static bool parse_type(const char *type, header *h) {
 }
 
 static tristar_status parse_line3(tsi_lines *lines, const char *text, header *h) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE], type[4] = "";
   int64_t size[3];
   const char *cursor = tsi_skip_blanks(text);
@@ -182,8 +173,7 @@ static tristar_status parse_line3(tsi_lines *lines, const char *text, header *h)
   h->rows = (tsi_index)size[0];
   h->cols = (tsi_index)size[1];
   h->entries = size[2];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static bool has_real(const tsi_fortran_format *format) {
@@ -193,7 +183,6 @@ static bool has_real(const tsi_fortran_format *format) {
 }
 
 static tristar_status parse_line4(tsi_lines *lines, const char *text, header *h) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   const char *cursor = text;
   int formats = h->field == TSI_FIELD_PATTERN ? 2 : 3;
@@ -204,12 +193,10 @@ static tristar_status parse_line4(tsi_lines *lines, const char *text, header *h)
       TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
                "%s: format %d of \"%s\" is not one that is supported, like (10I8) or (1P,4E20.12)",
                tsi_lines_where(lines), f + 1, tsi_show(show, text));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status read_header(tsi_lines *lines, header *h) {
-  tristar_status status = TRISTAR_OK;
   char *text;
   memset(h, 0, sizeof *h);
   TSI_TRY(tsi_lines_next(lines, &text));
@@ -221,13 +208,11 @@ static tristar_status read_header(tsi_lines *lines, header *h) {
     if (line == 3) TSI_TRY(parse_line3(lines, text, h));
     if (line == 4) TSI_TRY(parse_line4(lines, text, h));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ptr[0] = 1 <= ptr[1] <= ... <= ptr[cols] = entries + 1, each less one in *ptr. */
 static tristar_status read_pointers(tsi_lines *lines, const header *h, tsi_count **ptr) {
-  tristar_status status = TRISTAR_OK;
   tsi_count capacity = 0;
   section s;
   section_begin(&s, lines, "column pointers", &h->format[0]);
@@ -242,13 +227,11 @@ static tristar_status read_pointers(tsi_lines *lines, const header *h, tsi_count
     TSI_TRY(next_integer(&s, j == h->cols ? high : low, high, &value));
     (*ptr)[j] = value - 1;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* *before: the number of the line before the first index. */
 static tristar_status read_indices(tsi_lines *lines, const header *h, tsi_index **index, tsi_count *before) {
-  tristar_status status = TRISTAR_OK;
   tsi_count capacity = 0;
   section s;
   section_begin(&s, lines, "row indices", &h->format[1]);
@@ -262,14 +245,12 @@ static tristar_status read_indices(tsi_lines *lines, const header *h, tsi_index 
     TSI_TRY(next_integer(&s, 1, h->rows, &value));
     (*index)[k] = (tsi_index)(value - 1);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Reads the values and pushes the entries. */
 static tristar_status read_values(tsi_lines *lines, const header *h, const tsi_count *ptr,
                                   const tsi_index *index, tsi_triplets *triplets) {
-  tristar_status status = TRISTAR_OK;
   section s;
   section_begin(&s, lines, "values", &h->format[2]);
   for (tsi_index j = 0; j < h->cols; j++)
@@ -287,8 +268,7 @@ static tristar_status read_values(tsi_lines *lines, const header *h, const tsi_c
                  tsi_lines_where(lines), (int)j + 1, (int)j + 1, value[1]);
       TSI_TRY(tsi_triplets_push(triplets, index[k], j, value));
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The line of row index k, which the first record behind line `before` begins. */
@@ -304,7 +284,6 @@ static long long line_of(const header *h, tsi_count before, tsi_count k) {
  * line is that of the row index. */
 static tristar_status refuse_pair(tsi_lines *lines, const header *h, const tsi_triplets *triplets,
                                   tsi_count before) {
-  tristar_status status = TRISTAR_OK;
   tsi_pair pair;
   TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
   if (pair.first >= 0)
@@ -314,13 +293,11 @@ static tristar_status refuse_pair(tsi_lines *lines, const header *h, const tsi_t
              lines->path, line_of(h, before, pair.second), (int)pair.row + 1, (int)pair.col + 1,
              line_of(h, before, pair.first), (int)pair.col + 1, (int)pair.row + 1,
              tsi_symmetry_name(h->symmetry));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Without right-hand sides, only blank lines may follow the values. */
 static tristar_status read_end(tsi_lines *lines) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   char *text;
   do {
@@ -329,8 +306,7 @@ static tristar_status read_end(tsi_lines *lines) {
       TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: text behind the last entry: \"%s\"",
                tsi_lines_where(lines), tsi_show(show, text));
   } while (text != NULL);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix) {
@@ -341,15 +317,15 @@ tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix) {
   tsi_index *index = NULL;
   tsi_count before = 0;
   *matrix = NULL;
-  TSI_TRY(read_header(lines, &h));
+  TSI_TRY_OUT(read_header(lines, &h));
   int width = h.field == TSI_FIELD_PATTERN ? 0 : h.field == TSI_FIELD_COMPLEX ? 2 : 1;
   tsi_triplets_init(&triplets, lines->env, h.rows, h.cols, h.symmetry, width, h.entries);
-  TSI_TRY(read_pointers(lines, &h, &ptr));
-  TSI_TRY(read_indices(lines, &h, &index, &before));
-  TSI_TRY(read_values(lines, &h, ptr, index, &triplets));
-  if (h.rhs_lines == 0) TSI_TRY(read_end(lines));
-  TSI_TRY(refuse_pair(lines, &h, &triplets, before));
-  TSI_TRY(tsi_triplets_finish(&triplets, matrix));
+  TSI_TRY_OUT(read_pointers(lines, &h, &ptr));
+  TSI_TRY_OUT(read_indices(lines, &h, &index, &before));
+  TSI_TRY_OUT(read_values(lines, &h, ptr, index, &triplets));
+  if (h.rhs_lines == 0) TSI_TRY_OUT(read_end(lines));
+  TSI_TRY_OUT(refuse_pair(lines, &h, &triplets, before));
+  TSI_TRY_OUT(tsi_triplets_finish(&triplets, matrix));
 out:
   TSI_FREE(lines->env, h.items);
   TSI_FREE(lines->env, ptr);

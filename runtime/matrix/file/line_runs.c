@@ -13,7 +13,6 @@ void tsi_line_runs_free(tsi_line_runs *lines) {
 }
 
 tristar_status tsi_line_runs_note(tsi_line_runs *lines, tsi_count k, tsi_count line) {
-  tristar_status status = TRISTAR_OK;
   const tsi_line_run *last = lines->count > 0 ? &lines->runs[lines->count - 1] : NULL;
   if (last != NULL && line - last->line == k - last->entry) return TRISTAR_OK;
   if (lines->count == lines->capacity) {
@@ -22,8 +21,7 @@ tristar_status tsi_line_runs_note(tsi_line_runs *lines, tsi_count k, tsi_count l
     lines->capacity = capacity;
   }
   lines->runs[lines->count++] = (tsi_line_run){k, line};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tsi_count tsi_line_runs_find(const tsi_line_runs *lines, tsi_count k) {

@@ -23,12 +23,13 @@ tristar_status tsi_lines_open(tsi_lines *lines, tsi_env *env, const char *path) 
   lines->path = standard ? "standard input" : path + (length > PATH_SHOWN ? length - PATH_SHOWN : 0);
   descriptor = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 || fstat(descriptor, &info) != 0)
-    TSI_FAIL(env, TRISTAR_ERR_IO, "cannot open %s: %s", lines->path, strerror(errno));
-  if (S_ISDIR(info.st_mode)) TSI_FAIL(env, TRISTAR_ERR_IO, "cannot read %s: it is a directory", lines->path);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_IO, "cannot open %s: %s", lines->path, strerror(errno));
+  if (S_ISDIR(info.st_mode))
+    TSI_FAIL_OUT(env, TRISTAR_ERR_IO, "cannot read %s: it is a directory", lines->path);
   if (S_ISREG(info.st_mode)) lines->bytes = info.st_size;
-  TSI_TRY(TSI_ALLOC(env, lines->buffer, BUFFER_SIZE + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, lines->buffer, BUFFER_SIZE + 1));
   lines->file = gzdopen(descriptor, "rb");
-  if (lines->file == NULL) TSI_FAIL(env, TRISTAR_ERR_MEMORY, "out of memory: zlib for %s", lines->path);
+  if (lines->file == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_MEMORY, "out of memory: zlib for %s", lines->path);
   descriptor = -1; /* gzclose closes it */
   gzbuffer(lines->file, 1 << 16);
 out:
@@ -57,7 +58,6 @@ const char *tsi_show(char show[TSI_SHOW_SIZE], const char *text) {
 
 /* Adds bytes of the file behind those in the buffer; ended is set when there are none. */
 static tristar_status fill(tsi_lines *lines) {
-  tristar_status status = TRISTAR_OK;
   int error = Z_OK;
   memmove(lines->buffer, lines->buffer + lines->begin, lines->end - lines->begin);
   lines->end -= lines->begin;
@@ -77,8 +77,7 @@ static tristar_status fill(tsi_lines *lines) {
              (long long)lines->number + 1, error == Z_BUF_ERROR ? "truncated" : "broken", cause);
   lines->end += (size_t)got;
   lines->ended = got == 0;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void skip_mark(tsi_lines *lines) {
@@ -88,7 +87,6 @@ static void skip_mark(tsi_lines *lines) {
 }
 
 tristar_status tsi_lines_next(tsi_lines *lines, char **text) {
-  tristar_status status = TRISTAR_OK;
   size_t searched = 0;
   char *newline = NULL;
   *text = NULL;
@@ -111,8 +109,7 @@ tristar_status tsi_lines_next(tsi_lines *lines, char **text) {
   if (stop > line && stop[-1] == '\r') stop--;
   *stop = '\0';
   *text = line;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 bool tsi_lines_compressed(const tsi_lines *lines) {
@@ -124,18 +121,15 @@ int64_t tsi_lines_tell(const tsi_lines *lines) {
 }
 
 tristar_status tsi_lines_seek(tsi_lines *lines, int64_t at, tsi_count number) {
-  tristar_status status = TRISTAR_OK;
   if (gzseek(lines->file, (z_off_t)at, SEEK_SET) < 0)
     TSI_FAIL(lines->env, TRISTAR_ERR_IO, "cannot read %s at byte %lld", lines->path, (long long)at);
   lines->begin = lines->end = 0;
   lines->ended = false;
   lines->number = number - 1;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_lines_count(tsi_lines *lines, int64_t first, int64_t end, tsi_count *count) {
-  tristar_status status = TRISTAR_OK;
   *count = 0;
   TSI_TRY(tsi_lines_seek(lines, first, 1));
   for (int64_t left = end - first; left > 0;) {
@@ -146,6 +140,5 @@ tristar_status tsi_lines_count(tsi_lines *lines, int64_t first, int64_t end, tsi
     for (; (at = memchr(at, '\n', (size_t)(stop - at))) != NULL; at++) ++*count;
     left -= (int64_t)lines->end;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

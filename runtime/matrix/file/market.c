@@ -38,7 +38,6 @@ static int look_up(const word_value *table, const char *word) {
 }
 
 static tristar_status parse_banner(tsi_lines *lines, const char *banner, tsi_market_header *header) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE], word[5][32] = {{0}}, extra[2];
   int words =
       sscanf(banner, "%31s %31s %31s %31s %31s %1s", word[0], word[1], word[2], word[3], word[4], extra);
@@ -60,8 +59,7 @@ static tristar_status parse_banner(tsi_lines *lines, const char *banner, tsi_mar
   if (header->array && header->field == TSI_FIELD_PATTERN)
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: an array file cannot be a pattern: \"%s\"",
              tsi_lines_where(lines), tsi_show(show, banner));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 bool tsi_market_is_blank(const char *text) {
@@ -69,13 +67,11 @@ bool tsi_market_is_blank(const char *text) {
 }
 
 tristar_status tsi_market_next(tsi_lines *lines, char **text) {
-  tristar_status status = TRISTAR_OK;
   do {
     TSI_TRY(tsi_lines_next(lines, text));
     if (*text == NULL) return TRISTAR_OK;
   } while (tsi_market_is_blank(*text));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* How many values an array file stores: the lower triangle of symmetric kinds, without the diagonal if skew.
@@ -87,7 +83,6 @@ static tsi_count array_entries(const tsi_market_header *header) {
 }
 
 static tristar_status parse_sizes(tsi_lines *lines, const char *text, tsi_market_header *header) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   static const char *const names[] = {"rows", "columns", "entries"};
   int64_t sizes[3] = {0, 0, 0};
@@ -113,12 +108,10 @@ static tristar_status parse_sizes(tsi_lines *lines, const char *text, tsi_market
   header->cols = (tsi_index)sizes[1];
   header->entries = header->array ? array_entries(header) : sizes[2];
   header->size_line = lines->number;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_market_read_header(tsi_lines *lines, const char *banner, tsi_market_header *header) {
-  tristar_status status = TRISTAR_OK;
   char *text;
   memset(header, 0, sizeof *header);
   TSI_TRY(parse_banner(lines, banner, header));
@@ -126,9 +119,7 @@ tristar_status tsi_market_read_header(tsi_lines *lines, const char *banner, tsi_
   if (text == NULL)
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: the file ends before its size line",
              tsi_lines_where(lines));
-  TSI_TRY(parse_sizes(lines, text, header));
-out:
-  return status;
+  return parse_sizes(lines, text, header);
 }
 
 static tristar_status bad_value(tsi_lines *lines, tsi_field field, tsi_number number, const char *text) {
@@ -147,7 +138,6 @@ static tristar_status bad_value(tsi_lines *lines, tsi_field field, tsi_number nu
 
 tristar_status tsi_market_value(tsi_lines *lines, tsi_field field, const char *text, const char **cursor,
                                 double *value) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   tsi_number number = TSI_NUMBER_OK;
   int64_t integer = 0;
@@ -168,13 +158,11 @@ tristar_status tsi_market_value(tsi_lines *lines, tsi_field field, const char *t
              : field == TSI_FIELD_COMPLEX ? "one complex value"
                                           : "one value (the file is not complex)",
              tsi_show(show, text));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status parse_position(tsi_lines *lines, const char *text, const char **cursor,
                                      const char *what, tsi_index size, tsi_index *position) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   int64_t number = 0;
   tsi_number result = tsi_scan_integer(cursor, &number);
@@ -185,8 +173,7 @@ static tristar_status parse_position(tsi_lines *lines, const char *text, const c
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no %s number in \"%s\"", tsi_lines_where(lines), what,
              tsi_show(show, text));
   *position = (tsi_index)(number - 1);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Pattern files with values are in use: one number behind the position is ignored, with one warning a file.
@@ -202,7 +189,6 @@ static void ignore_pattern_value(tsi_lines *lines, const char **cursor, bool *wa
 
 tristar_status tsi_market_entry(tsi_lines *lines, const tsi_market_header *header, const char *text,
                                 bool *warned, tsi_index *i, tsi_index *j, double *value) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   const char *cursor = text;
   TSI_TRY(parse_position(lines, text, &cursor, "row", header->rows, i));
@@ -217,8 +203,7 @@ tristar_status tsi_market_entry(tsi_lines *lines, const tsi_market_header *heade
       TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: imaginary diagonal of a hermitian matrix: \"%s\"",
                tsi_lines_where(lines), tsi_show(show, text));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_market_ends_early(tsi_lines *lines, const tsi_market_header *header, tsi_count entries) {
@@ -229,7 +214,6 @@ tristar_status tsi_market_ends_early(tsi_lines *lines, const tsi_market_header *
 }
 
 tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header) {
-  tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   char *text;
   TSI_TRY(tsi_market_next(lines, &text));
@@ -238,14 +222,12 @@ tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header)
              "%s: after the last of the %lld entries that line %lld announces: \"%s\"",
              tsi_lines_where(lines), (long long)header->entries, (long long)header->size_line,
              tsi_show(show, text));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Refuses a file that stores both triangles: summed, as duplicates are, its entries would be doubled. */
 static tristar_status refuse_pair(tsi_lines *lines, const tsi_market_header *header,
                                   const tsi_triplets *triplets, const tsi_line_runs *runs) {
-  tristar_status status = TRISTAR_OK;
   tsi_pair pair;
   TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
   if (pair.first >= 0)
@@ -256,8 +238,7 @@ static tristar_status refuse_pair(tsi_lines *lines, const tsi_market_header *hea
              lines->path, (long long)tsi_line_runs_find(runs, pair.second), (int)pair.row + 1,
              (int)pair.col + 1, (long long)tsi_line_runs_find(runs, pair.first), (int)pair.col + 1,
              (int)pair.row + 1, tsi_symmetry_name(header->symmetry));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_header *header,
@@ -275,15 +256,15 @@ tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_hea
   tsi_triplets_init(&triplets, lines->env, header->rows, header->cols, header->symmetry, width,
                     header->entries);
   for (tsi_count k = 0; k < header->entries; k++) {
-    TSI_TRY(tsi_market_next(lines, &text));
-    if (text == NULL) TSI_TRY(tsi_market_ends_early(lines, header, k));
-    TSI_TRY(tsi_market_entry(lines, header, text, &warned, &i, &j, value));
-    TSI_TRY(tsi_triplets_push(&triplets, i, j, value));
-    if (header->symmetry != TRISTAR_GENERAL) TSI_TRY(tsi_line_runs_note(&runs, k, lines->number));
+    TSI_TRY_OUT(tsi_market_next(lines, &text));
+    if (text == NULL) TSI_TRY_OUT(tsi_market_ends_early(lines, header, k));
+    TSI_TRY_OUT(tsi_market_entry(lines, header, text, &warned, &i, &j, value));
+    TSI_TRY_OUT(tsi_triplets_push(&triplets, i, j, value));
+    if (header->symmetry != TRISTAR_GENERAL) TSI_TRY_OUT(tsi_line_runs_note(&runs, k, lines->number));
   }
-  TSI_TRY(tsi_market_end(lines, header));
-  TSI_TRY(refuse_pair(lines, header, &triplets, &runs));
-  TSI_TRY(tsi_triplets_finish(&triplets, matrix));
+  TSI_TRY_OUT(tsi_market_end(lines, header));
+  TSI_TRY_OUT(refuse_pair(lines, header, &triplets, &runs));
+  TSI_TRY_OUT(tsi_triplets_finish(&triplets, matrix));
 out:
   tsi_line_runs_free(&runs);
   tsi_triplets_free(&triplets);

@@ -12,7 +12,6 @@ void tsi_market_array_begin(tsi_market_array *array, tsi_lines *lines, const tsi
 }
 
 tristar_status tsi_market_array_next(tsi_market_array *array, tsi_index *i, tsi_index *j, double *value) {
-  tristar_status status = TRISTAR_OK;
   tsi_lines *lines = array->lines;
   const tsi_market_header *header = array->header;
   char *text;
@@ -31,8 +30,7 @@ tristar_status tsi_market_array_next(tsi_market_array *array, tsi_index *i, tsi_
              tsi_lines_where(lines), value[1]);
   array->taken++;
   if (++array->row == header->rows) array->row = tsi_market_first_row(header->symmetry, ++array->col);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_market_read_array(tsi_lines *lines, const tsi_market_header *header,
@@ -47,11 +45,11 @@ tristar_status tsi_market_read_array(tsi_lines *lines, const tsi_market_header *
   tsi_market_array_begin(&array, lines, header);
   while (array.taken < header->entries) {
     double value[2];
-    TSI_TRY(tsi_market_array_next(&array, &i, &j, value));
-    if (value[0] != 0 || value[1] != 0 || i == j) TSI_TRY(tsi_triplets_push(&triplets, i, j, value));
+    TSI_TRY_OUT(tsi_market_array_next(&array, &i, &j, value));
+    if (value[0] != 0 || value[1] != 0 || i == j) TSI_TRY_OUT(tsi_triplets_push(&triplets, i, j, value));
   }
-  TSI_TRY(tsi_market_end(lines, header));
-  TSI_TRY(tsi_triplets_finish(&triplets, matrix));
+  TSI_TRY_OUT(tsi_market_end(lines, header));
+  TSI_TRY_OUT(tsi_triplets_finish(&triplets, matrix));
 out:
   tsi_triplets_free(&triplets);
   return status;

@@ -8,7 +8,6 @@ static int64_t share(int64_t all, int parts, int number) {
 
 tristar_status tsi_market_part_open(tsi_market_part *p, tsi_env *env, const char *path,
                                     const tsi_matrix_part *part) {
-  tristar_status status = TRISTAR_OK;
   char *text;
   *p = (tsi_market_part){.part = *part};
   TSI_TRY(tsi_lines_open(&p->lines, env, path));
@@ -27,8 +26,7 @@ tristar_status tsi_market_part_open(tsi_market_part *p, tsi_env *env, const char
   const int64_t all = p->plain ? p->lines.bytes - begin : p->header.entries;
   p->first = begin + share(all, part->parts, part->number);
   p->end = begin + share(all, part->parts, part->number + 1);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_market_part_close(tsi_market_part *p) {
@@ -43,7 +41,7 @@ tristar_status tsi_market_part_count(tsi_market_part *p, tsi_count *lines) {
 /* The line of entry k of a compressed file. */
 static tristar_status need_entry(tsi_market_part *p, tsi_count k, char **text) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_market_next(&p->lines, text));
+  TSI_TRY_OUT(tsi_market_next(&p->lines, text));
   if (*text == NULL) status = tsi_market_ends_early(&p->lines, &p->header, k);
 out:
   return status;
@@ -52,24 +50,21 @@ out:
 /* The line that begins before the part belongs to the part before; where that ends is where this one begins,
  * if its last byte is the end of a line. */
 tristar_status tsi_market_part_begin(tsi_market_part *p, tsi_count before) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count next = p->header.size_line + before + 1;
   char *text;
   if (!p->plain) {
     for (tsi_count k = 0; k < p->first; k++) TSI_TRY(need_entry(p, k, &text));
-    goto out;
+    return TRISTAR_OK;
   }
   if (p->part.number == 0) return tsi_lines_seek(&p->lines, p->first, next);
   TSI_TRY(tsi_lines_seek(&p->lines, p->first - 1, next));
   TSI_TRY(tsi_lines_next(&p->lines, &text));
   if (tsi_lines_tell(&p->lines) == p->first) p->lines.number--;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Of a plain file the next line that has an entry and begins in the part; NULL: there is none. */
 static tristar_status next_plain(tsi_market_part *p, char **text) {
-  tristar_status status = TRISTAR_OK;
   *text = NULL;
   do {
     if (tsi_lines_tell(&p->lines) >= p->end) {
@@ -78,8 +73,7 @@ static tristar_status next_plain(tsi_market_part *p, char **text) {
     }
     TSI_TRY(tsi_lines_next(&p->lines, text));
   } while (*text != NULL && tsi_market_is_blank(*text));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Of a compressed one the next entry of the part. */
@@ -91,12 +85,10 @@ static tristar_status next_compressed(tsi_market_part *p, char **text) {
 
 tristar_status tsi_market_part_next(tsi_market_part *p, bool *there, tsi_index *i, tsi_index *j,
                                     double *value) {
-  tristar_status status = TRISTAR_OK;
   char *text;
   TSI_TRY(p->plain ? next_plain(p, &text) : next_compressed(p, &text));
   *there = text != NULL;
   if (*there) TSI_TRY(tsi_market_entry(&p->lines, &p->header, text, &p->warned, i, j, value));
   p->taken += *there;
-out:
-  return status;
+  return TRISTAR_OK;
 }

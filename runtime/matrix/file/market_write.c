@@ -36,7 +36,7 @@ tristar_status tsi_market_write(tsi_env *env, const char *path, const tristar_vi
   tsi_locale locale;
   int64_t major = tsi_view_major(view);
   tsi_locale_enter(&locale);
-  TSI_TRY(tsi_writer_open(&writer, env, path));
+  TSI_TRY_OUT(tsi_writer_open(&writer, env, path));
   tsi_writer_print(&writer, "%%%%MatrixMarket matrix coordinate %s %s\n",
                    view->values == NULL                  ? "pattern"
                    : tsi_scalar_width(view->scalar) == 2 ? "complex"

@@ -23,7 +23,6 @@ static tristar_status finish(tristar_status status, tristar_matrix_t **matrix) {
 
 tristar_status tsi_matrix_generate_path(tsi_env *env, const char *path, tsi_matrix_part *part,
                                         tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   char kind[32];
   const char *name = path + strlen("gen:");
   const char *colon = strchr(name, ':');
@@ -39,9 +38,7 @@ tristar_status tsi_matrix_generate_path(tsi_env *env, const char *path, tsi_matr
              (int)TSI_INDEX_MAX);
   if (number != TSI_NUMBER_OK || *size != '\0')
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no integer after the second colon of \"%.100s\"", path);
-  TSI_TRY(tsi_matrix_generate(env, kind, k, part, matrix));
-out:
-  return status;
+  return tsi_matrix_generate(env, kind, k, part, matrix);
 }
 
 tristar_status tristar_matrix_read(tristar_t *ts, const char *path, tristar_matrix_t **matrix) {
@@ -49,11 +46,11 @@ tristar_status tristar_matrix_read(tristar_t *ts, const char *path, tristar_matr
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
   tsi_env *env = tsi_context_env(ts);
-  TSI_TRY(begin(ts, path, "path", matrix));
+  TSI_TRY_OUT(begin(ts, path, "path", matrix));
   bool generated = strncmp(path, "gen:", 4) == 0;
-  TSI_TRY(finish(generated ? tsi_matrix_generate_path(env, path, NULL, matrix)
-                           : tsi_matrix_read_file(env, path, matrix),
-                 matrix));
+  TSI_TRY_OUT(finish(generated ? tsi_matrix_generate_path(env, path, NULL, matrix)
+                               : tsi_matrix_read_file(env, path, matrix),
+                     matrix));
 out:
   return tsi_answer(env, status);
 }
@@ -63,8 +60,8 @@ tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t 
   tristar_status status = TRISTAR_OK;
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
-  TSI_TRY(begin(ts, kind, "kind", matrix));
-  TSI_TRY(finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, NULL, matrix), matrix));
+  TSI_TRY_OUT(begin(ts, kind, "kind", matrix));
+  TSI_TRY_OUT(finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, NULL, matrix), matrix));
 out:
   return tsi_answer(tsi_context_env(ts), status);
 }
@@ -73,8 +70,8 @@ tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view,
   tristar_status status = TRISTAR_OK;
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
-  TSI_TRY(begin(ts, view, "view", matrix));
-  TSI_TRY(finish(tsi_matrix_laplacian(tsi_context_env(ts), view, matrix), matrix));
+  TSI_TRY_OUT(begin(ts, view, "view", matrix));
+  TSI_TRY_OUT(finish(tsi_matrix_laplacian(tsi_context_env(ts), view, matrix), matrix));
 out:
   return tsi_answer(tsi_context_env(ts), status);
 }
@@ -85,9 +82,9 @@ tristar_status tristar_matrix_write(tristar_t *ts, const char *path, const trist
   TSI_ENTER(ts, ts);
   tsi_env *env = tsi_context_env(ts);
   if (path == NULL || view == NULL)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "view");
-  TSI_TRY(tsi_view_check(env, view));
-  TSI_TRY(tsi_market_write(env, path, view, comment));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "view");
+  TSI_TRY_OUT(tsi_view_check(env, view));
+  TSI_TRY_OUT(tsi_market_write(env, path, view, comment));
 out:
   return tsi_answer(env, status);
 }

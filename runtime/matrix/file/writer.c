@@ -30,7 +30,6 @@ static gzFile open_beside(tsi_output_file *output, const char *path, bool compre
 }
 
 tristar_status tsi_writer_open(tsi_writer *writer, tsi_env *env, const char *path) {
-  tristar_status status = TRISTAR_OK;
   size_t length = strlen(path);
   bool standard = strcmp(path, "-") == 0;
   bool compressed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
@@ -44,8 +43,7 @@ tristar_status tsi_writer_open(tsi_writer *writer, tsi_env *env, const char *pat
   if (writer->file == NULL)
     TSI_FAIL(env, TRISTAR_ERR_IO, "cannot write %s: %s", writer->path,
              errno != 0 ? strerror(errno) : "no memory for zlib");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void note_failure(tsi_writer *writer) {

@@ -155,13 +155,13 @@ tristar_status tsi_generate_chem3d(tsi_env *env, int64_t k, tsi_matrix_part *par
                        .problem = &p,
                        .couple = couple,
                        .block = block};
-  TSI_TRY(tsi_grid_init(env, &p.grid, k, k, k));
+  TSI_TRY_OUT(tsi_grid_init(env, &p.grid, k, k, k));
   int64_t cells = (k - 1) / CELL + 1;
-  TSI_TRY(tsi_grid_init(env, &p.cells, cells, cells, cells));
-  TSI_TRY(TSI_ALLOC(env, p.atom, p.cells.points));
+  TSI_TRY_OUT(tsi_grid_init(env, &p.cells, cells, cells, cells));
+  TSI_TRY_OUT(TSI_ALLOC(env, p.atom, p.cells.points));
   place_atoms(&p);
   points.points = p.grid.points;
-  TSI_TRY(tsi_points_build(env, &points, part, matrix));
+  TSI_TRY_OUT(tsi_points_build(env, &points, part, matrix));
 out:
   TSI_FREE(env, p.atom);
   return status;

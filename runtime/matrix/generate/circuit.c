@@ -33,14 +33,11 @@ static tristar_status add(circuit *c, tsi_index i, tsi_index j, double value) {
 }
 
 static tristar_status add_resistor(circuit *c, tsi_index a, tsi_index b, double conductance) {
-  tristar_status status = TRISTAR_OK;
   if (b >= c->nodes || a == b) return TRISTAR_OK;
   TSI_TRY(add(c, a, a, conductance));
   TSI_TRY(add(c, b, b, conductance));
   TSI_TRY(add(c, a, b, -conductance));
-  TSI_TRY(add(c, b, a, -conductance));
-out:
-  return status;
+  return add(c, b, a, -conductance);
 }
 
 /* A node up to two rows further and two places to either side; c->nodes where there is none. */
@@ -60,19 +57,16 @@ static tsi_index choose_hub(const circuit *c, uint64_t choice) {
 }
 
 static tristar_status add_source(circuit *c, tsi_index node) {
-  tristar_status status = TRISTAR_OK;
   tsi_index plus = node_nearby(c, node, draw(node, 9)), minus = node_nearby(c, node, draw(node, 10));
   double gm = draw_between(node, 11, 0.1, 0.2);
   if (plus == minus) return TRISTAR_OK;
   TSI_TRY(add(c, node, node, 2 * gm));
   if (plus < c->nodes) TSI_TRY(add(c, node, plus, gm));
   if (minus < c->nodes) TSI_TRY(add(c, node, minus, -gm));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status add_node(circuit *c, tsi_index node) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(add(c, node, node, 0.001));
   if (draw(node, 0) % 4 != 0 && (node + 1) % c->side != 0)
     TSI_TRY(add_resistor(c, node, node + 1, draw_between(node, 1, 1, 2)));
@@ -83,8 +77,7 @@ static tristar_status add_node(circuit *c, tsi_index node) {
   if (draw(node, 7) % 8 == 0)
     TSI_TRY(add_resistor(c, node, choose_hub(c, draw(node, 8)), draw_between(node, 12, 1, 2)));
   if (node % 3 == 2) TSI_TRY(add_source(c, node));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_generate_circuit(tsi_env *env, int64_t k, tsi_matrix_part *part,
@@ -92,12 +85,12 @@ tristar_status tsi_generate_circuit(tsi_env *env, int64_t k, tsi_matrix_part *pa
   tristar_status status = TRISTAR_OK;
   circuit c = {.triplets = {.env = env}, .nodes = (tsi_index)k, .side = 1};
   *matrix = NULL;
-  TSI_TRY(tsi_generate_refuse_part(env, part));
+  TSI_TRY_OUT(tsi_generate_refuse_part(env, part));
   while ((int64_t)(c.side + 1) * (c.side + 1) <= k) c.side++;
   c.hubs = tsi_index_max(1, tsi_index_min(64, c.nodes / 64));
   tsi_triplets_init(&c.triplets, env, c.nodes, c.nodes, TRISTAR_GENERAL, 1, 0);
-  for (tsi_index node = 0; node < c.nodes; node++) TSI_TRY(add_node(&c, node));
-  TSI_TRY(tsi_triplets_finish(&c.triplets, matrix));
+  for (tsi_index node = 0; node < c.nodes; node++) TSI_TRY_OUT(add_node(&c, node));
+  TSI_TRY_OUT(tsi_triplets_finish(&c.triplets, matrix));
 out:
   tsi_triplets_free(&c.triplets);
   return status;

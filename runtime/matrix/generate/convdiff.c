@@ -45,7 +45,6 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *value) 
 
 tristar_status tsi_generate_convdiff3d(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                        tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   flow p = {.h = 1.0 / ((double)k + 1), .diffusion = 0.01};
   tsi_points points = {.unknowns = 1,
                        .symmetric = false,
@@ -57,7 +56,5 @@ tristar_status tsi_generate_convdiff3d(tsi_env *env, int64_t k, tsi_matrix_part 
                        .block = block};
   TSI_TRY(tsi_grid_init(env, &p.grid, k, k, k));
   points.points = p.grid.points;
-  TSI_TRY(tsi_points_build(env, &points, part, matrix));
-out:
-  return status;
+  return tsi_points_build(env, &points, part, matrix);
 }

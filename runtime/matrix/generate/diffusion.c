@@ -69,7 +69,6 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *value) 
 
 tristar_status tsi_generate_diffusion3d(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                         tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   medium m;
   tsi_points points = {.unknowns = 1,
                        .symmetric = true,
@@ -81,7 +80,5 @@ tristar_status tsi_generate_diffusion3d(tsi_env *env, int64_t k, tsi_matrix_part
                        .block = block};
   TSI_TRY(tsi_grid_init(env, &m.grid, k, k, k));
   points.points = m.grid.points;
-  TSI_TRY(tsi_points_build(env, &points, part, matrix));
-out:
-  return status;
+  return tsi_points_build(env, &points, part, matrix);
 }

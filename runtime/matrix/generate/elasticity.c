@@ -87,7 +87,6 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *values)
 
 tristar_status tsi_generate_elasticity3d(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                          tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   elasticity p = {.k = (tsi_index)k};
   tsi_points points = {.unknowns = 3,
                        .symmetric = true,
@@ -100,7 +99,5 @@ tristar_status tsi_generate_elasticity3d(tsi_env *env, int64_t k, tsi_matrix_par
   TSI_TRY(tsi_grid_init(env, &p.nodes, k, k + 1, k + 1));
   points.points = p.nodes.points;
   make_element(p.element);
-  TSI_TRY(tsi_points_build(env, &points, part, matrix));
-out:
-  return status;
+  return tsi_points_build(env, &points, part, matrix);
 }

@@ -176,12 +176,12 @@ tristar_status tsi_generate_fusion2d(tsi_env *env, int64_t k, tsi_matrix_part *p
                        .problem = &p,
                        .couple = couple,
                        .block = block};
-  TSI_TRY(tsi_grid_init(env, &p.nodes, ORDER * k - 1, ORDER * k - 1, 1));
+  TSI_TRY_OUT(tsi_grid_init(env, &p.nodes, ORDER * k - 1, ORDER * k - 1, 1));
   points.points = p.nodes.points;
-  TSI_TRY(TSI_ALLOC(env, p.fields, (tsi_count)p.k * p.k * (GAUSS * GAUSS)));
+  TSI_TRY_OUT(TSI_ALLOC(env, p.fields, (tsi_count)p.k * p.k * (GAUSS * GAUSS)));
   set_up_element(&p);
   set_up_fields(&p);
-  TSI_TRY(tsi_points_build(env, &points, part, matrix));
+  TSI_TRY_OUT(tsi_points_build(env, &points, part, matrix));
 out:
   TSI_FREE(env, p.fields);
   return status;

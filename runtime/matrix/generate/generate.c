@@ -63,7 +63,6 @@ int tristar_get_generator(int i, const char **name, const char **description) {
 
 tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, tsi_matrix_part *part,
                                    tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   int i = 0;
   *matrix = NULL;
   if (k < 1)
@@ -75,7 +74,5 @@ tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, ts
   if (i == GENERATORS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no generator is named \"%.40s\" (the first of %d is \"%s\")", kind,
              GENERATORS, generators[0].name);
-  TSI_TRY(generators[i].generate(env, k, part, matrix));
-out:
-  return status;
+  return generators[i].generate(env, k, part, matrix);
 }

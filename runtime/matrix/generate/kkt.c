@@ -36,7 +36,6 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *values)
 }
 
 tristar_status tsi_generate_kkt3d(tsi_env *env, int64_t k, tsi_matrix_part *part, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   control_problem p = {.mass = 9.0 / (((double)k + 1) * ((double)k + 1))};
   tsi_points points = {.unknowns = FIELDS,
                        .symmetric = true,
@@ -49,7 +48,5 @@ tristar_status tsi_generate_kkt3d(tsi_env *env, int64_t k, tsi_matrix_part *part
                        .block = block};
   TSI_TRY(tsi_grid_init(env, &p.grid, k, k, k));
   points.points = p.grid.points;
-  TSI_TRY(tsi_points_build(env, &points, part, matrix));
-out:
-  return status;
+  return tsi_points_build(env, &points, part, matrix);
 }

@@ -97,7 +97,6 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *value) 
 
 tristar_status tsi_generate_maxwell3d(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                       tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   double cells = (double)k + 1;
   cavity p = {.mass_factor = WAVE_NUMBER_SQUARED / (cells * cells)};
   tsi_points points = {.unknowns = 1,
@@ -115,7 +114,5 @@ tristar_status tsi_generate_maxwell3d(tsi_env *env, int64_t k, tsi_matrix_part *
                (long long)k + 1, (int)TSI_INDEX_MAX);
   }
   points.points = p.first[3];
-  TSI_TRY(tsi_points_build(env, &points, part, matrix));
-out:
-  return status;
+  return tsi_points_build(env, &points, part, matrix);
 }

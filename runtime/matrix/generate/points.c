@@ -79,7 +79,6 @@ static void visit_rows(const tsi_points *p, tsi_index i, tsi_index first, bool w
 
 static tristar_status build_part(tsi_env *env, const tsi_points *p, tsi_index rows, tsi_matrix_part *part,
                                  tsi_index *list, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index begin = (tsi_index)((int64_t)p->points * part->number / part->parts);
   const tsi_index end = (tsi_index)((int64_t)p->points * (part->number + 1) / part->parts);
   const tsi_index own = (end - begin) * p->unknowns, first = begin * p->unknowns;
@@ -88,20 +87,17 @@ static tristar_status build_part(tsi_env *env, const tsi_points *p, tsi_index ro
   for (tsi_index i = begin; i < end; i++) visit_rows(p, i, first, false, list, *matrix);
   TSI_TRY(tsi_matrix_reserve(*matrix, (*matrix)->ptr[own], false));
   for (tsi_index i = begin; i < end; i++) visit_rows(p, i, first, true, list, *matrix);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status build_whole(tsi_env *env, const tsi_points *p, tsi_index rows, tsi_index *list,
                                   tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_matrix_create(env, rows, rows, p->symmetric ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
                             TRISTAR_DOUBLE, matrix));
   count_entries(p, list, (*matrix)->ptr);
   TSI_TRY(tsi_matrix_reserve(*matrix, (*matrix)->ptr[rows], false));
   for (tsi_index j = 0; j < p->points; j++) write_point(p, j, list, *matrix);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tsi_matrix_part *part,
@@ -111,12 +107,12 @@ tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tsi_matr
   tsi_index rows = 0;
   *matrix = NULL;
   if (!tsi_to_index((int64_t)points->points * points->unknowns, &rows))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE,
-             "%d points with %d unknowns each are too large a matrix: at most %d rows", (int)points->points,
-             points->unknowns, (int)TSI_INDEX_MAX);
-  TSI_TRY(TSI_ALLOC(env, list, points->neighbours));
-  TSI_TRY(part != NULL ? build_part(env, points, rows, part, list, matrix)
-                       : build_whole(env, points, rows, list, matrix));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE,
+                 "%d points with %d unknowns each are too large a matrix: at most %d rows",
+                 (int)points->points, points->unknowns, (int)TSI_INDEX_MAX);
+  TSI_TRY_OUT(TSI_ALLOC(env, list, points->neighbours));
+  TSI_TRY_OUT(part != NULL ? build_part(env, points, rows, part, list, matrix)
+                           : build_whole(env, points, rows, list, matrix));
 out:
   TSI_FREE(env, list);
   if (status != TRISTAR_OK) tristar_matrix_destroy(matrix);
@@ -124,15 +120,13 @@ out:
 }
 
 tristar_status tsi_grid_init(tsi_env *env, tsi_grid *grid, int64_t nx, int64_t ny, int64_t nz) {
-  tristar_status status = TRISTAR_OK;
   int64_t n[3] = {nx, ny, nz}, points = 1;
   for (int d = 0; d < 3; d++)
     if (!tsi_to_index(n[d], &grid->n[d]) || !tsi_count_mul(points, n[d], &points) || points > TSI_INDEX_MAX)
       TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a grid of %lld x %lld x %lld points is too large: at most %d",
                (long long)nx, (long long)ny, (long long)nz, (int)TSI_INDEX_MAX);
   grid->points = (tsi_index)points;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 int tsi_grid_box(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_index *list) {

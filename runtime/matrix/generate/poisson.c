@@ -30,7 +30,6 @@ static void stencil_block(const void *problem, tsi_index i, tsi_index j, double 
 
 static tristar_status build(tsi_env *env, int64_t k, int64_t nz, double diagonal, bool star,
                             tsi_matrix_part *part, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   stencil s = {.diagonal = diagonal};
   tsi_points points = {.unknowns = 1,
                        .symmetric = true,
@@ -42,9 +41,7 @@ static tristar_status build(tsi_env *env, int64_t k, int64_t nz, double diagonal
                        .block = stencil_block};
   TSI_TRY(tsi_grid_init(env, &s.grid, k, k, nz));
   points.points = s.grid.points;
-  TSI_TRY(tsi_points_build(env, &points, part, matrix));
-out:
-  return status;
+  return tsi_points_build(env, &points, part, matrix);
 }
 
 tristar_status tsi_generate_s2d9pt(tsi_env *env, int64_t k, tsi_matrix_part *part,

@@ -29,10 +29,8 @@ static tristar_status push(tsi_triplets *t, tsi_index i, tsi_index j) {
 
 /* Makes the matrix and its diagonal, whose entries have been pushed. */
 static tristar_status finish(tsi_triplets *t, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   tristar_matrix_t *m = NULL;
-  double *sum = NULL;
-  TSI_TRY(TSI_ALLOC(t->env, sum, t->rows));
+  TSI_SCRATCH(t->env, double, sum, t->rows);
   TSI_TRY(tsi_triplets_finish(t, &m));
   for (tsi_index i = 0; i < m->rows; i++) sum[i] = 1;
   for (tsi_index j = 0; j < m->cols; j++)
@@ -41,9 +39,7 @@ static tristar_status finish(tsi_triplets *t, tristar_matrix_t **matrix) {
     for (tsi_count e = m->ptr[j]; e < m->ptr[j + 1]; e++)
       if (m->index[e] == j) m->values[e] = sum[j];
   *matrix = m;
-out:
-  TSI_FREE(t->env, sum);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Appends the entries of one kind. */
@@ -54,29 +50,26 @@ static tristar_status generate(tsi_env *env, int64_t k, tsi_matrix_part *part, f
   tristar_status status = TRISTAR_OK;
   tsi_triplets t = {.env = env};
   *matrix = NULL;
-  TSI_TRY(tsi_generate_refuse_part(env, part));
+  TSI_TRY_OUT(tsi_generate_refuse_part(env, part));
   tsi_triplets_init(&t, env, (tsi_index)k, (tsi_index)k, TRISTAR_GENERAL, 1, 0);
-  TSI_TRY(fill(&t, (tsi_index)k));
-  TSI_TRY(finish(&t, matrix));
+  TSI_TRY_OUT(fill(&t, (tsi_index)k));
+  TSI_TRY_OUT(finish(&t, matrix));
 out:
   tsi_triplets_free(&t);
   return status;
 }
 
 static tristar_status fill_erdos(tsi_triplets *t, tsi_index rows) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index i = 0; i < rows; i++) TSI_TRY(push(t, i, i));
   for (uint64_t d = 0; d < (uint64_t)DRAWS * (uint64_t)rows && rows > 1; d++) {
     const tsi_index i = (tsi_index)(tsi_hash(4 * d + 1) % (uint64_t)rows);
     const tsi_index other = (tsi_index)(tsi_hash(4 * d + 2) % (uint64_t)(rows - 1));
     TSI_TRY(push(t, i, other < i ? other : other + 1)); /* not the diagonal */
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status fill_band(tsi_triplets *t, tsi_index rows) {
-  tristar_status status = TRISTAR_OK;
   double probability[BAND + 1] = {0, 0.14};
   for (int d = 2; d <= BAND; d++) probability[d] = probability[d - 1] * 0.905;
   for (tsi_index j = 0; j < rows; j++) {
@@ -85,19 +78,16 @@ static tristar_status fill_band(tsi_triplets *t, tsi_index rows) {
       if (i == j || (draw_value(i, j, 1) + 1) / 2 < probability[i > j ? i - j : j - i])
         TSI_TRY(push(t, i, j));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status fill_chain(tsi_triplets *t, tsi_index rows) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index j = 0; j < rows; j++) {
     if (j > 0) TSI_TRY(push(t, j - 1, j));
     TSI_TRY(push(t, j, j));
     if (rows - j > 1) TSI_TRY(push(t, j + 1, j));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_generate_erdos(tsi_env *env, int64_t k, tsi_matrix_part *part, tristar_matrix_t **matrix) {

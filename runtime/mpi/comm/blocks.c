@@ -11,7 +11,6 @@
 
 /* Local. */
 static tristar_status describe(tsi_env *env, const tristar_view *view, tsi_rank_block *b) {
-  tristar_status status = TRISTAR_OK;
   if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "rows is NULL");
   if ((unsigned)view->symmetry > TRISTAR_HERMITIAN)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "symmetry is %d", (int)view->symmetry);
@@ -23,13 +22,11 @@ static tristar_status describe(tsi_env *env, const tristar_view *view, tsi_rank_
   b->entries = tsi_view_begin(view, tsi_view_major(view));
   b->symmetry = view->symmetry;
   b->width = view->values ? tsi_scalar_width(view->scalar) : 0;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The same on all ranks: every one of them sees all blocks. */
 static tristar_status check_blocks(tsi_env *env, int ranks, const tsi_rank_block *blocks) {
-  tristar_status status = TRISTAR_OK;
   int64_t rows = 0;
   for (int r = 0; r < ranks; r++) {
     const tsi_rank_block *b = &blocks[r], *first = &blocks[0];
@@ -48,13 +45,11 @@ static tristar_status check_blocks(tsi_env *env, int ranks, const tsi_rank_block
   if (rows != blocks[0].cols)
     TSI_FAIL(env, TRISTAR_ERR_RECTANGULAR, "the ranks have %" PRId64 " rows together and %" PRId64 " columns",
              rows, blocks[0].cols);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_rank_blocks_gather(tsi_env *env, tsi_transport *transport, tristar_status mine,
                                       const tristar_view *view, tsi_rank_block **blocks) {
-  tristar_status status = TRISTAR_OK;
   tsi_rank_block own = {0};
   *blocks = NULL;
   if (mine == TRISTAR_OK) mine = describe(env, view, &own);
@@ -62,7 +57,5 @@ tristar_status tsi_rank_blocks_gather(tsi_env *env, tsi_transport *transport, tr
   TSI_TRY(tsi_transport_agree(transport, mine));
   TSI_TRY(TSI_MPI(env, "MPI_Allgather",
                   MPI_Allgather(&own, WORDS, MPI_INT64_T, *blocks, WORDS, MPI_INT64_T, transport->comm)));
-  TSI_TRY(check_blocks(env, transport->size, *blocks));
-out:
-  return status;
+  return check_blocks(env, transport->size, *blocks);
 }

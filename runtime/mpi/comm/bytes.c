@@ -18,54 +18,43 @@ static piece piece_of(const void *array, size_t bytes, size_t at) {
 }
 
 tristar_status tsi_send_bytes(tsi_env *env, MPI_Comm comm, const void *array, size_t bytes, int to) {
-  tristar_status status = TRISTAR_OK;
   for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
     const piece p = piece_of(array, bytes, at);
     TSI_TRY(TSI_MPI(env, "MPI_Send", MPI_Send(p.begin, p.bytes, MPI_BYTE, to, TAG_BYTES, comm)));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_receive_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes, int from) {
-  tristar_status status = TRISTAR_OK;
   for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
     const piece p = piece_of(array, bytes, at);
     TSI_TRY(TSI_MPI(env, "MPI_Recv",
                     MPI_Recv(p.begin, p.bytes, MPI_BYTE, from, TAG_BYTES, comm, MPI_STATUS_IGNORE)));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_send_arrays(tsi_env *env, MPI_Comm comm, int count, const tsi_array *array, int to) {
-  tristar_status status = TRISTAR_OK;
   for (int k = 0; k < count; k++) TSI_TRY(tsi_send_bytes(env, comm, array[k].data, array[k].bytes, to));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_receive_arrays(tsi_env *env, MPI_Comm comm, int count, const tsi_array *array, int from) {
-  tristar_status status = TRISTAR_OK;
   for (int k = 0; k < count; k++) TSI_TRY(tsi_receive_bytes(env, comm, array[k].data, array[k].bytes, from));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Items of one type count as one each, however large they are. */
 static tristar_status make_item(tsi_env *env, size_t bytes, MPI_Datatype *item) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_MPI(env, "MPI_Type_contiguous", MPI_Type_contiguous((int)bytes, MPI_BYTE, item)));
-  TSI_TRY(TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(item)));
-out:
-  return status;
+  return TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(item));
 }
 
 tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, size_t bytes, const void *from, tsi_items sent,
                                   void *to, tsi_items received) {
   tristar_status status = TRISTAR_OK;
   MPI_Datatype item;
-  TSI_TRY(make_item(env, bytes, &item));
+  TSI_TRY_OUT(make_item(env, bytes, &item));
   status = TSI_MPI(
       env, "MPI_Alltoallv",
       MPI_Alltoallv(from, sent.count, sent.first, item, to, received.count, received.first, item, comm));
@@ -90,7 +79,7 @@ tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_t bytes, int mos
                               tsi_items_way takes) {
   tristar_status status = TRISTAR_OK;
   MPI_Datatype item;
-  TSI_TRY(make_item(env, bytes, &item));
+  TSI_TRY_OUT(make_item(env, bytes, &item));
   while (status == TRISTAR_OK && (gives.count > 0 || takes.count > 0)) {
     const int given = next_items(&gives, most), taken = next_items(&takes, most);
     status = TSI_MPI(env, "MPI_Sendrecv",
@@ -105,18 +94,15 @@ out:
 }
 
 tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
-  tristar_status status = TRISTAR_OK;
   for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
     const piece p = piece_of(array, bytes, at);
     TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(p.begin, p.bytes, MPI_BYTE, 0, comm)));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_move_blocks(tsi_env *env, MPI_Comm comm, const int64_t *first, size_t bytes, bool back,
                                void *all, int64_t count, void *own) {
-  tristar_status status = TRISTAR_OK;
   int rank, ranks;
   const size_t own_bytes = (size_t)count * bytes;
   MPI_Comm_rank(comm, &rank);
@@ -131,6 +117,5 @@ tristar_status tsi_move_blocks(tsi_env *env, MPI_Comm comm, const int64_t *first
     TSI_TRY(back ? tsi_receive_bytes(env, comm, block, block_bytes, r)
                  : tsi_send_bytes(env, comm, block, block_bytes, r));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -11,7 +11,6 @@
 /* This process's number among those of its node, and how many they are; whether all of them may run on the
  * same cores. Collective. */
 static tristar_status count_neighbours(MPI_Comm comm, int *rank, int *ranks, bool *alike) {
-  tristar_status status = TRISTAR_OK;
   MPI_Comm node;
   cpu_set_t mask, all, some;
   MPI_Errhandler handler;
@@ -27,8 +26,7 @@ static tristar_status count_neighbours(MPI_Comm comm, int *rank, int *ranks, boo
   MPI_Allreduce(&mask, &some, (int)sizeof mask, MPI_BYTE, MPI_BOR, node);
   *alike = CPU_EQUAL(&all, &some);
   MPI_Comm_free(&node);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* As many devices for each rank, in order; where ranks are more than devices, ranks in a row share one. */
@@ -47,11 +45,11 @@ tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config) {
   bool alike = true;
   tsi_binding binding;
   if (config == NULL) return TSI_NULL(config);
-  TSI_TRY(tsi_mpi_check(NULL, comm));
-  TSI_TRY(count_neighbours(comm, &rank, &ranks, &alike));
+  TSI_TRY_OUT(tsi_mpi_check(NULL, comm));
+  TSI_TRY_OUT(count_neighbours(comm, &rank, &ranks, &alike));
   share_devices(rank, ranks, config);
   if (!alike) goto out; /* mpiexec, or somebody else, has given each its own cores */
-  TSI_TRY(tsi_binding_find(NULL, 0, NULL, &binding));
+  TSI_TRY_OUT(tsi_binding_find(NULL, 0, NULL, &binding));
   const int cores = binding.cores > 0 ? binding.cores : 1, share = cores / ranks > 0 ? cores / ranks : 1;
   config->first_core = rank * share % cores;
   if (config->workers == 0 && getenv("STARPU_NCPU") == NULL) config->workers = share;

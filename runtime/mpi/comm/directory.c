@@ -7,7 +7,6 @@
 /* Local. start: ranks + 1, the first entry of each. */
 static tristar_status begin(tsi_env *env, const tsi_transport *transport, int64_t n, int64_t **start,
                             tsi_directory **out) {
-  tristar_status status = TRISTAR_OK;
   const int ranks = tsi_transport_size(transport), rank = tsi_transport_rank(transport);
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   TSI_TRY(TSI_ALLOC(env, *start, ranks + 1));
@@ -17,9 +16,7 @@ static tristar_status begin(tsi_env *env, const tsi_transport *transport, int64_
   for (int r = 0; r <= ranks; r++) (*start)[r] = tsi_count_min(d->block * r, n);
   d->first = (*start)[rank];
   d->count = (*start)[rank + 1] - d->first;
-  TSI_TRY(TSI_ALLOC(env, d->own, d->count));
-out:
-  return status;
+  return TSI_ALLOC(env, d->own, d->count);
 }
 
 tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int64_t n, const tsi_index *all,
@@ -28,10 +25,10 @@ tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int6
   tsi_directory *d = NULL;
   int64_t *start = NULL;
   *out = NULL;
-  TSI_TRY(tsi_transport_agree(transport, begin(env, transport, n, &start, &d)));
+  TSI_TRY_OUT(tsi_transport_agree(transport, begin(env, transport, n, &start, &d)));
   status = tsi_move_blocks(env, tsi_transport_comm(transport), start, sizeof *all, false,
                            (void *)(uintptr_t)all, d->count, d->own);
-  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(transport, status));
 out:
   TSI_FREE(env, start);
   if (status != TRISTAR_OK) tsi_directory_destroy(env, &d);
@@ -59,24 +56,20 @@ static bool is_entry(const tsi_directory *d, tsi_index entry) {
 /* Local. */
 static tristar_status count_questions(tsi_env *env, const tsi_transport *transport, const tsi_directory *d,
                                       tsi_count count, const tsi_index *asked, questions *q) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_route_begin(env, transport, &q->route));
   for (tsi_count i = 0; i < count; i++)
     if (is_entry(d, asked[i])) q->route.goes[asked[i] / d->block + 1]++;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status list_questions(tsi_env *env, const tsi_directory *d, tsi_count count,
                                      const tsi_index *asked, questions *q) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, q->given, tsi_route_sent(&q->route)));
   TSI_TRY(TSI_ALLOC(env, q->come, tsi_route_received(&q->route)));
   for (tsi_count i = 0; i < count; i++)
     if (is_entry(d, asked[i])) q->given[q->route.next[asked[i] / d->block]++] = asked[i];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local: the answers are there, in the order of the questions to each rank. */
@@ -94,16 +87,16 @@ tristar_status tsi_directory_ask(tsi_env *env, tsi_transport *transport, const t
   tristar_status status = mine;
   questions q = {.given = NULL};
   if (d == NULL) {
-    TSI_TRY(tsi_transport_agree(transport, mine));
+    TSI_TRY_OUT(tsi_transport_agree(transport, mine));
     if (count > 0) memmove(number, asked, (size_t)count * sizeof *number);
     return TRISTAR_OK;
   }
   if (status == TRISTAR_OK) status = count_questions(env, transport, d, count, asked, &q);
-  TSI_TRY(tsi_route_connect(env, transport, status, &q.route));
-  TSI_TRY(tsi_transport_agree(transport, list_questions(env, d, count, asked, &q)));
-  TSI_TRY(tsi_route_pass(env, &q.route, sizeof *q.given, false, q.given, q.come));
+  TSI_TRY_OUT(tsi_route_connect(env, transport, status, &q.route));
+  TSI_TRY_OUT(tsi_transport_agree(transport, list_questions(env, d, count, asked, &q)));
+  TSI_TRY_OUT(tsi_route_pass(env, &q.route, sizeof *q.given, false, q.given, q.come));
   for (tsi_count k = 0; k < tsi_route_received(&q.route); k++) q.come[k] = d->own[q.come[k] - d->first];
-  TSI_TRY(tsi_route_pass(env, &q.route, sizeof *q.come, true, q.come, q.given));
+  TSI_TRY_OUT(tsi_route_pass(env, &q.route, sizeof *q.come, true, q.come, q.given));
   take_answers(d, count, asked, &q, number);
 out:
   tsi_route_finish(env, &q.route);

@@ -9,19 +9,19 @@ tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index
   tsi_halo *halo = NULL;
   tsi_index *asked = NULL;
   *out = NULL;
-  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, halo, 1)));
+  TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, halo, 1)));
   halo->ghosts = ghosts;
   status = tsi_route_begin(env, transport, &halo->route);
   for (tsi_index g = 0; status == TRISTAR_OK && g < ghosts; g++) halo->route.goes[owner[g] + 1]++;
-  TSI_TRY(tsi_route_connect(env, transport, status, &halo->route));
+  TSI_TRY_OUT(tsi_route_connect(env, transport, status, &halo->route));
   halo->asked = (tsi_index)tsi_route_received(&halo->route);
   status = TSI_ALLOC(env, asked, halo->asked);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, halo->own, halo->asked);
   if (status == TRISTAR_OK)
     status = tsi_allocate(env, (size_t)halo->asked, 2 * sizeof(double), __func__, __FILE__, __LINE__,
                           &halo->buffer);
-  TSI_TRY(tsi_transport_agree(transport, status));
-  TSI_TRY(tsi_route_pass(env, &halo->route, sizeof *ghost, false, ghost, asked));
+  TSI_TRY_OUT(tsi_transport_agree(transport, status));
+  TSI_TRY_OUT(tsi_route_pass(env, &halo->route, sizeof *ghost, false, ghost, asked));
   for (tsi_index k = 0; k < halo->asked; k++) halo->own[k] = tsi_find_range(column, n, asked[k]);
 out:
   TSI_FREE(env, asked);
@@ -47,20 +47,16 @@ tristar_status tsi_halo_fill(tsi_env *env, const tsi_halo *halo, size_t bytes, c
 
 tristar_status tsi_halo_return(tsi_env *env, const tsi_halo *halo, size_t bytes, const void *ghost,
                                void *own) {
-  tristar_status status = TRISTAR_OK;
   const char *packed = halo->buffer;
   TSI_TRY(tsi_route_pass(env, &halo->route, bytes, false, ghost, halo->buffer));
   for (tsi_index k = 0; k < halo->asked; k++)
     memcpy((char *)own + (size_t)halo->own[k] * bytes, packed + (size_t)k * bytes, bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_halo_add(tsi_env *env, const tsi_halo *halo, size_t bytes, const void *ghost, void *own,
                             tsi_add_at *add) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_route_pass(env, &halo->route, bytes, false, ghost, halo->buffer));
   add(halo->asked, halo->own, halo->buffer, own);
-out:
-  return status;
+  return TRISTAR_OK;
 }

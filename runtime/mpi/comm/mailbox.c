@@ -11,7 +11,6 @@
 
 static tristar_status check_channel(const tsi_transport *transport, const char *what, tsi_index number,
                                     const tsi_channel *c, bool late) {
-  tristar_status status = TRISTAR_OK;
   if (c->peer < 0 || c->peer >= transport->size)
     TSI_FAIL(transport->env, TRISTAR_ERR_ARGUMENT, "%s %d: no rank %d among %d", what, number, c->peer,
              transport->size);
@@ -24,8 +23,7 @@ static tristar_status check_channel(const tsi_transport *transport, const char *
     TSI_FAIL(transport->env, TRISTAR_ERR_ARGUMENT, "%s %d has a buffer before it is due", what, number);
   if (c->buffer == NULL && c->bytes > 0 && !late)
     TSI_FAIL(transport->env, TRISTAR_ERR_ARGUMENT, "%s %d: no buffer for %zu bytes", what, number, c->bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static int compare_channels(const void *a, const void *b) {
@@ -37,19 +35,15 @@ static int compare_channels(const void *a, const void *b) {
 /* Each channel by itself, and that no two have the same peer and tag. */
 static tristar_status check_channels(const tsi_transport *transport, const char *what, tsi_index count,
                                      const tsi_channel *channel, bool late) {
-  tristar_status status = TRISTAR_OK;
-  tsi_channel *sorted = NULL;
   for (tsi_index k = 0; k < count; k++) TSI_TRY(check_channel(transport, what, k, &channel[k], late));
-  TSI_TRY(TSI_ALLOC(transport->env, sorted, count));
+  TSI_SCRATCH(transport->env, tsi_channel, sorted, count);
   if (count > 0) memcpy(sorted, channel, (size_t)count * sizeof *sorted);
   qsort(sorted, (size_t)count, sizeof *sorted, compare_channels);
   for (tsi_index k = 1; k < count; k++)
     if (compare_channels(&sorted[k - 1], &sorted[k]) == 0)
       TSI_FAIL(transport->env, TRISTAR_ERR_ARGUMENT, "two %ss with rank %d have tag %d", what, sorted[k].peer,
                sorted[k].tag);
-out:
-  TSI_FREE(transport->env, sorted);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Life -----------------------------------------------------------------------------------------------
@@ -71,10 +65,10 @@ static tristar_status create(tsi_transport *transport, tsi_index receives, const
   tsi_mailbox *mailbox = NULL;
   *out = NULL;
   if (receives < 0 || sends < 0 || receives > INT_MAX - sends || (receives > 0 && kind->arrived == NULL))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%d receives, %d sends", receives, sends);
-  TSI_TRY(check_channels(transport, "receive", receives, receive, kind->late));
-  TSI_TRY(check_channels(transport, "send", sends, send, kind->late));
-  TSI_TRY(TSI_ALLOC_ZERO(env, mailbox, 1));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%d receives, %d sends", receives, sends);
+  TSI_TRY_OUT(check_channels(transport, "receive", receives, receive, kind->late));
+  TSI_TRY_OUT(check_channels(transport, "send", sends, send, kind->late));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, mailbox, 1));
   mailbox->env = env;
   mailbox->transport = transport;
   mailbox->receives = receives;
@@ -83,10 +77,10 @@ static tristar_status create(tsi_transport *transport, tsi_index receives, const
   mailbox->arrived = kind->arrived;
   mailbox->departed = kind->departed;
   mailbox->context = kind->context;
-  TSI_TRY(TSI_ALLOC(env, mailbox->channel, (size_t)receives + (size_t)sends));
+  TSI_TRY_OUT(TSI_ALLOC(env, mailbox->channel, (size_t)receives + (size_t)sends));
   if (receives > 0) memcpy(mailbox->channel, receive, (size_t)receives * sizeof *receive);
   if (sends > 0) memcpy(mailbox->channel + receives, send, (size_t)sends * sizeof *send);
-  TSI_TRY(transport->ops->open(mailbox));
+  TSI_TRY_OUT(transport->ops->open(mailbox));
   *out = mailbox;
 out:
   if (status != TRISTAR_OK) tsi_mailbox_destroy(&mailbox);
@@ -133,7 +127,6 @@ void tsi_mailbox_failed(tsi_mailbox *mailbox, tristar_status status) {
 }
 
 tristar_status tsi_mailbox_start(tsi_mailbox *mailbox, const bool *comes, tsi_index goes) {
-  tristar_status status = TRISTAR_OK;
   int64_t pending = goes;
   if (!tsi_mailbox_done(mailbox)) TSI_FAIL(mailbox->env, TRISTAR_ERR_INTERNAL, "a run is in flight already");
   tsi_failure_clear(&mailbox->failure);
@@ -143,8 +136,7 @@ tristar_status tsi_mailbox_start(tsi_mailbox *mailbox, const bool *comes, tsi_in
     tsi_mailbox_failed(mailbox, tsi_fail(mailbox->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
                                          "an earlier solve lost a message: distribute the factor anew"));
   mailbox->transport->ops->start(mailbox, comes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_mailbox_send(tsi_mailbox *mailbox, tsi_index send) {

@@ -208,7 +208,6 @@ static int make_request(const tsi_mailbox *mailbox, tsi_index number, MPI_Reques
 }
 
 static tristar_status direct_open(tsi_mailbox *mailbox) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = mailbox->env;
   direct_box *box = NULL;
   const tsi_index messages = mailbox->receives + mailbox->sends;
@@ -227,9 +226,7 @@ static tristar_status direct_open(tsi_mailbox *mailbox) {
   for (tsi_index k = 0; k < messages && code == MPI_SUCCESS && !mailbox->late; k++)
     code = make_request(mailbox, k, &box->request[k]);
   tsi_mpi_unlock();
-  TSI_TRY(TSI_MPI(env, "persistent request", code));
-out:
-  return status;
+  return TSI_MPI(env, "persistent request", code);
 }
 
 /* Starts a request, which is active then; under the lock. One that failed in a former run is made anew. */

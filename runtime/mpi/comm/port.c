@@ -47,12 +47,9 @@ static void note_arrival(void *context, tsi_index message) {
 
 tristar_status tsi_mailbox_port_open(tsi_mailbox_port *port, tsi_transport *transport, tsi_index receives,
                                      const tsi_channel *receive, tsi_index sends, const tsi_channel *send) {
-  tristar_status status = TRISTAR_OK;
   port->receives = receives;
   TSI_TRY(TSI_ALLOC_ZERO(port->env, port->arrived, receives));
-  TSI_TRY(tsi_mailbox_create(transport, receives, receive, sends, send, note_arrival, port, &port->mailbox));
-out:
-  return status;
+  return tsi_mailbox_create(transport, receives, receive, sends, send, note_arrival, port, &port->mailbox);
 }
 
 static void note_departure(void *context, tsi_index message) {
@@ -63,13 +60,10 @@ static void note_departure(void *context, tsi_index message) {
 tristar_status tsi_mailbox_port_open_late(tsi_mailbox_port *port, tsi_transport *transport,
                                           tsi_index receives, const tsi_channel *receive, tsi_index sends,
                                           const tsi_channel *send) {
-  tristar_status status = TRISTAR_OK;
   port->receives = receives;
   TSI_TRY(TSI_ALLOC_ZERO(port->env, port->arrived, receives));
-  TSI_TRY(tsi_mailbox_create_late(transport, receives, receive, sends, send, note_arrival, note_departure,
-                                  port, &port->mailbox));
-out:
-  return status;
+  return tsi_mailbox_create_late(transport, receives, receive, sends, send, note_arrival, note_departure,
+                                 port, &port->mailbox);
 }
 
 void tsi_mailbox_port_close(tsi_mailbox_port *port) {

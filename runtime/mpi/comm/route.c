@@ -7,16 +7,13 @@
 #include "runtime/mpi/comm/mailbox.h"
 
 tristar_status tsi_route_begin(tsi_env *env, const tsi_transport *transport, tsi_route *route) {
-  tristar_status status = TRISTAR_OK;
   const int ranks = tsi_transport_size(transport);
   *route = (tsi_route){
       .comm = tsi_transport_comm(transport), .ranks = ranks, .rank = tsi_transport_rank(transport)};
   TSI_TRY(TSI_ALLOC_ZERO(env, route->goes, ranks + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, route->comes, ranks + 1));
   TSI_TRY(TSI_ALLOC(env, route->next, ranks));
-  TSI_TRY(TSI_ALLOC(env, route->counted, 4 * ranks));
-out:
-  return status;
+  return TSI_ALLOC(env, route->counted, 4 * ranks);
 }
 
 void tsi_route_finish(tsi_env *env, tsi_route *route) {
@@ -28,7 +25,6 @@ void tsi_route_finish(tsi_env *env, tsi_route *route) {
 
 /* Collective. Do all ranks count their items with int? */
 static tristar_status count_with_int(tsi_env *env, tsi_route *route) {
-  tristar_status status = TRISTAR_OK;
   int fits = tsi_route_sent(route) <= INT_MAX && tsi_route_received(route) <= INT_MAX;
   TSI_TRY(
       TSI_MPI(env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, route->comm)));
@@ -40,13 +36,11 @@ static tristar_status count_with_int(tsi_env *env, tsi_route *route) {
     at[2 * route->ranks] = (int)(route->comes[r + 1] - route->comes[r]);
     at[3 * route->ranks] = (int)route->comes[r];
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_route_connect(tsi_env *env, tsi_transport *transport, tristar_status mine,
                                  tsi_route *route) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_transport_agree(transport, mine));
   TSI_TRY(
       TSI_MPI(env, "MPI_Alltoall",
@@ -56,9 +50,7 @@ tristar_status tsi_route_connect(tsi_env *env, tsi_transport *transport, tristar
     route->goes[r + 1] += route->goes[r];
     route->comes[r + 1] += route->comes[r];
   }
-  TSI_TRY(count_with_int(env, route));
-out:
-  return status;
+  return count_with_int(env, route);
 }
 
 static tsi_items_way way_of(const tsi_count *first, int rank, size_t bytes, const void *items) {
@@ -68,7 +60,6 @@ static tsi_items_way way_of(const tsi_count *first, int rank, size_t bytes, cons
 
 tristar_status tsi_route_pass(tsi_env *env, const tsi_route *route, size_t bytes, bool back, const void *from,
                               void *to) {
-  tristar_status status = TRISTAR_OK;
   const int ranks = route->ranks, rank = route->rank, *counted = route->counted;
   const tsi_count *sent = back ? route->comes : route->goes, *received = back ? route->goes : route->comes;
   if (counted) {
@@ -82,8 +73,7 @@ tristar_status tsi_route_pass(tsi_env *env, const tsi_route *route, size_t bytes
     TSI_TRY(tsi_swap_items(env, route->comm, bytes, TSI_MESSAGE_ITEMS,
                            way_of(sent, (rank + k) % ranks, bytes, from),
                            way_of(received, (rank + ranks - k) % ranks, bytes, to)));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A flow on its way: a piece of each direction. */
@@ -100,7 +90,6 @@ static tsi_count next_piece(const pieces *p, tsi_count all, tsi_count at) {
 
 /* Items to one rank, from another. */
 static tristar_status flow_between(tsi_env *env, size_t bytes, const pieces *p, int to, int from) {
-  tristar_status status = TRISTAR_OK;
   const tsi_flow *flow = p->flow;
   const tsi_count gives = p->route->goes[to + 1] - p->route->goes[to];
   const tsi_count takes = p->route->comes[from + 1] - p->route->comes[from];
@@ -111,8 +100,7 @@ static tristar_status flow_between(tsi_env *env, size_t bytes, const pieces *p, 
                            (tsi_items_way){p->leaves, given, to}, (tsi_items_way){p->arrives, taken, from}));
     if (taken > 0) flow->take(flow->context, from, at, taken, p->arrives);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Items that stay. */
@@ -134,10 +122,10 @@ tristar_status tsi_route_flow(tsi_env *env, tsi_transport *transport, tristar_st
     status = tsi_allocate(env, (size_t)p.most, bytes, __func__, __FILE__, __LINE__, &p.leaves);
   if (status == TRISTAR_OK)
     status = tsi_allocate(env, (size_t)p.most, bytes, __func__, __FILE__, __LINE__, &p.arrives);
-  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(transport, status));
   flow_here(&p, rank);
   for (int k = 1; k < ranks; k++)
-    TSI_TRY(flow_between(env, bytes, &p, (rank + k) % ranks, (rank + ranks - k) % ranks));
+    TSI_TRY_OUT(flow_between(env, bytes, &p, (rank + k) % ranks, (rank + ranks - k) % ranks));
 out:
   TSI_FREE(env, p.leaves);
   TSI_FREE(env, p.arrives);

@@ -18,13 +18,10 @@ void tsi_shipment_release(tsi_env *env, tsi_shipment *lines) {
 }
 
 tristar_status tsi_shipment_allocate(tsi_env *env, size_t bytes, tsi_shipment *lines) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_allocate(env, lines->entries, bytes, __func__, __FILE__, __LINE__, (void **)&lines->values));
   if (!lines->pattern) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, lines->lengths, lines->lines));
-  TSI_TRY(TSI_ALLOC(env, lines->index, lines->entries));
-out:
-  return status;
+  return TSI_ALLOC(env, lines->index, lines->entries);
 }
 
 /* What rank 0 tells a rank before its lines come. */
@@ -35,22 +32,18 @@ typedef struct notice {
 /* The rank's lines as rank 0 has collected them, or failed to. */
 static tristar_status send_lines(tsi_env *env, MPI_Comm comm, size_t bytes, int rank,
                                  const tsi_shipment *lines, tristar_status mine) {
-  tristar_status status = TRISTAR_OK;
   const notice told = {mine, (int64_t)lines->entries};
   tsi_array array[SHIPMENT_ARRAYS];
   int64_t room;
   TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
   TSI_TRY(mine);
   TSI_TRY(tsi_receive_bytes(env, comm, &room, sizeof room, rank));
-  if (room != TRISTAR_OK) goto out; /* that rank says why */
+  if (room != TRISTAR_OK) return TRISTAR_OK; /* that rank says why */
   list_arrays(lines, bytes, array);
-  TSI_TRY(tsi_send_arrays(env, comm, SHIPMENT_ARRAYS, array, rank));
-out:
-  return status;
+  return tsi_send_arrays(env, comm, SHIPMENT_ARRAYS, array, rank);
 }
 
 static tristar_status receive_lines(tsi_env *env, MPI_Comm comm, size_t bytes, tsi_shipment *lines) {
-  tristar_status status = TRISTAR_OK;
   tristar_status mine;
   tsi_array array[SHIPMENT_ARRAYS];
   notice told;
@@ -62,9 +55,7 @@ static tristar_status receive_lines(tsi_env *env, MPI_Comm comm, size_t bytes, t
   TSI_TRY(tsi_send_bytes(env, comm, &room, sizeof room, 0));
   TSI_TRY(mine);
   list_arrays(lines, bytes, array);
-  TSI_TRY(tsi_receive_arrays(env, comm, SHIPMENT_ARRAYS, array, 0));
-out:
-  return status;
+  return tsi_receive_arrays(env, comm, SHIPMENT_ARRAYS, array, 0);
 }
 
 tristar_status tsi_ship(tsi_env *env, tsi_transport *transport, size_t bytes, tsi_shipment_collect collect,

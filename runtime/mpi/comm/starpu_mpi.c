@@ -28,17 +28,14 @@ typedef struct message {
 } message;
 
 static tristar_status starpu_mpi_check(tsi_env *env) {
-  tristar_status status = TRISTAR_OK;
   if (!tsi_starpu_runs())
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the transport starpu_mpi needs StarPU, which does not run");
   if (atomic_load(&taken))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "another transport of this process has StarPU-MPI already");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status starpu_mpi_attach(tsi_transport *transport) {
-  tristar_status status = TRISTAR_OK;
   if (atomic_exchange(&taken, true))
     TSI_FAIL(transport->env, TRISTAR_ERR_UNSUPPORTED,
              "another transport of this process has StarPU-MPI already");
@@ -48,8 +45,7 @@ static tristar_status starpu_mpi_attach(tsi_transport *transport) {
     TSI_FAIL(transport->env, TRISTAR_ERR_RUNTIME, "starpu_mpi_init_comm gave %d (%s)", code, strerror(-code));
   }
   tsi_idle_add_hook(transport->env, tsi_idle_give_way, &hook_exists, "messages wait for idle workers");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* After MPI_Finalize StarPU-MPI cannot be shut down: its thread, which has nothing to do, stays. */
@@ -87,7 +83,6 @@ static void register_message(const tsi_mailbox *mailbox, tsi_index number) {
 }
 
 static tristar_status starpu_mpi_open(tsi_mailbox *mailbox) {
-  tristar_status status = TRISTAR_OK;
   message *list = NULL;
   const tsi_index messages = mailbox->receives + mailbox->sends;
   TSI_TRY(TSI_ALLOC_ZERO(mailbox->env, list, messages));
@@ -96,8 +91,7 @@ static tristar_status starpu_mpi_open(tsi_mailbox *mailbox) {
     list[k].mailbox = mailbox;
     if (!mailbox->late) register_message(mailbox, k);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void through(void *arg) {
@@ -150,8 +144,8 @@ static tristar_status starpu_mpi_send_one(tsi_mailbox *mailbox, tsi_index send) 
   const int code =
       starpu_mpi_isend_detached(m->handle, c->peer, c->tag, mailbox->transport->comm, through, m);
   if (code != 0)
-    TSI_FAIL(mailbox->env, TRISTAR_ERR_RUNTIME, "starpu_mpi_isend_detached to rank %d gave %d", c->peer,
-             code);
+    TSI_FAIL_OUT(mailbox->env, TRISTAR_ERR_RUNTIME, "starpu_mpi_isend_detached to rank %d gave %d", c->peer,
+                 code);
   return status;
 out:
   tsi_mailbox_failed(mailbox, status);

@@ -50,7 +50,6 @@ static int broadcast_from(MPI_Comm comm, int root, char *text, int size) {
 }
 
 static tristar_status agree(tsi_env *env, MPI_Comm comm, int rank, tristar_status mine) {
-  tristar_status status = TRISTAR_OK;
   int agreed[2];
   char text[TSI_MESSAGE_SIZE];
   TSI_TRY(TSI_MPI(env, "MPI_Iallreduce", agree_on(comm, rank, mine, agreed)));
@@ -60,8 +59,6 @@ static tristar_status agree(tsi_env *env, MPI_Comm comm, int rank, tristar_statu
   if (agreed[1] == rank) return mine;
   text[TSI_MESSAGE_SIZE - 1] = '\0';
   TSI_FAIL(env, (tristar_status)agreed[0], "rank %d: %s", agreed[1], text);
-out:
-  return status;
 }
 
 tristar_status tsi_transport_agree(tsi_transport *transport, tristar_status mine) {
@@ -81,7 +78,6 @@ static int find_largest(MPI_Comm comm, int count, int64_t *values) {
 
 static tristar_status same(tsi_env *env, MPI_Comm comm, int rank, tristar_status mine, int count,
                            const char *const *name, const int64_t *value, int flags, bool *flag) {
-  tristar_status status = TRISTAR_OK;
   int64_t most[1 + 2 * VALUES_MOST] = {mine};
   int all = 1;
   if (2 * count + flags > 2 * VALUES_MOST)
@@ -101,8 +97,7 @@ static tristar_status same(tsi_env *env, MPI_Comm comm, int rank, tristar_status
                name[k], value[k], smallest, largest);
   }
   for (int k = 0; k < flags; k++) flag[k] = most[1 + 2 * count + k] != 0;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_transport_same(tsi_transport *transport, tristar_status mine, int count,
@@ -121,7 +116,6 @@ static const char *level_name(int level) {
 }
 
 static tristar_status check_kind(tsi_env *env, tsi_transport_kind kind) {
-  tristar_status status = TRISTAR_OK;
   const tsi_transport_ops *ops = kinds[kind].ops;
   int level = MPI_THREAD_SINGLE;
   TSI_TRY(TSI_MPI(env, "MPI_Query_thread", MPI_Query_thread(&level)));
@@ -129,12 +123,10 @@ static tristar_status check_kind(tsi_env *env, tsi_transport_kind kind) {
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the transport %s needs MPI with %s, it was initialized with %s",
              kinds[kind].name, level_name(ops->thread_level), level_name(level));
   if (ops->check) TSI_TRY(ops->check(env));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status duplicate(tsi_env *env, MPI_Comm comm, MPI_Comm *copy) {
-  tristar_status status = TRISTAR_OK;
   MPI_Request request;
   MPI_Errhandler handler;
   tsi_mpi_return_errors(comm, &handler);
@@ -147,13 +139,11 @@ static tristar_status duplicate(tsi_env *env, MPI_Comm comm, MPI_Comm *copy) {
   tsi_mpi_lock();
   MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN);
   tsi_mpi_unlock();
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rank, size and largest tag of the communicator. */
 static tristar_status describe(tsi_transport *transport) {
-  tristar_status status = TRISTAR_OK;
   void *value = NULL;
   int there = 0;
   tsi_mpi_lock();
@@ -163,14 +153,13 @@ static tristar_status describe(tsi_transport *transport) {
   tsi_mpi_unlock();
   TSI_TRY(TSI_MPI(transport->env, "communicator", code));
   transport->tag_most = there ? *(int *)value : 32767; /* what MPI guarantees */
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status prepare(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind, tsi_transport **out) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(check_kind(env, kind));
-  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  TSI_TRY_OUT(check_kind(env, kind));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
   (*out)->comm = comm;
   (*out)->ops = kinds[kind].ops;
@@ -180,7 +169,7 @@ static tristar_status prepare(tsi_env *env, MPI_Comm comm, tsi_transport_kind ki
     goto out;
   }
   tsi_idle_hold(); /* a worker that wakes up late makes other ranks wait */
-  TSI_TRY(describe(*out));
+  TSI_TRY_OUT(describe(*out));
 out:
   return status;
 }
@@ -212,19 +201,19 @@ tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_k
   MPI_Comm copy = MPI_COMM_NULL;
   int rank = 0;
   *out = NULL;
-  TSI_TRY(tsi_mpi_check(env, comm));
-  TSI_TRY(duplicate(env, comm, &copy));
+  TSI_TRY_OUT(tsi_mpi_check(env, comm));
+  TSI_TRY_OUT(duplicate(env, comm, &copy));
   tsi_mpi_lock();
   MPI_Comm_rank(copy, &rank);
   tsi_mpi_unlock();
   if (mine == TRISTAR_OK && ((int)kind < 0 || kind >= TSI_TRANSPORT_KINDS))
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "no transport %d", (int)kind);
-  TSI_TRY(same(env, copy, rank, mine, 1, name, value, 0, NULL));
-  TSI_TRY(agree(env, copy, rank, prepare(env, copy, kind, out)));
+  TSI_TRY_OUT(same(env, copy, rank, mine, 1, name, value, 0, NULL));
+  TSI_TRY_OUT(agree(env, copy, rank, prepare(env, copy, kind, out)));
   if ((*out)->ops->attach) {
     status = (*out)->ops->attach(*out);
     (*out)->attached = status == TRISTAR_OK;
-    TSI_TRY(agree(env, copy, rank, status));
+    TSI_TRY_OUT(agree(env, copy, rank, status));
   }
 out:
   if (status != TRISTAR_OK) {

@@ -38,9 +38,9 @@ static tristar_status match(const making *m, tristar_method method, tsi_matched 
   tristar_dmatrix_t *matrix = m->matrix;
   tsi_env *env = &matrix->ts->env;
   tsi_entries sizes = {.n = 0};
-  TSI_TRY(tsi_rows_gather_sizes(matrix, &sizes));
+  TSI_TRY_OUT(tsi_rows_gather_sizes(matrix, &sizes));
   if (tsi_transport_rank(matrix->transport) == 0) status = tsi_match(env, method, &sizes, matched);
-  TSI_TRY(tsi_transport_agree(matrix->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(matrix->transport, status));
 out:
   tsi_entries_finish(env, &sizes);
   return status;
@@ -58,11 +58,11 @@ static tristar_status analyze(making *m, const tsi_rows_method *method) {
   const double begin = tsi_clock();
   const bool mapped = method->match && chosen.method == TRISTAR_METHOD_LU;
   tristar_factor_destroy(&m->d->source);
-  if (method->match) TSI_TRY(match(m, chosen.method, &matched));
+  if (method->match) TSI_TRY_OUT(match(m, chosen.method, &matched));
   if (m->options.ordering == TRISTAR_ORDERING_PTSCOTCH)
-    TSI_TRY(tsi_rows_order(matrix, m->options.seed, mapped, matched.row_map, &order));
+    TSI_TRY_OUT(tsi_rows_order(matrix, m->options.seed, mapped, matched.row_map, &order));
   const double before = tsi_clock() - begin;
-  TSI_TRY(tsi_dmatrix_gather_pattern(matrix, true, true, &pattern));
+  TSI_TRY_OUT(tsi_dmatrix_gather_pattern(matrix, true, true, &pattern));
   chosen.matched = &matched;
   chosen.order = order;
   if (pattern != NULL) status = tsi_analyze_pattern(matrix->ts, pattern, &m->options, &chosen, &analysis);
@@ -72,7 +72,7 @@ static tristar_status analyze(making *m, const tsi_rows_method *method) {
     status = tsi_factor_create_empty(analysis, &m->d->source);
   }
   tristar_analysis_destroy(&analysis); /* the factor has its share */
-  TSI_TRY(tsi_transport_agree(m->d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(m->d->transport, status));
 out:
   tsi_matched_finish(&matrix->ts->env, &matched);
   TSI_FREE(&matrix->ts->env, order);
@@ -94,8 +94,8 @@ static void prepare_supply(making *m, tristar_method method, bool adjoint) {
 static tristar_status factor_any(making *m) {
   tristar_status status = TRISTAR_OK;
   tsi_rows_method method;
-  TSI_TRY(tsi_rows_choose_method(m->matrix, &m->options, &method));
-  TSI_TRY(analyze(m, &method));
+  TSI_TRY_OUT(tsi_rows_choose_method(m->matrix, &m->options, &method));
+  TSI_TRY_OUT(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
   status = tsi_team_factor_create(m->d, &m->supply.supply);
   if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !method.chosen.fallback) return status;
@@ -104,11 +104,11 @@ static tristar_status factor_any(making *m) {
     tsi_log(&m->d->ts->env, TRISTAR_LOG_WARNING,
             "the matrix is not positive definite: L D L^T instead of Cholesky");
   method.chosen = (tsi_chosen_method){.method = TRISTAR_METHOD_LDLT};
-  TSI_TRY(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
-  TSI_TRY(tsi_rows_want_matching(m->matrix, method.chosen.method, m->options.matching, &method.match));
-  TSI_TRY(analyze(m, &method));
+  TSI_TRY_OUT(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
+  TSI_TRY_OUT(tsi_rows_want_matching(m->matrix, method.chosen.method, m->options.matching, &method.match));
+  TSI_TRY_OUT(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
-  TSI_TRY(tsi_team_factor_create(m->d, &m->supply.supply));
+  TSI_TRY_OUT(tsi_team_factor_create(m->d, &m->supply.supply));
 out:
   return status;
 }
@@ -124,7 +124,6 @@ static int grids_of(const tristar_distributed_t *d) {
 
 /* Collective. */
 static tristar_status make(making *m, size_t memory, double begin) {
-  tristar_status status = TRISTAR_OK;
   tristar_distributed_t *d = m->d;
   const int pz = grids_of(d);
   TSI_TRY(tsi_distributed_agree(d, tsi_analysis_check_options(&d->ts->env, &m->options)));
@@ -137,8 +136,7 @@ static tristar_status make(making *m, size_t memory, double begin) {
   TSI_TRY(tsi_distributed_make_ready(d));
   TSI_TRY(tsi_distributed_judge(d, true));
   tsi_team_factor_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_analysis_options *analysis,
@@ -154,8 +152,8 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
   if (analysis != NULL) m.options = *analysis;
   const size_t memory = tsi_memory_watch(&ts->env);
   tsi_idle_dismiss();
-  TSI_TRY(tsi_distributed_create(ts, tsi_transport_comm(matrix->transport), options, out, &m.d));
-  TSI_TRY(make(&m, memory, begin));
+  TSI_TRY_OUT(tsi_distributed_create(ts, tsi_transport_comm(matrix->transport), options, out, &m.d));
+  TSI_TRY_OUT(make(&m, memory, begin));
   m.d->stats.distribute_seconds = tsi_clock() - begin - m.d->stats.start_seconds;
 out:
   tsi_idle_recall();
@@ -173,7 +171,6 @@ out:
 
 /* Local. Can that matrix give new values to that factor? */
 static tristar_status check_pair(const tristar_dmatrix_t *matrix, const tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   const tsi_env *env = &d->ts->env;
   const tsi_factor_kind *kind = &d->process->kind;
   int likeness = MPI_UNEQUAL;
@@ -190,29 +187,28 @@ static tristar_status check_pair(const tristar_dmatrix_t *matrix, const tristar_
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "the matrix has order %" PRId64 " and type %c, the factor %" PRId64 " and %c", matrix->stats.n,
              (int)matrix->scalar, kind->n, kind->user_scalar);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. Are these values of the pattern and of the kind that was factored? */
 static tristar_status check_values(const making *m, tristar_method method, bool *adjoint) {
   tristar_status status = TRISTAR_OK;
   uint64_t pattern;
-  TSI_TRY(tsi_dmatrix_fingerprint(m->matrix, &pattern));
+  TSI_TRY_OUT(tsi_dmatrix_fingerprint(m->matrix, &pattern));
   if (pattern != m->d->pattern)
-    TSI_FAIL(&m->d->ts->env, TRISTAR_ERR_ARGUMENT,
-             "the matrix has another pattern than the one that was factored: tristar_dmatrix_factor it anew");
+    TSI_FAIL_OUT(
+        &m->d->ts->env, TRISTAR_ERR_ARGUMENT,
+        "the matrix has another pattern than the one that was factored: tristar_dmatrix_factor it anew");
   m->d->valid = false;
   status = tsi_rows_check_method(m->matrix, method, adjoint);
   if (m->d->source) status = tsi_factor_explain(m->d->source, status);
-  TSI_TRY(tsi_transport_agree(m->d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(m->d->transport, status));
 out:
   return status;
 }
 
 /* Collective. */
 static tristar_status renew(making *m, size_t memory, double begin) {
-  tristar_status status = TRISTAR_OK;
   tristar_distributed_t *d = m->d;
   bool adjoint;
   TSI_TRY(tsi_transport_agree(d->transport, check_pair(m->matrix, d)));
@@ -224,9 +220,7 @@ static tristar_status renew(making *m, size_t memory, double begin) {
   m->options.singular = d->team_factor->analysis.options.singular;
   m->options.growth = d->team_factor->analysis.options.growth;
   prepare_supply(m, method, adjoint);
-  TSI_TRY(tsi_team_factor_renew(d, &m->supply.supply, TRISTAR_OK, memory, begin));
-out:
-  return status;
+  return tsi_team_factor_renew(d, &m->supply.supply, TRISTAR_OK, memory, begin);
 }
 
 tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix, tristar_distributed_t *distributed) {

@@ -39,7 +39,6 @@ typedef struct convoy {
 /* Local. */
 static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_rows_matrix *m,
                                  const tsi_transport *transport, int **home) {
-  tristar_status status = TRISTAR_OK;
   const int rank = tsi_transport_rank(transport);
   TSI_TRY(tsi_row_reader_begin(v->d, &v->reader));
   TSI_TRY(tsi_route_begin(v->env, transport, &v->heads));
@@ -54,18 +53,15 @@ static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_rows
     v->heads.goes[to + 1]++;
     v->entries.goes[to + 1] += tsi_row_reader_seek(&v->reader, i);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status list_rows(convoy *v, const int *home) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(v->env, v->leaving, v->d->n));
   TSI_TRY(TSI_ALLOC(v->env, v->taken, tsi_route_received(&v->heads)));
   for (tsi_index i = 0; i < v->d->n; i++) v->leaving[v->heads.next[home[i]]++] = i;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void give_heads(void *context, int rank, tsi_count first, tsi_count count, void *items) {
@@ -82,7 +78,6 @@ static void take_heads(void *context, int rank, tsi_count first, tsi_count count
 
 /* Local: where the entries of the rows that are at home here go. */
 static tristar_status place_rows(convoy *v, const tsi_rows_matrix *m, tsi_shipment *own) {
-  tristar_status status = TRISTAR_OK;
   own->lines = (size_t)m->n;
   TSI_TRY(TSI_ALLOC_ZERO(v->env, v->begin, (size_t)m->n + 1));
   for (tsi_count k = 0; k < tsi_route_received(&v->heads); k++) {
@@ -95,8 +90,7 @@ static tristar_status place_rows(convoy *v, const tsi_rows_matrix *m, tsi_shipme
   TSI_TRY(tsi_shipment_allocate(v->env, v->bytes, own));
   for (tsi_index k = 0; own->pattern && k < m->n; k++)
     own->lengths[k] = (tsi_index)(v->begin[k + 1] - v->begin[k]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Entries of rows ----------------------------------------------------------------------------------- */
@@ -173,15 +167,15 @@ static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, ts
               .column = from->place[1],
               .bytes = p->user_bytes};
   status = count_rows(&v, p, m, transport, &home);
-  TSI_TRY(tsi_route_connect(env, transport, status, &v.heads));
-  TSI_TRY(tsi_route_connect(env, transport, TRISTAR_OK, &v.entries));
+  TSI_TRY_OUT(tsi_route_connect(env, transport, status, &v.heads));
+  TSI_TRY_OUT(tsi_route_connect(env, transport, TRISTAR_OK, &v.entries));
   status = list_rows(&v, home);
   TSI_FREE(env, home);
-  TSI_TRY(tsi_route_flow(env, transport, status, &v.heads, sizeof(head),
-                         &(tsi_flow){give_heads, take_heads, &v}));
-  TSI_TRY(tsi_transport_agree(transport, place_rows(&v, m, own)));
-  if (own->pattern) TSI_TRY(bring_items(&v, transport, false, own->index));
-  TSI_TRY(bring_items(&v, transport, true, own->values));
+  TSI_TRY_OUT(tsi_route_flow(env, transport, status, &v.heads, sizeof(head),
+                             &(tsi_flow){give_heads, take_heads, &v}));
+  TSI_TRY_OUT(tsi_transport_agree(transport, place_rows(&v, m, own)));
+  if (own->pattern) TSI_TRY_OUT(bring_items(&v, transport, false, own->index));
+  TSI_TRY_OUT(bring_items(&v, transport, true, own->values));
 out:
   tsi_route_finish(env, &v.heads);
   tsi_route_finish(env, &v.entries);

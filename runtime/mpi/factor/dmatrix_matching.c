@@ -14,7 +14,6 @@
  * rank. */
 static tristar_status measure_columns(const tristar_dmatrix_t *d, double *largest, const double *magnitude,
                                       bool *weak) {
-  tristar_status status = TRISTAR_OK;
   const tsi_rows_matrix *rows = d->whole;
   const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
   bool strong_here = true, strong;
@@ -29,8 +28,7 @@ static tristar_status measure_columns(const tristar_dmatrix_t *d, double *larges
   }
   TSI_TRY(tsi_rows_everywhere(d, strong_here, &strong));
   *weak = !strong;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. Zeros do not count. */
@@ -39,12 +37,12 @@ static tristar_status check_rank(const tristar_dmatrix_t *d) {
   tsi_env *env = &d->ts->env;
   tsi_pattern *pattern = NULL;
   tsi_index rank = 0;
-  TSI_TRY(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
+  TSI_TRY_OUT(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
   if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank);
   if (pattern && status == TRISTAR_OK && rank < pattern->n)
     status = tsi_fail_structure(env, pattern->n, rank);
   tsi_pattern_destroy(env, &pattern);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
 out:
   return status;
 }
@@ -59,12 +57,12 @@ tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *d, tristar_method
   if (method == TRISTAR_METHOD_LLT || *wanted) return TRISTAR_OK;
   status = TSI_ALLOC_ZERO(env, largest, d->stats.n);
   if (status == TRISTAR_OK) status = tsi_rows_measure(d, &magnitude);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(measure_columns(d, largest, magnitude, &weak));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(measure_columns(d, largest, magnitude, &weak));
   *wanted = matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_far((tsi_index)d->stats.n, largest));
   TSI_FREE(env, largest);
   TSI_FREE(env, magnitude);
-  if (weak && !*wanted) TSI_TRY(check_rank(d));
+  if (weak && !*wanted) TSI_TRY_OUT(check_rank(d));
 out:
   TSI_FREE(env, largest);
   TSI_FREE(env, magnitude);
@@ -75,19 +73,16 @@ out:
 
 /* Local: the sizes of the entries here that are not zero, in an array of *magnitude's length. */
 static tristar_status list_sizes(const tristar_dmatrix_t *d, double **magnitude, tsi_count *count) {
-  tristar_status status = TRISTAR_OK;
   *count = 0;
   TSI_TRY(tsi_rows_measure(d, magnitude));
   for (tsi_count e = 0; e < d->whole->ptr[d->n]; e++)
     if ((*magnitude)[e] != 0) (*magnitude)[(*count)++] = (*magnitude)[e];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rank 0: room for the columns of a pattern by rows, and for the sizes that come from one rank. */
 static tristar_status make_room(const tristar_dmatrix_t *d, const tsi_pattern *pattern, double **received,
                                 tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_count most = 0;
   for (int r = 1; r < tsi_transport_size(d->transport); r++)
@@ -95,9 +90,7 @@ static tristar_status make_room(const tristar_dmatrix_t *d, const tsi_pattern *p
   TSI_TRY(TSI_ALLOC(env, *received, most));
   TSI_TRY(tsi_entries_begin(env, pattern->n, sizeof(double), out));
   for (tsi_count e = 0; e < pattern->ptr[pattern->n]; e++) out->ptr[pattern->index[e] + 1]++;
-  TSI_TRY(tsi_entries_reserve(env, out));
-out:
-  return status;
+  return tsi_entries_reserve(env, out);
 }
 
 /* Rank 0. */
@@ -112,7 +105,6 @@ static void put_sizes(const tsi_pattern *pattern, int64_t begin, int64_t end, co
 /* Rank 0. */
 static tristar_status receive_sizes(const tristar_dmatrix_t *d, const tsi_pattern *pattern, const double *own,
                                     double *received, tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
   put_sizes(pattern, d->start[0], d->start[1], own, out);
   for (int r = 1; r < tsi_transport_size(d->transport); r++) {
     const tsi_count entries = pattern->ptr[d->start[r + 1]] - pattern->ptr[d->start[r]];
@@ -121,8 +113,7 @@ static tristar_status receive_sizes(const tristar_dmatrix_t *d, const tsi_patter
     put_sizes(pattern, d->start[r], d->start[r + 1], received, out);
   }
   tsi_entries_end(out);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *d, tsi_entries *out) {
@@ -133,14 +124,14 @@ tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *d, tsi_entries *ou
   double *magnitude = NULL, *received = NULL;
   tsi_count count = 0;
   *out = (tsi_entries){.n = 0};
-  TSI_TRY(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
+  TSI_TRY_OUT(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
   status = list_sizes(d, &magnitude, &count);
   if (status == TRISTAR_OK && root) status = make_room(d, pattern, &received, out);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   status = root ? receive_sizes(d, pattern, magnitude, received, out)
                 : tsi_send_bytes(env, tsi_transport_comm(d->transport), magnitude,
                                  (size_t)count * sizeof *magnitude, 0);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
 out:
   tsi_pattern_destroy(env, &pattern);
   TSI_FREE(env, magnitude);
@@ -157,15 +148,15 @@ tristar_status tsi_rows_share_matching(const tristar_dmatrix_t *d, const tristar
   const tristar_analysis_t *analysis = source ? source->analysis : NULL;
   const size_t n = (size_t)d->stats.n;
   int matched = analysis && analysis->row_scale != NULL;
-  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&matched, 1, MPI_INT, 0, comm)));
+  TSI_TRY_OUT(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&matched, 1, MPI_INT, 0, comm)));
   if (!matched) goto out;
   for (int k = 0; k < 2 && status == TRISTAR_OK; k++) status = TSI_ALLOC(env, scale[k], n);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   if (analysis) {
     memcpy(scale[0], analysis->row_scale, n * sizeof(double));
     memcpy(scale[1], analysis->col_scale, n * sizeof(double));
   }
-  for (int k = 0; k < 2; k++) TSI_TRY(tsi_broadcast_bytes(env, comm, scale[k], n * sizeof(double)));
+  for (int k = 0; k < 2; k++) TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, scale[k], n * sizeof(double)));
 out:
   return status;
 }

@@ -43,18 +43,15 @@ static double root_of_diagonal(const tristar_dmatrix_t *d, tsi_index row) {
 
 /* Local. */
 static tristar_status count_given(mirrors *m) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
   TSI_TRY(tsi_route_begin(&d->ts->env, d->transport, &m->route));
   for (tsi_count e = 0; e < d->whole->ptr[d->n]; e++)
     if (!is_here(d, d->column[e])) m->route.goes[tsi_dmatrix_owner(d, d->column[e]) + 1]++;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local: what goes where, by the rank that has the column, and room for what comes. */
 static tristar_status list_given(mirrors *m) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
   const tsi_rows_matrix *rows = d->whole;
@@ -74,8 +71,7 @@ static tristar_status list_given(mirrors *m) {
       tsi_copy_scalar(d->bytes, m->given.value, at, rows->values, e);
       m->given_root[at] = root_of_diagonal(d, first + i);
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A pair as a number, which the smallest of all ranks is found of. */
@@ -85,12 +81,10 @@ static int64_t pair_of(const tristar_dmatrix_t *d, int64_t row, int64_t column) 
 
 /* Local: the first pair of the diagonal block that is not alike, INT64_MAX: there is none. */
 static tristar_status look_here(const tristar_dmatrix_t *d, int64_t pair[KINDS]) {
-  tristar_status status = TRISTAR_OK;
   const tsi_entries *diagonal = &d->form[TSI_DPLAIN].diagonal;
   const tsi_sparse a = {d->n, true, TRISTAR_GENERAL, diagonal->ptr, diagonal->index, diagonal->item};
   const int64_t first = tsi_dmatrix_first(d);
-  tsi_count *next = NULL;
-  TSI_TRY(TSI_ALLOC(&d->ts->env, next, d->n));
+  TSI_SCRATCH(&d->ts->env, tsi_count, next, d->n);
   for (int k = 0; k < KINDS; k++) {
     const tsi_count p = d->sparse->first_unlike(&a, k == HERMITIAN, TSI_SAME, next);
     tsi_index row = 0;
@@ -99,9 +93,7 @@ static tristar_status look_here(const tristar_dmatrix_t *d, int64_t pair[KINDS])
     while (a.ptr[row + 1] <= p) row++;
     pair[k] = pair_of(d, first + row, first + a.index[p]);
   }
-out:
-  TSI_FREE(&d->ts->env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The same of those whose mirror images came from others. */
@@ -129,13 +121,13 @@ static tristar_status find_unlike(const tristar_dmatrix_t *d, int64_t pair[KINDS
   mirrors m = {.d = d};
   status = look_here(d, pair);
   if (status == TRISTAR_OK) status = count_given(&m);
-  TSI_TRY(tsi_route_connect(env, d->transport, status, &m.route));
-  TSI_TRY(tsi_transport_agree(d->transport, list_given(&m)));
-  TSI_TRY(tsi_route_pass(env, &m.route, sizeof(tsi_dplace), false, m.given.place, m.taken.place));
-  TSI_TRY(tsi_route_pass(env, &m.route, d->bytes, false, m.given.value, m.taken.value));
-  TSI_TRY(tsi_route_pass(env, &m.route, sizeof *m.taken_root, false, m.given_root, m.taken_root));
+  TSI_TRY_OUT(tsi_route_connect(env, d->transport, status, &m.route));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, list_given(&m)));
+  TSI_TRY_OUT(tsi_route_pass(env, &m.route, sizeof(tsi_dplace), false, m.given.place, m.taken.place));
+  TSI_TRY_OUT(tsi_route_pass(env, &m.route, d->bytes, false, m.given.value, m.taken.value));
+  TSI_TRY_OUT(tsi_route_pass(env, &m.route, sizeof *m.taken_root, false, m.given_root, m.taken_root));
   look_there(&m, pair);
-  TSI_TRY(TSI_MPI(
+  TSI_TRY_OUT(TSI_MPI(
       env, "MPI_Allreduce",
       MPI_Allreduce(MPI_IN_PLACE, pair, KINDS, MPI_INT64_T, MPI_MIN, tsi_transport_comm(d->transport))));
 out:
@@ -152,7 +144,6 @@ out:
 /* Collective. As it is declared, or as the values of a general matrix are. unlike: a pair that shows that it
  * is neither. */
 static tristar_status find_likeness(const tristar_dmatrix_t *d, tsi_likeness *out, tsi_unlike *unlike) {
-  tristar_status status = TRISTAR_OK;
   const bool is_complex = d->sparse->is_complex;
   int64_t pair[KINDS];
   *unlike = (tsi_unlike){.found = false};
@@ -166,15 +157,13 @@ static tristar_status find_likeness(const tristar_dmatrix_t *d, tsi_likeness *ou
                            (tsi_index)(pair[HERMITIAN] % d->stats.n)};
     if (is_complex && pair[SYMMETRIC] == INT64_MAX) *out = TSI_SYMMETRIC;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- The method ---------------------------------------------------------------------------------------- */
 
 /* Local. */
 static tristar_status check_finite(const tristar_dmatrix_t *d) {
-  tristar_status status = TRISTAR_OK;
   const tsi_rows_matrix *rows = d->whole;
   const tsi_count bad = d->sparse->first_not_finite(rows->ptr[d->n], rows->values);
   tsi_index i = 0;
@@ -183,8 +172,6 @@ static tristar_status check_finite(const tristar_dmatrix_t *d) {
   TSI_FAIL(&d->ts->env, TRISTAR_ERR_NOT_FINITE,
            "the matrix has NaN or infinity in row %" PRId64 ", column %d (counted from 0)",
            tsi_dmatrix_first(d) + i, d->column[bad]);
-out:
-  return status;
 }
 
 /* Is the real part of every diagonal entry here positive? */
@@ -201,7 +188,6 @@ static bool positive_here(const tristar_dmatrix_t *d) {
 }
 
 tristar_status tsi_rows_check_method(const tristar_dmatrix_t *d, tristar_method method, bool *adjoint) {
-  tristar_status status = TRISTAR_OK;
   tsi_likeness found;
   tsi_unlike unlike;
   *adjoint = false;
@@ -210,13 +196,11 @@ tristar_status tsi_rows_check_method(const tristar_dmatrix_t *d, tristar_method 
   TSI_TRY(find_likeness(d, &found, &unlike));
   TSI_TRY(tsi_method_check(&d->ts->env, method, d->sparse->is_complex, found, &unlike));
   *adjoint = found == TSI_HERMITIAN;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. */
 static tristar_status choose(const tristar_dmatrix_t *d, tsi_rows_method *out) {
-  tristar_status status = TRISTAR_OK;
   tsi_likeness found;
   tsi_unlike unlike;
   bool positive;
@@ -226,19 +210,15 @@ static tristar_status choose(const tristar_dmatrix_t *d, tsi_rows_method *out) {
   out->chosen.method = tsi_method_for(found, positive);
   out->chosen.fallback = out->chosen.method == TRISTAR_METHOD_LLT;
   out->adjoint = out->chosen.method != TRISTAR_METHOD_LU && found == TSI_HERMITIAN;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_rows_choose_method(const tristar_dmatrix_t *d, const tristar_analysis_options *options,
                                       tsi_rows_method *out) {
-  tristar_status status = TRISTAR_OK;
   *out = (tsi_rows_method){.chosen = {.method = options->method}};
   if (options->method == TRISTAR_METHOD_AUTO)
     TSI_TRY(choose(d, out));
   else
     TSI_TRY(tsi_rows_check_method(d, options->method, &out->adjoint));
-  TSI_TRY(tsi_rows_want_matching(d, out->chosen.method, options->matching, &out->match));
-out:
-  return status;
+  return tsi_rows_want_matching(d, out->chosen.method, options->matching, &out->match);
 }

@@ -20,14 +20,11 @@ typedef struct ordered {
 
 /* Local. Room. */
 static tristar_status allocate(ordered *o, bool mapped) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = o->d;
   tsi_env *env = &d->ts->env;
   TSI_TRY(tsi_ptscotch_need(env));
   if (mapped) TSI_TRY(TSI_ALLOC(env, o->row_map, d->n));
-  TSI_TRY(TSI_ALLOC(env, o->position, d->n));
-out:
-  return status;
+  return TSI_ALLOC(env, o->position, d->n);
 }
 
 /* Collective: to each rank what rank 0 has of its rows, or, `back`, the reverse. */
@@ -87,7 +84,7 @@ static tristar_status gather_dense(ordered *o, int own, int *count, int *first) 
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const int ranks = tsi_transport_size(d->transport), bytes = (int)sizeof *o->dense;
   tsi_dense_vertex *here = NULL;
-  TSI_TRY(TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT, count, 1, MPI_INT, comm)));
+  TSI_TRY_OUT(TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT, count, 1, MPI_INT, comm)));
   tsi_count all = 0;
   for (int r = 0; r < ranks; r++) all += count[r];
   /* where they are many the graph is dense rather than arrow-like */
@@ -97,10 +94,10 @@ static tristar_status gather_dense(ordered *o, int own, int *count, int *first) 
   for (int r = 0; r < ranks; r++) first[r] = r > 0 ? first[r - 1] + count[r - 1] : 0;
   status = TSI_ALLOC(env, o->dense, all);
   if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, here, own);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   list_dense(o, here);
-  TSI_TRY(TSI_MPI(env, "MPI_Allgatherv",
-                  MPI_Allgatherv(here, own * bytes, MPI_BYTE, o->dense, count, first, MPI_BYTE, comm)));
+  TSI_TRY_OUT(TSI_MPI(env, "MPI_Allgatherv",
+                      MPI_Allgatherv(here, own * bytes, MPI_BYTE, o->dense, count, first, MPI_BYTE, comm)));
 out:
   TSI_FREE(env, here);
   return status;
@@ -114,8 +111,8 @@ static tristar_status take_dense(ordered *o) {
   int *count = NULL, *first = NULL;
   status = TSI_ALLOC(env, count, ranks);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, first, ranks);
-  TSI_TRY(tsi_transport_agree(o->d->transport, status));
-  TSI_TRY(gather_dense(o, list_dense(o, NULL), count, first));
+  TSI_TRY_OUT(tsi_transport_agree(o->d->transport, status));
+  TSI_TRY_OUT(gather_dense(o, list_dense(o, NULL), count, first));
   drop_dense(o);
 out:
   TSI_FREE(env, count);
@@ -127,17 +124,13 @@ out:
 
 /* Rank 0: room for what comes. */
 static tristar_status make_room(ordered *o, tsi_index **order) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &o->d->ts->env;
   TSI_TRY(TSI_ALLOC(env, o->all_position, o->d->stats.n));
-  TSI_TRY(TSI_ALLOC(env, *order, o->d->stats.n));
-out:
-  return status;
+  return TSI_ALLOC(env, *order, o->d->stats.n);
 }
 
 /* Rank 0: the order of the places, but for dense vertices, which come last. */
 static tristar_status put_in_order(const ordered *o, tsi_index *order) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = (tsi_index)o->d->stats.n;
   tsi_index at = 0;
   TSI_TRY(tsi_invert_permutation(&o->d->ts->env, n, o->all_position, order));
@@ -145,17 +138,16 @@ static tristar_status put_in_order(const ordered *o, tsi_index *order) {
     if (!is_dense(o, order[k])) order[at++] = order[k];
   tsi_sort_dense(o->dense_count, o->dense);
   for (int k = 0; k < o->dense_count; k++) order[at + k] = o->dense[k].vertex;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. Puts the edges where they belong and orders; position: of the vertices here. */
 static tristar_status find_positions(ordered *o, int seed) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &o->d->ts->env;
-  TSI_TRY(tsi_rows_graph_create(o->d, o->row_map, &o->graph));
-  TSI_TRY(take_dense(o));
-  TSI_TRY(tsi_ptscotch_order(env, o->d->transport, &o->graph, seed, o->position));
+  TSI_TRY_OUT(tsi_rows_graph_create(o->d, o->row_map, &o->graph));
+  TSI_TRY_OUT(take_dense(o));
+  TSI_TRY_OUT(tsi_ptscotch_order(env, o->d->transport, &o->graph, seed, o->position));
 out:
   tsi_rows_graph_finish(env, &o->graph);
   return status;
@@ -168,12 +160,12 @@ tristar_status tsi_rows_order(const tristar_dmatrix_t *d, int seed, bool mapped,
   const bool root = tsi_transport_rank(d->transport) == 0;
   ordered o = {.d = d};
   *order = NULL;
-  TSI_TRY(tsi_transport_agree(d->transport, allocate(&o, mapped)));
-  if (mapped) TSI_TRY(move_rows(d, (tsi_index *)(uintptr_t)row_map, o.row_map, false));
-  TSI_TRY(find_positions(&o, seed));
-  TSI_TRY(tsi_transport_agree(d->transport, root ? make_room(&o, order) : TRISTAR_OK));
-  TSI_TRY(move_rows(d, o.all_position, o.position, true));
-  TSI_TRY(tsi_transport_agree(d->transport, root ? put_in_order(&o, *order) : TRISTAR_OK));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, allocate(&o, mapped)));
+  if (mapped) TSI_TRY_OUT(move_rows(d, (tsi_index *)(uintptr_t)row_map, o.row_map, false));
+  TSI_TRY_OUT(find_positions(&o, seed));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, root ? make_room(&o, order) : TRISTAR_OK));
+  TSI_TRY_OUT(move_rows(d, o.all_position, o.position, true));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, root ? put_in_order(&o, *order) : TRISTAR_OK));
 out:
   TSI_FREE(env, o.row_map);
   TSI_FREE(env, o.position);

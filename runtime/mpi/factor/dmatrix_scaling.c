@@ -7,14 +7,12 @@
 /* Collective: in pieces, as MPI counts with int. */
 static tristar_status unite(const tristar_dmatrix_t *d, tsi_count count, size_t bytes, void *array,
                             MPI_Datatype type, MPI_Op op) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_count at = 0; at < count; at += TSI_MESSAGE_ITEMS)
     TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
                     MPI_Allreduce(MPI_IN_PLACE, (char *)array + (size_t)at * bytes,
                                   (int)tsi_count_min(TSI_MESSAGE_ITEMS, count - at), type, op,
                                   tsi_transport_comm(d->transport))));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_rows_unite(const tristar_dmatrix_t *d, tsi_count count, double *largest) {
@@ -22,13 +20,11 @@ tristar_status tsi_rows_unite(const tristar_dmatrix_t *d, tsi_count count, doubl
 }
 
 tristar_status tsi_rows_everywhere(const tristar_dmatrix_t *d, bool here, bool *out) {
-  tristar_status status = TRISTAR_OK;
   int all = here;
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
                   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, tsi_transport_comm(d->transport))));
   *out = all != 0;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status agree(void *context, tristar_status mine) {
@@ -41,7 +37,6 @@ static tristar_status unite_largest(void *context, tsi_count count, int *values)
 
 /* Summed on rank 0: an MPI_Allreduce need not give all ranks the same bits. */
 static tristar_status unite_sums(void *context, tsi_count count, double *values) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = context;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
@@ -52,25 +47,20 @@ static tristar_status unite_sums(void *context, tsi_count count, double *values)
                     MPI_Reduce(root ? MPI_IN_PLACE : values + at, root ? values + at : NULL, items,
                                MPI_DOUBLE, MPI_SUM, 0, comm)));
   }
-  TSI_TRY(tsi_broadcast_bytes(env, comm, values, (size_t)count * sizeof *values));
-out:
-  return status;
+  return tsi_broadcast_bytes(env, comm, values, (size_t)count * sizeof *values);
 }
 
 tristar_status tsi_rows_measure(const tristar_dmatrix_t *d, double **magnitude) {
-  tristar_status status = TRISTAR_OK;
   const tsi_rows_matrix *rows = d->whole;
   TSI_TRY(TSI_ALLOC(&d->ts->env, *magnitude, rows->ptr[d->n]));
   d->sparse->part(rows->ptr[d->n], rows->values, TSI_PART_MAGNITUDE, *magnitude);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method method, char factor_scalar,
                                      double *const matched[2], double **row_scale, double **col_scale) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  double *magnitude = NULL;
+  TSI_OWNED double *magnitude = NULL;
   const tsi_scaling_team team = {(void *)(uintptr_t)d, agree, unite_largest, unite_sums};
   TSI_TRY(tsi_transport_agree(d->transport, tsi_rows_measure(d, &magnitude)));
   const tsi_scaling_lines lines = {.n = (tsi_index)d->stats.n,
@@ -85,8 +75,5 @@ tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method 
                                    .row_scale = matched[0],
                                    .col_scale = matched[1],
                                    .team = &team};
-  TSI_TRY(tsi_scaling_find(env, &lines, row_scale, col_scale));
-out:
-  TSI_FREE(env, magnitude);
-  return status;
+  return tsi_scaling_find(env, &lines, row_scale, col_scale);
 }

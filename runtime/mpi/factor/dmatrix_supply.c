@@ -37,9 +37,9 @@ static tristar_status find_places(const tsi_rows_supply *s, tristar_distributed_
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, s->place[1], columns);
   for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) asked[i] = first + i;
   for (tsi_index g = 0; status == TRISTAR_OK && g < ghosts; g++) asked[rows + g] = m->ghost_column[g];
-  TSI_TRY(tsi_directory_ask(env, d->transport, d->out_place, status, columns, asked, s->place[1]));
+  TSI_TRY_OUT(tsi_directory_ask(env, d->transport, d->out_place, status, columns, asked, s->place[1]));
   if (!d->one_place)
-    TSI_TRY(tsi_directory_ask(env, d->transport, d->in_place, TRISTAR_OK, rows, asked, s->place[0]));
+    TSI_TRY_OUT(tsi_directory_ask(env, d->transport, d->in_place, TRISTAR_OK, rows, asked, s->place[0]));
 out:
   TSI_FREE(env, asked);
   return status;
@@ -58,8 +58,9 @@ static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d
   const tsi_rows_supply *s = supply_of(supply);
   double *matched[2] = {NULL, NULL};
   (void)sizes;
-  TSI_TRY(tsi_rows_share_matching(s->matrix, d->source, matched));
-  TSI_TRY(tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, matched, &s->scale[0], &s->scale[1]));
+  TSI_TRY_OUT(tsi_rows_share_matching(s->matrix, d->source, matched));
+  TSI_TRY_OUT(
+      tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, matched, &s->scale[0], &s->scale[1]));
   if (d->source) d->source->adjoint = s->adjoint;
 out:
   for (int k = 0; k < 2; k++) TSI_FREE(&d->ts->env, matched[k]);
@@ -89,16 +90,16 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
   const tristar_dmatrix_t *m = s->matrix;
   tsi_team_factor *team_factor = d->team_factor;
   double *magnitude = NULL, largest;
-  TSI_TRY(find_places(s, d));
+  TSI_TRY_OUT(find_places(s, d));
   const walk w = walk_of(s);
   status = TSI_ALLOC_ZERO(env, team_factor->sizes.column, d->n);
   if (status == TRISTAR_OK) status = tsi_rows_measure(m, &magnitude);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   largest = gather_sizes(s, &w, magnitude, team_factor->sizes.column);
-  TSI_TRY(tsi_rows_unite(m, d->n, team_factor->sizes.column));
-  TSI_TRY(tsi_rows_unite(m, 1, &largest));
-  TSI_TRY(tsi_transport_agree(d->transport,
-                              tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
+  TSI_TRY_OUT(tsi_rows_unite(m, d->n, team_factor->sizes.column));
+  TSI_TRY_OUT(tsi_rows_unite(m, 1, &largest));
+  TSI_TRY_OUT(tsi_transport_agree(
+      d->transport, tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
   team_factor->sizes.tiny =
       sqrt(tsi_sparse_kernels_select(s->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
   d->process->kind.adjoint = team_factor->part.adjoint = s->adjoint;
@@ -149,7 +150,6 @@ static bool counts(const delivery *v, tsi_index row, tsi_index column) {
 /* Local. Consecutive entries mostly go to the same rank, but which of them count is not to be foreseen: here
  * and below that makes no subtree. */
 static tristar_status count_entries(delivery *v) {
-  tristar_status status = TRISTAR_OK;
   tsi_index to = 0;
   tsi_count count = 0;
   TSI_TRY(tsi_route_begin(v->env, v->d->transport, &v->route));
@@ -163,13 +163,11 @@ static tristar_status count_entries(delivery *v) {
     count += counts(v, row, column);
   }
   v->route.goes[to + 1] += count;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. What does not count is written behind the lists. */
 static tristar_status list_entries(delivery *v) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count all = tsi_route_sent(&v->route);
   tsi_count *next = v->route.next;
   tsi_index to = 0;
@@ -188,8 +186,7 @@ static tristar_status list_entries(delivery *v) {
     source[listed ? at : all] = e;
     at += listed;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Places leave: of a rank in the order of its rows. */
@@ -227,7 +224,6 @@ static void take_values(void *context, int rank, tsi_count first, tsi_count coun
 
 /* Local: lists of own entries, in the order in which they came. */
 static tristar_status make_lists(const delivery *v) {
-  tristar_status status = TRISTAR_OK;
   tsi_team_factor *team_factor = v->d->team_factor;
   struct tristar_analysis_s *an = &team_factor->analysis;
   const size_t n = (size_t)team_factor->pattern.n;
@@ -260,8 +256,7 @@ static tristar_status make_lists(const delivery *v) {
     list->other[at] = taken.other;
     v->taken[k].at = list->first + at;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void release(delivery *v) {
@@ -286,16 +281,16 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   tsi_team_factor *team_factor = d->team_factor;
   delivery v = {.env = env, .d = d, .w = walk_of(s), .upper = s->method == TRISTAR_METHOD_LU};
   release_lists(env, team_factor);
-  TSI_TRY(tsi_route_connect(env, d->transport, count_entries(&v), &v.route));
-  TSI_TRY(tsi_route_flow(env, d->transport, list_entries(&v), &v.route, sizeof(place),
-                         &(tsi_flow){give_places, take_places, &v}));
+  TSI_TRY_OUT(tsi_route_connect(env, d->transport, count_entries(&v), &v.route));
+  TSI_TRY_OUT(tsi_route_flow(env, d->transport, list_entries(&v), &v.route, sizeof(place),
+                             &(tsi_flow){give_places, take_places, &v}));
   status = make_lists(&v);
   team_factor->lines.entries = (size_t)tsi_route_received(&v.route);
   if (status == TRISTAR_OK)
     status = tsi_allocate(env, team_factor->lines.entries, s->matrix->bytes, __func__, __FILE__, __LINE__,
                           (void **)&team_factor->lines.values);
-  TSI_TRY(tsi_route_flow(env, d->transport, status, &v.route, s->matrix->bytes,
-                         &(tsi_flow){give_values, take_values, &v}));
+  TSI_TRY_OUT(tsi_route_flow(env, d->transport, status, &v.route, s->matrix->bytes,
+                             &(tsi_flow){give_values, take_values, &v}));
   if (s->lean) tsi_dmatrix_release_whole(s->matrix);
   team_factor->part.values = team_factor->lines.values;
 out:

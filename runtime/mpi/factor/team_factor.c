@@ -19,7 +19,7 @@ static tristar_status place_panels(tristar_distributed_t *d, tsi_team_factor *te
   const tsi_process *p = d->process;
   const tsi_share *share = p->share;
   tsi_count *place = NULL;
-  TSI_TRY(TSI_ALLOC(&d->ts->env, place, (tsi_count)panels->count + 1));
+  TSI_TRY_OUT(TSI_ALLOC(&d->ts->env, place, (tsi_count)panels->count + 1));
   for (tsi_index j = 0; j <= panels->count; j++) place[j] = -1;
   for (tsi_index k = 0; k < share->chunks->count; k++)
     for (tsi_index j = share->chunks->panel[k]; j < share->chunks->panel[k + 1]; j++) {
@@ -62,18 +62,17 @@ static tristar_status name_rows(tristar_distributed_t *d, tsi_team_factor *team_
   if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, an->out_row, n);
   for (tsi_index j = 0; status == TRISTAR_OK && j < n; j++)
     column[j] = tsi_front_part_there(&team_factor->fronts, j);
-  TSI_TRY(tsi_directory_ask(env, d->transport, d->in_row, status, n, column, an->in_row));
+  TSI_TRY_OUT(tsi_directory_ask(env, d->transport, d->in_row, status, n, column, an->in_row));
   if (d->one_place)
     an->out_row = an->in_row;
   else
-    TSI_TRY(tsi_directory_ask(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
+    TSI_TRY_OUT(tsi_directory_ask(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
 out:
   TSI_FREE(env, column);
   return status;
 }
 
 static tristar_status fill_part(tristar_distributed_t *d, tsi_team_factor *team_factor) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   struct tristar_factor_s *part = &team_factor->part;
@@ -85,14 +84,12 @@ static tristar_status fill_part(tristar_distributed_t *d, tsi_team_factor *team_
   if (p->kind.indefinite)
     TSI_TRY(tsi_allocate(env, 2 * (size_t)team_factor->pattern.n, p->scalar_bytes, __func__, __FILE__,
                          __LINE__, &part->inverse));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Numbers of the panels of the factor in the part. */
 static tristar_status number_panels(tsi_env *env, const tsi_panels *panels, const tsi_tree_part *part,
                                     tsi_index **number) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, *number, panels->count));
   for (tsi_index p = 0; p < panels->count; p++) (*number)[p] = TSI_NONE;
   for (tsi_index s = 0; s < part->symbolic->count; s++) {
@@ -100,22 +97,19 @@ static tristar_status number_panels(tsi_env *env, const tsi_panels *panels, cons
     for (tsi_index p = part->panels->first[s]; p < part->panels->first[s + 1]; p++)
       (*number)[first + p - part->panels->first[s]] = p;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What this rank has to know of the fronts, and of panels of them that it hands on. Owners and teams of all
  * supernodes are those of the team_factor meanwhile. */
 static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_factor,
                                 const tsi_known *known, const tsi_front_structure *fronts) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   const tsi_share *share = p->share;
   const tsi_front_whole whole = {fronts, team_factor->owner, team_factor->teams};
-  bool *wanted = NULL;
-  tsi_index *number = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, wanted, known->symbolic->count));
+  TSI_OWNED tsi_index *number = NULL;
+  TSI_SCRATCH_ZERO(env, bool, wanted, known->symbolic->count);
   for (tsi_index j = 0; j < share->panels->count; j++)
     wanted[known->panels->supernode[share->panel[j]]] = true;
   TSI_TRY(tsi_front_part_create(env, &whole, share->rank, wanted, &team_factor->fronts));
@@ -124,10 +118,7 @@ static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_
                                  &team_factor->layout));
   TSI_TRY(TSI_ALLOC(env, team_factor->panel, share->panels->count));
   for (tsi_index j = 0; j < share->panels->count; j++) team_factor->panel[j] = number[share->panel[j]];
-out:
-  TSI_FREE(env, wanted);
-  TSI_FREE(env, number);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What only a factorization needs. */
@@ -169,7 +160,6 @@ static void destroy_team_factor(tristar_distributed_t *d, tsi_team_factor **out)
 /* Local. */
 static tristar_status create_team_factor(tristar_distributed_t *d, const tsi_known *known,
                                          tristar_factor_t *source) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tristar_method method = known->kind.lu           ? TRISTAR_METHOD_LU
                                 : known->kind.indefinite ? TRISTAR_METHOD_LDLT
@@ -190,22 +180,18 @@ static tristar_status create_team_factor(tristar_distributed_t *d, const tsi_kno
   }
   fill_analysis(d, team_factor, method);
   TSI_TRY(place_panels(d, team_factor));
-  TSI_TRY(fill_part(d, team_factor));
-out:
-  return status;
+  return fill_part(d, team_factor);
 }
 
 /* Local: for what is factored here, and for panels that others will hold. */
 static tristar_status make_room(tsi_env *env, tsi_team_factor *team_factor, tsi_process *p) {
-  tristar_status status = TRISTAR_OK;
   struct tristar_factor_s *part = &team_factor->part;
   TSI_TRY(tsi_process_need_streams(p));
   part->lower = p->lower;
   part->upper = p->upper;
   for (int upper = 0; upper < (part->upper ? 2 : 1) && team_factor->passing > 0; upper++)
     TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], team_factor->fronts.tree.panels->count));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The order of rank 0's factor, and what it says of itself. */
@@ -228,26 +214,26 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   tsi_process *p = d->process;
   struct tristar_factor_s *part = &team_factor->part;
   tsi_numeric *numeric = NULL;
-  TSI_TRY(supply->scales(supply, d));
-  TSI_TRY(supply->entries(supply, d));
-  TSI_TRY(tsi_transport_agree(d->transport, make_room(env, team_factor, p)));
-  TSI_TRY(tsi_team_factor_run(d, team_factor, false, &numeric));
+  TSI_TRY_OUT(supply->scales(supply, d));
+  TSI_TRY_OUT(supply->entries(supply, d));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, make_room(env, team_factor, p)));
+  TSI_TRY_OUT(tsi_team_factor_run(d, team_factor, false, &numeric));
   if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu) {
     int interchanged = tsi_factor_interchanged(part); /* of columns here */
-    TSI_TRY(TSI_MPI(
+    TSI_TRY_OUT(TSI_MPI(
         env, "MPI_Allreduce",
         MPI_Allreduce(MPI_IN_PLACE, &interchanged, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
-    if (interchanged) TSI_TRY(tsi_team_factor_run_fixed(d, team_factor, &numeric));
+    if (interchanged) TSI_TRY_OUT(tsi_team_factor_run_fixed(d, team_factor, &numeric));
   }
   TSI_FREE(env, team_factor->lines.values);
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
   note_outcome(team_factor, numeric);
   tsi_numeric_destroy(&numeric);
-  TSI_TRY(tsi_agree_on_kind(d, team_factor->source, part->row_scale != NULL));
-  TSI_TRY(tsi_team_factor_hand_on(d, team_factor));
+  TSI_TRY_OUT(tsi_agree_on_kind(d, team_factor->source, part->row_scale != NULL));
+  TSI_TRY_OUT(tsi_team_factor_hand_on(d, team_factor));
   tsi_extract_columns(part, p->share, team_factor->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
   release_values(env, team_factor);
-  TSI_TRY(supply->matrix(supply, d));
+  TSI_TRY_OUT(supply->matrix(supply, d));
 out:
   tsi_numeric_destroy(&numeric);
   release_values(env, team_factor);
@@ -260,7 +246,6 @@ out:
 /* On rank 0; the others have nothing to check. */
 static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *analysis, const void *values,
                                   tristar_factor_t **source) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   if (tsi_transport_rank(d->transport) != 0) {
     if (analysis != NULL)
@@ -272,9 +257,7 @@ static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *
   if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
   TSI_TRY(tsi_factor_create(analysis, values, source));
-  TSI_TRY(tsi_factor_choose_method(*source));
-out:
-  return status;
+  return tsi_factor_choose_method(*source);
 }
 
 tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply) {
@@ -283,17 +266,17 @@ tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply
   tristar_factor_t *source = d->source;
   tsi_known known = {.borrowed = false};
   tsi_pivot_sizes sizes = {.column = NULL};
-  TSI_TRY(supply->measure(supply, d, &sizes));
-  TSI_TRY(tsi_distributed_lay_out(d, source, &known));
+  TSI_TRY_OUT(supply->measure(supply, d, &sizes));
+  TSI_TRY_OUT(tsi_distributed_lay_out(d, source, &known));
   status = create_team_factor(d, &known, source);
   if (d->team_factor) d->team_factor->sizes = sizes;
   if (d->team_factor) sizes.column = NULL;
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   tsi_known_release(env, &known);
   tsi_distributed_forget_structure(d);
   if (source && d->of_rows) tsi_analysis_forget_rows(source->analysis);
-  TSI_TRY(name_rows(d, d->team_factor));
-  TSI_TRY(factor(d, supply));
+  TSI_TRY_OUT(name_rows(d, d->team_factor));
+  TSI_TRY_OUT(factor(d, supply));
 out:
   tsi_pivot_sizes_release(env, &sizes);
   tsi_known_release(env, &known);
@@ -305,7 +288,7 @@ out:
 static tristar_status fall_back(tristar_distributed_t *d, tristar_factor_t *source, bool *again) {
   tristar_status status = TRISTAR_OK;
   int wanted = source && source->analysis->fallback;
-  TSI_TRY(
+  TSI_TRY_OUT(
       TSI_MPI(&d->ts->env, "MPI_Bcast", MPI_Bcast(&wanted, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
   *again = wanted != 0;
   if (!*again) return TRISTAR_OK;
@@ -322,7 +305,7 @@ static tristar_status factor_any(tristar_distributed_t *d) {
   bool again;
   const tristar_status first = tsi_team_factor_create(d, &tsi_supply_of_one);
   if (first != TRISTAR_ERR_NOT_POSITIVE_DEFINITE) return first;
-  TSI_TRY(fall_back(d, d->source, &again));
+  TSI_TRY_OUT(fall_back(d, d->source, &again));
   status = again ? tsi_team_factor_create(d, &tsi_supply_of_one) : first;
 out:
   return status;
@@ -332,15 +315,15 @@ out:
 static tristar_status judge_first(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
   int matches = d->source && tsi_judge_can_match(d->source->analysis);
-  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Bcast",
-                  MPI_Bcast(&matches, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  TSI_TRY_OUT(TSI_MPI(&d->ts->env, "MPI_Bcast",
+                      MPI_Bcast(&matches, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
   status = tsi_distributed_judge(d, !matches);
   if (status != TRISTAR_ERR_STALE) return status;
   tsi_distributed_release_layout(d);
-  TSI_TRY(tsi_transport_agree(d->transport, d->source ? tsi_factor_match_again(d->source) : TRISTAR_OK));
-  TSI_TRY(tsi_team_factor_create(d, &tsi_supply_of_one));
-  TSI_TRY(tsi_distributed_make_ready(d));
-  TSI_TRY(tsi_distributed_judge(d, true));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, d->source ? tsi_factor_match_again(d->source) : TRISTAR_OK));
+  TSI_TRY_OUT(tsi_team_factor_create(d, &tsi_supply_of_one));
+  TSI_TRY_OUT(tsi_distributed_make_ready(d));
+  TSI_TRY_OUT(tsi_distributed_judge(d, true));
 out:
   return status;
 }
@@ -367,11 +350,11 @@ tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_
   if (out != NULL) *out = NULL;
   const size_t memory = tsi_memory_watch(&ts->env);
   tsi_idle_dismiss();
-  TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
-  TSI_TRY(tsi_distributed_agree(d, take_values(d, analysis, values, &d->source)));
-  TSI_TRY(factor_any(d));
-  TSI_TRY(tsi_distributed_make_ready(d));
-  TSI_TRY(judge_first(d));
+  TSI_TRY_OUT(tsi_distributed_create(ts, comm, options, out, &d));
+  TSI_TRY_OUT(tsi_distributed_agree(d, take_values(d, analysis, values, &d->source)));
+  TSI_TRY_OUT(factor_any(d));
+  TSI_TRY_OUT(tsi_distributed_make_ready(d));
+  TSI_TRY_OUT(judge_first(d));
   tsi_team_factor_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
   d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
 out:
@@ -383,7 +366,6 @@ out:
 
 /* Local. Can these values be factored as the others were? */
 static tristar_status replace_values(const tristar_distributed_t *d, const void *values) {
-  tristar_status status = TRISTAR_OK;
   const tsi_env *env = &d->ts->env;
   tristar_factor_t *source = d->source;
   if (d->team_factor == NULL)
@@ -394,9 +376,7 @@ static tristar_status replace_values(const tristar_distributed_t *d, const void 
   if (values == NULL && pattern->ptr[pattern->n] > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
   tsi_pattern_take(pattern, values, source->values);
-  TSI_TRY(tsi_factor_explain(source, tsi_factor_check_values(source)));
-out:
-  return status;
+  return tsi_factor_explain(source, tsi_factor_check_values(source));
 }
 
 tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply *supply,
@@ -404,15 +384,15 @@ tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply 
   tristar_status status = TRISTAR_OK;
   tsi_pivot_sizes sizes = {.column = NULL};
   if (d->team_factor) d->valid = false;
-  TSI_TRY(tsi_transport_agree(d->transport, before));
-  TSI_TRY(supply->measure(supply, d, &sizes));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, before));
+  TSI_TRY_OUT(supply->measure(supply, d, &sizes));
   d->team_factor->sizes = sizes;
   sizes.column = NULL;
   status = factor(d, supply);
   if (d->source) status = tsi_factor_explain(d->source, status);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(tsi_distributed_take_values(d));
-  TSI_TRY(tsi_distributed_judge(d, false));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_distributed_take_values(d));
+  TSI_TRY_OUT(tsi_distributed_judge(d, false));
   tsi_team_factor_note_costs(d, memory, tsi_clock() - begin);
 out:
   tsi_pivot_sizes_release(&d->ts->env, &sizes);
@@ -427,9 +407,9 @@ tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void
   const double begin = tsi_clock();
   const size_t memory = tsi_memory_watch(&d->ts->env);
   if (d->of_rows)
-    TSI_FAIL(&d->ts->env, TRISTAR_ERR_UNSUPPORTED,
-             "all ranks had rows of the matrix: tristar_dmatrix_refactor takes its new values over");
-  TSI_TRY(tsi_team_factor_renew(d, &tsi_supply_of_one, replace_values(d, values), memory, begin));
+    TSI_FAIL_OUT(&d->ts->env, TRISTAR_ERR_UNSUPPORTED,
+                 "all ranks had rows of the matrix: tristar_dmatrix_refactor takes its new values over");
+  TSI_TRY_OUT(tsi_team_factor_renew(d, &tsi_supply_of_one, replace_values(d, values), memory, begin));
 out:
   tsi_idle_recall();
   return tsi_answer(&d->ts->env, status);
@@ -442,8 +422,8 @@ tristar_status tristar_distributed_get_factor_stats(const tristar_distributed_t 
   TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
   if (d->source == NULL)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "only rank 0 has these figures, of a factor of tristar_distributed_factor");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT,
+                 "only rank 0 has these figures, of a factor of tristar_distributed_factor");
   if (factor != NULL) *factor = d->source->stats;
   if (analysis != NULL) *analysis = d->source->analysis->stats;
 out:

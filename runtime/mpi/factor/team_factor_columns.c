@@ -41,12 +41,11 @@ static void copy_piece(const tsi_front_part *fronts, tsi_index first, tsi_index 
 tristar_status tsi_team_factor_unite_columns(const tristar_distributed_t *d,
                                              const tsi_team_factor *team_factor, size_t bytes, tsi_union how,
                                              void *array, void *all) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_index n = (tsi_index)d->n;
   const int count = (int)(how == TSI_UNION_MAX ? bytes / sizeof(double) : bytes);
   tsi_index s = 0, next = 0;
-  char *piece = NULL;
+  TSI_OWNED char *piece = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, tsi_allocate(env, (size_t)tsi_index_min(n, PIECE_COLUMNS), bytes,
                                                          __func__, __FILE__, __LINE__, (void **)&piece)));
   for (tsi_index first = 0, end; first < n; first = end, s = next) {
@@ -63,13 +62,10 @@ tristar_status tsi_team_factor_unite_columns(const tristar_distributed_t *d,
     copy_piece(&team_factor->fronts, first, end, &next, bytes, array, piece, true);
     if (all) memcpy((char *)all + (size_t)first * bytes, piece, (size_t)(end - first) * bytes);
   }
-out:
-  TSI_FREE(env, piece);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_team_factor_take_columns(tsi_env *env, const tsi_team_factor *team_factor, double **all) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_part *fronts = &team_factor->fronts;
   const tsi_symbolic *symbolic = fronts->tree.symbolic;
   double *part = NULL;
@@ -79,6 +75,5 @@ tristar_status tsi_team_factor_take_columns(tsi_env *env, const tsi_team_factor 
            (size_t)(symbolic->start[s + 1] - symbolic->start[s]) * sizeof *part);
   TSI_FREE(env, *all);
   *all = part;
-out:
-  return status;
+  return TRISTAR_OK;
 }

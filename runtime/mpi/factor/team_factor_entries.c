@@ -45,7 +45,6 @@ static tsi_count count_entries(const tsi_front_owners *fronts, const tsi_assembl
 
 /* Mirror images become what they stand for. */
 static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
-  tristar_status status = TRISTAR_OK;
   const entries *from = context;
   const tsi_front_owners fronts = {.owner = from->fronts.owner, .rank = rank, .teams = from->fronts.teams};
   const tristar_analysis_t *an = from->source->analysis;
@@ -69,13 +68,11 @@ static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
     }
     if (lines->pattern) lines->lengths[line++] = (tsi_index)(at - begin);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The lists of own entries, from the lengths of the lines. */
 static tristar_status make_lists(tsi_env *env, tsi_team_factor *team_factor, int rank) {
-  tristar_status status = TRISTAR_OK;
   struct tristar_analysis_s *an = &team_factor->analysis;
   const tsi_front_owners fronts = tsi_front_part_owners(&team_factor->fronts, rank);
   const size_t n = (size_t)an->pattern->n;
@@ -91,8 +88,7 @@ static tristar_status make_lists(tsi_env *env, tsi_team_factor *team_factor, int
   an->upper.first = an->lower.ptr[n];
   an->upper.other = team_factor->lines.index + an->upper.first;
   TSI_FREE(env, team_factor->lines.lengths);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What rank 0 says of the values. */
@@ -102,16 +98,13 @@ typedef struct notice {
 } notice;
 
 static tristar_status allocate_scales(tsi_env *env, tsi_team_factor *team_factor, int64_t n, bool scaled) {
-  tristar_status status = TRISTAR_OK;
   if (team_factor->sizes.column == NULL) TSI_TRY(TSI_ALLOC(env, team_factor->sizes.column, n));
   if (scaled) TSI_TRY(TSI_ALLOC(env, team_factor->part.row_scale, n));
   if (scaled) TSI_TRY(TSI_ALLOC(env, team_factor->part.col_scale, n));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status share_scales(const tsi_supply *supply, tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   tsi_team_factor *team_factor = d->team_factor;
   (void)supply;
   tsi_env *env = &d->ts->env;
@@ -135,13 +128,11 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
   TSI_TRY(tsi_broadcast_bytes(env, comm, team_factor->sizes.column, bytes));
   TSI_TRY(tsi_transport_agree(d->transport,
                               tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
-  if (!told.scaled) goto out;
+  if (!told.scaled) return TRISTAR_OK;
   if (source) memcpy(part->row_scale, source->row_scale, bytes);
   if (source) memcpy(part->col_scale, source->col_scale, bytes);
   TSI_TRY(tsi_broadcast_bytes(env, comm, part->row_scale, bytes));
-  TSI_TRY(tsi_broadcast_bytes(env, comm, part->col_scale, bytes));
-out:
-  return status;
+  return tsi_broadcast_bytes(env, comm, part->col_scale, bytes);
 }
 
 /* How many lines of entries a rank gets. */
@@ -167,12 +158,12 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
                   .fronts = {.owner = team_factor->owner, .rank = rank, .teams = team_factor->teams}};
   tsi_shipment own = {.pattern = first};
   if (team_factor->source == NULL) own.lines = count_lines(team_factor, rank);
-  TSI_TRY(tsi_ship(env, d->transport, d->process->user_bytes, team_factor->source ? collect : NULL, &from,
-                   TRISTAR_OK, &own));
+  TSI_TRY_OUT(tsi_ship(env, d->transport, d->process->user_bytes, team_factor->source ? collect : NULL, &from,
+                       TRISTAR_OK, &own));
   if (first) {
     team_factor->lines = own;
     own = (tsi_shipment){.pattern = false};
-    TSI_TRY(tsi_transport_agree(d->transport, make_lists(env, team_factor, rank)));
+    TSI_TRY_OUT(tsi_transport_agree(d->transport, make_lists(env, team_factor, rank)));
   } else {
     team_factor->lines.values = own.values;
     own.values = NULL;

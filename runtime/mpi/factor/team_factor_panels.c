@@ -70,7 +70,6 @@ static void spread_piece(const way *w, const tsi_process *p, bool upper, tsi_ind
 
 /* One stream in both directions. */
 static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool upper) {
-  tristar_status status = TRISTAR_OK;
   const size_t bytes = gives.team_factor->part.scalar_bytes;
   const bool leaves = gives.share->rank != gives.from;
   tristar_message_count *count = &d->stats.hand_on;
@@ -86,8 +85,7 @@ static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool 
     count->messages += leaves ? tsi_item_messages(given, TSI_MESSAGE_ITEMS) : 0;
     count->bytes += leaves ? given * (int64_t)bytes : 0;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* With the ranks `round` after and before this one; round 0 is what stays. */
@@ -117,10 +115,10 @@ static tristar_status hand_on(tristar_distributed_t *d, const tsi_team_factor *t
     status = tsi_allocate(env, (size_t)largest_piece(gives), bytes, __func__, __FILE__, __LINE__, &pieces[0]);
   if (status == TRISTAR_OK)
     status = tsi_allocate(env, (size_t)largest_piece(takes), bytes, __func__, __FILE__, __LINE__, &pieces[1]);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   gives.piece = pieces[0];
   takes.piece = pieces[1];
-  for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++) TSI_TRY(swap(d, gives, takes, upper));
+  for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++) TSI_TRY_OUT(swap(d, gives, takes, upper));
 out:
   tsi_share_destroy(env, &share);
   TSI_FREE(env, begin);
@@ -129,10 +127,8 @@ out:
 }
 
 tristar_status tsi_team_factor_hand_on(tristar_distributed_t *d, const tsi_team_factor *team_factor) {
-  tristar_status status = TRISTAR_OK;
   d->stats.hand_on = (tristar_message_count){0, 0};
   for (int round = 0; round < tsi_transport_size(d->transport); round++)
     TSI_TRY(hand_on(d, team_factor, round));
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -7,7 +7,6 @@
 #include "runtime/exec/starpu/idle.h"
 
 static tristar_status list_channels(const tsi_numeric *numeric, bool receive, tsi_channel **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_message *message = receive ? numeric->dag->receive : numeric->dag->send;
   const tsi_index count = receive ? numeric->dag->receives : numeric->dag->sends;
   TSI_TRY(TSI_ALLOC(numeric->env, *out, count));
@@ -16,8 +15,7 @@ static tristar_status list_channels(const tsi_numeric *numeric, bool receive, ts
     *channel = (tsi_channel){.peer = message[m].peer, .tag = message[m].tag};
     channel->bytes = tsi_numeric_piece_bytes(numeric, receive, &message[m]);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void happen(void *context, tsi_index message) {
@@ -29,9 +27,8 @@ static void depart(void *context, tsi_index message) {
 }
 
 static tristar_status open_port(tristar_distributed_t *d, tsi_numeric *numeric, tsi_mailbox_port *port) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
-  tsi_channel *receive = NULL, *send = NULL;
+  TSI_OWNED tsi_channel *send = NULL, *receive = NULL;
   *port = (tsi_mailbox_port){.env = numeric->env, .happen = happen, .depart = depart, .context = numeric};
   TSI_TRY(list_channels(numeric, true, &receive));
   TSI_TRY(list_channels(numeric, false, &send));
@@ -39,16 +36,12 @@ static tristar_status open_port(tristar_distributed_t *d, tsi_numeric *numeric, 
   numeric->port = tsi_mailbox_port_of(port);
   d->stats.fan_in = (tristar_message_count){.messages = dag->sends};
   for (tsi_index m = 0; m < dag->sends; m++) d->stats.fan_in.bytes += (int64_t)send[m].bytes;
-out:
-  TSI_FREE(numeric->env, receive);
-  TSI_FREE(numeric->env, send);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status prepare(tristar_distributed_t *d, tsi_team_factor *team_factor, bool fixed,
                               tsi_numeric **out, tsi_mailbox_port *port) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_owners owners =
       tsi_front_part_owners(&team_factor->fronts, tsi_transport_rank(d->transport));
   struct tristar_factor_s *part = &team_factor->part;
@@ -56,14 +49,11 @@ static tristar_status prepare(tristar_distributed_t *d, tsi_team_factor *team_fa
   if (part->inverse) memset(part->inverse, 0, 2 * (size_t)team_factor->pattern.n * part->scalar_bytes);
   TSI_TRY(tsi_numeric_create(part, &team_factor->sizes, &d->ts->fronts, &owners, fixed, out));
   if (d->stats.workers > 0 && (*out)->dag->steps->count > 0) TSI_TRY(tsi_numeric_record(*out));
-  TSI_TRY(open_port(d, *out, port));
-out:
-  return status;
+  return open_port(d, *out, port);
 }
 
 /* The figures of all ranks' pivots. */
 static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   tsi_pivot_figures all = tsi_numeric_figures(numeric);
   int64_t sum[2] = {all.perturbed, all.stray};
@@ -90,13 +80,11 @@ static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric 
                             .strongest = -least[4],
                             .weakest_row = row[1]};
   tsi_numeric_set_figures(numeric, &all);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. The pivots of columns of the part, and D^-1; on rank 0 all pivots. */
 static tristar_status share_pivots(const tristar_distributed_t *d, const tsi_team_factor *team_factor) {
-  tristar_status status = TRISTAR_OK;
   const struct tristar_factor_s *part = &team_factor->part;
   tsi_index *all = team_factor->source ? team_factor->source->pivots : NULL;
   if (part->pivots)
@@ -105,22 +93,21 @@ static tristar_status share_pivots(const tristar_distributed_t *d, const tsi_tea
   if (part->inverse)
     TSI_TRY(tsi_team_factor_unite_columns(d, team_factor, 2 * part->scalar_bytes, TSI_UNION_BITS,
                                           part->inverse, NULL));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_team_factor_run(tristar_distributed_t *d, tsi_team_factor *team_factor, bool fixed,
                                    tsi_numeric **out) {
   tristar_status status = TRISTAR_OK;
   tsi_mailbox_port port = {.env = NULL};
-  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, team_factor, fixed, out, &port)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, prepare(d, team_factor, fixed, out, &port)));
   tsi_idle_recall();
   status = tsi_numeric_run(*out);
   tsi_idle_dismiss();
   if (status == TRISTAR_OK) status = tsi_failure_tell((*out)->env, &(*out)->failure);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(share_figures(d, *out));
-  TSI_TRY(share_pivots(d, team_factor));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(share_figures(d, *out));
+  TSI_TRY_OUT(share_pivots(d, team_factor));
 out:
   tsi_mailbox_port_close(&port);
   return status;
@@ -128,18 +115,15 @@ out:
 
 static tristar_status share_terms(const tristar_distributed_t *d, const tsi_team_factor *team_factor,
                                   tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = team_factor->pattern.n;
-  double *terms = NULL;
+  TSI_OWNED double *terms = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(numeric->env, terms, 2 * (tsi_count)n)));
   tsi_numeric_get_terms(numeric, terms);
   for (int side = 0; side < 2; side++)
     TSI_TRY(
         tsi_team_factor_unite_columns(d, team_factor, sizeof *terms, TSI_UNION_MAX, terms + side * n, NULL));
   tsi_numeric_set_terms(numeric, terms);
-out:
-  TSI_FREE(numeric->env, terms);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_team_factor_run_fixed(tristar_distributed_t *d, tsi_team_factor *team_factor,
@@ -151,10 +135,10 @@ tristar_status tsi_team_factor_run_fixed(tristar_distributed_t *d, tsi_team_fact
     status = TRISTAR_OK;
     goto out;
   }
-  TSI_TRY(status);
-  TSI_TRY(share_terms(d, team_factor, fixed));
+  TSI_TRY_OUT(status);
+  TSI_TRY_OUT(share_terms(d, team_factor, fixed));
   int accurate = tsi_numeric_is_accurate(fixed); /* in columns here */
-  TSI_TRY(
+  TSI_TRY_OUT(
       TSI_MPI(fixed->env, "MPI_Allreduce",
               MPI_Allreduce(MPI_IN_PLACE, &accurate, 1, MPI_INT, MPI_MIN, tsi_transport_comm(d->transport))));
   if (!accurate) goto out;

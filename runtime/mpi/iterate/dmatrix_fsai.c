@@ -66,8 +66,8 @@ static tristar_status apply_strip(const inverse *v, tristar_op op, int64_t colum
   tristar_dmatrix_t *first = other ? v->upper : v->g;
   tristar_dmatrix_t *second = v->upper == NULL || other ? v->g : v->upper;
   const tristar_op back = v->upper == NULL ? TRISTAR_C : TRISTAR_T;
-  TSI_TRY(tsi_dmatrix_need(first, TRISTAR_N, columns, false));
-  TSI_TRY(tsi_dmatrix_need(second, back, columns, false));
+  TSI_TRY_OUT(tsi_dmatrix_need(first, TRISTAR_N, columns, false));
+  TSI_TRY_OUT(tsi_dmatrix_need(second, back, columns, false));
   const tristar_status down = tsi_dmatrix_apply(first, TRISTAR_N, columns, b, ldb, v->between, v->g->n);
   status = tsi_dmatrix_apply(second, back, columns, v->between, v->g->n, x, ldx);
   if (down != TRISTAR_OK) status = down;
@@ -111,18 +111,18 @@ static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options 
   const double real[] = {o->reduction, o->prefilter, o->postfilter, o->shift};
   int64_t value[11] = {o->steps, o->per_step, o->power, o->block, o->single != 0, o->pair, levels};
   memcpy(value + 7, real, sizeof real);
-  if (!is_wanted) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  if (!is_wanted) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   if (o->kind != TRISTAR_PRECOND_FSAI)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "kind is %d: FSAI alone is made of rows on all ranks", (int)o->kind);
-  if (levels < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "levels is %d", levels);
-  TSI_TRY(tsi_precond_check_options(env, o));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "kind is %d: FSAI alone is made of rows on all ranks",
+                 (int)o->kind);
+  if (levels < 0) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "levels is %d", levels);
+  TSI_TRY_OUT(tsi_precond_check_options(env, o));
 out:
   return tsi_transport_same(d->transport, status, 11, name, value, 0, NULL);
 }
 
 /* The same on all ranks: as far as the symmetry tells, is there to be a pair? */
 static tristar_status check_symmetry(const tristar_dmatrix_t *d, tristar_pair *pair) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const bool skew = d->stats.symmetry == TRISTAR_SKEW_SYMMETRIC;
   const bool transposed = d->stats.symmetry == TRISTAR_SYMMETRIC && d->sparse->is_complex;
@@ -134,21 +134,18 @@ static tristar_status check_symmetry(const tristar_dmatrix_t *d, tristar_pair *p
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "a sparse approximate inverse is that of a Hermitian matrix, but this one is complex symmetric; "
              "a pair of factors (option pair) takes such a matrix");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. The diagonal of the own rows is there; that of others was looked for by their ranks. */
 static tristar_status find_diagonal(const tristar_dmatrix_t *d) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_index i = 0; i < d->n; i++) {
     const int64_t row = tsi_dmatrix_first(d) + i;
     if (tsi_dmatrix_find(d, (tsi_index)row, (tsi_index)row) < 0)
       TSI_FAIL(&d->ts->env, TRISTAR_ERR_SINGULAR,
                "row %" PRId64 ", counted from 0, has no entry on the diagonal", row);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Of the places of this rank's rows, which are there in one piece. */
@@ -164,8 +161,8 @@ static tristar_status gather_near(tristar_dmatrix_t *d, const tristar_precond_op
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *both = NULL;
   tsi_near_rows_finish(&d->ts->env, near);
-  if (pair) TSI_TRY(tsi_symmetric_rows(d, &both));
-  TSI_TRY(tsi_near_rows_gather(pair ? both : d, levels, o->power < 2, near));
+  if (pair) TSI_TRY_OUT(tsi_symmetric_rows(d, &both));
+  TSI_TRY_OUT(tsi_near_rows_gather(pair ? both : d, levels, o->power < 2, near));
 out:
   tristar_dmatrix_destroy(&both);
   return status;
@@ -176,18 +173,18 @@ static tristar_status gather_rows(tristar_dmatrix_t *d, const tristar_precond_op
                                   tristar_pair *pair, tsi_near_rows *near, uint64_t *known) {
   tristar_status status = TRISTAR_OK;
   const bool had_whole = d->whole != NULL;
-  TSI_TRY(check_symmetry(d, pair));
+  TSI_TRY_OUT(check_symmetry(d, pair));
   tristar_status own = tsi_dmatrix_need_whole(d);
   if (own == TRISTAR_OK) own = find_diagonal(d);
-  TSI_TRY(tsi_transport_agree(d->transport, own));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, own));
   *known = fingerprint(d);
   const bool open = *pair != TRISTAR_PAIR_ALWAYS;
-  TSI_TRY(gather_near(d, o, levels, !open, near));
+  TSI_TRY_OUT(gather_near(d, o, levels, !open, near));
   if (open && d->stats.symmetry == TRISTAR_GENERAL) {
-    TSI_TRY(tsi_compare_images(d, near, pair));
-    if (*pair == TRISTAR_PAIR_ALWAYS) TSI_TRY(gather_near(d, o, levels, true, near));
+    TSI_TRY_OUT(tsi_compare_images(d, near, pair));
+    if (*pair == TRISTAR_PAIR_ALWAYS) TSI_TRY_OUT(gather_near(d, o, levels, true, near));
   }
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_find_diagonal(&d->ts->env, &near->a)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_find_diagonal(&d->ts->env, &near->a)));
   tsi_shift_diagonal(d->sparse, &near->a, o->shift);
 out:
   if (!had_whole) tsi_dmatrix_release_whole(d);
@@ -203,19 +200,17 @@ static tsi_index count_own(const tsi_near_rows *near, const tsi_fsai_nodes *node
 /* Collective. Nodes among the rows that are near; without any: row by row. */
 static tristar_status find_nodes(const tristar_dmatrix_t *d, const tristar_precond_options *o,
                                  const tsi_near_rows *near, tsi_fsai_nodes *nodes) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   int64_t count[2] = {near->rows, 0};
   TSI_TRY(tsi_transport_agree(d->transport,
                               tsi_fsai_nodes_make(env, o->block, &near->a, near->number, near->link, nodes)));
-  if (o->block >= 0) goto out;
+  if (o->block >= 0) return TRISTAR_OK;
   count[1] = count_own(near, nodes);
   TSI_TRY(
       TSI_MPI(env, "MPI_Allreduce",
               MPI_Allreduce(MPI_IN_PLACE, count, 2, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
   if (!tsi_fsai_nodes_pay(count[0], count[1])) tsi_fsai_nodes_finish(env, nodes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- G ------------------------------------------------------------------------------------------------- */
@@ -238,18 +233,18 @@ static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_option
   if (nodes->count > 0) job.nodes = nodes;
   job.upper = upper;
   if (upper != NULL && pattern == NULL && o->steps > 0) {
-    TSI_TRY(tsi_symmetrize(d->ts, (char)d->scalar, &near->a, true, &both));
+    TSI_TRY_OUT(tsi_symmetrize(d->ts, (char)d->scalar, &near->a, true, &both));
     job.part = both.part;
   }
   if (pattern != NULL)
     tsi_fsai_keep_patterns(&job, pattern);
   else
-    TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, nodes, upper != NULL, &start));
+    TSI_TRY_OUT(tsi_fsai_start(env, o, (char)d->scalar, &near->a, nodes, upper != NULL, &start));
   *symbolic_seconds += tsi_clock() - begin;
   if (start.ptr != NULL) job.given = &start;
-  TSI_TRY(tsi_fsai_rows(&job, g, &breakdown));
+  TSI_TRY_OUT(tsi_fsai_rows(&job, g, &breakdown));
   if (breakdown.kind != TSI_BREAKDOWN_NONE)
-    TSI_TRY(tsi_breakdown_tell(env, breakdown.kind, near->number[breakdown.row]));
+    TSI_TRY_OUT(tsi_breakdown_tell(env, breakdown.kind, near->number[breakdown.row]));
 out:
   tsi_symmetrized_finish(env, &both);
   tsi_entries_finish(env, &start);
@@ -266,7 +261,6 @@ static void number_columns(const tsi_near_rows *near, const tsi_entries *g) {
 /* Local. Keeps where this rank's rows of G have entries. */
 static tristar_status keep_pattern(const tristar_dmatrix_t *d, const tsi_near_rows *near,
                                    const tsi_entries *g, tsi_entries *pattern) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   TSI_TRY(tsi_entries_begin(env, near->a.n, 0, pattern));
   for (tsi_index i = 0; i < near->a.n; i++) {
@@ -276,8 +270,7 @@ static tristar_status keep_pattern(const tristar_dmatrix_t *d, const tsi_near_ro
   }
   TSI_TRY(TSI_ALLOC(env, pattern->index, g->ptr[g->n]));
   if (g->ptr[g->n] > 0) memcpy(pattern->index, g->index, (size_t)g->ptr[g->n] * sizeof *g->index);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- G on all ranks ------------------------------------------------------------------------------------ */
@@ -309,10 +302,10 @@ static tristar_status make_factors(tristar_dmatrix_t *d, const tristar_precond_o
   if (own == TRISTAR_OK)
     own = tsi_allocate(env, (size_t)d->n + 1, TSI_DCOLUMNS * d->bytes, __func__, __FILE__, __LINE__,
                        (void **)&v->between);
-  TSI_TRY(tsi_transport_agree(d->transport, own));
-  TSI_TRY(distribute(d, o, g, g->item, &v->g));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, own));
+  TSI_TRY_OUT(distribute(d, o, g, g->item, &v->g));
   if (upper != NULL) {
-    TSI_TRY(distribute(d, o, g, *upper, &v->upper));
+    TSI_TRY_OUT(distribute(d, o, g, *upper, &v->upper));
     TSI_FREE(env, *upper);
   }
   *out = v;
@@ -356,29 +349,29 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   uint64_t known;
   tristar_pair pair = o->pair;
   double symbolic_seconds = 0;
-  TSI_TRY(gather_rows(d, o, levels, &pair, &near, &known));
+  TSI_TRY_OUT(gather_rows(d, o, levels, &pair, &near, &known));
   void **const wanted = pair == TRISTAR_PAIR_ALWAYS ? &upper : NULL;
-  if (wanted == NULL) TSI_TRY(find_nodes(d, o, &near, &nodes));
+  if (wanted == NULL) TSI_TRY_OUT(find_nodes(d, o, &near, &nodes));
   symbolic_seconds = tsi_clock() - begin;
   tristar_status own = compute(d, o, &near, &nodes, NULL, &g, wanted, &symbolic_seconds);
   if (own == TRISTAR_OK) own = keep_pattern(d, &near, &g, &pattern);
-  TSI_TRY(tsi_transport_agree(d->transport, own));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, own));
   number_columns(&near, &g);
   const tsi_index own_nodes = count_own(&near, &nodes);
   tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
   const tsi_count entries = g.ptr[g.n];
-  TSI_TRY(make_factors(d, o, &g, wanted, &v));
+  TSI_TRY_OUT(make_factors(d, o, &g, wanted, &v));
   tsi_entries_finish(env, &g); /* before there is another form */
   v->levels = levels;
   v->known = known;
   v->pattern = pattern;
   pattern = (tsi_entries){.ptr = NULL};
-  TSI_TRY(wanted != NULL ? tsi_dmatrix_need(v->upper, TRISTAR_T, 1, false)
-                         : tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
+  TSI_TRY_OUT(wanted != NULL ? tsi_dmatrix_need(v->upper, TRISTAR_T, 1, false)
+                             : tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
   own = tsi_precond_of_own(d->ts, o, d->n, (char)d->scalar, apply, v, release_inverse, out);
   if (own == TRISTAR_OK) v = NULL;
-  TSI_TRY(tsi_transport_agree(d->transport, own));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, own));
   (*out)->stats.nnz = d->stats.nnz;
   (*out)->stats.nodes = own_nodes;
   tsi_precond_tell_fill(*out, entries, wanted != NULL ? entries : 0);
@@ -403,8 +396,8 @@ tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix, const tristar_pre
   tristar_precond_options_init(&defaults);
   defaults.kind = TRISTAR_PRECOND_FSAI;
   if (options == NULL) options = &defaults;
-  TSI_TRY(agree(matrix, options, levels, precond != NULL));
-  TSI_TRY(make(matrix, options, levels, precond));
+  TSI_TRY_OUT(agree(matrix, options, levels, precond != NULL));
+  TSI_TRY_OUT(make(matrix, options, levels, precond));
 out:
   if (status != TRISTAR_OK && precond != NULL) tristar_precond_destroy(precond);
   return tsi_answer(&matrix->ts->env, status);
@@ -414,7 +407,6 @@ out:
 
 /* Local. Is it an inverse that can be updated from a matrix of that kind? */
 static tristar_status check_inverse(const tristar_dmatrix_t *d, const tristar_precond_t *p) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   if (p == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   if (p->release != release_inverse)
@@ -427,19 +419,16 @@ static tristar_status check_inverse(const tristar_dmatrix_t *d, const tristar_pr
     TSI_FAIL(
         env, TRISTAR_ERR_STALE,
         "the matrix has other rows on the ranks than that which the inverse was made of: make another one");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status check_pattern(const tristar_dmatrix_t *d, const inverse *v, const tsi_near_rows *near,
                                     uint64_t known) {
-  tristar_status status = TRISTAR_OK;
   if (v->known != known || v->pattern.n != near->a.n)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_STALE,
              "the matrix has not the pattern that the inverse was made of: make another one");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. */
@@ -454,18 +443,18 @@ static tristar_status renew(tristar_dmatrix_t *d, tristar_precond_t *p) {
   void *upper = NULL, **const wanted = v->upper != NULL ? &upper : NULL;
   uint64_t known;
   tristar_pair pair = wanted != NULL ? TRISTAR_PAIR_ALWAYS : TRISTAR_PAIR_NEVER;
-  TSI_TRY(gather_rows(d, &p->options, v->levels, &pair, &near, &known));
+  TSI_TRY_OUT(gather_rows(d, &p->options, v->levels, &pair, &near, &known));
   double symbolic_seconds = tsi_clock() - begin;
-  TSI_TRY(tsi_transport_agree(d->transport, check_pattern(d, v, &near, known)));
-  if (wanted == NULL) TSI_TRY(find_nodes(d, &p->options, &near, &nodes));
-  TSI_TRY(tsi_transport_agree(
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, check_pattern(d, v, &near, known)));
+  if (wanted == NULL) TSI_TRY_OUT(find_nodes(d, &p->options, &near, &nodes));
+  TSI_TRY_OUT(tsi_transport_agree(
       d->transport, compute(d, &p->options, &near, &nodes, &v->pattern, &g, wanted, &symbolic_seconds)));
   number_columns(&near, &g);
   tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
   const tristar_view lower_view = view_of(d, &g, g.item), upper_view = view_of(d, &g, upper);
-  TSI_TRY(tsi_dmatrix_take_values(v->g, &lower_view));
-  if (wanted != NULL) TSI_TRY(tsi_dmatrix_take_values(v->upper, &upper_view));
+  TSI_TRY_OUT(tsi_dmatrix_take_values(v->g, &lower_view));
+  if (wanted != NULL) TSI_TRY_OUT(tsi_dmatrix_take_values(v->upper, &upper_view));
   tell_seconds(p, tsi_clock() - begin, symbolic_seconds);
   p->stats.updates++;
   p->valid = true;
@@ -480,9 +469,9 @@ out:
 tristar_status tristar_dmatrix_fsai_update(tristar_dmatrix_t *matrix, tristar_precond_t *precond) {
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(matrix, matrix->ts);
-  TSI_TRY(tsi_transport_agree(matrix->transport, check_inverse(matrix, precond)));
+  TSI_TRY_OUT(tsi_transport_agree(matrix->transport, check_inverse(matrix, precond)));
   precond->valid = false;
-  TSI_TRY(renew(matrix, precond));
+  TSI_TRY_OUT(renew(matrix, precond));
 out:
   return tsi_answer(&matrix->ts->env, status);
 }

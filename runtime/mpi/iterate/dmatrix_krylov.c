@@ -4,30 +4,21 @@
 
 /* What a product needs is gone where a rank failed to make more of it. */
 static tristar_status multiply(void *arg, const void *x, void *y) {
-  tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = arg;
   TSI_TRY(tsi_dmatrix_need(d, TRISTAR_N, 1, false));
-  TSI_TRY(tsi_dmatrix_apply(d, TRISTAR_N, 1, x, d->n, y, d->n));
-out:
-  return status;
+  return tsi_dmatrix_apply(d, TRISTAR_N, 1, x, d->n, y, d->n);
 }
 
 static tristar_status multiply_blocks(void *arg, const void *x, void *y, tsi_crew_function done,
                                       void *context) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_dmatrix_need(arg, TRISTAR_N, 1, false));
-  TSI_TRY(tsi_dmatrix_apply_blocks(arg, x, y, done, context));
-out:
-  return status;
+  return tsi_dmatrix_apply_blocks(arg, x, y, done, context);
 }
 
 static tristar_status multiply_columns(void *arg, int count, const void *x, void *y, int64_t ld) {
-  tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = arg;
   TSI_TRY(tsi_dmatrix_need(d, TRISTAR_N, count, false));
-  TSI_TRY(tsi_dmatrix_apply(d, TRISTAR_N, count, x, ld, y, ld));
-out:
-  return status;
+  return tsi_dmatrix_apply(d, TRISTAR_N, count, x, ld, y, ld);
 }
 
 static tristar_status take(void *context, size_t bytes, const void *x, const void **all) {
@@ -46,7 +37,6 @@ static tristar_status give(void *context, size_t bytes, void *y, tsi_add_at *add
 
 static tristar_status get_system(void *arg, const tsi_system **system) {
   static const tsi_system_functions functions = {.take = take, .room = room, .give = give};
-  tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = arg;
   TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(d)));
   d->team.number = d->whole->column;
@@ -58,8 +48,7 @@ static tristar_status get_system(void *arg, const tsi_system **system) {
                            .functions = &functions,
                            .context = d};
   *system = &d->system;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void share(void *arg) {
@@ -96,7 +85,7 @@ tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_k
                                        .get_system = get_system};
   if (krylov == NULL)
     status = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "krylov is NULL");
-  TSI_TRY(tsi_transport_agree(matrix->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(matrix->transport, status));
   status = tsi_krylov_create(matrix->ts, &operator, options, krylov);
 out:
   return tsi_answer(env, status);

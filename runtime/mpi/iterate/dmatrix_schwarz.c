@@ -83,7 +83,8 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
   const schwarz *s = arg;
   tristar_status status = TRISTAR_OK;
   if (s->restricted && op != TRISTAR_N)
-    TSI_FAIL(&s->ts->env, TRISTAR_ERR_UNSUPPORTED, "a restricted Schwarz preconditioner has no transpose");
+    TSI_FAIL_OUT(&s->ts->env, TRISTAR_ERR_UNSUPPORTED,
+                 "a restricted Schwarz preconditioner has no transpose");
   if (s->rows == 0) b = x = s->vector; /* they may be NULL */
   for (int64_t c = 0; c < nrhs; c++) {
     const tristar_status own = apply_column(s, op, (const char *)b + (size_t)(c * ldb) * s->bytes,
@@ -108,11 +109,11 @@ static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options 
   int64_t value[17] = {(int64_t)o->kind, o->level, o->fill,        o->steps, o->per_step,
                        o->power,         o->block, o->single != 0, overlap,  restricted != 0};
   memcpy(value + 10, real, sizeof real);
-  if (!is_wanted) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
-  if (overlap < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "overlap is %d", overlap);
+  if (!is_wanted) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  if (overlap < 0) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "overlap is %d", overlap);
   if (o->kind == TRISTAR_PRECOND_FUNCTION)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a function stands for no subdomain");
-  if (o->kind != TRISTAR_PRECOND_PLAN) TSI_TRY(tsi_precond_check_options(env, o));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "a function stands for no subdomain");
+  if (o->kind != TRISTAR_PRECOND_PLAN) TSI_TRY_OUT(tsi_precond_check_options(env, o));
 out:
   return tsi_transport_same(d->transport, status, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
@@ -130,9 +131,9 @@ static tristar_status connect(tristar_dmatrix_t *d, const tsi_near_rows *near, s
   if (status == TRISTAR_OK)
     status =
         tsi_allocate(env, (size_t)s->all + 1, s->bytes, __func__, __FILE__, __LINE__, (void **)&s->vector);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   for (tsi_index k = 0; k < others; k++) number[k] = near->number[k < s->before ? k : k + s->rows];
-  TSI_TRY(tsi_dmatrix_connect(d, d->transport, others, number, &s->halo));
+  TSI_TRY_OUT(tsi_dmatrix_connect(d, d->transport, others, number, &s->halo));
 out:
   TSI_FREE(env, number);
   return status;
@@ -140,16 +141,13 @@ out:
 
 /* Local. Complete factors. */
 static tristar_status factorize(schwarz *s, const tristar_view *view, const tristar_precond_options *o) {
-  tristar_status status = TRISTAR_OK;
   tristar_plan_options options;
   tristar_plan_options_init(&options);
   options.engine = o->engine;
   TSI_TRY(tristar_analyze(s->ts, view, NULL, &s->analysis));
   TSI_TRY(tristar_factor(s->analysis, view->values, &s->factor));
   TSI_TRY(tristar_plan(s->factor, &options, &s->plan));
-  TSI_TRY(tristar_precond_of_plan(s->plan, &s->local));
-out:
-  return status;
+  return tristar_precond_of_plan(s->plan, &s->local);
 }
 
 /* Local. What stands for the inverse of the subdomain's matrix. */
@@ -171,7 +169,6 @@ static tristar_status solve_with(tristar_dmatrix_t *d, const tsi_near_rows *near
 
 /* Local. Figures of the subdomain. */
 static tristar_status tell(const schwarz *s, double begin, tristar_precond_t *m) {
-  tristar_status status = TRISTAR_OK;
   tristar_precond_stats local;
   tristar_factor_stats complete = {.nnz_factor = 0};
   TSI_TRY(tristar_precond_get_stats(s->local, &local));
@@ -180,8 +177,7 @@ static tristar_status tell(const schwarz *s, double begin, tristar_precond_t *m)
   m->stats.nnz_lower = local.nnz_lower + complete.nnz_factor;
   m->stats.nnz_upper = local.nnz_upper;
   m->stats.setup_seconds = tsi_clock() - begin;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. */
@@ -194,8 +190,8 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   schwarz *s = NULL;
   status = tsi_dmatrix_need_whole(d);
   if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, s, 1);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(tsi_near_rows_gather(d, overlap, false, &near));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_near_rows_gather(d, overlap, false, &near));
   s->ts = d->ts;
   s->matrix = tsi_dmatrix_share(d);
   s->sparse = d->sparse;
@@ -204,12 +200,12 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   s->before = near.first;
   s->all = near.a.n;
   s->restricted = restricted;
-  TSI_TRY(connect(d, &near, s));
-  TSI_TRY(tsi_transport_agree(d->transport, solve_with(d, &near, s, o)));
+  TSI_TRY_OUT(connect(d, &near, s));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, solve_with(d, &near, s, o)));
   status = tsi_precond_of_own(d->ts, o, d->n, (char)d->scalar, apply, s, release, out);
   if (status == TRISTAR_OK) status = tell(s, begin, *out);
   if (*out != NULL) s = NULL; /* the preconditioner has it */
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
 out:
   tsi_near_rows_finish(env, &near);
   if (s != NULL) {
@@ -227,8 +223,8 @@ tristar_status tristar_dmatrix_schwarz(tristar_dmatrix_t *matrix, const tristar_
   TSI_ENTER(matrix, matrix->ts);
   tristar_precond_options_init(&defaults);
   if (options == NULL) options = &defaults;
-  TSI_TRY(agree(matrix, options, overlap, restricted, precond != NULL));
-  TSI_TRY(make(matrix, options, overlap, restricted != 0, precond));
+  TSI_TRY_OUT(agree(matrix, options, overlap, restricted, precond != NULL));
+  TSI_TRY_OUT(make(matrix, options, overlap, restricted != 0, precond));
 out:
   if (status != TRISTAR_OK && precond != NULL) tristar_precond_destroy(precond);
   return tsi_answer(&matrix->ts->env, status);

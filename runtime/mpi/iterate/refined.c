@@ -12,18 +12,15 @@
 
 /* Local. */
 static tristar_status check_matrix(const tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_distributed_check_ready(d));
   if (d->matrix == NULL)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_UNSUPPORTED, "the factor was imported without its matrix");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Columns of the user's rows of b (of_x: of x) to vectors of the system, or back. Collective. */
 static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool of_x, int64_t nrhs,
                                    const void *user, int64_t ld, char *vectors, bool to_user) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   const tsi_rows_matrix *m = d->matrix;
@@ -43,19 +40,15 @@ static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool
     tsi_rows_matrix_move(m, bytes, count, local, of_vectors, to_user);
     if (to_user) TSI_TRY(tsi_rows_move(env, rows, bytes, count, of_user, local, true, slot->buffer));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. Vectors for nrhs columns each of b and x. */
 static tristar_status allocate_vectors(const tristar_distributed_t *d, int64_t nrhs, char **b, char **x) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const size_t column = (size_t)d->matrix->n * d->process->user_bytes;
   TSI_TRY(tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)b));
-  TSI_TRY(tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)x));
-out:
-  return status;
+  return tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)x);
 }
 
 /* Collective. */
@@ -91,19 +84,19 @@ tristar_status tristar_distributed_solve_refined(tristar_distributed_t *d, trist
   if (mine == TRISTAR_OK) mine = tsi_check_op(env, op);
   if (mine == TRISTAR_OK) mine = tsi_refine_options_check(env, &o);
   if (mine == TRISTAR_OK) mine = tsi_check_columns(env, tsi_distributed_own_rows(d), nrhs, b, ldb, x, ldx);
-  TSI_TRY(agree(d, mine, op, nrhs, &o));
+  TSI_TRY_OUT(agree(d, mine, op, nrhs, &o));
   /* decisions must be the same on all ranks */
-  TSI_TRY(
+  TSI_TRY_OUT(
       TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&o.tolerance, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
-  TSI_TRY(tsi_transport_agree(d->transport, allocate_vectors(d, nrhs, &of_b, &of_x)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, allocate_vectors(d, nrhs, &of_b, &of_x)));
   tsi_distributed_reset_times(d);
-  TSI_TRY(tsi_distributed_system_create(d, &s));
-  TSI_TRY(move_columns(d, op, false, nrhs, b, ldb, of_b, false));
+  TSI_TRY_OUT(tsi_distributed_system_create(d, &s));
+  TSI_TRY_OUT(move_columns(d, op, false, nrhs, b, ldb, of_b, false));
   const size_t column = (size_t)d->matrix->n * d->process->user_bytes;
   const tristar_status refined =
       tsi_solve_refined(&s.system, op, nrhs, of_b, column, of_x, column, &o, &total);
-  if (refined != TRISTAR_ERR_NOT_FINITE) TSI_TRY(refined);
-  TSI_TRY(move_columns(d, op, true, nrhs, x, ldx, of_x, true));
+  if (refined != TRISTAR_ERR_NOT_FINITE) TSI_TRY_OUT(refined);
+  TSI_TRY_OUT(move_columns(d, op, true, nrhs, x, ldx, of_x, true));
   d->stats.solve_seconds = tsi_clock() - begin;
   if (result != NULL) *result = total;
   status = refined;
@@ -123,9 +116,9 @@ tristar_status tristar_distributed_condition(tristar_distributed_t *d, double *r
   tristar_status mine = check_matrix(d);
   if (mine == TRISTAR_OK && reciprocal == NULL)
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "reciprocal is NULL");
-  TSI_TRY(tsi_transport_agree(d->transport, mine));
-  TSI_TRY(tsi_distributed_system_create(d, &s));
-  TSI_TRY(tsi_system_condition(&s.system, reciprocal));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, mine));
+  TSI_TRY_OUT(tsi_distributed_system_create(d, &s));
+  TSI_TRY_OUT(tsi_system_condition(&s.system, reciprocal));
 out:
   tsi_distributed_system_finish(&s);
   return tsi_answer(env, status);

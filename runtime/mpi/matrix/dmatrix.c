@@ -21,16 +21,13 @@ void tristar_dmatrix_options_init(tristar_dmatrix_options *options) {
 /* Collective. */
 static tristar_status take_blocks(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                   const tristar_view *view, tristar_status mine) {
-  tristar_status status = TRISTAR_OK;
-  tsi_rank_block *blocks = NULL;
+  TSI_OWNED tsi_rank_block *blocks = NULL;
   const int ranks = tsi_transport_size(d->transport);
   TSI_TRY(tsi_rank_blocks_gather(&d->ts->env, d->transport, mine, view, &blocks));
   TSI_TRY(tsi_dmatrix_agree(d, options,
                             tsi_dmatrix_choose_scalar(d, options, view->scalar, view->values != NULL)));
   for (int r = 0; r < ranks; r++) d->start[r + 1] = d->start[r] + blocks[r].rows;
-out:
-  TSI_FREE(&d->ts->env, blocks);
-  return status;
+  return TRISTAR_OK;
 }
 
 static void fill_stats(tristar_dmatrix_t *d) {
@@ -55,7 +52,6 @@ static void fill_stats(tristar_dmatrix_t *d) {
 
 /* Local: the diagonal block for products, buffers, and those who multiply. */
 static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_dform *plain = &d->form[TSI_DPLAIN];
   const size_t strip = TSI_DCOLUMNS * d->bytes;
@@ -69,21 +65,17 @@ static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   TSI_TRY(tsi_dmatrix_hire_crew(d, engine));
   if (env->check) TSI_TRY(tsi_dmatrix_check(d));
   fill_stats(d);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_dmatrix_finish(tristar_dmatrix_t *d, tristar_engine engine) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   TSI_TRY(tsi_transport_agree(d->transport, prepare(d, engine)));
   TSI_TRY(tsi_transport_team(env, d->transport, d->stats.n, NULL, &d->team));
   TSI_TRY(tsi_dmatrix_need(d, TRISTAR_N, 1, false));
-  TSI_TRY(TSI_MPI(env, "MPI_Allreduce",
-                  MPI_Allreduce(&d->stats.nnz, &d->stats.nnz_all, 1, MPI_INT64_T, MPI_SUM,
-                                tsi_transport_comm(d->transport))));
-out:
-  return status;
+  return TSI_MPI(env, "MPI_Allreduce",
+                 MPI_Allreduce(&d->stats.nnz, &d->stats.nnz_all, 1, MPI_INT64_T, MPI_SUM,
+                               tsi_transport_comm(d->transport)));
 }
 
 /* is_complex: the values that were given are. */
@@ -95,13 +87,10 @@ static void tell_symmetry(tristar_dmatrix_t *d, tristar_symmetry symmetry, bool 
 /* Collective. mine: what this rank has found before. */
 static tristar_status take_view(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                 const tristar_view *view, tristar_status mine) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(take_blocks(d, options, view, mine));
   TSI_TRY(tsi_dmatrix_take_rows(d, view));
   tell_symmetry(d, view->symmetry, tsi_scalar_width(view->scalar) == 2);
-  TSI_TRY(tsi_dmatrix_finish(d, options->engine));
-out:
-  return status;
+  return tsi_dmatrix_finish(d, options->engine);
 }
 
 /* What was generated in part, as this rank's rows. */
@@ -126,7 +115,7 @@ static tristar_status take_model(tristar_dmatrix_t *d, const tristar_dmatrix_opt
   const tristar_status mine = kind != NULL ? tsi_matrix_generate(env, kind, k, &part, &generated)
                                            : tsi_matrix_generate_path(env, path, &part, &generated);
   if (mine == TRISTAR_OK) view = rows_of(generated);
-  TSI_TRY(take_view(d, options, &view, mine));
+  TSI_TRY_OUT(take_view(d, options, &view, mine));
   tell_symmetry(d, part.symmetry, false);
 out:
   tristar_matrix_destroy(&generated);
@@ -141,10 +130,10 @@ static tristar_status take_file(tristar_dmatrix_t *d, const tristar_dmatrix_opti
   tristar_symmetry symmetry;
   bool is_complex;
   tsi_dlist list = {.count = 0};
-  TSI_TRY(tsi_dmatrix_read_file(d, path, options, &list, &symmetry, &is_complex));
-  TSI_TRY(tsi_dmatrix_assemble(d, &list, symmetry));
+  TSI_TRY_OUT(tsi_dmatrix_read_file(d, path, options, &list, &symmetry, &is_complex));
+  TSI_TRY_OUT(tsi_dmatrix_assemble(d, &list, symmetry));
   tell_symmetry(d, symmetry, is_complex);
-  TSI_TRY(tsi_dmatrix_finish(d, options->engine));
+  TSI_TRY_OUT(tsi_dmatrix_finish(d, options->engine));
 out:
   TSI_FREE(env, list.place);
   TSI_FREE(env, list.value);
@@ -156,14 +145,14 @@ tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mi
   tsi_env *env = &ts->env;
   tsi_transport *transport = NULL;
   tristar_dmatrix_t *d = NULL;
-  TSI_TRY(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, mine, &transport));
-  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
+  TSI_TRY_OUT(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, mine, &transport));
+  TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
   atomic_init(&d->references, 1);
   tsi_env_retain(env);
   d->transport = transport;
   transport = NULL;
-  TSI_TRY(
+  TSI_TRY_OUT(
       tsi_transport_agree(d->transport, TSI_ALLOC_ZERO(env, d->start, tsi_transport_size(d->transport) + 1)));
 out:
   if (d != NULL && d->transport == NULL) TSI_FREE(env, d);
@@ -316,8 +305,8 @@ tristar_status tristar_dmatrix_get_view(tristar_dmatrix_t *matrix, tristar_view 
   tristar_status status = TRISTAR_OK;
   if (view != NULL) memset(view, 0, sizeof *view);
   TSI_ENTER(matrix, matrix->ts);
-  if (view == NULL) TSI_FAIL(&matrix->ts->env, TRISTAR_ERR_ARGUMENT, "view is NULL");
-  TSI_TRY(tsi_dmatrix_need_whole(matrix));
+  if (view == NULL) TSI_FAIL_OUT(&matrix->ts->env, TRISTAR_ERR_ARGUMENT, "view is NULL");
+  TSI_TRY_OUT(tsi_dmatrix_need_whole(matrix));
   *view = tsi_dmatrix_view(matrix, matrix->stats.n);
   view->ptr = matrix->whole->ptr;
   view->index = matrix->column;
@@ -400,14 +389,14 @@ tristar_status tristar_dmatrix_multiply(tristar_dmatrix_t *matrix, tristar_op op
   memcpy(wish + 2, factor, sizeof factor);
   tristar_status mine = tsi_check_op(env, op);
   if (mine == TRISTAR_OK) mine = tsi_check_columns(env, matrix->n, nrhs, x, ldx, y, ldy);
-  TSI_TRY(tsi_transport_same(matrix->transport, mine, 6, name, wish, 0, NULL));
-  TSI_TRY(tsi_dmatrix_need(matrix, op, nrhs, !is_real(factor, 1) || !is_real(factor + 2, 0)));
+  TSI_TRY_OUT(tsi_transport_same(matrix->transport, mine, 6, name, wish, 0, NULL));
+  TSI_TRY_OUT(tsi_dmatrix_need(matrix, op, nrhs, !is_real(factor, 1) || !is_real(factor + 2, 0)));
   if (matrix->n == 0) { /* they may be NULL */
     x = y = matrix->part;
     ldx = ldy = 0;
   }
   mine = multiply(matrix, op, nrhs, factor, x, ldx, factor + 2, y, ldy);
-  TSI_TRY(tsi_transport_agree(matrix->transport, mine));
+  TSI_TRY_OUT(tsi_transport_agree(matrix->transport, mine));
 out:
   return tsi_answer(env, status);
 }

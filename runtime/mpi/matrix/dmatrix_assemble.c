@@ -49,7 +49,6 @@ static tsi_index source_column(const source *from, tsi_count e) {
 
 /* Local. Columns of others, ascending. */
 static tristar_status list_ghosts(tristar_dmatrix_t *d, const source *from, tsi_index *ghosts) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_count entries = source_count(from);
   tsi_count count = 0;
@@ -62,33 +61,29 @@ static tristar_status list_ghosts(tristar_dmatrix_t *d, const source *from, tsi_
   if (!tsi_to_index(kept + d->n, ghosts))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "the rows of one rank meet more than %d columns", TSI_INDEX_MAX);
   *ghosts = (tsi_index)kept;
-  TSI_TRY(tsi_grow(env, (void **)&d->ghost_column, sizeof *d->ghost_column, kept, kept));
-out:
-  return status;
+  return tsi_grow(env, (void **)&d->ghost_column, sizeof *d->ghost_column, kept, kept);
 }
 
 /* Local: ranks that receive or send items, first[r] .. first[r + 1] - 1 of rank r. */
 static tristar_status list_peers(tsi_env *env, int ranks, const tsi_count *first, int *count,
                                  tsi_dpeer **peer) {
-  tristar_status status = TRISTAR_OK;
   for (int r = 0; r < ranks; r++) *count += first[r + 1] > first[r];
   TSI_TRY(TSI_ALLOC(env, *peer, *count));
   for (int r = 0, at = 0; r < ranks; r++)
     if (first[r + 1] > first[r])
       (*peer)[at++] = (tsi_dpeer){r, (tsi_index)first[r], (tsi_index)(first[r + 1] - first[r])};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. Who has the ghosts, and who needs entries of this rank. */
 static tristar_status connect(tristar_dmatrix_t *d, tsi_index ghosts) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  TSI_TRY(tsi_dmatrix_connect(d, d->transport, ghosts, d->ghost_column, &d->halo));
+  TSI_TRY_OUT(tsi_dmatrix_connect(d, d->transport, ghosts, d->ghost_column, &d->halo));
   const tsi_route *route = &d->halo->route;
   status = list_peers(env, route->ranks, route->goes, &d->owners, &d->owner);
   if (status == TRISTAR_OK) status = list_peers(env, route->ranks, route->comes, &d->askers, &d->asker);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
 out:
   return status;
 }
@@ -121,9 +116,10 @@ static tristar_status sort_rows(const tristar_dmatrix_t *d, const tsi_dlist *lis
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
-  TSI_TRY(tsi_entries_begin(env, d->n + m.ghosts, sizeof(tsi_count), rows)); /* square, as sorting wants it */
+  TSI_TRY_OUT(
+      tsi_entries_begin(env, d->n + m.ghosts, sizeof(tsi_count), rows)); /* square, as sorting wants it */
   for (tsi_count e = 0; e < list->count; e++) rows->ptr[list->place[e].row - first + 1]++;
-  TSI_TRY(tsi_entries_reserve(env, rows));
+  TSI_TRY_OUT(tsi_entries_reserve(env, rows));
   for (tsi_count e = 0; e < list->count; e++) {
     const tsi_index column = local_column(d, column_of(list, e), m);
     ((tsi_count *)rows->item)[tsi_entries_put(rows, list->place[e].row - first, column)] = e;
@@ -137,7 +133,6 @@ out:
 /* Local. Merges what is at one place: place[e] is where entry e of the list goes. */
 static tristar_status merge(const tristar_dmatrix_t *d, const tsi_dlist *list, tsi_entries *rows,
                             tsi_count *place) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count *number = rows->item;
   tsi_count to = 0, end = 0, latest = 0;
   for (tsi_index i = 0; i < d->n; i++) {
@@ -157,14 +152,12 @@ static tristar_status merge(const tristar_dmatrix_t *d, const tsi_dlist *list, t
     }
     rows->ptr[i + 1] = to;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A skew-symmetric matrix has zeros on its diagonal, a Hermitian one real numbers; all are finite. */
 static tristar_status check_values(const tristar_dmatrix_t *d, const tsi_entries *rows, const char *values,
                                    numbers m, tristar_symmetry symmetry) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_count entries = rows->ptr[d->n], bad = d->sparse->first_not_finite(entries, values);
   for (tsi_index i = 0; i < d->n; i++) {
@@ -184,8 +177,7 @@ static tristar_status check_values(const tristar_dmatrix_t *d, const tsi_entries
                  tsi_symmetry_name(symmetry), symmetry == TRISTAR_HERMITIAN ? "real" : "zero");
     }
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Pieces -------------------------------------------------------------------------------------------- */
@@ -196,7 +188,6 @@ out:
 static tristar_status cut(const tristar_dmatrix_t *d, const tsi_entries *rows, const char *values,
                           tsi_index first, tsi_index end, tsi_count *next, tsi_entries *piece,
                           tsi_count **row) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_index lines = 0;
   for (tsi_index i = 0; i < d->n; i++)
@@ -222,17 +213,14 @@ static tristar_status cut(const tristar_dmatrix_t *d, const tsi_entries *rows, c
            (size_t)count * d->bytes);
     to += count;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. Pieces in the order of their columns. */
 static tristar_status cut_all(tristar_dmatrix_t *d, const tsi_entries *rows, const char *values, numbers m) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_dform *form = &d->form[TSI_DPLAIN];
-  tsi_count *next = NULL;
-  TSI_TRY(TSI_ALLOC(env, next, d->n));
+  TSI_SCRATCH(env, tsi_count, next, d->n);
   for (tsi_index i = 0; i < d->n; i++) next[i] = rows->ptr[i];
   TSI_TRY(TSI_ALLOC_ZERO(env, form->block, d->owners));
   TSI_TRY(TSI_ALLOC_ZERO(env, form->row, d->owners));
@@ -245,9 +233,7 @@ static tristar_status cut_all(tristar_dmatrix_t *d, const tsi_entries *rows, con
     TSI_TRY(cut(d, rows, values, first, first + d->owner[o].count, next, &form->block[o], &form->row[o]));
   }
   form->there = true;
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local: pieces of a list's rows, sorted and merged. */
@@ -258,15 +244,15 @@ static tristar_status cut_list(tristar_dmatrix_t *d, const tsi_dlist *list, numb
   tsi_entries rows = {.ptr = NULL};
   tsi_count *place = NULL;
   char *values = NULL;
-  TSI_TRY(sort_rows(d, list, m, &rows));
-  TSI_TRY(TSI_ALLOC(env, place, list->count));
-  TSI_TRY(merge(d, list, &rows, place));
-  TSI_TRY(tsi_allocate_zero(env, (size_t)rows.ptr[d->n], d->bytes, __func__, __FILE__, __LINE__,
-                            (void **)&values));
+  TSI_TRY_OUT(sort_rows(d, list, m, &rows));
+  TSI_TRY_OUT(TSI_ALLOC(env, place, list->count));
+  TSI_TRY_OUT(merge(d, list, &rows, place));
+  TSI_TRY_OUT(tsi_allocate_zero(env, (size_t)rows.ptr[d->n], d->bytes, __func__, __FILE__, __LINE__,
+                                (void **)&values));
   d->sparse->add_at(list->count, place, list->value, values);
   TSI_FREE(env, place);
-  TSI_TRY(check_values(d, &rows, values, m, symmetry));
-  TSI_TRY(cut_all(d, &rows, values, m));
+  TSI_TRY_OUT(check_values(d, &rows, values, m, symmetry));
+  TSI_TRY_OUT(cut_all(d, &rows, values, m));
 out:
   tsi_entries_finish(env, &rows);
   TSI_FREE(env, place);
@@ -276,28 +262,22 @@ out:
 
 /* Local: pieces of rows as they are. */
 static tristar_status cut_rows(tristar_dmatrix_t *d, source *from, numbers m) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count entries = source_count(from);
   for (tsi_count e = 0; e < entries; e++) from->rows.index[e] = local_column(d, from->rows.index[e], m);
   TSI_TRY(check_values(d, &from->rows, from->values, m, TRISTAR_GENERAL));
-  TSI_TRY(cut_all(d, &from->rows, from->values, m));
-out:
-  return status;
+  return cut_all(d, &from->rows, from->values, m);
 }
 
 /* Collective. mine: what this rank has found before. */
 static tristar_status make_pieces(tristar_dmatrix_t *d, source *from, tristar_symmetry symmetry,
                                   tristar_status mine) {
-  tristar_status status = TRISTAR_OK;
   tsi_index ghosts = 0;
   if (mine == TRISTAR_OK) mine = list_ghosts(d, from, &ghosts);
   TSI_TRY(tsi_transport_agree(d->transport, mine));
   TSI_TRY(connect(d, ghosts));
   const numbers m = number_columns(d, ghosts);
   mine = from->rows.ptr != NULL ? cut_rows(d, from, m) : cut_list(d, from->list, m, symmetry);
-  TSI_TRY(tsi_transport_agree(d->transport, mine));
-out:
-  return status;
+  return tsi_transport_agree(d->transport, mine);
 }
 
 static void count_rows(tristar_dmatrix_t *d) {
@@ -308,8 +288,8 @@ tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dlist *list, trist
   tristar_status status = TRISTAR_OK;
   source from = {.list = list};
   count_rows(d);
-  TSI_TRY(tsi_dmatrix_route(d, list, symmetry));
-  TSI_TRY(make_pieces(d, &from, symmetry, TRISTAR_OK));
+  TSI_TRY_OUT(tsi_dmatrix_route(d, list, symmetry));
+  TSI_TRY_OUT(make_pieces(d, &from, symmetry, TRISTAR_OK));
 out:
   tsi_dlist_release(&d->ts->env, list);
   return status;
@@ -319,7 +299,6 @@ out:
 
 /* Local: in the order of the view. */
 static tristar_status list_view(const tristar_dmatrix_t *d, const tristar_view *view, tsi_dlist *list) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
   const int64_t lines = tsi_view_major(view);
   TSI_TRY(tsi_dlist_make(d, tsi_view_begin(view, lines), list));
@@ -332,8 +311,7 @@ static tristar_status list_view(const tristar_dmatrix_t *d, const tristar_view *
           view->format == TRISTAR_CSR ? (tsi_dplace){first + line, index} : (tsi_dplace){first + index, line};
       tsi_dvalue_put(d->scalar, value, list->value, e);
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static bool do_columns_ascend(const tristar_view *view) {
@@ -345,7 +323,6 @@ static bool do_columns_ascend(const tristar_view *view) {
 
 /* Local. */
 static tristar_status copy_rows(const tristar_dmatrix_t *d, const tristar_view *view, source *from) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_entries *rows = &from->rows;
   TSI_TRY(tsi_entries_begin(env, d->n, 0, rows));
@@ -354,7 +331,7 @@ static tristar_status copy_rows(const tristar_dmatrix_t *d, const tristar_view *
   TSI_TRY(tsi_entries_allocate(env, rows));
   for (tsi_count e = 0; e < entries; e++) rows->index[e] = (tsi_index)tsi_view_index(view, e);
   from->values = view->values;
-  if (view->scalar == d->scalar) goto out;
+  if (view->scalar == d->scalar) return TRISTAR_OK;
   TSI_TRY(
       tsi_allocate(env, (size_t)entries, d->bytes, __func__, __FILE__, __LINE__, (void **)&from->converted));
   from->values = from->converted;
@@ -363,8 +340,7 @@ static tristar_status copy_rows(const tristar_dmatrix_t *d, const tristar_view *
     tsi_view_value(view, e, value);
     tsi_dvalue_put(d->scalar, value, from->converted, e);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_dmatrix_take_rows(tristar_dmatrix_t *d, const tristar_view *view) {
@@ -377,11 +353,11 @@ tristar_status tsi_dmatrix_take_rows(tristar_dmatrix_t *d, const tristar_view *v
       view->format == TRISTAR_CSR && view->symmetry == TRISTAR_GENERAL && do_columns_ascend(view);
   const tristar_status mine = is_ready ? copy_rows(d, view, &from) : list_view(d, view, &list);
   if (view->symmetry == TRISTAR_GENERAL) {
-    TSI_TRY(make_pieces(d, &from, view->symmetry, mine));
+    TSI_TRY_OUT(make_pieces(d, &from, view->symmetry, mine));
   } else {
-    TSI_TRY(tsi_transport_agree(d->transport, mine));
-    TSI_TRY(tsi_dmatrix_route(d, &list, view->symmetry));
-    TSI_TRY(make_pieces(d, &from, view->symmetry, TRISTAR_OK));
+    TSI_TRY_OUT(tsi_transport_agree(d->transport, mine));
+    TSI_TRY_OUT(tsi_dmatrix_route(d, &list, view->symmetry));
+    TSI_TRY_OUT(make_pieces(d, &from, view->symmetry, TRISTAR_OK));
   }
 out:
   tsi_entries_finish(env, &from.rows);
@@ -394,7 +370,6 @@ out:
 
 static tristar_status check_peers(const tristar_dmatrix_t *d, int count, const tsi_dpeer *peer,
                                   tsi_index all) {
-  tristar_status status = TRISTAR_OK;
   tsi_index at = 0;
   for (int k = 0; k < count; k++) {
     if (peer[k].rank == tsi_transport_rank(d->transport) || (k > 0 && peer[k].rank <= peer[k - 1].rank))
@@ -405,22 +380,18 @@ static tristar_status check_peers(const tristar_dmatrix_t *d, int count, const t
     at += peer[k].count;
   }
   if (at != all) TSI_FAIL(&d->ts->env, TRISTAR_ERR_INTERNAL, "%d entries of all peers, not %d", at, all);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_piece(const tristar_dmatrix_t *d, const tsi_entries *piece, tsi_index columns) {
-  tristar_status status = TRISTAR_OK;
   if (!tsi_entries_ascend(piece)) TSI_FAIL(&d->ts->env, TRISTAR_ERR_INTERNAL, "columns do not ascend");
   for (tsi_count e = 0; e < piece->ptr[piece->n]; e++)
     if (piece->index[e] < 0 || piece->index[e] >= columns)
       TSI_FAIL(&d->ts->env, TRISTAR_ERR_INTERNAL, "column %d of %d", piece->index[e], columns);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_dmatrix_check(const tristar_dmatrix_t *d) {
-  tristar_status status = TRISTAR_OK;
   const tsi_dform *form = &d->form[TSI_DPLAIN];
   TSI_TRY(check_peers(d, d->owners, d->owner, d->halo->ghosts));
   TSI_TRY(check_peers(d, d->askers, d->asker, d->halo->asked));
@@ -434,6 +405,5 @@ tristar_status tsi_dmatrix_check(const tristar_dmatrix_t *d) {
         TSI_FAIL(&d->ts->env, TRISTAR_ERR_INTERNAL, "block of rank %d, line %d: empty, or out of order",
                  d->owner[o].rank, l);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }

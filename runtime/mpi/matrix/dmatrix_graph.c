@@ -59,29 +59,24 @@ static void put_there(builder *b, tsi_index vertex, tsi_index neighbour) {
 
 /* Local. */
 static tristar_status count(builder *b) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &b->d->ts->env;
   TSI_TRY(TSI_ALLOC_ZERO(env, b->graph->ptr, (tsi_count)b->d->n + 1));
   TSI_TRY(tsi_route_begin(env, b->d->transport, &b->route));
   each_edge(b, count_here, count_there);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local: edges that go, and room for those that come. */
 static tristar_status pack(builder *b) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &b->d->ts->env;
   TSI_TRY(TSI_ALLOC(env, b->goes, tsi_route_sent(&b->route)));
   TSI_TRY(TSI_ALLOC(env, b->comes, tsi_route_received(&b->route)));
   each_edge(b, skip, put_there);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local: all edges are here. */
 static tristar_status fill(builder *b) {
-  tristar_status status = TRISTAR_OK;
   tsi_rows_graph *graph = b->graph;
   const tsi_count comes = tsi_route_received(&b->route);
   tsi_count begin = 0, to = 0;
@@ -98,8 +93,7 @@ static tristar_status fill(builder *b) {
     begin = end;
   }
   graph->ptr[graph->n] = to;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_rows_graph_create(const tristar_dmatrix_t *d, const tsi_index *row_map,
@@ -108,11 +102,11 @@ tristar_status tsi_rows_graph_create(const tristar_dmatrix_t *d, const tsi_index
   tsi_env *env = &d->ts->env;
   builder b = {.d = d, .row_map = row_map, .graph = out};
   *out = (tsi_rows_graph){.n = d->n};
-  TSI_TRY(tsi_route_connect(env, d->transport, count(&b), &b.route));
-  TSI_TRY(tsi_transport_agree(d->transport, pack(&b)));
-  TSI_TRY(tsi_route_pass(env, &b.route, sizeof *b.goes, false, b.goes, b.comes));
+  TSI_TRY_OUT(tsi_route_connect(env, d->transport, count(&b), &b.route));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, pack(&b)));
+  TSI_TRY_OUT(tsi_route_pass(env, &b.route, sizeof *b.goes, false, b.goes, b.comes));
   TSI_FREE(env, b.goes);
-  TSI_TRY(tsi_transport_agree(d->transport, fill(&b)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, fill(&b)));
 out:
   tsi_route_finish(env, &b.route);
   TSI_FREE(env, b.goes);

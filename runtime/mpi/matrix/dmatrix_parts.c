@@ -41,7 +41,6 @@ static void release(numbering *m) {
 
 /* Local. */
 static tristar_status allocate(numbering *m) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
   const tsi_count all = tsi_transport_rank(d->transport) == 0 ? d->stats.n : 0;
@@ -53,20 +52,16 @@ static tristar_status allocate(numbering *m) {
   if (d->stats.nnz_all > INT_MAX)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%" PRId64 " entries: the pattern of at most %d is cut into parts",
              d->stats.nnz_all, INT_MAX);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rank 0: the parts, and numbers that follow from them. */
 static tristar_status number_rows(const numbering *m) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &m->d->ts->env;
   const tsi_pattern *pattern = m->pattern;
-  tsi_graph *graph = NULL;
-  tsi_index *part = NULL;
-  tsi_count *next = NULL;
-  TSI_TRY(TSI_ALLOC(env, part, pattern->n));
-  TSI_TRY(TSI_ALLOC(env, next, m->ranks));
+  TSI_OWNED tsi_graph *graph = NULL;
+  TSI_SCRATCH(env, tsi_index, part, pattern->n);
+  TSI_SCRATCH(env, tsi_count, next, m->ranks);
   TSI_TRY(tsi_graph_create(env, pattern->n, pattern->ptr, pattern->index, NULL, false, &graph));
   TSI_TRY(tsi_graph_parts(env, graph, m->ranks, part));
   for (tsi_index i = 0; i < pattern->n; i++) m->start[part[i] + 1]++;
@@ -78,17 +73,12 @@ static tristar_status number_rows(const numbering *m) {
     m->all_number[i] = (tsi_index)next[part[i]]++;
     m->all_origin[m->all_number[i]] = i;
   }
-out:
-  tsi_graph_destroy(env, &graph);
-  TSI_FREE(env, part);
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. To each rank the new numbers of its old rows and of its ghosts, and the old ones of its new
  * rows. */
 static tristar_status spread_numbers(numbering *m) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
@@ -98,16 +88,13 @@ static tristar_status spread_numbers(numbering *m) {
   TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, m->origin, rows)));
   TSI_TRY(tsi_move_blocks(env, comm, d->start, sizeof *m->number, false, m->all_number, d->n, m->number));
   TSI_TRY(tsi_move_blocks(env, comm, m->start, sizeof *m->origin, false, m->all_origin, rows, m->origin));
-  TSI_TRY(tsi_halo_fill(env, d->halo, sizeof *m->number, m->number, m->ghost));
-out:
-  return status;
+  return tsi_halo_fill(env, d->halo, sizeof *m->number, m->number, m->ghost);
 }
 
 /* ---- The new matrix ------------------------------------------------------------------------------------ */
 
 /* Local. The entries here, by their new numbers. */
 static tristar_status list_entries(const numbering *m, tsi_dlist *list) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
   list->count = d->stats.nnz;
@@ -120,8 +107,7 @@ static tristar_status list_entries(const numbering *m, tsi_dlist *list) {
       list->place[e] = (tsi_dplace){m->number[i], j < d->n ? m->number[j] : m->ghost[j - d->n]};
     }
   if (list->count > 0) memcpy(list->value, d->whole->values, (size_t)list->count * d->bytes);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. */
@@ -130,16 +116,16 @@ static tristar_status build(numbering *m, const tristar_dmatrix_options *options
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
   tsi_dlist list = {.count = 0};
-  TSI_TRY(tsi_dmatrix_agree(out, options, tsi_dmatrix_choose_scalar(out, options, d->scalar, true)));
+  TSI_TRY_OUT(tsi_dmatrix_agree(out, options, tsi_dmatrix_choose_scalar(out, options, d->scalar, true)));
   memcpy(out->start, m->start, (size_t)(m->ranks + 1) * sizeof *m->start);
-  TSI_TRY(tsi_transport_agree(d->transport, list_entries(m, &list)));
-  TSI_TRY(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, list_entries(m, &list)));
+  TSI_TRY_OUT(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
   out->stats.symmetry = d->stats.symmetry;
   out->origin = m->origin;
   m->origin = NULL;
   out->old_rows = d->n;
-  TSI_TRY(tsi_dmatrix_connect(d, out->transport, out->n, out->origin, &out->origins));
-  TSI_TRY(tsi_dmatrix_finish(out, options->engine));
+  TSI_TRY_OUT(tsi_dmatrix_connect(d, out->transport, out->n, out->origin, &out->origins));
+  TSI_TRY_OUT(tsi_dmatrix_finish(out, options->engine));
 out:
   TSI_FREE(env, list.place);
   TSI_FREE(env, list.value);
@@ -149,21 +135,17 @@ out:
 /* Local. */
 static tristar_status check(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                             tristar_dmatrix_t **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "out is NULL");
   if (options->scalar != 0 && options->scalar != (int)d->scalar)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scalar is %d, but the matrix has %d", options->scalar,
              (int)d->scalar);
-  TSI_TRY(tsi_dmatrix_need_whole(d));
-out:
-  return status;
+  return tsi_dmatrix_need_whole(d);
 }
 
 /* Collective. */
 static tristar_status repartition(numbering *m, const tristar_dmatrix_options *options,
                                   tristar_dmatrix_t **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_transport *transport = m->d->transport;
   TSI_TRY(tsi_transport_agree(transport, check(m->d, options, out)));
   TSI_TRY(tsi_transport_agree(transport, allocate(m)));
@@ -171,9 +153,7 @@ static tristar_status repartition(numbering *m, const tristar_dmatrix_options *o
   TSI_TRY(tsi_transport_agree(transport, m->pattern ? number_rows(m) : TRISTAR_OK));
   TSI_TRY(spread_numbers(m));
   TSI_TRY(tsi_dmatrix_begin(m->d->ts, tsi_transport_comm(transport), TRISTAR_OK, out));
-  TSI_TRY(build(m, options, *out));
-out:
-  return status;
+  return build(m, options, *out);
 }
 
 tristar_status tristar_dmatrix_repartition(tristar_dmatrix_t *matrix, const tristar_dmatrix_options *options,
@@ -205,7 +185,6 @@ tristar_status tristar_dmatrix_get_origin(const tristar_dmatrix_t *matrix, int64
 static tristar_status check_vectors(const tristar_dmatrix_t *d, int64_t nrhs, const void *from,
                                     tsi_index from_rows, int64_t ldf, const void *to, tsi_index to_rows,
                                     int64_t ldt) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
   if (nrhs > 0 && ((from == NULL && from_rows > 0) || (to == NULL && to_rows > 0)))
@@ -214,8 +193,7 @@ static tristar_status check_vectors(const tristar_dmatrix_t *d, int64_t nrhs, co
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "leading dimensions %" PRId64 " and %" PRId64 " for vectors of %d and %d rows here", ldf, ldt,
              from_rows, to_rows);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_dmatrix_move(const tristar_dmatrix_t *matrix, tristar_dmatrix_direction direction,
@@ -232,15 +210,15 @@ tristar_status tristar_dmatrix_move(const tristar_dmatrix_t *matrix, tristar_dma
   if ((unsigned)direction > TRISTAR_TO_ORIGIN)
     mine =
         tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "direction is %d", (int)direction);
-  TSI_TRY(tsi_transport_same(d->transport, mine, 2, name, wish, 0, NULL));
+  TSI_TRY_OUT(tsi_transport_same(d->transport, mine, 2, name, wish, 0, NULL));
   for (int64_t c = 0; c < nrhs; c++) {
     const char *source = (const char *)from + (size_t)(c * ldf) * d->bytes;
     char *target = (char *)to + (size_t)(c * ldt) * d->bytes;
     if (d->origins == NULL)
       memmove(target, source, (size_t)d->n * d->bytes);
     else
-      TSI_TRY(back ? tsi_halo_return(env, d->origins, d->bytes, source, target)
-                   : tsi_halo_fill(env, d->origins, d->bytes, source, target));
+      TSI_TRY_OUT(back ? tsi_halo_return(env, d->origins, d->bytes, source, target)
+                       : tsi_halo_fill(env, d->origins, d->bytes, source, target));
   }
 out:
   return tsi_answer(env, status);

@@ -35,7 +35,6 @@ static bool is_zero(const tristar_dmatrix_t *d, tsi_count e) {
 
 /* Local. */
 static tristar_status list_rows(const tristar_dmatrix_t *d, choice which, rows *own) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_count *ptr = d->whole->ptr;
   tsi_count most = 0;
@@ -49,14 +48,12 @@ static tristar_status list_rows(const tristar_dmatrix_t *d, choice which, rows *
       if (which.zeros || !is_zero(d, e)) own->column[own->entries++] = d->column[e];
     own->length[i] = (tsi_index)(own->entries - before);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rank 0. begin: ranks + 1, counts that become the first column of each rank. */
 static tristar_status allocate(const tristar_dmatrix_t *d, choice which, int64_t *begin, tsi_index **length,
                                tsi_pattern **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const int ranks = tsi_transport_size(d->transport);
   tsi_pattern *pattern;
@@ -69,9 +66,7 @@ static tristar_status allocate(const tristar_dmatrix_t *d, choice which, int64_t
   if (pattern->symmetry == TRISTAR_HERMITIAN && !d->sparse->is_complex) pattern->symmetry = TRISTAR_SYMMETRIC;
   TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
   TSI_TRY(TSI_ALLOC(env, pattern->index, begin[ranks]));
-  TSI_TRY(TSI_ALLOC(env, *length, pattern->n));
-out:
-  return status;
+  return TSI_ALLOC(env, *length, pattern->n);
 }
 
 tristar_status tsi_dmatrix_gather_pattern(const tristar_dmatrix_t *d, bool triangle, bool zeros,
@@ -87,17 +82,17 @@ tristar_status tsi_dmatrix_gather_pattern(const tristar_dmatrix_t *d, bool trian
   *out = NULL;
   status = list_rows(d, which, &own);
   if (status == TRISTAR_OK && root) status = TSI_ALLOC_ZERO(env, begin, tsi_transport_size(d->transport) + 1);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(
       TSI_MPI(env, "MPI_Gather",
               MPI_Gather(&own.entries, 1, MPI_INT64_T, root ? begin + 1 : NULL, 1, MPI_INT64_T, 0, comm)));
-  TSI_TRY(tsi_transport_agree(d->transport, root ? allocate(d, which, begin, &length, out) : TRISTAR_OK));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, root ? allocate(d, which, begin, &length, out) : TRISTAR_OK));
   tsi_pattern *pattern = *out;
   status = tsi_move_blocks(env, comm, d->start, sizeof *length, true, length, d->n, own.length);
   if (status == TRISTAR_OK)
     status = tsi_move_blocks(env, comm, begin, sizeof *own.column, true, root ? pattern->index : NULL,
                              own.entries, own.column);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   if (root) pattern->ptr[0] = 0;
   for (tsi_index i = 0; root && i < pattern->n; i++) pattern->ptr[i + 1] = pattern->ptr[i] + length[i];
 out:
@@ -111,7 +106,6 @@ out:
 
 /* A sum over the entries: in any order, on any ranks. */
 tristar_status tsi_dmatrix_fingerprint(const tristar_dmatrix_t *d, uint64_t *out) {
-  tristar_status status = TRISTAR_OK;
   const uint64_t first = (uint64_t)tsi_dmatrix_first(d);
   uint64_t sum = 0;
   for (tsi_index i = 0; i < d->n; i++)
@@ -121,6 +115,5 @@ tristar_status tsi_dmatrix_fingerprint(const tristar_dmatrix_t *d, uint64_t *out
       TSI_MPI(&d->ts->env, "MPI_Allreduce",
               MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
   *out = tsi_fingerprint_word(sum, (uint64_t)d->stats.n);
-out:
-  return status;
+  return TRISTAR_OK;
 }

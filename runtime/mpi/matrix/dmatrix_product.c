@@ -22,15 +22,12 @@ static double product_bytes(const tristar_dmatrix_t *d) {
 }
 
 tristar_status tsi_dmatrix_hire_crew(tristar_dmatrix_t *d, tristar_engine engine) {
-  tristar_status status = TRISTAR_OK;
   tsi_dmatrix_dismiss_crew(d);
   TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, d->crew, 1));
   d->engine = engine;
-  TSI_TRY(tsi_crew_begin(d->ts, "matrix_rows", engine, TSI_RUNS_SHORT,
-                         tsi_units(d->form[TSI_DPLAIN].stored.rest.windows, d->unit), product_bytes(d),
-                         &d->stats.start_seconds, d->crew));
-out:
-  return status;
+  return tsi_crew_begin(d->ts, "matrix_rows", engine, TSI_RUNS_SHORT,
+                        tsi_units(d->form[TSI_DPLAIN].stored.rest.windows, d->unit), product_bytes(d),
+                        &d->stats.start_seconds, d->crew);
 }
 
 void tsi_dmatrix_dismiss_crew(tristar_dmatrix_t *d) {
@@ -40,22 +37,17 @@ void tsi_dmatrix_dismiss_crew(tristar_dmatrix_t *d) {
 
 /* Local. Has each entry of the diagonal block its mirror image? */
 static tristar_status find_hermitian(const tristar_dmatrix_t *d, bool *hermitian) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_entries *e = &d->form[TSI_DPLAIN].diagonal;
   const tsi_sparse a = {e->n, true, TRISTAR_GENERAL, e->ptr, e->index, e->item};
-  tsi_count *next = NULL;
   *hermitian = false;
   if (d->narrow || d->stats.symmetry == TRISTAR_SKEW_SYMMETRIC) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, next, e->n));
+  TSI_SCRATCH(env, tsi_count, next, e->n);
   *hermitian = d->sparse->first_unlike(&a, true, 0, next) == e->ptr[e->n];
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_dmatrix_store(tristar_dmatrix_t *d) {
-  tristar_status status = TRISTAR_OK;
   tsi_dform *plain = &d->form[TSI_DPLAIN];
   bool hermitian;
   TSI_TRY(find_hermitian(d, &hermitian));
@@ -64,8 +56,7 @@ tristar_status tsi_dmatrix_store(tristar_dmatrix_t *d) {
   TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, d->coupled, plain->stored.rest.windows));
   for (int o = 0; o < d->owners; o++)
     for (tsi_index l = 0; l < plain->block[o].n; l++) d->coupled[plain->row[o][l] / TSI_WINDOW_ROWS] = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 size_t tsi_dpiece_bytes(const tsi_entries *piece) {
@@ -86,7 +77,6 @@ size_t tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d) {
 /* Lines become indices, of which there are so many, and values conjugates if that is wanted. */
 static tristar_status transpose(const tristar_dmatrix_t *d, bool conjugate, tsi_index columns,
                                 const tsi_entries *from, tsi_entries *to) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_count image = ~(tsi_count)0; /* of the first value */
   TSI_TRY(tsi_entries_begin(env, columns, d->bytes, to));
@@ -98,13 +88,11 @@ static tristar_status transpose(const tristar_dmatrix_t *d, bool conjugate, tsi_
     memcpy(value, place, d->bytes);
     d->sparse->gather(1, &image, TRISTAR_HERMITIAN, value, place);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The shares of owners are made of this rank's rows: indices become numbers of these. */
 tristar_status tsi_dmatrix_make_form(tristar_dmatrix_t *d, int form) {
-  tristar_status status = TRISTAR_OK;
   const tsi_dform *from = &d->form[TSI_DPLAIN];
   tsi_dform *to = &d->form[form];
   tsi_env *env = &d->ts->env;
@@ -120,8 +108,7 @@ tristar_status tsi_dmatrix_make_form(tristar_dmatrix_t *d, int form) {
       block->index[e] = (tsi_index)from->row[o][block->index[e]];
   }
   to->there = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void release_form(const tristar_dmatrix_t *d, tsi_dform *form) {
@@ -147,7 +134,6 @@ static void note_arrival(void *context, tsi_index receive) {
 /* Local. */
 static tristar_status list_channels(const tristar_dmatrix_t *d, int width, int count, const tsi_dpeer *peer,
                                     char *area, tsi_channel **out) {
-  tristar_status status = TRISTAR_OK;
   const size_t entry = d->bytes << width;
   TSI_TRY(TSI_ALLOC(&d->ts->env, *out, count));
   for (int k = 0; k < count; k++)
@@ -155,27 +141,21 @@ static tristar_status list_channels(const tristar_dmatrix_t *d, int width, int c
                               .tag = width,
                               .buffer = area + (size_t)peer[k].first * entry,
                               .bytes = (size_t)peer[k].count * entry};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status open_exchange(tristar_dmatrix_t *d, int direction, int width) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_dexchange *x = &d->exchange[direction][width];
   const int receives = direction == TO_ASKERS ? d->owners : d->askers;
   const int sends = direction == TO_ASKERS ? d->askers : d->owners;
-  tsi_channel *owners = NULL, *askers = NULL;
+  TSI_OWNED tsi_channel *askers = NULL, *owners = NULL;
   TSI_TRY(list_channels(d, width, d->owners, d->owner, d->ghost, &owners));
   TSI_TRY(list_channels(d, width, d->askers, d->asker, d->asked, &askers));
   if (x->arrived == NULL) TSI_TRY(TSI_ALLOC_ZERO(env, x->arrived, receives));
-  TSI_TRY(tsi_mailbox_create(d->transport, receives, direction == TO_ASKERS ? owners : askers, sends,
-                             direction == TO_ASKERS ? askers : owners, note_arrival, x, &x->mailbox));
-out:
-  TSI_FREE(env, owners);
-  TSI_FREE(env, askers);
-  return status;
+  return tsi_mailbox_create(d->transport, receives, direction == TO_ASKERS ? owners : askers, sends,
+                            direction == TO_ASKERS ? askers : owners, note_arrival, x, &x->mailbox);
 }
 
 /* The widest strip of at most so many columns. */
@@ -193,9 +173,9 @@ static void close_exchange(const tristar_dmatrix_t *d, tsi_dexchange *x) {
 /* Local. */
 static tristar_status make_needed(tristar_dmatrix_t *d, int form, int direction, int width, bool scaled) {
   tristar_status status = TRISTAR_OK;
-  if (!d->form[form].there) TSI_TRY(tsi_dmatrix_make_form(d, form));
+  if (!d->form[form].there) TSI_TRY_OUT(tsi_dmatrix_make_form(d, form));
   for (int w = 0; w <= width; w++)
-    if (d->exchange[direction][w].mailbox == NULL) TSI_TRY(open_exchange(d, direction, w));
+    if (d->exchange[direction][w].mailbox == NULL) TSI_TRY_OUT(open_exchange(d, direction, w));
   if (scaled && d->product == NULL)
     status = tsi_allocate(&d->ts->env, (size_t)d->n * TSI_DCOLUMNS, d->bytes, __func__, __FILE__, __LINE__,
                           (void **)&d->product);
@@ -336,7 +316,7 @@ static tristar_status multiply_strip(strip *s, int direction) {
   const tsi_dpeer *to = entries ? d->asker : d->owner;
   for (int k = 0; k < receives; k++)
     atomic_store_explicit(&s->exchange->arrived[k], false, memory_order_relaxed);
-  TSI_TRY(tsi_mailbox_start(s->exchange->mailbox, NULL, sends));
+  TSI_TRY_OUT(tsi_mailbox_start(s->exchange->mailbox, NULL, sends));
   for (int k = 0; k < sends; k++) {
     if (entries)
       pack_entries(s, &to[k]);

@@ -9,7 +9,6 @@
  */
 static tristar_status agree_on_header(tristar_dmatrix_t *d, const tsi_market_part *p,
                                       const tristar_dmatrix_options *options, tristar_status mine) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_market_header *h = &p->header;
   const int ranks = tsi_transport_size(d->transport);
@@ -26,13 +25,11 @@ static tristar_status agree_on_header(tristar_dmatrix_t *d, const tsi_market_par
   TSI_TRY(tsi_dmatrix_agree(d, options, mine));
   TSI_TRY(tsi_transport_same(d->transport, TRISTAR_OK, 5, name, value, 0, NULL));
   for (int r = 0; r < ranks; r++) d->start[r + 1] = (int64_t)h->rows * (r + 1) / ranks;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status list_entries(const tristar_dmatrix_t *d, tsi_market_part *p, tsi_dlist *list) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_count expected = p->header.entries / p->part.parts + 1;
   tsi_count room = 0;
@@ -50,26 +47,22 @@ static tristar_status list_entries(const tristar_dmatrix_t *d, tsi_market_part *
     list->place[list->count] = place;
     tsi_dvalue_put(d->scalar, value, list->value, list->count++);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. The lines that end in the parts before. */
 static tristar_status count_before(tristar_dmatrix_t *d, tsi_market_part *p, int64_t *before) {
-  tristar_status status = TRISTAR_OK;
   int64_t own = 0;
   *before = 0;
   TSI_TRY(tsi_transport_agree(d->transport, tsi_market_part_count(p, &own)));
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Exscan",
                   MPI_Exscan(&own, before, 1, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
   if (tsi_transport_rank(d->transport) == 0) *before = 0; /* MPI leaves it alone */
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. */
 static tristar_status check_count(tristar_dmatrix_t *d, const tsi_market_part *p) {
-  tristar_status status = TRISTAR_OK;
   int64_t all = p->taken;
   TSI_TRY(
       TSI_MPI(&d->ts->env, "MPI_Allreduce",
@@ -77,22 +70,18 @@ static tristar_status check_count(tristar_dmatrix_t *d, const tsi_market_part *p
   if (all != p->header.entries)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_FORMAT, "%s: the file has %lld entries, line %lld announces %lld",
              p->lines.path, (long long)all, (long long)p->header.size_line, (long long)p->header.entries);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status read_parts(tristar_dmatrix_t *d, tsi_market_part *p, tristar_status mine,
                                  const tristar_dmatrix_options *options, tsi_dlist *list) {
-  tristar_status status = TRISTAR_OK;
   int64_t before;
   TSI_TRY(agree_on_header(d, p, options, mine));
   TSI_TRY(count_before(d, p, &before));
   mine = tsi_market_part_begin(p, before);
   if (mine == TRISTAR_OK) mine = list_entries(d, p, list);
   TSI_TRY(tsi_transport_agree(d->transport, mine));
-  TSI_TRY(check_count(d, p));
-out:
-  return status;
+  return check_count(d, p);
 }
 
 tristar_status tsi_dmatrix_read_file(tristar_dmatrix_t *d, const char *path,

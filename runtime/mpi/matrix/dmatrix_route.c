@@ -11,7 +11,7 @@ tristar_status tsi_dlist_make(const tristar_dmatrix_t *d, tsi_count count, tsi_d
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   list->count = count;
-  TSI_TRY(TSI_ALLOC(env, list->place, count));
+  TSI_TRY_OUT(TSI_ALLOC(env, list->place, count));
   status = tsi_allocate(env, (size_t)count, d->bytes, __func__, __FILE__, __LINE__, (void **)&list->value);
 out:
   return status;
@@ -24,20 +24,17 @@ static bool has_image(const tsi_dlist *list, tristar_symmetry symmetry, tsi_coun
 /* Local. */
 static tristar_status count(const tristar_dmatrix_t *d, const tsi_dlist *list, tristar_symmetry symmetry,
                             tsi_route *route) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_route_begin(&d->ts->env, d->transport, route));
   for (tsi_count e = 0; e < list->count; e++) {
     route->goes[tsi_dmatrix_owner(d, list->place[e].row) + 1]++;
     if (has_image(list, symmetry, e)) route->goes[tsi_dmatrix_owner(d, list->place[e].col) + 1]++;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status pack(const tristar_dmatrix_t *d, const tsi_dlist *list, tristar_symmetry symmetry,
                            const tsi_route *route, tsi_dlist *goes) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_dlist_make(d, tsi_route_sent(route), goes));
   for (tsi_count e = 0; e < list->count; e++)
     for (int image = 0; image < 1 + has_image(list, symmetry, e); image++) {
@@ -47,8 +44,7 @@ static tristar_status pack(const tristar_dmatrix_t *d, const tsi_dlist *list, tr
       goes->place[at] = image ? (tsi_dplace){place.col, ~place.row} : place;
       d->sparse->gather(1, &from, symmetry, list->value, goes->value + (size_t)at * d->bytes);
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_dmatrix_route(tristar_dmatrix_t *d, tsi_dlist *list, tristar_symmetry symmetry) {
@@ -56,12 +52,12 @@ tristar_status tsi_dmatrix_route(tristar_dmatrix_t *d, tsi_dlist *list, tristar_
   tsi_env *env = &d->ts->env;
   tsi_route route = {.goes = NULL};
   tsi_dlist goes = {.count = 0}, comes = {.count = 0};
-  TSI_TRY(tsi_route_connect(env, d->transport, count(d, list, symmetry, &route), &route));
-  TSI_TRY(tsi_transport_agree(d->transport, pack(d, list, symmetry, &route, &goes)));
+  TSI_TRY_OUT(tsi_route_connect(env, d->transport, count(d, list, symmetry, &route), &route));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, pack(d, list, symmetry, &route, &goes)));
   tsi_dlist_release(env, list);
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_dlist_make(d, tsi_route_received(&route), &comes)));
-  TSI_TRY(tsi_route_pass(env, &route, sizeof *goes.place, false, goes.place, comes.place));
-  TSI_TRY(tsi_route_pass(env, &route, d->bytes, false, goes.value, comes.value));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_dlist_make(d, tsi_route_received(&route), &comes)));
+  TSI_TRY_OUT(tsi_route_pass(env, &route, sizeof *goes.place, false, goes.place, comes.place));
+  TSI_TRY_OUT(tsi_route_pass(env, &route, d->bytes, false, goes.value, comes.value));
   *list = comes;
   comes = (tsi_dlist){.count = 0};
 out:
@@ -93,10 +89,10 @@ tristar_status tsi_dmatrix_connect(const tristar_dmatrix_t *d, tsi_transport *tr
   int *owner = NULL;
   status = TSI_ALLOC(env, own, d->n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, owner, count);
-  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(transport, status));
   for (tsi_index i = 0; i < d->n; i++) own[i] = (tsi_index)tsi_dmatrix_first(d) + i;
   for (tsi_index k = 0; k < count; k++) owner[k] = tsi_dmatrix_owner(d, row[k]);
-  TSI_TRY(tsi_halo_create(env, transport, d->n, own, count, row, owner, out));
+  TSI_TRY_OUT(tsi_halo_create(env, transport, d->n, own, count, row, owner, out));
 out:
   TSI_FREE(env, own);
   TSI_FREE(env, owner);

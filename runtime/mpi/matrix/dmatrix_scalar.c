@@ -23,7 +23,6 @@ void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *to, tsi_
 
 tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                          tristar_scalar given, bool values) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const int wanted = options->scalar;
   d->scalar = wanted != 0 ? (tristar_scalar)wanted : given;
@@ -36,8 +35,7 @@ tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d, const tristar_dma
   d->kernels = tsi_krylov_kernels_select((char)d->scalar, d->ts->isa);
   d->products = tsi_halves_kernels_select((char)d->scalar, d->ts->isa);
   d->bytes = d->sparse->scalar_bytes;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_dmatrix_agree(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,

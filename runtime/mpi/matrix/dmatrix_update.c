@@ -38,28 +38,24 @@ static bool is_same_pattern(const tristar_dmatrix_t *a, const tristar_dmatrix_t 
 
 /* Local. */
 static tristar_status check_pattern(const tristar_dmatrix_t *d, const tristar_dmatrix_t *next) {
-  tristar_status status = TRISTAR_OK;
   if (!tsi_dmatrix_same_blocks(d, next))
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_STALE, "the ranks have not the rows of the matrix: make another one");
   if (!is_same_pattern(d, next))
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_STALE,
              "the rows of this rank have not the pattern of the matrix: make another one");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
 /* Local. The new matrix gets all that the old one has. */
 static tristar_status complete(const tristar_dmatrix_t *d, tristar_dmatrix_t *next) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(check_pattern(d, next));
   if (d->unit != next->unit) TSI_TRY(tsi_dmatrix_hire_crew(next, d->engine)); /* halved before, or now */
   for (int f = TSI_DPLAIN + 1; f < TSI_DFORMS; f++)
     if (d->form[f].there) TSI_TRY(tsi_dmatrix_make_form(next, f));
   if (d->whole != NULL) TSI_TRY(tsi_dmatrix_need_whole(next));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void copy_piece(const tristar_dmatrix_t *d, const tsi_entries *from, tsi_entries *to) {
@@ -98,8 +94,8 @@ tristar_status tsi_dmatrix_take_values(tristar_dmatrix_t *d, const tristar_view 
   tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_options options = {.engine = TRISTAR_ENGINE_SERIAL, .scalar = (int)d->scalar};
   tristar_dmatrix_t *next = NULL;
-  TSI_TRY(tsi_dmatrix_create(d->ts, tsi_transport_comm(d->transport), rows, &options, d->narrow, &next));
-  TSI_TRY(tsi_transport_agree(d->transport, complete(d, next)));
+  TSI_TRY_OUT(tsi_dmatrix_create(d->ts, tsi_transport_comm(d->transport), rows, &options, d->narrow, &next));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, complete(d, next)));
   take_values(d, next);
 out:
   tristar_dmatrix_destroy(&next);

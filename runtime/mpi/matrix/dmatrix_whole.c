@@ -5,7 +5,6 @@
 
 /* Local. */
 static tristar_status allocate_whole(tristar_dmatrix_t *d) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_rows_matrix *m;
   const size_t entries = (size_t)d->stats.nnz, all = (size_t)d->n + (size_t)d->halo->ghosts;
@@ -18,9 +17,7 @@ static tristar_status allocate_whole(tristar_dmatrix_t *d) {
   TSI_TRY(TSI_ALLOC(env, m->index, entries));
   TSI_TRY(TSI_ALLOC(env, d->column, entries));
   TSI_TRY(tsi_allocate(env, entries, d->bytes, __func__, __FILE__, __LINE__, &m->values));
-  TSI_TRY(tsi_allocate(env, all, 2 * sizeof(double), __func__, __FILE__, __LINE__, &m->vector));
-out:
-  return status;
+  return tsi_allocate(env, all, 2 * sizeof(double), __func__, __FILE__, __LINE__, &m->vector);
 }
 
 /* A piece's lines: the rows that they are (NULL: all), where its columns are here and over the whole matrix.

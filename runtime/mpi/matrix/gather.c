@@ -57,15 +57,12 @@ static tsi_count fill_piece(const gathering *g, int64_t first_row, walk *w) {
 }
 
 static tristar_status push_piece(const gathering *g, tsi_triplets *triplets, tsi_count count) {
-  tristar_status status = TRISTAR_OK;
   for (tsi_count k = 0; k < count; k++)
     TSI_TRY(tsi_triplets_push(triplets, g->place[k].row, g->place[k].col, g->value + k * triplets->width));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status send_block(const gathering *g) {
-  tristar_status status = TRISTAR_OK;
   const tsi_rank_block *mine = &g->blocks[g->rank];
   int64_t first_row = 0;
   walk w = {0, 0};
@@ -75,14 +72,12 @@ static tristar_status send_block(const gathering *g) {
     TSI_TRY(tsi_send_bytes(g->env, g->comm, g->place, count * sizeof *g->place, 0));
     TSI_TRY(tsi_send_bytes(g->env, g->comm, g->value, count * (size_t)mine->width * sizeof *g->value, 0));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* On rank 0. A failure to keep entries does not stop the messages: *kept has it. Errors: of messages. */
 static tristar_status receive_block(const gathering *g, int rank, tsi_triplets *triplets,
                                     tristar_status *kept) {
-  tristar_status status = TRISTAR_OK;
   const size_t width = (size_t)triplets->width;
   for (tsi_count left = g->blocks[rank].entries; left > 0;) {
     const tsi_count count = left < g->most ? left : g->most;
@@ -91,13 +86,11 @@ static tristar_status receive_block(const gathering *g, int rank, tsi_triplets *
     if (*kept == TRISTAR_OK) *kept = push_piece(g, triplets, count);
     left -= count;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Refuses both entries of a pair, as tristar_analyze does; before they are summed. */
 static tristar_status refuse_pair(const gathering *g, const tsi_triplets *triplets) {
-  tristar_status status = TRISTAR_OK;
   tsi_pair pair;
   TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
   if (pair.first >= 0)
@@ -105,8 +98,7 @@ static tristar_status refuse_pair(const gathering *g, const tsi_triplets *triple
              "entries (%d,%d) and (%d,%d), counted from 0, are both stored: of a %s matrix only one of them "
              "is, unless it is declared general",
              pair.col, pair.row, pair.row, pair.col, tsi_symmetry_name(triplets->symmetry));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status receive_all(const gathering *g, tristar_matrix_t **matrix) {
@@ -119,14 +111,14 @@ static tristar_status receive_all(const gathering *g, tristar_matrix_t **matrix)
   tsi_triplets_init(&triplets, g->env, (tsi_index)own->cols, (tsi_index)own->cols,
                     (tristar_symmetry)own->symmetry, (int)own->width, entries);
   while (kept == TRISTAR_OK && w.next < own->entries) kept = push_piece(g, &triplets, fill_piece(g, 0, &w));
-  for (int r = 1; r < g->ranks; r++) TSI_TRY(receive_block(g, r, &triplets, &kept));
-  TSI_TRY(kept);
-  TSI_TRY(refuse_pair(g, &triplets));
-  TSI_TRY(tsi_triplets_finish(&triplets, matrix));
+  for (int r = 1; r < g->ranks; r++) TSI_TRY_OUT(receive_block(g, r, &triplets, &kept));
+  TSI_TRY_OUT(kept);
+  TSI_TRY_OUT(refuse_pair(g, &triplets));
+  TSI_TRY_OUT(tsi_triplets_finish(&triplets, matrix));
   tristar_view view;
   tristar_matrix_get_view(*matrix, &view);
-  TSI_TRY(tsi_view_check(g->env, &view)); /* the diagonal of skew-symmetric and Hermitian ones */
-  if (g->env->check) TSI_TRY(tsi_matrix_check(*matrix));
+  TSI_TRY_OUT(tsi_view_check(g->env, &view)); /* the diagonal of skew-symmetric and Hermitian ones */
+  if (g->env->check) TSI_TRY_OUT(tsi_matrix_check(*matrix));
 out:
   tsi_triplets_free(&triplets);
   if (status != TRISTAR_OK) tristar_matrix_destroy(matrix);
@@ -134,7 +126,6 @@ out:
 }
 
 static tristar_status allocate_pieces(gathering *g) {
-  tristar_status status = TRISTAR_OK;
   const int64_t width = g->blocks[0].width;
   const int64_t bytes = (int64_t)sizeof *g->place + width * (int64_t)sizeof *g->value;
   tsi_count most = 1;
@@ -143,9 +134,7 @@ static tristar_status allocate_pieces(gathering *g) {
   g->most = PIECE_BYTES / bytes;
   most = most < g->most ? most : g->most;
   TSI_TRY(TSI_ALLOC(g->env, g->place, most));
-  TSI_TRY(TSI_ALLOC(g->env, g->value, most * width));
-out:
-  return status;
+  return TSI_ALLOC(g->env, g->value, most * width);
 }
 
 static tristar_status gather(gathering *g, tsi_transport *transport, tristar_matrix_t **matrix) {
@@ -153,10 +142,10 @@ static tristar_status gather(gathering *g, tsi_transport *transport, tristar_mat
   tristar_status mine = TRISTAR_OK;
   if (matrix == NULL)
     mine = tsi_fail(g->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "matrix is NULL");
-  TSI_TRY(tsi_rank_blocks_gather(g->env, transport, mine, g->view, &g->blocks));
-  TSI_TRY(tsi_transport_agree(transport, allocate_pieces(g)));
+  TSI_TRY_OUT(tsi_rank_blocks_gather(g->env, transport, mine, g->view, &g->blocks));
+  TSI_TRY_OUT(tsi_transport_agree(transport, allocate_pieces(g)));
   status = g->rank == 0 ? receive_all(g, matrix) : send_block(g);
-  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(transport, status));
 out:
   TSI_FREE(g->env, g->blocks);
   TSI_FREE(g->env, g->place);
@@ -171,7 +160,7 @@ tristar_status tristar_matrix_gather(tristar_t *ts, MPI_Comm comm, const tristar
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
-  TSI_TRY(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport));
+  TSI_TRY_OUT(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport));
   gathering g = {.env = env,
                  .comm = tsi_transport_comm(transport),
                  .rank = tsi_transport_rank(transport),

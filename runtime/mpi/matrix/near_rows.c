@@ -42,7 +42,6 @@ static bool is_wanted(const gathering *g, tsi_index column) {
 
 /* Local. The rows of others that the entries lead to and that are not there yet. */
 static tristar_status find_wanted(const gathering *g, tsi_count entries, const tsi_index *column, batch *b) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &g->d->ts->env;
   tsi_count count = 0;
   for (tsi_count e = 0; e < entries; e++) count += is_wanted(g, column[e]);
@@ -54,14 +53,11 @@ static tristar_status find_wanted(const gathering *g, tsi_count entries, const t
   if (count + g->known > TSI_INDEX_MAX - g->d->n)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than %d rows are near those of one rank", TSI_INDEX_MAX);
   b->rows = (tsi_index)count;
-  TSI_TRY(tsi_grow(env, (void **)&b->number, sizeof *b->number, count, count));
-out:
-  return status;
+  return tsi_grow(env, (void **)&b->number, sizeof *b->number, count, count);
 }
 
 /* Local. The rows of a batch are known now. */
 static tristar_status keep(gathering *g, const batch *b) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &g->d->ts->env;
   const tsi_index all = g->known + b->rows;
   TSI_TRY(tsi_grow(env, (void **)&g->number, sizeof *g->number, g->known, all));
@@ -70,22 +66,19 @@ static tristar_status keep(gathering *g, const batch *b) {
   tsi_sort_indices(g->number, all);
   TSI_TRY(tsi_make_room(env, (void **)&g->batch, sizeof *g->batch, g->batches, &g->capacity));
   g->batch[g->batches] = (batch){.rows = 0};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Their entries ------------------------------------------------------------------------------------- */
 
 /* Local. Counts the entries of the rows that others asked for. */
 static tristar_status count_entries(const gathering *g, const tsi_halo *halo, tsi_route *route) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count *ptr = g->d->whole->ptr, *asked = halo->route.comes;
   TSI_TRY(tsi_route_begin(&g->d->ts->env, g->d->transport, route));
   for (int r = 0; r < route->ranks; r++)
     for (tsi_count k = asked[r]; k < asked[r + 1]; k++)
       route->goes[r + 1] += ptr[halo->own[k] + 1] - ptr[halo->own[k]];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Entries of rows. */
@@ -101,12 +94,9 @@ static void release_freight(tsi_env *env, freight *f) {
 
 /* Local. */
 static tristar_status make_freight(const gathering *g, tsi_count count, freight *f) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &g->d->ts->env;
   TSI_TRY(TSI_ALLOC(env, f->column, count));
-  TSI_TRY(tsi_allocate(env, (size_t)count, g->d->bytes, __func__, __FILE__, __LINE__, (void **)&f->value));
-out:
-  return status;
+  return tsi_allocate(env, (size_t)count, g->d->bytes, __func__, __FILE__, __LINE__, (void **)&f->value);
 }
 
 /* The rows that others asked for, in their order. */
@@ -131,9 +121,9 @@ static tristar_status begin_rows(const gathering *g, const tsi_halo *halo, batch
   tsi_count *length = NULL;
   status = TSI_ALLOC(env, length, d->n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, b->ptr, (tsi_count)b->rows + 1);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   for (tsi_index i = 0; i < d->n; i++) length[i] = d->whole->ptr[i + 1] - d->whole->ptr[i];
-  TSI_TRY(tsi_halo_fill(env, halo, sizeof *length, length, b->ptr + 1));
+  TSI_TRY_OUT(tsi_halo_fill(env, halo, sizeof *length, length, b->ptr + 1));
   b->ptr[0] = 0;
   for (tsi_index k = 0; k < b->rows; k++) b->ptr[k + 1] += b->ptr[k];
 out:
@@ -148,14 +138,14 @@ static tristar_status bring_entries(gathering *g, const tsi_halo *halo, batch *b
   tsi_env *env = &d->ts->env;
   tsi_route route = {.goes = NULL};
   freight go = {.column = NULL}, come = {.column = NULL};
-  TSI_TRY(begin_rows(g, halo, b));
-  TSI_TRY(tsi_route_connect(env, d->transport, count_entries(g, halo, &route), &route));
+  TSI_TRY_OUT(begin_rows(g, halo, b));
+  TSI_TRY_OUT(tsi_route_connect(env, d->transport, count_entries(g, halo, &route), &route));
   status = make_freight(g, tsi_route_sent(&route), &go);
   if (status == TRISTAR_OK) status = make_freight(g, tsi_route_received(&route), &come);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   pack(g, halo, &go);
-  TSI_TRY(tsi_route_pass(env, &route, sizeof *go.column, false, go.column, come.column));
-  TSI_TRY(tsi_route_pass(env, &route, d->bytes, false, go.value, come.value));
+  TSI_TRY_OUT(tsi_route_pass(env, &route, sizeof *go.column, false, go.column, come.column));
+  TSI_TRY_OUT(tsi_route_pass(env, &route, d->bytes, false, go.value, come.value));
   b->column = come.column;
   b->value = come.value;
   come = (freight){.column = NULL};
@@ -171,8 +161,8 @@ static tristar_status bring(gathering *g, batch *b) {
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = g->d;
   tsi_halo *halo = NULL;
-  TSI_TRY(tsi_dmatrix_connect(d, d->transport, b->rows, b->number, &halo));
-  TSI_TRY(bring_entries(g, halo, b));
+  TSI_TRY_OUT(tsi_dmatrix_connect(d, d->transport, b->rows, b->number, &halo));
+  TSI_TRY_OUT(bring_entries(g, halo, b));
 out:
   tsi_halo_destroy(&d->ts->env, &halo);
   return status;
@@ -194,14 +184,14 @@ static tristar_status take_level(gathering *g, bool *more) {
   batch b = {.rows = 0};
   status = find_wanted(g, entries, last != NULL ? last->column : d->column, &b);
   if (status == TRISTAR_OK) status = keep(g, &b);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   int found = b.rows > 0;
-  TSI_TRY(
+  TSI_TRY_OUT(
       TSI_MPI(&d->ts->env, "MPI_Allreduce",
               MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
   *more = found != 0;
   if (!*more) goto out;
-  TSI_TRY(bring(g, &b));
+  TSI_TRY_OUT(bring(g, &b));
   g->batch[g->batches++] = b;
   b = (batch){.rows = 0};
 out:
@@ -277,23 +267,20 @@ static tsi_row_link link_of(const gathering *g, const tsi_near_rows *out, const 
 
 /* Local. */
 static tristar_status list_places(const gathering *g, place **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_index count = 0;
   TSI_TRY(TSI_ALLOC(&g->d->ts->env, *out, g->known));
   for (int b = 0; b < g->batches; b++)
     for (tsi_index k = 0; k < g->batch[b].rows; k++)
       (*out)[count++] = (place){g->batch[b].number[k], (tsi_index)b, k};
   if (count > 0) qsort(*out, (size_t)count, sizeof **out, compare_places);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status put_together(const gathering *g, tsi_near_rows *out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &g->d->ts->env;
   tsi_factor_rows *a = &out->a;
-  place *places = NULL;
+  TSI_OWNED place *places = NULL;
   TSI_TRY(list_places(g, &places));
   out->rows = g->d->n;
   a->n = g->known + out->rows;
@@ -313,9 +300,7 @@ static tristar_status put_together(const gathering *g, tsi_near_rows *out) {
   for (tsi_index i = 0; i < a->n; i++)
     copy_line(g, out, line_of(g, out, places, i), a->index + a->ptr[i],
               (char *)a->values + (size_t)a->ptr[i] * g->d->bytes);
-out:
-  TSI_FREE(env, places);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_near_rows_gather(tristar_dmatrix_t *d, int levels, bool only_before, tsi_near_rows *out) {
@@ -326,10 +311,10 @@ tristar_status tsi_near_rows_gather(tristar_dmatrix_t *d, int levels, bool only_
   bool more = true;
   *out = (tsi_near_rows){.rows = 0};
   while (out->levels < levels && more) {
-    TSI_TRY(take_level(&g, &more));
+    TSI_TRY_OUT(take_level(&g, &more));
     out->levels += more;
   }
-  TSI_TRY(tsi_transport_agree(d->transport, put_together(&g, out)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, put_together(&g, out)));
 out:
   for (int b = 0; b < g.batches; b++) release_batch(env, &g.batch[b]);
   TSI_FREE(env, g.batch);

@@ -60,7 +60,6 @@ typedef struct part {
 
 /* Collective. Can it count these edges? */
 static tristar_status check_count(tsi_env *env, tsi_transport *transport, int64_t edges) {
-  tristar_status status = TRISTAR_OK;
   const int64_t most = sizeof(SCOTCH_Num) < sizeof(int64_t) ? INT32_MAX : INT64_MAX;
   TSI_TRY(
       TSI_MPI(env, "MPI_Allreduce",
@@ -69,13 +68,11 @@ static tristar_status check_count(tsi_env *env, tsi_transport *transport, int64_
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE,
              "PT-Scotch cannot count %" PRId64 " edges with its integers of %zu bytes", edges,
              sizeof(SCOTCH_Num));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status convert(tsi_env *env, const tsi_rows_graph *graph, part *p) {
-  tristar_status status = TRISTAR_OK;
   p->n = graph->n;
   p->edges = (SCOTCH_Num)graph->ptr[graph->n];
   TSI_TRY(TSI_ALLOC(env, p->ptr, (tsi_count)graph->n + 1));
@@ -83,8 +80,7 @@ static tristar_status convert(tsi_env *env, const tsi_rows_graph *graph, part *p
   TSI_TRY(TSI_ALLOC(env, p->place, graph->n));
   for (tsi_index i = 0; i <= graph->n; i++) p->ptr[i] = (SCOTCH_Num)graph->ptr[i];
   for (SCOTCH_Num e = 0; e < p->edges; e++) p->adj[e] = graph->adj[e];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. What went wrong, zero if nothing did: the same on all ranks but for lack of memory. */
@@ -139,14 +135,14 @@ tristar_status tsi_ptscotch_order(tsi_env *env, tsi_transport *transport, const 
                                   int seed, tsi_index *position) {
   tristar_status status = TRISTAR_OK;
   part p = {.n = 0};
-  TSI_TRY(check_count(env, transport, graph->ptr[graph->n]));
-  TSI_TRY(tsi_transport_agree(transport, convert(env, graph, &p)));
+  TSI_TRY_OUT(check_count(env, transport, graph->ptr[graph->n]));
+  TSI_TRY_OUT(tsi_transport_agree(transport, convert(env, graph, &p)));
   const int code = order(tsi_transport_comm(transport), seed, &p);
   if (code != 0)
     status = tsi_fail(env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
                       "PT-Scotch failed on rank %d, with %d vertices (code %d)",
                       tsi_transport_rank(transport), graph->n, code);
-  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(transport, status));
   for (tsi_index i = 0; i < graph->n; i++) position[i] = (tsi_index)p.place[i];
 out:
   TSI_FREE(env, p.ptr);

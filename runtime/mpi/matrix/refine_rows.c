@@ -23,7 +23,6 @@
 
 /* w: the whole matrix in the final order. */
 static tristar_status write_whole(tsi_env *env, const tristar_factor_t *factor, tsi_entries *w) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_pattern *pattern = an->pattern;
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
@@ -38,8 +37,7 @@ static tristar_status write_whole(tsi_env *env, const tristar_factor_t *factor, 
     kernels->gather(1, &from, pattern->symmetry, factor->values, (char *)w->item + (size_t)at * w->bytes);
   }
   tsi_entries_end(w);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The whole matrix, and who gets which rows of it. */
@@ -52,7 +50,6 @@ typedef struct whole {
 
 /* The rows that are at home on a rank. */
 static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
-  tristar_status status = TRISTAR_OK;
   const whole *all = context;
   const tsi_entries *w = &all->entries;
   const tsi_chunks *chunks = all->layout->chunks;
@@ -73,14 +70,12 @@ static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
     if (lines->pattern) memcpy(lines->index + at, w->index + first, (end - first) * sizeof *lines->index);
     at += end - first;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The matrix of this rank as it arrives, which takes its arrays over: index has columns of the final order.
  */
 static tristar_status take(tsi_env *env, tsi_rows_matrix *m, tsi_shipment *lines) {
-  tristar_status status = TRISTAR_OK;
   if (lines->pattern) {
     TSI_TRY(TSI_ALLOC(env, m->ptr, (size_t)m->n + 1));
     m->ptr[0] = 0;
@@ -91,8 +86,7 @@ static tristar_status take(tsi_env *env, tsi_rows_matrix *m, tsi_shipment *lines
   TSI_FREE(env, m->values);
   m->values = lines->values;
   lines->values = NULL;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. */
@@ -128,7 +122,6 @@ static tristar_status bring(tsi_env *env, tsi_transport *transport, const tsi_pr
 
 /* Local: the rows that are at home here. */
 static tristar_status list_columns(tsi_env *env, const tsi_process *p, tsi_rows_matrix *m) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = p->share->chunks;
   tsi_index at = 0;
   for (tsi_index k = 0; k < chunks->count; k++)
@@ -140,8 +133,7 @@ static tristar_status list_columns(tsi_env *env, const tsi_process *p, tsi_rows_
       m->column[at] = p->layout->chunks->column[p->share->chunk[k]] + j - chunks->column[k];
       m->local[at] = j;
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* An entry that lies elsewhere. */
@@ -160,11 +152,8 @@ static int compare_ghosts(const void *a, const void *b) {
  */
 static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_matrix *m, tsi_index **column,
                                   int **owner, tsi_index *ghosts) {
-  tristar_status status = TRISTAR_OK;
-  ghost *list = NULL;
-  tsi_index *place = NULL;
   tsi_index count = 0;
-  TSI_TRY(TSI_ALLOC(env, place, p->kind.n));
+  TSI_SCRATCH(env, tsi_index, place, p->kind.n);
   for (tsi_index j = 0; j < p->kind.n; j++) place[j] = TSI_NONE;
   for (tsi_index i = 0; i < m->n; i++) place[m->column[i]] = i;
   for (tsi_count q = 0; q < m->ptr[m->n]; q++) {
@@ -175,7 +164,7 @@ static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_m
     place[j] = m->n;
     count++;
   }
-  TSI_TRY(TSI_ALLOC(env, list, count));
+  TSI_SCRATCH(env, ghost, list, count);
   TSI_TRY(TSI_ALLOC(env, *column, count));
   TSI_TRY(TSI_ALLOC(env, *owner, count));
   count = 0;
@@ -190,10 +179,7 @@ static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_m
   for (tsi_count q = 0; q < m->ptr[m->n]; q++)
     if (m->index[q] < 0) m->index[q] = place[~m->index[q]];
   *ghosts = count;
-out:
-  TSI_FREE(env, list);
-  TSI_FREE(env, place);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. */
@@ -206,8 +192,8 @@ static tristar_status connect(tsi_env *env, tsi_transport *transport, const tsi_
   if (status == TRISTAR_OK)
     status = tsi_allocate(env, (size_t)m->n + (size_t)ghosts, 2 * sizeof(double), __func__, __FILE__,
                           __LINE__, &m->vector);
-  TSI_TRY(tsi_transport_agree(transport, status));
-  TSI_TRY(tsi_halo_create(env, transport, m->n, m->column, ghosts, column, owner, &m->halo));
+  TSI_TRY_OUT(tsi_transport_agree(transport, status));
+  TSI_TRY_OUT(tsi_halo_create(env, transport, m->n, m->column, ghosts, column, owner, &m->halo));
 out:
   TSI_FREE(env, column);
   TSI_FREE(env, owner);
@@ -216,14 +202,12 @@ out:
 
 /* Local. */
 static tristar_status take_scaling(tsi_env *env, const tsi_rows_matrix *m, const double *from, double **to) {
-  tristar_status status = TRISTAR_OK;
   if (from == NULL)
     TSI_FREE(env, *to);
   else if (*to == NULL)
     TSI_TRY(TSI_ALLOC(env, *to, m->n));
   for (tsi_index i = 0; from && i < m->n; i++) (*to)[i] = from[m->local[i]];
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_rows_matrix_move(const tsi_rows_matrix *m, size_t bytes, tsi_index nrhs, tsi_row_array local,
@@ -261,7 +245,7 @@ tristar_status tsi_rows_matrix_give(tsi_env *env, const tsi_rows_matrix *m, size
 tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport, const tsi_process *p,
                                       const tsi_rows_source *source, tsi_rows_matrix *m) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(bring(env, transport, p, source, m));
+  TSI_TRY_OUT(bring(env, transport, p, source, m));
   status = take_scaling(env, m, p->row_scale, &m->row_scale);
   if (status == TRISTAR_OK) status = take_scaling(env, m, p->col_scale, &m->col_scale);
   status = tsi_transport_agree(transport, status);
@@ -276,9 +260,9 @@ tristar_status tsi_rows_matrix_create(tsi_env *env, tsi_transport *transport, co
   *out = NULL;
   status = TSI_ALLOC_ZERO(env, m, 1);
   if (status == TRISTAR_OK) status = list_columns(env, p, m);
-  TSI_TRY(tsi_transport_agree(transport, status));
-  TSI_TRY(tsi_rows_matrix_update(env, transport, p, source, m));
-  TSI_TRY(connect(env, transport, p, m));
+  TSI_TRY_OUT(tsi_transport_agree(transport, status));
+  TSI_TRY_OUT(tsi_rows_matrix_update(env, transport, p, source, m));
+  TSI_TRY_OUT(connect(env, transport, p, m));
 out:
   if (status != TRISTAR_OK) tsi_rows_matrix_destroy(env, &m);
   *out = m;

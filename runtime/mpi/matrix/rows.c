@@ -10,7 +10,6 @@ static tsi_index local_column(const tsi_process *p, tsi_index column) {
 /* Local. home: of each row that this rank passes. */
 static tristar_status count_rows(tsi_env *env, const tsi_transport *transport, const tsi_process *process,
                                  tsi_index count, const tsi_index *column, int **home, tsi_rows *rows) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_route_begin(env, transport, &rows->route));
   TSI_TRY(TSI_ALLOC(env, *home, count));
   for (tsi_index i = 0; i < count; i++) {
@@ -20,14 +19,12 @@ static tristar_status count_rows(tsi_env *env, const tsi_transport *transport, c
     else
       rows->route.goes[(*home)[i] + 1]++;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. leave: final columns of the rows that move. */
 static tristar_status list_rows(tsi_env *env, const tsi_process *process, tsi_index count,
                                 const tsi_index *column, const int *home, tsi_rows *rows, tsi_index **leave) {
-  tristar_status status = TRISTAR_OK;
   tsi_count user = tsi_route_sent(&rows->route), local = tsi_route_received(&rows->route);
   TSI_TRY(TSI_ALLOC(env, rows->user, user + rows->own));
   TSI_TRY(TSI_ALLOC(env, rows->local, local + rows->own));
@@ -42,8 +39,7 @@ static tristar_status list_rows(tsi_env *env, const tsi_process *process, tsi_in
     rows->user[at] = i;
     (*leave)[at] = column[i];
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_rows_create(tsi_env *env, tsi_transport *transport, const tsi_process *process,
@@ -53,11 +49,11 @@ tristar_status tsi_rows_create(tsi_env *env, tsi_transport *transport, const tsi
   tsi_index *leave = NULL;
   int *home = NULL;
   *out = NULL;
-  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, rows, 1)));
+  TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, rows, 1)));
   status = count_rows(env, transport, process, count, column, &home, rows);
-  TSI_TRY(tsi_route_connect(env, transport, status, &rows->route));
-  TSI_TRY(tsi_transport_agree(transport, list_rows(env, process, count, column, home, rows, &leave)));
-  TSI_TRY(tsi_route_pass(env, &rows->route, sizeof *leave, false, leave, rows->local));
+  TSI_TRY_OUT(tsi_route_connect(env, transport, status, &rows->route));
+  TSI_TRY_OUT(tsi_transport_agree(transport, list_rows(env, process, count, column, home, rows, &leave)));
+  TSI_TRY_OUT(tsi_route_pass(env, &rows->route, sizeof *leave, false, leave, rows->local));
   for (tsi_count e = 0; e < tsi_route_received(&rows->route); e++)
     rows->local[e] = local_column(process, rows->local[e]);
 out:
@@ -122,7 +118,6 @@ static void copy_own(tsi_count count, size_t bytes, tsi_index nrhs, const tsi_in
 
 tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows, size_t bytes, tsi_index nrhs,
                              tsi_row_array user, tsi_row_array local, bool to_user, void *buffer) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count passed = tsi_route_sent(&rows->route), at_home = tsi_route_received(&rows->route);
   const tsi_count leave = to_user ? at_home : passed, arrive = to_user ? passed : at_home;
   const tsi_index *from = to_user ? rows->local : rows->user, *to = to_user ? rows->user : rows->local;
@@ -133,6 +128,5 @@ tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows, size_t bytes, t
   copy_own(rows->own, bytes, nrhs, from + leave, source, to + arrive, target);
   TSI_TRY(tsi_route_pass(env, &rows->route, row, to_user, buffer, arrived));
   copy_rows(false, bytes, arrive, to, nrhs, target, arrived);
-out:
-  return status;
+  return TRISTAR_OK;
 }

@@ -11,23 +11,18 @@
  * none: the number of entries. */
 static tristar_status find_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near, tsi_index *row,
                                   tsi_count *entry) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_sparse a = {near->a.n, true, TRISTAR_GENERAL, near->a.ptr, near->a.index, near->a.values};
-  tsi_count *next = NULL;
   *row = 0;
-  TSI_TRY(TSI_ALLOC(env, next, a.n));
+  TSI_SCRATCH(env, tsi_count, next, a.n);
   *entry = d->sparse->first_unlike(&a, true, TSI_SAME, next);
   while (*entry < a.ptr[a.n] && a.ptr[*row + 1] <= *entry) (*row)++;
-out:
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status tell_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near, tsi_index i,
                                   tsi_count e) {
-  tristar_status status = TRISTAR_OK;
   if (e < near->a.ptr[near->a.n])
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_ARGUMENT,
              "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but entries "
@@ -35,14 +30,12 @@ static tristar_status tell_unlike(const tristar_dmatrix_t *d, const tsi_near_row
              "takes such a matrix",
              near->number[i], near->number[near->a.index[e]], near->number[near->a.index[e]],
              near->number[i]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Each entry that couples ranks and is here with its image has been compared; as many lead to ranks before as
  * to ranks behind if none is without. */
 tristar_status tsi_compare_images(const tristar_dmatrix_t *d, const tsi_near_rows *near, tristar_pair *pair) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const int rank = tsi_transport_rank(d->transport);
   tsi_index row;
@@ -66,8 +59,7 @@ tristar_status tsi_compare_images(const tristar_dmatrix_t *d, const tsi_near_row
              "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but of the "
              "entries that couple ranks %" PRId64 " have no mirror image",
              sums[1] < 0 ? -sums[1] : sums[1]);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- A symmetric pattern ------------------------------------------------------------------------------- */
@@ -81,7 +73,6 @@ static bool sends_image(const tristar_dmatrix_t *d, tsi_index row, tsi_index col
 /* Local. All entries, and images with the value zero. */
 static tristar_status list_entries(const tristar_dmatrix_t *d, const tristar_dmatrix_t *out,
                                    tsi_dlist *list) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count *ptr = d->whole->ptr;
   const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
   tsi_count at = ptr[d->n];
@@ -96,8 +87,7 @@ static tristar_status list_entries(const tristar_dmatrix_t *d, const tristar_dma
       list->place[e] = (tsi_dplace){first + i, d->column[e]};
       if (sends_image(d, first + i, d->column[e])) list->place[at++] = (tsi_dplace){d->column[e], first + i};
     }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. */
@@ -109,10 +99,10 @@ static tristar_status fill(const tristar_dmatrix_t *d, tristar_dmatrix_t *out) {
   memcpy(out->start, d->start, (ranks + 1) * sizeof *out->start);
   status = tsi_dmatrix_choose_scalar(out, &options, d->scalar, true);
   if (status == TRISTAR_OK) status = list_entries(d, out, &list);
-  TSI_TRY(tsi_transport_agree(out->transport, status));
-  TSI_TRY(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
-  TSI_TRY(tsi_dmatrix_finish(out, options.engine));
-  TSI_TRY(tsi_transport_agree(out->transport, tsi_dmatrix_need_whole(out)));
+  TSI_TRY_OUT(tsi_transport_agree(out->transport, status));
+  TSI_TRY_OUT(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
+  TSI_TRY_OUT(tsi_dmatrix_finish(out, options.engine));
+  TSI_TRY_OUT(tsi_transport_agree(out->transport, tsi_dmatrix_need_whole(out)));
 out:
   tsi_dlist_release(&d->ts->env, &list);
   return status;
@@ -121,8 +111,8 @@ out:
 tristar_status tsi_symmetric_rows(const tristar_dmatrix_t *d, tristar_dmatrix_t **out) {
   tristar_status status = TRISTAR_OK;
   *out = NULL;
-  TSI_TRY(tsi_dmatrix_begin(d->ts, tsi_transport_comm(d->transport), TRISTAR_OK, out));
-  TSI_TRY(fill(d, *out));
+  TSI_TRY_OUT(tsi_dmatrix_begin(d->ts, tsi_transport_comm(d->transport), TRISTAR_OK, out));
+  TSI_TRY_OUT(fill(d, *out));
 out:
   if (status != TRISTAR_OK) tristar_dmatrix_destroy(out);
   return status;

@@ -12,7 +12,6 @@
 
 /* Ranks 0 and 1: half of the time that 8 bytes take there and back. */
 static tristar_status time_message(tsi_env *env, MPI_Comm comm, int rank, double *seconds) {
-  tristar_status status = TRISTAR_OK;
   const double value = 0;
   double back;
   *seconds = INFINITY;
@@ -23,8 +22,7 @@ static tristar_status time_message(tsi_env *env, MPI_Comm comm, int rank, double
     if (rank == 1) TSI_TRY(tsi_send_bytes(env, comm, &value, sizeof value, 0));
     *seconds = fmin(*seconds, (tsi_clock() - begin) / 2);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 typedef struct chosen {
@@ -50,8 +48,8 @@ tristar_status tsi_distributed_choose_layout(tristar_distributed_t *d, const tri
   if (ranks > 1 && rank < 2) status = time_message(env, comm, rank, &costs.message_seconds);
   if (status == TRISTAR_OK && analysis != NULL)
     status = tristar_layout_choose(analysis, ranks, &costs, &c.layout, &c.predicted);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(tsi_broadcast_bytes(env, comm, &c, sizeof c));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, &c, sizeof c));
   d->options.layout = c.layout;
   d->stats.predicted = c.predicted;
   tsi_log(env, TRISTAR_LOG_INFO, "layout: %dx%dx%d, for %.3g s to factor, %.3g s to solve, %.1f MB a process",

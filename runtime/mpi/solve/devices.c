@@ -39,13 +39,13 @@ static tristar_status count_sharers(tristar_distributed_t *d, bool on_starpu, in
   int ranks = 1;
   *sharers = 1;
   for (int i = 0; i < own.count; i++) memcpy(own.name[i], tsi_device_describe(i).name, sizeof own.name[i]);
-  TSI_TRY(TSI_MPI(
+  TSI_TRY_OUT(TSI_MPI(
       env, "MPI_Comm_split_type",
       MPI_Comm_split_type(tsi_transport_comm(d->transport), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)));
   MPI_Comm_size(node, &ranks);
-  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, all, ranks)));
-  TSI_TRY(TSI_MPI(env, "MPI_Allgather",
-                  MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, TSI_ALLOC(env, all, ranks)));
+  TSI_TRY_OUT(TSI_MPI(env, "MPI_Allgather",
+                      MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node)));
   *sharers = 0;
   for (int r = 0; r < ranks; r++) *sharers += have_one_in_common(&own, &all[r]);
 out:
@@ -68,10 +68,11 @@ static tristar_status choose_own(tristar_distributed_t *d, const tsi_known *know
                                      .sharers = sharers};
   *places = (tsi_device_split_options){.device = NULL};
   if (wanted && options->workers == 0)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: there are no tasks");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: there are no tasks");
   if (wanted && o->layout.map == TRISTAR_MAP_CYCLIC && o->layout.px * o->layout.py > 1)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "PLACE_GPU: no rank has subtrees of its own, as the cyclic map of the layout spreads them all");
+    TSI_FAIL_OUT(
+        env, TRISTAR_ERR_UNSUPPORTED,
+        "PLACE_GPU: no rank has subtrees of its own, as the cyclic map of the layout spreads them all");
   if (!wanted && (options->workers == 0 || tsi_devices_count(NULL) == 0)) goto out;
   status = tsi_process_places(d->ts, &known->kind, known->symbolic, known->panels, options, &wishes, places);
   if (status == TRISTAR_OK || wanted) goto out;
@@ -85,7 +86,6 @@ out:
 /* Collective. What all ranks have chosen; *device stays NULL where none has chosen any. */
 static tristar_status share_choice(tristar_distributed_t *d, tsi_index supernodes,
                                    const tsi_device_split_options *own, tsi_index **device) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   int any = own->device != NULL;
@@ -93,10 +93,8 @@ static tristar_status share_choice(tristar_distributed_t *d, tsi_index supernode
   if (!any) return TRISTAR_OK;
   TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, *device, supernodes)));
   for (tsi_index s = 0; s < supernodes; s++) (*device)[s] = own->device ? own->device[s] : TSI_NONE;
-  TSI_TRY(TSI_MPI(env, "MPI_Allreduce",
-                  MPI_Allreduce(MPI_IN_PLACE, *device, supernodes, MPI_INT32_T, MPI_MAX, comm)));
-out:
-  return status;
+  return TSI_MPI(env, "MPI_Allreduce",
+                 MPI_Allreduce(MPI_IN_PLACE, *device, supernodes, MPI_INT32_T, MPI_MAX, comm));
 }
 
 tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d, const tsi_known *known,
@@ -105,9 +103,9 @@ tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d, const ts
   tsi_device_split_options own = {.device = NULL};
   int sharers;
   if (d->options.place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
-  TSI_TRY(count_sharers(d, options->workers > 0, &sharers));
-  TSI_TRY(tsi_transport_agree(d->transport, choose_own(d, known, options, sharers, &own)));
-  TSI_TRY(share_choice(d, known->symbolic->count, &own, device));
+  TSI_TRY_OUT(count_sharers(d, options->workers > 0, &sharers));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, choose_own(d, known, options, sharers, &own)));
+  TSI_TRY_OUT(share_choice(d, known->symbolic->count, &own, device));
   d->stats.unfit_bytes = own.unfit_bytes;
   options->cut = own.cut;
   options->layout.device = *device;

@@ -37,7 +37,6 @@ static uint64_t fingerprint(const tristar_factor_t *factor) {
 
 /* On rank 0; the others have nothing to check. */
 static tristar_status check_factor(tsi_env *env, const tristar_factor_t *factor, int rank) {
-  tristar_status status = TRISTAR_OK;
   if (rank != 0) {
     if (factor != NULL)
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a factor is passed on rank %d: only rank 0 may have one", rank);
@@ -49,12 +48,10 @@ static tristar_status check_factor(tsi_env *env, const tristar_factor_t *factor,
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix alone cannot be distributed");
   if (tsi_analysis_sides(factor->analysis) != 1)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "factors L and U of different structure cannot be distributed");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_options(tsi_env *env, const tristar_distributed_options *o, int ranks) {
-  tristar_status status = TRISTAR_OK;
   const tristar_layout *l = &o->layout;
   if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS || (unsigned)o->transport > TRISTAR_TRANSPORT_STARPU_MPI ||
       o->nrhs < 0)
@@ -70,12 +67,10 @@ static tristar_status check_options(tsi_env *env, const tristar_distributed_opti
   if (l->px < 1 || l->py < 1 || l->pz < 1 || (int64_t)l->px * l->py * l->pz != ranks)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "layout %dx%dx%d has %" PRId64 " processes, the communicator %d",
              l->px, l->py, l->pz, (int64_t)l->px * l->py * l->pz, ranks);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status choose_transport(tsi_env *env, tristar_transport wanted, tsi_transport_kind *kind) {
-  tristar_status status = TRISTAR_OK;
   const char *name = tsi_variable(TSI_VARIABLE_TRANSPORT);
   *kind = wanted == TRISTAR_TRANSPORT_STARPU_MPI ? TSI_TRANSPORT_STARPU_MPI : TSI_TRANSPORT_DIRECT;
   if (wanted != TRISTAR_TRANSPORT_AUTO || name == NULL) return TRISTAR_OK;
@@ -85,8 +80,6 @@ static tristar_status choose_transport(tsi_env *env, tristar_transport wanted, t
       return TRISTAR_OK;
     }
   TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "TRISTAR_TRANSPORT is \"%s\", not direct or starpu_mpi", name);
-out:
-  return status;
 }
 
 /* The same on all ranks: sizes of chunks must not depend on a rank's own calibration. */
@@ -104,7 +97,6 @@ static tsi_process_options process_options(const tristar_distributed_t *d, const
 
 /* Collective. Where the user's rows are in the final order; and the reverse. */
 static tristar_status share_places(tristar_distributed_t *d, const tsi_known *known) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   int same = known->in_place != NULL &&
              memcmp(known->in_place, known->out_place, (size_t)d->n * sizeof *known->in_place) == 0;
@@ -118,27 +110,22 @@ static tristar_status share_places(tristar_distributed_t *d, const tsi_known *kn
     return TRISTAR_OK;
   }
   TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_place, &d->out_place));
-  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_row, &d->out_row));
-out:
-  return status;
+  return tsi_directory_create(env, d->transport, d->n, known->out_row, &d->out_row);
 }
 
 /* Local. */
 static tristar_status start(tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   const bool tasks = d->options.engine == TRISTAR_ENGINE_TASKS ||
                      (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->workers.allowed);
   if (!tasks) return TRISTAR_OK;
   TSI_TRY(tsi_context_need_starpu(d->ts, &d->stats.start_seconds));
   d->stats.workers = (int)starpu_cpu_worker_get_count();
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local: everything that follows from the structure. */
 static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known,
                               const tsi_process_options *options) {
-  tristar_status status = TRISTAR_OK;
   d->n = known->kind.n;
   TSI_TRY(
       tsi_process_create(&d->ts->env, &known->kind, known->symbolic, known->panels, options, &d->process));
@@ -146,13 +133,11 @@ static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known,
   TSI_TRY(TSI_ALLOC(&d->ts->env, d->first, ranks + 1));
   d->first[0] = 0;
   for (int r = 1; r <= ranks; r++) d->first[r] = d->n;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Tags that the messages of one run take on any rank. */
 static tristar_status count_tags(tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   const tsi_program *program = d->process->program;
   int own = 1, all = 1;
   for (tsi_index m = 0; m < program->sends; m++)
@@ -162,8 +147,7 @@ static tristar_status count_tags(tristar_distributed_t *d) {
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
                   MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
   d->tags = all;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void fill_stats(tristar_distributed_t *d) {
@@ -221,15 +205,13 @@ tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mi
 /* Collective. A process, and where it uses devices what a solve needs of them: that can fail. */
 static tristar_status make_process(tristar_distributed_t *d, const tsi_known *known,
                                    const tsi_process_options *options) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_transport_agree(d->transport, prepare(d, known, options)));
   TSI_TRY(share_places(d, known));
   if (!d->of_rows) TSI_TRY(tsi_distributed_list_rows(d)); /* else they come with the blocks of the matrix */
   TSI_TRY(count_tags(d));
   d->placed = options->layout.device != NULL;
   if (d->placed) TSI_TRY(need_first_slot(d));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. With subtrees on devices or, where PLACE_AUTO cannot have them there, with all on the cores. */
@@ -237,7 +219,7 @@ static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *kno
                                   tsi_process_options *options) {
   tristar_status status = TRISTAR_OK;
   tsi_index *device = NULL;
-  TSI_TRY(tsi_distributed_choose_devices(d, known, options, &device));
+  TSI_TRY_OUT(tsi_distributed_choose_devices(d, known, options, &device));
   status = make_process(d, known, options);
   if (status != TRISTAR_OK && device && d->options.place == TRISTAR_PLACE_AUTO) {
     tsi_log(&d->ts->env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all ranks solve on their cores: %s",
@@ -254,7 +236,6 @@ out:
 
 tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_factor_t *factor,
                                        tsi_known *known) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   double floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
   if (factor != NULL) d->structure = fingerprint(factor);
@@ -264,27 +245,20 @@ tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_f
       TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
   TSI_TRY(tsi_transport_agree(d->transport, start(d)));
   tsi_process_options options = process_options(d, known, floor_bytes);
-  TSI_TRY(make_placed(d, known, &options));
-out:
-  return status;
+  return make_placed(d, known, &options);
 }
 
 tristar_status tsi_distributed_take_values(tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   if (d->placed) TSI_TRY(tsi_transport_agree(d->transport, tsi_process_renew(d->process)));
   d->valid = true;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_distributed_make_ready(tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   fill_stats(d);
   tsi_distributed_describe_devices(d);
   TSI_TRY(tsi_distributed_take_values(d));
-  TSI_TRY(need_first_slot(d));
-out:
-  return status;
+  return need_first_slot(d);
 }
 
 void tsi_distributed_forget_structure(tristar_distributed_t *d) {
@@ -296,13 +270,13 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_known known = {.borrowed = false};
-  TSI_TRY(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
-  TSI_TRY(tsi_distributed_lay_out(d, factor, &known));
+  TSI_TRY_OUT(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
+  TSI_TRY_OUT(tsi_distributed_lay_out(d, factor, &known));
   tsi_known_release(env, &known);
   tsi_distributed_forget_structure(d);
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_process_need_streams(d->process)));
-  TSI_TRY(tsi_send_values(d, factor));
-  TSI_TRY(tsi_distributed_make_ready(d));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_process_need_streams(d->process)));
+  TSI_TRY_OUT(tsi_send_values(d, factor));
+  TSI_TRY_OUT(tsi_distributed_make_ready(d));
 out:
   tsi_known_release(env, &known);
   return status;
@@ -326,8 +300,8 @@ tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "distributed is NULL");
   if (mine == TRISTAR_OK && kind == TSI_TRANSPORT_STARPU_MPI)
     mine = tsi_context_need_starpu(ts, &start_seconds);
-  TSI_TRY(tsi_transport_create(env, comm, kind, mine, &transport));
-  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
+  TSI_TRY_OUT(tsi_transport_create(env, comm, kind, mine, &transport));
+  TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
   tsi_env_retain(env);
   d->options = *options;
@@ -353,8 +327,8 @@ tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm, tristar_factor_t
   const double begin = tsi_clock();
   if (out != NULL) *out = NULL;
   tsi_idle_dismiss();
-  TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
-  TSI_TRY(distribute(d, factor));
+  TSI_TRY_OUT(tsi_distributed_create(ts, comm, options, out, &d));
+  TSI_TRY_OUT(distribute(d, factor));
   d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
   tsi_log(
       env, TRISTAR_LOG_INFO,
@@ -402,7 +376,6 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
 
 /* Is it a factor that the distributed one can take the values of? On rank 0. */
 static tristar_status check_same(const tristar_distributed_t *d, const tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_factor_kind its = tsi_factor_kind_of(factor), *mine = &d->process->kind;
   const char *other = its.n != mine->n                                           ? "order"
@@ -416,8 +389,7 @@ static tristar_status check_same(const tristar_distributed_t *d, const tristar_f
                                                             : NULL;
   if (other != NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has another %s than the one that was distributed", other);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The values are those of a factor that rank 0 has made alone. */
@@ -436,10 +408,10 @@ tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_fact
   tsi_env *env = &d->ts->env;
   status = check_factor(env, factor, tsi_transport_rank(d->transport));
   if (status == TRISTAR_OK && factor != NULL) status = check_same(d, factor);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   d->valid = false;
-  TSI_TRY(tsi_send_values(d, factor));
-  TSI_TRY(tsi_distributed_take_values(d));
+  TSI_TRY_OUT(tsi_send_values(d, factor));
+  TSI_TRY_OUT(tsi_distributed_take_values(d));
   note_update(d, factor);
 out:
   tsi_idle_recall();

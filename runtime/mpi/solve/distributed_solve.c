@@ -37,15 +37,14 @@ static tristar_status list_block(tristar_distributed_t *d, const tsi_directory *
   tsi_index *column = NULL;
   status = TSI_ALLOC(env, column, rows);
   for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) column[i] = first + i;
-  TSI_TRY(tsi_directory_ask(env, d->transport, place, status, rows, column, column));
-  TSI_TRY(tsi_rows_create(env, d->transport, d->process, rows, column, out));
+  TSI_TRY_OUT(tsi_directory_ask(env, d->transport, place, status, rows, column, column));
+  TSI_TRY_OUT(tsi_rows_create(env, d->transport, d->process, rows, column, out));
 out:
   TSI_FREE(env, column);
   return status;
 }
 
 tristar_status tsi_distributed_list_rows(tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_distributed_release_rows(d);
   TSI_TRY(list_block(d, d->in_place, &d->in));
@@ -54,8 +53,7 @@ tristar_status tsi_distributed_list_rows(tristar_distributed_t *d) {
   else
     TSI_TRY(list_block(d, d->out_place, &d->out));
   for (int s = 0; s < TSI_SLOTS; s++) TSI_FREE(env, d->slot[s].buffer);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* On all ranks or on none. */
@@ -76,22 +74,24 @@ tristar_status tristar_distributed_set_rows(tristar_distributed_t *d, int64_t fi
   const int ranks = tsi_transport_size(d->transport), me = tsi_transport_rank(d->transport);
   const int64_t own[2] = {first, rows};
   int64_t *all = NULL;
-  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, all, 2 * ranks)));
-  TSI_TRY(TSI_MPI(env, "MPI_Allgather",
-                  MPI_Allgather(own, 2, MPI_INT64_T, all, 2, MPI_INT64_T, tsi_transport_comm(d->transport))));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, TSI_ALLOC(env, all, 2 * ranks)));
+  TSI_TRY_OUT(
+      TSI_MPI(env, "MPI_Allgather",
+              MPI_Allgather(own, 2, MPI_INT64_T, all, 2, MPI_INT64_T, tsi_transport_comm(d->transport))));
   int64_t next = 0;
   for (int r = 0; r < ranks; r++) {
     if (all[2 * r] != next || all[2 * r + 1] < 0)
-      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-               "rank %d passes %" PRId64 " rows from %" PRId64 " on, row %" PRId64 " comes next%s", r,
-               all[2 * r + 1], all[2 * r], next, r == me ? " (this rank)" : "");
+      TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT,
+                   "rank %d passes %" PRId64 " rows from %" PRId64 " on, row %" PRId64 " comes next%s", r,
+                   all[2 * r + 1], all[2 * r], next, r == me ? " (this rank)" : "");
     next += all[2 * r + 1];
   }
   if (next != d->n)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the ranks pass %" PRId64 " rows together, not %" PRId64, next, d->n);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "the ranks pass %" PRId64 " rows together, not %" PRId64, next,
+                 d->n);
   for (int r = 0; r < ranks; r++) all[r] = all[2 * r];
   all[ranks] = d->n;
-  TSI_TRY(tsi_distributed_use_rows(d, all));
+  TSI_TRY_OUT(tsi_distributed_use_rows(d, all));
 out:
   TSI_FREE(env, all);
   return tsi_answer(env, status);
@@ -129,13 +129,11 @@ static void release_job(tsi_env *env, job *j) {
 }
 
 tristar_status tsi_distributed_check_ready(const tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   if (!d->valid) TSI_FAIL(env, TRISTAR_ERR_STALE, "the distributed factor holds no values");
   if (d->in == NULL || d->out == NULL)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the latest tristar_distributed_set_rows failed");
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. */
@@ -144,15 +142,15 @@ static tristar_status check_options(const tristar_distributed_t *d, const trista
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const int64_t rows = tsi_distributed_own_rows(d);
-  TSI_TRY(tsi_solve_options_check(env, o, nrhs));
+  TSI_TRY_OUT(tsi_solve_options_check(env, o, nrhs));
   if (o->alpha || o->beta)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "alpha and beta are for solves of one process");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "alpha and beta are for solves of one process");
   if (o->b_rows < 0 || o->x_rows < 0 || o->b_rows > d->n || o->x_rows > d->n)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b_rows is %" PRId64 ", x_rows %" PRId64, o->b_rows, o->x_rows);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "b_rows is %" PRId64 ", x_rows %" PRId64, o->b_rows, o->x_rows);
   if (nrhs > 0 && b == NULL && (o->b_row ? o->b_rows : rows) > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
   if (nrhs > 0 && x == NULL && (o->x_row ? o->x_rows : rows) > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
   status = tsi_distributed_check_ready(d);
 out:
   return status;
@@ -160,14 +158,11 @@ out:
 
 /* Collective. */
 static tristar_status agree_on_arguments(tristar_distributed_t *d, tristar_status mine, job *j) {
-  tristar_status status = TRISTAR_OK;
   static const char *const name[] = {"nrhs", "op", "part", "factor_order"};
   const int64_t value[] = {j->nrhs, j->o.op, j->o.part, j->o.factor_order};
   j->listed[B] = j->o.b_row != NULL;
   j->listed[X] = j->o.x_row != NULL;
-  TSI_TRY(tsi_transport_same(d->transport, mine, 4, name, value, 2, j->listed));
-out:
-  return status;
+  return tsi_transport_same(d->transport, mine, 4, name, value, 2, j->listed);
 }
 
 /* What says the final columns of the rows of b, or x, as they are passed; NULL: they have the same numbers.
@@ -195,26 +190,26 @@ static tristar_status gather_list(const tristar_distributed_t *d, job *j, int wh
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, column, own);
   for (int64_t i = 0; status == TRISTAR_OK && i < own; i++)
     column[i] = row[i] >= 0 && row[i] < d->n ? (tsi_index)row[i] : TSI_NONE; /* reach.h finds it out */
-  TSI_TRY(tsi_directory_ask(env, d->transport, places(d, j, which), status, own, column, column));
+  TSI_TRY_OUT(tsi_directory_ask(env, d->transport, places(d, j, which), status, own, column, column));
   first = j->first[which];
-  TSI_TRY(
+  TSI_TRY_OUT(
       TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, comm)));
   for (int r = 0; r < ranks; r++) first[r + 1] += first[r];
   if (first[ranks] > d->n)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "the ranks list %" PRId64 " rows of %s together, the matrix has %" PRId64, first[ranks],
-             which == B ? "b" : "x", d->n);
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT,
+                 "the ranks list %" PRId64 " rows of %s together, the matrix has %" PRId64, first[ranks],
+                 which == B ? "b" : "x", d->n);
   status = TSI_ALLOC(env, j->row[which], first[ranks]);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, j->column[which], first[ranks]);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   for (int r = 0; r < ranks; r++) {
     count[r] = (int)(first[r + 1] - first[r]);
     place[r] = (int)first[r];
   }
-  TSI_TRY(
+  TSI_TRY_OUT(
       TSI_MPI(env, "MPI_Allgatherv",
               MPI_Allgatherv(row, (int)own, MPI_INT64_T, j->row[which], count, place, MPI_INT64_T, comm)));
-  TSI_TRY(TSI_MPI(
+  TSI_TRY_OUT(TSI_MPI(
       env, "MPI_Allgatherv",
       MPI_Allgatherv(column, (int)own, MPI_INT32_T, j->column[which], count, place, MPI_INT32_T, comm)));
 out:
@@ -226,7 +221,6 @@ out:
 
 /* Collective. Rows of b or x. */
 static tristar_status choose_rows(tristar_distributed_t *d, job *j, int which) {
-  tristar_status status = TRISTAR_OK;
   const int rank = tsi_transport_rank(d->transport);
   const tsi_directory *place = places(d, j, which);
   if (j->listed[which]) {
@@ -241,13 +235,11 @@ static tristar_status choose_rows(tristar_distributed_t *d, job *j, int which) {
     if (*ordered == NULL) TSI_TRY(list_block(d, place, ordered));
     j->rows[which] = *ordered;
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local. Chunks that take part. */
 static tristar_status choose_chunks(const tristar_distributed_t *d, job *j) {
-  tristar_status status = TRISTAR_OK;
   const tsi_process *p = d->process;
   const int ranks = tsi_transport_size(d->transport);
   tsi_reach_source source = {
@@ -261,22 +253,21 @@ static tristar_status choose_chunks(const tristar_distributed_t *d, job *j) {
   TSI_TRY(tsi_reach_create(&d->ts->env, &source, &j->reach));
   j->call.forward = j->reach.forward;
   j->call.backward = j->reach.backward;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. Fills j but for its arrays. */
 static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job *j) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  TSI_TRY(agree_on_arguments(d, mine, j));
+  TSI_TRY_OUT(agree_on_arguments(d, mine, j));
   j->call = (tsi_process_call){.op = j->o.op, .part = j->o.part, .factor_order = j->o.factor_order};
   j->operation = tsi_process_operation(d->process, &j->call);
-  if (j->listed[B]) TSI_TRY(gather_list(d, j, B));
-  if (j->listed[X]) TSI_TRY(gather_list(d, j, X));
-  if (j->listed[B] || j->listed[X]) TSI_TRY(tsi_transport_agree(d->transport, choose_chunks(d, j)));
-  TSI_TRY(choose_rows(d, j, B));
-  TSI_TRY(choose_rows(d, j, X));
+  if (j->listed[B]) TSI_TRY_OUT(gather_list(d, j, B));
+  if (j->listed[X]) TSI_TRY_OUT(gather_list(d, j, X));
+  if (j->listed[B] || j->listed[X]) TSI_TRY_OUT(tsi_transport_agree(d->transport, choose_chunks(d, j)));
+  TSI_TRY_OUT(choose_rows(d, j, B));
+  TSI_TRY_OUT(choose_rows(d, j, X));
   if (j->listed[B] || j->listed[X] || !j->operation.in_user || !j->operation.out_user) {
     const tsi_index stride = tsi_workspace_stride((tsi_index)tsi_count_min(TSI_NRHS_BLOCK, j->nrhs));
     if (status == TRISTAR_OK)
@@ -334,9 +325,9 @@ tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot, con
   tristar_status status = TRISTAR_OK;
   tsi_process_times times;
   const tsi_executor *executor = tsi_process_executor(slot->run);
-  if (d->trace) TSI_TRY(tsi_transport_agree(d->transport, tsi_trace_begin(d->trace, executor)));
+  if (d->trace) TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_trace_begin(d->trace, executor)));
   /* whoever fails goes on with the others, and tells it afterwards */
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_process_solve(slot->run, call, &times)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_process_solve(slot->run, call, &times)));
   if (d->trace) tsi_trace_note(d->trace, executor);
   add_times(&d->stats, &times);
   count_messages(d, slot->run, tsi_process_stride(slot->run));
@@ -366,20 +357,20 @@ static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_arra
   const tsi_process *p = d->process;
   const tsi_index columns = p->share->panels->start[p->share->panels->count], nrhs = j->call.nrhs;
   tsi_slot *slot;
-  TSI_TRY(tsi_slot_need(d, nrhs, &slot));
-  if (j->buffer == NULL) TSI_TRY(tsi_slot_need_buffer(d, slot));
+  TSI_TRY_OUT(tsi_slot_need(d, nrhs, &slot));
+  if (j->buffer == NULL) TSI_TRY_OUT(tsi_slot_need_buffer(d, slot));
   void *buffer = j->buffer ? j->buffer : slot->buffer;
   const double begin = tsi_clock();
   if (j->listed[B]) clear_rows(d, j, slot);
-  TSI_TRY(tsi_rows_move(env, j->rows[B], p->user_bytes, nrhs, b, (tsi_row_array){slot->b, 1, columns}, false,
-                        buffer));
+  TSI_TRY_OUT(tsi_rows_move(env, j->rows[B], p->user_bytes, nrhs, b, (tsi_row_array){slot->b, 1, columns},
+                            false, buffer));
   const double there = tsi_clock();
   j->call.b = slot->b;
   j->call.x = slot->x;
   const tristar_status solved_well = tsi_distributed_run(d, slot, &j->call);
   const double solved = tsi_clock();
-  TSI_TRY(tsi_rows_move(env, j->rows[X], p->user_bytes, nrhs, x, (tsi_row_array){slot->x, 1, columns}, true,
-                        buffer));
+  TSI_TRY_OUT(tsi_rows_move(env, j->rows[X], p->user_bytes, nrhs, x, (tsi_row_array){slot->x, 1, columns},
+                            true, buffer));
   d->stats.redistribute_seconds += there - begin + tsi_clock() - solved;
   status = solved_well;
 out:
@@ -401,14 +392,14 @@ static tristar_status solve(tristar_distributed_t *d, tristar_status mine,
   const double begin = tsi_clock();
   const size_t bytes = d->process->user_bytes;
   job j = {.o = *options, .nrhs = nrhs};
-  TSI_TRY(prepare(d, mine, &j));
+  TSI_TRY_OUT(prepare(d, mine, &j));
   tsi_distributed_reset_times(d);
   for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK) {
     j.call.nrhs = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - first);
     char *of_b = (char *)(uintptr_t)b + (size_t)(first * j.o.b_column_stride) * bytes;
-    TSI_TRY(solve_block(d, &j, (tsi_row_array){of_b, j.o.b_row_stride, j.o.b_column_stride},
-                        (tsi_row_array){(char *)x + (size_t)(first * j.o.x_column_stride) * bytes,
-                                        j.o.x_row_stride, j.o.x_column_stride}));
+    TSI_TRY_OUT(solve_block(d, &j, (tsi_row_array){of_b, j.o.b_row_stride, j.o.b_column_stride},
+                            (tsi_row_array){(char *)x + (size_t)(first * j.o.x_column_stride) * bytes,
+                                            j.o.x_row_stride, j.o.x_column_stride}));
   }
   d->stats.solve_seconds = tsi_clock() - begin;
   if (result) result->share = j.reach.all_bytes > 0 ? j.reach.bytes / j.reach.all_bytes : 1;
@@ -462,9 +453,9 @@ tristar_status tristar_distributed_gather_stats(const tristar_distributed_t *d,
   TSI_ENTER(d, d->ts);
   tsi_queue_drain(d);
   const tristar_distributed_stats own = stats_now(d);
-  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Gather",
-                  MPI_Gather(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, 0,
-                             tsi_transport_comm(d->transport))));
+  TSI_TRY_OUT(TSI_MPI(&d->ts->env, "MPI_Gather",
+                      MPI_Gather(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, 0,
+                                 tsi_transport_comm(d->transport))));
 out:
   return tsi_answer(&d->ts->env, status);
 }

@@ -18,19 +18,16 @@ static tsi_env *env_of(const tristar_distributed_t *d) {
 
 /* Where b is read and x is written; local. */
 static tristar_status choose_arrays(tsi_env *env, tsi_distributed_insertion *i) {
-  tristar_status status = TRISTAR_OK;
   if (i->b.rows == 0 || i->b.columns == 0) return TRISTAR_OK;
   if (!tsi_operand_locate(&i->b)) {
     TSI_TRY(tsi_operand_use_buffer(env, &i->b));
     tsi_operand_gather(&i->b);
   }
   if (!tsi_operand_locate(&i->x)) TSI_TRY(tsi_operand_use_buffer(env, &i->x));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status carry_out(tsi_queued *item, tristar_status mine) {
-  tristar_status status = TRISTAR_OK;
   tsi_distributed_insertion *i = (tsi_distributed_insertion *)item;
   tristar_distributed_t *d = item->distributed;
   if (mine == TRISTAR_OK) mine = choose_arrays(env_of(d), i);
@@ -39,8 +36,7 @@ static tristar_status carry_out(tsi_queued *item, tristar_status mine) {
   const tristar_solve_options options = tsi_solve_options_columns(i->op, i->b.stride, i->x.stride);
   TSI_TRY(tsi_distributed_solve(d, &options, i->b.columns, i->b.data, i->x.data, NULL));
   if (i->x.rows > 0) tsi_operand_scatter(&i->x);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* All but the insertion itself. */
@@ -73,7 +69,6 @@ static void granted(void *arg, tristar_status status) {
 
 /* Local. */
 static tristar_status prepare_queue(tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   if (!tsi_starpu_runs())
     TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED, "inserted solves need StarPU, which does not run");
   TSI_TRY(TSI_ALLOC_ZERO(env_of(d), d->inserted, 1));
@@ -82,8 +77,7 @@ static tristar_status prepare_queue(tristar_distributed_t *d) {
   /* for starpu_mpi_cache_flush; StarPU-MPI forgets it when it is shut down, not before */
   starpu_mpi_comm_register(tsi_transport_comm(d->transport));
 #endif
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_inserted_destroy(tristar_distributed_t *d) {
@@ -94,7 +88,6 @@ void tsi_inserted_destroy(tristar_distributed_t *d) {
 
 /* Fills first (ranks + 1) by the owners of the pieces of a whole matrix. */
 static tristar_status find_blocks(const tristar_distributed_t *d, const tsi_operand *whole, int64_t *first) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = env_of(d);
   const int ranks = tsi_transport_size(d->transport);
   int last = 0;
@@ -116,14 +109,12 @@ static tristar_status find_blocks(const tristar_distributed_t *d, const tsi_oper
     while (last < owner) first[++last] = piece->row;
   }
   while (last < ranks) first[++last] = whole->rows;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The pieces of this rank, out of those of all. */
 static tristar_status take_own(const tristar_distributed_t *d, const tsi_operand *whole, const int64_t *first,
                                tsi_operand *own) {
-  tristar_status status = TRISTAR_OK;
   const int rank = tsi_transport_rank(d->transport);
   *own = (tsi_operand){.name = whole->name,
                        .rows = first[rank + 1] - first[rank],
@@ -136,8 +127,7 @@ static tristar_status take_own(const tristar_distributed_t *d, const tsi_operand
     own->piece[own->count] = whole->piece[k];
     own->piece[own->count++].row -= first[rank];
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Local: everything about the handles. */
@@ -149,17 +139,17 @@ static tristar_status fill_insertion(const tristar_distributed_t *d, int64_t b_p
   const int64_t ranks = tsi_transport_size(d->transport);
   tsi_operand whole[2] = {{.count = 0}, {.count = 0}};
   int64_t *other = NULL;
-  TSI_TRY(TSI_ALLOC(env, i->first, ranks + 1));
-  TSI_TRY(TSI_ALLOC(env, other, ranks + 1));
-  TSI_TRY(
+  TSI_TRY_OUT(TSI_ALLOC(env, i->first, ranks + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, other, ranks + 1));
+  TSI_TRY_OUT(
       tsi_operands_create(env, d->n, d->process->user_bytes, b_pieces, b, x_pieces, x, &whole[0], &whole[1]));
-  TSI_TRY(find_blocks(d, &whole[0], i->first));
-  TSI_TRY(find_blocks(d, &whole[1], other));
+  TSI_TRY_OUT(find_blocks(d, &whole[0], i->first));
+  TSI_TRY_OUT(find_blocks(d, &whole[1], other));
   if (memcmp(i->first, other, (size_t)(ranks + 1) * sizeof *other) != 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is spread over the ranks in other rows than b");
-  TSI_TRY(take_own(d, &whole[0], i->first, &i->b));
-  TSI_TRY(take_own(d, &whole[1], i->first, &i->x));
-  TSI_TRY(tsi_acquisition_create(env, &i->b, &i->x, &i->holds));
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is spread over the ranks in other rows than b");
+  TSI_TRY_OUT(take_own(d, &whole[0], i->first, &i->b));
+  TSI_TRY_OUT(take_own(d, &whole[1], i->first, &i->x));
+  TSI_TRY_OUT(tsi_acquisition_create(env, &i->b, &i->x, &i->holds));
   for (int64_t k = 0; k < whole[1].count; k++)
     starpu_mpi_cache_flush(tsi_transport_comm(d->transport), whole[1].piece[k].handle);
 out:
@@ -191,9 +181,9 @@ tristar_status tristar_distributed_insert(tristar_distributed_t *d, tristar_op o
       return tsi_answer(env, status);
     }
   }
-  TSI_TRY(TSI_ALLOC_ZERO(env, i, 1));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, i, 1));
   i->op = op;
-  TSI_TRY(fill_insertion(d, b_pieces, b, x_pieces, x, i));
+  TSI_TRY_OUT(fill_insertion(d, b_pieces, b, x_pieces, x, i));
   i->queued.carry_out = carry_out;
   i->queued.end = end;
   tsi_queue_put(d, &i->queued);
@@ -212,7 +202,7 @@ tristar_status tristar_distributed_wait(tristar_distributed_t *d) {
   TSI_ENTER(d, d->ts);
   if (d->inserted == NULL) return TRISTAR_OK;
   if (!tsi_tasks_may_wait())
-    TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for solves");
+    TSI_FAIL_OUT(env_of(d), TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for solves");
   tsi_queue_drain(d);
   pthread_mutex_lock(&d->queue->lock);
   status = tsi_failure_tell(env_of(d), &d->inserted->failure);

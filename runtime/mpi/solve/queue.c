@@ -38,15 +38,16 @@ tristar_status tsi_queue_create(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
   tsi_queue *q = NULL;
   int level = MPI_THREAD_SINGLE;
-  TSI_TRY(TSI_MPI(env_of(d), "MPI_Query_thread", MPI_Query_thread(&level)));
+  TSI_TRY_OUT(TSI_MPI(env_of(d), "MPI_Query_thread", MPI_Query_thread(&level)));
   if (level < MPI_THREAD_MULTIPLE)
-    TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED,
-             "solves that are inserted or started need MPI with MPI_THREAD_MULTIPLE, as others send messages "
-             "meanwhile");
-  TSI_TRY(TSI_ALLOC_ZERO(env_of(d), q, 1));
+    TSI_FAIL_OUT(
+        env_of(d), TRISTAR_ERR_UNSUPPORTED,
+        "solves that are inserted or started need MPI with MPI_THREAD_MULTIPLE, as others send messages "
+        "meanwhile");
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env_of(d), q, 1));
   q->distributed = d;
   atomic_init(&q->references, 1);
-  TSI_TRY(tsi_monitor_init(env_of(d), &q->lock, &q->changed));
+  TSI_TRY_OUT(tsi_monitor_init(env_of(d), &q->lock, &q->changed));
   status = tsi_thread_start(env_of(d), &q->thread, serve, q);
   if (status == TRISTAR_OK) {
     d->queue = q;

@@ -8,33 +8,26 @@ static void slot_arrived(void *context, tsi_index message) {
 
 static tristar_status list_channels(const tsi_slot *slot, const tsi_message *message, tsi_index count,
                                     tsi_index first_tag, size_t row, void *area, tsi_channel **out) {
-  tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(&slot->distributed->ts->env, *out, count));
   for (tsi_index m = 0; m < count; m++)
     (*out)[m] = (tsi_channel){.peer = message[m].peer,
                               .tag = first_tag + message[m].tag,
                               .buffer = (char *)area + (size_t)message[m].row * row,
                               .bytes = (size_t)message[m].rows * row};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status open_mailbox(tsi_slot *slot, tsi_index first_tag, size_t row) {
-  tristar_status status = TRISTAR_OK;
   tristar_distributed_t *d = slot->distributed;
   tsi_env *env = &d->ts->env;
   const tsi_program *program = d->process->program;
-  tsi_channel *receive = NULL, *send = NULL;
+  TSI_OWNED tsi_channel *send = NULL, *receive = NULL;
   TSI_TRY(list_channels(slot, program->receive, program->receives, first_tag, row,
                         tsi_process_inbox(slot->run), &receive));
   TSI_TRY(list_channels(slot, program->send, program->sends, first_tag, row, tsi_process_outbox(slot->run),
                         &send));
   slot->port = (tsi_mailbox_port){.env = env, .happen = slot_arrived, .context = slot};
-  TSI_TRY(tsi_mailbox_port_open(&slot->port, d->transport, program->receives, receive, program->sends, send));
-out:
-  TSI_FREE(env, receive);
-  TSI_FREE(env, send);
-  return status;
+  return tsi_mailbox_port_open(&slot->port, d->transport, program->receives, receive, program->sends, send);
 }
 
 void tsi_slot_release(tsi_slot *slot) {
@@ -46,7 +39,6 @@ void tsi_slot_release(tsi_slot *slot) {
 }
 
 static tristar_status fill_slot(tristar_distributed_t *d, int number, tsi_index stride) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_slot *slot = &d->slot[number];
   const tsi_process *p = d->process;
@@ -59,8 +51,7 @@ static tristar_status fill_slot(tristar_distributed_t *d, int number, tsi_index 
   TSI_TRY(open_mailbox(slot, d->tags * (number + 1), (size_t)stride * p->scalar_bytes));
   const tsi_port port = tsi_mailbox_port_of(&slot->port);
   tsi_process_connect(slot->run, &port);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot **out) {

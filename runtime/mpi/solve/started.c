@@ -33,12 +33,9 @@ static void release(tsi_env *env, tristar_distributed_request_t *r) {
 }
 
 static tristar_status carry_out(tsi_queued *item, tristar_status mine) {
-  tristar_status status = TRISTAR_OK;
   tristar_distributed_request_t *r = (tristar_distributed_request_t *)item;
   TSI_TRY(tsi_transport_agree(item->distributed->transport, mine));
-  TSI_TRY(tsi_distributed_solve(item->distributed, &r->options, r->nrhs, r->b, r->x, &r->result));
-out:
-  return status;
+  return tsi_distributed_solve(item->distributed, &r->options, r->nrhs, r->b, r->x, &r->result);
 }
 
 /* Who waits may free the request as soon as it is done. */
@@ -55,12 +52,10 @@ static void end(tsi_queued *item, tristar_status status) {
 
 /* Local: *to = list, if there is one. */
 static tristar_status copy_list(tsi_env *env, int64_t count, const int64_t *list, int64_t **to) {
-  tristar_status status = TRISTAR_OK;
   if (list == NULL || count < 0) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, *to, count));
   if (count > 0) memcpy(*to, list, (size_t)count * sizeof *list);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_distributed_solve_start(tristar_distributed_t *d, const tristar_solve_options *options,
@@ -78,8 +73,8 @@ tristar_status tristar_distributed_solve_start(tristar_distributed_t *d, const t
       return tsi_answer(env, status);
     }
   }
-  if (request == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
-  TSI_TRY(TSI_ALLOC_ZERO(env, r, 1));
+  if (request == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
+  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, r, 1));
   r->ts = d->ts;
   tsi_env_retain(env);
   r->queue = tsi_queue_share(d->queue);
@@ -88,8 +83,8 @@ tristar_status tristar_distributed_solve_start(tristar_distributed_t *d, const t
   r->nrhs = nrhs;
   r->b = b;
   r->x = x;
-  TSI_TRY(copy_list(env, r->options.b_rows, r->options.b_row, &r->b_row));
-  TSI_TRY(copy_list(env, r->options.x_rows, r->options.x_row, &r->x_row));
+  TSI_TRY_OUT(copy_list(env, r->options.b_rows, r->options.b_row, &r->b_row));
+  TSI_TRY_OUT(copy_list(env, r->options.x_rows, r->options.x_row, &r->x_row));
   if (r->b_row) r->options.b_row = r->b_row;
   if (r->x_row) r->options.x_row = r->x_row;
   r->queued.carry_out = carry_out;
@@ -109,7 +104,7 @@ tristar_status tristar_distributed_solve_test(tristar_distributed_request_t *req
   if (done != NULL) *done = 0;
   TSI_ENTER(request, request->ts);
   tsi_queue *q = request->queue;
-  if (done == NULL) TSI_FAIL(env_of(request), TRISTAR_ERR_ARGUMENT, "done is NULL");
+  if (done == NULL) TSI_FAIL_OUT(env_of(request), TRISTAR_ERR_ARGUMENT, "done is NULL");
   pthread_mutex_lock(&q->lock);
   *done = request->done;
   pthread_mutex_unlock(&q->lock);
@@ -128,7 +123,8 @@ tristar_status tristar_distributed_solve_wait(tristar_distributed_request_t **re
     *request = NULL;
     return tsi_refuse_inherited(env, __func__, __FILE__, __LINE__);
   }
-  if (!tsi_tasks_may_wait()) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for solves");
+  if (!tsi_tasks_may_wait())
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for solves");
   pthread_mutex_lock(&q->lock);
   while (!r->done) pthread_cond_wait(&q->changed, &q->lock);
   pthread_mutex_unlock(&q->lock);

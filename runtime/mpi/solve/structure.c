@@ -3,7 +3,7 @@
 #include "runtime/mpi/solve/distributed.h"
 
 #define BROADCAST(array, count)                                                                              \
-  TSI_TRY(tsi_broadcast_bytes(env, comm, (void *)(uintptr_t)(array), (size_t)(count) * sizeof *(array)))
+  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, (void *)(uintptr_t)(array), (size_t)(count) * sizeof *(array)))
 
 /* What the sizes of all arrays follow from. */
 typedef struct head {
@@ -32,7 +32,6 @@ static head describe(const tristar_factor_t *factor) {
 }
 
 static tristar_status allocate(tsi_env *env, const head *h, tsi_known *known) {
-  tristar_status status = TRISTAR_OK;
   tsi_symbolic *symbolic;
   tsi_panels *panels;
   TSI_TRY(TSI_ALLOC_ZERO(env, known->symbolic, 1));
@@ -55,9 +54,7 @@ static tristar_status allocate(tsi_env *env, const head *h, tsi_known *known) {
   TSI_TRY(TSI_ALLOC(env, panels->start, (tsi_count)h->panels + 1));
   TSI_TRY(TSI_ALLOC(env, panels->supernode, h->panels));
   TSI_TRY(TSI_ALLOC(env, panels->height, h->panels));
-  TSI_TRY(TSI_ALLOC(env, panels->first, (tsi_count)h->supernodes + 1));
-out:
-  return status;
+  return TSI_ALLOC(env, panels->first, (tsi_count)h->supernodes + 1);
 }
 
 static void borrow(const tristar_factor_t *factor, tsi_known *known) {
@@ -78,13 +75,13 @@ tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport, const 
   head h = {.n = 0};
   *known = (tsi_known){.borrowed = false};
   if (factor != NULL) h = describe(factor);
-  TSI_TRY(tsi_broadcast_bytes(env, comm, &h, sizeof h));
+  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, &h, sizeof h));
   known->kind = h.kind;
   if (factor != NULL)
     borrow(factor, known);
   else
     status = allocate(env, &h, known);
-  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(transport, status));
   BROADCAST(known->symbolic->start, h.supernodes + 1);
   BROADCAST(known->symbolic->parent, h.supernodes);
   BROADCAST(known->symbolic->row_ptr, h.supernodes + 1);

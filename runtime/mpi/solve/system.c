@@ -19,7 +19,6 @@ static tristar_status give(void *context, size_t bytes, void *y, tsi_add_at *add
 
 static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
                             int64_t ldx) {
-  tristar_status status = TRISTAR_OK;
   tristar_distributed_t *d = context;
   const tsi_process *p = d->process;
   const tsi_index columns = p->share->panels->start[p->share->panels->count];
@@ -35,8 +34,7 @@ static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const vo
                                 &(tsi_process_call){.op = op, .nrhs = count, .b = slot->b, .x = slot->x}));
     tsi_rows_matrix_move(d->matrix, bytes, count, (tsi_row_array){slot->x, 1, columns}, of_x, false);
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index i) {
@@ -47,7 +45,6 @@ static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index
 tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distributed_system *s) {
   static const tsi_system_functions functions = {
       .solve = solve, .take = take, .room = room, .give = give, .user_row = user_row};
-  tristar_status status = TRISTAR_OK;
   const tsi_rows_matrix *m = d->matrix;
   *s = (tsi_distributed_system){.distributed = d};
   TSI_TRY(tsi_transport_team(&d->ts->env, d->transport, d->n, m->column, &s->team));
@@ -62,8 +59,7 @@ tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distr
                            .team = &s->team,
                            .functions = &functions,
                            .context = d};
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_distributed_system_finish(tsi_distributed_system *s) {

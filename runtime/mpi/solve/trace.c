@@ -57,15 +57,13 @@ static void find_steps(const tsi_trace *trace, int64_t *task, int64_t *place) {
 
 /* The ends of messages at this rank. */
 static tristar_status list_messages(const tristar_distributed_t *d, const tsi_trace *trace, part *p) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_program *program = d->process->program;
   const int64_t me = tsi_transport_rank(d->transport);
-  int64_t *task = NULL, *place = NULL;
   TSI_TRY(TSI_ALLOC(env, p->sent, trace->blocks * program->sends));
   TSI_TRY(TSI_ALLOC(env, p->came, trace->blocks * program->receives));
-  TSI_TRY(TSI_ALLOC(env, task, trace->steps.count));
-  TSI_TRY(TSI_ALLOC(env, place, trace->steps.count));
+  TSI_SCRATCH(env, int64_t, task, trace->steps.count);
+  TSI_SCRATCH(env, int64_t, place, trace->steps.count);
   find_steps(trace, task, place);
   for (int64_t block = 0; block < trace->noted; block++) {
     const int64_t tasks = block * trace->tasks.count, steps = block * trace->steps.count;
@@ -80,10 +78,7 @@ static tristar_status list_messages(const tristar_distributed_t *d, const tsi_tr
           (end_point){s->peer, me, s->tag, block, tasks + task[s->step], steps + place[s->step]};
     }
   }
-out:
-  TSI_FREE(env, task);
-  TSI_FREE(env, place);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The arrays of the trace become those of the part. */
@@ -101,7 +96,6 @@ static void take_lists(tristar_trace_t *trace, part *p) {
 /* ---- Parts travel to rank 0 --------------------------------------------------------------------------- */
 
 static tristar_status allocate_part(tsi_env *env, part *p) {
-  tristar_status status = TRISTAR_OK;
   p->tasks.count = p->size.tasks;
   p->tasks.edges = p->size.task_edges;
   p->steps.count = p->size.steps;
@@ -111,9 +105,7 @@ static tristar_status allocate_part(tsi_env *env, part *p) {
   TSI_TRY(TSI_ALLOC(env, p->steps.item, p->steps.count));
   TSI_TRY(TSI_ALLOC(env, p->steps.before, p->steps.edges));
   TSI_TRY(TSI_ALLOC(env, p->sent, p->size.sent));
-  TSI_TRY(TSI_ALLOC(env, p->came, p->size.came));
-out:
-  return status;
+  return TSI_ALLOC(env, p->came, p->size.came);
 }
 
 #define PART_ARRAYS 6
@@ -137,20 +129,20 @@ static tristar_status gather_parts(tristar_distributed_t *d, part *own, part *al
   part_size *size = NULL;
   tsi_array array[PART_ARRAYS];
   status = me > 0 ? TRISTAR_OK : TSI_ALLOC(env, size, ranks);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(TSI_MPI(
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(TSI_MPI(
       env, "MPI_Gather",
       MPI_Gather(&own->size, (int)sizeof *size, MPI_BYTE, size, (int)sizeof *size, MPI_BYTE, 0, comm)));
   for (int r = 1; r < ranks && me == 0 && status == TRISTAR_OK; r++) {
     all[r].size = size[r];
     status = allocate_part(env, &all[r]);
   }
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   list_arrays(own, array);
-  if (me > 0) TSI_TRY(tsi_send_arrays(env, comm, PART_ARRAYS, array, 0));
+  if (me > 0) TSI_TRY_OUT(tsi_send_arrays(env, comm, PART_ARRAYS, array, 0));
   for (int r = 1; r < ranks && me == 0; r++) {
     list_arrays(&all[r], array);
-    TSI_TRY(tsi_receive_arrays(env, comm, PART_ARRAYS, array, r));
+    TSI_TRY_OUT(tsi_receive_arrays(env, comm, PART_ARRAYS, array, r));
   }
 out:
   TSI_FREE(env, size);
@@ -182,7 +174,6 @@ static void release_whole(tsi_env *env, whole *w) {
 }
 
 static tristar_status allocate_whole(tsi_env *env, const part *all, int ranks, whole *w) {
-  tristar_status status = TRISTAR_OK;
   int64_t tasks = 0, steps = 0, task_edges = 0, step_edges = 0;
   for (int r = 0; r < ranks; r++) {
     tasks += all[r].size.tasks;
@@ -198,9 +189,7 @@ static tristar_status allocate_whole(tsi_env *env, const part *all, int ranks, w
   TSI_TRY(TSI_ALLOC(env, w->step_edge, step_edges));
   TSI_TRY(TSI_ALLOC(env, w->order, tasks));
   TSI_TRY(TSI_ALLOC(env, w->task_place, tasks));
-  TSI_TRY(TSI_ALLOC(env, w->step_place, steps));
-out:
-  return status;
+  return TSI_ALLOC(env, w->step_place, steps);
 }
 
 /* Texts are those of this process. */
@@ -235,12 +224,10 @@ static int by_message(const void *a, const void *b) {
 
 /* All parts, one after the other, and the messages between them. */
 static tristar_status join_parts(tsi_env *env, const part *all, int ranks, whole *w) {
-  tristar_status status = TRISTAR_OK;
   int64_t sends = 0, workers = 0;
   tsi_index tasks = 0, steps = 0;
-  end_point *sent = NULL;
   for (int r = 0; r < ranks; r++) sends += all[r].size.sent;
-  TSI_TRY(TSI_ALLOC(env, sent, sends));
+  TSI_SCRATCH(env, end_point, sent, sends);
   sends = 0;
   for (int r = 0; r < ranks; r++) {
     const part *p = &all[r];
@@ -271,9 +258,7 @@ static tristar_status join_parts(tsi_env *env, const part *all, int ranks, whole
     tasks += (tsi_index)p->size.tasks;
     steps += (tsi_index)p->size.steps;
   }
-out:
-  TSI_FREE(env, sent);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* qsort has no context of its own. */
@@ -290,14 +275,11 @@ static int by_start(const void *a, const void *b) {
 
 /* Each task after all that it waits for, else by its begin. A task whose place is TSI_NONE has none yet. */
 static tristar_status order_tasks(tsi_env *env, whole *w) {
-  tristar_status status = TRISTAR_OK;
-  begun *list = NULL;
-  tsi_index *stack = NULL, placed = 0;
-  tsi_count *next = NULL;
+  tsi_index placed = 0;
   TSI_TRY(tsi_adjacency_create(env, w->tasks, w->task_edges, w->task_edge, TSI_BEFORE, &w->before));
-  TSI_TRY(TSI_ALLOC(env, list, w->tasks));
-  TSI_TRY(TSI_ALLOC(env, stack, w->tasks));
-  TSI_TRY(TSI_ALLOC(env, next, w->tasks));
+  TSI_SCRATCH(env, begun, list, w->tasks);
+  TSI_SCRATCH(env, tsi_index, stack, w->tasks);
+  TSI_SCRATCH(env, tsi_count, next, w->tasks);
   for (tsi_index k = 0; k < w->tasks; k++) {
     list[k] = (begun){w->task[k].start, k};
     w->task_place[k] = TSI_NONE;
@@ -321,11 +303,7 @@ static tristar_status order_tasks(tsi_env *env, whole *w) {
       }
     }
   }
-out:
-  TSI_FREE(env, list);
-  TSI_FREE(env, stack);
-  TSI_FREE(env, next);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Fills a list with items, which stand where they are to, and their edges. */
@@ -334,8 +312,8 @@ static tristar_status fill_list(tsi_env *env, tsi_index count, tristar_trace_ite
   tristar_status status = TRISTAR_OK;
   tsi_adjacency *before = NULL;
   for (tsi_count e = 0; e < edges; e++) edge[e] = (tsi_edge){place[edge[e].item], place[edge[e].before]};
-  TSI_TRY(tsi_adjacency_create(env, count, edges, edge, TSI_BEFORE, &before));
-  TSI_TRY(TSI_ALLOC(env, list->before, edges));
+  TSI_TRY_OUT(tsi_adjacency_create(env, count, edges, edge, TSI_BEFORE, &before));
+  TSI_TRY_OUT(TSI_ALLOC(env, list->before, edges));
   list->count = count;
   list->edges = edges;
   list->item = *item;
@@ -352,11 +330,9 @@ out:
 
 /* Tasks by w->order, and their steps after one another. */
 static tristar_status place_items(tsi_env *env, whole *w, tristar_trace_t *trace) {
-  tristar_status status = TRISTAR_OK;
-  tristar_trace_item *task = NULL, *step = NULL;
   tsi_index next = 0;
-  TSI_TRY(TSI_ALLOC(env, task, w->tasks));
-  TSI_TRY(TSI_ALLOC(env, step, w->steps));
+  TSI_SCRATCH(env, tristar_trace_item, task, w->tasks);
+  TSI_SCRATCH(env, tristar_trace_item, step, w->steps);
   for (tsi_index q = 0; q < w->tasks; q++) {
     tristar_trace_item *t = &task[q];
     *t = w->task[w->order[q]];
@@ -369,24 +345,20 @@ static tristar_status place_items(tsi_env *env, whole *w, tristar_trace_t *trace
     t->first_step = next - t->steps;
   }
   TSI_TRY(fill_list(env, w->tasks, &task, w->task_edges, w->task_edge, w->task_place, &trace->tasks));
-  TSI_TRY(fill_list(env, w->steps, &step, w->step_edges, w->step_edge, w->step_place, &trace->steps));
-out:
-  TSI_FREE(env, task);
-  TSI_FREE(env, step);
-  return status;
+  return fill_list(env, w->steps, &step, w->step_edges, w->step_edge, w->step_place, &trace->steps);
 }
 
 static tristar_status make_whole(tsi_env *env, const part *all, int ranks, tristar_trace_t *trace) {
   tristar_status status = TRISTAR_OK;
   whole w = {0};
-  TSI_TRY(allocate_whole(env, all, ranks, &w));
-  TSI_TRY(join_parts(env, all, ranks, &w));
-  TSI_TRY(order_tasks(env, &w));
-  TSI_TRY(place_items(env, &w, trace));
+  TSI_TRY_OUT(allocate_whole(env, all, ranks, &w));
+  TSI_TRY_OUT(join_parts(env, all, ranks, &w));
+  TSI_TRY_OUT(order_tasks(env, &w));
+  TSI_TRY_OUT(place_items(env, &w, trace));
   trace->ranks = ranks;
   trace->workers = 0;
   for (int r = 0; r < ranks; r++) trace->workers += (int)all[r].size.workers;
-  TSI_TRY(tsi_trace_mark_chains(env, trace));
+  TSI_TRY_OUT(tsi_trace_mark_chains(env, trace));
 out:
   release_whole(env, &w);
   return status;
@@ -400,11 +372,12 @@ static tristar_status find_begin(const tristar_distributed_t *d, double *begin) 
   tristar_status status = TRISTAR_OK;
   const tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport), node = MPI_COMM_NULL;
-  TSI_TRY(TSI_MPI(env, "MPI_Comm_split_type",
-                  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)));
-  TSI_TRY(TSI_MPI(env, "MPI_Barrier", MPI_Barrier(comm)));
+  TSI_TRY_OUT(TSI_MPI(env, "MPI_Comm_split_type",
+                      MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)));
+  TSI_TRY_OUT(TSI_MPI(env, "MPI_Barrier", MPI_Barrier(comm)));
   *begin = tsi_clock();
-  TSI_TRY(TSI_MPI(env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, begin, 1, MPI_DOUBLE, MPI_MIN, node)));
+  TSI_TRY_OUT(
+      TSI_MPI(env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, begin, 1, MPI_DOUBLE, MPI_MIN, node)));
 out:
   if (node != MPI_COMM_NULL) MPI_Comm_free(&node);
   return status;
@@ -418,7 +391,7 @@ static tristar_status solve(tristar_distributed_t *d, tristar_op op, int64_t nrh
   trace->blocks = (nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
   trace->forward = trace->backward = d->process->sweep;
   trace->chunk = d->process->share->chunk;
-  TSI_TRY(find_begin(d, &trace->begin));
+  TSI_TRY_OUT(find_begin(d, &trace->begin));
   d->trace = trace;
   status = tristar_distributed_solve(d, op, nrhs, b, ldb, x, ldx);
   d->trace = NULL;
@@ -447,17 +420,17 @@ tristar_status tristar_distributed_trace(tristar_distributed_t *d, tristar_op op
   if (status == TRISTAR_OK)
     status = tsi_statistics_create(env, d->process->workers > 0, d->process->subtrees != NULL, &workers);
   if (status == TRISTAR_OK && me == 0) status = TSI_ALLOC_ZERO(env, all, ranks);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(tristar_distributed_solve(d, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tristar_distributed_solve(d, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
   trace.statistics = &workers;
-  TSI_TRY(solve(d, op, nrhs, b, ldb, x, ldx, &trace));
+  TSI_TRY_OUT(solve(d, op, nrhs, b, ldb, x, ldx, &trace));
   if (trace.noted > 0) status = list_messages(d, &trace, &own);
   take_lists(trace.out, &own);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   if (me == 0) all[0] = own;
-  TSI_TRY(gather_parts(d, &own, all));
+  TSI_TRY_OUT(gather_parts(d, &own, all));
   if (me == 0) status = make_whole(env, all, ranks, trace.out);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   if (me == 0) *out = trace.out;
   if (me == 0) trace.out = NULL;
 out:

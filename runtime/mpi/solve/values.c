@@ -53,15 +53,13 @@ static void list_arrays(const tsi_process *p, size_t count, const columns *c,
 }
 
 static tristar_status allocate_columns(tsi_env *env, const tsi_process *p, size_t count, columns *c) {
-  tristar_status status = TRISTAR_OK;
   if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, c->pivots, count));
   if (p->kind.indefinite)
     TSI_TRY(
         tsi_allocate(env, 2 * count, p->scalar_bytes, __func__, __FILE__, __LINE__, (void **)&c->inverse));
   if (p->kind.scaled) TSI_TRY(TSI_ALLOC(env, c->row_scale, count));
   if (p->kind.scaled) TSI_TRY(TSI_ALLOC(env, c->col_scale, count));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 static void release_columns(tsi_env *env, columns *c) {
@@ -81,7 +79,6 @@ typedef struct sender {
 
 static tristar_status prepare_sender(tristar_distributed_t *d, const tsi_layout *layout,
                                      const tristar_factor_t *factor, int rank, sender *s) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   TSI_TRY(tsi_share_create(env, layout, factor->analysis->panels, rank, &p->share_options, &s->share));
@@ -89,9 +86,7 @@ static tristar_status prepare_sender(tristar_distributed_t *d, const tsi_layout 
   const shipment load = {s->share, s->begin, p->scalar_bytes};
   TSI_TRY(tsi_allocate(env, (size_t)largest_piece(&load), p->scalar_bytes, __func__, __FILE__, __LINE__,
                        &s->piece));
-  TSI_TRY(allocate_columns(env, p, (size_t)s->share->panels->start[s->share->panels->count], &s->columns));
-out:
-  return status;
+  return allocate_columns(env, p, (size_t)s->share->panels->start[s->share->panels->count], &s->columns);
 }
 
 static void release_sender(tsi_env *env, sender *s) {
@@ -112,7 +107,7 @@ static tristar_status send_to(tristar_distributed_t *d, const tsi_layout *layout
   tsi_array array[COLUMN_ARRAYS];
   int told = (int)(before == TRISTAR_OK ? prepare_sender(d, layout, factor, rank, &s) : before);
   status = (tristar_status)told;
-  TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
+  TSI_TRY_OUT(tsi_send_bytes(env, comm, &told, sizeof told, rank));
   status = (tristar_status)told;
   if (status != TRISTAR_OK) goto out;
   const shipment load = {s.share, s.begin, p->scalar_bytes};
@@ -120,13 +115,13 @@ static tristar_status send_to(tristar_distributed_t *d, const tsi_layout *layout
     for (tsi_index j = 0, end; j < s.share->panels->count; j = end) {
       end = end_of_piece(&load, j);
       tsi_extract_panels(factor, upper, s.share, s.begin, j, end, s.piece);
-      TSI_TRY(
+      TSI_TRY_OUT(
           tsi_send_bytes(env, comm, s.piece, (size_t)(s.begin[end] - s.begin[j]) * p->scalar_bytes, rank));
     }
   tsi_extract_columns(factor, s.share, s.share->panel, s.columns.pivots, s.columns.inverse,
                       s.columns.row_scale, s.columns.col_scale);
   list_arrays(p, (size_t)s.share->panels->start[s.share->panels->count], &s.columns, array);
-  TSI_TRY(tsi_send_arrays(env, comm, COLUMN_ARRAYS, array, rank));
+  TSI_TRY_OUT(tsi_send_arrays(env, comm, COLUMN_ARRAYS, array, rank));
 out:
   release_sender(env, &s);
   return status;
@@ -141,7 +136,6 @@ static void take_own(tsi_process *p, const tristar_factor_t *factor) {
 }
 
 static tristar_status receive(tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   tsi_process *p = d->process;
@@ -159,23 +153,17 @@ static tristar_status receive(tristar_distributed_t *d) {
     }
   const columns own = {p->pivots, p->inverse, p->row_scale, p->col_scale};
   list_arrays(p, (size_t)p->share->panels->start[p->share->panels->count], &own, array);
-  TSI_TRY(tsi_receive_arrays(env, comm, COLUMN_ARRAYS, array, 0));
-out:
-  return status;
+  return tsi_receive_arrays(env, comm, COLUMN_ARRAYS, array, 0);
 }
 
 /* Local. Factor order follows from the pivots. */
 static tristar_status make_room(tristar_distributed_t *d, bool scaled) {
-  tristar_status status = TRISTAR_OK;
   tsi_distributed_release_ordered(d);
-  TSI_TRY(tsi_process_scale(d->process, scaled));
-out:
-  return status;
+  return tsi_process_scale(d->process, scaled);
 }
 
 /* kind: pivoted, scaled, with an order, with a matrix, how many perturbed pivots, of rank 0. */
 tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor, bool scaled) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   int64_t kind[5] = {factor && factor->pivoted, scaled, factor && factor->pivot_order != NULL,
@@ -190,8 +178,7 @@ tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_
   if (kind[2])
     TSI_TRY(
         tsi_directory_create(env, d->transport, d->n, factor ? factor->pivot_order : NULL, &d->pivot_order));
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rank 0: to all others. Where it has forgotten the rows of the layout, it finds them again. */
@@ -212,34 +199,31 @@ static tristar_status send_shares(tristar_distributed_t *d, const tristar_factor
 
 tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_agree_on_kind(d, factor, factor != NULL && factor->row_scale != NULL));
+  TSI_TRY_OUT(tsi_agree_on_kind(d, factor, factor != NULL && factor->row_scale != NULL));
   if (factor == NULL)
     status = receive(d);
   else {
     status = send_shares(d, factor);
     take_own(d->process, factor);
   }
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(tsi_send_matrix(d, factor));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY_OUT(tsi_send_matrix(d, factor));
 out:
   return status;
 }
 
 /* Collective. */
 static tristar_status name_rows(tristar_distributed_t *d, tsi_rows_matrix *m) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_directory *const row[2] = {d->in_row, d->out_row};
   for (int k = 0; k < 2; k++) {
     const tristar_status mine = TSI_ALLOC(env, m->user[k], m->n);
     TSI_TRY(tsi_directory_ask(env, d->transport, row[k], mine, m->n, m->column, m->user[k]));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_bring_matrix(tristar_distributed_t *d, const tsi_rows_source *source) {
-  tristar_status status = TRISTAR_OK;
   if (!d->has_matrix)
     tsi_rows_matrix_destroy(&d->ts->env, &d->matrix);
   else if (d->matrix)
@@ -248,8 +232,7 @@ tristar_status tsi_bring_matrix(tristar_distributed_t *d, const tsi_rows_source 
     TSI_TRY(tsi_rows_matrix_create(&d->ts->env, d->transport, d->process, source, &d->matrix));
     TSI_TRY(name_rows(d, d->matrix));
   }
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor) {

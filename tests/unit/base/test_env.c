@@ -5,13 +5,9 @@
 #include "tests/support/check.h"
 
 static tristar_status fails(tsi_env *env, int value) {
-  tristar_status status = TRISTAR_OK;
-  int *p = NULL;
-  TSI_TRY(TSI_ALLOC(env, p, 10));
+  TSI_SCRATCH(env, int, p, 10);
   if (value > 3) TSI_FAIL(env, TRISTAR_ERR_FORMAT, "value %d is above 3", value);
-out:
-  TSI_FREE(env, p);
-  return status;
+  return TRISTAR_OK;
 }
 
 static void keep_line(void *arg, tristar_log_level level, const char *text) {

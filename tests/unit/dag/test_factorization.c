@@ -24,7 +24,6 @@ typedef struct granularity {
 
 static tristar_status build(tsi_env *env, const pattern *a, tristar_method method, const granularity *g,
                             structure *s) {
-  tristar_status status = TRISTAR_OK;
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
   if (!g->merged) options.relax = 0;
@@ -32,16 +31,14 @@ static tristar_status build(tsi_env *env, const pattern *a, tristar_method metho
   TSI_TRY(tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &s->graph));
   TSI_TRY(tsi_symbolic_create(env, s->graph, &options, &s->symbolic));
   TSI_TRY(tsi_panels_create(env, s->symbolic, g->width, &s->panels));
-  TSI_TRY(tsi_factorization_create(env, s->symbolic, s->panels, method, &g->options, NULL, &s->dag));
-out:
-  return status;
+  return tsi_factorization_create(env, s->symbolic, s->panels, method, &g->options, NULL, &s->dag);
 }
 
 static void release(tsi_env *env, structure *s) {
   tsi_factorization_destroy(env, &s->dag);
   tsi_panels_destroy(env, &s->panels);
   tsi_symbolic_destroy(env, &s->symbolic);
-  tsi_graph_destroy(env, &s->graph);
+  TSI_FREE(env, s->graph);
 }
 
 /* What is read was written before, and what opens a front, or turns it into tiles, writes all of it: the

@@ -72,7 +72,6 @@ typedef struct lists {
 /* The first failure as status. */
 static tristar_status build(tsi_env *env, const pattern *a, tsi_index width, bool single, bool push,
                             lists *l) {
-  tristar_status status = TRISTAR_OK;
   const structure_options options = {
       .single = single, .width = width, .ceiling_bytes = 800, .floor_bytes = 100, .slice_bytes = 100};
   structure *s = &l->of;
@@ -87,9 +86,7 @@ static tristar_status build(tsi_env *env, const pattern *a, tsi_index width, boo
   const tsi_steps_source source = {s->dag, l->order, s->chunks, s->chunks, true,
                                    true,   push,     false,     false,     NULL};
   TSI_TRY(tsi_steps_create(env, &source, &l->steps));
-  TSI_TRY(tsi_levels_create(env, l->steps->count, l->steps->edges, l->steps->edge, &l->step_levels));
-out:
-  return status;
+  return tsi_levels_create(env, l->steps->count, l->steps->edges, l->steps->edge, &l->step_levels);
 }
 
 static void release(tsi_env *env, lists *l) {

@@ -53,7 +53,7 @@ static void check_factorizations(tsi_env *env) {
     symbolic->closed = false; /* counted as if nobody knew */
     check_borders(env, symbolic);
     tsi_symbolic_destroy(env, &symbolic);
-    tsi_graph_destroy(env, &graph);
+    TSI_FREE(env, graph);
     pattern_free(&a);
   }
 }

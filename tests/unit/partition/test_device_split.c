@@ -45,7 +45,7 @@ static void structure_free(tsi_env *env, structure *s) {
   free(s->stored);
   tsi_panels_destroy(env, &s->panels);
   tsi_symbolic_destroy(env, &s->symbolic);
-  tsi_graph_destroy(env, &s->graph);
+  TSI_FREE(env, s->graph);
 }
 
 /* Devices ten times as fast as the cores, which get through 1 byte a second, each of them through half. */

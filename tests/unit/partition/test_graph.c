@@ -40,7 +40,7 @@ static void test_case(tsi_env *env, const char *name, const pattern *a) {
   CHECK_OK(tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &graph));
   compare(name, graph, a->n);
   CHECK_MSG(graph->symmetric == symmetric, "%s", name);
-  tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, graph);
   CHECK(graph == NULL);
 
   for (tsi_index i = 0; i < a->n; i++) { /* a random permutation of the rows */
@@ -52,7 +52,7 @@ static void test_case(tsi_env *env, const char *name, const pattern *a) {
   CHECK_OK(tsi_graph_create(env, a->n, a->ptr, a->index, row_map, false, &graph));
   compare(name, graph, a->n);
   CHECK_MSG(graph->symmetric == symmetric, "%s, rows permuted", name);
-  tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, graph);
 }
 
 /* One triangle, either one, or a mixture. */
@@ -71,7 +71,7 @@ static void test_triangles(tsi_env *env) {
     CHECK_OK(tsi_graph_create(env, half.n, half.ptr, half.index, NULL, true, &graph));
     compare("triangle", graph, full.n);
     CHECK(graph->symmetric);
-    tsi_graph_destroy(env, &graph);
+    TSI_FREE(env, graph);
     pattern_free(&full);
     pattern_free(&half);
   }

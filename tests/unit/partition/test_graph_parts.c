@@ -38,7 +38,7 @@ static void cut(tsi_env *env, const char *name, const edges *e, tsi_index parts)
   }
   CHECK_MSG(used == (parts < e->n ? parts : e->n), "%s, %d vertices: %d of %d parts have vertices", name,
             e->n, used, parts);
-  tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, graph);
 }
 
 static void cut_all(tsi_env *env, const char *name, const edges *e) {

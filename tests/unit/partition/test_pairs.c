@@ -122,8 +122,8 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
                 "column %d: its partner %d is elsewhere", j, other);
     }
   tsi_symbolic_destroy(env, &symbolic);
-  tsi_graph_destroy(env, &graph);
-  tsi_graph_destroy(env, &joined);
+  TSI_FREE(env, graph);
+  TSI_FREE(env, joined);
   free(row);
   free(partner);
   free(perm);

@@ -13,7 +13,7 @@ static tristar_status run_graph(tsi_env *env, const pattern *a, int variant) {
   tsi_graph *graph = NULL;
   tristar_status status = tsi_graph_create(env, a->n, a->ptr, a->index, NULL, variant > 0, &graph);
   CHECK((graph != NULL) == (status == TRISTAR_OK));
-  tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, graph);
   return status;
 }
 
@@ -31,7 +31,7 @@ static tristar_status run_symbolic(tsi_env *env, const pattern *a, int variant) 
     CHECK((sy != NULL) == (status == TRISTAR_OK));
   }
   tsi_symbolic_destroy(env, &sy);
-  tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, graph);
   return status;
 }
 

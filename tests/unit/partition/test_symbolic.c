@@ -143,7 +143,7 @@ static void test_case(tsi_env *env, const char *name, const pattern *a) {
     }
     options.leaf_parts = 1;
   }
-  tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, graph);
 }
 
 /* ---- Quality ---- */
@@ -151,7 +151,7 @@ static void test_case(tsi_env *env, const char *name, const pattern *a) {
 static tsi_symbolic *analyze_pattern(tsi_env *env, pattern *a, const tsi_symbolic_options *options) {
   tsi_graph *graph = graph_of(env, a);
   tsi_symbolic *sy = analyze(env, graph, options);
-  tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, graph);
   pattern_free(a);
   return sy;
 }
@@ -317,7 +317,7 @@ static void test_threads(tsi_env *env) {
   for (int t = 0; t < 4; t++) CHECK(pthread_join(thread[t], NULL) == 0);
   for (int t = 0; t < 4; t++) check_same("threads", work[0].sy, work[t].sy);
   for (int t = 0; t < 4; t++) tsi_symbolic_destroy(env, &work[t].sy);
-  tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, graph);
   pattern_free(&a);
 }
 
@@ -330,7 +330,7 @@ static void refuse(tsi_env *env, const tsi_symbolic_options *options, const char
   CHECK_STATUS(tsi_symbolic_create(env, graph, options, &sy), TRISTAR_ERR_ARGUMENT);
   CHECK(sy == NULL);
   CHECK_MSG(strstr(tsi_error_text(env), text) != NULL, "\"%s\" is not in \"%s\"", text, tsi_error_text(env));
-  tsi_graph_destroy(env, &graph);
+  TSI_FREE(env, graph);
   pattern_free(&a);
 }
 

@@ -240,8 +240,8 @@ int main(void) {
   CHECK_OK(tsi_symbolic_create(&env, small, &options, &sy));
   CHECK_STATUS(tsi_symbolic_check(&env, sy, graph), TRISTAR_ERR_INTERNAL);
   tsi_symbolic_destroy(&env, &sy);
-  tsi_graph_destroy(&env, &small);
-  tsi_graph_destroy(&env, &graph);
+  TSI_FREE(&env, small);
+  TSI_FREE(&env, graph);
   pattern_free(&a);
   pattern_free(&other);
   CHECK(env.memory.current == 0);
