@@ -204,6 +204,13 @@ void tsi_bench_print_matrix(const tsi_bench_setup *setup, const tsi_bench_matrix
 void tsi_bench_print(const tsi_bench_case *c);
 void tsi_bench_print_variants(const tsi_bench_case *c);
 void tsi_bench_print_reuse(const tsi_bench_case *c);
+/* A number of so many digits behind the point, or "-" where it is not known (0), in a column of this width.
+ */
+void tsi_bench_print_number(int width, int digits, double value);
+/* The same of a share in per cent, where both are known. */
+void tsi_bench_print_share(int width, double rate, double limit);
+/* The end of the line of a contender: whether it has used up its time. */
+void tsi_bench_print_end(const tsi_bench_case *c, const tsi_bench_result *r);
 
 /* bench_sched.c: the table of several schedulers, and the same as JSON of a case; nothing with one. */
 void tsi_bench_print_schedulers(const tsi_bench_case *c);
@@ -211,10 +218,12 @@ void tsi_bench_add_schedulers(cJSON *object, const tsi_bench_case *c);
 
 /* bench_json.c, bench_svg.c: false with a message. cases: those of a matrix follow each other. */
 bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);
-/* The names of the peers that are not there. */
-void tsi_bench_add_missing(cJSON *object, const tsi_bench_setup *setup);
-/* Writes an object to a file, or to standard output ("-"), and frees it. */
-bool tsi_bench_put_json(const char *path, cJSON *object);
+/* An object with the words and figures that all kinds of benchmarks have. */
+cJSON *tsi_bench_begin_json(const tsi_bench_setup *setup);
+/* The same of a contender. solved: it has figures. */
+cJSON *tsi_bench_begin_contender(const tsi_bench_case *c, int k, bool solved);
+/* Writes --json and frees the object. */
+bool tsi_bench_put_json(const tsi_bench_setup *setup, cJSON *object);
 /* The line at 1 of a picture of ratios, whose axis shows 0.5 to 2 at least. */
 extern const struct tsi_series tsi_bench_even;
 bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);

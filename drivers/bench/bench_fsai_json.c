@@ -1,31 +1,21 @@
 /* All figures of `tristar bench --fsai` as JSON: see bench_fsai.h. */
 #include "drivers/bench/bench_fsai.h"
-#include "drivers/report/report.h"
-#include "tristar.h"
 
 static cJSON *make_contender(const tsi_bench_case *c, int k) {
   const tsi_bench_contender *contender = &c->setup->contenders[k];
   const tsi_bench_result *r = &c->results[k];
-  const bool own = contender->peer < 0;
   tsi_fsai_figures f;
-  cJSON *object = cJSON_CreateObject();
   const bool solved = tsi_fsai_find(c, k, &f);
-  cJSON_AddStringToObject(object, "name", contender->name);
-  cJSON_AddStringToObject(object, "solver", own ? "tristar" : c->setup->family->peers[contender->peer].name);
+  cJSON *object = tsi_bench_begin_contender(c, k, solved);
   cJSON_AddStringToObject(object, "method", contender->krylov->method);
   cJSON_AddStringToObject(object, "precond", contender->krylov->precond);
   cJSON_AddNumberToObject(object, "ranks", contender->ranks);
-  cJSON_AddBoolToObject(object, "solved", solved);
-  cJSON_AddBoolToObject(object, "over_limit", r->over_limit);
-  cJSON_AddNumberToObject(object, "used_s", r->used_s);
-  if (!solved || r->over_limit) cJSON_AddStringToObject(object, "message", r->message);
   if (solved) {
     TSI_JSON_NUMBERS(object, {"iterations", f.iterations}, {"setup_s", f.setup_s}, {"solve_s", f.solve_s},
                      {"solve_least_s", r->least_s}, {"solve_most_s", r->most_s},
-                     {"iteration_s", f.iteration_s}, {"total_s", f.total_s});
-    if (f.product_gbps > 0) cJSON_AddNumberToObject(object, "product_gbps", f.product_gbps);
-    if (f.product_share > 0) cJSON_AddNumberToObject(object, "product_bandwidth_share", f.product_share);
-    TSI_JSON_NUMBERS(object, {"nnz_factor", f.entries}, {"backward_error", f.backward_error});
+                     {"iteration_s", f.iteration_s}, {"total_s", f.total_s}, {"nnz_factor", f.entries},
+                     {"backward_error", f.backward_error});
+    TSI_JSON_KNOWN(object, {"product_gbps", f.product_gbps}, {"product_bandwidth_share", f.product_share});
   }
   cJSON_AddItemToObject(object, "rounds", cJSON_Duplicate(r->rounds, true));
   return object;
@@ -38,7 +28,7 @@ static cJSON *make_ratios(const tsi_fsai_bench *b, const tsi_bench_case *c, int 
   for (int k = 0; k < tsi_fsai_claim_count; k++) {
     const tsi_fsai_claim *claim = &tsi_fsai_claims[k];
     const double ratio = c != NULL ? tsi_fsai_ratio(c, claim, ranks) : tsi_fsai_mean(b, claim, ranks);
-    if (ratio > 0) cJSON_AddNumberToObject(object, claim->key, ratio);
+    TSI_JSON_KNOWN(object, {claim->key, ratio});
   }
   return object;
 }
@@ -63,14 +53,9 @@ static cJSON *make_case(const tsi_fsai_bench *b, const tsi_bench_case *c) {
 }
 
 bool tsi_fsai_write_json(const tsi_fsai_bench *b) {
-  const tsi_settings *settings = b->setup.settings;
-  cJSON *object = cJSON_CreateObject();
-  cJSON_AddStringToObject(object, "version", tristar_version());
-  TSI_JSON_NUMBERS(object, {"rounds", (double)settings->rounds}, {"repeat", (double)settings->repeat},
-                   {"limit_s", (double)settings->limit});
-  tsi_bench_add_missing(object, &b->setup);
+  cJSON *object = tsi_bench_begin_json(&b->setup);
   add_ratios(object, "means", b, NULL);
   cJSON *list = cJSON_AddArrayToObject(object, "cases");
   for (int m = 0; m < b->count; m++) cJSON_AddItemToArray(list, make_case(b, &b->cases[m]));
-  return tsi_bench_put_json(settings->json, object);
+  return tsi_bench_put_json(&b->setup, object);
 }

@@ -17,15 +17,9 @@ static void print_row(const tsi_bench_case *c, int k) {
   printf("  %-*s %10.0f %9s %9s %9s %9s", NAME_WIDTH, contender->name, f.iterations,
          tsi_text_seconds(f.setup_s), tsi_text_seconds(f.iteration_s), tsi_text_seconds(f.solve_s),
          tsi_text_seconds(f.total_s));
-  if (f.product_share > 0)
-    printf(" %7.0f %%", 100 * f.product_share);
-  else
-    printf(" %9s", "-");
+  tsi_bench_print_share(9, f.product_share, 1);
   printf(" %12s %9.1e", f.entries > 0 ? tsi_text_count((int64_t)f.entries) : "-", f.backward_error);
-  if (r->over_limit)
-    printf("  (%s; then over the limit of %.0f s)", tsi_text_many(cJSON_GetArraySize(r->rounds), "round"),
-           (double)c->setup->settings->limit);
-  putchar('\n');
+  tsi_bench_print_end(c, r);
 }
 
 void tsi_fsai_print(const tsi_bench_case *c) {
@@ -46,13 +40,8 @@ void tsi_fsai_print_summary(const tsi_fsai_bench *b) {
   putchar('\n');
   for (int k = 0; k < tsi_fsai_claim_count; k++) {
     printf("  %-54s", tsi_fsai_claims[k].title);
-    for (int r = 0; r < count; r++) {
-      const double mean = tsi_fsai_mean(b, &tsi_fsai_claims[k], ranks[r]);
-      if (mean > 0)
-        printf(" %7.2f", mean);
-      else
-        printf(" %7s", "-");
-    }
+    for (int r = 0; r < count; r++)
+      tsi_bench_print_number(7, 2, tsi_fsai_mean(b, &tsi_fsai_claims[k], ranks[r]));
     putchar('\n');
   }
 }

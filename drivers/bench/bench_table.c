@@ -28,19 +28,25 @@ static void print_rates(const tsi_bench_case *c) {
   putchar('\n');
 }
 
-/* A share in per cent, or "-" where one of the two is unknown. */
-static void print_share(int width, double rate, double limit) {
+void tsi_bench_print_share(int width, double rate, double limit) {
   if (rate > 0 && limit > 0)
     printf(" %*.0f %%", width - 2, 100 * rate / limit);
   else
     printf(" %*s", width, "-");
 }
 
-static void print_rate(int width, double rate) {
-  if (rate > 0)
-    printf(" %*.1f", width, rate);
+void tsi_bench_print_number(int width, int digits, double value) {
+  if (value > 0)
+    printf(" %*.*f", width, digits, value);
   else
     printf(" %*s", width, "-");
+}
+
+void tsi_bench_print_end(const tsi_bench_case *c, const tsi_bench_result *r) {
+  if (r->over_limit)
+    printf("  (%s; then over the limit of %.0f s)", tsi_text_many(cJSON_GetArraySize(r->rounds), "round"),
+           (double)c->setup->settings->limit);
+  putchar('\n');
 }
 
 static void print_head(const tsi_bench_case *c) {
@@ -63,12 +69,12 @@ static void print_row(const tsi_bench_case *c, int k) {
   snprintf(spread, sizeof spread, "%s .. %s", tsi_text_seconds(r->least_s), tsi_text_seconds(r->most_s));
   snprintf(error, sizeof error, "%.1e (%d)", r->backward_error, r->steps);
   printf("  %-*s %9s %20s", NAME_WIDTH, contender->name, tsi_text_seconds(r->solve_s), spread);
-  print_rate(6, tsi_bench_gbps(r));
-  print_share(9, tsi_bench_gbps(r), c->rates.bandwidth);
+  tsi_bench_print_number(6, 1, tsi_bench_gbps(r));
+  tsi_bench_print_share(9, tsi_bench_gbps(r), c->rates.bandwidth);
   if (c->nrhs > 1) {
-    print_rate(7, tsi_bench_gflops(c, r));
-    print_share(6, tsi_bench_gflops(c, r), c->rates.square);
-    print_share(6, tsi_bench_gflops(c, r), c->rates.tall);
+    tsi_bench_print_number(7, 1, tsi_bench_gflops(c, r));
+    tsi_bench_print_share(6, tsi_bench_gflops(c, r), c->rates.square);
+    tsi_bench_print_share(6, tsi_bench_gflops(c, r), c->rates.tall);
   }
   if (r->outside >= 0)
     printf(" %5.1f %%", 100 * r->outside);
@@ -77,10 +83,7 @@ static void print_row(const tsi_bench_case *c, int k) {
   printf(" %13s", error);
   if (contender->peer >= 0 && c->best_tristar >= 0)
     printf("  %.2f", r->solve_s / c->results[c->best_tristar].solve_s);
-  if (r->over_limit)
-    printf("  (%s; then over the limit of %.0f s)", tsi_text_many(cJSON_GetArraySize(r->rounds), "round"),
-           (double)c->setup->settings->limit);
-  putchar('\n');
+  tsi_bench_print_end(c, r);
 }
 
 /* Orders that the peers used, where they differ from METIS, with which TriStar is compared: once a peer. */
@@ -125,10 +128,7 @@ static void print_variant(const tsi_bench_case *c, int k, int base) {
   }
   snprintf(error, sizeof error, "%.1e (%d)", r->backward_error, r->steps);
   printf("  %-*s %9s", NAME_WIDTH, name, tsi_text_seconds(r->solve_s));
-  if (c->results[base].ok)
-    printf(" %10.2f", r->solve_s / c->results[base].solve_s);
-  else
-    printf(" %10s", "-");
+  tsi_bench_print_number(10, 2, c->results[base].ok ? r->solve_s / c->results[base].solve_s : 0);
   printf(" %9s %9s %13s %9s\n", r->predicted_s > 0 ? tsi_text_seconds(r->predicted_s) : "-",
          tsi_text_bytes(r->memory), error, tsi_text_count((int64_t)r->tasks));
 }

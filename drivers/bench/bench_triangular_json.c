@@ -1,11 +1,5 @@
 /* All figures of `tristar bench --triangular` as JSON: see bench_triangular.h. */
 #include "drivers/bench/bench_triangular.h"
-#include "tristar.h"
-
-/* Only what is known. */
-static void add_positive(cJSON *object, const char *key, double value) {
-  if (value > 0) cJSON_AddNumberToObject(object, key, value);
-}
 
 static void add_figures(cJSON *object, const tsi_triangular_case *c, int k) {
   const tsi_bench_result *r = &c->bench.results[k];
@@ -13,30 +7,22 @@ static void add_figures(cJSON *object, const tsi_triangular_case *c, int k) {
   TSI_JSON_NUMBERS(object, {"solve_s", r->solve_s}, {"solve_least_s", r->least_s},
                    {"solve_most_s", r->most_s}, {"solve_min_s", r->fastest_s}, {"preparation_s", preparation},
                    {"preparation_solves", preparation / r->solve_s}, {"backward_error", r->backward_error});
-  add_positive(object, "speed_up_plain", tsi_triangular_speed_up(c, tsi_triangular_plain(c), k));
-  add_positive(object, "speed_up_peer", tsi_triangular_speed_up(c, c->bench.best_peer, k));
+  TSI_JSON_KNOWN(object, {"speed_up_plain", tsi_triangular_speed_up(c, tsi_triangular_plain(c), k)},
+                 {"speed_up_peer", tsi_triangular_speed_up(c, c->bench.best_peer, k)});
 }
 
 static cJSON *make_contender(const tsi_triangular_case *c, int k) {
-  const tsi_bench_setup *setup = c->bench.setup;
-  const tsi_bench_contender *contender = &setup->contenders[k];
+  const tsi_bench_contender *contender = &c->bench.setup->contenders[k];
   const tsi_bench_result *r = &c->bench.results[k];
-  const bool own = contender->peer < 0;
-  cJSON *object = cJSON_CreateObject();
-  cJSON_AddStringToObject(object, "name", contender->name);
-  cJSON_AddStringToObject(object, "solver", own ? "tristar" : setup->family->peers[contender->peer].name);
-  if (own) {
+  cJSON *object = tsi_bench_begin_contender(&c->bench, k, r->ok);
+  if (contender->peer < 0) {
     cJSON_AddStringToObject(object, "partition",
                             *contender->variant ? contender->variant : tsi_options_word("partition", 0));
     cJSON_AddNumberToObject(object, "workers", contender->threads);
     cJSON_AddStringToObject(object, "scheduler", contender->scheduler);
   }
-  cJSON_AddBoolToObject(object, "solved", r->ok);
-  cJSON_AddBoolToObject(object, "over_limit", r->over_limit);
   cJSON_AddBoolToObject(object, "kept", r->kept);
-  cJSON_AddNumberToObject(object, "used_s", r->used_s);
   if (r->ok) add_figures(object, c, k);
-  if (!r->ok || r->over_limit) cJSON_AddStringToObject(object, "message", r->message);
   cJSON_AddItemToObject(object, "rounds", cJSON_Duplicate(r->rounds, true));
   return object;
 }
@@ -61,9 +47,9 @@ static cJSON *make_case(const tsi_triangular_case *c) {
   if (fixed >= 0) cJSON_AddStringToObject(object, "best_partition", setup->contenders[fixed].variant);
   if (c->bench.best_peer >= 0)
     cJSON_AddStringToObject(object, "best_peer", setup->contenders[c->bench.best_peer].name);
-  add_positive(object, "speed_up_plain", tsi_triangular_speed_up(c, tsi_triangular_plain(c), own));
-  add_positive(object, "speed_up_peer", tsi_triangular_speed_up(c, c->bench.best_peer, own));
-  add_positive(object, "speed_up_partition", tsi_triangular_speed_up(c, fixed, own));
+  TSI_JSON_KNOWN(object, {"speed_up_plain", tsi_triangular_speed_up(c, tsi_triangular_plain(c), own)},
+                 {"speed_up_peer", tsi_triangular_speed_up(c, c->bench.best_peer, own)},
+                 {"speed_up_partition", tsi_triangular_speed_up(c, fixed, own)});
   cJSON *list = cJSON_AddArrayToObject(object, "contenders");
   for (int k = 0; k < setup->count; k++) cJSON_AddItemToArray(list, make_contender(c, k));
   return object;
@@ -72,21 +58,16 @@ static cJSON *make_case(const tsi_triangular_case *c) {
 static void add_means(cJSON *object, const char *key, const tsi_triangular_means *means) {
   cJSON *to = cJSON_AddObjectToObject(object, key);
   cJSON_AddNumberToObject(to, "cases", means->cases);
-  add_positive(to, "speed_up_plain", means->plain);
-  add_positive(to, "speed_up_peer", means->peer);
-  add_positive(to, "speed_up_partition", means->fixed);
+  TSI_JSON_KNOWN(to, {"speed_up_plain", means->plain}, {"speed_up_peer", means->peer},
+                 {"speed_up_partition", means->fixed});
 }
 
-static cJSON *make_json(const tsi_triangular *t) {
+bool tsi_triangular_write_json(const tsi_triangular *t) {
   const tsi_triangular_means all = tsi_triangular_find_means(t, false, NULL);
   const tsi_triangular_means parallel = tsi_triangular_find_means(t, true, NULL);
   int worst[TSI_TRIANGULAR_WORST];
-  cJSON *object = cJSON_CreateObject();
-  cJSON_AddStringToObject(object, "version", tristar_version());
-  TSI_JSON_NUMBERS(object, {"rounds", (double)t->setup.settings->rounds},
-                   {"repeat", (double)t->setup.settings->repeat},
-                   {"limit_s", (double)t->setup.settings->limit}, {"cores", t->setup.workers_most});
-  tsi_bench_add_missing(object, &t->setup);
+  cJSON *object = tsi_bench_begin_json(&t->setup);
+  cJSON_AddNumberToObject(object, "cores", t->setup.workers_most);
   add_means(object, "means", &all);
   add_means(object, "parallel_means", &parallel);
   cJSON *list = cJSON_AddArrayToObject(object, "worst");
@@ -96,9 +77,5 @@ static cJSON *make_json(const tsi_triangular *t) {
   for (int k = 0; k < t->count; k++)
     if (t->cases[k].bench.results != NULL || t->cases[k].message[0] != '\0')
       cJSON_AddItemToArray(list, make_case(&t->cases[k]));
-  return object;
-}
-
-bool tsi_triangular_write_json(const tsi_triangular *t) {
-  return tsi_bench_put_json(t->setup.settings->json, make_json(t));
+  return tsi_bench_put_json(&t->setup, object);
 }

@@ -7,14 +7,6 @@
 
 #define NAME_WIDTH 24
 
-/* A ratio, or "-" where one of the two is not known. */
-static void print_ratio(int width, double ratio) {
-  if (ratio > 0)
-    printf(" %*.2f", width, ratio);
-  else
-    printf(" %*s", width, "-");
-}
-
 /* What the automatic partition chose. */
 static const char *chosen_partition(const tsi_triangular_case *c, int k) {
   const tsi_bench_setup *setup = c->bench.setup;
@@ -34,14 +26,11 @@ static void print_row(const tsi_triangular_case *c, int k) {
   const double preparation = tsi_triangular_preparation(r);
   printf("  %-*s %9s %9s", NAME_WIDTH, contender->name, tsi_text_seconds(r->solve_s),
          tsi_text_seconds(r->fastest_s));
-  print_ratio(10, tsi_triangular_speed_up(c, tsi_triangular_plain(c), k));
-  print_ratio(10, tsi_triangular_speed_up(c, c->bench.best_peer, k));
+  tsi_bench_print_number(10, 2, tsi_triangular_speed_up(c, tsi_triangular_plain(c), k));
+  tsi_bench_print_number(10, 2, tsi_triangular_speed_up(c, c->bench.best_peer, k));
   printf(" %11s %8.0f %9.1e", tsi_text_seconds(preparation), preparation / r->solve_s, r->backward_error);
   if (partition != NULL) printf("  %s", partition);
-  if (r->over_limit)
-    printf("  (%s; then over the limit of %.0f s)", tsi_text_many(cJSON_GetArraySize(r->rounds), "round"),
-           (double)c->bench.setup->settings->limit);
-  putchar('\n');
+  tsi_bench_print_end(&c->bench, r);
 }
 
 void tsi_triangular_print(const tsi_triangular_case *c) {
@@ -71,9 +60,9 @@ static void print_means(const tsi_triangular *t, bool parallel, const char *of) 
     snprintf(what, sizeof what, "over %.0f rows a level set, over %s entries", TSI_PARALLEL_ROWS,
              tsi_text_count(TSI_PARALLEL_ENTRIES));
   printf("  %-48s %6d", what, means.cases);
-  print_ratio(10, means.plain);
-  print_ratio(10, means.peer);
-  print_ratio(15, means.fixed);
+  tsi_bench_print_number(10, 2, means.plain);
+  tsi_bench_print_number(10, 2, means.peer);
+  tsi_bench_print_number(15, 2, means.fixed);
   putchar('\n');
 }
 

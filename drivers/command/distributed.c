@@ -1,5 +1,9 @@
-/* Solves under mpiexec: see distributed.h. */
-#include "drivers/command/distributed.h"
+/* `tristar solve MATRIX --layout PXxPYxPZ` under mpiexec: a factor spread over processes.
+ *
+ * All ranks read rows of the matrix, and factor it together: no rank has all of it. Where that cannot be (a
+ * file that is not read in parts) rank 0 reads and analyzes it. Rank 0 has b and x, judges x and reports.
+ * What fails on any rank is reported by rank 0 once, and all ranks end with the same status. */
+#include "drivers/command/solve.h"
 
 #include <stdlib.h>
 
@@ -22,20 +26,11 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include <stdio.h>
 #include <string.h>
 
-#include "drivers/report/accuracy.h"
 #include "drivers/session/commands.h"
-#include "drivers/session/files.h"
 #include "drivers/session/layout.h"
-#include "drivers/draw/picture.h"
-#include "drivers/report/in_flight.h"
-#include "drivers/report/paths.h"
-#include "drivers/plot/plot.h"
-#include "drivers/plot/processes_svg.h"
 #include "drivers/report/rank_figures.h"
 #include "drivers/report/ranks.h"
-#include "drivers/report/repeat.h"
 #include "drivers/report/report.h"
-#include "drivers/session/rhs.h"
 #include "runtime/base/median.h"
 
 typedef struct solution {
@@ -43,17 +38,11 @@ typedef struct solution {
   tristar_layout layout;
   bool chosen;                         /* rank 0: the layout is one of ours */
   tristar_layout_prediction predicted; /* then */
-  tristar_distributed_t *distributed;
-  bool by_rows; /* all ranks have rows of the matrix, not rank 0 all of them */
-  int64_t nrhs;
-  tristar_dense b, x;      /* rank 0 */
-  tsi_paths paths;         /* rank 0 */
-  double *sweep, *whole;   /* repeat: seconds of the sweeps, of the solves */
-  double sweep_s, whole_s; /* medians, as rank 0 sees them; in flight: the mean from start to start */
-  double latency_s;        /* of one of the solves in flight; 0: they were made one by one */
-  uint64_t checksum;
-  tsi_accuracy accuracy;
-  tsi_traced traced;                /* with --gantt */
+  bool by_rows;                        /* all ranks have rows of the matrix, not rank 0 all of them */
+  tsi_system in;
+  int64_t solves;                   /* plain ones so far */
+  double *sweep;                    /* repeat: seconds of the sweeps of plain solves */
+  double sweep_s;                   /* the median */
   tristar_distributed_stats *stats; /* ranks, on rank 0 */
 } solution;
 
@@ -66,17 +55,11 @@ static bool rank_0_says(bool ok) {
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
 
-/* On rank 0, once there is a matrix. */
-static bool make_rhs(tsi_session *s, solution *z) {
-  return tsi_rhs_make(s, &z->b) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) &&
-         tsi_paths_make(s, &z->b, &z->paths) && (z->nrhs = z->b.cols, true);
-}
-
 static bool analyze_on_rank_0(tsi_session *s, solution *z) {
   s->leaf_parts = z->layout.pz;
   if (z->chosen)
     for (s->leaf_parts = 1; z->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
-  return tsi_session_read(s) && (z->b.values != NULL || make_rhs(s, z)) && tsi_session_analyze(s);
+  return tsi_session_read(s) && (z->in.b.values != NULL || tsi_system_make(&z->in)) && tsi_session_analyze(s);
 }
 
 static tristar_distributed_options options_of(const tsi_session *s, const solution *z) {
@@ -85,7 +68,7 @@ static tristar_distributed_options options_of(const tsi_session *s, const soluti
   options.layout = z->layout;
   options.transport = (tristar_transport)s->settings->transport;
   options.engine = (tristar_engine)s->settings->engine;
-  options.nrhs = z->nrhs;
+  options.nrhs = z->in.nrhs;
   options.place = (tristar_place)s->settings->place;
   options.device_bytes = s->settings->device_bytes;
   options.solves = s->settings->solves;
@@ -98,28 +81,28 @@ static tristar_distributed_options options_of(const tsi_session *s, const soluti
  * the whole factor. */
 static bool note_factor(tsi_session *s, solution *z) {
   tristar_distributed_stats own;
-  if (!tsi_session_check(s, tristar_distributed_get_stats(z->distributed, &own), s->name)) return false;
+  if (!tsi_session_check(s, tristar_distributed_get_stats(z->in.distributed, &own), s->name)) return false;
   s->factor_s -= own.start_seconds;
   z->layout = own.layout;
   z->predicted = own.predicted;
   if (z->rank > 0) return true;
   s->factored = true;
-  return tsi_session_check(s, tristar_distributed_get_factor_stats(z->distributed, &s->f, &s->a), s->name);
+  return tsi_session_check(s, tristar_distributed_get_factor_stats(z->in.distributed, &s->f, &s->a), s->name);
 }
 
 /* On all ranks. */
 static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix) {
   const int64_t n = s->view.rows;
-  MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&z->in.nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   const tristar_distributed_options options = options_of(s, z);
   const tristar_analysis_options analysis = tsi_session_analysis_options(s);
   const double begin = tsi_now();
-  const tristar_status status = tristar_dmatrix_factor(*matrix, &analysis, &options, &z->distributed);
+  const tristar_status status = tristar_dmatrix_factor(*matrix, &analysis, &options, &z->in.distributed);
   tristar_dmatrix_destroy(matrix);
   z->by_rows = true;
   if (!tsi_session_check_factor(s, status) ||
       !tsi_session_check(
-          s, tristar_distributed_set_rows(z->distributed, z->rank == 0 ? 0 : n, z->rank == 0 ? n : 0),
+          s, tristar_distributed_set_rows(z->in.distributed, z->rank == 0 ? 0 : n, z->rank == 0 ? n : 0),
           s->name))
     return false;
   s->factor_s = tsi_now() - begin;
@@ -131,11 +114,11 @@ static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix)
 
 /* On all ranks. */
 static bool factor(tsi_session *s, solution *z) {
-  MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&z->in.nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   const tristar_distributed_options options = options_of(s, z);
   const double begin = tsi_now();
   if (!tsi_session_check_factor(s, tristar_distributed_factor(s->ts, MPI_COMM_WORLD, s->analysis,
-                                                              s->view.values, &options, &z->distributed)))
+                                                              s->view.values, &options, &z->in.distributed)))
     return false;
   s->factor_s = tsi_now() - begin;
   return note_factor(s, z);
@@ -145,7 +128,7 @@ static bool factor(tsi_session *s, solution *z) {
 static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
   if (!s->settings->laplacian) matrix = tsi_rows_read(s);
-  if (matrix != NULL && !rank_0_says(z->rank > 0 || make_rhs(s, z))) {
+  if (matrix != NULL && !rank_0_says(z->rank > 0 || tsi_system_make(&z->in))) {
     tristar_dmatrix_destroy(&matrix);
     return false;
   }
@@ -153,121 +136,33 @@ static bool make_factor(tsi_session *s, solution *z) {
   return z->by_rows || (rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z)) && factor(s, z));
 }
 
-/* What is given, and wanted: all, or the rows of the paths. */
-static const tristar_dense *given(const solution *z) {
-  return z->paths.used ? &z->paths.b : &z->b;
-}
-static const tristar_dense *wanted(const solution *z) {
-  return z->paths.used ? &z->paths.x : &z->x;
-}
-
-/* The same on all ranks; others than rank 0 pass no rows. */
-static bool solve_once(tsi_session *s, solution *z) {
-  const tristar_solve_options options = tsi_paths_options(tsi_session_op(s)->op, &z->paths);
-  tristar_solve_result result = {0};
-  const bool ok =
-      tsi_session_check(s,
-                        tristar_distributed_solve_with(z->distributed, &options, z->nrhs, given(z)->values,
-                                                       wanted(z)->values, &result),
-                        s->name);
-  z->paths.share = result.share;
-  return ok;
+/* A tsi_solve_once: timed as rank 0 sees it, to whose checksum all ranks agree. */
+static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
+  solution *z = context;
+  const tsi_session *s = z->in.s;
+  const int64_t number = z->solves++ - (s->settings->repeat > 1); /* after the warm-up */
+  tristar_distributed_stats stats;
+  MPI_Barrier(MPI_COMM_WORLD); /* rank 0 may have been busy with the checksum */
+  if (!tsi_system_solve(&z->in)) return false;
+  tristar_distributed_get_stats(z->in.distributed, &stats);
+  *seconds = stats.solve_seconds;
+  if (number >= 0) z->sweep[number] = stats.sweep_seconds;
+  if (checksum == NULL) return true;
+  *checksum = tsi_system_checksum(&z->in);
+  return MPI_Bcast(checksum, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
-/* ---- Several in flight --------------------------------------------------------------------------------- */
-
-typedef struct flight {
-  const tsi_session *s;
-  const solution *z;
-} flight;
-
-static tristar_status start(const void *context, void *x, void **request) {
-  const flight *f = context;
-  const tristar_solve_options options = tsi_paths_options(tsi_session_op(f->s)->op, &f->z->paths);
-  tristar_distributed_request_t *started = NULL;
-  const tristar_status status = tristar_distributed_solve_start(f->z->distributed, &options, f->z->nrhs,
-                                                                given(f->z)->values, x, &started);
-  *request = started;
-  return status;
-}
-
-static tristar_status wait_for(void **request) {
-  tristar_distributed_request_t *started = *request;
-  *request = NULL;
-  return tristar_distributed_solve_wait(&started, NULL);
-}
-
-/* --repeat solves, --in-flight of them at a time; the bits are those of one alone. */
-static bool solve_in_flight(tsi_session *s, solution *z) {
-  const flight f = {s, z};
-  const tsi_in_flight_calls calls = {&f, start, wait_for};
-  tsi_in_flight times = {0, 0};
-  if (!solve_once(s, z)) return false;
-  z->checksum = tsi_checksum(wanted(z));
-  const bool ok = tsi_in_flight_solve(s, &calls, wanted(z), z->checksum, &times);
-  z->whole_s = times.solve_s;
-  z->latency_s = times.latency_s;
-  return ok;
-}
-
-/* ---- One by one ---------------------------------------------------------------------------------------- */
-
-/* --repeat timed solves after a warm-up, all with the same bits, which are looked at as in repeat.h. */
-static bool solve_one_by_one(tsi_session *s, solution *z) {
-  const int64_t repeat = s->settings->repeat, warm_up = repeat > 1;
-  for (int64_t k = -warm_up; k < repeat; k++) {
-    tristar_distributed_stats stats;
-    MPI_Barrier(MPI_COMM_WORLD); /* rank 0 may have been busy with the checksum */
-    if (!solve_once(s, z)) return false;
-    tristar_distributed_get_stats(z->distributed, &stats);
-    if (k >= 0) z->sweep[k] = stats.sweep_seconds;
-    if (k >= 0) z->whole[k] = stats.solve_seconds;
-    if (!tsi_repeat_looks(k + warm_up, repeat + warm_up)) continue;
-    const uint64_t checksum = z->rank == 0 ? tsi_checksum(wanted(z)) : 0;
-    if (k == -warm_up) z->checksum = checksum;
-    const bool same = checksum == z->checksum;
-    if (!rank_0_says(same))
-      return tsi_session_fail(s, TRISTAR_ERR_INTERNAL,
-                              "%s: solve %" PRId64 " gave other bits: a defect of TriStar", s->name, k + 1);
-  }
-  z->sweep_s = tsi_median(z->sweep, (size_t)repeat);
-  z->whole_s = tsi_median(z->whole, (size_t)repeat);
+static bool solve_plain(tsi_session *s, solution *z) {
+  if (s->settings->in_flight > 1) return tsi_system_solve_in_flight(&z->in);
+  if (!tsi_repeat_solves(s, solve_once, z, &z->in.plain)) return false;
+  z->sweep_s = tsi_median(z->sweep, (size_t)s->settings->repeat);
   return true;
-}
-
-/* With --gantt: more solves, which are traced. The trace of each is on rank 0. */
-static bool trace_solves(tsi_session *s, solution *z) {
-  const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
-  bool ok = true;
-  for (; z->traced.all && ok && z->traced.solves < s->settings->repeat; z->traced.solves++)
-    ok = tsi_session_check(s,
-                           tristar_distributed_trace(z->distributed, tsi_session_op(s)->op, z->nrhs,
-                                                     z->b.values, n, z->x.values, n,
-                                                     &z->traced.all[z->traced.solves]),
-                           s->name);
-  return ok;
-}
-
-/* Solves once more, refines, and measures. */
-static bool refine(tsi_session *s, solution *z) {
-  const tristar_refine_options options = tsi_accuracy_options(s);
-  const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
-  if (!tsi_session_check(s,
-                         tristar_distributed_solve_refined(z->distributed, tsi_session_op(s)->op, z->nrhs,
-                                                           z->b.values, n, z->x.values, n, &options,
-                                                           &z->accuracy.refined),
-                         s->name))
-    return false;
-  z->accuracy.measured = true;
-  tsi_accuracy_take_condition(s, &z->accuracy);
-  if (!rank_0_says(tsi_accuracy_wants_condition(s))) return true;
-  return tsi_session_check(s, tristar_distributed_condition(z->distributed, &z->accuracy.rcond), s->name);
 }
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
 static tsi_rank_records records_of(const solution *z) {
-  return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats};
+  return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats, tsi_solve_figures};
 }
 
 /* Processes that hold nothing of the factor. */
@@ -297,37 +192,27 @@ static void print_report(const tsi_session *s, const solution *z) {
                tsi_text_seconds(z->predicted.factor_seconds), tsi_text_seconds(z->predicted.solve_seconds));
   if (s->settings->in_flight > 1)
     tsi_report("solve", "%s a solve, %.4g a second (%s, %" PRId64 " in flight, each for %s)",
-               tsi_text_seconds(z->whole_s), 1 / z->whole_s, tsi_text_many(s->settings->repeat, "solve"),
-               s->settings->in_flight, tsi_text_seconds(z->latency_s));
+               tsi_text_seconds(z->in.plain.median_s), 1 / z->in.plain.median_s,
+               tsi_text_many(s->settings->repeat, "solve"), s->settings->in_flight,
+               tsi_text_seconds(z->in.latency_s));
   else
     tsi_report("solve",
                "%s for the sweeps, %s with the transfer of b and x from and to rank 0 (median of %s)",
-               tsi_text_seconds(z->sweep_s), tsi_text_seconds(z->whole_s),
+               tsi_text_seconds(z->sweep_s), tsi_text_seconds(z->in.plain.median_s),
                tsi_text_many(s->settings->repeat, "solve"));
-  tsi_report_paths(&z->paths);
-  if (z->accuracy.measured) tsi_accuracy_report(s, &z->accuracy);
-  if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
+  tsi_report_paths(&z->in.paths);
+  if (z->in.accuracy.measured) tsi_accuracy_report(s, &z->in.accuracy);
+  if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->in.plain.checksum);
   tsi_report_rank_devices(z->ranks, z->stats);
   const tsi_rank_records records = records_of(z);
-  tsi_rank_figures_print("A process, latest solve", TSI_SOLVE_FIGURES, tsi_solve_figures, &records);
+  tsi_rank_figures_print("A process, latest solve", &records);
 }
 
 static cJSON *make_json(const tsi_session *s, const solution *z) {
-  char checksum[32];
   cJSON *object = tsi_json_session(s), *o;
   if (z->stats == NULL || z->stats[0].solve_seconds == 0) return object;
-  snprintf(checksum, sizeof checksum, "%016" PRIx64, z->checksum);
-  cJSON_AddStringToObject(object, "op", tsi_session_op(s)->letter);
-  TSI_JSON_NUMBERS(object, {"nrhs", (double)z->nrhs}, {"repeat", (double)s->settings->repeat},
-                   {"in_flight", (double)s->settings->in_flight});
-  if (s->settings->in_flight > 1)
-    cJSON_AddNumberToObject(object, "latency_s", z->latency_s);
-  else
-    cJSON_AddNumberToObject(object, "sweep_s", z->sweep_s);
-  cJSON_AddNumberToObject(object, "solve_s", z->whole_s);
-  tsi_json_add_paths(object, &z->paths);
-  if (z->accuracy.measured) tsi_accuracy_json(s, &z->accuracy, object);
-  cJSON_AddStringToObject(object, "checksum", checksum);
+  tsi_system_json(&z->in, object);
+  if (s->settings->in_flight == 1) cJSON_AddNumberToObject(object, "sweep_s", z->sweep_s);
   cJSON_AddStringToObject(object, "matrix_on", z->by_rows ? "all" : "rank 0");
   o = cJSON_AddObjectToObject(object, "layout");
   TSI_JSON_NUMBERS(o, {"px", z->layout.px}, {"py", z->layout.py}, {"pz", z->layout.pz});
@@ -341,34 +226,26 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
                      {"predicted_process_bytes", z->predicted.process_bytes});
   }
   const tsi_rank_records records = records_of(z);
-  tsi_rank_figures_json(object, TSI_SOLVE_FIGURES, tsi_solve_figures, &records);
+  tsi_rank_figures_json(object, &records);
   return object;
 }
 
 static bool write_results(tsi_session *s, solution *z) {
-  char comment[512];
-  snprintf(comment, sizeof comment, "X of op %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
-           tsi_session_op(s)->letter, s->name, tristar_version(), s->precision->text);
-  const char *path = s->settings->out;
-  if (path != NULL &&
-      !tsi_session_check(s, tristar_dense_write(s->ts, path, wanted(z), comment), tsi_output_name(path)))
-    return false;
+  if (!tsi_system_write(&z->in)) return false;
   if (s->settings->gantt != NULL &&
-      !(tsi_traced_choose(s, &z->traced) && tsi_gantt_draw(s, s->settings->gantt, &z->traced)))
+      !(tsi_traced_choose(s, &z->in.traced) && tsi_gantt_draw(s, s->settings->gantt, &z->in.traced)))
     return false;
   return s->settings->svg == NULL || tsi_processes_svg(s, &z->layout, z->ranks, z->stats);
 }
 
 /* Everything after the context; gives what rank 0 found. */
 static bool run(tsi_session *s, solution *z) {
-  bool ok = make_factor(s, z);
-  ok = ok && (s->settings->in_flight > 1 ? solve_in_flight(s, z) : solve_one_by_one(s, z)) &&
-       tsi_session_check(s, tristar_distributed_gather_stats(z->distributed, z->stats), s->name) &&
-       trace_solves(s, z) && refine(s, z);
+  bool ok = make_factor(s, z) && solve_plain(s, z) &&
+            tsi_session_check(s, tristar_distributed_gather_stats(z->in.distributed, z->stats), s->name) &&
+            tsi_system_trace(&z->in) &&
+            tsi_system_refine(&z->in, rank_0_says(tsi_accuracy_wants_condition(s)));
   if (!ok || z->rank > 0) return ok;
-  ok = tsi_accuracy_judge(s, &z->accuracy);
-  if (ok && z->paths.used) tsi_paths_select(&z->x, &z->paths);
-  ok = ok && write_results(s, z);
+  ok = tsi_accuracy_judge(s, &z->in.accuracy) && write_results(s, z);
   print_report(s, z);
   return ok;
 }
@@ -410,9 +287,10 @@ tsi_settings tsi_settings_of_rank(const tsi_settings *given, int rank) {
   return settings;
 }
 
-static int solve(const tsi_settings *given) {
+static int solve(const tsi_settings *given, const void *none) {
+  (void)none;
   tsi_session session, *s = &session;
-  solution z = {.accuracy.rcond = NAN};
+  solution z = {.in = {.s = s, .accuracy.rcond = NAN}};
   MPI_Comm_rank(MPI_COMM_WORLD, &z.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &z.ranks);
   tsi_console_mute(z.rank > 0); /* rank 0 says the same */
@@ -422,37 +300,36 @@ static int solve(const tsi_settings *given) {
   tsi_settings settings = tsi_settings_of_rank(given, z.rank);
   bool ok = tsi_session_open(s, &settings, given->operand[0]);
   z.sweep = calloc((size_t)settings.repeat, sizeof *z.sweep);
-  z.whole = calloc((size_t)settings.repeat, sizeof *z.whole);
   z.stats = calloc((size_t)z.ranks, sizeof *z.stats);
-  if (ok && (z.sweep == NULL || z.whole == NULL || z.stats == NULL))
+  if (ok && (z.sweep == NULL || z.stats == NULL))
     ok = tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", settings.repeat);
-  if (ok && settings.gantt != NULL) ok = tsi_traced_allocate(s, &z.traced);
+  if (ok && settings.gantt != NULL) ok = tsi_traced_allocate(s, &z.in.traced);
   int all = ok;
   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (all) ok = rank_0_says(run(s, &z));
   if (z.rank == 0) tsi_json_write(s, make_json(s, &z));
-  tristar_distributed_destroy(&z.distributed);
-  free(z.b.values);
-  free(z.x.values);
-  tsi_paths_free(&z.paths);
-  tsi_plot_trace_free(&z.traced);
+  tsi_system_free(&z.in);
   free(z.sweep);
-  free(z.whole);
   free(z.stats);
   if (z.rank > 0) s->status = TRISTAR_OK; /* rank 0 tells */
   const int status = tsi_session_close(s);
   return status != TSI_EXIT_OK ? status : all && ok ? TSI_EXIT_OK : TSI_EXIT_FAILED;
 }
 
-int tsi_solve_distributed(const tsi_settings *settings) {
+int tsi_run_mpi(int (*run_all)(const tsi_settings *, const void *), const tsi_settings *settings,
+                const void *arg) {
   int level = MPI_THREAD_SINGLE;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
     tsi_console_error("MPI cannot be initialized");
     return TSI_EXIT_FAILED;
   }
-  const int status = solve(settings);
+  const int status = run_all(settings, arg);
   MPI_Finalize();
   return status;
+}
+
+int tsi_solve_distributed(const tsi_settings *settings) {
+  return tsi_run_mpi(solve, settings, NULL);
 }
 
 #endif

@@ -10,7 +10,7 @@
 #include "drivers/draw/picture.h"
 #include "drivers/report/report.h"
 #include "drivers/plot/tree.h"
-#include "drivers/command/trisolve.h"
+#include "drivers/command/solve.h"
 #include "runtime/machine/predict.h"
 
 #define BAR_WIDTH 48

@@ -7,6 +7,7 @@
  *
  * Reads   the matrix.   Writes  a table, JSON. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,36 +159,28 @@ static bool count(counted *t) {
 
 /* ---- What comes out ------------------------------------------------------------------------------------ */
 
-#define FIGURE(name, expression)                                                                             \
-  static double name(const void *of_rank) {                                                                  \
-    const tsi_fsai_rank *r = of_rank;                                                                        \
-    return (double)(expression);                                                                             \
-  }
-FIGURE(rows, r->rows)
-FIGURE(setup_messages, r->gather.messages + r->ghosts.messages)
-FIGURE(setup_bytes, r->gather.bytes + r->ghosts.bytes)
-FIGURE(product_messages, r->product.messages)
-FIGURE(product_bytes, r->product.bytes)
-FIGURE(precond_messages, r->down.messages + r->up.messages)
-FIGURE(precond_bytes, r->down.bytes + r->up.bytes)
-FIGURE(messages, r->product.messages + r->down.messages + r->up.messages)
-FIGURE(bytes, r->product.bytes + r->down.bytes + r->up.bytes)
-
-static const tsi_rank_figure figures[] = {{"rows", "rows", rows, NULL},
-                                          {"messages, set-up", "setup_messages", setup_messages, NULL},
-                                          {"bytes, set-up", "setup_bytes", setup_bytes, tsi_text_bytes},
-                                          {"messages, product", "product_messages", product_messages, NULL},
-                                          {"bytes, product", "product_bytes", product_bytes, tsi_text_bytes},
-                                          {"messages, inverse", "precond_messages", precond_messages, NULL},
-                                          {"bytes, inverse", "precond_bytes", precond_bytes, tsi_text_bytes},
-                                          {"messages, iteration", "iteration_messages", messages, NULL},
-                                          {"bytes, iteration", "iteration_bytes", bytes, tsi_text_bytes}};
-#define FIGURES ((int)(sizeof figures / sizeof figures[0]))
+static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {
+  const tsi_fsai_rank *r = of_rank;
+  const tsi_rank_figure list[] = {
+      {"rows", "rows", (double)r->rows, NULL},
+      {"messages, set-up", "setup_messages", (double)(r->gather.messages + r->ghosts.messages), NULL},
+      {"bytes, set-up", "setup_bytes", (double)(r->gather.bytes + r->ghosts.bytes), tsi_text_bytes},
+      {"messages, product", "product_messages", (double)r->product.messages, NULL},
+      {"bytes, product", "product_bytes", (double)r->product.bytes, tsi_text_bytes},
+      {"messages, inverse", "precond_messages", (double)(r->down.messages + r->up.messages), NULL},
+      {"bytes, inverse", "precond_bytes", (double)(r->down.bytes + r->up.bytes), tsi_text_bytes},
+      {"messages, iteration", "iteration_messages",
+       (double)(r->product.messages + r->down.messages + r->up.messages), NULL},
+      {"bytes, iteration", "iteration_bytes", (double)(r->product.bytes + r->down.bytes + r->up.bytes),
+       tsi_text_bytes}};
+  memcpy(figure, list, sizeof list);
+  return sizeof list / sizeof list[0];
+}
 
 static void print_report(const counted *t) {
   const tsi_session *s = t->s;
   const cut *c = &t->cut;
-  const tsi_rank_records records = {c->ranks, t->rank, sizeof *t->rank};
+  const tsi_rank_records records = {c->ranks, t->rank, sizeof *t->rank, list_figures};
   tsi_console_clear();
   tsi_report("matrix", "%s", s->name);
   tsi_report("", "%s, %s, %s; read in %s", tsi_text_many(s->view.rows, "row"), s->precision->text,
@@ -198,31 +191,35 @@ static void print_report(const counted *t) {
     tsi_report("ranks", "%d, boxes of a grid of %d x %d x %d", c->ranks, c->px, c->py, c->pz);
   else
     tsi_report("ranks", "%d, blocks of rows", c->ranks);
-  tsi_rank_figures_print("What a process sends", FIGURES, figures, &records);
+  tsi_rank_figures_print("What a process sends", &records);
 }
 
-static void add_totals(cJSON *object, const counted *t) {
-  static const char *const keys[] = {"setup_messages_most", "setup_bytes_most", "iteration_messages_most",
-                                     "iteration_bytes_most"};
-  double (*const values[])(const void *) = {setup_messages, setup_bytes, messages, bytes};
+/* The most of any process: of the set-up, and of an iteration. */
+static void add_most(cJSON *object, const counted *t) {
+  static const int numbers[] = {1, 2, 7, 8}; /* in list_figures */
+  tsi_rank_figure figure[TSI_RANK_FIGURES_MOST];
+  double most[TSI_RANK_FIGURES_MOST] = {0};
+  char key[64];
+  for (int r = 0; r < t->cut.ranks; r++)
+    for (int f = 0, count = list_figures(&t->rank[r], figure); f < count; f++)
+      most[f] = fmax(most[f], figure[f].value);
   for (int k = 0; k < 4; k++) {
-    double most = 0;
-    for (int r = 0; r < t->cut.ranks; r++) most = fmax(most, values[k](&t->rank[r]));
-    cJSON_AddNumberToObject(object, keys[k], most);
+    snprintf(key, sizeof key, "%s_most", figure[numbers[k]].key);
+    cJSON_AddNumberToObject(object, key, most[numbers[k]]);
   }
 }
 
 static cJSON *make_json(const counted *t) {
   const tsi_session *s = t->s;
-  const tsi_rank_records records = {t->cut.ranks, t->rank, sizeof *t->rank};
+  const tsi_rank_records records = {t->cut.ranks, t->rank, sizeof *t->rank, list_figures};
   const int grid[3] = {t->cut.px, t->cut.py, t->cut.pz};
   cJSON *object = tsi_json_session(s);
   if (s->status != TRISTAR_OK) return object;
   TSI_JSON_NUMBERS(object, {"n", (double)s->view.rows}, {"nnz_factor", (double)t->m.nnz_lower},
                    {"density", t->m.fill}, {"setup_s", t->seconds}, {"levels", t->words.levels});
   cJSON_AddItemToObject(object, "grid", cJSON_CreateIntArray(grid, t->cut.px > 0 ? 3 : 0));
-  add_totals(object, t);
-  tsi_rank_figures_json(object, FIGURES, figures, &records);
+  add_most(object, t);
+  tsi_rank_figures_json(object, &records);
   return object;
 }
 

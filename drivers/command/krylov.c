@@ -13,8 +13,6 @@
 
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
-#include "drivers/command/distributed.h"
-#include "drivers/session/files.h"
 #include "drivers/session/launcher.h"
 #include "drivers/draw/picture.h"
 #include "drivers/session/rhs.h"
@@ -72,7 +70,9 @@ static void set_side(const tsi_session *s, tsi_krylov_solution *z) {
     z->options.side = TRISTAR_SIDE_RIGHT;
 }
 
-bool tsi_krylov_gives_up_cg(const tsi_session *s, tsi_krylov_solution *z) {
+/* Has the automatic choice of CG met an indefinite matrix? Then GMRES takes its place; the solver and the
+ * preconditioner are to be made anew. */
+static bool gives_up_cg(const tsi_session *s, tsi_krylov_solution *z) {
   bool indefinite = false;
   for (int64_t c = 0; c < z->b.cols; c++)
     indefinite = indefinite || z->result[c].reason == TRISTAR_REASON_INDEFINITE ||
@@ -118,8 +118,16 @@ bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z) {
   return z->result != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory", s->name);
 }
 
+typedef struct run {
+  tsi_session *s;
+  tsi_krylov_solution *z;
+} run;
+
 /* The preconditioner and the solver. */
-static bool make(tsi_session *s, tsi_krylov_solution *z) {
+static bool make(void *context) {
+  const run *of = context;
+  tsi_session *s = of->s;
+  tsi_krylov_solution *z = of->z;
   if (!tsi_krylov_make_precond(s, z)) return false;
   if (!tsi_session_check(s, tristar_krylov_create(s->ts, &s->view, &z->options, &z->krylov), s->name))
     return false;
@@ -130,15 +138,10 @@ static bool make(tsi_session *s, tsi_krylov_solution *z) {
 
 static bool prepare(tsi_session *s, tsi_krylov_solution *z) {
   tsi_krylov_choose_options(s, tsi_krylov_has_positive_diagonal(&s->view), z);
-  return tsi_krylov_make_results(s, z) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) && make(s, z);
+  return tsi_krylov_make_results(s, z) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x);
 }
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
-
-typedef struct run {
-  tsi_session *s;
-  tsi_krylov_solution *z;
-} run;
 
 static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
   const run *of = context;
@@ -153,13 +156,18 @@ static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
   return !z->norms.full || tsi_session_fail(of->s, TRISTAR_ERR_MEMORY, "out of memory for the norms");
 }
 
-static bool solve(tsi_session *s, tsi_krylov_solution *z) {
-  const int64_t n = z->b.rows;
-  if (!tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->times)) return false;
-  if (tsi_krylov_gives_up_cg(s, z) &&
-      !(make(s, z) && tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->times)))
+bool tsi_krylov_run(tsi_session *s, tsi_krylov_solution *z, bool (*make_solver)(void *),
+                    tsi_solve_once *solve_with, void *context) {
+  if (!make_solver(context) || !tsi_repeat_solves(s, solve_with, context, &z->times)) return false;
+  if (gives_up_cg(s, z) && !(make_solver(context) && tsi_repeat_solves(s, solve_with, context, &z->times)))
     return false;
   z->solved = true;
+  return true;
+}
+
+static bool solve(tsi_session *s, tsi_krylov_solution *z) {
+  const int64_t n = z->b.rows;
+  if (!tsi_krylov_run(s, z, make, solve_once, &(run){s, z})) return false;
   return tsi_session_check(s,
                            tristar_krylov_residual(z->krylov, z->b.cols, z->b.values, n, z->x.values, n, NULL,
                                                    n, &z->backward_error),
@@ -241,15 +249,12 @@ static void report_precond(const tsi_session *s, const tsi_krylov_solution *z) {
 
 static void report_solve(const tsi_session *s, const tsi_krylov_solution *z,
                          const tristar_krylov_result *all) {
-  const int64_t repeat = s->settings->repeat;
-  char times[96] = "", columns[64] = "";
-  if (repeat > 1)
-    snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat,
-             tsi_text_seconds(z->times.fastest_s));
+  char times[96], columns[64] = "";
   if (z->b.cols > 1)
     snprintf(columns, sizeof columns, " with %s", tsi_text_many(z->b.cols, "right-hand side"));
-  tsi_report("solve", "%s%s%s, %s%s", tsi_text_seconds(z->times.median_s), columns, times,
-             z->b.cols > 1 ? "at most " : "", tsi_text_many(all->iterations, "iteration"));
+  tsi_report("solve", "%s%s%s, %s%s", tsi_text_seconds(z->times.median_s), columns,
+             tsi_repeated_text(s, &z->times, times), z->b.cols > 1 ? "at most " : "",
+             tsi_text_many(all->iterations, "iteration"));
   const double seconds = all->seconds > 0 ? all->seconds : 1;
   tsi_report("", "%.0f %% in products, %.0f %% in the preconditioner, %.0f %% in vectors",
              100 * all->product_seconds / seconds, 100 * all->precond_seconds / seconds,
@@ -296,7 +301,6 @@ static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
 }
 
 cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
-  char checksum[32];
   static const char *const words[] = {"cg", "bicgstab", "gmres", "fgmres", "pipelined-cg", "block-cg"};
   tsi_session plain = *s; /* without what complete factors would tell */
   plain.analysis = NULL;
@@ -326,19 +330,9 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   cJSON_AddStringToObject(object, "reason", tristar_krylov_reason_text(all.reason));
   TSI_JSON_NUMBERS(object, {"tolerance", z->options.tolerance}, {"relative_residual", all.residual},
                    {"true_residual", all.true_residual}, {"backward_error", z->backward_error});
-  snprintf(checksum, sizeof checksum, "%016" PRIx64, z->times.checksum);
-  cJSON_AddStringToObject(object, "checksum", checksum);
+  tsi_json_add_checksum(object, z->times.checksum);
   add_columns(object, z);
   return object;
-}
-
-static bool write_x(tsi_session *s, const tsi_krylov_solution *z) {
-  const char *path = s->settings->out;
-  char comment[512];
-  if (path == NULL) return true;
-  snprintf(comment, sizeof comment, "X of %.300s by %s (tristar krylov, TriStar %s)", s->name, z->method,
-           tristar_version());
-  return tsi_session_check(s, tristar_dense_write(s->ts, path, &z->x, comment), tsi_output_name(path));
 }
 
 static bool draw(tsi_session *s, const tsi_krylov_solution *z) {
@@ -355,7 +349,9 @@ static bool draw(tsi_session *s, const tsi_krylov_solution *z) {
 }
 
 bool tsi_krylov_write(tsi_session *s, const tsi_krylov_solution *z) {
-  return write_x(s, z) && draw(s, z);
+  return tsi_solution_write(s, &z->x, "X of %.300s by %s (tristar krylov, TriStar %s)", s->name, z->method,
+                            tristar_version()) &&
+         draw(s, z);
 }
 
 void tsi_krylov_release(tsi_krylov_solution *z) {
@@ -369,9 +365,8 @@ void tsi_krylov_release(tsi_krylov_solution *z) {
 
 static int check_words(const tsi_settings *settings, tsi_krylov_solution *z) {
   if (settings->operand[0] == NULL) return tsi_usage_error("krylov", "no MATRIX given");
-  if (settings->rhs != NULL && settings->nrhs > 0)
-    return tsi_usage_error("krylov", "--nrhs and --rhs exclude each other: their number is that of the file");
-  const int status = tsi_picture_check("krylov", "svg", settings->svg);
+  int status = tsi_check_rhs("krylov", settings);
+  if (status == TSI_EXIT_OK) status = tsi_picture_check("krylov", "svg", settings->svg);
   return status != TSI_EXIT_OK ? status : tsi_krylov_precond_read(settings, &z->words);
 }
 

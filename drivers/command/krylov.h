@@ -76,9 +76,11 @@ bool tsi_krylov_broke_down(tristar_status status);
 void tsi_krylov_begin_precond(tsi_krylov_solution *z);
 /* automatic: the choice after one that has broken down. False: there is none left. */
 bool tsi_krylov_next_precond(tsi_krylov_solution *z);
-/* Has the automatic choice of CG met an indefinite matrix? Then GMRES takes its place; the solver and the
- * preconditioner are to be made anew. */
-bool tsi_krylov_gives_up_cg(const tsi_session *s, tsi_krylov_solution *z);
+/* Makes the solver with its preconditioner, and solves --repeat times; the same by GMRES where the automatic
+ * choice of CG has met an indefinite matrix. make: the preconditioner and the solver, of this process or of
+ * all. */
+bool tsi_krylov_run(tsi_session *s, tsi_krylov_solution *z, bool (*make)(void *), tsi_solve_once *solve,
+                    void *context);
 /* Room for the results of the columns of B. */
 bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z);
 /* Have all columns converged? Fails otherwise. */

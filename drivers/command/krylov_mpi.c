@@ -23,7 +23,7 @@ int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precon
 #include <string.h>
 
 #include "drivers/session/commands.h"
-#include "drivers/command/distributed.h"
+#include "drivers/command/solve.h"
 #include "drivers/report/rank_figures.h"
 #include "drivers/session/rhs.h"
 #include "tristar_dmatrix_mpi.h"
@@ -242,7 +242,8 @@ static bool has_positive_diagonal(const spread *p) {
 }
 
 /* The preconditioner and the solver. */
-static bool make(spread *p) {
+static bool make(void *context) {
+  spread *p = context;
   tsi_krylov_solution *z = &p->z;
   if (!make_precond(p)) return false;
   if (!tsi_session_check(p->s, tristar_dmatrix_krylov(p->matrix, &z->options, &z->krylov), p->s->name))
@@ -300,10 +301,7 @@ static void gather_records(spread *p) {
 static bool solve(spread *p) {
   tsi_krylov_solution *z = &p->z;
   const int64_t rows = p->d.rows;
-  if (!tsi_repeat_solves(p->s, solve_once, p, &z->times)) return false;
-  if (tsi_krylov_gives_up_cg(p->s, z) && !(make(p) && tsi_repeat_solves(p->s, solve_once, p, &z->times)))
-    return false;
-  z->solved = true;
+  if (!tsi_krylov_run(p->s, z, make, solve_once, p)) return false;
   gather_records(p);
   if (!gather_solution(p)) return false;
   if (p->rank == 0) z->times.checksum = tsi_checksum(&z->x); /* as of one process */
@@ -315,52 +313,37 @@ static bool solve(spread *p) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
-#define FIGURE(name, expression)                                                                             \
-  static double name(const void *of_rank) {                                                                  \
-    const record *r = of_rank;                                                                               \
-    return (double)(expression);                                                                             \
-  }
-FIGURE(rows, r->matrix.rows)
-FIGURE(entries, r->matrix.nnz)
-FIGURE(matrix_bytes, r->matrix.matrix_bytes)
-FIGURE(ghosts, r->matrix.ghosts)
-FIGURE(product_messages, r->matrix.product.messages)
-FIGURE(product_bytes, r->matrix.product.bytes)
-FIGURE(messages, r->messages)
-FIGURE(bytes, r->bytes)
-FIGURE(setup, r->setup_s)
-FIGURE(products, r->product_s)
-FIGURE(waiting, r->wait_s)
-FIGURE(precond, r->precond_s)
-FIGURE(vectors, r->vector_s)
-
-static const tsi_rank_figure figures[] = {{"rows", "rows", rows, NULL},
-                                          {"entries", "nnz", entries, NULL},
-                                          {"matrix", "matrix_bytes", matrix_bytes, tsi_text_bytes},
-                                          {"columns of others", "ghosts", ghosts, NULL},
-                                          {"messages a product", "product_messages", product_messages, NULL},
-                                          {"bytes a product", "product_bytes", product_bytes, tsi_text_bytes},
-                                          {"messages", "messages", messages, NULL},
-                                          {"bytes", "bytes", bytes, tsi_text_bytes},
-                                          {"set-up", "setup_s", setup, tsi_text_seconds},
-                                          {"products", "product_s", products, tsi_text_seconds},
-                                          {"waiting in them", "wait_s", waiting, tsi_text_seconds},
-                                          {"preconditioner", "precond_s", precond, tsi_text_seconds},
-                                          {"vectors, reductions", "vector_s", vectors, tsi_text_seconds}};
-#define FIGURES ((int)(sizeof figures / sizeof figures[0]))
+static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {
+  const record *r = of_rank;
+  const tsi_rank_figure list[] = {
+      {"rows", "rows", (double)r->matrix.rows, NULL},
+      {"entries", "nnz", (double)r->matrix.nnz, NULL},
+      {"matrix", "matrix_bytes", (double)r->matrix.matrix_bytes, tsi_text_bytes},
+      {"columns of others", "ghosts", (double)r->matrix.ghosts, NULL},
+      {"messages a product", "product_messages", (double)r->matrix.product.messages, NULL},
+      {"bytes a product", "product_bytes", (double)r->matrix.product.bytes, tsi_text_bytes},
+      {"messages", "messages", (double)r->messages, NULL},
+      {"bytes", "bytes", (double)r->bytes, tsi_text_bytes},
+      {"set-up", "setup_s", r->setup_s, tsi_text_seconds},
+      {"products", "product_s", r->product_s, tsi_text_seconds},
+      {"waiting in them", "wait_s", r->wait_s, tsi_text_seconds},
+      {"preconditioner", "precond_s", r->precond_s, tsi_text_seconds},
+      {"vectors, reductions", "vector_s", r->vector_s, tsi_text_seconds}};
+  memcpy(figure, list, sizeof list);
+  return sizeof list / sizeof list[0];
+}
 
 /* On rank 0. */
 static void tell(const spread *p) {
-  const tsi_rank_records records = {p->ranks, p->all, sizeof *p->all};
+  const tsi_rank_records records = {p->ranks, p->all, sizeof *p->all, list_figures};
   int idle = 0;
   for (int r = 0; r < p->ranks && p->z.solved; r++) idle += p->all[r].matrix.rows == 0;
   tsi_krylov_report(p->s, &p->z);
   if (idle > 0 && !p->s->settings->to_stdout)
     tsi_report("processes", "%d of %d have no rows", idle, p->ranks);
-  if (p->z.solved && !p->s->settings->to_stdout)
-    tsi_rank_figures_print("A process, latest solve", FIGURES, figures, &records);
+  if (p->z.solved && !p->s->settings->to_stdout) tsi_rank_figures_print("A process, latest solve", &records);
   cJSON *object = tsi_krylov_json(p->s, &p->z);
-  if (p->z.solved) tsi_rank_figures_json(object, FIGURES, figures, &records);
+  if (p->z.solved) tsi_rank_figures_json(object, &records);
   tsi_json_write(p->s, object);
 }
 
@@ -369,14 +352,14 @@ static void tell(const spread *p) {
 static bool run(spread *p) {
   bool ok = read_matrix(p) && spread_rhs(p);
   if (ok) tsi_krylov_choose_options(p->s, has_positive_diagonal(p), &p->z);
-  ok = ok && make(p) && solve(p);
+  ok = ok && solve(p);
   if (ok && p->rank == 0) ok = tsi_krylov_write(p->s, &p->z) && tsi_krylov_judge_columns(p->s, &p->z);
   return all_say(p, ok);
 }
 
-static int solve_all(const tsi_settings *given, const tsi_krylov_precond *words) {
+static int solve_all(const tsi_settings *given, const void *words) {
   tsi_session session;
-  spread p = {.s = &session, .scalar = MPI_DATATYPE_NULL, .z = {.words = *words}};
+  spread p = {.s = &session, .scalar = MPI_DATATYPE_NULL, .z = {.words = *(const tsi_krylov_precond *)words}};
   MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
   const tsi_settings settings = tsi_settings_of_rank(given, p.rank);
@@ -400,14 +383,7 @@ static int solve_all(const tsi_settings *given, const tsi_krylov_precond *words)
 }
 
 int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precond *words) {
-  int level = MPI_THREAD_SINGLE;
-  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
-    tsi_console_error("MPI cannot be initialized");
-    return TSI_EXIT_FAILED;
-  }
-  const int status = solve_all(settings, words);
-  MPI_Finalize();
-  return status;
+  return tsi_run_mpi(solve_all, settings, words);
 }
 
 #endif

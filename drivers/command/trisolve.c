@@ -16,11 +16,10 @@
 #include "drivers/report/accuracy.h"
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
-#include "drivers/session/files.h"
 #include "drivers/report/repeat.h"
 #include "drivers/report/report.h"
 #include "drivers/session/rhs.h"
-#include "drivers/command/trisolve.h"
+#include "drivers/command/solve.h"
 #include "runtime/matrix/view.h"
 
 enum { LOWER, UPPER, BOTH }; /* of --uplo */
@@ -289,33 +288,19 @@ static void report_plan(const tsi_session *s, const solution *z) {
   for (int k = 0; k < z->sweeps; k++) report_sweep(s, &z->sweep[k]);
 }
 
-/* With --report. */
-static void report_machine(const tsi_session *s, const solution *z) {
-  const int workers = z->sweep[0].p.workers, cores = workers > 1 ? z->bandwidth.cores : 1;
-  if (z->bandwidth.one <= 0) return;
-  const double limit = tsi_bandwidth_of(&z->bandwidth, workers);
-  tsi_report("", "%.0f %% of the read bandwidth of %s, %.1f GB/s%s", 100 * solve_gbps(s, z) / limit,
-             tsi_text_many(cores, "core"), limit,
-             solve_gbps(s, z) > limit ? " (the triangle stays in the caches)" : "");
-  if (z->sweeps == 1) tsi_report_stats(&z->stats);
-}
-
 static void print_report(const tsi_session *s, const solution *z) {
-  const int64_t repeat = s->settings->repeat;
-  char times[96] = "", columns[64] = "";
+  char times[96], columns[64] = "";
   if (s->settings->to_stdout || !z->accuracy.measured) return;
   report_plan(s, z);
-  if (repeat > 1)
-    snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat,
-             tsi_text_seconds(z->plain.fastest_s));
   if (z->b.cols > 1)
     snprintf(columns, sizeof columns, " with %s", tsi_text_many(z->b.cols, "right-hand side"));
   tsi_report("solve", "%s%s%s%s, %.1f GB/s of entries", tsi_text_seconds(z->plain.median_s), columns,
              tsi_session_op(s)->op == TRISTAR_N   ? ""
              : tsi_session_op(s)->op == TRISTAR_T ? ", transposed"
                                                   : ", conjugate transposed",
-             times, solve_gbps(s, z));
-  report_machine(s, z);
+             tsi_repeated_text(s, &z->plain, times), solve_gbps(s, z));
+  tsi_report_share(&z->bandwidth, z->sweep[0].p.workers, solve_gbps(s, z), "triangle");
+  if (z->bandwidth.one > 0 && z->sweeps == 1) tsi_report_stats(&z->stats);
   tsi_accuracy_report(s, &z->accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->plain.checksum);
   if (s->settings->out != NULL && s->status == TRISTAR_OK) tsi_report("written", "%s", s->settings->out);
@@ -354,7 +339,6 @@ static void add_plan_json(const tsi_session *s, const solution *z, cJSON *object
 }
 
 static cJSON *make_json(const tsi_session *s, const solution *z) {
-  char checksum[32];
   cJSON *object = tsi_json_session(s);
   if (!z->accuracy.measured) return object;
   add_plan_json(s, z, object);
@@ -364,18 +348,8 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
                    {"solve_gbps", solve_gbps(s, z)});
   tsi_json_add_bandwidth(object, &z->bandwidth);
   tsi_accuracy_json(s, &z->accuracy, object);
-  snprintf(checksum, sizeof checksum, "%016" PRIx64, z->plain.checksum);
-  cJSON_AddStringToObject(object, "checksum", checksum);
+  tsi_json_add_checksum(object, z->plain.checksum);
   return object;
-}
-
-static bool write_x(tsi_session *s, const solution *z) {
-  const char *path = s->settings->out;
-  char comment[512];
-  if (path == NULL) return true;
-  snprintf(comment, sizeof comment, "X of the triangle %s of %.300s (TriStar %s)",
-           tsi_options_word("uplo", z->uplo), s->name, tristar_version());
-  return tsi_session_check(s, tristar_dense_write(s->ts, path, &z->x, comment), tsi_output_name(path));
 }
 
 static void release(solution *z) {
@@ -413,7 +387,9 @@ int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found) {
   const bool solved = read && tsi_rhs_make(s, &z.b) &&
                       (!s->settings->report || tsi_bandwidth_measure(s, &z.bandwidth)) && prepare(s, &z) &&
                       solve_plain(s, &z) && solve_refined(s, &z) && tsi_accuracy_judge(s, &z.accuracy);
-  if (solved) write_x(s, &z);
+  if (solved)
+    tsi_solution_write(s, &z.x, "X of the triangle %s of %.300s (TriStar %s)",
+                       tsi_options_word("uplo", z.uplo), s->name, tristar_version());
   print_report(s, &z);
   tsi_json_write(s, make_json(s, &z));
   for (bool again = solved; again && s->settings->on_demand && tsi_asked_again();) {
@@ -427,9 +403,8 @@ int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found) {
 int tsi_command_trisolve(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   if (settings->operand[0] == NULL) return tsi_usage_error("trisolve", "no MATRIX given");
-  if (settings->rhs != NULL && settings->nrhs > 0)
-    return tsi_usage_error("trisolve",
-                           "--nrhs and --rhs exclude each other: their number is that of the file");
+  const int status = tsi_check_rhs("trisolve", settings);
+  if (status != TSI_EXIT_OK) return status;
   if (settings->on_demand && (settings->json == NULL || strcmp(settings->json, "-") != 0))
     return tsi_usage_error("trisolve", "--on-demand needs --json -");
   return tsi_trisolve(s, tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s), NULL);

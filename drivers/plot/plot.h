@@ -10,6 +10,9 @@
 #include "drivers/report/json.h"
 #include "drivers/draw/picture.h"
 #include "tristar_trace.h"
+#ifdef TSI_HAVE_MPI
+#include "tristar_mpi.h"
+#endif
 
 /* What a picture is made of. */
 typedef struct tsi_plot {
@@ -67,6 +70,11 @@ bool tsi_plot_scaling(const tsi_plot *plot);
 /* plot_reuse.c: time of a number of solves with all that is done before them. With --from the session has a
  * name only; else it reads the matrix here. */
 bool tsi_plot_reuse(const tsi_plot *plot);
+#ifdef TSI_HAVE_MPI
+/* processes_svg.c: --svg of a distributed solve: a stacked bar for each of `ranks` processes. */
+bool tsi_processes_svg(tsi_session *s, const tristar_layout *layout, int ranks,
+                       const tristar_distributed_stats *stats);
+#endif
 /* A file of `tristar bench --json`, to be deleted; NULL with a message. */
 cJSON *tsi_plot_read_bench(const char *path, char *message, size_t size);
 /* The name of the matrix, if it has only one; else NULL. */

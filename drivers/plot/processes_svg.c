@@ -1,18 +1,17 @@
-/* Draws stacked bars: see processes_svg.h.
+/* Where the time of each process goes in a distributed solve, as stacked bars: see plot.h.
  *
  * One bar for each process, its height the time of its workers in a solve, cut into arithmetic, waiting for
  * messages of the own grid (XY) and of other grids (Z), idle time, and the movement of b and x. Processes of
  * a grid stand together. */
 #ifdef TSI_HAVE_MPI
 
-#include "drivers/plot/processes_svg.h"
+#include "drivers/plot/plot.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "drivers/session/files.h"
 #include "drivers/session/layout.h"
-#include "drivers/draw/picture.h"
 #include "drivers/report/report.h"
 
 /* Pixels. */

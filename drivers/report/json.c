@@ -1,5 +1,6 @@
 /* The figures of a session as JSON: see report.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,11 @@
 
 void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number) {
   for (; number->key != NULL; number++) cJSON_AddNumberToObject(object, number->key, number->value);
+}
+
+void tsi_json_add_known(cJSON *object, const tsi_json_number *number) {
+  for (; number->key != NULL; number++)
+    if (number->value > 0) cJSON_AddNumberToObject(object, number->key, number->value);
 }
 
 cJSON *tsi_json_add_item(cJSON *array) {
@@ -143,6 +149,12 @@ void tsi_json_add_profile(cJSON *object, const tristar_profile_result *profile) 
   cJSON_AddNumberToObject(object, "outside_share", profile->outside_share);
 }
 
+void tsi_json_add_checksum(cJSON *object, uint64_t checksum) {
+  char text[32];
+  snprintf(text, sizeof text, "%016" PRIx64, checksum);
+  cJSON_AddStringToObject(object, "checksum", text);
+}
+
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range) {
   cJSON *o = cJSON_AddObjectToObject(object, key);
   TSI_JSON_NUMBERS(o, {"total", range->total}, {"min", range->min}, {"mean", range->mean},
@@ -164,24 +176,21 @@ void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
   tsi_json_add_range(o, "latest_idle_s", &stats->idle_seconds);
 }
 
-static bool write_text(tsi_session *s, const char *path, const char *text) {
+bool tsi_json_put(const char *path, cJSON *object) {
   tsi_output_file output;
-  FILE *file = tsi_output_open(path, &output);
+  char *text = cJSON_Print(object);
+  cJSON_Delete(object);
+  errno = ENOMEM; /* unless there is a text */
+  FILE *file = text != NULL ? tsi_output_open(path, &output) : NULL;
   const bool ok = tsi_output_close(file, &output, file != NULL && fprintf(file, "%s\n", text) > 0);
-  return ok ||
-         tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", tsi_output_name(path), strerror(errno));
+  cJSON_free(text);
+  return ok;
 }
 
 bool tsi_json_write(tsi_session *s, cJSON *object) {
-  bool ok = true;
   const char *path = s->settings->json;
-  char *text = path != NULL ? cJSON_Print(object) : NULL;
   tsi_console_clear();
-  if (path != NULL && text == NULL)
-    ok = tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for JSON");
-  else if (path != NULL)
-    ok = write_text(s, path, text);
-  cJSON_free(text);
-  cJSON_Delete(object);
-  return ok;
+  if (path == NULL) cJSON_Delete(object);
+  return path == NULL || tsi_json_put(path, object) ||
+         tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", tsi_output_name(path), strerror(errno));
 }

@@ -6,6 +6,7 @@
 #define TSI_DRIVERS_REPORT_JSON_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 typedef struct tsi_json_number {
   const char *key;
@@ -15,9 +16,15 @@ typedef struct tsi_json_number {
 /* Adds numbers to an object: TSI_JSON_NUMBERS(object, {"n", n}, {"nnz", nnz}). */
 #define TSI_JSON_NUMBERS(object, ...)                                                                        \
   tsi_json_add_numbers(object, (const tsi_json_number[]){__VA_ARGS__, {NULL, 0}})
+/* The same of those that are known: that are not 0. */
+#define TSI_JSON_KNOWN(object, ...)                                                                          \
+  tsi_json_add_known(object, (const tsi_json_number[]){__VA_ARGS__, {NULL, 0}})
 /* The last number has no key. */
 void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number);
+void tsi_json_add_known(cJSON *object, const tsi_json_number *number);
 /* Appends an empty object to an array, and returns it. */
 cJSON *tsi_json_add_item(cJSON *array);
+/* Writes an object to a file, or to standard output ("-"), and frees it. False: errno has the reason. */
+bool tsi_json_put(const char *path, cJSON *object);
 
 #endif

@@ -131,15 +131,6 @@ tristar_solve_options tsi_paths_options(tristar_op op, const tsi_paths *paths) {
   return options;
 }
 
-bool tsi_paths_solve(tsi_session *s, tristar_op op, tsi_paths *paths) {
-  const tristar_solve_options options = tsi_paths_options(op, paths);
-  tristar_solve_result result = {0};
-  const tristar_status status =
-      tristar_solve_with(s->plan, &options, paths->b.cols, paths->b.values, paths->x.values, &result);
-  paths->share = result.share;
-  return tsi_session_check(s, status, s->name);
-}
-
 void tsi_paths_select(const tristar_dense *x, tsi_paths *paths) {
   copy_rows(x, paths->wanted, &paths->x);
 }

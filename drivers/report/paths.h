@@ -21,8 +21,6 @@ typedef struct tsi_paths {
 bool tsi_paths_make(tsi_session *s, const tristar_dense *b, tsi_paths *paths);
 /* How paths->b and paths->x are solved with; where they are not used, b and x. */
 tristar_solve_options tsi_paths_options(tristar_op op, const tsi_paths *paths);
-/* One solve along the paths. */
-bool tsi_paths_solve(tsi_session *s, tristar_op op, tsi_paths *paths);
 /* paths->x = the wanted rows of the whole X. */
 void tsi_paths_select(const tristar_dense *x, tsi_paths *paths);
 void tsi_paths_free(tsi_paths *paths);

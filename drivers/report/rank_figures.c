@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-static double value_of(const tsi_rank_figure *figure, const tsi_rank_records *records, int rank) {
-  return figure->value((const char *)records->record + (size_t)rank * records->bytes);
+static int list(const tsi_rank_records *records, int rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {
+  return records->list((const char *)records->record + (size_t)rank * records->bytes, figure);
 }
 
 static void print_value(const char *(*text)(double), double value) {
@@ -15,16 +15,17 @@ static void print_value(const char *(*text)(double), double value) {
     printf(" %11.4g", value);
 }
 
-void tsi_rank_figures_print(const char *title, int count, const tsi_rank_figure *figure,
-                            const tsi_rank_records *records) {
+void tsi_rank_figures_print(const char *title, const tsi_rank_records *records) {
+  tsi_rank_figure figure[TSI_RANK_FIGURES_MOST];
+  const int count = list(records, 0, figure);
   printf("\n%-22s %11s %11s %11s\n", title, "least", "mean", "most");
   for (int f = 0; f < count; f++) {
     double least = INFINITY, mean = 0, most = 0;
     for (int r = 0; r < records->ranks; r++) {
-      const double value = value_of(&figure[f], records, r);
-      least = fmin(least, value);
-      most = fmax(most, value);
-      mean += value / records->ranks;
+      (void)list(records, r, figure);
+      least = fmin(least, figure[f].value);
+      most = fmax(most, figure[f].value);
+      mean += figure[f].value / records->ranks;
     }
     printf("%-24s", figure[f].label);
     print_value(figure[f].text, least);
@@ -34,13 +35,13 @@ void tsi_rank_figures_print(const char *title, int count, const tsi_rank_figure 
   }
 }
 
-void tsi_rank_figures_json(cJSON *object, int count, const tsi_rank_figure *figure,
-                           const tsi_rank_records *records) {
+void tsi_rank_figures_json(cJSON *object, const tsi_rank_records *records) {
+  tsi_rank_figure figure[TSI_RANK_FIGURES_MOST];
   cJSON *all = cJSON_AddArrayToObject(object, "processes");
   for (int r = 0; r < records->ranks; r++) {
     cJSON *one = tsi_json_add_item(all);
     cJSON_AddNumberToObject(one, "rank", r);
-    for (int f = 0; f < count; f++)
-      cJSON_AddNumberToObject(one, figure[f].key, value_of(&figure[f], records, r));
+    for (int f = 0, count = list(records, r, figure); f < count; f++)
+      cJSON_AddNumberToObject(one, figure[f].key, figure[f].value);
   }
 }

@@ -9,21 +9,23 @@
 
 typedef struct tsi_rank_figure {
   const char *label, *key;
-  double (*value)(const void *of_rank);
+  double value;
   const char *(*text)(double); /* NULL: the number itself */
 } tsi_rank_figure;
+
+enum { TSI_RANK_FIGURES_MOST = 24 };
 
 /* The figures of all ranks: so many records, one after the other. */
 typedef struct tsi_rank_records {
   int ranks;
   const void *record;
   size_t bytes; /* of a record */
+  /* Lists the figures of a record; returns how many there are. */
+  int (*list)(const void *record, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]);
 } tsi_rank_records;
 
-void tsi_rank_figures_print(const char *title, int count, const tsi_rank_figure *figure,
-                            const tsi_rank_records *records);
+void tsi_rank_figures_print(const char *title, const tsi_rank_records *records);
 /* An array "processes" of objects. */
-void tsi_rank_figures_json(cJSON *object, int count, const tsi_rank_figure *figure,
-                           const tsi_rank_records *records);
+void tsi_rank_figures_json(cJSON *object, const tsi_rank_records *records);
 
 #endif

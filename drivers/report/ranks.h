@@ -13,9 +13,8 @@
  * who has all of them can tell. */
 tristar_dmatrix_t *tsi_rows_read(tsi_session *s);
 
-/* Of a tristar_distributed_stats. */
-enum { TSI_SOLVE_FIGURES = 22 };
-extern const tsi_rank_figure tsi_solve_figures[TSI_SOLVE_FIGURES];
+/* Lists the figures of a tristar_distributed_stats: see tsi_rank_records. */
+int tsi_solve_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]);
 
 /* What ranks solve on devices: lines of the report, of those that do. */
 void tsi_report_rank_devices(int ranks, const tristar_distributed_stats *stats);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "drivers/report/report.h"
 #include "runtime/base/median.h"
 
 bool tsi_repeat_solves(tsi_session *s, tsi_solve_once *solve, void *context, tsi_repeated *repeated) {
@@ -30,6 +31,14 @@ bool tsi_repeat_solves(tsi_session *s, tsi_solve_once *solve, void *context, tsi
   }
   free(seconds);
   return ok;
+}
+
+const char *tsi_repeated_text(const tsi_session *s, const tsi_repeated *repeated, char text[static 96]) {
+  const int64_t repeat = s->settings->repeat;
+  *text = '\0';
+  if (repeat > 1)
+    snprintf(text, 96, " (median of %" PRId64 ", fastest %s)", repeat, tsi_text_seconds(repeated->fastest_s));
+  return text;
 }
 
 bool tsi_asked_again(void) {

@@ -29,6 +29,9 @@ typedef bool tsi_solve_once(void *context, double *seconds, uint64_t *checksum);
 /* More than one solve follow an untimed warm-up. */
 bool tsi_repeat_solves(tsi_session *s, tsi_solve_once *solve, void *context, tsi_repeated *repeated);
 
+/* " (median of 5, fastest 1.23 ms)"; "" of a single solve. */
+const char *tsi_repeated_text(const tsi_session *s, const tsi_repeated *repeated, char text[static 96]);
+
 /* --on-demand: writes what is still to be written to standard output; has another line come on standard
  * input? */
 bool tsi_asked_again(void);

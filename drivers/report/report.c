@@ -189,6 +189,14 @@ void tsi_report_paths(const tsi_paths *paths) {
              tsi_text_many(paths->wanted_rows, "row"));
 }
 
+void tsi_report_share(const tsi_bandwidth *bandwidth, int workers, double gbps, const char *what) {
+  if (bandwidth->one <= 0) return;
+  const double limit = tsi_bandwidth_of(bandwidth, workers);
+  tsi_report("", "%.0f %% of the read bandwidth of %s, %.1f GB/s%s%s%s", 100 * gbps / limit,
+             tsi_text_many(workers > 1 ? bandwidth->cores : 1, "core"), limit, gbps > limit ? " (the " : "",
+             gbps > limit ? what : "", gbps > limit ? " stays in the caches)" : "");
+}
+
 void tsi_report_stats(const tristar_solve_stats *stats) {
   const tristar_range *compute = &stats->compute_seconds, *idle = &stats->idle_seconds;
   const double all = compute->total + idle->total;

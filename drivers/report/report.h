@@ -37,6 +37,9 @@ void tsi_report_machine(const char *label, const tristar_calibration *calibratio
 
 /* What of the factor was needed; nothing where no paths are used. */
 void tsi_report_paths(const tsi_paths *paths);
+/* The share of the read bandwidth that a solve with so many GB/s reaches; nothing where that was not
+ * measured. what: it reads, "factor". */
+void tsi_report_share(const tsi_bandwidth *bandwidth, int workers, double gbps, const char *what);
 /* Where the time of the latest solve went. */
 void tsi_report_stats(const tristar_solve_stats *stats);
 
@@ -47,6 +50,8 @@ cJSON *tsi_json_session(const tsi_session *s);
 cJSON *tsi_json_status(const tsi_session *s);
 void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth);
 void tsi_json_add_calibration(cJSON *object, const tristar_calibration *calibration);
+/* As 16 hexadecimal digits. */
+void tsi_json_add_checksum(cJSON *object, uint64_t checksum);
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range);
 void tsi_json_add_paths(cJSON *object, const tsi_paths *paths);
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats);

@@ -207,6 +207,11 @@ int tsi_usage_error(const char *command, const char *format, ...) {
   return TSI_EXIT_USAGE;
 }
 
+int tsi_check_rhs(const char *command, const tsi_settings *settings) {
+  if (settings->rhs == NULL || settings->nrhs == 0) return TSI_EXIT_OK;
+  return tsi_usage_error(command, "--nrhs and --rhs exclude each other: their number is that of the file");
+}
+
 #define INDENT 31 /* of what words and options mean */
 
 static void print_words(const tsi_word *words) {

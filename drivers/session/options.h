@@ -122,6 +122,9 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
 /* The word of a choice, by its number, of the option of this name; NULL: the one after the last. */
 const char *tsi_options_word(const char *name, int choice);
 
+/* An exit status: a usage error where --rhs and --nrhs are both given. */
+int tsi_check_rhs(const char *command, const tsi_settings *settings);
+
 /* Says on stderr what is wrong and how to get help; gives TSI_EXIT_USAGE. command may be NULL. */
 __attribute__((format(printf, 2, 3))) int tsi_usage_error(const char *command, const char *format, ...);
 

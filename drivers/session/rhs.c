@@ -2,6 +2,8 @@
 #include "drivers/session/rhs.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "drivers/session/files.h"
@@ -56,6 +58,17 @@ bool tsi_rhs_make(tsi_session *s, tristar_dense *b) {
     tsi_precision_convert(exact, value, s->precision, values + (size_t)k * s->precision->bytes, 1);
   }
   return true;
+}
+
+bool tsi_solution_write(tsi_session *s, const tristar_dense *x, const char *format, ...) {
+  const char *path = s->settings->out;
+  char comment[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(comment, sizeof comment, format, args);
+  va_end(args);
+  return path == NULL ||
+         tsi_session_check(s, tristar_dense_write(s->ts, path, x, comment), tsi_output_name(path));
 }
 
 uint64_t tsi_checksum(const tristar_dense *dense) {

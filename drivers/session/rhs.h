@@ -1,4 +1,4 @@
-/* Right-hand sides, and checksums of solutions. */
+/* Right-hand sides; files and checksums of solutions. */
 #ifndef TSI_DRIVERS_SESSION_RHS_H
 #define TSI_DRIVERS_SESSION_RHS_H
 
@@ -14,6 +14,10 @@ bool tsi_dense_make(tsi_session *s, int64_t rows, int64_t cols, tristar_dense *d
  * they are rounded. Every step before that is exact: the same bits everywhere. The values of b are to be
  * freed with free. */
 bool tsi_rhs_make(tsi_session *s, tristar_dense *b);
+
+/* Writes X to the file --out, if there is one; format: of its comment. */
+__attribute__((format(printf, 3, 4))) bool tsi_solution_write(tsi_session *s, const tristar_dense *x,
+                                                              const char *format, ...);
 
 /* FNV-1a, 64 bits, over the bytes of the values as they lie in memory. */
 uint64_t tsi_checksum(const tristar_dense *dense);

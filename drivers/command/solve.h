@@ -1,0 +1,73 @@
+/* What the files of `tristar solve` share: systems that are solved with complete factors, of one process or
+ * of many (solve_system.c); the command on many processes (distributed.c); solves with triangles
+ * (trisolve.c).
+ *
+ * Reads   B, the options of solves.   Writes  X, times in seconds, the accuracy; the session's failure.
+ * Invariants
+ *   - of many processes rank 0 has B and X, and all ranks call the same functions
+ *   - all plain solves have the same bits, also in flight */
+#ifndef TSI_DRIVERS_COMMAND_SOLVE_H
+#define TSI_DRIVERS_COMMAND_SOLVE_H
+
+#include "drivers/plot/plot.h"
+#include "drivers/report/accuracy.h"
+#include "drivers/report/repeat.h"
+#include "drivers/session/triangle.h"
+
+/* ---- Systems ------------------------------------------------------------------------------------------- */
+
+typedef struct tsi_system {
+  tsi_session *s;
+#ifdef TSI_HAVE_MPI
+  tristar_distributed_t *distributed; /* NULL: the plan of the session solves */
+#endif
+  int64_t nrhs;
+  tristar_dense b, x;
+  tsi_paths paths;
+  tsi_repeated plain; /* solves; in flight: the time from start to start, and no fastest one */
+  double latency_s;   /* of one of the solves in flight; 0: they were made one by one */
+  tsi_accuracy accuracy;
+  tsi_traced traced; /* with --gantt */
+} tsi_system;
+
+/* Makes B and room for X. */
+bool tsi_system_make(tsi_system *z);
+/* One plain solve, of the given rows of B and the wanted rows of X. */
+bool tsi_system_solve(tsi_system *z);
+/* Of the wanted rows of X. */
+uint64_t tsi_system_checksum(const tsi_system *z);
+/* --repeat solves, --in-flight at a time, after a warm-up of as many as are in flight. A solve starts when
+ * the one as many places before it has ended; every request is waited for, also after a failure. */
+bool tsi_system_solve_in_flight(tsi_system *z);
+/* With --gantt: --repeat traced solves. */
+bool tsi_system_trace(tsi_system *z);
+/* Solves once more, refines and measures. condition: estimates that, too. */
+bool tsi_system_refine(tsi_system *z, bool condition);
+/* With --out, after the accuracy is judged. */
+bool tsi_system_write(tsi_system *z);
+/* The figures that solves of one process and of many have. */
+void tsi_system_json(const tsi_system *z, cJSON *object);
+void tsi_system_free(tsi_system *z);
+
+/* ---- Many processes ------------------------------------------------------------------------------------ */
+
+int tsi_solve_distributed(const tsi_settings *settings);
+
+/* Starts MPI, runs a command on this rank, and ends MPI. Returns the exit status. */
+int tsi_run_mpi(int (*run)(const tsi_settings *, const void *), const tsi_settings *settings,
+                const void *arg);
+/* Collective: what this process is to do of the given settings. It gets its share of the node's cores, and
+ * writes no file unless it is rank 0. */
+tsi_settings tsi_settings_of_rank(const tsi_settings *given, int rank);
+
+/* ---- Triangles ----------------------------------------------------------------------------------------- */
+
+/* Solves with the triangle that was found, or, found NULL, with the one that --uplo names, or with the one
+ * that all entries are in. Closes the session, frees what was found, and returns the exit status. read: false
+ * if the matrix could not be read, which is reported then. */
+int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found);
+/* `tristar info` of such a matrix: the plan of a solve, without one. Closes the session, frees *found,
+ * returns the exit status. */
+int tsi_trisolve_info(tsi_session *s, const tsi_found_triangle *found);
+
+#endif
