@@ -257,7 +257,7 @@ static void check_swaps(const world *w) {
     const int given = round * (w->rank + 1), taken = round * (former + 1);
     char *gives = malloc((size_t)given * BYTES + 1), *takes = malloc((size_t)taken * BYTES + 1);
     for (int k = 0; k < given * BYTES; k++) gives[k] = (char)(w->rank + k % 101);
-    CHECK_OK(tsi_swap_items(tsi_context_env(w->ts), MPI_COMM_WORLD, BYTES, MOST,
+    CHECK_OK(tsi_swap_items(tsi_context_env(w->ts), MPI_COMM_WORLD, TSI_TAG_BYTES, BYTES, MOST,
                             (tsi_items_way){gives, given, next}, (tsi_items_way){takes, taken, former}));
     for (int k = 0; k < taken * BYTES; k++) CHECK(takes[k] == (char)(former + k % 101));
     CHECK(tsi_item_messages(given, MOST) == (given + MOST - 1) / MOST);

@@ -4,7 +4,6 @@
 #include "runtime/mpi/comm/mailbox.h"
 
 #define PIECE_BYTES ((size_t)1 << 30)
-#define TAG_BYTES 0
 
 typedef struct piece {
   char *begin;
@@ -20,7 +19,7 @@ static piece piece_of(const void *array, size_t bytes, size_t at) {
 tristar_status tsi_send_bytes(tsi_env *env, MPI_Comm comm, const void *array, size_t bytes, int to) {
   for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
     const piece p = piece_of(array, bytes, at);
-    TSI_TRY(TSI_MPI(env, "MPI_Send", MPI_Send(p.begin, p.bytes, MPI_BYTE, to, TAG_BYTES, comm)));
+    TSI_TRY(TSI_MPI(env, "MPI_Send", MPI_Send(p.begin, p.bytes, MPI_BYTE, to, TSI_TAG_BYTES, comm)));
   }
   return TRISTAR_OK;
 }
@@ -29,7 +28,7 @@ tristar_status tsi_receive_bytes(tsi_env *env, MPI_Comm comm, void *array, size_
   for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
     const piece p = piece_of(array, bytes, at);
     TSI_TRY(TSI_MPI(env, "MPI_Recv",
-                    MPI_Recv(p.begin, p.bytes, MPI_BYTE, from, TAG_BYTES, comm, MPI_STATUS_IGNORE)));
+                    MPI_Recv(p.begin, p.bytes, MPI_BYTE, from, TSI_TAG_BYTES, comm, MPI_STATUS_IGNORE)));
   }
   return TRISTAR_OK;
 }
@@ -75,16 +74,16 @@ static void pass_items(tsi_items_way *way, int count, size_t bytes) {
   way->count -= count;
 }
 
-tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_t bytes, int most, tsi_items_way gives,
-                              tsi_items_way takes) {
+tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, int tag, size_t bytes, int most,
+                              tsi_items_way gives, tsi_items_way takes) {
   tristar_status status = TRISTAR_OK;
   MPI_Datatype item;
   TSI_TRY_OUT(make_item(env, bytes, &item));
   while (status == TRISTAR_OK && (gives.count > 0 || takes.count > 0)) {
     const int given = next_items(&gives, most), taken = next_items(&takes, most);
     status = TSI_MPI(env, "MPI_Sendrecv",
-                     MPI_Sendrecv(gives.items, given, item, gives.peer, TAG_BYTES, takes.items, taken, item,
-                                  takes.peer, TAG_BYTES, comm, MPI_STATUS_IGNORE));
+                     MPI_Sendrecv(gives.items, given, item, gives.peer, tag, takes.items, taken, item,
+                                  takes.peer, tag, comm, MPI_STATUS_IGNORE));
     if (given > 0) pass_items(&gives, given, bytes);
     if (taken > 0) pass_items(&takes, taken, bytes);
   }

@@ -35,6 +35,9 @@ TRISTAR_CHECKED tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, s
 /* Items of a message at most: MPI counts with int, and buffers them. */
 #define TSI_MESSAGE_ITEMS (1 << 26)
 
+/* Tags of messages: of panels that are handed on, and of everything else. */
+enum { TSI_TAG_BYTES, TSI_TAG_PANELS };
+
 /* Sends `gives` items to one rank and receives `takes` from another at the same time, `most` in a message;
  * with none of them there is no message. Errors: RUNTIME. */
 typedef struct tsi_items_way {
@@ -42,7 +45,7 @@ typedef struct tsi_items_way {
   tsi_count count;
   int peer;
 } tsi_items_way;
-TRISTAR_CHECKED tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_t bytes, int most,
+TRISTAR_CHECKED tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, int tag, size_t bytes, int most,
                                               tsi_items_way gives, tsi_items_way takes);
 /* Messages that so many items go in. */
 static inline tsi_count tsi_item_messages(tsi_count count, int most) {

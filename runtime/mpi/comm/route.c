@@ -70,7 +70,7 @@ tristar_status tsi_route_pass(tsi_env *env, const tsi_route *route, size_t bytes
   if (stays.count > 0)
     memcpy(way_of(received, rank, bytes, to).items, stays.items, (size_t)stays.count * bytes);
   for (int k = 1; k < ranks; k++)
-    TSI_TRY(tsi_swap_items(env, route->comm, bytes, TSI_MESSAGE_ITEMS,
+    TSI_TRY(tsi_swap_items(env, route->comm, TSI_TAG_BYTES, bytes, TSI_MESSAGE_ITEMS,
                            way_of(sent, (rank + k) % ranks, bytes, from),
                            way_of(received, (rank + ranks - k) % ranks, bytes, to)));
   return TRISTAR_OK;
@@ -96,7 +96,7 @@ static tristar_status flow_between(tsi_env *env, size_t bytes, const pieces *p, 
   for (tsi_count at = 0; at < tsi_count_max(gives, takes); at += p->most) {
     const tsi_count given = next_piece(p, gives, at), taken = next_piece(p, takes, at);
     if (given > 0) flow->give(flow->context, to, at, given, p->leaves);
-    TSI_TRY(tsi_swap_items(env, p->route->comm, bytes, TSI_MESSAGE_ITEMS,
+    TSI_TRY(tsi_swap_items(env, p->route->comm, TSI_TAG_BYTES, bytes, TSI_MESSAGE_ITEMS,
                            (tsi_items_way){p->leaves, given, to}, (tsi_items_way){p->arrives, taken, from}));
     if (taken > 0) flow->take(flow->context, from, at, taken, p->arrives);
   }

@@ -14,7 +14,7 @@
  *   - values: each rank sends the entries of its rows to the ranks whose fronts assemble them
  *     (dmatrix_supply.c)
  *   - factor: as tristar_distributed_factor does (team_factor.h)
- *   - matrix: each rank sends its rows to the ranks that are their homes, for refinement (dmatrix_home.c)
+ *   - matrix: each rank sends its rows to the ranks that are their homes, for refinement (refine_rows.h)
  *
  * Reads   rows of all ranks, while a call lasts.   Writes  a distributed factor.
  * Invariants
@@ -101,10 +101,6 @@ typedef struct tsi_rows_supply {
 static inline const tsi_index *tsi_rows_places(const tsi_rows_supply *supply) {
   return supply->place[0] ? supply->place[0] : supply->place[1];
 }
-
-/* Collective, after the factorization: d->matrix. The rows may be in pieces. Errors: MEMORY, TOO_LARGE,
- * RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_rows_bring_home(const tsi_rows_supply *supply, tristar_distributed_t *d);
 
 /* The rows are in one piece. scale, places: filled, the caller's to free. */
 void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_index *places[2],

@@ -1,12 +1,11 @@
 /* Values of a factorization from all ranks: see dmatrix_factor.h.
  *
  * Entries go to the rank that factors the front of their line, the lesser of row and column in the final
- * order, or has the stripe of a shared front that the other one is in. Places flow first, the values follow
- * the same way. */
+ * order, or has the stripe of a shared front that the other one is in. */
 #include <math.h>
 
 #include "runtime/mpi/factor/dmatrix_factor.h"
-#include "runtime/mpi/comm/route.h"
+#include "runtime/mpi/matrix/row_reader.h"
 
 static const tsi_rows_supply *supply_of(const tsi_supply *supply) {
   return (const tsi_rows_supply *)supply; /* the first member */
@@ -115,31 +114,21 @@ out:
 
 /* ---- Entries of fronts --------------------------------------------------------------------------------- */
 
-/* An entry on its way: its line, of an upper list complemented, and its other index. */
-typedef struct place {
-  tsi_index line, other;
-} place;
-/* One that has come: the same, then where it is listed. */
-typedef union arrival {
-  place place;
-  tsi_count at;
-} arrival;
-
-/* Entries, by the rank that they go to. */
+/* Entries here, by the rank that they go to. */
 typedef struct delivery {
   tsi_env *env;
-  tristar_distributed_t *d;
+  const tsi_rows_supply *supply;
+  const tsi_front_part *fronts;
+  tsi_route *route;
   walk w;
-  bool upper; /* there are upper lists */
-  tsi_route route;
-  tsi_count *source; /* those that leave: the entry that each is; of a rank ascending */
+  bool upper;        /* there are upper lists */
+  tsi_count *source; /* entries that leave: the number of each; of a rank ascending */
   tsi_index row;     /* of the entry that left last */
-  arrival *taken;
 } delivery;
 
 /* Who assembles an entry. */
 static tsi_index goes_to(const delivery *v, tsi_index row, tsi_index column) {
-  return tsi_front_part_taker(&v->d->team_factor->fronts, row, column);
+  return tsi_front_part_taker(v->fronts, row, column);
 }
 
 /* Does it go there, or stand for another one? */
@@ -149,31 +138,44 @@ static bool counts(const delivery *v, tsi_index row, tsi_index column) {
 
 /* Local. Consecutive entries mostly go to the same rank, but which of them count is not to be foreseen: here
  * and below that makes no subtree. */
-static tristar_status count_entries(delivery *v) {
+static void count_entries(const delivery *v) {
+  tsi_count *goes = v->route->goes, count = 0;
   tsi_index to = 0;
-  tsi_count count = 0;
-  TSI_TRY(tsi_route_begin(v->env, v->d->transport, &v->route));
   FOR_ENTRIES(&v->w, i, e, row, column) {
     const tsi_index rank = goes_to(v, row, column);
     if (rank != to) {
-      v->route.goes[to + 1] += count;
+      goes[to + 1] += count;
       count = 0;
       to = rank;
     }
     count += counts(v, row, column);
   }
-  v->route.goes[to + 1] += count;
+  goes[to + 1] += count;
+}
+
+static tristar_status count(const tsi_supply *supply, tristar_distributed_t *d, tsi_route *route,
+                            void **from) {
+  const tsi_rows_supply *s = supply_of(supply);
+  delivery *v = NULL;
+  TSI_TRY(TSI_ALLOC(&d->ts->env, v, 1));
+  *v = (delivery){.env = &d->ts->env,
+                  .supply = s,
+                  .fronts = &d->team_factor->fronts,
+                  .route = route,
+                  .w = walk_of(s),
+                  .upper = s->method == TRISTAR_METHOD_LU};
+  *from = v;
+  count_entries(v);
   return TRISTAR_OK;
 }
 
-/* Local. What does not count is written behind the lists. */
-static tristar_status list_entries(delivery *v) {
-  const tsi_count all = tsi_route_sent(&v->route);
-  tsi_count *next = v->route.next;
+/* What does not count is written behind the lists. */
+static tristar_status list(void *from) {
+  delivery *v = from;
+  const tsi_count all = tsi_route_sent(v->route);
+  tsi_count *next = v->route->next, at = next[0];
   tsi_index to = 0;
-  tsi_count at = 0;
   TSI_TRY(TSI_ALLOC(v->env, v->source, all + 1));
-  TSI_TRY(TSI_ALLOC(v->env, v->taken, tsi_route_received(&v->route)));
   tsi_count *source = v->source;
   FOR_ENTRIES(&v->w, i, e, row, column) {
     const tsi_index rank = goes_to(v, row, column);
@@ -189,126 +191,84 @@ static tristar_status list_entries(delivery *v) {
   return TRISTAR_OK;
 }
 
-/* Places leave: of a rank in the order of its rows. */
-static void give_places(void *context, int rank, tsi_count first, tsi_count count, void *items) {
-  delivery *v = context;
-  place *given = items;
+/* Of a rank in the order of its rows. */
+static void give_places(void *from, int rank, tsi_count first, tsi_count count, tsi_entry_place *to) {
+  delivery *v = from;
   const tsi_rows_matrix *whole = v->w.d->whole;
-  const tsi_count *source = v->source + v->route.goes[rank] + first;
+  const tsi_count *source = v->source + v->route->goes[rank] + first;
   if (first == 0) v->row = 0;
   for (tsi_count k = 0; k < count; k++) {
     while (whole->ptr[v->row + 1] <= source[k]) v->row++;
     const tsi_index row = v->w.row[v->row], column = v->w.column[whole->index[source[k]]];
-    given[k] = (place){row >= column ? column : ~row, tsi_index_max(row, column)};
+    to[k] = (tsi_entry_place){row >= column ? column : ~row, tsi_index_max(row, column)};
   }
 }
 
-static void take_places(void *context, int rank, tsi_count first, tsi_count count, const void *items) {
-  const delivery *v = context;
-  arrival *taken = v->taken + v->route.comes[rank] + first;
-  for (tsi_count k = 0; k < count; k++) taken[k].place = ((const place *)items)[k];
-}
-
-static void give_values(void *context, int rank, tsi_count first, tsi_count count, void *items) {
-  const delivery *v = context;
+static void give_values(void *from, int rank, tsi_count first, tsi_count count, void *to) {
+  const delivery *v = from;
   const tristar_dmatrix_t *d = v->w.d;
-  d->sparse->gather(count, v->source + v->route.goes[rank] + first, TRISTAR_GENERAL, d->whole->values, items);
+  d->sparse->gather(count, v->source + v->route->goes[rank] + first, TRISTAR_GENERAL, d->whole->values, to);
 }
 
-static void take_values(void *context, int rank, tsi_count first, tsi_count count, const void *items) {
-  const delivery *v = context;
-  const arrival *taken = v->taken + v->route.comes[rank] + first;
-  for (tsi_count k = 0; k < count; k++)
-    tsi_copy_scalar(v->w.d->bytes, v->d->team_factor->lines.values, taken[k].at, items, k);
+static void end(tsi_env *env, void *from) {
+  delivery *v = from;
+  if (v == NULL) return;
+  if (v->supply->lean) tsi_dmatrix_release_whole(v->supply->matrix);
+  TSI_FREE(env, v->source);
+  TSI_FREE(env, v);
 }
 
-/* Local: lists of own entries, in the order in which they came. */
-static tristar_status make_lists(const delivery *v) {
-  tsi_team_factor *team_factor = v->d->team_factor;
-  struct tristar_analysis_s *an = &team_factor->analysis;
-  const size_t n = (size_t)team_factor->pattern.n;
-  const tsi_count entries = tsi_route_received(&v->route);
-  TSI_TRY(TSI_ALLOC_ZERO(v->env, an->lower.ptr, n + 1));
-  if (v->upper) TSI_TRY(TSI_ALLOC_ZERO(v->env, an->upper.ptr, n + 1));
-  TSI_TRY(TSI_ALLOC(v->env, team_factor->lines.index, entries));
-  for (tsi_count k = 0; k < entries; k++) {
-    place *taken = &v->taken[k].place;
-    taken->line = taken->line < 0 ? ~tsi_front_part_here(&team_factor->fronts, ~taken->line)
-                                  : tsi_front_part_here(&team_factor->fronts, taken->line);
-    taken->other = tsi_front_part_here(&team_factor->fronts, taken->other);
-    const tsi_index line = taken->line;
-    (*(line < 0 ? &an->upper : &an->lower)).ptr[line < 0 ? ~line : line]++;
-  }
-  tsi_count before = 0;
-  for (tsi_assembly *list = &an->lower; list != NULL;
-       list = list == &an->lower && v->upper ? &an->upper : NULL) {
-    list->first = before;
-    list->other = team_factor->lines.index + before;
-    for (size_t j = 0; j <= n; j++) { /* of line j its end, while it is filled from there down */
-      before += j < n ? list->ptr[j] : 0;
-      list->ptr[j] = before - list->first;
-    }
-  }
-  for (tsi_count k = entries - 1; k >= 0; k--) {
-    const place taken = v->taken[k].place;
-    tsi_assembly *list = taken.line < 0 ? &an->upper : &an->lower;
-    const tsi_count at = --list->ptr[taken.line < 0 ? ~taken.line : taken.line];
-    list->other[at] = taken.other;
-    v->taken[k].at = list->first + at;
-  }
-  return TRISTAR_OK;
+/* ---- The matrix ---------------------------------------------------------------------------------------- */
+
+/* Rows here, whose columns become the ones of the final order. */
+typedef struct final_rows {
+  tsi_row_reader reader;
+  const tsi_index *column;
+} final_rows;
+
+static tsi_index seek(void *context, tsi_index row) {
+  return tsi_row_reader_seek(&((final_rows *)context)->reader, row);
 }
 
-static void release(delivery *v) {
-  tsi_route_finish(v->env, &v->route);
-  TSI_FREE(v->env, v->taken);
-  TSI_FREE(v->env, v->source);
+static void read_columns(void *context, tsi_index from, tsi_index count, tsi_index *to) {
+  const final_rows *rows = context;
+  tsi_row_reader_columns(&rows->reader, from, count, to);
+  for (tsi_index e = 0; e < count; e++) to[e] = rows->column[to[e]];
 }
 
-/* Only a factorization reads them. */
-static void release_lists(tsi_env *env, tsi_team_factor *team_factor) {
-  TSI_FREE(env, team_factor->analysis.lower.ptr);
-  TSI_FREE(env, team_factor->analysis.upper.ptr);
-  TSI_FREE(env, team_factor->lines.index);
-  team_factor->analysis.lower = team_factor->analysis.upper = (tsi_assembly){.ptr = NULL};
-}
-
-/* The lists are made anew each time: rows may lie on other ranks than before. */
-static tristar_status take_entries(const tsi_supply *supply, tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_rows_supply *s = supply_of(supply);
-  tsi_env *env = &d->ts->env;
-  tsi_team_factor *team_factor = d->team_factor;
-  delivery v = {.env = env, .d = d, .w = walk_of(s), .upper = s->method == TRISTAR_METHOD_LU};
-  release_lists(env, team_factor);
-  TSI_TRY_OUT(tsi_route_connect(env, d->transport, count_entries(&v), &v.route));
-  TSI_TRY_OUT(tsi_route_flow(env, d->transport, list_entries(&v), &v.route, sizeof(place),
-                             &(tsi_flow){give_places, take_places, &v}));
-  status = make_lists(&v);
-  team_factor->lines.entries = (size_t)tsi_route_received(&v.route);
-  if (status == TRISTAR_OK)
-    status = tsi_allocate(env, team_factor->lines.entries, s->matrix->bytes, __func__, __FILE__, __LINE__,
-                          (void **)&team_factor->lines.values);
-  TSI_TRY_OUT(tsi_route_flow(env, d->transport, status, &v.route, s->matrix->bytes,
-                             &(tsi_flow){give_values, take_values, &v}));
-  if (s->lean) tsi_dmatrix_release_whole(s->matrix);
-  team_factor->part.values = team_factor->lines.values;
-out:
-  release(&v);
-  return status;
+static void read_values(void *context, tsi_index from, tsi_index count, char *to) {
+  tsi_row_reader_values(&((const final_rows *)context)->reader, from, count, to);
 }
 
 /* The rows follow, once the entries are factored. */
 static tristar_status bring_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
-  release_lists(&d->ts->env, d->team_factor);
-  return tsi_rows_bring_home(supply_of(supply), d);
+  const tsi_rows_supply *s = supply_of(supply);
+  final_rows rows = {.column = s->place[1]};
+  const tsi_rows_source source = {.n = s->matrix->n,
+                                  .row = tsi_rows_places(s),
+                                  .seek = seek,
+                                  .columns = read_columns,
+                                  .values = read_values,
+                                  .context = &rows};
+  tsi_team_factor_release_lists(&d->ts->env, d->team_factor);
+  const tristar_status mine = tsi_row_reader_begin(s->matrix, &rows.reader);
+  const tristar_status status = tsi_bring_matrix(d, mine, &source);
+  tsi_row_reader_end(&rows.reader);
+  return status;
 }
 
 void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_index *places[2],
                            tsi_rows_supply *out) {
-  *out = (tsi_rows_supply){
-      .supply = {.measure = measure, .scales = take_scales, .entries = take_entries, .matrix = bring_matrix},
-      .matrix = matrix,
-      .scale = scale,
-      .place = places};
+  *out = (tsi_rows_supply){.supply = {.measure = measure,
+                                      .scales = take_scales,
+                                      .anew = true,
+                                      .count = count,
+                                      .list = list,
+                                      .places = give_places,
+                                      .put_values = give_values,
+                                      .end = end,
+                                      .matrix = bring_matrix},
+                           .matrix = matrix,
+                           .scale = scale,
+                           .place = places};
 }

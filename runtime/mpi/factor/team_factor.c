@@ -123,7 +123,7 @@ static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_
 
 /* What only a factorization needs. */
 static void release_values(tsi_env *env, tsi_team_factor *team_factor) {
-  TSI_FREE(env, team_factor->lines.values);
+  TSI_FREE(env, team_factor->values);
   for (int k = 0; k < 2; k++) {
     void **passing = team_factor->part.passing[k];
     for (tsi_index p = 0; passing && p < team_factor->fronts.tree.panels->count; p++)
@@ -140,7 +140,7 @@ static void destroy_team_factor(tristar_distributed_t *d, tsi_team_factor **out)
   tsi_team_factor *team_factor = *out;
   tsi_env *env = &d->ts->env;
   release_values(env, team_factor);
-  tsi_shipment_release(env, &team_factor->lines);
+  tsi_team_factor_release_lists(env, team_factor);
   tsi_front_teams_destroy(env, &team_factor->teams);
   tsi_front_part_destroy(env, &team_factor->fronts);
   tsi_layout_destroy(env, &team_factor->layout);
@@ -150,8 +150,6 @@ static void destroy_team_factor(tristar_distributed_t *d, tsi_team_factor **out)
   if (team_factor->analysis.out_row != team_factor->analysis.in_row)
     TSI_FREE(env, team_factor->analysis.out_row);
   TSI_FREE(env, team_factor->analysis.in_row);
-  TSI_FREE(env, team_factor->analysis.lower.ptr);
-  TSI_FREE(env, team_factor->analysis.upper.ptr);
   TSI_FREE(env, team_factor->part.pivots);
   TSI_FREE(env, team_factor->part.inverse);
   TSI_FREE(env, *out);
@@ -215,7 +213,7 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   struct tristar_factor_s *part = &team_factor->part;
   tsi_numeric *numeric = NULL;
   TSI_TRY_OUT(supply->scales(supply, d));
-  TSI_TRY_OUT(supply->entries(supply, d));
+  TSI_TRY_OUT(tsi_team_factor_take_entries(d, supply));
   TSI_TRY_OUT(tsi_transport_agree(d->transport, make_room(env, team_factor, p)));
   TSI_TRY_OUT(tsi_team_factor_run(d, team_factor, false, &numeric));
   if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu) {
@@ -225,7 +223,7 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
         MPI_Allreduce(MPI_IN_PLACE, &interchanged, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
     if (interchanged) TSI_TRY_OUT(tsi_team_factor_run_fixed(d, team_factor, &numeric));
   }
-  TSI_FREE(env, team_factor->lines.values);
+  TSI_FREE(env, team_factor->values);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
   note_outcome(team_factor, numeric);
   tsi_numeric_destroy(&numeric);

@@ -10,10 +10,10 @@
  * Rank 0 has the analysis, each rank what it has to know of the structure (dag/factor/front_part.h): its
  * fronts, those above them, and their children. All learn the whole structure, choose owners and teams from
  * it, and forget the rest. Columns and panels of a rank have the numbers of its part; messages that name
- * columns have those of the factor. Each rank gets the entries of its own fronts and stripes. Where they come
- * from says a supply: from rank 0, which has the values and the scalings (team_factor_entries.c), or from all
- * ranks, each of which has rows (dmatrix_supply.c). No rank holds a panel that is neither its own nor in its
- * share.
+ * columns have those of the factor. Each rank gets the entries of its own fronts and stripes
+ * (team_factor_entries.c). A supply gives them: rank 0, which has the values and the scalings
+ * (team_factor_lists.c), or all ranks, each of which has rows (dmatrix_supply.c). No rank holds a panel that
+ * is neither its own nor in its share.
  *
  * Reads   the analysis of rank 0, what the supply brings; layout and share of the process.
  * Writes  the values of the process.
@@ -28,7 +28,7 @@
 #include "dag/factor/front_part.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/mpi/solve/distributed.h"
-#include "runtime/mpi/comm/shipment.h"
+#include "runtime/mpi/comm/route.h"
 
 struct tsi_team_factor {
   tsi_front_part fronts;
@@ -41,8 +41,9 @@ struct tsi_team_factor {
   struct tristar_analysis_s analysis; /* as part wants it: lists with entries of own fronts */
   struct tristar_factor_s part;
   tsi_index passing;     /* own panels that only others hold: those in part.passing */
-  tsi_shipment lines;    /* own entries, as the lists have them, first all lower ones; values while they are
-                            needed */
+  tsi_count entries;     /* own entries, as the lists have them, first all lower ones */
+  tsi_index *other;      /* entries: row of a lower one, column of an upper one; NULL: no lists */
+  char *values;          /* entries: values, while they are needed */
   tsi_pivot_sizes sizes; /* while they are needed */
 };
 
@@ -61,6 +62,13 @@ TRISTAR_CHECKED tristar_status tsi_team_factor_take_columns(tsi_env *env, const 
 /* Where a factorization has its values from. Its functions are collective; errors are the same on all ranks.
  */
 typedef struct tsi_supply tsi_supply;
+
+/* Where an entry is in the final order: its line, the lesser of row and column, of an upper list
+ * complemented; its other index. */
+typedef struct tsi_entry_place {
+  tsi_index line, other;
+} tsi_entry_place;
+
 struct tsi_supply {
   /* The values are new: chooses the scalings. sizes: all zeros; may be filled on rank 0. Errors: those of
    * tsi_pivot_sizes_measure; RUNTIME. */
@@ -68,13 +76,29 @@ struct tsi_supply {
   /* The structure is known: fills scalings and sizes of d->team_factor, and what it has to know of the
    * values. Errors: MEMORY, RUNTIME. */
   tristar_status (*scales)(const tsi_supply *supply, tristar_distributed_t *d);
-  /* The entries of own fronts; their places too, the first time. Errors: MEMORY, TOO_LARGE, RUNTIME. */
-  tristar_status (*entries)(const tsi_supply *supply, tristar_distributed_t *d);
+  /* Entries of fronts leave by rank, in an order that is the same for places and values. */
+  bool anew; /* places travel for new values too, as rows may be on other ranks than before */
+  /* Local: counts the entries for each rank; route: begun. *from: passed to the functions below. Errors:
+   * MEMORY. */
+  tristar_status (*count)(const tsi_supply *supply, tristar_distributed_t *d, tsi_route *route, void **from);
+  /* Local, once the route is connected. NULL: nothing to do. Errors: MEMORY. */
+  tristar_status (*list)(void *from);
+  /* Writes places, values first .. first + count - 1 of those for a rank, one piece after the other. */
+  void (*places)(void *from, int rank, tsi_count first, tsi_count count, tsi_entry_place *to);
+  void (*put_values)(void *from, int rank, tsi_count first, tsi_count count, void *to);
+  void (*end)(tsi_env *env, void *from); /* from: may be NULL */
   /* After the factorization: d->matrix. Errors: MEMORY, TOO_LARGE, RUNTIME. */
   tristar_status (*matrix)(const tsi_supply *supply, tristar_distributed_t *d);
 };
 /* From rank 0. */
 extern const tsi_supply tsi_supply_of_one;
+
+/* Collective. The entries of own fronts, and lists of them where there are none or the supply lists them
+ * anew. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_team_factor_take_entries(tristar_distributed_t *d,
+                                                            const tsi_supply *supply);
+/* Only a factorization reads them. */
+void tsi_team_factor_release_lists(tsi_env *env, tsi_team_factor *team_factor);
 
 /* Collective. Lays out and factors, with the analysis that d->source has on rank 0; the layout goes if that
  * fails. Errors: those of tristar_distributed_factor. */

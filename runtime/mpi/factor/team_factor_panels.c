@@ -78,8 +78,8 @@ static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool 
     const tsi_count given = cut_piece(&gives, &gives_end), taken = cut_piece(&takes, &takes_end);
     if (given == 0 && taken == 0) return TRISTAR_OK;
     fill_piece(&gives, upper, gives_end);
-    TSI_TRY(tsi_swap_items(&d->ts->env, tsi_transport_comm(d->transport), bytes, TSI_MESSAGE_ITEMS,
-                           (tsi_items_way){gives.piece, given, gives.share->rank},
+    TSI_TRY(tsi_swap_items(&d->ts->env, tsi_transport_comm(d->transport), TSI_TAG_PANELS, bytes,
+                           TSI_MESSAGE_ITEMS, (tsi_items_way){gives.piece, given, gives.share->rank},
                            (tsi_items_way){takes.piece, taken, takes.from}));
     spread_piece(&takes, d->process, upper, takes_end);
     count->messages += leaves ? tsi_item_messages(given, TSI_MESSAGE_ITEMS) : 0;

@@ -1,12 +1,8 @@
-/* Gives the ranks their rows of the matrix: see refine_rows.h.
- *
- * Rank 0 writes the whole matrix in the final order, both triangles, row by row, and then sends each rank the
- * rows that it is the home of. */
+/* The rows of the matrix at home on each rank: see refine_rows.h. */
 #include "runtime/mpi/matrix/refine_rows.h"
 
 #include <stdlib.h>
 
-#include "runtime/mpi/comm/shipment.h"
 #include "runtime/mpi/comm/mailbox.h"
 
 /* Calls once for each entry of the full matrix: row and column of the final order, place of the value. */
@@ -40,82 +36,34 @@ static tristar_status write_whole(tsi_env *env, const tristar_factor_t *factor, 
   return TRISTAR_OK;
 }
 
-/* The whole matrix, and who gets which rows of it. */
-typedef struct whole {
-  tsi_env *env;
-  const tsi_layout *layout;
-  tsi_entries entries;
-  size_t bytes;
-} whole;
+static tsi_index seek(void *context, tsi_index row) {
+  tsi_rows_of_factor *rows = context;
+  rows->row = row;
+  return (tsi_index)(rows->whole.ptr[row + 1] - rows->whole.ptr[row]);
+}
 
-/* The rows that are at home on a rank. */
-static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
-  const whole *all = context;
-  const tsi_entries *w = &all->entries;
-  const tsi_chunks *chunks = all->layout->chunks;
-  const size_t bytes = all->bytes;
-  for (tsi_index c = 0; c < chunks->count; c++) {
-    if (tsi_home_rank(all->layout, c) != rank) continue;
-    lines->lines += (size_t)tsi_chunk_columns(chunks, c);
-    lines->entries += (size_t)(w->ptr[chunks->column[c + 1]] - w->ptr[chunks->column[c]]);
-  }
-  TSI_TRY(tsi_shipment_allocate(all->env, bytes, lines));
-  size_t row = 0, at = 0;
-  for (tsi_index c = 0; c < chunks->count; c++) {
-    if (tsi_home_rank(all->layout, c) != rank) continue;
-    const size_t first = (size_t)w->ptr[chunks->column[c]], end = (size_t)w->ptr[chunks->column[c + 1]];
-    memcpy(lines->values + at * bytes, (const char *)w->item + first * bytes, (end - first) * bytes);
-    for (tsi_index j = chunks->column[c]; lines->pattern && j < chunks->column[c + 1]; j++)
-      lines->lengths[row++] = (tsi_index)(w->ptr[j + 1] - w->ptr[j]);
-    if (lines->pattern) memcpy(lines->index + at, w->index + first, (end - first) * sizeof *lines->index);
-    at += end - first;
-  }
+static void read_columns(void *context, tsi_index from, tsi_index count, tsi_index *to) {
+  const tsi_rows_of_factor *rows = context;
+  memcpy(to, rows->whole.index + rows->whole.ptr[rows->row] + from, (size_t)count * sizeof *to);
+}
+
+static void read_values(void *context, tsi_index from, tsi_index count, char *to) {
+  const tsi_rows_of_factor *rows = context;
+  const size_t bytes = rows->whole.bytes, first = (size_t)(rows->whole.ptr[rows->row] + from);
+  memcpy(to, (const char *)rows->whole.item + first * bytes, (size_t)count * bytes);
+}
+
+tristar_status tsi_rows_of_factor_begin(tsi_env *env, const tristar_factor_t *factor,
+                                        tsi_rows_of_factor *out) {
+  *out = (tsi_rows_of_factor){.row = 0};
+  if (factor != NULL) TSI_TRY(write_whole(env, factor, &out->whole));
+  out->source = (tsi_rows_source){
+      .n = out->whole.n, .seek = seek, .columns = read_columns, .values = read_values, .context = out};
   return TRISTAR_OK;
 }
 
-/* The matrix of this rank as it arrives, which takes its arrays over: index has columns of the final order.
- */
-static tristar_status take(tsi_env *env, tsi_rows_matrix *m, tsi_shipment *lines) {
-  if (lines->pattern) {
-    TSI_TRY(TSI_ALLOC(env, m->ptr, (size_t)m->n + 1));
-    m->ptr[0] = 0;
-    for (tsi_index i = 0; i < m->n; i++) m->ptr[i + 1] = m->ptr[i] + lines->lengths[i];
-    m->index = lines->index;
-    lines->index = NULL;
-  }
-  TSI_FREE(env, m->values);
-  m->values = lines->values;
-  lines->values = NULL;
-  return TRISTAR_OK;
-}
-
-/* Collective. */
-static tristar_status ship(const tsi_rows_source *source, tsi_env *env, tsi_transport *transport,
-                           const tsi_process *p, const tsi_rows_matrix *m, tsi_shipment *own) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_factor_t *factor = source->from;
-  whole all = {.env = env, .layout = p->layout, .bytes = p->user_bytes};
-  if (factor == NULL)
-    own->lines = (size_t)m->n;
-  else
-    status = write_whole(env, factor, &all.entries);
-  status = tsi_ship(env, transport, p->user_bytes, factor ? collect : NULL, &all, status, own);
-  tsi_entries_finish(env, &all.entries);
-  return status;
-}
-
-tsi_rows_source tsi_rows_of_factor(const tristar_factor_t *factor) {
-  return (tsi_rows_source){.bring = ship, .from = factor};
-}
-
-/* Collective: rows, or values alone where the pattern is here. */
-static tristar_status bring(tsi_env *env, tsi_transport *transport, const tsi_process *p,
-                            const tsi_rows_source *source, tsi_rows_matrix *m) {
-  tsi_shipment own = {.pattern = m->ptr == NULL};
-  tristar_status status = source->bring(source, env, transport, p, m, &own);
-  if (status == TRISTAR_OK) status = tsi_transport_agree(transport, take(env, m, &own));
-  tsi_shipment_release(env, &own);
-  return status;
+void tsi_rows_of_factor_finish(tsi_env *env, tsi_rows_of_factor *rows) {
+  tsi_entries_finish(env, &rows->whole);
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------- */
@@ -243,9 +191,10 @@ tristar_status tsi_rows_matrix_give(tsi_env *env, const tsi_rows_matrix *m, size
 }
 
 tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport, const tsi_process *p,
-                                      const tsi_rows_source *source, tsi_rows_matrix *m) {
+                                      tristar_status mine, const tsi_rows_source *source,
+                                      tsi_rows_matrix *m) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY_OUT(bring(env, transport, p, source, m));
+  TSI_TRY_OUT(tsi_rows_bring(env, transport, p, mine, source, m));
   status = take_scaling(env, m, p->row_scale, &m->row_scale);
   if (status == TRISTAR_OK) status = take_scaling(env, m, p->col_scale, &m->col_scale);
   status = tsi_transport_agree(transport, status);
@@ -254,14 +203,15 @@ out:
 }
 
 tristar_status tsi_rows_matrix_create(tsi_env *env, tsi_transport *transport, const tsi_process *p,
-                                      const tsi_rows_source *source, tsi_rows_matrix **out) {
-  tristar_status status = TRISTAR_OK;
+                                      tristar_status mine, const tsi_rows_source *source,
+                                      tsi_rows_matrix **out) {
+  tristar_status status = mine;
   tsi_rows_matrix *m = NULL;
   *out = NULL;
-  status = TSI_ALLOC_ZERO(env, m, 1);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, m, 1);
   if (status == TRISTAR_OK) status = list_columns(env, p, m);
   TSI_TRY_OUT(tsi_transport_agree(transport, status));
-  TSI_TRY_OUT(tsi_rows_matrix_update(env, transport, p, source, m));
+  TSI_TRY_OUT(tsi_rows_matrix_update(env, transport, p, TRISTAR_OK, source, m));
   TSI_TRY_OUT(connect(env, transport, p, m));
 out:
   if (status != TRISTAR_OK) tsi_rows_matrix_destroy(env, &m);

@@ -1,12 +1,11 @@
 /* The matrix of a distributed factor: each rank has the rows that belong to the columns of the factor that
  * are at home there.
  *
- * Job. Take the matrix out of the factor of rank 0, in the final order and with both triangles, and give each
- * rank its rows, or take rows that somebody else brings (dmatrix_home.c); say where the entries are that
- * they meet.
+ * Job. Bring the rows of the final order, with both triangles, from the ranks that have them, rank 0 or all,
+ * to their homes (bring_rows.c); find where the entries of vectors are that they meet.
  *
- * Reads   the factor of rank 0; layout and share of the process.   Writes  a tsi_rows_matrix that owns its
- * arrays. Invariants
+ * Reads   rows here; layout and share of the process.   Writes  a tsi_rows_matrix that owns its arrays.
+ * Invariants
  *   - row i is row column[i] of the final order, whose column is at home here; column ascends
  *   - an entry's index is a place here, below n, or n + a ghost (halo.h)
  *   - scalings are those of the process, by place */
@@ -15,7 +14,6 @@
 
 #include "runtime/mpi/comm/halo.h"
 #include "runtime/mpi/matrix/rows.h"
-#include "runtime/mpi/comm/shipment.h"
 
 typedef struct tsi_rows_matrix {
   tsi_index n;
@@ -30,26 +28,46 @@ typedef struct tsi_rows_matrix {
   void *vector;                  /* n + ghosts scalars of 16 bytes: scratch */
 } tsi_rows_matrix;
 
-/* Where the rows come from. bring: collective; own: to be filled with the rows that are at home here, in the
- * order of m->column; `pattern` is set, the same on all ranks; indices are columns of the final order.
- * Errors: MEMORY, RUNTIME, the same on all ranks. */
+/* Rows that this rank has, in any order; each row is on one rank. */
 typedef struct tsi_rows_source {
-  tristar_status (*bring)(const struct tsi_rows_source *source, tsi_env *env, tsi_transport *transport,
-                          const tsi_process *process, const tsi_rows_matrix *m, tsi_shipment *own);
-  const void *from;
+  tsi_index n;          /* rows here */
+  const tsi_index *row; /* n: their numbers in the final order; NULL: 0 .. n - 1 */
+  /* Goes to a row, 0 .. n - 1; returns its length. */
+  tsi_index (*seek)(void *context, tsi_index row);
+  /* Writes entries from .. from + count - 1 of that row: columns of the final order, or values. */
+  void (*columns)(void *context, tsi_index from, tsi_index count, tsi_index *to);
+  void (*values)(void *context, tsi_index from, tsi_index count, char *to);
+  void *context;
 } tsi_rows_source;
-/* From rank 0: a factor with its matrix; NULL elsewhere. */
-tsi_rows_source tsi_rows_of_factor(const tristar_factor_t *factor);
 
-/* Collective. Errors: MEMORY, RUNTIME. */
+/* The matrix of a factor of rank 0 as a source: rows of the final order. */
+typedef struct tsi_rows_of_factor {
+  tsi_entries whole;
+  tsi_index row; /* that was sought */
+  tsi_rows_source source;
+} tsi_rows_of_factor;
+/* Local. factor: NULL on other ranks. *out must not move; it is to be finished whatever the status. Errors:
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_rows_of_factor_begin(tsi_env *env, const tristar_factor_t *factor,
+                                                        tsi_rows_of_factor *out);
+void tsi_rows_of_factor_finish(tsi_env *env, tsi_rows_of_factor *rows);
+
+/* The functions below are collective. mine: an earlier failure of this rank. Errors: that one; MEMORY,
+ * RUNTIME. */
+
 TRISTAR_CHECKED tristar_status tsi_rows_matrix_create(tsi_env *env, tsi_transport *transport,
-                                                      const tsi_process *process,
+                                                      const tsi_process *process, tristar_status mine,
                                                       const tsi_rows_source *source, tsi_rows_matrix **out);
-void tsi_rows_matrix_destroy(tsi_env *env, tsi_rows_matrix **matrix);
-/* Collective. New values on the same pattern, and scalings. Errors: MEMORY, RUNTIME. */
+/* New values on the same pattern, and scalings. */
 TRISTAR_CHECKED tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport,
-                                                      const tsi_process *process,
+                                                      const tsi_process *process, tristar_status mine,
                                                       const tsi_rows_source *source, tsi_rows_matrix *matrix);
+/* The rows that are at home here: their values and, the first time, ptr and index, whose columns are the ones
+ * of the final order. */
+TRISTAR_CHECKED tristar_status tsi_rows_bring(tsi_env *env, tsi_transport *transport,
+                                              const tsi_process *process, tristar_status mine,
+                                              const tsi_rows_source *source, tsi_rows_matrix *matrix);
+void tsi_rows_matrix_destroy(tsi_env *env, tsi_rows_matrix **matrix);
 
 /* The rows, for a system. */
 static inline tsi_sparse tsi_rows_matrix_sparse(const tsi_rows_matrix *matrix) {
@@ -61,7 +79,7 @@ static inline tsi_sparse tsi_rows_matrix_sparse(const tsi_rows_matrix *matrix) {
                       .values = matrix->values};
 }
 
-/* What a system does with its matrix (runtime/iterate/refine/system.h): collective. */
+/* What a system does with its matrix (runtime/iterate/refine/system.h). */
 /* *all = x and its ghosts, until the next call. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_matrix_take(tsi_env *env, const tsi_rows_matrix *matrix, size_t bytes,
                                                     const void *x, const void **all);

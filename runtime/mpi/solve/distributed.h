@@ -116,8 +116,10 @@ TRISTAR_CHECKED tristar_status tsi_send_values(tristar_distributed_t *d, const t
  * the next: pivots, scalings (scaled: on rank 0), whether there is a matrix. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor,
                                                  bool scaled);
-/* The matrix, or its new values. Errors: MEMORY, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_bring_matrix(tristar_distributed_t *d, const tsi_rows_source *source);
+/* The matrix, or its new values; mine: an earlier failure of this rank, which d->has_matrix. Errors: that
+ * one; MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_bring_matrix(tristar_distributed_t *d, tristar_status mine,
+                                                const tsi_rows_source *source);
 /* That of the factor of rank 0. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor);
 

@@ -223,19 +223,23 @@ static tristar_status name_rows(tristar_distributed_t *d, tsi_rows_matrix *m) {
   return TRISTAR_OK;
 }
 
-tristar_status tsi_bring_matrix(tristar_distributed_t *d, const tsi_rows_source *source) {
+tristar_status tsi_bring_matrix(tristar_distributed_t *d, tristar_status mine,
+                                const tsi_rows_source *source) {
   if (!d->has_matrix)
     tsi_rows_matrix_destroy(&d->ts->env, &d->matrix);
   else if (d->matrix)
-    TSI_TRY(tsi_rows_matrix_update(&d->ts->env, d->transport, d->process, source, d->matrix));
+    TSI_TRY(tsi_rows_matrix_update(&d->ts->env, d->transport, d->process, mine, source, d->matrix));
   else {
-    TSI_TRY(tsi_rows_matrix_create(&d->ts->env, d->transport, d->process, source, &d->matrix));
+    TSI_TRY(tsi_rows_matrix_create(&d->ts->env, d->transport, d->process, mine, source, &d->matrix));
     TSI_TRY(name_rows(d, d->matrix));
   }
   return TRISTAR_OK;
 }
 
 tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor) {
-  const tsi_rows_source source = tsi_rows_of_factor(factor);
-  return tsi_bring_matrix(d, &source);
+  tsi_rows_of_factor rows;
+  tristar_status status = tsi_rows_of_factor_begin(&d->ts->env, d->has_matrix ? factor : NULL, &rows);
+  status = tsi_bring_matrix(d, status, &rows.source);
+  tsi_rows_of_factor_finish(&d->ts->env, &rows);
+  return status;
 }

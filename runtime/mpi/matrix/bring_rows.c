@@ -1,10 +1,9 @@
-/* Rows of the matrix of a factor, from all ranks to those that are their homes: see dmatrix_factor.h.
+/* Rows of the matrix of a factor, from the ranks that have them to the ones that are their homes: see
+ * refine_rows.h.
  *
  * The numbers of rows and their lengths travel first; then columns and values flow to their places, row after
  * row. Rows that are at home where they are go the same way. */
-#include "runtime/mpi/factor/dmatrix_factor.h"
-#include "runtime/mpi/comm/route.h"
-#include "runtime/mpi/matrix/row_reader.h"
+#include "runtime/mpi/matrix/refine_rows.h"
 
 /* A row on its way: its number in the final order, and its entries. */
 typedef struct head {
@@ -20,15 +19,13 @@ typedef struct cursor {
 /* Rows, by the rank that they go to; their entries follow a route of their own. */
 typedef struct convoy {
   tsi_env *env;
-  const tristar_dmatrix_t *d;
-  const tsi_index *row, *column; /* final numbers of rows here, and of columns that they meet */
-  size_t bytes;
-  tsi_row_reader reader;
+  const tsi_rows_source *source;
+  tsi_rows_matrix *m;
+  size_t bytes; /* of a value */
   tsi_route heads, entries;
-  tsi_index *leaving; /* d->n: rows here, by rank */
+  tsi_index *leaving; /* rows here, by rank */
   head *taken;
-  tsi_index *place; /* final rows: where those that are at home here are in the matrix */
-  tsi_count *begin; /* its rows: where the entries of each begin */
+  tsi_index *place; /* final rows: where the ones that are at home here are in the matrix */
   bool values;      /* items are values, or else columns of the final order */
   char *to;         /* where they stay */
   cursor gives, takes;
@@ -36,39 +33,46 @@ typedef struct convoy {
 
 /* ---- Which rows go where ------------------------------------------------------------------------------- */
 
+static tsi_index row_of(const convoy *v, tsi_index i) {
+  return v->source->row ? v->source->row[i] : i;
+}
+
+static tsi_index seek(const convoy *v, tsi_index i) {
+  return v->source->seek(v->source->context, i);
+}
+
 /* Local. */
-static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_rows_matrix *m,
-                                 const tsi_transport *transport, int **home) {
+static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_transport *transport,
+                                 int **home) {
   const int rank = tsi_transport_rank(transport);
-  TSI_TRY(tsi_row_reader_begin(v->d, &v->reader));
   TSI_TRY(tsi_route_begin(v->env, transport, &v->heads));
   TSI_TRY(tsi_route_begin(v->env, transport, &v->entries));
-  TSI_TRY(TSI_ALLOC(v->env, *home, v->d->n));
+  TSI_TRY(TSI_ALLOC(v->env, *home, v->source->n));
   TSI_TRY(TSI_ALLOC(v->env, v->place, p->kind.n));
   for (int64_t k = 0; k < p->kind.n; k++) v->place[k] = TSI_NONE;
-  for (tsi_index k = 0; k < m->n; k++) v->place[m->column[k]] = k;
-  for (tsi_index i = 0; i < v->d->n; i++) {
-    const int to = v->place[v->row[i]] != TSI_NONE ? rank : tsi_home_of(p->layout, v->row[i]);
+  for (tsi_index k = 0; k < v->m->n; k++) v->place[v->m->column[k]] = k;
+  for (tsi_index i = 0; i < v->source->n; i++) {
+    const int to = v->place[row_of(v, i)] != TSI_NONE ? rank : tsi_home_of(p->layout, row_of(v, i));
     (*home)[i] = to;
     v->heads.goes[to + 1]++;
-    v->entries.goes[to + 1] += tsi_row_reader_seek(&v->reader, i);
+    v->entries.goes[to + 1] += seek(v, i);
   }
   return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status list_rows(convoy *v, const int *home) {
-  TSI_TRY(TSI_ALLOC(v->env, v->leaving, v->d->n));
+  TSI_TRY(TSI_ALLOC(v->env, v->leaving, v->source->n));
   TSI_TRY(TSI_ALLOC(v->env, v->taken, tsi_route_received(&v->heads)));
-  for (tsi_index i = 0; i < v->d->n; i++) v->leaving[v->heads.next[home[i]]++] = i;
+  for (tsi_index i = 0; i < v->source->n; i++) v->leaving[v->heads.next[home[i]]++] = i;
   return TRISTAR_OK;
 }
 
 static void give_heads(void *context, int rank, tsi_count first, tsi_count count, void *items) {
-  convoy *v = context;
+  const convoy *v = context;
   const tsi_index *leaving = v->leaving + v->heads.goes[rank] + first;
   for (tsi_count k = 0; k < count; k++)
-    ((head *)items)[k] = (head){v->row[leaving[k]], tsi_row_reader_seek(&v->reader, leaving[k])};
+    ((head *)items)[k] = (head){row_of(v, leaving[k]), seek(v, leaving[k])};
 }
 
 static void take_heads(void *context, int rank, tsi_count first, tsi_count count, const void *items) {
@@ -76,20 +80,19 @@ static void take_heads(void *context, int rank, tsi_count first, tsi_count count
   memcpy(v->taken + v->heads.comes[rank] + first, items, (size_t)count * sizeof *v->taken);
 }
 
-/* Local: where the entries of the rows that are at home here go. */
-static tristar_status place_rows(convoy *v, const tsi_rows_matrix *m, tsi_shipment *own) {
-  own->lines = (size_t)m->n;
-  TSI_TRY(TSI_ALLOC_ZERO(v->env, v->begin, (size_t)m->n + 1));
+/* Local: room for the entries of the rows that are at home here. fresh: no pattern is there yet. */
+static tristar_status place_rows(convoy *v, bool fresh) {
+  tsi_rows_matrix *m = v->m;
+  if (fresh) TSI_TRY(TSI_ALLOC_ZERO(v->env, m->ptr, (size_t)m->n + 1));
   for (tsi_count k = 0; k < tsi_route_received(&v->heads); k++) {
     v->taken[k].row = v->place[v->taken[k].row];
-    v->begin[v->taken[k].row + 1] = v->taken[k].length;
+    if (fresh) m->ptr[v->taken[k].row + 1] = v->taken[k].length;
   }
   TSI_FREE(v->env, v->place);
-  for (tsi_index k = 0; k < m->n; k++) v->begin[k + 1] += v->begin[k];
-  own->entries = (size_t)v->begin[m->n];
-  TSI_TRY(tsi_shipment_allocate(v->env, v->bytes, own));
-  for (tsi_index k = 0; own->pattern && k < m->n; k++)
-    own->lengths[k] = (tsi_index)(v->begin[k + 1] - v->begin[k]);
+  for (tsi_index k = 0; fresh && k < m->n; k++) m->ptr[k + 1] += m->ptr[k];
+  if (fresh) TSI_TRY(TSI_ALLOC(v->env, m->index, m->ptr[m->n]));
+  if (m->values == NULL)
+    TSI_TRY(tsi_allocate(v->env, (size_t)m->ptr[m->n], v->bytes, __func__, __FILE__, __LINE__, &m->values));
   return TRISTAR_OK;
 }
 
@@ -99,15 +102,13 @@ static size_t item_bytes(const convoy *v) {
   return v->values ? v->bytes : sizeof(tsi_index);
 }
 
-/* Items of the reader's row, from one on. */
+/* Items of the row that was sought, from one on. */
 static void write_items(const convoy *v, tsi_index from, tsi_index count, char *to) {
-  tsi_index *column = (tsi_index *)(void *)to;
-  if (v->values) {
-    tsi_row_reader_values(&v->reader, from, count, to);
-    return;
-  }
-  tsi_row_reader_columns(&v->reader, from, count, column);
-  for (tsi_index e = 0; e < count; e++) column[e] = v->column[column[e]];
+  const tsi_rows_source *source = v->source;
+  if (v->values)
+    source->values(source->context, from, count, to);
+  else
+    source->columns(source->context, from, count, (tsi_index *)(void *)to);
 }
 
 /* How many of the items that are left are of the cursor's row, which has `length`; it goes on behind them. */
@@ -124,7 +125,7 @@ static void give_items(void *context, int rank, tsi_count first, tsi_count count
   if (first == 0) v->gives = (cursor){v->heads.goes[rank], 0};
   while (count > 0) {
     const tsi_index row = v->leaving[v->gives.row], from = v->gives.item;
-    const tsi_index some = advance(&v->gives, tsi_row_reader_seek(&v->reader, row), count);
+    const tsi_index some = advance(&v->gives, seek(v, row), count);
     write_items(v, from, some, to);
     to += (size_t)some * item_bytes(v);
     count -= some;
@@ -138,7 +139,7 @@ static void take_items(void *context, int rank, tsi_count first, tsi_count count
   if (first == 0) v->takes = (cursor){v->heads.comes[rank], 0};
   while (count > 0) {
     const head *row = &v->taken[v->takes.row];
-    const tsi_count at = v->begin[row->row] + v->takes.item;
+    const tsi_count at = v->m->ptr[row->row] + v->takes.item;
     const tsi_index some = advance(&v->takes, row->length, count);
     if (some > 0) memcpy(v->to + (size_t)at * bytes, from, (size_t)some * bytes);
     from += (size_t)some * bytes;
@@ -154,28 +155,22 @@ static tristar_status bring_items(convoy *v, tsi_transport *transport, bool valu
                         &(tsi_flow){give_items, take_items, v});
 }
 
-/* ---- The matrix ---------------------------------------------------------------------------------------- */
-
-static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, tsi_transport *transport,
-                                 const tsi_process *p, const tsi_rows_matrix *m, tsi_shipment *own) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_rows_supply *from = source->from;
+tristar_status tsi_rows_bring(tsi_env *env, tsi_transport *transport, const tsi_process *p,
+                              tristar_status mine, const tsi_rows_source *source, tsi_rows_matrix *m) {
+  tristar_status status = mine;
   int *home = NULL;
-  convoy v = {.env = env,
-              .d = from->matrix,
-              .row = tsi_rows_places(from),
-              .column = from->place[1],
-              .bytes = p->user_bytes};
-  status = count_rows(&v, p, m, transport, &home);
+  const bool fresh = m->ptr == NULL;
+  convoy v = {.env = env, .source = source, .m = m, .bytes = p->user_bytes};
+  if (status == TRISTAR_OK) status = count_rows(&v, p, transport, &home);
   TSI_TRY_OUT(tsi_route_connect(env, transport, status, &v.heads));
   TSI_TRY_OUT(tsi_route_connect(env, transport, TRISTAR_OK, &v.entries));
   status = list_rows(&v, home);
   TSI_FREE(env, home);
   TSI_TRY_OUT(tsi_route_flow(env, transport, status, &v.heads, sizeof(head),
                              &(tsi_flow){give_heads, take_heads, &v}));
-  TSI_TRY_OUT(tsi_transport_agree(transport, place_rows(&v, m, own)));
-  if (own->pattern) TSI_TRY_OUT(bring_items(&v, transport, false, own->index));
-  TSI_TRY_OUT(bring_items(&v, transport, true, own->values));
+  TSI_TRY_OUT(tsi_transport_agree(transport, place_rows(&v, fresh)));
+  if (fresh) TSI_TRY_OUT(bring_items(&v, transport, false, m->index));
+  TSI_TRY_OUT(bring_items(&v, transport, true, m->values));
 out:
   tsi_route_finish(env, &v.heads);
   tsi_route_finish(env, &v.entries);
@@ -183,12 +178,5 @@ out:
   TSI_FREE(env, v.leaving);
   TSI_FREE(env, v.taken);
   TSI_FREE(env, v.place);
-  TSI_FREE(env, v.begin);
-  tsi_row_reader_end(&v.reader);
   return status;
-}
-
-tristar_status tsi_rows_bring_home(const tsi_rows_supply *supply, tristar_distributed_t *d) {
-  const tsi_rows_source source = {bring_rows, supply};
-  return tsi_bring_matrix(d, &source);
 }

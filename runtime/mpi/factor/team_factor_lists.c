@@ -1,0 +1,184 @@
+/* Values of a factorization from rank 0, which has the matrix and its lists: see team_factor.h. */
+#include "runtime/mpi/comm/bytes.h"
+#include "runtime/mpi/factor/team_factor.h"
+
+/* ---- Scalings and sizes -------------------------------------------------------------------------------- */
+
+static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d, tsi_pivot_sizes *sizes) {
+  (void)supply;
+  return tsi_transport_agree(d->transport,
+                             d->source ? tsi_pivot_sizes_measure(d->source, sizes) : TRISTAR_OK);
+}
+
+/* What rank 0 says of the values. */
+typedef struct notice {
+  double tiny;
+  int64_t adjoint, scaled, singular, growth;
+} notice;
+
+static tristar_status allocate_scales(tsi_env *env, tsi_team_factor *team_factor, int64_t n, bool scaled) {
+  if (team_factor->sizes.column == NULL) TSI_TRY(TSI_ALLOC(env, team_factor->sizes.column, n));
+  if (scaled) TSI_TRY(TSI_ALLOC(env, team_factor->part.row_scale, n));
+  if (scaled) TSI_TRY(TSI_ALLOC(env, team_factor->part.col_scale, n));
+  return TRISTAR_OK;
+}
+
+static tristar_status share_scales(const tsi_supply *supply, tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  tsi_team_factor *team_factor = d->team_factor;
+  (void)supply;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  const tristar_factor_t *source = team_factor->source;
+  struct tristar_factor_s *part = &team_factor->part;
+  const size_t bytes = (size_t)d->n * sizeof(double);
+  notice told = {.tiny = team_factor->sizes.tiny};
+  if (source) {
+    told.adjoint = source->adjoint;
+    told.scaled = source->row_scale != NULL;
+    told.singular = source->analysis->options.singular;
+    told.growth = source->analysis->options.growth;
+  }
+  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, &told, sizeof told));
+  team_factor->sizes.tiny = told.tiny;
+  d->process->kind.adjoint = part->adjoint = told.adjoint != 0;
+  team_factor->analysis.options.singular = (tristar_singular)told.singular;
+  team_factor->analysis.options.growth = (tristar_growth)told.growth;
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, allocate_scales(env, team_factor, d->n, told.scaled != 0)));
+  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, team_factor->sizes.column, bytes));
+  TSI_TRY_OUT(tsi_transport_agree(
+      d->transport, tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
+  if (!told.scaled) goto out;
+  if (source) memcpy(part->row_scale, source->row_scale, bytes);
+  if (source) memcpy(part->col_scale, source->col_scale, bytes);
+  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, part->row_scale, bytes));
+  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, part->col_scale, bytes));
+out:
+  return status;
+}
+
+/* ---- Entries of fronts --------------------------------------------------------------------------------- */
+
+/* Rank 0 on its way through the lists for one rank, first the lower ones, then the upper ones. */
+typedef struct lister {
+  const tristar_factor_t *source; /* NULL: not rank 0 */
+  tsi_front_owners fronts;        /* of all supernodes; rank: who gets the entries */
+  const tsi_assembly *list;
+  tsi_index s, line; /* supernode, line */
+  tsi_count next;    /* entry */
+} lister;
+
+static void start(lister *l, int rank) {
+  l->fronts.rank = rank;
+  l->list = &l->source->analysis->lower;
+  l->s = l->line = 0;
+  l->next = l->list->ptr[0];
+}
+
+/* Goes on behind the lower lists; false: there is nothing more. */
+static bool go_on(lister *l) {
+  const tristar_analysis_t *an = l->source->analysis;
+  if (l->list != &an->lower || !tsi_analysis_is_lu(an)) return false;
+  l->list = &an->upper;
+  l->s = l->line = 0;
+  l->next = l->list->ptr[0];
+  return true;
+}
+
+/* The end of consecutive entries of a line, from l->next on, that go to the rank; l->next: the first of them.
+ * Of a front that is not shared all entries do. */
+static tsi_count find_end(lister *l) {
+  const tsi_front_teams *teams = l->fronts.teams;
+  const tsi_count end = l->list->ptr[l->line + 1];
+  if (!tsi_front_is_shared(teams, l->s)) return end;
+  while (l->next < end && tsi_front_stripe_owner(teams, l->s, l->list->other[l->next]) != l->fronts.rank)
+    l->next++;
+  tsi_count last = l->next;
+  while (last < end && tsi_front_stripe_owner(teams, l->s, l->list->other[last]) == l->fronts.rank) last++;
+  return last;
+}
+
+/* Consecutive entries of one line. */
+typedef struct run {
+  tsi_count first, count;
+} run;
+
+/* The next ones for the rank, `most` at most; none: there are no more. */
+static run next_run(lister *l, tsi_count most) {
+  const tsi_symbolic *symbolic = l->source->analysis->symbolic;
+  while (l->line < symbolic->n || go_on(l)) {
+    while (symbolic->start[l->s + 1] <= l->line) l->s++;
+    if (!tsi_front_takes_entries(l->fronts.teams, l->fronts.owner, l->s, l->fronts.rank)) {
+      l->line = symbolic->start[l->s + 1];
+      l->next = l->list->ptr[l->line];
+      continue;
+    }
+    const tsi_count end = find_end(l);
+    if (l->next < end) {
+      const run found = {l->next, tsi_count_min(end - l->next, most)};
+      l->next += found.count;
+      return found;
+    }
+    l->line++;
+  }
+  return (run){0, 0};
+}
+
+static tristar_status count(const tsi_supply *supply, tristar_distributed_t *d, tsi_route *route,
+                            void **from) {
+  const tsi_team_factor *team_factor = d->team_factor;
+  lister *l = NULL;
+  (void)supply;
+  TSI_TRY(TSI_ALLOC(&d->ts->env, l, 1));
+  *from = l;
+  *l = (lister){.source = team_factor->source,
+                .fronts = {.owner = team_factor->owner, .teams = team_factor->teams}};
+  for (int r = 0; l->source && r < route->ranks; r++) {
+    start(l, r);
+    for (run found = next_run(l, TSI_COUNT_MAX); found.count > 0; found = next_run(l, TSI_COUNT_MAX))
+      route->goes[r + 1] += found.count;
+  }
+  return TRISTAR_OK;
+}
+
+static void give_places(void *from, int rank, tsi_count first, tsi_count count, tsi_entry_place *to) {
+  lister *l = from;
+  if (first == 0) start(l, rank);
+  for (run r = {0, 0}; count > 0; count -= r.count) {
+    r = next_run(l, count);
+    const tsi_index line = l->list == &l->source->analysis->upper ? ~l->line : l->line;
+    for (tsi_count e = r.first; e < r.first + r.count; e++)
+      *to++ = (tsi_entry_place){line, l->list->other[e]};
+  }
+}
+
+/* Mirror images become what they stand for. */
+static void give_values(void *from, int rank, tsi_count first, tsi_count count, void *to) {
+  lister *l = from;
+  const tsi_pattern *pattern = l->source->analysis->pattern;
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
+  char *at = to;
+  if (first == 0) start(l, rank);
+  for (run r = {0, 0}; count > 0; count -= r.count) {
+    r = next_run(l, count);
+    kernels->gather(r.count, l->list->source + r.first, pattern->symmetry, l->source->values, at);
+    at += (size_t)r.count * kernels->scalar_bytes;
+  }
+}
+
+static void end(tsi_env *env, void *from) {
+  tsi_release(env, from);
+}
+
+static tristar_status send_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
+  (void)supply;
+  return tsi_send_matrix(d, d->source);
+}
+
+const tsi_supply tsi_supply_of_one = {.measure = measure,
+                                      .scales = share_scales,
+                                      .count = count,
+                                      .places = give_places,
+                                      .put_values = give_values,
+                                      .end = end,
+                                      .matrix = send_matrix};
