@@ -8,7 +8,7 @@
 
 #include "drivers/bench/bench.h"
 #include "drivers/session/console.h"
-#include "drivers/report/peak_memory.h"
+#include "drivers/report/bandwidth.h"
 #include "drivers/report/report.h"
 #include "drivers/session/session.h"
 #include "runtime/machine/bandwidth.h"

@@ -5,6 +5,7 @@
  * installed. The build defines that, as the way from the folder of this program. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,29 +121,34 @@ static bool own_path(char *path, size_t size) {
   return (size_t)snprintf(path, size, "%s", program_invocation_name) < size;
 }
 
-static tsi_bench_contender *add(tsi_bench_setup *setup) {
-  if (setup->count == TSI_BENCH_CONTENDERS_MAX) return NULL;
+/* Appends a contender with this name; NULL, with a message: there are too many. */
+__attribute__((format(printf, 5, 6))) static tsi_bench_contender *add(tsi_bench_setup *setup, int peer,
+                                                                      int threads, const char *program,
+                                                                      const char *format, ...) {
+  if (setup->count == TSI_BENCH_CONTENDERS_MAX) {
+    (void)tsi_usage_error("bench", "more than %d combinations of workers, schedulers and peers",
+                          TSI_BENCH_CONTENDERS_MAX);
+    return NULL;
+  }
+  va_list args;
   tsi_bench_contender *contender = &setup->contenders[setup->count++];
-  *contender = (tsi_bench_contender){.peer = -1};
+  *contender = (tsi_bench_contender){.peer = peer, .threads = threads};
+  snprintf(contender->program, sizeof contender->program, "%s", program);
+  va_start(args, format);
+  vsnprintf(contender->name, sizeof contender->name, format, args);
+  va_end(args);
   return contender;
-}
-
-static int too_many(void) {
-  return tsi_usage_error("bench", "more than %d combinations of workers, schedulers and peers",
-                         TSI_BENCH_CONTENDERS_MAX);
 }
 
 /* variant "": the default. */
 static int add_tristar(tsi_bench_setup *setup, int threads, const char *scheduler, const char *variant,
                        const char *program) {
-  tsi_bench_contender *contender = add(setup);
-  if (contender == NULL) return too_many();
-  contender->threads = threads;
-  snprintf(contender->scheduler, sizeof contender->scheduler, "%s", scheduler);
-  snprintf(contender->program, sizeof contender->program, "%s", program);
+  tsi_bench_contender *contender =
+      add(setup, -1, threads, program, "TriStar, %s, %s%s%s", tsi_text_many(threads, "worker"), scheduler,
+          *variant ? ", " : "", variant);
+  if (contender == NULL) return TSI_EXIT_USAGE;
+  snprintf(contender->scheduler, sizeof contender->scheduler, "%.31s", scheduler);
   snprintf(contender->variant, sizeof contender->variant, "%s", variant);
-  snprintf(contender->name, sizeof contender->name, "TriStar, %d worker%s, %s%s%s", threads,
-           threads == 1 ? "" : "s", scheduler, *variant ? ", " : "", variant);
   if (threads > setup->workers_most) setup->workers_most = threads;
   return TSI_EXIT_OK;
 }
@@ -283,16 +289,13 @@ static int add_inverses(tsi_bench_setup *setup, int peer, const char *program) {
   for (int r = 0; r < count && status == TSI_EXIT_OK; r++)
     for (size_t k = 0; k < sizeof inverses / sizeof *inverses; k++) {
       if (inverses[k].peer != peer) continue;
-      tsi_bench_contender *contender = add(setup);
-      if (contender == NULL) return too_many();
-      contender->peer = peer;
-      contender->threads = 1;
+      const int processes = (int)ranks[r];
+      tsi_bench_contender *contender = add(setup, peer, 1, program, "%s, %d process%s", inverses[k].title,
+                                           processes, processes == 1 ? "" : "es");
+      if (contender == NULL) return TSI_EXIT_USAGE;
       contender->krylov = &inverses[k];
-      contender->ranks = (int)ranks[r];
-      if (contender->ranks > setup->workers_most) setup->workers_most = contender->ranks;
-      snprintf(contender->program, sizeof contender->program, "%s", program);
-      snprintf(contender->name, sizeof contender->name, "%s, %d process%s", inverses[k].title,
-               contender->ranks, contender->ranks == 1 ? "" : "es");
+      contender->ranks = processes;
+      if (processes > setup->workers_most) setup->workers_most = processes;
     }
   return status;
 }
@@ -302,17 +305,11 @@ static int add_peer(tsi_bench_setup *setup, int peer, int cores, const char *pro
   if (setup->settings->bench_fsai) return add_inverses(setup, peer, program);
   const int threads[] = {1, 2, cores};
   const int count = !setup->family->threads ? 1 : cores > 2 ? 3 : cores;
+  const char *title = setup->family->peers[peer].title;
   for (int t = 0; t < count; t++) {
-    tsi_bench_contender *contender = add(setup);
-    if (contender == NULL) return too_many();
-    contender->peer = peer;
-    contender->threads = threads[t];
-    snprintf(contender->program, sizeof contender->program, "%s", program);
-    if (setup->family->threads)
-      snprintf(contender->name, sizeof contender->name, "%s, %d thread%s", setup->family->peers[peer].title,
-               threads[t], threads[t] == 1 ? "" : "s");
-    else
-      snprintf(contender->name, sizeof contender->name, "%s", setup->family->peers[peer].title);
+    const char *with = setup->family->threads ? tsi_text_many(threads[t], "thread") : "";
+    if (add(setup, peer, threads[t], program, "%s%s%s", title, *with ? ", " : "", with) == NULL)
+      return TSI_EXIT_USAGE;
   }
   return TSI_EXIT_OK;
 }

@@ -155,25 +155,41 @@ void tsi_bench_print_variants(const tsi_bench_case *c) {
 static const double solves[] = {1, 10, 1000};
 enum { SOLVES = sizeof solves / sizeof solves[0] };
 
-/* Does TriStar take less time in all than a peer, each in its best setting for so many solves? */
-static bool takes_less(const tsi_bench_case *c, int peer, double count) {
-  const int tristar = tsi_bench_least_total(c, -1, count), other = tsi_bench_least_total(c, peer, count);
-  return tsi_bench_total(&c->results[tristar], count) < tsi_bench_total(&c->results[other], count);
+/* TriStar and a peer. */
+typedef struct pair {
+  const tsi_bench_case *c;
+  int peer;
+} pair;
+
+/* Does TriStar take less time in all than the peer, each in its best setting for so many solves? */
+static bool takes_less(const void *of, double count) {
+  const pair *p = of;
+  const int tristar = tsi_bench_least_total(p->c, -1, count),
+            other = tsi_bench_least_total(p->c, p->peer, count);
+  return tsi_bench_total(&p->c->results[tristar], count) < tsi_bench_total(&p->c->results[other], count);
 }
 
-/* For which numbers of solves TriStar takes less; the answer changes once, or never. */
-static void print_pays(const tsi_bench_case *c, int peer) {
-  int64_t few = 1, many = 1000000000;
-  const bool first = takes_less(c, peer, (double)few);
-  if (takes_less(c, peer, (double)many) == first) {
-    printf("  %s", first ? "always" : "never");
-    return;
-  }
+int64_t tsi_bench_changes(bool (*answer)(const void *of, double solves), const void *of, int64_t most) {
+  int64_t few = 1, many = most;
+  const bool first = answer(of, (double)few);
+  if (answer(of, (double)many) == first) return most;
   while (many - few > 1) {
-    const int64_t middle = (few + many) / 2;
-    *(takes_less(c, peer, (double)middle) == first ? &few : &many) = middle;
+    const int64_t middle = few + (many - few) / 2;
+    *(answer(of, (double)middle) == first ? &few : &many) = middle;
   }
-  printf(first ? "  up to %s" : "  from %s on", tsi_text_many(first ? few : many, "solve"));
+  return few;
+}
+
+/* For which numbers of solves TriStar takes less. */
+static void print_pays(const tsi_bench_case *c, int peer) {
+  const int64_t most = 1000000000;
+  const pair p = {c, peer};
+  const bool first = takes_less(&p, 1);
+  const int64_t few = tsi_bench_changes(takes_less, &p, most);
+  if (few == most)
+    printf("  %s", first ? "always" : "never");
+  else
+    printf(first ? "  up to %s" : "  from %s on", tsi_text_many(first ? few : few + 1, "solve"));
 }
 
 /* The least time of a phase in any setting. */

@@ -29,9 +29,9 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include "drivers/session/commands.h"
 #include "drivers/session/layout.h"
 #include "drivers/report/rank_figures.h"
-#include "drivers/report/ranks.h"
 #include "drivers/report/report.h"
 #include "runtime/base/median.h"
+#include "tristar_dmatrix_mpi.h"
 
 typedef struct solution {
   int rank, ranks;
@@ -51,6 +51,30 @@ static bool rank_0_says(bool ok) {
   int value = ok;
   MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
   return value;
+}
+
+/* ---- Rows of the matrix -------------------------------------------------------------------------------- */
+
+/* On all ranks: rows of the matrix on each; NULL where they cannot be read so, or where rank 0 is to report
+ * what is wrong with them. A complex symmetric matrix may have real values alone: then it is Hermitian, which
+ * only a rank with all of them can find out. */
+static tristar_dmatrix_t *read_rows(tsi_session *s) {
+  tristar_dmatrix_options options;
+  tristar_dmatrix_t *matrix;
+  tristar_dmatrix_stats stats;
+  const double begin = tsi_now();
+  tristar_dmatrix_options_init(&options);
+  options.engine = TRISTAR_ENGINE_SERIAL; /* there are no products */
+  if (s->settings->precision >= 0) options.scalar = "sdczdz"[s->settings->precision];
+  if (tristar_dmatrix_read(s->ts, MPI_COMM_WORLD, s->path, &options, &matrix) != TRISTAR_OK) return NULL;
+  tristar_dmatrix_get_stats(matrix, &stats);
+  s->precision = tsi_precision_of(stats.scalar);
+  s->single_factors = s->settings->precision >= 4;
+  if (s->precision->width == 2 && stats.symmetry == TRISTAR_SYMMETRIC) tristar_dmatrix_destroy(&matrix);
+  s->view =
+      (tristar_view){.symmetry = stats.symmetry, .scalar = stats.scalar, .rows = stats.n, .cols = stats.n};
+  s->read_s = tsi_now() - begin;
+  return matrix;
 }
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
@@ -127,7 +151,7 @@ static bool factor(tsi_session *s, solution *z) {
 /* Reads, analyzes and factors; by rows on all ranks if that can be. */
 static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
-  if (!s->settings->laplacian) matrix = tsi_rows_read(s);
+  if (!s->settings->laplacian) matrix = read_rows(s);
   if (matrix != NULL && !rank_0_says(z->rank > 0 || tsi_system_make(&z->in))) {
     tristar_dmatrix_destroy(&matrix);
     return false;
@@ -161,8 +185,38 @@ static bool solve_plain(tsi_session *s, solution *z) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
+/* Of a tristar_distributed_stats. */
+static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {
+  const tristar_distributed_stats *s = of_rank;
+  const tsi_rank_figure list[] = {
+      {"L solve", "forward_s", s->forward_seconds, tsi_text_seconds},
+      {"between L and U (Z)", "between_s", s->between_seconds, tsi_text_seconds},
+      {"U solve", "backward_s", s->backward_seconds, tsi_text_seconds},
+      {"arithmetic", "compute_s", s->compute_seconds, tsi_text_seconds},
+      {"XY waiting", "xy_s", s->xy_seconds, tsi_text_seconds},
+      {"Z waiting", "z_s", s->z_seconds, tsi_text_seconds},
+      {"idle", "idle_s", s->idle_seconds, tsi_text_seconds},
+      {"b and x", "redistribute_s", s->redistribute_seconds, tsi_text_seconds},
+      {"factor", "factor_bytes", s->factor_bytes, tsi_text_bytes},
+      {"factor on GPUs", "device_factor_bytes", s->device_factor_bytes, tsi_text_bytes},
+      {"bytes to GPUs", "up_bytes", s->up_bytes, tsi_text_bytes},
+      {"bytes from GPUs", "down_bytes", s->down_bytes, tsi_text_bytes},
+      {"XY messages", "xy_messages", (double)(s->broadcast.messages + s->reduction.messages), NULL},
+      {"XY bytes", "xy_bytes", (double)(s->broadcast.bytes + s->reduction.bytes), tsi_text_bytes},
+      {"Z messages", "z_messages", (double)s->grids.messages, NULL},
+      {"Z bytes", "z_bytes", (double)s->grids.bytes, tsi_text_bytes},
+      {"factoring", "factor_s", s->factor_seconds, tsi_text_seconds},
+      {"factoring, the peak", "factor_peak_bytes", s->factor_peak_bytes, tsi_text_bytes},
+      {"the peak of all", "peak_bytes", s->peak_bytes, tsi_text_bytes},
+      {"factoring, messages", "factor_messages", (double)(s->fan_in.messages + s->hand_on.messages), NULL},
+      {"complements sent", "fan_in_bytes", (double)s->fan_in.bytes, tsi_text_bytes},
+      {"panels sent", "hand_on_bytes", (double)s->hand_on.bytes, tsi_text_bytes}};
+  memcpy(figure, list, sizeof list);
+  return sizeof list / sizeof list[0];
+}
+
 static tsi_rank_records records_of(const solution *z) {
-  return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats, tsi_solve_figures};
+  return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats, list_figures};
 }
 
 /* Processes that hold nothing of the factor. */
@@ -170,6 +224,26 @@ static int count_idle(const solution *z) {
   int idle = 0;
   for (int r = 0; r < z->ranks; r++) idle += z->stats[r].factor_bytes == 0;
   return idle;
+}
+
+/* What ranks solve on devices: lines of the report. */
+static void report_devices(int ranks, const tristar_distributed_stats *stats) {
+  const char *name = "devices";
+  for (int r = 0; r < ranks; r++) {
+    const tristar_distributed_stats *s = &stats[r];
+    if (s->devices > 0) {
+      tsi_report(name, "rank %d: %s%s: %s, %s of factor; in each solve %s up, %s down", r, s->device,
+                 s->devices > 1 ? " and others" : "", tsi_text_many(s->device_chunks, "subtree"),
+                 tsi_text_bytes(s->device_factor_bytes), tsi_text_bytes(s->up_bytes),
+                 tsi_text_bytes(s->down_bytes));
+      name = "";
+    }
+    if (s->unfit_bytes > 0) {
+      tsi_report(name, "rank %d: no room for %s of factor, which stay with the cores", r,
+                 tsi_text_bytes(s->unfit_bytes));
+      name = "";
+    }
+  }
 }
 
 static void print_report(const tsi_session *s, const solution *z) {
@@ -203,7 +277,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report_paths(&z->in.paths);
   if (z->in.accuracy.measured) tsi_accuracy_report(s, &z->in.accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->in.plain.checksum);
-  tsi_report_rank_devices(z->ranks, z->stats);
+  report_devices(z->ranks, z->stats);
   const tsi_rank_records records = records_of(z);
   tsi_rank_figures_print("A process, latest solve", &records);
 }
@@ -214,11 +288,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   tsi_system_json(&z->in, object);
   if (s->settings->in_flight == 1) cJSON_AddNumberToObject(object, "sweep_s", z->sweep_s);
   cJSON_AddStringToObject(object, "matrix_on", z->by_rows ? "all" : "rank 0");
-  o = cJSON_AddObjectToObject(object, "layout");
-  TSI_JSON_NUMBERS(o, {"px", z->layout.px}, {"py", z->layout.py}, {"pz", z->layout.pz});
-  cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
-  cJSON_AddStringToObject(o, "map", tsi_map_name(z->layout.map));
-  cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(z->layout.message_tree));
+  o = tsi_json_add_layout(object, s, &z->layout);
   if (z->chosen) {
     TSI_JSON_NUMBERS(o, {"solves", (double)s->settings->solves},
                      {"predicted_factor_s", z->predicted.factor_seconds},

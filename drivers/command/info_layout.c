@@ -54,11 +54,7 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
                         const tristar_traffic *t) {
   cJSON *object = tsi_json_session(s), *o;
   if (t->ranks == 0) return object; /* it failed */
-  o = cJSON_AddObjectToObject(object, "layout");
-  TSI_JSON_NUMBERS(o, {"px", layout->px}, {"py", layout->py}, {"pz", layout->pz});
-  cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
-  cJSON_AddStringToObject(o, "map", tsi_map_name(layout->map));
-  cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(layout->message_tree));
+  o = tsi_json_add_layout(object, s, layout);
   TSI_JSON_NUMBERS(o, {"nrhs", (double)nrhs}, {"ranks", (double)t->ranks}, {"chunks", (double)t->chunks},
                    {"spread_chunks", (double)t->spread_chunks}, {"grid_steps", t->grid_steps},
                    {"balance", t->balance});

@@ -227,24 +227,20 @@ static const char *precond_text(const tsi_krylov_solution *z, char text[static 3
 
 static void report_precond(const tsi_session *s, const tsi_krylov_solution *z) {
   const int64_t entries = nnz_factor(s, z);
-  char word[32];
-  precond_text(z, word);
-  char memory[48] = "";
-  if (z->m.bytes > 0) snprintf(memory, sizeof memory, ", takes %s", tsi_text_bytes((double)z->m.bytes));
-  if (z->precond == NULL)
+  const bool incomplete = z->m.fill > 0 || z->m.nodes > 0;
+  char word[32], size[64] = "", nodes[48] = "", density[32] = "", memory[48] = "";
+  if (z->precond == NULL) {
     tsi_report("precond", "none");
-  else if (z->m.nodes > 0)
-    tsi_report("precond", "%s, %s entries in its factors, by %s, density %.2f; set up in %s%s", word,
-               tsi_text_count(entries), tsi_text_many(z->m.nodes, "node"), z->m.fill,
-               tsi_text_seconds(z->setup_s), memory);
-  else if (z->m.fill > 0)
-    tsi_report("precond", "%s, %s entries in its factors, density %.2f; set up in %s%s", word,
-               tsi_text_count(entries), z->m.fill, tsi_text_seconds(z->setup_s), memory);
-  else if (entries > 0)
-    tsi_report("precond", "%s, %s entries in its factors; set up in %s", word, tsi_text_count(entries),
-               tsi_text_seconds(z->setup_s));
-  else
-    tsi_report("precond", "%s; set up in %s", word, tsi_text_seconds(z->setup_s));
+    return;
+  }
+  if (incomplete || entries > 0)
+    snprintf(size, sizeof size, ", %s entries in its factors", tsi_text_count(entries));
+  if (z->m.nodes > 0) snprintf(nodes, sizeof nodes, ", by %s", tsi_text_many(z->m.nodes, "node"));
+  if (incomplete) snprintf(density, sizeof density, ", density %.2f", z->m.fill);
+  if (incomplete && z->m.bytes > 0)
+    snprintf(memory, sizeof memory, ", takes %s", tsi_text_bytes((double)z->m.bytes));
+  tsi_report("precond", "%s%s%s%s; set up in %s%s", precond_text(z, word), size, nodes, density,
+             tsi_text_seconds(z->setup_s), memory);
 }
 
 static void report_solve(const tsi_session *s, const tsi_krylov_solution *z,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "drivers/command/krylov.h"
+#include "runtime/matrix/view.h"
 
 /* A word, or what stands before its level of fill. */
 static const struct {
@@ -142,11 +143,6 @@ bool tsi_krylov_next_precond(tsi_krylov_solution *z) {
   return true;
 }
 
-/* Entry k of an array of integers of so many bits. */
-static int64_t integer(const void *array, int bits, int64_t k) {
-  return bits == 32 ? ((const int32_t *)array)[k] : ((const int64_t *)array)[k];
-}
-
 /* Real part of entry k, and whether it has no other. */
 static bool is_positive(const tristar_view *v, int64_t k) {
   switch (v->scalar) {
@@ -164,9 +160,8 @@ static bool is_positive(const tristar_view *v, int64_t k) {
 bool tsi_krylov_has_positive_diagonal(const tristar_view *v) {
   for (int64_t j = 0; j < v->cols; j++) {
     bool positive = false;
-    const int64_t end = integer(v->ptr, v->ptr_bits, j + 1) - v->base;
-    for (int64_t k = integer(v->ptr, v->ptr_bits, j) - v->base; k < end && !positive; k++)
-      positive = integer(v->index, v->index_bits, k) - v->base == j && is_positive(v, k);
+    for (int64_t k = tsi_view_begin(v, j); k < tsi_view_begin(v, j + 1) && !positive; k++)
+      positive = tsi_view_index(v, k) == j && is_positive(v, k);
     if (!positive) return false;
   }
   return true;

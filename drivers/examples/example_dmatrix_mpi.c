@@ -22,11 +22,11 @@ static double coefficient(int k, double ball, const int place[3]) {
   return square < 0.1 ? ball : 1;
 }
 
-/* The rows of the planes first .. behind - 1, each in full: the matrix is symmetric, but nobody has to say
+/* The rows of the planes first .. end - 1, each in full: the matrix is symmetric, but nobody has to say
  * so.
  */
-static tristar_view assemble(int k, int first, int behind, double ball) {
-  const int64_t plane = (int64_t)k * k, rows = plane * (behind - first), n = plane * k;
+static tristar_view assemble(int k, int first, int end, double ball) {
+  const int64_t plane = (int64_t)k * k, rows = plane * (end - first), n = plane * k;
   const int64_t stride[3] = {1, k, plane};
   int64_t *ptr = allocate(rows + 1, sizeof *ptr), *index = allocate(7 * rows, sizeof *index), entries = 0;
   double *value = allocate(7 * rows, sizeof *value);
@@ -97,10 +97,10 @@ static void compare(int64_t rows, const double *u, const double *v, double size[
 
 int main(int argc, char **argv) {
   tristar_dmatrix_stats stats;
-  begin(&argc, &argv);
+  start_mpi(&argc, &argv);
   const int k = argc > 1 ? atoi(argv[1]) : 16;
-  const int first = k * rank / ranks, behind = k * (rank + 1) / ranks;
-  tristar_view rows = assemble(k, first, behind, 1000);
+  const int first = k * rank / ranks, end = k * (rank + 1) / ranks;
+  tristar_view rows = assemble(k, first, end, 1000);
   tristar_dmatrix_t *matrix;
   check(tristar_dmatrix_create(ts, MPI_COMM_WORLD, &rows, NULL, &matrix));
   release(&rows);
@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
   compare(stats.rows, u, again, size);
   good = good && whole.converged && size[1] < 1e-6 * size[0];
 
-  rows = assemble(k, first, behind, 10);
+  rows = assemble(k, first, end, 10);
   check(tristar_dmatrix_update(matrix, &rows));
   check(tristar_dmatrix_fsai_update(matrix, inverse));
   release(&rows);
@@ -140,5 +140,5 @@ int main(int argc, char **argv) {
   free(again);
   tristar_precond_destroy(&inverse);
   tristar_dmatrix_destroy(&matrix);
-  return end(good);
+  return end_mpi(good);
 }

@@ -12,17 +12,16 @@
  *
  * Then the steps are done once more, one part after the other, with tristar_distributed_solve. The exit
  * status is 1 unless both give the same bits, and an error that is small enough. */
-#include <mpi.h>
 #include <tristar_starpu_mpi.h>
 
 #include <starpu_mpi.h>
 
 #include "example_heat.h"
+#include "example_mpi.h"
 #include "example_tasks.h"
 
 typedef struct simulation {
   heat p;
-  int rank, ranks;
   int from, to;          /* rows of the grid of this rank */
   int64_t first, points; /* of this rank */
   tristar_distributed_t *solver;
@@ -30,19 +29,8 @@ typedef struct simulation {
   starpu_data_handle_t hf[2], *hu, *hb; /* hu, hb: of all ranks */
 } simulation;
 
-static tristar_t *ts;
-
-/* A failure ends all ranks. */
-static void check(tristar_status status) {
-  char message[512] = "";
-  if (status == TRISTAR_OK) return;
-  tristar_get_error(ts, message, sizeof message);
-  fprintf(stderr, "%s: %s\n", tristar_status_name(status), message);
-  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-}
-
-static int first_row(const simulation *s, int rank) {
-  return (int)((int64_t)s->p.n * rank / s->ranks);
+static int first_row(const simulation *s, int of) {
+  return (int)((int64_t)s->p.n * of / ranks);
 }
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
@@ -88,12 +76,12 @@ static void make_solver(simulation *s) {
   free(ptr);
   free(column);
   free(value);
-  if (s->rank == 0) {
+  if (rank == 0) {
     tristar_matrix_get_view(matrix, &a);
     check(tristar_analyze(ts, &a, NULL, &analysis));
   }
   tristar_distributed_options_init(&options);
-  options.layout.px = s->ranks;
+  options.layout.px = ranks;
   check(tristar_distributed_factor(ts, MPI_COMM_WORLD, analysis, a.values, &options, &s->solver));
   tristar_analysis_destroy(&analysis);
   tristar_matrix_destroy(&matrix);
@@ -136,9 +124,9 @@ static void run_tasks(simulation *s) {
   submit_source(s, 1);
   for (int k = 1; k <= s->p.steps; k++) {
     if (k < s->p.steps) submit_source(s, k + 1);
-    example_call(starpu_task_insert(&sum, STARPU_W, s->hb[s->rank], STARPU_R, s->hu[s->rank], STARPU_R,
+    example_call(starpu_task_insert(&sum, STARPU_W, s->hb[rank], STARPU_R, s->hu[rank], STARPU_R,
                                     s->hf[k % 2], STARPU_VALUE, &s, sizeof s, 0));
-    check(tristar_distributed_insert(s->solver, TRISTAR_N, s->ranks, s->hb, s->ranks, s->hu));
+    check(tristar_distributed_insert(s->solver, TRISTAR_N, ranks, s->hb, ranks, s->hu));
   }
   check(tristar_distributed_wait(s->solver));
   example_call(starpu_task_wait_for_all());
@@ -146,46 +134,46 @@ static void run_tasks(simulation *s) {
 
 /* The same, one after the other. */
 static void run_serially(simulation *s) {
-  example_call(starpu_data_acquire(s->hu[s->rank], STARPU_RW));
+  example_call(starpu_data_acquire(s->hu[rank], STARPU_RW));
   for (int k = 1; k <= s->p.steps; k++) {
     assemble_source(s, k, s->f[0]);
     add(s, s->u, s->f[0], s->b);
     check(tristar_distributed_solve(s->solver, TRISTAR_N, 1, s->b, s->points, s->u, s->points));
   }
-  starpu_data_release(s->hu[s->rank]);
+  starpu_data_release(s->hu[rank]);
 }
 
 /* ---- The program --------------------------------------------------------------------------------------- */
 
 /* A vector with a piece on each rank; array: this rank's. */
 static starpu_data_handle_t *spread_vector(const simulation *s, double *array, int tag) {
-  starpu_data_handle_t *handle = example_allocate((size_t)s->ranks, sizeof *handle);
-  for (int r = 0; r < s->ranks; r++) {
+  starpu_data_handle_t *handle = example_allocate((size_t)ranks, sizeof *handle);
+  for (int r = 0; r < ranks; r++) {
     const int64_t points = (int64_t)(first_row(s, r + 1) - first_row(s, r)) * s->p.n;
-    starpu_vector_data_register(&handle[r], r == s->rank ? STARPU_MAIN_RAM : -1,
-                                r == s->rank ? (uintptr_t)array : 0, (uint32_t)points, sizeof *array);
+    starpu_vector_data_register(&handle[r], r == rank ? STARPU_MAIN_RAM : -1,
+                                r == rank ? (uintptr_t)array : 0, (uint32_t)points, sizeof *array);
     starpu_mpi_data_register(handle[r], tag + r, r);
   }
   return handle;
 }
 
-static void drop_vector(const simulation *s, starpu_data_handle_t *handle) {
-  for (int r = 0; r < s->ranks; r++) starpu_data_unregister(handle[r]);
+static void drop_vector(starpu_data_handle_t *handle) {
+  for (int r = 0; r < ranks; r++) starpu_data_unregister(handle[r]);
   free(handle);
 }
 
 static void begin(simulation *s) {
-  example_call(starpu_data_acquire(s->hu[s->rank], STARPU_W));
+  example_call(starpu_data_acquire(s->hu[rank], STARPU_W));
   heat_begin(&s->p, s->from, s->to, s->u);
-  starpu_data_release(s->hu[s->rank]);
+  starpu_data_release(s->hu[rank]);
 }
 
 static void create(simulation *s, int n, int steps) {
   *s = (simulation){.p = heat_of(n, steps)};
-  MPI_Comm_rank(MPI_COMM_WORLD, &s->rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &s->ranks);
-  s->from = first_row(s, s->rank);
-  s->to = first_row(s, s->rank + 1);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  s->from = first_row(s, rank);
+  s->to = first_row(s, rank + 1);
   s->first = (int64_t)s->from * n;
   s->points = (int64_t)(s->to - s->from) * n;
   make_solver(s);
@@ -201,8 +189,8 @@ static void create(simulation *s, int n, int steps) {
 }
 
 static void destroy(simulation *s) {
-  drop_vector(s, s->hu);
-  drop_vector(s, s->hb);
+  drop_vector(s->hu);
+  drop_vector(s->hb);
   for (int i = 0; i < 2; i++) {
     starpu_data_unregister(s->hf[i]);
     free(s->f[i]);
@@ -235,10 +223,10 @@ static int simulate(int n, int steps) {
   double error;
   MPI_Allreduce(good, all, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   MPI_Allreduce(&mine, &error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  if (s.rank == 0)
+  if (rank == 0)
     printf(
         "%d x %d points, %d steps, ranks: %d, error %.2e; tasks %.1f ms, one after the other %.1f ms, %s\n",
-        n, n, steps, s.ranks, error, 1e3 * time[0], 1e3 * time[1], all[0] ? "same bits" : "OTHER BITS");
+        n, n, steps, ranks, error, 1e3 * time[0], 1e3 * time[1], all[0] ? "same bits" : "OTHER BITS");
   free(first);
   destroy(&s);
   return all[0] && all[1];

@@ -29,7 +29,7 @@ static inline void *allocate(int64_t count, size_t size) {
 }
 
 /* Starts MPI, and a context whose StarPU workers share the cores with the other ranks of the machine. */
-static inline void begin(int *argc, char ***argv) {
+static inline void start_mpi(int *argc, char ***argv) {
   int level;
   tristar_config config;
   MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
@@ -41,7 +41,7 @@ static inline void begin(int *argc, char ***argv) {
 }
 
 /* Returns the exit status of the program. */
-static inline int end(int good) {
+static inline int end_mpi(int good) {
   tristar_destroy(&ts);
   MPI_Finalize();
   return good ? EXIT_SUCCESS : EXIT_FAILURE;

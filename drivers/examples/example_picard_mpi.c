@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
   int steps = 0;
   tristar_distributed_t *factor = NULL;
   tristar_distributed_stats stats;
-  begin(&argc, &argv);
+  start_mpi(&argc, &argv);
   const int k = argc > 1 ? atoi(argv[1]) : 12;
   if (k < ranks) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   slab s = make_slab(k);
@@ -133,5 +133,5 @@ int main(int argc, char **argv) {
   free(b);
   free(next);
   free_slab(&s);
-  return end(change <= 1e-12);
+  return end_mpi(change <= 1e-12);
 }

@@ -88,11 +88,11 @@ int main(int argc, char **argv) {
   int64_t n = 0;
   tristar_refine_options refine;
   tristar_refine_result refined;
-  begin(&argc, &argv);
+  start_mpi(&argc, &argv);
   const int64_t k = argc > 1 ? atol(argv[1]) : 12, count = argc > 2 ? atol(argv[2]) : 20;
   if (k < 1 || count < 1 || count > k * k * k) {
     if (rank == 0) fprintf(stderr, "usage: example_sensors_mpi [K [SENSORS]], SENSORS at most K^3\n");
-    return end(0);
+    return end_mpi(0);
   }
   tristar_distributed_t *distributed = factor("poisson3d7", k, &n);
 
@@ -122,5 +122,5 @@ int main(int argc, char **argv) {
   free(sources);
   free(sensor);
   tristar_distributed_destroy(&distributed);
-  return end(wrong < 1e-10);
+  return end_mpi(wrong < 1e-10);
 }

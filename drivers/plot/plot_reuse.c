@@ -201,24 +201,18 @@ static bool measure(tsi_session *s, reuse *r) {
 
 /* ---- Where totals meet -------------------------------------------------------------------------------- */
 
-static bool takes_less(const reuse *r, const solver *peer, double solves) {
-  return total(&r->solver[0], solves) < total(peer, solves);
+static bool takes_less(const void *of, double solves) {
+  const solver *const *pair = of; /* TriStar, a peer */
+  return total(pair[0], solves) < total(pair[1], solves);
 }
 
-/* The answer changes once, or never. */
 static void compare(const reuse *r, solver *peer) {
-  int64_t few = 1, many = INT64_C(1) << 40;
-  const bool first = takes_less(r, peer, (double)few);
-  if (takes_less(r, peer, (double)many) == first) {
-    peer->verdict = first ? ALWAYS : NEVER;
-    return;
-  }
-  while (many - few > 1) {
-    const int64_t middle = few + (many - few) / 2;
-    *(takes_less(r, peer, (double)middle) == first ? &few : &many) = middle;
-  }
-  peer->verdict = first ? UP_TO : FROM;
-  peer->even = first ? few : many;
+  const int64_t most = INT64_C(1) << 40;
+  const solver *const pair[] = {&r->solver[0], peer};
+  const bool first = takes_less(pair, 1);
+  const int64_t few = tsi_bench_changes(takes_less, pair, most);
+  peer->verdict = few == most ? (first ? ALWAYS : NEVER) : first ? UP_TO : FROM;
+  if (few < most) peer->even = first ? few : few + 1;
 }
 
 static void find_even(reuse *r) {

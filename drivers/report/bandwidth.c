@@ -1,5 +1,9 @@
-/* Measures the read bandwidth for a report: see bandwidth.h. */
+/* The read bandwidth and the peak of memory: see bandwidth.h. */
 #include "drivers/report/bandwidth.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "runtime/machine/bandwidth.h"
 #include "runtime/context/context.h"
@@ -19,4 +23,15 @@ bool tsi_bandwidth_measure(tsi_session *s, tsi_bandwidth *bandwidth) {
 
 double tsi_bandwidth_of(const tsi_bandwidth *bandwidth, int workers) {
   return workers > 1 ? bandwidth->all : bandwidth->one;
+}
+
+double tsi_peak_memory(pid_t pid) {
+  char path[64], line[128];
+  double kilobytes = 0;
+  snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+  FILE *file = fopen(path, "r");
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    if (strncmp(line, "VmHWM:", 6) == 0) kilobytes = strtod(line + 6, NULL);
+  if (file != NULL) fclose(file);
+  return 1024 * kilobytes;
 }

@@ -1,7 +1,9 @@
-/* The read bandwidth of the machine: what a solve, which streams the factor once in each direction, is
- * measured against. */
+/* Memory: the read bandwidth of the machine, which a solve, which streams the factor once in each direction,
+ * is measured against; the peak of a process. */
 #ifndef TSI_DRIVERS_REPORT_BANDWIDTH_H
 #define TSI_DRIVERS_REPORT_BANDWIDTH_H
+
+#include <sys/types.h>
 
 #include "drivers/session/session.h"
 
@@ -19,5 +21,8 @@ bool tsi_bandwidth_measure(tsi_session *s, tsi_bandwidth *bandwidth);
 
 /* What a plan can reach with its workers. */
 double tsi_bandwidth_of(const tsi_bandwidth *bandwidth, int workers);
+
+/* Returns the largest resident set of a process so far, in bytes; 0 if it is unknown. */
+double tsi_peak_memory(pid_t pid);
 
 #endif

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drivers/report/peak_memory.h"
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
+#include "drivers/session/layout.h"
 #include "drivers/report/report.h"
 
 void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number) {
@@ -153,6 +153,15 @@ void tsi_json_add_checksum(cJSON *object, uint64_t checksum) {
   char text[32];
   snprintf(text, sizeof text, "%016" PRIx64, checksum);
   cJSON_AddStringToObject(object, "checksum", text);
+}
+
+cJSON *tsi_json_add_layout(cJSON *object, const tsi_session *s, const tristar_layout *layout) {
+  cJSON *o = cJSON_AddObjectToObject(object, "layout");
+  TSI_JSON_NUMBERS(o, {"px", layout->px}, {"py", layout->py}, {"pz", layout->pz});
+  cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
+  cJSON_AddStringToObject(o, "map", tsi_map_name(layout->map));
+  cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(layout->message_tree));
+  return o;
 }
 
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range) {

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drivers/report/peak_memory.h"
 #include "drivers/session/console.h"
 
 #define TEXT_SIZE 64

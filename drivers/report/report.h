@@ -52,6 +52,8 @@ void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth);
 void tsi_json_add_calibration(cJSON *object, const tristar_calibration *calibration);
 /* As 16 hexadecimal digits. */
 void tsi_json_add_checksum(cJSON *object, uint64_t checksum);
+/* Adds an object "layout" with the words of a layout, and returns it. */
+cJSON *tsi_json_add_layout(cJSON *object, const tsi_session *s, const tristar_layout *layout);
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range);
 void tsi_json_add_paths(cJSON *object, const tsi_paths *paths);
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats);
