@@ -145,15 +145,6 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   return object;
 }
 
-int tsi_solve_check_words(const tsi_settings *settings) {
-  const int status = tsi_check_rhs("solve", settings);
-  if (status != TSI_EXIT_OK) return status;
-  if (settings->repeat < settings->in_flight)
-    return tsi_usage_error("solve", "--in-flight %" PRId64 " needs --repeat N with an N that is not smaller",
-                           settings->in_flight);
-  return tsi_timeline_check("solve", "gantt", settings->gantt);
-}
-
 int tsi_command_solve(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tsi_found_triangle found;

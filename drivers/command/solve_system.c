@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "drivers/session/commands.h"
 #include "drivers/session/files.h"
 #include "runtime/base/median.h"
 
@@ -195,4 +196,13 @@ void tsi_system_free(tsi_system *z) {
   free(z->x.values);
   tsi_paths_free(&z->paths);
   tsi_plot_trace_free(&z->traced);
+}
+
+int tsi_solve_check_words(const tsi_settings *settings) {
+  const int status = tsi_check_rhs("solve", settings);
+  if (status != TSI_EXIT_OK) return status;
+  if (settings->repeat < settings->in_flight)
+    return tsi_usage_error("solve", "--in-flight %" PRId64 " needs --repeat N with an N that is not smaller",
+                           settings->in_flight);
+  return tsi_timeline_check("solve", "gantt", settings->gantt);
 }

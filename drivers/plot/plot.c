@@ -8,7 +8,6 @@
 #include "drivers/session/layout.h"
 #include "drivers/report/report.h"
 #include "drivers/plot/tree.h"
-#include "drivers/session/triangle.h"
 
 static bool draw_tree(const tsi_plot *plot) {
   tsi_session *s = plot->s;
@@ -51,17 +50,6 @@ static const kind kinds[] = {{"gantt", NULL, TIMELINE, tsi_plot_gantt},
                              {"scaling", tsi_plot_scaling, LEAVES, NULL},
                              {"placement", tsi_plot_placement, GPU_POSSIBLE, NULL}};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
-void tsi_plot_check_factors(const tsi_session *s) {
-  tsi_found_triangle found;
-  char text[640];
-  if (!tsi_goes_without_factors(s, &found)) return;
-  snprintf(text, sizeof text,
-           "%s: %s by tristar solve; the picture is of a solve with factors, as --method lu makes them",
-           s->name, tsi_triangle_text(&found));
-  tsi_console_log((void *)&s->settings->verbose, TRISTAR_LOG_WARNING, text);
-  tsi_triangle_free(&found);
-}
 
 static bool prepare(tsi_session *s, const kind *what, const tristar_layout *layout) {
   if (what->needs & NAME_ONLY) return true;

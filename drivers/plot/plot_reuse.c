@@ -14,11 +14,24 @@
 
 #include "drivers/bench/bench.h"
 #include "drivers/draw/chart.h"
+#include "drivers/session/console.h"
 #include "drivers/session/files.h"
 #include "drivers/draw/labels.h"
 #include "drivers/plot/plot.h"
 #include "drivers/report/report.h"
 #include "drivers/session/rhs.h"
+#include "drivers/session/triangle.h"
+
+void tsi_plot_check_factors(const tsi_session *s) {
+  tsi_found_triangle found;
+  char text[640];
+  if (!tsi_goes_without_factors(s, &found)) return;
+  snprintf(text, sizeof text,
+           "%s: %s by tristar solve; the picture is of a solve with factors, as --method lu makes them",
+           s->name, tsi_triangle_text(&found));
+  tsi_console_log((void *)&s->settings->verbose, TRISTAR_LOG_WARNING, text);
+  tsi_triangle_free(&found);
+}
 
 enum {
   SOLVERS_MOST = 1 + TSI_BENCH_PEERS,

@@ -1,5 +1,17 @@
-/* What fronts leave to others in parts: see front_teams.h, which says what is in them, and numeric.h. */
+/* Memory of fronts, and what they leave to others in parts: see front_teams.h, which defines the parts, and
+ * numeric.h. */
 #include "runtime/factor/numeric.h"
+
+tristar_status tsi_front_allocate(const tsi_numeric *numeric, tsi_count scalars, void **out) {
+  return tsi_allocate(numeric->env, (size_t)scalars, numeric->kernels->scalar_bytes, __func__, __FILE__,
+                      __LINE__, out);
+}
+
+tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s) {
+  const tsi_index parent = numeric->dag->symbolic->parent[s], *owner = numeric->dag->owner;
+  const bool travels = owner != NULL && parent != TSI_NONE && owner[s] != owner[parent];
+  return tsi_numeric_complement_size(numeric, s) + travels;
+}
 
 /* Where entry (i, j) of the complement of s is, of the rows of a strip; and rows that lie below it. */
 static const char *entry_at(const tsi_numeric *numeric, const tsi_front_tiles *t, tsi_index s,
@@ -111,4 +123,12 @@ void tsi_parts_free(tsi_numeric *numeric, tsi_index child) {
   const tsi_front_teams *teams = numeric->dag->teams;
   for (tsi_index from = teams->begin[child]; from < teams->end[child]; from++)
     TSI_FREE(numeric->env, numeric->in_part[parcel_from(numeric->dag, child, from)]);
+}
+
+tristar_status tsi_factor_need_passing(const tristar_factor_t *factor, bool upper, tsi_index p) {
+  const tsi_panels *panels = factor->analysis->panels;
+  const tsi_count size = tsi_panel_size(tsi_panel_width(panels, p), panels->height[p]);
+  if (factor->analysis->panel_values[p] >= 0 || factor->passing[upper][p] != NULL) return TRISTAR_OK;
+  return tsi_allocate(&factor->ts->env, (size_t)size, factor->scalar_bytes, __func__, __FILE__, __LINE__,
+                      &factor->passing[upper][p]);
 }

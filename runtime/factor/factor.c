@@ -13,14 +13,6 @@ tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *
   return TRISTAR_OK;
 }
 
-tristar_status tsi_factor_need_passing(const tristar_factor_t *factor, bool upper, tsi_index p) {
-  const tsi_panels *panels = factor->analysis->panels;
-  const tsi_count size = tsi_panel_size(tsi_panel_width(panels, p), panels->height[p]);
-  if (factor->analysis->panel_values[p] >= 0 || factor->passing[upper][p] != NULL) return TRISTAR_OK;
-  return tsi_allocate(&factor->ts->env, (size_t)size, factor->scalar_bytes, __func__, __FILE__, __LINE__,
-                      &factor->passing[upper][p]);
-}
-
 static tristar_status allocate_streams(tsi_env *env, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_count size = an->panel_values[an->panels->count];

@@ -34,11 +34,6 @@ static void find_positions(const tsi_symbolic *symbolic, tsi_index s, tsi_index 
   }
 }
 
-tristar_status tsi_front_allocate(const tsi_numeric *numeric, tsi_count scalars, void **out) {
-  return tsi_allocate(numeric->env, (size_t)scalars, numeric->kernels->scalar_bytes, __func__, __FILE__,
-                      __LINE__, out);
-}
-
 static tsi_index rows_below(const tsi_symbolic *symbolic, tsi_index s) {
   return (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
 }

@@ -154,7 +154,11 @@ void tsi_numeric_send(tsi_numeric *numeric, tsi_index step);
 void tsi_numeric_send_rest(tsi_numeric *numeric);
 /* What arrives next, after this step; after TSI_NONE: what is first of all. */
 void tsi_numeric_expect_next(tsi_numeric *numeric, tsi_index step);
-/* Scalars of the complement of s, with room for the failure mark if it comes or goes. */
+/* Scalars of the complement of s, alone and with room for the failure mark if it comes or goes. */
+static inline tsi_count tsi_numeric_complement_size(const tsi_numeric *numeric, tsi_index s) {
+  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
+  return tsi_complement_size((tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]), numeric->full);
+}
 tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s);
 /* The steps as tasks of StarPU, which runs. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_record(tsi_numeric *numeric);

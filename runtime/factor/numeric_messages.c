@@ -10,17 +10,6 @@ static void fail(tsi_numeric *numeric, tristar_status status) {
 
 /* ---- Parcels ------------------------------------------------------------------------------------------ */
 
-static tsi_count complement_scalars(const tsi_numeric *numeric, tsi_index s) {
-  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
-  return tsi_complement_size((tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]), numeric->full);
-}
-
-tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s) {
-  const tsi_index parent = numeric->dag->symbolic->parent[s], *owner = numeric->dag->owner;
-  const bool travels = owner != NULL && parent != TSI_NONE && owner[s] != owner[parent];
-  return complement_scalars(numeric, s) + travels;
-}
-
 static const tsi_front_parcel *parcel_of(const tsi_numeric *numeric, bool receive,
                                          const tsi_front_message *message) {
   return (receive ? numeric->dag->in : numeric->dag->out) + message->parcel;
@@ -28,7 +17,8 @@ static const tsi_front_parcel *parcel_of(const tsi_numeric *numeric, bool receiv
 
 /* Without the mark. */
 static tsi_count scalars_of(const tsi_numeric *numeric, const tsi_front_parcel *parcel) {
-  return parcel->kind == TSI_PARCEL_WHOLE ? complement_scalars(numeric, parcel->supernode) : parcel->scalars;
+  return parcel->kind == TSI_PARCEL_WHOLE ? tsi_numeric_complement_size(numeric, parcel->supernode)
+                                          : parcel->scalars;
 }
 
 static tsi_held_stripe *stripe_of(const tsi_numeric *numeric, const tsi_front_parcel *parcel) {
