@@ -69,10 +69,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT TRISTAR_KERNE
     list(GET tsi_isas -1 tsi_isas)
   endif()
 endif()
-foreach(isa IN LISTS tsi_isas)
-  string(TOUPPER ${isa} isa)
-  target_compile_definitions(tsi_internal INTERFACE TSI_KERNELS_${isa})
-endforeach()
+string(TOUPPER "${tsi_isas}" tsi_isa_definitions)
+list(TRANSFORM tsi_isa_definitions PREPEND TSI_KERNELS_) # for codelets/cpu/kernels.c
 
 set(tsi_objects "" CACHE INTERNAL "Object libraries that make up the library")
 
