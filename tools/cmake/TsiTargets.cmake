@@ -8,6 +8,7 @@
 #   tsi_typed(DIR... SCALARS s d ...)  DIR/typed_*.c once for each scalar type [LINK ...]
 #   tsi_kernels(DIR... SCALARS s d ..) DIR/kernel_*.c once for each scalar type and instruction set [LINK ...]
 #   tsi_core_library(NAME)             a static library of the layers so far, which need no StarPU: for tests
+#   tsi_add_layers(TARGET)             all layers [EXCLUDE object library...] and what they need
 #   tsi_library(NAME SHARED|STATIC)    a library of all layers
 include(CheckCCompilerFlag)
 include(CheckCSourceRuns)
@@ -28,7 +29,8 @@ if(TRISTAR_WERROR)
   target_compile_options(tsi_flags INTERFACE -Werror)
 endif()
 if(TRISTAR_SANITIZE)
-  target_compile_options(tsi_flags INTERFACE "-fsanitize=${TRISTAR_SANITIZE}" -fno-omit-frame-pointer)
+  target_compile_options(tsi_flags INTERFACE "-fsanitize=${TRISTAR_SANITIZE}" -fno-omit-frame-pointer
+                         "$<$<BOOL:${TRISTAR_NO_SANITIZE}>:-fno-sanitize=${TRISTAR_NO_SANITIZE}>")
   target_link_options(tsi_flags INTERFACE "-fsanitize=${TRISTAR_SANITIZE}")
 endif()
 
@@ -152,27 +154,35 @@ function(tsi_core_library name)
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
 endfunction()
 
+# Puts the objects of the layers, but for those of EXCLUDE, into a target, with the libraries that they need.
+function(tsi_add_layers target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCLUDE")
+  set(objects ${tsi_objects})
+  list(REMOVE_ITEM objects ${arg_EXCLUDE} "")
+  foreach(object IN LISTS objects)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
+  endforeach()
+  target_link_libraries(${target} PRIVATE PkgConfig::TRISTAR_STARPU PkgConfig::TRISTAR_OPENBLAS
+                        PkgConfig::TRISTAR_HWLOC METIS::METIS ZLIB::ZLIB Threads::Threads m)
+  if(TRISTAR_DEVICES)
+    target_sources(${target} PRIVATE ${tsi_device_objects})
+    target_link_libraries(${target} PRIVATE ${tsi_device_libraries})
+    add_dependencies(${target} tsi_device_sweeps)
+  endif()
+endfunction()
+
 # The objects carry the symbols; what they need is linked by the library (privately: its header needs nothing).
 function(tsi_library name kind)
   add_library(${name} ${kind})
-  foreach(object IN LISTS tsi_objects)
-    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${object}>)
-  endforeach()
+  tsi_add_layers(${name})
   target_include_directories(${name} PUBLIC
                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${name} PRIVATE PkgConfig::TRISTAR_STARPU PkgConfig::TRISTAR_OPENBLAS
-                        PkgConfig::TRISTAR_HWLOC METIS::METIS ZLIB::ZLIB Threads::Threads m)
   if(TRISTAR_HAVE_MPI)
     target_link_libraries(${name} PRIVATE PkgConfig::TRISTAR_STARPUMPI TriStar::mpi)
   endif()
   if(TRISTAR_HAVE_PTSCOTCH)
     target_link_libraries(${name} PRIVATE PTSCOTCH::PTSCOTCH)
-  endif()
-  if(TRISTAR_DEVICES)
-    target_sources(${name} PRIVATE ${tsi_device_objects})
-    target_link_libraries(${name} PRIVATE ${tsi_device_libraries})
-    add_dependencies(${name} tsi_device_sweeps)
   endif()
   if(TRISTAR_SANITIZE)
     target_link_options(${name} PRIVATE "-fsanitize=${TRISTAR_SANITIZE}")
