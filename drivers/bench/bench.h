@@ -184,8 +184,8 @@ double tsi_bench_gbps(const tsi_bench_result *r);
 double tsi_bench_gflops(const tsi_bench_case *c, const tsi_bench_result *r);
 /* Seconds of analysis, factorization, plan and `solves` solves. */
 double tsi_bench_total(const tsi_bench_result *r, double solves);
-/* Up to which number of solves, from 1 on, the answer is the same as of 1, if it changes once at the most;
- * `most`: it never changes below that. */
+/* Returns the largest number of solves, from 1 to `most`, that has the same answer as 1 solve. The answer
+ * changes at most once; `most` also means that it does not change. */
 int64_t tsi_bench_changes(bool (*answer)(const void *of, double solves), const void *of, int64_t most);
 /* Is contender k a row of the tables: TriStar, of --sched all with the fastest scheduler, or the setting of a
  * peer that counts? */

@@ -57,11 +57,9 @@ int tsi_fsai_ranks(const tsi_bench_setup *setup, int ranks[TSI_BENCH_LIST_MAX]);
 /* The contender of that title and number of processes; -1: there is none. */
 int tsi_fsai_contender(const tsi_bench_setup *setup, const char *title, int ranks);
 
-/* bench_fsai_table.c */
+/* bench_fsai_out.c; false: with a message. */
 void tsi_fsai_print(const tsi_bench_case *c);
 void tsi_fsai_print_summary(const tsi_fsai_bench *b);
-
-/* bench_fsai_json.c, bench_fsai_svg.c: false with a message. */
 bool tsi_fsai_write_json(const tsi_fsai_bench *b);
 bool tsi_fsai_write_svg(const tsi_fsai_bench *b);
 

@@ -86,11 +86,9 @@ int tsi_triangular_find_worst(const tsi_triangular *t, int worst[TSI_TRIANGULAR_
 /* ---- What comes out
  * ---------------------------------------------------------------------------------------- */
 
-/* bench_triangular_table.c */
+/* bench_triangular_out.c; false: with a message. */
 void tsi_triangular_print(const tsi_triangular_case *c);
 void tsi_triangular_print_summary(const tsi_triangular *t);
-
-/* bench_triangular_json.c, bench_triangular_svg.c: false with a message. */
 bool tsi_triangular_write_json(const tsi_triangular *t);
 bool tsi_triangular_write_svg(const tsi_triangular *t);
 

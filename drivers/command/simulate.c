@@ -206,14 +206,12 @@ static void add_plan(cJSON *object, const outcome *o) {
 static void add_outcome(cJSON *list, const simulation *m, int number) {
   const outcome *o = &m->outcome[number];
   const double repeat = (double)m->settings.repeat;
-  char checksum[24];
   cJSON *object = tsi_json_add_item(list);
   cJSON_AddStringToObject(object, "place", places[number].name);
   cJSON_AddStringToObject(object, "scheduler", o->plan.scheduler);
   TSI_JSON_NUMBERS(object, {"tasks", (double)o->plan.tasks}, {"first_solve_s", o->first_s},
                    {"solve_s", o->solve_s}, {"error", o->error});
-  snprintf(checksum, sizeof checksum, "%016llx", (unsigned long long)o->checksum);
-  cJSON_AddStringToObject(object, "checksum", checksum);
+  tsi_json_add_checksum(object, o->checksum);
   cJSON_AddNumberToObject(object, "unfit_bytes", o->plan.unfit_bytes);
   add_plan(object, o);
   add_list(object, "first_up_bytes", o->first, o->devices, true, 1);

@@ -34,13 +34,13 @@ tsi_format tsi_picture_format(const char *path) {
   return (tsi_format)find_format(path, TIMELINES);
 }
 
-static bool is_converted(int format) {
+static bool is_converted(tsi_format format) {
   return format == TSI_FORMAT_PNG || format == TSI_FORMAT_PDF;
 }
 
 static int check(const char *command, const char *option, const char *path, int known) {
   const int format = path != NULL ? find_format(path, known) : TSI_FORMAT_SVG;
-  const char *missing = is_converted(format) ? tsi_picture_no_converter() : NULL;
+  const char *missing = is_converted((tsi_format)format) ? tsi_picture_no_converter() : NULL;
   if (format == known)
     return tsi_usage_error(command,
                            "--%s %s: no picture has the ending %s; known are .svg, .html, .png, .pdf%s",

@@ -139,7 +139,7 @@ bool tsi_plot_time(tsi_session *s, tristar_part part, int64_t nrhs, const trista
                    const tristar_dense *x, tsi_timed *out);
 cJSON *tsi_plot_make_timed(const tsi_timed *timed);
 
-/* plot_graph.c: a level for each item of a list. What an item waits for has lower levels. Forward items are
+/* plot_trace.c: a level for each item of a list. What an item waits for has lower levels. Forward items are
  * one level below the first that waits for them, all others one above the last that they wait for: so what
  * belongs together is close. Gives the number of levels. level: list->count. */
 int64_t tsi_plot_rank(const tristar_trace_list *list, int64_t *level);

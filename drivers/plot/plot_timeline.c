@@ -4,8 +4,8 @@
  * each worker; tasks with their steps in them, messages as flows from task to task .trace   Paje (Schnorr,
  * "Paje trace file format"), for ViTE: the same as containers, states and links
  *
- * Perfetto takes events in any order. Paje wants them in the order of time, and what is inside pushed after
- * what is around it. */
+ * Perfetto reads events in any order. A Paje file lists them in the order of time, and the state of a step
+ * follows the state of its task. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
