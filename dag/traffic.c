@@ -94,7 +94,7 @@ static tristar_status count_grid(tsi_env *env, const counter *co, tsi_index z) {
     if (tsi_layout_holds(layout, z, layout->node[c])) count_entries(co, c, z);
   }
 out:
-  tsi_participants_destroy(env, &participants);
+  TSI_FREE(env, participants);
   return status;
 }
 

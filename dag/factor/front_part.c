@@ -24,8 +24,8 @@ static void choose(const tsi_front_whole *whole, tsi_index rank, bool *wanted) {
 static tristar_status take_fronts(tsi_env *env, const tsi_front_whole *whole, tsi_front_part *part) {
   tristar_status status = TRISTAR_OK;
   const tsi_front_structure *fronts = whole->fronts;
-  const tsi_index count = part->tree.symbolic->count;
-  const tsi_index *from = part->tree.supernode;
+  const tsi_index count = part->tree->symbolic->count;
+  const tsi_index *from = part->tree->supernode;
   tsi_front_weights weights = {.subtree = NULL};
   tsi_index *begin = NULL, *end = NULL;
   TSI_TRY_OUT(tsi_factorization_weigh(env, fronts->symbolic, fronts->method, fronts->options, &weights));
@@ -45,7 +45,7 @@ static tristar_status take_fronts(tsi_env *env, const tsi_front_whole *whole, ts
     begin[s] = whole->teams->begin[from[s]];
     end[s] = whole->teams->end[from[s]];
   }
-  TSI_TRY_OUT(tsi_front_teams_create(env, part->tree.symbolic, part->tree.panels, fronts->method,
+  TSI_TRY_OUT(tsi_front_teams_create(env, part->tree->symbolic, part->tree->panels, fronts->method,
                                      fronts->options->tile, begin, end, &part->teams));
 out:
   TSI_FREE(env, begin);
@@ -68,7 +68,7 @@ static void list_ranges(const tsi_front_whole *whole, tsi_front_part *part) {
   tsi_index here = 0, last = TSI_NONE;
   part->ranges = 0;
   for (tsi_index s = 0; s < symbolic->count; s++) {
-    while (here + 1 < part->tree.symbolic->count && part->tree.supernode[here] < s) here++;
+    while (here + 1 < part->tree->symbolic->count && part->tree->supernode[here] < s) here++;
     const bool shared = tsi_front_is_shared(whole->teams, s);
     add_range(part, symbolic->start[s], shared ? ~here : whole->owner[s], &last);
   }
@@ -94,7 +94,7 @@ out:
 
 void tsi_front_part_destroy(tsi_env *env, tsi_front_part *part) {
   tsi_front_teams_destroy(env, &part->teams);
-  tsi_tree_part_destroy(env, &part->tree);
+  TSI_FREE(env, part->tree);
   TSI_FREE(env, part->column);
   TSI_FREE(env, part->owner);
   TSI_FREE(env, part->weights.subtree);
@@ -106,10 +106,10 @@ void tsi_front_part_destroy(tsi_env *env, tsi_front_part *part) {
 /* Supernode s of the part is the same as in the whole tree. */
 static tristar_status check_supernode(tsi_env *env, const tsi_front_part *part, const tsi_front_whole *whole,
                                       tsi_index s) {
-  const tsi_symbolic *here = part->tree.symbolic, *there = whole->fronts->symbolic;
-  const tsi_index from = part->tree.supernode[s], parent = here->parent[s];
+  const tsi_symbolic *here = part->tree->symbolic, *there = whole->fronts->symbolic;
+  const tsi_index from = part->tree->supernode[s], parent = here->parent[s];
   const tsi_count rows = here->row_ptr[s + 1] - here->row_ptr[s];
-  if ((parent == TSI_NONE ? TSI_NONE : part->tree.supernode[parent]) != there->parent[from] ||
+  if ((parent == TSI_NONE ? TSI_NONE : part->tree->supernode[parent]) != there->parent[from] ||
       here->start[s + 1] - here->start[s] != there->start[from + 1] - there->start[from] ||
       rows != there->row_ptr[from + 1] - there->row_ptr[from])
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d of a part is not supernode %d", s, from);
@@ -126,9 +126,9 @@ static tristar_status check_supernode(tsi_env *env, const tsi_front_part *part, 
 tristar_status tsi_front_part_check(tsi_env *env, const tsi_front_part *part, const tsi_front_whole *whole,
                                     tsi_index rank) {
   const tsi_symbolic *all = whole->fronts->symbolic;
-  const tsi_index count = part->tree.symbolic->count;
+  const tsi_index count = part->tree->symbolic->count;
   for (tsi_index s = 0, k = 0; s < all->count; s++) {
-    const bool has = k < count && part->tree.supernode[k] == s;
+    const bool has = k < count && part->tree->supernode[k] == s;
     const bool shared = tsi_front_is_shared(whole->teams, s);
     const tsi_index who = part->who[tsi_find_range(part->begin, part->ranges, all->start[s])];
     if (!has && (shared || is_own(whole, rank, s)))

@@ -24,7 +24,7 @@
 #include "runtime/base/sort.h"
 
 typedef struct tsi_front_part {
-  tsi_tree_part tree;
+  tsi_tree_part *tree;
   tsi_index *column;         /* supernodes of the part: first column in the factor */
   tsi_index *owner;          /* supernodes of the part */
   tsi_front_teams *teams;    /* of the part; NULL: no front is shared */
@@ -52,13 +52,13 @@ TRISTAR_CHECKED tristar_status tsi_front_part_check(tsi_env *env, const tsi_fron
 
 /* A column of the part in the factor. */
 static inline tsi_index tsi_front_part_there(const tsi_front_part *part, tsi_index column) {
-  const tsi_symbolic *symbolic = part->tree.symbolic;
+  const tsi_symbolic *symbolic = part->tree->symbolic;
   const tsi_index s = tsi_find_range(symbolic->start, symbolic->count, column);
   return part->column[s] + column - symbolic->start[s];
 }
 /* A column of the factor, which is in the part, there. */
 static inline tsi_index tsi_front_part_here(const tsi_front_part *part, tsi_index column) {
-  const tsi_symbolic *symbolic = part->tree.symbolic;
+  const tsi_symbolic *symbolic = part->tree->symbolic;
   const tsi_index s = tsi_find_range(part->column, symbolic->count, column);
   return symbolic->start[s] + column - part->column[s];
 }

@@ -64,7 +64,7 @@ bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report
 }
 
 void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *r) {
-  if (r->placing) tsi_device_split_destroy(tsi_context_env(s->ts), &r->placing);
+  TSI_FREE(tsi_context_env(s->ts), r->placing);
 }
 
 /* Sums over the devices. */

@@ -118,20 +118,14 @@ static void sort_all(const sorting *s, const tsi_block_cut *cut, bool whole) {
 
 tristar_status tsi_block_order(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines, bool whole,
                                tsi_index *order) {
-  tristar_status status = TRISTAR_OK;
-  sorting s = {.lines = lines, .order = order};
-  TSI_TRY_OUT(TSI_ALLOC(env, s.from, cut->n));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.level, cut->n));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.range, cut->n));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.first, (tsi_count)cut->n + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.mark, (tsi_count)cut->blocks + 2));
+  TSI_SCRATCH(env, sorting, s, 1);
+  *s = (sorting){.lines = lines, .order = order};
+  TSI_TRY(TSI_ALLOC_IN(s, s->from, cut->n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->level, cut->n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->range, cut->n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->first, (tsi_count)cut->n + 1));
+  TSI_TRY(TSI_ALLOC_IN(s, s->mark, (tsi_count)cut->blocks + 2));
   for (tsi_index k = 0; k < cut->n; k++) order[k] = k;
-  sort_all(&s, cut, whole);
-out:
-  TSI_FREE(env, s.from);
-  TSI_FREE(env, s.level);
-  TSI_FREE(env, s.range);
-  TSI_FREE(env, s.first);
-  TSI_FREE(env, s.mark);
-  return status;
+  sort_all(s, cut, whole);
+  return TRISTAR_OK;
 }

@@ -31,58 +31,40 @@ static void transpose(const tsi_lines *lines, const tsi_count *from, const tsi_i
 
 static tristar_status allocate_pattern(tsi_env *env, const tsi_lines *lines, tsi_block_pattern **out) {
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->ptr, (tsi_count)lines->n + 1));
-  TSI_TRY(TSI_ALLOC(env, (*out)->index, lines->ptr[lines->n]));
-  TSI_TRY(TSI_ALLOC(env, (*out)->source, lines->ptr[lines->n]));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(*out, (*out)->ptr, (tsi_count)lines->n + 1));
+  TSI_TRY(TSI_ALLOC_IN(*out, (*out)->index, lines->ptr[lines->n]));
+  TSI_TRY(TSI_ALLOC_IN(*out, (*out)->source, lines->ptr[lines->n]));
   (*out)->lines = (tsi_lines){lines->n, (*out)->ptr, (*out)->index, !lines->columns};
   return TRISTAR_OK;
 }
 
 tristar_status tsi_block_pattern_create(tsi_env *env, const tsi_lines *lines, const tsi_index *order,
                                         tsi_block_pattern **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_block_pattern *pattern = NULL, *columns = NULL;
-  tsi_index *place = NULL;
+  TSI_OWNED tsi_block_pattern *pattern = NULL, *columns = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, place, lines->n));
+  TSI_SCRATCH(env, tsi_index, place, lines->n);
   for (tsi_index k = 0; k < lines->n; k++) place[order ? order[k] : k] = k;
   if (!lines->columns) {
-    TSI_TRY_OUT(allocate_pattern(env, lines, &columns));
+    TSI_TRY(allocate_pattern(env, lines, &columns));
     transpose(lines, NULL, NULL, NULL, columns);
   }
   const tsi_lines *from = columns ? &columns->lines : lines;
-  TSI_TRY_OUT(allocate_pattern(env, from, &pattern));
+  TSI_TRY(allocate_pattern(env, from, &pattern));
   transpose(from, columns ? columns->source : NULL, order, place, pattern);
-out:
-  TSI_FREE(env, place);
-  tsi_block_pattern_destroy(env, &columns);
-  if (status != TRISTAR_OK) tsi_block_pattern_destroy(env, &pattern);
   *out = pattern;
-  return status;
-}
-
-void tsi_block_pattern_destroy(tsi_env *env, tsi_block_pattern **pattern) {
-  if (*pattern == NULL) return;
-  TSI_FREE(env, (*pattern)->ptr);
-  TSI_FREE(env, (*pattern)->index);
-  TSI_FREE(env, (*pattern)->source);
-  TSI_FREE(env, *pattern);
+  pattern = NULL;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_block_reorder(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines, bool whole,
                                  tsi_index *order) {
-  tristar_status status = TRISTAR_OK;
-  tsi_block_pattern *pattern = NULL;
-  tsi_index *next = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, next, lines->n));
-  TSI_TRY_OUT(tsi_block_pattern_create(env, lines, order, &pattern));
-  TSI_TRY_OUT(tsi_block_order(env, cut, &pattern->lines, whole, next));
+  TSI_OWNED tsi_block_pattern *pattern = NULL;
+  TSI_SCRATCH(env, tsi_index, next, lines->n);
+  TSI_TRY(tsi_block_pattern_create(env, lines, order, &pattern));
+  TSI_TRY(tsi_block_order(env, cut, &pattern->lines, whole, next));
   for (tsi_index k = 0; k < lines->n; k++) next[k] = order[next[k]];
   memcpy(order, next, (size_t)lines->n * sizeof *order);
-out:
-  TSI_FREE(env, next);
-  tsi_block_pattern_destroy(env, &pattern);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Rows of parts ------------------------------------------------------------------------------------- */
@@ -150,10 +132,10 @@ static tristar_status list_parts(tsi_env *env, listing *l, tsi_block_rows *rows)
                                                                       : features[p].filled);
   }
   place_rows(l, count);
-  TSI_TRY(TSI_ALLOC(env, rows->row, l->first[cut->count]));
-  TSI_TRY(TSI_ALLOC_ZERO(env, rows->ptr, l->first[cut->count] + 1));
-  TSI_TRY(TSI_ALLOC(env, rows->column, l->lines->ptr[cut->n]));
-  TSI_TRY(TSI_ALLOC(env, rows->entry, l->lines->ptr[cut->n]));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->row, l->first[cut->count]));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(rows, rows->ptr, l->first[cut->count] + 1));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->column, l->lines->ptr[cut->n]));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->entry, l->lines->ptr[cut->n]));
   list_entries(l, rows);
   return TRISTAR_OK;
 }
@@ -224,9 +206,9 @@ static tristar_status cut_chunks(tsi_env *env, const listing *l, tsi_count least
   make_chunks(&m, l);
   if (!tsi_to_index(m.count, &rows->count))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld chunks are too many", (long long)m.count);
-  TSI_TRY(TSI_ALLOC(env, rows->part, rows->count));
-  TSI_TRY(TSI_ALLOC(env, rows->lane, rows->count));
-  TSI_TRY(TSI_ALLOC(env, rows->start, (tsi_count)rows->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->part, rows->count));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->lane, rows->count));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->start, (tsi_count)rows->count + 1));
   m.part = rows->part;
   m.lane = rows->lane;
   m.start = rows->start;
@@ -265,9 +247,9 @@ static void find_waits(tsi_block_rows *rows, tsi_index *writer, tsi_index *seen,
 static tristar_status make_waits(tsi_env *env, tsi_block_rows *rows) {
   TSI_SCRATCH(env, tsi_index, writer, rows->n);
   TSI_SCRATCH(env, tsi_index, seen, rows->count);
-  TSI_TRY(TSI_ALLOC(env, rows->wait_ptr, (tsi_count)rows->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->wait_ptr, (tsi_count)rows->count + 1));
   find_waits(rows, writer, seen, NULL);
-  TSI_TRY(TSI_ALLOC(env, rows->wait, rows->wait_ptr[rows->count]));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->wait, rows->wait_ptr[rows->count]));
   find_waits(rows, writer, seen, rows->wait);
   return TRISTAR_OK;
 }
@@ -276,45 +258,24 @@ static tristar_status make_waits(tsi_env *env, tsi_block_rows *rows) {
 
 tristar_status tsi_block_rows_create(tsi_env *env, const tsi_block_cut *cut, const tsi_block_pattern *pattern,
                                      int lanes, tsi_count least, tsi_block_rows **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_block_rows *rows = NULL;
-  listing l = {.cut = cut, .lines = &pattern->lines};
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, rows, 1));
+  TSI_SCRATCH(env, listing, l, 1);
+  *l = (listing){.cut = cut, .lines = &pattern->lines};
+  TSI_SCRATCH_ZERO(env, tsi_block_rows, rows, 1);
   rows->n = cut->n;
   rows->lanes = lanes;
-  TSI_TRY_OUT(TSI_ALLOC(env, l.block, cut->n));
-  TSI_TRY_OUT(TSI_ALLOC(env, l.level, cut->n));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, l.first, (tsi_count)cut->count + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, l.next, cut->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, l.place, cut->n));
-  tsi_block_owners(cut, l.block);
-  tsi_block_levels(l.lines, l.block, l.level);
-  TSI_TRY_OUT(list_parts(env, &l, rows));
-  TSI_TRY_OUT(cut_chunks(env, &l, tsi_count_max(1, least), rows));
-  TSI_TRY_OUT(make_waits(env, rows));
-  if (env->check) TSI_TRY_OUT(tsi_block_rows_check(env, rows, cut, pattern));
-out:
-  TSI_FREE(env, l.block);
-  TSI_FREE(env, l.level);
-  TSI_FREE(env, l.first);
-  TSI_FREE(env, l.next);
-  TSI_FREE(env, l.place);
-  if (status != TRISTAR_OK) tsi_block_rows_destroy(env, &rows);
+  TSI_TRY(TSI_ALLOC_IN(l, l->block, cut->n));
+  TSI_TRY(TSI_ALLOC_IN(l, l->level, cut->n));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(l, l->first, (tsi_count)cut->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(l, l->next, cut->count));
+  TSI_TRY(TSI_ALLOC_IN(l, l->place, cut->n));
+  tsi_block_owners(cut, l->block);
+  tsi_block_levels(l->lines, l->block, l->level);
+  TSI_TRY(list_parts(env, l, rows));
+  TSI_TRY(cut_chunks(env, l, tsi_count_max(1, least), rows));
+  TSI_TRY(make_waits(env, rows));
+  if (env->check) TSI_TRY(tsi_block_rows_check(env, rows, cut, pattern));
   *out = rows;
-  return status;
-}
-
-void tsi_block_rows_destroy(tsi_env *env, tsi_block_rows **rows) {
-  if (*rows == NULL) return;
-  TSI_FREE(env, (*rows)->part);
-  TSI_FREE(env, (*rows)->lane);
-  TSI_FREE(env, (*rows)->start);
-  TSI_FREE(env, (*rows)->row);
-  TSI_FREE(env, (*rows)->ptr);
-  TSI_FREE(env, (*rows)->column);
-  TSI_FREE(env, (*rows)->entry);
-  TSI_FREE(env, (*rows)->wait_ptr);
-  TSI_FREE(env, (*rows)->wait);
-  TSI_FREE(env, *rows);
+  rows = NULL;
+  return TRISTAR_OK;
 }

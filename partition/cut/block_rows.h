@@ -31,7 +31,6 @@ typedef struct tsi_block_pattern {
  */
 TRISTAR_CHECKED tristar_status tsi_block_pattern_create(tsi_env *env, const tsi_lines *lines,
                                                         const tsi_index *order, tsi_block_pattern **out);
-void tsi_block_pattern_destroy(tsi_env *env, tsi_block_pattern **pattern);
 
 /* order[k]: the given row that comes as k-th, in which F is lower triangular; in and out: the rows of the
  * cut's blocks are then ordered as tsi_block_order has it. Errors: MEMORY. */
@@ -56,7 +55,6 @@ typedef struct tsi_block_rows {
 TRISTAR_CHECKED tristar_status tsi_block_rows_create(tsi_env *env, const tsi_block_cut *cut,
                                                      const tsi_block_pattern *pattern, int lanes,
                                                      tsi_count least, tsi_block_rows **out);
-void tsi_block_rows_destroy(tsi_env *env, tsi_block_rows **rows);
 TRISTAR_CHECKED tristar_status tsi_block_rows_check(tsi_env *env, const tsi_block_rows *rows,
                                                     const tsi_block_cut *cut,
                                                     const tsi_block_pattern *pattern);

@@ -67,26 +67,20 @@ static tristar_status check_chunk(tsi_env *env, const tsi_block_rows *rows, cons
 
 tristar_status tsi_block_rows_check(tsi_env *env, const tsi_block_rows *rows, const tsi_block_cut *cut,
                                     const tsi_block_pattern *pattern) {
-  tristar_status status = TRISTAR_OK;
-  progress p = {NULL, NULL, NULL, NULL};
-  TSI_TRY_OUT(TSI_ALLOC(env, p.writer, cut->n));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, p.finished, cut->n));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, p.listed, pattern->ptr[cut->n]));
-  TSI_TRY_OUT(TSI_ALLOC(env, p.seen, rows->count));
-  for (tsi_index i = 0; i < cut->n; i++) p.writer[i] = TSI_NONE;
-  for (tsi_index c = 0; c < rows->count; c++) p.seen[c] = TSI_NONE;
-  for (tsi_index c = 0; c < rows->count; c++) TSI_TRY_OUT(check_chunk(env, rows, cut, pattern, c, &p));
+  TSI_SCRATCH_ZERO(env, progress, p, 1);
+  TSI_TRY(TSI_ALLOC_IN(p, p->writer, cut->n));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(p, p->finished, cut->n));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(p, p->listed, pattern->ptr[cut->n]));
+  TSI_TRY(TSI_ALLOC_IN(p, p->seen, rows->count));
+  for (tsi_index i = 0; i < cut->n; i++) p->writer[i] = TSI_NONE;
+  for (tsi_index c = 0; c < rows->count; c++) p->seen[c] = TSI_NONE;
+  for (tsi_index c = 0; c < rows->count; c++) TSI_TRY(check_chunk(env, rows, cut, pattern, c, p));
   for (tsi_index i = 0; i < cut->n; i++) {
-    if (!p.finished[i]) TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "row %d is never finished", i);
+    if (!p->finished[i]) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d is never finished", i);
     for (tsi_count e = pattern->ptr[i]; e < pattern->ptr[i + 1]; e++)
-      if (!p.listed[e])
-        TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "the entry of row %d and column %d is in no chunk", i,
-                     pattern->index[e]);
+      if (!p->listed[e])
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the entry of row %d and column %d is in no chunk", i,
+                 pattern->index[e]);
   }
-out:
-  TSI_FREE(env, p.writer);
-  TSI_FREE(env, p.finished);
-  TSI_FREE(env, p.listed);
-  TSI_FREE(env, p.seen);
-  return status;
+  return TRISTAR_OK;
 }

@@ -51,34 +51,24 @@ static void put_parts(tsi_block_cut *cut) {
 
 tristar_status tsi_block_cut_create(tsi_env *env, tsi_index n, tsi_block_scheme scheme, tsi_index blocks,
                                     tsi_block_cut **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_block_cut *cut = NULL;
   *out = NULL;
   if (n < 0 || blocks < 1)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%d rows cannot be cut into %d blocks", n, blocks);
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%d rows cannot be cut into %d blocks", n, blocks);
   blocks = tsi_index_min(blocks, n);
   if (blocks > MOST_BLOCKS)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "%d blocks are more than %d", blocks, MOST_BLOCKS);
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, cut, 1));
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%d blocks are more than %d", blocks, MOST_BLOCKS);
+  TSI_SCRATCH_ZERO(env, tsi_block_cut, cut, 1);
   cut->scheme = scheme;
   cut->n = n;
   cut->blocks = blocks;
   cut->count = blocks > 0 ? 2 * (blocks - 1) + 1 : 0;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, cut->start, (tsi_count)blocks + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut->part, cut->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(cut, cut->start, (tsi_count)blocks + 1));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->part, cut->count));
   for (tsi_index k = 1; k <= blocks; k++) cut->start[k] = (tsi_index)((tsi_count)n * k / blocks);
   put_parts(cut);
-out:
-  if (status != TRISTAR_OK) tsi_block_cut_destroy(env, &cut);
   *out = cut;
-  return status;
-}
-
-void tsi_block_cut_destroy(tsi_env *env, tsi_block_cut **cut) {
-  if (*cut == NULL) return;
-  TSI_FREE(env, (*cut)->start);
-  TSI_FREE(env, (*cut)->part);
-  TSI_FREE(env, *cut);
+  cut = NULL;
+  return TRISTAR_OK;
 }
 
 /* ---- Questions ----------------------------------------------------------------------------------------- */

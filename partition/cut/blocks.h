@@ -65,7 +65,6 @@ tsi_index tsi_block_default(tsi_index n, size_t scalar_bytes);
  * blocks), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_block_cut_create(tsi_env *env, tsi_index n, tsi_block_scheme scheme,
                                                     tsi_index blocks, tsi_block_cut **out);
-void tsi_block_cut_destroy(tsi_env *env, tsi_block_cut **cut);
 /* Takes time for each entry and part the logarithm of n. */
 TRISTAR_CHECKED tristar_status tsi_block_cut_check(tsi_env *env, const tsi_block_cut *cut,
                                                    const tsi_lines *lines);

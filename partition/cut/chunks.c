@@ -224,14 +224,14 @@ static tsi_count collect_off_rows(const tsi_chunks *chunks, tsi_index c, const t
 }
 
 /* Fills off_ptr and off. mark: n entries of scratch. */
-static tristar_status list_off_rows(tsi_env *env, tsi_chunks *chunks, const tsi_symbolic *symbolic,
+static tristar_status list_off_rows(tsi_chunks *chunks, const tsi_symbolic *symbolic,
                                     const tsi_panels *panels, tsi_index *mark) {
   for (tsi_index j = 0; j < symbolic->n; j++) mark[j] = TSI_NONE;
   chunks->off_ptr[0] = 0;
   for (tsi_index c = 0; c < chunks->count; c++)
     chunks->off_ptr[c + 1] =
         chunks->off_ptr[c] + collect_off_rows(chunks, c, symbolic, panels, mark, c, NULL);
-  TSI_TRY(TSI_ALLOC(env, chunks->off, chunks->off_ptr[chunks->count]));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->off, chunks->off_ptr[chunks->count]));
   for (tsi_index j = 0; j < symbolic->n; j++) mark[j] = TSI_NONE;
   for (tsi_index c = 0; c < chunks->count; c++) {
     tsi_index *off = chunks->off + chunks->off_ptr[c];
@@ -242,8 +242,8 @@ static tristar_status list_off_rows(tsi_env *env, tsi_chunks *chunks, const tsi_
 }
 
 /* Fills panel_row and local_row. position: n entries of scratch. */
-static tristar_status number_rows(tsi_env *env, tsi_chunks *chunks, const tsi_symbolic *symbolic,
-                                  const tsi_panels *panels, tsi_index *position) {
+static tristar_status number_rows(tsi_chunks *chunks, const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                  tsi_index *position) {
   tsi_count total = 0;
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++) {
@@ -255,7 +255,7 @@ static tristar_status number_rows(tsi_env *env, tsi_chunks *chunks, const tsi_sy
       if (first) total += panels->height[p];
     }
   chunks->local_rows = total;
-  TSI_TRY(TSI_ALLOC(env, chunks->local_row, total));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->local_row, total));
   for (tsi_index c = 0; c < chunks->count; c++) {
     const tsi_index begin = chunks->column[c], columns = tsi_chunk_columns(chunks, c);
     for (tsi_count q = chunks->off_ptr[c]; q < chunks->off_ptr[c + 1]; q++)
@@ -273,15 +273,15 @@ static tristar_status number_rows(tsi_env *env, tsi_chunks *chunks, const tsi_sy
   return TRISTAR_OK;
 }
 
-static tristar_status allocate(tsi_env *env, const chooser *ch, int side) {
+static tristar_status allocate(const chooser *ch, int side) {
   tsi_chunks *chunks = ch->chunks[side];
   tsi_count slices = 0;
   for (tsi_index p = 0; p < ch->panels->count; p++)
     slices += slices_wanted(ch, side, ch->panels->supernode[p], p);
-  TSI_TRY(TSI_ALLOC(env, chunks->panel, (tsi_count)ch->panels->count + 1));
-  TSI_TRY(TSI_ALLOC(env, chunks->slice_ptr, (tsi_count)ch->panels->count + 1));
-  TSI_TRY(TSI_ALLOC(env, chunks->slice_row, slices));
-  TSI_TRY(TSI_ALLOC(env, chunks->panel_row, ch->panels->count));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->panel, (tsi_count)ch->panels->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->slice_ptr, (tsi_count)ch->panels->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->slice_row, slices));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->panel_row, ch->panels->count));
   chunks->slice_ptr[0] = 0;
   return TRISTAR_OK;
 }
@@ -291,31 +291,31 @@ static tristar_status describe(tsi_env *env, const chooser *ch, int side, tsi_in
   tsi_chunks *chunks = ch->chunks[side];
   const tsi_symbolic *symbolic = ch->side[side].symbolic;
   const tsi_panels *panels = ch->side[side].panels;
-  TSI_TRY(TSI_ALLOC(env, chunks->column, (tsi_count)chunks->count + 1));
-  TSI_TRY(TSI_ALLOC(env, chunks->off_ptr, (tsi_count)chunks->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->column, (tsi_count)chunks->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->off_ptr, (tsi_count)chunks->count + 1));
   for (tsi_index c = 0; c <= chunks->count; c++) chunks->column[c] = panels->start[chunks->panel[c]];
-  TSI_TRY(list_off_rows(env, chunks, symbolic, panels, scratch));
-  TSI_TRY(TSI_ALLOC(env, chunks->first_off, chunks->count));
+  TSI_TRY(list_off_rows(chunks, symbolic, panels, scratch));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->first_off, chunks->count));
   for (tsi_index c = 0; c < chunks->count; c++)
     chunks->first_off[c] =
         side > 0 ? tsi_chunk_local_rows(ch->chunks[side - 1], c) : tsi_chunk_columns(chunks, c);
-  TSI_TRY(number_rows(env, chunks, symbolic, panels, scratch));
+  TSI_TRY(number_rows(chunks, symbolic, panels, scratch));
   if (env->check) TSI_TRY(tsi_chunks_check(env, chunks, symbolic, panels));
   return TRISTAR_OK;
 }
 
 /* The panels of each chunk, and where they are sliced. */
 static tristar_status choose_all(tsi_env *env, chooser *ch) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *subtree_first = NULL, *top_children = NULL;
   const tsi_index count = ch->symbolic->count;
-  TSI_TRY_OUT(TSI_ALLOC(env, ch->subtree, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, ch->above, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, subtree_first, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, top_children, count));
+  TSI_SCRATCH(env, double, subtree, count);
+  TSI_SCRATCH(env, bool, above, count);
+  TSI_SCRATCH(env, tsi_index, subtree_first, count);
+  TSI_SCRATCH(env, tsi_index, top_children, count);
+  ch->subtree = subtree;
+  ch->above = above;
   weigh(ch);
   describe_tree(ch, subtree_first, top_children);
-  for (int i = 0; i < ch->sides; i++) TSI_TRY_OUT(allocate(env, ch, i));
+  for (int i = 0; i < ch->sides; i++) TSI_TRY(allocate(ch, i));
   if (ch->options->single)
     choose_single(ch);
   else
@@ -325,12 +325,7 @@ static tristar_status choose_all(tsi_env *env, chooser *ch) {
     ch->chunks[i]->panel[ch->count] = ch->panels->count;
     ch->chunks[i]->slice_ptr[ch->count] = ch->chunks[i]->slices;
   }
-out:
-  TSI_FREE(env, ch->subtree);
-  TSI_FREE(env, ch->above);
-  TSI_FREE(env, subtree_first);
-  TSI_FREE(env, top_children);
-  return status;
+  return TRISTAR_OK;
 }
 
 static chooser chooser_of(int sides, const tsi_side *side, const tsi_chunk_options *options,
@@ -345,43 +340,28 @@ static chooser chooser_of(int sides, const tsi_side *side, const tsi_chunk_optio
 
 tristar_status tsi_chunks_choose(tsi_env *env, const tsi_side *side, const tsi_chunk_options *options,
                                  tsi_chunks **out) {
-  tristar_status status = TRISTAR_OK;
-  chooser ch = chooser_of(1, side, options, out);
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, *out, 1));
-  TSI_TRY_OUT(choose_all(env, &ch));
-out:
-  if (status != TRISTAR_OK) tsi_chunks_destroy(env, out);
-  return status;
+  TSI_SCRATCH_ZERO(env, tsi_chunks, chunks, 1);
+  chooser ch = chooser_of(1, side, options, &chunks);
+  TSI_TRY(choose_all(env, &ch));
+  *out = chunks;
+  chunks = NULL;
+  return TRISTAR_OK;
+}
+
+static tristar_status create(tsi_env *env, chooser *ch) {
+  for (int i = 0; i < ch->sides; i++) TSI_TRY(TSI_ALLOC_ZERO(env, ch->chunks[i], 1));
+  TSI_SCRATCH(env, tsi_index, scratch, ch->symbolic->n);
+  TSI_TRY(choose_all(env, ch));
+  for (int i = 0; i < ch->sides; i++) TSI_TRY(describe(env, ch, i, scratch));
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
                                  const tsi_chunk_options *options, tsi_chunks **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *scratch = NULL;
   chooser ch = chooser_of(sides, side, options, out);
   for (int i = 0; i < sides; i++) out[i] = NULL;
-  for (int i = 0; i < sides; i++) TSI_TRY_OUT(TSI_ALLOC_ZERO(env, out[i], 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, scratch, side->symbolic->n));
-  TSI_TRY_OUT(choose_all(env, &ch));
-  for (int i = 0; i < sides; i++) TSI_TRY_OUT(describe(env, &ch, i, scratch));
-out:
-  TSI_FREE(env, scratch);
-  for (int i = 0; i < sides && status != TRISTAR_OK; i++) tsi_chunks_destroy(env, &out[i]);
+  const tristar_status status = create(env, &ch);
+  for (int i = 0; i < sides && status != TRISTAR_OK; i++) TSI_FREE(env, out[i]);
   return status;
-}
-
-void tsi_chunks_destroy(tsi_env *env, tsi_chunks **chunks) {
-  if (*chunks == NULL) return;
-  TSI_FREE(env, (*chunks)->panel);
-  TSI_FREE(env, (*chunks)->entries);
-  TSI_FREE(env, (*chunks)->column);
-  TSI_FREE(env, (*chunks)->off_ptr);
-  TSI_FREE(env, (*chunks)->off);
-  TSI_FREE(env, (*chunks)->first_off);
-  TSI_FREE(env, (*chunks)->panel_row);
-  TSI_FREE(env, (*chunks)->local_row);
-  TSI_FREE(env, (*chunks)->slice_ptr);
-  TSI_FREE(env, (*chunks)->slice_row);
-  TSI_FREE(env, *chunks);
 }

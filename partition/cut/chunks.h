@@ -96,7 +96,6 @@ TRISTAR_CHECKED tristar_status tsi_chunks_create(tsi_env *env, int sides, const 
  * Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_chunks_choose(tsi_env *env, const tsi_side *side,
                                                  const tsi_chunk_options *options, tsi_chunks **out);
-void tsi_chunks_destroy(tsi_env *env, tsi_chunks **chunks);
 TRISTAR_CHECKED tristar_status tsi_chunks_check(tsi_env *env, const tsi_chunks *chunks,
                                                 const tsi_symbolic *symbolic, const tsi_panels *panels);
 

@@ -15,19 +15,17 @@ static tsi_index pieces_of(tsi_index w, tsi_index width_max) {
 
 tristar_status tsi_panels_create(tsi_env *env, const tsi_symbolic *symbolic, tsi_index width_max,
                                  tsi_panels **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_panels *panels = NULL;
   tsi_index count = 0;
   *out = NULL;
   for (tsi_index s = 0; s < symbolic->count; s++)
     count += pieces_of(symbolic->start[s + 1] - symbolic->start[s], width_max);
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, panels, 1));
+  TSI_SCRATCH_ZERO(env, tsi_panels, panels, 1);
   panels->count = count;
   panels->width_max = width_max;
-  TSI_TRY_OUT(TSI_ALLOC(env, panels->start, (tsi_count)count + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, panels->supernode, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, panels->height, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, panels->first, (tsi_count)symbolic->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(panels, panels->start, (tsi_count)count + 1));
+  TSI_TRY(TSI_ALLOC_IN(panels, panels->supernode, count));
+  TSI_TRY(TSI_ALLOC_IN(panels, panels->height, count));
+  TSI_TRY(TSI_ALLOC_IN(panels, panels->first, (tsi_count)symbolic->count + 1));
   tsi_index p = 0;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index end = symbolic->start[s + 1];
@@ -42,20 +40,10 @@ tristar_status tsi_panels_create(tsi_env *env, const tsi_symbolic *symbolic, tsi
   }
   panels->first[symbolic->count] = p;
   panels->start[p] = symbolic->n;
-  if (env->check && symbolic->count > 0) TSI_TRY_OUT(tsi_panels_check(env, panels, symbolic));
-out:
-  if (status != TRISTAR_OK) tsi_panels_destroy(env, &panels);
+  if (env->check && symbolic->count > 0) TSI_TRY(tsi_panels_check(env, panels, symbolic));
   *out = panels;
-  return status;
-}
-
-void tsi_panels_destroy(tsi_env *env, tsi_panels **panels) {
-  if (*panels == NULL) return;
-  TSI_FREE(env, (*panels)->start);
-  TSI_FREE(env, (*panels)->supernode);
-  TSI_FREE(env, (*panels)->height);
-  TSI_FREE(env, (*panels)->first);
-  TSI_FREE(env, *panels);
+  panels = NULL;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_panels_check(tsi_env *env, const tsi_panels *panels, const tsi_symbolic *symbolic) {

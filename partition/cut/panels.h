@@ -27,7 +27,6 @@ typedef struct tsi_panels {
 /* Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_panels_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                  tsi_index width_max, tsi_panels **out);
-void tsi_panels_destroy(tsi_env *env, tsi_panels **panels);
 TRISTAR_CHECKED tristar_status tsi_panels_check(tsi_env *env, const tsi_panels *panels,
                                                 const tsi_symbolic *symbolic);
 

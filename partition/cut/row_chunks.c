@@ -82,7 +82,7 @@ static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const 
   if (level == NULL) {
     TSI_TRY(TSI_ALLOC(env, own, n));
     if (options->across) {
-      TSI_TRY(TSI_ALLOC(env, cut->entries, n));
+      TSI_TRY(TSI_ALLOC_IN(cut, cut->entries, n));
       TSI_TRY(find_told_levels(env, lines, own, cut->entries, &levels));
     } else
       levels = tsi_row_levels(lines, own);
@@ -151,37 +151,25 @@ static tristar_status cut_sets(tsi_env *env, const tsi_lines *lines, const tsi_r
 
 tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                   const tsi_index *level, tsi_index levels, tsi_row_cut **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_row_cut *cut = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, cut, 1));
+  TSI_SCRATCH_ZERO(env, tsi_row_cut, cut, 1);
   cut->way = options->way;
   cut->lanes = options->lanes;
   cut->n = lines->n;
-  TSI_TRY_OUT(TSI_ALLOC(env, cut->order, lines->n));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut->start, (tsi_count)lines->n + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut->lane, lines->n));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->order, lines->n));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->start, (tsi_count)lines->n + 1));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->lane, lines->n));
   cut->start[0] = 0;
   if (options->way >= TSI_ROWS_COLUMN_BLOCKS)
     cut_blocks(cut, options->blocks);
   else if (options->way == TSI_ROWS_WHOLE)
     cut_whole(cut);
   else
-    TSI_TRY_OUT(cut_sets(env, lines, options, level, levels, cut));
-  if (env->check) TSI_TRY_OUT(tsi_row_cut_check(env, cut, lines));
-out:
-  if (status != TRISTAR_OK) tsi_row_cut_destroy(env, &cut);
+    TSI_TRY(cut_sets(env, lines, options, level, levels, cut));
+  if (env->check) TSI_TRY(tsi_row_cut_check(env, cut, lines));
   *out = cut;
-  return status;
-}
-
-void tsi_row_cut_destroy(tsi_env *env, tsi_row_cut **cut) {
-  if (*cut == NULL) return;
-  TSI_FREE(env, (*cut)->order);
-  TSI_FREE(env, (*cut)->start);
-  TSI_FREE(env, (*cut)->lane);
-  TSI_FREE(env, (*cut)->entries);
-  TSI_FREE(env, *cut);
+  cut = NULL;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_waits(tsi_env *env, const tsi_lines *lines, const tsi_index *place) {
@@ -217,26 +205,23 @@ tristar_status tsi_row_cut_check(tsi_env *env, const tsi_row_cut *cut, const tsi
 
 tristar_status tsi_row_symbolic_create(tsi_env *env, const tsi_row_cut *cut, tsi_count entries,
                                        tsi_symbolic **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_symbolic *symbolic = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, symbolic, 1));
+  TSI_SCRATCH_ZERO(env, tsi_symbolic, symbolic, 1);
   symbolic->n = cut->n;
   symbolic->leaf_parts = 1;
   symbolic->nnz_exact = symbolic->nnz_stored = entries;
-  TSI_TRY_OUT(TSI_ALLOC(env, symbolic->perm, cut->n));
-  TSI_TRY_OUT(TSI_ALLOC(env, symbolic->inverse, cut->n));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, symbolic->start, 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, symbolic->parent, 0));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, symbolic->row_ptr, 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, symbolic->rows, 0));
+  TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->perm, cut->n));
+  TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->inverse, cut->n));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(symbolic, symbolic->start, 1));
+  TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->parent, 0));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(symbolic, symbolic->row_ptr, 1));
+  TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->rows, 0));
   for (tsi_index k = 0; k < cut->n; k++) {
     symbolic->perm[k] = cut->order[k];
     symbolic->inverse[cut->order[k]] = k;
   }
-out:
-  if (status != TRISTAR_OK) tsi_symbolic_destroy(env, &symbolic);
   *out = symbolic;
-  return status;
+  symbolic = NULL;
+  return TRISTAR_OK;
 }
 
 /* ---- Chunks -------------------------------------------------------------------------------------------- */
@@ -359,7 +344,7 @@ static tristar_status fill_off_rows(tsi_env *env, const pairs *p, tsi_chunks *ch
   const tsi_index count = chunks->count;
   TSI_SCRATCH(env, tsi_count, next, (tsi_count)count + 1);
   TSI_SCRATCH(env, chunk_pair, sorted, p->count);
-  TSI_TRY(TSI_ALLOC(env, chunks->off, p->count));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->off, p->count));
   memset(next, 0, ((size_t)count + 1) * sizeof *next);
   for (tsi_count q = 0; q < p->count; q++) {
     next[p->pair[q].target + 1]++;
@@ -376,15 +361,15 @@ static tristar_status fill_off_rows(tsi_env *env, const pairs *p, tsi_chunks *ch
   return TRISTAR_OK;
 }
 
-static tristar_status allocate(tsi_env *env, const tsi_row_cut *cut, tsi_chunks *chunks) {
+static tristar_status allocate(const tsi_row_cut *cut, tsi_chunks *chunks) {
   const tsi_count ends = (tsi_count)cut->count + 1;
   chunks->count = cut->count;
-  TSI_TRY(TSI_ALLOC_ZERO(env, chunks->panel, ends));
-  TSI_TRY(TSI_ALLOC(env, chunks->column, ends));
-  TSI_TRY(TSI_ALLOC_ZERO(env, chunks->off_ptr, ends));
-  TSI_TRY(TSI_ALLOC(env, chunks->first_off, cut->count));
-  TSI_TRY(TSI_ALLOC(env, chunks->entries, cut->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, chunks->slice_ptr, ends));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(chunks, chunks->panel, ends));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->column, ends));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(chunks, chunks->off_ptr, ends));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->first_off, cut->count));
+  TSI_TRY(TSI_ALLOC_IN(chunks, chunks->entries, cut->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(chunks, chunks->slice_ptr, ends));
   memcpy(chunks->column, cut->start, (size_t)ends * sizeof *cut->start);
   for (tsi_index c = 0; c < cut->count; c++) chunks->first_off[c] = tsi_chunk_columns(chunks, c);
   return TRISTAR_OK;
@@ -410,13 +395,13 @@ tristar_status tsi_row_chunks_create(tsi_env *env, const tsi_lines *lines, const
   pairs found = {0, 0, NULL};
   *out = NULL;
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, chunks, 1));
-  TSI_TRY_OUT(allocate(env, cut, chunks));
+  TSI_TRY_OUT(allocate(cut, chunks));
   count_chunk_entries(lines, cut, chunks);
   if (cut->count > 1) TSI_TRY_OUT(list_pairs(env, lines, cut, &found));
   TSI_TRY_OUT(fill_off_rows(env, &found, chunks));
 out:
   TSI_FREE(env, found.pair);
-  if (status != TRISTAR_OK) tsi_chunks_destroy(env, &chunks);
+  if (status != TRISTAR_OK) TSI_FREE(env, chunks);
   *out = chunks;
   return status;
 }

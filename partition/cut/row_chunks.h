@@ -125,7 +125,6 @@ tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level);
 TRISTAR_CHECKED tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_row_options *options, const tsi_index *level,
                                                   tsi_index levels, tsi_row_cut **out);
-void tsi_row_cut_destroy(tsi_env *env, tsi_row_cut **cut);
 TRISTAR_CHECKED tristar_status tsi_row_cut_check(tsi_env *env, const tsi_row_cut *cut,
                                                  const tsi_lines *lines);
 

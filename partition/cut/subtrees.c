@@ -151,36 +151,27 @@ static void describe_tree(cutter *cut, const tsi_panels *panels) {
 tristar_status tsi_assign_subtrees(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                    tsi_index leaves, const tsi_index *node, tsi_index processes, double floor,
                                    tsi_index *label) {
-  tristar_status status = TRISTAR_OK;
-  cutter cut = {.symbolic = symbolic, .node = node, .processes = processes};
-  TSI_TRY_OUT(TSI_ALLOC(env, cut.weight, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut.own, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut.child, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut.sibling, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut.heap, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut.sorted, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut.load, processes));
-  TSI_TRY_OUT(TSI_ALLOC(env, cut.process, processes));
-  describe_tree(&cut, panels);
+  TSI_SCRATCH(env, cutter, cut, 1);
+  *cut = (cutter){.symbolic = symbolic, .node = node, .processes = processes};
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->weight, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->own, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->child, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->sibling, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->heap, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->sorted, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->load, processes));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->process, processes));
+  describe_tree(cut, panels);
   for (tsi_index leaf = 0; leaf < leaves; leaf++) {
-    const tsi_index splits = best_splits(&cut, leaf, floor);
-    start(&cut, leaf);
-    for (tsi_index k = 0; k < splits; k++) split(&cut);
-    (void)deal(&cut, leaf, label);
+    const tsi_index splits = best_splits(cut, leaf, floor);
+    start(cut, leaf);
+    for (tsi_index k = 0; k < splits; k++) split(cut);
+    (void)deal(cut, leaf, label);
   }
   for (tsi_index s = symbolic->count; s-- > 0;) { /* parents come later: labels go down */
     const tsi_index parent = symbolic->parent[s];
     if (node[s] < leaves && parent != TSI_NONE && node[parent] == node[s] && label[parent] != TSI_NONE)
       label[s] = label[parent];
   }
-out:
-  TSI_FREE(env, cut.weight);
-  TSI_FREE(env, cut.own);
-  TSI_FREE(env, cut.child);
-  TSI_FREE(env, cut.sibling);
-  TSI_FREE(env, cut.heap);
-  TSI_FREE(env, cut.sorted);
-  TSI_FREE(env, cut.load);
-  TSI_FREE(env, cut.process);
-  return status;
+  return TRISTAR_OK;
 }

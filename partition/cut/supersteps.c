@@ -259,56 +259,44 @@ static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index ph
   s->alone = chunks == 1;
 }
 
-static tristar_status allocate(tsi_env *env, state *s) {
+static tristar_status allocate(state *s) {
   const tsi_index n = s->lines->n, lanes = s->options->lanes;
   if (s->options->across)
-    TSI_TRY(TSI_ALLOC_ZERO(env, s->told, n));
+    TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->told, n));
   else
-    TSI_TRY(TSI_ALLOC(env, s->place, n));
-  TSI_TRY(TSI_ALLOC(env, s->known, n));
-  TSI_TRY(TSI_ALLOC(env, s->sorted, n));
-  TSI_TRY(TSI_ALLOC(env, s->phase, s->room));
-  TSI_TRY(TSI_ALLOC(env, s->count, (tsi_count)s->room + 1));
-  TSI_TRY(TSI_ALLOC(env, s->entries, s->room));
+    TSI_TRY(TSI_ALLOC_IN(s, s->place, n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->known, n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->sorted, n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->phase, s->room));
+  TSI_TRY(TSI_ALLOC_IN(s, s->count, (tsi_count)s->room + 1));
+  TSI_TRY(TSI_ALLOC_IN(s, s->entries, s->room));
   for (tsi_index i = 0; i < n && s->place; i++) s->place[i] = TSI_NONE;
   for (tsi_index p = 0; p < s->room; p++) s->phase[p] = s->told ? p / lanes : p - p % lanes;
   s->base = s->told != NULL;
   return TRISTAR_OK;
 }
 
-static void release(tsi_env *env, state *s) {
-  TSI_FREE(env, s->place);
-  TSI_FREE(env, s->told);
-  TSI_FREE(env, s->known);
-  TSI_FREE(env, s->sorted);
-  TSI_FREE(env, s->phase);
-  TSI_FREE(env, s->count);
-  TSI_FREE(env, s->entries);
-}
-
 tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                   const tsi_level_sets *sets, tsi_row_cut *cut) {
-  tristar_status status = TRISTAR_OK;
-  state s = {.lines = lines, .options = options, .sets = sets, .cut = cut, .most = PHASES * options->lanes};
   const double most = options->step_bytes * options->lanes;
-  s.room = s.most + options->lanes;
-  TSI_TRY_OUT(allocate(env, &s));
+  TSI_SCRATCH(env, state, s, 1);
+  *s = (state){.lines = lines, .options = options, .sets = sets, .cut = cut, .most = PHASES * options->lanes};
+  s->room = s->most + options->lanes;
+  TSI_TRY(allocate(s));
   for (tsi_index level = 0, end; level < sets->levels; level = end) {
     tsi_index phases = 1;
-    double bytes = look_at_set(&s, level);
-    share_first(&s, level, bytes);
+    double bytes = look_at_set(s, level);
+    share_first(s, level, bytes);
     for (end = level + 1; end < sets->levels && options->way == TSI_ROWS_SUPERSTEPS; end++) {
       tsi_index with = phases;
-      bytes += look_at_set(&s, end);
+      bytes += look_at_set(s, end);
       if (bytes > most) break;
-      if (options->across) tell_set(&s, end - 1);
-      if (!place_set(&s, end, &with)) break;
+      if (options->across) tell_set(s, end - 1);
+      if (!place_set(s, end, &with)) break;
       phases = with;
     }
-    add_superstep(&s, level, end, phases);
-    next_base(&s, phases);
+    add_superstep(s, level, end, phases);
+    next_base(s, phases);
   }
-out:
-  release(env, &s);
-  return status;
+  return TRISTAR_OK;
 }

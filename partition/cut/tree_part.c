@@ -9,7 +9,7 @@ typedef struct builder {
   tsi_index *column; /* columns of the factor: of the part */
 } builder;
 
-static tristar_status allocate(tsi_env *env, const builder *b) {
+static tristar_status allocate(const builder *b) {
   tsi_symbolic *to = b->part->symbolic;
   tsi_count rows = 0;
   for (tsi_index s = 0; s < b->from->count; s++) {
@@ -17,11 +17,11 @@ static tristar_status allocate(tsi_env *env, const builder *b) {
     to->count++;
     rows += b->from->row_ptr[s + 1] - b->from->row_ptr[s];
   }
-  TSI_TRY(TSI_ALLOC(env, b->part->supernode, to->count));
-  TSI_TRY(TSI_ALLOC(env, to->start, (tsi_count)to->count + 1));
-  TSI_TRY(TSI_ALLOC(env, to->parent, to->count));
-  TSI_TRY(TSI_ALLOC(env, to->row_ptr, (tsi_count)to->count + 1));
-  return TSI_ALLOC(env, to->rows, rows);
+  TSI_TRY(TSI_ALLOC_IN(b->part, b->part->supernode, to->count));
+  TSI_TRY(TSI_ALLOC_IN(to, to->start, (tsi_count)to->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(to, to->parent, to->count));
+  TSI_TRY(TSI_ALLOC_IN(to, to->row_ptr, (tsi_count)to->count + 1));
+  return TSI_ALLOC_IN(to, to->rows, rows);
 }
 
 /* Supernodes and their columns. */
@@ -57,28 +57,22 @@ static void copy(const builder *b) {
 }
 
 tristar_status tsi_tree_part_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
-                                    const bool *has, tsi_tree_part *part) {
-  tristar_status status = TRISTAR_OK;
-  builder b = {.from = symbolic, .has = has, .part = part};
-  *part = (tsi_tree_part){.symbolic = NULL};
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, part->symbolic, 1));
+                                    const bool *has, tsi_tree_part **out) {
+  *out = NULL;
+  TSI_SCRATCH_ZERO(env, tsi_tree_part, part, 1);
+  TSI_SCRATCH(env, builder, b, 1);
+  *b = (builder){.from = symbolic, .has = has, .part = part};
+  TSI_TRY(TSI_ALLOC_ZERO_IN(part, part->symbolic, 1));
   part->symbolic->closed = symbolic->closed;
   part->symbolic->leaf_parts = 1;
-  TSI_TRY_OUT(allocate(env, &b));
-  TSI_TRY_OUT(TSI_ALLOC(env, b.number, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, b.column, symbolic->n));
-  number(&b);
-  copy(&b);
-  TSI_TRY_OUT(tsi_panels_create(env, part->symbolic, panels->width_max, &part->panels));
-out:
-  TSI_FREE(env, b.number);
-  TSI_FREE(env, b.column);
-  if (status != TRISTAR_OK) tsi_tree_part_destroy(env, part);
-  return status;
-}
-
-void tsi_tree_part_destroy(tsi_env *env, tsi_tree_part *part) {
-  tsi_symbolic_destroy(env, &part->symbolic);
-  tsi_panels_destroy(env, &part->panels);
-  TSI_FREE(env, part->supernode);
+  TSI_TRY(allocate(b));
+  TSI_TRY(TSI_ALLOC_IN(b, b->number, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->column, symbolic->n));
+  number(b);
+  copy(b);
+  TSI_TRY(tsi_panels_create(env, part->symbolic, panels->width_max, &part->panels));
+  tsi_own(part, part->panels);
+  *out = part;
+  part = NULL;
+  return TRISTAR_OK;
 }

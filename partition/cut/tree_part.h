@@ -22,11 +22,10 @@ typedef struct tsi_tree_part {
   tsi_index *supernode;
 } tsi_tree_part;
 
-/* has: supernodes of the factor; with a supernode its parent. After a failure *part is empty. Errors: MEMORY.
- */
+/* has: supernodes of the factor; with a supernode its parent. The part is released with TSI_FREE. Errors:
+ * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tree_part_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                     const tsi_panels *panels, const bool *has,
-                                                    tsi_tree_part *part);
-void tsi_tree_part_destroy(tsi_env *env, tsi_tree_part *part);
+                                                    tsi_tree_part **out);
 
 #endif

@@ -136,45 +136,38 @@ static void begin_again(state *s) {
 
 tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                tsi_row_cut *cut) {
-  tristar_status status = TRISTAR_OK;
-  state s = {.lines = lines,
-             .options = options,
-             .cut = cut,
-             .backward = lines->columns != options->across,
-             .carried = {TSI_NONE, 0}};
   cut->levels = 0;
+  TSI_SCRATCH(env, state, s, 1);
+  *s = (state){.lines = lines,
+               .options = options,
+               .cut = cut,
+               .backward = lines->columns != options->across,
+               .carried = {TSI_NONE, 0}};
   if (lines->n == 0) return TRISTAR_OK;
   const tsi_index n = lines->n;
   tsi_index windows = count_windows(lines, options), wide = (windows + WIDER - 1) / WIDER,
             most = n / wide + 1;
-  TSI_TRY_OUT(TSI_ALLOC(env, s.entries, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.set, most));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.sorted, most));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.count, (tsi_count)most + 1));
+  TSI_TRY(TSI_ALLOC_IN(s, s->entries, n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->set, most));
+  TSI_TRY(TSI_ALLOC_IN(s, s->sorted, most));
+  TSI_TRY(TSI_ALLOC_IN(s, s->count, (tsi_count)most + 1));
   if (options->across)
-    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, s.scan, n));
+    TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->scan, n));
   else
-    TSI_TRY_OUT(TSI_ALLOC(env, s.place, n));
+    TSI_TRY(TSI_ALLOC_IN(s, s->place, n));
   tsi_index w = 0;
-  while (w < windows && n >= (tsi_count)options->rows_a_level * s.base) {
+  while (w < windows && n >= (tsi_count)options->rows_a_level * s->base) {
     const tsi_index first = window_begin(n, windows, w++);
-    add_window(&s, first, window_begin(n, windows, w) - first);
-    if (w != LOOKED_AT || windows == wide || !is_ragged(&s)) continue;
-    begin_again(&s);
+    add_window(s, first, window_begin(n, windows, w) - first);
+    if (w != LOOKED_AT || windows == wide || !is_ragged(s)) continue;
+    begin_again(s);
     windows = wide;
     w = 0;
   }
-  cut->levels = s.base;
+  cut->levels = s->base;
   if (options->across && w == windows) { /* all rows were counted */
-    cut->entries = s.entries;
-    s.entries = NULL;
+    cut->entries = s->entries;
+    tsi_own(cut, cut->entries);
   }
-out:
-  TSI_FREE(env, s.entries);
-  TSI_FREE(env, s.set);
-  TSI_FREE(env, s.sorted);
-  TSI_FREE(env, s.count);
-  TSI_FREE(env, s.scan);
-  TSI_FREE(env, s.place);
-  return status;
+  return TRISTAR_OK;
 }

@@ -415,56 +415,40 @@ static tristar_status search(tsi_env *env, placer *p) {
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
-static tristar_status create_placing(tsi_env *env, const placer *p, tsi_device_split **out) {
-  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+static tristar_status create_placing(placer *p, tsi_device_split **out) {
+  TSI_TRY(TSI_ALLOC_ZERO_IN(p, *out, 1));
   (*out)->devices = p->costs->devices;
-  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->load, p->costs->devices));
-  return TSI_ALLOC(env, (*out)->subtree, p->symbolic->count);
+  TSI_TRY(TSI_ALLOC_ZERO_IN(*out, (*out)->load, p->costs->devices));
+  return TSI_ALLOC_IN(*out, (*out)->subtree, p->symbolic->count);
 }
 
 static tristar_status allocate(tsi_env *env, const tsi_panels *panels, placer *p) {
   const tsi_index count = p->symbolic->count;
-  TSI_TRY(TSI_ALLOC(env, p->entries, count));
-  TSI_TRY(TSI_ALLOC(env, p->bytes, count));
-  TSI_TRY(TSI_ALLOC(env, p->beside, count));
-  TSI_TRY(TSI_ALLOC(env, p->scratch, count));
-  TSI_TRY(TSI_ALLOC(env, p->own, count));
-  TSI_TRY(TSI_ALLOC(env, p->columns, count));
-  TSI_TRY(TSI_ALLOC(env, p->child, count));
-  TSI_TRY(TSI_ALLOC(env, p->sibling, count));
-  TSI_TRY(TSI_ALLOC(env, p->list, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->entries, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->bytes, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->beside, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->scratch, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->own, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->columns, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->child, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->sibling, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->list, count));
   TSI_TRY(tsi_device_split_schedule_create(env, p->symbolic, panels, p->costs, &p->schedule));
-  TSI_TRY(create_placing(env, p, &p->trial));
-  return create_placing(env, p, &p->best);
-}
-
-static void release(tsi_env *env, placer *p) {
-  TSI_FREE(env, p->entries);
-  TSI_FREE(env, p->bytes);
-  TSI_FREE(env, p->beside);
-  TSI_FREE(env, p->scratch);
-  TSI_FREE(env, p->own);
-  TSI_FREE(env, p->columns);
-  TSI_FREE(env, p->child);
-  TSI_FREE(env, p->sibling);
-  TSI_FREE(env, p->list);
-  tsi_device_split_schedule_destroy(env, &p->schedule);
-  tsi_device_split_destroy(env, &p->trial);
-  tsi_device_split_destroy(env, &p->best);
+  tsi_own(p, p->schedule);
+  TSI_TRY(create_placing(p, &p->trial));
+  return create_placing(p, &p->best);
 }
 
 tristar_status tsi_device_split_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                        const tsi_device_split_costs *costs, tsi_device_split **out) {
-  tristar_status status = TRISTAR_OK;
-  placer p = {.symbolic = symbolic, .costs = costs, .panels = panels->count};
   *out = NULL;
-  TSI_TRY_OUT(allocate(env, panels, &p));
-  describe_tree(&p, panels);
-  TSI_TRY_OUT(search(env, &p));
-  if (env->check) TSI_TRY_OUT(tsi_device_split_check(env, p.best, symbolic, panels, costs));
-  *out = p.best;
-  p.best = NULL;
-out:
-  release(env, &p);
-  return status;
+  TSI_SCRATCH(env, placer, p, 1);
+  *p = (placer){.symbolic = symbolic, .costs = costs, .panels = panels->count};
+  TSI_TRY(allocate(env, panels, p));
+  describe_tree(p, panels);
+  TSI_TRY(search(env, p));
+  if (env->check) TSI_TRY(tsi_device_split_check(env, p->best, symbolic, panels, costs));
+  tsi_own(NULL, p->best);
+  *out = p->best;
+  return TRISTAR_OK;
 }

@@ -74,7 +74,6 @@ TRISTAR_CHECKED tristar_status tsi_device_split_create(tsi_env *env, const tsi_s
                                                        const tsi_panels *panels,
                                                        const tsi_device_split_costs *costs,
                                                        tsi_device_split **out);
-void tsi_device_split_destroy(tsi_env *env, tsi_device_split **placing);
 /* Of factor, stored, on all devices. */
 double tsi_device_split_bytes(const tsi_device_split *placing);
 /* Has no device more than its memory? */

@@ -25,13 +25,6 @@ bool tsi_device_split_has_room(const tsi_device_split_costs *c, const tsi_device
   return true;
 }
 
-void tsi_device_split_destroy(tsi_env *env, tsi_device_split **placing) {
-  if (*placing == NULL) return;
-  TSI_FREE(env, (*placing)->subtree);
-  TSI_FREE(env, (*placing)->load);
-  TSI_FREE(env, *placing);
-}
-
 void tsi_device_split_devices(const tsi_device_split *placing, const tsi_symbolic *symbolic,
                               tsi_index *device) {
   for (tsi_index s = 0; s < symbolic->count; s++) device[s] = TSI_NONE;

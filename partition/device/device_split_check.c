@@ -81,22 +81,14 @@ static tristar_status check_times(tsi_env *env, const tsi_device_split *placing,
 tristar_status tsi_device_split_check(tsi_env *env, const tsi_device_split *placing,
                                       const tsi_symbolic *symbolic, const tsi_panels *panels,
                                       const tsi_device_split_costs *costs) {
-  tristar_status status = TRISTAR_OK;
-  tsi_device_split_schedule *schedule = NULL;
-  bool *is_root = NULL;
-  tsi_index *root = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, is_root, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, root, symbolic->count));
+  TSI_OWNED tsi_device_split_schedule *schedule = NULL;
+  TSI_SCRATCH_ZERO(env, bool, is_root, symbolic->count);
+  TSI_SCRATCH(env, tsi_index, root, symbolic->count);
   for (tsi_index k = 0; k < placing->count; k++) is_root[placing->subtree[k].root] = true;
-  for (tsi_index s = symbolic->count; s-- > 0;) TSI_TRY_OUT(find_root(env, symbolic, s, is_root[s], root));
+  for (tsi_index s = symbolic->count; s-- > 0;) TSI_TRY(find_root(env, symbolic, s, is_root[s], root));
   for (tsi_index k = 0; k < placing->count; k++)
-    TSI_TRY_OUT(check_subtree(env, placing, symbolic, panels, costs, k, root));
-  TSI_TRY_OUT(check_loads(env, placing, costs));
-  TSI_TRY_OUT(tsi_device_split_schedule_create(env, symbolic, panels, costs, &schedule));
-  TSI_TRY_OUT(check_times(env, placing, costs, schedule));
-out:
-  tsi_device_split_schedule_destroy(env, &schedule);
-  TSI_FREE(env, is_root);
-  TSI_FREE(env, root);
-  return status;
+    TSI_TRY(check_subtree(env, placing, symbolic, panels, costs, k, root));
+  TSI_TRY(check_loads(env, placing, costs));
+  TSI_TRY(tsi_device_split_schedule_create(env, symbolic, panels, costs, &schedule));
+  return check_times(env, placing, costs, schedule);
 }

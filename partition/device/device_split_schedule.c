@@ -301,42 +301,30 @@ static tsi_device_split_times play(tsi_device_split_schedule *s) {
 tristar_status tsi_device_split_schedule_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                 const tsi_panels *panels, const tsi_device_split_costs *costs,
                                                 tsi_device_split_schedule **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_device_split_schedule *s = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, s, 1));
+  TSI_SCRATCH_ZERO(env, tsi_device_split_schedule, s, 1);
   s->symbolic = symbolic;
   s->panels = panels;
   s->costs = costs;
-  TSI_TRY_OUT(TSI_ALLOC(env, s->entries, (tsi_count)panels->count + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, s->panel_of, symbolic->n));
-  TSI_TRY_OUT(TSI_ALLOC(env, s->chunk_of, panels->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, s->device, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, s->subtree_of, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, s->lane, costs->devices));
+  TSI_TRY(TSI_ALLOC_IN(s, s->entries, (tsi_count)panels->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(s, s->panel_of, symbolic->n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->chunk_of, panels->count));
+  TSI_TRY(TSI_ALLOC_IN(s, s->device, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(s, s->subtree_of, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(s, s->lane, costs->devices));
   s->entries[0] = 0;
   for (tsi_index p = 0; p < panels->count; p++) {
     s->entries[p + 1] = s->entries[p] + (double)tsi_panel_entries(panels, p);
     for (tsi_index j = panels->start[p]; j < panels->start[p + 1]; j++) s->panel_of[j] = p;
   }
-out:
-  if (status != TRISTAR_OK) tsi_device_split_schedule_destroy(env, &s);
   *out = s;
-  return status;
-}
-
-/* Of one run. */
-static void release(tsi_env *env, tsi_device_split_schedule *s) {
-  tsi_chunks_destroy(env, &s->chunks);
-  TSI_FREE(env, s->node);
-  TSI_FREE(env, s->ready);
-  TSI_FREE(env, s->event);
+  s = NULL;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_split_schedule_run(tsi_env *env, tsi_device_split_schedule *s,
                                              const tsi_split_subtree *subtree, tsi_index count,
                                              tsi_device_split_times *times) {
-  tristar_status status = TRISTAR_OK;
   const tsi_side side = {s->symbolic, s->panels};
   tsi_chunk_options cut = s->costs->cut;
   bool placed = false;
@@ -345,26 +333,17 @@ tristar_status tsi_device_split_schedule_run(tsi_env *env, tsi_device_split_sche
   describe_subtrees(s, count);
   cut.label = NULL;
   cut.device = placed ? s->device : NULL;
-  TSI_TRY_OUT(tsi_chunks_choose(env, &side, &cut, &s->chunks));
-  s->nodes = s->chunks->count + s->chunks->slices;
-  TSI_TRY_OUT(TSI_ALLOC(env, s->node, s->nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, s->ready, s->nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, s->event, s->nodes));
+  TSI_OWNED tsi_chunks *chunks = NULL;
+  TSI_TRY(tsi_chunks_choose(env, &side, &cut, &chunks));
+  s->chunks = chunks;
+  s->nodes = chunks->count + chunks->slices;
+  TSI_SCRATCH(env, node, nodes, s->nodes);
+  TSI_SCRATCH(env, tsi_index, ready, s->nodes);
+  TSI_SCRATCH(env, event, events, s->nodes);
+  s->node = nodes;
+  s->ready = ready;
+  s->event = events;
   describe_nodes(s);
   *times = play(s);
-out:
-  release(env, s);
-  return status;
-}
-
-void tsi_device_split_schedule_destroy(tsi_env *env, tsi_device_split_schedule **schedule) {
-  tsi_device_split_schedule *s = *schedule;
-  if (s == NULL) return;
-  TSI_FREE(env, s->entries);
-  TSI_FREE(env, s->panel_of);
-  TSI_FREE(env, s->chunk_of);
-  TSI_FREE(env, s->device);
-  TSI_FREE(env, s->subtree_of);
-  TSI_FREE(env, s->lane);
-  TSI_FREE(env, *schedule);
+  return TRISTAR_OK;
 }

@@ -95,6 +95,5 @@ TRISTAR_CHECKED tristar_status tsi_device_split_schedule_run(tsi_env *env,
                                                              tsi_device_split_schedule *schedule,
                                                              const tsi_split_subtree *subtree,
                                                              tsi_index count, tsi_device_split_times *times);
-void tsi_device_split_schedule_destroy(tsi_env *env, tsi_device_split_schedule **schedule);
 
 #endif

@@ -29,16 +29,16 @@ static tsi_index number_row(const tsi_device_subtree *subtree, tsi_index first_c
   return subtree->columns + *next;
 }
 
-static tristar_status copy_structure(tsi_env *env, const tsi_chunks *chunks, const tsi_symbolic *symbolic,
-                                     tsi_index first, tsi_device_subtree *subtree) {
+static tristar_status copy_structure(const tsi_chunks *chunks, const tsi_symbolic *symbolic, tsi_index first,
+                                     tsi_device_subtree *subtree) {
   tsi_symbolic *own = subtree->symbolic;
   const tsi_index column = chunks->column[subtree->chunk];
   const tsi_index *off = chunks->off + chunks->off_ptr[subtree->chunk];
   const tsi_count begin = symbolic->row_ptr[first];
-  TSI_TRY(TSI_ALLOC(env, own->start, (tsi_count)own->count + 1));
-  TSI_TRY(TSI_ALLOC(env, own->parent, own->count));
-  TSI_TRY(TSI_ALLOC(env, own->row_ptr, (tsi_count)own->count + 1));
-  TSI_TRY(TSI_ALLOC(env, own->rows, symbolic->row_ptr[first + own->count] - begin));
+  TSI_TRY(TSI_ALLOC_IN(own, own->start, (tsi_count)own->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(own, own->parent, own->count));
+  TSI_TRY(TSI_ALLOC_IN(own, own->row_ptr, (tsi_count)own->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(own, own->rows, symbolic->row_ptr[first + own->count] - begin));
   for (tsi_index s = 0; s <= own->count; s++) {
     own->start[s] = symbolic->start[first + s] - column;
     own->row_ptr[s] = symbolic->row_ptr[first + s] - begin;
@@ -53,16 +53,16 @@ static tristar_status copy_structure(tsi_env *env, const tsi_chunks *chunks, con
   return TRISTAR_OK;
 }
 
-static tristar_status copy_panels(tsi_env *env, const tsi_panels *panels, tsi_index first, tsi_index end,
+static tristar_status copy_panels(const tsi_panels *panels, tsi_index first, tsi_index end,
                                   tsi_device_subtree *subtree) {
   tsi_panels *own = subtree->panels;
   const tsi_index from = panels->first[first], column = panels->start[from];
   own->count = panels->first[end] - from;
   own->width_max = panels->width_max;
-  TSI_TRY(TSI_ALLOC(env, own->start, (tsi_count)own->count + 1));
-  TSI_TRY(TSI_ALLOC(env, own->supernode, own->count));
-  TSI_TRY(TSI_ALLOC(env, own->height, own->count));
-  TSI_TRY(TSI_ALLOC(env, own->first, (tsi_count)(end - first) + 1));
+  TSI_TRY(TSI_ALLOC_IN(own, own->start, (tsi_count)own->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(own, own->supernode, own->count));
+  TSI_TRY(TSI_ALLOC_IN(own, own->height, own->count));
+  TSI_TRY(TSI_ALLOC_IN(own, own->first, (tsi_count)(end - first) + 1));
   for (tsi_index p = 0; p <= own->count; p++) own->start[p] = panels->start[from + p] - column;
   for (tsi_index p = 0; p < own->count; p++) {
     own->supernode[p] = panels->supernode[from + p] - first;
@@ -75,13 +75,11 @@ static tristar_status copy_panels(tsi_env *env, const tsi_panels *panels, tsi_in
 tristar_status tsi_device_subtree_create(tsi_env *env, const tsi_chunks *chunks, const tsi_symbolic *symbolic,
                                          const tsi_panels *panels, tsi_index chunk,
                                          tsi_device_subtree **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_device_subtree *subtree = NULL;
   tsi_index first, end;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, subtree, 1));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, subtree->symbolic, 1));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, subtree->panels, 1));
+  TSI_SCRATCH_ZERO(env, tsi_device_subtree, subtree, 1);
+  TSI_TRY(TSI_ALLOC_ZERO_IN(subtree, subtree->symbolic, 1));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(subtree, subtree->panels, 1));
   supernodes_of(chunks, panels, chunk, &first, &end);
   subtree->chunk = chunk;
   subtree->columns = tsi_chunk_columns(chunks, chunk);
@@ -90,20 +88,12 @@ tristar_status tsi_device_subtree_create(tsi_env *env, const tsi_chunks *chunks,
   subtree->symbolic->n = subtree->columns + subtree->border;
   subtree->symbolic->count = end - first;
   subtree->symbolic->closed = symbolic->closed;
-  TSI_TRY_OUT(copy_structure(env, chunks, symbolic, first, subtree));
-  TSI_TRY_OUT(copy_panels(env, panels, first, end, subtree));
-  if (env->check) TSI_TRY_OUT(tsi_device_subtree_check(env, subtree, chunks, symbolic, panels));
-out:
-  if (status != TRISTAR_OK) tsi_device_subtree_destroy(env, &subtree);
+  TSI_TRY(copy_structure(chunks, symbolic, first, subtree));
+  TSI_TRY(copy_panels(panels, first, end, subtree));
+  if (env->check) TSI_TRY(tsi_device_subtree_check(env, subtree, chunks, symbolic, panels));
   *out = subtree;
-  return status;
-}
-
-void tsi_device_subtree_destroy(tsi_env *env, tsi_device_subtree **subtree) {
-  if (*subtree == NULL) return;
-  tsi_symbolic_destroy(env, &(*subtree)->symbolic);
-  tsi_panels_destroy(env, &(*subtree)->panels);
-  TSI_FREE(env, *subtree);
+  subtree = NULL;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_supernode(tsi_env *env, const tsi_device_subtree *subtree,
@@ -184,6 +174,6 @@ tristar_status tsi_device_subtree_cut(tsi_env *env, const tsi_device_subtree *su
   TSI_TRY_OUT(tsi_chunks_create(env, 1, &side, options, out));
   TSI_TRY_OUT(append_border(env, subtree, *out));
 out:
-  if (status != TRISTAR_OK) tsi_chunks_destroy(env, out);
+  if (status != TRISTAR_OK) TSI_FREE(env, *out);
   return status;
 }

@@ -37,7 +37,6 @@ TRISTAR_CHECKED tristar_status tsi_device_subtree_create(tsi_env *env, const tsi
                                                          const tsi_symbolic *symbolic,
                                                          const tsi_panels *panels, tsi_index chunk,
                                                          tsi_device_subtree **out);
-void tsi_device_subtree_destroy(tsi_env *env, tsi_device_subtree **subtree);
 /* Errors: INTERNAL. */
 TRISTAR_CHECKED tristar_status tsi_device_subtree_check(tsi_env *env, const tsi_device_subtree *subtree,
                                                         const tsi_chunks *chunks,

@@ -134,64 +134,47 @@ static void weigh(tsi_layout *layout, const tsi_panels *panels, size_t scalar_by
   }
 }
 
-static tristar_status allocate(tsi_env *env, tsi_layout *layout) {
+static tristar_status allocate(tsi_layout *layout) {
   const tsi_index count = layout->chunks->count;
-  TSI_TRY(TSI_ALLOC(env, layout->node, count));
-  TSI_TRY(TSI_ALLOC(env, layout->row, count));
-  TSI_TRY(TSI_ALLOC(env, layout->column, count));
-  TSI_TRY(TSI_ALLOC(env, layout->whole, count));
-  return TSI_ALLOC(env, layout->bytes, count);
+  TSI_TRY(TSI_ALLOC_IN(layout, layout->node, count));
+  TSI_TRY(TSI_ALLOC_IN(layout, layout->row, count));
+  TSI_TRY(TSI_ALLOC_IN(layout, layout->column, count));
+  TSI_TRY(TSI_ALLOC_IN(layout, layout->whole, count));
+  return TSI_ALLOC_IN(layout, layout->bytes, count);
 }
 
 tristar_status tsi_layout_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                  const tsi_layout_options *options, tsi_layout **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_layout *layout = NULL;
-  tsi_index *node = NULL, *label = NULL, *next = NULL;
   const tsi_side side = {symbolic, panels};
   *out = NULL;
-  TSI_TRY_OUT(check_options(env, symbolic, options));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, layout, 1));
+  TSI_TRY(check_options(env, symbolic, options));
+  TSI_SCRATCH_ZERO(env, tsi_layout, layout, 1);
   layout->px = options->px;
   layout->py = options->py;
   layout->pz = options->pz;
   layout->levels = tsi_separator_level(options->pz, 2 * options->pz - 2);
   layout->map = options->map;
   layout->replicated = options->replicated;
-  TSI_TRY_OUT(TSI_ALLOC(env, node, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, label, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, next, 2 * (tsi_count)options->pz - 1));
+  TSI_SCRATCH(env, tsi_index, node, symbolic->count);
+  TSI_SCRATCH(env, tsi_index, label, symbolic->count);
+  TSI_SCRATCH(env, tsi_index, next, 2 * (tsi_count)options->pz - 1);
   find_nodes(symbolic, options->pz, node);
-  TSI_TRY_OUT(label_supernodes(env, symbolic, panels, options, node, label));
+  TSI_TRY(label_supernodes(env, symbolic, panels, options, node, label));
   const tsi_chunk_options chunk_options = {.floor_bytes = options->floor_bytes,
                                            .ceiling_bytes = options->ceiling_bytes,
                                            .slice_bytes = options->slice_bytes,
                                            .scalar_bytes = options->scalar_bytes,
                                            .label = label,
                                            .device = options->device};
-  TSI_TRY_OUT(tsi_chunks_create(env, 1, &side, &chunk_options, &layout->chunks));
-  TSI_TRY_OUT(allocate(env, layout));
+  TSI_TRY(tsi_chunks_create(env, 1, &side, &chunk_options, &layout->chunks));
+  tsi_own(layout, layout->chunks);
+  TSI_TRY(allocate(layout));
   place_chunks(layout, panels, node, label, next);
   weigh(layout, panels, options->scalar_bytes);
-  if (env->check) TSI_TRY_OUT(tsi_layout_check(env, layout, symbolic, panels));
-out:
-  TSI_FREE(env, node);
-  TSI_FREE(env, label);
-  TSI_FREE(env, next);
-  if (status != TRISTAR_OK) tsi_layout_destroy(env, &layout);
+  if (env->check) TSI_TRY(tsi_layout_check(env, layout, symbolic, panels));
   *out = layout;
-  return status;
-}
-
-void tsi_layout_destroy(tsi_env *env, tsi_layout **layout) {
-  if (*layout == NULL) return;
-  tsi_chunks_destroy(env, &(*layout)->chunks);
-  TSI_FREE(env, (*layout)->node);
-  TSI_FREE(env, (*layout)->row);
-  TSI_FREE(env, (*layout)->column);
-  TSI_FREE(env, (*layout)->whole);
-  TSI_FREE(env, (*layout)->bytes);
-  TSI_FREE(env, *layout);
+  layout = NULL;
+  return TRISTAR_OK;
 }
 
 static tristar_status check_rows(tsi_env *env, const tsi_layout *layout, const tsi_index *owner,

@@ -66,7 +66,6 @@ typedef struct tsi_layout {
 TRISTAR_CHECKED tristar_status tsi_layout_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                  const tsi_panels *panels, const tsi_layout_options *options,
                                                  tsi_layout **out);
-void tsi_layout_destroy(tsi_env *env, tsi_layout **layout);
 TRISTAR_CHECKED tristar_status tsi_layout_check(tsi_env *env, const tsi_layout *layout,
                                                 const tsi_symbolic *symbolic, const tsi_panels *panels);
 

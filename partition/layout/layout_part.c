@@ -1,14 +1,12 @@
 /* Parts of a layout: see layout.h. */
 #include "partition/layout/layout.h"
 
-static tristar_status copy_array(tsi_env *env, const void *from, size_t count, size_t size, void **out) {
-  TSI_TRY(tsi_allocate(env, count, size, __func__, __FILE__, __LINE__, out));
-  memcpy(*out, from, count * size);
-  return TRISTAR_OK;
-}
-
-#define COPY(from, to, count)                                                                                \
-  TSI_TRY_OUT(copy_array(env, (from), (size_t)(count), sizeof *(from), (void **)&(to)))
+/* The owner's own copy of an array. */
+#define COPY(owner, from, to, count)                                                                         \
+  do {                                                                                                       \
+    TSI_TRY(TSI_ALLOC_IN(owner, to, count));                                                                 \
+    memcpy(to, from, (size_t)(count) * sizeof *(from));                                                      \
+  } while (0)
 
 /* Has the part the panel of chunk c, which is spread? */
 static bool has_rows(const tsi_layout *layout, const tsi_index *number, tsi_index c) {
@@ -27,14 +25,13 @@ static void list_panels(const tsi_layout *layout, const tsi_index *number, tsi_i
   }
 }
 
-static tristar_status take_rows(tsi_env *env, const tsi_layout *layout, const tsi_index *number,
-                                tsi_chunks *to) {
+static tristar_status take_rows(const tsi_layout *layout, const tsi_index *number, tsi_chunks *to) {
   const tsi_chunks *from = layout->chunks;
-  TSI_TRY(TSI_ALLOC(env, to->off_ptr, (tsi_count)from->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(to, to->off_ptr, (tsi_count)from->count + 1));
   to->off_ptr[0] = 0;
   for (tsi_index c = 0; c < from->count; c++)
     to->off_ptr[c + 1] = to->off_ptr[c] + (has_rows(layout, number, c) ? tsi_chunk_off_rows(from, c) : 0);
-  TSI_TRY(TSI_ALLOC(env, to->off, to->off_ptr[from->count]));
+  TSI_TRY(TSI_ALLOC_IN(to, to->off, to->off_ptr[from->count]));
   for (tsi_index c = 0; c < from->count; c++) {
     const size_t rows = (size_t)(to->off_ptr[c + 1] - to->off_ptr[c]);
     if (rows > 0) memcpy(to->off + to->off_ptr[c], from->off + from->off_ptr[c], rows * sizeof *to->off);
@@ -44,31 +41,28 @@ static tristar_status take_rows(tsi_env *env, const tsi_layout *layout, const ts
 
 tristar_status tsi_layout_part_create(tsi_env *env, const tsi_layout *layout, const tsi_index *number,
                                       tsi_index panels, tsi_layout **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index count = layout->chunks->count;
-  tsi_layout *part = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, part, 1));
+  TSI_SCRATCH(env, tsi_layout, part, 1);
   *part = *layout;
   part->chunks = NULL;
   part->node = part->row = part->column = NULL;
   part->whole = NULL;
   part->bytes = NULL;
-  COPY(layout->node, part->node, count);
-  COPY(layout->row, part->row, count);
-  COPY(layout->column, part->column, count);
-  COPY(layout->whole, part->whole, count);
-  COPY(layout->bytes, part->bytes, count);
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, part->chunks, 1));
+  COPY(part, layout->node, part->node, count);
+  COPY(part, layout->row, part->row, count);
+  COPY(part, layout->column, part->column, count);
+  COPY(part, layout->whole, part->whole, count);
+  COPY(part, layout->bytes, part->bytes, count);
+  TSI_TRY(TSI_ALLOC_ZERO_IN(part, part->chunks, 1));
   part->chunks->count = count;
-  COPY(layout->chunks->column, part->chunks->column, count + 1);
-  TSI_TRY_OUT(TSI_ALLOC(env, part->chunks->panel, (tsi_count)count + 1));
+  COPY(part->chunks, layout->chunks->column, part->chunks->column, count + 1);
+  TSI_TRY(TSI_ALLOC_IN(part->chunks, part->chunks->panel, (tsi_count)count + 1));
   list_panels(layout, number, panels, part->chunks->panel);
-  TSI_TRY_OUT(take_rows(env, layout, number, part->chunks));
-out:
-  if (status != TRISTAR_OK) tsi_layout_destroy(env, &part);
+  TSI_TRY(take_rows(layout, number, part->chunks));
   *out = part;
-  return status;
+  part = NULL;
+  return TRISTAR_OK;
 }
 
 void tsi_layout_forget_rows(tsi_env *env, tsi_layout *layout) {

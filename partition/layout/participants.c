@@ -69,37 +69,24 @@ static void tidy(const tsi_layout *layout, tsi_participant_list *list, bool *mar
 
 tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout, tsi_index z,
                                        tsi_participants **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index chunks = layout->chunks->count;
-  tsi_participants *participants = NULL;
-  bool *mark = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, participants, 1));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, participants->holders.ptr, (tsi_count)chunks + 1));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, participants->contributors.ptr, (tsi_count)chunks + 1));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, mark, layout->px * layout->py));
+  TSI_SCRATCH_ZERO(env, tsi_participants, participants, 1);
+  TSI_TRY(TSI_ALLOC_ZERO_IN(participants, participants->holders.ptr, (tsi_count)chunks + 1));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(participants, participants->contributors.ptr, (tsi_count)chunks + 1));
+  TSI_SCRATCH_ZERO(env, bool, mark, layout->px * layout->py);
   builder b = {layout, z, &participants->holders, &participants->contributors, true};
   add_all(&b);
   counts_to_places(&participants->holders, chunks);
   counts_to_places(&participants->contributors, chunks);
-  TSI_TRY_OUT(TSI_ALLOC(env, participants->holders.process, participants->holders.ptr[chunks]));
-  TSI_TRY_OUT(TSI_ALLOC(env, participants->contributors.process, participants->contributors.ptr[chunks]));
+  TSI_TRY(TSI_ALLOC_IN(participants, participants->holders.process, participants->holders.ptr[chunks]));
+  TSI_TRY(
+      TSI_ALLOC_IN(participants, participants->contributors.process, participants->contributors.ptr[chunks]));
   b.counting = false;
   add_all(&b);
   tidy(layout, &participants->holders, mark);
   tidy(layout, &participants->contributors, mark);
-out:
-  TSI_FREE(env, mark);
-  if (status != TRISTAR_OK) tsi_participants_destroy(env, &participants);
   *out = participants;
-  return status;
-}
-
-void tsi_participants_destroy(tsi_env *env, tsi_participants **participants) {
-  if (*participants == NULL) return;
-  TSI_FREE(env, (*participants)->holders.ptr);
-  TSI_FREE(env, (*participants)->holders.process);
-  TSI_FREE(env, (*participants)->contributors.ptr);
-  TSI_FREE(env, (*participants)->contributors.process);
-  TSI_FREE(env, *participants);
+  participants = NULL;
+  return TRISTAR_OK;
 }

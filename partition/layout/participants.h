@@ -29,7 +29,6 @@ typedef struct tsi_participants {
 /* Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout, tsi_index z,
                                                        tsi_participants **out);
-void tsi_participants_destroy(tsi_env *env, tsi_participants **participants);
 
 /* The process p + Px q that makes the rows of chunk `source` that are columns of chunk `target`. */
 static inline tsi_index tsi_layout_maker(const tsi_layout *layout, tsi_index source, tsi_index target) {

@@ -91,7 +91,7 @@ static tsi_index rows_per_slice(const builder *b, tsi_index rows, tsi_index colu
 }
 
 /* Sizes of everything, then room for it. */
-static tristar_status allocate(tsi_env *env, builder *b) {
+static tristar_status allocate(builder *b) {
   const tsi_chunks *chunks = b->layout->chunks;
   tsi_share *share = b->share;
   tsi_count count = 0, panels = 0, off = 0, local = 0, slices = 0, rows = 0;
@@ -108,25 +108,25 @@ static tristar_status allocate(tsi_env *env, builder *b) {
     if (!is_copy(b, c)) rows += held;
   }
   tsi_chunks *to;
-  TSI_TRY(TSI_ALLOC_ZERO(env, share->chunks, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, share->panels, 1));
-  TSI_TRY(TSI_ALLOC(env, share->chunk, count));
-  TSI_TRY(TSI_ALLOC(env, share->role, count));
-  TSI_TRY(TSI_ALLOC(env, share->panel, panels));
-  TSI_TRY(TSI_ALLOC(env, share->row_ptr, panels + 1));
-  TSI_TRY(TSI_ALLOC(env, share->row, rows));
-  TSI_TRY(TSI_ALLOC(env, share->panels->start, panels + 1));
-  TSI_TRY(TSI_ALLOC(env, share->panels->height, panels));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(share, share->chunks, 1));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(share, share->panels, 1));
+  TSI_TRY(TSI_ALLOC_IN(share, share->chunk, count));
+  TSI_TRY(TSI_ALLOC_IN(share, share->role, count));
+  TSI_TRY(TSI_ALLOC_IN(share, share->panel, panels));
+  TSI_TRY(TSI_ALLOC_IN(share, share->row_ptr, panels + 1));
+  TSI_TRY(TSI_ALLOC_IN(share, share->row, rows));
+  TSI_TRY(TSI_ALLOC_IN(share->panels, share->panels->start, panels + 1));
+  TSI_TRY(TSI_ALLOC_IN(share->panels, share->panels->height, panels));
   to = share->chunks;
-  TSI_TRY(TSI_ALLOC(env, to->panel, count + 1));
-  TSI_TRY(TSI_ALLOC(env, to->column, count + 1));
-  TSI_TRY(TSI_ALLOC(env, to->off_ptr, count + 1));
-  TSI_TRY(TSI_ALLOC(env, to->off, off));
-  TSI_TRY(TSI_ALLOC(env, to->first_off, count));
-  TSI_TRY(TSI_ALLOC(env, to->panel_row, panels));
-  TSI_TRY(TSI_ALLOC(env, to->local_row, local));
-  TSI_TRY(TSI_ALLOC(env, to->slice_ptr, count + 1));
-  return TSI_ALLOC(env, to->slice_row, slices);
+  TSI_TRY(TSI_ALLOC_IN(to, to->panel, count + 1));
+  TSI_TRY(TSI_ALLOC_IN(to, to->column, count + 1));
+  TSI_TRY(TSI_ALLOC_IN(to, to->off_ptr, count + 1));
+  TSI_TRY(TSI_ALLOC_IN(to, to->off, off));
+  TSI_TRY(TSI_ALLOC_IN(to, to->first_off, count));
+  TSI_TRY(TSI_ALLOC_IN(to, to->panel_row, panels));
+  TSI_TRY(TSI_ALLOC_IN(to, to->local_row, local));
+  TSI_TRY(TSI_ALLOC_IN(to, to->slice_ptr, count + 1));
+  return TSI_ALLOC_IN(to, to->slice_row, slices);
 }
 
 /* Appends panel p of the factor with those rows that `held` lists; all of them if it is NULL. */
@@ -234,40 +234,24 @@ static void list_off_rows(builder *b) {
 
 tristar_status tsi_share_create(tsi_env *env, const tsi_layout *layout, const tsi_panels *panels,
                                 tsi_index rank, const tsi_share_options *options, tsi_share **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index grid = layout->px * layout->py;
-  builder b = {.layout = layout, .panels = panels, .options = options};
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.share, 1));
-  b.share->rank = rank;
-  b.share->z = rank / grid;
-  b.share->process = rank % grid;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.role, layout->chunks->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, b.share->local, layout->chunks->count));
-  find_roles(&b);
-  TSI_TRY_OUT(allocate(env, &b));
-  append_all(&b);
-  list_off_rows(&b);
-  if (env->check && layout->chunks->local_row) TSI_TRY_OUT(tsi_share_check(env, b.share, layout, panels));
-out:
-  TSI_FREE(env, b.role);
-  if (status != TRISTAR_OK) tsi_share_destroy(env, &b.share);
-  *out = b.share;
-  return status;
-}
-
-void tsi_share_destroy(tsi_env *env, tsi_share **share) {
-  if (*share == NULL) return;
-  tsi_share *s = *share;
-  tsi_chunks_destroy(env, &s->chunks);
-  tsi_panels_destroy(env, &s->panels);
-  TSI_FREE(env, s->chunk);
-  TSI_FREE(env, s->role);
-  TSI_FREE(env, s->local);
-  TSI_FREE(env, s->panel);
-  TSI_FREE(env, s->row_ptr);
-  TSI_FREE(env, s->row);
-  TSI_FREE(env, *share);
+  TSI_SCRATCH(env, builder, b, 1);
+  *b = (builder){.layout = layout, .panels = panels, .options = options};
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->share, 1));
+  b->share->rank = rank;
+  b->share->z = rank / grid;
+  b->share->process = rank % grid;
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->role, layout->chunks->count));
+  TSI_TRY(TSI_ALLOC_IN(b->share, b->share->local, layout->chunks->count));
+  find_roles(b);
+  TSI_TRY(allocate(b));
+  append_all(b);
+  list_off_rows(b);
+  if (env->check && layout->chunks->local_row) TSI_TRY(tsi_share_check(env, b->share, layout, panels));
+  tsi_own(NULL, b->share);
+  *out = b->share;
+  return TRISTAR_OK;
 }
 
 /* Rows of local panel j, where its chunk's number in the layout is c. */

@@ -53,7 +53,6 @@ typedef struct tsi_share_options {
 TRISTAR_CHECKED tristar_status tsi_share_create(tsi_env *env, const tsi_layout *layout,
                                                 const tsi_panels *panels, tsi_index rank,
                                                 const tsi_share_options *options, tsi_share **out);
-void tsi_share_destroy(tsi_env *env, tsi_share **share);
 TRISTAR_CHECKED tristar_status tsi_share_check(tsi_env *env, const tsi_share *share, const tsi_layout *layout,
                                                const tsi_panels *panels);
 

@@ -6,24 +6,25 @@
 /* What lives only meanwhile. */
 typedef struct work {
   const tsi_supernode_tree *tree;
-  tsi_index *group;          /* topmost supernode merged with each */
-  tsi_index *rows;           /* of each group, at its topmost member */
-  tsi_supernode_tree merged; /* the groups, in the order of their topmost members */
-  tsi_index *merged_of;      /* merged supernode of each */
-  tsi_index *final;          /* final number of each merged supernode */
+  tsi_index *group;           /* topmost supernode merged with each */
+  tsi_index *rows;            /* of each group, at its topmost member */
+  tsi_supernode_tree *merged; /* the groups, in the order of their topmost members */
+  tsi_index *merged_of;       /* merged supernode of each */
+  tsi_index *final;           /* final number of each merged supernode */
 } work;
 
 /* The tree of the groups. A group's number is the rank of its topmost member, so parents stay behind. */
-static tristar_status merge_groups(tsi_env *env, work *w) {
+static tristar_status merge_groups(work *w) {
   const tsi_supernode_tree *tree = w->tree;
-  tsi_supernode_tree *merged = &w->merged;
-  TSI_TRY(TSI_ALLOC(env, w->merged_of, tree->count));
+  TSI_TRY(TSI_ALLOC_IN(w, w->merged_of, tree->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(w, w->merged, 1));
+  tsi_supernode_tree *merged = w->merged;
   for (tsi_index f = 0; f < tree->count; f++)
     if (w->group[f] == f) w->merged_of[f] = merged->count++;
   for (tsi_index f = 0; f < tree->count; f++) w->merged_of[f] = w->merged_of[w->group[f]];
-  TSI_TRY(TSI_ALLOC_ZERO(env, merged->columns, merged->count));
-  TSI_TRY(TSI_ALLOC(env, merged->parent, merged->count));
-  TSI_TRY(TSI_ALLOC(env, merged->rows, merged->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(merged, merged->columns, merged->count));
+  TSI_TRY(TSI_ALLOC_IN(merged, merged->parent, merged->count));
+  TSI_TRY(TSI_ALLOC_IN(merged, merged->rows, merged->count));
   for (tsi_index f = 0; f < tree->count; f++) {
     tsi_index m = w->merged_of[f];
     merged->columns[m] += tree->columns[f];
@@ -36,9 +37,9 @@ static tristar_status merge_groups(tsi_env *env, work *w) {
 
 /* The final postorder of the groups, heaviest subtree first; final[m] is the new number. */
 static tristar_status order_groups(tsi_env *env, work *w, tsi_index *order) {
-  const tsi_supernode_tree *merged = &w->merged;
+  const tsi_supernode_tree *merged = w->merged;
   TSI_SCRATCH_ZERO(env, tsi_count, weight, merged->count); /* stored entries of the subtree */
-  TSI_TRY(TSI_ALLOC(env, w->final, merged->count));
+  TSI_TRY(TSI_ALLOC_IN(w, w->final, merged->count));
   for (tsi_index m = 0; m < merged->count; m++) {
     tsi_count columns = merged->columns[m];
     weight[m] += columns * (columns + 1) / 2 + columns * merged->rows[m];
@@ -51,14 +52,14 @@ static tristar_status order_groups(tsi_env *env, work *w, tsi_index *order) {
 
 /* Takes the groups over into the result, in their final order; column_order[k]: the column that becomes k. */
 static tristar_status number_supernodes(tsi_env *env, work *w, tsi_symbolic *sy, tsi_index *column_order) {
-  const tsi_supernode_tree *merged = &w->merged;
+  const tsi_supernode_tree *merged = w->merged;
   sy->count = merged->count;
   TSI_SCRATCH(env, tsi_index, order, sy->count);
   TSI_TRY(order_groups(env, w, order));
   TSI_SCRATCH(env, tsi_index, next, sy->count);
-  TSI_TRY(TSI_ALLOC(env, sy->start, sy->count + 1));
-  TSI_TRY(TSI_ALLOC(env, sy->parent, sy->count));
-  TSI_TRY(TSI_ALLOC(env, sy->row_ptr, sy->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->start, sy->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->parent, sy->count));
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->row_ptr, sy->count + 1));
   sy->start[0] = 0;
   sy->row_ptr[0] = 0;
   for (tsi_index s = 0; s < sy->count; s++) {
@@ -79,18 +80,11 @@ static tristar_status number_supernodes(tsi_env *env, work *w, tsi_symbolic *sy,
 
 tristar_status tsi_amalgamate(tsi_env *env, const tsi_supernode_tree *tree, const tsi_index *part,
                               double relax, tsi_symbolic *sy, tsi_index *column_order) {
-  tristar_status status = TRISTAR_OK;
-  work w = {.tree = tree};
-  TSI_TRY_OUT(TSI_ALLOC(env, w.group, tree->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, w.rows, tree->count));
-  TSI_TRY_OUT(tsi_supernodes_merge(env, tree, part, relax, w.group, w.rows));
-  TSI_TRY_OUT(merge_groups(env, &w));
-  TSI_TRY_OUT(number_supernodes(env, &w, sy, column_order));
-out:
-  TSI_FREE(env, w.group);
-  TSI_FREE(env, w.rows);
-  TSI_FREE(env, w.merged_of);
-  TSI_FREE(env, w.final);
-  tsi_supernodes_destroy(env, &w.merged);
-  return status;
+  TSI_SCRATCH(env, work, w, 1);
+  *w = (work){.tree = tree};
+  TSI_TRY(TSI_ALLOC_IN(w, w->group, tree->count));
+  TSI_TRY(TSI_ALLOC_IN(w, w->rows, tree->count));
+  TSI_TRY(tsi_supernodes_merge(env, tree, part, relax, w->group, w->rows));
+  TSI_TRY(merge_groups(w));
+  return number_supernodes(env, w, sy, column_order);
 }

@@ -49,15 +49,13 @@ static void join(tsi_index i, tsi_index j, tsi_index *parent, tsi_index *ancesto
 /* The elimination tree of all sides together. Row by row: at row i each column with an entry there is at
  * hand. */
 static tristar_status find_tree(tsi_env *env, int sides, const tsi_columns *columns, tsi_index *parent) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = columns->n;
-  waiting w[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
-  tsi_index *ancestor = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, ancestor, n));
+  TSI_SCRATCH(env, tsi_index, ancestor, n);
+  TSI_SCRATCH(env, waiting, w, sides);
   for (int i = 0; i < sides; i++) {
-    TSI_TRY_OUT(TSI_ALLOC(env, w[i].first, n));
-    TSI_TRY_OUT(TSI_ALLOC(env, w[i].next, n));
-    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, w[i].seen, n));
+    TSI_TRY(TSI_ALLOC_IN(w, w[i].first, n));
+    TSI_TRY(TSI_ALLOC_IN(w, w[i].next, n));
+    TSI_TRY(TSI_ALLOC_ZERO_IN(w, w[i].seen, n));
     for (tsi_index j = 0; j < n; j++) w[i].first[j] = TSI_NONE;
   }
   for (tsi_index i = 0; i < n; i++) {
@@ -71,14 +69,7 @@ static tristar_status find_tree(tsi_env *env, int sides, const tsi_columns *colu
       wait_for_next(&columns[side], &w[side], i);
     }
   }
-out:
-  TSI_FREE(env, ancestor);
-  for (int i = 0; i < sides; i++) {
-    TSI_FREE(env, w[i].first);
-    TSI_FREE(env, w[i].next);
-    TSI_FREE(env, w[i].seen);
-  }
-  return status;
+  return TRISTAR_OK;
 }
 
 /* What lives only meanwhile. */
@@ -90,17 +81,17 @@ typedef struct work {
   tsi_index *up;      /* parents in that order */
   tsi_index *entries; /* of each column in that order, mean over the sides, diagonal included */
   bool *joins;
-  tsi_supernode_tree tree;
+  tsi_supernode_tree *tree;
 } work;
 
 /* Runs of columns with the same rows on every side. */
 static tristar_status find_supernodes(tsi_env *env, work *w) {
   const tsi_index n = w->columns->n;
-  TSI_TRY(TSI_ALLOC(env, w->parent, n));
-  TSI_TRY(TSI_ALLOC(env, w->order, n));
-  TSI_TRY(TSI_ALLOC(env, w->up, n));
-  TSI_TRY(TSI_ALLOC(env, w->entries, n));
-  TSI_TRY(TSI_ALLOC(env, w->joins, n));
+  TSI_TRY(TSI_ALLOC_IN(w, w->parent, n));
+  TSI_TRY(TSI_ALLOC_IN(w, w->order, n));
+  TSI_TRY(TSI_ALLOC_IN(w, w->up, n));
+  TSI_TRY(TSI_ALLOC_IN(w, w->entries, n));
+  TSI_TRY(TSI_ALLOC_IN(w, w->joins, n));
   TSI_SCRATCH(env, tsi_index, rank, n);
   TSI_TRY(find_tree(env, w->sides, w->columns, w->parent));
   TSI_TRY(tsi_postorder(env, n, w->parent, NULL, w->order));
@@ -116,7 +107,9 @@ static tristar_status find_supernodes(tsi_env *env, work *w) {
     }
     w->entries[k] = 1 + (tsi_index)((sum + w->sides - 1) / w->sides);
   }
-  return tsi_supernodes_of_runs(env, n, w->up, w->entries, w->joins, &w->tree);
+  TSI_TRY(tsi_supernodes_of_runs(env, n, w->up, w->entries, w->joins, &w->tree));
+  tsi_own(w, w->tree);
+  return TRISTAR_OK;
 }
 
 /* Lists (out NULL: counts) the rows of supernode s, each once. mark[i] == s: row i is listed. */
@@ -155,7 +148,7 @@ static tristar_status fill_side(tsi_env *env, const tsi_columns *c, tsi_symbolic
     sy->row_ptr[s + 1] = sy->row_ptr[s] + rows;
     sy->nnz_stored += columns * (columns + 1) / 2 + columns * rows;
   }
-  TSI_TRY(TSI_ALLOC(env, sy->rows, sy->row_ptr[sy->count]));
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->rows, sy->row_ptr[sy->count]));
   for (tsi_index j = 0; j < sy->n; j++) mark[j] = TSI_NONE;
   for (tsi_index s = 0; s < sy->count; s++) {
     tsi_index *rows = sy->rows + sy->row_ptr[s];
@@ -175,11 +168,11 @@ static tristar_status copy_supernodes(tsi_env *env, const tsi_symbolic *from, ts
   to->leaf_parts = 1;
   to->tree_height = from->tree_height;
   to->etree_height = from->etree_height;
-  TSI_TRY(TSI_ALLOC(env, to->perm, from->n));
-  TSI_TRY(TSI_ALLOC(env, to->inverse, from->n));
-  TSI_TRY(TSI_ALLOC(env, to->start, (tsi_count)from->count + 1));
-  TSI_TRY(TSI_ALLOC(env, to->parent, from->count));
-  TSI_TRY(TSI_ALLOC(env, to->row_ptr, (tsi_count)from->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(to, to->perm, from->n));
+  TSI_TRY(TSI_ALLOC_IN(to, to->inverse, from->n));
+  TSI_TRY(TSI_ALLOC_IN(to, to->start, (tsi_count)from->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(to, to->parent, from->count));
+  TSI_TRY(TSI_ALLOC_IN(to, to->row_ptr, (tsi_count)from->count + 1));
   memcpy(to->perm, from->perm, (size_t)from->n * sizeof *to->perm);
   memcpy(to->inverse, from->inverse, (size_t)from->n * sizeof *to->inverse);
   memcpy(to->start, from->start, ((size_t)from->count + 1) * sizeof *to->start);
@@ -197,9 +190,9 @@ static tristar_status number(tsi_env *env, work *w, double relax, tsi_symbolic *
   const tsi_index n = sy->n;
   TSI_TRY(find_supernodes(env, w));
   TSI_SCRATCH(env, tsi_index, column_order, n);
-  TSI_TRY(tsi_amalgamate(env, &w->tree, NULL, relax, sy, column_order));
-  TSI_TRY(TSI_ALLOC(env, sy->perm, n));
-  TSI_TRY(TSI_ALLOC(env, sy->inverse, n));
+  TSI_TRY(tsi_amalgamate(env, w->tree, NULL, relax, sy, column_order));
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->perm, n));
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->inverse, n));
   for (tsi_index k = 0; k < n; k++) {
     sy->perm[k] = w->order[column_order[k]];
     sy->inverse[sy->perm[k]] = k;
@@ -210,25 +203,22 @@ static tristar_status number(tsi_env *env, work *w, double relax, tsi_symbolic *
 
 tristar_status tsi_symbolic_of_imported(tsi_env *env, int sides, const tsi_columns *columns, double relax,
                                         tsi_symbolic *out[2]) {
-  tristar_status status = TRISTAR_OK;
-  work w = {.sides = sides, .columns = columns};
+  TSI_OWNED tsi_symbolic *second = NULL;
   out[0] = out[1] = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, out[0], 1));
-  out[0]->n = columns->n;
-  out[0]->leaf_parts = 1;
-  TSI_TRY_OUT(number(env, &w, relax, out[0]));
-  if (sides == 2) TSI_TRY_OUT(copy_supernodes(env, out[0], &out[1]));
-  for (int i = 0; i < sides; i++) TSI_TRY_OUT(fill_side(env, &columns[i], out[i]));
-  if (sides == 2 && same_rows(out[0], out[1])) tsi_symbolic_destroy(env, &out[1]);
-  for (int i = 0; i < sides && env->check; i++)
-    if (out[i]) TSI_TRY_OUT(tsi_symbolic_check(env, out[i], NULL));
-out:
-  TSI_FREE(env, w.parent);
-  TSI_FREE(env, w.order);
-  TSI_FREE(env, w.up);
-  TSI_FREE(env, w.entries);
-  TSI_FREE(env, w.joins);
-  tsi_supernodes_destroy(env, &w.tree);
-  for (int i = 0; i < 2 && status != TRISTAR_OK; i++) tsi_symbolic_destroy(env, &out[i]);
-  return status;
+  TSI_SCRATCH(env, work, w, 1);
+  *w = (work){.sides = sides, .columns = columns};
+  TSI_SCRATCH_ZERO(env, tsi_symbolic, first, 1);
+  first->n = columns->n;
+  first->leaf_parts = 1;
+  TSI_TRY(number(env, w, relax, first));
+  if (sides == 2) TSI_TRY(copy_supernodes(env, first, &second));
+  TSI_TRY(fill_side(env, &columns[0], first));
+  if (sides == 2) TSI_TRY(fill_side(env, &columns[1], second));
+  if (sides == 2 && same_rows(first, second)) TSI_FREE(env, second);
+  if (env->check) TSI_TRY(tsi_symbolic_check(env, first, NULL));
+  if (env->check && second) TSI_TRY(tsi_symbolic_check(env, second, NULL));
+  out[0] = first;
+  out[1] = second;
+  first = second = NULL;
+  return TRISTAR_OK;
 }

@@ -43,34 +43,19 @@ typedef struct path {
 
 /* ---- Set-up ---- */
 
-static void free_matcher(tsi_env *env, matcher *m) {
-  TSI_FREE(env, m->ptr);
-  TSI_FREE(env, m->row);
-  TSI_FREE(env, m->cost);
-  TSI_FREE(env, m->log_max);
-  TSI_FREE(env, m->u);
-  TSI_FREE(env, m->v);
-  TSI_FREE(env, m->column_of);
-  TSI_FREE(env, m->distance);
-  TSI_FREE(env, m->before);
-  TSI_FREE(env, m->place);
-  TSI_FREE(env, m->heap);
-  TSI_FREE(env, m->reached);
-}
-
-static tristar_status allocate(tsi_env *env, matcher *m, tsi_count entries) {
-  TSI_TRY(TSI_ALLOC(env, m->ptr, m->n + 1));
-  TSI_TRY(TSI_ALLOC(env, m->row, entries));
-  TSI_TRY(TSI_ALLOC(env, m->cost, entries));
-  TSI_TRY(TSI_ALLOC(env, m->log_max, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->u, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->v, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->column_of, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->distance, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->before, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->place, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->heap, m->n));
-  return TSI_ALLOC(env, m->reached, m->n);
+static tristar_status allocate(matcher *m, tsi_count entries) {
+  TSI_TRY(TSI_ALLOC_IN(m, m->ptr, m->n + 1));
+  TSI_TRY(TSI_ALLOC_IN(m, m->row, entries));
+  TSI_TRY(TSI_ALLOC_IN(m, m->cost, entries));
+  TSI_TRY(TSI_ALLOC_IN(m, m->log_max, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->u, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->v, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->column_of, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->distance, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->before, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->place, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->heap, m->n));
+  return TSI_ALLOC_IN(m, m->reached, m->n);
 }
 
 /* Keeps the nonzero entries, as costs. */
@@ -302,24 +287,22 @@ static void write_scalings(const matcher *m, double *row_scale, double *col_scal
 tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                             const double *magnitude, tsi_index *row_of_column, double *row_scale,
                             double *col_scale, tsi_index *rank) {
-  tristar_status status = TRISTAR_OK;
-  matcher m = {.n = n, .row_of = row_of_column};
   tsi_index matched;
   *rank = 0;
+  TSI_SCRATCH(env, matcher, m, 1);
+  *m = (matcher){.n = n, .row_of = row_of_column};
   for (tsi_index i = 0; i < n; i++) row_scale[i] = col_scale[i] = 1;
-  TSI_TRY_OUT(allocate(env, &m, ptr[n]));
-  copy_entries(&m, ptr, index, magnitude);
-  forget_matching(&m);
-  TSI_TRY_OUT(tsi_transversal(env, n, m.ptr, m.row, m.row_of, m.column_of, rank));
-  if (*rank < n || n == 0) goto out;
-  m.budget = WORK_MINIMUM + WORK_PER_ENTRY * (m.ptr[n] + n);
-  forget_matching(&m);
-  start_duals(&m);
-  TSI_TRY_OUT(match_within(env, &m, 0, &matched));
-  TSI_TRY_OUT(match_rest(env, &m));
-  finish_duals(&m);
-  write_scalings(&m, row_scale, col_scale);
-out:
-  free_matcher(env, &m);
-  return status;
+  TSI_TRY(allocate(m, ptr[n]));
+  copy_entries(m, ptr, index, magnitude);
+  forget_matching(m);
+  TSI_TRY(tsi_transversal(env, n, m->ptr, m->row, m->row_of, m->column_of, rank));
+  if (*rank < n || n == 0) return TRISTAR_OK;
+  m->budget = WORK_MINIMUM + WORK_PER_ENTRY * (m->ptr[n] + n);
+  forget_matching(m);
+  start_duals(m);
+  TSI_TRY(match_within(env, m, 0, &matched));
+  TSI_TRY(match_rest(env, m));
+  finish_duals(m);
+  write_scalings(m, row_scale, col_scale);
+  return TRISTAR_OK;
 }

@@ -134,31 +134,20 @@ static void list_neighbours(const tsi_graph *graph, core_graph *core) {
 }
 
 static tristar_status build_core(tsi_env *env, const tsi_graph *graph, bool together, core_graph *core) {
-  TSI_TRY(TSI_ALLOC(env, core->core_of, graph->n));
-  TSI_TRY(TSI_ALLOC(env, core->vertex, graph->n));
-  TSI_TRY(TSI_ALLOC(env, core->first, graph->n / 2 + 1)); /* a component has two vertices or more */
+  TSI_TRY(TSI_ALLOC_IN(core, core->core_of, graph->n));
+  TSI_TRY(TSI_ALLOC_IN(core, core->vertex, graph->n));
+  TSI_TRY(TSI_ALLOC_IN(core, core->first, graph->n / 2 + 1)); /* a component has two vertices or more */
   mark_dense(graph, core->core_of);
   number_core(graph, together, core);
   tsi_count edges = 0;
   for (tsi_index c = 0; c < core->n; c++) edges += degree(graph, core->vertex[c]);
   TSI_TRY(tsi_metis_can_count(env, edges));
-  TSI_TRY(TSI_ALLOC(env, core->xadj, (tsi_count)core->n + core->components));
-  TSI_TRY(TSI_ALLOC(env, core->adj, edges));
-  TSI_TRY(TSI_ALLOC(env, core->perm, core->n));
-  TSI_TRY(TSI_ALLOC(env, core->iperm, core->n));
+  TSI_TRY(TSI_ALLOC_IN(core, core->xadj, (tsi_count)core->n + core->components));
+  TSI_TRY(TSI_ALLOC_IN(core, core->adj, edges));
+  TSI_TRY(TSI_ALLOC_IN(core, core->perm, core->n));
+  TSI_TRY(TSI_ALLOC_IN(core, core->iperm, core->n));
   list_neighbours(graph, core);
   return TRISTAR_OK;
-}
-
-static void free_core(tsi_env *env, core_graph *core) {
-  TSI_FREE(env, core->core_of);
-  TSI_FREE(env, core->vertex);
-  TSI_FREE(env, core->first);
-  TSI_FREE(env, core->xadj);
-  TSI_FREE(env, core->adj);
-  TSI_FREE(env, core->perm);
-  TSI_FREE(env, core->iperm);
-  TSI_FREE(env, core->sizes);
 }
 
 /* perm of a component of few vertices. */
@@ -197,7 +186,7 @@ static tristar_status run_metis(tsi_env *env, core_graph *core, tsi_index c, idx
 static tristar_status order_core(tsi_env *env, core_graph *core, tsi_index leaf_parts, int seed) {
   const tsi_index nodes = 2 * leaf_parts - 1;
   idx_t *adj = core->adj, sum = 0;
-  TSI_TRY(TSI_ALLOC_ZERO(env, core->sizes, nodes)); /* METIS leaves the nodes below an empty one alone */
+  TSI_TRY(TSI_ALLOC_ZERO_IN(core, core->sizes, nodes)); /* METIS leaves the nodes below an empty one alone */
   for (tsi_index c = 0; c < core->components; c++) {
     const tsi_index first = core->first[c], n = core->first[c + 1] - first;
     const idx_t *xadj = core->xadj + first + c;
@@ -299,16 +288,13 @@ static tristar_status assemble(tsi_env *env, const tsi_graph *graph, const core_
 
 static tristar_status order_metis(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,
                                   tsi_index *perm, tsi_index *part, tsi_index *part_columns) {
-  tristar_status status = TRISTAR_OK;
-  core_graph core = {0};
+  TSI_SCRATCH_ZERO(env, core_graph, core, 1);
   if (options->leaf_parts == 1) part = NULL;
-  TSI_TRY_OUT(build_core(env, graph, options->leaf_parts > 1, &core));
-  tsi_log(env, TRISTAR_LOG_PROGRESS, "ordering: METIS, %d vertices, %d components", core.n, core.components);
-  TSI_TRY_OUT(order_core(env, &core, options->leaf_parts, options->seed));
-  TSI_TRY_OUT(assemble(env, graph, &core, options->leaf_parts, perm, part, part_columns));
-out:
-  free_core(env, &core);
-  return status;
+  TSI_TRY(build_core(env, graph, options->leaf_parts > 1, core));
+  tsi_log(env, TRISTAR_LOG_PROGRESS, "ordering: METIS, %d vertices, %d components", core->n,
+          core->components);
+  TSI_TRY(order_core(env, core, options->leaf_parts, options->seed));
+  return assemble(env, graph, core, options->leaf_parts, perm, part, part_columns);
 }
 
 tristar_status tsi_order(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,

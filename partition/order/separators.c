@@ -159,38 +159,28 @@ static void weigh(tsi_index n, const tsi_index *count, forest *f) {
 tristar_status tsi_separators_of_tree(tsi_env *env, tsi_index n, const tsi_index *parent,
                                       const tsi_index *count, tsi_index leaf_parts, tsi_index *part,
                                       tsi_index *part_columns) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index root = 2 * leaf_parts - 2;
-  forest f = {.parent = parent};
-  nodes w = {.leaf_parts = leaf_parts};
-  tsi_index *scratch = NULL;
-  bool *second = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, f.size, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, f.weight, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, f.heap, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, scratch, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, second, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, w.roots, n));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, w.first, root + 1));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, w.count, root + 1));
-  weigh(n, count, &f);
+  TSI_SCRATCH(env, forest, f, 1);
+  *f = (forest){.parent = parent};
+  TSI_SCRATCH(env, nodes, w, 1);
+  *w = (nodes){.leaf_parts = leaf_parts};
+  TSI_TRY(TSI_ALLOC_IN(f, f->size, n));
+  TSI_TRY(TSI_ALLOC_IN(f, f->weight, n));
+  TSI_TRY(TSI_ALLOC_IN(f, f->heap, n));
+  TSI_SCRATCH(env, tsi_index, scratch, n);
+  TSI_SCRATCH(env, bool, second, n);
+  TSI_TRY(TSI_ALLOC_IN(w, w->roots, n));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(w, w->first, root + 1));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(w, w->count, root + 1));
+  weigh(n, count, f);
   for (tsi_index j = 0; j < n; j++)
-    if (parent[j] == TSI_NONE) w.roots[w.count[root]++] = j;
+    if (parent[j] == TSI_NONE) w->roots[w->count[root]++] = j;
   for (tsi_index t = root; t >= 0; t--) {
     part_columns[t] = 0;
     if (t < leaf_parts)
-      mark_leaf(&f, &w, t, part, part_columns);
+      mark_leaf(f, w, t, part, part_columns);
     else
-      split(&f, &w, t, scratch, second, part, part_columns);
+      split(f, w, t, scratch, second, part, part_columns);
   }
-out:
-  TSI_FREE(env, f.size);
-  TSI_FREE(env, f.weight);
-  TSI_FREE(env, f.heap);
-  TSI_FREE(env, scratch);
-  TSI_FREE(env, second);
-  TSI_FREE(env, w.roots);
-  TSI_FREE(env, w.first);
-  TSI_FREE(env, w.count);
-  return status;
+  return TRISTAR_OK;
 }

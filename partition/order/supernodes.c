@@ -18,8 +18,8 @@ enum { QUEUE_SIZE = 4096 }; /* merging that adds as many zeros is never consider
 
 tristar_status tsi_supernodes_create(tsi_env *env, tsi_index n, const tsi_index *parent,
                                      const tsi_index *count, const tsi_index *part,
-                                     tsi_supernode_tree *tree) {
-  *tree = (tsi_supernode_tree){0};
+                                     tsi_supernode_tree **out) {
+  *out = NULL;
   TSI_SCRATCH_ZERO(env, tsi_index, children, n);
   TSI_SCRATCH(env, bool, joins, n);
   for (tsi_index j = 0; j < n; j++)
@@ -27,39 +27,30 @@ tristar_status tsi_supernodes_create(tsi_env *env, tsi_index n, const tsi_index 
   for (tsi_index j = 0; j < n; j++)
     joins[j] = j > 0 && parent[j - 1] == j && children[j] == 1 && count[j - 1] == count[j] + 1 &&
                (part == NULL || part[j - 1] == part[j]);
-  return tsi_supernodes_of_runs(env, n, parent, count, joins, tree);
+  return tsi_supernodes_of_runs(env, n, parent, count, joins, out);
 }
 
 tristar_status tsi_supernodes_of_runs(tsi_env *env, tsi_index n, const tsi_index *parent,
-                                      const tsi_index *count, const bool *joins, tsi_supernode_tree *tree) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *owner = NULL; /* supernode of each column */
-  *tree = (tsi_supernode_tree){0};
-  TSI_TRY_OUT(TSI_ALLOC(env, owner, n));
+                                      const tsi_index *count, const bool *joins, tsi_supernode_tree **out) {
+  *out = NULL;
+  TSI_SCRATCH(env, tsi_index, owner, n); /* supernode of each column */
+  TSI_SCRATCH_ZERO(env, tsi_supernode_tree, tree, 1);
   for (tsi_index j = 0; j < n; j++) {
     if (!joins[j]) tree->count++;
     owner[j] = tree->count - 1;
   }
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, tree->columns, tree->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, tree->rows, tree->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, tree->parent, tree->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(tree, tree->columns, tree->count));
+  TSI_TRY(TSI_ALLOC_IN(tree, tree->rows, tree->count));
+  TSI_TRY(TSI_ALLOC_IN(tree, tree->parent, tree->count));
   for (tsi_index j = 0; j < n; j++) { /* the last column of each has the final word */
     tsi_index s = owner[j];
     tree->columns[s]++;
     tree->rows[s] = count[j] - 1;
     tree->parent[s] = parent[j] == TSI_NONE ? TSI_NONE : owner[parent[j]];
   }
-out:
-  if (status != TRISTAR_OK) tsi_supernodes_destroy(env, tree);
-  TSI_FREE(env, owner);
-  return status;
-}
-
-void tsi_supernodes_destroy(tsi_env *env, tsi_supernode_tree *tree) {
-  TSI_FREE(env, tree->columns);
-  TSI_FREE(env, tree->rows);
-  TSI_FREE(env, tree->parent);
-  tree->count = 0;
+  *out = tree;
+  tree = NULL;
+  return TRISTAR_OK;
 }
 
 /* The groups so far, and the children that may still be merged, in buckets by the zeros this would add. */
@@ -130,29 +121,24 @@ static void merge_all(merger *m) {
 
 tristar_status tsi_supernodes_merge(tsi_env *env, const tsi_supernode_tree *tree, const tsi_index *part,
                                     double relax, tsi_index *group, tsi_index *rows) {
-  tristar_status status = TRISTAR_OK;
-  merger m = {.tree = tree, .group = group, .rows = rows, .relax = relax};
+  TSI_SCRATCH(env, merger, m, 1);
+  *m = (merger){.tree = tree, .group = group, .rows = rows, .relax = relax};
   for (tsi_index s = 0; s < tree->count; s++) {
     group[s] = s;
     rows[s] = tree->rows[s];
   }
-  if (!(relax > 0)) goto out;
-  TSI_TRY_OUT(TSI_ALLOC(env, m.columns, tree->count));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, m.zeros, tree->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, m.behind, tree->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, m.bucket, QUEUE_SIZE));
-  for (tsi_index b = 0; b < QUEUE_SIZE; b++) m.bucket[b] = TSI_NONE;
-  for (tsi_index s = 0; s < tree->count; s++) m.columns[s] = tree->columns[s];
+  if (!(relax > 0)) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_IN(m, m->columns, tree->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(m, m->zeros, tree->count));
+  TSI_TRY(TSI_ALLOC_IN(m, m->behind, tree->count));
+  TSI_TRY(TSI_ALLOC_IN(m, m->bucket, QUEUE_SIZE));
+  for (tsi_index b = 0; b < QUEUE_SIZE; b++) m->bucket[b] = TSI_NONE;
+  for (tsi_index s = 0; s < tree->count; s++) m->columns[s] = tree->columns[s];
   for (tsi_index s = tree->count - 1; s >= 0; s--) {
     tsi_index up = tree->parent[s];
-    if (up != TSI_NONE && (part == NULL || part[s] == part[up])) enqueue(&m, s);
+    if (up != TSI_NONE && (part == NULL || part[s] == part[up])) enqueue(m, s);
   }
-  merge_all(&m);
+  merge_all(m);
   for (tsi_index s = 0; s < tree->count; s++) group[s] = find_group(group, s);
-out:
-  TSI_FREE(env, m.columns);
-  TSI_FREE(env, m.zeros);
-  TSI_FREE(env, m.behind);
-  TSI_FREE(env, m.bucket);
-  return status;
+  return TRISTAR_OK;
 }

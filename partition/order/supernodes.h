@@ -19,13 +19,12 @@ typedef struct tsi_supernode_tree {
  * NULL): columns of different parts are never joined. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_supernodes_create(tsi_env *env, tsi_index n, const tsi_index *parent,
                                                      const tsi_index *count, const tsi_index *part,
-                                                     tsi_supernode_tree *tree);
+                                                     tsi_supernode_tree **out);
 /* Runs of columns: joins[j] says that column j belongs to the supernode of column j - 1. count: entries of
  * each column, diagonal included. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_supernodes_of_runs(tsi_env *env, tsi_index n, const tsi_index *parent,
                                                       const tsi_index *count, const bool *joins,
-                                                      tsi_supernode_tree *tree);
-void tsi_supernodes_destroy(tsi_env *env, tsi_supernode_tree *tree);
+                                                      tsi_supernode_tree **out);
 
 /* Relaxed merging of children into parents, as long as it makes a solve cheaper.
  * group[s] becomes the topmost member of the group of s. A group holds a node and descendants of it such that

@@ -13,12 +13,12 @@
 /* What lives only while a tsi_symbolic is built. */
 typedef struct work {
   const tsi_graph *graph;
-  tsi_index *parent;       /* of each column */
-  tsi_index *count;        /* entries of each column of L */
-  tsi_index *part;         /* top separator node of each vertex; NULL: no such tree */
-  tsi_index *column_part;  /* the same for each column */
-  tsi_supernode_tree tree; /* fundamental supernodes */
-  tsi_index *tree_part;    /* top separator node of each of them */
+  tsi_index *parent;        /* of each column */
+  tsi_index *count;         /* entries of each column of L */
+  tsi_index *part;          /* top separator node of each vertex; NULL: no such tree */
+  tsi_index *column_part;   /* the same for each column */
+  tsi_supernode_tree *tree; /* fundamental supernodes */
+  tsi_index *tree_part;     /* top separator node of each of them */
 } work;
 
 void tsi_symbolic_options_init(tsi_symbolic_options *options) {
@@ -26,23 +26,13 @@ void tsi_symbolic_options_init(tsi_symbolic_options *options) {
       .ordering = TSI_ORDER_METIS, .given = NULL, .leaf_parts = 1, .seed = 1, .relax = 0.6};
 }
 
-static void free_work(tsi_env *env, work *w) {
-  TSI_FREE(env, w->parent);
-  TSI_FREE(env, w->count);
-  TSI_FREE(env, w->part);
-  TSI_FREE(env, w->column_part);
-  TSI_FREE(env, w->tree_part);
-  tsi_supernodes_destroy(env, &w->tree);
-}
-
 /* Column k becomes the former column order[k], in the permutation and in the tree. */
 static tristar_status renumber_columns(tsi_env *env, tsi_symbolic *sy, const tsi_index *order,
                                        tsi_index *parent) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index n = sy->n, *old_perm = NULL, *old_parent = NULL, *rank = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, old_perm, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, old_parent, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, rank, n));
+  const tsi_index n = sy->n;
+  TSI_SCRATCH(env, tsi_index, old_perm, n);
+  TSI_SCRATCH(env, tsi_index, old_parent, n);
+  TSI_SCRATCH(env, tsi_index, rank, n);
   memcpy(old_perm, sy->perm, (size_t)n * sizeof *old_perm);
   memcpy(old_parent, parent, (size_t)n * sizeof *old_parent);
   for (tsi_index k = 0; k < n; k++) rank[order[k]] = k;
@@ -52,36 +42,28 @@ static tristar_status renumber_columns(tsi_env *env, tsi_symbolic *sy, const tsi
     sy->perm[k] = old_perm[order[k]];
     sy->inverse[sy->perm[k]] = k;
   }
-out:
-  TSI_FREE(env, old_perm);
-  TSI_FREE(env, old_parent);
-  TSI_FREE(env, rank);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Orders the vertices and makes the column elimination tree, its nodes numbered in postorder. */
 static tristar_status order_columns(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                     tsi_symbolic *sy) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index n = sy->n, *order = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, sy->perm, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, sy->inverse, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, w->parent, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, order, n));
+  const tsi_index n = sy->n;
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->perm, n));
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->inverse, n));
+  TSI_TRY(TSI_ALLOC_IN(w, w->parent, n));
+  TSI_SCRATCH(env, tsi_index, order, n);
   if (options->leaf_parts > 1 && options->leaf_parts <= TSI_MAX_LEAF_PARTS) {
-    TSI_TRY_OUT(TSI_ALLOC(env, w->part, n));
-    TSI_TRY_OUT(TSI_ALLOC(env, sy->part_columns, 2 * options->leaf_parts - 1));
+    TSI_TRY(TSI_ALLOC_IN(w, w->part, n));
+    TSI_TRY(TSI_ALLOC_IN(sy, sy->part_columns, 2 * options->leaf_parts - 1));
   }
-  TSI_TRY_OUT(tsi_order(env, w->graph, options, sy->perm, w->part, sy->part_columns));
+  TSI_TRY(tsi_order(env, w->graph, options, sy->perm, w->part, sy->part_columns));
   sy->leaf_parts = options->leaf_parts;
-  TSI_TRY_OUT(tsi_invert_permutation(env, n, sy->perm, sy->inverse));
+  TSI_TRY(tsi_invert_permutation(env, n, sy->perm, sy->inverse));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "symbolic: elimination tree of %d columns", n);
-  TSI_TRY_OUT(tsi_etree(env, w->graph, sy->perm, sy->inverse, w->parent));
-  TSI_TRY_OUT(tsi_postorder(env, n, w->parent, NULL, order));
-  TSI_TRY_OUT(renumber_columns(env, sy, order, w->parent));
-out:
-  TSI_FREE(env, order);
-  return status;
+  TSI_TRY(tsi_etree(env, w->graph, sy->perm, sy->inverse, w->parent));
+  TSI_TRY(tsi_postorder(env, n, w->parent, NULL, order));
+  return renumber_columns(env, sy, order, w->parent);
 }
 
 /* The permuted lower triangle, column by column: row[ptr[j] .. ptr[j+1]-1] are the rows below the diagonal.
@@ -108,7 +90,7 @@ static tristar_status count_columns(tsi_env *env, work *w, tsi_symbolic *sy) {
   TSI_OWNED tsi_count *ptr = NULL;
   TSI_OWNED tsi_index *row = NULL;
   TSI_TRY(lower_triangle(env, w->graph, sy, &ptr, &row));
-  TSI_TRY(TSI_ALLOC(env, w->count, sy->n));
+  TSI_TRY(TSI_ALLOC_IN(w, w->count, sy->n));
   TSI_TRY(tsi_column_counts(env, sy->n, w->parent, ptr, row, w->count));
   TSI_TRY(tsi_tree_height(env, sy->n, w->parent, &sy->etree_height));
   for (tsi_index j = 0; j < sy->n; j++) {
@@ -123,7 +105,7 @@ static tristar_status count_columns(tsi_env *env, work *w, tsi_symbolic *sy) {
 static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                  tsi_symbolic *sy) {
   if (w->part == NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, w->column_part, sy->n));
+  TSI_TRY(TSI_ALLOC_IN(w, w->column_part, sy->n));
   if (options->ordering == TSI_ORDER_METIS) {
     for (tsi_index k = 0; k < sy->n; k++) w->column_part[k] = w->part[sy->perm[k]];
     return TRISTAR_OK;
@@ -137,18 +119,19 @@ static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *optio
 /* Fundamental supernodes. */
 static tristar_status find_supernodes(tsi_env *env, work *w, tsi_index n) {
   TSI_TRY(tsi_supernodes_create(env, n, w->parent, w->count, w->column_part, &w->tree));
+  tsi_own(w, w->tree);
   if (w->column_part) {
-    TSI_TRY(TSI_ALLOC(env, w->tree_part, w->tree.count));
+    TSI_TRY(TSI_ALLOC_IN(w, w->tree_part, w->tree->count));
     tsi_index j = 0;
-    for (tsi_index f = 0; f < w->tree.count; j += w->tree.columns[f++]) w->tree_part[f] = w->column_part[j];
+    for (tsi_index f = 0; f < w->tree->count; j += w->tree->columns[f++]) w->tree_part[f] = w->column_part[j];
   }
   return TRISTAR_OK;
 }
 
 /* The top separator node of each supernode. */
-static tristar_status note_parts(tsi_env *env, const work *w, tsi_symbolic *sy) {
+static tristar_status note_parts(const work *w, tsi_symbolic *sy) {
   if (w->part == NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, sy->part, sy->count));
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->part, sy->count));
   for (tsi_index s = 0; s < sy->count; s++) sy->part[s] = w->part[sy->perm[sy->start[s]]];
   return TRISTAR_OK;
 }
@@ -156,7 +139,7 @@ static tristar_status note_parts(tsi_env *env, const work *w, tsi_symbolic *sy) 
 /* Row i of L is where the paths from the entries of A's row i up to i lead through: each supernode on them,
  * below i's own, gets row i. Rows come in ascending order, so the lists need no sorting. */
 static tristar_status fill_rows(tsi_env *env, const tsi_graph *graph, tsi_symbolic *sy) {
-  TSI_TRY(TSI_ALLOC(env, sy->rows, sy->row_ptr[sy->count]));
+  TSI_TRY(TSI_ALLOC_IN(sy, sy->rows, sy->row_ptr[sy->count]));
   TSI_SCRATCH(env, tsi_index, owner, sy->n);
   TSI_SCRATCH(env, tsi_index, mark, sy->count); /* the latest row that came by */
   TSI_SCRATCH(env, tsi_count, next, sy->count);
@@ -191,47 +174,29 @@ static tristar_status fill_rows(tsi_env *env, const tsi_graph *graph, tsi_symbol
 static tristar_status build_supernodes(tsi_env *env, double relax, work *w, tsi_symbolic *sy) {
   TSI_TRY(find_supernodes(env, w, sy->n));
   TSI_SCRATCH(env, tsi_index, column_order, sy->n);
-  TSI_TRY(tsi_amalgamate(env, &w->tree, w->tree_part, relax, sy, column_order));
+  TSI_TRY(tsi_amalgamate(env, w->tree, w->tree_part, relax, sy, column_order));
   TSI_TRY(renumber_columns(env, sy, column_order, w->parent));
-  TSI_TRY(note_parts(env, w, sy));
+  TSI_TRY(note_parts(w, sy));
   TSI_TRY(fill_rows(env, w->graph, sy));
   return tsi_tree_height(env, sy->count, sy->parent, &sy->tree_height);
 }
 
 tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,
                                    tsi_symbolic **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_symbolic *sy = NULL;
-  work w = {.graph = graph};
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, sy, 1));
+  TSI_SCRATCH(env, work, w, 1);
+  *w = (work){.graph = graph};
+  TSI_SCRATCH_ZERO(env, tsi_symbolic, sy, 1);
   sy->n = graph->n;
   sy->closed = true;
-  TSI_TRY_OUT(order_columns(env, options, &w, sy));
-  TSI_TRY_OUT(count_columns(env, &w, sy));
-  TSI_TRY_OUT(find_parts(env, options, &w, sy));
-  TSI_TRY_OUT(build_supernodes(env, options->relax, &w, sy));
+  TSI_TRY(order_columns(env, options, w, sy));
+  TSI_TRY(count_columns(env, w, sy));
+  TSI_TRY(find_parts(env, options, w, sy));
+  TSI_TRY(build_supernodes(env, options->relax, w, sy));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "symbolic: %d supernodes, %lld entries of L, %lld stored", sy->count,
           (long long)sy->nnz_exact, (long long)sy->nnz_stored);
-  if (env->check) TSI_TRY_OUT(tsi_symbolic_check(env, sy, graph));
+  if (env->check) TSI_TRY(tsi_symbolic_check(env, sy, graph));
   *out = sy;
   sy = NULL;
-out:
-  free_work(env, &w);
-  tsi_symbolic_destroy(env, &sy);
-  return status;
-}
-
-void tsi_symbolic_destroy(tsi_env *env, tsi_symbolic **symbolic) {
-  tsi_symbolic *sy = *symbolic;
-  if (sy == NULL) return;
-  TSI_FREE(env, sy->perm);
-  TSI_FREE(env, sy->inverse);
-  TSI_FREE(env, sy->start);
-  TSI_FREE(env, sy->parent);
-  TSI_FREE(env, sy->row_ptr);
-  TSI_FREE(env, sy->rows);
-  TSI_FREE(env, sy->part_columns);
-  TSI_FREE(env, sy->part);
-  TSI_FREE(env, *symbolic);
+  return TRISTAR_OK;
 }

@@ -72,7 +72,6 @@ void tsi_symbolic_options_init(tsi_symbolic_options *options);
  * power of two), RUNTIME (METIS's code), TOO_LARGE, MEMORY. n = 0 gives an empty structure. */
 TRISTAR_CHECKED tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph,
                                                    const tsi_symbolic_options *options, tsi_symbolic **out);
-void tsi_symbolic_destroy(tsi_env *env, tsi_symbolic **symbolic);
 
 /* Verifies the invariants above; graph may be NULL (then the last but one is skipped). Errors: INTERNAL,
  * MEMORY. */

@@ -89,21 +89,17 @@ static bool augment_from(search *s, tsi_index j) {
 
 tristar_status tsi_transversal(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                                tsi_index *row_of, tsi_index *column_of, tsi_index *rank) {
-  tristar_status status = TRISTAR_OK;
-  search s = {.n = n, .ptr = ptr, .index = index, .row_of = row_of, .column_of = column_of};
   *rank = 0;
-  TSI_TRY_OUT(TSI_ALLOC(env, s.level, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.next, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.queue, n));
-  *rank = match_greedily(&s);
-  while (*rank < n && label_columns(&s))
+  TSI_SCRATCH(env, search, s, 1);
+  *s = (search){.n = n, .ptr = ptr, .index = index, .row_of = row_of, .column_of = column_of};
+  TSI_TRY(TSI_ALLOC_IN(s, s->level, n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->next, n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->queue, n));
+  *rank = match_greedily(s);
+  while (*rank < n && label_columns(s))
     for (tsi_index j = 0; j < n; j++)
-      if (row_of[j] == TSI_NONE && s.level[j] == 0) *rank += augment_from(&s, j);
-out:
-  TSI_FREE(env, s.level);
-  TSI_FREE(env, s.next);
-  TSI_FREE(env, s.queue);
-  return status;
+      if (row_of[j] == TSI_NONE && s->level[j] == 0) *rank += augment_from(s, j);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,

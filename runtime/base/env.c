@@ -117,6 +117,15 @@ void tsi_own(void *owner, void *memory) {
   *list = block;
 }
 
+void tsi_own_as(void *other, void *memory) {
+  if (other == NULL || ((tsi_block *)other - 1)->head.link == NULL) return;
+  tsi_block *block = (tsi_block *)memory - 1, **next = &((tsi_block *)other - 1)->head.next;
+  block->head.next = *next;
+  block->head.link = next;
+  if (*next) (*next)->head.link = &block->head.next;
+  *next = block;
+}
+
 tristar_status tsi_owned(void *owner, tristar_status status, void **memory) {
   if (status == TRISTAR_OK) tsi_own(owner, *memory);
   return status;

@@ -216,6 +216,8 @@ void tsi_release_owned(void *pointer);
 #define TSI_ALLOC_ZERO_IN(owner, p, count)                                                                   \
   tsi_owned((owner), TSI_ALLOC_ZERO(tsi_env_of_memory(owner), p, count), (void **)&(p))
 void tsi_own(void *owner, void *memory);
+/* The owner of `other` (NULL: none) becomes the owner of memory, which has none. */
+void tsi_own_as(void *other, void *memory);
 TRISTAR_CHECKED tristar_status tsi_owned(void *owner, tristar_status status, void **memory);
 
 /* In front of a declaration of pointers: each points to memory of the library, or is NULL. What it points to

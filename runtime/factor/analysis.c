@@ -346,10 +346,10 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   release_map(env, an, an->in_row, an->in_place);
   release_map(env, an, an->out_row, an->out_place);
   tsi_pattern_destroy(env, &an->pattern);
-  tsi_symbolic_destroy(env, &an->symbolic);
-  tsi_panels_destroy(env, &an->panels);
-  tsi_symbolic_destroy(env, &an->other.symbolic);
-  tsi_panels_destroy(env, &an->other.panels);
+  TSI_FREE(env, an->symbolic);
+  TSI_FREE(env, an->panels);
+  TSI_FREE(env, an->other.symbolic);
+  TSI_FREE(env, an->other.panels);
   TSI_FREE(env, an->other.panel_values);
   tsi_assembly_finish(env, an);
   TSI_FREE(env, an->row_scale);

@@ -107,7 +107,7 @@ static tristar_status import_rows(tristar_t *ts, tsi_permuted_triangle *t, const
   factor->generation = 1;
 out:
   tsi_permuted_triangle_finish(env, t);
-  tsi_row_cut_destroy(env, &cut);
+  TSI_FREE(env, cut);
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
   *out = factor;
   return status;

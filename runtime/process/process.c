@@ -167,7 +167,7 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   TSI_TRY_OUT(find_homes(process));
   TSI_TRY_OUT(point_to_data(process, options->isa));
 out:
-  tsi_participants_destroy(env, &participants);
+  TSI_FREE(env, participants);
   if (status != TRISTAR_OK) tsi_process_destroy(&process);
   *out = process;
   return status;
@@ -181,8 +181,8 @@ void tsi_process_destroy(tsi_process **process) {
   tsi_program_destroy(env, &p->program);
   tsi_sweep_destroy(env, &p->sweep);
   tsi_sweep_destroy(env, &p->whole);
-  tsi_share_destroy(env, &p->share);
-  tsi_layout_destroy(env, &p->layout);
+  TSI_FREE(env, p->share);
+  TSI_FREE(env, p->layout);
   tsi_tables_destroy(env, &p->tables);
   TSI_FREE(env, p->begin);
   TSI_FREE(env, p->home);

@@ -11,14 +11,9 @@
 
 /* What a process has whole, and all above it. */
 typedef struct own_tree {
-  tsi_tree_part part;
+  tsi_tree_part *part;
   bool *shared; /* supernodes of the part: above it */
 } own_tree;
-
-static void destroy_tree(tsi_env *env, own_tree *tree) {
-  tsi_tree_part_destroy(env, &tree->part);
-  TSI_FREE(env, tree->shared);
-}
 
 /* whole: supernodes of the factor. */
 static tristar_status cut_tree(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
@@ -28,9 +23,10 @@ static tristar_status cut_tree(tsi_env *env, const tsi_symbolic *symbolic, const
   for (tsi_index s = 0; s < symbolic->count; s++) /* parents come later */
     if (has[s] && symbolic->parent[s] != TSI_NONE) has[symbolic->parent[s]] = true;
   TSI_TRY(tsi_tree_part_create(env, symbolic, panels, has, &tree->part));
-  TSI_TRY(TSI_ALLOC(env, tree->shared, tree->part.symbolic->count));
-  for (tsi_index k = 0; k < tree->part.symbolic->count; k++)
-    tree->shared[k] = !whole[tree->part.supernode[k]];
+  tsi_own(tree, tree->part);
+  TSI_TRY(TSI_ALLOC_IN(tree, tree->shared, tree->part->symbolic->count));
+  for (tsi_index k = 0; k < tree->part->symbolic->count; k++)
+    tree->shared[k] = !whole[tree->part->supernode[k]];
   return TRISTAR_OK;
 }
 
@@ -75,7 +71,9 @@ static tristar_status outline_of(tristar_t *ts, const tsi_factor_kind *kind, con
   of->factor.upper = kind->lu ? &values : NULL;
   of->factor.pivots = kind->pivots ? &pivot : NULL;
   of->factor.inverse = kind->indefinite ? &values : NULL;
-  return tsi_place_panels(&ts->env, part->panels, &of->analysis.panel_values);
+  TSI_TRY(tsi_place_panels(&ts->env, part->panels, &of->analysis.panel_values));
+  tsi_own(of, of->analysis.panel_values);
+  return TRISTAR_OK;
 }
 
 /* Devices of the part's subtrees as devices of those of the factor. */
@@ -85,8 +83,8 @@ static tristar_status take_over(tsi_env *env, const tsi_symbolic *symbolic, cons
   if (places->device == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, device, symbolic->count));
   for (tsi_index s = 0; s < symbolic->count; s++) device[s] = TSI_NONE;
-  for (tsi_index k = 0; k < tree->part.symbolic->count; k++)
-    device[tree->part.supernode[k]] = places->device[k];
+  for (tsi_index k = 0; k < tree->part->symbolic->count; k++)
+    device[tree->part->supernode[k]] = places->device[k];
   TSI_FREE(env, places->device);
   places->device = device;
   return TRISTAR_OK;
@@ -102,12 +100,7 @@ static int64_t bytes_wanted(const tsi_process_wishes *wishes, bool on_starpu) {
 tristar_status tsi_process_places(tristar_t *ts, const tsi_factor_kind *kind, const tsi_symbolic *symbolic,
                                   const tsi_panels *panels, const tsi_process_options *options,
                                   const tsi_process_wishes *wishes, tsi_device_split_options *places) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  tsi_layout *layout = NULL;
-  bool *whole = NULL;
-  own_tree tree = {.shared = NULL};
-  outline of = {.factor = {.ts = NULL}};
   tristar_plan_options plan;
   double seconds = 0;
   *places = (tsi_device_split_options){.device = NULL};
@@ -118,19 +111,18 @@ tristar_status tsi_process_places(tristar_t *ts, const tsi_factor_kind *kind, co
   plan.place = wishes->place;
   plan.device_bytes = bytes_wanted(wishes, options->workers > 0);
   plan.chunk_bytes_max = (int64_t)options->layout.ceiling_bytes;
-  TSI_TRY_OUT(tsi_layout_create(env, symbolic, panels, &options->layout, &layout));
-  TSI_TRY_OUT(TSI_ALLOC(env, whole, symbolic->count));
-  if (!find_whole(layout, panels, options->rank, whole, symbolic->count)) goto out;
-  TSI_TRY_OUT(cut_tree(env, symbolic, panels, whole, &tree));
-  TSI_TRY_OUT(outline_of(ts, kind, &tree.part, &of));
-  status = tsi_device_split_options_choose_shared(&of.factor, &plan, tree.shared, &seconds, places);
-  if (status == TRISTAR_OK) status = take_over(env, symbolic, &tree, places);
+  TSI_OWNED tsi_layout *layout = NULL;
+  TSI_TRY(tsi_layout_create(env, symbolic, panels, &options->layout, &layout));
+  TSI_SCRATCH(env, bool, whole, symbolic->count);
+  if (!find_whole(layout, panels, options->rank, whole, symbolic->count)) return TRISTAR_OK;
+  TSI_SCRATCH_ZERO(env, own_tree, tree, 1);
+  TSI_TRY(cut_tree(env, symbolic, panels, whole, tree));
+  TSI_SCRATCH(env, outline, of, 1);
+  TSI_TRY(outline_of(ts, kind, tree->part, of));
+  tristar_status status =
+      tsi_device_split_options_choose_shared(&of->factor, &plan, tree->shared, &seconds, places);
+  if (status == TRISTAR_OK) status = take_over(env, symbolic, tree, places);
   if (status != TRISTAR_OK) tsi_device_split_options_finish(env, places);
-out:
-  TSI_FREE(env, of.analysis.panel_values);
-  destroy_tree(env, &tree);
-  TSI_FREE(env, whole);
-  tsi_layout_destroy(env, &layout);
   return status;
 }
 

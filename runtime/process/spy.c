@@ -117,7 +117,7 @@ tristar_status tsi_spy_create(const tristar_analysis_t *analysis, const tristar_
   m.spy = NULL;
 out:
   tsi_spy_destroy(analysis, &m.spy);
-  tsi_layout_destroy(env, &made);
+  TSI_FREE(env, made);
   return status;
 }
 

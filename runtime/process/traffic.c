@@ -136,22 +136,18 @@ tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const 
   for (tsi_index c = 0; c < made->chunks->count; c++) out->spread_chunks += !made->whole[c];
 out:
   tsi_traffic_destroy(env, &traffic);
-  tsi_layout_destroy(env, &made);
+  TSI_FREE(env, made);
   return tsi_answer(env, status);
 }
 
 tristar_status tsi_layout_pairs(const tristar_analysis_t *analysis, const tristar_layout *layout,
                                 int64_t nrhs, tsi_index cells, tsi_pairs **out, double *row_bytes) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = tsi_context_env(analysis->ts);
-  tsi_layout *made = NULL;
+  TSI_OWNED tsi_layout *made = NULL;
   *out = NULL;
   *row_bytes = (double)scalar_bytes_of(analysis) * (double)nrhs;
-  TSI_TRY_OUT(make_layout(env, analysis, layout, nrhs, &made));
-  TSI_TRY_OUT(tsi_pairs_create(env, made, analysis->panels, tsi_tree_of(layout), cells, out));
-out:
-  tsi_layout_destroy(env, &made);
-  return status;
+  TSI_TRY(make_layout(env, analysis, layout, nrhs, &made));
+  return tsi_pairs_create(env, made, analysis->panels, tsi_tree_of(layout), cells, out);
 }
 
 void tsi_layout_pairs_destroy(const tristar_analysis_t *analysis, tsi_pairs **pairs) {

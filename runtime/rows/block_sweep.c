@@ -164,7 +164,7 @@ tristar_status tsi_block_sweep_create(tsi_env *env, const tsi_lines *lines, bool
   release_lists(env, sweep->rows);
 out:
   TSI_FREE(env, order);
-  tsi_block_pattern_destroy(env, &pattern);
+  TSI_FREE(env, pattern);
   if (status != TRISTAR_OK) tsi_block_sweep_destroy(env, &sweep);
   *out = sweep;
   return status;
@@ -172,8 +172,8 @@ out:
 
 void tsi_block_sweep_destroy(tsi_env *env, tsi_block_sweep **sweep) {
   if (*sweep == NULL) return;
-  tsi_block_cut_destroy(env, &(*sweep)->cut);
-  tsi_block_rows_destroy(env, &(*sweep)->rows);
+  TSI_FREE(env, (*sweep)->cut);
+  TSI_FREE(env, (*sweep)->rows);
   TSI_FREE(env, (*sweep)->chunk);
   TSI_FREE(env, (*sweep)->row);
   TSI_FREE(env, (*sweep)->column);

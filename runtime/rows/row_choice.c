@@ -121,6 +121,6 @@ tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice, co
   if (!choice->any || !waits_too_often(*cut, &options, entries)) return TRISTAR_OK;
   options.lanes = 1;
   options.way = way_of_one(lines->n, entries, choice->scalar_bytes);
-  tsi_row_cut_destroy(env, cut);
+  TSI_FREE(env, *cut);
   return tsi_row_cut_create(env, lines, &options, NULL, 0, cut);
 }

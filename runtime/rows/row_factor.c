@@ -21,7 +21,7 @@ tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *cut, const tsi_l
   return TRISTAR_OK;
 out:
   TSI_FREE(env, rows);
-  tsi_row_cut_destroy(env, &cut);
+  TSI_FREE(env, cut);
   return status;
 }
 
@@ -41,7 +41,7 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
   TSI_FREE(env, (*rows)->place);
   tsi_pattern_destroy(env, &(*rows)->own_pattern);
   TSI_FREE(env, (*rows)->own_values);
-  tsi_row_cut_destroy(env, &(*rows)->cut);
+  TSI_FREE(env, (*rows)->cut);
   pthread_mutex_destroy(&(*rows)->lock);
   TSI_FREE(env, *rows);
 }

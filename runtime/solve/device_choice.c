@@ -126,13 +126,13 @@ static tristar_status place(tsi_env *env, const tristar_factor_t *factor, const 
     if (all.device_memory <= 0) goto out;
     TSI_TRY_OUT(tsi_device_memory_measure(env, factor, options, costs, *out, &bytes));
     if (bytes <= costs->device_memory) goto out;
-    tsi_device_split_destroy(env, out);
+    TSI_FREE(env, *out);
     const double share = costs->device_memory / bytes;
     all.device_memory =
         tries < PLACE_TRIES ? all.device_memory * (share < PLACE_LESS ? share : PLACE_LESS) : 0;
   }
 out:
-  if (status != TRISTAR_OK) tsi_device_split_destroy(env, out);
+  if (status != TRISTAR_OK) TSI_FREE(env, *out);
   return status;
 }
 

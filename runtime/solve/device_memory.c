@@ -152,7 +152,7 @@ static tristar_status cut(tsi_env *env, const tristar_analysis_t *an, const tsi_
 
 static void uncut(tsi_env *env, cut_subtrees *c) {
   TSI_FREE(env, c->device);
-  for (int i = 0; i < 2; i++) tsi_chunks_destroy(env, &c->chunks[i]);
+  for (int i = 0; i < 2; i++) TSI_FREE(env, c->chunks[i]);
 }
 
 /* Adds to kept what a device keeps beside the factor for chunk c, which is a subtree; *scratch becomes no

@@ -64,7 +64,7 @@ tristar_status tsi_device_plan_create(tsi_env *env, const tristar_factor_t *fact
   TSI_TRY_OUT(create_sides(env, an, options->panel_width > 0 ? own : structure, plan));
 out:
   for (int i = 0; i < 2; i++) {
-    tsi_panels_destroy(env, &own[i].panels);
+    TSI_FREE(env, own[i].panels);
     TSI_FREE(env, own[i].panel_values);
   }
   if (status != TRISTAR_OK) tsi_device_plan_destroy(env, &plan);
@@ -78,7 +78,7 @@ void tsi_device_plan_destroy(tsi_env *env, tsi_device_plan **plan) {
     tsi_device_side *side = &(*plan)->side[i];
     tsi_device_tables_destroy(env, &side->tables);
     tsi_sweep_destroy(env, &side->sweep);
-    tsi_chunks_destroy(env, &side->chunks);
+    TSI_FREE(env, side->chunks);
   }
   TSI_FREE(env, *plan);
 }

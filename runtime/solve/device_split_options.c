@@ -37,15 +37,14 @@ static bool may_be_worth(const tristar_factor_t *factor, const tristar_plan_opti
 /* Places the subtrees on so many devices, of which this is the first. */
 static tristar_status place(const tristar_factor_t *factor, const tristar_plan_options *o, const bool *shared,
                             int devices, const tsi_device_facts *facts, tsi_device_split_options *places) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tsi_device *device = tsi_device_named(facts->name);
   const double longer = tsi_time_of_columns((int)tsi_plan_columns(o));
   const tsi_device_costs node = tsi_device_costs_of(device);
   tsi_device_forecast forecast;
-  tsi_device_split *placing = NULL;
+  TSI_OWNED tsi_device_split *placing = NULL;
   tsi_index on_devices = 0;
-  TSI_TRY_OUT(tsi_device_choose(env, factor, &node, &forecast));
+  TSI_TRY(tsi_device_choose(env, factor, &node, &forecast));
   tsi_device_split_costs costs = tsi_device_split_costs_assumed(factor, device);
   costs.devices = devices;
   costs.device_memory = o->device_bytes > 0 ? (double)o->device_bytes
@@ -62,7 +61,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   costs.devices_first = o->place == TRISTAR_PLACE_GPU;
   costs.shared = shared;
   costs.solves = tsi_plan_device_solves(o);
-  TSI_TRY_OUT(tsi_device_place(env, factor, &costs, &forecast, &placing));
+  TSI_TRY(tsi_device_place(env, factor, &costs, &forecast, &placing));
   tsi_log(env, TRISTAR_LOG_INFO,
           "placing: predicted %.3g s for a solve, %.3g s with the cores alone; %d subtrees, %.3g s for those "
           "on the cores, %.3g s above",
@@ -72,12 +71,10 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   places->unfit_bytes = placing->unfit_bytes;
   places->cut = forecast.options;
   places->memory = costs.device_memory < DBL_MAX ? costs.device_memory : 0;
-  if (on_devices == 0) goto out;
-  TSI_TRY_OUT(TSI_ALLOC(env, places->device, factor->analysis->symbolic->count));
+  if (on_devices == 0) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, places->device, factor->analysis->symbolic->count));
   tsi_device_split_devices(placing, factor->analysis->symbolic, places->device);
-out:
-  tsi_device_split_destroy(env, &placing);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_device_split_options_choose(const tristar_factor_t *factor, const tristar_plan_options *o,

@@ -446,7 +446,7 @@ void tsi_plan_free(tristar_plan_t *p) {
     tsi_dag_destroy(env, &p->dag[i]);
     TSI_FREE(env, p->order[i]);
     tsi_sweep_destroy(env, &side->sweep);
-    tsi_chunks_destroy(env, &side->chunks);
+    TSI_FREE(env, side->chunks);
     tsi_tables_destroy(env, &side->tables);
   }
   tsi_spmv_destroy(env, &p->spmv);

@@ -61,7 +61,7 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   CHECK_OK(tsi_device_split_create(env, an->symbolic, an->panels, &costs, &placing));
   tsi_device_split_devices(placing, an->symbolic, device);
   for (tsi_index d = 0; d < 2; d++) placed += placing->load[d].subtrees;
-  tsi_device_split_destroy(env, &placing);
+  TSI_FREE(env, placing);
   free(stored);
   return placed;
 }

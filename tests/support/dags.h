@@ -47,9 +47,9 @@ static inline tristar_status structure_build(tsi_env *env, const pattern *a, con
 static inline void structure_release(tsi_env *env, structure *s) {
   tsi_dag_destroy(env, &s->dag);
   tsi_sweep_destroy(env, &s->sweep);
-  tsi_chunks_destroy(env, &s->chunks);
-  tsi_panels_destroy(env, &s->panels);
-  tsi_symbolic_destroy(env, &s->symbolic);
+  TSI_FREE(env, s->chunks);
+  TSI_FREE(env, s->panels);
+  TSI_FREE(env, s->symbolic);
   TSI_FREE(env, s->graph);
 }
 

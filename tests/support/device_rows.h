@@ -25,18 +25,14 @@ static inline tsi_lines row_problem_lines(const system_of *s, const row_problem 
 
 static inline tristar_status row_problem_create(tsi_env *env, const system_of *s, const row_problem *p,
                                                 tsi_device_row_plan *plan) {
-  tristar_status status = TRISTAR_OK;
   const tsi_lines lines = row_problem_lines(s, p);
   tsi_row_options options;
-  tsi_row_cut *cut = NULL;
+  TSI_OWNED tsi_row_cut *cut = NULL;
   *plan = (tsi_device_row_plan){.order = NULL};
   tsi_row_options_init(&options, p->partition, 2, s->t->bytes);
   options.blocks = p->blocks;
-  TSI_TRY_OUT(tsi_row_cut_create(env, &lines, &options, NULL, 0, &cut));
-  TSI_TRY_OUT(tsi_device_rows_create(env, &lines, p->backward, cut, &p->options, plan));
-out:
-  tsi_row_cut_destroy(env, &cut);
-  return status;
+  TSI_TRY(tsi_row_cut_create(env, &lines, &options, NULL, 0, &cut));
+  return tsi_device_rows_create(env, &lines, p->backward, cut, &p->options, plan);
 }
 
 #endif

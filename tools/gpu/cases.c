@@ -241,7 +241,7 @@ static void check_rows(session *s, tsi_device_row_way way, bool one_launch, cons
   measure(s, &c);
   board_close(&solver.arrays);
   tsi_device_rows_destroy(&s->p.env, &plan);
-  tsi_row_cut_destroy(&s->p.env, &cut);
+  TSI_FREE(&s->p.env, cut);
   free(values);
   free(inverse);
   free(b);

@@ -97,9 +97,9 @@ tristar_status tsi_device_rows_create(tsi_env *env, const tsi_lines *lines, bool
   TSI_TRY_OUT(make_tables(env, rows, parts, pattern, lines->ptr[lines->n], order, options->way, plan));
   if (env->check) TSI_TRY_OUT(tsi_device_rows_check(env, plan, lines, backward));
 out:
-  tsi_block_rows_destroy(env, &rows);
-  tsi_block_cut_destroy(env, &parts);
-  tsi_block_pattern_destroy(env, &pattern);
+  TSI_FREE(env, rows);
+  TSI_FREE(env, parts);
+  TSI_FREE(env, pattern);
   TSI_FREE(env, order);
   if (status != TRISTAR_OK) tsi_device_rows_destroy(env, plan);
   return status;

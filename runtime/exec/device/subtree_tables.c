@@ -68,7 +68,7 @@ void tsi_subtree_tables_destroy(tsi_env *env, tsi_subtree_tables **subtree) {
   if (*subtree == NULL) return;
   tsi_device_tables_destroy(env, &(*subtree)->tables);
   tsi_sweep_destroy(env, &(*subtree)->sweep);
-  tsi_chunks_destroy(env, &(*subtree)->chunks);
-  tsi_device_subtree_destroy(env, &(*subtree)->subtree);
+  TSI_FREE(env, (*subtree)->chunks);
+  TSI_FREE(env, (*subtree)->subtree);
   TSI_FREE(env, *subtree);
 }

@@ -15,7 +15,7 @@
 /* The panels of own fronts: where the share has them whole, or in `passing`. */
 static tristar_status place_panels(tristar_distributed_t *d, tsi_team_factor *team_factor) {
   tristar_status status = TRISTAR_OK;
-  const tsi_panels *panels = team_factor->fronts.tree.panels;
+  const tsi_panels *panels = team_factor->fronts.tree->panels;
   const tsi_process *p = d->process;
   const tsi_share *share = p->share;
   tsi_count *place = NULL;
@@ -40,13 +40,13 @@ static void fill_analysis(const tristar_distributed_t *d, tsi_team_factor *team_
   const tsi_factor_kind *kind = &d->process->kind;
   struct tristar_analysis_s *an = &team_factor->analysis;
   team_factor->pattern =
-      (tsi_pattern){.n = team_factor->fronts.tree.symbolic->n, .scalar = kind->user_scalar};
+      (tsi_pattern){.n = team_factor->fronts.tree->symbolic->n, .scalar = kind->user_scalar};
   an->ts = d->ts;
   an->pattern = &team_factor->pattern;
   an->options.inverse = (tristar_inverse)kind->inverse;
   an->factor_scalar = kind->factor_scalar;
-  an->symbolic = team_factor->fronts.tree.symbolic;
-  an->panels = team_factor->fronts.tree.panels;
+  an->symbolic = team_factor->fronts.tree->symbolic;
+  an->panels = team_factor->fronts.tree->panels;
   an->stats.method = method;
 }
 
@@ -113,8 +113,8 @@ static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_
   for (tsi_index j = 0; j < share->panels->count; j++)
     wanted[known->panels->supernode[share->panel[j]]] = true;
   TSI_TRY(tsi_front_part_create(env, &whole, share->rank, wanted, &team_factor->fronts));
-  TSI_TRY(number_panels(env, known->panels, &team_factor->fronts.tree, &number));
-  TSI_TRY(tsi_layout_part_create(env, p->layout, number, team_factor->fronts.tree.panels->count,
+  TSI_TRY(number_panels(env, known->panels, team_factor->fronts.tree, &number));
+  TSI_TRY(tsi_layout_part_create(env, p->layout, number, team_factor->fronts.tree->panels->count,
                                  &team_factor->layout));
   TSI_TRY(TSI_ALLOC(env, team_factor->panel, share->panels->count));
   for (tsi_index j = 0; j < share->panels->count; j++) team_factor->panel[j] = number[share->panel[j]];
@@ -126,7 +126,7 @@ static void release_values(tsi_env *env, tsi_team_factor *team_factor) {
   TSI_FREE(env, team_factor->values);
   for (int k = 0; k < 2; k++) {
     void **passing = team_factor->part.passing[k];
-    for (tsi_index p = 0; passing && p < team_factor->fronts.tree.panels->count; p++)
+    for (tsi_index p = 0; passing && p < team_factor->fronts.tree->panels->count; p++)
       TSI_FREE(env, passing[p]);
     TSI_FREE(env, team_factor->part.passing[k]);
   }
@@ -143,7 +143,7 @@ static void destroy_team_factor(tristar_distributed_t *d, tsi_team_factor **out)
   tsi_team_factor_release_lists(env, team_factor);
   tsi_front_teams_destroy(env, &team_factor->teams);
   tsi_front_part_destroy(env, &team_factor->fronts);
-  tsi_layout_destroy(env, &team_factor->layout);
+  TSI_FREE(env, team_factor->layout);
   TSI_FREE(env, team_factor->panel);
   TSI_FREE(env, team_factor->owner);
   TSI_FREE(env, team_factor->analysis.panel_values);
@@ -188,7 +188,7 @@ static tristar_status make_room(tsi_env *env, tsi_team_factor *team_factor, tsi_
   part->lower = p->lower;
   part->upper = p->upper;
   for (int upper = 0; upper < (part->upper ? 2 : 1) && team_factor->passing > 0; upper++)
-    TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], team_factor->fronts.tree.panels->count));
+    TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], team_factor->fronts.tree->panels->count));
   return TRISTAR_OK;
 }
 

@@ -12,7 +12,7 @@ typedef struct overlap {
 } overlap;
 
 static bool next_overlap(const tsi_front_part *fronts, tsi_index first, tsi_index end, overlap *o) {
-  const tsi_symbolic *symbolic = fronts->tree.symbolic;
+  const tsi_symbolic *symbolic = fronts->tree->symbolic;
   for (; o->s < symbolic->count && fronts->column[o->s] < end; o->s++) {
     const tsi_index begin = fronts->column[o->s], width = symbolic->start[o->s + 1] - symbolic->start[o->s];
     const tsi_index from = tsi_index_max(first, begin), to = tsi_index_min(end, begin + width);
@@ -67,7 +67,7 @@ tristar_status tsi_team_factor_unite_columns(const tristar_distributed_t *d,
 
 tristar_status tsi_team_factor_take_columns(tsi_env *env, const tsi_team_factor *team_factor, double **all) {
   const tsi_front_part *fronts = &team_factor->fronts;
-  const tsi_symbolic *symbolic = fronts->tree.symbolic;
+  const tsi_symbolic *symbolic = fronts->tree->symbolic;
   double *part = NULL;
   TSI_TRY(TSI_ALLOC(env, part, symbolic->n));
   for (tsi_index s = 0; s < symbolic->count; s++)

@@ -23,7 +23,7 @@ static bool travels(const way *w, tsi_index j) {
   const tsi_team_factor *team_factor = w->team_factor;
   const tsi_index panel = w->panel[j];
   const bool placed = w->from == w->share->rank && team_factor->analysis.panel_values[panel] >= 0;
-  return team_factor->fronts.owner[team_factor->fronts.tree.panels->supernode[panel]] == w->from && !placed;
+  return team_factor->fronts.owner[team_factor->fronts.tree->panels->supernode[panel]] == w->from && !placed;
 }
 
 /* The next piece: scalars from the panels next .. *end - 1. */
@@ -98,8 +98,8 @@ static tristar_status hand_on(tristar_distributed_t *d, const tsi_team_factor *t
   tsi_share *share = NULL;
   tsi_count *begin = NULL;
   void *pieces[2] = {NULL, NULL};
-  status = tsi_share_create(env, team_factor->layout, team_factor->fronts.tree.panels, (rank + round) % ranks,
-                            &p->share_options, &share);
+  status = tsi_share_create(env, team_factor->layout, team_factor->fronts.tree->panels,
+                            (rank + round) % ranks, &p->share_options, &share);
   if (status == TRISTAR_OK) status = tsi_place_share(env, share, &begin);
   way gives = {.team_factor = team_factor,
                .share = share,
@@ -120,7 +120,7 @@ static tristar_status hand_on(tristar_distributed_t *d, const tsi_team_factor *t
   takes.piece = pieces[1];
   for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++) TSI_TRY_OUT(swap(d, gives, takes, upper));
 out:
-  tsi_share_destroy(env, &share);
+  TSI_FREE(env, share);
   TSI_FREE(env, begin);
   for (int k = 0; k < 2; k++) TSI_FREE(env, pieces[k]);
   return status;

@@ -43,18 +43,18 @@ static tristar_status allocate(tsi_env *env, const head *h, tsi_known *known) {
   symbolic->nnz_stored = h->nnz_stored;
   symbolic->nnz_exact = h->nnz_exact;
   symbolic->closed = h->closed;
-  TSI_TRY(TSI_ALLOC(env, symbolic->start, (tsi_count)h->supernodes + 1));
-  TSI_TRY(TSI_ALLOC(env, symbolic->parent, h->supernodes));
-  TSI_TRY(TSI_ALLOC(env, symbolic->row_ptr, (tsi_count)h->supernodes + 1));
-  TSI_TRY(TSI_ALLOC(env, symbolic->rows, h->rows));
-  if (h->parts) TSI_TRY(TSI_ALLOC(env, symbolic->part, h->supernodes));
+  TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->start, (tsi_count)h->supernodes + 1));
+  TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->parent, h->supernodes));
+  TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->row_ptr, (tsi_count)h->supernodes + 1));
+  TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->rows, h->rows));
+  if (h->parts) TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->part, h->supernodes));
   panels = known->panels;
   panels->count = h->panels;
   panels->width_max = h->width_max;
-  TSI_TRY(TSI_ALLOC(env, panels->start, (tsi_count)h->panels + 1));
-  TSI_TRY(TSI_ALLOC(env, panels->supernode, h->panels));
-  TSI_TRY(TSI_ALLOC(env, panels->height, h->panels));
-  return TSI_ALLOC(env, panels->first, (tsi_count)h->supernodes + 1);
+  TSI_TRY(TSI_ALLOC_IN(panels, panels->start, (tsi_count)h->panels + 1));
+  TSI_TRY(TSI_ALLOC_IN(panels, panels->supernode, h->panels));
+  TSI_TRY(TSI_ALLOC_IN(panels, panels->height, h->panels));
+  return TSI_ALLOC_IN(panels, panels->first, (tsi_count)h->supernodes + 1);
 }
 
 static void borrow(const tristar_factor_t *factor, tsi_known *known) {
@@ -97,8 +97,8 @@ out:
 
 void tsi_known_release(tsi_env *env, tsi_known *known) {
   if (!known->borrowed) {
-    if (known->symbolic) tsi_symbolic_destroy(env, &known->symbolic);
-    tsi_panels_destroy(env, &known->panels);
+    if (known->symbolic) TSI_FREE(env, known->symbolic);
+    TSI_FREE(env, known->panels);
   }
   *known = (tsi_known){.borrowed = false};
 }

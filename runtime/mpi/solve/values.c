@@ -90,7 +90,7 @@ static tristar_status prepare_sender(tristar_distributed_t *d, const tsi_layout 
 }
 
 static void release_sender(tsi_env *env, sender *s) {
-  tsi_share_destroy(env, &s->share);
+  TSI_FREE(env, s->share);
   TSI_FREE(env, s->begin);
   TSI_FREE(env, s->piece);
   release_columns(env, &s->columns);
@@ -193,7 +193,7 @@ static tristar_status send_shares(tristar_distributed_t *d, const tristar_factor
     const tristar_status sent = send_to(d, again ? again : p->layout, status, factor, rank);
     if (status == TRISTAR_OK) status = sent;
   }
-  tsi_layout_destroy(&d->ts->env, &again);
+  TSI_FREE(&d->ts->env, again);
   return status;
 }
 

@@ -36,8 +36,8 @@ static tristar_status build(tsi_env *env, const pattern *a, tristar_method metho
 
 static void release(tsi_env *env, structure *s) {
   tsi_factorization_destroy(env, &s->dag);
-  tsi_panels_destroy(env, &s->panels);
-  tsi_symbolic_destroy(env, &s->symbolic);
+  TSI_FREE(env, s->panels);
+  TSI_FREE(env, s->symbolic);
   TSI_FREE(env, s->graph);
 }
 

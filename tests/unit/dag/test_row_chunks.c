@@ -126,10 +126,10 @@ static void check_cut(const triangle_pattern *t, const triangle_pattern *columns
     check_off_rows(&f, chunks);
     check_off_rows(&f, alike);
     if (cut->count > 0) check_steps(chunks, cut);
-    tsi_chunks_destroy(&env, &chunks);
-    tsi_chunks_destroy(&env, &alike);
+    TSI_FREE(&env, chunks);
+    TSI_FREE(&env, alike);
     triangle_free(&f);
-    tsi_row_cut_destroy(&env, &cut);
+    TSI_FREE(&env, cut);
   }
 }
 
@@ -151,10 +151,10 @@ static void check_shapes(void) {
     for (tsi_index c = 0; c < 4; c++)
       CHECK(cut->lane[c] == c && cut->start[c + 1] - cut->start[c] >= 249 &&
             cut->start[c + 1] - cut->start[c] <= 251);
-    tsi_row_cut_destroy(&env, &cut);
+    TSI_FREE(&env, cut);
     CHECK_OK(tsi_row_cut_create(&env, &lines[1], &options, NULL, 0, &cut));
     CHECK(cut->count == 1 && cut->levels == 1000);
-    tsi_row_cut_destroy(&env, &cut);
+    TSI_FREE(&env, cut);
   }
   triangle_free(&diagonal);
   triangle_free(&chain);
@@ -197,7 +197,7 @@ static void check_windows(bool columns) {
     CHECK(most - least + 1 == cut->start[c + 1] - cut->start[c]);
   }
   CHECK_MSG(changes < 5 * cut->count, "%d changes in %d windows", changes, cut->count);
-  tsi_row_cut_destroy(&env, &cut);
+  TSI_FREE(&env, cut);
 }
 
 /* The same cut comes out of the columns of the sweep's rows, and the numbers of their entries; the latter
@@ -222,8 +222,8 @@ static void check_across(const triangle_pattern *t, const triangle_pattern *colu
       CHECK_MSG(cut->order[k] == other->order[k], "row %d for %d", other->order[k], cut->order[k]);
       if (cut->way != TSI_ROWS_WHOLE) CHECK(other->entries[k] == rows->ptr[k + 1] - rows->ptr[k]);
     }
-    tsi_row_cut_destroy(&env, &cut);
-    tsi_row_cut_destroy(&env, &other);
+    TSI_FREE(&env, cut);
+    TSI_FREE(&env, other);
   }
 }
 
@@ -259,7 +259,7 @@ static void check_narrow(void) {
         if (least > ROWS)
           CHECK(cut->count == 1 && cut->levels == 0 && cut->start[1] == N && cut->order[N - 1] == N - 1);
         for (tsi_index k = 0; k < N && cut->entries; k++) CHECK(cut->entries[k] == t.ptr[k + 1] - t.ptr[k]);
-        tsi_row_cut_destroy(&env, &cut);
+        TSI_FREE(&env, cut);
       }
   triangle_free(&columns);
   triangle_free(&t);
@@ -317,9 +317,9 @@ static void check_wide_windows(bool last) {
     CHECK_OK(tsi_row_chunks_create(&env, &lines[k], cut, &chunks));
     check_off_rows(&f, chunks);
     CHECK(chunks->off_ptr[WINDOWS] == WINDOWS * (WINDOWS - 1) / 2 - !last);
-    tsi_chunks_destroy(&env, &chunks);
+    TSI_FREE(&env, chunks);
   }
-  tsi_row_cut_destroy(&env, &cut);
+  TSI_FREE(&env, cut);
   triangle_free(&f);
   triangle_free(&columns);
   triangle_free(&t);
@@ -352,8 +352,8 @@ static void check_chains(void) {
       while (chunks->column[target + 1] <= chunks->off[e]) target++;
       CHECK(cut->lane[target] == cut->lane[c]);
     }
-  tsi_chunks_destroy(&env, &chunks);
-  tsi_row_cut_destroy(&env, &cut);
+  TSI_FREE(&env, chunks);
+  TSI_FREE(&env, cut);
 }
 
 /* Sets of a few rows: where these are of many lengths windows are four times as wide, else as they should
@@ -379,7 +379,7 @@ static void check_ragged(bool ragged) {
   check_across(&t, &columns, &options);
   CHECK_OK(tsi_row_cut_create(&env, &rows, &options, NULL, 0, &cut));
   CHECK(cut->count == (ragged ? (WINDOWS + 3) / 4 : WINDOWS));
-  tsi_row_cut_destroy(&env, &cut);
+  TSI_FREE(&env, cut);
   triangle_free(&columns);
   triangle_free(&t);
 }

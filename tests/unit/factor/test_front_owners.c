@@ -40,7 +40,7 @@ static void choose(tsi_env *env, const tristar_analysis_t *an, const tsi_layout_
 }
 
 static void release(tsi_env *env, found *f) {
-  tsi_layout_destroy(env, &f->layout);
+  TSI_FREE(env, f->layout);
   tsi_front_teams_destroy(env, &f->teams);
   free(f->owner);
 }
@@ -159,22 +159,22 @@ static void check_part(tsi_env *env, const found *f, tsi_index rank) {
   CHECK_OK(tsi_front_part_check(env, &part, &whole, rank));
   const tsi_front_owners own = tsi_front_part_owners(&part, rank);
   CHECK_OK(tsi_factorization_create(env, symbolic, fronts.panels, f->method, fronts.options, &all, &a));
-  CHECK_OK(tsi_factorization_create(env, part.tree.symbolic, part.tree.panels, f->method, fronts.options,
+  CHECK_OK(tsi_factorization_create(env, part.tree->symbolic, part.tree->panels, f->method, fronts.options,
                                     &own, &b));
   CHECK(a->steps->count == b->steps->count && a->steps->edges == b->steps->edges);
   CHECK(a->sends == b->sends && a->receives == b->receives && a->tiled_count == b->tiled_count);
   for (tsi_index k = 0; k < a->steps->count; k++)
     CHECK(a->steps->step[k].kind == b->steps->step[k].kind && a->part[k].work == b->part[k].work &&
-          a->part[k].first == part.tree.supernode[b->part[k].first]);
+          a->part[k].first == part.tree->supernode[b->part[k].first]);
   for (tsi_index m = 0; m < a->sends; m++)
     CHECK(a->send[m].peer == b->send[m].peer && a->send[m].tag == b->send[m].tag &&
-          a->send[m].supernode == part.tree.supernode[b->send[m].supernode]);
+          a->send[m].supernode == part.tree->supernode[b->send[m].supernode]);
   for (tsi_index m = 0; m < a->receives; m++)
     CHECK(a->receive[m].peer == b->receive[m].peer && a->receive[m].tag == b->receive[m].tag);
   for (tsi_index s = 0; s < symbolic->count; s++)
     if (!tsi_front_is_shared(f->teams, s))
       CHECK(tsi_front_part_taker(&part, symbolic->start[s], symbolic->start[s]) == f->owner[s]);
-  if (part.tree.symbolic->count > 0) {
+  if (part.tree->symbolic->count > 0) {
     part.owner[0]++;
     CHECK(tsi_front_part_check(env, &part, &whole, rank) == TRISTAR_ERR_INTERNAL);
     part.owner[0]--;

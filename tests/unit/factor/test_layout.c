@@ -57,7 +57,7 @@ static void world_create(tsi_env *env, const tristar_analysis_t *an, const tsi_l
     CHECK_OK(tsi_program_create(env, &source, &w->program[r]));
     CHECK_OK(tsi_program_check(env, w->program[r], &source));
     if (w->program[r]->steps->count < 600) check_races(env, &source, w->program[r]);
-    tsi_participants_destroy(env, &participants);
+    TSI_FREE(env, participants);
   }
 }
 
@@ -65,9 +65,9 @@ static void world_destroy(world *w) {
   for (tsi_index r = 0; r < w->ranks; r++) {
     tsi_program_destroy(w->env, &w->program[r]);
     tsi_sweep_destroy(w->env, &w->sweep[r]);
-    tsi_share_destroy(w->env, &w->share[r]);
+    TSI_FREE(w->env, w->share[r]);
   }
-  tsi_layout_destroy(w->env, &w->layout);
+  TSI_FREE(w->env, w->layout);
 }
 
 /* Each row of each panel, and each triangle, is on one process of every grid that holds the chunk. */

@@ -148,7 +148,7 @@ static void check_rows(const tsi_block_cut *cut, const tsi_block_pattern *patter
   check_shares(rows, least);
   check_solve(rows, cut, pattern);
   if (broken) check_broken(rows, cut, pattern);
-  tsi_block_rows_destroy(&env, &rows);
+  TSI_FREE(&env, rows);
 }
 
 /* A diagonal shared by 4 lanes: 4 chunks a block, which wait for none; a dense rectangle likewise. */
@@ -165,21 +165,21 @@ static void check_lanes(void) {
   CHECK_OK(tsi_block_rows_create(&env, cut, pattern, 4, 50, &rows));
   CHECK(rows->count == 8 && rows->wait_ptr[8] == 0);
   for (tsi_index c = 0; c < 8; c++) CHECK(rows->lane[c] == c % 4 && weight_of(rows, c) == 100);
-  tsi_block_rows_destroy(&env, &rows);
+  TSI_FREE(&env, rows);
   CHECK_OK(tsi_block_rows_create(&env, cut, pattern, 4, 1000, &rows));
   CHECK(rows->count == 2 && rows->lane[1] == 0);
-  tsi_block_rows_destroy(&env, &rows);
-  tsi_block_pattern_destroy(&env, &pattern);
-  tsi_block_cut_destroy(&env, &cut);
+  TSI_FREE(&env, rows);
+  TSI_FREE(&env, pattern);
+  TSI_FREE(&env, cut);
   CHECK_OK(tsi_block_cut_create(&env, 80, TSI_BLOCKS_RECURSIVE, 2, &cut));
   CHECK_OK(tsi_block_pattern_create(&env, &lines[1], NULL, &pattern));
   CHECK_OK(tsi_block_rows_create(&env, cut, pattern, 4, 100, &rows));
   CHECK(rows->count == 6); /* a chain, 4 shares, a chain */
   for (tsi_index c = 1; c < 5; c++) CHECK(weight_of(rows, c) == 410 && rows->wait_ptr[c + 1] == c);
   CHECK(rows->wait_ptr[6] == 8); /* of the last one for all shares */
-  tsi_block_rows_destroy(&env, &rows);
-  tsi_block_pattern_destroy(&env, &pattern);
-  tsi_block_cut_destroy(&env, &cut);
+  TSI_FREE(&env, rows);
+  TSI_FREE(&env, pattern);
+  TSI_FREE(&env, cut);
   triangle_free(&diagonal);
   triangle_free(&dense);
 }
@@ -202,9 +202,9 @@ static void check_memory(void) {
     CHECK((rows != NULL) == (status == TRISTAR_OK));
     if (k == 0) calls = failing.memory.calls;
     CHECK(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY));
-    tsi_block_rows_destroy(&failing, &rows);
-    tsi_block_pattern_destroy(&failing, &pattern);
-    tsi_block_cut_destroy(&failing, &cut);
+    TSI_FREE(&failing, rows);
+    TSI_FREE(&failing, pattern);
+    TSI_FREE(&failing, cut);
     CHECK(failing.memory.current == 0);
   }
   CHECK(calls > 20);
@@ -227,9 +227,9 @@ static void check_cut(const tsi_lines lines[2], tsi_block_scheme scheme, tsi_ind
   check_rows(cut, pattern, 3, 1, cut->n < 40 && reorder == 2);
   check_rows(cut, pattern, 3, 40, false);
   check_rows(cut, same, 2, 20, cut->n < 40 && reorder == 0);
-  tsi_block_pattern_destroy(&env, &pattern);
-  tsi_block_pattern_destroy(&env, &same);
-  tsi_block_cut_destroy(&env, &cut);
+  TSI_FREE(&env, pattern);
+  TSI_FREE(&env, same);
+  TSI_FREE(&env, cut);
   free(order);
 }
 

@@ -13,7 +13,7 @@ static tsi_block_traffic traffic_of(tsi_index n, tsi_block_scheme scheme, tsi_in
   tsi_block_cut *cut;
   CHECK_OK(tsi_block_cut_create(&env, n, scheme, blocks, &cut));
   const tsi_block_traffic t = tsi_block_cut_traffic(cut);
-  tsi_block_cut_destroy(&env, &cut);
+  TSI_FREE(&env, cut);
   return t;
 }
 
@@ -143,7 +143,7 @@ static void check_broken_dense(void) {
         if (part->end_row < cut->n)
           BROKEN(part->end_row, part->end_row + 1, tsi_block_cut_check(&env, cut, &lines[by]));
       }
-    tsi_block_cut_destroy(&env, &cut);
+    TSI_FREE(&env, cut);
   }
   triangle_free(&t);
   triangle_free(&columns);
@@ -231,7 +231,7 @@ static void check_cut(const triangle_pattern *t, const triangle_pattern *columns
   free(block);
   free(level);
   free(features);
-  tsi_block_cut_destroy(&env, &cut);
+  TSI_FREE(&env, cut);
 }
 
 /* Pairs of rows of which the second waits for the first. As they are given each half has two levels; ordered
@@ -261,7 +261,7 @@ static void check_levels_gone(void) {
   CHECK(f[0].levels == 1 && f[2].levels == 1 && f[0].entries == 0 && f[2].entries == 0);
   CHECK(f[1].entries == 32 && f[1].filled == 32 && f[1].levels == 0);
   triangle_free(&ordered);
-  tsi_block_cut_destroy(&env, &cut);
+  TSI_FREE(&env, cut);
 }
 
 static void check_errors(void) {
@@ -294,7 +294,7 @@ static void check_memory(void) {
     if (status == TRISTAR_OK) status = tsi_block_order(&failing, cut, &lines, true, order);
     if (k == 0) calls = failing.memory.calls;
     CHECK(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY));
-    tsi_block_cut_destroy(&failing, &cut);
+    TSI_FREE(&failing, cut);
     CHECK(failing.memory.current == 0);
   }
   CHECK(calls > 10);

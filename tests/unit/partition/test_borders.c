@@ -52,7 +52,7 @@ static void check_factorizations(tsi_env *env) {
     check_borders(env, symbolic);
     symbolic->closed = false; /* counted as if nobody knew */
     check_borders(env, symbolic);
-    tsi_symbolic_destroy(env, &symbolic);
+    TSI_FREE(env, symbolic);
     TSI_FREE(env, graph);
     pattern_free(&a);
   }
@@ -152,7 +152,7 @@ static void check_placings(tsi_env *env, const tsi_symbolic *symbolic, const tsi
     CHECK(tsi_device_split_bytes(placing) >= before);
     before = tsi_device_split_bytes(placing);
     CHECK(part < 4 || before > 0);
-    tsi_device_split_destroy(env, &placing);
+    TSI_FREE(env, placing);
   }
   kept_free(&k);
 }
@@ -167,9 +167,9 @@ static void check_given(tsi_env *env, tsi_index n, tsi_index groups, tsi_index p
     CHECK_OK(tsi_panels_create(env, symbolic[i], 16, &panels));
     check_borders(env, symbolic[i]);
     check_placings(env, symbolic[i], panels);
-    tsi_panels_destroy(env, &panels);
+    TSI_FREE(env, panels);
   }
-  for (int i = 0; i < SIDES; i++) tsi_symbolic_destroy(env, &symbolic[i]);
+  for (int i = 0; i < SIDES; i++) TSI_FREE(env, symbolic[i]);
   for (int i = 0; i < SIDES; i++) columns_free(&columns[i]);
 }
 
@@ -186,7 +186,7 @@ static void check_failures(tsi_env *env, uint64_t *state) {
     CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
   }
   CHECK(failures == 4);
-  tsi_symbolic_destroy(env, &symbolic[0]);
+  TSI_FREE(env, symbolic[0]);
   columns_free(&columns);
 }
 

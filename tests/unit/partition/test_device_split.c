@@ -43,8 +43,8 @@ static structure structure_of(tsi_env *env, const pattern *a) {
 
 static void structure_free(tsi_env *env, structure *s) {
   free(s->stored);
-  tsi_panels_destroy(env, &s->panels);
-  tsi_symbolic_destroy(env, &s->symbolic);
+  TSI_FREE(env, s->panels);
+  TSI_FREE(env, s->symbolic);
   TSI_FREE(env, s->graph);
 }
 
@@ -75,7 +75,7 @@ static tsi_device_split *place(tsi_env *env, const structure *s, const tsi_devic
   for (tsi_index k = 0; k < placing->count; k++)
     CHECK(placing->subtree[k].root == again->subtree[k].root &&
           placing->subtree[k].device == again->subtree[k].device);
-  tsi_device_split_destroy(env, &again);
+  TSI_FREE(env, again);
   CHECK(placing->seconds <= placing->only_cores * (1 + 1e-12));
   return placing;
 }
@@ -90,11 +90,11 @@ static void check_cores_only(tsi_env *env, const structure *s) {
   const tsi_device_split_costs none = costs_of(s, 0, 0), full = costs_of(s, 2, 0);
   tsi_device_split *placing = place(env, s, &none);
   CHECK(fabs(placing->seconds - placing->only_cores) <= 1e-12 * placing->only_cores);
-  tsi_device_split_destroy(env, &placing);
+  TSI_FREE(env, placing);
   placing = place(env, s, &full);
   CHECK(placed_bytes(placing) == 0 && fabs(placing->seconds - placing->only_cores) <= 1e-12 * s->bytes);
   CHECK(placing->unfit_bytes > 0 || s->bytes < 100);
-  tsi_device_split_destroy(env, &placing);
+  TSI_FREE(env, placing);
 }
 
 /* All that a device has room for is worth while; less room is not faster. */
@@ -106,7 +106,7 @@ static void check_memory(tsi_env *env, const structure *s) {
     CHECK(placing->seconds >= before);
     CHECK(part == 4 || placed_bytes(placing) < s->bytes);
     before = placing->seconds;
-    tsi_device_split_destroy(env, &placing);
+    TSI_FREE(env, placing);
   }
 }
 
@@ -116,7 +116,7 @@ static void check_all_on_device(tsi_env *env, const structure *s) {
   costs.task_seconds = costs.bus_seconds = 0;
   tsi_device_split *placing = place(env, s, &costs);
   CHECK(placed_bytes(placing) == s->bytes && placing->cores_seconds == 0 && placing->above_seconds == 0);
-  tsi_device_split_destroy(env, &placing);
+  TSI_FREE(env, placing);
 }
 
 /* A slow bus keeps subtrees away from devices. */
@@ -125,7 +125,7 @@ static void check_slow_bus(tsi_env *env, const structure *s) {
   costs.bus_bandwidth = 1e-9;
   tsi_device_split *placing = place(env, s, &costs);
   CHECK(placed_bytes(placing) == 0 && placing->unfit_bytes == 0);
-  tsi_device_split_destroy(env, &placing);
+  TSI_FREE(env, placing);
 }
 
 static bool nearly(double a, double b) {
@@ -152,7 +152,7 @@ static void check_cores(tsi_env *env, const structure *s) {
   costs.core_bandwidth = 0.5;
   CHECK_OK(tsi_device_split_schedule_run(env, schedule, NULL, 0, &all));
   CHECK(all.end >= s->bytes / 1.5 * (1 - 1e-12) && all.end <= 3 * s->bytes * (1 + 1e-12));
-  tsi_device_split_schedule_destroy(env, &schedule);
+  TSI_FREE(env, schedule);
 }
 
 /* A root with all that is below it on a device: its time and that of its transfers, between two tasks of the
@@ -167,7 +167,7 @@ static void check_devices_in_time(tsi_env *env, const structure *s) {
   CHECK_OK(tsi_device_split_schedule_create(env, s->symbolic, s->panels, &costs, &schedule));
   for (tsi_index t = 0; t < root; t++)
     if (s->symbolic->parent[t] == TSI_NONE) { /* there are more: no single chunk */
-      tsi_device_split_schedule_destroy(env, &schedule);
+      TSI_FREE(env, schedule);
       return;
     }
   CHECK_OK(tsi_device_split_schedule_run(env, schedule, list, 1, &times));
@@ -180,7 +180,7 @@ static void check_devices_in_time(tsi_env *env, const structure *s) {
   CHECK_OK(tsi_device_split_schedule_run(env, schedule, list, 1, &times));
   CHECK(nearly(times.end, alone + 600));
   free(path);
-  tsi_device_split_schedule_destroy(env, &schedule);
+  TSI_FREE(env, schedule);
 }
 
 /* Each subtree on a device is one chunk, and a subtree. */
@@ -206,7 +206,7 @@ static void check_chunks(tsi_env *env, const structure *s, const tsi_device_spli
     found++;
   }
   CHECK(found == placed);
-  tsi_chunks_destroy(env, &chunks);
+  TSI_FREE(env, chunks);
 }
 
 /* Each device's supernodes are those of its subtrees. */
@@ -222,7 +222,7 @@ static void check_devices(tsi_env *env, const structure *s) {
   CHECK(placed == columns);
   check_chunks(env, s, placing, device);
   free(device);
-  tsi_device_split_destroy(env, &placing);
+  TSI_FREE(env, placing);
 }
 
 /* Finer chunks hold the subtree's columns, those behind them its border. */
@@ -246,10 +246,10 @@ static void check_subtrees(tsi_env *env, const structure *s) {
     CHECK(cut->column[0] == 0 && cut->column[cut->count] == subtree->columns + subtree->border);
     CHECK(border == subtree->border && cut->panel[cut->count] == subtree->panels->count);
     CHECK(subtree->border == tsi_chunk_off_rows(chunks, c));
-    tsi_chunks_destroy(env, &cut);
-    tsi_device_subtree_destroy(env, &subtree);
+    TSI_FREE(env, cut);
+    TSI_FREE(env, subtree);
   }
-  tsi_chunks_destroy(env, &chunks);
+  TSI_FREE(env, chunks);
 }
 
 /* Slow devices get all that they have room for, if they come first: less where there is less room, and
@@ -264,7 +264,7 @@ static void check_devices_first(tsi_env *env, const structure *s) {
   CHECK(placing->unfit_bytes == 0 && (placing->count > 0 || s->bytes == 0));
   const double all = placed_bytes(placing);
   double before = all;
-  tsi_device_split_destroy(env, &placing);
+  TSI_FREE(env, placing);
   for (int part = 24; part >= 0; part--) {
     costs.device_memory = part * s->bytes / 20;
     CHECK_OK(tsi_device_split_create(env, s->symbolic, s->panels, &costs, &placing));
@@ -274,7 +274,7 @@ static void check_devices_first(tsi_env *env, const structure *s) {
               "%d/20 of %g bytes: %g placed, %g before", part, s->bytes, placed, before);
     CHECK(placed > 0 || part < 20 || s->bytes == 0);
     before = placed;
-    tsi_device_split_destroy(env, &placing);
+    TSI_FREE(env, placing);
   }
   CHECK(before == 0);
 }
@@ -300,34 +300,34 @@ static void choose_part(const tsi_symbolic *symbolic, bool *has, bool *shared) {
 
 static void check_part(tsi_env *env, const structure *s) {
   bool *has = malloc((size_t)s->symbolic->count + 1), *shared = malloc((size_t)s->symbolic->count + 1);
-  tsi_tree_part part;
+  tsi_tree_part *part;
   tsi_device_split_costs costs = costs_of(s, 2, 1e9);
   choose_part(s->symbolic, has, shared);
   CHECK_OK(tsi_tree_part_create(env, s->symbolic, s->panels, has, &part));
-  CHECK_OK(tsi_panels_check(env, part.panels, part.symbolic));
-  for (tsi_index k = 0; k < part.symbolic->count; k++) {
-    const tsi_index from = part.supernode[k], parent = part.symbolic->parent[k];
-    const tsi_count rows = part.symbolic->row_ptr[k + 1] - part.symbolic->row_ptr[k];
-    CHECK(has[from] && (k == 0 || from > part.supernode[k - 1]));
-    CHECK((parent == TSI_NONE ? TSI_NONE : part.supernode[parent]) == s->symbolic->parent[from]);
+  CHECK_OK(tsi_panels_check(env, part->panels, part->symbolic));
+  for (tsi_index k = 0; k < part->symbolic->count; k++) {
+    const tsi_index from = part->supernode[k], parent = part->symbolic->parent[k];
+    const tsi_count rows = part->symbolic->row_ptr[k + 1] - part->symbolic->row_ptr[k];
+    CHECK(has[from] && (k == 0 || from > part->supernode[k - 1]));
+    CHECK((parent == TSI_NONE ? TSI_NONE : part->supernode[parent]) == s->symbolic->parent[from]);
     CHECK(rows == s->symbolic->row_ptr[from + 1] - s->symbolic->row_ptr[from]);
     for (tsi_count r = 0; r < rows; r++) { /* the same column of the same supernode */
-      const tsi_index row = part.symbolic->rows[part.symbolic->row_ptr[k] + r],
+      const tsi_index row = part->symbolic->rows[part->symbolic->row_ptr[k] + r],
                       of = s->symbolic->rows[s->symbolic->row_ptr[from] + r];
       tsi_index owner = parent;
-      while (part.symbolic->start[owner + 1] <= row) owner++;
-      CHECK(row - part.symbolic->start[owner] == of - s->symbolic->start[part.supernode[owner]]);
+      while (part->symbolic->start[owner + 1] <= row) owner++;
+      CHECK(row - part->symbolic->start[owner] == of - s->symbolic->start[part->supernode[owner]]);
     }
     shared[k] = shared[from]; /* k <= from */
   }
   costs.shared = shared;
-  const structure whole = {NULL, part.symbolic, part.panels, 0, stored_of(part.symbolic, part.panels)};
+  const structure whole = {NULL, part->symbolic, part->panels, 0, stored_of(part->symbolic, part->panels)};
   costs.stored = whole.stored;
   tsi_device_split *placing = place(env, &whole, &costs);
   for (tsi_index k = 0; k < placing->count; k++) CHECK(!shared[placing->subtree[k].root]);
-  tsi_device_split_destroy(env, &placing);
+  TSI_FREE(env, placing);
   free(whole.stored);
-  tsi_tree_part_destroy(env, &part);
+  TSI_FREE(env, part);
   free(has);
   free(shared);
 }

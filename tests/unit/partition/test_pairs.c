@@ -121,7 +121,7 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
       CHECK_MSG(other >= symbolic->start[s] && other < symbolic->start[s + 1],
                 "column %d: its partner %d is elsewhere", j, other);
     }
-  tsi_symbolic_destroy(env, &symbolic);
+  TSI_FREE(env, symbolic);
   TSI_FREE(env, graph);
   TSI_FREE(env, joined);
   free(row);

@@ -30,7 +30,7 @@ static tristar_status run_symbolic(tsi_env *env, const pattern *a, int variant) 
     status = tsi_symbolic_create(env, graph, &options, &sy);
     CHECK((sy != NULL) == (status == TRISTAR_OK));
   }
-  tsi_symbolic_destroy(env, &sy);
+  TSI_FREE(env, sy);
   TSI_FREE(env, graph);
   return status;
 }

@@ -112,9 +112,9 @@ static void test_options(tsi_env *env, const char *name, const tsi_graph *graph,
   if (options->relax <= 0) check_fundamental(name, sy);
   check_same(name, sy, again);
   CHECK(sy->leaf_parts == options->leaf_parts);
-  tsi_symbolic_destroy(env, &sy);
+  TSI_FREE(env, sy);
   CHECK(sy == NULL);
-  tsi_symbolic_destroy(env, &again);
+  TSI_FREE(env, again);
 }
 
 /* Every ordering, every relaxation, several separator trees. */
@@ -170,8 +170,8 @@ static void test_fill(tsi_env *env) {
   options.seed = 7;
   tsi_symbolic *other = analyze_pattern(env, &a, &options);
   CHECK(memcmp(sy->perm, other->perm, (size_t)sy->n * sizeof *sy->perm) != 0); /* the seed matters */
-  tsi_symbolic_destroy(env, &sy);
-  tsi_symbolic_destroy(env, &other);
+  TSI_FREE(env, sy);
+  TSI_FREE(env, other);
 }
 
 /* Vertices with very many neighbours are eliminated last: no fill at all, whatever the number of parts. */
@@ -190,7 +190,7 @@ static void test_arrow(tsi_env *env) {
         for (tsi_index t = 0; t < options.leaf_parts; t++)
           CHECK_MSG(sy->part_columns[t] > n / options.leaf_parts - 5, "part %d has %d columns", t,
                     sy->part_columns[t]);
-      tsi_symbolic_destroy(env, &sy);
+      TSI_FREE(env, sy);
     }
 }
 
@@ -218,19 +218,19 @@ static void test_cut(tsi_env *env) {
             separators[cut] += sy->part_columns[t];
           else
             least[cut] = tsi_index_min(least[cut], sy->part_columns[t]);
-        tsi_symbolic_destroy(env, &sy);
+        TSI_FREE(env, sy);
       }
       CHECK_MSG(separators[1] <= separators[0] * 5 / 4 + 8 && 2 * least[1] >= least[0],
                 "%d leaves: separators of %d columns, of METIS %d; the smallest leaf has %d, of METIS %d",
                 leaf_parts, separators[1], separators[0], least[1], least[0]);
-      tsi_symbolic_destroy(env, &plain);
+      TSI_FREE(env, plain);
     }
   pattern chain = pattern_chain(500);
   options.ordering = TSI_ORDER_NATURAL;
   options.leaf_parts = 4;
   tsi_symbolic *sy = analyze_pattern(env, &chain, &options);
   CHECK(sy->part_columns[0] == sy->n);
-  tsi_symbolic_destroy(env, &sy);
+  TSI_FREE(env, sy);
 }
 
 /* Merging removes most of the tiny supernodes for few zeros, and never joins parts. */
@@ -253,8 +253,8 @@ static void test_merging(tsi_env *env) {
               (long long)merged->nnz_stored, (long long)merged->nnz_exact);
     CHECK_MSG(merged->count < 0.7 * fundamental->count, "%d of %d", merged->count, fundamental->count);
     CHECK(merged->tree_height <= fundamental->tree_height);
-    tsi_symbolic_destroy(env, &merged);
-    tsi_symbolic_destroy(env, &fundamental);
+    TSI_FREE(env, merged);
+    TSI_FREE(env, fundamental);
   }
 }
 
@@ -271,7 +271,7 @@ static void test_share(tsi_env *env) {
     CHECK_MSG((double)(sy->nnz_stored - sy->nnz_exact) <= options.relax * (double)sy->nnz_stored,
               "relax 0.%d: %lld entries stored, %lld exact", tenths, (long long)sy->nnz_stored,
               (long long)sy->nnz_exact);
-    tsi_symbolic_destroy(env, &sy);
+    TSI_FREE(env, sy);
   }
 }
 
@@ -286,7 +286,7 @@ static void test_depth(tsi_env *env) {
   tsi_symbolic *sy = analyze_pattern(env, &a, &options);
   CHECK(sy->etree_height == n && sy->tree_height == n - 1 && sy->nnz_exact == 2 * (tsi_count)n - 1);
   for (tsi_index k = 0; k < n; k++) CHECK(sy->perm[k] == k);
-  tsi_symbolic_destroy(env, &sy);
+  TSI_FREE(env, sy);
 }
 
 /* ---- The same seed gives the same ordering, also when several threads order at the same time ---- */
@@ -316,7 +316,7 @@ static void test_threads(tsi_env *env) {
   }
   for (int t = 0; t < 4; t++) CHECK(pthread_join(thread[t], NULL) == 0);
   for (int t = 0; t < 4; t++) check_same("threads", work[0].sy, work[t].sy);
-  for (int t = 0; t < 4; t++) tsi_symbolic_destroy(env, &work[t].sy);
+  for (int t = 0; t < 4; t++) TSI_FREE(env, work[t].sy);
   TSI_FREE(env, graph);
   pattern_free(&a);
 }

@@ -230,7 +230,7 @@ int main(void) {
     CHECK_MSG(status == TRISTAR_ERR_INTERNAL, "%s was not noticed", breaks[b].name);
     CHECK_MSG(strstr(tsi_error_text(&env), breaks[b].message) != NULL, "%s: message \"%s\"", breaks[b].name,
               tsi_error_text(&env));
-    tsi_symbolic_destroy(&env, &sy);
+    TSI_FREE(&env, sy);
   }
   /* Another graph than the analyzed one. */
   pattern other = pattern_chain(7);
@@ -239,7 +239,7 @@ int main(void) {
   CHECK_OK(tsi_graph_create(&env, other.n, other.ptr, other.index, NULL, false, &small));
   CHECK_OK(tsi_symbolic_create(&env, small, &options, &sy));
   CHECK_STATUS(tsi_symbolic_check(&env, sy, graph), TRISTAR_ERR_INTERNAL);
-  tsi_symbolic_destroy(&env, &sy);
+  TSI_FREE(&env, sy);
   TSI_FREE(&env, small);
   TSI_FREE(&env, graph);
   pattern_free(&a);

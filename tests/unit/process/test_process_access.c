@@ -175,7 +175,7 @@ static void watch_create(tsi_env *env, const tsi_process_options *options, membe
                                      .sweep = p->sweep,
                                      .tree = options->tree};
   CHECK_OK(tsi_program_list_accesses(env, p->program, &source, &w->accesses));
-  tsi_participants_destroy(env, &participants);
+  TSI_FREE(env, participants);
   w->size = (memory){(char *)(uintptr_t)((size_t)p->tables.workspace_rows * row),
                      (char *)(uintptr_t)(columns * (size_t)m->nrhs * p->user_bytes),
                      (char *)(uintptr_t)((size_t)p->program->inbox_rows * row),

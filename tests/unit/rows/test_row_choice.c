@@ -41,7 +41,7 @@ static void check(int workers, tristar_partition partition, const triangle_patte
     CHECK_MSG(cut->way == way && cut->lanes == lanes, "way %d for %d, %d lanes for %d", (int)cut->way,
               (int)way, cut->lanes, lanes);
     CHECK_OK(tsi_row_cut_check(&ts->env, cut, &lines[k]));
-    tsi_row_cut_destroy(&ts->env, &cut);
+    TSI_FREE(&ts->env, cut);
   }
   triangle_free(&columns);
   tristar_destroy(&ts);
