@@ -331,23 +331,11 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   return object;
 }
 
-static bool draw(tsi_session *s, const tsi_krylov_solution *z) {
-  if (s->settings->svg == NULL) return true;
-  const tristar_krylov_result all = sum_up(z);
-  return tsi_krylov_draw(s, &(tsi_krylov_picture){.method = z->method,
-                                                  .precond = z->words.word,
-                                                  .norm = norm_text(z),
-                                                  .tolerance = z->options.tolerance,
-                                                  .nrhs = z->b.cols,
-                                                  .iterations = all.iterations,
-                                                  .converged = all.converged,
-                                                  .norms = &z->norms});
-}
-
 bool tsi_krylov_write(tsi_session *s, const tsi_krylov_solution *z) {
+  const tristar_krylov_result all = sum_up(z);
   return tsi_solution_write(s, &z->x, "X of %.300s by %s (tristar krylov, TriStar %s)", s->name, z->method,
                             tristar_version()) &&
-         draw(s, z);
+         (s->settings->svg == NULL || tsi_krylov_draw(s, z, &all, norm_text(z)));
 }
 
 void tsi_krylov_release(tsi_krylov_solution *z) {

@@ -18,19 +18,6 @@ typedef struct tsi_norms {
 /* A tristar_krylov_progress_fn; arg: a tsi_norms. The first point of the first column begins anew. */
 int tsi_norms_add(void *arg, const tristar_krylov_point *point);
 
-typedef struct tsi_krylov_picture {
-  const char *method;  /* such as "GMRES(30)" */
-  const char *precond; /* the word of --precond */
-  const char *norm;    /* what the norm is of */
-  double tolerance;
-  int64_t nrhs, iterations; /* the most of a column */
-  bool converged;
-  const tsi_norms *norms;
-} tsi_krylov_picture;
-
-/* --svg. */
-bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_picture *picture);
-
 #define TSI_KRYLOV_LEVELS 3
 
 /* --precond. */
@@ -85,6 +72,9 @@ bool tsi_krylov_run(tsi_session *s, tsi_krylov_solution *z, bool (*make)(void *)
 bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z);
 /* Have all columns converged? Fails otherwise. */
 bool tsi_krylov_judge_columns(tsi_session *s, const tsi_krylov_solution *z);
+/* --svg. all: the results of all columns together; norm: what is tested, in words. */
+bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_solution *z, const tristar_krylov_result *all,
+                     const char *norm);
 /* --out, --svg. */
 bool tsi_krylov_write(tsi_session *s, const tsi_krylov_solution *z);
 void tsi_krylov_report(const tsi_session *s, const tsi_krylov_solution *z);

@@ -32,15 +32,13 @@ static int compare_points(const void *a, const void *b) {
 }
 
 /* The series of a right-hand side, whose points begin with the first. x, y: of all points. */
-static tsi_series series_of(const tsi_krylov_picture *picture, const double *x, const double *y,
-                            int64_t first) {
-  const tsi_norms *norms = picture->norms;
-  const int64_t column = norms->point[first].column;
+static tsi_series series_of(const tsi_krylov_solution *z, const double *x, const double *y, int64_t first,
+                            bool marks) {
+  const int64_t column = z->norms.point[first].column;
   int64_t end = first;
-  while (end < norms->count && norms->point[end].column == column) end++;
-  const bool few = picture->iterations <= 60; /* marks would be a band */
-  return (tsi_series){.kind = few ? TSI_SERIES_MARKS : TSI_SERIES_LINE,
-                      .colour = tsi_column_colour(picture->nrhs, column),
+  while (end < z->norms.count && z->norms.point[end].column == column) end++;
+  return (tsi_series){.kind = marks ? TSI_SERIES_MARKS : TSI_SERIES_LINE,
+                      .colour = tsi_column_colour(z->b.cols, column),
                       .shape = TSI_DISC,
                       .count = end - first,
                       .x = x + first,
@@ -48,27 +46,30 @@ static tsi_series series_of(const tsi_krylov_picture *picture, const double *x, 
 }
 
 /* series: the tolerance, then the right-hand sides. */
-static bool draw(tsi_session *s, const tsi_krylov_picture *picture, int count, const tsi_series *series) {
+static bool draw(tsi_session *s, const tsi_krylov_solution *z, const tristar_krylov_result *all,
+                 const char *norm, int count, const tsi_series *series) {
   tsi_picture p;
-  const double most = picture->iterations > 0 ? (double)picture->iterations : 1;
+  const double most = all->iterations > 0 ? (double)all->iterations : 1;
   tsi_axis x = {.from = -0.01 * most, .to = 1.01 * most, .name = "iterations", .integer = true};
   tsi_axis y = {.name = "norm of the residual, relative", .logarithmic = true};
   if (!tsi_chart_begin(&p, s, s->settings->svg, "Convergence")) return false;
-  tsi_picture_subtitle(&p, "%s, preconditioner %s, n = %s, %s, %s; %s %s", picture->method, picture->precond,
+  tsi_picture_subtitle(&p, "%s, preconditioner %s, n = %s, %s, %s; %s %s", z->method, z->words.word,
                        tsi_text_count(s->view.rows), s->precision->text,
-                       tsi_text_many(picture->nrhs, "right-hand side"),
-                       tsi_text_many(picture->iterations, "iteration"),
-                       picture->converged ? "until convergence" : "without convergence");
-  if (picture->nrhs == 1) tsi_legend_square(&p.legend, tsi_svg_colour[TSI_BLUE], "%s", picture->norm);
-  tsi_column_legend(&p.legend, picture->nrhs);
+                       tsi_text_many(z->b.cols, "right-hand side"),
+                       tsi_text_many(all->iterations, "iteration"),
+                       all->converged ? "until convergence" : "without convergence");
+  if (z->b.cols == 1) tsi_legend_square(&p.legend, tsi_svg_colour[TSI_BLUE], "%s", norm);
+  tsi_column_legend(&p.legend, z->b.cols);
   tsi_chart_legend(&p, 1, series);
   tsi_chart_draw(&p, &x, &y, count, series);
   return tsi_chart_end(&p, &y);
 }
 
-bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_picture *picture) {
-  const tsi_norms *norms = picture->norms;
+bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_solution *z, const tristar_krylov_result *all,
+                     const char *norm) {
+  const tsi_norms *norms = &z->norms;
   const size_t room = (size_t)norms->count + 1;
+  const bool marks = all->iterations <= 60; /* of more iterations they would be a band */
   double *x = malloc(room * sizeof *x), *y = malloc(room * sizeof *y);
   tsi_series *series = malloc(room * sizeof *series);
   char text[64];
@@ -81,12 +82,12 @@ bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_picture *picture) {
     y[k] = norms->point[k].residual;
   }
   if (ok) {
-    snprintf(text, sizeof text, "tolerance, %.1e", picture->tolerance);
+    snprintf(text, sizeof text, "tolerance, %.1e", z->options.tolerance);
     series[0] = (tsi_series){
-        .name = text, .kind = TSI_SERIES_LEVEL, .colour = TSI_BLACK, .count = 1, .y = &picture->tolerance};
+        .name = text, .kind = TSI_SERIES_LEVEL, .colour = TSI_BLACK, .count = 1, .y = &z->options.tolerance};
     for (int64_t first = 0; first < norms->count; first += series[count++].count)
-      series[count] = series_of(picture, x, y, first);
-    ok = draw(s, picture, count, series);
+      series[count] = series_of(z, x, y, first, marks);
+    ok = draw(s, z, all, norm, count, series);
   }
   free(x);
   free(y);

@@ -1,4 +1,4 @@
-/* Series of charts: see chart.h. */
+/* Charts: see chart.h. */
 #include "drivers/draw/chart.h"
 
 #include <math.h>

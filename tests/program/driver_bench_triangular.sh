@@ -12,9 +12,6 @@ bench() {
   expect "$expected" "$regex" bench --triangular "$@"
 }
 
-# matrix FILE KIND SIZES ENTRY...: a Matrix Market file.
-matrix() { { printf '%%%%MatrixMarket matrix coordinate %s\n%s\n' "$2" "$3"; printf '%s\n' "${@:4}"; } >"$1"; }
-
 # peer NAME LINE...: a program of a peer.
 peer() { script "peers/triangle_$1" "${@:2}"; }
 figures='"n": 81, "status": 0, "method": "rows", "analyze_s": 0, "factor_s": 6, "solve_min_s": 1.5'
