@@ -31,6 +31,8 @@ static void add_analysis(const tsi_session *s, cJSON *object) {
   cJSON_AddStringToObject(object, "ordering", tsi_options_word("ordering", s->settings->ordering));
   cJSON_AddBoolToObject(object, "matched", s->a.matched);
   cJSON_AddBoolToObject(object, "symmetric_pattern", s->a.symmetric_pattern);
+  cJSON_AddNumberToObject(object, "missing_mirrors", (double)s->a.missing_mirrors);
+  cJSON_AddBoolToObject(object, "rounded", s->a.rounded);
   TSI_JSON_NUMBERS(object, {"nnz_lower", (double)s->a.nnz_lower}, {"factor_flops", tsi_factor_flops(s)},
                    {"supernodes", (double)s->a.supernodes}, {"panels", (double)s->a.panels},
                    {"widest_supernode", (double)s->a.widest_supernode},

@@ -72,8 +72,7 @@ static tristar_status unite(const lists *a, const lists *t, tsi_graph *graph) {
   tsi_index n = graph->n;
   size_t rows = (size_t)n + 1;
   if (memcmp(a->ptr, t->ptr, rows * sizeof *a->ptr) == 0 &&
-      memcmp(a->index, t->index, (size_t)a->ptr[n] * sizeof *a->index) == 0) {
-    graph->symmetric = true; /* A's own lists are the result */
+      memcmp(a->index, t->index, (size_t)a->ptr[n] * sizeof *a->index) == 0) { /* A is symmetric */
     graph->ptr = t->ptr;
     graph->adj = t->index;
     tsi_own(graph, t->ptr);
@@ -100,7 +99,6 @@ tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const tsi_count *ptr,
   TSI_TRY(transpose(env, n, ptr, index, row_map, t));
   TSI_TRY(transpose(env, n, t->ptr, t->index, NULL, a));
   TSI_TRY(unite(a, t, graph));
-  if (triangle) graph->symmetric = true;
   if (env->check) TSI_TRY(tsi_graph_check(env, graph));
   *out = graph;
   graph = NULL;

@@ -12,7 +12,6 @@ typedef struct tsi_graph {
   tsi_index n;
   tsi_count *ptr; /* n + 1 */
   tsi_index *adj; /* ptr[n] */
-  bool symmetric; /* the given pattern was symmetric itself (always true for one-triangle storage) */
 } tsi_graph;
 
 /* Builds the graph of A + A^T, where A has its entry (row_map[index[p]], j) for ptr[j] <= p < ptr[j+1];

@@ -144,7 +144,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   TSI_TRY_OUT(tsi_panels_create(
       env, an->symbolic, an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
       &an->panels));
-  tsi_analysis_fill_stats(an, pattern->symmetry != TRISTAR_GENERAL || graph->symmetric);
+  tsi_analysis_fill_stats(an, an->stats.missing_mirrors == 0);
   TSI_TRY_OUT(TSI_ALLOC(env, an->out_row, n));
   TSI_TRY_OUT(TSI_ALLOC(env, an->in_row, n));
   for (tsi_index j = 0; j < n; j++) an->out_row[j] = an->in_row[j] = an->symbolic->perm[j];
@@ -206,11 +206,13 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   an->options.permutation = NULL;
   an->stats.method = options->method;
   an->factor_scalar = tsi_factor_scalar(an->pattern->scalar, options->single_factors != 0);
+  TSI_TRY_OUT(tsi_pattern_missing_mirrors(env, an->pattern, &an->stats.missing_mirrors));
   if (chosen == NULL)
     TSI_TRY_OUT(choose(env, an, values, &found));
   else {
     an->stats.method = chosen->method;
     an->fallback = chosen->fallback;
+    an->stats.rounded = chosen->rounded;
     if (chosen->matched != NULL) {
       found = *chosen->matched;
       *chosen->matched = (tsi_matched){.pairs = 0};

@@ -80,6 +80,7 @@ typedef struct tsi_matched tsi_matched; /* method.h */
 typedef struct tsi_chosen_method {
   tristar_method method;  /* not AUTO */
   bool fallback;          /* as in tristar_analysis_t */
+  bool rounded;           /* as in tristar_analysis_stats */
   tsi_matched *matched;   /* whose arrays are taken over; NULL: no matching */
   const tsi_index *order; /* ORDERING_PTSCOTCH: order[k] is the column eliminated as k-th */
 } tsi_chosen_method;

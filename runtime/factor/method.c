@@ -39,7 +39,9 @@ static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, c
   if (!unlike->found || !is_complex) return TRISTAR_OK;
   tsi_unlike transposed;
   TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, false, &transposed));
-  if (!transposed.found) *out = TSI_SYMMETRIC;
+  if (transposed.found) return TRISTAR_OK;
+  *out = TSI_SYMMETRIC;
+  unlike->rounded = transposed.rounded;
   return TRISTAR_OK;
 }
 
@@ -168,6 +170,7 @@ tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const voi
   bool positive = true; /* hoped for, without values */
   if (method == TRISTAR_METHOD_LU) return TRISTAR_OK;
   TSI_TRY(find_structure(env, an->pattern, values, &found, &unlike));
+  an->stats.rounded = found != TSI_UNSYMMETRIC && unlike.rounded;
   if (method != TRISTAR_METHOD_AUTO) { /* without values a general matrix may turn out to be what is held */
     if (values != NULL || an->pattern->symmetry != TRISTAR_GENERAL)
       TSI_TRY(tsi_method_check(env, method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,

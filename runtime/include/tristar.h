@@ -506,9 +506,12 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const 
 
 /* Figures of an analysis. */
 typedef struct tristar_analysis_stats {
-  int64_t n;             /* order of the matrix */
-  int64_t nnz;           /* of the matrix in full: both triangles of symmetric storage, duplicates merged */
-  int symmetric_pattern; /* 1: the pattern is symmetric */
+  int64_t n;               /* order of the matrix */
+  int64_t nnz;             /* of the matrix in full: both triangles of symmetric storage, duplicates merged */
+  int symmetric_pattern;   /* 1: the pattern is symmetric */
+  int64_t missing_mirrors; /* entries (i, j), i != j, of a GENERAL matrix that has no entry (j, i) */
+  int rounded; /* 1: a GENERAL matrix is factored as a symmetric or Hermitian one, though entries (i, j) and
+                  (j, i) differ by rounding errors; by the values of tristar_analyze */
   tristar_method method; /* LLT, LDLT or LU: what METHOD_AUTO has become */
   int matched;       /* 1: a matching permuted the rows (LU) or paired pivots (LDLT), and gave the scaling */
   int64_t pairs;     /* LDLT: pivots of order 2 that the ordering keeps together */

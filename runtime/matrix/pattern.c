@@ -222,10 +222,33 @@ tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_pattern *pattern,
   const tsi_sparse a = tsi_pattern_sparse(pattern, values);
   *out = (tsi_unlike){.found = false};
   TSI_SCRATCH(env, tsi_count, next, pattern->n);
-  const tsi_count p = tsi_sparse_kernels_select(pattern->scalar)->first_unlike(&a, adjoint, TSI_SAME, next);
+  const tsi_count p =
+      tsi_sparse_kernels_select(pattern->scalar)->first_unlike(&a, adjoint, TSI_SAME, next, &out->rounded);
   if (p == a.ptr[a.n]) return TRISTAR_OK;
   const tsi_index j = line_of(a.ptr, p);
-  *out = (tsi_unlike){true, a.by_rows ? j : a.index[p], a.by_rows ? a.index[p] : j};
+  *out = (tsi_unlike){.found = true, .row = a.by_rows ? j : a.index[p], .column = a.by_rows ? a.index[p] : j};
+  return TRISTAR_OK;
+}
+
+/* As lines ascend, the entries (i, j) with i > j of all lines i, in the order of j, are the candidates for
+ * line i: next[i] is the first one that is not compared yet. Each pair that is complete is found once. */
+tristar_status tsi_pattern_missing_mirrors(tsi_env *env, const tsi_pattern *pattern, tsi_count *missing) {
+  const tsi_count *ptr = pattern->ptr;
+  tsi_count single = 0;
+  *missing = 0;
+  if (pattern->symmetry != TRISTAR_GENERAL) return TRISTAR_OK;
+  TSI_SCRATCH(env, tsi_count, next, pattern->n);
+  for (tsi_index j = 0; j < pattern->n; j++) next[j] = ptr[j];
+  for (tsi_index j = 0; j < pattern->n; j++)
+    for (tsi_count p = ptr[j]; p < ptr[j + 1]; p++) {
+      const tsi_index i = pattern->index[p];
+      if (i == j) continue;
+      single++;
+      if (i < j) continue;
+      while (next[i] < ptr[i + 1] && pattern->index[next[i]] < j) next[i]++;
+      if (next[i] < ptr[i + 1] && pattern->index[next[i]] == j) single -= 2;
+    }
+  *missing = single;
   return TRISTAR_OK;
 }
 

@@ -56,12 +56,18 @@ TRISTAR_CHECKED tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_
 typedef struct tsi_unlike {
   bool found;
   tsi_index row, column; /* of one of them */
+  bool rounded;          /* none was found, but the entries of some pairs are not equal: they were rounded */
 } tsi_unlike;
 
 /* Compares the values of a GENERAL pattern with their transpose, but for rounding errors (TSI_SAME). Errors:
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_pattern *pattern,
                                                        const void *values, bool adjoint, tsi_unlike *out);
+
+/* *missing: entries (i, j), i != j, of a GENERAL pattern that has no entry (j, i); 0 for a symmetric kind.
+ * Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_pattern_missing_mirrors(tsi_env *env, const tsi_pattern *pattern,
+                                                           tsi_count *missing);
 
 /* Entries of the full matrix, both triangles. */
 tsi_count tsi_pattern_entries(const tsi_pattern *pattern);

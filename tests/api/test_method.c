@@ -84,6 +84,15 @@ static tristar_method method_of(const tristar_factor_t *factor) {
   return stats.method;
 }
 
+/* Whether the analysis calls the values rounded, and how many entries lack their mirror image. */
+static void check_likeness(const tristar_analysis_t *an, bool rounded, int64_t missing, const char *name) {
+  tristar_analysis_stats stats;
+  CHECK_OK(tristar_analysis_get_stats(an, &stats));
+  CHECK_MSG(stats.rounded == rounded, "%s: rounded is %d", name, stats.rounded);
+  CHECK_MSG(stats.missing_mirrors == missing && stats.symmetric_pattern == (missing == 0),
+            "%s: %lld mirror images are missing", name, (long long)stats.missing_mirrors);
+}
+
 static void factor_and_check(tristar_analysis_t *an, const matrix *m, tristar_method expected,
                              const char *name) {
   tristar_factor_t *factor;
@@ -347,18 +356,76 @@ static void check_penalty(tristar_t *ts, const typed *t) {
   tristar_analysis_destroy(&an);
 }
 
+/* Figures of matrices that are equal to their transpose, equal up to rounding, and different. */
+static void check_figures(tristar_t *ts, const typed *t, tristar_format format, bool reversed) {
+  static const struct {
+    kind kind;
+    bool rounded;
+  } cases[] = {
+      {SYMMETRIC, false}, {HERMITIAN, false}, {ROUNDED, true}, {UNSYMMETRIC, false}, {ONE_ENTRY, false}};
+  matrix *m = malloc(sizeof *m);
+  m->type = t;
+  for (int k = 0; k < 5; k++) {
+    store(m, cases[k].kind, format, reversed);
+    tristar_analysis_t *an = analyze(ts, m, TRISTAR_METHOD_AUTO, true);
+    check_likeness(an, cases[k].rounded, 0, "automatic method");
+    tristar_analysis_destroy(&an);
+    an = analyze(ts, m, TRISTAR_METHOD_LU, true);
+    check_likeness(an, false, 0, "LU");
+    tristar_analysis_destroy(&an);
+    an = analyze(ts, m, TRISTAR_METHOD_AUTO, false);
+    check_likeness(an, false, 0, "without values");
+    tristar_analysis_destroy(&an);
+  }
+  free(m);
+}
+
+/* The pattern counts as it is given, not with the rows that a matching permutes. */
+static void check_missing(tristar_t *ts, const typed *t) {
+  uint64_t state = 5;
+  for (int round = 0; round < 20; round++) {
+    bool there[N][N] = {{false}};
+    int32_t ptr[N + 1] = {0}, index[N * N];
+    number values[N * N];
+    int64_t missing = 0;
+    for (int j = 0; j < N; j++) {
+      there[(j + round % 3) % N][j] = true; /* no zero-free diagonal: large entries are matched to it */
+      for (int k = 0; k < round % 5; k++) there[next_random(&state) % N][j] = true;
+    }
+    for (int j = 0, p = 0; j < N; j++) {
+      for (int i = 0; i < N; i++) {
+        missing += there[i][j] && !there[j][i];
+        if (!there[i][j]) continue;
+        put(t, values, p, i == (j + round % 3) % N ? 100 : 1);
+        index[p++] = i;
+      }
+      ptr[j + 1] = p;
+    }
+    for (int format = TRISTAR_CSC; format <= TRISTAR_CSR; format++) {
+      const tristar_view view = {
+          (tristar_format)format, TRISTAR_GENERAL, t->scalar, N, N, ptr, index, values, 32, 32, 0};
+      tristar_analysis_t *an;
+      CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
+      check_likeness(an, false, missing, "random pattern");
+      tristar_analysis_destroy(&an);
+    }
+  }
+}
+
 static void check_all(tristar_t *ts) {
   const typed *types[] = {&typed_single, &typed_double, &typed_complex_single, &typed_complex_double};
   for (int k = 0; k < 4; k++) {
     for (int way = 0; way < 4; way++) {
       check_auto(ts, types[k], way & 1 ? TRISTAR_CSR : TRISTAR_CSC, way & 2);
       check_asked(ts, types[k], way & 1 ? TRISTAR_CSR : TRISTAR_CSC, way & 2);
+      check_figures(ts, types[k], way & 1 ? TRISTAR_CSR : TRISTAR_CSC, way & 2);
     }
     check_repeated(ts, types[k]);
     check_both_triangles(ts, types[k]);
     check_rounding(ts, types[k], 1);
     check_rounding(ts, types[k], types[k]->is_single ? 8 : 1024);
     check_penalty(ts, types[k]);
+    check_missing(ts, types[k]);
   }
   check_diagonals(ts);
 }

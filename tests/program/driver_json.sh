@@ -24,6 +24,21 @@ import json, sys
 r = json.load(open(sys.argv[1]))
 assert r["initial_backward_error"] > 1e-10 and r["backward_error"] < 1e-14 and r["refinement_steps"] > 0, r
 END
+# Entries (1,2) and (2,1): of different last digits, alone, equal.
+for pair in '1 2 1|2 1 1.0000000000000002' '1 2 1|2 2 0' '1 2 1|2 1 1'; do
+  entries=('1 1 4' '1 3 1' '3 1 1' '2 2 4' '2 3 1' '3 2 1' '3 3 4' "${pair%|*}" "${pair#*|}")
+  printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 9' "${entries[@]}" >pair.mtx
+  "$tristar" solve pair.mtx --json solve-6.json >output.txt || fail "a pair of entries: $pair"
+  grep -E 'symmetric up to rounding|without an entry' output.txt
+  python3 -c 'import json; r = json.load(open("solve-6.json")); print(r["method"], r["rounded"], r["missing_mirrors"])'
+done >pairs.txt
+diff pairs.txt - <<'END' || fail "the report of rounded and of missing entries"
+          symmetric up to rounding: one entry of each pair (i, j), (j, i) is factored
+llt True 0
+          entries (i, j) without an entry (j, i): 1
+lu False 1
+llt False 0
+END
 write trisolve-1.json trisolve gen:s2d9pt:40 --uplo LU
 write trisolve-2.json trisolve missing.mtx
 write krylov-1.json krylov gen:convdiff3d:8 --precond ilu0

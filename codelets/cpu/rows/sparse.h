@@ -63,12 +63,13 @@ typedef struct tsi_sparse_kernels {
    * mirror image or one that differs by more than `same` units of roundoff (TSI_SAME, or 0), of both or of
    * sqrt(|a_ii a_jj|), to which sums of an assembly that cancel are rounded, if that is less than
    * eps^0.75 of |a_ii| and of |a_jj|; mirror images are equal, or,
-   * adjoint, conjugates. The number of entries if there is none. next: n, scratch. */
-  tsi_count (*first_unlike)(const tsi_sparse *a, bool adjoint, double same, tsi_count *next);
+   * adjoint, conjugates. The number of entries if there is none. next: n, scratch. *rounded becomes true if
+   * mirror images before that entry are not equal; it is not set to false. */
+  tsi_count (*first_unlike)(const tsi_sparse *a, bool adjoint, double same, tsi_count *next, bool *rounded);
   /* The same of entries a[k] and their mirror images b[k], with sqrt(|a_ii|) of the row of each: the first k
    * for which they differ; count if there is none. */
   tsi_count (*first_apart)(tsi_count count, const void *a, const double *root_a, const void *b,
-                           const double *root_b, bool adjoint);
+                           const double *root_b, bool adjoint, bool *rounded);
   tsi_add_at *add_at;
   /* to[q] = from[place[q]], or, where place[q] < 0, the mirror image of from[~place[q]] */
   void (*gather)(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,

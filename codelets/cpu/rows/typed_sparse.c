@@ -180,7 +180,8 @@ static double root_of_diagonal(const tsi_sparse *a, tsi_index i) {
 
 /* Line by line, and in each line from the diagonal on: the images of its entries are what comes next in
  * theirs. */
-static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, tsi_count *next) {
+static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, tsi_count *next,
+                              bool *rounded) {
   const tsi_scalar *values = a->values;
   for (tsi_index j = 0; j < a->n; j++) next[j] = a->ptr[j];
   for (tsi_index j = 0; j < a->n; j++)
@@ -199,19 +200,23 @@ static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, ts
         continue;
       }
       const tsi_scalar next_value = values[(*image)++], other = adjoint ? tsi_conj(next_value) : next_value;
+      if (values[p] == other) continue;
       if (!alike(values[p], other, same) &&
           (i == j || !nearly_alike(values[p], other, same, root_of_diagonal(a, i), root_of_diagonal(a, j))))
         return p;
+      *rounded = true;
     }
   return a->ptr[a->n];
 }
 
 static tsi_count first_apart(tsi_count count, const void *av, const double *root_a, const void *bv,
-                             const double *root_b, bool adjoint) {
+                             const double *root_b, bool adjoint, bool *rounded) {
   const tsi_scalar *a = av, *b = bv;
   for (tsi_count k = 0; k < count; k++) {
     const tsi_scalar other = adjoint ? tsi_conj(b[k]) : b[k];
+    if (a[k] == other) continue;
     if (!alike(a[k], other, TSI_SAME) && !nearly_alike(a[k], other, TSI_SAME, root_a[k], root_b[k])) return k;
+    *rounded = true;
   }
   return count;
 }

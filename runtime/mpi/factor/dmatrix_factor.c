@@ -103,7 +103,7 @@ static tristar_status factor_any(making *m) {
   if (m->d->source)
     tsi_log(&m->d->ts->env, TRISTAR_LOG_WARNING,
             "the matrix is not positive definite: L D L^T instead of Cholesky");
-  method.chosen = (tsi_chosen_method){.method = TRISTAR_METHOD_LDLT};
+  method.chosen = (tsi_chosen_method){.method = TRISTAR_METHOD_LDLT, .rounded = method.chosen.rounded};
   TSI_TRY_OUT(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
   TSI_TRY_OUT(tsi_rows_want_matching(m->matrix, method.chosen.method, m->options.matching, &method.match));
   TSI_TRY_OUT(analyze(m, &method));

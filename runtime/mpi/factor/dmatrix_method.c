@@ -13,6 +13,13 @@
 
 enum { SYMMETRIC, HERMITIAN, KINDS }; /* of mirror images */
 
+/* What a comparison of mirror images found, by kind. */
+typedef struct likeness {
+  int64_t pair[KINDS];    /* the least pair that is not alike, see pair_of; INT64_MAX: there is none */
+  int64_t rounded[KINDS]; /* -1: mirror images differ by rounding errors; 0: they are equal. The least of all
+                             ranks counts, as of pairs */
+} likeness;
+
 /* Entries whose mirror images other ranks have. */
 typedef struct mirrors {
   const tristar_dmatrix_t *d;
@@ -79,25 +86,27 @@ static int64_t pair_of(const tristar_dmatrix_t *d, int64_t row, int64_t column) 
   return row * d->stats.n + column;
 }
 
-/* Local: the first pair of the diagonal block that is not alike, INT64_MAX: there is none. */
-static tristar_status look_here(const tristar_dmatrix_t *d, int64_t pair[KINDS]) {
+/* Local: compares mirror images within the diagonal block. */
+static tristar_status look_here(const tristar_dmatrix_t *d, likeness *found) {
   const tsi_entries *diagonal = &d->form[TSI_DPLAIN].diagonal;
   const tsi_sparse a = {d->n, true, TRISTAR_GENERAL, diagonal->ptr, diagonal->index, diagonal->item};
   const int64_t first = tsi_dmatrix_first(d);
   TSI_SCRATCH(&d->ts->env, tsi_count, next, d->n);
   for (int k = 0; k < KINDS; k++) {
-    const tsi_count p = d->sparse->first_unlike(&a, k == HERMITIAN, TSI_SAME, next);
+    bool rounded = false;
+    const tsi_count p = d->sparse->first_unlike(&a, k == HERMITIAN, TSI_SAME, next, &rounded);
     tsi_index row = 0;
-    pair[k] = INT64_MAX;
+    found->rounded[k] = -rounded;
+    found->pair[k] = INT64_MAX;
     if (p == a.ptr[a.n]) continue;
     while (a.ptr[row + 1] <= p) row++;
-    pair[k] = pair_of(d, first + row, first + a.index[p]);
+    found->pair[k] = pair_of(d, first + row, first + a.index[p]);
   }
   return TRISTAR_OK;
 }
 
-/* The same of those whose mirror images came from others. */
-static void look_there(const mirrors *m, int64_t pair[KINDS]) {
+/* Compares the entries whose mirror images other ranks sent. */
+static void look_there(const mirrors *m, likeness *out) {
   const tristar_dmatrix_t *d = m->d;
   const tsi_dplace *taken = m->taken.place;
   for (tsi_count k = 0; k < m->taken.count; k++) {
@@ -106,30 +115,32 @@ static void look_there(const mirrors *m, int64_t pair[KINDS]) {
     if (entry) m->own_root[k] = root_of_diagonal(d, taken[k].row);
   }
   for (int k = 0; k < KINDS; k++) {
+    bool rounded = false;
     const tsi_count at = d->sparse->first_apart(m->taken.count, m->own, m->own_root, m->taken.value,
-                                                m->taken_root, k == HERMITIAN);
+                                                m->taken_root, k == HERMITIAN, &rounded);
+    if (rounded) out->rounded[k] = -1;
     if (at == m->taken.count) continue;
     const int64_t found = pair_of(d, taken[at].row, taken[at].col);
-    pair[k] = found < pair[k] ? found : pair[k];
+    out->pair[k] = found < out->pair[k] ? found : out->pair[k];
   }
 }
 
-/* Collective. The least pair that is not alike, by kind of mirror images; INT64_MAX: there is none. */
-static tristar_status find_unlike(const tristar_dmatrix_t *d, int64_t pair[KINDS]) {
+/* Collective. Compares all mirror images, with the same result on all ranks. */
+static tristar_status compare_mirrors(const tristar_dmatrix_t *d, likeness *out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   mirrors m = {.d = d};
-  status = look_here(d, pair);
+  status = look_here(d, out);
   if (status == TRISTAR_OK) status = count_given(&m);
   TSI_TRY_OUT(tsi_route_connect(env, d->transport, status, &m.route));
   TSI_TRY_OUT(tsi_transport_agree(d->transport, list_given(&m)));
   TSI_TRY_OUT(tsi_route_pass(env, &m.route, sizeof(tsi_dplace), false, m.given.place, m.taken.place));
   TSI_TRY_OUT(tsi_route_pass(env, &m.route, d->bytes, false, m.given.value, m.taken.value));
   TSI_TRY_OUT(tsi_route_pass(env, &m.route, sizeof *m.taken_root, false, m.given_root, m.taken_root));
-  look_there(&m, pair);
-  TSI_TRY_OUT(TSI_MPI(
-      env, "MPI_Allreduce",
-      MPI_Allreduce(MPI_IN_PLACE, pair, KINDS, MPI_INT64_T, MPI_MIN, tsi_transport_comm(d->transport))));
+  look_there(&m, out);
+  TSI_TRY_OUT(TSI_MPI(env, "MPI_Allreduce",
+                      MPI_Allreduce(MPI_IN_PLACE, out, sizeof *out / sizeof *out->pair, MPI_INT64_T, MPI_MIN,
+                                    tsi_transport_comm(d->transport))));
 out:
   tsi_route_finish(env, &m.route);
   tsi_dlist_release(env, &m.given);
@@ -145,17 +156,22 @@ out:
  * is neither. */
 static tristar_status find_likeness(const tristar_dmatrix_t *d, tsi_likeness *out, tsi_unlike *unlike) {
   const bool is_complex = d->sparse->is_complex;
-  int64_t pair[KINDS];
+  likeness all;
   *unlike = (tsi_unlike){.found = false};
   *out = tsi_likeness_declared(d->stats.symmetry, is_complex);
   if (d->stats.symmetry != TRISTAR_GENERAL) return TRISTAR_OK;
-  TSI_TRY(find_unlike(d, pair));
-  if (pair[HERMITIAN] == INT64_MAX)
+  TSI_TRY(compare_mirrors(d, &all));
+  unlike->rounded = all.rounded[HERMITIAN] != 0;
+  if (all.pair[HERMITIAN] == INT64_MAX) {
     *out = TSI_HERMITIAN;
-  else {
-    *unlike = (tsi_unlike){true, (tsi_index)(pair[HERMITIAN] / d->stats.n),
-                           (tsi_index)(pair[HERMITIAN] % d->stats.n)};
-    if (is_complex && pair[SYMMETRIC] == INT64_MAX) *out = TSI_SYMMETRIC;
+    return TRISTAR_OK;
+  }
+  unlike->found = true;
+  unlike->row = (tsi_index)(all.pair[HERMITIAN] / d->stats.n);
+  unlike->column = (tsi_index)(all.pair[HERMITIAN] % d->stats.n);
+  if (is_complex && all.pair[SYMMETRIC] == INT64_MAX) {
+    *out = TSI_SYMMETRIC;
+    unlike->rounded = all.rounded[SYMMETRIC] != 0;
   }
   return TRISTAR_OK;
 }
@@ -187,16 +203,24 @@ static bool positive_here(const tristar_dmatrix_t *d) {
   return true;
 }
 
-tristar_status tsi_rows_check_method(const tristar_dmatrix_t *d, tristar_method method, bool *adjoint) {
+/* Collective. rounded: the matrix is what the method holds by rounding only. */
+static tristar_status check_method(const tristar_dmatrix_t *d, tristar_method method, bool *adjoint,
+                                   bool *rounded) {
   tsi_likeness found;
   tsi_unlike unlike;
-  *adjoint = false;
+  *adjoint = *rounded = false;
   TSI_TRY(tsi_transport_agree(d->transport, check_finite(d)));
   if (method == TRISTAR_METHOD_LU) return TRISTAR_OK;
   TSI_TRY(find_likeness(d, &found, &unlike));
   TSI_TRY(tsi_method_check(&d->ts->env, method, d->sparse->is_complex, found, &unlike));
   *adjoint = found == TSI_HERMITIAN;
+  *rounded = unlike.rounded;
   return TRISTAR_OK;
+}
+
+tristar_status tsi_rows_check_method(const tristar_dmatrix_t *d, tristar_method method, bool *adjoint) {
+  bool rounded;
+  return check_method(d, method, adjoint, &rounded);
 }
 
 /* Collective. */
@@ -209,6 +233,7 @@ static tristar_status choose(const tristar_dmatrix_t *d, tsi_rows_method *out) {
   TSI_TRY(tsi_rows_everywhere(d, positive_here(d), &positive));
   out->chosen.method = tsi_method_for(found, positive);
   out->chosen.fallback = out->chosen.method == TRISTAR_METHOD_LLT;
+  out->chosen.rounded = found != TSI_UNSYMMETRIC && unlike.rounded;
   out->adjoint = out->chosen.method != TRISTAR_METHOD_LU && found == TSI_HERMITIAN;
   return TRISTAR_OK;
 }
@@ -219,6 +244,6 @@ tristar_status tsi_rows_choose_method(const tristar_dmatrix_t *d, const tristar_
   if (options->method == TRISTAR_METHOD_AUTO)
     TSI_TRY(choose(d, out));
   else
-    TSI_TRY(tsi_rows_check_method(d, options->method, &out->adjoint));
+    TSI_TRY(check_method(d, options->method, &out->adjoint, &out->chosen.rounded));
   return tsi_rows_want_matching(d, out->chosen.method, options->matching, &out->match);
 }

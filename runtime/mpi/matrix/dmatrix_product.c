@@ -40,10 +40,11 @@ static tristar_status find_hermitian(const tristar_dmatrix_t *d, bool *hermitian
   tsi_env *env = &d->ts->env;
   const tsi_entries *e = &d->form[TSI_DPLAIN].diagonal;
   const tsi_sparse a = {e->n, true, TRISTAR_GENERAL, e->ptr, e->index, e->item};
+  bool rounded = false;
   *hermitian = false;
   if (d->narrow || d->stats.symmetry == TRISTAR_SKEW_SYMMETRIC) return TRISTAR_OK;
   TSI_SCRATCH(env, tsi_count, next, e->n);
-  *hermitian = d->sparse->first_unlike(&a, true, 0, next) == e->ptr[e->n];
+  *hermitian = d->sparse->first_unlike(&a, true, 0, next, &rounded) == e->ptr[e->n];
   return TRISTAR_OK;
 }
 

@@ -13,9 +13,10 @@ static tristar_status find_unlike(const tristar_dmatrix_t *d, const tsi_near_row
                                   tsi_count *entry) {
   tsi_env *env = &d->ts->env;
   const tsi_sparse a = {near->a.n, true, TRISTAR_GENERAL, near->a.ptr, near->a.index, near->a.values};
+  bool rounded = false;
   *row = 0;
   TSI_SCRATCH(env, tsi_count, next, a.n);
-  *entry = d->sparse->first_unlike(&a, true, TSI_SAME, next);
+  *entry = d->sparse->first_unlike(&a, true, TSI_SAME, next, &rounded);
   while (*entry < a.ptr[a.n] && a.ptr[*row + 1] <= *entry) (*row)++;
   return TRISTAR_OK;
 }

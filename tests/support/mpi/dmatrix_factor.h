@@ -109,7 +109,8 @@ static inline void same_figures(const world *w, const char *what, const tristar_
   CHECK_MSG(f.nnz_factor == g.nnz_factor && f.factor_bytes == g.factor_bytes && a.nnz == b.nnz &&
                 a.n == b.n && f.perturbed_pivots == g.perturbed_pivots &&
                 f.smallest_pivot == g.smallest_pivot && a.method == b.method && a.flops == b.flops &&
-                a.symmetric_pattern == b.symmetric_pattern,
+                a.symmetric_pattern == b.symmetric_pattern && a.missing_mirrors == b.missing_mirrors &&
+                a.rounded == b.rounded,
             "%s: other figures", what);
 }
 
