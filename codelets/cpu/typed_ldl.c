@@ -9,6 +9,9 @@
 #include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/front.h"
 
+/* Share of |d21|^2 that a determinant has at least, but for rounding errors: half of 1 - alpha^2. */
+#define LEAST_DETERMINANT ((tsi_real)0.29)
+
 #define ALPHA                                                                                                \
   ((tsi_real)0.6403882032022076) /* (1 + sqrt(17)) / 8 bounds the growth over a pivot of order 2 */
 
@@ -91,9 +94,14 @@ static bool eliminate_1(const block *m, tsi_index k) {
 /* Eliminates columns k and k + 1 with their diagonal block [d11 image(d21); d21 d22]. */
 static bool eliminate_2(const block *m, tsi_index k) {
   tsi_scalar *c1 = m->a + k * m->ld, *c2 = c1 + m->ld;
-  const tsi_scalar d11 = c1[k], d21 = c1[k + 1], d12 = c2[k], d22 = c2[k + 1];
-  const tsi_scalar determinant =
+  const tsi_scalar d11 = c1[k], d21 = c1[k + 1], d22 = c2[k + 1];
+  tsi_scalar d12 = c2[k];
+  tsi_scalar determinant =
       d11 * d22 - d21 * d12; /* |.| >= (1 - alpha^2) |d21|^2 by the choice of the pivot */
+  if (tsi_abs(determinant) < LEAST_DETERMINANT * tsi_abs(d21) * tsi_abs(d21)) {
+    d12 = image(m->adjoint, d21); /* the triangles differ by rounding errors, of the size of this pivot */
+    determinant = d11 * d22 - d21 * d12;
+  }
   const double size = sqrt((double)tsi_abs(determinant));
   if (!isfinite(size) || determinant == 0) {
     tsi_pivoting_fail(m->result, k, TSI_PIVOT_NOT_FINITE);

@@ -1072,11 +1072,11 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
                                                             double *backward_error);
 
 /* Estimate of 1 / (|A| |A^-1|) in the 1-norm, A as scaled for the factorization (Hager 1984, Higham 1988): 4
- * to 10 solves, mostly 5, which are refined if the factors are single or pivots were perturbed. Where the
+ * to 10 solves, mostly 5, which are refined if the factors are single or pivots were perturbed. If pivots
+ * were perturbed or the number is small, 2 solves more search for a null vector, which lowers it. Where the
  * factors have no scaling (most of LLT, imports), A is equilibrated for the estimate (Ruiz 2001). A value
  * below the unit roundoff means: singular to working precision; 0: not even refined solves were accurate.
- * Errors:
- * those of tristar_solve, and UNSUPPORTED: the factor was imported without its matrix. */
+ * Errors: those of tristar_solve, and UNSUPPORTED: the factor was imported without its matrix. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 /* Figures of a plan. */

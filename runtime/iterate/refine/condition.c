@@ -93,6 +93,66 @@ static tristar_status choose_scaling(const scaled_inverse *inverse, double *sum)
   return TRISTAR_OK;
 }
 
+/* ---- Null vectors -------------------------------------------------------------------------------------- */
+
+#define NULL_STEPS 2
+
+/* Vectors of the user's scalar type. */
+typedef struct null_search {
+  const scaled_inverse *inverse;
+  char *u, *r, *product, *zero;
+} null_search;
+
+/* r = -B u, for B = R A C. */
+static tristar_status multiply_scaled(const null_search *s) {
+  const tsi_system *system = s->inverse->system;
+  const tsi_sparse_kernels *kernels = system->kernels;
+  memcpy(s->product, s->u, (size_t)system->n * kernels->scalar_bytes);
+  kernels->scale(system->n, s->product, s->inverse->column, false);
+  TSI_TRY(tsi_system_residual(system, TRISTAR_N, s->zero, s->product, s->r));
+  kernels->scale(system->n, s->r, s->inverse->row, false);
+  return TRISTAR_OK;
+}
+
+/* Lowers *reciprocal to |B u| / (|B| |u|), which no reciprocal condition exceeds, of a u that approaches a
+ * null vector of B if there is one: where pivots were perturbed, B^-1 is not the inverse, but u - B^-1 (B u)
+ * has the null vectors that u has, and little else. norm: of B; real: n of scratch. */
+static tristar_status search_null_vector(const null_search *s, double norm, double *real,
+                                         double *reciprocal) {
+  const tsi_system *system = s->inverse->system;
+  tsi_team *team = system->team;
+  const tsi_sparse_kernels *kernels = system->kernels;
+  const tsi_index n = system->n;
+  for (tsi_index i = 0; i < n; i++) {
+    const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
+    real[i] = 0.5 + ldexp((double)(number * 2654435761U), -32); /* no pattern that a matrix has */
+  }
+  kernels->fill(n, real, s->u);
+  memset(s->zero, 0, (size_t)n * kernels->scalar_bytes);
+  for (int step = 0;; step++) {
+    TSI_TRY(multiply_scaled(s));
+    const double size = tsi_team_sum(team, kernels->one_norm(n, s->u)),
+                 left = tsi_team_sum(team, kernels->one_norm(n, s->r));
+    if (!(size > 0) || !isfinite(left)) break; /* B is not singular, or its solves fail */
+    *reciprocal = fmin(*reciprocal, left / size / norm);
+    if (step == NULL_STEPS) break;
+    TSI_TRY(solve_scaled((void *)(uintptr_t)s->inverse, false, 1, s->r));
+    kernels->add(n, s->u, s->r);
+  }
+  return team->failure;
+}
+
+static tristar_status find_null_vector(const scaled_inverse *inverse, double norm, double *real,
+                                       double *reciprocal) {
+  const tsi_system *system = inverse->system;
+  const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
+  TSI_OWNED char *vectors = NULL;
+  TSI_TRY(tsi_team_agree(
+      system->team, tsi_allocate(system->env, 4, column, __func__, __FILE__, __LINE__, (void **)&vectors)));
+  const null_search search = {inverse, vectors, vectors + column, vectors + 2 * column, vectors + 3 * column};
+  return search_null_vector(&search, norm, real, reciprocal);
+}
+
 tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
                              double *reciprocal) {
   scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
@@ -109,5 +169,7 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
                                  &inverse, &inverse_norm));
   /* at most one, but for rounding, which is coarse where numbers are subnormal */
   *reciprocal = norm > 0 && inverse_norm > 0 ? fmin(1, 1 / norm / inverse_norm) : 0;
+  const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);
+  if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, norm, sum, reciprocal));
   return TRISTAR_OK;
 }

@@ -1,6 +1,7 @@
 /* The condition of a matrix as it was scaled for the factorization, B = R A C.
  *
- * Job. 1 / (|B| |B^-1|), 1-norms, the second one estimated by solves with A that the caller brings.
+ * Job. 1 / (|B| |B^-1|), 1-norms, the second one estimated by solves with A that the caller brings. Where
+ * pivots were perturbed, solves hide null vectors of A: a search for one lowers the number.
  *
  * Reads   a system.   Writes  work of its own. */
 #ifndef TSI_RUNTIME_ITERATE_REFINE_CONDITION_H

@@ -8,11 +8,8 @@
 #include "runtime/iterate/refine/refinement.h"
 
 #define SMALL 4096 /* epsilons of a column's largest entry, or of the growth: a pivot that is small */
-#define SINGULAR                                                                                             \
-  64 /* epsilons, at most, and no more than rows: a reciprocal condition of a singular matrix */
-#define PERTURBED 500 /* the same where pivots were perturbed: what refined solves are content with */
-#define LOST 0.1      /* rounding errors beside the entries of the scaled matrix that leave no digit */
-#define GROWN 1000    /* growth that a trial solve is made for */
+#define LOST 0.1   /* rounding errors beside the entries of the scaled matrix that leave no digit */
+#define GROWN 1000 /* growth that a trial solve is made for */
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
