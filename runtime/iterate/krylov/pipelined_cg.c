@@ -12,7 +12,8 @@
  * errors as S. Cools, E. F. Yetkin, E. Agullo, L. Giraud and W. Vanroose do (SIAM J. Matrix Anal. Appl. 39
  * (2018)), and where what is amplified outgrows the errors that plain CG has, and matters, all six vectors
  * are computed anew. So are the four directions where the curvature (p, A p), a difference here, comes out as
- * not positive: that alone is not to tell of an indefinite matrix. */
+ * not positive: that alone does not show an indefinite matrix. Where r is smaller than its errors, the method
+ * starts again from x. Near the accuracy that can be attained none of this helps: plain CG goes on there. */
 #include <math.h>
 
 #include "runtime/iterate/krylov/run.h"
@@ -35,8 +36,10 @@ int tsi_pipelined_cg_sums(void) {
 /* Bounds of norms, as rounding errors make them grow: b - A x - r, A p - s, A u - w, A q - z. */
 typedef struct gaps {
   double r, s, w, z;
-  double plain; /* the part of r that plain CG has as well */
-  double a;     /* the norm of A: the largest quotient that was seen */
+  double plain;  /* the part of r that plain CG has as well */
+  double fresh;  /* of r, if it were computed anew */
+  double a;      /* the norm of A: the largest quotient that was seen */
+  int64_t steps; /* since the vectors were computed */
 } gaps;
 
 typedef struct pipelined {
@@ -115,7 +118,8 @@ static double norm_of(const pipelined *c, int sum) {
 /* Vectors that were just computed have these. */
 static void reset_gaps(pipelined *c) {
   const double unit = c->run->k->sparse->epsilon * c->gap.a;
-  c->gap.r = c->gap.plain = unit * norm_of(c, XX);
+  c->gap.r = c->gap.plain = c->gap.fresh = unit * norm_of(c, XX);
+  c->gap.steps = 0;
   c->gap.s = unit * norm_of(c, PP);
   c->gap.w = unit * norm_of(c, UU);
   c->gap.z = unit * norm_of(c, QQ);
@@ -134,13 +138,28 @@ static void grow_gaps(pipelined *c) {
   g->r += c->alpha * g->s + plain;
   g->w += c->alpha * g->z + unit * (2 * u + 4 * c->alpha * q);
   g->plain += plain;
+  g->fresh = unit * norm_of(c, XX);
+  g->steps++;
 }
 
-/* Once the errors are larger than r nothing more can be gained. */
-static bool are_vectors_astray(const pipelined *c) {
+/* Would vectors that are computed anew be better than r itself? Near the accuracy that can be attained
+ * nothing more is gained. */
+static bool can_improve(const pipelined *c) {
+  return OUTGROWN * c->gap.fresh < norm_of(c, RR);
+}
+
+/* LOST: r is smaller than its errors, which were amplified or are of an x that was much larger than it is
+ * now, as from a far guess. */
+typedef enum verdict { GOOD, ASTRAY, LOST } verdict;
+
+static verdict judge_vectors(const pipelined *c) {
+  const gaps *g = &c->gap;
   const double r = norm_of(c, RR);
-  return c->gap.r - c->gap.plain > OUTGROWN * c->gap.plain && c->gap.r < r &&
-         c->gap.r > sqrt(c->run->k->sparse->epsilon) * r;
+  const bool amplified = g->r - g->plain > OUTGROWN * g->plain,
+             far = g->plain > OUTGROWN * (double)(g->steps + 1) * g->fresh;
+  if (!can_improve(c)) return GOOD;
+  if (g->r >= r) return amplified || far ? LOST : GOOD;
+  return amplified && g->r > sqrt(c->run->k->sparse->epsilon) * r ? ASTRAY : GOOD;
 }
 
 /* All that recurrences keep, anew. */
@@ -150,6 +169,22 @@ static tristar_status replace(pipelined *c) {
   TSI_TRY(apply(c, c->r, c->u, c->w));
   TSI_TRY(tsi_krylov_multiply(c->run, c->p, c->s, NULL, NULL));
   return apply(c, c->s, c->q, c->z);
+}
+
+static void clear_directions(const pipelined *c) {
+  const tristar_krylov_t *k = c->run->k;
+  char *const directions[] = {c->p, c->s, c->q, c->z};
+  for (int i = 0; i < 4; i++) memset(directions[i], 0, (size_t)k->n * k->bytes);
+}
+
+/* All that recurrences keep, anew, without directions: those of a lost r do not suit the next one. */
+static tristar_status restart(pipelined *c) {
+  double square;
+  TSI_TRY(tsi_krylov_residual(c->run, c->r, &square));
+  TSI_TRY(apply(c, c->r, c->u, c->w));
+  clear_directions(c);
+  c->alpha = 0;
+  return TRISTAR_OK;
 }
 
 /* ---- Iterations ---------------------------------------------------------------------------------------- */
@@ -177,8 +212,9 @@ static tristar_status look(pipelined *c) {
   TSI_TRY(overlap(c));
   if (c->alpha == 0) return TRISTAR_OK;
   grow_gaps(c);
-  if (!are_vectors_astray(c)) return TRISTAR_OK;
-  TSI_TRY(replace(c));
+  const verdict found = judge_vectors(c);
+  if (found == GOOD) return TRISTAR_OK;
+  TSI_TRY(found == LOST ? restart(c) : replace(c));
   TSI_TRY(start_sums(c));
   TSI_TRY(overlap(c));
   reset_gaps(c);
@@ -196,6 +232,20 @@ static tristar_status make_directions(pipelined *c, double *curvature) {
   return TRISTAR_OK;
 }
 
+/* beta of the next direction, and its curvature by recurrence. */
+static double next_beta(const pipelined *c) {
+  return c->alpha == 0 ? 0 : c->sum[RU] / c->gamma_before;
+}
+static double next_curvature(const pipelined *c) {
+  return c->alpha == 0 ? c->sum[WU] : c->sum[WU] - next_beta(c) * c->sum[RU] / c->alpha;
+}
+
+/* Recurrences no longer give a curvature, and vectors that are computed anew do not help. Plain CG has fewer
+ * recurrences, and so fewer errors. */
+static bool is_for_plain_cg(const pipelined *c) {
+  return c->alpha != 0 && c->sum[RU] > 0 && next_curvature(c) <= 0 && !can_improve(c);
+}
+
 static tristar_status iterate(pipelined *c) {
   tsi_krylov_run *run = c->run;
   const double gamma = c->sum[RU];
@@ -205,8 +255,8 @@ static tristar_status iterate(pipelined *c) {
     return TRISTAR_OK;
   }
   const bool first = c->alpha == 0;
-  c->beta = first ? 0 : gamma / c->gamma_before;
-  double curvature = first ? c->sum[WU] : c->sum[WU] - c->beta * gamma / c->alpha;
+  c->beta = next_beta(c);
+  double curvature = next_curvature(c);
   const bool doubtful = !first && curvature <= 0;
   if (doubtful) TSI_TRY(make_directions(c, &curvature));
   if (!(curvature > 0) || !isfinite(curvature)) {
@@ -225,7 +275,6 @@ static tristar_status begin(pipelined *c) {
   tsi_krylov_run *run = c->run;
   tristar_krylov_t *k = run->k;
   const bool residual = k->options.norm == TRISTAR_NORM_RESIDUAL;
-  char *const directions[] = {c->p, c->s, c->q, c->z};
   tsi_sums sums;
   double square;
   TSI_TRY(tsi_krylov_residual(run, c->r, &square));
@@ -237,7 +286,7 @@ static tristar_status begin(pipelined *c) {
   TSI_TRY(tsi_krylov_refer(run, sqrt(square), c->n));
   if (run->ended) return TRISTAR_OK;
   TSI_TRY(tsi_krylov_multiply(run, c->u, c->w, NULL, NULL));
-  for (int i = 0; i < 4; i++) memset(directions[i], 0, (size_t)k->n * k->bytes);
+  clear_directions(c);
   return start_sums(c);
 }
 
@@ -258,7 +307,12 @@ tristar_status tsi_pipelined_cg(tsi_krylov_run *run) {
   TSI_TRY(begin(&c));
   while (!run->ended) {
     TSI_TRY(look(&c));
-    if (!tsi_krylov_judge(run, norm(&c))) TSI_TRY(iterate(&c));
+    if (tsi_krylov_judge(run, norm(&c))) break;
+    if (is_for_plain_cg(&c)) {
+      tsi_krylov_resume(run, 1);
+      return tsi_cg(run);
+    }
+    TSI_TRY(iterate(&c));
   }
   return TRISTAR_OK;
 }
