@@ -361,7 +361,7 @@ static int add_found_peers(tsi_bench_setup *setup, int cores, const folders *f) 
 int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
   char program[PATH_MAX];
   folders f;
-  const int cores = tsi_expected_workers(settings);
+  const int cores = (settings->triangular ? tsi_expected_cores : tsi_expected_workers)(settings);
   *setup = (tsi_bench_setup){.settings = settings,
                              .family = settings->bench_fsai   ? &tsi_bench_inverses
                                        : settings->triangular ? &tsi_bench_triangles

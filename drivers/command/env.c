@@ -104,8 +104,8 @@ static void judge(warning_list *list, const tsi_settings *settings, const trista
     warn(list, "STARPU_NCPU=%s: no CPU worker, so nothing can be solved with tasks", asked);
   if (info->max_workers > 0 && info->cores > info->max_workers)
     warn(list,
-         "this process may run on %s, but this StarPU was compiled for %d CPU workers at most: tools/starpu "
-         "builds one without this limit",
+         "this process may run on %s, but this StarPU was compiled for %d CPU workers at most, which is the "
+         "number of cores that run tasks: tools/starpu builds one without this limit",
          tsi_text_many(info->cores, "core"), info->max_workers);
   const char *scheduler = getenv("STARPU_SCHED");
   if (scheduler != NULL && strcmp(scheduler, "modular-heteroprio-heft") == 0 && info->version[1] == 3)
@@ -152,6 +152,9 @@ static void print_starpu(tristar_t *ts, const tristar_starpu_info *info) {
     printf("  %s on %s; scheduler %s; when idle they %s\n", tsi_text_many(info->cpu_workers, "CPU worker"),
            info->bound_cores > 0 ? tsi_text_many(info->bound_cores, "core") : "no cores of their own",
            info->scheduler, info->idle_sleep ? "sleep" : "poll");
+  if (info->helper_threads > 0)
+    printf("  %s of TriStar on further cores: they help with lanes and Krylov vectors, but run no tasks\n",
+           tsi_text_many(info->helper_threads, "thread"));
   if (*info->driver != '\0')
     printf("  GPUs by %s: %d\n", info->driver, info->devices);
   else
@@ -192,7 +195,8 @@ static void add_starpu(cJSON *object, tristar_t *ts, const tristar_starpu_info *
   cJSON_AddStringToObject(object, "starpu_version", text);
   cJSON_AddStringToObject(object, "scheduler", info->scheduler);
   TSI_JSON_NUMBERS(object, {"cpu_workers", info->cpu_workers}, {"starpu_max_workers", info->max_workers},
-                   {"cores", info->cores}, {"bound_cores", info->bound_cores});
+                   {"helper_threads", info->helper_threads}, {"cores", info->cores},
+                   {"bound_cores", info->bound_cores});
   cJSON_AddBoolToObject(object, "idle_sleep", info->idle_sleep);
   cJSON_AddStringToObject(object, "driver", info->driver);
   cJSON_AddNumberToObject(object, "devices", info->devices);

@@ -156,7 +156,8 @@ int tsi_command_info(const tsi_settings *settings) {
   tsi_found_triangle found;
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
   if (ok && tsi_goes_without_factors(s, &found)) return tsi_trisolve_info(s, &found);
-  ok = ok && tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
+  ok = ok && tsi_session_analyze(s) &&
+       tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &bandwidth) && tsi_session_factor(s) &&
        tsi_session_plan(s, 1) && tsi_gpu_make(s, &bandwidth, &gpu) &&
        tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);
   if (ok) {

@@ -24,6 +24,7 @@
 
 typedef struct result {
   tsi_system in;
+  tristar_explanation way;
   tristar_solve_stats stats; /* of the latest plain solve */
   tsi_bandwidth bandwidth;
   tristar_profile_result profile; /* solves 0: none was made */
@@ -60,6 +61,11 @@ static bool solve_plain(tsi_session *s, result *r) {
                                              : tsi_repeat_solves(s, solve_again, &r->in, &r->in.plain);
   tristar_plan_get_solve_stats(s->plan, &r->stats);
   return ok;
+}
+
+static bool explain(tsi_session *s, result *r) {
+  const tristar_solve_options options = tsi_paths_options(tsi_session_op(s)->op, &r->in.paths);
+  return tsi_session_check(s, tristar_plan_explain(s->plan, &options, r->in.nrhs, &r->way), s->name);
 }
 
 /* With --gantt. */
@@ -127,6 +133,7 @@ static void print_report(const tsi_session *s, const result *r) {
   tsi_report_analysis(s);
   tsi_report_factor(s);
   tsi_report_plan(s);
+  tsi_report_way(s, &r->way);
   tsi_report_memory(s, &r->bandwidth);
   report_solve(s, r);
 }
@@ -138,6 +145,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   tsi_system_json(&r->in, object);
   TSI_JSON_NUMBERS(object, {"solves_per_s", 1 / plain->median_s}, {"solve_gbps", solve_gbps(s, r)});
   if (s->settings->in_flight == 1) cJSON_AddNumberToObject(object, "solve_min_s", plain->fastest_s);
+  tsi_json_add_way(object, &r->way);
   tsi_json_add_bandwidth(object, &r->bandwidth);
   if (r->start_s >= 0) cJSON_AddNumberToObject(object, "starpu_start_s", r->start_s);
   tsi_json_add_profile(object, &r->profile);
@@ -153,7 +161,9 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (settings->on_demand &&
       (settings->json == NULL || strcmp(settings->json, "-") != 0 || settings->layout != NULL))
     return tsi_usage_error("solve", "--on-demand needs --json -, and goes without --layout");
-  if (settings->layout != NULL || tsi_launched().processes > 1) return tsi_solve_distributed(settings);
+  if (settings->layout != NULL || tsi_launched().processes > 1)
+    return settings->explain ? tsi_usage_error("solve", "--explain is for one process, without --layout")
+                             : tsi_solve_distributed(settings);
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0 || settings->transport > 0 ||
       settings->svg != NULL)
     return tsi_usage_error("solve", "--algo, --map, --message-tree, --transport and --svg need --layout");
@@ -164,9 +174,10 @@ int tsi_command_solve(const tsi_settings *settings) {
   const bool read = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
   if (read && tsi_goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
   bool solved = read && tsi_system_make(&r.in) && tsi_session_analyze(s) &&
-                (!settings->report || settings->on_demand || tsi_bandwidth_measure(s, &r.bandwidth)) &&
+                (!settings->report || settings->on_demand ||
+                 tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &r.bandwidth)) &&
                 start_apart(s, &r) && tsi_session_factor(s) && tsi_session_plan(s, r.in.nrhs) &&
-                solve_plain(s, &r) && profile(s, &r) && draw_gantt(s, &r) &&
+                solve_plain(s, &r) && explain(s, &r) && profile(s, &r) && draw_gantt(s, &r) &&
                 tsi_system_refine(&r.in, tsi_accuracy_wants_condition(s)) &&
                 tsi_accuracy_judge(s, &r.in.accuracy);
   if (solved) tsi_system_write(&r.in);

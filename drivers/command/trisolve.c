@@ -33,6 +33,7 @@ typedef struct sweep {
   int64_t entries; /* of the triangle, its diagonal included */
   int64_t levels;  /* sets of rows that do not wait for each other */
   double import_s, plan_s;
+  tristar_explanation way;
   tristar_refine_result refined;
 } sweep;
 
@@ -162,6 +163,16 @@ static bool prepare(tsi_session *s, solution *z) {
          (z->sweeps == 1 || tsi_dense_make(s, z->b.rows, z->b.cols, &z->between));
 }
 
+/* Takes what a solve needs, so after the first one where there is one. */
+static bool explain(tsi_session *s, solution *z) {
+  const tristar_solve_options options = {.op = tsi_session_op(s)->op};
+  bool ok = true;
+  for (int k = 0; k < z->sweeps && ok; k++)
+    ok = tsi_session_check(s, tristar_plan_explain(z->sweep[k].plan, &options, z->b.cols, &z->sweep[k].way),
+                           s->name);
+  return ok;
+}
+
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
 /* What sweep k reads, and where it leaves what. */
@@ -274,6 +285,7 @@ static void report_sweep(const tsi_session *s, const sweep *w) {
   tsi_report("", "%s, %s; %s; imported in %s, planned in %s",
              tsi_options_word("partition", (int)w->p.partition), tsi_text_many(w->p.chunks, "chunk"), work,
              tsi_text_seconds(w->import_s), tsi_text_seconds(w->plan_s));
+  tsi_report_way(s, &w->way);
 }
 
 /* The matrix and its sweeps, before any solve. */
@@ -314,6 +326,7 @@ static cJSON *sweep_json(const sweep *w, bool solved) {
   cJSON_AddStringToObject(object, "partition", tsi_options_word("partition", (int)w->p.partition));
   TSI_JSON_NUMBERS(object, {"chunks", (double)w->p.chunks}, {"tasks", (double)w->p.tasks},
                    {"import_s", w->import_s}, {"plan_s", w->plan_s});
+  tsi_json_add_way(object, &w->way);
   if (!solved) return object;
   TSI_JSON_NUMBERS(object, {"initial_backward_error", w->refined.initial_backward_error},
                    {"backward_error", w->refined.backward_error});
@@ -371,7 +384,7 @@ int tsi_trisolve_info(tsi_session *s, const tsi_found_triangle *found) {
   if (tree || s->settings->gpu >= 0)
     ok = tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: %s; for %s of its factors give --method lu",
                           s->name, tsi_triangle_text(found), tree ? "the tree" : "the prediction");
-  ok = ok && prepare(s, &z);
+  ok = ok && prepare(s, &z) && explain(s, &z);
   if (ok && dot != NULL) ok = tsi_session_check(s, tristar_plan_write_dot(z.sweep[0].plan, dot), dot);
   if (ok && !s->settings->to_stdout) report_plan(s, &z);
   cJSON *object = tsi_json_session(s);
@@ -384,9 +397,11 @@ int tsi_trisolve_info(tsi_session *s, const tsi_found_triangle *found) {
 int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found) {
   solution z = {.accuracy.rcond = NAN};
   if (found) z.found = *found;
-  const bool solved = read && tsi_rhs_make(s, &z.b) &&
-                      (!s->settings->report || tsi_bandwidth_measure(s, &z.bandwidth)) && prepare(s, &z) &&
-                      solve_plain(s, &z) && solve_refined(s, &z) && tsi_accuracy_judge(s, &z.accuracy);
+  const bool solved =
+      read && tsi_rhs_make(s, &z.b) &&
+      (!s->settings->report || tsi_bandwidth_measure(s, tsi_expected_cores(s->settings), &z.bandwidth)) &&
+      prepare(s, &z) && solve_plain(s, &z) && explain(s, &z) && solve_refined(s, &z) &&
+      tsi_accuracy_judge(s, &z.accuracy);
   if (solved)
     tsi_solution_write(s, &z.x, "X of the triangle %s of %.300s (TriStar %s)",
                        tsi_options_word("uplo", z.uplo), s->name, tristar_version());

@@ -9,7 +9,7 @@
 enum { BLOCK = 64 }; /* right-hand sides that a plan takes at a time, at the most */
 
 bool tsi_plot_limits(tsi_session *s, int64_t nrhs, tsi_limits *limits) {
-  if (!tsi_bandwidth_measure(s, &limits->bandwidth)) return false;
+  if (!tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &limits->bandwidth)) return false;
   tsi_bench_dgemm(limits->bandwidth.cores, nrhs, &limits->square, &limits->tall);
   return (limits->square > 0 && limits->tall > 0) ||
          tsi_session_fail(s, TRISTAR_ERR_MEMORY, "no memory or no threads to measure DGEMM with");

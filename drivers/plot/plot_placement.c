@@ -128,7 +128,7 @@ static bool make_groups(tsi_session *s, placement *p) {
 static bool make(tsi_session *s, placement *p) {
   const bool model = s->settings->gpu >= 0;
   const int64_t devices = s->settings->devices > 0 ? s->settings->devices : 1;
-  if (model && !tsi_bandwidth_measure(s, &p->bandwidth)) return false;
+  if (model && !tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &p->bandwidth)) return false;
   if (!tsi_session_factor(s) || !tsi_session_plan(s, tsi_plot_nrhs(s))) return false;
   if (model && !tsi_gpu_place(s, &p->bandwidth, devices, &p->model)) return false;
   tristar_analysis_get_assembly_tree(tristar_factor_get_analysis(s->factor), &p->tree);

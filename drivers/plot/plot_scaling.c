@@ -241,7 +241,7 @@ bool tsi_plot_scaling(const tsi_plot *plot) {
   tsi_session *s = plot->s;
   scaling r = {.nrhs = tsi_plot_nrhs(s)};
   tsi_bandwidth bandwidth;
-  if (!tsi_bandwidth_measure(s, &bandwidth)) return false;
+  if (!tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &bandwidth)) return false;
   r.bandwidth = bandwidth.one;
   if (!measure(s, &r) || (s->leaf_parts > 0 && !predict(s, &r))) return false;
   add_figures(plot->figures, &r);

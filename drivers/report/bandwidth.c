@@ -8,11 +8,11 @@
 #include "runtime/machine/bandwidth.h"
 #include "runtime/context/context.h"
 
-bool tsi_bandwidth_measure(tsi_session *s, tsi_bandwidth *bandwidth) {
+bool tsi_bandwidth_measure(tsi_session *s, int cores, tsi_bandwidth *bandwidth) {
   size_t bytes = (size_t)s->a.stored_lower * s->precision->bytes * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);
   if (bytes < TSI_BANDWIDTH_BYTES_MIN) bytes = TSI_BANDWIDTH_BYTES_MIN;
   if (bytes > TSI_BANDWIDTH_BYTES_MAX) bytes = TSI_BANDWIDTH_BYTES_MAX;
-  *bandwidth = (tsi_bandwidth){.cores = tsi_expected_workers(s->settings), .bytes = bytes};
+  *bandwidth = (tsi_bandwidth){.cores = cores, .bytes = bytes};
   tsi_env env; /* the array is the program's, not one of the library's that tristar_get_memory tells of */
   tsi_env_init(&env);
   const tristar_status status =

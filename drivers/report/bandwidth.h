@@ -14,10 +14,10 @@ typedef struct tsi_bandwidth {
 } tsi_bandwidth;
 
 /* Reads an array as large as the factor (at least 256 MB, so that it exceeds the caches; at most 1 GB) with
- * one thread and with as many as StarPU will have workers; best of three. To be called between analysis and
+ * one thread and with one on each of so many cores; best of three. To be called between analysis and
  * factorization, before StarPU runs: where its idle workers poll, they would take cores away. Fails without
  * memory. */
-bool tsi_bandwidth_measure(tsi_session *s, tsi_bandwidth *bandwidth);
+bool tsi_bandwidth_measure(tsi_session *s, int cores, tsi_bandwidth *bandwidth);
 
 /* What a plan can reach with its workers. */
 double tsi_bandwidth_of(const tsi_bandwidth *bandwidth, int workers);

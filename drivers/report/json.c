@@ -179,6 +179,12 @@ void tsi_json_add_paths(cJSON *object, const tsi_paths *paths) {
                    {"rows_wanted", (double)paths->wanted_rows});
 }
 
+void tsi_json_add_way(cJSON *object, const tristar_explanation *explanation) {
+  cJSON_AddStringToObject(object, "way", explanation->name);
+  cJSON_AddNumberToObject(object, "way_threads", explanation->threads);
+  cJSON_AddStringToObject(object, "reason", explanation->reason);
+}
+
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
   cJSON *o = cJSON_AddObjectToObject(object, "latest_solve");
   TSI_JSON_NUMBERS(o, {"latest_s", stats->solve_seconds}, {"latest_workers", stats->workers},

@@ -185,6 +185,12 @@ void tsi_report_plan(const tsi_session *s) {
     tsi_report("", "variant %s", s->settings->variant);
 }
 
+void tsi_report_way(const tsi_session *s, const tristar_explanation *explanation) {
+  if (!s->settings->explain) return;
+  tsi_report("way", "%s, on %s: %s", explanation->name, tsi_text_many(explanation->threads, "thread"),
+             explanation->reason);
+}
+
 void tsi_report_paths(const tsi_paths *paths) {
   if (!paths->used) return;
   tsi_report("", "only what is needed: %.1f %% of the factor, for %s given of B and %s wanted of X",

@@ -35,6 +35,8 @@ void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth);
 /* Cores and caches. */
 void tsi_report_machine(const char *label, const tristar_calibration *calibration);
 
+/* With --explain: what runs the solves, and why. */
+void tsi_report_way(const tsi_session *s, const tristar_explanation *explanation);
 /* What of the factor was needed; nothing where no paths are used. */
 void tsi_report_paths(const tsi_paths *paths);
 /* The share of the read bandwidth that a solve with so many GB/s reaches; nothing where that was not
@@ -55,6 +57,7 @@ void tsi_json_add_checksum(cJSON *object, uint64_t checksum);
 /* Adds an object "layout" with the words of a layout, and returns it. */
 cJSON *tsi_json_add_layout(cJSON *object, const tsi_session *s, const tristar_layout *layout);
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range);
+void tsi_json_add_way(cJSON *object, const tristar_explanation *explanation);
 void tsi_json_add_paths(cJSON *object, const tsi_paths *paths);
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats);
 void tsi_json_add_profile(cJSON *object, const tristar_profile_result *profile);

@@ -77,7 +77,7 @@ typedef struct tsi_settings {
   int output_count;
   bool to_stdout;         /* one of them is "-": it takes the place of the report */
   char environment[1024]; /* what had to be changed in it for StarPU, see environment.h; "": nothing */
-  bool checksum, report, list, verbose, on_demand;
+  bool checksum, explain, report, list, verbose, on_demand;
 } tsi_settings;
 
 /* A word of the command line, and what it means. */

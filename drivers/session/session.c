@@ -23,6 +23,10 @@ int tsi_expected_workers(const tsi_settings *settings) {
   return settings->engine == TRISTAR_ENGINE_SERIAL ? 1 : tsi_expected_cpu_workers((int)settings->workers);
 }
 
+int tsi_expected_cores(const tsi_settings *settings) {
+  return settings->engine == TRISTAR_ENGINE_SERIAL ? 1 : tsi_expected_helping_cores((int)settings->workers);
+}
+
 bool tsi_session_fail(tsi_session *s, tristar_status status, const char *format, ...) {
   va_list args;
   va_start(args, format);

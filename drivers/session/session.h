@@ -85,5 +85,7 @@ bool tsi_known_generator(tsi_session *s, const char *name, size_t length);
 double tsi_now(void); /* seconds */
 /* CPU workers that StarPU will have: --workers, STARPU_NCPU or the cores of this process. */
 int tsi_expected_workers(const tsi_settings *settings);
+/* Cores that will share work without tasks: the same without the limit that StarPU was compiled with. */
+int tsi_expected_cores(const tsi_settings *settings);
 
 #endif

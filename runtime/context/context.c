@@ -88,10 +88,11 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
     tristar_config_init(&defaults);
     config = &defaults;
   }
-  tristar_t *ts = calloc(1, sizeof *ts); /* before there is anything that counts */
+  tristar_t *ts = aligned_alloc(_Alignof(tristar_t), sizeof *ts); /* before there is anything that counts */
   if (ts == NULL)
     return tsi_answer(NULL, tsi_fail(NULL, TRISTAR_ERR_MEMORY, __func__, __FILE__, __LINE__,
                                      "out of memory: %zu bytes", sizeof *ts));
+  memset(ts, 0, sizeof *ts);
   tsi_env_init(&ts->env);
   ts->env.life.end = end_context;
   ts->env.log = config->log;

@@ -41,11 +41,11 @@ static void run_task(void *context, const tsi_index argument[4], int worker) {
   run_portions(context, argument[0], argument[0]);
 }
 
-/* Of the caller, number 0, who stays until all is done, and of a helper. This one's number as a member is its
- * worker's: a helper of an earlier run may still be here, and have had another's number. */
-static void help(void *arg, int number, int worker) {
+/* Of the caller, number 0, who stays until all is done, and of a helper. Its slot, not its number, says which
+ * member it is: a helper of an earlier run may still be here, and have had another's number. */
+static void help(void *arg, int number, int slot) {
   tsi_crew *crew = arg;
-  run_portions(crew, number, worker + 1);
+  run_portions(crew, number, slot + 1);
   if (number > 0) return;
   for (int looks = 0; atomic_load_explicit(&crew->done, memory_order_acquire) < crew->blocks; looks++)
     if (looks > LOOKS) (void)sched_yield();
@@ -79,21 +79,24 @@ static tristar_status record(tsi_crew *crew, const char *name, double bytes) {
   return tsi_tasks_record(crew->tasks);
 }
 
-/* Are several workers faster than the caller alone? */
-static bool is_worth_sharing(tristar_t *ts, tristar_engine engine, tsi_index blocks, double bytes) {
+/* Are several cores faster than the caller alone? Helpers that are StarPU's workers are called by tasks. */
+static bool is_worth_sharing(tristar_t *ts, tristar_engine engine, tsi_crew_runs runs, tsi_index blocks,
+                             double bytes) {
   if (engine != TRISTAR_ENGINE_AUTO || !ts->workers.allowed) return engine == TRISTAR_ENGINE_TASKS;
-  const int workers = tsi_expected_cpu_workers(ts->workers.wishes.workers);
-  const tsi_costs costs = tsi_costs_assumed(&ts->machine, workers);
-  return workers > 1 && blocks > 1 && tsi_predict_worth_tasks(&costs, bytes, bytes / workers, workers);
+  const int asked = ts->workers.wishes.workers, workers = tsi_expected_cpu_workers(asked);
+  const int cores = runs == TSI_RUNS_LONG ? workers : tsi_expected_helping_cores(asked);
+  const tsi_costs costs = tsi_costs_assumed(&ts->machine, cores);
+  return cores > 1 && blocks > 1 && tsi_predict_worth_tasks(&costs, bytes, bytes / cores, workers);
 }
 
 tristar_status tsi_crew_begin(tristar_t *ts, const char *name, tristar_engine engine, tsi_crew_runs runs,
                               tsi_index blocks, double bytes, double *start_seconds, tsi_crew *crew) {
   *crew = (tsi_crew){.ts = ts, .blocks = blocks, .bytes = bytes, .workers = 1, .members = 1};
-  if (!is_worth_sharing(ts, engine, blocks, bytes)) return TRISTAR_OK;
+  if (!is_worth_sharing(ts, engine, runs, blocks, bytes)) return TRISTAR_OK;
   TSI_TRY(tsi_context_need_starpu(ts, start_seconds));
-  const tsi_index workers = tsi_index_max(1, tsi_index_min(tsi_starpu_cpu_workers(), blocks));
   const bool tasks = engine == TRISTAR_ENGINE_TASKS || runs == TSI_RUNS_LONG;
+  const int cores = tasks ? tsi_starpu_cpu_workers() : tsi_helpers_cores();
+  const tsi_index workers = tsi_index_max(1, tsi_index_min(cores, blocks));
   TSI_TRY(TSI_ALLOC(&ts->env, crew->portion, workers));
   crew->workers = crew->members = workers;
   if (!tasks) crew->members = TSI_HELPERS + 1;

@@ -1,9 +1,9 @@
 /* Work on blocks of rows, shared by workers.
  *
  * Job. Call a function for each of so many blocks: here, one after the other; or here and on other cores,
- * with the help of StarPU's workers where that is faster (runtime/exec/starpu/helpers.h), for runs that are
- * short and follow each other, between which no worker polls on the caller's core; or in StarPU tasks,
- * recorded once, one for each worker, for runs that are long.
+ * with helpers where that is faster (runtime/exec/starpu/helpers.h), for runs that are short and follow each
+ * other, between which no worker polls on the caller's core; or in StarPU tasks, recorded once, one for each
+ * worker, for runs that are long.
  *
  * Each member begins with blocks of its own, always the same, which may still be in its core's caches, and
  * then takes from others what they have not begun.
@@ -38,7 +38,7 @@ typedef struct tsi_crew_portion {
 
 typedef struct tsi_crew {
   tristar_t *ts;
-  int workers; /* who share a run, at most; 1: the calling thread */
+  int workers; /* threads that share a run, at most; 1: the calling thread */
   int members;
   tsi_index blocks;
   double bytes;              /* that it began with */

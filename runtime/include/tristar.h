@@ -104,7 +104,8 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 /* What tristar_create needs to know. Fill it with tristar_config_init first. */
 typedef struct tristar_config {
   int use_starpu;        /* 1: tasks on StarPU; 0: everything on the calling thread */
-  int workers;           /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores of the mask */
+  int workers;           /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores of the mask.
+                            Also bounds the cores that help without tasks (helper_threads below) */
   int first_core;        /* workers are bound to cores first_core, first_core + 1, .. of the affinity mask, if
                             TriStar starts StarPU and STARPU_WORKERS_CPUID is not set; -1: to all of the mask */
   int first_device;      /* GPUs of the node that StarPU gets workers for, if TriStar starts it and their
@@ -146,6 +147,8 @@ typedef struct tristar_starpu_info {
   int devices;           /* GPUs that plans can use, see tristar_place: a worker each */
   const char *driver;    /* static text: what reaches them, CUDA or HIP; "": this build has none */
   int max_workers;       /* CPU workers that this StarPU can have at most, as it was compiled: Debian's 4 */
+  int helper_threads; /* Threads of TriStar on further cores, where max_workers left cores without a worker.
+                         They help with work that needs no StarPU task. */
 } tristar_starpu_info;
 
 /* Creates a context. config may be NULL (defaults). A process may have any number of contexts, made and
@@ -943,6 +946,32 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_with(tristar_plan_t *pl
                                                               const tristar_solve_options *options,
                                                               int64_t nrhs, const void *b, void *x,
                                                               tristar_solve_result *result);
+
+/* What runs a solve. Results do not depend on it. */
+typedef enum tristar_way {
+  TRISTAR_WAY_DIRECT, /* one call of the kernels in the calling thread, without a list of steps */
+  TRISTAR_WAY_SERIAL, /* the list of steps in the calling thread */
+  TRISTAR_WAY_LANES,  /* lanes in the calling thread and helpers, see tristar_engine */
+  TRISTAR_WAY_TASKS,  /* StarPU tasks on CPU workers */
+  TRISTAR_WAY_DEVICES /* StarPU tasks on CPU workers and GPUs */
+} tristar_way;
+
+/* How a solve will run, and why. */
+typedef struct tristar_explanation {
+  tristar_way way;  /* what runs the solve */
+  const char *name; /* static text: "direct", "serial", "lanes", "tasks" or "devices" */
+  int threads;      /* CPU threads that work on the solve, at most; the calling thread counts if it works */
+  char reason[256]; /* one statement in English, without a full stop; terminated */
+} tristar_explanation;
+
+/* Explains how the calling thread would solve now with these options (NULL: the defaults) and so many
+ * right-hand sides. Nothing is solved. With options that tristar_solve can express, the explanation is of a
+ * call of tristar_solve, else of tristar_solve_with, or, with options->end, of tristar_solve_start. b and x
+ * are assumed to be different arrays. Errors: ARGUMENT, MEMORY, UNSUPPORTED, STALE as tristar_solve_with. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_explain(tristar_plan_t *plan,
+                                                                const tristar_solve_options *options,
+                                                                int64_t nrhs,
+                                                                tristar_explanation *explanation);
 
 /* A solve that was started and not yet waited for. */
 typedef struct tristar_request_s tristar_request_t;

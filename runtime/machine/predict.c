@@ -65,9 +65,17 @@ static double with_tasks(const tsi_costs *costs, double bytes, double critical, 
   return tsi_predict_reading(costs, bytes, critical) + costs->task * tasks + costs->start;
 }
 
-bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks) {
+void tsi_predict_ways(const tsi_costs *costs, double bytes, double critical, tsi_index tasks,
+                      double seconds[2]) {
   const tsi_costs now = costs_of(costs, bytes);
-  return with_tasks(&now, bytes, critical, tasks) < bytes / now.one;
+  seconds[0] = bytes / now.one;
+  seconds[1] = with_tasks(&now, bytes, critical, tasks);
+}
+
+bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks) {
+  double seconds[2];
+  tsi_predict_ways(costs, bytes, critical, tasks, seconds);
+  return seconds[1] < seconds[0];
 }
 
 static double in_levels(const tsi_costs *costs, const tsi_steps *steps, const tsi_levels *levels) {

@@ -33,8 +33,11 @@ tsi_costs tsi_costs_assumed(tsi_machine *machine, int workers);
  */
 double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical);
 
-/* Whether tasks are to be faster than a plain call, for a solve that reads so many bytes, `critical` of them
- * on its heaviest path, in so many tasks. */
+/* Seconds of a solve that reads so many bytes, `critical` of them on its heaviest path: seconds[0] by a plain
+ * call, seconds[1] in so many tasks. */
+void tsi_predict_ways(const tsi_costs *costs, double bytes, double critical, tsi_index tasks,
+                      double seconds[2]);
+/* Whether the tasks are faster. */
 bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks);
 
 /* Seconds of a solve. levels, bundles: one of them, or none for a plain call. Errors: MEMORY. */

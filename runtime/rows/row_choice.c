@@ -45,10 +45,18 @@ static bool has_supernodes(const tsi_lines *lines) {
 /* Bytes that a core sweeps over while it waits for others once, all told: some 3 us. */
 #define WAIT_BYTES 100e3
 
+/* Bytes that a sweep has for each lane on average, where lanes are more than StarPU's workers. The first
+ * superstep of a sweep, of up to 256 kB a lane, may have one row that all others wait for, and then one lane.
+ */
+#define LANE_BYTES 1e6
+
 static int choose_lanes(tristar_t *ts, double bytes, bool any) {
-  return ts->workers.allowed && (!any || bytes > SHARED_BYTES)
-             ? (int)tsi_index_min(tsi_expected_cpu_workers(ts->workers.wishes.workers), TSI_ROW_LANES)
-             : 1;
+  if (!ts->workers.allowed || (any && bytes <= SHARED_BYTES)) return 1;
+  const int asked = ts->workers.wishes.workers, workers = tsi_expected_cpu_workers(asked);
+  const double filled = bytes / LANE_BYTES;
+  if (filled <= workers) return tsi_index_min(workers, TSI_ROW_LANES);
+  const int most = tsi_index_min(tsi_expected_helping_cores(asked), TSI_ROW_LANES);
+  return filled < most ? (int)filled : most;
 }
 
 tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, size_t scalar_bytes,

@@ -3,7 +3,7 @@
  * Job. Choose between supernodes (import.c) and ways of rows (partition/cut/row_chunks.h), by a look at the
  * lines as they were given; make the cut from the same lines.
  *
- * Reads   lines, the workers that there are to be.   Writes  a cut, the caller's.
+ * Reads   lines, the number of cores that share a sweep.   Writes  a cut, the caller's.
  * Invariants: the cut is the same whether the lines are rows or columns. */
 #ifndef TSI_RUNTIME_ROWS_ROW_CHOICE_H
 #define TSI_RUNTIME_ROWS_ROW_CHOICE_H

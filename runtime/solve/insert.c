@@ -76,7 +76,7 @@ static tristar_status prepare(tristar_plan_t *plan, const tsi_insert_order *orde
     r->ended = end_inserted;
     TSI_TRY(tsi_request_reserve(r));
   } else
-    r->here = true;
+    r->inside_task = true;
   return TRISTAR_OK;
 }
 

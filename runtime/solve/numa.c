@@ -24,7 +24,7 @@ tsi_count tsi_numa_choose(tsi_numa_range *range, tsi_count count, uintptr_t page
 void tsi_numa_init(tristar_plan_t *plan) {
   tsi_machine_facts machine;
   atomic_init(&plan->placement, TSI_PLACEMENT_NONE);
-  if (!plan->use_tasks || plan->options.placement == TRISTAR_PLACEMENT_OFF ||
+  if (!tsi_way_has_tasks(&plan->way) || plan->options.placement == TRISTAR_PLACEMENT_OFF ||
       plan->options.kernel == TRISTAR_KERNEL_SPMV || plan->factor->rows)
     return;
   if (plan->options.placement == TRISTAR_PLACEMENT_AUTO && tsi_topology_one_node()) return;

@@ -13,7 +13,6 @@
 #include "runtime/machine/predict.h"
 #include "runtime/solve/block_plan.h"
 #include "runtime/solve/device_subtrees.h"
-#include "runtime/solve/small_triangle.h"
 #include "runtime/solve/request.h"
 #include "runtime/solve/spmv.h"
 #include "tristar_trace.h"
@@ -184,55 +183,21 @@ static void fill_stats(tristar_plan_t *plan) {
     stats->exact_bytes += (double)symbolic->nnz_exact * (double)factor->scalar_bytes;
   }
   if (plan->spmv) tsi_spmv_weigh(plan, &stats->stream_bytes, &stats->critical_bytes);
-  stats->workers = plan->use_tasks   ? tsi_starpu_cpu_workers()
-                   : plan->use_lanes ? factor->rows->cut->lanes
-                                     : 1;
-  stats->scheduler = plan->use_tasks ? tsi_starpu_scheduler() : plan->use_lanes ? "lanes" : "serial";
-}
-
-/* Tasks are worth while where they are to be faster than a call. For one worker they are what the caller
- * wants who lets others than itself work; and who chooses how tasks are made wants tasks. Where StarPU runs
- * already and its idle workers do not sleep, they poll on all cores and would slow a call down. */
-static bool worth_tasks(const tristar_plan_t *plan) {
-  const tsi_sweep *forward = plan->dag[0]->forward, *backward = plan->dag[0]->backward;
-  const tristar_plan_options *options = &plan->options;
-  const double longer = tsi_time_of_columns((int)tsi_plan_columns(options));
-  double bytes = 0;
-  if (forward->nodes == 1) return false;
-  const int workers = tsi_expected_cpu_workers(plan->ts->workers.wishes.workers);
-  if (workers == 1 || tsi_starpu_polls() || options->chunk_bytes_min > 0 || options->chunk_bytes_max > 0 ||
-      options->scheduling != TRISTAR_SCHEDULING_DYNAMIC || options->updates != TRISTAR_UPDATES_PULL ||
-      options->granularity != TRISTAR_TASKS_CHUNKS || options->kernel != TRISTAR_KERNEL_PANELS)
-    return true;
-  const tsi_costs costs = tsi_costs_assumed(&plan->ts->machine, workers);
-  for (tsi_index v = 0; v < forward->nodes; v++) bytes += forward->bytes[v];
-  for (tsi_index v = 0; v < backward->nodes; v++) bytes += backward->bytes[v];
-  return tsi_predict_worth_tasks(&costs, longer * bytes, longer * plan->dag[0]->critical_bytes,
-                                 plan->dag[0]->tasks);
-}
-
-static void choose_engine(tristar_plan_t *plan, bool devices) {
-  const tristar_engine engine = plan->options.engine;
-  const bool allowed = plan->ts->workers.allowed;
-  const tsi_row_factor *rows = plan->factor->rows;
-  if (engine == TRISTAR_ENGINE_AUTO && rows) {
-    double bytes = 0;
-    for (tsi_index v = 0; v < plan->dag[0]->forward->nodes; v++) bytes += plan->dag[0]->forward->bytes[v];
-    plan->use_lanes = allowed && rows->cut->lanes > 1 && rows->cut->count > 1 && bytes > TSI_HELP_BYTES;
-  } else
-    plan->use_tasks = engine == TRISTAR_ENGINE_TASKS ||
-                      (engine == TRISTAR_ENGINE_AUTO && allowed && (devices || worth_tasks(plan)));
+  const bool lanes = plan->way.kind == TRISTAR_WAY_LANES, tasks = tsi_way_has_tasks(&plan->way);
+  stats->workers = tasks ? tsi_starpu_cpu_workers() : lanes ? factor->rows->cut->lanes : 1;
+  stats->scheduler = tasks ? tsi_starpu_scheduler() : lanes ? "lanes" : "serial";
 }
 
 /* Makes the first replay, so that the first solve finds its workspace and its tasks. */
 static tristar_status warm_up(tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
+  const tsi_step_list list = tsi_plan_list(plan);
   tsi_replay *replay = NULL;
   tsi_tasks *tasks;
   TSI_TRY_OUT(tsi_replay_take(plan, tsi_workspace_stride(tsi_plan_columns(&plan->options)), &replay));
-  TSI_TRY_OUT(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
-  const tsi_recording *recording = &replay->executor[0][tsi_plan_sweeps(plan)].recording;
-  plan->stats.tasks = plan->use_tasks ? recording->list->count + 1 : 0;
+  TSI_TRY_OUT(tsi_replay_tasks(replay, list, tsi_plan_sweeps(plan), &tasks));
+  const tsi_recording *recording = &replay->executor[list][tsi_plan_sweeps(plan)].recording;
+  plan->stats.tasks = tsi_way_has_tasks(&plan->way) ? recording->list->count + 1 : 0;
   plan->stats.edges = recording->list->edges;
   plan->stats.predicted_seconds = recording->predicted;
   tsi_small_triangle_prepare(plan, recording);
@@ -288,10 +253,11 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   plan->nodes =
       (factor->rows ? tsi_row_node_kernels_select : tsi_node_kernels_select)(factor->analysis->factor_scalar);
   TSI_TRY_OUT(choose_chunks(env, plan, places->device));
-  choose_engine(plan, places->device != NULL);
-  if (plan->use_tasks || plan->use_lanes)
+  plan->way = tsi_way_of_plan(plan, places->device != NULL);
+  if (plan->way.kind != TRISTAR_WAY_SERIAL)
     TSI_TRY_OUT(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
-  TSI_TRY_OUT(tsi_statistics_create(env, plan->use_tasks, places->device != NULL, &plan->solved));
+  TSI_TRY_OUT(
+      tsi_statistics_create(env, tsi_way_has_tasks(&plan->way), places->device != NULL, &plan->solved));
   tsi_numa_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY_OUT(tsi_spmv_create(plan, &plan->spmv));
   TSI_TRY_OUT(tsi_block_plan_create(plan, &plan->blocks));

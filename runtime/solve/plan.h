@@ -22,11 +22,19 @@ typedef struct tsi_replay_subtrees tsi_replay_subtrees;
 struct tsi_block_plan;
 struct tsi_plan_subtrees;
 
+/* The lists of steps that a plan has, by what they solve with. */
+typedef enum tsi_step_list {
+  TSI_LIST_SIDES,   /* DAG 0: forward with side 0, backward with the last side; of rows: all solves but OWN */
+  TSI_LIST_SWAPPED, /* DAG 1, of two sides: forward with side 1, backward with side 0 */
+  TSI_LIST_OWN, /* of rows: the block cut, with all rows of b and x; or one right-hand side that is moved */
+  TSI_LISTS
+} tsi_step_list;
+
 typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
   tristar_plan_t *plan;
   tsi_execution execution;
-  tsi_executor executor[2][TSI_SWEEPS]; /* by DAG and sweeps; made when first needed */
+  tsi_executor executor[TSI_LISTS][TSI_SWEEPS]; /* made when first needed */
   tsi_help_choice help;
   tsi_count workspace_size;         /* scalars */
   struct tsi_numa_range *processed; /* room for what the tasks of a sweep streamed */
@@ -41,7 +49,41 @@ typedef struct tsi_plan_side {
   tsi_tables tables;
 } tsi_plan_side;
 
-/* Solves that are one call (small_triangle.h). */
+/* Why a solve has its way (way.c). */
+typedef enum tsi_why {
+  /* of a plan */
+  TSI_WHY_ENGINE,       /* the option */
+  TSI_WHY_NO_STARPU,    /* the context does without it */
+  TSI_WHY_DEVICES,      /* subtrees are on devices */
+  TSI_WHY_ONE_CHUNK,    /* there is nothing to share */
+  TSI_WHY_ONE_WORKER,   /* it is to work instead of the caller */
+  TSI_WHY_POLLING,      /* idle workers would slow the caller down */
+  TSI_WHY_TASK_OPTIONS, /* options tell tasks apart */
+  TSI_WHY_PREDICTED,    /* by the cost model */
+  TSI_WHY_ONE_LANE,     /* of a triangle by rows */
+  TSI_WHY_FEW_BYTES,    /* likewise */
+  TSI_WHY_LANES,        /* likewise: several */
+  /* of a request */
+  TSI_WHY_ONE_CALL,    /* small_triangle.c */
+  TSI_WHY_DIAGONAL,    /* D alone */
+  TSI_WHY_FEW_ROWS,    /* of the factor take part */
+  TSI_WHY_INSIDE_TASK, /* a StarPU task, which must not wait for tasks */
+  TSI_WHY_TRACE        /* lanes cannot be traced */
+} tsi_why;
+
+/* What runs the steps of a block of right-hand sides. */
+typedef struct tsi_way {
+  tristar_way kind;
+  tsi_why why;
+  double bytes;      /* FEW_BYTES, FEW_ROWS, ONE_LANE: that a solve reads */
+  double seconds[2]; /* PREDICTED: of a plain call, and of tasks */
+} tsi_way;
+
+static inline bool tsi_way_has_tasks(const tsi_way *way) {
+  return way->kind == TRISTAR_WAY_TASKS || way->kind == TRISTAR_WAY_DEVICES;
+}
+
+/* Solves that are one call (small_triangle.c). */
 typedef struct tsi_small_triangle {
   bool takes;      /* there are such solves */
   bool conjugates; /* not with TRISTAR_C: b and x are complex */
@@ -57,17 +99,14 @@ struct tristar_plan_s {
   tristar_t *ts;
   tristar_factor_t *factor;
   tristar_plan_options options;
-  bool use_tasks;
-  bool use_lanes; /* not with tasks: the calling thread and helpers (runtime/exec/starpu/helpers.h) */
+  tsi_way way;
   int sides;
   tsi_plan_side side[2]; /* 0: L (or the only factor), 1: U if its structure is another one */
   tsi_dag *dag[2]; /* 0: forward with side 0; 1: forward with side 1, backward with side 0; NULL: one side */
   tsi_index *order[2]; /* tasks of each DAG in the order in which they are recorded, and run without StarPU */
   tsi_spmv *spmv;      /* NULL but for KERNEL_SPMV */
-  struct tsi_block_plan
-      *blocks;      /* of a block cut; else NULL. DAG 0 is its own then, DAG 1 that of its rows */
-  tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side. DAG 0 is that
-                       of such solves then, DAG 1 that of the others; 0: none */
+  struct tsi_block_plan *blocks; /* of a block cut; else NULL */
+  tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side; 0: none */
   struct tsi_plan_subtrees *subtrees; /* subtrees on devices; NULL: none */
   tsi_index block;                    /* right-hand sides that are solved with at a time, at most */
   tsi_index followed; /* blocks of a followed request (request.h) that may be in flight at a time */
@@ -87,9 +126,9 @@ struct tristar_plan_s {
   tsi_statistics solved; /* what is known of the latest solve */
 };
 
-/* DAG 0 has steps of its own. */
-static inline bool tsi_plan_has_own_steps(const tristar_plan_t *plan) {
-  return plan->blocks != NULL || plan->pieces > 0;
+/* The list of whole solves with one right-hand side. */
+static inline tsi_step_list tsi_plan_list(const tristar_plan_t *plan) {
+  return plan->blocks != NULL || plan->pieces > 0 ? TSI_LIST_OWN : TSI_LIST_SIDES;
 }
 
 /* The sweeps of a whole solve. */
@@ -108,6 +147,16 @@ tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const t
 TRISTAR_CHECKED tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
                                                const tsi_device_split_options *places, tristar_plan_t **out);
 
+/* The way of a plan that has chunks and DAGs. devices: some of its subtrees are on devices. */
+tsi_way tsi_way_of_plan(const tristar_plan_t *plan, bool devices);
+
+/* Once all else of the plan is there: can there be solves that are one call? sweep: the recording of one. */
+void tsi_small_triangle_prepare(tristar_plan_t *plan, const tsi_recording *sweep);
+/* Can it solve with op(T) so now? */
+bool tsi_small_triangle_takes(const tristar_plan_t *plan, tristar_op op);
+/* Solves op(T) x = b, n rows each, if it can be done so. false: nothing has happened. */
+bool tsi_small_triangle_solve(tristar_plan_t *plan, tristar_op op, const void *b, void *x);
+
 /* Frees a plan that nobody has a share of. May wait for StarPU to let go of its tasks. */
 void tsi_plan_free(tristar_plan_t *plan);
 
@@ -118,9 +167,9 @@ TRISTAR_CHECKED tristar_status tsi_plan_need_lists(tristar_plan_t *plan);
 /* A replay with a workspace for `stride` scalars a row, from the pool or new. Where nothing may be waited
  * for, StarPU has let go of its tasks. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_replay **out);
-/* The tasks of a DAG of the plan, recorded if this is their first use; what they need beside the factor is
+/* The tasks of a list of the plan, recorded if this is their first use; what they need beside the factor is
  * made, or brought up to date. replay->execution.call is set, or zero: then for OP_N. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_replay_tasks(tsi_replay *replay, int dag, tsi_sweeps sweeps,
+TRISTAR_CHECKED tristar_status tsi_replay_tasks(tsi_replay *replay, tsi_step_list list, tsi_sweeps sweeps,
                                                 tsi_tasks **out);
 void tsi_replay_give_back(tsi_replay *replay);
 void tsi_replay_destroy(tsi_replay **replay);

@@ -11,7 +11,7 @@ static tristar_status check(tristar_plan_t *plan, int repeat, const tristar_prof
   tsi_env *env = &plan->ts->env;
   if (result == NULL || repeat < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "result is %s, repeat is %d", result ? "given" : "NULL", repeat);
-  if (!plan->use_tasks)
+  if (!tsi_way_has_tasks(&plan->way))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the plan has no tasks: there is nothing to profile");
   return TRISTAR_OK;
 }

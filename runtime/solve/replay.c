@@ -10,13 +10,13 @@
 #include "runtime/machine/predict.h"
 #include "runtime/solve/spmv.h"
 
-static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_sweeps sweeps, tsi_steps **steps,
-                                 tsi_levels **levels) {
+static tristar_status list_steps(const tristar_plan_t *plan, tsi_step_list list, tsi_sweeps sweeps,
+                                 tsi_steps **steps, tsi_levels **levels) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   if (plan->spmv) return tsi_spmv_steps(plan, steps, levels);
   const tristar_analysis_t *an = plan->factor->analysis;
-  const int side = tsi_plan_has_own_steps(plan) ? 0 : number;
+  const int side = list == TSI_LIST_SWAPPED;
   tsi_steps *sweep = NULL; /* whose rows are moved */
   const tsi_steps_source source = {.dag = plan->dag[side],
                                    .order = plan->order[side],
@@ -28,10 +28,10 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
                                    .before = tsi_analysis_inverse(an) == TSI_INVERSE_PARTITIONED,
                                    .in_place = tsi_factor_keeps_rows(plan->factor),
                                    .on_device = plan->subtrees ? plan->subtrees->on_device : NULL};
-  if (plan->blocks && number == 0)
+  if (plan->blocks && list == TSI_LIST_OWN)
     TSI_TRY_OUT(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
   else
-    TSI_TRY_OUT(tsi_steps_create(env, &source, plan->pieces > 0 && number == 0 ? &sweep : steps));
+    TSI_TRY_OUT(tsi_steps_create(env, &source, list == TSI_LIST_OWN ? &sweep : steps));
   if (sweep)
     TSI_TRY_OUT(tsi_moved_steps_create(env, sweep, plan->pieces,
                                        2.0 * an->symbolic->n * (double)plan->factor->scalar_bytes, steps));
@@ -44,8 +44,8 @@ out:
 
 /* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
 static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
-  if (!plan->use_tasks || plan->spmv || plan->blocks || plan->options.updates == TRISTAR_UPDATES_PUSH ||
-      plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
+  if (!tsi_way_has_tasks(&plan->way) || plan->spmv || plan->blocks ||
+      plan->options.updates == TRISTAR_UPDATES_PUSH || plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
     return 0;
   const int workers = plan->stats.workers;
   if (workers <= 1) return tsi_steps_bytes(steps);
@@ -86,24 +86,25 @@ static tristar_status make_lanes(tsi_replay *replay, bool own, bool backward, ts
   return tsi_lane_run_create(env, &replay->execution, steps, lanes, &executor->lanes);
 }
 
-static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) {
+static tristar_status record(tsi_replay *replay, tsi_step_list list, tsi_sweeps sweeps) {
   tristar_status status = TRISTAR_OK;
   const tristar_plan_t *plan = replay->plan;
+  const bool tasks = tsi_way_has_tasks(&plan->way);
   tsi_env *env = &plan->ts->env;
-  tsi_executor *executor = &replay->executor[number][sweeps];
+  tsi_executor *executor = &replay->executor[list][sweeps];
   tsi_recording *recording = &executor->recording;
   tsi_steps *steps = NULL;
   tsi_grouping grouping = {.workers = plan->stats.workers};
-  TSI_TRY_OUT(list_steps(plan, number, sweeps, &steps, &grouping.levels));
+  TSI_TRY_OUT(list_steps(plan, list, sweeps, &steps, &grouping.levels));
   grouping.light = light_bytes(plan, steps);
-  TSI_TRY_OUT(tsi_executor_create(env, &replay->execution, steps, grouping, plan->use_tasks, executor));
+  TSI_TRY_OUT(tsi_executor_create(env, &replay->execution, steps, grouping, tasks, executor));
   recording->owned = steps;
   steps = NULL;
-  if (plan->use_lanes)
-    TSI_TRY_OUT(make_lanes(replay, plan->blocks && number == 0, sweeps == TSI_BACKWARD, executor));
+  if (plan->way.kind == TRISTAR_WAY_LANES)
+    TSI_TRY_OUT(make_lanes(replay, plan->blocks && list == TSI_LIST_OWN, sweeps == TSI_BACKWARD, executor));
   const tsi_costs costs = tsi_costs_assumed(&plan->ts->machine, plan->stats.workers);
-  TSI_TRY_OUT(tsi_predict_seconds(env, &costs, recording->steps, plan->use_tasks ? recording->levels : NULL,
-                                  plan->use_tasks ? recording->bundles : NULL, &recording->predicted));
+  TSI_TRY_OUT(tsi_predict_seconds(env, &costs, recording->steps, tasks ? recording->levels : NULL,
+                                  tasks ? recording->bundles : NULL, &recording->predicted));
 out:
   tsi_steps_destroy(env, &steps);
   if (status != TRISTAR_OK) tsi_executor_release(env, executor);
@@ -122,7 +123,7 @@ static tristar_status take_products(tsi_replay *replay) {
 }
 
 static void release_executors(tsi_replay *replay) {
-  for (int d = 0; d < 2; d++)
+  for (int d = 0; d < TSI_LISTS; d++)
     for (int k = 0; k < TSI_SWEEPS; k++) {
       tsi_executor *executor = &replay->executor[d][k];
       if (executor->lanes) tsi_helpers_leave(&replay->plan->ts->helpers, executor->lanes);
@@ -139,17 +140,17 @@ static tristar_status prepare_subtrees(tsi_replay *replay) {
   return tsi_device_subtrees_renew(replay);
 }
 
-tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweeps, tsi_tasks **out) {
-  const tsi_executor *executor = &replay->executor[number][sweeps];
+tristar_status tsi_replay_tasks(tsi_replay *replay, tsi_step_list list, tsi_sweeps sweeps, tsi_tasks **out) {
+  const tsi_executor *executor = &replay->executor[list][sweeps];
   *out = NULL;
   TSI_TRY(tsi_numa_begin(replay,
                          sweeps == tsi_plan_sweeps(replay->plan) && replay->execution.call.sparse == NULL));
   if (replay->plan->spmv) TSI_TRY(take_products(replay));
-  if (replay->plan->blocks && number == 0)
+  if (replay->plan->blocks && list == TSI_LIST_OWN)
     TSI_TRY(tsi_block_plan_prepare(replay->plan, sweeps == TSI_BACKWARD,
                                    &replay->execution.blocks[sweeps == TSI_BACKWARD]));
   if (replay->plan->subtrees) TSI_TRY(prepare_subtrees(replay));
-  if (executor->tasks == NULL) TSI_TRY(record(replay, number, sweeps));
+  if (executor->tasks == NULL) TSI_TRY(record(replay, list, sweeps));
   *out = executor->tasks;
   return TRISTAR_OK;
 }
@@ -190,7 +191,7 @@ static tristar_status fit_workspace(tsi_env *env, tsi_replay *replay, tsi_index 
 }
 
 static bool is_idle(const tsi_replay *replay) {
-  for (int d = 0; d < 2; d++)
+  for (int d = 0; d < TSI_LISTS; d++)
     for (int k = 0; k < TSI_SWEEPS; k++)
       if (replay->executor[d][k].tasks && !tsi_tasks_idle(replay->executor[d][k].tasks)) return false;
   return true;

@@ -48,7 +48,7 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
 }
 
 static const tsi_executor *executor_of(const tristar_request_t *r, const tsi_block *block) {
-  return &block->replay->executor[r->dag][r->sweeps];
+  return &block->replay->executor[r->list][r->sweeps];
 }
 
 static void release_block(tristar_request_t *r, tsi_block *block) {
@@ -65,15 +65,15 @@ static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_blo
   TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(nrhs), &block->replay));
   fill_call(r, first, nrhs, block->replay);
   if (r->diagonal) return TRISTAR_OK;
-  TSI_TRY(tsi_replay_tasks(block->replay, r->dag, r->sweeps, &block->tasks));
+  TSI_TRY(tsi_replay_tasks(block->replay, r->list, r->sweeps, &block->tasks));
   tsi_tasks_set_columns(block->tasks, nrhs);
   return TRISTAR_OK;
 }
 
 /* ---- Lanes --------------------------------------------------------------------------------------------- */
 
-static void help(void *arg, int number, int worker) {
-  tsi_lane_run_join(arg, number, worker);
+static void help(void *arg, int number, int slot) {
+  tsi_lane_run_join(arg, number, slot);
 }
 
 static void begin_lanes(void *arg) {
@@ -81,7 +81,7 @@ static void begin_lanes(void *arg) {
 }
 
 /* A block whose rows stay where they are; its lanes, where there is no memory for the stream. */
-static void run_plain(void *arg, int number, int worker) {
+static void run_plain(void *arg, int number, int slot) {
   tsi_block *block = arg;
   const tristar_request_t *r = block->request;
   tsi_solve_call *call = &block->replay->execution.call;
@@ -89,7 +89,7 @@ static void run_plain(void *arg, int number, int worker) {
   const tsi_row_sweep *rows;
   if (tsi_row_factor_plain(env_of(r), r->plan->factor->rows, backward, &rows) != TRISTAR_OK) {
     tsi_lane_run_begin(executor_of(r, block)->lanes);
-    tsi_lane_run_join(executor_of(r, block)->lanes, number, worker);
+    tsi_lane_run_join(executor_of(r, block)->lanes, number, slot);
     return;
   }
   call->rows = rows;
@@ -105,11 +105,7 @@ static void run_lanes(tristar_request_t *r, tsi_block *block) {
                              .alone = r->plain ? run_plain : NULL,
                              .alone_arg = block,
                              .amount = 1};
-  if (r->here) {
-    tsi_lane_run_begin(run);
-    tsi_lane_run_join(run, 0, -1);
-  } else
-    tsi_helpers_share(&r->plan->ts->helpers, &block->replay->help, run->lanes->count - 1, &shared);
+  tsi_helpers_share(&r->plan->ts->helpers, &block->replay->help, run->lanes->count - 1, &shared);
 }
 
 /* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */
@@ -117,7 +113,7 @@ static void note_block(tristar_request_t *r, const tsi_block *block) {
   tristar_plan_t *plan = r->plan;
   const tsi_recording *recording = &executor_of(r, block)->recording;
   pthread_mutex_lock(&plan->lock);
-  if (r->plan->use_tasks && tsi_tasks_ran_on_starpu(block->tasks))
+  if (tsi_way_has_tasks(&r->plan->way) && tsi_tasks_ran_on_starpu(block->tasks))
     tsi_tasks_add_busy(block->tasks, plan->solved.slots, r->sums.compute);
   else
     r->sums.here = true;
@@ -136,20 +132,21 @@ static tristar_status start_block(tristar_request_t *r) {
   r->next += tsi_count_min(r->plan->block, r->nrhs - first);
   TSI_TRY_OUT(reserve_block(r, first, block));
   tsi_solve_call *call = &block->replay->execution.call;
+  const tsi_way way = tsi_way_of_request(r, false);
   TSI_TRY_OUT(copy_in(r, call, &block->copy));
-  if (r->diagonal) {
+  if (way.kind == TRISTAR_WAY_DIRECT) {
     for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
       plan->nodes->diagonal_chunk(&plan->side[0].data, call, c);
     r->sums.here = true;
     goto out;
   }
-  if (executor_of(r, block)->lanes && !r->trace) {
+  if (way.kind == TRISTAR_WAY_LANES) {
     run_lanes(r, block);
     note_block(r, block);
     goto out;
   }
   if (r->trace) TSI_TRY_OUT(tsi_trace_begin(r->trace, executor_of(r, block)));
-  TSI_TRY_OUT(tsi_tasks_start(block->tasks, r->here));
+  TSI_TRY_OUT(tsi_tasks_start(block->tasks, way.kind == TRISTAR_WAY_SERIAL));
   if (tsi_tasks_running(block->tasks)) {
     r->running++;
     return TRISTAR_OK;
@@ -207,7 +204,8 @@ bool tsi_request_advance(tristar_request_t *r, bool wait) {
 }
 
 bool tsi_request_has_tasks(const tristar_request_t *r) {
-  return r->plan->use_tasks && !r->here && !r->diagonal && r->nrhs > 0;
+  const tsi_way way = tsi_way_of_request(r, true);
+  return tsi_way_has_tasks(&way) && r->nrhs > 0;
 }
 
 void tsi_request_cancel(tristar_request_t *r) {

@@ -39,13 +39,13 @@ struct tristar_request_s {
   /* what is to be solved: immutable once it runs */
   tsi_sweeps sweeps;
   bool diagonal;                           /* neither sweep: D alone */
-  int dag;                                 /* of the plan */
+  tsi_step_list list;                      /* of the plan */
   const tsi_plan_side *forward, *backward; /* sides that the sweeps work with; NULL: no such sweep */
   tsi_solve_call call;                     /* all but nrhs, stride, workspace; b and x of the first column */
   bool in_user, out_user;                  /* b, x are in the user's order */
   const tsi_row_sweep *stream;             /* by rows: of a single column; NULL: none is */
   bool plain;                              /* a core alone may take the plain stream instead */
-  bool here;                               /* too little to do for StarPU, or not the place for it */
+  bool inside_task;                        /* it is to run inside one StarPU task */
   int64_t nrhs;
   tsi_reach reach;
   double share;            /* of the factor's bytes */
@@ -71,6 +71,10 @@ struct tristar_request_s {
  * Errors: ARGUMENT, UNSUPPORTED, STALE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
                                                    const tristar_solve_options *options, int64_t nrhs);
+
+/* The way of a prepared request. alone: as above; it never waits, so it may have tasks inside a StarPU task.
+ */
+tsi_way tsi_way_of_request(const tristar_request_t *request, bool alone);
 
 /* Keeps a failure and the calling thread's latest message. OK: nothing. */
 void tsi_request_fail(tristar_request_t *r, tristar_status status);
@@ -98,7 +102,8 @@ TRISTAR_CHECKED tristar_status tsi_request_plain(tristar_request_t *r, tristar_p
                                                  int64_t ldx);
 
 /* Followed. Starts and ends blocks until the request is done (true), or all that is left is to wait for
- * tasks. wait: waits for them, so true is the answer; not from inside a StarPU task, unless r->here.
+ * tasks. wait: waits for them, so true is the answer; not from inside a StarPU task that waits
+ * for tasks (tsi_way_of_request).
  * Failures: r->failure.
  */
 bool tsi_request_advance(tristar_request_t *r, bool wait);

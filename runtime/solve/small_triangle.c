@@ -1,8 +1,14 @@
-/* See small_triangle.h. */
-#include "runtime/solve/small_triangle.h"
-
+/* Solves with a triangle by rows that are one call: one right-hand side, solved in place by the calling
+ * thread, stream by stream of the chunks. Small triangles are solved in the time of a few function calls, so
+ * nothing is prepared that such a solve can do without: no request, no replay, no workspace, no task.
+ *
+ * Reads   the plan, b.   Writes  x; the plan's statistics.
+ * Invariants
+ *   - the chunks, kernels and streams are those that a request would take: the same bits
+ *   - statistics are those of a request that ran on the calling thread */
 #include "runtime/base/clock.h"
 #include "runtime/rows/row_factor.h"
+#include "runtime/solve/plan.h"
 
 /* Are b and x as the rows are, and in their type? */
 static bool is_in_place(const tristar_factor_t *factor) {
@@ -12,7 +18,7 @@ static bool is_in_place(const tristar_factor_t *factor) {
 
 void tsi_small_triangle_prepare(tristar_plan_t *plan, const tsi_recording *sweep) {
   const tristar_factor_t *factor = plan->factor;
-  if (!factor->rows || plan->use_tasks || plan->use_lanes || plan->blocks || plan->pieces > 0) return;
+  if (!factor->rows || plan->way.kind != TRISTAR_WAY_SERIAL || plan->blocks || plan->pieces > 0) return;
   plan->direct = (tsi_small_triangle){
       .takes = factor->analysis->pattern->n > 0 && is_in_place(factor),
       .conjugates = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->is_complex,
@@ -39,12 +45,16 @@ static void keep(tristar_plan_t *plan, double seconds) {
   pthread_mutex_unlock(&plan->lock);
 }
 
+bool tsi_small_triangle_takes(const tristar_plan_t *plan, tristar_op op) {
+  return plan->direct.takes && plan->factor->valid &&
+         (op == TRISTAR_N || op == TRISTAR_T || (op == TRISTAR_C && !plan->direct.conjugates));
+}
+
 bool tsi_small_triangle_solve(tristar_plan_t *plan, tristar_op op, const void *b, void *x) {
   const tristar_factor_t *factor = plan->factor;
   const bool backward = (op == TRISTAR_N) == (factor->lower == NULL);
   const tsi_row_sweep *rows;
-  if (!plan->direct.takes || !factor->valid) return false;
-  if (op != TRISTAR_N && op != TRISTAR_T && (op != TRISTAR_C || plan->direct.conjugates)) return false;
+  if (!tsi_small_triangle_takes(plan, op)) return false;
   const bool timed = atomic_load_explicit(&plan->direct.untimed, memory_order_relaxed) == 0;
   const double begin = timed ? tsi_clock() : 0;
   if (tsi_row_factor_sweep(&plan->ts->env, factor->rows, backward, &rows) != TRISTAR_OK) return false;

@@ -17,19 +17,15 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/rows/row_factor.h"
-#include "runtime/solve/small_triangle.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/request.h"
-
-/* If fewer bytes of factor take part, the tasks run on the calling thread. */
-#define HERE_BYTES 0.8e6
 
 void tristar_solve_options_init(tristar_solve_options *options) {
   memset(options, 0, sizeof *options);
   options->op = TRISTAR_N;
 }
 
-/* Sweeps, sides and the DAG for them. */
+/* Sweeps, sides and the list of steps for them. */
 static void choose_sides(tristar_request_t *r, const tsi_operation *o) {
   tristar_plan_t *plan = r->plan;
   r->diagonal = o->diagonal;
@@ -38,8 +34,8 @@ static void choose_sides(tristar_request_t *r, const tsi_operation *o) {
   r->out_user = o->out_user;
   r->forward = o->sweeps == TSI_BACKWARD ? NULL : &plan->side[o->forward_upper ? plan->sides - 1 : 0];
   r->backward = o->sweeps == TSI_FORWARD ? NULL : &plan->side[o->backward_upper ? plan->sides - 1 : 0];
-  /* DAG 0 goes forward with side 0 and backward with the last side */
-  r->dag = plan->sides == 2 && (r->forward ? r->forward == &plan->side[1] : r->backward == &plan->side[0]);
+  const bool swapped = r->forward ? r->forward == &plan->side[1] : r->backward == &plan->side[0];
+  r->list = plan->sides == 2 && swapped ? TSI_LIST_SWAPPED : TSI_LIST_SIDES;
 }
 
 static tsi_factor_parts parts_of(const tristar_factor_t *factor) {
@@ -92,17 +88,19 @@ static tristar_status choose_lists(tristar_request_t *r, const tsi_operation *o)
   return TRISTAR_OK;
 }
 
-/* What can be said of b and x only where their places are known. */
-static tristar_status check_arrays(tsi_env *env, const tristar_solve_options *o, const void *b,
-                                   const void *x) {
-  if (b == NULL || x == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
-  if (b == x && (o->b_row || o->x_row))
+/* What can be checked only where the addresses of b and x are known. */
+static tristar_status check_arrays(const tristar_request_t *r) {
+  const tsi_env *env = &r->plan->ts->env;
+  const tsi_solve_call *call = &r->call;
+  if (r->nrhs == 0) return TRISTAR_OK;
+  if (call->b == NULL || call->x == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
+  if (call->b == call->x && call->sparse)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, which a list of rows does not allow");
-  if (b == x && (o->b_row_stride != o->x_row_stride || o->b_column_stride != o->x_column_stride))
+  if (call->b == call->x && (call->b_row != call->x_row || call->b_column != call->x_column))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "x is b, but their strides differ: rows %" PRId64 " and %" PRId64 ", columns %" PRId64
              " and %" PRId64,
-             o->b_row_stride, o->x_row_stride, o->b_column_stride, o->x_column_stride);
+             (int64_t)call->b_row, (int64_t)call->x_row, (int64_t)call->b_column, (int64_t)call->x_column);
   return TRISTAR_OK;
 }
 
@@ -170,7 +168,6 @@ static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_op
   if (!o->b_row && !o->x_row) return TRISTAR_OK;
   TSI_TRY(tsi_reach_create(&r->plan->ts->env, &source, &r->reach));
   r->call.sparse = &r->reach.sparse;
-  r->here = r->reach.bytes < HERE_BYTES && r->plan->subtrees == NULL;
   if (r->reach.all_bytes > 0) r->share = r->reach.bytes / r->reach.all_bytes;
   return TRISTAR_OK;
 }
@@ -197,10 +194,9 @@ static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) 
   const bool backward = o->sweeps == TSI_BACKWARD;
   tsi_row_factor *rows = factor->rows;
   tsi_solve_call *call = &r->call;
-  r->dag = r->plan->pieces > 0;
-  if (r->plan->blocks) {
-    r->dag = call->sparse != NULL;
-    if (r->dag == 0) return TRISTAR_OK;
+  if (r->plan->blocks && !call->sparse) {
+    r->list = TSI_LIST_OWN;
+    return TRISTAR_OK;
   }
   const bool conjugates = call->conjugate_in || call->conjugate_backward || call->conjugate_out;
   if (r->nrhs == 1 && call->b_row == 1 && call->x_row == 1 && !call->wide && !call->sparse && !conjugates) {
@@ -210,7 +206,7 @@ static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) 
                       (o->out_user && (o->by_rows ? factor->moves_columns : factor->moves_rows));
     TSI_TRY(tsi_row_factor_sweep(env, rows, backward, &r->stream));
     r->plain = r->plan->pieces > 0 && !call->moves_in && !call->moves_out;
-    r->dag = 0;
+    r->list = tsi_plan_list(r->plan);
   } else
     TSI_TRY(tsi_row_factor_rows(env, rows, backward, &r->call.triangle_rows[backward]));
   return TRISTAR_OK;
@@ -250,13 +246,10 @@ out:
 static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
                               const tristar_solve_options *options, int64_t nrhs, const void *b, void *x) {
   tristar_status status = TRISTAR_OK;
-  tristar_solve_options o;
-  tristar_solve_options_init(&o);
-  o = tsi_solve_options_fill(options ? options : &o, plan->factor->analysis->pattern->n);
   TSI_TRY_OUT(tsi_request_prepare(r, plan, options, nrhs));
   r->call.b = b;
   r->call.x = x;
-  if (r->nrhs > 0) status = check_arrays(&plan->ts->env, &o, b, x);
+  status = check_arrays(r);
   if (status != TRISTAR_OK) tsi_request_cancel(r);
 out:
   return status;

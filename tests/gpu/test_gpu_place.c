@@ -347,6 +347,9 @@ static void check_insertion(void) {
   flow_create(ts, "s2d9pt", 9, TRISTAR_ENGINE_AUTO, 0, &f);
   CHECK_OK(tristar_plan(f.factor, &options, &plan));
   CHECK(stats_of(plan).devices > 0);
+  tristar_explanation why;
+  CHECK_OK(tristar_plan_explain(plan, NULL, 1, &why));
+  CHECK(why.way == TRISTAR_WAY_DEVICES && strstr(why.reason, "device") != NULL);
   check_inserted(plan, f.view.rows);
   refactor(&f);
   check_inserted(plan, f.view.rows);

@@ -55,6 +55,8 @@ for cores in 16 64; do
     most=$(value starpu_max_workers env.json)
     [ "$(value cores env.json)" = $cores ] || fail "$cores cores, but env.json has $(value cores env.json)"
     [ "$(value cpu_workers env.json)" = $((most < cores ? most : cores)) ] || fail "$cores cores, at most $most workers: $(value cpu_workers env.json)"
+    threads=$(value helper_threads env.json)
+    [ "$threads" = $((most < cores ? cores - most : 0)) ] || fail "$cores cores, at most $most workers: $threads threads"
     if [ "$most" -lt $cores ]; then
       "$tristar" env >/dev/null # of the machine itself again
       grep -q "may run on $cores cores, but this StarPU was compiled for $most CPU workers at most" env.json || fail "$cores cores: no warning"

@@ -54,6 +54,15 @@ for engine in serial tasks; do
 done
 [ "$(value checksum serial.json)" = "$(value checksum tasks.json)" ] || fail "other bits with StarPU"
 
+# --explain: what runs each sweep, and why
+expect 0 '^way +direct, on 1 thread: one right-hand side .*list of steps$' trisolve lower.mtx --partition whole --explain --json explained.json
+[ "$(value way explained.json)" = direct ] && [ "$(value way_threads explained.json)" = 1 ] || fail "explained.json: $(value way explained.json)"
+grep -qE '"reason":[[:space:]]*"[a-z]' explained.json || fail "explained.json has no reason"
+expect 0 '^way +lanes, on 2 threads: ' trisolve gen:poisson3d7:26 --uplo L --partition supersteps --explain
+expect 0 '^way +serial, on 1 thread: the option engine of the plan is SERIAL$' trisolve gen:poisson3d7:26 --uplo L --engine serial --nrhs 2 --explain
+expect 0 '^lower' trisolve lower.mtx --partition whole
+no_row '^way '
+
 # a partition that is asked for is taken, and by rows none changes a bit
 for partition in supernodes supersteps levels whole; do
   "$tristar" trisolve gen:convdiff3d:14 --uplo L --partition $partition --json $partition.json >$partition.out ||

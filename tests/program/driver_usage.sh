@@ -33,6 +33,11 @@ expect 0 '' --help
 no_row '^.{101}'
 expect 0 '^s2d9pt .*2D Poisson' gen --list
 
+# ---- What runs a solve, and why
+expect 0 '^way +tasks, on 2 threads: the option engine of the plan is TASKS$' solve gen:s2d9pt:30 --engine tasks --explain
+expect 0 '^way +serial, on 1 thread: predicted are [0-9.e+]+ us with tasks and [0-9.e+]+ us with a plain call$' solve gen:s2d9pt:60 --explain
+expect 2 '--explain is for one process' solve gen:s2d9pt:30 --explain --layout 1x1x1
+
 # ---- Several processes: what runs on one refuses on all of them, with one message; every launcher is detected
 for launcher in OMPI_COMM_WORLD_SIZE:OMPI_COMM_WORLD_RANK PMI_SIZE:PMI_RANK MV2_COMM_WORLD_SIZE:MV2_COMM_WORLD_RANK \
   SLURM_STEP_NUM_TASKS:SLURM_PROCID JSM_NAMESPACE_SIZE:JSM_NAMESPACE_RANK FLUX_JOB_SIZE:FLUX_TASK_RANK; do

@@ -17,7 +17,7 @@ static void find_allowed(hwloc_topology_t topology, hwloc_bitmap_t allowed) {
 
 /* Appends the unit number `which` of each core that is allowed; gives how many there were. */
 static int append(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, int which, int most,
-                  unsigned *unit, int *count) {
+                  tsi_unit *unit, int *count) {
   const int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
   const hwloc_obj_type_t type = cores > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
   int found = 0;
@@ -30,7 +30,7 @@ static int append(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, int w
       k += hwloc_bitmap_isset(allowed, pu->os_index) != 0;
     if (k < which || pu == NULL) continue;
     found++;
-    if (*count < most) unit[(*count)++] = pu->logical_index;
+    if (*count < most) unit[(*count)++] = (tsi_unit){pu->logical_index, pu->os_index};
   }
   return found;
 }
@@ -41,7 +41,7 @@ static tristar_status load(const tsi_env *env, hwloc_topology_t topology) {
   return TRISTAR_OK;
 }
 
-tristar_status tsi_binding_find(const tsi_env *env, int most, unsigned *unit, tsi_binding *out) {
+tristar_status tsi_binding_find(const tsi_env *env, int most, tsi_unit *unit, tsi_binding *out) {
   tristar_status status = TRISTAR_OK;
   hwloc_topology_t topology = NULL;
   hwloc_bitmap_t allowed = hwloc_bitmap_alloc();

@@ -18,8 +18,13 @@ typedef struct tsi_binding {
   bool masked; /* the machine has more */
 } tsi_binding;
 
-/* unit: logical numbers of at most `most` processing units, in the order above. Errors: RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_binding_find(const tsi_env *env, int most, unsigned *unit,
+/* A processing unit, by hwloc's logical number and by the operating system's. */
+typedef struct tsi_unit {
+  unsigned logical, cpu;
+} tsi_unit;
+
+/* unit: at most `most` processing units, in the order above. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_binding_find(const tsi_env *env, int most, tsi_unit *unit,
                                                 tsi_binding *out);
 
 #endif

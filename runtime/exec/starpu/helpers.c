@@ -7,8 +7,9 @@
 #include "codelets/host_task.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/happens_before.h"
+#include "runtime/base/threads.h"
 #include "runtime/exec/starpu/idle.h"
-#include "runtime/exec/starpu/simulation.h"
+#include "runtime/exec/starpu/service.h"
 
 /* Seconds that a helper stays without work, as long as StarPU's idle workers poll before they sleep (idle.h):
  * the next solve of an iterative method comes sooner. It leaves at once where StarPU has a task that is
@@ -19,13 +20,7 @@
 
 static const _Atomic(int) one_column = 1;
 
-typedef struct tsi_helper {
-  tsi_host_task body;
-  tsi_helpers *helpers;
-  uint64_t seen; /* the last offer that it looked at */
-  int worker;
-} tsi_helper;
-_Static_assert(sizeof(tsi_helper) <= sizeof((tsi_helpers *)0)->body[0], "tsi_helpers.body");
+_Static_assert(sizeof(tsi_host_task) <= sizeof((tsi_helper *)0)->body, "tsi_helper.body");
 
 void tsi_helpers_init(tsi_helpers *h, void (*last)(tsi_helpers *)) {
   h->last = last;
@@ -36,10 +31,15 @@ void tsi_helpers_init(tsi_helpers *h, void (*last)(tsi_helpers *)) {
   atomic_init(&h->help, NULL);
   atomic_init(&h->arg, NULL);
   atomic_init(&h->closing, false);
-  for (int w = 0; w < TSI_HELPERS; w++) {
-    atomic_init(&h->there[w], 0);
-    atomic_init(&h->number[w], 0);
-    atomic_init(&h->at[w], NULL);
+  atomic_init(&h->slots, 0);
+  for (int k = 0; k < TSI_HELPERS; k++) {
+    tsi_helper *self = &h->helper[k];
+    self->helpers = h;
+    self->slot = k;
+    self->seen = 0;
+    atomic_init(&self->at, NULL);
+    atomic_init(&h->there[k], 0);
+    atomic_init(&h->number[k], 0);
   }
 }
 
@@ -58,69 +58,104 @@ static inline bool is_new(uint64_t offer, uint64_t seen) {
 
 typedef enum outcome { NOTHING_NEW, HELPED, NOT_MEANT } outcome;
 
+static inline atomic_int *there(const tsi_helper *self) {
+  return &self->helpers->there[self->slot];
+}
+static inline atomic_int *number_of(const tsi_helper *self) {
+  return &self->helpers->number[self->slot];
+}
+
 /* Works on the offer that stands, if it is not the one that was seen last. */
-static outcome help_once(tsi_helpers *h, int worker, uint64_t *seen) {
+static outcome help_once(tsi_helper *self) {
+  tsi_helpers *h = self->helpers;
   const uint64_t offer = atomic_load(&h->offer);
-  if (!is_new(offer, *seen)) return NOTHING_NEW;
+  if (!is_new(offer, self->seen)) return NOTHING_NEW;
   const tsi_help help = atomic_load(&h->help);
   void *arg = atomic_load(&h->arg);
-  atomic_store(&h->at[worker], arg);
-  const int number = atomic_load(&h->number[worker]);
+  atomic_store(&self->at, arg);
+  const int number = atomic_load(number_of(self));
   const bool stands = atomic_load(&h->offer) == offer; /* then all these were its own, and stay */
   if (stands && number > 0) {
     atomic_store(&h->met, offer);
-    help(arg, number, worker);
+    help(arg, number, self->slot);
   }
-  atomic_store(&h->at[worker], NULL);
-  *seen = offer;
+  atomic_store(&self->at, NULL);
+  self->seen = offer;
   return !stands ? NOTHING_NEW : number > 0 ? HELPED : NOT_MEANT;
 }
 
-static void stay(void *arg, int number) {
-  tsi_helper *self = arg;
+static bool is_worker(const tsi_helper *self) {
+  return self->slot < self->helpers->workers;
+}
+
+static void stay(tsi_helper *self) {
   tsi_helpers *h = self->helpers;
   const double begin = tsi_clock();
   double last = begin;
-  (void)number;
-  TSI_HAPPENS_AFTER(self);
   while (!atomic_load(&h->closing)) {
     for (int k = 0; k < 32; k++) {
-      const outcome came = help_once(h, self->worker, &self->seen);
+      const outcome came = help_once(self);
       if (came == NOT_MEANT) return; /* the caller has come to this core: it is his */
       if (came == HELPED) last = tsi_clock();
       rest();
     }
     const double now = tsi_clock();
-    if (now - last > STAY || now - begin > STAY_MOST || tsi_idle_has_others()) break;
+    if (now - last > STAY) return;
+    if (is_worker(self) && (now - begin > STAY_MOST || tsi_idle_has_others())) return;
     (void)sched_yield();
   }
 }
+
+/* A helper leaves. A caller first makes its offer stand, and then checks whether the helper is there. Here
+ * the helper first leaves, and then checks the offer. So one of the two sees the other, and no offer is lost
+ * that came while the helper left. Returns whether it must be called again. seen: its last offer. */
+static bool leaves(tsi_helper *self, uint64_t seen) {
+  tsi_helpers *h = self->helpers;
+  atomic_store(there(self), 0); /* from here on `seen` of a worker may be another call's */
+  return is_new(atomic_load(&h->offer), seen) && atomic_load(number_of(self)) > 0 &&
+         !atomic_load(&h->closing);
+}
+
+/* Returns whether it was away, and must be called. */
+static bool comes(tsi_helper *self) {
+  int before = 0;
+  return atomic_load(there(self)) == 0 && atomic_compare_exchange_strong(there(self), &before, 1);
+}
+
+/* ---- Workers of StarPU --------------------------------------------------------------------------------- */
 
 void tsi_helpers_release(tsi_helpers *h) {
   if (atomic_fetch_sub(&h->users, 1) == 1) h->last(h);
 }
 
-static void end(void *arg);
+static void run_task(void *arg, int worker) {
+  tsi_helper *self = arg;
+  (void)worker;
+  TSI_HAPPENS_AFTER(self);
+  stay(self);
+}
 
-/* Calls a worker, unless it is there. */
-static void call(tsi_helpers *h, int worker) {
-  tsi_helper *self = (tsi_helper *)(void *)h->body[worker];
-  int before = 0;
-  if (!atomic_compare_exchange_strong(&h->there[worker], &before, 1)) return;
+static void end_task(void *arg);
+
+static void call_worker(tsi_helper *self) {
+  tsi_helpers *h = self->helpers;
+  tsi_host_task *body = (tsi_host_task *)(void *)self->body;
+  if (!comes(self)) return;
   struct starpu_task *task = starpu_task_create();
   if (task == NULL) goto fails;
-  *self = (tsi_helper){.body = {stay, self, 1, &one_column}, .helpers = h, .worker = worker};
-  tsi_host_task_init(task, &self->body, "help", STARPU_MIN_PRIO); /* behind the program's for this worker */
+  self->seen = 0;
+  *body = (tsi_host_task){run_task, self, 1, &one_column};
+  tsi_host_task_init(task, body, "help", STARPU_MIN_PRIO); /* behind the program's for this worker */
   task->destroy = task->detach = 1;
   task->execute_on_a_specific_worker = 1;
-  task->workerid = (unsigned)worker;
-  task->callback_func = end;
+  task->workerid = (unsigned)self->slot;
+  task->callback_func = end_task;
   task->callback_arg = self;
   TSI_HAPPENS_BEFORE(self);
   atomic_fetch_add(&h->users, 1);
   tsi_idle_call_begins();
   if (starpu_task_submit(task) == 0) {
-    tsi_idle_call(worker);
+    tsi_idle_call(self->slot);
     return;
   }
   tsi_idle_call_ended();
@@ -128,24 +163,71 @@ static void call(tsi_helpers *h, int worker) {
   task->destroy = task->detach = 0;
   starpu_task_destroy(task);
 fails:
-  atomic_store(&h->there[worker], 0);
+  atomic_store(there(self), 0);
 }
 
-/* Who offers looks whether the worker is there after the offer stands, and here the offer is looked at after
- * the worker is gone: one of the two sees the other, and an offer that came while the worker left is not
- * lost. It comes back as a task behind those of the program. */
-static void end(void *arg) {
-  const tsi_helper *self = arg;
+/* It comes back as a task behind those of the program. */
+static void end_task(void *arg) {
+  tsi_helper *self = arg;
   tsi_helpers *h = self->helpers;
-  const int worker = self->worker;
-  const uint64_t seen = self->seen;
   tsi_idle_call_ended();
-  atomic_store(&h->there[worker], 0); /* from here on `self` may be another call's */
-  if (is_new(atomic_load(&h->offer), seen) && atomic_load(&h->number[worker]) > 0 &&
-      !atomic_load(&h->closing))
-    call(h, worker);
+  if (leaves(self, self->seen)) call_worker(self);
   tsi_helpers_release(h);
 }
+
+/* ---- Threads of our own -------------------------------------------------------------------------------- */
+
+static void call_thread(tsi_helper *self) {
+  if (comes(self)) (void)sem_post(&self->called);
+}
+
+static void *run_thread(void *arg) {
+  tsi_helper *self = arg;
+  for (;;) {
+    while (sem_wait(&self->called) != 0) continue; /* interrupted */
+    if (atomic_load(&self->helpers->closing)) return NULL;
+    stay(self);
+    if (leaves(self, self->seen)) call_thread(self);
+  }
+}
+
+static bool start_thread(tsi_helper *self, int cpu) {
+  cpu_set_t core;
+  if (sem_init(&self->called, 0, 0) != 0) return false;
+  if (tsi_thread_start(NULL, &self->thread, run_thread, self) != TRISTAR_OK) {
+    sem_destroy(&self->called);
+    return false;
+  }
+  CPU_ZERO(&core);
+  if (cpu >= 0) CPU_SET((unsigned)cpu, &core);
+  self->cpu = cpu >= 0 && pthread_setaffinity_np(self->thread, sizeof core, &core) == 0 ? cpu : -1;
+  return true;
+}
+
+/* Before the first offer. */
+static void start_threads(tsi_helpers *h) {
+  int cpu[TSI_HELPERS], started = 0;
+  h->workers = tsi_index_min(tsi_starpu_workers(), TSI_HELPERS);
+  const int spare = tsi_starpu_spare_cores(cpu, TSI_HELPERS - h->workers);
+  while (started < spare && start_thread(&h->helper[h->workers + started], cpu[started])) started++;
+  atomic_store(&h->slots, h->workers + started);
+}
+
+int tsi_helpers_cores(void) {
+  return tsi_starpu_cpu_workers() + tsi_starpu_spare_cores(NULL, TSI_HELPERS);
+}
+
+void tsi_helpers_close(tsi_helpers *h) {
+  const int slots = atomic_load(&h->slots);
+  atomic_store(&h->closing, true);
+  for (int k = h->workers; k < slots; k++) (void)sem_post(&h->helper[k].called);
+  for (int k = h->workers; k < slots; k++) {
+    (void)pthread_join(h->helper[k].thread, NULL);
+    (void)sem_destroy(&h->helper[k].called);
+  }
+}
+
+/* ---- Offers -------------------------------------------------------------------------------------------- */
 
 /* core: as the operating system counts; StarPU tells its own by hwloc's order. */
 static bool has_core(int worker, int core) {
@@ -158,29 +240,44 @@ static bool has_core(int worker, int core) {
 #endif
 }
 
-/* Can this worker help the calling thread? Not if it is the thread, or has its core; nor a simulated one: to
- * wait for work takes no simulated time, so that it would wait for ever. */
-static bool is_elsewhere(int worker) {
+/* Can it help the calling thread? Not if it is the thread, or has its core. A simulated worker cannot:
+ * waiting for work takes no simulated time, so that it would wait for ever. */
+static bool is_elsewhere(const tsi_helper *self) {
   if (TSI_IS_SIMULATED) return false;
-  if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER || worker == starpu_worker_get_id()) return false;
-  return !has_core(worker, sched_getcpu());
+  if (!is_worker(self)) return self->cpu < 0 || self->cpu != sched_getcpu();
+  if (starpu_worker_get_type(self->slot) != STARPU_CPU_WORKER || self->slot == starpu_worker_get_id())
+    return false;
+  return !has_core(self->slot, sched_getcpu());
+}
+
+/* Numbers the helpers of the next offer. Returns how many there are. */
+static int number_helpers(tsi_helpers *h, int most) {
+  const int slots = atomic_load(&h->slots);
+  int count = 0;
+  for (int k = 0; k < slots; k++) {
+    const int number = count < most && is_elsewhere(&h->helper[k]) ? ++count : 0;
+    if (atomic_load(&h->number[k]) != number) atomic_store(&h->number[k], number);
+  }
+  return count;
+}
+
+/* Those with a number. */
+static void call_helpers(tsi_helpers *h) {
+  const int slots = atomic_load(&h->slots);
+  for (int k = 0; k < slots; k++)
+    if (atomic_load(&h->number[k]) > 0) (k < h->workers ? call_worker : call_thread)(&h->helper[k]);
 }
 
 bool tsi_helpers_offer(tsi_helpers *h, int most, tsi_help help, void *arg) {
-  int called[TSI_HELPERS], count = 0;
-  const int workers = (int)starpu_worker_get_count();
   uint64_t none = 0;
-  for (int w = 0; w < workers && w < TSI_HELPERS && count < most; w++)
-    if (is_elsewhere(w)) called[count++] = w;
-  if (count == 0) return false;
   if (!atomic_compare_exchange_strong(&h->offer, &none, TSI_OFFER_COMES)) return false;
-  for (int w = 0; w < workers && w < TSI_HELPERS; w++) atomic_store(&h->number[w], 0);
-  for (int k = 0; k < count; k++) atomic_store(&h->number[called[k]], k + 1);
+  if (atomic_load(&h->slots) == 0) start_threads(h);
+  const bool stands = number_helpers(h, most) > 0;
   atomic_store(&h->help, help);
   atomic_store(&h->arg, arg);
-  atomic_store(&h->offer, atomic_fetch_add(&h->offers, 1) + 1);
-  for (int k = 0; k < count; k++) call(h, called[k]);
-  return true;
+  atomic_store(&h->offer, stands ? atomic_fetch_add(&h->offers, 1) + 1 : 0);
+  if (stands) call_helpers(h);
+  return stands;
 }
 
 void tsi_helpers_share(tsi_helpers *h, tsi_help_choice *choice, int most, const tsi_shared *shared) {
@@ -203,10 +300,7 @@ void tsi_helpers_take_back(tsi_helpers *h) {
 }
 
 void tsi_helpers_leave(tsi_helpers *h, const void *arg) {
-  for (int w = 0; w < TSI_HELPERS; w++)
-    while (atomic_load(&h->at[w]) == arg) (void)sched_yield();
-}
-
-void tsi_helpers_close(tsi_helpers *h) {
-  atomic_store(&h->closing, true);
+  const int slots = atomic_load(&h->slots);
+  for (int k = 0; k < slots; k++)
+    while (atomic_load(&h->helper[k].at) == arg) (void)sched_yield();
 }

@@ -23,7 +23,7 @@ static _Atomic(bool) other_hook; /* there is one that dozes */
 static _Atomic(int64_t) rouses;  /* calls of tsi_idle_rouse */
 static _Atomic(int) holds;
 static _Atomic(int) dismissals;
-#define CALLABLE 64                                         /* workers that can be called alone */
+#define CALLABLE 256                                        /* workers that can be called alone */
 static _Atomic(int) called[CALLABLE];                       /* its worker is to have a look at its tasks */
 static _Atomic(int) calls;                                  /* that have not ended */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* guards these two; held to ask StarPU */

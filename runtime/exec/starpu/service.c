@@ -2,6 +2,7 @@
 #include "runtime/exec/starpu/service.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <starpu.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ static pthread_mutex_t lock =
 static int users;
 static bool ours, sleeps;
 static int limit = STARPU_MAXCPUS; /* CPU workers that StarPU can have: as it was compiled, once it has run */
+static int spare[CPU_SETSIZE], spares; /* see tsi_starpu_spare_cores */
 static bool lost;
 
 /* In the child of a fork(), whose only thread this is: the workers are the parent's. Who held the lock was
@@ -25,7 +27,7 @@ static void lose(void) {
   lost = lost || held || users > 0 || starpu_is_initialized();
   if (!held) pthread_mutex_unlock(&lock);
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-  users = 0;
+  users = spares = 0;
   ours = sleeps = false;
   tsi_idle_forget();
 }
@@ -38,23 +40,67 @@ bool tsi_starpu_is_lost(void) {
   return lost;
 }
 
-/* Workers on the cores that the affinity mask has, from that one on that the context asks for.
- * STARPU_WORKERS_CPUID has precedence. *cores: of the mask. */
-static tristar_status bind_workers(const tsi_env *env, const tsi_starpu_wishes *wishes,
-                                   struct starpu_conf *conf, int *cores) {
-  unsigned unit[STARPU_NMAXWORKERS];
+/* 0: it is not set, or its value makes no sense. */
+static int variable(const char *name) {
+  const char *text = getenv(name);
+  const long value = text != NULL ? strtol(text, NULL, 10) : 0;
+  return value > 0 && value <= INT16_MAX ? (int)value : 0;
+}
+
+int tsi_starpu_workers_wanted(int asked, int cores) {
+  const int given = variable(getenv("STARPU_NCPU") != NULL ? "STARPU_NCPU" : "STARPU_NCPUS");
+  const int rest = cores - variable("STARPU_RESERVE_NCPU");
+  return given > 0 ? given : asked > 0 ? asked : rest > 1 ? rest : 1;
+}
+
+bool tsi_starpu_cores_are_listed(void) {
+  return getenv("STARPU_WORKERS_CPUID") != NULL || getenv("STARPU_WORKERS_COREID") != NULL;
+}
+
+/* Where workers and threads of ours can be. */
+typedef struct places {
   tsi_binding binding;
-  const bool chosen = getenv("STARPU_WORKERS_CPUID") != NULL || getenv("STARPU_WORKERS_COREID") != NULL;
-  const int first = wishes->first_core > 0 ? wishes->first_core : 0;
-  if (TSI_IS_SIMULATED) return TRISTAR_OK;
-  TSI_TRY(tsi_binding_find(env, STARPU_NMAXWORKERS, unit, &binding));
-  *cores = binding.cores;
-  if (binding.cores == 0 || chosen || (!binding.masked && wishes->first_core < 0)) return TRISTAR_OK;
-  const int units = binding.units < STARPU_NMAXWORKERS ? binding.units : STARPU_NMAXWORKERS;
-  conf->use_explicit_workers_bindid = 1;
-  for (int w = 0; w < STARPU_NMAXWORKERS; w++) conf->workers_bindid[w] = unit[(first + w) % units];
-  if (conf->ncpus < 0 && getenv("STARPU_NCPU") == NULL && binding.masked) conf->ncpus = binding.cores;
+  int first, units; /* of the list: the core that the context asks for; all */
+  tsi_unit unit[CPU_SETSIZE];
+} places;
+
+static tristar_status find_places(const tsi_env *env, const tsi_starpu_wishes *wishes, places *p) {
+  p->binding = (tsi_binding){.cores = 0};
+  p->first = wishes->first_core > 0 ? wishes->first_core : 0;
+  if (!TSI_IS_SIMULATED) TSI_TRY(tsi_binding_find(env, CPU_SETSIZE, p->unit, &p->binding));
+  p->units = p->binding.units < CPU_SETSIZE ? p->binding.units : CPU_SETSIZE;
   return TRISTAR_OK;
+}
+
+/* Workers on the cores that the affinity mask has, from that one on that the context asks for.
+ * STARPU_WORKERS_CPUID has precedence. */
+static void bind_workers(const places *p, const tsi_starpu_wishes *wishes, struct starpu_conf *conf) {
+  if (p->binding.cores == 0 || tsi_starpu_cores_are_listed() ||
+      (!p->binding.masked && wishes->first_core < 0))
+    return;
+  conf->use_explicit_workers_bindid = 1;
+  for (int w = 0; w < STARPU_NMAXWORKERS; w++)
+    conf->workers_bindid[w] = p->unit[(p->first + w) % p->units].logical;
+  if (conf->ncpus < 0 && getenv("STARPU_NCPU") == NULL && p->binding.masked) conf->ncpus = p->binding.cores;
+}
+
+static bool has_worker(const tsi_unit *unit) {
+  for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+    if (starpu_worker_get_bindid((int)w) == (int)unit->logical) return true;
+  return false;
+}
+
+/* The first units of the list are of one core each. */
+static void find_spare_cores(const places *p, int wanted) {
+  const bool unbound = variable("STARPU_WORKERS_NOBIND") != 0;
+  const int cores = p->binding.cores < p->units ? p->binding.cores : p->units;
+  const int most = (wanted < cores ? wanted : cores) - (int)starpu_worker_get_count();
+  spares = 0;
+  if (tsi_starpu_cores_are_listed()) return;
+  for (int k = 0; k < cores && spares < most; k++) {
+    const tsi_unit *unit = &p->unit[(p->first + k) % cores];
+    if (!has_worker(unit)) spare[spares++] = unbound ? -1 : (int)unit->cpu;
+  }
 }
 
 static tristar_status check_scheduler(const tsi_env *env, const char *name) {
@@ -79,19 +125,19 @@ static tristar_status choose_devices(const tsi_env *env, const tsi_starpu_wishes
 }
 
 /* StarPU was compiled for so many CPU workers at most (STARPU_MAXCPUS), and takes no more; who compiled it
- * may not be who compiled this. wanted: workers asked for; 0: one for each core. */
-static void note_limit(tsi_env *env, int wanted, int cores) {
+ * may not be who compiled this. */
+static void note_limit(tsi_env *env, int wanted) {
   const int workers = (int)starpu_cpu_worker_get_count(), devices = (int)starpu_worker_get_count() - workers;
-  if (wanted <= 0) wanted = cores;
   if (workers + devices < wanted)
     limit = workers;
   else if (limit < workers)
     limit = workers;
   if (workers + devices >= wanted || TSI_IS_SIMULATED) return;
-  tsi_log(env, TRISTAR_LOG_WARNING,
-          "this StarPU was compiled for %d CPU workers at most, but %d were wanted: tools/starpu builds one "
-          "without this limit",
-          limit, wanted);
+  tsi_log(
+      env, TRISTAR_LOG_WARNING,
+      "this StarPU was compiled for %d CPU workers at most, but %d were wanted: tasks run on %d cores, and "
+      "%d threads of TriStar help elsewhere; tools/starpu builds a StarPU without this limit",
+      limit, wanted, workers, spares);
 }
 
 static void warn_of_scheduler(tsi_env *env) {
@@ -101,28 +147,26 @@ static void warn_of_scheduler(tsi_env *env) {
     tsi_log(env, TRISTAR_LOG_WARNING, "the scheduler %s of StarPU 1.3 may never end", tsi_starpu_scheduler());
 }
 
-static int workers_asked(const tsi_starpu_wishes *wishes) {
-  const char *given = getenv("STARPU_NCPU") != NULL ? getenv("STARPU_NCPU") : getenv("STARPU_NCPUS");
-  return given != NULL ? (int)strtol(given, NULL, 10) : wishes->workers;
-}
-
 static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
   struct starpu_conf conf;
-  int cores = 0;
+  places p;
   TSI_TRY(tsi_starpu_check_environment(env));
   TSI_TRY(tsi_simulation_check(env));
   TSI_TRY(check_scheduler(env, wishes->scheduler));
   int code = starpu_conf_init(&conf);
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_conf_init gave %d (%s)", code, strerror(-code));
   if (wishes->workers > 0) conf.ncpus = wishes->workers;
-  TSI_TRY(bind_workers(env, wishes, &conf, &cores));
+  TSI_TRY(find_places(env, wishes, &p));
+  bind_workers(&p, wishes, &conf);
   TSI_TRY(choose_devices(env, wishes, &conf));
   conf.sched_policy_name = *wishes->scheduler ? wishes->scheduler : "lws"; /* STARPU_SCHED has precedence */
   conf.catch_signals = 0;
   code = starpu_init(&conf);
   if (code == -ENODEV) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU found no device to run tasks on");
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
-  note_limit(env, workers_asked(wishes), cores);
+  const int wanted = tsi_starpu_workers_wanted(wishes->workers, p.binding.cores);
+  find_spare_cores(&p, wanted);
+  note_limit(env, wanted);
   warn_of_scheduler(env);
   return TRISTAR_OK;
 }
@@ -149,7 +193,9 @@ static void leave(void) {
   if (users == 0) tsi_simulation_end();
   starpu_shutdown();
   if (stop_idle) tsi_idle_end();
-  if (users == 0) ours = sleeps = false;
+  if (users > 0) return;
+  ours = sleeps = false;
+  spares = 0;
 }
 
 tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes) {
@@ -213,6 +259,14 @@ bool tsi_starpu_inside_task(void) {
 
 int tsi_starpu_most_workers(void) {
   return limit;
+}
+
+int tsi_starpu_spare_cores(int *cpu, int most) {
+  pthread_mutex_lock(&lock);
+  const int count = spares < most ? spares : most;
+  for (int k = 0; k < count && cpu != NULL; k++) cpu[k] = spare[k];
+  pthread_mutex_unlock(&lock);
+  return count;
 }
 
 int tsi_starpu_cpu_workers(void) {

@@ -12,6 +12,7 @@
  *   - users counts the contexts that hold StarPU; each holds it once
  *   - ours: StarPU was not running when users rose from 0, so it is as we asked for it; else it is the
  * program's
+ *   - there are spare cores only while StarPU runs and is ours
  *   - the thread of idle.h runs while users > 0 if it is ours and its workers are to sleep, and at no other
  * time */
 #ifndef TSI_RUNTIME_EXEC_STARPU_SERVICE_H
@@ -47,6 +48,17 @@ bool tsi_starpu_polls(void);
 
 /* CPU workers that StarPU can have at most: by its header until it has run, then as it was seen. */
 int tsi_starpu_most_workers(void);
+/* CPU workers that the user wants of a process with so many cores: STARPU_NCPU, which has precedence, or
+ * `asked`, or, if that is 0, one for each core but those of STARPU_RESERVE_NCPU. */
+int tsi_starpu_workers_wanted(int asked, int cores);
+/* Does the environment list the cores of StarPU's workers? */
+bool tsi_starpu_cores_are_listed(void);
+/* While a StarPU runs that TriStar has started: the cores that were asked for and have no worker only because
+ * StarPU was compiled for fewer workers. None where the environment lists the cores of workers, and none of a
+ * simulated machine. Stores the operating system's numbers of their first processing units, -1 where threads
+ * are not to be bound (STARPU_WORKERS_NOBIND), of at most `most`. Returns how many these are. cpu: or NULL.
+ */
+int tsi_starpu_spare_cores(int *cpu, int most);
 
 bool tsi_starpu_runs(void);
 /* The caller is a StarPU task, or a callback of one. */

@@ -11,6 +11,7 @@
 #include "runtime/exec/starpu/binding.h"
 #include "runtime/exec/starpu/blas.h"
 #include "runtime/exec/starpu/devices.h"
+#include "runtime/exec/starpu/helpers.h"
 
 tristar_status tsi_workers_init(tsi_env *env, tsi_workers *workers, const tristar_config *config) {
   *workers = (tsi_workers){.env = env, .allowed = config->use_starpu != 0 && !tsi_starpu_is_lost()};
@@ -36,17 +37,23 @@ void tsi_workers_finish(tsi_workers *workers) {
   pthread_mutex_destroy(&workers->lock);
 }
 
-int tsi_expected_cpu_workers(int asked) {
-  const char *given = getenv("STARPU_NCPU");
-  const long count = given != NULL ? strtol(given, NULL, 10) : 0;
-  const int most = tsi_starpu_most_workers();
+static int workers_wanted(int asked) {
   cpu_set_t cores;
-  int workers = asked;
-  if (count > 0 && count <= INT16_MAX)
-    workers = (int)count;
-  else if (asked <= 0)
-    workers = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-  return workers < most ? workers : most;
+  return tsi_starpu_workers_wanted(asked,
+                                   sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1);
+}
+
+int tsi_expected_cpu_workers(int asked) {
+  return tsi_index_min(workers_wanted(asked), tsi_starpu_most_workers());
+}
+
+int tsi_expected_helping_cores(int asked) {
+  const int wanted = workers_wanted(asked), most = tsi_starpu_most_workers();
+  tsi_binding binding;
+  if (wanted <= most || TSI_IS_SIMULATED || tsi_starpu_cores_are_listed()) return tsi_index_min(wanted, most);
+  if (tsi_starpu_runs()) return tsi_index_min(wanted, tsi_helpers_cores());
+  if (tsi_binding_find(NULL, 0, NULL, &binding) != TRISTAR_OK) return most;
+  return tsi_index_max(most, tsi_index_min(wanted, binding.cores));
 }
 
 tristar_status tsi_workers_need(tsi_workers *workers, double *start_seconds) {
@@ -107,6 +114,7 @@ tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *i
   info->bound_cores = count_bound_cores();
   info->devices = tsi_devices_count(NULL);
   info->max_workers = tsi_starpu_most_workers();
+  info->helper_threads = tsi_starpu_spare_cores(NULL, TSI_HELPERS);
   TSI_TRY(tsi_binding_find(workers->env, 0, NULL, &binding));
   info->cores = binding.cores;
   return TRISTAR_OK;

@@ -34,9 +34,13 @@ double tsi_workers_start_seconds(tsi_workers *workers);
 /* A clock that stands still while this context starts StarPU. */
 double tsi_workers_clock(tsi_workers *workers);
 
-/* CPU workers that StarPU will have if it is asked for so many (0: its default): STARPU_NCPU, which has
- * precedence, or `asked`, or the cores of this process. */
+/* CPU workers that StarPU will have if it is asked for so many (0: its default), and that run tasks:
+ * STARPU_NCPU, which has precedence, or `asked`, or the cores of this process; at most those that StarPU was
+ * compiled for. */
 int tsi_expected_cpu_workers(int asked);
+/* Cores that will share work without tasks (helpers.h), the caller's included: the same without StarPU's
+ * limit, but not more than this process has cores where that exceeds the limit. */
+int tsi_expected_helping_cores(int asked);
 
 /* tristar_get_starpu and tristar_get_worker, whose memory is the caller's. */
 TRISTAR_CHECKED tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *info);

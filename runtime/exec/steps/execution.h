@@ -49,8 +49,8 @@ typedef struct tsi_execution {
   tsi_index forward_nodes; /* of processor */
 } tsi_execution;
 
-/* Runs the steps number[0] .. number[count-1], in this order. worker: 0 .. workers-1, or -1 on the calling
- * thread. */
+/* Runs the steps number[0] .. number[count-1], in this order. worker: StarPU's number, or the slot of a
+ * helper; -1 on the calling thread. */
 void tsi_execution_run(tsi_execution *e, const tsi_steps *steps, tsi_index count, const tsi_index *number,
                        int worker);
 
