@@ -20,13 +20,8 @@ enum { LISTED_MOST = 8 };
 #define CORES_COLOUR "#d0d7de"
 #define ABOVE_COLOUR "#8c959f"
 
-/* Where a subtree is, in supernodes, and what it takes. */
-typedef struct subtree {
-  int64_t first, root;
-  int device; /* -1: the cores */
-  int64_t columns, border;
-  double bytes, up, down, seconds; /* seconds: predicted; of the cores 0 */
-} subtree;
+/* device -1: the cores; predicted_seconds of the cores: 0. */
+typedef tristar_subtree_stats subtree;
 
 typedef struct placement {
   tristar_assembly_tree tree;
@@ -48,29 +43,22 @@ static bool no_memory(tsi_session *s) {
 /* ---- What there is ------------------------------------------------------------------------------------ */
 
 static bool list_of_plan(tsi_session *s, placement *p) {
-  tristar_subtree_stats t;
   int64_t count = 0;
   while (tristar_plan_get_subtree(s->plan, count, NULL)) count++;
   p->subtree = calloc((size_t)count + 1, sizeof *p->subtree);
   if (p->subtree == NULL) return no_memory(s);
-  for (; tristar_plan_get_subtree(s->plan, p->count, &t); p->count++) {
-    p->subtree[p->count] = (subtree){.first = t.first_supernode,
-                                     .root = t.first_supernode + t.supernodes - 1,
-                                     .device = t.device,
-                                     .columns = t.columns,
-                                     .border = t.border,
-                                     .bytes = t.factor_bytes,
-                                     .up = t.up_bytes,
-                                     .down = t.down_bytes,
-                                     .seconds = t.predicted_seconds};
-    if (t.device >= p->devices) p->devices = t.device + 1;
-  }
+  for (; tristar_plan_get_subtree(s->plan, p->count, &p->subtree[p->count]); p->count++)
+    if (p->subtree[p->count].device >= p->devices) p->devices = p->subtree[p->count].device + 1;
   return true;
+}
+
+static int64_t root_of(const subtree *t) {
+  return t->first_supernode + t->supernodes - 1;
 }
 
 static int by_root(const void *a, const void *b) {
   const subtree *x = a, *y = b;
-  return (x->root > y->root) - (x->root < y->root);
+  return (root_of(x) > root_of(y)) - (root_of(x) < root_of(y));
 }
 
 /* first: supernodes. The lowest number in the subtree of each. */
@@ -93,15 +81,15 @@ static bool list_of_model(tsi_session *s, placement *p) {
     tsi_device_load load = {0};
     tsi_device_load_add(&costs, t, &load);
     const bool there = t->device != TSI_NONE;
-    p->subtree[p->count] = (subtree){.first = first[t->root],
-                                     .root = t->root,
+    p->subtree[p->count] = (subtree){.first_supernode = first[t->root],
+                                     .supernodes = t->root - first[t->root] + 1,
                                      .device = there ? (int)t->device : -1,
                                      .columns = t->columns,
                                      .border = t->border,
-                                     .bytes = load.bytes,
-                                     .up = there ? load.up : 0,
-                                     .down = there ? load.down : 0,
-                                     .seconds = t->seconds};
+                                     .factor_bytes = load.bytes,
+                                     .up_bytes = there ? load.up : 0,
+                                     .down_bytes = there ? load.down : 0,
+                                     .predicted_seconds = t->seconds};
   }
   const bool ok = p->subtree != NULL && first != NULL;
   if (ok) qsort(p->subtree, (size_t)p->count, sizeof *p->subtree, by_root);
@@ -116,8 +104,8 @@ static bool make_groups(tsi_session *s, placement *p) {
   p->owner = calloc((size_t)p->tree.supernodes + 1, sizeof *p->owner);
   if (p->group == NULL || p->owner == NULL) return no_memory(s);
   for (int64_t k = 0; k < p->tree.supernodes; k++) {
-    while (next < p->count && p->subtree[next].root < k) next++;
-    const int64_t of = next < p->count && p->subtree[next].first <= k ? next : -1;
+    while (next < p->count && root_of(&p->subtree[next]) < k) next++;
+    const int64_t of = next < p->count && p->subtree[next].first_supernode <= k ? next : -1;
     if (of != before) p->owner[p->groups++] = of;
     before = of;
     p->group[k] = p->groups - 1;
@@ -150,10 +138,10 @@ static subtree sum_of(const placement *p, int device, int64_t *count) {
     const subtree *t = &p->subtree[k];
     if (t->device != device) continue;
     ++*count;
-    sum.bytes += t->bytes;
-    sum.up += t->up;
-    sum.down += t->down;
-    sum.seconds += t->seconds;
+    sum.factor_bytes += t->factor_bytes;
+    sum.up_bytes += t->up_bytes;
+    sum.down_bytes += t->down_bytes;
+    sum.predicted_seconds += t->predicted_seconds;
   }
   return sum;
 }
@@ -176,11 +164,12 @@ static void write_tip(FILE *file, const subtree *t) {
     fprintf(file, "<title>GPU %d: ", t->device);
   else
     fputs("<title>the cores: ", file);
-  fprintf(file, "%s, %s, %s below\n%s of factor", tsi_text_many(t->root - t->first + 1, "supernode"),
-          tsi_text_many(t->columns, "column"), tsi_text_many(t->border, "row"), tsi_text_bytes(t->bytes));
+  fprintf(file, "%s, %s, %s below\n%s of factor", tsi_text_many(t->supernodes, "supernode"),
+          tsi_text_many(t->columns, "column"), tsi_text_many(t->border, "row"),
+          tsi_text_bytes(t->factor_bytes));
   if (t->device >= 0)
-    fprintf(file, ", predicted %s in a solve\nbus: %s up, %s down in each solve", tsi_text_time(t->seconds),
-            tsi_text_bytes(t->up), tsi_text_bytes(t->down));
+    fprintf(file, ", predicted %s in a solve\nbus: %s up, %s down in each solve",
+            tsi_text_time(t->predicted_seconds), tsi_text_bytes(t->up_bytes), tsi_text_bytes(t->down_bytes));
   fputs("</title>", file);
 }
 
@@ -240,7 +229,7 @@ static double longest(const placement *p) {
   double most = cores_seconds(p);
   int64_t count;
   for (int d = 0; d < p->devices; d++) {
-    const double seconds = sum_of(p, d, &count).seconds;
+    const double seconds = sum_of(p, d, &count).predicted_seconds;
     if (seconds > most) most = seconds;
   }
   return most;
@@ -267,15 +256,15 @@ static void write_device(FILE *file, const placement *p, int device, double y, c
   for (int64_t k = 0; k < p->count; k++) {
     const subtree *t = &p->subtree[k];
     if (t->device != device) continue;
-    write_piece(file, axis, at, at + t->seconds, y, colour_of(p, k, text));
-    at += t->seconds;
+    write_piece(file, axis, at, at + t->predicted_seconds, y, colour_of(p, k, text));
+    at += t->predicted_seconds;
     write_tip(file, t);
     fputs("</rect>\n", file);
   }
   snprintf(name, sizeof name, "GPU %d", device);
   snprintf(what, sizeof what, "%s, %s of factor; in each solve %s up, %s down its bus",
-           tsi_text_many(count, "subtree"), tsi_text_bytes(sum.bytes), tsi_text_bytes(sum.up),
-           tsi_text_bytes(sum.down));
+           tsi_text_many(count, "subtree"), tsi_text_bytes(sum.factor_bytes), tsi_text_bytes(sum.up_bytes),
+           tsi_text_bytes(sum.down_bytes));
   if (count == 0) snprintf(what, sizeof what, "nothing");
   write_row_texts(file, y, name, what);
 }
@@ -292,7 +281,7 @@ static void write_cores(FILE *file, const placement *p, double y, const tsi_axis
   write_piece(file, axis, subtrees, subtrees + above, y, ABOVE_COLOUR);
   fputs("<title>for what is above all subtrees</title></rect>\n", file);
   snprintf(what, sizeof what, "%s, %s of factor; above all subtrees %s", tsi_text_many(count, "subtree"),
-           tsi_text_bytes(sum.bytes), tsi_text_time(above));
+           tsi_text_bytes(sum.factor_bytes), tsi_text_time(above));
   write_row_texts(file, y, "cores", what);
 }
 
@@ -358,9 +347,10 @@ static void add_figures(cJSON *figures, const tsi_session *s, const placement *p
   for (int64_t k = 0; k < p->count; k++) {
     const subtree *t = &p->subtree[k];
     cJSON *object = tsi_json_add_item(items);
-    TSI_JSON_NUMBERS(object, {"device", t->device}, {"supernodes", (double)(t->root - t->first + 1)},
-                     {"columns", (double)t->columns}, {"rows_below", (double)t->border}, {"bytes", t->bytes},
-                     {"up_bytes", t->up}, {"down_bytes", t->down}, {"predicted_s", t->seconds});
+    TSI_JSON_NUMBERS(object, {"device", t->device}, {"supernodes", (double)(t->supernodes)},
+                     {"columns", (double)t->columns}, {"rows_below", (double)t->border},
+                     {"bytes", t->factor_bytes}, {"up_bytes", t->up_bytes}, {"down_bytes", t->down_bytes},
+                     {"predicted_s", t->predicted_seconds});
   }
 }
 
