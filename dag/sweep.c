@@ -1,7 +1,149 @@
 /* Builds the DAG of one triangular factor from its chunks: see sweep.h. */
 #include "dag/sweep.h"
 
-#include "dag/edges.h"
+/* ---- Edges --------------------------------------------------------------------------------------------- */
+
+/* The edges of a sweep, transitively reduced: next_ptr, next, prev_ptr, prev, edges. The transitive reduction
+ * of a DAG is unique (Aho, Garey, Ullman 1972). Nodes are visited from the last one to the first, so that the
+ * edges of their successors are reduced already. A node's targets are taken in ascending order; a target that
+ * an earlier one leads to is dropped. The search stays below the highest target. Where the rows of a chunk
+ * lie on one path, it follows that path once. */
+
+/* Steps that the reduction may take for each edge, on average; later edges are then kept as they are, which
+ * costs time but is correct. Structures of direct solvers need a few. */
+#define STEPS_PER_EDGE 1000
+
+typedef struct reducer {
+  tsi_sweep *sweep;
+  tsi_index *count; /* nodes: edges kept of each node, from next_ptr on */
+  tsi_index *mark;  /* nodes: the last node that reached it */
+  tsi_index *stack; /* nodes */
+  tsi_count steps;  /* left */
+} reducer;
+
+/* Rows first .. end-1 of its chunk's off-rows that a node makes. */
+static void rows_of(const tsi_sweep *sweep, const tsi_chunks *chunks, tsi_index v, tsi_index *first,
+                    tsi_index *end) {
+  const tsi_index c = v < sweep->chunks ? v : sweep->slice_chunk[v - sweep->chunks];
+  *first = 0;
+  *end = tsi_chunk_off_rows(chunks, c);
+  if (v < sweep->chunks) return;
+  const tsi_index k = v - sweep->chunks;
+  *first = chunks->slice_row[k];
+  if (k + 1 < chunks->slice_ptr[c + 1]) *end = chunks->slice_row[k + 1];
+}
+
+/* The targets of a node, ascending; to may be NULL. Returns how many. */
+static tsi_index targets_of(const tsi_sweep *sweep, const tsi_chunks *chunks, tsi_index v, tsi_index *to) {
+  const tsi_index c = v < sweep->chunks ? v : sweep->slice_chunk[v - sweep->chunks];
+  tsi_index first, end, count = 0;
+  if (v < sweep->chunks && tsi_chunk_slices(chunks, c) > 0) {
+    for (tsi_index k = chunks->slice_ptr[c]; k < chunks->slice_ptr[c + 1]; k++, count++)
+      if (to) to[count] = sweep->chunks + k;
+    return count;
+  }
+  rows_of(sweep, chunks, v, &first, &end);
+  for (tsi_count q = sweep->source_ptr[c]; q < sweep->source_ptr[c + 1]; q++) {
+    const tsi_pair *pair = &sweep->pair[q];
+    if (pair->first >= end || pair->first + pair->count <= first) continue;
+    if (to) to[count] = pair->target;
+    count++;
+  }
+  return count;
+}
+
+/* Marks all that `from` leads to, up to chunk `last`. */
+static void reach(reducer *r, tsi_index from, tsi_index last, tsi_index stamp) {
+  const tsi_sweep *sweep = r->sweep;
+  tsi_index depth = 0;
+  r->mark[from] = stamp;
+  r->stack[depth++] = from;
+  while (depth > 0) {
+    const tsi_index v = r->stack[--depth];
+    for (tsi_index e = 0; e < r->count[v]; e++) {
+      const tsi_index to = sweep->next[sweep->next_ptr[v] + e];
+      const tsi_index chunk = to < sweep->chunks ? to : sweep->slice_chunk[to - sweep->chunks];
+      r->steps--;
+      if (chunk > last || r->mark[to] == stamp) continue;
+      r->mark[to] = stamp;
+      r->stack[depth++] = to;
+    }
+  }
+}
+
+/* Keeps those targets of v that no other one leads to. */
+static void reduce(reducer *r, tsi_index v) {
+  tsi_index *next = r->sweep->next + r->sweep->next_ptr[v];
+  const tsi_index all = r->count[v];
+  if (all < 2 || next[0] >= r->sweep->chunks || r->steps < 0) return;
+  const tsi_index last = next[all - 1];
+  tsi_index kept = 0;
+  for (tsi_index e = 0; e < all; e++) {
+    const tsi_index to = next[e];
+    if (r->mark[to] == v) continue;
+    next[kept++] = to;
+    if (e + 1 < all) reach(r, to, last, v);
+  }
+  r->count[v] = kept;
+}
+
+/* Closes the gaps that dropped edges left. */
+static void compact(reducer *r) {
+  tsi_sweep *sweep = r->sweep;
+  tsi_count at = 0;
+  for (tsi_index v = 0; v < sweep->nodes; v++) {
+    const tsi_count from = sweep->next_ptr[v];
+    sweep->next_ptr[v] = at;
+    for (tsi_index e = 0; e < r->count[v]; e++) sweep->next[at++] = sweep->next[from + e];
+  }
+  sweep->next_ptr[sweep->nodes] = sweep->edges = at;
+}
+
+static void list_predecessors(tsi_sweep *sweep) {
+  for (tsi_index v = 0; v <= sweep->nodes; v++) sweep->prev_ptr[v] = 0;
+  for (tsi_count e = 0; e < sweep->edges; e++) sweep->prev_ptr[sweep->next[e] + 1]++;
+  for (tsi_index v = 0; v < sweep->nodes; v++) sweep->prev_ptr[v + 1] += sweep->prev_ptr[v];
+  for (tsi_index v = 0; v < sweep->nodes; v++)
+    for (tsi_count e = sweep->next_ptr[v]; e < sweep->next_ptr[v + 1]; e++)
+      sweep->prev[sweep->prev_ptr[sweep->next[e]]++] = v;
+  for (tsi_index v = sweep->nodes; v > 0; v--) sweep->prev_ptr[v] = sweep->prev_ptr[v - 1];
+  sweep->prev_ptr[0] = 0;
+}
+
+/* Errors: MEMORY. */
+static tristar_status list_edges(tsi_env *env, tsi_sweep *sweep, const tsi_chunks *chunks) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index nodes = sweep->nodes;
+  reducer r = {.sweep = sweep};
+  TSI_TRY_OUT(TSI_ALLOC(env, r.count, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, r.mark, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, r.stack, nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->next_ptr, (tsi_count)nodes + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->prev_ptr, (tsi_count)nodes + 1));
+  sweep->next_ptr[0] = 0;
+  for (tsi_index v = 0; v < nodes; v++) {
+    r.mark[v] = TSI_NONE;
+    r.count[v] = targets_of(sweep, chunks, v, NULL);
+    sweep->next_ptr[v + 1] = sweep->next_ptr[v] + r.count[v];
+  }
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->next, sweep->next_ptr[nodes]));
+  for (tsi_index v = 0; v < nodes; v++) (void)targets_of(sweep, chunks, v, sweep->next + sweep->next_ptr[v]);
+  r.steps = STEPS_PER_EDGE * sweep->next_ptr[nodes];
+  for (tsi_index c = sweep->chunks; c-- > 0;) {
+    for (tsi_index k = chunks->slice_ptr[c]; k < chunks->slice_ptr[c + 1]; k++) reduce(&r, sweep->chunks + k);
+    reduce(&r, c);
+  }
+  compact(&r);
+  TSI_TRY_OUT(TSI_ALLOC(env, sweep->prev, sweep->edges));
+  list_predecessors(sweep);
+out:
+  TSI_FREE(env, r.count);
+  TSI_FREE(env, r.mark);
+  TSI_FREE(env, r.stack);
+  return status;
+}
+
+/* ---- Pairs, bytes, depths ------------------------------------------------------------------------------ */
 
 /* Cuts the off-rows of every chunk by owner. With sweep->pair NULL only counts. */
 static void list_pairs(tsi_sweep *sweep, const tsi_chunks *chunks, const tsi_index *owner) {
@@ -102,7 +244,7 @@ tristar_status tsi_sweep_create(tsi_env *env, const tsi_chunks *chunks, const ts
   TSI_TRY_OUT(TSI_ALLOC(env, sweep->by_target, sweep->pairs));
   list_pairs(sweep, chunks, owner);
   sort_pairs_by_target(sweep);
-  TSI_TRY_OUT(tsi_sweep_list_edges(env, sweep, chunks));
+  TSI_TRY_OUT(list_edges(env, sweep, chunks));
   weigh_nodes(sweep, chunks, panels, scalar_bytes);
   measure(sweep, scratch);
   if (env->check) TSI_TRY_OUT(tsi_sweep_check(env, sweep, chunks));

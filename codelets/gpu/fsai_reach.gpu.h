@@ -6,7 +6,9 @@
  * of them busy. Where two rows have the same column, its entry of the gradient is added up in the order of
  * the numbers: lanes load and multiply at once, and then those of each number add in turn.
  *
- * All lanes of the warp come to all functions together, but to those that say `lane`. */
+ * All lanes of the warp come to all functions together, but to those that say `lane`.
+ *
+ * A header of its own because it needs the table of a warp alone, and nothing of a factorization. */
 #ifndef TSI_CODELETS_GPU_FSAI_REACH_GPU_H
 #define TSI_CODELETS_GPU_FSAI_REACH_GPU_H
 

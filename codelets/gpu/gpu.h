@@ -16,7 +16,9 @@
  * - GPU_MATRIX_UNIT: 1 where a warp has one for doubles, and gpu_multiply_matrices(d, a, b): D += A B, see
  *   matrix_unit.gpu.h; all lanes of the warp call it together
  * - gpu_prefetch: asks for a line of GPU_LINE_BYTES bytes of memory, which somebody will read
- * - gpu_fault: false; tests plant faults with it and see that they are found */
+ * - gpu_fault: false; tests plant faults with it and see that they are found
+ *
+ * A header of its own because only this file differs between nvcc and hipcc. */
 #ifndef TSI_CODELETS_GPU_GPU_H
 #define TSI_CODELETS_GPU_GPU_H
 

@@ -8,7 +8,9 @@
  *
  * Sums are in another order than without it, which follows from the panel alone, too. Corners are multiplied
  * as squares, with zeros above the diagonal: what is infinite or NaN in a vector also reaches the rows of its
- * corner that the triangle alone would keep from it. */
+ * corner that the triangle alone would keep from it.
+ *
+ * A header of its own because only some devices have such a unit. */
 #ifndef TSI_CODELETS_GPU_MATRIX_UNIT_GPU_H
 #define TSI_CODELETS_GPU_MATRIX_UNIT_GPU_H
 

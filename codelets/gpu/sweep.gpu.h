@@ -4,8 +4,200 @@
 #ifndef TSI_CODELETS_GPU_SWEEP_GPU_H
 #define TSI_CODELETS_GPU_SWEEP_GPU_H
 
-#include "codelets/gpu/node.gpu.h"
+#include "codelets/gpu/panel_walk.gpu.h"
 #include "codelets/gpu/tables/launch.h"
+
+/* ---- Nodes ------------------------------------------------------------------------------------------------
+ */
+
+/* The nodes of device tables, walked by a team: see device_tables.h for what each of them computes. A walk
+ * begins with a sync of the team, so that the walk before, whose shared memory it uses, is over. */
+template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T, W, R> {
+  typedef gpu_panel_walk<V, T, W, R> walk;
+  typedef typename walk::tile tile;
+  using walk::call;
+  using walk::first;
+  using walk::for_each;
+  using walk::from;
+  using walk::load;
+  using walk::rectangle_of;
+  using walk::row;
+  using walk::solve;
+  using walk::solve_transposed;
+  using walk::store;
+  using walk::subtract;
+  using walk::subtract_transposed;
+  using walk::take;
+  using walk::team;
+  using walk::turn;
+  using walk::write;
+
+  const tsi_device_tables &tables;
+
+  /* The user's x := rows that the team has written. */
+  __device__ void write_columns(int64_t x, int column, int columns) const {
+    team.sync();
+    write(x, column, columns);
+  }
+  __device__ int64_t x_of(const tsi_device_node &n, const tsi_panel &p) const { return n.x + p.x; }
+
+  /* ---- Forward -------------------------------------------------------------------------------------------
+   */
+
+  /* The sum of a list, for right-hand side c, on top of `sum`. */
+  __device__ T gathered(int list, int c, T sum) const {
+    const int end = tables.gather_ptr[list + 1] - gpu_fault(GPU_FAULT_GATHER);
+    for (int e = tables.gather_ptr[list]; e < end; e++) sum = sum + row(tables.gather[e])[c];
+    return sum;
+  }
+  /* What comes together for the columns of a border. */
+  __device__ void gather_border(const tsi_device_node &n) const {
+    for_each(n.columns, [&](int k, int c) { row(n.x + k)[c] = gathered(n.column + k, c, T()); });
+  }
+  /* What others add to the off-rows of the node. */
+  __device__ void gather_off_rows(const tsi_device_node &n) const {
+    for_each(n.count, [&](int i, int c) {
+      row((int64_t)n.update + n.first + i)[c] = gathered(tables.n + n.off + n.first + i, c, T());
+    });
+  }
+  /* Where the interchanges of a panel move column k from, forward; to, backward. */
+  __device__ int interchanged(const tsi_panel &p, int k) const { return from ? from[p.column + k] : k; }
+  /* in := the first `columns` rows of P y, y being R b and what others add to it. */
+  __device__ void gather_panel(const tsi_device_node &n, const tsi_panel &p, int columns) const {
+    for_each(columns, [&](int k, int c) {
+      const int j = gpu_fault(GPU_FAULT_PIVOTS) ? k : interchanged(p, k);
+      team.in[k].c[c] = gathered(n.column + j, c, row((int64_t)n.solution + j)[c]);
+    });
+  }
+  __device__ void forward_panel(const tsi_device_node &n, const tsi_panel &p) const {
+    const tsi_index *to = tables.row + p.row;
+    walk::forward_panel(x_of(n, p), p, [&](int i, const tile &s) { subtract((int64_t)n.x + to[i], s); });
+  }
+  __device__ void forward_chunk(const tsi_device_node &n) const {
+    for_each(n.columns, [&](int k, int c) {
+      row(n.x + k)[c] = gathered(n.column + k, c, gpu_read_user<V, T>(call, n.column + k, first + c));
+    });
+    gather_off_rows(n);
+    for (int p = n.panel; p < n.panel + n.panels; p++) forward_panel(n, tables.panel[p]);
+  }
+  __device__ void forward_triangle(const tsi_device_node &n) const {
+    const tsi_panel &p = tables.panel[n.panel];
+    gather_panel(n, p, n.first + n.count);
+    team.sync();
+    const tile *x = solve(p, n.first, n.first + n.count);
+    for (int k = n.first + team.thread; k < n.first + n.count; k += team.threads)
+      store((int64_t)n.x + k, x[k]);
+    if (!call.backward.values) write_columns(n.x + n.first, n.column + n.first, n.count);
+  }
+  __device__ void forward_slice(const tsi_device_node &n) const {
+    const tsi_panel &p = tables.panel[n.panel];
+    const int64_t to = (int64_t)n.update + n.first;
+    gather_off_rows(n);
+    if (tables.inverse == TSI_INVERSE_PARTITIONED) /* R has the triangle in it */
+      gather_panel(n, p, p.width);
+    else
+      take(n.x, p, false, team.in);
+    team.sync();
+    gpu_rectangle(team, rectangle_of(p) + (int64_t)n.first * p.width, n.count, p.width, team.in,
+                  [&](int i, const tile &s) { subtract(to + i, s); });
+  }
+
+  /* ---- Backward ------------------------------------------------------------------------------------------
+   */
+
+  __device__ void copy_owners(const tsi_device_node &n) const {
+    for_each(n.count - gpu_fault(GPU_FAULT_OWNER), [&](int i, int c) {
+      row((int64_t)n.update + n.first + i)[c] = row(tables.owner[n.off + n.first + i])[c];
+    });
+  }
+  __device__ void backward_panel(const tsi_device_node &n, const tsi_panel &p) const {
+    const tsi_index *rows = tables.row + p.row;
+    walk::backward_panel(x_of(n, p), p, [&](int i) { return load((int64_t)n.x + rows[i]); });
+  }
+  __device__ void backward_chunk(const tsi_device_node &n) const {
+    turn(n.x, n.column, n.columns);
+    copy_owners(n);
+    for (int p = n.panel + n.panels - 1; p >= n.panel; p--) backward_panel(n, tables.panel[p]);
+  }
+  /* y := y - the partial sums that the node adds, row k. */
+  __device__ void subtract_sums(const tsi_device_node &n, int k, tile &y) const {
+    const int adds = n.adds - (gpu_fault(GPU_FAULT_SLICE) && n.adds > 0);
+    for (int s = 0; s < adds; s++) gpu_subtract(y, load((int64_t)n.add + (int64_t)s * n.columns + k));
+  }
+  __device__ void backward_triangle(const tsi_device_node &n) const {
+    const tsi_panel &p = tables.panel[n.panel];
+    const bool triangle_first = tables.inverse == TSI_INVERSE_PARTITIONED;
+    for (int k = n.begin + team.thread; k < n.columns; k += team.threads) {
+      tile x = load((int64_t)n.x + k);
+      if (!triangle_first) subtract_sums(n, k, x);
+      team.in[k] = x;
+    }
+    team.sync();
+    const tile *x = solve_transposed(p, n.begin, n.end);
+    for (int k = n.begin + team.thread; k < n.end; k += team.threads) {
+      tile solution = x[k];
+      if (triangle_first) subtract_sums(n, k, solution);
+      store((int64_t)n.solution + interchanged(p, k), solution);
+    }
+    team.sync();
+    for_each(n.end - n.begin, [&](int i, int c) {
+      const int k = interchanged(p, n.begin + i);
+      gpu_write_user<V>(call, n.column + k, first + c, row((int64_t)n.solution + k)[c]);
+    });
+  }
+  __device__ void backward_slice(const tsi_device_node &n) const {
+    const tsi_panel &p = tables.panel[n.panel];
+    copy_owners(n);
+    for (int k = team.thread; k < p.width; k += team.threads) {
+      team.in[k] = gpu_no_tile<T, R>();
+      subtract_sums(n, k, team.in[k]);
+    }
+    subtract_transposed(p, n.first, n.first + n.count, [&](int i) { return load((int64_t)n.update + i); });
+    team.sync();
+    for (int k = team.thread; k < p.width; k += team.threads) {
+      tile sum = gpu_no_tile<T, R>();
+      gpu_subtract(sum, team.in[k]);
+      store((int64_t)n.sums + k, sum);
+    }
+  }
+
+  /* ---- Both ----------------------------------------------------------------------------------------------
+   */
+
+  /* Of a sliced chunk: nobody reads b later, so that x may be in its place. */
+  __device__ void begin_sliced(const tsi_device_node &n, bool backward) const {
+    if (backward)
+      turn(n.x, n.column, n.columns);
+    else
+      for_each(n.columns, [&](int k, int c) {
+        row((int64_t)n.solution + k)[c] = gpu_read_user<V, T>(call, n.column + k, first + c);
+      });
+  }
+  __device__ void run(const tsi_device_node &n, bool backward) const {
+    team.sync();
+    if (n.panels == 0) { /* a border */
+      if (!backward) gather_border(n);
+      return;
+    }
+    switch (n.kind) {
+    case TSI_DEVICE_SLICED:
+      begin_sliced(n, backward);
+      return;
+    case TSI_DEVICE_SLICE:
+      backward ? backward_slice(n) : forward_slice(n);
+      return;
+    case TSI_DEVICE_TRIANGLE:
+      backward ? backward_triangle(n) : forward_triangle(n);
+      return;
+    default:
+      backward ? backward_chunk(n) : forward_chunk(n);
+      if (backward || !call.backward.values) write_columns(n.x, n.column, n.columns);
+    }
+  }
+};
+
+/* ---- Tickets ----------------------------------------------------------------------------------------------
+ */
 
 /* Where the values that a node reads begin and end, in scalars: those of its panels, or of its rows of one.
  */

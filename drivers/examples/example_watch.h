@@ -5,7 +5,9 @@
  *
  * Reads   STARPU_SCHED.   Writes  the notes of each worker, in the order in which its tasks ran.
  * Invariants: a worker writes its own notes only; they are read when no task runs; what does not fit is left
- * out. */
+ * out.
+ *
+ * A header of its own because other StarPU programs can take it as it is. */
 #ifndef TSI_DRIVERS_EXAMPLES_EXAMPLE_WATCH_H
 #define TSI_DRIVERS_EXAMPLES_EXAMPLE_WATCH_H
 

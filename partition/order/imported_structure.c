@@ -1,8 +1,8 @@
 /* Tree, supernodes and rows of given factors: see imported_structure.h. */
 #include "partition/order/imported_structure.h"
 
-#include "partition/order/amalgamate.h"
 #include "partition/order/etree.h"
+#include "partition/order/supernodes.h"
 #include "runtime/base/sort.h"
 
 /* Are the rows of column j kept as the end of those of column j - 1? */

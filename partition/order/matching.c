@@ -9,7 +9,126 @@
 
 #include <math.h>
 
-#include "partition/order/transversal.h"
+#include "runtime/base/env.h"
+
+/* ---- Maximum transversals ------------------------------------------------------------------------------ */
+
+/* As many entries as possible with no two in the same row or column, of a square pattern that may have
+ * duplicates. J. E. Hopcroft and R. M. Karp, SIAM J. Comput. 2 (1973): O(sqrt(n) nnz), not recursive.
+ *
+ * Each phase labels the columns by their distance from the unmatched ones, along alternating paths (breadth
+ * first), and then augments along disjoint shortest paths (depth first, each entry looked at once). */
+
+typedef struct search {
+  tsi_index n;
+  const tsi_count *ptr;
+  const tsi_index *index;
+  tsi_index *row_of, *column_of;
+  tsi_index *level; /* of a column, TSI_NONE: not reached, or a dead end */
+  tsi_count *next;  /* the entry of a column to be looked at next */
+  tsi_index *queue; /* columns; then the path of the depth-first search */
+} search;
+
+/* Each unmatched column takes its first free row; returns how many columns are matched then. */
+static tsi_index match_greedily(search *s) {
+  tsi_index matched = 0;
+  for (tsi_index j = 0; j < s->n; j++) {
+    for (tsi_count p = s->ptr[j]; p < s->ptr[j + 1] && s->row_of[j] == TSI_NONE; p++) {
+      tsi_index i = s->index[p];
+      if (s->column_of[i] != TSI_NONE) continue;
+      s->column_of[i] = j;
+      s->row_of[j] = i;
+    }
+    matched += s->row_of[j] != TSI_NONE;
+  }
+  return matched;
+}
+
+/* Labels the columns, up to the distance of the nearest free row; false: no free row can be reached. */
+static bool label_columns(search *s) {
+  tsi_index head = 0, tail = 0, last = s->n;
+  bool found = false;
+  for (tsi_index j = 0; j < s->n; j++) {
+    s->level[j] = s->row_of[j] == TSI_NONE ? 0 : TSI_NONE;
+    s->next[j] = s->ptr[j];
+    if (s->level[j] == 0) s->queue[tail++] = j;
+  }
+  while (head < tail) {
+    tsi_index j = s->queue[head++];
+    if (s->level[j] >= last) break;
+    for (tsi_count p = s->ptr[j]; p < s->ptr[j + 1]; p++) {
+      tsi_index up = s->column_of[s->index[p]];
+      if (up == TSI_NONE) {
+        found = true;
+        last = s->level[j];
+      } else if (s->level[up] == TSI_NONE) {
+        s->level[up] = s->level[j] + 1;
+        s->queue[tail++] = up;
+      }
+    }
+  }
+  return found;
+}
+
+/* Matches the columns of the path in queue[0 .. length-1], each with the row it has just looked at. */
+static void flip_path(search *s, tsi_index length) {
+  for (tsi_index k = 0; k < length; k++) {
+    tsi_index j = s->queue[k], i = s->index[s->next[j] - 1];
+    s->row_of[j] = i;
+    s->column_of[i] = j;
+  }
+}
+
+/* Looks for a path from the free column j, one level at a step. */
+static bool augment_from(search *s, tsi_index j) {
+  tsi_index length = 1;
+  s->queue[0] = j;
+  while (length > 0) {
+    j = s->queue[length - 1];
+    if (s->next[j] == s->ptr[j + 1]) {
+      s->level[j] = TSI_NONE;
+      length--;
+      continue;
+    }
+    tsi_index up = s->column_of[s->index[s->next[j]++]];
+    if (up == TSI_NONE) {
+      flip_path(s, length);
+      return true;
+    }
+    if (s->level[up] == s->level[j] + 1) s->queue[length++] = up;
+  }
+  return false;
+}
+
+/* row_of, column_of: n entries each, the row of each column and back: all TSI_NONE, or a matching, whose rows
+ * and columns stay matched (its pairs need not be entries of the pattern, and may be parted). *rank = number
+ * of matched columns. Errors: MEMORY. */
+static tristar_status maximum_transversal(tsi_env *env, tsi_index n, const tsi_count *ptr,
+                                          const tsi_index *index, tsi_index *row_of, tsi_index *column_of,
+                                          tsi_index *rank) {
+  *rank = 0;
+  TSI_SCRATCH(env, search, s, 1);
+  *s = (search){.n = n, .ptr = ptr, .index = index, .row_of = row_of, .column_of = column_of};
+  TSI_TRY(TSI_ALLOC_IN(s, s->level, n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->next, n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->queue, n));
+  *rank = match_greedily(s);
+  while (*rank < n && label_columns(s))
+    for (tsi_index j = 0; j < n; j++)
+      if (row_of[j] == TSI_NONE && s->level[j] == 0) *rank += augment_from(s, j);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
+                                   tsi_index *rank) {
+  *rank = 0;
+  TSI_SCRATCH(env, tsi_index, row_of, n);
+  TSI_SCRATCH(env, tsi_index, column_of, n);
+  for (tsi_index i = 0; i < n; i++) row_of[i] = column_of[i] = TSI_NONE;
+  return maximum_transversal(env, n, ptr, index, row_of, column_of, rank);
+}
+
+/* ---- Matchings of the largest product ------------------------------------------------------------------ */
 
 /* place[i] of a row that is not in the heap */
 enum { UNREACHED = -1, FINAL = -2 };
@@ -108,7 +227,7 @@ static tristar_status match_within(tsi_env *env, matcher *m, double slack, tsi_i
       if (reduced_cost(m, p, j) <= slack) row[at++] = m->row[p];
   }
   ptr[m->n] = at;
-  TSI_TRY(tsi_transversal(env, m->n, ptr, row, m->row_of, m->column_of, matched));
+  TSI_TRY(maximum_transversal(env, m->n, ptr, row, m->row_of, m->column_of, matched));
   tsi_log(env, TRISTAR_LOG_DEBUG, "matching: %d of %d columns within a factor of %.3g", *matched, m->n,
           exp(slack));
   return TRISTAR_OK;
@@ -295,7 +414,7 @@ tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, con
   TSI_TRY(allocate(m, ptr[n]));
   copy_entries(m, ptr, index, magnitude);
   forget_matching(m);
-  TSI_TRY(tsi_transversal(env, n, m->ptr, m->row, m->row_of, m->column_of, rank));
+  TSI_TRY(maximum_transversal(env, n, m->ptr, m->row, m->row_of, m->column_of, rank));
   if (*rank < n || n == 0) return TRISTAR_OK;
   m->budget = WORK_MINIMUM + WORK_PER_ENTRY * (m->ptr[n] + n);
   forget_matching(m);

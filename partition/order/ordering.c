@@ -10,7 +10,44 @@
 #include <metis.h>
 #include <stdlib.h>
 
-#include "partition/order/minimum_degree.h"
+#include "runtime/base/env.h"
+
+/* ---- Small graphs -------------------------------------------------------------------------------------- */
+
+/* Minimum degree ordering (Tinney and Walker 1967): eliminate a vertex of least degree, join its neighbours,
+ * and so on. With sets of vertices as the bits of a word the degrees are exact and a step takes a few
+ * instructions for each vertex: for graphs of so many vertices nested dissection has nothing to gain, and
+ * costs 50 times as much.
+ *
+ * Among vertices of one degree the first is taken: the result depends on the graph only. */
+
+#define MINIMUM_DEGREE_VERTICES 64
+
+static tsi_index members_of(uint64_t set) {
+  return (tsi_index)__builtin_popcountll(set);
+}
+static tsi_index first_of(uint64_t set) {
+  return (tsi_index)__builtin_ctzll(set);
+}
+
+/* n <= MINIMUM_DEGREE_VERTICES. near[v]: bit u is set if u is a neighbour of v, not v itself; symmetric. It
+ * is overwritten. order[k]: the vertex eliminated as k-th. */
+static void minimum_degree(tsi_index n, uint64_t *near, tsi_index *order) {
+  uint64_t left = n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
+  for (tsi_index k = 0; k < n; k++) {
+    tsi_index v = first_of(left);
+    for (uint64_t rest = left & (left - 1); rest != 0; rest &= rest - 1)
+      if (members_of(near[first_of(rest)]) < members_of(near[v])) v = first_of(rest);
+    order[k] = v;
+    left &= ~((uint64_t)1 << v);
+    for (uint64_t rest = near[v]; rest != 0; rest &= rest - 1) {
+      const tsi_index u = first_of(rest);
+      near[u] = (near[u] | near[v]) & ~((uint64_t)1 << u) & ~((uint64_t)1 << v);
+    }
+  }
+}
+
+/* ---- Orderings ----------------------------------------------------------------------------------------- */
 
 /* In core_of: why a vertex is not in the core. */
 enum { ISOLATED = -1, DENSE = -2 };
@@ -152,13 +189,13 @@ static tristar_status build_core(tsi_env *env, const tsi_graph *graph, bool toge
 
 /* perm of a component of few vertices. */
 static void order_small(idx_t n, const idx_t *xadj, const idx_t *adj, idx_t *perm) {
-  uint64_t near[TSI_MINIMUM_DEGREE_VERTICES];
-  tsi_index order[TSI_MINIMUM_DEGREE_VERTICES];
+  uint64_t near[MINIMUM_DEGREE_VERTICES];
+  tsi_index order[MINIMUM_DEGREE_VERTICES];
   for (idx_t v = 0; v < n; v++) {
     near[v] = 0;
     for (idx_t p = xadj[v]; p < xadj[v + 1]; p++) near[v] |= (uint64_t)1 << adj[p];
   }
-  tsi_minimum_degree((tsi_index)n, near, order);
+  minimum_degree((tsi_index)n, near, order);
   for (idx_t k = 0; k < n; k++) perm[k] = order[k];
 }
 
@@ -190,7 +227,7 @@ static tristar_status order_core(tsi_env *env, core_graph *core, tsi_index leaf_
   for (tsi_index c = 0; c < core->components; c++) {
     const tsi_index first = core->first[c], n = core->first[c + 1] - first;
     const idx_t *xadj = core->xadj + first + c;
-    if (n <= TSI_MINIMUM_DEGREE_VERTICES && leaf_parts == 1)
+    if (n <= MINIMUM_DEGREE_VERTICES && leaf_parts == 1)
       order_small(n, xadj, adj, core->perm + first);
     else
       TSI_TRY(run_metis(env, core, c, adj, leaf_parts, seed));

@@ -2,7 +2,7 @@
  *
  * Reads   a tsi_graph and the ordering options of symbolic.h.
  * Writes  perm (perm[k] is the vertex eliminated as k-th) and, for the top separator tree of METIS_NodeNDP,
- * the tree node of each vertex. Other orderings get one later (separators.h).
+ * the tree node of each vertex. Other orderings get one later (symbolic.c).
  *
  * The top separator tree with p leaves (p a power of two) has 2p - 1 nodes: the leaves 0 .. p-1 from left to
  * right, then the separators level by level up to the root 2p - 2. A vertex has neighbours only in its own

@@ -1,11 +1,12 @@
-/* Supernodes: columns of L that share their structure, and the merging of small ones.
+/* Supernodes: columns of L that share their structure; relaxed merging of small ones, final postorder.
  *
  * Reads   the column elimination tree in postorder, with column counts.
- * Writes  a tsi_supernode_tree that owns its arrays, and the groups into which relaxed merging joins them. */
+ * Writes  a tsi_supernode_tree that owns its arrays; the supernodes of a tsi_symbolic, the order of its
+ * columns. */
 #ifndef TSI_PARTITION_ORDER_SUPERNODES_H
 #define TSI_PARTITION_ORDER_SUPERNODES_H
 
-#include "runtime/base/env.h"
+#include "partition/order/symbolic.h"
 
 typedef struct tsi_supernode_tree {
   tsi_index count;
@@ -26,13 +27,14 @@ TRISTAR_CHECKED tristar_status tsi_supernodes_of_runs(tsi_env *env, tsi_index n,
                                                       const tsi_index *count, const bool *joins,
                                                       tsi_supernode_tree **out);
 
-/* Relaxed merging of children into parents, as long as it makes a solve cheaper.
- * group[s] becomes the topmost member of the group of s. A group holds a node and descendants of it such that
- * each member's parent is a member too, except the topmost one's. part (count, may be NULL) as above.
- * relax: the largest share of zeros among the stored entries of a group; 0: nothing is merged.
- * rows[s]: the rows of the group whose topmost member s is. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_supernodes_merge(tsi_env *env, const tsi_supernode_tree *tree,
-                                                    const tsi_index *part, double relax, tsi_index *group,
-                                                    tsi_index *rows);
+/* Merges small supernodes and numbers the result in the final postorder. column_order[k]: the column that
+ * becomes k; n entries. Writes count, start, parent, row_ptr, nnz_stored of a tsi_symbolic. row_ptr and
+ * nnz_stored follow from the numbers of rows in the tree and from those of merged supernodes; they are exact
+ * where the structure is closed (symbolic.h). part (supernodes of tree, may be NULL): different parts are
+ * never merged. relax: the largest share of zeros among the stored entries of a group; 0: nothing is merged.
+ * Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_amalgamate(tsi_env *env, const tsi_supernode_tree *tree,
+                                              const tsi_index *part, double relax, tsi_symbolic *symbolic,
+                                              tsi_index *column_order);
 
 #endif

@@ -60,7 +60,7 @@ typedef struct tsi_symbolic_options {
   tsi_ordering_kind ordering;
   const tsi_index *given; /* TSI_ORDER_GIVEN: given[k] is the vertex eliminated as k-th; n entries */
   tsi_index leaf_parts;   /* 1, or a power of two: leaves of a top separator tree, whose nodes merging never
-                             crosses; METIS: METIS_NodeNDP, else cut from the elimination tree (separators.h) */
+                             crosses; METIS: METIS_NodeNDP, else cut from the elimination tree (symbolic.c) */
   int seed;               /* of METIS */
   double relax; /* relaxed merging: share of stored zeros tolerated, 0: fundamental supernodes only */
 } tsi_symbolic_options;

@@ -33,10 +33,6 @@ _Static_assert(offsetof(struct tristar_s, env) == 0, "tsi_context_env");
  * thread of its own. What fails goes to the log; run is not called then. */
 void tsi_context_call_waiting(tristar_t *ts, void (*run)(void *arg), void *arg);
 
-/* Calls run(arg), which may wait for tasks and end the context: here or, from inside a StarPU task, in a
- * thread of its own. What fails goes to the log; run is not called then. */
-void tsi_context_call_waiting(tristar_t *ts, void (*run)(void *arg), void *arg);
-
 /* tsi_workers_need of the context. */
 TRISTAR_CHECKED tristar_status tsi_context_need_starpu(tristar_t *ts, double *start_seconds);
 

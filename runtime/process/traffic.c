@@ -1,11 +1,259 @@
 /* Layouts of distributed solves, and what a solve sends with them: counts of dag/traffic.h as figures over
  * all processes. */
+#include <math.h>
+
 #include "codelets/cpu/rows/sparse.h"
+#include "dag/factor/front_owners.h"
+#include "dag/traffic.h"
+#include "runtime/factor/analysis.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/process/layout_words.h"
-#include "runtime/process/front_traffic.h"
 #include "runtime/process/pairs.h"
 #include "runtime/process/process.h"
+
+/* ---- Fronts -------------------------------------------------------------------------------------------- */
+
+/* What each process of a layout has to do with fronts: messages, arithmetic, memory, counted without a DAG.
+ * Messages are those that its DAG has (dag/factor/factorization.h), with the bytes that go; memory is that of
+ * steps in their order. */
+
+typedef struct front_counts {
+  tsi_traffic_count sent, received; /* rows: bytes */
+  double flops;
+  double bytes, most_bytes; /* of complements that wait for their parents; with a front, the most */
+} front_counts;
+
+typedef struct counter {
+  const tristar_analysis_t *an;
+  tsi_factorization dag; /* nothing but structure, owners and teams */
+  tsi_index *owner;
+  tsi_front_teams *teams;
+  tsi_index ranks;
+  double scalar_bytes;
+  front_counts *count;
+  bool *tiled;   /* supernodes */
+  double *waits; /* supernodes x processes that may have it: see below */
+  tsi_count *waits_ptr;
+} counter;
+
+/* Bytes of what process r has of the children of s, as long as they are not assembled. */
+static double *waits_of(const counter *c, tsi_index s, tsi_index r) {
+  tsi_index end;
+  return &c->waits[c->waits_ptr[s] + r - tsi_factorization_team(&c->dag, s, &end)];
+}
+
+static void add_messages(const counter *c, tsi_index from, tsi_index to, tsi_index pieces, double bytes) {
+  c->count[from].sent.messages += pieces;
+  c->count[from].sent.rows += (tsi_count)bytes;
+  c->count[to].received.messages += pieces;
+  c->count[to].received.rows += (tsi_count)bytes;
+}
+
+/* Bytes of the complement of s as it lies in memory, with a failure mark. */
+static double whole_bytes(const counter *c, tsi_index s) {
+  return (double)tsi_front_message_bytes(c->an->symbolic, tsi_analysis_is_lu(c->an), (size_t)c->scalar_bytes,
+                                         s);
+}
+
+/* Bytes of what process `from` leaves of s to process `to`. */
+static double left_bytes(const counter *c, tsi_index s, tsi_index from, tsi_index to) {
+  if (tsi_front_leaves_parts(c->teams, s))
+    return c->scalar_bytes * (double)(tsi_part_scalars(c->teams, s, from, to) + 1);
+  return whole_bytes(c, s);
+}
+
+/* Bytes of the rows of the complement of s, which is shared, that process r has. */
+static double strip_bytes(const counter *c, tsi_index s, tsi_index r) {
+  const tsi_front_tiles t = tsi_front_teams_tiles(c->teams, s);
+  tsi_count scalars = 0;
+  for (tsi_index k = t.inner; k < t.count; k++)
+    if (tsi_front_tile_owner(c->teams, s, k) == r)
+      scalars += tsi_front_tile_rows(&t, k) * (tsi_count)tsi_stripe_complement(&t, c->dag.method, k);
+  return c->scalar_bytes * (double)scalars;
+}
+
+/* A complement is there until all parts of it are made. */
+static void make_parts(const counter *c, tsi_index s, tsi_index from) {
+  const tsi_index parent = c->an->symbolic->parent[s];
+  double bytes = tsi_front_is_shared(c->teams, s) ? strip_bytes(c, s, from) : whole_bytes(c, s);
+  tsi_index end;
+  for (tsi_index to = tsi_factorization_team(&c->dag, parent, &end); to < end; to++)
+    bytes += left_bytes(c, s, from, to);
+  c->count[from].most_bytes = fmax(c->count[from].most_bytes, c->count[from].bytes + bytes);
+}
+
+/* What s leaves goes to its parent, or stays there. */
+static void pass_on(const counter *c, tsi_index s) {
+  const tsi_index parent = c->an->symbolic->parent[s];
+  tsi_index end, to_end;
+  const tsi_index begin = tsi_factorization_team(&c->dag, s, &end);
+  if (parent == TSI_NONE) return;
+  const tsi_index to_begin = tsi_factorization_team(&c->dag, parent, &to_end);
+  for (tsi_index from = begin; from < end; from++) {
+    if (tsi_front_leaves_parts(c->teams, s)) make_parts(c, s, from);
+    for (tsi_index to = to_begin; to < to_end; to++) {
+      const tsi_index pieces = tsi_factorization_pieces(&c->dag, s, from, to);
+      if (from != to && pieces == 0) continue;
+      const double bytes = left_bytes(c, s, from, to);
+      *waits_of(c, parent, to) += bytes;
+      if (from == to)
+        c->count[to].bytes += bytes;
+      else
+        add_messages(c, from, to, pieces, bytes);
+    }
+  }
+}
+
+/* What comes of children is there when their parent is next; they have not been counted until then. */
+static double foreign_bytes(const counter *c, tsi_index s, tsi_index r) {
+  double bytes = 0;
+  for (tsi_index k = c->dag.child_ptr[s]; k < c->dag.child_ptr[s + 1]; k++) {
+    tsi_index end;
+    for (tsi_index from = tsi_factorization_team(&c->dag, c->dag.child[k], &end); from < end; from++)
+      if (tsi_factorization_pieces(&c->dag, c->dag.child[k], from, r) > 0)
+        bytes += left_bytes(c, c->dag.child[k], from, r);
+  }
+  return bytes;
+}
+
+/* Of a process that has so many bytes of a front besides what waits. */
+static void pass_front(const counter *c, tsi_index s, tsi_index r, double bytes, double flops) {
+  front_counts *own = &c->count[r];
+  own->flops += flops;
+  own->bytes += foreign_bytes(c, s, r);
+  own->most_bytes = fmax(own->most_bytes, own->bytes + bytes);
+  own->bytes -= *waits_of(c, s, r);
+}
+
+/* Its stripes, and the largest one that comes. */
+static double stripe_bytes(const counter *c, tsi_index s, tsi_index r, double *work) {
+  const tsi_front_tiles t = tsi_front_teams_tiles(c->teams, s);
+  double own = strip_bytes(c, s, r);
+  tsi_count largest = 0;
+  *work = 0;
+  for (tsi_index k = 0; k < t.count; k++) {
+    const tsi_stripe stripe = tsi_stripe_of(&t, c->dag.method, k);
+    const bool has = tsi_front_tile_owner(c->teams, s, k) == r;
+    if (has) *work += tsi_front_stripe_work(&t, c->dag.method, k);
+    if (has)
+      own += c->scalar_bytes * (double)stripe.scalars;
+    else
+      largest = tsi_count_max(largest, stripe.scalars);
+  }
+  return own + c->scalar_bytes * (double)largest;
+}
+
+/* Messages with stripes, and what each process of a team has. */
+static void pass_shared(const counter *c, tsi_index s) {
+  const tsi_front_tiles t = tsi_front_teams_tiles(c->teams, s);
+  const tsi_index begin = c->teams->begin[s], end = c->teams->end[s];
+  const double flops = tsi_front_flops(c->an->symbolic, c->dag.method, s);
+  double all = 0, work;
+  for (tsi_index k = 0; k < t.count; k++) {
+    const tsi_index from = tsi_front_tile_owner(c->teams, s, k);
+    all += tsi_front_stripe_work(&t, c->dag.method, k);
+    for (tsi_index to = begin; to < end; to++) {
+      const tsi_count skip = tsi_stripe_goes(c->teams, s, k, c->owner[s], to);
+      if (skip < 0) continue;
+      const tsi_count scalars = tsi_stripe_of(&t, c->dag.method, k).scalars - skip;
+      add_messages(c, from, to, tsi_front_pieces_of(scalars), c->scalar_bytes * (double)(scalars + 1));
+    }
+  }
+  for (tsi_index r = begin; r < end; r++) {
+    const double bytes = stripe_bytes(c, s, r, &work);
+    pass_front(c, s, r, bytes, flops * work / all);
+  }
+}
+
+/* Bytes of the children's complements, of s that is cut into tiles, that are used up when the columns of its
+ * supernode are assembled (runtime/factor/front_pieces.c). */
+static double used_bytes(const counter *c, tsi_index s) {
+  const tsi_symbolic *symbolic = c->an->symbolic;
+  const bool full = tsi_analysis_is_lu(c->an);
+  double scalars = 0;
+  for (tsi_index k = c->dag.child_ptr[s]; c->tiled[s] && k < c->dag.child_ptr[s + 1]; k++) {
+    const tsi_index child = c->dag.child[k],
+                    m = (tsi_index)(symbolic->row_ptr[child + 1] - symbolic->row_ptr[child]);
+    const tsi_index j = tsi_row_below(symbolic, child, symbolic->start[s + 1]);
+    if (tsi_front_leaves_parts(c->teams, child)) continue;
+    scalars += (double)(j == m ? tsi_complement_size(m, full)
+                               : tsi_complement_entry(m, tsi_tile_row(j, full), j, full));
+  }
+  return c->scalar_bytes * scalars;
+}
+
+/* There is room for what is behind the supernode when the columns of that are assembled. */
+static void pass_whole(const counter *c, tsi_index s) {
+  const tsi_symbolic *symbolic = c->an->symbolic;
+  const double w = symbolic->start[s + 1] - symbolic->start[s],
+               m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  const bool upper = c->dag.method != TRISTAR_METHOD_LLT; /* while it is worked on */
+  const double complement = symbolic->parent[s] == TSI_NONE ? 0 : whole_bytes(c, s);
+  const double columns = c->scalar_bytes * w * (w + m),
+               rest = complement + c->scalar_bytes * (upper ? w * m : 0);
+  pass_front(c, s, c->owner[s], columns + fmax(0, rest - used_bytes(c, s)),
+             tsi_front_flops(symbolic, c->dag.method, s));
+}
+
+static tristar_status list_children(tsi_env *env, tsi_factorization *dag) {
+  const tsi_symbolic *symbolic = dag->symbolic;
+  TSI_TRY(TSI_ALLOC_ZERO(env, dag->child_ptr, (tsi_count)symbolic->count + 1));
+  TSI_TRY(TSI_ALLOC(env, dag->child, symbolic->count));
+  tsi_factorization_list_children(dag);
+  return TRISTAR_OK;
+}
+
+static tristar_status allocate_waits(tsi_env *env, counter *c) {
+  const tsi_index count = c->an->symbolic->count;
+  TSI_TRY(TSI_ALLOC(env, c->waits_ptr, (tsi_count)count + 1));
+  c->waits_ptr[0] = 0;
+  for (tsi_index s = 0; s < count; s++) {
+    tsi_index end;
+    const tsi_index begin = tsi_factorization_team(&c->dag, s, &end);
+    c->waits_ptr[s + 1] = c->waits_ptr[s] + end - begin;
+  }
+  return TSI_ALLOC_ZERO(env, c->waits, c->waits_ptr[count]);
+}
+
+/* count: by process, zeros. path: flops until the last front is factored. Errors: MEMORY. */
+static tristar_status count_fronts(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
+                                   front_counts *count, double *path) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_front_structure fronts = {an->symbolic, an->panels, an->stats.method, &an->ts->fronts};
+  counter c = {.an = an,
+               .scalar_bytes = (double)tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes,
+               .count = count};
+  c.dag = (tsi_factorization){.symbolic = an->symbolic,
+                              .panels = an->panels,
+                              .method = an->stats.method,
+                              .tile = an->ts->fronts.tile};
+  TSI_TRY_OUT(TSI_ALLOC(env, c.owner, an->symbolic->count));
+  TSI_TRY_OUT(tsi_front_owners_choose(env, layout, &fronts, c.owner, &c.teams, path));
+  c.dag.owner = c.owner;
+  c.dag.teams = c.teams;
+  TSI_TRY_OUT(TSI_ALLOC(env, c.tiled, an->symbolic->count));
+  TSI_TRY_OUT(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, fronts.options, c.tiled));
+  TSI_TRY_OUT(list_children(env, &c.dag));
+  TSI_TRY_OUT(allocate_waits(env, &c));
+  for (tsi_index s = 0; s < an->symbolic->count; s++) {
+    if (tsi_front_is_shared(c.teams, s))
+      pass_shared(&c, s);
+    else
+      pass_whole(&c, s);
+    pass_on(&c, s);
+  }
+out:
+  tsi_front_teams_destroy(env, &c.teams);
+  TSI_FREE(env, c.owner);
+  TSI_FREE(env, c.tiled);
+  TSI_FREE(env, c.dag.child_ptr);
+  TSI_FREE(env, c.dag.child);
+  TSI_FREE(env, c.waits);
+  TSI_FREE(env, c.waits_ptr);
+  return status;
+}
+
+/* ---- Traffic ------------------------------------------------------------------------------------------- */
 
 #define RANKS_MOST (1 << 20)
 
@@ -87,8 +335,8 @@ static void summarize(const tsi_traffic *traffic, double scalar_bytes, double ro
 static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
                                        tristar_traffic *out) {
   const tsi_index ranks = tsi_layout_ranks(layout);
-  TSI_SCRATCH_ZERO(env, tsi_front_counts, count, ranks);
-  TSI_TRY(tsi_front_traffic_count(env, an, layout, count, &out->factor_path_flops));
+  TSI_SCRATCH_ZERO(env, front_counts, count, ranks);
+  TSI_TRY(count_fronts(env, an, layout, count, &out->factor_path_flops));
   for (tsi_index r = 0; r < ranks; r++) {
     add_counts(&out->fan_in, &count[r].sent, &count[r].received, 1, r);
     add_rank(&out->factor_flops, count[r].flops, r);

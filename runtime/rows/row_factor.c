@@ -3,7 +3,222 @@
 
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/base/threads.h"
-#include "runtime/rows/row_streams.h"
+#include "runtime/rows/row_filling.h"
+
+/* ---- Arrays of a stream -------------------------------------------------------------------------------- */
+
+/* The arrays of one sweep, which row_filling.h fills: rows in the order of the cut, or as they are given;
+ * numbered as they are given, or as the cut orders them; their entries in the order of the sweep; 16-bit
+ * distances where all columns are near; runs of rows of the same length. The caller holds the lock. */
+
+static tristar_status row_scalars(tsi_env *env, const tsi_row_factor *rows, tsi_count count, void **out) {
+  return tsi_allocate(env, (size_t)count, rows->scalar_bytes, __func__, __FILE__, __LINE__, out);
+}
+
+/* place[i], n: where given row i is in the order of the cut. */
+static void row_places(const tsi_row_cut *cut, tsi_index *place) {
+  for (tsi_index r = 0; r < cut->n; r++) place[cut->order[r]] = r;
+}
+
+/* One right-hand side: chunks with at least so many rows a run have runs. */
+#define ROWS_A_RUN 5
+
+/* Frees the arrays of sweep[k]. */
+static void release_stream(tsi_env *env, tsi_row_factor *rows, int k) {
+  tsi_row_arrays *a = &rows->array[k];
+  TSI_FREE(env, a->row);
+  TSI_FREE(env, a->length);
+  TSI_FREE(env, a->ptr);
+  TSI_FREE(env, a->index);
+  TSI_FREE(env, a->offset);
+  TSI_FREE(env, a->values);
+  TSI_FREE(env, a->inverse);
+  TSI_FREE(env, a->run_ptr);
+  TSI_FREE(env, a->run);
+  rows->sweep[k] = (tsi_row_sweep){.n = 0};
+}
+
+/* ---- Numbering ----------------------------------------------------------------------------------------- */
+
+/* Vectors that do not stay in the caches of a core from one solve to the next. */
+static bool is_long(const tsi_row_factor *rows) {
+  return (double)rows->cut->n * (double)rows->scalar_bytes > TSI_CACHED_VECTOR_BYTES;
+}
+
+/* Streams are numbered as the cut orders rows. */
+static bool is_moved(const tsi_row_factor *rows) {
+  const tsi_row_cut *cut = rows->cut;
+  return cut->lanes > 1 && cut->count > 1 &&
+         (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS) && is_long(rows);
+}
+
+tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows) {
+  return is_moved(rows) ? (tsi_index)rows->cut->lanes : 0;
+}
+
+static tsi_row_form form_of(const tsi_row_factor *rows, bool backward, bool plain) {
+  return (tsi_row_form){rows, backward, plain ? NULL : rows->cut->order, plain ? NULL : rows->place};
+}
+
+static tristar_status need_place(tsi_env *env, tsi_row_factor *rows) {
+  if (!is_moved(rows) || rows->place) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, rows->place, rows->cut->n));
+  row_places(rows->cut, rows->place);
+  return TRISTAR_OK;
+}
+
+/* ---- Arrays -------------------------------------------------------------------------------------------- */
+
+/* Are all columns near their rows, by the numbers that they have? Lines ascend: one end tells. */
+static bool are_near(const tsi_lines *lines) {
+  const tsi_count *ptr = lines->ptr;
+  const tsi_index *index = lines->index;
+  tsi_index far = 0; /* bits beyond those of an offset */
+  for (tsi_index j = 0; j < lines->n && far == 0; j++) {
+    if (ptr[j] == ptr[j + 1]) continue;
+    const tsi_index distance = lines->columns ? index[ptr[j + 1] - 1] - j : j - index[ptr[j]];
+    far = distance & ~(tsi_index)TSI_ROW_NEAR;
+  }
+  return far == 0;
+}
+
+/* Are columns scattered over vectors that do not stay in a core's caches? So they are if many lines have most
+ * entries far from the diagonal; some lines tell. */
+static bool are_scattered(const tsi_row_factor *rows) {
+  enum { LINES = 16 };
+  const tsi_lines *lines = &rows->lines;
+  tsi_index far = 0;
+  if (!is_long(rows)) return false;
+  for (tsi_index j = 0; j < lines->n; j += tsi_index_min(LINES, lines->n - j)) {
+    if (lines->ptr[j] == lines->ptr[j + 1]) continue;
+    const tsi_index middle = lines->index[(lines->ptr[j] + lines->ptr[j + 1]) / 2];
+    far += (lines->columns ? middle - j : j - middle) > TSI_ROW_NEAR;
+  }
+  return far > lines->n / (4 * LINES);
+}
+
+/* The chunks of a stream: those of the cut; of the plain one all rows. */
+static inline tsi_index count_chunks(const tsi_row_form *f) {
+  return f->order ? f->rows->cut->count : 1;
+}
+
+/* The rows of chunk c, by their positions in the order of the sweep. */
+static void rows_of_chunk(const tsi_row_form *f, tsi_index c, tsi_index *first, tsi_index *end) {
+  const tsi_row_cut *cut = f->rows->cut;
+  *first = 0;
+  *end = cut->n;
+  if (f->order == NULL) return;
+  *first = f->backward ? cut->n - cut->start[c + 1] : cut->start[c];
+  *end = *first + cut->start[c + 1] - cut->start[c];
+}
+
+/* The runs of rows first .. end-1: how many, 0: they are too many. Room for as many as they may be. */
+static tsi_index list_chunk_runs(const tsi_count *ptr, tsi_index first, tsi_index end, tsi_row_run *run) {
+  const tsi_index most = (end - first) / ROWS_A_RUN;
+  tsi_index runs = 0, begin = first;
+  if (first == end || most == 0) return 0;
+  tsi_count length = ptr[first + 1] - ptr[first];
+  for (tsi_index k = first + 1; k < end; k++) {
+    const tsi_count own = ptr[k + 1] - ptr[k];
+    if (own == length) continue;
+    if (runs + 1 == most) return 0; /* and the last one */
+    run[runs++] = (tsi_row_run){k - begin, (tsi_index)length};
+    begin = k;
+    length = own;
+  }
+  run[runs++] = (tsi_row_run){end - begin, (tsi_index)length};
+  return runs;
+}
+
+static tristar_status list_runs(tsi_env *env, const tsi_row_form *f, tsi_row_arrays *a) {
+  const tsi_index chunks = count_chunks(f);
+  TSI_TRY(TSI_ALLOC(env, a->run, f->rows->lines.n / ROWS_A_RUN));
+  TSI_TRY(TSI_ALLOC(env, a->run_ptr, (tsi_count)chunks + 1));
+  a->run_ptr[0] = 0;
+  for (tsi_index c = 0; c < chunks; c++) {
+    tsi_index first, end;
+    rows_of_chunk(f, c, &first, &end);
+    a->run_ptr[c + 1] = a->run_ptr[c] + list_chunk_runs(a->ptr, first, end, a->run + a->run_ptr[c]);
+  }
+  return TRISTAR_OK;
+}
+
+/* Rows are as given: the plain stream, or the cut does not move them. */
+static bool are_given(const tsi_row_form *f) {
+  return f->order == NULL || f->rows->cut->way == TSI_ROWS_WHOLE;
+}
+
+/* If there is a chunk without runs. */
+static tristar_status list_lengths(tsi_env *env, const tsi_row_form *f, tsi_row_arrays *a) {
+  const tsi_index n = f->rows->lines.n;
+  tsi_index c = 0;
+  tsi_count bits = 0; /* of all lengths */
+  while (c < count_chunks(f) && a->run_ptr[c] < a->run_ptr[c + 1]) c++;
+  if (c == count_chunks(f)) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, a->length, n));
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_count entries = a->ptr[k + 1] - a->ptr[k];
+    a->length[k] = (uint16_t)entries;
+    bits |= entries;
+  }
+  if (bits > UINT16_MAX) TSI_FREE(env, a->length);
+  return TRISTAR_OK;
+}
+
+/* The arrays of a sweep, all but runs. near: with offsets. */
+static tristar_status allocate_sweep(tsi_env *env, const tsi_row_form *f, bool near, tsi_row_arrays *a) {
+  const tsi_row_factor *rows = f->rows;
+  const tsi_index n = rows->lines.n;
+  const tsi_count entries = rows->lines.ptr[n];
+  TSI_TRY(TSI_ALLOC(env, a->row, n));
+  TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)n + 1));
+  TSI_TRY(row_scalars(env, rows, entries, &a->values));
+  TSI_TRY(row_scalars(env, rows, n, &a->inverse));
+  if (near)
+    TSI_TRY(TSI_ALLOC(env, a->offset, entries));
+  else
+    TSI_TRY(tsi_row_allocate_indices(env, f, a));
+  return TRISTAR_OK;
+}
+
+/* Windows, whose rows lie side by side in b and x. */
+static bool is_fetched(const tsi_row_factor *rows) {
+  return tsi_row_has_windows(rows->cut) && is_long(rows);
+}
+
+/* sweep[backward + 2 plain], with the values that there are now. Errors: MEMORY. */
+static tristar_status make_stream(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain) {
+  tristar_status status = TRISTAR_OK;
+  const int number = backward + 2 * plain;
+  tsi_row_arrays *a = &rows->array[number];
+  const bool anew = a->run_ptr == NULL;
+  TSI_TRY_OUT(need_place(env, rows));
+  const tsi_row_form f = form_of(rows, backward, plain);
+  /* whether moved columns are near shows while they are moved */
+  if (anew) TSI_TRY_OUT(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
+  TSI_TRY_OUT(tsi_row_fill(env, &f, rows->cut->entries, a));
+  if (rows->lines.columns != backward) TSI_FREE(env, rows->cut->entries); /* which is done with them */
+  if (a->index) memset(a->index + a->ptr[rows->lines.n], 0, TSI_ENTRIES_AHEAD * sizeof *a->index);
+  if (anew) {
+    TSI_TRY_OUT(list_runs(env, &f, a));
+    TSI_TRY_OUT(list_lengths(env, &f, a));
+  }
+  for (tsi_index k = 0; f.place && k < rows->lines.n; k++) a->row[k] = f.place[a->row[k]];
+  rows->sweep[number] =
+      (tsi_row_sweep){.stream = {a->row, are_given(&f) ? (backward ? -1 : 1) : 0, a->length, a->ptr, a->index,
+                                 a->offset, a->index != NULL && are_scattered(rows),
+                                 tsi_row_offset_base(backward), a->values, a->inverse},
+                      rows->lines.n,
+                      !plain && is_fetched(rows),
+                      plain ? 0 : tsi_row_factor_pieces(rows),
+                      a->run_ptr,
+                      a->run};
+out:
+  if (status != TRISTAR_OK) release_stream(env, rows, number);
+  return status;
+}
+
+/* ---- Factors ------------------------------------------------------------------------------------------- */
 
 tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *cut, const tsi_lines *lines,
                                      const void *values, size_t scalar_bytes, tsi_row_factor **out) {
@@ -35,7 +250,7 @@ static void release_matrix(tsi_env *env, tsi_row_matrix *matrix) {
 
 void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
   if (*rows == NULL) return;
-  for (int k = 0; k < 4; k++) tsi_row_stream_release(env, *rows, k);
+  for (int k = 0; k < 4; k++) release_stream(env, *rows, k);
   for (int k = 0; k < 2; k++) release_matrix(env, &(*rows)->matrix[k]);
   TSI_FREE(env, (*rows)->inverse);
   TSI_FREE(env, (*rows)->place);
@@ -52,7 +267,7 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
 static tristar_status take_diagonal(tsi_env *env, const tsi_row_factor *rows, void **diagonal) {
   const tsi_lines *lines = &rows->lines;
   const size_t bytes = rows->scalar_bytes;
-  TSI_TRY(tsi_row_scalars(env, rows, lines->n, diagonal));
+  TSI_TRY(row_scalars(env, rows, lines->n, diagonal));
   for (tsi_index j = 0; j < lines->n; j++) {
     const tsi_count first = lines->ptr[j], end = lines->ptr[j + 1], at = lines->columns ? first : end - 1;
     if (first < end && lines->index[at] == j)
@@ -88,7 +303,7 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
     TSI_TRY(take_diagonal(env, rows, &own));
     diagonal = own;
   }
-  if (rows->inverse == NULL) TSI_TRY(tsi_row_scalars(env, rows, n, &rows->inverse));
+  if (rows->inverse == NULL) TSI_TRY(row_scalars(env, rows, n, &rows->inverse));
   const tsi_count fails = sparse->invert(n, diagonal, rows->inverse);
   if (fails == n) return TRISTAR_OK;
   const char *at = (const char *)diagonal + (size_t)fails * rows->scalar_bytes;
@@ -103,8 +318,7 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
 /* ---- Streams ------------------------------------------------------------------------------------------- */
 
 static tristar_status need_sweep(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain) {
-  return rows->sweep[backward + 2 * plain].stream.row ? TRISTAR_OK
-                                                      : tsi_row_stream_make(env, rows, backward, plain);
+  return rows->sweep[backward + 2 * plain].stream.row ? TRISTAR_OK : make_stream(env, rows, backward, plain);
 }
 
 static tristar_status take_sweep(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain,
@@ -143,13 +357,13 @@ static tristar_status make_matrix(tsi_env *env, tsi_row_factor *rows, bool backw
   const tsi_row_stream *s = &rows->sweep[backward].stream;
   if (!moved) {
     TSI_TRY_OUT(TSI_ALLOC(env, place, n));
-    tsi_row_places(rows->cut, place);
+    row_places(rows->cut, place);
   }
   if (matrix->ptr == NULL) {
     TSI_TRY_OUT(TSI_ALLOC(env, matrix->ptr, (tsi_count)n + 1));
     TSI_TRY_OUT(TSI_ALLOC(env, matrix->index, s->ptr[n]));
-    TSI_TRY_OUT(tsi_row_scalars(env, rows, s->ptr[n], &matrix->values));
-    TSI_TRY_OUT(tsi_row_scalars(env, rows, n, &matrix->inverse));
+    TSI_TRY_OUT(row_scalars(env, rows, s->ptr[n], &matrix->values));
+    TSI_TRY_OUT(row_scalars(env, rows, n, &matrix->inverse));
   }
   for (tsi_index r = 0; r < n; r++) {
     const tsi_index k = backward ? n - 1 - r : r, i = s->row[k];

@@ -138,7 +138,7 @@ endif()
 
 # ---- The program of tools/gpu_check ----------------------------------------------------------------------
 set(tsi_gpu_check_sources "")
-foreach(name gpu_check cases inverse_cases problem stencil solve inverse cores core_inverse report)
+foreach(name gpu_check cases inverse_cases problem solve inverse report)
   list(APPEND tsi_gpu_check_sources "${PROJECT_SOURCE_DIR}/tools/gpu/${name}.c")
 endforeach()
 list(APPEND tsi_gpu_check_sources "${PROJECT_SOURCE_DIR}/runtime/machine/devices.c")

@@ -1,5 +1,5 @@
 /* Made by tools/bench/train_kernels of tools/bench/train/kernels.csv: rows of the table in block_choice.c;
- * 1e9: never. */
+ * 1e9: never. A header of its own because a script writes it. */
 /* clang-format off */
 {"base", 'c', true, 28},
 {"base", 'd', false, 1e9},

@@ -3,8 +3,157 @@
 
 #include <stdlib.h>
 
+#include "codelets/gpu/tables/device_tables.h"
+#include "dag/sweep.h"
 #include "runtime/base/sort.h"
-#include "runtime/exec/device/device_edges.h"
+
+/* ---- Edges --------------------------------------------------------------------------------------------- */
+
+/* Which nodes of device tables read what others write: the edges of a sweep between them.
+ *
+ * The nodes of a sliced chunk's triangle, and its slices where they gather, come after the node of the chunk.
+ * Forward edges follow from the gather lists, and a slice comes after all of its triangle, unless the
+ * triangle is in its values. Backward they are the edges of the CPU's sweep, in which those that others imply
+ * are left out: from all of a triangle where they lead from its chunk; beside them a slice and a triangle
+ * come after the slices whose partial sums they add. As the first slice of each group adds those of the next
+ * group, all slices of a chunk come before its triangle. */
+
+typedef struct device_edges {
+  tsi_index *order; /* nodes, in an order that the edges allow */
+  tsi_count *ptr;   /* nodes + 1 */
+  tsi_index *list;  /* the nodes that a node comes after, each once */
+} device_edges;
+
+/* Edges as they are found; list NULL: they are counted only. */
+typedef struct finder {
+  const tsi_device_tables *t;
+  const tsi_sweep *sweep;
+  const tsi_index *writer; /* rows of the workspace that are gathered: the node that writes them */
+  tsi_index *mark;         /* nodes: the last one that has an edge from it */
+  tsi_index *list;
+  tsi_count count;
+} finder;
+
+static void put_edge(finder *f, tsi_index v, tsi_index before) {
+  if (f->mark[before] == v) return;
+  f->mark[before] = v;
+  if (f->list) f->list[f->count] = before;
+  f->count++;
+}
+
+/* From all nodes of a chunk that solve its columns. */
+static void put_chunk(finder *f, tsi_index v, tsi_index chunk) {
+  const tsi_device_node *node = &f->t->node[chunk];
+  if (node->pieces == 0) put_edge(f, v, chunk);
+  for (tsi_index k = node->piece; k < node->piece + node->pieces; k++) put_edge(f, v, k);
+}
+
+/* From those that write what lists first .. first+count-1 gather. */
+static void put_lists(finder *f, tsi_index v, tsi_index first, tsi_index count) {
+  for (tsi_index e = f->t->gather_ptr[first]; e < f->t->gather_ptr[first + count]; e++)
+    put_edge(f, v, f->writer[f->t->gather[e]]);
+}
+
+/* chunk: of the node. */
+static void find_forward(finder *f, tsi_index v, tsi_index chunk) {
+  const tsi_device_node *node = &f->t->node[v];
+  if (node->kind == TSI_DEVICE_SLICED) return;
+  if (chunk != v) put_edge(f, v, chunk);
+  if (node->kind == TSI_DEVICE_SLICE && f->t->inverse != TSI_INVERSE_PARTITIONED)
+    put_chunk(f, v, chunk);
+  else
+    put_lists(f, v, node->column, node->columns);
+  if (node->kind != TSI_DEVICE_TRIANGLE) put_lists(f, v, f->t->n + node->off + node->first, node->count);
+}
+
+static void find_backward(finder *f, tsi_index v, tsi_index chunk) {
+  const tsi_device_node *node = &f->t->node[v];
+  if (node->kind == TSI_DEVICE_SLICED) return;
+  const tsi_index slice = f->t->node[chunk].slice,
+                  next = node->kind == TSI_DEVICE_SLICE ? v + TSI_SUM_SLICES : slice;
+  for (tsi_index k = next; k < next + node->adds; k++) put_edge(f, v, k);
+  if (node->kind == TSI_DEVICE_TRIANGLE) {
+    put_edge(f, v, chunk);
+    return;
+  }
+  for (tsi_count e = f->sweep->next_ptr[v]; e < f->sweep->next_ptr[v + 1]; e++)
+    put_chunk(f, v, f->sweep->next[e]);
+}
+
+/* The nodes of a chunk, in an order that the edges allow: slices follow the triangle, or backward precede it.
+ */
+static void list_chunk(const tsi_device_tables *t, tsi_index chunk, bool backward, tsi_index *order) {
+  const tsi_device_node *node = &t->node[chunk];
+  *order++ = chunk;
+  for (tsi_index k = 0; k < node->pieces + node->slices; k++)
+    if (backward)
+      *order++ = k < node->slices ? node->slice + node->slices - 1 - k : node->piece + k - node->slices;
+    else
+      *order++ = k < node->pieces ? node->piece + k : node->slice + k - node->pieces;
+}
+
+/* chunk_of: nodes. */
+static void list_nodes(const tsi_device_tables *t, bool backward, tsi_index *order, tsi_index *chunk_of) {
+  tsi_index at = 0;
+  for (tsi_index q = 0; q < t->chunks; q++) {
+    const tsi_index chunk = backward ? t->chunks - 1 - q : q, begin = at;
+    list_chunk(t, chunk, backward, order + at);
+    at += 1 + t->node[chunk].pieces + t->node[chunk].slices;
+    for (tsi_index k = begin; k < at; k++) chunk_of[order[k]] = chunk;
+  }
+}
+
+static void list_writers(const tsi_device_tables *t, tsi_index *writer) {
+  for (tsi_index v = 0; v < t->nodes; v++) {
+    const tsi_device_node *node = &t->node[v];
+    if (node->kind == TSI_DEVICE_TRIANGLE || node->kind == TSI_DEVICE_SLICED) continue;
+    for (tsi_index i = node->first; i < node->first + node->count; i++) writer[node->update + i] = v;
+  }
+}
+
+static void find_all(finder *f, bool backward, const tsi_index *chunk_of, tsi_count *ptr) {
+  f->count = 0;
+  for (tsi_index v = 0; v < f->t->nodes; v++) f->mark[v] = TSI_NONE;
+  for (tsi_index v = 0; v < f->t->nodes; v++) {
+    ptr[v] = f->count;
+    (backward ? find_backward : find_forward)(f, v, chunk_of[v]);
+  }
+  ptr[f->t->nodes] = f->count;
+}
+
+static void destroy_edges(tsi_env *env, device_edges *edges) {
+  TSI_FREE(env, edges->order);
+  TSI_FREE(env, edges->ptr);
+  TSI_FREE(env, edges->list);
+  *edges = (device_edges){0};
+}
+
+/* After a failure *edges is empty. Errors: MEMORY. */
+static tristar_status create_edges(tsi_env *env, const tsi_device_tables *tables, const tsi_sweep *sweep,
+                                   bool backward, device_edges *edges) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *writer = NULL, *chunk_of = NULL;
+  finder f = {.t = tables, .sweep = sweep};
+  *edges = (device_edges){0};
+  TSI_TRY_OUT(TSI_ALLOC(env, writer, tables->workspace_rows));
+  TSI_TRY_OUT(TSI_ALLOC(env, chunk_of, tables->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, f.mark, tables->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, edges->order, tables->nodes));
+  TSI_TRY_OUT(TSI_ALLOC(env, edges->ptr, (tsi_count)tables->nodes + 1));
+  list_nodes(tables, backward, edges->order, chunk_of);
+  list_writers(tables, writer);
+  f.writer = writer;
+  find_all(&f, backward, chunk_of, edges->ptr);
+  TSI_TRY_OUT(TSI_ALLOC(env, edges->list, f.count));
+  f.list = edges->list;
+  find_all(&f, backward, chunk_of, edges->ptr);
+out:
+  TSI_FREE(env, writer);
+  TSI_FREE(env, chunk_of);
+  TSI_FREE(env, f.mark);
+  if (status != TRISTAR_OK) destroy_edges(env, edges);
+  return status;
+}
 
 /* ---- Priorities ---------------------------------------------------------------------------------------- */
 
@@ -22,7 +171,7 @@ static int by_priority(const void *a, const void *b) {
 
 /* Nodes in descending priority: the seconds of the heaviest path from the start of a node to the end of the
  * sweep. The order of the edges becomes the one by priority. priority: nodes, zero. */
-static void sort_by_priority(const tsi_device_edges *edges, tsi_index nodes, const double *seconds,
+static void sort_by_priority(const device_edges *edges, tsi_index nodes, const double *seconds,
                              double *priority, ranked *list) {
   for (tsi_index q = nodes; q-- > 0;) {
     const tsi_index v = edges->order[q];
@@ -39,7 +188,7 @@ static void sort_by_priority(const tsi_device_edges *edges, tsi_index nodes, con
 
 /* Nodes in the order of their tickets, as it grows; an open ticket of warp nodes, which has no number yet. */
 typedef struct packer {
-  const tsi_device_edges *edges;
+  const device_edges *edges;
   const tsi_device_node *node;
   tsi_device_tickets *t;
   tsi_index *ticket_of; /* nodes; TSI_NONE: it has none yet */
@@ -120,10 +269,10 @@ tristar_status tsi_device_tickets_create(tsi_env *env, const tsi_device_tables *
   const tsi_index nodes = tables->nodes;
   double *priority = NULL;
   ranked *list = NULL;
-  tsi_device_edges edges = {0};
+  device_edges edges = {0};
   packer p = {.edges = &edges, .node = tables->node, .t = tickets};
   *tickets = (tsi_device_tickets){0};
-  TSI_TRY_OUT(tsi_device_edges_create(env, tables, sweep, backward, &edges));
+  TSI_TRY_OUT(create_edges(env, tables, sweep, backward, &edges));
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, priority, nodes));
   TSI_TRY_OUT(TSI_ALLOC(env, list, nodes));
   TSI_TRY_OUT(TSI_ALLOC(env, p.ticket_of, nodes));
@@ -135,7 +284,7 @@ tristar_status tsi_device_tickets_create(tsi_env *env, const tsi_device_tables *
   close_open(&p);
   TSI_TRY_OUT(list_all_waits(env, &p));
 out:
-  tsi_device_edges_destroy(env, &edges);
+  destroy_edges(env, &edges);
   TSI_FREE(env, priority);
   TSI_FREE(env, list);
   TSI_FREE(env, p.ticket_of);

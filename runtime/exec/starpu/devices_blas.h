@@ -8,7 +8,9 @@
  *   BLAS_C, BLAS_Z    its complex scalars
  *
  * A queue is a handle. It is opened for each front: what StarPU keeps of a worker is not for libraries to add
- * to, and a handle may not outlive the StarPU that has made the stream. */
+ * to, and a handle may not outlive the StarPU that has made the stream.
+ *
+ * A header of its own because not every build has such a BLAS. */
 #ifndef TSI_RUNTIME_EXEC_STARPU_DEVICES_BLAS_H
 #define TSI_RUNTIME_EXEC_STARPU_DEVICES_BLAS_H
 

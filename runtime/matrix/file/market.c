@@ -7,9 +7,66 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "runtime/matrix/file/line_runs.h"
+#include "runtime/base/env.h"
+#include "runtime/base/grow.h"
 #include "runtime/matrix/file/number.h"
 #include "runtime/matrix/triplets.h"
+
+/* ---- Lines of entries ---------------------------------------------------------------------------------- */
+
+/* The line of each entry of a file, for messages about entries that were read long before.
+ *
+ * Entries follow each other line by line but for blank lines and comments between them: all that is kept is
+ * where such a gap is, so that a file without gaps costs no memory.
+ * Invariant: entry k of run r, runs[r].entry <= k < runs[r+1].entry, is in line runs[r].line + k -
+ * runs[r].entry. */
+
+typedef struct line_run {
+  tsi_count entry, line; /* the first entry of the run, and its line */
+} line_run;
+
+typedef struct line_runs {
+  tsi_env *env;
+  line_run *runs;
+  tsi_count count, capacity;
+} line_runs;
+
+static void line_runs_init(line_runs *lines, tsi_env *env) {
+  *lines = (line_runs){.env = env};
+}
+
+static void line_runs_free(line_runs *lines) {
+  TSI_FREE(lines->env, lines->runs);
+  lines->count = lines->capacity = 0;
+}
+
+/* Entry k is in this line; k counts from 0, and comes after k - 1. Errors: MEMORY. */
+static tristar_status note_line(line_runs *lines, tsi_count k, tsi_count line) {
+  const line_run *last = lines->count > 0 ? &lines->runs[lines->count - 1] : NULL;
+  if (last != NULL && line - last->line == k - last->entry) return TRISTAR_OK;
+  if (lines->count == lines->capacity) {
+    const tsi_count capacity = lines->capacity > 0 ? 2 * lines->capacity : 16;
+    TSI_TRY(tsi_grow(lines->env, (void **)&lines->runs, sizeof *lines->runs, lines->count, capacity));
+    lines->capacity = capacity;
+  }
+  lines->runs[lines->count++] = (line_run){k, line};
+  return TRISTAR_OK;
+}
+
+/* The line of an entry that has been noted. */
+static tsi_count find_line(const line_runs *lines, tsi_count k) {
+  tsi_count low = 0, high = lines->count; /* the run is in low .. high-1 */
+  while (high - low > 1) {
+    const tsi_count middle = low + (high - low) / 2;
+    if (lines->runs[middle].entry <= k)
+      low = middle;
+    else
+      high = middle;
+  }
+  return lines->runs[low].line + k - lines->runs[low].entry;
+}
+
+/* ---- Reader -------------------------------------------------------------------------------------------- */
 
 typedef struct word_value {
   const char *word;
@@ -227,7 +284,7 @@ tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header)
 
 /* Refuses a file that stores both triangles: summed, as duplicates are, its entries would be doubled. */
 static tristar_status refuse_pair(tsi_lines *lines, const tsi_market_header *header,
-                                  const tsi_triplets *triplets, const tsi_line_runs *runs) {
+                                  const tsi_triplets *triplets, const line_runs *runs) {
   tsi_pair pair;
   TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
   if (pair.first >= 0)
@@ -235,9 +292,9 @@ static tristar_status refuse_pair(tsi_lines *lines, const tsi_market_header *hea
              "%s:%lld: entry (%d,%d), and line %lld has (%d,%d): a %s file stores one triangle; leave the "
              "other out, "
              "or declare the file general",
-             lines->path, (long long)tsi_line_runs_find(runs, pair.second), (int)pair.row + 1,
-             (int)pair.col + 1, (long long)tsi_line_runs_find(runs, pair.first), (int)pair.col + 1,
-             (int)pair.row + 1, tsi_symmetry_name(header->symmetry));
+             lines->path, (long long)find_line(runs, pair.second), (int)pair.row + 1, (int)pair.col + 1,
+             (long long)find_line(runs, pair.first), (int)pair.col + 1, (int)pair.row + 1,
+             tsi_symmetry_name(header->symmetry));
   return TRISTAR_OK;
 }
 
@@ -246,13 +303,13 @@ tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_hea
   tristar_status status = TRISTAR_OK;
   int width = header->field == TSI_FIELD_PATTERN ? 0 : header->field == TSI_FIELD_COMPLEX ? 2 : 1;
   tsi_triplets triplets;
-  tsi_line_runs runs;
+  line_runs runs;
   bool warned = false;
   char *text;
   tsi_index i, j;
   double value[2];
   *matrix = NULL;
-  tsi_line_runs_init(&runs, lines->env);
+  line_runs_init(&runs, lines->env);
   tsi_triplets_init(&triplets, lines->env, header->rows, header->cols, header->symmetry, width,
                     header->entries);
   for (tsi_count k = 0; k < header->entries; k++) {
@@ -260,13 +317,13 @@ tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_hea
     if (text == NULL) TSI_TRY_OUT(tsi_market_ends_early(lines, header, k));
     TSI_TRY_OUT(tsi_market_entry(lines, header, text, &warned, &i, &j, value));
     TSI_TRY_OUT(tsi_triplets_push(&triplets, i, j, value));
-    if (header->symmetry != TRISTAR_GENERAL) TSI_TRY_OUT(tsi_line_runs_note(&runs, k, lines->number));
+    if (header->symmetry != TRISTAR_GENERAL) TSI_TRY_OUT(note_line(&runs, k, lines->number));
   }
   TSI_TRY_OUT(tsi_market_end(lines, header));
   TSI_TRY_OUT(refuse_pair(lines, header, &triplets, &runs));
   TSI_TRY_OUT(tsi_triplets_finish(&triplets, matrix));
 out:
-  tsi_line_runs_free(&runs);
+  line_runs_free(&runs);
   tsi_triplets_free(&triplets);
   return status;
 }
