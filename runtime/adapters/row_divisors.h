@@ -14,12 +14,15 @@
 
 #include "runtime/adapters/adapter.h"
 
-#define TSI_ROW_SHIFT 64 /* largest K(k) is 2^64: 2^64 / divisor is a normal number for any divisor */
+#define TSI_EXPONENT_MOST 1010 /* of a scaled reciprocal: solves and estimates stay in range with it */
 
-/* Exponent of K for a row. 0, NaN and infinity have none: the import refuses their reciprocals. */
+/* Exponent of K for a row, as small as it can be: what it leaves is a bad scaling of the row. 0, NaN and
+ * infinity have none: the import refuses their reciprocals. */
 static inline int tsi_row_shift(double divisor) {
   if (divisor == 0 || !isfinite(divisor) || isnormal(1 / divisor)) return 0;
-  return fabs(divisor) < 1 ? -TSI_ROW_SHIFT : TSI_ROW_SHIFT;
+  int exponent;
+  frexp(divisor, &exponent);
+  return exponent < 0 ? exponent + TSI_EXPONENT_MOST : exponent - TSI_EXPONENT_MOST;
 }
 
 static inline int64_t tsi_triangle_integer(int bits, const void *integers, int64_t k) {

@@ -233,7 +233,8 @@ static inline void extreme_product(const adapter_matrix *m, tristar_op op, const
       }
 }
 
-/* Solves with extreme rows give the known solution, of which each entry counts by its own size. */
+/* Solves with extreme rows give the known solution, of which each entry counts by its own size. The estimate
+ * of the condition is that of a regular matrix. */
 static inline void check_extreme_plan(tristar_plan_t *plan, const adapter_matrix *m) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const int n = m->n, parts = m->parts;
@@ -241,6 +242,9 @@ static inline void check_extreme_plan(tristar_plan_t *plan, const adapter_matrix
   double *z = malloc((size_t)n * sizeof *z);
   int *exponent = malloc((size_t)n * sizeof *exponent);
   uint64_t state = 7;
+  double reciprocal;
+  CHECK_OK(tristar_condition(plan, &reciprocal));
+  CHECK_MSG(reciprocal > 1e-12, "1 / condition is %g", reciprocal);
   for (int o = 0; o < 3; o++)
     for (int refined = 0; refined < 2; refined++) {
       for (int i = 0; i < n; i++) {

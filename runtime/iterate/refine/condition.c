@@ -7,6 +7,7 @@
 typedef struct scaled_inverse {
   const tsi_system *system;
   double *row, *column; /* the scaling: n; NULL: ones */
+  double reduce[2];     /* powers of two that keep solves in range: of A^-1, of A^-H */
   tsi_multiply_columns solve;
   void *arg;
 } scaled_inverse;
@@ -17,9 +18,12 @@ static tristar_status solve_scaled(void *arg, bool adjoint, tsi_index count, voi
   const tsi_system *system = inverse->system;
   const double *first = adjoint ? inverse->column : inverse->row,
                *second = adjoint ? inverse->row : inverse->column;
+  const double reduce = inverse->reduce[adjoint];
   system->kernels->scale(system->n, x, first, true);
+  if (reduce != 1) system->kernels->multiply(system->n, x, reduce);
   TSI_TRY(inverse->solve(inverse->arg, adjoint, count, x));
   system->kernels->scale(system->n, x, second, true);
+  if (reduce != 1) system->kernels->multiply(system->n, x, 1 / reduce);
   return TRISTAR_OK;
 }
 
@@ -34,6 +38,14 @@ static tristar_status scaled_norm(const scaled_inverse *inverse, double *sum, do
   }
   *norm = tsi_team_largest(system->team, *norm);
   return TRISTAR_OK;
+}
+
+/* What a solve is multiplied with whose result is then divided by the scaling: near 1 / scale, beyond the
+ * range of numbers, it would be infinite. */
+static double reduction(const tsi_system *system, const double *scale) {
+  double largest = 0;
+  for (tsi_index i = 0; i < system->n; i++) largest = fmax(largest, fabs(scale[i]));
+  return tsi_team_largest(system->team, largest) > 0x1p900 ? 0x1p-100 : 1;
 }
 
 #define SWEEPS 10 /* of the equilibration */
@@ -164,6 +176,8 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   inverse.row = sum + 2 * (size_t)system->n;
   inverse.column = inverse.row + system->n;
   TSI_TRY(choose_scaling(&inverse, sum));
+  inverse.reduce[0] = reduction(system, inverse.column);
+  inverse.reduce[1] = reduction(system, inverse.row);
   TSI_TRY(scaled_norm(&inverse, sum, &norm));
   TSI_TRY(tsi_estimate_one_norms(system->env, system->kernels, system->team, system->n, 1, solve_scaled,
                                  &inverse, &inverse_norm));

@@ -14,6 +14,15 @@ void tristar_refine_options_init(tristar_refine_options *options) {
   options->history_most = 0;
 }
 
+/* Of one process: with many it is 0, which needs no messages. */
+static int margin_of(const tsi_system *system, tristar_op op) {
+  const double *weight = tsi_system_column_weight(system, op);
+  double largest = 0;
+  for (tsi_index i = 0; weight && system->team->members == 1 && i < system->n; i++)
+    largest = fmax(largest, fabs(weight[i]));
+  return largest > 0x1p900 ? 100 : 0;
+}
+
 tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = system->env;
@@ -22,6 +31,7 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   r->kernels = system->kernels;
   r->op = op;
   r->row_scale = tsi_system_row_scale(system, op);
+  r->margin = margin_of(system, op);
   TSI_TRY_OUT(tsi_residual_begin(system, op, &r->residual));
   status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
@@ -95,7 +105,7 @@ tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b
       TSI_TRY(solve_in_parts(r, of_b + (size_t)c * column, of_x + (size_t)c * column));
     if (parts) continue;
     for (int64_t c = 0; c < count; c++) {
-      exponent[c] = tsi_exponent_of(scaled_size(r, of_b + (size_t)c * column));
+      exponent[c] = tsi_exponent_of(scaled_size(r, of_b + (size_t)c * column)) + r->margin;
       if (exponent[c] != 0) r->kernels->multiply(n, of_b + (size_t)c * column, ldexp(1.0, -exponent[c]));
     }
     TSI_TRY(system->functions->solve(system->context, r->op, count, of_b, n, of_x, n));

@@ -22,6 +22,8 @@ typedef struct tsi_refinement {
   tristar_op op;
   const double *row_scale; /* of the rows of op(A) */
   int64_t column;          /* of b and x, for messages and the history */
+  int margin; /* exponent by which b is smaller than one in a solve, where solutions are near the end of the
+                 range of numbers, by the scaling of the columns of op(A) */
   tsi_residual residual;
   char *correction, *best, *trial;
   char *part, *rest; /* n scalars; single factors of double numbers only */
