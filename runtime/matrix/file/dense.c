@@ -61,6 +61,7 @@ static tristar_status read_array(tsi_lines *lines, const tsi_market_header *head
   TSI_TRY(read_values(lines, header, width, &values));
   if (header->symmetry == TRISTAR_GENERAL && header->entries > 0) {
     *full = values;
+    values = NULL; /* which *full points to now */
     return TRISTAR_OK;
   }
   TSI_TRY(TSI_ALLOC_ZERO(lines->env, *full, doubles));
