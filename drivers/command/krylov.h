@@ -7,6 +7,7 @@
 #include "drivers/report/repeat.h"
 #include "drivers/report/report.h"
 #include "tristar_krylov.h"
+#include "tristar_matrix.h"
 
 /* The norms of a solve, told one after the other; those of a column begin with iteration 0. */
 typedef struct tsi_norms {

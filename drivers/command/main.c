@@ -13,6 +13,7 @@
 #include "drivers/session/launcher.h"
 #include "drivers/session/wrap.h"
 #include "tristar.h"
+#include "tristar_machine.h"
 #ifdef TSI_HAVE_MPI
 #include "tristar_dmatrix_mpi.h"
 #endif

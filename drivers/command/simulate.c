@@ -18,6 +18,7 @@
 #include "runtime/exec/starpu/service.h"
 #include "runtime/exec/starpu/simulation.h"
 #include "runtime/context/context.h"
+#include "tristar_device.h"
 
 #define CORES 8 /* unless --workers says otherwise */
 enum { PLACES = 3 };

@@ -6,6 +6,7 @@
  * one does not converge. */
 #include <inttypes.h>
 #include <tristar_krylov.h>
+#include <tristar_matrix.h>
 
 #include "example.h"
 

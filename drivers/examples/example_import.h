@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "example.h"
+#include "tristar_matrix.h"
 
 #define EXAMPLE_WORKERS 2
 #define EXAMPLE_SOLVES 11 /* solves whose median is told */

@@ -1,5 +1,6 @@
 /* A^-1 applied ten times to a vector: inverse iteration on a 3D Poisson matrix. */
 #include <tristar.h>
+#include <tristar_matrix.h>
 
 int main(void) {
   tristar_t *ts;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "example.h"
+#include "tristar_triangle.h"
 
 typedef struct problem {
   int n;

@@ -2,6 +2,7 @@
  * x. Nothing waits but the end. */
 #include <stdio.h>
 #include <tristar_starpu.h>
+#include <tristar_matrix.h>
 
 static void make_b(void *buffers[], void *arg) {
   double *b = (double *)STARPU_VECTOR_GET_PTR(buffers[0]);

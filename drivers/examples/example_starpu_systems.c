@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "example_tasks.h"
+#include "tristar_matrix.h"
 
 enum { SYSTEMS = 6, PIECES = 4 };
 

@@ -10,6 +10,9 @@
 #include "drivers/report/json.h"
 #include "drivers/draw/picture.h"
 #include "tristar_trace.h"
+#include "tristar_layout.h"
+#include "tristar_matrix.h"
+#include "tristar_solve.h"
 #ifdef TSI_HAVE_MPI
 #include "tristar_mpi.h"
 #endif

@@ -11,6 +11,7 @@
 #include "drivers/report/gpu.h"
 #include "drivers/plot/plot.h"
 #include "drivers/plot/tree.h"
+#include "tristar_device.h"
 
 /* Pixels. */
 enum { WIDTH = 1200, LEFT = 24, PLOT = WIDTH - 2 * LEFT, ABOVE = 14, TREE = 440, GAP = 46 };

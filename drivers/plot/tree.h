@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "drivers/session/session.h"
+#include "tristar_stats.h"
 
 /* One rectangle: x, y, width and height as shares of the picture, y downwards from the roots. */
 typedef struct tsi_tree_box {

@@ -10,6 +10,7 @@
 #include "drivers/session/files.h"
 #include "drivers/session/layout.h"
 #include "drivers/report/report.h"
+#include "tristar_device.h"
 
 void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number) {
   for (; number->key != NULL; number++) cJSON_AddNumberToObject(object, number->key, number->value);

@@ -8,6 +8,8 @@
 #define TSI_DRIVERS_REPORT_PATHS_H
 
 #include "drivers/session/rhs.h"
+#include "tristar_matrix.h"
+#include "tristar_solve.h"
 
 typedef struct tsi_paths {
   bool used;               /* some rows are zero, or some are wanted: the members below are set */

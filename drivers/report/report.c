@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "drivers/session/console.h"
+#include "tristar_device.h"
 
 #define TEXT_SIZE 64
 

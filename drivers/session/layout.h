@@ -3,6 +3,7 @@
 #define TSI_DRIVERS_SESSION_LAYOUT_H
 
 #include "drivers/session/session.h"
+#include "tristar_layout.h"
 
 /* Reads them; --layout auto gives px = 0. Says what is wrong. Gives an exit status. */
 int tsi_layout_read(const char *command, const tsi_settings *settings, tristar_layout *layout);

@@ -3,6 +3,7 @@
 #define TSI_DRIVERS_SESSION_RHS_H
 
 #include "drivers/session/session.h"
+#include "tristar_matrix.h"
 
 /* A dense matrix of zeros in the session's precision; its values are to be freed with free. */
 bool tsi_dense_make(tsi_session *s, int64_t rows, int64_t cols, tristar_dense *dense);

@@ -12,6 +12,8 @@
 #include "drivers/session/options.h"
 #include "drivers/session/precision.h"
 #include "tristar.h"
+#include "tristar_matrix.h"
+#include "tristar_stats.h"
 
 typedef struct tsi_session {
   const tsi_settings *settings;

@@ -7,6 +7,7 @@
 #define TSI_ADAPTERS_CHOLMOD_FACTORS_H
 
 #include "tristar_cholmod.h"
+#include "tristar_triangle.h"
 
 /* What the view needs beside the arrays of CHOLMOD. */
 typedef struct tsi_cholmod {

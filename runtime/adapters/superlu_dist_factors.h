@@ -5,6 +5,7 @@
 #include <superlu_defs.h>
 
 #include "tristar.h"
+#include "tristar_triangle.h"
 
 /* What LUstruct and ScalePermstruct of any type have. */
 typedef struct tsi_superlu_dist_parts {

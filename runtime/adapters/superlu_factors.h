@@ -3,6 +3,7 @@
 #define TSI_ADAPTERS_SUPERLU_FACTORS_H
 
 #include "tristar_superlu.h"
+#include "tristar_triangle.h"
 
 /* What a view of the factors points to, beside the arrays of SuperLU themselves. */
 typedef struct tsi_superlu {

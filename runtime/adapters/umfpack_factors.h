@@ -7,6 +7,7 @@
 #define TSI_ADAPTERS_UMFPACK_FACTORS_H
 
 #include "tristar_umfpack.h"
+#include "tristar_triangle.h"
 
 /* The copies. */
 typedef struct tsi_umfpack {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tristar.h"
+#include "tristar_machine.h"
 
 static const struct {
   const char *name, *fallback, *description;

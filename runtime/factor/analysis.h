@@ -24,6 +24,7 @@
 #include "partition/cut/panels.h"
 #include "runtime/context/context.h"
 #include "runtime/matrix/pattern.h"
+#include "tristar_stats.h"
 
 typedef struct tsi_assembly {
   tsi_count *ptr;    /* n + 1 */

@@ -14,6 +14,7 @@
 
 #include "partition/order/imported_structure.h"
 #include "tristar.h"
+#include "tristar_triangle.h"
 
 typedef struct tsi_triangle {
   tsi_index n;

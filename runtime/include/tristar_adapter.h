@@ -6,7 +6,7 @@
 #ifndef TRISTAR_ADAPTER_H
 #define TRISTAR_ADAPTER_H
 
-#include "tristar.h"
+#include "tristar_triangle.h"
 
 #ifdef __cplusplus
 extern "C" {

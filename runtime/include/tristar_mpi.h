@@ -21,7 +21,10 @@
 
 #include <mpi.h>
 
-#include "tristar.h"
+#include "tristar_device.h"
+#include "tristar_layout.h"
+#include "tristar_matrix.h"
+#include "tristar_solve.h"
 #include "tristar_trace.h"
 
 #ifdef __cplusplus

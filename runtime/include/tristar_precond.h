@@ -14,7 +14,7 @@
 #ifndef TRISTAR_PRECOND_H
 #define TRISTAR_PRECOND_H
 
-#include "tristar.h"
+#include "tristar_triangle.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -27,7 +27,7 @@
 
 #include <starpu.h>
 
-#include "tristar.h"
+#include "tristar_solve.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,35 +1,14 @@
-/* TriStar: where the time of solves goes: statistics, traces, profiles, and the DAG of a plan as a picture.
+/* TriStar: where the time of solves goes: traces, profiles, and the DAG of a plan as a picture.
  *
  * Include it beside tristar.h; it belongs to the same library. */
 #ifndef TRISTAR_TRACE_H
 #define TRISTAR_TRACE_H
 
-#include "tristar.h"
+#include "tristar_stats.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Where the time of the latest solve of a plan to end went. Always noted; costs two looks at the clock for
- * each task. (Of a distributed solve: tristar_distributed_stats, whose names mean the same.) */
-typedef struct tristar_solve_stats {
-  int64_t solves;       /* that ended so far; 0: the rest is zero too */
-  int64_t in_flight;    /* started, and not yet seen to have ended by test or wait */
-  int workers;          /* CPU workers of StarPU, after them those of devices, if the plan has subtrees
-                           there; 1: the solve ran on the calling thread */
-  double solve_seconds; /* as last_solve_seconds */
-  int64_t tasks;        /* that ran; more than 64 right-hand sides: of all blocks of 64 */
-  double bytes;         /* that these tasks streamed, mostly of the factor */
-  tristar_range compute_seconds; /* by worker: in tasks of this solve, those on a device until it has them
-                                    to do; the calling thread: all of it; */
-  tristar_range idle_seconds;    /* the rest of solve_seconds, in which it may have run tasks of others */
-} tristar_solve_stats;
-/* Tells the figures of the latest solve of a plan to end. */
-TRISTAR_API tristar_status tristar_plan_get_solve_stats(const tristar_plan_t *plan,
-                                                        tristar_solve_stats *stats);
-/* Of one worker in that solve, counted from 0; 0 and 0 where it had none of that number. */
-TRISTAR_API tristar_status tristar_plan_get_worker_seconds(const tristar_plan_t *plan, int worker,
-                                                           double *compute, double *idle);
 
 /* Figures of tristar_profile. */
 typedef struct tristar_profile_result {

@@ -9,6 +9,7 @@
 #define TSI_RUNTIME_MACHINE_MACHINE_H
 
 #include "runtime/base/env.h"
+#include "tristar_machine.h"
 
 typedef struct tsi_machine {
   tsi_env *env;

@@ -11,6 +11,7 @@
  *
  * Reads   a view.   Writes  orders of the caller's. */
 #include "runtime/matrix/view.h"
+#include "tristar_triangle.h"
 
 /* ---- As it stands -------------------------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 
 #include "runtime/base/env.h"
 #include "tristar.h"
+#include "tristar_matrix.h"
 
 struct tristar_matrix_s {
   tsi_env *env; /* the context's: it outlives the matrix */

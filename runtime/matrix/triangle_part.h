@@ -13,6 +13,7 @@
 
 #include "runtime/matrix/pattern.h"
 #include "runtime/matrix/triangle_turn.h"
+#include "tristar_triangle.h"
 
 /* Errors: those of tsi_pattern_create; NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo,

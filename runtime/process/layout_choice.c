@@ -12,6 +12,7 @@
 
 #include "runtime/factor/analysis.h"
 #include "runtime/machine/calibration.h"
+#include "tristar_layout.h"
 
 /* What a task costs beside its message. */
 #define TASK_SECONDS 4e-6

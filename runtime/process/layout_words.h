@@ -5,6 +5,7 @@
 #define TSI_RUNTIME_PROCESS_LAYOUT_WORDS_H
 
 #include "dag/program.h"
+#include "tristar_layout.h"
 
 /* Errors: ARGUMENT: an unknown enumerator. */
 TRISTAR_CHECKED tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout);

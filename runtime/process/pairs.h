@@ -7,6 +7,7 @@
 
 #include "dag/traffic.h"
 #include "runtime/factor/analysis.h"
+#include "tristar_layout.h"
 
 /* *row_bytes: of a row of a message, in a solve with nrhs right-hand sides. Errors: those of
  * tristar_layout_traffic. */

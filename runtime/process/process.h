@@ -26,6 +26,7 @@
 #include "runtime/exec/steps/tables.h"
 #include "runtime/solve/executor.h"
 #include "runtime/solve/operation.h"
+#include "tristar_solve.h"
 
 /* What all processes know about a factor; plain data. */
 typedef struct tsi_factor_kind {

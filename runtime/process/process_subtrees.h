@@ -16,6 +16,7 @@
 #include "runtime/context/context.h"
 #include "runtime/solve/device_split_options.h"
 #include "runtime/process/process.h"
+#include "tristar_device.h"
 
 /* What is wanted of devices. */
 typedef struct tsi_process_wishes {

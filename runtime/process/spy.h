@@ -13,6 +13,7 @@
 #define TSI_RUNTIME_PROCESS_SPY_H
 
 #include "runtime/factor/analysis.h"
+#include "tristar_layout.h"
 
 typedef struct tsi_spy {
   int cells;

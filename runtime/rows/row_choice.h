@@ -10,6 +10,7 @@
 
 #include "partition/cut/row_chunks.h"
 #include "runtime/context/context.h"
+#include "tristar_triangle.h"
 
 typedef struct tsi_row_choice {
   bool supernodes; /* then the rest says nothing */

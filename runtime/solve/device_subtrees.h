@@ -18,6 +18,7 @@
 #define TSI_RUNTIME_SOLVE_DEVICE_SUBTREES_H
 
 #include "runtime/solve/plan.h"
+#include "tristar_device.h"
 
 typedef struct tsi_plan_subtree {
   tsi_resident *resident;

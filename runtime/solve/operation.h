@@ -25,6 +25,7 @@
 
 #include "codelets/cpu/node.h"
 #include "runtime/base/env.h"
+#include "tristar_solve.h"
 
 /* Which sweeps run. */
 typedef enum tsi_sweeps { TSI_BOTH, TSI_FORWARD, TSI_BACKWARD, TSI_SWEEPS } tsi_sweeps;

@@ -10,6 +10,7 @@
 #include "tests/support/objects.h"
 #include "tristar_adapter.h"
 #include "tristar_starpu.h"
+#include "tristar_machine.h"
 
 static atomic_int warnings;
 

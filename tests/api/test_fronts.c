@@ -2,6 +2,7 @@
  * workers and without StarPU, a small backward error, and stays within three times the memory of its factors.
  */
 #include "tests/support/flow.h"
+#include "tristar_stats.h"
 
 /* Solutions with and without tasks; 3 right-hand sides, the last with A^T. */
 static void solve(int use_starpu, const char *workers, const char *kind, int64_t k, double *x) {

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "tests/support/flow.h"
+#include "tristar_machine.h"
+#include "tristar_stats.h"
 
 static tristar_t *ts;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/support/dense_systems.h"
+#include "tristar_stats.h"
 
 enum { CHAIN = 200, RING = 60 };
 

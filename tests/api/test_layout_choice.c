@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "tests/support/flow.h"
+#include "tristar_layout.h"
 
 static tristar_analysis_t *analyze_parts(tristar_t *ts, const tristar_view *view, int leaf_parts) {
   tristar_analysis_options options;

@@ -7,6 +7,7 @@
 
 #include "tests/support/objects.h"
 #include "tristar_starpu.h"
+#include "tristar_machine.h"
 
 static tristar_t *make(bool starpu) {
   tristar_config config;

@@ -2,6 +2,9 @@
  * and x stay double, and every engine gives the same bits. */
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tristar_machine.h"
+#include "tristar_matrix.h"
+#include "tristar_stats.h"
 
 static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method method, tristar_scalar scalar) {
   tristar_matrix_t *m;

@@ -5,6 +5,9 @@
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tristar_machine.h"
+#include "tristar_matrix.h"
+#include "tristar_stats.h"
 
 static tristar_t *ts;
 static int warnings;

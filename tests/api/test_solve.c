@@ -5,6 +5,8 @@
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tristar_machine.h"
+#include "tristar_matrix.h"
 
 typedef struct problem {
   const char *kind;

@@ -2,6 +2,7 @@
  * the backward error after refinement is below 100 units of roundoff, the residual is recomputed here in
  * double, in place gives the same bits, and engines agree. */
 #include "tests/support/typed.h"
+#include "tristar_machine.h"
 
 static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                      &typed_complex_double};

@@ -13,6 +13,7 @@
  * The folder: TRISTAR_DATA, or ../shared/data next to the sources. */
 #include "tests/support/data.h"
 #include "tests/support/real_matrices.h"
+#include "tristar_machine.h"
 
 #define ERROR_BOUND 100
 /* The library measures residuals in the type itself, which adds some roundoff; here in double. */

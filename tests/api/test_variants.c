@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "tests/support/variants.h"
+#include "tristar_solve.h"
 
 /* Of the plain solutions of the serial engine. */
 static uint64_t reference[SYSTEMS][VARIANTS];

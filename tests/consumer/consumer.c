@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <tristar.h>
+#include <tristar_matrix.h>
 
 enum { K = 5, N = K * K * K };
 

@@ -5,6 +5,7 @@
 
 #include "runtime/solve/device_split_options.h"
 #include "tests/support/check.h"
+#include "tristar_device.h"
 
 /* Of what there would be on devices, for each of two: the cores have work as well. */
 #define SHARE 0.3

@@ -14,6 +14,7 @@
 #include "tests/support/gpu/placed_system.h"
 #include "tristar_device.h"
 #include "tristar_starpu.h"
+#include "tristar_machine.h"
 
 enum { SOLVES = 6, DEVICES = 2, MANY = 5 };
 

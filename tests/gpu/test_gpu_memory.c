@@ -12,6 +12,7 @@
 #include "runtime/solve/plan.h"
 #include "runtime/exec/starpu/devices.h"
 #include "tests/support/flow.h"
+#include "tristar_device.h"
 
 enum { SHARES = 5, SOLVES = 3 };
 

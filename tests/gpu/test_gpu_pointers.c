@@ -12,6 +12,7 @@
 #include "tests/gpu/emulator/emulated_driver.h"
 #include "tests/support/gpu/placed_system.h"
 #include "tristar_device.h"
+#include "tristar_machine.h"
 
 enum { DEVICE = 0, BESIDE = 3 };
 

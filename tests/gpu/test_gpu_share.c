@@ -6,6 +6,7 @@
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_choice.h"
 #include "tests/support/context.h"
+#include "tristar_matrix.h"
 
 static const struct {
   const char *kind;

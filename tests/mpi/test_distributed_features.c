@@ -8,6 +8,7 @@
 
 #include "tests/support/typed.h"
 #include "tristar_mpi.h"
+#include "tristar_machine.h"
 
 typedef struct world {
   tristar_t *ts;

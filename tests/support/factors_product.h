@@ -9,6 +9,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/magnitude.h"
+#include "tristar_triangle.h"
 
 static inline double complex product_scalar(tristar_scalar scalar, const void *values, int64_t k) {
   switch (scalar) {

@@ -3,6 +3,7 @@
 #define TSI_TESTS_SUPPORT_FAILING_IMPORT_H
 
 #include "tests/support/check.h"
+#include "tristar_machine.h"
 
 typedef tristar_status (*failing_import)(tristar_t *ts, const void *from, tristar_factor_t **out);
 

@@ -4,6 +4,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tristar_matrix.h"
 
 typedef struct flow {
   tristar_matrix_t *matrix;

@@ -9,6 +9,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tristar_triangle.h"
 #undef I
 
 typedef double _Complex number;

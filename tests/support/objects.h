@@ -9,6 +9,8 @@
 #include "tests/support/random.h"
 #include "tristar_krylov.h"
 #include "tristar_trace.h"
+#include "tristar_matrix.h"
+#include "tristar_solve.h"
 
 typedef enum object_kind {
   CONTEXT,

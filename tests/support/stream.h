@@ -7,6 +7,7 @@
 
 #include "tests/support/flow.h"
 #include "tristar_starpu.h"
+#include "tristar_machine.h"
 
 static inline starpu_data_handle_t vector(double *array, int64_t n) {
   starpu_data_handle_t handle;

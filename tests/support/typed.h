@@ -11,6 +11,8 @@
 #include "tests/support/check.h"
 #include "tests/support/magnitude.h"
 #include "tests/support/random.h"
+#include "tristar_matrix.h"
+#include "tristar_stats.h"
 #undef I
 
 typedef double _Complex number;

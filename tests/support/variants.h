@@ -3,6 +3,7 @@
 #define TSI_TESTS_SUPPORT_VARIANTS_H
 
 #include "tests/support/typed.h"
+#include "tristar_machine.h"
 
 typedef struct variant {
   const char *name;

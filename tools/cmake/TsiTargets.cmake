@@ -21,7 +21,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 add_library(tsi_flags INTERFACE)
-target_compile_definitions(tsi_flags INTERFACE _GNU_SOURCE)
+# TRISTAR_NO_COMPAT: code of TriStar includes the headers that it uses, not all that version 0.2 had in tristar.h.
+target_compile_definitions(tsi_flags INTERFACE _GNU_SOURCE TRISTAR_NO_COMPAT)
 # The prefix map makes __FILE__, which error messages show, relative to the source tree.
 target_compile_options(tsi_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion
                        "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "tristar.h"
+#include "tristar_matrix.h"
 
 #ifdef __cplusplus
 extern "C" {

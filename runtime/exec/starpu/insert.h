@@ -14,6 +14,7 @@
 #define TSI_RUNTIME_EXEC_STARPU_INSERT_H
 
 #include "runtime/base/env.h"
+#include "tristar_solve.h"
 
 /* A solve that is to be inserted. */
 typedef struct tsi_insert_order {

@@ -8,6 +8,7 @@
 #define TSI_RUNTIME_EXEC_STARPU_WORKERS_H
 
 #include "runtime/exec/starpu/service.h"
+#include "tristar_machine.h"
 
 typedef struct tsi_workers {
   tsi_env *env;

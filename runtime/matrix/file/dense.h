@@ -4,6 +4,7 @@
 
 #include "runtime/matrix/file/lines.h"
 #include "tristar.h"
+#include "tristar_matrix.h"
 
 /* tristar_dense_read; complex_text: in plain text two numbers are one complex value. */
 TRISTAR_CHECKED tristar_status tsi_dense_read(tsi_env *env, const char *path, bool complex_text,

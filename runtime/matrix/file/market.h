@@ -11,6 +11,7 @@
 
 #include "runtime/matrix/file/lines.h"
 #include "runtime/matrix/matrix.h"
+#include "tristar_matrix.h"
 
 typedef enum tsi_field { TSI_FIELD_REAL, TSI_FIELD_INTEGER, TSI_FIELD_COMPLEX, TSI_FIELD_PATTERN } tsi_field;
 

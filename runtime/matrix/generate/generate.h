@@ -11,6 +11,7 @@
 #define TSI_MATRIX_GENERATE_H
 
 #include "runtime/matrix/matrix.h"
+#include "tristar_matrix.h"
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF /* gcc -std=c11 never contracts */

@@ -3,6 +3,7 @@
  * blocks of them: against the solution that is combined here; the same bits as without where alpha is 1 and
  * beta 0; started solves, and x over b. (Triangles: test_permuted_triangle.) */
 #include "tests/support/typed.h"
+#include "tristar_solve.h"
 
 enum { MOST = 70 };
 

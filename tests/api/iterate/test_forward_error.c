@@ -6,6 +6,8 @@
 
 #include "tests/support/dense_systems.h"
 #include "tests/support/flow.h"
+#include "tristar_machine.h"
+#include "tristar_stats.h"
 
 /* op(A)^-1 by Gauss-Jordan elimination with row exchanges. */
 static void invert(const dense *m, tristar_op op, number inverse[N_MAX][N_MAX]) {

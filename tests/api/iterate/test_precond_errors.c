@@ -5,6 +5,7 @@
 
 #include "tests/support/flow.h"
 #include "tests/support/preconds.h"
+#include "tristar_machine.h"
 
 enum { N = 12 };
 

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "tristar_precond.h"
+#include "tristar_machine.h"
+#include "tristar_stats.h"
 #include "tests/support/flow.h"
 
 static tristar_t *make(void) {

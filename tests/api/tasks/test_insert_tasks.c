@@ -7,6 +7,7 @@
 #include "runtime/base/happens_before.h"
 #include "tests/support/host_task.h"
 #include "tests/support/stream.h"
+#include "tristar_stats.h"
 
 /* ---- Tasks of the program -------------------------------------------------------------------------------
  */

@@ -9,6 +9,7 @@
 #include "tests/support/random.h"
 #include "tests/support/triangles.h"
 #include "tristar_trace.h"
+#include "tristar_solve.h"
 
 enum { N = 300, THREADS = 4, SOLVES = 50 };
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "tests/support/triangles.h"
+#include "tristar_triangle.h"
 
 enum { MOST = 120, ROOM = 2 * MOST * MOST };
 

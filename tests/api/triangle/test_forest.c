@@ -5,6 +5,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tristar_stats.h"
 
 /* Lower triangle of a symmetric matrix, by columns. */
 typedef struct forest {

@@ -3,6 +3,9 @@
  * products. */
 #include "tests/support/given_factors.h"
 #include "tests/support/magnitude.h"
+#include "tristar_machine.h"
+#include "tristar_solve.h"
+#include "tristar_stats.h"
 
 enum { N_MAX = 110, NRHS = 3 };
 

@@ -9,6 +9,8 @@
  *   - sparse right-hand sides and chosen rows of X give the numbers of the dense solve
  *   - big panels are sliced: the plans below are cut small */
 #include "tests/support/typed.h"
+#include "tristar_machine.h"
+#include "tristar_solve.h"
 
 enum { CHUNK_BYTES = 3000, HASHES = 4096 };
 

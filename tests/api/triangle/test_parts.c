@@ -8,6 +8,9 @@
 #include "tests/support/magnitude.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tristar_matrix.h"
+#include "tristar_solve.h"
+#include "tristar_stats.h"
 #undef I
 
 typedef double _Complex number;

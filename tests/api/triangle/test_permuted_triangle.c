@@ -5,6 +5,8 @@
  * may fail. */
 #include "tests/support/triangles.h"
 #include "tests/support/typed.h"
+#include "tristar_machine.h"
+#include "tristar_solve.h"
 
 enum { NRHS = 5, MOST = 64 };
 

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "tests/support/context.h"
+#include "tristar_triangle.h"
 
 enum { N = 4, NRHS = 3 };
 

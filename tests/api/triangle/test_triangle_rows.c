@@ -4,6 +4,7 @@
  * refinement and the condition work; bad diagonals are told. */
 #include "tests/support/triangles.h"
 #include "tests/support/typed.h"
+#include "tristar_solve.h"
 
 enum { NRHS = 5 };
 

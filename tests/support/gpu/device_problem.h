@@ -6,6 +6,7 @@
 #include "tests/support/device_solve.h"
 #include "tests/support/gpu/runs.h"
 #include "tests/support/typed.h"
+#include "tristar_matrix.h"
 
 typedef struct problem {
   const char *kind;

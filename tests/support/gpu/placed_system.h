@@ -4,6 +4,8 @@
 #define TSI_TESTS_SUPPORT_GPU_PLACED_SYSTEM_H
 
 #include "tests/support/typed.h"
+#include "tristar_device.h"
+#include "tristar_matrix.h"
 
 typedef struct system_of {
   const typed *type;

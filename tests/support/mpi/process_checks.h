@@ -6,6 +6,7 @@
 
 #include "runtime/solve/reach.h"
 #include "tests/support/mpi/world.h"
+#include "tristar_matrix.h"
 
 typedef struct problem {
   const char *kind;

@@ -7,6 +7,7 @@
 
 #include "runtime/base/threads.h"
 #include "tests/support/flow.h"
+#include "tristar_machine.h"
 
 static _Atomic(int) fail_at; /* counted down; at 0 the call fails; negative: none does */
 

@@ -3,6 +3,7 @@
  * whose pivot Cholesky refuses. */
 #include "codelets/cpu/front.h"
 #include "tests/support/dense_systems.h"
+#include "tristar_stats.h"
 
 enum { MOST = 6 };
 

@@ -14,6 +14,9 @@
 #include "tests/support/check.h"
 #include "tests/support/host_task.h"
 #include "tests/support/random.h"
+#include "tristar_machine.h"
+#include "tristar_matrix.h"
+#include "tristar_stats.h"
 
 enum {
   SIZE = TSI_TESTS_RACES ? 22 : 26,

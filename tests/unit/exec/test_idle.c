@@ -9,6 +9,7 @@
 #include "tests/support/flow.h"
 #include "tests/support/host_task.h"
 #include "tests/support/looks.h"
+#include "tristar_solve.h"
 
 enum { PAUSES = 8, THREADS = 2 };
 

@@ -9,6 +9,7 @@
 #include "tests/support/check.h"
 #include "tests/support/factor_bits.h"
 #include "tests/support/orders.h"
+#include "tristar_matrix.h"
 
 /* ---- What is in memory, and what a step may do with it ---- */
 

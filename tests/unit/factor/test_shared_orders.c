@@ -7,6 +7,7 @@
 #include "runtime/exec/starpu/blas.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tristar_matrix.h"
 
 enum { PROCESSES = 3 };
 

@@ -8,6 +8,7 @@
 #include "runtime/context/context.h"
 #include "runtime/import/import.h"
 #include "tests/support/check.h"
+#include "tristar_solve.h"
 
 /* Rows that make a vector long (partition/cut/row_chunks.h), of the smallest scalar; entries of each. */
 enum { ROWS = 520000, ENTRIES = 4, SOLVES = TSI_TESTS_SANITIZED ? 6 : 12 };

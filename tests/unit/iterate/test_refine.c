@@ -4,6 +4,7 @@
 
 #include "runtime/context/context.h"
 #include "tests/support/dense_systems.h"
+#include "tristar_stats.h"
 
 /* Why refinement stopped; single factors, so that it has something to do. */
 static void check_stop(tristar_t *ts) {

@@ -10,6 +10,7 @@
 #include "runtime/machine/calibration.h"
 #include "runtime/machine/load.h"
 #include "tests/support/flow.h"
+#include "tristar_stats.h"
 
 static char told[1024]; /* the latest warning */
 static void hear(void *arg, tristar_log_level level, const char *text) {

@@ -2,6 +2,7 @@
  * next to the sources. */
 #include "tests/support/data.h"
 #include "tests/support/device_solve.h"
+#include "tristar_matrix.h"
 
 /* Condition decides how far two orders of sums may be apart: of the largest entry of x. */
 static const struct {

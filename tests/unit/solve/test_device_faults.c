@@ -1,6 +1,7 @@
 /* Faults that are planted into device tables are found by their check, in every array and at any place;
  * tables move as one block; a failed allocation leaves nothing behind; what cannot be cut is refused. */
 #include "tests/support/device_solve.h"
+#include "tristar_matrix.h"
 
 #define CHECK_TABLES tsi_device_tables_check(s->env, t, &source)
 #define TRIALS 20

@@ -5,6 +5,7 @@
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_choice.h"
 #include "tests/support/check.h"
+#include "tristar_matrix.h"
 
 static const char *const kinds[] = {"poisson3d7", "s2d9pt", "circuit", "convdiff3d"};
 static const int64_t sizes[] = {9, 30, 500, 1};

@@ -8,6 +8,7 @@
 #include "tristar_device.h"
 #include "tristar_starpu.h"
 #include "tristar_trace.h"
+#include "tristar_layout.h"
 
 static tristar_t *ts;
 static flow f;

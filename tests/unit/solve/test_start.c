@@ -9,6 +9,9 @@
 #include "runtime/context/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/host_task.h"
+#include "tristar_device.h"
+#include "tristar_solve.h"
+#include "tristar_stats.h"
 
 enum { REQUESTS = 5 };
 static const int in_flight[] = {1, 2, REQUESTS};

@@ -6,6 +6,7 @@
 #include "runtime/context/context.h"
 #include "tests/support/flow.h"
 #include "tristar_trace.h"
+#include "tristar_solve.h"
 
 enum { NRHS_MOST = 70 };
 

@@ -2,6 +2,7 @@
  * one triangle, give the same bits; allocations may fail. */
 #include "runtime/context/context.h"
 #include "tests/support/variants.h"
+#include "tristar_solve.h"
 
 /* Tells what is not served, and refuses what does not exist. */
 static void check_refusals(tristar_t *ts) {

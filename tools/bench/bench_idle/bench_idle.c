@@ -13,6 +13,7 @@
 #include "runtime/base/median.h"
 #include "runtime/base/clock.h"
 #include "tristar.h"
+#include "tristar_matrix.h"
 
 enum { ROUNDS_MAX = 101, STEPS = 20000000, SOLVES = 50 };
 

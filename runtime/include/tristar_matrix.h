@@ -1,0 +1,75 @@
+/* TriStar: matrices and right-hand sides from files and generators.
+ *
+ * Include it beside tristar.h; it belongs to the same library. */
+#include "tristar.h" /* before the guard: see tristar_compat.h */
+
+#ifndef TRISTAR_MATRIX_H
+#define TRISTAR_MATRIX_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A matrix that the library owns: from a file or a generator. */
+typedef struct tristar_matrix_s tristar_matrix_t;
+
+/* Reads a Matrix Market file (coordinate or array; real, integer, pattern, complex; general, symmetric,
+ * skew-symmetric, hermitian) or a Harwell-Boeing / Rutherford-Boeing file (assembled; R, C, I or P; U, S, Z,
+ * H or R), plain or gzip-compressed; "-" as path: from standard input. The kind of file is found from its
+ * content. Entries of one place are summed. A file of a symmetric kind stores one triangle, either of them;
+ * if it has both (i, j) and (j, i), that is an error. Of an array file the nonzero values and the diagonal
+ * are kept. A pattern file has no values. "gen:KIND:K" as path generates instead (tristar_matrix_generate).
+ * Errors: IO, FORMAT (message: file:line: cause), TOO_LARGE, NOT_FINITE, MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_read(tristar_t *ts, const char *path,
+                                                               tristar_matrix_t **matrix);
+
+/* Writes a Matrix Market coordinate file that tristar_matrix_read reads back to the same bits;
+ * gzip-compressed if path ends in ".gz"; "-": to standard output. comment (may be NULL) becomes the comment
+ * lines of the header. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_write(tristar_t *ts, const char *path,
+                                                                const tristar_view *view,
+                                                                const char *comment);
+
+/* Generates the model problem `kind` of size k (see tristar_get_generator); the same bits on every machine.
+ */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t k,
+                                                                   tristar_matrix_t **matrix);
+
+/* The graph Laplacian of the pattern of view, plus the identity: symmetric, positive definite, double. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view,
+                                                                    tristar_matrix_t **matrix);
+
+/* The arrays of the matrix; they live until the matrix is destroyed. CSC, base 0, 64-bit ptr, 32-bit index,
+ * rows ascending inside a column, no duplicates. */
+TRISTAR_API tristar_status tristar_matrix_get_view(const tristar_matrix_t *matrix, tristar_view *view);
+
+/* Frees the matrix and sets *matrix to NULL. Accepts NULL. */
+TRISTAR_API void tristar_matrix_destroy(tristar_matrix_t **matrix);
+
+/* The i-th generator (from 0): its name, and a line that says what it discretizes and what k means.
+ * Returns 0 when there is no i-th. */
+TRISTAR_API int tristar_get_generator(int i, const char **name, const char **description);
+
+/* A dense matrix in column-major order, such as right-hand sides. */
+typedef struct tristar_dense {
+  int64_t rows, cols;    /* number of rows, number of columns */
+  tristar_scalar scalar; /* type of the values */
+  void *values;          /* rows * cols; owned, freed by tristar_dense_destroy */
+} tristar_dense;
+
+/* Reads a Matrix Market array or coordinate file, or plain text, as a dense matrix; compressed or not; "-":
+ * from standard input. In plain text each line is a row, its numbers separated by blanks; # and % begin
+ * comments, but % is not the first character of the file. Errors: as tristar_matrix_read. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_read(tristar_t *ts, const char *path,
+                                                              tristar_dense *dense);
+/* Writes a Matrix Market array file (.gz compresses); "-": to standard output. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_write(tristar_t *ts, const char *path,
+                                                               const tristar_dense *dense,
+                                                               const char *comment);
+/* Frees the values and sets all of *dense to zero. ts is not read: it may be NULL. */
+TRISTAR_API void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
