@@ -52,7 +52,8 @@ static bool has_restarts(const tsi_krylov_solution *z) {
 
 /* The method, with its name. */
 static void set_method(tsi_krylov_solution *z, tristar_krylov_method method) {
-  static const char *const names[] = {"CG", "BiCGSTAB", "GMRES", "FGMRES", "pipelined CG", "block CG"};
+  static const char *const names[] = {"auto",   "CG",           "BiCGSTAB", "GMRES",
+                                      "FGMRES", "pipelined CG", "block CG"};
   tristar_krylov_options *o = &z->options;
   o->method = method;
   const int number = has_restarts(z) ? o->restart : method == TRISTAR_KRYLOV_BLOCK_CG ? o->block : 0;
@@ -77,8 +78,8 @@ static bool gives_up_cg(const tsi_session *s, tsi_krylov_solution *z) {
   for (int64_t c = 0; c < z->b.cols; c++)
     indefinite = indefinite || z->result[c].reason == TRISTAR_REASON_INDEFINITE ||
                  z->result[c].reason == TRISTAR_REASON_INDEFINITE_PRECOND;
-  if (!indefinite || s->settings->krylov_method >= 0 || z->options.method != TRISTAR_KRYLOV_CG ||
-      s->settings->norm >= 0)
+  if (!indefinite || s->settings->krylov_method != TRISTAR_KRYLOV_AUTO ||
+      z->options.method != TRISTAR_KRYLOV_CG || s->settings->norm >= 0)
     return false;
   z->switched = true;
   z->norms.count = 0;
@@ -106,9 +107,10 @@ void tsi_krylov_choose_options(const tsi_session *s, bool positive, tsi_krylov_s
   o->engine = (tristar_engine)settings->engine;
   o->progress = tsi_norms_add;
   o->progress_arg = &z->norms;
-  set_method(z, settings->krylov_method >= 0 ? (tristar_krylov_method)settings->krylov_method
-                : symmetric && positive      ? TRISTAR_KRYLOV_CG
-                                             : TRISTAR_KRYLOV_GMRES);
+  set_method(z, settings->krylov_method != TRISTAR_KRYLOV_AUTO
+                    ? (tristar_krylov_method)settings->krylov_method
+                : symmetric && positive ? TRISTAR_KRYLOV_CG
+                                        : TRISTAR_KRYLOV_GMRES);
   set_side(s, z);
   tsi_krylov_begin_precond(z);
 }
@@ -297,7 +299,8 @@ static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
 }
 
 cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
-  static const char *const words[] = {"cg", "bicgstab", "gmres", "fgmres", "pipelined-cg", "block-cg"};
+  static const char *const words[] = {"auto",   "cg",           "bicgstab", "gmres",
+                                      "fgmres", "pipelined-cg", "block-cg"};
   tsi_session plain = *s; /* without what complete factors would tell */
   plain.analysis = NULL;
   plain.factored = false;

@@ -137,7 +137,8 @@ static bool make_plan(tsi_session *s, solution *z, sweep *w) {
   options.nrhs = z->b.cols;
   options.chunk_bytes_max = s->settings->chunk_bytes;
   const double begin = tsi_now();
-  const tristar_triangle_options triangle = {.uplo = w->uplo,
+  const tristar_triangle_options triangle = {.size = sizeof triangle,
+                                             .uplo = w->uplo,
                                              .diag = w->diag,
                                              .partition = (tristar_partition)s->settings->partition,
                                              .row_order = z->found.row_order,

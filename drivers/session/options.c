@@ -47,8 +47,8 @@ static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const singulars[] = {"refuse", "perturb", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const plain_precisions[] = {"s", "d", "c", "z", NULL};
-static const char *const krylov_methods[] = {"cg",           "bicgstab", "gmres", "fgmres",
-                                             "pipelined-cg", "block-cg", NULL};
+static const char *const krylov_methods[] = {"auto",   "cg",           "bicgstab", "gmres",
+                                             "fgmres", "pipelined-cg", "block-cg", NULL};
 static const char *const norms[] = {"preconditioned", "residual", NULL};
 static const char *const sides[] = {"left", "right", NULL};
 static const char *const splits[] = {"blocks", "metis", NULL};
@@ -95,7 +95,7 @@ static const option_row rows[] = {
   {"precision", CHOICE, FIELD(precision), TSI_TRISOLVE | TSI_KRYLOV | TSI_SIMULATE, "s|d|c|z", "single, double, complex single or complex double (default: d or z, as the file has it)", 0, 0, plain_precisions},
   {"op", CHOICE, FIELD(op), SOLVES | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
   {"method", CHOICE, FIELD(method), MATRIX | TSI_SIMULATE, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
-  {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: cg, pipelined-cg (its sums travel while the next product is made), block-cg (several right-hand sides at once), bicgstab, gmres or fgmres (default: cg if the matrix is symmetric or Hermitian with a positive diagonal, and gmres where that finds it indefinite; else gmres)", 0, 0, krylov_methods},
+  {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: auto, cg, pipelined-cg (its sums travel while the next product is made), block-cg (several right-hand sides at once), bicgstab, gmres or fgmres; auto: cg if the matrix is symmetric or Hermitian with a positive diagonal, and gmres where that finds it indefinite; else gmres (default: auto)", 0, 0, krylov_methods},
   {"precond", TEXT, FIELD(precond), TSI_KRYLOV, "WORD", "the preconditioner: auto (ic0 with the kinds of cg, else ilu0, with a shift where pivots break down, jacobi or none where that does not help; --side right with gmres), none, jacobi, ssor, ilu0, ilu1, ... (incomplete LU with so many levels of fill), milu0, ... (the same row sums), ilut (by size), ic0, ic1, ..., mic0, ..., ict (incomplete Cholesky), fsai (a sparse approximate inverse), factor (complete factors; default auto)", 0, 0, NULL},
   {"tol", REAL, FIELD(tolerance), TSI_KRYLOV, "T", "end when the norm of the residual, preconditioned where the method has that one, is T times that of B (default 1e-8; in single precision 1e-5)", 0, 0, NULL},
   {"max-iterations", NUMBER, FIELD(max_iterations), TSI_KRYLOV, "N", "at most N iterations for a right-hand side (default 10000)", 0, INT64_C(1) << 40, NULL},
@@ -357,7 +357,8 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->tolerance = -1;
   settings->precision = -1;
   settings->uplo = -1;
-  settings->krylov_method = settings->side = settings->norm = -1;
+  settings->krylov_method = TRISTAR_KRYLOV_AUTO;
+  settings->side = settings->norm = -1;
   settings->restart = 30;
   settings->block = 8;
   settings->max_iterations = 10000;

@@ -9,18 +9,19 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/threads.h"
 #include "runtime/base/variables.h"
+#include "runtime/base/options.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/machine/predict.h"
 #include "runtime/exec/starpu/tasks.h"
 
-void tristar_config_init(tristar_config *config) {
-  memset(config, 0, sizeof *config);
-  config->use_starpu = 1;
-  config->first_core = -1;
-  config->first_device = -1;
-  config->devices = 1;
-  config->idle_sleep = -1;
-  config->log_level = TRISTAR_LOG_INFO;
+void tristar_config_init_sized(tristar_config *config, size_t size) {
+  const tristar_config defaults = {.use_starpu = 1,
+                                   .first_core = -1,
+                                   .first_device = -1,
+                                   .devices = 1,
+                                   .idle_sleep = -1,
+                                   .log_level = TRISTAR_LOG_INFO};
+  tsi_options_init(config, size, &defaults, sizeof defaults);
 }
 
 /* The instruction set of the kernels: what the environment asks for, or the best of this processor. */
@@ -81,13 +82,11 @@ static tristar_status init_services(tristar_t *ts, const tristar_config *config)
 }
 
 tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
-  tristar_config defaults;
+  tristar_config full;
   if (out == NULL) return TSI_NULL(out);
   *out = NULL;
-  if (config == NULL) {
-    tristar_config_init(&defaults);
-    config = &defaults;
-  }
+  tristar_status status = TSI_OPTIONS(NULL, tristar_config, config, &full);
+  if (status != TRISTAR_OK) return tsi_answer(NULL, status);
   tristar_t *ts = aligned_alloc(_Alignof(tristar_t), sizeof *ts); /* before there is anything that counts */
   if (ts == NULL)
     return tsi_answer(NULL, tsi_fail(NULL, TRISTAR_ERR_MEMORY, __func__, __FILE__, __LINE__,
@@ -95,18 +94,18 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
   memset(ts, 0, sizeof *ts);
   tsi_env_init(&ts->env);
   ts->env.life.end = end_context;
-  ts->env.log = config->log;
-  ts->env.log_arg = config->log_arg;
-  ts->env.log_level = config->log_level;
-  ts->env.memory.fail_at = config->fail_allocation;
+  ts->env.log = full.log;
+  ts->env.log_arg = full.log_arg;
+  ts->env.log_level = full.log_level;
+  ts->env.memory.fail_at = full.fail_allocation;
   tsi_factorization_options_init(&ts->fronts);
-  tristar_status status = init_services(ts, config);
+  status = init_services(ts, &full);
   if (status != TRISTAR_OK) {
     tsi_answer(&ts->env, status);
     free(ts);
     return tsi_answer(NULL, status);
   }
-  status = configure(ts, config);
+  status = configure(ts, &full);
   if (status != TRISTAR_OK) {
     tsi_answer(&ts->env, status);
     tristar_destroy(&ts);

@@ -9,20 +9,20 @@
 #include "runtime/factor/assembly.h"
 #include "runtime/matrix/full.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/factor/method.h"
+#include "tristar_typed.h"
+#include "runtime/matrix/view.h"
 
 _Static_assert((int)TRISTAR_INVERSE_NONE == (int)TSI_INVERSE_NONE &&
                    (int)TRISTAR_INVERSE_PARTITIONED == (int)TSI_INVERSE_PARTITIONED,
                "tsi_analysis_inverse converts one to the other");
 #define UNMERGED_WIDTH 8 /* columns of a panel with MERGE_NONE */
 
-void tristar_analysis_options_init(tristar_analysis_options *options) {
-  memset(options, 0, sizeof *options);
-  options->method = TRISTAR_METHOD_AUTO;
-  options->ordering = TRISTAR_ORDERING_METIS;
-  options->seed = 1;
-  options->matching = TRISTAR_MATCHING_AUTO;
-  options->inverse = TRISTAR_INVERSE_DIAGONAL;
+void tristar_analysis_options_init_sized(tristar_analysis_options *options, size_t size) {
+  const tristar_analysis_options defaults = {
+      .method = TRISTAR_METHOD_AUTO, .ordering = TRISTAR_ORDERING_METIS, .seed = 1};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_count **values) {
@@ -272,7 +272,7 @@ tristar_status tsi_analyze_pattern(tristar_t *ts, tsi_pattern *pattern,
 tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                const tristar_analysis_options *options, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
-  tristar_analysis_options defaults;
+  tristar_analysis_options full;
   tsi_pattern *pattern = NULL, *handed_over;
   void *values = NULL; /* summed */
   if (out != NULL) *out = NULL;
@@ -280,9 +280,8 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   tsi_env *env = &ts->env;
   if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "analysis is NULL");
   if (view == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
-  tristar_analysis_options_init(&defaults);
-  if (options == NULL) options = &defaults;
-  TSI_TRY_OUT(tsi_analysis_check_options(env, options));
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_analysis_options, options, &full));
+  TSI_TRY_OUT(tsi_analysis_check_options(env, &full));
   TSI_TRY_OUT(tsi_pattern_create(env, view, &pattern));
   if (view->values != NULL && pattern->place != NULL) {
     TSI_TRY_OUT(tsi_pattern_allocate_values(env, pattern, &values));
@@ -290,7 +289,7 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   }
   handed_over = pattern;
   pattern = NULL;
-  TSI_TRY_OUT(analyze(ts, handed_over, values ? values : view->values, options, NULL, out));
+  TSI_TRY_OUT(analyze(ts, handed_over, values ? values : view->values, &full, NULL, out));
 out:
   tsi_pattern_destroy(env, &pattern);
   TSI_FREE(env, values);
@@ -372,4 +371,10 @@ tristar_status tristar_analysis_get_assembly_tree(const tristar_analysis_t *anal
                                    .first_column = analysis->symbolic->start,
                                    .parent = analysis->symbolic->parent,
                                    .rows = analysis->symbolic->row_ptr}));
+}
+
+tristar_status tristar_analysis_check_scalar(const tristar_analysis_t *analysis, tristar_scalar scalar) {
+  TSI_ENTER(analysis, analysis->ts);
+  return tsi_answer(&analysis->ts->env,
+                    tsi_check_scalar(&analysis->ts->env, analysis->pattern->scalar, scalar));
 }

@@ -22,6 +22,10 @@
  * errors of 1e-10 instead of 2e-9) for at most a fifth of the speed. */
 #define LU_PANEL_WIDTH 16
 
+void tristar_triangle_init(tristar_triangle *triangle) {
+  *triangle = (tristar_triangle){.format = TRISTAR_TRIANGLE_COLUMNS, .ptr_bits = 32, .index_bits = 32};
+}
+
 void tristar_factors_init(tristar_factors *factors) {
   memset(factors, 0, sizeof *factors);
   factors->scalar = TRISTAR_DOUBLE;

@@ -8,6 +8,7 @@
  * Writes  an analysis (imported) and a factor, whose matrix is the triangle.
  * Invariants: those of analysis.h and factor.h; no pivots; factor order is the given order. */
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/import/import.h"
 #include "runtime/import/import_values.h"
 #include "runtime/import/permuted_triangle.h"
@@ -230,8 +231,9 @@ tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) 
 
 /* ---- The functions of the interface -------------------------------------------------------------------- */
 
-void tristar_triangle_options_init(tristar_triangle_options *options) {
-  *options = (tristar_triangle_options){.uplo = TRISTAR_LOWER, .diag = TRISTAR_NON_UNIT};
+void tristar_triangle_options_init_sized(tristar_triangle_options *options, size_t size) {
+  const tristar_triangle_options defaults = {.uplo = TRISTAR_LOWER, .diag = TRISTAR_NON_UNIT};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 static tristar_status check_options(tsi_env *env, const tristar_view *view,
@@ -308,11 +310,12 @@ static tristar_status import_view(tristar_t *ts, const tristar_view *view,
 
 tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,
                                        const tristar_triangle_options *options, tristar_factor_t **factor) {
-  tristar_triangle_options defaults;
-  tristar_triangle_options_init(&defaults);
+  tristar_triangle_options full;
   if (factor != NULL) *factor = NULL;
   TSI_ENTER(ts, ts);
-  return tsi_answer(&ts->env, import_view(ts, view, options ? options : &defaults, factor));
+  tristar_status status = TSI_OPTIONS(&ts->env, tristar_triangle_options, options, &full);
+  if (status == TRISTAR_OK) status = import_view(ts, view, &full, factor);
+  return tsi_answer(&ts->env, status);
 }
 
 tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view, tristar_uplo uplo,

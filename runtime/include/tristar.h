@@ -8,57 +8,41 @@
  *   tristar_plan            factors -> a recorded graph of tasks               once per way of solving
  *   tristar_solve           X = A^-1 B by the plan                             many times
  *   tristar_solve_refined   the same with iterative refinement                 many times
- *   tristar_destroy
  *
  * Other headers, each for one subject:
  *
- *   tristar_matrix.h        matrices from files and generators
- *   tristar_triangle.h      triangular matrices; factors of other solvers
+ *   tristar_matrix.h        matrices from files          tristar_solve.h        solves with options
+ *   tristar_triangle.h      triangles; imported factors  tristar_typed.h        typed vectors
  *   tristar_precond.h       preconditioners              tristar_krylov.h       Krylov methods
  *   tristar_stats.h         figures of all objects       tristar_trace.h        timelines of solves
  *   tristar_machine.h       StarPU, calibration          tristar_device.h       GPUs
  *   tristar_mpi.h           many processes               tristar_dmatrix_mpi.h  distributed matrices
  *   tristar_layout.h        layouts of processes         tristar_starpu.h       StarPU programs
- *   tristar_experimental.h  variants for comparisons
+ *   tristar_options.h       sizes of option structs      tristar_experimental.h variants for comparisons
  *
  * Objects. An object keeps alive what it needs of earlier ones. Objects, contexts too, may be destroyed in
- * any order, each once. A context ends with the last of its objects.
+ * any order, each once. Several threads may use different objects, or solve with one plan. In a child of
+ * fork(), functions that compute, read or write return ERR_UNSUPPORTED for objects of the parent.
  *
  * Errors. A function that can fail returns a tristar_status. After a failure output pointers are NULL, and
  * tristar_get_error returns a message with the cause and the place. NULL for a required object or result is
- * ERR_ARGUMENT. The library never ends the program and never prints.
- *
- * Threads. Functions on different objects may run at the same time, and so may solves with one plan.
- *
- * Arrays. The library reads const arrays, and writes the others, during the call only, unless stated
- * otherwise. It keeps none.
- *
- * fork(). A child has copies of the objects of its parent, but none of the threads. In the child, functions
- * that compute, read or write return ERR_UNSUPPORTED for such objects. Functions that return figures or
- * borrowed arrays work. Destruction and tristar_wait only set the pointer to NULL. The child may create
- * contexts of its own, and the parent continues unchanged. */
+ * ERR_ARGUMENT. The library never ends the program and never prints. It reads const arrays, and writes the
+ * others, during the call only, unless stated otherwise. */
 #ifndef TRISTAR_H
 #define TRISTAR_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tristar_options.h"      /* The sizes of option structs; TRISTAR_API, TRISTAR_CHECKED. */
 #include "tristar_experimental.h" /* Types of variants: tristar_inverse, tristar_merge, ... */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
-#define TRISTAR_API __attribute__((visibility("default")))  /* Marks a function of the shared library. */
-#define TRISTAR_CHECKED __attribute__((warn_unused_result)) /* The caller must look at the result. */
-#else
-#define TRISTAR_API
-#define TRISTAR_CHECKED
-#endif
-
 #define TRISTAR_VERSION_MAJOR 0 /* Version of this header. */
-#define TRISTAR_VERSION_MINOR 2 /* Programs compile unchanged if this number is the same. */
+#define TRISTAR_VERSION_MINOR 3 /* Programs compile unchanged if this number is the same. */
 #define TRISTAR_VERSION_PATCH 0 /* Counts repairs. */
 
 /* ---- Status ------------------------------------------------------------------------------------------ */
@@ -86,15 +70,13 @@ typedef enum tristar_status {
 
 /* Name of a status, such as "TRISTAR_ERR_FORMAT". Never NULL; static text. */
 TRISTAR_API const char *tristar_status_name(tristar_status status);
-
-/* Version of the library that runs, such as "0.2.0"; static text. */
+/* Version of the library that runs, such as "0.3.0"; static text. */
 TRISTAR_API const char *tristar_version(void);
 
 /* ---- Context ----------------------------------------------------------------------------------------- */
 
 /* A context: the workers, the log, and what later objects share. */
 typedef struct tristar_s tristar_t;
-
 /* Importance of a line of the log; a lower level is more important. */
 typedef enum tristar_log_level {
   TRISTAR_LOG_ERROR = 0, /* One line for each failed call. */
@@ -110,42 +92,30 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 /* Options of tristar_create. Call tristar_config_init first. Where the program or another context has
  * started StarPU before, fields marked [start] have no effect, and the log has a warning. */
 typedef struct tristar_config {
-  int use_starpu;   /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;      /* [start] Number of CPU workers. 0: STARPU_NCPU, or all cores of the mask. */
-  int first_core;   /* [start] Workers are bound to the cores of the affinity mask from this one on, unless
-                       STARPU_WORKERS_CPUID is set. -1: all cores of the mask. */
-  int first_device; /* [start] First GPU of the node with a worker, unless STARPU_WORKERS_CUDAID (_HIPID)
-                       is set. -1: all, or STARPU_NCUDA (_NHIP) of them. */
-  int devices;      /* [start] Number of GPUs if first_device is not -1. */
-  const char *scheduler;       /* [start] StarPU scheduler. NULL: STARPU_SCHED, or lws. */
-  int check;                   /* 1: verify every internal structure as it is built (also TRISTAR_CHECK=1). */
-  tristar_log_fn log;          /* NULL: silent. */
-  void *log_arg;               /* First argument of log. */
+  size_t size;    /* Set by tristar_config_init. */
+  int use_starpu; /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
+  int workers;    /* [start] Number of CPU workers. 0: STARPU_NCPU, or all cores of the mask. */
+  int first_core; /* [start] Workers use the cores of the affinity mask from this one on. -1: all of them. */
+  int first_device;      /* [start] First GPU with a worker. -1: all GPUs, or STARPU_NCUDA (_NHIP) of them. */
+  int devices;           /* [start] Number of GPUs if first_device is not -1. */
+  const char *scheduler; /* [start] StarPU scheduler. NULL: STARPU_SCHED, or lws. */
+  int check;             /* 1: verify every internal structure as it is built (also TRISTAR_CHECK=1). */
+  tristar_log_fn log;    /* NULL: silent. */
+  void *log_arg;         /* First argument of log. */
   tristar_log_level log_level; /* Lines above this level are dropped. */
   int64_t fail_allocation;     /* For tests: number of the allocation, from 1, that fails. 0: none. */
-  const char *calibration;     /* File of the calibration, or "off". NULL: TRISTAR_CALIBRATION, or the file of
-                                  this machine. See tristar_machine.h. */
-  int idle_sleep; /* [start] 1: idle workers sleep. 0: they poll, which occupies the cores but starts
-                     tasks faster after a pause. Negative: by TRISTAR_IDLE (sleep or poll), or 1. */
+  const char *calibration; /* File of the calibration, or "off". NULL: by default, see tristar_machine.h. */
+  int idle_sleep;          /* [start] 1: idle workers sleep. 0: they poll. Negative: by TRISTAR_IDLE, or 1. */
 } tristar_config;
 
 /* Sets the defaults: StarPU with all cores, no log. */
-TRISTAR_API void tristar_config_init(tristar_config *config);
+#define tristar_config_init(config) tristar_config_init_sized((config), sizeof *(config))
 
 /* Creates a context. config may be NULL (defaults). A process may have any number of contexts, created and
- * destroyed by any threads.
- *
- * Unless use_starpu is 0, the first call that needs workers starts StarPU, or joins a StarPU that runs.
- * Before it starts StarPU, that call checks the environment. It returns RUNTIME where StarPU would end the
- * program (STARPU_NCPU=abc, a folder for performance models that cannot be written), ARGUMENT for an unknown
- * scheduler, or NO_WORKER. The last context stops a StarPU that TriStar has started, unless the program needs
- * it. Sleeping workers wake up when TriStar submits tasks, or about 1 ms after the program has submitted its
- * own. In a process that fork() made while StarPU ran, contexts work without StarPU, and the log has a
- * warning.
- *
- * Errors: ARGUMENT (also: an unknown value of TRISTAR_IDLE or TRISTAR_ISA), UNSUPPORTED (this processor lacks
- * instructions that the library was built for), MEMORY. The message goes to config->log and to
- * tristar_get_error(NULL, ...). */
+ * destroyed by any threads. Unless use_starpu is 0, the first call that needs workers starts StarPU, or joins
+ * a StarPU that runs (tristar_machine.h). Errors: ARGUMENT (also: an unknown value of TRISTAR_IDLE or
+ * TRISTAR_ISA), UNSUPPORTED (this processor lacks instructions that the library was built for), MEMORY. The
+ * message goes to config->log and to tristar_get_error(NULL, ...). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
 /* Releases the context and sets *ts to NULL. Accepts NULL. The context ends when its objects are destroyed,
@@ -153,10 +123,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *
  * and for solves that were started with `end`. Inside a StarPU task a thread of its own waits instead. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
-/* Copies the message of the latest error of the calling thread into buffer (size bytes, always terminated).
- * Returns the length of the full message. The error is that of the latest failed call with an object of this
- * context, or with NULL in place of an object. ts NULL: the latest failed call of all, such as
- * tristar_create. The message is "" if no call has failed. */
+/* Copies the message of the latest error of the calling thread into buffer (size bytes, always terminated),
+ * and returns its full length. It is the error of the latest failed call with an object of this context, or
+ * with NULL in place of an object; with ts NULL that of the latest failed call of all. "": no call has
+ * failed. */
 TRISTAR_API size_t tristar_get_error(tristar_t *ts, char *buffer, size_t size);
 
 /* ---- Matrix ------------------------------------------------------------------------------------------ */
@@ -199,6 +169,9 @@ typedef struct tristar_view {
   int base;                  /* 0 or 1: number of the first row, column and entry. */
 } tristar_view;
 
+/* CSC, GENERAL, DOUBLE, 32-bit ptr and index, base 0; sizes 0 and arrays NULL. */
+TRISTAR_API void tristar_view_init(tristar_view *view);
+
 /* ---- Analysis ---------------------------------------------------------------------------------------- */
 
 /* Result of the analysis of a pattern: order of elimination, supernodes, structure of the factors. */
@@ -208,9 +181,8 @@ typedef struct tristar_analysis_s tristar_analysis_t;
 typedef enum tristar_method {
   TRISTAR_METHOD_AUTO, /* LLT for symmetric or Hermitian values with a positive diagonal, LDLT for other such
                           values, LU for the rest. GENERAL values count as symmetric up to the rounding of an
-                          assembly: a_ij and a_ji differ by at most 16 units of roundoff of themselves or of
-                          sqrt(|a_ii a_jj|), and then by eps^0.75 of a_ii and a_jj. One of each pair is
-                          factored. Refinement uses the matrix as given. */
+                          assembly (tristar_stats.h). Then one of each pair is factored, and refinement uses
+                          the matrix as given. */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H. */
   TRISTAR_METHOD_LU,   /* A = L U on the pattern of A + A^T. */
   TRISTAR_METHOD_LDLT  /* A = L D L^T (symmetric) or L D L^H (Hermitian), pivots of order 1 and 2. */
@@ -218,8 +190,7 @@ typedef enum tristar_method {
 
 /* The order of elimination. */
 typedef enum tristar_ordering {
-  TRISTAR_ORDERING_METIS, /* Nested dissection by METIS_NodeND of each connected component; minimum degree for
-                             components of at most 64 rows. */
+  TRISTAR_ORDERING_METIS,   /* Nested dissection by METIS; minimum degree for components of up to 64 rows. */
   TRISTAR_ORDERING_NATURAL, /* As given, then postordered. */
   TRISTAR_ORDERING_USER,    /* By tristar_analysis_options.permutation. */
   TRISTAR_ORDERING_PTSCOTCH /* Nested dissection by PT-Scotch on all ranks: tristar_dmatrix_factor only. */
@@ -229,24 +200,22 @@ typedef enum tristar_ordering {
 typedef enum tristar_matching {
   TRISTAR_MATCHING_AUTO, /* Before LU and LDLT, if the diagonal has zeros or small entries. */
   TRISTAR_MATCHING_OFF,  /* Never. */
-  TRISTAR_MATCHING_ON /* LU: permute large entries to the diagonal, scale them to one. LDLT: keep large pairs
-                         together. */
+  TRISTAR_MATCHING_ON    /* LU: permute large entries to the diagonal. LDLT: keep large pairs together. */
 } tristar_matching;
 
 /* Treatment of a matrix that is singular to working precision. tristar_stats.h has the tests for it. */
 typedef enum tristar_singular {
   TRISTAR_SINGULAR_REFUSE, /* tristar_factor returns SINGULAR and names a row. */
-  TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb small pivots, count them and factor the matrix: for inverse
-                              iteration with a shift, and for consistent systems such as Neumann problems. A
-                              matrix that is structurally singular is still refused. */
+  TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb small pivots: for inverse iteration with a shift, and for
+                              consistent systems. Structurally singular matrices are refused. */
 } tristar_singular;
 
-/* Treatment of pivot growth that costs solves their accuracy: a trial solve without refinement has a backward
- * error above eps^(2/3). The usual cause is a matching that was computed for other values. */
+/* Treatment of pivot growth that costs accuracy: a trial solve without refinement has a backward error above
+ * eps^(2/3). The usual cause is a matching that was computed for other values. */
 typedef enum tristar_growth {
   TRISTAR_GROWTH_WARN, /* A warning in the log, and solve_error in tristar_factor_stats. */
-  TRISTAR_GROWTH_MATCH /* tristar_factor analyzes again for these values. tristar_refactor returns STALE,
-                          because plans depend on the analysis: call tristar_analyze with the new values. */
+  TRISTAR_GROWTH_MATCH /* tristar_factor analyzes again for these values. tristar_refactor, whose plans depend
+                          on the analysis, returns STALE: call tristar_analyze. */
 } tristar_growth;
 
 /* Where subtrees of a plan and large fronts of a factorization are computed. See tristar_device.h. */
@@ -258,21 +227,21 @@ typedef enum tristar_place {
 
 /* Options of tristar_analyze. Call tristar_analysis_options_init first. */
 typedef struct tristar_analysis_options {
-  tristar_method method;      /* The factorization. */
-  tristar_ordering ordering;  /* The order of elimination. */
-  const int64_t *permutation; /* ORDERING_USER: permutation[k] is the row that is eliminated as k-th; n
-                                 entries from 0. With LDLT and a matching, both rows of a pair go to the place
-                                 of the first. */
-  int leaf_parts; /* Leaves of the separator tree: 2, 4, 8, ... 0 or 1: no such tree. METIS makes the
-                     tree; for other orderings it is cut from the elimination tree. */
-  int seed;       /* Seed of METIS and PT-Scotch. */
+  size_t size;               /* Set by tristar_analysis_options_init. */
+  tristar_method method;     /* The factorization. */
+  tristar_ordering ordering; /* The order of elimination. */
+  const int64_t
+      *permutation; /* ORDERING_USER: permutation[k] is the row that is eliminated as k-th, from 0; n
+                       entries. LDLT with a matching moves pairs to the place of their first row. */
+  int leaf_parts;   /* Leaves of the separator tree: 2, 4, 8, ... 0 or 1: no such tree. METIS makes the
+                       tree; for other orderings it is cut from the elimination tree. */
+  int seed;         /* Seed of METIS and PT-Scotch. */
   tristar_matching matching; /* Needs values in the view. */
-  int single_factors;      /* 1: single precision factors and solves for a double matrix. b, x and refinement
-                              stay double. Without refinement, values of b and x beyond the range of single
-                              precision become infinite or zero. Pivots are perturbed, and the condition
-                              estimate alone finds singular matrices. */
-  tristar_inverse inverse; /* Treatment of diagonal blocks. Imported factors have INVERSE_DIAGONAL. */
-  tristar_merge merge;     /* Which supernodes are merged. */
+  int single_factors; /* 1: single precision factors and solves for a double matrix; b, x and refinement stay
+                         double. Pivots are perturbed, and the condition estimate alone finds singular
+                         matrices. Values beyond the range of single precision become infinite or zero. */
+  tristar_inverse inverse;   /* Treatment of diagonal blocks. Imported factors have INVERSE_DIAGONAL. */
+  tristar_merge merge;       /* Which supernodes are merged. */
   tristar_singular singular; /* Treatment of singular matrices. */
   tristar_growth growth;     /* Treatment of pivot growth. */
   tristar_place place;       /* Where large fronts are factored. */
@@ -281,7 +250,8 @@ typedef struct tristar_analysis_options {
 
 /* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE, GROWTH_WARN,
  * PLACE_CPU, seed 1, all else 0. */
-TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options);
+#define tristar_analysis_options_init(options)                                                               \
+  tristar_analysis_options_init_sized((options), sizeof *(options))
 
 /* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of view; reads
  * values, if any, to resolve METHOD_AUTO and to match (Duff and Koster 2001). options may be NULL. Errors:
@@ -327,14 +297,21 @@ typedef struct tristar_plan_s tristar_plan_t;
 
 /* What runs a plan. */
 typedef enum tristar_engine {
-  TRISTAR_ENGINE_AUTO,   /* StarPU tasks, or a plain call where that is predicted to be faster. Triangles by
-                            rows: the calling thread, with helpers (tristar_triangle.h). */
+  TRISTAR_ENGINE_AUTO,   /* Tasks, or a plain call if that is predicted to be faster. Triangles by rows: the
+                            calling thread, with helpers (tristar_triangle.h). */
   TRISTAR_ENGINE_SERIAL, /* The calling thread runs the graph in a legal order, without tasks. */
   TRISTAR_ENGINE_TASKS   /* StarPU tasks always. */
 } tristar_engine;
 
+/* Whether tristar_solve refines. */
+typedef enum tristar_refinement {
+  TRISTAR_REFINE_AUTO, /* As tristar_solve_refined, if pivots of the factor were perturbed. */
+  TRISTAR_REFINE_NEVER /* The plain solve. */
+} tristar_refinement;
+
 /* Options of tristar_plan. Call tristar_plan_options_init first. */
 typedef struct tristar_plan_options {
+  size_t size;             /* Set by tristar_plan_options_init. */
   tristar_engine engine;   /* What runs the plan. */
   int64_t nrhs;            /* Number of right-hand sides the workspace is sized for. 0 means 1. */
   int64_t chunk_bytes_min; /* Smallest chunk, in bytes, if the problem is large enough. 0: by calibration. */
@@ -346,14 +323,14 @@ typedef struct tristar_plan_options {
   tristar_granularity granularity; /* Variant: chunks or supernodes. */
   tristar_kernel kernel;           /* Variant: panels or the partitioned inverse. */
   tristar_place place;             /* Where subtrees are solved. */
-  int64_t device_bytes;  /* Most bytes on a GPU: factor, tables, workspaces. 0: nine tenths of its memory, if
-                            known. More right-hand sides than fit are solved in blocks. */
+  int64_t device_bytes;  /* Most bytes on a GPU. 0: nine tenths of its memory, if known (tristar_device.h). */
   int64_t device_solves; /* Number of concurrent solves for which device memory is reserved. 0 means 1. Every
                             additional solve needs workspace_bytes (tristar_device_stats) more. */
+  tristar_refinement refine; /* Whether tristar_solve refines. */
 } tristar_plan_options;
 
 /* ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, no variant, all else 0. */
-TRISTAR_API void tristar_plan_options_init(tristar_plan_options *options);
+#define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
 /* Chooses chunks, builds the graph and records the tasks. options may be NULL. The result of a solve depends,
  * bit for bit, on the plan and the right-hand side only: not on workers, scheduler or order of execution, nor
@@ -364,13 +341,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);
 
-/* Waits for all solves of the plan that were inserted (tristar_starpu.h) or started with `end`; their `end`
- * has returned then. Errors: the first failure of an inserted solve since the last call; ARGUMENT;
- * UNSUPPORTED (such solves exist, and the call is inside a StarPU task or callback). */
-TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_wait(tristar_plan_t *plan);
-
-/* Releases the plan and sets *plan to NULL, without waiting. Accepts NULL. Solves in flight keep what they
- * need. */
+/* Releases the plan and sets *plan to NULL, without waiting. Accepts NULL. Solves in flight continue. */
 TRISTAR_API void tristar_plan_destroy(tristar_plan_t **plan);
 
 /* ---- Solve ------------------------------------------------------------------------------------------- */
@@ -383,8 +354,9 @@ typedef enum tristar_op {
 } tristar_op;
 
 /* X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may be b
- * (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. Errors: ARGUMENT, MEMORY, STALE,
- * RUNTIME. */
+ * (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. If pivots were perturbed, and the
+ * factor has its matrix, the function refines as tristar_solve_refined does, unless the plan has
+ * REFINE_NEVER. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; with refinement NOT_FINITE. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
@@ -401,6 +373,7 @@ typedef struct tristar_refine_point {
 
 /* Options of tristar_solve_refined. Call tristar_refine_options_init first. */
 typedef struct tristar_refine_options {
+  size_t size;                   /* Set by tristar_refine_options_init. */
   int max_steps;                 /* Largest number of corrections per right-hand side. 0: only measure. */
   double tolerance;              /* Componentwise backward error to stop at. 0: 4 units of roundoff. */
   int max_iterations;            /* Largest number of FGMRES iterations, preconditioned by the factors, where
@@ -411,7 +384,7 @@ typedef struct tristar_refine_options {
 } tristar_refine_options;
 
 /* 5 steps, tolerance 0, 30 iterations, no bound of the forward error, no history. */
-TRISTAR_API void tristar_refine_options_init(tristar_refine_options *options);
+#define tristar_refine_options_init(options) tristar_refine_options_init_sized((options), sizeof *(options))
 
 /* Why refinement ended. */
 typedef enum tristar_stop {
@@ -429,23 +402,21 @@ typedef struct tristar_refine_result {
   tristar_stop stop;             /* Why refinement ended. */
   double forward_error;  /* Estimated bound of max |x - A^-1 b| / max |x|. 0: not requested. 1 or more: no
                             digit is certain. Infinite: A is too close to singular. */
-  double residual;       /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. It is
-                            large if A is singular and the system has no solution, though the backward
-                            error can be small. */
+  double residual;       /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. It is large
+                            where A is singular and the system has no solution. */
   int64_t history_count; /* Number of points; the first history_most are written. */
 } tristar_refine_result;
 
 /* tristar_solve, then iterative refinement in the precision of the matrix (Arioli, Demmel, Duff 1989; Higham
  * 2002, chapter 12). It stops when the error no longer falls by a tenth, and keeps the best x. Where that is
- * too early, FGMRES (Saad 1993) continues with the factors as preconditioner, so perturbed pivots and single
- * factors need not spoil the result. x must not overlap b. options and result may be NULL.
+ * too early, FGMRES (Saad 1993) continues with the factors as preconditioner. x must not overlap b. options
+ * and result may be NULL.
  *
- * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i. Rows whose denominator consists of rounding
- * errors have a larger one: tools/doc/guide/figures.md has its definition, and that of the forward error
- * (LAPACK's xGERFS; Higham and Tisseur 2000), which costs 9 to 20 solves and is seldom too small by a
- * factor 3.
+ * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i; tools/doc/guide/figures.md defines it for rows
+ * whose denominator consists of rounding errors. The estimate of the forward error (LAPACK's xGERFS; Higham
+ * and Tisseur 2000) costs 9 to 20 solves, and is seldom too small by more than a factor 3.
  *
- * Errors: those of tristar_solve; UNSUPPORTED (a factor that was imported without its matrix); NOT_FINITE (a
+ * Errors: those of tristar_solve; UNSUPPORTED (a factor without its matrix); NOT_FINITE (a
  * right-hand side or its solution is not finite; the message names row and column). After NOT_FINITE the
  * other columns are refined, and *result describes them. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,
@@ -455,18 +426,18 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
                                                                  tristar_refine_result *result);
 
 /* R = B - op(A) X, and the largest componentwise backward error of X over the right-hand sides (NaN if X has
- * NaN). r may be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (a factor that
- * was imported without its matrix). */
+ * NaN). r may be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (a factor
+ * without its matrix). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,
                                                             double *backward_error);
 
 /* Estimates 1 / (|A| |A^-1|) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
- * solves. The solves are refined if the factors are single or pivots were perturbed. If the factors have no
- * scaling, A is equilibrated for the estimate (Ruiz 2001). A value below the unit roundoff means that A is
- * singular to working precision; 0: even refined solves were inaccurate. Errors: those of tristar_solve;
- * UNSUPPORTED (a factor that was imported without its matrix). */
+ * solves. If the factors have no scaling, A is equilibrated first (Ruiz 2001). If the factors are single, or
+ * pivots were perturbed, the solves are refined. Below the unit roundoff A is singular to working precision;
+ * 0: even refined solves were inaccurate. Errors: those of tristar_solve; UNSUPPORTED (a factor without its
+ * matrix). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus

@@ -21,6 +21,9 @@
  * than on the cores, which depend on neither the schedule nor on which of several equal devices it is.
  * Matrices on many processes (tristar_dmatrix_mpi.h) are factored on the cores, whatever is asked for.
  *
+ * device_bytes of a plan limits the bytes of the factor, of tables and of workspaces on a GPU. More
+ * right-hand sides than there is memory for are solved in blocks.
+ *
  * Vectors on a GPU:
  *
  *   tristar_device_vectors v;

@@ -36,13 +36,16 @@ typedef struct tristar_dmatrix_s tristar_dmatrix_t;
 
 /* How to hold a matrix; the same on all ranks. Fill it with tristar_dmatrix_options_init first. */
 typedef struct tristar_dmatrix_options {
+  size_t size;           /* Set by tristar_dmatrix_options_init. */
   tristar_engine engine; /* of products: TASKS: StarPU; SERIAL: the calling thread; AUTO: tasks where there is
                             much to do */
   int scalar;            /* a tristar_scalar that values are converted to; 0: that of the values given */
 } tristar_dmatrix_options;
 
 /* ENGINE_AUTO, the scalar type of the values. */
-TRISTAR_API void tristar_dmatrix_options_init(tristar_dmatrix_options *options);
+#define tristar_dmatrix_options_init(options) tristar_dmatrix_options_init_sized((options), sizeof *(options))
+/* Called by tristar_dmatrix_options_init. */
+TRISTAR_API void tristar_dmatrix_options_init_sized(tristar_dmatrix_options *options, size_t size);
 
 /* Collective. Takes the rows that lie on the ranks, as tristar_matrix_gather does: rows is this rank's block,
  * CSR or CSC; cols = n, columns are numbered over the whole matrix, rows within the block. symmetry is that

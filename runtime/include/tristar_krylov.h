@@ -64,7 +64,9 @@ typedef struct tristar_krylov_s tristar_krylov_t;
 
 /* The method. */
 typedef enum tristar_krylov_method {
-  TRISTAR_KRYLOV_CG,       /* A and M Hermitian (real: symmetric), positive definite: four vectors */
+  TRISTAR_KRYLOV_AUTO, /* CG if A is Hermitian (real: symmetric) with a positive diagonal and the side is not
+                          RIGHT; else GMRES. Of a function, and of GENERAL values on many processes: GMRES */
+  TRISTAR_KRYLOV_CG,   /* A and M Hermitian (real: symmetric), positive definite: four vectors */
   TRISTAR_KRYLOV_BICGSTAB, /* any A: two products in an iteration, six vectors */
   TRISTAR_KRYLOV_GMRES,    /* any A: restart + 2 vectors; the norm of the test never rises between restarts */
   TRISTAR_KRYLOV_FGMRES,   /* any A, and an M that may be another one in each iteration: 2 restart + 2 vectors
@@ -107,6 +109,7 @@ typedef int (*tristar_krylov_progress_fn)(void *arg, const tristar_krylov_point 
 
 /* How to iterate. Fill it with tristar_krylov_options_init first. */
 typedef struct tristar_krylov_options {
+  size_t size;                  /* Set by tristar_krylov_options_init. */
   tristar_krylov_method method; /* the method */
   tristar_krylov_side side;     /* where the preconditioner stands */
   tristar_krylov_norm norm;     /* that is tested */
@@ -129,10 +132,10 @@ typedef struct tristar_krylov_options {
   int64_t history_most;          /* entries of history */
 } tristar_krylov_options;
 
-/* CG, the default side and norm, tolerance 1e-5, absolute 0, divergence 1e4, 10000 iterations, patience 1000,
- * restart 30, block 8, PASSES_CANCELLED, no guess, ENGINE_AUTO, no progress and no history. (PETSc's absolute
- * tolerance is 1e-50; here a system in small units is not solved by zero.) */
-TRISTAR_API void tristar_krylov_options_init(tristar_krylov_options *options);
+/* METHOD AUTO, the default side and norm, tolerance 1e-5, absolute 0, divergence 1e4, 10000 iterations,
+ * patience 1000, restart 30, block 8, PASSES_CANCELLED, no guess, ENGINE_AUTO, no progress and no history.
+ * (PETSc's absolute tolerance is 1e-50; here a system in small units is not solved by zero.) */
+#define tristar_krylov_options_init(options) tristar_krylov_options_init_sized((options), sizeof *(options))
 
 /* Makes a solver for the matrix, of any format, symmetry and scalar type, which is copied. options may be
  * NULL: the defaults. Later solves allocate nothing, but for what the preconditioner does. CG with a matrix
@@ -228,16 +231,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_residual(tristar_krylo
 
 /* Figures of a solver. */
 typedef struct tristar_krylov_stats {
-  int64_t n;              /* order of the matrix */
-  int64_t nnz;            /* entries of the matrix in full; 0: it is a function */
-  int workers;            /* that products and vectors are spread over; 1: the calling thread */
-  size_t matrix_bytes;    /* of the matrix by rows */
-  size_t workspace_bytes; /* of vectors and sums */
-  size_t product_bytes;   /* that a product has to read here: the matrix as it is stored for that, and x once;
-                             0: it is a function */
-  double create_seconds;  /* of tristar_krylov_create, without start_seconds */
-  double start_seconds; /* that StarPU took to start, if that call was the first of its context to need it */
-  int64_t solves;       /* columns solved so far */
+  tristar_krylov_method method; /* The method; never AUTO. */
+  int64_t n;                    /* order of the matrix */
+  int64_t nnz;                  /* entries of the matrix in full; 0: it is a function */
+  int workers;                  /* that products and vectors are spread over; 1: the calling thread */
+  size_t matrix_bytes;          /* of the matrix by rows */
+  size_t workspace_bytes;       /* of vectors and sums */
+  size_t product_bytes;  /* that a product has to read here: the matrix as it is stored for that, and x once;
+                            0: it is a function */
+  double create_seconds; /* of tristar_krylov_create, without start_seconds */
+  double start_seconds;  /* that StarPU took to start, if that call was the first of its context to need it */
+  int64_t solves;        /* columns solved so far */
 } tristar_krylov_stats;
 /* Tells the figures of a solver. */
 TRISTAR_API tristar_status tristar_krylov_get_stats(const tristar_krylov_t *krylov,

@@ -82,6 +82,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_traffic(const tristar_
 
 /* What a layout is chosen by. Fill it with tristar_layout_costs_init first. */
 typedef struct tristar_layout_costs {
+  size_t size;             /* Set by tristar_layout_costs_init. */
   double bytes_per_second; /* that a process reads, or sends; 0: what a core of this machine reads */
   double message_seconds;  /* of a message beside its bytes: 2e-6 */
   int64_t nrhs;            /* right-hand sides of a solve: 1 */
@@ -91,7 +92,7 @@ typedef struct tristar_layout_costs {
 } tristar_layout_costs;
 
 /* The numbers given above; others are 0. */
-TRISTAR_API void tristar_layout_costs_init(tristar_layout_costs *costs);
+#define tristar_layout_costs_init(costs) tristar_layout_costs_init_sized((costs), sizeof *(costs))
 
 /* What a layout is expected to take. */
 typedef struct tristar_layout_prediction {

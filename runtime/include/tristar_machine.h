@@ -1,6 +1,18 @@
 /* TriStar: the machine and its StarPU: workers, schedulers, memory, calibration, environment variables.
  *
- * Include it beside tristar.h; it belongs to the same library. */
+ * Options of StarPU in tristar_config. The cores are bound from first_core on unless STARPU_WORKERS_CPUID is
+ * set. GPUs are used from first_device on unless STARPU_WORKERS_CUDAID (_HIPID) is set. Polling workers
+ * (idle_sleep 0, TRISTAR_IDLE=poll) occupy their cores, but start tasks faster after a pause. calibration
+ * NULL: the file TRISTAR_CALIBRATION, or that of this machine, see tristar_calibration.
+ *
+ * How StarPU starts. The first call that needs workers starts StarPU, or joins a StarPU that the program or
+ * another context has started. Before it starts StarPU, that call checks the environment. It returns RUNTIME
+ * where StarPU would end the program (STARPU_NCPU=abc, a folder for performance models that cannot be
+ * written), ARGUMENT for an unknown scheduler, or NO_WORKER. The last context to end stops a StarPU that
+ * TriStar has started, unless the program needs it. With idle_sleep its workers sleep where nothing was
+ * submitted for about 2 ms. They wake up when TriStar submits tasks, or about 1 ms after the program has
+ * submitted its own. In a process that fork() made while StarPU ran, contexts work without StarPU, as with
+ * use_starpu 0, and the log has a warning. */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
 
 #ifndef TRISTAR_MACHINE_H

@@ -68,6 +68,7 @@ typedef enum tristar_transport {
 /* What tristar_distributed_factor and tristar_distribute need to know. Fill it with
  * tristar_distributed_options_init first. */
 typedef struct tristar_distributed_options {
+  size_t size;           /* Set by tristar_distributed_options_init. */
   tristar_layout layout; /* how the ranks share the factor; px = 0: tristar_layout_choose says it, on rank
                             0, by the time of messages between ranks 0 and 1 */
   tristar_transport transport; /* how messages go */
@@ -77,6 +78,7 @@ typedef struct tristar_distributed_options {
   int64_t device_bytes; /* most bytes of a rank on a device, with the workspace of a solve of nrhs right-hand
                            sides; 0: nine tenths of its memory, if that is known, shared by the ranks that use
                            it */
+  tristar_refinement refine; /* Whether tristar_distributed_solve refines; the same on all ranks. */
   int64_t solves; /* that are to come after each factorization, where the layout is to be chosen; 0: their
                      time alone counts */
   double process_bytes; /* the most that a rank may need of a layout that is to be chosen; 0: no limit */
@@ -94,7 +96,10 @@ typedef struct tristar_distributed_options {
  * and if a rank cannot make what it needs for its own, all ranks do, which the log tells. Results are the
  * same whenever a solve is repeated, whatever the scheduler; which subtrees are on devices, and so the
  * roundings, depend on calibrations and devices of all ranks. */
-TRISTAR_API void tristar_distributed_options_init(tristar_distributed_options *options);
+#define tristar_distributed_options_init(options)                                                            \
+  tristar_distributed_options_init_sized((options), sizeof *(options))
+/* Called by tristar_distributed_options_init. */
+TRISTAR_API void tristar_distributed_options_init_sized(tristar_distributed_options *options, size_t size);
 
 /* Collective. Factors on all ranks of comm, which are as many as the layout has, a matrix that rank 0 has
  * analyzed (analysis, with leaf_parts of at least pz, and values, those of its entries, as tristar_factor
@@ -139,8 +144,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_set_rows(tristar_
                                                                         int64_t first, int64_t rows);
 
 /* Collective. X = op(A)^-1 B for nrhs right-hand sides, the same number on all ranks. b, x: this rank's rows,
- * column-major with leading dimensions ldb and ldx; x may be b. Not refined:
- * tristar_distributed_solve_refined is. Errors: ARGUMENT, MEMORY, RUNTIME. */
+ * column-major with leading dimensions ldb and ldx; x may be b. Refines
+ * as tristar_distributed_solve_refined if pivots were perturbed, unless options.refine was REFINE_NEVER.
+ * Errors: ARGUMENT, MEMORY, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve(tristar_distributed_t *distributed,
                                                                      tristar_op op, int64_t nrhs,
                                                                      const void *b, int64_t ldb, void *x,

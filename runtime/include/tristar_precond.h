@@ -76,6 +76,7 @@ typedef enum tristar_pair {
 /* What tristar_precond needs to know. Fill it with tristar_precond_options_init first. A field that the kind
  * does not use is not looked at. */
 typedef struct tristar_precond_options {
+  size_t size;               /* Set by tristar_precond_options_init. */
   tristar_precond_kind kind; /* what M is; not PLAN and FUNCTION */
   int level;                 /* ILU, IC: the largest level of fill kept, from 0 on */
   double drop;               /* ILUT, ICT: what is dropped, relative to the norm of the row; from 0 on */
@@ -111,7 +112,7 @@ typedef struct tristar_precond_options {
 
 /* ILU with level 0, drop 1e-3, fill 10, modified 0, omega 1, shift 0, steps 5, per_step 3, reduction 1e-3,
  * power 0, prefilter 0, postfilter 0, block 0, single 0, PAIR_NEVER, PARTITION_AUTO, ENGINE_AUTO, nrhs 1. */
-TRISTAR_API void tristar_precond_options_init(tristar_precond_options *options);
+#define tristar_precond_options_init(options) tristar_precond_options_init_sized((options), sizeof *(options))
 
 /* Makes the preconditioner of a matrix with values, of any format, symmetry and scalar type; entries of one
  * place are summed. options may be NULL: the defaults.

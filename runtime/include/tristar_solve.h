@@ -28,6 +28,7 @@ typedef void (*tristar_end_fn)(void *arg, tristar_status status);
 
 /* How tristar_solve_with is to solve. */
 typedef struct tristar_solve_options {
+  size_t size;       /* Set by tristar_solve_options_init. */
   tristar_op op;     /* which system is solved */
   tristar_part part; /* with which part of A */
   /* 0: b and x are in the user's order and scaling where op(A) touches them: the first part to be applied
@@ -57,10 +58,11 @@ typedef struct tristar_solve_options {
 } tristar_solve_options;
 
 /* OP_N, PART_ALL, the user's order, column-major without gaps, all rows, x = the solution. */
-TRISTAR_API void tristar_solve_options_init(tristar_solve_options *options);
+#define tristar_solve_options_init(options) tristar_solve_options_init_sized((options), sizeof *(options))
 
 /* Figures of one solve. */
 typedef struct tristar_solve_result {
+  int64_t perturbed_pivots; /* Pivots of the factor that were perturbed. Above 0, x needs refinement. */
   double share; /* bytes of factor streamed / bytes that the same solve streams with all rows of b and x */
 } tristar_solve_result;
 
@@ -113,6 +115,11 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_test(tristar_request_t *reque
  * in the child of a fork(), which gives it up. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_wait(tristar_request_t **request,
                                                         tristar_solve_result *result);
+
+/* Waits for all solves of the plan that were inserted (tristar_starpu.h) or started with `end`; their `end`
+ * has returned then. Errors: the first failure of an inserted solve since the last call; ARGUMENT;
+ * UNSUPPORTED (such solves exist, and the call is inside a StarPU task or callback). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_wait(tristar_plan_t *plan);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,7 @@ extern "C" {
 
 /* How an inserted solve is to solve. Fill it with tristar_insert_options_init first. */
 typedef struct tristar_insert_options {
+  size_t size;       /* Set by tristar_insert_options_init. */
   tristar_op op;     /* which system is solved */
   tristar_part part; /* with which part of A */
   /* At most so many inserted solves of the plan may be unfinished, each with a workspace; 0: 16. Where there
@@ -50,7 +51,7 @@ typedef struct tristar_insert_options {
 } tristar_insert_options;
 
 /* OP_N, PART_ALL, 16 in flight, no `end`. */
-TRISTAR_API void tristar_insert_options_init(tristar_insert_options *options);
+#define tristar_insert_options_init(options) tristar_insert_options_init_sized((options), sizeof *(options))
 
 /* X = op(A)^-1 B as a part of the program's graph of tasks, see above. Starts StarPU, or finds it running, if
  * the plan does not use it; such a plan's solve is one task. A failure later on is reported to `end`, to

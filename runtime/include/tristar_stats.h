@@ -2,7 +2,10 @@
  *
  * Include it beside tristar.h; it belongs to the same library.
  *
- * Two tests find a matrix that is singular to working precision (tristar_singular):
+ * Symmetry. METHOD_AUTO takes GENERAL values for symmetric if a_ij and a_ji differ at most by rounding: by 16
+ * units of roundoff of themselves, or of sqrt(|a_ii a_jj|) and then by eps^0.75 of a_ii and a_jj.
+ *
+ * Singularity. Two tests find a matrix that is singular to working precision (tristar_singular):
  *
  *   - Cancellation leaves nothing but rounding errors of a row (at most 4 eps times the largest entry of the
  *     column, as scaled), and no other row is left to pivot with; with L L^T anywhere. Before LU refuses a
@@ -136,6 +139,7 @@ typedef struct tristar_plan_stats {
   int64_t solves;            /* with this plan so far */
   int devices;               /* that have subtrees, see tristar_plan_get_device; 0: all is on the cores */
   double unfit_bytes; /* of the factor, of subtrees that were to be on devices, which have no room for them */
+  int64_t perturbed_pivots; /* Of the factor. Above 0, tristar_solve refines unless the plan forbids it. */
   int64_t nrhs_block; /* right-hand sides that are solved with at a time, at most: 64, or as many as devices
                          have room for */
 } tristar_plan_stats;

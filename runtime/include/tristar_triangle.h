@@ -50,6 +50,9 @@ typedef struct tristar_triangle {
   const void *const *blocks; /* SUPERNODES: supernodes pointers */
 } tristar_triangle;
 
+/* COLUMNS, 32-bit ptr and index, no unit diagonal; sizes 0 and arrays NULL. */
+TRISTAR_API void tristar_triangle_init(tristar_triangle *triangle);
+
 /* The factors of a matrix A, made by any solver, in arrays of the caller, which are only read:
  *
  *   row_scale[r] A(r, c) column_scale[c] = (L D U)(k, l)      r = row_order[k], c = column_order[l]
@@ -131,6 +134,7 @@ typedef enum tristar_partition {
  * so that, of A x = b, rows of b are scaled and permuted before the solve with T, and what comes out is
  * permuted to x and scaled. The arrays are copied. */
 typedef struct tristar_triangle_options {
+  size_t size;                             /* Set by tristar_triangle_options_init. */
   tristar_uplo uplo;                       /* which triangle of the view; default LOWER */
   tristar_diag diag;                       /* whether its diagonal is one; default NON_UNIT */
   tristar_partition partition;             /* how plans divide it; default AUTO */
@@ -141,7 +145,8 @@ typedef struct tristar_triangle_options {
 } tristar_triangle_options;
 
 /* Sets the defaults. */
-TRISTAR_API void tristar_triangle_options_init(tristar_triangle_options *options);
+#define tristar_triangle_options_init(options)                                                               \
+  tristar_triangle_options_init_sized((options), sizeof *(options))
 
 /* A triangular matrix T as a factor on its own: solves with T, T^T and T^H, or, where the options scale or
  * permute, with A, A^T and A^H. Entries of view in the other triangle, and with UNIT those on the diagonal,

@@ -5,6 +5,10 @@
 
 #include "runtime/matrix/matrix.h"
 
+void tristar_view_init(tristar_view *view) {
+  *view = (tristar_view){.scalar = TRISTAR_DOUBLE, .ptr_bits = 32, .index_bits = 32};
+}
+
 static bool scalar_known(tristar_scalar scalar) {
   return scalar == TRISTAR_SINGLE || scalar == TRISTAR_DOUBLE || scalar == TRISTAR_COMPLEX_SINGLE ||
          scalar == TRISTAR_COMPLEX_DOUBLE;
@@ -89,5 +93,12 @@ tristar_status tsi_view_check_diagonal(tsi_env *env, const tristar_view *view) {
       tsi_view_value(view, k, value);
       TSI_TRY(check_diagonal_entry(env, view, j, k, value));
     }
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_check_scalar(const tsi_env *env, char own, tristar_scalar passed) {
+  if (own != (char)passed)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the vectors have the scalar type %c, but the matrix has %c",
+             (int)passed, own);
   return TRISTAR_OK;
 }

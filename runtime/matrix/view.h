@@ -63,4 +63,7 @@ TRISTAR_CHECKED tristar_status tsi_view_check(tsi_env *env, const tristar_view *
 /* What it asks of the diagonal's values, of a view that was verified without values. Errors: FORMAT. */
 TRISTAR_CHECKED tristar_status tsi_view_check_diagonal(tsi_env *env, const tristar_view *view);
 
+/* Is the scalar type of an object the one that a typed function (tristar_typed.h) takes? Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_check_scalar(const tsi_env *env, char own, tristar_scalar passed);
+
 #endif

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "runtime/factor/analysis.h"
+#include "runtime/base/options.h"
 #include "runtime/machine/calibration.h"
 #include "tristar_layout.h"
 
@@ -20,8 +21,9 @@
 /* What a core does in a large front. */
 #define FLOPS_PER_SECOND 25e9
 
-void tristar_layout_costs_init(tristar_layout_costs *costs) {
-  *costs = (tristar_layout_costs){.message_seconds = 2e-6, .nrhs = 1};
+void tristar_layout_costs_init_sized(tristar_layout_costs *costs, size_t size) {
+  const tristar_layout_costs defaults = {.message_seconds = 2e-6, .nrhs = 1};
+  tsi_options_init(costs, size, &defaults, sizeof defaults);
 }
 
 static double message_seconds(const tristar_messages *m, const tristar_layout_costs *c) {
@@ -97,8 +99,7 @@ tristar_status tristar_layout_choose(const tristar_analysis_t *analysis, int64_t
   if (layout == NULL) return TSI_NULL(layout);
   tsi_env *env = tsi_context_env(analysis->ts);
   tristar_layout best = *layout;
-  tristar_layout_costs_init(&c);
-  if (costs != NULL) c = *costs;
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_layout_costs, costs, &c));
   TSI_TRY_OUT(check_costs(env, processes, &c));
   if (c.bytes_per_second == 0)
     c.bytes_per_second = 1e9 * tsi_calibration_now(&analysis->ts->machine).read_gbps_one;

@@ -8,6 +8,7 @@
 #include "runtime/rows/row_factor.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/numa.h"
 #include "runtime/machine/predict.h"
@@ -16,11 +17,12 @@
 #include "runtime/solve/request.h"
 #include "runtime/solve/spmv.h"
 #include "tristar_trace.h"
+#include "tristar_typed.h"
+#include "runtime/matrix/view.h"
 
-void tristar_plan_options_init(tristar_plan_options *options) {
-  memset(options, 0, sizeof *options);
-  options->engine = TRISTAR_ENGINE_AUTO;
-  options->nrhs = 1;
+void tristar_plan_options_init_sized(tristar_plan_options *options, size_t size) {
+  const tristar_plan_options defaults = {.engine = TRISTAR_ENGINE_AUTO, .nrhs = 1};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const tristar_plan_options *o) {
@@ -213,6 +215,8 @@ static tristar_status check_options(const tsi_env *env, const tristar_plan_optio
              "engine %d, nrhs %" PRId64 ", chunk bytes %" PRId64 " to %" PRId64 ", placement %d",
              (int)options->engine, options->nrhs, options->chunk_bytes_min, options->chunk_bytes_max,
              (int)options->placement);
+  if ((unsigned)options->refine > TRISTAR_REFINE_NEVER)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "refine is %d", (int)options->refine);
   if ((unsigned)options->scheduling > TRISTAR_SCHEDULING_LEVELS ||
       (unsigned)options->updates > TRISTAR_UPDATES_PUSH ||
       (unsigned)options->granularity > TRISTAR_TASKS_SUPERNODES ||
@@ -310,19 +314,18 @@ static tristar_status create_placed(tristar_factor_t *factor, const tristar_plan
 tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
                             tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
-  tristar_plan_options defaults;
+  tristar_plan_options full;
   double start_seconds = 0;
   if (out != NULL) *out = NULL;
   TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
   if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
   tsi_solves_reclaim(&factor->ts->solves);
-  tristar_plan_options_init(&defaults);
-  if (options == NULL) options = &defaults;
-  TSI_TRY_OUT(check_options(env, options));
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_plan_options, options, &full));
+  TSI_TRY_OUT(check_options(env, &full));
   TSI_TRY_OUT(tsi_factor_need_values(factor));
   const double begin = tsi_clock();
-  TSI_TRY_OUT(create_placed(factor, options, &start_seconds, out));
+  TSI_TRY_OUT(create_placed(factor, &full, &start_seconds, out));
   (*out)->stats.plan_seconds = tsi_clock() - begin - start_seconds - (*out)->stats.start_seconds;
   (*out)->stats.start_seconds += start_seconds;
 out:
@@ -347,7 +350,8 @@ int tristar_plan_get_subtree(const tristar_plan_t *plan, int64_t i, tristar_subt
 static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
   const bool changing = !tsi_env_is_inherited(&plan->ts->env);
   if (changing) pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
-  const tristar_plan_stats stats = plan->stats;
+  tristar_plan_stats stats = plan->stats;
+  stats.perturbed_pivots = plan->factor->stats.perturbed_pivots;
   if (changing) pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
   return stats;
 }
@@ -425,4 +429,10 @@ void tsi_plan_free(tristar_plan_t *p) {
   pthread_mutex_destroy(&p->lock);
   TSI_FREE(env, p);
   tsi_env_release(env);
+}
+
+tristar_status tristar_plan_check_scalar(const tristar_plan_t *plan, tristar_scalar scalar) {
+  TSI_ENTER(plan, plan->ts);
+  return tsi_answer(&plan->ts->env,
+                    tsi_check_scalar(&plan->ts->env, plan->factor->analysis->pattern->scalar, scalar));
 }

@@ -95,6 +95,10 @@ TRISTAR_CHECKED tristar_status tsi_solve_options_check(tsi_env *env, const trist
 TRISTAR_CHECKED tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b,
                                                  int64_t ldb, const void *x, int64_t ldx);
 
+/* tristar_solve without refinement. Errors: as tristar_solve_with. */
+TRISTAR_CHECKED tristar_status tsi_solve_plain(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                               const void *b, int64_t ldb, void *x, int64_t ldx);
+
 /* What tristar_solve solves: fills *r, which nothing runs of yet. After a failure it holds nothing. Errors:
  * ARGUMENT, MEMORY, UNSUPPORTED, STALE. */
 TRISTAR_CHECKED tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tristar_op op,

@@ -1,4 +1,4 @@
-/* tristar_solve, tristar_solve_with, tristar_solve_start: what is to be solved, as a request (request.h).
+/* tsi_solve_plain, tristar_solve_with, tristar_solve_start: what is to be solved, as a request (request.h).
  *
  * Reads   plan, factor, options, b.   Writes  a request, and through it x.
  *
@@ -16,13 +16,14 @@
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/rows/row_factor.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/request.h"
 
-void tristar_solve_options_init(tristar_solve_options *options) {
-  memset(options, 0, sizeof *options);
-  options->op = TRISTAR_N;
+void tristar_solve_options_init_sized(tristar_solve_options *options, size_t size) {
+  const tristar_solve_options defaults = {.op = TRISTAR_N, .part = TRISTAR_PART_ALL};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 /* Sweeps, sides and the list of steps for them. */
@@ -259,11 +260,15 @@ tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_opti
                                   const void *b, void *x, tristar_solve_result *result) {
   tristar_status status = TRISTAR_OK;
   tristar_request_t r;
+  tristar_solve_options full;
   TSI_ENTER(plan, plan->ts);
-  TSI_TRY_OUT(prepare(&r, plan, options, nrhs, b, x));
+  TSI_TRY_OUT(TSI_OPTIONS(&plan->ts->env, tristar_solve_options, options, &full));
+  TSI_TRY_OUT(prepare(&r, plan, &full, nrhs, b, x));
   (void)tsi_request_advance(&r, true);
   TSI_TRY_OUT(tsi_failure_tell(&plan->ts->env, &r.failure));
-  if (result) result->share = r.share;
+  if (result)
+    *result =
+        (tristar_solve_result){.share = r.share, .perturbed_pivots = plan->factor->stats.perturbed_pivots};
 out:
   return tsi_answer(&plan->ts->env, status);
 }
@@ -295,16 +300,16 @@ tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_opt
                                    const void *b, void *x, tristar_request_t **request) {
   tristar_status status = TRISTAR_OK;
   tristar_request_t *r = NULL;
+  tristar_solve_options full;
   if (request != NULL) *request = NULL;
   TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   if (request == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_solve_options, options, &full));
   TSI_TRY_OUT(TSI_ALLOC(env, r, 1));
-  TSI_TRY_OUT(prepare(r, plan, options, nrhs, b, x));
-  if (options) {
-    r->end = options->end;
-    r->end_arg = options->end_arg;
-  }
+  TSI_TRY_OUT(prepare(r, plan, &full, nrhs, b, x));
+  r->end = full.end;
+  r->end_arg = full.end_arg;
   atomic_fetch_add(&plan->references, 1); /* the caller has one, so this is never the last */
   *request = r;                           /* `end` may look at it */
   status = start(r);
@@ -336,11 +341,10 @@ tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tri
   return prepare(r, plan, &options, nrhs, b, x);
 }
 
-tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
-                             void *x, int64_t ldx) {
+tristar_status tsi_solve_plain(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
+                               void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
   tristar_request_t r;
-  TSI_ENTER(plan, plan->ts);
   const int64_t n = plan->factor->analysis->pattern->n;
   if (nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_small_triangle_solve(plan, op, b, x))
     return TRISTAR_OK;
@@ -348,5 +352,5 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   (void)tsi_request_advance(&r, true);
   status = tsi_failure_tell(&plan->ts->env, &r.failure);
 out:
-  return tsi_answer(&plan->ts->env, status);
+  return status;
 }

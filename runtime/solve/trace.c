@@ -309,7 +309,7 @@ tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   tsi_env *env = &plan->ts->env;
   if (out == NULL || (b == x && b != NULL))
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%s", out == NULL ? "trace is NULL" : "x is b");
-  TSI_TRY_OUT(tristar_solve(plan, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
+  TSI_TRY_OUT(tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
   TSI_TRY_OUT(tsi_trace_open(plan->ts, &trace));
   TSI_TRY_OUT(solve(plan, op, nrhs, b, ldb, x, ldx, &trace));
   TSI_TRY_OUT(tsi_trace_mark_chains(env, trace.out));

@@ -23,7 +23,7 @@ int main() {
   if (precond.kind != TRISTAR_PRECOND_ILU) return 1;
   tristar_krylov_options krylov;
   tristar_krylov_options_init(&krylov);
-  if (krylov.method != TRISTAR_KRYLOV_CG || krylov.progress != nullptr) return 1;
+  if (krylov.method != TRISTAR_KRYLOV_AUTO || krylov.progress != nullptr) return 1;
   tristar_device_vectors vectors;
   tristar_device_vectors_init(&vectors);
   if (vectors.b != nullptr || vectors.device != 0) return 1;

@@ -70,7 +70,8 @@ static outcome solve(tristar_t *ts, const typed *t, const tristar_view *v,
   tristar_analysis_t *an;
   tristar_factor_t *f;
   tristar_plan_t *p;
-  const tristar_refine_options refine = {.max_steps = 3, .max_iterations = 5, .forward_error = 1};
+  const tristar_refine_options refine = {
+      .size = sizeof refine, .max_steps = 3, .max_iterations = 5, .forward_error = 1};
   CHECK(o.x != NULL);
   CHECK_OK(tristar_analyze(ts, v, options, &an));
   CHECK_OK(tristar_factor(an, v->values, &f));

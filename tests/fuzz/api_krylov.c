@@ -8,7 +8,7 @@ static unsigned spoil_options(tristar_krylov_options *o) {
   const double value = wrong[below(&g->in, 3)];
   switch (below(&g->in, 8)) {
   case 0:
-    o->method = (tristar_krylov_method)6;
+    o->method = (tristar_krylov_method)7;
     break;
   case 1:
     o->tolerance = value;
@@ -53,7 +53,7 @@ static tristar_krylov_options choose_krylov_options(unsigned *right) {
   static const int restarts[] = {30, 60, 60, 5, 1, 2};
   tristar_krylov_options o;
   tristar_krylov_options_init(&o);
-  o.method = (tristar_krylov_method)below(&g->in, 6);
+  o.method = (tristar_krylov_method)(TRISTAR_KRYLOV_CG + below(&g->in, 6));
   o.tolerance = tolerances[below(&g->in, 6)];
   o.max_iterations = limits[below(&g->in, 6)];
   o.restart = restarts[below(&g->in, 6)];

@@ -153,7 +153,7 @@ static void check_arguments(const world *w) {
   const bool last = w->rank == w->ranks - 1;
   problem p = open_problem(w, "poisson3d7", 4, &typed_double, false);
   const int64_t old = p.before.rows, new = p.after.rows;
-  tristar_dmatrix_options options = {.scalar = last ? TRISTAR_SINGLE : 0};
+  tristar_dmatrix_options options = {.size = sizeof options, .scalar = last ? TRISTAR_SINGLE : 0};
   tristar_dmatrix_t *other;
   double *x = calloc((size_t)(old + new) + 1, sizeof *x), *y = calloc((size_t)(old + new) + 1, sizeof *y);
   CHECK_STATUS(tristar_dmatrix_repartition(NULL, NULL, &other), TRISTAR_ERR_ARGUMENT);

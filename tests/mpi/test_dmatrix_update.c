@@ -343,7 +343,7 @@ static void check_errors(const world *w) {
 static void check_other(const world *w) {
   static band a, b;
   const tristar_precond_options o = options_of(3, 0);
-  const tristar_dmatrix_options single = {.scalar = TRISTAR_SINGLE};
+  const tristar_dmatrix_options single = {.size = sizeof single, .scalar = TRISTAR_SINGLE};
   const bool last = w->rank == w->ranks - 1;
   tristar_dmatrix_t *d, *other;
   tristar_precond_t *m, *jacobi;

@@ -22,7 +22,7 @@ set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 add_library(tsi_flags INTERFACE)
 # TRISTAR_NO_COMPAT: code of TriStar includes the headers that it uses, not all that version 0.2 had in tristar.h.
-target_compile_definitions(tsi_flags INTERFACE _GNU_SOURCE TRISTAR_NO_COMPAT)
+target_compile_definitions(tsi_flags INTERFACE _GNU_SOURCE $<$<COMPILE_LANGUAGE:C>:TRISTAR_NO_COMPAT>)
 # The prefix map makes __FILE__, which error messages show, relative to the source tree.
 target_compile_options(tsi_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion
                        "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")

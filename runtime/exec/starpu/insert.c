@@ -1,5 +1,6 @@
 /* tristar_solve_insert: see insert.h. */
 #include "runtime/exec/starpu/insert.h"
+#include "runtime/base/options.h"
 
 #include <inttypes.h>
 
@@ -15,9 +16,9 @@ typedef struct tsi_insertion {
   tsi_acquisition holds;
 } tsi_insertion;
 
-void tristar_insert_options_init(tristar_insert_options *options) {
-  memset(options, 0, sizeof *options);
-  options->op = TRISTAR_N;
+void tristar_insert_options_init_sized(tristar_insert_options *options, size_t size) {
+  const tristar_insert_options defaults = {.op = TRISTAR_N, .part = TRISTAR_PART_ALL};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 static tsi_env *env_of(const tsi_insertion *insertion) {
@@ -118,14 +119,12 @@ tristar_status tristar_solve_insert_pieces(tristar_plan_t *plan, const tristar_i
                                            int64_t b_pieces, const starpu_data_handle_t *b, int64_t x_pieces,
                                            const starpu_data_handle_t *x) {
   tristar_status status = TRISTAR_OK;
-  tristar_insert_options defaults;
+  tristar_insert_options full;
   TSI_ENTER(plan, ((const tsi_insertable *)plan)->ts);
   tsi_env *env = tsi_context_env(((const tsi_insertable *)plan)->ts);
-  tristar_insert_options_init(&defaults);
-  if (options == NULL) options = &defaults;
-  if (options->in_flight < 0)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "in_flight is %" PRId64, options->in_flight);
-  TSI_TRY_OUT(insert(plan, options, b_pieces, b, x_pieces, x));
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_insert_options, options, &full));
+  if (full.in_flight < 0) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "in_flight is %" PRId64, full.in_flight);
+  TSI_TRY_OUT(insert(plan, &full, b_pieces, b, x_pieces, x));
 out:
   return tsi_answer(env, status);
 }

@@ -5,20 +5,24 @@
 #include <math.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/iterate/krylov/run.h"
+#include "tristar_typed.h"
+#include "runtime/matrix/view.h"
 
 #define RESTART_MOST 10000
 #define SUMS_LEAST 6 /* doubles that a block leaves: see vectors.c */
 #define OFFSET 5 /* cache lines between vectors: those of one place are not to compete for the same sets */
 
-void tristar_krylov_options_init(tristar_krylov_options *options) {
-  *options = (tristar_krylov_options){.method = TRISTAR_KRYLOV_CG,
-                                      .tolerance = 1e-5,
-                                      .divergence = 1e4,
-                                      .max_iterations = 10000,
-                                      .patience = 1000,
-                                      .restart = 30,
-                                      .block = 8};
+void tristar_krylov_options_init_sized(tristar_krylov_options *options, size_t size) {
+  const tristar_krylov_options defaults = {.method = TRISTAR_KRYLOV_AUTO,
+                                           .tolerance = 1e-5,
+                                           .divergence = 1e4,
+                                           .max_iterations = 10000,
+                                           .patience = 1000,
+                                           .restart = 30,
+                                           .block = 8};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 const char *tristar_krylov_reason_text(tristar_krylov_reason reason) {
@@ -77,8 +81,14 @@ static tristar_status check_ranges(tsi_env *env, const tristar_krylov_options *o
   return TRISTAR_OK;
 }
 
-/* Puts what DEFAULT stands for into side and norm. */
-static tristar_status resolve(tsi_env *env, tristar_krylov_options *o) {
+/* Replaces AUTO by a method, and DEFAULT by a side and a norm. */
+static tristar_status resolve(tristar_krylov_t *k, tristar_krylov_options *o) {
+  tsi_env *env = &k->ts->env;
+  bool suits_cg = k->matrix.suits_cg;
+  if (o->method == TRISTAR_KRYLOV_AUTO && o->side != TRISTAR_SIDE_RIGHT && k->pattern != NULL)
+    TSI_TRY(tsi_krylov_suits_cg(k, &suits_cg));
+  if (o->method == TRISTAR_KRYLOV_AUTO)
+    o->method = suits_cg && o->side != TRISTAR_SIDE_RIGHT ? TRISTAR_KRYLOV_CG : TRISTAR_KRYLOV_GMRES;
   const bool cg = tsi_krylov_is_cg(o), flexible = o->method == TRISTAR_KRYLOV_FGMRES;
   if (o->side == TRISTAR_SIDE_DEFAULT) o->side = flexible ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
   const bool right = o->side == TRISTAR_SIDE_RIGHT;
@@ -106,6 +116,7 @@ static int count_vectors(const tristar_krylov_options *options) {
     return own + tsi_pipelined_cg_vectors(options);
   case TRISTAR_KRYLOV_BLOCK_CG:
     return own + tsi_block_cg_vectors(options);
+  case TRISTAR_KRYLOV_AUTO: /* replaced by resolve */
   case TRISTAR_KRYLOV_GMRES:
   case TRISTAR_KRYLOV_FGMRES:
     break;
@@ -257,16 +268,13 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, const tsi_
   tsi_env_retain(env);
   k->alone = tsi_team_alone(0);
   k->team = &k->alone;
-  if (options != NULL)
-    k->options = *options;
-  else
-    tristar_krylov_options_init(&k->options);
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_krylov_options, options, &k->options));
   TSI_TRY_OUT(check_ranges(env, &k->options));
-  TSI_TRY_OUT(resolve(env, &k->options));
   if (view != NULL)
     TSI_TRY_OUT(tsi_krylov_take_matrix(k, view));
   else
     TSI_TRY_OUT(take_operator(k, matrix));
+  TSI_TRY_OUT(resolve(k, &k->options));
   k->bytes = k->sparse->scalar_bytes;
   k->stats.n = k->n;
   TSI_TRY_OUT(begin_crew(k, k->options.engine));
@@ -343,9 +351,10 @@ tristar_status tristar_krylov_set_options(tristar_krylov_t *krylov, const trista
   TSI_TRY_OUT(tsi_krylov_take(krylov));
   taken = true;
   if (options == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "options is NULL");
-  tristar_krylov_options now = *options;
-  status = check_ranges(env, &now);
-  if (status == TRISTAR_OK) status = resolve(env, &now);
+  tristar_krylov_options now;
+  status = TSI_OPTIONS(env, tristar_krylov_options, options, &now);
+  if (status == TRISTAR_OK) status = check_ranges(env, &now);
+  if (status == TRISTAR_OK) status = resolve(krylov, &now);
   if (status == TRISTAR_OK && now.engine != krylov->options.engine)
     status = tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
                       "the engine of a solver is that of tristar_krylov_create");
@@ -379,6 +388,7 @@ out:
 /* New values of a matrix on all ranks may be stored in another way. */
 static tristar_krylov_stats stats_now(const tristar_krylov_t *k) {
   tristar_krylov_stats stats = k->stats;
+  stats.method = k->options.method;
   if (k->matrix.bytes != NULL) stats.product_bytes = k->matrix.bytes(k->matrix.arg);
   return stats;
 }
@@ -399,4 +409,9 @@ void tristar_krylov_destroy(tristar_krylov_t **krylov) {
   tsi_krylov_release_matrix(k);
   TSI_FREE(env, k);
   tsi_env_release(env);
+}
+
+tristar_status tristar_krylov_check_scalar(const tristar_krylov_t *krylov, tristar_scalar scalar) {
+  TSI_ENTER(krylov, krylov->ts);
+  return tsi_answer(&krylov->ts->env, tsi_check_scalar(&krylov->ts->env, (char)krylov->scalar, scalar));
 }

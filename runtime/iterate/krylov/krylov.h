@@ -51,6 +51,7 @@ typedef struct tsi_krylov_operator {
   void *arg;
   void (*share)(void *arg);   /* the solver begins to need arg; NULL: it is the program's */
   void (*release)(void *arg); /* it does not need it any more; collective if that is the end of arg */
+  bool suits_cg;              /* Hermitian with a positive diagonal, on all ranks */
   tsi_team *team;             /* who has the rows; NULL: they are all here */
   /* Of a team: the system, for residuals. Collective. Errors: MEMORY. */
   tristar_status (*get_system)(void *arg, const tsi_system **system);
@@ -80,7 +81,7 @@ typedef struct tsi_workspace {
 
 struct tristar_krylov_s {
   tristar_t *ts;
-  tristar_krylov_options options; /* side and norm are no longer DEFAULT */
+  tristar_krylov_options options; /* the method is not AUTO, side and norm are not DEFAULT */
   tristar_scalar scalar;
   tsi_index n;
   size_t bytes; /* of a scalar */
@@ -128,6 +129,11 @@ static inline bool tsi_krylov_is_cg(const tristar_krylov_options *o) {
  * tsi_pattern_create, tsi_pattern_check_values; ARGUMENT, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *view);
 TRISTAR_CHECKED tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values);
+/* Is the stored matrix Hermitian (real: symmetric) with a positive diagonal? Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_krylov_suits_cg(const tristar_krylov_t *k, bool *suits);
+/* Has each of n rows or columns a diagonal entry with a positive real part? */
+bool tsi_diagonal_is_positive(tristar_scalar scalar, tsi_index n, const tsi_count *ptr,
+                              const tsi_index *index, const void *values);
 void tsi_krylov_release_matrix(tristar_krylov_t *k);
 
 /* STALE: the matrix has no values. */

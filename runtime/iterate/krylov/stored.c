@@ -33,6 +33,31 @@ out:
   return status;
 }
 
+bool tsi_diagonal_is_positive(tristar_scalar scalar, tsi_index n, const tsi_count *ptr,
+                              const tsi_index *index, const void *values) {
+  const tristar_view view = {.scalar = scalar, .values = values};
+  tsi_index found = 0;
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count e = ptr[j]; e < ptr[j + 1]; e++) {
+      double value[2];
+      if (index[e] != j) continue;
+      tsi_view_value(&view, e, value);
+      found += value[0] > 0;
+    }
+  return found == n;
+}
+
+tristar_status tsi_krylov_suits_cg(const tristar_krylov_t *k, bool *suits) {
+  const tsi_pattern *pattern = k->pattern;
+  tsi_unlike unlike = {.found = false};
+  *suits = is_hermitian(k) || pattern->symmetry == TRISTAR_GENERAL;
+  *suits = *suits && tsi_diagonal_is_positive(k->scalar, k->n, pattern->ptr, pattern->index, k->taken);
+  if (*suits && !is_hermitian(k))
+    TSI_TRY(tsi_pattern_find_unlike(&k->ts->env, pattern, k->taken, k->sparse->is_complex, &unlike));
+  *suits = *suits && !unlike.found;
+  return TRISTAR_OK;
+}
+
 /* The lower half leaves the rows. */
 static tristar_status halve(tristar_krylov_t *k) {
   tristar_status status = TRISTAR_OK;

@@ -35,7 +35,7 @@ static tristar_op compose(tristar_op sweep, tristar_op op) {
 static tristar_status sweep(const tristar_precond_t *p, int which, tristar_op op, columns *c) {
   const tsi_precond_sweep *s = &p->sweep[which];
   if (s->plan == NULL) return TRISTAR_OK;
-  TSI_TRY(tristar_solve(s->plan, compose(s->op, op), c->nrhs, c->b, c->ldb, c->x, c->ldx));
+  TSI_TRY(tsi_solve_plain(s->plan, compose(s->op, op), c->nrhs, c->b, c->ldb, c->x, c->ldx));
   c->b = c->x;
   c->ldb = c->ldx;
   return TRISTAR_OK;
@@ -98,7 +98,7 @@ tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op, 
   if (precond->function)
     TSI_TRY_OUT(call(precond, op, &c));
   else if (precond->plan)
-    TSI_TRY_OUT(tristar_solve(precond->plan, op, nrhs, b, ldb, x, ldx));
+    TSI_TRY_OUT(tsi_solve_plain(precond->plan, op, nrhs, b, ldb, x, ldx));
   else
     TSI_TRY_OUT(apply(precond, op, c));
 out:

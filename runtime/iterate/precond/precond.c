@@ -1,24 +1,28 @@
 /* Preconditioners from their making to their end: tristar_precond, tristar_precond_of_plan,
  * tristar_precond_of_function, tristar_precond_update. */
 #include "runtime/iterate/precond/precond.h"
+#include "runtime/base/options.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "runtime/iterate/precond/fsai_nodes.h"
 #include "runtime/solve/in_flight.h"
+#include "tristar_typed.h"
+#include "runtime/matrix/view.h"
 
-void tristar_precond_options_init(tristar_precond_options *options) {
-  *options = (tristar_precond_options){.kind = TRISTAR_PRECOND_ILU,
-                                       .drop = 1e-3,
-                                       .fill = 10,
-                                       .omega = 1,
-                                       .steps = 5,
-                                       .per_step = 3,
-                                       .reduction = 1e-3,
-                                       .partition = TRISTAR_PARTITION_AUTO,
-                                       .engine = TRISTAR_ENGINE_AUTO,
-                                       .nrhs = 1};
+void tristar_precond_options_init_sized(tristar_precond_options *options, size_t size) {
+  const tristar_precond_options defaults = {.kind = TRISTAR_PRECOND_ILU,
+                                            .drop = 1e-3,
+                                            .fill = 10,
+                                            .omega = 1,
+                                            .steps = 5,
+                                            .per_step = 3,
+                                            .reduction = 1e-3,
+                                            .partition = TRISTAR_PARTITION_AUTO,
+                                            .engine = TRISTAR_ENGINE_AUTO,
+                                            .nrhs = 1};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 /* ---- Options ------------------------------------------------------------------------------------------- */
@@ -118,16 +122,15 @@ static tristar_status check_view(tsi_env *env, const tristar_view *view) {
 static tristar_status begin(tristar_t *ts, const tristar_view *view, const tristar_precond_options *options,
                             tristar_precond_t **out) {
   tristar_status status = TRISTAR_OK;
-  tristar_precond_options defaults;
+  tristar_precond_options full;
   tsi_env *env = &ts->env;
   tsi_pattern *pattern = NULL;
-  tristar_precond_options_init(&defaults);
-  if (options == NULL) options = &defaults;
-  TSI_TRY_OUT(tsi_precond_check_options(env, options));
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_precond_options, options, &full));
+  TSI_TRY_OUT(tsi_precond_check_options(env, &full));
   TSI_TRY_OUT(check_view(env, view));
   TSI_TRY_OUT(tsi_pattern_create(env, view, &pattern));
-  TSI_TRY_OUT(create(ts, options->kind, pattern->n, pattern->scalar, out));
-  (*out)->options = *options;
+  TSI_TRY_OUT(create(ts, full.kind, pattern->n, pattern->scalar, out));
+  (*out)->options = full;
   (*out)->pattern = pattern;
   pattern = NULL;
   (*out)->stats.nnz = tsi_pattern_entries((*out)->pattern);
@@ -270,4 +273,10 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   TSI_FREE(env, p->diagonal);
   TSI_FREE(env, p);
   tsi_env_release(env);
+}
+
+tristar_status tristar_precond_check_scalar(const tristar_precond_t *precond, tristar_scalar scalar) {
+  TSI_ENTER(precond, precond->ts);
+  return tsi_answer(&precond->ts->env,
+                    tsi_check_scalar(&precond->ts->env, (char)precond->stats.scalar, scalar));
 }

@@ -2,6 +2,7 @@
  *
  * Reads   a system.   Writes  x and work of its own. */
 #include "runtime/iterate/refine/forward_error.h"
+#include "runtime/base/options.h"
 #include "runtime/iterate/refine/refinement.h"
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/request.h"
@@ -99,22 +100,52 @@ static tristar_status check_arguments(const tristar_plan_t *plan, int64_t nrhs, 
   return TRISTAR_OK;
 }
 
+/* tristar_solve of a factor whose pivots were perturbed; x may be b. */
+static tristar_status solve_perturbed(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
+                                      int64_t ldb, void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  const size_t n = (size_t)plan->factor->analysis->pattern->n, scalar = plan->factor->user_bytes;
+  char *copy = NULL;
+  TSI_TRY_OUT(tsi_check_columns(env, (int64_t)n, nrhs, b, ldb, x, ldx));
+  if (b == x && n > 0 && nrhs > 0) {
+    const size_t bytes = ((size_t)((nrhs - 1) * ldb) + n) * scalar;
+    TSI_TRY_OUT(TSI_ALLOC(env, copy, bytes));
+    memcpy(copy, b, bytes);
+    b = copy;
+  }
+  status = tristar_solve_refined(plan, op, nrhs, b, ldb, x, ldx, NULL, NULL);
+out:
+  TSI_FREE(env, copy);
+  return status;
+}
+
+tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
+                             void *x, int64_t ldx) {
+  TSI_ENTER(plan, plan->ts);
+  const tristar_factor_t *factor = plan->factor;
+  const bool refines = factor->stats.perturbed_pivots > 0 && plan->options.refine != TRISTAR_REFINE_NEVER &&
+                       factor->has_matrix;
+  const tristar_status status = refines ? solve_perturbed(plan, op, nrhs, b, ldb, x, ldx)
+                                        : tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx);
+  return tsi_answer(&plan->ts->env, status);
+}
+
 tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
                                      int64_t ldb, void *x, int64_t ldx, const tristar_refine_options *options,
                                      tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
-  tristar_refine_options defaults;
+  tristar_refine_options full;
   tristar_refine_result total = {0};
   tsi_plan_system s;
   TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
-  tristar_refine_options_init(&defaults);
-  if (options == NULL) options = &defaults;
-  TSI_TRY_OUT(check_arguments(plan, nrhs, b, ldb, x, ldx, options));
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_refine_options, options, &full));
+  TSI_TRY_OUT(check_arguments(plan, nrhs, b, ldb, x, ldx, &full));
   TSI_TRY_OUT(tsi_plan_system_create(plan, &s));
   const size_t scalar = plan->factor->user_bytes;
-  status = tsi_solve_refined(&s.system, op, nrhs, b, (size_t)ldb * scalar, x, (size_t)ldx * scalar, options,
-                             &total);
+  status =
+      tsi_solve_refined(&s.system, op, nrhs, b, (size_t)ldb * scalar, x, (size_t)ldx * scalar, &full, &total);
   if (result != NULL && (status == TRISTAR_OK || status == TRISTAR_ERR_NOT_FINITE)) *result = total;
 out:
   return tsi_answer(env, status);

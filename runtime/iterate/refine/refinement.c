@@ -4,14 +4,11 @@
 #include <math.h>
 
 #include "runtime/iterate/refine/fgmres.h"
+#include "runtime/base/options.h"
 
-void tristar_refine_options_init(tristar_refine_options *options) {
-  options->max_steps = 5;
-  options->max_iterations = 30;
-  options->tolerance = 0;
-  options->forward_error = 0;
-  options->history = NULL;
-  options->history_most = 0;
+void tristar_refine_options_init_sized(tristar_refine_options *options, size_t size) {
+  const tristar_refine_options defaults = {.max_steps = 5, .max_iterations = 30};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 /* Of one process: with many it is 0, which needs no messages. */

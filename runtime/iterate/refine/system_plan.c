@@ -1,9 +1,10 @@
 /* The system of a plan, and of a factor: see system_plan.h. */
 #include "runtime/iterate/refine/system_plan.h"
+#include "runtime/solve/request.h"
 
 static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
                             int64_t ldx) {
-  return tristar_solve(context, op, nrhs, b, ldb, x, ldx);
+  return tsi_solve_plain(context, op, nrhs, b, ldb, x, ldx);
 }
 
 static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index i) {

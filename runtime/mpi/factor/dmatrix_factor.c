@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/solve/queue.h"
 #include "runtime/exec/starpu/idle.h"
@@ -148,11 +149,10 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
   tristar_t *ts = matrix->ts;
   const double begin = tsi_clock();
   making m = {.matrix = matrix, .lean = matrix->whole == NULL};
-  tristar_analysis_options_init(&m.options);
-  if (analysis != NULL) m.options = *analysis;
   const size_t memory = tsi_memory_watch(&ts->env);
   tsi_idle_dismiss();
   TSI_TRY_OUT(tsi_distributed_create(ts, tsi_transport_comm(matrix->transport), options, out, &m.d));
+  TSI_TRY_OUT(tsi_distributed_agree(m.d, TSI_OPTIONS(&ts->env, tristar_analysis_options, analysis, &m.options)));
   TSI_TRY_OUT(make(&m, memory, begin));
   m.d->stats.distribute_seconds = tsi_clock() - begin - m.d->stats.start_seconds;
 out:

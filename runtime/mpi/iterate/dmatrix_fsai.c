@@ -16,6 +16,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/fingerprint.h"
+#include "runtime/base/options.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/matrix/near_rows.h"
 #include "runtime/mpi/matrix/symmetric_rows.h"
@@ -286,7 +287,8 @@ static tristar_view view_of(const tristar_dmatrix_t *d, const tsi_entries *g, co
 /* Collective. A factor of these values. */
 static tristar_status distribute(tristar_dmatrix_t *d, const tristar_precond_options *o, const tsi_entries *g,
                                  const void *values, tristar_dmatrix_t **out) {
-  const tristar_dmatrix_options options = {.engine = o->engine, .scalar = (int)d->scalar};
+  const tristar_dmatrix_options options = {
+      .size = sizeof options, .engine = o->engine, .scalar = (int)d->scalar};
   const tristar_view view = view_of(d, g, values);
   return tsi_dmatrix_create(d->ts, tsi_transport_comm(d->transport), &view, &options,
                             tsi_fsai_is_single(o, (char)d->scalar), out);
@@ -390,14 +392,14 @@ out:
 tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix, const tristar_precond_options *options,
                                     int levels, tristar_precond_t **precond) {
   tristar_status status = TRISTAR_OK;
-  tristar_precond_options defaults;
+  tristar_precond_options full;
   if (precond != NULL) *precond = NULL;
   TSI_ENTER(matrix, matrix->ts);
-  tristar_precond_options_init(&defaults);
-  defaults.kind = TRISTAR_PRECOND_FSAI;
-  if (options == NULL) options = &defaults;
-  TSI_TRY_OUT(agree(matrix, options, levels, precond != NULL));
-  TSI_TRY_OUT(make(matrix, options, levels, precond));
+  TSI_TRY_OUT(tsi_transport_agree(matrix->transport,
+                              TSI_OPTIONS(&matrix->ts->env, tristar_precond_options, options, &full)));
+  if (options == NULL) full.kind = TRISTAR_PRECOND_FSAI;
+  TSI_TRY_OUT(agree(matrix, &full, levels, precond != NULL));
+  TSI_TRY_OUT(make(matrix, &full, levels, precond));
 out:
   if (status != TRISTAR_OK && precond != NULL) tristar_precond_destroy(precond);
   return tsi_answer(&matrix->ts->env, status);

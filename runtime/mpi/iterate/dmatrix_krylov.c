@@ -64,28 +64,37 @@ static size_t product_bytes(const void *arg) {
   return tsi_dmatrix_product_bytes(arg);
 }
 
+/* On this rank. A GENERAL matrix counts as unsymmetric. */
+static bool suits_cg(const tristar_dmatrix_t *d) {
+  const tristar_symmetry symmetry = d->stats.symmetry;
+  const tsi_entries *diagonal = &d->form[TSI_DPLAIN].diagonal;
+  return (symmetry == TRISTAR_HERMITIAN || (symmetry == TRISTAR_SYMMETRIC && !d->sparse->is_complex)) &&
+         tsi_diagonal_is_positive(d->scalar, d->n, diagonal->ptr, diagonal->index, diagonal->item);
+}
+
 tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_krylov_options *options,
                                       tristar_krylov_t **krylov) {
   tristar_status status = TRISTAR_OK;
   if (krylov != NULL) *krylov = NULL;
   TSI_ENTER(matrix, matrix->ts);
   tsi_env *env = &matrix->ts->env;
-  const tsi_krylov_operator operator= {.n = matrix->n,
-                                       .first = tsi_dmatrix_first(matrix),
-                                       .nnz = matrix->stats.nnz,
-                                       .bytes = product_bytes,
-                                       .scalar = matrix->scalar,
-                                       .function = multiply,
-                                       .columns = multiply_columns,
-                                       .blocks = multiply_blocks,
-                                       .arg = matrix,
-                                       .share = share,
-                                       .release = release,
-                                       .team = &matrix->team,
-                                       .get_system = get_system};
+  tsi_krylov_operator operator= {.n = matrix->n,
+                                 .first = tsi_dmatrix_first(matrix),
+                                 .nnz = matrix->stats.nnz,
+                                 .bytes = product_bytes,
+                                 .scalar = matrix->scalar,
+                                 .function = multiply,
+                                 .columns = multiply_columns,
+                                 .blocks = multiply_blocks,
+                                 .arg = matrix,
+                                 .share = share,
+                                 .release = release,
+                                 .team = &matrix->team,
+                                 .get_system = get_system};
   if (krylov == NULL)
     status = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "krylov is NULL");
   TSI_TRY_OUT(tsi_transport_agree(matrix->transport, status));
+  operator.suits_cg = !tsi_team_any(&matrix->team, !suits_cg(matrix));
   status = tsi_krylov_create(matrix->ts, &operator, options, krylov);
 out:
   return tsi_answer(env, status);

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/mpi/comm/halo.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/matrix/near_rows.h"
@@ -218,13 +219,13 @@ out:
 tristar_status tristar_dmatrix_schwarz(tristar_dmatrix_t *matrix, const tristar_precond_options *options,
                                        int overlap, int restricted, tristar_precond_t **precond) {
   tristar_status status = TRISTAR_OK;
-  tristar_precond_options defaults;
+  tristar_precond_options full;
   if (precond != NULL) *precond = NULL;
   TSI_ENTER(matrix, matrix->ts);
-  tristar_precond_options_init(&defaults);
-  if (options == NULL) options = &defaults;
-  TSI_TRY_OUT(agree(matrix, options, overlap, restricted, precond != NULL));
-  TSI_TRY_OUT(make(matrix, options, overlap, restricted != 0, precond));
+  TSI_TRY_OUT(tsi_transport_agree(matrix->transport,
+                              TSI_OPTIONS(&matrix->ts->env, tristar_precond_options, options, &full)));
+  TSI_TRY_OUT(agree(matrix, &full, overlap, restricted, precond != NULL));
+  TSI_TRY_OUT(make(matrix, &full, overlap, restricted != 0, precond));
 out:
   if (status != TRISTAR_OK && precond != NULL) tristar_precond_destroy(precond);
   return tsi_answer(&matrix->ts->env, status);

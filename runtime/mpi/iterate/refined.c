@@ -5,6 +5,7 @@
 #include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/refinement.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/mpi/solve/queue.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/solve/system.h"
@@ -78,9 +79,8 @@ tristar_status tristar_distributed_solve_refined(tristar_distributed_t *d, trist
   tsi_env *env = &d->ts->env;
   const double begin = tsi_clock();
   tsi_queue_drain(d);
-  tristar_refine_options_init(&o);
-  if (options) o = *options;
-  tristar_status mine = check_matrix(d);
+  tristar_status mine = TSI_OPTIONS(env, tristar_refine_options, options, &o);
+  if (mine == TRISTAR_OK) mine = check_matrix(d);
   if (mine == TRISTAR_OK) mine = tsi_check_op(env, op);
   if (mine == TRISTAR_OK) mine = tsi_refine_options_check(env, &o);
   if (mine == TRISTAR_OK) mine = tsi_check_columns(env, tsi_distributed_own_rows(d), nrhs, b, ldb, x, ldx);
@@ -105,6 +105,14 @@ out:
   TSI_FREE(env, of_b);
   TSI_FREE(env, of_x);
   return tsi_answer(env, status);
+}
+
+tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
+                                         int64_t ldb, void *x, int64_t ldx) {
+  TSI_ENTER(d, d->ts);
+  if (d->stats.perturbed_pivots > 0 && d->has_matrix && d->options.refine != TRISTAR_REFINE_NEVER)
+    return tristar_distributed_solve_refined(d, op, nrhs, b, ldb, x, ldx, NULL, NULL);
+  return tsi_answer(&d->ts->env, tsi_distributed_solve_plain(d, op, nrhs, b, ldb, x, ldx));
 }
 
 tristar_status tristar_distributed_condition(tristar_distributed_t *d, double *reciprocal) {

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/matrix/matrix.h"
 #include "runtime/matrix/view.h"
 #include "runtime/mpi/comm/blocks.h"
@@ -12,8 +13,9 @@
 #include "runtime/mpi/comm/team.h"
 #include "runtime/solve/request.h"
 
-void tristar_dmatrix_options_init(tristar_dmatrix_options *options) {
-  memset(options, 0, sizeof *options);
+void tristar_dmatrix_options_init_sized(tristar_dmatrix_options *options, size_t size) {
+  const tristar_dmatrix_options defaults = {.engine = TRISTAR_ENGINE_AUTO};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 /* ---- Creation ------------------------------------------------------------------------------------------ */
@@ -176,20 +178,18 @@ static tristar_status end(tristar_status status, double start, tristar_dmatrix_t
   return status;
 }
 
-static const tristar_dmatrix_options *options_or(const tristar_dmatrix_options *options) {
-  static const tristar_dmatrix_options defaults = {.engine = TRISTAR_ENGINE_AUTO};
-  return options != NULL ? options : &defaults;
-}
-
 tristar_status tsi_dmatrix_create(tristar_t *ts, MPI_Comm comm, const tristar_view *rows,
                                   const tristar_dmatrix_options *options, bool narrow,
                                   tristar_dmatrix_t **matrix) {
   tristar_dmatrix_t *d = NULL;
+  tristar_dmatrix_options full;
   const double start = tsi_clock();
-  tristar_status status = tsi_dmatrix_begin(ts, comm, need(ts, matrix, "matrix"), &d);
+  tristar_status status = need(ts, matrix, "matrix");
+  if (status == TRISTAR_OK) status = TSI_OPTIONS(&ts->env, tristar_dmatrix_options, options, &full);
+  status = tsi_dmatrix_begin(ts, comm, status, &d);
   if (status == TRISTAR_OK) {
     d->narrow = narrow;
-    status = take_view(d, options_or(options), rows, TRISTAR_OK);
+    status = take_view(d, &full, rows, TRISTAR_OK);
   }
   return end(status, start, d, matrix);
 }
@@ -204,13 +204,15 @@ tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm, const trista
 tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm, const char *kind, int64_t k,
                                         const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
   tristar_dmatrix_t *d = NULL;
+  tristar_dmatrix_options full;
   const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
   tristar_status status = need(ts, kind, "kind");
   if (status == TRISTAR_OK) status = need(ts, matrix, "matrix");
+  if (status == TRISTAR_OK) status = TSI_OPTIONS(&ts->env, tristar_dmatrix_options, options, &full);
   status = tsi_dmatrix_begin(ts, comm, status, &d);
-  if (status == TRISTAR_OK) status = take_model(d, options_or(options), kind, k, NULL);
+  if (status == TRISTAR_OK) status = take_model(d, &full, kind, k, NULL);
   status = end(status, start, d, matrix);
   return tsi_answer(&ts->env, status);
 }
@@ -218,15 +220,16 @@ tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm, const char
 tristar_status tristar_dmatrix_read(tristar_t *ts, MPI_Comm comm, const char *path,
                                     const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
   tristar_dmatrix_t *d = NULL;
+  tristar_dmatrix_options full;
   const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
   tristar_status status = need(ts, path, "path");
   if (status == TRISTAR_OK) status = need(ts, matrix, "matrix");
+  if (status == TRISTAR_OK) status = TSI_OPTIONS(&ts->env, tristar_dmatrix_options, options, &full);
   status = tsi_dmatrix_begin(ts, comm, status, &d);
   if (status == TRISTAR_OK)
-    status = strncmp(path, "gen:", 4) == 0 ? take_model(d, options_or(options), NULL, 0, path)
-                                           : take_file(d, options_or(options), path);
+    status = strncmp(path, "gen:", 4) == 0 ? take_model(d, &full, NULL, 0, path) : take_file(d, &full, path);
   status = end(status, start, d, matrix);
   return tsi_answer(&ts->env, status);
 }

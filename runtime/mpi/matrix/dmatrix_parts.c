@@ -11,6 +11,7 @@
 
 #include "partition/order/parts.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/matrix/dmatrix.h"
 #include "runtime/mpi/comm/mailbox.h"
@@ -159,12 +160,13 @@ static tristar_status repartition(numbering *m, const tristar_dmatrix_options *o
 tristar_status tristar_dmatrix_repartition(tristar_dmatrix_t *matrix, const tristar_dmatrix_options *options,
                                            tristar_dmatrix_t **out) {
   const double start = tsi_clock();
-  tristar_dmatrix_options defaults;
+  tristar_dmatrix_options full;
   if (out != NULL) *out = NULL;
   TSI_ENTER(matrix, matrix->ts);
-  tristar_dmatrix_options_init(&defaults);
   numbering m = {.d = matrix, .ranks = tsi_transport_size(matrix->transport)};
-  const tristar_status status = repartition(&m, options != NULL ? options : &defaults, out);
+  tristar_status status = tsi_transport_agree(
+      matrix->transport, TSI_OPTIONS(&matrix->ts->env, tristar_dmatrix_options, options, &full));
+  if (status == TRISTAR_OK) status = repartition(&m, &full, out);
   release(&m);
   if (status != TRISTAR_OK && out != NULL) tristar_dmatrix_destroy(out);
   if (status == TRISTAR_OK) (*out)->stats.create_seconds = tsi_clock() - start - (*out)->stats.start_seconds;

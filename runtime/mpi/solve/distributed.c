@@ -9,6 +9,7 @@
 #include "runtime/base/variables.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/process/layout_words.h"
 #include "runtime/process/process_subtrees.h"
 #include "runtime/mpi/solve/inserted.h"
@@ -16,9 +17,10 @@
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/exec/starpu/idle.h"
 
-void tristar_distributed_options_init(tristar_distributed_options *options) {
-  memset(options, 0, sizeof *options);
-  tristar_layout_init(&options->layout);
+void tristar_distributed_options_init_sized(tristar_distributed_options *options, size_t size) {
+  tristar_distributed_options defaults = {.transport = TRISTAR_TRANSPORT_AUTO};
+  tristar_layout_init(&defaults.layout);
+  tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
 /* Of everything but the values: supernodes, rows, panels, permutations. */
@@ -286,16 +288,15 @@ out:
 tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
                                       const tristar_distributed_options *options,
                                       tristar_distributed_t *const *wanted, tristar_distributed_t **out) {
-  tristar_distributed_options defaults;
+  tristar_distributed_options full;
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tristar_distributed_t *d = NULL;
   tsi_transport *transport = NULL;
   tsi_transport_kind kind = TSI_TRANSPORT_DIRECT;
   double start_seconds = 0;
-  tristar_distributed_options_init(&defaults);
-  if (options == NULL) options = &defaults;
-  tristar_status mine = choose_transport(env, options->transport, &kind);
+  tristar_status mine = TSI_OPTIONS(env, tristar_distributed_options, options, &full);
+  if (mine == TRISTAR_OK) mine = choose_transport(env, full.transport, &kind);
   if (mine == TRISTAR_OK && wanted == NULL)
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "distributed is NULL");
   if (mine == TRISTAR_OK && kind == TSI_TRANSPORT_STARPU_MPI)
@@ -304,7 +305,7 @@ tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
   TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
   tsi_env_retain(env);
-  d->options = *options;
+  d->options = full;
   d->transport = transport;
   d->stats.start_seconds = start_seconds;
   d->stats.rank = tsi_transport_rank(transport);

@@ -82,6 +82,10 @@ void tsi_distributed_release_ordered(tristar_distributed_t *d);
 /* Collective. first: ranks + 1, the same on all ranks and right; nothing is done if these are the blocks
  * already. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t *first);
+/* tristar_distributed_solve without refinement. */
+TRISTAR_CHECKED tristar_status tsi_distributed_solve_plain(tristar_distributed_t *d, tristar_op op,
+                                                           int64_t nrhs, const void *b, int64_t ldb, void *x,
+                                                           int64_t ldx);
 /* tristar_distributed_solve_with, while solves may be inserted. */
 TRISTAR_CHECKED tristar_status tsi_distributed_solve(tristar_distributed_t *d,
                                                      const tristar_solve_options *options, int64_t nrhs,

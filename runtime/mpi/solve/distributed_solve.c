@@ -8,6 +8,7 @@
 #include <limits.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/options.h"
 #include "runtime/mpi/solve/queue.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/solve/reach.h"
@@ -402,7 +403,9 @@ static tristar_status solve(tristar_distributed_t *d, tristar_status mine,
                                             j.o.x_row_stride, j.o.x_column_stride}));
   }
   d->stats.solve_seconds = tsi_clock() - begin;
-  if (result) result->share = j.reach.all_bytes > 0 ? j.reach.bytes / j.reach.all_bytes : 1;
+  if (result)
+    *result = (tristar_solve_result){.share = j.reach.all_bytes > 0 ? j.reach.bytes / j.reach.all_bytes : 1,
+                                     .perturbed_pivots = d->stats.perturbed_pivots};
 out:
   release_job(&d->ts->env, &j);
   return status;
@@ -411,9 +414,10 @@ out:
 tristar_status tsi_distributed_solve(tristar_distributed_t *d, const tristar_solve_options *options,
                                      int64_t nrhs, const void *b, void *x, tristar_solve_result *result) {
   tristar_solve_options o;
-  tristar_solve_options_init(&o);
-  o = tsi_solve_options_fill(options ? options : &o, tsi_distributed_own_rows(d));
-  return solve(d, check_options(d, &o, nrhs, b, x), &o, nrhs, b, x, result);
+  tristar_status mine = TSI_OPTIONS(&d->ts->env, tristar_solve_options, options, &o);
+  o = tsi_solve_options_fill(&o, tsi_distributed_own_rows(d));
+  if (mine == TRISTAR_OK) mine = check_options(d, &o, nrhs, b, x);
+  return solve(d, mine, &o, nrhs, b, x, result);
 }
 
 tristar_status tristar_distributed_solve_with(tristar_distributed_t *d, const tristar_solve_options *options,
@@ -424,14 +428,13 @@ tristar_status tristar_distributed_solve_with(tristar_distributed_t *d, const tr
   return tsi_answer(&d->ts->env, tsi_distributed_solve(d, options, nrhs, b, x, result));
 }
 
-tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
-                                         int64_t ldb, void *x, int64_t ldx) {
-  TSI_ENTER(d, d->ts);
+tristar_status tsi_distributed_solve_plain(tristar_distributed_t *d, tristar_op op, int64_t nrhs,
+                                           const void *b, int64_t ldb, void *x, int64_t ldx) {
   tsi_queue_drain(d);
   const tristar_solve_options o = tsi_solve_options_columns(op, ldb, ldx);
   tristar_status mine = tsi_check_columns(&d->ts->env, tsi_distributed_own_rows(d), nrhs, b, ldb, x, ldx);
   if (mine == TRISTAR_OK) mine = check_options(d, &o, nrhs, b, x);
-  return tsi_answer(&d->ts->env, solve(d, mine, &o, nrhs, b, x, NULL));
+  return solve(d, mine, &o, nrhs, b, x, NULL);
 }
 
 /* ---- Statistics --------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  * Reads   options, b.   Writes  x, the request. */
 #include "runtime/mpi/solve/queue.h"
+#include "runtime/base/options.h"
 #include "runtime/exec/starpu/tasks.h"
 
 struct tristar_distributed_request_s {
@@ -63,6 +64,7 @@ tristar_status tristar_distributed_solve_start(tristar_distributed_t *d, const t
                                                tristar_distributed_request_t **request) {
   tristar_status status = TRISTAR_OK;
   tristar_distributed_request_t *r = NULL;
+  tristar_solve_options full;
   if (request != NULL) *request = NULL;
   TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
@@ -74,12 +76,12 @@ tristar_status tristar_distributed_solve_start(tristar_distributed_t *d, const t
     }
   }
   if (request == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_solve_options, options, &full));
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, r, 1));
   r->ts = d->ts;
   tsi_env_retain(env);
   r->queue = tsi_queue_share(d->queue);
-  tristar_solve_options_init(&r->options);
-  if (options) r->options = *options;
+  r->options = full;
   r->nrhs = nrhs;
   r->b = b;
   r->x = x;

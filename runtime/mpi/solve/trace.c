@@ -393,7 +393,7 @@ static tristar_status solve(tristar_distributed_t *d, tristar_op op, int64_t nrh
   trace->chunk = d->process->share->chunk;
   TSI_TRY_OUT(find_begin(d, &trace->begin));
   d->trace = trace;
-  status = tristar_distributed_solve(d, op, nrhs, b, ldb, x, ldx);
+  status = tsi_distributed_solve_plain(d, op, nrhs, b, ldb, x, ldx);
   d->trace = NULL;
   trace->out->seconds = tsi_clock() - trace->begin;
   trace->out->workers = tasks ? trace->statistics->workers : 1;
@@ -421,7 +421,7 @@ tristar_status tristar_distributed_trace(tristar_distributed_t *d, tristar_op op
     status = tsi_statistics_create(env, d->process->workers > 0, d->process->subtrees != NULL, &workers);
   if (status == TRISTAR_OK && me == 0) status = TSI_ALLOC_ZERO(env, all, ranks);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-  TSI_TRY_OUT(tristar_distributed_solve(d, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
+  TSI_TRY_OUT(tsi_distributed_solve_plain(d, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
   trace.statistics = &workers;
   TSI_TRY_OUT(solve(d, op, nrhs, b, ldb, x, ldx, &trace));
   if (trace.noted > 0) status = list_messages(d, &trace, &own);

@@ -10,7 +10,6 @@
 #include "tristar_krylov.h"
 
 #define MOST 12
-#define METHODS 6
 
 typedef struct dense {
   int n;
@@ -106,7 +105,7 @@ static void test_singular(tristar_t *ts) {
   dense d;
   for (int trial = 0; trial < 200; trial++) {
     make_singular(&d, &state, trial % 2);
-    for (int method = 0; method < METHODS; method++) {
+    for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++) {
       tristar_krylov_options options;
       tristar_krylov_options_init(&options);
       options.method = (tristar_krylov_method)method;
@@ -151,7 +150,7 @@ static void test_units(tristar_t *ts) {
   static const double units[][2] = {{1, 1}, {1, 1e-60}, {1e60, 1}, {1e60, 1e-60}, {1e-60, 1}, {1e-60, 1e60}};
   dense d;
   for (size_t u = 0; u < sizeof units / sizeof *units; u++)
-    for (int method = 0; method < METHODS; method++)
+    for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++)
       for (int jacobi = 0; jacobi < 2; jacobi++) {
         tristar_krylov_options options;
         tristar_krylov_options_init(&options);
@@ -168,7 +167,7 @@ static void test_units(tristar_t *ts) {
 /* A guess that is far away is a start like any other. */
 static void test_far_guess(tristar_t *ts) {
   dense d;
-  for (int method = 0; method < METHODS; method++)
+  for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++)
     for (double far = 1; far < 1e9; far *= 100) {
       tristar_krylov_options options;
       tristar_krylov_options_init(&options);

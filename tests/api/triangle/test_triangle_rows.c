@@ -113,7 +113,8 @@ typedef struct way {
 static void make(tristar_t *ts, const system_of *s, const way *w, tristar_factor_t **factor,
                  tristar_plan_t **plan) {
   const tristar_view view = view_of(s, w->upper, w->by_rows);
-  const tristar_triangle_options options = {.uplo = w->upper ? TRISTAR_UPPER : TRISTAR_LOWER,
+  const tristar_triangle_options options = {.size = sizeof options,
+                                            .uplo = w->upper ? TRISTAR_UPPER : TRISTAR_LOWER,
                                             .diag = w->unit ? TRISTAR_UNIT : TRISTAR_NON_UNIT,
                                             .partition = w->partition};
   tristar_plan_options how;
@@ -272,7 +273,7 @@ static void check_bad(tristar_t *ts, tristar_partition partition) {
   double *values = (double *)s.values[0];
   const tristar_view view = view_of(&s, false, true);
   const tristar_triangle_options options = {
-      .uplo = TRISTAR_LOWER, .diag = TRISTAR_NON_UNIT, .partition = partition};
+      .size = sizeof options, .uplo = TRISTAR_LOWER, .diag = TRISTAR_NON_UNIT, .partition = partition};
   tristar_factor_t *factor;
   char message[300];
   const struct {
@@ -314,8 +315,10 @@ static void check_unread(tristar_t *ts) {
                        .ptr_bits = 64,
                        .index_bits = 64,
                        .base = 1};
-  tristar_triangle_options options = {
-      .uplo = TRISTAR_UPPER, .diag = TRISTAR_NON_UNIT, .partition = TRISTAR_PARTITION_WHOLE};
+  tristar_triangle_options options = {.size = sizeof options,
+                                      .uplo = TRISTAR_UPPER,
+                                      .diag = TRISTAR_NON_UNIT,
+                                      .partition = TRISTAR_PARTITION_WHOLE};
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   double x[2];
@@ -350,8 +353,10 @@ static void check_inside(tristar_t *ts) {
                        .ptr_bits = 64,
                        .index_bits = 64,
                        .base = 1};
-  const tristar_triangle_options options = {
-      .uplo = TRISTAR_UPPER, .diag = TRISTAR_NON_UNIT, .partition = TRISTAR_PARTITION_WHOLE};
+  const tristar_triangle_options options = {.size = sizeof options,
+                                            .uplo = TRISTAR_UPPER,
+                                            .diag = TRISTAR_NON_UNIT,
+                                            .partition = TRISTAR_PARTITION_WHOLE};
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   const double b[] = {26, 8, 15}; /* entries (0, 2) add up to 5 */

@@ -358,7 +358,7 @@ static void check_options(tristar_t *ts, tristar_krylov_t *k, tristar_krylov_opt
 
 static void check_bad_options(tristar_t *ts, tristar_krylov_t *k) {
   tristar_krylov_options good = krylov_options(TRISTAR_KRYLOV_CG);
-  BAD(method, (tristar_krylov_method)6, TRISTAR_ERR_ARGUMENT);
+  BAD(method, (tristar_krylov_method)7, TRISTAR_ERR_ARGUMENT);
   BAD(side, (tristar_krylov_side)3, TRISTAR_ERR_ARGUMENT);
   BAD(norm, (tristar_krylov_norm)3, TRISTAR_ERR_ARGUMENT);
   BAD(passes, (tristar_krylov_passes)-1, TRISTAR_ERR_ARGUMENT);

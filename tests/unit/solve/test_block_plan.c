@@ -42,8 +42,10 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
                              .values = values,
                              .ptr_bits = 64,
                              .index_bits = 32};
-  const tristar_triangle_options options = {
-      .uplo = TRISTAR_LOWER, .diag = TRISTAR_NON_UNIT, .partition = partitions[scheme]};
+  const tristar_triangle_options options = {.size = sizeof options,
+                                            .uplo = TRISTAR_LOWER,
+                                            .diag = TRISTAR_NON_UNIT,
+                                            .partition = partitions[scheme]};
   tsi_block_options finer;
   tristar_factor_t *factor;
   tristar_plan_t *plan;

@@ -1,0 +1,23 @@
+/* Option structs whose first member is their size: how programs and libraries of different versions agree.
+ *
+ * A later version adds fields at the end of a struct, and 0 always is the default of such a field. A program
+ * passes the size of the struct that it was compiled with. A smaller struct than that of the library lacks
+ * the last fields, which take their defaults. A larger one is accepted if its additional bytes are all 0. */
+#ifndef TSI_BASE_OPTIONS_H
+#define TSI_BASE_OPTIONS_H
+
+#include "runtime/base/env.h"
+
+/* Fills a program's struct of `size` bytes: the defaults (`known` bytes), 0 beyond them, and its size. */
+void tsi_options_init(void *options, size_t size, const void *defaults, size_t known);
+
+/* Copies the fields of a program's struct over the defaults in `full` (`known` bytes). given may be NULL.
+ * Errors: ARGUMENT (the struct was not initialized), UNSUPPORTED (it sets a field of a later version). */
+TRISTAR_CHECKED tristar_status tsi_options_read(const tsi_env *env, const char *type, const void *given,
+                                                void *full, size_t known);
+
+/* *full = the defaults of the type, overwritten by *given unless that is NULL. */
+#define TSI_OPTIONS(env, type, given, full)                                                                  \
+  (type##_init(full), tsi_options_read((env), #type, (given), (full), sizeof *(full)))
+
+#endif
