@@ -15,6 +15,7 @@
 #include "drivers/session/files.h"
 #include "drivers/session/variant.h"
 #include "drivers/session/wrap.h"
+#include "tristar_krylov.h"
 #include "tristar_machine.h"
 
 typedef enum option_kind {

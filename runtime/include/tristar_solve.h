@@ -62,8 +62,8 @@ typedef struct tristar_solve_options {
 
 /* Figures of one solve. */
 typedef struct tristar_solve_result {
-  int64_t perturbed_pivots; /* Pivots of the factor that were perturbed. Above 0, x needs refinement. */
   double share; /* bytes of factor streamed / bytes that the same solve streams with all rows of b and x */
+  int64_t perturbed_pivots; /* Pivots of the factor that were perturbed. Above 0, x needs refinement. */
 } tristar_solve_result;
 
 /* X = (the part of op(A))^-1 B, with right-hand sides in any layout, sparse ones, and chosen rows of X:

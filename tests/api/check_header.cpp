@@ -4,6 +4,7 @@
 #include "tristar_device.h"
 #include "tristar_krylov.h"
 #include "tristar_precond.h"
+#include "tristar_typed.h"
 #ifdef TSI_STARPU
 #include "tristar_starpu.h"
 #endif
@@ -12,6 +13,18 @@
 #endif
 
 #include <cstring>
+
+// An overload for each type; an object that is NULL is refused.
+static bool typed_refuse_null() {
+  float s = 0;
+  double d = 0;
+  std::complex<float> c;
+  std::complex<double> z;
+  return tristar_typed_solve(nullptr, TRISTAR_N, 1, &s, 1, &s, 1) == TRISTAR_ERR_ARGUMENT &&
+         tristar_typed_solve(nullptr, TRISTAR_N, 1, &d, 1, &d, 1) == TRISTAR_ERR_ARGUMENT &&
+         tristar_typed_solve(nullptr, TRISTAR_N, 1, &c, 1, &c, 1) == TRISTAR_ERR_ARGUMENT &&
+         tristar_typed_solve(nullptr, TRISTAR_N, 1, &z, 1, &z, 1) == TRISTAR_ERR_ARGUMENT;
+}
 
 int main() {
   tristar_config config;
@@ -32,5 +45,5 @@ int main() {
   tristar_insert_options_init(&options);
   if (options.op != TRISTAR_N || options.end != nullptr) return 1;
 #endif
-  return named && versioned && config.use_starpu == 1 ? 0 : 1;
+  return typed_refuse_null() && named && versioned && config.use_starpu == 1 ? 0 : 1;
 }

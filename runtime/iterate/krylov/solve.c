@@ -150,6 +150,7 @@ static tristar_status iterate(tsi_krylov_run *run, int count) {
     return tsi_pipelined_cg(run);
   case TRISTAR_KRYLOV_BLOCK_CG:
     return tsi_block_cg(run, count);
+  case TRISTAR_KRYLOV_AUTO: /* replaced by a method when the solver was made */
   case TRISTAR_KRYLOV_GMRES:
   case TRISTAR_KRYLOV_FGMRES:
     break;

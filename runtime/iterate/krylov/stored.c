@@ -6,6 +6,8 @@
  * Reads   the user's matrix.   Writes  the solver's members that hold it. */
 #include "runtime/iterate/krylov/krylov.h"
 
+#include "runtime/matrix/view.h"
+
 /* SYMMETRIC and real, or HERMITIAN. */
 static bool is_hermitian(const tristar_krylov_t *k) {
   return k->pattern->symmetry == TRISTAR_HERMITIAN ||

@@ -109,7 +109,7 @@ static void check_rows(const dense *m, tristar_plan_t *plan, tristar_part part) 
   for (int o = 0; o < 3; o++)
     for (int lists = 0; lists < 4; lists++) {
       tristar_solve_options options;
-      tristar_solve_result result = {-1};
+      tristar_solve_result result = {.share = -1};
       tristar_solve_options_init(&options);
       options.op = ops[o];
       options.part = part;

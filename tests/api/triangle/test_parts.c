@@ -200,7 +200,7 @@ static void check_rows(state *s, tristar_op op, tristar_part part, bool factor_o
   int64_t *given = malloc((size_t)n * sizeof *given), *wanted = malloc((size_t)n * sizeof *wanted);
   void *b = make(s, n * NRHS), *x = make(s, n * NRHS), *bs = make(s, n * NRHS), *xs = make(s, n * NRHS);
   tristar_solve_options options;
-  tristar_solve_result whole = {-1}, result = {-1};
+  tristar_solve_result whole = {.share = -1}, result = {.share = -1};
   const int64_t step = 7, start = below(s, n), other = below(s, n); /* 7 does not divide n */
   for (int64_t i = 0; i < n; i++) {
     given[i] = (start + i * step) % n;
@@ -246,7 +246,7 @@ static void check_useless(state *s) {
   int64_t first[] = {0};
   void *b = make(s, 1), *x = make(s, s->n);
   tristar_solve_options options;
-  tristar_solve_result one = {-1}, all = {-1};
+  tristar_solve_result one = {.share = -1}, all = {.share = -1};
   tristar_solve_options_init(&options);
   options.part = TRISTAR_PART_L;
   options.factor_order = 1;
