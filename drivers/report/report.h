@@ -7,6 +7,7 @@
 #include "drivers/report/paths.h"
 #include "tristar_trace.h"
 #include "tristar_machine.h"
+#include "tristar_layout.h"
 
 /* Text for a number, in one of eight buffers of the thread: valid until the eighth next call. */
 const char *tsi_text_count(int64_t count);                      /* 1,234,567 */

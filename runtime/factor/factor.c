@@ -87,14 +87,6 @@ void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double secon
   tsi_log(&factor->ts->env, TRISTAR_LOG_INFO, "factor: %.3g s, %.1f GF/s, %.1f MB, %lld perturbed pivots",
           stats->factor_seconds, an->stats.flops / stats->factor_seconds / 1e9,
           (double)stats->factor_bytes / 1e6, (long long)stats->perturbed_pivots);
-  tsi_factor_warn_perturbed(&factor->ts->env, stats->perturbed_pivots);
-}
-
-void tsi_factor_warn_perturbed(tsi_env *env, int64_t pivots) {
-  if (pivots > 0)
-    tsi_log(env, TRISTAR_LOG_WARNING,
-            "%lld pivot%s perturbed: solutions need refinement, which tristar_solve does by default",
-            (long long)pivots, pivots == 1 ? " was" : "s were");
 }
 
 tristar_status tsi_factor_need_values(const tristar_factor_t *factor) {

@@ -122,8 +122,6 @@ void tsi_factor_order_pivots(tristar_factor_t *factor);
 /* What is not known before: sizes, and the peak of memory since there were `before` bytes; seconds with the
  * start of StarPU. */
 void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double seconds);
-/* Logs a warning if pivots were perturbed. */
-void tsi_factor_warn_perturbed(tsi_env *env, int64_t pivots);
 /* The status of a refactorization that has failed, with METHOD_AUTO's explanation where it has one. */
 TRISTAR_CHECKED tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status status);
 

@@ -1,74 +1,72 @@
-/* TriStar: variants of factorizations and solves that papers compare. The defaults, 0, are the fastest here.
+/* TriStar: variants of factorizations and solves that papers compare. The default of each is 0, the fastest
+ * here.
  *
- * The fields of tristar_analysis_options and tristar_plan_options (tristar.h, which includes this header)
- * choose them. Beside these, three fields serve tests: tristar_config.check, tristar_config.fail_allocation
- * and tristar_plan_options.order_seed. */
+ * Fields of tristar_analysis_options and tristar_plan_options (tristar.h, which includes this header) choose
+ * them. Three more fields serve tests: tristar_config.check, tristar_config.fail_allocation and
+ * tristar_plan_options.order_seed.
+ *
+ * Yamazaki, Rajamanickam and Ellingwood (Performance portable supernode-based sparse triangular solver for
+ * manycore architectures, ICPP 2020) compare the same choices on GPUs and CPUs. */
 #ifndef TRISTAR_EXPERIMENTAL_H
 #define TRISTAR_EXPERIMENTAL_H
 
-/* What the factorization makes of the diagonal block D of each panel of a triangular factor and of the block
- * G of the rows below it (Yamazaki, Rajamanickam and Ellingwood, Performance portable supernode-based sparse
- * triangular solver for manycore architectures, ICPP 2020). The factors take the same memory, solves read
- * the same bytes. Where D is badly conditioned, solves lose accuracy, least with NONE and most with OFF,
- * which refinement restores. */
+/* Treatment of the diagonal block D of a panel, and of the block G of the rows below it. All take the same
+ * memory, and solves read the same bytes. If D is badly conditioned, solves lose accuracy: least with NONE,
+ * most with PARTITIONED. Refinement restores it. */
 typedef enum tristar_inverse {
-  TRISTAR_INVERSE_DIAGONAL,   /* D^-1: a solve consists of products */
-  TRISTAR_INVERSE_NONE,       /* D, with the reciprocals of its diagonal entries: substitution with D */
-  TRISTAR_INVERSE_PARTITIONED /* D^-1 and G D^-1, a partitioned inverse: products that do not wait for each
-                         other; costs w^2 m operations more in the factorization of an m x w block G */
+  TRISTAR_INVERSE_DIAGONAL,   /* D^-1: a solve consists of products. */
+  TRISTAR_INVERSE_NONE,       /* D with the reciprocals of its diagonal: substitution with D. */
+  TRISTAR_INVERSE_PARTITIONED /* D^-1 and G D^-1, a partitioned inverse: independent products. The
+                                 factorization needs w^2 m operations more for an m x w block G. */
 } tristar_inverse;
 
-/* Which supernodes are merged, as Yamazaki, Rajamanickam and Ellingwood (ICPP 2020) vary it. */
+/* Merging of supernodes. */
 typedef enum tristar_merge {
-  TRISTAR_MERGE_RELAXED,     /* also such of slightly different structure, zeros are stored; the default */
-  TRISTAR_MERGE_FUNDAMENTAL, /* columns of the same structure only */
-  TRISTAR_MERGE_NONE         /* the same, cut into panels of at most 8 columns, which also bounds where LU and
-                                LDLT may exchange pivots */
+  TRISTAR_MERGE_RELAXED,     /* Also supernodes of slightly different structure; zeros are stored. */
+  TRISTAR_MERGE_FUNDAMENTAL, /* Columns of equal structure only. */
+  TRISTAR_MERGE_NONE /* As FUNDAMENTAL, cut into panels of at most 8 columns. LU and LDLT exchange pivots
+                        inside a panel only. */
 } tristar_merge;
 
-/* Machines with several NUMA nodes: where the factor lies. Its pages are moved after the first solve of the
- * plan that takes all rows and runs on StarPU: those of each chunk to the node of the core that streamed it.
- * (A workspace needs no moving: its pages come to lie where tasks first write them.) Where a task runs in
- * later solves stays the choice of the scheduler: StarPU has no hint that all of its schedulers follow;
- * naming workers for a task would forbid stealing. lws tends to run a chunk where those that it waits for
- * have run. Of several plans of a factor, the one whose first solve is latest decides. Placement never
- * changes results; where the system refuses it, a line in the log says so. */
+/* NUMA placement of the factor. After the first whole solve of a plan that runs on StarPU, the pages of each
+ * chunk are moved to the node of the core that read it. Pages of a workspace need no move: tasks allocate
+ * them by their first write. The scheduler chooses the core of a task in later solves. StarPU has no hint
+ * that all schedulers follow, and naming workers would forbid stealing; lws tends to run a chunk on the core
+ * of its predecessors. Of several plans of a factor, the one whose first solve is latest decides. Placement
+ * never changes results. If the system refuses it, the log has a line. */
 typedef enum tristar_placement {
-  TRISTAR_PLACEMENT_AUTO, /* with several NUMA nodes */
-  TRISTAR_PLACEMENT_OFF,  /* never */
-  TRISTAR_PLACEMENT_ON    /* also with one, where it is of no use: for tests */
+  TRISTAR_PLACEMENT_AUTO, /* On machines with several NUMA nodes. */
+  TRISTAR_PLACEMENT_OFF,  /* Never. */
+  TRISTAR_PLACEMENT_ON    /* Also with one node, without benefit: for tests. */
 } tristar_placement;
 
-/* Variants of a solve, to compare them; 0 is what solves fastest here. Yamazaki, Rajamanickam and Ellingwood
- * ("Performance portable supernode-based sparse triangular solver for manycore architectures", ICPP 2020)
- * compare the same choices on GPUs and CPUs. */
+/* When a task may run. */
 typedef enum tristar_scheduling {
-  TRISTAR_SCHEDULING_DYNAMIC, /* a task runs as soon as those that it needs are through */
-  TRISTAR_SCHEDULING_LEVELS   /* level sets: a barrier after all tasks of the same depth in the DAG */
+  TRISTAR_SCHEDULING_DYNAMIC, /* As soon as its predecessors have ended. */
+  TRISTAR_SCHEDULING_LEVELS   /* By level sets: a barrier follows all tasks of the same depth. */
 } tristar_scheduling;
 
-/* How what a chunk contributes to others gets there. */
+/* How contributions of a chunk reach other chunks. */
 typedef enum tristar_updates {
-  TRISTAR_UPDATES_PULL, /* a chunk gathers what its sources left for it, backward what it needs of x */
-  TRISTAR_UPDATES_PUSH  /* tasks of their own, one for each pair of chunks, bring it there: forward they add
-                           the  update of a finished source to x of the target, in the order of the sources;
-                           backward they copy x of a finished chunk to one that needs it */
+  TRISTAR_UPDATES_PULL, /* A chunk gathers the contributions of its sources, backward the entries of x. */
+  TRISTAR_UPDATES_PUSH  /* A task for each pair of chunks transfers them. Forward it adds the update of a
+                           finished  source to x of the target, in the order of the sources. Backward it copies
+                           x. */
 } tristar_updates;
 
-/* How much of the factor is one node of the DAG. */
+/* Size of a node of the graph. */
 typedef enum tristar_granularity {
-  TRISTAR_TASKS_CHUNKS,    /* a task for each chunk: many small supernodes, or slices of a large one */
-  TRISTAR_TASKS_SUPERNODES /* a task for each supernode, or piece of it of at most 128 columns (8 with
-                              MERGE_NONE), as other solvers have */
+  TRISTAR_TASKS_CHUNKS,    /* A chunk: many small supernodes, or slices of a large one. */
+  TRISTAR_TASKS_SUPERNODES /* A supernode, or a piece of it of at most 128 columns (8 with MERGE_NONE). */
 } tristar_granularity;
 
-/* SPMV: for each level of the assembly tree a sparse matrix, multiplied by blocks of rows, and a barrier (the
- * partitioned inverse; Alvarado, Pothen, Schreiber 1993). Needs memory for these matrices besides the factor:
- * variant_bytes. It serves whole solves only, with all rows of b and x, and L and U of the same structure;
- * else UNSUPPORTED. Scheduling, updates and granularity have no effect on it. */
+/* Kernel of a solve. SPMV multiplies, for each level of the assembly tree, a sparse matrix by blocks of rows,
+ * with a barrier after each level (the partitioned inverse; Alvarado, Pothen, Schreiber 1993). It needs
+ * variant_bytes of memory more. It serves whole solves of factors whose L and U have the same structure; else
+ * UNSUPPORTED. Scheduling, updates and granularity have no effect on it. */
 typedef enum tristar_kernel {
-  TRISTAR_KERNEL_PANELS, /* dense panels of the factor */
-  TRISTAR_KERNEL_SPMV    /* the partitioned inverse */
+  TRISTAR_KERNEL_PANELS, /* Dense panels of the factor. */
+  TRISTAR_KERNEL_SPMV    /* The partitioned inverse. */
 } tristar_kernel;
 
 #endif

@@ -22,104 +22,99 @@
 extern "C" {
 #endif
 
-/* The i-th environment variable (from 0) that TriStar looks at: its name, what is taken where it is not set
- * or empty, and its meaning, static texts. The pointers may be NULL. Returns 0 when there is no i-th. */
+/* Returns the i-th environment variable (from 0) of TriStar: its name, its default where it is not set or
+ * empty, and its meaning; static texts. The pointers may be NULL. The result is 0 if there is no i-th. */
 TRISTAR_API int tristar_get_variable(int i, const char **name, const char **fallback,
                                      const char **description);
 
-/* ---- StarPU -----------------------------------------------------------------------------------------------
- */
+/* ---- StarPU ------------------------------------------------------------------------------------------ */
 
-/* The i-th scheduler (from 0) of the StarPU that the program runs with: its name, as tristar_config and
- * STARPU_SCHED take it, and what StarPU says about it, static texts. The pointers may be NULL. Returns 0 when
- * there is no i-th. */
+/* Returns the i-th scheduler (from 0) of the StarPU of the program: its name, for tristar_config and
+ * STARPU_SCHED, and StarPU's description; static texts. The pointers may be NULL. The result is 0 if there is
+ * no i-th. */
 TRISTAR_API int tristar_get_scheduler(int i, const char **name, const char **description);
 
 /* The StarPU that runs. */
 typedef struct tristar_starpu_info {
-  int version[3];        /* 1.3.10 */
-  const char *scheduler; /* static text; "" if it does not run */
-  int owned;             /* 1: started by TriStar, by this context or another */
-  int idle_sleep;        /* 1: its idle workers sleep */
-  double start_seconds;  /* that this context took to start it; about 0: it ran already */
-  int workers;           /* of all kinds */
-  int cpu_workers;       /* of them on CPU cores */
-  int cores;             /* that the affinity mask of the calling thread has; 0: unknown */
-  int bound_cores;       /* different ones that CPU workers are bound to; 0: they are not bound */
-  int devices;           /* GPUs that plans can use, see tristar_place: a worker each */
-  const char *driver;    /* static text: what reaches them, CUDA or HIP; "": this build has none */
-  int max_workers;       /* CPU workers that this StarPU can have at most, as it was compiled: Debian's 4 */
+  int version[3];        /* Version, such as 1.3.10. */
+  const char *scheduler; /* Scheduler, static text. "": StarPU does not run. */
+  int owned;             /* 1: TriStar started it, in this context or another. */
+  int idle_sleep;        /* 1: its idle workers sleep. */
+  double start_seconds;  /* Seconds that this context spent to start it. About 0: it ran before. */
+  int workers;           /* Workers of all kinds. */
+  int cpu_workers;       /* Workers on CPU cores. */
+  int cores;             /* Cores in the affinity mask of the calling thread. 0: unknown. */
+  int bound_cores;       /* Different cores that CPU workers are bound to. 0: they are not bound. */
+  int devices;           /* GPUs that plans can use, each with a worker (tristar_place). */
+  const char *driver;    /* Driver of GPUs, CUDA or HIP, static text. "": this build has none. */
+  int max_workers;       /* Most CPU workers of this StarPU, as it was compiled; 4 in Debian. */
 } tristar_starpu_info;
 
-/* Fills *info; starts StarPU if it does not run. The version is there even if that fails. Errors: ARGUMENT,
+/* Fills *info; starts StarPU if it does not run. The version is set even after a failure. Errors: ARGUMENT,
  * RUNTIME, NO_WORKER, UNSUPPORTED (use_starpu is 0). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_get_starpu(tristar_t *ts, tristar_starpu_info *info);
 
-/* The i-th worker (from 0) of the StarPU that the context uses: its name, cut to size bytes, and the core
- * that it is bound to, as hwloc counts processing units, negative: none. Both may be NULL. Returns 0 when
- * there is no i-th, or no call has needed StarPU yet. */
+/* Returns the i-th worker (from 0) of the StarPU of the context: its name, cut to size bytes, and the number
+ * of the hwloc processing unit that it is bound to (negative: none). name and core may be NULL. The result is
+ * 0 if there is no i-th, or if no call has needed StarPU yet. */
 TRISTAR_API int tristar_get_worker(tristar_t *ts, int i, char *name, size_t size, int *core);
 
-/* ---- Memory -----------------------------------------------------------------------------------------------
- */
+/* ---- Memory ------------------------------------------------------------------------------------------ */
 
-/* Memory that a context and its objects hold. Not counted: what other libraries allocate for them, that is
- * StarPU (1 to 2 KB for each task of a plan, or of a factorization while it runs), METIS (while it orders),
- * MPI, and the buffers of BLAS. */
+/* Memory of a context and its objects. Not counted are allocations by other libraries: StarPU (1 to 2 KB per
+ * task of a plan, or of a running factorization), METIS (during the ordering), MPI and BLAS. */
 typedef struct tristar_memory_stats {
-  size_t current_bytes; /* allocated now through this context */
-  size_t peak_bytes;    /* the largest value so far */
-  int64_t allocations;  /* calls so far */
+  size_t current_bytes; /* Bytes that are allocated now. */
+  size_t peak_bytes;    /* Largest value of current_bytes so far. */
+  int64_t allocations;  /* Number of allocations so far. */
 } tristar_memory_stats;
-/* Tells the memory of the context and of all objects made in it. */
+/* Copies the memory statistics of the context to *stats. */
 TRISTAR_API tristar_status tristar_get_memory(tristar_t *ts, tristar_memory_stats *stats);
 
 /* ---- Calibration ------------------------------------------------------------------------------------- */
 
-/* Where the figures of a calibration are from. */
+/* Origin of a calibration. */
 typedef enum tristar_calibration_source {
-  TRISTAR_CALIBRATION_DEFAULTS, /* figures of a common machine: there is no file, or it is off or broken */
-  TRISTAR_CALIBRATION_FILE,     /* read by tristar_create */
-  TRISTAR_CALIBRATION_MEASURED  /* by tristar_calibrate of this context */
+  TRISTAR_CALIBRATION_DEFAULTS, /* Values of a common machine: the file is missing, off or broken. */
+  TRISTAR_CALIBRATION_FILE,     /* A file that tristar_create read. */
+  TRISTAR_CALIBRATION_MEASURED  /* tristar_calibrate of this context. */
 } tristar_calibration_source;
 
-/* What the library knows about the machine. Plans take the granularity of their tasks from it. The library
- * never measures on its own account, so that chunks, and with them the bits of results, change only when
- * tristar_calibrate is called or a file is replaced.
+/* Measured properties of the machine, which decide the granularity of tasks. Only tristar_calibrate measures.
+ * So chunks, and with them the bits of results, change only when it is called or a file is replaced.
  *
- * The file of a machine is STARPU_DIR/tristar/HOST.calibration, where StarPU keeps its performance models:
- * STARPU_DIR is .starpu in XDG_CACHE_HOME, STARPU_HOME or HOME, the first of these that is set (as in StarPU
- * 1.3 and 1.4), HOST is STARPU_HOSTNAME or the name of the host up to its first dot. It is text, a key and
- * a whole number in each line. */
+ * The file of a machine is STARPU_DIR/tristar/HOST.calibration, beside StarPU's performance models.
+ * STARPU_DIR is the folder .starpu in XDG_CACHE_HOME, STARPU_HOME or HOME, the first that is set (as in
+ * StarPU 1.3 and 1.4). HOST is STARPU_HOSTNAME, or the name of the host up to its first dot. Each line of the
+ * file is a key and a whole number. */
 typedef struct tristar_calibration {
-  tristar_calibration_source source; /* where the figures are from */
-  char path[512];                    /* the file that was read, or that tristar_calibrate writes; "": off */
-  double task_microseconds; /* of one StarPU task without data, recorded: submitted and run, many at once */
-  double barrier_microseconds; /* from one level of `workers` such tasks to the next; 0: not measured */
-  double read_gbps_one;        /* 1e9 bytes per second that one core reads from memory */
-  double read_gbps_all;        /* that `workers` cores read together; 0: not measured */
-  int workers;                 /* CPU workers of StarPU at that time; 0: not measured */
-  /* from hwloc; 0: unknown */
-  int cores, numa_nodes; /* of this machine */
-  int64_t l2_bytes;      /* of a core */
-  int64_t l3_bytes;      /* of one L3 */
-  int l3_cores;          /* that share it */
-  /* Derived: no chunk is to be lighter, where the tree allows. What one core reads while 16 tasks pass, as
-   * 0.1 MB times a power of two from 1 to 32, so that close measurements give the same chunks. The defaults
-   * give 0.4 MB. */
-  double floor_bytes;
+  tristar_calibration_source source; /* Origin of the values. */
+  char path[512];                    /* File that was read, or that tristar_calibrate writes. "": off. */
+  double
+      task_microseconds; /* Microseconds to submit and run one recorded StarPU task without data, of many. */
+  double barrier_microseconds; /* Microseconds from one level of `workers` such tasks to the next. 0: not
+                                  measured. */
+  double read_gbps_one;        /* 1e9 bytes per second that one core reads from main memory. */
+  double read_gbps_all;        /* The same of `workers` cores together. 0: not measured. */
+  int workers;                 /* CPU workers of StarPU during the measurement. 0: not measured. */
+  int cores, numa_nodes;       /* Cores, NUMA nodes of the machine, by hwloc. 0: unknown. */
+  int64_t l2_bytes;            /* Bytes of the L2 cache of a core. 0: unknown. */
+  int64_t l3_bytes;            /* Bytes of one L3 cache. 0: unknown. */
+  int l3_cores;                /* Cores that share an L3 cache. 0: unknown. */
+  double floor_bytes;          /* Desired size of the smallest chunk, in bytes: what one core reads during 16
+                                  tasks, rounded to 0.1 MB times a power of two from 1 to 32. So close
+                                  measurements give the same chunks. Default: 0.4 MB. */
 } tristar_calibration;
 
-/* Measures this machine, writes the file, and uses the figures for plans that are made from now on. *out, if
- * not NULL, gets them. Takes one to five seconds, 256 MB, and all cores: other work spoils the figures, and
- * so do StarPU's polling workers if they run already, so it is best called before anything else. It measures
- * again if measurements differ or other processes use the cores, and warns the log if that did not help. With
- * calibration "off" nothing is written. Errors: UNSUPPORTED (a context without StarPU, or a call from inside
- * a StarPU task), IO (the message names the path; the context keeps its figures), MEMORY, RUNTIME, NO_WORKER.
- */
+/* Measures this machine, writes the file, and uses the values for later plans. *out receives them, unless out
+ * is NULL. Takes one to five seconds, 256 MB and all cores. Other work disturbs the measurement, polling
+ * workers of StarPU too, so call it before anything else. It measures again if measurements differ or other
+ * processes use the cores. If that does not help, the log has a warning. With calibration "off" no file is
+ * written. Errors: UNSUPPORTED (a context without StarPU, or a call inside a StarPU task), IO (the message
+ * names the path; the context keeps its values), MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out);
 
-/* What is in use, and where it is from. Errors: ARGUMENT; MEMORY and RUNTIME (hwloc). */
+/* Returns the values in use, and their origin. Errors: ARGUMENT; MEMORY and RUNTIME (hwloc). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_get_calibration(tristar_t *ts,
                                                                    tristar_calibration *calibration);
 

@@ -1,6 +1,4 @@
-/* TriStar: matrices and right-hand sides from files and generators.
- *
- * Include it beside tristar.h; it belongs to the same library. */
+/* TriStar: matrices and right-hand sides from files and generators. */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
 
 #ifndef TRISTAR_MATRIX_H
@@ -10,27 +8,31 @@
 extern "C" {
 #endif
 
-/* A matrix that the library owns: from a file or a generator. */
+/* A matrix that the library owns. */
 typedef struct tristar_matrix_s tristar_matrix_t;
 
-/* Reads a Matrix Market file (coordinate or array; real, integer, pattern, complex; general, symmetric,
- * skew-symmetric, hermitian) or a Harwell-Boeing / Rutherford-Boeing file (assembled; R, C, I or P; U, S, Z,
- * H or R), plain or gzip-compressed; "-" as path: from standard input. The kind of file is found from its
- * content. Entries of one place are summed. A file of a symmetric kind stores one triangle, either of them;
- * if it has both (i, j) and (j, i), that is an error. Of an array file the nonzero values and the diagonal
- * are kept. A pattern file has no values. "gen:KIND:K" as path generates instead (tristar_matrix_generate).
- * Errors: IO, FORMAT (message: file:line: cause), TOO_LARGE, NOT_FINITE, MEMORY. */
+/* Reads a matrix. The content of the file decides its kind:
+ *
+ *   - Matrix Market: coordinate or array; real, integer, pattern, complex; general, symmetric,
+ * skew-symmetric, hermitian
+ *   - Harwell-Boeing and Rutherford-Boeing: assembled; R, C, I or P; U, S, Z, H or R
+ *
+ * The file is plain or compressed by gzip. The path "-" is standard input; "gen:KIND:K" generates
+ * (tristar_matrix_generate). Entries of one place are summed. A file of a symmetric kind stores one triangle,
+ * either of them; (i, j) together with (j, i) is an error. Of an array file the nonzeros and the diagonal are
+ * kept. A pattern file has no values. Errors: IO, FORMAT (message: file:line: cause), TOO_LARGE, NOT_FINITE,
+ * MEMORY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_read(tristar_t *ts, const char *path,
                                                                tristar_matrix_t **matrix);
 
-/* Writes a Matrix Market coordinate file that tristar_matrix_read reads back to the same bits;
- * gzip-compressed if path ends in ".gz"; "-": to standard output. comment (may be NULL) becomes the comment
- * lines of the header. */
+/* Writes a Matrix Market coordinate file that tristar_matrix_read reads back to the same bits. A path that
+ * ends in ".gz" is compressed; "-" is standard output. comment (may be NULL) becomes the comment lines of the
+ * header. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_write(tristar_t *ts, const char *path,
                                                                 const tristar_view *view,
                                                                 const char *comment);
 
-/* Generates the model problem `kind` of size k (see tristar_get_generator); the same bits on every machine.
+/* Generates the model problem `kind` of size k (tristar_get_generator), with the same bits on every machine.
  */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t k,
                                                                    tristar_matrix_t **matrix);
@@ -39,30 +41,30 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_generate(tristar_t *ts
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view,
                                                                     tristar_matrix_t **matrix);
 
-/* The arrays of the matrix; they live until the matrix is destroyed. CSC, base 0, 64-bit ptr, 32-bit index,
- * rows ascending inside a column, no duplicates. */
+/* Returns the arrays of the matrix, which live as long as it. CSC, base 0, 64-bit ptr, 32-bit index, rows
+ * ascending in each column, no duplicates. */
 TRISTAR_API tristar_status tristar_matrix_get_view(const tristar_matrix_t *matrix, tristar_view *view);
 
 /* Frees the matrix and sets *matrix to NULL. Accepts NULL. */
 TRISTAR_API void tristar_matrix_destroy(tristar_matrix_t **matrix);
 
-/* The i-th generator (from 0): its name, and a line that says what it discretizes and what k means.
- * Returns 0 when there is no i-th. */
+/* Returns the name of the i-th generator (from 0), and one line with its equation and the meaning of k. The
+ * result is 0 if there is no i-th. */
 TRISTAR_API int tristar_get_generator(int i, const char **name, const char **description);
 
 /* A dense matrix in column-major order, such as right-hand sides. */
 typedef struct tristar_dense {
-  int64_t rows, cols;    /* number of rows, number of columns */
-  tristar_scalar scalar; /* type of the values */
-  void *values;          /* rows * cols; owned, freed by tristar_dense_destroy */
+  int64_t rows, cols;    /* Number of rows, number of columns. */
+  tristar_scalar scalar; /* Type of the values. */
+  void *values;          /* rows * cols values, freed by tristar_dense_destroy. */
 } tristar_dense;
 
 /* Reads a Matrix Market array or coordinate file, or plain text, as a dense matrix; compressed or not; "-":
- * from standard input. In plain text each line is a row, its numbers separated by blanks; # and % begin
- * comments, but % is not the first character of the file. Errors: as tristar_matrix_read. */
+ * standard input. In plain text each line is a row, with blanks between numbers. # and % begin comments, but
+ * % is not the first character of the file. Errors: as tristar_matrix_read. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_read(tristar_t *ts, const char *path,
                                                               tristar_dense *dense);
-/* Writes a Matrix Market array file (.gz compresses); "-": to standard output. */
+/* Writes a Matrix Market array file (".gz" compresses); "-": standard output. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_write(tristar_t *ts, const char *path,
                                                                const tristar_dense *dense,
                                                                const char *comment);

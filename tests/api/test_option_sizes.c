@@ -145,16 +145,16 @@ static double error_of(const tristar_factor_t *factor, int64_t n, const double *
   return error;
 }
 
-/* A = [D E; E^T 0] of order 2 K with tiny D and no interchange: every pivot of D is perturbed. */
+/* A ring of N unknowns. Values a are large beside the diagonal, values d on it: the matching for the first
+ * does not suit the second, whose pivots are perturbed. */
 static void check_refinement(void) {
-  enum { K = 8, N = 2 * K };
-  int32_t ptr[N + 1], index[4 * N];
-  double values[4 * N], b[N], x[N], y[N];
-  int warnings = 0, at = 0;
+  enum { N = 60 };
+  int32_t ptr[N + 1] = {0}, index[3 * N];
+  double a[3 * N], d[3 * N], b[N], x[N], y[N];
+  int warnings = 0;
   tristar_config config;
   tristar_t *ts;
   tristar_view view;
-  tristar_analysis_options how;
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   tristar_plan_options options;
@@ -162,54 +162,45 @@ static void check_refinement(void) {
   tristar_factor_stats stats;
   tristar_plan_stats figures;
   tristar_solve_result result;
-  for (int j = 0; j < N; j++) {
-    ptr[j] = at;
-    for (int i = j < K ? K : 0; i < (j < K ? N : K); i++) {
-      if (i % K > j % K + 1 || i % K + 1 < j % K) continue;
-      index[at] = i;
-      values[at++] = i % K == j % K ? 2 : i % K < j % K ? 0.5 : 0.25;
-    }
-    index[at] = j;
-    values[at++] = j < K ? 1e-30 : 0;
-    b[j] = 1 + j % 3;
+  for (int i = 0, at = 0; i < N; i++) {
+    index[at] = i, a[at] = 1e-3, d[at++] = 5 + 0.01 * i;
+    index[at] = (i + 1) % N, a[at] = 100, d[at++] = 1e-7;
+    index[at] = (i + 7) % N, a[at] = d[at] = 0.3 + 0.01 * i, at++;
+    ptr[i + 1] = at;
+    b[i] = 1;
   }
-  ptr[N] = at;
   tristar_config_init(&config);
   config.use_starpu = 0;
   config.log = count_warnings;
   config.log_arg = &warnings;
   CHECK_OK(tristar_create(&config, &ts));
   tristar_view_init(&view);
+  view.format = TRISTAR_CSR;
   view.rows = view.cols = N;
-  view.ptr = ptr, view.index = index, view.values = values;
-  tristar_analysis_options_init(&how);
-  how.method = TRISTAR_METHOD_LU;
-  how.matching = TRISTAR_MATCHING_OFF;
-  how.ordering = TRISTAR_ORDERING_NATURAL;
-  how.merge = TRISTAR_MERGE_NONE;
-  how.singular = TRISTAR_SINGULAR_PERTURB;
-  CHECK_OK(tristar_analyze(ts, &view, &how, &analysis));
-  CHECK_OK(tristar_factor(analysis, values, &factor));
+  view.ptr = ptr, view.index = index, view.values = a;
+  CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
+  CHECK_OK(tristar_factor(analysis, a, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CHECK_OK(tristar_refactor(factor, d)); /* the plan follows */
   tristar_factor_get_stats(factor, &stats);
   CHECK_MSG(stats.perturbed_pivots > 0, "no pivot was perturbed");
   CHECK_MSG(warnings > 0, "no warning of perturbed pivots");
-  tristar_plan_options_init(&options);
-  CHECK_OK(tristar_plan(factor, &options, &plan));
   tristar_plan_get_stats(plan, &figures);
   CHECK(figures.perturbed_pivots == stats.perturbed_pivots);
+  tristar_plan_options_init(&options);
   options.refine = TRISTAR_REFINE_NEVER;
   CHECK_OK(tristar_plan(factor, &options, &plain));
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, N, x, N));
   CHECK_OK(tristar_solve(plain, TRISTAR_N, 1, b, N, y, N));
   CHECK_MSG(error_of(factor, N, b, x) < 1e-14, "refined: %g", error_of(factor, N, b, x));
-  CHECK_MSG(error_of(factor, N, b, y) > 1e-12, "plain: %g", error_of(factor, N, b, y));
+  CHECK_MSG(error_of(factor, N, b, y) > 1e-10, "plain: %g", error_of(factor, N, b, y));
   memcpy(y, b, sizeof y);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, y, N, y, N)); /* in place */
   CHECK(memcmp(x, y, sizeof y) == 0);
   CHECK_OK(tristar_solve_with(plan, NULL, 1, b, y, &result));
   CHECK(result.perturbed_pivots == stats.perturbed_pivots);
-  options.refine = (tristar_refinement)2;
   tristar_plan_destroy(&plain);
+  options.refine = (tristar_refinement)2;
   CHECK_STATUS(tristar_plan(factor, &options, &plain), TRISTAR_ERR_ARGUMENT);
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);

@@ -88,8 +88,8 @@ int main(void) {
   tristar_config_init(&config);
   config.use_starpu = 0;
   CHECK_OK(tristar_create(&config, &ts));
-  check_machine(ts);
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 12, &matrix));
+  check_machine(ts);
   tristar_matrix_get_view(matrix, &view);
   tristar_analysis_options_init(&options);
   options.inverse = TRISTAR_INVERSE_NONE;

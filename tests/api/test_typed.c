@@ -1,6 +1,7 @@
 /* Typed functions: each type has the result of the function without type; another type than that of the
  * matrix is an ARGUMENT error whose message names both. */
 #include <complex.h>
+#include <stdbool.h>
 
 #include "tests/support/check.h"
 #include "tristar_matrix.h"

@@ -118,15 +118,21 @@ static tristar_status judge_condition(const tsi_system *system, const tristar_fa
   return TRISTAR_OK;
 }
 
+/* Does a solve that is not refined lose digits? */
+static bool loses_digits(const tristar_factor_t *factor) {
+  return !(factor->stats.solve_error <= pow(epsilon_of(factor), 2.0 / 3));
+}
+
 /* Pivots have grown, or were perturbed: what does that cost? */
 static tristar_status judge_growth(const tsi_system *system, const tristar_factor_t *factor, bool last) {
   const tristar_factor_stats *stats = &factor->stats;
-  char text[300];
-  if (stats->solve_error <= pow(epsilon_of(factor), 2.0 / 3)) return TRISTAR_OK;
+  char text[400];
+  if (!loses_digits(factor)) return TRISTAR_OK;
   snprintf(
       text, sizeof text,
       "pivots grow to %.1e times the entries of the scaled matrix, %lld are perturbed: solves that are not "
-      "refined have backward errors of about %.1e; refine them; if the matching of the analysis was found "
+      "refined have backward errors of about %.1e; tristar_solve refines if pivots are perturbed, "
+      "tristar_solve_refined always; if the matching of the analysis was found "
       "for other values, analyze these",
       stats->growth, (long long)stats->perturbed_pivots, stats->solve_error);
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
@@ -149,5 +155,12 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
     if (stats->singular) TSI_TRY(measure(system, factor, 1));
     TSI_TRY(judge_condition(system, factor));
   }
-  return judge_growth(system, factor, last);
+  TSI_TRY(judge_growth(system, factor, last));
+  if (stats->perturbed_pivots > 0 && !loses_digits(factor) && system->team->own == 0)
+    tsi_log(
+        system->env, TRISTAR_LOG_WARNING,
+        "factor: pivots were perturbed, %lld in all: solutions need refinement, as tristar_solve does it by "
+        "default",
+        (long long)stats->perturbed_pivots);
+  return TRISTAR_OK;
 }

@@ -152,7 +152,8 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
   const size_t memory = tsi_memory_watch(&ts->env);
   tsi_idle_dismiss();
   TSI_TRY_OUT(tsi_distributed_create(ts, tsi_transport_comm(matrix->transport), options, out, &m.d));
-  TSI_TRY_OUT(tsi_distributed_agree(m.d, TSI_OPTIONS(&ts->env, tristar_analysis_options, analysis, &m.options)));
+  TSI_TRY_OUT(
+      tsi_distributed_agree(m.d, TSI_OPTIONS(&ts->env, tristar_analysis_options, analysis, &m.options)));
   TSI_TRY_OUT(make(&m, memory, begin));
   m.d->stats.distribute_seconds = tsi_clock() - begin - m.d->stats.start_seconds;
 out:

@@ -198,7 +198,6 @@ static void note_outcome(tsi_team_factor *team_factor, const tsi_numeric *numeri
   if (source == NULL) return;
   const tsi_pivot_figures figures = tsi_numeric_figures(numeric);
   source->stats.perturbed_pivots = figures.perturbed;
-  tsi_factor_warn_perturbed(&source->ts->env, figures.perturbed);
   source->stats.smallest_pivot = source->analysis->pattern->n > 0 ? figures.smallest : 0;
   source->stats.largest_pivot = figures.largest;
   source->stats.growth = figures.strongest;

@@ -396,7 +396,7 @@ tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix, const tristar_pre
   if (precond != NULL) *precond = NULL;
   TSI_ENTER(matrix, matrix->ts);
   TSI_TRY_OUT(tsi_transport_agree(matrix->transport,
-                              TSI_OPTIONS(&matrix->ts->env, tristar_precond_options, options, &full)));
+                                  TSI_OPTIONS(&matrix->ts->env, tristar_precond_options, options, &full)));
   if (options == NULL) full.kind = TRISTAR_PRECOND_FSAI;
   TSI_TRY_OUT(agree(matrix, &full, levels, precond != NULL));
   TSI_TRY_OUT(make(matrix, &full, levels, precond));

@@ -223,7 +223,7 @@ tristar_status tristar_dmatrix_schwarz(tristar_dmatrix_t *matrix, const tristar_
   if (precond != NULL) *precond = NULL;
   TSI_ENTER(matrix, matrix->ts);
   TSI_TRY_OUT(tsi_transport_agree(matrix->transport,
-                              TSI_OPTIONS(&matrix->ts->env, tristar_precond_options, options, &full)));
+                                  TSI_OPTIONS(&matrix->ts->env, tristar_precond_options, options, &full)));
   TSI_TRY_OUT(agree(matrix, &full, overlap, restricted, precond != NULL));
   TSI_TRY_OUT(make(matrix, &full, overlap, restricted != 0, precond));
 out:
