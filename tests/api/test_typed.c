@@ -11,11 +11,11 @@ enum { N = 3 };
 
 static const int32_t ptr[] = {0, 1, 2, 3}, row[] = {0, 1, 2};
 
-/* A = diag(2, 2, 2), whatever the type. */
+/* A = diag(4, 4, 4), whatever the type; its Cholesky factor is exact. */
 #define CHECK_TYPE(name, type, letter)                                                                       \
   static void name(tristar_t *ts) {                                                                          \
-    const type values[N] = {2, 2, 2};                                                                        \
-    type b[N] = {2, 4, 6}, x[N];                                                                             \
+    const type values[N] = {4, 4, 4};                                                                        \
+    type b[N] = {4, 8, 12}, x[N];                                                                            \
     tristar_view view;                                                                                       \
     tristar_analysis_t *analysis;                                                                            \
     tristar_factor_t *factor;                                                                                \
