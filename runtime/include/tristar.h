@@ -94,7 +94,7 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 typedef struct tristar_config {
   size_t size;    /* Set by tristar_config_init. */
   int use_starpu; /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;    /* [start] Number of CPU workers. 0: STARPU_NCPU, or all cores of the mask. */
+  int workers;    /* [start] CPU workers, and bound of helper_threads. 0: STARPU_NCPU, or all cores. */
   int first_core; /* [start] Workers use the cores of the affinity mask from this one on. -1: all of them. */
   int first_device;      /* [start] First GPU with a worker. -1: all GPUs, or STARPU_NCUDA (_NHIP) of them. */
   int devices;           /* [start] Number of GPUs if first_device is not -1. */
@@ -434,10 +434,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
                                                             double *backward_error);
 
 /* Estimates 1 / (|A| |A^-1|) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
- * solves. If the factors have no scaling, A is equilibrated first (Ruiz 2001). If the factors are single, or
- * pivots were perturbed, the solves are refined. Below the unit roundoff A is singular to working precision;
- * 0: even refined solves were inaccurate. Errors: those of tristar_solve; UNSUPPORTED (a factor without its
- * matrix). */
+ * solves. If pivots were perturbed or the number is small, 2 more solves search a null vector, which lowers
+ * it. Solves are refined if the factors are single or pivots were perturbed. Without scaling A is
+ * equilibrated first (Ruiz 2001). Below the unit roundoff A is singular to working precision; 0: even refined
+ * solves were inaccurate. Errors: those of tristar_solve; UNSUPPORTED (a factor without its matrix). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus

@@ -21,9 +21,9 @@ extern "C" {
  * int or long; real, complex or zomplex; double or, where CHOLMOD has it, single. A zomplex factor becomes
  * one of complex scalars, as b and x are then. L is read during the call only.
  *
- * matrix (NULL: none) is the matrix that L was computed from, for refinement and condition estimates: the one
- * given to CHOLMOD; A A^T (or its columns F) where CHOLMOD factored that of an unsymmetric A, A + beta I
- * where beta was given.
+ * matrix (NULL: none) is the matrix that L was computed from, for refinement and condition estimates:
+ * the argument of CHOLMOD; A A^T (or of its columns F) if CHOLMOD factored that for an unsymmetric A; A +
+ * beta I with beta.
  *
  * Errors: those of tristar_import_supernodal; ARGUMENT (L or factor is NULL, L is symbolic: without values),
  * NOT_POSITIVE_DEFINITE (L L^T that stopped at a pivot that is not positive), SINGULAR (L D L^T that met a
@@ -33,8 +33,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_cholmod(tristar_t *ts,
                                                                   tristar_factor_t **factor);
 
 /* New values: L is factored anew (cholmod_factorize, cholmod_updown) from a matrix of the same pattern.
- * factor and its plans solve with them from the next solve on, see tristar_reimport; if L itself is at fault
- * (NULL, symbolic, stopped), factor stays as it was. */
+ * factor and its plans solve with them from the next solve on, see tristar_reimport; a wrong L
+ * (NULL, symbolic, stopped) leaves factor unchanged. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_cholmod(tristar_factor_t *factor,
                                                                     const cholmod_factor *L,
                                                                     const tristar_view *matrix);

@@ -49,9 +49,8 @@ typedef enum tristar_scheduling {
 /* How contributions of a chunk reach other chunks. */
 typedef enum tristar_updates {
   TRISTAR_UPDATES_PULL, /* A chunk gathers the contributions of its sources, backward the entries of x. */
-  TRISTAR_UPDATES_PUSH  /* A task for each pair of chunks transfers them. Forward it adds the update of a
-                           finished  source to x of the target, in the order of the sources. Backward it copies
-                           x. */
+  TRISTAR_UPDATES_PUSH /* A task for each pair of chunks. Forward it adds an update to x of the target, in the
+                          order of the sources. Backward it copies x. */
 } tristar_updates;
 
 /* Size of a node of the graph. */

@@ -28,13 +28,13 @@ typedef enum tristar_klu {
 } tristar_klu;
 
 /* Makes a factor of the L, U, permutations and row scaling in Symbolic and Numeric, which are read during the
- * call only. family must be the right one: the objects do not tell, so a wrong one cannot be noticed.
+ * call only. family must be right: the objects do not contain it, so a wrong one is not detected.
  *
- * With several blocks of the block triangular form KLU keeps the part F above the diagonal blocks as it was
- * in the matrix; here L^-1 F becomes part of U, by a sparse triangular solve for each column (Gilbert and
- * Peierls 1988), which can make U larger than in KLU.
+ * With several blocks of the block triangular form, KLU keeps the part F above the diagonal blocks unchanged.
+ * Here L^-1 F becomes part of U, by a sparse triangular solve for each column (Gilbert and Peierls 1988). So
+ * U can be larger than in KLU.
  *
- * matrix (NULL: none) is the matrix that was factored, for refinement and condition estimates.
+ * matrix (NULL: none) is the factored matrix, for refinement and condition estimates.
  *
  * Errors: those of tristar_import_supernodal; ARGUMENT (a NULL, or objects that do not belong together),
  * SINGULAR (a pivot is zero; the message names the column). */
@@ -43,10 +43,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_klu(tristar_t *ts, tri
                                                               const tristar_view *matrix,
                                                               tristar_factor_t **factor);
 
-/* New values: Numeric after klu_refactor. factor and its plans solve with them from the next solve on, see
- * tristar_reimport. klu_factor chooses its pivots anew; when it chooses others, this gives STALE, and the
- * factors need tristar_import_klu. If the objects themselves are at fault (NULL, a zero pivot), factor
- * stays as it was. */
+/* Imports new values: Numeric after klu_refactor. factor and its plans use them from the next solve on, see
+ * tristar_reimport. If klu_factor has chosen other pivots, the result is STALE: call tristar_import_klu.
+ * Wrong objects (NULL, a zero pivot) leave factor unchanged. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_klu(tristar_factor_t *factor, tristar_klu family,
                                                                 const void *Symbolic, const void *Numeric,
                                                                 const tristar_view *matrix);

@@ -76,6 +76,32 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_with(tristar_plan_t *pl
                                                               int64_t nrhs, const void *b, void *x,
                                                               tristar_solve_result *result);
 
+/* What runs a solve. Results do not depend on it. */
+typedef enum tristar_way {
+  TRISTAR_WAY_DIRECT, /* One call of the kernels in the calling thread, without a list of steps. */
+  TRISTAR_WAY_SERIAL, /* The list of steps in the calling thread. */
+  TRISTAR_WAY_LANES,  /* Lanes in the calling thread and helpers (tristar_triangle.h). */
+  TRISTAR_WAY_TASKS,  /* StarPU tasks on CPU workers. */
+  TRISTAR_WAY_DEVICES /* StarPU tasks on CPU workers and GPUs. */
+} tristar_way;
+
+/* What runs a solve, and why. */
+typedef struct tristar_explanation {
+  tristar_way way;  /* What runs the solve. */
+  const char *name; /* "direct", "serial", "lanes", "tasks" or "devices"; static text. */
+  int threads;      /* Most CPU threads that work on the solve, with the calling thread if it works. */
+  char reason[256]; /* One statement in English, without a full stop; terminated. */
+} tristar_explanation;
+
+/* Explains how the calling thread would solve now with these options (NULL: the defaults) and nrhs right-hand
+ * sides, without solving. Options that tristar_solve can express explain a call of tristar_solve without
+ * refinement, others one of tristar_solve_with, or, with options->end, of tristar_solve_start. b and x are
+ * assumed to be different arrays. Errors: ARGUMENT, MEMORY, UNSUPPORTED, STALE as tristar_solve_with. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_explain(tristar_plan_t *plan,
+                                                                const tristar_solve_options *options,
+                                                                int64_t nrhs,
+                                                                tristar_explanation *explanation);
+
 /* A solve that was started. */
 typedef struct tristar_request_s tristar_request_t;
 

@@ -30,19 +30,22 @@ extern "C" {
 
 /* Statistics of an analysis. */
 typedef struct tristar_analysis_stats {
-  int64_t n;                       /* Order of the matrix. */
-  int64_t nnz;                     /* Entries of the full matrix: both triangles, duplicates merged. */
-  int symmetric_pattern;           /* 1: the pattern is symmetric. */
-  tristar_method method;           /* LLT, LDLT or LU; never AUTO. */
-  int matched;                     /* 1: a matching permuted rows (LU) or paired pivots (LDLT), and scaled. */
-  int64_t pairs;                   /* LDLT: pivots of order 2 that the ordering keeps together. */
-  int64_t nnz_lower;               /* Exact entries of L with its diagonal, without padding. */
-  int64_t stored_lower;            /* Stored entries of L, with the zeros of relaxed merging. */
-  double flops;                    /* Operations of the factorization, for the exact structure. */
-  int64_t supernodes;              /* Supernodes after merging. */
-  int64_t panels;                  /* Panels: wide supernodes are cut into several. */
-  int64_t widest_supernode;        /* Columns of the widest supernode. */
-  int64_t tree_height;             /* Supernodes on the longest path to a root. */
+  int64_t n;                /* Order of the matrix. */
+  int64_t nnz;              /* Entries of the full matrix: both triangles, duplicates merged. */
+  int symmetric_pattern;    /* 1: the pattern is symmetric. */
+  int64_t missing_mirrors;  /* Off-diagonal entries (i, j) of a GENERAL matrix without an entry (j, i). */
+  int rounded;              /* 1: a GENERAL matrix is factored as symmetric or Hermitian, though (i, j) and
+                               (j, i) differ by rounding errors; by the values of tristar_analyze. */
+  tristar_method method;    /* LLT, LDLT or LU; never AUTO. */
+  int matched;              /* 1: a matching permuted rows (LU) or paired pivots (LDLT), and scaled. */
+  int64_t pairs;            /* LDLT: pivots of order 2 that the ordering keeps together. */
+  int64_t nnz_lower;        /* Exact entries of L with its diagonal, without padding. */
+  int64_t stored_lower;     /* Stored entries of L, with the zeros of relaxed merging. */
+  double flops;             /* Operations of the factorization, for the exact structure. */
+  int64_t supernodes;       /* Supernodes after merging. */
+  int64_t panels;           /* Panels: wide supernodes are cut into several. */
+  int64_t widest_supernode; /* Columns of the widest supernode. */
+  int64_t tree_height;      /* Supernodes on the longest path to a root. */
   int64_t elimination_tree_height; /* Columns on the longest path to a root. */
   double analyze_seconds;          /* Seconds of tristar_analyze. */
 } tristar_analysis_stats;

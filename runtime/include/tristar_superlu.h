@@ -25,11 +25,11 @@ extern "C" {
  * imported factor is one of the transpose: solve with TRISTAR_T instead of TRISTAR_N. Incomplete factors
  * (dgsisx) are taken as well. */
 typedef struct tristar_superlu {
-  const SuperMatrix *L, *U;   /* SLU_SC and SLU_NC; Dtype tells the type */
-  const int *perm_r, *perm_c; /* n each */
-  char equed;                 /* 'N', 'R', 'C' or 'B'; 0: as 'N' */
-  const void *R, *C;          /* if equed wants them: n float (SLU_S, SLU_C) or double (SLU_D, SLU_Z) each */
-  const tristar_view *matrix; /* A without scaling, for refinement and condition estimates; NULL: none */
+  const SuperMatrix *L, *U;   /* SLU_SC and SLU_NC; Dtype is the scalar type. */
+  const int *perm_r, *perm_c; /* n entries each. */
+  char equed;                 /* 'N', 'R', 'C' or 'B'; 0 means 'N'. */
+  const void *R, *C;          /* If equed needs them: n float (SLU_S, SLU_C) or double (SLU_D, SLU_Z) each. */
+  const tristar_view *matrix; /* A without scaling, for refinement and condition estimates. NULL: none. */
 } tristar_superlu;
 
 /* Makes a factor of the factors of SuperLU, which are read during the call only. Errors: those of
@@ -40,8 +40,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu(tristar_t *ts,
 
 /* New values: the factors of a matrix with the same pattern, as from dgssvx with SamePattern_SameRowPerm.
  * factor and its plans solve with them from the next solve on, see tristar_reimport. SuperLU still pivots
- * where it must; where it then fills other entries, this gives STALE, and the factors need
- * tristar_import_superlu. If what is in *from is at fault, factor stays as it was. */
+ * where it must. If it then fills other entries, the result is STALE: call tristar_import_superlu. Wrong
+ * fields of *from leave factor unchanged. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_superlu(tristar_factor_t *factor,
                                                                     const tristar_superlu *from);
 

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Makes a factor of what pdgssvx (psgssvx, pzgssvx) leaves in LUstruct and ScalePermstruct,
+/* Makes a factor of the result of pdgssvx (psgssvx, pzgssvx) in LUstruct and ScalePermstruct,
  *
  *   Pc Pr diag(R) A diag(C) Pc^T = L U,
  *
@@ -31,8 +31,8 @@ extern "C" {
  * grid (grid3d->zscp.Iam == 0) has the factors: its processes call this with &grid3d->grid2d.
  *
  * Errors: those of tristar_import_supernodal; of a grid the same on all processes, the message where it
- * failed: RUNTIME (MPI), TOO_LARGE (a block of more values than MPI counts). What cannot be told to others
- * (ts or grid is NULL, a process outside of the grid) must not differ between them. */
+ * failed: RUNTIME (MPI), TOO_LARGE (a block of more values than MPI counts). Errors that
+ * no message can carry (ts or grid is NULL, a process outside the grid) must be the same on all processes. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_s(
     tristar_t *ts, int64_t n, const sLUstruct_t *LUstruct, const sScalePermstruct_t *ScalePermstruct,
     const gridinfo_t *grid, const tristar_view *matrix, tristar_factor_t **factor);
@@ -46,8 +46,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_z(
     const gridinfo_t *grid, const tristar_view *matrix, tristar_factor_t **factor);
 
 /* New values: the factors of a matrix with the same pattern, as from pdgssvx with SamePattern_SameRowPerm.
- * factor and its plans solve with them from the next solve on, see tristar_reimport. If what is given here is
- * at fault, factor stays as it was. Of a grid of more than one process collective as the import; factor is
+ * factor and its plans solve with them from the next solve on, see tristar_reimport. Wrong arguments
+ * leave factor unchanged. For a grid of more than one process collective as the import; factor is
  * NULL on other processes than 0. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_superlu_dist_s(
     tristar_factor_t *factor, int64_t n, const sLUstruct_t *LUstruct,

@@ -7,7 +7,7 @@
  * double _Complex in C11 (_Generic); float, double, std::complex<float> or std::complex<double> in C++
  * (overloads). It refuses b and x of different types. The function returns ARGUMENT if the type is not that
  * of the matrix. Other arguments and errors are those of the function without `typed`. C also has the
- * functions by name, such as tristar_solve_d for double. */
+ * functions by name, with the suffix _s, _d, _c or _z. */
 #ifndef TRISTAR_TYPED_H
 #define TRISTAR_TYPED_H
 
@@ -47,7 +47,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_check_scalar(const tri
     return status == TRISTAR_OK ? call : status;                                                             \
   }
 
-/* All functions of one type. NAME(f) is the name of the typed function of tristar_f. */
+/* All functions of one type. NAME(function) is the name of the typed function. */
 #define TRISTAR_TYPED_FUNCTIONS(NAME, type, scalar)                                                          \
   TRISTAR_TYPED_FUNCTION(                                                                                    \
       NAME(factor), (tristar_analysis_t * analysis, const type *values, tristar_factor_t **factor),          \

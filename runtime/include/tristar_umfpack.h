@@ -25,23 +25,21 @@ typedef enum tristar_umfpack {
 } tristar_umfpack;
 
 /* Makes a factor of the L, U, permutations and row scaling in Numeric, which is read during the call only.
- * family must be the right one: Numeric does not tell, so a wrong one cannot be noticed. b and x are double,
- * or interleaved double complex also where UMFPACK was given separate imaginary parts.
+ * family must be right: Numeric does not contain it, so a wrong one is not detected. b and x are double, or
+ * interleaved double complex, also if UMFPACK has separate imaginary parts.
  *
- * matrix (NULL: none) is the matrix that was factored, for refinement and condition estimates.
+ * matrix (NULL: none) is the factored matrix, for refinement and condition estimates.
  *
- * Errors: those of tristar_import_supernodal; ARGUMENT (a NULL, or UMFPACK does not take Numeric for one of
- * its objects), RECTANGULAR, SINGULAR (U has zeros on its diagonal; the message gives the number of the
- * others). */
+ * Errors: those of tristar_import_supernodal; ARGUMENT (NULL, or UMFPACK rejects Numeric), RECTANGULAR,
+ * SINGULAR (U has zeros on its diagonal; the message has the number of nonzeros there). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_umfpack(tristar_t *ts, tristar_umfpack family,
                                                                   const void *Numeric,
                                                                   const tristar_view *matrix,
                                                                   tristar_factor_t **factor);
 
-/* New values: Numeric is of a matrix with the same pattern. factor and its plans solve with them from the
- * next solve on, see tristar_reimport. UMFPACK chooses its pivots anew each time; when it chooses others,
- * this gives STALE, and the factors need tristar_import_umfpack. If Numeric itself is at fault (NULL,
- * singular), factor stays as it was. */
+/* Imports new values: Numeric of a matrix with the same pattern. factor and its plans use them from the next
+ * solve on, see tristar_reimport. UMFPACK chooses pivots each time. If they differ, the result is STALE: call
+ * tristar_import_umfpack. A wrong Numeric (NULL, singular) leaves factor unchanged. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_umfpack(tristar_factor_t *factor,
                                                                     tristar_umfpack family,
                                                                     const void *Numeric,

@@ -14,6 +14,7 @@
 #include "runtime/machine/predict.h"
 #include "runtime/rows/row_factor.h"
 #include "runtime/solve/request.h"
+#include "runtime/base/options.h"
 
 /* If fewer bytes of the factor take part, the tasks run on the calling thread. */
 #define HERE_BYTES 0.8e6
@@ -181,11 +182,13 @@ static tristar_status find_way(tristar_plan_t *plan, const tristar_solve_options
 tristar_status tristar_plan_explain(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
                                     tristar_explanation *explanation) {
   tristar_status status = TRISTAR_OK;
+  tristar_solve_options full;
   tsi_way way;
   if (explanation != NULL) *explanation = (tristar_explanation){.name = ""};
   TSI_ENTER(plan, plan->ts);
   if (explanation == NULL) TSI_FAIL_OUT(&plan->ts->env, TRISTAR_ERR_ARGUMENT, "explanation is NULL");
-  TSI_TRY_OUT(find_way(plan, options, nrhs, &way));
+  TSI_TRY_OUT(TSI_OPTIONS(&plan->ts->env, tristar_solve_options, options, &full));
+  TSI_TRY_OUT(find_way(plan, &full, nrhs, &way));
   explanation->way = way.kind;
   explanation->name = names[way.kind];
   explanation->threads = threads_of(plan, &way);

@@ -8,6 +8,7 @@
 #include "tests/support/random.h"
 #include "tristar_starpu.h"
 #include "tristar_trace.h"
+#include "tristar_matrix.h"
 
 typedef struct expected {
   tristar_way way;

@@ -15,6 +15,8 @@
 #include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tristar_krylov.h"
+#include "tristar_matrix.h"
+#include "tristar_stats.h"
 
 enum {
   SIZE = TSI_TESTS_RACES ? 42 : 58,

@@ -20,6 +20,7 @@ c_files() {
 is_adapter_header() {
   local name=${1##*/tristar_}
   name=${name%.h}
+  [ "$name" != typed ] || return 1 # typed_NAME.c are sources of the adapter NAME
   compgen -G "runtime/adapters/$name*.c" >/dev/null || compgen -G "runtime/adapters/typed_$name*.c" >/dev/null
 }
 
