@@ -46,32 +46,22 @@ tristar_status tsi_access_list_create(tsi_env *env, tsi_index steps,
                                       void (*list_step)(const void *arg, tsi_index step,
                                                         tsi_access_lister *lister),
                                       const void *arg, tsi_access_list **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_access_list *list = NULL;
   tsi_access_lister lister = {NULL, 0};
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, list, 1));
+  TSI_SCRATCH_ZERO(env, tsi_access_list, list, 1);
   list->steps = steps;
-  TSI_TRY_OUT(TSI_ALLOC(env, list->ptr, (tsi_count)steps + 1));
+  TSI_TRY(TSI_ALLOC_IN(list, list->ptr, (tsi_count)steps + 1));
   for (tsi_index k = 0; k < steps; k++) list_step(arg, k, &lister);
-  TSI_TRY_OUT(TSI_ALLOC(env, list->access, lister.count));
+  TSI_TRY(TSI_ALLOC_IN(list, list->access, lister.count));
   lister = (tsi_access_lister){list->access, 0};
   for (tsi_index k = 0; k < steps; k++) {
     list->ptr[k] = lister.count;
     list_step(arg, k, &lister);
   }
   list->ptr[steps] = lister.count;
-out:
-  if (status != TRISTAR_OK) tsi_access_list_destroy(env, &list);
   *out = list;
-  return status;
-}
-
-void tsi_access_list_destroy(tsi_env *env, tsi_access_list **list) {
-  if (*list == NULL) return;
-  TSI_FREE(env, (*list)->ptr);
-  TSI_FREE(env, (*list)->access);
-  TSI_FREE(env, *list);
+  list = NULL;
+  return TRISTAR_OK;
 }
 
 /* ---- Pairs that have to be ordered --------------------------------------------------------------------- */
@@ -284,7 +274,7 @@ tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_access_list *lis
 out:
   release_finder(&f);
   TSI_FREE(env, mask);
-  tsi_adjacency_destroy(env, &before);
+  TSI_FREE(env, before);
   return status;
 }
 

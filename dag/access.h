@@ -104,6 +104,5 @@ TRISTAR_CHECKED tristar_status tsi_access_check(tsi_env *env, const tsi_access_l
  * later one is of a higher level. */
 TRISTAR_CHECKED tristar_status tsi_access_check_levels(tsi_env *env, const tsi_access_list *list,
                                                        const tsi_levels *levels);
-void tsi_access_list_destroy(tsi_env *env, tsi_access_list **list);
 
 #endif

@@ -11,28 +11,18 @@ static tsi_index other(const tsi_edge *edge, tsi_adjacency_side side) {
 
 tristar_status tsi_adjacency_create(tsi_env *env, tsi_index items, tsi_count edges, const tsi_edge *edge,
                                     tsi_adjacency_side side, tsi_adjacency **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_adjacency *a = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, a, 1));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, a->ptr, (tsi_count)items + 2));
-  TSI_TRY_OUT(TSI_ALLOC(env, a->list, edges));
+  TSI_SCRATCH_ZERO(env, tsi_adjacency, a, 1);
+  TSI_TRY(TSI_ALLOC_ZERO_IN(a, a->ptr, (tsi_count)items + 2));
+  TSI_TRY(TSI_ALLOC_IN(a, a->list, edges));
   for (tsi_count e = 0; e < edges; e++) a->ptr[owner(&edge[e], side) + 2]++;
   for (tsi_index i = 0; i < items; i++) a->ptr[i + 2] += a->ptr[i + 1];
   for (tsi_count e = 0; e < edges; e++) /* ptr[i + 1] moves from the start of i's list to its end */
     a->list[a->ptr[owner(&edge[e], side) + 1]++] = other(&edge[e], side);
-  if (env->check) TSI_TRY_OUT(tsi_adjacency_check(env, a, items, edges, edge, side));
-out:
-  if (status != TRISTAR_OK) tsi_adjacency_destroy(env, &a);
+  if (env->check) TSI_TRY(tsi_adjacency_check(env, a, items, edges, edge, side));
   *out = a;
-  return status;
-}
-
-void tsi_adjacency_destroy(tsi_env *env, tsi_adjacency **adjacency) {
-  if (*adjacency == NULL) return;
-  TSI_FREE(env, (*adjacency)->ptr);
-  TSI_FREE(env, (*adjacency)->list);
-  TSI_FREE(env, *adjacency);
+  a = NULL;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjacency *adjacency, tsi_index items,

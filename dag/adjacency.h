@@ -30,7 +30,6 @@ typedef enum tsi_adjacency_side {
 TRISTAR_CHECKED tristar_status tsi_adjacency_create(tsi_env *env, tsi_index items, tsi_count edges,
                                                     const tsi_edge *edge, tsi_adjacency_side side,
                                                     tsi_adjacency **out);
-void tsi_adjacency_destroy(tsi_env *env, tsi_adjacency **adjacency);
 TRISTAR_CHECKED tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjacency *adjacency,
                                                    tsi_index items, tsi_count edges, const tsi_edge *edge,
                                                    tsi_adjacency_side side);

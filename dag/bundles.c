@@ -215,11 +215,11 @@ static tristar_status order_groups(tsi_env *env, const bundler *b, const tsi_adj
 }
 
 /* Fills ptr and item, and numbers the groups: number[group]. order: bundles->count groups. */
-static tristar_status list_items(tsi_env *env, const bundler *b, const tsi_adjacency *members,
-                                 const tsi_index *order, tsi_index *number, tsi_bundles *bundles) {
+static tristar_status list_items(const bundler *b, const tsi_adjacency *members, const tsi_index *order,
+                                 tsi_index *number, tsi_bundles *bundles) {
   tsi_index at = 0;
-  TSI_TRY(TSI_ALLOC(env, bundles->ptr, (tsi_count)bundles->count + 1));
-  TSI_TRY(TSI_ALLOC(env, bundles->item, b->steps->count));
+  TSI_TRY(TSI_ALLOC_IN(bundles, bundles->ptr, (tsi_count)bundles->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(bundles, bundles->item, b->steps->count));
   for (tsi_index k = 0; k < bundles->count; k++) {
     const tsi_index g = order[k];
     number[g] = k;
@@ -234,7 +234,7 @@ static tristar_status list_items(tsi_env *env, const bundler *b, const tsi_adjac
 static tristar_status list_edges(tsi_env *env, const bundler *b, const tsi_index *number,
                                  tsi_bundles *bundles) {
   TSI_SCRATCH(env, tsi_index, seen, bundles->count); /* the last bundle that was found to wait for this one */
-  TSI_TRY(TSI_ALLOC(env, bundles->edge, b->steps->edges));
+  TSI_TRY(TSI_ALLOC_IN(bundles, bundles->edge, b->steps->edges));
   for (tsi_index k = 0; k < bundles->count; k++) seen[k] = TSI_NONE;
   for (tsi_index k = 0; k < bundles->count; k++)
     for (tsi_index q = bundles->ptr[k]; q < bundles->ptr[k + 1]; q++) {
@@ -251,39 +251,30 @@ static tristar_status list_edges(tsi_env *env, const bundler *b, const tsi_index
 
 tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light, int workers,
                                   tsi_bundles **out) {
-  tristar_status status = TRISTAR_OK;
-  bundler b = {.steps = steps, .light = light, .workers = workers};
-  tsi_adjacency *members = NULL;
-  tsi_index *order = NULL, *number = NULL;
-  tsi_bundles *bundles = NULL;
+  TSI_OWNED tsi_adjacency *members = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, bundles, 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, b.subtree, steps->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, b.group, steps->count));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.packed, steps->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, order, steps->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, number, steps->count));
-  TSI_TRY_OUT(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_BEFORE, &b.before));
-  TSI_TRY_OUT(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_AFTER, &b.after));
-  for (tsi_index i = 0; i < steps->count; i++) b.group[i] = i;
-  if (light > 0) join(&b);
-  TSI_TRY_OUT(list_members(env, &b, &members));
-  TSI_TRY_OUT(order_groups(env, &b, members, order, &bundles->count));
-  TSI_TRY_OUT(list_items(env, &b, members, order, number, bundles));
-  TSI_TRY_OUT(list_edges(env, &b, number, bundles));
-  if (env->check) TSI_TRY_OUT(tsi_bundles_check(env, bundles, steps));
-out:
-  tsi_adjacency_destroy(env, &members);
-  tsi_adjacency_destroy(env, &b.before);
-  tsi_adjacency_destroy(env, &b.after);
-  TSI_FREE(env, b.subtree);
-  TSI_FREE(env, b.group);
-  TSI_FREE(env, b.packed);
-  TSI_FREE(env, order);
-  TSI_FREE(env, number);
-  if (status != TRISTAR_OK) tsi_bundles_destroy(env, &bundles);
+  TSI_SCRATCH(env, bundler, b, 1);
+  *b = (bundler){.steps = steps, .light = light, .workers = workers};
+  TSI_SCRATCH_ZERO(env, tsi_bundles, bundles, 1);
+  TSI_TRY(TSI_ALLOC_IN(b, b->subtree, steps->count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->group, steps->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->packed, steps->count));
+  TSI_SCRATCH(env, tsi_index, order, steps->count);
+  TSI_SCRATCH(env, tsi_index, number, steps->count);
+  TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_BEFORE, &b->before));
+  tsi_own(b, b->before);
+  TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_AFTER, &b->after));
+  tsi_own(b, b->after);
+  for (tsi_index i = 0; i < steps->count; i++) b->group[i] = i;
+  if (light > 0) join(b);
+  TSI_TRY(list_members(env, b, &members));
+  TSI_TRY(order_groups(env, b, members, order, &bundles->count));
+  TSI_TRY(list_items(b, members, order, number, bundles));
+  TSI_TRY(list_edges(env, b, number, bundles));
+  if (env->check) TSI_TRY(tsi_bundles_check(env, bundles, steps));
   *out = bundles;
-  return status;
+  bundles = NULL;
+  return TRISTAR_OK;
 }
 
 void tsi_bundle_weigh(const tsi_bundles *bundles, const tsi_steps *steps, tsi_index bundle, double *priority,
@@ -294,14 +285,6 @@ void tsi_bundle_weigh(const tsi_bundles *bundles, const tsi_steps *steps, tsi_in
     if (step->priority > *priority) *priority = step->priority;
     *bytes += step->bytes;
   }
-}
-
-void tsi_bundles_destroy(tsi_env *env, tsi_bundles **bundles) {
-  if (*bundles == NULL) return;
-  TSI_FREE(env, (*bundles)->ptr);
-  TSI_FREE(env, (*bundles)->item);
-  TSI_FREE(env, (*bundles)->edge);
-  TSI_FREE(env, *bundles);
 }
 
 /* ---- Check -------------------------------------------------------------------------------------------- */

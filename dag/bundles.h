@@ -60,6 +60,5 @@ TRISTAR_CHECKED tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps 
                                                   int workers, tsi_bundles **out);
 TRISTAR_CHECKED tristar_status tsi_bundles_check(tsi_env *env, const tsi_bundles *bundles,
                                                  const tsi_steps *steps);
-void tsi_bundles_destroy(tsi_env *env, tsi_bundles **bundles);
 
 #endif

@@ -30,27 +30,16 @@ static void set_priorities(tsi_dag *dag, tsi_index *order) {
 
 tristar_status tsi_dag_create(tsi_env *env, const tsi_sweep *forward, const tsi_sweep *backward,
                               tsi_dag **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_dag *dag = NULL;
-  tsi_index *order = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, dag, 1));
+  TSI_SCRATCH_ZERO(env, tsi_dag, dag, 1);
   dag->forward = forward;
   dag->backward = backward;
   dag->tasks = forward->nodes + backward->nodes;
-  TSI_TRY_OUT(TSI_ALLOC(env, dag->priority, dag->tasks));
-  TSI_TRY_OUT(TSI_ALLOC(env, order, tsi_index_max(forward->nodes, backward->nodes)));
+  TSI_TRY(TSI_ALLOC_IN(dag, dag->priority, dag->tasks));
+  TSI_SCRATCH(env, tsi_index, order, tsi_index_max(forward->nodes, backward->nodes));
   set_priorities(dag, order);
-  if (env->check) TSI_TRY_OUT(tsi_dag_check(env, dag));
-out:
-  TSI_FREE(env, order);
-  if (status != TRISTAR_OK) tsi_dag_destroy(env, &dag);
+  if (env->check) TSI_TRY(tsi_dag_check(env, dag));
   *out = dag;
-  return status;
-}
-
-void tsi_dag_destroy(tsi_env *env, tsi_dag **dag) {
-  if (*dag == NULL) return;
-  TSI_FREE(env, (*dag)->priority);
-  TSI_FREE(env, *dag);
+  dag = NULL;
+  return TRISTAR_OK;
 }

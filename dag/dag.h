@@ -25,7 +25,6 @@ typedef struct tsi_dag {
 /* Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dag_create(tsi_env *env, const tsi_sweep *forward,
                                               const tsi_sweep *backward, tsi_dag **out);
-void tsi_dag_destroy(tsi_env *env, tsi_dag **dag);
 TRISTAR_CHECKED tristar_status tsi_dag_check(tsi_env *env, const tsi_dag *dag);
 
 /* The chunk whose backward task has an edge of its own from forward node v; TSI_NONE: none. */

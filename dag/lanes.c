@@ -64,67 +64,46 @@ static int find_waits(const clocks *c, const tsi_lanes *l, const tsi_adjacency *
 
 static tristar_status fill_waits(tsi_env *env, tsi_lanes *l, tsi_index steps, const tsi_adjacency *before,
                                  const tsi_index *order, const tsi_index *lane, const tsi_index *place) {
-  tristar_status status = TRISTAR_OK;
-  clocks c = {.lanes = l->count};
-  tsi_lane_wait *wait = NULL; /* by step, room for `count` each */
-  tsi_index *waits = NULL;
   const size_t all = (size_t)steps * (size_t)l->count;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c.known, all));
-  TSI_TRY_OUT(TSI_ALLOC(env, wait, all));
-  TSI_TRY_OUT(TSI_ALLOC(env, waits, steps));
+  TSI_SCRATCH(env, clocks, c, 1);
+  *c = (clocks){.lanes = l->count};
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->known, all));
+  TSI_SCRATCH(env, tsi_lane_wait, wait, all); /* by step, room for `count` each */
+  TSI_SCRATCH(env, tsi_index, waits, steps);
   for (tsi_index q = 0; q < steps; q++) {
     const tsi_index s = order[q];
-    tsi_index *known = clock_of(&c, s);
-    if (place[s] > 0) learn(c.lanes, clock_of(&c, l->step[l->first[lane[s]] + place[s] - 1]), known);
-    waits[s] = find_waits(&c, l, before, lane, place, s, known, wait + (size_t)s * (size_t)l->count);
+    tsi_index *known = clock_of(c, s);
+    if (place[s] > 0) learn(c->lanes, clock_of(c, l->step[l->first[lane[s]] + place[s] - 1]), known);
+    waits[s] = find_waits(c, l, before, lane, place, s, known, wait + (size_t)s * (size_t)l->count);
     known[lane[s]] = place[s] + 1;
   }
   l->wait_ptr[0] = 0;
   for (tsi_index at = 0; at < steps; at++) l->wait_ptr[at + 1] = l->wait_ptr[at] + waits[l->step[at]];
-  TSI_TRY_OUT(TSI_ALLOC(env, l->wait, l->wait_ptr[steps]));
+  TSI_TRY(TSI_ALLOC_IN(l, l->wait, l->wait_ptr[steps]));
   for (tsi_index at = 0; at < steps; at++)
     if (waits[l->step[at]] > 0)
       memcpy(l->wait + l->wait_ptr[at], wait + (size_t)l->step[at] * (size_t)l->count,
              (size_t)waits[l->step[at]] * sizeof *wait);
-out:
-  TSI_FREE(env, c.known);
-  TSI_FREE(env, wait);
-  TSI_FREE(env, waits);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_lanes_create(tsi_env *env, tsi_index steps, tsi_count edges, const tsi_edge *edge,
                                 const tsi_index *order, int count, const tsi_index *lane, tsi_lanes **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_lanes *lanes = NULL;
-  tsi_adjacency *before = NULL;
-  tsi_index *place = NULL;
+  TSI_OWNED tsi_adjacency *before = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, lanes, 1));
+  TSI_SCRATCH_ZERO(env, tsi_lanes, lanes, 1);
   lanes->count = count;
-  TSI_TRY_OUT(TSI_ALLOC(env, lanes->first, count + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, lanes->step, steps));
-  TSI_TRY_OUT(TSI_ALLOC(env, lanes->wait_ptr, (tsi_count)steps + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, place, steps));
-  TSI_TRY_OUT(tsi_adjacency_create(env, steps, edges, edge, TSI_BEFORE, &before));
+  TSI_TRY(TSI_ALLOC_IN(lanes, lanes->first, count + 1));
+  TSI_TRY(TSI_ALLOC_IN(lanes, lanes->step, steps));
+  TSI_TRY(TSI_ALLOC_IN(lanes, lanes->wait_ptr, (tsi_count)steps + 1));
+  TSI_SCRATCH(env, tsi_index, place, steps);
+  TSI_TRY(tsi_adjacency_create(env, steps, edges, edge, TSI_BEFORE, &before));
   fill_lanes(lanes, steps, order, lane, place);
-  TSI_TRY_OUT(fill_waits(env, lanes, steps, before, order, lane, place));
-  if (env->check) TSI_TRY_OUT(tsi_lanes_check(env, lanes, steps, edges, edge));
-out:
-  tsi_adjacency_destroy(env, &before);
-  TSI_FREE(env, place);
-  if (status != TRISTAR_OK) tsi_lanes_destroy(env, &lanes);
+  TSI_TRY(fill_waits(env, lanes, steps, before, order, lane, place));
+  if (env->check) TSI_TRY(tsi_lanes_check(env, lanes, steps, edges, edge));
   *out = lanes;
-  return status;
-}
-
-void tsi_lanes_destroy(tsi_env *env, tsi_lanes **lanes) {
-  if (*lanes == NULL) return;
-  TSI_FREE(env, (*lanes)->first);
-  TSI_FREE(env, (*lanes)->step);
-  TSI_FREE(env, (*lanes)->wait_ptr);
-  TSI_FREE(env, (*lanes)->wait);
-  TSI_FREE(env, *lanes);
+  lanes = NULL;
+  return TRISTAR_OK;
 }
 
 /* ---- Check --------------------------------------------------------------------------------------------- */
@@ -176,41 +155,35 @@ static tristar_status walk(tsi_env *env, const tsi_lanes *l, tsi_index steps, ts
 
 tristar_status tsi_lanes_check(tsi_env *env, const tsi_lanes *l, tsi_index steps, tsi_count edges,
                                const tsi_edge *edge) {
-  tristar_status status = TRISTAR_OK;
-  clocks c = {.lanes = l->count};
-  tsi_index *passed = NULL, *lane = NULL, *place = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c.known, (size_t)steps * (size_t)l->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, passed, l->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, lane, steps));
-  TSI_TRY_OUT(TSI_ALLOC(env, place, steps));
+  TSI_SCRATCH(env, clocks, c, 1);
+  *c = (clocks){.lanes = l->count};
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->known, (size_t)steps * (size_t)l->count));
+  TSI_SCRATCH(env, tsi_index, passed, l->count);
+  TSI_SCRATCH(env, tsi_index, lane, steps);
+  TSI_SCRATCH(env, tsi_index, place, steps);
   for (tsi_index s = 0; s < steps; s++) lane[s] = TSI_NONE;
   if (l->first[0] != 0 || l->first[l->count] != steps)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "lanes have %d of %d steps", l->first[l->count], steps);
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "lanes have %d of %d steps", l->first[l->count], steps);
   for (int k = 0; k < l->count; k++)
     if (tsi_lane_steps(l, k) < 0 || l->first[k + 1] > steps)
-      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "lane %d has %d steps", k, tsi_lane_steps(l, k));
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "lane %d has %d steps", k, tsi_lane_steps(l, k));
   for (int k = 0; k < l->count; k++)
     for (tsi_index at = l->first[k]; at < l->first[k + 1]; at++) {
       const tsi_index s = l->step[at];
       if (s < 0 || s >= steps || lane[s] != TSI_NONE)
-        TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d is listed twice", s);
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d is listed twice", s);
       lane[s] = k;
       place[s] = at - l->first[k];
     }
-  TSI_TRY_OUT(check_waits(env, l, steps));
-  TSI_TRY_OUT(walk(env, l, steps, passed, &c));
+  TSI_TRY(check_waits(env, l, steps));
+  TSI_TRY(walk(env, l, steps, passed, c));
   for (tsi_count e = 0; e < edges; e++) {
     const tsi_index s = edge[e].item, before = edge[e].before;
     const bool ahead =
-        lane[s] == lane[before] ? place[before] < place[s] : clock_of(&c, s)[lane[before]] > place[before];
+        lane[s] == lane[before] ? place[before] < place[s] : clock_of(c, s)[lane[before]] > place[before];
     if (!ahead)
-      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d of lane %d does not wait for step %d of lane %d", s,
-                   lane[s], before, lane[before]);
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d of lane %d does not wait for step %d of lane %d", s,
+               lane[s], before, lane[before]);
   }
-out:
-  TSI_FREE(env, c.known);
-  TSI_FREE(env, passed);
-  TSI_FREE(env, lane);
-  TSI_FREE(env, place);
-  return status;
+  return TRISTAR_OK;
 }

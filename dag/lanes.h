@@ -35,7 +35,6 @@ typedef struct tsi_lanes {
 TRISTAR_CHECKED tristar_status tsi_lanes_create(tsi_env *env, tsi_index steps, tsi_count edges,
                                                 const tsi_edge *edge, const tsi_index *order, int lanes,
                                                 const tsi_index *lane, tsi_lanes **out);
-void tsi_lanes_destroy(tsi_env *env, tsi_lanes **lanes);
 TRISTAR_CHECKED tristar_status tsi_lanes_check(tsi_env *env, const tsi_lanes *lanes, tsi_index steps,
                                                tsi_count edges, const tsi_edge *edge);
 

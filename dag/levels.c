@@ -32,33 +32,20 @@ static void sort_items(tsi_levels *levels, tsi_index items, const tsi_index *lev
 
 tristar_status tsi_levels_create(tsi_env *env, tsi_index items, tsi_count edges, const tsi_edge *edge,
                                  tsi_levels **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_levels *levels = NULL;
-  tsi_adjacency *before = NULL;
-  tsi_index *level = NULL;
+  TSI_OWNED tsi_adjacency *before = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, levels, 1));
-  TSI_TRY_OUT(check_edges(env, items, edges, edge));
-  TSI_TRY_OUT(tsi_adjacency_create(env, items, edges, edge, TSI_BEFORE, &before));
-  TSI_TRY_OUT(TSI_ALLOC(env, level, items));
+  TSI_SCRATCH_ZERO(env, tsi_levels, levels, 1);
+  TSI_TRY(check_edges(env, items, edges, edge));
+  TSI_TRY(tsi_adjacency_create(env, items, edges, edge, TSI_BEFORE, &before));
+  TSI_SCRATCH(env, tsi_index, level, items);
   levels->count = find_levels(items, before, level);
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, levels->ptr, (tsi_count)levels->count + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, levels->item, items));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(levels, levels->ptr, (tsi_count)levels->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(levels, levels->item, items));
   sort_items(levels, items, level);
-  if (env->check) TSI_TRY_OUT(tsi_levels_check(env, levels, items, edges, edge));
-out:
-  tsi_adjacency_destroy(env, &before);
-  TSI_FREE(env, level);
-  if (status != TRISTAR_OK) tsi_levels_destroy(env, &levels);
+  if (env->check) TSI_TRY(tsi_levels_check(env, levels, items, edges, edge));
   *out = levels;
-  return status;
-}
-
-void tsi_levels_destroy(tsi_env *env, tsi_levels **levels) {
-  if (*levels == NULL) return;
-  TSI_FREE(env, (*levels)->ptr);
-  TSI_FREE(env, (*levels)->item);
-  TSI_FREE(env, *levels);
+  levels = NULL;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_levels_check(tsi_env *env, const tsi_levels *levels, tsi_index items, tsi_count edges,

@@ -22,7 +22,6 @@ typedef struct tsi_levels {
 /* Errors: MEMORY, INTERNAL (an edge does not lead upwards). */
 TRISTAR_CHECKED tristar_status tsi_levels_create(tsi_env *env, tsi_index items, tsi_count edges,
                                                  const tsi_edge *edge, tsi_levels **out);
-void tsi_levels_destroy(tsi_env *env, tsi_levels **levels);
 TRISTAR_CHECKED tristar_status tsi_levels_check(tsi_env *env, const tsi_levels *levels, tsi_index items,
                                                 tsi_count edges, const tsi_edge *edge);
 

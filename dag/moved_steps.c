@@ -6,19 +6,14 @@ typedef struct ends {
   bool *waits, *awaited; /* steps of the sweep */
 } ends;
 
-static tristar_status find_ends(tsi_env *env, const tsi_steps *sweep, ends *e) {
-  TSI_TRY(TSI_ALLOC_ZERO(env, e->waits, sweep->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, e->awaited, sweep->count));
+static tristar_status find_ends(const tsi_steps *sweep, ends *e) {
+  TSI_TRY(TSI_ALLOC_ZERO_IN(e, e->waits, sweep->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(e, e->awaited, sweep->count));
   for (tsi_count k = 0; k < sweep->edges; k++) {
     e->waits[sweep->edge[k].item] = true;
     e->awaited[sweep->edge[k].before] = true;
   }
   return TRISTAR_OK;
-}
-
-static void release_ends(tsi_env *env, ends *e) {
-  TSI_FREE(env, e->waits);
-  TSI_FREE(env, e->awaited);
 }
 
 static tsi_count count_ends(const tsi_steps *sweep, const ends *e) {
@@ -51,25 +46,21 @@ static void fill_edges(const tsi_steps *sweep, tsi_index pieces, const ends *e, 
 
 tristar_status tsi_moved_steps_create(tsi_env *env, const tsi_steps *sweep, tsi_index pieces, double bytes,
                                       tsi_steps **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_steps *steps = NULL;
-  ends e = {NULL, NULL};
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, steps, 1));
+  TSI_SCRATCH_ZERO(env, ends, e, 1);
+  TSI_SCRATCH_ZERO(env, tsi_steps, steps, 1);
   if (!tsi_to_index(2 * (tsi_count)pieces + sweep->count, &steps->count))
-    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY_OUT(find_ends(env, sweep, &e));
-  steps->edges = sweep->edges + pieces * count_ends(sweep, &e);
-  TSI_TRY_OUT(TSI_ALLOC(env, steps->step, steps->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, steps->edge, steps->edges));
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  TSI_TRY(find_ends(sweep, e));
+  steps->edges = sweep->edges + pieces * count_ends(sweep, e);
+  TSI_TRY(TSI_ALLOC_IN(steps, steps->step, steps->count));
+  TSI_TRY(TSI_ALLOC_IN(steps, steps->edge, steps->edges));
   fill_steps(sweep, pieces, bytes, steps);
-  fill_edges(sweep, pieces, &e, steps);
-  if (env->check) TSI_TRY_OUT(tsi_moved_steps_check(env, steps, sweep, pieces));
-out:
-  release_ends(env, &e);
-  if (status != TRISTAR_OK) tsi_steps_destroy(env, &steps);
+  fill_edges(sweep, pieces, e, steps);
+  if (env->check) TSI_TRY(tsi_moved_steps_check(env, steps, sweep, pieces));
   *out = steps;
-  return status;
+  steps = NULL;
+  return TRISTAR_OK;
 }
 
 /* ---- Check --------------------------------------------------------------------------------------------- */
@@ -80,13 +71,13 @@ static bool is_within(tsi_index step, tsi_index pieces, tsi_index count) {
 
 tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_steps *sweep,
                                      tsi_index pieces) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *reads = NULL, *writes = NULL; /* of each step of the sweep: edges from READ, to WRITE */
+  TSI_OWNED tsi_index *reads = NULL;
   tsi_count within = 0;
-  ends e = {NULL, NULL};
-  TSI_TRY_OUT(find_ends(env, sweep, &e));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, reads, sweep->count));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, writes, sweep->count));
+  TSI_SCRATCH_ZERO(env, ends, e, 1);
+  TSI_TRY(find_ends(sweep, e));
+  TSI_TRY(TSI_ALLOC_ZERO(env, reads, sweep->count));
+  /* of each step of the sweep: edges from READ, to WRITE */
+  TSI_SCRATCH_ZERO(env, tsi_index, writes, sweep->count);
   for (tsi_count k = 0; k < steps->edges; k++) {
     const tsi_edge edge = steps->edge[k];
     const bool item = is_within(edge.item, pieces, sweep->count),
@@ -94,8 +85,8 @@ tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps, const
     if (item && before) {
       const tsi_edge given = within < sweep->edges ? sweep->edge[within] : (tsi_edge){TSI_NONE, TSI_NONE};
       if (edge.item - pieces != given.item || edge.before - pieces != given.before)
-        TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d waits for %d, which is no edge of the sweep",
-                     edge.item, edge.before);
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for %d, which is no edge of the sweep", edge.item,
+                 edge.before);
       within++;
     } else if (item)
       reads[edge.item - pieces]++;
@@ -103,15 +94,11 @@ tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps, const
       writes[edge.before - pieces]++;
   }
   if (within != sweep->edges)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "%lld of %lld edges of the sweep", (long long)within,
-                 (long long)sweep->edges);
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%lld of %lld edges of the sweep", (long long)within,
+             (long long)sweep->edges);
   for (tsi_index s = 0; s < sweep->count; s++)
-    if ((!e.waits[s] && reads[s] != pieces) || (!e.awaited[s] && writes[s] != pieces))
-      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d of the sweep: after %d, before %d of %d moves", s,
-                   reads[s], writes[s], pieces);
-out:
-  release_ends(env, &e);
-  TSI_FREE(env, reads);
-  TSI_FREE(env, writes);
-  return status;
+    if ((!e->waits[s] && reads[s] != pieces) || (!e->awaited[s] && writes[s] != pieces))
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d of the sweep: after %d, before %d of %d moves", s,
+               reads[s], writes[s], pieces);
+  return TRISTAR_OK;
 }

@@ -48,10 +48,10 @@ static tristar_status allocate_lists(tsi_env *env, builder *b) {
   if (!tsi_to_index(3 * (tsi_count)b->source->chunks->count + forward->blocks + backward->blocks, &most))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
   TSI_TRY(TSI_ALLOC_ZERO(env, b->steps, 1));
-  TSI_TRY(TSI_ALLOC(env, b->steps->step, most));
+  TSI_TRY(TSI_ALLOC_IN(b->steps, b->steps->step, most));
   TSI_TRY(TSI_ALLOC_ZERO(env, b->levels, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, b->levels->ptr, (tsi_count)forward->stages + backward->stages + 4));
-  return TSI_ALLOC(env, b->levels->item, most);
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b->levels, b->levels->ptr, (tsi_count)forward->stages + backward->stages + 4));
+  return TSI_ALLOC_IN(b->levels, b->levels->item, most);
 }
 
 tristar_status tsi_product_steps_create(tsi_env *env, const tsi_product_steps_source *source,
@@ -67,8 +67,8 @@ tristar_status tsi_product_steps_create(tsi_env *env, const tsi_product_steps_so
   if (env->check) TSI_TRY_OUT(tsi_product_steps_check(env, b.steps, b.levels, source));
 out:
   if (status != TRISTAR_OK) {
-    tsi_steps_destroy(env, &b.steps);
-    tsi_levels_destroy(env, &b.levels);
+    TSI_FREE(env, b.steps);
+    TSI_FREE(env, b.levels);
   }
   *steps = b.steps;
   *levels = b.levels;
@@ -146,11 +146,7 @@ tristar_status tsi_product_steps_list_accesses(tsi_env *env, const tsi_steps *st
 
 tristar_status tsi_product_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_levels *levels,
                                        const tsi_product_steps_source *source) {
-  tristar_status status = TRISTAR_OK;
-  tsi_access_list *accesses = NULL;
-  TSI_TRY_OUT(tsi_product_steps_list_accesses(env, steps, source, &accesses));
-  TSI_TRY_OUT(tsi_access_check_levels(env, accesses, levels));
-out:
-  tsi_access_list_destroy(env, &accesses);
-  return status;
+  TSI_OWNED tsi_access_list *accesses = NULL;
+  TSI_TRY(tsi_product_steps_list_accesses(env, steps, source, &accesses));
+  return tsi_access_check_levels(env, accesses, levels);
 }

@@ -104,52 +104,40 @@ static tristar_status allocate(tsi_env *env, layout *y) {
   const double most = (double)entries * y->entry_bytes / y->block_bytes + 2.0 * y->levels->count + 1;
   if (!tsi_to_index(most < TSI_INDEX_MAX ? (tsi_count)most : TSI_INDEX_MAX + (tsi_count)1, &blocks))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY(TSI_ALLOC(env, products->row, rows));
-  TSI_TRY(TSI_ALLOC(env, products->ptr, rows + 1));
-  TSI_TRY(TSI_ALLOC(env, products->block, blocks));
-  return TSI_ALLOC(env, products->block_ptr, (tsi_count)products->stages + 1);
+  TSI_TRY(TSI_ALLOC_IN(products, products->row, rows));
+  TSI_TRY(TSI_ALLOC_IN(products, products->ptr, rows + 1));
+  TSI_TRY(TSI_ALLOC_IN(products, products->block, blocks));
+  return TSI_ALLOC_IN(products, products->block_ptr, (tsi_count)products->stages + 1);
 }
 
 tristar_status tsi_products_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                    const tsi_levels *levels, bool backward, size_t entry_bytes,
                                    double block_bytes, tsi_products **out) {
-  tristar_status status = TRISTAR_OK;
-  layout y = {.symbolic = symbolic,
-              .panels = panels,
-              .levels = levels,
-              .entry_bytes = (double)entry_bytes,
-              .block_bytes = block_bytes};
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, y.products, 1));
-  y.products->backward = backward;
-  y.products->stages = levels->count;
-  TSI_TRY_OUT(TSI_ALLOC(env, y.mark, symbolic->n));
-  TSI_TRY_OUT(TSI_ALLOC(env, y.length, symbolic->n));
-  clear_marks(&y);
-  TSI_TRY_OUT(allocate(env, &y));
-  clear_marks(&y);
+  TSI_SCRATCH(env, layout, y, 1);
+  *y = (layout){.symbolic = symbolic,
+                .panels = panels,
+                .levels = levels,
+                .entry_bytes = (double)entry_bytes,
+                .block_bytes = block_bytes};
+  TSI_TRY(TSI_ALLOC_ZERO_IN(y, y->products, 1));
+  y->products->backward = backward;
+  y->products->stages = levels->count;
+  TSI_TRY(TSI_ALLOC_IN(y, y->mark, symbolic->n));
+  TSI_TRY(TSI_ALLOC_IN(y, y->length, symbolic->n));
+  clear_marks(y);
+  TSI_TRY(allocate(env, y));
+  clear_marks(y);
   for (tsi_index q = 0; q < levels->count; q++) {
-    y.products->block_ptr[q] = y.products->blocks;
-    add_level(&y, tsi_product_level(y.products, q));
+    y->products->block_ptr[q] = y->products->blocks;
+    add_level(y, tsi_product_level(y->products, q));
   }
-  y.products->block_ptr[levels->count] = y.products->blocks;
-  y.products->ptr[y.products->rows] = y.entries;
-  if (env->check) TSI_TRY_OUT(tsi_products_check(env, y.products, symbolic));
-out:
-  TSI_FREE(env, y.mark);
-  TSI_FREE(env, y.length);
-  if (status != TRISTAR_OK) tsi_products_destroy(env, &y.products);
-  *out = y.products;
-  return status;
-}
-
-void tsi_products_destroy(tsi_env *env, tsi_products **products) {
-  if (*products == NULL) return;
-  TSI_FREE(env, (*products)->row);
-  TSI_FREE(env, (*products)->ptr);
-  TSI_FREE(env, (*products)->block);
-  TSI_FREE(env, (*products)->block_ptr);
-  TSI_FREE(env, *products);
+  y->products->block_ptr[levels->count] = y->products->blocks;
+  y->products->ptr[y->products->rows] = y->entries;
+  if (env->check) TSI_TRY(tsi_products_check(env, y->products, symbolic));
+  tsi_own(NULL, y->products);
+  *out = y->products;
+  return TRISTAR_OK;
 }
 
 /* The rows of one stage. set[j]: column j is done; written[j]: the latest stage that wrote row j. */

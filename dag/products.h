@@ -56,7 +56,6 @@ TRISTAR_CHECKED tristar_status tsi_products_create(tsi_env *env, const tsi_symbo
                                                    const tsi_panels *panels, const tsi_levels *levels,
                                                    bool backward, size_t entry_bytes, double block_bytes,
                                                    tsi_products **out);
-void tsi_products_destroy(tsi_env *env, tsi_products **products);
 TRISTAR_CHECKED tristar_status tsi_products_check(tsi_env *env, const tsi_products *products,
                                                   const tsi_symbolic *symbolic);
 

@@ -340,104 +340,69 @@ static tristar_status set_tags(tsi_env *env, tsi_message *message, tsi_index cou
   return TRISTAR_OK;
 }
 
-static tristar_status allocate_scratch(tsi_env *env, tsi_program_builder *b, tsi_index **stage,
-                                       tsi_count **row_of_level) {
+static tristar_status allocate_scratch(tsi_program_builder *b) {
   const tsi_chunks *chunks = b->share->chunks;
   const tsi_index levels = b->layout->levels;
-  TSI_TRY(TSI_ALLOC(env, b->forward_gather, chunks->count));
-  TSI_TRY(TSI_ALLOC(env, b->forward_x, chunks->count));
-  TSI_TRY(TSI_ALLOC(env, b->backward_x, chunks->count));
-  TSI_TRY(TSI_ALLOC(env, b->forward_slice, chunks->slices));
-  TSI_TRY(TSI_ALLOC(env, b->backward_slice, chunks->slices));
-  TSI_TRY(TSI_ALLOC(env, b->grid_arrival, levels));
-  TSI_TRY(TSI_ALLOC(env, b->above, levels * ((tsi_count)chunks->count + 1)));
-  TSI_TRY(TSI_ALLOC(env, b->up, b->layout->chunks->count));
-  TSI_TRY(TSI_ALLOC(env, b->down, b->layout->chunks->count));
-  TSI_TRY(TSI_ALLOC(env, *stage, (tsi_count)levels + 1));
-  return TSI_ALLOC(env, *row_of_level, levels);
+  TSI_TRY(TSI_ALLOC_IN(b, b->forward_gather, chunks->count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->forward_x, chunks->count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->backward_x, chunks->count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->forward_slice, chunks->slices));
+  TSI_TRY(TSI_ALLOC_IN(b, b->backward_slice, chunks->slices));
+  TSI_TRY(TSI_ALLOC_IN(b, b->grid_arrival, levels));
+  TSI_TRY(TSI_ALLOC_IN(b, b->above, levels * ((tsi_count)chunks->count + 1)));
+  TSI_TRY(TSI_ALLOC_IN(b, b->up, b->layout->chunks->count));
+  return TSI_ALLOC_IN(b, b->down, b->layout->chunks->count);
 }
 
 /* What has a size before anything is counted. */
-static tristar_status allocate_chunks(tsi_env *env, const tsi_program_builder *b) {
+static tristar_status allocate_chunks(const tsi_program_builder *b) {
   tsi_program *program = b->program;
   const tsi_index chunks = b->share->chunks->count;
-  TSI_TRY(TSI_ALLOC_ZERO(env, program->steps, 1));
-  TSI_TRY(TSI_ALLOC(env, program->forward_x, chunks));
-  TSI_TRY(TSI_ALLOC(env, program->backward_x, chunks));
-  TSI_TRY(TSI_ALLOC(env, program->exchange, (tsi_count)b->layout->levels + 1));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(program, program->steps, 1));
+  TSI_TRY(TSI_ALLOC_IN(program, program->forward_x, chunks));
+  TSI_TRY(TSI_ALLOC_IN(program, program->backward_x, chunks));
+  TSI_TRY(TSI_ALLOC_IN(program, program->exchange, (tsi_count)b->layout->levels + 1));
   for (tsi_index s = 0; s <= b->layout->levels; s++) program->exchange[s] = TSI_NONE;
   for (int i = 0; i < 2; i++) {
     tsi_inbox_list *list = i == 0 ? &program->forward : &program->backward;
-    TSI_TRY(TSI_ALLOC(env, list->first, chunks));
-    TSI_TRY(TSI_ALLOC(env, list->count, chunks));
+    TSI_TRY(TSI_ALLOC_IN(program, list->first, chunks));
+    TSI_TRY(TSI_ALLOC_IN(program, list->count, chunks));
   }
   return TRISTAR_OK;
 }
 
-static tristar_status allocate_counted(tsi_env *env, tsi_program *program) {
-  TSI_TRY(TSI_ALLOC(env, program->steps->step, program->steps->count));
-  TSI_TRY(TSI_ALLOC(env, program->steps->edge, program->steps->edges));
-  TSI_TRY(TSI_ALLOC(env, program->send_ptr, (tsi_count)program->steps->count + 1));
-  TSI_TRY(TSI_ALLOC(env, program->send, program->sends));
-  TSI_TRY(TSI_ALLOC(env, program->receive, program->receives));
-  TSI_TRY(TSI_ALLOC(env, program->part, program->parts));
-  TSI_TRY(TSI_ALLOC(env, program->forward.row, program->forward.rows));
-  return TSI_ALLOC(env, program->backward.row, program->backward.rows);
+static tristar_status allocate_counted(tsi_program *program) {
+  TSI_TRY(TSI_ALLOC_IN(program->steps, program->steps->step, program->steps->count));
+  TSI_TRY(TSI_ALLOC_IN(program->steps, program->steps->edge, program->steps->edges));
+  TSI_TRY(TSI_ALLOC_IN(program, program->send_ptr, (tsi_count)program->steps->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(program, program->send, program->sends));
+  TSI_TRY(TSI_ALLOC_IN(program, program->receive, program->receives));
+  TSI_TRY(TSI_ALLOC_IN(program, program->part, program->parts));
+  TSI_TRY(TSI_ALLOC_IN(program, program->forward.row, program->forward.rows));
+  return TSI_ALLOC_IN(program, program->backward.row, program->backward.rows);
 }
 
 tristar_status tsi_program_create(tsi_env *env, const tsi_program_source *source, tsi_program **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_program_builder b = {
-      .source = source, .layout = source->layout, .share = source->share, .sweep = source->sweep};
-  tsi_index *stage = NULL;
-  tsi_count *row_of_level = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.program, 1));
-  TSI_TRY_OUT(allocate_scratch(env, &b, &stage, &row_of_level));
-  TSI_TRY_OUT(allocate_chunks(env, &b));
-  weigh_ways(&b);
-  count_above(&b);
-  run_pass(&b, stage, row_of_level);
-  TSI_TRY_OUT(allocate_counted(env, b.program));
-  b.writing = true;
-  run_pass(&b, stage, row_of_level);
-  b.program->send_ptr[b.program->steps->count] = b.program->sends;
-  TSI_TRY_OUT(set_tags(env, b.program->send, b.program->sends));
-  TSI_TRY_OUT(set_tags(env, b.program->receive, b.program->receives));
-  if (env->check) TSI_TRY_OUT(tsi_program_check(env, b.program, source));
-out:
-  TSI_FREE(env, b.forward_gather);
-  TSI_FREE(env, b.forward_x);
-  TSI_FREE(env, b.backward_x);
-  TSI_FREE(env, b.forward_slice);
-  TSI_FREE(env, b.backward_slice);
-  TSI_FREE(env, b.grid_arrival);
-  TSI_FREE(env, b.above);
-  TSI_FREE(env, b.up);
-  TSI_FREE(env, b.down);
-  TSI_FREE(env, stage);
-  TSI_FREE(env, row_of_level);
-  if (status != TRISTAR_OK) tsi_program_destroy(env, &b.program);
-  *out = b.program;
-  return status;
-}
-
-void tsi_program_destroy(tsi_env *env, tsi_program **program) {
-  if (*program == NULL) return;
-  tsi_program *p = *program;
-  tsi_steps_destroy(env, &p->steps);
-  TSI_FREE(env, p->send);
-  TSI_FREE(env, p->send_ptr);
-  TSI_FREE(env, p->receive);
-  TSI_FREE(env, p->part);
-  TSI_FREE(env, p->forward.first);
-  TSI_FREE(env, p->forward.count);
-  TSI_FREE(env, p->forward.row);
-  TSI_FREE(env, p->backward.first);
-  TSI_FREE(env, p->backward.count);
-  TSI_FREE(env, p->backward.row);
-  TSI_FREE(env, p->forward_x);
-  TSI_FREE(env, p->backward_x);
-  TSI_FREE(env, p->exchange);
-  TSI_FREE(env, *program);
+  TSI_SCRATCH(env, tsi_program_builder, b, 1);
+  *b = (tsi_program_builder){
+      .source = source, .layout = source->layout, .share = source->share, .sweep = source->sweep};
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->program, 1));
+  TSI_TRY(allocate_scratch(b));
+  TSI_SCRATCH(env, tsi_index, stage, (tsi_count)source->layout->levels + 1);
+  TSI_SCRATCH(env, tsi_count, row_of_level, source->layout->levels);
+  TSI_TRY(allocate_chunks(b));
+  weigh_ways(b);
+  count_above(b);
+  run_pass(b, stage, row_of_level);
+  TSI_TRY(allocate_counted(b->program));
+  b->writing = true;
+  run_pass(b, stage, row_of_level);
+  b->program->send_ptr[b->program->steps->count] = b->program->sends;
+  TSI_TRY(set_tags(env, b->program->send, b->program->sends));
+  TSI_TRY(set_tags(env, b->program->receive, b->program->receives));
+  if (env->check) TSI_TRY(tsi_program_check(env, b->program, source));
+  tsi_own(NULL, b->program);
+  *out = b->program;
+  return TRISTAR_OK;
 }

@@ -111,7 +111,6 @@ typedef struct tsi_program_source {
 /* Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_program_create(tsi_env *env, const tsi_program_source *source,
                                                   tsi_program **out);
-void tsi_program_destroy(tsi_env *env, tsi_program **program);
 TRISTAR_CHECKED tristar_status tsi_program_check(tsi_env *env, const tsi_program *program,
                                                  const tsi_program_source *source);
 /* What its steps read and write, messages included (access.h). Errors: MEMORY. */

@@ -29,27 +29,21 @@ static tristar_status check_messages(tsi_env *env, const tsi_program *program, c
 }
 
 tristar_status tsi_program_check(tsi_env *env, const tsi_program *program, const tsi_program_source *source) {
-  tristar_status status = TRISTAR_OK;
   const tsi_steps *steps = program->steps;
-  bool *waited = NULL;
-  tsi_access_list *accesses = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, waited, steps->count));
+  TSI_OWNED tsi_access_list *accesses = NULL;
+  TSI_SCRATCH_ZERO(env, bool, waited, steps->count);
   for (tsi_count e = 0; e < steps->edges; e++) {
     if (steps->edge[e].before < 0 || steps->edge[e].before >= steps->edge[e].item ||
         steps->edge[e].item >= steps->count)
-      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d of %d", steps->edge[e].item,
-                   steps->edge[e].before, steps->count);
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d of %d", steps->edge[e].item,
+               steps->edge[e].before, steps->count);
     waited[steps->edge[e].before] = true;
   }
-  TSI_TRY_OUT(check_messages(env, program, program->send, program->sends, true));
-  TSI_TRY_OUT(check_messages(env, program, program->receive, program->receives, false));
+  TSI_TRY(check_messages(env, program, program->send, program->sends, true));
+  TSI_TRY(check_messages(env, program, program->receive, program->receives, false));
   for (tsi_index m = 0; m < program->receives; m++)
     if (!waited[program->receive[m].step])
-      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "no step waits for received message %d", m);
-  TSI_TRY_OUT(tsi_program_list_accesses(env, program, source, &accesses));
-  TSI_TRY_OUT(tsi_access_check(env, accesses, steps->edges, steps->edge));
-out:
-  tsi_access_list_destroy(env, &accesses);
-  TSI_FREE(env, waited);
-  return status;
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "no step waits for received message %d", m);
+  TSI_TRY(tsi_program_list_accesses(env, program, source, &accesses));
+  return tsi_access_check(env, accesses, steps->edges, steps->edge);
 }

@@ -241,33 +241,28 @@ static tristar_status allocate(tsi_env *env, builder *b) {
   tsi_index most;
   if (!tsi_to_index(dag->tasks + pushes + more, &most))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY(TSI_ALLOC(env, b->steps->step, most));
-  TSI_TRY(TSI_ALLOC(env, b->number_of, dag->tasks));
-  TSI_TRY(TSI_ALLOC(env, b->first_of, dag->tasks));
-  TSI_TRY(TSI_ALLOC(env, b->forward_push, b->source->push ? dag->forward->pairs : 0));
-  return TSI_ALLOC(env, b->backward_push, b->source->push ? dag->backward->pairs : 0);
+  TSI_TRY(TSI_ALLOC_IN(b->steps, b->steps->step, most));
+  TSI_TRY(TSI_ALLOC_IN(b, b->number_of, dag->tasks));
+  TSI_TRY(TSI_ALLOC_IN(b, b->first_of, dag->tasks));
+  TSI_TRY(TSI_ALLOC_IN(b, b->forward_push, b->source->push ? dag->forward->pairs : 0));
+  return TSI_ALLOC_IN(b, b->backward_push, b->source->push ? dag->backward->pairs : 0);
 }
 
 tristar_status tsi_steps_create(tsi_env *env, const tsi_steps_source *source, tsi_steps **out) {
-  tristar_status status = TRISTAR_OK;
-  builder b = {.source = source, .dag = source->dag, .counting = true};
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.steps, 1));
-  TSI_TRY_OUT(allocate(env, &b));
-  for (tsi_index k = 0; k < source->dag->tasks; k++) add_task(&b, source->order[k]);
-  add_edges(&b);
-  b.counting = false;
-  TSI_TRY_OUT(TSI_ALLOC(env, b.steps->edge, b.steps->edges));
-  add_edges(&b);
-  if (env->check) TSI_TRY_OUT(tsi_steps_check(env, b.steps, source));
-out:
-  TSI_FREE(env, b.number_of);
-  TSI_FREE(env, b.first_of);
-  TSI_FREE(env, b.forward_push);
-  TSI_FREE(env, b.backward_push);
-  if (status != TRISTAR_OK) tsi_steps_destroy(env, &b.steps);
-  *out = b.steps;
-  return status;
+  TSI_SCRATCH(env, builder, b, 1);
+  *b = (builder){.source = source, .dag = source->dag, .counting = true};
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->steps, 1));
+  TSI_TRY(allocate(env, b));
+  for (tsi_index k = 0; k < source->dag->tasks; k++) add_task(b, source->order[k]);
+  add_edges(b);
+  b->counting = false;
+  TSI_TRY(TSI_ALLOC_IN(b->steps, b->steps->edge, b->steps->edges));
+  add_edges(b);
+  if (env->check) TSI_TRY(tsi_steps_check(env, b->steps, source));
+  tsi_own(NULL, b->steps);
+  *out = b->steps;
+  return TRISTAR_OK;
 }
 
 typedef struct lister {
@@ -329,39 +324,26 @@ static tsi_count count_missing(const tsi_steps_source *source, const tsi_count c
 }
 
 tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_steps_source *source) {
-  tristar_status status = TRISTAR_OK;
   tsi_count count[TSI_STEP_KINDS], first[TSI_STEP_KINDS + 1] = {0};
-  bool *seen = NULL;
-  tsi_access_list *accesses = NULL;
+  TSI_OWNED tsi_access_list *accesses = NULL;
   count_kinds(source, count);
   for (int kind = 0; kind < TSI_STEP_KINDS; kind++) first[kind + 1] = first[kind] + count[kind];
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, seen, first[TSI_STEP_KINDS]));
+  TSI_SCRATCH_ZERO(env, bool, seen, first[TSI_STEP_KINDS]);
   const tsi_count expected = first[TSI_STEP_KINDS] - count_missing(source, count);
   if (steps->count != expected)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "%d steps for %lld tasks", steps->count, (long long)expected);
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d steps for %lld tasks", steps->count, (long long)expected);
   for (tsi_index k = 0; k < steps->count; k++) {
     const tsi_step *step = &steps->step[k];
     if ((unsigned)step->kind >= TSI_STEP_KINDS || step->argument < 0 || step->argument >= count[step->kind] ||
         seen[first[step->kind] + step->argument])
-      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d: kind %d of %d", k, (int)step->kind, step->argument);
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d: kind %d of %d", k, (int)step->kind, step->argument);
     seen[first[step->kind] + step->argument] = true;
   }
   for (tsi_count e = 0; e < steps->edges; e++)
     if (steps->edge[e].before < 0 || steps->edge[e].before >= steps->edge[e].item ||
         steps->edge[e].item >= steps->count)
-      TSI_FAIL_OUT(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d", steps->edge[e].item,
-                   steps->edge[e].before);
-  TSI_TRY_OUT(tsi_steps_list_accesses(env, steps, source, &accesses));
-  TSI_TRY_OUT(tsi_access_check(env, accesses, steps->edges, steps->edge));
-out:
-  tsi_access_list_destroy(env, &accesses);
-  TSI_FREE(env, seen);
-  return status;
-}
-
-void tsi_steps_destroy(tsi_env *env, tsi_steps **steps) {
-  if (*steps == NULL) return;
-  TSI_FREE(env, (*steps)->step);
-  TSI_FREE(env, (*steps)->edge);
-  TSI_FREE(env, *steps);
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d", steps->edge[e].item,
+               steps->edge[e].before);
+  TSI_TRY(tsi_steps_list_accesses(env, steps, source, &accesses));
+  return tsi_access_check(env, accesses, steps->edges, steps->edge);
 }

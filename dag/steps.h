@@ -111,6 +111,5 @@ TRISTAR_CHECKED tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *st
 /* What the steps read and write. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_steps_list_accesses(tsi_env *env, const tsi_steps *steps,
                                                        const tsi_steps_source *source, tsi_access_list **out);
-void tsi_steps_destroy(tsi_env *env, tsi_steps **steps);
 
 #endif

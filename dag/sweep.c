@@ -112,35 +112,31 @@ static void list_predecessors(tsi_sweep *sweep) {
 
 /* Errors: MEMORY. */
 static tristar_status list_edges(tsi_env *env, tsi_sweep *sweep, const tsi_chunks *chunks) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index nodes = sweep->nodes;
-  reducer r = {.sweep = sweep};
-  TSI_TRY_OUT(TSI_ALLOC(env, r.count, nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, r.mark, nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, r.stack, nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, sweep->next_ptr, (tsi_count)nodes + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, sweep->prev_ptr, (tsi_count)nodes + 1));
+  TSI_SCRATCH(env, reducer, r, 1);
+  *r = (reducer){.sweep = sweep};
+  TSI_TRY(TSI_ALLOC_IN(r, r->count, nodes));
+  TSI_TRY(TSI_ALLOC_IN(r, r->mark, nodes));
+  TSI_TRY(TSI_ALLOC_IN(r, r->stack, nodes));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->next_ptr, (tsi_count)nodes + 1));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->prev_ptr, (tsi_count)nodes + 1));
   sweep->next_ptr[0] = 0;
   for (tsi_index v = 0; v < nodes; v++) {
-    r.mark[v] = TSI_NONE;
-    r.count[v] = targets_of(sweep, chunks, v, NULL);
-    sweep->next_ptr[v + 1] = sweep->next_ptr[v] + r.count[v];
+    r->mark[v] = TSI_NONE;
+    r->count[v] = targets_of(sweep, chunks, v, NULL);
+    sweep->next_ptr[v + 1] = sweep->next_ptr[v] + r->count[v];
   }
-  TSI_TRY_OUT(TSI_ALLOC(env, sweep->next, sweep->next_ptr[nodes]));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->next, sweep->next_ptr[nodes]));
   for (tsi_index v = 0; v < nodes; v++) (void)targets_of(sweep, chunks, v, sweep->next + sweep->next_ptr[v]);
-  r.steps = STEPS_PER_EDGE * sweep->next_ptr[nodes];
+  r->steps = STEPS_PER_EDGE * sweep->next_ptr[nodes];
   for (tsi_index c = sweep->chunks; c-- > 0;) {
-    for (tsi_index k = chunks->slice_ptr[c]; k < chunks->slice_ptr[c + 1]; k++) reduce(&r, sweep->chunks + k);
-    reduce(&r, c);
+    for (tsi_index k = chunks->slice_ptr[c]; k < chunks->slice_ptr[c + 1]; k++) reduce(r, sweep->chunks + k);
+    reduce(r, c);
   }
-  compact(&r);
-  TSI_TRY_OUT(TSI_ALLOC(env, sweep->prev, sweep->edges));
+  compact(r);
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->prev, sweep->edges));
   list_predecessors(sweep);
-out:
-  TSI_FREE(env, r.count);
-  TSI_FREE(env, r.mark);
-  TSI_FREE(env, r.stack);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Pairs, bytes, depths ------------------------------------------------------------------------------ */
@@ -216,57 +212,36 @@ static void measure(tsi_sweep *sweep, tsi_index *scratch) {
   }
 }
 
-static tristar_status allocate(tsi_env *env, tsi_sweep *sweep) {
-  TSI_TRY(TSI_ALLOC(env, sweep->slice_chunk, sweep->slices));
-  TSI_TRY(TSI_ALLOC(env, sweep->source_ptr, (tsi_count)sweep->chunks + 1));
-  TSI_TRY(TSI_ALLOC(env, sweep->target_ptr, (tsi_count)sweep->chunks + 1));
-  return TSI_ALLOC(env, sweep->bytes, sweep->nodes);
+static tristar_status allocate(tsi_sweep *sweep) {
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->slice_chunk, sweep->slices));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->source_ptr, (tsi_count)sweep->chunks + 1));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->target_ptr, (tsi_count)sweep->chunks + 1));
+  return TSI_ALLOC_IN(sweep, sweep->bytes, sweep->nodes);
 }
 
 tristar_status tsi_sweep_create(tsi_env *env, const tsi_chunks *chunks, const tsi_panels *panels,
                                 size_t scalar_bytes, tsi_sweep **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_sweep *sweep = NULL;
-  tsi_index *owner = NULL, *scratch = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, sweep, 1));
+  TSI_SCRATCH_ZERO(env, tsi_sweep, sweep, 1);
   sweep->chunks = chunks->count;
   sweep->slices = chunks->slices;
   sweep->nodes = sweep->chunks + sweep->slices;
-  TSI_TRY_OUT(allocate(env, sweep));
-  TSI_TRY_OUT(TSI_ALLOC(env, owner, chunks->count > 0 ? chunks->column[chunks->count] : 0));
-  TSI_TRY_OUT(TSI_ALLOC(env, scratch, 3 * (tsi_count)sweep->nodes));
+  TSI_TRY(allocate(sweep));
+  TSI_SCRATCH(env, tsi_index, owner, chunks->count > 0 ? chunks->column[chunks->count] : 0);
+  TSI_SCRATCH(env, tsi_index, scratch, 3 * (tsi_count)sweep->nodes);
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index k = chunks->slice_ptr[c]; k < chunks->slice_ptr[c + 1]; k++) sweep->slice_chunk[k] = c;
   tsi_chunk_owners(chunks, owner);
   list_pairs(sweep, chunks, owner);
-  TSI_TRY_OUT(TSI_ALLOC(env, sweep->pair, sweep->pairs));
-  TSI_TRY_OUT(TSI_ALLOC(env, sweep->by_target, sweep->pairs));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->pair, sweep->pairs));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->by_target, sweep->pairs));
   list_pairs(sweep, chunks, owner);
   sort_pairs_by_target(sweep);
-  TSI_TRY_OUT(list_edges(env, sweep, chunks));
+  TSI_TRY(list_edges(env, sweep, chunks));
   weigh_nodes(sweep, chunks, panels, scalar_bytes);
   measure(sweep, scratch);
-  if (env->check) TSI_TRY_OUT(tsi_sweep_check(env, sweep, chunks));
-out:
-  TSI_FREE(env, owner);
-  TSI_FREE(env, scratch);
-  if (status != TRISTAR_OK) tsi_sweep_destroy(env, &sweep);
+  if (env->check) TSI_TRY(tsi_sweep_check(env, sweep, chunks));
   *out = sweep;
-  return status;
-}
-
-void tsi_sweep_destroy(tsi_env *env, tsi_sweep **sweep) {
-  if (*sweep == NULL) return;
-  TSI_FREE(env, (*sweep)->slice_chunk);
-  TSI_FREE(env, (*sweep)->next_ptr);
-  TSI_FREE(env, (*sweep)->next);
-  TSI_FREE(env, (*sweep)->prev_ptr);
-  TSI_FREE(env, (*sweep)->prev);
-  TSI_FREE(env, (*sweep)->pair);
-  TSI_FREE(env, (*sweep)->source_ptr);
-  TSI_FREE(env, (*sweep)->target_ptr);
-  TSI_FREE(env, (*sweep)->by_target);
-  TSI_FREE(env, (*sweep)->bytes);
-  TSI_FREE(env, *sweep);
+  sweep = NULL;
+  return TRISTAR_OK;
 }

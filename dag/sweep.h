@@ -58,7 +58,6 @@ typedef struct tsi_sweep {
 TRISTAR_CHECKED tristar_status tsi_sweep_create(tsi_env *env, const tsi_chunks *chunks,
                                                 const tsi_panels *panels, size_t scalar_bytes,
                                                 tsi_sweep **out);
-void tsi_sweep_destroy(tsi_env *env, tsi_sweep **sweep);
 TRISTAR_CHECKED tristar_status tsi_sweep_check(tsi_env *env, const tsi_sweep *sweep,
                                                const tsi_chunks *chunks);
 

@@ -142,7 +142,7 @@ static tristar_status count_all(tsi_env *env, counter *co) {
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, co->traffic, 1));
   co->traffic->ranks = tsi_layout_ranks(layout);
   co->traffic->grid_steps = layout->levels * (layout->replicated ? 1 : 2);
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, co->traffic->rank, co->traffic->ranks));
+  TSI_TRY_OUT(TSI_ALLOC_ZERO_IN(co->traffic, co->traffic->rank, co->traffic->ranks));
   TSI_TRY_OUT(TSI_ALLOC(env, co->owner, co->panels->start[co->panels->count]));
   TSI_TRY_OUT(TSI_ALLOC(env, co->above, grid * (layout->levels + 1)));
   tsi_chunk_owners(layout->chunks, co->owner);
@@ -161,7 +161,7 @@ tristar_status tsi_traffic_create(tsi_env *env, const tsi_layout *layout, const 
                                   tsi_tree tree, tsi_traffic **out) {
   counter co = {.layout = layout, .panels = panels, .tree = tree};
   const tristar_status status = count_all(env, &co);
-  if (status != TRISTAR_OK) tsi_traffic_destroy(env, &co.traffic);
+  if (status != TRISTAR_OK) TSI_FREE(env, co.traffic);
   *out = co.traffic;
   return status;
 }
@@ -177,7 +177,7 @@ tristar_status tsi_pairs_create(tsi_env *env, const tsi_layout *layout, const ts
     TSI_TRY_OUT(TSI_ALLOC_ZERO(env, co.pairs->count[k], (tsi_count)co.pairs->cells * co.pairs->cells));
   TSI_TRY_OUT(count_all(env, &co));
 out:
-  tsi_traffic_destroy(env, &co.traffic);
+  TSI_FREE(env, co.traffic);
   if (status != TRISTAR_OK) tsi_pairs_destroy(env, &co.pairs);
   *out = co.pairs;
   return status;
@@ -187,12 +187,6 @@ void tsi_pairs_destroy(tsi_env *env, tsi_pairs **pairs) {
   if (*pairs == NULL) return;
   for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++) TSI_FREE(env, (*pairs)->count[k]);
   TSI_FREE(env, *pairs);
-}
-
-void tsi_traffic_destroy(tsi_env *env, tsi_traffic **traffic) {
-  if (*traffic == NULL) return;
-  TSI_FREE(env, (*traffic)->rank);
-  TSI_FREE(env, *traffic);
 }
 
 static tristar_status check_class(tsi_env *env, const tsi_traffic *traffic, tsi_traffic_class kind) {

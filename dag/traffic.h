@@ -50,7 +50,6 @@ typedef struct tsi_traffic {
 /* Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_traffic_create(tsi_env *env, const tsi_layout *layout,
                                                   const tsi_panels *panels, tsi_tree tree, tsi_traffic **out);
-void tsi_traffic_destroy(tsi_env *env, tsi_traffic **traffic);
 TRISTAR_CHECKED tristar_status tsi_traffic_check(tsi_env *env, const tsi_traffic *traffic,
                                                  const tsi_layout *layout, const tsi_panels *panels);
 

@@ -47,14 +47,13 @@ static void take_weights(builder *b, const tsi_front_weights *weights) {
 
 tristar_status tsi_factorization_weigh(tsi_env *env, const tsi_symbolic *symbolic, tristar_method method,
                                        const tsi_factorization_options *options, tsi_front_weights *weights) {
-  tristar_status status = TRISTAR_OK;
   tsi_factorization dag = {.symbolic = symbolic, .method = method};
   builder b = {.dag = &dag, .options = *options};
-  TSI_TRY_OUT(TSI_ALLOC(env, b.subtree, symbolic->count));
+  *weights = (tsi_front_weights){.subtree = NULL};
+  TSI_TRY(TSI_ALLOC(env, b.subtree, symbolic->count));
   weigh(&b);
-out:
   *weights = (tsi_front_weights){b.subtree, b.limit};
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Ranges ------------------------------------------------------------------------------------------- */
@@ -126,15 +125,13 @@ static bool is_tiled(const builder *b, tsi_index s) {
 
 tristar_status tsi_factorization_find_tiled(tsi_env *env, const tsi_symbolic *symbolic, tristar_method method,
                                             const tsi_factorization_options *options, bool *tiled) {
-  tristar_status status = TRISTAR_OK;
   tsi_factorization dag = {.symbolic = symbolic, .method = method};
-  tsi_front_weights weights = {.subtree = NULL};
-  TSI_TRY_OUT(tsi_factorization_weigh(env, symbolic, method, options, &weights));
-  const builder b = {.dag = &dag, .options = *options, .subtree = weights.subtree, .limit = weights.limit};
+  TSI_SCRATCH_ZERO(env, tsi_front_weights, weights, 1);
+  TSI_TRY(tsi_factorization_weigh(env, symbolic, method, options, weights));
+  tsi_own(weights, weights->subtree);
+  const builder b = {.dag = &dag, .options = *options, .subtree = weights->subtree, .limit = weights->limit};
   for (tsi_index s = 0; s < symbolic->count; s++) tiled[s] = is_cut(&b, s);
-out:
-  TSI_FREE(env, weights.subtree);
-  return status;
+  return TRISTAR_OK;
 }
 
 static void add_supernodes(builder *b) {
@@ -183,10 +180,10 @@ void tsi_factorization_list_children(tsi_factorization *dag) {
 }
 
 /* Which subtrees are not this process's alone. */
-static tristar_status find_mixed(tsi_env *env, builder *b) {
+static tristar_status find_mixed(builder *b) {
   const tsi_symbolic *symbolic = b->dag->symbolic;
   const tsi_index *owner = b->dag->owner;
-  TSI_TRY(TSI_ALLOC_ZERO(env, b->mixed, symbolic->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->mixed, symbolic->count));
   for (tsi_index s = 0; owner && s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
     if (parent == TSI_NONE) continue;
@@ -196,27 +193,27 @@ static tristar_status find_mixed(tsi_env *env, builder *b) {
   return TRISTAR_OK;
 }
 
-static tristar_status allocate(tsi_env *env, builder *b, const tsi_front_weights *weights) {
+static tristar_status allocate(builder *b, const tsi_front_weights *weights) {
   tsi_factorization *dag = b->dag;
   const tsi_index count = dag->symbolic->count;
   tsi_index tiles = 0;
-  TSI_TRY(TSI_ALLOC(env, b->subtree, count));
-  TSI_TRY(TSI_ALLOC(env, b->tree, count));
-  TSI_TRY(TSI_ALLOC(env, b->done, count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, dag->child_ptr, (tsi_count)count + 1));
-  TSI_TRY(TSI_ALLOC(env, dag->child, count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, dag->steps, 1));
+  TSI_TRY(TSI_ALLOC_IN(b, b->subtree, count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->tree, count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->done, count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(dag, dag->child_ptr, (tsi_count)count + 1));
+  TSI_TRY(TSI_ALLOC_IN(dag, dag->child, count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(dag, dag->steps, 1));
   tsi_factorization_list_children(dag);
-  TSI_TRY(find_mixed(env, b));
-  TSI_TRY(tsi_factorization_find_tags(env, b));
+  TSI_TRY(find_mixed(b));
+  TSI_TRY(tsi_factorization_find_tags(b));
   take_weights(b, weights);
   for (tsi_index s = 0; s < count; s++) {
     if (!is_tiled(b, s)) continue;
     dag->tiled_count++;
     tiles = tsi_index_max(tiles, tsi_factorization_tiles(dag, s).count);
   }
-  TSI_TRY(TSI_ALLOC(env, dag->tiled, dag->tiled_count));
-  return TSI_ALLOC(env, b->latest, 2 * (tsi_count)tiles);
+  TSI_TRY(TSI_ALLOC_IN(dag, dag->tiled, dag->tiled_count));
+  return TSI_ALLOC_IN(b, b->latest, 2 * (tsi_count)tiles);
 }
 
 /* Messages are in the order of their steps. */
@@ -233,20 +230,20 @@ static tristar_status list_steps(tsi_env *env, builder *b) {
   add_supernodes(b);
   if (!tsi_to_index(b->steps, &steps->count)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
   steps->edges = b->edges;
-  TSI_TRY(TSI_ALLOC(env, steps->step, steps->count));
-  TSI_TRY(TSI_ALLOC(env, steps->edge, steps->edges));
-  TSI_TRY(TSI_ALLOC(env, b->dag->part, steps->count));
+  TSI_TRY(TSI_ALLOC_IN(steps, steps->step, steps->count));
+  TSI_TRY(TSI_ALLOC_IN(steps, steps->edge, steps->edges));
+  TSI_TRY(TSI_ALLOC_IN(b->dag, b->dag->part, steps->count));
   b->dag->sends = b->sends;
   b->dag->receives = b->receives;
   b->dag->outs = b->outs;
   b->dag->ins = b->ins;
-  TSI_TRY(TSI_ALLOC(env, b->dag->out, b->outs));
-  TSI_TRY(TSI_ALLOC(env, b->dag->in, b->ins));
-  if (b->dag->teams) TSI_TRY(TSI_ALLOC(env, b->dag->in_first, b->dag->symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(b->dag, b->dag->out, b->outs));
+  TSI_TRY(TSI_ALLOC_IN(b->dag, b->dag->in, b->ins));
+  if (b->dag->teams) TSI_TRY(TSI_ALLOC_IN(b->dag, b->dag->in_first, b->dag->symbolic->count));
   for (tsi_index s = 0; b->dag->teams && s < b->dag->symbolic->count; s++) b->dag->in_first[s] = TSI_NONE;
-  TSI_TRY(TSI_ALLOC(env, b->dag->send, b->sends));
-  TSI_TRY(TSI_ALLOC(env, b->dag->receive, b->receives));
-  TSI_TRY(TSI_ALLOC(env, b->dag->send_ptr, (tsi_count)steps->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(b->dag, b->dag->send, b->sends));
+  TSI_TRY(TSI_ALLOC_IN(b->dag, b->dag->receive, b->receives));
+  TSI_TRY(TSI_ALLOC_IN(b->dag, b->dag->send_ptr, (tsi_count)steps->count + 1));
   b->writing = true;
   add_supernodes(b);
   place_sends(b->dag);
@@ -256,47 +253,24 @@ static tristar_status list_steps(tsi_env *env, builder *b) {
 tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                         tristar_method method, const tsi_factorization_options *options,
                                         const tsi_front_owners *owners, tsi_factorization **out) {
-  tristar_status status = TRISTAR_OK;
-  builder b = {.options = *options};
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.dag, 1));
-  b.dag->symbolic = symbolic;
-  b.dag->panels = panels;
-  b.dag->method = method;
-  b.dag->tile = options->tile;
+  TSI_SCRATCH(env, builder, b, 1);
+  *b = (builder){.options = *options};
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->dag, 1));
+  b->dag->symbolic = symbolic;
+  b->dag->panels = panels;
+  b->dag->method = method;
+  b->dag->tile = options->tile;
   if (owners != NULL) {
-    b.dag->owner = owners->owner;
-    b.dag->rank = owners->rank;
-    b.dag->teams = owners->teams;
-    b.dag->device = owners->device;
+    b->dag->owner = owners->owner;
+    b->dag->rank = owners->rank;
+    b->dag->teams = owners->teams;
+    b->dag->device = owners->device;
   }
-  TSI_TRY_OUT(allocate(env, &b, owners ? owners->weights : NULL));
-  TSI_TRY_OUT(list_steps(env, &b));
-  if (env->check) TSI_TRY_OUT(tsi_factorization_check(env, b.dag));
-out:
-  TSI_FREE(env, b.subtree);
-  TSI_FREE(env, b.tree);
-  TSI_FREE(env, b.done);
-  TSI_FREE(env, b.mixed);
-  tsi_factorization_release_tags(env, &b);
-  TSI_FREE(env, b.latest);
-  if (status != TRISTAR_OK) tsi_factorization_destroy(env, &b.dag);
-  *out = b.dag;
-  return status;
-}
-
-void tsi_factorization_destroy(tsi_env *env, tsi_factorization **factorization) {
-  if (*factorization == NULL) return;
-  tsi_steps_destroy(env, &(*factorization)->steps);
-  TSI_FREE(env, (*factorization)->part);
-  TSI_FREE(env, (*factorization)->tiled);
-  TSI_FREE(env, (*factorization)->child_ptr);
-  TSI_FREE(env, (*factorization)->child);
-  TSI_FREE(env, (*factorization)->out);
-  TSI_FREE(env, (*factorization)->in);
-  TSI_FREE(env, (*factorization)->in_first);
-  TSI_FREE(env, (*factorization)->send);
-  TSI_FREE(env, (*factorization)->send_ptr);
-  TSI_FREE(env, (*factorization)->receive);
-  TSI_FREE(env, *factorization);
+  TSI_TRY(allocate(b, owners ? owners->weights : NULL));
+  TSI_TRY(list_steps(env, b));
+  if (env->check) TSI_TRY(tsi_factorization_check(env, b->dag));
+  tsi_own(NULL, b->dag);
+  *out = b->dag;
+  return TRISTAR_OK;
 }

@@ -162,7 +162,6 @@ TRISTAR_CHECKED tristar_status tsi_factorization_create(tsi_env *env, const tsi_
                                                         const tsi_factorization_options *options,
                                                         const tsi_front_owners *owners,
                                                         tsi_factorization **out);
-void tsi_factorization_destroy(tsi_env *env, tsi_factorization **factorization);
 TRISTAR_CHECKED tristar_status tsi_factorization_check(tsi_env *env, const tsi_factorization *factorization);
 
 /* What each step reads and writes. Errors: MEMORY. */

@@ -64,8 +64,7 @@ tsi_index tsi_factorization_add_step(tsi_factorization_builder *b, tsi_step_kind
                                      const tsi_front_step *part);
 void tsi_factorization_add_edge(tsi_factorization_builder *b, tsi_index item, tsi_index before);
 /* Before the steps: the tags of what comes. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_factorization_find_tags(tsi_env *env, tsi_factorization_builder *b);
-void tsi_factorization_release_tags(tsi_env *env, tsi_factorization_builder *b);
+TRISTAR_CHECKED tristar_status tsi_factorization_find_tags(tsi_factorization_builder *b);
 /* Before each pass. */
 void tsi_factorization_begin_messages(tsi_factorization_builder *b);
 /* Arrivals of the children of s that other processes have. */

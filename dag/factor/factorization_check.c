@@ -155,18 +155,18 @@ static tsi_count steps_of(const tsi_front_tiles *t, bool lu, bool on_device) {
 static tristar_status allocate(checker *c) {
   const tsi_factorization *dag = c->dag;
   const tsi_index count = dag->symbolic->count;
-  TSI_TRY(TSI_ALLOC(c->env, c->opened, count));
-  TSI_TRY(TSI_ALLOC(c->env, c->done, count));
-  TSI_TRY(TSI_ALLOC(c->env, c->mark, dag->steps->count));
-  TSI_TRY(TSI_ALLOC_ZERO(c->env, c->base, (tsi_count)dag->tiled_count + 1));
-  TSI_TRY(TSI_ALLOC(c->env, c->came, count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->opened, count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->done, count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->mark, dag->steps->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->base, (tsi_count)dag->tiled_count + 1));
+  TSI_TRY(TSI_ALLOC_IN(c, c->came, count));
   for (tsi_index s = 0; s < count; s++) c->opened[s] = c->done[s] = c->came[s] = TSI_NONE;
   for (tsi_index k = 0; k < dag->steps->count; k++) c->mark[k] = TSI_NONE;
   for (tsi_index q = 0; q < dag->tiled_count; q++) {
     const tsi_front_tiles t = tsi_factorization_tiles(dag, dag->tiled[q]);
     c->base[q + 1] = c->base[q] + places_of(&t);
   }
-  return TSI_ALLOC_ZERO(c->env, c->seen, c->base[dag->tiled_count]);
+  return TSI_ALLOC_ZERO_IN(c, c->seen, c->base[dag->tiled_count]);
 }
 
 /* What does this message bring, or take? scalars: as they should be. */
@@ -370,11 +370,10 @@ static tristar_status check_edges(const checker *c) {
 
 /* What opens a supernode waits for what completes its children. Supernodes of a range are consecutive. */
 static tristar_status check_children(checker *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = c->dag;
-  tsi_adjacency *before = NULL;
-  TSI_TRY_OUT(tsi_adjacency_create(c->env, dag->steps->count, dag->steps->edges, dag->steps->edge, TSI_BEFORE,
-                                   &before));
+  TSI_OWNED tsi_adjacency *before = NULL;
+  TSI_TRY(tsi_adjacency_create(c->env, dag->steps->count, dag->steps->edges, dag->steps->edge, TSI_BEFORE,
+                               &before));
   for (tsi_index s = 0; s < dag->symbolic->count; s++) {
     const tsi_index step = c->opened[s];
     if (!tsi_factorization_has(dag, s)) continue;
@@ -387,34 +386,23 @@ static tristar_status check_children(checker *c) {
       const bool silent = tsi_factorization_has(dag, child) && !tsi_factorization_leaves(dag, child);
       if (dag->symbolic->parent[child] != s || c->done[child] == TSI_NONE ||
           (!silent && c->mark[c->done[child]] != step) || (came != TSI_NONE && c->mark[came] != step))
-        TSI_FAIL_OUT(c->env, TRISTAR_ERR_INTERNAL,
-                     "step %d opens supernode %d without waiting for its child %d", step, s, child);
+        TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d opens supernode %d without waiting for its child %d",
+                 step, s, child);
     }
   }
-out:
-  tsi_adjacency_destroy(c->env, &before);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_factorization_check(tsi_env *env, const tsi_factorization *factorization) {
-  tristar_status status = TRISTAR_OK;
-  checker c = {.env = env, .dag = factorization};
   const tsi_steps *steps = factorization->steps;
-  tsi_access_list *accesses = NULL;
-  TSI_TRY_OUT(allocate(&c));
-  TSI_TRY_OUT(check_steps(&c));
-  TSI_TRY_OUT(check_sends(&c));
-  TSI_TRY_OUT(check_edges(&c));
-  TSI_TRY_OUT(check_children(&c));
-  TSI_TRY_OUT(tsi_factorization_list_accesses(env, factorization, &accesses));
-  TSI_TRY_OUT(tsi_access_check(env, accesses, steps->edges, steps->edge));
-out:
-  tsi_access_list_destroy(env, &accesses);
-  TSI_FREE(env, c.opened);
-  TSI_FREE(env, c.done);
-  TSI_FREE(env, c.came);
-  TSI_FREE(env, c.mark);
-  TSI_FREE(env, c.base);
-  TSI_FREE(env, c.seen);
-  return status;
+  TSI_OWNED tsi_access_list *accesses = NULL;
+  TSI_SCRATCH(env, checker, c, 1);
+  *c = (checker){.env = env, .dag = factorization};
+  TSI_TRY(allocate(c));
+  TSI_TRY(check_steps(c));
+  TSI_TRY(check_sends(c));
+  TSI_TRY(check_edges(c));
+  TSI_TRY(check_children(c));
+  TSI_TRY(tsi_factorization_list_accesses(env, factorization, &accesses));
+  return tsi_access_check(env, accesses, steps->edges, steps->edge);
 }

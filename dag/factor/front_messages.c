@@ -34,40 +34,28 @@ static void number_complement(builder *b, tsi_index s) {
     b->sent[to] += tsi_factorization_pieces(dag, s, rank, to);
 }
 
-tristar_status tsi_factorization_find_tags(tsi_env *env, builder *b) {
+tristar_status tsi_factorization_find_tags(builder *b) {
   const tsi_factorization *dag = b->dag;
   const tsi_index count = dag->symbolic->count;
   tsi_index end;
   if (dag->owner == NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, b->arrival, count));
-  TSI_TRY(TSI_ALLOC(env, b->arrivals, count));
-  TSI_TRY(TSI_ALLOC(env, b->tag_ptr, (tsi_count)count + 1));
+  TSI_TRY(TSI_ALLOC_IN(b, b->arrival, count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->arrivals, count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->tag_ptr, (tsi_count)count + 1));
   b->tag_ptr[0] = 0;
   for (tsi_index s = 0; s < count; s++) {
     const tsi_index begin = tsi_factorization_team(dag, s, &end);
     b->tag_ptr[s + 1] = b->tag_ptr[s] + end - begin;
     b->processes = tsi_index_max(b->processes, end);
   }
-  TSI_TRY(TSI_ALLOC(env, b->tag, b->tag_ptr[count]));
-  TSI_TRY(TSI_ALLOC_ZERO(env, b->sent, b->processes));
-  TSI_TRY(TSI_ALLOC_ZERO(env, b->received, b->processes));
-  TSI_TRY(TSI_ALLOC(env, b->part_tag, b->processes));
-  TSI_TRY(TSI_ALLOC(env, b->stripe_sent, b->processes));
-  TSI_TRY(TSI_ALLOC(env, b->stripe_received, b->processes));
+  TSI_TRY(TSI_ALLOC_IN(b, b->tag, b->tag_ptr[count]));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->sent, b->processes));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->received, b->processes));
+  TSI_TRY(TSI_ALLOC_IN(b, b->part_tag, b->processes));
+  TSI_TRY(TSI_ALLOC_IN(b, b->stripe_sent, b->processes));
+  TSI_TRY(TSI_ALLOC_IN(b, b->stripe_received, b->processes));
   for (tsi_index s = 0; s < count; s++) number_complement(b, s);
   return TRISTAR_OK;
-}
-
-void tsi_factorization_release_tags(tsi_env *env, builder *b) {
-  TSI_FREE(env, b->arrival);
-  TSI_FREE(env, b->arrivals);
-  TSI_FREE(env, b->tag_ptr);
-  TSI_FREE(env, b->tag);
-  TSI_FREE(env, b->sent);
-  TSI_FREE(env, b->received);
-  TSI_FREE(env, b->part_tag);
-  TSI_FREE(env, b->stripe_sent);
-  TSI_FREE(env, b->stripe_received);
 }
 
 void tsi_factorization_begin_messages(builder *b) {

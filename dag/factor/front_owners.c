@@ -234,47 +234,34 @@ static double choose_best(chooser *c) {
 tristar_status tsi_front_owners_choose(tsi_env *env, const tsi_layout *layout,
                                        const tsi_front_structure *fronts, tsi_index *owner,
                                        tsi_front_teams **teams, double *path) {
-  tristar_status status = TRISTAR_OK;
   const tsi_symbolic *symbolic = fronts->symbolic;
-  chooser c = {.layout = layout, .fronts = fronts, .symbolic = symbolic, .owner = owner};
   *teams = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, c.flops, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.urgency, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.subtree, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.end, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.child, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.sibling, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.tiled, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.begin, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.finish, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.low, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.high, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, c.job, symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c.done, tsi_layout_ranks(layout)));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c.load, tsi_layout_ranks(layout)));
-  TSI_TRY_OUT(tsi_factorization_find_tiled(env, symbolic, fronts->method, fronts->options, c.tiled));
-  list_jobs(&c);
-  const double last = choose_best(&c);
+  TSI_SCRATCH(env, chooser, c, 1);
+  *c = (chooser){.layout = layout, .fronts = fronts, .symbolic = symbolic, .owner = owner};
+  TSI_TRY(TSI_ALLOC_IN(c, c->flops, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->urgency, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->subtree, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->end, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->child, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->sibling, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->tiled, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->begin, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->finish, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->low, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->high, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(c, c->job, symbolic->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->done, tsi_layout_ranks(layout)));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->load, tsi_layout_ranks(layout)));
+  TSI_TRY(tsi_factorization_find_tiled(env, symbolic, fronts->method, fronts->options, c->tiled));
+  list_jobs(c);
+  const double last = choose_best(c);
   if (path != NULL) *path = last;
-  if (c.shared)
-    TSI_TRY_OUT(tsi_front_teams_create(env, symbolic, fronts->panels, fronts->method, fronts->options->tile,
-                                       c.begin, c.finish, teams));
-  if (env->check && *teams) TSI_TRY_OUT(tsi_front_teams_check(env, *teams, owner));
-out:
-  TSI_FREE(env, c.flops);
-  TSI_FREE(env, c.urgency);
-  TSI_FREE(env, c.subtree);
-  TSI_FREE(env, c.end);
-  TSI_FREE(env, c.child);
-  TSI_FREE(env, c.sibling);
-  TSI_FREE(env, c.tiled);
-  TSI_FREE(env, c.begin);
-  TSI_FREE(env, c.finish);
-  TSI_FREE(env, c.low);
-  TSI_FREE(env, c.high);
-  TSI_FREE(env, c.job);
-  TSI_FREE(env, c.done);
-  TSI_FREE(env, c.load);
-  if (status != TRISTAR_OK) tsi_front_teams_destroy(env, teams);
-  return status;
+  TSI_OWNED tsi_front_teams *shared = NULL;
+  if (c->shared)
+    TSI_TRY(tsi_front_teams_create(env, symbolic, fronts->panels, fronts->method, fronts->options->tile,
+                                   c->begin, c->finish, &shared));
+  if (env->check && shared) TSI_TRY(tsi_front_teams_check(env, shared, owner));
+  *teams = shared;
+  shared = NULL;
+  return TRISTAR_OK;
 }

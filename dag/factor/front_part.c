@@ -22,36 +22,30 @@ static void choose(const tsi_front_whole *whole, tsi_index rank, bool *wanted) {
 
 /* The part of what there is of all supernodes. */
 static tristar_status take_fronts(tsi_env *env, const tsi_front_whole *whole, tsi_front_part *part) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_structure *fronts = whole->fronts;
   const tsi_index count = part->tree->symbolic->count;
   const tsi_index *from = part->tree->supernode;
-  tsi_front_weights weights = {.subtree = NULL};
-  tsi_index *begin = NULL, *end = NULL;
-  TSI_TRY_OUT(tsi_factorization_weigh(env, fronts->symbolic, fronts->method, fronts->options, &weights));
-  TSI_TRY_OUT(TSI_ALLOC(env, part->column, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, part->owner, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, part->weights.subtree, count));
-  part->weights.limit = weights.limit;
+  TSI_SCRATCH_ZERO(env, tsi_front_weights, weights, 1);
+  TSI_TRY(tsi_factorization_weigh(env, fronts->symbolic, fronts->method, fronts->options, weights));
+  tsi_own(weights, weights->subtree);
+  TSI_TRY(TSI_ALLOC(env, part->column, count));
+  TSI_TRY(TSI_ALLOC(env, part->owner, count));
+  TSI_TRY(TSI_ALLOC(env, part->weights.subtree, count));
+  part->weights.limit = weights->limit;
   for (tsi_index s = 0; s < count; s++) {
     part->column[s] = fronts->symbolic->start[from[s]];
     part->owner[s] = whole->owner[from[s]];
-    part->weights.subtree[s] = weights.subtree[from[s]];
+    part->weights.subtree[s] = weights->subtree[from[s]];
   }
-  if (whole->teams == NULL) goto out;
-  TSI_TRY_OUT(TSI_ALLOC(env, begin, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, end, count));
+  if (whole->teams == NULL) return TRISTAR_OK;
+  TSI_SCRATCH(env, tsi_index, begin, count);
+  TSI_SCRATCH(env, tsi_index, end, count);
   for (tsi_index s = 0; s < count; s++) {
     begin[s] = whole->teams->begin[from[s]];
     end[s] = whole->teams->end[from[s]];
   }
-  TSI_TRY_OUT(tsi_front_teams_create(env, part->tree->symbolic, part->tree->panels, fronts->method,
-                                     fronts->options->tile, begin, end, &part->teams));
-out:
-  TSI_FREE(env, begin);
-  TSI_FREE(env, end);
-  TSI_FREE(env, weights.subtree);
-  return status;
+  return tsi_front_teams_create(env, part->tree->symbolic, part->tree->panels, fronts->method,
+                                fronts->options->tile, begin, end, &part->teams);
 }
 
 /* The next range, unless it goes on. begin NULL: it is counted only. */
@@ -93,7 +87,7 @@ out:
 }
 
 void tsi_front_part_destroy(tsi_env *env, tsi_front_part *part) {
-  tsi_front_teams_destroy(env, &part->teams);
+  TSI_FREE(env, part->teams);
   TSI_FREE(env, part->tree);
   TSI_FREE(env, part->column);
   TSI_FREE(env, part->owner);

@@ -55,19 +55,16 @@ static void share_front(const tsi_front_teams *teams, tsi_index s, double *load)
 tristar_status tsi_front_teams_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                       tristar_method method, tsi_index tile, const tsi_index *begin,
                                       const tsi_index *end, tsi_front_teams **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index count = symbolic->count;
-  tsi_front_teams *teams = NULL;
   tsi_index largest = 0;
-  double *load = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, teams, 1));
+  TSI_SCRATCH_ZERO(env, tsi_front_teams, teams, 1);
   teams->symbolic = symbolic;
   teams->panels = panels;
   teams->method = method;
   teams->tile = tile;
-  TSI_TRY_OUT(TSI_ALLOC(env, teams->begin, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, teams->end, count));
-  TSI_TRY_OUT(TSI_ALLOC(env, teams->tile_ptr, (tsi_count)count + 1));
+  TSI_TRY(TSI_ALLOC_IN(teams, teams->begin, count));
+  TSI_TRY(TSI_ALLOC_IN(teams, teams->end, count));
+  TSI_TRY(TSI_ALLOC_IN(teams, teams->tile_ptr, (tsi_count)count + 1));
   teams->tile_ptr[0] = 0;
   for (tsi_index s = 0; s < count; s++) {
     teams->begin[s] = begin[s];
@@ -77,24 +74,13 @@ tristar_status tsi_front_teams_create(tsi_env *env, const tsi_symbolic *symbolic
     teams->tile_ptr[s + 1] += tsi_front_teams_tiles(teams, s).count;
     largest = tsi_index_max(largest, end[s] - begin[s]);
   }
-  TSI_TRY_OUT(TSI_ALLOC(env, teams->tile_owner, teams->tile_ptr[count]));
-  TSI_TRY_OUT(TSI_ALLOC(env, load, largest));
+  TSI_TRY(TSI_ALLOC_IN(teams, teams->tile_owner, teams->tile_ptr[count]));
+  TSI_SCRATCH(env, double, load, largest);
   for (tsi_index s = 0; s < count; s++)
     if (tsi_front_is_shared(teams, s)) share_front(teams, s, load);
-out:
-  TSI_FREE(env, load);
-  if (status != TRISTAR_OK) tsi_front_teams_destroy(env, &teams);
   *out = teams;
-  return status;
-}
-
-void tsi_front_teams_destroy(tsi_env *env, tsi_front_teams **teams) {
-  if (*teams == NULL) return;
-  TSI_FREE(env, (*teams)->begin);
-  TSI_FREE(env, (*teams)->end);
-  TSI_FREE(env, (*teams)->tile_ptr);
-  TSI_FREE(env, (*teams)->tile_owner);
-  TSI_FREE(env, *teams);
+  teams = NULL;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_front_teams_check(tsi_env *env, const tsi_front_teams *teams, const tsi_index *owner) {

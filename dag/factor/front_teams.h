@@ -66,7 +66,6 @@ TRISTAR_CHECKED tristar_status tsi_front_teams_create(tsi_env *env, const tsi_sy
                                                       const tsi_panels *panels, tristar_method method,
                                                       tsi_index tile, const tsi_index *begin,
                                                       const tsi_index *end, tsi_front_teams **out);
-void tsi_front_teams_destroy(tsi_env *env, tsi_front_teams **teams);
 /* owner: supernodes. Errors: INTERNAL. */
 TRISTAR_CHECKED tristar_status tsi_front_teams_check(tsi_env *env, const tsi_front_teams *teams,
                                                      const tsi_index *owner);

@@ -139,7 +139,7 @@ void tsi_numeric_destroy(tsi_numeric **out) {
   TSI_FREE(env, numeric->col_scale);
   TSI_FREE(env, numeric->kept);
   TSI_FREE(env, numeric->term);
-  tsi_factorization_destroy(env, &numeric->dag);
+  TSI_FREE(env, numeric->dag);
   TSI_FREE(env, numeric->device);
   TSI_FREE(env, *out);
 }

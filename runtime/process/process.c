@@ -178,9 +178,9 @@ void tsi_process_destroy(tsi_process **process) {
   tsi_process *p = *process;
   tsi_env *env = p->env;
   tsi_process_subtrees_destroy(p);
-  tsi_program_destroy(env, &p->program);
-  tsi_sweep_destroy(env, &p->sweep);
-  tsi_sweep_destroy(env, &p->whole);
+  TSI_FREE(env, p->program);
+  TSI_FREE(env, p->sweep);
+  TSI_FREE(env, p->whole);
   TSI_FREE(env, p->share);
   TSI_FREE(env, p->layout);
   tsi_tables_destroy(env, &p->tables);

@@ -243,7 +243,7 @@ static tristar_status count_fronts(tsi_env *env, const tristar_analysis_t *an, c
     pass_on(&c, s);
   }
 out:
-  tsi_front_teams_destroy(env, &c.teams);
+  TSI_FREE(env, c.teams);
   TSI_FREE(env, c.owner);
   TSI_FREE(env, c.tiled);
   TSI_FREE(env, c.dag.child_ptr);
@@ -383,7 +383,7 @@ tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const 
   out->chunks = made->chunks->count;
   for (tsi_index c = 0; c < made->chunks->count; c++) out->spread_chunks += !made->whole[c];
 out:
-  tsi_traffic_destroy(env, &traffic);
+  TSI_FREE(env, traffic);
   TSI_FREE(env, made);
   return tsi_answer(env, status);
 }

@@ -186,14 +186,10 @@ out:
 }
 
 static tristar_status check_steps(const tristar_plan_t *plan, bool backward, const tsi_steps *steps) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  tsi_access_list *accesses = NULL;
-  TSI_TRY_OUT(tsi_block_plan_list_accesses(plan, backward, steps, &accesses));
-  TSI_TRY_OUT(tsi_access_check(env, accesses, steps->edges, steps->edge));
-out:
-  tsi_access_list_destroy(env, &accesses);
-  return status;
+  TSI_OWNED tsi_access_list *accesses = NULL;
+  TSI_TRY(tsi_block_plan_list_accesses(plan, backward, steps, &accesses));
+  return tsi_access_check(env, accesses, steps->edges, steps->edge);
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
@@ -207,21 +203,21 @@ tristar_status tsi_block_plan_steps(const tristar_plan_t *plan, bool backward, t
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.steps, 1));
   if (!tsi_to_index(2 * (tsi_count)b.chunks->count + b.sweep->rows->count, &b.steps->count))
     TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY_OUT(TSI_ALLOC(env, b.steps->step, b.steps->count));
+  TSI_TRY_OUT(TSI_ALLOC_IN(b.steps, b.steps->step, b.steps->count));
   TSI_TRY_OUT(TSI_ALLOC(env, b.owner, n));
   TSI_TRY_OUT(TSI_ALLOC(env, b.touched, n));
   TSI_TRY_OUT(TSI_ALLOC(env, b.latest, b.chunks->count));
   tsi_chunk_owners(b.chunks, b.owner);
   add_steps(&b, backward);
   add_edges(&b);
-  TSI_TRY_OUT(TSI_ALLOC(env, b.steps->edge, b.steps->edges));
+  TSI_TRY_OUT(TSI_ALLOC_IN(b.steps, b.steps->edge, b.steps->edges));
   add_edges(&b);
   if (env->check) TSI_TRY_OUT(check_steps(plan, backward, b.steps));
 out:
   TSI_FREE(env, b.owner);
   TSI_FREE(env, b.touched);
   TSI_FREE(env, b.latest);
-  if (status != TRISTAR_OK) tsi_steps_destroy(env, &b.steps);
+  if (status != TRISTAR_OK) TSI_FREE(env, b.steps);
   *out = b.steps;
   return status;
 }

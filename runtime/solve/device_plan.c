@@ -77,7 +77,7 @@ void tsi_device_plan_destroy(tsi_env *env, tsi_device_plan **plan) {
   for (int i = 0; i < 2; i++) {
     tsi_device_side *side = &(*plan)->side[i];
     tsi_device_tables_destroy(env, &side->tables);
-    tsi_sweep_destroy(env, &side->sweep);
+    TSI_FREE(env, side->sweep);
     TSI_FREE(env, side->chunks);
   }
   TSI_FREE(env, *plan);

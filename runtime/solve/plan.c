@@ -413,9 +413,9 @@ void tsi_plan_free(tristar_plan_t *p) {
   tsi_device_subtrees_destroy(p);
   for (int i = 0; i < 2; i++) {
     tsi_plan_side *side = &p->side[i];
-    tsi_dag_destroy(env, &p->dag[i]);
+    TSI_FREE(env, p->dag[i]);
     TSI_FREE(env, p->order[i]);
-    tsi_sweep_destroy(env, &side->sweep);
+    TSI_FREE(env, side->sweep);
     TSI_FREE(env, side->chunks);
     tsi_tables_destroy(env, &side->tables);
   }

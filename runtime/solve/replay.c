@@ -12,12 +12,11 @@
 
 static tristar_status list_steps(const tristar_plan_t *plan, tsi_step_list list, tsi_sweeps sweeps,
                                  tsi_steps **steps, tsi_levels **levels) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   if (plan->spmv) return tsi_spmv_steps(plan, steps, levels);
   const tristar_analysis_t *an = plan->factor->analysis;
   const int side = list == TSI_LIST_SWAPPED;
-  tsi_steps *sweep = NULL; /* whose rows are moved */
+  TSI_OWNED tsi_steps *sweep = NULL; /* whose rows are moved */
   const tsi_steps_source source = {.dag = plan->dag[side],
                                    .order = plan->order[side],
                                    .forward_chunks = plan->side[side].chunks,
@@ -29,17 +28,15 @@ static tristar_status list_steps(const tristar_plan_t *plan, tsi_step_list list,
                                    .in_place = tsi_factor_keeps_rows(plan->factor),
                                    .on_device = plan->subtrees ? plan->subtrees->on_device : NULL};
   if (plan->blocks && list == TSI_LIST_OWN)
-    TSI_TRY_OUT(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
+    TSI_TRY(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
   else
-    TSI_TRY_OUT(tsi_steps_create(env, &source, list == TSI_LIST_OWN ? &sweep : steps));
+    TSI_TRY(tsi_steps_create(env, &source, list == TSI_LIST_OWN ? &sweep : steps));
   if (sweep)
-    TSI_TRY_OUT(tsi_moved_steps_create(env, sweep, plan->pieces,
-                                       2.0 * an->symbolic->n * (double)plan->factor->scalar_bytes, steps));
+    TSI_TRY(tsi_moved_steps_create(env, sweep, plan->pieces,
+                                   2.0 * an->symbolic->n * (double)plan->factor->scalar_bytes, steps));
   if (plan->options.scheduling == TRISTAR_SCHEDULING_LEVELS)
-    TSI_TRY_OUT(tsi_levels_create(env, (*steps)->count, (*steps)->edges, (*steps)->edge, levels));
-out:
-  tsi_steps_destroy(env, &sweep);
-  return status;
+    TSI_TRY(tsi_levels_create(env, (*steps)->count, (*steps)->edges, (*steps)->edge, levels));
+  return TRISTAR_OK;
 }
 
 /* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
@@ -106,7 +103,7 @@ static tristar_status record(tsi_replay *replay, tsi_step_list list, tsi_sweeps 
   TSI_TRY_OUT(tsi_predict_seconds(env, &costs, recording->steps, tasks ? recording->levels : NULL,
                                   tasks ? recording->bundles : NULL, &recording->predicted));
 out:
-  tsi_steps_destroy(env, &steps);
+  TSI_FREE(env, steps);
   if (status != TRISTAR_OK) tsi_executor_release(env, executor);
   return status;
 }

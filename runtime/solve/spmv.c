@@ -48,9 +48,9 @@ out:
 
 void tsi_spmv_destroy(tsi_env *env, tsi_spmv **spmv) {
   if (*spmv == NULL) return;
-  tsi_levels_destroy(env, &(*spmv)->levels);
+  TSI_FREE(env, (*spmv)->levels);
   for (int backward = 0; backward < 2; backward++) {
-    tsi_products_destroy(env, &(*spmv)->products[backward]);
+    TSI_FREE(env, (*spmv)->products[backward]);
     for (int upper = 0; upper < 2; upper++) {
       tsi_spmv_matrix *matrix = &(*spmv)->matrix[backward][upper];
       TSI_FREE(env, matrix->row);

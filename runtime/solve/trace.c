@@ -264,8 +264,8 @@ void tsi_trace_release(tsi_env *env, tsi_trace *trace) {
   TSI_FREE(env, trace->start);
   TSI_FREE(env, trace->first);
   TSI_FREE(env, trace->place);
-  tsi_adjacency_destroy(env, &trace->tasks.before);
-  tsi_adjacency_destroy(env, &trace->steps.before);
+  TSI_FREE(env, trace->tasks.before);
+  TSI_FREE(env, trace->steps.before);
 }
 
 tristar_status tsi_trace_mark_chains(tsi_env *env, tristar_trace_t *trace) {

@@ -45,8 +45,8 @@ static inline tristar_status structure_build(tsi_env *env, const pattern *a, con
 }
 
 static inline void structure_release(tsi_env *env, structure *s) {
-  tsi_dag_destroy(env, &s->dag);
-  tsi_sweep_destroy(env, &s->sweep);
+  TSI_FREE(env, s->dag);
+  TSI_FREE(env, s->sweep);
   TSI_FREE(env, s->chunks);
   TSI_FREE(env, s->panels);
   TSI_FREE(env, s->symbolic);

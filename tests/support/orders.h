@@ -25,7 +25,7 @@ static inline void choose_order(tsi_env *env, const tsi_steps *steps, uint64_t s
       if (--waits[after->list[e]] == 0) ready[count++] = after->list[e];
   }
   CHECK(done == steps->count);
-  tsi_adjacency_destroy(env, &after);
+  TSI_FREE(env, after);
   free(waits);
   free(ready);
 }

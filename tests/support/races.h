@@ -116,7 +116,7 @@ static inline void check_removals(tsi_env *env, const char *name, const tsi_step
     kept[count - 1] = last;
     races_removals++;
   }
-  tsi_adjacency_destroy(env, &reduced);
+  TSI_FREE(env, reduced);
   free(kept);
 }
 
@@ -137,7 +137,7 @@ static inline void races_check(tsi_env *env, const char *name, const tsi_steps *
             tsi_step_name(steps->step[r.pair[race].item].kind));
   CHECK(!races_there(env, name, &r, list, steps->edges, steps->edge));
   check_removals(env, name, steps, list, &r, before, most, seed);
-  tsi_adjacency_destroy(env, &before);
+  TSI_FREE(env, before);
   free(r.bit);
   free(r.pair);
 }

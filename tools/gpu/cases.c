@@ -72,7 +72,7 @@ static void core_solve_run(core_solve *s) {
 }
 
 static void core_solve_close(core_solve *s) {
-  tsi_steps_destroy(s->env, &s->steps);
+  TSI_FREE(s->env, s->steps);
   free(s->number);
   free(s->execution.call.workspace);
 }

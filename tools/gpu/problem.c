@@ -173,7 +173,7 @@ void problem_open(tsi_index k, const typed *t, double node_bytes, problem *p) {
 
 void problem_close(problem *p) {
   tsi_device_tables_destroy(&p->env, &p->device);
-  tsi_sweep_destroy(&p->env, &p->device_sweep);
+  TSI_FREE(&p->env, p->device_sweep);
   TSI_FREE(&p->env, p->device_chunks);
   tsi_tables_destroy(&p->env, &p->tables);
   structure_release(&p->env, &p->s);

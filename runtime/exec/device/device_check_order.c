@@ -218,18 +218,12 @@ static tsi_count list_edges(const tsi_device_sweep *sweep, tsi_edge *edge) {
 }
 
 static tristar_status check_conflicts(tsi_env *env, const order *o) {
-  tristar_status status = TRISTAR_OK;
-  tsi_access_list *list = NULL;
-  tsi_edge *edge = NULL;
+  TSI_OWNED tsi_access_list *list = NULL;
   const tsi_count edges = list_edges(o->sweep, NULL);
-  TSI_TRY_OUT(TSI_ALLOC(env, edge, edges));
+  TSI_SCRATCH(env, tsi_edge, edge, edges);
   (void)list_edges(o->sweep, edge);
-  TSI_TRY_OUT(tsi_access_list_create(env, o->t->nodes, list_step, o, &list));
-  TSI_TRY_OUT(tsi_access_check(env, list, edges, edge));
-out:
-  tsi_access_list_destroy(env, &list);
-  TSI_FREE(env, edge);
-  return status;
+  TSI_TRY(tsi_access_list_create(env, o->t->nodes, list_step, o, &list));
+  return tsi_access_check(env, list, edges, edge);
 }
 
 tristar_status tsi_device_order_check(tsi_env *env, const tsi_device_tables *tables,

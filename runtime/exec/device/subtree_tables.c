@@ -67,7 +67,7 @@ tsi_device_call tsi_subtree_tables_call(const tsi_solve_call *call, bool backwar
 void tsi_subtree_tables_destroy(tsi_env *env, tsi_subtree_tables **subtree) {
   if (*subtree == NULL) return;
   tsi_device_tables_destroy(env, &(*subtree)->tables);
-  tsi_sweep_destroy(env, &(*subtree)->sweep);
+  TSI_FREE(env, (*subtree)->sweep);
   TSI_FREE(env, (*subtree)->chunks);
   TSI_FREE(env, (*subtree)->subtree);
   TSI_FREE(env, *subtree);

@@ -70,7 +70,7 @@ void tsi_tasks_destroy(tsi_tasks **tasks) {
     for (tsi_count k = 0; k <= (*tasks)->count; k++) starpu_task_clean(&(*tasks)->starpu[k]);
   TSI_FREE(env, (*tasks)->record);
   TSI_FREE(env, (*tasks)->on_device);
-  tsi_adjacency_destroy(env, &(*tasks)->before);
+  TSI_FREE(env, (*tasks)->before);
   TSI_FREE(env, (*tasks)->starpu);
   TSI_FREE(env, (*tasks)->body);
   TSI_FREE(env, *tasks);

@@ -40,14 +40,14 @@ tristar_status tsi_lane_run_create(tsi_env *env, tsi_execution *execution, const
   return TRISTAR_OK;
 out:
   TSI_FREE(env, run);
-  tsi_lanes_destroy(env, &lanes);
+  TSI_FREE(env, lanes);
   return status;
 }
 
 void tsi_lane_run_destroy(tsi_env *env, tsi_lane_run **run) {
   if (*run == NULL) return;
   TSI_FREE(env, (*run)->state);
-  tsi_lanes_destroy(env, &(*run)->lanes);
+  TSI_FREE(env, (*run)->lanes);
   TSI_FREE(env, *run);
 }
 

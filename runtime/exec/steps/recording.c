@@ -124,9 +124,9 @@ out:
 
 void tsi_recording_release(tsi_env *env, tsi_recording *recording) {
   tsi_task_list_destroy(&recording->list);
-  tsi_bundles_destroy(env, &recording->bundles);
-  tsi_levels_destroy(env, &recording->levels);
-  tsi_steps_destroy(env, &recording->owned);
+  TSI_FREE(env, recording->bundles);
+  TSI_FREE(env, recording->levels);
+  TSI_FREE(env, recording->owned);
   TSI_FREE(env, recording->order);
   TSI_FREE(env, recording->event);
   *recording = (tsi_recording){.list = NULL};

@@ -141,7 +141,7 @@ static void destroy_team_factor(tristar_distributed_t *d, tsi_team_factor **out)
   tsi_env *env = &d->ts->env;
   release_values(env, team_factor);
   tsi_team_factor_release_lists(env, team_factor);
-  tsi_front_teams_destroy(env, &team_factor->teams);
+  TSI_FREE(env, team_factor->teams);
   tsi_front_part_destroy(env, &team_factor->fronts);
   TSI_FREE(env, team_factor->layout);
   TSI_FREE(env, team_factor->panel);
@@ -174,7 +174,7 @@ static tristar_status create_team_factor(tristar_distributed_t *d, const tsi_kno
   TSI_TRY(take_part(d, team_factor, known, &fronts));
   if (source == NULL || d->of_rows) {
     TSI_FREE(env, team_factor->owner);
-    tsi_front_teams_destroy(env, &team_factor->teams);
+    TSI_FREE(env, team_factor->teams);
   }
   fill_analysis(d, team_factor, method);
   TSI_TRY(place_panels(d, team_factor));

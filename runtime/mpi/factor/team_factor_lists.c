@@ -24,7 +24,6 @@ static tristar_status allocate_scales(tsi_env *env, tsi_team_factor *team_factor
 }
 
 static tristar_status share_scales(const tsi_supply *supply, tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   tsi_team_factor *team_factor = d->team_factor;
   (void)supply;
   tsi_env *env = &d->ts->env;
@@ -39,22 +38,20 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
     told.singular = source->analysis->options.singular;
     told.growth = source->analysis->options.growth;
   }
-  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, &told, sizeof told));
+  TSI_TRY(tsi_broadcast_bytes(env, comm, &told, sizeof told));
   team_factor->sizes.tiny = told.tiny;
   d->process->kind.adjoint = part->adjoint = told.adjoint != 0;
   team_factor->analysis.options.singular = (tristar_singular)told.singular;
   team_factor->analysis.options.growth = (tristar_growth)told.growth;
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, allocate_scales(env, team_factor, d->n, told.scaled != 0)));
-  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, team_factor->sizes.column, bytes));
-  TSI_TRY_OUT(tsi_transport_agree(
-      d->transport, tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
-  if (!told.scaled) goto out;
+  TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, team_factor, d->n, told.scaled != 0)));
+  TSI_TRY(tsi_broadcast_bytes(env, comm, team_factor->sizes.column, bytes));
+  TSI_TRY(tsi_transport_agree(d->transport,
+                              tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
+  if (!told.scaled) return TRISTAR_OK;
   if (source) memcpy(part->row_scale, source->row_scale, bytes);
   if (source) memcpy(part->col_scale, source->col_scale, bytes);
-  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, part->row_scale, bytes));
-  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, part->col_scale, bytes));
-out:
-  return status;
+  TSI_TRY(tsi_broadcast_bytes(env, comm, part->row_scale, bytes));
+  return tsi_broadcast_bytes(env, comm, part->col_scale, bytes);
 }
 
 /* ---- Entries of fronts --------------------------------------------------------------------------------- */

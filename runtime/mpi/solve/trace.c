@@ -170,7 +170,7 @@ static void release_whole(tsi_env *env, whole *w) {
   TSI_FREE(env, w->order);
   TSI_FREE(env, w->task_place);
   TSI_FREE(env, w->step_place);
-  tsi_adjacency_destroy(env, &w->before);
+  TSI_FREE(env, w->before);
 }
 
 static tristar_status allocate_whole(tsi_env *env, const part *all, int ranks, whole *w) {
@@ -309,11 +309,10 @@ static tristar_status order_tasks(tsi_env *env, whole *w) {
 /* Fills a list with items, which stand where they are to, and their edges. */
 static tristar_status fill_list(tsi_env *env, tsi_index count, tristar_trace_item **item, tsi_count edges,
                                 tsi_edge *edge, const tsi_index *place, tristar_trace_list *list) {
-  tristar_status status = TRISTAR_OK;
-  tsi_adjacency *before = NULL;
+  TSI_OWNED tsi_adjacency *before = NULL;
   for (tsi_count e = 0; e < edges; e++) edge[e] = (tsi_edge){place[edge[e].item], place[edge[e].before]};
-  TSI_TRY_OUT(tsi_adjacency_create(env, count, edges, edge, TSI_BEFORE, &before));
-  TSI_TRY_OUT(TSI_ALLOC(env, list->before, edges));
+  TSI_TRY(tsi_adjacency_create(env, count, edges, edge, TSI_BEFORE, &before));
+  TSI_TRY(TSI_ALLOC(env, list->before, edges));
   list->count = count;
   list->edges = edges;
   list->item = *item;
@@ -323,9 +322,7 @@ static tristar_status fill_list(tsi_env *env, tsi_index count, tristar_trace_ite
     list->item[k].befores = tsi_degree(before, k);
   }
   for (tsi_count e = 0; e < edges; e++) list->before[e] = before->list[e];
-out:
-  tsi_adjacency_destroy(env, &before);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Tasks by w->order, and their steps after one another. */

@@ -59,8 +59,8 @@ static void check_random(tsi_env *env) {
     with += there;
     without += !there;
     CHECK_STATUS(tsi_access_check(env, list, edges, edge), there ? TRISTAR_ERR_INTERNAL : TRISTAR_OK);
-    tsi_adjacency_destroy(env, &before);
-    tsi_access_list_destroy(env, &list);
+    TSI_FREE(env, before);
+    TSI_FREE(env, list);
     free(edge);
     free(r.bit);
     free(r.pair);
@@ -103,8 +103,8 @@ static void check_structure(tsi_env *env, const char *name, const structure *s) 
     CHECK_OK(tsi_steps_create(env, &source, &steps));
     CHECK_OK(tsi_steps_list_accesses(env, steps, &source, &list));
     races_check(env, name, steps, list, REMOVED, (uint64_t)variant + 1);
-    tsi_access_list_destroy(env, &list);
-    tsi_steps_destroy(env, &steps);
+    TSI_FREE(env, list);
+    TSI_FREE(env, steps);
   }
   free(order);
   free(on_device);
@@ -199,9 +199,9 @@ static void check_dag_levels(tsi_env *env, const structure *s) {
     CHECK_OK(tsi_levels_create(env, steps->count, steps->edges, steps->edge, &levels));
     CHECK_OK(tsi_steps_list_accesses(env, steps, &source, &list));
     check_levels(env, push ? "push" : "pull", list, levels, 1, levels->count - 1, true);
-    tsi_access_list_destroy(env, &list);
-    tsi_levels_destroy(env, &levels);
-    tsi_steps_destroy(env, &steps);
+    TSI_FREE(env, list);
+    TSI_FREE(env, levels);
+    TSI_FREE(env, steps);
   }
   free(order);
 }
@@ -226,12 +226,12 @@ static void check_products(tsi_env *env, const structure *s) {
     CHECK_OK(tsi_product_steps_list_accesses(env, steps, &source, &list));
     check_levels(env, "forward products", list, levels, 2, stages, false);
     check_levels(env, "backward products", list, levels, second + 1, second + stages - 1, false);
-    tsi_access_list_destroy(env, &list);
-    tsi_levels_destroy(env, &levels);
-    tsi_steps_destroy(env, &steps);
+    TSI_FREE(env, list);
+    TSI_FREE(env, levels);
+    TSI_FREE(env, steps);
   }
-  for (int backward = 0; backward < 2; backward++) tsi_products_destroy(env, &products[backward]);
-  tsi_levels_destroy(env, &of_panels);
+  for (int backward = 0; backward < 2; backward++) TSI_FREE(env, products[backward]);
+  TSI_FREE(env, of_panels);
 }
 
 static void check_pattern(tsi_env *env, const char *name, pattern a) {
@@ -265,7 +265,7 @@ static void check_allocations(void) {
     if (status == TRISTAR_OK) status = tsi_access_find_conflict(&env, list, 0, NULL, &found);
     if (k == 0) calls = env.memory.calls;
     CHECK(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY));
-    tsi_access_list_destroy(&env, &list);
+    TSI_FREE(&env, list);
     CHECK(atomic_load(&env.memory.current) == 0);
   }
 }

@@ -29,8 +29,8 @@ static void check_random(tsi_env *env, tsi_index items, tsi_count edges, uint64_
     CHECK(tsi_degree(before, i) == b - before->ptr[i] && tsi_degree(after, i) == a - after->ptr[i]);
   }
   CHECK(b == edges && a == edges);
-  tsi_adjacency_destroy(env, &before);
-  tsi_adjacency_destroy(env, &after);
+  TSI_FREE(env, before);
+  TSI_FREE(env, after);
   CHECK(before == NULL && after == NULL);
   free(edge);
 }
@@ -40,10 +40,10 @@ static void check_small(tsi_env *env) {
   for (int side = 0; side < 2; side++) {
     CHECK_OK(tsi_adjacency_create(env, 0, 0, NULL, side ? TSI_AFTER : TSI_BEFORE, &lists));
     CHECK(lists->ptr[0] == 0);
-    tsi_adjacency_destroy(env, &lists);
+    TSI_FREE(env, lists);
     CHECK_OK(tsi_adjacency_create(env, 3, 0, NULL, side ? TSI_AFTER : TSI_BEFORE, &lists));
     for (tsi_index i = 0; i < 3; i++) CHECK(tsi_degree(lists, i) == 0);
-    tsi_adjacency_destroy(env, &lists);
+    TSI_FREE(env, lists);
   }
 }
 
@@ -62,7 +62,7 @@ static void check_corruption(tsi_env *env) {
   BROKEN(lists->list[4], -1, LISTS);
   CHECK_STATUS(tsi_adjacency_check(env, lists, 4, 5, edge, TSI_AFTER), TRISTAR_ERR_INTERNAL);
   CHECK_OK(LISTS);
-  tsi_adjacency_destroy(env, &lists);
+  TSI_FREE(env, lists);
 }
 
 static void check_failures(void) {
@@ -75,7 +75,7 @@ static void check_failures(void) {
     env.memory.fail_at = k;
     const tristar_status status = tsi_adjacency_create(&env, 3, 2, edge, TSI_BEFORE, &lists);
     CHECK(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && lists == NULL));
-    tsi_adjacency_destroy(&env, &lists);
+    TSI_FREE(&env, lists);
     CHECK(atomic_load(&env.memory.current) == 0);
     if (status == TRISTAR_OK) break;
   }

@@ -104,7 +104,7 @@ static void check_random(tsi_env *env) {
       if (light[i] >= 200 && seed % 3 != 0 && seed % 8 == 0) CHECK(bundles->count <= before);
       check_weights(bundles, &p.steps, light[i]);
       before = bundles->count;
-      tsi_bundles_destroy(env, &bundles);
+      TSI_FREE(env, bundles);
       CHECK(bundles == NULL);
     }
     release(&p);
@@ -159,7 +159,7 @@ static void check_alone(tsi_env *env) {
         CHECK(bundles->item[q] == i || mate->with_before || mate->with_after);
       }
     }
-    tsi_bundles_destroy(env, &bundles);
+    TSI_FREE(env, bundles);
     free(bundle_of);
     release(&p);
   }
@@ -184,15 +184,15 @@ static void check_whole(tsi_env *env) {
     edge[steps.edges++] = (tsi_edge){N, N - 1};
     CHECK_OK(tsi_bundles_create(env, &steps, chain ? 1 : 1000, 1, &bundles));
     CHECK(bundles->count == 2 && bundles->edges == 1);
-    tsi_bundles_destroy(env, &bundles);
+    TSI_FREE(env, bundles);
     CHECK_OK(tsi_bundles_create(env, &steps, 75, 1, &bundles)); /* half a tree weighs 70 */
     CHECK(bundles->count == (chain ? 4 : 6));
-    tsi_bundles_destroy(env, &bundles);
+    TSI_FREE(env, bundles);
   }
   tsi_steps none = {0};
   CHECK_OK(tsi_bundles_create(env, &none, 1, 1, &bundles));
   CHECK(bundles->count == 0);
-  tsi_bundles_destroy(env, &bundles);
+  TSI_FREE(env, bundles);
 }
 
 /* The slices of a panel are left in as many bundles as there are workers, unless they are light. */
@@ -212,12 +212,12 @@ static void check_slices(tsi_env *env) {
     tsi_bundles *bundles;
     CHECK_OK(tsi_bundles_create(env, &steps, 80, (int)expected[i][0], &bundles));
     CHECK_MSG(bundles->count == expected[i][1], "%d workers: %d bundles", expected[i][0], bundles->count);
-    tsi_bundles_destroy(env, &bundles);
+    TSI_FREE(env, bundles);
   }
   tsi_bundles *bundles;
   CHECK_OK(tsi_bundles_create(env, &steps, 800, 4, &bundles));
   CHECK_MSG(bundles->count == 4 + 2, "%d bundles", bundles->count);
-  tsi_bundles_destroy(env, &bundles);
+  TSI_FREE(env, bundles);
 }
 
 /* A bundle is as urgent as the most urgent of its steps, and as heavy as all of them. */
@@ -233,7 +233,7 @@ static void check_sums(tsi_env *env) {
   CHECK(bundles->count == 1);
   tsi_bundle_weigh(bundles, &steps, 0, &priority, &bytes);
   CHECK(priority >= 9 && priority <= 9 && bytes >= 70 && bytes <= 70);
-  tsi_bundles_destroy(env, &bundles);
+  TSI_FREE(env, bundles);
 }
 
 static void check_corruption(tsi_env *env) {
@@ -249,7 +249,7 @@ static void check_corruption(tsi_env *env) {
   BROKEN(bundles->edge[1], bundles->edge[0], BUNDLES);
   BROKEN(bundles->edges, bundles->edges - 1, BUNDLES);
   CHECK_OK(BUNDLES);
-  tsi_bundles_destroy(env, &bundles);
+  TSI_FREE(env, bundles);
   release(&p);
 }
 
@@ -264,7 +264,7 @@ static void check_failures(void) {
     env.memory.fail_at = k;
     const tristar_status status = tsi_bundles_create(&env, &p.steps, 200, 1, &bundles);
     CHECK(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && bundles == NULL));
-    tsi_bundles_destroy(&env, &bundles);
+    TSI_FREE(&env, bundles);
     CHECK(atomic_load(&env.memory.current) == 0);
     if (status == TRISTAR_OK) break;
   }

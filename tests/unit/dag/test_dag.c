@@ -71,7 +71,7 @@ static void check_pushes(tsi_env *env, const structure *s) {
     CHECK_MSG(before->priority > item->priority, "a push of priority %g before one of %g", before->priority,
               item->priority);
   }
-  tsi_steps_destroy(env, &steps);
+  TSI_FREE(env, steps);
   free(order);
 }
 

@@ -35,7 +35,7 @@ static tristar_status build(tsi_env *env, const pattern *a, tristar_method metho
 }
 
 static void release(tsi_env *env, structure *s) {
-  tsi_factorization_destroy(env, &s->dag);
+  TSI_FREE(env, s->dag);
   TSI_FREE(env, s->panels);
   TSI_FREE(env, s->symbolic);
   TSI_FREE(env, s->graph);
@@ -77,7 +77,7 @@ static void check_races(tsi_env *env, const char *name, const tsi_factorization 
   CHECK_OK(tsi_factorization_list_accesses(env, dag, &list));
   check_written(name, list, dag->teams != NULL);
   races_check(env, name, dag->steps, list, most, seed);
-  tsi_access_list_destroy(env, &list);
+  TSI_FREE(env, list);
 }
 
 /* ---- Cases ---- */
@@ -122,7 +122,7 @@ static void check_devices(tsi_env *env) {
     CHECK_OK(tsi_factorization_check(env, dag));
     device[dag->tiled[0]] = dag->tiled[0] % 2 ? TSI_NONE : 0;
     CHECK_STATUS(tsi_factorization_check(env, dag), TRISTAR_ERR_INTERNAL);
-    tsi_factorization_destroy(env, &dag);
+    TSI_FREE(env, dag);
     free(device);
     release(env, &s);
   }
@@ -242,8 +242,8 @@ static void check_shared(tsi_env *env, const char *name, const pattern *a, trist
             (long long)tiled_fronts, s.dag->tiled_count);
   for (tsi_index r = 0; r < PROCESSES * PROCESSES; r++)
     check_meeting(name, dag[r / PROCESSES], dag[r % PROCESSES]);
-  for (tsi_index r = 0; r < PROCESSES; r++) tsi_factorization_destroy(env, &dag[r]);
-  tsi_front_teams_destroy(env, &teams);
+  for (tsi_index r = 0; r < PROCESSES; r++) TSI_FREE(env, dag[r]);
+  TSI_FREE(env, teams);
   free(owner);
   release(env, &s);
 }
@@ -362,7 +362,7 @@ static void check_message_corruption(tsi_env *env) {
   BROKEN(dag->part[find(dag, TSI_STEP_ARRIVAL)].message, dag->receives, DAG);
   BROKEN(dag->steps->step[find(dag, TSI_STEP_ARRIVAL)].kind, TSI_STEP_FRONT, DAG);
   BROKEN(owner[dag->receive[0].supernode], 1, DAG);
-  tsi_factorization_destroy(env, &dag);
+  TSI_FREE(env, dag);
   free(owner);
   release(env, &s);
   pattern_free(&a);
@@ -406,8 +406,8 @@ static void check_shared_corruption(tsi_env *env) {
   BROKEN(*tile, teams->end[shared], tsi_front_teams_check(env, teams, owner));
   BROKEN(owner[shared], teams->end[shared], tsi_front_teams_check(env, teams, owner));
   CHECK_OK(DAG);
-  tsi_factorization_destroy(env, &dag);
-  tsi_front_teams_destroy(env, &teams);
+  TSI_FREE(env, dag);
+  TSI_FREE(env, teams);
   free(owner);
   release(env, &s);
   pattern_free(&a);
@@ -433,7 +433,7 @@ static void check_failures(void) {
     if (k == 0) calls = env.memory.calls;
     CHECK_MSG(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY), "allocation %lld: %s", (long long)k,
               tristar_status_name(status));
-    tsi_access_list_destroy(&env, &list);
+    TSI_FREE(&env, list);
     release(&env, &s);
     CHECK(atomic_load(&env.memory.current) == 0);
   }

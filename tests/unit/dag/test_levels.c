@@ -33,7 +33,7 @@ static void check_random(tsi_env *env, tsi_index items, tsi_count edges, uint64_
   CHECK_OK(tsi_levels_create(env, items, edges, edge, &levels));
   for (tsi_index l = 0; l < levels->count; l++)
     for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) CHECK(depth[levels->item[q]] == l);
-  tsi_levels_destroy(env, &levels);
+  TSI_FREE(env, levels);
   free(edge);
   free(depth);
 }
@@ -51,13 +51,13 @@ static void check_corruption(tsi_env *env) {
   BROKEN(levels->ptr[3], 4, LEVELS);
   BROKEN(levels->ptr[2], 3, LEVELS); /* item 4 too late */
   CHECK_OK(LEVELS);
-  tsi_levels_destroy(env, &levels);
+  TSI_FREE(env, levels);
   edge[3].before = 4;
   CHECK_STATUS(tsi_levels_create(env, 5, 4, edge, &levels), TRISTAR_ERR_INTERNAL);
   CHECK(levels == NULL);
   CHECK_OK(tsi_levels_create(env, 0, 0, NULL, &levels));
   CHECK(levels->count == 0);
-  tsi_levels_destroy(env, &levels);
+  TSI_FREE(env, levels);
 }
 
 /* What is tested, and what it is built from. */
@@ -90,10 +90,10 @@ static tristar_status build(tsi_env *env, const pattern *a, tsi_index width, boo
 }
 
 static void release(tsi_env *env, lists *l) {
-  tsi_steps_destroy(env, &l->steps);
-  for (int backward = 0; backward < 2; backward++) tsi_products_destroy(env, &l->products[backward]);
-  tsi_levels_destroy(env, &l->panel_levels);
-  tsi_levels_destroy(env, &l->step_levels);
+  TSI_FREE(env, l->steps);
+  for (int backward = 0; backward < 2; backward++) TSI_FREE(env, l->products[backward]);
+  TSI_FREE(env, l->panel_levels);
+  TSI_FREE(env, l->step_levels);
   TSI_FREE(env, l->order);
   structure_release(env, &l->of);
 }

@@ -68,7 +68,7 @@ static void check_lanes(const tsi_steps *steps, const tsi_row_cut *cut) {
               (int)w, kept.lane, kept.passed);
     *wait = kept;
   }
-  tsi_lanes_destroy(&env, &lanes);
+  TSI_FREE(&env, lanes);
   free(order);
   free(lane);
 }
@@ -101,11 +101,11 @@ static void check_steps(const tsi_chunks *chunks, const tsi_row_cut *cut) {
       tristar_status status = tsi_steps_check(&env, steps, &source);
       CHECK_MSG(status == TRISTAR_ERR_INTERNAL, "step %d need not wait for %d", last.item, last.before);
     }
-    tsi_steps_destroy(&env, &steps);
+    TSI_FREE(&env, steps);
   }
   free(order);
-  tsi_dag_destroy(&env, &dag);
-  tsi_sweep_destroy(&env, &sweep);
+  TSI_FREE(&env, dag);
+  TSI_FREE(&env, sweep);
 }
 
 static void check_cut(const triangle_pattern *t, const triangle_pattern *columns,

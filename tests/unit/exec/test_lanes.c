@@ -242,7 +242,7 @@ static void check_runs(const graph *g, int visitors, int runs) {
   check_all(&w);
   tsi_lane_run_destroy(&env, &w.run);
   CHECK(w.run == NULL);
-  tsi_adjacency_destroy(&env, &w.before);
+  TSI_FREE(&env, w.before);
   free(steps.step);
   free(w.ran);
   free(w.value);
@@ -265,7 +265,7 @@ int main(void) {
       tsi_lanes *lanes = lanes_of(&g);
       check_needed(&g, lanes);
       if (g.steps > 2) check_broken(&g, lanes);
-      tsi_lanes_destroy(&env, &lanes);
+      TSI_FREE(&env, lanes);
       CHECK(lanes == NULL);
       if (seed == 1 && g.steps > 0) check_failures(&g);
       check_runs(&g, (int)seed % THREADS, RUNS);

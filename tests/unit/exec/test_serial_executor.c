@@ -177,8 +177,8 @@ static void solve_create(problem *p, tsi_inverse inverse, sweeps which, bool pus
 }
 
 static void solve_destroy(solve *s) {
-  tsi_steps_destroy(&s->p->env, &s->steps);
-  tsi_access_list_destroy(&s->p->env, &s->accesses);
+  TSI_FREE(&s->p->env, s->steps);
+  TSI_FREE(&s->p->env, s->accesses);
   free(s->execution.call.workspace);
   free(s->x);
 }

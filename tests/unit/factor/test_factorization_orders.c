@@ -238,7 +238,7 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
       tsi_numeric_run_step(m.numeric, m.step);
   }
   CHECK_OK(tsi_numeric_finish(m.numeric, factor));
-  tsi_access_list_destroy(env, &list);
+  TSI_FREE(env, list);
   tsi_numeric_destroy(&m.numeric);
   tsi_pivot_sizes_release(env, &sizes);
   free(device);

@@ -41,7 +41,7 @@ static void choose(tsi_env *env, const tristar_analysis_t *an, const tsi_layout_
 
 static void release(tsi_env *env, found *f) {
   TSI_FREE(env, f->layout);
-  tsi_front_teams_destroy(env, &f->teams);
+  TSI_FREE(env, f->teams);
   free(f->owner);
 }
 
@@ -140,7 +140,7 @@ static void check_same(tsi_env *env, const found *f) {
   for (tsi_index s = 0; s < symbolic->count; s++) CHECK(again[s] == f->owner[s]);
   for (tsi_index s = 0; teams && s < symbolic->count; s++)
     CHECK(teams->begin[s] == f->teams->begin[s] && teams->end[s] == f->teams->end[s]);
-  tsi_front_teams_destroy(env, &teams);
+  TSI_FREE(env, teams);
   free(again);
 }
 
@@ -181,8 +181,8 @@ static void check_part(tsi_env *env, const found *f, tsi_index rank) {
     part.who[0] = part.who[0] == 0 ? 1 : 0;
     CHECK(tsi_front_part_check(env, &part, &whole, rank) == TRISTAR_ERR_INTERNAL);
   }
-  tsi_factorization_destroy(env, &a);
-  tsi_factorization_destroy(env, &b);
+  TSI_FREE(env, a);
+  TSI_FREE(env, b);
   tsi_front_part_destroy(env, &part);
   free(wanted);
 }

@@ -31,7 +31,7 @@ static void check_races(tsi_env *env, const tsi_program_source *source, const ts
   tsi_access_list *list;
   CHECK_OK(tsi_program_list_accesses(env, program, source, &list));
   races_check(env, "program", program->steps, list, 2, ++seed);
-  tsi_access_list_destroy(env, &list);
+  TSI_FREE(env, list);
 }
 
 static void world_create(tsi_env *env, const tristar_analysis_t *an, const tsi_layout_options *options,
@@ -63,8 +63,8 @@ static void world_create(tsi_env *env, const tristar_analysis_t *an, const tsi_l
 
 static void world_destroy(world *w) {
   for (tsi_index r = 0; r < w->ranks; r++) {
-    tsi_program_destroy(w->env, &w->program[r]);
-    tsi_sweep_destroy(w->env, &w->sweep[r]);
+    TSI_FREE(w->env, w->program[r]);
+    TSI_FREE(w->env, w->sweep[r]);
     TSI_FREE(w->env, w->share[r]);
   }
   TSI_FREE(w->env, w->layout);
@@ -209,7 +209,7 @@ static void check_traffic(const world *w, tsi_tree tree) {
     CHECK_MSG(traffic->rank[r].entries == rank.entries, "rank %d has %lld entries, not %lld", r,
               (long long)rank.entries, (long long)traffic->rank[r].entries);
   }
-  tsi_traffic_destroy(w->env, &traffic);
+  TSI_FREE(w->env, traffic);
 }
 
 /* The same, by sender and receiver: with a cell for each pair, and with groups. */

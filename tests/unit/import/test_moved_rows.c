@@ -201,7 +201,7 @@ static void check_steps(tsi_env *env) {
     steps->edge[k] = lost;
     steps->edge[steps->edges++] = last;
   }
-  tsi_steps_destroy(env, &steps);
+  TSI_FREE(env, steps);
 }
 
 int main(void) {

@@ -16,8 +16,8 @@ static double predict(tsi_env *env, const tsi_steps *steps, bool in_levels, doub
   if (in_levels) CHECK_OK(tsi_levels_create(env, steps->count, steps->edges, steps->edge, &levels));
   if (!in_levels && light >= 0) CHECK_OK(tsi_bundles_create(env, steps, light, 1, &bundles));
   CHECK_OK(tsi_predict_seconds(env, &costs, steps, levels, bundles, &seconds));
-  tsi_levels_destroy(env, &levels);
-  tsi_bundles_destroy(env, &bundles);
+  TSI_FREE(env, levels);
+  TSI_FREE(env, bundles);
   return seconds;
 }
 

@@ -192,7 +192,7 @@ static void watch_create(tsi_env *env, const tsi_process_options *options, membe
 }
 
 static void watch_destroy(tsi_env *env, watch *w) {
-  tsi_access_list_destroy(env, &w->accesses);
+  TSI_FREE(env, w->accesses);
   release(&w->known);
   release(&w->before);
 }

@@ -25,8 +25,8 @@ static void check_sweep(tristar_t *ts, const char *name, tristar_plan_t *plan, b
   CHECK_OK(tsi_block_plan_steps(plan, backward, &steps));
   CHECK_OK(tsi_block_plan_list_accesses(plan, backward, steps, &list));
   races_check(env, name, steps, list, REMOVED, (uint64_t)steps->count);
-  tsi_access_list_destroy(env, &list);
-  tsi_steps_destroy(env, &steps);
+  TSI_FREE(env, list);
+  TSI_FREE(env, steps);
 }
 
 static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi_index blocks, int lanes) {
