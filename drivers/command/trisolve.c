@@ -166,7 +166,7 @@ static bool prepare(tsi_session *s, solution *z) {
 
 /* Takes what a solve needs, so after the first one where there is one. */
 static bool explain(tsi_session *s, solution *z) {
-  const tristar_solve_options options = {.op = tsi_session_op(s)->op};
+  const tristar_solve_options options = {.size = sizeof options, .op = tsi_session_op(s)->op};
   bool ok = true;
   for (int k = 0; k < z->sweeps && ok; k++)
     ok = tsi_session_check(s, tristar_plan_explain(z->sweep[k].plan, &options, z->b.cols, &z->sweep[k].way),

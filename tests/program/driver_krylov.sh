@@ -197,7 +197,7 @@ fi
 expect 2 'no MATRIX given' krylov
 expect 2 '--precond ilu: not one of auto, none, jacobi, ssor' krylov spd.mtx --precond ilu
 expect 2 '--precond ilu0x: not one of' krylov spd.mtx --precond ilu0x
-expect 2 '--method qmr: not one of cg\|bicgstab\|gmres\|fgmres\|pipelined-cg\|block-cg' krylov spd.mtx --method qmr
+expect 2 '--method qmr: not one of auto\|cg\|bicgstab\|gmres\|fgmres\|pipelined-cg\|block-cg' krylov spd.mtx --method qmr
 expect 2 '--drop and --fill belong to' krylov spd.mtx --precond ilu0 --drop 0.1
 expect 2 '--omega belongs to --precond ssor' krylov spd.mtx --omega 1
 expect 2 '--omega 2: not between 0 and 2' krylov spd.mtx --precond ssor --omega 2
