@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/heap.h"
+
 /* What is above the subtrees is solved with messages: it counts more. */
 #define ABOVE_FACTOR 1.5
 /* Stages are looked at when there are this many times as many subtrees as at the one before. */
@@ -10,72 +12,43 @@
 /* The search ends with this many subtrees for each process. */
 #define SUBTREES_PER_PROCESS 32
 
-typedef struct subtree {
-  double weight;
-  tsi_index root;
-} subtree;
-
 typedef struct cutter {
   const tsi_symbolic *symbolic;
   const tsi_index *node;
   double *weight;             /* supernodes: entries of the subtree */
   double *own;                /* supernodes: entries of the supernode itself */
   tsi_index *child, *sibling; /* first child, next sibling; TSI_NONE */
-  subtree *heap;              /* of the leaf at work: the heaviest first */
-  tsi_index count;
-  subtree *sorted; /* scratch for dealing */
-  double *load;    /* processes; a heap as well: the lightest first */
+  tsi_heap subtrees;          /* of the leaf at work: weights, roots */
+  tsi_keyed *sorted;          /* scratch for dealing */
+  double *load;               /* processes; a heap as well: the lightest first */
   tsi_index *process;
   tsi_index processes;
   double above; /* entries above the subtrees */
 } cutter;
 
-/* ---- The heaviest subtree first ----------------------------------------------------------------------- */
-
-static bool heavier(const subtree *a, const subtree *b) {
-  return a->weight > b->weight || (a->weight == b->weight && a->root < b->root);
-}
-
-static void push(cutter *cut, tsi_index root) {
-  tsi_index at = cut->count++;
-  const subtree added = {cut->weight[root], root};
-  for (; at > 0 && heavier(&added, &cut->heap[(at - 1) / 2]); at = (at - 1) / 2)
-    cut->heap[at] = cut->heap[(at - 1) / 2];
-  cut->heap[at] = added;
-}
-
-static tsi_index pop(cutter *cut) {
-  const tsi_index root = cut->heap[0].root;
-  const subtree last = cut->heap[--cut->count];
-  tsi_index at = 0;
-  for (tsi_index child = 1; child < cut->count; child = 2 * at + 1) {
-    if (child + 1 < cut->count && heavier(&cut->heap[child + 1], &cut->heap[child])) child++;
-    if (!heavier(&cut->heap[child], &last)) break;
-    cut->heap[at] = cut->heap[child];
-    at = child;
-  }
-  cut->heap[at] = last;
-  return root;
-}
-
 /* ---- Dealing ------------------------------------------------------------------------------------------ */
 
 static int by_weight(const void *a, const void *b) {
-  return heavier(a, b) ? -1 : heavier(b, a) ? 1 : 0;
+  const tsi_keyed x = *(const tsi_keyed *)a, y = *(const tsi_keyed *)b;
+  return tsi_comes_first(x, y) ? -1 : tsi_comes_first(y, x) ? 1 : 0;
+}
+
+static void push(cutter *cut, tsi_index root) {
+  tsi_heap_push(&cut->subtrees, cut->weight[root], root);
 }
 
 /* Gives each subtree to the process with the least so far; label may be NULL. Returns the largest load. */
 static double deal(cutter *cut, tsi_index leaf, tsi_index *label) {
   double most = 0;
-  memcpy(cut->sorted, cut->heap, (size_t)cut->count * sizeof *cut->sorted);
-  qsort(cut->sorted, (size_t)cut->count, sizeof *cut->sorted, by_weight);
+  memcpy(cut->sorted, cut->subtrees.entry, (size_t)cut->subtrees.count * sizeof *cut->sorted);
+  qsort(cut->sorted, (size_t)cut->subtrees.count, sizeof *cut->sorted, by_weight);
   for (tsi_index r = 0; r < cut->processes; r++) {
     cut->load[r] = 0;
     cut->process[r] = r;
   }
-  for (tsi_index k = 0; k < cut->count; k++) {
+  for (tsi_index k = 0; k < cut->subtrees.count; k++) {
     const tsi_index process = cut->process[0];
-    const double load = cut->load[0] + cut->sorted[k].weight;
+    const double load = cut->load[0] + cut->sorted[k].key;
     tsi_index at = 0;
     for (tsi_index child = 1; child < cut->processes; child = 2 * at + 1) {
       if (child + 1 < cut->processes && cut->load[child + 1] < cut->load[child]) child++;
@@ -87,7 +60,7 @@ static double deal(cutter *cut, tsi_index leaf, tsi_index *label) {
     cut->load[at] = load;
     cut->process[at] = process;
     if (load > most) most = load;
-    if (label) label[cut->sorted[k].root] = leaf * cut->processes + process;
+    if (label) label[cut->sorted[k].item] = leaf * cut->processes + process;
   }
   return most;
 }
@@ -96,7 +69,7 @@ static double deal(cutter *cut, tsi_index leaf, tsi_index *label) {
 
 static void start(cutter *cut, tsi_index leaf) {
   const tsi_symbolic *symbolic = cut->symbolic;
-  cut->count = 0;
+  cut->subtrees.count = 0;
   cut->above = 0;
   for (tsi_index s = 0; s < symbolic->count; s++)
     if (cut->node[s] == leaf && (symbolic->parent[s] == TSI_NONE || cut->node[symbolic->parent[s]] != leaf))
@@ -105,7 +78,7 @@ static void start(cutter *cut, tsi_index leaf) {
 
 /* Replaces the heaviest subtree by its children. */
 static void split(cutter *cut) {
-  const tsi_index root = pop(cut);
+  const tsi_index root = tsi_heap_pop(&cut->subtrees).item;
   cut->above += cut->own[root];
   for (tsi_index s = cut->child[root]; s != TSI_NONE; s = cut->sibling[s]) push(cut, s);
 }
@@ -114,16 +87,17 @@ static void split(cutter *cut) {
 static tsi_index best_splits(cutter *cut, tsi_index leaf, double floor) {
   tsi_index best = 0, splits = 0;
   double lowest = -1, next = 0;
-  for (start(cut, leaf); cut->count > 0; split(cut), splits++) {
-    if (cut->count >= next || splits < 64) {
+  for (start(cut, leaf); cut->subtrees.count > 0; split(cut), splits++) {
+    if (cut->subtrees.count >= next || splits < 64) {
       const double cost = deal(cut, leaf, NULL) + ABOVE_FACTOR * cut->above / cut->processes;
       if (lowest < 0 || cost < lowest) {
         lowest = cost;
         best = splits;
       }
-      next = STAGE_GROWTH * cut->count;
+      next = STAGE_GROWTH * cut->subtrees.count;
     }
-    if (cut->heap[0].weight <= floor || cut->count > SUBTREES_PER_PROCESS * cut->processes) break;
+    if (cut->subtrees.entry[0].key <= floor || cut->subtrees.count > SUBTREES_PER_PROCESS * cut->processes)
+      break;
   }
   return best;
 }
@@ -157,7 +131,7 @@ tristar_status tsi_assign_subtrees(tsi_env *env, const tsi_symbolic *symbolic, c
   TSI_TRY(TSI_ALLOC_IN(cut, cut->own, symbolic->count));
   TSI_TRY(TSI_ALLOC_IN(cut, cut->child, symbolic->count));
   TSI_TRY(TSI_ALLOC_IN(cut, cut->sibling, symbolic->count));
-  TSI_TRY(TSI_ALLOC_IN(cut, cut->heap, symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(cut, cut->subtrees.entry, symbolic->count));
   TSI_TRY(TSI_ALLOC_IN(cut, cut->sorted, symbolic->count));
   TSI_TRY(TSI_ALLOC_IN(cut, cut->load, processes));
   TSI_TRY(TSI_ALLOC_IN(cut, cut->process, processes));

@@ -1,6 +1,8 @@
 /* See device_split_schedule.h. */
 #include "partition/device/device_split_schedule.h"
 
+#include "runtime/base/heap.h"
+
 /* What a task takes a core, and as long again until the next one begins. */
 #define TASKS 2
 
@@ -16,13 +18,6 @@ typedef struct node {
   tsi_index subtree; /* of the list, that it is in; TSI_NONE: it is above */
   step step;
 } node;
-
-/* Something that ends. */
-typedef struct event {
-  double end;
-  tsi_index node;
-  bool core; /* of a task on a core */
-} event;
 
 /* When a device, and its bus to the host, are free again. */
 typedef struct lane {
@@ -42,11 +37,10 @@ struct tsi_device_split_schedule {
   const tsi_split_subtree *subtree;
   tsi_chunks *chunks;
   tsi_index nodes;
-  node *node;       /* chunks and slices */
-  tsi_index *ready; /* a heap of nodes, the one with the highest priority first */
-  tsi_index readies;
-  event *event;           /* that are to come: a heap, the next one first */
-  tsi_index events, idle; /* idle cores */
+  node *node;     /* chunks and slices */
+  tsi_heap ready; /* nodes, by priority */
+  tsi_heap event; /* nodes of which a task or a transfer ends, by -time: the next one first */
+  tsi_index idle; /* idle cores */
 };
 
 static double larger(double a, double b) {
@@ -181,44 +175,14 @@ static void describe_nodes(tsi_device_split_schedule *s) {
 
 /* ---- Ready nodes --------------------------------------------------------------------------------------- */
 
-static bool comes_before(const tsi_device_split_schedule *s, tsi_index a, tsi_index b) {
-  const node *x = &s->node[a], *y = &s->node[b];
-  return x->priority != y->priority ? x->priority > y->priority : a < b;
-}
-
 static void push_ready(tsi_device_split_schedule *s, tsi_index v) {
-  tsi_index at = s->readies++;
-  for (; at > 0 && comes_before(s, v, s->ready[(at - 1) / 2]); at = (at - 1) / 2)
-    s->ready[at] = s->ready[(at - 1) / 2];
-  s->ready[at] = v;
-}
-
-static tsi_index pop_ready(tsi_device_split_schedule *s) {
-  const tsi_index first = s->ready[0], v = s->ready[--s->readies];
-  tsi_index at = 0;
-  for (;;) {
-    tsi_index child = 2 * at + 1;
-    if (child + 1 < s->readies && comes_before(s, s->ready[child + 1], s->ready[child])) child++;
-    if (child >= s->readies || comes_before(s, v, s->ready[child])) break;
-    s->ready[at] = s->ready[child];
-    at = child;
-  }
-  s->ready[at] = v;
-  return first;
+  tsi_heap_push(&s->ready, s->node[v].priority, v);
 }
 
 /* ---- Time ---------------------------------------------------------------------------------------------- */
 
-static bool ends_before(event a, event b) {
-  return a.end != b.end ? a.end < b.end : a.node < b.node;
-}
-
-static void add_event(tsi_device_split_schedule *s, double end, tsi_index v, bool core) {
-  const event e = {end, v, core};
-  tsi_index at = s->events++;
-  for (; at > 0 && ends_before(e, s->event[(at - 1) / 2]); at = (at - 1) / 2)
-    s->event[at] = s->event[(at - 1) / 2];
-  s->event[at] = e;
+static void add_event(tsi_device_split_schedule *s, double end, tsi_index v) {
+  tsi_heap_push(&s->event, -end, v);
 }
 
 static void start_on_core(tsi_device_split_schedule *s, tsi_index v, double now) {
@@ -226,7 +190,7 @@ static void start_on_core(tsi_device_split_schedule *s, tsi_index v, double now)
   const double entries = on_device(s, &s->node[v]) ? 0 : s->node[v].entries;
   const double readers = s->costs->cores - --s->idle;
   const double rate = smaller(c->core_bandwidth, c->cores_bandwidth / readers);
-  add_event(s, now + TASKS * c->core_task_seconds + entries * c->stream_bytes / rate, v, true);
+  add_event(s, now + TASKS * c->core_task_seconds + entries * c->stream_bytes / rate, v);
 }
 
 static void start_on_device(tsi_device_split_schedule *s, tsi_index v, const tsi_split_subtree *t,
@@ -237,7 +201,7 @@ static void start_on_device(tsi_device_split_schedule *s, tsi_index v, const tsi
             tsi_device_split_device_seconds(c, t);
   l->down = larger(l->work, l->down) + tsi_device_split_bus_seconds(c, t->border);
   s->node[v].step = STEP_DEVICE;
-  add_event(s, l->down + c->handover_seconds, v, false);
+  add_event(s, l->down + c->handover_seconds, v);
 }
 
 static void end_node(tsi_device_split_schedule *s, tsi_index number, double now,
@@ -252,47 +216,34 @@ static void end_node(tsi_device_split_schedule *s, tsi_index number, double now,
     push_ready(s, s->chunks->count + k);
 }
 
-static void end_event(tsi_device_split_schedule *s, event e, tsi_device_split_times *times) {
-  node *v = &s->node[e.node];
+static void end_event(tsi_device_split_schedule *s, tsi_index number, double now,
+                      tsi_device_split_times *times) {
+  node *v = &s->node[number];
   const tsi_split_subtree *t = on_device(s, v);
-  s->idle += e.core;
+  s->idle += v->step != STEP_DEVICE;
   if (t && v->step == STEP_WORK)
-    start_on_device(s, e.node, t, e.end);
+    start_on_device(s, number, t, now);
   else if (t && v->step == STEP_DEVICE) {
     v->step = STEP_BORDER;
-    push_ready(s, e.node);
+    push_ready(s, number);
   } else
-    end_node(s, e.node, e.end, times);
-}
-
-static event next_event(tsi_device_split_schedule *s) {
-  const event first = s->event[0], last = s->event[--s->events];
-  tsi_index at = 0;
-  for (;;) {
-    tsi_index child = 2 * at + 1;
-    if (child + 1 < s->events && ends_before(s->event[child + 1], s->event[child])) child++;
-    if (child >= s->events || ends_before(last, s->event[child])) break;
-    s->event[at] = s->event[child];
-    at = child;
-  }
-  s->event[at] = last;
-  return first;
+    end_node(s, number, now, times);
 }
 
 static tsi_device_split_times play(tsi_device_split_schedule *s) {
   tsi_device_split_times times = {0};
   double now = 0;
-  s->readies = s->events = 0;
+  s->ready.count = s->event.count = 0;
   s->idle = s->costs->cores;
   memset(s->lane, 0, (size_t)s->costs->devices * sizeof *s->lane);
   for (tsi_index v = 0; v < s->nodes; v++)
     if (s->node[v].waits == 0) push_ready(s, v);
   for (;;) {
-    while (s->idle > 0 && s->readies > 0) start_on_core(s, pop_ready(s), now);
-    if (s->events == 0) return times;
-    const event e = next_event(s);
-    now = e.end;
-    end_event(s, e, &times);
+    while (s->idle > 0 && s->ready.count > 0) start_on_core(s, tsi_heap_pop(&s->ready).item, now);
+    if (s->event.count == 0) return times;
+    const tsi_keyed next = tsi_heap_pop(&s->event);
+    now = -next.key;
+    end_event(s, next.item, now, &times);
   }
 }
 
@@ -338,11 +289,11 @@ tristar_status tsi_device_split_schedule_run(tsi_env *env, tsi_device_split_sche
   s->chunks = chunks;
   s->nodes = chunks->count + chunks->slices;
   TSI_SCRATCH(env, node, nodes, s->nodes);
-  TSI_SCRATCH(env, tsi_index, ready, s->nodes);
-  TSI_SCRATCH(env, event, events, s->nodes);
+  TSI_SCRATCH(env, tsi_keyed, ready, s->nodes);
+  TSI_SCRATCH(env, tsi_keyed, events, s->nodes);
   s->node = nodes;
-  s->ready = ready;
-  s->event = events;
+  s->ready.entry = ready;
+  s->event.entry = events;
   describe_nodes(s);
   *times = play(s);
   return TRISTAR_OK;
