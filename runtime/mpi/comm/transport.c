@@ -100,6 +100,12 @@ static tristar_status same(tsi_env *env, MPI_Comm comm, int rank, tristar_status
   return TRISTAR_OK;
 }
 
+tristar_status tsi_transport_unite(const tsi_transport *transport, void *array, int count, MPI_Datatype type,
+                                   MPI_Op op) {
+  return TSI_MPI(transport->env, "MPI_Allreduce",
+                 MPI_Allreduce(MPI_IN_PLACE, array, count, type, op, transport->comm));
+}
+
 tristar_status tsi_transport_same(tsi_transport *transport, tristar_status mine, int count,
                                   const char *const *name, const int64_t *value, int flags, bool *flag) {
   return same(transport->env, transport->comm, transport->rank, mine, count, name, value, flags, flag);

@@ -86,6 +86,11 @@ TRISTAR_CHECKED tristar_status tsi_transport_same(tsi_transport *transport, tris
                                                   const char *const *name, const int64_t *value, int flags,
                                                   bool *flag);
 
+/* Collective, of setup: each of `count` numbers becomes that of all ranks by op: MPI_SUM, MPI_MAX, MPI_MIN.
+ * Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_transport_unite(const tsi_transport *transport, void *array, int count,
+                                                   MPI_Datatype type, MPI_Op op);
+
 /* The channels are copied. Errors: ARGUMENT (peer or tag out of range, two channels alike, a buffer that is
  * NULL), TOO_LARGE (a message of 2 GiB or more), RUNTIME, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_mailbox_create(tsi_transport *transport, tsi_index receives,

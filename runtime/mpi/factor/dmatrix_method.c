@@ -29,11 +29,6 @@ typedef struct mirrors {
   double *given_root, *taken_root, *own_root; /* sqrt(|a_ii|) of the row of each */
 } mirrors;
 
-static bool is_here(const tristar_dmatrix_t *d, tsi_index column) {
-  const int64_t first = tsi_dmatrix_first(d);
-  return column >= first && column < first + d->n;
-}
-
 /* The entry of a row here; NULL: there is none. */
 static const char *find_entry(const tristar_dmatrix_t *d, const tsi_dplace *place) {
   const tsi_count at = tsi_dmatrix_find(d, place->row, place->col);
@@ -53,7 +48,7 @@ static tristar_status count_given(mirrors *m) {
   const tristar_dmatrix_t *d = m->d;
   TSI_TRY(tsi_route_begin(&d->ts->env, d->transport, &m->route));
   for (tsi_count e = 0; e < d->whole->ptr[d->n]; e++)
-    if (!is_here(d, d->column[e])) m->route.goes[tsi_dmatrix_owner(d, d->column[e]) + 1]++;
+    if (!tsi_dmatrix_has_row(d, d->column[e])) m->route.goes[tsi_dmatrix_owner(d, d->column[e]) + 1]++;
   return TRISTAR_OK;
 }
 
@@ -72,7 +67,7 @@ static tristar_status list_given(mirrors *m) {
   TSI_TRY(tsi_allocate_zero(env, (size_t)takes, d->bytes, __func__, __FILE__, __LINE__, (void **)&m->own));
   for (tsi_index i = 0; i < d->n; i++)
     for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
-      if (is_here(d, d->column[e])) continue;
+      if (tsi_dmatrix_has_row(d, d->column[e])) continue;
       const tsi_count at = m->route.next[tsi_dmatrix_owner(d, d->column[e])]++;
       m->given.place[at] = (tsi_dplace){d->column[e], first + i};
       tsi_copy_scalar(d->bytes, m->given.value, at, rows->values, e);
@@ -138,9 +133,7 @@ static tristar_status compare_mirrors(const tristar_dmatrix_t *d, likeness *out)
   TSI_TRY_OUT(tsi_route_pass(env, &m.route, d->bytes, false, m.given.value, m.taken.value));
   TSI_TRY_OUT(tsi_route_pass(env, &m.route, sizeof *m.taken_root, false, m.given_root, m.taken_root));
   look_there(&m, out);
-  TSI_TRY_OUT(TSI_MPI(env, "MPI_Allreduce",
-                      MPI_Allreduce(MPI_IN_PLACE, out, sizeof *out / sizeof *out->pair, MPI_INT64_T, MPI_MIN,
-                                    tsi_transport_comm(d->transport))));
+  TSI_TRY_OUT(tsi_transport_unite(d->transport, out, sizeof *out / sizeof *out->pair, MPI_INT64_T, MPI_MIN));
 out:
   tsi_route_finish(env, &m.route);
   tsi_dlist_release(env, &m.given);

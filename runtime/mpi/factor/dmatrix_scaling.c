@@ -8,10 +8,8 @@
 static tristar_status unite(const tristar_dmatrix_t *d, tsi_count count, size_t bytes, void *array,
                             MPI_Datatype type, MPI_Op op) {
   for (tsi_count at = 0; at < count; at += TSI_MESSAGE_ITEMS)
-    TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
-                    MPI_Allreduce(MPI_IN_PLACE, (char *)array + (size_t)at * bytes,
-                                  (int)tsi_count_min(TSI_MESSAGE_ITEMS, count - at), type, op,
-                                  tsi_transport_comm(d->transport))));
+    TSI_TRY(tsi_transport_unite(d->transport, (char *)array + (size_t)at * bytes,
+                                (int)tsi_count_min(TSI_MESSAGE_ITEMS, count - at), type, op));
   return TRISTAR_OK;
 }
 
@@ -21,8 +19,7 @@ tristar_status tsi_rows_unite(const tristar_dmatrix_t *d, tsi_count count, doubl
 
 tristar_status tsi_rows_everywhere(const tristar_dmatrix_t *d, bool here, bool *out) {
   int all = here;
-  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
-                  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, tsi_transport_comm(d->transport))));
+  TSI_TRY(tsi_transport_unite(d->transport, &all, 1, MPI_INT, MPI_MIN));
   *out = all != 0;
   return TRISTAR_OK;
 }

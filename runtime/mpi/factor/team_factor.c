@@ -218,9 +218,7 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   TSI_TRY_OUT(tsi_team_factor_run(d, team_factor, false, &numeric));
   if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu) {
     int interchanged = tsi_factor_interchanged(part); /* of columns here */
-    TSI_TRY_OUT(TSI_MPI(
-        env, "MPI_Allreduce",
-        MPI_Allreduce(MPI_IN_PLACE, &interchanged, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
+    TSI_TRY_OUT(tsi_transport_unite(d->transport, &interchanged, 1, MPI_INT, MPI_MAX));
     if (interchanged) TSI_TRY_OUT(tsi_team_factor_run_fixed(d, team_factor, &numeric));
   }
   TSI_FREE(env, team_factor->values);

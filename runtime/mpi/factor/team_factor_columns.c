@@ -53,11 +53,9 @@ tristar_status tsi_team_factor_unite_columns(const tristar_distributed_t *d,
     memset(piece, 0, (size_t)(end - first) * bytes);
     next = s;
     copy_piece(&team_factor->fronts, first, end, &next, bytes, array, piece, false);
-    TSI_TRY(
-        TSI_MPI(env, "MPI_Allreduce",
-                MPI_Allreduce(MPI_IN_PLACE, piece, (int)(end - first) * count,
-                              how == TSI_UNION_MAX ? MPI_DOUBLE : MPI_BYTE,
-                              how == TSI_UNION_MAX ? MPI_MAX : MPI_BOR, tsi_transport_comm(d->transport))));
+    TSI_TRY(tsi_transport_unite(d->transport, piece, (int)(end - first) * count,
+                                how == TSI_UNION_MAX ? MPI_DOUBLE : MPI_BYTE,
+                                how == TSI_UNION_MAX ? MPI_MAX : MPI_BOR));
     next = s;
     copy_piece(&team_factor->fronts, first, end, &next, bytes, array, piece, true);
     if (all) memcpy((char *)all + (size_t)first * bytes, piece, (size_t)(end - first) * bytes);

@@ -54,22 +54,18 @@ static tristar_status prepare(tristar_distributed_t *d, tsi_team_factor *team_fa
 
 /* The figures of all ranks' pivots. */
 static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric *numeric) {
-  MPI_Comm comm = tsi_transport_comm(d->transport);
   tsi_pivot_figures all = tsi_numeric_figures(numeric);
   int64_t sum[2] = {all.perturbed, all.stray};
   const bool depends = all.dependent != INT_MAX;
   const double column =
       depends ? tsi_front_part_there(&d->team_factor->fronts, (tsi_index)all.dependent) : INT_MAX;
   double least[5] = {column, all.smallest, -all.largest, all.weakest, -all.strongest};
-  TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
-                  MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT64_T, MPI_SUM, comm)));
-  TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
-                  MPI_Allreduce(MPI_IN_PLACE, least, 5, MPI_DOUBLE, MPI_MIN, comm)));
+  TSI_TRY(tsi_transport_unite(d->transport, sum, 2, MPI_INT64_T, MPI_SUM));
+  TSI_TRY(tsi_transport_unite(d->transport, least, 5, MPI_DOUBLE, MPI_MIN));
   /* all ranks report the same rows */
   int row[2] = {depends && column == least[0] ? all.dependent_row : TSI_NONE,
                 isfinite(all.weakest) && all.weakest == least[3] ? all.weakest_row : TSI_NONE};
-  TSI_TRY(
-      TSI_MPI(numeric->env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, row, 2, MPI_INT, MPI_MAX, comm)));
+  TSI_TRY(tsi_transport_unite(d->transport, row, 2, MPI_INT, MPI_MAX));
   all = (tsi_pivot_figures){.dependent_row = row[0],
                             .perturbed = sum[0],
                             .stray = sum[1],
@@ -138,9 +134,7 @@ tristar_status tsi_team_factor_run_fixed(tristar_distributed_t *d, tsi_team_fact
   TSI_TRY_OUT(status);
   TSI_TRY_OUT(share_terms(d, team_factor, fixed));
   int accurate = tsi_numeric_is_accurate(fixed); /* in columns here */
-  TSI_TRY_OUT(
-      TSI_MPI(fixed->env, "MPI_Allreduce",
-              MPI_Allreduce(MPI_IN_PLACE, &accurate, 1, MPI_INT, MPI_MIN, tsi_transport_comm(d->transport))));
+  TSI_TRY_OUT(tsi_transport_unite(d->transport, &accurate, 1, MPI_INT, MPI_MIN));
   if (!accurate) goto out;
   tsi_numeric *refused = *numeric;
   *numeric = fixed;

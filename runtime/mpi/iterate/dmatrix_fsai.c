@@ -207,9 +207,7 @@ static tristar_status find_nodes(const tristar_dmatrix_t *d, const tristar_preco
                               tsi_fsai_nodes_make(env, o->block, &near->a, near->number, near->link, nodes)));
   if (o->block >= 0) return TRISTAR_OK;
   count[1] = count_own(near, nodes);
-  TSI_TRY(
-      TSI_MPI(env, "MPI_Allreduce",
-              MPI_Allreduce(MPI_IN_PLACE, count, 2, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
+  TSI_TRY(tsi_transport_unite(d->transport, count, 2, MPI_INT64_T, MPI_SUM));
   if (!tsi_fsai_nodes_pay(count[0], count[1])) tsi_fsai_nodes_finish(env, nodes);
   return TRISTAR_OK;
 }

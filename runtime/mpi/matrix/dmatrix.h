@@ -105,6 +105,10 @@ typedef struct tsi_dlist {
 static inline int64_t tsi_dmatrix_first(const tristar_dmatrix_t *d) {
   return d->start[tsi_transport_rank(d->transport)];
 }
+/* Has this rank a row of the whole matrix? */
+static inline bool tsi_dmatrix_has_row(const tristar_dmatrix_t *d, int64_t row) {
+  return row >= tsi_dmatrix_first(d) && row < tsi_dmatrix_first(d) + d->n;
+}
 /* The rank that has a row. */
 int tsi_dmatrix_owner(const tristar_dmatrix_t *d, int64_t row);
 /* Collective. Connects `count` rows, ascending, with the ranks that have them; d may have another transport,

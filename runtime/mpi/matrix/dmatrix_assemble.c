@@ -26,11 +26,6 @@ static tsi_index column_of(const tsi_dlist *list, tsi_count e) {
   return col < 0 ? ~col : col;
 }
 
-static bool is_own(const tristar_dmatrix_t *d, tsi_index column) {
-  const int64_t first = tsi_dmatrix_first(d);
-  return column >= first && column < first + d->n;
-}
-
 /* What pieces are made of: columns over the whole matrix, of a list, or of rows in which they ascend. */
 typedef struct source {
   tsi_dlist *list;
@@ -52,11 +47,11 @@ static tristar_status list_ghosts(tristar_dmatrix_t *d, const source *from, tsi_
   tsi_env *env = &d->ts->env;
   const tsi_count entries = source_count(from);
   tsi_count count = 0;
-  for (tsi_count e = 0; e < entries; e++) count += !is_own(d, source_column(from, e));
+  for (tsi_count e = 0; e < entries; e++) count += !tsi_dmatrix_has_row(d, source_column(from, e));
   TSI_TRY(TSI_ALLOC(env, d->ghost_column, count));
   count = 0;
   for (tsi_count e = 0; e < entries; e++)
-    if (!is_own(d, source_column(from, e))) d->ghost_column[count++] = source_column(from, e);
+    if (!tsi_dmatrix_has_row(d, source_column(from, e))) d->ghost_column[count++] = source_column(from, e);
   const tsi_count kept = tsi_sort_unique(d->ghost_column, count);
   if (!tsi_to_index(kept + d->n, ghosts))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "the rows of one rank meet more than %d columns", TSI_INDEX_MAX);
@@ -103,7 +98,7 @@ static numbers number_columns(const tristar_dmatrix_t *d, tsi_index ghosts) {
 }
 
 static tsi_index local_column(const tristar_dmatrix_t *d, tsi_index column, numbers m) {
-  if (is_own(d, column)) return m.before + column - (tsi_index)tsi_dmatrix_first(d);
+  if (tsi_dmatrix_has_row(d, column)) return m.before + column - (tsi_index)tsi_dmatrix_first(d);
   const tsi_index *found =
       bsearch(&column, d->ghost_column, (size_t)m.ghosts, sizeof column, compare_columns);
   const tsi_index ghost = (tsi_index)(found - d->ghost_column);

@@ -16,11 +16,6 @@ typedef struct builder {
 /* What to do with an edge of a vertex, here or there. */
 typedef void edge_function(builder *b, tsi_index vertex, tsi_index neighbour);
 
-static bool is_here(const builder *b, tsi_index vertex) {
-  const int64_t i = vertex - tsi_dmatrix_first(b->d);
-  return i >= 0 && i < b->d->n;
-}
-
 /* Local. The edges of the entries of this rank's rows. */
 static void each_edge(builder *b, edge_function *here, edge_function *there) {
   const tristar_dmatrix_t *d = b->d;
@@ -30,8 +25,8 @@ static void each_edge(builder *b, edge_function *here, edge_function *there) {
     for (tsi_count e = d->whole->ptr[i]; e < d->whole->ptr[i + 1]; e++) {
       const tsi_index u = b->row_map ? b->row_map[i] : first + i, v = d->column[e];
       if (u == v) continue;
-      (is_here(b, u) ? here : there)(b, u, v);
-      if (both) (is_here(b, v) ? here : there)(b, v, u);
+      (tsi_dmatrix_has_row(d, u) ? here : there)(b, u, v);
+      if (both) (tsi_dmatrix_has_row(d, v) ? here : there)(b, v, u);
     }
 }
 

@@ -111,9 +111,7 @@ tristar_status tsi_dmatrix_fingerprint(const tristar_dmatrix_t *d, uint64_t *out
   for (tsi_index i = 0; i < d->n; i++)
     for (tsi_count e = d->whole->ptr[i]; e < d->whole->ptr[i + 1]; e++)
       sum += tsi_fingerprint_word(0, (first + (uint64_t)i) << 32 | (uint64_t)d->column[e]);
-  TSI_TRY(
-      TSI_MPI(&d->ts->env, "MPI_Allreduce",
-              MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
+  TSI_TRY(tsi_transport_unite(d->transport, &sum, 1, MPI_UINT64_T, MPI_SUM));
   *out = tsi_fingerprint_word(sum, (uint64_t)d->stats.n);
   return TRISTAR_OK;
 }

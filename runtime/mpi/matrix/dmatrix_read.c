@@ -64,9 +64,7 @@ static tristar_status count_before(tristar_dmatrix_t *d, tsi_market_part *p, int
 /* Collective. */
 static tristar_status check_count(tristar_dmatrix_t *d, const tsi_market_part *p) {
   int64_t all = p->taken;
-  TSI_TRY(
-      TSI_MPI(&d->ts->env, "MPI_Allreduce",
-              MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
+  TSI_TRY(tsi_transport_unite(d->transport, &all, 1, MPI_INT64_T, MPI_SUM));
   if (all != p->header.entries)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_FORMAT, "%s: the file has %lld entries, line %lld announces %lld",
              p->lines.path, (long long)all, (long long)p->header.size_line, (long long)p->header.entries);

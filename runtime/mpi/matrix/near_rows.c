@@ -186,9 +186,7 @@ static tristar_status take_level(gathering *g, bool *more) {
   if (status == TRISTAR_OK) status = keep(g, &b);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   int found = b.rows > 0;
-  TSI_TRY_OUT(
-      TSI_MPI(&d->ts->env, "MPI_Allreduce",
-              MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
+  TSI_TRY_OUT(tsi_transport_unite(d->transport, &found, 1, MPI_INT, MPI_MAX));
   *more = found != 0;
   if (!*more) goto out;
   TSI_TRY_OUT(bring(g, &b));

@@ -61,9 +61,7 @@ typedef struct part {
 /* Collective. Can it count these edges? */
 static tristar_status check_count(tsi_env *env, tsi_transport *transport, int64_t edges) {
   const int64_t most = sizeof(SCOTCH_Num) < sizeof(int64_t) ? INT32_MAX : INT64_MAX;
-  TSI_TRY(
-      TSI_MPI(env, "MPI_Allreduce",
-              MPI_Allreduce(MPI_IN_PLACE, &edges, 1, MPI_INT64_T, MPI_SUM, tsi_transport_comm(transport))));
+  TSI_TRY(tsi_transport_unite(transport, &edges, 1, MPI_INT64_T, MPI_SUM));
   if (edges > most)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE,
              "PT-Scotch cannot count %" PRId64 " edges with its integers of %zu bytes", edges,

@@ -50,9 +50,7 @@ tristar_status tsi_compare_images(const tristar_dmatrix_t *d, const tsi_near_row
     const tsi_entries *block = &d->form[TSI_DPLAIN].block[o];
     sums[1] += d->owner[o].rank < rank ? block->ptr[block->n] : -block->ptr[block->n];
   }
-  TSI_TRY(
-      TSI_MPI(env, "MPI_Allreduce",
-              MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
+  TSI_TRY(tsi_transport_unite(d->transport, sums, 2, MPI_INT64_T, MPI_SUM));
   if (*pair == TRISTAR_PAIR_AUTO)
     *pair = sums[0] != 0 || sums[1] != 0 ? TRISTAR_PAIR_ALWAYS : TRISTAR_PAIR_NEVER;
   else if (sums[1] != 0)
@@ -67,8 +65,7 @@ tristar_status tsi_compare_images(const tristar_dmatrix_t *d, const tsi_near_row
 
 /* An image that another rank may have is sent all the same. */
 static bool sends_image(const tristar_dmatrix_t *d, tsi_index row, tsi_index column) {
-  const int64_t first = tsi_dmatrix_first(d);
-  return column < first || column >= first + d->n || tsi_dmatrix_find(d, column, row) < 0;
+  return !tsi_dmatrix_has_row(d, column) || tsi_dmatrix_find(d, column, row) < 0;
 }
 
 /* Local. All entries, and images with the value zero. */

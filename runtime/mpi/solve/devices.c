@@ -87,14 +87,12 @@ out:
 static tristar_status share_choice(tristar_distributed_t *d, tsi_index supernodes,
                                    const tsi_device_split_options *own, tsi_index **device) {
   tsi_env *env = &d->ts->env;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
   int any = own->device != NULL;
-  TSI_TRY(TSI_MPI(env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, comm)));
+  TSI_TRY(tsi_transport_unite(d->transport, &any, 1, MPI_INT, MPI_MAX));
   if (!any) return TRISTAR_OK;
   TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, *device, supernodes)));
   for (tsi_index s = 0; s < supernodes; s++) (*device)[s] = own->device ? own->device[s] : TSI_NONE;
-  return TSI_MPI(env, "MPI_Allreduce",
-                 MPI_Allreduce(MPI_IN_PLACE, *device, supernodes, MPI_INT32_T, MPI_MAX, comm));
+  return tsi_transport_unite(d->transport, *device, supernodes, MPI_INT32_T, MPI_MAX);
 }
 
 tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d, const tsi_known *known,
