@@ -1,6 +1,7 @@
 /* Same plan, same bits: schedulers x workers x serial replay x REPEAT repeated solves, 1 and 17 right-hand
  * sides, five matrices, each analyzed and factored anew under every configuration. */
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 
 static uint64_t hash(const double *x, int64_t count) {
   uint64_t h = 14695981039346656037u;
@@ -11,10 +12,10 @@ static uint64_t hash(const double *x, int64_t count) {
 
 /* Hashes for 1 and 17 right-hand sides; every repetition must agree with the first. */
 static void solve(tristar_t *ts, const char *kind, int64_t k, tristar_engine engine, uint64_t result[2]) {
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   flow_create(ts, kind, k, engine, 20000, &f);
   const int64_t n = f.view.rows;
-  double *b = malloc(17 * (size_t)n * sizeof *b), *x = malloc(17 * (size_t)n * sizeof *x);
+  OWNED double *b = xmalloc(17 * (size_t)n * sizeof *b), *x = xmalloc(17 * (size_t)n * sizeof *x);
   fill_random(b, 17 * n, 11);
   for (int r = 0; r < 2; r++)
     for (int repeat = 0; repeat < REPEAT; repeat++) {
@@ -24,12 +25,10 @@ static void solve(tristar_t *ts, const char *kind, int64_t k, tristar_engine eng
       CHECK_MSG(h == result[r], "%s, %d right-hand sides: solve %d gives other bits", kind, r ? 17 : 1,
                 repeat);
     }
-  free(b);
-  free(x);
-  flow_destroy(&f);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const struct {
     const char *kind;
     int64_t k;
@@ -49,7 +48,8 @@ int main(void) {
       config.use_starpu = s > 0;
       CHECK_OK(tristar_create(&config, &ts));
       for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
-        solve(ts, matrices[m].kind, matrices[m].k, s > 0 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL, now);
+        RUN(solve(ts, matrices[m].kind, matrices[m].k, s > 0 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL,
+                  now));
         if (s == 0) memcpy(reference[m], now, sizeof now);
         CHECK_MSG(memcmp(reference[m], now, sizeof now) == 0, "%s: %s with %s workers gives other bits",
                   matrices[m].kind, schedulers[s], workers[w]);

@@ -2,6 +2,8 @@
  * are exact. */
 #include <string.h>
 
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
 enum { COPIES = 3 };
@@ -26,8 +28,8 @@ static void swap(const typed *t, const pieces *s, int64_t p, int64_t q) {
 static pieces cut(const typed *t, const tristar_view *v, const void *values) {
   const int64_t *ptr = v->ptr, n = v->cols, entries = COPIES * ptr[n];
   const int32_t *index = v->index;
-  pieces s = {*v, malloc((size_t)(n + 1) * sizeof *s.ptr), malloc((size_t)entries * sizeof *s.index),
-              malloc((size_t)entries * t->bytes)};
+  pieces s = {*v, xmalloc((size_t)(n + 1) * sizeof *s.ptr), xmalloc((size_t)entries * sizeof *s.index),
+              xmalloc((size_t)entries * t->bytes)};
   uint64_t state = 1;
   CHECK(s.ptr != NULL && s.index != NULL && s.values != NULL);
   for (int64_t j = 0; j <= n; j++) s.ptr[j] = COPIES * ptr[j];
@@ -66,12 +68,11 @@ typedef struct outcome {
 
 static outcome solve(tristar_t *ts, const typed *t, const tristar_view *v,
                      const tristar_analysis_options *options, const void *b, bool again) {
-  outcome o = {.x = malloc((size_t)v->rows * t->bytes)};
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
-  const tristar_refine_options refine = {
-      .size = sizeof refine, .max_steps = 3, .max_iterations = 5, .forward_error = 1};
+  outcome o = {.x = xmalloc((size_t)v->rows * t->bytes)};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
+  const tristar_refine_options refine = {.size = sizeof refine, .max_steps = 3, .max_iterations = 5, .forward_error = 1};
   CHECK(o.x != NULL);
   CHECK_OK(tristar_analyze(ts, v, options, &an));
   CHECK_OK(tristar_factor(an, v->values, &f));
@@ -81,15 +82,12 @@ static outcome solve(tristar_t *ts, const typed *t, const tristar_view *v,
   CHECK_OK(tristar_condition(p, &o.reciprocal));
   CHECK_OK(tristar_analysis_get_stats(tristar_factor_get_analysis(f), &o.analysis));
   CHECK_OK(tristar_factor_get_stats(f, &o.factor));
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
   return o;
 }
 
 static void check(tristar_t *ts, const typed *t, const char *kind, int64_t k, tristar_symmetry symmetry,
                   tristar_method method, tristar_matching matching) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_analysis_options options;
   void *values = typed_matrix(ts, kind, k, t, symmetry, &matrix, &view), *b = make_rhs(t, view.rows);
@@ -99,7 +97,7 @@ static void check(tristar_t *ts, const typed *t, const char *kind, int64_t k, tr
     __imag__ few = rint(64 * cimag(a)) / 64;
     put(t, values, p, few);
   }
-  pieces s = cut(t, &view, values);
+  CLEANUP(finish) pieces s = cut(t, &view, values);
   view.values = values;
   tristar_analysis_options_init(&options);
   options.method = method;
@@ -122,8 +120,6 @@ static void check(tristar_t *ts, const typed *t, const char *kind, int64_t k, tr
   free(whole.x);
   free(b);
   free(values);
-  finish(&s);
-  tristar_matrix_destroy(&matrix);
 }
 
 /* A triangular matrix whose entries come in pieces. */
@@ -141,21 +137,19 @@ static void check_triangle(tristar_t *ts) {
                           .values = values,
                           .ptr_bits = 64,
                           .index_bits = 32};
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   double x[3];
   CHECK_OK(tristar_import_csr(ts, &v, TRISTAR_LOWER, TRISTAR_NON_UNIT, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 3, x, 3));
   for (int i = 0; i < 3; i++) CHECK(x[i] == known[i]);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
 }
 
 /* An order of the user's, where LDLT pairs rows: the answer is right, and an order that is none is refused.
  */
 static void check_pairs(tristar_t *ts) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view v;
   tristar_analysis_options options;
   tristar_analysis_t *an;
@@ -165,9 +159,9 @@ static void check_pairs(tristar_t *ts) {
   tristar_analysis_stats stats;
   CHECK_OK(tristar_matrix_generate(ts, "kkt3d", 4, &matrix));
   tristar_matrix_get_view(matrix, &v);
-  int64_t *order = malloc((size_t)v.rows * sizeof *order);
-  void *b = make_rhs(&typed_double, v.rows), *x = malloc((size_t)v.rows * sizeof(double));
-  CHECK(order != NULL && b != NULL && x != NULL);
+  OWNED int64_t *order = xmalloc((size_t)v.rows * sizeof *order);
+  OWNED void *b = make_rhs(&typed_double, v.rows), *x = xmalloc((size_t)v.rows * sizeof(double));
+  CHECK(b != NULL);
   for (int64_t k = 0; k < v.rows; k++) order[k] = v.rows - 1 - k;
   tristar_analysis_options_init(&options);
   options.method = TRISTAR_METHOD_LDLT;
@@ -190,28 +184,22 @@ static void check_pairs(tristar_t *ts) {
   options.ordering = TRISTAR_ORDERING_METIS;
   options.leaf_parts = -2;
   CHECK(tristar_analyze(ts, &v, &options, &an) == TRISTAR_ERR_ARGUMENT);
-  free(order);
-  free(b);
-  free(x);
-  tristar_matrix_destroy(&matrix);
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  check(ts, &typed_double, "s2d9pt", 9, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO, TRISTAR_MATCHING_AUTO);
-  check(ts, &typed_single, "s2d9pt", 9, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT, TRISTAR_MATCHING_AUTO);
-  check(ts, &typed_complex_double, "s2d9pt", 9, TRISTAR_HERMITIAN, TRISTAR_METHOD_AUTO,
-        TRISTAR_MATCHING_AUTO);
-  check(ts, &typed_double, "kkt3d", 4, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_ON);
-  check(ts, &typed_complex_double, "kkt3d", 3, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO, TRISTAR_MATCHING_ON);
-  check(ts, &typed_complex_single, "convdiff3d", 5, TRISTAR_GENERAL, TRISTAR_METHOD_LU, TRISTAR_MATCHING_ON);
-  check(ts, &typed_double, "convdiff3d", 5, TRISTAR_GENERAL, TRISTAR_METHOD_AUTO, TRISTAR_MATCHING_AUTO);
-  check_triangle(ts);
-  check_pairs(ts);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, true);
+  RUN(check(ts, &typed_double, "s2d9pt", 9, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO, TRISTAR_MATCHING_AUTO));
+  RUN(check(ts, &typed_single, "s2d9pt", 9, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT, TRISTAR_MATCHING_AUTO));
+  RUN(check(ts, &typed_complex_double, "s2d9pt", 9, TRISTAR_HERMITIAN, TRISTAR_METHOD_AUTO,
+            TRISTAR_MATCHING_AUTO));
+  RUN(check(ts, &typed_double, "kkt3d", 4, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_ON));
+  RUN(check(ts, &typed_complex_double, "kkt3d", 3, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO,
+            TRISTAR_MATCHING_ON));
+  RUN(check(ts, &typed_complex_single, "convdiff3d", 5, TRISTAR_GENERAL, TRISTAR_METHOD_LU,
+            TRISTAR_MATCHING_ON));
+  RUN(check(ts, &typed_double, "convdiff3d", 5, TRISTAR_GENERAL, TRISTAR_METHOD_AUTO, TRISTAR_MATCHING_AUTO));
+  RUN(check_triangle(ts));
+  RUN(check_pairs(ts));
   return 0;
 }

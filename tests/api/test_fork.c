@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/support/objects.h"
+#include "tests/support/subtests.h"
 #include "tristar_adapter.h"
 #include "tristar_starpu.h"
 #include "tristar_machine.h"
@@ -66,7 +67,7 @@ static void expect_destruction(objects *o, uint64_t seed) {
 
 /* All kinds, in a context of the child's own. can: StarPU starts if it is asked for. */
 static void expect_new_context(bool starpu, bool can) {
-  objects own;
+  CLEANUP(free_arrays) objects own;
   tristar_starpu_info info;
   atomic_store(&warnings, 0);
   tristar_t *ts = make(starpu);
@@ -80,7 +81,6 @@ static void expect_new_context(bool starpu, bool can) {
   CHECK_OK(tristar_refactor(own.factor, own.values));
   use_objects(&own, TRISTAR_OK);
   for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&own, (object_kind)k, TRISTAR_OK);
-  free_arrays(&own);
 }
 
 typedef enum child_work {
@@ -169,8 +169,7 @@ static atomic_bool stop;
 
 static void *solve_on(void *arg) {
   objects *o = arg;
-  double *x = malloc((size_t)o->n * sizeof *x);
-  CHECK(x != NULL);
+  OWNED double *x = xmalloc((size_t)o->n * sizeof *x);
   while (!atomic_load(&stop)) {
     tristar_factor_t *factor;
     tristar_plan_t *plan;
@@ -180,17 +179,15 @@ static void *solve_on(void *arg) {
     CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, o->b, o->n, x, o->n));
     tristar_plan_destroy(&plan);
     tristar_factor_destroy(&factor);
-    tristar_t *ts = make(false);
-    tristar_destroy(&ts);
+    CLEANUP(tristar_destroy) tristar_t *ts = make(false);
   }
-  free(x);
   return NULL;
 }
 
 /* Other threads of the parent are inside of calls, and hold locks. Not with the address sanitizer of gcc 12:
  * its own locks stay locked in the child. */
 static void check_threads(bool starpu) {
-  objects o;
+  CLEANUP(free_arrays) objects o;
   pthread_t thread[2];
   make_objects(make(starpu), starpu, &o);
   atomic_store(&stop, false);
@@ -199,28 +196,27 @@ static void check_threads(bool starpu) {
   atomic_store(&stop, true);
   for (int t = 0; t < 2; t++) CHECK(pthread_join(thread[t], NULL) == 0);
   for (int k = OBJECT_KINDS - 1; k >= 0; k--) destroy_object(&o, (object_kind)k, TRISTAR_OK);
-  free_arrays(&o);
 }
 
 /* A child in the program's place is no child of these. */
 static void check_commands(void) {
-  objects o;
+  CLEANUP(free_arrays) objects o;
   make_objects(make(true), true, &o);
   CHECK(system("exit 0") == 0);
   FILE *pipe = popen("exit 0", "r");
   CHECK(pipe != NULL && pclose(pipe) == 0);
   check_solution(&o, o.plan);
   for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
-  free_arrays(&o);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   if (TSI_TESTS_RACES) SKIP("the thread sanitizer allows no threads after fork()");
-  check_not_running();
-  check_work(false);
-  check_work(true);
-  check_program();
-  for (int starpu = 0; starpu < 2 && !TSI_TESTS_SANITIZED; starpu++) check_threads(starpu);
-  check_commands();
+  RUN(check_not_running());
+  RUN(check_work(false));
+  RUN(check_work(true));
+  RUN(check_program());
+  for (int starpu = 0; starpu < 2 && !TSI_TESTS_SANITIZED; starpu++) RUN(check_threads(starpu));
+  RUN(check_commands());
   return 0;
 }

@@ -2,13 +2,14 @@
  * workers and without StarPU, a small backward error, and stays within three times the memory of its factors.
  */
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
 /* Solutions with and without tasks; 3 right-hand sides, the last with A^T. */
 static void solve(int use_starpu, const char *workers, const char *kind, int64_t k, double *x) {
   tristar_config config;
-  tristar_t *ts;
-  flow f;
+  CLEANUP(tristar_destroy) tristar_t *ts;
+  CLEANUP(flow_destroy) flow f;
   tristar_refine_result result;
   tristar_factor_stats factor;
   setenv("STARPU_NCPU", workers, 1);
@@ -18,7 +19,7 @@ static void solve(int use_starpu, const char *workers, const char *kind, int64_t
   CHECK_OK(tristar_create(&config, &ts));
   flow_create(ts, kind, k, TRISTAR_ENGINE_AUTO, 0, &f);
   const int64_t n = f.view.rows;
-  double *b = malloc(2 * (size_t)n * sizeof *b);
+  OWNED double *b = xmalloc(2 * (size_t)n * sizeof *b);
   fill_random(b, 2 * n, 3);
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 2, b, n, x, n));
   CHECK_OK(tristar_solve(f.plan, TRISTAR_T, 1, b, n, x + 2 * n, n));
@@ -30,25 +31,22 @@ static void solve(int use_starpu, const char *workers, const char *kind, int64_t
             (long long)factor.perturbed_pivots);
   CHECK_MSG(factor.peak_bytes < 3 * factor.factor_bytes, "%s: peak %zu bytes, factors %zu", kind,
             factor.peak_bytes, factor.factor_bytes);
-  free(b);
-  flow_destroy(&f);
-  tristar_destroy(&ts);
 }
 
 static void check(const char *kind, int64_t k, int64_t n) {
-  double *reference = malloc(3 * (size_t)n * sizeof *reference), *x = malloc(3 * (size_t)n * sizeof *x);
+  OWNED double *reference = xmalloc(3 * (size_t)n * sizeof *reference),
+               *x = xmalloc(3 * (size_t)n * sizeof *x);
   solve(0, "1", kind, k, reference);
   for (int workers = TSI_TESTS_RACES ? 2 : 1; workers <= 2; workers++) {
     solve(1, workers == 1 ? "1" : "2", kind, k, x);
     CHECK_MSG(memcmp(x, reference, 3 * (size_t)n * sizeof *x) == 0, "%s: other bits with %d workers", kind,
               workers);
   }
-  free(reference);
-  free(x);
 }
 
-int main(void) {
-  check("poisson3d27", 26, 26 * 26 * 26); /* LLT: fronts with more than 512 rows below them */
-  check("convdiff3d", 25, 25 * 25 * 25);  /* LU */
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check("poisson3d27", 26, 26 * 26 * 26)); /* LLT: fronts with more than 512 rows below them */
+  RUN(check("convdiff3d", 25, 25 * 25 * 25));  /* LU */
   return 0;
 }

@@ -3,7 +3,9 @@
 #include <limits.h>
 #include <math.h>
 
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_machine.h"
 #include "tristar_stats.h"
 
@@ -103,9 +105,9 @@ static void check_options(void) {
 }
 
 static void check_singular(void) {
-  tristar_analysis_t *an = NULL;
-  tristar_factor_t *f = NULL;
-  tristar_plan_t *p = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
   tristar_analysis_options o;
   int32_t sptr[] = {0, 2, 4, 6}, sidx[] = {0, 1, 0, 1, 0, 1};
   double sval[] = {1, 2, 3, 4, 5, 6}, reciprocal = 1;
@@ -134,15 +136,12 @@ static void check_singular(void) {
             (long long)stats.perturbed_pivots, reciprocal);
   CHECK_MSG(stats.smallest_pivot < 1e-15 && stats.largest_pivot > 0.1, "pivots of %g to %g",
             stats.smallest_pivot, stats.largest_pivot);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 static void check_factor(void) {
   tristar_analysis_options o;
-  tristar_analysis_t *an;
-  tristar_factor_t *f = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   tristar_plan_t *p = NULL;
   double b[3] = {1, 2, 3}, x[3], bad[7], indefinite[7];
   const tristar_view v = good_view();
@@ -189,9 +188,6 @@ static void check_factor(void) {
   tristar_plan_options_init(&po);
   po.engine = TRISTAR_ENGINE_TASKS;
   EXPECT(tristar_plan(f, &po, &p), TRISTAR_ERR_UNSUPPORTED, "without StarPU");
-  tristar_factor_destroy(&f);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* Orders 0 and 1, a diagonal matrix, a dense one, an arrow, duplicates, CSR with base 1 and 64 bits. */
@@ -228,9 +224,9 @@ static void check_edge_cases(void) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tristar_config config;
-  tristar_memory_stats memory;
   tristar_config_init(&config);
   config.use_starpu = 0;
   config.workers = -1;
@@ -241,15 +237,13 @@ int main(void) {
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));
   CHECK(tristar_get_error(ts, NULL, 0) == 0);
-  check_views();
-  check_view_numbers();
-  check_options();
-  check_singular();
-  check_factor();
-  check_edge_cases();
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
+  RUN(check_views());
+  RUN(check_view_numbers());
+  RUN(check_options());
+  RUN(check_singular());
+  RUN(check_factor());
+  RUN(check_edge_cases());
+  close_context(&ts);
   tristar_destroy(&ts);
   return 0;
 }

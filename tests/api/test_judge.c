@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/support/dense_systems.h"
+#include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
 enum { CHAIN = 200, RING = 60 };
@@ -90,9 +91,9 @@ static void check_neumann(tristar_t *ts, tristar_scalar scalar, tristar_method m
 static void check_refactor(tristar_t *ts) {
   static chain m, singular;
   static double b[CHAIN], x[CHAIN];
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   make_chain(&m, TRISTAR_DOUBLE, CHAIN, 2, 2);
   make_chain(&singular, TRISTAR_DOUBLE, CHAIN, 1, 1);
   CHECK_OK(tristar_analyze(ts, &m.view, NULL, &an));
@@ -102,9 +103,6 @@ static void check_refactor(tristar_t *ts) {
   CHECK_STATUS(tristar_solve(p, TRISTAR_N, 1, b, CHAIN, x, CHAIN), TRISTAR_ERR_STALE);
   CHECK_OK(tristar_refactor(f, m.d));
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, CHAIN, x, CHAIN));
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* Of a consistent singular system the residual is small; of one without solution it is not, though the
@@ -112,9 +110,9 @@ static void check_refactor(tristar_t *ts) {
 static void check_consistent(tristar_t *ts) {
   static chain m;
   tristar_analysis_options options;
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_result result;
   make_chain(&m, TRISTAR_DOUBLE, 4, 1, 1);
   tristar_analysis_options_init(&options);
@@ -128,9 +126,6 @@ static void check_consistent(tristar_t *ts) {
     CHECK_MSG(solvable ? result.residual < 1e-10 : result.residual > 1e-3, "residual %g", result.residual);
     for (int i = 0; i < 3 && solvable; i++) CHECK_MSG(fabs(x[i] - x[i + 1] - 1) < 1e-10, "x[%d] %g", i, x[i]);
   }
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* Dirichlet rows by penalty: the condition is that of the equilibrated matrix. */
@@ -139,9 +134,9 @@ static void check_penalty(tristar_t *ts, tristar_method method) {
   enum { n = 20 };
   double b[n] = {0}, x[n], reciprocal;
   tristar_analysis_options options;
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_options refine;
   tristar_refine_result result;
   make_chain(&m, TRISTAR_DOUBLE, n, 1e30, 1e30);
@@ -160,9 +155,6 @@ static void check_penalty(tristar_t *ts, tristar_method method) {
   CHECK_MSG(result.forward_error < 1e-9, "method %d: forward error %g", (int)method, result.forward_error);
   for (int i = 0; i < n; i++)
     CHECK_MSG(fabs(x[i] - (1 + 2.0 * i / (n - 1))) <= 3 * result.forward_error, "x[%d] is %g", i, x[i]);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* Values a of a ring are large beside the diagonal, values d are on it: the matching of the first does not
@@ -171,8 +163,8 @@ static void check_growth(tristar_t *ts, tristar_growth growth, bool factor_anew)
   int ptr[RING + 1] = {0}, col[3 * RING];
   double a[3 * RING], d[3 * RING], b[RING], x[RING], error = 1;
   tristar_analysis_options options;
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_plan_t *p;
   tristar_factor_stats stats;
   for (int i = 0, at = 0; i < RING; i++) {
@@ -205,31 +197,29 @@ static void check_growth(tristar_t *ts, tristar_growth growth, bool factor_anew)
     }
     tristar_plan_destroy(&p);
   }
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
                                            TRISTAR_COMPLEX_DOUBLE};
   tristar_config config;
-  tristar_t *ts;
+  CLEANUP(tristar_destroy) tristar_t *ts;
   tristar_config_init(&config);
   config.use_starpu = 0;
   config.log = on_line;
   config.log_level = TRISTAR_LOG_WARNING;
   CHECK_OK(tristar_create(&config, &ts));
   for (int method = TRISTAR_METHOD_AUTO; method <= TRISTAR_METHOD_LDLT; method++) {
-    for (int s = 0; s < 4; s++) check_neumann(ts, scalars[s], (tristar_method)method, 0);
-    check_neumann(ts, TRISTAR_DOUBLE, (tristar_method)method, 1);
-    check_neumann(ts, TRISTAR_COMPLEX_DOUBLE, (tristar_method)method, 1);
-    check_penalty(ts, (tristar_method)method);
+    for (int s = 0; s < 4; s++) RUN(check_neumann(ts, scalars[s], (tristar_method)method, 0));
+    RUN(check_neumann(ts, TRISTAR_DOUBLE, (tristar_method)method, 1));
+    RUN(check_neumann(ts, TRISTAR_COMPLEX_DOUBLE, (tristar_method)method, 1));
+    RUN(check_penalty(ts, (tristar_method)method));
   }
-  check_refactor(ts);
-  check_consistent(ts);
-  check_growth(ts, TRISTAR_GROWTH_WARN, false);
-  check_growth(ts, TRISTAR_GROWTH_MATCH, false);
-  check_growth(ts, TRISTAR_GROWTH_MATCH, true);
-  tristar_destroy(&ts);
+  RUN(check_refactor(ts));
+  RUN(check_consistent(ts));
+  RUN(check_growth(ts, TRISTAR_GROWTH_WARN, false));
+  RUN(check_growth(ts, TRISTAR_GROWTH_MATCH, false));
+  RUN(check_growth(ts, TRISTAR_GROWTH_MATCH, true));
   return 0;
 }

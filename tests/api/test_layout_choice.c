@@ -2,7 +2,9 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_layout.h"
 
 static tristar_analysis_t *analyze_parts(tristar_t *ts, const tristar_view *view, int leaf_parts) {
@@ -140,22 +142,16 @@ static void check_errors(const tristar_analysis_t *an) {
   CHECK_STATUS(tristar_layout_choose(an, 4, NULL, &layout, NULL), TRISTAR_ERR_ARGUMENT);
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_matrix_t *matrix;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 40, &matrix));
   tristar_matrix_get_view(matrix, &view);
-  tristar_analysis_t *an = analyze_parts(ts, &view, 4);
-  check_choices(an);
-  check_limits(ts, an);
-  check_errors(an);
-  tristar_analysis_destroy(&an);
-  tristar_matrix_destroy(&matrix);
-  tristar_destroy(&ts);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = analyze_parts(ts, &view, 4);
+  RUN(check_choices(an));
+  RUN(check_limits(ts, an));
+  RUN(check_errors(an));
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/support/objects.h"
+#include "tests/support/subtests.h"
 #include "tristar_starpu.h"
 #include "tristar_machine.h"
 
@@ -20,7 +21,7 @@ static tristar_t *make(bool starpu) {
 
 /* In a random order, with all that is left at work in between. */
 static void check_order(uint64_t seed, bool starpu, bool use) {
-  objects o;
+  CLEANUP(free_arrays) objects o;
   int kind[OBJECT_KINDS];
   make_objects(make(starpu), starpu, &o);
   shuffle_kinds(seed, OBJECT_KINDS, kind);
@@ -34,20 +35,18 @@ static void check_order(uint64_t seed, bool starpu, bool use) {
   }
   CHECK(!starpu_is_initialized());
   CHECK(o.ts == NULL && o.plan == NULL && o.dense.values == NULL && o.krylov == NULL && o.trace == NULL);
-  free_arrays(&o);
 }
 
 /* Each kind as the last one. */
 static void check_last(bool starpu) {
   for (int last = 0; last < OBJECT_KINDS; last++) {
-    objects o;
+    CLEANUP(free_arrays) objects o;
     make_objects(make(starpu), starpu, &o);
     for (int k = 0; k < OBJECT_KINDS; k++)
       if (k != last) destroy_object(&o, (object_kind)k, TRISTAR_OK);
     CHECK(starpu_is_initialized() == starpu);
     destroy_object(&o, (object_kind)last, TRISTAR_OK);
     CHECK(!starpu_is_initialized());
-    free_arrays(&o);
   }
 }
 
@@ -94,7 +93,7 @@ static void check_mixed(bool starpu) {
 
 /* The program's own StarPU goes on, and may end before the objects. */
 static void check_program(void) {
-  objects o;
+  CLEANUP(free_arrays) objects o;
   CHECK(starpu_init(NULL) == 0);
   make_objects(make(true), true, &o);
   tristar_destroy(&o.ts);
@@ -105,19 +104,17 @@ static void check_program(void) {
     destroy_object(&o, (object_kind)k, TRISTAR_OK);
   }
   CHECK(!starpu_is_initialized());
-  free_arrays(&o);
 }
 
 /* Objects of a dropped context fail as before, and the message is there. */
 static void check_messages(void) {
-  objects o;
+  CLEANUP(free_arrays) objects o;
   char message[512];
   make_objects(make(false), false, &o);
   tristar_destroy(&o.ts);
   CHECK_STATUS(tristar_solve(o.plan, TRISTAR_N, -1, o.b, o.n, o.x, o.n), TRISTAR_ERR_ARGUMENT);
   CHECK(tristar_get_error(NULL, message, sizeof message) > 0 && strstr(message, "nrhs") != NULL);
   for (int k = 1; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
-  free_arrays(&o);
 }
 
 /* ---- Threads ------------------------------------------------------------------------------------------- */
@@ -135,7 +132,7 @@ static void *destroy_some(void *arg) {
 
 static void check_threads(bool starpu) {
   for (int round = 0; round < 5; round++) {
-    objects o;
+    CLEANUP(free_arrays) objects o;
     pthread_t thread[3];
     share s[3];
     make_objects(make(starpu), starpu, &o);
@@ -145,7 +142,6 @@ static void check_threads(bool starpu) {
     }
     for (int t = 0; t < 3; t++) CHECK(pthread_join(thread[t], NULL) == 0);
     CHECK(!starpu_is_initialized());
-    free_arrays(&o);
   }
 }
 
@@ -164,7 +160,7 @@ static void slow(void *buffers[], void *arg) {
 
 /* Solves that were inserted behind a slow task run while everything is destroyed. */
 static void check_inserted(bool context_first) {
-  objects o;
+  CLEANUP(free_arrays) objects o;
   static struct starpu_codelet codelet = {.cpu_funcs = {slow}, .nbuffers = 1, .modes = {STARPU_RW}};
   starpu_data_handle_t b, x;
   CHECK(starpu_init(NULL) == 0);
@@ -180,7 +176,6 @@ static void check_inserted(bool context_first) {
   starpu_data_unregister(x);
   starpu_shutdown();
   CHECK(!starpu_is_initialized());
-  free_arrays(&o);
 }
 
 /* The last objects are destroyed in a callback of StarPU's, where nothing can be waited for. */
@@ -192,7 +187,7 @@ static void destroy_all(void *arg, tristar_status status) {
 }
 
 static void check_callback(bool context_first) {
-  objects o;
+  CLEANUP(free_arrays) objects o;
   starpu_data_handle_t b, x;
   tristar_insert_options options;
   tristar_insert_options_init(&options);
@@ -210,12 +205,11 @@ static void check_callback(bool context_first) {
   starpu_data_unregister(x);
   starpu_shutdown();
   await_end();
-  free_arrays(&o);
 }
 
 /* The same in the `end` of a request, which is waited for later. */
 static void check_end(bool starpu) {
-  objects o;
+  CLEANUP(free_arrays) objects o;
   tristar_request_t *request;
   tristar_solve_options options;
   tristar_solve_options_init(&options);
@@ -228,26 +222,26 @@ static void check_end(bool starpu) {
   CHECK_OK(tristar_wait(&request, NULL));
   CHECK(o.plan == NULL && o.ts == NULL);
   await_end();
-  free_arrays(&o);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   const int rounds = TSI_TESTS_SANITIZED ? 8 : 30;
-  for (int seed = 0; seed < 3 * rounds; seed++) check_order((uint64_t)seed, false, seed % 2 == 0);
-  for (int seed = 0; seed < rounds; seed++) check_order((uint64_t)(1000 + seed), true, seed % 2 == 0);
-  check_last(false);
-  check_last(true);
-  check_two();
-  check_mixed(false);
-  check_mixed(true);
-  check_program();
-  check_messages();
-  check_threads(false);
-  check_threads(true);
+  for (int seed = 0; seed < 3 * rounds; seed++) RUN(check_order((uint64_t)seed, false, seed % 2 == 0));
+  for (int seed = 0; seed < rounds; seed++) RUN(check_order((uint64_t)(1000 + seed), true, seed % 2 == 0));
+  RUN(check_last(false));
+  RUN(check_last(true));
+  RUN(check_two());
+  RUN(check_mixed(false));
+  RUN(check_mixed(true));
+  RUN(check_program());
+  RUN(check_messages());
+  RUN(check_threads(false));
+  RUN(check_threads(true));
   for (int first = 0; first < 2; first++) {
-    check_inserted(first);
-    check_callback(first);
-    check_end(first);
+    RUN(check_inserted(first));
+    RUN(check_callback(first));
+    RUN(check_end(first));
   }
   return 0;
 }

@@ -4,6 +4,7 @@
  * system. Symmetric kinds are stored once. */
 #include <math.h>
 
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
 enum { N = 12, MOST = 4 * N };
@@ -95,8 +96,8 @@ static void check_likeness(const tristar_analysis_t *an, bool rounded, int64_t m
 
 static void factor_and_check(tristar_analysis_t *an, const matrix *m, tristar_method expected,
                              const char *name) {
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   CHECK_OK(tristar_factor(an, m->values, &factor));
   CHECK_MSG(method_of(factor) == expected, "type %c, %s: method %d", (char)m->type->scalar, name,
             (int)method_of(factor));
@@ -104,8 +105,6 @@ static void factor_and_check(tristar_analysis_t *an, const matrix *m, tristar_me
   check_solution(m, plan, name);
   CHECK_OK(tristar_refactor(factor, m->values));
   check_solution(m, plan, name);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
 }
 
 static tristar_analysis_t *analyze(tristar_t *ts, const matrix *m, tristar_method method, bool with_values) {
@@ -121,14 +120,14 @@ static tristar_analysis_t *analyze(tristar_t *ts, const matrix *m, tristar_metho
 
 /* What METHOD_AUTO makes of values, given those of the analysis. */
 static void check_auto(tristar_t *ts, const typed *t, tristar_format format, bool reversed) {
-  matrix *first = malloc(sizeof *first), *m = malloc(sizeof *m);
+  OWNED matrix *first = xmalloc(sizeof *first), *m = xmalloc(sizeof *m);
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   const kind positive = t->is_complex ? HERMITIAN : SYMMETRIC;
   const tristar_method llt = TRISTAR_METHOD_LLT, ldlt = TRISTAR_METHOD_LDLT, lu = TRISTAR_METHOD_LU;
   first->type = m->type = t;
   store(first, positive, format, reversed);
-  tristar_analysis_t *an = analyze(ts, first, TRISTAR_METHOD_AUTO, true);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = analyze(ts, first, TRISTAR_METHOD_AUTO, true);
   factor_and_check(an, first, llt, "as analyzed");
   store(m, UNSYMMETRIC, format, reversed);
   factor_and_check(an, m, lu, "unsymmetric");
@@ -166,14 +165,11 @@ static void check_auto(tristar_t *ts, const typed *t, tristar_format format, boo
   store(m, UNSYMMETRIC, format, reversed);
   an = analyze(ts, m, TRISTAR_METHOD_AUTO, true);
   factor_and_check(an, first, lu, "symmetric later");
-  tristar_analysis_destroy(&an);
-  free(first);
-  free(m);
 }
 
 /* A method that was asked for refuses what it does not hold, at the analysis and at every later set. */
 static void check_asked(tristar_t *ts, const typed *t, tristar_format format, bool reversed) {
-  matrix *m = malloc(sizeof *m);
+  OWNED matrix *m = xmalloc(sizeof *m);
   tristar_analysis_t *an;
   tristar_factor_t *factor;
   m->type = t;
@@ -204,7 +200,6 @@ static void check_asked(tristar_t *ts, const typed *t, tristar_format format, bo
     CHECK(an == NULL);
     check_message(ts, "no mirror images");
   }
-  free(m);
 }
 
 /* Repeated entries count as their sum; entries with value zero need no image. */
@@ -212,7 +207,7 @@ static void check_repeated(tristar_t *ts, const typed *t) {
   const int32_t ptr[] = {0, 4, 7, 9}, index[] = {2, 0, 1, 0, 1, 0, 0, 2, 1};
   double given[] = {0, 2, -0.5, 3, 4, -0.25, -0.25, 1, 0};
   number values[9], b[3], x[3];
-  tristar_analysis_t *an;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   tristar_view view = {TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, 3, 3, ptr, index, values, 32, 32, 0};
@@ -234,7 +229,6 @@ static void check_repeated(tristar_t *ts, const typed *t) {
     tristar_plan_destroy(&plan);
     tristar_factor_destroy(&factor);
   }
-  tristar_analysis_destroy(&an);
 }
 
 /* A pair stored twice is refused in all symmetric kinds and formats; what is repeated at one place is not. */
@@ -272,7 +266,7 @@ static void check_diagonals(tristar_t *ts) {
   double _Complex values[] = {4, 1, 4, 1, 4};
   tristar_view view = {
       TRISTAR_CSC, TRISTAR_HERMITIAN, TRISTAR_COMPLEX_DOUBLE, 3, 3, ptr, index, NULL, 32, 32, 0};
-  tristar_analysis_t *an;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   tristar_factor_t *factor;
   CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
   CHECK_OK(tristar_factor(an, values, &factor));
@@ -288,7 +282,6 @@ static void check_diagonals(tristar_t *ts) {
   __imag__ values[2] = 0;
   CHECK_STATUS(tristar_factor(an, values, &factor), TRISTAR_ERR_FORMAT);
   check_message(ts, "diagonal entry 0");
-  tristar_analysis_destroy(&an);
 }
 
 /* An assembly rounds to the size of the diagonal, whatever is left off it: mirror images that differ by so
@@ -313,9 +306,9 @@ static void check_rounding(tristar_t *ts, const typed *t, double unit) {
                                .values = values,
                                .ptr_bits = 32,
                                .index_bits = 32};
-    tristar_analysis_t *an;
-    tristar_factor_t *factor;
-    tristar_plan_t *plan;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
     CHECK_OK(tristar_factor(an, values, &factor));
     CHECK_MSG(method_of(factor) == (beyond ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LLT),
@@ -326,9 +319,6 @@ static void check_rounding(tristar_t *ts, const typed *t, double unit) {
     for (int i = 0; i < 2; i++)
       CHECK_MSG(cabs(get(t, x, i) - 1) <= 1000 * eps, "type %c, unit %g, x[%d] = %.17g", (char)t->scalar,
                 unit, i, creal(get(t, x, i)));
-    tristar_plan_destroy(&plan);
-    tristar_factor_destroy(&factor);
-    tristar_analysis_destroy(&an);
   }
 }
 
@@ -342,18 +332,15 @@ static void check_penalty(tristar_t *ts, const typed *t) {
   for (int k = 0; k < 10; k++) put(t, values, k, given[k]);
   for (int i = 0; i < M; i++) put(t, b, i, sums[i]);
   const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, t->scalar, M, M, ptr, index, values, 32, 32, 0};
-  tristar_analysis_t *an;
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
   CHECK_OK(tristar_factor(an, values, &factor));
   CHECK(method_of(factor) == TRISTAR_METHOD_LU);
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, M, x, M));
   for (int i = 0; i < M; i++) CHECK(cabs(get(t, x, i) - 1) <= 100 * t->roundoff);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&an);
 }
 
 /* Figures of matrices that are equal to their transpose, equal up to rounding, and different. */
@@ -430,14 +417,14 @@ static void check_all(tristar_t *ts) {
   check_diagonals(ts);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tristar_config config;
-  tristar_t *ts;
+  CLEANUP(tristar_destroy) tristar_t *ts;
   tristar_config_init(&config);
   config.log_level = TRISTAR_LOG_DEBUG;
   config.workers = 1;
   CHECK_OK(tristar_create(&config, &ts));
-  check_all(ts);
-  tristar_destroy(&ts);
+  RUN(check_all(ts));
   return 0;
 }

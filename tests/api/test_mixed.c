@@ -1,13 +1,15 @@
 /* Single factors for double matrices: refinement reaches double accuracy, the solve streams half the bytes, b
  * and x stay double, and every engine gives the same bits. */
 #include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_machine.h"
 #include "tristar_matrix.h"
 #include "tristar_stats.h"
 
 static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method method, tristar_scalar scalar) {
-  tristar_matrix_t *m;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
   tristar_analysis_options options;
   tristar_analysis_t *an;
@@ -20,9 +22,10 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   tristar_matrix_get_view(m, &v);
   const int64_t n = v.rows, parts = scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1,
                 entries = ((const int64_t *)v.ptr)[n];
-  double *values = calloc((size_t)(entries * parts), sizeof *values),
-         *b = malloc((size_t)(3 * n * parts) * sizeof *b);
-  double *x = malloc((size_t)(3 * n * parts) * sizeof *x), *y = malloc((size_t)(3 * n * parts) * sizeof *y);
+  OWNED double *values = xcalloc((size_t)(entries * parts), sizeof *values),
+               *b = xmalloc((size_t)(3 * n * parts) * sizeof *b);
+  OWNED double *x = xmalloc((size_t)(3 * n * parts) * sizeof *x),
+               *y = xmalloc((size_t)(3 * n * parts) * sizeof *y);
   for (int64_t i = 0; i < entries; i++) values[i * parts] = ((const double *)v.values)[i];
   fill_random(b, 3 * n * parts, 5);
   v.values = values;
@@ -55,11 +58,6 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   CHECK(stats[1].stream_bytes <= 0.55 * stats[0].stream_bytes);
   tristar_factor_destroy(&f[0]);
   tristar_factor_destroy(&f[1]);
-  tristar_matrix_destroy(&m);
-  free(values);
-  free(b);
-  free(x);
-  free(y);
 }
 
 /* Well conditioned once it is scaled, but a right-hand side that then spans 67 powers of ten: more than
@@ -82,9 +80,9 @@ static void check_span(tristar_t *ts) {
   tristar_analysis_options options;
   tristar_refine_options refine;
   tristar_refine_result result;
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   double x[2 * 4];
   tristar_analysis_options_init(&options);
   tristar_refine_options_init(&refine);
@@ -96,28 +94,18 @@ static void check_span(tristar_t *ts) {
   CHECK_OK(tristar_plan(f, NULL, &plan));
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 2, b, 4, x, 4, &refine, &result));
   CHECK_MSG(result.backward_error < 1e-14, "backward error %g", result.backward_error);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, true);
   for (int z = 0; z < 2; z++) {
     const tristar_scalar scalar = z ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE;
-    check(ts, "s2d9pt", 20, TRISTAR_METHOD_AUTO, scalar);
-    check(ts, "poisson3d7", 8, TRISTAR_METHOD_LDLT, scalar);
-    check(ts, "elasticity3d", 4, TRISTAR_METHOD_LU, scalar);
-    check(ts, "convdiff3d", 8, TRISTAR_METHOD_AUTO, scalar);
+    RUN(check(ts, "s2d9pt", 20, TRISTAR_METHOD_AUTO, scalar));
+    RUN(check(ts, "poisson3d7", 8, TRISTAR_METHOD_LDLT, scalar));
+    RUN(check(ts, "elasticity3d", 4, TRISTAR_METHOD_LU, scalar));
+    RUN(check(ts, "convdiff3d", 8, TRISTAR_METHOD_AUTO, scalar));
   }
-  check_span(ts);
-  tristar_get_memory(ts, &memory);
-  CHECK(memory.current_bytes == 0);
-  tristar_destroy(&ts);
+  RUN(check_span(ts));
   return 0;
 }

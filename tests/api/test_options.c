@@ -4,7 +4,9 @@
 #include <math.h>
 
 #include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_machine.h"
 #include "tristar_matrix.h"
 #include "tristar_stats.h"
@@ -20,13 +22,13 @@ static void count_warnings(void *arg, tristar_log_level level, const char *text)
 /* Solves A x = b for x = (1, 2, ..., n) and checks x to a relative error of `bound`. */
 static tristar_analysis_stats solve(const tristar_view *view, const tristar_analysis_options *options,
                                     const double *b, tristar_op op, double bound) {
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_analysis_stats stats;
   tristar_refine_result result;
   const int64_t n = view->rows;
-  double *x = malloc((size_t)n * sizeof *x);
+  OWNED double *x = xmalloc((size_t)n * sizeof *x);
   CHECK_OK(tristar_analyze(ts, view, options, &an));
   CHECK_OK(tristar_factor(an, view->values, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
@@ -35,10 +37,6 @@ static tristar_analysis_stats solve(const tristar_view *view, const tristar_anal
   for (int64_t i = 0; i < n; i++)
     CHECK_MSG(fabs(x[i] - (double)(i + 1)) < bound * (double)n, "x[%d] = %g", (int)i, x[i]);
   tristar_analysis_get_stats(an, &stats);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
-  free(x);
   return stats;
 }
 
@@ -47,7 +45,7 @@ static double *right_hand_side(const tristar_view *a, tristar_op op) {
   const int64_t *ptr = a->ptr;
   const int32_t *index = a->index;
   const double *values = a->values, sign = a->symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
-  double *b = calloc((size_t)a->rows, sizeof *b);
+  double *b = xcalloc((size_t)a->rows, sizeof *b);
   for (int64_t j = 0; j < a->cols; j++)
     for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
       const int64_t row = op == TRISTAR_N ? index[p] : j, col = op == TRISTAR_N ? j : index[p];
@@ -58,13 +56,13 @@ static double *right_hand_side(const tristar_view *a, tristar_op op) {
 }
 
 static void check_orderings(const char *kind, int64_t k, double bound) {
-  tristar_matrix_t *m;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
   tristar_analysis_options o;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
   tristar_matrix_get_view(m, &v);
-  double *b = right_hand_side(&v, TRISTAR_N);
-  int64_t *permutation = malloc((size_t)v.rows * sizeof *permutation);
+  OWNED double *b = right_hand_side(&v, TRISTAR_N);
+  OWNED int64_t *permutation = xmalloc((size_t)v.rows * sizeof *permutation);
   uint64_t state = 3;
   for (int64_t i = 0; i < v.rows; i++) permutation[i] = i;
   for (int64_t i = v.rows - 1; i > 0; i--) { /* a random order */
@@ -91,19 +89,16 @@ static void check_orderings(const char *kind, int64_t k, double bound) {
               "fill: METIS %lld, natural %lld, random %lld", (long long)best.nnz_lower,
               (long long)natural.nnz_lower, (long long)random.nnz_lower);
   }
-  free(permutation);
-  free(b);
-  tristar_matrix_destroy(&m);
 }
 
 /* The same matrix by rows: the arrays of the columns of A are the rows of A^T. */
 static void check_rows(const char *kind, int64_t k) {
-  tristar_matrix_t *m;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
   tristar_matrix_get_view(m, &v);
   for (int op = 0; op < 2; op++) {
-    double *b = right_hand_side(&v, op ? TRISTAR_T : TRISTAR_N);
+    OWNED double *b = right_hand_side(&v, op ? TRISTAR_T : TRISTAR_N);
     tristar_view r = v;
     (void)solve(&v, NULL, b, op ? TRISTAR_T : TRISTAR_N, 1e-10);
     r.format = TRISTAR_CSR; /* op(A) = op'(A^T) */
@@ -113,9 +108,7 @@ static void check_rows(const char *kind, int64_t k) {
     o.matching = TRISTAR_MATCHING_ON;
     o.method = TRISTAR_METHOD_LU;
     (void)solve(&r, &o, b, op ? TRISTAR_N : TRISTAR_T, 1e-10);
-    free(b);
   }
-  tristar_matrix_destroy(&m);
 }
 
 /* A symmetric matrix in its upper triangle, and in both. */
@@ -126,7 +119,7 @@ static void check_triangles(void) {
   const tristar_view u = {
       TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 4, 4, ptr, upper, values, 64, 32, 0};
   const tristar_view f = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 4, 4, full_ptr, full, all, 64, 32, 0};
-  double *b = right_hand_side(&u, TRISTAR_N), *same = right_hand_side(&f, TRISTAR_N);
+  OWNED double *b = right_hand_side(&u, TRISTAR_N), *same = right_hand_side(&f, TRISTAR_N);
   CHECK(memcmp(b, same, 4 * sizeof *b) == 0);
   CHECK(solve(&u, NULL, b, TRISTAR_N, 1e-14).method == TRISTAR_METHOD_LLT);
   CHECK(solve(&f, NULL, b, TRISTAR_N, 1e-14).method == TRISTAR_METHOD_LLT); /* symmetric values are seen */
@@ -135,8 +128,6 @@ static void check_triangles(void) {
   o.method = TRISTAR_METHOD_LU;
   (void)solve(&u, &o, b, TRISTAR_N, 1e-14);
   (void)solve(&f, &o, b, TRISTAR_T, 1e-14);
-  free(b);
-  free(same);
 }
 
 static void check_skew(void) {
@@ -146,10 +137,9 @@ static void check_skew(void) {
   const tristar_view v = {
       TRISTAR_CSC, TRISTAR_SKEW_SYMMETRIC, TRISTAR_DOUBLE, 4, 4, ptr, index, values, 64, 32, 0};
   for (int op = 0; op < 2; op++) {
-    double *b = right_hand_side(&v, TRISTAR_N);
+    OWNED double *b = right_hand_side(&v, TRISTAR_N);
     for (int i = 0; op && i < 4; i++) b[i] = -b[i]; /* A^T = -A */
     CHECK(solve(&v, NULL, b, op ? TRISTAR_T : TRISTAR_N, 1e-13).method == TRISTAR_METHOD_LU);
-    free(b);
   }
 }
 
@@ -161,9 +151,9 @@ static void check_fallback(void) {
   double values[] = {1, 3, 1, 1, 5};
   tristar_view v = {TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 3, 3, ptr, index, values, 64, 32, 0};
   tristar_analysis_options o;
-  tristar_analysis_t *an;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   tristar_factor_t *f;
-  double *b = right_hand_side(&v, TRISTAR_N);
+  OWNED double *b = right_hand_side(&v, TRISTAR_N);
   warnings = 0;
   (void)solve(&v, NULL, b, TRISTAR_N, 1e-13);
   CHECK(warnings == 1);
@@ -178,27 +168,23 @@ static void check_fallback(void) {
   CHECK_OK(tristar_analyze(ts, &v, &o, &an));
   CHECK_STATUS(tristar_factor(an, values, &f), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
   CHECK(f == NULL && warnings == 2);
-  tristar_analysis_destroy(&an);
-  free(b);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tristar_config config;
-  tristar_memory_stats memory;
   tristar_config_init(&config);
   config.check = 1;
   config.log = count_warnings;
   CHECK_OK(tristar_create(&config, &ts));
-  check_orderings("s2d9pt", 20, 1e-10);
-  check_orderings("convdiff3d", 9, 1e-10);
-  check_rows("convdiff3d", 7);
-  check_rows("fusion2d", 3);
-  check_rows("circuit", 150);
-  check_triangles();
-  check_skew();
-  check_fallback();
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
+  RUN(check_orderings("s2d9pt", 20, 1e-10));
+  RUN(check_orderings("convdiff3d", 9, 1e-10));
+  RUN(check_rows("convdiff3d", 7));
+  RUN(check_rows("fusion2d", 3));
+  RUN(check_rows("circuit", 150));
+  RUN(check_triangles());
+  RUN(check_skew());
+  RUN(check_fallback());
+  close_context(&ts);
   return 0;
 }

@@ -5,6 +5,8 @@
  */
 #include <math.h>
 
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
 enum { N_MOST = 40 };
@@ -127,9 +129,9 @@ static void check_scaled(const system_of *s, const tristar_factor_t *f, const ar
 static void check(tristar_t *ts, const system_of *s, tristar_method method, tristar_matching matching,
                   bool values, int single_factors, bool refactored, double accuracy, const char *what) {
   tristar_analysis_options options;
-  tristar_analysis_t *an = NULL;
-  tristar_factor_t *f = NULL;
-  tristar_plan_t *p = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
   tristar_refine_result result = {0};
   arrays o;
   char message[512] = "";
@@ -163,9 +165,6 @@ static void check(tristar_t *ts, const system_of *s, tristar_method method, tris
             what, s->type->scalar, s->n, (int)s->symmetry, (int)method, (int)matching, values, single_factors,
             refactored, tristar_status_name(status), error, result.backward_error,
             result.initial_backward_error, result.steps, result.iterations, message);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* How far scales reach, as exponents of two; tiny: everything is that small. */
@@ -294,9 +293,9 @@ static void check_messages(tristar_t *ts) {
   static const double values[] = {1, 1e-300, 1};
   const tristar_view view = {
       TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 3, ptr, index, values, 32, 32, 0};
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_result result;
   double b[6] = {1, 1, 1, 1, 1e200, 1}, x[6];
   char message[512];
@@ -314,9 +313,6 @@ static void check_messages(tristar_t *ts) {
   tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, "b has NaN or infinity in row 2, column 0") != NULL, "%s", message);
   CHECK(strstr(message, "nan") == NULL && x[3] == 1);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* A matrix that was analyzed with badly scaled values is factored with others: the scaling that its matching
@@ -328,9 +324,9 @@ static void check_other_values(tristar_t *ts, bool symmetric, uint64_t seed) {
   double far[N * N], near[N * N], b[N], x[N], scale[N], draw;
   int at = 0;
   tristar_analysis_options options;
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_result result;
   for (int i = 0; i < N; i++) {
     fill_random(&draw, 1, seed + (uint64_t)i);
@@ -371,9 +367,6 @@ static void check_other_values(tristar_t *ts, bool symmetric, uint64_t seed) {
   const double error = error_of(&typed_double, &near_view, TRISTAR_N, b, x, 0, COMPONENTWISE, NULL);
   CHECK_MSG(error < 1e-13 && result.backward_error < 1e-13, "seed %llu: backward error %g, told %g",
             (unsigned long long)seed, error, result.backward_error);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* Imported factors whose scaling has nothing to do with their matrix: a wrong x is not told to be right. */
@@ -390,7 +383,7 @@ static void check_imported_scaling(tristar_t *ts) {
                                   .index = index,
                                   .values = ones};
   tristar_factors factors;
-  tristar_factor_t *f;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   double error = 0;
   tristar_factors_init(&factors);
   factors.n = 2;
@@ -402,17 +395,13 @@ static void check_imported_scaling(tristar_t *ts) {
   CHECK_OK(tristar_import_supernodal(ts, &factors, &f));
   CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, 2, wrong, 2, NULL, 2, &error));
   CHECK_MSG(error > 0.1, "backward error %g", error);
-  tristar_factor_destroy(&f);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
                                        &typed_complex_single};
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   for (int round = 0; round < (TSI_TESTS_SANITIZED ? 64 : 300); round++) { /* other numbers */
     system_of s = {.type = types[round % 4], .n = 1 + below(N_MOST)};
     const bool single = s.type->is_single;
@@ -424,27 +413,26 @@ int main(void) {
                           {"tiny", 0, 0, 0, single ? -130 : -1040}};
     for (int k = 0; k < 5; k++) { /* subnormal values have few digits */
       const double accuracy = k < 4 ? (single ? 1e-3 : 1e-10) : single ? 0.2 : 1e-2;
-      check_general(ts, &s, &modes[k], accuracy);
+      RUN(check_general(ts, &s, &modes[k], accuracy));
       s.symmetry = s.type->is_complex && round % 8 > 3 ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
-      check_symmetric(ts, &s, &modes[k], accuracy);
+      RUN(check_symmetric(ts, &s, &modes[k], accuracy));
     }
-    if (!single) check_single_factors(ts, &s);
-    if (!single) check_zero_diagonal(ts, &s, 20, 140, 1);
-    if (!single) check_zero_diagonal(ts, &s, 470, 470, 0);
+    if (!single) RUN(check_single_factors(ts, &s));
+    if (!single) RUN(check_zero_diagonal(ts, &s, 20, 140, 1));
+    if (!single) RUN(check_zero_diagonal(ts, &s, 470, 470, 0));
   }
   for (int round = 0; round < 40; round++) {
     system_of s = {.type = types[round % 4], .n = 1 + below(N_MOST)};
     s.symmetry = s.type->is_complex && round % 8 > 3 ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
-    check_long_row(ts, &s, below(s.type->is_single ? 40 : 200), s.type->is_single ? 1e-3 : 1e-10);
+    RUN(check_long_row(ts, &s, below(s.type->is_single ? 40 : 200), s.type->is_single ? 1e-3 : 1e-10));
   }
   for (int round = 0; round < 40; round++) {
     system_of s = {.type = types[round % 4], .n = 3 + 2 * below((N_MOST - 1) / 2)};
     s.symmetry = s.type->is_complex && round % 8 > 3 ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
-    if (!s.type->is_single) check_cycle(ts, &s, 300, 1e-10);
+    if (!s.type->is_single) RUN(check_cycle(ts, &s, 300, 1e-10));
   }
-  for (uint64_t seed = 0; seed < 20; seed++) check_other_values(ts, seed % 2, 7919 * seed);
-  check_messages(ts);
-  check_imported_scaling(ts);
-  tristar_destroy(&ts);
+  for (uint64_t seed = 0; seed < 20; seed++) RUN(check_other_values(ts, seed % 2, 7919 * seed));
+  RUN(check_messages(ts));
+  RUN(check_imported_scaling(ts));
   return 0;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
 enum { N_MAX = 400 };
@@ -171,9 +173,9 @@ static void check_singular(tristar_t *ts, const char *what, const typed *t, tris
  * and a right x. */
 static void check_graded(tristar_t *ts, int n, double ratio, tristar_method method) {
   tristar_analysis_options o;
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_result result;
   double b[N_MAX], x[N_MAX];
   memset(&m, 0, sizeof m);
@@ -196,9 +198,6 @@ static void check_graded(tristar_t *ts, int n, double ratio, tristar_method meth
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, &result));
   for (int i = 0; i < n; i++)
     CHECK_MSG(fabs(x[i] - 1) < 1e-12, "graded by %g, method %d: x[%d] is %g", ratio, (int)method, i, x[i]);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* The smallest pivot of m with complete pivoting. m is lost. */
@@ -284,12 +283,11 @@ static void check_refactor(tristar_t *ts) {
   for (int i = 0; i < m.n; i++) m.a[i][i]++;
   const tristar_view v = make_view(&typed_double, m.n, TRISTAR_SYMMETRIC);
   const int64_t entries = ((const int64_t *)v.ptr)[m.n];
-  double *values = malloc((size_t)entries * sizeof *values), b[36], x[36];
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  double *values = xmalloc((size_t)entries * sizeof *values), b[36], x[36];
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   char message[400];
-  CHECK(values != NULL);
   CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
   CHECK_OK(tristar_factor(an, v.values, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
@@ -302,9 +300,6 @@ static void check_refactor(tristar_t *ts) {
   CHECK_OK(tristar_refactor(f, v.values));
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 36, x, 36));
   for (int i = 0; i < 36; i++) CHECK_MSG(fabs(x[i] - 1) < 1e-13, "x[%d] is %g", i, x[i]);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
   free(values);
 }
 
@@ -333,42 +328,38 @@ static void check_tiniest(tristar_t *ts) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tristar_method symmetric[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   for (int k = 2; k <= 20; k += 3) {
     neumann(k);
     for (int method = 0; method < 3; method++)
-      check_singular(ts, "Neumann", &typed_double, TRISTAR_SYMMETRIC, symmetric[method]);
-    check_singular(ts, "Neumann", &typed_single, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO);
-    check_singular(ts, "Neumann", &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU);
+      RUN(check_singular(ts, "Neumann", &typed_double, TRISTAR_SYMMETRIC, symmetric[method]));
+    RUN(check_singular(ts, "Neumann", &typed_single, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO));
+    RUN(check_singular(ts, "Neumann", &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU));
   }
   for (uint64_t seed = 1; seed <= 60; seed++) {
     low_rank(2 + (int)seed % 40, seed % 2, seed);
-    check_singular(ts, "low rank", seed % 3 ? &typed_double : &typed_complex_double,
-                   seed % 2 ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
-                   seed % 2 ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU);
+    RUN(check_singular(ts, "low rank", seed % 3 ? &typed_double : &typed_complex_double,
+                       seed % 2 ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
+                       seed % 2 ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU));
   }
   printf("%d refused, %d told by the condition\n", refused, told);
-  CHECK(refused > told);
+  CHECK_TOTAL(refused > told, "%d refused, %d told", refused, told);
   for (int k = 0; k < 7; k++) {
     static const double ratios[] = {1, 0.1, 1e-3, 1e-5, 1e-7, 1e3, 1e6};
-    check_graded(ts, 9, ratios[k], TRISTAR_METHOD_AUTO);
-    check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LU);
-    check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LDLT);
-    check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LLT);
+    RUN(check_graded(ts, 9, ratios[k], TRISTAR_METHOD_AUTO));
+    RUN(check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LU));
+    RUN(check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LDLT));
+    RUN(check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LLT));
   }
-  check_scaled_bands(ts);
-  check_dependent_integers(ts, &typed_single);
-  check_dependent_integers(ts, &typed_double);
-  check_dependent_integers(ts, &typed_complex_single);
-  check_dependent_integers(ts, &typed_complex_double);
-  check_refactor(ts);
-  check_tiniest(ts);
-  tristar_destroy(&ts);
+  RUN(check_scaled_bands(ts));
+  RUN(check_dependent_integers(ts, &typed_single));
+  RUN(check_dependent_integers(ts, &typed_double));
+  RUN(check_dependent_integers(ts, &typed_complex_single));
+  RUN(check_dependent_integers(ts, &typed_complex_double));
+  RUN(check_refactor(ts));
+  RUN(check_tiniest(ts));
   return 0;
 }

@@ -4,7 +4,9 @@
 #include <math.h>
 
 #include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_machine.h"
 #include "tristar_matrix.h"
 
@@ -17,7 +19,7 @@ static double residual(const tristar_view *a, tristar_op op, const double *x, co
   const int64_t *ptr = a->ptr, n = a->rows;
   const int32_t *index = a->index;
   const double *values = a->values;
-  double worst = 0, *r = calloc((size_t)n, sizeof *r), *s = calloc((size_t)n, sizeof *s);
+  double worst = 0, *r = xcalloc((size_t)n, sizeof *r), *s = xcalloc((size_t)n, sizeof *s);
   for (int64_t j = 0; j < n; j++)
     for (int64_t p = ptr[j]; p < ptr[j + 1]; p++)
       for (int side = 0; side < (a->symmetry != TRISTAR_GENERAL && index[p] != j ? 2 : 1); side++) {
@@ -38,7 +40,7 @@ static double residual(const tristar_view *a, tristar_op op, const double *x, co
 static void check_plan(tristar_factor_t *f, const tristar_view *a, const tristar_plan_options *options,
                        const char *kind, const double *b, double *reference) {
   const int64_t n = a->rows;
-  double *x = malloc(17 * (size_t)n * sizeof *x), *y = malloc(17 * (size_t)n * sizeof *y);
+  OWNED double *x = xmalloc(17 * (size_t)n * sizeof *x), *y = xmalloc(17 * (size_t)n * sizeof *y);
   tristar_plan_t *p;
   CHECK_OK(tristar_plan(f, options, &p));
   for (int t = 0; t < 2; t++) {
@@ -70,14 +72,12 @@ static void check_plan(tristar_factor_t *f, const tristar_view *a, const tristar
   }
   tristar_plan_destroy(&p);
   CHECK(p == NULL);
-  free(x);
-  free(y);
 }
 
 static void check_problem(tristar_t *ts, const problem *q, tristar_method method, int64_t chunk_bytes) {
-  tristar_matrix_t *m;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_analysis_t *an;
-  tristar_factor_t *f;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_view a;
   tristar_analysis_options options;
   tristar_plan_options plan;
@@ -89,7 +89,8 @@ static void check_problem(tristar_t *ts, const problem *q, tristar_method method
   CHECK_OK(tristar_factor(an, a.values, &f));
   tristar_analysis_destroy(&an); /* the factor keeps what it needs */
   const int64_t n = a.rows;
-  double *b = malloc(17 * (size_t)n * sizeof *b), *reference = malloc(36 * (size_t)n * sizeof *reference);
+  OWNED double *b = xmalloc(17 * (size_t)n * sizeof *b),
+               *reference = xmalloc(36 * (size_t)n * sizeof *reference);
   fill_random(b, 17 * n, 7);
   for (int64_t i = 0; i < 36 * n; i++) reference[i] = NAN;
   tristar_plan_options_init(&plan);
@@ -103,29 +104,19 @@ static void check_problem(tristar_t *ts, const problem *q, tristar_method method
   CHECK_OK(tristar_refactor(f, a.values)); /* the same values, the same bits */
   plan.engine = TRISTAR_ENGINE_AUTO;
   check_plan(f, &a, &plan, q->kind, b, reference);
-  tristar_factor_destroy(&f);
-  tristar_matrix_destroy(&m);
-  free(b);
-  free(reference);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const problem problems[] = {{"s2d9pt", 1},      {"s2d9pt", 23},      {"poisson3d7", 9},
                                      {"poisson3d27", 7}, {"elasticity3d", 4}, {"kkt3d", 5},
                                      {"maxwell3d", 5},   {"chem3d", 8},       {"fusion2d", 5},
                                      {"convdiff3d", 9},  {"circuit", 400}};
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, true);
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
     for (int method = 0; method < 2; method++)
       for (int chunk = 0; chunk < 2; chunk++)
-        check_problem(ts, &problems[i], method ? TRISTAR_METHOD_LU : TRISTAR_METHOD_AUTO, chunk ? 3000 : 0);
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
+        RUN(check_problem(ts, &problems[i], method ? TRISTAR_METHOD_LU : TRISTAR_METHOD_AUTO,
+                          chunk ? 3000 : 0));
   return 0;
 }

@@ -1,6 +1,8 @@
 /* {s, d, c, z} x {LLT, LDLT, LU; Hermitian and complex symmetric} x {N, T, C} x {1, 3, 17 right-hand sides}:
  * the backward error after refinement is below 100 units of roundoff, the residual is recomputed here in
  * double, in place gives the same bits, and engines agree. */
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_machine.h"
 
@@ -11,9 +13,9 @@ static void check_solves(const typed *t, const tristar_view *v, const char *what
                          tristar_engine engine, char *reference) {
   const int64_t n = v->rows;
   const size_t bytes = TYPED_COLUMNS * (size_t)n * t->bytes;
-  char *b = make_rhs(t, n), *x = malloc(bytes);
+  OWNED char *b = make_rhs(t, n), *x = xmalloc(bytes);
   tristar_plan_options options;
-  tristar_plan_t *p;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   double reciprocal;
   tristar_plan_options_init(&options);
   options.engine = engine;
@@ -34,21 +36,18 @@ static void check_solves(const typed *t, const tristar_view *v, const char *what
     }
   CHECK_OK(tristar_condition(p, &reciprocal));
   CHECK_MSG(reciprocal > 1e-9 && reciprocal <= 1, "%s %c: condition %g", what, t->scalar, reciprocal);
-  tristar_plan_destroy(&p);
-  free(b);
-  free(x);
 }
 
 /* symmetry: what a symmetric kind is declared as in a complex type. */
 static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tristar_method method,
                   tristar_symmetry symmetry) {
-  tristar_matrix_t *m;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
   tristar_analysis_options options;
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_analysis_stats stats;
-  void *values = typed_matrix(ts, kind, k, t, symmetry, &m, &v);
+  OWNED void *values = typed_matrix(ts, kind, k, t, symmetry, &m, &v);
   tristar_analysis_options_init(&options);
   options.method = method;
   CHECK_OK(tristar_analyze(ts, &v, &options, &an));
@@ -60,23 +59,14 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
     const bool plain = v.symmetry == TRISTAR_SYMMETRIC && t->is_complex;
     CHECK(stats.method == (plain ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LLT));
   }
-  char *reference = malloc(TYPED_OPS * TYPED_COUNTS * TYPED_COLUMNS * (size_t)v.rows * t->bytes);
+  OWNED char *reference = xmalloc(TYPED_OPS * TYPED_COUNTS * TYPED_COLUMNS * (size_t)v.rows * t->bytes);
   check_solves(t, &v, kind, f, TRISTAR_ENGINE_SERIAL, reference);
   check_solves(t, &v, kind, f, TRISTAR_ENGINE_TASKS, reference);
-  free(reference);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
-  tristar_matrix_destroy(&m);
-  free(values);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, true);
   static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
   for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
     if (TSI_TESTS_RACES && types[t] != &typed_double) continue;
@@ -84,18 +74,15 @@ int main(void) {
     for (int m = 0; m < 3; m++)
       for (int symmetric = 0; symmetric < (types[t]->is_complex ? 2 : 1); symmetric++) {
         const tristar_symmetry symmetry = symmetric ? TRISTAR_SYMMETRIC : TRISTAR_HERMITIAN;
-        check(ts, "s2d9pt", 14, types[t], methods[m], symmetry);
-        check(ts, "poisson3d7", 7, types[t], methods[m], symmetry);
-        check(ts, "elasticity3d", 3, types[t], methods[m], symmetry);
+        RUN(check(ts, "s2d9pt", 14, types[t], methods[m], symmetry));
+        RUN(check(ts, "poisson3d7", 7, types[t], methods[m], symmetry));
+        RUN(check(ts, "elasticity3d", 3, types[t], methods[m], symmetry));
         if (methods[m] != TRISTAR_METHOD_AUTO)
-          check(ts, "maxwell3d", 3, types[t], methods[m], symmetry); /* indefinite */
+          RUN(check(ts, "maxwell3d", 3, types[t], methods[m], symmetry)); /* indefinite */
         if (methods[m] == TRISTAR_METHOD_LDLT || symmetric) continue;
-        check(ts, "convdiff3d", 7, types[t], methods[m], symmetry);
-        check(ts, "circuit", 200, types[t], methods[m], symmetry);
+        RUN(check(ts, "convdiff3d", 7, types[t], methods[m], symmetry));
+        RUN(check(ts, "circuit", 200, types[t], methods[m], symmetry));
       }
   }
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
   return 0;
 }

@@ -11,8 +11,10 @@
  *   - the error stays large: tristar_condition is below the roundoff
  *
  * The folder: TRISTAR_DATA, or ../shared/data next to the sources. */
+#include "tests/support/context.h"
 #include "tests/support/data.h"
 #include "tests/support/real_matrices.h"
+#include "tests/support/subtests.h"
 #include "tristar_machine.h"
 
 #define ERROR_BOUND 100
@@ -139,14 +141,14 @@ static void check_solves(tristar_t *ts, const trial *r, double *reciprocal) {
   tristar_plan_options options;
   tristar_plan_t *p;
   double own;
-  tristar_factor_t *f = factor(ts, r, *reciprocal);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = factor(ts, r, *reciprocal);
   if (f == NULL) return;
   tristar_plan_options_init(&options);
   options.chunk_bytes_max = 20000;
   CHECK_OK(tristar_plan(f, &options, &p));
   CHECK_OK(tristar_condition(p, &own));
   if (!t->is_single) *reciprocal = own;
-  void *b = make_rhs(t, r->view->rows);
+  OWNED void *b = make_rhs(t, r->view->rows);
   const typed_errors worst = worst_errors(t, r->view, f, p, b, DOCUMENTED);
   if (worst.reported < ERROR_BOUND * t->roundoff && worst.recomputed < RECOMPUTED_BOUND * t->roundoff)
     solved++;
@@ -157,9 +159,7 @@ static void check_solves(tristar_t *ts, const trial *r, double *reciprocal) {
               r->text, worst.op, worst.column, worst.count, worst.recomputed, reason);
     leave_out(r, reason);
   }
-  free(b);
   tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
 }
 
 /* The matrix with this symmetry and method, in double and in single. */
@@ -174,13 +174,12 @@ static void check_method(tristar_t *ts, const source *s, const tristar_view *fro
     tristar_view v = *from;
     v.scalar = t->scalar;
     v.symmetry = symmetry;
-    void *values = real_values(t, from, symmetry);
+    OWNED void *values = real_values(t, from, symmetry);
     v.values = values;
     trial r = {s->file, t, &v, method, ""};
     snprintf(r.text, sizeof r.text, "%s, %c, %s, %s", s->file, t->scalar, symmetries[symmetry],
              methods[method]);
     check_solves(ts, &r, &reciprocal);
-    free(values);
   }
 }
 
@@ -196,7 +195,7 @@ static void check_symmetry(tristar_t *ts, const source *s, const tristar_view *f
 
 static void check_source(tristar_t *ts, const source *s) {
   char path[1024];
-  tristar_matrix_t *m;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
   snprintf(path, sizeof path, "%s/%s", data_folder(), s->file);
   CHECK_OK(tristar_matrix_read(ts, path, &m));
@@ -207,28 +206,19 @@ static void check_source(tristar_t *ts, const source *s) {
     if (v.symmetry == TRISTAR_SYMMETRIC) check_symmetry(ts, s, &v, true, TRISTAR_HERMITIAN);
   }
   check_symmetry(ts, s, &v, true, v.symmetry);
-  tristar_matrix_destroy(&m);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   char path[1024];
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
   snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());
   FILE *index = fopen(path, "r");
   if (index == NULL) SKIP("no matrices: %s is not there (TRISTAR_DATA names the folder)", path);
   fclose(index);
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (size_t k = 0; k < sizeof sources / sizeof *sources;
        k += TSI_TESTS_SANITIZED ? 3 : 1) /* the same code */
-    check_source(ts, &sources[k]);
+    RUN(check_source(ts, &sources[k]));
   printf("%d solved, %d left out\n", solved, left_out);
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
   return 0;
 }

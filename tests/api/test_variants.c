@@ -4,6 +4,7 @@
  * after a refactorization. */
 #include <pthread.h>
 
+#include "tests/support/subtests.h"
 #include "tests/support/variants.h"
 #include "tristar_solve.h"
 
@@ -13,14 +14,14 @@ static uint64_t reference[SYSTEMS][VARIANTS];
 /* engine SERIAL: also accuracy, other legal orders, new values. */
 static void check_system(tristar_t *ts, int which, tristar_engine engine) {
   const system_case *c = &systems[which];
-  problem p;
+  CLEANUP(close_problem) problem p;
   double worst, usual = 0;
   const bool serial = engine == TRISTAR_ENGINE_SERIAL;
   open_problem(ts, c, &p);
   for (int k = 0; k < VARIANTS; k++) {
     const variant *v = &variants[k];
-    tristar_factor_t *f;
-    tristar_plan_t *plan;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     CHECK_OK(factor_with(ts, &p, c->method, v, &f));
     CHECK_OK(plan_with(f, v, engine, 0, &plan));
     const uint64_t h = solve_all(&p, plan, serial ? &worst : NULL);
@@ -38,28 +39,25 @@ static void check_system(tristar_t *ts, int which, tristar_engine engine) {
                 p.t->scalar, v->name);
     }
     CHECK_MSG(h == reference[which][v->same], "%s %c, %s: other bits", c->kind, p.t->scalar, v->name);
-    tristar_plan_destroy(&plan);
-    tristar_factor_destroy(&f);
   }
-  close_problem(&p);
 }
 
 /* A plan solves with the new values after a refactorization; LU, whose interchanges then change as well. */
 static void check_refactor(tristar_t *ts, int which) {
   const system_case *c = &systems[which];
-  problem p;
+  CLEANUP(close_problem) problem p;
   double before, after, *values;
   open_problem(ts, c, &p);
   for (int k = 0; k < VARIANTS; k++) {
-    tristar_factor_t *f;
-    tristar_plan_t *plan;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     CHECK_OK(factor_with(ts, &p, c->method, &variants[k], &f));
     CHECK_OK(plan_with(f, &variants[k], TRISTAR_ENGINE_SERIAL, 0, &plan));
     (void)solve_all(&p, plan, &before);
     problem other = p;
     const int64_t *ptr = p.view.ptr, n = p.view.rows;
     const int32_t *index = p.view.index;
-    values = malloc((size_t)ptr[n] * sizeof *values);
+    values = xmalloc((size_t)ptr[n] * sizeof *values);
     for (int64_t j = 0; j < n; j++)
       for (int64_t e = ptr[j]; e < ptr[j + 1]; e++)
         values[e] = ((const double *)p.values)[e] *
@@ -70,16 +68,13 @@ static void check_refactor(tristar_t *ts, int which) {
     CHECK_MSG(after < 1e-10 + 100 * before, "%s: backward error %g with new values, %g before",
               variants[k].name, after, before);
     free(values);
-    tristar_plan_destroy(&plan);
-    tristar_factor_destroy(&f);
   }
-  close_problem(&p);
 }
 
 /* Sparse right-hand sides and few rows of x: pushed updates are those that are pulled. */
 static void check_lists(tristar_t *ts) {
-  problem p;
-  tristar_factor_t *f;
+  CLEANUP(close_problem) problem p;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_plan_t *plan;
   tristar_solve_options options;
   const int64_t given[] = {3, 250, 7}, wanted[] = {0, 300, 11, 4};
@@ -97,8 +92,6 @@ static void check_lists(tristar_t *ts) {
     CHECK_MSG(memcmp(x[k], x[0], sizeof x[0]) == 0, "%s: other bits along paths", variants[k].name);
     tristar_plan_destroy(&plan);
   }
-  tristar_factor_destroy(&f);
-  close_problem(&p);
 }
 
 /* ---- Several threads --------------------------------------------------------------------------- */
@@ -117,11 +110,11 @@ static void *solve_job(void *arg) {
 
 /* Two threads that need the matrices of T at the same time. */
 static void check_threads(tristar_t *ts) {
-  problem p;
+  CLEANUP(close_problem) problem p;
   pthread_t thread[2];
   job jobs[2];
-  tristar_factor_t *f;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   open_problem(ts, &systems[6], &p);
   CHECK_OK(factor_with(ts, &p, systems[6].method, &variants[11], &f));
   CHECK_OK(plan_with(f, &variants[11], TRISTAR_ENGINE_TASKS, 0, &plan));
@@ -131,9 +124,6 @@ static void check_threads(tristar_t *ts) {
   }
   for (int k = 0; k < 2; k++) CHECK(pthread_join(thread[k], NULL) == 0);
   for (int k = 0; k < 2; k++) CHECK(jobs[k].hash == reference[6][11]);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&f);
-  close_problem(&p);
 }
 
 static void check_all(tristar_t *ts, tristar_engine engine) {
@@ -147,7 +137,8 @@ static void check_all(tristar_t *ts, tristar_engine engine) {
     check_threads(ts);
 }
 
-int main(void) {
-  with_each_engine(check_all);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(with_each_engine(check_all));
   return 0;
 }

@@ -6,6 +6,7 @@
 #include "tests/support/gpu/device_problem.h"
 #include "tests/support/gpu/run_columns.h"
 #include "tests/support/gpu/run_rows.h"
+#include "tests/support/subtests.h"
 
 static const problem problems[] = {
     {"poisson3d7", 4, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 0},
@@ -36,8 +37,7 @@ static void work_open(tristar_plan_t *plan, unsigned type, const tristar_solve_o
   w->bytes = (size_t)(w->n * nrhs) * t->bytes;
   w->b = random_scalars(t, w->n * nrhs, 3);
   w->before = random_scalars(t, w->n * nrhs, 4);
-  w->right = malloc(w->bytes);
-  CHECK(w->right != NULL);
+  w->right = xmalloc(w->bytes);
   memcpy(w->right, w->before, w->bytes);
   CHECK_OK(tristar_solve_with(plan, options, nrhs, w->b, w->right, NULL));
   CHECK_OK(tsi_request_prepare(&w->request, plan, options, nrhs));
@@ -67,8 +67,7 @@ static void launch(const work *w, const tsi_gpu_columns *s, unsigned k) {
 /* solve(w, x, k) gives the right x, and the same bits with each grid k. */
 static void compare(const work *w, void (*solve)(const work *w, void *x, unsigned k), const char *what) {
   const typed *t = types[w->type].type;
-  void *first = malloc(w->bytes), *x = malloc(w->bytes);
-  CHECK(first != NULL && x != NULL);
+  OWNED void *first = xmalloc(w->bytes), *x = xmalloc(w->bytes);
   for (unsigned k = 0; k < 2; k++) {
     memcpy(x, w->before, w->bytes);
     solve(w, x, k);
@@ -78,8 +77,6 @@ static void compare(const work *w, void (*solve)(const work *w, void *x, unsigne
   const double differs = difference(t, w->n * w->nrhs, w->right, first);
   CHECK_MSG(differs <= (t->is_single ? 1e-3 : 1e-11), "%s, %s, %d right-hand sides: differs by %g", what,
             types[w->type].scalars, (int)w->nrhs, differs);
-  free(first);
-  free(x);
 }
 
 /* ---- D alone ------------------------------------------------------------------------------------------- */
@@ -101,10 +98,9 @@ static void check_diagonal(tristar_plan_t *plan, unsigned type, tristar_op op, i
     options.alpha = types[type].type->is_single ? (const void *)alpha_single : alpha;
     options.beta = types[type].type->is_single ? (const void *)beta_single : beta;
   }
-  work w;
+  CLEANUP(work_close) work w;
   work_open(plan, type, &options, nrhs, &w);
   compare(&w, solve_diagonal, "D");
-  work_close(&w);
 }
 
 /* ---- Around products ----------------------------------------------------------------------------------- */
@@ -123,8 +119,7 @@ static void multiply_rows(const work *w, bool backward, void *workspace, unsigne
   CHECK_OK(tsi_spmv_prepare(plan, backward, upper, &rows));
   CHECK_OK(tsi_device_products_create(env, plan->spmv->products[backward], rows, 2 * (tsi_index)w->n, 32,
                                       &device));
-  void *values = malloc(((size_t)device.tables.entries + 1) * t->bytes);
-  CHECK(values != NULL);
+  OWNED void *values = xmalloc(((size_t)device.tables.entries + 1) * t->bytes);
   tsi_device_rows_fill(&device, t->bytes, rows->values, values);
   const tsi_gpu_rows s = {
       .tables = device.tables,
@@ -133,16 +128,14 @@ static void multiply_rows(const work *w, bool backward, void *workspace, unsigne
   const run_outcome got = run_rows(types[w->type].scalars, &s, true, 1, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
   tsi_device_rows_destroy(env, &device);
-  free(values);
 }
 
 /* b to rows 0 .., from there forward to rows n .., D^-1 there, from there backward to rows 0 .., and to x. */
 static void solve_by_products(const work *w, void *x, unsigned k) {
   const tsi_gpu_columns given = columns_of(w, x);
   const tsi_index n = (tsi_index)w->n;
-  void *workspace = malloc(2 * w->bytes);
+  OWNED void *workspace = xmalloc(2 * w->bytes);
   tsi_gpu_columns s = given;
-  CHECK(workspace != NULL);
   memset(workspace, 0xff, 2 * w->bytes);
   s.call.workspace = workspace;
   s.reads = true;
@@ -161,26 +154,24 @@ static void solve_by_products(const work *w, void *x, unsigned k) {
   s.call.inverse = NULL;
   s.call.conjugate_backward = false;
   launch(w, &s, k);
-  free(workspace);
 }
 
 static void check_products(tristar_plan_t *plan, unsigned type, tristar_op op, int64_t nrhs) {
   tristar_solve_options options;
   tristar_solve_options_init(&options);
   options.op = op;
-  work w;
+  CLEANUP(work_close) work w;
   work_open(plan, type, &options, nrhs, &w);
   compare(&w, solve_by_products, "products");
-  work_close(&w);
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
 static void check(tristar_t *ts, const problem *p, unsigned type, unsigned variant) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-  solver s = solver_open(ts, p, types[type].type, false);
+  CLEANUP(solver_close) solver s = solver_open(ts, p, types[type].type, false);
   tristar_plan_options options;
-  tristar_plan_t *products;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *products;
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.kernel = TRISTAR_KERNEL_SPMV;
@@ -189,14 +180,12 @@ static void check(tristar_t *ts, const problem *p, unsigned type, unsigned varia
     if (p->method == TRISTAR_METHOD_LDLT) check_diagonal(s.plan, type, ops[k], k == variant % 3 ? 1 : 3);
     check_products(products, type, ops[k], k == variant % 3 ? 3 : 1);
   }
-  tristar_plan_destroy(&products);
-  solver_close(&s);
 }
 
-int main(void) {
-  tristar_t *ts = open_without_starpu(false);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
   for (unsigned k = 0; k < sizeof problems / sizeof *problems; k++)
-    for (unsigned type = 0; type < 4; type++) check(ts, &problems[k], type, k + type);
-  tristar_destroy(&ts);
+    for (unsigned type = 0; type < 4; type++) RUN(check(ts, &problems[k], type, k + type));
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "runtime/mpi/solve/distributed.h"
 #include "runtime/exec/starpu/devices.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_dmatrix_mpi.h"
 #include "tristar_mpi.h"
 
@@ -56,7 +57,7 @@ static void open_world(const char *scheduler, const char *calibration) {
   w.analysis = NULL;
   w.factor = NULL;
   if (w.rank == 0) {
-    tristar_plan_t *plan;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     CHECK_OK(tristar_matrix_generate(w.ts, "s2d9pt", SIDE, &w.matrix));
     tristar_matrix_get_view(w.matrix, &w.view);
     w.n = w.view.rows;
@@ -67,7 +68,6 @@ static void open_world(const char *scheduler, const char *calibration) {
     CHECK_OK(tristar_plan(w.factor, NULL, &plan));
     fill_random(w.b, w.n, 3);
     CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, w.b, w.n, w.expected, w.n));
-    tristar_plan_destroy(&plan);
   }
   MPI_Bcast(&w.n, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   CHECK(w.n == N);
@@ -145,8 +145,7 @@ static void check_times(const tristar_distributed_t *d) {
 static double *halved(void) {
   if (w.rank > 0) return NULL;
   const int64_t entries = ((const int64_t *)w.view.ptr)[w.view.cols];
-  double *values = malloc((size_t)entries * sizeof *values);
-  CHECK(values);
+  double *values = xmalloc((size_t)entries * sizeof *values);
   for (int64_t e = 0; e < entries; e++) values[e] = ((const double *)w.view.values)[e] / 2;
   return values;
 }
@@ -154,7 +153,7 @@ static double *halved(void) {
 /* Returns how many devices of this rank have subtrees. */
 static int check_distributed(bool first) {
   const tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
-  tristar_distributed_t *d;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_distributed_stats stats;
   double *half = halved();
   CHECK_OK(distribute(&options, &d));
@@ -178,17 +177,16 @@ static int check_distributed(bool first) {
   if (w.rank == 0) CHECK_OK(tristar_refactor(w.factor, w.view.values));
   free(half);
   tristar_distributed_get_stats(d, &stats);
-  tristar_distributed_destroy(&d);
   return stats.devices;
 }
 
 /* Factored together; solves of all kinds. */
 static void check_factored(void) {
   const tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
-  tristar_distributed_t *d;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_refine_result refined;
-  tristar_trace_t *trace;
-  double *half = halved();
+  CLEANUP(tristar_trace_destroy) tristar_trace_t *trace;
+  OWNED double *half = halved();
   CHECK_OK(tristar_distributed_factor(w.ts, MPI_COMM_WORLD, w.analysis, w.rank == 0 ? w.view.values : NULL,
                                       &options, &d));
   use_all_rows(d);
@@ -206,9 +204,6 @@ static void check_factored(void) {
   for (int64_t k = 0; trace && k < trace->tasks.count; k++)
     on_device = on_device || trace->tasks.item[k].device >= 0;
   CHECK(on_device == (w.rank == 0));
-  tristar_trace_destroy(&trace);
-  free(half);
-  tristar_distributed_destroy(&d);
 }
 
 /* All ranks have rows, and factor them; then come the values of a factor of rank 0. */
@@ -216,7 +211,7 @@ static void check_rows(void) {
   tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
   tristar_analysis_options analysis;
   tristar_dmatrix_t *matrix;
-  tristar_distributed_t *d;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_analysis_options_init(&analysis);
   analysis.leaf_parts = w.layout.pz;
   CHECK_OK(tristar_dmatrix_generate(w.ts, MPI_COMM_WORLD, "s2d9pt", SIDE, NULL, &matrix));
@@ -229,7 +224,6 @@ static void check_rows(void) {
   CHECK_OK(tristar_distributed_update(d, w.factor));
   solve(d);
   check_x(1);
-  tristar_distributed_destroy(&d);
 }
 
 static void expect(const tristar_distributed_options *options, tristar_status status, const char *text) {
@@ -262,7 +256,7 @@ static void check_refusals(void) {
 /* No room on the last rank's devices, but on the others'. devices: of this rank, where there is room. */
 static void check_room(int devices) {
   tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
-  tristar_distributed_t *d;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_distributed_stats stats;
   if (w.rank == w.ranks - 1) options.device_bytes = 1;
   CHECK_OK(distribute(&options, &d));
@@ -272,7 +266,6 @@ static void check_room(int devices) {
   CHECK(stats.devices == (none ? 0 : devices) && (stats.unfit_bytes > 0) == (none && devices > 0));
   solve(d);
   check_x(1);
-  tristar_distributed_destroy(&d);
 }
 
 /* Allocations of the last rank when all goes well. */
@@ -321,6 +314,7 @@ static void check_fallback(void) {
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   static const char *const schedulers[] = {"lws", "eager", "dmdas"};
   int level;
   CHECK(argc == 4);
@@ -339,15 +333,15 @@ int main(int argc, char **argv) {
     open_world(schedulers[k], name);
     const int devices = check_distributed(k == 0);
     if (k == 0) {
-      check_factored();
-      check_rows();
-      check_refusals();
-      check_room(devices);
+      RUN(check_factored());
+      RUN(check_rows());
+      RUN(check_refusals());
+      RUN(check_room(devices));
     }
     close_world();
   }
   open_world("lws", name);
-  check_fallback();
+  RUN(check_fallback());
   close_world();
   MPI_Finalize();
   return 0;

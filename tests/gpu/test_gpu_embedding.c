@@ -12,6 +12,7 @@
 #include "runtime/exec/starpu/devices.h"
 #include "tests/gpu/emulator/emulated_driver.h"
 #include "tests/support/gpu/placed_system.h"
+#include "tests/support/subtests.h"
 #include "tristar_device.h"
 #include "tristar_starpu.h"
 #include "tristar_machine.h"
@@ -89,10 +90,10 @@ typedef struct flight {
 static flight open_flight(const system_of *s, int k) {
   flight f = {.n = s->n, .nrhs = k % 2 ? MANY : 1, .op = ops[k % 3]};
   const size_t bytes = (size_t)(f.n * f.nrhs) * s->type->bytes;
-  f.b = calloc(bytes, 1);
+  f.b = xcalloc(bytes, 1);
   f.written = (work){.type = s->type, .seed = 100 * (uint64_t)k};
-  f.read = (work){.type = s->type, .array = calloc(bytes, 1)};
-  CHECK(f.b && f.read.array);
+  f.read = (work){.type = s->type, .array = xcalloc(bytes, 1)};
+  CHECK(f.read.array);
   starpu_matrix_data_register(&f.b_handle, STARPU_MAIN_RAM, (uintptr_t)f.b, (uint32_t)f.n, (uint32_t)f.n,
                               (uint32_t)f.nrhs, s->type->bytes);
   starpu_matrix_data_register(&f.x_handle, -1, 0, (uint32_t)f.n, (uint32_t)f.n, (uint32_t)f.nrhs,
@@ -112,8 +113,7 @@ static void close_flight(flight *f) {
 static void check_flight(const system_of *s, const flight *f, int times) {
   const int64_t count = f->n * f->nrhs;
   const size_t bytes = (size_t)count * s->type->bytes;
-  void *b = calloc(bytes, 1), *x = calloc(bytes, 1);
-  CHECK(b && x);
+  OWNED void *b = xcalloc(bytes, 1), *x = xcalloc(bytes, 1);
   fill(s->type, b, count, f->written.seed);
   for (int k = 0; k < times; k++) {
     CHECK_OK(tristar_solve(s->plan, f->op, f->nrhs, b, f->n, x, f->n));
@@ -121,8 +121,6 @@ static void check_flight(const system_of *s, const flight *f, int times) {
   }
   CHECK_MSG(memcmp(x, f->read.array, bytes) == 0, "scalar %d, op %d, %d right-hand sides",
             (int)s->type->scalar, (int)f->op, (int)f->nrhs);
-  free(b);
-  free(x);
 }
 
 /* All of them at the same time; the program waits at the end. */
@@ -179,12 +177,11 @@ static void copy_late(void *arg) {
 static void check_streams(const system_of *s) {
   const size_t bytes = (size_t)s->n * s->type->bytes;
   flight f = open_flight(s, 0);
-  void *b = calloc(bytes, 1), *b_there = emulated_allocate(0, bytes), *x_there = emulated_allocate(0, bytes);
+  void *b = xcalloc(bytes, 1), *b_there = emulated_allocate(0, bytes), *x_there = emulated_allocate(0, bytes);
   copying first = {.to = b_there, .from = b, .bytes = bytes},
           second = {.to = b_there, .from = x_there, .bytes = bytes};
   emulated_stream stream = {.device = 0, .work = copy_late, .arg = &first};
   tristar_device_vectors v;
-  CHECK(b);
   tristar_device_vectors_init(&v);
   v.b = b_there;
   v.x = x_there;
@@ -211,19 +208,19 @@ static void check_streams(const system_of *s) {
 }
 
 static void check_system(tristar_t *ts, const typed *type, tristar_place place) {
-  system_of s = system_create(ts, type, place);
+  CLEANUP(system_destroy) system_of s = system_create(ts, type, place);
   check_solves(&s);
   check_chain(&s);
   check_streams(&s);
-  system_destroy(&s);
 }
 
 int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_complex_single, &typed_complex_double,
                                        &typed_single};
   tristar_config config;
   tristar_starpu_info info;
-  tristar_t *ts;
+  CLEANUP(tristar_destroy) tristar_t *ts;
   nodes = argc > 1 && strcmp(argv[1], "nodes") == 0;
   tristar_config_init(&config);
   config.calibration = "off";
@@ -231,8 +228,7 @@ int main(int argc, char **argv) {
   CHECK_OK(tristar_get_starpu(ts, &info));
   if (nodes && starpu_memory_nodes_get_count() < 2) SKIP("StarPU has one memory node for all workers");
   CHECK(info.devices == DEVICES && nodes == (starpu_memory_nodes_get_count() > 1));
-  for (int k = 0; k < (TSI_TESTS_RACES ? 2 : 4); k++) check_system(ts, types[k], TRISTAR_PLACE_GPU);
-  check_system(ts, types[0], TRISTAR_PLACE_CPU);
-  tristar_destroy(&ts);
+  for (int k = 0; k < (TSI_TESTS_RACES ? 2 : 4); k++) RUN(check_system(ts, types[k], TRISTAR_PLACE_GPU));
+  RUN(check_system(ts, types[0], TRISTAR_PLACE_CPU));
   return 0;
 }

@@ -5,6 +5,7 @@
 #include "runtime/factor/front_places.h"
 #include "tests/support/factor_bits.h"
 #include "tests/gpu/emulator/emulated_dense.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
 /* Tiles of fronts so small that any matrix has some. */
@@ -78,9 +79,8 @@ static tristar_factor_stats stats_of(const tristar_factor_t *factor) {
 
 static bool same_bits(const tristar_factor_t *factor, const char *expected, size_t size) {
   size_t other;
-  char *bits = bits_of(factor, &other);
+  OWNED char *bits = bits_of(factor, &other);
   const bool same = other == size && memcmp(bits, expected, size) == 0;
-  free(bits);
   return same;
 }
 
@@ -88,14 +88,12 @@ static bool same_bits(const tristar_factor_t *factor, const char *expected, size
  */
 
 static void check_solution(const wish *w, const problem *p, tristar_factor_t *factor) {
-  void *b = make_rhs(w->type, p->view.rows);
-  tristar_plan_t *plan;
+  OWNED void *b = make_rhs(w->type, p->view.rows);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   const typed_errors worst = worst_errors(w->type, &p->view, NULL, plan, b, COMPONENTWISE);
   CHECK_MSG(worst.recomputed < 100 * w->type->roundoff, "%s %c, method %d: backward error %g", w->kind,
             w->type->scalar, (int)w->method, worst.recomputed);
-  tristar_plan_destroy(&plan);
-  free(b);
 }
 
 /* How far the factors are from those of the cores, by the largest entry of L (and U): the operations are the
@@ -123,6 +121,7 @@ static char *factor_bits(const wish *w, bool verify, size_t *size) {
                 stats.device_bus_bytes > 0,
             "%s: %lld fronts on devices", w->kind, (long long)stats.device_fronts);
   if (verify) {
+    CLEANUP(tristar_analysis_destroy)
     tristar_analysis_t *analysis = analyze(p.ts, &p.view, w, TRISTAR_PLACE_CPU, 0);
     CHECK_OK(tristar_factor(analysis, p.view.values, &cores));
     CHECK(stats_of(cores).device_fronts == 0 && stats_of(cores).device_bus_bytes == 0);
@@ -133,7 +132,6 @@ static char *factor_bits(const wish *w, bool verify, size_t *size) {
       CHECK_MSG(far < 1e5 * w->type->roundoff, "%s %c: factors differ by %g", w->kind, w->type->scalar, far);
     }
     tristar_factor_destroy(&cores);
-    tristar_analysis_destroy(&analysis);
   }
   char *bits = bits_of(factor, size);
   CHECK_OK(tristar_refactor(factor, p.view.values));
@@ -148,7 +146,7 @@ static void check_schedulers(const wish *w) {
     const char *scheduler, *workers;
   } runs[] = {{"lws", "2"}, {"eager", "2"}, {"dmda", "3"}, {"prio", "1"}};
   size_t size = 0, other;
-  char *expected = NULL;
+  OWNED char *expected = NULL;
   for (int k = 0; k < 4; k++) {
     setenv("STARPU_SCHED", runs[k].scheduler, 1);
     setenv("STARPU_NCPU", runs[k].workers, 1);
@@ -159,7 +157,6 @@ static void check_schedulers(const wish *w) {
     free(expected);
     expected = bits;
   }
-  free(expected);
 }
 
 static void check_type(const typed *t, tristar_symmetry symmetry) {
@@ -211,8 +208,8 @@ static void check_refactor(const wish *w) {
 /* The status of a factorization of the values, its message, and what its pivots were like. */
 static tristar_status outcome_of(problem *p, const wish *w, tristar_place place, char text[512],
                                  tristar_factor_stats *stats) {
-  tristar_analysis_t *analysis = analyze(p->ts, &p->view, w, place, 0);
-  tristar_factor_t *factor;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = analyze(p->ts, &p->view, w, place, 0);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   const tristar_status status = tristar_factor(analysis, p->values, &factor);
   text[0] = 0;
   memset(stats, 0, sizeof *stats);
@@ -220,8 +217,6 @@ static tristar_status outcome_of(problem *p, const wish *w, tristar_place place,
     *stats = stats_of(factor);
   else
     CHECK(tristar_get_error(p->ts, text, 512) > 0);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&analysis);
   return status;
 }
 
@@ -276,6 +271,7 @@ static void check_memory(const wish *w) {
   char *bits = bits_of(factor, &size);
   tristar_factor_destroy(&factor);
   for (int64_t room = INT64_C(1) << 22; room > 0; room /= 2) {
+    CLEANUP(tristar_analysis_destroy)
     tristar_analysis_t *analysis = analyze(p.ts, &p.view, w, TRISTAR_PLACE_GPU, room);
     CHECK_OK(tristar_factor(analysis, p.view.values, &factor));
     const tristar_factor_stats stats = stats_of(factor);
@@ -287,7 +283,6 @@ static void check_memory(const wish *w) {
     check_solution(w, &p, factor);
     CHECK(before > 0 || same_bits(factor, bits, size));
     tristar_factor_destroy(&factor);
-    tristar_analysis_destroy(&analysis);
   }
   CHECK(all > 1 && before == 0);
   free(bits);
@@ -371,10 +366,9 @@ static void check_schedule(const wish *w) {
   const tsi_symbolic *symbolic = an->symbolic;
   tsi_env *env = &p.ts->env;
   const size_t count = (size_t)symbolic->count;
-  tsi_index *device = malloc(count * sizeof *device);
-  bool *tiled = malloc(count * sizeof *tiled);
+  tsi_index *device = xmalloc(count * sizeof *device);
+  bool *tiled = xmalloc(count * sizeof *tiled);
   int64_t fronts = 0;
-  CHECK(device && tiled);
   CHECK_OK(tsi_factorization_find_tiled(env, symbolic, an->stats.method, &p.ts->fronts, tiled));
   for (size_t s = 0; s < count; s++) fronts += tiled[s];
   for (int devices = 0; devices <= 3; devices++)
@@ -417,7 +411,7 @@ static void check_refusals(const wish *w) {
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   char text[512];
-  void *values = typed_matrix(without, w->kind, w->size, w->type, w->symmetry, &matrix, &view);
+  OWNED void *values = typed_matrix(without, w->kind, w->size, w->type, w->symmetry, &matrix, &view);
   analysis = analyze(without, &view, w, TRISTAR_PLACE_GPU, 0);
   CHECK_STATUS(tristar_factor(analysis, values, &factor), TRISTAR_ERR_UNSUPPORTED);
   CHECK(tristar_get_error(without, text, sizeof text) > 0 &&
@@ -436,10 +430,10 @@ static void check_refusals(const wish *w) {
   CHECK_STATUS(tristar_analyze(without, &view, &options, &analysis), TRISTAR_ERR_ARGUMENT);
   tristar_matrix_destroy(&matrix);
   tristar_destroy(&without);
-  free(values);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_factorization_options usual;
   const wish llt = {"poisson3d7",       7,     &typed_double, TRISTAR_METHOD_LLT, TRISTAR_SYMMETRIC,
                     TRISTAR_MERGE_NONE, &small},
@@ -454,32 +448,31 @@ int main(void) {
                  TRISTAR_MERGE_RELAXED, &usual};
   tsi_factorization_options_init(&usual);
   usual.tiled_flops = 2e7;
-  check_schedule(&many);
-  check_refusals(&llt);
-  check_schedulers(&llt);
-  check_schedulers(&ldlt);
-  check_schedulers(&lu);
+  RUN(check_schedule(&many));
+  RUN(check_refusals(&llt));
+  RUN(check_schedulers(&llt));
+  RUN(check_schedulers(&ldlt));
+  RUN(check_schedulers(&lu));
   setenv("STARPU_SCHED", "lws", 1);
   setenv("STARPU_NCPU", "2", 1);
-  tristar_t *keeps = create(&small, 1); /* StarPU, which takes its time to start */
+  CLEANUP(tristar_destroy) tristar_t *keeps = create(&small, 1); /* StarPU, which takes its time to start */
   tristar_starpu_info info;
   CHECK_OK(tristar_get_starpu(keeps, &info));
-  check_table();
-  check_refactor(&llt);
-  check_refactor(&ldlt);
-  check_refactor(&lu);
-  check_pivots(&llt, -1, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, false);
-  check_perturbed(&ldlt);
-  check_perturbed(&lu);
-  check_memory(&llt);
-  check_memory(&lu);
+  RUN(check_table());
+  RUN(check_refactor(&llt));
+  RUN(check_refactor(&ldlt));
+  RUN(check_refactor(&lu));
+  RUN(check_pivots(&llt, -1, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, false));
+  RUN(check_perturbed(&ldlt));
+  RUN(check_perturbed(&lu));
+  RUN(check_memory(&llt));
+  RUN(check_memory(&lu));
   if (!TSI_TESTS_RACES) { /* as before, until one fails */
-    check_failures(&llt);
-    check_failures(&ldlt);
-    check_allocations(&lu);
-    check_fallback(&heavy);
+    RUN(check_failures(&llt));
+    RUN(check_failures(&ldlt));
+    RUN(check_allocations(&lu));
+    RUN(check_fallback(&heavy));
   }
-  check_failures(&lu);
-  tristar_destroy(&keeps);
+  RUN(check_failures(&lu));
   return 0;
 }

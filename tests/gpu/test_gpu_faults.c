@@ -1,6 +1,7 @@
 /* Faults that are planted in the GPU kernels are seen: a schedule of few gives other bits, or does not end.
  * Without one none does. (A missing fence shows to the thread sanitizer only: test_gpu_races.) */
 #include "tests/support/gpu/device_problem.h"
+#include "tests/support/subtests.h"
 
 /* Solves that together do all that faults are planted in. */
 typedef struct work {
@@ -65,16 +66,14 @@ enum { FAULTS = sizeof faults / sizeof *faults };
 /* How many schedules do not give `right`. */
 static int count_wrong(const solver *s, const work *w, device_sweeps *sweeps, int fault, const void *right) {
   const size_t bytes = (size_t)(s->n * w->nrhs) * s->bytes;
-  void *x = calloc(bytes, 1);
+  OWNED void *x = xcalloc(bytes, 1);
   int wrong = 0;
-  CHECK(x != NULL);
   for (unsigned k = 0; k < SCHEDULES; k++) {
     const run_grid grid = {.blocks = 4, .resident = 4, .threads = 64, .warp = 32, .seed = k, .fault = fault};
     sweeps->call.x = x;
     const run_outcome got = run_sweeps(w->scalars, sweeps->forward, sweeps->backward, &sweeps->call, &grid);
     wrong += !got.ended || memcmp(right, x, bytes) != 0;
   }
-  free(x);
   return wrong;
 }
 
@@ -82,12 +81,12 @@ static void check(tristar_t *ts, int k) {
   const work *w = &works[k];
   const run_grid grid = {.blocks = 1, .resident = 1, .threads = 32, .warp = 32};
   solver s = solver_open(ts, &w->of, w->type, false);
-  void *b = random_scalars(w->type, s.n * w->nrhs, 3), *right = calloc((size_t)(s.n * w->nrhs), s.bytes);
+  OWNED void *b = random_scalars(w->type, s.n * w->nrhs, 3),
+             *right = xcalloc((size_t)(s.n * w->nrhs), s.bytes);
   tristar_solve_options options;
   device_sweeps sweeps;
   tristar_solve_options_init(&options);
   options.op = w->op;
-  CHECK(right != NULL);
   device_sweeps_open(&s, &options, w->nrhs, b, right, &sweeps);
   const run_outcome got = run_sweeps(w->scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
@@ -98,13 +97,11 @@ static void check(tristar_t *ts, int k) {
                 "no schedule of %d shows the fault \"%s\"", SCHEDULES, faults[f].name);
   device_sweeps_close(&sweeps);
   solver_close(&s);
-  free(b);
-  free(right);
 }
 
-int main(void) {
-  tristar_t *ts = open_without_starpu(false);
-  for (int k = 0; k < WORKS; k++) check(ts, k);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
+  for (int k = 0; k < WORKS; k++) RUN(check(ts, k));
   return 0;
 }

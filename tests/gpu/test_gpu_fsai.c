@@ -8,6 +8,7 @@
 #include "tests/support/gpu/hermitian.h"
 #include "tests/support/gpu/run_fsai.h"
 #include "tests/support/gpu/runs.h"
+#include "tests/support/subtests.h"
 
 static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_double,
                                      &typed_complex_single};
@@ -70,7 +71,7 @@ static void compare(const hermitian *a, const tsi_entries *g, const tsi_gpu_fsai
 static void check_like_cores(tristar_t *ts, const hermitian *a, const tristar_precond_options *options,
                              unsigned variant) {
   const tristar_view view = hermitian_view(a);
-  tristar_precond_t *p;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   device_inverse first = device_of(a, options), other = device_of(a, options);
   const run_grid grid = grid_number(variant % 4), another = grid_number((variant + 1) % 4);
   CHECK_OK(tristar_precond(ts, &view, options, &p));
@@ -84,7 +85,6 @@ static void check_like_cores(tristar_t *ts, const hermitian *a, const tristar_pr
   CHECK(memcmp(first.packed.packed_values, other.packed.packed_values, entries * a->t->bytes) == 0);
   device_inverse_free(&first);
   device_inverse_free(&other);
-  tristar_precond_destroy(&p);
 }
 
 /* Patterns of every kind; more columns than a warp has lanes; static patterns; stops; filters. */
@@ -100,48 +100,48 @@ static void check_patterns(tristar_t *ts) {
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
     for (int type = 0; type < (TSI_TESTS_RACES ? 1 : 4); type++) {
       const int n = kinds[k] == TRIANGLE_ARROW ? 70 : kinds[k] == TRIANGLE_DENSE ? 44 : 30;
+      CLEANUP(hermitian_free)
       hermitian a = hermitian_create(triangle_create(kinds[k], n, k), types[type], 0.9, 17 * k);
       const unsigned count = sizeof options / sizeof *options;
       for (unsigned o = (unsigned)k % (type == 0 ? 2 : 3); o < count; o += type == 0 ? 2 : 3, variant++)
         check_like_cores(ts, &a, &options[o], variant);
-      hermitian_free(&a);
     }
 }
 
 static void check_small(tristar_t *ts) {
   const tristar_precond_options grows = options_of(3, 2, 0), stays = options_of(0, 1, 0);
   for (int n = 1; n < 4; n++) {
+    CLEANUP(hermitian_free)
     hermitian a = hermitian_create(triangle_create(TRIANGLE_DENSE, n, 3), &typed_double, 2, 5);
     check_like_cores(ts, &a, &grows, (unsigned)n);
     check_like_cores(ts, &a, &stays, (unsigned)n);
-    hermitian_free(&a);
   }
 }
 
 /* Of equal entries of the gradient the smaller columns join. */
 static void check_ties(tristar_t *ts) {
   const tristar_precond_options options = options_of(1, 2, 0);
+  CLEANUP(hermitian_free)
   hermitian a = hermitian_create(triangle_create(TRIANGLE_DENSE, 40, 3), &typed_double, 2, 5);
   for (tsi_index i = 0; i < a.n; i++)
     for (tsi_index j = 0; j <= i; j++) hermitian_put(&a, i, j, i == j ? 60 : (i + j) % 2 ? 1 : -1);
   check_like_cores(ts, &a, &options, 1);
-  hermitian_free(&a);
 }
 
 /* ---- G^H ----------------------------------------------------------------------------------------------- */
 
 /* Of the lower triangle of a matrix: rows of all lengths, each as its column is, conjugated. */
 static void check_adjoint(int kind, int n, const typed *t, unsigned variant) {
-  hermitian a = hermitian_create(triangle_create(kind, n, 3), t, 0.9, 5);
+  CLEANUP(hermitian_free) hermitian a = hermitian_create(triangle_create(kind, n, 3), t, 0.9, 5);
   const size_t entries = (size_t)a.lower.ptr[n];
   const run_grid grid = grid_number(variant);
   const char scalars[] = {(char)t->scalar, 0};
-  triangle_pattern right = triangle_transpose(&a.lower);
+  CLEANUP(triangle_free) triangle_pattern right = triangle_transpose(&a.lower);
   const tsi_gpu_fsai_adjoint s = {.g = {a.lower.ptr, a.lower.index, a.lower_values},
                                   .n = n,
-                                  .ptr = malloc(((size_t)n + 1) * sizeof(tsi_count)),
-                                  .index = malloc(entries * sizeof(tsi_index) + 1),
-                                  .values = malloc(entries * t->bytes + 1)};
+                                  .ptr = xmalloc(((size_t)n + 1) * sizeof(tsi_count)),
+                                  .index = xmalloc(entries * sizeof(tsi_index) + 1),
+                                  .values = xmalloc(entries * t->bytes + 1)};
   CHECK(s.ptr != NULL && s.index != NULL && s.values != NULL);
   const run_outcome got = run_fsai_adjoint(scalars, &s, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
@@ -153,8 +153,6 @@ static void check_adjoint(int kind, int n, const typed *t, unsigned variant) {
   free(s.ptr);
   free(s.index);
   free(s.values);
-  triangle_free(&right);
-  hermitian_free(&a);
 }
 
 static void check_adjoints(void) {
@@ -175,8 +173,8 @@ static int kind_of(const hermitian *a, const device_inverse *d, tsi_index i) {
 
 static void check_breakdowns(tristar_t *ts, const typed *t) {
   const tristar_precond_options options = options_of(3, 2, 0);
-  hermitian a = hermitian_create(triangle_create(TRIANGLE_BANDED, 30, 3), t, 0.9, 5);
-  device_inverse d = device_of(&a, &options);
+  CLEANUP(hermitian_free) hermitian a = hermitian_create(triangle_create(TRIANGLE_BANDED, 30, 3), t, 0.9, 5);
+  CLEANUP(device_inverse_free) device_inverse d = device_of(&a, &options);
   tristar_view view = hermitian_view(&a);
   tristar_precond_t *p;
   const number diagonal = hermitian_get(&a, 20, 20);
@@ -191,19 +189,17 @@ static void check_breakdowns(tristar_t *ts, const typed *t) {
   CHECK(kind_of(&a, &d, 20) == TSI_BREAKDOWN_NOT_FINITE);
   hermitian_put(&a, 20, 20, diagonal);
   CHECK(kind_of(&a, &d, 20) == TSI_BREAKDOWN_NONE);
-  device_inverse_free(&d);
-  hermitian_free(&a);
 }
 
 /* Less room than rows could need: those that fit are the same, the others are told, and can be computed by
  * themselves with more. */
 static void check_room(void) {
   const tristar_precond_options options = options_of(3, 2, 0);
+  CLEANUP(hermitian_free)
   hermitian a = hermitian_create(triangle_create(TRIANGLE_POWER_LAW, 64, 3), &typed_double, 0.9, 5);
   device_inverse d = device_of(&a, &options), whole = device_of(&a, &options), rest = device_of(&a, &options);
   const run_grid grid = grid_number(0);
-  tsi_index *wanted = malloc((size_t)a.n * sizeof *wanted), large = 0;
-  CHECK(wanted != NULL);
+  tsi_index *wanted = xmalloc((size_t)a.n * sizeof *wanted), large = 0;
   d.rows.slots = 40;
   tsi_gpu_fsai_lay_out(&d.rows, a.t->bytes, a.t->bytes);
   launch(&a, &whole, false, &grid);
@@ -229,7 +225,6 @@ static void check_room(void) {
   device_inverse_free(&d);
   device_inverse_free(&whole);
   device_inverse_free(&rest);
-  hermitian_free(&a);
 }
 
 /* Spaces have room for all arrays, and blocks share as much memory as they may. */
@@ -261,6 +256,7 @@ static void check_faults(void) {
   /* A missing barrier in the gradient shows to the thread sanitizer only: test_gpu_fsai_races. */
   static const int faults[] = {GPU_NO_FAULT, GPU_FAULT_BARRIER, GPU_FAULT_LANE};
   const tristar_precond_options options = options_of(4, 3, 0);
+  CLEANUP(hermitian_free)
   hermitian a = hermitian_create(triangle_create(TRIANGLE_RANDOM, 44, 2), &typed_double, 0.9, 5);
   device_inverse right = device_of(&a, &options), d = device_of(&a, &options);
   run_grid grid = grid_number(0);
@@ -284,19 +280,18 @@ static void check_faults(void) {
   }
   device_inverse_free(&right);
   device_inverse_free(&d);
-  hermitian_free(&a);
 }
 
-int main(void) {
-  tristar_t *ts = open_without_starpu(false);
-  check_patterns(ts);
-  check_small(ts);
-  check_ties(ts);
-  for (int k = 0; k < 4; k++) check_breakdowns(ts, types[k]);
-  check_adjoints();
-  check_room();
-  check_spaces();
-  if (run_has_faults()) check_faults();
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
+  RUN(check_patterns(ts));
+  RUN(check_small(ts));
+  RUN(check_ties(ts));
+  for (int k = 0; k < 4; k++) RUN(check_breakdowns(ts, types[k]));
+  RUN(check_adjoints());
+  RUN(check_room());
+  RUN(check_spaces());
+  if (run_has_faults()) RUN(check_faults());
   return 0;
 }

@@ -34,9 +34,9 @@ static int count_races_of_adjoint(const device_inverse *d) {
   const run_grid grid = grid_number(5, GPU_NO_FAULT);
   const tsi_gpu_fsai_adjoint s = {.g = {g->ptr, g->packed_index, g->packed_values},
                                   .n = g->count,
-                                  .ptr = calloc((size_t)g->count + 1, sizeof(tsi_count)),
-                                  .index = calloc(entries, sizeof(tsi_index)),
-                                  .values = calloc(entries, sizeof(double))};
+                                  .ptr = xcalloc((size_t)g->count + 1, sizeof(tsi_count)),
+                                  .index = xcalloc(entries, sizeof(tsi_index)),
+                                  .values = xcalloc(entries, sizeof(double))};
   CHECK(s.ptr != NULL && s.index != NULL && s.values != NULL);
   reports = 0;
   const run_outcome got = run_fsai_adjoint("d", &s, &grid);
@@ -51,8 +51,7 @@ static int count_races_of_adjoint(const device_inverse *d) {
 static int count_races_of_product(const device_inverse *d) {
   const tsi_gpu_fsai_rows *g = &d->packed;
   const run_grid grid = grid_number(4, GPU_NO_FAULT);
-  double *x = calloc((size_t)g->count, 2 * sizeof *x), *y = calloc((size_t)g->count, 2 * sizeof *y);
-  CHECK(x != NULL && y != NULL);
+  OWNED double *x = xcalloc((size_t)g->count, 2 * sizeof *x), *y = xcalloc((size_t)g->count, 2 * sizeof *y);
   const tsi_gpu_spmv s = {.a = {g->ptr, g->packed_index, g->packed_values},
                           .rows = g->count,
                           .threads = tsi_gpu_spmv_threads(g->count, g->ptr[g->count]),
@@ -68,13 +67,12 @@ static int count_races_of_product(const device_inverse *d) {
   reports = 0;
   const run_outcome got = run_spmv("d", &s, g->count, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
-  free(x);
-  free(y);
   return reports;
 }
 
 int main(void) {
   const tsi_fsai_limits grows = {.steps = 3, .per_step = 3, .postfilter = 0.1}, stays = {.per_step = 1};
+  CLEANUP(hermitian_free)
   hermitian a = hermitian_create(triangle_create(TRIANGLE_RANDOM, 24, 2), &typed_double, 0.9, 5);
   device_inverse d = device_inverse_create(&a, &grows, NULL),
                  given = device_inverse_create(&a, &stays, &a.lower);
@@ -90,6 +88,5 @@ int main(void) {
   CHECK(count_races(&a, &d, GPU_FAULT_WARP_BARRIER) > 0);
   device_inverse_free(&d);
   device_inverse_free(&given);
-  hermitian_free(&a);
   return 0;
 }

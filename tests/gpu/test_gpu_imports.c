@@ -5,6 +5,7 @@
  * the cores. */
 #include "runtime/solve/device_subtrees.h"
 #include "tests/support/given_factors.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
 enum { SOLVES = 2 };
@@ -15,8 +16,7 @@ static const typed *const types[] = {&typed_double, &typed_complex_double, &type
 /* Values of a view as the type has them, in an array that takes the place of the one of doubles. */
 static void *narrow(const typed *t, void *values, int64_t count) {
   const typed *wide = t->is_complex ? &typed_complex_double : &typed_double;
-  void *narrowed = calloc((size_t)count + 1, t->bytes);
-  CHECK(narrowed);
+  void *narrowed = xcalloc((size_t)count + 1, t->bytes);
   for (int64_t i = 0; i < count; i++) put(t, narrowed, i, get(wide, values, i));
   free(values);
   return narrowed;
@@ -41,8 +41,7 @@ typedef struct placed_system {
 } placed_system;
 
 static void *random_vectors(const typed *t, int64_t count) {
-  void *b = calloc((size_t)count + 1, t->bytes);
-  CHECK(b);
+  void *b = xcalloc((size_t)count + 1, t->bytes);
   for (int64_t i = 0; i < count; i++) {
     number x = uniform();
     if (t->is_complex) __imag__ x = uniform();
@@ -64,15 +63,13 @@ static void check_solve(const placed_system *s, tristar_op op, tristar_part part
   const size_t bytes = (size_t)(s->n * nrhs) * s->t->bytes;
   tristar_solve_options options;
   tristar_request_t *request[SOLVES];
-  void *b = random_vectors(s->t, s->n * nrhs), *expected = calloc(bytes, 1), *x[SOLVES];
-  CHECK(expected);
+  void *b = random_vectors(s->t, s->n * nrhs), *expected = xcalloc(bytes, 1), *x[SOLVES];
   tristar_solve_options_init(&options);
   options.op = op;
   options.part = part;
   CHECK_OK(tristar_solve_with(s->serial, &options, nrhs, b, expected, NULL));
   for (int k = 0; k < SOLVES; k++) {
-    x[k] = calloc(bytes, 1);
-    CHECK(x[k]);
+    x[k] = xcalloc(bytes, 1);
     CHECK_OK(tristar_solve_start(s->placed, &options, nrhs, b, x[k], &request[k]));
   }
   for (int k = 0; k < SOLVES; k++) CHECK_OK(tristar_wait(&request[k], NULL));
@@ -115,13 +112,13 @@ static int64_t check_told(const tristar_plan_t *plan, double room) {
 
 static void check_import(tristar_t *ts, int n, const typed *t, tristar_method method, bool hermitian) {
   const int format = t->is_complex;
-  dense m = draw(n, t->is_complex, method, hermitian);
+  CLEANUP(release) dense m = draw(n, t->is_complex, method, hermitian);
   placed_system s = {.t = t, .n = n};
   tristar_plan_options options;
   tristar_device_stats d;
   tristar_plan_t *plan;
   double all = 0;
-  given_view v;
+  CLEANUP(release_view) given_view v;
   view_of(&m, t, format, &v);
   CHECK_OK(tristar_import_supernodal(ts, &v.factors, &s.factor));
   tristar_plan_options_init(&options);
@@ -152,21 +149,19 @@ static void check_import(tristar_t *ts, int n, const typed *t, tristar_method me
   tristar_plan_destroy(&s.placed);
   tristar_plan_destroy(&s.serial);
   tristar_factor_destroy(&s.factor);
-  release_view(&v);
-  release(&m);
 }
 
-int main(void) {
-  tristar_t *ts;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts;
   tristar_config config;
   tristar_config_init(&config);
   config.calibration = "off";
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));
   for (int k = 0; k < (TSI_TESTS_RACES ? 1 : 4); k++) /* the thread sanitizer is slow */
-    check_import(ts, 70, types[k], TRISTAR_METHOD_LU, false);
-  check_import(ts, 60, types[0], TRISTAR_METHOD_LLT, false);
-  check_import(ts, 60, types[1], TRISTAR_METHOD_LDLT, true);
-  tristar_destroy(&ts);
+    RUN(check_import(ts, 70, types[k], TRISTAR_METHOD_LU, false));
+  RUN(check_import(ts, 60, types[0], TRISTAR_METHOD_LLT, false));
+  RUN(check_import(ts, 60, types[1], TRISTAR_METHOD_LDLT, true));
   return 0;
 }

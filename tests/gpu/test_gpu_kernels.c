@@ -3,6 +3,7 @@
  * type, method, operation, part and treatment of diagonal blocks, one and several right-hand sides; with
  * single factors on vectors in double, too. */
 #include "tests/support/gpu/device_problem.h"
+#include "tests/support/subtests.h"
 
 static const problem problems[] = {
     {"poisson3d7", 4, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
@@ -30,7 +31,7 @@ static void check(tristar_t *ts, const problem *p, unsigned variant, const typed
              .warp = variant % 2 && !single_factors ? 64 : 32,
              .first = variant,
              .schedules = 4};
-  solver s = solver_open(ts, p, t, single_factors);
+  CLEANUP(solver_close) solver s = solver_open(ts, p, t, single_factors);
   check_trial(&s, &k);
   k.op = ops[(variant + 1) % 3];
   k.nrhs = nrhs[variant % 7];
@@ -41,19 +42,18 @@ static void check(tristar_t *ts, const problem *p, unsigned variant, const typed
   k.part = variant % 2 ? TRISTAR_PART_L : TRISTAR_PART_U;
   k.first = variant + 2;
   check_trial(&s, &k);
-  solver_close(&s);
 }
 
-int main(void) {
-  tristar_t *ts = open_without_starpu(false);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
   for (unsigned k = 0; k < PROBLEMS; k++)
     for (unsigned type = 0; type < 4; type++)
-      check(ts, &problems[k], k + 3 * type, types[type].type, types[type].scalars, false);
+      RUN(check(ts, &problems[k], k + 3 * type, types[type].type, types[type].scalars, false));
   for (unsigned k = 0; k < PROBLEMS; k += 3) {
-    check(ts, &problems[k], k, &typed_double, "s", true);
-    check(ts, &problems[k], k, &typed_double, "sd", true);
-    check(ts, &problems[k], k, &typed_complex_double, "cz", true);
+    RUN(check(ts, &problems[k], k, &typed_double, "s", true));
+    RUN(check(ts, &problems[k], k, &typed_double, "sd", true));
+    RUN(check(ts, &problems[k], k, &typed_complex_double, "cz", true));
   }
-  tristar_destroy(&ts);
   return 0;
 }

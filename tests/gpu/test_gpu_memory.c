@@ -11,7 +11,9 @@
 
 #include "runtime/solve/plan.h"
 #include "runtime/exec/starpu/devices.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_device.h"
 
 enum { SHARES = 5, SOLVES = 3 };
@@ -42,18 +44,14 @@ static void check_taken(const tristar_plan_t *plan, double before, int solves) {
 
 static double solve_differs(const flow *f, tristar_plan_t *plan, const double *expected) {
   const int64_t n = f->view.rows;
-  double *b = malloc((size_t)n * sizeof *b), *x = malloc((size_t)n * sizeof *x),
-         *again = malloc((size_t)n * sizeof *x);
+  OWNED double *b = xmalloc((size_t)n * sizeof *b), *x = xmalloc((size_t)n * sizeof *x),
+               *again = xmalloc((size_t)n * sizeof *x);
   double worst = 0;
-  CHECK(b && x && again);
   fill_random(b, n, 3);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, x, n));
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, again, n));
   CHECK(memcmp(x, again, (size_t)n * sizeof *x) == 0);
   for (int64_t i = 0; i < n; i++) worst = larger_error(worst, fabs(x[i] - expected[i]));
-  free(b);
-  free(x);
-  free(again);
   return worst;
 }
 
@@ -66,14 +64,13 @@ static double bytes_of(const tristar_device_stats *d, int solves) {
 static double needed_bytes(const flow *f, int64_t nrhs) {
   tristar_plan_options options;
   tristar_device_stats device;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   double bytes = 0;
   tristar_plan_options_init(&options);
   options.place = TRISTAR_PLACE_GPU;
   options.nrhs = nrhs;
   CHECK_OK(tristar_plan(f->factor, &options, &plan));
   for (int i = 0; tristar_plan_get_device(plan, i, &device); i++) bytes += bytes_of(&device, 1);
-  tristar_plan_destroy(&plan);
   return bytes;
 }
 
@@ -99,12 +96,11 @@ static void check_shares(tristar_t *ts, const char *kind, int64_t size) {
   tristar_plan_options options;
   tristar_plan_stats stats;
   tristar_plan_t *plan;
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   double before = INFINITY, unfit = 0;
   flow_create(ts, kind, size, TRISTAR_ENGINE_SERIAL, 0, &f);
   const int64_t n = f.view.rows;
-  double *b = malloc((size_t)n * sizeof *b), *expected = malloc((size_t)n * sizeof *expected);
-  CHECK(b && expected);
+  OWNED double *b = xmalloc((size_t)n * sizeof *b), *expected = xmalloc((size_t)n * sizeof *expected);
   fill_random(b, n, 3);
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 1, b, n, expected, n));
   const double needed = needed_bytes(&f, 1);
@@ -128,9 +124,6 @@ static void check_shares(tristar_t *ts, const char *kind, int64_t size) {
     unfit = stats.unfit_bytes;
     tristar_plan_destroy(&plan);
   }
-  free(b);
-  free(expected);
-  flow_destroy(&f);
 }
 
 /* ---- Workspaces ---------------------------------------------------------------------------------------- */
@@ -142,12 +135,11 @@ static void check_blocks(tristar_t *ts) {
   tristar_plan_options options;
   tristar_device_stats device;
   tristar_plan_t *plan;
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   flow_create(ts, "poisson3d7", 9, TRISTAR_ENGINE_SERIAL, 0, &f);
   const int64_t n = f.view.rows, room = (int64_t)(needed_bytes(&f, 1) / 2 + needed_bytes(&f, 64) / 2);
-  double *b = malloc((size_t)(n * NRHS) * sizeof *b), *x = malloc((size_t)(n * NRHS) * sizeof *x),
-         *expected = malloc((size_t)(n * NRHS) * sizeof *x), worst = 0;
-  CHECK(b && x && expected);
+  double *b = xmalloc((size_t)(n * NRHS) * sizeof *b), *x = xmalloc((size_t)(n * NRHS) * sizeof *x),
+         *expected = xmalloc((size_t)(n * NRHS) * sizeof *x), worst = 0;
   tristar_plan_options_init(&options);
   options.place = TRISTAR_PLACE_GPU;
   options.device_bytes = room;
@@ -165,7 +157,6 @@ static void check_blocks(tristar_t *ts) {
   free(b);
   free(x);
   free(expected);
-  flow_destroy(&f);
 }
 
 /* Several solves in flight take a workspace each, for which a plan that knows of them leaves room. */
@@ -175,11 +166,10 @@ static void check_solves(tristar_t *ts) {
   tristar_device_stats device;
   tristar_plan_t *plan;
   tristar_request_t *request[SOLVES];
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   flow_create(ts, "s2d9pt", 30, TRISTAR_ENGINE_SERIAL, 0, &f);
   const int64_t n = f.view.rows;
-  double *b = malloc((size_t)n * sizeof *b), *x = malloc((size_t)(n * SOLVES) * sizeof *x);
-  CHECK(b && x);
+  OWNED double *b = xmalloc((size_t)n * sizeof *b), *x = xmalloc((size_t)(n * SOLVES) * sizeof *x);
   fill_random(b, n, 3);
   tristar_plan_options_init(&options);
   tristar_solve_options_init(&solve);
@@ -199,24 +189,20 @@ static void check_solves(tristar_t *ts) {
   tristar_plan_destroy(&plan);
   options.device_solves = -1;
   CHECK_STATUS(tristar_plan(f.factor, &options, &plan), TRISTAR_ERR_ARGUMENT);
-  free(b);
-  free(x);
-  flow_destroy(&f);
 }
 
 int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tristar_starpu_info info;
-  tristar_t *ts;
   nodes = argc > 1 && strcmp(argv[1], "nodes") == 0;
-  CHECK_OK(tristar_create(NULL, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CHECK_OK(tristar_get_starpu(ts, &info));
   if (nodes && starpu_memory_nodes_get_count() < 2) SKIP("StarPU has one memory node for all workers");
-  check_shares(ts, "s2d9pt", 30);
-  check_shares(ts, "poisson3d7", 9);
-  check_shares(ts, "convdiff3d", 8);
-  check_shares(ts, "kkt3d", 5);
-  check_blocks(ts);
-  check_solves(ts);
-  tristar_destroy(&ts);
+  RUN(check_shares(ts, "s2d9pt", 30));
+  RUN(check_shares(ts, "poisson3d7", 9));
+  RUN(check_shares(ts, "convdiff3d", 8));
+  RUN(check_shares(ts, "kkt3d", 5));
+  RUN(check_blocks(ts));
+  RUN(check_solves(ts));
   return 0;
 }

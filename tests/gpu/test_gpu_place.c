@@ -8,6 +8,7 @@
 #include "runtime/solve/device_subtrees.h"
 #include "runtime/exec/starpu/devices.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_starpu.h"
 
 /* A machine whose cores read a megabyte a second, so that any device is faster. */
@@ -44,8 +45,7 @@ static tristar_plan_stats stats_of(const tristar_plan_t *plan) {
 /* x of a plan. */
 static double *solve(const flow *f, tristar_plan_t *plan, int64_t nrhs) {
   const int64_t n = f->view.rows;
-  double *b = malloc((size_t)(n * nrhs) * sizeof *b), *x = malloc((size_t)(n * nrhs) * sizeof *x);
-  CHECK(b && x);
+  double *b = xmalloc((size_t)(n * nrhs) * sizeof *b), *x = xmalloc((size_t)(n * nrhs) * sizeof *x);
   fill_random(b, n * nrhs, 3);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, nrhs, b, n, x, n));
   free(b);
@@ -55,16 +55,14 @@ static double *solve(const flow *f, tristar_plan_t *plan, int64_t nrhs) {
 /* A plan solves as the serial executor does: with the same bits where it is one of the cores alone. */
 static void check_solution(const flow *f, tristar_plan_t *plan, int64_t nrhs) {
   tristar_plan_options options = placed(TRISTAR_PLACE_CPU, nrhs);
-  tristar_plan_t *serial;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *serial;
   double *x = solve(f, plan, nrhs), worst = 0;
   options.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(f->factor, &options, &serial));
-  double *expected = solve(f, serial, nrhs);
+  OWNED double *expected = solve(f, serial, nrhs);
   for (int64_t i = 0; i < f->view.rows * nrhs; i++) worst = larger_error(worst, fabs(x[i] - expected[i]));
   CHECK_MSG(worst <= 1e-10 && (stats_of(plan).devices > 0 || worst == 0), "x differs by %g", worst);
-  tristar_plan_destroy(&serial);
   free(x);
-  free(expected);
 }
 
 /* What is told of devices is what the plan's chunks there make. Returns the chunks. */
@@ -124,30 +122,27 @@ static tristar_plan_t *check_plan(const flow *f, const tristar_plan_options *opt
 }
 
 static void check_auto(bool fast) {
-  tristar_t *ts = create(fast ? "off" : "slow", 1);
-  flow f;
+  CLEANUP(tristar_destroy) tristar_t *ts = create(fast ? "off" : "slow", 1);
+  CLEANUP(flow_destroy) flow f;
   flow_create(ts, "s2d9pt", 14, TRISTAR_ENGINE_AUTO, 0, &f);
   CHECK(stats_of(f.plan).devices == 0); /* nobody asked for devices */
   const tristar_plan_options cores = placed(TRISTAR_PLACE_CPU, 1), any = placed(TRISTAR_PLACE_AUTO, 1),
                              several = placed(TRISTAR_PLACE_AUTO, 5);
-  tristar_plan_t *plan = check_plan(&f, &cores);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = check_plan(&f, &cores);
   CHECK(stats_of(plan).devices == 0 && stats_of(plan).unfit_bytes == 0);
   tristar_plan_destroy(&plan);
   plan = check_plan(&f, &any);
   CHECK((stats_of(plan).devices > 0) == !fast);
   tristar_plan_destroy(&plan);
   plan = check_plan(&f, &several);
-  tristar_plan_destroy(&plan);
-  flow_destroy(&f);
-  tristar_destroy(&ts);
 }
 
 /* Whatever allocation fails: AUTO gives a plan, of the cores where it was one for devices, or there is no
  * memory for that one either. */
 static void check_fallback(void) {
-  tristar_t *ts = create("slow", 1);
+  CLEANUP(tristar_destroy) tristar_t *ts = create("slow", 1);
   const tristar_plan_options any = placed(TRISTAR_PLACE_AUTO, 1);
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   int fallbacks = 0, refusals = 0;
   flow_create(ts, "s2d9pt", 8, TRISTAR_ENGINE_AUTO, 0, &f);
   for (int64_t k = 1;; k++) {
@@ -170,14 +165,12 @@ static void check_fallback(void) {
     if (!failed) break;
   }
   CHECK_MSG(fallbacks > 20 && refusals < fallbacks, "%d plans of the cores, %d refused", fallbacks, refusals);
-  flow_destroy(&f);
-  tristar_destroy(&ts);
 }
 
 /* Half of the factor has room, a little of it, nothing. */
 static void check_room(void) {
-  tristar_t *ts = create("off", 1);
-  flow f;
+  CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
+  CLEANUP(flow_destroy) flow f;
   flow_create(ts, "s2d9pt", 14, TRISTAR_ENGINE_AUTO, 0, &f);
   const double all = 8.0 * (double)f.factor->analysis->panel_values[f.factor->analysis->panels->count];
   const int64_t room[] = {0, (int64_t)(0.25 * all), (int64_t)(0.1 * all), 1};
@@ -185,15 +178,12 @@ static void check_room(void) {
     tristar_plan_options options = placed(TRISTAR_PLACE_GPU, 1);
     tristar_device_stats d;
     options.device_bytes = room[k];
-    tristar_plan_t *plan = check_plan(&f, &options);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = check_plan(&f, &options);
     CHECK((stats_of(plan).devices > 0) == (k < 3));
     CHECK((stats_of(plan).unfit_bytes > 0) == (k > 0));
     for (int i = 0; k > 0 && tristar_plan_get_device(plan, i, &d); i++)
       CHECK(d.factor_bytes <= (double)room[k]);
-    tristar_plan_destroy(&plan);
   }
-  flow_destroy(&f);
-  tristar_destroy(&ts);
 }
 
 static void refuse(tristar_t *ts, tristar_factor_t *factor, const tristar_plan_options *options,
@@ -248,19 +238,17 @@ static bool shares(const tristar_plan_t *a, const tristar_plan_t *b) {
 
 /* Twice the matrix of before. */
 static void refactor(flow *f) {
-  double *values = malloc((size_t)((const int64_t *)f->view.ptr)[f->view.cols] * sizeof *values);
-  CHECK(values);
+  OWNED double *values = xmalloc((size_t)((const int64_t *)f->view.ptr)[f->view.cols] * sizeof *values);
   for (int64_t e = 0; e < ((const int64_t *)f->view.ptr)[f->view.cols]; e++)
     values[e] = 2 * ((const double *)f->view.values)[e];
   CHECK_OK(tristar_refactor(f->factor, values));
-  free(values);
 }
 
 static void check_residents(void) {
-  tristar_t *ts = create("off", 1);
+  CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
   const tristar_plan_options one = placed(TRISTAR_PLACE_GPU, 1);
   tristar_plan_options cut = one;
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   tristar_plan_t *first, *second, *third;
   flow_create(ts, "convdiff3d", 4, TRISTAR_ENGINE_AUTO, 0, &f);
   cut.chunk_bytes_max = 3000; /* of what is on the cores */
@@ -280,8 +268,6 @@ static void check_residents(void) {
   tristar_plan_destroy(&third);
   tristar_plan_destroy(&second);
   CHECK(f.factor->residents.first == NULL);
-  flow_destroy(&f);
-  tristar_destroy(&ts);
 }
 
 /* ---- Inserted solves ----------------------------------------------------------------------------------- */
@@ -313,12 +299,11 @@ static void submit_on_device(struct starpu_codelet *codelet, starpu_data_handle_
 
 /* SOLVES of them, each with a b of its own; their x are twice those of tristar_solve. */
 static void check_inserted(tristar_plan_t *plan, int64_t n) {
-  double *b[SOLVES], *x[SOLVES], *expected = malloc((size_t)n * sizeof *expected);
+  double *b[SOLVES], *x[SOLVES], *expected = xmalloc((size_t)n * sizeof *expected);
   starpu_data_handle_t b_handle[SOLVES], x_handle[SOLVES];
   for (int k = 0; k < SOLVES; k++) {
-    b[k] = malloc((size_t)n * sizeof *b[k]);
-    x[k] = calloc((size_t)n, sizeof *x[k]);
-    CHECK(b[k] && x[k] && expected);
+    b[k] = xmalloc((size_t)n * sizeof *b[k]);
+    x[k] = xcalloc((size_t)n, sizeof *x[k]);
     starpu_matrix_data_register(&b_handle[k], STARPU_MAIN_RAM, (uintptr_t)b[k], (uint32_t)n, (uint32_t)n, 1,
                                 sizeof(double));
     starpu_matrix_data_register(&x_handle[k], STARPU_MAIN_RAM, (uintptr_t)x[k], (uint32_t)n, (uint32_t)n, 1,
@@ -340,10 +325,10 @@ static void check_inserted(tristar_plan_t *plan, int64_t n) {
 }
 
 static void check_insertion(void) {
-  tristar_t *ts = create("off", 1);
+  CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
   const tristar_plan_options options = placed(TRISTAR_PLACE_GPU, 1);
-  flow f;
-  tristar_plan_t *plan;
+  CLEANUP(flow_destroy) flow f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   flow_create(ts, "s2d9pt", 9, TRISTAR_ENGINE_AUTO, 0, &f);
   CHECK_OK(tristar_plan(f.factor, &options, &plan));
   CHECK(stats_of(plan).devices > 0);
@@ -353,9 +338,6 @@ static void check_insertion(void) {
   check_inserted(plan, f.view.rows);
   refactor(&f);
   check_inserted(plan, f.view.rows);
-  tristar_plan_destroy(&plan);
-  flow_destroy(&f);
-  tristar_destroy(&ts);
 }
 
 /* GPUs that are not there. */
@@ -364,17 +346,17 @@ static void check_choice(void) {
   for (size_t k = 0; k < sizeof choice / sizeof *choice; k++) {
     tristar_config config;
     tristar_starpu_info info;
-    tristar_t *ts;
+    CLEANUP(tristar_destroy) tristar_t *ts;
     tristar_config_init(&config);
     config.first_device = choice[k][0];
     config.devices = choice[k][1];
     CHECK_OK(tristar_create(&config, &ts));
     CHECK_STATUS(tristar_get_starpu(ts, &info), TRISTAR_ERR_ARGUMENT);
-    tristar_destroy(&ts);
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tristar_starpu_info info;
   FILE *file = fopen("slow", "w");
   CHECK(file && fputs(slow, file) >= 0 && fclose(file) == 0);
@@ -382,13 +364,13 @@ int main(void) {
   CHECK_OK(tristar_get_starpu(ts, &info));
   CHECK(info.devices == 2 && strcmp(info.driver, "the emulator") == 0);
   tristar_destroy(&ts);
-  check_choice();
-  check_auto(true);
-  check_auto(false);
-  check_fallback();
-  check_room();
-  check_refusals();
-  check_residents();
-  check_insertion();
+  RUN(check_choice());
+  RUN(check_auto(true));
+  RUN(check_auto(false));
+  RUN(check_fallback());
+  RUN(check_room());
+  RUN(check_refusals());
+  RUN(check_residents());
+  RUN(check_insertion());
   return 0;
 }

@@ -5,6 +5,7 @@
 #include "partition/device/device_split.h"
 #include "runtime/solve/device_plan.h"
 #include "tests/support/gpu/device_problem.h"
+#include "tests/support/subtests.h"
 
 #include "runtime/exec/starpu/devices.h"
 
@@ -38,10 +39,9 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   const tristar_analysis_t *an = factor->analysis;
   const double scalar = (double)factor->scalar_bytes,
                bytes = scalar * (double)an->panel_values[an->panels->count];
-  double *stored = malloc((size_t)an->symbolic->count * sizeof *stored);
+  OWNED double *stored = xmalloc((size_t)an->symbolic->count * sizeof *stored);
   tristar_plan_options options;
   tristar_plan_options_init(&options);
-  CHECK(stored);
   for (tsi_index s = 0; s < an->symbolic->count; s++)
     stored[s] = scalar *
                 (double)(an->panel_values[an->panels->first[s + 1]] - an->panel_values[an->panels->first[s]]);
@@ -62,14 +62,13 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   tsi_device_split_devices(placing, an->symbolic, device);
   for (tsi_index d = 0; d < 2; d++) placed += placing->load[d].subtrees;
   TSI_FREE(env, placing);
-  free(stored);
   return placed;
 }
 
 /* Room for them. */
 static tsi_device_split_options places_of(const tristar_factor_t *factor) {
   tsi_device_split_options places = {
-      .device = calloc((size_t)factor->analysis->symbolic->count, sizeof(tsi_index))};
+      .device = xcalloc((size_t)factor->analysis->symbolic->count, sizeof(tsi_index))};
   tsi_device_options_init(&places.cut, factor->scalar_bytes);
   return places;
 }
@@ -110,8 +109,8 @@ static void system_close(placed_system *s) {
 static void *solve(const placed_system *s, const tristar_solve_options *options, int64_t nrhs) {
   const int64_t rows = options->x_row ? options->x_rows : s->n;
   const size_t bytes = (size_t)(rows * nrhs) * s->type->bytes;
-  void *b = random_scalars(s->type, s->n * nrhs, 5), *expected = calloc(bytes + 1, 1),
-       *x = calloc(bytes + 1, 1), *again = calloc(bytes + 1, 1);
+  void *b = random_scalars(s->type, s->n * nrhs, 5), *expected = xcalloc(bytes + 1, 1),
+       *x = xcalloc(bytes + 1, 1), *again = xcalloc(bytes + 1, 1);
   CHECK_OK(tristar_solve_with(s->serial, options, nrhs, b, expected, NULL));
   CHECK_OK(tristar_solve_with(s->placed, options, nrhs, b, x, NULL));
   CHECK_OK(tristar_solve_with(s->placed, options, nrhs, b, again, NULL));
@@ -132,7 +131,7 @@ static void check_requests(const placed_system *s, const tristar_solve_options *
   void *b = random_scalars(s->type, s->n * nrhs, 5), *x[REQUESTS];
   tristar_request_t *request[REQUESTS];
   for (int k = 0; k < REQUESTS; k++) {
-    x[k] = calloc(bytes + 1, 1);
+    x[k] = xcalloc(bytes + 1, 1);
     CHECK_OK(tristar_solve_start(s->placed, options, nrhs, b, x[k], &request[k]));
   }
   for (int k = REQUESTS; k-- > 0;) {
@@ -166,26 +165,24 @@ static void check_refactor(placed_system *s) {
 
 /* All that a system is tried with; the bits of the first solve are added to those before, in x. */
 static void check_system(tristar_t *ts, const problem *p, const typed *t, unsigned variant, uint64_t *bits) {
-  placed_system s = system_open(ts, p, t);
+  CLEANUP(system_close) placed_system s = system_open(ts, p, t);
   tristar_solve_options options;
   tristar_solve_options_init(&options);
   for (int k = 0; k < 3; k++) {
     const int64_t nrhs = k == 1 ? 5 : 1;
     options.op = ops[(variant + (unsigned)k) % 3];
     options.part = k < 2 ? TRISTAR_PART_ALL : variant % 2 ? TRISTAR_PART_L : TRISTAR_PART_U;
-    void *x = solve(&s, &options, nrhs);
+    OWNED void *x = solve(&s, &options, nrhs);
     if (k < 2) check_requests(&s, &options, nrhs, x);
     for (size_t i = 0; i < (size_t)(s.n * nrhs) * t->bytes; i++)
       *bits = *bits * 1099511628211u + ((unsigned char *)x)[i];
-    free(x);
   }
   check_sparse(&s);
   check_refactor(&s);
-  system_close(&s);
 }
 
 static void check_refusals(tristar_t *ts) {
-  placed_system s = system_open(ts, &problems[0], &typed_double);
+  CLEANUP(system_close) placed_system s = system_open(ts, &problems[0], &typed_double);
   tristar_plan_options options;
   tristar_plan_t *plan;
   tsi_device_split_options places = places_of(s.factor);
@@ -199,10 +196,10 @@ static void check_refusals(tristar_t *ts) {
   for (tsi_index k = 0; k < s.factor->analysis->symbolic->count; k++) places.device[k] = TSI_DEVICES_MOST - 1;
   CHECK_STATUS(tsi_plan_create(s.factor, &options, &places, &plan), TRISTAR_ERR_NO_WORKER);
   free(places.device);
-  system_close(&s);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const char *const schedulers[] = {"lws", "eager", "dmdas"};
   uint64_t expected = 0;
   for (unsigned k = 0; k < (TSI_TESTS_RACES ? 1 : 3); k++) { /* the thread sanitizer is slow */
@@ -212,14 +209,14 @@ int main(void) {
     tristar_config_init(&config);
     config.scheduler = schedulers[k];
     CHECK_OK(tristar_create(&config, &ts));
-    for (unsigned i = 0; i < PROBLEMS; i++) check_system(ts, &problems[i], types[i % 4].type, i, &bits);
+    for (unsigned i = 0; i < PROBLEMS; i++) RUN(check_system(ts, &problems[i], types[i % 4].type, i, &bits));
     if (k == 0 && !TSI_TESTS_RACES) {
       uint64_t others = 0;
-      for (unsigned i = 1; i < 4; i++) check_system(ts, &problems[i + 2], types[i].type, i, &others);
+      for (unsigned i = 1; i < 4; i++) RUN(check_system(ts, &problems[i + 2], types[i].type, i, &others));
     }
-    CHECK_MSG(k == 0 || bits == expected, "scheduler %s gives other bits", schedulers[k]);
+    CHECK_TOTAL(k == 0 || bits == expected, "scheduler %s gives other bits", schedulers[k]);
     expected = bits;
-    if (k == 0) check_refusals(ts);
+    if (k == 0) RUN(check_refusals(ts));
     tristar_destroy(&ts);
   }
   return 0;

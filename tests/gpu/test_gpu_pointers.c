@@ -11,6 +11,7 @@
 #include "runtime/base/env.h"
 #include "tests/gpu/emulator/emulated_driver.h"
 #include "tests/support/gpu/placed_system.h"
+#include "tests/support/subtests.h"
 #include "tristar_device.h"
 #include "tristar_machine.h"
 
@@ -58,10 +59,10 @@ static void check_solve(const system_of *s, tristar_op op, int64_t nrhs, bool in
   const int64_t n = s->view.rows, ldb = n + BESIDE, ldx = in_place ? ldb : n + 2 * BESIDE;
   const size_t b_bytes = (size_t)(ldb * nrhs) * s->type->bytes,
                x_bytes = (size_t)(ldx * nrhs) * s->type->bytes;
-  char *b = malloc(b_bytes), *x = in_place ? b : malloc(x_bytes),
+  char *b = xmalloc(b_bytes), *x = in_place ? b : xmalloc(x_bytes),
        *b_there = emulated_allocate(DEVICE, b_bytes),
        *x_there = in_place ? b_there : emulated_allocate(DEVICE, x_bytes);
-  CHECK(b && x);
+  CHECK(x);
   if (!in_place) fill(s->type, x, ldx * nrhs, 5);
   fill(s->type, b, ldb * nrhs, 3);
   memcpy(x_there, x, x_bytes);
@@ -80,7 +81,7 @@ static void check_solve(const system_of *s, tristar_op op, int64_t nrhs, bool in
 
 static void check_solves(tristar_t *ts, const typed *type, tristar_place place) {
   static const tristar_op op[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-  system_of s = system_create(ts, type, place);
+  CLEANUP(system_destroy) system_of s = system_create(ts, type, place);
   for (int again = 0; again < 2; again++) {
     for (int k = 0; k < 3; k++) {
       check_solve(&s, op[k], 1, k == 1);
@@ -88,7 +89,6 @@ static void check_solves(tristar_t *ts, const typed *type, tristar_place place) 
     }
     if (again == 0) refactor(&s);
   }
-  system_destroy(&s);
 }
 
 /* ---- Streams ------------------------------------------------------------------------------------------- */
@@ -110,13 +110,12 @@ static void fill_late(void *arg) {
 static void check_streams(const system_of *s) {
   const int64_t n = s->view.rows;
   const size_t bytes = (size_t)n * sizeof(double);
-  double *b = malloc(bytes), *x = malloc(bytes), *b_there = emulated_allocate(DEVICE, bytes),
+  double *b = xmalloc(bytes), *x = xmalloc(bytes), *b_there = emulated_allocate(DEVICE, bytes),
          *x_there = emulated_allocate(DEVICE, bytes);
   filling late = {.b = b_there, .count = n};
   emulated_stream stream = {.device = DEVICE, .work = fill_late, .arg = &late};
   tristar_device_vectors v = vectors_of(b_there, n, x_there, n);
   v.stream = &stream;
-  CHECK(b && x);
   memset(b_there, 0, bytes);
   fill_random(b, n, 11);
   CHECK_OK(tristar_solve(s->plan, TRISTAR_N, 1, b, n, x, n));
@@ -155,10 +154,9 @@ static void *call(void *arg) {
 static void check_threads(const system_of *s) {
   const int64_t n = s->view.rows;
   const size_t bytes = (size_t)n * sizeof(double);
-  double *b = emulated_allocate(DEVICE, bytes), *expected = malloc(bytes), *b_here = malloc(bytes);
+  double *b = emulated_allocate(DEVICE, bytes), *expected = xmalloc(bytes), *b_here = xmalloc(bytes);
   caller c[THREADS];
   pthread_t thread[THREADS];
-  CHECK(expected && b_here);
   fill_random(b_here, n, 13);
   memcpy(b, b_here, bytes);
   CHECK_OK(tristar_solve(s->plan, TRISTAR_N, 1, b_here, n, expected, n));
@@ -205,11 +203,10 @@ static void check_refusals(tristar_t *ts, const system_of *s) {
   const int64_t n = s->view.rows;
   const size_t bytes = 2 * (size_t)n * sizeof(double);
   double *b = emulated_allocate(DEVICE, bytes), *x = emulated_allocate(DEVICE, bytes),
-         *other = emulated_allocate(DEVICE + 1, bytes), *host = malloc(bytes);
+         *other = emulated_allocate(DEVICE + 1, bytes), *host = xmalloc(bytes);
   const tristar_device_vectors good = vectors_of(b, n, x, n);
   tristar_device_vectors v = good;
   const inside task = {ts, s, &good}, *of = &task;
-  CHECK(host);
   fill_random(b, 2 * n, 17);
   fill_random(x, 2 * n, 19);
   memcpy(host, x, bytes);
@@ -254,11 +251,10 @@ static void check_memory(tristar_t *ts, const system_of *s) {
   const int64_t n = s->view.rows;
   const size_t bytes = (size_t)n * sizeof(double);
   double *b = emulated_allocate(DEVICE, bytes), *x = emulated_allocate(DEVICE, bytes),
-         *before = malloc(bytes);
+         *before = xmalloc(bytes);
   const tristar_device_vectors v = vectors_of(b, n, x, n);
   tsi_env *env = tsi_context_env(ts);
   tristar_memory_stats memory, after;
-  CHECK(before);
   fill_random(b, n, 23);
   fill_random(x, n, 29);
   memcpy(before, x, bytes);
@@ -301,24 +297,24 @@ static void check_unable(tristar_t *ts) {
 }
 
 int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   const bool nodes = argc > 1 && strcmp(argv[1], "nodes") == 0;
   static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
                                        &typed_complex_single};
   const int count = TSI_TESTS_RACES ? 1 : nodes ? 2 : 4;
   tristar_starpu_info info;
-  tristar_t *ts = create(1);
+  CLEANUP(tristar_destroy) tristar_t *ts = create(1);
   CHECK_OK(tristar_get_starpu(ts, &info));
   if (nodes && starpu_memory_nodes_get_count() < 2) SKIP("StarPU has one memory node for all workers");
   CHECK(info.devices == 2 && nodes == (starpu_memory_nodes_get_count() > 1));
-  for (int k = 0; k < count; k++) check_solves(ts, types[k], TRISTAR_PLACE_GPU);
-  check_solves(ts, &typed_double, TRISTAR_PLACE_CPU);
+  for (int k = 0; k < count; k++) RUN(check_solves(ts, types[k], TRISTAR_PLACE_GPU));
+  RUN(check_solves(ts, &typed_double, TRISTAR_PLACE_CPU));
   system_of s = system_create(ts, &typed_double, TRISTAR_PLACE_GPU);
-  check_streams(&s);
-  check_threads(&s);
-  check_refusals(ts, &s);
-  check_memory(ts, &s);
+  RUN(check_streams(&s));
+  RUN(check_threads(&s));
+  RUN(check_refusals(ts, &s));
+  RUN(check_memory(ts, &s));
   system_destroy(&s);
-  check_unable(ts);
-  tristar_destroy(&ts);
+  RUN(check_unable(ts));
   return 0;
 }

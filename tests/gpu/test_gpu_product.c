@@ -11,6 +11,7 @@
 #include "tests/support/data.h"
 #include "tests/support/gpu/device_problem.h"
 #include "tests/support/real_matrices.h"
+#include "tests/support/subtests.h"
 
 static const problem generated[] = {
     {"poisson3d7", 4, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
@@ -71,9 +72,8 @@ static void check(const solver *s, unsigned type, double tolerance) {
 
 static void check_generated(tristar_t *ts, const problem *p) {
   for (unsigned type = 0; type < 4; type++) {
-    solver s = solver_open(ts, p, types[type].type, false);
+    CLEANUP(solver_close) solver s = solver_open(ts, p, types[type].type, false);
     check(&s, type, types[type].type->is_single ? 1e-3 : 1e-11);
-    solver_close(&s);
   }
 }
 
@@ -82,7 +82,7 @@ static double unrefined_error(const solver *s, const typed *t) {
   tristar_refine_options options;
   tristar_refine_result result;
   const size_t n = (size_t)s->n;
-  char *b = calloc(2 * n, t->bytes), *x = b + n * t->bytes;
+  char *b = xcalloc(2 * n, t->bytes), *x = b + n * t->bytes;
   tristar_refine_options_init(&options);
   options.max_steps = 0;
   for (size_t i = 0; i < n; i++) put(t, b, (int64_t)i, 1 + 0.25 * (double)(i % 7));
@@ -98,22 +98,20 @@ static void check_type(tristar_t *ts, const problem *p, const tristar_view *from
   tristar_view view = *from;
   if (t->is_complex && from->scalar == TRISTAR_DOUBLE && view.symmetry == TRISTAR_SYMMETRIC)
     view.symmetry = TRISTAR_HERMITIAN;
-  void *values = real_values(t, from, view.symmetry);
+  OWNED void *values = real_values(t, from, view.symmetry);
   view.scalar = t->scalar;
   view.values = values;
-  solver s = solver_of(ts, p, &view, t->bytes, false);
+  CLEANUP(solver_close) solver s = solver_of(ts, p, &view, t->bytes, false);
   if (!t->is_single) CHECK_OK(tristar_condition(s.plan, reciprocal));
   const double tolerance = 100 * unrefined_error(&s, t) / *reciprocal;
   printf("%s %s: tolerance %g\n", p->kind, types[type].scalars, tolerance);
   check(&s, type, tolerance);
-  solver_close(&s);
-  free(values);
 }
 
 static void check_real(tristar_t *ts, const problem *p) {
   static const unsigned order[] = {1, 0, 3, 2}; /* double before single */
   char path[1024];
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   double reciprocal = NAN;
   snprintf(path, sizeof path, "%s/%s", data_folder(), p->kind);
@@ -121,19 +119,18 @@ static void check_real(tristar_t *ts, const problem *p) {
   tristar_matrix_get_view(matrix, &view);
   for (unsigned k = view.scalar == TRISTAR_DOUBLE ? 0 : 2; k < 4; k++)
     check_type(ts, p, &view, order[k], &reciprocal);
-  tristar_matrix_destroy(&matrix);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   char path[1024];
-  tristar_t *ts = open_without_starpu(false);
-  for (size_t k = 0; k < sizeof generated / sizeof *generated; k++) check_generated(ts, &generated[k]);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
+  for (size_t k = 0; k < sizeof generated / sizeof *generated; k++) RUN(check_generated(ts, &generated[k]));
   snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());
   FILE *index = fopen(path, "r");
   if (index == NULL) SKIP("%d solves with generated matrices; no others: %s is not there", solves, path);
   fclose(index);
-  for (size_t k = 0; k < sizeof real / sizeof *real; k++) check_real(ts, &real[k]);
+  for (size_t k = 0; k < sizeof real / sizeof *real; k++) RUN(check_real(ts, &real[k]));
   printf("%d solves\n", solves);
-  tristar_destroy(&ts);
   return 0;
 }

@@ -10,11 +10,11 @@ static const problem problems[] = {
 };
 
 static int count_races(const solver *s, int64_t nrhs, int fault) {
-  void *b = random_scalars(&typed_double, s->n * nrhs, 3), *x = calloc((size_t)(s->n * nrhs), s->bytes);
+  OWNED void *b = random_scalars(&typed_double, s->n * nrhs, 3),
+             *x = xcalloc((size_t)(s->n * nrhs), s->bytes);
   tristar_solve_options options;
-  device_sweeps sweeps;
+  CLEANUP(device_sweeps_close) device_sweeps sweeps;
   tristar_solve_options_init(&options);
-  CHECK(x != NULL);
   device_sweeps_open(s, &options, nrhs, b, x, &sweeps);
   reports = 0;
   for (unsigned seed = 0; seed < 2 && reports == 0; seed++) {
@@ -23,23 +23,18 @@ static int count_races(const solver *s, int64_t nrhs, int fault) {
     const run_outcome got = run_sweeps("d", sweeps.forward, sweeps.backward, &sweeps.call, &grid);
     CHECK_MSG(got.ended, "%s", got.problem);
   }
-  device_sweeps_close(&sweeps);
-  free(b);
-  free(x);
   return reports;
 }
 
 int main(void) {
   static const int faults[] = {GPU_FAULT_BARRIER, GPU_FAULT_FLAG, GPU_FAULT_FENCE};
-  tristar_t *ts = open_without_starpu(false);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
-    solver s = solver_open(ts, &problems[k], &typed_double, false);
+    CLEANUP(solver_close) solver s = solver_open(ts, &problems[k], &typed_double, false);
     CHECK(count_races(&s, 1, GPU_NO_FAULT) == 0);
     CHECK(count_races(&s, 3, GPU_NO_FAULT) == 0);
     for (size_t f = 0; f < sizeof faults / sizeof *faults && k == 0; f++)
       CHECK_MSG(count_races(&s, 1, faults[f]) > 0, "fault %d is no race", faults[f]);
-    solver_close(&s);
   }
-  tristar_destroy(&ts);
   return 0;
 }

@@ -3,6 +3,7 @@
  * test_gpu_row_races.) Entries are loaded in whole sectors. One solve of several right-hand sides is that of
  * each. */
 #include "tests/support/gpu/row_solve.h"
+#include "tests/support/subtests.h"
 
 static tsi_env env;
 
@@ -14,16 +15,14 @@ static const row_run plain = {
 /* How many schedules do not give `right`. */
 static int count_wrong(const row_solver *r, int fault, const void *b, const void *right) {
   const size_t bytes = (size_t)r->plan.tables.n * r->s->t->bytes;
-  void *x = calloc(bytes, 1);
+  OWNED void *x = xcalloc(bytes, 1);
   int wrong = 0;
-  CHECK(x != NULL);
   for (unsigned k = 0; k < SCHEDULES; k++) {
     row_run run = plain;
     run.grid = (run_grid){.blocks = 4, .resident = 4, .threads = 64, .warp = 32, .seed = k, .fault = fault};
     const run_outcome got = row_solve(r, &run, 1, b, x);
     wrong += !got.ended || memcmp(right, x, bytes) != 0;
   }
-  free(x);
   return wrong;
 }
 
@@ -47,8 +46,7 @@ static void check_faults(const system_of *s, tsi_device_row_way way) {
                 {GPU_FAULT_TAIL, "tail"}};
   const row_problem p = {.options = {way, 32}};
   row_solver r = row_solver_open(&env, s, &p, false, false);
-  char *b = calloc(N, s->t->bytes), *right = calloc(N, s->t->bytes);
-  CHECK(b != NULL && right != NULL);
+  OWNED char *b = xcalloc(N, s->t->bytes), *right = xcalloc(N, s->t->bytes);
   fill_b(s, 1, b);
   const run_outcome got = row_solve(&r, &plain, 1, b, right);
   CHECK_MSG(got.ended, "%s", got.problem);
@@ -65,8 +63,6 @@ static void check_faults(const system_of *s, tsi_device_row_way way) {
     CHECK_MSG(count_wrong(&r, GPU_NO_FAULT, b, right) > 0, "no schedule shows a wrong level");
   }
   row_solver_close(&env, &r);
-  free(b);
-  free(right);
 }
 
 /* most: sectors, in bytes, for each byte that lanes take. Bundles begin anywhere: the sectors at their ends
@@ -75,9 +71,8 @@ static void check_loads(int kind, const typed *t, double most) {
   system_of s = system_create(triangle_create(kind, N, 3), t);
   const row_problem p = {.options = {TSI_DEVICE_ROWS_FREE, 32}};
   row_solver r = row_solver_open(&env, &s, &p, false, false);
-  char *b = calloc(N, t->bytes), *x = calloc(N, t->bytes);
+  OWNED char *b = xcalloc(N, t->bytes), *x = xcalloc(N, t->bytes);
   row_run run = plain;
-  CHECK(b != NULL && x != NULL);
   fill_b(&s, 1, b);
   run.grid.count_loads = true;
   const run_outcome got = row_solve(&r, &run, 1, b, x);
@@ -87,8 +82,6 @@ static void check_loads(int kind, const typed *t, double most) {
             t->bytes, got.loads, got.sectors, got.bytes);
   row_solver_close(&env, &r);
   system_free(&s);
-  free(b);
-  free(x);
 }
 
 static void check_columns(void) {
@@ -98,8 +91,7 @@ static void check_columns(void) {
       .partition = TSI_ROWS_RECURSIVE_BLOCKS, .blocks = 4, .options = {TSI_DEVICE_ROWS_AUTO, 32}};
   const size_t bytes = 100 * s.t->bytes;
   row_solver r = row_solver_open(&env, &s, &p, false, true);
-  char *b = calloc(COLUMNS, bytes), *all = calloc(COLUMNS, bytes), *x = calloc(1, bytes);
-  CHECK(b != NULL && all != NULL && x != NULL);
+  OWNED char *b = xcalloc(COLUMNS, bytes), *all = xcalloc(COLUMNS, bytes), *x = xcalloc(1, bytes);
   fill_b(&s, COLUMNS, b);
   CHECK(row_solve(&r, &plain, COLUMNS, b, all).ended);
   for (size_t c = 0; c < COLUMNS; c++) {
@@ -108,23 +100,21 @@ static void check_columns(void) {
   }
   row_solver_close(&env, &r);
   system_free(&s);
-  free(b);
-  free(all);
-  free(x);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env_init(&env);
   system_of s = system_create(triangle_create(TRIANGLE_ONE_LEVEL, N, 7), &typed_double);
-  check_faults(&s, TSI_DEVICE_ROWS_LEVELS);
-  check_faults(&s, TSI_DEVICE_ROWS_FREE);
+  RUN(check_faults(&s, TSI_DEVICE_ROWS_LEVELS));
+  RUN(check_faults(&s, TSI_DEVICE_ROWS_FREE));
   system_free(&s);
-  check_loads(TRIANGLE_DENSE, &typed_double, 1.2);
-  check_loads(TRIANGLE_ARROW, &typed_single, 1.2);
-  check_loads(TRIANGLE_POWER_LAW, &typed_double, 1.3);
-  check_loads(TRIANGLE_RANDOM, &typed_double, 1.35);
-  check_loads(TRIANGLE_ERDOES_RENYI, &typed_single, 1.65);
-  check_loads(TRIANGLE_GRID, &typed_double, 1.4);
-  check_columns();
+  RUN(check_loads(TRIANGLE_DENSE, &typed_double, 1.2));
+  RUN(check_loads(TRIANGLE_ARROW, &typed_single, 1.2));
+  RUN(check_loads(TRIANGLE_POWER_LAW, &typed_double, 1.3));
+  RUN(check_loads(TRIANGLE_RANDOM, &typed_double, 1.35));
+  RUN(check_loads(TRIANGLE_ERDOES_RENYI, &typed_single, 1.65));
+  RUN(check_loads(TRIANGLE_GRID, &typed_double, 1.4));
+  RUN(check_columns());
   return 0;
 }

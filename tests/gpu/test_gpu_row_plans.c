@@ -7,6 +7,7 @@
 #include "runtime/solve/request.h"
 #include "tests/support/context.h"
 #include "tests/support/gpu/run_rows.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangle_system.h"
 
 enum { N = 80 };
@@ -83,9 +84,8 @@ static void solve_emulated(tsi_env *env, const system_of *s, const tristar_reque
   tsi_device_row_plan plan;
   CHECK_OK(tsi_device_rows_create(env, &rows->lines, backward, rows->cut, &options, &plan));
   tsi_gpu_rows launch = {.tables = plan.tables, .call = tsi_device_call_of(&r->call, NULL)};
-  void *values = malloc((size_t)(plan.tables.entries + 1) * s->t->bytes),
-       *inverse = malloc((N + 1) * s->t->bytes);
-  CHECK(values != NULL && inverse != NULL);
+  OWNED void *values = xmalloc((size_t)(plan.tables.entries + 1) * s->t->bytes),
+             *inverse = xmalloc((N + 1) * s->t->bytes);
   tsi_device_rows_fill(&plan, s->t->bytes, rows->values, values);
   tsi_device_rows_place(&plan, s->t->bytes, rows->inverse, inverse);
   renumber(&plan, rows->cut, launch.call.in_row, in_row);
@@ -98,21 +98,19 @@ static void solve_emulated(tsi_env *env, const system_of *s, const tristar_reque
   const run_outcome got = run_rows(scalars, &launch, true, 1, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
   tsi_device_rows_destroy(env, &plan);
-  free(values);
-  free(inverse);
 }
 
 static void check(tristar_t *ts, const system_of *s, const way *w, unsigned seed) {
   const size_t bytes = (size_t)(N * w->nrhs) * s->t->bytes;
-  char *b = malloc(bytes), *x = malloc(bytes), *y = malloc(bytes);
-  tristar_factor_t *factor = import(ts, s, w);
+  OWNED char *b = xmalloc(bytes), *x = xmalloc(bytes), *y = xmalloc(bytes);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, s, w);
   tristar_plan_options options;
   tristar_solve_options solve;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_request_t r;
   const double alpha[] = {0.5, 0}, beta[] = {-2, 0};
   const float alpha_single[] = {0.5f, 0}, beta_single[] = {-2, 0};
-  CHECK(b != NULL && x != NULL && y != NULL && factor->rows != NULL);
+  CHECK(factor->rows != NULL);
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(factor, &options, &plan));
@@ -137,21 +135,17 @@ static void check(tristar_t *ts, const system_of *s, const way *w, unsigned seed
                   1e3 * s->t->roundoff * (1 + magnitude(get(s->t, x, i))),
               "partition %d, op %d, row %d of %d right-hand sides", (int)w->partition, (int)w->op, (int)i,
               (int)w->nrhs);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  free(b);
-  free(x);
-  free(y);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const int kinds[] = {TRIANGLE_RANDOM, TRIANGLE_GRID, TRIANGLE_POWER_LAW, TRIANGLE_EMPTY_ROWS};
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
   unsigned variant = 0;
-  tristar_t *ts = open_without_starpu(true);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(true);
   for (int k = 0; k < 4; k++) {
-    system_of s = system_create(triangle_create(kinds[k], N, 5), types[k]);
+    CLEANUP(system_free) system_of s = system_create(triangle_create(kinds[k], N, 5), types[k]);
     for (int p = 0; p < PARTITIONS; p++)
       for (int op = 0; op < TYPED_OPS; op++, variant++) {
         const way w = {.uplo = variant % 2 ? TRISTAR_UPPER : TRISTAR_LOWER,
@@ -160,10 +154,8 @@ int main(void) {
                        .diag = variant % 7 == 0 ? TRISTAR_UNIT : TRISTAR_NON_UNIT,
                        .placed = variant / 2 % 2,
                        .nrhs = 1 + variant % 3};
-        check(ts, &s, &w, variant);
+        RUN(check(ts, &s, &w, variant));
       }
-    system_free(&s);
   }
-  tristar_destroy(&ts);
   return 0;
 }

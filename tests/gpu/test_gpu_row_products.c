@@ -6,6 +6,7 @@
 #include "runtime/solve/spmv.h"
 #include "tests/support/context.h"
 #include "tests/support/gpu/run_rows.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
 typedef struct problem {
@@ -34,11 +35,10 @@ static void check_product(const tristar_plan_t *plan, const typed *t, const tsi_
                           unsigned variant) {
   const int64_t scalars = (int64_t)workspace_rows(plan) * nrhs;
   const size_t bytes = (size_t)scalars * t->bytes;
-  char *from = malloc(bytes), *right = malloc(bytes), *first = malloc(bytes), *w = malloc(bytes),
-       *values = malloc((size_t)(device->tables.entries + 1) * t->bytes);
+  OWNED char *from = xmalloc(bytes), *right = xmalloc(bytes), *first = xmalloc(bytes), *w = xmalloc(bytes),
+             *values = xmalloc((size_t)(device->tables.entries + 1) * t->bytes);
   const char name[] = {(char)t->scalar, 0};
   double part[2], largest = 0;
-  CHECK(from != NULL && right != NULL && first != NULL && w != NULL && values != NULL);
   for (int64_t i = 0; i < scalars; i++) {
     fill_random(part, 2, (uint64_t)i);
     number z = part[0];
@@ -66,11 +66,6 @@ static void check_product(const tristar_plan_t *plan, const typed *t, const tsi_
   for (int64_t i = 0; i < scalars; i++)
     CHECK_MSG(magnitude(get(t, right, i) - get(t, first, i)) <= 1e3 * t->roundoff * largest,
               "row %d, right-hand side %d", (int)(i / nrhs), (int)(i % nrhs));
-  free(from);
-  free(right);
-  free(first);
-  free(w);
-  free(values);
 }
 
 #define CHECK_TABLES tsi_device_products_check(env, device, products, rows, workspace)
@@ -115,14 +110,14 @@ static void check_direction(tristar_plan_t *plan, const typed *t, bool backward,
 }
 
 static void check_problem(tristar_t *ts, const problem *p, const typed *t, unsigned variant) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_analysis_t *analysis;
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_analysis_options options;
   tristar_plan_options how;
-  void *values = typed_matrix(ts, p->kind, p->size, t, TRISTAR_HERMITIAN, &matrix, &view);
+  OWNED void *values = typed_matrix(ts, p->kind, p->size, t, TRISTAR_HERMITIAN, &matrix, &view);
   tristar_analysis_options_init(&options);
   options.method = p->method;
   CHECK_OK(tristar_analyze(ts, &view, &options, &analysis));
@@ -134,19 +129,14 @@ static void check_problem(tristar_t *ts, const problem *p, const typed *t, unsig
   for (int upper = 0; upper < (p->method == TRISTAR_METHOD_LU ? 2 : 1); upper++)
     for (int backward = 0; backward < 2; backward++)
       check_direction(plan, t, backward, upper, variant + (unsigned)(2 * upper + backward));
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&analysis);
-  tristar_matrix_destroy(&matrix);
-  free(values);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
-  tristar_t *ts = open_without_starpu(true);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(true);
   for (unsigned k = 0; k < sizeof problems / sizeof *problems; k++)
-    for (unsigned type = 0; type < 4; type++) check_problem(ts, &problems[k], types[type], k + type);
-  tristar_destroy(&ts);
+    for (unsigned type = 0; type < 4; type++) RUN(check_problem(ts, &problems[k], types[type], k + type));
   return 0;
 }

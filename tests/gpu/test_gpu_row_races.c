@@ -8,8 +8,7 @@ static tsi_env env;
 enum { N = 150, NRHS = 3 };
 
 static int count_races(const row_solver *r, int64_t nrhs, int fault) {
-  char *b = calloc(N * NRHS, r->s->t->bytes), *x = calloc(N * NRHS, r->s->t->bytes);
-  CHECK(b != NULL && x != NULL);
+  OWNED char *b = xcalloc(N * NRHS, r->s->t->bytes), *x = xcalloc(N * NRHS, r->s->t->bytes);
   fill_b(r->s, NRHS, b);
   reports = 0;
   for (unsigned seed = 0; seed < 2 && reports == 0; seed++) {
@@ -20,8 +19,6 @@ static int count_races(const row_solver *r, int64_t nrhs, int fault) {
     const run_outcome got = row_solve(r, &run, nrhs, b, x);
     CHECK_MSG(got.ended, "%s", got.problem);
   }
-  free(b);
-  free(x);
   return reports;
 }
 
@@ -32,7 +29,7 @@ int main(void) {
       {.partition = TSI_ROWS_RECURSIVE_BLOCKS, .blocks = 4, .options = {TSI_DEVICE_ROWS_FREE, 32}},
   };
   tsi_env_init(&env);
-  system_of s = system_create(triangle_create(TRIANGLE_RANDOM, N, 3), &typed_double);
+  CLEANUP(system_free) system_of s = system_create(triangle_create(TRIANGLE_RANDOM, N, 3), &typed_double);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
     const bool free_rows = problems[k].options.way == TSI_DEVICE_ROWS_FREE;
     row_solver r = row_solver_open(&env, &s, &problems[k], false, false);
@@ -43,6 +40,5 @@ int main(void) {
     CHECK(free_rows || count_races(&r, 1, GPU_FAULT_BARRIER) > 0);
     row_solver_close(&env, &r);
   }
-  system_free(&s);
   return 0;
 }

@@ -3,6 +3,7 @@
  * sides; and give the same bits whatever the way of waiting, launches, warps, schedule and number of resident
  * blocks are. Faults that are planted are seen. Entries are loaded in whole sectors. */
 #include "tests/support/gpu/row_solve.h"
+#include "tests/support/subtests.h"
 
 static tsi_env env;
 
@@ -30,8 +31,7 @@ static void check_case(const system_of *s, const row_problem *problem, bool unit
   row_problem p = *problem;
   const int64_t scalars = s->pattern[0].n * nrhs;
   const size_t bytes = (size_t)(scalars + 1) * s->t->bytes;
-  char *b = calloc(bytes, 1), *first = calloc(bytes, 1), *x = calloc(bytes, 1);
-  CHECK(b != NULL && first != NULL && x != NULL);
+  OWNED char *b = xcalloc(bytes, 1), *first = xcalloc(bytes, 1), *x = xcalloc(bytes, 1);
   fill_b(s, (tsi_index)nrhs, b);
   for (unsigned k = 0; k < 2; k++) {
     const row_run run = run_of(variant + k);
@@ -46,9 +46,6 @@ static void check_case(const system_of *s, const row_problem *problem, bool unit
     CHECK_MSG(memcmp(first, x, bytes) == 0, "variant %u: other bits", variant + k);
     row_solver_close(&env, &r);
   }
-  free(b);
-  free(first);
-  free(x);
 }
 
 /* All partitions and forms of lines with doubles, some of each with the others; the next pattern goes the
@@ -57,6 +54,7 @@ static void check_patterns(void) {
   unsigned variant = 0;
   for (int kind = 0; kind < TRIANGLES; kind++)
     for (int type = 0; type < 4; type++) {
+      CLEANUP(system_free)
       system_of s = system_create(triangle_create(kind, 70 + 7 * kind, (uint64_t)kind), types[type]);
       for (int k = type == 0 ? 0 : (type + kind) % 4; k < 2 * ROW_PARTITIONS;
            k += type == 0 ? 1 : 4, variant++) {
@@ -67,12 +65,12 @@ static void check_patterns(void) {
         const int64_t nrhs = variant % 29 == 0 ? 33 : variant % 3 == 0 ? 5 : 1;
         check_case(&s, &p, variant % 5 == 0, types[type]->is_complex && variant % 3 == 1, nrhs, variant);
       }
-      system_free(&s);
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env_init(&env);
-  check_patterns();
+  RUN(check_patterns());
   return 0;
 }

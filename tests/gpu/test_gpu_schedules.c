@@ -1,6 +1,7 @@
 /* The GPU kernels give the same bits in more than 100 adversarial schedules of each scalar type, method and
  * sweep: forward only and backward only, on small factors, which together have all kinds of nodes. */
 #include "tests/support/gpu/device_problem.h"
+#include "tests/support/subtests.h"
 
 static const problem problems[] = {
     {"elasticity3d", 2, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
@@ -45,18 +46,17 @@ static unsigned kinds_of(const solver *s) {
   return kinds;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   unsigned kinds = 0;
-  tristar_t *ts = open_without_starpu(false);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
     for (unsigned type = 0; type < 4; type++) {
-      solver s = solver_open(ts, &problems[k], types[type].type, false);
-      check(&s, type, 0);
-      check(&s, type, 1);
+      CLEANUP(solver_close) solver s = solver_open(ts, &problems[k], types[type].type, false);
+      RUN(check(&s, type, 0));
+      RUN(check(&s, type, 1));
       kinds |= kinds_of(&s);
-      solver_close(&s);
     }
-  CHECK_MSG(kinds == (2u << TSI_DEVICE_SLICE) - 1, "kinds of nodes: %x", kinds);
-  tristar_destroy(&ts);
+  CHECK_TOTAL(kinds == (2u << TSI_DEVICE_SLICE) - 1, "kinds of nodes: %x", kinds);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_choice.h"
 #include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tristar_matrix.h"
 
 static const struct {
@@ -24,9 +25,9 @@ static const tsi_device *find_device(const char *name) {
 
 static void check_share(tristar_t *ts, const tsi_device *device, const char *kind, int64_t size) {
   const tsi_device_costs costs = tsi_device_costs_of(device);
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_analysis_t *analysis;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tsi_device_forecast best;
   CHECK_OK(tristar_matrix_generate(ts, kind, size, &matrix));
   tristar_matrix_get_view(matrix, &view);
@@ -38,15 +39,13 @@ static void check_share(tristar_t *ts, const tsi_device *device, const char *kin
   const double bytes = best.solve.factor_bytes / 2, share = 2 * bytes / best.solve.seconds / device->peak;
   CHECK_MSG(bytes >= 0.5e9, "%s:%d has a factor of %g bytes only", kind, (int)size, bytes);
   CHECK_MSG(share >= 0.35, "%s:%d: %.1f %% of the bandwidth", kind, (int)size, 100 * share);
-  tristar_analysis_destroy(&analysis);
-  tristar_matrix_destroy(&matrix);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   const tsi_device *device = find_device("H100");
-  tristar_t *ts = open_without_starpu(false);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
   for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++)
-    check_share(ts, device, matrices[k].kind, matrices[k].size);
-  tristar_destroy(&ts);
+    RUN(check_share(ts, device, matrices[k].kind, matrices[k].size));
   return 0;
 }

@@ -3,6 +3,7 @@
  * schedules; several right-hand sides are those of each. Entries are loaded in whole sectors; faults that are
  * planted are seen. */
 #include "tests/support/gpu/run_spmv.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 #include "tests/support/typed.h"
 
@@ -97,9 +98,8 @@ static run_grid grid_number(unsigned k) {
 static void compare(const problem *p, const void *y) {
   const tsi_gpu_spmv *s = &p->product;
   const typed *t = p->types->work;
-  char *rest = malloc(p->bytes);
+  OWNED char *rest = xmalloc(p->bytes);
   number alpha = s->alpha[0], beta = s->beta[0];
-  CHECK(rest != NULL);
   memcpy(rest, y, p->bytes);
   if (t->is_complex) {
     __imag__ alpha = s->alpha[1];
@@ -124,7 +124,6 @@ static void compare(const problem *p, const void *y) {
       put(t, rest, at, before);
     }
   CHECK(memcmp(rest, p->y, p->bytes) == 0);
-  free(rest);
 }
 
 /* Mixed scalars have warps of 32 only. */
@@ -135,8 +134,7 @@ static run_grid grid_for(const problem *p, unsigned k) {
 }
 
 static void check_case(problem *p, unsigned variant) {
-  char *first = malloc(p->bytes), *y = malloc(p->bytes);
-  CHECK(first != NULL && y != NULL);
+  OWNED char *first = xmalloc(p->bytes), *y = xmalloc(p->bytes);
   for (unsigned k = 0; k < 2; k++) {
     const run_grid grid = grid_for(p, (variant + k) % 5);
     const run_outcome got = run(p, k == 0 ? first : y, &grid);
@@ -144,8 +142,6 @@ static void check_case(problem *p, unsigned variant) {
   }
   CHECK_MSG(memcmp(first, y, p->bytes) == 0, "variant %u: other bits", variant);
   compare(p, first);
-  free(first);
-  free(y);
 }
 
 /* A column of many is what it is alone. */
@@ -153,8 +149,7 @@ static void check_columns(problem *p) {
   const tsi_gpu_spmv *s = &p->product;
   const typed *t = p->types->work;
   const run_grid grid = grid_for(p, 2);
-  char *all = malloc(p->bytes), *y = malloc(p->bytes);
-  CHECK(all != NULL && y != NULL);
+  OWNED char *all = xmalloc(p->bytes), *y = xmalloc(p->bytes);
   set_columns(p, NRHS_MAX, false);
   CHECK(run(p, all, &grid).ended);
   for (tsi_index c = 0; c < NRHS_MAX; c++) {
@@ -166,8 +161,6 @@ static void check_columns(problem *p) {
     CHECK(run(&one, y, &grid).ended);
     CHECK(memcmp(y, all + (size_t)(c * s->y_column) * t->bytes, one.bytes) == 0);
   }
-  free(all);
-  free(y);
 }
 
 /* Every pattern with every number of threads a row, those that it would have and others. */
@@ -175,6 +168,7 @@ static void check_patterns(void) {
   unsigned variant = 0;
   for (int kind = 0; kind < TRIANGLES; kind++)
     for (int type = 0; type < PAIRS; type++) {
+      CLEANUP(problem_close)
       problem p = problem_open(kind, kind == TRIANGLE_DENSE ? 75 : 130, (kind + type) % 2, &pairs[type]);
       const int chosen = p.product.threads;
       CHECK(chosen >= 2 && chosen <= 32);
@@ -189,52 +183,45 @@ static void check_patterns(void) {
         check_case(&p, variant);
       }
       if (kind == TRIANGLE_RANDOM) check_columns(&p);
-      problem_close(&p);
     }
 }
 
 /* most: sectors, in bytes, for each byte that lanes take. */
 static void check_loads(int kind, const scalar_pair *types, double most) {
-  problem p = problem_open(kind, 300, false, types);
-  char *y = malloc(p.bytes);
+  CLEANUP(problem_close) problem p = problem_open(kind, 300, false, types);
+  OWNED char *y = xmalloc(p.bytes);
   run_grid grid = grid_number(0);
   grid.count_loads = true;
-  CHECK(y != NULL);
   set_columns(&p, 1, false);
   const run_outcome got = run(&p, y, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
   CHECK_MSG(got.sectors * 32 <= most * got.bytes, "%s, %s: %g sectors for %g bytes", triangle_names[kind],
             types->scalars, got.sectors, got.bytes);
-  free(y);
-  problem_close(&p);
 }
 
 static void check_faults(void) {
   static const int faults[] = {GPU_FAULT_LANE, GPU_FAULT_TAIL, GPU_FAULT_TILE};
-  problem p = problem_open(TRIANGLE_RANDOM, 100, false, &pairs[0]);
-  char *right = malloc(p.bytes), *y = malloc(p.bytes);
+  CLEANUP(problem_close) problem p = problem_open(TRIANGLE_RANDOM, 100, false, &pairs[0]);
+  OWNED char *right = xmalloc(p.bytes), *y = xmalloc(p.bytes);
   run_grid grid = grid_number(1);
-  CHECK(right != NULL && y != NULL);
   set_columns(&p, 3, false);
   CHECK(run(&p, right, &grid).ended);
   for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
     grid.fault = faults[k];
     CHECK(run(&p, y, &grid).ended && memcmp(right, y, p.bytes) != 0);
   }
-  free(right);
-  free(y);
-  problem_close(&p);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   CHECK(tsi_gpu_spmv_threads(0, 0) == 2 && tsi_gpu_spmv_threads(10, 10) == 2);
   CHECK(tsi_gpu_spmv_threads(10, 21) == 4 && tsi_gpu_spmv_threads(10, 70) == 8);
   CHECK(tsi_gpu_spmv_threads(10, 160) == 16 && tsi_gpu_spmv_threads(10, 1000) == 32);
-  check_patterns();
+  RUN(check_patterns());
   if (!run_has_faults()) return 0;
-  check_loads(TRIANGLE_DENSE, &pairs[0], 1.3);
-  check_loads(TRIANGLE_BANDED, &pairs[0], 1.5);
-  check_loads(TRIANGLE_GRID, &pairs[2], 1.5);
-  check_faults();
+  RUN(check_loads(TRIANGLE_DENSE, &pairs[0], 1.3));
+  RUN(check_loads(TRIANGLE_BANDED, &pairs[0], 1.5));
+  RUN(check_loads(TRIANGLE_GRID, &pairs[2], 1.5));
+  RUN(check_faults());
   return 0;
 }

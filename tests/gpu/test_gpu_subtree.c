@@ -3,6 +3,7 @@
  * for each scalar type, method, operation, part and treatment of diagonal blocks. */
 #include "runtime/exec/device/subtree_tables.h"
 #include "tests/support/gpu/device_problem.h"
+#include "tests/support/subtests.h"
 
 static const problem problems[] = {
     {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
@@ -48,8 +49,8 @@ static tsi_subtree_memory memory_of(const host_solve *h, const tsi_subtree_table
   const tsi_subtree_memory m = {
       .from = from + column,
       .inverse = call->inverse ? (const char *)call->inverse + 2 * (size_t)column * scalar : NULL,
-      .x = calloc((size_t)subtree->subtree->columns + 1, h->bytes),
-      .workspace = malloc((size_t)subtree->tables.workspace_rows * h->bytes + 1)};
+      .x = xcalloc((size_t)subtree->subtree->columns + 1, h->bytes),
+      .workspace = xmalloc((size_t)subtree->tables.workspace_rows * h->bytes + 1)};
   CHECK(m.x && m.workspace);
   memset(m.workspace, 255, (size_t)subtree->tables.workspace_rows * h->bytes); /* NaN */
   return m;
@@ -107,7 +108,7 @@ static int check_subtrees(unsigned type, const host_solve *h, tsi_solve_call *ca
   tsi_env *env = &h->plan->ts->env;
   const tsi_subtree_source source = {
       h->plan->side[0].chunks, an->symbolic, an->panels, an->panel_values, tsi_analysis_inverse(an), 0};
-  tsi_index *from = calloc((size_t)an->symbolic->n + 1, sizeof *from);
+  OWNED tsi_index *from = xcalloc((size_t)an->symbolic->n + 1, sizeof *from);
   tsi_device_options options;
   int subtrees = 0;
   tsi_device_options_init(&options, h->plan->factor->scalar_bytes);
@@ -118,7 +119,7 @@ static int check_subtrees(unsigned type, const host_solve *h, tsi_solve_call *ca
     tsi_subtree_tables *subtree;
     if (!tsi_chunk_is_device_subtree(source.chunks, source.symbolic, source.panels, c)) continue;
     const size_t bytes = (size_t)tsi_chunk_columns(source.chunks, c) * h->bytes;
-    char *first = malloc(bytes + 1), *again = malloc(bytes + 1);
+    char *first = xmalloc(bytes + 1), *again = xmalloc(bytes + 1);
     CHECK_OK(tsi_subtree_tables_create(env, &source, c, &options, &subtree));
     check_subtree(type, h, call, subtree, from, 0, first);
     check_subtree(type, h, call, subtree, from, 1, again);
@@ -128,7 +129,6 @@ static int check_subtrees(unsigned type, const host_solve *h, tsi_solve_call *ca
     free(again);
     subtrees++;
   }
-  free(from);
   return subtrees;
 }
 
@@ -137,7 +137,7 @@ static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p,
   const typed *t = types[type].type;
   tristar_solve_options options;
   host_solve h = {.plan = plan};
-  void *b = random_scalars(t, s->n * nrhs, 3), *x = calloc((size_t)(s->n * nrhs), t->bytes);
+  void *b = random_scalars(t, s->n * nrhs, 3), *x = xcalloc((size_t)(s->n * nrhs), t->bytes);
   tristar_solve_options_init(&options);
   options.op = op;
   options.part = part;
@@ -149,11 +149,11 @@ static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p,
   call.stride = tsi_workspace_stride((tsi_index)nrhs);
   h.bytes = (size_t)call.stride * plan->factor->scalar_bytes;
   const size_t bytes = (size_t)plan->workspace_rows * h.bytes;
-  call.workspace = calloc(bytes, 1);
-  h.forward = malloc(bytes);
+  call.workspace = xcalloc(bytes, 1);
+  h.forward = xmalloc(bytes);
   h.backward = call.workspace;
   run_host(&h, &call);
-  call.workspace = calloc(bytes, 1);
+  call.workspace = xcalloc(bytes, 1);
   CHECK(check_subtrees(type, &h, &call, p->node_bytes) > 0);
   free(call.workspace);
   free(h.forward);
@@ -165,9 +165,9 @@ static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p,
 
 static void check(tristar_t *ts, const problem *p, unsigned variant, unsigned type) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-  solver s = solver_open(ts, p, types[type].type, false);
+  CLEANUP(solver_close) solver s = solver_open(ts, p, types[type].type, false);
   tristar_plan_options options;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = (int64_t)(3 * p->node_bytes);
@@ -175,14 +175,12 @@ static void check(tristar_t *ts, const problem *p, unsigned variant, unsigned ty
   check_solve(&s, plan, p, type, ops[variant % 3], TRISTAR_PART_ALL, 1);
   check_solve(&s, plan, p, type, ops[(variant + 1) % 3], TRISTAR_PART_ALL, 5);
   check_solve(&s, plan, p, type, ops[(variant + 2) % 3], variant % 2 ? TRISTAR_PART_L : TRISTAR_PART_U, 1);
-  tristar_plan_destroy(&plan);
-  solver_close(&s);
 }
 
-int main(void) {
-  tristar_t *ts = open_without_starpu(false);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
   for (unsigned k = 0; k < PROBLEMS; k++)
-    for (unsigned type = 0; type < 4; type++) check(ts, &problems[k], k + 3 * type, type);
-  tristar_destroy(&ts);
+    for (unsigned type = 0; type < 4; type++) RUN(check(ts, &problems[k], k + 3 * type, type));
   return 0;
 }

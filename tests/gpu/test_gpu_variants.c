@@ -4,6 +4,7 @@
  * for. */
 #include "runtime/exec/device/device_variants.h"
 #include "tests/support/gpu/device_problem.h"
+#include "tests/support/subtests.h"
 
 static const problem problems[] = {
     {"poisson3d7", 4, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
@@ -34,15 +35,14 @@ static const tsi_variant_tables *tables_of(const solver *s, const tsi_variant_ta
 static int count_wrong(const solver *s, const tsi_variant_tables tables[2], run_variant_kind variant,
                        unsigned type, const trial *t, int fault) {
   const int64_t count = s->n * t->nrhs;
-  void *b = random_scalars(t->user, count, 7 + t->first);
-  void *x = calloc((size_t)count, s->bytes), *y = calloc((size_t)count, s->bytes);
+  OWNED void *b = random_scalars(t->user, count, 7 + t->first);
+  OWNED void *x = xcalloc((size_t)count, s->bytes), *y = xcalloc((size_t)count, s->bytes);
   tristar_solve_options options;
-  device_sweeps sweeps;
+  CLEANUP(device_sweeps_close) device_sweeps sweeps;
   int wrong = 0;
   tristar_solve_options_init(&options);
   options.op = t->op;
   options.part = t->part;
-  CHECK(x && y);
   CHECK_OK(tristar_solve_with(s->plan, &options, t->nrhs, b, x, NULL));
   device_sweeps_open(s, &options, t->nrhs, b, y, &sweeps);
   for (unsigned k = 0; k < t->schedules; k++) {
@@ -55,10 +55,6 @@ static int count_wrong(const solver *s, const tsi_variant_tables tables[2], run_
     const double differs = got.ended ? difference(t->user, count, x, y) : INFINITY;
     wrong += !(differs <= t->tolerance);
   }
-  device_sweeps_close(&sweeps);
-  free(b);
-  free(x);
-  free(y);
   return wrong;
 }
 
@@ -107,21 +103,20 @@ static void check_broken(tsi_env *env, tsi_variant_tables *t) {
   CHECK_OK(tsi_variant_tables_check(env, t));
 }
 
-int main(void) {
-  tristar_t *ts = open_without_starpu(false);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
     for (unsigned type = 0; type < 4; type++) {
       tsi_variant_tables tables[2] = {{.n = 0}, {.n = 0}};
-      solver s = solver_open(ts, &problems[k], types[type].type, false);
+      CLEANUP(solver_close) solver s = solver_open(ts, &problems[k], types[type].type, false);
       open_tables(&s, tables);
-      check(&s, tables, type);
+      RUN(check(&s, tables, type));
       if (k == 0 && type == 1) {
-        if (run_has_faults()) check_fault(&s, tables);
-        check_broken(s.device.env, &tables[0]);
+        if (run_has_faults()) RUN(check_fault(&s, tables));
+        RUN(check_broken(s.device.env, &tables[0]));
       }
       for (int side = 0; side < 2; side++) tsi_variant_tables_destroy(s.device.env, &tables[side]);
-      solver_close(&s);
     }
-  tristar_destroy(&ts);
   return 0;
 }

@@ -6,7 +6,9 @@
 
 #include "tristar_superlu_dist.h"
 
+#include "tests/support/context.h"
 #include "tests/support/failing_import.h"
+#include "tests/support/subtests.h"
 #include "tests/support/unsymmetric.h"
 
 #if defined TSI_SCALAR_D
@@ -214,28 +216,21 @@ static void check_bad(tristar_t *ts, int rows, int columns, int who) {
 }
 
 int main(int argc, char **argv) {
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
+  subtests_begin(&argc, argv);
   int size;
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  tristar_config_init(&config);
-  config.check = 1;
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu(true);
   for (int rows = 1; rows <= size; rows++)
     if (size % rows == 0)
       for (int equilibrate = 0; equilibrate < 2; equilibrate++)
-        check_grid(ts, rows, size / rows, 1, equilibrate);
+        RUN(check_grid(ts, rows, size / rows, 1, equilibrate));
 #if defined TSI_SCALAR_D
   check_grid(ts, 1, 1, size, false);
 #endif
   check_bad(ts, size / 2, 2, 0);
-  check_bad(ts, size / 2, 2, size - 1);
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
+  RUN(check_bad(ts, size / 2, 2, size - 1));
+  close_context(&ts);
   MPI_Finalize();
   return 0;
 }

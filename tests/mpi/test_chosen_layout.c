@@ -1,6 +1,7 @@
 /* Layouts that the library chooses on ranks: the same on all, within the limits, and factors with the bits of
  * those for which that layout was given. */
 #include "tests/support/mpi/dmatrix_factor.h"
+#include "tests/support/subtests.h"
 
 static int most_grids(const world *w, int limit) {
   int grids = 1;
@@ -29,7 +30,7 @@ static void check_ways(const world *w, const shared_matrix *s, tristar_method me
   tristar_distributed_t *chosen, *given;
   tristar_analysis_t *analysis = NULL;
   tristar_factor_t *factor = NULL;
-  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s->rows);
   o.analysis.leaf_parts = most_grids(w, grids);
   for (int way = 0; way < 3; way++) {
     wish fixed = o;
@@ -54,7 +55,6 @@ static void check_ways(const world *w, const shared_matrix *s, tristar_method me
     tristar_factor_destroy(&factor);
     tristar_analysis_destroy(&analysis);
   }
-  tristar_dmatrix_destroy(&matrix);
 }
 
 static void check_limits(const world *w, const shared_matrix *s) {
@@ -62,7 +62,7 @@ static void check_limits(const world *w, const shared_matrix *s) {
   wish o = wish_of(&layout, TRISTAR_METHOD_LLT);
   tristar_distributed_t *d;
   tristar_distributed_stats stats;
-  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s->rows);
   char text[512];
   o.options.layout.px = 0;
   o.options.process_bytes = 1;
@@ -86,19 +86,18 @@ static void check_limits(const world *w, const shared_matrix *s) {
     tristar_get_error(w->ts, text, sizeof text);
     CHECK_MSG(strstr(text, "the number of solves") != NULL, "%s", text);
   }
-  tristar_dmatrix_destroy(&matrix);
 }
 
-int main(void) {
-  world w = open_world();
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  CLEANUP(close_world) world w = open_world();
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(&w, "poisson3d7", 8, &typed_double, TRISTAR_SYMMETRIC);
-  check_ways(&w, &s, TRISTAR_METHOD_LLT, 0, 0);
-  check_ways(&w, &s, TRISTAR_METHOD_LDLT, 1, 2);
-  check_limits(&w, &s);
+  RUN(check_ways(&w, &s, TRISTAR_METHOD_LLT, 0, 0));
+  RUN(check_ways(&w, &s, TRISTAR_METHOD_LDLT, 1, 2));
+  RUN(check_limits(&w, &s));
   release_shared(&s);
   s = share_matrix(&w, "convdiff3d", 7, &typed_double, TRISTAR_GENERAL);
-  check_ways(&w, &s, TRISTAR_METHOD_LU, 10, 1);
-  release_shared(&s);
-  close_world(&w);
+  RUN(check_ways(&w, &s, TRISTAR_METHOD_LU, 10, 1));
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "runtime/mpi/solve/distributed.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_mpi.h"
 
@@ -65,13 +66,12 @@ static void check_op(const world *w, const problem *q, tristar_distributed_t *d,
     CHECK_MSG(w->rank > 0 || memcmp(q->x, q->again, bytes) == 0, "%s: other bits in turn %d", what, turn);
   }
   if (w->rank > 0) return;
-  typed_weights weights = make_weights(q->type, &q->view, op, q->factor);
+  CLEANUP(free_weights) typed_weights weights = make_weights(q->type, &q->view, op, q->factor);
   for (int64_t c = 0; c < nrhs; c++) {
     const double error = error_of(q->type, &q->view, op, q->b, q->x, c, DOCUMENTED, &weights);
     CHECK_MSG(error < 450 * q->type->roundoff, "%s, op %c, %lld right-hand sides: backward error %g", what,
               op, (long long)nrhs, error);
   }
-  free_weights(&weights);
 }
 
 /* What all ranks together sent in a solve with one right-hand side is what tristar_layout_traffic counts. */
@@ -100,7 +100,7 @@ static void check_counts(const world *w, const problem *q, const tristar_layout 
 static void check_layout(const world *w, const problem *q, const tristar_layout *layout) {
   tristar_distributed_options options;
   tristar_distributed_t *d;
-  tristar_distributed_stats stats, *all = calloc((size_t)w->ranks, sizeof *all);
+  tristar_distributed_stats stats, *all = xcalloc((size_t)w->ranks, sizeof *all);
   char what[200];
   snprintf(what, sizeof what, "%s %c, %dx%dx%d, algorithm %d, map %d, tree %d", q->kind, q->type->scalar,
            layout->px, layout->py, layout->pz, (int)layout->algorithm, (int)layout->map,
@@ -162,8 +162,8 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   void *values = typed_matrix(w->ts, kind, k, t, TRISTAR_HERMITIAN, &matrix, &q.view);
   q.n = q.view.rows;
   q.b = make_rhs(t, q.n);
-  q.x = malloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
-  q.again = malloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
+  q.x = xmalloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
+  q.again = xmalloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
   tristar_analysis_options_init(&options);
   options.leaf_parts = w->grids;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &q.view, &options, &an));
@@ -206,8 +206,8 @@ static void check_matched(const world *w) {
   }
   q.view = (tristar_view){TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, N, N, ptr, index, values, 64, 32, 0};
   q.b = make_rhs(q.type, N);
-  q.x = malloc(TYPED_COLUMNS * N * sizeof(double));
-  q.again = malloc(TYPED_COLUMNS * N * sizeof(double));
+  q.x = xmalloc(TYPED_COLUMNS * N * sizeof(double));
+  q.again = xmalloc(TYPED_COLUMNS * N * sizeof(double));
   tristar_analysis_t *an = NULL;
   if (w->rank == 0) {
     tristar_factor_stats stats;
@@ -226,7 +226,7 @@ static void check_matched(const world *w) {
   check_layouts(w, &q, 3);
   tristar_distributed_options options;
   tristar_distributed_t *d;
-  double *b = malloc(MORE * N * sizeof *b), *x = malloc(MORE * LDX * sizeof *x), one[N];
+  double *b = xmalloc(MORE * N * sizeof *b), *x = xmalloc(MORE * LDX * sizeof *x), one[N];
   tristar_distributed_options_init(&options);
   options.layout.px = w->ranks;
   options.transport = w->transport;
@@ -267,6 +267,7 @@ static bool read_arguments(int argc, char **argv, world *w) {
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   world w = {.ts = NULL};
   tristar_config config;
   tristar_memory_stats memory;
@@ -281,16 +282,16 @@ int main(int argc, char **argv) {
   CHECK(w.ranks % w.grids == 0);
   CHECK_OK(tristar_create(&config, &w.ts));
   if (w.transport == TRISTAR_TRANSPORT_STARPU_MPI) {
-    check_matrix(&w, "s2d9pt", 24, &typed_double, 3);
-    check_matrix(&w, "poisson3d7", 4, &typed_complex_double, 3);
+    RUN(check_matrix(&w, "s2d9pt", 24, &typed_double, 3));
+    RUN(check_matrix(&w, "poisson3d7", 4, &typed_complex_double, 3));
   } else {
-    check_matrix(&w, "s2d9pt", 40, &typed_double, w.ranks <= 4 ? 1 : 3);
-    check_matrix(&w, "convdiff3d", 9, &typed_double, 3);
-    check_matrix(&w, "poisson3d7", 8, &typed_complex_double, 3);
-    check_matrix(&w, "maxwell3d", 4, &typed_complex_double, 5); /* L D L^H, with pivots of order 2 */
-    check_matched(&w);
+    RUN(check_matrix(&w, "s2d9pt", 40, &typed_double, w.ranks <= 4 ? 1 : 3));
+    RUN(check_matrix(&w, "convdiff3d", 9, &typed_double, 3));
+    RUN(check_matrix(&w, "poisson3d7", 8, &typed_complex_double, 3));
+    RUN(check_matrix(&w, "maxwell3d", 4, &typed_complex_double, 5)); /* L D L^H, with pivots of order 2 */
+    RUN(check_matched(&w));
   }
-  CHECK_MSG(cases > 0, "no such case");
+  CHECK_TOTAL(cases > 0, "no such case");
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
   tristar_destroy(&w.ts);

@@ -4,6 +4,7 @@
 
 #include "runtime/mpi/solve/distributed.h"
 #include "tests/support/check.h"
+#include "tests/support/subtests.h"
 #include "tristar_mpi.h"
 
 typedef struct world {
@@ -15,11 +16,11 @@ typedef struct world {
 /* What one rank finds wrong, all ranks are told. */
 static void check_errors(const world *w) {
   tristar_distributed_options options;
-  tristar_distributed_t *d;
-  tristar_matrix_t *matrix = NULL;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   tristar_view view;
-  tristar_analysis_t *an = NULL;
-  tristar_factor_t *factor = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   char text[512];
   double b[64] = {0};
   if (w->rank == 0) {
@@ -68,11 +69,6 @@ static void check_errors(const world *w) {
                w->ranks > 1 ? TRISTAR_ERR_ARGUMENT : TRISTAR_OK);
   CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 0, b, 64, b, 64));
   CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, 64, b, 64));
-  tristar_distributed_destroy(&d);
-  tristar_distributed_destroy(&d);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&an);
-  tristar_matrix_destroy(&matrix);
 }
 
 /* The factor of a diagonal matrix of order 8 with these options; on rank 0, NULL elsewhere. */
@@ -85,7 +81,7 @@ static tristar_factor_t *make_diagonal(const world *w, tristar_scalar scalar, tr
   const void *values = scalar == TRISTAR_SINGLE ? (const void *)single : value;
   const tristar_view view = {TRISTAR_CSC, TRISTAR_SYMMETRIC, scalar, 8, 8, ptr, index, values, 32, 32, 0};
   tristar_analysis_options options;
-  tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   tristar_factor_t *factor = NULL;
   if (w->rank > 0) return NULL;
   tristar_analysis_options_init(&options);
@@ -95,7 +91,6 @@ static tristar_factor_t *make_diagonal(const world *w, tristar_scalar scalar, tr
   options.inverse = inverse;
   CHECK_OK(tristar_analyze(w->ts, &view, &options, &an));
   CHECK_OK(tristar_factor(an, values, &factor));
-  tristar_analysis_destroy(&an);
   return factor;
 }
 
@@ -112,7 +107,8 @@ static void check_update(const world *w) {
                 {TRISTAR_DOUBLE, TRISTAR_METHOD_LLT, true, TRISTAR_INVERSE_DIAGONAL, "permutation"},
                 {TRISTAR_DOUBLE, TRISTAR_METHOD_LLT, false, TRISTAR_INVERSE_NONE, "diagonal blocks"}};
   tristar_distributed_options options;
-  tristar_distributed_t *d;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
+  CLEANUP(tristar_factor_destroy)
   tristar_factor_t *first =
       make_diagonal(w, TRISTAR_DOUBLE, TRISTAR_METHOD_LLT, false, TRISTAR_INVERSE_DIAGONAL);
   char text[512];
@@ -122,6 +118,7 @@ static void check_update(const world *w) {
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, first, &options, &d));
   for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
     double b[8] = {1, 1, 1, 1, 1, 1, 1, 1}, x[8];
+    CLEANUP(tristar_factor_destroy)
     tristar_factor_t *other =
         make_diagonal(w, others[k].scalar, others[k].method, others[k].reversed, others[k].inverse);
     CHECK_STATUS(tristar_distributed_update(d, other), TRISTAR_ERR_ARGUMENT);
@@ -129,16 +126,14 @@ static void check_update(const world *w) {
     CHECK_MSG(strstr(text, others[k].text) != NULL, "\"%s\" is not in \"%s\"", others[k].text, text);
     CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, 8, x, 8)); /* it has the values that it had */
     for (int i = 0; w->rank == 0 && i < 8; i++) CHECK(fabs(x[i] * (i + 1) - 1) < 1e-14);
-    tristar_factor_destroy(&other);
   }
   CHECK_OK(tristar_distributed_update(d, first));
-  tristar_distributed_destroy(&d);
-  tristar_factor_destroy(&first);
 }
 
 /* What differs between ranks is an error on all of them, which names it. */
 static void check_agreement(const world *w) {
   tristar_distributed_t *d;
+  CLEANUP(tristar_factor_destroy)
   tristar_factor_t *factor =
       make_diagonal(w, TRISTAR_DOUBLE, TRISTAR_METHOD_LLT, false, TRISTAR_INVERSE_DIAGONAL);
   const bool last = w->rank == w->ranks - 1;
@@ -162,7 +157,6 @@ static void check_agreement(const world *w) {
     tristar_get_error(w->ts, text, sizeof text);
     CHECK_MSG(strstr(text, texts[k]) != NULL, "\"%s\" is not in \"%s\"", texts[k], text);
   }
-  tristar_factor_destroy(&factor);
 }
 
 /* TRISTAR_ISA holds for distributed solves as for others. */
@@ -190,6 +184,7 @@ static void check_isa(const world *w) {
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   world w = {.engine = TRISTAR_ENGINE_TASKS};
   tristar_config config;
   tristar_memory_stats memory;
@@ -205,10 +200,10 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   CHECK_OK(tristar_create(&config, &w.ts));
-  check_update(&w); /* first: StarPU runs from here on, and need not start for each call that fails */
-  check_errors(&w);
-  check_agreement(&w);
-  check_isa(&w);
+  RUN(check_update(&w)); /* first: StarPU runs from here on, and need not start for each call that fails */
+  RUN(check_errors(&w));
+  RUN(check_agreement(&w));
+  RUN(check_isa(&w));
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
   tristar_destroy(&w.ts);

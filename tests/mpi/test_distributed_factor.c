@@ -7,6 +7,7 @@
 
 #include "runtime/mpi/comm/bytes.h"
 #include "tests/support/mpi/same_factor.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_mpi.h"
 
@@ -28,18 +29,17 @@ typedef struct problem {
 
 static void solve(const world *w, const problem *q, tristar_distributed_t *d, char *x) {
   const size_t bytes = (size_t)q->n * q->type->bytes;
-  char *b = make_rhs(q->type, q->n);
+  OWNED char *b = make_rhs(q->type, q->n);
   tristar_refine_result result;
   CHECK_OK(tristar_distributed_set_rows(d, w->rank == 0 ? 0 : q->n, w->rank == 0 ? q->n : 0));
   CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, q->n, x, q->n));
   CHECK_OK(tristar_distributed_solve_refined(d, TRISTAR_T, 1, b, q->n, x + bytes, q->n, NULL, &result));
-  free(b);
 }
 
 /* Values that keep the method, and symmetry. */
 static void *new_values(const problem *q) {
   const int64_t *ptr = q->view.ptr;
-  void *values = malloc((size_t)ptr[q->n] * q->type->bytes);
+  void *values = xmalloc((size_t)ptr[q->n] * q->type->bytes);
   for (int64_t p = 0; p < ptr[q->n]; p++) put(q->type, values, p, 1.5 * get(q->type, q->values, p));
   return values;
 }
@@ -63,7 +63,7 @@ int MPI_Sendrecv(const void *from, int sent, MPI_Datatype type, int to, int tag,
 static void check_counts(const world *w, const char *what, const problem *q, const tristar_layout *layout,
                          const tristar_distributed_t *d) {
   tristar_traffic traffic;
-  tristar_distributed_stats stats, *all = calloc((size_t)w->ranks, sizeof *all);
+  tristar_distributed_stats stats, *all = xcalloc((size_t)w->ranks, sizeof *all);
   double messages = 0, bytes = 0, most = 0;
   tristar_distributed_get_stats(d, &stats);
   CHECK(stats.factor_seconds > 0 && stats.factor_peak_bytes > stats.factor_bytes);
@@ -107,11 +107,11 @@ static void check_update(const world *w, const char *what, tristar_distributed_t
 
 static void check_layout(const world *w, const problem *q, const tristar_layout *layout) {
   tristar_distributed_options options = w->options;
-  tristar_distributed_t *alone, *together;
-  tristar_factor_t *factor = NULL;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *alone, *together;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   const size_t bytes = 2 * (size_t)q->n * q->type->bytes;
-  char what[200], *x = malloc(bytes), *y = malloc(bytes);
-  void *values = new_values(q);
+  char what[200], *x = xmalloc(bytes), *y = xmalloc(bytes);
+  OWNED void *values = new_values(q);
   options.layout = *layout;
   snprintf(what, sizeof what, "%s %c, %dx%dx%d, algorithm %d, map %d", q->kind, q->type->scalar, layout->px,
            layout->py, layout->pz, (int)layout->algorithm, (int)layout->map);
@@ -138,10 +138,6 @@ static void check_layout(const world *w, const problem *q, const tristar_layout 
   check_update(w, what, together, factor);
   solve(w, q, together, y);
   CHECK_MSG(w->rank > 0 || memcmp(x, y, bytes) == 0, "%s: other bits in x after an update", what);
-  tristar_distributed_destroy(&alone);
-  tristar_distributed_destroy(&together);
-  tristar_factor_destroy(&factor);
-  free(values);
   free(x);
   free(y);
 }
@@ -243,7 +239,7 @@ static void check_indefinite(const world *w) {
   make_chain(&c, TRISTAR_SYMMETRIC);
   for (int automatic = 0; automatic < 2; automatic++)
     for (int32_t row = 0; row < N; row += 91) {
-      tristar_analysis_t *an = NULL;
+      CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
       char text[40];
       tristar_analysis_options_init(&options);
       options.method = automatic ? TRISTAR_METHOD_AUTO : TRISTAR_METHOD_LLT;
@@ -271,7 +267,6 @@ static void check_indefinite(const world *w) {
         CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, N, x, N));
       }
       tristar_distributed_destroy(&d);
-      tristar_analysis_destroy(&an);
     }
 }
 
@@ -279,10 +274,9 @@ static void check_indefinite(const world *w) {
 static tristar_status factor_alone(const world *w, tristar_analysis_t *an, const chain *c, char text[512]) {
   int status = TRISTAR_OK;
   if (w->rank == 0) {
-    tristar_factor_t *alone;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *alone;
     status = (int)tristar_factor(an, c->values, &alone);
     tristar_get_error(w->ts, text, 512);
-    tristar_factor_destroy(&alone);
   }
   MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Bcast(text, 512, MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -315,7 +309,7 @@ static void check_singular(const world *w) {
   whole.options.layout.px = w->ranks;
   whole.options.layout.pz = 1;
   for (int k = 0; k < 6; k++) {
-    tristar_analysis_t *an = NULL;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
     make_ones(&c);
     tristar_analysis_options_init(&options);
     options.method = methods[k / 2];
@@ -329,15 +323,14 @@ static void check_singular(const world *w) {
     CHECK_STATUS(factor(&whole, an, &c, &d), expected);
     if (strstr(text, "of row ")) expect_text(w, strstr(text, "of row "));
     CHECK(d == NULL);
-    tristar_analysis_destroy(&an);
   }
 }
 
 /* An allocation fails on the last rank, in factor and refactor; arguments are wrong. */
 static void check_memory(const world *w) {
   chain c;
-  tristar_analysis_t *an = NULL;
-  tristar_distributed_t *d;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_analysis_options options;
   int failed = 0;
   make_chain(&c, TRISTAR_GENERAL);
@@ -367,15 +360,13 @@ static void check_memory(const world *w) {
   expect_text(w, "values");
   CHECK_OK(factor(w, an, &c, &d));
   CHECK_STATUS(tristar_distributed_refactor(d, NULL), TRISTAR_ERR_ARGUMENT);
-  tristar_distributed_destroy(&d);
-  tristar_analysis_destroy(&an);
 }
 
 /* New values again and again: right each time, and no memory is lost. */
 static void check_cycles(const world *w) {
   chain c;
-  tristar_analysis_t *an = NULL;
-  tristar_distributed_t *d;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_analysis_options options;
   tristar_memory_stats memory;
   size_t before = 0;
@@ -397,11 +388,10 @@ static void check_cycles(const world *w) {
     CHECK_MSG(memory.current_bytes == before, "%zu bytes after %d cycles, %zu before", memory.current_bytes,
               k, before);
   }
-  tristar_distributed_destroy(&d);
-  tristar_analysis_destroy(&an);
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   world w = {.ts = NULL};
   tristar_config config;
   tristar_memory_stats memory;
@@ -418,22 +408,22 @@ int main(int argc, char **argv) {
   tristar_distributed_options_init(&w.options);
   w.options.transport =
       strcmp(argv[1], "starpu_mpi") == 0 ? TRISTAR_TRANSPORT_STARPU_MPI : TRISTAR_TRANSPORT_DIRECT;
-  check_matrix(&w, "s2d9pt", 30, &typed_double, TRISTAR_METHOD_AUTO, false, 1);
-  check_matrix(&w, "poisson3d7", 9, &typed_single, TRISTAR_METHOD_AUTO, false, 3);
-  check_matrix(&w, "poisson3d7", 10, &typed_double, TRISTAR_METHOD_LDLT, true, 3);
-  check_matrix(&w, "convdiff3d", 9, &typed_double, TRISTAR_METHOD_AUTO, false, 3);
+  RUN(check_matrix(&w, "s2d9pt", 30, &typed_double, TRISTAR_METHOD_AUTO, false, 1));
+  RUN(check_matrix(&w, "poisson3d7", 9, &typed_single, TRISTAR_METHOD_AUTO, false, 3));
+  RUN(check_matrix(&w, "poisson3d7", 10, &typed_double, TRISTAR_METHOD_LDLT, true, 3));
+  RUN(check_matrix(&w, "convdiff3d", 9, &typed_double, TRISTAR_METHOD_AUTO, false, 3));
   if (w.matrix == NULL && w.options.transport == TRISTAR_TRANSPORT_STARPU_MPI) goto failures;
-  check_matrix(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 3);
-  check_matrix(&w, "maxwell3d", 4, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 3); /* L D L^H */
-  check_matrix(&w, "convdiff3d", 6, &typed_complex_single, TRISTAR_METHOD_LU, false, 3);
-  check_matrix(&w, "kkt3d", 4, &typed_double, TRISTAR_METHOD_AUTO, false, 3);
+  RUN(check_matrix(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 3));
+  RUN(check_matrix(&w, "maxwell3d", 4, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 3)); /* L D L^H */
+  RUN(check_matrix(&w, "convdiff3d", 6, &typed_complex_single, TRISTAR_METHOD_LU, false, 3));
+  RUN(check_matrix(&w, "kkt3d", 4, &typed_double, TRISTAR_METHOD_AUTO, false, 3));
 failures:
   w.options.layout.pz = w.ranks % 2 == 0 ? 2 : 1;
   w.options.layout.px = w.ranks / w.options.layout.pz;
-  check_indefinite(&w);
-  check_singular(&w);
-  check_memory(&w);
-  check_cycles(&w);
+  RUN(check_indefinite(&w));
+  RUN(check_singular(&w));
+  RUN(check_memory(&w));
+  RUN(check_cycles(&w));
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
   tristar_destroy(&w.ts);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_mpi.h"
 
 #define NEVER 1000000000
@@ -78,7 +79,7 @@ static tristar_distributed_t *distribute(const world *w) {
 
 /* Every submission of a solve on the last rank. */
 static void check_submissions(const world *w) {
-  tristar_distributed_t *d = distribute(w);
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d = distribute(w);
   int failed = 0, more = 1;
   CHECK_OK(solve(w, d));
   memcpy(w->expected, w->x, (size_t)w->n * sizeof *w->x);
@@ -93,7 +94,6 @@ static void check_submissions(const world *w) {
     solve_well(w, d);
   }
   CHECK_MSG(failed > 2, "%d submissions", failed);
-  tristar_distributed_destroy(&d);
 }
 
 /* A receive that is refused: its message is lost, so no later solve may take it for its own. StarPU-MPI is
@@ -120,7 +120,7 @@ static void check_receives(const world *w) {
 
 /* Every submission of a factorization on the last rank. */
 static void check_factorizations(const world *w, tristar_analysis_t *analysis, const void *values) {
-  tristar_distributed_t *d;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   const bool root = w->rank == 0, failing = w->rank == w->ranks - 1;
   int failed = 0, more = 1;
   CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, root ? analysis : NULL, root ? values : NULL,
@@ -137,10 +137,10 @@ static void check_factorizations(const world *w, tristar_analysis_t *analysis, c
     solve_well(w, d);
   }
   CHECK_MSG(failed > 0, "no task was submitted");
-  tristar_distributed_destroy(&d);
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   world w = {.factor = NULL};
   int level;
   flow f;
@@ -164,14 +164,14 @@ int main(int argc, char **argv) {
   w.options.transport =
       strcmp(argv[1], "direct") == 0 ? TRISTAR_TRANSPORT_DIRECT : TRISTAR_TRANSPORT_STARPU_MPI;
   w.n = f.view.rows;
-  w.b = malloc((size_t)w.n * sizeof *w.b);
-  w.x = malloc((size_t)w.n * sizeof *w.x);
-  w.expected = malloc((size_t)w.n * sizeof *w.expected);
+  w.b = xmalloc((size_t)w.n * sizeof *w.b);
+  w.x = xmalloc((size_t)w.n * sizeof *w.x);
+  w.expected = xmalloc((size_t)w.n * sizeof *w.expected);
   fill_random(w.b, w.n, 3);
-  check_submissions(&w);
-  check_receives(&w);
-  check_submissions(&w);
-  check_factorizations(&w, f.analysis, f.view.values);
+  RUN(check_submissions(&w));
+  RUN(check_receives(&w));
+  RUN(check_submissions(&w));
+  RUN(check_factorizations(&w, f.analysis, f.view.values));
   free(w.b);
   free(w.x);
   free(w.expected);

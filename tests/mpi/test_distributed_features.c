@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_mpi.h"
 #include "tristar_machine.h"
@@ -94,7 +95,8 @@ static void check_lists(const world *w, const problem *q, const tristar_solve_op
   const bool last = w->rank == w->ranks - 1, given = lists & 1, wanted = lists & 2;
   tristar_solve_options o = *how, mine;
   int64_t row[2][FEW], part[FEW], count = 0;
-  char *few = malloc(FEW * (size_t)nrhs * t->bytes), *some = malloc(FEW * (size_t)nrhs * t->bytes), text[200];
+  char *few = xmalloc(FEW * (size_t)nrhs * t->bytes), *some = xmalloc(FEW * (size_t)nrhs * t->bytes),
+       text[200];
   tristar_solve_result result, alone;
   describe(q, how, text, sizeof text);
   for (int64_t i = 0; i < FEW; i++) {
@@ -212,7 +214,7 @@ static void check_started(const world *w, const problem *q) {
   tristar_distributed_request_t *request[FLIGHTS];
   tristar_solve_options o[FLIGHTS];
   tristar_solve_result result;
-  char *x = malloc(FLIGHTS * column);
+  OWNED char *x = xmalloc(FLIGHTS * column);
   atomic_int ended = 0;
   int done = 0;
   for (int k = 0; k < FLIGHTS; k++) {
@@ -249,7 +251,6 @@ static void check_started(const world *w, const problem *q) {
   if (w->rank > 0) CHECK_STATUS(tristar_distributed_solve_wait(&request[1], NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_distributed_solve_wait(&request[2], NULL));
   CHECK(memcmp(q->x + skip, x + 2 * column + skip, (size_t)own * bytes) == 0);
-  free(x);
 }
 
 /* A list of all ranks: what waits for what, and between which ranks. */
@@ -281,8 +282,8 @@ static void check_trace(const world *w, const problem *q, tristar_op op, int64_t
   const size_t skip = (size_t)first * bytes;
   const int64_t blocks = (nrhs + 63) / 64;
   int64_t steps = 0, messages = 0, binding = 0;
-  tristar_trace_t *trace;
-  tristar_distributed_stats *stats = calloc((size_t)w->ranks, sizeof *stats);
+  CLEANUP(tristar_trace_destroy) tristar_trace_t *trace;
+  tristar_distributed_stats *stats = xcalloc((size_t)w->ranks, sizeof *stats);
   CHECK_OK(tristar_distributed_trace(q->d, op, nrhs, q->b + skip, q->n, q->again + skip, q->n, &trace));
   CHECK((trace != NULL) == (w->rank == 0));
   CHECK_OK(tristar_distributed_solve(q->d, op, nrhs, q->b + skip, q->n, q->x + skip, q->n));
@@ -319,7 +320,6 @@ static void check_trace(const world *w, const problem *q, tristar_op op, int64_t
   CHECK(trace == NULL);
   CHECK_OK(tristar_distributed_trace(q->d, op, 0, NULL, q->n, NULL, q->n, &trace));
   CHECK((trace != NULL) == (w->rank == 0) && (trace == NULL || trace->steps.count == 0));
-  tristar_trace_destroy(&trace);
 }
 
 /* NaN in b: the message names the row, on all ranks, and the other columns are solved. */
@@ -394,7 +394,7 @@ static void check_problem(const world *w, const problem *q) {
 
 static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, tristar_method method,
                          tristar_symmetry symmetry, bool single_factors) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_analysis_options options;
   tristar_distributed_options how;
   tristar_analysis_t *an = NULL;
@@ -403,9 +403,9 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   q.n = q.view.rows;
   q.tolerance = single_factors || t->is_single ? 1e-3 : 1e-10;
   q.b = make_rhs(t, q.n);
-  q.expected = malloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
-  q.x = malloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
-  q.again = malloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
+  q.expected = xmalloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
+  q.x = xmalloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
+  q.again = xmalloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
   tristar_analysis_options_init(&options);
   options.method = method;
   options.leaf_parts = w->layout.pz;
@@ -435,10 +435,10 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   free(q.expected);
   free(q.x);
   free(q.again);
-  tristar_matrix_destroy(&matrix);
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   world w;
   int level;
   tristar_config config;
@@ -452,12 +452,13 @@ int main(int argc, char **argv) {
   tristar_config_init(&config);
   config.check = 1;
   CHECK_OK(tristar_create(&config, &w.ts));
-  check_matrix(&w, "s2d9pt", 20, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, false);
-  check_matrix(&w, "circuit", 400, &typed_double, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, false);
-  check_matrix(&w, "maxwell3d", 4, &typed_double, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, false);
-  check_matrix(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_METHOD_AUTO, TRISTAR_HERMITIAN, true);
-  check_matrix(&w, "convdiff3d", 6, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, true);
-  check_matrix(&w, "elasticity3d", 3, &typed_complex_single, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, false);
+  RUN(check_matrix(&w, "s2d9pt", 20, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, false));
+  RUN(check_matrix(&w, "circuit", 400, &typed_double, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, false));
+  RUN(check_matrix(&w, "maxwell3d", 4, &typed_double, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, false));
+  RUN(check_matrix(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_METHOD_AUTO, TRISTAR_HERMITIAN, true));
+  RUN(check_matrix(&w, "convdiff3d", 6, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, true));
+  RUN(check_matrix(&w, "elasticity3d", 3, &typed_complex_single, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC,
+                   false));
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&w.ts);

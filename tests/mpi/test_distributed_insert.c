@@ -5,6 +5,7 @@
 #include <starpu_mpi.h>
 
 #include "runtime/context/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_starpu_mpi.h"
 
@@ -74,7 +75,7 @@ static void make_handles(const world *w, int64_t columns, int tag, starpu_data_h
   for (int k = 0; k < w->pieces; k++) {
     const int64_t rows = w->first[k + 1] - w->first[k], ld = rows + 3;
     const bool own = w->owner[k] == w->rank;
-    data[k] = own ? malloc((size_t)(ld * columns) * sizeof **data) : NULL;
+    data[k] = own ? xmalloc((size_t)(ld * columns) * sizeof **data) : NULL;
     starpu_matrix_data_register(&handle[k], own ? STARPU_MAIN_RAM : -1, (uintptr_t)data[k],
                                 (uint32_t)(own ? ld : rows), (uint32_t)rows, (uint32_t)columns,
                                 sizeof **data);
@@ -91,16 +92,15 @@ static void drop_handles(const world *w, starpu_data_handle_t *handle, double **
 
 /* x of each step by a plain distributed solve, on all ranks. */
 static void solve_plainly(world *w, tristar_op op, int64_t columns) {
-  double *b = malloc((size_t)(w->n * columns) * sizeof *b);
+  OWNED double *b = xmalloc((size_t)(w->n * columns) * sizeof *b);
   CHECK_OK(tristar_distributed_set_rows(w->d, w->rank == 0 ? 0 : w->n, w->rank == 0 ? w->n : 0));
   for (int s = 0; s < STEPS; s++) {
-    w->expected[s] = malloc((size_t)(w->n * columns) * sizeof *b);
+    w->expected[s] = xmalloc((size_t)(w->n * columns) * sizeof *b);
     for (int64_t c = 0; c < columns; c++)
       for (int64_t i = 0; i < w->n; i++) b[i + c * w->n] = entry(i, c, s);
     CHECK_OK(tristar_distributed_solve(w->d, op, columns, b, w->n, w->expected[s], w->n));
     MPI_Bcast(w->expected[s], (int)(w->n * columns), MPI_DOUBLE, 0, MPI_COMM_WORLD);
   }
-  free(b);
 }
 
 /* Steps of one chain of tasks, b and x made new in each. in_place: x is b. */
@@ -168,10 +168,10 @@ static void check_errors(world *w) {
 }
 
 static void check_matrix(world *w, const char *kind, int64_t k) {
-  tristar_matrix_t *matrix = NULL;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   tristar_view view;
-  tristar_analysis_t *an = NULL;
-  tristar_factor_t *factor = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   tristar_distributed_options options;
   CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
   tristar_matrix_get_view(matrix, &view);
@@ -188,12 +188,10 @@ static void check_matrix(world *w, const char *kind, int64_t k) {
   check_chain(w, TRISTAR_N, 2, true);
   check_errors(w);
   tristar_distributed_destroy(&w->d); /* waits for the solve that check_errors has left */
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&an);
-  tristar_matrix_destroy(&matrix);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   world w = {.d = NULL};
   tristar_memory_stats memory;
   int level;
@@ -203,9 +201,9 @@ int main(void) {
   CHECK(starpu_init(NULL) == 0);
   CHECK(starpu_mpi_init_comm(NULL, NULL, 0, MPI_COMM_WORLD) == 0);
   CHECK_OK(tristar_create(NULL, &w.ts));
-  check_matrix(&w, "s2d9pt", 20);
-  check_matrix(&w, "convdiff3d", 5);
-  CHECK(looked > 0);
+  RUN(check_matrix(&w, "s2d9pt", 20));
+  RUN(check_matrix(&w, "convdiff3d", 5));
+  CHECK_TOTAL(looked > 0, "no task was looked at");
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
   tristar_destroy(&w.ts);

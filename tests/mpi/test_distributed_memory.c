@@ -11,6 +11,7 @@
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/team_factor.h"
 #include "tests/support/check.h"
+#include "tests/support/subtests.h"
 #include "tristar_mpi.h"
 
 typedef struct world {
@@ -69,15 +70,13 @@ static tristar_layout grids(const world *w) {
 static double peak_of_one(const world *w, const problem *q) {
   double peak = 0;
   if (w->rank == 0) {
-    tristar_analysis_t *analysis;
-    tristar_factor_t *alone;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *alone;
     tristar_factor_stats stats;
     CHECK_OK(tristar_analyze(w->ts, &q->view, NULL, &analysis));
     CHECK_OK(tristar_factor(analysis, q->view.values, &alone));
     CHECK_OK(tristar_factor_get_stats(alone, &stats));
     peak = (double)stats.peak_bytes;
-    tristar_factor_destroy(&alone);
-    tristar_analysis_destroy(&analysis);
   }
   MPI_Bcast(&peak, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return peak;
@@ -98,7 +97,7 @@ static void check_prediction(const world *w, const problem *q, const tristar_lay
 /* At most so much of one process's. */
 static void check_peak_of(const world *w, const problem *q, double alone, int px, int py, int pz,
                           double most) {
-  tristar_distributed_t *d;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_distributed_stats stats;
   tristar_layout layout = grids(w);
   layout.px = px;
@@ -112,11 +111,10 @@ static void check_peak_of(const world *w, const problem *q, double alone, int px
   CHECK_MSG(stats.factor_peak_bytes <= most * alone, "rank %d: %.0f bytes at the peak, one process %.0f",
             w->rank, stats.factor_peak_bytes, alone);
   check_prediction(w, q, &layout, stats.factor_peak_bytes);
-  tristar_distributed_destroy(&d);
 }
 
 static void check_peaks(const world *w, const char *kind, int64_t k) {
-  problem q;
+  CLEANUP(release) problem q;
   generate(w, kind, k, &q);
   const double alone = peak_of_one(w, &q);
   if (w->ranks == 2) {
@@ -128,7 +126,6 @@ static void check_peaks(const world *w, const char *kind, int64_t k) {
     check_peak_of(w, &q, alone, 1, 2, 2, 0.38);
     check_peak_of(w, &q, alone, 1, 1, 4, 0.45); /* with replicas of the upper panels */
   }
-  release(&q);
 }
 
 /* ---- Blocks ---------------------------------------------------------------------------------------------
@@ -145,8 +142,8 @@ typedef struct chain {
 
 static void make_chain(const world *w, chain *c, problem *q) {
   int64_t at = 0;
-  c->index = malloc(ENTRIES * sizeof *c->index);
-  c->values = malloc(ENTRIES * sizeof *c->values);
+  c->index = xmalloc(ENTRIES * sizeof *c->index);
+  c->values = xmalloc(ENTRIES * sizeof *c->values);
   c->ptr[0] = 0;
   for (int32_t j = 0; j < ORDER; j++) {
     const int32_t link = j / WIDTH, first = link > 0 ? link - 1 : 0,
@@ -175,7 +172,7 @@ static void make_chain(const world *w, chain *c, problem *q) {
 /* Not even an index of each entry of A or of L. */
 static void check_blocks(const world *w) {
   problem q;
-  chain *c = malloc(sizeof *c);
+  OWNED chain *c = xmalloc(sizeof *c);
   tristar_distributed_t *d;
   tristar_analysis_stats analysis = {.nnz_lower = 0};
   const tristar_layout layout = grids(w);
@@ -193,7 +190,6 @@ static void check_blocks(const world *w) {
   release(&q);
   free(c->index);
   free(c->values);
-  free(c);
 }
 
 /* ---- Failures -------------------------------------------------------------------------------------------
@@ -202,11 +198,10 @@ static void check_blocks(const world *w) {
 /* The solution, on rank 0. */
 static void solve(const world *w, const problem *q, tristar_distributed_t *d, double *x) {
   const int64_t n = q->view.rows;
-  double *b = malloc((size_t)n * sizeof *b);
+  OWNED double *b = xmalloc((size_t)n * sizeof *b);
   for (int64_t i = 0; i < n; i++) b[i] = 1 + (double)(i % 7);
   CHECK_OK(tristar_distributed_set_rows(d, w->rank == 0 ? 0 : n, w->rank == 0 ? n : 0));
   CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, n, x, n));
-  free(b);
 }
 
 /* Every allocation of one rank in turn, as far as they are many. */
@@ -217,7 +212,7 @@ static void check_failures(const world *w) {
   tristar_layout layout = grids(w);
   generate(w, "poisson3d7", 23, &q); /* a separator of 529 rows: two pieces */
   const int64_t n = q.view.rows;
-  double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
+  OWNED double *x = xmalloc((size_t)n * sizeof *x), *y = xmalloc((size_t)n * sizeof *y);
   int failed = 0;
   layout.pz = w->ranks / 2;
   layout.px = 2;
@@ -242,8 +237,6 @@ static void check_failures(const world *w) {
   CHECK(w->rank > 0 || memcmp(x, y, (size_t)n * sizeof *x) == 0);
   tristar_distributed_destroy(&d);
   release(&q);
-  free(x);
-  free(y);
 }
 
 /* ---- Messages -------------------------------------------------------------------------------------------
@@ -255,14 +248,12 @@ static void check_swaps(const world *w) {
   const int next = (w->rank + 1) % w->ranks, former = (w->rank + w->ranks - 1) % w->ranks;
   for (int round = 0; round < 30; round++) {
     const int given = round * (w->rank + 1), taken = round * (former + 1);
-    char *gives = malloc((size_t)given * BYTES + 1), *takes = malloc((size_t)taken * BYTES + 1);
+    OWNED char *gives = xmalloc((size_t)given * BYTES + 1), *takes = xmalloc((size_t)taken * BYTES + 1);
     for (int k = 0; k < given * BYTES; k++) gives[k] = (char)(w->rank + k % 101);
     CHECK_OK(tsi_swap_items(tsi_context_env(w->ts), MPI_COMM_WORLD, TSI_TAG_BYTES, BYTES, MOST,
                             (tsi_items_way){gives, given, next}, (tsi_items_way){takes, taken, former}));
     for (int k = 0; k < taken * BYTES; k++) CHECK(takes[k] == (char)(former + k % 101));
     CHECK(tsi_item_messages(given, MOST) == (given + MOST - 1) / MOST);
-    free(gives);
-    free(takes);
   }
 }
 
@@ -277,8 +268,8 @@ static void check_cycles(const world *w, int cycles) {
   const tristar_layout layout = grids(w);
   generate(w, "s2d9pt", 40, &q);
   const int64_t n = q.view.rows, entries = ((const int64_t *)q.view.ptr)[n];
-  double *values = malloc((size_t)entries * sizeof *values), *x = malloc((size_t)n * sizeof *x),
-         *y = malloc((size_t)n * sizeof *y);
+  OWNED double *values = xmalloc((size_t)entries * sizeof *values), *x = xmalloc((size_t)n * sizeof *x),
+               *y = xmalloc((size_t)n * sizeof *y);
   CHECK_OK(factor(w, &q, &layout, &d));
   solve(w, &q, d, x);
   for (int k = 0; k < cycles; k++) {
@@ -296,12 +287,10 @@ static void check_cycles(const world *w, int cycles) {
   }
   tristar_distributed_destroy(&d);
   release(&q);
-  free(values);
-  free(x);
-  free(y);
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   world w = {.ts = NULL, .transport = TRISTAR_TRANSPORT_DIRECT};
   tristar_config config;
   tristar_memory_stats memory;
@@ -316,15 +305,15 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   CHECK_OK(tristar_create(&config, &w.ts));
   if (tasks) {
-    check_failures(&w);
+    RUN(check_failures(&w));
   } else if (argc > 1) {
-    check_cycles(&w, atoi(argv[1]));
+    RUN(check_cycles(&w, atoi(argv[1])));
   } else {
-    check_swaps(&w);
-    check_peaks(&w, "poisson3d7", 40);
-    if (w.ranks >= 4) check_blocks(&w);
-    check_failures(&w);
-    check_cycles(&w, 20);
+    RUN(check_swaps(&w));
+    RUN(check_peaks(&w, "poisson3d7", 40));
+    if (w.ranks >= 4) RUN(check_blocks(&w));
+    RUN(check_failures(&w));
+    RUN(check_cycles(&w, 20));
   }
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);

@@ -2,6 +2,7 @@
  * type, op and number of vectors, the messages are as many and as long as the pattern asks for, and what is
  * wrong on one rank all are told. */
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/subtests.h"
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
@@ -10,12 +11,11 @@ static void check_product(const shared_matrix *s, tristar_dmatrix_t *d, tristar_
                           const number *alpha, const number *beta) {
   const typed *t = s->t;
   const int64_t rows = s->end - s->first, n = s->n;
-  void *x = make_vectors(t, n, 1), *y = make_vectors(t, n, 99);
-  void *own_x = take_vectors(s, x), *own_y = take_vectors(s, y);
+  OWNED void *x = make_vectors(t, n, 1), *y = make_vectors(t, n, 99);
+  OWNED void *own_x = take_vectors(s, x), *own_y = take_vectors(s, y);
   char factor[2][16];
-  number *wide = malloc((size_t)n * sizeof *wide), *product = malloc((size_t)n * sizeof *product);
-  double *size = malloc((size_t)n * sizeof *size);
-  CHECK(wide != NULL && product != NULL && size != NULL);
+  OWNED number *wide = xmalloc((size_t)n * sizeof *wide), *product = xmalloc((size_t)n * sizeof *product);
+  OWNED double *size = xmalloc((size_t)n * sizeof *size);
   if (alpha != NULL) put(t, factor[0], 0, *alpha);
   if (beta != NULL) put(t, factor[1], 0, *beta);
   CHECK_OK(tristar_dmatrix_multiply(d, op, nrhs, alpha ? factor[0] : NULL, rows ? own_x : NULL, rows,
@@ -34,31 +34,19 @@ static void check_product(const shared_matrix *s, tristar_dmatrix_t *d, tristar_
   }
   for (int64_t i = rows * nrhs; i < rows * COLUMNS; i++) /* columns behind them are not touched */
     CHECK(get(t, own_y, i) == get(t, y, s->first + i % (rows ? rows : 1) + i / (rows ? rows : 1) * n));
-  free(x);
-  free(y);
-  free(own_x);
-  free(own_y);
-  free(wide);
-  free(product);
-  free(size);
 }
 
 /* Each column of a product with many has the bits of one alone, in every run. */
 static void check_bits(const shared_matrix *s, tristar_dmatrix_t *d, tristar_op op) {
   const int64_t rows = s->end - s->first;
   const size_t column = (size_t)rows * s->t->bytes;
-  void *x = make_vectors(s->t, s->n, 7);
-  char *own = take_vectors(s, x), *all = take_vectors(s, x), *one = malloc(column + 1);
-  CHECK(one != NULL);
+  OWNED void *x = make_vectors(s->t, s->n, 7);
+  OWNED char *own = take_vectors(s, x), *all = take_vectors(s, x), *one = xmalloc(column + 1);
   CHECK_OK(tristar_dmatrix_multiply(d, op, COLUMNS, NULL, own, rows, NULL, all, rows));
   for (size_t c = 0; c < COLUMNS; c++) {
     CHECK_OK(tristar_dmatrix_multiply(d, op, 1, NULL, own + c * column, rows, NULL, one, rows));
     CHECK(memcmp(one, all + c * column, column) == 0);
   }
-  free(x);
-  free(own);
-  free(all);
-  free(one);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------------------ */
@@ -73,8 +61,7 @@ static int owner_of(const world *w, int64_t n, int64_t row) {
 static char *find_needs(const world *w, const shared_matrix *s) {
   const int64_t *ptr = s->view.ptr;
   const int32_t *index = s->view.index;
-  char *needs = calloc((size_t)(w->ranks * s->n) + 1, 1);
-  CHECK(needs != NULL);
+  char *needs = xcalloc((size_t)(w->ranks * s->n) + 1, 1);
   for (int64_t j = 0; j < s->n; j++)
     for (int64_t e = ptr[j]; e < ptr[j + 1]; e++) {
       needs[owner_of(w, s->n, index[e]) * s->n + j] = 1;
@@ -93,14 +80,13 @@ static int64_t count_needs(const world *w, const shared_matrix *s, const char *n
 
 static tristar_message_count predict(const world *w, const shared_matrix *s, bool transposed) {
   tristar_message_count sent = {0, 0};
-  char *needs = find_needs(w, s);
+  OWNED char *needs = find_needs(w, s);
   for (int r = 0; r < w->ranks; r++) {
     const int64_t count =
         transposed ? count_needs(w, s, needs, w->rank, r) : count_needs(w, s, needs, r, w->rank);
     sent.messages += count > 0;
     sent.bytes += count * (int64_t)s->t->bytes;
   }
-  free(needs);
   return sent;
 }
 
@@ -109,7 +95,7 @@ static void check_messages(const world *w, const shared_matrix *s, tristar_dmatr
   const tristar_message_count expected = predict(w, s, op != TRISTAR_N);
   const int64_t rows = s->end - s->first;
   tristar_dmatrix_stats before, after;
-  void *x = make_vectors(s->t, s->n, 7), *own = take_vectors(s, x), *y = take_vectors(s, x);
+  OWNED void *x = make_vectors(s->t, s->n, 7), *own = take_vectors(s, x), *y = take_vectors(s, x);
   tristar_dmatrix_get_stats(d, &before);
   const tristar_message_count *told = op == TRISTAR_N ? &before.product : &before.transposed;
   CHECK_MSG(told->messages == expected.messages && told->bytes == expected.bytes,
@@ -120,9 +106,6 @@ static void check_messages(const world *w, const shared_matrix *s, tristar_dmatr
   CHECK(after.sent.messages - before.sent.messages == STRIPS * expected.messages);
   CHECK(after.sent.bytes - before.sent.bytes == COLUMNS * expected.bytes);
   CHECK(after.products - before.products == COLUMNS);
-  free(x);
-  free(own);
-  free(y);
 }
 
 /* ---- All of that --------------------------------------------------------------------------------------- */
@@ -132,9 +115,9 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   static const int64_t counts[] = {0, 1, 3, COLUMNS};
   const number two = 2, minus = -0.5;
   number turn = 0.5;
-  shared_matrix s = share_matrix(w, kind, k, t, symmetry);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, symmetry);
   tristar_dmatrix_options options;
-  tristar_dmatrix_t *d;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
   __imag__ turn = -1;
   tristar_dmatrix_options_init(&options);
   options.engine = k % 2 ? TRISTAR_ENGINE_SERIAL : TRISTAR_ENGINE_TASKS;
@@ -148,8 +131,6 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
     check_messages(w, &s, d, typed_ops[o]);
   }
   check_view(t, &s.view, d);
-  tristar_dmatrix_destroy(&d);
-  release_shared(&s);
 }
 
 /* ---- What is wrong on one rank ------------------------------------------------------------------------- */
@@ -158,7 +139,7 @@ static void check_multiply_errors(const world *w) {
   const bool last = w->rank == w->ranks - 1;
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
   const int64_t rows = s.end - s.first;
-  void *all = make_vectors(s.t, s.n, 1), *x = take_vectors(&s, all), *y = take_vectors(&s, all);
+  OWNED void *all = make_vectors(s.t, s.n, 1), *x = take_vectors(&s, all), *y = take_vectors(&s, all);
   const double two = 2;
   tristar_dmatrix_t *d;
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &s.rows.view, NULL, &d));
@@ -184,25 +165,22 @@ static void check_multiply_errors(const world *w) {
   tristar_dmatrix_destroy(&d);
   tristar_dmatrix_destroy(NULL);
   release_shared(&s);
-  free(all);
-  free(x);
-  free(y);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
-  world w = open_world();
+  CLEANUP(close_world) world w = open_world();
   for (int t = 0; t < 4; t++) {
-    check_matrix(&w, "convdiff3d", 5, types[t], TRISTAR_GENERAL);
-    check_matrix(&w, "poisson3d7", 4, types[t], TRISTAR_HERMITIAN);
-    check_matrix(&w, "elasticity3d", 3, types[t], TRISTAR_HERMITIAN); /* products read half of it */
+    RUN(check_matrix(&w, "convdiff3d", 5, types[t], TRISTAR_GENERAL));
+    RUN(check_matrix(&w, "poisson3d7", 4, types[t], TRISTAR_HERMITIAN));
+    RUN(check_matrix(&w, "elasticity3d", 3, types[t], TRISTAR_HERMITIAN)); /* products read half of it */
   }
-  check_matrix(&w, "kkt3d", 3, &typed_complex_double, TRISTAR_SYMMETRIC);
-  check_matrix(&w, "poisson3d27", 3, &typed_complex_single, TRISTAR_SKEW_SYMMETRIC);
+  RUN(check_matrix(&w, "kkt3d", 3, &typed_complex_double, TRISTAR_SYMMETRIC));
+  RUN(check_matrix(&w, "poisson3d27", 3, &typed_complex_single, TRISTAR_SKEW_SYMMETRIC));
   for (int k = 1; k < 3; k++) /* one row; as many as ranks, or less */
-    check_matrix(&w, "chain", k, &typed_double, TRISTAR_GENERAL);
-  check_multiply_errors(&w);
-  close_world(&w);
+    RUN(check_matrix(&w, "chain", k, &typed_double, TRISTAR_GENERAL));
+  RUN(check_multiply_errors(&w));
   return 0;
 }

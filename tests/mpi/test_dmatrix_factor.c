@@ -4,6 +4,7 @@
  *
  *   test_dmatrix_factor [MATRIX] */
 #include "tests/support/mpi/dmatrix_factor.h"
+#include "tests/support/subtests.h"
 
 /* ---- The same bits --------------------------------------------------------------------------------------
  */
@@ -21,7 +22,7 @@ typedef struct option {
 /* Both triangles of a symmetric matrix, declared general. */
 static void declare_general(const world *w, shared_matrix *s, bool rounded) {
   tristar_dmatrix_t *d = make(w, &s->rows);
-  int64_t *ptr = calloc((size_t)s->n + 1, sizeof *ptr), at = 0;
+  int64_t *ptr = xcalloc((size_t)s->n + 1, sizeof *ptr), at = 0;
   const int64_t *old = s->view.ptr;
   const int32_t *index = s->view.index;
   const size_t bytes = s->t->bytes;
@@ -33,10 +34,9 @@ static void declare_general(const world *w, shared_matrix *s, bool rounded) {
     }
   for (int64_t j = 0; j < s->n; j++) ptr[j + 1] += ptr[j];
   at = ptr[s->n];
-  int32_t *full = malloc((size_t)at * sizeof *full);
-  char *values = malloc((size_t)at * bytes);
-  int64_t *next = malloc((size_t)s->n * sizeof *next);
-  CHECK(full != NULL && values != NULL && next != NULL);
+  int32_t *full = xmalloc((size_t)at * sizeof *full);
+  char *values = xmalloc((size_t)at * bytes);
+  int64_t *next = xmalloc((size_t)s->n * sizeof *next);
   memcpy(next, ptr, (size_t)s->n * sizeof *next);
   for (int64_t j = 0; j < s->n; j++)
     for (int64_t p = old[j]; p < old[j + 1]; p++)
@@ -67,6 +67,7 @@ static void check_matrix(const world *w, const char *only, const char *kind, int
   if (only != NULL && strcmp(only, kind) != 0) return;
   if (w->rank == 0)
     fprintf(stderr, "%s %c, method %d, symmetry %d\n", kind, t->scalar, (int)o.method, (int)o.symmetry);
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, kind, k, t, general ? TRISTAR_HERMITIAN : o.symmetry);
   const bool own = general && s.view.symmetry != TRISTAR_GENERAL;
   if (own) declare_general(w, &s, o.rounded);
@@ -87,7 +88,6 @@ static void check_matrix(const world *w, const char *only, const char *kind, int
     free((void *)(uintptr_t)s.view.ptr);
     free((void *)(uintptr_t)s.view.index);
   }
-  release_shared(&s);
 }
 
 static void check_bits(const world *w, const char *only) {
@@ -146,12 +146,11 @@ static void check_arrays(const world *w) {
   const wish o = wish_of(&layout, TRISTAR_METHOD_LU);
   const int64_t first = ORDER * w->rank / w->ranks, end = ORDER * (w->rank + 1) / w->ranks;
   const size_t room = (size_t)(end - first) * 3 * WIDTH, entries = (size_t)(3 * LINKS - 2) * WIDTH * WIDTH;
-  int64_t *ptr = malloc((size_t)(end - first + 1) * sizeof *ptr), at = 0;
-  int32_t *index = malloc(room * sizeof *index);
-  double *values = malloc(room * sizeof *values);
-  tristar_dmatrix_t *matrix;
-  tristar_distributed_t *d;
-  CHECK(ptr != NULL && index != NULL && values != NULL);
+  int64_t *ptr = xmalloc((size_t)(end - first + 1) * sizeof *ptr), at = 0;
+  OWNED int32_t *index = xmalloc(room * sizeof *index);
+  OWNED double *values = xmalloc(room * sizeof *values);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   ptr[0] = 0;
   for (int64_t i = first; i < end; i++) {
     const int64_t link = i / WIDTH, low = link > 0 ? link - 1 : 0, high = link < LINKS - 1 ? link + 1 : link;
@@ -177,18 +176,14 @@ static void check_arrays(const world *w) {
   fprintf(stderr, "rank %d: an array of %zu bytes, %zu entries\n", w->rank, largest, entries);
   CHECK_MSG(largest < entries * (w->rank == 0 ? sizeof(double) : sizeof(tsi_index)), "rank %d: %zu bytes",
             w->rank, largest);
-  tristar_distributed_destroy(&d);
-  tristar_dmatrix_destroy(&matrix);
   free(ptr);
-  free(index);
-  free(values);
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   CHECK(argc <= 2);
-  world w = open_world();
-  check_bits(&w, argc > 1 ? argv[1] : NULL);
-  if (w.ranks == 4) check_arrays(&w);
-  close_world(&w);
+  CLEANUP(close_world) world w = open_world();
+  RUN(check_bits(&w, argc > 1 ? argv[1] : NULL));
+  if (w.ranks == 4) RUN(check_arrays(&w));
   return 0;
 }

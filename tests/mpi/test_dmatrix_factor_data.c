@@ -26,7 +26,7 @@ static const struct source {
 /* The backward error after refinement on one process; NAN where it does not factor. */
 static double error_alone(const world *w, const shared_matrix *s, const tristar_analysis_options *options) {
   tristar_analysis_t *analysis;
-  tristar_factor_t *factor = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   tristar_plan_t *plan;
   tristar_refine_result result;
   double worst = NAN;
@@ -34,15 +34,11 @@ static double error_alone(const world *w, const shared_matrix *s, const tristar_
   if (status == TRISTAR_OK) status = tristar_factor(analysis, s->values, &factor);
   tristar_analysis_destroy(&analysis);
   if (status != TRISTAR_OK) return worst;
-  char *b = make_rhs(s->t, s->n), *x = malloc((size_t)s->n * s->t->bytes + 1);
-  CHECK(x != NULL);
+  OWNED char *b = make_rhs(s->t, s->n), *x = xmalloc((size_t)s->n * s->t->bytes + 1);
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_T, 1, b, s->n, x, s->n, NULL, &result));
   worst = result.backward_error;
   tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  free(b);
-  free(x);
   return worst;
 }
 
@@ -138,13 +134,12 @@ int main(void) {
   FILE *index = fopen(path, "r");
   if (index == NULL) SKIP("no matrices: %s is not there (TRISTAR_DATA names the folder)", path);
   fclose(index);
-  world w = open_world();
+  CLEANUP(close_world) world w = open_world();
   for (size_t k = 0; k < sizeof sources / sizeof *sources; k++) {
     const int more = check_source(&w, &sources[k]);
     if (w.rank == 0) fprintf(stderr, "%s: %d factors\n", sources[k].file, more);
     count += more;
   }
   if (w.rank == 0) printf("%d factors\n", count);
-  close_world(&w);
   return 0;
 }

@@ -1,6 +1,7 @@
 /* Factors of matrices whose rows lie on all ranks: what fails, fails on all ranks with one message, and
  * nothing is lost; and matrices with fewer rows than ranks. */
 #include "tests/support/mpi/dmatrix_factor.h"
+#include "tests/support/subtests.h"
 
 /* ---- Failures -------------------------------------------------------------------------------------------
  */
@@ -29,10 +30,9 @@ static void set_entry(shared_matrix *s, int64_t row, int64_t column, double valu
 
 static tristar_status factor(const world *w, const shared_matrix *s, const wish *o,
                              tristar_distributed_t **d) {
-  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s->rows);
   const tristar_status status = tristar_dmatrix_factor(matrix, &o->analysis, &o->options, d);
   CHECK((status == TRISTAR_OK) == (*d != NULL));
-  tristar_dmatrix_destroy(&matrix);
   return status;
 }
 
@@ -47,6 +47,7 @@ static void expect(const world *w, const shared_matrix *s, const wish *o, trista
 static void check_indefinite(const world *w) {
   const tristar_layout layout = some_grid(w);
   tristar_distributed_t *d;
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 5, &typed_double, TRISTAR_SYMMETRIC);
   for (int64_t row = 0; row < s.n; row += 40) {
     char text[60];
@@ -63,7 +64,7 @@ static void check_indefinite(const world *w) {
     set_entry(&s, row, row, 0.01); /* positive, but not definite: Cholesky is tried first */
     CHECK_OK(factor(w, &s, &o, &d));
     CHECK(d->process->kind.indefinite);
-    tristar_dmatrix_t *matrix;
+    CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix;
     set_entry(&s, row, row, 6);
     matrix = make(w, &s.rows);
     CHECK_OK(tristar_dmatrix_refactor(matrix, d));
@@ -75,18 +76,15 @@ static void check_indefinite(const world *w) {
     matrix = make(w, &s.rows);
     CHECK_STATUS(tristar_dmatrix_refactor(matrix, d), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
     expect_text(w, text);
-    double *x = calloc((size_t)s.n, sizeof *x);
+    OWNED double *x = xcalloc((size_t)s.n, sizeof *x);
     CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, x, s.n, x, s.n), TRISTAR_ERR_STALE);
     tristar_dmatrix_destroy(&matrix);
     set_entry(&s, row, row, 6);
     matrix = make(w, &s.rows);
     CHECK_OK(tristar_dmatrix_refactor(matrix, d));
     CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, x, s.n, x, s.n));
-    free(x);
-    tristar_dmatrix_destroy(&matrix);
     tristar_distributed_destroy(&d);
   }
-  release_shared(&s);
 }
 
 /* All entries of a row. */
@@ -102,7 +100,7 @@ static void check_refusals(const world *w) {
   const tristar_layout layout = some_grid(w);
   tristar_distributed_t *d;
   wish o = wish_of(&layout, TRISTAR_METHOD_LDLT);
-  shared_matrix s = share_matrix(w, "convdiff3d", 5, &typed_double, TRISTAR_GENERAL);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 5, &typed_double, TRISTAR_GENERAL);
   expect(w, &s, &o, TRISTAR_ERR_ARGUMENT, "are no mirror images");
   o.analysis.method = TRISTAR_METHOD_LLT;
   expect(w, &s, &o, TRISTAR_ERR_ARGUMENT, "L L^T holds symmetric matrices only");
@@ -130,7 +128,6 @@ static void check_refusals(const world *w) {
     same_solutions("badly scaled values", &s, d, d);
     tristar_distributed_destroy(&d);
   }
-  release_shared(&s);
 }
 
 /* A matrix of doubles by compressed columns, and this rank's rows of it. */
@@ -172,12 +169,11 @@ static void check_singular(const world *w) {
   for (int64_t j = 0; j <= ORDER; j++) ptr[j] = j * ORDER;
   shared_matrix s = share_columns(w, ORDER, ptr, index, values);
   if (w->rank == 0) {
-    tristar_analysis_t *analysis;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
     tristar_factor_t *alone;
     CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
     CHECK_STATUS(tristar_factor(analysis, values, &alone), TRISTAR_ERR_SINGULAR);
     tristar_get_error(w->ts, text, sizeof text);
-    tristar_analysis_destroy(&analysis);
   }
   MPI_Bcast(text, sizeof text, MPI_CHAR, 0, MPI_COMM_WORLD);
   const char *what = strstr(text, "the matrix");
@@ -190,6 +186,7 @@ static void check_arguments(const world *w) {
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
   tristar_distributed_t *d, *other;
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
   tristar_dmatrix_t *matrix = make(w, &s.rows), *general;
   CHECK_STATUS(tristar_dmatrix_factor(NULL, NULL, NULL, &d), TRISTAR_ERR_ARGUMENT);
@@ -230,23 +227,20 @@ static void check_arguments(const world *w) {
   same_solutions("after a refusal", &s, d, d);
   tristar_dmatrix_destroy(&general);
   release_shared(&t);
-  tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
   CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s.values : NULL,
                                       &o.options, &other));
   CHECK_STATUS(tristar_dmatrix_refactor(matrix, other), TRISTAR_ERR_UNSUPPORTED);
   tristar_distributed_destroy(&other);
-  tristar_factor_t *alone = NULL; /* takes its place, and gives it back */
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *alone = NULL; /* takes its place, and gives it back */
   if (w->rank == 0) CHECK_OK(tristar_factor(analysis, s.values, &alone));
   CHECK_OK(tristar_distributed_update(d, alone));
   same_solutions("after an update", &s, d, d);
   CHECK_OK(tristar_dmatrix_refactor(matrix, d));
   same_solutions("after new values", &s, d, d);
-  tristar_factor_destroy(&alone);
-  tristar_analysis_destroy(&analysis);
   tristar_distributed_destroy(&d);
   tristar_dmatrix_destroy(&matrix);
-  release_shared(&s);
 }
 
 /* Every allocation of one rank in turn, as far as they are many. */
@@ -254,8 +248,8 @@ static void check_memory(const world *w) {
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
   o.analysis.matching = TRISTAR_MATCHING_ON;
-  shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
-  tristar_dmatrix_t *matrix = make(w, &s.rows);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
   tristar_distributed_t *kept, *d;
   tristar_memory_stats before, after;
   CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &kept));
@@ -283,8 +277,6 @@ static void check_memory(const world *w) {
   CHECK_OK(tristar_dmatrix_refactor(matrix, kept));
   same_solutions("after failures", &s, kept, kept);
   tristar_distributed_destroy(&kept);
-  tristar_dmatrix_destroy(&matrix);
-  release_shared(&s);
 }
 
 /* More ranks than rows, and no rows at all. */
@@ -309,14 +301,14 @@ static void check_tiny(const world *w) {
   }
 }
 
-int main(void) {
-  world w = open_world();
-  check_indefinite(&w);
-  check_refusals(&w);
-  check_singular(&w);
-  check_arguments(&w);
-  if (w.ranks <= 4) check_memory(&w);
-  check_tiny(&w);
-  close_world(&w);
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  CLEANUP(close_world) world w = open_world();
+  RUN(check_indefinite(&w));
+  RUN(check_refusals(&w));
+  RUN(check_singular(&w));
+  RUN(check_arguments(&w));
+  if (w.ranks <= 4) RUN(check_memory(&w));
+  RUN(check_tiny(&w));
   return 0;
 }

@@ -6,6 +6,7 @@
  *
  *   test_dmatrix_factor_models direct|starpu_mpi [MATRIX]: what carries the messages of factors of rank 0's
  *                                                          matrix */
+#include "tests/support/context.h"
 #include "tests/support/mpi/dmatrix_factor.h"
 
 static const struct model {
@@ -28,16 +29,12 @@ typedef struct reference {
 static double error_alone(const shared_matrix *s, const tristar_factor_t *factor) {
   double error = 0;
   if (factor != NULL) {
-    char *b = make_rhs(s->t, s->n), *x = malloc((size_t)s->n * s->t->bytes);
-    tristar_plan_t *plan;
+    OWNED char *b = make_rhs(s->t, s->n), *x = xmalloc((size_t)s->n * s->t->bytes);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     tristar_refine_result result;
-    CHECK(x != NULL);
     CHECK_OK(tristar_plan((tristar_factor_t *)(uintptr_t)factor, NULL, &plan));
     CHECK_OK(tristar_solve_refined(plan, TRISTAR_T, 1, b, s->n, x, s->n, NULL, &result));
     error = result.backward_error;
-    tristar_plan_destroy(&plan);
-    free(b);
-    free(x);
   }
   MPI_Bcast(&error, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return error;
@@ -46,11 +43,10 @@ static double error_alone(const shared_matrix *s, const tristar_factor_t *factor
 static reference make_reference(const world *w, tristar_t *ts, shared_matrix *s, const wish *o) {
   reference r = {.ts = ts};
   if (w->rank == 0) {
-    tristar_analysis_t *analysis;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
     CHECK_OK(tristar_analyze(w->ts, &s->view, &o->analysis, &r.analysis));
     CHECK_OK(tristar_analyze(ts, &s->view, &o->analysis, &analysis));
     CHECK_OK(tristar_factor(analysis, s->values, &r.factor));
-    tristar_analysis_destroy(&analysis);
   }
   const double alone = error_alone(s, r.factor), least = 10 * s->t->roundoff;
   s->error = 10 * (alone > least ? alone : least);
@@ -59,7 +55,7 @@ static reference make_reference(const world *w, tristar_t *ts, shared_matrix *s,
 
 static void check_layout(const world *w, const char *kind, const shared_matrix *s, const wish *o,
                          const reference *r, tristar_transport transport) {
-  tristar_distributed_t *alone, *one, *two;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *alone, *one, *two;
   tristar_distributed_options options = o->options;
   tristar_dmatrix_t *matrix = make(w, &s->rows);
   char what[200];
@@ -78,9 +74,6 @@ static void check_layout(const world *w, const char *kind, const shared_matrix *
   check_same(what, alone, two);
   same_solutions(what, s, alone, one);
   same_solutions(what, s, alone, two);
-  tristar_distributed_destroy(&alone);
-  tristar_distributed_destroy(&one);
-  tristar_distributed_destroy(&two);
 }
 
 /* One matrix, type and method, in all layouts; on more than 4 ranks other types than double take every third,
@@ -115,25 +108,19 @@ static int check_model(const world *w, tristar_t *ts, const struct model *m, tri
                                        &typed_complex_single};
   int count = 0;
   for (int k = 0; k < 4; k++) {
-    shared_matrix s = share_matrix(w, m->kind, m->k, types[k], TRISTAR_HERMITIAN);
+    CLEANUP(release_shared) shared_matrix s = share_matrix(w, m->kind, m->k, types[k], TRISTAR_HERMITIAN);
     if (m->definite) count += check_layouts(w, ts, m->kind, &s, TRISTAR_METHOD_LLT, transport);
     if (m->symmetric) count += check_layouts(w, ts, m->kind, &s, TRISTAR_METHOD_LDLT, transport);
     count += check_layouts(w, ts, m->kind, &s, TRISTAR_METHOD_LU, transport);
-    release_shared(&s);
   }
   return count;
 }
 
 int main(int argc, char **argv) {
   CHECK(argc == 2 || argc == 3);
-  world w = open_world();
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
+  CLEANUP(close_world) world w = open_world();
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   int count = 0;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
   const tristar_transport transport =
       strcmp(argv[1], "starpu_mpi") == 0 ? TRISTAR_TRANSPORT_STARPU_MPI : TRISTAR_TRANSPORT_DIRECT;
   for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
@@ -144,9 +131,5 @@ int main(int argc, char **argv) {
     count += more;
   }
   if (w.rank == 0) printf("%d factors\n", count);
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
-  tristar_destroy(&ts);
-  close_world(&w);
   return 0;
 }

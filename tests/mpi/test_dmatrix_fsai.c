@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/subtests.h"
 
 typedef struct problem {
   const world *w;
@@ -50,8 +51,7 @@ static tristar_precond_options paired(tristar_precond_options o, tristar_pair pa
 static void *apply(const problem *p, const tristar_precond_t *m, tristar_op op, bool alone, const void *x) {
   const shared_matrix *s = &p->s;
   const int64_t n = alone ? s->n : p->rows;
-  char *b = alone ? NULL : take_vectors(s, x), *y = malloc((size_t)n * COLUMNS * s->t->bytes + 1);
-  CHECK(y != NULL);
+  char *b = alone ? NULL : take_vectors(s, x), *y = xmalloc((size_t)n * COLUMNS * s->t->bytes + 1);
   CHECK_OK(tristar_precond_apply((tristar_precond_t *)m, op, COLUMNS, alone ? x : b, n, y, n));
   free(b);
   if (!alone) return y;
@@ -90,13 +90,10 @@ static void check_problem(const world *w, problem p, const char *kind, const tri
   CHECK((all.nnz_upper > 0) == (o->pair == TRISTAR_PAIR_ALWAYS || !hermitian));
   for (int op = 0; op < 3; op++) {
     const tristar_op name = (tristar_op[]){TRISTAR_N, TRISTAR_T, TRISTAR_C}[op];
-    void *here = apply(&p, m, name, false, x), *there = apply(&p, alone, name, true, x),
-         *again = apply(&p, m, name, false, x);
+    OWNED void *here = apply(&p, m, name, false, x), *there = apply(&p, alone, name, true, x),
+               *again = apply(&p, m, name, false, x);
     check_same(&p, here, there);
     CHECK(memcmp(here, again, (size_t)p.rows * COLUMNS * t->bytes) == 0);
-    free(here);
-    free(there);
-    free(again);
   }
   tristar_precond_destroy(&m);
   tristar_precond_destroy(&alone);
@@ -112,22 +109,17 @@ static void check_all(const world *w, const char *kind, int64_t k, const typed *
 /* In place, b and x of the same array. */
 static void check_in_place(const world *w, tristar_pair pair) {
   const typed *t = &typed_complex_double;
-  problem p = open_problem(w, "poisson3d7", 5, t);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 5, t);
   const tristar_precond_options o = paired(options_of(3, 0), pair);
-  tristar_precond_t *m;
-  void *x = make_vectors(t, p.s.n, 3);
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m;
+  OWNED void *x = make_vectors(t, p.s.n, 3);
   CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 3, &m));
   for (int op = 0; op < 3; op++) {
     const tristar_op name = (tristar_op[]){TRISTAR_N, TRISTAR_T, TRISTAR_C}[op];
-    void *apart = apply(&p, m, name, false, x), *b = take_vectors(&p.s, x);
+    OWNED void *apart = apply(&p, m, name, false, x), *b = take_vectors(&p.s, x);
     CHECK_OK(tristar_precond_apply(m, name, COLUMNS, b, p.rows, b, p.rows));
     CHECK(memcmp(b, apart, (size_t)p.rows * COLUMNS * t->bytes) == 0);
-    free(apart);
-    free(b);
   }
-  tristar_precond_destroy(&m);
-  free(x);
-  close_problem(&p);
 }
 
 /* ---- Iterations ---------------------------------------------------------------------------------------- */
@@ -136,10 +128,9 @@ static void check_in_place(const world *w, tristar_pair pair) {
 static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_precond_t *m) {
   const int64_t n = d != NULL ? p->rows : p->s.n;
   tristar_krylov_options options;
-  tristar_krylov_t *k;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_result result;
-  double *b = calloc((size_t)n + 1, sizeof *b), *x = calloc((size_t)n + 1, sizeof *x);
-  CHECK(b != NULL && x != NULL);
+  OWNED double *b = xcalloc((size_t)n + 1, sizeof *b), *x = xcalloc((size_t)n + 1, sizeof *x);
   for (int64_t i = 0; i < n; i++) b[i] = 1;
   tristar_krylov_options_init(&options);
   options.method = p->s.view.symmetry == TRISTAR_GENERAL ? TRISTAR_KRYLOV_BICGSTAB : TRISTAR_KRYLOV_CG;
@@ -150,15 +141,12 @@ static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_
     CHECK_OK(tristar_krylov_create(p->w->ts, &p->s.view, &options, &k));
   CHECK_OK(tristar_krylov_solve(k, m, 1, b, n, x, n, &result));
   CHECK(result.converged);
-  tristar_krylov_destroy(&k);
-  free(b);
-  free(x);
   return result.iterations;
 }
 
 /* Three levels: within 2 % of one process; none: as many as the diagonal blocks alone. */
 static void check_levels(const world *w, const char *kind, int64_t k, int block) {
-  problem p = open_problem(w, kind, k, &typed_double);
+  CLEANUP(close_problem) problem p = open_problem(w, kind, k, &typed_double);
   tristar_precond_options o = paired(options_of(5, 0), TRISTAR_PAIR_AUTO);
   tristar_precond_t *m;
   tristar_view diagonal;
@@ -183,7 +171,6 @@ static void check_levels(const world *w, const char *kind, int64_t k, int block)
   if (w->rank == 0)
     printf("%s:%d on %d ranks: %d iterations on one, %d with three levels, %d with none\n", kind, (int)k,
            w->ranks, (int)count[0], (int)count[1], (int)count[2]);
-  close_problem(&p);
 }
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
@@ -205,12 +192,12 @@ static void check_nodes(const world *w) {
 
 /* A pair has none: the bits are those without `block`. */
 static void check_pair_nodes(const world *w) {
-  problem p = open_problem(w, "convdiff3d", 5, &typed_double);
+  CLEANUP(close_problem) problem p = open_problem(w, "convdiff3d", 5, &typed_double);
   void *x = make_vectors(p.s.t, p.s.n, 7), *y[2];
   for (int k = 0; k < 2; k++) {
     tristar_precond_options o = paired(options_of(3, k), TRISTAR_PAIR_ALWAYS);
     for (int block = 0; block < 2; block++) {
-      tristar_precond_t *m;
+      CLEANUP(tristar_precond_destroy) tristar_precond_t *m;
       tristar_precond_stats stats;
       o.block = block == 0 ? 0 : k == 0 ? 3 : TRISTAR_PRECOND_BLOCK_AUTO;
       CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 2, &m));
@@ -218,14 +205,12 @@ static void check_pair_nodes(const world *w) {
       CHECK_OK(tristar_precond_get_stats(m, &stats));
       CHECK(stats.nodes == 0 && stats.nnz_upper == stats.nnz_lower);
       y[block] = apply(&p, m, TRISTAR_N, false, x);
-      tristar_precond_destroy(&m);
     }
     CHECK(memcmp(y[0], y[1], (size_t)p.rows * COLUMNS * sizeof(double)) == 0);
     free(y[0]);
     free(y[1]);
   }
   free(x);
-  close_problem(&p);
 }
 
 /* ---- Errors -------------------------------------------------------------------------------------------- */
@@ -243,11 +228,10 @@ typedef double entry_at(int64_t i, int64_t j, int64_t special);
 static tristar_status make_of(const world *w, int64_t n, entry_at *at, int64_t special,
                               const tristar_precond_options *o, int levels, tristar_precond_t **m) {
   const int64_t first = first_row(w, n, w->rank), end = first_row(w, n, w->rank + 1);
-  int64_t *ptr = calloc((size_t)(end - first) + 1, sizeof *ptr);
-  int32_t *index = calloc(3 * (size_t)(end - first) + 1, sizeof *index);
-  double *values = calloc(3 * (size_t)(end - first) + 1, sizeof *values);
-  tristar_dmatrix_t *d;
-  CHECK(ptr != NULL && index != NULL && values != NULL);
+  OWNED int64_t *ptr = xcalloc((size_t)(end - first) + 1, sizeof *ptr);
+  OWNED int32_t *index = xcalloc(3 * (size_t)(end - first) + 1, sizeof *index);
+  OWNED double *values = xcalloc(3 * (size_t)(end - first) + 1, sizeof *values);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
   for (int64_t i = first; i < end; i++) {
     ptr[i - first + 1] = ptr[i - first];
     for (int64_t j = i > 0 ? i - 1 : 0; j <= i + 1 && j < n; j++) {
@@ -270,10 +254,6 @@ static tristar_status make_of(const world *w, int64_t n, entry_at *at, int64_t s
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &view, NULL, &d));
   const tristar_status status = tristar_dmatrix_fsai(d, o, levels, m);
   CHECK((status == TRISTAR_OK) == (*m != NULL));
-  tristar_dmatrix_destroy(&d);
-  free(ptr);
-  free(index);
-  free(values);
   return status;
 }
 
@@ -340,9 +320,9 @@ static void check_pair_errors(const world *w) {
 
 static void check_arguments(const world *w) {
   const bool last = w->rank == w->ranks - 1;
-  problem p = open_problem(w, "poisson3d7", 4, &typed_double);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 4, &typed_double);
   tristar_precond_options o = options_of(3, 0);
-  tristar_precond_t *m;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m;
   CHECK_STATUS(tristar_dmatrix_fsai(NULL, &o, 3, &m), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_dmatrix_fsai(p.d, &o, 3, last ? NULL : &m), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_dmatrix_fsai(p.d, &o, last ? -1 : 3, &m), TRISTAR_ERR_ARGUMENT);
@@ -365,14 +345,12 @@ static void check_arguments(const world *w) {
   CHECK(m == NULL);
   CHECK_OK(tristar_dmatrix_fsai(p.d, NULL, 3, &m));
   CHECK_STATUS(tristar_precond_update(m, &p.s.rows.view), TRISTAR_ERR_UNSUPPORTED);
-  tristar_precond_destroy(&m);
-  close_problem(&p);
 }
 
 /* An allocation that fails on one rank fails on all, and leaves nothing behind. */
 static void check_memory(const world *w, const char *kind, int64_t k, int block) {
   const bool last = w->rank == w->ranks - 1;
-  problem p = open_problem(w, kind, k, &typed_double);
+  CLEANUP(close_problem) problem p = open_problem(w, kind, k, &typed_double);
   tristar_precond_options o = paired(options_of(3, 2), TRISTAR_PAIR_AUTO);
   tristar_status status = TRISTAR_ERR_MEMORY;
   tristar_precond_t *m;
@@ -395,13 +373,13 @@ static void check_memory(const world *w, const char *kind, int64_t k, int block)
     failures += status == TRISTAR_ERR_MEMORY;
   }
   CHECK(failures > 5);
-  close_problem(&p);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_complex_single, &typed_single,
                                        &typed_complex_double};
-  world w = open_world();
+  CLEANUP(close_world) world w = open_world();
   const tristar_precond_options adaptive = options_of(4, 0), both = options_of(2, 1);
   const tristar_precond_options pair = paired(adaptive, TRISTAR_PAIR_AUTO);
   tristar_precond_options fixed = options_of(0, 2), filtered = options_of(3, 1), single = options_of(3, 0);
@@ -409,43 +387,42 @@ int main(void) {
   filtered.postfilter = 0.1;
   filtered.shift = 0.25;
   single.single = 1;
-  check_all(&w, "poisson3d7", 6, &typed_double, &adaptive);
-  check_all(&w, "poisson3d7", 6, &typed_double, &fixed);
-  check_all(&w, "diffusion3d", 6, &typed_double, &both);
-  check_all(&w, "elasticity3d", 3, &typed_double, &adaptive);
-  check_all(&w, "poisson3d7", 5, &typed_double, &filtered);
-  check_all(&w, "poisson3d7", 5, &typed_double, &single);
-  check_all(&w, "poisson3d7", 5, &typed_single, &adaptive);
-  check_all(&w, "poisson3d7", 5, &typed_complex_single, &both);
-  check_all(&w, "poisson3d7", 5, &typed_complex_double, &fixed);
-  check_all(&w, "poisson3d7", 1, &typed_double, &adaptive); /* one row */
-  for (int t = 0; t < (TSI_TESTS_SANITIZED ? 2 : 4); t++) { /* the same code for the others */
+  RUN(check_all(&w, "poisson3d7", 6, &typed_double, &adaptive));
+  RUN(check_all(&w, "poisson3d7", 6, &typed_double, &fixed));
+  RUN(check_all(&w, "diffusion3d", 6, &typed_double, &both));
+  RUN(check_all(&w, "elasticity3d", 3, &typed_double, &adaptive));
+  RUN(check_all(&w, "poisson3d7", 5, &typed_double, &filtered));
+  RUN(check_all(&w, "poisson3d7", 5, &typed_double, &single));
+  RUN(check_all(&w, "poisson3d7", 5, &typed_single, &adaptive));
+  RUN(check_all(&w, "poisson3d7", 5, &typed_complex_single, &both));
+  RUN(check_all(&w, "poisson3d7", 5, &typed_complex_double, &fixed));
+  RUN(check_all(&w, "poisson3d7", 1, &typed_double, &adaptive)); /* one row */
+  for (int t = 0; t < (TSI_TESTS_SANITIZED ? 2 : 4); t++) {      /* the same code for the others */
     const tristar_precond_options always = paired(adaptive, TRISTAR_PAIR_ALWAYS);
-    check_all(&w, "convdiff3d", 5, types[t], &pair);
-    check_all(&w, "poisson3d7", 4, types[t], &always);
+    RUN(check_all(&w, "convdiff3d", 5, types[t], &pair));
+    RUN(check_all(&w, "poisson3d7", 4, types[t], &always));
   }
-  check_all(&w, "circuit", 200, &typed_double, &pair);
-  check_all(&w, "fusion2d", 3, &typed_double, &pair);
-  check_problem(&w, open_symmetric(&w, "poisson3d7", 4, &typed_complex_double, TRISTAR_SYMMETRIC),
-                "complex symmetric", &pair);
+  RUN(check_all(&w, "circuit", 200, &typed_double, &pair));
+  RUN(check_all(&w, "fusion2d", 3, &typed_double, &pair));
+  RUN(check_problem(&w, open_symmetric(&w, "poisson3d7", 4, &typed_complex_double, TRISTAR_SYMMETRIC),
+                    "complex symmetric", &pair));
   fixed.pair = filtered.pair = single.pair = TRISTAR_PAIR_AUTO;
-  check_all(&w, "circuit", 150, &typed_double, &fixed);
-  check_all(&w, "convdiff3d", 5, &typed_double, &filtered);
-  check_all(&w, "convdiff3d", 5, &typed_complex_double, &single);
-  check_in_place(&w, TRISTAR_PAIR_NEVER);
-  check_in_place(&w, TRISTAR_PAIR_ALWAYS);
-  check_levels(&w, "poisson3d7", 10, 0);
-  check_levels(&w, "diffusion3d", 8, 0);
-  check_levels(&w, "convdiff3d", 10, 0);
-  check_levels(&w, "elasticity3d", 4, TRISTAR_PRECOND_BLOCK_AUTO);
-  check_nodes(&w);
-  check_pair_nodes(&w);
-  check_errors(&w);
-  check_pair_errors(&w);
-  check_arguments(&w);
-  check_memory(&w, "poisson3d7", 4, 0);
-  check_memory(&w, "poisson3d7", 4, 4);
-  check_memory(&w, "convdiff3d", 4, 0);
-  close_world(&w);
+  RUN(check_all(&w, "circuit", 150, &typed_double, &fixed));
+  RUN(check_all(&w, "convdiff3d", 5, &typed_double, &filtered));
+  RUN(check_all(&w, "convdiff3d", 5, &typed_complex_double, &single));
+  RUN(check_in_place(&w, TRISTAR_PAIR_NEVER));
+  RUN(check_in_place(&w, TRISTAR_PAIR_ALWAYS));
+  RUN(check_levels(&w, "poisson3d7", 10, 0));
+  RUN(check_levels(&w, "diffusion3d", 8, 0));
+  RUN(check_levels(&w, "convdiff3d", 10, 0));
+  RUN(check_levels(&w, "elasticity3d", 4, TRISTAR_PRECOND_BLOCK_AUTO));
+  RUN(check_nodes(&w));
+  RUN(check_pair_nodes(&w));
+  RUN(check_errors(&w));
+  RUN(check_pair_errors(&w));
+  RUN(check_arguments(&w));
+  RUN(check_memory(&w, "poisson3d7", 4, 0));
+  RUN(check_memory(&w, "poisson3d7", 4, 4));
+  RUN(check_memory(&w, "convdiff3d", 4, 0));
   return 0;
 }

@@ -3,19 +3,20 @@
 #include <unistd.h>
 
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/subtests.h"
 
 static void check_generated(const world *w, const char *kind, int64_t k, const typed *t) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_dmatrix_options options;
   tristar_dmatrix_stats stats;
-  tristar_dmatrix_t *d;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
   const double *from;
   CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
   tristar_matrix_get_view(matrix, &view);
   from = view.values;
   const int64_t entries = ((const int64_t *)view.ptr)[view.cols];
-  void *values = malloc((size_t)entries * t->bytes);
+  OWNED void *values = xmalloc((size_t)entries * t->bytes);
   for (int64_t e = 0; e < entries; e++) put(t, values, e, from[e]);
   view.values = values;
   tristar_dmatrix_options_init(&options);
@@ -25,9 +26,6 @@ static void check_generated(const world *w, const char *kind, int64_t k, const t
   tristar_dmatrix_get_stats(d, &stats);
   CHECK(stats.symmetry ==
         (t->is_complex && view.symmetry == TRISTAR_SYMMETRIC ? TRISTAR_HERMITIAN : view.symmetry));
-  tristar_dmatrix_destroy(&d);
-  tristar_matrix_destroy(&matrix);
-  free(values);
 }
 
 /* ---- Arrays -------------------------------------------------------------------------------------------- */
@@ -35,12 +33,11 @@ static void check_generated(const world *w, const char *kind, int64_t k, const t
 /* The matrix of these rows is that of the others. */
 static void check_rows(const world *w, const shared_matrix *s, const tristar_view *rows, const typed *t) {
   tristar_dmatrix_options options;
-  tristar_dmatrix_t *d;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
   tristar_dmatrix_options_init(&options);
   options.scalar = (int)t->scalar;
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, rows, &options, &d));
   check_view(t, &s->view, d);
-  tristar_dmatrix_destroy(&d);
 }
 
 /* Each row from its end, in halves that are added up; on even ranks as it is. */
@@ -49,10 +46,9 @@ static void check_halves(const world *w, const shared_matrix *s) {
   const typed *t = s->t;
   const int64_t n = rows->rows, base = rows->base, *from = rows->ptr, *column = rows->index;
   const size_t room = 2 * (size_t)(from[n] - base) + 1;
-  int64_t *ptr = malloc(((size_t)n + 1) * sizeof *ptr), *index = malloc(room * sizeof *index);
-  char *values = malloc(room * t->bytes);
+  OWNED int64_t *ptr = xmalloc(((size_t)n + 1) * sizeof *ptr), *index = xmalloc(room * sizeof *index);
+  OWNED char *values = xmalloc(room * t->bytes);
   tristar_view view = *rows;
-  CHECK(ptr != NULL && index != NULL && values != NULL);
   ptr[0] = base;
   for (int64_t i = 0, to = 0; i < n; i++) {
     for (int half = 0; half < 2; half++)
@@ -66,20 +62,16 @@ static void check_halves(const world *w, const shared_matrix *s) {
   view.index = index;
   view.values = values;
   check_rows(w, s, w->rank % 2 ? &view : rows, t);
-  free(ptr);
-  free(index);
-  free(values);
 }
 
 /* The rows as compressed columns. */
 static void check_columns(const world *w, const shared_matrix *s) {
   const int64_t *from = s->view.ptr, n = s->view.cols;
   const int32_t *row = s->view.index;
-  int64_t *ptr = malloc(((size_t)n + 1) * sizeof *ptr);
-  int32_t *index = malloc(((size_t)from[n] + 1) * sizeof *index);
-  char *values = malloc(((size_t)from[n] + 1) * s->t->bytes);
+  OWNED int64_t *ptr = xmalloc(((size_t)n + 1) * sizeof *ptr);
+  OWNED int32_t *index = xmalloc(((size_t)from[n] + 1) * sizeof *index);
+  OWNED char *values = xmalloc(((size_t)from[n] + 1) * s->t->bytes);
   tristar_view view = s->view;
-  CHECK(ptr != NULL && index != NULL && values != NULL);
   ptr[0] = 0;
   for (int64_t j = 0, to = 0; j < n; j++) {
     for (int64_t e = from[j]; e < from[j + 1]; e++) {
@@ -94,28 +86,24 @@ static void check_columns(const world *w, const shared_matrix *s) {
   view.index = index;
   view.values = values;
   check_rows(w, s, &view, s->t);
-  free(ptr);
-  free(index);
-  free(values);
 }
 
 /* Values of single precision in a matrix of double precision. */
 static void check_wider(const world *w) {
   shared_matrix narrow = share_matrix(w, "convdiff3d", 4, &typed_single, TRISTAR_GENERAL);
+  CLEANUP(release_shared)
   shared_matrix wide = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
   const int64_t entries = ((const int64_t *)wide.view.ptr)[wide.n];
   for (int64_t e = 0; e < entries; e++)
     put(&typed_double, wide.values, e, get(&typed_single, narrow.values, e));
   check_rows(w, &wide, &narrow.rows.view, &typed_double);
   release_shared(&narrow);
-  release_shared(&wide);
 }
 
 static void check_arrays(const world *w, const typed *t) {
-  shared_matrix s = share_matrix(w, "convdiff3d", 4, t, TRISTAR_GENERAL);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 4, t, TRISTAR_GENERAL);
   check_halves(w, &s);
   check_columns(w, &s);
-  release_shared(&s);
 }
 
 /* ---- Files --------------------------------------------------------------------------------------------- */
@@ -135,7 +123,7 @@ static void remove_file(const world *w, const char *path) {
 static void check_file(const world *w, const char *kind, int64_t k, const typed *t, tristar_symmetry symmetry,
                        const char *ending) {
   char path[64];
-  shared_matrix s = share_matrix(w, kind, k, t, symmetry);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, symmetry);
   tristar_dmatrix_options options;
   tristar_dmatrix_t *d;
   name_file(ending, path);
@@ -147,7 +135,6 @@ static void check_file(const world *w, const char *kind, int64_t k, const typed 
   check_view(t, &s.view, d);
   tristar_dmatrix_destroy(&d);
   remove_file(w, path);
-  release_shared(&s);
 }
 
 /* Text as a file: what reading it gives, and what the message has; expected OK: the sum of all values. */
@@ -181,7 +168,7 @@ static void check_text(const world *w, const char *text, tristar_status expected
 
 #define GENERAL "%%MatrixMarket matrix coordinate real general\n"
 static void check_texts(const world *w) {
-  tristar_dmatrix_t *d;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
   check_text(w, GENERAL "% rows\n\n4 4 5\n1 1 1\n% here\n\n2 1 2\n4 4 4\n4 4 4\n3 2 16", TRISTAR_OK, "", 27);
   check_text(w, GENERAL "1 1 1\r\n1 1 3\r\n\r\n", TRISTAR_OK, "", 3);
   check_text(w, GENERAL "3 3 0\n", TRISTAR_OK, "", 0);
@@ -206,7 +193,6 @@ static void check_texts(const world *w) {
   CHECK_STATUS(tristar_dmatrix_read(w->ts, MPI_COMM_WORLD, "gen:poisson3d7:x", NULL, &d),
                TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_dmatrix_read(w->ts, MPI_COMM_WORLD, "gen:poisson3d7:3", NULL, &d));
-  tristar_dmatrix_destroy(&d);
 }
 
 /* ---- What is wrong on one rank --------------------------------------------------------------------------
@@ -245,6 +231,7 @@ static void check_pair(const world *w) {
 
 static void check_errors(const world *w) {
   const bool last = w->rank == w->ranks - 1;
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
   tristar_dmatrix_options options;
   tristar_dmatrix_t *d = NULL;
@@ -283,19 +270,18 @@ static void check_errors(const world *w) {
                TRISTAR_ERR_UNSUPPORTED);
   CHECK_STATUS(tristar_dmatrix_generate(w->ts, MPI_COMM_WORLD, "nothing", 9, NULL, &d), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_dmatrix_generate(w->ts, MPI_COMM_WORLD, NULL, 9, NULL, &d), TRISTAR_ERR_ARGUMENT);
-  release_shared(&s);
 }
 
 /* An allocation fails on one rank: all are told, and a later attempt succeeds. */
 static void check_memory(const world *w) {
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_complex_double, TRISTAR_HERMITIAN);
   const int64_t rows = s.end - s.first;
-  void *all = make_vectors(s.t, s.n, 1), *x = take_vectors(&s, all), *y = take_vectors(&s, all);
+  OWNED void *all = make_vectors(s.t, s.n, 1), *x = take_vectors(&s, all), *y = take_vectors(&s, all);
   const number half = 0.5;
   int failures = 0, successes = 0; /* one after the other */
   for (int64_t at = 1; successes < w->ranks; at++) {
     tristar_memory_stats before;
-    tristar_dmatrix_t *d;
+    CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
     tristar_view view;
     tristar_get_memory(w->ts, &before);
     if (w->rank == (int)(at % w->ranks)) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
@@ -309,32 +295,28 @@ static void check_memory(const world *w) {
     if (d != NULL) CHECK_OK(tristar_dmatrix_get_view(d, &view));
     failures += status != TRISTAR_OK;
     successes = status == TRISTAR_OK ? successes + 1 : 0;
-    tristar_dmatrix_destroy(&d);
   }
   CHECK(failures > 40);
   release_shared(&s);
-  free(all);
-  free(x);
-  free(y);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
-  world w = open_world();
-  for (int t = 0; t < 4; t++) check_generated(&w, "elasticity3d", 2, types[t]);
-  for (int t = 0; t < 4; t++) check_arrays(&w, types[t]);
-  check_wider(&w);
-  check_generated(&w, "poisson3d7", 1, &typed_double);
-  check_generated(&w, "fusion2d", 1, &typed_double);
-  check_file(&w, "convdiff3d", 5, &typed_double, TRISTAR_GENERAL, "mtx");
-  check_file(&w, "poisson3d7", 5, &typed_complex_double, TRISTAR_HERMITIAN, "mtx");
-  check_file(&w, "poisson3d27", 4, &typed_complex_single, TRISTAR_SKEW_SYMMETRIC, "mtx");
-  check_file(&w, "elasticity3d", 2, &typed_single, TRISTAR_SYMMETRIC, "mtx.gz");
-  check_texts(&w);
-  check_pair(&w);
-  check_errors(&w);
-  check_memory(&w);
-  close_world(&w);
+  CLEANUP(close_world) world w = open_world();
+  for (int t = 0; t < 4; t++) RUN(check_generated(&w, "elasticity3d", 2, types[t]));
+  for (int t = 0; t < 4; t++) RUN(check_arrays(&w, types[t]));
+  RUN(check_wider(&w));
+  RUN(check_generated(&w, "poisson3d7", 1, &typed_double));
+  RUN(check_generated(&w, "fusion2d", 1, &typed_double));
+  RUN(check_file(&w, "convdiff3d", 5, &typed_double, TRISTAR_GENERAL, "mtx"));
+  RUN(check_file(&w, "poisson3d7", 5, &typed_complex_double, TRISTAR_HERMITIAN, "mtx"));
+  RUN(check_file(&w, "poisson3d27", 4, &typed_complex_single, TRISTAR_SKEW_SYMMETRIC, "mtx"));
+  RUN(check_file(&w, "elasticity3d", 2, &typed_single, TRISTAR_SYMMETRIC, "mtx.gz"));
+  RUN(check_texts(&w));
+  RUN(check_pair(&w));
+  RUN(check_errors(&w));
+  RUN(check_memory(&w));
   return 0;
 }

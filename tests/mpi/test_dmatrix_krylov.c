@@ -2,6 +2,7 @@
  * iterations as on one process with a preconditioner that is the same there, the same bits whenever a solve
  * is repeated; what fails or is asked for on one rank all are told. */
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/subtests.h"
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
@@ -38,12 +39,11 @@ static problem open_problem(const world *w, const char *name, int64_t k, const t
                             tristar_precond_kind kind) {
   problem p = {.w = w, .s = share_matrix(w, name, k, t, TRISTAR_HERMITIAN)};
   tristar_view diagonal;
-  char *b = malloc((size_t)p.s.n * t->bytes);
-  CHECK(b != NULL);
+  char *b = xmalloc((size_t)p.s.n * t->bytes);
   fill_rhs(t, p.s.n, b);
   p.rows = p.s.end - p.s.first;
-  p.b = malloc((size_t)p.rows * t->bytes + 1);
-  p.x = malloc((size_t)p.rows * t->bytes + 1);
+  p.b = xmalloc((size_t)p.rows * t->bytes + 1);
+  p.x = xmalloc((size_t)p.rows * t->bytes + 1);
   memcpy(p.b, b + (size_t)p.s.first * t->bytes, (size_t)p.rows * t->bytes);
   free(b);
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &p.s.rows.view, NULL, &p.d));
@@ -73,19 +73,15 @@ static int64_t count_alone(const problem *p, const tristar_krylov_options *optio
                            tristar_precond_kind kind) {
   const typed *t = p->s.t;
   const int64_t n = p->s.n;
+  CLEANUP(tristar_precond_destroy)
   tristar_precond_t *m = kind != TRISTAR_PRECOND_NONE ? make_precond(p->w, &p->s.view, kind) : NULL;
-  tristar_krylov_t *k;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_result result;
-  void *b = malloc((size_t)n * t->bytes), *x = malloc((size_t)n * t->bytes);
-  CHECK(b != NULL && x != NULL);
+  OWNED void *b = xmalloc((size_t)n * t->bytes), *x = xmalloc((size_t)n * t->bytes);
   fill_rhs(t, n, b);
   CHECK_OK(tristar_krylov_create(p->w->ts, &p->s.view, options, &k));
   CHECK_OK(tristar_krylov_solve(k, m, 1, b, n, x, n, &result));
   CHECK(result.converged);
-  tristar_krylov_destroy(&k);
-  tristar_precond_destroy(&m);
-  free(b);
-  free(x);
   return result.iterations;
 }
 
@@ -94,7 +90,7 @@ static double find_residual(const problem *p) {
   const typed *t = p->s.t;
   char factor[2][16];
   double squares[2] = {0, 0};
-  void *r = malloc((size_t)p->rows * t->bytes + 1);
+  void *r = xmalloc((size_t)p->rows * t->bytes + 1);
   memcpy(r, p->b, (size_t)p->rows * t->bytes);
   put(t, factor[0], 0, -1);
   put(t, factor[1], 0, 1);
@@ -112,12 +108,11 @@ static double find_residual(const problem *p) {
 static double error_alone(const problem *p) {
   const size_t bytes = p->s.t->bytes;
   const int64_t n = p->s.n;
-  int *count = malloc((size_t)p->w->ranks * sizeof *count),
-      *first = malloc((size_t)p->w->ranks * sizeof *first);
-  void *b = malloc((size_t)n * bytes), *x = malloc((size_t)n * bytes);
-  tristar_krylov_t *k;
+  OWNED int *count = xmalloc((size_t)p->w->ranks * sizeof *count),
+            *first = xmalloc((size_t)p->w->ranks * sizeof *first);
+  OWNED void *b = xmalloc((size_t)n * bytes), *x = xmalloc((size_t)n * bytes);
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   double error;
-  CHECK(count != NULL && first != NULL && b != NULL && x != NULL);
   for (int r = 0; r < p->w->ranks; r++) {
     first[r] = (int)((size_t)first_row(p->w, n, r) * bytes);
     count[r] = (int)((size_t)first_row(p->w, n, r + 1) * bytes) - first[r];
@@ -126,11 +121,6 @@ static double error_alone(const problem *p) {
   fill_rhs(p->s.t, n, b);
   CHECK_OK(tristar_krylov_create(p->w->ts, &p->s.view, NULL, &k));
   CHECK_OK(tristar_krylov_residual(k, 1, b, n, x, n, NULL, n, &error));
-  tristar_krylov_destroy(&k);
-  free(count);
-  free(first);
-  free(b);
-  free(x);
   return error;
 }
 
@@ -144,9 +134,9 @@ static void check_alike(double value) {
 /* same: the preconditioner is that of one process, and so are the iterations, but for one. */
 static void check_solve(const world *w, const char *name, int64_t k, const typed *t,
                         tristar_krylov_method method, tristar_precond_kind kind, bool same) {
-  problem p = open_problem(w, name, k, t, kind);
+  CLEANUP(close_problem) problem p = open_problem(w, name, k, t, kind);
   tristar_krylov_options options = options_of(t, method);
-  tristar_krylov_t *krylov;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov;
   tristar_krylov_result result, again;
   double error;
   CHECK_OK(tristar_dmatrix_krylov(p.d, &options, &krylov));
@@ -168,13 +158,10 @@ static void check_solve(const world *w, const char *name, int64_t k, const typed
   CHECK_OK(tristar_krylov_residual(krylov, 1, p.b, p.rows, p.x, p.rows, NULL, p.rows, &error));
   CHECK(fabs(error - error_alone(&p)) <= 1e-2 * error + 50 * t->roundoff);
   check_alike(error);
-  void *x = malloc((size_t)p.rows * t->bytes + 1);
+  OWNED void *x = xmalloc((size_t)p.rows * t->bytes + 1);
   CHECK_OK(tristar_krylov_solve(krylov, p.m, 1, p.b, p.rows, x, p.rows, &again));
   CHECK(again.iterations == result.iterations && again.residual == result.residual);
   CHECK(memcmp(x, p.x, (size_t)p.rows * t->bytes) == 0);
-  free(x);
-  tristar_krylov_destroy(&krylov);
-  close_problem(&p);
 }
 
 static void check_methods(const world *w, const typed *t, int count) {
@@ -212,12 +199,12 @@ int MPI_Iallgather(const void *from, int sent, MPI_Datatype type, void *to, int 
 static void check_sums(const world *w, tristar_krylov_method method, tristar_precond_kind kind, int at_once,
                        int beside) {
   enum { FEW = 4, MORE = 5 };
-  problem p = open_problem(w, "poisson3d7", 6, &typed_double, kind);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 6, &typed_double, kind);
   tristar_krylov_options options = options_of(&typed_double, method);
   int before[2] = {0, 0};
   options.tolerance = options.absolute = 0;
   for (options.max_iterations = FEW; options.max_iterations <= FEW + MORE; options.max_iterations += MORE) {
-    tristar_krylov_t *krylov;
+    CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov;
     CHECK_OK(tristar_dmatrix_krylov(p.d, &options, &krylov));
     waited_for = started = 0;
     CHECK_OK(tristar_krylov_solve(krylov, p.m, 1, p.b, p.rows, p.x, p.rows, NULL));
@@ -227,9 +214,7 @@ static void check_sums(const world *w, tristar_krylov_method method, tristar_pre
                 started - before[1], MORE);
     before[0] = waited_for;
     before[1] = started;
-    tristar_krylov_destroy(&krylov);
   }
-  close_problem(&p);
 }
 
 /* ---- One rank among others ----------------------------------------------------------------------------- */
@@ -250,9 +235,9 @@ static tristar_status copy_or_fail(void *arg, tristar_op op, int64_t nrhs, const
 
 /* The preconditioner fails on the last rank, in any application: all give its status. */
 static void check_failing_precond(const world *w, tristar_krylov_method method) {
-  problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_NONE);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_NONE);
   const tristar_krylov_options options = options_of(&typed_double, method);
-  tristar_krylov_t *krylov;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov;
   tristar_krylov_result result;
   trouble t = {.calls = 0};
   CHECK_OK(tristar_precond_of_function(w->ts, p.rows, TRISTAR_DOUBLE, copy_or_fail, &t, &p.m));
@@ -266,8 +251,6 @@ static void check_failing_precond(const world *w, tristar_krylov_method method) 
     CHECK_OK(tristar_krylov_solve(krylov, p.m, 1, p.b, p.rows, p.x, p.rows, &result));
     CHECK(result.converged);
   }
-  tristar_krylov_destroy(&krylov);
-  close_problem(&p);
 }
 
 static int cancel_on_one(void *arg, const tristar_krylov_point *point) {
@@ -277,7 +260,7 @@ static int cancel_on_one(void *arg, const tristar_krylov_point *point) {
 /* What one rank asks for, or passes wrongly. */
 static void check_one_rank(const world *w) {
   const bool last = w->rank == w->ranks - 1;
-  problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_JACOBI);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_JACOBI);
   tristar_krylov_options options = options_of(&typed_double, TRISTAR_KRYLOV_CG);
   tristar_krylov_t *krylov;
   tristar_krylov_result result;
@@ -319,18 +302,16 @@ static void check_one_rank(const world *w) {
   options.restart = last ? 0 : 10;
   CHECK_STATUS(tristar_dmatrix_krylov(p.d, &options, &krylov), TRISTAR_ERR_ARGUMENT);
   CHECK(krylov == NULL);
-  close_problem(&p);
 }
 
 /* Numbers far from one, and several columns, one of zeros; b and x of an empty rank are NULL. */
 static void check_columns(const world *w, tristar_krylov_method method) {
-  problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_JACOBI);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_JACOBI);
   const tristar_krylov_options options = options_of(&typed_double, method);
   const size_t rows = (size_t)p.rows;
-  tristar_krylov_t *krylov;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov;
   tristar_krylov_result result[3];
-  double *b = calloc(3 * rows + 1, sizeof *b), *x = calloc(3 * rows + 1, sizeof *x);
-  CHECK(b != NULL && x != NULL);
+  OWNED double *b = xcalloc(3 * rows + 1, sizeof *b), *x = xcalloc(3 * rows + 1, sizeof *x);
   for (size_t i = 0; i < rows; i++) {
     b[i] = ((const double *)p.b)[i];
     b[2 * rows + i] = ldexp(b[i], 900);
@@ -342,50 +323,44 @@ static void check_columns(const world *w, tristar_krylov_method method) {
   CHECK(llabs(result[0].iterations - result[2].iterations) <= 1);
   for (size_t i = 0; i < rows; i++)
     CHECK(x[rows + i] == 0 && fabs(ldexp(x[2 * rows + i], -900) - x[i]) <= 1e-8 * fabs(x[i]) + 1e-9);
-  tristar_krylov_destroy(&krylov);
-  free(b);
-  free(x);
-  close_problem(&p);
 }
 
 /* An indefinite matrix is noticed by all. */
 static void check_indefinite(const world *w, tristar_krylov_method method) {
-  problem p = open_problem(w, "kkt3d", 3, &typed_double, TRISTAR_PRECOND_NONE);
+  CLEANUP(close_problem) problem p = open_problem(w, "kkt3d", 3, &typed_double, TRISTAR_PRECOND_NONE);
   const tristar_krylov_options options = options_of(&typed_double, method);
-  tristar_krylov_t *krylov;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov;
   tristar_krylov_result result;
   CHECK_OK(tristar_dmatrix_krylov(p.d, &options, &krylov));
   CHECK_OK(tristar_krylov_solve(krylov, NULL, 1, p.b, p.rows, p.x, p.rows, &result));
   CHECK(result.reason == TRISTAR_REASON_INDEFINITE);
   check_alike((double)result.iterations);
-  tristar_krylov_destroy(&krylov);
-  close_problem(&p);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   static const tristar_krylov_method definite[] = {TRISTAR_KRYLOV_CG, TRISTAR_KRYLOV_PIPELINED_CG,
                                                    TRISTAR_KRYLOV_BLOCK_CG};
-  world w = open_world();
-  check_methods(&w, &typed_double, 3);
-  check_methods(&w, &typed_complex_single, 1);
-  check_solve(&w, "poisson3d7", 6, &typed_single, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true);
-  check_solve(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_IC, false);
-  check_solve(&w, "elasticity3d", 4, &typed_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true);
+  CLEANUP(close_world) world w = open_world();
+  RUN(check_methods(&w, &typed_double, 3));
+  RUN(check_methods(&w, &typed_complex_single, 1));
+  RUN(check_solve(&w, "poisson3d7", 6, &typed_single, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true));
+  RUN(check_solve(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_IC, false));
+  RUN(check_solve(&w, "elasticity3d", 4, &typed_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true));
   /* Ranks with preconditioners of different kinds. */
   const tristar_precond_kind own = w.rank % 2 == 0 ? TRISTAR_PRECOND_JACOBI : TRISTAR_PRECOND_IC;
-  check_solve(&w, "poisson3d7", 6, &typed_double, TRISTAR_KRYLOV_CG, own, false);
-  check_failing_precond(&w, TRISTAR_KRYLOV_BICGSTAB);
-  check_failing_precond(&w, TRISTAR_KRYLOV_GMRES);
-  check_sums(&w, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, 2, 0);
-  check_sums(&w, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_ILU, 3, 0);
-  check_sums(&w, TRISTAR_KRYLOV_PIPELINED_CG, TRISTAR_PRECOND_JACOBI, 0, 1);
-  check_sums(&w, TRISTAR_KRYLOV_BLOCK_CG, TRISTAR_PRECOND_JACOBI, 2, 0);
-  check_one_rank(&w);
+  RUN(check_solve(&w, "poisson3d7", 6, &typed_double, TRISTAR_KRYLOV_CG, own, false));
+  RUN(check_failing_precond(&w, TRISTAR_KRYLOV_BICGSTAB));
+  RUN(check_failing_precond(&w, TRISTAR_KRYLOV_GMRES));
+  RUN(check_sums(&w, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, 2, 0));
+  RUN(check_sums(&w, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_ILU, 3, 0));
+  RUN(check_sums(&w, TRISTAR_KRYLOV_PIPELINED_CG, TRISTAR_PRECOND_JACOBI, 0, 1));
+  RUN(check_sums(&w, TRISTAR_KRYLOV_BLOCK_CG, TRISTAR_PRECOND_JACOBI, 2, 0));
+  RUN(check_one_rank(&w));
   for (size_t k = 0; k < sizeof definite / sizeof *definite; k++) {
-    check_failing_precond(&w, definite[k]);
-    check_columns(&w, definite[k]);
-    check_indefinite(&w, definite[k]);
+    RUN(check_failing_precond(&w, definite[k]));
+    RUN(check_columns(&w, definite[k]));
+    RUN(check_indefinite(&w, definite[k]));
   }
-  close_world(&w);
   return 0;
 }

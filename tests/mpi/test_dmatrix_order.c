@@ -6,6 +6,7 @@
 #include "runtime/mpi/factor/dmatrix_factor.h"
 #include "runtime/mpi/matrix/dmatrix_graph.h"
 #include "tests/support/mpi/dmatrix_factor.h"
+#include "tests/support/subtests.h"
 
 static tristar_dmatrix_t *make_whole(const world *w, const shared_matrix *s) {
   tristar_dmatrix_t *d = make(w, &s->rows);
@@ -21,10 +22,9 @@ static void check_graph(const world *w, const char *kind, int64_t k, bool mapped
   shared_matrix s = share_matrix(w, kind, k, &typed_double, TRISTAR_SYMMETRIC);
   tristar_dmatrix_t *d = make_whole(w, &s);
   const tsi_index n = (tsi_index)s.n, first = (tsi_index)s.first, here = (tsi_index)(s.end - s.first);
-  tsi_index *map = malloc((size_t)n * sizeof *map);
+  OWNED tsi_index *map = xmalloc((size_t)n * sizeof *map);
   tsi_graph *graph;
   tsi_rows_graph own;
-  CHECK(map != NULL);
   for (tsi_index i = 0; i < n; i++) map[i] = n - 1 - i;
   const bool symmetric = s.view.symmetry != TRISTAR_GENERAL;
   CHECK(!mapped || !symmetric); /* there the view has one triangle */
@@ -41,7 +41,6 @@ static void check_graph(const world *w, const char *kind, int64_t k, bool mapped
   TSI_FREE(env, graph);
   tristar_dmatrix_destroy(&d);
   release_shared(&s);
-  free(map);
 }
 
 /* ---- Orders -------------------------------------------------------------------------------------------- */
@@ -57,13 +56,11 @@ static int64_t *find_order(const world *w, const char *what, const shared_matrix
   tristar_dmatrix_destroy(&d);
   CHECK((order[0] != NULL) == (w->rank == 0) && (order[1] != NULL) == (w->rank == 0));
   if (w->rank == 0) {
-    tsi_index *inverse = malloc(n * sizeof *inverse + 1);
-    permutation = malloc(n * sizeof *permutation + 1);
-    CHECK(inverse != NULL && permutation != NULL);
+    OWNED tsi_index *inverse = xmalloc(n * sizeof *inverse + 1);
+    permutation = xmalloc(n * sizeof *permutation + 1);
     CHECK_OK(tsi_invert_permutation(env, (tsi_index)n, order[0], inverse));
     CHECK_MSG(n == 0 || memcmp(order[0], order[1], n * sizeof **order) == 0, "%s: another order", what);
     for (size_t i = 0; i < n; i++) permutation[i] = order[0][i];
-    free(inverse);
   }
   for (int k = 0; k < 2; k++) TSI_FREE(env, order[k]);
   return permutation;
@@ -81,7 +78,7 @@ static int64_t entries_of(const tristar_distributed_t *d) {
 /* In one layout: a factor by PT-Scotch, one whose order rank 0 is given (if known), and one by METIS. */
 static void check_layout(const world *w, const char *what, const shared_matrix *s, wish o, bool known,
                          const int64_t *permutation, double fill) {
-  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s->rows);
   tristar_distributed_t *d, *given, *metis;
   o.analysis.ordering = TRISTAR_ORDERING_PTSCOTCH;
   CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
@@ -106,13 +103,12 @@ static void check_layout(const world *w, const char *what, const shared_matrix *
   same_solutions(what, s, d, d);
   tristar_distributed_destroy(&metis);
   tristar_distributed_destroy(&d);
-  tristar_dmatrix_destroy(&matrix);
 }
 
 /* In all layouts. */
 static void check_matrix(const world *w, const char *what, const shared_matrix *s, tristar_method method,
                          double fill) {
-  int64_t *permutation = find_order(w, what, s);
+  OWNED int64_t *permutation = find_order(w, what, s);
   for (int pz = 1; pz <= w->ranks; pz *= 2)
     for (int px = 1; px * pz <= w->ranks; px++) {
       tristar_layout layout = grid(w, pz);
@@ -121,13 +117,11 @@ static void check_matrix(const world *w, const char *what, const shared_matrix *
       if (px * layout.py * pz == w->ranks)
         check_layout(w, what, s, wish_of(&layout, method), true, permutation, fill);
     }
-  free(permutation);
 }
 
 static void check_model(const world *w, const char *kind, int64_t k, const typed *t, double fill) {
-  shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
   check_matrix(w, kind, &s, TRISTAR_METHOD_AUTO, fill);
-  release_shared(&s);
 }
 
 /* ---- Graphs that are not connected, or have dense vertices ----------------------------------------------
@@ -145,9 +139,9 @@ typedef struct pieces {
 /* The lower triangle by columns: grids, of which vertices that follow each other belong to different ones;
  * then vertices alone. hub: the last vertex meets all others. */
 static pieces *make_pieces(const world *w, int64_t n, bool edges, bool hub) {
-  pieces *p = calloc(1, sizeof *p);
+  pieces *p = xcalloc(1, sizeof *p);
   int64_t at = 0;
-  CHECK(p != NULL && n <= VERTICES);
+  CHECK(n <= VERTICES);
   for (int64_t j = 0; j < n; j++) {
     const int64_t place = j / PIECES, below[2] = {j + PIECES, j + PIECES * SIDE};
     p->ptr[j] = at;
@@ -182,10 +176,9 @@ static pieces *make_pieces(const world *w, int64_t n, bool edges, bool hub) {
 }
 
 static void check_pieces(const world *w, const char *what, int64_t n, bool edges, bool hub) {
-  pieces *p = make_pieces(w, n, edges, hub);
+  OWNED pieces *p = make_pieces(w, n, edges, hub);
   check_matrix(w, what, &p->s, TRISTAR_METHOD_LLT, 1.3);
   release_rows(&p->s.rows);
-  free(p);
 }
 
 /* ---- Matchings ------------------------------------------------------------------------------------------
@@ -193,11 +186,10 @@ static void check_pieces(const world *w, const char *what, int64_t n, bool edges
 
 /* A matrix whose rows stand in reverse order: without the matching's map its graph would be another one. */
 static void check_matching(const world *w) {
-  shared_matrix s = share_matrix(w, "convdiff3d", 9, &typed_double, TRISTAR_GENERAL);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 9, &typed_double, TRISTAR_GENERAL);
   const tristar_layout layout = some_grid(w);
   const int64_t entries = ((const int64_t *)s.view.ptr)[s.n];
-  int32_t *index = malloc((size_t)entries * sizeof *index);
-  CHECK(index != NULL);
+  int32_t *index = xmalloc((size_t)entries * sizeof *index);
   for (int64_t e = 0; e < entries; e++) index[e] = (int32_t)(s.n - 1) - ((const int32_t *)s.view.index)[e];
   release_rows(&s.rows);
   s.view.index = index;
@@ -207,7 +199,6 @@ static void check_matching(const world *w) {
   free(index);
   s = share_matrix(w, "kkt3d", 5, &typed_double, TRISTAR_SYMMETRIC);
   check_layout(w, "pairs", &s, wish_of(&layout, TRISTAR_METHOD_LDLT), false, NULL, 1.5);
-  release_shared(&s);
 }
 
 /* ---- Failures -------------------------------------------------------------------------------------------
@@ -221,6 +212,7 @@ static void expect_text(const world *w, const char *text) {
 
 /* One process alone has the matrix; ranks that want different orderings. */
 static void check_refusals(const world *w) {
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
@@ -229,7 +221,7 @@ static void check_refusals(const world *w) {
   o.analysis.ordering = TRISTAR_ORDERING_PTSCOTCH;
   CHECK_STATUS(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis), TRISTAR_ERR_UNSUPPORTED);
   expect_text(w, "PT-Scotch orders matrices whose rows lie on all ranks");
-  tristar_dmatrix_t *matrix = make(w, &s.rows);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
   if (w->ranks > 1) {
     if (w->rank > 0) o.analysis.ordering = TRISTAR_ORDERING_METIS;
     CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
@@ -240,18 +232,15 @@ static void check_refusals(const world *w) {
     CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_UNSUPPORTED);
     expect_text(w, "built without PT-Scotch");
   }
-  tristar_dmatrix_destroy(&matrix);
-  release_shared(&s);
 }
 
 /* Every allocation of an ordering, on one rank in turn. */
 static void check_memory(const world *w) {
   tsi_env *env = tsi_context_env(w->ts);
-  shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
-  tristar_dmatrix_t *d = make_whole(w, &s);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d = make_whole(w, &s);
   tristar_memory_stats before, after;
-  tsi_index *order, *map = malloc((size_t)s.n * sizeof *map);
-  CHECK(map != NULL);
+  tsi_index *order, *map = xmalloc((size_t)s.n * sizeof *map);
   for (tsi_index i = 0; i < (tsi_index)s.n; i++) map[i] = i;
   for (int who = 0; who < w->ranks; who++)
     for (int64_t at = 1, failed = 1; failed; at++) {
@@ -266,31 +255,29 @@ static void check_memory(const world *w) {
       tristar_get_memory(w->ts, &after);
       CHECK(after.current_bytes == before.current_bytes && (failed || at > 5));
     }
-  tristar_dmatrix_destroy(&d);
-  release_shared(&s);
   free(map);
 }
 
-int main(void) {
-  world w = open_world();
-  check_graph(&w, "poisson3d7", 6, false);
-  check_graph(&w, "convdiff3d", 6, false);
-  check_graph(&w, "convdiff3d", 6, true);
-  check_graph(&w, "circuit", 300, false);
-  check_graph(&w, "circuit", 300, true);
-  check_refusals(&w);
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  CLEANUP(close_world) world w = open_world();
+  RUN(check_graph(&w, "poisson3d7", 6, false));
+  RUN(check_graph(&w, "convdiff3d", 6, false));
+  RUN(check_graph(&w, "convdiff3d", 6, true));
+  RUN(check_graph(&w, "circuit", 300, false));
+  RUN(check_graph(&w, "circuit", 300, true));
+  RUN(check_refusals(&w));
   if (tristar_ptscotch_version() != NULL) {
-    check_model(&w, "poisson3d7", 16, &typed_double, 1.3);
-    check_model(&w, "s2d9pt", 64, &typed_double, 1.3);
-    check_model(&w, "convdiff3d", 9, &typed_complex_single, 1.3);
-    check_pieces(&w, "pieces", VERTICES, true, false);
-    check_pieces(&w, "pieces with a hub", VERTICES, true, true);
-    check_pieces(&w, "a diagonal matrix", 200, false, false);
-    check_pieces(&w, "an arrow", 200, false, true);
-    for (int64_t n = 0; n < 4; n++) check_pieces(&w, "a tiny matrix", n, false, n > 1);
-    check_matching(&w);
-    check_memory(&w);
+    RUN(check_model(&w, "poisson3d7", 16, &typed_double, 1.3));
+    RUN(check_model(&w, "s2d9pt", 64, &typed_double, 1.3));
+    RUN(check_model(&w, "convdiff3d", 9, &typed_complex_single, 1.3));
+    RUN(check_pieces(&w, "pieces", VERTICES, true, false));
+    RUN(check_pieces(&w, "pieces with a hub", VERTICES, true, true));
+    RUN(check_pieces(&w, "a diagonal matrix", 200, false, false));
+    RUN(check_pieces(&w, "an arrow", 200, false, true));
+    for (int64_t n = 0; n < 4; n++) RUN(check_pieces(&w, "a tiny matrix", n, false, n > 1));
+    RUN(check_matching(&w));
+    RUN(check_memory(&w));
   }
-  close_world(&w);
   return 0;
 }

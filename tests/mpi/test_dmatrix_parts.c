@@ -1,14 +1,14 @@
 /* Rows that move to other ranks: the new matrix is the old one in another order, vectors go there and back
  * with their bits, products and solutions agree, and a shuffled grid has fewer entries between ranks. */
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/subtests.h"
 
 /* Rows and columns of a view, as compressed columns with all entries, in a random order. */
 static void shuffle(tristar_view *v, int64_t *ptr, int32_t *index, char *values, size_t bytes) {
   const int64_t n = v->cols, *old_ptr = v->ptr;
   const int32_t *old_index = v->index;
-  int32_t *place = malloc((size_t)n * sizeof *place);
-  int64_t *where = malloc((size_t)n * sizeof *where);
-  CHECK(place != NULL && where != NULL);
+  OWNED int32_t *place = xmalloc((size_t)n * sizeof *place);
+  OWNED int64_t *where = xmalloc((size_t)n * sizeof *where);
   for (int64_t i = 0; i < n; i++) place[i] = (int32_t)i;
   for (int64_t i = n - 1; i > 0; i--) {
     double draw;
@@ -30,8 +30,6 @@ static void shuffle(tristar_view *v, int64_t *ptr, int32_t *index, char *values,
   v->ptr = ptr;
   v->index = index;
   v->values = values;
-  free(place);
-  free(where);
 }
 
 typedef struct problem {
@@ -46,10 +44,9 @@ typedef struct problem {
 static problem open_problem(const world *w, const char *kind, int64_t k, const typed *t, bool shuffled) {
   problem p = {.s = share_matrix(w, kind, k, t, TRISTAR_GENERAL)};
   const size_t entries = (size_t)((const int64_t *)p.s.view.ptr)[p.s.n];
-  p.ptr = malloc(((size_t)p.s.n + 1) * sizeof *p.ptr);
-  p.index = malloc((entries + 1) * sizeof *p.index);
-  p.values = malloc(entries * t->bytes + 1);
-  CHECK(p.ptr != NULL && p.index != NULL && p.values != NULL);
+  p.ptr = xmalloc(((size_t)p.s.n + 1) * sizeof *p.ptr);
+  p.index = xmalloc((entries + 1) * sizeof *p.index);
+  p.values = xmalloc(entries * t->bytes + 1);
   if (shuffled) {
     shuffle(&p.s.view, p.ptr, p.index, p.values, t->bytes);
     release_rows(&p.s.rows);
@@ -74,10 +71,10 @@ static void close_problem(problem *p) {
 /* Each old row is one new row, and has its entries. */
 static void check_rows(const problem *p) {
   const int64_t n = p->s.n, rows = p->after.rows;
-  int64_t *origin = malloc((size_t)rows * sizeof *origin + 1), *place = calloc((size_t)n, sizeof *place);
-  int64_t *seen = calloc((size_t)n, sizeof *seen);
+  OWNED int64_t *origin = xmalloc((size_t)rows * sizeof *origin + 1),
+                *place = xcalloc((size_t)n, sizeof *place);
+  OWNED int64_t *seen = xcalloc((size_t)n, sizeof *seen);
   tristar_view view;
-  CHECK(origin != NULL && place != NULL && seen != NULL);
   CHECK_OK(tristar_dmatrix_get_origin(p->new, origin));
   for (int64_t i = 0; i < rows; i++) {
     CHECK(origin[i] >= 0 && origin[i] < n && (i == 0 || origin[i] > origin[i - 1]));
@@ -100,19 +97,15 @@ static void check_rows(const problem *p) {
       while (at < ptr[i + 1] && column[at] != place[j]) at++;
       CHECK(at < ptr[i + 1] && get(p->s.t, view.values, at) == get(p->s.t, p->s.view.values, e));
     }
-  free(origin);
-  free(place);
-  free(seen);
 }
 
 /* Y = op(A) X in both orders; X comes back with its bits. */
 static void check_vectors(const problem *p, tristar_op op) {
   const typed *t = p->s.t;
   const size_t old = (size_t)p->before.rows, new = (size_t)p->after.rows;
-  void *all = make_vectors(t, p->s.n, 7), *x = take_vectors(&p->s, all);
-  void *y = malloc(old * COLUMNS * t->bytes + 1), *back = malloc(old * COLUMNS * t->bytes + 1);
-  void *moved = malloc(new *COLUMNS * t->bytes + 1), *product = malloc(new *COLUMNS * t->bytes + 1);
-  CHECK(y != NULL && back != NULL && moved != NULL && product != NULL);
+  OWNED void *all = make_vectors(t, p->s.n, 7), *x = take_vectors(&p->s, all);
+  OWNED void *y = xmalloc(old * COLUMNS * t->bytes + 1), *back = xmalloc(old * COLUMNS * t->bytes + 1);
+  OWNED void *moved = xmalloc(new *COLUMNS * t->bytes + 1), *product = xmalloc(new *COLUMNS * t->bytes + 1);
   CHECK_OK(
       tristar_dmatrix_move(p->new, TRISTAR_FROM_ORIGIN, COLUMNS, x, p->before.rows, moved, p->after.rows));
   CHECK_OK(
@@ -127,16 +120,10 @@ static void check_vectors(const problem *p, tristar_op op) {
     const number a = get(t, back, (int64_t)i), b = get(t, y, (int64_t)i);
     CHECK(magnitude(a - b) <= 1000 * t->roundoff * (1 + magnitude(b)));
   }
-  free(all);
-  free(x);
-  free(y);
-  free(back);
-  free(moved);
-  free(product);
 }
 
 static void check(const world *w, const char *kind, int64_t k, const typed *t, bool shuffled) {
-  problem p = open_problem(w, kind, k, t, shuffled);
+  CLEANUP(close_problem) problem p = open_problem(w, kind, k, t, shuffled);
   check_rows(&p);
   for (int op = 0; op < 3; op++) check_vectors(&p, (tristar_op[]){TRISTAR_N, TRISTAR_T, TRISTAR_C}[op]);
   int64_t ghosts[2] = {p.before.ghosts, p.after.ghosts};
@@ -146,16 +133,16 @@ static void check(const world *w, const char *kind, int64_t k, const typed *t, b
            (int)ghosts[0]);
   if (shuffled && k >= 8 && w->ranks > 1) /* smaller ones have little but borders */
     CHECK(3 * ghosts[1] < 2 * ghosts[0]);
-  close_problem(&p);
 }
 
 static void check_arguments(const world *w) {
   const bool last = w->rank == w->ranks - 1;
-  problem p = open_problem(w, "poisson3d7", 4, &typed_double, false);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 4, &typed_double, false);
   const int64_t old = p.before.rows, new = p.after.rows;
   tristar_dmatrix_options options = {.size = sizeof options, .scalar = last ? TRISTAR_SINGLE : 0};
   tristar_dmatrix_t *other;
-  double *x = calloc((size_t)(old + new) + 1, sizeof *x), *y = calloc((size_t)(old + new) + 1, sizeof *y);
+  OWNED double *x = xcalloc((size_t)(old + new) + 1, sizeof *x),
+               *y = xcalloc((size_t)(old + new) + 1, sizeof *y);
   CHECK_STATUS(tristar_dmatrix_repartition(NULL, NULL, &other), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_dmatrix_repartition(p.old, NULL, last ? NULL : &other), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_dmatrix_repartition(p.old, &options, &other), TRISTAR_ERR_ARGUMENT);
@@ -169,20 +156,17 @@ static void check_arguments(const world *w) {
   CHECK_STATUS(tristar_dmatrix_move(p.new, TRISTAR_TO_ORIGIN, 1, x, last ? new - 1 : new, y, old),
                TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_dmatrix_move(p.old, TRISTAR_TO_ORIGIN, 1, x, old, y, old));
-  free(x);
-  free(y);
-  close_problem(&p);
 }
 
-int main(void) {
-  world w = open_world();
-  check(&w, "poisson3d7", 8, &typed_double, true);
-  check(&w, "poisson3d7", 6, &typed_double, false);
-  check(&w, "convdiff3d", 5, &typed_complex_single, true);
-  check(&w, "circuit", 300, &typed_single, false);
-  check(&w, "poisson3d7", 5, &typed_complex_double, false);
-  check(&w, "poisson3d7", 1, &typed_double, false); /* one row */
-  check_arguments(&w);
-  close_world(&w);
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  CLEANUP(close_world) world w = open_world();
+  RUN(check(&w, "poisson3d7", 8, &typed_double, true));
+  RUN(check(&w, "poisson3d7", 6, &typed_double, false));
+  RUN(check(&w, "convdiff3d", 5, &typed_complex_single, true));
+  RUN(check(&w, "circuit", 300, &typed_single, false));
+  RUN(check(&w, "poisson3d7", 5, &typed_complex_double, false));
+  RUN(check(&w, "poisson3d7", 1, &typed_double, false)); /* one row */
+  RUN(check_arguments(&w));
   return 0;
 }

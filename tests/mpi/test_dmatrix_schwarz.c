@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/subtests.h"
 
 typedef struct problem {
   const world *w;
@@ -16,13 +17,12 @@ typedef struct problem {
 static problem open_problem(const world *w, const char *kind, int64_t k, const typed *t,
                             tristar_symmetry symmetry) {
   problem p = {.w = w, .s = share_matrix(w, kind, k, t, symmetry)};
-  void *vectors = make_vectors(t, p.s.n, 7);
+  OWNED void *vectors = make_vectors(t, p.s.n, 7);
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &p.s.rows.view, NULL, &p.d));
   p.rows = p.s.end - p.s.first;
   p.b = take_vectors(&p.s, vectors);
   p.x = take_vectors(&p.s, vectors);
   p.y = take_vectors(&p.s, vectors);
-  free(vectors);
   return p;
 }
 
@@ -72,27 +72,25 @@ static number inner(const problem *p, const char *x, const char *y) {
 /* ---- What it is ---------------------------------------------------------------------------------------- */
 
 static void check_without_overlap(const world *w, const typed *t, tristar_precond_kind kind) {
-  problem p = open_problem(w, "poisson3d7", 6, t, TRISTAR_HERMITIAN);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 6, t, TRISTAR_HERMITIAN);
   const tristar_precond_options options = options_of(kind);
   tristar_view diagonal;
-  tristar_precond_t *block;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *block;
   CHECK_OK(tristar_dmatrix_get_diagonal(p.d, &diagonal));
   CHECK_OK(tristar_precond(w->ts, &diagonal, &options, &block));
   apply(&p, block, TRISTAR_N, 3, p.b, p.x);
   for (int restricted = 0; restricted < 2; restricted++) {
-    tristar_precond_t *m = make(&p, kind, 0, restricted);
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *m = make(&p, kind, 0, restricted);
     apply(&p, m, TRISTAR_N, 3, p.b, p.y);
     CHECK(memcmp(p.x, p.y, 3 * (size_t)p.rows * t->bytes) == 0);
-    tristar_precond_destroy(&m);
   }
-  tristar_precond_destroy(&block);
-  close_problem(&p);
 }
 
 /* Complete factors of subdomains that have all rows: M is A, or the number of ranks times it. */
 static void check_whole(const world *w, const typed *t) {
-  problem p = open_problem(w, "convdiff3d", 4, t, TRISTAR_GENERAL);
+  CLEANUP(close_problem) problem p = open_problem(w, "convdiff3d", 4, t, TRISTAR_GENERAL);
   for (int restricted = 0; restricted < 2; restricted++) {
+    CLEANUP(tristar_precond_destroy)
     tristar_precond_t *m = make(&p, TRISTAR_PRECOND_PLAN, INT_MAX, restricted);
     int solvers = p.rows > 0; /* a rank without rows has no subdomain */
     double wrong[2] = {0, 0};
@@ -105,14 +103,12 @@ static void check_whole(const world *w, const typed *t) {
       wrong[1] = fmax(wrong[1], magnitude(get(t, p.b, i)));
     }
     CHECK_MSG(wrong[0] <= 1e3 * t->roundoff * fmax(wrong[1], 1), "restricted %d: %g", restricted, wrong[0]);
-    tristar_precond_destroy(&m);
   }
-  close_problem(&p);
 }
 
 static void check_hermitian(const world *w, const typed *t, tristar_precond_kind kind) {
-  problem p = open_problem(w, "poisson3d7", 6, t, TRISTAR_HERMITIAN);
-  tristar_precond_t *m = make(&p, kind, 2, 0);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 6, t, TRISTAR_HERMITIAN);
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m = make(&p, kind, 2, 0);
   const char *c = p.b + (size_t)p.rows * t->bytes;
   apply(&p, m, TRISTAR_N, 2, p.b, p.x);
   const char *mc = p.x + (size_t)p.rows * t->bytes;
@@ -124,13 +120,11 @@ static void check_hermitian(const world *w, const typed *t, tristar_precond_kind
     CHECK(magnitude(get(t, p.x, i) - get(t, p.y, i)) <= 1e3 * t->roundoff * (1 + magnitude(get(t, p.x, i))));
   apply(&p, m, TRISTAR_N, 2, p.b, p.y);
   CHECK(memcmp(p.x, p.y, 2 * (size_t)p.rows * t->bytes) == 0);
-  tristar_precond_destroy(&m);
-  close_problem(&p);
 }
 
 static int64_t iterate(const problem *p, tristar_precond_t *m, tristar_krylov_method method) {
   tristar_krylov_options options;
-  tristar_krylov_t *k;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_result result;
   tristar_krylov_options_init(&options);
   options.method = method;
@@ -139,13 +133,13 @@ static int64_t iterate(const problem *p, tristar_precond_t *m, tristar_krylov_me
   CHECK_OK(tristar_dmatrix_krylov(p->d, &options, &k));
   CHECK_OK(tristar_krylov_solve(k, m, 1, p->b, p->rows, p->x, p->rows, &result));
   CHECK(result.converged);
-  tristar_krylov_destroy(&k);
   return result.iterations;
 }
 
 static void check_iterations(const world *w, const char *kind, tristar_precond_kind local,
                              tristar_krylov_method method) {
   const bool cg = method == TRISTAR_KRYLOV_CG;
+  CLEANUP(close_problem)
   problem p = open_problem(w, kind, 9, &typed_double, cg ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL);
   int64_t before = 0;
   for (int overlap = 1; overlap <= 3;
@@ -157,13 +151,12 @@ static void check_iterations(const world *w, const char *kind, tristar_precond_k
     before = now;
     tristar_precond_destroy(&m);
   }
-  close_problem(&p);
 }
 
 /* ---- Mistakes ------------------------------------------------------------------------------------------ */
 
 static void check_mistakes(const world *w) {
-  problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_SYMMETRIC);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_SYMMETRIC);
   tristar_precond_options options = options_of(TRISTAR_PRECOND_ILU);
   const bool last = w->rank == w->ranks - 1;
   tristar_precond_t *m;
@@ -190,20 +183,19 @@ static void check_mistakes(const world *w) {
   options = options_of(TRISTAR_PRECOND_JACOBI);
   CHECK_STATUS(tristar_dmatrix_schwarz(p.d, &options, 1, 0, &m), TRISTAR_ERR_SINGULAR);
   CHECK(m == NULL);
-  close_problem(&p);
 }
 
-int main(void) {
-  world w = open_world();
-  check_without_overlap(&w, &typed_double, TRISTAR_PRECOND_ILU);
-  check_without_overlap(&w, &typed_complex_double, TRISTAR_PRECOND_IC);
-  check_whole(&w, &typed_double);
-  check_whole(&w, &typed_complex_double);
-  check_hermitian(&w, &typed_double, TRISTAR_PRECOND_IC);
-  check_hermitian(&w, &typed_complex_double, TRISTAR_PRECOND_PLAN);
-  check_iterations(&w, "poisson3d7", TRISTAR_PRECOND_PLAN, TRISTAR_KRYLOV_CG);
-  check_iterations(&w, "convdiff3d", TRISTAR_PRECOND_ILU, TRISTAR_KRYLOV_GMRES);
-  check_mistakes(&w);
-  close_world(&w);
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  CLEANUP(close_world) world w = open_world();
+  RUN(check_without_overlap(&w, &typed_double, TRISTAR_PRECOND_ILU));
+  RUN(check_without_overlap(&w, &typed_complex_double, TRISTAR_PRECOND_IC));
+  RUN(check_whole(&w, &typed_double));
+  RUN(check_whole(&w, &typed_complex_double));
+  RUN(check_hermitian(&w, &typed_double, TRISTAR_PRECOND_IC));
+  RUN(check_hermitian(&w, &typed_complex_double, TRISTAR_PRECOND_PLAN));
+  RUN(check_iterations(&w, "poisson3d7", TRISTAR_PRECOND_PLAN, TRISTAR_KRYLOV_CG));
+  RUN(check_iterations(&w, "convdiff3d", TRISTAR_PRECOND_ILU, TRISTAR_KRYLOV_GMRES));
+  RUN(check_mistakes(&w));
   return 0;
 }

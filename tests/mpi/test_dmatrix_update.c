@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/subtests.h"
 
 typedef struct problem {
   const world *w;
@@ -52,8 +53,7 @@ static void must_name(const world *w, const char *text) {
 /* op(A) X for all ops, one after the other. */
 static char *all_products(const problem *p, tristar_dmatrix_t *d, const void *x) {
   const size_t bytes = (size_t)p->rows * COLUMNS * p->t->bytes;
-  char *y = malloc(3 * bytes + 1), *own = take_vectors(&p->s, x);
-  CHECK(y != NULL);
+  char *y = xmalloc(3 * bytes + 1), *own = take_vectors(&p->s, x);
   for (int op = 0; op < 3; op++)
     CHECK_OK(tristar_dmatrix_multiply(d, (tristar_op[]){TRISTAR_N, TRISTAR_T, TRISTAR_C}[op], COLUMNS, NULL,
                                       own, p->rows, NULL, y + (size_t)op * bytes, p->rows));
@@ -67,10 +67,10 @@ static bool is_same(const problem *p, const char *a, const char *b) {
 
 /* before: the transposes and the rows in one piece are there before the update. */
 static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, bool before) {
-  problem p = open_problem(w, kind, k, t);
-  tristar_dmatrix_t *fresh;
+  CLEANUP(close_problem) problem p = open_problem(w, kind, k, t);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *fresh;
   tristar_view view, diagonal, after;
-  void *x = make_vectors(t, p.s.n, 5);
+  OWNED void *x = make_vectors(t, p.s.n, 5);
   if (before) {
     free(all_products(&p, p.d, x));
     CHECK_OK(tristar_dmatrix_get_view(p.d, &view));
@@ -79,7 +79,7 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   change_values(&p);
   CHECK_OK(tristar_dmatrix_update(p.d, &p.s.rows.view));
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &p.s.rows.view, NULL, &fresh));
-  char *here = all_products(&p, p.d, x), *there = all_products(&p, fresh, x);
+  OWNED char *here = all_products(&p, p.d, x), *there = all_products(&p, fresh, x);
   CHECK(is_same(&p, here, there));
   check_view(t, &p.s.view, p.d);
   if (before) {
@@ -88,11 +88,6 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
     CHECK_OK(tristar_dmatrix_get_diagonal(p.d, &after));
     CHECK(after.values == diagonal.values);
   }
-  tristar_dmatrix_destroy(&fresh);
-  free(here);
-  free(there);
-  free(x);
-  close_problem(&p);
 }
 
 /* The rows of a rank: a dense block on the diagonal. */
@@ -132,12 +127,11 @@ static size_t product_bytes(const tristar_krylov_t *k) {
 /* Products read the lower half while the values are those of a symmetric matrix, and all rows else; a solver
  * that was made before tells so. */
 static void check_halving(const world *w) {
-  dense_rows *rows = calloc(1, sizeof *rows);
+  OWNED dense_rows *rows = xcalloc(1, sizeof *rows);
   double x[BLOCK], y[BLOCK];
   size_t bytes[4];
-  tristar_dmatrix_t *d = NULL;
-  tristar_krylov_t *k = NULL;
-  CHECK(rows != NULL);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d = NULL;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k = NULL;
   for (int i = 0; i < BLOCK; i++) x[i] = i - 3;
   for (int turn = 0; turn < 4; turn++) {
     const tristar_view view = fill_dense(w, turn % 2 == 0, rows);
@@ -155,9 +149,6 @@ static void check_halving(const world *w) {
     }
   }
   CHECK(bytes[0] < bytes[1] && bytes[2] == bytes[0] && bytes[3] == bytes[1]);
-  tristar_krylov_destroy(&k);
-  tristar_dmatrix_destroy(&d);
-  free(rows);
 }
 
 /* ---- Inverses ------------------------------------------------------------------------------------------ */
@@ -174,8 +165,7 @@ static tristar_precond_options options_of(int64_t steps, int power) {
 /* This rank's rows of M^-1 X; alone: of one process. */
 static void *apply(const problem *p, tristar_precond_t *m, bool alone, const void *x) {
   const int64_t n = alone ? p->s.n : p->rows;
-  char *b = alone ? NULL : take_vectors(&p->s, x), *y = malloc((size_t)n * COLUMNS * p->t->bytes + 1);
-  CHECK(y != NULL);
+  char *b = alone ? NULL : take_vectors(&p->s, x), *y = xmalloc((size_t)n * COLUMNS * p->t->bytes + 1);
   CHECK_OK(tristar_precond_apply(m, TRISTAR_N, COLUMNS, alone ? x : b, n, y, n));
   free(b);
   if (!alone) return y;
@@ -197,11 +187,11 @@ static void check_near(const problem *p, void *x, void *y, double roundoff) {
 /* As one process does, whose rows have the same patterns, also for the values of the beginning. */
 static void check_inverse(const world *w, const char *kind, int64_t k, const typed *t,
                           const tristar_precond_options *o) {
-  problem p = open_problem(w, kind, k, t);
+  CLEANUP(close_problem) problem p = open_problem(w, kind, k, t);
   const double roundoff = o->single ? typed_single.roundoff : t->roundoff;
-  tristar_precond_t *m, *alone;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m, *alone;
   tristar_precond_stats first, stats;
-  void *x = make_vectors(t, p.s.n, 11);
+  OWNED void *x = make_vectors(t, p.s.n, 11);
   CHECK_OK(tristar_dmatrix_fsai(p.d, o, INT_MAX, &m));
   CHECK_OK(tristar_precond(w->ts, &p.s.view, o, &alone));
   CHECK_OK(tristar_precond_get_stats(m, &first));
@@ -217,21 +207,16 @@ static void check_inverse(const world *w, const char *kind, int64_t k, const typ
   CHECK_OK(tristar_precond_get_stats(m, &stats));
   CHECK(stats.updates == 3 && stats.nnz_lower == first.nnz_lower && stats.nnz == first.nnz);
   CHECK(stats.setup_seconds >= stats.symbolic_seconds && stats.numeric_seconds >= 0);
-  tristar_precond_destroy(&m);
-  tristar_precond_destroy(&alone);
-  free(x);
-  close_problem(&p);
 }
 
 /* A solver goes on with the new values of its matrix. */
 static void check_solver(const world *w) {
-  problem p = open_problem(w, "diffusion3d", 7, &typed_double);
+  CLEANUP(close_problem) problem p = open_problem(w, "diffusion3d", 7, &typed_double);
   const tristar_precond_options o = options_of(5, 0);
   tristar_krylov_options options;
-  tristar_krylov_t *cg;
-  tristar_precond_t *m;
-  double *b = calloc((size_t)p.rows + 1, sizeof *b), *x = calloc((size_t)p.rows + 1, sizeof *x);
-  CHECK(b != NULL && x != NULL);
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *cg;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m;
+  OWNED double *b = xcalloc((size_t)p.rows + 1, sizeof *b), *x = xcalloc((size_t)p.rows + 1, sizeof *x);
   for (int64_t i = 0; i < p.rows; i++) b[i] = 1;
   tristar_krylov_options_init(&options);
   options.tolerance = 1e-9;
@@ -246,11 +231,6 @@ static void check_solver(const world *w) {
     CHECK_OK(tristar_dmatrix_update(p.d, &p.s.rows.view));
     CHECK_OK(tristar_dmatrix_fsai_update(p.d, m));
   }
-  tristar_krylov_destroy(&cg);
-  tristar_precond_destroy(&m);
-  free(b);
-  free(x);
-  close_problem(&p);
 }
 
 /* ---- Errors -------------------------------------------------------------------------------------------- */
@@ -300,8 +280,8 @@ static void check_errors(const world *w) {
   const bool last = w->rank == w->ranks - 1;
   char place[64];
   double x[ROWS], y[ROWS], z[ROWS];
-  tristar_dmatrix_t *d;
-  tristar_precond_t *m;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m;
   snprintf(place, sizeof place, "row %d,", (int)special);
   for (int i = 0; i < ROWS; i++) x[i] = 1 + 0.25 * (i % 5);
   make_band(w, ROWS, 0, special, 3, false, &good);
@@ -335,8 +315,6 @@ static void check_errors(const world *w) {
   CHECK_OK(tristar_dmatrix_fsai_update(d, m));
   CHECK_OK(tristar_precond_apply(m, TRISTAR_N, 1, x, ROWS, z, ROWS));
   for (int64_t i = 0; i < n; i++) CHECK(fabs(y[i] - z[i]) <= 1e-14);
-  tristar_precond_destroy(&m);
-  tristar_dmatrix_destroy(&d);
 }
 
 /* Inverses that are none of the matrix. */
@@ -378,14 +356,14 @@ static void check_other(const world *w) {
 
 /* An allocation that fails on one rank fails on all, and leaves nothing behind. */
 static void check_memory(const world *w) {
-  problem p = open_problem(w, "poisson3d7", 4, &typed_double);
+  CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 4, &typed_double);
   const tristar_precond_options o = options_of(3, 0);
   tristar_status status = TRISTAR_ERR_MEMORY;
   tristar_memory_stats before, after;
-  tristar_precond_t *m;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m;
   int failures = 0;
-  void *x = make_vectors(&typed_double, p.s.n, 2);
-  char *y = all_products(&p, p.d, x);
+  OWNED void *x = make_vectors(&typed_double, p.s.n, 2);
+  OWNED char *y = all_products(&p, p.d, x);
   CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 2, &m));
   CHECK_OK(tristar_dmatrix_update(p.d, &p.s.rows.view)); /* what is kept is there */
   CHECK_OK(tristar_dmatrix_fsai_update(p.d, m));
@@ -403,19 +381,15 @@ static void check_memory(const world *w) {
     failures += status == TRISTAR_ERR_MEMORY;
   }
   CHECK(failures > 5);
-  char *z = all_products(&p, p.d, x);
+  OWNED char *z = all_products(&p, p.d, x);
   CHECK(is_same(&p, y, z));
-  tristar_precond_destroy(&m);
-  free(x);
-  free(y);
-  free(z);
-  close_problem(&p);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
                                        &typed_complex_single};
-  world w = open_world();
+  CLEANUP(close_world) world w = open_world();
   const tristar_precond_options adaptive = options_of(3, 0), fixed = options_of(0, 2);
   tristar_precond_options single = options_of(3, 1), filtered = options_of(3, 1), nodes = options_of(4, 0);
   single.single = 1;
@@ -426,23 +400,22 @@ int main(void) {
   tristar_precond_options pair = filtered;
   pair.pair = TRISTAR_PAIR_AUTO;
   for (int t = 0; t < 4; t++) {
-    check_inverse(&w, "convdiff3d", 5, types[t], &pair);
-    check_matrix(&w, "poisson3d7", 4, types[t], t % 2 == 0);
-    check_matrix(&w, "elasticity3d", 2, types[t], t % 2 == 1);
-    check_inverse(&w, "poisson3d7", 5, types[t], &adaptive);
-    check_inverse(&w, "poisson3d7", 4, types[t], &fixed);
+    RUN(check_inverse(&w, "convdiff3d", 5, types[t], &pair));
+    RUN(check_matrix(&w, "poisson3d7", 4, types[t], t % 2 == 0));
+    RUN(check_matrix(&w, "elasticity3d", 2, types[t], t % 2 == 1));
+    RUN(check_inverse(&w, "poisson3d7", 5, types[t], &adaptive));
+    RUN(check_inverse(&w, "poisson3d7", 4, types[t], &fixed));
   }
-  check_inverse(&w, "diffusion3d", 5, &typed_double, &filtered);
-  check_inverse(&w, "elasticity3d", w.ranks == 4 ? 5 : 6, &typed_double,
-                &nodes); /* ranks have whole points */
-  check_inverse(&w, "poisson3d7", 5, &typed_double, &single);
-  check_matrix(&w, "poisson3d7", 1, &typed_double, true); /* one row */
-  check_inverse(&w, "poisson3d7", 1, &typed_double, &adaptive);
-  check_halving(&w);
-  check_solver(&w);
-  check_errors(&w);
-  check_other(&w);
-  check_memory(&w);
-  close_world(&w);
+  RUN(check_inverse(&w, "diffusion3d", 5, &typed_double, &filtered));
+  RUN(check_inverse(&w, "elasticity3d", w.ranks == 4 ? 5 : 6, &typed_double,
+                    &nodes)); /* ranks have whole points */
+  RUN(check_inverse(&w, "poisson3d7", 5, &typed_double, &single));
+  RUN(check_matrix(&w, "poisson3d7", 1, &typed_double, true)); /* one row */
+  RUN(check_inverse(&w, "poisson3d7", 1, &typed_double, &adaptive));
+  RUN(check_halving(&w));
+  RUN(check_solver(&w));
+  RUN(check_errors(&w));
+  RUN(check_other(&w));
+  RUN(check_memory(&w));
   return 0;
 }

@@ -4,6 +4,7 @@
 #include "runtime/iterate/precond/fsai_traffic.h"
 
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/subtests.h"
 
 /* ---- What MPI is called with --------------------------------------------------------------------------- */
 
@@ -73,12 +74,11 @@ static void check_run(const world *w, const char *kind, int64_t k, const typed *
   shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
   const tristar_precond_options options = options_of(power);
   const int levels = 3; /* as many as there are steps: G is that of one process */
-  tsi_index *start = malloc((size_t)(w->ranks + 1) * sizeof *start);
-  tsi_fsai_rank *counted = malloc((size_t)w->ranks * sizeof *counted);
+  OWNED tsi_index *start = xmalloc((size_t)(w->ranks + 1) * sizeof *start);
+  OWNED tsi_fsai_rank *counted = xmalloc((size_t)w->ranks * sizeof *counted);
   tristar_precond_t *alone, *m;
   tristar_dmatrix_t *d;
-  void *b = make_rhs(t, s.n), *x = malloc((size_t)s.n * t->bytes);
-  CHECK(start != NULL && counted != NULL && x != NULL);
+  OWNED void *b = make_rhs(t, s.n), *x = xmalloc((size_t)s.n * t->bytes);
   for (int r = 0; r <= w->ranks; r++) start[r] = (tsi_index)first_row(w, s.n, r);
   CHECK_OK(tristar_precond(w->ts, &s.view, &options, &alone));
   CHECK_OK(tsi_fsai_traffic(alone, levels, w->ranks, start, counted));
@@ -103,17 +103,13 @@ static void check_run(const world *w, const char *kind, int64_t k, const typed *
   tristar_precond_destroy(&alone);
   tristar_dmatrix_destroy(&d);
   release_shared(&s);
-  free(start);
-  free(counted);
-  free(b);
-  free(x);
 }
 
-int main(void) {
-  world w = open_world();
-  check_run(&w, "poisson3d7", 5, &typed_double, 0);
-  check_run(&w, "diffusion3d", 5, &typed_double, 2);
-  check_run(&w, "elasticity3d", 2, &typed_complex_single, 0);
-  close_world(&w);
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  CLEANUP(close_world) world w = open_world();
+  RUN(check_run(&w, "poisson3d7", 5, &typed_double, 0));
+  RUN(check_run(&w, "diffusion3d", 5, &typed_double, 2));
+  RUN(check_run(&w, "elasticity3d", 2, &typed_complex_single, 0));
   return 0;
 }

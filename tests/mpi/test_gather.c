@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/subtests.h"
 
 /* Blocks of rows on all ranks, the first of them empty if there are three, become the matrix again. */
 static void check_gather(const world *w, const char *kind, int64_t k) {
@@ -14,7 +15,7 @@ static void check_gather(const world *w, const char *kind, int64_t k) {
   const int shift = w->ranks > 2, parts = w->ranks - shift;
   const int64_t n = view.rows, part = w->rank - shift;
   const int64_t first = part < 0 ? 0 : n * part / parts, end = part < 0 ? 0 : n * (part + 1) / parts;
-  rows_block mine = take_rows(&view, sizeof(double), first, end, w->rank % 2);
+  CLEANUP(release_rows) rows_block mine = take_rows(&view, sizeof(double), first, end, w->rank % 2);
   for (int turn = 0; turn < 2; turn++) {
     const int64_t *ptr = view.ptr;
     if (turn == 1) mine.view.values = NULL;
@@ -61,7 +62,6 @@ static void check_gather(const world *w, const char *kind, int64_t k) {
               "allocation %lld: %s", (long long)at, tristar_status_name(status));
     tristar_matrix_destroy(&gathered);
   }
-  release_rows(&mine);
   tristar_matrix_destroy(&matrix);
 }
 
@@ -111,20 +111,19 @@ static void check_gather_diagonal(const world *w) {
     const double value[] = {2, imaginary && w->rank == w->ranks - 1};
     const tristar_view row = {
         TRISTAR_CSR, TRISTAR_HERMITIAN, TRISTAR_COMPLEX_DOUBLE, 1, w->ranks, ptr, index, value, 64, 32, 0};
-    tristar_matrix_t *gathered;
+    CLEANUP(tristar_matrix_destroy) tristar_matrix_t *gathered;
     CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &row, &gathered),
                  imaginary ? TRISTAR_ERR_FORMAT : TRISTAR_OK);
     CHECK((gathered != NULL) == (w->rank == 0 && !imaginary));
-    tristar_matrix_destroy(&gathered);
   }
 }
 
-int main(void) {
-  world w = open_world();
-  check_gather(&w, "convdiff3d", 6);
-  check_gather(&w, "kkt3d", 5);
-  check_gather_pair(&w);
-  check_gather_diagonal(&w);
-  close_world(&w);
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  CLEANUP(close_world) world w = open_world();
+  RUN(check_gather(&w, "convdiff3d", 6));
+  RUN(check_gather(&w, "kkt3d", 5));
+  RUN(check_gather_pair(&w));
+  RUN(check_gather_diagonal(&w));
   return 0;
 }

@@ -27,7 +27,7 @@ void __wrap_tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *str
 
 int main(int argc, char **argv) {
   CHECK(argc == 4);
-  world w = open_world_of(strcmp(argv[1], "serial") != 0);
+  CLEANUP(close_world) world w = open_world_of(strcmp(argv[1], "serial") != 0);
   const int victim = atoi(argv[2]);
   tristar_distributed_t *d;
   w.ts->fronts = small;
@@ -36,14 +36,12 @@ int main(int argc, char **argv) {
   wish o = wish_of(&layout, TRISTAR_METHOD_LLT);
   o.options.transport = TRISTAR_TRANSPORT_DIRECT;
   o.analysis.merge = TRISTAR_MERGE_NONE; /* panels of 8 columns */
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(&w, "poisson3d7", 12, &typed_double, TRISTAR_SYMMETRIC);
-  tristar_dmatrix_t *matrix = make(&w, &s.rows);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(&w, &s.rows);
   CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
   same_solutions("nobody was killed", &s, d, d);
   if (w.rank == victim) printf("%ld blocks\n", count);
   tristar_distributed_destroy(&d);
-  tristar_dmatrix_destroy(&matrix);
-  release_shared(&s);
-  close_world(&w);
   return 0;
 }

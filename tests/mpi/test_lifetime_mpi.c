@@ -8,6 +8,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_dmatrix_mpi.h"
 #include "tristar_krylov.h"
 #include "tristar_mpi.h"
@@ -30,7 +31,7 @@ typedef struct ranks_objects {
 /* order n on rank 0: b and x of a distributed factor are its. */
 static void make_factors(ranks_objects *o, int rank, int ranks) {
   tristar_distributed_options options;
-  tristar_matrix_t *matrix = NULL;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   tristar_view view = {.values = NULL};
   tristar_distributed_options_init(&options);
   options.layout.px = ranks;
@@ -43,7 +44,6 @@ static void make_factors(ranks_objects *o, int rank, int ranks) {
       tristar_distributed_factor(o->ts, MPI_COMM_WORLD, o->analysis, view.values, &options, &o->distributed));
   options.transport = TRISTAR_TRANSPORT_DIRECT; /* one of StarPU-MPI's is there at a time */
   CHECK_OK(tristar_dmatrix_factor(o->matrix, NULL, &options, &o->of_rows));
-  tristar_matrix_destroy(&matrix);
 }
 
 static void make_objects(tristar_t *ts, ranks_objects *o) {
@@ -57,9 +57,8 @@ static void make_objects(tristar_t *ts, ranks_objects *o) {
   CHECK_OK(tristar_dmatrix_get_stats(o->matrix, &stats));
   o->n = stats.n;
   o->rows = stats.rows;
-  o->b = malloc((size_t)o->n * sizeof *o->b);
-  o->x = malloc((size_t)o->n * sizeof *o->x);
-  CHECK(o->b && o->x);
+  o->b = xmalloc((size_t)o->n * sizeof *o->b);
+  o->x = xmalloc((size_t)o->n * sizeof *o->x);
   fill_random(o->b, o->n, 1);
   CHECK_OK(tristar_dmatrix_krylov(o->matrix, NULL, &o->krylov));
   tristar_precond_options_init(&options);
@@ -118,8 +117,7 @@ static void release(ranks_objects *o, tristar_status waited) {
 static void use(ranks_objects *o, tristar_status expected) {
   tristar_precond_t *const precond[] = {NULL, o->fsai, o->schwarz, o->block};
   tristar_krylov_result result;
-  double *x = calloc((size_t)o->n + 1, sizeof *x);
-  CHECK(x != NULL);
+  OWNED double *x = xcalloc((size_t)o->n + 1, sizeof *x);
   for (int k = 0; k < 4 && o->krylov; k++)
     CHECK_STATUS(tristar_krylov_solve(o->krylov, precond[k], 1, o->b, o->n, memset(x, 0, (size_t)o->n * 8),
                                       o->n, &result),
@@ -131,7 +129,6 @@ static void use(ranks_objects *o, tristar_status expected) {
   if (o->matrix)
     CHECK_STATUS(tristar_dmatrix_multiply(o->matrix, TRISTAR_N, 1, NULL, o->b, o->n, NULL, x, o->n),
                  expected);
-  free(x);
 }
 
 /* The same on all ranks. */
@@ -177,7 +174,7 @@ static void work_in_child(ranks_objects *o, uint64_t seed) {
   release(o, TRISTAR_ERR_UNSUPPORTED);
   tristar_t *ts = make(true); /* without StarPU, as the parent has started it, or with it */
   tristar_dmatrix_t *matrix;
-  tristar_matrix_t *whole;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *whole;
   tristar_config config;
   tristar_config_init(&config);
   CHECK_STATUS(tristar_dmatrix_generate(ts, MPI_COMM_WORLD, "s2d9pt", 5, NULL, &matrix),
@@ -186,7 +183,6 @@ static void work_in_child(ranks_objects *o, uint64_t seed) {
   CHECK_STATUS(tristar_mpi_share_cores(MPI_COMM_WORLD, &config), TRISTAR_ERR_UNSUPPORTED);
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 5, &whole)); /* what needs no MPI works */
   tristar_destroy(&ts);
-  tristar_matrix_destroy(&whole);
 }
 
 static void check_fork(bool starpu) {
@@ -208,14 +204,15 @@ static void check_fork(bool starpu) {
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   const bool starpu = argc > 1 && strcmp(argv[1], "tasks") == 0;
   const int rounds = TSI_TESTS_SANITIZED ? 6 : 16;
   ranks_objects o;
   int level, kind[KINDS];
   CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);
   if (level < MPI_THREAD_MULTIPLE) SKIP("MPI has no MPI_THREAD_MULTIPLE");
-  for (int seed = 0; seed < rounds; seed++) check_order((uint64_t)seed, starpu);
-  check_fork(starpu);
+  for (int seed = 0; seed < rounds; seed++) RUN(check_order((uint64_t)seed, starpu));
+  RUN(check_fork(starpu));
   make_objects(make(starpu), &o); /* a garbage collector may come after MPI_Finalize */
   CHECK_OK(tristar_distributed_solve_wait(&o.request, NULL));
   shuffle(1, kind);

@@ -5,6 +5,7 @@
  *   test_rank_structure */
 #include "runtime/mpi/comm/directory.h"
 #include "tests/support/mpi/dmatrix_factor.h"
+#include "tests/support/subtests.h"
 
 /* ---- What is kept --------------------------------------------------------------------------------------
  */
@@ -80,8 +81,8 @@ static double peak_alone(const world *w, const char *kind, int64_t k) {
 
 /* On two grids, and on one if there are two ranks, at most so much of it. */
 static void check_peak_of(const world *w, const char *kind, int64_t k, int pz, double alone, double most) {
-  tristar_dmatrix_t *matrix;
-  tristar_distributed_t *d;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_distributed_stats stats;
   const tristar_layout layout = grid(w, pz);
   wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
@@ -94,8 +95,6 @@ static void check_peak_of(const world *w, const char *kind, int64_t k, int pz, d
           stats.factor_peak_bytes / 1e6, stats.factor_peak_bytes / alone);
   CHECK_MSG(stats.factor_peak_bytes <= most * alone, "rank %d: %.0f bytes at the peak, one process %.0f",
             w->rank, stats.factor_peak_bytes, alone);
-  tristar_distributed_destroy(&d);
-  tristar_dmatrix_destroy(&matrix);
 }
 
 static void check_peak(const world *w, const char *kind, int64_t k) {
@@ -112,9 +111,9 @@ static void check_directory(const world *w, int64_t n) {
   tsi_transport *transport;
   tsi_directory *directory;
   const tsi_count count = 2 * n + 3 + w->rank;
-  tsi_index *all = malloc((size_t)(n + 1) * sizeof *all), *asked = malloc((size_t)count * sizeof *asked),
-            *answer = malloc((size_t)count * sizeof *answer);
-  CHECK(all != NULL && asked != NULL && answer != NULL);
+  OWNED tsi_index *all = xmalloc((size_t)(n + 1) * sizeof *all),
+                  *asked = xmalloc((size_t)count * sizeof *asked),
+                  *answer = xmalloc((size_t)count * sizeof *answer);
   for (int64_t i = 0; i < n; i++) all[i] = (tsi_index)(n - 1 - i);
   for (tsi_count i = 0; i < count; i++) asked[i] = (tsi_index)((i * 7 + w->rank) % (n + 3) - 1);
   CHECK_OK(tsi_transport_create(env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport));
@@ -129,20 +128,17 @@ static void check_directory(const world *w, int64_t n) {
   CHECK(tsi_directory_ask(env, transport, directory, mine, count, asked, answer) == TRISTAR_ERR_MEMORY);
   tsi_directory_destroy(env, &directory);
   tsi_transport_destroy(&transport);
-  free(all);
-  free(asked);
-  free(answer);
 }
 
-int main(void) {
-  world w = open_world();
-  for (int64_t n = 0; n < 12; n++) check_directory(&w, n);
-  check_directory(&w, 1000);
-  check_kept(&w, "s2d9pt", 80, TRISTAR_METHOD_LLT, 1.5);
-  check_kept(&w, "s2d9pt", 80, TRISTAR_METHOD_LU, 1.5);
-  check_kept(&w, "poisson3d7", 14, TRISTAR_METHOD_LDLT, 2.2);
-  check_peak(&w, "s2d9pt", 300);
-  check_peak(&w, "poisson3d7", 30);
-  close_world(&w);
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  CLEANUP(close_world) world w = open_world();
+  for (int64_t n = 0; n < 12; n++) RUN(check_directory(&w, n));
+  RUN(check_directory(&w, 1000));
+  RUN(check_kept(&w, "s2d9pt", 80, TRISTAR_METHOD_LLT, 1.5));
+  RUN(check_kept(&w, "s2d9pt", 80, TRISTAR_METHOD_LU, 1.5));
+  RUN(check_kept(&w, "poisson3d7", 14, TRISTAR_METHOD_LDLT, 2.2));
+  RUN(check_peak(&w, "s2d9pt", 300));
+  RUN(check_peak(&w, "poisson3d7", 30));
   return 0;
 }

@@ -6,6 +6,7 @@
  *
  *   test_shared_fronts tasks|serial|starpu_mpi [MATRIX]: with starpu_mpi bits only */
 #include "tests/support/mpi/dmatrix_factor.h"
+#include "tests/support/subtests.h"
 
 static const tsi_factorization_options small = {16, 1e4, 1e5, 0};
 
@@ -32,7 +33,7 @@ static void note_teams(const tristar_distributed_t *d) {
 static void check_counts(const world *w, const char *what, tristar_analysis_t *analysis, const wish *o,
                          const tristar_distributed_t *d) {
   tristar_traffic traffic;
-  tristar_distributed_stats *all = calloc((size_t)w->ranks, sizeof *all);
+  OWNED tristar_distributed_stats *all = xcalloc((size_t)w->ranks, sizeof *all);
   double messages = 0, bytes = 0;
   CHECK_OK(tristar_distributed_gather_stats(d, all));
   for (int r = 0; w->rank == 0 && r < w->ranks; r++) {
@@ -46,24 +47,22 @@ static void check_counts(const world *w, const char *what, tristar_analysis_t *a
               "%s: %g messages, %g bytes, counted %g and %g", what, messages, bytes,
               traffic.fan_in.sent.total, traffic.fan_in.sent_bytes.total);
   }
-  free(all);
 }
 
 static void *scaled(const shared_matrix *s, double factor) {
   const int64_t entries = ((const int64_t *)s->view.ptr)[s->n];
-  void *values = malloc((size_t)entries * s->t->bytes + 1);
-  CHECK(values != NULL);
+  void *values = xmalloc((size_t)entries * s->t->bytes + 1);
   for (int64_t p = 0; p < entries; p++) put(s->t, values, p, factor * get(s->t, s->values, p));
   return values;
 }
 
 static void check_layout(const world *w, const char *kind, const shared_matrix *s, const wish *o) {
-  tristar_distributed_t *alone, *one, *two;
-  tristar_analysis_t *analysis = NULL;
-  tristar_factor_t *factor = NULL;
-  tristar_dmatrix_t *matrix = make(w, &s->rows);
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *alone, *one, *two;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s->rows);
   tristar_distributed_options options = o->options;
-  void *values = scaled(s, 1.5);
+  OWNED void *values = scaled(s, 1.5);
   char what[200];
   const tristar_layout *l = &o->options.layout;
   snprintf(what, sizeof what, "%s %c, %dx%dx%d, method %d", kind, s->t->scalar, l->px, l->py, l->pz,
@@ -85,13 +84,6 @@ static void check_layout(const world *w, const char *kind, const shared_matrix *
   CHECK_OK(tristar_distributed_update(alone, factor));
   CHECK_OK(tristar_distributed_refactor(one, w->rank == 0 ? values : NULL));
   check_same(what, alone, one);
-  tristar_distributed_destroy(&alone);
-  tristar_distributed_destroy(&one);
-  tristar_distributed_destroy(&two);
-  tristar_dmatrix_destroy(&matrix);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&analysis);
-  free(values);
 }
 
 /* Every `every`-th layout of the ranks. */
@@ -100,7 +92,7 @@ static void check_matrix(const world *w, const char *only, const char *kind, int
   int turn = 0;
   if (only != NULL && strcmp(only, kind) != 0) return;
   if (w->rank == 0) fprintf(stderr, "%s %c, method %d\n", kind, t->scalar, (int)method);
-  shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
   for (int pz = 1; pz <= w->ranks; pz *= 2)
     for (int px = 1; px * pz <= w->ranks; px++) {
       tristar_layout layout = grid(w, pz);
@@ -113,7 +105,6 @@ static void check_matrix(const world *w, const char *only, const char *kind, int
       o.analysis.inverse = turn % 3 ? TRISTAR_INVERSE_DIAGONAL : TRISTAR_INVERSE_NONE;
       check_layout(w, kind, &s, &o);
     }
-  release_shared(&s);
 }
 
 static void check_bits(const world *w, const char *only) {
@@ -147,6 +138,7 @@ static void check_indefinite(const world *w) {
   const wish o = fine_wish(&layout, TRISTAR_METHOD_LLT);
   tristar_analysis_t *analysis = NULL;
   tristar_distributed_t *d;
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 7, &typed_double, TRISTAR_SYMMETRIC);
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
   for (int64_t row = 0; row < s.n; row += 30) {
@@ -164,7 +156,6 @@ static void check_indefinite(const world *w) {
   note_teams(d);
   tristar_distributed_destroy(&d);
   tristar_analysis_destroy(&analysis);
-  release_shared(&s);
 }
 
 enum { ORDER = 264 }; /* two panels */
@@ -239,7 +230,7 @@ static bool check_dense(const world *w, dense *m, tristar_method method) {
  * so that a second factorization, without interchanges, is tried. */
 static void check_singular(const world *w, tristar_method method) {
   const bool lu = method == TRISTAR_METHOD_LU;
-  dense *m = calloc(1, sizeof *m);
+  OWNED dense *m = xcalloc(1, sizeof *m);
   for (int j = 0; j < ORDER; j++)
     for (int i = 0; i < ORDER; i++)
       for (int k = 0; k <= (i < j ? i : j); k++) {
@@ -249,7 +240,6 @@ static void check_singular(const world *w, tristar_method method) {
       }
   set_values(m, &typed_double);
   CHECK_MSG(!check_dense(w, m, method), "method %d", (int)method);
-  free(m);
 }
 
 /* Allocations of one rank in turn, as far as they are many: the same status on all ranks. */
@@ -259,6 +249,7 @@ static void check_memory(const world *w, tristar_method method) {
   tristar_analysis_t *analysis = NULL;
   tristar_distributed_t *kept, *d;
   tristar_memory_stats before, after;
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, method == TRISTAR_METHOD_LU ? "convdiff3d" : "poisson3d7", 7,
                                  &typed_double, TRISTAR_SYMMETRIC);
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
@@ -291,7 +282,6 @@ static void check_memory(const world *w, tristar_method method) {
   tristar_distributed_destroy(&d);
   tristar_distributed_destroy(&kept);
   tristar_analysis_destroy(&analysis);
-  release_shared(&s);
 }
 
 static void check_failures(const world *w) {
@@ -307,12 +297,12 @@ static void check_failures(const world *w) {
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   CHECK(argc == 2 || argc == 3);
-  world w = open_world_of(strcmp(argv[1], "serial") != 0);
+  CLEANUP(close_world) world w = open_world_of(strcmp(argv[1], "serial") != 0);
   w.ts->fronts = small;
   if (strcmp(argv[1], "starpu_mpi") == 0) transport = TRISTAR_TRANSPORT_STARPU_MPI;
-  check_bits(&w, argc > 2 ? argv[2] : NULL);
-  if (transport == TRISTAR_TRANSPORT_DIRECT) check_failures(&w);
-  close_world(&w);
+  RUN(check_bits(&w, argc > 2 ? argv[2] : NULL));
+  if (transport == TRISTAR_TRANSPORT_DIRECT) RUN(check_failures(&w));
   return 0;
 }

@@ -4,6 +4,7 @@
  *   test_transport funneled             MPI initialized with a thread level that does not suffice
  */
 #include "tests/support/mpi/messages.h"
+#include "tests/support/subtests.h"
 
 static tsi_env env;
 static int rank, ranks;
@@ -119,7 +120,7 @@ static void late_departed(void *context, tsi_index send) {
 static void check_late(tsi_transport *transport) {
   late l = {.arrivals = {0}};
   tsi_channel receive[LATE], send[LATE], early = {rank, 1, &l, sizeof l};
-  tsi_mailbox *mailbox;
+  CLEANUP(tsi_mailbox_destroy) tsi_mailbox *mailbox;
   for (int k = 0; k < LATE; k++) {
     receive[k] = (tsi_channel){(rank + ranks - 1) % ranks, 900 + k, NULL, LATE_BYTES};
     send[k] = (tsi_channel){(rank + 1) % ranks, 900 + k, NULL, LATE_BYTES};
@@ -133,14 +134,14 @@ static void check_late(tsi_transport *transport) {
   CHECK_OK(tsi_mailbox_start(mailbox, NULL, LATE));
   for (int half = 0; half < 2; half++) {
     for (int k = half; k < LATE; k += 2) {
-      l.out[k] = memset(malloc(LATE_BYTES), k + 1, LATE_BYTES);
+      l.out[k] = memset(xmalloc(LATE_BYTES), k + 1, LATE_BYTES);
       CHECK_OK(tsi_mailbox_send_from(mailbox, k, l.out[k]));
     }
     CHECK(!tsi_mailbox_done(mailbox));
     tsi_mailbox_progress(mailbox);
     for (int k = 0; k < LATE; k++) {
       if ((k < LATE / 2) != (half == 0)) continue;
-      l.in[k] = malloc(LATE_BYTES);
+      l.in[k] = xmalloc(LATE_BYTES);
       CHECK_OK(tsi_mailbox_expect(mailbox, k, l.in[k]));
     }
   }
@@ -149,7 +150,6 @@ static void check_late(tsi_transport *transport) {
     CHECK(l.arrivals[k] == 1 && l.departures[k] == 1);
     free(l.in[k]);
   }
-  tsi_mailbox_destroy(&mailbox);
 }
 
 /* The k-th allocation fails on the last rank only: all are told. */
@@ -194,24 +194,22 @@ static void check_no_mpi(const char *part) {
 }
 
 static void check_creation(void) {
-  tsi_transport *transport;
+  CLEANUP(tsi_transport_destroy) tsi_transport *transport;
   CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_NULL, kind, TRISTAR_OK, &transport), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_KINDS, TRISTAR_OK, &transport),
                TRISTAR_ERR_ARGUMENT);
   CHECK(transport == NULL);
-  tsi_transport_destroy(&transport);
 }
 
 /* StarPU-MPI serves one transport at a time; the other kind works beside it. */
 static void check_second(void) {
-  tsi_transport *second;
+  CLEANUP(tsi_transport_destroy) tsi_transport *second;
   CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, kind, TRISTAR_OK, &second),
                TRISTAR_ERR_UNSUPPORTED);
   CHECK(second == NULL);
   expect_message("has StarPU-MPI already");
   CHECK_OK(tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &second));
   check_runs(second, 4 * ranks, 5, runs());
-  tsi_transport_destroy(&second);
 }
 
 static void check_traffic(tsi_transport *transport, bool tasks) {
@@ -268,23 +266,24 @@ static void check_funneled(void) {
 }
 
 int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
   int level;
   CHECK(argc == 2);
   tsi_env_init(&env);
   if (strcmp(argv[1], "funneled") == 0) {
-    check_funneled();
+    RUN(check_funneled());
   } else {
     while (kind < TSI_TRANSPORT_KINDS && strcmp(argv[1], tsi_transport_kind_name(kind)) != 0) kind++;
     CHECK(kind < TSI_TRANSPORT_KINDS);
     const int wanted = kind == TSI_TRANSPORT_DIRECT ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
-    check_no_mpi("not initialized");
+    RUN(check_no_mpi("not initialized"));
     CHECK(MPI_Init_thread(NULL, NULL, wanted, &level) == MPI_SUCCESS);
     if (level < wanted) SKIP("this MPI gives thread level %d, %d is needed", level, wanted);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    check_all();
+    RUN(check_all());
     MPI_Finalize();
-    check_no_mpi("finalized");
+    RUN(check_no_mpi("finalized"));
   }
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;

@@ -5,6 +5,7 @@
 #include "tests/support/looks.h"
 #include "tests/support/mpi/memory_mpi.h"
 #include "tests/support/mpi/messages.h"
+#include "tests/support/subtests.h"
 
 enum { RANKS = 3, RUNS = TSI_TESTS_RACES ? 4 : 20, TURNS = 10 };
 
@@ -27,14 +28,13 @@ static tsi_transport *create(world *w) {
  */
 static void check_hook(tsi_transport *transport) {
   for (int turn = 0; turn < TURNS; turn++) {
-    traffic t;
+    CLEANUP(traffic_destroy) traffic t;
     traffic_create(transport, 5 * RANKS, 0, (uint64_t)turn, &t);
     fill_sends(&t, turn);
     CHECK_OK(tsi_mailbox_start(t.mailbox, NULL, t.sends));
     send_all(&t, turn);
     while (!tsi_mailbox_done(t.mailbox)) sched_yield();
     check_receives(&t, turn);
-    traffic_destroy(&t);
   }
 }
 
@@ -50,7 +50,7 @@ static void *agree_again_and_again(void *arg) {
 
 /* The ranks agree while messages of another transport are in flight. */
 static void check_agreement(world *w, tsi_transport *transport) {
-  tsi_transport *second = create(w);
+  CLEANUP(tsi_transport_destroy) tsi_transport *second = create(w);
   pthread_t thread;
   CHECK(pthread_create(&thread, NULL, agree_again_and_again, second) == 0);
   check_two(transport, 4 * RANKS, RUNS);
@@ -60,14 +60,13 @@ static void check_agreement(world *w, tsi_transport *transport) {
   if (fails) mine = tsi_fail(&w->env, TRISTAR_ERR_SINGULAR, __func__, "here", 1, "a bent grid");
   CHECK_STATUS(tsi_transport_agree(second, mine), TRISTAR_ERR_SINGULAR);
   CHECK(strstr(tsi_error_text(&w->env), fails ? "a bent grid" : "rank 1: a bent grid") != NULL);
-  tsi_transport_destroy(&second);
 }
 
 static void *work(void *arg) {
   world *w = arg;
   memory_mpi_be(w->rank);
   for (int turn = 0; turn < 3; turn++) {
-    tsi_transport *transport = create(w);
+    CLEANUP(tsi_transport_destroy) tsi_transport *transport = create(w);
     CHECK(tsi_transport_rank(transport) == w->rank && tsi_transport_size(transport) == RANKS);
     check_empty(transport);
     check_runs(transport, 6 * RANKS, (uint64_t)turn, RUNS);
@@ -75,7 +74,6 @@ static void *work(void *arg) {
     if (w->workers) check_token(transport, true, RUNS);
     if (w->workers) check_hook(transport);
     check_agreement(w, transport);
-    tsi_transport_destroy(&transport);
   }
   return NULL;
 }
@@ -129,7 +127,7 @@ static void check_failure(world *w, const failure *f) {
   enum { MESSAGES = 6 };
   for (int call = 1; call <= f->calls; call++) {
     traffic t;
-    tsi_transport *transport = create(w);
+    CLEANUP(tsi_transport_destroy) tsi_transport *transport = create(w);
     traffic_create(transport, MESSAGES, 0, 3, &t);
     CHECK(t.receives == MESSAGES && t.sends == MESSAGES);
     const bool lost = check_failed_run(w, &t, f, call) && f->lost;
@@ -139,7 +137,6 @@ static void check_failure(world *w, const failure *f) {
     CHECK_MSG(later == (lost ? TRISTAR_ERR_RUNTIME : TRISTAR_OK), "%s, call %d, the next run: %s", f->what,
               call, tristar_status_name(later));
     traffic_destroy(&t);
-    tsi_transport_destroy(&transport);
   }
 }
 
@@ -163,8 +160,8 @@ static void check_failures(void) {
 
 /* Workers stay awake as long as there is a transport, and find their messages when there is one again. */
 static void check_sleep(void) {
-  tristar_t *ts;
-  flow f;
+  CLEANUP(tristar_destroy) tristar_t *ts;
+  CLEANUP(flow_destroy) flow f;
   double b[216] = {1};
   world w = {.workers = true};
   tristar_config config;
@@ -178,25 +175,23 @@ static void check_sleep(void) {
   tsi_env_init(&w.env);
   for (int turn = 0; turn < 3; turn++) {
     wait_until_asleep();
-    tsi_transport *transport = create(&w);
+    CLEANUP(tsi_transport_destroy) tsi_transport *transport = create(&w);
     check_held();
     check_hook(transport);
     check_held();
-    tsi_transport_destroy(&transport);
   }
   memory_mpi_end();
   wait_until_asleep();
   check_ranks(true);
-  flow_destroy(&f);
-  tristar_destroy(&ts);
 }
 
-int main(void) {
-  check_ranks(false);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check_ranks(false));
   CHECK(starpu_init(NULL) == 0);
-  check_ranks(true);
-  check_failures();
+  RUN(check_ranks(true));
+  RUN(check_failures());
   starpu_shutdown();
-  check_sleep();
+  RUN(check_sleep());
   return 0;
 }

@@ -71,6 +71,30 @@
     (place) = check_kept;                                                                                    \
   } while (0)
 
+/* What a test declares is released at the end of its scope: objects by their own function, as in
+ *
+ *   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+ *
+ * and arrays by free(), as in OWNED double *x = xmalloc(bytes); */
+#define CLEANUP(release) __attribute__((cleanup(release)))
+#define OWNED __attribute__((cleanup(free_owned)))
+
+static inline void free_owned(void *pointer) {
+  free(*(void **)pointer);
+}
+
+/* malloc and calloc, which must succeed; also of 0 bytes. */
+static inline void *xmalloc(size_t size) {
+  void *memory = malloc(size > 0 ? size : 1);
+  CHECK(memory != NULL);
+  return memory;
+}
+static inline void *xcalloc(size_t count, size_t size) {
+  void *memory = calloc(count > 0 ? count : 1, size);
+  CHECK(memory != NULL);
+  return memory;
+}
+
 /* The larger one; NaN if one of them is: the largest of some errors hides none. */
 static inline double larger_error(double a, double b) {
   return a >= b || isnan(a) ? a : b;

@@ -1,4 +1,4 @@
-/* A context for tests that need no StarPU. */
+/* Contexts of tests, and the memory that they have allocated. */
 #ifndef TSI_TESTS_SUPPORT_CONTEXT_H
 #define TSI_TESTS_SUPPORT_CONTEXT_H
 
@@ -6,16 +6,42 @@
 
 #include "tests/support/check.h"
 
-/* Factorizations and solves are the calling thread's. check: structures are verified as they are made. To be
- * destroyed. */
-static inline tristar_t *open_without_starpu(bool check) {
-  tristar_t *ts;
+static inline size_t bytes_held(tristar_t *ts) {
+  tristar_memory_stats memory;
+  CHECK_OK(tristar_get_memory(ts, &memory));
+  return memory.current_bytes;
+}
+
+/* check: structures are verified when they are made. */
+static inline tristar_config context_config(bool use_starpu, bool check) {
   tristar_config config;
   tristar_config_init(&config);
-  config.use_starpu = 0;
+  config.use_starpu = use_starpu;
   config.check = check;
+  return config;
+}
+
+/* Factorizations and solves run on the calling thread. To be closed. */
+static inline tristar_t *open_without_starpu(bool check) {
+  const tristar_config config = context_config(false, check);
+  tristar_t *ts;
   CHECK_OK(tristar_create(&config, &ts));
   return ts;
+}
+
+/* workers 0: as many as StarPU chooses. To be closed. */
+static inline tristar_t *open_with_starpu(int workers, bool check) {
+  tristar_config config = context_config(true, check);
+  tristar_t *ts;
+  config.workers = workers;
+  CHECK_OK(tristar_create(&config, &ts));
+  return ts;
+}
+
+/* All memory of the context must have been freed. */
+static inline void close_context(tristar_t **ts) {
+  CHECK_MSG(bytes_held(*ts) == 0, "%zu bytes leaked", bytes_held(*ts));
+  tristar_destroy(ts);
 }
 
 #endif

@@ -359,39 +359,34 @@ void device_walk(char scalar, const tsi_device_tables *forward, const tsi_device
                  const tsi_device_call *call, const tsi_index *forward_order,
                  const tsi_index *backward_order) {
   const tsi_index rows = tsi_index_max(forward->workspace_rows, backward->workspace_rows);
-  number *w = malloc(((size_t)rows + 1) * sizeof *w);
-  CHECK(w != NULL);
+  OWNED number *w = xmalloc(((size_t)rows + 1) * sizeof *w);
   for (tsi_index c = 0; c < call->nrhs; c++) {
     walk k = {.scalar = scalar, .call = call, .column = c, .w = w};
     for (tsi_index r = 0; r < rows; r++) w[r] = NAN;
     if (call->forward.values) run_sweep(&k, forward, false, forward_order);
     if (call->backward.values) run_sweep(&k, backward, true, backward_order);
   }
-  free(w);
 }
 
 void device_walk_sweep(char scalar, const tsi_device_tables *tables, const tsi_device_call *call,
                        bool backward) {
   const tsi_index rows = tables->workspace_rows;
-  number *w = malloc(((size_t)rows + 1) * sizeof *w);
-  CHECK(w != NULL);
+  OWNED number *w = xmalloc(((size_t)rows + 1) * sizeof *w);
   for (tsi_index c = 0; c < call->nrhs; c++) {
     walk k = {.scalar = scalar, .call = call, .column = c, .w = w};
     for (tsi_index r = 0; r < rows; r++) w[r] = get(scalar, call->workspace, (int64_t)r * call->stride + c);
     run_sweep(&k, tables, backward, NULL);
     for (tsi_index r = 0; r < rows; r++) put(scalar, call->workspace, (int64_t)r * call->stride + c, w[r]);
   }
-  free(w);
 }
 
 void device_walk_order(const tsi_device_sweep *sweep, unsigned seed, tsi_index *order) {
   const size_t tickets = (size_t)sweep->tickets + 1;
-  tsi_index *left = calloc(tickets, sizeof *left), *ready = calloc(tickets, sizeof *ready);
-  tsi_index *first = calloc(tickets + 1, sizeof *first),
-            *after = calloc((size_t)sweep->waits + 1, sizeof *after);
+  OWNED tsi_index *left = xcalloc(tickets, sizeof *left), *ready = xcalloc(tickets, sizeof *ready);
+  OWNED tsi_index *first = xcalloc(tickets + 1, sizeof *first),
+                  *after = xcalloc((size_t)sweep->waits + 1, sizeof *after);
   tsi_index waiting = 0, done = 0;
   uint64_t state = seed;
-  CHECK(left && ready && first && after);
   for (tsi_index e = 0; e < sweep->waits; e++) first[sweep->before[e] + 2]++;
   for (size_t k = 2; k <= tickets; k++) first[k] += first[k - 1];
   for (tsi_index k = 0; k < sweep->tickets; k++) {
@@ -408,8 +403,4 @@ void device_walk_order(const tsi_device_sweep *sweep, unsigned seed, tsi_index *
       if (--left[after[e]] == 0) ready[waiting++] = after[e];
   }
   CHECK(done == sweep->tickets);
-  free(left);
-  free(ready);
-  free(first);
-  free(after);
 }

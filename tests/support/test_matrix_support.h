@@ -9,7 +9,7 @@
 
 #include "runtime/context/context.h"
 #include "runtime/matrix/matrix.h"
-#include "tests/support/check.h"
+#include "tests/support/context.h"
 
 typedef struct warning_count {
   int warnings;
@@ -22,11 +22,8 @@ static inline void count_warning(void *arg, tristar_log_level level, const char 
 
 /* A context without StarPU that checks every matrix. warnings may be NULL. */
 static inline tristar_t *open_context(warning_count *warnings) {
-  tristar_config config;
-  tristar_t *ts = NULL;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
+  tristar_config config = context_config(false, true);
+  tristar_t *ts;
   if (warnings != NULL) {
     config.log = count_warning;
     config.log_arg = warnings;
@@ -34,14 +31,6 @@ static inline tristar_t *open_context(warning_count *warnings) {
   }
   CHECK_OK(tristar_create(&config, &ts));
   return ts;
-}
-
-/* Closes it; all its memory must have been given back. */
-static inline void close_context(tristar_t *ts) {
-  tristar_memory_stats memory;
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
 }
 
 /* Writes size bytes to a file, gzip-compressed or as they are. */

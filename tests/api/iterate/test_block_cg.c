@@ -8,7 +8,9 @@
  */
 #include <stdlib.h>
 
+#include "tests/support/context.h"
 #include "tests/support/krylov.h"
+#include "tests/support/subtests.h"
 
 enum { COLUMNS = 12 };
 
@@ -33,17 +35,15 @@ static problem open_problem(tristar_t *ts, const char *kind, int64_t k, const ty
   options.kind = precond;
   if (precond != TRISTAR_PRECOND_NONE) CHECK_OK(tristar_precond(ts, &p.v, &options, &p.m));
   const int64_t entries = p.v.rows * COLUMNS;
-  double *random = malloc(2 * (size_t)entries * sizeof *random);
-  p.b = malloc((size_t)entries * t->bytes);
-  p.x = malloc((size_t)entries * t->bytes);
-  CHECK(random != NULL && p.b != NULL && p.x != NULL);
+  OWNED double *random = xmalloc(2 * (size_t)entries * sizeof *random);
+  p.b = xmalloc((size_t)entries * t->bytes);
+  p.x = xmalloc((size_t)entries * t->bytes);
   fill_random(random, 2 * entries, 9);
   for (int64_t i = 0; i < entries; i++) {
     number value = random[2 * i];
     __imag__ value = random[2 * i + 1];
     put(t, p.b, i, value);
   }
-  free(random);
   return p;
 }
 
@@ -66,10 +66,9 @@ static void copy_column(const problem *p, int from, double factor, int to) {
 }
 
 static void solve(problem *p, const tristar_krylov_options *options, int columns) {
-  tristar_krylov_t *k;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   CHECK_OK(tristar_krylov_create(p->ts, &p->v, options, &k));
   CHECK_OK(tristar_krylov_solve(k, p->m, columns, p->b, p->v.rows, p->x, p->v.rows, p->result));
-  tristar_krylov_destroy(&k);
 }
 
 static void check_converged(const problem *p, int columns, double tolerance, const char *what) {
@@ -96,7 +95,7 @@ static tristar_krylov_options options_of(const typed *t, tristar_krylov_method m
 /* ---- Block CG ------------------------------------------------------------------------------------------ */
 
 static void check_blocks(tristar_t *ts, const typed *t, tristar_precond_kind precond) {
-  problem p = open_problem(ts, "poisson3d7", 9, t, precond);
+  CLEANUP(close_problem) problem p = open_problem(ts, "poisson3d7", 9, t, precond);
   tristar_krylov_options options = options_of(t, TRISTAR_KRYLOV_CG);
   solve(&p, &options, COLUMNS);
   const int64_t alone = most_iterations(&p, COLUMNS);
@@ -113,13 +112,12 @@ static void check_blocks(tristar_t *ts, const typed *t, tristar_precond_kind pre
     for (int c = 0; c < COLUMNS; c++) CHECK(p.result[c].products >= p.result[c].iterations);
   }
   CHECK(5 * before <= 4 * alone);
-  close_problem(&p);
 }
 
 /* Each step of one column is that of CG. */
 static void check_one_column(tristar_t *ts, const typed *t) {
   enum { POINTS = 60 };
-  problem p = open_problem(ts, "poisson3d7", 6, t, TRISTAR_PRECOND_JACOBI);
+  CLEANUP(close_problem) problem p = open_problem(ts, "poisson3d7", 6, t, TRISTAR_PRECOND_JACOBI);
   tristar_krylov_options options = options_of(t, TRISTAR_KRYLOV_CG);
   tristar_krylov_point plain[POINTS], other[POINTS];
   options.history_most = POINTS;
@@ -136,12 +134,11 @@ static void check_one_column(tristar_t *ts, const typed *t) {
                 "method %d, point %d: %g, not %g", (int)options.method, (int)k, other[k].residual,
                 plain[k].residual);
   }
-  close_problem(&p);
 }
 
 /* Columns that depend on each other, exactly and nearly. */
 static void check_dependent(tristar_t *ts, const typed *t) {
-  problem p = open_problem(ts, "poisson3d7", 7, t, TRISTAR_PRECOND_JACOBI);
+  CLEANUP(close_problem) problem p = open_problem(ts, "poisson3d7", 7, t, TRISTAR_PRECOND_JACOBI);
   tristar_krylov_options options = options_of(t, TRISTAR_KRYLOV_BLOCK_CG);
   copy_column(&p, 0, 1, 1);
   copy_column(&p, 0, -3, 2);
@@ -157,12 +154,11 @@ static void check_dependent(tristar_t *ts, const typed *t) {
   for (int c = 1; c < COLUMNS; c++) copy_column(&p, 0, c, c); /* one direction for all */
   solve(&p, &options, COLUMNS);
   check_converged(&p, COLUMNS, options.tolerance, "columns all alike");
-  close_problem(&p);
 }
 
 /* Columns begin near their solutions, or at them; some of them are out of the range of squares. */
 static void check_different(tristar_t *ts) {
-  problem p = open_problem(ts, "poisson3d7", 7, &typed_double, TRISTAR_PRECOND_NONE);
+  CLEANUP(close_problem) problem p = open_problem(ts, "poisson3d7", 7, &typed_double, TRISTAR_PRECOND_NONE);
   tristar_krylov_options options = options_of(&typed_double, TRISTAR_KRYLOV_BLOCK_CG);
   options.block = 6;
   options.absolute = 0;
@@ -177,7 +173,6 @@ static void check_different(tristar_t *ts) {
   solve(&p, &options, 6);
   check_converged(&p, 6, options.tolerance, "guesses");
   CHECK(p.result[0].iterations > p.result[1].iterations && p.result[1].iterations <= 1);
-  close_problem(&p);
 }
 
 /* x = -b */
@@ -192,13 +187,12 @@ static tristar_status negate(void *arg, tristar_op op, int64_t nrhs, const void 
 
 static void check_indefinite(tristar_t *ts, tristar_krylov_method method) {
   const tristar_krylov_options options = krylov_options(method);
-  problem p = open_problem(ts, "kkt3d", 3, &typed_double, TRISTAR_PRECOND_NONE);
+  CLEANUP(close_problem) problem p = open_problem(ts, "kkt3d", 3, &typed_double, TRISTAR_PRECOND_NONE);
   solve(&p, &options, 5);
   for (int c = 0; c < 5; c++) CHECK(p.result[c].reason == TRISTAR_REASON_INDEFINITE);
   CHECK_OK(tristar_precond_of_function(ts, p.v.rows, TRISTAR_DOUBLE, negate, &p.v.rows, &p.m));
   solve(&p, &options, 5);
   for (int c = 0; c < 5; c++) CHECK(p.result[c].reason == TRISTAR_REASON_INDEFINITE_PRECOND);
-  close_problem(&p);
 }
 
 /* The matrix is positive definite on the first rows and negative on the last ones. A column of the last ones
@@ -244,7 +238,7 @@ static void check_one_indefinite(tristar_t *ts) {
 
 /* Its true residual is that of CG, but for a small factor, as far down as CG comes. */
 static void check_accuracy(tristar_t *ts, const char *kind, int64_t k, double tolerance) {
-  problem p = open_problem(ts, kind, k, &typed_double, TRISTAR_PRECOND_JACOBI);
+  CLEANUP(close_problem) problem p = open_problem(ts, kind, k, &typed_double, TRISTAR_PRECOND_JACOBI);
   tristar_krylov_options options = krylov_options(TRISTAR_KRYLOV_CG);
   options.tolerance = tolerance;
   solve(&p, &options, 1);
@@ -257,31 +251,25 @@ static void check_accuracy(tristar_t *ts, const char *kind, int64_t k, double to
             "%s:%d, %s: %d iterations, true residual %g; CG: %d, %g", kind, (int)k,
             tristar_krylov_reason_text(r->reason), (int)r->iterations, r->true_residual, (int)cg.iterations,
             cg.true_residual);
-  close_problem(&p);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_blocks(ts, &typed_double, TRISTAR_PRECOND_NONE);
-  check_blocks(ts, &typed_complex_double, TRISTAR_PRECOND_JACOBI);
-  check_blocks(ts, &typed_single, TRISTAR_PRECOND_JACOBI);
-  check_one_column(ts, &typed_double);
-  check_one_column(ts, &typed_complex_double);
-  check_dependent(ts, &typed_double);
-  check_dependent(ts, &typed_complex_double);
-  check_dependent(ts, &typed_single);
-  check_different(ts);
-  check_indefinite(ts, TRISTAR_KRYLOV_BLOCK_CG);
-  check_one_indefinite(ts);
-  check_indefinite(ts, TRISTAR_KRYLOV_PIPELINED_CG);
-  check_accuracy(ts, "poisson3d7", 12, 1e-14);
-  check_accuracy(ts, "elasticity3d", 6, 1e-13);
-  check_accuracy(ts, "diffusion3d", 10, 1e-12);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  RUN(check_blocks(ts, &typed_double, TRISTAR_PRECOND_NONE));
+  RUN(check_blocks(ts, &typed_complex_double, TRISTAR_PRECOND_JACOBI));
+  RUN(check_blocks(ts, &typed_single, TRISTAR_PRECOND_JACOBI));
+  RUN(check_one_column(ts, &typed_double));
+  RUN(check_one_column(ts, &typed_complex_double));
+  RUN(check_dependent(ts, &typed_double));
+  RUN(check_dependent(ts, &typed_complex_double));
+  RUN(check_dependent(ts, &typed_single));
+  RUN(check_different(ts));
+  RUN(check_indefinite(ts, TRISTAR_KRYLOV_BLOCK_CG));
+  RUN(check_one_indefinite(ts));
+  RUN(check_indefinite(ts, TRISTAR_KRYLOV_PIPELINED_CG));
+  RUN(check_accuracy(ts, "poisson3d7", 12, 1e-14));
+  RUN(check_accuracy(ts, "elasticity3d", 6, 1e-13));
+  RUN(check_accuracy(ts, "diffusion3d", 10, 1e-12));
   return 0;
 }

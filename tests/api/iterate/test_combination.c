@@ -2,6 +2,8 @@
  * with tasks, without, with pushed updates and of the partitioned inverse, one right-hand side and several
  * blocks of them: against the solution that is combined here; the same bits as without where alpha is 1 and
  * beta 0; started solves, and x over b. (Triangles: test_permuted_triangle.) */
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_solve.h"
 
@@ -15,7 +17,7 @@ typedef struct columns {
 
 static columns columns_create(const typed *t, int64_t n, int64_t nrhs) {
   const size_t size = (size_t)(n * nrhs) * t->bytes;
-  columns c = {t, n, nrhs, malloc(size), malloc(size), malloc(size), malloc(size)};
+  columns c = {t, n, nrhs, xmalloc(size), xmalloc(size), xmalloc(size), xmalloc(size)};
   double part[2];
   CHECK(c.b != NULL && c.before != NULL && c.solution != NULL && c.x != NULL);
   for (int64_t i = 0; i < n * nrhs; i++) {
@@ -85,12 +87,12 @@ static void check_solves(tristar_plan_t *plan, const tristar_solve_options *give
 static void check_factor(tristar_t *ts, const char *kind, const typed *t, tristar_symmetry symmetry,
                          tristar_method method, int single_factors) {
   static const int64_t counts[] = {1, 5, MOST};
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_analysis_options options;
-  tristar_analysis_t *analysis;
-  tristar_factor_t *factor;
-  void *values = typed_matrix(ts, kind, 9, t, symmetry, &matrix, &view);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  OWNED void *values = typed_matrix(ts, kind, 9, t, symmetry, &matrix, &view);
   tristar_analysis_options_init(&options);
   options.method = method;
   options.single_factors = single_factors;
@@ -107,7 +109,7 @@ static void check_factor(tristar_t *ts, const char *kind, const typed *t, trista
     if (way == 3) how.kernel = TRISTAR_KERNEL_SPMV;
     CHECK_OK(tristar_plan(factor, &how, &plan));
     for (int k = 0; k < 3; k++) {
-      columns c = columns_create(t, view.rows, counts[k]);
+      CLEANUP(columns_free) columns c = columns_create(t, view.rows, counts[k]);
       tristar_solve_options o;
       char what[100];
       for (int which = 0; which < 6; which++) { /* op, part */
@@ -121,28 +123,22 @@ static void check_factor(tristar_t *ts, const char *kind, const typed *t, trista
                  (char)o.op, (int)o.part);
         check_solves(plan, &o, &c, what);
       }
-      columns_free(&c);
     }
     tristar_plan_destroy(&plan);
   }
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&analysis);
-  tristar_matrix_destroy(&matrix);
-  free(values);
 }
 
-int main(void) {
-  tristar_t *ts;
-  CHECK_OK(tristar_create(NULL, &ts));
-  check_factor(ts, "poisson3d7", &typed_double, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT, 0);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
+  RUN(check_factor(ts, "poisson3d7", &typed_double, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT, 0));
   if (!TSI_TESTS_RACES) { /* the same steps and edges for other numbers */
-    check_factor(ts, "poisson3d7", &typed_complex_double, TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT, 0);
-    check_factor(ts, "poisson3d7", &typed_complex_single, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, 0);
+    RUN(check_factor(ts, "poisson3d7", &typed_complex_double, TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT, 0));
+    RUN(check_factor(ts, "poisson3d7", &typed_complex_single, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, 0));
   }
-  check_factor(ts, "convdiff3d", &typed_single, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 0);
+  RUN(check_factor(ts, "convdiff3d", &typed_single, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 0));
   if (!TSI_TESTS_RACES)
-    check_factor(ts, "convdiff3d", &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 1);
-  check_factor(ts, "convdiff3d", &typed_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 1);
-  tristar_destroy(&ts);
+    RUN(check_factor(ts, "convdiff3d", &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 1));
+  RUN(check_factor(ts, "convdiff3d", &typed_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 1));
   return 0;
 }

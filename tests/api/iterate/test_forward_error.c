@@ -4,8 +4,10 @@
  * blocks of right-hand sides. The estimated condition, against that of the scaled matrix. */
 #include <float.h>
 
+#include "tests/support/context.h"
 #include "tests/support/dense_systems.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_machine.h"
 #include "tristar_stats.h"
 
@@ -117,12 +119,11 @@ static void check_matrix(tristar_t *ts, const dense *m, tristar_scalar scalar, t
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   tristar_factor_t *f;
   tristar_plan_t *p;
-  tristar_view v = make_view(m, scalar, symmetry);
+  CLEANUP(free_view) tristar_view v = make_view(m, scalar, symmetry);
   make_plan(ts, &v, method, single_factors, &f, &p);
   for (int o = 0; o < 3; o++) check_solve(p, m, scalar, ops[o], what);
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
-  free_view(&v);
 }
 
 /* As a general matrix with scaled rows and columns, and in its symmetric kinds. */
@@ -190,6 +191,7 @@ static void check_singular(tristar_t *ts) {
         tristar_plan_t *p;
         tristar_refine_options options;
         tristar_refine_result result;
+        CLEANUP(free_view)
         tristar_view v =
             make_view(&m, TRISTAR_DOUBLE, method == TRISTAR_METHOD_LU ? TRISTAR_GENERAL : TRISTAR_SYMMETRIC);
         make_plan(ts, &v, (tristar_method)method, single_factors, &f, &p);
@@ -202,7 +204,6 @@ static void check_singular(tristar_t *ts) {
                   result.forward_error);
         tristar_plan_destroy(&p);
         tristar_factor_destroy(&f);
-        free_view(&v);
       }
 }
 
@@ -228,7 +229,7 @@ static void check_random(tristar_t *ts) {
       for (int i = 0; i < n - 1; i++) sum += m.a[i][j];
       m.a[n - 1][j] = sum;
     }
-    tristar_view v = make_view(&m, scalar, TRISTAR_GENERAL);
+    CLEANUP(free_view) tristar_view v = make_view(&m, scalar, TRISTAR_GENERAL);
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++) m.a[i][j] = get(scalar, v.values, i + n * j); /* as rounded */
     static number inverse[N_MAX][N_MAX];
@@ -270,7 +271,6 @@ static void check_random(tristar_t *ts) {
       tristar_analysis_destroy(&an);
     } else
       CHECK(status == TRISTAR_ERR_SINGULAR);
-    free_view(&v);
   }
 }
 
@@ -281,8 +281,8 @@ static void check_perturbed(tristar_t *ts) {
   enum { BLOCKS = 200, N = 2 * BLOCKS };
   static int32_t ptr[N + 1], index[4 * BLOCKS];
   static double values[4 * BLOCKS], b[N], x[N];
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_factor_stats stats;
   tristar_refine_options options;
   tristar_refine_result result;
@@ -312,8 +312,6 @@ static void check_perturbed(tristar_t *ts) {
     CHECK_MSG(error / size <= 1.5 * result.forward_error, "error %g, bound %g", error / size,
               result.forward_error);
   }
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
 }
 
 /* Removes the zeros of a view from make_view. */
@@ -353,7 +351,7 @@ static void check_hidden(tristar_t *ts) {
     wide_b[i] = m.a[i][0] + 2 * m.a[i][2];
     b[i] = (double)creall(wide_b[i]);
   }
-  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   tristar_analysis_options_init(&analysis);
   analysis.method = TRISTAR_METHOD_LU;
   analysis.ordering = TRISTAR_ORDERING_NATURAL;
@@ -376,7 +374,6 @@ static void check_hidden(tristar_t *ts) {
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
   tristar_analysis_destroy(&an);
-  free_view(&v);
 }
 
 /* Products that underflow are rounding errors too: x is wrong by a ninth, its residual zero. */
@@ -388,7 +385,7 @@ static void check_underflow(tristar_t *ts) {
   tristar_plan_t *p;
   tristar_refine_options options;
   tristar_refine_result result;
-  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
   tristar_refine_options_init(&options);
   options.forward_error = 1;
@@ -396,16 +393,15 @@ static void check_underflow(tristar_t *ts) {
   CHECK_MSG(result.forward_error > 0.1, "x = (%g, %g), bound %g", x[0], x[1], result.forward_error);
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
-  free_view(&v);
 }
 
 /* More right-hand sides than are estimated together: none is lost, whichever is the worst. */
 static void check_many(tristar_t *ts) {
   enum { COUNT = 37 };
-  flow w;
+  CLEANUP(flow_destroy) flow w;
   flow_create(ts, "convdiff3d", 5, TRISTAR_ENGINE_AUTO, 0, &w);
   const int64_t n = w.view.rows, ld = n + 3;
-  double *b = calloc((size_t)(COUNT * ld), sizeof *b), *x = calloc((size_t)(COUNT * ld), sizeof *x),
+  double *b = xcalloc((size_t)(COUNT * ld), sizeof *b), *x = xcalloc((size_t)(COUNT * ld), sizeof *x),
          worst = 0;
   tristar_refine_options options;
   tristar_refine_result all, one;
@@ -441,7 +437,6 @@ static void check_many(tristar_t *ts) {
   CHECK(one.forward_error == 0 && one.stop == TRISTAR_STOP_CONVERGED);
   free(b);
   free(x);
-  flow_destroy(&w);
 }
 
 /* I plus ones in the first row, or column; ones on the diagonal and -1 below it, or above. */
@@ -469,7 +464,7 @@ static void check_condition(tristar_t *ts) {
     tristar_plan_t *p;
     if (is_complex(scalar)) turn(&m, false);
     scale(&m, k % 8 > 3 ? 40 : 0, k % 8 > 3 ? 30 : 0);
-    tristar_view v = make_view(&m, scalar, TRISTAR_GENERAL);
+    CLEANUP(free_view) tristar_view v = make_view(&m, scalar, TRISTAR_GENERAL);
     make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
     CHECK_OK(tristar_condition(p, &reciprocal));
     CHECK_OK(tristar_factor_get_order(f, NULL, NULL, row_scale, column_scale));
@@ -490,7 +485,6 @@ static void check_condition(tristar_t *ts) {
               reciprocal, ratio);
     tristar_plan_destroy(&p);
     tristar_factor_destroy(&f);
-    free_view(&v);
   }
 }
 
@@ -501,7 +495,7 @@ static void check_empty(tristar_t *ts) {
   tristar_plan_t *p;
   tristar_refine_options options;
   tristar_refine_result result;
-  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
   tristar_refine_options_init(&options);
   options.forward_error = 1;
@@ -511,28 +505,19 @@ static void check_empty(tristar_t *ts) {
   CHECK(reciprocal == 1);
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
-  free_view(&v);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_dense(ts);
-  check_singular(ts);
-  check_perturbed(ts);
-  check_random(ts);
-  check_hidden(ts);
-  check_underflow(ts);
-  check_many(ts);
-  check_condition(ts);
-  check_empty(ts);
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  RUN(check_dense(ts));
+  RUN(check_singular(ts));
+  RUN(check_perturbed(ts));
+  RUN(check_random(ts));
+  RUN(check_hidden(ts));
+  RUN(check_underflow(ts));
+  RUN(check_many(ts));
+  RUN(check_condition(ts));
+  RUN(check_empty(ts));
   return 0;
 }

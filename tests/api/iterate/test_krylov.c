@@ -5,7 +5,9 @@
  * if alone; bits depend neither on the engine, nor on the number of workers, nor on the size of b. */
 #include <stdlib.h>
 
+#include "tests/support/context.h"
 #include "tests/support/krylov.h"
+#include "tests/support/subtests.h"
 
 /* ---- Convergence --------------------------------------------------------------------------------------- */
 
@@ -18,9 +20,8 @@ static double norm_of(const typed *t, int64_t n, const void *x) {
 /* || b - A x || / || b ||, in double. */
 static double residual_of(const typed *t, const tristar_view *v, const void *b, const void *x) {
   const int64_t n = v->rows;
-  number *wide = malloc((size_t)n * sizeof *wide), *y = malloc((size_t)n * sizeof *y);
-  double *size = malloc((size_t)n * sizeof *size), sum = 0;
-  CHECK(wide != NULL && y != NULL && size != NULL);
+  number *wide = xmalloc((size_t)n * sizeof *wide), *y = xmalloc((size_t)n * sizeof *y);
+  double *size = xmalloc((size_t)n * sizeof *size), sum = 0;
   for (int64_t i = 0; i < n; i++) wide[i] = get(t, x, i);
   multiply(t, v, TRISTAR_N, wide, y, size);
   for (int64_t i = 0; i < n; i++) sum += pow(magnitude(get(t, b, i) - y[i]), 2);
@@ -36,8 +37,8 @@ static void check_one(tristar_t *ts, const typed *t, const tristar_view *v, tris
   const int64_t n = v->rows;
   tristar_krylov_options options = krylov_options(method);
   tristar_precond_options m;
-  tristar_precond_t *precond = NULL;
-  void *b = make_rhs(t, n), *x = malloc((size_t)n * t->bytes);
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *precond = NULL;
+  OWNED void *b = make_rhs(t, n), *x = xmalloc((size_t)n * t->bytes);
   options.tolerance = t->is_single ? 1e-4 : 1e-10;
   options.side = side;
   tristar_precond_options_init(&m);
@@ -56,18 +57,15 @@ static void check_one(tristar_t *ts, const typed *t, const tristar_view *v, tris
     CHECK(fabs(r.residual - residual) <= 0.2 * residual + 50 * t->roundoff);
   CHECK(r.products >= r.iterations && r.history_count == r.iterations + 1);
   CHECK((r.preconditionings == 0) == (precond == NULL));
-  tristar_precond_destroy(&precond);
-  free(b);
-  free(x);
 }
 
 static void check_convergence(tristar_t *ts, const typed *t) {
   static const tristar_precond_kind kinds[] = {TRISTAR_PRECOND_NONE, TRISTAR_PRECOND_JACOBI,
                                                TRISTAR_PRECOND_ILU};
-  tristar_matrix_t *definite, *general;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *definite, *general;
   tristar_view v, g;
-  void *values = typed_matrix(ts, "poisson3d7", 6, t, TRISTAR_HERMITIAN, &definite, &v);
-  void *others = typed_matrix(ts, "convdiff3d", 6, t, TRISTAR_GENERAL, &general, &g);
+  OWNED void *values = typed_matrix(ts, "poisson3d7", 6, t, TRISTAR_HERMITIAN, &definite, &v);
+  OWNED void *others = typed_matrix(ts, "convdiff3d", 6, t, TRISTAR_GENERAL, &general, &g);
   for (int k = 0; k < 3; k++) {
     check_one(ts, t, &v, TRISTAR_KRYLOV_CG, TRISTAR_SIDE_DEFAULT, kinds[k]);
     check_one(ts, t, &v, TRISTAR_KRYLOV_PIPELINED_CG, TRISTAR_SIDE_DEFAULT, kinds[k]);
@@ -79,10 +77,6 @@ static void check_convergence(tristar_t *ts, const typed *t) {
       check_one(ts, t, &v, TRISTAR_KRYLOV_GMRES, (tristar_krylov_side)side, kinds[k]);
     }
   }
-  free(values);
-  free(others);
-  tristar_matrix_destroy(&definite);
-  tristar_matrix_destroy(&general);
 }
 
 /* ---- CG, as it is written down ------------------------------------------------------------------------- */
@@ -133,7 +127,7 @@ static void check_textbook(tristar_t *ts) {
   double norms[STEPS + 1];
   tristar_krylov_point history[STEPS + 1];
   tristar_precond_options m;
-  tristar_precond_t *precond;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *precond;
   krylov_random(true, N, 6, 3, half);
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) {
@@ -160,7 +154,6 @@ static void check_textbook(tristar_t *ts) {
               k, history[k].residual * norms[0], norms[k]);
   }
   for (int i = 0; i < N; i++) CHECK(magnitude(x[i] - expected[i]) <= 1e-10 * magnitude(expected[0]));
-  tristar_precond_destroy(&precond);
 }
 
 /* ---- GMRES minimizes ----------------------------------------------------------------------------------- */
@@ -226,10 +219,10 @@ static void check_minimal(tristar_t *ts, bool is_complex) {
 static double *solve_with(const char *kind, int64_t size, tristar_engine engine, const char *workers,
                           tristar_krylov_method method, double factor, int *used) {
   tristar_config config;
-  tristar_t *ts;
-  tristar_matrix_t *m;
+  CLEANUP(tristar_destroy) tristar_t *ts;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
-  tristar_krylov_t *k;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_stats stats;
   tristar_krylov_options options = krylov_options(method);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
@@ -239,7 +232,7 @@ static double *solve_with(const char *kind, int64_t size, tristar_engine engine,
   CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_matrix_generate(ts, kind, size, &m));
   tristar_matrix_get_view(m, &v);
-  double *b = make_rhs(&typed_double, v.rows), *x = malloc((size_t)v.rows * sizeof *x);
+  double *b = make_rhs(&typed_double, v.rows), *x = xmalloc((size_t)v.rows * sizeof *x);
   for (int64_t i = 0; i < v.rows; i++) b[i] *= factor;
   options.engine = engine;
   options.max_iterations = 40;
@@ -248,14 +241,11 @@ static double *solve_with(const char *kind, int64_t size, tristar_engine engine,
   tristar_krylov_get_stats(k, &stats);
   *used = stats.workers;
   for (int again = 0; again < 2; again++) {
-    double *y = again ? calloc((size_t)v.rows, sizeof *y) : x;
+    double *y = again ? xcalloc((size_t)v.rows, sizeof *y) : x;
     CHECK_OK(tristar_krylov_solve(k, NULL, 1, b, v.rows, y, v.rows, NULL));
     CHECK(!again || memcmp(x, y, (size_t)v.rows * sizeof *x) == 0);
     if (again) free(y);
   }
-  tristar_krylov_destroy(&k);
-  tristar_matrix_destroy(&m);
-  tristar_destroy(&ts);
   free(b);
   return x;
 }
@@ -264,37 +254,33 @@ static double *solve_with(const char *kind, int64_t size, tristar_engine engine,
 static void check_bits(tristar_krylov_method method, const char *kind, int64_t size, int n) {
   const size_t bytes = (size_t)n * sizeof(double);
   int used;
-  double *x = solve_with(kind, size, TRISTAR_ENGINE_SERIAL, "1", method, 1, &used);
+  OWNED double *x = solve_with(kind, size, TRISTAR_ENGINE_SERIAL, "1", method, 1, &used);
   CHECK(used == 1);
-  double *one = solve_with(kind, size, TRISTAR_ENGINE_TASKS, "1", method, 1, &used);
+  OWNED double *one = solve_with(kind, size, TRISTAR_ENGINE_TASKS, "1", method, 1, &used);
   CHECK(used == 1);
-  double *two = solve_with(kind, size, TRISTAR_ENGINE_TASKS, "2", method, 1, &used);
+  OWNED double *two = solve_with(kind, size, TRISTAR_ENGINE_TASKS, "2", method, 1, &used);
   CHECK(used == 2);
-  double *small = solve_with(kind, size, TRISTAR_ENGINE_SERIAL, "1", method, ldexp(1, -900), &used);
+  OWNED double *small = solve_with(kind, size, TRISTAR_ENGINE_SERIAL, "1", method, ldexp(1, -900), &used);
   CHECK(memcmp(x, one, bytes) == 0 && memcmp(x, two, bytes) == 0);
   for (int i = 0; i < n; i++) /* may have been solved for another multiple of b */
     CHECK(fabs(ldexp(small[i], 900) - x[i]) <= 1e-6 * fabs(x[i]) + 1e-9);
-  free(x);
-  free(one);
-  free(two);
-  free(small);
 }
 
 /* ---- Columns ------------------------------------------------------------------------------------------- */
 
 static void check_columns(tristar_t *ts, tristar_krylov_method method) {
   enum { COLUMNS = 3, PAD = 5 };
-  tristar_matrix_t *m;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
-  tristar_krylov_t *k;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_result all[COLUMNS], one;
   tristar_krylov_point history[1000];
   tristar_krylov_options options = krylov_options(method);
   CHECK_OK(tristar_matrix_generate(ts, "poisson3d7", 5, &m));
   tristar_matrix_get_view(m, &v);
   const int64_t n = v.rows, ld = n + PAD;
-  double *b = make_rhs(&typed_double, ld), *x = calloc((size_t)(COLUMNS * ld), sizeof *x);
-  double *y = malloc((size_t)n * sizeof *y);
+  OWNED double *b = make_rhs(&typed_double, ld), *x = xcalloc((size_t)(COLUMNS * ld), sizeof *x);
+  OWNED double *y = xmalloc((size_t)n * sizeof *y);
   options.history = history;
   options.history_most = 1000;
   options.block = 1; /* one after the other */
@@ -311,35 +297,26 @@ static void check_columns(tristar_t *ts, tristar_krylov_method method) {
     history[at] = (tristar_krylov_point){0};
     CHECK_OK(tristar_krylov_solve(k, NULL, COLUMNS, b, ld, x, ld, NULL));
   }
-  tristar_krylov_destroy(&k);
-  tristar_matrix_destroy(&m);
-  free(b);
-  free(x);
-  free(y);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_without_starpu(true);
   if (!TSI_TESTS_RACES) { /* one thread */
-    check_convergence(ts, &typed_double);
-    check_convergence(ts, &typed_complex_double);
-    check_textbook(ts);
-    check_minimal(ts, false);
-    check_minimal(ts, true);
-    for (int k = 0; k < KRYLOV_METHODS; k++) check_columns(ts, krylov_methods[k]);
+    RUN(check_convergence(ts, &typed_double));
+    RUN(check_convergence(ts, &typed_complex_double));
+    RUN(check_textbook(ts));
+    RUN(check_minimal(ts, false));
+    RUN(check_minimal(ts, true));
+    for (int k = 0; k < KRYLOV_METHODS; k++) RUN(check_columns(ts, krylov_methods[k]));
   }
   if (!TSI_TESTS_SANITIZED) {
-    check_convergence(ts, &typed_single);
-    check_convergence(ts, &typed_complex_single);
+    RUN(check_convergence(ts, &typed_single));
+    RUN(check_convergence(ts, &typed_complex_single));
   }
-  tristar_destroy(&ts);
-  for (int k = 0; k < KRYLOV_METHODS; k++) check_bits(krylov_methods[k], "s2d9pt", 80, 80 * 80);
-  check_bits(TRISTAR_KRYLOV_CG, "elasticity3d", 13, 7644); /* products read half of it */
-  check_bits(TRISTAR_KRYLOV_BLOCK_CG, "elasticity3d", 13, 7644);
+  close_context(&ts);
+  for (int k = 0; k < KRYLOV_METHODS; k++) RUN(check_bits(krylov_methods[k], "s2d9pt", 80, 80 * 80));
+  RUN(check_bits(TRISTAR_KRYLOV_CG, "elasticity3d", 13, 7644)); /* products read half of it */
+  RUN(check_bits(TRISTAR_KRYLOV_BLOCK_CG, "elasticity3d", 13, 7644));
   return 0;
 }

@@ -4,8 +4,10 @@
  * roundings. */
 #include <math.h>
 
+#include "tests/support/context.h"
 #include "tests/support/data.h"
 #include "tests/support/krylov.h"
+#include "tests/support/subtests.h"
 
 typedef struct count {
   const char *matrix;
@@ -42,14 +44,14 @@ static const count real[] = {
 };
 
 static void check(tristar_t *ts, const char *path, const count *c) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view v;
   tristar_precond_options m;
-  tristar_precond_t *precond = NULL;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *precond = NULL;
   tristar_krylov_options options = krylov_options(c->method);
   CHECK_OK(tristar_matrix_read(ts, path, &matrix));
   tristar_matrix_get_view(matrix, &v);
-  double *b = malloc((size_t)v.rows * sizeof *b), *x = malloc((size_t)v.rows * sizeof *x);
+  OWNED double *b = xmalloc((size_t)v.rows * sizeof *b), *x = xmalloc((size_t)v.rows * sizeof *x);
   fill_random(b, v.rows, 1);
   tristar_precond_options_init(&m);
   m.kind = c->kind;
@@ -60,28 +62,20 @@ static void check(tristar_t *ts, const char *path, const count *c) {
   CHECK_MSG(r.converged && fabs((double)r.iterations - c->petsc) <= fmax(1, 0.02 * c->petsc),
             "%s, method %d, preconditioner %d: %s after %lld iterations, not %d", c->matrix, (int)c->method,
             (int)c->kind, tristar_krylov_reason_text(r.reason), (long long)r.iterations, c->petsc);
-  tristar_precond_destroy(&precond);
-  tristar_matrix_destroy(&matrix);
-  free(b);
-  free(x);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   char path[512];
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
   for (size_t k = 0; k < sizeof generated / sizeof *generated && !TSI_TESTS_SANITIZED; k++)
-    check(ts, generated[k].matrix, &generated[k]);
+    RUN(check(ts, generated[k].matrix, &generated[k]));
   for (size_t k = 0; k < sizeof real / sizeof *real; k++) {
     snprintf(path, sizeof path, "%s/%s", data_folder(), real[k].matrix);
     FILE *file = fopen(path, "rb");
     if (file == NULL) SKIP("no real matrices: %s is not there", path);
     fclose(file);
-    check(ts, path, &real[k]);
+    RUN(check(ts, path, &real[k]));
   }
-  tristar_destroy(&ts);
   return 0;
 }

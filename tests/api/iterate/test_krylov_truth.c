@@ -7,6 +7,7 @@
 #include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_krylov.h"
 
 #define MOST 12
@@ -60,7 +61,7 @@ static tristar_krylov_result solve(tristar_t *ts, dense *d, const tristar_krylov
                                    tristar_precond_kind kind) {
   const tristar_view view = view_of(d);
   tristar_precond_options how;
-  tristar_precond_t *m = NULL;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m = NULL;
   tristar_krylov_t *krylov;
   tristar_krylov_result result = {.converged = 0};
   tristar_precond_options_init(&how);
@@ -76,7 +77,6 @@ static tristar_krylov_result solve(tristar_t *ts, dense *d, const tristar_krylov
               (int)options->method, (int)kind, d->n, truth);
   }
   tristar_krylov_destroy(&krylov);
-  tristar_precond_destroy(&m);
   return result;
 }
 
@@ -265,13 +265,13 @@ static void test_pipelined(tristar_t *ts) {
   }
 }
 
-int main(void) {
-  tristar_t *ts = open_without_starpu(false);
-  test_singular(ts);
-  test_resumed(ts);
-  test_units(ts);
-  test_far_guess(ts);
-  test_pipelined(ts);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
+  RUN(test_singular(ts));
+  RUN(test_resumed(ts));
+  RUN(test_units(ts));
+  RUN(test_far_guess(ts));
+  RUN(test_pipelined(ts));
   return 0;
 }

@@ -3,7 +3,9 @@
  * are not symmetric BiCGSTAB takes fewer iterations with an approximate inverse than with the diagonal.
  *
  * The folder: TRISTAR_DATA, or ../shared/data next to the sources. */
+#include "tests/support/context.h"
 #include "tests/support/data.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_krylov.h"
 
@@ -50,18 +52,17 @@ static bool check_kind(tristar_t *ts, const tristar_view *view, tristar_precond_
   options.kind = kind;
   options.level = (int)(n % 3);
   options.pair = TRISTAR_PAIR_AUTO;
-  void *b = make_rhs(t, n), *x[2] = {malloc((size_t)n * t->bytes), malloc((size_t)n * t->bytes)};
+  void *b = make_rhs(t, n), *x[2] = {xmalloc((size_t)n * t->bytes), xmalloc((size_t)n * t->bytes)};
   CHECK(x[0] != NULL && x[1] != NULL);
   bool made = true;
   for (int tasks = 0; tasks < 2 && made; tasks++) {
-    tristar_precond_t *p;
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
     options.partition = TRISTAR_PARTITION_LEVELS;
     options.engine = tasks ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
     const tristar_status status = tristar_precond(ts, view, &options, &p);
     made = status == TRISTAR_OK;
     if (!made) check_reason(ts, status, file);
     if (made) CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, n, x[tasks], n));
-    tristar_precond_destroy(&p);
   }
   if (made) CHECK_MSG(memcmp(x[0], x[1], (size_t)n * t->bytes) == 0, "%s, kind %d", file, (int)kind);
   /* Incomplete factors of some are so ill conditioned that what solves with them overflows. */
@@ -80,10 +81,9 @@ static int64_t count_iterations(tristar_t *ts, const tristar_view *view, tristar
   tristar_precond_options options;
   tristar_krylov_options krylov;
   tristar_krylov_result result;
-  tristar_precond_t *p;
-  tristar_krylov_t *k;
-  void *b = make_rhs(t, n), *x = calloc((size_t)n, t->bytes);
-  CHECK(x != NULL);
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
+  OWNED void *b = make_rhs(t, n), *x = xcalloc((size_t)n, t->bytes);
   tristar_precond_options_init(&options);
   tristar_krylov_options_init(&krylov);
   options.kind = kind;
@@ -93,10 +93,6 @@ static int64_t count_iterations(tristar_t *ts, const tristar_view *view, tristar
   CHECK_OK(tristar_krylov_create(ts, view, &krylov, &k));
   CHECK_OK(tristar_krylov_solve(k, p, 1, b, n, x, n, &result));
   CHECK_MSG(result.converged, "%s, kind %d: residual %g", file, (int)kind, result.residual);
-  tristar_krylov_destroy(&k);
-  tristar_precond_destroy(&p);
-  free(b);
-  free(x);
   return result.iterations;
 }
 
@@ -113,10 +109,10 @@ static void compare_iterations(tristar_t *ts, const tristar_view *view, const ch
   }
 }
 
-int main(void) {
-  tristar_t *ts;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_with_starpu(0, false);
   int found = 0, made[KINDS] = {0};
-  CHECK_OK(tristar_create(NULL, &ts));
   for (int f = 0; f < FILES; f++) {
     char path[1024];
     tristar_matrix_t *matrix;
@@ -129,12 +125,12 @@ int main(void) {
     CHECK_OK(tristar_matrix_read(ts, path, &matrix));
     CHECK_OK(tristar_matrix_get_view(matrix, &view));
     for (int k = 0; k < KINDS; k++) made[k] += check_kind(ts, &view, kinds[k], files[f]);
-    compare_iterations(ts, &view, files[f]);
+    RUN(compare_iterations(ts, &view, files[f]));
     tristar_matrix_destroy(&matrix);
   }
-  tristar_destroy(&ts);
+  close_context(&ts);
   if (found == 0) SKIP("no matrices in %s", data_folder());
-  CHECK_MSG(found < FILES || (made[0] >= 20 && made[1] >= 20 && made[2] >= 7 && made[3] >= 6 &&
+  CHECK_TOTAL(found < FILES || (made[0] >= 20 && made[1] >= 20 && made[2] >= 7 && made[3] >= 6 &&
                               made[4] >= 20 && made[5] >= 20),
             "of %d: %d ILU, %d ILUT, %d IC, %d ICT, %d SSOR, %d FSAI", found, made[0], made[1], made[2],
             made[3], made[4], made[5]);

@@ -3,8 +3,10 @@
  */
 #include <inttypes.h>
 
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/preconds.h"
+#include "tests/support/subtests.h"
 #include "tristar_machine.h"
 
 enum { N = 12 };
@@ -21,12 +23,6 @@ static tristar_t *context(int64_t fail_allocation) {
   config.fail_allocation = fail_allocation;
   CHECK_OK(tristar_create(&config, &ts));
   return ts;
-}
-
-static size_t bytes_held(tristar_t *ts) {
-  tristar_memory_stats memory;
-  CHECK_OK(tristar_get_memory(ts, &memory));
-  return memory.current_bytes;
 }
 
 static tristar_precond_options options_of(tristar_precond_kind kind) {
@@ -58,9 +54,9 @@ static void check_failure(tristar_t *ts, const tristar_view *view, const tristar
   } while (0)
 
 static void check_options(void) {
-  tristar_t *ts = context(0);
+  CLEANUP(tristar_destroy) tristar_t *ts = context(0);
   const square s = square_random(&typed_double, N, 2, TRISTAR_SYMMETRIC, 1, 3);
-  tristar_view view = store(&s, &storages[0]);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   tristar_precond_options options;
   tristar_precond_t *p;
   REFUSED(TRISTAR_PRECOND_PLAN, kind, TRISTAR_PRECOND_PLAN);
@@ -115,8 +111,6 @@ static void check_options(void) {
   tristar_precond_destroy(&p);
   tristar_precond_destroy(&p);
   tristar_precond_destroy(NULL);
-  free_stored(&view);
-  tristar_destroy(&ts);
 }
 
 /* ---- Breakdowns ---------------------------------------------------------------------------------------- */
@@ -157,7 +151,7 @@ static void check_three(tristar_t *ts, tristar_precond_kind kind, double values[
 }
 
 static void check_breakdowns(void) {
-  tristar_t *ts = context(0);
+  CLEANUP(tristar_destroy) tristar_t *ts = context(0);
   double zero_first[9] = {0, 1, 1, 1, 2, 1, 1, 1, 3}, equal[9] = {1, 1, 1, 1, 1, 2, 1, 2, 3};
   double negative[9] = {4, 1, 1, 1, 5, 1, 1, 1, -2}, good[9] = {4, 1, 1, 1, 5, 1, 1, 1, 6};
   double unequal[9] = {4, 1, 1, 1, 5, 2, 1, 1, 6}, huge[9] = {1e-200, 1, 1, 1e200, 5, 1, 1, 1, 6};
@@ -183,7 +177,6 @@ static void check_breakdowns(void) {
   check_three(ts, TRISTAR_PRECOND_JACOBI, good, 8, TRISTAR_ERR_SINGULAR, "row 2");
   check_three(ts, TRISTAR_PRECOND_SSOR, zero_first, -1, TRISTAR_ERR_SINGULAR, "row 0");
   check_three(ts, TRISTAR_PRECOND_SSOR, good, 0, TRISTAR_ERR_SINGULAR, "row 0");
-  tristar_destroy(&ts);
 }
 
 /* Of several rows that fail the first is named, also where tasks compute them: blocks of two, their pivots
@@ -211,8 +204,7 @@ static void check_first_row(void) {
                              .values = values,
                              .ptr_bits = 64,
                              .index_bits = 32};
-  tristar_t *ts;
-  CHECK_OK(tristar_create(NULL, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   for (int tasks = 0; tasks < 2; tasks++)
     for (int kind = 0; kind < 4; kind++) {
       const bool pair = kind == 3, definite = kind == 1 || kind == 2;
@@ -222,23 +214,20 @@ static void check_first_row(void) {
       check_failure(ts, &view, &options, definite ? TRISTAR_ERR_NOT_POSITIVE_DEFINITE : TRISTAR_ERR_SINGULAR,
                     "row 122,");
     }
-  tristar_destroy(&ts);
 }
 
 /* A shift lets an indefinite matrix pass. */
 static void check_shift(tristar_precond_kind kind) {
-  tristar_t *ts = context(0);
+  CLEANUP(tristar_destroy) tristar_t *ts = context(0);
   double values[9] = {1, 1.2, 0, 1.2, 1, 1.2, 0, 1.2, 1}, kept[9];
   int64_t ptr[4];
   int32_t index[9];
   const tristar_view view = three(values, -1, ptr, index, kept);
   tristar_precond_options options = options_of(kind);
-  tristar_precond_t *p;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   check_failure(ts, &view, &options, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "shift");
   options.shift = 2;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
-  tristar_precond_destroy(&p);
-  tristar_destroy(&ts);
 }
 
 /* ---- Updates ------------------------------------------------------------------------------------------- */
@@ -251,7 +240,7 @@ static void apply_ones(tristar_precond_t *p, double x[N]) {
 
 /* New values give the bits that they give at once; nothing leaks. */
 static void check_updates(tristar_precond_kind kind, tristar_partition partition) {
-  tristar_t *ts = context(0);
+  CLEANUP(tristar_destroy) tristar_t *ts = context(0);
   const square s = square_random(&typed_double, N, 3, TRISTAR_SYMMETRIC, 1.1, 5);
   square other = s;
   for (int i = 0; i < N; i++)
@@ -304,21 +293,19 @@ static void check_updates(tristar_precond_kind kind, tristar_partition partition
   free_stored(&view);
   free_stored(&next);
   free_stored(&elsewhere);
-  tristar_destroy(&ts);
 }
 
 /* ---- What the program has ------------------------------------------------------------------------------ */
 
 static void check_plan(void) {
-  tristar_t *ts = context(0);
+  CLEANUP(tristar_destroy) tristar_t *ts = context(0);
   flow f;
   tristar_precond_t *p;
   tristar_precond_stats stats;
   flow_create(ts, "s2d9pt", 8, TRISTAR_ENGINE_SERIAL, 0, &f);
   const int64_t n = f.view.rows;
-  double *b = malloc((size_t)n * 3 * sizeof *b), *x = malloc((size_t)n * 3 * sizeof *x),
-         *y = malloc((size_t)n * 3 * sizeof *y);
-  CHECK(b != NULL && x != NULL && y != NULL);
+  OWNED double *b = xmalloc((size_t)n * 3 * sizeof *b), *x = xmalloc((size_t)n * 3 * sizeof *x),
+               *y = xmalloc((size_t)n * 3 * sizeof *y);
   fill_random(b, 3 * n, 1);
   CHECK_OK(tristar_precond_of_plan(f.plan, &p));
   CHECK_OK(tristar_precond_apply(p, TRISTAR_T, 3, b, n, x, n));
@@ -332,10 +319,6 @@ static void check_plan(void) {
   CHECK_STATUS(tristar_precond_of_plan(NULL, &p), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_precond_of_plan(f.plan, NULL), TRISTAR_ERR_ARGUMENT);
   flow_destroy(&f);
-  free(b);
-  free(x);
-  free(y);
-  tristar_destroy(&ts);
 }
 
 static tristar_status halve(void *arg, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
@@ -351,8 +334,8 @@ static tristar_status halve(void *arg, tristar_op op, int64_t nrhs, const void *
 }
 
 static void check_function(void) {
-  tristar_t *ts = context(0);
-  tristar_precond_t *p;
+  CLEANUP(tristar_destroy) tristar_t *ts = context(0);
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   double b[2 * N + 2], x[2 * N];
   int calls = 0;
   fill_random(b, 2 * N + 2, 9);
@@ -369,14 +352,12 @@ static void check_function(void) {
   }
   CHECK_STATUS(tristar_precond_apply(p, TRISTAR_C, 2, b, N + 1, x, N), TRISTAR_ERR_ACCURACY);
   CHECK(calls == 3);
-  tristar_precond_destroy(&p);
-  tristar_destroy(&ts);
 }
 
 /* ---- Nothing, and no memory ---------------------------------------------------------------------------- */
 
 static void check_empty(void) {
-  tristar_t *ts = context(0);
+  CLEANUP(tristar_destroy) tristar_t *ts = context(0);
   const int64_t ptr[1] = {0};
   const tristar_view view = {.format = TRISTAR_CSR,
                              .scalar = TRISTAR_DOUBLE,
@@ -387,13 +368,11 @@ static void check_empty(void) {
                              .index_bits = 32};
   for (int kind = 0; kind < TRISTAR_PRECOND_PLAN; kind++) {
     const tristar_precond_options options = options_of((tristar_precond_kind)kind);
-    tristar_precond_t *p;
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
     CHECK_OK(tristar_precond(ts, &view, &options, &p));
     CHECK_OK(tristar_precond_apply(p, TRISTAR_T, 3, NULL, 0, NULL, 0));
     CHECK_OK(tristar_precond_update(p, &view));
-    tristar_precond_destroy(&p);
   }
-  tristar_destroy(&ts);
 }
 
 /* Each allocation of a life fails once: MEMORY, or, in an update, STALE from then on; nothing is left. */
@@ -402,7 +381,7 @@ static void check_allocations(tristar_precond_kind kind, tristar_pair pair, cons
                                     : kind == TRISTAR_PRECOND_FSAI ? TRISTAR_HERMITIAN
                                                                    : TRISTAR_SYMMETRIC;
   const square s = square_random(&typed_complex_double, N, 3, symmetry, 1.1, 5);
-  tristar_view view = store(&s, how);
+  CLEANUP(free_stored) tristar_view view = store(&s, how);
   tristar_precond_options options = options_of(kind);
   char x[N * sizeof(double _Complex)] = {0};
   bool through = false;
@@ -412,7 +391,7 @@ static void check_allocations(tristar_precond_kind kind, tristar_pair pair, cons
   options.single = 1;
   options.pair = pair;
   for (int64_t k = 1; !through; k++) {
-    tristar_t *ts = context(k);
+    CLEANUP(tristar_destroy) tristar_t *ts = context(k);
     tristar_precond_t *p;
     const tristar_status made = tristar_precond(ts, &view, &options, &p);
     CHECK(made == TRISTAR_OK || (made == TRISTAR_ERR_MEMORY && p == NULL));
@@ -431,26 +410,25 @@ static void check_allocations(tristar_precond_kind kind, tristar_pair pair, cons
     }
     tristar_precond_destroy(&p);
     CHECK_MSG(bytes_held(ts) == 0, "%zu bytes left after failure %" PRId64, bytes_held(ts), k);
-    tristar_destroy(&ts);
   }
-  free_stored(&view);
 }
 
-int main(void) {
-  check_options();
-  check_breakdowns();
-  check_first_row();
-  check_shift(TRISTAR_PRECOND_IC);
-  check_shift(TRISTAR_PRECOND_FSAI);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check_options());
+  RUN(check_breakdowns());
+  RUN(check_first_row());
+  RUN(check_shift(TRISTAR_PRECOND_IC));
+  RUN(check_shift(TRISTAR_PRECOND_FSAI));
   for (int kind = TRISTAR_PRECOND_JACOBI; kind < TRISTAR_PRECOND_PLAN; kind++)
     for (int partition = 0; partition <= TRISTAR_PARTITION_RECURSIVE; partition++)
-      check_updates((tristar_precond_kind)kind, (tristar_partition)partition);
-  check_plan();
-  check_function();
-  check_empty();
+      RUN(check_updates((tristar_precond_kind)kind, (tristar_partition)partition));
+  RUN(check_plan());
+  RUN(check_function());
+  RUN(check_empty());
   for (int kind = 0; kind < TRISTAR_PRECOND_PLAN; kind++)
-    check_allocations((tristar_precond_kind)kind, TRISTAR_PAIR_NEVER, &storages[kind % 5]);
-  check_allocations(TRISTAR_PRECOND_IC, TRISTAR_PAIR_NEVER, &storages[4]);
-  check_allocations(TRISTAR_PRECOND_FSAI, TRISTAR_PAIR_AUTO, &storages[3]);
+    RUN(check_allocations((tristar_precond_kind)kind, TRISTAR_PAIR_NEVER, &storages[kind % 5]));
+  RUN(check_allocations(TRISTAR_PRECOND_IC, TRISTAR_PAIR_NEVER, &storages[4]));
+  RUN(check_allocations(TRISTAR_PRECOND_FSAI, TRISTAR_PAIR_AUTO, &storages[3]));
   return 0;
 }

@@ -7,27 +7,27 @@
 #include <unistd.h>
 
 #include "tristar_precond.h"
+#include "tests/support/context.h"
 #include "tristar_machine.h"
 #include "tristar_stats.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 
 static tristar_t *make(void) {
-  tristar_t *ts;
-  CHECK_OK(tristar_create(NULL, &ts));
+  tristar_t *ts = open_with_starpu(0, false);
   return ts;
 }
 
 /* Everything on StarPU, and the result is right. */
 static void solve(tristar_t *ts, int64_t k) {
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   flow_create(ts, "poisson3d7", k, TRISTAR_ENGINE_TASKS, 20000, &f);
   const int64_t n = f.view.rows;
-  double *b = malloc((size_t)n * sizeof *b), *x = malloc((size_t)n * sizeof *x), error;
+  double *b = xmalloc((size_t)n * sizeof *b), *x = xmalloc((size_t)n * sizeof *x), error;
   fill_random(b, n, 1);
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 1, b, n, x, n));
   CHECK_OK(tristar_residual(f.factor, TRISTAR_N, 1, b, n, x, n, NULL, 0, &error));
   CHECK(error < 1e-13);
-  flow_destroy(&f);
   free(b);
   free(x);
 }
@@ -74,9 +74,8 @@ static void check_program(void) {
 
 static void *come_and_go(void *arg) {
   for (int round = 0; round < ROUNDS; round++) {
-    tristar_t *ts = make();
+    CLEANUP(tristar_destroy) tristar_t *ts = make();
     solve(ts, 5 + *(int *)arg % 2);
-    tristar_destroy(&ts);
   }
   return NULL;
 }
@@ -110,7 +109,7 @@ static void expect_defect(tristar_t *ts, const char *name, const char *value, co
 static void check_surroundings(void) {
   tristar_config config;
   tristar_starpu_info info;
-  tristar_t *ts = make();
+  CLEANUP(tristar_destroy) tristar_t *ts = make();
   char deep[400];
   expect_defect(ts, "STARPU_NCPU", "abc", "STARPU_NCPU is \"abc\"");
   expect_defect(ts, "STARPU_NCPU", "-1", "STARPU_NCPU is \"-1\"");
@@ -138,12 +137,11 @@ static void check_surroundings(void) {
   config.scheduler = "nosuch";
   CHECK_OK(tristar_create(&config, &ts));
   CHECK_STATUS(tristar_get_starpu(ts, &info), TRISTAR_ERR_ARGUMENT);
-  tristar_destroy(&ts);
 }
 
 /* The start of StarPU is no part of what the first calls take. */
 static void check_start_time(void) {
-  tristar_t *ts = make();
+  CLEANUP(tristar_destroy) tristar_t *ts = make();
   flow f, g;
   tristar_factor_stats factor;
   tristar_plan_stats plan;
@@ -162,16 +160,15 @@ static void check_start_time(void) {
   CHECK(factor.start_seconds == 0 && factor.factor_seconds > 0);
   flow_destroy(&f);
   flow_destroy(&g);
-  tristar_destroy(&ts);
 }
 
 /* Nor of what a preconditioner takes, with all its parts. */
 static void check_precond_start_time(void) {
-  tristar_t *ts = make();
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_destroy) tristar_t *ts = make();
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_precond_options options;
-  tristar_precond_t *precond;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *precond;
   tristar_precond_stats stats;
   tristar_starpu_info info;
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 20, &matrix));
@@ -187,17 +184,15 @@ static void check_precond_start_time(void) {
   CHECK_OK(tristar_precond_update(precond, &view));
   CHECK_OK(tristar_precond_get_stats(precond, &stats));
   CHECK(stats.start_seconds == 0 && stats.setup_seconds > 0);
-  tristar_precond_destroy(&precond);
-  tristar_matrix_destroy(&matrix);
-  tristar_destroy(&ts);
 }
 
-int main(void) {
-  check_orders();
-  check_program();
-  check_threads();
-  check_surroundings();
-  check_start_time();
-  check_precond_start_time();
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check_orders());
+  RUN(check_program());
+  RUN(check_threads());
+  RUN(check_surroundings());
+  RUN(check_start_time());
+  RUN(check_precond_start_time());
   return 0;
 }

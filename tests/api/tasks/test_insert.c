@@ -1,5 +1,6 @@
 /* Inserted solves give the bits of tristar_solve for every kind of handle, scalar type, op, number of
  * right-hand sides; handles that do not fit are refused with a message that says why. */
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_starpu.h"
 
@@ -31,7 +32,7 @@ static void register_rows(data *d) {
     int64_t ld = d->ld;
     if (d->kind == SCATTERED) {
       ld = rows + 3;
-      d->apart[k] = calloc((size_t)(ld * d->nrhs), d->scalar);
+      d->apart[k] = xcalloc((size_t)(ld * d->nrhs), d->scalar);
       place = (uintptr_t)d->apart[k];
       for (int64_t j = 0; j < d->nrhs; j++)
         memcpy(d->apart[k] + (size_t)(j * ld) * d->scalar, at(d, row, j), (size_t)rows * d->scalar);
@@ -146,7 +147,7 @@ static void system_destroy(system_of *s) {
 static data data_create(const system_of *s, int kind, int64_t nrhs, int64_t gap, uint64_t seed) {
   data d = {.kind = kind, .n = s->view.rows, .nrhs = nrhs, .scalar = s->t->bytes};
   d.ld = d.n + gap;
-  d.array = calloc((size_t)(d.ld * nrhs), d.scalar);
+  d.array = xcalloc((size_t)(d.ld * nrhs), d.scalar);
   for (int64_t j = 0; j < nrhs; j++)
     for (int64_t i = 0; i < d.n; i++) {
       double value[2];
@@ -164,7 +165,7 @@ static void check_kinds(const system_of *s, tristar_op op, int64_t nrhs, int b_k
   data b = data_create(s, b_kind, nrhs, b_kind == VECTOR ? 0 : 5, 1);
   data x = data_create(s, x_kind, nrhs, x_kind == VECTOR ? 0 : 2, 77);
   data *to = in_place ? &b : &x;
-  char *expected = malloc((size_t)(b.n * nrhs) * b.scalar);
+  OWNED char *expected = xmalloc((size_t)(b.n * nrhs) * b.scalar);
   tristar_insert_options options;
   CHECK_OK(tristar_solve(s->plan, op, nrhs, b.array, b.ld, expected, b.n));
   register_data(&b);
@@ -181,12 +182,11 @@ static void check_kinds(const system_of *s, tristar_op op, int64_t nrhs, int b_k
               (char)op, (int)nrhs, b_kind, x_kind, in_place ? ", in place" : "");
   free(b.array);
   free(x.array);
-  free(expected);
 }
 
 static void check_type(tristar_t *ts, const typed *t, tristar_engine engine, bool all) {
   static const int64_t counts[] = {1, 5, 70, 200};
-  system_of s;
+  CLEANUP(system_destroy) system_of s;
   system_create(ts, t, engine, &s);
   for (int c = 0; c < (all ? 4 : 2); c++)
     for (int kind = counts[c] == 1 ? VECTOR : MATRIX; kind < KINDS; kind++) {
@@ -196,7 +196,6 @@ static void check_type(tristar_t *ts, const typed *t, tristar_engine engine, boo
       check_kinds(&s, TRISTAR_N, counts[c], kind, MATRIX, false);
       check_kinds(&s, TRISTAR_N, counts[c], MATRIX, kind, false);
     }
-  system_destroy(&s);
 }
 
 /* ---- What does not fit -----------------------------------------------------------------------------------
@@ -212,7 +211,7 @@ static void check_refused(tristar_t *ts, tristar_plan_t *plan, starpu_data_handl
 }
 
 static void check_bad_handles(tristar_t *ts) {
-  system_of s;
+  CLEANUP(system_destroy) system_of s;
   char given[64], wanted[64];
   tristar_insert_options options;
   starpu_data_handle_t void_handle, small, floats;
@@ -258,20 +257,19 @@ static void check_bad_handles(tristar_t *ts) {
   free(b.array);
   free(x.array);
   free(one.array);
-  system_destroy(&s);
 }
 
 /* Blocks whose planes have gaps between them, of one column or of several. */
 static void check_planes(tristar_t *ts) {
-  system_of s;
+  CLEANUP(system_destroy) system_of s;
   system_create(ts, &typed_double, TRISTAR_ENGINE_TASKS, &s);
   const int64_t n = s.view.rows, ld = n + 2;
   for (int64_t ny = 1; ny <= 3; ny += 2) {
     enum { PLANES = 4 };
     const int64_t plane = ld * ny + 5, columns = ny * PLANES;
-    double *b = malloc((size_t)(plane * PLANES) * sizeof *b),
-           *x = malloc((size_t)(plane * PLANES) * sizeof *x),
-           *packed = malloc((size_t)(n * columns) * sizeof *packed);
+    OWNED double *b = xmalloc((size_t)(plane * PLANES) * sizeof *b),
+                 *x = xmalloc((size_t)(plane * PLANES) * sizeof *x),
+                 *packed = xmalloc((size_t)(n * columns) * sizeof *packed);
     starpu_data_handle_t b_handle, x_handle;
     fill_random(b, plane * PLANES, 8);
     for (int64_t i = 0; i < plane * PLANES; i++) x[i] = 7;
@@ -292,20 +290,16 @@ static void check_planes(tristar_t *ts) {
                 (int)ny, (int)j);
       CHECK(at_j[n] >= 7 && at_j[n] <= 7);
     }
-    free(b);
-    free(x);
-    free(packed);
   }
-  system_destroy(&s);
 }
 
 /* x lies over a part of b, registered a second time: b is read before. */
 static void check_overlap(tristar_t *ts) {
-  system_of s;
+  CLEANUP(system_destroy) system_of s;
   system_create(ts, &typed_double, TRISTAR_ENGINE_TASKS, &s);
   const int64_t n = s.view.rows;
   data b = data_create(&s, MATRIX, 4, 0, 1), x = b;
-  double *expected = malloc((size_t)(2 * n) * sizeof *expected);
+  double *expected = xmalloc((size_t)(2 * n) * sizeof *expected);
   x.nrhs = b.nrhs = 2;
   x.array = b.array + (size_t)n * sizeof(double); /* the second column of b is the first of x */
   CHECK_OK(tristar_solve(s.plan, TRISTAR_N, 2, b.array, n, expected, n));
@@ -317,22 +311,22 @@ static void check_overlap(tristar_t *ts) {
   CHECK(memcmp(x.array, expected, (size_t)(2 * n) * sizeof *expected) == 0);
   free(expected);
   free(b.array);
-  system_destroy(&s);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
   tristar_t *ts;
   tristar_config config;
   CHECK(starpu_init(NULL) == 0);
   CHECK_OK(tristar_create(NULL, &ts));
-  check_type(ts, &typed_double, TRISTAR_ENGINE_TASKS, true);
-  check_type(ts, &typed_double, TRISTAR_ENGINE_SERIAL, false);
-  for (int k = 0; k < 3; k++) check_type(ts, types[k], TRISTAR_ENGINE_TASKS, false);
-  check_bad_handles(ts);
-  check_planes(ts);
-  check_overlap(ts);
+  RUN(check_type(ts, &typed_double, TRISTAR_ENGINE_TASKS, true));
+  RUN(check_type(ts, &typed_double, TRISTAR_ENGINE_SERIAL, false));
+  for (int k = 0; k < 3; k++) RUN(check_type(ts, types[k], TRISTAR_ENGINE_TASKS, false));
+  RUN(check_bad_handles(ts));
+  RUN(check_planes(ts));
+  RUN(check_overlap(ts));
   tristar_destroy(&ts);
   tristar_config_init(&config);
   config.use_starpu = 0; /* a context without StarPU has no tasks to insert */

@@ -5,8 +5,10 @@
 #include <starpu.h>
 
 #include "runtime/base/happens_before.h"
+#include "tests/support/context.h"
 #include "tests/support/host_task.h"
 #include "tests/support/stream.h"
+#include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
 /* ---- Tasks of the program -------------------------------------------------------------------------------
@@ -64,8 +66,8 @@ static void check_chain(tristar_t *ts, tristar_engine engine, tristar_engine oth
   flow_create(ts, "convdiff3d", 6, other, 3000, &g);
   const int64_t n = f.view.rows;
   const size_t bytes = (size_t)n * sizeof(double);
-  double *b = malloc(bytes), *x = malloc(bytes), *y = malloc(bytes), *sum = calloc(1, bytes),
-         *expected = calloc(1, bytes);
+  OWNED double *b = xmalloc(bytes), *x = xmalloc(bytes), *y = xmalloc(bytes), *sum = xcalloc(1, bytes),
+               *expected = xcalloc(1, bytes);
   for (int k = 0; k < CHAIN; k++) {
     seed[k] = k;
     for (int64_t i = 0; i < n; i++) b[i] = 1 + (double)((i + k) % 7);
@@ -95,11 +97,6 @@ static void check_chain(tristar_t *ts, tristar_engine engine, tristar_engine oth
   starpu_data_unregister(hsum);
   CHECK_OK(tristar_plan_wait(f.plan));
   flow_destroy(&f);
-  free(b);
-  free(x);
-  free(y);
-  free(sum);
-  free(expected);
 }
 
 /* ---- Many solves, `end` -------------------------------------------------------------------------------- */
@@ -127,12 +124,11 @@ static void *insert_many(void *arg) {
 /* Two threads, four plans, 1000 solves; then a chain of `end`s. In a context of its own: in another one plans
  * that were destroyed while their solves ran may still give memory back. */
 static void check_many(void) {
-  tristar_t *ts;
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   static const tristar_engine engines[] = {TRISTAR_ENGINE_TASKS, TRISTAR_ENGINE_SERIAL};
   flow f[STREAMS];
   stream s[STREAMS];
   pthread_t thread[2];
-  CHECK_OK(tristar_create(NULL, &ts));
   const size_t before = memory_now(ts);
   for (int k = 0; k < STREAMS; k++) {
     flow_create(ts, "poisson3d7", 5, engines[k == 3], 2000, &f[k]);
@@ -162,7 +158,6 @@ static void check_many(void) {
     flow_destroy(&f[k]);
   }
   CHECK(memory_now(ts) == before);
-  tristar_destroy(&ts);
 }
 
 /* ---- Limits, foreign tasks ------------------------------------------------------------------------------
@@ -183,7 +178,7 @@ static void insert_in_task(void *buffers[], void *arg) {
 static struct starpu_codelet inserter = {.cpu_funcs = {insert_in_task}, .nbuffers = 0};
 
 static void check_limit(const flow *f) {
-  stream s;
+  CLEANUP(stream_destroy) stream s;
   tristar_insert_options options;
   tristar_plan_stats stats;
   stream_create(f->plan, f->view.rows, 1, &s);
@@ -212,19 +207,17 @@ static void check_limit(const flow *f) {
   CHECK(memcmp(s.x, s.expected, (size_t)s.n * sizeof(double)) == 0);
   tristar_plan_get_stats(f->plan, &stats);
   CHECK(stats.solves == solves + 4);
-  stream_destroy(&s);
 }
 
 /* A foreign task that runs all the time is waited for by nothing. */
 static void check_foreign(void) {
-  tristar_t *ts;
   flow f;
   stream s;
   set_flag(&hold, 1);
   set_flag(&holding, 0);
   struct starpu_task *foreign = submit(&holder, NULL);
   while (!get_flag(&holding)) sched_yield();
-  CHECK_OK(tristar_create(NULL, &ts));
+  tristar_t *ts = open_with_starpu(0, false);
   flow_create(ts, "poisson3d7", 6, TRISTAR_ENGINE_TASKS, 3000, &f);
   stream_create(f.plan, f.view.rows, 3, &s);
   for (int k = 0; k < 5; k++) insert(&s, count_end);
@@ -245,7 +238,7 @@ static void check_foreign(void) {
 static void check_context(const flow *f) {
   int worker = 0;
   const unsigned all = 0;
-  stream s;
+  CLEANUP(stream_destroy) stream s;
   const unsigned one = starpu_sched_ctx_create(&worker, 1, "one", STARPU_SCHED_CTX_POLICY_NAME, "eager", 0);
   stream_create(f->plan, f->view.rows, 3, &s);
   for (int k = 0; k < 10; k++) {
@@ -275,7 +268,6 @@ static void check_context(const flow *f) {
   insert(&s, count_end);
   CHECK_OK(tristar_plan_wait(f->plan));
   CHECK(s.ended == 12 && s.wrong == 0);
-  stream_destroy(&s);
 }
 
 /* ---- Started solves with `end` ---------------------------------------------------------------------------
@@ -284,8 +276,8 @@ static void check_context(const flow *f) {
 static void check_started(const flow *f) {
   static const int64_t counts[] = {0, 1, 70, 200};
   const int64_t n = f->view.rows;
-  double *b = malloc((size_t)(200 * n) * sizeof *b), *x = malloc((size_t)(200 * n) * sizeof *x),
-         *expected = malloc((size_t)(200 * n) * sizeof *x);
+  OWNED double *b = xmalloc((size_t)(200 * n) * sizeof *b), *x = xmalloc((size_t)(200 * n) * sizeof *x),
+               *expected = xmalloc((size_t)(200 * n) * sizeof *x);
   fill_random(b, 200 * n, 6);
   for (int k = 0; k < 4; k++) {
     tristar_solve_options options;
@@ -308,28 +300,25 @@ static void check_started(const flow *f) {
     CHECK_STATUS(tristar_solve_start(f->plan, &options, -1, b, x, &request), TRISTAR_ERR_ARGUMENT);
     CHECK(t.calls == 0);
   }
-  free(b);
-  free(x);
-  free(expected);
 }
 
-int main(void) {
-  tristar_t *ts;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   flow f;
   CHECK(starpu_init(NULL) == 0);
-  CHECK_OK(tristar_create(NULL, &ts));
-  check_chain(ts, TRISTAR_ENGINE_TASKS, TRISTAR_ENGINE_TASKS);
-  check_chain(ts, TRISTAR_ENGINE_TASKS, TRISTAR_ENGINE_SERIAL);
-  check_many();
-  if (starpu_cpu_worker_get_count() > 1) check_foreign();
+  tristar_t *ts = open_with_starpu(0, false);
+  RUN(check_chain(ts, TRISTAR_ENGINE_TASKS, TRISTAR_ENGINE_TASKS));
+  RUN(check_chain(ts, TRISTAR_ENGINE_TASKS, TRISTAR_ENGINE_SERIAL));
+  RUN(check_many());
+  if (starpu_cpu_worker_get_count() > 1) RUN(check_foreign());
   for (int serial = 0; serial < 2; serial++) {
     flow_create(ts, "convdiff3d", 5, serial ? TRISTAR_ENGINE_SERIAL : TRISTAR_ENGINE_TASKS, 4000, &f);
-    check_started(&f);
-    if (starpu_cpu_worker_get_count() > 1) check_limit(&f);
-    check_context(&f);
+    RUN(check_started(&f));
+    if (starpu_cpu_worker_get_count() > 1) RUN(check_limit(&f));
+    RUN(check_context(&f));
     flow_destroy(&f);
   }
-  tristar_destroy(&ts);
+  close_context(&ts);
   starpu_shutdown();
   return 0;
 }

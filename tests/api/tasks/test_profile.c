@@ -5,6 +5,7 @@
 
 #include "tests/support/flow.h"
 #include "tests/support/host_task.h"
+#include "tests/support/subtests.h"
 #include "tristar_trace.h"
 
 static void check_result(const tristar_profile_result *r, int solves) {
@@ -31,14 +32,14 @@ static void profile_in_task(void *buffers[], void *arg) {
 static struct starpu_codelet codelet = {.cpu_funcs = {profile_in_task}, .nbuffers = 0};
 
 static void run(tristar_t *ts, int borrowed) {
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   tristar_profile_result result;
   tristar_plan_options options;
   struct starpu_profiling_worker_info info;
   flow_create(ts, "poisson3d7", 14, TRISTAR_ENGINE_TASKS, 20000, &f);
   const int64_t n = f.view.rows;
   const size_t size = 3 * (size_t)n * sizeof(double);
-  double *b = malloc(size), *x = calloc(1, size), *expected = malloc(size);
+  OWNED double *b = xmalloc(size), *x = xcalloc(1, size), *expected = xmalloc(size);
   fill_random(b, 3 * n, 7);
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 3, b, n, expected, n));
   CHECK_OK(tristar_profile(f.plan, TRISTAR_N, 3, b, n, x, n, 20, &result));
@@ -75,20 +76,17 @@ static void run(tristar_t *ts, int borrowed) {
   options.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(f.factor, &options, &f.plan));
   CHECK_STATUS(tristar_profile(f.plan, TRISTAR_N, 1, b, n, x, n, 2, &result), TRISTAR_ERR_UNSUPPORTED);
-  free(b);
-  free(x);
-  free(expected);
-  flow_destroy(&f);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tristar_t *ts;
   CHECK_OK(tristar_create(NULL, &ts));
-  run(ts, 0);
+  RUN(run(ts, 0));
   tristar_destroy(&ts);
   CHECK(starpu_init(NULL) == 0);
   CHECK_OK(tristar_create(NULL, &ts));
-  run(ts, 1);
+  RUN(run(ts, 1));
   tristar_destroy(&ts);
   starpu_shutdown();
   return 0;

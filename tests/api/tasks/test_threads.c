@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <starpu.h>
 
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/host_task.h"
 
@@ -40,21 +41,20 @@ static void wait_for_release(void *buffers[], void *arg) {
 static struct starpu_codelet foreign_codelet = {.cpu_funcs = {wait_for_release}, .nbuffers = 0};
 
 int main(void) {
-  tristar_t *ts;
   flow f;
   job jobs[THREADS];
   pthread_t threads[THREADS];
   CHECK(starpu_init(NULL) == 0);
-  CHECK_OK(tristar_create(NULL, &ts));
+  tristar_t *ts = open_with_starpu(0, false);
   struct starpu_task *foreign =
       submit(&foreign_codelet, NULL); /* runs all the time: must not be waited for */
   flow_create(ts, "poisson3d7", 12, TRISTAR_ENGINE_TASKS, 20000, &f);
   const size_t n = (size_t)f.view.rows;
-  double *b = malloc(n * sizeof *b), *expected = malloc(n * sizeof *expected);
+  double *b = xmalloc(n * sizeof *b), *expected = xmalloc(n * sizeof *expected);
   fill_random(b, (int64_t)n, 2);
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 1, b, (int64_t)n, expected, (int64_t)n));
   for (int t = 0; t < THREADS; t++) {
-    jobs[t] = (job){&f, malloc(n * sizeof(double)), b, TRISTAR_OK};
+    jobs[t] = (job){&f, xmalloc(n * sizeof(double)), b, TRISTAR_OK};
     CHECK(pthread_create(&threads[t], NULL, solve_many, &jobs[t]) == 0);
   }
   for (int t = 0; t < THREADS; t++) CHECK(pthread_join(threads[t], NULL) == 0);
@@ -69,7 +69,7 @@ int main(void) {
   CHECK_OK(jobs[0].status);
   CHECK(memcmp(jobs[0].x, expected, n * sizeof *expected) == 0);
   flow_destroy(&f);
-  tristar_destroy(&ts);
+  close_context(&ts);
   CHECK(starpu_is_initialized()); /* borrowed, so still there */
   set_flag(&release_foreign, 1);
   CHECK(starpu_task_wait(foreign) == 0);

@@ -1,8 +1,8 @@
 /* No CPU worker: a clear error, nothing hangs, and the context still works without tasks. */
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 
 int main(void) {
-  tristar_t *ts;
   tristar_matrix_t *m;
   tristar_analysis_t *an;
   tristar_factor_t *f;
@@ -12,7 +12,7 @@ int main(void) {
   char message[512];
   setenv("STARPU_NCPU", "0", 1);
   setenv("STARPU_NOPENCL", "0", 1);
-  CHECK_OK(tristar_create(NULL, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 5, &m));
   tristar_matrix_get_view(m, &v);
   CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
@@ -29,6 +29,5 @@ int main(void) {
   tristar_factor_destroy(&f);
   tristar_analysis_destroy(&an);
   tristar_matrix_destroy(&m);
-  tristar_destroy(&ts);
   return 0;
 }

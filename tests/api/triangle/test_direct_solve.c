@@ -7,6 +7,7 @@
 
 #include "tests/support/context.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 #include "tristar_trace.h"
 #include "tristar_solve.h"
@@ -26,8 +27,7 @@ static triangle make_triangle(int kind, bool upper, tristar_scalar scalar) {
   const int parts = scalar == TRISTAR_DOUBLE ? 1 : 2;
   const int64_t count = t.pattern.ptr[N];
   if (upper) triangle_free(&lower);
-  t.values = malloc((size_t)(count * parts) * sizeof *t.values);
-  CHECK(t.values != NULL);
+  t.values = xmalloc((size_t)(count * parts) * sizeof *t.values);
   fill_random(t.values, count * parts, 11);
   for (int64_t e = 0; e < count * parts; e++) t.values[e] *= 0.05;
   for (int32_t i = 0; i < N; i++)
@@ -118,9 +118,9 @@ static void *run_job(void *arg) {
 
 /* The first of them make the stream of the transpose. */
 static void check_threads(tristar_t *ts, const double *b) {
-  triangle t = make_triangle(TRIANGLE_GRID, false, TRISTAR_DOUBLE);
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(free_triangle) triangle t = make_triangle(TRIANGLE_GRID, false, TRISTAR_DOUBLE);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   pthread_t thread[THREADS];
   static job jobs[THREADS];
   tristar_plan_stats stats;
@@ -133,33 +133,28 @@ static void check_threads(tristar_t *ts, const double *b) {
   for (int k = 1; k < THREADS; k++) CHECK(memcmp(jobs[k].x, jobs[0].x, sizeof jobs[0].x) == 0);
   CHECK_OK(tristar_plan_get_stats(plan, &stats));
   CHECK(stats.solves == 2 * THREADS * SOLVES);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  free_triangle(&t);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tristar_partition partitions[] = {TRISTAR_PARTITION_AUTO, TRISTAR_PARTITION_WHOLE,
                                                  TRISTAR_PARTITION_SUPERSTEPS, TRISTAR_PARTITION_LEVELS};
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-  tristar_t *ts = open_without_starpu(true);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(true);
   double b[2 * N];
   fill_random(b, 2 * N, 5);
   for (int which = 0; which < 4; which++) {
     const bool upper = which & 1, is_complex = which & 2;
+    CLEANUP(free_triangle)
     triangle t = make_triangle(TRIANGLE_BANDED, upper, is_complex ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE);
     for (int p = 0; p < 4; p++) {
-      tristar_factor_t *factor;
-      tristar_plan_t *plan;
+      CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+      CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
       make_plan(ts, &t, upper, partitions[p], &factor, &plan);
-      for (int k = 0; k < 3; k++) check_bits(plan, ops[k], b, (is_complex ? 2 * N : N) * sizeof *b);
-      if (which == 0) check_refused(plan);
-      tristar_plan_destroy(&plan);
-      tristar_factor_destroy(&factor);
+      for (int k = 0; k < 3; k++) RUN(check_bits(plan, ops[k], b, (is_complex ? 2 * N : N) * sizeof *b));
+      if (which == 0) RUN(check_refused(plan));
     }
-    free_triangle(&t);
   }
-  check_threads(ts, b);
-  tristar_destroy(&ts);
+  RUN(check_threads(ts, b));
   return 0;
 }

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 #include "tristar_triangle.h"
 
@@ -139,13 +141,12 @@ static void check_triangles(tristar_t *ts) {
   for (int kind = 0; kind < TRIANGLES; kind++)
     for (int k = 0; k < 10; k++) {
       const int32_t n = k < 4 ? k : 40 + 7 * kind;
-      triangle_pattern lower = triangle_create(kind, n, (uint64_t)(kind + k));
+      CLEANUP(triangle_free) triangle_pattern lower = triangle_create(kind, n, (uint64_t)(kind + k));
       char what[100];
       fill(&m, &lower, k % 2, k / 2, (uint64_t)(100 * kind + k));
       snprintf(what, sizeof what, "%s of order %d, upper %d, permuted %d", triangle_names[kind], n, k % 2,
                k / 2);
       check_shape(ts, &m, full_diagonal(&m) ? as_it_stands(&m) : TRISTAR_SHAPE_PERMUTED, what);
-      triangle_free(&lower);
     }
 }
 
@@ -238,16 +239,12 @@ static void check_wrong(tristar_t *ts) {
   CHECK(shape == TRISTAR_SHAPE_PERMUTED);
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_triangles(ts);
-  check_others(ts);
-  check_zeros(ts);
-  check_wrong(ts);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
+  RUN(check_triangles(ts));
+  RUN(check_others(ts));
+  RUN(check_zeros(ts));
+  RUN(check_wrong(ts));
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
 /* Lower triangle of a symmetric matrix, by columns. */
@@ -16,9 +17,9 @@ typedef struct forest {
 
 static void start(forest *a, int64_t n, int64_t entries) {
   a->n = 0;
-  a->ptr = calloc((size_t)n + 1, sizeof *a->ptr);
-  a->row = malloc((size_t)entries * sizeof *a->row);
-  a->value = malloc((size_t)entries * sizeof *a->value);
+  a->ptr = xcalloc((size_t)n + 1, sizeof *a->ptr);
+  a->row = xmalloc((size_t)entries * sizeof *a->row);
+  a->value = xmalloc((size_t)entries * sizeof *a->value);
 }
 
 static void finish(forest *a) {
@@ -108,9 +109,9 @@ static tristar_t *contexts[2]; /* without and with StarPU */
 static void solve(const forest *a, tristar_t *ts, tristar_method method, tristar_ordering ordering,
                   double peak, const double *b, double *x) {
   const tristar_view view = view_of(a);
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_factor_stats stats;
   tristar_refine_result result;
   CHECK_OK(tristar_analyze(ts, &view, options_of(method, ordering), &an));
@@ -125,20 +126,15 @@ static void solve(const forest *a, tristar_t *ts, tristar_method method, tristar
   CHECK_MSG(result.backward_error < 1e-14, "%lld rows: backward error %g", (long long)a->n,
             result.backward_error);
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, a->n, x, a->n));
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* peak: that much more memory than the factor has is enough. */
 static void check(const forest *a, tristar_method method, tristar_ordering ordering, double peak) {
-  double *b = malloc((size_t)a->n * sizeof *b), *x = malloc(2 * (size_t)a->n * sizeof *x);
+  OWNED double *b = xmalloc((size_t)a->n * sizeof *b), *x = xmalloc(2 * (size_t)a->n * sizeof *x);
   fill_random(b, a->n, 1);
   for (int k = 0; k < 2; k++) solve(a, contexts[k], method, ordering, peak, b, x + k * a->n);
   CHECK_MSG(memcmp(x, x + a->n, (size_t)a->n * sizeof *x) == 0, "%lld rows: other bits with tasks",
             (long long)a->n);
-  free(b);
-  free(x);
 }
 
 /* The pivot of one row is not positive. */
@@ -147,8 +143,8 @@ static void check_bad_pivot(forest *a, int64_t row) {
   const double kept = a->value[a->ptr[row]];
   char message[512], wanted[64];
   tristar_t *ts = contexts[1];
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CHECK_OK(tristar_analyze(ts, &view, options_of(TRISTAR_METHOD_LLT, TRISTAR_ORDERING_METIS), &an));
   a->value[a->ptr[row]] = -1;
   CHECK_STATUS(tristar_factor(an, a->value, &f), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
@@ -158,11 +154,10 @@ static void check_bad_pivot(forest *a, int64_t row) {
   CHECK_MSG(strstr(message, wanted) != NULL, "row %lld: %s", (long long)row, message);
   a->value[a->ptr[row]] = kept;
   CHECK_OK(tristar_factor(an, a->value, &f));
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tristar_config config;
   forest a;
   setenv("STARPU_NCPU", "2", 1);
@@ -175,10 +170,10 @@ int main(void) {
 
   start(&a, 50000, 50000); /* a diagonal matrix: each row is a tree */
   add_blocks(&a, 50000, 1, true);
-  check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_METIS, 3);
-  check(&a, TRISTAR_METHOD_LU, TRISTAR_ORDERING_METIS, 3);
-  check(&a, TRISTAR_METHOD_LDLT, TRISTAR_ORDERING_METIS, 3);
-  check_bad_pivot(&a, 12345);
+  RUN(check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_METIS, 3));
+  RUN(check(&a, TRISTAR_METHOD_LU, TRISTAR_ORDERING_METIS, 3));
+  RUN(check(&a, TRISTAR_METHOD_LDLT, TRISTAR_ORDERING_METIS, 3));
+  RUN(check_bad_pivot(&a, 12345));
   finish(&a);
 
   start(&a, 40000, 200000); /* trees of all sizes, and rows without neighbours among them */
@@ -186,21 +181,21 @@ int main(void) {
   add_cube(&a, 17);
   add_blocks(&a, 10000, 1, true);
   add_blocks(&a, 400, 12, false);
-  check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_METIS, 4);
-  check_bad_pivot(&a, 7000 + 17 * 17 * 17 + 777);
-  check_bad_pivot(&a, 6999);
+  RUN(check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_METIS, 4));
+  RUN(check_bad_pivot(&a, 7000 + 17 * 17 * 17 + 777));
+  RUN(check_bad_pivot(&a, 6999));
   finish(&a);
 
   start(&a, 60000, 120000); /* long paths */
   add_blocks(&a, 1, 20000, false);
-  check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_NATURAL, 3);
+  RUN(check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_NATURAL, 3));
   add_caterpillar(&a, 10000);
-  check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_NATURAL, 3.5);
+  RUN(check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_NATURAL, 3.5));
   finish(&a);
 
   start(&a, 30000, 60000); /* one parent of all */
   add_arrow(&a, 30000);
-  check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_METIS, 6);
+  RUN(check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_METIS, 6));
   finish(&a);
   for (int k = 0; k < 2; k++) tristar_destroy(&contexts[k]);
   return 0;

@@ -1,8 +1,10 @@
 /* Factors that are given: random L, D, U of unrelated structures in every format, real and complex, with
  * permutations and scalings; all operations, parts and orders, chosen rows, every engine, against dense
  * products. */
+#include "tests/support/context.h"
 #include "tests/support/given_factors.h"
 #include "tests/support/magnitude.h"
+#include "tests/support/subtests.h"
 #include "tristar_machine.h"
 #include "tristar_solve.h"
 #include "tristar_stats.h"
@@ -49,8 +51,8 @@ static void check_parts(const dense *m, tristar_plan_t *plan) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   static const char *const names[] = {"A", "L", "D", "U"};
   const size_t size = (size_t)m->n * NRHS + 1;
-  number *x = calloc(size, sizeof *x), *y = calloc(size, sizeof *y);
-  void *b = calloc(size, sizeof *x), *z = calloc(size, sizeof *x);
+  OWNED number *x = xcalloc(size, sizeof *x), *y = xcalloc(size, sizeof *y);
+  OWNED void *b = xcalloc(size, sizeof *x), *z = xcalloc(size, sizeof *x);
   const number *matrices[] = {m->a, m->l, NULL, m->u};
   for (int o = 0; o < 3; o++)
     for (int part = 0; part < 4; part++) {
@@ -67,18 +69,14 @@ static void check_parts(const dense *m, tristar_plan_t *plan) {
       CHECK_OK(tristar_solve_with(plan, &options, NRHS, b, b, NULL)); /* in place: the same bits */
       CHECK(memcmp(b, z, (size_t)(m->n * NRHS) * (m->is_complex ? sizeof(number) : sizeof(double))) == 0);
     }
-  free(x);
-  free(y);
-  free(b);
-  free(z);
 }
 
 /* The parts one after the other give what the whole gives. */
 static void check_chain(const dense *m, tristar_plan_t *plan) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const size_t size = (size_t)m->n * NRHS + 1;
-  void *b = calloc(size, sizeof(number)), *x = calloc(size, sizeof(number));
-  number *expected = calloc(size, sizeof *expected);
+  OWNED void *b = xcalloc(size, sizeof(number)), *x = xcalloc(size, sizeof(number));
+  OWNED number *expected = xcalloc(size, sizeof *expected);
   for (int o = 0; o < 3; o++) {
     tristar_solve_options options;
     tristar_solve_options_init(&options);
@@ -93,9 +91,6 @@ static void check_chain(const dense *m, tristar_plan_t *plan) {
     }
     compare(m, b, expected, "parts in turn", (int)ops[o]);
   }
-  free(b);
-  free(x);
-  free(expected);
 }
 
 /* Some rows of b, some rows of x, strides: the same numbers as the dense solve. */
@@ -104,8 +99,8 @@ static void check_rows(const dense *m, tristar_plan_t *plan, tristar_part part) 
   const int n = m->n;
   int64_t given[N_MAX], wanted[N_MAX];
   const size_t size = (size_t)n * NRHS + 1;
-  void *b = calloc(size, sizeof(number)), *x = calloc(size, sizeof(number)),
-       *bs = calloc(size, sizeof(number)), *xs = calloc(size, sizeof(number));
+  OWNED void *b = xcalloc(size, sizeof(number)), *x = xcalloc(size, sizeof(number)),
+             *bs = xcalloc(size, sizeof(number)), *xs = xcalloc(size, sizeof(number));
   for (int o = 0; o < 3; o++)
     for (int lists = 0; lists < 4; lists++) {
       tristar_solve_options options;
@@ -141,15 +136,11 @@ static void check_rows(const dense *m, tristar_plan_t *plan, tristar_part part) 
           CHECK_MSG(one == other, "op %c, part %d, lists %d: row %d", (int)ops[o], (int)part, lists, (int)i);
         }
     }
-  free(b);
-  free(x);
-  free(bs);
-  free(xs);
 }
 
 static void check_refined(const dense *m, tristar_plan_t *plan, bool has_matrix) {
   const size_t size = (size_t)m->n + 1;
-  void *b = calloc(size, sizeof(number)), *x = calloc(size, sizeof(number));
+  OWNED void *b = xcalloc(size, sizeof(number)), *x = xcalloc(size, sizeof(number));
   tristar_refine_result result;
   double reciprocal;
   for (int i = 0; i < m->n; i++) put_given(m, b, i, entry(m));
@@ -163,8 +154,6 @@ static void check_refined(const dense *m, tristar_plan_t *plan, bool has_matrix)
     CHECK_OK(tristar_condition(plan, &reciprocal));
     CHECK(reciprocal > 0 && reciprocal < 1 + 1e-12);
   }
-  free(b);
-  free(x);
 }
 
 static void check_order(const dense *m, const tristar_factor_t *f) {
@@ -177,14 +166,14 @@ static void check_order(const dense *m, const tristar_factor_t *f) {
 }
 
 static void check_import(tristar_t *ts, dense *m, int format) {
-  given_view v;
-  tristar_factor_t *f;
+  CLEANUP(release_view) given_view v;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   make_view(m, format, format != 1, &v);
   CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
   check_order(m, f);
   for (int k = 0; k < 4; k++) {
     tristar_plan_options options;
-    tristar_plan_t *plan;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     tristar_plan_options_init(&options);
     options.engine = k == 3 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
     options.chunk_bytes_max = k > 0 ? 700 : 0;
@@ -208,10 +197,7 @@ static void check_import(tristar_t *ts, dense *m, int format) {
       check_refined(m, plan, format != 1);
       release_view(&again);
     }
-    tristar_plan_destroy(&plan);
   }
-  tristar_factor_destroy(&f);
-  release_view(&v);
 }
 
 /* ---- A triangular matrix alone
@@ -225,9 +211,9 @@ static void check_triangle(tristar_t *ts, bool is_complex, bool upper, bool unit
   tristar_factor_t *f;
   tristar_plan_t *plan;
   tristar_plan_options options;
-  number *t = upper ? m.u : m.l, *x = calloc((size_t)n * NRHS, sizeof *x),
-         *y = calloc((size_t)n * NRHS, sizeof *y);
-  void *b = calloc((size_t)n * NRHS, sizeof *x);
+  number *t = upper ? m.u : m.l, *x = xcalloc((size_t)n * NRHS, sizeof *x),
+         *y = xcalloc((size_t)n * NRHS, sizeof *y);
+  OWNED void *b = xcalloc((size_t)n * NRHS, sizeof *x);
   for (int k = 0; k < n; k++) t[k * n + k] = unit ? 1 : 1.5 + 0.2 * uniform();
   memcpy(m.a, t, (size_t)(n * n) * sizeof *t);
   for (int i = 0; i < n; i++) /* what is not to be read */
@@ -263,7 +249,6 @@ static void check_triangle(tristar_t *ts, bool is_complex, bool upper, bool unit
   release(&m);
   free(x);
   free(y);
-  free(b);
 }
 
 /* ---- Bad input
@@ -305,9 +290,9 @@ static void check_stale_order(tristar_t *ts, tristar_factor_t *factor, const tri
 static void check_stats(tristar_t *ts) {
   enum { N = 40 };
   for (int lu = 0; lu < 2; lu++) {
-    dense m = draw(N, false, lu ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LLT, false);
-    given_view v;
-    tristar_factor_t *f;
+    CLEANUP(release) dense m = draw(N, false, lu ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LLT, false);
+    CLEANUP(release_view) given_view v;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
     tristar_factor_stats stats;
     tristar_analysis_stats analysis;
     for (int i = 0; i < N; i++)
@@ -322,16 +307,13 @@ static void check_stats(tristar_t *ts) {
     CHECK_MSG(stats.nnz_factor == (lu ? N * N : N * (N + 1) / 2), "%lld entries",
               (long long)stats.nnz_factor);
     CHECK_MSG(analysis.panels == (lu ? 3 : 1), "%lld panels", (long long)analysis.panels);
-    tristar_factor_destroy(&f);
-    release_view(&v);
-    release(&m);
   }
 }
 
 static void check_bad_input(tristar_t *ts) {
-  dense m = draw(40, false, TRISTAR_METHOD_LU, false);
-  given_view v;
-  tristar_factor_t *good;
+  CLEANUP(release) dense m = draw(40, false, TRISTAR_METHOD_LU, false);
+  CLEANUP(release_view) given_view v;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *good;
   make_view(&m, 0, false, &v);
   tristar_factors *f = &v.factors;
   expect(ts, NULL, TRISTAR_ERR_ARGUMENT, "factors is NULL");
@@ -378,9 +360,6 @@ static void check_bad_input(tristar_t *ts) {
   CHECK_STATUS(tristar_reimport(good, f), TRISTAR_ERR_STALE);
   tristar_plan_t *plan;
   CHECK_STATUS(tristar_plan(good, NULL, &plan), TRISTAR_ERR_STALE);
-  tristar_factor_destroy(&good);
-  release_view(&v);
-  release(&m);
 }
 
 /* Numbers of columns and rows of supernodes at the ends of their range: nothing overflows on the way to the
@@ -428,13 +407,9 @@ static void check_bad_supernodes(tristar_t *ts) {
   expect(ts, &f, TRISTAR_ERR_FORMAT, "L: supernode 0");
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.workers = 2;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, true);
   static const int sizes[] = {0, 1, 2, 17, N_MAX};
   for (size_t s = TSI_TESTS_RACES ? 3 : 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int is_complex = 0; is_complex < 2; is_complex++)
@@ -444,18 +419,13 @@ int main(void) {
                                                  : TRISTAR_METHOD_LU;
         if (!is_complex && (kind == 1 || kind == 3)) continue;
         for (int format = 0; format < 3; format++) {
-          dense m = draw(sizes[s], is_complex, method, kind == 1 || kind == 3);
-          check_import(ts, &m, format);
-          release(&m);
+          CLEANUP(release) dense m = draw(sizes[s], is_complex, method, kind == 1 || kind == 3);
+          RUN(check_import(ts, &m, format));
         }
       }
-  for (int k = 0; k < 16; k++) check_triangle(ts, k & 1, k & 2, k & 4, k & 8);
-  check_stats(ts);
-  check_bad_input(ts);
-  check_bad_supernodes(ts);
-  tristar_memory_stats memory;
-  tristar_get_memory(ts, &memory);
-  CHECK(memory.current_bytes == 0);
-  tristar_destroy(&ts);
+  for (int k = 0; k < 16; k++) RUN(check_triangle(ts, k & 1, k & 2, k & 4, k & 8));
+  RUN(check_stats(ts));
+  RUN(check_bad_input(ts));
+  RUN(check_bad_supernodes(ts));
   return 0;
 }

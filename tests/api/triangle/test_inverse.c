@@ -8,6 +8,8 @@
  *   - the serial replay in two legal orders and tasks on one and on two workers give the same bits
  *   - sparse right-hand sides and chosen rows of X give the numbers of the dense solve
  *   - big panels are sliced: the plans below are cut small */
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_machine.h"
 #include "tristar_solve.h"
@@ -34,7 +36,7 @@ typedef struct problem {
 
 static tristar_factor_t *make_factor(tristar_t *ts, const problem *p, tristar_inverse inverse) {
   tristar_analysis_options options;
-  tristar_analysis_t *an;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   tristar_factor_t *f;
   tristar_analysis_options_init(&options);
   CHECK(options.inverse == TRISTAR_INVERSE_DIAGONAL);
@@ -43,7 +45,6 @@ static tristar_factor_t *make_factor(tristar_t *ts, const problem *p, tristar_in
   options.inverse = inverse;
   CHECK_OK(tristar_analyze(ts, &p->view, &options, &an));
   CHECK_OK(tristar_factor(an, p->view.values, &f));
-  tristar_analysis_destroy(&an);
   return f;
 }
 
@@ -71,7 +72,7 @@ static uint64_t hash(const void *x, size_t count) {
 static void check_bits(const problem *p, tristar_factor_t *f, const void *b, bool first_pass) {
   const int64_t n = p->view.rows;
   const size_t bytes = TYPED_COLUMNS * (size_t)n * p->t->bytes;
-  char *x = malloc(bytes), *reference = malloc(bytes);
+  OWNED char *x = xmalloc(bytes), *reference = xmalloc(bytes);
   const int count = first_pass && !TSI_TESTS_RACES ? 3 : 1;
   tristar_plan_t *plans[3];
   for (int k = 0; k < count; k++)
@@ -91,8 +92,6 @@ static void check_bits(const problem *p, tristar_factor_t *f, const void *b, boo
                 p->text, typed_ops[o]);
     }
   for (int k = 0; k < count; k++) tristar_plan_destroy(&plans[k]);
-  free(x);
-  free(reference);
 }
 
 static void check_errors(const problem *p, tristar_plan_t *plan, const void *b) {
@@ -107,7 +106,7 @@ static void check_errors(const problem *p, tristar_plan_t *plan, const void *b) 
 static void check_parts(const problem *p, tristar_plan_t *plan, tristar_plan_t *plain, const void *b) {
   const int64_t n = p->view.rows, nrhs = 3;
   const double bound = p->t->is_single || p->single_factors ? 1e-3 : 1e-11;
-  char *x = malloc((size_t)(n * nrhs) * p->t->bytes), *y = malloc((size_t)(n * nrhs) * p->t->bytes);
+  OWNED char *x = xmalloc((size_t)(n * nrhs) * p->t->bytes), *y = xmalloc((size_t)(n * nrhs) * p->t->bytes);
   for (int o = 0; o < TYPED_OPS; o++)
     for (int part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++)
       for (int order = 0; order < 2; order++) {
@@ -126,17 +125,15 @@ static void check_parts(const problem *p, tristar_plan_t *plan, tristar_plan_t *
         CHECK_MSG(difference <= bound * largest, "%s, %c, part %d, factor order %d: differs by %g of %g",
                   p->text, typed_ops[o], part, order, difference, largest);
       }
-  free(x);
-  free(y);
 }
 
 /* The sparse products of the same factors, not refined, against the default treatment. */
 static void check_products(const problem *p, tristar_factor_t *f, tristar_plan_t *plain, const void *b) {
   const int64_t n = p->view.rows, nrhs = 3;
   const double bound = p->t->is_single || p->single_factors ? 1e-3 : 1e-11;
-  char *x = malloc((size_t)(n * nrhs) * p->t->bytes), *y = malloc((size_t)(n * nrhs) * p->t->bytes);
+  OWNED char *x = xmalloc((size_t)(n * nrhs) * p->t->bytes), *y = xmalloc((size_t)(n * nrhs) * p->t->bytes);
   tristar_plan_options options;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.kernel = TRISTAR_KERNEL_SPMV;
@@ -152,16 +149,13 @@ static void check_products(const problem *p, tristar_factor_t *f, tristar_plan_t
     CHECK_MSG(difference <= bound * largest, "%s, products, %c: differs by %g of %g", p->text, typed_ops[o],
               difference, largest);
   }
-  tristar_plan_destroy(&plan);
-  free(x);
-  free(y);
 }
 
 /* Two rows of b given, three of x wanted: the numbers of the dense solve. */
 static void check_sparse(const problem *p, tristar_plan_t *plan) {
   const int64_t n = p->view.rows, given[] = {n / 3, 1}, wanted[] = {0, n - 1, n / 2};
-  void *b = calloc((size_t)n, p->t->bytes), *x = calloc((size_t)n, p->t->bytes), *bs = calloc(2, p->t->bytes),
-       *xs = calloc(3, p->t->bytes);
+  OWNED void *b = xcalloc((size_t)n, p->t->bytes), *x = xcalloc((size_t)n, p->t->bytes),
+             *bs = xcalloc(2, p->t->bytes), *xs = xcalloc(3, p->t->bytes);
   for (int k = 0; k < 2; k++) {
     put(p->t, b, given[k], 1.5 + k);
     put(p->t, bs, k, 1.5 + k);
@@ -182,17 +176,13 @@ static void check_sparse(const problem *p, tristar_plan_t *plan) {
         CHECK_MSG(get(p->t, xs, k) == get(p->t, x, wanted[k]), "%s, %c, part %d: row %d", p->text,
                   typed_ops[o], part, (int)wanted[k]);
     }
-  free(b);
-  free(x);
-  free(bs);
-  free(xs);
 }
 
 /* New values in the same factor are packed in the same way. */
 static void check_refactor(const problem *p, tristar_factor_t *f, tristar_plan_t *plan, const void *b) {
   const int64_t n = p->view.rows, *ptr = p->view.ptr;
   const size_t bytes = (size_t)n * p->t->bytes;
-  void *x = malloc(bytes), *y = malloc(bytes), *values = malloc((size_t)ptr[n] * p->t->bytes);
+  OWNED void *x = xmalloc(bytes), *y = xmalloc(bytes), *values = xmalloc((size_t)ptr[n] * p->t->bytes);
   for (int64_t e = 0; e < ptr[n]; e++) put(p->t, values, e, 4 * get(p->t, p->view.values, e));
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, x, n));
   CHECK_OK(tristar_refactor(f, values));
@@ -200,20 +190,19 @@ static void check_refactor(const problem *p, tristar_factor_t *f, tristar_plan_t
   for (int64_t i = 0; i < n; i++) /* powers of two change no rounding */
     CHECK_MSG(4 * get(p->t, y, i) == get(p->t, x, i), "%s: row %d after new values", p->text, (int)i);
   CHECK_OK(tristar_refactor(f, p->view.values));
-  free(x);
-  free(y);
-  free(values);
 }
 
 static void check_treatment(tristar_t *ts, problem *p, tristar_inverse inverse, bool first_pass) {
-  tristar_factor_t *f = make_factor(ts, p, inverse);
-  void *b = make_rhs(p->t, p->view.rows);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = make_factor(ts, p, inverse);
+  OWNED void *b = make_rhs(p->t, p->view.rows);
   snprintf(p->text, sizeof p->text, "%s:%d, %c%s, method %d, symmetry %d, inverse %s", p->kind, (int)p->k,
            p->t->scalar, p->single_factors ? " with single factors" : "", (int)p->method,
            (int)p->view.symmetry, names[inverse]);
   check_bits(p, f, b, first_pass);
   if (first_pass && !TSI_TESTS_RACES) {
+    CLEANUP(tristar_factor_destroy)
     tristar_factor_t *plain_factor = make_factor(ts, p, TRISTAR_INVERSE_DIAGONAL);
+    CLEANUP(tristar_plan_destroy)
     tristar_plan_t *plan = make_plan(f, TRISTAR_ENGINE_SERIAL, 0),
                    *plain = make_plan(plain_factor, TRISTAR_ENGINE_SERIAL, 0);
     check_parts(p, plan, plain, b);
@@ -221,27 +210,20 @@ static void check_treatment(tristar_t *ts, problem *p, tristar_inverse inverse, 
     check_sparse(p, plan);
     check_errors(p, plan, b);
     check_refactor(p, f, plan, b);
-    tristar_plan_destroy(&plan);
-    tristar_plan_destroy(&plain);
-    tristar_factor_destroy(&plain_factor);
   }
-  tristar_factor_destroy(&f);
-  free(b);
 }
 
 static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tristar_method method,
                   tristar_symmetry symmetry, bool first_pass) {
   problem p = {.kind = kind, .k = k, .t = t, .method = method};
-  tristar_matrix_t *m;
-  void *values = typed_matrix(ts, kind, k, t, symmetry, &m, &p.view);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
+  OWNED void *values = typed_matrix(ts, kind, k, t, symmetry, &m, &p.view);
   const bool large = p.view.rows > 400; /* these in the four types are enough */
   for (int single = 0; single < (t->is_single || large ? 1 : 2); single++) {
     p.single_factors = single;
     check_treatment(ts, &p, TRISTAR_INVERSE_NONE, first_pass);
     check_treatment(ts, &p, TRISTAR_INVERSE_PARTITIONED, first_pass);
   }
-  tristar_matrix_destroy(&m);
-  free(values);
 }
 
 /* All problems of one type. */
@@ -278,34 +260,24 @@ static void check_small(tristar_t *ts) {
     for (int inverse = TRISTAR_INVERSE_NONE; inverse <= TRISTAR_INVERSE_PARTITIONED; inverse++) {
       problem p = {.t = &typed_double, .method = TRISTAR_METHOD_LU, .view = v};
       p.view.rows = p.view.cols = n;
-      tristar_factor_t *f = make_factor(ts, &p, (tristar_inverse)inverse);
-      tristar_plan_t *plan = make_plan(f, TRISTAR_ENGINE_AUTO, 0);
+      CLEANUP(tristar_factor_destroy) tristar_factor_t *f = make_factor(ts, &p, (tristar_inverse)inverse);
+      CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = make_plan(f, TRISTAR_ENGINE_AUTO, 0);
       CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, &b, 1, &x, 1));
       CHECK(n == 0 || x == 0.75);
-      tristar_plan_destroy(&plan);
-      tristar_factor_destroy(&f);
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   for (int workers = 1; workers <= 2; workers++) {
-    tristar_config config;
-    tristar_memory_stats memory;
-    tristar_t *ts;
-    tristar_config_init(&config);
-    config.check = 1;
-    config.workers = workers;
-    CHECK_OK(tristar_create(&config, &ts));
+    CLEANUP(close_context) tristar_t *ts = open_with_starpu(workers, true);
     hash_count = sliced = 0;
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
       if (!TSI_TESTS_SANITIZED || types[t] == &typed_double ||
           (!TSI_TESTS_RACES && types[t] == &typed_complex_single))
-        check_type(ts, types[t], workers == 1);
-    check_small(ts);
-    CHECK_MSG(sliced > (TSI_TESTS_SANITIZED ? 10 : 100), "only %d plans had slices", sliced);
-    tristar_get_memory(ts, &memory);
-    CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-    tristar_destroy(&ts);
+        RUN(check_type(ts, types[t], workers == 1));
+    RUN(check_small(ts));
+    CHECK_TOTAL(sliced > (TSI_TESTS_SANITIZED ? 10 : 100), "only %d plans had slices", sliced);
   }
   return 0;
 }

@@ -5,9 +5,11 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "tests/support/context.h"
 #include "tests/support/magnitude.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_matrix.h"
 #include "tristar_solve.h"
 #include "tristar_stats.h"
@@ -68,7 +70,7 @@ static number get(const state *s, const void *array, int64_t i) {
   return s->p->is_complex ? ((const number *)array)[i] : ((const double *)array)[i];
 }
 static void *make(const state *s, int64_t count) {
-  return calloc((size_t)count + 1, s->bytes);
+  return xcalloc((size_t)count + 1, s->bytes);
 }
 
 /* Complex values with small imaginary parts off the diagonal. */
@@ -76,7 +78,7 @@ static void complex_values(state *s) {
   const int64_t *ptr = s->view.ptr, entries = ptr[s->view.cols];
   const int32_t *index = s->view.index;
   const double *from = s->view.values;
-  number *to = malloc(((size_t)entries + 1) * sizeof *to);
+  number *to = xmalloc(((size_t)entries + 1) * sizeof *to);
   for (int64_t j = 0; j < s->view.cols; j++)
     for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
       to[p] = from[p];
@@ -110,7 +112,7 @@ static void fill(state *s, void *b) {
 
 /* Parts in turn. */
 static void check_chain(state *s) {
-  void *b = make(s, s->n * NRHS), *x = make(s, s->n * NRHS), *y = make(s, s->n * NRHS);
+  OWNED void *b = make(s, s->n * NRHS), *x = make(s, s->n * NRHS), *y = make(s, s->n * NRHS);
   for (int o = 0; o < 3; o++) {
     tristar_solve_options options;
     tristar_solve_options_init(&options);
@@ -125,18 +127,15 @@ static void check_chain(state *s) {
     }
     compare(s, b, x, "parts in turn", (int)ops[o]);
   }
-  free(b);
-  free(x);
-  free(y);
 }
 
 /* Factor order: the whole, from tristar_factor_get_order. */
 static void check_factor_order(state *s) {
   const int64_t n = s->n;
-  int64_t *rows = malloc((size_t)n * sizeof *rows), *columns = malloc((size_t)n * sizeof *columns);
-  double *row_scale = malloc((size_t)n * sizeof *row_scale),
-         *column_scale = malloc((size_t)n * sizeof *column_scale);
-  void *b = make(s, n * NRHS), *x = make(s, n * NRHS), *bf = make(s, n * NRHS), *xf = make(s, n * NRHS);
+  OWNED int64_t *rows = xmalloc((size_t)n * sizeof *rows), *columns = xmalloc((size_t)n * sizeof *columns);
+  OWNED double *row_scale = xmalloc((size_t)n * sizeof *row_scale),
+               *column_scale = xmalloc((size_t)n * sizeof *column_scale);
+  OWNED void *b = make(s, n * NRHS), *x = make(s, n * NRHS), *bf = make(s, n * NRHS), *xf = make(s, n * NRHS);
   tristar_factor_get_order(s->factor, rows, columns, row_scale, column_scale);
   for (int o = 0; o < 3; o++) {
     const int64_t *in = o == 0 ? rows : columns, *out = o == 0 ? columns : rows;
@@ -155,20 +154,12 @@ static void check_factor_order(state *s) {
       put(s, bf, k, get(s, x, out[k % n] + k / n * n) / out_scale[out[k % n]]);
     compare(s, xf, bf, "factor order", (int)ops[o]);
   }
-  free(rows);
-  free(columns);
-  free(row_scale);
-  free(column_scale);
-  free(b);
-  free(x);
-  free(bf);
-  free(xf);
 }
 
 /* A unit vector solved with L has zeros before its one, with U behind it. */
 static void check_triangular(state *s) {
   const int64_t n = s->n;
-  void *b = make(s, n), *x = make(s, n);
+  OWNED void *b = make(s, n), *x = make(s, n);
   for (int turn = 0; turn < 20; turn++) {
     const int64_t k = below(s, n);
     put(s, b, k, 1);
@@ -188,8 +179,6 @@ static void check_triangular(state *s) {
     }
     put(s, b, k, 0);
   }
-  free(b);
-  free(x);
 }
 
 /* Lists of rows and row-major arrays: the same numbers (== : signs of zeros may differ) as column-major, all
@@ -197,8 +186,8 @@ static void check_triangular(state *s) {
 static void check_rows(state *s, tristar_op op, tristar_part part, bool factor_order, int64_t given_rows,
                        int64_t wanted_rows) {
   const int64_t n = s->n, in = given_rows < 0 ? n : given_rows, out = wanted_rows < 0 ? n : wanted_rows;
-  int64_t *given = malloc((size_t)n * sizeof *given), *wanted = malloc((size_t)n * sizeof *wanted);
-  void *b = make(s, n * NRHS), *x = make(s, n * NRHS), *bs = make(s, n * NRHS), *xs = make(s, n * NRHS);
+  OWNED int64_t *given = xmalloc((size_t)n * sizeof *given), *wanted = xmalloc((size_t)n * sizeof *wanted);
+  OWNED void *b = make(s, n * NRHS), *x = make(s, n * NRHS), *bs = make(s, n * NRHS), *xs = make(s, n * NRHS);
   tristar_solve_options options;
   tristar_solve_result whole = {.share = -1}, result = {.share = -1};
   const int64_t step = 7, start = below(s, n), other = below(s, n); /* 7 does not divide n */
@@ -233,18 +222,12 @@ static void check_rows(state *s, tristar_op op, tristar_part part, bool factor_o
   if (given_rows == 0 && wanted_rows == 0 && part != TRISTAR_PART_D) CHECK(result.share == 0);
   if (given_rows == 1 && wanted_rows == 1 && part == TRISTAR_PART_ALL && s->chunks > 9)
     CHECK(result.share < 0.9);
-  free(given);
-  free(wanted);
-  free(b);
-  free(x);
-  free(bs);
-  free(xs);
 }
 
 /* With L alone, the first row is wanted from the first one given: what that leads to is left out. */
 static void check_useless(state *s) {
   int64_t first[] = {0};
-  void *b = make(s, 1), *x = make(s, s->n);
+  OWNED void *b = make(s, 1), *x = make(s, s->n);
   tristar_solve_options options;
   tristar_solve_result one = {.share = -1}, all = {.share = -1};
   tristar_solve_options_init(&options);
@@ -259,15 +242,13 @@ static void check_useless(state *s) {
   CHECK_OK(tristar_solve_with(s->plan, &options, 1, b, x, &one));
   CHECK_MSG(s->chunks == 1 || (one.share > 0 && one.share < 0.9 * all.share), "%s: shares %g and %g",
             s->p->kind, one.share, all.share);
-  free(b);
-  free(x);
 }
 
 static void check_bad_calls(tristar_t *ts, state *s) {
   tristar_solve_options good, o;
   char message[400];
   int64_t rows[] = {0, 5, 5}, out_of_range[] = {0, s->n};
-  void *b = make(s, s->n), *x = make(s, s->n);
+  OWNED void *b = make(s, s->n), *x = make(s, s->n);
   tristar_solve_options_init(&good);
 #define BAD(change, text)                                                                                    \
   do {                                                                                                       \
@@ -292,8 +273,6 @@ static void check_bad_calls(tristar_t *ts, state *s) {
   CHECK_STATUS(tristar_solve_with(NULL, &o, 1, b, x, NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_solve_with(s->plan, NULL, 1, b, x, NULL));
   CHECK_OK(tristar_solve_with(s->plan, &good, 0, NULL, NULL, NULL));
-  free(b);
-  free(x);
 }
 
 static void check_problem(tristar_t *ts, const problem *p, tristar_engine engine, int64_t chunk_bytes) {
@@ -337,17 +316,12 @@ static void check_problem(tristar_t *ts, const problem *p, tristar_engine engine
   free(s.values);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.workers = 2;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, true);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
-    check_problem(ts, &problems[k], TRISTAR_ENGINE_SERIAL, 0);
-    check_problem(ts, &problems[k], TRISTAR_ENGINE_TASKS, 3000);
+    RUN(check_problem(ts, &problems[k], TRISTAR_ENGINE_SERIAL, 0));
+    RUN(check_problem(ts, &problems[k], TRISTAR_ENGINE_TASKS, 3000));
   }
-  tristar_destroy(&ts);
   return 0;
 }

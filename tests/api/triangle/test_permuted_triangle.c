@@ -3,6 +3,7 @@
  * storage. Bits depend neither on the engine nor on strides, nor on x lying over b; alpha 1 and beta 0 change
  * none; NaN in x does not count where beta is 0; refinement works; what is wrong is told; every allocation
  * may fail. */
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 #include "tests/support/typed.h"
 #include "tristar_machine.h"
@@ -274,7 +275,7 @@ static void check_order(const problem *p, const tristar_factor_t *factor) {
 static void check_problem(tristar_t *ts, problem *p, int kind, int way, bool tasks) {
   static vectors v, other;
   static char bits[sizeof v.x], other_bits[sizeof v.x];
-  triangle_pattern lower = triangle_create(kind, p->n, (uint64_t)(kind + p->n));
+  CLEANUP(triangle_free) triangle_pattern lower = triangle_create(kind, p->n, (uint64_t)(kind + p->n));
   place(p, way);
   fill_problem(p, &lower);
   fill_vector(p->t, p->n * NRHS, 5, v.b);
@@ -302,7 +303,6 @@ static void check_problem(tristar_t *ts, problem *p, int kind, int way, bool tas
     }
     tristar_factor_destroy(&factor);
   }
-  triangle_free(&lower);
 }
 
 static void check_all(tristar_t *ts) {
@@ -332,7 +332,7 @@ static void check_pieces(tristar_t *ts, int kind, tristar_partition partition) {
   static double values[N * 60], b[2 * N], x[N], apart[2 * N], scale[N];
   static int64_t order[N];
   const double alpha = 3, beta = 0.5;
-  triangle_pattern rows = triangle_create(kind, N, 2);
+  CLEANUP(triangle_free) triangle_pattern rows = triangle_create(kind, N, 2);
   uint64_t seed = 8;
   CHECK(rows.ptr[N] <= N * 60);
   fill_random(values, rows.ptr[N], 3);
@@ -352,8 +352,8 @@ static void check_pieces(tristar_t *ts, int kind, tristar_partition partition) {
                              .index_bits = 32};
   for (int which = 0; which < 32; which++) {
     tristar_triangle_options options;
-    tristar_factor_t *factor;
-    tristar_plan_t *plan;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     tristar_solve_options o;
     tristar_triangle_options_init(&options);
     options.partition = partition;
@@ -377,22 +377,18 @@ static void check_pieces(tristar_t *ts, int kind, tristar_partition partition) {
     for (int32_t i = 0; i < N; i++)
       CHECK_MSG(memcmp(&x[i], &apart[2 * i], sizeof *x) == 0, "%s, partition %d, %d: row %d is %g, not %g",
                 triangle_names[kind], (int)partition, which, i, x[i], apart[2 * i]);
-    tristar_plan_destroy(&plan);
-    tristar_factor_destroy(&factor);
   }
-  triangle_free(&rows);
 }
 
 /* ---- Services ------------------------------------------------------------------------------------------ */
 
 static void start(problem *p, int way) {
-  triangle_pattern lower = triangle_create(TRIANGLE_BANDED, 50, 3);
+  CLEANUP(triangle_free) triangle_pattern lower = triangle_create(TRIANGLE_BANDED, 50, 3);
   *p = (problem){.t = &typed_double, .n = 50, .op = TRISTAR_N};
   place(p, way);
   for (int32_t k = 0; k < p->n; k++) p->row_scale[k] = ldexp(1, k % 7 - 3);
   p->with_row_scale = true;
   fill_problem(p, &lower);
-  triangle_free(&lower);
 }
 
 /* Residual, refinement and condition are of A; a list of wanted rows leaves the others as they are. */
@@ -403,8 +399,8 @@ static void check_services(tristar_t *ts, tristar_partition partition) {
   const int64_t rows[WANTED] = {7, 31, 2};
   const double alpha = 2, beta = -1;
   double error, x[WANTED] = {1, 2, 3};
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_refine_result result;
   tristar_solve_options o;
   start(&p, 4);
@@ -438,8 +434,6 @@ static void check_services(tristar_t *ts, tristar_partition partition) {
   b[given] = 1;
   solve_dense(&p, b, right);
   for (int i = 0; i < p.n; i++) CHECK(fabs(((double *)v.x)[i] - creal(right[i]) + i) < 1e-12);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
 }
 
 static void check_refused(tristar_t *ts) {
@@ -471,8 +465,8 @@ static void check_refused(tristar_t *ts) {
 }
 
 static tristar_status find_and_solve(tristar_t *ts, const problem *p, vectors *v) {
-  tristar_factor_t *factor = NULL;
-  tristar_plan_t *plan = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   tristar_shape shape;
   int64_t row[MOST], column[MOST];
   const tristar_view view = view_of(p);
@@ -488,8 +482,6 @@ static tristar_status find_and_solve(tristar_t *ts, const problem *p, vectors *v
   if (status == TRISTAR_OK) status = tristar_import_triangle(ts, &view, &options, &factor);
   if (status == TRISTAR_OK) status = tristar_plan(factor, NULL, &plan);
   if (status == TRISTAR_OK) status = tristar_solve_with(plan, &o, 1, v->b, v->x, NULL);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
   return status;
 }
 
@@ -497,7 +489,7 @@ static void check_allocations(void) {
   static problem p;
   static vectors v;
   tristar_status status = TRISTAR_ERR_MEMORY;
-  triangle_pattern lower = triangle_create(TRIANGLE_GRID, 50, 3);
+  CLEANUP(triangle_free) triangle_pattern lower = triangle_create(TRIANGLE_GRID, 50, 3);
   start(&p, 6);
   p.clean = true;
   fill_problem(&p, &lower);
@@ -518,32 +510,31 @@ static void check_allocations(void) {
     CHECK(memory.current_bytes == before);
     tristar_destroy(&ts);
   }
-  triangle_free(&lower);
 }
 
-int main(void) {
-  tristar_t *ts;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts;
   tristar_config config;
   tristar_config_init(&config);
   config.check = 1;
   config.use_starpu = 0; /* else idle workers would take most of the time */
   CHECK_OK(tristar_create(&config, &ts));
-  check_all(ts);
+  RUN(check_all(ts));
   for (int partition = 0; partition <= TRISTAR_PARTITION_RECURSIVE; partition++)
-    check_services(ts, (tristar_partition)partition);
-  check_refused(ts);
+    RUN(check_services(ts, (tristar_partition)partition));
+  RUN(check_refused(ts));
   for (int kind = 0; kind < TRIANGLES; kind += TSI_TESTS_SANITIZED ? 5 : 1)
     for (int partition = TRISTAR_PARTITION_LEVELS; partition <= TRISTAR_PARTITION_WHOLE; partition++)
-      if (kind != TRIANGLE_DENSE) check_pieces(ts, kind, (tristar_partition)partition);
+      if (kind != TRIANGLE_DENSE) RUN(check_pieces(ts, kind, (tristar_partition)partition));
   tristar_destroy(&ts);
-  check_allocations();
+  RUN(check_allocations());
   config.use_starpu = 1;
   CHECK_OK(tristar_create(&config, &ts));
   static problem p = {.t = &typed_complex_double, .n = 60};
   for (int way = 3; way < 6; way++) {
     p.op = (tristar_op) "NTC"[way % 3];
-    check_problem(ts, &p, TRIANGLE_RANDOM, way, true);
+    RUN(check_problem(ts, &p, TRIANGLE_RANDOM, way, true));
   }
-  tristar_destroy(&ts);
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tristar_triangle.h"
 
 enum { N = 4, NRHS = 3 };
@@ -47,8 +48,8 @@ static void check_sum(tristar_t *ts, bool upper, bool transposed, tristar_partit
                              .ptr_bits = 64,
                              .index_bits = 32};
   tristar_triangle_options o;
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   double b[N * NRHS], x[N * NRHS];
   const int full = upper ? 0 : N - 1;
   tristar_triangle_options_init(&o);
@@ -61,8 +62,6 @@ static void check_sum(tristar_t *ts, bool upper, bool transposed, tristar_partit
     CHECK_OK(tristar_solve(plan, transposed ? TRISTAR_T : TRISTAR_N, nrhs, b, N, x, N));
     for (int c = 0; c < nrhs; c++) CHECK(x[c * N + full] == expected);
   }
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
 }
 
 /* What is lost beside 1e16 tells the order. */
@@ -77,15 +76,14 @@ static void check_order(tristar_t *ts, tristar_partition partition) {
 /* Row i of the sweep waits for its i - 1000th: halves, so that nothing is rounded differently. */
 static void check_long_vector(tristar_t *ts, bool upper) {
   enum { LONG = 270000, BACK = 1000 };
-  int64_t *ptr = malloc((LONG + 1) * sizeof *ptr);
-  int32_t *index = malloc(2 * LONG * sizeof *index);
-  double *values = malloc(2 * LONG * sizeof *values), *b = malloc(LONG * sizeof *b),
-         *x = malloc(LONG * sizeof *x);
+  OWNED int64_t *ptr = xmalloc((LONG + 1) * sizeof *ptr);
+  OWNED int32_t *index = xmalloc(2 * LONG * sizeof *index);
+  OWNED double *values = xmalloc(2 * LONG * sizeof *values), *b = xmalloc(LONG * sizeof *b),
+               *x = xmalloc(LONG * sizeof *x);
   tristar_triangle_options o;
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   int64_t to = 0;
-  CHECK(ptr != NULL && index != NULL && values != NULL && b != NULL && x != NULL);
   for (int32_t i = 0; i < LONG; i++) {
     const int32_t other = upper ? i + BACK : i - BACK;
     ptr[i] = to;
@@ -115,21 +113,14 @@ static void check_long_vector(tristar_t *ts, bool upper) {
     const int32_t i = upper ? LONG - 1 - k : k;
     CHECK(x[i] == b[i] - (k >= BACK ? 0.5 * x[upper ? i + BACK : i - BACK] : 0));
   }
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  free(ptr);
-  free(index);
-  free(values);
-  free(b);
-  free(x);
 }
 
-int main(void) {
-  tristar_t *ts = open_without_starpu(true);
-  check_order(ts, TRISTAR_PARTITION_WHOLE);
-  check_order(ts, TRISTAR_PARTITION_SUPERSTEPS);
-  check_order(ts, TRISTAR_PARTITION_LEVELS);
-  for (int upper = 0; upper < 2; upper++) check_long_vector(ts, upper);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(true);
+  RUN(check_order(ts, TRISTAR_PARTITION_WHOLE));
+  RUN(check_order(ts, TRISTAR_PARTITION_SUPERSTEPS));
+  RUN(check_order(ts, TRISTAR_PARTITION_LEVELS));
+  for (int upper = 0; upper < 2; upper++) RUN(check_long_vector(ts, upper));
   return 0;
 }

@@ -4,7 +4,9 @@
 #include <stdbool.h>
 
 #include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_triangle.h"
 #undef I
 
@@ -80,8 +82,8 @@ static void solve(tristar_t *ts, const stored *s, tristar_uplo uplo, tristar_dia
                   bool levels, number *x) {
   const bool is_complex = s->view.scalar == TRISTAR_COMPLEX_DOUBLE;
   uint64_t seed = 11;
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   for (int k = 0; k < 2 * N * NRHS; k++) ((double *)x)[k] = (double)next_random(&seed) / 1073741824.0 - 1.0;
   if (!is_complex)
     for (int k = N * NRHS; k < 2 * N * NRHS; k++) ((double *)x)[k] = 0;
@@ -98,8 +100,6 @@ static void solve(tristar_t *ts, const stored *s, tristar_uplo uplo, tristar_dia
   CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   CHECK_OK(tristar_solve(plan, op, NRHS, x, N, x, N));
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
 }
 
 static void check_kind(tristar_t *ts, tristar_symmetry symmetry, bool is_complex, bool by_rows) {
@@ -145,21 +145,16 @@ static void check_diagonal(tristar_t *ts) {
   }
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (int by_rows = 0; by_rows < 2; by_rows++) {
-    check_kind(ts, TRISTAR_SYMMETRIC, false, by_rows);
-    check_kind(ts, TRISTAR_SYMMETRIC, true, by_rows);
-    check_kind(ts, TRISTAR_SKEW_SYMMETRIC, false, by_rows);
-    check_kind(ts, TRISTAR_SKEW_SYMMETRIC, true, by_rows);
-    check_kind(ts, TRISTAR_HERMITIAN, true, by_rows);
+    RUN(check_kind(ts, TRISTAR_SYMMETRIC, false, by_rows));
+    RUN(check_kind(ts, TRISTAR_SYMMETRIC, true, by_rows));
+    RUN(check_kind(ts, TRISTAR_SKEW_SYMMETRIC, false, by_rows));
+    RUN(check_kind(ts, TRISTAR_SKEW_SYMMETRIC, true, by_rows));
+    RUN(check_kind(ts, TRISTAR_HERMITIAN, true, by_rows));
   }
-  check_diagonal(ts);
-  tristar_destroy(&ts);
+  RUN(check_diagonal(ts));
   return 0;
 }

@@ -2,6 +2,7 @@
  * several, by rows and by columns; some as tasks too. Solutions are right; those of all
  * partitions by rows but those of block cuts have the same bits; rows of b and x that are chosen, x over b,
  * refinement and the condition work; bad diagonals are told. */
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 #include "tests/support/typed.h"
 #include "tristar_solve.h"
@@ -38,8 +39,7 @@ static system_of system_create(int kind, int32_t n, const typed *t) {
   s.columns = triangle_transpose(&s.rows);
   for (int k = 0; k < 2; k++) {
     const triangle_pattern *p = k ? &s.columns : &s.rows;
-    s.values[k] = malloc((size_t)(p->ptr[n] + 1) * t->bytes);
-    CHECK(s.values[k] != NULL);
+    s.values[k] = xmalloc((size_t)(p->ptr[n] + 1) * t->bytes);
     for (int32_t line = 0; line < n; line++)
       for (int64_t e = p->ptr[line]; e < p->ptr[line + 1]; e++)
         put(t, s.values[k], e, k ? value_of(p->index[e], line, n) : value_of(line, p->index[e], n));
@@ -128,11 +128,10 @@ static void make(tristar_t *ts, const system_of *s, const way *w, tristar_factor
 static void solve(tristar_t *ts, const system_of *s, const way *w, const char *b, char *x) {
   const int64_t n = s->rows.n;
   const size_t column = (size_t)n * s->t->bytes;
-  char *alone = malloc(column + 1), *over = malloc(NRHS * column + 1);
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  OWNED char *alone = xmalloc(column + 1), *over = xmalloc(NRHS * column + 1);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_stats stats;
-  CHECK(alone != NULL && over != NULL);
   make(ts, s, w, &factor, &plan);
   tristar_plan_get_stats(plan, &stats);
   CHECK(w->partition == TRISTAR_PARTITION_AUTO || stats.partition == w->partition);
@@ -141,24 +140,17 @@ static void solve(tristar_t *ts, const system_of *s, const way *w, const char *b
   memcpy(over, b, NRHS * column);
   CHECK_OK(tristar_solve(plan, w->op, NRHS, over, n, over, n));
   CHECK(memcmp(over, x, NRHS * column) == 0);
-  char *many = malloc(NRHS * column + 1);
-  CHECK(many != NULL);
+  OWNED char *many = xmalloc(NRHS * column + 1);
   memcpy(many, x, NRHS * column);
   memcpy(many, alone, column);
   check_residual(s, w->upper, w->unit, w->op, b, many, "alone");
-  free(many);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  free(alone);
-  free(over);
 }
 
 static void check_triangle(tristar_t *ts, int kind, int32_t n, const typed *t, bool all, bool with_tasks) {
   const size_t size = (size_t)(n * NRHS) * t->bytes;
-  system_of s = system_create(kind, n, t);
-  char *b = malloc(size + 1), *x = malloc(size + 1), *expected = malloc(size + 1), *blocks = malloc(size + 1),
-       what[200];
-  CHECK(b != NULL && x != NULL && expected != NULL && blocks != NULL);
+  CLEANUP(system_free) system_of s = system_create(kind, n, t);
+  char *b = xmalloc(size + 1), *x = xmalloc(size + 1), *expected = xmalloc(size + 1),
+       *blocks = xmalloc(size + 1), what[200];
   fill_b(t, n, b);
   for (int k = 0; k < (all ? 24 : 6); k++) {
     way w = {.upper = k % 2, .op = (tristar_op) "NTC"[k / 2 % 3], .by_rows = k / 6 % 2, .unit = k / 12};
@@ -187,13 +179,12 @@ static void check_triangle(tristar_t *ts, int kind, int32_t n, const typed *t, b
   free(x);
   free(expected);
   free(blocks);
-  system_free(&s);
 }
 
 /* A few rows of b, a few rows of x: as with zeros for the others. */
 static void check_chosen_rows(tristar_t *ts, tristar_partition partition) {
   enum { N = 3000, GIVEN = 3, WANTED = 40 };
-  system_of s = system_create(TRIANGLE_ERDOES_RENYI, N, &typed_double);
+  CLEANUP(system_free) system_of s = system_create(TRIANGLE_ERDOES_RENYI, N, &typed_double);
   static double b[N], x[N], given[GIVEN], wanted[WANTED];
   int64_t b_row[GIVEN], x_row[WANTED];
   for (int k = 0; k < GIVEN; k++) b_row[k] = 100 + 700 * k;
@@ -206,8 +197,8 @@ static void check_chosen_rows(tristar_t *ts, tristar_partition partition) {
                    .op = k / 2 ? TRISTAR_T : TRISTAR_N,
                    .partition = partition,
                    .engine = TRISTAR_ENGINE_TASKS};
-    tristar_factor_t *factor;
-    tristar_plan_t *plan;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     tristar_solve_options options;
     make(ts, &s, &w, &factor, &plan);
     CHECK_OK(tristar_solve(plan, w.op, 1, b, N, x, N)); /* and what it leaves behind is not read */
@@ -225,19 +216,16 @@ static void check_chosen_rows(tristar_t *ts, tristar_partition partition) {
                   i, got, right, (int)partition, which);
       }
     }
-    tristar_plan_destroy(&plan);
-    tristar_factor_destroy(&factor);
   }
-  system_free(&s);
 }
 
 static void check_services(tristar_t *ts, tristar_partition partition) {
   enum { N = 900 };
-  system_of s = system_create(TRIANGLE_GRID, N, &typed_double);
+  CLEANUP(system_free) system_of s = system_create(TRIANGLE_GRID, N, &typed_double);
   double b[N], x[N], error;
   const way w = {.partition = partition};
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_refine_result result;
   tristar_factor_stats stats;
   tristar_plan_options options;
@@ -263,13 +251,10 @@ static void check_services(tristar_t *ts, tristar_partition partition) {
   CHECK_OK(tristar_plan(factor, &options, &plan));
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, b, N, again, N, NULL, &result));
   CHECK(memcmp(x, again, sizeof x) == 0);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  system_free(&s);
 }
 
 static void check_bad(tristar_t *ts, tristar_partition partition) {
-  system_of s = system_create(TRIANGLE_BANDED, 50, &typed_double);
+  CLEANUP(system_free) system_of s = system_create(TRIANGLE_BANDED, 50, &typed_double);
   double *values = (double *)s.values[0];
   const tristar_view view = view_of(&s, false, true);
   const tristar_triangle_options options = {
@@ -296,7 +281,6 @@ static void check_bad(tristar_t *ts, tristar_partition partition) {
   tristar_triangle_options wrong = options;
   wrong.partition = (tristar_partition)9;
   CHECK_STATUS(tristar_import_triangle(ts, &view, &wrong, &factor), TRISTAR_ERR_ARGUMENT);
-  system_free(&s);
 }
 
 /* What the triangle has not is not read, in whatever order lines are: U = 3 I with NaN below, and a first
@@ -353,12 +337,10 @@ static void check_inside(tristar_t *ts) {
                        .ptr_bits = 64,
                        .index_bits = 64,
                        .base = 1};
-  const tristar_triangle_options options = {.size = sizeof options,
-                                            .uplo = TRISTAR_UPPER,
-                                            .diag = TRISTAR_NON_UNIT,
-                                            .partition = TRISTAR_PARTITION_WHOLE};
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  const tristar_triangle_options options = {
+      .size = sizeof options, .uplo = TRISTAR_UPPER, .diag = TRISTAR_NON_UNIT, .partition = TRISTAR_PARTITION_WHOLE};
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   const double b[] = {26, 8, 15}; /* entries (0, 2) add up to 5 */
   double x[3];
   CHECK_STATUS(tristar_import_triangle(ts, &view, &options, &factor), TRISTAR_ERR_FORMAT);
@@ -367,8 +349,6 @@ static void check_inside(tristar_t *ts) {
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, 3, x, 3));
   CHECK(x[0] == 11 && x[1] == 2 && x[2] == 3);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
 }
 
 /* Rows that wait for the first `count` of these, so many rows before. Rows are points of a grid: the first of
@@ -387,8 +367,8 @@ static tristar_partition choice_of(tristar_t *ts, const int32_t *before, int32_t
                              .values = values,
                              .ptr_bits = 64,
                              .index_bits = 32};
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_stats stats;
   for (int32_t i = 0; i < N; i++) {
     ptr[i + 1] = ptr[i];
@@ -401,8 +381,6 @@ static tristar_partition choice_of(tristar_t *ts, const int32_t *before, int32_t
   CHECK_OK(tristar_import_triangle(ts, &view, NULL, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   tristar_plan_get_stats(plan, &stats);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
   return stats.partition;
 }
 
@@ -417,37 +395,37 @@ static void check_choices(tristar_t *ts) {
   CHECK(choice_of(ts, next, 1) == TRISTAR_PARTITION_WHOLE);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_single,
                                        &typed_complex_double};
-  tristar_t *ts;
+  CLEANUP(tristar_destroy) tristar_t *ts;
   tristar_config config;
   tristar_config_init(&config);
   config.check = 1;
   config.use_starpu = 0; /* else idle workers would take most of the time */
   CHECK_OK(tristar_create(&config, &ts));
   if (!TSI_TESTS_RACES) { /* one thread */
-    check_unread(ts);
-    check_inside(ts);
-    check_choices(ts);
+    RUN(check_unread(ts));
+    RUN(check_inside(ts));
+    RUN(check_choices(ts));
   }
   for (int kind = 0; kind < TRIANGLES && !TSI_TESTS_RACES; kind++) {
     for (int k = 0; k < 4; k += 1 + TSI_TESTS_SANITIZED)
-      check_triangle(ts, kind, 60 + 7 * kind, types[k], k == 0, false);
-    check_triangle(ts, kind, kind % 3, &typed_double, false, false);
+      RUN(check_triangle(ts, kind, 60 + 7 * kind, types[k], k == 0, false));
+    RUN(check_triangle(ts, kind, kind % 3, &typed_double, false, false));
   }
   tristar_destroy(&ts);
   config.use_starpu = 1;
   CHECK_OK(tristar_create(&config, &ts));
-  check_triangle(ts, TRIANGLE_GRID, 2500, &typed_double, false, true);
-  check_triangle(ts, TRIANGLE_ONE_LEVEL, 2000, &typed_double, false, true);
-  check_triangle(ts, TRIANGLE_RANDOM, 300, &typed_complex_single, false, true);
-  check_triangle(ts, TRIANGLE_DENSE, 320, &typed_double, false, true); /* heavy enough for lanes */
+  RUN(check_triangle(ts, TRIANGLE_GRID, 2500, &typed_double, false, true));
+  RUN(check_triangle(ts, TRIANGLE_ONE_LEVEL, 2000, &typed_double, false, true));
+  RUN(check_triangle(ts, TRIANGLE_RANDOM, 300, &typed_complex_single, false, true));
+  RUN(check_triangle(ts, TRIANGLE_DENSE, 320, &typed_double, false, true)); /* heavy enough for lanes */
   for (size_t q = 0; q < sizeof partitions / sizeof *partitions; q++) {
-    check_chosen_rows(ts, partitions[q]);
-    check_services(ts, partitions[q]);
-    check_bad(ts, partitions[q]);
+    RUN(check_chosen_rows(ts, partitions[q]));
+    RUN(check_services(ts, partitions[q]));
+    RUN(check_bad(ts, partitions[q]));
   }
-  tristar_destroy(&ts);
   return 0;
 }

@@ -126,10 +126,9 @@ static request_entry *make_request(MPI_Request *out) {
 }
 
 static void drop_message(message **place) {
-  message *gone = *place;
+  OWNED message *gone = *place;
   *place = gone->next;
   free(gone->copy);
-  free(gone);
 }
 
 int MPI_Initialized(int *flag) {
@@ -234,7 +233,7 @@ static int join(collective_kind kind, const void *given, void *result, int count
     if (kind == DUPLICATE) own->copy_context = contexts++;
   }
   CHECK(own->kind == kind && own->count == count && own->root == root && own->given[c->rank] == NULL);
-  own->given[c->rank] = malloc(bytes_of(kind, count) + 1);
+  own->given[c->rank] = xmalloc(bytes_of(kind, count) + 1);
   if (given != NULL && (kind != BROADCAST || c->rank == root))
     memcpy(own->given[c->rank], given, bytes_of(kind, count));
   own->joined++;
@@ -356,10 +355,10 @@ static void start_receive(request_entry *r) {
 }
 
 static void start_send(request_entry *r) {
-  message **last = &messages, *m = calloc(1, sizeof *m);
+  message **last = &messages, *m = xcalloc(1, sizeof *m);
   const bool copied = r->bytes <= memory_mpi_eager_bytes;
   *m = (message){.context = r->context, .from = r->rank, .to = r->peer, .tag = r->tag, .bytes = r->bytes};
-  m->copy = copied ? malloc((size_t)r->bytes + 1) : NULL;
+  m->copy = copied ? xmalloc((size_t)r->bytes + 1) : NULL;
   if (copied && r->bytes > 0) memcpy(m->copy, r->buffer, (size_t)r->bytes);
   if (!copied) m->sender = r;
   r->done = copied;

@@ -2,8 +2,10 @@
  * values arrive, and what cannot be imported is told. */
 #include "runtime/adapters/cholmod_factors.h"
 #include "tests/support/adapter_matrix.h"
+#include "tests/support/context.h"
 #include "tests/support/factors_product.h"
 #include "tests/support/failing_import.h"
+#include "tests/support/subtests.h"
 
 /* The functions for int and for long have the same types. */
 typedef struct api {
@@ -98,7 +100,7 @@ static void solve(void *arg, tristar_op op, const double *b, double *x) {
   side *s = arg;
   const int n = (int)s->a.nrow, parts = s->a.xtype == CHOLMOD_COMPLEX ? 2 : 1;
   const double sign = op == TRISTAR_T ? -1 : 1;
-  double *copy = malloc((size_t)(n * parts) * sizeof *copy);
+  OWNED double *copy = xmalloc((size_t)(n * parts) * sizeof *copy);
   for (int i = 0; i < n * parts; i++) copy[i] = i % parts ? sign * b[i] : b[i];
   cholmod_dense dense = {.nrow = (size_t)n,
                          .ncol = 1,
@@ -112,7 +114,6 @@ static void solve(void *arg, tristar_op op, const double *b, double *x) {
   for (int i = 0; i < n * parts; i++)
     x[i] = i % parts ? sign * ((double *)result->x)[i] : ((double *)result->x)[i];
   s->api->free_dense(&result, &s->common);
-  free(copy);
 }
 
 static adapter_kind kind_of(const form *f) {
@@ -155,7 +156,7 @@ static void check_form(tristar_t *ts, const api *functions, const form *f, int p
 }
 
 static float *to_single(const double *x, size_t count) {
-  float *y = calloc(count + 1, sizeof *y);
+  float *y = xcalloc(count + 1, sizeof *y);
   for (size_t i = 0; x != NULL && i < count; i++) y[i] = (float)x[i];
   return y;
 }
@@ -182,7 +183,7 @@ static void check_single(tristar_t *ts, const form *f, int parts) {
   CHECK_OK(tristar_import_cholmod(ts, &single, NULL, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   const int size = m.n * parts;
-  double *b = calloc((size_t)size, sizeof *b), *y = calloc((size_t)size, sizeof *y);
+  double *b = xcalloc((size_t)size, sizeof *b), *y = xcalloc((size_t)size, sizeof *y);
   fill_random(b, size, 1);
   float *x = to_single(b, (size_t)size);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x, m.n, x, m.n));
@@ -212,9 +213,9 @@ static void refuse(tristar_t *ts, tristar_factor_t *good, const cholmod_factor *
 }
 
 static void check_refused(tristar_t *ts) {
-  adapter_matrix m;
+  CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   side s;
-  tristar_factor_t *good;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *good;
   tristar_plan_t *plan;
   adapter_matrix_create(ADAPTER_DEFINITE, 40, 1, 2, &m);
   side_start(&apis[0], &m, &s);
@@ -261,8 +262,6 @@ static void check_refused(tristar_t *ts) {
   cholmod_factorize(&s.a, s.l, &s.common);
   refuse(ts, good, s.l, TRISTAR_ERR_SINGULAR, "zero in column 0");
   side_finish(&s);
-  tristar_factor_destroy(&good);
-  adapter_matrix_destroy(&m);
 }
 
 static tristar_status import_side(tristar_t *ts, const void *from, tristar_factor_t **out) {
@@ -271,32 +270,25 @@ static tristar_status import_side(tristar_t *ts, const void *from, tristar_facto
 }
 
 static void check_allocations(void) {
-  adapter_matrix m;
+  CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   side s;
   adapter_matrix_create(ADAPTER_INDEFINITE, 30, 2, 5, &m);
   side_start(&apis[1], &m, &s);
   side_factor(&s, &forms[FORMS - 1]);
   CHECK(fail_each_allocation(import_side, &s) >= 5);
   side_finish(&s);
-  adapter_matrix_destroy(&m);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_with_starpu(0, true);
   for (int f = 0; f < FORMS; f++)
     for (int parts = 1; parts <= 2; parts++) {
-      for (int a = 0; a < 2; a++) check_form(ts, &apis[a], &forms[f], parts);
-      check_single(ts, &forms[f], parts);
+      for (int a = 0; a < 2; a++) RUN(check_form(ts, &apis[a], &forms[f], parts));
+      RUN(check_single(ts, &forms[f], parts));
     }
-  check_refused(ts);
-  tristar_get_memory(ts, &memory);
-  CHECK(memory.current_bytes == 0);
-  tristar_destroy(&ts);
-  check_allocations();
+  RUN(check_refused(ts));
+  close_context(&ts);
+  RUN(check_allocations());
   return 0;
 }

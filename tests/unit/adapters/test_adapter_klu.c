@@ -2,8 +2,10 @@
  * equal those of KLU, new values arrive, and what cannot be imported is told. */
 #include "runtime/adapters/klu_factors.h"
 #include "tests/support/adapter_matrix.h"
+#include "tests/support/context.h"
 #include "tests/support/factors_product.h"
 #include "tests/support/failing_import.h"
+#include "tests/support/subtests.h"
 
 /* KLU's side of a test. */
 typedef struct side {
@@ -134,7 +136,7 @@ static void check_view(tristar_t *ts, const side *s, adapter_kind kind) {
 
 /* The view and the solves; the same again with new values in the same plan. */
 static void check_family(tristar_t *ts, tristar_klu family, adapter_kind kind, int btf, int scale) {
-  adapter_matrix m;
+  CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   side s = {.family = family, .m = &m, .btf = btf, .scale = scale};
   tristar_factor_t *factor;
   tristar_plan_t *plan;
@@ -153,12 +155,11 @@ static void check_family(tristar_t *ts, tristar_klu family, adapter_kind kind, i
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);
   side_finish(&s);
-  adapter_matrix_destroy(&m);
 }
 
 /* Rows whose divisors have no normal reciprocal: as new values, and at the first import. */
 static void check_extreme_rows(tristar_t *ts, tristar_klu family, int btf, int scale) {
-  adapter_matrix m;
+  CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   side s = {.family = family, .m = &m, .btf = btf, .scale = scale};
   tristar_factor_t *factor;
   tristar_plan_t *plan;
@@ -179,7 +180,6 @@ static void check_extreme_rows(tristar_t *ts, tristar_klu family, int btf, int s
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);
   side_finish(&s);
-  adapter_matrix_destroy(&m);
 }
 
 /* What cannot be imported gives its error and no factor. */
@@ -235,38 +235,31 @@ static tristar_status import_side(tristar_t *ts, const void *from, tristar_facto
 }
 
 static void check_allocations(tristar_klu family) {
-  adapter_matrix m;
+  CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   side s = {.family = family, .m = &m, .btf = 1, .scale = 2};
   adapter_matrix_create(ADAPTER_BLOCKS, 50, parts_of(family), 5, &m);
   side_start(&s);
   CHECK(fail_each_allocation(import_side, &s) >= 20);
   side_finish(&s);
-  adapter_matrix_destroy(&m);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_with_starpu(0, true);
   for (int family = TRISTAR_KLU; family <= TRISTAR_KLU_ZL; family++) {
     for (int scale = -1; scale <= 2; scale++) { /* no scaling and no check, none, by sum, by maximum */
-      check_family(ts, (tristar_klu)family, ADAPTER_UNSYMMETRIC, 1, scale);
-      check_family(ts, (tristar_klu)family, ADAPTER_BLOCKS, 1, scale);
-      check_family(ts, (tristar_klu)family, ADAPTER_BLOCKS, 0, scale);
+      RUN(check_family(ts, (tristar_klu)family, ADAPTER_UNSYMMETRIC, 1, scale));
+      RUN(check_family(ts, (tristar_klu)family, ADAPTER_BLOCKS, 1, scale));
+      RUN(check_family(ts, (tristar_klu)family, ADAPTER_BLOCKS, 0, scale));
     }
     for (int scale = 1; scale <= 2; scale++) {
-      check_extreme_rows(ts, (tristar_klu)family, 0, scale);
-      check_extreme_rows(ts, (tristar_klu)family, 1, scale);
+      RUN(check_extreme_rows(ts, (tristar_klu)family, 0, scale));
+      RUN(check_extreme_rows(ts, (tristar_klu)family, 1, scale));
     }
-    check_refused(ts, (tristar_klu)family);
+    RUN(check_refused(ts, (tristar_klu)family));
   }
-  tristar_get_memory(ts, &memory);
-  CHECK(memory.current_bytes == 0);
-  tristar_destroy(&ts);
-  check_allocations(TRISTAR_KLU);
-  check_allocations(TRISTAR_KLU_ZL);
+  close_context(&ts);
+  RUN(check_allocations(TRISTAR_KLU));
+  RUN(check_allocations(TRISTAR_KLU_ZL));
   return 0;
 }

@@ -27,8 +27,10 @@ typedef doublecomplex slu_scalar;
 #include <stdbool.h>
 
 #include "runtime/adapters/superlu_factors.h"
+#include "tests/support/context.h"
 #include "tests/support/factors_product.h"
 #include "tests/support/failing_import.h"
+#include "tests/support/subtests.h"
 #include "tests/support/unsymmetric.h"
 #include "tristar_superlu.h"
 
@@ -98,7 +100,7 @@ static void create(system_t *s, Stype_t storage, bool incomplete, bool equilibra
   unsymmetric_create(storage == SLU_NC ? TRISTAR_CSC : TRISTAR_CSR, N, 0, equilibrate ? 3 : 0, 5, &s->matrix);
   s->storage = storage;
   s->incomplete = incomplete;
-  s->values = malloc(PER_LINE * N * sizeof *s->values);
+  s->values = xmalloc(PER_LINE * N * sizeof *s->values);
   if (storage == SLU_NC)
     create_columns(&s->A, N, N, PER_LINE * N, s->values, s->matrix.index, s->matrix.ptr, SLU_NC, SLU_TYPE,
                    SLU_GE);
@@ -306,27 +308,20 @@ static tristar_status import(tristar_t *ts, const void *from, tristar_factor_t *
   return tristar_import_superlu(ts, from, out);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static system_t s;
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_kind(ts, SLU_NC, false, true);
-  check_kind(ts, SLU_NC, false, false);
-  check_kind(ts, SLU_NR, false, true);
-  check_kind(ts, SLU_NC, true, true);
-  check_refined(ts);
-  check_stale(ts);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, true);
+  RUN(check_kind(ts, SLU_NC, false, true));
+  RUN(check_kind(ts, SLU_NC, false, false));
+  RUN(check_kind(ts, SLU_NR, false, true));
+  RUN(check_kind(ts, SLU_NC, true, true));
+  RUN(check_refined(ts));
+  RUN(check_stale(ts));
   create(&s, SLU_NC, false, true);
-  check_bad_arguments(ts, &s.factors);
-  check_bad_arrays(ts, &s);
+  RUN(check_bad_arguments(ts, &s.factors));
+  RUN(check_bad_arrays(ts, &s));
   CHECK(fail_each_allocation(import, &s.factors) >= 10);
   destroy(&s);
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
   return 0;
 }

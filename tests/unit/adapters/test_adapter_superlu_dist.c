@@ -7,8 +7,10 @@
 #include "tristar_superlu_dist.h"
 
 #include "runtime/adapters/superlu_dist_factors.h"
+#include "tests/support/context.h"
 #include "tests/support/factors_product.h"
 #include "tests/support/failing_import.h"
+#include "tests/support/subtests.h"
 #include "tests/support/unsymmetric.h"
 
 #if defined TSI_SCALAR_S
@@ -185,16 +187,14 @@ static void check_kind(tristar_t *ts, bool equilibrate, colperm_t ordering) {
 /* With the matrix, refinement reaches a small backward error. */
 static void check_refined(tristar_t *ts, system_t *s) {
   static tsi_scalar b[N], x[N];
-  tristar_factor_t *f;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_refine_result result;
   CHECK_OK(IMPORT(ts, N, &s->lu, &s->scale_perm, &s->grid, &s->matrix.view, &f));
   CHECK_OK(tristar_plan(f, NULL, &plan));
   random_vectors(b, N, 9);
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, b, N, x, N, NULL, &result));
   CHECK_MSG(result.backward_error < 10 * ROUNDOFF, "%g", result.backward_error);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&f);
 }
 
 /* The import fails with this status, and the message has `cause` in it. */
@@ -260,26 +260,20 @@ static void check_bad_arrays(tristar_t *ts, system_t *s) {
 }
 
 int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static system_t s;
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
   MPI_Init(&argc, &argv);
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_kind(ts, true, MMD_AT_PLUS_A);
-  check_kind(ts, false, MMD_AT_PLUS_A);
-  check_kind(ts, false, NATURAL);
+  tristar_t *ts = open_with_starpu(0, true);
+  RUN(check_kind(ts, true, MMD_AT_PLUS_A));
+  RUN(check_kind(ts, false, MMD_AT_PLUS_A));
+  RUN(check_kind(ts, false, NATURAL));
   create(&s, true, MMD_AT_PLUS_A);
-  check_refined(ts, &s);
-  check_bad_arguments(ts, &s);
-  check_bad_arrays(ts, &s);
+  RUN(check_refined(ts, &s));
+  RUN(check_bad_arguments(ts, &s));
+  RUN(check_bad_arrays(ts, &s));
   CHECK(fail_each_allocation(import, &s) >= 10);
   destroy(&s);
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
+  close_context(&ts);
   MPI_Finalize();
   return 0;
 }

@@ -2,8 +2,10 @@
  * values arrive, and what cannot be imported is told. */
 #include "runtime/adapters/umfpack_factors.h"
 #include "tests/support/adapter_matrix.h"
+#include "tests/support/context.h"
 #include "tests/support/factors_product.h"
 #include "tests/support/failing_import.h"
+#include "tests/support/subtests.h"
 
 /* UMFPACK's side of a test. */
 typedef struct side {
@@ -117,10 +119,10 @@ static int check_view(tristar_t *ts, const side *s) {
  * diagonally dominant by a wide margin do not depend on its values; in others they may: then reimport says
  * STALE. */
 static void check_family(tristar_t *ts, tristar_umfpack family, adapter_kind kind, double scale) {
-  adapter_matrix m;
-  side s = {.family = family, .m = &m, .scale = scale};
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(adapter_matrix_destroy) adapter_matrix m;
+  CLEANUP(free_numeric) side s = {.family = family, .m = &m, .scale = scale};
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   adapter_matrix_create(kind, 80, parts_of(family), 5, &m);
   side_factor(&s);
   const int exchanged = check_view(ts, &s);
@@ -137,19 +139,15 @@ static void check_family(tristar_t *ts, tristar_umfpack family, adapter_kind kin
     check_plan(plan, &m, solve, &s);
     check_refined(plan, &m);
   }
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  free_numeric(&s);
-  adapter_matrix_destroy(&m);
 }
 
 /* Rows whose divisors have no normal reciprocal: at the first import, and as new values. UMFPACK finds the
  * same pivots, since its scaling makes up for powers of two. */
 static void check_extreme_rows(tristar_t *ts, tristar_umfpack family, double scale) {
-  adapter_matrix m;
-  side s = {.family = family, .m = &m, .scale = scale};
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(adapter_matrix_destroy) adapter_matrix m;
+  CLEANUP(free_numeric) side s = {.family = family, .m = &m, .scale = scale};
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   adapter_matrix_create(ADAPTER_UNSYMMETRIC, 80, parts_of(family), 5, &m);
   adapter_matrix_round(&m);
   side_factor(&s);
@@ -164,10 +162,6 @@ static void check_extreme_rows(tristar_t *ts, tristar_umfpack family, double sca
   CHECK_OK(tristar_import_umfpack(ts, family, s.numeric, &m.view, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   check_extreme_plan(plan, &m);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  free_numeric(&s);
-  adapter_matrix_destroy(&m);
 }
 
 /* What cannot be imported gives its error and no factor. */
@@ -180,8 +174,8 @@ static void refuse(tristar_t *ts, tristar_umfpack family, const void *numeric, t
 }
 
 static void check_refused(tristar_t *ts, tristar_umfpack family) {
-  adapter_matrix m;
-  side s = {.family = family, .m = &m};
+  CLEANUP(adapter_matrix_destroy) adapter_matrix m;
+  CLEANUP(free_numeric) side s = {.family = family, .m = &m};
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   const int64_t nothing[1000] = {0};
@@ -205,8 +199,6 @@ static void check_refused(tristar_t *ts, tristar_umfpack family) {
   for (int p = m.ptr[4] * m.parts; p < m.ptr[5] * m.parts; p++) m.values[p] = 0;
   CHECK(factor_rows(&s, m.n) == UMFPACK_WARNING_singular_matrix);
   refuse(ts, family, s.numeric, TRISTAR_ERR_SINGULAR, "29 of the 30");
-  free_numeric(&s);
-  adapter_matrix_destroy(&m);
 }
 
 static tristar_status import_side(tristar_t *ts, const void *from, tristar_factor_t **out) {
@@ -215,37 +207,29 @@ static tristar_status import_side(tristar_t *ts, const void *from, tristar_facto
 }
 
 static void check_allocations(tristar_umfpack family) {
-  adapter_matrix m;
-  side s = {.family = family, .m = &m, .scale = UMFPACK_SCALE_SUM};
+  CLEANUP(adapter_matrix_destroy) adapter_matrix m;
+  CLEANUP(free_numeric) side s = {.family = family, .m = &m, .scale = UMFPACK_SCALE_SUM};
   adapter_matrix_create(ADAPTER_UNSYMMETRIC, 30, parts_of(family), 5, &m);
   side_factor(&s);
   CHECK(fail_each_allocation(import_side, &s) >= 10);
-  free_numeric(&s);
-  adapter_matrix_destroy(&m);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const double scales[] = {UMFPACK_SCALE_NONE, UMFPACK_SCALE_SUM, UMFPACK_SCALE_MAX};
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_with_starpu(0, true);
   for (int family = TRISTAR_UMFPACK_DI; family <= TRISTAR_UMFPACK_ZL; family++) {
     for (int k = 0; k < 3; k++) {
-      check_family(ts, (tristar_umfpack)family, ADAPTER_UNSYMMETRIC, scales[k]);
-      check_family(ts, (tristar_umfpack)family, ADAPTER_BLOCKS, scales[k]);
-      check_family(ts, (tristar_umfpack)family, ADAPTER_DEFINITE, scales[k]);
+      RUN(check_family(ts, (tristar_umfpack)family, ADAPTER_UNSYMMETRIC, scales[k]));
+      RUN(check_family(ts, (tristar_umfpack)family, ADAPTER_BLOCKS, scales[k]));
+      RUN(check_family(ts, (tristar_umfpack)family, ADAPTER_DEFINITE, scales[k]));
     }
-    check_extreme_rows(ts, (tristar_umfpack)family, UMFPACK_SCALE_SUM);
-    check_extreme_rows(ts, (tristar_umfpack)family, UMFPACK_SCALE_MAX);
-    check_refused(ts, (tristar_umfpack)family);
+    RUN(check_extreme_rows(ts, (tristar_umfpack)family, UMFPACK_SCALE_SUM));
+    RUN(check_extreme_rows(ts, (tristar_umfpack)family, UMFPACK_SCALE_MAX));
+    RUN(check_refused(ts, (tristar_umfpack)family));
   }
-  tristar_get_memory(ts, &memory);
-  CHECK(memory.current_bytes == 0);
-  tristar_destroy(&ts);
-  check_allocations(TRISTAR_UMFPACK_DI);
-  check_allocations(TRISTAR_UMFPACK_ZL);
+  close_context(&ts);
+  RUN(check_allocations(TRISTAR_UMFPACK_DI));
+  RUN(check_allocations(TRISTAR_UMFPACK_ZL));
   return 0;
 }

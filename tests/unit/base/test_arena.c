@@ -7,6 +7,7 @@
 #include "runtime/base/arena.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 
 enum { LIVE = 120, ROUNDS = 3000, THREADS = 2 };
 
@@ -143,12 +144,13 @@ static void check_parts(void) {
   }
 }
 
-int main(void) {
-  check_parts();
-  check_return();
-  check_sharing();
-  check_return();
-  check_threads();
-  check_return();
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check_parts());
+  RUN(check_return());
+  RUN(check_sharing());
+  RUN(check_return());
+  RUN(check_threads());
+  RUN(check_return());
   return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "runtime/base/arena.h"
 #include "tests/support/check.h"
+#include "tests/support/subtests.h"
 
 static tristar_status fails(tsi_env *env, int value) {
   TSI_SCRATCH(env, int, p, 10);
@@ -108,11 +109,12 @@ static void check_arithmetic(void) {
   CHECK(!tsi_to_index(-1, &i));
 }
 
-int main(void) {
-  check_used_up();
-  check_messages();
-  check_memory();
-  check_arithmetic();
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check_used_up());
+  RUN(check_messages());
+  RUN(check_memory());
+  RUN(check_arithmetic());
   for (int s = TRISTAR_OK; s <= TRISTAR_ERR_INTERNAL; s++)
     CHECK(strncmp(tristar_status_name((tristar_status)s), "TRISTAR_", 8) == 0);
   CHECK(strcmp(tristar_version(), "0.2.0") == 0);

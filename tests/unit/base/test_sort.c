@@ -3,6 +3,7 @@
 #include "runtime/base/sort.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 
 enum { RANDOM, FEW, UP, DOWN, SAME, ORGAN, SAW, KINDS };
 
@@ -33,8 +34,7 @@ static int compare(const void *a, const void *b) {
 static void check_list(int kind, tsi_index count) {
   uint64_t seed = (uint64_t)(kind + 1);
   const size_t bytes = ((size_t)count + 1) * sizeof(tsi_index);
-  tsi_index *list = malloc(bytes), *expected = malloc(bytes);
-  CHECK(list != NULL && expected != NULL);
+  OWNED tsi_index *list = xmalloc(bytes), *expected = xmalloc(bytes);
   list[count] = expected[count] = -7; /* nothing is written behind a list */
   for (tsi_index k = 0; k < count; k++) list[k] = expected[k] = entry(kind, count, k, &seed);
   qsort(expected, (size_t)count, sizeof *expected, compare);
@@ -45,8 +45,6 @@ static void check_list(int kind, tsi_index count) {
     if (k == 0 || expected[k] != expected[kept - 1]) expected[kept++] = expected[k];
   CHECK(tsi_sort_unique(list, count) == kept);
   CHECK(memcmp(list, expected, (size_t)kept * sizeof *list) == 0);
-  free(list);
-  free(expected);
 }
 
 static void check_ranges(void) {
@@ -55,12 +53,13 @@ static void check_ranges(void) {
   for (tsi_index i = 0; i < 12; i++) CHECK(tsi_find_range(begin, 4, i) == range[i]);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   for (int kind = 0; kind < KINDS; kind++) {
-    for (tsi_index count = 0; count < 100; count++) check_list(kind, count);
-    check_list(kind, 12345);
-    check_list(kind, 100000);
+    for (tsi_index count = 0; count < 100; count++) RUN(check_list(kind, count));
+    RUN(check_list(kind, 12345));
+    RUN(check_list(kind, 100000));
   }
-  check_ranges();
+  RUN(check_ranges());
   return 0;
 }

@@ -43,7 +43,7 @@ static void count_line(void *arg, tristar_log_level level, const char *text) {
 /* One context and one solve by the partitioned inverse; how many calls there were. */
 static int run(int call, tristar_status *status, int *lines) {
   tristar_config config;
-  tristar_t *ts = NULL;
+  CLEANUP(tristar_destroy) tristar_t *ts = NULL;
   tristar_matrix_t *matrix = NULL;
   tristar_view view;
   tristar_analysis_options options;
@@ -84,7 +84,6 @@ static int run(int call, tristar_status *status, int *lines) {
     CHECK_OK(tristar_get_memory(ts, &memory));
     CHECK(memory.current_bytes == 0);
   }
-  tristar_destroy(&ts);
   return calls;
 }
 

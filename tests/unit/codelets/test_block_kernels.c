@@ -8,6 +8,7 @@
 #include "codelets/cpu/base/scalar.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
@@ -50,12 +51,11 @@ static rectangle_case make_case(tsi_index rows, tsi_index columns, tsi_index lon
   const size_t room = (size_t)rows * (size_t)longest + 1;
   r.first_row = r.first_column + columns + MARGIN;
   r.n = r.first_row + rows + MARGIN;
-  r.ptr = calloc((size_t)rows + 1, sizeof *r.ptr);
-  r.listed_ptr = calloc((size_t)rows + 1, sizeof *r.listed_ptr);
-  r.row = malloc((size_t)rows * sizeof *r.row + 1);
-  r.column = malloc(room * sizeof *r.column);
-  r.short_column = malloc(room * sizeof *r.short_column);
-  CHECK(r.ptr != NULL && r.listed_ptr != NULL && r.row != NULL && r.column != NULL && r.short_column != NULL);
+  r.ptr = xcalloc((size_t)rows + 1, sizeof *r.ptr);
+  r.listed_ptr = xcalloc((size_t)rows + 1, sizeof *r.listed_ptr);
+  r.row = xmalloc((size_t)rows * sizeof *r.row + 1);
+  r.column = xmalloc(room * sizeof *r.column);
+  r.short_column = xmalloc(room * sizeof *r.short_column);
   for (tsi_index k = 0; k < rows; k++) {
     tsi_index count = (tsi_index)(next_random(&seed) % (uint64_t)(longest + 1));
     if ((int)(next_random(&seed) % 8) < empty) count = 0;
@@ -69,8 +69,7 @@ static rectangle_case make_case(tsi_index rows, tsi_index columns, tsi_index lon
     r.row[r.filled] = r.first_row + k;
     r.listed_ptr[++r.filled] = r.ptr[k + 1];
   }
-  r.values = malloc(room * sizeof *r.values);
-  CHECK(r.values != NULL);
+  r.values = xmalloc(room * sizeof *r.values);
   fill(r.values, r.ptr[rows], seed);
   return r;
 }
@@ -152,15 +151,14 @@ static void check_triangle(const tsi_block_kernels *kernels, const rectangle_cas
   rectangle_case t = *r;
   const tsi_count entries = r->ptr[r->rows];
   const size_t bytes = (size_t)r->n * (size_t)stride * sizeof *before;
-  t.column = malloc(((size_t)entries + 1) * sizeof *t.column);
-  t.short_column = malloc(((size_t)entries + 1) * sizeof *t.short_column);
-  t.row = malloc(((size_t)r->rows + 1) * sizeof *t.row);
-  t.values = malloc(((size_t)entries + 1) * sizeof *t.values);
+  t.column = xmalloc(((size_t)entries + 1) * sizeof *t.column);
+  t.short_column = xmalloc(((size_t)entries + 1) * sizeof *t.short_column);
+  t.row = xmalloc(((size_t)r->rows + 1) * sizeof *t.row);
+  t.values = xmalloc(((size_t)entries + 1) * sizeof *t.values);
   t.first_column = r->first_row;
-  tsi_scalar *inverse = malloc((size_t)r->n * sizeof *inverse);
-  tsi_wide *x = malloc((size_t)(r->rows + 1) * sizeof *x);
-  CHECK(t.column != NULL && t.short_column != NULL && t.row != NULL && t.values != NULL && inverse != NULL);
-  CHECK(x != NULL && r->rows <= TSI_SHORT_COLUMNS);
+  OWNED tsi_scalar *inverse = xmalloc((size_t)r->n * sizeof *inverse);
+  OWNED tsi_wide *x = xmalloc((size_t)(r->rows + 1) * sizeof *x);
+  CHECK(r->rows <= TSI_SHORT_COLUMNS);
   fill(inverse, r->n, 99);
   for (tsi_index k = 0; k < r->rows; k++) {
     t.row[k] = r->first_row + k;
@@ -197,8 +195,6 @@ static void check_triangle(const tsi_block_kernels *kernels, const rectangle_cas
   free(t.short_column);
   free(t.row);
   free(t.values);
-  free(inverse);
-  free(x);
 }
 
 static void check_case(const tsi_block_kernels *kernels, const rectangle_case *r, const tsi_scalar *before,
@@ -229,7 +225,8 @@ static void check_choice(char letter, const char *isa) {
   CHECK(!none.narrow && !none.lanes);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const char *const isas[] = {"base", "avx2", "avx512"};
   static const struct {
     tsi_index rows, columns, longest;
@@ -240,23 +237,20 @@ int main(void) {
                {50, 50, 17, 7}, {9, 1000, 300, 0}, {25, TSI_SHORT_COLUMNS + 1, 33, 1}};
   const char letter = TEXT(TSI_LETTER)[0];
   const int64_t most = (int64_t)(TSI_SHORT_COLUMNS + 100) * MOST;
-  tsi_scalar *before = malloc((size_t)most * sizeof *before), *after = malloc((size_t)most * sizeof *after),
-             *other = malloc((size_t)most * sizeof *other);
-  CHECK(before != NULL && after != NULL && other != NULL);
+  OWNED tsi_scalar *before = xmalloc((size_t)most * sizeof *before),
+                   *after = xmalloc((size_t)most * sizeof *after),
+                   *other = xmalloc((size_t)most * sizeof *other);
   fill(before, most, 5);
-  for (int i = 0; i < 3; i++) check_choice(letter, isas[i]);
-  check_choice(letter, "another");
+  for (int i = 0; i < 3; i++) RUN(check_choice(letter, isas[i]));
+  RUN(check_choice(letter, "another"));
   CHECK(tsi_block_kernels_select(letter, NULL) != NULL && tsi_block_kernels_select('x', NULL) == NULL);
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    CLEANUP(free_case)
     rectangle_case r = make_case(cases[k].rows, cases[k].columns, cases[k].longest, cases[k].empty, 3 + k);
     for (int i = 0; i < 3; i++) {
       const tsi_block_kernels *kernels = tsi_block_kernels_select(letter, isas[i]);
-      if (kernels != NULL) check_case(kernels, &r, before, after, other);
+      if (kernels != NULL) RUN(check_case(kernels, &r, before, after, other));
     }
-    free_case(&r);
   }
-  free(before);
-  free(after);
-  free(other);
   return 0;
 }

@@ -2,7 +2,9 @@
  * L^T is the block, that nothing grows. Then of a factorization: which count as small, the name of the row
  * whose pivot Cholesky refuses. */
 #include "codelets/cpu/front.h"
+#include "tests/support/context.h"
 #include "tests/support/dense_systems.h"
+#include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
 enum { MOST = 6 };
@@ -140,8 +142,8 @@ static tristar_status factor_4(tristar_t *ts, const double a[4][4], tristar_meth
                                tristar_singular singular, int64_t *perturbed) {
   int32_t ptr[5] = {0}, index[16], at = 0;
   double values[16];
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_analysis_options options;
   tristar_factor_stats stats;
   for (int j = 0; j < 4; j++) {
@@ -166,8 +168,6 @@ static tristar_status factor_4(tristar_t *ts, const double a[4][4], tristar_meth
     tristar_factor_get_stats(f, &stats);
     *perturbed = stats.perturbed_pivots;
   }
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
   return status;
 }
 
@@ -219,33 +219,27 @@ static void check_entries(tristar_t *ts) {
     tristar_factor_stats stats;
     for (int i = 0; i < m.n; i++)
       for (int j = 0; j < i; j++) m.a[i][j] = m.a[j][i];
-    tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_SYMMETRIC);
+    CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_SYMMETRIC);
     make_plan(ts, &v, (tristar_method)method, 0, &f, &p);
     tristar_factor_get_stats(f, &stats);
     CHECK_MSG(stats.nnz_factor == (method == TRISTAR_METHOD_LU ? m.n * m.n : m.n * (m.n + 1) / 2),
               "method %d: %lld entries", method, (long long)stats.nnz_factor);
     tristar_plan_destroy(&p);
     tristar_factor_destroy(&f);
-    free_view(&v);
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
                                            TRISTAR_COMPLEX_DOUBLE};
-  tristar_config config;
-  tristar_t *ts;
   for (int s = 0; s < 4; s++) {
-    check_perturbed(scalars[s]);
-    check_choice(scalars[s]);
+    RUN(check_perturbed(scalars[s]));
+    RUN(check_choice(scalars[s]));
   }
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_thresholds(ts);
-  check_named(ts);
-  check_entries(ts);
-  tristar_destroy(&ts);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  RUN(check_thresholds(ts));
+  RUN(check_named(ts));
+  RUN(check_entries(ts));
   return 0;
 }

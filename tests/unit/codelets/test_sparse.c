@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "codelets/cpu/rows/sparse.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
 /* NaN and infinity are found in either part of a number. */
@@ -51,13 +52,14 @@ static void check_rounding(const typed *t) {
   CHECK_MSG(error > 0 && error < e, "type %c: backward error %g", t->scalar, error);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
   for (int k = 0; k < 4; k++) {
-    check_finite(types[k]);
-    check_size(types[k]);
-    check_rounding(types[k]);
+    RUN(check_finite(types[k]));
+    RUN(check_size(types[k]));
+    RUN(check_rounding(types[k]));
   }
   return 0;
 }

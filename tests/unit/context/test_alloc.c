@@ -2,19 +2,20 @@
  * next try succeeds. */
 #include "runtime/context/context.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 
 /* The flow with the first failure as status; releases everything. */
 static tristar_status run(tristar_t *ts, const tristar_view *view, tristar_method method) {
   tristar_status status;
-  tristar_analysis_t *an = NULL;
-  tristar_factor_t *f = NULL;
-  tristar_plan_t *p = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
   tristar_analysis_options options;
   tristar_plan_options plan;
   tristar_refine_result result;
   double reciprocal;
   const int64_t n = view->rows;
-  double *b = calloc(3 * (size_t)n, sizeof *b), *x = calloc(3 * (size_t)n, sizeof *x);
+  OWNED double *b = xcalloc(3 * (size_t)n, sizeof *b), *x = xcalloc(3 * (size_t)n, sizeof *x);
   fill_random(b, 3 * n, 1);
   tristar_analysis_options_init(&options);
   options.method = method;
@@ -31,18 +32,13 @@ static tristar_status run(tristar_t *ts, const tristar_view *view, tristar_metho
   if (status == TRISTAR_OK) status = tristar_condition(p, &reciprocal);
   if (status == TRISTAR_OK) status = tristar_refactor(f, view->values);
   if (status == TRISTAR_OK) CHECK(result.backward_error < 1e-13 && reciprocal > 1e-12);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
-  free(b);
-  free(x);
   return status;
 }
 
 static void check(const char *kind, int64_t k, tristar_method method, int use_starpu) {
   tristar_config config;
-  tristar_t *ts;
-  tristar_matrix_t *m;
+  CLEANUP(tristar_destroy) tristar_t *ts;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view view;
   tristar_memory_stats memory;
   char message[512];
@@ -71,15 +67,14 @@ static void check(const char *kind, int64_t k, tristar_method method, int use_st
   CHECK(fails > 100);
   tsi_context_env(ts)->memory.fail_at = 0;
   CHECK_OK(run(ts, &view, method));
-  tristar_matrix_destroy(&m);
-  tristar_destroy(&ts);
 }
 
-int main(void) {
-  check("s2d9pt", 9, TRISTAR_METHOD_AUTO, 0);
-  check("convdiff3d", 4, TRISTAR_METHOD_AUTO, 0);
-  check("kkt3d", 2, TRISTAR_METHOD_AUTO, 0);
-  check("poisson3d7", 8, TRISTAR_METHOD_LLT, 1);
-  check("convdiff3d", 6, TRISTAR_METHOD_LU, 1);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check("s2d9pt", 9, TRISTAR_METHOD_AUTO, 0));
+  RUN(check("convdiff3d", 4, TRISTAR_METHOD_AUTO, 0));
+  RUN(check("kkt3d", 2, TRISTAR_METHOD_AUTO, 0));
+  RUN(check("poisson3d7", 8, TRISTAR_METHOD_LLT, 1));
+  RUN(check("convdiff3d", 6, TRISTAR_METHOD_LU, 1));
   return 0;
 }

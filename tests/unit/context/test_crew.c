@@ -7,6 +7,8 @@
 
 #include "runtime/context/crew.h"
 #include "tests/support/check.h"
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 
 enum { BLOCKS = 500, RUNS = TSI_TESTS_SANITIZED ? 60 : 400, MEMBERS = TSI_HELPERS + 1 };
 
@@ -27,7 +29,7 @@ static void count(void *context, tsi_index block, int member) {
 static void check_runs(tristar_t *ts, tristar_engine engine, tsi_crew_runs runs, double bytes) {
   double start;
   tsi_crew crew;
-  work *w = calloc(2, sizeof *w); /* in turns */
+  OWNED work *w = xcalloc(2, sizeof *w); /* in turns */
   CHECK_OK(tsi_crew_begin(ts, "krylov_rows", engine, runs, BLOCKS, 1e9, &start, &crew));
   CHECK((crew.tasks != NULL) == (engine == TRISTAR_ENGINE_TASKS || runs == TSI_RUNS_LONG));
   for (int k = 0; k < 2; k++) w[k].members = crew.members;
@@ -36,7 +38,6 @@ static void check_runs(tristar_t *ts, tristar_engine engine, tsi_crew_runs runs,
   for (int k = 0; k < 2; k++)
     for (int b = 0; b < BLOCKS; b++) CHECK(atomic_load(&w[k].calls[b]) == RUNS / 2);
   tsi_crew_finish(&crew);
-  free(w);
 }
 
 static void *runs_with_help(void *ts) {
@@ -45,12 +46,8 @@ static void *runs_with_help(void *ts) {
 }
 
 static void check_crews(void) {
-  tristar_config config;
-  tristar_t *ts;
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, false);
   pthread_t other;
-  tristar_config_init(&config);
-  config.workers = 2;
-  CHECK_OK(tristar_create(&config, &ts));
   check_runs(ts, TRISTAR_ENGINE_AUTO, TSI_RUNS_SHORT, 1e9);
   check_runs(ts, TRISTAR_ENGINE_AUTO, TSI_RUNS_SHORT, 1); /* too little for others */
   check_runs(ts, TRISTAR_ENGINE_AUTO, TSI_RUNS_LONG, 1e9);
@@ -58,14 +55,13 @@ static void check_crews(void) {
   CHECK(pthread_create(&other, NULL, runs_with_help, ts) == 0);
   runs_with_help(ts);
   CHECK(pthread_join(other, NULL) == 0);
-  tristar_destroy(&ts);
 }
 
 static void check_alone(void) {
   double start;
   tristar_t *ts;
   tsi_crew crew, none = {.ts = NULL};
-  work *w = calloc(1, sizeof *w);
+  OWNED work *w = xcalloc(1, sizeof *w);
   CHECK_OK(tristar_create(NULL, &ts));
   CHECK_OK(
       tsi_crew_begin(ts, "krylov_rows", TRISTAR_ENGINE_SERIAL, TSI_RUNS_LONG, BLOCKS, 1e9, &start, &crew));
@@ -76,7 +72,6 @@ static void check_alone(void) {
   tsi_crew_finish(&crew);
   tsi_crew_finish(&none);
   tristar_destroy(&ts);
-  free(w);
 }
 
 /* Runs that take so long without and with help: how many had help. */
@@ -157,10 +152,11 @@ static void check_other_way(void) {
   CHECK(c.begin == WITH && c.work == WITH && c.alone == WITHOUT);
 }
 
-int main(void) {
-  check_choice();
-  check_other_way();
-  check_alone();
-  check_crews();
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check_choice());
+  RUN(check_other_way());
+  RUN(check_alone());
+  RUN(check_crews());
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "dag/product_steps.h"
 #include "tests/support/dags.h"
 #include "tests/support/races.h"
+#include "tests/support/subtests.h"
 
 enum { REMOVED = 6 };
 
@@ -46,10 +47,10 @@ static void check_random(tsi_env *env) {
     const random_list random = {number, 1 + lcg_below(&seed, 5), 1 + lcg_below(&seed, 9)};
     tsi_access_list *list;
     tsi_adjacency *before;
-    tsi_edge *edge = malloc(3 * (size_t)steps * sizeof *edge);
+    tsi_edge *edge = xmalloc(3 * (size_t)steps * sizeof *edge);
     tsi_count edges = 0;
     reach r = {.steps = steps, .words = steps / 64 + 1};
-    r.bit = malloc((size_t)(r.steps + 1) * (size_t)r.words * sizeof *r.bit);
+    r.bit = xmalloc((size_t)(r.steps + 1) * (size_t)r.words * sizeof *r.bit);
     add_pseudo_random(&seed, steps, edge, &edges);
     CHECK_OK(tsi_access_list_create(env, steps, list_random, &random, &list));
     CHECK_OK(tsi_adjacency_create(env, steps, edges, edge, TSI_BEFORE, &before));
@@ -71,8 +72,7 @@ static void check_random(tsi_env *env) {
 /* Chunks that nothing is added to: all but each third of them. */
 static bool *choose_for_device(const structure *s) {
   const tsi_sweep *sweep = s->dag->forward;
-  bool *on_device = calloc((size_t)s->chunks->count + 1, sizeof *on_device);
-  CHECK(on_device != NULL);
+  bool *on_device = xcalloc((size_t)s->chunks->count + 1, sizeof *on_device);
   for (tsi_index c = 0; c < s->chunks->count; c++)
     on_device[c] =
         c % 3 < 2 && tsi_chunk_slices(s->chunks, c) == 0 && sweep->target_ptr[c] == sweep->target_ptr[c + 1];
@@ -81,8 +81,8 @@ static bool *choose_for_device(const structure *s) {
 
 /* One structure in all variants. */
 static void check_structure(tsi_env *env, const char *name, const structure *s) {
-  tsi_index *order = malloc((size_t)s->dag->tasks * sizeof *order);
-  bool *on_device = choose_for_device(s);
+  OWNED tsi_index *order = xmalloc((size_t)s->dag->tasks * sizeof *order);
+  OWNED bool *on_device = choose_for_device(s);
   CHECK_OK(tsi_dag_order(env, s->dag, 0, order));
   for (int variant = 0; variant < 32; variant++) {
     const bool before = variant & 8, push = variant & 1, in_place = variant & 2, device = variant & 16;
@@ -106,8 +106,6 @@ static void check_structure(tsi_env *env, const char *name, const structure *s) 
     TSI_FREE(env, list);
     TSI_FREE(env, steps);
   }
-  free(order);
-  free(on_device);
 }
 
 /* ---- Level sets --------------------------------------------------------------------------------------- */
@@ -129,12 +127,11 @@ static bool in_conflict(const tsi_access_list *list, tsi_index one, tsi_index ot
 /* The items of levels l - 1 and l change places. */
 static void exchange_levels(tsi_levels *levels, tsi_index l) {
   const tsi_index first = levels->ptr[l - 1], middle = levels->ptr[l], end = levels->ptr[l + 1];
-  tsi_index *copy = malloc((size_t)(end - first) * sizeof *copy);
+  OWNED tsi_index *copy = xmalloc((size_t)(end - first) * sizeof *copy);
   memcpy(copy, levels->item + middle, (size_t)(end - middle) * sizeof *copy);
   memcpy(copy + (end - middle), levels->item + first, (size_t)(middle - first) * sizeof *copy);
   memcpy(levels->item + first, copy, (size_t)(end - first) * sizeof *copy);
   levels->ptr[l] = first + end - middle;
-  free(copy);
 }
 
 static bool levels_in_conflict(const tsi_access_list *list, const tsi_levels *levels, tsi_index l) {
@@ -182,7 +179,7 @@ static void check_levels(tsi_env *env, const char *name, const tsi_access_list *
 }
 
 static void check_dag_levels(tsi_env *env, const structure *s) {
-  tsi_index *order = malloc((size_t)s->dag->tasks * sizeof *order);
+  OWNED tsi_index *order = xmalloc((size_t)s->dag->tasks * sizeof *order);
   CHECK_OK(tsi_dag_order(env, s->dag, 0, order));
   for (int push = 0; push < 2; push++) {
     const tsi_steps_source source = {.dag = s->dag,
@@ -203,7 +200,6 @@ static void check_dag_levels(tsi_env *env, const structure *s) {
     TSI_FREE(env, levels);
     TSI_FREE(env, steps);
   }
-  free(order);
 }
 
 /* The steps of the partitioned inverse; those taken are blocks of a product after the first one of their
@@ -270,17 +266,18 @@ static void check_allocations(void) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);
   env.check = true;
-  check_random(&env);
-  check_allocations();
-  check_pattern(&env, "grid", pattern_grid(7, 7, 1, false));
-  check_pattern(&env, "cube", pattern_grid(4, 4, 4, false));
-  for (uint64_t seed = 1; seed <= 4; seed++) check_pattern(&env, "random", pattern_random(40, 70, seed));
-  CHECK_MSG(planted > 1000, "only %lld steps ran too early", (long long)planted);
-  CHECK_MSG(races_removals > 1000, "only %lld edges were removed", (long long)races_removals);
+  RUN(check_random(&env));
+  RUN(check_allocations());
+  RUN(check_pattern(&env, "grid", pattern_grid(7, 7, 1, false)));
+  RUN(check_pattern(&env, "cube", pattern_grid(4, 4, 4, false)));
+  for (uint64_t seed = 1; seed <= 4; seed++) RUN(check_pattern(&env, "random", pattern_random(40, 70, seed)));
+  CHECK_TOTAL(planted > 1000, "only %lld steps ran too early", (long long)planted);
+  CHECK_TOTAL(races_removals > 1000, "only %lld edges were removed", (long long)races_removals);
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;
 }

@@ -4,18 +4,18 @@
 
 #include "tests/support/check.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 /* Edges in any direction, an item's to itself among them; some are there twice. */
 static tsi_edge *draw_edges(tsi_index items, tsi_count edges, uint64_t seed) {
-  tsi_edge *edge = malloc((size_t)(edges + 1) * sizeof *edge);
-  CHECK(edge != NULL);
+  tsi_edge *edge = xmalloc((size_t)(edges + 1) * sizeof *edge);
   for (tsi_count e = 0; e < edges; e++)
     edge[e] = (tsi_edge){.item = lcg_below(&seed, items), .before = lcg_below(&seed, items)};
   return edge;
 }
 
 static void check_random(tsi_env *env, tsi_index items, tsi_count edges, uint64_t seed) {
-  tsi_edge *edge = draw_edges(items, edges, seed);
+  OWNED tsi_edge *edge = draw_edges(items, edges, seed);
   tsi_adjacency *before, *after;
   CHECK_OK(tsi_adjacency_create(env, items, edges, edge, TSI_BEFORE, &before));
   CHECK_OK(tsi_adjacency_create(env, items, edges, edge, TSI_AFTER, &after));
@@ -32,7 +32,6 @@ static void check_random(tsi_env *env, tsi_index items, tsi_count edges, uint64_
   TSI_FREE(env, before);
   TSI_FREE(env, after);
   CHECK(before == NULL && after == NULL);
-  free(edge);
 }
 
 static void check_small(tsi_env *env) {
@@ -81,16 +80,17 @@ static void check_failures(void) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);
   env.check = true;
   for (uint64_t seed = 1; seed < 40; seed++)
-    check_random(&env, 1 + (tsi_index)seed * 3, (tsi_count)(seed * seed), seed);
-  check_small(&env);
+    RUN(check_random(&env, 1 + (tsi_index)seed * 3, (tsi_count)(seed * seed), seed));
+  RUN(check_small(&env));
   env.check = false;
-  check_corruption(&env);
+  RUN(check_corruption(&env));
   CHECK(atomic_load(&env.memory.current) == 0);
-  check_failures();
+  RUN(check_failures());
   return 0;
 }

@@ -3,6 +3,7 @@
 #include "dag/bundles.h"
 #include "tests/support/check.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 /* A solve with a forest: forward, each of `nodes` nodes waits for its children; some are chunks with slices
  * that wait for it and that its parent waits for; backward the same with all edges reversed. extra: so many
@@ -25,8 +26,8 @@ static void make(problem *p, tsi_index nodes, tsi_index extra, uint64_t seed) {
   tsi_index parent[400];
   uint64_t state = seed;
   *steps = (tsi_steps){0};
-  steps->step = malloc(8 * (size_t)nodes * sizeof *steps->step);
-  steps->edge = malloc((16 * (size_t)nodes + (size_t)extra) * sizeof *steps->edge);
+  steps->step = xmalloc(8 * (size_t)nodes * sizeof *steps->step);
+  steps->edge = xmalloc((16 * (size_t)nodes + (size_t)extra) * sizeof *steps->edge);
   for (tsi_index v = 0; v < nodes; v++) {
     parent[v] = v + 1 < nodes && lcg_below(&state, 20) > 0
                     ? v + 1 + lcg_below(&state, tsi_index_min(nodes - v - 1, 6))
@@ -65,9 +66,9 @@ static void release(problem *p) {
 
 /* What a bundle weighs without steps that continue a chain is at most light, unless that is one step. */
 static void check_weights(const tsi_bundles *bundles, const tsi_steps *steps, double light) {
-  tsi_index *in = calloc((size_t)steps->count, sizeof *in), *out = calloc((size_t)steps->count, sizeof *out);
-  tsi_index *before = calloc((size_t)steps->count, sizeof *before);
-  CHECK(in != NULL && out != NULL && before != NULL);
+  OWNED tsi_index *in = xcalloc((size_t)steps->count, sizeof *in),
+                  *out = xcalloc((size_t)steps->count, sizeof *out);
+  OWNED tsi_index *before = xcalloc((size_t)steps->count, sizeof *before);
   for (tsi_count e = 0; e < steps->edges; e++) {
     in[steps->edge[e].item]++;
     out[steps->edge[e].before]++;
@@ -84,9 +85,6 @@ static void check_weights(const tsi_bundles *bundles, const tsi_steps *steps, do
     }
     CHECK(heads <= 1 || bytes <= light);
   }
-  free(in);
-  free(out);
-  free(before);
 }
 
 static void check_random(tsi_env *env) {
@@ -144,7 +142,7 @@ static void check_alone(tsi_env *env) {
     mark_alone(&p, seed);
     const tsi_step *step = p.steps.step;
     tsi_bundles *bundles;
-    tsi_index *bundle_of = calloc((size_t)p.steps.count + 1, sizeof *bundle_of);
+    tsi_index *bundle_of = xcalloc((size_t)p.steps.count + 1, sizeof *bundle_of);
     CHECK_OK(tsi_bundles_create(env, &p.steps, 300, 2, &bundles));
     CHECK_OK(tsi_bundles_check(env, bundles, &p.steps));
     for (tsi_index k = 0; k < bundles->count; k++)
@@ -271,16 +269,17 @@ static void check_failures(void) {
   release(&p);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);
-  check_random(&env);
-  check_alone(&env);
-  check_whole(&env);
-  check_slices(&env);
-  check_sums(&env);
-  check_corruption(&env);
+  RUN(check_random(&env));
+  RUN(check_alone(&env));
+  RUN(check_whole(&env));
+  RUN(check_slices(&env));
+  RUN(check_sums(&env));
+  RUN(check_corruption(&env));
   CHECK(atomic_load(&env.memory.current) == 0);
-  check_failures();
+  RUN(check_failures());
   return 0;
 }

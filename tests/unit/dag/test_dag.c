@@ -3,14 +3,14 @@
 #include "dag/dag.h"
 #include "dag/steps.h"
 #include "tests/support/dags.h"
+#include "tests/support/subtests.h"
 
 /* A grid of k x k x kz points with 7-point coupling. */
 static void build(tsi_env *env, structure *s, tsi_index k, tsi_index kz, tsi_index width, double ceiling) {
   const structure_options options = {
       .width = width, .ceiling_bytes = ceiling, .floor_bytes = ceiling / 4, .slice_bytes = ceiling / 8};
-  pattern a = pattern_grid(k, k, kz, false);
+  CLEANUP(pattern_free) pattern a = pattern_grid(k, k, kz, false);
   CHECK_OK(structure_build(env, &a, &options, s));
-  pattern_free(&a);
 }
 
 static void check_edge(void *arg, tsi_index task, tsi_index before) {
@@ -20,7 +20,8 @@ static void check_edge(void *arg, tsi_index task, tsi_index before) {
 
 static void check_orders(tsi_env *env, const tsi_dag *dag) {
   const tsi_index tasks = dag->tasks;
-  tsi_index *order = malloc((size_t)tasks * sizeof *order), *place = malloc((size_t)tasks * sizeof *place);
+  OWNED tsi_index *order = xmalloc((size_t)tasks * sizeof *order),
+                  *place = xmalloc((size_t)tasks * sizeof *place);
   for (unsigned seed = 0; seed < 4; seed++) {
     for (tsi_index k = 0; k < tasks; k++) place[k] = TSI_NONE;
     CHECK_OK(tsi_dag_order(env, dag, seed, order));
@@ -30,17 +31,15 @@ static void check_orders(tsi_env *env, const tsi_dag *dag) {
     }
     tsi_dag_for_each_edge(dag, check_edge, place);
   }
-  free(order);
-  free(place);
 }
 
 /* The critical path is the heaviest of all; the widest level is counted from the longest ways to each node.
  */
 static void check_measures(const tsi_dag *dag) {
   const tsi_sweep *sweep = dag->forward;
-  tsi_index *order = malloc((size_t)sweep->nodes * sizeof *order);
-  tsi_index *level = calloc((size_t)sweep->nodes, sizeof *level);
-  tsi_index *count = calloc((size_t)sweep->nodes, sizeof *count), width = 0, depth = 0;
+  OWNED tsi_index *order = xmalloc((size_t)sweep->nodes * sizeof *order);
+  OWNED tsi_index *level = xcalloc((size_t)sweep->nodes, sizeof *level);
+  tsi_index *count = xcalloc((size_t)sweep->nodes, sizeof *count), width = 0, depth = 0;
   double most = 0;
   for (tsi_index k = 0; k < dag->tasks; k++) most = dag->priority[k] > most ? dag->priority[k] : most;
   CHECK(dag->critical_bytes >= most && dag->critical_bytes <= most);
@@ -53,15 +52,13 @@ static void check_measures(const tsi_dag *dag) {
       level[sweep->next[e]] = tsi_index_max(level[sweep->next[e]], level[v] + 1);
   }
   CHECK(sweep->width == width && sweep->depth == depth);
-  free(order);
-  free(level);
   free(count);
 }
 
 /* The pushes into a chunk come one after the other, each more urgent than the next. */
 static void check_pushes(tsi_env *env, const structure *s) {
   tsi_steps *steps;
-  tsi_index *order = malloc((size_t)s->dag->tasks * sizeof *order);
+  OWNED tsi_index *order = xmalloc((size_t)s->dag->tasks * sizeof *order);
   CHECK_OK(tsi_dag_order(env, s->dag, 0, order));
   const tsi_steps_source source = {s->dag, order, s->chunks, s->chunks, true, true, true, false, false, NULL};
   CHECK_OK(tsi_steps_create(env, &source, &steps));
@@ -72,7 +69,6 @@ static void check_pushes(tsi_env *env, const structure *s) {
               item->priority);
   }
   TSI_FREE(env, steps);
-  free(order);
 }
 
 static double bytes_of(const structure *s, tsi_index first, tsi_index end) {
@@ -87,7 +83,7 @@ static double bytes_of(const structure *s, tsi_index first, tsi_index end) {
 static void check_weights(const structure *s, double ceiling, double floor) {
   const tsi_chunks *chunks = s->chunks;
   const tsi_index *parent = s->symbolic->parent, *owner = s->panels->supernode;
-  double *subtree = calloc((size_t)s->symbolic->count, sizeof *subtree);
+  OWNED double *subtree = xcalloc((size_t)s->symbolic->count, sizeof *subtree);
   for (tsi_index v = 0; v < s->symbolic->count; v++) {
     subtree[v] += bytes_of(s, s->panels->first[v], s->panels->first[v + 1]);
     if (parent[v] != TSI_NONE) subtree[parent[v]] += subtree[v];
@@ -103,7 +99,6 @@ static void check_weights(const structure *s, double ceiling, double floor) {
     CHECK_MSG(bytes + bytes_of(s, next, next + 1) > ceiling, "chunk %d of %d: %g bytes, at least %g", c,
               chunks->count, bytes, floor);
   }
-  free(subtree);
 }
 
 static void check_corruption(tsi_env *env, structure *s) {
@@ -143,7 +138,8 @@ static void check_corruption(tsi_env *env, structure *s) {
   CHECK_OK(DAG);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   structure s;
   tsi_env_init(&env);
@@ -153,10 +149,10 @@ int main(void) {
     for (tsi_index width = 8; width <= 128; width *= 4)
       for (int grid = 0; grid < 4; grid++) {
         build(&env, &s, grid == 0 ? 1 : grid == 1 ? 40 : 9, grid == 3 ? 9 : 1, width, ceilings[c]);
-        check_orders(&env, s.dag);
-        check_measures(s.dag);
-        check_pushes(&env, &s);
-        if (s.chunks->count > 1) check_weights(&s, ceilings[c], ceilings[c] / 4);
+        RUN(check_orders(&env, s.dag));
+        RUN(check_measures(s.dag));
+        RUN(check_pushes(&env, &s));
+        if (s.chunks->count > 1) RUN(check_weights(&s, ceilings[c], ceilings[c] / 4));
         /* the structure is closed: reduced, one edge a node is left, besides those to slices */
         CHECK(s.sweep->edges <= s.sweep->chunks + 2 * s.sweep->slices);
         if (ceilings[c] == 1e9) CHECK(s.chunks->count == 1);
@@ -168,7 +164,7 @@ int main(void) {
   CHECK_OK(tsi_sweep_write_dot(&env, s.sweep, s.chunks, "test_dag.dot"));
   CHECK_STATUS(tsi_sweep_write_dot(&env, s.sweep, s.chunks, "no/such/folder/x.dot"), TRISTAR_ERR_IO);
   env.check = false;
-  check_corruption(&env, &s);
+  RUN(check_corruption(&env, &s));
   structure_release(&env, &s);
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;

@@ -6,6 +6,7 @@
 #include "dag/factor/factorization.h"
 #include "tests/support/patterns.h"
 #include "tests/support/races.h"
+#include "tests/support/subtests.h"
 
 static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
 
@@ -45,8 +46,8 @@ static void release(tsi_env *env, structure *s) {
  * steps that follow stay inside; but of shared fronts stripes and parts arrive. */
 static void check_written(const char *name, const tsi_access_list *list, bool shared) {
   const tsi_count count = list->ptr[list->steps];
-  tsi_count *former = malloc((size_t)(count + 1) * sizeof *former); /* access of the same buffer; -1: none */
-  CHECK(former != NULL);
+  OWNED tsi_count *former =
+      xmalloc((size_t)(count + 1) * sizeof *former); /* access of the same buffer; -1: none */
   for (tsi_count q = 0; q < count; q++) {
     const tsi_access *a = &list->access[q];
     tsi_count row = a->first;
@@ -68,7 +69,6 @@ static void check_written(const char *name, const tsi_access_list *list, bool sh
     CHECK_MSG(row >= a->end, "%s: access %lld: buffer %d %d, row %lld is not there yet", name, (long long)q,
               (int)a->kind, a->item, (long long)row);
   }
-  free(former);
 }
 
 static void check_races(tsi_env *env, const char *name, const tsi_factorization *dag, tsi_index most,
@@ -99,14 +99,13 @@ static void check_pattern(tsi_env *env, const char *name, const pattern *a, cons
 /* The same where devices have every other tiled front; and the check refuses what is not a device's. */
 static void check_devices(tsi_env *env) {
   static const granularity fine = {true, 8, {8, 2e3, 1e5, 0}};
-  pattern a = pattern_grid(24, 24, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(24, 24, 1, true);
   for (int k = 0; k < 3; k++) {
     structure s;
     tsi_factorization *dag = NULL;
     tsi_index steps = 0, fronts = 0;
     CHECK_OK(build(env, &a, methods[k], &fine, &s));
-    tsi_index *device = malloc((size_t)s.symbolic->count * sizeof *device);
-    CHECK(device != NULL);
+    tsi_index *device = xmalloc((size_t)s.symbolic->count * sizeof *device);
     for (tsi_index q = 0; q < s.symbolic->count; q++) device[q] = q % 2 ? q % 3 : TSI_NONE;
     const tsi_front_owners owners = {.device = device};
     CHECK_OK(tsi_factorization_create(env, s.symbolic, s.panels, methods[k], &fine.options, &owners, &dag));
@@ -126,7 +125,6 @@ static void check_devices(tsi_env *env) {
     free(device);
     release(env, &s);
   }
-  pattern_free(&a);
 }
 
 /* From a step for each front to one for the whole matrix. */
@@ -149,12 +147,11 @@ static void check_cases(tsi_env *env) {
 
 static void check_grids(tsi_env *env) {
   static const granularity fine = {true, 8, {8, 2e3, 1e5, 0}}, coarse = {true, 32, {32, 5e4, 4e5, 0}};
-  pattern a = pattern_grid(40, 40, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(40, 40, 1, true);
   check_pattern(env, "9-point grid", &a, &fine, 40);
   pattern_free(&a);
   a = pattern_grid(10, 10, 10, false);
   check_pattern(env, "7-point grid", &a, &coarse, 40);
-  pattern_free(&a);
 }
 
 /* ---- Several processes ---- */
@@ -186,15 +183,12 @@ static tsi_front_teams *make_teams(tsi_env *env, const structure *s, tristar_met
                                    const granularity *g, const tsi_index *owner, uint64_t seed) {
   tsi_front_teams *teams;
   const size_t count = (size_t)s->symbolic->count + 1;
-  tsi_index *begin = malloc(count * sizeof *begin), *end = malloc(count * sizeof *end);
-  bool *cut = malloc(count);
+  OWNED tsi_index *begin = xmalloc(count * sizeof *begin), *end = xmalloc(count * sizeof *end);
+  OWNED bool *cut = xmalloc(count);
   CHECK_OK(tsi_factorization_find_tiled(env, s->symbolic, method, &g->options, cut));
   choose_teams(s, g, cut, seed, owner, begin, end);
   CHECK_OK(tsi_front_teams_create(env, s->symbolic, s->panels, method, g->options.tile, begin, end, &teams));
   CHECK_OK(tsi_front_teams_check(env, teams, owner));
-  free(begin);
-  free(end);
-  free(cut);
   return teams;
 }
 
@@ -226,7 +220,7 @@ static void check_shared(tsi_env *env, const char *name, const pattern *a, trist
   tsi_factorization *dag[PROCESSES];
   tsi_front_teams *teams = NULL;
   CHECK_OK(build(env, a, method, g, &s));
-  tsi_index *owner = malloc((size_t)(s.symbolic->count + 1) * sizeof *owner);
+  tsi_index *owner = xmalloc((size_t)(s.symbolic->count + 1) * sizeof *owner);
   tsi_count tiled_fronts = 0;
   choose_owners(s.symbolic, scattered, 5, owner);
   if (shared) teams = make_teams(env, &s, method, g, owner, 7);
@@ -251,28 +245,26 @@ static void check_shared(tsi_env *env, const char *name, const pattern *a, trist
 static void check_processes(tsi_env *env) {
   static const granularity fine = {true, 8, {8, 2e3, 1e5, 0}};
   const char *name;
-  pattern a;
+  CLEANUP(pattern_free) pattern a;
   for (int i = 0; pattern_case(i, &name, &a); i++) {
     for (int k = 0; k < 4; k++) check_shared(env, name, &a, TRISTAR_METHOD_LU, &fine, k % 2, k / 2);
     pattern_free(&a);
   }
   a = pattern_grid(20, 20, 1, true);
   for (int k = 0; k < 12; k++) check_shared(env, "grid", &a, methods[k / 4], &fine, k % 2, k / 2 % 2);
-  pattern_free(&a);
 }
 
 /* A chain with a leaf of its own for each link: ranges along the chain take the leaves in. */
 static void check_caterpillar(tsi_env *env) {
   static const granularity sizes[] = {
       {false, 8, {8, 1e9, 1e5, 0}}, {false, 8, {8, 1e9, 3e5, 0}}, {false, 8, {8, 1e9, 1e6, 0}}};
-  pattern a = pattern_begin(1200);
+  CLEANUP(pattern_free) pattern a = pattern_begin(1200);
   for (tsi_index k = 0; k < 1200; k += 2) {
     pattern_add_both(&a, k, k + 1);
     if (k + 3 < 1200) pattern_add_both(&a, k + 1, k + 3);
   }
   pattern_finish(&a);
   for (int k = 0; k < 3; k++) check_pattern(env, "caterpillar", &a, &sizes[k], 10);
-  pattern_free(&a);
 }
 
 static tsi_index find(const tsi_factorization *dag, tsi_step_kind kind) {
@@ -308,7 +300,7 @@ static void check_tile_corruption(tsi_env *env, tsi_factorization *dag) {
 }
 
 static void check_corruption(tsi_env *env) {
-  pattern a = pattern_grid(20, 20, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(20, 20, 1, true);
   structure s;
   CHECK_OK(build(env, &a, TRISTAR_METHOD_LU, &tiled, &s));
   tsi_factorization *dag = s.dag;
@@ -334,16 +326,15 @@ static void check_corruption(tsi_env *env) {
   BROKEN(steps->step[steps->edge[e].before].priority, 0, DAG);
   CHECK_OK(DAG);
   release(env, &s);
-  pattern_free(&a);
 }
 
 /* The check refuses messages that do not fit. */
 static void check_message_corruption(tsi_env *env) {
-  pattern a = pattern_grid(20, 20, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(20, 20, 1, true);
   structure s;
   tsi_factorization *dag;
   CHECK_OK(build(env, &a, TRISTAR_METHOD_LLT, &tiled, &s));
-  tsi_index *owner = malloc((size_t)s.symbolic->count * sizeof *owner);
+  tsi_index *owner = xmalloc((size_t)s.symbolic->count * sizeof *owner);
   choose_owners(s.symbolic, true, 3, owner);
   const tsi_front_owners owners = {.owner = owner, .rank = 1};
   CHECK_OK(
@@ -365,7 +356,6 @@ static void check_message_corruption(tsi_env *env) {
   TSI_FREE(env, dag);
   free(owner);
   release(env, &s);
-  pattern_free(&a);
 }
 
 static tsi_index find_parcel(const tsi_front_parcel *parcel, tsi_index count, tsi_parcel_kind kind) {
@@ -377,11 +367,11 @@ static tsi_index find_parcel(const tsi_front_parcel *parcel, tsi_index count, ts
 
 /* The check refuses stripes and parts that do not fit, and steps that are another process's. */
 static void check_shared_corruption(tsi_env *env) {
-  pattern a = pattern_grid(20, 20, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(20, 20, 1, true);
   structure s;
   tsi_factorization *dag;
   CHECK_OK(build(env, &a, TRISTAR_METHOD_LDLT, &tiled, &s));
-  tsi_index *owner = malloc((size_t)s.symbolic->count * sizeof *owner);
+  tsi_index *owner = xmalloc((size_t)s.symbolic->count * sizeof *owner);
   choose_owners(s.symbolic, true, 3, owner);
   tsi_front_teams *teams = make_teams(env, &s, TRISTAR_METHOD_LDLT, &tiled, owner, 7);
   const tsi_front_owners owners = {.owner = owner, .rank = 1, .teams = teams};
@@ -410,12 +400,11 @@ static void check_shared_corruption(tsi_env *env) {
   TSI_FREE(env, teams);
   free(owner);
   release(env, &s);
-  pattern_free(&a);
 }
 
 /* Every allocation fails once. */
 static void check_failures(void) {
-  pattern a = pattern_grid(9, 9, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(9, 9, 1, true);
   int64_t calls = 1;
   for (int64_t k = 0; k <= calls; k++) {
     tsi_env env;
@@ -437,23 +426,23 @@ static void check_failures(void) {
     release(&env, &s);
     CHECK(atomic_load(&env.memory.current) == 0);
   }
-  pattern_free(&a);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);
   env.check = true;
-  check_cases(&env);
-  check_grids(&env);
-  check_caterpillar(&env);
-  check_processes(&env);
-  CHECK(races_removals >= 200);
+  RUN(check_cases(&env));
+  RUN(check_grids(&env));
+  RUN(check_caterpillar(&env));
+  RUN(check_processes(&env));
+  CHECK_TOTAL(races_removals >= 200, "only %lld edges were removed", (long long)races_removals);
   env.check = false;
-  check_corruption(&env);
-  check_message_corruption(&env);
-  check_shared_corruption(&env);
-  check_failures();
+  RUN(check_corruption(&env));
+  RUN(check_message_corruption(&env));
+  RUN(check_shared_corruption(&env));
+  RUN(check_failures());
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;
 }

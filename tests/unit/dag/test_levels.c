@@ -5,11 +5,11 @@
 #include "dag/products.h"
 #include "dag/steps.h"
 #include "tests/support/dags.h"
+#include "tests/support/subtests.h"
 
 /* A random graph: edge e of `edges`; some stand there twice. */
 static tsi_edge *draw_edges(tsi_index items, tsi_count edges, uint64_t seed) {
-  tsi_edge *edge = malloc((size_t)(edges + 1) * sizeof *edge);
-  CHECK(edge != NULL);
+  tsi_edge *edge = xmalloc((size_t)(edges + 1) * sizeof *edge);
   for (tsi_count e = 0; e < edges; e++) {
     edge[e].item = 1 + lcg_below(&seed, items - 1);
     edge[e].before = lcg_below(&seed, edge[e].item);
@@ -19,9 +19,8 @@ static tsi_edge *draw_edges(tsi_index items, tsi_count edges, uint64_t seed) {
 
 static void check_random(tsi_env *env, tsi_index items, tsi_count edges, uint64_t seed) {
   tsi_levels *levels;
-  tsi_edge *edge = draw_edges(items, edges, seed);
-  tsi_index *depth = calloc((size_t)items, sizeof *depth);
-  CHECK(depth != NULL);
+  OWNED tsi_edge *edge = draw_edges(items, edges, seed);
+  OWNED tsi_index *depth = xcalloc((size_t)items, sizeof *depth);
   for (bool more = true; more;) { /* longest paths by relaxation */
     more = false;
     for (tsi_count e = 0; e < edges; e++)
@@ -34,8 +33,6 @@ static void check_random(tsi_env *env, tsi_index items, tsi_count edges, uint64_
   for (tsi_index l = 0; l < levels->count; l++)
     for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) CHECK(depth[levels->item[q]] == l);
   TSI_FREE(env, levels);
-  free(edge);
-  free(depth);
 }
 
 static void check_corruption(tsi_env *env) {
@@ -132,7 +129,7 @@ static void check_patterns(tsi_env *env) {
 }
 
 static void check_products_corruption(tsi_env *env) {
-  pattern a = pattern_grid(9, 9, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(9, 9, 1, true);
   lists l;
   CHECK_OK(build(env, &a, 8, false, false, &l));
   for (int backward = 0; backward < 2; backward++) {
@@ -150,11 +147,10 @@ static void check_products_corruption(tsi_env *env) {
     CHECK_OK(PRODUCTS);
   }
   release(env, &l);
-  pattern_free(&a);
 }
 
 static void check_steps_corruption(tsi_env *env) {
-  pattern a = pattern_grid(9, 9, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(9, 9, 1, true);
   lists l;
   CHECK_OK(build(env, &a, 8, false, true, &l));
   const tsi_steps_source source = {l.of.dag, l.order, l.of.chunks, l.of.chunks, true,
@@ -171,11 +167,10 @@ static void check_steps_corruption(tsi_env *env) {
   BROKEN(steps->edge[0].item, steps->count, STEPS);
   CHECK_OK(STEPS);
   release(env, &l);
-  pattern_free(&a);
 }
 
 static void check_failures(void) {
-  pattern a = pattern_grid(7, 7, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(7, 7, 1, true);
   for (int push = 0; push < 2; push++)
     for (int64_t k = 1;; k++) {
       tsi_env env;
@@ -190,21 +185,21 @@ static void check_failures(void) {
       CHECK(done || status == TRISTAR_ERR_MEMORY);
       if (done) break;
     }
-  pattern_free(&a);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);
   env.check = true;
   for (uint64_t seed = 1; seed < 40; seed++)
-    check_random(&env, 2 + (tsi_index)seed * 3, (tsi_count)(seed * seed), seed);
-  check_patterns(&env);
+    RUN(check_random(&env, 2 + (tsi_index)seed * 3, (tsi_count)(seed * seed), seed));
+  RUN(check_patterns(&env));
   env.check = false;
-  check_corruption(&env);
-  check_products_corruption(&env);
-  check_steps_corruption(&env);
+  RUN(check_corruption(&env));
+  RUN(check_products_corruption(&env));
+  RUN(check_steps_corruption(&env));
   CHECK(atomic_load(&env.memory.current) == 0);
-  check_failures();
+  RUN(check_failures());
   return 0;
 }

@@ -5,31 +5,30 @@
 #include "dag/lanes.h"
 #include "dag/steps.h"
 #include "partition/cut/row_chunks.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 
 static tsi_env env;
 
 /* F in the order of a cut, by rows. */
 static triangle_pattern reorder(const triangle_pattern *t, const tsi_row_cut *cut) {
-  triangle_pattern out = {t->n, calloc((size_t)t->n + 1, sizeof *out.ptr),
-                          malloc((size_t)(t->ptr[t->n] + 1) * sizeof *out.index)};
-  int32_t *place = malloc((size_t)t->n * sizeof *place + 1);
+  triangle_pattern out = {t->n, xcalloc((size_t)t->n + 1, sizeof *out.ptr),
+                          xmalloc((size_t)(t->ptr[t->n] + 1) * sizeof *out.index)};
+  OWNED int32_t *place = xmalloc((size_t)t->n * sizeof *place + 1);
   int64_t count = 0;
-  CHECK(out.ptr != NULL && out.index != NULL && place != NULL);
+  CHECK(out.ptr != NULL && out.index != NULL);
   for (int32_t k = 0; k < t->n; k++) place[cut->order[k]] = k;
   for (int32_t k = 0; k < t->n; k++) {
     const int32_t i = cut->order[k];
     for (int64_t e = t->ptr[i]; e < t->ptr[i + 1]; e++) out.index[count++] = place[t->index[e]];
     out.ptr[k + 1] = count;
   }
-  free(place);
   return out;
 }
 
 /* Of each later chunk that reads the chunk, its first row. */
 static void check_off_rows(const triangle_pattern *f, const tsi_chunks *chunks) {
-  int32_t *owner = malloc((size_t)f->n * sizeof *owner + 1);
-  CHECK(owner != NULL);
+  OWNED int32_t *owner = xmalloc((size_t)f->n * sizeof *owner + 1);
   tsi_chunk_owners(chunks, owner);
   for (tsi_index c = 0; c < chunks->count; c++) {
     int32_t at = 0, last = -1;
@@ -43,16 +42,14 @@ static void check_off_rows(const triangle_pattern *f, const tsi_chunks *chunks) 
     }
     CHECK(chunks->off_ptr[c] + at == chunks->off_ptr[c + 1]);
   }
-  free(owner);
 }
 
 /* Lanes of the steps: they imply every edge, and each of their waits is needed for that. */
 static void check_lanes(const tsi_steps *steps, const tsi_row_cut *cut) {
   const tsi_index count = steps->count;
-  tsi_index *order = malloc((size_t)count * sizeof *order + 1),
-            *lane = malloc((size_t)count * sizeof *lane + 1);
+  OWNED tsi_index *order = xmalloc((size_t)count * sizeof *order + 1),
+                  *lane = xmalloc((size_t)count * sizeof *lane + 1);
   tsi_lanes *lanes;
-  CHECK(order != NULL && lane != NULL);
   for (tsi_index s = 0; s < count; s++) {
     order[s] = s; /* steps are listed in a legal order */
     lane[s] = cut->lane[steps->step[s].argument];
@@ -69,8 +66,6 @@ static void check_lanes(const tsi_steps *steps, const tsi_row_cut *cut) {
     *wait = kept;
   }
   TSI_FREE(&env, lanes);
-  free(order);
-  free(lane);
 }
 
 /* Sweeps forward and backward, and the steps of each. */
@@ -81,8 +76,7 @@ static void check_steps(const tsi_chunks *chunks, const tsi_row_cut *cut) {
   CHECK_OK(tsi_sweep_create(&env, chunks, NULL, 8, &sweep));
   CHECK_OK(tsi_sweep_check(&env, sweep, chunks));
   CHECK_OK(tsi_dag_create(&env, sweep, sweep, &dag));
-  order = malloc((size_t)dag->tasks * sizeof *order + 1);
-  CHECK(order != NULL);
+  order = xmalloc((size_t)dag->tasks * sizeof *order + 1);
   CHECK_OK(tsi_dag_order(&env, dag, 3, order));
   for (int backward = 0; backward < 2; backward++) {
     const tsi_steps_source source = {.dag = dag,
@@ -231,7 +225,8 @@ static void check_across(const triangle_pattern *t, const triangle_pattern *colu
  * there are just enough it stays. */
 static void check_narrow(void) {
   enum { N = 1200, ROWS = 5 };
-  triangle_pattern t = {N, calloc(N + 1, sizeof *t.ptr), malloc(2 * N * sizeof *t.index)};
+  CLEANUP(triangle_free)
+  triangle_pattern t = {N, xcalloc(N + 1, sizeof *t.ptr), xmalloc(2 * N * sizeof *t.index)};
   CHECK(t.ptr != NULL && t.index != NULL);
   int64_t entries = 0;
   for (int32_t i = 0; i < N; i++) { /* N / ROWS sets */
@@ -239,7 +234,7 @@ static void check_narrow(void) {
     t.index[entries++] = i;
     t.ptr[i + 1] = entries;
   }
-  triangle_pattern columns = triangle_transpose(&t);
+  CLEANUP(triangle_free) triangle_pattern columns = triangle_transpose(&t);
   for (int lanes = 1; lanes < 4; lanes += 2)
     for (tsi_index least = ROWS; least <= ROWS + 1; least++)
       for (int way = 0; way < 4; way++) {
@@ -261,14 +256,13 @@ static void check_narrow(void) {
         for (tsi_index k = 0; k < N && cut->entries; k++) CHECK(cut->entries[k] == t.ptr[k + 1] - t.ptr[k]);
         TSI_FREE(&env, cut);
       }
-  triangle_free(&columns);
-  triangle_free(&t);
 }
 
 /* More phases than a word has room for: they are counted anew. A chain, of two rows a superstep. */
 static void check_many_phases(void) {
   enum { N = 2200000 };
-  triangle_pattern t = {N, calloc(N + 1, sizeof *t.ptr), malloc((size_t)2 * N * sizeof *t.index)};
+  CLEANUP(triangle_free)
+  triangle_pattern t = {N, xcalloc(N + 1, sizeof *t.ptr), xmalloc((size_t)2 * N * sizeof *t.index)};
   tsi_row_options options;
   int64_t entries = 0;
   CHECK(t.ptr != NULL && t.index != NULL);
@@ -277,21 +271,20 @@ static void check_many_phases(void) {
     t.index[entries++] = i;
     t.ptr[i + 1] = entries;
   }
-  triangle_pattern columns = triangle_transpose(&t);
+  CLEANUP(triangle_free) triangle_pattern columns = triangle_transpose(&t);
   tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 2, 8);
   options.step_bytes = options.row_bytes + 2.5 * options.entry_bytes;
   env.check = false; /* it takes long */
   check_across(&t, &columns, &options);
   env.check = true;
-  triangle_free(&columns);
-  triangle_free(&t);
 }
 
 /* Windows that wait for all before them soon show it. One of them does not until its last row, or never does:
  * nothing is missed, nothing is added. */
 static void check_wide_windows(bool last) {
   enum { N = 3000, WINDOWS = 10, ROWS = N / WINDOWS, SOURCE = 4, TARGET = 7 };
-  triangle_pattern t = {N, calloc(N + 1, sizeof *t.ptr), malloc(3 * N * sizeof *t.index)};
+  CLEANUP(triangle_free)
+  triangle_pattern t = {N, xcalloc(N + 1, sizeof *t.ptr), xmalloc(3 * N * sizeof *t.index)};
   tsi_row_options options;
   tsi_row_cut *cut;
   int64_t entries = 0;
@@ -305,13 +298,13 @@ static void check_wide_windows(bool last) {
     t.index[entries++] = i;
     t.ptr[i + 1] = entries;
   }
-  triangle_pattern columns = triangle_transpose(&t);
+  CLEANUP(triangle_free) triangle_pattern columns = triangle_transpose(&t);
   const tsi_lines lines[2] = {{N, t.ptr, t.index, false}, {N, columns.ptr, columns.index, true}};
   tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 1, 8);
   options.step_bytes = (options.row_bytes * N + options.entry_bytes * (double)entries) / (WINDOWS - 0.5);
   CHECK_OK(tsi_row_cut_create(&env, &lines[0], &options, NULL, 0, &cut));
   CHECK(cut->count == WINDOWS);
-  triangle_pattern f = reorder(&t, cut);
+  CLEANUP(triangle_free) triangle_pattern f = reorder(&t, cut);
   for (int k = 0; k < 2; k++) {
     tsi_chunks *chunks;
     CHECK_OK(tsi_row_chunks_create(&env, &lines[k], cut, &chunks));
@@ -320,9 +313,6 @@ static void check_wide_windows(bool last) {
     TSI_FREE(&env, chunks);
   }
   TSI_FREE(&env, cut);
-  triangle_free(&f);
-  triangle_free(&columns);
-  triangle_free(&t);
 }
 
 /* Eight chains in turns, row by row: four lanes have two each, in chunks that wait for no other lane. */
@@ -360,7 +350,8 @@ static void check_chains(void) {
  * be. */
 static void check_ragged(bool ragged) {
   enum { N = 6400, WINDOWS = 10, ROWS = 8 };
-  triangle_pattern t = {N, calloc(N + 1, sizeof *t.ptr), malloc((size_t)N * (ROWS + 1) * sizeof *t.index)};
+  CLEANUP(triangle_free)
+  triangle_pattern t = {N, xcalloc(N + 1, sizeof *t.ptr), xmalloc((size_t)N * (ROWS + 1) * sizeof *t.index)};
   uint64_t seed = 1;
   int64_t entries = 0;
   CHECK(t.ptr != NULL && t.index != NULL);
@@ -370,7 +361,7 @@ static void check_ragged(bool ragged) {
     t.index[entries++] = i;
     t.ptr[i + 1] = entries;
   }
-  triangle_pattern columns = triangle_transpose(&t);
+  CLEANUP(triangle_free) triangle_pattern columns = triangle_transpose(&t);
   const tsi_lines rows = {N, t.ptr, t.index, false};
   tsi_row_options options;
   tsi_row_cut *cut;
@@ -380,11 +371,10 @@ static void check_ragged(bool ragged) {
   CHECK_OK(tsi_row_cut_create(&env, &rows, &options, NULL, 0, &cut));
   CHECK(cut->count == (ragged ? (WINDOWS + 3) / 4 : WINDOWS));
   TSI_FREE(&env, cut);
-  triangle_free(&columns);
-  triangle_free(&t);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const int32_t orders[] = {0, 1, 2, 37, 150};
   tsi_env_init(&env);
   env.check = true;
@@ -398,22 +388,22 @@ int main(void) {
           tsi_row_options_init(&options, (tsi_row_way)way, lanes, 8);
           for (double bytes = 100; bytes < 1e6; bytes *= 30) {
             options.step_bytes = bytes;
-            check_cut(&t, &columns, &options);
-            if (way != TSI_ROWS_WHOLE) check_across(&t, &columns, &options);
+            RUN(check_cut(&t, &columns, &options));
+            if (way != TSI_ROWS_WHOLE) RUN(check_across(&t, &columns, &options));
           }
         }
       triangle_free(&t);
       triangle_free(&columns);
     }
-  check_shapes();
-  check_windows(false);
-  check_windows(true);
-  check_wide_windows(false);
-  check_wide_windows(true);
-  check_ragged(false);
-  check_ragged(true);
-  check_chains();
-  check_narrow();
-  check_many_phases();
+  RUN(check_shapes());
+  RUN(check_windows(false));
+  RUN(check_windows(true));
+  RUN(check_wide_windows(false));
+  RUN(check_wide_windows(true));
+  RUN(check_ragged(false));
+  RUN(check_ragged(true));
+  RUN(check_chains());
+  RUN(check_narrow());
+  RUN(check_many_phases());
   return 0;
 }

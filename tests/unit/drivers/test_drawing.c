@@ -8,6 +8,7 @@
 #include "drivers/draw/svg.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 
 enum { NUMBERS_MOST = 400 };
 
@@ -229,12 +230,13 @@ static void check_legend(void) {
   free(text);
 }
 
-int main(void) {
-  check_axes();
-  check_words();
-  check_units();
-  check_labels();
-  check_texts();
-  check_legend();
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check_axes());
+  RUN(check_words());
+  RUN(check_units());
+  RUN(check_labels());
+  RUN(check_texts());
+  RUN(check_legend());
   return 0;
 }

@@ -2,6 +2,7 @@
  * faults that are planted into any array; they move as one block; a failed allocation leaves nothing behind;
  * which kernels are chosen. */
 #include "tests/support/device_rows.h"
+#include "tests/support/subtests.h"
 
 static tsi_env env;
 
@@ -25,16 +26,16 @@ static void check_tables(const system_of *s, bool all) {
 static void check_patterns(void) {
   for (int kind = 0; kind < TRIANGLES; kind++)
     for (int32_t n = 0; n < 200; n = 4 * n + kind % 3 + 1) {
+      CLEANUP(system_free)
       system_of s = system_create(triangle_create(kind, n, (uint64_t)(kind + n)), &typed_double);
       check_tables(&s, n < 100);
-      system_free(&s);
     }
 }
 
 /* Columns farther apart than 16 bits can count, and rows of more entries than a warp has lanes. */
 static void check_wide(void) {
   enum { N = 70000 };
-  triangle_pattern t = {N, calloc(N + 1, sizeof *t.ptr), malloc(4 * N * sizeof *t.index)};
+  triangle_pattern t = {N, xcalloc(N + 1, sizeof *t.ptr), xmalloc(4 * N * sizeof *t.index)};
   CHECK(t.ptr != NULL && t.index != NULL);
   for (int32_t i = 0; i < N; i++) {
     int64_t e = t.ptr[i];
@@ -46,13 +47,12 @@ static void check_wide(void) {
     t.index[e++] = i;
     t.ptr[i + 1] = e;
   }
-  system_of s = system_create(t, &typed_double);
+  CLEANUP(system_free) system_of s = system_create(t, &typed_double);
   const row_problem p = {.options = {TSI_DEVICE_ROWS_AUTO, 32}};
   tsi_device_row_plan plan;
   CHECK_OK(row_problem_create(&env, &s, &p, &plan));
   CHECK(plan.tables.narrow > 0 && plan.tables.narrow < plan.tables.entries);
   tsi_device_rows_destroy(&env, &plan);
-  system_free(&s);
 }
 
 /* ---- Faults -------------------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static void check_faults(void) {
   int levels = 0;
   for (int kind = 0; kind < TRIANGLES; kind++) {
     if (kind == TRIANGLE_DIAGONAL || kind == TRIANGLE_CHAIN) continue;
-    system_of s = system_create(triangle_create(kind, 300, 5), &typed_double);
+    CLEANUP(system_free) system_of s = system_create(triangle_create(kind, 300, 5), &typed_double);
     for (int k = 0; k < 2; k++) {
       const row_problem p = {.partition = k ? TSI_ROWS_RECURSIVE_BLOCKS : TSI_ROWS_WHOLE,
                              .blocks = 4,
@@ -146,7 +146,6 @@ static void check_faults(void) {
       levels += break_levels(&plan, &p, row_problem_lines(&s, &p));
       tsi_device_rows_destroy(&env, &plan);
     }
-    system_free(&s);
   }
   CHECK(levels > 0);
 }
@@ -154,7 +153,7 @@ static void check_faults(void) {
 /* ---- Memory -------------------------------------------------------------------------------------------- */
 
 static void check_move(void) {
-  system_of s = system_create(triangle_create(TRIANGLE_RANDOM, 200, 3), &typed_double);
+  CLEANUP(system_free) system_of s = system_create(triangle_create(TRIANGLE_RANDOM, 200, 3), &typed_double);
   const row_problem p = {
       .partition = TSI_ROWS_ROW_BLOCKS, .blocks = 3, .options = {TSI_DEVICE_ROWS_AUTO, 32}};
   const tsi_lines lines = row_problem_lines(&s, &p);
@@ -171,11 +170,10 @@ static void check_move(void) {
   CHECK_STATUS(tsi_device_rows_check(&env, &moved, &lines, false), TRISTAR_ERR_INTERNAL);
   free(copy);
   tsi_device_rows_destroy(&env, &plan);
-  system_free(&s);
 }
 
 static void check_failures(void) {
-  system_of s = system_create(triangle_create(TRIANGLE_RANDOM, 40, 3), &typed_double);
+  CLEANUP(system_free) system_of s = system_create(triangle_create(TRIANGLE_RANDOM, 40, 3), &typed_double);
   const row_problem p = {
       .partition = TSI_ROWS_RECURSIVE_BLOCKS, .blocks = 4, .options = {TSI_DEVICE_ROWS_AUTO, 32}};
   int64_t calls = 0;
@@ -193,7 +191,6 @@ static void check_failures(void) {
     CHECK(failing.memory.current == 0);
   }
   CHECK(calls > 30);
-  system_free(&s);
 }
 
 /* ---- Choices ------------------------------------------------------------------------------------------- */
@@ -210,14 +207,15 @@ static void check_choice(void) {
   CHECK(tsi_device_row_choose(1000, 999, 1000) == TSI_DEVICE_ROWS_FREE);  /* a chain */
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env_init(&env);
   env.check = true;
-  check_choice();
-  check_patterns();
-  check_wide();
-  check_faults();
-  check_move();
-  check_failures();
+  RUN(check_choice());
+  RUN(check_patterns());
+  RUN(check_wide());
+  RUN(check_faults());
+  RUN(check_move());
+  RUN(check_failures());
   return 0;
 }

@@ -14,6 +14,7 @@
 #include "tests/support/check.h"
 #include "tests/support/host_task.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_machine.h"
 #include "tristar_matrix.h"
 #include "tristar_stats.h"
@@ -73,8 +74,7 @@ static void check_offer_taken_up(tsi_helpers *helpers) {
 static void check_offers_left(tsi_helpers *helpers) {
   uint64_t seed = 1;
   for (int k = 0; k < OFFERS; k++) {
-    job *j = calloc(1, sizeof *j);
-    CHECK(j != NULL);
+    job *j = xcalloc(1, sizeof *j);
     if (__real_tsi_helpers_offer(helpers, 1, work, j)) {
       for (uint64_t spin = next_random(&seed) % 2000; spin > 0 && atomic_load(&j->entered) == 0; spin--)
         continue;
@@ -170,16 +170,13 @@ static void system_create(int idle_sleep, system_t *s) {
   options.partition = TRISTAR_PARTITION_SUPERSTEPS;
   CHECK_OK(tristar_import_triangle(s->ts, &view, &options, &s->factor));
   s->n = view.rows;
-  s->b = malloc((size_t)s->n * sizeof *s->b);
-  CHECK(s->b != NULL);
+  s->b = xmalloc((size_t)s->n * sizeof *s->b);
   fill_random(s->b, s->n, 7);
-  tristar_plan_t *plan = plan_of(s, TRISTAR_ENGINE_SERIAL);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = plan_of(s, TRISTAR_ENGINE_SERIAL);
   for (int k = 0; k < 2; k++) {
-    s->expected[k] = malloc((size_t)s->n * sizeof *s->b);
-    CHECK(s->expected[k] != NULL);
+    s->expected[k] = xmalloc((size_t)s->n * sizeof *s->b);
     CHECK_OK(tristar_solve(plan, ops[k], 1, s->b, s->n, s->expected[k], s->n));
   }
-  tristar_plan_destroy(&plan);
 }
 
 static void system_destroy(system_t *s) {
@@ -193,15 +190,13 @@ static void system_destroy(system_t *s) {
 
 static void solve(const system_t *s, tristar_plan_t *plan, int solves) {
   const size_t bytes = (size_t)s->n * sizeof(double);
-  double *x = malloc(bytes);
-  CHECK(x != NULL);
+  OWNED double *x = xmalloc(bytes);
   for (int k = 0; k < solves; k++) {
     const int op = k / 4 % 2;
     memset(x, 0xff, bytes);
     CHECK_OK(tristar_solve(plan, ops[op], 1, s->b, s->n, x, s->n));
     CHECK_MSG(memcmp(x, s->expected[op], bytes) == 0, "solve %d: other bits", k);
   }
-  free(x);
 }
 
 /* plan NULL: each thread has its own, for a few solves each. */
@@ -217,9 +212,8 @@ static void solve_as(const caller *c) {
     return;
   }
   for (int k = 0; k < SOLVES; k += SOLVES / 4) {
-    tristar_plan_t *plan = plan_of(c->s, TRISTAR_ENGINE_AUTO);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = plan_of(c->s, TRISTAR_ENGINE_AUTO);
     solve(c->s, plan, k % 3 == 0 ? 1 : SOLVES / 4);
-    tristar_plan_destroy(&plan);
   }
 }
 
@@ -251,7 +245,7 @@ static void check_solves(const system_t *s) {
   const size_t before = memory_of(s);
   const int first = atomic_load(&offers);
   for (int shared = 0; shared < 2; shared++) {
-    tristar_plan_t *plan = shared ? plan_of(s, TRISTAR_ENGINE_AUTO) : NULL;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = shared ? plan_of(s, TRISTAR_ENGINE_AUTO) : NULL;
     caller callers[THREADS];
     for (int threads = TSI_TESTS_RACES ? THREADS : 1; threads <= THREADS; threads++) {
       for (int t = 0; t < threads; t++) {
@@ -262,7 +256,6 @@ static void check_solves(const system_t *s) {
       for (int t = 0; t < threads; t++) CHECK(pthread_join(callers[t].thread, NULL) == 0);
     }
     check_task(&callers[0]);
-    tristar_plan_destroy(&plan);
   }
   CHECK(memory_of(s) == before);
   CHECK(atomic_load(&offers) > first);
@@ -271,12 +264,10 @@ static void check_solves(const system_t *s) {
 /* Nothing is waited for between a solve and the end of its plan, its context, its StarPU. */
 static void check_ends(int idle_sleep) {
   for (int k = 0; k < 2; k++) {
-    system_t s;
+    CLEANUP(system_destroy) system_t s;
     system_create(idle_sleep, &s);
-    tristar_plan_t *plan = plan_of(&s, TRISTAR_ENGINE_AUTO);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = plan_of(&s, TRISTAR_ENGINE_AUTO);
     solve(&s, plan, 1 + 2 * k);
-    tristar_plan_destroy(&plan);
-    system_destroy(&s);
   }
 }
 
@@ -323,9 +314,8 @@ typedef struct endless {
 
 static void *solve_endlessly(void *arg) {
   endless *e = arg;
-  tristar_plan_t *plan = plan_of(&e->s, TRISTAR_ENGINE_AUTO);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = plan_of(&e->s, TRISTAR_ENGINE_AUTO);
   while (!atomic_load(&e->stop)) solve(&e->s, plan, 8);
-  tristar_plan_destroy(&plan);
   return NULL;
 }
 
@@ -372,13 +362,14 @@ static void check_busy_workers(void) {
   for (unsigned w = 0; w < workers; w++) CHECK(starpu_task_wait(task[w]) == 0);
 }
 
-int main(void) {
-  for (int idle_sleep = 0; idle_sleep < 2; idle_sleep++) check_all(idle_sleep);
-  check_nobody_starves();
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  for (int idle_sleep = 0; idle_sleep < 2; idle_sleep++) RUN(check_all(idle_sleep));
+  RUN(check_nobody_starves());
   CHECK(starpu_init(NULL) == 0); /* borrowed */
-  check_all(-1);
-  check_nobody_starves();
-  check_busy_workers();
+  RUN(check_all(-1));
+  RUN(check_nobody_starves());
+  RUN(check_busy_workers());
   CHECK(starpu_is_initialized());
   starpu_shutdown();
   return 0;

@@ -9,6 +9,7 @@
 #include "tests/support/flow.h"
 #include "tests/support/host_task.h"
 #include "tests/support/looks.h"
+#include "tests/support/subtests.h"
 #include "tristar_solve.h"
 
 enum { PAUSES = 8, THREADS = 2 };
@@ -40,8 +41,8 @@ typedef struct system {
 static void system_create(tristar_t *ts, system_t *s) {
   flow_create(ts, "poisson3d7", 8, TRISTAR_ENGINE_TASKS, 3000, &s->f);
   s->n = s->f.view.rows;
-  s->b = malloc((size_t)s->n * sizeof *s->b);
-  s->expected = malloc((size_t)s->n * sizeof *s->expected);
+  s->b = xmalloc((size_t)s->n * sizeof *s->b);
+  s->expected = xmalloc((size_t)s->n * sizeof *s->expected);
   fill_random(s->b, s->n, 4);
   CHECK_OK(tristar_solve(s->f.plan, TRISTAR_N, 1, s->b, s->n, s->expected, s->n));
 }
@@ -53,10 +54,9 @@ static void system_destroy(system_t *s) {
 }
 
 static void solve(const system_t *s) {
-  double *x = malloc((size_t)s->n * sizeof *x);
+  OWNED double *x = xmalloc((size_t)s->n * sizeof *x);
   CHECK_OK(tristar_solve(s->f.plan, TRISTAR_N, 1, s->b, s->n, x, s->n));
   CHECK(memcmp(x, s->expected, (size_t)s->n * sizeof *x) == 0);
-  free(x);
 }
 
 static void count_run(void *buffers[], void *arg) {
@@ -80,12 +80,11 @@ static void check_pauses(const system_t *s) {
 /* A request in flight keeps nobody from sleep once its tasks are through, and can be waited for then. */
 static void check_request(const system_t *s) {
   tristar_request_t *request;
-  double *x = malloc((size_t)s->n * sizeof *x);
+  OWNED double *x = xmalloc((size_t)s->n * sizeof *x);
   CHECK_OK(tristar_solve_start(s->f.plan, NULL, 1, s->b, x, &request));
   wait_until_asleep();
   CHECK_OK(tristar_wait(&request, NULL));
   CHECK(memcmp(x, s->expected, (size_t)s->n * sizeof *x) == 0);
-  free(x);
 }
 
 /* Two hold: the workers stay awake until both have let go. */
@@ -224,14 +223,15 @@ static void check_own_hook(void) {
   starpu_progression_hook_deregister(hook);
 }
 
-int main(void) {
-  check_variable();
-  check_asleep();
-  check_awake(0);
-  check_own_hook();
-  check_asleep();
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(check_variable());
+  RUN(check_asleep());
+  RUN(check_awake(0));
+  RUN(check_own_hook());
+  RUN(check_asleep());
   CHECK(starpu_init(NULL) == 0); /* borrowed: as the program wants it */
-  check_awake(1);
+  RUN(check_awake(1));
   CHECK(starpu_is_initialized());
   starpu_shutdown();
   return 0;

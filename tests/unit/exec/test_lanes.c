@@ -10,6 +10,7 @@
 #include "runtime/exec/steps/lane_run.h"
 #include "tests/support/check.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 enum { RUNS = TSI_TESTS_RACES ? 10 : 40, THREADS = 4 };
 
@@ -33,10 +34,9 @@ typedef struct graph {
  * Lanes from 1 to `lanes` / 2 get most of the steps; some lanes may be empty. */
 static graph graph_create(tsi_index steps, tsi_index reach, tsi_index most, int lanes, uint64_t seed) {
   graph g = {.steps = steps, .lanes = lanes};
-  g.edge = malloc((size_t)(steps * most + 1) * sizeof *g.edge);
-  g.order = malloc((size_t)steps * sizeof *g.order + 1);
-  g.lane = malloc((size_t)steps * sizeof *g.lane + 1);
-  CHECK(g.edge != NULL && g.order != NULL && g.lane != NULL);
+  g.edge = xmalloc((size_t)(steps * most + 1) * sizeof *g.edge);
+  g.order = xmalloc((size_t)steps * sizeof *g.order + 1);
+  g.lane = xmalloc((size_t)steps * sizeof *g.lane + 1);
   for (tsi_index q = 0; q < steps; q++) {
     const tsi_index other = lcg_below(&seed, q + 1);
     g.order[q] = g.order[other];
@@ -76,8 +76,7 @@ static tristar_status check(const graph *g, const tsi_lanes *lanes) {
 /* Each wait in turn says less by one, or is missing: then an edge is not implied. */
 static void check_needed(const graph *g, tsi_lanes *lanes) {
   const tsi_count waits = lanes->wait_ptr[g->steps];
-  tsi_lane_wait *wait = malloc((size_t)waits * sizeof *wait + 1);
-  CHECK(wait != NULL);
+  OWNED tsi_lane_wait *wait = xmalloc((size_t)waits * sizeof *wait + 1);
   if (waits > 0) memcpy(wait, lanes->wait, (size_t)waits * sizeof *wait);
   for (tsi_index at = 0; at < g->steps; at++)
     for (tsi_count w = lanes->wait_ptr[at]; w < lanes->wait_ptr[at + 1]; w++) {
@@ -93,7 +92,6 @@ static void check_needed(const graph *g, tsi_lanes *lanes) {
       for (tsi_index k = at + 1; k <= g->steps; k++) lanes->wait_ptr[k]++;
     }
   CHECK_OK(check(g, lanes));
-  free(wait);
 }
 
 /* Steps that are missing, listed twice, or unknown; waits for what is not there, and for what never comes. */
@@ -213,11 +211,11 @@ static void check_runs(const graph *g, int visitors, int runs) {
   const tsi_solve_data data = {.chunks = g->steps};
   const size_t room = (size_t)g->steps + 1;
   work w = {.g = g,
-            .ran = calloc(room, sizeof *w.ran),
-            .value = calloc(room, sizeof *w.value),
-            .expected = calloc(room, sizeof *w.expected),
-            .busy = calloc((size_t)g->lanes + 1, sizeof *w.busy)};
-  tsi_steps steps = {.count = g->steps, .step = calloc(room, sizeof *steps.step)};
+            .ran = xcalloc(room, sizeof *w.ran),
+            .value = xcalloc(room, sizeof *w.value),
+            .expected = xcalloc(room, sizeof *w.expected),
+            .busy = xcalloc((size_t)g->lanes + 1, sizeof *w.busy)};
+  tsi_steps steps = {.count = g->steps, .step = xcalloc(room, sizeof *steps.step)};
   tsi_execution execution = {.nodes = &nodes, .forward = &data, .call = {.workspace = &w}};
   guest guests[THREADS];
   CHECK(w.ran != NULL && w.value != NULL && w.expected != NULL && w.busy != NULL && steps.step != NULL);
@@ -250,7 +248,8 @@ static void check_runs(const graph *g, int visitors, int runs) {
   free(w.busy);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const struct {
     tsi_index steps, reach, most;
     int lanes;
@@ -261,15 +260,15 @@ int main(void) {
   env.check = true;
   for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
     for (uint64_t seed = 1; seed <= 4; seed++) {
+      CLEANUP(graph_free)
       graph g = graph_create(kind[k].steps, kind[k].reach, kind[k].most, kind[k].lanes, 100 * k + seed);
       tsi_lanes *lanes = lanes_of(&g);
-      check_needed(&g, lanes);
-      if (g.steps > 2) check_broken(&g, lanes);
+      RUN(check_needed(&g, lanes));
+      if (g.steps > 2) RUN(check_broken(&g, lanes));
       TSI_FREE(&env, lanes);
       CHECK(lanes == NULL);
-      if (seed == 1 && g.steps > 0) check_failures(&g);
-      check_runs(&g, (int)seed % THREADS, RUNS);
-      graph_free(&g);
+      if (seed == 1 && g.steps > 0) RUN(check_failures(&g));
+      RUN(check_runs(&g, (int)seed % THREADS, RUNS));
     }
   }
   CHECK(atomic_load(&env.memory.current) == 0);

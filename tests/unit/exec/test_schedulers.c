@@ -10,6 +10,7 @@
 #include "runtime/context/context.h"
 #include "runtime/exec/starpu/tasks.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 
 static void create(const char *scheduler, int workers, tristar_t **ts) {
   tristar_config config;
@@ -46,9 +47,9 @@ static void wait_for_all(void *context, const tsi_index argument[4], int worker)
 /* All tasks become ready when the first one ends, and the one worker takes them by priority. */
 static void check_priorities(const char *scheduler) {
   static const tsi_index none[4] = {0};
-  tristar_t *ts;
-  tsi_task_list *list;
-  tsi_tasks *tasks;
+  CLEANUP(tristar_destroy) tristar_t *ts;
+  CLEANUP(tsi_task_list_destroy) tsi_task_list *list;
+  CLEANUP(tsi_tasks_destroy) tsi_tasks *tasks;
   tsi_index first, number;
   atomic_bool submitted;
   create(scheduler, 1, &ts);
@@ -74,9 +75,6 @@ static void check_priorities(const char *scheduler) {
     for (int k = 0; k < TASKS; k++)
       CHECK_MSG(o.done[k] == k, "%s: task %d of run %d has rank %d", scheduler, k, run, o.done[k]);
   }
-  tsi_tasks_destroy(&tasks);
-  tsi_task_list_destroy(&list);
-  tristar_destroy(&ts);
 }
 
 /* ---- Performance models ---------------------------------------------------------------------------------
@@ -143,12 +141,13 @@ static void check_kinds(void) {
   CHECK(!tsi_host_task_known("nothing of the kind"));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   unsetenv("STARPU_NCPU"); /* would overrule the number of workers */
-  check_kinds();
-  check_priorities("prio");
-  check_priorities("lws");
-  check_priorities("dmdas");
-  check_models();
+  RUN(check_kinds());
+  RUN(check_priorities("prio"));
+  RUN(check_priorities("lws"));
+  RUN(check_priorities("dmdas"));
+  RUN(check_models());
   return 0;
 }

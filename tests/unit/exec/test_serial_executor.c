@@ -12,6 +12,7 @@
 #include "runtime/exec/steps/tables.h"
 #include "tests/support/orders.h"
 #include "tests/support/solve_data.h"
+#include "tests/support/subtests.h"
 
 enum { NRHS = 9, ORDERS = 6 };
 
@@ -53,7 +54,7 @@ static void pack_supernode(const problem *p, tsi_inverse inverse, tsi_index s, d
   const tsi_symbolic *sy = p->s.symbolic;
   const tsi_panels *panels = p->s.panels;
   const tsi_index w = sy->start[s + 1] - sy->start[s], m = (tsi_index)(sy->row_ptr[s + 1] - sy->row_ptr[s]);
-  const tsi_front front = {.w = w, .m = m, .f = w + m, .p = calloc((size_t)(w + m) * (size_t)w, 8)};
+  const tsi_front front = {.w = w, .m = m, .f = w + m, .p = xcalloc((size_t)(w + m) * (size_t)w, 8)};
   double *to = front.p;
   for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++)
     for (tsi_index i = 0; i < front.f; i++) {
@@ -68,10 +69,9 @@ static void pack_supernode(const problem *p, tsi_inverse inverse, tsi_index s, d
 
 static void pack(problem *p, tsi_inverse inverse) {
   const tsi_panels *panels = p->s.panels;
-  double *work = malloc(sizeof(double) * TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX);
+  OWNED double *work = xmalloc(sizeof(double) * TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX);
   memset(p->stream, 0, (size_t)(p->panel_values[panels->count] + TSI_STREAM_PAD) * sizeof *p->stream);
   for (tsi_index s = 0; s < p->s.symbolic->count; s++) pack_supernode(p, inverse, s, work);
-  free(work);
 }
 
 static void problem_create(tsi_index k, problem *p) {
@@ -82,12 +82,12 @@ static void problem_create(tsi_index k, problem *p) {
   p->a = pattern_grid(k, k, k, false);
   CHECK_OK(structure_build(&p->env, &p->a, &small, &p->s));
   const tsi_index n = p->a.n, *perm = p->s.symbolic->perm;
-  p->dense = malloc((size_t)n * (size_t)n * sizeof *p->dense);
+  p->dense = xmalloc((size_t)n * (size_t)n * sizeof *p->dense);
   for (tsi_index j = 0; j < n; j++)
     for (tsi_index i = 0; i < n; i++) p->dense[(ptrdiff_t)j * n + i] = entry(&p->a, perm[i], perm[j]);
   factor_dense(n, p->dense);
   const tsi_panels *panels = p->s.panels;
-  p->panel_values = calloc((size_t)panels->count + 1, sizeof *p->panel_values);
+  p->panel_values = xcalloc((size_t)panels->count + 1, sizeof *p->panel_values);
   for (tsi_index q = 0; q < panels->count; q++)
     p->panel_values[q + 1] =
         p->panel_values[q] + tsi_panel_size(tsi_panel_width(panels, q), panels->height[q]);
@@ -136,7 +136,7 @@ static void solve_create(problem *p, tsi_inverse inverse, sweeps which, bool pus
                          unsigned seed, tsi_index nrhs, const double *b, solve *s) {
   tsi_env *env = &p->env;
   const tsi_index n = p->a.n, stride = tsi_workspace_stride(nrhs), *perm = p->s.symbolic->perm;
-  tsi_index *order = malloc((size_t)p->s.dag->tasks * sizeof *order);
+  tsi_index *order = xmalloc((size_t)p->s.dag->tasks * sizeof *order);
   CHECK_OK(tsi_dag_order(env, p->s.dag, seed, order));
   const tsi_steps_source source = {.dag = p->s.dag,
                                    .order = order,
@@ -155,7 +155,7 @@ static void solve_create(problem *p, tsi_inverse inverse, sweeps which, bool pus
   s->data = solve_data_of('d', inverse, &p->s, &p->tables);
   s->data.push = push;
   s->workspace_size = (size_t)p->tables.workspace_rows * (size_t)stride * sizeof(double);
-  s->x = malloc(s->size);
+  s->x = xmalloc(s->size);
   s->execution = (tsi_execution){.nodes = tsi_node_kernels_select('d'),
                                  .forward = which.forward ? &s->data : NULL,
                                  .backward = which.backward ? &s->data : NULL};
@@ -199,14 +199,13 @@ static void compare(const solve *s, const double *expected, const char *what, un
 
 /* The steps themselves, in several orders. */
 static void check_orders(solve *s, const double *expected) {
-  tsi_index *order = malloc((size_t)s->steps->count * sizeof *order);
+  OWNED tsi_index *order = xmalloc((size_t)s->steps->count * sizeof *order);
   for (unsigned seed = 0; seed < ORDERS; seed++) {
     choose_order(&s->p->env, s->steps, seed, order);
     spoil(s);
     tsi_execution_run(&s->execution, s->steps, s->steps->count, order, -1);
     compare(s, expected, "order", seed);
   }
-  free(order);
 }
 
 /* ---- What steps say that they read and write -----------------------------------------------------------
@@ -262,8 +261,8 @@ static void copy_accesses(const solve *s, tsi_index step, tsi_access_mode mode, 
 }
 
 static memory memory_create(const solve *s, bool in_place) {
-  memory m = {malloc(s->workspace_size), NULL, malloc(s->size)};
-  m.b = in_place ? m.x : malloc(s->size);
+  memory m = {xmalloc(s->workspace_size), NULL, xmalloc(s->size)};
+  m.b = in_place ? m.x : xmalloc(s->size);
   return m;
 }
 
@@ -284,7 +283,7 @@ static void memory_poison(const solve *s, memory *m) {
 static void check_declared(solve *s, const double *expected) {
   tsi_solve_call *call = &s->execution.call;
   const bool in_place = call->b == s->x;
-  memory now = {call->workspace, in_place ? (char *)s->x : malloc(s->size), (char *)s->x},
+  memory now = {call->workspace, in_place ? (char *)s->x : xmalloc(s->size), (char *)s->x},
          known = memory_create(s, in_place), before = memory_create(s, in_place);
   const void *b = call->b;
   memory_poison(s, &known);
@@ -353,7 +352,7 @@ static void check_residual(const problem *p, const double *x, const double *b, t
   const pattern *a = &p->a;
   for (tsi_index c = 0; c < nrhs; c++) {
     const double *xc = x + (ptrdiff_t)c * a->n, *bc = b + (ptrdiff_t)c * a->n;
-    double *r = calloc((size_t)a->n, sizeof *r), worst = 0;
+    double *r = xcalloc((size_t)a->n, sizeof *r), worst = 0;
     for (tsi_index j = 0; j < a->n; j++)
       for (tsi_count e = a->ptr[j]; e < a->ptr[j + 1]; e++)
         r[a->index[e]] += (a->index[e] == j ? 6.5 : -1) * xc[j];
@@ -366,8 +365,8 @@ static void check_residual(const problem *p, const double *x, const double *b, t
 /* Both sweeps, and one after the other: the second reads what the first wrote. */
 static void check_solves(problem *p, tsi_inverse inverse, tsi_index nrhs, const double *b) {
   static const sweeps both = {true, true}, forward = {true, false}, backward = {false, true};
-  double *expected = NULL, *middle = NULL;
-  solve s;
+  OWNED double *expected = NULL, *middle = NULL;
+  CLEANUP(solve_destroy) solve s;
   pack(p, inverse);
   for (unsigned variant = 0; variant < 8; variant++) { /* the first one says what is expected */
     const bool push = variant & 1, in_place = variant & 2;
@@ -376,7 +375,7 @@ static void check_solves(problem *p, tsi_inverse inverse, tsi_index nrhs, const 
     if (expected == NULL) {
       check_grouping(&s, s.x, (tsi_grouping){.listed = true}, 0);
       check_residual(p, s.x, b, nrhs);
-      expected = malloc(s.size);
+      expected = xmalloc(s.size);
       memcpy(expected, s.x, s.size);
     }
     check_orders(&s, expected);
@@ -386,7 +385,7 @@ static void check_solves(problem *p, tsi_inverse inverse, tsi_index nrhs, const 
   }
   solve_create(p, inverse, forward, false, false, 0, nrhs, b, &s);
   check_grouping(&s, s.x, (tsi_grouping){.listed = true}, 0);
-  middle = malloc(s.size);
+  middle = xmalloc(s.size);
   memcpy(middle, s.x, s.size);
   check_orders(&s, middle);
   check_declared(&s, middle);
@@ -395,9 +394,6 @@ static void check_solves(problem *p, tsi_inverse inverse, tsi_index nrhs, const 
   check_orders(&s, expected);
   check_groupings(&s, expected);
   check_declared(&s, expected);
-  solve_destroy(&s);
-  free(middle);
-  free(expected);
 }
 
 /* ---- Lists --------------------------------------------------------------------------------------------- */
@@ -409,7 +405,7 @@ static void note(void *context, const tsi_index argument[4], int worker) {
 }
 
 static void check_list(tsi_env *env) {
-  tsi_task_list *list;
+  CLEANUP(tsi_task_list_destroy) tsi_task_list *list;
   tsi_index number, sum = 0;
   CHECK_OK(tsi_task_list_create(env, &list));
   CHECK_OK(tsi_task_list_run(list));
@@ -428,15 +424,13 @@ static void check_list(tsi_env *env) {
   CHECK(number == 4);
   CHECK_STATUS(tsi_task_list_run(list), TRISTAR_ERR_UNSUPPORTED); /* nobody can say that it has happened */
   CHECK(sum == 1234);
-  tsi_task_list_destroy(&list);
-  tsi_task_list_destroy(&list);
 }
 
 /* Each allocation fails in turn: nothing is left. */
 static void check_failures(problem *p, const double *b) {
   tsi_env *env = &p->env;
   tristar_status status = TRISTAR_ERR_MEMORY;
-  solve s;
+  CLEANUP(solve_destroy) solve s;
   solve_create(p, TSI_INVERSE_DIAGONAL, (sweeps){true, true}, false, false, 0, 1, b, &s);
   const size_t before = atomic_load(&env->memory.current);
   int failures = 0;
@@ -450,22 +444,20 @@ static void check_failures(problem *p, const double *b) {
     CHECK(atomic_load(&env->memory.current) == before);
   }
   CHECK_MSG(failures > 4, "%d allocations", failures);
-  solve_destroy(&s);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tsi_index counts[] = {1, 3, NRHS};
-  problem p;
-  double *b;
+  CLEANUP(problem_destroy) problem p;
+  OWNED double *b;
   openblas_set_num_threads(1);
   problem_create(8, &p);
-  b = malloc((size_t)p.a.n * NRHS * sizeof *b);
+  b = xmalloc((size_t)p.a.n * NRHS * sizeof *b);
   fill_random(b, (int64_t)p.a.n * NRHS, 5);
-  check_list(&p.env);
+  RUN(check_list(&p.env));
   for (tsi_inverse inverse = 0; inverse < TSI_INVERSES; inverse++)
-    for (int k = 0; k < 3; k++) check_solves(&p, inverse, counts[k], b);
-  check_failures(&p, b);
-  free(b);
-  problem_destroy(&p);
+    for (int k = 0; k < 3; k++) RUN(check_solves(&p, inverse, counts[k], b));
+  RUN(check_failures(&p, b));
   return 0;
 }

@@ -3,23 +3,21 @@
 #include "partition/order/symbolic.h"
 #include "runtime/factor/dissection.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 static void check_permutation(const char *name, const tsi_index *position, tsi_index n) {
-  bool *taken = calloc((size_t)n + 1, sizeof *taken);
-  CHECK(taken != NULL);
+  OWNED bool *taken = xcalloc((size_t)n + 1, sizeof *taken);
   for (tsi_index v = 0; v < n; v++) {
     CHECK_MSG(position[v] >= 0 && position[v] < n && !taken[position[v]], "%s: vertex %d comes as %d-th",
               name, (int)v, (int)position[v]);
     taken[position[v]] = true;
   }
-  free(taken);
 }
 
 /* Level sets of the lower triangle in an order, every edge of the pattern being in it. */
 static int count_levels(const pattern *a, const tsi_index *position) {
-  int *level = calloc((size_t)a->n + 1, sizeof *level), most = 0;
-  tsi_index *vertex = calloc((size_t)a->n + 1, sizeof *vertex);
-  CHECK(level != NULL && vertex != NULL);
+  int *level = xcalloc((size_t)a->n + 1, sizeof *level), most = 0;
+  tsi_index *vertex = xcalloc((size_t)a->n + 1, sizeof *vertex);
   for (tsi_index v = 0; v < a->n; v++) vertex[position[v]] = v;
   for (tsi_index k = 0; k < a->n; k++)
     for (tsi_count e = a->ptr[vertex[k]]; e < a->ptr[vertex[k] + 1]; e++) {
@@ -36,8 +34,7 @@ static void check_all(tsi_env *env) {
   const char *name;
   pattern a;
   for (int i = 0; pattern_case(i, &name, &a); i++) {
-    tsi_index *position = calloc((size_t)a.n + 1, sizeof *position);
-    CHECK(position != NULL);
+    tsi_index *position = xcalloc((size_t)a.n + 1, sizeof *position);
     CHECK_STATUS(tsi_dissect(env, a.n, a.ptr, a.index, position), TRISTAR_OK);
     check_permutation(name, position, a.n);
     free(position);
@@ -49,15 +46,14 @@ static void check_all(tsi_env *env) {
 static void check_chain(tsi_env *env) {
   enum { N = 1000 };
   static tsi_index position[N];
-  pattern chain = pattern_chain(N);
+  CLEANUP(pattern_free) pattern chain = pattern_chain(N);
   CHECK_STATUS(tsi_dissect(env, N, chain.ptr, chain.index, position), TRISTAR_OK);
   const int levels = count_levels(&chain, position);
   CHECK_MSG(levels >= 2 && levels <= 200, "%d level sets", levels);
-  pattern_free(&chain);
 }
 
 static void fail_each(void) {
-  pattern grid = pattern_grid(8, 8, 1, true);
+  CLEANUP(pattern_free) pattern grid = pattern_grid(8, 8, 1, true);
   tsi_index position[64];
   int64_t calls = 0;
   for (int64_t k = 0; k == 0 || k <= calls; k++) {
@@ -72,15 +68,15 @@ static void fail_each(void) {
               (size_t)env.memory.current);
   }
   CHECK(calls >= 3);
-  pattern_free(&grid);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);
-  check_all(&env);
-  check_chain(&env);
+  RUN(check_all(&env));
+  RUN(check_chain(&env));
   CHECK(env.memory.current == 0);
-  fail_each();
+  RUN(fail_each());
   return 0;
 }

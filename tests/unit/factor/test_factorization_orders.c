@@ -7,8 +7,10 @@
 #include "runtime/factor/numeric.h"
 #include "runtime/exec/starpu/blas.h"
 #include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/factor_bits.h"
 #include "tests/support/orders.h"
+#include "tests/support/subtests.h"
 #include "tristar_matrix.h"
 
 /* ---- What is in memory, and what a step may do with it ---- */
@@ -46,8 +48,8 @@ static unsigned char mode_of(const memory *m, tsi_buffer_kind kind, tsi_index it
 static object *add_object(memory *m, void *const *slot, size_t size, tsi_count count) {
   object *o = &m->object[m->objects++];
   *o = (object){.slot = slot, .at = *slot, .size = size, .count = count};
-  o->mode = calloc((size_t)count + 1, 1);
-  o->saved = malloc((size_t)count * size + 1);
+  o->mode = xcalloc((size_t)count + 1, 1);
+  o->saved = xmalloc((size_t)count * size + 1);
   memcpy(o->saved, o->at, (size_t)count * size);
   return o;
 }
@@ -217,17 +219,17 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
   tsi_pivot_sizes sizes;
   CHECK_OK(tsi_pivot_sizes_measure(factor, &sizes));
   /* devices have every other tiled front: cores do here what these would */
-  tsi_index *device = malloc((size_t)(factor->analysis->symbolic->count + 1) * sizeof *device);
+  tsi_index *device = xmalloc((size_t)(factor->analysis->symbolic->count + 1) * sizeof *device);
   for (tsi_index s = 0; s < factor->analysis->symbolic->count; s++) device[s] = s % 2 ? 0 : TSI_NONE;
   const tsi_front_owners owners = {.device = device};
   CHECK_OK(tsi_numeric_create(factor, &sizes, options, &owners, false, &m.numeric));
   const tsi_factorization *dag = m.numeric->dag;
   CHECK_MSG(dag->tiled_count > 1, "%s: %d fronts are tiled", name, dag->tiled_count);
-  tsi_index *order = malloc((size_t)(dag->steps->count + 1) * sizeof *order);
+  tsi_index *order = xmalloc((size_t)(dag->steps->count + 1) * sizeof *order);
   CHECK_OK(tsi_factorization_list_accesses(env, dag, &list));
   m.list = list;
-  m.phase = calloc((size_t)dag->tiled_count + 1, sizeof *m.phase);
-  m.object = malloc((size_t)(dag->symbolic->count + 3 * dag->tiled_count + 8) * sizeof *m.object);
+  m.phase = xcalloc((size_t)dag->tiled_count + 1, sizeof *m.phase);
+  m.object = xmalloc((size_t)(dag->symbolic->count + 3 * dag->tiled_count + 8) * sizeof *m.object);
   choose_order(env, dag->steps, seed, order);
   for (tsi_index k = 0; k < dag->steps->count; k++) {
     m.step = order[k];
@@ -251,11 +253,11 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
 /* orders: how many besides the listed one. */
 static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method method, int orders,
                   bool declared, const tsi_factorization_options *options) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_analysis_options wish;
-  tristar_analysis_t *analysis;
-  tristar_factor_t *factor;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   size_t size, other;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
   tristar_matrix_get_view(matrix, &view);
@@ -265,39 +267,29 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   CHECK_OK(tristar_analyze(ts, &view, &wish, &analysis));
   CHECK_OK(tristar_factor(analysis, view.values, &factor));
   CHECK(factor->analysis->stats.method == method);
-  char *reference = factor_in_order(factor, kind, options, 0, false, &size);
+  OWNED char *reference = factor_in_order(factor, kind, options, 0, false, &size);
   for (int seed = 0; seed <= orders; seed++) {
-    char *bits = factor_in_order(factor, kind, options, (uint64_t)seed, declared, &other);
+    OWNED char *bits = factor_in_order(factor, kind, options, (uint64_t)seed, declared, &other);
     CHECK_MSG(other == size && memcmp(bits, reference, size) == 0, "%s: other bits in order %d", kind, seed);
-    free(bits);
   }
-  free(reference);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&analysis);
-  tristar_matrix_destroy(&matrix);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tsi_factorization_options small = {16, 2e4, 2e5, 0}, large = {64, 2e5, 1e6, 0};
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   tsi_blas_acquire();
-  check(ts, "poisson3d7", 12, TRISTAR_METHOD_LLT, 6, false, &small);
-  check(ts, "poisson3d27", 14, TRISTAR_METHOD_LLT, 6, false, &large);
-  check(ts, "convdiff3d", 12, TRISTAR_METHOD_LU, 6, false, &small);
-  check(ts, "fusion2d", 8, TRISTAR_METHOD_LU, 6, false, &large);
-  check(ts, "kkt3d", 8, TRISTAR_METHOD_LDLT, 6, false, &small);
-  check(ts, "maxwell3d", 7, TRISTAR_METHOD_LDLT, 6, false, &large);
-  check(ts, "poisson3d7", 7, TRISTAR_METHOD_LLT, 1, true, &small);
-  check(ts, "convdiff3d", 7, TRISTAR_METHOD_LU, 1, true, &small);
-  check(ts, "kkt3d", 6, TRISTAR_METHOD_LDLT, 1, true, &small);
+  RUN(check(ts, "poisson3d7", 12, TRISTAR_METHOD_LLT, 6, false, &small));
+  RUN(check(ts, "poisson3d27", 14, TRISTAR_METHOD_LLT, 6, false, &large));
+  RUN(check(ts, "convdiff3d", 12, TRISTAR_METHOD_LU, 6, false, &small));
+  RUN(check(ts, "fusion2d", 8, TRISTAR_METHOD_LU, 6, false, &large));
+  RUN(check(ts, "kkt3d", 8, TRISTAR_METHOD_LDLT, 6, false, &small));
+  RUN(check(ts, "maxwell3d", 7, TRISTAR_METHOD_LDLT, 6, false, &large));
+  RUN(check(ts, "poisson3d7", 7, TRISTAR_METHOD_LLT, 1, true, &small));
+  RUN(check(ts, "convdiff3d", 7, TRISTAR_METHOD_LU, 1, true, &small));
+  RUN(check(ts, "kkt3d", 6, TRISTAR_METHOD_LDLT, 1, true, &small));
   tsi_blas_release();
   for (tsi_step_kind k = TSI_STEP_SUBTREE; k <= TSI_STEP_FRONT_CLOSE; k++)
-    CHECK_MSG(seen[k] > 0, "no step %s", tsi_step_name(k));
-  tristar_destroy(&ts);
+    CHECK_TOTAL(seen[k] > 0, "no step %s", tsi_step_name(k));
   return 0;
 }

@@ -5,8 +5,10 @@
 
 #include "dag/factor/front_part.h"
 #include "runtime/factor/analysis.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/small_layouts.h"
+#include "tests/support/subtests.h"
 
 #define ROUNDING 1e-9
 
@@ -21,8 +23,7 @@ typedef struct found {
 } found;
 
 static void *allocate(tsi_index count, size_t size) {
-  void *array = calloc((size_t)count + 1, size);
-  CHECK(array != NULL);
+  void *array = xcalloc((size_t)count + 1, size);
   return array;
 }
 
@@ -68,7 +69,7 @@ static int shared; /* fronts of all layouts */
 static void check_teams(tsi_env *env, const found *f) {
   const tsi_layout *layout = f->layout;
   const tsi_symbolic *symbolic = f->an->symbolic;
-  bool *tiled = allocate(symbolic->count, sizeof *tiled);
+  OWNED bool *tiled = allocate(symbolic->count, sizeof *tiled);
   if (f->teams) CHECK_OK(tsi_front_teams_check(env, f->teams, f->owner));
   CHECK_OK(tsi_factorization_find_tiled(env, symbolic, f->method, &f->an->ts->fronts, tiled));
   for (tsi_index s = 0; s < symbolic->count; s++) {
@@ -80,13 +81,12 @@ static void check_teams(tsi_env *env, const found *f) {
     CHECK(tiled[s] && !layout->whole[k]);
     for (tsi_index r = begin; r < end; r++) CHECK(tsi_layout_has(layout, r / grid, layout->node[k]));
   }
-  free(tiled);
 }
 
 static void count_flops(found *f) {
   const tsi_symbolic *symbolic = f->an->symbolic;
-  double *load = allocate(tsi_layout_ranks(f->layout), sizeof *load),
-         *chain = allocate(symbolic->count, sizeof *chain);
+  OWNED double *load = allocate(tsi_layout_ranks(f->layout), sizeof *load),
+               *chain = allocate(symbolic->count, sizeof *chain);
   for (tsi_index s = symbolic->count; s-- > 0;) {
     tsi_index end;
     const tsi_index begin = team_of(f, s, &end);
@@ -99,8 +99,6 @@ static void count_flops(found *f) {
       f->most = fmax(f->most, load[r]);
     }
   }
-  free(load);
-  free(chain);
 }
 
 /* Every front may go to each process of one grid: then the schedule is not far from what no schedule is
@@ -119,7 +117,7 @@ static void check_path(const found *f) {
 static void check_gain(tsi_env *env, const found *f) {
   tsi_factorization_options options = f->an->ts->fronts;
   tsi_front_structure fronts = structure_of(f);
-  tsi_index *owner = allocate(f->an->symbolic->count, sizeof *owner);
+  OWNED tsi_index *owner = allocate(f->an->symbolic->count, sizeof *owner);
   tsi_front_teams *teams;
   double path;
   fronts.options = &options;
@@ -127,12 +125,11 @@ static void check_gain(tsi_env *env, const found *f) {
   CHECK_OK(tsi_front_owners_choose(env, f->layout, &fronts, owner, &teams, &path));
   CHECK(teams == NULL);
   CHECK_MSG(f->path <= path, "path %g with teams, %g without", f->path, path);
-  free(owner);
 }
 
 static void check_same(tsi_env *env, const found *f) {
   const tsi_symbolic *symbolic = f->an->symbolic;
-  tsi_index *again = allocate(symbolic->count, sizeof *again);
+  OWNED tsi_index *again = allocate(symbolic->count, sizeof *again);
   const tsi_front_structure fronts = structure_of(f);
   tsi_front_teams *teams;
   CHECK_OK(tsi_front_owners_choose(env, f->layout, &fronts, again, &teams, NULL));
@@ -141,7 +138,6 @@ static void check_same(tsi_env *env, const found *f) {
   for (tsi_index s = 0; teams && s < symbolic->count; s++)
     CHECK(teams->begin[s] == f->teams->begin[s] && teams->end[s] == f->teams->end[s]);
   TSI_FREE(env, teams);
-  free(again);
 }
 
 /* The steps of a process and its messages are the same from its part as from the whole tree; a part that is
@@ -151,10 +147,9 @@ static void check_part(tsi_env *env, const found *f, tsi_index rank) {
   const tsi_front_whole whole = {&fronts, f->owner, f->teams};
   const tsi_symbolic *symbolic = fronts.symbolic;
   const tsi_front_owners all = {.owner = f->owner, .rank = rank, .teams = f->teams};
-  bool *wanted = calloc((size_t)symbolic->count + 1, sizeof *wanted);
+  OWNED bool *wanted = xcalloc((size_t)symbolic->count + 1, sizeof *wanted);
   tsi_front_part part;
   tsi_factorization *a, *b;
-  CHECK(wanted != NULL);
   CHECK_OK(tsi_front_part_create(env, &whole, rank, wanted, &part));
   CHECK_OK(tsi_front_part_check(env, &part, &whole, rank));
   const tsi_front_owners own = tsi_front_part_owners(&part, rank);
@@ -184,7 +179,6 @@ static void check_part(tsi_env *env, const found *f, tsi_index rank) {
   TSI_FREE(env, a);
   TSI_FREE(env, b);
   tsi_front_part_destroy(env, &part);
-  free(wanted);
 }
 
 static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index px, tsi_index py,
@@ -209,7 +203,7 @@ static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index p
 /* narrow: panels of 8 columns, so that small fronts have several tiles. */
 static void check_matrix(tristar_t *ts, const char *kind, int64_t k, bool narrow) {
   static const tsi_index grids[][2] = {{1, 1}, {2, 1}, {2, 2}, {3, 2}};
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_analysis_options options;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
@@ -217,30 +211,24 @@ static void check_matrix(tristar_t *ts, const char *kind, int64_t k, bool narrow
   tristar_analysis_options_init(&options);
   if (narrow) options.merge = TRISTAR_MERGE_NONE;
   for (tsi_index pz = 1; pz <= 8; pz *= 2) {
-    tristar_analysis_t *an;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
     options.leaf_parts = pz;
     CHECK_OK(tristar_analyze(ts, &view, &options, &an));
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)
       check_layout(tsi_context_env(ts), an, grids[g][0], grids[g][1], pz);
-    tristar_analysis_destroy(&an);
   }
-  tristar_matrix_destroy(&matrix);
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_matrix(ts, "s2d9pt", 40, false);
-  check_matrix(ts, "poisson3d7", 9, false);
-  check_matrix(ts, "circuit", 2000, false);
-  check_matrix(ts, "chain", 50, false);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
+  RUN(check_matrix(ts, "s2d9pt", 40, false));
+  RUN(check_matrix(ts, "poisson3d7", 9, false));
+  RUN(check_matrix(ts, "circuit", 2000, false));
+  RUN(check_matrix(ts, "chain", 50, false));
   ts->fronts = (tsi_factorization_options){16, 1e4, 1e5, 10};
-  check_matrix(ts, "s2d9pt", 40, true);
-  check_matrix(ts, "poisson3d7", 9, true);
-  CHECK_MSG(shared > 100, "%d fronts are shared", shared);
-  tristar_destroy(&ts);
+  RUN(check_matrix(ts, "s2d9pt", 40, true));
+  RUN(check_matrix(ts, "poisson3d7", 9, true));
+  CHECK_TOTAL(shared > 100, "%d fronts are shared", shared);
   return 0;
 }

@@ -8,9 +8,11 @@
 #include "runtime/context/context.h"
 #include "runtime/factor/factor.h"
 #include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/races.h"
 #include "tests/support/small_layouts.h"
+#include "tests/support/subtests.h"
 
 #define RANKS_MOST 64
 
@@ -76,7 +78,7 @@ static void check_entries(const world *w) {
   const tsi_index grid = layout->px * layout->py;
   tsi_index most = 0;
   for (tsi_index p = 0; p < w->panels->count; p++) most = tsi_index_max(most, w->panels->height[p]);
-  int *rows = calloc((size_t)most + 1, sizeof *rows);
+  OWNED int *rows = xcalloc((size_t)most + 1, sizeof *rows);
   for (tsi_index z = 0; z < layout->pz; z++)
     for (tsi_index c = 0; c < layout->chunks->count; c++) {
       const int copies = tsi_layout_holds(layout, z, layout->node[c]);
@@ -98,7 +100,6 @@ static void check_entries(const world *w) {
           CHECK_MSG(rows[i] == copies, "row %d of panel %d in grid %d: %d", i, p, z, rows[i]);
       }
     }
-  free(rows);
 }
 
 /* The message that process `to` receives from `from` under a tag; NULL: none. */
@@ -131,11 +132,11 @@ static void check_messages(const world *w) {
 
 /* Runs all steps of all processes; in their own order if `in_order`, waiting at arrivals. */
 static void check_runs(const world *w, bool in_order) {
-  tsi_index total = 0, done = 0, *base = calloc((size_t)w->ranks + 1, sizeof *base);
+  tsi_index total = 0, done = 0, *base = xcalloc((size_t)w->ranks + 1, sizeof *base);
   for (tsi_index r = 0; r < w->ranks; r++) base[r + 1] = base[r] + w->program[r]->steps->count;
   total = base[w->ranks];
-  tsi_index *wait = calloc((size_t)total + 1, sizeof *wait), next[RANKS_MOST] = {0};
-  bool *ran = calloc((size_t)total + 1, sizeof *ran);
+  tsi_index *wait = xcalloc((size_t)total + 1, sizeof *wait), next[RANKS_MOST] = {0};
+  OWNED bool *ran = xcalloc((size_t)total + 1, sizeof *ran);
   for (tsi_index r = 0; r < w->ranks; r++) {
     const tsi_steps *steps = w->program[r]->steps;
     for (tsi_count e = 0; e < steps->edges; e++) wait[base[r] + steps->edge[e].item]++;
@@ -165,7 +166,6 @@ static void check_runs(const world *w, bool in_order) {
   CHECK_MSG(done == total, "%d steps of %d ran, %s", done, total, in_order ? "in order" : "in any order");
   free(base);
   free(wait);
-  free(ran);
 }
 
 static void count_messages(const tsi_message *message, tsi_index count, tsi_traffic_count *counts) {
@@ -284,7 +284,7 @@ static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index p
   for (int variant = 0; variant < 8; variant++) {
     const tsi_layout_options options = small_layout(px, py, pz, variant);
     const tsi_tree tree = variant & 4 ? TSI_TREE_FLAT : TSI_TREE_BINARY;
-    world w;
+    CLEANUP(world_destroy) world w;
     world_create(env, an, &options, tree, &w);
     check_entries(&w);
     check_messages(&w);
@@ -294,31 +294,28 @@ static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index p
     check_spread(&w);
     check_runs(&w, true);
     check_runs(&w, false);
-    world_destroy(&w);
   }
 }
 
 static void check_matrix(tristar_t *ts, const char *kind, int64_t k) {
   static const tsi_index grids[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 2}};
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_analysis_options options;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
   tristar_matrix_get_view(matrix, &view);
   tristar_analysis_options_init(&options);
   for (tsi_index pz = 1; pz <= 8; pz *= 2) {
-    tristar_analysis_t *an;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
     options.leaf_parts = pz == 4 ? 8 : pz; /* a finer tree than needed */
     CHECK_OK(tristar_analyze(ts, &view, &options, &an));
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)
       check_layout(tsi_context_env(ts), an, grids[g][0], grids[g][1], pz);
-    tristar_analysis_destroy(&an);
   }
-  tristar_matrix_destroy(&matrix);
 }
 
 static void check_errors(tristar_t *ts) {
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   tsi_layout *layout;
   tsi_layout_options options = {.px = 1, .py = 1, .pz = 3, .scalar_bytes = 8};
   flow_create(ts, "poisson3d7", 4, TRISTAR_ENGINE_SERIAL, 0, &f);
@@ -335,20 +332,15 @@ static void check_errors(tristar_t *ts) {
   options.px = options.py = 1 << 20;
   CHECK_STATUS(tsi_layout_create(tsi_context_env(ts), an->symbolic, an->panels, &options, &layout),
                TRISTAR_ERR_TOO_LARGE);
-  flow_destroy(&f);
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_matrix(ts, "s2d9pt", TSI_TESTS_SANITIZED ? 26 : 40);
-  check_matrix(ts, "poisson3d7", 9);
-  check_matrix(ts, "circuit", TSI_TESTS_SANITIZED ? 800 : 2000);
-  check_errors(ts);
-  CHECK_MSG(races_removals > 200, "only %lld edges were removed", (long long)races_removals);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
+  RUN(check_matrix(ts, "s2d9pt", TSI_TESTS_SANITIZED ? 26 : 40));
+  RUN(check_matrix(ts, "poisson3d7", 9));
+  RUN(check_matrix(ts, "circuit", TSI_TESTS_SANITIZED ? 800 : 2000));
+  RUN(check_errors(ts));
+  CHECK_TOTAL(races_removals > 200, "only %lld edges were removed", (long long)races_removals);
   return 0;
 }

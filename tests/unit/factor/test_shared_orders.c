@@ -6,7 +6,9 @@
 #include "runtime/factor/numeric.h"
 #include "runtime/exec/starpu/blas.h"
 #include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 #include "tristar_matrix.h"
 
 enum { PROCESSES = 3 };
@@ -60,7 +62,7 @@ static tristar_status port_send_from(void *context, tsi_index m, void *buffer) {
     q++;
   CHECK(q < dag->receives && to->mail[q] == NULL && !to->arrived[q]);
   CHECK(tsi_numeric_piece_bytes(to->numeric, true, &dag->receive[q]) == bytes);
-  to->mail[q] = malloc(bytes);
+  to->mail[q] = xmalloc(bytes);
   memcpy(to->mail[q], buffer, bytes);
   tsi_numeric_departed(from->numeric, m);
   deliver(to, q);
@@ -83,8 +85,7 @@ static tristar_status port_wait(void *context, tsi_index m) {
 /* ---- Runs ---------------------------------------------------------------------------------------------- */
 
 static void *array_of(tsi_count count, size_t size) {
-  void *array = calloc((size_t)count + 1, size);
-  CHECK(array != NULL);
+  void *array = xcalloc((size_t)count + 1, size);
   return array;
 }
 
@@ -195,9 +196,9 @@ static void factor_together(tristar_factor_t *factor, const tsi_factorization_op
   const tristar_analysis_t *an = factor->analysis;
   tsi_env *env = &factor->ts->env;
   const tsi_count count = an->symbolic->count;
-  tsi_index *owner = array_of(count, sizeof *owner), *begin = array_of(count, sizeof *begin),
-            *end = array_of(count, sizeof *end);
-  bool *tiled = array_of(count, sizeof *tiled);
+  OWNED tsi_index *owner = array_of(count, sizeof *owner), *begin = array_of(count, sizeof *begin),
+                  *end = array_of(count, sizeof *end);
+  OWNED bool *tiled = array_of(count, sizeof *tiled);
   tsi_front_teams *teams;
   tsi_pivot_sizes sizes;
   world w;
@@ -215,10 +216,6 @@ static void factor_together(tristar_factor_t *factor, const tsi_factorization_op
   for (tsi_index r = 0; r < PROCESSES; r++) close_node(&w.node[r], factor);
   tsi_pivot_sizes_release(env, &sizes);
   TSI_FREE(env, teams);
-  free(owner);
-  free(begin);
-  free(end);
-  free(tiled);
 }
 
 /* All that a factor consists of, each part at its own place; what is not there yet is zeros. */
@@ -237,11 +234,11 @@ static contents contents_of(const tristar_factor_t *factor) {
 
 static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method method, tristar_inverse inverse,
                   const tsi_factorization_options *options) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_analysis_options wish;
-  tristar_analysis_t *analysis;
-  tristar_factor_t *factor;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   char *bits[4] = {NULL};
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
   tristar_matrix_get_view(matrix, &view);
@@ -255,7 +252,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   const contents all = contents_of(factor);
   for (int q = 0; q < 4; q++) {
     if (all.at[q] == NULL) continue;
-    bits[q] = malloc(all.size[q] + 1);
+    bits[q] = xmalloc(all.size[q] + 1);
     memcpy(bits[q], all.at[q], all.size[q]);
   }
   for (uint64_t seed = 1; seed <= 24; seed++) {
@@ -267,32 +264,21 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
                 "%s: other bits, part %d, seed %d", kind, q, (int)seed);
   }
   for (int q = 0; q < 4; q++) free(bits[q]);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&analysis);
-  tristar_matrix_destroy(&matrix);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tsi_factorization_options small = {16, 2e4, 2e5, 0}, large = {64, 2e5, 1e6, 0};
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   tsi_blas_acquire();
-  check(ts, "poisson3d7", 9, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL, &small);
-  check(ts, "poisson3d27", 10, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_NONE, &large);
-  check(ts, "convdiff3d", 8, TRISTAR_METHOD_LU, TRISTAR_INVERSE_DIAGONAL, &small);
-  check(ts, "convdiff3d", 10, TRISTAR_METHOD_LU, TRISTAR_INVERSE_NONE, &large);
-  check(ts, "kkt3d", 6, TRISTAR_METHOD_LDLT, TRISTAR_INVERSE_DIAGONAL, &small);
-  check(ts, "maxwell3d", 6, TRISTAR_METHOD_LDLT, TRISTAR_INVERSE_NONE, &large);
+  RUN(check(ts, "poisson3d7", 9, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL, &small));
+  RUN(check(ts, "poisson3d27", 10, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_NONE, &large));
+  RUN(check(ts, "convdiff3d", 8, TRISTAR_METHOD_LU, TRISTAR_INVERSE_DIAGONAL, &small));
+  RUN(check(ts, "convdiff3d", 10, TRISTAR_METHOD_LU, TRISTAR_INVERSE_NONE, &large));
+  RUN(check(ts, "kkt3d", 6, TRISTAR_METHOD_LDLT, TRISTAR_INVERSE_DIAGONAL, &small));
+  RUN(check(ts, "maxwell3d", 6, TRISTAR_METHOD_LDLT, TRISTAR_INVERSE_NONE, &large));
   tsi_blas_release();
   printf("%d fronts were shared\n", shared);
-  CHECK(shared > 50);
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes are left", memory.current_bytes);
-  tristar_destroy(&ts);
+  CHECK_TOTAL(shared > 50, "%d fronts were shared", shared);
   return 0;
 }

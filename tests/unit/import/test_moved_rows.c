@@ -8,6 +8,8 @@
 #include "runtime/context/context.h"
 #include "runtime/import/import.h"
 #include "tests/support/check.h"
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tristar_solve.h"
 
 /* Rows that make a vector long (partition/cut/row_chunks.h), of the smallest scalar; entries of each. */
@@ -52,13 +54,12 @@ static problem make_problem(tristar_scalar scalar) {
   problem p = {.scalar = scalar, .bytes = bytes, .n = (int32_t)(ROWS * 4 / bytes)};
   uint64_t seed = 7;
   int64_t to = 0;
-  p.ptr = malloc(((size_t)p.n + 1) * sizeof *p.ptr);
-  p.index = malloc((size_t)p.n * (ENTRIES + 1) * sizeof *p.index);
-  p.values = malloc((size_t)p.n * (ENTRIES + 1) * p.bytes);
-  p.b = malloc((size_t)p.n * p.bytes);
-  p.order = malloc((size_t)p.n * sizeof *p.order);
-  p.scale = malloc((size_t)p.n * sizeof *p.scale);
-  CHECK(p.ptr && p.index && p.values && p.b && p.order && p.scale);
+  p.ptr = xmalloc(((size_t)p.n + 1) * sizeof *p.ptr);
+  p.index = xmalloc((size_t)p.n * (ENTRIES + 1) * sizeof *p.index);
+  p.values = xmalloc((size_t)p.n * (ENTRIES + 1) * p.bytes);
+  p.b = xmalloc((size_t)p.n * p.bytes);
+  p.order = xmalloc((size_t)p.n * sizeof *p.order);
+  p.scale = xmalloc((size_t)p.n * sizeof *p.scale);
   for (int32_t i = 0; i < p.n; i++) {
     const int32_t far = i - 702 - (int32_t)((number(&seed) + 0.5) * 50000);
     p.ptr[i] = to;
@@ -135,9 +136,9 @@ static void solve(tristar_plan_t *plan, const problem *p, const way *w, void *x)
 static void check_partition(tristar_t *ts, const problem *p, const way *w, tristar_partition partition,
                             const void *expected, void *x) {
   static const tristar_engine engines[] = {TRISTAR_ENGINE_AUTO, TRISTAR_ENGINE_SERIAL, TRISTAR_ENGINE_TASKS};
-  tristar_factor_t *factor = import(ts, p, w, partition);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, p, w, partition);
   for (int e = 0; e < 3; e++) {
-    tristar_plan_t *plan;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     tristar_plan_options options;
     tristar_plan_options_init(&options);
     options.engine = engines[e];
@@ -146,27 +147,25 @@ static void check_partition(tristar_t *ts, const problem *p, const way *w, trist
       solve(plan, p, w, x);
       CHECK(memcmp(x, expected, (size_t)p->n * p->bytes) == 0);
     }
-    tristar_plan_destroy(&plan);
   }
-  tristar_factor_destroy(&factor);
 }
 
 static void check_way(tristar_t *ts, const problem *p, const way *w, void *expected, void *x) {
-  tristar_factor_t *factor = import(ts, p, w, TRISTAR_PARTITION_WHOLE);
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, p, w, TRISTAR_PARTITION_WHOLE);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   solve(plan, p, w, expected);
   check_partition(ts, p, w, TRISTAR_PARTITION_SUPERSTEPS, expected, x);
   if (!w->moves) check_partition(ts, p, w, TRISTAR_PARTITION_LEVELS, expected, x);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
 }
 
 /* New values reach all forms of a factor. */
 static void check_new_values(tristar_t *ts, const problem *p, void *expected, void *x) {
   const way w = {.op = TRISTAR_N};
-  tristar_factor_t *factor = import(ts, p, &w, TRISTAR_PARTITION_SUPERSTEPS), *whole;
-  tristar_plan_t *plan, *other;
+  CLEANUP(tristar_factor_destroy)
+  tristar_factor_t *factor = import(ts, p, &w, TRISTAR_PARTITION_SUPERSTEPS),
+                   *whole;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan, *other;
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   for (int k = 0; k < SOLVES; k++) solve(plan, p, &w, x);
   fill_values(p, 13);
@@ -178,10 +177,6 @@ static void check_new_values(tristar_t *ts, const problem *p, void *expected, vo
     solve(plan, p, &w, x);
     CHECK(memcmp(x, expected, (size_t)p->n * p->bytes) == 0);
   }
-  tristar_plan_destroy(&plan);
-  tristar_plan_destroy(&other);
-  tristar_factor_destroy(&factor);
-  tristar_factor_destroy(&whole);
 }
 
 /* 0 and 1 before 2, 3 alone: each edge to or from what moves is missed, and one of the sweep is. */
@@ -204,7 +199,8 @@ static void check_steps(tsi_env *env) {
   TSI_FREE(env, steps);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tristar_scalar scalars[] = {TRISTAR_DOUBLE, TRISTAR_SINGLE, TRISTAR_COMPLEX_DOUBLE,
                                            TRISTAR_COMPLEX_SINGLE};
   static const way ways[] = {{.op = TRISTAR_N},
@@ -212,22 +208,16 @@ int main(void) {
                              {.moves = true, .op = TRISTAR_N},
                              {.upper = true, .moves = true, .op = TRISTAR_T},
                              {.op = TRISTAR_T}};
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.workers = 2;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_steps(&ts->env);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, false);
+  RUN(check_steps(&ts->env));
   for (int s = 0; s < (TSI_TESTS_SANITIZED ? 1 : 4); s++) { /* sanitizers see one code for all */
     problem p = make_problem(scalars[s]);
-    void *expected = malloc((size_t)p.n * p.bytes), *x = malloc((size_t)p.n * p.bytes);
-    CHECK(expected != NULL && x != NULL);
-    for (int k = 0; k < (s == 0 ? 5 : 1); k++) check_way(ts, &p, &ways[s == 0 ? k : s], expected, x);
-    if (s == 0) check_new_values(ts, &p, expected, x);
+    void *expected = xmalloc((size_t)p.n * p.bytes), *x = xmalloc((size_t)p.n * p.bytes);
+    for (int k = 0; k < (s == 0 ? 5 : 1); k++) RUN(check_way(ts, &p, &ways[s == 0 ? k : s], expected, x));
+    if (s == 0) RUN(check_new_values(ts, &p, expected, x));
     free(expected);
     free(x);
     free_problem(&p);
   }
-  tristar_destroy(&ts);
   return 0;
 }

@@ -6,7 +6,9 @@
 #include "runtime/factor/factor.h"
 #include "runtime/import/import.h"
 #include "runtime/rows/row_factor.h"
+#include "tests/support/context.h"
 #include "tests/support/failing_import.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #undef I
 
@@ -34,7 +36,8 @@ static void fill_values(const columns *c, uint64_t seed) {
 /* Column j has the diagonal, and up to so many of the rows after it (before it, of an upper one), ascending:
  * of all of them, or of the nearest. */
 static columns make(const typed *t, bool upper, bool scattered) {
-  columns c = {t, upper, malloc((N + 1) * sizeof *c.ptr), malloc((ENTRIES + 1) * N * sizeof *c.index), NULL};
+  columns c = {t, upper, xmalloc((N + 1) * sizeof *c.ptr), xmalloc((ENTRIES + 1) * N * sizeof *c.index),
+               NULL};
   CHECK(c.ptr != NULL && c.index != NULL);
   int64_t to = 0;
   for (int32_t j = 0; j < N; j++) {
@@ -50,8 +53,7 @@ static columns make(const typed *t, bool upper, bool scattered) {
     if (upper) c.index[to++] = j;
   }
   c.ptr[N] = to;
-  c.values = malloc((size_t)to * t->bytes);
-  CHECK(c.values != NULL);
+  c.values = xmalloc((size_t)to * t->bytes);
   fill_values(&c, 3);
   return c;
 }
@@ -82,16 +84,14 @@ static tristar_status import(tristar_t *ts, const columns *c, tristar_partition 
 }
 
 static void solve(tristar_factor_t *factor, tristar_op op, const void *b, void *x) {
-  tristar_plan_t *plan;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   for (int k = 0; k < 3; k++) CHECK_OK(tristar_solve(plan, op, 1, b, N, x, N)); /* with help and without */
-  tristar_plan_destroy(&plan);
 }
 
 static void check_same(tristar_factor_t *factor, tristar_factor_t *whole, const columns *c) {
   const size_t bytes = N * c->t->bytes;
-  char *b = malloc(bytes), *x = malloc(bytes), *expected = malloc(bytes);
-  CHECK(b != NULL && x != NULL && expected != NULL);
+  OWNED char *b = xmalloc(bytes), *x = xmalloc(bytes), *expected = xmalloc(bytes);
   for (int32_t i = 0; i < N; i++) put(c->t, b, i, 1 + i % 7);
   for (int k = 0; k < 2; k++) {
     const tristar_op op = k ? TRISTAR_T : TRISTAR_N;
@@ -99,16 +99,13 @@ static void check_same(tristar_factor_t *factor, tristar_factor_t *whole, const 
     solve(factor, op, b, x);
     CHECK_MSG(memcmp(x, expected, bytes) == 0, "%s, %c", c->upper ? "upper" : "lower", (char)op);
   }
-  free(b);
-  free(x);
-  free(expected);
 }
 
 /* by_rows: what they are to be afterwards. */
 static void check_partitions(tristar_t *ts, columns *c, bool by_rows) {
   for (int k = 0; k < 2; k++) {
     const tristar_partition partition = k ? TRISTAR_PARTITION_LEVELS : TRISTAR_PARTITION_SUPERSTEPS;
-    tristar_factor_t *factor, *whole;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor, *whole;
     CHECK_OK(import(ts, c, TRISTAR_PARTITION_WHOLE, &whole));
     CHECK_OK(import(ts, c, partition, &factor));
     CHECK(factor->rows && factor->rows->cut->lanes == 2 && factor->rows->cut->count > 2);
@@ -122,8 +119,6 @@ static void check_partitions(tristar_t *ts, columns *c, bool by_rows) {
       CHECK_OK(tsi_reimport_lines(whole, c->values));
       check_same(factor, whole, c);
     }
-    tristar_factor_destroy(&factor);
-    tristar_factor_destroy(&whole);
   }
 }
 
@@ -187,29 +182,25 @@ static void check_failures(const columns *c) {
   CHECK(fail_each_allocation_of(config, import_supersteps, c) > 20);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_double,
                                        &typed_complex_single};
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.workers = 2;
-  CHECK_OK(tristar_create(&config, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, false);
   for (int s = 0; s < (TSI_TESTS_SANITIZED ? 1 : 4); s++) /* sanitizers see one code for all */
     for (int upper = 0; upper < 2; upper++) {
       columns scattered = make(types[s], upper, true), near = make(types[s], upper, false);
-      check_partitions(ts, &scattered, false);
-      check_partitions(ts, &near, true);
+      RUN(check_partitions(ts, &scattered, false));
+      RUN(check_partitions(ts, &near, true));
       if (s == 0) {
-        check_out_of_order(ts, &scattered);
-        check_out_of_order(ts, &near);
-        check_wrong(ts, &scattered);
-        check_wrong(ts, &near);
-        check_failures(&scattered);
+        RUN(check_out_of_order(ts, &scattered));
+        RUN(check_out_of_order(ts, &near));
+        RUN(check_wrong(ts, &scattered));
+        RUN(check_wrong(ts, &near));
+        RUN(check_failures(&scattered));
       }
       free_columns(&scattered);
       free_columns(&near);
     }
-  tristar_destroy(&ts);
   return 0;
 }

@@ -5,7 +5,9 @@
 
 #include "runtime/context/context.h"
 #include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 
 /* Each iteration is in the history; the last one is worth what the result says, or a better one was kept. x:
  * what was found without it. */
@@ -16,7 +18,7 @@ static void check_history(const char *what, tristar_plan_t *p, tristar_op op, co
   tristar_refine_result result;
   tristar_refine_point history[MOST];
   const size_t numbers = (size_t)(n * parts);
-  double *again = malloc(numbers * sizeof *again), best = INFINITY;
+  double *again = xmalloc(numbers * sizeof *again), best = INFINITY;
   int iterations = 0;
   tristar_refine_options_init(&refine);
   refine.history = history;
@@ -43,7 +45,7 @@ static void check_tolerance(const char *what, tristar_plan_t *p, tristar_op op, 
   tristar_refine_options refine;
   tristar_refine_result result, plain;
   tristar_refine_point history[MOST];
-  double *x = malloc((size_t)(n * parts) * sizeof *x);
+  OWNED double *x = xmalloc((size_t)(n * parts) * sizeof *x);
   int more = 0; /* iterations after the first that is good enough */
   tristar_refine_options_init(&refine);
   refine.tolerance = tolerance;
@@ -58,21 +60,20 @@ static void check_tolerance(const char *what, tristar_plan_t *p, tristar_op op, 
     more += history[k].iterations > 0 && history[k].backward_error <= tolerance;
   CHECK_MSG(more == 0, "%s: %d of %d iterations are too many for %g", what, more, result.iterations,
             tolerance);
-  free(x);
 }
 
 /* Refined solve with and without FGMRES; `better` at the most with it, more than `worse` without. */
 static void check(tristar_t *ts, const char *what, const tristar_view *v,
                   const tristar_analysis_options *options, tristar_op op, double worse, double better) {
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_options refine;
   tristar_refine_result result;
   tristar_memory_stats memory;
   const int64_t n = v->rows;
   const int parts = v->scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
-  double *b = malloc((size_t)(n * parts) * sizeof *b), *x = malloc((size_t)(n * parts) * sizeof *x);
+  OWNED double *b = xmalloc((size_t)(n * parts) * sizeof *b), *x = xmalloc((size_t)(n * parts) * sizeof *x);
   fill_random(b, n * parts, 1);
   CHECK_OK(tristar_analyze(ts, v, options, &an));
   CHECK_OK(tristar_factor(an, v->values, &f));
@@ -104,11 +105,6 @@ static void check(tristar_t *ts, const char *what, const tristar_view *v,
   }
   CHECK(failures >= 8 / (1 + TSI_TESTS_SANITIZED));
   tsi_context_env(ts)->memory.fail_at = 0;
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
-  free(b);
-  free(x);
 }
 
 /* tridiagonal (-1, 2 + shift, -1) of order n; condition about 4 / (pi / n)^2 */
@@ -149,15 +145,11 @@ static void check_chain(tristar_t *ts, bool is_complex, tristar_op op) {
   check(ts, is_complex ? "complex chain" : "chain", &v, &options, op, 1e-13, 1e-14);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_chain(ts, false, TRISTAR_N);
-  if (!TSI_TESTS_SANITIZED) check_chain(ts, true, TRISTAR_N); /* the same code */
-  check_chain(ts, true, TRISTAR_C);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
+  RUN(check_chain(ts, false, TRISTAR_N));
+  if (!TSI_TESTS_SANITIZED) RUN(check_chain(ts, true, TRISTAR_N)); /* the same code */
+  RUN(check_chain(ts, true, TRISTAR_C));
   return 0;
 }

@@ -6,9 +6,11 @@
  *   long rows    which are computed alone, beside others
  *   application  G^H G, for N, T and C, one right-hand side and several
  *   workers      the same bits for 1 to 4, and without tasks */
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/fsai.h"
 #include "tests/support/same_workers.h"
+#include "tests/support/subtests.h"
 
 enum { N = 30 };
 
@@ -93,8 +95,8 @@ static square textbook(const square *s, const tristar_precond_options *o) {
 static void check_case(tristar_t *ts, const square *s, const storage *how,
                        const tristar_precond_options *options) {
   const double roundoff = options->single ? typed_single.roundoff : s->t->roundoff;
-  tristar_view view = store(s, how);
-  tristar_precond_t *p;
+  CLEANUP(free_stored) tristar_view view = store(s, how);
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   tristar_precond_stats stats;
   CHECK_OK(tristar_precond(ts, &view, options, &p));
   const square g = factor_of(p, s->t), wanted = textbook(s, options);
@@ -104,8 +106,6 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
   CHECK_OK(tristar_precond_get_stats(p, &stats));
   CHECK(stats.nnz_lower == p->fsai->lower.ptr[s->n] && stats.nnz_upper == 0 && stats.levels_lower == 0);
   CHECK(stats.fill == (2.0 * (double)(stats.nnz_lower - s->n) + s->n) / (double)stats.nnz);
-  tristar_precond_destroy(&p);
-  free_stored(&view);
 }
 
 static void check_cases(tristar_t *ts, const square *s, const storage *how) {
@@ -138,13 +138,12 @@ static void check_ties(tristar_t *ts) {
       s.a[i][j] = i == j ? 10 : (i + j) % 2 ? 1 : -1;
       s.there[i][j] = true;
     }
-  tristar_view view = store(&s, &storages[3]);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[3]);
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   const square g = factor_of(p, s.t);
   for (int i = 0; i < s.n; i++)
     for (int j = 0; j < s.n; j++) CHECK(g.there[i][j] == (i == j || (j < i && j < 2)));
   tristar_precond_destroy(&p);
-  free_stored(&view);
 }
 
 /* ---- Long rows ----------------------------------------------------------------------------------------- */
@@ -197,10 +196,9 @@ static void check_arrow(tristar_t *ts) {
   const tristar_view view = {
       TRISTAR_CSR, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, ARROW, ARROW, ptr, column, values, 32, 32, 0};
   const tristar_precond_options options = options_of(3, 2, 0);
-  tristar_precond_t *p;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   for (int i = 0; i < ARROW; i++) check_arrow_row(&p->fsai->lower, i, 4);
-  tristar_precond_destroy(&p);
 }
 
 /* New values: the pattern stays, the equations hold for them. */
@@ -230,66 +228,58 @@ static void check_update(tristar_t *ts, const typed *t, tristar_symmetry symmetr
 
 static void check_refused(tristar_t *ts) {
   const square s = square_random(&typed_complex_double, 9, 3, TRISTAR_SYMMETRIC, 1.1, 8);
-  tristar_view view = store(&s, &storages[0]);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   const tristar_precond_options options = options_of(5, 3, 0);
   tristar_precond_t *p;
   char message[400];
   CHECK_STATUS(tristar_precond(ts, &view, &options, &p), TRISTAR_ERR_ARGUMENT);
   (void)tristar_get_error(ts, message, sizeof message);
   CHECK(strstr(message, "complex symmetric") != NULL && p == NULL);
-  free_stored(&view);
 }
 
 /* ---- Workers ------------------------------------------------------------------------------------------- */
 
 /* X of three right-hand sides, to be freed; twice, once by way of an update. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
-  tristar_t *ts;
   tristar_matrix_t *matrix;
   tristar_view view;
   tristar_precond_t *p;
   tristar_precond_options options = options_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
-  CHECK_OK(tristar_create(NULL, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CHECK_OK(tristar_matrix_read(ts, "gen:poisson3d7:13", &matrix));
   CHECK_OK(tristar_matrix_get_view(matrix, &view));
   options.engine = engine;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   const int64_t n = view.rows;
   *size = 6 * n;
-  double *b = malloc((size_t)(3 * n) * sizeof *b), *x = malloc((size_t)*size * sizeof *x);
-  CHECK(b != NULL && x != NULL);
+  double *b = xmalloc((size_t)(3 * n) * sizeof *b), *x = xmalloc((size_t)*size * sizeof *x);
   fill_random(b, 3 * n, 4);
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 3, b, n, x, n));
   CHECK_OK(tristar_precond_update(p, &view));
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 3, b, n, x + 3 * n, n));
   tristar_precond_destroy(&p);
   tristar_matrix_destroy(&matrix);
-  tristar_destroy(&ts);
   free(b);
   return x;
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_without_starpu(true);
   int round = 0;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
   for (int t = 0; t < 4; t++) {
     const tristar_symmetry symmetry = types[t]->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
     for (int n = 1; n <= N; n += 7, round++) {
       const square s = square_random(types[t], n, 3, symmetry, 1.1, (uint64_t)(round + 3));
-      check_cases(ts, &s, &storages[round % STORAGES]);
+      RUN(check_cases(ts, &s, &storages[round % STORAGES]));
     }
-    check_update(ts, types[t], symmetry);
+    RUN(check_update(ts, types[t], symmetry));
   }
-  check_ties(ts);
-  check_arrow(ts);
-  check_refused(ts);
-  tristar_destroy(&ts);
-  check_workers(apply_with);
+  RUN(check_ties(ts));
+  RUN(check_arrow(ts));
+  RUN(check_refused(ts));
+  close_context(&ts);
+  RUN(check_workers(apply_with));
   return 0;
 }

@@ -8,9 +8,11 @@
  *   failures     rows that are not positive definite are named; no memory
  *   workers      the same bits for 1 to 4, and without tasks */
 #include "runtime/context/context.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/fsai.h"
 #include "tests/support/same_workers.h"
+#include "tests/support/subtests.h"
 
 enum { N = 30 };
 
@@ -158,8 +160,8 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
                        const tristar_precond_options *options) {
   const double roundoff = options->single ? typed_single.roundoff : s->t->roundoff;
   const nodes all = nodes_of(s, options->block);
-  tristar_view view = store(s, how);
-  tristar_precond_t *p;
+  CLEANUP(free_stored) tristar_view view = store(s, how);
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   CHECK_OK(tristar_precond(ts, &view, options, &p));
   if (options->block < 0 && 2 * s->n < 3 * all.count) {
     CHECK(p->fsai->nodes.count == 0);
@@ -171,8 +173,6 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
     check_like(&g, &wanted, roundoff);
     check_products(p, &g);
   }
-  tristar_precond_destroy(&p);
-  free_stored(&view);
 }
 
 static void check_cases(tristar_t *ts, const square *s, const storage *how, int block) {
@@ -264,7 +264,7 @@ static void check_update(tristar_t *ts, const typed *t, tristar_symmetry symmetr
 
 /* The matrix is refused, for that row. */
 static void must_fail(tristar_t *ts, const square *s, int block, int row) {
-  tristar_view view = store(s, &storages[1]);
+  CLEANUP(free_stored) tristar_view view = store(s, &storages[1]);
   tristar_precond_options options = options_of(5, 3, 0);
   tristar_precond_t *p;
   char message[400], wanted[40];
@@ -273,7 +273,6 @@ static void must_fail(tristar_t *ts, const square *s, int block, int row) {
   CHECK_STATUS(tristar_precond(ts, &view, &options, &p), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
   (void)tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, wanted) != NULL, "\"%s\" does not name row %d, nodes of %d", message, row, block);
-  free_stored(&view);
 }
 
 static void check_indefinite(tristar_t *ts) {
@@ -291,7 +290,7 @@ static void check_indefinite(tristar_t *ts) {
 /* Each allocation fails once, and nothing is left behind. */
 static void check_memory(tristar_t *ts) {
   const square s = square_random(&typed_complex_single, N, 3, TRISTAR_HERMITIAN, 1.1, 8);
-  tristar_view view = store(&s, &storages[0]);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   tristar_precond_options options = options_of(3, 2, 0);
   tristar_status status = TRISTAR_ERR_MEMORY;
   tristar_precond_t *p;
@@ -310,21 +309,19 @@ static void check_memory(tristar_t *ts) {
     CHECK(after.current_bytes == before.current_bytes);
   }
   CHECK(failures > 30);
-  free_stored(&view);
 }
 
 /* ---- Workers ------------------------------------------------------------------------------------------- */
 
 /* X, to be freed; after an update. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
-  tristar_t *ts;
   tristar_matrix_t *matrix;
   tristar_view view;
   tristar_precond_t *p;
   tristar_precond_stats stats;
   tristar_precond_options options = options_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
-  CHECK_OK(tristar_create(NULL, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CHECK_OK(tristar_matrix_read(ts, "gen:elasticity3d:6", &matrix));
   CHECK_OK(tristar_matrix_get_view(matrix, &view));
   options.engine = engine;
@@ -333,44 +330,38 @@ static double *apply_with(const char *workers, tristar_engine engine, int64_t *s
   CHECK_OK(tristar_precond_get_stats(p, &stats));
   CHECK(stats.nodes == view.rows / 3);
   *size = view.rows;
-  double *b = malloc((size_t)*size * sizeof *b), *x = malloc((size_t)*size * sizeof *x);
-  CHECK(b != NULL && x != NULL);
+  double *b = xmalloc((size_t)*size * sizeof *b), *x = xmalloc((size_t)*size * sizeof *x);
   fill_random(b, *size, 4);
   CHECK_OK(tristar_precond_update(p, &view));
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, *size, x, *size));
   tristar_precond_destroy(&p);
   tristar_matrix_destroy(&matrix);
-  tristar_destroy(&ts);
   free(b);
   return x;
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_without_starpu(true);
   int round = 0;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
   for (int t = 0; t < 4 && !TSI_TESTS_RACES; t++) { /* one thread */
     const tristar_symmetry symmetry = types[t]->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
     for (int block = 2; block <= 8; block += 1 + 2 * TSI_TESTS_SANITIZED, round++) {
       const square s = square_random(types[t], N - round % 5, 3, symmetry, 1.1, (uint64_t)(round + 3));
       const square uniform = with_nodes(&s, block);
-      check_cases(ts, &s, &storages[round % STORAGES], block);
-      check_cases(ts, &uniform, &storages[(round + 1) % STORAGES], block);
-      check_cases(ts, &uniform, &storages[0], TRISTAR_PRECOND_BLOCK_AUTO);
+      RUN(check_cases(ts, &s, &storages[round % STORAGES], block));
+      RUN(check_cases(ts, &uniform, &storages[(round + 1) % STORAGES], block));
+      RUN(check_cases(ts, &uniform, &storages[0], TRISTAR_PRECOND_BLOCK_AUTO));
     }
     const square one = square_random(types[t], 1, 3, symmetry, 1.1, 3);
-    check_cases(ts, &one, &storages[0], 3);
-    check_update(ts, types[t], symmetry, 3);
-    check_update(ts, types[t], symmetry, 5);
+    RUN(check_cases(ts, &one, &storages[0], 3));
+    RUN(check_update(ts, types[t], symmetry, 3));
+    RUN(check_update(ts, types[t], symmetry, 5));
   }
-  check_bits(ts);
-  check_indefinite(ts);
-  check_memory(ts);
-  tristar_destroy(&ts);
-  check_workers(apply_with);
+  RUN(check_bits(ts));
+  RUN(check_indefinite(ts));
+  RUN(check_memory(ts));
+  close_context(&ts);
+  RUN(check_workers(apply_with));
   return 0;
 }

@@ -13,9 +13,11 @@
 
 #include "runtime/iterate/precond/fsai_state.h"
 #include "runtime/iterate/precond/precond.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/preconds.h"
 #include "tests/support/same_workers.h"
+#include "tests/support/subtests.h"
 
 enum { N = 30, COLUMNS = 11 };
 
@@ -89,9 +91,8 @@ static void check_row(const square *a, const square *lower, const square *upper,
 static void check_products(tristar_precond_t *p, const square *lower, const square *upper) {
   const int n = lower->n;
   const typed *t = lower->t;
-  char *b = calloc((size_t)(n * COLUMNS), t->bytes), *x = calloc((size_t)(n * COLUMNS), t->bytes);
+  OWNED char *b = xcalloc((size_t)(n * COLUMNS), t->bytes), *x = xcalloc((size_t)(n * COLUMNS), t->bytes);
   double part[2];
-  CHECK(b != NULL && x != NULL);
   for (int i = 0; i < n * COLUMNS; i++) {
     fill_random(part, 2, (uint64_t)i + 5);
     number z = part[0];
@@ -124,8 +125,6 @@ static void check_products(tristar_precond_t *p, const square *lower, const squa
       }
     }
   }
-  free(b);
-  free(x);
 }
 
 /* ---- Cases --------------------------------------------------------------------------------------------- */
@@ -160,7 +159,7 @@ static void check_pattern(tristar_t *ts, const square *a, const square *lower,
   tristar_precond_options options = *given;
   tristar_precond_t *p;
   if (!is_definite(&h) || given->prefilter > 0 || given->postfilter > 0) return;
-  tristar_view view = store(&h, &storages[0]);
+  CLEANUP(free_stored) tristar_view view = store(&h, &storages[0]);
   options.pair = TRISTAR_PAIR_NEVER;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   const square g = factor_of(p, a->t, false);
@@ -169,13 +168,12 @@ static void check_pattern(tristar_t *ts, const square *a, const square *lower,
       CHECK_MSG(g.there[i][j] == lower->there[i][j], "place (%d,%d) is %s the pattern", i, j,
                 lower->there[i][j] ? "in" : "not in");
   tristar_precond_destroy(&p);
-  free_stored(&view);
 }
 
 static void check_case(tristar_t *ts, const square *s, const storage *how,
                        const tristar_precond_options *options) {
   const double roundoff = options->single ? typed_single.roundoff : s->t->roundoff;
-  tristar_view view = store(s, how);
+  CLEANUP(free_stored) tristar_view view = store(s, how);
   tristar_precond_t *p, *nodes;
   tristar_precond_options blocks = *options;
   tristar_precond_stats stats;
@@ -195,7 +193,6 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
   CHECK(stats.nnz_lower == p->fsai->lower.ptr[s->n] && stats.nnz_upper == stats.nnz_lower);
   CHECK(stats.fill == 2.0 * (double)stats.nnz_lower / (double)stats.nnz && stats.levels_lower == 0);
   tristar_precond_destroy(&p);
-  free_stored(&view);
 }
 
 static void check_cases(tristar_t *ts, const square *s, const storage *how) {
@@ -224,16 +221,14 @@ static void check_phases(tristar_t *ts, const typed *t) {
   const tristar_precond_options options = options_of(4, 2, 0);
   square lower[2];
   for (int k = 0; k < 2; k++) {
-    tristar_view view = store(&s, &storages[0]);
-    tristar_precond_t *p;
+    CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
     CHECK_OK(tristar_precond(ts, &view, &options, &p));
     lower[k] = factor_of(p, t, false);
     const square upper = factor_of(p, t, true);
     for (int i = 0; i < N; i++) check_row(&s, &lower[k], &upper, i, 0, t->roundoff);
     for (int i = 0; i < N; i++)
       for (int j = 0; j < N; j++) s.a[i][j] *= i % 3 == 0 ? 1 : -1;
-    tristar_precond_destroy(&p);
-    free_stored(&view);
   }
   CHECK(memcmp(lower[0].there, lower[1].there, sizeof lower[0].there) == 0);
 }
@@ -241,9 +236,9 @@ static void check_phases(tristar_t *ts, const typed *t) {
 /* G_L is G, and G_U is G^H. */
 static void check_hermitian(tristar_t *ts, const typed *t) {
   const square s = square_random(t, N, 4, t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC, 1.1, 12);
-  tristar_view view = store(&s, &storages[2]);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[2]);
   tristar_precond_options options = options_of(5, 2, 1e-3);
-  tristar_precond_t *pair, *one;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *pair, *one;
   options.postfilter = 0.01;
   CHECK_OK(tristar_precond(ts, &view, &options, &pair));
   options.pair = TRISTAR_PAIR_AUTO;
@@ -258,9 +253,6 @@ static void check_hermitian(tristar_t *ts, const typed *t) {
       CHECK(cabs(lower.a[i][j] - g.a[i][j]) <= bound);
       CHECK(cabs(upper.a[i][j] - conj(g.a[i][j])) <= bound);
     }
-  tristar_precond_destroy(&pair);
-  tristar_precond_destroy(&one);
-  free_stored(&view);
 }
 
 /* ---- The choice ---------------------------------------------------------------------------------------- */
@@ -352,7 +344,7 @@ static void check_singular(tristar_t *ts) {
     const tristar_precond_options options[] = {options_of(5, 1, 0), options_of(0, 1, 0)};
     tristar_precond_options wanted = options[cases[k].given];
     char message[400];
-    tristar_view view = store(&s, &storages[0]);
+    CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
     tristar_precond_t *p;
     wanted.power = cases[k].given;
     if (cases[k].row == NULL) {
@@ -365,7 +357,6 @@ static void check_singular(tristar_t *ts) {
       (void)tristar_get_error(ts, message, sizeof message);
       CHECK_MSG(strstr(message, cases[k].row) != NULL, "\"%s\" has no \"%s\"", message, cases[k].row);
     }
-    free_stored(&view);
   }
 }
 
@@ -374,8 +365,8 @@ static void check_singular(tristar_t *ts) {
 static void check_indefinite(tristar_t *ts, const typed *t) {
   const square s = square_random(t, N, 6, TRISTAR_GENERAL, 0.3, 21), h = hermitian_part(&s);
   const tristar_precond_options options = options_of(N, 3, 0);
-  tristar_view view = store(&s, &storages[0]);
-  tristar_precond_t *p;
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   char b[N * sizeof(number)];
   CHECK(!is_definite(&h));
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
@@ -387,29 +378,25 @@ static void check_indefinite(tristar_t *ts, const typed *t) {
       CHECK_MSG(error <= 1e-9, "(M^-1 A)(%d,%d) is off by %g", i, j, error);
     }
   }
-  tristar_precond_destroy(&p);
-  free_stored(&view);
 }
 
 /* ---- Threads and workers ------------------------------------------------------------------------------- */
 
 /* X of three right-hand sides for each op, twice, once by way of an update; to be freed. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
-  tristar_t *ts;
   tristar_matrix_t *matrix;
   tristar_view view;
   tristar_precond_t *p;
   tristar_precond_options options = options_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
-  CHECK_OK(tristar_create(NULL, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CHECK_OK(tristar_matrix_read(ts, "gen:convdiff3d:13", &matrix));
   CHECK_OK(tristar_matrix_get_view(matrix, &view));
   options.engine = engine;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   const int64_t n = view.rows;
   *size = 12 * n;
-  double *b = malloc((size_t)(3 * n) * sizeof *b), *x = malloc((size_t)*size * sizeof *x);
-  CHECK(b != NULL && x != NULL);
+  double *b = xmalloc((size_t)(3 * n) * sizeof *b), *x = xmalloc((size_t)*size * sizeof *x);
   fill_random(b, 3 * n, 4);
   for (int k = 0; k < 4; k++) {
     CHECK_OK(tristar_precond_apply(p, k % 2 ? TRISTAR_T : TRISTAR_N, 3, b, n, x + 3 * k * n, n));
@@ -417,7 +404,6 @@ static double *apply_with(const char *workers, tristar_engine engine, int64_t *s
   }
   tristar_precond_destroy(&p);
   tristar_matrix_destroy(&matrix);
-  tristar_destroy(&ts);
   free(b);
   return x;
 }
@@ -439,13 +425,13 @@ static void check_threads(tristar_t *ts) {
   enum { CALLERS = 4 };
   const square s = square_random(&typed_double, N, 3, TRISTAR_GENERAL, 1.5, 8);
   const tristar_precond_options options = options_of(3, 2, 0);
-  tristar_view view = store(&s, &storages[0]);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   double b[N];
   fill_random(b, N, 3);
   for (int run = 0; run < 20; run++) {
     caller callers[CALLERS];
     pthread_t thread[CALLERS];
-    tristar_precond_t *p;
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
     CHECK_OK(tristar_precond(ts, &view, &options, &p));
     for (int k = 0; k < CALLERS; k++) {
       callers[k] = (caller){.p = p, .b = b};
@@ -453,36 +439,30 @@ static void check_threads(tristar_t *ts) {
     }
     for (int k = 0; k < CALLERS; k++) CHECK(pthread_join(thread[k], NULL) == 0);
     for (int k = 1; k < CALLERS; k++) CHECK(memcmp(callers[k].x, callers[0].x, sizeof b) == 0);
-    tristar_precond_destroy(&p);
   }
-  free_stored(&view);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const double dominance[] = {1.5, 0.7, 0.3};
-  tristar_config config;
-  tristar_t *ts;
+  tristar_t *ts = open_without_starpu(true);
   int round = 0;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
   for (int t = 0; t < 4; t++) {
     for (int n = 1; n <= N; n += 7, round++) {
       const square s =
           square_random(types[t], n, 3, TRISTAR_GENERAL, dominance[round % 3], (uint64_t)(round + 3));
-      check_cases(ts, &s, &storages[round % STORAGES]);
+      RUN(check_cases(ts, &s, &storages[round % STORAGES]));
     }
-    check_phases(ts, types[t]);
-    check_hermitian(ts, types[t]);
-    check_update(ts, types[t]);
+    RUN(check_phases(ts, types[t]));
+    RUN(check_hermitian(ts, types[t]));
+    RUN(check_update(ts, types[t]));
   }
-  check_indefinite(ts, &typed_double);
-  check_indefinite(ts, &typed_complex_double);
-  check_choice(ts);
-  check_singular(ts);
-  check_threads(ts);
-  tristar_destroy(&ts);
-  check_workers(apply_with);
+  RUN(check_indefinite(ts, &typed_double));
+  RUN(check_indefinite(ts, &typed_complex_double));
+  RUN(check_choice(ts));
+  RUN(check_singular(ts));
+  RUN(check_threads(ts));
+  close_context(&ts);
+  RUN(check_workers(apply_with));
   return 0;
 }

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "runtime/context/context.h"
+#include "tests/support/context.h"
 #include "tests/support/krylov.h"
+#include "tests/support/subtests.h"
 
 /* ---- Dense systems, one solve each --------------------------------------------------------------------- */
 
@@ -198,7 +200,7 @@ static void check_functions(tristar_t *ts) {
   static system_of s;
   s.ts = ts;
   function_of f = {.n = 6};
-  tristar_precond_t *m;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m;
   tristar_krylov_t *k;
   tristar_krylov_result r;
   set_diagonal(&s, 6);
@@ -229,7 +231,6 @@ static void check_functions(tristar_t *ts) {
       tristar_krylov_destroy(&k);
     }
   }
-  tristar_precond_destroy(&m);
 }
 
 /* ---- A matrix that is a function ----------------------------------------------------------------------- */
@@ -440,7 +441,7 @@ static void check_mistakes(tristar_t *ts) {
 
 static void check_update(tristar_t *ts) {
   static system_of s;
-  tristar_krylov_t *k;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_result r;
   tristar_memory_stats memory;
   s.ts = ts;
@@ -464,7 +465,6 @@ static void check_update(tristar_t *ts) {
     CHECK_STATUS(tristar_krylov_solve(k, NULL, 1, s.b, 6, s.x, 6, &r), TRISTAR_ERR_STALE);
     s.d.real[8] = 0;
   }
-  tristar_krylov_destroy(&k);
 }
 
 /* Both triangles of symmetric kinds, in mixed storage, with duplicates. */
@@ -485,7 +485,7 @@ static void check_storage(tristar_t *ts) {
 /* R = B - A X, and what it says. */
 static void check_residual(tristar_t *ts) {
   static system_of s;
-  tristar_krylov_t *k;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   double r[12], error;
   operator_of o = {.n = 6, .factor = 1};
   s.ts = ts;
@@ -513,7 +513,6 @@ static void check_residual(tristar_t *ts) {
   tristar_krylov_destroy(&k);
   CHECK_OK(tristar_krylov_create_operator(ts, 6, TRISTAR_DOUBLE, multiply_with, &o, NULL, &k));
   CHECK_STATUS(tristar_krylov_residual(k, 1, s.b, 6, s.x, 6, r, 6, &error), TRISTAR_ERR_UNSUPPORTED);
-  tristar_krylov_destroy(&k);
 }
 
 static void keep_warning(void *arg, tristar_log_level level, const char *text) {
@@ -552,21 +551,20 @@ static void check_warning(void) {
 }
 
 static tristar_status run(tristar_t *ts, const tristar_view *view, double *b, double *x) {
-  tristar_krylov_t *k = NULL;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k = NULL;
   tristar_krylov_options options = krylov_options(TRISTAR_KRYLOV_CG);
   tristar_status status = tristar_krylov_create(ts, view, &options, &k);
   CHECK((k == NULL) == (status != TRISTAR_OK));
   options = krylov_options(TRISTAR_KRYLOV_FGMRES);
   if (status == TRISTAR_OK) status = tristar_krylov_set_options(k, &options);
   if (k != NULL) CHECK_OK(tristar_krylov_solve(k, NULL, 1, b, view->rows, x, view->rows, NULL));
-  tristar_krylov_destroy(&k);
   return status;
 }
 
 static void check_allocations(bool use_starpu) {
   tristar_config config;
-  tristar_t *ts;
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_destroy) tristar_t *ts;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_memory_stats memory;
   int fails = 0;
@@ -575,7 +573,7 @@ static void check_allocations(bool use_starpu) {
   CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", use_starpu ? 300 : 10, &matrix));
   tristar_matrix_get_view(matrix, &view);
-  double *b = make_rhs(&typed_double, view.rows), *x = malloc((size_t)view.rows * sizeof *x);
+  OWNED double *b = make_rhs(&typed_double, view.rows), *x = xmalloc((size_t)view.rows * sizeof *x);
   tristar_get_memory(ts, &memory);
   const size_t before = memory.current_bytes;
   for (int64_t step = 1;; step++) {
@@ -590,33 +588,25 @@ static void check_allocations(bool use_starpu) {
     fails++;
   }
   CHECK(fails >= 10);
-  free(b);
-  free(x);
-  tristar_matrix_destroy(&matrix);
-  tristar_destroy(&ts);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_little(ts);
-  check_reasons(ts);
-  check_overflow(ts);
-  check_extreme(ts);
-  check_functions(ts);
-  check_operator(ts);
-  check_progress(ts);
-  check_mistakes(ts);
-  check_update(ts);
-  check_storage(ts);
-  check_residual(ts);
-  check_warning();
-  tristar_destroy(&ts);
-  check_allocations(false);
-  check_allocations(true);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_without_starpu(true);
+  RUN(check_little(ts));
+  RUN(check_reasons(ts));
+  RUN(check_overflow(ts));
+  RUN(check_extreme(ts));
+  RUN(check_functions(ts));
+  RUN(check_operator(ts));
+  RUN(check_progress(ts));
+  RUN(check_mistakes(ts));
+  RUN(check_update(ts));
+  RUN(check_storage(ts));
+  RUN(check_residual(ts));
+  RUN(check_warning());
+  close_context(&ts);
+  RUN(check_allocations(false));
+  RUN(check_allocations(true));
   return 0;
 }

@@ -2,7 +2,9 @@
 #include "runtime/iterate/refine/norm_estimate.h"
 
 #include "runtime/context/context.h"
+#include "tests/support/context.h"
 #include "tests/support/dense_systems.h"
+#include "tests/support/subtests.h"
 
 /* Dense matrices that a callback multiplies by; column `spoiled` of its result is NaN in adjoint products. */
 typedef struct products {
@@ -58,13 +60,9 @@ static void check(tristar_t *ts) {
   }
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
-  check(ts);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
+  RUN(check(ts));
   return 0;
 }

@@ -6,7 +6,9 @@
  *   ILUT, ICT            the factors that the documented rules give; drop 0, fill n: L U = A
  *   SSOR, Jacobi         the formula */
 #include "runtime/iterate/precond/level_fill.h"
+#include "tests/support/context.h"
 #include "tests/support/preconds.h"
+#include "tests/support/subtests.h"
 
 enum { N = 30, FAR = 1000 };
 
@@ -219,7 +221,7 @@ static factored dense_ssor(const square *s, double w) {
 static void check_kind(tristar_t *ts, const square *s, const storage *how, tristar_precond_options *options,
                        const factored *f, const char *what) {
   options->partition = (tristar_partition)((options->partition + 1) % (TRISTAR_PARTITION_RECURSIVE + 1));
-  tristar_view view = store(s, how);
+  CLEANUP(free_stored) tristar_view view = store(s, how);
   tristar_precond_t *p;
   tristar_precond_stats stats;
   CHECK_OK(tristar_precond(ts, &view, options, &p));
@@ -234,7 +236,6 @@ static void check_kind(tristar_t *ts, const square *s, const storage *how, trist
   CHECK(stats.levels_lower >= 1 && stats.levels_lower <= s->n && stats.fill > 0);
   tristar_precond_destroy(&p);
   CHECK(p == NULL);
-  free_stored(&view);
 }
 
 static void check_same(const square *a, const square *b, const bool there[MOST_ROWS][MOST_ROWS]) {
@@ -301,20 +302,18 @@ static void check_row_sums(const square *s) {
 }
 
 static void check_diagonals(tristar_t *ts, const square *s, const storage *how) {
-  tristar_view view = store(s, how);
+  CLEANUP(free_stored) tristar_view view = store(s, how);
   tristar_precond_options options;
   tristar_precond_options_init(&options);
   for (int jacobi = 0; jacobi < 2; jacobi++) {
-    tristar_precond_t *p;
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
     square m = *s;
     for (int i = 0; i < s->n; i++)
       for (int j = 0; j < s->n; j++) m.a[i][j] = i != j ? 0 : jacobi ? s->a[i][i] : 1;
     options.kind = jacobi ? TRISTAR_PRECOND_JACOBI : TRISTAR_PRECOND_NONE;
     CHECK_OK(tristar_precond(ts, &view, &options, &p));
     check_inverse(p, &m, &m, "diagonal");
-    tristar_precond_destroy(&p);
   }
-  free_stored(&view);
 }
 
 /* Values that were Hermitian become symmetric, and back, in a matrix that has both triangles. */
@@ -378,30 +377,25 @@ static void check_pattern(const square *s) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tristar_symmetry symmetries[] = {TRISTAR_GENERAL, TRISTAR_SYMMETRIC, TRISTAR_HERMITIAN};
-  tristar_config config;
-  tristar_t *ts;
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   int round = 0;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
   for (int t = 0; t < 4; t++)
     for (int kind = 0; kind < 3; kind++)
       for (int n = 1; n <= N; n += kind == 0 ? 8 : 14, round++) {
         if (symmetries[kind] == TRISTAR_HERMITIAN && !types[t]->is_complex) continue;
         const square s = square_random(types[t], n, 2, symmetries[kind], 1.1, (uint64_t)(round + 3));
         const storage *how = &storages[round % STORAGES];
-        check_pattern(&s);
-        check_row_sums(&s);
-        check_levels(ts, &s, how);
-        check_sizes(ts, &s, how);
-        check_relaxation(ts, &s, how);
-        check_diagonals(ts, &s, how);
+        RUN(check_pattern(&s));
+        RUN(check_row_sums(&s));
+        RUN(check_levels(ts, &s, how));
+        RUN(check_sizes(ts, &s, how));
+        RUN(check_relaxation(ts, &s, how));
+        RUN(check_diagonals(ts, &s, how));
       }
-  check_change(ts, &typed_complex_double);
-  check_change(ts, &typed_complex_single);
-  tristar_destroy(&ts);
+  RUN(check_change(ts, &typed_complex_double));
+  RUN(check_change(ts, &typed_complex_single));
   return 0;
 }

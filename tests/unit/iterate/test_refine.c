@@ -3,7 +3,9 @@
 #include <float.h>
 
 #include "runtime/context/context.h"
+#include "tests/support/context.h"
 #include "tests/support/dense_systems.h"
+#include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
 /* Why refinement stopped; single factors, so that it has something to do. */
@@ -14,7 +16,7 @@ static void check_stop(tristar_t *ts) {
   tristar_plan_t *p;
   tristar_refine_options options;
   tristar_refine_result result;
-  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
   tristar_refine_options_init(&options);
 #define STOP(change, expected)                                                                               \
@@ -34,7 +36,6 @@ static void check_stop(tristar_t *ts) {
   STOP((options.max_steps = 0, options.tolerance = 1), TRISTAR_STOP_CONVERGED);
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
-  free_view(&v);
 }
 
 /* Every correction of every right-hand side is in the history, as far as there is room; x has the same bits
@@ -48,7 +49,7 @@ static void check_history(tristar_t *ts) {
   tristar_refine_options options;
   tristar_refine_result result;
   tristar_refine_point history[MOST];
-  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p); /* single factors: there is something to do */
   fill_random(b, N * NRHS, 3);
   tristar_refine_options_init(&options);
@@ -87,7 +88,6 @@ static void check_history(tristar_t *ts) {
                TRISTAR_ERR_ARGUMENT);
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
-  free_view(&v);
 }
 
 /* The backward error of x, from the definition. */
@@ -119,7 +119,7 @@ static void check_best(tristar_t *ts) {
     tristar_refine_options options;
     tristar_refine_result result;
     tristar_refine_point history[MOST];
-    tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+    CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
     make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
     fill_random(b, (NRHS - 1) * n, 3);
     tristar_refine_options_init(&options);
@@ -159,7 +159,6 @@ static void check_best(tristar_t *ts) {
               last, result.backward_error);
     tristar_plan_destroy(&p);
     tristar_factor_destroy(&f);
-    free_view(&v);
   }
   CHECK_MSG(worse > 3, "%d corrections for the worse", worse);
 }
@@ -197,9 +196,9 @@ static void check_span(tristar_t *ts) {
       }
   for (tristar_method method = TRISTAR_METHOD_LU; method <= TRISTAR_METHOD_LDLT; method++)
     for (int k = 0; k < 3; k++) {
-      tristar_analysis_t *an;
-      tristar_factor_t *f;
-      tristar_plan_t *p;
+      CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+      CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+      CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
       tristar_factor_stats stats;
       tristar_refine_result result;
       tristar_analysis_options options;
@@ -221,9 +220,6 @@ static void check_span(tristar_t *ts) {
                 result.backward_error, result.steps, result.iterations);
       for (int c = 2; c < 4 * TRUE; c += 4)
         CHECK_MSG(fabs(x[c] - truth[c]) < 1e-14, "x[%d] = %.17g, not %.17g", c, x[c], truth[c]);
-      tristar_plan_destroy(&p);
-      tristar_factor_destroy(&f);
-      tristar_analysis_destroy(&an);
     }
 }
 
@@ -237,7 +233,7 @@ static void check_sizes(tristar_t *ts) {
   tristar_factor_t *f;
   tristar_plan_t *p;
   tristar_refine_result result;
-  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
   fill_random(b, LDB * NRHS, 6);
   for (int i = 0; i < LDB * NRHS; i++) b[i] *= size[i / LDB];
@@ -251,7 +247,6 @@ static void check_sizes(tristar_t *ts) {
   }
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
-  free_view(&v);
 }
 
 /* One right-hand side that is not finite is an error that names it; the others are refined all the same. */
@@ -260,7 +255,7 @@ static void check_not_finite(tristar_t *ts) {
   tristar_factor_t *f;
   tristar_plan_t *p;
   tristar_refine_result result;
-  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
   for (int bad = 0; bad < 12; bad += 5) {
     double b[12], x[12];
@@ -276,7 +271,6 @@ static void check_not_finite(tristar_t *ts) {
   }
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
-  free_view(&v);
 }
 
 /* Factors imported without their matrix solve, but do not refine. */
@@ -288,8 +282,8 @@ static void check_without_matrix(tristar_t *ts) {
   double x[2] = {7, 7}, reciprocal;
   char message[512];
   tristar_factors factors;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_options options;
   tristar_refine_result result;
   tristar_factors_init(&factors);
@@ -311,8 +305,6 @@ static void check_without_matrix(tristar_t *ts) {
   CHECK_STATUS(tristar_condition(p, &reciprocal), TRISTAR_ERR_UNSUPPORTED);
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 2, x, 2));
   CHECK(x[0] == 1 && x[1] == 1);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
 }
 
 /* The k-th allocation fails, for every k. */
@@ -325,7 +317,7 @@ static void check_memory(tristar_t *ts, int single_factors) {
   tristar_refine_result result;
   tristar_memory_stats memory;
   int failures = 0;
-  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   fill_random(b, 30, 2);
   make_plan(ts, &v, TRISTAR_METHOD_LU, single_factors, &f, &p);
   tristar_refine_options_init(&options);
@@ -347,28 +339,19 @@ static void check_memory(tristar_t *ts, int single_factors) {
   tsi_context_env(ts)->memory.fail_at = 0;
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
-  free_view(&v);
 }
 
-int main(void) {
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_stop(ts);
-  check_history(ts);
-  check_best(ts);
-  check_span(ts);
-  check_sizes(ts);
-  check_not_finite(ts);
-  check_without_matrix(ts);
-  check_memory(ts, 0);
-  check_memory(ts, 1);
-  tristar_get_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  RUN(check_stop(ts));
+  RUN(check_history(ts));
+  RUN(check_best(ts));
+  RUN(check_span(ts));
+  RUN(check_sizes(ts));
+  RUN(check_not_finite(ts));
+  RUN(check_without_matrix(ts));
+  RUN(check_memory(ts, 0));
+  RUN(check_memory(ts, 1));
   return 0;
 }

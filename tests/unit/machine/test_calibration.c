@@ -10,6 +10,7 @@
 #include "runtime/machine/calibration.h"
 #include "runtime/machine/load.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
 static char told[1024]; /* the latest warning */
@@ -116,7 +117,7 @@ static void there_and_back(void) {
   c.task_microseconds = 0; /* no figure */
   CHECK_STATUS(tsi_calibration_round(&env, &c), TRISTAR_ERR_RUNTIME);
   write_file("whole", whole, sizeof whole - 1);
-  tristar_t *ts = create("whole", 0);
+  CLEANUP(tristar_destroy) tristar_t *ts = create("whole", 0);
   c = get(ts);
   CHECK(told[0] == '\0' && c.source == TRISTAR_CALIBRATION_FILE && strcmp(c.path, "whole") == 0);
   CHECK(c.task_microseconds == 7.301 && c.read_gbps_one == 12.345 && c.numa_nodes == 2 && c.l3_cores == 8);
@@ -127,13 +128,12 @@ static void there_and_back(void) {
   write_file("marked", marked, strlen(marked));
   ts = create("marked", 0);
   CHECK(told[0] == '\0' && get(ts).task_microseconds == 7.301);
-  tristar_destroy(&ts);
 }
 
 /* The file is not taken, and the warning says so. */
 static void refuse(const char *text, size_t size, const char *why) {
   write_file("broken", text, size);
-  tristar_t *ts = create("broken", 0);
+  CLEANUP(tristar_destroy) tristar_t *ts = create("broken", 0);
   const tristar_calibration c = get(ts);
   char message[8];
   CHECK_MSG(strstr(told, "broken") != NULL && strstr(told, why) != NULL && strstr(told, "default") != NULL,
@@ -141,7 +141,6 @@ static void refuse(const char *text, size_t size, const char *why) {
   CHECK(c.source == TRISTAR_CALIBRATION_DEFAULTS && c.floor_bytes == 0.4e6 && c.cores > 0);
   CHECK(strcmp(c.path, "broken") == 0);
   CHECK(tristar_get_error(ts, message, sizeof message) == 0); /* it is no error */
-  tristar_destroy(&ts);
 }
 
 /* The whole file with one line replaced. */
@@ -176,9 +175,8 @@ static void broken(void) {
   refuse_line("cores 16\nnuma", "cores 16\n\nnuma", "broken:8: an unknown key");
   refuse_line("l3_cores 8\n", "l3_cores 8000000\n", "out of its range");
   CHECK(mkdir("folder", 0777) == 0 || access("folder", F_OK) == 0);
-  tristar_t *ts = create("folder", 0);
+  CLEANUP(tristar_destroy) tristar_t *ts = create("folder", 0);
   CHECK(strstr(told, "cannot read folder") != NULL && get(ts).source == TRISTAR_CALIBRATION_DEFAULTS);
-  tristar_destroy(&ts);
 }
 
 /* Where the file is looked for. */
@@ -193,7 +191,7 @@ static void choice(void) {
   CHECK(!tsi_calibration_path(path, strlen(expected)));
   unsetenv("TRISTAR_CALIBRATION");
   unlink(expected);
-  tristar_t *ts = create(NULL, 0);
+  CLEANUP(tristar_destroy) tristar_t *ts = create(NULL, 0);
   CHECK(told[0] == '\0' && get(ts).source == TRISTAR_CALIBRATION_DEFAULTS); /* no file: nothing to tell */
   CHECK(strcmp(get(ts).path, expected) == 0);
   tristar_destroy(&ts);
@@ -216,18 +214,16 @@ static void choice(void) {
   longest[sizeof longest - 1] = '\0';
   ts = create(longest, 0);
   CHECK(strstr(told, "too long") != NULL && get(ts).path[0] == '\0');
-  tristar_destroy(&ts);
 }
 
 /* ---- Measuring and using ------------------------------------------------------------------------------ */
 
 static double floor_of_plan(tristar_t *ts) {
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   tristar_plan_stats stats;
   flow_create(ts, "s2d9pt", 40, TRISTAR_ENGINE_SERIAL, 0, &f);
   tristar_plan_get_stats(f.plan, &stats);
   CHECK(stats.ceiling_bytes == 2 * stats.floor_bytes);
-  flow_destroy(&f);
   return stats.floor_bytes;
 }
 
@@ -235,7 +231,7 @@ static void measure(void) {
   tristar_calibration c, used;
   char message[512];
   unlink("measured");
-  tristar_t *ts = create("measured", 1);
+  CLEANUP(tristar_destroy) tristar_t *ts = create("measured", 1);
   CHECK(floor_of_plan(ts) == 0.4e6);
   CHECK_OK(tristar_calibrate(ts, &c));
   CHECK(c.source == TRISTAR_CALIBRATION_MEASURED && strcmp(c.path, "measured") == 0);
@@ -264,7 +260,6 @@ static void measure(void) {
   CHECK_OK(tristar_calibrate(ts, &c));
   CHECK(c.path[0] == '\0' && get(ts).source == TRISTAR_CALIBRATION_MEASURED);
   CHECK(c.floor_bytes == tsi_calibration_floor(c.task_microseconds, c.read_gbps_one));
-  tristar_destroy(&ts);
 }
 
 /* Attempts with these seconds of tasks and cores used by others; the other figures agree. */
@@ -309,7 +304,7 @@ static void disturbed(void) {
     if (spinner[k] == 0)
       for (alarm(100);;) (void)getppid();
   }
-  tristar_t *ts = create("off", 1);
+  CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
   CHECK_OK(tristar_calibrate(ts, &c));
   for (int k = 0; k < 4; k++)
     CHECK(kill(spinner[k], SIGKILL) == 0 && waitpid(spinner[k], NULL, 0) == spinner[k]);
@@ -319,12 +314,11 @@ static void disturbed(void) {
                   strstr(told, "again"),
               "'%s'", told);
   CHECK(c.task_microseconds > 0 && c.read_gbps_one > 0);
-  tristar_destroy(&ts);
 }
 
 /* Allocations fail: nothing leaks, the figures stay as they were. */
 static void fail(void) {
-  tristar_t *ts = create("off", 1);
+  CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
   tristar_memory_stats memory;
   static const int64_t steps[] = {1, 3, 6, 25}; /* the array to be read, its readers, tasks, their barriers */
   for (size_t k = TSI_TESTS_SANITIZED ? 2 : 0; k < sizeof steps / sizeof steps[0]; k++) {
@@ -336,17 +330,17 @@ static void fail(void) {
     CHECK(memory.current_bytes == before);
     CHECK(get(ts).source == TRISTAR_CALIBRATION_DEFAULTS);
   }
-  tristar_destroy(&ts);
 }
 
-int main(void) {
-  derived();
-  there_and_back();
-  broken();
-  choice();
-  quality();
-  measure();
-  if (!TSI_TESTS_SANITIZED) disturbed(); /* a matter of times */
-  fail();
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(derived());
+  RUN(there_and_back());
+  RUN(broken());
+  RUN(choice());
+  RUN(quality());
+  RUN(measure());
+  if (!TSI_TESTS_SANITIZED) RUN(disturbed()); /* a matter of times */
+  RUN(fail());
   return 0;
 }

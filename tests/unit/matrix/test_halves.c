@@ -6,6 +6,7 @@
 
 #include "tests/support/random.h"
 #include "tests/support/rows_product.h"
+#include "tests/support/subtests.h"
 
 enum { COLUMNS = 3, GAP = 2 };
 
@@ -73,8 +74,7 @@ static void multiply(const tsi_halves *a, const char *isa, int64_t columns, cons
 static void check_product(const tsi_halves *a, const tsi_entries *e, const char *isa, bool nan) {
   const tsi_index n = e->n, ld = n + GAP;
   const size_t bytes = COLUMNS * (size_t)ld * sizeof(tsi_scalar);
-  tsi_scalar *x = malloc(bytes), *y = malloc(bytes), *z = malloc(bytes);
-  CHECK(x != NULL && y != NULL && z != NULL);
+  OWNED tsi_scalar *x = xmalloc(bytes), *y = xmalloc(bytes), *z = xmalloc(bytes);
   for (tsi_index i = 0; i < COLUMNS * ld; i++) {
     x[i] = (tsi_real)sin(i);
     y[i] = z[i] = 99;
@@ -84,9 +84,6 @@ static void check_product(const tsi_halves *a, const tsi_entries *e, const char 
   for (int c = 0; c < COLUMNS; c++) multiply(a, isa, 1, x + c * ld, 0, z + c * ld, 0, true);
   CHECK_MSG(memcmp(y, z, bytes) == 0, "%s: other bits in another order, or in several columns", isa);
   for (int c = 0; c < COLUMNS; c++) check_rows_product(e, x + c * ld, y + c * ld, 4, isa);
-  free(x);
-  free(y);
-  free(z);
 }
 
 /* A word that is wrong is found. */
@@ -146,11 +143,12 @@ static void check_diagonal(void) {
   tsi_entries_finish(&env, &e);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tsi_index sizes[] = {0, 1, 2, 7, 8, 9, 100, 1023, 1024, 1025};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-    for (int unknowns = 0; unknowns < 7; unknowns++) check_rows(sizes[s], unknowns);
-  for (int unknowns = 0; unknowns < 7; unknowns += 3) check_rows(9001, unknowns); /* three stretches */
-  check_diagonal();
+    for (int unknowns = 0; unknowns < 7; unknowns++) RUN(check_rows(sizes[s], unknowns));
+  for (int unknowns = 0; unknowns < 7; unknowns += 3) RUN(check_rows(9001, unknowns)); /* three stretches */
+  RUN(check_diagonal());
   return 0;
 }

@@ -1,5 +1,6 @@
 /* The k-th allocation fails, for every k, while matrices are read, generated and written: the status is
  * MEMORY, no matrix comes out, nothing leaks. */
+#include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
 
 static const char mtx[] = "alloc_test.mtx";
@@ -31,10 +32,9 @@ static void make_files(void) {
 
 /* The operations; each cleans up after itself. */
 static tristar_status read_path(tristar_t *ts, const char *path) {
-  tristar_matrix_t *m = NULL;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = NULL;
   tristar_status status = tristar_matrix_read(ts, path, &m);
   CHECK((m == NULL) == (status != TRISTAR_OK));
-  tristar_matrix_destroy(&m);
   return status;
 }
 
@@ -64,18 +64,17 @@ static tristar_status write_path(tristar_t *ts, const char *path) {
 }
 
 static tristar_status laplacian(tristar_t *ts, const char *unused) {
-  tristar_matrix_t *m = NULL;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = NULL;
   (void)unused;
   tristar_status status = tristar_matrix_laplacian(ts, &view, &m);
   CHECK((m == NULL) == (status != TRISTAR_OK));
-  tristar_matrix_destroy(&m);
   return status;
 }
 
 /* Fails the first allocation, then the second, ..., until the operation needs no more of them. */
 static void fail_each(const char *name, tristar_status (*operation)(tristar_t *, const char *),
                       const char *argument, int allocations_at_least) {
-  tristar_t *ts = open_context(NULL);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   tsi_env *env = tsi_context_env(ts);
   tristar_status status = TRISTAR_ERR_MEMORY;
   int failures = -1;
@@ -93,24 +92,24 @@ static void fail_each(const char *name, tristar_status (*operation)(tristar_t *,
   }
   CHECK_MSG(status == TRISTAR_OK, "%s: %s", name, tristar_status_name(status));
   CHECK_MSG(failures >= allocations_at_least, "%s: only %d allocations", name, failures);
-  close_context(ts);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   const char *kind = NULL;
   char path[64];
   make_files();
-  fail_each("coordinate", read_path, mtx, 23);
-  fail_each("harwell", read_path, rua, 10);
-  fail_each("array", read_array, array, 3);
-  fail_each("array as matrix", read_path, array, 6);
-  fail_each("text", read_array, text, 3);
-  fail_each("coordinate as dense", read_array, mtx, 23);
-  fail_each("write", write_path, out, 1);
-  fail_each("laplacian", laplacian, NULL, 5);
+  RUN(fail_each("coordinate", read_path, mtx, 23));
+  RUN(fail_each("harwell", read_path, rua, 10));
+  RUN(fail_each("array", read_array, array, 3));
+  RUN(fail_each("array as matrix", read_path, array, 6));
+  RUN(fail_each("text", read_array, text, 3));
+  RUN(fail_each("coordinate as dense", read_array, mtx, 23));
+  RUN(fail_each("write", write_path, out, 1));
+  RUN(fail_each("laplacian", laplacian, NULL, 5));
   for (int i = 0; tristar_get_generator(i, &kind, NULL); i++) {
     snprintf(path, sizeof path, "gen:%s:3", kind);
-    fail_each(kind, read_path, path, 5);
+    RUN(fail_each(kind, read_path, path, 5));
   }
   remove(mtx);
   remove(rua);

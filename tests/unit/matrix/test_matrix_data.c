@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "tests/support/data.h"
+#include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
 
 #define COLUMNS 12
@@ -26,7 +27,7 @@ static void check_file(tristar_t *ts, char *const field[COLUMNS]) {
   char path[1024];
   tristar_view view;
   snprintf(path, sizeof path, "%s/%s", data_folder(), field[1]);
-  tristar_matrix_t *m = read_matrix(ts, field[1], path);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = read_matrix(ts, field[1], path);
   tristar_matrix_get_view(m, &view);
   const int64_t entries = ((const int64_t *)view.ptr)[view.cols];
   CHECK_MSG(view.rows == atoll(field[3]) && view.cols == atoll(field[4]), "%s: %lld x %lld", field[1],
@@ -36,7 +37,6 @@ static void check_file(tristar_t *ts, char *const field[COLUMNS]) {
   CHECK_MSG((view.scalar == TRISTAR_COMPLEX_DOUBLE) == (strcmp(field[6], "complex") == 0), "%s", field[1]);
   CHECK_MSG(strcmp(tsi_symmetry_name(view.symmetry), field[7]) == 0, "%s: %s", field[1],
             tsi_symmetry_name(view.symmetry));
-  tristar_matrix_destroy(&m);
 }
 
 /* The two files hold the same matrix, values up to a relative difference. */
@@ -44,35 +44,35 @@ static void check_pair(tristar_t *ts, const char *one, const char *two, double t
   char path[2][1024];
   snprintf(path[0], sizeof path[0], "%s/%s", data_folder(), one);
   snprintf(path[1], sizeof path[1], "%s/%s", data_folder(), two);
-  tristar_matrix_t *a = read_matrix(ts, one, path[0]), *b = read_matrix(ts, two, path[1]);
+  CLEANUP(tristar_matrix_destroy)
+  tristar_matrix_t *a = read_matrix(ts, one, path[0]),
+                   *b = read_matrix(ts, two, path[1]);
   CHECK(a->rows == b->rows && a->cols == b->cols && a->symmetry == b->symmetry && a->scalar == b->scalar);
   CHECK(memcmp(a->ptr, b->ptr, ((size_t)a->cols + 1) * sizeof *a->ptr) == 0);
   CHECK(memcmp(a->index, b->index, (size_t)a->ptr[a->cols] * sizeof *a->index) == 0);
   for (int64_t v = 0; v < a->ptr[a->cols] * tsi_scalar_width(a->scalar); v++)
     CHECK_MSG(fabs(a->values[v] - b->values[v]) <= tolerance * fabs(a->values[v]),
               "%s: value %lld: %.17g, %.17g", one, (long long)v, a->values[v], b->values[v]);
-  tristar_matrix_destroy(&a);
-  tristar_matrix_destroy(&b);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   char path[1024], line[LINE_MAX_BYTES];
   char *field[COLUMNS];
   int files = 0;
   snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());
   FILE *index = fopen(path, "r");
   if (index == NULL) SKIP("no matrices: %s is not there (TRISTAR_DATA names the folder)", path);
-  tristar_t *ts = open_context(NULL);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   CHECK(fgets(line, sizeof line, index) != NULL && split(line, field) == COLUMNS);
   CHECK(strcmp(field[1], "file") == 0 && strcmp(field[5], "nnz_stored") == 0);
   for (; fgets(line, sizeof line, index) != NULL; files++) {
     CHECK_MSG(split(line, field) == COLUMNS, "%s", line);
-    check_file(ts, field);
+    RUN(check_file(ts, field));
   }
   fclose(index);
   CHECK(files > 0);
-  check_pair(ts, "west0067.mtx.gz", "west0067.rua.gz", 1e-6);
-  check_pair(ts, "mhd1280b.mtx.gz", "mhd1280b.rb.gz", 1e-9);
-  close_context(ts);
+  RUN(check_pair(ts, "west0067.mtx.gz", "west0067.rua.gz", 1e-6));
+  RUN(check_pair(ts, "mhd1280b.mtx.gz", "mhd1280b.rb.gz", 1e-9));
   return 0;
 }

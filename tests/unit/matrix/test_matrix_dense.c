@@ -1,5 +1,6 @@
 /* Dense matrices: array and coordinate files and plain text read, array files written, the same bits back. */
 #include "runtime/matrix/file/dense.h"
+#include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
 
 #define ARRAY "%%MatrixMarket matrix array "
@@ -169,14 +170,15 @@ static void test_failures(tristar_t *ts) {
   tristar_dense_destroy(NULL, &d);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tristar_t *ts = open_context(NULL);
-  test_read(ts, 0);
-  test_read(ts, 1);
-  test_complex_text(ts);
-  test_write(ts);
-  test_failures(ts);
-  close_context(ts);
+  RUN(test_read(ts, 0));
+  RUN(test_read(ts, 1));
+  RUN(test_complex_text(ts));
+  RUN(test_write(ts));
+  RUN(test_failures(ts));
+  close_context(&ts);
   remove(plain);
   remove(packed);
   return 0;

@@ -2,6 +2,7 @@
  * property that its equation has and a wrong stencil or element would break. */
 #include <math.h>
 
+#include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
 
 /* What is promised of a matrix. */
@@ -71,8 +72,7 @@ static tristar_matrix_t *generate(tristar_t *ts, const char *kind, int64_t k) {
 /* The full matrix, column-major; to be freed. */
 static double *expand(const tristar_matrix_t *m) {
   const size_t n = (size_t)m->rows;
-  double *a = calloc(n * n, sizeof *a);
-  CHECK(a != NULL);
+  double *a = xcalloc(n * n, sizeof *a);
   for (int32_t j = 0; j < m->cols; j++)
     for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
       a[(size_t)m->index[k] + (size_t)j * n] = m->values[k];
@@ -122,9 +122,8 @@ static double eliminate(double *a, size_t n, int pivoting, double *growth, int *
  * eigenvalues (Sylvester). */
 static int negative_pivots(const tristar_matrix_t *m, double *smallest, double *growth) {
   int negative = 0;
-  double *a = expand(m);
+  OWNED double *a = expand(m);
   *smallest = eliminate(a, (size_t)m->rows, 0, growth, &negative);
-  free(a);
   return negative;
 }
 
@@ -136,7 +135,7 @@ static int values_symmetric(const double *a, size_t n) {
 }
 
 static void check_promises(tristar_t *ts, const recorded *r, int64_t k) {
-  tristar_matrix_t *m = generate(ts, r->kind, k);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, r->kind, k);
   const size_t n = (size_t)m->rows;
   double *a = expand(m);
   double growth, smallest;
@@ -156,7 +155,6 @@ static void check_promises(tristar_t *ts, const recorded *r, int64_t k) {
   if (r->promise & NO_PIVOTING)
     CHECK_MSG(smallest > 1e-8 && growth < 1e4, "%s %lld: pivot %g, growth %g", r->kind, (long long)k,
               smallest, growth);
-  tristar_matrix_destroy(&m);
 }
 
 static void test_recorded(tristar_t *ts, const recorded *r, int record) {
@@ -164,10 +162,9 @@ static void test_recorded(tristar_t *ts, const recorded *r, int record) {
   int64_t entries[5];
   uint64_t hash[2] = {0, 0};
   for (int s = 0; s < 5; s++) {
-    tristar_matrix_t *m = generate(ts, r->kind, sizes[s]);
+    CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, r->kind, sizes[s]);
     entries[s] = m->ptr[m->cols];
     hash[0] = hash_matrix(m);
-    tristar_matrix_destroy(&m);
   }
   char path[64];
   snprintf(path, sizeof path, "gen:%s:%d", r->kind, r->hash_k);
@@ -200,7 +197,7 @@ static void multiply(const tristar_matrix_t *m, const double *x, double *y) {
 static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
   enum { K = 5, POINTS = K * K * K };
   static double x[POINTS], y[POINTS];
-  tristar_matrix_t *m = generate(ts, kind, K);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, kind, K);
   for (int pass = 0; pass < 2; pass++) {
     for (int p = 0; p < m->rows; p++) x[p] = pass == 0 ? 1 : p % K + 2 * (p / K % K) - 3 * (p / K / K);
     multiply(m, x, y);
@@ -211,7 +208,6 @@ static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
       CHECK_MSG(inside ? y[p] == 0 : (y[p] > 0 || pass == 1), "%s: point %d gives %g", kind, p, y[p]);
     }
   }
-  tristar_matrix_destroy(&m);
 }
 
 /* Elasticity: translations and (linearized) rotations cause no force at nodes that no clamped node touches.
@@ -219,7 +215,7 @@ static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
 static void test_elasticity(tristar_t *ts) {
   enum { K = 4, NODES = K * (K + 1) * (K + 1) };
   static double x[3 * NODES], y[3 * NODES];
-  tristar_matrix_t *m = generate(ts, "elasticity3d", K);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, "elasticity3d", K);
   for (int mode = 0; mode < 6; mode++) {
     int touched = 0;
     for (int p = 0; p < NODES; p++) {
@@ -239,17 +235,15 @@ static void test_elasticity(tristar_t *ts) {
     }
     CHECK_MSG(touched, "rigid motion %d: no force at the clamped face", mode);
   }
-  tristar_matrix_destroy(&m);
 }
 
 /* Optimality system: one negative eigenvalue a grid point; no multiplier couples with a multiplier. */
 static void test_kkt(tristar_t *ts) {
-  tristar_matrix_t *m = generate(ts, "kkt3d", 4);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, "kkt3d", 4);
   double smallest, growth;
   CHECK(negative_pivots(m, &smallest, &growth) == 64 && smallest > 0);
   for (int32_t j = 0; j < m->cols; j++)
     for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) CHECK(j % 3 != 2 || m->index[k] % 3 != 2);
-  tristar_matrix_destroy(&m);
 }
 
 /* Edge elements: gradients have no curl, so the gradient of the hat function of an inner node gives
@@ -258,7 +252,7 @@ static void test_kkt(tristar_t *ts) {
 static void test_maxwell(tristar_t *ts) {
   enum { K = 4, C = K + 1, GROUP = C * K * K, EDGES = 3 * GROUP };
   static double x[EDGES], y[EDGES];
-  tristar_matrix_t *m = generate(ts, "maxwell3d", K);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, "maxwell3d", K);
   double smallest, growth;
   CHECK(negative_pivots(m, &smallest, &growth) == K * K * K + 3 && smallest > 1e-6);
   for (int node = 0; node < K * K * K; node++) {
@@ -277,7 +271,6 @@ static void test_maxwell(tristar_t *ts) {
     const double expected = -96.0 * 27 / (C * C);
     CHECK_MSG(fabs(energy - expected) < 1e-11, "node %d: %.15g, not %.15g", node, energy, expected);
   }
-  tristar_matrix_destroy(&m);
 }
 
 /* Hamiltonian: far from everything, the star alone: its values are those of the eighth-order difference,
@@ -285,7 +278,7 @@ static void test_maxwell(tristar_t *ts) {
  * weights sum to zero and their second moment is -1 on each axis; and atoms make dense blocks. */
 static void test_chemistry(tristar_t *ts) {
   enum { K = 16 };
-  tristar_matrix_t *m = generate(ts, "chem3d", K);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, "chem3d", K);
   int longest = 0, stars = 0;
   for (int32_t j = 0; j < m->cols; j++) {
     const int64_t below = m->ptr[j + 1] - m->ptr[j];
@@ -305,7 +298,6 @@ static void test_chemistry(tristar_t *ts) {
     stars++;
   }
   CHECK_MSG(stars > 100 && longest > 60, "%d plain stars, longest column %d", stars, longest);
-  tristar_matrix_destroy(&m);
 }
 
 /* Plasma: constant fields feel neither diffusion nor advection nor B . grad: what is left of u_d = 1 in
@@ -316,7 +308,7 @@ static void test_fusion(tristar_t *ts) {
   static const double integral[3] = {0.25 / K, 0.375 / K,
                                      0.375 / K}; /* of 1D functions: vertex (both sides), inner */
   static double x[ROWS], y[ROWS];
-  tristar_matrix_t *m = generate(ts, "fusion2d", K);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, "fusion2d", K);
   int checked = 0;
   for (int d = 0; d < 4; d++) {
     for (int row = 0; row < ROWS; row++) x[row] = row % 4 == d;
@@ -331,14 +323,13 @@ static void test_fusion(tristar_t *ts) {
     }
   }
   CHECK(checked == 4 * 4 * 25);
-  tristar_matrix_destroy(&m);
 }
 
 /* An M-matrix: rows sum to zero inside and to more at the boundary; nothing positive off the diagonal. */
 static void test_convection(tristar_t *ts) {
   enum { K = 6, POINTS = K * K * K };
   static double x[POINTS], y[POINTS];
-  tristar_matrix_t *m = generate(ts, "convdiff3d", K);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, "convdiff3d", K);
   for (int p = 0; p < POINTS; p++) x[p] = 1;
   multiply(m, x, y);
   for (int p = 0; p < POINTS; p++) {
@@ -348,7 +339,6 @@ static void test_convection(tristar_t *ts) {
     CHECK_MSG(inside ? fabs(y[p]) < 1e-15 : y[p] > 0.005, "row %d sums to %g", p, y[p]);
     for (int64_t k = m->ptr[p]; k < m->ptr[p + 1]; k++) CHECK((m->index[k] == p) == (m->values[k] > 0));
   }
-  tristar_matrix_destroy(&m);
 }
 
 /* An M-matrix: rows sum to zero inside and to more at the boundary, but for rounding; its entries span five
@@ -356,7 +346,7 @@ static void test_convection(tristar_t *ts) {
 static void test_diffusion(tristar_t *ts) {
   enum { K = 14, POINTS = K * K * K };
   static double x[POINTS], y[POINTS];
-  tristar_matrix_t *m = generate(ts, "diffusion3d", K);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, "diffusion3d", K);
   double least = INFINITY, most = 0;
   for (int p = 0; p < POINTS; p++) x[p] = 1;
   multiply(m, x, y);
@@ -373,14 +363,13 @@ static void test_diffusion(tristar_t *ts) {
     }
   }
   CHECK_MSG(most / least > 1e5 && most / least < 2e7, "entries span %g", most / least);
-  tristar_matrix_destroy(&m);
 }
 
 /* Strictly diagonally dominant rows; few hubs of high degree, no other node beyond a few dozen. */
 static void test_circuit(tristar_t *ts) {
   enum { K = 20000 };
   static double diagonal[K], others[K];
-  tristar_matrix_t *m = generate(ts, "circuit", K);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, "circuit", K);
   int64_t highest = 0;
   int hubs = 0;
   for (int32_t j = 0; j < K; j++) {
@@ -399,7 +388,6 @@ static void test_circuit(tristar_t *ts) {
   CHECK_MSG(hubs >= 10 && hubs <= 64 && highest > 200, "%d hubs, highest degree %lld", hubs,
             (long long)highest);
   CHECK(m->ptr[K] < 8 * (int64_t)K);
-  tristar_matrix_destroy(&m);
 }
 
 /* Off-diagonal entries of each triangle, a row on average, and level sets of the lower one. */
@@ -410,8 +398,7 @@ typedef struct triangles_shape {
 
 static triangles_shape look_at(const tristar_matrix_t *m) {
   triangles_shape shape = {0};
-  int64_t *level = calloc((size_t)m->rows, sizeof *level);
-  CHECK(level != NULL);
+  OWNED int64_t *level = xcalloc((size_t)m->rows, sizeof *level);
   for (int32_t j = 0; j < m->cols; j++)
     for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
       const int32_t i = m->index[k];
@@ -424,7 +411,6 @@ static triangles_shape look_at(const tristar_matrix_t *m) {
     }
   shape.lower /= m->rows;
   shape.upper /= m->rows;
-  free(level);
   return shape;
 }
 
@@ -440,7 +426,7 @@ static void test_triangles(tristar_t *ts) {
       {"erdos", 10, 0.1, 20, 200, K}, {"band", 1.474, 0.03, 300, 3000, 128}, {"chain", 1, 1e-4, K, K, 1}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     static double excess[K];
-    tristar_matrix_t *m = generate(ts, kinds[i].kind, K);
+    CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, kinds[i].kind, K);
     const triangles_shape shape = look_at(m);
     CHECK_MSG(fabs(shape.lower - kinds[i].entries) < kinds[i].tolerance &&
                   fabs(shape.upper - kinds[i].entries) < kinds[i].tolerance,
@@ -455,7 +441,6 @@ static void test_triangles(tristar_t *ts) {
         excess[m->index[k]] += m->index[k] == j ? m->values[k] : -fabs(m->values[k]);
     for (int row = 0; row < K; row++)
       CHECK_MSG(fabs(excess[row] - 1) < 1e-12, "%s: row %d", kinds[i].kind, row);
-    tristar_matrix_destroy(&m);
   }
 }
 
@@ -499,12 +484,12 @@ static void test_arguments(tristar_t *ts) {
 
 /* Rows made part by part are those of the matrix, bit for bit; there may be more parts than rows. */
 static void check_parts(tristar_t *ts, const char *kind, int64_t k, int parts) {
-  tristar_matrix_t *m = generate(ts, kind, k);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, kind, k);
   const int64_t n = m->rows;
-  double *dense = expand(m);
+  OWNED double *dense = expand(m);
   int64_t row = 0, entries = 0, expected = 0;
   for (int number = 0; number < parts; number++) {
-    tristar_matrix_t *rows;
+    CLEANUP(tristar_matrix_destroy) tristar_matrix_t *rows;
     tsi_matrix_part part = {.number = number, .parts = parts};
     CHECK_OK(tsi_matrix_generate(tsi_context_env(ts), kind, k, &part, &rows));
     CHECK(part.symmetry == m->symmetry);
@@ -515,14 +500,11 @@ static void check_parts(tristar_t *ts, const char *kind, int64_t k, int parts) {
         CHECK_MSG(dense[row + n * rows->index[e]] == rows->values[e], "%s:%d, row %d, column %d", kind,
                   (int)k, (int)row, (int)rows->index[e]);
     entries += rows->ptr[rows->cols];
-    tristar_matrix_destroy(&rows);
   }
   for (tsi_index j = 0; j < n; j++)
     for (tsi_count e = m->ptr[j]; e < m->ptr[j + 1]; e++)
       expected += m->symmetry != TRISTAR_GENERAL && m->index[e] != j ? 2 : 1;
   CHECK(row == n && entries == expected);
-  free(dense);
-  tristar_matrix_destroy(&m);
 }
 
 static void test_parts(tristar_t *ts) {
@@ -542,27 +524,26 @@ static void test_parts(tristar_t *ts) {
 
 /* With an argument, prints what to record instead of comparing. */
 int main(int argc, char **argv) {
-  (void)argv;
-  tristar_t *ts = open_context(NULL);
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   for (int i = 0; i < KINDS; i++) {
-    test_recorded(ts, &recordings[i], argc > 1);
-    for (int k = 1; k <= 3; k++) check_promises(ts, &recordings[i], k);
-    check_promises(ts, &recordings[i], recordings[i].dense_k);
+    RUN(test_recorded(ts, &recordings[i], argc > 1));
+    for (int k = 1; k <= 3; k++) RUN(check_promises(ts, &recordings[i], k));
+    RUN(check_promises(ts, &recordings[i], recordings[i].dense_k));
   }
-  test_poisson(ts, "s2d9pt", 2);
-  test_poisson(ts, "poisson3d7", 3);
-  test_poisson(ts, "poisson3d27", 3);
-  test_elasticity(ts);
-  test_kkt(ts);
-  test_maxwell(ts);
-  test_chemistry(ts);
-  test_fusion(ts);
-  test_convection(ts);
-  test_diffusion(ts);
-  test_circuit(ts);
-  test_triangles(ts);
-  test_parts(ts);
-  test_arguments(ts);
-  close_context(ts);
+  RUN(test_poisson(ts, "s2d9pt", 2));
+  RUN(test_poisson(ts, "poisson3d7", 3));
+  RUN(test_poisson(ts, "poisson3d27", 3));
+  RUN(test_elasticity(ts));
+  RUN(test_kkt(ts));
+  RUN(test_maxwell(ts));
+  RUN(test_chemistry(ts));
+  RUN(test_fusion(ts));
+  RUN(test_convection(ts));
+  RUN(test_diffusion(ts));
+  RUN(test_circuit(ts));
+  RUN(test_triangles(ts));
+  RUN(test_parts(ts));
+  RUN(test_arguments(ts));
   return 0;
 }

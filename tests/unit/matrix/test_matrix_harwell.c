@@ -1,4 +1,5 @@
 /* Harwell-Boeing and Rutherford-Boeing files: types, formats, fixed columns, broken files. */
+#include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
 
 static const char plain[] = "harwell_test.rua";
@@ -174,7 +175,7 @@ static const good_file good_files[] = {
 };
 
 static void check_good(tristar_t *ts, const good_file *f, const char *path) {
-  tristar_matrix_t *m = read_matrix(ts, f->name, path);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = read_matrix(ts, f->name, path);
   CHECK_MSG(m->rows == f->rows && m->cols == f->cols && m->ptr[m->cols] == f->entries, "%s: %d x %d, %lld",
             f->name, m->rows, m->cols, (long long)m->ptr[m->cols]);
   CHECK_MSG(m->symmetry == f->symmetry && (m->values == NULL) == (f->scalar == 'p'), "%s", f->name);
@@ -186,7 +187,6 @@ static void check_good(tristar_t *ts, const good_file *f, const char *path) {
         CHECK_MSG(m->values[k * tsi_scalar_width(m->scalar) + c] == f->value[k][c], "%s: entry %lld", f->name,
                   (long long)k);
     }
-  tristar_matrix_destroy(&m);
 }
 
 typedef struct bad_file {
@@ -277,13 +277,14 @@ static const bad_file bad_files[] = {
      ":9: text behind the last entry: \"more\""},
 };
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tristar_t *ts = open_context(NULL);
   for (int compressed = 0; compressed < 2; compressed++) {
     const char *path = compressed ? packed : plain;
     for (size_t i = 0; i < sizeof good_files / sizeof *good_files; i++) {
       make_text(path, good_files[i].text, compressed);
-      check_good(ts, &good_files[i], path);
+      RUN(check_good(ts, &good_files[i], path));
     }
     for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++) {
       make_text(path, bad_files[i].text, compressed);
@@ -296,7 +297,7 @@ int main(void) {
     make_file(plain, text, length, 0);
     expect_read_failure(ts, "truncated text", plain, TRISTAR_ERR_FORMAT, ": ");
   }
-  close_context(ts);
+  close_context(&ts);
   remove(plain);
   remove(packed);
   return 0;

@@ -1,4 +1,5 @@
 /* The graph Laplacian plus identity of patterns in every storage. */
+#include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
 
 /* Entries (0,1) (1,0) (2,0) (2,0) (1,1): edges 0-1 and 0-2; node 3 is alone. By columns and by rows. */
@@ -31,7 +32,7 @@ static void check_result(const tristar_matrix_t *m) {
 }
 
 static void test_storages(tristar_t *ts) {
-  tristar_matrix_t *m = NULL;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = NULL;
   tristar_view view = {.format = TRISTAR_CSC,
                        .scalar = TRISTAR_DOUBLE,
                        .rows = 4,
@@ -52,12 +53,10 @@ static void test_storages(tristar_t *ts) {
   CHECK_OK(tristar_matrix_laplacian(ts, &rows, &m));
   check_result(m);
   /* of its own result: the same */
-  tristar_matrix_t *again = NULL;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *again = NULL;
   tristar_matrix_get_view(m, &view);
   CHECK_OK(tristar_matrix_laplacian(ts, &view, &again));
   check_result(again);
-  tristar_matrix_destroy(&again);
-  tristar_matrix_destroy(&m);
 }
 
 static void test_refused(tristar_t *ts) {
@@ -80,10 +79,10 @@ static void test_refused(tristar_t *ts) {
   CHECK_STATUS(tristar_matrix_laplacian(ts, &rows, NULL), TRISTAR_ERR_ARGUMENT);
 }
 
-int main(void) {
-  tristar_t *ts = open_context(NULL);
-  test_storages(ts);
-  test_refused(ts);
-  close_context(ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
+  RUN(test_storages(ts));
+  RUN(test_refused(ts));
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
 
 #define BANNER "%%MatrixMarket matrix coordinate "
@@ -287,13 +288,12 @@ static void test_good(void) {
   for (size_t i = 0; i < sizeof good_files / sizeof *good_files; i++)
     for (int compressed = 0; compressed < 2; compressed++) {
       warning_count warnings = {0};
-      tristar_t *ts = open_context(&warnings);
+      CLEANUP(close_context) tristar_t *ts = open_context(&warnings);
       const char *path = compressed ? packed : plain;
       make_text(path, good_files[i].text, compressed);
       check_good(ts, &good_files[i], path);
       CHECK_MSG(warnings.warnings == good_files[i].warnings, "%s: %d warnings", good_files[i].name,
                 warnings.warnings);
-      close_context(ts);
     }
 }
 
@@ -422,19 +422,18 @@ static const bad_file bad_files[] = {
 };
 
 static void test_bad(void) {
-  tristar_t *ts = open_context(NULL);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++)
     for (int compressed = 0; compressed < 2; compressed++) {
       const char *path = compressed ? packed : plain;
       make_text(path, bad_files[i].text, compressed);
       expect_read_failure(ts, bad_files[i].name, path, bad_files[i].status, bad_files[i].needle);
     }
-  close_context(ts);
 }
 
 /* Files broken below the level of text. */
 static void test_bad_bytes(void) {
-  tristar_t *ts = open_context(NULL);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   static char bytes[600000];
   size_t size = 0;
   const char head[] = BANNER "real general\n1 1 1\n1 1 1";
@@ -465,7 +464,6 @@ static void test_bad_bytes(void) {
   tristar_status status = tristar_matrix_read(ts, plain, &m);
   CHECK_MSG(status == TRISTAR_ERR_FORMAT || status == TRISTAR_ERR_NOT_FINITE, "%s",
             tristar_status_name(status));
-  close_context(ts);
 }
 
 /* Makes a file standard input or output; descriptor: its number. */
@@ -485,7 +483,7 @@ static void test_standard_streams(void) {
   for (int k = 0; k < 4; k++) {
     make_text(plain, k % 2 ? harwell : BANNER "real general\n1 1 1\n1 1 5\n", k / 2);
     redirect(plain, O_RDONLY, STDIN_FILENO);
-    tristar_matrix_t *m = read_matrix(ts, "standard input", "-");
+    CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = read_matrix(ts, "standard input", "-");
     tristar_matrix_get_view(m, &view);
     CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
     expect_read_failure(ts, "read to its end", "-", TRISTAR_ERR_FORMAT,
@@ -498,16 +496,15 @@ static void test_standard_streams(void) {
     m = read_matrix(ts, "standard output", packed);
     tristar_matrix_get_view(m, &view);
     CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
-    tristar_matrix_destroy(&m);
   }
-  close_context(ts);
+  close_context(&ts);
   if (input >= 0) dup2(input, STDIN_FILENO);
   if (input >= 0) close(input);
   close(output);
 }
 
 static void test_bad_paths(void) {
-  tristar_t *ts = open_context(NULL);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   expect_read_failure(ts, "absent", "no_such_file.mtx", TRISTAR_ERR_IO, "cannot open no_such_file.mtx");
   CHECK(mkdir("market_test_folder", 0700) == 0 || errno == EEXIST);
   expect_read_failure(ts, "folder", "market_test_folder", TRISTAR_ERR_IO, "it is a directory");
@@ -521,11 +518,10 @@ static void test_bad_paths(void) {
   for (int i = 0; i < 100; i++) strcat(far, "deep/");
   strcat(far, "file.mtx");
   expect_read_failure(ts, "long path", far, TRISTAR_ERR_IO, "deep/file.mtx: No such file");
-  close_context(ts);
 }
 
 static void test_arguments(void) {
-  tristar_t *ts = open_context(NULL);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   tristar_matrix_t *m = NULL;
   tristar_view view;
   CHECK_STATUS(tristar_matrix_read(NULL, plain, &m), TRISTAR_ERR_ARGUMENT);
@@ -540,17 +536,17 @@ static void test_arguments(void) {
   tristar_matrix_destroy(&m);
   tristar_matrix_get_view(NULL, &view);
   CHECK(view.ptr == NULL && view.rows == 0);
-  close_context(ts);
 }
 
-int main(void) {
-  test_good();
-  test_bad();
-  test_bad_bytes();
-  test_standard_streams();
-  test_bad_paths();
-  test_arguments();
-  with_decimal_comma(test_good);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(test_good());
+  RUN(test_bad());
+  RUN(test_bad_bytes());
+  RUN(test_standard_streams());
+  RUN(test_bad_paths());
+  RUN(test_arguments());
+  RUN(with_decimal_comma(test_good));
   remove(plain);
   remove(packed);
   return 0;

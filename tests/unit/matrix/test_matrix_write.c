@@ -1,6 +1,7 @@
 /* Writing Matrix Market coordinate files: every scalar, symmetry and storage, read back to the same bits;
  * views and paths that are refused. */
 
+#include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
 
 static const char plain[] = "write_test.mtx";
@@ -57,22 +58,20 @@ static void check_written(const tristar_view *view, const tristar_matrix_t *m) {
 static void round_trip(tristar_t *ts, const tristar_view *view, int compressed) {
   const char *path = compressed ? packed : plain;
   CHECK_OK(tristar_matrix_write(ts, path, view, compressed ? "two\nlines" : NULL));
-  tristar_matrix_t *m = read_matrix(ts, "round trip", path);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = read_matrix(ts, "round trip", path);
   tristar_view own;
   check_written(view, m);
   tristar_matrix_get_view(m, &own); /* and once more, from the library's own arrays: the same bits */
   CHECK_OK(tristar_matrix_write(ts, path, &own, NULL));
-  tristar_matrix_t *again = read_matrix(ts, "second round trip", path);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *again = read_matrix(ts, "second round trip", path);
   CHECK(hash_matrix(again) == hash_matrix(m));
-  tristar_matrix_destroy(&again);
-  tristar_matrix_destroy(&m);
 }
 
 static void test_round_trips(void) {
   static const tristar_scalar scalars[4] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
                                             TRISTAR_COMPLEX_DOUBLE};
   const void *const values[4] = {floats_real, doubles_real, floats, doubles};
-  tristar_t *ts = open_context(NULL);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   for (int way = 0; way < 4 * 5 * 2 * 8 * 2; way++) {
     const int symmetry = way % 4, scalar = way / 4 % 5, format = way / 20 % 2, base = way / 40 % 2;
     tristar_view view = {.format = format ? TRISTAR_CSR : TRISTAR_CSC,
@@ -88,7 +87,6 @@ static void test_round_trips(void) {
     view.index = view.index_bits == 64 ? (const void *)index64[base] : index32[base];
     round_trip(ts, &view, way / 320);
   }
-  close_context(ts);
 }
 
 static void expect_write_failure(tristar_t *ts, const tristar_view *view, const char *path,
@@ -98,7 +96,7 @@ static void expect_write_failure(tristar_t *ts, const tristar_view *view, const 
 }
 
 static void test_write_failures(void) {
-  tristar_t *ts = open_context(NULL);
+  CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   double values[4] = {1, 2, 3, 4};
   tristar_view view = {.format = TRISTAR_CSC,
                        .scalar = TRISTAR_DOUBLE,
@@ -145,13 +143,13 @@ static void test_write_failures(void) {
   view.ptr = falls;
   expect_write_failure(ts, &view, plain, TRISTAR_ERR_FORMAT, "ptr falls from 2 to 1 at 1");
   CHECK_MSG(access(plain, F_OK) != 0, "a refused view left a file");
-  close_context(ts);
 }
 
-int main(void) {
-  test_round_trips();
-  test_write_failures();
-  with_decimal_comma(test_round_trips);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(test_round_trips());
+  RUN(test_write_failures());
+  RUN(with_decimal_comma(test_round_trips));
   remove(plain);
   remove(packed);
   return 0;

@@ -56,9 +56,8 @@ static tsi_index far_apart(tsi_index n, tsi_index i, tsi_index *column) {
 
 static tsi_entries make_rows(tsi_env *env, tsi_index rows, tsi_index columns, pattern_fn pattern) {
   tsi_entries e;
-  tsi_index *column = malloc((size_t)columns * sizeof *column + 64);
+  OWNED tsi_index *column = xmalloc((size_t)columns * sizeof *column + 64);
   double part[2];
-  CHECK(column != NULL);
   CHECK_OK(tsi_entries_begin(env, rows, sizeof(tsi_scalar), &e));
   for (tsi_index i = 0; i < rows; i++) e.ptr[i + 1] = pattern(columns, i, column);
   CHECK_OK(tsi_entries_reserve(env, &e));
@@ -71,7 +70,6 @@ static tsi_entries make_rows(tsi_env *env, tsi_index rows, tsi_index columns, pa
 #endif
     ((tsi_scalar *)e.item)[k] = value;
   }
-  free(column);
   return e;
 }
 
@@ -79,28 +77,24 @@ static tsi_entries make_rows(tsi_env *env, tsi_index rows, tsi_index columns, pa
 static void check_product(const tsi_sliced *a, const tsi_entries *e, tsi_index columns, tsi_index place,
                           const char *isa) {
   const tsi_sliced_kernels *kernels = tsi_sliced_kernels_select(LETTER, isa);
-  tsi_scalar *x = malloc((size_t)columns * sizeof *x + 1), *y = malloc((size_t)e->n * sizeof *y + 1);
+  OWNED tsi_scalar *x = xmalloc((size_t)columns * sizeof *x + 1), *y = xmalloc((size_t)e->n * sizeof *y + 1);
   CHECK(x != NULL && y != NULL && strcmp(kernels->isa, isa) == 0);
   for (tsi_index j = 0; j < columns; j++) x[j] = (tsi_real)sin(j);
   if (place >= 0) x[place] = (tsi_real)NAN;
   for (tsi_index i = 0; i < e->n; i++) y[i] = 99;
   for (tsi_index w = 0; w < a->windows; w++) kernels->multiply(a, w, 1, x, 0, y, 0);
   check_rows_product(e, x, y, 2, isa);
-  free(x);
-  free(y);
 }
 
 /* The values are of the single type, so that both forms hold the same ones. */
 static void check_same_bits(const tsi_sliced *a, const tsi_sliced *b, tsi_index columns) {
   const tsi_sliced_kernels *kernels = tsi_sliced_kernels_select(LETTER, NULL);
-  tsi_scalar *x = malloc((size_t)columns * sizeof *x + 1), *y = malloc(2 * (size_t)a->rows * sizeof *y + 1);
-  CHECK(x != NULL && y != NULL);
+  OWNED tsi_scalar *x = xmalloc((size_t)columns * sizeof *x + 1),
+                   *y = xmalloc(2 * (size_t)a->rows * sizeof *y + 1);
   for (tsi_index j = 0; j < columns; j++) x[j] = (tsi_real)cos(j);
   for (tsi_index w = 0; w < a->windows; w++) kernels->multiply(a, w, 1, x, 0, y, 0);
   for (tsi_index w = 0; w < b->windows; w++) kernels->multiply(b, w, 1, x, 0, y + a->rows, 0);
   CHECK(memcmp(y, y + a->rows, (size_t)a->rows * sizeof *y) == 0);
-  free(x);
-  free(y);
 }
 
 /* So many columns at once, with gaps between them, have the bits that each has alone; gaps stay. */
@@ -109,8 +103,7 @@ static void check_columns(const tsi_sliced *a, tsi_index columns, const char *is
   const tsi_sliced_kernels *kernels = tsi_sliced_kernels_select(LETTER, isa);
   const tsi_index ldx = columns + GAP, ldy = a->rows + GAP;
   const size_t bytes = MOST * (size_t)ldy * sizeof(tsi_scalar);
-  tsi_scalar *x = malloc(MOST * (size_t)ldx * sizeof *x), *y = malloc(bytes), *alone = malloc(bytes);
-  CHECK(x != NULL && y != NULL && alone != NULL);
+  OWNED tsi_scalar *x = xmalloc(MOST * (size_t)ldx * sizeof *x), *y = xmalloc(bytes), *alone = xmalloc(bytes);
   for (tsi_index j = 0; j < MOST * ldx; j++) x[j] = (tsi_real)cos(j);
   for (int count = 0; count <= MOST; count++) {
     for (tsi_index i = 0; i < MOST * ldy; i++) y[i] = alone[i] = 99;
@@ -120,9 +113,6 @@ static void check_columns(const tsi_sliced *a, tsi_index columns, const char *is
     }
     CHECK_MSG(memcmp(y, alone, bytes) == 0, "%s: %d columns differ from one by one", isa, count);
   }
-  free(x);
-  free(y);
-  free(alone);
 }
 
 /* Rows in slices of each kind, and in slices along a row. */

@@ -6,6 +6,7 @@
 #include "runtime/matrix/triangle_turn.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 
 enum { MOST = 2000, ROOM = 30 * MOST };
 
@@ -170,7 +171,8 @@ static void check_memory(void) {
   CHECK(calls >= 5);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tsi_index sizes[] = {0, 1, 2, 3, 40, 511, 512, 513, 1500};
   tsi_env env;
   tsi_env_init(&env);
@@ -179,10 +181,10 @@ int main(void) {
       bool finite;
       draw(sizes[k], way % 2 == 0, "sdcz"[way / 4], way / 2 % 2 == 0);
       CHECK(turn(&env, &finite) && finite);
-      check_values(&env);
-      check_disorder(&env);
+      RUN(check_values(&env));
+      RUN(check_disorder(&env));
       CHECK(turn(&env, &finite) && finite);
     }
-  check_memory();
+  RUN(check_memory());
   return 0;
 }

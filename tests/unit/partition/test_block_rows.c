@@ -3,6 +3,7 @@
  * lanes share what is worth it; checks find what is broken. */
 #include "partition/cut/block_features.h"
 #include "partition/cut/block_rows.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 
 static const tsi_block_scheme schemes[] = {TSI_BLOCKS_COLUMN, TSI_BLOCKS_ROW, TSI_BLOCKS_RECURSIVE};
@@ -53,8 +54,7 @@ static void run_chunk(const tsi_block_rows *rows, const tsi_block_cut *cut, cons
 /* The latest chunks first, or at random, as waits allow. */
 static void run_in_any_order(const tsi_block_rows *rows, const tsi_block_cut *cut,
                              const tsi_block_pattern *pattern, uint64_t seed, double *x) {
-  bool *done = calloc((size_t)rows->count + 1, sizeof *done);
-  CHECK(done != NULL);
+  OWNED bool *done = xcalloc((size_t)rows->count + 1, sizeof *done);
   for (tsi_index left = rows->count; left > 0;) {
     const tsi_index before = left;
     for (tsi_index c = rows->count; c-- > 0;) {
@@ -68,14 +68,12 @@ static void run_in_any_order(const tsi_block_rows *rows, const tsi_block_cut *cu
     }
     CHECK(seed != 0 || left < before);
   }
-  free(done);
 }
 
 static void check_solve(const tsi_block_rows *rows, const tsi_block_cut *cut,
                         const tsi_block_pattern *pattern) {
   const size_t bytes = (size_t)cut->n * sizeof(double);
-  double *x = malloc(bytes + 1), *other = malloc(bytes + 1);
-  CHECK(x != NULL && other != NULL);
+  OWNED double *x = xmalloc(bytes + 1), *other = xmalloc(bytes + 1);
   for (tsi_index i = 0; i < cut->n; i++) x[i] = rhs_of(i);
   for (tsi_index c = 0; c < rows->count; c++) run_chunk(rows, cut, pattern, c, x);
   for (tsi_index i = 0; i < cut->n; i++) {
@@ -92,8 +90,6 @@ static void check_solve(const tsi_block_rows *rows, const tsi_block_cut *cut,
     run_in_any_order(rows, cut, pattern, seed, other);
     CHECK(memcmp(x, other, bytes) == 0);
   }
-  free(x);
-  free(other);
 }
 
 /* ---- Chunks -------------------------------------------------------------------------------------------- */
@@ -185,7 +181,7 @@ static void check_lanes(void) {
 }
 
 static void check_memory(void) {
-  triangle_pattern t = triangle_create(TRIANGLE_RANDOM, 30, 3);
+  CLEANUP(triangle_free) triangle_pattern t = triangle_create(TRIANGLE_RANDOM, 30, 3);
   const tsi_lines lines = {t.n, t.ptr, t.index, false};
   int64_t calls = 0;
   for (int64_t k = 0; k == 0 || k <= calls; k++) {
@@ -208,14 +204,12 @@ static void check_memory(void) {
     CHECK(failing.memory.current == 0);
   }
   CHECK(calls > 20);
-  triangle_free(&t);
 }
 
 static void check_cut(const tsi_lines lines[2], tsi_block_scheme scheme, tsi_index blocks, int reorder) {
-  tsi_index *order = malloc((size_t)lines->n * sizeof *order + 1);
+  OWNED tsi_index *order = xmalloc((size_t)lines->n * sizeof *order + 1);
   tsi_block_cut *cut;
   tsi_block_pattern *pattern, *same;
-  CHECK(order != NULL);
   CHECK_OK(tsi_block_cut_create(&env, lines->n, scheme, blocks, &cut));
   if (reorder) CHECK_OK(tsi_block_order(&env, cut, &lines[0], reorder == 2, order));
   CHECK_OK(tsi_block_pattern_create(&env, &lines[0], reorder ? order : NULL, &pattern));
@@ -230,16 +224,16 @@ static void check_cut(const tsi_lines lines[2], tsi_block_scheme scheme, tsi_ind
   TSI_FREE(&env, pattern);
   TSI_FREE(&env, same);
   TSI_FREE(&env, cut);
-  free(order);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const int32_t orders[] = {0, 1, 2, 19, 120};
   static const tsi_index parts[] = {1, 3, 8, 1000};
   tsi_env_init(&env);
   env.check = true;
-  check_lanes();
-  check_memory();
+  RUN(check_lanes());
+  RUN(check_memory());
   for (int kind = 0; kind < TRIANGLES; kind++)
     for (int k = 0; k < 5; k++) {
       triangle_pattern t = triangle_create(kind, orders[k], (uint64_t)(kind + 10 * k)),
@@ -248,7 +242,7 @@ int main(void) {
       for (int s = 0; s < 3; s++)
         for (int b = 0; b < 4; b++)
           for (int reorder = 0; reorder < 3; reorder += 1 + TSI_TESTS_SANITIZED)
-            check_cut(lines, schemes[s], parts[b], reorder);
+            RUN(check_cut(lines, schemes[s], parts[b], reorder));
       triangle_free(&t);
       triangle_free(&columns);
     }

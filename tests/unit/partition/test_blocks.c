@@ -2,6 +2,7 @@
  * one part, and checks find cuts of which that is not so; features are those of the definition; orders stay
  * triangular and in their blocks, and come level by level; a solve part by part makes x. */
 #include "partition/cut/block_features.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 
 static const tsi_block_scheme schemes[] = {TSI_BLOCKS_COLUMN, TSI_BLOCKS_ROW, TSI_BLOCKS_RECURSIVE};
@@ -91,8 +92,7 @@ static void check_features(const tsi_block_cut *cut, const triangle_pattern *f, 
 /* F x = b part by part, with entries 1 and the diagonal 2 (n at most some tens: x are small integers, exact).
  */
 static void check_solve(const tsi_block_cut *cut, const triangle_pattern *f) {
-  double *b = calloc((size_t)f->n + 1, sizeof *b);
-  CHECK(b != NULL);
+  OWNED double *b = xcalloc((size_t)f->n + 1, sizeof *b);
   for (tsi_index i = 0; i < f->n; i++)
     for (int64_t e = f->ptr[i]; e < f->ptr[i + 1]; e++)
       b[i] += (f->index[e] == i ? 2 : 1) * (double)(f->index[e] % 7 + 1);
@@ -103,7 +103,6 @@ static void check_solve(const tsi_block_cut *cut, const triangle_pattern *f) {
       if (cut->part[p].kind == TSI_BLOCK_TRIANGLE) b[i] /= 2;
     }
   for (tsi_index i = 0; i < f->n; i++) CHECK(b[i] >= i % 7 + 1 && b[i] <= i % 7 + 1);
-  free(b);
 }
 
 /* Whatever the entries are, parts must make what they read, and triangles be the blocks. */
@@ -152,11 +151,11 @@ static void check_broken_dense(void) {
 /* ---- Orders -------------------------------------------------------------------------------------------- */
 
 static triangle_pattern reorder(const triangle_pattern *t, const tsi_index *order) {
-  triangle_pattern out = {t->n, calloc((size_t)t->n + 1, sizeof *out.ptr),
-                          malloc((size_t)(t->ptr[t->n] + 1) * sizeof *out.index)};
-  int32_t *place = malloc((size_t)t->n * sizeof *place + 1);
+  triangle_pattern out = {t->n, xcalloc((size_t)t->n + 1, sizeof *out.ptr),
+                          xmalloc((size_t)(t->ptr[t->n] + 1) * sizeof *out.index)};
+  OWNED int32_t *place = xmalloc((size_t)t->n * sizeof *place + 1);
   int64_t count = 0;
-  CHECK(out.ptr != NULL && out.index != NULL && place != NULL);
+  CHECK(out.ptr != NULL && out.index != NULL);
   for (int32_t k = 0; k < t->n; k++) place[k] = -1;
   for (int32_t k = 0; k < t->n; k++) {
     CHECK(order[k] >= 0 && order[k] < t->n && place[order[k]] == -1); /* a permutation */
@@ -169,19 +168,17 @@ static triangle_pattern reorder(const triangle_pattern *t, const tsi_index *orde
     }
     out.ptr[k + 1] = count;
   }
-  free(place);
   return out;
 }
 
 static void check_order(const tsi_block_cut *cut, const triangle_pattern *t, const tsi_lines lines[2],
                         const tsi_index *block, bool whole) {
   const size_t bytes = (size_t)t->n * sizeof(tsi_index);
-  tsi_index *order = malloc(bytes + 1), *same = malloc(bytes + 1), *level = malloc(bytes + 1);
-  CHECK(order != NULL && same != NULL && level != NULL);
+  OWNED tsi_index *order = xmalloc(bytes + 1), *same = xmalloc(bytes + 1), *level = xmalloc(bytes + 1);
   CHECK_OK(tsi_block_order(&env, cut, &lines[0], whole, order));
   CHECK_OK(tsi_block_order(&env, cut, &lines[1], whole, same));
   CHECK(memcmp(order, same, bytes) == 0);
-  triangle_pattern f = reorder(t, order);
+  CLEANUP(triangle_free) triangle_pattern f = reorder(t, order);
   levels_in_blocks(&f, block, level);
   for (tsi_index k = 0; k < t->n; k++) {
     if (!whole) CHECK(block[order[k]] == block[k]);
@@ -193,10 +190,6 @@ static void check_order(const tsi_block_cut *cut, const triangle_pattern *t, con
   const tsi_lines ordered = {f.n, f.ptr, f.index, false};
   CHECK_OK(tsi_block_cut_check(&env, cut, &ordered));
   check_solve(cut, &f);
-  triangle_free(&f);
-  free(order);
-  free(same);
-  free(level);
 }
 
 /* ---- Cases --------------------------------------------------------------------------------------------- */
@@ -215,9 +208,8 @@ static void check_cut(const triangle_pattern *t, const triangle_pattern *columns
   CHECK_OK(tsi_block_cut_check(&env, cut, &lines[0]));
   CHECK_OK(tsi_block_cut_check(&env, cut, &lines[1]));
   const size_t n = (size_t)t->n + 1, parts = (size_t)cut->count + 1;
-  tsi_index *block = malloc(n * sizeof *block), *level = malloc(n * sizeof *level);
-  tsi_block_features *features = malloc(2 * parts * sizeof *features);
-  CHECK(block != NULL && level != NULL && features != NULL);
+  tsi_index *block = xmalloc(n * sizeof *block), *level = xmalloc(n * sizeof *level);
+  tsi_block_features *features = xmalloc(2 * parts * sizeof *features);
   tsi_block_owners(cut, block);
   levels_in_blocks(t, block, level);
   for (int by = 0; by < 2; by++) {
@@ -277,7 +269,7 @@ static void check_errors(void) {
 
 /* Each allocation fails once: nothing leaks. */
 static void check_memory(void) {
-  triangle_pattern t = triangle_create(TRIANGLE_RANDOM, 30, 3);
+  CLEANUP(triangle_free) triangle_pattern t = triangle_create(TRIANGLE_RANDOM, 30, 3);
   const tsi_lines lines = {t.n, t.ptr, t.index, false};
   int64_t calls = 0;
   for (int64_t k = 0; k == 0 || k <= calls; k++) {
@@ -298,25 +290,25 @@ static void check_memory(void) {
     CHECK(failing.memory.current == 0);
   }
   CHECK(calls > 10);
-  triangle_free(&t);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const int32_t orders[] = {0, 1, 2, 5, 37, 150};
   static const tsi_index parts[] = {1, 2, 3, 4, 7, 16, 64, 1000};
   tsi_env_init(&env);
   env.check = true;
-  check_tables();
-  check_levels_gone();
-  check_broken_dense();
-  check_errors();
-  check_memory();
+  RUN(check_tables());
+  RUN(check_levels_gone());
+  RUN(check_broken_dense());
+  RUN(check_errors());
+  RUN(check_memory());
   for (int kind = 0; kind < TRIANGLES; kind++)
     for (int k = 0; k < 6; k++) {
       triangle_pattern t = triangle_create(kind, orders[k], (uint64_t)(kind + 10 * k)),
                        columns = triangle_transpose(&t);
       for (int s = 0; s < 3; s++)
-        for (int b = 0; b < 8; b++) check_cut(&t, &columns, schemes[s], parts[b]);
+        for (int b = 0; b < 8; b++) RUN(check_cut(&t, &columns, schemes[s], parts[b]));
       triangle_free(&t);
       triangle_free(&columns);
     }

@@ -6,6 +6,7 @@
 #include "partition/order/imported_structure.h"
 #include "partition/device/device_split.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 enum { SIDES = 2 };
 
@@ -17,9 +18,8 @@ static bool is_below(const tsi_symbolic *symbolic, tsi_index s, tsi_index root) 
 }
 
 static void check_borders(tsi_env *env, const tsi_symbolic *symbolic) {
-  tsi_index *border = malloc((size_t)(symbolic->count + 1) * sizeof *border);
-  bool *seen = malloc((size_t)symbolic->n + 1);
-  CHECK(border && seen);
+  OWNED tsi_index *border = xmalloc((size_t)(symbolic->count + 1) * sizeof *border);
+  OWNED bool *seen = xmalloc((size_t)symbolic->n + 1);
   CHECK_OK(tsi_borders_count(env, symbolic, border));
   for (tsi_index root = 0; root < symbolic->count; root++) {
     tsi_index count = 0;
@@ -35,8 +35,6 @@ static void check_borders(tsi_env *env, const tsi_symbolic *symbolic) {
     CHECK_MSG(border[root] == count, "the border of supernode %d has %d rows, not %d", root, border[root],
               count);
   }
-  free(border);
-  free(seen);
 }
 
 static void check_factorizations(tsi_env *env) {
@@ -63,9 +61,9 @@ static void check_factorizations(tsi_env *env) {
 /* The rows below the diagonal of random columns: groups of columns that only the last ones couple. */
 static tsi_columns draw(tsi_index n, tsi_index groups, tsi_index tail, tsi_index percent, uint64_t *state) {
   tsi_columns c = {.n = n,
-                   .ptr = calloc((size_t)n + 1, sizeof *c.ptr),
-                   .count = calloc((size_t)n + 1, sizeof *c.count),
-                   .row = calloc((size_t)n * (size_t)n + 1, sizeof *c.row)};
+                   .ptr = xcalloc((size_t)n + 1, sizeof *c.ptr),
+                   .count = xcalloc((size_t)n + 1, sizeof *c.count),
+                   .row = xcalloc((size_t)n * (size_t)n + 1, sizeof *c.row)};
   tsi_count at = 0;
   CHECK(c.ptr && c.count && c.row);
   for (tsi_index j = 0; j < n; j++) {
@@ -96,8 +94,8 @@ typedef struct kept {
 
 static kept kept_of(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels) {
   const size_t count = (size_t)symbolic->count + 1;
-  kept k = {calloc(count, sizeof(double)), calloc(count, sizeof(double)), calloc(count, sizeof(double)),
-            calloc(count, sizeof(tsi_index)), 0};
+  kept k = {xcalloc(count, sizeof(double)), xcalloc(count, sizeof(double)), xcalloc(count, sizeof(double)),
+            xcalloc(count, sizeof(tsi_index)), 0};
   CHECK(k.stored && k.beside && k.scratch && k.border);
   CHECK_OK(tsi_borders_count(env, symbolic, k.border));
   for (tsi_index s = 0; s < symbolic->count; s++) {
@@ -118,7 +116,7 @@ static void kept_free(kept *k) {
 }
 
 static void check_placings(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels) {
-  kept k = kept_of(env, symbolic, panels);
+  CLEANUP(kept_free) kept k = kept_of(env, symbolic, panels);
   double before = 0;
   tsi_device_split_costs costs = {.devices = 2,
                                   .device_bandwidth = 1e3,
@@ -154,7 +152,6 @@ static void check_placings(tsi_env *env, const tsi_symbolic *symbolic, const tsi
     CHECK(part < 4 || before > 0);
     TSI_FREE(env, placing);
   }
-  kept_free(&k);
 }
 
 static void check_given(tsi_env *env, tsi_index n, tsi_index groups, tsi_index percent, uint64_t *state) {
@@ -174,7 +171,7 @@ static void check_given(tsi_env *env, tsi_index n, tsi_index groups, tsi_index p
 }
 
 static void check_failures(tsi_env *env, uint64_t *state) {
-  tsi_columns columns = draw(60, 4, 10, 20, state);
+  CLEANUP(columns_free) tsi_columns columns = draw(60, 4, 10, 20, state);
   tsi_symbolic *symbolic[SIDES];
   tsi_index border[60];
   CHECK_OK(tsi_symbolic_of_imported(env, 1, &columns, 0.6, symbolic));
@@ -187,18 +184,18 @@ static void check_failures(tsi_env *env, uint64_t *state) {
   }
   CHECK(failures == 4);
   TSI_FREE(env, symbolic[0]);
-  columns_free(&columns);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   uint64_t state = 1;
   tsi_env env;
   tsi_env_init(&env);
   env.check = true;
-  check_factorizations(&env);
-  for (int k = 0; k < 6; k++) check_given(&env, 40 + 15 * k, 2 + k, k < 3 ? 6 : 15, &state);
-  check_given(&env, 1, 1, 50, &state);
-  check_failures(&env, &state);
+  RUN(check_factorizations(&env));
+  for (int k = 0; k < 6; k++) RUN(check_given(&env, 40 + 15 * k, 2 + k, k < 3 ? 6 : 15, &state));
+  RUN(check_given(&env, 1, 1, 50, &state));
+  RUN(check_failures(&env, &state));
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;
 }

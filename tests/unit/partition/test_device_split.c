@@ -10,6 +10,7 @@
 #include "partition/device/device_split.h"
 #include "partition/cut/tree_part.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 typedef struct structure {
   tsi_graph *graph;
@@ -21,8 +22,7 @@ typedef struct structure {
 
 /* 8 bytes an entry. */
 static double *stored_of(const tsi_symbolic *symbolic, const tsi_panels *panels) {
-  double *stored = calloc((size_t)symbolic->count + 1, sizeof *stored);
-  CHECK(stored != NULL);
+  double *stored = xcalloc((size_t)symbolic->count + 1, sizeof *stored);
   for (tsi_index k = 0; k < symbolic->count; k++)
     for (tsi_index p = panels->first[k]; p < panels->first[k + 1]; p++)
       stored[k] += 8.0 * (double)tsi_panel_entries(panels, p);
@@ -173,8 +173,7 @@ static void check_devices_in_time(tsi_env *env, const structure *s) {
   CHECK_OK(tsi_device_split_schedule_run(env, schedule, list, 1, &times));
   const double alone = 2 * 0.5 + (1 + 6 * 8.0 / 2) + 3 + (10 + 500 * 8.0 / 10) + 3 + 2 * 0.5;
   CHECK(nearly(times.end, alone) && times.subtrees == times.end && times.cores == 0);
-  double *path = calloc((size_t)s->symbolic->count, sizeof *path);
-  CHECK(path);
+  double *path = xcalloc((size_t)s->symbolic->count, sizeof *path);
   path[root] = 1000;
   costs.device_path = path; /* which takes longer than to stream */
   CHECK_OK(tsi_device_split_schedule_run(env, schedule, list, 1, &times));
@@ -213,7 +212,7 @@ static void check_chunks(tsi_env *env, const structure *s, const tsi_device_spli
 static void check_devices(tsi_env *env, const structure *s) {
   const tsi_device_split_costs costs = costs_of(s, 3, s->bytes / 4);
   tsi_device_split *placing = place(env, s, &costs);
-  tsi_index *device = malloc(((size_t)s->symbolic->count + 1) * sizeof *device), columns = 0, placed = 0;
+  tsi_index *device = xmalloc(((size_t)s->symbolic->count + 1) * sizeof *device), columns = 0, placed = 0;
   tsi_device_split_devices(placing, s->symbolic, device);
   for (tsi_index k = 0; k < placing->count; k++)
     if (placing->subtree[k].device != TSI_NONE) columns += placing->subtree[k].columns;
@@ -299,8 +298,9 @@ static void choose_part(const tsi_symbolic *symbolic, bool *has, bool *shared) {
 }
 
 static void check_part(tsi_env *env, const structure *s) {
-  bool *has = malloc((size_t)s->symbolic->count + 1), *shared = malloc((size_t)s->symbolic->count + 1);
-  tsi_tree_part *part;
+  OWNED bool *has = xmalloc((size_t)s->symbolic->count + 1),
+             *shared = xmalloc((size_t)s->symbolic->count + 1);
+  tsi_tree_part part;
   tsi_device_split_costs costs = costs_of(s, 2, 1e9);
   choose_part(s->symbolic, has, shared);
   CHECK_OK(tsi_tree_part_create(env, s->symbolic, s->panels, has, &part));
@@ -328,11 +328,10 @@ static void check_part(tsi_env *env, const structure *s) {
   TSI_FREE(env, placing);
   free(whole.stored);
   TSI_FREE(env, part);
-  free(has);
-  free(shared);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   const char *name;
   pattern a;
   tsi_env env;
@@ -341,16 +340,16 @@ int main(void) {
   for (int i = 0; pattern_case(i, &name, &a); i++) {
     structure s = structure_of(&env, &a);
     if (a.n > 0) {
-      check_cores(&env, &s);
-      check_devices_in_time(&env, &s);
-      check_cores_only(&env, &s);
-      check_memory(&env, &s);
-      check_all_on_device(&env, &s);
-      check_slow_bus(&env, &s);
-      check_devices(&env, &s);
-      check_devices_first(&env, &s);
-      check_subtrees(&env, &s);
-      check_part(&env, &s);
+      RUN(check_cores(&env, &s));
+      RUN(check_devices_in_time(&env, &s));
+      RUN(check_cores_only(&env, &s));
+      RUN(check_memory(&env, &s));
+      RUN(check_all_on_device(&env, &s));
+      RUN(check_slow_bus(&env, &s));
+      RUN(check_devices(&env, &s));
+      RUN(check_devices_first(&env, &s));
+      RUN(check_subtrees(&env, &s));
+      RUN(check_part(&env, &s));
     }
     structure_free(&env, &s);
     pattern_free(&a);

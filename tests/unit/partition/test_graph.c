@@ -1,6 +1,7 @@
 /* tsi_graph_create against a dense boolean A + A^T, and tsi_graph_check against broken graphs. */
 #include "partition/order/graph.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 #define N_MAX 150
 
@@ -71,12 +72,11 @@ static void test_triangles(tsi_env *env) {
 }
 
 static void test_triangle_with_row_map(tsi_env *env) {
-  pattern a = pattern_chain(3);
+  CLEANUP(pattern_free) pattern a = pattern_chain(3);
   tsi_index row_map[3] = {2, 0, 1};
   tsi_graph *graph = NULL;
   CHECK_STATUS(tsi_graph_create(env, a.n, a.ptr, a.index, row_map, true, &graph), TRISTAR_ERR_ARGUMENT);
   CHECK(graph == NULL);
-  pattern_free(&a);
 }
 
 /* Each round but the last breaks one invariant of a path 0 - 1 - 2 - 3. */
@@ -112,19 +112,20 @@ static void test_check(tsi_env *env) {
   CHECK_STATUS(tsi_graph_check(env, &graph), TRISTAR_ERR_INTERNAL);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   const char *name;
   pattern a;
   tsi_env_init(&env);
   env.check = true;
   for (int i = 0; pattern_case(i, &name, &a); i++) {
-    test_case(&env, name, &a);
+    RUN(test_case(&env, name, &a));
     pattern_free(&a);
   }
-  test_triangles(&env);
-  test_triangle_with_row_map(&env);
-  test_check(&env);
+  RUN(test_triangles(&env));
+  RUN(test_triangle_with_row_map(&env));
+  RUN(test_check(&env));
   CHECK(env.memory.current == 0);
   return 0;
 }

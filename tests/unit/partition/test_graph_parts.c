@@ -3,6 +3,7 @@
 #include "partition/order/graph.h"
 #include "partition/order/parts.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 enum { N_MAX = 700, ENTRIES_MAX = 4000 };
 
@@ -47,7 +48,8 @@ static void cut_all(tsi_env *env, const char *name, const edges *e) {
   cut(env, name, e, e->n);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static edges e;
   static const tsi_index sizes[] = {8, 9, 16, 63, 64, 150, 300};
   tsi_env env;
@@ -57,22 +59,22 @@ int main(void) {
     const tsi_index n = sizes[k];
     e = (edges){.n = n};
     for (tsi_index i = 1; i < n; i++) add(&e, i, 0);
-    cut_all(&env, "star", &e);
+    RUN(cut_all(&env, "star", &e));
     for (tsi_index i = 1; i < n; i++) add(&e, i, i - 1);
-    cut_all(&env, "wheel", &e);
+    RUN(cut_all(&env, "wheel", &e));
     e = (edges){.n = n};
     for (tsi_index i = 1; i < n; i++) add(&e, i, i - 1);
-    cut_all(&env, "chain", &e);
+    RUN(cut_all(&env, "chain", &e));
     e = (edges){.n = n};
     add(&e, 0, 1);
-    cut_all(&env, "one edge", &e);
+    RUN(cut_all(&env, "one edge", &e));
     e = (edges){.n = n};
     for (tsi_index i = 0; i < n && i < 40; i++)
       for (tsi_index j = 0; j < i; j++) add(&e, i, j);
-    cut_all(&env, "clique and single vertices", &e);
+    RUN(cut_all(&env, "clique and single vertices", &e));
     e = (edges){.n = n};
     for (tsi_index i = 0; i < 2 * n; i++) add(&e, lcg_below(&seed, n), lcg_below(&seed, n));
-    cut_all(&env, "random", &e);
+    RUN(cut_all(&env, "random", &e));
   }
   CHECK(env.memory.current == 0);
   return 0;

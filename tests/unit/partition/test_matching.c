@@ -4,6 +4,7 @@
 
 #include "partition/order/matching.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 /* A matrix and what tsi_matching made of it. */
 typedef struct problem {
@@ -33,11 +34,10 @@ static problem begin(pattern a, double digits, int zero_percent, uint64_t *seed)
   }
   p.a.ptr[a.n] = to;
   size_t n = (size_t)a.n + 1;
-  p.magnitude = malloc(((size_t)to + 1) * sizeof(double));
-  p.row_of = malloc(n * sizeof *p.row_of);
-  p.r = malloc(n * sizeof *p.r);
-  p.c = malloc(n * sizeof *p.c);
-  CHECK(p.magnitude != NULL && p.row_of != NULL && p.r != NULL && p.c != NULL);
+  p.magnitude = xmalloc(((size_t)to + 1) * sizeof(double));
+  p.row_of = xmalloc(n * sizeof *p.row_of);
+  p.r = xmalloc(n * sizeof *p.r);
+  p.c = xmalloc(n * sizeof *p.c);
   for (tsi_count q = 0; q < to; q++)
     p.magnitude[q] = (int)lcg_below(seed, 100) < zero_percent ? 0 : pow(10, random_in(seed, -digits, digits));
   return p;
@@ -59,8 +59,7 @@ static void match(tsi_env *env, problem *p) {
 static void check_invariants(const char *name, const problem *p, double slack) {
   const pattern *a = &p->a;
   tsi_index matched = 0;
-  bool *taken = calloc((size_t)a->n + 1, sizeof *taken);
-  CHECK(taken != NULL);
+  OWNED bool *taken = xcalloc((size_t)a->n + 1, sizeof *taken);
   for (tsi_index j = 0; j < a->n; j++) {
     tsi_index i = p->row_of[j];
     bool found = false;
@@ -81,7 +80,6 @@ static void check_invariants(const char *name, const problem *p, double slack) {
     matched++;
   }
   CHECK_MSG(matched == p->rank, "%s: %d columns matched, rank %d", name, matched, p->rank);
-  free(taken);
 }
 
 /* ---- All permutations ---- */
@@ -143,8 +141,7 @@ static void test_small(tsi_env *env) {
 /* A random pattern that contains a permutation. */
 static pattern random_regular(tsi_index n, tsi_index entries, uint64_t *seed) {
   pattern a = pattern_begin(n);
-  tsi_index *row = malloc((size_t)n * sizeof *row);
-  CHECK(row != NULL);
+  OWNED tsi_index *row = xmalloc((size_t)n * sizeof *row);
   for (tsi_index i = 0; i < n; i++) {
     tsi_index k = lcg_below(seed, i + 1);
     row[i] = row[k];
@@ -156,7 +153,6 @@ static pattern random_regular(tsi_index n, tsi_index entries, uint64_t *seed) {
     pattern_add(&a, i, lcg_below(seed, n));
   }
   pattern_finish(&a);
-  free(row);
   return a;
 }
 
@@ -306,16 +302,17 @@ static void test_edge_cases(tsi_env *env) {
   end(&p);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);
-  test_small(&env);
-  test_random(&env);
-  test_extremes(&env);
-  test_overflow(&env);
-  test_too_much_work(&env);
-  test_ranks(&env);
-  test_edge_cases(&env);
+  RUN(test_small(&env));
+  RUN(test_random(&env));
+  RUN(test_extremes(&env));
+  RUN(test_overflow(&env));
+  RUN(test_too_much_work(&env));
+  RUN(test_ranks(&env));
+  RUN(test_edge_cases(&env));
   CHECK(env.memory.current == 0);
   return 0;
 }

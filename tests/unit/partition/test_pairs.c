@@ -3,19 +3,18 @@
 #include "partition/order/pairs.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
+#include "tests/support/subtests.h"
 
 /* A random symmetric pattern. */
 static void make_graph(tsi_env *env, tsi_index n, uint64_t seed, tsi_graph **graph) {
   uint64_t state = seed;
-  tsi_count *ptr = calloc((size_t)n + 1, sizeof *ptr);
-  tsi_index *index = calloc(3 * (size_t)n + 1, sizeof *index);
+  OWNED tsi_count *ptr = xcalloc((size_t)n + 1, sizeof *ptr);
+  OWNED tsi_index *index = xcalloc(3 * (size_t)n + 1, sizeof *index);
   for (tsi_index v = 0; v < n; v++) {
     ptr[v + 1] = ptr[v] + 3;
     for (int k = 0; k < 3; k++) index[ptr[v] + k] = (tsi_index)(next_random(&state) % (uint64_t)n);
   }
   CHECK_OK(tsi_graph_create(env, n, ptr, index, NULL, false, graph));
-  free(ptr);
-  free(index);
 }
 
 static bool has_neighbour(const tsi_graph *graph, tsi_index v, tsi_index u) {
@@ -29,10 +28,12 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   tsi_symbolic_options options;
   tsi_symbolic *symbolic;
   uint64_t state = seed;
-  tsi_index *row = calloc((size_t)n + 1, sizeof *row), *partner = calloc((size_t)n + 1, sizeof *partner);
-  tsi_index *perm = calloc((size_t)n + 1, sizeof *perm), *place = calloc((size_t)n + 1, sizeof *place);
-  double *diagonal = calloc((size_t)n + 1, sizeof *diagonal);
-  bool *visited = calloc((size_t)n + 1, sizeof *visited);
+  OWNED tsi_index *row = xcalloc((size_t)n + 1, sizeof *row),
+                  *partner = xcalloc((size_t)n + 1, sizeof *partner);
+  OWNED tsi_index *perm = xcalloc((size_t)n + 1, sizeof *perm),
+                  *place = xcalloc((size_t)n + 1, sizeof *place);
+  OWNED double *diagonal = xcalloc((size_t)n + 1, sizeof *diagonal);
+  OWNED bool *visited = xcalloc((size_t)n + 1, sizeof *visited);
   for (tsi_index v = 0; v < n; v++) row[v] = v;
   for (tsi_index v = n - 1; v > 0; v--) { /* a random permutation */
     const tsi_index u = (tsi_index)(next_random(&state) % (uint64_t)(v + 1)), swap = row[v];
@@ -77,8 +78,7 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   }
   tsi_symbolic_options_init(&options);
   CHECK_OK(tsi_pairs_order(env, graph, partner, &options, perm));
-  tsi_index *perm_of_none = malloc(((size_t)n + 1) * sizeof *perm_of_none);
-  CHECK(perm_of_none != NULL);
+  OWNED tsi_index *perm_of_none = xmalloc(((size_t)n + 1) * sizeof *perm_of_none);
   for (tsi_index v = 0; v < n; v++) place[v] = TSI_NONE;
   for (tsi_index k = 0; k < n; k++) {
     CHECK(perm[k] >= 0 && perm[k] < n && place[perm[k]] == TSI_NONE);
@@ -124,23 +124,17 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   TSI_FREE(env, symbolic);
   TSI_FREE(env, graph);
   TSI_FREE(env, joined);
-  free(row);
-  free(partner);
-  free(perm);
-  free(perm_of_none);
-  free(place);
-  free(diagonal);
-  free(visited);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);
   env.check = true;
   for (tsi_index n = 0; n < 12; n++)
-    for (uint64_t seed = 0; seed < 20; seed++) check(&env, n, seed);
-  check(&env, 500, 1);
-  check(&env, 3000, 2);
+    for (uint64_t seed = 0; seed < 20; seed++) RUN(check(&env, n, seed));
+  RUN(check(&env, 500, 1));
+  RUN(check(&env, 3000, 2));
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;
 }

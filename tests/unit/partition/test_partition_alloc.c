@@ -5,6 +5,7 @@
 #include "partition/order/matching.h"
 #include "partition/order/symbolic.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 /* One public operation on the pattern; returns its status and leaves nothing behind. */
 typedef tristar_status operation(tsi_env *env, const pattern *a, int variant);
@@ -63,20 +64,21 @@ static void fail_each(const char *name, operation *run, const pattern *a, int va
   CHECK_MSG(calls >= 3, "%s: only %lld allocations", name, (long long)calls);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   pattern grid = pattern_grid(8, 8, 1, true), arrow = pattern_arrow(150, 2),
           random = pattern_random(60, 90, 3);
-  fail_each("graph", run_graph, &grid, 0);
-  fail_each("graph", run_graph, &grid, 1);
-  fail_each("graph", run_graph, &random, 0);
+  RUN(fail_each("graph", run_graph, &grid, 0));
+  RUN(fail_each("graph", run_graph, &grid, 1));
+  RUN(fail_each("graph", run_graph, &random, 0));
   for (int leaf_parts = -4; leaf_parts <= 4; leaf_parts += leaf_parts < -2 || leaf_parts >= 2 ? 2 : 1) {
-    fail_each("symbolic", run_symbolic, &grid, leaf_parts);
-    fail_each("symbolic", run_symbolic, &arrow, leaf_parts);
-    fail_each("symbolic", run_symbolic, &random, leaf_parts);
+    RUN(fail_each("symbolic", run_symbolic, &grid, leaf_parts));
+    RUN(fail_each("symbolic", run_symbolic, &arrow, leaf_parts));
+    RUN(fail_each("symbolic", run_symbolic, &random, leaf_parts));
   }
-  fail_each("matching", run_matching, &grid, 0);
-  fail_each("matching", run_matching, &random, 0); /* structurally singular */
-  fail_each("structural rank", run_matching, &grid, 1);
+  RUN(fail_each("matching", run_matching, &grid, 0));
+  RUN(fail_each("matching", run_matching, &random, 0)); /* structurally singular */
+  RUN(fail_each("structural rank", run_matching, &grid, 1));
   pattern_free(&grid);
   pattern_free(&arrow);
   pattern_free(&random);

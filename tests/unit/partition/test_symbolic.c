@@ -8,6 +8,7 @@
 #include "partition/order/ordering.h"
 #include "partition/order/symbolic.h"
 #include "tests/support/patterns.h"
+#include "tests/support/subtests.h"
 
 #define N_MAX 150
 
@@ -306,7 +307,7 @@ static void *run_thread(void *arg) {
 }
 
 static void test_threads(tsi_env *env) {
-  pattern a = pattern_grid(40, 40, 1, true);
+  CLEANUP(pattern_free) pattern a = pattern_grid(40, 40, 1, true);
   tsi_graph *graph = graph_of(env, &a);
   thread_work work[4];
   pthread_t thread[4];
@@ -318,20 +319,18 @@ static void test_threads(tsi_env *env) {
   for (int t = 0; t < 4; t++) check_same("threads", work[0].sy, work[t].sy);
   for (int t = 0; t < 4; t++) TSI_FREE(env, work[t].sy);
   TSI_FREE(env, graph);
-  pattern_free(&a);
 }
 
 /* ---- Wrong input ---- */
 
 static void refuse(tsi_env *env, const tsi_symbolic_options *options, const char *text) {
-  pattern a = pattern_chain(4);
+  CLEANUP(pattern_free) pattern a = pattern_chain(4);
   tsi_graph *graph = graph_of(env, &a);
   tsi_symbolic *sy = NULL;
   CHECK_STATUS(tsi_symbolic_create(env, graph, options, &sy), TRISTAR_ERR_ARGUMENT);
   CHECK(sy == NULL);
   CHECK_MSG(strstr(tsi_error_text(env), text) != NULL, "\"%s\" is not in \"%s\"", text, tsi_error_text(env));
   TSI_FREE(env, graph);
-  pattern_free(&a);
 }
 
 static void test_errors(tsi_env *env) {
@@ -358,24 +357,25 @@ static void test_errors(tsi_env *env) {
   refuse(env, &options, "77");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   tsi_env env;
   const char *name;
   pattern a;
   tsi_env_init(&env);
   env.check = true;
   for (int i = 0; pattern_case(i, &name, &a); i++) {
-    test_case(&env, name, &a);
+    RUN(test_case(&env, name, &a));
     pattern_free(&a);
   }
-  test_cut(&env);
-  test_fill(&env);
-  test_arrow(&env);
-  test_merging(&env);
-  test_share(&env);
-  test_depth(&env);
-  test_threads(&env);
-  test_errors(&env);
+  RUN(test_cut(&env));
+  RUN(test_fill(&env));
+  RUN(test_arrow(&env));
+  RUN(test_merging(&env));
+  RUN(test_share(&env));
+  RUN(test_depth(&env));
+  RUN(test_threads(&env));
+  RUN(test_errors(&env));
   CHECK(env.memory.current == 0);
   return 0;
 }

@@ -2,7 +2,9 @@
  * layouts each step finds NaN in all rows of workspace, inbox, outbox, b and x but those that it says it
  * reads, and leaves all rows alone but those that it says it writes; the bits of x are those of a solve
  * without that. */
+#include "tests/support/context.h"
 #include "tests/support/mpi/world.h"
+#include "tests/support/subtests.h"
 
 /* All that the steps of a process write, or read of the caller; x is b. */
 typedef struct memory {
@@ -23,8 +25,8 @@ static size_t size_of(const char *size) {
 }
 
 static memory allocate(const memory *size) {
-  return (memory){malloc(size_of(size->workspace) + 1), malloc(size_of(size->x) + 1),
-                  malloc(size_of(size->inbox) + 1), malloc(size_of(size->outbox) + 1)};
+  return (memory){xmalloc(size_of(size->workspace) + 1), xmalloc(size_of(size->x) + 1),
+                  xmalloc(size_of(size->inbox) + 1), xmalloc(size_of(size->outbox) + 1)};
 }
 
 static void release(memory *m) {
@@ -214,8 +216,8 @@ static void part_arrays(world *w) {
 static void check_layout(tsi_env *env, const tristar_factor_t *f, const tsi_process_options *options,
                          tsi_index nrhs, char *b) {
   const size_t bytes = (size_t)f->analysis->symbolic->n * (size_t)nrhs * sizeof(double);
-  char *x = malloc(bytes), *expected = malloc(bytes);
-  world w;
+  OWNED char *x = xmalloc(bytes), *expected = xmalloc(bytes);
+  CLEANUP(world_destroy) world w;
   watch watches[RANKS_MOST];
   world_create(env, f, options, nrhs, &w);
   join_arrays(&w);
@@ -237,22 +239,19 @@ static void check_layout(tsi_env *env, const tristar_factor_t *f, const tsi_proc
     }
   }
   part_arrays(&w);
-  world_destroy(&w);
-  free(x);
-  free(expected);
 }
 
 static void check_matrix(tristar_t *ts, const char *kind, tristar_method method) {
   static const tsi_index layouts[][3] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 2}, {2, 1, 2}, {2, 2, 2}, {1, 1, 4}};
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   CHECK_OK(tristar_matrix_read(ts, kind, &matrix));
   tristar_matrix_get_view(matrix, &view);
-  char *b = make_rhs(&typed_double, view.rows);
+  OWNED char *b = make_rhs(&typed_double, view.rows);
   for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
     tristar_analysis_options options;
-    tristar_analysis_t *an;
-    tristar_factor_t *f;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
     tristar_analysis_options_init(&options);
     options.method = method;
     options.leaf_parts = layouts[k][2];
@@ -271,22 +270,13 @@ static void check_matrix(tristar_t *ts, const char *kind, tristar_method method)
                                            .tree = TSI_TREE_BINARY};
       check_layout(tsi_context_env(ts), f, &process, variant % 2 ? 1 : 3, b);
     }
-    tristar_factor_destroy(&f);
-    tristar_analysis_destroy(&an);
   }
-  free(b);
-  tristar_matrix_destroy(&matrix);
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  check_matrix(ts, "gen:s2d9pt:16", TRISTAR_METHOD_LLT);
-  check_matrix(ts, "gen:convdiff3d:6", TRISTAR_METHOD_LU);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  RUN(check_matrix(ts, "gen:s2d9pt:16", TRISTAR_METHOD_LLT));
+  RUN(check_matrix(ts, "gen:convdiff3d:6", TRISTAR_METHOD_LU));
   return 0;
 }

@@ -3,7 +3,9 @@
 #include "runtime/process/spy.h"
 
 #include "runtime/solve/plan.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 
 static tsi_index at(const tsi_spy *spy, tsi_index i, tsi_index j) {
   return spy->owner[(size_t)i * (size_t)spy->cells + (size_t)j];
@@ -30,8 +32,7 @@ static void check_fine(const flow *f, const tsi_spy *spy) {
 
 static void check_coarse(const tsi_spy *fine, const tsi_spy *coarse) {
   const tsi_count n = fine->cells, cells = coarse->cells;
-  bool *there = calloc((size_t)(cells * cells), sizeof *there);
-  CHECK(there != NULL);
+  OWNED bool *there = xcalloc((size_t)(cells * cells), sizeof *there);
   for (tsi_index i = 0; i < fine->cells; i++)
     for (tsi_index j = 0; j < fine->cells; j++)
       if (at(fine, i, j) != TSI_NONE) there[i * cells / n * cells + j * cells / n] = true;
@@ -39,26 +40,25 @@ static void check_coarse(const tsi_spy *fine, const tsi_spy *coarse) {
     CHECK((coarse->owner[k] != TSI_NONE) == there[k]);
     CHECK(!there[k] || (coarse->owner[k] >= 0 && coarse->owner[k] < coarse->owners));
   }
-  free(there);
 }
 
-int main(void) {
-  tristar_t *ts;
-  flow f;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
+  CLEANUP(flow_destroy) flow f;
   tristar_layout layout;
   tristar_analysis_options options;
-  tristar_analysis_t *parted;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *parted;
   tristar_memory_stats memory;
   tsi_spy *fine, *coarse, *owners;
-  CHECK_OK(tristar_create(NULL, &ts));
   flow_create(ts, "s2d9pt", 24, TRISTAR_ENGINE_SERIAL, 8000, &f);
   const tristar_analysis_t *analysis = tristar_factor_get_analysis(f.factor);
   CHECK_OK(tsi_spy_create(analysis, f.plan, NULL, 1 << 20, &fine));
-  check_fine(&f, fine);
+  RUN(check_fine(&f, fine));
   for (int cells = 1; cells < 600; cells = 3 * cells + 1) {
     CHECK_OK(tsi_spy_create(analysis, f.plan, NULL, cells, &coarse));
     CHECK(coarse->cells == cells);
-    check_coarse(fine, coarse);
+    RUN(check_coarse(fine, coarse));
     tsi_spy_destroy(analysis, &coarse);
     CHECK(coarse == NULL);
   }
@@ -94,8 +94,5 @@ int main(void) {
   CHECK(status == TRISTAR_OK);
   tsi_spy_destroy(parted, &owners);
   tsi_spy_destroy(analysis, &fine);
-  tristar_analysis_destroy(&parted);
-  flow_destroy(&f);
-  tristar_destroy(&ts);
   return 0;
 }

@@ -1,7 +1,9 @@
 /* tristar_layout_traffic: figures that follow from each other, and its errors. That the counts are those of
  * the programs is shown by test_layout. */
 #include "runtime/process/pairs.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 
 static tristar_layout layout_of(int px, int py, int pz) {
   tristar_layout layout;
@@ -92,10 +94,9 @@ static void check_tiny(tristar_t *ts) {
                                .values = values,
                                .ptr_bits = 64,
                                .index_bits = 32};
-    tristar_analysis_t *an = analyze(ts, &view);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = analyze(ts, &view);
     const tristar_traffic traffic = traffic_of(an, layout_of(2, 2, 4), 1);
     CHECK(traffic.chunks == n);
-    tristar_analysis_destroy(&an);
   }
 }
 
@@ -135,24 +136,17 @@ static void check_memory(const tristar_view *view) {
   }
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_matrix_t *matrix;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 60, &matrix));
   tristar_matrix_get_view(matrix, &view);
-  tristar_analysis_t *an = analyze(ts, &view);
-  check_figures(an);
-  check_errors(an);
-  check_tiny(ts);
-  check_memory(&view);
-  tristar_analysis_destroy(&an);
-  tristar_matrix_destroy(&matrix);
-  tristar_destroy(&ts);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = analyze(ts, &view);
+  RUN(check_figures(an));
+  RUN(check_errors(an));
+  RUN(check_tiny(ts));
+  RUN(check_memory(&view));
   return 0;
 }

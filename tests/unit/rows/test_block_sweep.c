@@ -1,6 +1,7 @@
 /* Sweeps over block cuts: every scheme, pattern, direction, scalar type, rows and columns, strides, places in
  * the vectors. Solutions are right, and chunks in any order that their waits allow give the same bits. */
 #include "runtime/rows/block_sweep.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangle_system.h"
 
 static const tsi_block_scheme schemes[] = {TSI_BLOCKS_COLUMN, TSI_BLOCKS_ROW, TSI_BLOCKS_RECURSIVE};
@@ -9,8 +10,7 @@ static tsi_env env;
 /* As waits allow, the latest first. */
 static void run_late_first(const tsi_block_rows *rows, const tsi_block_program *program, tsi_index stride,
                            void *x) {
-  bool *done = calloc((size_t)rows->count + 1, sizeof *done);
-  CHECK(done != NULL);
+  OWNED bool *done = xcalloc((size_t)rows->count + 1, sizeof *done);
   for (tsi_index left = rows->count; left > 0;)
     for (tsi_index c = rows->count; c-- > 0;) {
       bool ready = !done[c];
@@ -21,7 +21,6 @@ static void run_late_first(const tsi_block_rows *rows, const tsi_block_program *
       done[c] = true;
       left--;
     }
-  free(done);
 }
 
 typedef struct way {
@@ -33,11 +32,10 @@ static void check_way(const system_of *s, const way *w) {
   const triangle_pattern *p = &s->pattern[w->columns];
   const tsi_lines lines = {p->n, p->ptr, p->index, w->columns};
   const size_t n = (size_t)p->n;
-  tsi_index *place = malloc(n * sizeof *place + 1);
-  char *inverse = malloc((n + 1) * s->t->bytes), *b = malloc((n + 1) * 8 * s->t->bytes),
-       *x = malloc((n + 1) * 8 * s->t->bytes), *other = malloc((n + 1) * 8 * s->t->bytes);
+  OWNED tsi_index *place = xmalloc(n * sizeof *place + 1);
+  OWNED char *inverse = xmalloc((n + 1) * s->t->bytes), *b = xmalloc((n + 1) * 8 * s->t->bytes),
+             *x = xmalloc((n + 1) * 8 * s->t->bytes), *other = xmalloc((n + 1) * 8 * s->t->bytes);
   tsi_block_sweep *sweep, *alone;
-  CHECK(place != NULL && inverse != NULL && b != NULL && x != NULL && other != NULL);
   for (tsi_index i = 0; i < p->n; i++) {
     place[i] = w->reversed ? p->n - 1 - i : i;
     put(s->t, inverse, place[i], get(s->t, s->inverse, i));
@@ -68,15 +66,10 @@ static void check_way(const system_of *s, const way *w) {
   }
   tsi_block_sweep_destroy(&env, &sweep);
   tsi_block_sweep_destroy(&env, &alone);
-  free(place);
-  free(inverse);
-  free(b);
-  free(x);
-  free(other);
 }
 
 static void check_system(int kind, int32_t n, const typed *t, bool all) {
-  system_of s = system_create(triangle_create(kind, n, (uint64_t)(kind + n)), t);
+  CLEANUP(system_free) system_of s = system_create(triangle_create(kind, n, (uint64_t)(kind + n)), t);
   for (int scheme = 0; scheme < 3; scheme++)
     for (int k = 0; k < (all ? 16 : 2); k++) {
       way w = {.columns = k & 1, .backward = k >> 1 & 1, .reversed = k >> 2 & 1};
@@ -84,13 +77,12 @@ static void check_system(int kind, int32_t n, const typed *t, bool all) {
       w.options = (tsi_block_options){schemes[scheme], 1 + (kind + k) % 9, k >> 3 & 1, 1 + k % 4, 10};
       check_way(&s, &w);
     }
-  system_free(&s);
 }
 
 /* Columns farther apart than 16 bits can count, and others. */
 static void check_wide(void) {
   enum { N = 70000 };
-  triangle_pattern p = {N, calloc(N + 1, sizeof *p.ptr), malloc(4 * N * sizeof *p.index)};
+  triangle_pattern p = {N, xcalloc(N + 1, sizeof *p.ptr), xmalloc(4 * N * sizeof *p.index)};
   CHECK(p.ptr != NULL && p.index != NULL);
   for (int32_t i = 0; i < N; i++) {
     int64_t e = p.ptr[i];
@@ -99,13 +91,12 @@ static void check_wide(void) {
     p.index[e++] = i;
     p.ptr[i + 1] = e;
   }
-  system_of s = system_create(p, &typed_double);
+  CLEANUP(system_free) system_of s = system_create(p, &typed_double);
   for (int scheme = 0; scheme < 3; scheme++)
     for (int backward = 0; backward < 2; backward++) {
       const way w = {.backward = backward, .options = {schemes[scheme], 4, false, 2, 1000}};
       check_way(&s, &w);
     }
-  system_free(&s);
 }
 
 static void check_options(void) {
@@ -115,7 +106,7 @@ static void check_options(void) {
 }
 
 static void check_failures(void) {
-  triangle_pattern t = triangle_create(TRIANGLE_RANDOM, 40, 3);
+  CLEANUP(triangle_free) triangle_pattern t = triangle_create(TRIANGLE_RANDOM, 40, 3);
   const tsi_lines lines = {t.n, t.ptr, t.index, false};
   const tsi_block_options options = {TSI_BLOCKS_RECURSIVE, 4, true, 2, 10};
   int64_t calls = 0;
@@ -135,21 +126,21 @@ static void check_failures(void) {
     CHECK(failing.memory.current == 0);
   }
   CHECK(calls > 30);
-  triangle_free(&t);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_single,
                                        &typed_complex_double};
   tsi_env_init(&env);
   env.check = true;
-  check_options();
-  check_failures();
-  check_wide();
+  RUN(check_options());
+  RUN(check_failures());
+  RUN(check_wide());
   for (int kind = 0; kind < TRIANGLES; kind++) {
-    for (int k = 0; k < 4; k++) check_system(kind, 60 + 7 * kind, types[k], k == 0);
-    check_system(kind, kind % 3, &typed_double, true);
+    for (int k = 0; k < 4; k++) RUN(check_system(kind, 60 + 7 * kind, types[k], k == 0));
+    RUN(check_system(kind, kind % 3, &typed_double, true));
   }
-  check_system(TRIANGLE_ERDOES_RENYI, 3000, &typed_double, false);
+  RUN(check_system(TRIANGLE_ERDOES_RENYI, 3000, &typed_double, false));
   return 0;
 }

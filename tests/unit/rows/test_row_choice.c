@@ -3,14 +3,15 @@
  * by columns alike. */
 #include "runtime/rows/row_choice.h"
 #include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 
 enum { N = 80000, CHAINS = 8 };
 
 /* Row i waits for the rows waits[0 .. count - 1] before it, where there are such. */
 static triangle_pattern make(int32_t n, int count, const int32_t *waits) {
-  triangle_pattern t = {n, calloc((size_t)n + 1, sizeof *t.ptr),
-                        malloc((size_t)n * (size_t)(count + 1) * sizeof *t.index)};
+  triangle_pattern t = {n, xcalloc((size_t)n + 1, sizeof *t.ptr),
+                        xmalloc((size_t)n * (size_t)(count + 1) * sizeof *t.index)};
   int64_t entries = 0;
   CHECK(t.ptr != NULL && t.index != NULL);
   for (int32_t i = 0; i < n; i++) {
@@ -25,12 +26,8 @@ static triangle_pattern make(int32_t n, int count, const int32_t *waits) {
 /* What the cut is like, with so many workers. */
 static void check(int workers, tristar_partition partition, const triangle_pattern *t, tsi_row_way way,
                   int lanes) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.workers = workers;
-  CHECK_OK(tristar_create(&config, &ts));
-  triangle_pattern columns = triangle_transpose(t);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(workers, false);
+  CLEANUP(triangle_free) triangle_pattern columns = triangle_transpose(t);
   const tsi_lines lines[2] = {{t->n, t->ptr, t->index, false}, {t->n, columns.ptr, columns.index, true}};
   for (int k = 0; k < 2; k++) {
     tsi_row_choice choice = tsi_row_choose(ts, t->n, t->ptr[t->n], sizeof(double), partition);
@@ -43,32 +40,30 @@ static void check(int workers, tristar_partition partition, const triangle_patte
     CHECK_OK(tsi_row_cut_check(&ts->env, cut, &lines[k]));
     TSI_FREE(&ts->env, cut);
   }
-  triangle_free(&columns);
-  tristar_destroy(&ts);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const int32_t apart[] = {N / 2, 40, 35}, chains[] = {2 * CHAINS, CHAINS},
                        mixed[] = {CHAINS + 1, CHAINS};
   CHECK(unsetenv("STARPU_NCPU") == 0); /* it has precedence */
-  triangle_pattern t = make(N, 1, apart);
-  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 2);
-  check(1, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1);
+  CLEANUP(triangle_free) triangle_pattern t = make(N, 1, apart);
+  RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 2));
+  RUN(check(1, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1));
   triangle_free(&t);
   t = make(N / 8, 1, (const int32_t[]){N / 16});
-  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1); /* too small */
-  check(2, TRISTAR_PARTITION_SUPERSTEPS, &t, TSI_ROWS_SUPERSTEPS, 2);
+  RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1)); /* too small */
+  RUN(check(2, TRISTAR_PARTITION_SUPERSTEPS, &t, TSI_ROWS_SUPERSTEPS, 2));
   triangle_free(&t);
   t = make(N, 2, chains); /* which each core has some of */
-  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 2);
+  RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 2));
   triangle_free(&t);
   t = make(N, 2, mixed); /* all cores wait for all, set by set */
-  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1);
-  check(2, TRISTAR_PARTITION_SUPERSTEPS, &t, TSI_ROWS_SUPERSTEPS, 2);
-  check(2, TRISTAR_PARTITION_LEVELS, &t, TSI_ROWS_LEVELS, 2);
+  RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1));
+  RUN(check(2, TRISTAR_PARTITION_SUPERSTEPS, &t, TSI_ROWS_SUPERSTEPS, 2));
+  RUN(check(2, TRISTAR_PARTITION_LEVELS, &t, TSI_ROWS_LEVELS, 2));
   triangle_free(&t);
   t = make(N, 3, apart); /* sets of 35 rows: few for two cores */
-  check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1);
-  triangle_free(&t);
+  RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1));
   return 0;
 }

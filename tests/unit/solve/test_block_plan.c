@@ -6,6 +6,7 @@
 #include "runtime/rows/row_factor.h"
 #include "tests/support/context.h"
 #include "tests/support/races.h"
+#include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 
 enum { REMOVED = 8 };
@@ -31,7 +32,7 @@ static void check_sweep(tristar_t *ts, const char *name, tristar_plan_t *plan, b
 
 static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi_index blocks, int lanes) {
   triangle_pattern t = triangle_create(kind, n, (uint64_t)(kind + n));
-  double *values = malloc((size_t)(t.ptr[n] + 1) * sizeof *values);
+  OWNED double *values = xmalloc((size_t)(t.ptr[n] + 1) * sizeof *values);
   const tristar_view view = {.format = TRISTAR_CSR,
                              .symmetry = TRISTAR_GENERAL,
                              .scalar = TRISTAR_DOUBLE,
@@ -50,7 +51,6 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   char name[100];
-  CHECK(values != NULL);
   for (int64_t e = 0; e < t.ptr[n]; e++) values[e] = 1;
   CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
@@ -64,17 +64,16 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);
   triangle_free(&t);
-  free(values);
 }
 
-int main(void) {
-  tristar_t *ts = open_without_starpu(true);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(true);
   for (int kind = 0; kind < TRIANGLES; kind++)
     for (int scheme = 0; scheme < 3; scheme++) {
-      check_triangle(ts, kind, 90 + kind, scheme, 8, 3);
-      check_triangle(ts, kind, kind % 3, scheme, 2, 1);
+      RUN(check_triangle(ts, kind, 90 + kind, scheme, 8, 3));
+      RUN(check_triangle(ts, kind, kind % 3, scheme, 2, 1));
     }
-  CHECK_MSG(races_removals > 100, "%lld edges were removed", (long long)races_removals);
-  tristar_destroy(&ts);
+  CHECK_TOTAL(races_removals > 100, "%lld edges were removed", (long long)races_removals);
   return 0;
 }

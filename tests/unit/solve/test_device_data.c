@@ -1,7 +1,9 @@
 /* Real matrices: a walk of device tables solves as the plan does. The folder: TRISTAR_DATA, or ../shared/data
  * next to the sources. */
+#include "tests/support/context.h"
 #include "tests/support/data.h"
 #include "tests/support/device_solve.h"
+#include "tests/support/subtests.h"
 #include "tristar_matrix.h"
 
 /* Condition decides how far two orders of sums may be apart: of the largest entry of x. */
@@ -26,12 +28,12 @@ static const struct {
 
 static void check_source(tristar_t *ts, size_t k, double node_bytes) {
   char path[1024];
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_analysis_t *analysis;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tristar_analysis_options options;
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   snprintf(path, sizeof path, "%s/%s", data_folder(), sources[k].file);
   CHECK_OK(tristar_matrix_read(ts, path, &matrix));
   tristar_matrix_get_view(matrix, &view);
@@ -40,30 +42,21 @@ static void check_source(tristar_t *ts, size_t k, double node_bytes) {
   CHECK_OK(tristar_analyze(ts, &view, &options, &analysis));
   CHECK_OK(tristar_factor(analysis, view.values, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
-  device_solver s = device_solver_open(plan, node_bytes);
+  CLEANUP(device_solver_close) device_solver s = device_solver_open(plan, node_bytes);
   for (int op = 0; op < 3; op++)
     device_compare(&s, (const tristar_op[]){TRISTAR_N, TRISTAR_T, TRISTAR_C}[op], TRISTAR_PART_ALL, 1,
                    sources[k].tolerance);
-  device_solver_close(&s);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&analysis);
-  tristar_matrix_destroy(&matrix);
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_config config;
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   char path[1024];
   snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());
   FILE *index = fopen(path, "r");
   if (index == NULL) SKIP("no real matrices: %s cannot be read", path);
   fclose(index);
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  for (size_t k = 0; k < sizeof sources / sizeof *sources; k++) check_source(ts, k, k % 2 ? 2000 : 16000);
-  tristar_destroy(&ts);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  for (size_t k = 0; k < sizeof sources / sizeof *sources; k++)
+    RUN(check_source(ts, k, k % 2 ? 2000 : 16000));
   return 0;
 }

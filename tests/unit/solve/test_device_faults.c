@@ -1,6 +1,7 @@
 /* Faults that are planted into device tables are found by their check, in every array and at any place;
  * tables move as one block; a failed allocation leaves nothing behind; what cannot be cut is refused. */
 #include "tests/support/device_solve.h"
+#include "tests/support/subtests.h"
 #include "tristar_matrix.h"
 
 #define CHECK_TABLES tsi_device_tables_check(s->env, t, &source)
@@ -168,13 +169,12 @@ static void break_sizes(const device_solver *s, tsi_device_tables *t) {
 
 static void check_move(const device_solver *s, const tsi_device_tables *t) {
   const tsi_tables_source source = device_source(s, 0);
-  void *copy = aligned_alloc(64, t->bytes);
+  OWNED void *copy = aligned_alloc(64, t->bytes);
   CHECK(copy != NULL);
   memcpy(copy, t->block, t->bytes);
   const tsi_device_tables moved = tsi_device_tables_move(t, copy);
   CHECK(moved.node != t->node && moved.block == copy);
   CHECK_OK(tsi_device_tables_check(s->env, &moved, &source));
-  free(copy);
 }
 
 static void check_failing_memory(const device_solver *s) {
@@ -206,31 +206,29 @@ static void check_refused(tristar_t *ts) {
                              .values = values,
                              .ptr_bits = 64,
                              .index_bits = 64};
-  tristar_factor_t *factor;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   tsi_device_options options;
   tsi_device_plan *plan;
   CHECK_OK(tristar_import_csr(ts, &view, TRISTAR_LOWER, TRISTAR_NON_UNIT, &factor));
   tsi_device_options_init(&options, 8);
   CHECK_STATUS(tsi_device_plan_create(tsi_context_env(ts), factor, &options, &plan), TRISTAR_ERR_UNSUPPORTED);
   CHECK(plan == NULL);
-  tristar_factor_destroy(&factor);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   for (int inverse = TRISTAR_INVERSE_DIAGONAL; inverse <= TRISTAR_INVERSE_PARTITIONED; inverse++) {
-    open_case c = open_problem((tristar_inverse)inverse);
-    device_solver s = device_solver_open(c.plan, 2000);
+    CLEANUP(close_problem) open_case c = open_problem((tristar_inverse)inverse);
+    CLEANUP(device_solver_close) device_solver s = device_solver_open(c.plan, 2000);
     tsi_device_tables *t = &s.device->side[0].tables;
-    check_move(&s, t);
-    break_sizes(&s, t);
-    break_structure(&s, t);
-    break_sweep(&s, t, &t->forward);
-    break_sweep(&s, t, &t->backward);
-    break_independence(&s);
-    check_failing_memory(&s);
-    check_refused(c.ts);
-    device_solver_close(&s);
-    close_problem(&c);
+    RUN(check_move(&s, t));
+    RUN(break_sizes(&s, t));
+    RUN(break_structure(&s, t));
+    RUN(break_sweep(&s, t, &t->forward));
+    RUN(break_sweep(&s, t, &t->backward));
+    RUN(break_independence(&s));
+    RUN(check_failing_memory(&s));
+    RUN(check_refused(c.ts));
   }
   return 0;
 }

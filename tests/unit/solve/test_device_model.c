@@ -5,22 +5,22 @@
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_choice.h"
 #include "tests/support/check.h"
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
 #include "tristar_matrix.h"
 
 static const char *const kinds[] = {"poisson3d7", "s2d9pt", "circuit", "convdiff3d"};
 static const int64_t sizes[] = {9, 30, 500, 1};
 
 static tristar_factor_t *make_factor(tristar_t *ts, size_t k) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_analysis_t *analysis;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   CHECK_OK(tristar_matrix_generate(ts, kinds[k], sizes[k], &matrix));
   tristar_matrix_get_view(matrix, &view);
   CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
   CHECK_OK(tristar_factor(analysis, view.values, &factor));
-  tristar_analysis_destroy(&analysis);
-  tristar_matrix_destroy(&matrix);
   return factor;
 }
 
@@ -98,30 +98,24 @@ static void check_device_table(void) {
   CHECK(count == 5 && tsi_device_get(-1) == NULL); /* as many as --gpu has words */
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   tsi_env *env = tsi_context_env(ts);
-  check_device_table();
+  RUN(check_device_table());
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-    tristar_factor_t *factor = make_factor(ts, k);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = make_factor(ts, k);
     tsi_device_options options;
     tsi_device_options_init(&options, factor->scalar_bytes);
     for (int width = 0; width <= 64; width += 32) {
       options.panel_width = width;
       options.node_bytes = 4000 * (1 + width);
       const tsi_device_forecast f = forecast(env, factor, &options);
-      check_bounds(&f);
-      check_limits(env, factor, options);
+      RUN(check_bounds(&f));
+      RUN(check_limits(env, factor, options));
     }
     for (int number = 0; tsi_device_get(number) != NULL; number++)
-      check_choice(env, factor, tsi_device_get(number));
-    tristar_factor_destroy(&factor);
+      RUN(check_choice(env, factor, tsi_device_get(number)));
   }
-  tristar_destroy(&ts);
   return 0;
 }

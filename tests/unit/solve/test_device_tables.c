@@ -1,8 +1,10 @@
 /* Device tables: their check passes on all kinds of factors, and a walk of them, in the order of the tickets
  * and in others that the waits allow, solves as the plan does, for each scalar type, method, operation, part
  * and treatment of diagonal blocks. */
+#include "tests/support/context.h"
 #include "tests/support/data.h"
 #include "tests/support/device_solve.h"
+#include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
 typedef struct problem {
@@ -32,27 +34,25 @@ static const typed *const types[] = {&typed_single, &typed_double, &typed_comple
 
 static void solve_all(tristar_factor_t *factor, bool is_single, double node_bytes) {
   tristar_plan_options options;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(factor, &options, &plan));
-  device_solver s = device_solver_open(plan, node_bytes);
+  CLEANUP(device_solver_close) device_solver s = device_solver_open(plan, node_bytes);
   for (int o = 0; o < TYPED_OPS; o++) {
     device_compare(&s, typed_ops[o], TRISTAR_PART_ALL, 2, is_single ? 2e-3 : 1e-9);
     device_compare(&s, typed_ops[o], TRISTAR_PART_L, 1, is_single ? 2e-3 : 1e-9);
     device_compare(&s, typed_ops[o], TRISTAR_PART_U, 1, is_single ? 2e-3 : 1e-9);
   }
-  device_solver_close(&s);
-  tristar_plan_destroy(&plan);
 }
 
 static void check_problem(tristar_t *ts, const problem *p, const typed *t) {
-  tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_analysis_t *analysis;
-  tristar_factor_t *factor;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   tristar_analysis_options options;
-  void *values = typed_matrix(ts, p->kind, p->size, t, p->symmetry, &matrix, &view);
+  OWNED void *values = typed_matrix(ts, p->kind, p->size, t, p->symmetry, &matrix, &view);
   tristar_analysis_options_init(&options);
   options.method = p->method;
   options.inverse = p->inverse;
@@ -60,10 +60,6 @@ static void check_problem(tristar_t *ts, const problem *p, const typed *t) {
   CHECK_OK(tristar_analyze(ts, &view, &options, &analysis));
   CHECK_OK(tristar_factor(analysis, view.values, &factor));
   solve_all(factor, t->is_single || p->mixed, p->node_bytes);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&analysis);
-  tristar_matrix_destroy(&matrix);
-  free(values);
 }
 
 /* ---- Extremes ------------------------------------------------------------------------------------------ */
@@ -76,13 +72,12 @@ static bool is_entry(shape which, int n, int i, int j) {
 
 /* No row, one row, a diagonal, one supernode, one long row. */
 static void check_shape(tristar_t *ts, shape which, int n) {
-  int64_t *ptr = calloc((size_t)n + 1, sizeof *ptr);
-  int32_t *index = calloc((size_t)n * (size_t)n + 1, sizeof *index);
-  double *values = calloc((size_t)n * (size_t)n + 1, sizeof *values);
-  tristar_analysis_t *analysis;
-  tristar_factor_t *factor;
+  OWNED int64_t *ptr = xcalloc((size_t)n + 1, sizeof *ptr);
+  OWNED int32_t *index = xcalloc((size_t)n * (size_t)n + 1, sizeof *index);
+  OWNED double *values = xcalloc((size_t)n * (size_t)n + 1, sizeof *values);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   int64_t entries = 0;
-  CHECK(ptr && index && values);
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < n; i++) {
       if (!is_entry(which, n, i, j)) continue;
@@ -104,26 +99,16 @@ static void check_shape(tristar_t *ts, shape which, int n) {
   CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
   CHECK_OK(tristar_factor(analysis, values, &factor));
   solve_all(factor, false, 500);
-  tristar_factor_destroy(&factor);
-  tristar_analysis_destroy(&analysis);
-  free(ptr);
-  free(index);
-  free(values);
 }
 
-int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
     for (int type = 0; type < 4; type++)
-      if (!problems[k].mixed || !types[type]->is_single) check_problem(ts, &problems[k], types[type]);
+      if (!problems[k].mixed || !types[type]->is_single) RUN(check_problem(ts, &problems[k], types[type]));
   for (int n = 0; n < 50; n = 3 * n + 1)
-    for (int k = 0; k < SHAPES; k++) check_shape(ts, (shape)k, n);
-  check_shape(ts, DENSE, 512); /* two panels of full width */
-  tristar_destroy(&ts);
+    for (int k = 0; k < SHAPES; k++) RUN(check_shape(ts, (shape)k, n));
+  RUN(check_shape(ts, DENSE, 512)); /* two panels of full width */
   return 0;
 }

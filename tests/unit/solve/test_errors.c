@@ -4,6 +4,7 @@
 
 #include "runtime/context/context.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_adapter.h"
 #include "tristar_device.h"
 #include "tristar_starpu.h"
@@ -178,8 +179,7 @@ static void check_device(void) {
   tristar_starpu_info info;
   tristar_device_vectors v;
   char message[512];
-  double *b = calloc((size_t)n, sizeof *b);
-  CHECK(b);
+  OWNED double *b = xcalloc((size_t)n, sizeof *b);
   CHECK_OK(tristar_get_starpu(ts, &info));
   tristar_device_vectors_init(&v);
   v.b = v.x = b;
@@ -193,7 +193,6 @@ static void check_device(void) {
                             : info.driver[0] == '\0' ? "built without CUDA and HIP"
                                                      : "StarPU has no worker of"),
             "%s", message);
-  free(b);
 }
 
 /* ---- Log ----------------------------------------------------------------------------------------------- */
@@ -212,10 +211,10 @@ static void keep(void *arg, tristar_log_level level, const char *text) {
 
 static void check_log(void) {
   tristar_config config;
-  tristar_t *own;
+  CLEANUP(tristar_destroy) tristar_t *own;
   lines got = {.errors = 0};
   tristar_factor_t *factor;
-  flow g;
+  CLEANUP(flow_destroy) flow g;
   char message[512];
   double b[8] = {0}, x[8];
   tristar_config_init(&config);
@@ -253,18 +252,17 @@ static void check_log(void) {
     tristar_get_error(own, message, sizeof message);
     CHECK(strcmp(message, got.last) == 0);
   }
-  flow_destroy(&g);
-  tristar_destroy(&own);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   CHECK_OK(tristar_create(NULL, &ts));
   flow_create(ts, "poisson3d7", 6, TRISTAR_ENGINE_AUTO, 0, &f);
-  check_null();
-  check_threads();
-  check_contexts();
-  check_device();
-  check_log();
+  RUN(check_null());
+  RUN(check_threads());
+  RUN(check_contexts());
+  RUN(check_device());
+  RUN(check_log());
   flow_destroy(&f);
   tristar_destroy(&ts);
   return 0;

@@ -4,17 +4,19 @@
 #include <starpu.h>
 
 #include "runtime/context/context.h"
+#include "tests/support/context.h"
 #include "tests/support/stream.h"
+#include "tests/support/subtests.h"
 
 /* The k-th allocation fails, of the insertion or later: b is copied, and gathered from two blocks of rows. */
 static void check_allocations(tristar_t *ts, tristar_engine engine) {
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   const int64_t nrhs = 70;
   tristar_status status = TRISTAR_ERR_MEMORY;
   int failed_here = 0, failed_later = 0;
   flow_create(ts, "convdiff3d", 4, engine, 3000, &f);
   const int64_t n = f.view.rows, half = n / 2;
-  double *b = malloc((size_t)(n * nrhs) * sizeof *b);
+  OWNED double *b = xmalloc((size_t)(n * nrhs) * sizeof *b);
   fill_random(b, n * nrhs, 3);
   starpu_data_handle_t piece[2];
   for (int k = 0; k < 2; k++)
@@ -58,8 +60,6 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
   }
   CHECK(failed_here > 2 && failed_later > 0);
   for (int k = 0; k < 2; k++) starpu_data_unregister(piece[k]);
-  free(b);
-  flow_destroy(&f);
 }
 
 /* The library's k-th submission of a task fails, for every k: this is told, the handles are released, and the
@@ -84,7 +84,7 @@ static int solve_well(const flow *f, const stream *s) {
 }
 
 static void check_submissions(const flow *f) {
-  stream s;
+  CLEANUP(stream_destroy) stream s;
   tristar_status status = TRISTAR_ERR_NO_WORKER;
   int failed = 0;
   stream_create(f->plan, f->view.rows, 3, &s);
@@ -118,22 +118,21 @@ static void check_submissions(const flow *f) {
     CHECK(solve_well(f, &s) == tasks); /* with the tasks that it had, models and colours of traces too */
     CHECK(memcmp(noted, before, (size_t)tasks * sizeof *before) == 0);
   }
-  stream_destroy(&s);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tristar_engine engines[] = {TRISTAR_ENGINE_SERIAL, TRISTAR_ENGINE_TASKS};
-  tristar_t *ts;
   flow f;
   CHECK(starpu_init(NULL) == 0);
-  CHECK_OK(tristar_create(NULL, &ts));
+  tristar_t *ts = open_with_starpu(0, false);
   for (int e = 0; e < 2; e++) {
-    check_allocations(ts, engines[e]);
+    RUN(check_allocations(ts, engines[e]));
     flow_create(ts, "convdiff3d", 5, engines[e], 4000, &f);
-    check_submissions(&f);
+    RUN(check_submissions(&f));
     flow_destroy(&f);
   }
-  tristar_destroy(&ts);
+  close_context(&ts);
   starpu_shutdown();
   return 0;
 }

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include "runtime/solve/numa.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 
 #define PAGE 4096u
 
@@ -86,15 +88,15 @@ static void replan(flow *f, tristar_placement placement) {
 /* LU has two streams, a Cholesky factor one. nrhs > 1 has another workspace. */
 static void solve(const char *kind, int64_t k, int streams) {
   tristar_config config;
-  tristar_t *ts;
-  flow f;
+  CLEANUP(tristar_destroy) tristar_t *ts;
+  CLEANUP(flow_destroy) flow f;
   tristar_config_init(&config);
   config.log = hear;
   CHECK_OK(tristar_create(&config, &ts));
   flow_create(ts, kind, k, TRISTAR_ENGINE_TASKS, 20000, &f);
   const int64_t n = f.view.rows;
-  double *b = malloc(3 * (size_t)n * sizeof *b), *x = malloc(3 * (size_t)n * sizeof *x);
-  double *expected = malloc(3 * (size_t)n * sizeof *expected);
+  OWNED double *b = xmalloc(3 * (size_t)n * sizeof *b), *x = xmalloc(3 * (size_t)n * sizeof *x);
+  OWNED double *expected = xmalloc(3 * (size_t)n * sizeof *expected);
   fill_random(b, 3 * n, 5);
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 3, b, n, expected, n));
   CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_NONE ||
@@ -116,23 +118,17 @@ static void solve(const char *kind, int64_t k, int streams) {
       CHECK_MSG(told == (off ? 0 : streams), "%s: %d lines about placement", kind, told);
     }
   }
-  free(b);
-  free(x);
-  free(expected);
-  flow_destroy(&f);
-  tristar_destroy(&ts);
 }
 
 /* The allocations of placement may fail: the solve says so, and the next one places. */
 static void fail(void) {
-  tristar_t *ts;
-  flow f;
-  CHECK_OK(tristar_create(NULL, &ts));
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
+  CLEANUP(flow_destroy) flow f;
   flow_create(ts, "s2d9pt", 40, TRISTAR_ENGINE_SERIAL, 20000, &f);
   tristar_memory_stats memory;
   replan(&f, TRISTAR_PLACEMENT_ON);
   const int64_t n = f.view.rows;
-  double *b = calloc((size_t)n, sizeof *b);
+  OWNED double *b = xcalloc((size_t)n, sizeof *b);
   tristar_status status = TRISTAR_ERR_MEMORY;
   int fails = 0;
   for (; status != TRISTAR_OK; fails++) {
@@ -148,16 +144,14 @@ static void fail(void) {
   }
   CHECK_MSG(fails >= 2, "%d allocations failed", fails);
   CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_DONE);
-  free(b);
-  flow_destroy(&f);
-  tristar_destroy(&ts);
 }
 
-int main(void) {
-  choose();
-  cover();
-  solve("s2d9pt", 60, 1);
-  solve("convdiff3d", 12, 2);
-  fail();
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(choose());
+  RUN(cover());
+  RUN(solve("s2d9pt", 60, 1));
+  RUN(solve("convdiff3d", 12, 2));
+  RUN(fail());
   return 0;
 }

@@ -7,8 +7,10 @@
 #include <stdbool.h>
 
 #include "runtime/context/context.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/host_task.h"
+#include "tests/support/subtests.h"
 #include "tristar_device.h"
 #include "tristar_solve.h"
 #include "tristar_stats.h"
@@ -49,7 +51,7 @@ static tristar_solve_options options_of(const variant *v, int64_t n) {
   const int64_t count[2] = {v->given, v->wanted};
   for (int k = 0; k < 2; k++) {
     if (count[k] == 0) continue;
-    list[k] = malloc((size_t)count[k] * sizeof *list[k]);
+    list[k] = xmalloc((size_t)count[k] * sizeof *list[k]);
     for (int64_t i = 0; i < count[k]; i++) list[k][i] = (11 + k + 7 * i) % n;
   }
   o.b_rows = v->given;
@@ -71,9 +73,9 @@ static void job_create(tristar_plan_t *plan, const variant *v, int64_t n, uint64
   tristar_solve_options o = options_of(v, n);
   const int64_t in = (v->given ? v->given : n) * v->nrhs, out = (v->wanted ? v->wanted : n) * v->nrhs;
   j->bytes = (size_t)out * sizeof(double);
-  j->b = malloc((size_t)in * sizeof *j->b);
-  j->x = v->in_place ? j->b : malloc(j->bytes);
-  j->expected = malloc(j->bytes);
+  j->b = xmalloc((size_t)in * sizeof *j->b);
+  j->x = v->in_place ? j->b : xmalloc(j->bytes);
+  j->expected = xmalloc(j->bytes);
   fill_random(j->b, in, seed);
   CHECK_OK(tristar_solve_with(plan, &o, v->nrhs, j->b, j->expected, NULL));
   spoil(&o);
@@ -142,7 +144,7 @@ static void matched_create(tristar_t *ts, tristar_engine engine, flow *f) {
 
 /* kind NULL: matched. */
 static void check_problem(tristar_t *ts, const char *kind, int64_t size, tristar_engine engine) {
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   int order = 0;
   if (kind)
     flow_create(ts, kind, size, engine, 3000, &f);
@@ -151,7 +153,6 @@ static void check_problem(tristar_t *ts, const char *kind, int64_t size, tristar
   for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
     for (size_t k = 0; k < sizeof in_flight / sizeof *in_flight; k++)
       check_requests(&f, &variants[v], in_flight[k], order++ % 3);
-  flow_destroy(&f);
 }
 
 /* ---- Threads and tasks --------------------------------------------------------------------------------- */
@@ -293,14 +294,14 @@ static void check_orphan(tristar_t *ts, tristar_engine engine) {
 /* The k-th allocation of start, test and wait fails, for every k. In place on a matched matrix: b is copied.
  */
 static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled) {
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   tristar_memory_stats memory, after;
   tristar_plan_stats stats = {.tasks = 0};
   int failed_start = 0, failed_later = 0;
   const int64_t nrhs = 140;
   matched_create(ts, engine, &f);
   const int64_t n = f.view.rows;
-  double *b = malloc((size_t)(n * nrhs) * sizeof *b);
+  OWNED double *b = xmalloc((size_t)(n * nrhs) * sizeof *b);
   fill_random(b, n * nrhs, 3);
   tristar_status status = TRISTAR_ERR_MEMORY;
   for (int64_t k = 1; status != TRISTAR_OK; k++) {
@@ -336,15 +337,13 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
   CHECK(failed_start > 2);
   /* on StarPU the third block is started by start, if the first has already ended by then, or by wait */
   CHECK(failed_later == 0 || stats.tasks > 0);
-  free(b);
-  flow_destroy(&f);
 }
 
 /* With all workers occupied two blocks are in flight when start returns; that the third one fails is found
  * by test or wait, which end the others first. */
 static void check_failure_later(tristar_t *ts, bool polled) {
   struct starpu_task *task[WORKERS_MOST];
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   tristar_memory_stats before, after;
   tristar_plan_t *plan;
   tristar_plan_options options;
@@ -352,7 +351,7 @@ static void check_failure_later(tristar_t *ts, bool polled) {
   const int64_t nrhs = 140;
   matched_create(ts, TRISTAR_ENGINE_TASKS, &f);
   const int64_t n = f.view.rows;
-  double *b = malloc((size_t)(n * nrhs) * sizeof *b);
+  OWNED double *b = xmalloc((size_t)(n * nrhs) * sizeof *b);
   fill_random(b, n * nrhs, 3);
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_TASKS;
@@ -372,15 +371,13 @@ static void check_failure_later(tristar_t *ts, bool polled) {
   tristar_plan_destroy(&plan);
   tristar_get_memory(ts, &after);
   CHECK(after.current_bytes == before.current_bytes);
-  free(b);
-  flow_destroy(&f);
 }
 
 static void check_arguments(tristar_t *ts, const flow *f) {
   tristar_solve_options o;
   tristar_request_t *request = (tristar_request_t *)&o;
   const int64_t row = f->view.rows;
-  double *b = calloc((size_t)row, sizeof *b);
+  OWNED double *b = xcalloc((size_t)row, sizeof *b);
   int done = 7;
   char message[300];
   tristar_solve_options_init(&o);
@@ -409,12 +406,11 @@ static void check_arguments(tristar_t *ts, const flow *f) {
   CHECK_OK(tristar_test(request, &done));
   CHECK(done == 1);
   CHECK_OK(tristar_wait(&request, NULL));
-  free(b);
 }
 
 /* A matrix of order zero. */
 static void check_empty(tristar_t *ts, tristar_engine engine) {
-  flow f = {.matrix = NULL};
+  CLEANUP(flow_destroy) flow f = {.matrix = NULL};
   tristar_request_t *request;
   tristar_plan_options options;
   const int64_t ptr = 0;
@@ -437,34 +433,34 @@ static void check_empty(tristar_t *ts, tristar_engine engine) {
   CHECK_OK(tristar_test(request, &done));
   CHECK(done == 1);
   CHECK_OK(tristar_wait(&request, NULL));
-  flow_destroy(&f);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
   static const tristar_engine engines[] = {TRISTAR_ENGINE_SERIAL, TRISTAR_ENGINE_TASKS};
-  tristar_t *ts;
   flow f;
   CHECK(starpu_init(NULL) == 0);
-  CHECK_OK(tristar_create(NULL, &ts));
+  tristar_t *ts = open_with_starpu(0, false);
   for (int e = 0; e < 2; e++) {
-    check_problem(ts, "poisson3d7", 6, engines[e]);
-    check_problem(ts, "convdiff3d", 5, engines[e]);
-    check_problem(ts, "kkt3d", 3, engines[e]);
-    check_problem(ts, NULL, 0, engines[e]);
-    check_orphan(ts, engines[e]);
-    check_empty(ts, engines[e]);
-    check_allocations(ts, engines[e], e == 0);
+    RUN(check_problem(ts, "poisson3d7", 6, engines[e]));
+    RUN(check_problem(ts, "convdiff3d", 5, engines[e]));
+    RUN(check_problem(ts, "kkt3d", 3, engines[e]));
+    RUN(check_problem(ts, NULL, 0, engines[e]));
+    RUN(check_orphan(ts, engines[e]));
+    RUN(check_empty(ts, engines[e]));
+    RUN(check_allocations(ts, engines[e], e == 0));
   }
-  check_allocations(ts, TRISTAR_ENGINE_TASKS, true);
-  check_failure_later(ts, false);
-  check_failure_later(ts, true);
+  RUN(check_allocations(ts, TRISTAR_ENGINE_TASKS, true));
+  RUN(check_failure_later(ts, false));
+  RUN(check_failure_later(ts, true));
   flow_create(ts, "convdiff3d", 6, TRISTAR_ENGINE_TASKS, 3000, &f);
-  check_arguments(ts, &f);
-  check_threads(&f);
-  check_occupied(&f);
-  if (!tristar_plan_get_subtree(f.plan, 0, NULL)) check_in_task(&f); /* where it has, a task cannot solve */
+  RUN(check_arguments(ts, &f));
+  RUN(check_threads(&f));
+  RUN(check_occupied(&f));
+  if (!tristar_plan_get_subtree(f.plan, 0, NULL))
+    RUN(check_in_task(&f)); /* where it has, a task cannot solve */
   flow_destroy(&f);
-  tristar_destroy(&ts);
+  close_context(&ts);
   starpu_shutdown();
   return 0;
 }

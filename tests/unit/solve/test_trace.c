@@ -4,7 +4,9 @@
 #include <math.h>
 
 #include "runtime/context/context.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
+#include "tests/support/subtests.h"
 #include "tristar_trace.h"
 #include "tristar_solve.h"
 
@@ -31,9 +33,8 @@ static void check_list(const tristar_trace_list *list, int workers, double secon
 
 /* The critical items are a chain of edges whose durations add up, and no other chain is longer. */
 static void check_critical(const tristar_trace_list *list) {
-  double *longest = calloc((size_t)list->count + 1, sizeof *longest), sum = 0, most = 0;
+  double *longest = xcalloc((size_t)list->count + 1, sizeof *longest), sum = 0, most = 0;
   int64_t previous = -1;
-  CHECK(longest != NULL);
   for (int64_t k = 0; k < list->count; k++) {
     const tristar_trace_item *item = &list->item[k];
     int joined = previous < 0;
@@ -100,8 +101,7 @@ static void check_steps(const tristar_trace_t *t, int blocks) {
   static const tristar_step_kind kinds[] = {TRISTAR_STEP_FORWARD_CHUNK, TRISTAR_STEP_READ,
                                             TRISTAR_STEP_BACKWARD_CHUNK, TRISTAR_STEP_WRITE};
   const size_t most = (size_t)t->steps.count + 1;
-  int *count = calloc(4 * most, sizeof *count), slices = 0;
-  CHECK(count != NULL);
+  int *count = xcalloc(4 * most, sizeof *count), slices = 0;
   for (size_t k = 0; k < 4; k++) count_steps(t, kinds[k], count + k * most);
   for (int64_t k = 0; k < t->steps.count; k++)
     slices += (t->steps.item[k].kind == TRISTAR_STEP_FORWARD_SLICE) -
@@ -150,7 +150,7 @@ static void check_stats(const tristar_plan_t *plan, const tristar_trace_t *t, in
 static void check_plan(tristar_factor_t *factor, const tristar_plan_options *options, tristar_op op,
                        int64_t nrhs, int64_t n, const double *b, double *x, double *expected) {
   const size_t size = (size_t)(n * nrhs) * sizeof *x;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_stats stats;
   tristar_solve_stats none;
   tristar_trace_t *trace;
@@ -177,7 +177,6 @@ static void check_plan(tristar_factor_t *factor, const tristar_plan_options *opt
   CHECK(trace == NULL);
   CHECK_OK(tristar_solve(plan, op, nrhs, b, n, x, n)); /* and nothing is noted any more */
   CHECK(memcmp(x, expected, size) == 0);
-  tristar_plan_destroy(&plan);
 }
 
 static void check_failures(tristar_t *ts, tristar_plan_t *plan, int64_t n, const double *b, double *x,
@@ -225,13 +224,12 @@ static void check_in_flight(tristar_plan_t *plan, int64_t n, const double *b, do
 }
 
 static void run(tristar_t *ts, const char *kind, int64_t k) {
-  flow f;
+  CLEANUP(flow_destroy) flow f;
   tristar_plan_options options;
   flow_create(ts, kind, k, TRISTAR_ENGINE_TASKS, 20000, &f);
   const int64_t n = f.view.rows;
   const size_t size = NRHS_MOST * (size_t)n * sizeof(double);
-  double *b = malloc(size), *x = malloc(size), *expected = malloc(size);
-  CHECK(b && x && expected);
+  OWNED double *b = xmalloc(size), *x = xmalloc(size), *expected = xmalloc(size);
   fill_random(b, NRHS_MOST * n, 7);
   tristar_plan_options_init(&options);
   options.chunk_bytes_max = 20000;
@@ -252,17 +250,12 @@ static void run(tristar_t *ts, const char *kind, int64_t k) {
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 1, b, n, expected, n));
   check_failures(ts, f.plan, n, b, x, expected);
   check_in_flight(f.plan, n, b, x);
-  free(b);
-  free(x);
-  free(expected);
-  flow_destroy(&f);
 }
 
-int main(void) {
-  tristar_t *ts;
-  CHECK_OK(tristar_create(NULL, &ts));
-  run(ts, "poisson3d7", 11);
-  run(ts, "convdiff3d", 9);
-  tristar_destroy(&ts);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
+  RUN(run(ts, "poisson3d7", 11));
+  RUN(run(ts, "convdiff3d", 9));
   return 0;
 }

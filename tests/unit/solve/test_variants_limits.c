@@ -1,6 +1,7 @@
 /* Variants of a plan at their limits: what one does not serve is told; imported factors, two structures or
  * one triangle, give the same bits; allocations may fail. */
 #include "runtime/context/context.h"
+#include "tests/support/subtests.h"
 #include "tests/support/variants.h"
 #include "tristar_solve.h"
 
@@ -18,7 +19,7 @@ static void check_refusals(tristar_t *ts) {
   variant v = variants[0];
   open_problem(ts, &systems[6], &p);
   const int64_t n = p.view.rows;
-  double *y = malloc((size_t)n * sizeof *y);
+  OWNED double *y = xmalloc((size_t)n * sizeof *y);
   v.merge = (tristar_merge)3;
   CHECK_STATUS(factor_with(ts, &p, TRISTAR_METHOD_AUTO, &v, &f), TRISTAR_ERR_ARGUMENT);
   v = variants[11];
@@ -54,7 +55,6 @@ static void check_refusals(tristar_t *ts) {
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&f);
   close_problem(&p);
-  free(y);
 }
 
 /* ---- Imported factors --------------------------------------------------------------------------------- */
@@ -85,10 +85,10 @@ static void draw(triangle *t, uint64_t state) {
 
 /* op(L U) x = b with two structures: the same bits for all variants of scheduling and updates. */
 static void check_two_structures(tristar_t *ts, tristar_engine engine) {
-  triangle *lower = malloc(sizeof *lower), *upper = malloc(sizeof *upper);
+  OWNED triangle *lower = xmalloc(sizeof *lower), *upper = xmalloc(sizeof *upper);
   double b[3 * GIVEN], x[3 * GIVEN], kept[2][2][3 * GIVEN];
   tristar_factors factors;
-  tristar_factor_t *f;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_plan_t *plan;
   draw(lower, 1);
   draw(upper, 2);
@@ -119,16 +119,13 @@ static void check_two_structures(tristar_t *ts, tristar_engine engine) {
     }
   CHECK_STATUS(plan_with(f, &variants[11], engine, 0, &plan), TRISTAR_ERR_UNSUPPORTED);
   CHECK(plan == NULL);
-  tristar_factor_destroy(&f);
-  free(lower);
-  free(upper);
 }
 
 /* A triangular matrix alone: one sweep. */
 static void check_triangle(tristar_t *ts, tristar_engine engine) {
-  triangle *t = malloc(sizeof *t);
+  OWNED triangle *t = xmalloc(sizeof *t);
   double b[GIVEN], x[GIVEN], kept[2][GIVEN];
-  tristar_factor_t *f;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_plan_t *plan;
   draw(t, 3);
   fill_random(b, GIVEN, 6);
@@ -144,8 +141,6 @@ static void check_triangle(tristar_t *ts, tristar_engine engine) {
       tristar_plan_destroy(&plan);
     }
   CHECK_STATUS(plan_with(f, &variants[11], engine, 0, &plan), TRISTAR_ERR_UNSUPPORTED);
-  tristar_factor_destroy(&f);
-  free(t);
 }
 
 /* ---- Failing allocations ----------------------------------------------------------------------- */
@@ -156,7 +151,7 @@ static void check_failures(tristar_t *ts, const variant *v, tristar_engine engin
   tristar_memory_stats memory;
   open_problem(ts, &systems[7], &p);
   const int64_t n = p.view.rows;
-  char *x = malloc((size_t)n * p.t->bytes);
+  OWNED char *x = xmalloc((size_t)n * p.t->bytes);
   CHECK_OK(factor_with(ts, &p, systems[7].method, v, &f));
   tristar_get_memory(ts, &memory);
   const size_t before = memory.current_bytes;
@@ -180,7 +175,6 @@ static void check_failures(tristar_t *ts, const variant *v, tristar_engine engin
   CHECK(fails > 30);
   tristar_factor_destroy(&f);
   close_problem(&p);
-  free(x);
 }
 
 static void check_all(tristar_t *ts, tristar_engine engine) {
@@ -191,7 +185,8 @@ static void check_all(tristar_t *ts, tristar_engine engine) {
   check_failures(ts, &variants[11], engine);
 }
 
-int main(void) {
-  with_each_engine(check_all);
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  RUN(with_each_engine(check_all));
   return 0;
 }
