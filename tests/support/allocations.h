@@ -19,9 +19,10 @@
 
 typedef struct allocation_failures {
   tsi_env *env;
-  int64_t sparse;        /* not 0: after that many rounds, a round skips at / sparse allocations */
-  bool elsewhere;        /* the allocations of another rank fail, not of this one */
-  bool keeps_memory;     /* what a round allocates may stay */
+  int64_t stride;        /* between the allocations of two rounds */
+  int64_t first, sparse; /* sparse > 0: beyond allocation `first` the stride is 1 + at / sparse */
+  bool elsewhere;        /* an allocation of another rank fails, none of this one */
+  bool keeps_memory;     /* a round may keep what it allocates */
   bool recovers;         /* the operation may succeed though an allocation failed */
   int64_t at, count;     /* allocation of the round, from 1; rounds that returned TRISTAR_ERR_MEMORY */
   size_t bytes;          /* allocated before the first round */
@@ -30,7 +31,7 @@ typedef struct allocation_failures {
 } allocation_failures;
 
 static inline allocation_failures fail_allocations(tsi_env *env) {
-  return (allocation_failures){.env = env, .ended = true, .status = TRISTAR_ERR_MEMORY};
+  return (allocation_failures){.env = env, .stride = 1, .ended = true, .status = TRISTAR_ERR_MEMORY};
 }
 
 /* Of a context. */
@@ -47,7 +48,8 @@ static inline bool next_failure(allocation_failures *f) {
   CHECK_MSG(f->keeps_memory || bytes == f->bytes, "allocation %lld fails: %zu bytes, %zu before",
             (long long)f->at, bytes, f->bytes);
   if (f->status == TRISTAR_OK) return false;
-  f->at += 1 + (f->sparse > 0 ? f->at / f->sparse : 0);
+  const bool sparse = f->sparse > 0 && f->at >= f->first;
+  f->at += f->at == 0 ? 1 : sparse ? 1 + f->at / f->sparse : f->stride;
   f->ended = false;
   memory->fail_at = f->elsewhere ? 0 : atomic_load(&memory->calls) + f->at;
   return true;

@@ -162,6 +162,22 @@ static inline double error_of(const typed *t, const tristar_view *v, tristar_op 
   return worst;
 }
 
+/* max_i |op(A) (x - y)|_i / (|op(A)| |x|)_i of two vectors: some roundoff where both solve one system. */
+static inline double distance_of(const typed *t, const tristar_view *v, tristar_op op, const void *x,
+                                 const void *y) {
+  const int64_t n = v->rows;
+  OWNED number *a = xcalloc((size_t)n, sizeof *a), *product = xcalloc((size_t)n, sizeof *product);
+  OWNED double *size = xcalloc((size_t)n, sizeof *size), *moved = xcalloc((size_t)n, sizeof *moved);
+  double worst = 0;
+  for (int64_t i = 0; i < n; i++) a[i] = get(t, x, i);
+  multiply(t, v, op, a, product, size);
+  for (int64_t i = 0; i < n; i++) a[i] -= get(t, y, i);
+  multiply(t, v, op, a, product, moved);
+  for (int64_t i = 0; i < n; i++)
+    if (magnitude(product[i]) > 0) worst = larger_error(worst, magnitude(product[i]) / size[i]);
+  return worst;
+}
+
 /* To be released with free_weights. */
 static inline typed_weights make_weights(const typed *t, const tristar_view *v, tristar_op op,
                                          const tristar_factor_t *f) {

@@ -3,6 +3,7 @@
 #include "runtime/process/spy.h"
 
 #include "runtime/solve/plan.h"
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
@@ -42,15 +43,58 @@ static void check_coarse(const tsi_spy *fine, const tsi_spy *coarse) {
   }
 }
 
+/* Each process has entries; returns on how many cells of the diagonal the owner differs from the former one.
+ */
+static int check_owners(const tristar_analysis_t *analysis, const tristar_layout *layout) {
+  bool seen[8] = {false};
+  int changes = 0;
+  tsi_spy *spy;
+  CHECK_OK(tsi_spy_create(analysis, NULL, layout, 1000, &spy));
+  CHECK(spy->owners == 8);
+  for (tsi_count k = 0; k < (tsi_count)spy->cells * spy->cells; k++)
+    if (spy->owner[k] != TSI_NONE) {
+      CHECK(spy->owner[k] >= 0 && spy->owner[k] < 8);
+      seen[spy->owner[k]] = true;
+    }
+  for (int r = 0; r < 8; r++) CHECK_MSG(seen[r], "map %d: process %d has nothing", (int)layout->map, r);
+  for (tsi_index j = 1; j < spy->cells; j++) changes += at(spy, j, j) != at(spy, j - 1, j - 1);
+  tsi_spy_destroy(analysis, &spy);
+  return changes;
+}
+
+/* Both maps: subtrees, which are whole on one process, change the owner less often than cyclic panels. */
+static void check_maps(const tristar_analysis_t *analysis, tristar_layout layout) {
+  layout.map = TRISTAR_MAP_SUBTREE;
+  const int subtree = check_owners(analysis, &layout);
+  layout.map = TRISTAR_MAP_CYCLIC;
+  const int cyclic = check_owners(analysis, &layout);
+  CHECK_MSG(subtree < cyclic, "%d changes of the owner by subtrees, %d cyclically", subtree, cyclic);
+}
+
+static void check_failures(tristar_t *ts, const tristar_analysis_t *analysis, tristar_layout layout) {
+  tsi_spy *spy;
+  layout.pz = 3;
+  CHECK_STATUS(tsi_spy_create(analysis, NULL, &layout, 10, &spy), TRISTAR_ERR_ARGUMENT);
+  layout.pz = 2;
+  allocation_failures failing = fail_allocations_of(ts);
+  while (next_failure(&failing)) {
+    const tristar_status status = tsi_spy_create(analysis, NULL, &layout, 10, &spy);
+    end_failure(&failing, status);
+    CHECK((spy == NULL) == (status != TRISTAR_OK));
+    tsi_spy_destroy(analysis, &spy);
+  }
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CLEANUP(flow_destroy) flow f;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *parted;
+  tristar_view view;
   tristar_layout layout;
   tristar_analysis_options options;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *parted;
-  tristar_memory_stats memory;
-  tsi_spy *fine, *coarse, *owners;
+  tsi_spy *fine, *coarse;
   flow_create(ts, "s2d9pt", 24, TRISTAR_ENGINE_SERIAL, 8000, &f);
   const tristar_analysis_t *analysis = tristar_factor_get_analysis(f.factor);
   CHECK_OK(tsi_spy_create(analysis, f.plan, NULL, 1 << 20, &fine));
@@ -62,37 +106,15 @@ int main(int argc, char **argv) {
     tsi_spy_destroy(analysis, &coarse);
     CHECK(coarse == NULL);
   }
+  tsi_spy_destroy(analysis, &fine);
+  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 100, &matrix));
+  tristar_matrix_get_view(matrix, &view);
   tristar_analysis_options_init(&options);
   options.leaf_parts = 2;
-  CHECK_OK(tristar_analyze(ts, &f.view, &options, &parted));
+  CHECK_OK(tristar_analyze(ts, &view, &options, &parted));
   tristar_layout_init(&layout);
   layout.px = layout.py = layout.pz = 2;
-  for (int map = 0; map < 2; map++) {
-    bool seen[8] = {false};
-    layout.map = (tristar_map)map;
-    CHECK_OK(tsi_spy_create(parted, NULL, &layout, 576, &owners));
-    CHECK(owners->owners == 8);
-    for (int k = 0; k < 576 * 576; k++)
-      if (owners->owner[k] != TSI_NONE) {
-        CHECK(owners->owner[k] >= 0 && owners->owner[k] < 8);
-        seen[owners->owner[k]] = true;
-      }
-    for (int r = 0; r < 8; r++) CHECK_MSG(seen[r] || map == 0, "process %d has nothing", r);
-    tsi_spy_destroy(parted, &owners);
-  }
-  layout.pz = 3;
-  CHECK_STATUS(tsi_spy_create(parted, NULL, &layout, 10, &owners), TRISTAR_ERR_ARGUMENT);
-  layout.pz = 2;
-  tristar_status status = TRISTAR_ERR_MEMORY;
-  for (int k = 1; status == TRISTAR_ERR_MEMORY; k++) {
-    tristar_get_memory(ts, &memory);
-    tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
-    status = tsi_spy_create(parted, NULL, &layout, 10, &owners);
-    tsi_context_env(ts)->memory.fail_at = 0;
-    CHECK((owners == NULL) == (status != TRISTAR_OK));
-  }
-  CHECK(status == TRISTAR_OK);
-  tsi_spy_destroy(parted, &owners);
-  tsi_spy_destroy(analysis, &fine);
+  RUN(check_maps(parted, layout));
+  RUN(check_failures(ts, parted, layout));
   return 0;
 }
