@@ -3,6 +3,7 @@
  * new values; pivots that fail, or are perturbed, as on the cores; devices without enough memory; devices
  * that fail at any call, or allocations that do; where the schedule puts fronts; what is refused. */
 #include "runtime/factor/front_places.h"
+#include "tests/support/allocations.h"
 #include "tests/support/factor_bits.h"
 #include "tests/gpu/emulator/emulated_dense.h"
 #include "tests/support/subtests.h"
@@ -339,20 +340,15 @@ static void check_fallback(const wish *w) {
 static void check_allocations(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_GPU, 0);
   tristar_factor_t *factor;
-  int refused = 0;
-  for (int64_t k = 1;; k += 1 + k / 16) { /* the later ones are like each other */
-    const int64_t planned = atomic_load(&p.ts->env.memory.calls) + k;
-    p.ts->env.memory.fail_at = planned;
+  allocation_failures failing = fail_allocations_of(p.ts);
+  failing.keeps_memory = true; /* StarPU's data */
+  failing.sparse = 16;         /* the later ones are like each other */
+  while (next_failure(&failing)) {
     const tristar_status status = tristar_factor(p.analysis, p.view.values, &factor);
-    p.ts->env.memory.fail_at = 0;
-    if (status == TRISTAR_OK) {
-      CHECK(atomic_load(&p.ts->env.memory.calls) < planned); /* no failure was swallowed */
-      break;
-    }
-    CHECK(status == TRISTAR_ERR_MEMORY && factor == NULL);
-    refused++;
+    end_failure(&failing, status);
+    CHECK((status == TRISTAR_OK) == (factor != NULL));
   }
-  CHECK_MSG(refused > 20, "%d", refused);
+  CHECK_MSG(failing.count > 20, "%d", (int)failing.count);
   tristar_factor_destroy(&factor);
   end(&p);
 }

@@ -10,6 +10,7 @@
 
 #include "runtime/base/env.h"
 #include "tests/gpu/emulator/emulated_driver.h"
+#include "tests/support/allocations.h"
 #include "tests/support/gpu/placed_system.h"
 #include "tests/support/subtests.h"
 #include "tristar_device.h"
@@ -253,23 +254,16 @@ static void check_memory(tristar_t *ts, const system_of *s) {
   double *b = emulated_allocate(DEVICE, bytes), *x = emulated_allocate(DEVICE, bytes),
          *before = xmalloc(bytes);
   const tristar_device_vectors v = vectors_of(b, n, x, n);
-  tsi_env *env = tsi_context_env(ts);
-  tristar_memory_stats memory, after;
   fill_random(b, n, 23);
   fill_random(x, n, 29);
   memcpy(before, x, bytes);
-  int failures = 0;
-  for (tristar_status status = TRISTAR_ERR_MEMORY; status != TRISTAR_OK; failures++) {
-    tristar_get_memory(ts, &memory);
-    env->memory.fail_at = atomic_load(&env->memory.calls) + failures + 1;
-    status = tristar_solve_device(s->plan, TRISTAR_N, 1, &v);
-    env->memory.fail_at = 0;
-    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
+  allocation_failures failing = fail_allocations_of(ts);
+  while (next_failure(&failing)) {
+    const tristar_status status = tristar_solve_device(s->plan, TRISTAR_N, 1, &v);
+    end_failure(&failing, status);
     CHECK((status == TRISTAR_OK) == (memcmp(before, x, bytes) != 0));
-    tristar_get_memory(ts, &after);
-    CHECK(memory.current_bytes == after.current_bytes);
   }
-  CHECK(failures > 1);
+  CHECK(failing.count >= 1);
   emulated_free(b);
   emulated_free(x);
   free(before);

@@ -5,6 +5,7 @@
 #include "partition/order/ordering.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
 #include "runtime/mpi/matrix/dmatrix_graph.h"
+#include "tests/support/allocations.h"
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/subtests.h"
 
@@ -239,22 +240,19 @@ static void check_memory(const world *w) {
   tsi_env *env = tsi_context_env(w->ts);
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d = make_whole(w, &s);
-  tristar_memory_stats before, after;
   tsi_index *order, *map = xmalloc((size_t)s.n * sizeof *map);
   for (tsi_index i = 0; i < (tsi_index)s.n; i++) map[i] = i;
-  for (int who = 0; who < w->ranks; who++)
-    for (int64_t at = 1, failed = 1; failed; at++) {
-      tristar_get_memory(w->ts, &before);
-      if (w->rank == who) env->memory.fail_at = before.allocations + at;
+  for (int who = 0; who < w->ranks; who++) {
+    allocation_failures failing = fail_allocations(env);
+    failing.elsewhere = w->rank != who;
+    while (next_failure(&failing)) {
       const tristar_status status = tsi_rows_order(d, 1, true, w->rank == 0 ? map : NULL, &order);
-      env->memory.fail_at = 0;
-      failed = status != TRISTAR_OK;
-      CHECK_MSG(!failed || (status == TRISTAR_ERR_MEMORY && order == NULL), "allocation %d of rank %d: %s",
-                (int)at, who, tristar_status_name(status));
+      end_failure(&failing, status);
+      CHECK(status == TRISTAR_OK || order == NULL);
       TSI_FREE(env, order);
-      tristar_get_memory(w->ts, &after);
-      CHECK(after.current_bytes == before.current_bytes && (failed || at > 5));
     }
+    CHECK(failing.count >= 5);
+  }
   free(map);
 }
 

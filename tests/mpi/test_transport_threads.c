@@ -186,7 +186,7 @@ static void check_sleep(void) {
 }
 
 int main(int argc, char **argv) {
-  subtests_begin(&argc, argv);
+  subtests_begin_here(&argc, argv);
   RUN(check_ranks(false));
   CHECK(starpu_init(NULL) == 0);
   RUN(check_ranks(true));

@@ -39,7 +39,7 @@ static struct subtests {
   int count;        /* subtests that main() has reached */
   int first;        /* to run: the others have been run before */
   const char *only; /* text of the subtests to run; NULL: all */
-  bool list;
+  bool list, is_child;
 } subtests;
 
 /* Runs a statement as a subtest. */
@@ -66,8 +66,9 @@ static inline bool subtest_begins(const char *text) {
   return true;
 }
 
+/* At the end of a process without a parent, and by the parent. */
 static inline void subtest_report(void) {
-  if (subtests.now->text == NULL) return;
+  if (subtests.now->text == NULL || subtests.is_child) return;
   fprintf(stderr, "failed: subtest %d: %s\n", subtests.now->number, subtests.now->text);
 }
 
@@ -82,6 +83,7 @@ static inline void subtests_fork(void) {
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
+      subtests.is_child = true;
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       return;
     }

@@ -1,6 +1,8 @@
 /* The k-th allocation fails, for every k: the status says so, outputs are NULL, nothing is leaked, and the
  * next try succeeds. */
 #include "runtime/context/context.h"
+#include "tests/support/allocations.h"
+#include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
 
@@ -36,36 +38,23 @@ static tristar_status run(tristar_t *ts, const tristar_view *view, tristar_metho
 }
 
 static void check(const char *kind, int64_t k, tristar_method method, int use_starpu) {
-  tristar_config config;
-  CLEANUP(tristar_destroy) tristar_t *ts;
+  CLEANUP(close_context) tristar_t *ts = use_starpu ? open_with_starpu(0, false) : open_without_starpu(false);
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view view;
-  tristar_memory_stats memory;
   char message[512];
-  tristar_config_init(&config);
-  config.use_starpu = use_starpu;
-  CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
   tristar_matrix_get_view(m, &view);
-  tristar_get_memory(ts, &memory);
-  const size_t before = memory.current_bytes;
-  int64_t fails = 0;
-  for (int64_t step = 1;; step += step < 150 ? 1 : step / 40) { /* all of the first ones, then a sample */
-    tristar_get_memory(ts, &memory);
-    tsi_context_env(ts)->memory.fail_at = memory.allocations + step;
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.first = 150; /* all up to there, then a sample */
+  failing.sparse = 75;
+  while (next_failure(&failing)) {
     const tristar_status status = run(ts, &view, method);
-    tristar_get_memory(ts, &memory);
-    CHECK_MSG(memory.current_bytes == before, "%s: %zu bytes leaked when allocation %lld fails", kind,
-              memory.current_bytes - before, (long long)step);
+    end_failure(&failing, status);
     if (status == TRISTAR_OK) break;
-    CHECK_MSG(status == TRISTAR_ERR_MEMORY, "allocation %lld: %s", (long long)step,
-              tristar_status_name(status));
     tristar_get_error(ts, message, sizeof message);
     CHECK(strstr(message, "out of memory") != NULL);
-    fails++;
   }
-  CHECK(fails > 100);
-  tsi_context_env(ts)->memory.fail_at = 0;
+  CHECK_MSG(failing.count > 100, "%s: %d failures", kind, (int)failing.count);
   CHECK_OK(run(ts, &view, method));
 }
 

@@ -4,6 +4,7 @@
  * that share the supernodes out, however they do; their messages meet. The check fails for each invariant
  * that is broken. */
 #include "dag/factor/factorization.h"
+#include "tests/support/allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/races.h"
 #include "tests/support/subtests.h"
@@ -405,26 +406,22 @@ static void check_shared_corruption(tsi_env *env) {
 /* Every allocation fails once. */
 static void check_failures(void) {
   CLEANUP(pattern_free) pattern a = pattern_grid(9, 9, 1, true);
-  int64_t calls = 1;
-  for (int64_t k = 0; k <= calls; k++) {
-    tsi_env env;
+  tsi_env env;
+  tsi_env_init(&env);
+  env.check = true;
+  allocation_failures failing = fail_allocations(&env);
+  while (next_failure(&failing)) {
     structure s;
     tsi_access_list *list = NULL;
-    tsi_env_init(&env);
-    env.check = true;
-    env.memory.fail_at = k;
     tristar_status status = build(&env, &a, TRISTAR_METHOD_LDLT, &tiled, &s);
     CHECK((s.dag != NULL) == (status == TRISTAR_OK));
     if (status == TRISTAR_OK) {
       status = tsi_factorization_list_accesses(&env, s.dag, &list);
       CHECK((list != NULL) == (status == TRISTAR_OK));
     }
-    if (k == 0) calls = env.memory.calls;
-    CHECK_MSG(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY), "allocation %lld: %s", (long long)k,
-              tristar_status_name(status));
+    end_failure(&failing, status);
     TSI_FREE(&env, list);
     release(&env, &s);
-    CHECK(atomic_load(&env.memory.current) == 0);
   }
 }
 

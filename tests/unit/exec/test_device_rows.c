@@ -1,6 +1,7 @@
 /* Device tables of triangles by rows: their check passes on every partition, pattern and sweep, and finds
  * faults that are planted into any array; they move as one block; a failed allocation leaves nothing behind;
  * which kernels are chosen. */
+#include "tests/support/allocations.h"
 #include "tests/support/device_rows.h"
 #include "tests/support/subtests.h"
 
@@ -176,21 +177,15 @@ static void check_failures(void) {
   CLEANUP(system_free) system_of s = system_create(triangle_create(TRIANGLE_RANDOM, 40, 3), &typed_double);
   const row_problem p = {
       .partition = TSI_ROWS_RECURSIVE_BLOCKS, .blocks = 4, .options = {TSI_DEVICE_ROWS_AUTO, 32}};
-  int64_t calls = 0;
-  for (int64_t k = 0; k == 0 || k <= calls; k++) {
-    tsi_env failing;
+  allocation_failures failing = fail_allocations(&env);
+  while (next_failure(&failing)) {
     tsi_device_row_plan plan;
-    tsi_env_init(&failing);
-    failing.check = true;
-    failing.memory.fail_at = k;
-    const tristar_status status = row_problem_create(&failing, &s, &p, &plan);
-    if (k == 0) calls = failing.memory.calls;
+    const tristar_status status = row_problem_create(&env, &s, &p, &plan);
+    end_failure(&failing, status);
     CHECK((plan.order != NULL) == (status == TRISTAR_OK));
-    CHECK(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY));
-    tsi_device_rows_destroy(&failing, &plan);
-    CHECK(failing.memory.current == 0);
+    tsi_device_rows_destroy(&env, &plan);
   }
-  CHECK(calls > 30);
+  CHECK(failing.count > 30);
 }
 
 /* ---- Choices ------------------------------------------------------------------------------------------- */

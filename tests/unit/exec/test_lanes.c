@@ -8,6 +8,7 @@
 
 #include "dag/lanes.h"
 #include "runtime/exec/steps/lane_run.h"
+#include "tests/support/allocations.h"
 #include "tests/support/check.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
@@ -118,23 +119,19 @@ static void check_broken(const graph *g, tsi_lanes *lanes) {
 
 /* Each allocation fails in turn: nothing is left. */
 static void check_failures(const graph *g) {
-  const size_t before = atomic_load(&env.memory.current);
-  tristar_status status = TRISTAR_ERR_MEMORY;
-  int failures = 0;
-  for (; status != TRISTAR_OK; failures++) {
+  allocation_failures failing = fail_allocations(&env);
+  while (next_failure(&failing)) {
     tsi_lanes *lanes;
     tsi_lane_run *run = NULL;
-    env.memory.fail_at = atomic_load(&env.memory.calls) + 1 + failures;
-    status = tsi_lanes_create(&env, g->steps, g->edges, g->edge, g->order, g->lanes, g->lane, &lanes);
+    tristar_status status =
+        tsi_lanes_create(&env, g->steps, g->edges, g->edge, g->order, g->lanes, g->lane, &lanes);
     CHECK((status == TRISTAR_OK) == (lanes != NULL));
     if (status == TRISTAR_OK) status = tsi_lane_run_create(&env, NULL, NULL, lanes, &run);
-    env.memory.fail_at = 0;
-    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
+    end_failure(&failing, status);
     CHECK((status == TRISTAR_OK) == (run != NULL));
     tsi_lane_run_destroy(&env, &run);
-    CHECK(atomic_load(&env.memory.current) == before);
   }
-  CHECK_MSG(failures > 12, "%d allocations", failures);
+  CHECK_MSG(failing.count >= 12, "%d allocations", (int)failing.count);
 }
 
 /* ---- Runs -----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "runtime/exec/steps/exchange.h"
 #include "runtime/exec/steps/recording.h"
 #include "runtime/exec/steps/tables.h"
+#include "tests/support/allocations.h"
 #include "tests/support/orders.h"
 #include "tests/support/solve_data.h"
 #include "tests/support/subtests.h"
@@ -429,21 +430,16 @@ static void check_list(tsi_env *env) {
 /* Each allocation fails in turn: nothing is left. */
 static void check_failures(problem *p, const double *b) {
   tsi_env *env = &p->env;
-  tristar_status status = TRISTAR_ERR_MEMORY;
   CLEANUP(solve_destroy) solve s;
   solve_create(p, TSI_INVERSE_DIAGONAL, (sweeps){true, true}, false, false, 0, 1, b, &s);
-  const size_t before = atomic_load(&env->memory.current);
-  int failures = 0;
-  for (; status != TRISTAR_OK; failures++) {
+  allocation_failures failing = fail_allocations(env);
+  while (next_failure(&failing)) {
     tsi_recording recording = {.list = NULL};
-    env->memory.fail_at = atomic_load(&env->memory.calls) + 1 + failures;
-    status = tsi_recording_create(env, &s.execution, s.steps, (tsi_grouping){.light = 0}, &recording);
-    env->memory.fail_at = 0;
-    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
+    end_failure(&failing,
+                tsi_recording_create(env, &s.execution, s.steps, (tsi_grouping){.light = 0}, &recording));
     tsi_recording_release(env, &recording);
-    CHECK(atomic_load(&env->memory.current) == before);
   }
-  CHECK_MSG(failures > 4, "%d allocations", failures);
+  CHECK_MSG(failing.count >= 4, "%d allocations", (int)failing.count);
 }
 
 int main(int argc, char **argv) {

@@ -2,6 +2,7 @@
  * which separates a grid; and each of its allocations fails once. */
 #include "partition/order/symbolic.h"
 #include "runtime/factor/dissection.h"
+#include "tests/support/allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 
@@ -55,19 +56,12 @@ static void check_chain(tsi_env *env) {
 static void fail_each(void) {
   CLEANUP(pattern_free) pattern grid = pattern_grid(8, 8, 1, true);
   tsi_index position[64];
-  int64_t calls = 0;
-  for (int64_t k = 0; k == 0 || k <= calls; k++) {
-    tsi_env env;
-    tsi_env_init(&env);
-    env.memory.fail_at = k;
-    const tristar_status status = tsi_dissect(&env, grid.n, grid.ptr, grid.index, position);
-    if (k == 0) calls = env.memory.calls;
-    CHECK_MSG(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY), "allocation %lld: %s", (long long)k,
-              tristar_status_name(status));
-    CHECK_MSG(env.memory.current == 0, "allocation %lld: %zu bytes leaked", (long long)k,
-              (size_t)env.memory.current);
-  }
-  CHECK(calls >= 3);
+  tsi_env env;
+  tsi_env_init(&env);
+  allocation_failures failing = fail_allocations(&env);
+  while (next_failure(&failing))
+    end_failure(&failing, tsi_dissect(&env, grid.n, grid.ptr, grid.index, position));
+  CHECK(failing.count >= 3);
 }
 
 int main(int argc, char **argv) {

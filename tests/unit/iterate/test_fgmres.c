@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "runtime/context/context.h"
+#include "tests/support/allocations.h"
 #include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/random.h"
@@ -70,7 +71,6 @@ static void check(tristar_t *ts, const char *what, const tristar_view *v,
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_options refine;
   tristar_refine_result result;
-  tristar_memory_stats memory;
   const int64_t n = v->rows;
   const int parts = v->scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
   OWNED double *b = xmalloc((size_t)(n * parts) * sizeof *b), *x = xmalloc((size_t)(n * parts) * sizeof *x);
@@ -90,21 +90,11 @@ static void check(tristar_t *ts, const char *what, const tristar_view *v,
   CHECK(result.iterations > 0 && result.iterations <= 30);
   check_history(what, p, op, b, x, n, parts, &result);
   check_tolerance(what, p, op, b, n, parts, 1e-13);
-  tristar_get_memory(ts, &memory);
-  const size_t before = memory.current_bytes;
-  int failures = 0;
-  for (int k = 1; k < 40; k += 1 + TSI_TESTS_SANITIZED) {
-    tristar_get_memory(ts, &memory);
-    tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
-    const tristar_status status = tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result);
-    tristar_get_memory(ts, &memory);
-    CHECK(memory.current_bytes == before);
-    if (status == TRISTAR_OK) break;
-    CHECK_STATUS(status, TRISTAR_ERR_MEMORY);
-    failures++;
-  }
-  CHECK(failures >= 8 / (1 + TSI_TESTS_SANITIZED));
-  tsi_context_env(ts)->memory.fail_at = 0;
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.stride = 1 + TSI_TESTS_SANITIZED; /* each failure takes its time */
+  while (failing.at < 40 && next_failure(&failing))
+    end_failure(&failing, tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result));
+  CHECK(failing.count >= 8 / failing.stride);
 }
 
 /* tridiagonal (-1, 2 + shift, -1) of order n; condition about 4 / (pi / n)^2 */

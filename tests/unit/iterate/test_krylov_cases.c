@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "runtime/context/context.h"
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/krylov.h"
 #include "tests/support/subtests.h"
@@ -562,32 +563,16 @@ static tristar_status run(tristar_t *ts, const tristar_view *view, double *b, do
 }
 
 static void check_allocations(bool use_starpu) {
-  tristar_config config;
-  CLEANUP(tristar_destroy) tristar_t *ts;
+  CLEANUP(close_context) tristar_t *ts = use_starpu ? open_with_starpu(0, false) : open_without_starpu(false);
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_memory_stats memory;
-  int fails = 0;
-  tristar_config_init(&config);
-  config.use_starpu = use_starpu;
-  CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", use_starpu ? 300 : 10, &matrix));
   tristar_matrix_get_view(matrix, &view);
   OWNED double *b = make_rhs(&typed_double, view.rows), *x = xmalloc((size_t)view.rows * sizeof *x);
-  tristar_get_memory(ts, &memory);
-  const size_t before = memory.current_bytes;
-  for (int64_t step = 1;; step++) {
-    tristar_get_memory(ts, &memory);
-    tsi_context_env(ts)->memory.fail_at = memory.allocations + step;
-    const tristar_status status = use_starpu && step > 12 ? TRISTAR_OK : run(ts, &view, b, x);
-    tsi_context_env(ts)->memory.fail_at = 0;
-    tristar_get_memory(ts, &memory);
-    CHECK_MSG(memory.current_bytes == before, "%zu bytes leaked", memory.current_bytes - before);
-    if (status == TRISTAR_OK) break;
-    CHECK_STATUS(status, TRISTAR_ERR_MEMORY);
-    fails++;
-  }
-  CHECK(fails >= 10);
+  allocation_failures failing = fail_allocations_of(ts);
+  while (next_failure(&failing))
+    end_failure(&failing, use_starpu && failing.count > 11 ? TRISTAR_OK : run(ts, &view, b, x));
+  CHECK(failing.count >= 10);
 }
 
 int main(int argc, char **argv) {

@@ -1,5 +1,6 @@
 /* The k-th allocation fails, for every k, while matrices are read, generated and written: the status is
  * MEMORY, no matrix comes out, nothing leaks. */
+#include "tests/support/allocations.h"
 #include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
 
@@ -75,23 +76,13 @@ static tristar_status laplacian(tristar_t *ts, const char *unused) {
 static void fail_each(const char *name, tristar_status (*operation)(tristar_t *, const char *),
                       const char *argument, int allocations_at_least) {
   CLEANUP(close_context) tristar_t *ts = open_context(NULL);
-  tsi_env *env = tsi_context_env(ts);
-  tristar_status status = TRISTAR_ERR_MEMORY;
-  int failures = -1;
-  while (status == TRISTAR_ERR_MEMORY) {
-    tristar_memory_stats memory;
-    failures++;
-    tristar_get_memory(ts, &memory);
-    env->memory.fail_at = memory.allocations + 1 + failures;
-    status = operation(ts, argument);
-    tristar_get_memory(ts, &memory);
-    CHECK_MSG(memory.current_bytes == 0, "%s: failure %d leaks %zu bytes", name, failures,
-              memory.current_bytes);
-    CHECK_MSG(failures < 200, "%s: no end", name);
+  allocation_failures failing = fail_allocations_of(ts);
+  while (next_failure(&failing)) {
+    const tristar_status status = operation(ts, argument);
+    end_failure(&failing, status);
     if (status == TRISTAR_ERR_MEMORY) check_message(ts, name, "out of memory");
   }
-  CHECK_MSG(status == TRISTAR_OK, "%s: %s", name, tristar_status_name(status));
-  CHECK_MSG(failures >= allocations_at_least, "%s: only %d allocations", name, failures);
+  CHECK_MSG(failing.count >= allocations_at_least, "%s: only %d allocations", name, (int)failing.count);
 }
 
 int main(int argc, char **argv) {

@@ -4,6 +4,7 @@
  * ends, are left alone; memory runs out at every allocation. */
 #include "partition/cut/row_chunks.h"
 #include "runtime/matrix/triangle_turn.h"
+#include "tests/support/allocations.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
@@ -154,21 +155,19 @@ static void check_disorder(tsi_env *env) {
 }
 
 static void check_memory(void) {
-  int64_t calls = 0;
+  tsi_env env;
+  tsi_env_init(&env);
+  allocation_failures failing = fail_allocations(&env);
   draw(50, true, 'd', true);
-  for (int64_t k = 0; k == 0 || k <= calls; k++) {
-    tsi_env failing;
+  while (next_failure(&failing)) {
     tsi_turned turned;
     bool done;
-    tsi_env_init(&failing);
-    failing.memory.fail_at = k;
-    const tristar_status status = tsi_triangle_turn(&failing, &t.columns, &done, &turned);
-    CHECK(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY) && done == (k == 0));
-    if (k == 0) calls = failing.memory.calls;
-    tsi_turned_finish(&failing, &turned);
-    CHECK(failing.memory.current == 0);
+    const tristar_status status = tsi_triangle_turn(&env, &t.columns, &done, &turned);
+    end_failure(&failing, status);
+    CHECK(done == (status == TRISTAR_OK));
+    tsi_turned_finish(&env, &turned);
   }
-  CHECK(calls >= 5);
+  CHECK(failing.count >= 5);
 }
 
 int main(int argc, char **argv) {

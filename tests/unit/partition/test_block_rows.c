@@ -3,6 +3,7 @@
  * lanes share what is worth it; checks find what is broken. */
 #include "partition/cut/block_features.h"
 #include "partition/cut/block_rows.h"
+#include "tests/support/allocations.h"
 #include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 
@@ -183,27 +184,21 @@ static void check_lanes(void) {
 static void check_memory(void) {
   CLEANUP(triangle_free) triangle_pattern t = triangle_create(TRIANGLE_RANDOM, 30, 3);
   const tsi_lines lines = {t.n, t.ptr, t.index, false};
-  int64_t calls = 0;
-  for (int64_t k = 0; k == 0 || k <= calls; k++) {
-    tsi_env failing;
+  allocation_failures failing = fail_allocations(&env);
+  while (next_failure(&failing)) {
     tsi_block_cut *cut = NULL;
     tsi_block_pattern *pattern = NULL;
     tsi_block_rows *rows = NULL;
-    tsi_env_init(&failing);
-    failing.check = true;
-    failing.memory.fail_at = k;
-    tristar_status status = tsi_block_cut_create(&failing, t.n, TSI_BLOCKS_COLUMN, 5, &cut);
-    if (status == TRISTAR_OK) status = tsi_block_pattern_create(&failing, &lines, NULL, &pattern);
-    if (status == TRISTAR_OK) status = tsi_block_rows_create(&failing, cut, pattern, 2, 10, &rows);
+    tristar_status status = tsi_block_cut_create(&env, t.n, TSI_BLOCKS_COLUMN, 5, &cut);
+    if (status == TRISTAR_OK) status = tsi_block_pattern_create(&env, &lines, NULL, &pattern);
+    if (status == TRISTAR_OK) status = tsi_block_rows_create(&env, cut, pattern, 2, 10, &rows);
+    end_failure(&failing, status);
     CHECK((rows != NULL) == (status == TRISTAR_OK));
-    if (k == 0) calls = failing.memory.calls;
-    CHECK(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY));
-    TSI_FREE(&failing, rows);
-    TSI_FREE(&failing, pattern);
-    TSI_FREE(&failing, cut);
-    CHECK(failing.memory.current == 0);
+    TSI_FREE(&env, rows);
+    TSI_FREE(&env, pattern);
+    TSI_FREE(&env, cut);
   }
-  CHECK(calls > 20);
+  CHECK(failing.count > 20);
 }
 
 static void check_cut(const tsi_lines lines[2], tsi_block_scheme scheme, tsi_index blocks, int reorder) {

@@ -5,6 +5,7 @@
 #include "partition/order/borders.h"
 #include "partition/order/imported_structure.h"
 #include "partition/device/device_split.h"
+#include "tests/support/allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 
@@ -175,14 +176,9 @@ static void check_failures(tsi_env *env, uint64_t *state) {
   tsi_symbolic *symbolic[SIDES];
   tsi_index border[60];
   CHECK_OK(tsi_symbolic_of_imported(env, 1, &columns, 0.6, symbolic));
-  int failures = 0;
-  for (tristar_status status = TRISTAR_ERR_MEMORY; status != TRISTAR_OK; failures++) {
-    env->memory.fail_at = atomic_load(&env->memory.calls) + failures + 1;
-    status = tsi_borders_count(env, symbolic[0], border);
-    env->memory.fail_at = 0;
-    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
-  }
-  CHECK(failures == 4);
+  allocation_failures failing = fail_allocations(env);
+  while (next_failure(&failing)) end_failure(&failing, tsi_borders_count(env, symbolic[0], border));
+  CHECK(failing.count == 3);
   TSI_FREE(env, symbolic[0]);
 }
 

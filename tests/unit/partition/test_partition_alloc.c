@@ -4,6 +4,7 @@
 
 #include "partition/order/matching.h"
 #include "partition/order/symbolic.h"
+#include "tests/support/allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 
@@ -48,20 +49,13 @@ static tristar_status run_matching(tsi_env *env, const pattern *a, int variant) 
 
 /* Runs the operation with no failure, then with a failure of the first, second, ... allocation. */
 static void fail_each(const char *name, operation *run, const pattern *a, int variant) {
-  int64_t calls = 0;
-  for (int64_t k = 0; k == 0 || k <= calls; k++) {
-    tsi_env env;
-    tsi_env_init(&env);
-    env.check = true;
-    env.memory.fail_at = k;
-    tristar_status status = run(&env, a, variant);
-    if (k == 0) calls = env.memory.calls;
-    CHECK_MSG(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY), "%s, variant %d, allocation %lld: %s %s",
-              name, variant, (long long)k, tristar_status_name(status), tsi_error_text(&env));
-    CHECK_MSG(env.memory.current == 0, "%s, variant %d, allocation %lld: %zu bytes leaked", name, variant,
-              (long long)k, (size_t)env.memory.current);
-  }
-  CHECK_MSG(calls >= 3, "%s: only %lld allocations", name, (long long)calls);
+  tsi_env env;
+  tsi_env_init(&env);
+  env.check = true;
+  allocation_failures failing = fail_allocations(&env);
+  while (next_failure(&failing)) end_failure(&failing, run(&env, a, variant));
+  CHECK_MSG(failing.count >= 3, "%s, variant %d: only %lld allocations", name, variant,
+            (long long)failing.count);
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,7 @@
 /* Sweeps over block cuts: every scheme, pattern, direction, scalar type, rows and columns, strides, places in
  * the vectors. Solutions are right, and chunks in any order that their waits allow give the same bits. */
 #include "runtime/rows/block_sweep.h"
+#include "tests/support/allocations.h"
 #include "tests/support/subtests.h"
 #include "tests/support/triangle_system.h"
 
@@ -109,23 +110,20 @@ static void check_failures(void) {
   CLEANUP(triangle_free) triangle_pattern t = triangle_create(TRIANGLE_RANDOM, 40, 3);
   const tsi_lines lines = {t.n, t.ptr, t.index, false};
   const tsi_block_options options = {TSI_BLOCKS_RECURSIVE, 4, true, 2, 10};
-  int64_t calls = 0;
   tsi_block_sweep *sweep;
   CHECK_STATUS(tsi_block_sweep_create(&env, &lines, false, &options, 'd', "none", NULL, &sweep),
                TRISTAR_ERR_ARGUMENT);
-  for (int64_t k = 0; k == 0 || k <= calls; k++) {
-    tsi_env failing;
-    tsi_env_init(&failing);
-    failing.memory.fail_at = k;
+  tsi_env failing_env;
+  tsi_env_init(&failing_env);
+  allocation_failures failing = fail_allocations(&failing_env);
+  while (next_failure(&failing)) {
     const tristar_status status =
-        tsi_block_sweep_create(&failing, &lines, true, &options, 'd', NULL, NULL, &sweep);
-    if (k == 0) calls = failing.memory.calls;
+        tsi_block_sweep_create(&failing_env, &lines, true, &options, 'd', NULL, NULL, &sweep);
+    end_failure(&failing, status);
     CHECK((sweep != NULL) == (status == TRISTAR_OK));
-    CHECK(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY));
-    tsi_block_sweep_destroy(&failing, &sweep);
-    CHECK(failing.memory.current == 0);
+    tsi_block_sweep_destroy(&failing_env, &sweep);
   }
-  CHECK(calls > 30);
+  CHECK(failing.count > 30);
 }
 
 int main(int argc, char **argv) {

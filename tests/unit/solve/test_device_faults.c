@@ -1,5 +1,6 @@
 /* Faults that are planted into device tables are found by their check, in every array and at any place;
  * tables move as one block; a failed allocation leaves nothing behind; what cannot be cut is refused. */
+#include "tests/support/allocations.h"
 #include "tests/support/device_solve.h"
 #include "tests/support/subtests.h"
 #include "tristar_matrix.h"
@@ -179,18 +180,15 @@ static void check_move(const device_solver *s, const tsi_device_tables *t) {
 
 static void check_failing_memory(const device_solver *s) {
   tsi_env *env = s->env;
-  const size_t bytes = env->memory.current;
-  int64_t failed = 0;
-  for (tristar_status status = TRISTAR_ERR_MEMORY; status != TRISTAR_OK; failed++) {
+  allocation_failures failing = fail_allocations(env);
+  while (next_failure(&failing)) {
     tsi_device_plan *plan;
-    env->memory.fail_at = env->memory.calls + failed + 1;
-    status = tsi_device_plan_create(env, s->plan->factor, &s->device->options, &plan);
-    env->memory.fail_at = 0;
-    CHECK(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && plan == NULL));
+    const tristar_status status = tsi_device_plan_create(env, s->plan->factor, &s->device->options, &plan);
+    end_failure(&failing, status);
+    CHECK((plan != NULL) == (status == TRISTAR_OK));
     tsi_device_plan_destroy(env, &plan);
-    CHECK(env->memory.current == bytes);
   }
-  CHECK(failed > 20);
+  CHECK(failing.count >= 20);
 }
 
 static void check_refused(tristar_t *ts) {

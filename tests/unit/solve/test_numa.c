@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "runtime/solve/numa.h"
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
@@ -125,24 +126,21 @@ static void fail(void) {
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CLEANUP(flow_destroy) flow f;
   flow_create(ts, "s2d9pt", 40, TRISTAR_ENGINE_SERIAL, 20000, &f);
-  tristar_memory_stats memory;
+
   replan(&f, TRISTAR_PLACEMENT_ON);
   const int64_t n = f.view.rows;
   OWNED double *b = xcalloc((size_t)n, sizeof *b);
-  tristar_status status = TRISTAR_ERR_MEMORY;
-  int fails = 0;
-  for (; status != TRISTAR_OK; fails++) {
-    tristar_get_memory(ts, &memory);
-    const size_t before = memory.current_bytes;
-    tsi_context_env(ts)->memory.fail_at = memory.allocations + fails + 1;
-    status = tristar_solve(f.plan, TRISTAR_N, 1, b, n, b, n);
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.keeps_memory = true; /* of the solve that succeeds */
+  while (next_failure(&failing)) {
+    const size_t before = bytes_held(ts);
+    const tristar_status status = tristar_solve(f.plan, TRISTAR_N, 1, b, n, b, n);
+    end_failure(&failing, status);
     if (status == TRISTAR_OK) break;
-    CHECK_STATUS(status, TRISTAR_ERR_MEMORY);
-    tristar_get_memory(ts, &memory);
-    CHECK(memory.current_bytes == before);
+    CHECK(bytes_held(ts) == before);
     CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_WANTED);
   }
-  CHECK_MSG(fails >= 2, "%d allocations failed", fails);
+  CHECK_MSG(failing.count >= 2, "%d allocations failed", (int)failing.count);
   CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_DONE);
 }
 
