@@ -300,7 +300,7 @@ static void choose_part(const tsi_symbolic *symbolic, bool *has, bool *shared) {
 static void check_part(tsi_env *env, const structure *s) {
   OWNED bool *has = xmalloc((size_t)s->symbolic->count + 1),
              *shared = xmalloc((size_t)s->symbolic->count + 1);
-  tsi_tree_part part;
+  tsi_tree_part *part;
   tsi_device_split_costs costs = costs_of(s, 2, 1e9);
   choose_part(s->symbolic, has, shared);
   CHECK_OK(tsi_tree_part_create(env, s->symbolic, s->panels, has, &part));
