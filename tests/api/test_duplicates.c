@@ -72,7 +72,8 @@ static outcome solve(tristar_t *ts, const typed *t, const tristar_view *v,
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
-  const tristar_refine_options refine = {.size = sizeof refine, .max_steps = 3, .max_iterations = 5, .forward_error = 1};
+  const tristar_refine_options refine = {
+      .size = sizeof refine, .max_steps = 3, .max_iterations = 5, .forward_error = 1};
   CHECK(o.x != NULL);
   CHECK_OK(tristar_analyze(ts, v, options, &an));
   CHECK_OK(tristar_factor(an, v->values, &f));

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "tests/support/check.h"
+#include "tristar_machine.h"
 
 static inline size_t bytes_held(tristar_t *ts) {
   tristar_memory_stats memory;

@@ -131,8 +131,8 @@ int main(int argc, char **argv) {
   close_context(&ts);
   if (found == 0) SKIP("no matrices in %s", data_folder());
   CHECK_TOTAL(found < FILES || (made[0] >= 20 && made[1] >= 20 && made[2] >= 7 && made[3] >= 6 &&
-                              made[4] >= 20 && made[5] >= 20),
-            "of %d: %d ILU, %d ILUT, %d IC, %d ICT, %d SSOR, %d FSAI", found, made[0], made[1], made[2],
-            made[3], made[4], made[5]);
+                                made[4] >= 20 && made[5] >= 20),
+              "of %d: %d ILU, %d ILUT, %d IC, %d ICT, %d SSOR, %d FSAI", found, made[0], made[1], made[2],
+              made[3], made[4], made[5]);
   return 0;
 }

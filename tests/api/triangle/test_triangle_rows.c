@@ -337,8 +337,10 @@ static void check_inside(tristar_t *ts) {
                        .ptr_bits = 64,
                        .index_bits = 64,
                        .base = 1};
-  const tristar_triangle_options options = {
-      .size = sizeof options, .uplo = TRISTAR_UPPER, .diag = TRISTAR_NON_UNIT, .partition = TRISTAR_PARTITION_WHOLE};
+  const tristar_triangle_options options = {.size = sizeof options,
+                                            .uplo = TRISTAR_UPPER,
+                                            .diag = TRISTAR_NON_UNIT,
+                                            .partition = TRISTAR_PARTITION_WHOLE};
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   const double b[] = {26, 8, 15}; /* entries (0, 2) add up to 5 */

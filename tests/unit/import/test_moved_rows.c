@@ -163,8 +163,7 @@ static void check_way(tristar_t *ts, const problem *p, const way *w, void *expec
 static void check_new_values(tristar_t *ts, const problem *p, void *expected, void *x) {
   const way w = {.op = TRISTAR_N};
   CLEANUP(tristar_factor_destroy)
-  tristar_factor_t *factor = import(ts, p, &w, TRISTAR_PARTITION_SUPERSTEPS),
-                   *whole;
+  tristar_factor_t *factor = import(ts, p, &w, TRISTAR_PARTITION_SUPERSTEPS), *whole;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan, *other;
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   for (int k = 0; k < SOLVES; k++) solve(plan, p, &w, x);

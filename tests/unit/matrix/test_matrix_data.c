@@ -45,8 +45,7 @@ static void check_pair(tristar_t *ts, const char *one, const char *two, double t
   snprintf(path[0], sizeof path[0], "%s/%s", data_folder(), one);
   snprintf(path[1], sizeof path[1], "%s/%s", data_folder(), two);
   CLEANUP(tristar_matrix_destroy)
-  tristar_matrix_t *a = read_matrix(ts, one, path[0]),
-                   *b = read_matrix(ts, two, path[1]);
+  tristar_matrix_t *a = read_matrix(ts, one, path[0]), *b = read_matrix(ts, two, path[1]);
   CHECK(a->rows == b->rows && a->cols == b->cols && a->symmetry == b->symmetry && a->scalar == b->scalar);
   CHECK(memcmp(a->ptr, b->ptr, ((size_t)a->cols + 1) * sizeof *a->ptr) == 0);
   CHECK(memcmp(a->index, b->index, (size_t)a->ptr[a->cols] * sizeof *a->index) == 0);
