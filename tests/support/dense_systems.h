@@ -101,6 +101,32 @@ static inline number entry(const dense *m, tristar_op op, int i, int j) {
   return op == TRISTAR_C ? conjl(a) : a;
 }
 
+/* op(A)^-1 by Gauss-Jordan elimination with row exchanges. */
+static inline void invert(const dense *m, tristar_op op, number inverse[N_MAX][N_MAX]) {
+  number a[N_MAX][2 * N_MAX];
+  const int n = m->n;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < 2 * n; j++) a[i][j] = j < n ? entry(m, op, i, j) : i == j - n;
+  for (int k = 0; k < n; k++) {
+    int pivot = k;
+    for (int i = k; i < n; i++)
+      if (cabsl(a[i][k]) > cabsl(a[pivot][k])) pivot = i;
+    for (int j = 0; j < 2 * n; j++) {
+      const number swap = a[k][j];
+      a[k][j] = a[pivot][j];
+      a[pivot][j] = swap;
+    }
+    const number d = a[k][k];
+    for (int j = 0; j < 2 * n; j++) a[k][j] /= d;
+    for (int i = 0; i < n; i++) {
+      const number factor = a[i][k];
+      for (int j = 0; i != k && j < 2 * n; j++) a[i][j] -= factor * a[k][j];
+    }
+  }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) inverse[i][j] = a[i][j + n];
+}
+
 /* Column by column; the lower triangle of a symmetric kind. Release with free_view. */
 static inline tristar_view make_view(const dense *m, tristar_scalar scalar, tristar_symmetry symmetry) {
   int32_t *ptr = malloc((N_MAX + 1) * sizeof *ptr), *index = malloc(N_MAX * N_MAX * sizeof *index);

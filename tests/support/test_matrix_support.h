@@ -11,6 +11,9 @@
 #include "runtime/matrix/matrix.h"
 #include "tests/support/context.h"
 
+#define BANNER "%%MatrixMarket matrix coordinate "
+#define ARRAY "%%MatrixMarket matrix array "
+
 typedef struct warning_count {
   int warnings;
 } warning_count;

@@ -1,7 +1,7 @@
 /* Factors of KLU, of each family, with one block and with several: they are viewed right, solves with them
  * equal those of KLU, new values arrive, and what cannot be imported is told. */
 #include "runtime/adapters/klu_factors.h"
-#include "tests/support/adapter_matrix.h"
+#include "tests/unit/adapters/adapter_matrix.h"
 #include "tests/support/context.h"
 #include "tests/support/factors_product.h"
 #include "tests/support/failing_import.h"

@@ -1,13 +1,11 @@
 /* The generators: sizes, declared symmetry, the same bits as recorded, definiteness, and for each problem a
  * property that its equation has and a wrong stencil or element would break. */
 #include <math.h>
-
+#include "tests/unit/matrix/generated.h"
 #include "tests/support/subtests.h"
 #include "tests/support/test_matrix_support.h"
-
 /* What is promised of a matrix. */
 enum { DEFINITE = 1, INDEFINITE = 2, UNSYMMETRIC = 4, NO_PIVOTING = 8 };
-
 typedef struct recorded {
   const char *kind;
   int promise;
@@ -16,7 +14,6 @@ typedef struct recorded {
   uint64_t hash;      /* of gen:kind:hash_k */
   int64_t entries[5]; /* of K = 1, 2, 3, 4, hash_k */
 } recorded;
-
 static const recorded recordings[] = {
     {"s2d9pt", DEFINITE, 12, 40, UINT64_C(0x7e6024605fecadb1), {1, 10, 29, 58, 7762}},
     {"poisson3d7", DEFINITE, 6, 12, UINT64_C(0x54bbf67363f7ba05), {1, 20, 81, 208, 6480}},
@@ -38,55 +35,12 @@ static const recorded recordings[] = {
     {"band", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0x69e05dd4c46f0ce1), {1, 2, 3, 4, 11795}},
     {"chain", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0xe1bb2a8478451b16), {1, 4, 7, 10, 8998}},
 };
-
 #define KINDS ((int)(sizeof recordings / sizeof recordings[0]))
-
-/* Is K the number of rows? Then no K is too large but those that no number of rows is. */
-static int counts_rows(const char *kind) {
-  static const char *const kinds[] = {"circuit", "erdos", "band", "chain"};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (strcmp(kind, kinds[i]) == 0) return 1;
-  return 0;
-}
-
-static int64_t expected_rows(const char *kind, int64_t k) {
-  if (strcmp(kind, "s2d9pt") == 0) return k * k;
-  if (strcmp(kind, "elasticity3d") == 0) return 3 * k * (k + 1) * (k + 1);
-  if (strcmp(kind, "kkt3d") == 0) return 3 * k * k * k;
-  if (strcmp(kind, "maxwell3d") == 0) return 3 * (k + 1) * k * k;
-  if (strcmp(kind, "fusion2d") == 0) return 4 * (3 * k - 1) * (3 * k - 1);
-  if (counts_rows(kind)) return k;
-  return k * k * k;
-}
-
-static tristar_matrix_t *generate(tristar_t *ts, const char *kind, int64_t k) {
-  tristar_matrix_t *m = NULL;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  CHECK_OK(tsi_matrix_check(m)); /* finite, sorted, no duplicates, lower triangle if symmetric */
-  CHECK_MSG(m->rows == expected_rows(kind, k) && m->cols == m->rows, "%s %lld: %d rows", kind, (long long)k,
-            m->rows);
-  CHECK(m->values != NULL && m->scalar == TRISTAR_DOUBLE);
-  return m;
-}
-
-/* The full matrix, column-major; to be freed. */
-static double *expand(const tristar_matrix_t *m) {
-  const size_t n = (size_t)m->rows;
-  double *a = xcalloc(n * n, sizeof *a);
-  for (int32_t j = 0; j < m->cols; j++)
-    for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
-      a[(size_t)m->index[k] + (size_t)j * n] = m->values[k];
-      if (m->symmetry == TRISTAR_SYMMETRIC) a[(size_t)j + (size_t)m->index[k] * n] = m->values[k];
-    }
-  return a;
-}
-
 static double largest(const double *a, size_t n) {
   double max = 0;
   for (size_t k = 0; k < n * n; k++) max = fmax(max, fabs(a[k]));
   return max;
 }
-
 /* Gaussian elimination in place. Returns the smallest pivot relative to the largest entry of the matrix, 0 if
  * one is zero; *growth: the largest entry met, relative likewise; *negative: how many pivots are negative. */
 static double eliminate(double *a, size_t n, int pivoting, double *growth, int *negative) {
@@ -117,7 +71,6 @@ static double eliminate(double *a, size_t n, int pivoting, double *growth, int *
     for (size_t i = 0; i <= j; i++) *growth = fmax(*growth, fabs(a[i + j * n]) / scale);
   return smallest;
 }
-
 /* The number of negative pivots of elimination without pivoting: for a symmetric matrix, of negative
  * eigenvalues (Sylvester). */
 static int negative_pivots(const tristar_matrix_t *m, double *smallest, double *growth) {
@@ -126,14 +79,12 @@ static int negative_pivots(const tristar_matrix_t *m, double *smallest, double *
   *smallest = eliminate(a, (size_t)m->rows, 0, growth, &negative);
   return negative;
 }
-
 static int values_symmetric(const double *a, size_t n) {
   for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < j; i++)
       if (a[i + j * n] != a[j + i * n]) return 0;
   return 1;
 }
-
 static void check_promises(tristar_t *ts, const recorded *r, int64_t k) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, r->kind, k);
   const size_t n = (size_t)m->rows;
@@ -156,7 +107,6 @@ static void check_promises(tristar_t *ts, const recorded *r, int64_t k) {
     CHECK_MSG(smallest > 1e-8 && growth < 1e4, "%s %lld: pivot %g, growth %g", r->kind, (long long)k,
               smallest, growth);
 }
-
 static void test_recorded(tristar_t *ts, const recorded *r, int record) {
   const int sizes[5] = {1, 2, 3, 4, r->hash_k};
   int64_t entries[5];
@@ -182,7 +132,6 @@ static void test_recorded(tristar_t *ts, const recorded *r, int record) {
     CHECK_MSG(entries[s] == r->entries[s], "%s %d: %lld entries", r->kind, sizes[s], (long long)entries[s]);
   CHECK_MSG(hash[0] == r->hash, "%s %d: hash 0x%016llx", r->kind, r->hash_k, (unsigned long long)hash[0]);
 }
-
 /* y = A x */
 static void multiply(const tristar_matrix_t *m, const double *x, double *y) {
   for (int32_t i = 0; i < m->rows; i++) y[i] = 0;
@@ -192,7 +141,6 @@ static void multiply(const tristar_matrix_t *m, const double *x, double *y) {
       if (m->symmetry == TRISTAR_SYMMETRIC && m->index[k] != j) y[j] += m->values[k] * x[m->index[k]];
     }
 }
-
 /* Poisson: constants give zero inside, something positive at the boundary; linear functions zero inside. */
 static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
   enum { K = 5, POINTS = K * K * K };
@@ -209,7 +157,6 @@ static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
     }
   }
 }
-
 /* Elasticity: translations and (linearized) rotations cause no force at nodes that no clamped node touches.
  */
 static void test_elasticity(tristar_t *ts) {
@@ -236,7 +183,6 @@ static void test_elasticity(tristar_t *ts) {
     CHECK_MSG(touched, "rigid motion %d: no force at the clamped face", mode);
   }
 }
-
 /* Optimality system: one negative eigenvalue a grid point; no multiplier couples with a multiplier. */
 static void test_kkt(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, "kkt3d", 4);
@@ -245,7 +191,6 @@ static void test_kkt(tristar_t *ts) {
   for (int32_t j = 0; j < m->cols; j++)
     for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) CHECK(j % 3 != 2 || m->index[k] % 3 != 2);
 }
-
 /* Edge elements: gradients have no curl, so the gradient of the hat function of an inner node gives
  * -k^2 times its mass, 36 * 8/3 * k^2 h^2 in the scale of the matrix. The negative eigenvalues are K^3
  * gradients and the three modes below k^2. */
@@ -272,7 +217,6 @@ static void test_maxwell(tristar_t *ts) {
     CHECK_MSG(fabs(energy - expected) < 1e-11, "node %d: %.15g, not %.15g", node, energy, expected);
   }
 }
-
 /* Hamiltonian: far from everything, the star alone: its values are those of the eighth-order difference,
  * which is exact for polynomials: x^2 gives -1 (half the Laplacian) plus what the potential does. Here: the
  * weights sum to zero and their second moment is -1 on each axis; and atoms make dense blocks. */
@@ -299,7 +243,6 @@ static void test_chemistry(tristar_t *ts) {
   }
   CHECK_MSG(stars > 100 && longest > 60, "%d plain stars, longest column %d", stars, longest);
 }
-
 /* Plasma: constant fields feel neither diffusion nor advection nor B . grad: what is left of u_d = 1 in
  * equation c is (gamma_cd + [c = d] / dt) times the integral of the test function. */
 static void test_fusion(tristar_t *ts) {
@@ -324,7 +267,6 @@ static void test_fusion(tristar_t *ts) {
   }
   CHECK(checked == 4 * 4 * 25);
 }
-
 /* An M-matrix: rows sum to zero inside and to more at the boundary; nothing positive off the diagonal. */
 static void test_convection(tristar_t *ts) {
   enum { K = 6, POINTS = K * K * K };
@@ -340,7 +282,6 @@ static void test_convection(tristar_t *ts) {
     for (int64_t k = m->ptr[p]; k < m->ptr[p + 1]; k++) CHECK((m->index[k] == p) == (m->values[k] > 0));
   }
 }
-
 /* An M-matrix: rows sum to zero inside and to more at the boundary, but for rounding; its entries span five
  * orders at least, six and what means of two add at most. */
 static void test_diffusion(tristar_t *ts) {
@@ -364,7 +305,6 @@ static void test_diffusion(tristar_t *ts) {
   }
   CHECK_MSG(most / least > 1e5 && most / least < 2e7, "entries span %g", most / least);
 }
-
 /* Strictly diagonally dominant rows; few hubs of high degree, no other node beyond a few dozen. */
 static void test_circuit(tristar_t *ts) {
   enum { K = 20000 };
@@ -389,67 +329,11 @@ static void test_circuit(tristar_t *ts) {
             (long long)highest);
   CHECK(m->ptr[K] < 8 * (int64_t)K);
 }
-
-/* Off-diagonal entries of each triangle, a row on average, and level sets of the lower one. */
-typedef struct triangles_shape {
-  double lower, upper;
-  int64_t levels, widest; /* widest: the largest distance of an entry from the diagonal */
-} triangles_shape;
-
-static triangles_shape look_at(const tristar_matrix_t *m) {
-  triangles_shape shape = {0};
-  OWNED int64_t *level = xcalloc((size_t)m->rows, sizeof *level);
-  for (int32_t j = 0; j < m->cols; j++)
-    for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
-      const int32_t i = m->index[k];
-      const int64_t apart = i > j ? i - j : j - i;
-      shape.lower += i > j;
-      shape.upper += i < j;
-      if (apart > shape.widest) shape.widest = apart;
-      if (i > j && level[i] <= level[j]) level[i] = level[j] + 1;
-      if (i >= j && level[i] >= shape.levels) shape.levels = level[i] + 1;
-    }
-  shape.lower /= m->rows;
-  shape.upper /= m->rows;
-  return shape;
-}
-
-/* Both triangles have the numbers of entries that they should have; few level sets in a random pattern, many
- * in a band, as many as rows in a chain; rows are dominated by their diagonal. */
-static void test_triangles(tristar_t *ts) {
-  enum { K = 40000 };
-  static const struct {
-    const char *kind;
-    double entries, tolerance; /* of a row of a triangle */
-    int64_t levels_least, levels_most, widest;
-  } kinds[] = {
-      {"erdos", 10, 0.1, 20, 200, K}, {"band", 1.474, 0.03, 300, 3000, 128}, {"chain", 1, 1e-4, K, K, 1}};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    static double excess[K];
-    CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, kinds[i].kind, K);
-    const triangles_shape shape = look_at(m);
-    CHECK_MSG(fabs(shape.lower - kinds[i].entries) < kinds[i].tolerance &&
-                  fabs(shape.upper - kinds[i].entries) < kinds[i].tolerance,
-              "%s: %g and %g entries a row", kinds[i].kind, shape.lower, shape.upper);
-    CHECK_MSG(shape.levels >= kinds[i].levels_least && shape.levels <= kinds[i].levels_most,
-              "%s: %lld level sets", kinds[i].kind, (long long)shape.levels);
-    CHECK_MSG(shape.widest <= kinds[i].widest, "%s: an entry %lld from the diagonal", kinds[i].kind,
-              (long long)shape.widest);
-    memset(excess, 0, sizeof excess);
-    for (int32_t j = 0; j < m->cols; j++)
-      for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++)
-        excess[m->index[k]] += m->index[k] == j ? m->values[k] : -fabs(m->values[k]);
-    for (int row = 0; row < K; row++)
-      CHECK_MSG(fabs(excess[row] - 1) < 1e-12, "%s: row %d", kinds[i].kind, row);
-  }
-}
-
 static void expect_failure(tristar_t *ts, const char *kind, int64_t k, tristar_status expected) {
   tristar_matrix_t *m = (tristar_matrix_t *)(void *)ts;
   tristar_status status = tristar_matrix_generate(ts, kind, k, &m);
   CHECK_MSG(status == expected && m == NULL, "%s %lld: %s", kind, (long long)k, tristar_status_name(status));
 }
-
 static void test_arguments(tristar_t *ts) {
   static const int64_t large[] = {1600000000, TSI_INDEX_MAX, (int64_t)TSI_INDEX_MAX + 1, 3000000000,
                                   INT64_MAX};
@@ -479,9 +363,7 @@ static void test_arguments(tristar_t *ts) {
   CHECK_STATUS(tristar_matrix_generate(ts, NULL, 1, &m), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_matrix_generate(ts, "s2d9pt", 1, NULL), TRISTAR_ERR_ARGUMENT);
 }
-
 /* ---- Parts --------------------------------------------------------------------------------------------- */
-
 /* Rows made part by part are those of the matrix, bit for bit; there may be more parts than rows. */
 static void check_parts(tristar_t *ts, const char *kind, int64_t k, int parts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, kind, k);
@@ -506,7 +388,6 @@ static void check_parts(tristar_t *ts, const char *kind, int64_t k, int parts) {
       expected += m->symmetry != TRISTAR_GENERAL && m->index[e] != j ? 2 : 1;
   CHECK(row == n && entries == expected);
 }
-
 static void test_parts(tristar_t *ts) {
   for (int i = 0; i < KINDS; i++) {
     tristar_matrix_t *rows;
@@ -521,7 +402,6 @@ static void test_parts(tristar_t *ts) {
     check_parts(ts, recordings[i].kind, 1, 7);
   }
 }
-
 /* With an argument, prints what to record instead of comparing. */
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
@@ -542,7 +422,6 @@ int main(int argc, char **argv) {
   RUN(test_convection(ts));
   RUN(test_diffusion(ts));
   RUN(test_circuit(ts));
-  RUN(test_triangles(ts));
   RUN(test_parts(ts));
   RUN(test_arguments(ts));
   return 0;
