@@ -174,7 +174,7 @@ static inline double distance_of(const typed *t, const tristar_view *v, tristar_
   for (int64_t i = 0; i < n; i++) a[i] -= get(t, y, i);
   multiply(t, v, op, a, product, moved);
   for (int64_t i = 0; i < n; i++)
-    if (magnitude(product[i]) > 0) worst = larger_error(worst, magnitude(product[i]) / size[i]);
+    if (!(magnitude(product[i]) == 0)) worst = larger_error(worst, magnitude(product[i]) / size[i]);
   return worst;
 }
 
