@@ -53,8 +53,8 @@ TRISTAR_API void tristar_dmatrix_options_init_sized(tristar_dmatrix_options *opt
  * summed. The arrays are copied. options may be NULL. Errors: ARGUMENT (NULL; no values; sizes, symmetries,
  * types or options differ between ranks), RECTANGULAR (the blocks have another number of rows than n), FORMAT
  * (also: (i,j) and (j,i) are both stored, on any ranks, though symmetry is not GENERAL), NOT_FINITE,
- * TOO_LARGE (n, or entries of one rank, beyond 2^31 - 2), UNSUPPORTED (complex values for a real type; the
- * thread level of MPI), MEMORY, RUNTIME, NO_WORKER. */
+ * TOO_LARGE (n plus the remote columns of one rank exceeds 2^31 - 2), UNSUPPORTED (complex values for a real
+ * type; the thread level of MPI), MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm,
                                                                   const tristar_view *rows,
                                                                   const tristar_dmatrix_options *options,
@@ -178,7 +178,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatri
  * it before MPI_Finalize. Its statistics are those of the rows of this rank. Errors: those of
  * tristar_precond, whose messages number rows over the whole matrix; ARGUMENT: another kind, options differ
  * between ranks, PAIR_NEVER and entries between ranks without mirror image; TOO_LARGE (more than 2^31 - 1
- * entries for one rank), MEMORY, RUNTIME, NO_WORKER. */
+ * rows near one rank), MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix,
                                                                 const tristar_precond_options *options,
                                                                 int levels, tristar_precond_t **precond);
@@ -205,8 +205,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_fsai_update(tristar_d
  * needs of the matrix. Applying and destroying it are collective; update is UNSUPPORTED. Its statistics are
  * those of the subdomain of this rank. Errors: those of tristar_precond, and for PLAN of tristar_analyze,
  * tristar_factor and tristar_plan, whose messages number rows inside the subdomain; ARGUMENT: overlap is
- * negative, kind FUNCTION, options differ between ranks; TOO_LARGE (more than 2^31 - 1 entries for one rank),
- * MEMORY, RUNTIME, NO_WORKER. */
+ * negative, kind FUNCTION, options differ between ranks; TOO_LARGE (more than 2^31 - 1 rows in one
+ * subdomain), MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schwarz(tristar_dmatrix_t *matrix,
                                                                    const tristar_precond_options *options,
                                                                    int overlap, int restricted,

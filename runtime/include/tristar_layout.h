@@ -46,8 +46,10 @@ TRISTAR_API void tristar_layout_init(tristar_layout *layout);
 
 /* Messages of one solve, by process. The totals of sent and received messages are equal. */
 typedef struct tristar_messages {
-  tristar_range sent, received, sent_bytes,
-      received_bytes; /* Messages and bytes of a process in one solve. */
+  tristar_range sent;           /* Messages that a process sends. */
+  tristar_range received;       /* Messages that a process receives. */
+  tristar_range sent_bytes;     /* Bytes that a process sends. */
+  tristar_range received_bytes; /* Bytes that a process receives. */
 } tristar_messages;
 
 /* Messages of a solve, and of the factorization before it, over all processes. */
@@ -98,9 +100,9 @@ typedef struct tristar_layout_costs {
 
 /* Prediction for a layout. */
 typedef struct tristar_layout_prediction {
-  double factor_seconds,
-      solve_seconds;    /* Seconds of one factorization, of one solve of nrhs right-hand sides. */
-  double process_bytes; /* Largest memory of a process: its share of the factor, and its largest fronts. */
+  double factor_seconds; /* Seconds of one factorization. */
+  double solve_seconds;  /* Seconds of one solve of nrhs right-hand sides. */
+  double process_bytes;  /* Largest memory of a process: its share of the factor, and its largest fronts. */
 } tristar_layout_prediction;
 
 /* Chooses px, py and pz of *layout; the caller sets algorithm, map and message_tree. The choice is the

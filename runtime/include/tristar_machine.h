@@ -49,7 +49,7 @@ typedef struct tristar_starpu_info {
   const char *driver;    /* Driver of GPUs, CUDA or HIP, static text. "": this build has none. */
   int max_workers;       /* Most CPU workers of this StarPU, as it was compiled; 4 in Debian. */
   int helper_threads;    /* Threads of TriStar on cores beyond max_workers. They help with work that needs no
-                            StarPU    task. */
+                            StarPU task. */
 } tristar_starpu_info;
 
 /* Fills *info; starts StarPU if it does not run. The version is set even after a failure. Errors: ARGUMENT,

@@ -126,9 +126,10 @@ static tristar_status multiply_scaled(const null_search *s) {
   return TRISTAR_OK;
 }
 
-/* Lowers *reciprocal to |B u| / (|B| |u|), which no reciprocal condition exceeds, of a u that approaches a
- * null vector of B if there is one: where pivots were perturbed, B^-1 is not the inverse, but u - B^-1 (B u)
- * has the null vectors that u has, and little else. norm: of B; real: n of scratch. */
+/* Lowers *reciprocal to |B u| / (|B| |u|), or to the rounding errors of B u, which no reciprocal condition
+ * exceeds, of a u that approaches a null vector of B if there is one: where pivots were perturbed, B^-1 is
+ * not the inverse, but u - B^-1 (B u) has the null vectors that u has, and little else. norm: of B; real: n
+ * of scratch. */
 static tristar_status search_null_vector(const null_search *s, double norm, double *real,
                                          double *reciprocal) {
   const tsi_system *system = s->inverse->system;
@@ -146,7 +147,7 @@ static tristar_status search_null_vector(const null_search *s, double norm, doub
     const double size = tsi_team_sum(team, kernels->one_norm(n, s->u)),
                  left = tsi_team_sum(team, kernels->one_norm(n, s->r));
     if (!(size > 0) || !isfinite(left)) break; /* B is not singular, or its solves fail */
-    *reciprocal = fmin(*reciprocal, left / size / norm);
+    *reciprocal = fmin(*reciprocal, fmax(left / size / norm, kernels->epsilon));
     if (step == NULL_STEPS) break;
     TSI_TRY(solve_scaled((void *)(uintptr_t)s->inverse, false, 1, s->r));
     kernels->add(n, s->u, s->r);

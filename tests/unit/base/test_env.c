@@ -117,6 +117,6 @@ int main(int argc, char **argv) {
   RUN(check_arithmetic());
   for (int s = TRISTAR_OK; s <= TRISTAR_ERR_INTERNAL; s++)
     CHECK(strncmp(tristar_status_name((tristar_status)s), "TRISTAR_", 8) == 0);
-  CHECK(strcmp(tristar_version(), "0.2.0") == 0);
+  CHECK(strcmp(tristar_version(), "0.3.0") == 0);
   return 0;
 }
