@@ -72,7 +72,8 @@ typedef enum tristar_krylov_method {
 
 /* Side of the preconditioner. */
 typedef enum tristar_krylov_side {
-  TRISTAR_SIDE_DEFAULT, /* BICGSTAB, GMRES: LEFT. FGMRES: RIGHT. CG has one side only. */
+  TRISTAR_SIDE_DEFAULT, /* BICGSTAB, GMRES: LEFT. FGMRES, and AUTO with NORM_RESIDUAL: RIGHT. CG has one side.
+                         */
   TRISTAR_SIDE_LEFT,    /* M^-1 A x = M^-1 b */
   TRISTAR_SIDE_RIGHT    /* A M^-1 u = b, x = M^-1 u */
 } tristar_krylov_side;

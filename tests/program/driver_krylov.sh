@@ -173,7 +173,7 @@ expect 1 'block is 9; it is a number up to 8' krylov spd.mtx --precond fsai --fs
 expect 1 'per_step is 0' krylov spd.mtx --precond fsai --fsai per_step=0
 expect 1 '^tristar: cannot open missing.mtx' krylov missing.mtx
 expect 1 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
-expect 1 'knows the norm of M\^-1 r only' krylov spd.mtx --method gmres --norm residual --side left
+expect 1 'computes the norm of M\^-1 r only' krylov spd.mtx --method gmres --norm residual --side left
 expect 1 'CG is not preconditioned from the right' krylov spd.mtx --method block-cg --side right
 expect 2 '--block 33: not between 1 and 32' krylov spd.mtx --method block-cg --block 33
 expect 1 'FGMRES is preconditioned from the right only' krylov spd.mtx --method fgmres --side left

@@ -142,6 +142,7 @@ static bool make_fsai(peer *p, solver *s) {
 static bool make_cg(peer *p, solver *s) {
   tristar_krylov_options options;
   tristar_krylov_options_init(&options);
+  options.method = TRISTAR_KRYLOV_CG;
   options.tolerance = s->tolerance;
   options.max_iterations = s->max_iterations;
   options.norm = TRISTAR_NORM_RESIDUAL;

@@ -84,13 +84,17 @@ static tristar_status check_ranges(tsi_env *env, const tristar_krylov_options *o
 /* Replaces AUTO by a method, and DEFAULT by a side and a norm. */
 static tristar_status resolve(tristar_krylov_t *k, tristar_krylov_options *o) {
   tsi_env *env = &k->ts->env;
+  const bool automatic = o->method == TRISTAR_KRYLOV_AUTO;
   bool suits_cg = k->matrix.suits_cg;
-  if (o->method == TRISTAR_KRYLOV_AUTO && o->side != TRISTAR_SIDE_RIGHT && k->pattern != NULL)
+  if (automatic && o->side != TRISTAR_SIDE_RIGHT && k->pattern != NULL)
     TSI_TRY(tsi_krylov_suits_cg(k, &suits_cg));
-  if (o->method == TRISTAR_KRYLOV_AUTO)
+  if (automatic)
     o->method = suits_cg && o->side != TRISTAR_SIDE_RIGHT ? TRISTAR_KRYLOV_CG : TRISTAR_KRYLOV_GMRES;
   const bool cg = tsi_krylov_is_cg(o), flexible = o->method == TRISTAR_KRYLOV_FGMRES;
-  if (o->side == TRISTAR_SIDE_DEFAULT) o->side = flexible ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
+  const bool of_residual =
+      automatic && !cg && o->norm == TRISTAR_NORM_RESIDUAL; /* GMRES from the right has it */
+  if (o->side == TRISTAR_SIDE_DEFAULT)
+    o->side = flexible || of_residual ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
   const bool right = o->side == TRISTAR_SIDE_RIGHT;
   if (o->norm == TRISTAR_NORM_DEFAULT) o->norm = right ? TRISTAR_NORM_RESIDUAL : TRISTAR_NORM_PRECONDITIONED;
   if (flexible && !right)
@@ -98,7 +102,7 @@ static tristar_status resolve(tristar_krylov_t *k, tristar_krylov_options *o) {
   if (cg && right) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "CG is not preconditioned from the right");
   if (!cg && right != (o->norm == TRISTAR_NORM_RESIDUAL))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "a method that is preconditioned from the %s knows the norm of %s only",
+             "a method that is preconditioned from the %s computes the norm of %s only",
              right ? "right" : "left", right ? "r" : "M^-1 r");
   return TRISTAR_OK;
 }
