@@ -245,7 +245,7 @@ typedef struct tristar_analysis_options {
   tristar_singular singular; /* Treatment of singular matrices. */
   tristar_growth growth;     /* Treatment of pivot growth. */
   tristar_place place;       /* Where large fronts are factored. */
-  int64_t device_bytes;      /* Largest front on a GPU, in bytes. 0: nine tenths of its memory, if known. */
+  int64_t device_bytes;      /* Largest front on a GPU, in bytes. 0: nine tenths of its memory. */
 } tristar_analysis_options;
 
 /* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE, GROWTH_WARN,
@@ -323,7 +323,7 @@ typedef struct tristar_plan_options {
   tristar_granularity granularity; /* Variant: chunks or supernodes. */
   tristar_kernel kernel;           /* Variant: panels or the partitioned inverse. */
   tristar_place place;             /* Where subtrees are solved. */
-  int64_t device_bytes;  /* Most bytes on a GPU. 0: nine tenths of its memory, if known (tristar_device.h). */
+  int64_t device_bytes;            /* Most bytes on a GPU. 0: nine tenths of its memory (tristar_device.h). */
   int64_t device_solves; /* Number of concurrent solves for which device memory is reserved. 0 means 1. Every
                             additional solve needs workspace_bytes (tristar_device_stats) more. */
   tristar_refinement refine; /* Whether tristar_solve refines. */

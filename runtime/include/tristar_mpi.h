@@ -76,7 +76,7 @@ typedef struct tristar_distributed_options {
   int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */
   tristar_place place;         /* Where subtrees are solved, see below. */
   int64_t device_bytes; /* Most bytes of a rank on a GPU, with the workspace of a solve of nrhs right-hand
-                           sides. 0: nine tenths of its memory, if known, divided among its ranks. */
+                           sides. 0: nine tenths of its memory, divided among its ranks. */
   int64_t solves;       /* For the choice of a layout: solves after each factorization. 0: only their time
                            counts. */
   double process_bytes; /* For the choice of a layout: most bytes of a rank. 0: no limit. */
