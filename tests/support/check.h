@@ -76,8 +76,8 @@
  *   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
  *
  * and arrays by free(), as in OWNED double *x = xmalloc(bytes); */
-#define CLEANUP(release) __attribute__((cleanup(release)))
-#define OWNED __attribute__((cleanup(free_owned)))
+#define CLEANUP(release) __attribute__((cleanup(release), unused))
+#define OWNED __attribute__((cleanup(free_owned), unused))
 
 static inline void free_owned(void *pointer) {
   free(*(void **)pointer);
