@@ -170,7 +170,7 @@ static const option_row rows[] = {
   {"milliseconds", NUMBER, FIELD(run_ms), TSI_BENCH, "N", "with --triangular: more solves of a run than that, at most 1000, where a sweep of N milliseconds has time for them (default 20)", 0, 1000000, NULL},
   {"limit", NUMBER, FIELD(limit), TSI_BENCH, "N", "seconds that a contender may take for a table (default 600; 0: any)", 0, 1000000000, NULL},
   {"fresh", FLAG, FIELD(fresh), TSI_BENCH, NULL, "analyze and factor again in each round (default: once)", 0, 0, NULL},
-  {"reuse", FLAG, FIELD(reuse), TSI_BENCH, NULL, "tell the time of 1, 10, 1000 solves with analysis and factorization", 0, 0, NULL},
+  {"reuse", FLAG, FIELD(reuse), TSI_BENCH, NULL, "report the time of 1, 10, 1000 solves with analysis and factorization", 0, 0, NULL},
   {"svg", OUTPUT, FIELD(svg), TSI_KRYLOV, "FILE", "draw the norm of the residual, iteration by iteration (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"svg", OUTPUT, FIELD(svg), TSI_BENCH, "FILE", "draw the tables (.svg, .html, .png, .pdf)", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},

@@ -58,7 +58,7 @@ typedef enum tsi_why {
   TSI_WHY_ONE_CHUNK,    /* there is nothing to share */
   TSI_WHY_ONE_WORKER,   /* it is to work instead of the caller */
   TSI_WHY_POLLING,      /* idle workers would slow the caller down */
-  TSI_WHY_TASK_OPTIONS, /* options tell tasks apart */
+  TSI_WHY_TASK_OPTIONS, /* options distinguish tasks */
   TSI_WHY_PREDICTED,    /* by the cost model */
   TSI_WHY_ONE_LANE,     /* of a triangle by rows */
   TSI_WHY_FEW_BYTES,    /* likewise */

@@ -201,37 +201,36 @@ tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm, const trista
   return tsi_answer(&ts->env, tsi_dmatrix_create(ts, comm, rows, options, false, matrix));
 }
 
-tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm, const char *kind, int64_t k,
-                                        const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
+/* Rows of the file or model problem that `path` names, or, path NULL, of the model problem `kind`, k. status:
+ * of the arguments so far. */
+static tristar_status create_from(tristar_t *ts, MPI_Comm comm, tristar_status status, const char *kind,
+                                  int64_t k, const char *path, const tristar_dmatrix_options *options,
+                                  tristar_dmatrix_t **matrix) {
   tristar_dmatrix_t *d = NULL;
   tristar_dmatrix_options full;
   const double start = tsi_clock();
-  if (matrix != NULL) *matrix = NULL;
-  TSI_ENTER(ts, ts);
-  tristar_status status = need(ts, kind, "kind");
+  const bool file = path != NULL && strncmp(path, "gen:", 4) != 0;
   if (status == TRISTAR_OK) status = need(ts, matrix, "matrix");
   if (status == TRISTAR_OK) status = TSI_OPTIONS(&ts->env, tristar_dmatrix_options, options, &full);
   status = tsi_dmatrix_begin(ts, comm, status, &d);
-  if (status == TRISTAR_OK) status = take_model(d, &full, kind, k, NULL);
-  status = end(status, start, d, matrix);
-  return tsi_answer(&ts->env, status);
+  if (status == TRISTAR_OK) status = file ? take_file(d, &full, path) : take_model(d, &full, kind, k, path);
+  return end(status, start, d, matrix);
+}
+
+tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm, const char *kind, int64_t k,
+                                        const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
+  if (matrix != NULL) *matrix = NULL;
+  TSI_ENTER(ts, ts);
+  const tristar_status status = need(ts, kind, "kind");
+  return tsi_answer(&ts->env, create_from(ts, comm, status, kind, k, NULL, options, matrix));
 }
 
 tristar_status tristar_dmatrix_read(tristar_t *ts, MPI_Comm comm, const char *path,
                                     const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
-  tristar_dmatrix_t *d = NULL;
-  tristar_dmatrix_options full;
-  const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
-  tristar_status status = need(ts, path, "path");
-  if (status == TRISTAR_OK) status = need(ts, matrix, "matrix");
-  if (status == TRISTAR_OK) status = TSI_OPTIONS(&ts->env, tristar_dmatrix_options, options, &full);
-  status = tsi_dmatrix_begin(ts, comm, status, &d);
-  if (status == TRISTAR_OK)
-    status = strncmp(path, "gen:", 4) == 0 ? take_model(d, &full, NULL, 0, path) : take_file(d, &full, path);
-  status = end(status, start, d, matrix);
-  return tsi_answer(&ts->env, status);
+  const tristar_status status = need(ts, path, "path");
+  return tsi_answer(&ts->env, create_from(ts, comm, status, NULL, 0, path, options, matrix));
 }
 
 tristar_dmatrix_t *tsi_dmatrix_share(tristar_dmatrix_t *d) {
