@@ -143,7 +143,6 @@ static void call_worker(tsi_helper *self) {
   if (!comes(self)) return;
   struct starpu_task *task = starpu_task_create();
   if (task == NULL) goto fails;
-  self->seen = 0;
   *body = (tsi_host_task){run_task, self, 1, &one_column};
   tsi_host_task_init(task, body, "help", STARPU_MIN_PRIO); /* behind the program's for this worker */
   task->destroy = task->detach = 1;
