@@ -9,45 +9,101 @@ typedef struct wanted {
   const double *values; /* items; NULL: places, if there are items */
 } wanted;
 
-/* What is done with an entry: counted first, put then. place: ~p: a mirror image of entry p. */
-typedef void visit(const wanted *w, tsi_index line, tsi_index index, tsi_count place, tsi_entries *out);
+#define CONSTANTS static inline __attribute__((always_inline))
 
-static void count(const wanted *w, tsi_index line, tsi_index index, tsi_count place, tsi_entries *out) {
-  (void)w;
-  (void)index;
-  (void)place;
-  out->ptr[line + 1]++;
+/* Which of the entries of line j are of use. */
+CONSTANTS bool is_wanted(const wanted *w, tsi_index j, tsi_index i, bool some) {
+  return !some || (w->pattern->by_rows ? i >= j : i <= j);
 }
 
-static void put(const wanted *w, tsi_index line, tsi_index index, tsi_count place, tsi_entries *out) {
-  const tsi_count at = tsi_entries_put(out, line, index);
-  if (w->values)
+/* ptr[line + 1]: entries of each line. Constants: mirror: images as well; some: not all entries count; else
+ * lines are the other way round. */
+CONSTANTS void count(const wanted *w, tsi_entries *out, const bool mirror, const bool some) {
+  const tsi_pattern *p = w->pattern;
+  tsi_count *counts = out->ptr + 1;
+  for (tsi_index j = 0; j < p->n; j++) {
+    tsi_count own = 0;
+    for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
+      const tsi_index i = p->index[e];
+      if (!is_wanted(w, j, i, some)) continue;
+      own++;
+      if (!mirror || i != j) counts[i]++;
+    }
+    if (mirror) counts[j] += own;
+  }
+}
+
+/* Entry `place` of the pattern, or, complemented, the image of one, becomes number `at`. valued, places:
+ * constants. */
+CONSTANTS void put(const wanted *w, tsi_entries *out, tsi_count at, tsi_index index, tsi_count place,
+                   const bool valued, const bool places) {
+  out->index[at] = index;
+  if (valued)
     ((double *)out->item)[at] = w->values[place < 0 ? ~place : place];
-  else if (out->item)
+  else if (places)
     ((tsi_count *)out->item)[at] = place;
 }
 
-/* Line by line of the pattern, so that those of a new line come with ascending indices, unless a symmetric
- * kind has entries in both triangles. */
-static inline __attribute__((always_inline)) void visit_all(const wanted *w, tsi_entries *out, visit *each) {
+/* Line by line of the pattern, so that the entries of a new line come with ascending indices, unless a
+ * symmetric kind has entries in both triangles. Constants as above. */
+CONSTANTS void put_all(const wanted *w, tsi_entries *out, const bool mirror, const bool some,
+                       const bool valued, const bool places) {
   const tsi_pattern *p = w->pattern;
-  const bool mirror = w->from_above || p->symmetry != TRISTAR_GENERAL, as_given = p->by_rows == w->by_rows;
-  for (tsi_index j = 0; j < p->n; j++)
+  const bool as_given = p->by_rows == w->by_rows;
+  tsi_count *next = out->ptr;
+  for (tsi_index j = 0; j < p->n; j++) {
+    tsi_count own = next[j]; /* of a mirrored matrix: where the line's own entries go */
     for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
-      const tsi_index i = p->index[e], line = as_given ? j : i, index = as_given ? i : j;
-      if (w->from_above && (w->by_rows ? index < line : line < index)) continue;
-      each(w, line, index, e, out);
-      if (mirror && i != j) each(w, index, line, ~e, out);
+      const tsi_index i = p->index[e];
+      if (!is_wanted(w, j, i, some)) continue;
+      if (!mirror || i != j) put(w, out, next[i]++, j, mirror && as_given ? ~e : e, valued, places);
+      if (mirror) put(w, out, own++, i, as_given || i == j ? e : ~e, valued, places);
     }
+    if (mirror) next[j] = own;
+  }
+}
+
+/* Lines and their order are those of a GENERAL pattern. */
+static void copy_all(const wanted *w, tsi_entries *out) {
+  const tsi_pattern *p = w->pattern;
+  const tsi_count entries = p->ptr[p->n];
+  if (entries == 0) return;
+  memcpy(out->index, p->index, (size_t)entries * sizeof *out->index);
+  if (w->values)
+    memcpy(out->item, w->values, (size_t)entries * sizeof *w->values);
+  else if (out->item)
+    for (tsi_count e = 0; e < entries; e++) ((tsi_count *)out->item)[e] = e;
 }
 
 static tristar_status make(tsi_env *env, const wanted *w, size_t bytes, tsi_entries *out) {
-  TSI_TRY(tsi_entries_begin(env, w->pattern->n, bytes, out));
-  visit_all(w, out, count);
+  const tsi_pattern *p = w->pattern;
+  const bool mirror = w->from_above || p->symmetry != TRISTAR_GENERAL;
+  TSI_TRY(tsi_entries_begin(env, p->n, bytes, out));
+  if (!mirror && p->by_rows == w->by_rows) {
+    memcpy(out->ptr, p->ptr, ((size_t)p->n + 1) * sizeof *out->ptr);
+    TSI_TRY(tsi_entries_allocate(env, out));
+    copy_all(w, out);
+    return TRISTAR_OK;
+  }
+  if (w->from_above)
+    count(w, out, true, true);
+  else if (mirror)
+    count(w, out, true, false);
+  else
+    count(w, out, false, false);
   TSI_TRY(tsi_entries_reserve(env, out));
-  visit_all(w, out, put);
+  if (w->from_above)
+    put_all(w, out, true, true, w->values != NULL, out->item != NULL);
+  else if (w->values)
+    put_all(w, out, mirror, false, true, true);
+  else if (out->item == NULL)
+    put_all(w, out, mirror, false, false, false);
+  else if (mirror)
+    put_all(w, out, true, false, false, true);
+  else
+    put_all(w, out, false, false, false, true);
   tsi_entries_end(out);
-  return tsi_entries_sort(env, out);
+  return mirror && tsi_pattern_has_both(p) ? tsi_entries_sort(env, out) : TRISTAR_OK;
 }
 
 tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pattern, bool symmetric, tsi_entries *out) {

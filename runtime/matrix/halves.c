@@ -77,23 +77,31 @@ static tsi_count count_stored(const tsi_entries *rows) {
   return rows->ptr[rows->n] - images;
 }
 
-/* Entries of rows in full that dense tiles would take: unknowns of a node have the same columns. */
-static tsi_count count_tiled(const tsi_entries *e) {
-  tsi_count tiled = 0;
+/* Do two rows with so many entries have the same columns? Their ends differ as a rule. */
+static bool are_equal(const tsi_index *a, const tsi_index *b, tsi_index count) {
+  return count == 0 ||
+         (a[0] == b[0] && a[count - 1] == b[count - 1] && memcmp(a, b, (size_t)count * sizeof *a) == 0);
+}
+
+/* Would dense tiles take enough of the entries of rows in full? Unknowns of a node have the same columns. */
+static bool are_tiled(const tsi_entries *e) {
+  const tsi_count all = e->ptr[e->n];
+  tsi_count tiled = all;
   tsi_index rows;
   for (tsi_index i = 0; i < e->n; i += rows) {
     const tsi_index *column = e->index + e->ptr[i], count = length_of(e, i);
-    const size_t bytes = (size_t)count * sizeof *column;
     for (rows = 1; rows < TSI_TILE_ROWS && i + rows < e->n; rows++)
-      if (length_of(e, i + rows) != count || memcmp(column, e->index + e->ptr[i + rows], bytes) != 0) break;
-    if (are_tiles(rows, count, count_tiles(column, count), WORTH_ENTRIES)) tiled += (tsi_count)rows * count;
+      if (length_of(e, i + rows) != count || !are_equal(column, e->index + e->ptr[i + rows], count)) break;
+    if (are_tiles(rows, count, count_tiles(column, count), WORTH_ENTRIES)) continue;
+    tiled -= (tsi_count)rows * count;
+    if ((double)tiled < TILED * (double)all) return false;
   }
-  return tiled;
+  return true;
 }
 
 bool tsi_halves_are_worth(const tsi_entries *rows) {
-  const double all = (double)rows->ptr[rows->n];
-  return all > 0 && (double)count_tiled(rows) >= TILED * all && (double)count_stored(rows) <= STORED * all;
+  const tsi_count all = rows->ptr[rows->n];
+  return all > 0 && are_tiled(rows) && (double)count_stored(rows) <= STORED * (double)all;
 }
 
 static void put_entry(const tsi_entries *from, tsi_count e, tsi_entries *to, tsi_index line) {

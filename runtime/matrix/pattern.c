@@ -48,40 +48,61 @@ static tristar_status sort_lines(tsi_env *env, tsi_pattern *pattern) {
   return tsi_grow(env, (void **)&pattern->index, sizeof *pattern->index, entries, entries);
 }
 
-static bool has_entry(const tsi_pattern *pattern, tsi_index line, tsi_index index) {
+tsi_count tsi_pattern_find(const tsi_pattern *pattern, tsi_index line, tsi_index index) {
   tsi_count low = pattern->ptr[line], high = pattern->ptr[line + 1];
+  if (low == high) return TSI_NONE;
+  if (pattern->index[low] >= index) return pattern->index[low] == index ? low : TSI_NONE;
+  if (pattern->index[high - 1] <= index) return pattern->index[high - 1] == index ? high - 1 : TSI_NONE;
   while (low < high) {
     const tsi_count middle = low + (high - low) / 2;
-    if (pattern->index[middle] == index) return true;
+    if (pattern->index[middle] == index) return middle;
     if (pattern->index[middle] < index)
       low = middle + 1;
     else
       high = middle;
   }
-  return false;
+  return TSI_NONE;
 }
 
-/* Which triangles have entries off the diagonal: 1: indices above their line's number, 2: below. */
-static int triangles_of(const tsi_pattern *pattern) {
-  int which = 0;
-  for (tsi_index j = 0; j < pattern->n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++)
-      which |= pattern->index[p] > j ? 1 : pattern->index[p] < j ? 2 : 0;
-  return which;
+bool tsi_pattern_has_both(const tsi_pattern *pattern) {
+  bool above = false, below = false;
+  for (tsi_index j = 0; j < pattern->n; j++) {
+    const tsi_count first = pattern->ptr[j], end = pattern->ptr[j + 1];
+    if (first == end) continue;
+    below |= pattern->index[first] < j;
+    above |= pattern->index[end - 1] > j;
+  }
+  return above && below;
 }
 
 /* Of each pair (i, j), (j, i) of a symmetric kind one entry is to be stored: both would be added up, though
  * what is meant is the pair once. Repeated entries at one place are summed as ever. */
 static tristar_status check_one_of_each_pair(tsi_env *env, const tsi_pattern *pattern) {
-  if (pattern->symmetry == TRISTAR_GENERAL || triangles_of(pattern) != 3) return TRISTAR_OK;
+  if (pattern->symmetry == TRISTAR_GENERAL || !tsi_pattern_has_both(pattern)) return TRISTAR_OK;
   for (tsi_index j = 0; j < pattern->n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++)
-      if (pattern->index[p] > j && has_entry(pattern, pattern->index[p], j))
+      if (pattern->index[p] > j && tsi_pattern_find(pattern, pattern->index[p], j) != TSI_NONE)
         TSI_FAIL(env, TRISTAR_ERR_FORMAT,
                  "entries (%d,%d) and (%d,%d), counted from 0, are both stored: of a %s matrix only one of "
                  "them is, unless it is declared general",
                  pattern->index[p], j, j, pattern->index[p], tsi_symmetry_name(pattern->symmetry));
   return TRISTAR_OK;
+}
+
+/* Of a view that was verified: no number less the base is out of range. */
+static void copy_view(const tristar_view *view, tsi_pattern *to) {
+  const int base = view->base;
+  tsi_count *ptr = to->ptr;
+  tsi_index *index = to->index;
+  if (view->ptr_bits == 64)
+    for (tsi_index j = 0; j <= to->n; j++) ptr[j] = ((const int64_t *)view->ptr)[j] - base;
+  else
+    for (tsi_index j = 0; j <= to->n; j++) ptr[j] = ((const int32_t *)view->ptr)[j] - base;
+  if (view->index_bits == 64)
+    for (tsi_count p = 0; p < to->given; p++)
+      index[p] = (tsi_index)(((const int64_t *)view->index)[p] - base);
+  else
+    for (tsi_count p = 0; p < to->given; p++) index[p] = ((const int32_t *)view->index)[p] - base;
 }
 
 tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pattern **out) {
@@ -97,10 +118,9 @@ tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pa
   if (view->symmetry == TRISTAR_HERMITIAN && !tsi_sparse_kernels_select(pattern->scalar)->is_complex)
     pattern->symmetry = TRISTAR_SYMMETRIC;
   TSI_TRY_OUT(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
-  for (tsi_index j = 0; j <= pattern->n; j++) pattern->ptr[j] = tsi_view_begin(view, j);
-  pattern->given = pattern->ptr[pattern->n];
+  pattern->given = tsi_view_begin(view, pattern->n);
   TSI_TRY_OUT(TSI_ALLOC(env, pattern->index, pattern->given));
-  for (tsi_count p = 0; p < pattern->given; p++) pattern->index[p] = (tsi_index)tsi_view_index(view, p);
+  copy_view(view, pattern);
   TSI_TRY_OUT(sort_lines(env, pattern));
   TSI_TRY_OUT(check_one_of_each_pair(env, pattern));
 out:
@@ -280,7 +300,7 @@ tsi_sparse tsi_pattern_sparse(const tsi_pattern *pattern, const void *values) {
 tsi_count tsi_pattern_entries(const tsi_pattern *pattern) {
   tsi_count entries = pattern->ptr[pattern->n];
   if (pattern->symmetry == TRISTAR_GENERAL) return entries;
-  for (tsi_index j = 0; j < pattern->n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) entries += pattern->index[p] != j;
+  entries *= 2;
+  for (tsi_index j = 0; j < pattern->n; j++) entries -= tsi_pattern_find(pattern, j, j) != TSI_NONE;
   return entries;
 }

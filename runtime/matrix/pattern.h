@@ -69,6 +69,12 @@ TRISTAR_CHECKED tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_p
 TRISTAR_CHECKED tristar_status tsi_pattern_missing_mirrors(tsi_env *env, const tsi_pattern *pattern,
                                                            tsi_count *missing);
 
+/* The entry of a line with this index; TSI_NONE: there is none. */
+tsi_count tsi_pattern_find(const tsi_pattern *pattern, tsi_index line, tsi_index index);
+
+/* Has the pattern entries above the diagonal and below? */
+bool tsi_pattern_has_both(const tsi_pattern *pattern);
+
 /* Entries of the full matrix, both triangles. */
 tsi_count tsi_pattern_entries(const tsi_pattern *pattern);
 

@@ -1,6 +1,8 @@
 /* Storage of a sparse matrix for products: see slices.h. */
 #include "runtime/matrix/slices.h"
 
+#include "runtime/base/grow.h"
+
 #define SHORT_COLUMNS ((tsi_index)UINT16_MAX + 1) /* that 16-bit offsets reach */
 /* Lanes of rows side by side may be more by that factor than those of rows one by one. */
 #define PADDING 1.25
@@ -32,11 +34,12 @@ static bool are_moved(const tsi_entries *e, const tsi_index *row, tsi_index leng
   const tsi_index *first = e->index + e->ptr[row[0]];
   *step = true;
   for (tsi_index r = 1; r < TSI_SLICE_ROWS; r++) {
-    const tsi_index *own = e->index + e->ptr[row[r]];
-    if (length_of(e, row[r]) != length) return false;
-    for (tsi_index k = 1; k < length; k++)
-      if (own[k] - own[0] != first[k] - first[0]) return false;
-    *step = *step && own[0] - first[0] == r;
+    const tsi_index *own = e->index + e->ptr[row[r]], by = own[0] - first[0];
+    tsi_index apart = 0; /* no exit: a loop of vectors */
+    if (length_of(e, row[r]) != length || own[length - 1] - first[length - 1] != by) return false;
+    for (tsi_index k = 1; k < length - 1; k++) apart |= (own[k] - first[k]) ^ by;
+    if (apart != 0) return false;
+    *step = *step && by == r;
   }
   return true;
 }
@@ -96,15 +99,16 @@ static void list_by_length(const tsi_entries *e, tsi_index first, tsi_index coun
   for (tsi_index r = 0; r < count; r++) row[begin[PLACE(r)]++] = first + r;
 }
 
-static totals measure(const tsi_entries *e, const tsi_index *row, tsi_index count) {
+/* The slices of rows. Room for as many as there are rows. */
+static totals measure(const tsi_entries *e, const tsi_index *row, tsi_index rows, tsi_slice *slice) {
   totals t = {0};
-  for (tsi_index r = 0; r < count;) {
-    const tsi_slice s = shape(e, row + r, count - r);
+  for (tsi_index r = 0; r < rows; slice++) {
+    *slice = shape(e, row + r, rows - r);
     t.slices++;
-    t.groups += s.groups;
-    t.words += tsi_slice_words(&s);
-    t.listed += s.listed ? s.rows : 0;
-    r += s.rows;
+    t.groups += slice->groups;
+    t.words += tsi_slice_words(slice);
+    t.listed += slice->listed ? slice->rows : 0;
+    r += slice->rows;
   }
   return t;
 }
@@ -118,18 +122,24 @@ static size_t bytes_of(const totals *t, size_t value) {
          (size_t)(t->words + t->listed) * sizeof(tsi_index);
 }
 
-/* Rows of a window in the order that takes less bytes, were no value narrow: sums are the same then. */
-static totals arrange(const tsi_sliced *a, const tsi_entries *e, tsi_index w, bool *by_length) {
-  const tsi_index first = w * TSI_WINDOW_ROWS, count = window_rows(a, w);
+/* A window that is arranged: its rows in an order, and their slices. */
+typedef struct arranged {
+  totals all;
   tsi_index row[TSI_WINDOW_ROWS];
-  list_rows(first, count, row);
-  const totals own = measure(e, row, count);
-  *by_length = false;
-  if (own.groups * TSI_SLICE_ROWS == tsi_slices_window_entries(a, w, e->ptr)) return own;
-  list_by_length(e, first, count, row);
-  const totals sorted = measure(e, row, count);
-  *by_length = bytes_of(&sorted, a->bytes) < bytes_of(&own, a->bytes);
-  return *by_length ? sorted : own;
+  tsi_slice slice[TSI_WINDOW_ROWS];
+} arranged;
+
+/* Rows of a window in the order that takes less bytes, were no value narrow: sums are the same then. Gives
+ * one of the two, which are for both orders. */
+static const arranged *arrange(const tsi_sliced *a, const tsi_entries *e, tsi_index w, arranged both[2]) {
+  const tsi_index first = w * TSI_WINDOW_ROWS, count = window_rows(a, w);
+  arranged *own = &both[0], *sorted = &both[1];
+  list_rows(first, count, own->row);
+  own->all = measure(e, own->row, count, own->slice);
+  if (own->all.groups * TSI_SLICE_ROWS == tsi_slices_window_entries(a, w, e->ptr)) return own;
+  list_by_length(e, first, count, sorted->row);
+  sorted->all = measure(e, sorted->row, count, sorted->slice);
+  return bytes_of(&sorted->all, a->bytes) < bytes_of(&own->all, a->bytes) ? sorted : own;
 }
 
 /* ---- Columns and values -------------------------------------------------------------------------------- */
@@ -144,7 +154,8 @@ typedef struct lane_entries {
   tsi_index count, step;
 } lane_entries;
 
-static lane_entries lane_of(const tsi_sliced *a, const tsi_slice *s, const tsi_count *ptr, tsi_index l) {
+static inline __attribute__((always_inline)) lane_entries lane_of(const tsi_sliced *a, const tsi_slice *s,
+                                                                  const tsi_count *ptr, tsi_index l) {
   const bool own = !s->along && l < s->rows;
   const tsi_index row = row_of(a, s, own ? l : 0), length = (tsi_index)(ptr[row + 1] - ptr[row]);
   if (s->along)
@@ -178,52 +189,73 @@ static void put_columns(const tsi_sliced *a, const tsi_slice *s, const tsi_entri
   }
 }
 
-static void put_window(const tsi_sliced *a, const tsi_entries *e, tsi_index w, bool by_length,
-                       tsi_count *listed) {
-  const tsi_index first = w * TSI_WINDOW_ROWS, count = window_rows(a, w);
-  tsi_index row[TSI_WINDOW_ROWS], number = a->window[w].slice;
-  tsi_count word = a->window[w].word;
-  if (by_length)
-    list_by_length(e, first, count, row);
-  else
-    list_rows(first, count, row);
-  for (tsi_index r = 0; r < count;) {
-    tsi_slice *s = &a->slice[number++];
-    *s = shape(e, row + r, count - r);
-    if (s->listed) {
-      memcpy(a->row + *listed, row + r, s->rows * sizeof *row);
-      s->row = (tsi_index)*listed;
-      *listed += s->rows;
-    }
-    put_columns(a, s, e, a->word + word);
-    word += tsi_slice_words(s);
-    r += s->rows;
+/* Room for so many slices and rows of the list, and as many again where there is none. */
+static tristar_status make_room(tsi_env *env, tsi_sliced *out, const totals *used, const totals *more,
+                                totals *room) {
+  if (used->slices + more->slices > room->slices) {
+    room->slices = tsi_count_max(2 * room->slices, used->slices + more->slices);
+    TSI_TRY(tsi_grow(env, (void **)&out->slice, sizeof *out->slice, used->slices, room->slices));
   }
+  if (used->listed + more->listed > room->listed) {
+    room->listed = tsi_count_max(2 * room->listed, used->listed + more->listed);
+    TSI_TRY(tsi_grow(env, (void **)&out->row, sizeof *out->row, used->listed, room->listed));
+  }
+  return TRISTAR_OK;
+}
+
+/* The slices of a window follow those that there are; listed ones with their rows. */
+static void append(const arranged *from, const totals *used, tsi_sliced *out) {
+  tsi_index first = 0, listed = (tsi_index)used->listed;
+  for (tsi_count i = 0; i < from->all.slices; i++) {
+    tsi_slice *s = &out->slice[used->slices + i];
+    *s = from->slice[i];
+    if (s->listed) {
+      memcpy(out->row + listed, from->row + first, s->rows * sizeof *out->row);
+      s->row = listed;
+      listed += s->rows;
+    }
+    first += from->slice[i].rows;
+  }
+}
+
+/* All slices, in room that may be too much. */
+static tristar_status list_slices(tsi_env *env, const tsi_entries *rows, tsi_sliced *out, totals *all) {
+  TSI_OWNED arranged *both = NULL;
+  totals room = {.slices = rows->n / TSI_SLICE_ROWS + 1};
+  TSI_TRY(TSI_ALLOC(env, both, 2));
+  TSI_TRY(TSI_ALLOC(env, out->slice, room.slices));
+  TSI_TRY(TSI_ALLOC(env, out->row, room.listed));
+  for (tsi_index w = 0; w < out->windows; w++) {
+    const arranged *own = arrange(out, rows, w, both);
+    TSI_TRY(make_room(env, out, all, &own->all, &room));
+    append(own, all, out);
+    out->window[w] = (tsi_slice_window){(tsi_index)all->slices, all->groups, all->words};
+    all->slices += own->all.slices;
+    all->groups += own->all.groups;
+    all->words += own->all.words;
+    all->listed += own->all.listed;
+  }
+  out->window[out->windows] = (tsi_slice_window){(tsi_index)all->slices, all->groups, all->words};
+  if (room.slices > all->slices)
+    TSI_TRY(tsi_grow(env, (void **)&out->slice, sizeof *out->slice, all->slices, all->slices));
+  if (room.listed > all->listed)
+    TSI_TRY(tsi_grow(env, (void **)&out->row, sizeof *out->row, all->listed, all->listed));
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_slices_make(tsi_env *env, const tsi_entries *rows, size_t bytes, bool narrow,
                                tsi_sliced *out) {
   const tsi_index windows = rows->n / TSI_WINDOW_ROWS + (rows->n % TSI_WINDOW_ROWS > 0);
   totals all = {0};
-  tsi_count listed = 0;
   *out = (tsi_sliced){.rows = rows->n, .windows = windows, .bytes = bytes, .narrow = narrow};
-  TSI_SCRATCH(env, bool, by_length, windows);
   TSI_TRY(TSI_ALLOC(env, out->window, (tsi_count)windows + 1));
-  for (tsi_index w = 0; w < windows; w++) {
-    out->window[w] = (tsi_slice_window){(tsi_index)all.slices, all.groups, all.words};
-    const totals own = arrange(out, rows, w, &by_length[w]);
-    all.slices += own.slices;
-    all.groups += own.groups;
-    all.words += own.words;
-    all.listed += own.listed;
-  }
-  out->window[windows] = (tsi_slice_window){(tsi_index)all.slices, all.groups, all.words};
-  TSI_TRY(TSI_ALLOC(env, out->slice, all.slices));
+  TSI_TRY(list_slices(env, rows, out, &all));
   TSI_TRY(TSI_ALLOC(env, out->word, all.words));
-  TSI_TRY(TSI_ALLOC(env, out->row, all.listed));
   TSI_TRY(tsi_allocate(env, (size_t)all.groups, TSI_SLICE_ROWS * value_bytes(out), __func__, __FILE__,
                        __LINE__, &out->values));
-  for (tsi_index w = 0; w < windows; w++) put_window(out, rows, w, by_length[w], &listed);
+  tsi_index *word = out->word;
+  for (const tsi_slice *s = out->slice; s < out->slice + all.slices; word += tsi_slice_words(s++))
+    put_columns(out, s, rows, word);
   return TRISTAR_OK;
 }
 
@@ -239,6 +271,11 @@ static inline __attribute__((always_inline)) void put_value(const size_t bytes, 
     memcpy((char *)values + (size_t)at * bytes, (const char *)from + (size_t)e * bytes, bytes);
 }
 
+/* Are the rows side by side, with as many entries each? */
+static bool is_even(const tsi_slice *s) {
+  return !s->listed && (s->kind == TSI_SLICE_RUN || s->kind == TSI_SLICE_SHIFT);
+}
+
 static inline __attribute__((always_inline)) void put_values(const tsi_sliced *a, tsi_index w,
                                                              const tsi_count *ptr, const void *from,
                                                              const size_t bytes, const bool narrow) {
@@ -246,7 +283,16 @@ static inline __attribute__((always_inline)) void put_values(const tsi_sliced *a
   const tsi_slice *end = a->slice + a->window[w + 1].slice;
   const tsi_count begin = ptr[w * TSI_WINDOW_ROWS];
   tsi_count at = a->window[w].group * TSI_SLICE_ROWS;
-  for (const tsi_slice *s = a->slice + a->window[w].slice; s < end; s++) {
+  for (const tsi_slice *s = a->slice + a->window[w].slice; s < end;
+       at += (tsi_count)s++->groups * TSI_SLICE_ROWS) {
+    if (is_even(s)) {
+      const tsi_count first = ptr[s->row] - begin;
+      for (tsi_index k = 0; k < s->groups; k++)
+        for (tsi_index l = 0; l < TSI_SLICE_ROWS; l++)
+          put_value(bytes, narrow, from, first + (tsi_count)l * s->groups + k, a->values,
+                    at + (tsi_count)TSI_SLICE_ROWS * k + l);
+      continue;
+    }
     for (tsi_index l = 0; l < TSI_SLICE_ROWS && s->groups > 0; l++) {
       const lane_entries own = lane_of(a, s, ptr, l);
       tsi_count to = at + l;
@@ -255,7 +301,6 @@ static inline __attribute__((always_inline)) void put_values(const tsi_sliced *a
       for (tsi_index k = own.count; k < s->groups; k++, to += TSI_SLICE_ROWS)
         put_value(bytes, narrow, zero, 0, a->values, to);
     }
-    at += (tsi_count)s->groups * TSI_SLICE_ROWS;
   }
 }
 

@@ -35,18 +35,25 @@ out:
   return status;
 }
 
+/* The entry of a line, which ascends, on the diagonal; where it begins or ends in triangles. */
+static tsi_count diagonal_of(const tsi_count *ptr, const tsi_index *index, tsi_index j) {
+  tsi_count e = ptr[j];
+  if (e < ptr[j + 1] && index[ptr[j + 1] - 1] == j) return ptr[j + 1] - 1;
+  while (e < ptr[j + 1] && index[e] < j) e++;
+  return e < ptr[j + 1] && index[e] == j ? e : TSI_NONE;
+}
+
 bool tsi_diagonal_is_positive(tristar_scalar scalar, tsi_index n, const tsi_count *ptr,
                               const tsi_index *index, const void *values) {
   const tristar_view view = {.scalar = scalar, .values = values};
-  tsi_index found = 0;
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count e = ptr[j]; e < ptr[j + 1]; e++) {
-      double value[2];
-      if (index[e] != j) continue;
-      tsi_view_value(&view, e, value);
-      found += value[0] > 0;
-    }
-  return found == n;
+  for (tsi_index j = 0; j < n; j++) {
+    const tsi_count e = diagonal_of(ptr, index, j);
+    double value[2];
+    if (e == TSI_NONE) return false;
+    tsi_view_value(&view, e, value);
+    if (!(value[0] > 0)) return false;
+  }
+  return true;
 }
 
 tristar_status tsi_krylov_suits_cg(const tristar_krylov_t *k, bool *suits) {
