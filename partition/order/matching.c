@@ -4,7 +4,8 @@
  * least. Row duals u and column duals v keep c_ij - u_i - v_j >= 0, with equality on the matched entries.
  * They start as minima of columns and rows; as many columns as possible are matched along entries of
  * equality, and a shortest augmenting path in c - u - v (Dijkstra) matches each of the others. In the end r_i
- * = exp(u_i),  c_j = exp(v_j) / max|a_j|. The rank is found first: then each search ends at a free row. */
+ * = exp(u_i),  c_j = exp(v_j) / max|a_j|. The rank is found before the searches, from the matching along
+ * equalities: then each search ends at a free row. */
 #include "partition/order/matching.h"
 
 #include <math.h>
@@ -177,6 +178,15 @@ static tristar_status allocate(matcher *m, tsi_count entries) {
   return TSI_ALLOC_IN(m, m->reached, m->n);
 }
 
+/* Hides roundoff. */
+static double not_negative(double x) {
+  return x > 0 ? x : 0;
+}
+
+static void lower(double *least, double x) {
+  if (x < *least) *least = x;
+}
+
 /* Keeps the nonzero entries, as costs. */
 static void copy_entries(matcher *m, const tsi_count *ptr, const tsi_index *index, const double *magnitude) {
   tsi_count at = 0;
@@ -187,29 +197,32 @@ static void copy_entries(matcher *m, const tsi_count *ptr, const tsi_index *inde
       if (!(magnitude[p] > 0)) continue;
       m->row[at] = index[p];
       m->cost[at++] = magnitude[p];
-      largest = fmax(largest, magnitude[p]);
+      if (magnitude[p] > largest) largest = magnitude[p];
     }
-    m->log_max[j] = log(largest);
-    for (tsi_count q = m->ptr[j]; q < at; q++) m->cost[q] = fmax(0, m->log_max[j] - log(m->cost[q]));
+    const double log_max = m->log_max[j] = log(largest);
+    for (tsi_count q = m->ptr[j]; q < at; q++) m->cost[q] = not_negative(log_max - log(m->cost[q]));
   }
   m->ptr[m->n] = at;
 }
 
-/* c - u - v; the maximum hides roundoff. */
+/* c - u - v */
 static double reduced_cost(const matcher *m, tsi_count p, tsi_index j) {
-  return fmax(0, m->cost[p] - m->u[m->row[p]] - m->v[j]);
+  return not_negative(m->cost[p] - m->u[m->row[p]] - m->v[j]);
 }
 
-/* Feasible duals with an entry of equality in each column: u is the least cost of a row, then v that of a
- * column in what is left. Every row and column has an entry. */
+/* The largest v of a column with c - u - v >= 0; infinite for a column without entries. */
+static double largest_dual(const matcher *m, tsi_index j) {
+  double least = INFINITY;
+  for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++) lower(&least, m->cost[p] - m->u[m->row[p]]);
+  return least;
+}
+
+/* Feasible duals with an entry of equality in each column that has one: u is the least cost of a row, then v
+ * that of a column in what is left. */
 static void start_duals(matcher *m) {
   for (tsi_index i = 0; i < m->n; i++) m->u[i] = INFINITY;
-  for (tsi_count p = 0; p < m->ptr[m->n]; p++) m->u[m->row[p]] = fmin(m->u[m->row[p]], m->cost[p]);
-  for (tsi_index j = 0; j < m->n; j++) {
-    m->v[j] = INFINITY;
-    for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
-      m->v[j] = fmin(m->v[j], m->cost[p] - m->u[m->row[p]]);
-  }
+  for (tsi_count p = 0; p < m->ptr[m->n]; p++) lower(&m->u[m->row[p]], m->cost[p]);
+  for (tsi_index j = 0; j < m->n; j++) m->v[j] = largest_dual(m, j);
 }
 
 static void forget_matching(matcher *m) {
@@ -270,14 +283,16 @@ static tsi_index take_nearest(matcher *m) {
 
 /* ---- Shortest augmenting paths ---- */
 
-/* Looks at the entries of column j, which is at distance base. */
+/* Looks at the entries of column j, which is at distance base. Most of them are too long: they come first. */
 static void scan_column(matcher *m, tsi_index j, double base, path *best) {
-  m->budget -= m->ptr[j + 1] - m->ptr[j] + 1;
-  for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++) {
-    tsi_index i = m->row[p];
-    if (m->place[i] == FINAL) continue;
-    double d = base + reduced_cost(m, p, j);
-    if (d >= best->length) continue;
+  const double *cost = m->cost, *u = m->u, v = m->v[j];
+  const tsi_index *row = m->row;
+  const tsi_count end = m->ptr[j + 1];
+  m->budget -= end - m->ptr[j] + 1;
+  for (tsi_count p = m->ptr[j]; p < end; p++) {
+    const tsi_index i = row[p];
+    const double d = base + not_negative(cost[p] - u[i] - v);
+    if (d >= best->length || m->place[i] == FINAL) continue;
     if (m->column_of[i] == TSI_NONE) {
       *best = (path){i, d};
       m->before[i] = j;
@@ -381,12 +396,7 @@ static range range_of(tsi_index n, const double *x) {
 
 /* Takes v anew from u, against roundoff, and includes the maximum of the column. */
 static void finish_duals(matcher *m) {
-  for (tsi_index j = 0; j < m->n; j++) {
-    m->v[j] = INFINITY;
-    for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
-      m->v[j] = fmin(m->v[j], m->cost[p] - m->u[m->row[p]]);
-    m->v[j] -= m->log_max[j];
-  }
+  for (tsi_index j = 0; j < m->n; j++) m->v[j] = largest_dual(m, j) - m->log_max[j];
 }
 
 /* A constant may move from all u to all v: it brings both ranges to the same middle. Where they are too wide
@@ -403,10 +413,25 @@ static void write_scalings(const matcher *m, double *row_scale, double *col_scal
   }
 }
 
+/* The structural rank, from a matching of so many columns. That one stays if the rank is full; else a maximum
+ * transversal takes its place. */
+static tristar_status find_rank(tsi_env *env, const matcher *m, tsi_index matched, tsi_index *rank) {
+  const size_t bytes = (size_t)m->n * sizeof(tsi_index);
+  *rank = matched;
+  if (matched == m->n) return TRISTAR_OK;
+  TSI_SCRATCH(env, tsi_index, row_of, m->n);
+  TSI_SCRATCH(env, tsi_index, column_of, m->n);
+  memcpy(row_of, m->row_of, bytes);
+  memcpy(column_of, m->column_of, bytes);
+  TSI_TRY(maximum_transversal(env, m->n, m->ptr, m->row, row_of, column_of, rank));
+  if (*rank < m->n) memcpy(m->row_of, row_of, bytes);
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                             const double *magnitude, tsi_index *row_of_column, double *row_scale,
                             double *col_scale, tsi_index *rank) {
-  tsi_index matched;
+  tsi_index matched = 0;
   *rank = 0;
   TSI_SCRATCH(env, matcher, m, 1);
   *m = (matcher){.n = n, .row_of = row_of_column};
@@ -414,12 +439,11 @@ tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, con
   TSI_TRY(allocate(m, ptr[n]));
   copy_entries(m, ptr, index, magnitude);
   forget_matching(m);
-  TSI_TRY(maximum_transversal(env, n, m->ptr, m->row, m->row_of, m->column_of, rank));
-  if (*rank < n || n == 0) return TRISTAR_OK;
-  m->budget = WORK_MINIMUM + WORK_PER_ENTRY * (m->ptr[n] + n);
-  forget_matching(m);
   start_duals(m);
   TSI_TRY(match_within(env, m, 0, &matched));
+  TSI_TRY(find_rank(env, m, matched, rank));
+  if (*rank < n || n == 0) return TRISTAR_OK;
+  m->budget = WORK_MINIMUM + WORK_PER_ENTRY * (m->ptr[n] + n);
   TSI_TRY(match_rest(env, m));
   finish_duals(m);
   write_scalings(m, row_scale, col_scale);

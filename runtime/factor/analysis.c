@@ -125,11 +125,11 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   options.leaf_parts = an->options.leaf_parts > 1 ? an->options.leaf_parts : 1;
   options.seed = an->options.seed;
   if (an->options.merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
-  if (row_map != NULL) { /* needs columns, in full */
+  if (row_map != NULL && !tsi_pattern_is_columns(pattern)) { /* needs columns, in full */
     TSI_TRY_OUT(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
     TSI_TRY_OUT(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
   } else
-    TSI_TRY_OUT(tsi_graph_create(env, n, pattern->ptr, pattern->index, NULL,
+    TSI_TRY_OUT(tsi_graph_create(env, n, pattern->ptr, pattern->index, row_map,
                                  pattern->symmetry != TRISTAR_GENERAL, &graph));
   tsi_entries_finish(env, &a);
   if (lean) forget_entries(env, an);

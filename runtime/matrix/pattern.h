@@ -25,6 +25,11 @@ typedef struct tsi_pattern {
   tsi_count *place; /* given: the entry here that each of them adds to; NULL: they are the same */
 } tsi_pattern;
 
+/* Are its lines the columns of the matrix, in full? */
+static inline bool tsi_pattern_is_columns(const tsi_pattern *pattern) {
+  return !pattern->by_rows && pattern->symmetry == TRISTAR_GENERAL;
+}
+
 /* Errors: ARGUMENT, RECTANGULAR, FORMAT (message: line and entry; also for both entries of a pair of a
  * symmetric kind), TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pattern **out);
