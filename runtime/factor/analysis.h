@@ -29,6 +29,7 @@
 typedef struct tsi_assembly {
   tsi_count *ptr;    /* n + 1 */
   tsi_index *other;  /* lower: row; upper: column */
+  tsi_index *place;  /* of `other` in the front of its line; NULL: to be searched (tsi_front_row) */
   tsi_count *source; /* see above; NULL: the value of entry q is first + q */
   tsi_count first;
 } tsi_assembly;

@@ -1,43 +1,62 @@
 /* Builds the assembly lists by counting and filling: see assembly.h. */
 #include "runtime/factor/assembly.h"
 
-/* An entry of the factored matrix in final numbering. */
+#include "dag/factor/front_teams.h"
+
+/* A pass over the entries. */
 typedef struct walk {
   tristar_analysis_t *an;
   const tsi_index *row_of, *col_of; /* user's row and column to final numbers */
-  bool fill;                        /* false: count only */
+  bool lu;
 } walk;
 
-static void put(tsi_assembly *list, bool fill, tsi_index line, tsi_index other, tsi_count source) {
-  const tsi_count q = fill ? list->ptr[line]++ : list->ptr[line + 1]++;
-  if (!fill) return;
+static inline void put(tsi_assembly *list, bool fill, tsi_index line, tsi_index other, tsi_count source) {
+  if (!fill) {
+    list->ptr[line + 1]++;
+    return;
+  }
+  const tsi_count q = list->ptr[line]++;
   list->other[q] = other;
   list->source[q] = source;
 }
 
-/* Entry (row, col) of A in the user's numbering. */
-static void place(const walk *w, tsi_index row, tsi_index col, tsi_count source) {
-  const tsi_index i = w->row_of[row], j = w->col_of[col];
+/* Entry (i, j) of the factored matrix. */
+static inline void place(const walk *w, bool fill, tsi_index i, tsi_index j, tsi_count source) {
   if (i >= j)
-    put(&w->an->lower, w->fill, j, i, source);
-  else if (tsi_analysis_is_lu(w->an))
-    put(&w->an->upper, w->fill, i, j, source);
+    put(&w->an->lower, fill, j, i, source);
+  else if (w->lu)
+    put(&w->an->upper, fill, i, j, source);
 }
 
-static void walk_entries(const walk *w) {
+/* fill: a constant; false: counts only. */
+static inline __attribute__((always_inline)) void walk_entries(const walk *w, const bool fill) {
   const tsi_pattern *pattern = w->an->pattern;
-  const bool mirror = pattern->symmetry != TRISTAR_GENERAL, plain = pattern->symmetry == TRISTAR_SYMMETRIC;
+  const bool by_rows = pattern->by_rows, mirror = pattern->symmetry != TRISTAR_GENERAL,
+             plain = pattern->symmetry == TRISTAR_SYMMETRIC;
+  const tsi_index *own = by_rows ? w->row_of : w->col_of, *other = by_rows ? w->col_of : w->row_of;
   for (tsi_index j = 0; j < pattern->n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
-      const tsi_index i = pattern->index[p];
-      const tsi_index row = pattern->by_rows ? j : i, col = pattern->by_rows ? i : j;
-      place(w, row, col, p);
-      if (mirror && i != j) place(w, col, row, plain ? p : ~p);
+      const tsi_index i = pattern->index[p], line = own[j], minor = other[i];
+      place(w, fill, by_rows ? line : minor, by_rows ? minor : line, p);
+      if (mirror && i != j)
+        place(w, fill, by_rows ? own[i] : other[j], by_rows ? other[j] : own[i], plain ? p : ~p);
     }
 }
 
 static void sum_up(tsi_assembly *list, tsi_index n) {
   for (tsi_index j = 0; j < n; j++) list->ptr[j + 1] += list->ptr[j];
+}
+
+/* Places in fronts: at[i] is that of row i while its front is at hand. */
+static void place_entries(const tsi_symbolic *symbolic, tsi_assembly *list, tsi_index *at) {
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index first = symbolic->start[s], end = symbolic->start[s + 1];
+    const tsi_index *rows = symbolic->rows + symbolic->row_ptr[s];
+    for (tsi_index i = 0; i < symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]; i++)
+      at[rows[i]] = end - first + i;
+    for (tsi_index j = first; j < end; j++) at[j] = j - first;
+    for (tsi_count q = list->ptr[first]; q < list->ptr[end]; q++) list->place[q] = at[list->other[q]];
+  }
 }
 
 static void shift_back(tsi_assembly *list, tsi_index n) {
@@ -56,29 +75,35 @@ tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *an) {
   }
   TSI_TRY(TSI_ALLOC_ZERO(env, an->lower.ptr, (tsi_count)n + 1));
   if (lu) TSI_TRY(TSI_ALLOC_ZERO(env, an->upper.ptr, (tsi_count)n + 1));
-  walk w = {an, row_of, col_of, false};
-  walk_entries(&w);
+  const walk w = {an, row_of, col_of, lu};
+  walk_entries(&w, false);
   sum_up(&an->lower, n);
   TSI_TRY(TSI_ALLOC(env, an->lower.other, an->lower.ptr[n]));
+  TSI_TRY(TSI_ALLOC(env, an->lower.place, an->lower.ptr[n]));
   TSI_TRY(TSI_ALLOC(env, an->lower.source, an->lower.ptr[n]));
   if (lu) {
     sum_up(&an->upper, n);
     TSI_TRY(TSI_ALLOC(env, an->upper.other, an->upper.ptr[n]));
+    TSI_TRY(TSI_ALLOC(env, an->upper.place, an->upper.ptr[n]));
     TSI_TRY(TSI_ALLOC(env, an->upper.source, an->upper.ptr[n]));
   }
-  w.fill = true;
-  walk_entries(&w);
+  walk_entries(&w, true);
   shift_back(&an->lower, n);
-  if (lu) shift_back(&an->upper, n);
+  place_entries(an->symbolic, &an->lower, row_of);
+  if (!lu) return TRISTAR_OK;
+  shift_back(&an->upper, n);
+  place_entries(an->symbolic, &an->upper, row_of);
   return TRISTAR_OK;
 }
 
 void tsi_assembly_finish(tsi_env *env, tristar_analysis_t *an) {
   TSI_FREE(env, an->lower.ptr);
   TSI_FREE(env, an->lower.other);
+  TSI_FREE(env, an->lower.place);
   TSI_FREE(env, an->lower.source);
   TSI_FREE(env, an->upper.ptr);
   TSI_FREE(env, an->upper.other);
+  TSI_FREE(env, an->upper.place);
   TSI_FREE(env, an->upper.source);
 }
 
@@ -97,6 +122,15 @@ static tristar_status count_uses(tsi_env *env, const tristar_analysis_t *an, con
   return TRISTAR_OK;
 }
 
+static tristar_status check_places(tsi_env *env, const tsi_symbolic *symbolic, const tsi_assembly *list) {
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    for (tsi_count q = list->ptr[symbolic->start[s]]; q < list->ptr[symbolic->start[s + 1]]; q++)
+      if (list->place[q] != tsi_front_row(symbolic, s, list->other[q]))
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "entry of %d: %d is not its place in the front of supernode %d",
+                 list->other[q], list->place[q], s);
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *an) {
   const tsi_pattern *pattern = an->pattern;
   const bool lu = tsi_analysis_is_lu(an), mirror = pattern->symmetry != TRISTAR_GENERAL;
@@ -108,6 +142,8 @@ tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *an) {
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row or column %d is missing in the final ordering", j);
   TSI_TRY(count_uses(env, an, &an->lower, true, uses));
   if (lu) TSI_TRY(count_uses(env, an, &an->upper, false, uses));
+  TSI_TRY(check_places(env, an->symbolic, &an->lower));
+  if (lu) TSI_TRY(check_places(env, an->symbolic, &an->upper));
   for (tsi_index j = 0; j < pattern->n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
       const tsi_index wanted = lu && mirror && pattern->index[p] != j ? 2 : 1;

@@ -9,6 +9,26 @@
 
 /* ---- Scaling and sizes -------------------------------------------------------------------------------- */
 
+/* The largest entries of all columns of a GENERAL matrix, each of which L U assembles once; gives the largest
+ * of all. */
+static double gather_by_lines(const tristar_factor_t *factor, const double *magnitude, double *size) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_pattern *pattern = an->pattern;
+  double largest = 0;
+  for (tsi_index j = 0; j < pattern->n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+      const tsi_index i = pattern->index[p], row = pattern->by_rows ? j : i,
+                      column = pattern->by_rows ? i : j;
+      const double a = factor->row_scale
+                           ? tsi_scaled(magnitude[p], factor->row_scale[row], factor->col_scale[column])
+                           : magnitude[p];
+      double *of_column = &size[an->out_place[column]];
+      if (a > *of_column) *of_column = a;
+      if (a > largest) largest = a;
+    }
+  return largest;
+}
+
 /* The entries of one list, those of U if upper: raises the sizes of their columns; gives the largest. */
 static double gather_sizes(const tristar_factor_t *factor, const tsi_assembly *list, const double *magnitude,
                            bool upper, double *size) {
@@ -37,8 +57,12 @@ tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes
   TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
   TSI_TRY(tsi_scaling_choose(factor, magnitude));
   TSI_TRY(TSI_ALLOC_ZERO(env, sizes->column, an->pattern->n));
-  double largest = gather_sizes(factor, &an->lower, magnitude, false, sizes->column);
-  if (tsi_analysis_is_lu(an))
+  double largest = 0;
+  if (tsi_analysis_is_lu(an) && an->pattern->symmetry == TRISTAR_GENERAL)
+    largest = gather_by_lines(factor, magnitude, sizes->column);
+  else
+    largest = gather_sizes(factor, &an->lower, magnitude, false, sizes->column);
+  if (tsi_analysis_is_lu(an) && an->pattern->symmetry != TRISTAR_GENERAL)
     largest = fmax(largest, gather_sizes(factor, &an->upper, magnitude, true, sizes->column));
   sizes->tiny = sqrt(tsi_sparse_kernels_select(an->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
   return TRISTAR_OK;

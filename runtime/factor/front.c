@@ -101,22 +101,8 @@ void tsi_entry_batch_flush(tsi_entry_batch *batch) {
   batch->count = 0;
 }
 
-void tsi_entry_batch_put(tsi_entry_batch *batch, const tsi_assembly *list, tsi_count q, tsi_index row,
-                         tsi_index column, tsi_index i, tsi_index j) {
-  const tsi_numeric *numeric = batch->numeric;
-  const tristar_symmetry symmetry = numeric->analysis->pattern->symmetry;
-  const tsi_count source = tsi_assembly_source(list, q);
-  const bool image = source < 0;
-  const double sign = image && symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
-  const double r = numeric->row_scale ? numeric->row_scale[row] : 1,
-               c = numeric->row_scale ? numeric->col_scale[column] : 1;
-  batch->entry[batch->count++] = (tsi_front_entry){.source = image ? ~source : source,
-                                                   .factor = sign * fmax(r, c),
-                                                   .second = fmin(r, c),
-                                                   .row = i,
-                                                   .column = j,
-                                                   .conjugate = image && symmetry == TRISTAR_HERMITIAN};
-  if (batch->count == (tsi_count)(sizeof batch->entry / sizeof *batch->entry)) tsi_entry_batch_flush(batch);
+static tsi_index place_of(const tsi_symbolic *symbolic, tsi_index s, const tsi_assembly *list, tsi_count q) {
+  return list->place ? list->place[q] : tsi_front_row(symbolic, s, list->other[q]);
 }
 
 static void add_entries(const tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1) {
@@ -129,14 +115,13 @@ static void add_entries(const tsi_numeric *numeric, const tsi_open_front *open, 
   batch.stripe = NULL;
   batch.count = 0;
   for (tsi_index k = c0; k < tsi_index_min(c1, front->w); k++)
-    for (tsi_count q = an->lower.ptr[first + k]; q < an->lower.ptr[first + k + 1]; q++) {
-      const tsi_index row = an->lower.other[q];
-      tsi_entry_batch_put(&batch, &an->lower, q, row, first + k, tsi_front_row(an->symbolic, s, row), k);
-    }
+    for (tsi_count q = an->lower.ptr[first + k]; q < an->lower.ptr[first + k + 1]; q++)
+      tsi_entry_batch_put(&batch, &an->lower, q, an->lower.other[q], first + k,
+                          place_of(an->symbolic, s, &an->lower, q), k);
   for (tsi_index i = 0; i < front->w && front->full; i++)
     for (tsi_count q = an->upper.ptr[first + i]; q < an->upper.ptr[first + i + 1]; q++) {
-      const tsi_index column = an->upper.other[q], k = tsi_front_row(an->symbolic, s, column);
-      if (k >= c0 && k < c1) tsi_entry_batch_put(&batch, &an->upper, q, first + i, column, i, k);
+      const tsi_index k = place_of(an->symbolic, s, &an->upper, q);
+      if (k >= c0 && k < c1) tsi_entry_batch_put(&batch, &an->upper, q, first + i, an->upper.other[q], i, k);
     }
   tsi_entry_batch_flush(&batch);
 }

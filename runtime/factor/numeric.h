@@ -219,11 +219,26 @@ typedef struct tsi_entry_batch {
   tsi_count count;
   tsi_front_entry entry[128];
 } tsi_entry_batch;
+void tsi_entry_batch_flush(tsi_entry_batch *batch);
 /* Entry q of a list, at row i and column j of the front; row and column in final numbering decide the
  * scaling. */
-void tsi_entry_batch_put(tsi_entry_batch *batch, const tsi_assembly *list, tsi_count q, tsi_index row,
-                         tsi_index column, tsi_index i, tsi_index j);
-void tsi_entry_batch_flush(tsi_entry_batch *batch);
+static inline void tsi_entry_batch_put(tsi_entry_batch *batch, const tsi_assembly *list, tsi_count q,
+                                       tsi_index row, tsi_index column, tsi_index i, tsi_index j) {
+  const tsi_numeric *numeric = batch->numeric;
+  const tristar_symmetry symmetry = numeric->analysis->pattern->symmetry;
+  const tsi_count source = tsi_assembly_source(list, q);
+  const bool image = source < 0;
+  const double sign = image && symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
+  const double r = numeric->row_scale ? numeric->row_scale[row] : 1,
+               c = numeric->row_scale ? numeric->col_scale[column] : 1;
+  batch->entry[batch->count++] = (tsi_front_entry){.source = image ? ~source : source,
+                                                   .factor = sign * (r > c ? r : c),
+                                                   .second = r > c ? c : r,
+                                                   .row = i,
+                                                   .column = j,
+                                                   .conjugate = image && symmetry == TRISTAR_HERMITIAN};
+  if (batch->count == (tsi_count)(sizeof batch->entry / sizeof *batch->entry)) tsi_entry_batch_flush(batch);
+}
 /* term: |L(i,k) U(k,i)| of row `row` of the front of s. */
 void tsi_numeric_raise_term(tsi_numeric *numeric, tsi_index s, tsi_index row, double term);
 /* Errors: NOT_FINITE. */

@@ -18,11 +18,11 @@
 typedef struct scaling {
   tsi_env *env;
   const tsi_scaling_lines *lines;
-  int *exponent;         /* of each entry, as exponent_of */
-  bool symmetric;        /* one scaling: column is row */
-  int *row, *column;     /* n */
-  int *largest;          /* n: scratch */
-  tristar_status united; /* the first failure of what processes tell each other */
+  int *exponent;           /* of each entry, as exponent_of */
+  bool symmetric;          /* one scaling: column is row */
+  int *row, *column;       /* n */
+  int *of_row, *of_column; /* n: exponents of the largest scaled entries; scratch */
+  tristar_status united;   /* the first failure of what processes tell each other */
 } scaling;
 
 #define NO_ENTRY INT32_MIN /* as the exponent of a zero, or of the largest of none */
@@ -40,6 +40,14 @@ static int exponent_of(double x) {
   return e;
 }
 
+/* 2^e of a scaling's exponent: the same field. */
+static double power_of_two(int e) {
+  const uint64_t bits = (uint64_t)(e + 0x3ff) << 52;
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 /* Row and column of entry p of line j. */
 static void place_of(const tsi_scaling_lines *lines, tsi_index j, tsi_count p, tsi_index *row,
                      tsi_index *column) {
@@ -49,9 +57,9 @@ static void place_of(const tsi_scaling_lines *lines, tsi_index j, tsi_count p, t
 }
 
 /* Each number becomes the largest that a process has. */
-static void unite_largest(scaling *s) {
+static void unite_largest(scaling *s, int *largest) {
   const tsi_scaling_team *team = s->lines->team;
-  const tristar_status status = team ? team->largest(team->context, s->lines->n, s->largest) : TRISTAR_OK;
+  const tristar_status status = team ? team->largest(team->context, s->lines->n, largest) : TRISTAR_OK;
   if (s->united == TRISTAR_OK) s->united = status;
 }
 
@@ -72,20 +80,42 @@ static void lift(int *largest, int e) {
   if (e > *largest) *largest = e;
 }
 
-/* Exponents of the largest scaled entry of each row, or column. */
-static void find_largest(scaling *s, bool rows) {
+/* Exponents of the largest scaled entries of rows and columns, among the entries here: one pass for both. */
+static void find_largest(const scaling *s) {
   const tsi_scaling_lines *lines = s->lines;
-  for (tsi_index i = 0; i < lines->n; i++) s->largest[i] = NO_ENTRY;
-  for (tsi_index j = 0; j < lines->count; j++)
+  const int *own = lines->by_rows ? s->row : s->column, *other = lines->by_rows ? s->column : s->row;
+  int *of_own = lines->by_rows ? s->of_row : s->of_column,
+      *of_other = lines->by_rows ? s->of_column : s->of_row;
+  for (tsi_index i = 0; i < lines->n; i++) s->of_row[i] = s->of_column[i] = NO_ENTRY;
+  for (tsi_index j = 0; j < lines->count; j++) {
+    const tsi_index line = lines->first + j;
+    int largest = of_own[line];
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
-      tsi_index row, column;
+      const tsi_index i = lines->index[p];
       const int e = s->exponent[p];
       if (e == NO_ENTRY) continue;
-      place_of(lines, j, p, &row, &column);
-      lift(&s->largest[rows ? row : column], e + s->row[row] + s->column[column]);
-      if (lines->mirror) lift(&s->largest[rows ? column : row], e + s->row[column] + s->column[row]);
+      lift(&largest, e + other[i] + own[line]);
+      lift(&of_other[i], e + other[i] + own[line]);
+      if (!lines->mirror) continue;
+      lift(&of_other[line], e + own[i] + other[line]);
+      lift(&of_own[i], e + own[i] + other[line]);
     }
-  unite_largest(s);
+    lift(&of_own[line], largest);
+  }
+}
+
+/* The same among the entries of all processes, of rows or of columns. */
+static int *find_largest_of(scaling *s, bool rows) {
+  int *largest = rows ? s->of_row : s->of_column;
+  find_largest(s);
+  unite_largest(s, largest);
+  return largest;
+}
+
+static void find_all_largest(scaling *s) {
+  find_largest(s);
+  unite_largest(s, s->of_row);
+  unite_largest(s, s->of_column);
 }
 
 static bool spread_is_bad(int low, int high) {
@@ -103,9 +133,9 @@ static bool far_apart(tsi_index n, const int *largest) {
   return spread_is_bad(low, high);
 }
 
-static tristar_status check_lines(const scaling *s, const char *name) {
+static tristar_status check_lines(const scaling *s, const int *largest, const char *name) {
   for (tsi_index i = 0; i < s->lines->n; i++)
-    if (s->largest[i] == NO_ENTRY)
+    if (largest[i] == NO_ENTRY)
       TSI_FAIL(s->env, TRISTAR_ERR_SINGULAR,
                "the matrix is singular: all values in %s %d (counted from 0) are zero", name, i);
   return TRISTAR_OK;
@@ -217,8 +247,8 @@ out:
 
 static void divide_by_largest(scaling *s, bool rows) {
   int *to = rows ? s->row : s->column;
-  find_largest(s, rows);
-  for (tsi_index i = 0; i < s->lines->n; i++) to[i] = clamp(to[i] - s->largest[i]);
+  const int *largest = find_largest_of(s, rows);
+  for (tsi_index i = 0; i < s->lines->n; i++) to[i] = clamp(to[i] - largest[i]);
 }
 
 /* Half an exponent, rounded up, also a negative one. */
@@ -228,8 +258,8 @@ static int half(int e) {
 
 static void divide_by_roots(scaling *s) {
   for (int sweep = 0; sweep < RUIZ_SWEEPS; sweep++) {
-    find_largest(s, true);
-    for (tsi_index i = 0; i < s->lines->n; i++) s->row[i] = clamp(s->row[i] - half(s->largest[i]));
+    const int *largest = find_largest_of(s, true);
+    for (tsi_index i = 0; i < s->lines->n; i++) s->row[i] = clamp(s->row[i] - half(largest[i]));
   }
 }
 
@@ -242,11 +272,9 @@ static void take_matching(const scaling *s) {
 
 /* The values may be others than those that were matched. */
 static bool matching_fits(scaling *s) {
-  for (int rows = 0; rows < 2; rows++) {
-    find_largest(s, rows);
-    for (tsi_index i = 0; i < s->lines->n; i++)
-      if (abs(s->largest[i]) > FITTING) return false;
-  }
+  find_all_largest(s);
+  for (tsi_index i = 0; i < s->lines->n; i++)
+    if (abs(s->of_row[i]) > FITTING || abs(s->of_column[i]) > FITTING) return false;
   return true;
 }
 
@@ -267,18 +295,18 @@ static void scale_by_largest(scaling *s) {
 static double weigh_diagonal(scaling *s, int *worst) {
   const tsi_scaling_lines *lines = s->lines;
   double sum = 0;
-  for (tsi_index j = 0; j < lines->n; j++) s->largest[j] = -2 * LARGEST_SCALE;
+  for (tsi_index j = 0; j < lines->n; j++) s->of_row[j] = -2 * LARGEST_SCALE;
   for (tsi_index j = 0; j < lines->count; j++)
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
       const tsi_index line = lines->first + j;
       if (lines->index[p] == line && s->exponent[p] != NO_ENTRY)
-        lift(&s->largest[line], s->exponent[p] + s->row[line] + s->column[line]);
+        lift(&s->of_row[line], s->exponent[p] + s->row[line] + s->column[line]);
     }
-  unite_largest(s);
+  unite_largest(s, s->of_row);
   *worst = 0;
   for (tsi_index j = 0; j < lines->n; j++) {
-    sum -= s->largest[j];
-    lift(worst, -s->largest[j]);
+    sum -= s->of_row[j];
+    lift(worst, -s->of_row[j]);
   }
   return sum;
 }
@@ -310,12 +338,10 @@ out:
 /* Rows of zeros come first: what follows takes logarithms. */
 static tristar_status scale_lines(scaling *s) {
   const tsi_index n = s->lines->n;
-  find_largest(s, true);
-  TSI_TRY(check_lines(s, "row"));
-  bool bad = far_apart(n, s->largest);
-  find_largest(s, false);
-  TSI_TRY(check_lines(s, "column"));
-  bad = bad || far_apart(n, s->largest);
+  find_all_largest(s);
+  TSI_TRY(check_lines(s, s->of_row, "row"));
+  TSI_TRY(check_lines(s, s->of_column, "column"));
+  const bool bad = far_apart(n, s->of_row) || far_apart(n, s->of_column);
   if (!bad && s->lines->row_scale != NULL) {
     take_matching(s);
     if (matching_fits(s)) return TRISTAR_OK;
@@ -331,13 +357,13 @@ static tristar_status scale_lines(scaling *s) {
 static bool scale_diagonal(scaling *s, int limit) {
   const tsi_scaling_lines *lines = s->lines;
   bool needed = false;
-  for (tsi_index j = 0; j < lines->n; j++) s->largest[j] = NO_ENTRY;
+  for (tsi_index j = 0; j < lines->n; j++) s->of_row[j] = NO_ENTRY;
   for (tsi_index j = 0; j < lines->count; j++)
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++)
-      if (lines->index[p] == lines->first + j) s->largest[lines->first + j] = s->exponent[p];
-  unite_largest(s);
+      if (lines->index[p] == lines->first + j) s->of_row[lines->first + j] = s->exponent[p];
+  unite_largest(s, s->of_row);
   for (tsi_index j = 0; j < lines->n; j++) {
-    const int e = s->largest[j];
+    const int e = s->of_row[j];
     if (e == NO_ENTRY) continue;
     s->row[j] = clamp(-half(e));
     needed |= e > limit || e < -limit;
@@ -383,14 +409,16 @@ static tristar_status allocate(scaling *s) {
     s->column = s->row;
   else
     TSI_TRY(TSI_ALLOC_ZERO(s->env, s->column, n));
-  return TSI_ALLOC(s->env, s->largest, n);
+  TSI_TRY(TSI_ALLOC(s->env, s->of_row, n));
+  return TSI_ALLOC(s->env, s->of_column, n);
 }
 
 static void release(scaling *s) {
   if (s->column != s->row) TSI_FREE(s->env, s->column);
   TSI_FREE(s->env, s->row);
   TSI_FREE(s->env, s->exponent);
-  TSI_FREE(s->env, s->largest);
+  TSI_FREE(s->env, s->of_row);
+  TSI_FREE(s->env, s->of_column);
 }
 
 static tristar_status keep(const scaling *s, double **row_scale, double **col_scale) {
@@ -398,8 +426,8 @@ static tristar_status keep(const scaling *s, double **row_scale, double **col_sc
   if (*row_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *row_scale, n));
   if (*col_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *col_scale, n));
   for (tsi_index i = 0; i < n; i++) {
-    (*row_scale)[i] = ldexp(1, s->row[i]);
-    (*col_scale)[i] = ldexp(1, s->column[i]);
+    (*row_scale)[i] = power_of_two(s->row[i]);
+    (*col_scale)[i] = power_of_two(s->column[i]);
   }
   return TRISTAR_OK;
 }
