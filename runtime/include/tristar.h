@@ -1,33 +1,38 @@
-/* TriStar: sparse triangular solves, many times, with the same factors.
+/* TriStar: a library that solves sparse linear systems many times with the same factors.
  *
  * The steps of a program:
  *
- *   tristar_create          a context: workers, log, messages                  once
+ *   tristar_create          a context: workers, log, error messages            once
  *   tristar_analyze         pattern -> ordering, supernodes                    once per pattern
  *   tristar_factor          values  -> factors                                 once per set of values
- *   tristar_plan            factors -> a recorded graph of tasks               once per way of solving
- *   tristar_solve           X = A^-1 B by the plan                             many times
+ *   tristar_plan            factors -> a recorded graph of tasks               once per factor
+ *   tristar_solve           X = A^-1 B                                         many times
  *   tristar_solve_refined   the same with iterative refinement                 many times
+ *
+ * A worker is a thread of StarPU on a core, or a GPU, which runs tasks. Comments omit the prefixes TRISTAR_
+ * and TRISTAR_ERR_ of constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is TRISTAR_METHOD_AUTO.
  *
  * Other headers, each for one subject:
  *
  *   tristar_matrix.h        matrices from files          tristar_solve.h        solves with options
  *   tristar_triangle.h      triangles; imported factors  tristar_typed.h        typed vectors
  *   tristar_precond.h       preconditioners              tristar_krylov.h       Krylov methods
- *   tristar_stats.h         figures of all objects       tristar_trace.h        timelines of solves
+ *   tristar_stats.h         statistics of all objects    tristar_trace.h        timelines of solves
  *   tristar_machine.h       StarPU, calibration          tristar_device.h       GPUs
  *   tristar_mpi.h           many processes               tristar_dmatrix_mpi.h  distributed matrices
  *   tristar_layout.h        layouts of processes         tristar_starpu.h       StarPU programs
  *   tristar_options.h       sizes of option structs      tristar_experimental.h variants for comparisons
  *
- * Objects. An object keeps alive what it needs of earlier ones. Objects, contexts too, may be destroyed in
- * any order, each once. Several threads may use different objects, or solve with one plan. In a child of
- * fork(), functions that compute, read or write return ERR_UNSUPPORTED for objects of the parent.
+ * Objects. An object keeps alive the objects that it needs: a plan its factor, a factor its analysis. Objects
+ * and contexts may be destroyed in any order, each once. Several threads may use different objects, or solve
+ * with one plan, at the same time. In a child of fork(), functions that compute, read or write return
+ * UNSUPPORTED for objects of the parent.
  *
  * Errors. A function that can fail returns a tristar_status. After a failure output pointers are NULL, and
- * tristar_get_error returns a message with the cause and the place. NULL for a required object or result is
- * ERR_ARGUMENT. The library never ends the program and never prints. It reads const arrays, and writes the
- * others, during the call only, unless stated otherwise. */
+ * tristar_get_error returns a message that names the cause, with row, file or option. A function returns
+ * ARGUMENT if a required object or result is NULL. The library never ends the program and never prints.
+ *
+ * Arrays. The library reads const arrays and writes the others during the call only. Exceptions are named. */
 #ifndef TRISTAR_H
 #define TRISTAR_H
 
@@ -43,7 +48,7 @@ extern "C" {
 
 #define TRISTAR_VERSION_MAJOR 0 /* Version of this header. */
 #define TRISTAR_VERSION_MINOR 3 /* Programs compile unchanged if this number is the same. */
-#define TRISTAR_VERSION_PATCH 0 /* Counts repairs. */
+#define TRISTAR_VERSION_PATCH 0 /* Counts releases that only repair. */
 
 /* ---- Status ------------------------------------------------------------------------------------------ */
 
@@ -52,10 +57,10 @@ typedef enum tristar_status {
   TRISTAR_OK = 0,                    /* Success. */
   TRISTAR_ERR_ARGUMENT,              /* An argument is invalid: NULL, negative size, ld too small. */
   TRISTAR_ERR_MEMORY,                /* An allocation failed. */
-  TRISTAR_ERR_TOO_LARGE,             /* A size exceeds the types of the library. */
+  TRISTAR_ERR_TOO_LARGE,             /* A size exceeds the integers of the library. */
   TRISTAR_ERR_IO,                    /* A file cannot be opened, read or written. */
-  TRISTAR_ERR_FORMAT,                /* A file or array breaks its format. The message names file and line. */
-  TRISTAR_ERR_UNSUPPORTED,           /* This build or version does not serve a valid request. */
+  TRISTAR_ERR_FORMAT,                /* A file or array is malformed. The message names line or entry. */
+  TRISTAR_ERR_UNSUPPORTED,           /* A valid request that this build or version does not support. */
   TRISTAR_ERR_RECTANGULAR,           /* The matrix is not square. */
   TRISTAR_ERR_SINGULAR,              /* The matrix is singular, structurally or to working precision. */
   TRISTAR_ERR_NOT_POSITIVE_DEFINITE, /* Cholesky found a pivot that is not positive. */
@@ -63,9 +68,9 @@ typedef enum tristar_status {
   TRISTAR_ERR_ACCURACY,              /* The requested accuracy was not reached. */
   TRISTAR_ERR_NO_WORKER,             /* StarPU has no worker able to run the tasks. */
   TRISTAR_ERR_RUNTIME,               /* Another library failed. The message gives its code. */
-  TRISTAR_ERR_STALE,    /* The factors have no values, or changed in a way that the plan cannot follow. */
-  TRISTAR_ERR_INTERNAL, /* A broken invariant: a defect of TriStar. Please report the message. */
-  TRISTAR_ERR_BUSY      /* As many solves as allowed are unfinished. See tristar_starpu.h. */
+  TRISTAR_ERR_STALE,    /* The factor has no values, or new values need another analysis or pattern. */
+  TRISTAR_ERR_INTERNAL, /* A defect of TriStar. Please report the message. */
+  TRISTAR_ERR_BUSY      /* The limit of unfinished solves is reached. See tristar_starpu.h. */
 } tristar_status;
 
 /* Name of a status, such as "TRISTAR_ERR_FORMAT". Never NULL; static text. */
@@ -75,35 +80,37 @@ TRISTAR_API const char *tristar_version(void);
 
 /* ---- Context ----------------------------------------------------------------------------------------- */
 
-/* A context: the workers, the log, and what later objects share. */
+/* A context: the workers, the log, and other data that objects share. */
 typedef struct tristar_s tristar_t;
-/* Importance of a line of the log; a lower level is more important. */
+/* Severity of a line of the log; a lower level is more severe. */
 typedef enum tristar_log_level {
   TRISTAR_LOG_ERROR = 0, /* One line for each failed call. */
-  TRISTAR_LOG_WARNING,   /* A result may not be as intended. */
+  TRISTAR_LOG_WARNING,   /* The result of a call may not be as intended. */
   TRISTAR_LOG_INFO,      /* One line for each long call. */
   TRISTAR_LOG_PROGRESS,  /* Many short lines during long work: "factor 42%". */
   TRISTAR_LOG_DEBUG      /* For developers of the library. */
 } tristar_log_level;
 
-/* Receives one line of text, without newline. Any thread may call it, several at the same time. */
+/* Receives one line of the log, without newline. Several threads of the library may call it at the same
+ * time. */
 typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *text);
 
-/* Options of tristar_create. Call tristar_config_init first. Where the program or another context has
- * started StarPU before, fields marked [start] have no effect, and the log has a warning. */
+/* Options of tristar_create. Call tristar_config_init first. Fields marked [start] are for a context that
+ * starts StarPU. If StarPU runs already, they have no effect, and the log has a warning. The environment
+ * variables STARPU_NCPU and STARPU_SCHED have precedence over workers and scheduler. */
 typedef struct tristar_config {
-  size_t size;    /* Set by tristar_config_init. */
-  int use_starpu; /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;    /* [start] CPU workers, and bound of helper_threads. 0: STARPU_NCPU, or all cores. */
-  int first_core; /* [start] Workers use the cores of the affinity mask from this one on. -1: all of them. */
-  int first_device;      /* [start] First GPU with a worker. -1: all GPUs, or STARPU_NCUDA (_NHIP) of them. */
-  int devices;           /* [start] Number of GPUs if first_device is not -1. */
-  const char *scheduler; /* [start] StarPU scheduler. NULL: STARPU_SCHED, or lws. */
-  int check;             /* 1: verify every internal structure as it is built (also TRISTAR_CHECK=1). */
-  tristar_log_fn log;    /* NULL: silent. */
-  void *log_arg;         /* First argument of log. */
+  size_t size;      /* Set by tristar_config_init. */
+  int use_starpu;   /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
+  int workers;      /* [start] CPU workers plus helper threads (tristar_starpu_info). 0: all cores. */
+  int first_core;   /* [start] First core for workers, as a position in the affinity mask. -1: all cores. */
+  int first_device; /* [start] First GPU with a worker. -1: all GPUs, or STARPU_NCUDA (_NHIP) of them. */
+  int devices;      /* [start] Number of GPUs if first_device is not -1. */
+  const char *scheduler;       /* [start] Name of a StarPU scheduler. NULL: lws. */
+  int check;                   /* 1: verify internal data structures, for tests (also TRISTAR_CHECK=1). */
+  tristar_log_fn log;          /* NULL: silent. */
+  void *log_arg;               /* First argument of log. */
   tristar_log_level log_level; /* Lines above this level are dropped. */
-  int64_t fail_allocation;     /* For tests: number of the allocation, from 1, that fails. 0: none. */
+  int64_t fail_allocation;     /* For tests: the allocation of this number, from 1, fails. 0: none. */
   const char *calibration; /* File of the calibration, or "off". NULL: by default, see tristar_machine.h. */
   int idle_sleep;          /* [start] 1: idle workers sleep. 0: they poll. Negative: by TRISTAR_IDLE, or 1. */
 } tristar_config;
@@ -112,21 +119,21 @@ typedef struct tristar_config {
 #define tristar_config_init(config) tristar_config_init_sized((config), sizeof *(config))
 
 /* Creates a context. config may be NULL (defaults). A process may have any number of contexts, created and
- * destroyed by any threads. Unless use_starpu is 0, the first call that needs workers starts StarPU, or joins
- * a StarPU that runs (tristar_machine.h). Errors: ARGUMENT (also: an unknown value of TRISTAR_IDLE or
- * TRISTAR_ISA), UNSUPPORTED (this processor lacks instructions that the library was built for), MEMORY. The
- * message goes to config->log and to tristar_get_error(NULL, ...). */
+ * destroyed by any threads. Unless use_starpu is 0, the first call that needs workers starts StarPU, or uses
+ * the StarPU that runs already (tristar_machine.h). Errors: ARGUMENT (also: an unknown value of TRISTAR_IDLE
+ * or TRISTAR_ISA), UNSUPPORTED (this processor lacks instructions that the library was built for), MEMORY.
+ * The message goes to config->log and to tristar_get_error(NULL, ...). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
-/* Releases the context and sets *ts to NULL. Accepts NULL. The context ends when its objects are destroyed,
- * and then StarPU stops if nobody else needs it. The function waits for inserted solves (tristar_starpu.h)
- * and for solves that were started with `end`. Inside a StarPU task a thread of its own waits instead. */
+/* Releases the context and sets *ts to NULL. Accepts NULL. The context ends when its objects are destroyed.
+ * Then StarPU stops if TriStar started it, and neither the program nor another context needs it. The function
+ * waits for inserted solves (tristar_starpu.h) and for solves that were started with `end` (tristar_solve.h).
+ * Inside a StarPU task it does not wait. A thread of the library waits instead. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
-/* Copies the message of the latest error of the calling thread into buffer (size bytes, always terminated),
- * and returns its full length. It is the error of the latest failed call with an object of this context, or
- * with NULL in place of an object; with ts NULL that of the latest failed call of all. "": no call has
- * failed. */
+/* Copies the message of the calling thread's latest failed call into buffer (size bytes, always terminated),
+ * and returns the full length of the message. The message is empty if no call has failed, or if ts is not
+ * NULL and the call had an object of another context. */
 TRISTAR_API size_t tristar_get_error(tristar_t *ts, char *buffer, size_t size);
 
 /* ---- Matrix ------------------------------------------------------------------------------------------ */
@@ -139,14 +146,14 @@ typedef enum tristar_scalar {
   TRISTAR_COMPLEX_DOUBLE = 'z'  /* double complex */
 } tristar_scalar;
 
-/* Direction in which the entries are stored. */
+/* Storage by columns or by rows. */
 typedef enum tristar_format {
   TRISTAR_CSC, /* Compressed columns. */
   TRISTAR_CSR  /* Compressed rows. */
 } tristar_format;
 
-/* Meaning of the stored entries. Except for GENERAL, each off-diagonal pair is stored once, in either
- * triangle: entry (i,j) also stands for (j,i). A matrix that stores both is refused (FORMAT). */
+/* Meaning of the stored entries. Except for GENERAL, one entry of each off-diagonal pair is stored, in
+ * either triangle: entry (i,j) also stands for (j,i). If both are stored, functions return FORMAT. */
 typedef enum tristar_symmetry {
   TRISTAR_GENERAL,        /* All entries are stored. */
   TRISTAR_SYMMETRIC,      /* a_ji =  a_ij */
@@ -159,7 +166,7 @@ typedef enum tristar_symmetry {
 typedef struct tristar_view {
   tristar_format format;     /* Columns or rows. */
   tristar_symmetry symmetry; /* Meaning of the entries. */
-  tristar_scalar scalar;     /* Type of the values, also if there are none. */
+  tristar_scalar scalar;     /* Type of the values, also if values is NULL. */
   int64_t rows, cols;        /* Number of rows, number of columns. */
   const void *ptr;           /* cols+1 (CSC) or rows+1 (CSR) integers of ptr_bits bits. */
   const void *index;         /* Row (CSC) or column (CSR) numbers, integers of index_bits bits. */
@@ -169,7 +176,7 @@ typedef struct tristar_view {
   int base;                  /* 0 or 1: number of the first row, column and entry. */
 } tristar_view;
 
-/* CSC, GENERAL, DOUBLE, 32-bit ptr and index, base 0; sizes 0 and arrays NULL. */
+/* Sets *view to CSC, GENERAL, DOUBLE, 32-bit ptr and index, base 0; sizes 0 and arrays NULL. */
 TRISTAR_API void tristar_view_init(tristar_view *view);
 
 /* ---- Analysis ---------------------------------------------------------------------------------------- */
@@ -180,9 +187,9 @@ typedef struct tristar_analysis_s tristar_analysis_t;
 /* The factorization. */
 typedef enum tristar_method {
   TRISTAR_METHOD_AUTO, /* LLT for symmetric or Hermitian values with a positive diagonal, LDLT for other such
-                          values, LU for the rest. GENERAL values count as symmetric up to the rounding of an
-                          assembly (tristar_stats.h). Then one of each pair is factored, and refinement uses
-                          the matrix as given. */
+                          values, LU for the rest. GENERAL values count as symmetric if they are so up to the
+                          rounding errors of an assembly (tristar_stats.h). Then one entry of each pair is
+                          factored, and refinement uses the matrix as given. */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H. */
   TRISTAR_METHOD_LU,   /* A = L U on the pattern of A + A^T. */
   TRISTAR_METHOD_LDLT  /* A = L D L^T (symmetric) or L D L^H (Hermitian), pivots of order 1 and 2. */
@@ -191,7 +198,7 @@ typedef enum tristar_method {
 /* The order of elimination. */
 typedef enum tristar_ordering {
   TRISTAR_ORDERING_METIS,   /* Nested dissection by METIS; minimum degree for components of up to 64 rows. */
-  TRISTAR_ORDERING_NATURAL, /* As given, then postordered. */
+  TRISTAR_ORDERING_NATURAL, /* The order of the matrix, then postordered. */
   TRISTAR_ORDERING_USER,    /* By tristar_analysis_options.permutation. */
   TRISTAR_ORDERING_PTSCOTCH /* Nested dissection by PT-Scotch on all ranks: tristar_dmatrix_factor only. */
 } tristar_ordering;
@@ -200,29 +207,29 @@ typedef enum tristar_ordering {
 typedef enum tristar_matching {
   TRISTAR_MATCHING_AUTO, /* Before LU and LDLT, if the diagonal has zeros or small entries. */
   TRISTAR_MATCHING_OFF,  /* Never. */
-  TRISTAR_MATCHING_ON    /* LU: permute large entries to the diagonal. LDLT: keep large pairs together. */
+  TRISTAR_MATCHING_ON    /* LU: permute large entries to the diagonal. LDLT: also next to it. */
 } tristar_matching;
 
-/* Treatment of a matrix that is singular to working precision. tristar_stats.h has the tests for it. */
+/* Treatment of a matrix that is singular to working precision. tristar_stats.h describes the tests. */
 typedef enum tristar_singular {
   TRISTAR_SINGULAR_REFUSE, /* tristar_factor returns SINGULAR and names a row. */
-  TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb small pivots: for inverse iteration with a shift, and for
-                              consistent systems. Structurally singular matrices are refused. */
+  TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb small pivots and succeed: for inverse iteration, and
+                              for consistent systems. Structurally singular matrices are refused. */
 } tristar_singular;
 
-/* Treatment of pivot growth that costs accuracy: a trial solve without refinement has a backward error above
- * eps^(2/3). The usual cause is a matching that was computed for other values. */
+/* Treatment of pivot growth that costs accuracy. The criterion is the backward error of a trial solve without
+ * refinement: it is above eps^(2/3). The usual cause is a matching that was computed for other values. */
 typedef enum tristar_growth {
-  TRISTAR_GROWTH_WARN, /* A warning in the log, and solve_error in tristar_factor_stats. */
-  TRISTAR_GROWTH_MATCH /* tristar_factor analyzes again for these values. tristar_refactor, whose plans depend
-                          on the analysis, returns STALE: call tristar_analyze. */
+  TRISTAR_GROWTH_WARN, /* The log has a warning, and tristar_factor_stats.solve_error has the error. */
+  TRISTAR_GROWTH_MATCH /* tristar_factor analyzes again for these values. tristar_refactor returns STALE,
+                          because plans depend on the analysis: call tristar_analyze with the values. */
 } tristar_growth;
 
 /* Where subtrees of a plan and large fronts of a factorization are computed. See tristar_device.h. */
 typedef enum tristar_place {
-  TRISTAR_PLACE_CPU,  /* On the cores. The default: no real GPU has run the kernels yet. */
-  TRISTAR_PLACE_AUTO, /* On GPUs what is predicted to be faster there. All on the cores where that fails. */
-  TRISTAR_PLACE_GPU   /* On GPUs as much as fits. An error without a GPU, or if a plan cannot use one. */
+  TRISTAR_PLACE_CPU,  /* On the cores. This is the default: no real GPU has run the kernels yet. */
+  TRISTAR_PLACE_AUTO, /* On GPUs if predicted to be faster there. If no GPU can be used, all on the cores. */
+  TRISTAR_PLACE_GPU   /* On GPUs, as many as fit. An error without a GPU, or if a plan cannot use one. */
 } tristar_place;
 
 /* Options of tristar_analyze. Call tristar_analysis_options_init first. */
@@ -231,31 +238,32 @@ typedef struct tristar_analysis_options {
   tristar_method method;     /* The factorization. */
   tristar_ordering ordering; /* The order of elimination. */
   const int64_t
-      *permutation; /* ORDERING_USER: permutation[k] is the row that is eliminated as k-th, from 0; n
-                       entries. LDLT with a matching moves pairs to the place of their first row. */
-  int leaf_parts;   /* Leaves of the separator tree: 2, 4, 8, ... 0 or 1: no such tree. METIS makes the
-                       tree; for other orderings it is cut from the elimination tree. */
+      *permutation; /* ORDERING_USER: permutation[k] is the row that is eliminated in step k, both from 0;
+                       n entries. LDLT with a matching moves the second row of a pair behind the first. */
+  int leaf_parts;   /* Leaves of the separator tree: 2, 4, 8, ... 0 or 1: no such tree. Pz grids of processes
+                       need at least Pz leaves (tristar_layout.h). METIS computes the tree; for other
+                       orderings it is cut from the elimination tree. */
   int seed;         /* Seed of METIS and PT-Scotch. */
   tristar_matching matching; /* Needs values in the view. */
   int single_factors; /* 1: single precision factors and solves for a double matrix; b, x and refinement stay
-                         double. Pivots are perturbed, and the condition estimate alone finds singular
+                         double. Small pivots are perturbed, and only tristar_condition finds singular
                          matrices. Values beyond the range of single precision become infinite or zero. */
   tristar_inverse inverse;   /* Treatment of diagonal blocks. Imported factors have INVERSE_DIAGONAL. */
   tristar_merge merge;       /* Which supernodes are merged. */
   tristar_singular singular; /* Treatment of singular matrices. */
   tristar_growth growth;     /* Treatment of pivot growth. */
   tristar_place place;       /* Where large fronts are factored. */
-  int64_t device_bytes;      /* Largest front on a GPU, in bytes. 0: nine tenths of its memory. */
+  int64_t device_bytes;      /* Largest front on a GPU, in bytes. 0: nine tenths of the GPU's memory. */
 } tristar_analysis_options;
 
-/* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE, GROWTH_WARN,
- * PLACE_CPU, seed 1, all else 0. */
+/* Defaults: METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE,
+ * GROWTH_WARN, PLACE_CPU, seed 1, all else 0. */
 #define tristar_analysis_options_init(options)                                                               \
   tristar_analysis_options_init_sized((options), sizeof *(options))
 
 /* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of view; reads
- * values, if any, to resolve METHOD_AUTO and to match (Duff and Koster 2001). options may be NULL. Errors:
- * ARGUMENT, RECTANGULAR, FORMAT (row out of range: the message names column and entry), SINGULAR
+ * values, if any, to resolve METHOD_AUTO and for the matching (Duff and Koster 2001). options may be NULL.
+ * Errors: ARGUMENT, RECTANGULAR, FORMAT (row out of range: the message names column and entry), SINGULAR
  * (structurally: the message gives the structural rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS),
  * UNSUPPORTED (ORDERING_PTSCOTCH). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
@@ -270,19 +278,19 @@ TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
 /* The factors of a matrix, computed here or imported. */
 typedef struct tristar_factor_s tristar_factor_t;
 
-/* Factors the matrix whose pattern was analyzed. values: as many, and in the same order, as in the view of
- * tristar_analyze; they are copied. LU and LDLT perturb tiny pivots and count them.
+/* Factors the matrix whose pattern was analyzed. values has the length and order of the values in the view of
+ * tristar_analyze, and is copied. LU and LDLT perturb tiny pivots and count them (tristar_factor_stats).
  *
- * LLT and LDLT need symmetric values, or Hermitian ones as in the analysis. If GENERAL values are not, or if
+ * LLT and LDLT need symmetric or Hermitian values, as in the analysis. If GENERAL values are not so, or if
  * Cholesky finds a pivot that is not positive, METHOD_AUTO analyzes again for another method. A method that
  * the caller chose returns ARGUMENT, or NOT_POSITIVE_DEFINITE with the row. Other errors: NOT_FINITE,
  * SINGULAR, MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
-/* Factors new values with the same pattern. Plans of the factor use them from their next solve on. No solve
- * with the factor may run or be in flight. The method and the matching stay, because plans depend on them:
- * where METHOD_AUTO would change the method, the function returns ARGUMENT (unsymmetric values) or
+/* Factors new values with the same pattern. Plans of the factor use them from their next solve on. During
+ * the call no solve with the factor may be unfinished. Plans depend on the method and the matching. So both
+ * stay: where METHOD_AUTO would change the method, the function returns ARGUMENT (unsymmetric values) or
  * NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return STALE until a later
  * tristar_refactor succeeds. Other errors: as tristar_factor; STALE (GROWTH_MATCH). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
@@ -292,15 +300,16 @@ TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
 
 /* ---- Plan -------------------------------------------------------------------------------------------- */
 
-/* A way of solving with a factor: chunks of the factor, and the recorded graph of tasks over them. */
+/* The tasks of a solve with a factor and their graph of dependences, recorded once. The factor is divided
+ * into chunks for the tasks. A chunk is a sequence of panels; a panel is a supernode or a piece of one. */
 typedef struct tristar_plan_s tristar_plan_t;
 
 /* What runs a plan. */
 typedef enum tristar_engine {
-  TRISTAR_ENGINE_AUTO,   /* Tasks, or a plain call if that is predicted to be faster. Triangles by rows: the
-                            calling thread, with helpers (tristar_triangle.h). */
-  TRISTAR_ENGINE_SERIAL, /* The calling thread runs the graph in a legal order, without tasks. */
-  TRISTAR_ENGINE_TASKS   /* StarPU tasks always. */
+  TRISTAR_ENGINE_AUTO,   /* Tasks, or a call without tasks if that is predicted to be faster. For triangular
+                            matrices by rows: the calling thread, with helpers (tristar_triangle.h). */
+  TRISTAR_ENGINE_SERIAL, /* The calling thread runs the graph in topological order, without tasks. */
+  TRISTAR_ENGINE_TASKS   /* Always StarPU tasks. */
 } tristar_engine;
 
 /* Whether tristar_solve refines. */
@@ -309,32 +318,33 @@ typedef enum tristar_refinement {
   TRISTAR_REFINE_NEVER /* The plain solve. */
 } tristar_refinement;
 
-/* Options of tristar_plan. Call tristar_plan_options_init first. */
+/* Options of tristar_plan. Call tristar_plan_options_init first. Variants: see tristar_experimental.h. */
 typedef struct tristar_plan_options {
   size_t size;             /* Set by tristar_plan_options_init. */
   tristar_engine engine;   /* What runs the plan. */
   int64_t nrhs;            /* Number of right-hand sides the workspace is sized for. 0 means 1. */
   int64_t chunk_bytes_min; /* Smallest chunk, in bytes, if the problem is large enough. 0: by calibration. */
-  int64_t chunk_bytes_max; /* Larger panels are cut into slices of rows. Bytes; 0: by the factor. */
-  unsigned order_seed;     /* ENGINE_SERIAL: which legal order. 0: the natural one. */
+  int64_t chunk_bytes_max; /* Largest chunk, in bytes: larger panels are cut into slices of rows. 0: by the
+                              factor. */
+  unsigned order_seed;     /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
   tristar_placement placement;     /* NUMA placement of the factor. */
   tristar_scheduling scheduling;   /* Variant: when a task may run. */
   tristar_updates updates;         /* Variant: how contributions reach other chunks. */
   tristar_granularity granularity; /* Variant: chunks or supernodes. */
   tristar_kernel kernel;           /* Variant: panels or the partitioned inverse. */
   tristar_place place;             /* Where subtrees are solved. */
-  int64_t device_bytes;            /* Most bytes on a GPU. 0: nine tenths of its memory (tristar_device.h). */
+  int64_t device_bytes;  /* Limit of memory on each GPU, in bytes. 0: nine tenths (tristar_device.h). */
   int64_t device_solves; /* Number of concurrent solves for which device memory is reserved. 0 means 1. Every
                             additional solve needs workspace_bytes (tristar_device_stats) more. */
   tristar_refinement refine; /* Whether tristar_solve refines. */
 } tristar_plan_options;
 
-/* ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, no variant, all else 0. */
+/* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, no variant, all else 0. */
 #define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
-/* Chooses chunks, builds the graph and records the tasks. options may be NULL. The result of a solve depends,
- * bit for bit, on the plan and the right-hand side only: not on workers, scheduler or order of execution, nor
- * on the variants scheduling and updates. Errors: ARGUMENT, MEMORY, STALE (factor without values),
+/* Chooses chunks, builds the graph and records the tasks. options may be NULL. Bit for bit, the result of a
+ * solve depends on the plan and the right-hand side only: not on workers, scheduler or order of execution,
+ * nor on the variants scheduling and updates. Errors: ARGUMENT, MEMORY, STALE (factor without values),
  * UNSUPPORTED (ENGINE_TASKS without StarPU; KERNEL_SPMV for a factor that it does not serve; PLACE_GPU
  * without support), NO_WORKER (PLACE_GPU, but StarPU has no GPU). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
@@ -353,17 +363,18 @@ typedef enum tristar_op {
   TRISTAR_C = 'C'  /* A^H X = B; for real types the same as T. */
 } tristar_op;
 
-/* X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may be b
- * (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. If pivots were perturbed, and the
- * factor has its matrix, the function refines as tristar_solve_refined does, unless the plan has
- * REFINE_NEVER. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; with refinement NOT_FINITE. */
+/* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
+ * be b (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. The function refines as
+ * tristar_solve_refined does if pivots were perturbed and the factor has its matrix (an imported factor may
+ * have none). Exception: the plan has REFINE_NEVER. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; with refinement
+ * NOT_FINITE. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
 /* ---- Refinement -------------------------------------------------------------------------------------- */
 
-/* A point of the history of a right-hand side. A correction that does not reduce the backward error is undone
- * and not counted in later points. */
+/* A point of the refinement history of a right-hand side. A correction that does not reduce the backward
+ * error is undone and not counted in later points. */
 typedef struct tristar_refine_point {
   int64_t column;        /* The right-hand side. */
   int steps;             /* Corrections so far. 0, without iterations: the first solve. */
@@ -373,24 +384,24 @@ typedef struct tristar_refine_point {
 
 /* Options of tristar_solve_refined. Call tristar_refine_options_init first. */
 typedef struct tristar_refine_options {
-  size_t size;                   /* Set by tristar_refine_options_init. */
-  int max_steps;                 /* Largest number of corrections per right-hand side. 0: only measure. */
-  double tolerance;              /* Componentwise backward error to stop at. 0: 4 units of roundoff. */
-  int max_iterations;            /* Largest number of FGMRES iterations, preconditioned by the factors, where
-                                    corrections stagnate above 100 units of roundoff. 0: none. */
-  int forward_error;             /* 1: also estimate a bound of the forward error; costs solves. */
+  size_t size;        /* Set by tristar_refine_options_init. */
+  int max_steps;      /* Largest number of corrections per right-hand side. 0: only compute errors. */
+  double tolerance;   /* Componentwise backward error to stop at. 0: 4 units of roundoff. */
+  int max_iterations; /* Largest number of FGMRES iterations. 0: none. FGMRES starts if corrections
+                         end with an error above 100 units of roundoff. */
+  int forward_error;  /* 1: also estimate a bound of the forward error. This costs 9 to 20 solves. */
   tristar_refine_point *history; /* Receives a point after each correction and iteration. NULL: none. */
-  int64_t history_most;          /* Entries of history. */
+  int64_t history_most;          /* Length of history. */
 } tristar_refine_options;
 
-/* 5 steps, tolerance 0, 30 iterations, no bound of the forward error, no history. */
+/* Defaults: 5 steps, tolerance 0, 30 iterations, no bound of the forward error, no history. */
 #define tristar_refine_options_init(options) tristar_refine_options_init_sized((options), sizeof *(options))
 
 /* Why refinement ended. */
 typedef enum tristar_stop {
   TRISTAR_STOP_CONVERGED, /* The backward error is within the tolerance. */
   TRISTAR_STOP_LIMIT,     /* max_steps or max_iterations was reached before that. */
-  TRISTAR_STOP_STAGNATED  /* The backward error no longer fell. */
+  TRISTAR_STOP_STAGNATED  /* The backward error decreased no further. */
 } tristar_stop;
 
 /* Result of refinement; each field is the largest value over the right-hand sides. */
@@ -404,17 +415,17 @@ typedef struct tristar_refine_result {
                             digit is certain. Infinite: A is too close to singular. */
   double residual;       /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. It is large
                             where A is singular and the system has no solution. */
-  int64_t history_count; /* Number of points; the first history_most are written. */
+  int64_t history_count; /* Number of points. Only the first history_most are stored. */
 } tristar_refine_result;
 
 /* tristar_solve, then iterative refinement in the precision of the matrix (Arioli, Demmel, Duff 1989; Higham
- * 2002, chapter 12). It stops when the error no longer falls by a tenth, and keeps the best x. Where that is
- * too early, FGMRES (Saad 1993) continues with the factors as preconditioner. x must not overlap b. options
- * and result may be NULL.
+ * 2002, chapter 12). Corrections end when one reduces the backward error by less than a tenth. Then,
+ * if max_iterations allows it, FGMRES (Saad 1993) continues with the factors as preconditioner. The best x is
+ * kept. x must not overlap b. options and result may be NULL.
  *
  * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i; tools/doc/guide/figures.md defines it for rows
  * whose denominator consists of rounding errors. The estimate of the forward error (LAPACK's xGERFS; Higham
- * and Tisseur 2000) costs 9 to 20 solves, and is seldom too small by more than a factor 3.
+ * and Tisseur 2000) is seldom too small by more than a factor of 3.
  *
  * Errors: those of tristar_solve; UNSUPPORTED (a factor without its matrix); NOT_FINITE (a
  * right-hand side or its solution is not finite; the message names row and column). After NOT_FINITE the
@@ -425,19 +436,20 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
                                                                  const tristar_refine_options *options,
                                                                  tristar_refine_result *result);
 
-/* R = B - op(A) X, and the largest componentwise backward error of X over the right-hand sides (NaN if X has
- * NaN). r may be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (a factor
- * without its matrix). */
+/* Computes R = B - op(A) X, and the largest componentwise backward error of X over the right-hand sides (NaN
+ * if X has NaN). r may be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (a
+ * factor without its matrix). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,
                                                             double *backward_error);
 
 /* Estimates 1 / (|A| |A^-1|) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
- * solves. If pivots were perturbed or the number is small, 2 more solves search a null vector, which lowers
- * it. Solves are refined if the factors are single or pivots were perturbed. Without scaling A is
- * equilibrated first (Ruiz 2001). Below the unit roundoff A is singular to working precision; 0: even refined
- * solves were inaccurate. Errors: those of tristar_solve; UNSUPPORTED (a factor without its matrix). */
+ * solves. If pivots were perturbed or the estimate is small, 2 more solves search for a null vector, which
+ * can lower the estimate. Solves are refined if the factors are single or pivots were perturbed. If the
+ * factor has no scaling, A is equilibrated first (Ruiz 2001). A result below the unit roundoff means that A
+ * is singular to working precision; 0 means that even refined solves were inaccurate. Errors: those of
+ * tristar_solve; UNSUPPORTED (a factor without its matrix). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus
