@@ -192,6 +192,17 @@ tristar_status tristar_get_memory(tristar_t *ts, tristar_memory_stats *stats) {
                                   .allocations = atomic_load(&ts->env.memory.calls)}));
 }
 
+tristar_status tristar_fail_allocation(tristar_t *ts, int64_t k) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(ts, ts);
+  if (k < 0) TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_ARGUMENT, "no allocation has the number %lld", (long long)k);
+  int64_t at = 0; /* also where the number is beyond all */
+  if (k > 0 && __builtin_add_overflow(atomic_load(&ts->env.memory.calls), k, &at)) at = 0;
+  ts->env.memory.fail_at = at;
+out:
+  return tsi_answer(&ts->env, status);
+}
+
 tristar_status tristar_get_starpu(tristar_t *ts, tristar_starpu_info *info) {
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(ts, ts);

@@ -2,7 +2,7 @@
  * here.
  *
  * Fields of tristar_analysis_options and tristar_plan_options (tristar.h, which includes this header) choose
- * them. Three more fields serve tests: tristar_config.check, tristar_config.fail_allocation and
+ * them. Tests use tristar_config.check, tristar_config.fail_allocation, tristar_fail_allocation and
  * tristar_plan_options.order_seed.
  *
  * Yamazaki, Rajamanickam and Ellingwood (Performance portable supernode-based sparse triangular solver for

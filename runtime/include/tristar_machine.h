@@ -73,6 +73,11 @@ typedef struct tristar_memory_stats {
 /* Copies the memory statistics of the context to *stats. */
 TRISTAR_API tristar_status tristar_get_memory(tristar_t *ts, tristar_memory_stats *stats);
 
+/* For tests: the allocation number k from now on, k >= 1, fails. Its call returns MEMORY, and later
+ * allocations succeed. 0: none fails. No other call of the context may run at the same time.
+ * tristar_config.fail_allocation does the same from tristar_create on. Errors: ARGUMENT. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_fail_allocation(tristar_t *ts, int64_t k);
+
 /* ---- Calibration ------------------------------------------------------------------------------------- */
 
 /* Origin of a calibration. */

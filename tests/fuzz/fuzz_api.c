@@ -67,16 +67,13 @@ bool with_tasks(void) {
 }
 
 void arm(void) {
-  tristar_memory_stats memory;
-  if (g->fail == 0) return;
-  tristar_get_memory(g->ts, &memory);
-  tsi_context_env(g->ts)->memory.fail_at = memory.allocations + g->fail;
+  if (tristar_fail_allocation(g->ts, g->fail) != TRISTAR_OK) abort();
 }
 
 tristar_status outcome(const char *call, tristar_status status, unsigned right) {
   char message[512] = "";
   if (g->fail != 0 && status == TRISTAR_ERR_MEMORY) right |= BIT(TRISTAR_ERR_MEMORY);
-  tsi_context_env(g->ts)->memory.fail_at = 0;
+  if (tristar_fail_allocation(g->ts, 0) != TRISTAR_OK) abort();
   if (status != TRISTAR_OK) tristar_get_error(g->ts, message, sizeof message);
   note("%s%s -> %s%s%s\n", call, g->fail ? " (an allocation fails)" : "", tristar_status_name(status),
        *message ? ": " : "", message);

@@ -230,10 +230,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     write_input(data, size);
   read_once(kind, true);
   if (fail == 0) return 0;
-  tristar_memory_stats memory;
-  tristar_get_memory(ts, &memory);
-  tsi_context_env(ts)->memory.fail_at = memory.allocations + fail;
+  if (tristar_fail_allocation(ts, fail) != TRISTAR_OK) abort();
   read_once(kind, false);
-  tsi_context_env(ts)->memory.fail_at = 0;
+  if (tristar_fail_allocation(ts, 0) != TRISTAR_OK) abort();
   return 0;
 }

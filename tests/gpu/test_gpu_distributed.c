@@ -268,13 +268,20 @@ static void check_room(int devices) {
   check_x(1);
 }
 
+/* Of the context, so far. */
+static int64_t allocations(void) {
+  tristar_memory_stats memory;
+  CHECK_OK(tristar_get_memory(w.ts, &memory));
+  return memory.allocations;
+}
+
 /* Allocations of the last rank when all goes well. */
 static int64_t count_allocations(const tristar_distributed_options *options) {
-  const int64_t before = atomic_load(&w.ts->env.memory.calls);
+  const int64_t before = allocations();
   int64_t calls;
   tristar_distributed_t *d;
   CHECK_OK(distribute(options, &d));
-  calls = atomic_load(&w.ts->env.memory.calls) - before;
+  calls = allocations() - before;
   tristar_distributed_destroy(&d);
   MPI_Bcast(&calls, 1, MPI_INT64_T, w.ranks - 1, MPI_COMM_WORLD);
   return calls;
@@ -290,11 +297,11 @@ static void check_fallback(void) {
   int fallbacks = 0, refusals = 0;
   for (int64_t k = 0; k < TRIALS; k++) {
     tristar_distributed_t *d;
-    const int64_t at = atomic_load(&w.ts->env.memory.calls) + 1 + k * (calls - 1) / (TRIALS - 1);
-    if (failing) w.ts->env.memory.fail_at = at;
+    const int64_t at = 1 + k * (calls - 1) / (TRIALS - 1), before = allocations();
+    CHECK_OK(tristar_fail_allocation(w.ts, failing ? at : 0));
     const tristar_status status = distribute(&options, &d);
-    w.ts->env.memory.fail_at = 0;
-    int own[2] = {status != TRISTAR_OK, failing && atomic_load(&w.ts->env.memory.calls) >= at}, any[2];
+    CHECK_OK(tristar_fail_allocation(w.ts, 0));
+    int own[2] = {status != TRISTAR_OK, failing && allocations() - before >= at}, any[2];
     MPI_Allreduce(own, any, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     CHECK(own[0] == any[0] && any[1]);
     refusals += any[0];

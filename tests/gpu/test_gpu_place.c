@@ -7,6 +7,7 @@
 
 #include "runtime/solve/device_subtrees.h"
 #include "runtime/exec/starpu/devices.h"
+#include "tests/support/allocations.h"
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
 #include "tristar_starpu.h"
@@ -145,24 +146,22 @@ static void check_fallback(void) {
   CLEANUP(flow_destroy) flow f;
   int fallbacks = 0, refusals = 0;
   flow_create(ts, "s2d9pt", 8, TRISTAR_ENGINE_AUTO, 0, &f);
-  for (int64_t k = 1;; k++) {
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.recovers = failing.keeps_memory = true;
+  while (next_failure(&failing)) {
     tristar_plan_t *plan;
-    const int64_t failing = atomic_load(&ts->env.memory.calls) + k;
-    ts->env.memory.fail_at = failing;
     const tristar_status status = tristar_plan(f.factor, &any, &plan);
-    ts->env.memory.fail_at = 0;
-    const bool failed = atomic_load(&ts->env.memory.calls) >= failing;
+    end_failure(&failing, status);
     if (status != TRISTAR_OK) {
-      CHECK(failed && status == TRISTAR_ERR_MEMORY);
+      CHECK(failing.reached);
       refusals++;
       continue;
     }
     const bool on_cores = stats_of(plan).devices == 0;
-    CHECK(on_cores == failed);
+    CHECK(on_cores == failing.reached);
     fallbacks += on_cores;
     check_solution(&f, plan, 1);
     tristar_plan_destroy(&plan);
-    if (!failed) break;
   }
   CHECK_MSG(fallbacks > 20 && refusals < fallbacks, "%d plans of the cores, %d refused", fallbacks, refusals);
 }

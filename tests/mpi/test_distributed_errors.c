@@ -4,6 +4,7 @@
 
 #include "runtime/mpi/solve/distributed.h"
 #include "tests/support/check.h"
+#include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 #include "tristar_mpi.h"
 
@@ -47,14 +48,12 @@ static void check_errors(const world *w) {
     options.layout.px = w->ranks;
   }
   /* An allocation fails on the last rank. */
-  for (int64_t at = 1; at < 200; at += 7) {
-    tristar_memory_stats before;
-    tristar_get_memory(w->ts, &before);
-    if (w->rank == w->ranks - 1) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
+  allocation_failures failing = fail_allocations_on(w->ranks - 1, w->ts);
+  failing.stride = 7;
+  while (next_failure(&failing)) {
     const tristar_status status = tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d);
-    tsi_context_env(w->ts)->memory.fail_at = 0;
-    CHECK_MSG(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && d == NULL), "allocation %lld: %s",
-              (long long)at, tristar_status_name(status));
+    end_failure_everywhere(&failing, status);
+    CHECK(status == TRISTAR_OK || d == NULL);
     tristar_distributed_destroy(&d);
   }
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d));

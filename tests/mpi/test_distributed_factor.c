@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "runtime/mpi/comm/bytes.h"
+#include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/mpi/same_factor.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
@@ -332,27 +333,24 @@ static void check_memory(const world *w) {
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_analysis_options options;
-  int failed = 0;
   make_chain(&c, TRISTAR_GENERAL);
   tristar_analysis_options_init(&options);
   options.leaf_parts = w->options.layout.pz;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
-  for (int64_t at = 1; at < 300; at += 41)
-    for (int again = 0; again < 2; again++) {
-      tristar_memory_stats before;
-      tristar_status status;
-      if (again) CHECK_OK(factor(w, an, &c, &d));
-      tristar_get_memory(w->ts, &before);
-      if (w->rank == w->ranks - 1) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
-      status =
-          again ? tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL) : factor(w, an, &c, &d);
-      tsi_context_env(w->ts)->memory.fail_at = 0;
-      CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %lld: %s", (long long)at,
-                tristar_status_name(status));
-      failed += status != TRISTAR_OK;
-      tristar_distributed_destroy(&d);
+  for (int again = 0; again < 2; again++) {
+    if (again) CHECK_OK(factor(w, an, &c, &d));
+    allocation_failures failing = fail_allocations_on(w->ranks - 1, w->ts);
+    failing.stride = 41;
+    failing.keeps_memory = again;
+    failing.recovers = true;
+    while (next_failure(&failing)) {
+      end_failure_everywhere(&failing, again ? tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL)
+                                             : factor(w, an, &c, &d));
+      if (!again) tristar_distributed_destroy(&d);
     }
-  CHECK_MSG(failed > 2, "%d allocations", failed);
+    tristar_distributed_destroy(&d);
+    CHECK_MSG(again || failing.count > 2, "%d allocations", (int)failing.count);
+  }
   CHECK_STATUS(factor(w, NULL, &c, &d), TRISTAR_ERR_ARGUMENT);
   expect_text(w, "rank 0");
   CHECK_STATUS(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, an, NULL, &w->options, &d),

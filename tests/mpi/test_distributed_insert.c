@@ -3,8 +3,9 @@
  * rank does wrong, all are told. */
 #include <math.h>
 #include <starpu_mpi.h>
+#include <stdatomic.h>
 
-#include "runtime/context/context.h"
+#include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_starpu_mpi.h"
@@ -151,15 +152,12 @@ static void check_errors(world *w) {
   CHECK_STATUS(tristar_distributed_wait(w->d), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_distributed_insert(w->d, (tristar_op)(last ? 77 : TRISTAR_N), w->pieces, b, w->pieces, b));
   CHECK_STATUS(tristar_distributed_wait(w->d), TRISTAR_ERR_ARGUMENT);
-  for (int64_t at = 1; at < 16; at++) { /* an allocation fails on the last rank */
-    tristar_memory_stats before;
-    tristar_get_memory(w->ts, &before);
-    if (last) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
+  allocation_failures failing = fail_allocations_on(w->ranks - 1, w->ts);
+  failing.keeps_memory = true; /* requests */
+  while (next_failure(&failing)) {
     const tristar_status status = tristar_distributed_insert(w->d, TRISTAR_N, w->pieces, b, w->pieces, b);
-    const tristar_status later = tristar_distributed_wait(w->d);
-    tsi_context_env(w->ts)->memory.fail_at = 0;
     CHECK(status == TRISTAR_OK || (last && status == TRISTAR_ERR_MEMORY));
-    CHECK(later == TRISTAR_OK || later == TRISTAR_ERR_MEMORY);
+    end_failure_everywhere(&failing, tristar_distributed_wait(w->d));
   }
   CHECK_OK(tristar_distributed_insert(w->d, TRISTAR_N, w->pieces, b, w->pieces, b));
   starpu_data_unregister(foreign);

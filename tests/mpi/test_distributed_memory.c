@@ -11,6 +11,7 @@
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/team_factor.h"
 #include "tests/support/check.h"
+#include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 #include "tristar_mpi.h"
 
@@ -208,30 +209,22 @@ static void solve(const world *w, const problem *q, tristar_distributed_t *d, do
 static void check_failures(const world *w) {
   problem q;
   tristar_distributed_t *d;
-  tristar_memory_stats before, after;
   tristar_layout layout = grids(w);
   generate(w, "poisson3d7", 23, &q); /* a separator of 529 rows: two pieces */
   const int64_t n = q.view.rows;
   OWNED double *x = xmalloc((size_t)n * sizeof *x), *y = xmalloc((size_t)n * sizeof *y);
-  int failed = 0;
   layout.pz = w->ranks / 2;
   layout.px = 2;
   CHECK_OK(factor(w, &q, &layout, &d));
   if (w->ranks > 1) CHECK(d->stats.fan_in.messages > 0 || w->rank > 0);
   solve(w, &q, d, x);
-  for (int who = 0; who < w->ranks; who++)
-    for (int64_t at = 20; at < 20000; at += at / 2) {
-      tristar_get_memory(w->ts, &before);
-      if (w->rank == who) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
-      const tristar_status status = tristar_distributed_refactor(d, w->rank == 0 ? q.view.values : NULL);
-      tsi_context_env(w->ts)->memory.fail_at = 0;
-      CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %lld of rank %d: %s",
-                (long long)at, who, tristar_status_name(status));
-      failed += status != TRISTAR_OK;
-      tristar_get_memory(w->ts, &after);
-      CHECK(after.current_bytes == before.current_bytes);
-    }
-  CHECK_MSG(failed > 3 * w->ranks, "%d failures", failed);
+  for (int who = 0; who < w->ranks; who++) {
+    allocation_failures failing = fail_allocations_on(who, w->ts);
+    failing.sparse = 2;
+    while (next_failure(&failing))
+      end_failure_everywhere(&failing, tristar_distributed_refactor(d, w->rank == 0 ? q.view.values : NULL));
+    CHECK_MSG(failing.count > 3, "%d failures", (int)failing.count);
+  }
   CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? q.view.values : NULL));
   solve(w, &q, d, y);
   CHECK(w->rank > 0 || memcmp(x, y, (size_t)n * sizeof *x) == 0);

@@ -1,6 +1,7 @@
 /* Factors of matrices whose rows lie on all ranks: what fails, fails on all ranks with one message, and
  * nothing is lost; and matrices with fewer rows than ranks. */
 #include "tests/support/mpi/dmatrix_factor.h"
+#include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 
 /* ---- Failures -------------------------------------------------------------------------------------------
@@ -251,28 +252,19 @@ static void check_memory(const world *w) {
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
   tristar_distributed_t *kept, *d;
-  tristar_memory_stats before, after;
   CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &kept));
   for (int again = 0; again < 2; again++)
     for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
-      int failed = 0;
-      for (int64_t at = 1; at < 3000; at += 1 + at / 6) {
-        tristar_get_memory(w->ts, &before);
-        if (w->rank == who) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
-        const tristar_status status = again ? tristar_dmatrix_refactor(matrix, kept)
-                                            : tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d);
-        tsi_context_env(w->ts)->memory.fail_at = 0;
-        CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %d of rank %d: %s",
-                  (int)at, who, tristar_status_name(status));
-        failed += status != TRISTAR_OK;
+      allocation_failures failing = fail_allocations_on(who, w->ts);
+      failing.sparse = 6;
+      failing.recovers = true;
+      failing.keeps_memory = again; /* lists may be gone */
+      while (next_failure(&failing)) {
+        end_failure_everywhere(&failing, again ? tristar_dmatrix_refactor(matrix, kept)
+                                               : tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
         if (!again) tristar_distributed_destroy(&d);
-        tristar_get_memory(w->ts, &after);
-        if (again && status != TRISTAR_OK) continue; /* lists may be gone */
-        CHECK_MSG(again || after.current_bytes == before.current_bytes,
-                  "allocation %d of rank %d: %zu bytes, %zu before", (int)at, who, after.current_bytes,
-                  before.current_bytes);
       }
-      CHECK_MSG(failed > 10, "%d failures", failed);
+      CHECK_MSG(failing.count > 10, "%d failures", (int)failing.count);
     }
   CHECK_OK(tristar_dmatrix_refactor(matrix, kept));
   same_solutions("after failures", &s, kept, kept);

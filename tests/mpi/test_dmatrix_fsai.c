@@ -4,8 +4,8 @@
  * What is wrong on one rank all are told, with the row over the whole matrix. */
 #include <limits.h>
 
-#include "tests/support/allocations.h"
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 
 typedef struct problem {
@@ -356,11 +356,10 @@ static void check_memory(const world *w, const char *kind, int64_t k, int block)
   o.block = block;
   CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 2, &m)); /* what the matrix keeps is there */
   tristar_precond_destroy(&m);
-  allocation_failures failing = fail_allocations_of(w->ts);
-  failing.elsewhere = w->rank < w->ranks - 1;
+  allocation_failures failing = fail_allocations_on(w->ranks - 1, w->ts);
   failing.stride = 13;
   while (next_failure(&failing)) {
-    end_failure(&failing, tristar_dmatrix_fsai(p.d, &o, 2, &m));
+    end_failure_everywhere(&failing, tristar_dmatrix_fsai(p.d, &o, 2, &m));
     tristar_precond_destroy(&m);
   }
   CHECK(failing.count > 5);

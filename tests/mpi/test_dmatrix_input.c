@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 
 static void check_generated(const world *w, const char *kind, int64_t k, const typed *t) {
@@ -278,25 +279,20 @@ static void check_memory(const world *w) {
   const int64_t rows = s.end - s.first;
   OWNED void *all = make_vectors(s.t, s.n, 1), *x = take_vectors(&s, all), *y = take_vectors(&s, all);
   const number half = 0.5;
-  int failures = 0, successes = 0; /* one after the other */
-  for (int64_t at = 1; successes < w->ranks; at++) {
-    tristar_memory_stats before;
-    CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
-    tristar_view view;
-    tristar_get_memory(w->ts, &before);
-    if (w->rank == (int)(at % w->ranks)) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
-    tristar_status status = tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &s.rows.view, NULL, &d);
-    CHECK((d == NULL) == (status != TRISTAR_OK));
-    if (d != NULL) status = tristar_dmatrix_multiply(d, TRISTAR_C, 9, &half, x, rows, NULL, y, rows);
-    tsi_context_env(w->ts)->memory.fail_at = 0;
-    CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %d: %s", (int)at,
-              tristar_status_name(status));
-    if (d != NULL) CHECK_OK(tristar_dmatrix_multiply(d, TRISTAR_C, 9, &half, x, rows, NULL, y, rows));
-    if (d != NULL) CHECK_OK(tristar_dmatrix_get_view(d, &view));
-    failures += status != TRISTAR_OK;
-    successes = status == TRISTAR_OK ? successes + 1 : 0;
+  for (int who = 0; who < w->ranks; who++) {
+    allocation_failures failing = fail_allocations_on(who, w->ts);
+    while (next_failure(&failing)) {
+      CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
+      tristar_view view;
+      tristar_status status = tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &s.rows.view, NULL, &d);
+      CHECK((d == NULL) == (status != TRISTAR_OK));
+      if (d != NULL) status = tristar_dmatrix_multiply(d, TRISTAR_C, 9, &half, x, rows, NULL, y, rows);
+      end_failure_everywhere(&failing, status);
+      if (d != NULL) CHECK_OK(tristar_dmatrix_multiply(d, TRISTAR_C, 9, &half, x, rows, NULL, y, rows));
+      if (d != NULL) CHECK_OK(tristar_dmatrix_get_view(d, &view));
+    }
+    CHECK(failing.count > 40);
   }
-  CHECK(failures > 40);
   release_shared(&s);
 }
 

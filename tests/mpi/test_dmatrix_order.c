@@ -5,7 +5,7 @@
 #include "partition/order/ordering.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
 #include "runtime/mpi/matrix/dmatrix_graph.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/subtests.h"
 

@@ -3,8 +3,8 @@
  * updates; after a failure a matrix is what it was, and an inverse gives STALE. */
 #include <limits.h>
 
-#include "tests/support/allocations.h"
 #include "tests/support/mpi/dmatrix.h"
+#include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 
 typedef struct problem {
@@ -365,13 +365,12 @@ static void check_memory(const world *w) {
   CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 2, &m));
   CHECK_OK(tristar_dmatrix_update(p.d, &p.s.rows.view)); /* what is kept is there */
   CHECK_OK(tristar_dmatrix_fsai_update(p.d, m));
-  allocation_failures failing = fail_allocations_of(w->ts);
-  failing.elsewhere = w->rank < w->ranks - 1;
+  allocation_failures failing = fail_allocations_on(w->ranks - 1, w->ts);
   failing.stride = 13;
   while (next_failure(&failing)) {
     tristar_status status = tristar_dmatrix_update(p.d, &p.s.rows.view);
     if (status == TRISTAR_OK) status = tristar_dmatrix_fsai_update(p.d, m);
-    end_failure(&failing, status);
+    end_failure_everywhere(&failing, status);
   }
   CHECK(failing.count > 5);
   OWNED char *z = all_products(&p, p.d, x);

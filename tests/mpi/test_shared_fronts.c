@@ -6,6 +6,7 @@
  *
  *   test_shared_fronts tasks|serial|starpu_mpi [MATRIX]: with starpu_mpi bits only */
 #include "tests/support/mpi/dmatrix_factor.h"
+#include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 
 static const tsi_factorization_options small = {16, 1e4, 1e5, 0};
@@ -248,7 +249,6 @@ static void check_memory(const world *w, tristar_method method) {
   const wish o = fine_wish(&layout, method);
   tristar_analysis_t *analysis = NULL;
   tristar_distributed_t *kept, *d;
-  tristar_memory_stats before, after;
   CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, method == TRISTAR_METHOD_LU ? "convdiff3d" : "poisson3d7", 7,
                                  &typed_double, TRISTAR_SYMMETRIC);
@@ -257,24 +257,17 @@ static void check_memory(const world *w, tristar_method method) {
   note_teams(kept);
   for (int again = 0; again < 2; again++)
     for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
-      int failed = 0;
-      for (int64_t at = 1; at < 3000; at += 1 + at / 10) {
-        tristar_get_memory(w->ts, &before);
-        if (w->rank == who) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
-        const tristar_status status = again
-                                          ? tristar_distributed_refactor(kept, w->rank == 0 ? s.values : NULL)
-                                          : factor(w, &s, analysis, &o, &d);
-        tsi_context_env(w->ts)->memory.fail_at = 0;
-        CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %d of rank %d: %s",
-                  (int)at, who, tristar_status_name(status));
-        failed += status != TRISTAR_OK;
+      allocation_failures failing = fail_allocations_on(who, w->ts);
+      failing.sparse = 10;
+      failing.recovers = true;
+      failing.keeps_memory = again;
+      while (next_failure(&failing)) {
+        end_failure_everywhere(&failing,
+                               again ? tristar_distributed_refactor(kept, w->rank == 0 ? s.values : NULL)
+                                     : factor(w, &s, analysis, &o, &d));
         if (!again) tristar_distributed_destroy(&d);
-        tristar_get_memory(w->ts, &after);
-        CHECK_MSG(again || after.current_bytes == before.current_bytes,
-                  "allocation %d of rank %d: %zu bytes, %zu before", (int)at, who, after.current_bytes,
-                  before.current_bytes);
       }
-      CHECK_MSG(failed > 10, "%d failures", failed);
+      CHECK_MSG(failing.count > 10, "%d failures", (int)failing.count);
     }
   CHECK_OK(tristar_distributed_refactor(kept, w->rank == 0 ? s.values : NULL));
   CHECK_OK(factor(w, &s, analysis, &o, &d));

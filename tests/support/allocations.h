@@ -1,11 +1,11 @@
 /* Fails each allocation of an operation in turn:
  *
- *   allocation_failures failing = fail_allocations(env);
+ *   allocation_failures failing = fail_allocations_of(ts);
  *   while (next_failure(&failing)) {
- *     const tristar_status status = tsi_thing_create(env, &thing);
+ *     const tristar_status status = tristar_thing_create(ts, &thing);
  *     end_failure(&failing, status);
  *     CHECK((thing == NULL) == (status != TRISTAR_OK));
- *     tsi_thing_destroy(env, &thing);
+ *     tristar_thing_destroy(&thing);
  *   }
  *   CHECK(failing.count > 12);
  *
@@ -14,58 +14,70 @@
 #ifndef TSI_TESTS_SUPPORT_ALLOCATIONS_H
 #define TSI_TESTS_SUPPORT_ALLOCATIONS_H
 
-#include "runtime/base/env.h"
+#include <stdbool.h>
+
 #include "tests/support/check.h"
+#include "tristar_machine.h"
 
 typedef struct allocation_failures {
-  tsi_env *env;
-  int64_t stride;        /* between the allocations of two rounds */
+  void *owner; /* whose allocations fail */
+  void (*look)(void *owner, tristar_memory_stats *memory);
+  void (*fail)(void *owner, int64_t k); /* the k-th allocation from now on; 0: none */
+  int64_t stride;                       /* between the allocations of two rounds */
   int64_t first, sparse; /* sparse > 0: beyond allocation `first` the stride is 1 + at / sparse */
   bool elsewhere;        /* an allocation of another rank fails, none of this one */
   bool keeps_memory;     /* a round may keep what it allocates */
   bool recovers;         /* the operation may succeed though an allocation failed */
   int64_t at, count;     /* allocation of the round, from 1; rounds that returned TRISTAR_ERR_MEMORY */
+  int64_t calls;         /* number of the latest allocation before the round */
   size_t bytes;          /* allocated before the first round */
-  tristar_status status; /* of the latest round */
+  bool reached;          /* the latest round reached its allocation */
+  bool over;             /* the latest round did not, and succeeded */
   bool ended;            /* end_failure was called */
 } allocation_failures;
 
-static inline allocation_failures fail_allocations(tsi_env *env) {
-  return (allocation_failures){.env = env, .stride = 1, .ended = true, .status = TRISTAR_ERR_MEMORY};
+static inline void look_at_context(void *ts, tristar_memory_stats *memory) {
+  CHECK_OK(tristar_get_memory(ts, memory));
 }
 
-/* Of a context. */
+static inline void fail_in_context(void *ts, int64_t k) {
+  CHECK_OK(tristar_fail_allocation(ts, k));
+}
+
 static inline allocation_failures fail_allocations_of(tristar_t *ts) {
-  return fail_allocations(tsi_context_env(ts));
+  return (allocation_failures){
+      .owner = ts, .look = look_at_context, .fail = fail_in_context, .stride = 1, .ended = true};
 }
 
-/* Begins a round; false: the latest one succeeded. */
+/* Begins a round; false: the latest one was the last. */
 static inline bool next_failure(allocation_failures *f) {
-  tsi_memory *memory = &f->env->memory;
-  const size_t bytes = atomic_load(&memory->current);
+  tristar_memory_stats memory;
+  f->look(f->owner, &memory);
   CHECK(f->ended); /* else a round lacks its end_failure */
-  if (f->at == 0) f->bytes = bytes;
-  CHECK_MSG(f->keeps_memory || bytes == f->bytes, "allocation %lld fails: %zu bytes, %zu before",
-            (long long)f->at, bytes, f->bytes);
-  if (f->status == TRISTAR_OK) return false;
+  if (f->at == 0) f->bytes = memory.current_bytes;
+  CHECK_MSG(f->keeps_memory || memory.current_bytes == f->bytes,
+            "allocation %lld fails: %zu bytes, %zu before", (long long)f->at, memory.current_bytes, f->bytes);
+  if (f->over) return false;
   const bool sparse = f->sparse > 0 && f->at >= f->first;
   f->at += f->at == 0 ? 1 : sparse ? 1 + f->at / f->sparse : f->stride;
   f->ended = false;
-  memory->fail_at = f->elsewhere ? 0 : atomic_load(&memory->calls) + f->at;
+  f->calls = memory.allocations;
+  f->fail(f->owner, f->elsewhere ? 0 : f->at);
   return true;
 }
 
 /* Ends the failures of a round with the status of the operation. */
 static inline void end_failure(allocation_failures *f, tristar_status status) {
-  tsi_memory *memory = &f->env->memory;
+  tristar_memory_stats memory;
+  f->look(f->owner, &memory);
+  f->reached = !f->elsewhere && memory.allocations >= f->calls + f->at;
   CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %lld fails: %s",
             (long long)f->at, tristar_status_name(status));
-  CHECK_MSG(status != TRISTAR_OK || f->recovers || f->elsewhere ||
-                atomic_load(&memory->calls) < memory->fail_at,
-            "allocation %lld fails: TRISTAR_OK", (long long)f->at);
-  memory->fail_at = 0;
+  CHECK_MSG(status != TRISTAR_OK || f->recovers || !f->reached, "allocation %lld fails: TRISTAR_OK",
+            (long long)f->at);
+  f->fail(f->owner, 0);
   f->count += status != TRISTAR_OK;
-  f->status = status;
+  f->over = status == TRISTAR_OK && !f->reached;
   f->ended = true;
 }
 

@@ -2,13 +2,11 @@
 #ifndef TSI_TESTS_SUPPORT_DATA_H
 #define TSI_TESTS_SUPPORT_DATA_H
 
-#include <stddef.h>
-
-#include "runtime/base/variables.h"
+#include <stdlib.h>
 
 static inline const char *data_folder(void) {
-  const char *data = tsi_variable(TSI_VARIABLE_DATA);
-  return data != NULL ? data : TSI_SOURCE_DIR "/../shared/data";
+  const char *data = getenv("TRISTAR_DATA");
+  return data != NULL && *data != '\0' ? data : TSI_SOURCE_DIR "/../shared/data";
 }
 
 #endif

@@ -2,8 +2,7 @@
 #ifndef TSI_TESTS_SUPPORT_MPI_DMATRIX_H
 #define TSI_TESTS_SUPPORT_MPI_DMATRIX_H
 
-#include "runtime/context/context.h"
-#include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/typed.h"
 #include "tristar_dmatrix_mpi.h"
 
@@ -182,11 +181,8 @@ static inline void check_view(const typed *t, const tristar_view *whole, tristar
 
 static inline world open_world_of(bool tasks) {
   world w = {.ts = NULL};
-  tristar_config config;
+  const tristar_config config = context_config(tasks, true);
   int level;
-  tristar_config_init(&config);
-  config.check = 1;
-  config.use_starpu = tasks;
   CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
@@ -199,10 +195,7 @@ static inline world open_world(void) {
 }
 
 static inline void close_world(world *w) {
-  tristar_memory_stats memory;
-  tristar_get_memory(w->ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w->rank, memory.current_bytes);
-  tristar_destroy(&w->ts);
+  close_context(&w->ts);
   MPI_Finalize();
 }
 

@@ -8,7 +8,7 @@
  * {grids, random patterns} x {pull, push} x {both sweeps, one} x {slices read x before or after the
  * triangle}; programs of all processes: test_layout. */
 #include "dag/product_steps.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/dags.h"
 #include "tests/support/races.h"
 #include "tests/support/subtests.h"

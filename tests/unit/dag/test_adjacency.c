@@ -2,7 +2,7 @@
  * invariant is found, and every allocation may fail. */
 #include "dag/adjacency.h"
 
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/check.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"

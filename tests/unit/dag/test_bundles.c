@@ -1,7 +1,7 @@
 /* Bundles of steps on random trees, with slices and with edges that no tree has: the invariants hold whatever
  * the weight, few workers get few bundles, chains and subtrees come together. */
 #include "dag/bundles.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/check.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"

@@ -4,7 +4,7 @@
  * that share the supernodes out, however they do; their messages meet. The check fails for each invariant
  * that is broken. */
 #include "dag/factor/factorization.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/races.h"
 #include "tests/support/subtests.h"

@@ -4,7 +4,7 @@
 
 #include "dag/products.h"
 #include "dag/steps.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/dags.h"
 #include "tests/support/subtests.h"
 

@@ -1,7 +1,7 @@
 /* Device tables of triangles by rows: their check passes on every partition, pattern and sweep, and finds
  * faults that are planted into any array; they move as one block; a failed allocation leaves nothing behind;
  * which kernels are chosen. */
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/device_rows.h"
 #include "tests/support/subtests.h"
 

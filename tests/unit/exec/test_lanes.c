@@ -8,7 +8,7 @@
 
 #include "dag/lanes.h"
 #include "runtime/exec/steps/lane_run.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/check.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"

@@ -10,7 +10,7 @@
 #include "runtime/exec/steps/exchange.h"
 #include "runtime/exec/steps/recording.h"
 #include "runtime/exec/steps/tables.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/orders.h"
 #include "tests/support/solve_data.h"
 #include "tests/support/subtests.h"

@@ -2,7 +2,7 @@
  * which separates a grid; and each of its allocations fails once. */
 #include "partition/order/symbolic.h"
 #include "runtime/factor/dissection.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 

@@ -324,7 +324,7 @@ static void fail(void) {
   for (size_t k = TSI_TESTS_SANITIZED ? 2 : 0; k < sizeof steps / sizeof steps[0]; k++) {
     tristar_get_memory(ts, &memory);
     const size_t before = memory.current_bytes;
-    tsi_context_env(ts)->memory.fail_at = memory.allocations + steps[k];
+    CHECK_OK(tristar_fail_allocation(ts, steps[k]));
     CHECK_STATUS(tristar_calibrate(ts, NULL), TRISTAR_ERR_MEMORY);
     tristar_get_memory(ts, &memory);
     CHECK(memory.current_bytes == before);

@@ -1,7 +1,7 @@
 /* Dense matrices: array and coordinate files and plain text read, array files written, the same bits back. */
 #include "runtime/matrix/file/dense.h"
 #include "tests/support/subtests.h"
-#include "tests/support/test_matrix_support.h"
+#include "tests/api/matrix/matrix_files.h"
 
 #define ARRAY "%%MatrixMarket matrix array "
 #define COORDINATE "%%MatrixMarket matrix coordinate "
@@ -135,8 +135,8 @@ static void test_write(tristar_t *ts) {
       CHECK_OK(tristar_dense_write(ts, path, &inputs[i], "made by a test\nof two lines"));
       CHECK_OK(tristar_dense_read(ts, path, &d));
       CHECK(d.rows == inputs[i].rows && d.cols == inputs[i].cols);
-      CHECK(tsi_scalar_width(d.scalar) == tsi_scalar_width(inputs[i].scalar));
-      const int values = (int)(d.rows * d.cols) * tsi_scalar_width(d.scalar);
+      CHECK(width_of(d.scalar) == width_of(inputs[i].scalar));
+      const int values = (int)(d.rows * d.cols) * width_of(d.scalar);
       for (int v = 0; v < values; v++) {
         const double expected = inputs[i].values == z ? z[v] : (double)c[v];
         CHECK_MSG(memcmp((double *)d.values + v, &expected, sizeof expected) == 0, "value %d of input %zu", v,

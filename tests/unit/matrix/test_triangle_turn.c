@@ -4,7 +4,7 @@
  * ends, are left alone; memory runs out at every allocation. */
 #include "partition/cut/row_chunks.h"
 #include "runtime/matrix/triangle_turn.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"

@@ -3,7 +3,7 @@
  * lanes share what is worth it; checks find what is broken. */
 #include "partition/cut/block_features.h"
 #include "partition/cut/block_rows.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 

@@ -2,7 +2,7 @@
  * one part, and checks find cuts of which that is not so; features are those of the definition; orders stay
  * triangular and in their blocks, and come level by level; a solve part by part makes x. */
 #include "partition/cut/block_features.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 

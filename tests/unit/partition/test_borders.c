@@ -5,7 +5,7 @@
 #include "partition/order/borders.h"
 #include "partition/order/imported_structure.h"
 #include "partition/device/device_split.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 

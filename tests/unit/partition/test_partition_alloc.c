@@ -4,7 +4,7 @@
 
 #include "partition/order/matching.h"
 #include "partition/order/symbolic.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 

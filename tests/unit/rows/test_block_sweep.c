@@ -1,7 +1,7 @@
 /* Sweeps over block cuts: every scheme, pattern, direction, scalar type, rows and columns, strides, places in
  * the vectors. Solutions are right, and chunks in any order that their waits allow give the same bits. */
 #include "runtime/rows/block_sweep.h"
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/subtests.h"
 #include "tests/support/triangle_system.h"
 

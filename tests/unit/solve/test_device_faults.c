@@ -1,6 +1,6 @@
 /* Faults that are planted into device tables are found by their check, in every array and at any place;
  * tables move as one block; a failed allocation leaves nothing behind; what cannot be cut is refused. */
-#include "tests/support/allocations.h"
+#include "tests/support/env_allocations.h"
 #include "tests/support/device_solve.h"
 #include "tests/support/subtests.h"
 #include "tristar_matrix.h"

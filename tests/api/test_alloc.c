@@ -1,6 +1,5 @@
 /* The k-th allocation fails, for every k: the status says so, outputs are NULL, nothing is leaked, and the
  * next try succeeds. */
-#include "runtime/context/context.h"
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/flow.h"
@@ -58,8 +57,28 @@ static void check(const char *kind, int64_t k, tristar_method method, int use_st
   CHECK_OK(run(ts, &view, method));
 }
 
+/* One allocation fails, and none after it. */
+static void check_hook(void) {
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
+  tristar_matrix_t *m;
+  CHECK_STATUS(tristar_fail_allocation(NULL, 1), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_fail_allocation(ts, -1), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(tristar_fail_allocation(ts, INT64_MAX));
+  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 3, &m));
+  tristar_matrix_destroy(&m);
+  CHECK_OK(tristar_fail_allocation(ts, 1));
+  CHECK_STATUS(tristar_matrix_generate(ts, "s2d9pt", 3, &m), TRISTAR_ERR_MEMORY);
+  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 3, &m));
+  tristar_matrix_destroy(&m);
+  CHECK_OK(tristar_fail_allocation(ts, 1));
+  CHECK_OK(tristar_fail_allocation(ts, 0));
+  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 3, &m));
+  tristar_matrix_destroy(&m);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
+  RUN(check_hook());
   RUN(check("s2d9pt", 9, TRISTAR_METHOD_AUTO, 0));
   RUN(check("convdiff3d", 4, TRISTAR_METHOD_AUTO, 0));
   RUN(check("kkt3d", 2, TRISTAR_METHOD_AUTO, 0));

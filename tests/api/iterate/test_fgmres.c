@@ -3,7 +3,6 @@
  * are reported. */
 #include <math.h>
 
-#include "runtime/context/context.h"
 #include "tests/support/allocations.h"
 #include "tests/support/check.h"
 #include "tests/support/context.h"

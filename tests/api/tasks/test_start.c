@@ -6,7 +6,7 @@
 #include <starpu.h>
 #include <stdbool.h>
 
-#include "runtime/context/context.h"
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/host_task.h"
@@ -295,7 +295,6 @@ static void check_orphan(tristar_t *ts, tristar_engine engine) {
  */
 static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled) {
   CLEANUP(flow_destroy) flow f;
-  tristar_memory_stats memory, after;
   tristar_plan_stats stats = {.tasks = 0};
   int failed_start = 0, failed_later = 0;
   const int64_t nrhs = 140;
@@ -303,20 +302,20 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
   const int64_t n = f.view.rows;
   OWNED double *b = xmalloc((size_t)(n * nrhs) * sizeof *b);
   fill_random(b, n * nrhs, 3);
-  tristar_status status = TRISTAR_ERR_MEMORY;
-  for (int64_t k = 1; status != TRISTAR_OK; k++) {
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.keeps_memory = true; /* the plan of a round */
+  while (!failing.over) {
     tristar_plan_t *plan;
     tristar_plan_options options;
     tristar_request_t *request;
+    const size_t before = bytes_held(ts);
     tristar_plan_options_init(&options);
     options.engine = engine;
     options.chunk_bytes_max = 3000;
-    tristar_get_memory(ts, &memory);
     CHECK_OK(tristar_plan(f.factor, &options, &plan));
     CHECK_OK(tristar_plan_get_stats(plan, &stats));
-    tristar_get_memory(ts, &after);
-    tsi_context_env(ts)->memory.fail_at = after.allocations + k;
-    status = tristar_solve_start(plan, NULL, nrhs, b, b, &request);
+    CHECK(next_failure(&failing));
+    tristar_status status = tristar_solve_start(plan, NULL, nrhs, b, b, &request);
     CHECK((request != NULL) == (status == TRISTAR_OK));
     failed_start += status != TRISTAR_OK;
     if (status == TRISTAR_OK) {
@@ -325,14 +324,11 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
       CHECK(request == NULL);
       failed_later += status != TRISTAR_OK;
     }
-    CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %d: %s", (int)k,
-              tristar_status_name(status));
-    tsi_context_env(ts)->memory.fail_at = 0;
+    end_failure(&failing, status);
     CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, b, n)); /* the plan is as good as before */
     tristar_plan_destroy(&plan);
-    tristar_get_memory(ts, &after);
-    CHECK_MSG(after.current_bytes == memory.current_bytes, "allocation %d: %zu bytes leaked", (int)k,
-              after.current_bytes - memory.current_bytes);
+    CHECK_MSG(bytes_held(ts) == before, "allocation %d: %zu bytes leaked", (int)failing.at,
+              bytes_held(ts) - before);
   }
   CHECK(failed_start > 2);
   /* on StarPU the third block is started by start, if the first has already ended by then, or by wait */
@@ -360,13 +356,12 @@ static void check_failure_later(tristar_t *ts, bool polled) {
   CHECK_OK(tristar_plan(f.factor, &options, &plan));
   const int workers = occupy_workers(task, NULL);
   CHECK_OK(tristar_solve_start(plan, NULL, nrhs, b, b, &request));
-  tristar_get_memory(ts, &after);
-  tsi_context_env(ts)->memory.fail_at = after.allocations + 1;
+  CHECK_OK(tristar_fail_allocation(ts, 1));
   release_workers(task, workers);
   if (polled) poll_request(request);
   CHECK_STATUS(tristar_wait(&request, NULL), TRISTAR_ERR_MEMORY);
   CHECK(request == NULL);
-  tsi_context_env(ts)->memory.fail_at = 0;
+  CHECK_OK(tristar_fail_allocation(ts, 0));
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, b, n));
   tristar_plan_destroy(&plan);
   tristar_get_memory(ts, &after);

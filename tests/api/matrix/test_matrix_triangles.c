@@ -1,5 +1,5 @@
 /* Generated triangles: their shapes, and rows without entries. */
-#include "tests/unit/matrix/generated.h"
+#include "tests/api/matrix/generated.h"
 #include "tests/support/subtests.h"
 
 /* Off-diagonal entries of each triangle, a row on average, and level sets of the lower one. */
@@ -8,7 +8,7 @@ typedef struct triangles_shape {
   int64_t levels, widest; /* widest: the largest distance of an entry from the diagonal */
 } triangles_shape;
 
-static triangles_shape look_at(const tristar_matrix_t *m) {
+static triangles_shape look_at(const columns *m) {
   triangles_shape shape = {0};
   OWNED int64_t *level = xcalloc((size_t)m->rows, sizeof *level);
   for (int32_t j = 0; j < m->cols; j++)
@@ -38,7 +38,7 @@ static void test_triangles(tristar_t *ts) {
       {"erdos", 10, 0.1, 20, 200, K}, {"band", 1.474, 0.03, 300, 3000, 128}, {"chain", 1, 1e-4, K, K, 1}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     static double excess[K];
-    CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = generate(ts, kinds[i].kind, K);
+    CLEANUP(free_columns) columns *m = generate(ts, kinds[i].kind, K);
     const triangles_shape shape = look_at(m);
     CHECK_MSG(fabs(shape.lower - kinds[i].entries) < kinds[i].tolerance &&
                   fabs(shape.upper - kinds[i].entries) < kinds[i].tolerance,

@@ -1,6 +1,6 @@
 /* Matrix Market files that are refused: the status, and a message with the place of the mistake. */
 #include "tests/support/subtests.h"
-#include "tests/support/test_matrix_support.h"
+#include "tests/api/matrix/matrix_files.h"
 
 static const char plain[] = "market_test.mtx";
 static const char packed[] = "market_test.mtx.gz";

@@ -6,7 +6,7 @@
 
 #include "tests/support/data.h"
 #include "tests/support/subtests.h"
-#include "tests/support/test_matrix_support.h"
+#include "tests/api/matrix/matrix_files.h"
 
 #define COLUMNS 12
 #define LINE_MAX_BYTES 2048
@@ -25,18 +25,20 @@ static int split(char *line, char *field[COLUMNS]) {
 
 static void check_file(tristar_t *ts, char *const field[COLUMNS]) {
   char path[1024];
-  tristar_view view;
+  static const char *const symmetries[] = {[TRISTAR_GENERAL] = "general",
+                                           [TRISTAR_SYMMETRIC] = "symmetric",
+                                           [TRISTAR_SKEW_SYMMETRIC] = "skew-symmetric",
+                                           [TRISTAR_HERMITIAN] = "hermitian"};
   snprintf(path, sizeof path, "%s/%s", data_folder(), field[1]);
-  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = read_matrix(ts, field[1], path);
-  tristar_matrix_get_view(m, &view);
-  const int64_t entries = ((const int64_t *)view.ptr)[view.cols];
+  CLEANUP(free_columns) columns *m = read_matrix(ts, field[1], path);
+  const tristar_view view = m->view;
+  const int64_t entries = m->ptr[m->cols];
   CHECK_MSG(view.rows == atoll(field[3]) && view.cols == atoll(field[4]), "%s: %lld x %lld", field[1],
             (long long)view.rows, (long long)view.cols);
   CHECK_MSG(entries == atoll(field[5]), "%s: %lld entries", field[1], (long long)entries);
   CHECK_MSG((view.values == NULL) == (strcmp(field[6], "pattern") == 0), "%s", field[1]);
   CHECK_MSG((view.scalar == TRISTAR_COMPLEX_DOUBLE) == (strcmp(field[6], "complex") == 0), "%s", field[1]);
-  CHECK_MSG(strcmp(tsi_symmetry_name(view.symmetry), field[7]) == 0, "%s: %s", field[1],
-            tsi_symmetry_name(view.symmetry));
+  CHECK_MSG(strcmp(symmetries[view.symmetry], field[7]) == 0, "%s: %s", field[1], symmetries[view.symmetry]);
 }
 
 /* The two files hold the same matrix, values up to a relative difference. */
@@ -44,12 +46,12 @@ static void check_pair(tristar_t *ts, const char *one, const char *two, double t
   char path[2][1024];
   snprintf(path[0], sizeof path[0], "%s/%s", data_folder(), one);
   snprintf(path[1], sizeof path[1], "%s/%s", data_folder(), two);
-  CLEANUP(tristar_matrix_destroy)
-  tristar_matrix_t *a = read_matrix(ts, one, path[0]), *b = read_matrix(ts, two, path[1]);
+  CLEANUP(free_columns)
+  columns *a = read_matrix(ts, one, path[0]), *b = read_matrix(ts, two, path[1]);
   CHECK(a->rows == b->rows && a->cols == b->cols && a->symmetry == b->symmetry && a->scalar == b->scalar);
   CHECK(memcmp(a->ptr, b->ptr, ((size_t)a->cols + 1) * sizeof *a->ptr) == 0);
   CHECK(memcmp(a->index, b->index, (size_t)a->ptr[a->cols] * sizeof *a->index) == 0);
-  for (int64_t v = 0; v < a->ptr[a->cols] * tsi_scalar_width(a->scalar); v++)
+  for (int64_t v = 0; v < a->ptr[a->cols] * width_of(a->scalar); v++)
     CHECK_MSG(fabs(a->values[v] - b->values[v]) <= tolerance * fabs(a->values[v]),
               "%s: value %lld: %.17g, %.17g", one, (long long)v, a->values[v], b->values[v]);
 }

@@ -1,6 +1,6 @@
 /* Harwell-Boeing and Rutherford-Boeing files: types, formats, fixed columns, broken files. */
 #include "tests/support/subtests.h"
-#include "tests/support/test_matrix_support.h"
+#include "tests/api/matrix/matrix_files.h"
 
 static const char plain[] = "harwell_test.rua";
 static const char packed[] = "harwell_test.rua.gz";
@@ -175,7 +175,7 @@ static const good_file good_files[] = {
 };
 
 static void check_good(tristar_t *ts, const good_file *f, const char *path) {
-  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = read_matrix(ts, f->name, path);
+  CLEANUP(free_columns) columns *m = read_matrix(ts, f->name, path);
   CHECK_MSG(m->rows == f->rows && m->cols == f->cols && m->ptr[m->cols] == f->entries, "%s: %d x %d, %lld",
             f->name, m->rows, m->cols, (long long)m->ptr[m->cols]);
   CHECK_MSG(m->symmetry == f->symmetry && (m->values == NULL) == (f->scalar == 'p'), "%s", f->name);
@@ -183,8 +183,8 @@ static void check_good(tristar_t *ts, const good_file *f, const char *path) {
   for (int j = 0; j < m->cols; j++)
     for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
       CHECK_MSG(m->index[k] == f->at[k][0] && j == f->at[k][1], "%s: entry %lld", f->name, (long long)k);
-      for (int c = 0; c < tsi_scalar_width(m->scalar) && m->values != NULL; c++)
-        CHECK_MSG(m->values[k * tsi_scalar_width(m->scalar) + c] == f->value[k][c], "%s: entry %lld", f->name,
+      for (int c = 0; c < width_of(m->scalar) && m->values != NULL; c++)
+        CHECK_MSG(m->values[k * width_of(m->scalar) + c] == f->value[k][c], "%s: entry %lld", f->name,
                   (long long)k);
     }
 }

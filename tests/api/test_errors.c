@@ -1,10 +1,11 @@
 /* Errors as a program meets them: each thread has its own latest message, NULL in the place of an object
  * leaves one, and every failed call sends a line to the log, once. */
 #include <pthread.h>
+#include <stdatomic.h>
 
-#include "runtime/context/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
+#include "tristar_machine.h"
 #include "tristar_adapter.h"
 #include "tristar_device.h"
 #include "tristar_starpu.h"
@@ -244,8 +245,7 @@ static void check_log(void) {
   const int64_t all = memory.allocations - before;
   CHECK(all > 200);
   for (int64_t later = all / 4; later < all; later += all / 5) {
-    CHECK_OK(tristar_get_memory(own, &memory));
-    tsi_context_env(own)->memory.fail_at = memory.allocations + later;
+    CHECK_OK(tristar_fail_allocation(own, later));
     got.errors = 0;
     CHECK_STATUS(tristar_factor(g.analysis, g.view.values, &factor), TRISTAR_ERR_MEMORY);
     CHECK(got.errors == 1 && strstr(got.last, "out of memory") != NULL);

@@ -2,7 +2,7 @@
  * MEMORY, no matrix comes out, nothing leaks. */
 #include "tests/support/allocations.h"
 #include "tests/support/subtests.h"
-#include "tests/support/test_matrix_support.h"
+#include "tests/api/matrix/matrix_files.h"
 
 static const char mtx[] = "alloc_test.mtx";
 static const char rua[] = "alloc_test.rua";

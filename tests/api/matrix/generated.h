@@ -1,8 +1,8 @@
 /* Generated matrices, their numbers of rows, and their dense form, for the tests of generators. */
-#ifndef TSI_TESTS_UNIT_GENERATED_H
-#define TSI_TESTS_UNIT_GENERATED_H
+#ifndef TSI_TESTS_API_MATRIX_GENERATED_H
+#define TSI_TESTS_API_MATRIX_GENERATED_H
 
-#include "tests/support/test_matrix_support.h"
+#include "tests/api/matrix/matrix_files.h"
 
 /* Is K the number of rows? Then no K is too large but those that no number of rows is. */
 static inline int counts_rows(const char *kind) {
@@ -22,10 +22,11 @@ static inline int64_t expected_rows(const char *kind, int64_t k) {
   return k * k * k;
 }
 
-static inline tristar_matrix_t *generate(tristar_t *ts, const char *kind, int64_t k) {
-  tristar_matrix_t *m = NULL;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  CHECK_OK(tsi_matrix_check(m)); /* finite, sorted, no duplicates, lower triangle if symmetric */
+static inline columns *generate(tristar_t *ts, const char *kind, int64_t k) {
+  tristar_matrix_t *matrix = NULL;
+  CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
+  columns *m = columns_of(matrix);
+  check_columns(m);
   CHECK_MSG(m->rows == expected_rows(kind, k) && m->cols == m->rows, "%s %lld: %d rows", kind, (long long)k,
             m->rows);
   CHECK(m->values != NULL && m->scalar == TRISTAR_DOUBLE);
@@ -33,7 +34,7 @@ static inline tristar_matrix_t *generate(tristar_t *ts, const char *kind, int64_
 }
 
 /* The full matrix, column-major; to be freed. */
-static inline double *expand(const tristar_matrix_t *m) {
+static inline double *expand(const columns *m) {
   const size_t n = (size_t)m->rows;
   double *a = xcalloc(n * n, sizeof *a);
   for (int32_t j = 0; j < m->cols; j++)

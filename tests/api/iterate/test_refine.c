@@ -2,7 +2,6 @@
  * without their matrix, allocations that fail. */
 #include <float.h>
 
-#include "runtime/context/context.h"
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/dense_systems.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "tests/support/subtests.h"
-#include "tests/support/test_matrix_support.h"
+#include "tests/api/matrix/matrix_files.h"
 
 static const char plain[] = "market_test.mtx";
 static const char packed[] = "market_test.mtx.gz";
@@ -258,9 +258,8 @@ static const good_file good_files[] = {
 };
 
 static void check_good(tristar_t *ts, const good_file *f, const char *path) {
-  tristar_matrix_t *m = read_matrix(ts, f->name, path);
-  tristar_view view;
-  tristar_matrix_get_view(m, &view);
+  CLEANUP(free_columns) columns *m = read_matrix(ts, f->name, path);
+  const tristar_view view = m->view;
   const int64_t *ptr = view.ptr;
   const int32_t *index = view.index;
   const double *values = view.values;
@@ -277,8 +276,6 @@ static void check_good(tristar_t *ts, const good_file *f, const char *path) {
       if (f->scalar == 'z')
         CHECK_MSG(values[2 * k] == f->value[k][0] && values[2 * k + 1] == f->value[k][1], "%s", f->name);
     }
-  tristar_matrix_destroy(&m);
-  CHECK(m == NULL);
 }
 
 static void test_good(void) {
@@ -306,24 +303,21 @@ static void test_standard_streams(void) {
   static const char harwell[] = "title\n1 1 1 1 0\nRUA 1 1 1 0\n(8I2) (8I2) (8F4.0)\n 1 2\n 1\n  5.\n";
   const int input = dup(STDIN_FILENO), output = dup(STDOUT_FILENO);
   tristar_t *ts = open_context(NULL);
-  tristar_view view;
   CHECK(output >= 0);
   for (int k = 0; k < 4; k++) {
     make_text(plain, k % 2 ? harwell : BANNER "real general\n1 1 1\n1 1 5\n", k / 2);
     redirect(plain, O_RDONLY, STDIN_FILENO);
-    CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = read_matrix(ts, "standard input", "-");
-    tristar_matrix_get_view(m, &view);
-    CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
+    CLEANUP(free_columns) columns *m = read_matrix(ts, "standard input", "-");
+    CHECK(m->rows == 1 && m->values[0] == 5);
     expect_read_failure(ts, "read to its end", "-", TRISTAR_ERR_FORMAT,
                         "standard input:1: the file is empty");
     redirect(packed, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
-    const tristar_status status = tristar_matrix_write(ts, "-", &view, NULL);
+    const tristar_status status = tristar_matrix_write(ts, "-", &m->view, NULL);
     CHECK(dup2(output, STDOUT_FILENO) == STDOUT_FILENO);
     CHECK_OK(status);
-    tristar_matrix_destroy(&m);
+    free_columns(&m);
     m = read_matrix(ts, "standard output", packed);
-    tristar_matrix_get_view(m, &view);
-    CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
+    CHECK(m->rows == 1 && m->values[0] == 5);
   }
   close_context(&ts);
   if (input >= 0) dup2(input, STDIN_FILENO);

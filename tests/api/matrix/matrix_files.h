@@ -1,15 +1,14 @@
-/* What the tests of the matrix layer share: a context without StarPU, files made of text, expected failures.
- */
-#ifndef TSI_TESTS_SUPPORT_TEST_MATRIX_SUPPORT_H
-#define TSI_TESTS_SUPPORT_TEST_MATRIX_SUPPORT_H
+/* Matrices of files and generators: a context without StarPU, files made of text, expected failures, and the
+ * promises of tristar_matrix.h. */
+#ifndef TSI_TESTS_API_MATRIX_FILES_H
+#define TSI_TESTS_API_MATRIX_FILES_H
 
 #include <locale.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include "runtime/context/context.h"
-#include "runtime/matrix/matrix.h"
 #include "tests/support/context.h"
+#include "tristar_matrix.h"
 
 #define BANNER "%%MatrixMarket matrix coordinate "
 #define ARRAY "%%MatrixMarket matrix array "
@@ -50,7 +49,7 @@ static inline void make_text(const char *path, const char *text, int compressed)
 
 /* The message of the latest error must hold the text. */
 static inline void check_message(tristar_t *ts, const char *name, const char *needle) {
-  char message[TSI_MESSAGE_SIZE];
+  char message[512];
   tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, needle) != NULL, "%s: no \"%s\" in \"%s\"", name, needle, message);
 }
@@ -65,14 +64,72 @@ static inline void expect_read_failure(tristar_t *ts, const char *name, const ch
   check_message(ts, name, needle);
 }
 
-static inline tristar_matrix_t *read_matrix(tristar_t *ts, const char *name, const char *path) {
+/* Doubles (or floats) that one value takes. */
+static inline int width_of(tristar_scalar scalar) {
+  return scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
+}
+
+/* A matrix and its arrays. */
+typedef struct columns {
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_symmetry symmetry;
+  tristar_scalar scalar;
+  int32_t rows, cols;
+  const int64_t *ptr;
+  const int32_t *index;
+  const double *values; /* NULL: pattern */
+} columns;
+
+/* Takes over the matrix. To be freed. */
+static inline columns *columns_of(tristar_matrix_t *matrix) {
+  columns *c = xcalloc(1, sizeof *c);
+  tristar_view *v = &c->view;
+  CHECK_OK(tristar_matrix_get_view(matrix, v));
+  CHECK(v->format == TRISTAR_CSC && v->base == 0 && v->ptr_bits == 64 && v->index_bits == 32);
+  CHECK(v->rows >= 0 && v->rows < INT32_MAX && v->cols >= 0 && v->cols < INT32_MAX);
+  *c = (columns){matrix,           *v,     v->symmetry, v->scalar, (int32_t)v->rows,
+                 (int32_t)v->cols, v->ptr, v->index,    v->values};
+  return c;
+}
+
+static inline void free_columns(columns **c) {
+  if (*c != NULL) tristar_matrix_destroy(&(*c)->matrix);
+  free(*c);
+  *c = NULL;
+}
+
+/* What all matrices of the library are: rows ascend in each column, without duplicates; a symmetric kind is
+ * its lower triangle, skew-symmetric ones with a diagonal of zeros, Hermitian ones with a real diagonal;
+ * values are finite. */
+static inline void check_columns(const columns *c) {
+  const int width = width_of(c->scalar);
+  CHECK(c->scalar == TRISTAR_DOUBLE || c->scalar == TRISTAR_COMPLEX_DOUBLE);
+  CHECK(c->ptr[0] == 0 && (c->symmetry == TRISTAR_GENERAL || c->rows == c->cols));
+  for (int32_t j = 0; j < c->cols; j++) {
+    CHECK(c->ptr[j] <= c->ptr[j + 1]);
+    for (int64_t k = c->ptr[j]; k < c->ptr[j + 1]; k++) {
+      const int32_t i = c->index[k];
+      CHECK(i >= 0 && i < c->rows && (k == c->ptr[j] || i > c->index[k - 1]));
+      CHECK(i >= j || c->symmetry == TRISTAR_GENERAL);
+      if (c->values == NULL) continue;
+      const double *value = c->values + k * width;
+      CHECK(isfinite(value[0]) && isfinite(value[width - 1]));
+      if (i == j && c->symmetry == TRISTAR_SKEW_SYMMETRIC) CHECK(!(fabs(value[0]) > 0));
+      if (i == j && c->symmetry == TRISTAR_HERMITIAN && width == 2) CHECK(!(fabs(value[1]) > 0));
+    }
+  }
+}
+
+static inline columns *read_matrix(tristar_t *ts, const char *name, const char *path) {
   tristar_matrix_t *m = NULL;
-  char message[TSI_MESSAGE_SIZE];
+  char message[512];
   tristar_status status = tristar_matrix_read(ts, path, &m);
   tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(status == TRISTAR_OK, "%s: %s", name, message);
-  CHECK_OK(tsi_matrix_check(m));
-  return m;
+  columns *c = columns_of(m);
+  check_columns(c);
+  return c;
 }
 
 /* FNV-1a over bytes, to be continued. */
@@ -83,7 +140,7 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 }
 
 /* Of sizes, symmetry, scalar and all three arrays: equal matrices have equal hashes. */
-static inline uint64_t hash_matrix(const tristar_matrix_t *m) {
+static inline uint64_t hash_matrix(const columns *m) {
   const int32_t head[4] = {m->rows, m->cols, (int32_t)m->symmetry,
                            m->values == NULL ? 0 : (int32_t)m->scalar};
   const size_t entries = (size_t)m->ptr[m->cols];
@@ -91,7 +148,7 @@ static inline uint64_t hash_matrix(const tristar_matrix_t *m) {
   hash = hash_bytes(hash, m->ptr, ((size_t)m->cols + 1) * sizeof *m->ptr);
   hash = hash_bytes(hash, m->index, entries * sizeof *m->index);
   if (m->values != NULL)
-    hash = hash_bytes(hash, m->values, entries * (size_t)tsi_scalar_width(m->scalar) * sizeof *m->values);
+    hash = hash_bytes(hash, m->values, entries * (size_t)width_of(m->scalar) * sizeof *m->values);
   return hash;
 }
 

@@ -1,9 +1,10 @@
 /* Inserted solves that fail: for want of memory, or because StarPU does not take a task. Each failure is told
  * once, the handles are released, nothing is leaked, and the next solve is as good as ever. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <starpu.h>
 
-#include "runtime/context/context.h"
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/stream.h"
 #include "tests/support/subtests.h"
@@ -12,7 +13,6 @@
 static void check_allocations(tristar_t *ts, tristar_engine engine) {
   CLEANUP(flow_destroy) flow f;
   const int64_t nrhs = 70;
-  tristar_status status = TRISTAR_ERR_MEMORY;
   int failed_here = 0, failed_later = 0;
   flow_create(ts, "convdiff3d", 4, engine, 3000, &f);
   const int64_t n = f.view.rows, half = n / 2;
@@ -23,11 +23,12 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
     starpu_matrix_data_register(&piece[k], STARPU_MAIN_RAM, (uintptr_t)(b + k * half * nrhs), (uint32_t)half,
                                 (uint32_t)half, (uint32_t)nrhs, sizeof *b);
   CHECK(n == 2 * half);
-  for (int64_t k = 1; status != TRISTAR_OK; k++) {
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.keeps_memory = true; /* the plan of a round */
+  while (!failing.over) {
     tristar_plan_t *plan;
     tristar_plan_options plan_options;
     tristar_insert_options options;
-    tristar_memory_stats memory;
     told t = {0, TRISTAR_OK};
     const size_t before = memory_now(ts);
     tristar_plan_options_init(&plan_options);
@@ -37,17 +38,15 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
     tristar_insert_options_init(&options);
     options.end = tell;
     options.end_arg = &t;
-    tristar_get_memory(ts, &memory);
-    tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
-    status = tristar_solve_insert_pieces(plan, &options, 2, piece, 2, piece);
+    CHECK(next_failure(&failing));
+    tristar_status status = tristar_solve_insert_pieces(plan, &options, 2, piece, 2, piece);
     const bool inserted = status == TRISTAR_OK;
     failed_here += !inserted;
     const tristar_status later = tristar_plan_wait(plan);
     CHECK(t.calls == inserted && t.status == later);
     if (inserted) status = later;
     failed_later += later != TRISTAR_OK;
-    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
-    tsi_context_env(ts)->memory.fail_at = 0;
+    end_failure(&failing, status);
     CHECK_OK(tristar_plan_wait(plan)); /* told once */
     CHECK_OK(tristar_solve_insert_pieces(plan, NULL, 2, piece, 2, piece));
     tristar_plan_destroy(&plan); /* at once, whoever frees it */
