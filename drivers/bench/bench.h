@@ -129,9 +129,10 @@ typedef struct tsi_bench_result {
   double fastest_s;                            /* the fastest solve of all */
   double bytes;                                /* of the exact nonzeros of L and U; 0: unknown */
   double memory, tasks;                        /* TriStar: bytes of factor, variant, workspace; of a replay */
-  double predicted_s;                          /* TriStar: of a solve, by its cost model */
-  double backward_error;                       /* after `steps` steps of refinement */
-  double outside; /* share of the time of StarPU's workers outside of kernels; negative: not told */
+  double peak;           /* bytes that its process has held at most, after the latest turn */
+  double predicted_s;    /* TriStar: of a solve, by its cost model */
+  double backward_error; /* after `steps` steps of refinement */
+  double outside;        /* share of the time of StarPU's workers outside of kernels; negative: not told */
   int steps;
   cJSON *rounds; /* array of what the processes told */
 } tsi_bench_result;

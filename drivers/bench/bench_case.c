@@ -111,8 +111,8 @@ static void retire(tsi_bench_case *c, int k) {
  * what the largest one has taken so far, so that others can work meanwhile. */
 static void keep_or_end(tsi_bench_case *c, int k, bool last_round) {
   tsi_bench_result *r = &c->results[k];
-  const double peak = tsi_peak_memory(r->process.pid);
-  if (peak > c->largest_peak) c->largest_peak = peak;
+  r->peak = tsi_peak_memory(r->process.pid);
+  if (r->peak > c->largest_peak) c->largest_peak = r->peak;
   r->kept = !c->setup->settings->fresh && c->setup->contenders[k].krylov == NULL &&
             tsi_bench_memory_left() > 2 * c->largest_peak;
   if (last_round || !r->kept) r->ok = tsi_bench_dismiss(r);

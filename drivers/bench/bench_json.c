@@ -21,7 +21,8 @@ static void add_figures(cJSON *object, const tsi_bench_case *c, const tsi_bench_
                  {"dgemm_tall_share", share(gflops, c->rates.tall)});
   TSI_JSON_NUMBERS(object, {"backward_error", r->backward_error}, {"refinement_steps", r->steps});
   if (r->outside >= 0) cJSON_AddNumberToObject(object, "outside_share", r->outside);
-  TSI_JSON_KNOWN(object, {"memory_bytes", r->memory}, {"tasks", r->tasks}, {"predicted_s", r->predicted_s});
+  TSI_JSON_KNOWN(object, {"peak_bytes", r->peak}, {"memory_bytes", r->memory}, {"tasks", r->tasks},
+                 {"predicted_s", r->predicted_s});
   TSI_JSON_NUMBERS(object, {"total_1_s", tsi_bench_total(r, 1)}, {"total_10_s", tsi_bench_total(r, 10)},
                    {"total_1000_s", tsi_bench_total(r, 1000)});
   if (c->best_tristar >= 0)

@@ -52,7 +52,7 @@ void tsi_bench_print_end(const tsi_bench_case *c, const tsi_bench_result *r) {
 static void print_head(const tsi_bench_case *c) {
   printf("  %-*s %9s %20s %6s %9s", NAME_WIDTH, "solver", "solve", "min .. max", "GB/s", "bandwidth");
   if (c->nrhs > 1) printf(" %7s %6s %6s", "GF/s", "DGEMM", "tall");
-  printf(" %7s %13s", "outside", "error (steps)");
+  printf(" %7s %9s %13s", "outside", "memory", "error (steps)");
   puts(c->best_peer >= 0 && c->best_tristar >= 0 ? "  speed-up of the best TriStar" : "");
 }
 
@@ -80,7 +80,7 @@ static void print_row(const tsi_bench_case *c, int k) {
     printf(" %5.1f %%", 100 * r->outside);
   else
     printf(" %7s", "-");
-  printf(" %13s", error);
+  printf(" %9s %13s", r->peak > 0 ? tsi_text_bytes(r->peak) : "-", error);
   if (contender->peer >= 0 && c->best_tristar >= 0)
     printf("  %.2f", r->solve_s / c->results[c->best_tristar].solve_s);
   tsi_bench_print_end(c, r);

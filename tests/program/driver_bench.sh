@@ -186,6 +186,7 @@ for case in told["cases"]:
     assert abs(one["bandwidth_share"] * case["bandwidth_gbps"] / one["gbps"] - 1) < 1e-9
     two = rows["TriStar, 2 workers, lws"]
     assert ("outside_share" in two) == (two["rounds"][0]["tasks"] > 0) and 0 <= two.get("outside_share", 0) < 1
+    assert one["memory_bytes"] < one["peak_bytes"] < 2e9 and two["peak_bytes"] > 0
     assert one["backward_error"] < 1e-12 and one["solve_least_s"] <= one["solve_s"] <= one["solve_most_s"]
     assert len(one["rounds"]) == 1 and one["rounds"][0]["nrhs"] == case["nrhs"] and one["rounds"][0]["repeat"] == 2
     slow = rows["CHOLMOD, 1 thread"]
