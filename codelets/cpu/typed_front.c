@@ -176,17 +176,21 @@ static void schur_all(const tsi_front *front) {
   }
 }
 
+static void zero_scalars(tsi_scalar *to, ptrdiff_t count) {
+  memset(to, 0, (size_t)count * sizeof *to);
+}
+
 static void zero(const tsi_front *front, tsi_index c0, tsi_index c1) {
-  const bool full = front->full;
-  const tsi_index own = tsi_index_min(c1, front->w);
-  if (c0 < own)
-    memset(P(front) + (ptrdiff_t)c0 * front->f, 0,
-           (size_t)(own - c0) * (size_t)front->f * sizeof(tsi_scalar));
-  for (tsi_index j = tsi_index_max(c0, front->w) - front->w; j < c1 - front->w; j++) {
-    const tsi_index first = tsi_tile_row(j, full);
-    memset(C(front) + tsi_complement_entry(front->m, first, j, full), 0,
-           (size_t)(front->m - first) * sizeof(tsi_scalar));
-    if (full) memset(Q(front) + (ptrdiff_t)j * front->w, 0, (size_t)front->w * sizeof(tsi_scalar));
+  const tsi_index w = front->w, m = front->m, own = tsi_index_min(c1, w);
+  const tsi_index j0 = tsi_index_max(c0, w) - w, j1 = c1 - w; /* columns of C and Q */
+  if (c0 < own) zero_scalars(P(front) + (ptrdiff_t)c0 * front->f, (ptrdiff_t)(own - c0) * front->f);
+  if (front->full && j0 < j1) {
+    zero_scalars(C(front) + tsi_complement_entry(m, 0, j0, true), (ptrdiff_t)(j1 - j0) * m);
+    zero_scalars(Q(front) + (ptrdiff_t)j0 * w, (ptrdiff_t)(j1 - j0) * w);
+  }
+  for (tsi_index j = j0; j < j1 && !front->full; j++) {
+    const tsi_index first = tsi_tile_row(j, false);
+    zero_scalars(C(front) + tsi_complement_entry(m, first, j, false), m - first);
   }
 }
 

@@ -9,23 +9,30 @@
 
 /* ---- Scaling and sizes -------------------------------------------------------------------------------- */
 
+static void raise_to(double *largest, double a) {
+  *largest = a > *largest ? a : *largest; /* without a branch, which no processor could predict */
+}
+
 /* The largest entries of all columns of a GENERAL matrix, each of which L U assembles once; gives the largest
  * of all. */
 static double gather_by_lines(const tristar_factor_t *factor, const double *magnitude, double *size) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_pattern *pattern = an->pattern;
   double largest = 0;
-  for (tsi_index j = 0; j < pattern->n; j++)
+  for (tsi_index j = 0; j < pattern->n; j++) {
+    double of_line = 0;
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
       const tsi_index i = pattern->index[p], row = pattern->by_rows ? j : i,
                       column = pattern->by_rows ? i : j;
       const double a = factor->row_scale
                            ? tsi_scaled(magnitude[p], factor->row_scale[row], factor->col_scale[column])
                            : magnitude[p];
-      double *of_column = &size[an->out_place[column]];
-      if (a > *of_column) *of_column = a;
-      if (a > largest) largest = a;
+      raise_to(&of_line, a);
+      if (pattern->by_rows) raise_to(&size[an->out_place[column]], a);
     }
+    if (!pattern->by_rows) size[an->out_place[j]] = of_line;
+    raise_to(&largest, of_line);
+  }
   return largest;
 }
 

@@ -1,6 +1,4 @@
-/* Life of a front: open, assemble, factor, pack, close. See numeric.h.
- *
- * The memory of fronts that are done whole is found by their sizes before the first of them. */
+/* Life of a front: open, assemble, factor, pack, close. See numeric.h. */
 #include "runtime/factor/numeric.h"
 
 #include <limits.h>
@@ -39,14 +37,14 @@ static tsi_index rows_below(const tsi_symbolic *symbolic, tsi_index s) {
 }
 
 /* Rows of all complements that s assembles. */
-static tsi_count children_rows(const tsi_numeric *numeric, tsi_index s) {
+tsi_count tsi_front_children_rows(const tsi_numeric *numeric, tsi_index s) {
   tsi_count rows = 0;
   for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++)
     rows += rows_below(numeric->analysis->symbolic, numeric->dag->child[k]);
   return rows;
 }
 
-static void set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *front) {
+void tsi_front_set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *front) {
   const tsi_symbolic *symbolic = numeric->analysis->symbolic;
   front->w = symbolic->start[s + 1] - symbolic->start[s];
   front->m = rows_below(symbolic, s);
@@ -55,7 +53,7 @@ static void set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *front)
 }
 
 /* Where the complements of the children of s go in its front. */
-static void place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *position) {
+void tsi_front_place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *position) {
   for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++) {
     find_positions(numeric->analysis->symbolic, numeric->dag->child[k], position);
     position += rows_below(numeric->analysis->symbolic, numeric->dag->child[k]);
@@ -72,9 +70,9 @@ tristar_status tsi_front_need_complement(tsi_numeric *numeric, tsi_open_front *o
 }
 
 tristar_status tsi_front_begin(tsi_numeric *numeric, tsi_open_front *open) {
-  set_sizes(numeric, open->s, &open->front);
-  TSI_TRY(TSI_ALLOC(numeric->env, open->position, children_rows(numeric, open->s)));
-  place_children(numeric, open->s, open->position);
+  tsi_front_set_sizes(numeric, open->s, &open->front);
+  TSI_TRY(TSI_ALLOC(numeric->env, open->position, tsi_front_children_rows(numeric, open->s)));
+  tsi_front_place_children(numeric, open->s, open->position);
   return TRISTAR_OK;
 }
 
@@ -142,7 +140,7 @@ void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_in
   }
 }
 
-static void free_children(tsi_numeric *numeric, tsi_index s) {
+void tsi_front_free_children(tsi_numeric *numeric, tsi_index s) {
   for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++) {
     const tsi_index child = numeric->dag->child[k];
     if (tsi_front_leaves_parts(numeric->dag->teams, child))
@@ -231,7 +229,7 @@ static double largest_of(const double *size, tsi_index b) {
 
 void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
   if (tsi_numeric_failed(numeric)) return; /* some may still be coming */
-  free_children(numeric, open->s);
+  tsi_front_free_children(numeric, open->s);
   TSI_FREE(numeric->env, open->position);
   TSI_FREE(numeric->env, open->assembled);
 }
@@ -326,8 +324,7 @@ bool tsi_numeric_is_accurate(const tsi_numeric *numeric) {
   return true;
 }
 
-/* work: as the kernel wants it. */
-static tristar_status pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel, void *work) {
+tristar_status tsi_front_pack_in(tsi_numeric *numeric, const tsi_front *front, tsi_index panel, void *work) {
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_index s = an->panels->supernode[panel], b = tsi_panel_width(an->panels, panel);
   for (int side = 0; side < (numeric->full ? 2 : 1); side++)
@@ -348,7 +345,7 @@ void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
   if (tsi_numeric_failed(numeric)) return;
   TSI_TRY_OUT(
       tsi_front_allocate(numeric, tsi_pack_work(tsi_panel_width(numeric->analysis->panels, panel)), &work));
-  TSI_TRY_OUT(pack(numeric, front, panel, work));
+  TSI_TRY_OUT(tsi_front_pack_in(numeric, front, panel, work));
 out:
   TSI_FREE(numeric->env, work);
   fail(numeric, status);
@@ -368,42 +365,6 @@ void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open) {
   tsi_numeric_report(numeric, 1);
 }
 
-/* One front after the other in the same memory: */
-typedef struct space {
-  void *p, *q, *work;
-  tsi_index *position;
-} space;
-
-static void raise_to(tsi_count *largest, tsi_count size) {
-  if (size > *largest) *largest = size;
-}
-
-/* Room for the largest front of supernodes first .. last. */
-static tristar_status allocate_space(const tsi_numeric *numeric, tsi_index first, tsi_index last,
-                                     space *room) {
-  const tsi_panels *panels = numeric->analysis->panels;
-  tsi_count p = 0, q = 0, work = 0, position = 0;
-  for (tsi_index s = first; s <= last; s++) {
-    tsi_front front;
-    set_sizes(numeric, s, &front);
-    raise_to(&p, (tsi_count)front.f * front.w);
-    raise_to(&q, (tsi_count)front.w * front.m);
-    raise_to(&work, tsi_pack_work(tsi_index_min(front.w, panels->width_max)));
-    raise_to(&position, children_rows(numeric, s));
-  }
-  TSI_TRY(tsi_front_allocate(numeric, p, &room->p));
-  if (numeric->pivots) TSI_TRY(tsi_front_allocate(numeric, q, &room->q));
-  TSI_TRY(tsi_front_allocate(numeric, work, &room->work));
-  return TSI_ALLOC(numeric->env, room->position, position);
-}
-
-static void free_space(const tsi_numeric *numeric, space *room) {
-  TSI_FREE(numeric->env, room->p);
-  TSI_FREE(numeric->env, room->q);
-  TSI_FREE(numeric->env, room->work);
-  TSI_FREE(numeric->env, room->position);
-}
-
 void tsi_front_factor(tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
   const tsi_panels *panels = numeric->analysis->panels;
   if (tsi_numeric_failed(numeric)) return;
@@ -419,31 +380,4 @@ void tsi_front_factor(tsi_numeric *numeric, const tsi_front *front, tsi_index s)
     tsi_front_tile(numeric, front, p, true, front->w, front->f);
   }
   if (front->m > 0) numeric->kernels->schur_all(front);
-}
-
-static tristar_status whole(tsi_numeric *numeric, tsi_index s, const space *room) {
-  const tsi_panels *panels = numeric->analysis->panels;
-  tsi_open_front open = {.front = {.p = room->p, .q = room->q}, .s = s, .position = room->position};
-  set_sizes(numeric, s, &open.front);
-  TSI_TRY(tsi_front_need_complement(numeric, &open));
-  place_children(numeric, s, open.position);
-  tsi_front_assemble(numeric, &open, 0, open.front.f);
-  free_children(numeric, s);
-  tsi_front_factor(numeric, &open.front, s);
-  for (tsi_index p = panels->first[s]; p < panels->first[s + 1] && !tsi_numeric_failed(numeric); p++)
-    TSI_TRY(pack(numeric, &open.front, p, room->work));
-  return TRISTAR_OK;
-}
-
-void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last) {
-  tristar_status status = TRISTAR_OK;
-  space room = {NULL, NULL, NULL, NULL};
-  if (tsi_numeric_failed(numeric)) return;
-  TSI_TRY_OUT(allocate_space(numeric, first, last, &room));
-  for (tsi_index s = first; s <= last && !tsi_numeric_failed(numeric); s++)
-    TSI_TRY_OUT(whole(numeric, s, &room));
-  tsi_numeric_report(numeric, last - first + 1);
-out:
-  free_space(numeric, &room);
-  fail(numeric, status);
 }

@@ -209,6 +209,16 @@ void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open);
 TRISTAR_CHECKED tristar_status tsi_front_allocate(const tsi_numeric *numeric, tsi_count scalars, void **out);
 /* The complement of a front, unless that is there. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_front_need_complement(tsi_numeric *numeric, tsi_open_front *open);
+/* w, m, f and full of the front of s. */
+void tsi_front_set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *front);
+/* Rows of all complements that s assembles, and where these go in its front: child after child. */
+tsi_count tsi_front_children_rows(const tsi_numeric *numeric, tsi_index s);
+void tsi_front_place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *position);
+/* Frees the complements of the children of s; those that are NULL have been used up. */
+void tsi_front_free_children(tsi_numeric *numeric, tsi_index s);
+/* Packs a panel. work: tsi_pack_work scalars. Errors: MEMORY, NOT_FINITE. */
+TRISTAR_CHECKED tristar_status tsi_front_pack_in(tsi_numeric *numeric, const tsi_front *front,
+                                                 tsi_index panel, void *work);
 /* Sizes, and where the complements of the children go. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_front_begin(tsi_numeric *numeric, tsi_open_front *open);
 /* Entries on their way into a front, or a stripe of one. */

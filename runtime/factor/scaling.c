@@ -76,8 +76,9 @@ static tristar_status agree(const scaling *s, tristar_status mine) {
   return team ? team->agree(team->context, mine) : mine;
 }
 
+/* Without a branch, which no processor could predict. */
 static void lift(int *largest, int e) {
-  if (e > *largest) *largest = e;
+  *largest = e > *largest ? e : *largest;
 }
 
 /* Exponents of the largest scaled entries of rows and columns, among the entries here: one pass for both. */

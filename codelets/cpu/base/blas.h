@@ -4,6 +4,8 @@
 #define TSI_CODELETS_CPU_BASE_BLAS_H
 
 #include <cblas.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "codelets/cpu/base/scalar.h"
 
@@ -31,10 +33,24 @@ void TSI_LAPACK(potrf)(const char *uplo, const int *n, tsi_scalar *a, const int 
 void TSI_LAPACK(trtri)(const char *uplo, const char *diag, const int *n, tsi_scalar *a, const int *lda,
                        int *info);
 
-/* C -= op(A) op(B); C is m x n, k the inner size. */
+/* C -= a b, a of m and b of n scalars, one product after the other. */
+static inline void tsi_subtract_product(int m, int n, const tsi_scalar *a, const tsi_scalar *b, ptrdiff_t ldb,
+                                        tsi_scalar *c, int ldc) {
+  for (int j = 0; j < n; j++, b += ldb, c += ldc)
+    for (int i = 0; i < m; i++) c[i] -= a[i] * *b;
+}
+
+#define TSI_SMALL_PRODUCT 256 /* scalars of C for which a call takes longer than the products */
+
+/* C -= op(A) op(B); C is m x n, k the inner size. A small C of products, k = 1, takes no call; real results
+ * have the bits of BLAS, which subtracts rounded products too. */
 static inline void tsi_gemm(CBLAS_TRANSPOSE opa, CBLAS_TRANSPOSE opb, int m, int n, int k,
                             const tsi_scalar *a, int lda, const tsi_scalar *b, int ldb, tsi_scalar *c,
                             int ldc) {
+  if (!TSI_COMPLEX && k == 1 && (int64_t)m * n <= TSI_SMALL_PRODUCT && opa == CblasNoTrans) {
+    tsi_subtract_product(m, n, a, b, opb == CblasNoTrans ? ldb : 1, c, ldc);
+    return;
+  }
   TSI_BLAS(gemm)(CblasColMajor, opa, opb, m, n, k, TSI_ALPHA(-1), a, lda, b, ldb, TSI_ALPHA(1), c, ldc);
 }
 
@@ -47,9 +63,18 @@ static inline void tsi_herk(int n, int k, const tsi_scalar *a, int lda, tsi_scal
 #endif
 }
 
-/* B := op(A)^-1 B or B op(A)^-1, B is m x n. */
+/* B := op(A)^-1 B or B op(A)^-1, B is m x n. A of order 1 takes no call, which would last longer than all
+ * else; BLAS multiplies by the reciprocal too, so that real results have the same bits. */
 static inline void tsi_trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE op, CBLAS_DIAG diag, int m,
                             int n, const tsi_scalar *a, int lda, tsi_scalar *b, int ldb) {
+  const bool single = (side == CblasLeft ? m : n) == 1;
+  if (single && diag == CblasUnit) return;
+  if (single && !TSI_COMPLEX) {
+    const tsi_scalar reciprocal = 1 / *a;
+    const ptrdiff_t count = side == CblasLeft ? n : m, step = side == CblasLeft ? ldb : 1;
+    for (ptrdiff_t i = 0; i < count; i++) b[i * step] *= reciprocal;
+    return;
+  }
   TSI_BLAS(trsm)(CblasColMajor, side, uplo, op, diag, m, n, TSI_ALPHA(1), a, lda, b, ldb);
 }
 

@@ -1,0 +1,135 @@
+/* One front of a range after the other, in the same memory: see numeric.h.
+ *
+ * Small complements that are used inside the range are on two stacks, one for even depths and one for odd
+ * ones. When a front is assembled, its own complement is on top of one stack, and its children's are on top
+ * of the other one: all that was above them has been used. */
+#include "runtime/factor/numeric.h"
+
+typedef struct space {
+  void *p, *q, *work;
+  tsi_index *position;
+  tsi_index first, last; /* the range */
+  bool *odd;             /* last - first + 1: the stack of each front */
+  char *stack[2];
+  tsi_count top[2]; /* scalars in use */
+} space;
+
+#define STACKED_MOST 32768 /* scalars of a complement on a stack */
+
+/* Scalars on a stack for the complement of s; 0: it has memory of its own. */
+static tsi_count stacked_scalars(const tsi_numeric *numeric, const space *room, tsi_index s) {
+  const tsi_index parent = numeric->analysis->symbolic->parent[s];
+  if (s < room->first || parent == TSI_NONE || parent > room->last) return 0;
+  const tsi_count scalars = tsi_numeric_complement_size(numeric, s);
+  return scalars > STACKED_MOST ? 0 : (scalars + TSI_CACHE_LINE - 1) / TSI_CACHE_LINE * TSI_CACHE_LINE;
+}
+
+static bool *is_odd(const space *room, tsi_index s) {
+  return &room->odd[s - room->first];
+}
+
+/* After the assembly of s. */
+static void pop_children(tsi_numeric *numeric, space *room, tsi_index s) {
+  for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++) {
+    const tsi_index child = numeric->dag->child[k];
+    const tsi_count scalars = stacked_scalars(numeric, room, child);
+    if (scalars == 0) continue;
+    numeric->complement[child] = NULL;
+    room->top[*is_odd(room, child)] -= scalars;
+  }
+}
+
+static void push_complement(tsi_numeric *numeric, space *room, tsi_index s) {
+  const tsi_count scalars = stacked_scalars(numeric, room, s);
+  tsi_count *top = &room->top[*is_odd(room, s)];
+  if (scalars > 0)
+    numeric->complement[s] = room->stack[*is_odd(room, s)] + (size_t)*top * numeric->kernels->scalar_bytes;
+  *top += scalars;
+}
+
+static void raise_to(tsi_count *largest, tsi_count size) {
+  if (size > *largest) *largest = size;
+}
+
+/* Finds out what is on which stack when, and how much at most. */
+static tristar_status allocate_stacks(tsi_numeric *numeric, space *room) {
+  const tsi_index *parent = numeric->analysis->symbolic->parent;
+  tsi_count most[2] = {0, 0};
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, room->odd, room->last - room->first + 1));
+  for (tsi_index s = room->last; s >= room->first; s--)
+    *is_odd(room, s) = parent[s] != TSI_NONE && parent[s] <= room->last && !*is_odd(room, parent[s]);
+  for (tsi_index s = room->first; s <= room->last; s++) {
+    const bool odd = *is_odd(room, s);
+    room->top[odd] += stacked_scalars(numeric, room, s);
+    raise_to(&most[odd], room->top[odd]);
+    pop_children(numeric, room, s);
+  }
+  for (int odd = 0; odd < 2; odd++)
+    TSI_TRY(tsi_front_allocate(numeric, most[odd], (void **)&room->stack[odd]));
+  return TRISTAR_OK;
+}
+
+/* Room for the largest front of supernodes first .. last. */
+static tristar_status allocate_space(tsi_numeric *numeric, tsi_index first, tsi_index last, space *room) {
+  const tsi_panels *panels = numeric->analysis->panels;
+  tsi_count p = 0, q = 0, work = 0, position = 0;
+  for (tsi_index s = first; s <= last; s++) {
+    tsi_front front;
+    tsi_front_set_sizes(numeric, s, &front);
+    raise_to(&p, (tsi_count)front.f * front.w);
+    raise_to(&q, (tsi_count)front.w * front.m);
+    raise_to(&work, tsi_pack_work(tsi_index_min(front.w, panels->width_max)));
+    raise_to(&position, tsi_front_children_rows(numeric, s));
+  }
+  *room = (space){.first = first, .last = last};
+  TSI_TRY(allocate_stacks(numeric, room));
+  TSI_TRY(tsi_front_allocate(numeric, p, &room->p));
+  if (numeric->pivots) TSI_TRY(tsi_front_allocate(numeric, q, &room->q));
+  TSI_TRY(tsi_front_allocate(numeric, work, &room->work));
+  return TSI_ALLOC(numeric->env, room->position, position);
+}
+
+static void free_space(tsi_numeric *numeric, space *room) {
+  for (tsi_index s = room->first; tsi_numeric_failed(numeric) && room->odd && s <= room->last; s++)
+    if (stacked_scalars(numeric, room, s) > 0) numeric->complement[s] = NULL;
+  TSI_FREE(numeric->env, room->p);
+  TSI_FREE(numeric->env, room->q);
+  TSI_FREE(numeric->env, room->work);
+  TSI_FREE(numeric->env, room->position);
+  TSI_FREE(numeric->env, room->odd);
+  TSI_FREE(numeric->env, room->stack[0]);
+  TSI_FREE(numeric->env, room->stack[1]);
+}
+
+static void fail(tsi_numeric *numeric, tristar_status status) {
+  tsi_failure_keep(numeric->env, &numeric->failure, status);
+}
+
+static tristar_status whole(tsi_numeric *numeric, tsi_index s, space *room) {
+  const tsi_panels *panels = numeric->analysis->panels;
+  tsi_open_front open = {.front = {.p = room->p, .q = room->q}, .s = s, .position = room->position};
+  tsi_front_set_sizes(numeric, s, &open.front);
+  push_complement(numeric, room, s);
+  TSI_TRY(tsi_front_need_complement(numeric, &open));
+  tsi_front_place_children(numeric, s, open.position);
+  tsi_front_assemble(numeric, &open, 0, open.front.f);
+  pop_children(numeric, room, s);
+  tsi_front_free_children(numeric, s);
+  tsi_front_factor(numeric, &open.front, s);
+  for (tsi_index p = panels->first[s]; p < panels->first[s + 1] && !tsi_numeric_failed(numeric); p++)
+    TSI_TRY(tsi_front_pack_in(numeric, &open.front, p, room->work));
+  return TRISTAR_OK;
+}
+
+void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last) {
+  tristar_status status = TRISTAR_OK;
+  space room = {.odd = NULL};
+  if (tsi_numeric_failed(numeric)) return;
+  TSI_TRY_OUT(allocate_space(numeric, first, last, &room));
+  for (tsi_index s = first; s <= last && !tsi_numeric_failed(numeric); s++)
+    TSI_TRY_OUT(whole(numeric, s, &room));
+  tsi_numeric_report(numeric, last - first + 1);
+out:
+  fail(numeric, status);
+  free_space(numeric, &room);
+}
