@@ -139,7 +139,7 @@ bool tsi_square_factor(tsi_session *s, const tsi_square *a, tristar_precond_kind
   options.kind = kind;
   const bool ok = tsi_session_check(s, tsi_incomplete_factors(s->ts, &view, &options, &rows), s->name) &&
                   join_factors(s, &rows, kind == TRISTAR_PRECOND_IC, to);
-  tsi_factor_rows_finish(tsi_context_env(s->ts), &rows);
+  tsi_factor_rows_finish(&rows);
   return ok;
 }
 

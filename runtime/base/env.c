@@ -131,15 +131,15 @@ tristar_status tsi_owned(void *owner, tristar_status status, void **memory) {
   return status;
 }
 
-void tsi_release(tsi_env *env, void *memory) {
+void tsi_release(void *memory) {
   if (memory == NULL) return;
   tsi_block *block = (tsi_block *)memory - 1;
   tsi_own(NULL, memory);
-  while (block->head.owned) tsi_release(env, block->head.owned + 1);
+  while (block->head.owned) tsi_release(block->head.owned + 1);
   const size_t all = sizeof(tsi_block) + block->head.bytes, kept = block->head.kept;
   tsi_region *region = block->head.region;
   const size_t given = kept > 0 ? kept - TSI_ARENA_GRANULE : 0;
-  atomic_fetch_sub(&env->memory.current, block->head.bytes - given);
+  atomic_fetch_sub(&block->head.env->memory.current, block->head.bytes - given);
   if (region != NULL && kept > 0) {
     if (kept < all) tsi_arena_free((char *)block + kept, all - kept, region);
     tsi_arena_free(block, TSI_ARENA_GRANULE, region);
@@ -148,6 +148,5 @@ void tsi_release(tsi_env *env, void *memory) {
 }
 
 void tsi_release_owned(void *pointer) {
-  void *memory = *(void **)pointer;
-  if (memory != NULL) tsi_release(tsi_env_of_memory(memory), memory);
+  tsi_release(*(void **)pointer);
 }

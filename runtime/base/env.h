@@ -142,7 +142,7 @@ void tsi_use_up(tsi_env *env, void *memory, size_t bytes);
 tsi_env *tsi_env_of_memory(const void *memory);
 
 /* Frees what tsi_allocate gave, and first what it owns; accepts NULL. */
-void tsi_release(tsi_env *env, void *memory);
+void tsi_release(void *memory);
 
 /* The same for what a pointer of TSI_OWNED points to. */
 void tsi_release_owned(void *pointer);
@@ -199,10 +199,17 @@ void tsi_release_owned(void *pointer);
   tsi_allocate((env), (size_t)(count), sizeof *(p), __func__, __FILE__, __LINE__, (void **)&(p))
 #define TSI_ALLOC_ZERO(env, p, count)                                                                        \
   tsi_allocate_zero((env), (size_t)(count), sizeof *(p), __func__, __FILE__, __LINE__, (void **)&(p))
-/* Releases what p points to, with all that it owns. An owner may have it released early. */
+/* The same for elements of `size` bytes, such as scalars of a kind that the caller chose. */
+#define TSI_ALLOC_SIZED(env, p, count, size)                                                                 \
+  tsi_allocate((env), (size_t)(count), (size), __func__, __FILE__, __LINE__, (void **)&(p))
+#define TSI_ALLOC_SIZED_ZERO(env, p, count, size)                                                            \
+  tsi_allocate_zero((env), (size_t)(count), (size), __func__, __FILE__, __LINE__, (void **)&(p))
+/* Releases what p points to, with all that it owns, and sets p to NULL. An owner may have it released early.
+ */
 #define TSI_FREE(env, p)                                                                                     \
   do {                                                                                                       \
-    tsi_release((env), (void *)(p));                                                                         \
+    (void)(env);                                                                                             \
+    tsi_release((void *)(p));                                                                                \
     (p) = NULL;                                                                                              \
   } while (0)
 
@@ -215,14 +222,26 @@ void tsi_release_owned(void *pointer);
   tsi_owned((owner), TSI_ALLOC(tsi_env_of_memory(owner), p, count), (void **)&(p))
 #define TSI_ALLOC_ZERO_IN(owner, p, count)                                                                   \
   tsi_owned((owner), TSI_ALLOC_ZERO(tsi_env_of_memory(owner), p, count), (void **)&(p))
+#define TSI_ALLOC_SIZED_IN(owner, p, count, size)                                                            \
+  tsi_owned((owner), TSI_ALLOC_SIZED(tsi_env_of_memory(owner), p, count, size), (void **)&(p))
 void tsi_own(void *owner, void *memory);
 /* The owner of `other` (NULL: none) becomes the owner of memory, which has none. */
 void tsi_own_as(void *other, void *memory);
 TRISTAR_CHECKED tristar_status tsi_owned(void *owner, tristar_status status, void **memory);
 
 /* In front of a declaration of pointers: each points to memory of the library, or is NULL. What it points to
- * when its block ends is released; to hand it over, set the pointer to NULL. */
-#define TSI_OWNED __attribute__((cleanup(tsi_release_owned)))
+ * when its block ends is released, unless tsi_take has handed it over. TSI_CLEANUP does the same for a
+ * variable of another type; `release` is a function of a pointer to the variable. */
+#define TSI_OWNED TSI_CLEANUP(tsi_release_owned)
+#define TSI_CLEANUP(release) __attribute__((cleanup(release)))
+
+/* Returns the pointer that `pointer` points to, and sets it to NULL. */
+static inline void *tsi_take(void *pointer) {
+  void *taken;
+  memcpy(&taken, pointer, sizeof taken);
+  memset(pointer, 0, sizeof taken);
+  return taken;
+}
 
 /* Declares `type *p`, an array of count elements that belongs to the enclosing block, uninitialized or zero;
  * returns MEMORY or TOO_LARGE where it cannot be allocated. Each array is an allocation of its own, so that

@@ -8,7 +8,7 @@ tristar_status tsi_grow(tsi_env *env, void **array, size_t element, tsi_count us
   TSI_TRY(tsi_allocate(env, (size_t)capacity, element, __func__, __FILE__, __LINE__, &larger));
   if (used > 0) memcpy(larger, *array, (size_t)used * element);
   tsi_own_as(*array, larger);
-  tsi_release(env, *array);
+  tsi_release(*array);
   *array = larger;
   return TRISTAR_OK;
 }

@@ -110,6 +110,6 @@ void tsi_crew_finish(tsi_crew *crew) {
   if (crew->ts == NULL) return;
   if (crew->portion != NULL && crew->tasks == NULL) tsi_helpers_leave(&crew->ts->helpers, crew);
   tsi_tasks_destroy(&crew->tasks);
-  tsi_task_list_destroy(&crew->list);
+  TSI_FREE(&crew->ts->env, crew->list);
   TSI_FREE(&crew->ts->env, crew->portion);
 }

@@ -131,7 +131,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   } else
     TSI_TRY_OUT(tsi_graph_create(env, n, pattern->ptr, pattern->index, row_map,
                                  pattern->symmetry != TRISTAR_GENERAL, &graph));
-  tsi_entries_finish(env, &a);
+  tsi_entries_finish(&a);
   if (lean) forget_entries(env, an);
   if (found->partner != NULL && options.leaf_parts == 1) { /* a separator tree comes before pairs */
     TSI_TRY_OUT(TSI_ALLOC(env, paired, n));
@@ -151,7 +151,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   if (row_map != NULL)
     for (tsi_index i = 0; i < n; i++) an->in_row[an->symbolic->inverse[row_map[i]]] = i;
 out:
-  tsi_entries_finish(env, &a);
+  tsi_entries_finish(&a);
   TSI_FREE(env, paired);
   TSI_FREE(env, graph);
   TSI_FREE(env, joined);
@@ -237,9 +237,9 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
           an->stats.matched ? " with matching" : "", (long long)an->stats.n, (long long)an->stats.nnz_lower,
           (long long)an->stats.supernodes, an->stats.analyze_seconds);
 out:
-  tsi_matched_finish(env, &found);
+  tsi_matched_finish(&found);
   TSI_FREE(env, given);
-  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, pattern);
   if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
   *out = an;
   return status;
@@ -291,7 +291,7 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   pattern = NULL;
   TSI_TRY_OUT(analyze(ts, handed_over, values ? values : view->values, &full, NULL, out));
 out:
-  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, pattern);
   TSI_FREE(env, values);
   return tsi_answer(env, status);
 }
@@ -346,7 +346,7 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   if (tsi_env_abandon(env, an) || atomic_fetch_sub(&an->references, 1) > 1) return;
   release_map(env, an, an->in_row, an->in_place);
   release_map(env, an, an->out_row, an->out_place);
-  tsi_pattern_destroy(env, &an->pattern);
+  TSI_FREE(env, an->pattern);
   TSI_FREE(env, an->symbolic);
   TSI_FREE(env, an->panels);
   TSI_FREE(env, an->other.symbolic);

@@ -3,8 +3,7 @@
 #include "runtime/factor/numeric.h"
 
 tristar_status tsi_front_allocate(const tsi_numeric *numeric, tsi_count scalars, void **out) {
-  return tsi_allocate(numeric->env, (size_t)scalars, numeric->kernels->scalar_bytes, __func__, __FILE__,
-                      __LINE__, out);
+  return TSI_ALLOC_SIZED(numeric->env, *out, scalars, numeric->kernels->scalar_bytes);
 }
 
 tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s) {
@@ -129,6 +128,5 @@ tristar_status tsi_factor_need_passing(const tristar_factor_t *factor, bool uppe
   const tsi_panels *panels = factor->analysis->panels;
   const tsi_count size = tsi_panel_size(tsi_panel_width(panels, p), panels->height[p]);
   if (factor->analysis->panel_values[p] >= 0 || factor->passing[upper][p] != NULL) return TRISTAR_OK;
-  return tsi_allocate(&factor->ts->env, (size_t)size, factor->scalar_bytes, __func__, __FILE__, __LINE__,
-                      &factor->passing[upper][p]);
+  return TSI_ALLOC_SIZED(&factor->ts->env, factor->passing[upper][p], size, factor->scalar_bytes);
 }

@@ -9,8 +9,7 @@
 
 tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor, tsi_count size,
                                           void **out) {
-  TSI_TRY(tsi_allocate(env, (size_t)size + TSI_STREAM_PAD, factor->scalar_bytes, __func__, __FILE__, __LINE__,
-                       out));
+  TSI_TRY(TSI_ALLOC_SIZED(env, *out, (size_t)size + TSI_STREAM_PAD, factor->scalar_bytes));
   memset((char *)*out + (size_t)size * factor->scalar_bytes, 0, TSI_STREAM_PAD * factor->scalar_bytes);
   return TRISTAR_OK;
 }
@@ -29,8 +28,7 @@ static tristar_status allocate_columns(tsi_env *env, tristar_factor_t *factor) {
   const tsi_index n = an->pattern->n;
   if (an->stats.method == TRISTAR_METHOD_LLT) return TRISTAR_OK;
   if (an->stats.method == TRISTAR_METHOD_LDLT)
-    TSI_TRY(tsi_allocate(env, 2 * (size_t)n, factor->scalar_bytes, __func__, __FILE__, __LINE__,
-                         &factor->inverse));
+    TSI_TRY(TSI_ALLOC_SIZED(env, factor->inverse, 2 * (size_t)n, factor->scalar_bytes));
   TSI_TRY(TSI_ALLOC(env, factor->pivots, n));
   TSI_TRY(TSI_ALLOC(env, factor->pivot_order, n));
   return TSI_ALLOC(env, factor->position, n);
@@ -91,8 +89,8 @@ void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double secon
 
 tristar_status tsi_factor_need_values(const tristar_factor_t *factor) {
   if (factor->valid) return TRISTAR_OK;
-  return tsi_fail(&factor->ts->env, TRISTAR_ERR_STALE, __func__, __FILE__, __LINE__,
-                  "the factor holds no values: its last refactorization failed");
+  TSI_FAIL(&factor->ts->env, TRISTAR_ERR_STALE,
+           "the factor holds no values: its last refactorization failed");
 }
 
 tristar_status tsi_factor_check_values(tristar_factor_t *factor) {
@@ -207,10 +205,10 @@ tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status
   if (!is_automatic(factor) ||
       (status != TRISTAR_ERR_ARGUMENT && status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE))
     return status;
-  return tsi_fail(env, status, __func__, __FILE__, __LINE__,
-                  "%.200s: METHOD_AUTO has chosen %s by earlier values; tristar_factor chooses anew, and "
-                  "needs a new plan",
-                  tsi_error_text(env), an->stats.method == TRISTAR_METHOD_LLT ? "L L^T" : "L D L^T");
+  TSI_FAIL(env, status,
+           "%.200s: METHOD_AUTO has chosen %s by earlier values; tristar_factor chooses anew, and "
+           "needs a new plan",
+           tsi_error_text(env), an->stats.method == TRISTAR_METHOD_LLT ? "L L^T" : "L D L^T");
 }
 
 tristar_status tsi_factor_renew(tristar_factor_t *factor, const void *values) {

@@ -75,8 +75,8 @@ tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes
   return TRISTAR_OK;
 }
 
-void tsi_pivot_sizes_release(tsi_env *env, tsi_pivot_sizes *sizes) {
-  TSI_FREE(env, sizes->column);
+void tsi_pivot_sizes_release(tsi_pivot_sizes *sizes) {
+  tsi_release(tsi_take(&sizes->column));
 }
 
 /* ---- Life --------------------------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ void tsi_numeric_destroy(tsi_numeric **out) {
   tsi_env *env = numeric->env;
   tsi_tasks_destroy(&numeric->tasks);
   tsi_device_fronts_release(numeric);
-  tsi_task_list_destroy(&numeric->list);
+  TSI_FREE(env, numeric->list);
   tsi_numeric_release_messages(numeric);
   for (tsi_index s = 0; numeric->complement && s < numeric->analysis->symbolic->count; s++)
     TSI_FREE(env, numeric->complement[s]);
@@ -304,7 +304,7 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
     TSI_TRY_OUT(try_fixed(factor, &sizes, &numeric));
   TSI_TRY_OUT(tsi_numeric_finish(numeric, factor));
 out:
-  tsi_pivot_sizes_release(&factor->ts->env, &sizes);
+  tsi_pivot_sizes_release(&sizes);
   tsi_numeric_destroy(&numeric);
   return status;
 }

@@ -278,6 +278,6 @@ tristar_status tsi_device_fronts_record(tsi_numeric *numeric) {
 
 void tsi_device_fronts_release(tsi_numeric *numeric) {
   for (tsi_index k = 0; numeric->on_device && k < numeric->dag->tiled_count; k++)
-    tsi_device_data_destroy(numeric->env, &numeric->on_device[k].room);
+    tsi_device_data_destroy(&numeric->on_device[k].room);
   TSI_FREE(numeric->env, numeric->on_device);
 }

@@ -53,7 +53,7 @@ static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, c
   TSI_TRY_OUT(tsi_full_columns(env, pattern, values, TSI_PART_REAL, &a));
   *out = positive_diagonal(&a);
 out:
-  tsi_entries_finish(env, &a);
+  tsi_entries_finish(&a);
   return status;
 }
 
@@ -95,11 +95,11 @@ static tristar_status match_symmetric(tsi_env *env, const tsi_entries *a, const 
   return TRISTAR_OK;
 }
 
-void tsi_matched_finish(tsi_env *env, tsi_matched *matched) {
-  TSI_FREE(env, matched->row_map);
-  TSI_FREE(env, matched->partner);
-  TSI_FREE(env, matched->row_scale);
-  TSI_FREE(env, matched->col_scale);
+void tsi_matched_finish(tsi_matched *matched) {
+  tsi_release(tsi_take(&matched->row_map));
+  tsi_release(tsi_take(&matched->partner));
+  tsi_release(tsi_take(&matched->row_scale));
+  tsi_release(tsi_take(&matched->col_scale));
 }
 
 tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries *a, tsi_matched *out) {
@@ -214,7 +214,7 @@ tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *
     if (rank < a.n) TSI_TRY_OUT(tsi_fail_structure(env, a.n, rank));
   }
 out:
-  tsi_entries_finish(env, &a);
+  tsi_entries_finish(&a);
   return status;
 }
 
@@ -229,6 +229,6 @@ tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an) {
   TSI_TRY_OUT(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
   if (rank < a.n) TSI_TRY_OUT(tsi_fail_structure(env, a.n, rank));
 out:
-  tsi_entries_finish(env, &a);
+  tsi_entries_finish(&a);
   return status;
 }

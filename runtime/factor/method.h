@@ -32,7 +32,7 @@ struct tsi_matched {
   tsi_index pairs;               /* how many */
   double *row_scale, *col_scale; /* as in tristar_analysis_t */
 };
-void tsi_matched_finish(tsi_env *env, tsi_matched *matched);
+void tsi_matched_finish(tsi_matched *matched);
 
 /* What METHOD_AUTO becomes; checks what was asked for. values may be NULL. Errors: ARGUMENT, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const void *values);

@@ -73,7 +73,7 @@ typedef struct tsi_pivot_sizes {
 /* Chooses the scalings of the factor, and measures what they make of its values. Errors: MEMORY, SINGULAR
  * (scaling.h). */
 TRISTAR_CHECKED tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes *sizes);
-void tsi_pivot_sizes_release(tsi_env *env, tsi_pivot_sizes *sizes);
+void tsi_pivot_sizes_release(tsi_pivot_sizes *sizes);
 
 /* Figures of the pivots. */
 typedef struct tsi_pivot_figures {

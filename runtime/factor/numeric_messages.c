@@ -86,8 +86,7 @@ tristar_status tsi_numeric_prepare_messages(tsi_numeric *numeric) {
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->expected, dag->receives));
   TSI_TRY(TSI_ALLOC(numeric->env, numeric->refuse_piece, sent));
   memset(numeric->refuse_piece, true, sent);
-  TSI_TRY(tsi_allocate(numeric->env, largest_piece(numeric, true), 1, __func__, __FILE__, __LINE__,
-                       &numeric->waste_piece));
+  TSI_TRY(TSI_ALLOC_SIZED(numeric->env, numeric->waste_piece, largest_piece(numeric, true), 1));
   if (dag->teams == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->out_part, dag->outs));
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->in_part, dag->ins));

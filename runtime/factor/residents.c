@@ -19,17 +19,17 @@ void tsi_residents_finish(tsi_env *env, tsi_residents *residents) {
 
 /* ---- One of them --------------------------------------------------------------------------------------- */
 
-void tsi_resident_destroy(tsi_env *env, tsi_resident **resident) {
+void tsi_resident_destroy(tsi_resident **resident) {
   tsi_resident *r = *resident;
   if (r == NULL) return;
-  for (int v = 0; v < 2; v++) tsi_device_data_destroy(env, &r->values[v]);
-  tsi_device_data_destroy(env, &r->from);
-  tsi_device_data_destroy(env, &r->inverse);
+  for (int v = 0; v < 2; v++) tsi_device_data_destroy(&r->values[v]);
+  tsi_device_data_destroy(&r->from);
+  tsi_device_data_destroy(&r->inverse);
   for (int i = 0; i < 2; i++) {
-    tsi_device_data_destroy(env, &r->tables[i]);
-    tsi_subtree_tables_destroy(env, &r->cut[i]);
+    tsi_device_data_destroy(&r->tables[i]);
+    tsi_subtree_tables_destroy(&r->cut[i]);
   }
-  TSI_FREE(env, *resident);
+  tsi_release(tsi_take(resident));
 }
 
 /* Main memory has all of it. */
@@ -77,7 +77,7 @@ tristar_status tsi_resident_create(tsi_env *env, const tsi_resident_source *sour
   TSI_TRY_OUT(forecast(env, source->scalar_bytes, r));
   TSI_TRY_OUT(register_data(env, source, r));
 out:
-  if (status != TRISTAR_OK) tsi_resident_destroy(env, &r);
+  if (status != TRISTAR_OK) tsi_resident_destroy(&r);
   *out = r;
   return status;
 }
@@ -167,7 +167,7 @@ void tsi_resident_give_back(tristar_factor_t *factor, tsi_resident **resident) {
     tsi_resident **link = &all->first;
     while (*link != *resident) link = &(*link)->next;
     *link = (*resident)->next;
-    tsi_resident_destroy(&factor->ts->env, resident);
+    tsi_resident_destroy(resident);
   }
   pthread_mutex_unlock(&all->lock);
   *resident = NULL;

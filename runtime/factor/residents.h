@@ -55,7 +55,7 @@ typedef struct tsi_resident_source {
 TRISTAR_CHECKED tristar_status tsi_resident_create(tsi_env *env, const tsi_resident_source *source,
                                                    const tsi_device_options *options, tsi_resident **out);
 /* Not from inside a StarPU task. */
-void tsi_resident_destroy(tsi_env *env, tsi_resident **resident);
+void tsi_resident_destroy(tsi_resident **resident);
 /* Its values are what main memory has now. Not from inside a StarPU task. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_resident_renew(tsi_env *env, const tsi_resident *resident);
 

@@ -36,5 +36,6 @@ tristar_status tristar_adapter_allocate(tristar_t *ts, size_t count, size_t size
 }
 
 void tristar_adapter_free(tristar_t *ts, void *memory) {
-  tsi_release(tsi_context_env(ts), memory);
+  (void)ts;
+  tsi_release(memory);
 }

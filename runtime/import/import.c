@@ -68,8 +68,8 @@ static tristar_status read_given(tsi_env *env, const tristar_factors *f, bool lo
   return TRISTAR_OK;
 }
 
-static void finish_given(tsi_env *env, given *g) {
-  for (int i = 0; i < 2; i++) tsi_triangle_finish(env, &g->triangle[i]);
+static void finish_given(given *g) {
+  for (int i = 0; i < 2; i++) tsi_triangle_finish(&g->triangle[i]);
 }
 
 /* ---- Analysis -------------------------------------------------------------------------------------------
@@ -107,8 +107,8 @@ static tristar_status take_pattern(tsi_env *env, const given *g, tsi_pattern **o
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->n = g->n;
   (*out)->scalar = (char)g->factors->scalar;
-  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->ptr, (tsi_count)g->n + 1));
-  return TSI_ALLOC(env, (*out)->index, 0);
+  TSI_TRY(TSI_ALLOC_ZERO_IN(*out, (*out)->ptr, (tsi_count)g->n + 1));
+  return TSI_ALLOC_IN(*out, (*out)->index, 0);
 }
 
 static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t **out) {
@@ -167,8 +167,7 @@ static tristar_status allocate(tsi_env *env, given *g, tristar_factor_t *factor)
                                        g->name[i][0] == 'U' ? &factor->upper : &factor->lower));
   }
   if (an->stats.method == TRISTAR_METHOD_LDLT)
-    TSI_TRY(tsi_allocate(env, 2 * (size_t)n, factor->scalar_bytes, __func__, __FILE__, __LINE__,
-                         &factor->inverse));
+    TSI_TRY(TSI_ALLOC_SIZED(env, factor->inverse, 2 * (size_t)n, factor->scalar_bytes));
   TSI_TRY(TSI_ALLOC(env, factor->pivot_order, n));
   TSI_TRY(TSI_ALLOC(env, factor->position, n));
   for (tsi_index j = 0; j < n; j++) {
@@ -245,29 +244,26 @@ static void fill_factor_stats(tristar_factor_t *factor, int sides, size_t peak, 
 
 tristar_status tsi_import_structure(tristar_t *ts, const tristar_factors *factors, bool lower, bool upper,
                                     tristar_factor_t **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  tristar_factor_t *factor = NULL;
-  given g = {.sides = 0};
+  *out = NULL;
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  TSI_CLEANUP(finish_given) given g = {.sides = 0};
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(env);
-  TSI_TRY_OUT(read_given(env, factors, lower, upper, &g));
-  TSI_TRY_OUT(tsi_factor_begin(ts, &factor));
-  TSI_TRY_OUT(analyze(ts, &g, &factor->analysis));
+  TSI_TRY(read_given(env, factors, lower, upper, &g));
+  TSI_TRY(tsi_factor_begin(ts, &factor));
+  TSI_TRY(analyze(ts, &g, &factor->analysis));
   factor->user_bytes = tsi_sparse_kernels_select(factor->analysis->pattern->scalar)->scalar_bytes;
   factor->scalar_bytes = tsi_sparse_kernels_select((char)factors->scalar)->scalar_bytes;
-  TSI_TRY_OUT(tsi_pattern_allocate_values(env, factor->analysis->pattern, &factor->values));
-  TSI_TRY_OUT(allocate(env, &g, factor));
-  TSI_TRY_OUT(fill(env, &g, factor));
+  TSI_TRY(tsi_pattern_allocate_values(env, factor->analysis->pattern, &factor->values));
+  TSI_TRY(allocate(env, &g, factor));
+  TSI_TRY(fill(env, &g, factor));
   fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
   tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %lld supernodes, %.1f MB%s", factor->stats.factor_seconds,
           (long long)factor->analysis->stats.supernodes, (double)factor->stats.factor_bytes / 1e6,
           factor->analysis->other.symbolic ? ", L and U of different structure" : "");
-out:
-  finish_given(env, &g);
-  if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
-  *out = factor;
-  return status;
+  *out = tsi_take(&factor);
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_import_supernodal(tristar_t *ts, const tristar_factors *factors,
@@ -293,7 +289,7 @@ static tristar_status check_same_matrix(tsi_env *env, const given *g, const tris
   if (!tsi_pattern_equal(now, pattern))
     TSI_FAIL_OUT(env, TRISTAR_ERR_STALE, "the matrix has another pattern than at its first import");
 out:
-  tsi_pattern_destroy(env, &now);
+  TSI_FREE(env, now);
   return status;
 }
 
@@ -331,6 +327,6 @@ tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors 
   TSI_TRY_OUT(fill(env, &g, factor));
   fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
 out:
-  finish_given(env, &g);
+  finish_given(&g);
   return tsi_answer(env, status);
 }

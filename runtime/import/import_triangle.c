@@ -30,7 +30,7 @@ static tristar_status analyze_rows(tristar_t *ts, tsi_pattern *pattern, const ts
   *out = NULL;
   status = TSI_ALLOC_ZERO(env, an, 1);
   if (status != TRISTAR_OK) {
-    tsi_pattern_destroy(env, &pattern);
+    TSI_FREE(env, pattern);
     return status;
   }
   atomic_init(&an->references, 1);
@@ -107,7 +107,7 @@ static tristar_status import_rows(tristar_t *ts, tsi_permuted_triangle *t, const
   factor->has_matrix = factor->valid = true;
   factor->generation = 1;
 out:
-  tsi_permuted_triangle_finish(env, t);
+  tsi_permuted_triangle_finish(t);
   TSI_FREE(env, cut);
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
   *out = factor;
@@ -175,7 +175,7 @@ static tristar_status import_triangle(tristar_t *ts, tsi_permuted_triangle t,
   tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %d rows in %d chunks, %.1f MB",
           (*out)->stats.factor_seconds, lines.n, chunks, (double)(*out)->stats.factor_bytes / 1e6);
 out:
-  tsi_permuted_triangle_finish(env, &t);
+  tsi_permuted_triangle_finish(&t);
   return status;
 }
 
@@ -197,19 +197,15 @@ tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *value
 }
 
 static tristar_status refill_panels(tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
   const bool lower = factor->lower != NULL;
   const tristar_triangle lines = triangle_of(an->pattern, factor->values);
   const tsi_structure side = tsi_analysis_structure(an, 0);
-  tsi_triangle triangle = {.structure = {.n = 0}};
-  TSI_TRY_OUT(tsi_triangle_create(env, an->pattern->n, factor->scalar_bytes, &lines, !lower, &triangle));
-  TSI_TRY_OUT(tsi_import_values(env, &triangle, &side, an->factor_scalar, lower ? "L" : "U",
-                                lower ? factor->lower : factor->upper));
-out:
-  tsi_triangle_finish(env, &triangle);
-  return status;
+  TSI_CLEANUP(tsi_triangle_finish) tsi_triangle triangle = {.structure = {.n = 0}};
+  TSI_TRY(tsi_triangle_create(env, an->pattern->n, factor->scalar_bytes, &lines, !lower, &triangle));
+  return tsi_import_values(env, &triangle, &side, an->factor_scalar, lower ? "L" : "U",
+                           lower ? factor->lower : factor->upper);
 }
 
 tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) {
@@ -287,7 +283,7 @@ static tristar_status take_view(tristar_t *ts, const tristar_view *view, const t
   if (!t->pattern->by_rows && tsi_row_choice_wants_rows(choice, &lines))
     TSI_TRY_OUT(tsi_permuted_triangle_turn(env, lower, t));
 out:
-  if (status != TRISTAR_OK) tsi_permuted_triangle_finish(env, t);
+  if (status != TRISTAR_OK) tsi_permuted_triangle_finish(t);
   return status;
 }
 

@@ -27,11 +27,11 @@ static tristar_status allocate(importer *im) {
   const tsi_triangle *t = im->triangle;
   tsi_index longest = 0;
   for (tsi_index j = 0; j < t->n; j++) longest = tsi_index_max(longest, t->count[j]);
-  TSI_TRY(TSI_ALLOC(im->env, im->place, t->n));
-  TSI_TRY(TSI_ALLOC(im->env, im->owner, t->n));
-  TSI_TRY(TSI_ALLOC(im->env, im->row, longest));
-  TSI_TRY(tsi_allocate(im->env, TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX, im->kernels->scalar_bytes,
-                       __func__, __FILE__, __LINE__, &im->scratch));
+  TSI_TRY(TSI_ALLOC_IN(im, im->place, t->n));
+  TSI_TRY(TSI_ALLOC_IN(im, im->owner, t->n));
+  TSI_TRY(TSI_ALLOC_IN(im, im->row, longest));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(im, im->scratch, TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX,
+                             im->kernels->scalar_bytes));
   for (tsi_index i = 0; i < t->n; i++) im->owner[i] = TSI_NONE;
   return TRISTAR_OK;
 }
@@ -89,50 +89,40 @@ static tristar_status pack_panels(importer *im, const tsi_front *front, tsi_inde
 }
 
 static tristar_status import_supernode(importer *im, tsi_index s) {
-  tristar_status status = TRISTAR_OK;
   const tsi_symbolic *sy = im->structure->symbolic;
   const tsi_index w = sy->start[s + 1] - sy->start[s], m = (tsi_index)(sy->row_ptr[s + 1] - sy->row_ptr[s]);
-  tsi_front front = {.w = w, .m = m, .f = w + m};
-  const size_t size = (size_t)w * (size_t)front.f;
-  TSI_TRY_OUT(
-      tsi_allocate_zero(im->env, size, im->kernels->scalar_bytes, __func__, __FILE__, __LINE__, &front.p));
+  TSI_OWNED void *p = NULL;
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(im->env, p, (size_t)w * (size_t)(w + m), im->kernels->scalar_bytes));
+  const tsi_front front = {.w = w, .m = m, .f = w + m, .p = p};
   place_rows(im, s);
-  for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++) TSI_TRY_OUT(add_column(im, &front, s, j));
+  for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++) TSI_TRY(add_column(im, &front, s, j));
   for (tsi_index k = 0; k < w; k++)
     if (im->sparse->first_not_finite(front.f, (const char *)front.p +
                                                   (size_t)k * (size_t)front.f * im->kernels->scalar_bytes) <
         front.f)
-      TSI_FAIL_OUT(im->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN or infinity in %s %d", im->name, line_of(im),
-                   sy->perm[sy->start[s] + k]);
+      TSI_FAIL(im->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN or infinity in %s %d", im->name, line_of(im),
+               sy->perm[sy->start[s] + k]);
   if (!im->triangle->unit) {
     const tsi_index k = im->kernels->zero_diagonal(&front);
     if (k != TSI_NONE)
-      TSI_FAIL_OUT(im->env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d (counted from 0) is zero or missing",
-                   im->name, sy->perm[sy->start[s] + k]);
+      TSI_FAIL(im->env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d (counted from 0) is zero or missing",
+               im->name, sy->perm[sy->start[s] + k]);
   }
-  TSI_TRY_OUT(pack_panels(im, &front, s));
-out:
-  TSI_FREE(im->env, front.p);
-  return status;
+  return pack_panels(im, &front, s);
 }
 
 tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle, const tsi_structure *structure,
                                  char scalar, const char *name, void *stream) {
-  tristar_status status = TRISTAR_OK;
-  importer im = {.env = env,
-                 .triangle = triangle,
-                 .structure = structure,
-                 .kernels = tsi_front_kernels_select(scalar),
-                 .sparse = tsi_sparse_kernels_select(scalar),
-                 .name = name,
-                 .stream = stream};
-  TSI_TRY_OUT(allocate(&im));
-  TSI_TRY_OUT(tsi_blas_reserve(env, 1));
-  for (tsi_index s = 0; s < structure->symbolic->count; s++) TSI_TRY_OUT(import_supernode(&im, s));
-out:
-  TSI_FREE(env, im.place);
-  TSI_FREE(env, im.owner);
-  TSI_FREE(env, im.row);
-  TSI_FREE(env, im.scratch);
-  return status;
+  TSI_SCRATCH(env, importer, im, 1);
+  *im = (importer){.env = env,
+                   .triangle = triangle,
+                   .structure = structure,
+                   .kernels = tsi_front_kernels_select(scalar),
+                   .sparse = tsi_sparse_kernels_select(scalar),
+                   .name = name,
+                   .stream = stream};
+  TSI_TRY(allocate(im));
+  TSI_TRY(tsi_blas_reserve(env, 1));
+  for (tsi_index s = 0; s < structure->symbolic->count; s++) TSI_TRY(import_supernode(im, s));
+  return TRISTAR_OK;
 }

@@ -5,51 +5,32 @@
 #include "runtime/matrix/order.h"
 #include "runtime/matrix/triangle_part.h"
 
-void tsi_permuted_triangle_finish(tsi_env *env, tsi_permuted_triangle *t) {
-  tsi_pattern_destroy(env, &t->pattern);
-  tsi_pattern_destroy(env, &t->matrix);
-  TSI_FREE(env, t->values);
-  TSI_FREE(env, t->matrix_values);
-  TSI_FREE(env, t->level);
-  TSI_FREE(env, t->known.diagonal);
-}
-
-/* Both orders as tsi_order_take gives them. */
-typedef struct orders {
-  tsi_index *row, *row_place, *column, *column_place;
-} orders;
-
-static void free_orders(tsi_env *env, orders *of) {
-  TSI_FREE(env, of->row);
-  TSI_FREE(env, of->row_place);
-  TSI_FREE(env, of->column);
-  TSI_FREE(env, of->column_place);
-}
-
-static tristar_status take_orders(tsi_env *env, tsi_index n, const tristar_triangle_options *o, orders *of) {
-  TSI_TRY(tsi_order_take(env, n, o->row_order, "row_order", &of->row, &of->row_place));
-  return tsi_order_take(env, n, o->column_order, "column_order", &of->column, &of->column_place);
+void tsi_permuted_triangle_finish(tsi_permuted_triangle *t) {
+  tsi_release(tsi_take(&t->pattern));
+  tsi_release(tsi_take(&t->matrix));
+  tsi_release(tsi_take(&t->values));
+  tsi_release(tsi_take(&t->matrix_values));
+  tsi_release(tsi_take(&t->level));
+  tsi_release(tsi_take(&t->known.diagonal));
 }
 
 static tristar_status take_permuted(tsi_env *env, const tristar_view *view, const tristar_triangle_options *o,
                                     tsi_permuted_triangle *t) {
-  tristar_status status = TRISTAR_OK;
+  TSI_OWNED tsi_index *row = NULL, *row_place = NULL, *column = NULL, *column_place = NULL;
+  TSI_CLEANUP(tsi_permuted_triangle_finish)
   tsi_permuted_triangle all = {.pattern = NULL}; /* all entries: of the view, and moved to where T has them */
-  orders of = {.row = NULL};
   if (view->symmetry != TRISTAR_GENERAL)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a permuted triangle in a matrix that is not GENERAL");
-  TSI_TRY_OUT(tsi_pattern_create(env, view, &all.matrix));
-  TSI_TRY_OUT(tsi_pattern_allocate_values(env, all.matrix, &all.matrix_values));
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a permuted triangle in a matrix that is not GENERAL");
+  TSI_TRY(tsi_pattern_create(env, view, &all.matrix));
+  TSI_TRY(tsi_pattern_allocate_values(env, all.matrix, &all.matrix_values));
   tsi_pattern_take(all.matrix, view->values, all.matrix_values);
-  TSI_TRY_OUT(take_orders(env, all.matrix->n, o, &of));
-  TSI_TRY_OUT(tsi_pattern_move(env, all.matrix, all.matrix_values, of.row_place, of.column_place,
-                               &all.pattern, &all.values));
+  const tsi_index n = all.matrix->n;
+  TSI_TRY(tsi_order_take(env, n, o->row_order, "row_order", &row, &row_place));
+  TSI_TRY(tsi_order_take(env, n, o->column_order, "column_order", &column, &column_place));
+  TSI_TRY(tsi_pattern_move(env, all.matrix, all.matrix_values, row_place, column_place, &all.pattern,
+                           &all.values));
   const tristar_view moved = tsi_pattern_view(all.pattern, all.values);
-  TSI_TRY_OUT(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->known));
-out:
-  free_orders(env, &of);
-  tsi_permuted_triangle_finish(env, &all);
-  return status;
+  return tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->known);
 }
 
 tristar_status tsi_permuted_triangle_take(tsi_env *env, const tristar_view *view,
@@ -74,7 +55,7 @@ tristar_status tsi_permuted_triangle_turn_columns(tsi_env *env, const tsi_column
   turned.level = NULL;
   turned.known.diagonal = NULL;
 out:
-  tsi_turned_finish(env, &turned);
+  tsi_turned_finish(&turned);
   return status;
 }
 
@@ -95,7 +76,7 @@ tristar_status tsi_permuted_triangle_turn(tsi_env *env, bool lower, tsi_permuted
   const tsi_column_arrays columns = {p->n, lower, p->scalar, p->ptr, p->index, t->values, count_falls(p)};
   TSI_TRY(tsi_permuted_triangle_turn_columns(env, &columns, &turned));
   if (turned.pattern == NULL) return TRISTAR_OK;
-  tsi_permuted_triangle_finish(env, t);
+  tsi_permuted_triangle_finish(t);
   *t = turned;
   return TRISTAR_OK;
 }
@@ -115,17 +96,14 @@ static void unscale(const tsi_pattern *matrix, const tristar_triangle_options *o
 
 tristar_status tsi_permuted_triangle_make_matrix(tsi_env *env, const tristar_triangle_options *o,
                                                  tsi_permuted_triangle *t) {
-  tristar_status status = TRISTAR_OK;
   const tsi_index n = t->pattern->n;
-  orders of = {.row = NULL};
+  TSI_OWNED tsi_index *row = NULL, *row_place = NULL, *column = NULL, *column_place = NULL;
   if (!o->row_order && !o->column_order && !o->row_scale && !o->column_scale) return TRISTAR_OK;
-  TSI_TRY_OUT(take_orders(env, n, o, &of));
-  TSI_TRY_OUT(tsi_import_check_scale(env, n, o->row_scale, "row_scale"));
-  TSI_TRY_OUT(tsi_import_check_scale(env, n, o->column_scale, "column_scale"));
-  TSI_TRY_OUT(tsi_pattern_move(env, t->pattern, t->values, of.row, of.column, &t->matrix, &t->matrix_values));
+  TSI_TRY(tsi_order_take(env, n, o->row_order, "row_order", &row, &row_place));
+  TSI_TRY(tsi_order_take(env, n, o->column_order, "column_order", &column, &column_place));
+  TSI_TRY(tsi_import_check_scale(env, n, o->row_scale, "row_scale"));
+  TSI_TRY(tsi_import_check_scale(env, n, o->column_scale, "column_scale"));
+  TSI_TRY(tsi_pattern_move(env, t->pattern, t->values, row, column, &t->matrix, &t->matrix_values));
   unscale(t->matrix, o, t->matrix_values);
-  TSI_TRY_OUT(tsi_pattern_check_values(env, t->matrix, t->matrix_values));
-out:
-  free_orders(env, &of);
-  return status;
+  return tsi_pattern_check_values(env, t->matrix, t->matrix_values);
 }

@@ -19,7 +19,7 @@ typedef struct tsi_permuted_triangle {
   tsi_triangle_values known; /* of T */
 } tsi_permuted_triangle;
 
-void tsi_permuted_triangle_finish(tsi_env *env, tsi_permuted_triangle *t);
+void tsi_permuted_triangle_finish(tsi_permuted_triangle *t);
 
 /* T from a view, which may have it as A does. Orders are NULL where they are 0, 1, 2, ... Errors: as of
  * tristar_import_triangle; nothing is to be finished then. */

@@ -236,17 +236,17 @@ tristar_status tsi_triangle_create(tsi_env *env, tsi_index n, size_t scalar_byte
     TSI_TRY_OUT(transpose_lines(env, n, from, name, out));
   TSI_TRY_OUT(describe(env, out, supernodes));
 out:
-  if (status != TRISTAR_OK) tsi_triangle_finish(env, out);
+  if (status != TRISTAR_OK) tsi_triangle_finish(out);
   return status;
 }
 
-void tsi_triangle_finish(tsi_env *env, tsi_triangle *triangle) {
-  TSI_FREE(env, triangle->ptr);
-  TSI_FREE(env, triangle->count);
-  TSI_FREE(env, triangle->row);
-  TSI_FREE(env, triangle->source);
-  TSI_FREE(env, triangle->values);
-  TSI_FREE(env, triangle->structure.ptr);
-  TSI_FREE(env, triangle->structure.count);
-  TSI_FREE(env, triangle->structure.row);
+void tsi_triangle_finish(tsi_triangle *triangle) {
+  tsi_release(tsi_take(&triangle->ptr));
+  tsi_release(tsi_take(&triangle->count));
+  tsi_release(tsi_take(&triangle->row));
+  tsi_release(tsi_take(&triangle->source));
+  tsi_release(tsi_take(&triangle->values));
+  tsi_release(tsi_take(&triangle->structure.ptr));
+  tsi_release(tsi_take(&triangle->structure.count));
+  tsi_release(tsi_take(&triangle->structure.row));
 }

@@ -32,6 +32,6 @@ typedef struct tsi_triangle {
 TRISTAR_CHECKED tristar_status tsi_triangle_create(tsi_env *env, tsi_index n, size_t scalar_bytes,
                                                    const tristar_triangle *from, bool upper,
                                                    tsi_triangle *out);
-void tsi_triangle_finish(tsi_env *env, tsi_triangle *triangle);
+void tsi_triangle_finish(tsi_triangle *triangle);
 
 #endif

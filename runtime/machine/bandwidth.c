@@ -124,24 +124,21 @@ tristar_status tsi_streams_measure(tsi_env *env, tsi_streams *b, size_t one_byte
   return TRISTAR_OK;
 }
 
-void tsi_streams_release(tsi_env *env, tsi_streams *b) {
-  for (int which = 0; which < 2; which++) TSI_FREE(env, b->words[which]);
+void tsi_streams_release(tsi_streams *b) {
+  for (int which = 0; which < 2; which++) tsi_release(tsi_take(&b->words[which]));
   *b = (tsi_streams){.count = {0, 0}};
 }
 
 tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one, double *all) {
-  tristar_status status = TRISTAR_OK;
-  tsi_streams s = {.count = {0, 0}};
-  TSI_TRY_OUT(tsi_streams_measure(env, &s, bytes, bytes, 1, one, all));
+  TSI_CLEANUP(tsi_streams_release) tsi_streams s = {.count = {0, 0}};
+  TSI_TRY(tsi_streams_measure(env, &s, bytes, bytes, 1, one, all));
   if (threads > 1) {
     if (tsi_topology_one_node()) { /* the pages lie near all threads, whichever filled them */
       s = (tsi_streams){.words = {NULL, s.words[0]}, .count = {0, s.count[0]}, .threads = {0, threads}};
     } else
-      tsi_streams_release(env, &s); /* one array at a time */
-    TSI_TRY_OUT(fit(env, &s, 1, bytes));
-    TSI_TRY_OUT(measure(env, &s, 1, threads, all));
+      tsi_streams_release(&s); /* one array at a time */
+    TSI_TRY(fit(env, &s, 1, bytes));
+    TSI_TRY(measure(env, &s, 1, threads, all));
   }
-out:
-  tsi_streams_release(env, &s);
-  return status;
+  return TRISTAR_OK;
 }

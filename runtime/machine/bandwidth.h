@@ -29,7 +29,7 @@ typedef struct tsi_streams {
  * RUNTIME (no threads). */
 TRISTAR_CHECKED tristar_status tsi_streams_measure(tsi_env *env, tsi_streams *streams, size_t one_bytes,
                                                    size_t all_bytes, int threads, double *one, double *all);
-void tsi_streams_release(tsi_env *env, tsi_streams *streams);
+void tsi_streams_release(tsi_streams *streams);
 
 /* The same once, with an array of `bytes` bytes that it does not keep; with one for each of the two where
  * there are several NUMA nodes. */

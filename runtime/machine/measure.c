@@ -43,59 +43,50 @@ static tristar_status add_empty(tsi_task_list *list, tsi_index *number) {
 
 /* Records the tasks and replays them; the fewest seconds. */
 static tristar_status time_tasks(tsi_env *env, tsi_task_list *list, double *seconds) {
-  tristar_status status = TRISTAR_OK;
-  tsi_tasks *tasks = NULL;
-  TSI_TRY_OUT(tsi_tasks_create(env, list, &tasks));
-  TSI_TRY_OUT(tsi_tasks_record(tasks));
-  TSI_TRY_OUT(tsi_tasks_run(tasks, false)); /* warm-up */
+  TSI_CLEANUP(tsi_tasks_destroy) tsi_tasks *tasks = NULL;
+  TSI_TRY(tsi_tasks_create(env, list, &tasks));
+  TSI_TRY(tsi_tasks_record(tasks));
+  TSI_TRY(tsi_tasks_run(tasks, false)); /* warm-up */
   const double first = tsi_wall_clock();
   for (int k = 0; k < RUNS && (k == 0 || tsi_wall_clock() - first < RUNS_SECONDS); k++) {
     const double begin = tsi_wall_clock();
-    TSI_TRY_OUT(tsi_tasks_run(tasks, false));
+    TSI_TRY(tsi_tasks_run(tasks, false));
     const double run = tsi_wall_clock() - begin;
     if (k == 0 || run < *seconds) *seconds = run;
   }
-out:
-  tsi_tasks_destroy(&tasks);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status measure_task(tsi_env *env, double *microseconds) {
-  tristar_status status = TRISTAR_OK;
-  tsi_task_list *list = NULL;
+  TSI_OWNED tsi_task_list *list = NULL;
   tsi_index number;
   double seconds;
-  TSI_TRY_OUT(tsi_task_list_create(env, &list));
+  TSI_TRY(tsi_task_list_create(env, &list));
   for (int k = 0; k < CHAINS * CHAIN_LENGTH; k++) {
-    TSI_TRY_OUT(add_empty(list, &number));
-    if (number >= CHAINS) TSI_TRY_OUT(tsi_task_list_after(list, number, number - CHAINS));
+    TSI_TRY(add_empty(list, &number));
+    if (number >= CHAINS) TSI_TRY(tsi_task_list_after(list, number, number - CHAINS));
   }
-  TSI_TRY_OUT(time_tasks(env, list, &seconds));
+  TSI_TRY(time_tasks(env, list, &seconds));
   *microseconds = 1e6 * seconds / (CHAINS * CHAIN_LENGTH);
-out:
-  tsi_task_list_destroy(&list);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status measure_barrier(tsi_env *env, int workers, double *microseconds) {
-  tristar_status status = TRISTAR_OK;
-  tsi_task_list *list = NULL;
+  TSI_OWNED tsi_task_list *list = NULL;
   tsi_index number, barrier = TSI_NONE;
   double seconds;
-  TSI_TRY_OUT(tsi_task_list_create(env, &list));
+  TSI_TRY(tsi_task_list_create(env, &list));
   for (int level = 0; level < LEVELS; level++) {
     for (int w = 0; w < workers; w++) {
-      TSI_TRY_OUT(add_empty(list, &number));
-      TSI_TRY_OUT(tsi_task_list_after(list, number, barrier));
+      TSI_TRY(add_empty(list, &number));
+      TSI_TRY(tsi_task_list_after(list, number, barrier));
     }
-    TSI_TRY_OUT(add_empty(list, &barrier));
-    for (int w = 1; w <= workers; w++) TSI_TRY_OUT(tsi_task_list_after(list, barrier, barrier - w));
+    TSI_TRY(add_empty(list, &barrier));
+    for (int w = 1; w <= workers; w++) TSI_TRY(tsi_task_list_after(list, barrier, barrier - w));
   }
-  TSI_TRY_OUT(time_tasks(env, list, &seconds));
+  TSI_TRY(time_tasks(env, list, &seconds));
   *microseconds = 1e6 * seconds / LEVELS;
-out:
-  tsi_task_list_destroy(&list);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Twice so many L3 caches, within bounds. */
@@ -164,19 +155,18 @@ tsi_calibration_quality tsi_attempts_judge(const tsi_attempts *a, int cores, dou
 
 tristar_status tsi_calibration_measure(tsi_machine *machine, tsi_workers *workers, tristar_calibration *c,
                                        tsi_calibration_quality *quality) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = machine->env;
   tsi_attempts attempts = {.count = 0};
-  tsi_streams streams = {.count = {0, 0}};
+  TSI_CLEANUP(tsi_streams_release) tsi_streams streams = {.count = {0, 0}};
   double best[TSI_FIGURES];
   if (!workers->allowed)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "calibration measures tasks: it needs a context with StarPU");
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "calibration measures tasks: it needs a context with StarPU");
   if (tsi_starpu_inside_task())
-    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot calibrate: it must not wait for tasks");
-  TSI_TRY_OUT(tsi_calibration_describe(machine, c));
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot calibrate: it must not wait for tasks");
+  TSI_TRY(tsi_calibration_describe(machine, c));
   const double begin = tsi_wall_clock();
   do {
-    TSI_TRY_OUT(attempt(workers, c, &streams, &attempts));
+    TSI_TRY(attempt(workers, c, &streams, &attempts));
     *quality = tsi_attempts_judge(&attempts, c->cores, best);
   } while (!quality->trusted && attempts.count < TSI_ATTEMPTS &&
            (attempts.count < 2 || tsi_wall_clock() - begin < ATTEMPTS_SECONDS));
@@ -185,7 +175,5 @@ tristar_status tsi_calibration_measure(tsi_machine *machine, tsi_workers *worker
   c->barrier_microseconds = best[TSI_FIGURE_BARRIER];
   c->read_gbps_one = 1 / best[TSI_FIGURE_READ_ONE];
   c->read_gbps_all = best[TSI_FIGURE_READ_ALL] > 0 ? 1 / best[TSI_FIGURE_READ_ALL] : 0;
-out:
-  tsi_streams_release(env, &streams);
-  return status;
+  return TRISTAR_OK;
 }

@@ -18,8 +18,7 @@ tristar_status tsi_entries_reserve(tsi_env *env, tsi_entries *entries) {
 tristar_status tsi_entries_allocate(tsi_env *env, tsi_entries *entries) {
   const tsi_count count = entries->ptr[entries->n];
   TSI_TRY(TSI_ALLOC(env, entries->index, count));
-  if (entries->bytes > 0)
-    TSI_TRY(tsi_allocate(env, (size_t)count, entries->bytes, __func__, __FILE__, __LINE__, &entries->item));
+  if (entries->bytes > 0) TSI_TRY(TSI_ALLOC_SIZED(env, entries->item, count, entries->bytes));
   return TRISTAR_OK;
 }
 
@@ -29,10 +28,10 @@ void tsi_entries_end(tsi_entries *entries) {
   entries->ptr[0] = 0;
 }
 
-void tsi_entries_finish(tsi_env *env, tsi_entries *entries) {
-  TSI_FREE(env, entries->ptr);
-  TSI_FREE(env, entries->index);
-  TSI_FREE(env, entries->item);
+void tsi_entries_finish(tsi_entries *entries) {
+  tsi_release(tsi_take(&entries->ptr));
+  tsi_release(tsi_take(&entries->index));
+  tsi_release(tsi_take(&entries->item));
 }
 
 bool tsi_entries_ascend(const tsi_entries *entries) {
@@ -74,15 +73,12 @@ void tsi_entries_transpose(const tsi_entries *from, tsi_entries *to) {
 }
 
 tristar_status tsi_entries_sort(tsi_env *env, tsi_entries *entries) {
-  tristar_status status = TRISTAR_OK;
-  tsi_entries other = {.ptr = NULL};
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries other = {.ptr = NULL};
   if (tsi_entries_ascend(entries)) return TRISTAR_OK;
-  TSI_TRY_OUT(tsi_entries_begin(env, entries->n, entries->bytes, &other));
+  TSI_TRY(tsi_entries_begin(env, entries->n, entries->bytes, &other));
   other.ptr[other.n] = entries->ptr[entries->n];
-  TSI_TRY_OUT(tsi_entries_allocate(env, &other));
+  TSI_TRY(tsi_entries_allocate(env, &other));
   tsi_entries_transpose(entries, &other);
   tsi_entries_transpose(&other, entries);
-out:
-  tsi_entries_finish(env, &other);
-  return status;
+  return TRISTAR_OK;
 }

@@ -51,7 +51,7 @@ static inline tsi_count tsi_entries_put(tsi_entries *entries, tsi_index line, ts
 /* All entries have been put. */
 void tsi_entries_end(tsi_entries *entries);
 
-void tsi_entries_finish(tsi_env *env, tsi_entries *entries);
+void tsi_entries_finish(tsi_entries *entries);
 
 /* Does each line ascend strictly? */
 bool tsi_entries_ascend(const tsi_entries *entries);

@@ -109,24 +109,18 @@ static void write_orders(const peeling *p, int64_t *row_order, int64_t *column_o
 
 static tristar_status find_permuted(tsi_env *env, const tristar_view *view, tristar_shape *shape,
                                     int64_t *row_order, int64_t *column_order) {
-  tristar_status status = TRISTAR_OK;
-  peeling p = {.view = view, .n = (tsi_index)view->rows};
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, p.left, p.n));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, p.lines, p.n));
-  TSI_TRY_OUT(TSI_ALLOC(env, p.latest, p.n));
-  TSI_TRY_OUT(TSI_ALLOC(env, p.across, p.n));
-  TSI_TRY_OUT(TSI_ALLOC(env, p.line, p.n));
-  if (peel(&p)) {
+  TSI_SCRATCH(env, peeling, p, 1);
+  *p = (peeling){.view = view, .n = (tsi_index)view->rows};
+  TSI_TRY(TSI_ALLOC_ZERO_IN(p, p->left, p->n));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(p, p->lines, p->n));
+  TSI_TRY(TSI_ALLOC_IN(p, p->latest, p->n));
+  TSI_TRY(TSI_ALLOC_IN(p, p->across, p->n));
+  TSI_TRY(TSI_ALLOC_IN(p, p->line, p->n));
+  if (peel(p)) {
     *shape = TRISTAR_SHAPE_PERMUTED;
-    write_orders(&p, row_order, column_order);
+    write_orders(p, row_order, column_order);
   }
-out:
-  TSI_FREE(env, p.left);
-  TSI_FREE(env, p.lines);
-  TSI_FREE(env, p.latest);
-  TSI_FREE(env, p.across);
-  TSI_FREE(env, p.line);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- The function of the interface --------------------------------------------------------------------- */

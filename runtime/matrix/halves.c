@@ -227,16 +227,16 @@ tristar_status tsi_halved_make(tsi_env *env, const tsi_entries *lower, size_t by
   const tsi_half_window *end = &out->window[windows];
   TSI_TRY(TSI_ALLOC(env, out->piece, end->piece));
   TSI_TRY(TSI_ALLOC(env, out->word, end->word + 1));
-  TSI_TRY(tsi_allocate(env, (size_t)end->value, bytes, __func__, __FILE__, __LINE__, (void **)&out->values));
+  TSI_TRY(TSI_ALLOC_SIZED(env, out->values, end->value, bytes));
   for (tsi_index w = 0; w < windows; w++) (void)arrange(out, lower, w, out->window[w]);
   return TRISTAR_OK;
 }
 
-void tsi_halved_finish(tsi_env *env, tsi_halved *a) {
-  TSI_FREE(env, a->window);
-  TSI_FREE(env, a->piece);
-  TSI_FREE(env, a->word);
-  TSI_FREE(env, a->values);
+void tsi_halved_finish(tsi_halved *a) {
+  tsi_release(tsi_take(&a->window));
+  tsi_release(tsi_take(&a->piece));
+  tsi_release(tsi_take(&a->word));
+  tsi_release(tsi_take(&a->values));
 }
 
 size_t tsi_halved_bytes(const tsi_halved *a) {
@@ -348,20 +348,15 @@ tristar_status tsi_halved_check(tsi_env *env, const tsi_halved *a, const tsi_ent
 /* ---- Both ---------------------------------------------------------------------------------------------- */
 
 static tristar_status take_halves(tsi_env *env, const tsi_entries *rows, tsi_halves *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_entries rest = {.ptr = NULL}, lower = {.ptr = NULL};
-  TSI_TRY_OUT(tsi_halves_split(env, rows, &rest, &lower));
-  TSI_TRY_OUT(tsi_halved_make(env, &lower, lower.bytes, &out->half));
-  if (env->check) TSI_TRY_OUT(tsi_halved_check(env, &out->half, &lower));
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries lower = {.ptr = NULL}, rest = {.ptr = NULL};
+  TSI_TRY(tsi_halves_split(env, rows, &rest, &lower));
+  TSI_TRY(tsi_halved_make(env, &lower, lower.bytes, &out->half));
+  if (env->check) TSI_TRY(tsi_halved_check(env, &out->half, &lower));
   for (tsi_index w = 0; w < out->half.windows; w++)
     tsi_halved_fill(&out->half, w, lower.ptr,
                     (const char *)lower.item + (size_t)lower.ptr[w * TSI_WINDOW_ROWS] * lower.bytes);
-  tsi_entries_finish(env, &lower);
-  TSI_TRY_OUT(tsi_slices_take(env, &rest, false, &out->rest));
-out:
-  tsi_entries_finish(env, &rest);
-  tsi_entries_finish(env, &lower);
-  return status;
+  tsi_entries_finish(&lower);
+  return tsi_slices_take(env, &rest, false, &out->rest);
 }
 
 tristar_status tsi_halves_take(tsi_env *env, const tsi_entries *rows, bool hermitian, bool narrow,
@@ -371,9 +366,9 @@ tristar_status tsi_halves_take(tsi_env *env, const tsi_entries *rows, bool hermi
   return tsi_slices_take(env, rows, narrow, &out->rest);
 }
 
-void tsi_halves_finish(tsi_env *env, tsi_halves *a) {
-  tsi_slices_finish(env, &a->rest);
-  tsi_halved_finish(env, &a->half);
+void tsi_halves_finish(tsi_halves *a) {
+  tsi_slices_finish(&a->rest);
+  tsi_halved_finish(&a->half);
 }
 
 tsi_index tsi_halves_unit(const tsi_halves *a) {

@@ -33,7 +33,7 @@ TRISTAR_CHECKED tristar_status tsi_halved_make(tsi_env *env, const tsi_entries *
                                                tsi_halved *out);
 /* values: of the entries of the rows of a window, in their order. */
 void tsi_halved_fill(const tsi_halved *a, tsi_index window, const tsi_count *ptr, const void *values);
-void tsi_halved_finish(tsi_env *env, tsi_halved *a);
+void tsi_halved_finish(tsi_halved *a);
 
 /* What a product reads, but for vectors. */
 size_t tsi_halved_bytes(const tsi_halved *a);
@@ -51,7 +51,7 @@ typedef struct tsi_halves {
  * to be finished, also after a failure. Errors: MEMORY; with env->check INTERNAL. */
 TRISTAR_CHECKED tristar_status tsi_halves_take(tsi_env *env, const tsi_entries *rows, bool hermitian,
                                                bool narrow, tsi_halves *out);
-void tsi_halves_finish(tsi_env *env, tsi_halves *a);
+void tsi_halves_finish(tsi_halves *a);
 static inline size_t tsi_halves_bytes(const tsi_halves *a) {
   return tsi_slices_bytes(&a->rest) + tsi_halved_bytes(&a->half);
 }

@@ -19,22 +19,18 @@ const char *tsi_symmetry_name(tristar_symmetry symmetry) {
 
 tristar_status tsi_matrix_create(tsi_env *env, tsi_index rows, tsi_index cols, tristar_symmetry symmetry,
                                  tristar_scalar scalar, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  tristar_matrix_t *m = NULL;
+  TSI_CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = NULL;
   *matrix = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, m, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, m, 1));
   m->env = env;
   tsi_env_retain(env);
   m->symmetry = symmetry;
   m->scalar = scalar;
   m->rows = rows;
   m->cols = cols;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, m->ptr, (tsi_count)cols + 1));
-  *matrix = m;
-  m = NULL;
-out:
-  tristar_matrix_destroy(&m);
-  return status;
+  TSI_TRY(TSI_ALLOC_ZERO_IN(m, m->ptr, (tsi_count)cols + 1));
+  *matrix = tsi_take(&m);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_matrix_reserve(tristar_matrix_t *matrix, tsi_count entries, bool pattern) {
@@ -43,8 +39,8 @@ tristar_status tsi_matrix_reserve(tristar_matrix_t *matrix, tsi_count entries, b
   if (!tsi_count_mul(entries, tsi_scalar_width(matrix->scalar), &doubles))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld entries are too large a matrix: at most %lld",
              (long long)entries, (long long)INT64_MAX / tsi_scalar_width(matrix->scalar));
-  TSI_TRY(TSI_ALLOC(env, matrix->index, entries));
-  if (!pattern) TSI_TRY(TSI_ALLOC(env, matrix->values, doubles));
+  TSI_TRY(TSI_ALLOC_IN(matrix, matrix->index, entries));
+  if (!pattern) TSI_TRY(TSI_ALLOC_IN(matrix, matrix->values, doubles));
   return TRISTAR_OK;
 }
 
@@ -54,9 +50,6 @@ void tristar_matrix_destroy(tristar_matrix_t **matrix) {
   tsi_env *env = m->env;
   *matrix = NULL;
   if (tsi_env_abandon(env, m)) return;
-  TSI_FREE(env, m->ptr);
-  TSI_FREE(env, m->index);
-  TSI_FREE(env, m->values);
   TSI_FREE(env, m);
   tsi_env_release(env);
 }

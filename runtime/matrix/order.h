@@ -10,7 +10,8 @@
 bool tsi_order_is_given(int64_t n, const int64_t *order);
 
 /* Checks an order of 0 .. n-1. *at: the same as indices, *place: its inverse, both n; both NULL if none is
- * given. Errors: FORMAT (no permutation: the message names the entry), MEMORY. */
+ * given; to be released, also after a failure. Errors: FORMAT (no permutation: the message names the entry),
+ * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_order_take(tsi_env *env, tsi_index n, const int64_t *order,
                                               const char *name, tsi_index **at, tsi_index **place);
 

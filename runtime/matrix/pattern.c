@@ -39,7 +39,7 @@ static tristar_status sort_lines(tsi_env *env, tsi_pattern *pattern) {
   tsi_entries lines = {pattern->n, sizeof *number, pattern->ptr, pattern->index, NULL};
   if (tsi_entries_ascend(&lines)) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, number, pattern->given));
-  TSI_TRY(TSI_ALLOC(env, pattern->place, pattern->given));
+  TSI_TRY(TSI_ALLOC_IN(pattern, pattern->place, pattern->given));
   for (tsi_count e = 0; e < pattern->given; e++) number[e] = e;
   lines.item = number;
   TSI_TRY(tsi_entries_sort(env, &lines));
@@ -106,33 +106,29 @@ static void copy_view(const tristar_view *view, tsi_pattern *to) {
 }
 
 tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pattern **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_pattern *pattern = NULL;
+  TSI_OWNED tsi_pattern *pattern = NULL;
   *out = NULL;
-  TSI_TRY_OUT(check_square(env, view));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, pattern, 1));
+  TSI_TRY(check_square(env, view));
+  TSI_TRY(TSI_ALLOC_ZERO(env, pattern, 1));
   pattern->n = (tsi_index)view->rows;
   pattern->by_rows = view->format == TRISTAR_CSR;
   pattern->scalar = (char)view->scalar;
   pattern->symmetry = view->symmetry;
   if (view->symmetry == TRISTAR_HERMITIAN && !tsi_sparse_kernels_select(pattern->scalar)->is_complex)
     pattern->symmetry = TRISTAR_SYMMETRIC;
-  TSI_TRY_OUT(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
+  TSI_TRY(TSI_ALLOC_IN(pattern, pattern->ptr, (tsi_count)pattern->n + 1));
   pattern->given = tsi_view_begin(view, pattern->n);
-  TSI_TRY_OUT(TSI_ALLOC(env, pattern->index, pattern->given));
+  TSI_TRY(TSI_ALLOC_IN(pattern, pattern->index, pattern->given));
   copy_view(view, pattern);
-  TSI_TRY_OUT(sort_lines(env, pattern));
-  TSI_TRY_OUT(check_one_of_each_pair(env, pattern));
-out:
-  if (status != TRISTAR_OK) tsi_pattern_destroy(env, &pattern);
-  *out = pattern;
-  return status;
+  TSI_TRY(sort_lines(env, pattern));
+  TSI_TRY(check_one_of_each_pair(env, pattern));
+  *out = tsi_take(&pattern);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_pattern_from_entries(tsi_env *env, tsi_entries *entries, bool by_rows, char scalar,
                                         tsi_pattern **out, void **values) {
-  const tristar_status status = TSI_ALLOC(env, *out, 1);
-  if (status != TRISTAR_OK) return status;
+  TSI_TRY(TSI_ALLOC(env, *out, 1));
   **out = (tsi_pattern){.n = entries->n,
                         .by_rows = by_rows,
                         .scalar = scalar,
@@ -140,29 +136,29 @@ tristar_status tsi_pattern_from_entries(tsi_env *env, tsi_entries *entries, bool
                         .ptr = entries->ptr,
                         .index = entries->index,
                         .given = entries->ptr[entries->n]};
+  tsi_own(*out, entries->ptr);
+  tsi_own(*out, entries->index);
   *values = entries->item;
   *entries = (tsi_entries){.ptr = NULL};
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_pattern_copy(tsi_env *env, const tsi_pattern *from, tsi_pattern **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_pattern *to = NULL;
+  TSI_OWNED tsi_pattern *to = NULL;
+  *out = NULL;
   const tsi_count lines = (tsi_count)from->n + 1, entries = from->ptr[from->n];
-  TSI_TRY_OUT(TSI_ALLOC(env, to, 1));
+  TSI_TRY(TSI_ALLOC(env, to, 1));
   *to = *from;
   to->ptr = to->place = NULL;
   to->index = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, to->ptr, lines));
-  TSI_TRY_OUT(TSI_ALLOC(env, to->index, entries));
-  if (from->place) TSI_TRY_OUT(TSI_ALLOC(env, to->place, from->given));
+  TSI_TRY(TSI_ALLOC_IN(to, to->ptr, lines));
+  TSI_TRY(TSI_ALLOC_IN(to, to->index, entries));
+  if (from->place) TSI_TRY(TSI_ALLOC_IN(to, to->place, from->given));
   for (tsi_count j = 0; j < lines; j++) to->ptr[j] = from->ptr[j];
   for (tsi_count p = 0; p < entries; p++) to->index[p] = from->index[p];
   for (tsi_count p = 0; from->place && p < from->given; p++) to->place[p] = from->place[p];
-out:
-  if (status != TRISTAR_OK) tsi_pattern_destroy(env, &to);
-  *out = to;
-  return status;
+  *out = tsi_take(&to);
+  return TRISTAR_OK;
 }
 
 bool tsi_pattern_equal(const tsi_pattern *a, const tsi_pattern *b) {
@@ -176,9 +172,8 @@ bool tsi_pattern_equal(const tsi_pattern *a, const tsi_pattern *b) {
 }
 
 tristar_status tsi_pattern_allocate_values(tsi_env *env, const tsi_pattern *pattern, void **values) {
-  return tsi_allocate(env, (size_t)pattern->ptr[pattern->n],
-                      tsi_sparse_kernels_select(pattern->scalar)->scalar_bytes, __func__, __FILE__, __LINE__,
-                      values);
+  return TSI_ALLOC_SIZED(env, *values, pattern->ptr[pattern->n],
+                         tsi_sparse_kernels_select(pattern->scalar)->scalar_bytes);
 }
 
 void tsi_pattern_take(const tsi_pattern *pattern, const void *given, void *values) {
@@ -190,14 +185,6 @@ void tsi_pattern_take(const tsi_pattern *pattern, const void *given, void *value
     kernels->add_at(pattern->given, pattern->place, given, values);
   } else
     memcpy(values, given, bytes);
-}
-
-void tsi_pattern_destroy(tsi_env *env, tsi_pattern **pattern) {
-  if (*pattern == NULL) return;
-  TSI_FREE(env, (*pattern)->place);
-  TSI_FREE(env, (*pattern)->ptr);
-  TSI_FREE(env, (*pattern)->index);
-  TSI_FREE(env, *pattern);
 }
 
 /* The line of entry p. */

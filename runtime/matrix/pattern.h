@@ -39,7 +39,6 @@ TRISTAR_CHECKED tristar_status tsi_pattern_copy(tsi_env *env, const tsi_pattern 
  * entries have all still. */
 TRISTAR_CHECKED tristar_status tsi_pattern_from_entries(tsi_env *env, tsi_entries *entries, bool by_rows,
                                                         char scalar, tsi_pattern **out, void **values);
-void tsi_pattern_destroy(tsi_env *env, tsi_pattern **pattern);
 
 /* Do both hold the same places, from user's arrays of the same order? */
 bool tsi_pattern_equal(const tsi_pattern *a, const tsi_pattern *b);

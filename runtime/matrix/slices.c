@@ -251,8 +251,7 @@ tristar_status tsi_slices_make(tsi_env *env, const tsi_entries *rows, size_t byt
   TSI_TRY(TSI_ALLOC(env, out->window, (tsi_count)windows + 1));
   TSI_TRY(list_slices(env, rows, out, &all));
   TSI_TRY(TSI_ALLOC(env, out->word, all.words));
-  TSI_TRY(tsi_allocate(env, (size_t)all.groups, TSI_SLICE_ROWS * value_bytes(out), __func__, __FILE__,
-                       __LINE__, &out->values));
+  TSI_TRY(TSI_ALLOC_SIZED(env, out->values, all.groups, TSI_SLICE_ROWS * value_bytes(out)));
   tsi_index *word = out->word;
   for (const tsi_slice *s = out->slice; s < out->slice + all.slices; word += tsi_slice_words(s++))
     put_columns(out, s, rows, word);
@@ -331,12 +330,12 @@ tristar_status tsi_slices_take(tsi_env *env, const tsi_entries *rows, bool narro
   return TRISTAR_OK;
 }
 
-void tsi_slices_finish(tsi_env *env, tsi_sliced *a) {
-  TSI_FREE(env, a->window);
-  TSI_FREE(env, a->slice);
-  TSI_FREE(env, a->word);
-  TSI_FREE(env, a->row);
-  TSI_FREE(env, a->values);
+void tsi_slices_finish(tsi_sliced *a) {
+  tsi_release(tsi_take(&a->window));
+  tsi_release(tsi_take(&a->slice));
+  tsi_release(tsi_take(&a->word));
+  tsi_release(tsi_take(&a->row));
+  tsi_release(tsi_take(&a->values));
 }
 
 /* ---- What is there ------------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ tsi_count tsi_slices_window_entries(const tsi_sliced *a, tsi_index window, const
 /* Both, of rows whose items are the values. */
 TRISTAR_CHECKED tristar_status tsi_slices_take(tsi_env *env, const tsi_entries *rows, bool narrow,
                                                tsi_sliced *out);
-void tsi_slices_finish(tsi_env *env, tsi_sliced *a);
+void tsi_slices_finish(tsi_sliced *a);
 
 /* What a product reads, but for vectors. */
 size_t tsi_slices_bytes(const tsi_sliced *a);

@@ -286,12 +286,12 @@ static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi
   /* most that are not so show it at once */
   if (!take_ptr(t, out->ptr) || !see_ends(t, out->ptr, 0, tsi_index_min(BLOCK, t->n), &seen)) goto out;
   TSI_TRY_OUT(tsi_entries_allocate(env, out));
-  TSI_TRY_OUT(tsi_allocate(env, (size_t)t->n, out->bytes, __func__, __FILE__, __LINE__, &known->diagonal));
+  TSI_TRY_OUT(TSI_ALLOC_SIZED(env, known->diagonal, t->n, out->bytes));
   seen = begin_ends(t);
   *taken = copy_lines(t, out, &seen, &falls, known) && falls == seen.falls;
 out:
   if (!*taken) {
-    tsi_entries_finish(env, out);
+    tsi_entries_finish(out);
     TSI_FREE(env, known->diagonal);
     known->finite = false;
   }
@@ -360,12 +360,12 @@ tristar_status tsi_triangle_take_columns(tsi_env *env, const tristar_view *view,
   *values = NULL;
   *known = (tsi_triangle_values){.diagonal = NULL};
   TSI_TRY_OUT(tsi_entries_allocate(env, &out));
-  TSI_TRY_OUT(tsi_allocate(env, (size_t)t.n, out.bytes, __func__, __FILE__, __LINE__, &known->diagonal));
+  TSI_TRY_OUT(TSI_ALLOC_SIZED(env, known->diagonal, t.n, out.bytes));
   (void)copy_lines(&t, &out, NULL, &falls, known);
   if (falls == columns->falls)
     TSI_TRY_OUT(tsi_pattern_from_entries(env, &out, false, columns->scalar, pattern, values));
 out:
-  tsi_entries_finish(env, &out);
+  tsi_entries_finish(&out);
   if (*pattern == NULL) TSI_FREE(env, known->diagonal);
   return status;
 }
@@ -412,20 +412,15 @@ static tristar_status take_parts(tsi_env *env, const tristar_view *view, const t
 
 static tristar_status filter_view(tsi_env *env, const tristar_view *view, bool lower, bool unit,
                                   tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_pattern *pattern = NULL;
-  void *values = NULL; /* summed */
+  TSI_OWNED tsi_pattern *pattern = NULL;
+  TSI_OWNED void *values = NULL; /* summed */
   tristar_view places = *view;
   places.values = NULL; /* those of the other triangle may be anything */
-  TSI_TRY_OUT(tsi_pattern_create(env, &places, &pattern));
-  TSI_TRY_OUT(tsi_view_check_diagonal(env, view));
-  TSI_TRY_OUT(tsi_pattern_allocate_values(env, pattern, &values));
+  TSI_TRY(tsi_pattern_create(env, &places, &pattern));
+  TSI_TRY(tsi_view_check_diagonal(env, view));
+  TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
   tsi_pattern_take(pattern, view->values, values);
-  TSI_TRY_OUT(filter(env, pattern, values, lower, unit, out));
-out:
-  tsi_pattern_destroy(env, &pattern);
-  TSI_FREE(env, values);
-  return status;
+  return filter(env, pattern, values, lower, unit, out);
 }
 
 tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo, tristar_diag diag,
@@ -444,7 +439,7 @@ tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar
   if (!taken) TSI_TRY_OUT(filter_view(env, view, lower, unit, &f));
   TSI_TRY_OUT(tsi_pattern_from_entries(env, &f, by_rows != turned, (char)view->scalar, pattern, values));
 out:
-  tsi_entries_finish(env, &f);
+  tsi_entries_finish(&f);
   if (status != TRISTAR_OK) TSI_FREE(env, known->diagonal);
   return status;
 }

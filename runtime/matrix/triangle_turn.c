@@ -145,10 +145,10 @@ static void take_all(const tsi_column_arrays *from, const tsi_sparse_kernels *ke
   to->levels = highest + 1;
 }
 
-void tsi_turned_finish(tsi_env *env, tsi_turned *turned) {
-  tsi_entries_finish(env, &turned->rows);
-  TSI_FREE(env, turned->level);
-  TSI_FREE(env, turned->known.diagonal);
+void tsi_turned_finish(tsi_turned *turned) {
+  tsi_entries_finish(&turned->rows);
+  tsi_release(tsi_take(&turned->level));
+  tsi_release(tsi_take(&turned->known.diagonal));
 }
 
 tristar_status tsi_triangle_turn(tsi_env *env, const tsi_column_arrays *columns, bool *done,
@@ -166,12 +166,11 @@ tristar_status tsi_triangle_turn(tsi_env *env, const tsi_column_arrays *columns,
   begin_rows(columns, state, out->rows.ptr);
   TSI_TRY_OUT(tsi_entries_allocate(env, &out->rows));
   TSI_TRY_OUT(TSI_ALLOC(env, out->level, n));
-  TSI_TRY_OUT(
-      tsi_allocate(env, (size_t)n, out->rows.bytes, __func__, __FILE__, __LINE__, &out->known.diagonal));
+  TSI_TRY_OUT(TSI_ALLOC_SIZED(env, out->known.diagonal, n, out->rows.bytes));
   take_all(columns, kernels, state, out);
   *done = true;
 out:
   TSI_FREE(env, state);
-  if (!*done) tsi_turned_finish(env, out);
+  if (!*done) tsi_turned_finish(out);
   return status;
 }

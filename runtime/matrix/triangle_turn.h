@@ -43,6 +43,6 @@ typedef struct tsi_turned {
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_triangle_turn(tsi_env *env, const tsi_column_arrays *columns, bool *done,
                                                  tsi_turned *out);
-void tsi_turned_finish(tsi_env *env, tsi_turned *turned);
+void tsi_turned_finish(tsi_turned *turned);
 
 #endif

@@ -93,16 +93,14 @@ tristar_status tsi_triplets_find_pair(const tsi_triplets *t, tsi_pair *pair) {
 
 /* Stable counting sort of the entries by key (t->row or t->col), which is below keys. */
 static tristar_status sort_by(tsi_triplets *t, const tsi_index *key, tsi_index keys) {
-  tristar_status status = TRISTAR_OK;
   size_t width = (size_t)t->width;
-  tsi_triplets sorted = *t;
-  tsi_count *next = NULL;
+  TSI_CLEANUP(tsi_triplets_free) tsi_triplets sorted = *t;
   sorted.row = sorted.col = NULL;
   sorted.value = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(t->env, next, (tsi_count)keys + 1));
-  TSI_TRY_OUT(TSI_ALLOC(t->env, sorted.row, t->count));
-  TSI_TRY_OUT(TSI_ALLOC(t->env, sorted.col, t->count));
-  if (width > 0) TSI_TRY_OUT(TSI_ALLOC(t->env, sorted.value, (size_t)t->count * width));
+  TSI_SCRATCH_ZERO(t->env, tsi_count, next, (tsi_count)keys + 1);
+  TSI_TRY(TSI_ALLOC(t->env, sorted.row, t->count));
+  TSI_TRY(TSI_ALLOC(t->env, sorted.col, t->count));
+  if (width > 0) TSI_TRY(TSI_ALLOC(t->env, sorted.value, (size_t)t->count * width));
   for (tsi_count k = 0; k < t->count; k++) next[key[k] + 1]++;
   for (tsi_index i = 0; i < keys; i++) next[i + 1] += next[i];
   for (tsi_count k = 0; k < t->count; k++) {
@@ -117,10 +115,7 @@ static tristar_status sort_by(tsi_triplets *t, const tsi_index *key, tsi_index k
   *t = sorted;
   sorted.row = sorted.col = NULL;
   sorted.value = NULL;
-out:
-  TSI_FREE(sorted.env, next);
-  tsi_triplets_free(&sorted);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Sums duplicates, which lie next to each other, and counts the entries of each column into ptr[j+1]. */
@@ -158,28 +153,23 @@ static tristar_status trim(tsi_triplets *t) {
 }
 
 tristar_status tsi_triplets_finish(tsi_triplets *t, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  tristar_matrix_t *m = NULL;
+  TSI_CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = NULL;
   *matrix = NULL;
-  if (t->capacity == 0) TSI_TRY_OUT(grow_all(t)); /* so that index and values are not NULL */
+  if (t->capacity == 0) TSI_TRY(grow_all(t)); /* so that index and values are not NULL */
   for (tsi_count k = 0; t->upper && k < t->count; k++) t->row[k] = row_of(t, k);
   if (!t->sorted) {
-    TSI_TRY_OUT(sort_by(t, t->row, t->rows));
-    TSI_TRY_OUT(sort_by(t, t->col, t->cols));
+    TSI_TRY(sort_by(t, t->row, t->rows));
+    TSI_TRY(sort_by(t, t->col, t->cols));
   }
-  TSI_TRY_OUT(tsi_matrix_create(t->env, t->rows, t->cols, t->symmetry,
-                                t->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE, &m));
-  TSI_TRY_OUT(merge(t, m->ptr));
+  TSI_TRY(tsi_matrix_create(t->env, t->rows, t->cols, t->symmetry,
+                            t->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE, &m));
+  TSI_TRY(merge(t, m->ptr));
   TSI_FREE(t->env, t->col);
-  TSI_TRY_OUT(trim(t));
-  m->index = t->row;
-  m->values = t->value;
-  t->row = NULL;
-  t->value = NULL;
-  *matrix = m;
-  m = NULL;
-out:
-  tristar_matrix_destroy(&m);
-  tsi_triplets_free(t);
-  return status;
+  TSI_TRY(trim(t));
+  m->index = tsi_take(&t->row);
+  m->values = tsi_take(&t->value);
+  tsi_own(m, m->index);
+  tsi_own(m, m->values);
+  *matrix = tsi_take(&m);
+  return TRISTAR_OK;
 }

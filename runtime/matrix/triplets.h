@@ -41,7 +41,7 @@ TRISTAR_CHECKED tristar_status tsi_triplets_push(tsi_triplets *triplets, tsi_ind
  * pairs the one that is complete first. Takes memory only where both triangles have entries. Errors: MEMORY.
  */
 TRISTAR_CHECKED tristar_status tsi_triplets_find_pair(const tsi_triplets *triplets, tsi_pair *pair);
-/* The triplets are empty afterwards. Errors: MEMORY, NOT_FINITE (duplicates sum to infinity). */
+/* The triplets are empty after success. Errors: MEMORY, NOT_FINITE (duplicates sum to infinity). */
 TRISTAR_CHECKED tristar_status tsi_triplets_finish(tsi_triplets *triplets, tristar_matrix_t **matrix);
 void tsi_triplets_free(tsi_triplets *triplets);
 

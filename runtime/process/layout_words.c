@@ -6,9 +6,8 @@ tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout
       (unsigned)layout->map <= TRISTAR_MAP_CYCLIC &&
       (unsigned)layout->message_tree <= TRISTAR_MESSAGE_TREE_FLAT)
     return TRISTAR_OK;
-  return tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
-                  "layout: algorithm %d, map %d, tree %d", (int)layout->algorithm, (int)layout->map,
-                  (int)layout->message_tree);
+  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "layout: algorithm %d, map %d, tree %d", (int)layout->algorithm,
+           (int)layout->map, (int)layout->message_tree);
 }
 
 tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double floor_bytes, tsi_count entries,

@@ -49,7 +49,7 @@ static tristar_status fill_tables(tsi_process *process) {
                                     .panels = share->panels,
                                     .panel_values = values,
                                     .rows_of = share->chunks};
-  return tsi_tables_create(env, &source, &process->tables);
+  return tsi_tables_create(process, &source, &process->tables);
 }
 
 static tristar_status find_homes(tsi_process *process) {
@@ -89,7 +89,7 @@ static tristar_status point_to_data(tsi_process *process, const char *isa) {
 
 static tristar_status allocate_stream(tsi_process *process, void **out) {
   const size_t size = (size_t)process->begin[process->share->panels->count], bytes = process->scalar_bytes;
-  TSI_TRY(tsi_allocate(process->env, size + TSI_STREAM_PAD, bytes, __func__, __FILE__, __LINE__, out));
+  TSI_TRY(TSI_ALLOC_SIZED(process->env, *out, size + TSI_STREAM_PAD, bytes));
   memset((char *)*out + size * bytes, 0, TSI_STREAM_PAD * bytes);
   return TRISTAR_OK;
 }
@@ -106,8 +106,7 @@ static tristar_status allocate_values(tsi_process *process, bool later) {
   if (!later) TSI_TRY(tsi_process_need_streams(process));
   if (process->kind.pivots) TSI_TRY(TSI_ALLOC(env, process->pivots, columns));
   if (process->kind.indefinite)
-    TSI_TRY(tsi_allocate(env, 2 * columns, process->scalar_bytes, __func__, __FILE__, __LINE__,
-                         &process->inverse));
+    TSI_TRY(TSI_ALLOC_SIZED(env, process->inverse, 2 * columns, process->scalar_bytes));
   return tsi_process_scale(process, process->kind.scaled);
 }
 
@@ -132,45 +131,41 @@ tristar_status tsi_process_scale(tsi_process *process, bool scaled) {
 tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, const tsi_symbolic *symbolic,
                                   const tsi_panels *panels, const tsi_process_options *options,
                                   tsi_process **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_process *process = NULL;
-  tsi_participants *participants = NULL;
+  TSI_CLEANUP(tsi_process_destroy) tsi_process *process = NULL;
+  TSI_OWNED tsi_participants *participants = NULL;
   const tsi_index grid = options->layout.px * options->layout.py;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, process, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, process, 1));
   process->env = env;
   process->kind = *kind;
   process->user_bytes = tsi_sparse_kernels_select(kind->user_scalar)->scalar_bytes;
   process->scalar_bytes = tsi_sparse_kernels_select(kind->factor_scalar)->scalar_bytes;
   process->workers = options->workers;
-  TSI_TRY_OUT(tsi_layout_create(env, symbolic, panels, &options->layout, &process->layout));
+  TSI_TRY(tsi_layout_create(env, symbolic, panels, &options->layout, &process->layout));
   process->layout_options = options->layout;
   process->layout_options.device = NULL;
-  TSI_TRY_OUT(tsi_sweep_create(env, process->layout->chunks, panels, process->scalar_bytes, &process->whole));
-  TSI_TRY_OUT(tsi_participants_create(env, process->layout, options->rank / grid, &participants));
+  TSI_TRY(tsi_sweep_create(env, process->layout->chunks, panels, process->scalar_bytes, &process->whole));
+  TSI_TRY(tsi_participants_create(env, process->layout, options->rank / grid, &participants));
   process->share_options = (tsi_share_options){
       .slice_bytes = options->layout.slice_bytes, .pieces = SLICES, .scalar_bytes = process->scalar_bytes};
-  TSI_TRY_OUT(tsi_share_create(env, process->layout, panels, options->rank, &process->share_options,
-                               &process->share));
-  TSI_TRY_OUT(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,
-                               &process->sweep));
-  TSI_TRY_OUT(fill_tables(process));
-  TSI_TRY_OUT(allocate_values(process, options->later && options->layout.device == NULL));
-  TSI_TRY_OUT(tsi_process_subtrees_create(process, symbolic, panels, options));
+  TSI_TRY(tsi_share_create(env, process->layout, panels, options->rank, &process->share_options,
+                           &process->share));
+  TSI_TRY(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,
+                           &process->sweep));
+  TSI_TRY(fill_tables(process));
+  TSI_TRY(allocate_values(process, options->later && options->layout.device == NULL));
+  TSI_TRY(tsi_process_subtrees_create(process, symbolic, panels, options));
   const tsi_program_source source = {.layout = process->layout,
                                      .participants = participants,
                                      .share = process->share,
                                      .sweep = process->sweep,
                                      .tree = options->tree,
                                      .on_device = process->subtrees ? process->subtrees->on_device : NULL};
-  TSI_TRY_OUT(tsi_program_create(env, &source, &process->program));
-  TSI_TRY_OUT(find_homes(process));
-  TSI_TRY_OUT(point_to_data(process, options->isa));
-out:
-  TSI_FREE(env, participants);
-  if (status != TRISTAR_OK) tsi_process_destroy(&process);
-  *out = process;
-  return status;
+  TSI_TRY(tsi_program_create(env, &source, &process->program));
+  TSI_TRY(find_homes(process));
+  TSI_TRY(point_to_data(process, options->isa));
+  *out = tsi_take(&process);
+  return TRISTAR_OK;
 }
 
 void tsi_process_destroy(tsi_process **process) {
@@ -183,7 +178,6 @@ void tsi_process_destroy(tsi_process **process) {
   TSI_FREE(env, p->whole);
   TSI_FREE(env, p->share);
   TSI_FREE(env, p->layout);
-  tsi_tables_destroy(env, &p->tables);
   TSI_FREE(env, p->begin);
   TSI_FREE(env, p->home);
   TSI_FREE(env, p->lower);

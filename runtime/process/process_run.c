@@ -50,30 +50,26 @@ static tristar_status record(tsi_process_run *run) {
 }
 
 tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride, tsi_process_run **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = process->env;
-  tsi_process_run *run = NULL;
+  TSI_CLEANUP(tsi_process_run_destroy) tsi_process_run *run = NULL;
   tsi_count size;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, run, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, run, 1));
   run->process = process;
   tsi_execution *e = &run->execution;
   *e = (tsi_execution){.nodes = process->nodes, .forward = &process->data, .backward = &process->data};
   e->call.stride = stride;
   if (!tsi_count_mul(process->tables.workspace_rows, stride, &size))
-    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of %d right-hand sides",
-                 (long long)process->tables.workspace_rows, stride);
-  TSI_TRY_OUT(tsi_allocate(env, (size_t)size, process->scalar_bytes, __func__, __FILE__, __LINE__,
-                           &e->call.workspace));
-  TSI_TRY_OUT(tsi_exchange_create(env, process->program, (size_t)stride * process->scalar_bytes,
-                                  process->workers > 0 ? tsi_starpu_workers() : 1, &e->exchange));
-  for (int k = 0; k < 2; k++) TSI_TRY_OUT(TSI_ALLOC(env, run->part[k], process->share->chunks->count));
-  if (process->subtrees) TSI_TRY_OUT(tsi_device_subtree_data_create(process->subtrees, e, &run->subtrees));
-  TSI_TRY_OUT(record(run));
-out:
-  if (status != TRISTAR_OK) tsi_process_run_destroy(&run);
-  *out = run;
-  return status;
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of %d right-hand sides",
+             (long long)process->tables.workspace_rows, stride);
+  TSI_TRY(TSI_ALLOC_SIZED(env, e->call.workspace, size, process->scalar_bytes));
+  TSI_TRY(tsi_exchange_create(env, process->program, (size_t)stride * process->scalar_bytes,
+                              process->workers > 0 ? tsi_starpu_workers() : 1, &e->exchange));
+  for (int k = 0; k < 2; k++) TSI_TRY(TSI_ALLOC(env, run->part[k], process->share->chunks->count));
+  if (process->subtrees) TSI_TRY(tsi_device_subtree_data_create(process->subtrees, e, &run->subtrees));
+  TSI_TRY(record(run));
+  *out = tsi_take(&run);
+  return TRISTAR_OK;
 }
 
 void tsi_process_run_destroy(tsi_process_run **run) {
@@ -81,7 +77,7 @@ void tsi_process_run_destroy(tsi_process_run **run) {
   tsi_env *env = (*run)->process->env;
   tsi_executor_release(env, &(*run)->executor);
   tsi_device_subtree_data_destroy(&(*run)->execution, &(*run)->subtrees);
-  tsi_exchange_destroy(&(*run)->execution.exchange);
+  TSI_FREE(env, (*run)->execution.exchange);
   TSI_FREE(env, (*run)->execution.call.workspace);
   for (int k = 0; k < 2; k++) TSI_FREE(env, (*run)->part[k]);
   TSI_FREE(env, *run);

@@ -178,15 +178,15 @@ tristar_status tsi_process_subtrees_create(tsi_process *process, const tsi_symbo
   for (tsi_index b = 0; b < process->subtrees->count; b++)
     TSI_TRY_OUT(create_subtree(process, symbolic, panels, &options->cut, &process->subtrees->subtree[b]));
 out:
-  tsi_device_subtrees_release(env, &all);
+  TSI_FREE(env, all);
   return status;
 }
 
 void tsi_process_subtrees_destroy(tsi_process *process) {
   tsi_plan_subtrees *all = process->subtrees;
   if (all == NULL) return;
-  for (tsi_index b = 0; b < all->count; b++) tsi_resident_destroy(process->env, &all->subtree[b].resident);
-  tsi_device_subtrees_release(process->env, &process->subtrees);
+  for (tsi_index b = 0; b < all->count; b++) tsi_resident_destroy(&all->subtree[b].resident);
+  TSI_FREE(process->env, process->subtrees);
   TSI_FREE(process->env, process->from);
 }
 

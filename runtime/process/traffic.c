@@ -195,62 +195,55 @@ static void pass_whole(const counter *c, tsi_index s) {
              tsi_front_flops(symbolic, c->dag.method, s));
 }
 
-static tristar_status list_children(tsi_env *env, tsi_factorization *dag) {
+static tristar_status list_children(void *owner, tsi_factorization *dag) {
   const tsi_symbolic *symbolic = dag->symbolic;
-  TSI_TRY(TSI_ALLOC_ZERO(env, dag->child_ptr, (tsi_count)symbolic->count + 1));
-  TSI_TRY(TSI_ALLOC(env, dag->child, symbolic->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(owner, dag->child_ptr, (tsi_count)symbolic->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(owner, dag->child, symbolic->count));
   tsi_factorization_list_children(dag);
   return TRISTAR_OK;
 }
 
-static tristar_status allocate_waits(tsi_env *env, counter *c) {
+static tristar_status allocate_waits(counter *c) {
   const tsi_index count = c->an->symbolic->count;
-  TSI_TRY(TSI_ALLOC(env, c->waits_ptr, (tsi_count)count + 1));
+  TSI_TRY(TSI_ALLOC_IN(c, c->waits_ptr, (tsi_count)count + 1));
   c->waits_ptr[0] = 0;
   for (tsi_index s = 0; s < count; s++) {
     tsi_index end;
     const tsi_index begin = tsi_factorization_team(&c->dag, s, &end);
     c->waits_ptr[s + 1] = c->waits_ptr[s] + end - begin;
   }
-  return TSI_ALLOC_ZERO(env, c->waits, c->waits_ptr[count]);
+  return TSI_ALLOC_ZERO_IN(c, c->waits, c->waits_ptr[count]);
 }
 
 /* count: by process, zeros. path: flops until the last front is factored. Errors: MEMORY. */
 static tristar_status count_fronts(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
                                    front_counts *count, double *path) {
-  tristar_status status = TRISTAR_OK;
   const tsi_front_structure fronts = {an->symbolic, an->panels, an->stats.method, &an->ts->fronts};
-  counter c = {.an = an,
-               .scalar_bytes = (double)tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes,
-               .count = count};
-  c.dag = (tsi_factorization){.symbolic = an->symbolic,
-                              .panels = an->panels,
-                              .method = an->stats.method,
-                              .tile = an->ts->fronts.tile};
-  TSI_TRY_OUT(TSI_ALLOC(env, c.owner, an->symbolic->count));
-  TSI_TRY_OUT(tsi_front_owners_choose(env, layout, &fronts, c.owner, &c.teams, path));
-  c.dag.owner = c.owner;
-  c.dag.teams = c.teams;
-  TSI_TRY_OUT(TSI_ALLOC(env, c.tiled, an->symbolic->count));
-  TSI_TRY_OUT(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, fronts.options, c.tiled));
-  TSI_TRY_OUT(list_children(env, &c.dag));
-  TSI_TRY_OUT(allocate_waits(env, &c));
+  TSI_SCRATCH(env, counter, c, 1);
+  *c = (counter){.an = an,
+                 .scalar_bytes = (double)tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes,
+                 .count = count};
+  c->dag = (tsi_factorization){.symbolic = an->symbolic,
+                               .panels = an->panels,
+                               .method = an->stats.method,
+                               .tile = an->ts->fronts.tile};
+  TSI_TRY(TSI_ALLOC_IN(c, c->owner, an->symbolic->count));
+  TSI_TRY(tsi_front_owners_choose(env, layout, &fronts, c->owner, &c->teams, path));
+  tsi_own(c, c->teams);
+  c->dag.owner = c->owner;
+  c->dag.teams = c->teams;
+  TSI_TRY(TSI_ALLOC_IN(c, c->tiled, an->symbolic->count));
+  TSI_TRY(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, fronts.options, c->tiled));
+  TSI_TRY(list_children(c, &c->dag));
+  TSI_TRY(allocate_waits(c));
   for (tsi_index s = 0; s < an->symbolic->count; s++) {
-    if (tsi_front_is_shared(c.teams, s))
-      pass_shared(&c, s);
+    if (tsi_front_is_shared(c->teams, s))
+      pass_shared(c, s);
     else
-      pass_whole(&c, s);
-    pass_on(&c, s);
+      pass_whole(c, s);
+    pass_on(c, s);
   }
-out:
-  TSI_FREE(env, c.teams);
-  TSI_FREE(env, c.owner);
-  TSI_FREE(env, c.tiled);
-  TSI_FREE(env, c.dag.child_ptr);
-  TSI_FREE(env, c.dag.child);
-  TSI_FREE(env, c.waits);
-  TSI_FREE(env, c.waits_ptr);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Traffic ------------------------------------------------------------------------------------------- */

@@ -21,10 +21,13 @@ static tristar_status make_rows(tsi_env *env, const tsi_lines *lines, bool backw
   const tsi_lines of_sweep = {n, lines->ptr, lines->index, lines->columns != backward};
   for (tsi_index k = 0; k < n; k++) order[k] = backward ? n - 1 - k : k;
   TSI_TRY(tsi_block_cut_create(env, n, options->scheme, options->blocks, &sweep->cut));
+  tsi_own(sweep, sweep->cut);
   TSI_TRY(tsi_block_reorder(env, sweep->cut, &of_sweep, options->whole, order));
   TSI_TRY(tsi_block_pattern_create(env, &of_sweep, order, pattern));
   if (env->check) TSI_TRY(tsi_block_cut_check(env, sweep->cut, &(*pattern)->lines));
-  return tsi_block_rows_create(env, sweep->cut, *pattern, options->lanes, options->least, &sweep->rows);
+  TSI_TRY(tsi_block_rows_create(env, sweep->cut, *pattern, options->lanes, options->least, &sweep->rows));
+  tsi_own(sweep, sweep->rows);
+  return TRISTAR_OK;
 }
 
 /* ---- Layout -------------------------------------------------------------------------------------------- */
@@ -118,14 +121,13 @@ static tristar_status lay_out_all(tsi_env *env, const tsi_index *place, const ts
   for (tsi_index c = 0; c < rows->count; c++)
     *(is_narrow(sweep, place, c, &columns) ? &at.narrow : &at.wide) +=
         rows->ptr[rows->start[c + 1]] - rows->ptr[rows->start[c]];
-  TSI_TRY(TSI_ALLOC(env, sweep->chunk, rows->count));
-  TSI_TRY(TSI_ALLOC(env, sweep->row, listed));
-  TSI_TRY(TSI_ALLOC(env, sweep->ptr, listed + rows->count));
-  TSI_TRY(TSI_ALLOC(env, sweep->column, at.wide));
-  TSI_TRY(TSI_ALLOC(env, sweep->short_column, at.narrow));
-  TSI_TRY(TSI_ALLOC(env, sweep->entry, entries));
-  TSI_TRY(
-      tsi_allocate(env, (size_t)entries, sweep->scalar_bytes, __func__, __FILE__, __LINE__, &sweep->values));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->chunk, rows->count));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->row, listed));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->ptr, listed + rows->count));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->column, at.wide));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->short_column, at.narrow));
+  TSI_TRY(TSI_ALLOC_IN(sweep, sweep->entry, entries));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(sweep, sweep->values, entries, sweep->scalar_bytes));
   TSI_TRY(choose_lanes(env, sweep));
   at = (layout){0, 0, 0};
   for (tsi_index c = 0; c < rows->count; c++) lay_out(sweep, place, c, &at);
@@ -145,43 +147,23 @@ static void release_lists(tsi_env *env, tsi_block_rows *rows) {
 tristar_status tsi_block_sweep_create(tsi_env *env, const tsi_lines *lines, bool backward,
                                       const tsi_block_options *options, char scalar, const char *isa,
                                       const tsi_index *place, tsi_block_sweep **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_block_sweep *sweep = NULL;
-  tsi_block_pattern *pattern = NULL;
-  tsi_index *order = NULL;
+  TSI_OWNED tsi_block_sweep *sweep = NULL;
+  TSI_OWNED tsi_block_pattern *pattern = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, sweep, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, sweep, 1));
   sweep->scalar = scalar;
   sweep->kernels = tsi_block_kernels_select(scalar, isa);
   if (sweep->kernels == NULL)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "there are no kernels of scalar %c for %s", scalar,
-                 isa ? isa : "any");
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "there are no kernels of scalar %c for %s", scalar,
+             isa ? isa : "any");
   sweep->scalar_bytes = tsi_sparse_kernels_select(scalar)->scalar_bytes;
-  TSI_TRY_OUT(TSI_ALLOC(env, order, lines->n));
-  TSI_TRY_OUT(make_rows(env, lines, backward, options, order, sweep, &pattern));
+  TSI_SCRATCH(env, tsi_index, order, lines->n);
+  TSI_TRY(make_rows(env, lines, backward, options, order, sweep, &pattern));
   for (tsi_index k = 0; k < lines->n && place; k++) order[k] = place[order[k]];
-  TSI_TRY_OUT(lay_out_all(env, order, pattern, sweep));
+  TSI_TRY(lay_out_all(env, order, pattern, sweep));
   release_lists(env, sweep->rows);
-out:
-  TSI_FREE(env, order);
-  TSI_FREE(env, pattern);
-  if (status != TRISTAR_OK) tsi_block_sweep_destroy(env, &sweep);
-  *out = sweep;
-  return status;
-}
-
-void tsi_block_sweep_destroy(tsi_env *env, tsi_block_sweep **sweep) {
-  if (*sweep == NULL) return;
-  TSI_FREE(env, (*sweep)->cut);
-  TSI_FREE(env, (*sweep)->rows);
-  TSI_FREE(env, (*sweep)->chunk);
-  TSI_FREE(env, (*sweep)->row);
-  TSI_FREE(env, (*sweep)->column);
-  TSI_FREE(env, (*sweep)->short_column);
-  TSI_FREE(env, (*sweep)->ptr);
-  TSI_FREE(env, (*sweep)->entry);
-  TSI_FREE(env, (*sweep)->values);
-  TSI_FREE(env, *sweep);
+  *out = tsi_take(&sweep);
+  return TRISTAR_OK;
 }
 
 void tsi_block_sweep_fill(tsi_block_sweep *sweep, const void *values) {

@@ -49,7 +49,6 @@ TRISTAR_CHECKED tristar_status tsi_block_sweep_create(tsi_env *env, const tsi_li
                                                       const tsi_block_options *options, char scalar,
                                                       const char *isa, const tsi_index *place,
                                                       tsi_block_sweep **out);
-void tsi_block_sweep_destroy(tsi_env *env, tsi_block_sweep **sweep);
 
 /* values: of the entries of the lines. */
 void tsi_block_sweep_fill(tsi_block_sweep *sweep, const void *values);

@@ -12,7 +12,7 @@
  * distances where all columns are near; runs of rows of the same length. The caller holds the lock. */
 
 static tristar_status row_scalars(tsi_env *env, const tsi_row_factor *rows, tsi_count count, void **out) {
-  return tsi_allocate(env, (size_t)count, rows->scalar_bytes, __func__, __FILE__, __LINE__, out);
+  return TSI_ALLOC_SIZED(env, *out, count, rows->scalar_bytes);
 }
 
 /* place[i], n: where given row i is in the order of the cut. */
@@ -254,7 +254,7 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
   for (int k = 0; k < 2; k++) release_matrix(env, &(*rows)->matrix[k]);
   TSI_FREE(env, (*rows)->inverse);
   TSI_FREE(env, (*rows)->place);
-  tsi_pattern_destroy(env, &(*rows)->own_pattern);
+  TSI_FREE(env, (*rows)->own_pattern);
   TSI_FREE(env, (*rows)->own_values);
   TSI_FREE(env, (*rows)->cut);
   pthread_mutex_destroy(&(*rows)->lock);

@@ -19,7 +19,7 @@ tristar_status tsi_block_plan_create(const tristar_plan_t *plan, tsi_block_plan 
 
 void tsi_block_plan_destroy(tsi_env *env, tsi_block_plan **blocks) {
   if (*blocks == NULL) return;
-  for (int k = 0; k < 2; k++) tsi_block_sweep_destroy(env, &(*blocks)->sweep[k]);
+  for (int k = 0; k < 2; k++) TSI_FREE(env, (*blocks)->sweep[k]);
   pthread_mutex_destroy(&(*blocks)->lock);
   TSI_FREE(env, *blocks);
 }
@@ -173,16 +173,13 @@ static void list_step(const void *arg, tsi_index number, tsi_access_lister *list
 
 tristar_status tsi_block_plan_list_accesses(const tristar_plan_t *plan, bool backward, const tsi_steps *steps,
                                             tsi_access_list **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  described d = {plan->side[0].chunks, plan->blocks->sweep[backward], steps, NULL};
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(env, d.listed, d.sweep->rows->n));
-  for (tsi_index i = 0; i < d.sweep->rows->n; i++) d.listed[i] = -1;
-  TSI_TRY_OUT(tsi_access_list_create(env, steps->count, list_step, &d, out));
-out:
-  TSI_FREE(env, d.listed);
-  return status;
+  TSI_SCRATCH(env, described, d, 1);
+  *d = (described){plan->side[0].chunks, plan->blocks->sweep[backward], steps, NULL};
+  TSI_TRY(TSI_ALLOC_IN(d, d->listed, d->sweep->rows->n));
+  for (tsi_index i = 0; i < d->sweep->rows->n; i++) d->listed[i] = -1;
+  return tsi_access_list_create(env, steps->count, list_step, d, out);
 }
 
 static tristar_status check_steps(const tristar_plan_t *plan, bool backward, const tsi_steps *steps) {
@@ -195,31 +192,27 @@ static tristar_status check_steps(const tristar_plan_t *plan, bool backward, con
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
 tristar_status tsi_block_plan_steps(const tristar_plan_t *plan, bool backward, tsi_steps **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  builder b = {.chunks = plan->side[0].chunks, .sweep = plan->blocks->sweep[backward]};
-  const tsi_index n = b.sweep->rows->n;
+  TSI_SCRATCH(env, builder, b, 1);
+  *b = (builder){.chunks = plan->side[0].chunks, .sweep = plan->blocks->sweep[backward]};
+  const tsi_index n = b->sweep->rows->n;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, b.steps, 1));
-  if (!tsi_to_index(2 * (tsi_count)b.chunks->count + b.sweep->rows->count, &b.steps->count))
-    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY_OUT(TSI_ALLOC_IN(b.steps, b.steps->step, b.steps->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, b.owner, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, b.touched, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, b.latest, b.chunks->count));
-  tsi_chunk_owners(b.chunks, b.owner);
-  add_steps(&b, backward);
-  add_edges(&b);
-  TSI_TRY_OUT(TSI_ALLOC_IN(b.steps, b.steps->edge, b.steps->edges));
-  add_edges(&b);
-  if (env->check) TSI_TRY_OUT(check_steps(plan, backward, b.steps));
-out:
-  TSI_FREE(env, b.owner);
-  TSI_FREE(env, b.touched);
-  TSI_FREE(env, b.latest);
-  if (status != TRISTAR_OK) TSI_FREE(env, b.steps);
-  *out = b.steps;
-  return status;
+  TSI_TRY(TSI_ALLOC_ZERO_IN(b, b->steps, 1));
+  if (!tsi_to_index(2 * (tsi_count)b->chunks->count + b->sweep->rows->count, &b->steps->count))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  TSI_TRY(TSI_ALLOC_IN(b->steps, b->steps->step, b->steps->count));
+  TSI_TRY(TSI_ALLOC_IN(b, b->owner, n));
+  TSI_TRY(TSI_ALLOC_IN(b, b->touched, n));
+  TSI_TRY(TSI_ALLOC_IN(b, b->latest, b->chunks->count));
+  tsi_chunk_owners(b->chunks, b->owner);
+  add_steps(b, backward);
+  add_edges(b);
+  TSI_TRY(TSI_ALLOC_IN(b->steps, b->steps->edge, b->steps->edges));
+  add_edges(b);
+  if (env->check) TSI_TRY(check_steps(plan, backward, b->steps));
+  tsi_own(NULL, b->steps);
+  *out = b->steps;
+  return TRISTAR_OK;
 }
 
 void tsi_block_plan_lanes(const tristar_plan_t *plan, bool backward, const tsi_steps *steps,

@@ -13,16 +13,15 @@
 
 tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *factor,
                                         const tsi_device_options *options, tsi_device_forecast *forecast) {
-  tristar_status status = TRISTAR_OK;
-  tsi_device_plan *plan = NULL;
+  TSI_CLEANUP(tsi_device_plan_destroy) tsi_device_plan *plan = NULL;
   tsi_device_forecast f = {.options = *options};
   const bool triangle = tsi_factor_is_triangle(factor);
-  TSI_TRY_OUT(tsi_device_plan_create(env, factor, options, &plan));
+  TSI_TRY(tsi_device_plan_create(env, factor, options, &plan));
   for (int backward = 0; backward < 2; backward++) {
     if (triangle && backward == (factor->lower != NULL)) continue;
     const tsi_device_tables *tables = &plan->side[backward ? plan->sides - 1 : 0].tables;
-    TSI_TRY_OUT(tsi_device_predict(env, tables, backward, options->scalar_bytes, &options->costs,
-                                   &f.sweep[backward]));
+    TSI_TRY(tsi_device_predict(env, tables, backward, options->scalar_bytes, &options->costs,
+                               &f.sweep[backward]));
   }
   f.solve = tsi_predictions_add(f.sweep[0], f.sweep[1]);
   for (int i = 0; i < plan->sides; i++) {
@@ -31,9 +30,7 @@ tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *fa
   }
   for (tsi_index v = 0; v < plan->side[0].tables.nodes; v++) f.nodes[plan->side[0].tables.node[v].kind]++;
   *forecast = f;
-out:
-  tsi_device_plan_destroy(env, &plan);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Nodes (or groups) become `by` times as large as long as that is predicted to be faster. */
@@ -139,29 +136,22 @@ out:
 tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor,
                                 const tsi_device_split_costs *costs, const tsi_device_forecast *forecast,
                                 tsi_device_split **out) {
-  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const double longer = longer_than_bounds(&forecast->solve, costs->device_bandwidth);
   tsi_device_split_costs all = *costs;
-  tsi_device_plan *plan = NULL;
-  tsi_device_memory memory = {.stored = NULL};
-  double *path = NULL;
+  TSI_CLEANUP(tsi_device_plan_destroy) tsi_device_plan *plan = NULL;
+  TSI_CLEANUP(tsi_device_memory_finish) tsi_device_memory memory = {.stored = NULL};
   *out = NULL;
   if (factor->rows)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix without supernodes has no subtrees");
-  TSI_TRY_OUT(TSI_ALLOC(env, path, an->symbolic->count));
-  TSI_TRY_OUT(tsi_device_plan_create(env, factor, &forecast->options, &plan));
-  TSI_TRY_OUT(find_paths(env, factor, plan, path));
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix without supernodes has no subtrees");
+  TSI_SCRATCH(env, double, path, an->symbolic->count);
+  TSI_TRY(tsi_device_plan_create(env, factor, &forecast->options, &plan));
+  TSI_TRY(find_paths(env, factor, plan, path));
   for (tsi_index s = 0; s < an->symbolic->count; s++)
     path[s] *= longer * costs->stream_bytes / (double)factor->scalar_bytes;
   all.device_path = path;
   all.device_bandwidth = costs->device_bandwidth / longer;
   all.stream_bytes *= sides_share(an);
-  TSI_TRY_OUT(tsi_device_memory_estimate(env, factor, plan, &all, &memory));
-  TSI_TRY_OUT(place(env, factor, &forecast->options, &all, out));
-out:
-  TSI_FREE(env, path);
-  tsi_device_memory_finish(env, &memory);
-  tsi_device_plan_destroy(env, &plan);
-  return status;
+  TSI_TRY(tsi_device_memory_estimate(env, factor, plan, &all, &memory));
+  return place(env, factor, &forecast->options, &all, out);
 }

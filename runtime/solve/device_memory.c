@@ -11,11 +11,11 @@
 
 /* ---- Estimates ----------------------------------------------------------------------------------------- */
 
-void tsi_device_memory_finish(tsi_env *env, tsi_device_memory *memory) {
-  TSI_FREE(env, memory->stored);
-  TSI_FREE(env, memory->beside);
-  TSI_FREE(env, memory->scratch);
-  TSI_FREE(env, memory->border);
+void tsi_device_memory_finish(tsi_device_memory *memory) {
+  tsi_release(tsi_take(&memory->stored));
+  tsi_release(tsi_take(&memory->beside));
+  tsi_release(tsi_take(&memory->scratch));
+  tsi_release(tsi_take(&memory->border));
 }
 
 static tristar_status allocate(tsi_env *env, tsi_index count, tsi_device_memory *memory) {
@@ -113,7 +113,7 @@ tristar_status tsi_device_memory_estimate(tsi_env *env, const tristar_factor_t *
   costs->border_bytes = sides * (BORDER_TABLE_BYTES + rows);
   costs->border_scratch = rows;
 out:
-  if (status != TRISTAR_OK) tsi_device_memory_finish(env, memory);
+  if (status != TRISTAR_OK) tsi_device_memory_finish(memory);
   return status;
 }
 
@@ -171,7 +171,7 @@ static tristar_status measure(tsi_env *env, const tristar_analysis_t *an, const 
                          (double)tsi_device_scratch_bytes(&subtree->tables, (size_t)costs->row_bytes);
     *kept += (double)subtree->tables.bytes + rows * costs->row_bytes * costs->solves;
     if (*scratch < needs) *scratch = needs;
-    tsi_subtree_tables_destroy(env, &subtree);
+    tsi_subtree_tables_destroy(&subtree);
   }
   return TRISTAR_OK;
 }

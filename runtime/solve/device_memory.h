@@ -28,7 +28,7 @@ TRISTAR_CHECKED tristar_status tsi_device_memory_estimate(tsi_env *env, const tr
                                                           const tsi_device_plan *plan,
                                                           tsi_device_split_costs *costs,
                                                           tsi_device_memory *memory);
-void tsi_device_memory_finish(tsi_env *env, tsi_device_memory *memory);
+void tsi_device_memory_finish(tsi_device_memory *memory);
 
 /* *bytes: what the subtrees of a placing take on the device that has least room for them, cut with these
  * options. At most 64 scalars a subtree and factor too many, by which its stream begins at a multiple of

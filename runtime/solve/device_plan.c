@@ -67,20 +67,20 @@ out:
     TSI_FREE(env, own[i].panels);
     TSI_FREE(env, own[i].panel_values);
   }
-  if (status != TRISTAR_OK) tsi_device_plan_destroy(env, &plan);
+  if (status != TRISTAR_OK) tsi_device_plan_destroy(&plan);
   *out = plan;
   return status;
 }
 
-void tsi_device_plan_destroy(tsi_env *env, tsi_device_plan **plan) {
+void tsi_device_plan_destroy(tsi_device_plan **plan) {
   if (*plan == NULL) return;
   for (int i = 0; i < 2; i++) {
     tsi_device_side *side = &(*plan)->side[i];
-    tsi_device_tables_destroy(env, &side->tables);
-    TSI_FREE(env, side->sweep);
-    TSI_FREE(env, side->chunks);
+    tsi_device_tables_destroy(&side->tables);
+    tsi_release(side->sweep);
+    tsi_release(side->chunks);
   }
-  TSI_FREE(env, *plan);
+  tsi_release(tsi_take(plan));
 }
 
 tsi_device_call tsi_device_call_of(const tsi_solve_call *call, const tsi_index *from) {

@@ -30,7 +30,7 @@ void tsi_device_options_init(tsi_device_options *options, size_t scalar_bytes);
 TRISTAR_CHECKED tristar_status tsi_device_plan_create(tsi_env *env, const tristar_factor_t *factor,
                                                       const tsi_device_options *options,
                                                       tsi_device_plan **out);
-void tsi_device_plan_destroy(tsi_env *env, tsi_device_plan **plan);
+void tsi_device_plan_destroy(tsi_device_plan **plan);
 
 /* A solve of all rows (call->sparse is NULL), for a device. from: the factor's interchanges as permutations
  * (tsi_device_interchanges); NULL: it has none. Pointers are copied as they are. */

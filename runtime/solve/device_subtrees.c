@@ -26,17 +26,9 @@ struct tsi_replay_subtrees {
 tristar_status tsi_device_subtrees_allocate(tsi_env *env, tsi_index chunks, tsi_plan_subtrees **out) {
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
-  TSI_TRY(TSI_ALLOC(env, (*out)->of_chunk, chunks));
-  TSI_TRY(TSI_ALLOC(env, (*out)->on_device, chunks));
-  return TSI_ALLOC_ZERO(env, (*out)->subtree, chunks);
-}
-
-void tsi_device_subtrees_release(tsi_env *env, tsi_plan_subtrees **subtrees) {
-  if (*subtrees == NULL) return;
-  TSI_FREE(env, (*subtrees)->subtree);
-  TSI_FREE(env, (*subtrees)->of_chunk);
-  TSI_FREE(env, (*subtrees)->on_device);
-  TSI_FREE(env, *subtrees);
+  TSI_TRY(TSI_ALLOC_IN(*out, (*out)->of_chunk, chunks));
+  TSI_TRY(TSI_ALLOC_IN(*out, (*out)->on_device, chunks));
+  return TSI_ALLOC_ZERO_IN(*out, (*out)->subtree, chunks);
 }
 
 void tsi_device_subtrees_note(tsi_plan_subtrees *all, tsi_index chunk, tsi_index device) {
@@ -88,7 +80,7 @@ void tsi_device_subtrees_destroy(tristar_plan_t *plan) {
   tsi_plan_subtrees *all = plan->subtrees;
   if (all == NULL) return;
   for (tsi_index k = 0; k < all->count; k++) tsi_resident_give_back(plan->factor, &all->subtree[k].resident);
-  tsi_device_subtrees_release(env, &plan->subtrees);
+  TSI_FREE(env, plan->subtrees);
 }
 
 /* ---- Of a replay --------------------------------------------------------------------------------------- */
@@ -270,10 +262,10 @@ void tsi_device_subtree_data_destroy(tsi_execution *e, tsi_replay_subtrees **dat
   tsi_env *env = all->of->env;
   for (tsi_index k = 0; k < all->of->count && all->subtree; k++) {
     replay_subtree *r = &all->subtree[k];
-    tsi_device_data_destroy(env, &r->x);
-    for (int i = 0; i < 2; i++) tsi_device_data_destroy(env, &r->border[i]);
+    tsi_device_data_destroy(&r->x);
+    for (int i = 0; i < 2; i++) tsi_device_data_destroy(&r->border[i]);
   }
-  for (int d = 0; d < TSI_DEVICES_MOST; d++) tsi_device_data_destroy(env, &all->scratch[d]);
+  for (int d = 0; d < TSI_DEVICES_MOST; d++) tsi_device_data_destroy(&all->scratch[d]);
   TSI_FREE(env, all->subtree);
   TSI_FREE(env, *data);
   e->devices = NULL;

@@ -49,8 +49,6 @@ void tsi_device_subtrees_destroy(tristar_plan_t *plan);
  * caller's, also after a failure. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_subtrees_allocate(tsi_env *env, tsi_index chunks,
                                                             tsi_plan_subtrees **out);
-/* All but the residents. */
-void tsi_device_subtrees_release(tsi_env *env, tsi_plan_subtrees **subtrees);
 /* One more of them, or a chunk of the cores: device TSI_NONE. */
 void tsi_device_subtrees_note(tsi_plan_subtrees *subtrees, tsi_index chunk, tsi_index device);
 

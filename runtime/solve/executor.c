@@ -13,7 +13,7 @@ out:
 }
 
 void tsi_executor_release(tsi_env *env, tsi_executor *executor) {
-  tsi_lane_run_destroy(env, &executor->lanes);
+  TSI_FREE(env, executor->lanes);
   tsi_tasks_destroy(&executor->tasks);
   tsi_recording_release(env, &executor->recording);
 }

@@ -98,7 +98,7 @@ static tristar_status note_chunks(tsi_env *env, tristar_plan_t *plan) {
 }
 
 /* What the kernels of a side read. All sides share the workspace. */
-static tristar_status fill_tables(tsi_env *env, tristar_plan_t *plan, int i) {
+static tristar_status fill_tables(tristar_plan_t *plan, int i) {
   tsi_plan_side *side = &plan->side[i];
   const tsi_structure structure = tsi_analysis_structure(plan->factor->analysis, i);
   const tsi_tables_source source = {.chunks = side->chunks,
@@ -107,7 +107,7 @@ static tristar_status fill_tables(tsi_env *env, tristar_plan_t *plan, int i) {
                                     .panel_values = structure.panel_values,
                                     .rows_of = plan->side[plan->sides - 1].chunks,
                                     .by_column = plan->spmv != NULL || plan->factor->rows != NULL};
-  TSI_TRY(tsi_tables_create(env, &source, &side->tables));
+  TSI_TRY(tsi_tables_create(plan, &source, &side->tables));
   const tsi_count n = plan->factor->analysis->symbolic->n;
   plan->workspace_rows = plan->spmv ? 2 * n : plan->factor->rows ? n : side->tables.workspace_rows;
   return TRISTAR_OK;
@@ -268,7 +268,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   if (factor->rows) plan->pieces = tsi_row_factor_pieces(factor->rows);
   TSI_TRY_OUT(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) {
-    TSI_TRY_OUT(fill_tables(env, plan, i));
+    TSI_TRY_OUT(fill_tables(plan, i));
     point_to_data(plan, i);
   }
   plan->block = TSI_NRHS_BLOCK;
@@ -417,7 +417,6 @@ void tsi_plan_free(tristar_plan_t *p) {
     TSI_FREE(env, p->order[i]);
     TSI_FREE(env, side->sweep);
     TSI_FREE(env, side->chunks);
-    tsi_tables_destroy(env, &side->tables);
   }
   tsi_spmv_destroy(env, &p->spmv);
   tsi_block_plan_destroy(env, &p->blocks);

@@ -117,12 +117,12 @@ tristar_status tsi_reach_create(tsi_env *env, const tsi_reach_source *source, ts
                                      reach->lists[2], reach->lists[3], reach->lists[4], reach->lists[5]};
 out:
   TSI_FREE(env, useful);
-  if (status != TRISTAR_OK) tsi_reach_finish(env, reach);
+  if (status != TRISTAR_OK) tsi_reach_finish(reach);
   return status;
 }
 
-void tsi_reach_finish(tsi_env *env, tsi_reach *reach) {
-  TSI_FREE(env, reach->forward);
-  TSI_FREE(env, reach->backward);
-  for (int i = 0; i < 6; i++) TSI_FREE(env, reach->lists[i]);
+void tsi_reach_finish(tsi_reach *reach) {
+  tsi_release(tsi_take(&reach->forward));
+  tsi_release(tsi_take(&reach->backward));
+  for (int i = 0; i < 6; i++) tsi_release(tsi_take(&reach->lists[i]));
 }

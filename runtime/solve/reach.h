@@ -41,6 +41,6 @@ typedef struct tsi_reach {
 /* Errors: ARGUMENT (a row out of range or twice), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_reach_create(tsi_env *env, const tsi_reach_source *source,
                                                 tsi_reach *reach);
-void tsi_reach_finish(tsi_env *env, tsi_reach *reach);
+void tsi_reach_finish(tsi_reach *reach);
 
 #endif

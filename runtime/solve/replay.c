@@ -181,8 +181,7 @@ static tristar_status fit_workspace(tsi_env *env, tsi_replay *replay, tsi_index 
   if (size <= replay->workspace_size) return TRISTAR_OK;
   TSI_FREE(env, replay->execution.call.workspace);
   replay->workspace_size = 0;
-  TSI_TRY(tsi_allocate(env, (size_t)size, replay->plan->factor->scalar_bytes, __func__, __FILE__, __LINE__,
-                       &replay->execution.call.workspace));
+  TSI_TRY(TSI_ALLOC_SIZED(env, replay->execution.call.workspace, size, replay->plan->factor->scalar_bytes));
   replay->workspace_size = size;
   return TRISTAR_OK;
 }

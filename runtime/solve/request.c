@@ -174,7 +174,7 @@ static void end_oldest_block(tristar_request_t *r) {
 static void finish(tristar_request_t *r) {
   tristar_plan_t *plan = r->plan;
   const double seconds = tsi_clock() - r->begin;
-  tsi_reach_finish(env_of(r), &r->reach);
+  tsi_reach_finish(&r->reach);
   TSI_FREE(env_of(r), r->block);
   if (!tsi_failure_exists(&r->failure)) {
     pthread_mutex_lock(&plan->lock);
@@ -212,7 +212,7 @@ void tsi_request_cancel(tristar_request_t *r) {
   for (int64_t k = 0; k < r->blocks; k++) release_block(r, &r->block[k]);
   r->blocks = 0;
   TSI_FREE(env_of(r), r->block);
-  tsi_reach_finish(env_of(r), &r->reach);
+  tsi_reach_finish(&r->reach);
   if (r->sums.compute) tsi_sums_end(env_of(r), &r->plan->solved, &r->sums);
 }
 

@@ -240,7 +240,7 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   TSI_TRY_OUT(choose_lists(r, &operation));
   TSI_TRY_OUT(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
 out:
-  if (status != TRISTAR_OK) tsi_reach_finish(&plan->ts->env, &r->reach);
+  if (status != TRISTAR_OK) tsi_reach_finish(&r->reach);
   return status;
 }
 

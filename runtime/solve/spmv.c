@@ -183,42 +183,37 @@ static tristar_status allocate_matrix(tsi_env *env, const filler *f, tsi_spmv *s
   if (matrix->values != NULL) return TRISTAR_OK;
   if (matrix->row == NULL) TSI_TRY(TSI_ALLOC(env, matrix->row, rows));
   if (matrix->index == NULL) TSI_TRY(TSI_ALLOC(env, matrix->index, entries));
-  TSI_TRY(tsi_allocate(env, (size_t)entries, f->bytes, __func__, __FILE__, __LINE__, &matrix->values));
+  TSI_TRY(TSI_ALLOC_SIZED(env, matrix->values, entries, f->bytes));
   matrix->rows = (tsi_spmv_rows){f->products->ptr, matrix->row, matrix->index, matrix->values};
   spmv->bytes += (size_t)rows * sizeof *matrix->row + (size_t)entries * (sizeof *matrix->index + f->bytes);
   return TRISTAR_OK;
 }
 
-static tristar_status allocate_scratch(tsi_env *env, filler *f) {
+static tristar_status allocate_scratch(filler *f) {
   const size_t width = TSI_PANEL_WIDTH_MAX;
-  TSI_TRY(TSI_ALLOC(env, f->next, f->n));
-  TSI_TRY(tsi_allocate(env, width * width, f->bytes, __func__, __FILE__, __LINE__, (void **)&f->triangle));
-  TSI_TRY(tsi_allocate(env, STRIP * width, f->bytes, __func__, __FILE__, __LINE__, (void **)&f->strip));
-  return tsi_allocate(env, TSI_KERNEL_SCRATCH, f->bytes, __func__, __FILE__, __LINE__, (void **)&f->scratch);
+  TSI_TRY(TSI_ALLOC_IN(f, f->next, f->n));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(f, f->triangle, width * width, f->bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(f, f->strip, STRIP * width, f->bytes));
+  return TSI_ALLOC_SIZED_IN(f, f->scratch, TSI_KERNEL_SCRATCH, f->bytes);
 }
 
 /* Under the lock. */
 static tristar_status fill(tristar_plan_t *plan, bool backward, bool upper, tsi_spmv_matrix *matrix) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
-  filler f = {.plan = plan,
-              .products = plan->spmv->products[backward],
-              .matrix = matrix,
-              .stream = upper ? factor->upper : factor->lower,
-              .order = !upper && factor->pivoted ? factor->pivot_order : NULL,
-              .n = factor->analysis->symbolic->n,
-              .bytes = factor->scalar_bytes};
-  TSI_TRY_OUT(allocate_matrix(env, &f, plan->spmv));
-  TSI_TRY_OUT(allocate_scratch(env, &f));
-  put_all(&f);
+  TSI_SCRATCH(env, filler, f, 1);
+  *f = (filler){.plan = plan,
+                .products = plan->spmv->products[backward],
+                .matrix = matrix,
+                .stream = upper ? factor->upper : factor->lower,
+                .order = !upper && factor->pivoted ? factor->pivot_order : NULL,
+                .n = factor->analysis->symbolic->n,
+                .bytes = factor->scalar_bytes};
+  TSI_TRY(allocate_matrix(env, f, plan->spmv));
+  TSI_TRY(allocate_scratch(f));
+  put_all(f);
   matrix->generation = factor->generation;
-out:
-  TSI_FREE(env, f.next);
-  TSI_FREE(env, f.triangle);
-  TSI_FREE(env, f.strip);
-  TSI_FREE(env, f.scratch);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_spmv_prepare(tristar_plan_t *plan, bool backward, bool upper, const tsi_spmv_rows **out) {

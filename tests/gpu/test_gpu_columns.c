@@ -127,7 +127,7 @@ static void multiply_rows(const work *w, bool backward, void *workspace, unsigne
       .values = values};
   const run_outcome got = run_rows(types[w->type].scalars, &s, true, 1, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
-  tsi_device_rows_destroy(env, &device);
+  tsi_device_rows_destroy(&device);
 }
 
 /* b to rows 0 .., from there forward to rows n .., D^-1 there, from there backward to rows 0 .., and to x. */

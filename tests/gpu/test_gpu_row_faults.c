@@ -62,7 +62,7 @@ static void check_faults(const system_of *s, tsi_device_row_way way) {
     misplace_level(&r.plan.tables);
     CHECK_MSG(count_wrong(&r, GPU_NO_FAULT, b, right) > 0, "no schedule shows a wrong level");
   }
-  row_solver_close(&env, &r);
+  row_solver_close(&r);
 }
 
 /* most: sectors, in bytes, for each byte that lanes take. Bundles begin anywhere: the sectors at their ends
@@ -80,7 +80,7 @@ static void check_loads(int kind, const typed *t, double most) {
   CHECK_MSG(got.bytes > 0 && got.sectors * 32 <= most * got.bytes,
             "%s, scalars of %zu bytes: %g loads touch %g sectors for %g bytes", triangle_names[kind],
             t->bytes, got.loads, got.sectors, got.bytes);
-  row_solver_close(&env, &r);
+  row_solver_close(&r);
   system_free(&s);
 }
 
@@ -98,7 +98,7 @@ static void check_columns(void) {
     CHECK(row_solve(&r, &plain, 1, b + c * bytes, x).ended);
     CHECK(memcmp(all + c * bytes, x, bytes) == 0);
   }
-  row_solver_close(&env, &r);
+  row_solver_close(&r);
   system_free(&s);
 }
 

@@ -97,7 +97,7 @@ static void solve_emulated(tsi_env *env, const system_of *s, const tristar_reque
   launch.inverse = inverse;
   const run_outcome got = run_rows(scalars, &launch, true, 1, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
-  tsi_device_rows_destroy(env, &plan);
+  tsi_device_rows_destroy(&plan);
 }
 
 static void check(tristar_t *ts, const system_of *s, const way *w, unsigned seed) {

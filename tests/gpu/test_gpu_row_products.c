@@ -106,7 +106,7 @@ static void check_direction(tristar_plan_t *plan, const typed *t, bool backward,
   CHECK_OK(tsi_device_products_create(env, products, rows, workspace, 32, &device)); /* checks */
   check_product(plan, t, &device, products, rows, variant % 2 ? 8 : 1, variant);
   if (!t->is_complex && t->is_single) break_tables(env, &device, products, rows, workspace);
-  tsi_device_rows_destroy(env, &device);
+  tsi_device_rows_destroy(&device);
 }
 
 static void check_problem(tristar_t *ts, const problem *p, const typed *t, unsigned variant) {

@@ -38,7 +38,7 @@ int main(void) {
     CHECK(count_races(&r, 1, GPU_FAULT_FLAG) > 0);
     CHECK(!free_rows || count_races(&r, 1, GPU_FAULT_FENCE) > 0);
     CHECK(free_rows || count_races(&r, 1, GPU_FAULT_BARRIER) > 0);
-    row_solver_close(&env, &r);
+    row_solver_close(&r);
   }
   return 0;
 }

@@ -124,7 +124,7 @@ static int check_subtrees(unsigned type, const host_solve *h, tsi_solve_call *ca
     check_subtree(type, h, call, subtree, from, 0, first);
     check_subtree(type, h, call, subtree, from, 1, again);
     CHECK(memcmp(first, again, bytes) == 0);
-    tsi_subtree_tables_destroy(env, &subtree);
+    tsi_subtree_tables_destroy(&subtree);
     free(first);
     free(again);
     subtrees++;

@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
         if (run_has_faults()) RUN(check_fault(&s, tables));
         RUN(check_broken(s.device.env, &tables[0]));
       }
-      for (int side = 0; side < 2; side++) tsi_variant_tables_destroy(s.device.env, &tables[side]);
+      for (int side = 0; side < 2; side++) tsi_variant_tables_destroy(&tables[side]);
     }
   return 0;
 }

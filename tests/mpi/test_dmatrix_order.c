@@ -38,7 +38,7 @@ static void check_graph(const world *w, const char *kind, int64_t k, bool mapped
                   memcmp(own.adj + own.ptr[i], graph->adj + begin, (size_t)each * sizeof *own.adj) == 0,
               "%s: other neighbours of vertex %d", kind, first + i);
   }
-  tsi_rows_graph_finish(env, &own);
+  tsi_rows_graph_finish(&own);
   TSI_FREE(env, graph);
   tristar_dmatrix_destroy(&d);
   release_shared(&s);

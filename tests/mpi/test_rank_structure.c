@@ -126,7 +126,7 @@ static void check_directory(const world *w, int64_t n) {
   /* what one rank has found before all have */
   const tristar_status mine = w->rank == w->ranks - 1 ? TRISTAR_ERR_MEMORY : TRISTAR_OK;
   CHECK(tsi_directory_ask(env, transport, directory, mine, count, asked, answer) == TRISTAR_ERR_MEMORY);
-  tsi_directory_destroy(env, &directory);
+  TSI_FREE(env, directory);
   tsi_transport_destroy(&transport);
 }
 

@@ -34,7 +34,7 @@ static inline device_solver device_solver_open(tristar_plan_t *plan, double node
 }
 
 static inline void device_solver_close(device_solver *s) {
-  tsi_device_plan_destroy(s->env, &s->device);
+  tsi_device_plan_destroy(&s->device);
   free(s->from);
 }
 

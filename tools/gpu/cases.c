@@ -303,7 +303,7 @@ static void check_rows(session *s, tsi_device_row_way way, bool one_launch, cons
                        .repeats = true};
   measure(s, &c);
   board_close(&solver.arrays);
-  tsi_device_rows_destroy(&s->p.env, &plan);
+  tsi_device_rows_destroy(&plan);
   TSI_FREE(&s->p.env, cut);
   free(values);
   free(inverse);
@@ -455,5 +455,5 @@ void gpu_cases_measure(session *s) {
     check_rows(s, TSI_DEVICE_ROWS_FREE, true, "rows forward, sync-free");
     for (int k = 0; gpu_peers[k]; k++) check_peer(s, gpu_peers[k]);
   }
-  tsi_variant_tables_destroy(&s->p.env, &variants);
+  tsi_variant_tables_destroy(&variants);
 }

@@ -167,15 +167,14 @@ void problem_open(tsi_index k, const typed *t, double node_bytes, problem *p) {
                                     .panels = p->s.panels,
                                     .panel_values = p->panel_values,
                                     .rows_of = p->s.chunks};
-  CHECK_OK(tsi_tables_create(&p->env, &source, &p->tables));
+  CHECK_OK(tsi_tables_create(p->s.chunks, &source, &p->tables));
   build_device(p, node_bytes);
 }
 
 void problem_close(problem *p) {
-  tsi_device_tables_destroy(&p->env, &p->device);
+  tsi_device_tables_destroy(&p->device);
   TSI_FREE(&p->env, p->device_sweep);
   TSI_FREE(&p->env, p->device_chunks);
-  tsi_tables_destroy(&p->env, &p->tables);
   structure_release(&p->env, &p->s);
   pattern_free(&p->a);
   csr_free(&p->lower);

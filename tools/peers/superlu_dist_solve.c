@@ -118,8 +118,8 @@ static void match(peer *p, solver *s) {
     free(column_scale);
   }
   free(row_of_column);
-  tsi_entries_finish(env, &full);
-  tsi_pattern_destroy(env, &pattern);
+  tsi_entries_finish(&full);
+  TSI_FREE(env, pattern);
 }
 
 /* The stored entries of L and U, zeros inside supernodes too; on a 1 x 1 grid, where all supernodes are here:

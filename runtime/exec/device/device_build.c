@@ -299,7 +299,7 @@ static tristar_status fill_block(const making *m) {
   const size_t middle = place_arrays(m, NULL, t),
                end = place_sweep(&m->tickets[0], t->nodes, NULL, middle, &t->forward);
   t->bytes = place_sweep(&m->tickets[1], t->nodes, NULL, end, &t->backward);
-  TSI_TRY(tsi_allocate_zero(env, t->bytes, 1, __func__, __FILE__, __LINE__, &t->block));
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, t->block, t->bytes, 1));
   (void)place_arrays(m, t->block, t);
   (void)place_sweep(&m->tickets[0], t->nodes, t->block, middle, &t->forward);
   (void)place_sweep(&m->tickets[1], t->nodes, t->block, end, &t->backward);
@@ -311,12 +311,12 @@ static tristar_status make_parts(making *m) {
   tsi_env *env = m->env;
   tsi_device_tables *t = m->t;
   TSI_OWNED double *seconds = NULL;
-  TSI_TRY(tsi_tables_create(env, m->source, &m->cpu));
+  TSI_TRY(tsi_tables_create(m, m->source, &m->cpu));
   t->nodes = count_nodes(m);
-  TSI_TRY(TSI_ALLOC(env, m->node, t->nodes));
-  TSI_TRY(TSI_ALLOC(env, m->gather_ptr, (tsi_count)t->n + t->off_rows + 1));
-  TSI_TRY(TSI_ALLOC(env, m->gather, t->off_rows));
-  TSI_TRY(TSI_ALLOC(env, m->owner, t->off_rows));
+  TSI_TRY(TSI_ALLOC_IN(m, m->node, t->nodes));
+  TSI_TRY(TSI_ALLOC_IN(m, m->gather_ptr, (tsi_count)t->n + t->off_rows + 1));
+  TSI_TRY(TSI_ALLOC_IN(m, m->gather, t->off_rows));
+  TSI_TRY(TSI_ALLOC_IN(m, m->owner, t->off_rows));
   t->panel = m->cpu.panel;
   t->node = m->node;
   t->gather_ptr = m->gather_ptr;
@@ -326,37 +326,28 @@ static tristar_status make_parts(making *m) {
   TSI_TRY(list_rows(m));
   TSI_TRY(weigh_nodes(env, t, m->options, &seconds));
   for (int backward = 0; backward < 2; backward++)
-    TSI_TRY(tsi_device_tickets_create(env, t, m->source->sweep, backward, seconds, &m->tickets[backward]));
+    TSI_TRY(tsi_device_tickets_create(m, t, m->source->sweep, backward, seconds, &m->tickets[backward]));
   return TRISTAR_OK;
 }
 
 tristar_status tsi_device_tables_create(tsi_env *env, const tsi_tables_source *source, tsi_inverse inverse,
                                         const tsi_device_options *options, tsi_device_tables *tables) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = source->chunks;
-  making m = {.env = env, .source = source, .options = options, .t = tables};
   *tables = (tsi_device_tables){.inverse = inverse,
                                 .n = chunks->count > 0 ? chunks->column[chunks->count] : 0,
                                 .panels = source->panels->count,
                                 .chunks = chunks->count,
                                 .off_rows = (tsi_index)chunks->off_ptr[chunks->count],
                                 .rows = chunks->local_rows};
-  TSI_TRY_OUT(make_parts(&m));
-  TSI_TRY_OUT(fill_block(&m));
-  if (env->check) TSI_TRY_OUT(tsi_device_tables_check(env, tables, source));
-out:
-  tsi_tables_destroy(env, &m.cpu);
-  for (int k = 0; k < 2; k++) tsi_device_tickets_destroy(env, &m.tickets[k]);
-  TSI_FREE(env, m.node);
-  TSI_FREE(env, m.gather_ptr);
-  TSI_FREE(env, m.gather);
-  TSI_FREE(env, m.owner);
-  if (status != TRISTAR_OK) tsi_device_tables_destroy(env, tables);
-  return status;
+  TSI_SCRATCH(env, making, m, 1);
+  *m = (making){.env = env, .source = source, .options = options, .t = tables};
+  TSI_TRY(make_parts(m));
+  TSI_TRY(fill_block(m));
+  return env->check ? tsi_device_tables_check(env, tables, source) : TRISTAR_OK;
 }
 
-void tsi_device_tables_destroy(tsi_env *env, tsi_device_tables *tables) {
-  TSI_FREE(env, tables->block);
+void tsi_device_tables_destroy(tsi_device_tables *tables) {
+  tsi_release(tables->block);
   *tables = (tsi_device_tables){0};
 }
 

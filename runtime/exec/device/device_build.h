@@ -47,13 +47,14 @@ double tsi_device_node_bytes(const tsi_device_tables *tables, tsi_index node, si
 double tsi_device_node_latency(const tsi_device_tables *tables, tsi_index node,
                                const tsi_device_costs *costs);
 
-/* After a failure *tables is empty. Errors: TOO_LARGE (more rows of a workspace than 32-bit numbers), MEMORY.
+/* To be destroyed, also after a failure. Errors: TOO_LARGE (more rows of a workspace than 32-bit numbers),
+ * MEMORY.
  */
 TRISTAR_CHECKED tristar_status tsi_device_tables_create(tsi_env *env, const tsi_tables_source *source,
                                                         tsi_inverse inverse,
                                                         const tsi_device_options *options,
                                                         tsi_device_tables *tables);
-void tsi_device_tables_destroy(tsi_env *env, tsi_device_tables *tables);
+void tsi_device_tables_destroy(tsi_device_tables *tables);
 
 /* Verifies the invariants that device_tables.h states, against what the tables were made from: that each
  * panel is walked once, each update read once by its target, and that tickets which touch the same rows of

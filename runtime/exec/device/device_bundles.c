@@ -225,27 +225,22 @@ static size_t place_arrays(tsi_device_rows *t, char *block, arrays *a) {
 
 tristar_status tsi_device_bundles_create(tsi_env *env, const tsi_device_listing *listing, tsi_index *rank,
                                          tsi_device_row_plan *plan) {
-  tristar_status status = TRISTAR_OK;
   const tsi_count listed = listing->start[listing->parts];
   tsi_device_rows *t = &plan->tables;
-  making m = {.rows = listing, .rank = rank, .t = t};
   t->updates = (tsi_index)listed - t->n;
-  TSI_TRY_OUT(TSI_ALLOC(env, m.turn, listed));
-  TSI_TRY_OUT(TSI_ALLOC(env, m.number, listed));
-  TSI_TRY_OUT(TSI_ALLOC(env, m.next, listed));
-  number_rows(&m);
-  put_parts(&m);
-  t->bytes = place_arrays(t, NULL, &m.a);
-  TSI_TRY_OUT(tsi_allocate_zero(env, t->bytes, 1, __func__, __FILE__, __LINE__, &t->block));
-  TSI_TRY_OUT(TSI_ALLOC(env, plan->source, t->entries));
-  (void)place_arrays(t, t->block, &m.a);
-  put_parts(&m);
-  TSI_TRY_OUT(list_entries(env, &m, plan->source));
-out:
-  TSI_FREE(env, m.turn);
-  TSI_FREE(env, m.number);
-  TSI_FREE(env, m.next);
-  return status;
+  TSI_SCRATCH(env, making, m, 1);
+  *m = (making){.rows = listing, .rank = rank, .t = t};
+  TSI_TRY(TSI_ALLOC_IN(m, m->turn, listed));
+  TSI_TRY(TSI_ALLOC_IN(m, m->number, listed));
+  TSI_TRY(TSI_ALLOC_IN(m, m->next, listed));
+  number_rows(m);
+  put_parts(m);
+  t->bytes = place_arrays(t, NULL, &m->a);
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, t->block, t->bytes, 1));
+  TSI_TRY(TSI_ALLOC(env, plan->source, t->entries));
+  (void)place_arrays(t, t->block, &m->a);
+  put_parts(m);
+  return list_entries(env, m, plan->source);
 }
 
 /* ---- Checks -------------------------------------------------------------------------------------------- */

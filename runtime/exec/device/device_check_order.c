@@ -228,25 +228,21 @@ static tristar_status check_conflicts(tsi_env *env, const order *o) {
 
 tristar_status tsi_device_order_check(tsi_env *env, const tsi_device_tables *tables,
                                       const tsi_index *node_of_row, bool backward) {
-  tristar_status status = TRISTAR_OK;
-  order o = {.t = tables,
-             .sweep = backward ? &tables->backward : &tables->forward,
-             .node_of_row = node_of_row,
-             .backward = backward};
-  TSI_TRY_OUT(TSI_ALLOC(env, o.ticket_of, tables->nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, o.chunk_of, tables->nodes));
+  TSI_SCRATCH(env, order, o, 1);
+  *o = (order){.t = tables,
+               .sweep = backward ? &tables->backward : &tables->forward,
+               .node_of_row = node_of_row,
+               .backward = backward};
+  TSI_TRY(TSI_ALLOC_IN(o, o->ticket_of, tables->nodes));
+  TSI_TRY(TSI_ALLOC_IN(o, o->chunk_of, tables->nodes));
   for (tsi_index c = 0; c < tables->chunks; c++) {
     const tsi_device_node *chunk = &tables->node[c];
-    o.chunk_of[c] = c;
-    for (tsi_index k = chunk->slice; k < chunk->slice + chunk->slices; k++) o.chunk_of[k] = c;
-    for (tsi_index k = chunk->piece; k < chunk->piece + chunk->pieces; k++) o.chunk_of[k] = c;
+    o->chunk_of[c] = c;
+    for (tsi_index k = chunk->slice; k < chunk->slice + chunk->slices; k++) o->chunk_of[k] = c;
+    for (tsi_index k = chunk->piece; k < chunk->piece + chunk->pieces; k++) o->chunk_of[k] = c;
   }
-  TSI_TRY_OUT(check_tickets(env, &o));
+  TSI_TRY(check_tickets(env, o));
   for (tsi_index v = 0; v < tables->nodes; v++)
-    TSI_TRY_OUT((backward ? check_reads_backward : check_reads_forward)(env, &o, v));
-  TSI_TRY_OUT(check_conflicts(env, &o));
-out:
-  TSI_FREE(env, o.ticket_of);
-  TSI_FREE(env, o.chunk_of);
-  return status;
+    TSI_TRY((backward ? check_reads_backward : check_reads_forward)(env, o, v));
+  return check_conflicts(env, o);
 }

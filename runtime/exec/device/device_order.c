@@ -121,38 +121,22 @@ static void find_all(finder *f, bool backward, const tsi_index *chunk_of, tsi_co
   ptr[f->t->nodes] = f->count;
 }
 
-static void destroy_edges(tsi_env *env, device_edges *edges) {
-  TSI_FREE(env, edges->order);
-  TSI_FREE(env, edges->ptr);
-  TSI_FREE(env, edges->list);
-  *edges = (device_edges){0};
-}
-
-/* After a failure *edges is empty. Errors: MEMORY. */
+/* edges: owns its arrays. Errors: MEMORY. */
 static tristar_status create_edges(tsi_env *env, const tsi_device_tables *tables, const tsi_sweep *sweep,
                                    bool backward, device_edges *edges) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *writer = NULL, *chunk_of = NULL;
-  finder f = {.t = tables, .sweep = sweep};
-  *edges = (device_edges){0};
-  TSI_TRY_OUT(TSI_ALLOC(env, writer, tables->workspace_rows));
-  TSI_TRY_OUT(TSI_ALLOC(env, chunk_of, tables->nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, f.mark, tables->nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, edges->order, tables->nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, edges->ptr, (tsi_count)tables->nodes + 1));
+  TSI_SCRATCH(env, tsi_index, writer, tables->workspace_rows);
+  TSI_SCRATCH(env, tsi_index, chunk_of, tables->nodes);
+  TSI_SCRATCH(env, tsi_index, mark, tables->nodes);
+  finder f = {.t = tables, .sweep = sweep, .writer = writer, .mark = mark};
+  TSI_TRY(TSI_ALLOC_IN(edges, edges->order, tables->nodes));
+  TSI_TRY(TSI_ALLOC_IN(edges, edges->ptr, (tsi_count)tables->nodes + 1));
   list_nodes(tables, backward, edges->order, chunk_of);
   list_writers(tables, writer);
-  f.writer = writer;
   find_all(&f, backward, chunk_of, edges->ptr);
-  TSI_TRY_OUT(TSI_ALLOC(env, edges->list, f.count));
+  TSI_TRY(TSI_ALLOC_IN(edges, edges->list, f.count));
   f.list = edges->list;
   find_all(&f, backward, chunk_of, edges->ptr);
-out:
-  TSI_FREE(env, writer);
-  TSI_FREE(env, chunk_of);
-  TSI_FREE(env, f.mark);
-  if (status != TRISTAR_OK) destroy_edges(env, edges);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Priorities ---------------------------------------------------------------------------------------- */
@@ -246,14 +230,14 @@ static tsi_count list_waits(const packer *p, const tsi_device_ticket *ticket, ts
   return different;
 }
 
-static tristar_status list_all_waits(tsi_env *env, const packer *p) {
+static tristar_status list_all_waits(void *owner, const packer *p) {
   tsi_device_tickets *t = p->t;
   tsi_count most = 0;
   for (tsi_index k = 0; k < t->tickets; k++) most += list_waits(p, &t->ticket[k], NULL);
   if (most > TSI_INDEX_MAX)
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld waits of tickets are beyond %d", (long long)most,
-             TSI_INDEX_MAX);
-  TSI_TRY(TSI_ALLOC(env, t->before, most));
+    TSI_FAIL(tsi_env_of_memory(owner), TRISTAR_ERR_TOO_LARGE, "%lld waits of tickets are beyond %d",
+             (long long)most, TSI_INDEX_MAX);
+  TSI_TRY(TSI_ALLOC_IN(owner, t->before, most));
   for (tsi_index k = 0; k < t->tickets; k++) {
     t->ticket[k].before = t->waits;
     t->ticket[k].befores = (tsi_index)list_waits(p, &t->ticket[k], t->before + t->waits);
@@ -262,39 +246,22 @@ static tristar_status list_all_waits(tsi_env *env, const packer *p) {
   return TRISTAR_OK;
 }
 
-tristar_status tsi_device_tickets_create(tsi_env *env, const tsi_device_tables *tables,
-                                         const tsi_sweep *sweep, bool backward, const double *seconds,
-                                         tsi_device_tickets *tickets) {
-  tristar_status status = TRISTAR_OK;
+tristar_status tsi_device_tickets_create(void *owner, const tsi_device_tables *tables, const tsi_sweep *sweep,
+                                         bool backward, const double *seconds, tsi_device_tickets *tickets) {
+  tsi_env *env = tsi_env_of_memory(owner);
   const tsi_index nodes = tables->nodes;
-  double *priority = NULL;
-  ranked *list = NULL;
-  device_edges edges = {0};
-  packer p = {.edges = &edges, .node = tables->node, .t = tickets};
   *tickets = (tsi_device_tickets){0};
-  TSI_TRY_OUT(create_edges(env, tables, sweep, backward, &edges));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, priority, nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, list, nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, p.ticket_of, nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, tickets->ticket, nodes));
-  TSI_TRY_OUT(TSI_ALLOC(env, tickets->order, nodes));
-  sort_by_priority(&edges, nodes, seconds, priority, list);
-  for (tsi_index v = 0; v < nodes; v++) p.ticket_of[v] = TSI_NONE;
-  for (tsi_index q = 0; q < nodes; q++) place_node(&p, edges.order[q]);
+  TSI_SCRATCH_ZERO(env, device_edges, edges, 1);
+  TSI_TRY(create_edges(env, tables, sweep, backward, edges));
+  TSI_SCRATCH_ZERO(env, double, priority, nodes);
+  TSI_SCRATCH(env, ranked, list, nodes);
+  TSI_SCRATCH(env, tsi_index, ticket_of, nodes);
+  TSI_TRY(TSI_ALLOC_IN(owner, tickets->ticket, nodes));
+  TSI_TRY(TSI_ALLOC_IN(owner, tickets->order, nodes));
+  sort_by_priority(edges, nodes, seconds, priority, list);
+  for (tsi_index v = 0; v < nodes; v++) ticket_of[v] = TSI_NONE;
+  packer p = {.edges = edges, .node = tables->node, .t = tickets, .ticket_of = ticket_of};
+  for (tsi_index q = 0; q < nodes; q++) place_node(&p, edges->order[q]);
   close_open(&p);
-  TSI_TRY_OUT(list_all_waits(env, &p));
-out:
-  destroy_edges(env, &edges);
-  TSI_FREE(env, priority);
-  TSI_FREE(env, list);
-  TSI_FREE(env, p.ticket_of);
-  if (status != TRISTAR_OK) tsi_device_tickets_destroy(env, tickets);
-  return status;
-}
-
-void tsi_device_tickets_destroy(tsi_env *env, tsi_device_tickets *tickets) {
-  TSI_FREE(env, tickets->ticket);
-  TSI_FREE(env, tickets->order);
-  TSI_FREE(env, tickets->before);
-  *tickets = (tsi_device_tickets){0};
+  return list_all_waits(owner, &p);
 }

@@ -17,11 +17,9 @@ typedef struct tsi_device_tickets {
   tsi_index *before;
 } tsi_device_tickets;
 
-/* tables: all but its sweeps. seconds: nodes, positive. After a failure *tickets is empty. Errors: TOO_LARGE,
- * MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_device_tickets_create(tsi_env *env, const tsi_device_tables *tables,
+/* owner: of the arrays. tables: all but its sweeps. seconds: nodes, positive. Errors: TOO_LARGE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_device_tickets_create(void *owner, const tsi_device_tables *tables,
                                                          const tsi_sweep *sweep, bool backward,
                                                          const double *seconds, tsi_device_tickets *tickets);
-void tsi_device_tickets_destroy(tsi_env *env, tsi_device_tickets *tickets);
 
 #endif

@@ -21,19 +21,14 @@ static void list_stages(const tsi_products *products, tsi_device_phase_kind *kin
 tristar_status tsi_device_products_create(tsi_env *env, const tsi_products *products,
                                           const tsi_spmv_rows *rows, tsi_index workspace, tsi_index lanes,
                                           tsi_device_row_plan *plan) {
-  tristar_status status = TRISTAR_OK;
-  tsi_device_phase_kind *kind = NULL;
-  tsi_count *start = NULL;
-  bool *fresh = NULL;
-  tsi_index *rank = NULL;
   *plan = (tsi_device_row_plan){.tables = {.lanes = lanes}};
   if (products->rows > TSI_INDEX_MAX)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of products are beyond %d", (long long)products->rows,
-                 TSI_INDEX_MAX);
-  TSI_TRY_OUT(TSI_ALLOC(env, kind, products->stages));
-  TSI_TRY_OUT(TSI_ALLOC(env, start, (tsi_count)products->stages + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, fresh, products->rows));
-  TSI_TRY_OUT(TSI_ALLOC(env, rank, workspace));
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of products are beyond %d", (long long)products->rows,
+             TSI_INDEX_MAX);
+  TSI_SCRATCH(env, tsi_device_phase_kind, kind, products->stages);
+  TSI_SCRATCH(env, tsi_count, start, (tsi_count)products->stages + 1);
+  TSI_SCRATCH(env, bool, fresh, products->rows);
+  TSI_SCRATCH(env, tsi_index, rank, workspace);
   list_stages(products, kind, start, fresh);
   for (tsi_index i = 0; i < workspace; i++) rank[i] = i;
   const tsi_device_listing listing = {.parts = products->stages,
@@ -44,15 +39,8 @@ tristar_status tsi_device_products_create(tsi_env *env, const tsi_products *prod
                                       .ptr = rows->ptr,
                                       .column = rows->index,
                                       .given = rows->ptr[products->rows]};
-  TSI_TRY_OUT(tsi_device_bundles_create(env, &listing, rank, plan));
-  if (env->check) TSI_TRY_OUT(tsi_device_products_check(env, plan, products, rows, workspace));
-out:
-  TSI_FREE(env, kind);
-  TSI_FREE(env, start);
-  TSI_FREE(env, fresh);
-  TSI_FREE(env, rank);
-  if (status != TRISTAR_OK) tsi_device_rows_destroy(env, plan);
-  return status;
+  TSI_TRY(tsi_device_bundles_create(env, &listing, rank, plan));
+  return env->check ? tsi_device_products_check(env, plan, products, rows, workspace) : TRISTAR_OK;
 }
 
 /* ---- Checks -------------------------------------------------------------------------------------------- */

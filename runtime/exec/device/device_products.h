@@ -12,7 +12,8 @@
 #include "runtime/exec/device/device_rows.h"
 
 /* rows: the matrix of the products; values are not looked at. workspace: rows of the workspace. lanes: of the
- * device's warps. After a failure *plan is empty. Errors: TOO_LARGE (more rows than 32-bit numbers), MEMORY.
+ * device's warps. To be destroyed, also after a failure. Errors: TOO_LARGE (more rows than 32-bit numbers),
+ * MEMORY.
  */
 TRISTAR_CHECKED tristar_status tsi_device_products_create(tsi_env *env, const tsi_products *products,
                                                           const tsi_spmv_rows *rows, tsi_index workspace,

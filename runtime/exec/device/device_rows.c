@@ -29,10 +29,10 @@ static tristar_status fill_lists(tsi_env *env, const tsi_block_rows *rows, const
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of triangles and rectangles are beyond %d",
              (long long)listed, TSI_INDEX_MAX);
   TSI_SCRATCH(env, tsi_index, block, cut->n); /* of each row; then: how often it has been listed */
-  TSI_TRY(TSI_ALLOC(env, l->kind, rows->count));
-  TSI_TRY(TSI_ALLOC(env, l->fresh, listed));
-  TSI_TRY(TSI_ALLOC(env, l->level, cut->n));
-  TSI_TRY(TSI_ALLOC(env, l->rank, cut->n));
+  TSI_TRY(TSI_ALLOC_IN(l, l->kind, rows->count));
+  TSI_TRY(TSI_ALLOC_IN(l, l->fresh, listed));
+  TSI_TRY(TSI_ALLOC_IN(l, l->level, cut->n));
+  TSI_TRY(TSI_ALLOC_IN(l, l->rank, cut->n));
   tsi_block_owners(cut, block);
   tsi_block_levels(&pattern->lines, block, l->level);
   for (tsi_index i = 0; i < cut->n; i++) block[i] = 0;
@@ -44,29 +44,23 @@ static tristar_status fill_lists(tsi_env *env, const tsi_block_rows *rows, const
 static tristar_status make_tables(tsi_env *env, const tsi_block_rows *rows, const tsi_block_cut *cut,
                                   const tsi_block_pattern *pattern, tsi_count given, const tsi_index *order,
                                   tsi_device_row_way way, tsi_device_row_plan *plan) {
-  tristar_status status = TRISTAR_OK;
-  source_lists l = {0};
-  TSI_TRY_OUT(fill_lists(env, rows, cut, pattern, way, &l));
-  TSI_TRY_OUT(TSI_ALLOC(env, plan->order, cut->n));
+  TSI_SCRATCH_ZERO(env, source_lists, l, 1);
+  TSI_TRY(fill_lists(env, rows, cut, pattern, way, l));
+  TSI_TRY(TSI_ALLOC(env, plan->order, cut->n));
   const tsi_device_listing listing = {.parts = rows->count,
-                                      .kind = l.kind,
+                                      .kind = l->kind,
                                       .start = rows->start,
                                       .row = rows->row,
-                                      .fresh = l.fresh,
+                                      .fresh = l->fresh,
                                       .ptr = rows->ptr,
                                       .column = rows->column,
                                       .entry = rows->entry,
                                       .source = pattern->source,
                                       .given = given,
-                                      .level = l.level};
-  TSI_TRY_OUT(tsi_device_bundles_create(env, &listing, l.rank, plan));
-  for (tsi_index i = 0; i < cut->n; i++) plan->order[l.rank[i]] = order[i];
-out:
-  TSI_FREE(env, l.kind);
-  TSI_FREE(env, l.fresh);
-  TSI_FREE(env, l.level);
-  TSI_FREE(env, l.rank);
-  return status;
+                                      .level = l->level};
+  TSI_TRY(tsi_device_bundles_create(env, &listing, l->rank, plan));
+  for (tsi_index i = 0; i < cut->n; i++) plan->order[l->rank[i]] = order[i];
+  return TRISTAR_OK;
 }
 
 /* order: n; the given row that the sweep takes as k-th. */
@@ -85,10 +79,10 @@ tristar_status tsi_device_rows_create(tsi_env *env, const tsi_lines *lines, bool
                                       tsi_device_row_plan *plan) {
   tristar_status status = TRISTAR_OK;
   const tsi_lines of_sweep = {lines->n, lines->ptr, lines->index, lines->columns != backward};
-  tsi_block_pattern *pattern = NULL;
-  tsi_block_cut *parts = NULL;
-  tsi_block_rows *rows = NULL;
-  tsi_index *order = NULL;
+  TSI_OWNED tsi_block_pattern *pattern = NULL;
+  TSI_OWNED tsi_block_cut *parts = NULL;
+  TSI_OWNED tsi_block_rows *rows = NULL;
+  TSI_OWNED tsi_index *order = NULL;
   *plan = (tsi_device_row_plan){.tables = {.n = lines->n, .lanes = options->lanes}};
   TSI_TRY_OUT(TSI_ALLOC(env, order, lines->n));
   TSI_TRY_OUT(make_parts(env, &of_sweep, backward, cut, order, &parts));
@@ -97,18 +91,14 @@ tristar_status tsi_device_rows_create(tsi_env *env, const tsi_lines *lines, bool
   TSI_TRY_OUT(make_tables(env, rows, parts, pattern, lines->ptr[lines->n], order, options->way, plan));
   if (env->check) TSI_TRY_OUT(tsi_device_rows_check(env, plan, lines, backward));
 out:
-  TSI_FREE(env, rows);
-  TSI_FREE(env, parts);
-  TSI_FREE(env, pattern);
-  TSI_FREE(env, order);
-  if (status != TRISTAR_OK) tsi_device_rows_destroy(env, plan);
+  if (status != TRISTAR_OK) tsi_device_rows_destroy(plan);
   return status;
 }
 
-void tsi_device_rows_destroy(tsi_env *env, tsi_device_row_plan *plan) {
-  TSI_FREE(env, plan->tables.block);
-  TSI_FREE(env, plan->order);
-  TSI_FREE(env, plan->source);
+void tsi_device_rows_destroy(tsi_device_row_plan *plan) {
+  tsi_release(plan->tables.block);
+  tsi_release(plan->order);
+  tsi_release(plan->source);
   *plan = (tsi_device_row_plan){.order = NULL};
 }
 

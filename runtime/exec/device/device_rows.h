@@ -33,7 +33,7 @@ TRISTAR_CHECKED tristar_status tsi_device_rows_create(tsi_env *env, const tsi_li
                                                       const tsi_row_cut *cut,
                                                       const tsi_device_row_options *options,
                                                       tsi_device_row_plan *plan);
-void tsi_device_rows_destroy(tsi_env *env, tsi_device_row_plan *plan);
+void tsi_device_rows_destroy(tsi_device_row_plan *plan);
 
 /* Verifies the invariants that codelets/gpu/tables/device_rows.h states, against the lines that the tables
  * were made from: that each entry is with its row once, that each row is solved once and updated before, and

@@ -125,32 +125,26 @@ static tristar_status make_levels(tsi_env *env, tsi_variant_tables *t) {
 
 tristar_status tsi_variant_tables_create(tsi_env *env, const tsi_device_tables *from,
                                          tsi_variant_tables *tables) {
-  tristar_status status = TRISTAR_OK;
-  places at = {NULL, NULL};
   *tables = (tsi_variant_tables){
       .inverse = from->inverse, .n = from->n, .panels = from->panels, .rows = from->rows};
-  TSI_TRY_OUT(TSI_ALLOC(env, at.column, from->workspace_rows));
-  TSI_TRY_OUT(TSI_ALLOC(env, at.panel, from->n));
+  TSI_SCRATCH(env, tsi_index, column, from->workspace_rows);
+  TSI_SCRATCH(env, tsi_index, panel, from->n);
+  places at = {column, panel};
   find_places(from, &at);
-  TSI_TRY_OUT(make_segments(env, from, &at, tables));
-  TSI_TRY_OUT(make_levels(env, tables));
-  if (env->check) TSI_TRY_OUT(tsi_variant_tables_check(env, tables));
-out:
-  TSI_FREE(env, at.column);
-  TSI_FREE(env, at.panel);
-  if (status != TRISTAR_OK) tsi_variant_tables_destroy(env, tables);
-  return status;
+  TSI_TRY(make_segments(env, from, &at, tables));
+  TSI_TRY(make_levels(env, tables));
+  return env->check ? tsi_variant_tables_check(env, tables) : TRISTAR_OK;
 }
 
-void tsi_variant_tables_destroy(tsi_env *env, tsi_variant_tables *tables) {
-  TSI_FREE(env, tables->panel);
-  TSI_FREE(env, tables->row);
-  TSI_FREE(env, tables->segment_ptr);
-  TSI_FREE(env, tables->segment);
-  TSI_FREE(env, tables->into_ptr);
-  TSI_FREE(env, tables->into);
-  TSI_FREE(env, tables->level_ptr);
-  TSI_FREE(env, tables->level);
+void tsi_variant_tables_destroy(tsi_variant_tables *tables) {
+  tsi_release(tsi_take(&tables->panel));
+  tsi_release(tsi_take(&tables->row));
+  tsi_release(tsi_take(&tables->segment_ptr));
+  tsi_release(tsi_take(&tables->segment));
+  tsi_release(tsi_take(&tables->into_ptr));
+  tsi_release(tsi_take(&tables->into));
+  tsi_release(tsi_take(&tables->level_ptr));
+  tsi_release(tsi_take(&tables->level));
   *tables = (tsi_variant_tables){0};
 }
 

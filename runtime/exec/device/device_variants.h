@@ -9,10 +9,10 @@
 #include "codelets/gpu/tables/variant_tables.h"
 #include "runtime/base/env.h"
 
-/* After a failure *tables is empty. Errors: MEMORY. */
+/* To be destroyed, also after a failure. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_variant_tables_create(tsi_env *env, const tsi_device_tables *from,
                                                          tsi_variant_tables *tables);
-void tsi_variant_tables_destroy(tsi_env *env, tsi_variant_tables *tables);
+void tsi_variant_tables_destroy(tsi_variant_tables *tables);
 
 /* Verifies the invariants that variant_tables.h states. Errors: INTERNAL, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_variant_tables_check(tsi_env *env, const tsi_variant_tables *tables);

@@ -15,32 +15,28 @@ static tristar_status place_values(tsi_env *env, const tsi_subtree_source *sourc
 
 tristar_status tsi_subtree_tables_create(tsi_env *env, const tsi_subtree_source *source, tsi_index chunk,
                                          const tsi_device_options *options, tsi_subtree_tables **out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_chunk_options cut = tsi_device_chunk_options(options);
-  tsi_subtree_tables *subtree = NULL;
-  tsi_count *values = NULL;
+  TSI_CLEANUP(tsi_subtree_tables_destroy) tsi_subtree_tables *subtree = NULL;
+  TSI_OWNED tsi_count *values = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, subtree, 1));
-  TSI_TRY_OUT(tsi_device_subtree_create(env, source->chunks, source->symbolic, source->panels, chunk,
-                                        &subtree->subtree));
-  TSI_TRY_OUT(tsi_device_subtree_cut(env, subtree->subtree, &cut, &subtree->chunks));
-  TSI_TRY_OUT(tsi_sweep_create(env, subtree->chunks, subtree->subtree->panels, options->scalar_bytes,
-                               &subtree->sweep));
-  TSI_TRY_OUT(place_values(env, source, subtree, &values));
+  TSI_TRY(TSI_ALLOC_ZERO(env, subtree, 1));
+  TSI_TRY(tsi_device_subtree_create(env, source->chunks, source->symbolic, source->panels, chunk,
+                                    &subtree->subtree));
+  TSI_TRY(tsi_device_subtree_cut(env, subtree->subtree, &cut, &subtree->chunks));
+  TSI_TRY(tsi_sweep_create(env, subtree->chunks, subtree->subtree->panels, options->scalar_bytes,
+                           &subtree->sweep));
+  TSI_TRY(place_values(env, source, subtree, &values));
   const tsi_tables_source tables = {.chunks = subtree->chunks,
                                     .sweep = subtree->sweep,
                                     .panels = subtree->subtree->panels,
                                     .panel_values = values,
                                     .rows_of = subtree->chunks};
-  TSI_TRY_OUT(tsi_device_tables_create(env, &tables, source->inverse, options, &subtree->tables));
+  TSI_TRY(tsi_device_tables_create(env, &tables, source->inverse, options, &subtree->tables));
   subtree->border_row = subtree->tables.workspace_rows;
   for (tsi_index c = subtree->tables.chunks; c > 0 && subtree->tables.node[c - 1].panels == 0; c--)
     subtree->border_row = subtree->tables.node[c - 1].x;
-out:
-  TSI_FREE(env, values);
-  if (status != TRISTAR_OK) tsi_subtree_tables_destroy(env, &subtree);
-  *out = subtree;
-  return status;
+  *out = tsi_take(&subtree);
+  return TRISTAR_OK;
 }
 
 tsi_device_call tsi_subtree_tables_call(const tsi_solve_call *call, bool backward,
@@ -64,11 +60,11 @@ tsi_device_call tsi_subtree_tables_call(const tsi_solve_call *call, bool backwar
                            .workspace = memory->workspace};
 }
 
-void tsi_subtree_tables_destroy(tsi_env *env, tsi_subtree_tables **subtree) {
+void tsi_subtree_tables_destroy(tsi_subtree_tables **subtree) {
   if (*subtree == NULL) return;
-  tsi_device_tables_destroy(env, &(*subtree)->tables);
-  TSI_FREE(env, (*subtree)->sweep);
-  TSI_FREE(env, (*subtree)->chunks);
-  TSI_FREE(env, (*subtree)->subtree);
-  TSI_FREE(env, *subtree);
+  tsi_device_tables_destroy(&(*subtree)->tables);
+  tsi_release((*subtree)->sweep);
+  tsi_release((*subtree)->chunks);
+  tsi_release((*subtree)->subtree);
+  tsi_release(tsi_take(subtree));
 }

@@ -57,6 +57,6 @@ tsi_device_call tsi_subtree_tables_call(const tsi_solve_call *call, bool backwar
 TRISTAR_CHECKED tristar_status tsi_subtree_tables_create(tsi_env *env, const tsi_subtree_source *source,
                                                          tsi_index chunk, const tsi_device_options *options,
                                                          tsi_subtree_tables **out);
-void tsi_subtree_tables_destroy(tsi_env *env, tsi_subtree_tables **subtree);
+void tsi_subtree_tables_destroy(tsi_subtree_tables **subtree);
 
 #endif

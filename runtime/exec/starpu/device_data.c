@@ -28,10 +28,10 @@ size_t tsi_device_data_bytes(const tsi_device_data *data) {
   return data->bytes;
 }
 
-void tsi_device_data_destroy(tsi_env *env, tsi_device_data **data) {
+void tsi_device_data_destroy(tsi_device_data **data) {
   if (*data == NULL) return;
   starpu_data_unregister_no_coherency((*data)->handle);
-  TSI_FREE(env, *data);
+  tsi_release(tsi_take(data));
 }
 
 void tsi_device_data_add(const tsi_task_data *data, struct starpu_task *task) {

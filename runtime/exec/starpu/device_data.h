@@ -18,7 +18,7 @@ TRISTAR_CHECKED tristar_status tsi_device_data_create(tsi_env *env, void *at, si
 TRISTAR_CHECKED tristar_status tsi_device_data_renew(tsi_env *env, tsi_device_data *data);
 size_t tsi_device_data_bytes(const tsi_device_data *data);
 /* What devices have is forgotten. Not from inside a StarPU task. */
-void tsi_device_data_destroy(tsi_env *env, tsi_device_data **data);
+void tsi_device_data_destroy(tsi_device_data **data);
 
 struct starpu_task;
 /* Adds the handles of a task's data to its StarPU task. */

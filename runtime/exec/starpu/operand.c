@@ -158,7 +158,7 @@ tristar_status tsi_operand_use_buffer(tsi_env *env, tsi_operand *o) {
   if (!tsi_count_mul(o->rows, o->columns, &size))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%s has %" PRId64 " x %" PRId64 " entries", o->name, o->rows,
              o->columns);
-  TSI_TRY(tsi_allocate(env, (size_t)size, o->scalar, __func__, __FILE__, __LINE__, (void **)&o->buffer));
+  TSI_TRY(TSI_ALLOC_SIZED(env, o->buffer, size, o->scalar));
   o->data = o->buffer;
   o->stride = o->rows;
   return TRISTAR_OK;

@@ -3,42 +3,23 @@
 
 #include "runtime/base/clock.h"
 
-static tristar_status allocate_rows(tsi_exchange *exchange, tsi_count rows, void **out) {
-  return tsi_allocate(exchange->env, (size_t)rows, exchange->row_bytes, __func__, __FILE__, __LINE__, out);
-}
-
 tristar_status tsi_exchange_create(tsi_env *env, const tsi_program *program, size_t row_bytes, int clocks,
                                    tsi_exchange **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_exchange *exchange = NULL;
+  TSI_OWNED tsi_exchange *exchange = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, exchange, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, exchange, 1));
   exchange->env = env;
   exchange->program = program;
   exchange->row_bytes = row_bytes;
   exchange->clocks = clocks;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, exchange->clock, clocks));
-  TSI_TRY_OUT(allocate_rows(exchange, program->inbox_rows, &exchange->inbox));
-  TSI_TRY_OUT(allocate_rows(exchange, program->outbox_rows, &exchange->outbox));
-  TSI_TRY_OUT(TSI_ALLOC(env, exchange->goes, program->sends));
-  TSI_TRY_OUT(TSI_ALLOC(env, exchange->sent, program->sends));
-  TSI_TRY_OUT(TSI_ALLOC(env, exchange->comes, program->receives));
-out:
-  if (status != TRISTAR_OK) tsi_exchange_destroy(&exchange);
-  *out = exchange;
-  return status;
-}
-
-void tsi_exchange_destroy(tsi_exchange **exchange) {
-  if (*exchange == NULL) return;
-  tsi_env *env = (*exchange)->env;
-  TSI_FREE(env, (*exchange)->clock);
-  TSI_FREE(env, (*exchange)->inbox);
-  TSI_FREE(env, (*exchange)->outbox);
-  TSI_FREE(env, (*exchange)->goes);
-  TSI_FREE(env, (*exchange)->sent);
-  TSI_FREE(env, (*exchange)->comes);
-  TSI_FREE(env, *exchange);
+  TSI_TRY(TSI_ALLOC_ZERO_IN(exchange, exchange->clock, clocks));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(exchange, exchange->inbox, program->inbox_rows, row_bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(exchange, exchange->outbox, program->outbox_rows, row_bytes));
+  TSI_TRY(TSI_ALLOC_IN(exchange, exchange->goes, program->sends));
+  TSI_TRY(TSI_ALLOC_IN(exchange, exchange->sent, program->sends));
+  TSI_TRY(TSI_ALLOC_IN(exchange, exchange->comes, program->receives));
+  *out = tsi_take(&exchange);
+  return TRISTAR_OK;
 }
 
 void tsi_exchange_fail(tsi_exchange *exchange, tristar_status status) {

@@ -74,7 +74,6 @@ typedef struct tsi_exchange {
 /* clocks: workers that may run steps, at least 1. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_exchange_create(tsi_env *env, const tsi_program *program, size_t row_bytes,
                                                    int clocks, tsi_exchange **out);
-void tsi_exchange_destroy(tsi_exchange **exchange);
 static inline tsi_index tsi_exchange_receives(const tsi_exchange *exchange) {
   return exchange->program->receives;
 }

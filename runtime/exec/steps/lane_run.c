@@ -26,29 +26,19 @@ static inline void look_again(int *looks) {
 
 tristar_status tsi_lane_run_create(tsi_env *env, tsi_execution *execution, const tsi_steps *steps,
                                    tsi_lanes *lanes, tsi_lane_run **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_lane_run *run = NULL;
+  TSI_OWNED tsi_lanes *taken = lanes;
+  TSI_OWNED tsi_lane_run *run = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, run, 1));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, run->state, lanes->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, run, 1));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(run, run->state, lanes->count));
+  tsi_own(run, tsi_take(&taken));
   run->execution = execution;
   run->steps = steps;
   run->lanes = lanes;
   for (int k = 0; k < lanes->count; k++) /* there is nothing to do before the first run begins */
     atomic_init(&run->state[k].word, (uint64_t)tsi_lane_steps(lanes, k));
-  *out = run;
+  *out = tsi_take(&run);
   return TRISTAR_OK;
-out:
-  TSI_FREE(env, run);
-  TSI_FREE(env, lanes);
-  return status;
-}
-
-void tsi_lane_run_destroy(tsi_env *env, tsi_lane_run **run) {
-  if (*run == NULL) return;
-  TSI_FREE(env, (*run)->state);
-  TSI_FREE(env, (*run)->lanes);
-  TSI_FREE(env, *run);
 }
 
 void tsi_lane_run_begin(tsi_lane_run *run) {

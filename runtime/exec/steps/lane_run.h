@@ -38,9 +38,6 @@ typedef struct tsi_lane_run {
 TRISTAR_CHECKED tristar_status tsi_lane_run_create(tsi_env *env, tsi_execution *execution,
                                                    const tsi_steps *steps, tsi_lanes *lanes,
                                                    tsi_lane_run **out);
-/* No member may be at work, nor come any more. */
-void tsi_lane_run_destroy(tsi_env *env, tsi_lane_run **run);
-
 /* Begins a run: the one before has ended. */
 void tsi_lane_run_begin(tsi_lane_run *run);
 /* Works on the latest run that has begun, until it has ended. lane: where to look first; any number >= 0.

@@ -108,22 +108,18 @@ static tristar_status add_tasks(tsi_env *env, const tsi_grouping *grouping, tsi_
 
 tristar_status tsi_recording_create(tsi_env *env, tsi_execution *execution, const tsi_steps *steps,
                                     tsi_grouping grouping, tsi_recording *recording) {
-  tristar_status status = TRISTAR_OK;
   recording->execution = execution;
   recording->steps = steps;
   recording->levels = grouping.levels;
   recording->bytes = tsi_steps_bytes(steps);
-  TSI_TRY_OUT(tsi_task_list_create(env, &recording->list));
+  TSI_TRY(tsi_task_list_create(env, &recording->list));
   if (execution->exchange)
-    TSI_TRY_OUT(TSI_ALLOC(env, recording->event, tsi_exchange_receives(execution->exchange)));
-  TSI_TRY_OUT(add_tasks(env, &grouping, recording));
-out:
-  if (status != TRISTAR_OK) tsi_recording_release(env, recording);
-  return status;
+    TSI_TRY(TSI_ALLOC(env, recording->event, tsi_exchange_receives(execution->exchange)));
+  return add_tasks(env, &grouping, recording);
 }
 
 void tsi_recording_release(tsi_env *env, tsi_recording *recording) {
-  tsi_task_list_destroy(&recording->list);
+  TSI_FREE(env, recording->list);
   TSI_FREE(env, recording->bundles);
   TSI_FREE(env, recording->levels);
   TSI_FREE(env, recording->owned);

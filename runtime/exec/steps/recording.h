@@ -40,7 +40,8 @@ typedef struct tsi_grouping {
   int workers;  /* workers */
 } tsi_grouping;
 
-/* *recording holds nothing, and must not move from then on; nor must execution. Errors: MEMORY. */
+/* *recording holds nothing, and must not move from then on; nor must execution. To be released, also after a
+ * failure. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_recording_create(tsi_env *env, tsi_execution *execution,
                                                     const tsi_steps *steps, tsi_grouping grouping,
                                                     tsi_recording *recording);

@@ -33,15 +33,14 @@ static tsi_solve_chunk describe_chunk(const tsi_tables_source *source, tsi_index
                            .slices = tsi_chunk_slices(chunks, c)};
 }
 
-tristar_status tsi_tables_create(tsi_env *env, const tsi_tables_source *source, tsi_tables *tables) {
-  tristar_status status = TRISTAR_OK;
+tristar_status tsi_tables_create(void *owner, const tsi_tables_source *source, tsi_tables *tables) {
   const tsi_chunks *chunks = source->chunks;
   const tsi_sweep *sweep = source->sweep;
   *tables = (tsi_tables){0};
-  TSI_TRY_OUT(TSI_ALLOC(env, tables->panel, source->panels->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, tables->chunk, chunks->count));
-  TSI_TRY_OUT(TSI_ALLOC(env, tables->slice, chunks->slices));
-  TSI_TRY_OUT(TSI_ALLOC(env, tables->pair, sweep->pairs));
+  TSI_TRY(TSI_ALLOC_IN(owner, tables->panel, source->panels->count));
+  TSI_TRY(TSI_ALLOC_IN(owner, tables->chunk, chunks->count));
+  TSI_TRY(TSI_ALLOC_IN(owner, tables->slice, chunks->slices));
+  TSI_TRY(TSI_ALLOC_IN(owner, tables->pair, sweep->pairs));
   fill_panels(source, tables->panel);
   for (tsi_index c = 0; c < chunks->count; c++) {
     tables->chunk[c] = describe_chunk(source, c, tables->workspace_rows);
@@ -53,14 +52,5 @@ tristar_status tsi_tables_create(tsi_env *env, const tsi_tables_source *source, 
   for (tsi_count q = 0; q < sweep->pairs; q++)
     tables->pair[q] = (tsi_solve_pair){sweep->pair[q].source, sweep->pair[q].target, sweep->pair[q].first,
                                        sweep->pair[q].count};
-out:
-  if (status != TRISTAR_OK) tsi_tables_destroy(env, tables);
-  return status;
-}
-
-void tsi_tables_destroy(tsi_env *env, tsi_tables *tables) {
-  TSI_FREE(env, tables->chunk);
-  TSI_FREE(env, tables->slice);
-  TSI_FREE(env, tables->panel);
-  TSI_FREE(env, tables->pair);
+  return TRISTAR_OK;
 }

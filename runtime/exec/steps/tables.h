@@ -1,7 +1,7 @@
 /* Tables: what the kernels read of the structure of a triangular factor.
  *
  * Reads   chunks, sweep and panels of a whole factor or of a share of it.
- * Writes  a tsi_tables that owns its arrays and is immutable afterwards.
+ * Writes  a tsi_tables that is immutable afterwards.
  * Invariants: those of codelets/cpu/node.h; each chunk's rows of the workspace begin on a cache line. */
 #ifndef TSI_RUNTIME_EXEC_STEPS_TABLES_H
 #define TSI_RUNTIME_EXEC_STEPS_TABLES_H
@@ -27,9 +27,8 @@ typedef struct tsi_tables_source {
   bool by_column;                /* row j of the workspace is column j */
 } tsi_tables_source;
 
-/* After a failure *tables is empty. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_tables_create(tsi_env *env, const tsi_tables_source *source,
+/* owner: of the arrays. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_tables_create(void *owner, const tsi_tables_source *source,
                                                  tsi_tables *tables);
-void tsi_tables_destroy(tsi_env *env, tsi_tables *tables);
 
 #endif

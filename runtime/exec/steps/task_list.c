@@ -5,18 +5,14 @@
 #include "runtime/base/grow.h"
 
 tristar_status tsi_task_list_create(tsi_env *env, tsi_task_list **out) {
+  TSI_OWNED tsi_task_list *list = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
-  (*out)->env = env;
+  TSI_TRY(TSI_ALLOC_ZERO(env, list, 1));
+  list->env = env;
+  TSI_TRY(TSI_ALLOC_IN(list, list->task, 0)); /* both grow */
+  TSI_TRY(TSI_ALLOC_IN(list, list->edge, 0));
+  *out = tsi_take(&list);
   return TRISTAR_OK;
-}
-
-void tsi_task_list_destroy(tsi_task_list **list) {
-  if (*list == NULL) return;
-  tsi_env *env = (*list)->env;
-  TSI_FREE(env, (*list)->task);
-  TSI_FREE(env, (*list)->edge);
-  TSI_FREE(env, *list);
 }
 
 tristar_status tsi_task_list_add(tsi_task_list *list, const char *name, tsi_task_run run, void *context,

@@ -79,7 +79,6 @@ typedef struct tsi_task_list {
 
 /* Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_task_list_create(tsi_env *env, tsi_task_list **out);
-void tsi_task_list_destroy(tsi_task_list **list);
 
 /* Adds a task; *number counts from 0. name: static text, the kind (host_task.h). priority: larger runs
  * earlier; any positive scale. microseconds: estimate for one right-hand side. Errors: MEMORY, TOO_LARGE. */

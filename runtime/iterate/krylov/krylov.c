@@ -150,10 +150,9 @@ static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_o
   work->sums = count_sums(options);
   work->runs = tsi_krylov_group(options);
   const size_t sums = (size_t)work->sums * sizeof *work->shares;
-  TSI_TRY(tsi_allocate(env, (size_t)work->vectors, work->stride, __func__, __FILE__, __LINE__,
-                       (void **)&work->vector));
+  TSI_TRY(TSI_ALLOC_SIZED(env, work->vector, work->vectors, work->stride));
   /* a product that fails leaves none */
-  TSI_TRY(tsi_allocate_zero(env, blocks, sums, __func__, __FILE__, __LINE__, (void **)&work->shares));
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, work->shares, blocks, sums));
   TSI_TRY(TSI_ALLOC(env, work->total, work->sums + TSI_SIGNALS));
   if (!tsi_krylov_is_alone(k))
     TSI_TRY(TSI_ALLOC(env, work->gathered, (int64_t)k->team->members * (work->sums + TSI_SIGNALS)));
@@ -333,14 +332,12 @@ out:
 
 tristar_status tsi_krylov_need_values(const tristar_krylov_t *k) {
   if (k->valid) return TRISTAR_OK;
-  return tsi_fail(&k->ts->env, TRISTAR_ERR_STALE, __func__, __FILE__, __LINE__,
-                  "the matrix has no values: their latest update failed");
+  TSI_FAIL(&k->ts->env, TRISTAR_ERR_STALE, "the matrix has no values: their latest update failed");
 }
 
 tristar_status tsi_krylov_take(tristar_krylov_t *k) {
   if (!atomic_exchange(&k->busy, true)) return TRISTAR_OK;
-  return tsi_fail(&k->ts->env, TRISTAR_ERR_BUSY, __func__, __FILE__, __LINE__,
-                  "another call with this solver has not ended");
+  TSI_FAIL(&k->ts->env, TRISTAR_ERR_BUSY, "another call with this solver has not ended");
 }
 
 void tsi_krylov_give(tristar_krylov_t *k) {

@@ -73,14 +73,14 @@ static tristar_status halve(tristar_krylov_t *k) {
   tsi_env *env = &k->ts->env;
   tsi_entries rest = {.ptr = NULL};
   TSI_TRY_OUT(tsi_halves_split(env, &k->rows, &rest, &k->lower));
-  tsi_entries_finish(env, &k->rows);
+  tsi_entries_finish(&k->rows);
   k->rows = rest;
   rest = (tsi_entries){.ptr = NULL};
   TSI_TRY_OUT(tsi_halved_make(env, &k->lower, k->sparse->scalar_bytes, &k->stored.half));
   if (env->check) TSI_TRY_OUT(tsi_halved_check(env, &k->stored.half, &k->lower));
   TSI_FREE(env, k->lower.index);
 out:
-  tsi_entries_finish(env, &rest);
+  tsi_entries_finish(&rest);
   return status;
 }
 
@@ -108,7 +108,7 @@ static tristar_status make_rows(tristar_krylov_t *k) {
     if (k->lower.ptr != NULL)
       window = tsi_count_max(window, tsi_slices_window_entries(rest, w, k->lower.ptr));
   }
-  TSI_TRY(tsi_allocate(env, (size_t)window, scalar, __func__, __FILE__, __LINE__, &k->window_values));
+  TSI_TRY(TSI_ALLOC_SIZED(env, k->window_values, window, scalar));
   TSI_TRY(tsi_pattern_allocate_values(env, k->pattern, &k->taken));
   k->stats.product_bytes = tsi_halves_bytes(&k->stored) + (size_t)k->n * scalar;
   k->stats.matrix_bytes = places_bytes(&k->rows) + places_bytes(&k->lower) + tsi_halves_bytes(&k->stored) +
@@ -153,11 +153,11 @@ tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *v
 
 void tsi_krylov_release_matrix(tristar_krylov_t *k) {
   tsi_env *env = &k->ts->env;
-  tsi_pattern_destroy(env, &k->pattern);
-  tsi_entries_finish(env, &k->rows);
-  tsi_entries_finish(env, &k->lower);
+  TSI_FREE(env, k->pattern);
+  tsi_entries_finish(&k->rows);
+  tsi_entries_finish(&k->lower);
   TSI_FREE(env, k->taken);
-  tsi_halves_finish(env, &k->stored);
+  tsi_halves_finish(&k->stored);
   TSI_FREE(env, k->window_values);
   if (k->matrix.release != NULL) k->matrix.release(k->matrix.arg);
 }

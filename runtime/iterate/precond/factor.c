@@ -24,8 +24,7 @@ tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t
 }
 
 static tristar_status allocate_values(const tristar_precond_t *p, tsi_count entries, void **values) {
-  return tsi_allocate(&p->ts->env, (size_t)entries, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
-                      values);
+  return TSI_ALLOC_SIZED(&p->ts->env, *values, entries, p->sparse->scalar_bytes);
 }
 
 /* ---- By level of fill ---------------------------------------------------------------------------------- */
@@ -112,8 +111,7 @@ static tristar_status factor_by_level(tristar_precond_t *p, const tsi_factor_row
   TSI_TRY_OUT(allocate_values(p, out->ptr[a->n], &out->values));
   if (symmetric) TSI_TRY_OUT(find_cross(env, out, &f.cross));
   if (symmetric && how->modified > 0) /* rows change others: one after the other */
-    TSI_TRY_OUT(tsi_allocate_zero(env, (size_t)a->n, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
-                                  &f.dropped));
+    TSI_TRY_OUT(TSI_ALLOC_SIZED_ZERO(env, f.dropped, a->n, p->sparse->scalar_bytes));
   else
     TSI_TRY_OUT(choose_tasks(p, out));
   const tsi_count places = (tsi_count)a->n * (p->tasks ? tsi_row_tasks_parts(p->tasks) : 1);

@@ -31,9 +31,9 @@ tristar_status tsi_factor_rows_check(tsi_env *env, const tsi_factor_rows *rows) 
   return TRISTAR_OK;
 }
 
-void tsi_factor_rows_finish(tsi_env *env, tsi_factor_rows *rows) {
-  TSI_FREE(env, rows->ptr);
-  TSI_FREE(env, rows->index);
-  TSI_FREE(env, rows->diagonal);
-  TSI_FREE(env, rows->values);
+void tsi_factor_rows_finish(tsi_factor_rows *rows) {
+  tsi_release(tsi_take(&rows->ptr));
+  tsi_release(tsi_take(&rows->index));
+  tsi_release(tsi_take(&rows->diagonal));
+  tsi_release(tsi_take(&rows->values));
 }

@@ -22,6 +22,6 @@ TRISTAR_CHECKED tristar_status tsi_incomplete_factors(tristar_t *ts, const trist
 /* Errors: INTERNAL (a broken invariant of incomplete.h). */
 TRISTAR_CHECKED tristar_status tsi_factor_rows_check(tsi_env *env, const tsi_factor_rows *rows);
 /* Frees all arrays. */
-void tsi_factor_rows_finish(tsi_env *env, tsi_factor_rows *rows);
+void tsi_factor_rows_finish(tsi_factor_rows *rows);
 
 #endif

@@ -22,19 +22,19 @@ tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *opt
   f->kernels = tsi_sliced_kernels_select(scalar, ts->isa);
   f->columns = (tsi_index)tsi_count_min(tsi_count_max(options->nrhs, 1), COLUMNS_MOST);
   if (!pair) TSI_TRY_OUT(tsi_fsai_nodes_make(env, options->block, a, NULL, NULL, &f->nodes));
-  if (options->block < 0 && !tsi_fsai_nodes_pay(f->n, f->nodes.count)) tsi_fsai_nodes_finish(env, &f->nodes);
+  if (options->block < 0 && !tsi_fsai_nodes_pay(f->n, f->nodes.count)) tsi_fsai_nodes_finish(&f->nodes);
   TSI_TRY_OUT(tsi_fsai_start(env, options, scalar, a, &f->nodes, pair, &f->start));
   *out = f;
   f = NULL;
 out:
-  tsi_fsai_destroy(env, &f);
+  tsi_fsai_destroy(&f);
   return status;
 }
 
 static void release_transposes(tsi_env *env, tsi_fsai_transposes *t) {
   if (t == NULL) return;
-  tsi_slices_finish(env, &t->down);
-  tsi_slices_finish(env, &t->up);
+  tsi_slices_finish(&t->down);
+  tsi_slices_finish(&t->up);
   TSI_FREE(env, t);
 }
 
@@ -43,19 +43,19 @@ static void forget_transposes(tsi_fsai *f) {
   release_transposes(&f->ts->env, atomic_exchange(&f->transposes, NULL));
 }
 
-void tsi_fsai_destroy(tsi_env *env, tsi_fsai **fsai) {
+void tsi_fsai_destroy(tsi_fsai **fsai) {
   tsi_fsai *f = *fsai;
   if (f == NULL) return;
   tsi_crew_finish(&f->crew);
-  tsi_fsai_nodes_finish(env, &f->nodes);
-  tsi_entries_finish(env, &f->start);
-  tsi_entries_finish(env, &f->lower);
-  TSI_FREE(env, f->upper);
+  tsi_fsai_nodes_finish(&f->nodes);
+  tsi_entries_finish(&f->start);
+  tsi_entries_finish(&f->lower);
+  tsi_release(tsi_take(&f->upper));
   forget_transposes(f);
-  tsi_slices_finish(env, &f->down);
-  tsi_slices_finish(env, &f->up);
-  TSI_FREE(env, f->between);
-  TSI_FREE(env, *fsai);
+  tsi_slices_finish(&f->down);
+  tsi_slices_finish(&f->up);
+  tsi_release(tsi_take(&f->between));
+  tsi_release(tsi_take(fsai));
 }
 
 tsi_count tsi_fsai_entries(const tsi_fsai *fsai) {
@@ -111,8 +111,7 @@ static tristar_status run(tsi_crew *crew, product *p) {
 }
 
 static tristar_status allocate_between(const tsi_fsai *f, tsi_index columns, void **between) {
-  return tsi_allocate(&f->ts->env, (size_t)f->n * (size_t)columns, f->sparse->scalar_bytes, __func__,
-                      __FILE__, __LINE__, between);
+  return TSI_ALLOC_SIZED(&f->ts->env, *between, (size_t)f->n * (size_t)columns, f->sparse->scalar_bytes);
 }
 
 static tristar_status prepare_products(tsi_fsai *f) {
@@ -182,15 +181,15 @@ static tristar_status store(tsi_fsai *f) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &f->ts->env;
   tsi_entries upper = {.ptr = NULL};
-  tsi_slices_finish(env, &f->down);
-  tsi_slices_finish(env, &f->up);
+  tsi_slices_finish(&f->down);
+  tsi_slices_finish(&f->up);
   forget_transposes(f);
   TSI_TRY_OUT(make_upper(f, &upper));
   TSI_TRY_OUT(tsi_slices_take(env, &upper, is_narrow(f), &f->up));
-  tsi_entries_finish(env, &upper); /* its room is taken again */
+  tsi_entries_finish(&upper); /* its room is taken again */
   TSI_TRY_OUT(tsi_slices_take(env, &f->lower, is_narrow(f), &f->down));
 out:
-  tsi_entries_finish(env, &upper);
+  tsi_entries_finish(&upper);
   return status;
 }
 
@@ -207,7 +206,7 @@ static tristar_status make_transposes(const tsi_fsai *f, tsi_fsai_transposes *t)
   tsi_entries_transpose(&f->lower, &other);
   TSI_TRY_OUT(tsi_slices_take(env, &other, is_narrow(f), &t->up));
 out:
-  tsi_entries_finish(env, &other);
+  tsi_entries_finish(&other);
   return status;
 }
 
@@ -244,8 +243,8 @@ tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, const voi
   if (f->lower.ptr != NULL) tsi_fsai_keep_patterns(&job, &f->lower);
   TSI_TRY(tsi_fsai_rows(&job, &g, breakdown));
   if (breakdown->kind != TSI_BREAKDOWN_NONE) return TRISTAR_OK;
-  tsi_entries_finish(env, &f->lower);
-  tsi_entries_finish(env, &f->start);
+  tsi_entries_finish(&f->lower);
+  tsi_entries_finish(&f->start);
   TSI_FREE(env, f->upper);
   f->lower = g;
   f->upper = upper;

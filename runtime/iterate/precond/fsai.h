@@ -23,7 +23,7 @@ typedef struct tsi_fsai tsi_fsai;
 TRISTAR_CHECKED tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *options,
                                                char scalar, const tsi_factor_rows *a, bool pair,
                                                tsi_fsai **out);
-void tsi_fsai_destroy(tsi_env *env, tsi_fsai **fsai);
+void tsi_fsai_destroy(tsi_fsai **fsai);
 
 /* Is the pattern of G still to be found? */
 bool tsi_fsai_adapts(const tsi_fsai *fsai);

@@ -73,8 +73,7 @@ static tristar_status make_room(tsi_env *env, numeric *c) {
 
 static tristar_status allocate_cells(tsi_env *env, const numeric *c, tsi_count count, void **cells) {
   const tsi_index numbers = tsi_fsai_cell(c->nodes, c->sparse->is_complex);
-  return tsi_allocate(env, (size_t)(count * numbers), c->kernels->real_bytes, __func__, __FILE__, __LINE__,
-                      cells);
+  return TSI_ALLOC_SIZED(env, *cells, count * numbers, c->kernels->real_bytes);
 }
 
 static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_node_work *w) {
@@ -97,7 +96,7 @@ static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_node_w
   TSI_TRY(TSI_ALLOC(env, w->pattern, c->joined));
   TSI_TRY(TSI_ALLOC(env, w->list, c->joined));
   TSI_TRY(allocate_cells(env, c, (tsi_count)c->joined * most, &w->l));
-  TSI_TRY(tsi_allocate(env, (size_t)most, c->kernels->real_bytes, __func__, __FILE__, __LINE__, &w->inverse));
+  TSI_TRY(TSI_ALLOC_SIZED(env, w->inverse, most, c->kernels->real_bytes));
   TSI_TRY(allocate_cells(env, c, most, &w->z));
   TSI_TRY(allocate_cells(env, c, most, &w->x));
   TSI_TRY(allocate_cells(env, c, most, &w->g));
@@ -176,8 +175,8 @@ static tristar_status run(tsi_env *env, numeric *c) {
                              &start_seconds, &crew));
   c->members = crew.members;
   if (job->limits.steps > 0) {
-    TSI_TRY_OUT(tsi_allocate(env, (size_t)n * (size_t)c->nodes->most, c->sparse->scalar_bytes, __func__,
-                             __FILE__, __LINE__, &c->weights));
+    TSI_TRY_OUT(
+        TSI_ALLOC_SIZED(env, c->weights, (size_t)n * (size_t)c->nodes->most, c->sparse->scalar_bytes));
     TSI_TRY_OUT(tsi_crew_run(&crew, TSI_CREW_MATRIX, WEIGHT_BYTES * (double)n, weigh_block, c));
   }
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c->work, c->members));

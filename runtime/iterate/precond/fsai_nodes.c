@@ -37,10 +37,10 @@ tristar_status tsi_fsai_nodes_make(tsi_env *env, int block, const tsi_factor_row
   return TRISTAR_OK;
 }
 
-void tsi_fsai_nodes_finish(tsi_env *env, tsi_fsai_nodes *nodes) {
-  TSI_FREE(env, nodes->start);
-  TSI_FREE(env, nodes->of);
-  TSI_FREE(env, nodes->alike);
+void tsi_fsai_nodes_finish(tsi_fsai_nodes *nodes) {
+  tsi_release(tsi_take(&nodes->start));
+  tsi_release(tsi_take(&nodes->of));
+  tsi_release(tsi_take(&nodes->alike));
   nodes->count = 0;
 }
 

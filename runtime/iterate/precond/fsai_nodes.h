@@ -34,7 +34,7 @@ static inline bool tsi_fsai_nodes_pay(int64_t rows, int64_t nodes) {
 TRISTAR_CHECKED tristar_status tsi_fsai_nodes_make(tsi_env *env, int block, const tsi_factor_rows *a,
                                                    const tsi_index *number, const uint8_t *link,
                                                    tsi_fsai_nodes *out);
-void tsi_fsai_nodes_finish(tsi_env *env, tsi_fsai_nodes *nodes);
+void tsi_fsai_nodes_finish(tsi_fsai_nodes *nodes);
 
 /* Errors: INTERNAL names the first invariant that is broken. */
 TRISTAR_CHECKED tristar_status tsi_fsai_nodes_check(tsi_env *env, const tsi_fsai_nodes *nodes,

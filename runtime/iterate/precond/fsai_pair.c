@@ -5,7 +5,7 @@ static tristar_status begin_work(tsi_env *env, size_t bytes, tsi_index most, tsi
                                  tsi_fsai_pair_work *w) {
   void **const vectors[] = {&w->g, &w->h, &w->solution};
   w->most = most;
-  TSI_TRY(tsi_allocate(env, (size_t)most * (size_t)most, bytes, __func__, __FILE__, __LINE__, &w->system));
+  TSI_TRY(TSI_ALLOC_SIZED(env, w->system, (size_t)most * (size_t)most, bytes));
   TSI_TRY(TSI_ALLOC(env, w->order, most));
   for (int k = 0; k < 3; k++)
     TSI_TRY(tsi_allocate(env, (size_t)most, bytes, __func__, __FILE__, __LINE__, vectors[k]));
@@ -22,8 +22,7 @@ tristar_status tsi_fsai_pair_begin(tsi_env *env, const tsi_fsai_job *job, char s
                        .job = job,
                        .rows = rows,
                        .bytes = rows->bytes};
-  TSI_TRY(tsi_allocate(env, (size_t)rows->ptr[rows->n], rows->bytes, __func__, __FILE__, __LINE__,
-                       (void **)&p->upper));
+  TSI_TRY(TSI_ALLOC_SIZED(env, p->upper, rows->ptr[rows->n], rows->bytes));
   TSI_TRY(TSI_ALLOC_ZERO(env, p->work, members));
   p->members = members;
   for (int m = 0; m < members; m++) TSI_TRY(begin_work(env, rows->bytes, most + 1, slots, &p->work[m]));

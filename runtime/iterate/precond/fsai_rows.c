@@ -98,12 +98,11 @@ static tristar_status make_room(tsi_env *env, numeric *c) {
 }
 
 static tristar_status allocate(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
-  return tsi_allocate(env, (size_t)count, c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, scalars);
+  return TSI_ALLOC_SIZED(env, *scalars, count, c->sparse->scalar_bytes);
 }
 
 static tristar_status allocate_zero(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
-  return tsi_allocate_zero(env, (size_t)count, c->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
-                           scalars);
+  return TSI_ALLOC_SIZED_ZERO(env, *scalars, count, c->sparse->scalar_bytes);
 }
 
 static tristar_status begin_group(tsi_env *env, const numeric *c, tsi_fsai_group *g) {
@@ -298,7 +297,7 @@ static tristar_status round_values(tsi_env *env, const numeric *c, const void *v
 static tristar_status widen(tsi_env *env, const numeric *c, void **values) {
   const tsi_count count = c->rows.ptr[c->job->rows];
   void *wide = NULL;
-  TSI_TRY(tsi_allocate(env, (size_t)count, 2 * c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, &wide));
+  TSI_TRY(TSI_ALLOC_SIZED(env, wide, count, 2 * c->sparse->scalar_bytes));
   tsi_sparse_kernels_select('s')->part(parts_of(c) * count, *values, TSI_PART_REAL, wide);
   TSI_FREE(env, *values);
   *values = wide;
@@ -317,7 +316,7 @@ static void finish(tsi_env *env, numeric *c) {
   TSI_FREE(env, c->work);
   TSI_FREE(env, c->entries);
   tsi_fsai_pair_finish(env, &c->pair);
-  tsi_entries_finish(env, &c->rows);
+  tsi_entries_finish(&c->rows);
 }
 
 tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakdown *breakdown) {

@@ -97,33 +97,27 @@ static void count_products(counting *c) {
   }
 }
 
-static tristar_status allocate(tsi_env *env, tsi_index n, counting *c) {
-  TSI_TRY(TSI_ALLOC(env, c->owner, n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, c->seen, n));
-  TSI_TRY(TSI_ALLOC(env, c->list, n));
-  TSI_TRY(TSI_ALLOC(env, c->columns, c->ranks));
-  return TSI_ALLOC(env, c->entries, c->ranks);
+static tristar_status allocate(tsi_index n, counting *c) {
+  TSI_TRY(TSI_ALLOC_IN(c, c->owner, n));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->seen, n));
+  TSI_TRY(TSI_ALLOC_IN(c, c->list, n));
+  TSI_TRY(TSI_ALLOC_IN(c, c->columns, c->ranks));
+  return TSI_ALLOC_IN(c, c->entries, c->ranks);
 }
 
 tristar_status tsi_fsai_traffic(const tristar_precond_t *precond, int levels, int ranks,
                                 const tsi_index *start, tsi_fsai_rank *rank) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &precond->ts->env;
-  counting c = {.precond = precond, .ranks = ranks, .start = start, .rank = rank};
-  TSI_TRY_OUT(allocate(env, precond->n, &c));
+  TSI_SCRATCH(env, counting, c, 1);
+  *c = (counting){.precond = precond, .ranks = ranks, .start = start, .rank = rank};
+  TSI_TRY(allocate(precond->n, c));
   for (int r = 0; r < ranks; r++) {
     rank[r] = (tsi_fsai_rank){.rows = start[r + 1] - start[r]};
-    for (tsi_index i = start[r]; i < start[r + 1]; i++) c.owner[i] = r;
+    for (tsi_index i = start[r]; i < start[r + 1]; i++) c->owner[i] = r;
   }
-  for (c.own = 0; c.own < ranks; c.own++) {
-    count_gather(&c, levels, precond->options.power < 2);
-    count_products(&c);
+  for (c->own = 0; c->own < ranks; c->own++) {
+    count_gather(c, levels, precond->options.power < 2);
+    count_products(c);
   }
-out:
-  TSI_FREE(env, c.owner);
-  TSI_FREE(env, c.seen);
-  TSI_FREE(env, c.list);
-  TSI_FREE(env, c.columns);
-  TSI_FREE(env, c.entries);
-  return status;
+  return TRISTAR_OK;
 }

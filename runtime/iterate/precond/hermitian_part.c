@@ -66,7 +66,7 @@ static tristar_status unite(tsi_env *env, size_t bytes, const tsi_factor_rows *a
     longest = tsi_count_max(longest, count);
   }
   TSI_TRY(TSI_ALLOC(env, out->index, out->ptr[a->n]));
-  TSI_TRY(tsi_allocate_zero(env, (size_t)out->ptr[a->n], bytes, __func__, __FILE__, __LINE__, &out->values));
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, out->values, out->ptr[a->n], bytes));
   TSI_SCRATCH(env, tsi_count, from, longest);
   for (tsi_index i = 0; i < a->n; i++) {
     const tsi_count count = merge_row(a, other, i, out->index + out->ptr[i], from);
@@ -88,7 +88,7 @@ static tristar_status add_images(tsi_env *env, size_t bytes, const tsi_factor_ro
   tsi_entries_transpose(&rows, &other);
   TSI_TRY_OUT(unite(env, bytes, a, &other, out));
 out:
-  tsi_entries_finish(env, &other);
+  tsi_entries_finish(&other);
   return status;
 }
 
@@ -99,8 +99,8 @@ static tristar_status make_part(tristar_t *ts, char scalar, size_t bytes, tsi_co
   tsi_env *env = &ts->env;
   const tsi_fsai_pair_kernels *kernels = tsi_fsai_pair_kernels_select(scalar, ts->isa);
   TSI_OWNED void *phase = NULL;
-  TSI_TRY(tsi_allocate(env, (size_t)s->rows.n, bytes, __func__, __FILE__, __LINE__, &phase));
-  TSI_TRY(tsi_allocate(env, (size_t)s->rows.ptr[s->rows.n], bytes, __func__, __FILE__, __LINE__, &s->part));
+  TSI_TRY(TSI_ALLOC_SIZED(env, phase, s->rows.n, bytes));
+  TSI_TRY(TSI_ALLOC_SIZED(env, s->part, s->rows.ptr[s->rows.n], bytes));
   kernels->find_phases(&s->rows, phase);
   kernels->take_part(&s->rows, phase, next, s->part);
   return TRISTAR_OK;
@@ -126,8 +126,8 @@ tristar_status tsi_symmetrize(tristar_t *ts, char scalar, const tsi_factor_rows 
   return TRISTAR_OK;
 }
 
-void tsi_symmetrized_finish(tsi_env *env, tsi_symmetrized *s) {
-  if (s->own) tsi_factor_rows_finish(env, &s->rows);
-  TSI_FREE(env, s->part);
+void tsi_symmetrized_finish(tsi_symmetrized *s) {
+  if (s->own) tsi_factor_rows_finish(&s->rows);
+  tsi_release(tsi_take(&s->part));
   *s = (tsi_symmetrized){.part = NULL};
 }

@@ -19,7 +19,7 @@ typedef struct tsi_symmetrized {
 /* a has values. out: to be finished, also after a failure; a outlives it. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_symmetrize(tristar_t *ts, char scalar, const tsi_factor_rows *a, bool part,
                                               tsi_symmetrized *out);
-void tsi_symmetrized_finish(tsi_env *env, tsi_symmetrized *s);
+void tsi_symmetrized_finish(tsi_symmetrized *s);
 
 /* Of rows with a symmetric pattern: each magnitude becomes the larger one of it and its mirror image's.
  * Errors: MEMORY. */

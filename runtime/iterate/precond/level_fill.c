@@ -93,7 +93,7 @@ out:
   TSI_FREE(env, f.level);
   TSI_FREE(env, row.next);
   TSI_FREE(env, row.level);
-  if (status != TRISTAR_OK) tsi_factor_rows_finish(env, out);
+  if (status != TRISTAR_OK) tsi_factor_rows_finish(out);
   return status;
 }
 

@@ -96,7 +96,7 @@ tristar_status tsi_power_pattern(tsi_env *env, const tsi_factor_rows *a, const d
   for (tsi_index i = 0; i < a->n; i++) s.seen[i] = TSI_NONE;
   TSI_TRY_OUT(fill(env, &kept, power, &s, out));
 out:
-  tsi_entries_finish(env, &kept);
+  tsi_entries_finish(&kept);
   TSI_FREE(env, s.list);
   TSI_FREE(env, s.seen);
   return status;

@@ -135,7 +135,7 @@ static tristar_status begin(tristar_t *ts, const tristar_view *view, const trist
   pattern = NULL;
   (*out)->stats.nnz = tsi_pattern_entries((*out)->pattern);
 out:
-  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, pattern);
   return status;
 }
 
@@ -247,7 +247,7 @@ tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_
   precond->stats.start_seconds = 0;
   precond->stats.updates++;
 out:
-  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, pattern);
   return tsi_answer(env, status);
 }
 
@@ -264,12 +264,12 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   if (p->release != NULL) p->release(p->arg);
   tristar_plan_destroy(&p->plan);
   tsi_precond_drop_sweeps(p);
-  tsi_fsai_destroy(env, &p->fsai);
-  tsi_row_tasks_destroy(env, &p->tasks);
-  tsi_entries_finish(env, &p->full);
+  tsi_fsai_destroy(&p->fsai);
+  tsi_row_tasks_destroy(&p->tasks);
+  tsi_entries_finish(&p->full);
   TSI_FREE(env, p->rows.diagonal);
-  tsi_factor_rows_finish(env, &p->filled);
-  tsi_pattern_destroy(env, &p->pattern);
+  tsi_factor_rows_finish(&p->filled);
+  TSI_FREE(env, p->pattern);
   TSI_FREE(env, p->diagonal);
   TSI_FREE(env, p);
   tsi_env_release(env);

@@ -180,19 +180,19 @@ tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows, 
   *out = t;
   t = NULL;
 out:
-  tsi_row_tasks_destroy(env, &t);
+  tsi_row_tasks_destroy(&t);
   return status;
 }
 
-void tsi_row_tasks_destroy(tsi_env *env, tsi_row_tasks **tasks) {
+void tsi_row_tasks_destroy(tsi_row_tasks **tasks) {
   tsi_row_tasks *t = *tasks;
   if (t == NULL) return;
   tsi_tasks_destroy(&t->tasks);
-  tsi_task_list_destroy(&t->list);
-  TSI_FREE(env, t->order);
-  TSI_FREE(env, t->start);
-  TSI_FREE(env, t->part);
-  TSI_FREE(env, *tasks);
+  tsi_release(tsi_take(&t->list));
+  tsi_release(tsi_take(&t->order));
+  tsi_release(tsi_take(&t->start));
+  tsi_release(tsi_take(&t->part));
+  tsi_release(tsi_take(tasks));
 }
 
 tsi_index tsi_row_tasks_parts(const tsi_row_tasks *tasks) {

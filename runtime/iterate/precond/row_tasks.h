@@ -24,7 +24,7 @@ typedef void (*tsi_row_function)(void *context, tsi_index i, tsi_index part);
  * is started if it does not run. Errors: MEMORY, TOO_LARGE, RUNTIME, NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows,
                                                     tsi_index parts, bool asked_for, tsi_row_tasks **out);
-void tsi_row_tasks_destroy(tsi_env *env, tsi_row_tasks **tasks);
+void tsi_row_tasks_destroy(tsi_row_tasks **tasks);
 
 tsi_index tsi_row_tasks_parts(const tsi_row_tasks *tasks);
 

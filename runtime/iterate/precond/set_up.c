@@ -4,8 +4,7 @@
 #include "runtime/iterate/precond/precond.h"
 
 static tristar_status allocate(const tristar_precond_t *p, tsi_count count, void **scalars) {
-  return tsi_allocate(&p->ts->env, (size_t)count, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
-                      scalars);
+  return TSI_ALLOC_SIZED(&p->ts->env, *scalars, count, p->sparse->scalar_bytes);
 }
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
@@ -186,7 +185,7 @@ static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values
   TSI_TRY_OUT(tsi_precond_incomplete(p, values, &factors));
   TSI_TRY_OUT(make_sweeps(p, &factors, is_symmetric_kind(p)));
 out:
-  tsi_factor_rows_finish(&p->ts->env, &factors);
+  tsi_factor_rows_finish(&factors);
   return status;
 }
 
@@ -241,7 +240,7 @@ static tristar_status set_up_pair(tristar_precond_t *p, const void *values) {
   if (s.own) TSI_FREE(env, a.values);
   TSI_TRY_OUT(compute_fsai(p, &s.rows, true, s.part));
 out:
-  tsi_symmetrized_finish(env, &s);
+  tsi_symmetrized_finish(&s);
   TSI_FREE(env, a.values);
   return status;
 }

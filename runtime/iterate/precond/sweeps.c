@@ -68,7 +68,7 @@ tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, con
                                &sweep->factor));
   TSI_TRY_OUT(make_plan(precond, which));
 out:
-  tsi_entries_finish(env, &t);
+  tsi_entries_finish(&t);
   return status;
 }
 

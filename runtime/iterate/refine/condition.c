@@ -160,8 +160,7 @@ static tristar_status find_null_vector(const scaled_inverse *inverse, double nor
   const tsi_system *system = inverse->system;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
   TSI_OWNED char *vectors = NULL;
-  TSI_TRY(tsi_team_agree(
-      system->team, tsi_allocate(system->env, 4, column, __func__, __FILE__, __LINE__, (void **)&vectors)));
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, vectors, 4, column)));
   const null_search search = {inverse, vectors, vectors + column, vectors + 2 * column, vectors + 3 * column};
   return search_null_vector(&search, norm, real, reciprocal);
 }

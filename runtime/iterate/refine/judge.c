@@ -45,8 +45,7 @@ static tristar_status try_solve(const tsi_system *system, const tristar_refine_o
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
   char *b = NULL;
   *result = (tristar_refine_result){.backward_error = 0};
-  TSI_TRY_OUT(tsi_team_agree(
-      system->team, tsi_allocate(system->env, 2, column, __func__, __FILE__, __LINE__, (void **)&b)));
+  TSI_TRY_OUT(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2, column)));
   TSI_TRY_OUT(make_trial(system, b));
   status = tsi_solve_refined(system, TRISTAR_N, 1, b, column, b + column, column, options, result);
   if (status == TRISTAR_ERR_NOT_FINITE) {

@@ -52,9 +52,8 @@ static tristar_status solve_first(const tsi_refinement *r, int64_t nrhs, const c
     return system->functions->solve(system->context, r->op, nrhs, b, (int64_t)(b_step / scalar), x,
                                     (int64_t)(x_step / scalar));
   }
-  status = tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&copy);
-  if (status == TRISTAR_OK)
-    status = tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&solved);
+  status = TSI_ALLOC_SIZED(env, copy, nrhs, column);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, solved, nrhs, column);
   TSI_TRY_OUT(tsi_team_agree(system->team, status));
   for (size_t c = 0; c < (size_t)nrhs; c++) memcpy(copy + c * column, b + c * b_step, column);
   TSI_TRY_OUT(tsi_solve_in_range(r, nrhs, copy, solved));

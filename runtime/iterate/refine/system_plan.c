@@ -16,8 +16,7 @@ static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index
 
 tristar_status tsi_need_matrix(const tristar_factor_t *factor) {
   if (factor->has_matrix) return TRISTAR_OK;
-  return tsi_fail(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
-                  "the factor was imported without its matrix");
+  TSI_FAIL(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED, "the factor was imported without its matrix");
 }
 
 void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s) {

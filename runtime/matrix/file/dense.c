@@ -60,8 +60,7 @@ static tristar_status read_array(tsi_lines *lines, const tsi_market_header *head
   TSI_OWNED double *values = NULL;
   TSI_TRY(read_values(lines, header, width, &values));
   if (header->symmetry == TRISTAR_GENERAL && header->entries > 0) {
-    *full = values;
-    values = NULL; /* which *full points to now */
+    *full = tsi_take(&values);
     return TRISTAR_OK;
   }
   TSI_TRY(TSI_ALLOC_ZERO(lines->env, *full, doubles));
@@ -76,18 +75,15 @@ static tristar_status read_array(tsi_lines *lines, const tsi_market_header *head
 
 static tristar_status read_coordinate(tsi_lines *lines, const tsi_market_header *header, int width,
                                       tsi_count doubles, double **full) {
-  tristar_status status = TRISTAR_OK;
   static const double one = 1;
-  tristar_matrix_t *m = NULL;
-  TSI_TRY_OUT(tsi_market_read_coordinate(lines, header, &m));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(lines->env, *full, doubles));
+  TSI_CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = NULL;
+  TSI_TRY(tsi_market_read_coordinate(lines, header, &m));
+  TSI_TRY(TSI_ALLOC_ZERO(lines->env, *full, doubles));
   for (tsi_index j = 0; j < m->cols; j++)
     for (tsi_count k = m->ptr[j]; k < m->ptr[j + 1]; k++)
       put(*full, width, m->rows, m->symmetry, m->index[k], j,
           m->values == NULL ? &one : m->values + k * width);
-out:
-  tristar_matrix_destroy(&m);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* The first line tells: "%..." is Matrix Market; all else must turn out to be numbers. */
@@ -107,8 +103,7 @@ static tristar_status read_dense(tsi_lines *lines, bool complex_text, tristar_de
   dense->rows = header.rows;
   dense->cols = header.cols;
   dense->scalar = width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE;
-  dense->values = full;
-  full = NULL;
+  dense->values = tsi_take(&full);
   return TRISTAR_OK;
 }
 
@@ -207,6 +202,6 @@ void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense) {
   if (values == NULL) return;
   tsi_env *env = tsi_env_of_memory(values);
   if (tsi_env_abandon(env, values)) return;
-  tsi_release(env, values);
+  tsi_release(values);
   tsi_env_release(env);
 }

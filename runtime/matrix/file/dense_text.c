@@ -67,24 +67,23 @@ static void transpose(const text_rows *t, int width, double *values) {
 }
 
 tristar_status tsi_dense_read_text(tsi_lines *lines, const char *text, int width, tristar_dense *dense) {
-  tristar_status status = TRISTAR_OK;
-  text_rows t = {.lines = lines};
   double *values = NULL;
+  TSI_SCRATCH(lines->env, text_rows, t, 1);
+  *t = (text_rows){.lines = lines};
+  TSI_TRY(TSI_ALLOC_IN(t, t->number, 0)); /* grows */
   while (text != NULL) {
     char *next;
-    TSI_TRY_OUT(take_line(&t, text, width));
-    TSI_TRY_OUT(tsi_lines_next(lines, &next));
+    TSI_TRY(take_line(t, text, width));
+    TSI_TRY(tsi_lines_next(lines, &next));
     text = next;
   }
-  if (t.rows == 0)
-    TSI_FAIL_OUT(lines->env, TRISTAR_ERR_FORMAT, "%s: the file has no number", tsi_lines_where(lines));
-  TSI_TRY_OUT(TSI_ALLOC(lines->env, values, t.count));
-  transpose(&t, width, values);
-  *dense = (tristar_dense){.rows = t.rows,
-                           .cols = t.length / width,
+  if (t->rows == 0)
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: the file has no number", tsi_lines_where(lines));
+  TSI_TRY(TSI_ALLOC(lines->env, values, t->count));
+  transpose(t, width, values);
+  *dense = (tristar_dense){.rows = t->rows,
+                           .cols = t->length / width,
                            .scalar = width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE,
                            .values = values};
-out:
-  TSI_FREE(lines->env, t.number);
-  return status;
+  return TRISTAR_OK;
 }

@@ -186,7 +186,7 @@ static tristar_status parse_line4(tsi_lines *lines, const char *text, header *h)
   char show[TSI_SHOW_SIZE];
   const char *cursor = text;
   int formats = h->field == TSI_FIELD_PATTERN ? 2 : 3;
-  TSI_TRY(TSI_ALLOC(lines->env, h->items, 3 * TSI_FORTRAN_ITEMS_MOST));
+  TSI_TRY(TSI_ALLOC_IN(h, h->items, 3 * TSI_FORTRAN_ITEMS_MOST));
   for (int f = 0; f < formats; f++)
     if (!tsi_fortran_parse(&cursor, h->items + f * TSI_FORTRAN_ITEMS_MOST, &h->format[f]) ||
         (f < 2 && has_real(&h->format[f])))
@@ -310,26 +310,19 @@ static tristar_status read_end(tsi_lines *lines) {
 }
 
 tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  header h = {.items = NULL};
-  tsi_triplets triplets = {.env = lines->env};
-  tsi_count *ptr = NULL;
-  tsi_index *index = NULL;
+  TSI_CLEANUP(tsi_triplets_free) tsi_triplets triplets = {.env = lines->env};
+  TSI_OWNED tsi_count *ptr = NULL;
+  TSI_OWNED tsi_index *index = NULL;
   tsi_count before = 0;
   *matrix = NULL;
-  TSI_TRY_OUT(read_header(lines, &h));
-  int width = h.field == TSI_FIELD_PATTERN ? 0 : h.field == TSI_FIELD_COMPLEX ? 2 : 1;
-  tsi_triplets_init(&triplets, lines->env, h.rows, h.cols, h.symmetry, width, h.entries);
-  TSI_TRY_OUT(read_pointers(lines, &h, &ptr));
-  TSI_TRY_OUT(read_indices(lines, &h, &index, &before));
-  TSI_TRY_OUT(read_values(lines, &h, ptr, index, &triplets));
-  if (h.rhs_lines == 0) TSI_TRY_OUT(read_end(lines));
-  TSI_TRY_OUT(refuse_pair(lines, &h, &triplets, before));
-  TSI_TRY_OUT(tsi_triplets_finish(&triplets, matrix));
-out:
-  TSI_FREE(lines->env, h.items);
-  TSI_FREE(lines->env, ptr);
-  TSI_FREE(lines->env, index);
-  tsi_triplets_free(&triplets);
-  return status;
+  TSI_SCRATCH_ZERO(lines->env, header, h, 1);
+  TSI_TRY(read_header(lines, h));
+  int width = h->field == TSI_FIELD_PATTERN ? 0 : h->field == TSI_FIELD_COMPLEX ? 2 : 1;
+  tsi_triplets_init(&triplets, lines->env, h->rows, h->cols, h->symmetry, width, h->entries);
+  TSI_TRY(read_pointers(lines, h, &ptr));
+  TSI_TRY(read_indices(lines, h, &index, &before));
+  TSI_TRY(read_values(lines, h, ptr, index, &triplets));
+  if (h->rhs_lines == 0) TSI_TRY(read_end(lines));
+  TSI_TRY(refuse_pair(lines, h, &triplets, before));
+  return tsi_triplets_finish(&triplets, matrix);
 }

@@ -31,10 +31,6 @@ typedef struct line_runs {
   tsi_count count, capacity;
 } line_runs;
 
-static void line_runs_init(line_runs *lines, tsi_env *env) {
-  *lines = (line_runs){.env = env};
-}
-
 static void line_runs_free(line_runs *lines) {
   TSI_FREE(lines->env, lines->runs);
   lines->count = lines->capacity = 0;
@@ -182,15 +178,14 @@ tristar_status tsi_market_read_header(tsi_lines *lines, const char *banner, tsi_
 static tristar_status bad_value(tsi_lines *lines, tsi_field field, tsi_number number, const char *text) {
   char show[TSI_SHOW_SIZE];
   if (number == TSI_NUMBER_LARGE)
-    return tsi_fail(lines->env, TRISTAR_ERR_NOT_FINITE, __func__, __FILE__, __LINE__,
-                    "%s: NaN, infinity or a number beyond double in \"%s\"", tsi_lines_where(lines),
-                    tsi_show(show, text));
-  return tsi_fail(lines->env, TRISTAR_ERR_FORMAT, __func__, __FILE__, __LINE__, "%s: %s%s in \"%s\"",
-                  tsi_lines_where(lines), number == TSI_NUMBER_NONE ? "missing " : "not ",
-                  field == TSI_FIELD_INTEGER   ? "an integer value"
-                  : field == TSI_FIELD_COMPLEX ? "a complex value (two numbers)"
-                                               : "a real value",
-                  tsi_show(show, text));
+    TSI_FAIL(lines->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN, infinity or a number beyond double in \"%s\"",
+             tsi_lines_where(lines), tsi_show(show, text));
+  TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: %s%s in \"%s\"", tsi_lines_where(lines),
+           number == TSI_NUMBER_NONE ? "missing " : "not ",
+           field == TSI_FIELD_INTEGER   ? "an integer value"
+           : field == TSI_FIELD_COMPLEX ? "a complex value (two numbers)"
+                                        : "a real value",
+           tsi_show(show, text));
 }
 
 tristar_status tsi_market_value(tsi_lines *lines, tsi_field field, const char *text, const char **cursor,
@@ -264,10 +259,10 @@ tristar_status tsi_market_entry(tsi_lines *lines, const tsi_market_header *heade
 }
 
 tristar_status tsi_market_ends_early(tsi_lines *lines, const tsi_market_header *header, tsi_count entries) {
-  return tsi_fail(lines->env, TRISTAR_ERR_FORMAT, __func__, __FILE__, __LINE__,
-                  "%s: the file ends after %lld of the %lld entries that line %lld announces",
-                  tsi_lines_where(lines), (long long)entries, (long long)header->entries,
-                  (long long)header->size_line);
+  TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
+           "%s: the file ends after %lld of the %lld entries that line %lld announces",
+           tsi_lines_where(lines), (long long)entries, (long long)header->entries,
+           (long long)header->size_line);
 }
 
 tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header) {
@@ -300,30 +295,24 @@ static tristar_status refuse_pair(tsi_lines *lines, const tsi_market_header *hea
 
 tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_header *header,
                                           tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   int width = header->field == TSI_FIELD_PATTERN ? 0 : header->field == TSI_FIELD_COMPLEX ? 2 : 1;
-  tsi_triplets triplets;
-  line_runs runs;
+  TSI_CLEANUP(tsi_triplets_free) tsi_triplets triplets = {.env = lines->env};
+  TSI_CLEANUP(line_runs_free) line_runs runs = {.env = lines->env};
   bool warned = false;
   char *text;
   tsi_index i, j;
   double value[2];
   *matrix = NULL;
-  line_runs_init(&runs, lines->env);
   tsi_triplets_init(&triplets, lines->env, header->rows, header->cols, header->symmetry, width,
                     header->entries);
   for (tsi_count k = 0; k < header->entries; k++) {
-    TSI_TRY_OUT(tsi_market_next(lines, &text));
-    if (text == NULL) TSI_TRY_OUT(tsi_market_ends_early(lines, header, k));
-    TSI_TRY_OUT(tsi_market_entry(lines, header, text, &warned, &i, &j, value));
-    TSI_TRY_OUT(tsi_triplets_push(&triplets, i, j, value));
-    if (header->symmetry != TRISTAR_GENERAL) TSI_TRY_OUT(note_line(&runs, k, lines->number));
+    TSI_TRY(tsi_market_next(lines, &text));
+    if (text == NULL) TSI_TRY(tsi_market_ends_early(lines, header, k));
+    TSI_TRY(tsi_market_entry(lines, header, text, &warned, &i, &j, value));
+    TSI_TRY(tsi_triplets_push(&triplets, i, j, value));
+    if (header->symmetry != TRISTAR_GENERAL) TSI_TRY(note_line(&runs, k, lines->number));
   }
-  TSI_TRY_OUT(tsi_market_end(lines, header));
-  TSI_TRY_OUT(refuse_pair(lines, header, &triplets, &runs));
-  TSI_TRY_OUT(tsi_triplets_finish(&triplets, matrix));
-out:
-  line_runs_free(&runs);
-  tsi_triplets_free(&triplets);
-  return status;
+  TSI_TRY(tsi_market_end(lines, header));
+  TSI_TRY(refuse_pair(lines, header, &triplets, &runs));
+  return tsi_triplets_finish(&triplets, matrix);
 }

@@ -35,8 +35,7 @@ tristar_status tsi_market_array_next(tsi_market_array *array, tsi_index *i, tsi_
 
 tristar_status tsi_market_read_array(tsi_lines *lines, const tsi_market_header *header,
                                      tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  tsi_triplets triplets;
+  TSI_CLEANUP(tsi_triplets_free) tsi_triplets triplets = {.env = lines->env};
   tsi_market_array array;
   tsi_index i = 0, j = 0;
   *matrix = NULL;
@@ -45,12 +44,9 @@ tristar_status tsi_market_read_array(tsi_lines *lines, const tsi_market_header *
   tsi_market_array_begin(&array, lines, header);
   while (array.taken < header->entries) {
     double value[2];
-    TSI_TRY_OUT(tsi_market_array_next(&array, &i, &j, value));
-    if (value[0] != 0 || value[1] != 0 || i == j) TSI_TRY_OUT(tsi_triplets_push(&triplets, i, j, value));
+    TSI_TRY(tsi_market_array_next(&array, &i, &j, value));
+    if (value[0] != 0 || value[1] != 0 || i == j) TSI_TRY(tsi_triplets_push(&triplets, i, j, value));
   }
-  TSI_TRY_OUT(tsi_market_end(lines, header));
-  TSI_TRY_OUT(tsi_triplets_finish(&triplets, matrix));
-out:
-  tsi_triplets_free(&triplets);
-  return status;
+  TSI_TRY(tsi_market_end(lines, header));
+  return tsi_triplets_finish(&triplets, matrix);
 }

@@ -8,8 +8,7 @@
 /* The steps that every public function which makes a matrix starts with, once it knows ts. */
 static tristar_status begin(tristar_t *ts, const void *input, const char *what, tristar_matrix_t **matrix) {
   if (input != NULL && matrix != NULL) return TRISTAR_OK;
-  return tsi_fail(tsi_context_env(ts), TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL",
-                  input == NULL ? what : "matrix");
+  TSI_FAIL(tsi_context_env(ts), TRISTAR_ERR_ARGUMENT, "%s is NULL", input == NULL ? what : "matrix");
 }
 
 /* ... and end with. */

@@ -93,6 +93,6 @@ tristar_status tsi_writer_close(tsi_writer *writer, tristar_status status) {
   }
   TSI_FREE(writer->env, writer->buffer);
   if (status != TRISTAR_OK || !writer->failed) return status;
-  return tsi_fail(writer->env, TRISTAR_ERR_IO, __func__, __FILE__, __LINE__, "cannot write %s: %s",
-                  writer->path, writer->error != 0 ? strerror(writer->error) : "zlib failed");
+  TSI_FAIL(writer->env, TRISTAR_ERR_IO, "cannot write %s: %s", writer->path,
+           writer->error != 0 ? strerror(writer->error) : "zlib failed");
 }

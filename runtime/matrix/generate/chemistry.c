@@ -145,7 +145,7 @@ static void place_atoms(molecule *p) {
 
 tristar_status tsi_generate_chem3d(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                    tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
+  TSI_OWNED tsi_index(*atom)[3] = NULL;
   molecule p = {.atom = NULL};
   tsi_points points = {.unknowns = 1,
                        .symmetric = true,
@@ -155,14 +155,12 @@ tristar_status tsi_generate_chem3d(tsi_env *env, int64_t k, tsi_matrix_part *par
                        .problem = &p,
                        .couple = couple,
                        .block = block};
-  TSI_TRY_OUT(tsi_grid_init(env, &p.grid, k, k, k));
+  TSI_TRY(tsi_grid_init(env, &p.grid, k, k, k));
   int64_t cells = (k - 1) / CELL + 1;
-  TSI_TRY_OUT(tsi_grid_init(env, &p.cells, cells, cells, cells));
-  TSI_TRY_OUT(TSI_ALLOC(env, p.atom, p.cells.points));
+  TSI_TRY(tsi_grid_init(env, &p.cells, cells, cells, cells));
+  TSI_TRY(TSI_ALLOC(env, atom, p.cells.points));
+  p.atom = atom;
   place_atoms(&p);
   points.points = p.grid.points;
-  TSI_TRY_OUT(tsi_points_build(env, &points, part, matrix));
-out:
-  TSI_FREE(env, p.atom);
-  return status;
+  return tsi_points_build(env, &points, part, matrix);
 }

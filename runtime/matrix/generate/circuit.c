@@ -15,7 +15,7 @@
 #include "runtime/matrix/triplets.h"
 
 typedef struct circuit {
-  tsi_triplets triplets;
+  tsi_triplets *triplets;
   tsi_index nodes, side, hubs;
 } circuit;
 
@@ -29,7 +29,7 @@ static double draw_between(tsi_index node, unsigned use, double low, double high
 }
 
 static tristar_status add(circuit *c, tsi_index i, tsi_index j, double value) {
-  return tsi_triplets_push(&c->triplets, i, j, &value);
+  return tsi_triplets_push(c->triplets, i, j, &value);
 }
 
 static tristar_status add_resistor(circuit *c, tsi_index a, tsi_index b, double conductance) {
@@ -82,16 +82,13 @@ static tristar_status add_node(circuit *c, tsi_index node) {
 
 tristar_status tsi_generate_circuit(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                     tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  circuit c = {.triplets = {.env = env}, .nodes = (tsi_index)k, .side = 1};
+  TSI_CLEANUP(tsi_triplets_free) tsi_triplets triplets = {.env = env};
+  circuit c = {.triplets = &triplets, .nodes = (tsi_index)k, .side = 1};
   *matrix = NULL;
-  TSI_TRY_OUT(tsi_generate_refuse_part(env, part));
+  TSI_TRY(tsi_generate_refuse_part(env, part));
   while ((int64_t)(c.side + 1) * (c.side + 1) <= k) c.side++;
   c.hubs = tsi_index_max(1, tsi_index_min(64, c.nodes / 64));
-  tsi_triplets_init(&c.triplets, env, c.nodes, c.nodes, TRISTAR_GENERAL, 1, 0);
-  for (tsi_index node = 0; node < c.nodes; node++) TSI_TRY_OUT(add_node(&c, node));
-  TSI_TRY_OUT(tsi_triplets_finish(&c.triplets, matrix));
-out:
-  tsi_triplets_free(&c.triplets);
-  return status;
+  tsi_triplets_init(&triplets, env, c.nodes, c.nodes, TRISTAR_GENERAL, 1, 0);
+  for (tsi_index node = 0; node < c.nodes; node++) TSI_TRY(add_node(&c, node));
+  return tsi_triplets_finish(&triplets, matrix);
 }

@@ -166,7 +166,6 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *values)
 
 tristar_status tsi_generate_fusion2d(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                      tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   plasma p = {.k = (tsi_index)k, .h = 1.0 / (double)k};
   tsi_points points = {.unknowns = FIELDS,
                        .symmetric = false,
@@ -176,13 +175,11 @@ tristar_status tsi_generate_fusion2d(tsi_env *env, int64_t k, tsi_matrix_part *p
                        .problem = &p,
                        .couple = couple,
                        .block = block};
-  TSI_TRY_OUT(tsi_grid_init(env, &p.nodes, ORDER * k - 1, ORDER * k - 1, 1));
+  TSI_TRY(tsi_grid_init(env, &p.nodes, ORDER * k - 1, ORDER * k - 1, 1));
   points.points = p.nodes.points;
-  TSI_TRY_OUT(TSI_ALLOC(env, p.fields, (tsi_count)p.k * p.k * (GAUSS * GAUSS)));
+  TSI_SCRATCH(env, gauss_fields, fields, (tsi_count)p.k * p.k * (GAUSS * GAUSS));
+  p.fields = fields;
   set_up_element(&p);
   set_up_fields(&p);
-  TSI_TRY_OUT(tsi_points_build(env, &points, part, matrix));
-out:
-  TSI_FREE(env, p.fields);
-  return status;
+  return tsi_points_build(env, &points, part, matrix);
 }

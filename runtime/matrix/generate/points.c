@@ -3,8 +3,7 @@
 
 tristar_status tsi_generate_refuse_part(tsi_env *env, tsi_matrix_part *part) {
   if (part == NULL) return TRISTAR_OK;
-  return tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
-                  "this generator makes the whole matrix only, not some of its rows");
+  TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "this generator makes the whole matrix only, not some of its rows");
 }
 
 /* Is entry (a, b) of the block of points i, j stored? */
@@ -102,19 +101,15 @@ static tristar_status build_whole(tsi_env *env, const tsi_points *p, tsi_index r
 
 tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tsi_matrix_part *part,
                                 tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *list = NULL;
   tsi_index rows = 0;
   *matrix = NULL;
   if (!tsi_to_index((int64_t)points->points * points->unknowns, &rows))
-    TSI_FAIL_OUT(env, TRISTAR_ERR_TOO_LARGE,
-                 "%d points with %d unknowns each are too large a matrix: at most %d rows",
-                 (int)points->points, points->unknowns, (int)TSI_INDEX_MAX);
-  TSI_TRY_OUT(TSI_ALLOC(env, list, points->neighbours));
-  TSI_TRY_OUT(part != NULL ? build_part(env, points, rows, part, list, matrix)
-                           : build_whole(env, points, rows, list, matrix));
-out:
-  TSI_FREE(env, list);
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE,
+             "%d points with %d unknowns each are too large a matrix: at most %d rows", (int)points->points,
+             points->unknowns, (int)TSI_INDEX_MAX);
+  TSI_SCRATCH(env, tsi_index, list, points->neighbours);
+  const tristar_status status = part != NULL ? build_part(env, points, rows, part, list, matrix)
+                                             : build_whole(env, points, rows, list, matrix);
   if (status != TRISTAR_OK) tristar_matrix_destroy(matrix);
   return status;
 }

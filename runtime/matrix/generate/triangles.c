@@ -47,16 +47,12 @@ typedef tristar_status fill_fn(tsi_triplets *t, tsi_index rows);
 
 static tristar_status generate(tsi_env *env, int64_t k, tsi_matrix_part *part, fill_fn *fill,
                                tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  tsi_triplets t = {.env = env};
+  TSI_CLEANUP(tsi_triplets_free) tsi_triplets t = {.env = env};
   *matrix = NULL;
-  TSI_TRY_OUT(tsi_generate_refuse_part(env, part));
+  TSI_TRY(tsi_generate_refuse_part(env, part));
   tsi_triplets_init(&t, env, (tsi_index)k, (tsi_index)k, TRISTAR_GENERAL, 1, 0);
-  TSI_TRY_OUT(fill(&t, (tsi_index)k));
-  TSI_TRY_OUT(finish(&t, matrix));
-out:
-  tsi_triplets_free(&t);
-  return status;
+  TSI_TRY(fill(&t, (tsi_index)k));
+  return finish(&t, matrix);
 }
 
 static tristar_status fill_erdos(tsi_triplets *t, tsi_index rows) {

@@ -16,7 +16,7 @@ static tristar_status begin(tsi_env *env, const tsi_transport *transport, int64_
   for (int r = 0; r <= ranks; r++) (*start)[r] = tsi_count_min(d->block * r, n);
   d->first = (*start)[rank];
   d->count = (*start)[rank + 1] - d->first;
-  return TSI_ALLOC(env, d->own, d->count);
+  return TSI_ALLOC_IN(d, d->own, d->count);
 }
 
 tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int64_t n, const tsi_index *all,
@@ -31,15 +31,9 @@ tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int6
   TSI_TRY_OUT(tsi_transport_agree(transport, status));
 out:
   TSI_FREE(env, start);
-  if (status != TRISTAR_OK) tsi_directory_destroy(env, &d);
+  if (status != TRISTAR_OK) TSI_FREE(env, d);
   *out = d;
   return status;
-}
-
-void tsi_directory_destroy(tsi_env *env, tsi_directory **directory) {
-  if (*directory == NULL) return;
-  TSI_FREE(env, (*directory)->own);
-  TSI_FREE(env, *directory);
 }
 
 /* Questions, by the rank that has the answer. */
@@ -99,7 +93,7 @@ tristar_status tsi_directory_ask(tsi_env *env, tsi_transport *transport, const t
   TSI_TRY_OUT(tsi_route_pass(env, &q.route, sizeof *q.come, true, q.come, q.given));
   take_answers(d, count, asked, &q, number);
 out:
-  tsi_route_finish(env, &q.route);
+  tsi_route_finish(&q.route);
   TSI_FREE(env, q.given);
   TSI_FREE(env, q.come);
   return status;

@@ -21,7 +21,6 @@ typedef struct tsi_directory {
 /* Collective. all: on rank 0 the list, NULL elsewhere. Errors: MEMORY, RUNTIME, the same on all ranks. */
 TRISTAR_CHECKED tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int64_t n,
                                                     const tsi_index *all, tsi_directory **out);
-void tsi_directory_destroy(tsi_env *env, tsi_directory **directory);
 
 /* Collective. number[i] = that of entry asked[i]; TSI_NONE where that is none of 0 .. n - 1. directory NULL,
  * on all ranks: number[i] = asked[i]. Both arrays may be the same. mine: what this rank has found before.

@@ -17,25 +17,23 @@ tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index
   halo->asked = (tsi_index)tsi_route_received(&halo->route);
   status = TSI_ALLOC(env, asked, halo->asked);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, halo->own, halo->asked);
-  if (status == TRISTAR_OK)
-    status = tsi_allocate(env, (size_t)halo->asked, 2 * sizeof(double), __func__, __FILE__, __LINE__,
-                          &halo->buffer);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, halo->buffer, halo->asked, 2 * sizeof(double));
   TSI_TRY_OUT(tsi_transport_agree(transport, status));
   TSI_TRY_OUT(tsi_route_pass(env, &halo->route, sizeof *ghost, false, ghost, asked));
   for (tsi_index k = 0; k < halo->asked; k++) halo->own[k] = tsi_find_range(column, n, asked[k]);
 out:
   TSI_FREE(env, asked);
-  if (status != TRISTAR_OK) tsi_halo_destroy(env, &halo);
+  if (status != TRISTAR_OK) tsi_halo_destroy(&halo);
   *out = halo;
   return status;
 }
 
-void tsi_halo_destroy(tsi_env *env, tsi_halo **halo) {
+void tsi_halo_destroy(tsi_halo **halo) {
   if (*halo == NULL) return;
-  tsi_route_finish(env, &(*halo)->route);
-  TSI_FREE(env, (*halo)->own);
-  TSI_FREE(env, (*halo)->buffer);
-  TSI_FREE(env, *halo);
+  tsi_route_finish(&(*halo)->route);
+  tsi_release(tsi_take(&(*halo)->own));
+  tsi_release(tsi_take(&(*halo)->buffer));
+  tsi_release(tsi_take(halo));
 }
 
 tristar_status tsi_halo_fill(tsi_env *env, const tsi_halo *halo, size_t bytes, const void *own, void *ghost) {

@@ -25,7 +25,7 @@ typedef struct tsi_halo {
 TRISTAR_CHECKED tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index n,
                                                const tsi_index *column, tsi_index ghosts,
                                                const tsi_index *ghost, const int *owner, tsi_halo **out);
-void tsi_halo_destroy(tsi_env *env, tsi_halo **halo);
+void tsi_halo_destroy(tsi_halo **halo);
 
 /* Collective. ghost[g] = the owners' values; scalars of `bytes` each. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_halo_fill(tsi_env *env, const tsi_halo *halo, size_t bytes,

@@ -16,11 +16,11 @@ tristar_status tsi_route_begin(tsi_env *env, const tsi_transport *transport, tsi
   return TSI_ALLOC(env, route->counted, 4 * ranks);
 }
 
-void tsi_route_finish(tsi_env *env, tsi_route *route) {
-  TSI_FREE(env, route->goes);
-  TSI_FREE(env, route->comes);
-  TSI_FREE(env, route->next);
-  TSI_FREE(env, route->counted);
+void tsi_route_finish(tsi_route *route) {
+  tsi_release(tsi_take(&route->goes));
+  tsi_release(tsi_take(&route->comes));
+  tsi_release(tsi_take(&route->next));
+  tsi_release(tsi_take(&route->counted));
 }
 
 /* Collective. Do all ranks count their items with int? */
@@ -118,10 +118,8 @@ tristar_status tsi_route_flow(tsi_env *env, tsi_transport *transport, tristar_st
   tristar_status status = mine;
   const int ranks = route->ranks, rank = route->rank;
   pieces p = {route, flow, tsi_count_max(1, (tsi_count)(TSI_FLOW_BYTES / bytes)), NULL, NULL};
-  if (status == TRISTAR_OK)
-    status = tsi_allocate(env, (size_t)p.most, bytes, __func__, __FILE__, __LINE__, &p.leaves);
-  if (status == TRISTAR_OK)
-    status = tsi_allocate(env, (size_t)p.most, bytes, __func__, __FILE__, __LINE__, &p.arrives);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, p.leaves, p.most, bytes);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, p.arrives, p.most, bytes);
   TSI_TRY_OUT(tsi_transport_agree(transport, status));
   flow_here(&p, rank);
   for (int k = 1; k < ranks; k++)

@@ -32,7 +32,7 @@ TRISTAR_CHECKED tristar_status tsi_route_begin(tsi_env *env, const tsi_transport
  * Errors: that one; RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_route_connect(tsi_env *env, tsi_transport *transport, tristar_status mine,
                                                  tsi_route *route);
-void tsi_route_finish(tsi_env *env, tsi_route *route);
+void tsi_route_finish(tsi_route *route);
 
 /* Numbers of items that this rank sends and receives. */
 static inline tsi_count tsi_route_sent(const tsi_route *route) {

@@ -43,7 +43,7 @@ static tristar_status match(const making *m, tristar_method method, tsi_matched 
   if (tsi_transport_rank(matrix->transport) == 0) status = tsi_match(env, method, &sizes, matched);
   TSI_TRY_OUT(tsi_transport_agree(matrix->transport, status));
 out:
-  tsi_entries_finish(env, &sizes);
+  tsi_entries_finish(&sizes);
   return status;
 }
 
@@ -75,7 +75,7 @@ static tristar_status analyze(making *m, const tsi_rows_method *method) {
   tristar_analysis_destroy(&analysis); /* the factor has its share */
   TSI_TRY_OUT(tsi_transport_agree(m->d->transport, status));
 out:
-  tsi_matched_finish(&matrix->ts->env, &matched);
+  tsi_matched_finish(&matched);
   TSI_FREE(&matrix->ts->env, order);
   return status;
 }

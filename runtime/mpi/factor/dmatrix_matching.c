@@ -41,7 +41,7 @@ static tristar_status check_rank(const tristar_dmatrix_t *d) {
   if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank);
   if (pattern && status == TRISTAR_OK && rank < pattern->n)
     status = tsi_fail_structure(env, pattern->n, rank);
-  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, pattern);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
 out:
   return status;
@@ -133,10 +133,10 @@ tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *d, tsi_entries *ou
                                  (size_t)count * sizeof *magnitude, 0);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
 out:
-  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, pattern);
   TSI_FREE(env, magnitude);
   TSI_FREE(env, received);
-  if (status != TRISTAR_OK) tsi_entries_finish(env, out);
+  if (status != TRISTAR_OK) tsi_entries_finish(out);
   return status;
 }
 

@@ -64,7 +64,7 @@ static tristar_status list_given(mirrors *m) {
   TSI_TRY(tsi_dlist_make(d, takes, &m->taken));
   TSI_TRY(TSI_ALLOC(env, m->taken_root, takes));
   TSI_TRY(TSI_ALLOC_ZERO(env, m->own_root, takes));
-  TSI_TRY(tsi_allocate_zero(env, (size_t)takes, d->bytes, __func__, __FILE__, __LINE__, (void **)&m->own));
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, m->own, takes, d->bytes));
   for (tsi_index i = 0; i < d->n; i++)
     for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
       if (tsi_dmatrix_has_row(d, d->column[e])) continue;
@@ -135,9 +135,9 @@ static tristar_status compare_mirrors(const tristar_dmatrix_t *d, likeness *out)
   look_there(&m, out);
   TSI_TRY_OUT(tsi_transport_unite(d->transport, out, sizeof *out / sizeof *out->pair, MPI_INT64_T, MPI_MIN));
 out:
-  tsi_route_finish(env, &m.route);
-  tsi_dlist_release(env, &m.given);
-  tsi_dlist_release(env, &m.taken);
+  tsi_route_finish(&m.route);
+  tsi_dlist_release(&m.given);
+  tsi_dlist_release(&m.taken);
   TSI_FREE(env, m.own);
   TSI_FREE(env, m.given_root);
   TSI_FREE(env, m.taken_root);

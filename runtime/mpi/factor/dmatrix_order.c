@@ -149,7 +149,7 @@ static tristar_status find_positions(ordered *o, int seed) {
   TSI_TRY_OUT(take_dense(o));
   TSI_TRY_OUT(tsi_ptscotch_order(env, o->d->transport, &o->graph, seed, o->position));
 out:
-  tsi_rows_graph_finish(env, &o->graph);
+  tsi_rows_graph_finish(&o->graph);
   return status;
 }
 

@@ -175,7 +175,7 @@ static tristar_status list(void *from) {
   const tsi_count all = tsi_route_sent(v->route);
   tsi_count *next = v->route->next, at = next[0];
   tsi_index to = 0;
-  TSI_TRY(TSI_ALLOC(v->env, v->source, all + 1));
+  TSI_TRY(TSI_ALLOC_IN(v, v->source, all + 1));
   tsi_count *source = v->source;
   FOR_ENTRIES(&v->w, i, e, row, column) {
     const tsi_index rank = goes_to(v, row, column);
@@ -210,12 +210,11 @@ static void give_values(void *from, int rank, tsi_count first, tsi_count count, 
   d->sparse->gather(count, v->source + v->route->goes[rank] + first, TRISTAR_GENERAL, d->whole->values, to);
 }
 
-static void end(tsi_env *env, void *from) {
+static void end(void *from) {
   delivery *v = from;
   if (v == NULL) return;
   if (v->supply->lean) tsi_dmatrix_release_whole(v->supply->matrix);
-  TSI_FREE(env, v->source);
-  TSI_FREE(env, v);
+  tsi_release(v);
 }
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */

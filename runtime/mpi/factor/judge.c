@@ -6,13 +6,9 @@
 
 /* The system has messages. */
 static tristar_status judge(tristar_distributed_t *d, bool last) {
-  tristar_status status = TRISTAR_OK;
-  tsi_distributed_system s = {.distributed = d};
-  TSI_TRY_OUT(tsi_distributed_system_create(d, &s));
-  TSI_TRY_OUT(tsi_judge(&s.system, &d->team_factor->part, last));
-out:
-  tsi_distributed_system_finish(&s);
-  return status;
+  TSI_CLEANUP(tsi_distributed_system_finish) tsi_distributed_system s = {.distributed = d};
+  TSI_TRY(tsi_distributed_system_create(d, &s));
+  return tsi_judge(&s.system, &d->team_factor->part, last);
 }
 
 /* Rank 0 reports the figures of the whole factor. */

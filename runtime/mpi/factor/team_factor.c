@@ -82,8 +82,7 @@ static tristar_status fill_part(tristar_distributed_t *d, tsi_team_factor *team_
   part->scalar_bytes = p->scalar_bytes;
   if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, part->pivots, team_factor->pattern.n));
   if (p->kind.indefinite)
-    TSI_TRY(tsi_allocate(env, 2 * (size_t)team_factor->pattern.n, p->scalar_bytes, __func__, __FILE__,
-                         __LINE__, &part->inverse));
+    TSI_TRY(TSI_ALLOC_SIZED(env, part->inverse, 2 * (size_t)team_factor->pattern.n, p->scalar_bytes));
   return TRISTAR_OK;
 }
 
@@ -132,7 +131,7 @@ static void release_values(tsi_env *env, tsi_team_factor *team_factor) {
   }
   TSI_FREE(env, team_factor->part.row_scale);
   TSI_FREE(env, team_factor->part.col_scale);
-  tsi_pivot_sizes_release(env, &team_factor->sizes);
+  tsi_pivot_sizes_release(&team_factor->sizes);
 }
 
 static void destroy_team_factor(tristar_distributed_t *d, tsi_team_factor **out) {
@@ -258,7 +257,6 @@ static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *
 
 tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
   tristar_factor_t *source = d->source;
   tsi_known known = {.borrowed = false};
   tsi_pivot_sizes sizes = {.column = NULL};
@@ -268,14 +266,14 @@ tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply
   if (d->team_factor) d->team_factor->sizes = sizes;
   if (d->team_factor) sizes.column = NULL;
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-  tsi_known_release(env, &known);
+  tsi_known_release(&known);
   tsi_distributed_forget_structure(d);
   if (source && d->of_rows) tsi_analysis_forget_rows(source->analysis);
   TSI_TRY_OUT(name_rows(d, d->team_factor));
   TSI_TRY_OUT(factor(d, supply));
 out:
-  tsi_pivot_sizes_release(env, &sizes);
-  tsi_known_release(env, &known);
+  tsi_pivot_sizes_release(&sizes);
+  tsi_known_release(&known);
   if (status != TRISTAR_OK) tsi_distributed_release_layout(d);
   return status;
 }
@@ -391,7 +389,7 @@ tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply 
   TSI_TRY_OUT(tsi_distributed_judge(d, false));
   tsi_team_factor_note_costs(d, memory, tsi_clock() - begin);
 out:
-  tsi_pivot_sizes_release(&d->ts->env, &sizes);
+  tsi_pivot_sizes_release(&sizes);
   return status;
 }
 

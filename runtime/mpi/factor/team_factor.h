@@ -86,7 +86,7 @@ struct tsi_supply {
   /* Writes places, values first .. first + count - 1 of those for a rank, one piece after the other. */
   void (*places)(void *from, int rank, tsi_count first, tsi_count count, tsi_entry_place *to);
   void (*put_values)(void *from, int rank, tsi_count first, tsi_count count, void *to);
-  void (*end)(tsi_env *env, void *from); /* from: may be NULL */
+  void (*end)(void *from); /* from: may be NULL */
   /* After the factorization: d->matrix. Errors: MEMORY, TOO_LARGE, RUNTIME. */
   tristar_status (*matrix)(const tsi_supply *supply, tristar_distributed_t *d);
 };

@@ -46,8 +46,8 @@ tristar_status tsi_team_factor_unite_columns(const tristar_distributed_t *d,
   const int count = (int)(how == TSI_UNION_MAX ? bytes / sizeof(double) : bytes);
   tsi_index s = 0, next = 0;
   TSI_OWNED char *piece = NULL;
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_allocate(env, (size_t)tsi_index_min(n, PIECE_COLUMNS), bytes,
-                                                         __func__, __FILE__, __LINE__, (void **)&piece)));
+  TSI_TRY(tsi_transport_agree(d->transport,
+                              TSI_ALLOC_SIZED(env, piece, (size_t)tsi_index_min(n, PIECE_COLUMNS), bytes)));
   for (tsi_index first = 0, end; first < n; first = end, s = next) {
     end = n - first > PIECE_COLUMNS ? first + PIECE_COLUMNS : n;
     memset(piece, 0, (size_t)(end - first) * bytes);

@@ -109,15 +109,13 @@ tristar_status tsi_team_factor_take_entries(tristar_distributed_t *d, const tsi_
                                &(tsi_flow){give_places, take_places, &v}));
     status = make_lists(&v);
   }
-  if (status == TRISTAR_OK)
-    status = tsi_allocate(env, (size_t)team_factor->entries, v.bytes, __func__, __FILE__, __LINE__,
-                          (void **)&team_factor->values);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, team_factor->values, team_factor->entries, v.bytes);
   TSI_TRY_OUT(tsi_route_flow(env, d->transport, status, &v.route, v.bytes,
                              &(tsi_flow){give_values, take_values, &v}));
   team_factor->part.values = team_factor->values;
 out:
-  supply->end(env, v.from);
-  tsi_route_finish(env, &v.route);
+  supply->end(v.from);
+  tsi_route_finish(&v.route);
   TSI_FREE(env, v.taken);
   return status;
 }

@@ -163,10 +163,6 @@ static void give_values(void *from, int rank, tsi_count first, tsi_count count, 
   }
 }
 
-static void end(tsi_env *env, void *from) {
-  tsi_release(env, from);
-}
-
 static tristar_status send_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
   (void)supply;
   return tsi_send_matrix(d, d->source);
@@ -177,5 +173,5 @@ const tsi_supply tsi_supply_of_one = {.measure = measure,
                                       .count = count,
                                       .places = give_places,
                                       .put_values = give_values,
-                                      .end = end,
+                                      .end = tsi_release,
                                       .matrix = send_matrix};

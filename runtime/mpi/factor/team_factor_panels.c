@@ -111,10 +111,8 @@ static tristar_status hand_on(tristar_distributed_t *d, const tsi_team_factor *t
                .panel = team_factor->panel,
                .begin = p->begin,
                .from = (rank + ranks - round) % ranks};
-  if (status == TRISTAR_OK)
-    status = tsi_allocate(env, (size_t)largest_piece(gives), bytes, __func__, __FILE__, __LINE__, &pieces[0]);
-  if (status == TRISTAR_OK)
-    status = tsi_allocate(env, (size_t)largest_piece(takes), bytes, __func__, __FILE__, __LINE__, &pieces[1]);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, pieces[0], (size_t)largest_piece(gives), bytes);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, pieces[1], (size_t)largest_piece(takes), bytes);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   gives.piece = pieces[0];
   takes.piece = pieces[1];

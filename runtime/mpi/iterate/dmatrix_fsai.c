@@ -41,7 +41,7 @@ static void release_inverse(void *arg) {
   inverse *v = arg;
   tsi_env *env = &v->g->ts->env;
   TSI_FREE(env, v->between);
-  tsi_entries_finish(env, &v->pattern);
+  tsi_entries_finish(&v->pattern);
   tristar_dmatrix_destroy(&v->g);
   tristar_dmatrix_destroy(&v->upper);
   TSI_FREE(env, v);
@@ -159,14 +159,10 @@ static uint64_t fingerprint(const tristar_dmatrix_t *d) {
 /* Collective. Of a pair, rows on the pattern of A + A^H. */
 static tristar_status gather_near(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
                                   bool pair, tsi_near_rows *near) {
-  tristar_status status = TRISTAR_OK;
-  tristar_dmatrix_t *both = NULL;
-  tsi_near_rows_finish(&d->ts->env, near);
-  if (pair) TSI_TRY_OUT(tsi_symmetric_rows(d, &both));
-  TSI_TRY_OUT(tsi_near_rows_gather(pair ? both : d, levels, o->power < 2, near));
-out:
-  tristar_dmatrix_destroy(&both);
-  return status;
+  TSI_CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *both = NULL;
+  tsi_near_rows_finish(near);
+  if (pair) TSI_TRY(tsi_symmetric_rows(d, &both));
+  return tsi_near_rows_gather(pair ? both : d, levels, o->power < 2, near);
 }
 
 /* Collective. known: the fingerprint of the pattern of this rank's rows. pair: AUTO becomes what it is. */
@@ -208,7 +204,7 @@ static tristar_status find_nodes(const tristar_dmatrix_t *d, const tristar_preco
   if (o->block >= 0) return TRISTAR_OK;
   count[1] = count_own(near, nodes);
   TSI_TRY(tsi_transport_unite(d->transport, count, 2, MPI_INT64_T, MPI_SUM));
-  if (!tsi_fsai_nodes_pay(count[0], count[1])) tsi_fsai_nodes_finish(env, nodes);
+  if (!tsi_fsai_nodes_pay(count[0], count[1])) tsi_fsai_nodes_finish(nodes);
   return TRISTAR_OK;
 }
 
@@ -220,11 +216,10 @@ static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_option
                               const tsi_near_rows *near, const tsi_fsai_nodes *nodes,
                               const tsi_entries *pattern, tsi_entries *g, void **upper,
                               double *symbolic_seconds) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_fsai_job job = tsi_fsai_job_of(d->ts, o, (char)d->scalar, &near->a);
-  tsi_entries start = {.ptr = NULL};
-  tsi_symmetrized both = {.part = NULL};
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries start = {.ptr = NULL};
+  TSI_CLEANUP(tsi_symmetrized_finish) tsi_symmetrized both = {.part = NULL};
   tsi_breakdown breakdown;
   const double begin = tsi_clock();
   job.first = near->first;
@@ -232,22 +227,19 @@ static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_option
   if (nodes->count > 0) job.nodes = nodes;
   job.upper = upper;
   if (upper != NULL && pattern == NULL && o->steps > 0) {
-    TSI_TRY_OUT(tsi_symmetrize(d->ts, (char)d->scalar, &near->a, true, &both));
+    TSI_TRY(tsi_symmetrize(d->ts, (char)d->scalar, &near->a, true, &both));
     job.part = both.part;
   }
   if (pattern != NULL)
     tsi_fsai_keep_patterns(&job, pattern);
   else
-    TSI_TRY_OUT(tsi_fsai_start(env, o, (char)d->scalar, &near->a, nodes, upper != NULL, &start));
+    TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, nodes, upper != NULL, &start));
   *symbolic_seconds += tsi_clock() - begin;
   if (start.ptr != NULL) job.given = &start;
-  TSI_TRY_OUT(tsi_fsai_rows(&job, g, &breakdown));
+  TSI_TRY(tsi_fsai_rows(&job, g, &breakdown));
   if (breakdown.kind != TSI_BREAKDOWN_NONE)
-    TSI_TRY_OUT(tsi_breakdown_tell(env, breakdown.kind, near->number[breakdown.row]));
-out:
-  tsi_symmetrized_finish(env, &both);
-  tsi_entries_finish(env, &start);
-  return status;
+    TSI_TRY(tsi_breakdown_tell(env, breakdown.kind, near->number[breakdown.row]));
+  return TRISTAR_OK;
 }
 
 /* Local. Columns of g become those of the whole matrix. */
@@ -299,9 +291,7 @@ static tristar_status make_factors(tristar_dmatrix_t *d, const tristar_precond_o
   tsi_env *env = &d->ts->env;
   inverse *v = NULL;
   tristar_status own = TSI_ALLOC_ZERO(env, v, 1);
-  if (own == TRISTAR_OK)
-    own = tsi_allocate(env, (size_t)d->n + 1, TSI_DCOLUMNS * d->bytes, __func__, __FILE__, __LINE__,
-                       (void **)&v->between);
+  if (own == TRISTAR_OK) own = TSI_ALLOC_SIZED(env, v->between, (size_t)d->n + 1, TSI_DCOLUMNS * d->bytes);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, own));
   TSI_TRY_OUT(distribute(d, o, g, g->item, &v->g));
   if (upper != NULL) {
@@ -358,11 +348,11 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   TSI_TRY_OUT(tsi_transport_agree(d->transport, own));
   number_columns(&near, &g);
   const tsi_index own_nodes = count_own(&near, &nodes);
-  tsi_fsai_nodes_finish(env, &nodes);
-  tsi_near_rows_finish(env, &near);
+  tsi_fsai_nodes_finish(&nodes);
+  tsi_near_rows_finish(&near);
   const tsi_count entries = g.ptr[g.n];
   TSI_TRY_OUT(make_factors(d, o, &g, wanted, &v));
-  tsi_entries_finish(env, &g); /* before there is another form */
+  tsi_entries_finish(&g); /* before there is another form */
   v->levels = levels;
   v->known = known;
   v->pattern = pattern;
@@ -378,10 +368,10 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   (*out)->stats.bytes = count_bytes((*out)->arg);
   tell_seconds(*out, tsi_clock() - begin, symbolic_seconds);
 out:
-  tsi_fsai_nodes_finish(env, &nodes);
-  tsi_near_rows_finish(env, &near);
-  tsi_entries_finish(env, &g);
-  tsi_entries_finish(env, &pattern);
+  tsi_fsai_nodes_finish(&nodes);
+  tsi_near_rows_finish(&near);
+  tsi_entries_finish(&g);
+  tsi_entries_finish(&pattern);
   TSI_FREE(env, upper);
   if (v != NULL) release_inverse(v);
   return status;
@@ -433,37 +423,31 @@ static tristar_status check_pattern(const tristar_dmatrix_t *d, const inverse *v
 
 /* Collective. */
 static tristar_status renew(tristar_dmatrix_t *d, tristar_precond_t *p) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
   const double begin = tsi_clock();
   const inverse *v = p->arg;
-  tsi_near_rows near = {.rows = 0};
-  tsi_fsai_nodes nodes = {.count = 0};
-  tsi_entries g = {.ptr = NULL};
-  void *upper = NULL, **const wanted = v->upper != NULL ? &upper : NULL;
+  TSI_CLEANUP(tsi_near_rows_finish) tsi_near_rows near = {.rows = 0};
+  TSI_CLEANUP(tsi_fsai_nodes_finish) tsi_fsai_nodes nodes = {.count = 0};
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries g = {.ptr = NULL};
+  TSI_OWNED void *upper = NULL;
+  void **const wanted = v->upper != NULL ? &upper : NULL;
   uint64_t known;
   tristar_pair pair = wanted != NULL ? TRISTAR_PAIR_ALWAYS : TRISTAR_PAIR_NEVER;
-  TSI_TRY_OUT(gather_rows(d, &p->options, v->levels, &pair, &near, &known));
+  TSI_TRY(gather_rows(d, &p->options, v->levels, &pair, &near, &known));
   double symbolic_seconds = tsi_clock() - begin;
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, check_pattern(d, v, &near, known)));
-  if (wanted == NULL) TSI_TRY_OUT(find_nodes(d, &p->options, &near, &nodes));
-  TSI_TRY_OUT(tsi_transport_agree(
+  TSI_TRY(tsi_transport_agree(d->transport, check_pattern(d, v, &near, known)));
+  if (wanted == NULL) TSI_TRY(find_nodes(d, &p->options, &near, &nodes));
+  TSI_TRY(tsi_transport_agree(
       d->transport, compute(d, &p->options, &near, &nodes, &v->pattern, &g, wanted, &symbolic_seconds)));
   number_columns(&near, &g);
-  tsi_fsai_nodes_finish(env, &nodes);
-  tsi_near_rows_finish(env, &near);
+  tsi_fsai_nodes_finish(&nodes);
+  tsi_near_rows_finish(&near);
   const tristar_view lower_view = view_of(d, &g, g.item), upper_view = view_of(d, &g, upper);
-  TSI_TRY_OUT(tsi_dmatrix_take_values(v->g, &lower_view));
-  if (wanted != NULL) TSI_TRY_OUT(tsi_dmatrix_take_values(v->upper, &upper_view));
+  TSI_TRY(tsi_dmatrix_take_values(v->g, &lower_view));
+  if (wanted != NULL) TSI_TRY(tsi_dmatrix_take_values(v->upper, &upper_view));
   tell_seconds(p, tsi_clock() - begin, symbolic_seconds);
   p->stats.updates++;
   p->valid = true;
-out:
-  tsi_fsai_nodes_finish(env, &nodes);
-  tsi_near_rows_finish(env, &near);
-  tsi_entries_finish(env, &g);
-  TSI_FREE(env, upper);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_dmatrix_fsai_update(tristar_dmatrix_t *matrix, tristar_precond_t *precond) {

@@ -42,7 +42,7 @@ static void release(void *arg) {
   tristar_plan_destroy(&s->plan);
   tristar_factor_destroy(&s->factor);
   tristar_analysis_destroy(&s->analysis);
-  tsi_halo_destroy(env, &s->halo);
+  tsi_halo_destroy(&s->halo);
   TSI_FREE(env, s->ghost);
   TSI_FREE(env, s->vector);
   tristar_dmatrix_destroy(&s->matrix);
@@ -126,12 +126,8 @@ static tristar_status connect(tristar_dmatrix_t *d, const tsi_near_rows *near, s
   const tsi_index others = s->all - s->rows;
   tsi_index *number = NULL;
   status = TSI_ALLOC(env, number, others);
-  if (status == TRISTAR_OK)
-    status =
-        tsi_allocate(env, (size_t)others + 1, s->bytes, __func__, __FILE__, __LINE__, (void **)&s->ghost);
-  if (status == TRISTAR_OK)
-    status =
-        tsi_allocate(env, (size_t)s->all + 1, s->bytes, __func__, __FILE__, __LINE__, (void **)&s->vector);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, s->ghost, (size_t)others + 1, s->bytes);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, s->vector, (size_t)s->all + 1, s->bytes);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   for (tsi_index k = 0; k < others; k++) number[k] = near->number[k < s->before ? k : k + s->rows];
   TSI_TRY_OUT(tsi_dmatrix_connect(d, d->transport, others, number, &s->halo));
@@ -208,7 +204,7 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   if (*out != NULL) s = NULL; /* the preconditioner has it */
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
 out:
-  tsi_near_rows_finish(env, &near);
+  tsi_near_rows_finish(&near);
   if (s != NULL) {
     s->ts = d->ts;
     release(s);

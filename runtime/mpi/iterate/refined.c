@@ -48,8 +48,8 @@ static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool
 static tristar_status allocate_vectors(const tristar_distributed_t *d, int64_t nrhs, char **b, char **x) {
   tsi_env *env = &d->ts->env;
   const size_t column = (size_t)d->matrix->n * d->process->user_bytes;
-  TSI_TRY(tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)b));
-  return tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)x);
+  TSI_TRY(TSI_ALLOC_SIZED(env, *b, nrhs, column));
+  return TSI_ALLOC_SIZED(env, *x, nrhs, column);
 }
 
 /* Collective. */

@@ -91,8 +91,7 @@ static tristar_status place_rows(convoy *v, bool fresh) {
   TSI_FREE(v->env, v->place);
   for (tsi_index k = 0; fresh && k < m->n; k++) m->ptr[k + 1] += m->ptr[k];
   if (fresh) TSI_TRY(TSI_ALLOC(v->env, m->index, m->ptr[m->n]));
-  if (m->values == NULL)
-    TSI_TRY(tsi_allocate(v->env, (size_t)m->ptr[m->n], v->bytes, __func__, __FILE__, __LINE__, &m->values));
+  if (m->values == NULL) TSI_TRY(TSI_ALLOC_SIZED(v->env, m->values, m->ptr[m->n], v->bytes));
   return TRISTAR_OK;
 }
 
@@ -172,8 +171,8 @@ tristar_status tsi_rows_bring(tsi_env *env, tsi_transport *transport, const tsi_
   if (fresh) TSI_TRY_OUT(bring_items(&v, transport, false, m->index));
   TSI_TRY_OUT(bring_items(&v, transport, true, m->values));
 out:
-  tsi_route_finish(env, &v.heads);
-  tsi_route_finish(env, &v.entries);
+  tsi_route_finish(&v.heads);
+  tsi_route_finish(&v.entries);
   TSI_FREE(env, home);
   TSI_FREE(env, v.leaving);
   TSI_FREE(env, v.taken);

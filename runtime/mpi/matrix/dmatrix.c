@@ -60,10 +60,9 @@ static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   tsi_index lines = TSI_BLOCK_ROWS;
   for (int o = 0; o < d->owners; o++) lines = tsi_index_max(lines, plain->block[o].n);
   TSI_TRY(tsi_dmatrix_store(d));
-  TSI_TRY(
-      tsi_allocate(env, (size_t)d->halo->ghosts, strip, __func__, __FILE__, __LINE__, (void **)&d->ghost));
-  TSI_TRY(tsi_allocate(env, (size_t)d->halo->asked, strip, __func__, __FILE__, __LINE__, (void **)&d->asked));
-  TSI_TRY(tsi_allocate(env, (size_t)lines, d->bytes, __func__, __FILE__, __LINE__, (void **)&d->part));
+  TSI_TRY(TSI_ALLOC_SIZED(env, d->ghost, d->halo->ghosts, strip));
+  TSI_TRY(TSI_ALLOC_SIZED(env, d->asked, d->halo->asked, strip));
+  TSI_TRY(TSI_ALLOC_SIZED(env, d->part, lines, d->bytes));
   TSI_TRY(tsi_dmatrix_hire_crew(d, engine));
   if (env->check) TSI_TRY(tsi_dmatrix_check(d));
   fill_stats(d);
@@ -108,20 +107,17 @@ static tristar_view rows_of(const tristar_matrix_t *generated) {
 /* Collective. A model problem: kind and k, or kind NULL and a path "gen:KIND:K". */
 static tristar_status take_model(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                  const char *kind, int64_t k, const char *path) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  tristar_matrix_t *generated = NULL;
+  TSI_CLEANUP(tristar_matrix_destroy) tristar_matrix_t *generated = NULL;
   tristar_view view = {0};
   tsi_matrix_part part = {.number = tsi_transport_rank(d->transport),
                           .parts = tsi_transport_size(d->transport)};
   const tristar_status mine = kind != NULL ? tsi_matrix_generate(env, kind, k, &part, &generated)
                                            : tsi_matrix_generate_path(env, path, &part, &generated);
   if (mine == TRISTAR_OK) view = rows_of(generated);
-  TSI_TRY_OUT(take_view(d, options, &view, mine));
+  TSI_TRY(take_view(d, options, &view, mine));
   tell_symmetry(d, part.symmetry, false);
-out:
-  tristar_matrix_destroy(&generated);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. */
@@ -166,7 +162,7 @@ out:
 /* Local. */
 static tristar_status need(tristar_t *ts, const void *argument, const char *name) {
   if (argument != NULL) return TRISTAR_OK;
-  return tsi_fail(&ts->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", name);
+  TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%s is NULL", name);
 }
 
 /* Collective. What was made, or what it failed with. */
@@ -248,8 +244,8 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
   TSI_FREE(env, d->coupled);
   tsi_dmatrix_release_whole(d);
   tsi_dmatrix_release_product(d);
-  tsi_halo_destroy(env, &d->halo);
-  tsi_halo_destroy(env, &d->origins);
+  tsi_halo_destroy(&d->halo);
+  tsi_halo_destroy(&d->origins);
   TSI_FREE(env, d->origin);
   TSI_FREE(env, d->start);
   TSI_FREE(env, d->owner);

@@ -140,7 +140,7 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_agree(tristar_dmatrix_t *d, const tri
 
 /* Local. Room for so many entries. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dlist_make(const tristar_dmatrix_t *d, tsi_count count, tsi_dlist *list);
-void tsi_dlist_release(tsi_env *env, tsi_dlist *list);
+void tsi_dlist_release(tsi_dlist *list);
 /* Collective. The list becomes that of the entries of this rank's rows; symmetry: of what is listed. Errors:
  * MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_route(tristar_dmatrix_t *d, tsi_dlist *list,

@@ -234,25 +234,17 @@ static tristar_status cut_all(tristar_dmatrix_t *d, const tsi_entries *rows, con
 /* Local: pieces of a list's rows, sorted and merged. */
 static tristar_status cut_list(tristar_dmatrix_t *d, const tsi_dlist *list, numbers m,
                                tristar_symmetry symmetry) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  tsi_entries rows = {.ptr = NULL};
-  tsi_count *place = NULL;
-  char *values = NULL;
-  TSI_TRY_OUT(sort_rows(d, list, m, &rows));
-  TSI_TRY_OUT(TSI_ALLOC(env, place, list->count));
-  TSI_TRY_OUT(merge(d, list, &rows, place));
-  TSI_TRY_OUT(tsi_allocate_zero(env, (size_t)rows.ptr[d->n], d->bytes, __func__, __FILE__, __LINE__,
-                                (void **)&values));
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries rows = {.ptr = NULL};
+  TSI_OWNED char *values = NULL;
+  TSI_TRY(sort_rows(d, list, m, &rows));
+  TSI_SCRATCH(env, tsi_count, place, list->count);
+  TSI_TRY(merge(d, list, &rows, place));
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, values, rows.ptr[d->n], d->bytes));
   d->sparse->add_at(list->count, place, list->value, values);
   TSI_FREE(env, place);
-  TSI_TRY_OUT(check_values(d, &rows, values, m, symmetry));
-  TSI_TRY_OUT(cut_all(d, &rows, values, m));
-out:
-  tsi_entries_finish(env, &rows);
-  TSI_FREE(env, place);
-  TSI_FREE(env, values);
-  return status;
+  TSI_TRY(check_values(d, &rows, values, m, symmetry));
+  return cut_all(d, &rows, values, m);
 }
 
 /* Local: pieces of rows as they are. */
@@ -286,7 +278,7 @@ tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dlist *list, trist
   TSI_TRY_OUT(tsi_dmatrix_route(d, list, symmetry));
   TSI_TRY_OUT(make_pieces(d, &from, symmetry, TRISTAR_OK));
 out:
-  tsi_dlist_release(&d->ts->env, list);
+  tsi_dlist_release(list);
   return status;
 }
 
@@ -327,8 +319,7 @@ static tristar_status copy_rows(const tristar_dmatrix_t *d, const tristar_view *
   for (tsi_count e = 0; e < entries; e++) rows->index[e] = (tsi_index)tsi_view_index(view, e);
   from->values = view->values;
   if (view->scalar == d->scalar) return TRISTAR_OK;
-  TSI_TRY(
-      tsi_allocate(env, (size_t)entries, d->bytes, __func__, __FILE__, __LINE__, (void **)&from->converted));
+  TSI_TRY(TSI_ALLOC_SIZED(env, from->converted, entries, d->bytes));
   from->values = from->converted;
   for (tsi_count e = 0; e < entries; e++) {
     double value[2];
@@ -355,9 +346,9 @@ tristar_status tsi_dmatrix_take_rows(tristar_dmatrix_t *d, const tristar_view *v
     TSI_TRY_OUT(make_pieces(d, &from, view->symmetry, TRISTAR_OK));
   }
 out:
-  tsi_entries_finish(env, &from.rows);
+  tsi_entries_finish(&from.rows);
   TSI_FREE(env, from.converted);
-  tsi_dlist_release(env, &list);
+  tsi_dlist_release(&list);
   return status;
 }
 

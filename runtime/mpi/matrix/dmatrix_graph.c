@@ -103,13 +103,13 @@ tristar_status tsi_rows_graph_create(const tristar_dmatrix_t *d, const tsi_index
   TSI_FREE(env, b.goes);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, fill(&b)));
 out:
-  tsi_route_finish(env, &b.route);
+  tsi_route_finish(&b.route);
   TSI_FREE(env, b.goes);
   TSI_FREE(env, b.comes);
   return status;
 }
 
-void tsi_rows_graph_finish(tsi_env *env, tsi_rows_graph *graph) {
-  TSI_FREE(env, graph->ptr);
-  TSI_FREE(env, graph->adj);
+void tsi_rows_graph_finish(tsi_rows_graph *graph) {
+  tsi_release(tsi_take(&graph->ptr));
+  tsi_release(tsi_take(&graph->adj));
 }

@@ -21,6 +21,6 @@ typedef struct tsi_rows_graph {
  * all ranks: the same numbers. out: to be finished, also after a failure. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_graph_create(const tristar_dmatrix_t *d, const tsi_index *row_map,
                                                      tsi_rows_graph *out);
-void tsi_rows_graph_finish(tsi_env *env, tsi_rows_graph *graph);
+void tsi_rows_graph_finish(tsi_rows_graph *graph);
 
 #endif

@@ -37,7 +37,7 @@ static void release(numbering *m) {
   TSI_FREE(env, m->origin);
   TSI_FREE(env, m->all_number);
   TSI_FREE(env, m->all_origin);
-  tsi_pattern_destroy(env, &m->pattern);
+  TSI_FREE(env, m->pattern);
 }
 
 /* Local. */
@@ -100,8 +100,7 @@ static tristar_status list_entries(const numbering *m, tsi_dlist *list) {
   tsi_env *env = &d->ts->env;
   list->count = d->stats.nnz;
   TSI_TRY(TSI_ALLOC(env, list->place, list->count));
-  TSI_TRY(
-      tsi_allocate(env, (size_t)list->count, d->bytes, __func__, __FILE__, __LINE__, (void **)&list->value));
+  TSI_TRY(TSI_ALLOC_SIZED(env, list->value, list->count, d->bytes));
   for (tsi_index i = 0; i < d->n; i++)
     for (tsi_count e = d->whole->ptr[i]; e < d->whole->ptr[i + 1]; e++) {
       const tsi_index j = d->whole->index[e];

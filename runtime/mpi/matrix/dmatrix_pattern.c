@@ -64,8 +64,8 @@ static tristar_status allocate(const tristar_dmatrix_t *d, choice which, int64_t
       .n = (tsi_index)d->stats.n, .by_rows = true, .scalar = (char)d->scalar, .given = begin[ranks]};
   if (which.triangle) pattern->symmetry = d->stats.symmetry;
   if (pattern->symmetry == TRISTAR_HERMITIAN && !d->sparse->is_complex) pattern->symmetry = TRISTAR_SYMMETRIC;
-  TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
-  TSI_TRY(TSI_ALLOC(env, pattern->index, begin[ranks]));
+  TSI_TRY(TSI_ALLOC_IN(pattern, pattern->ptr, (tsi_count)pattern->n + 1));
+  TSI_TRY(TSI_ALLOC_IN(pattern, pattern->index, begin[ranks]));
   return TSI_ALLOC(env, *length, pattern->n);
 }
 
@@ -100,7 +100,7 @@ out:
   TSI_FREE(env, own.column);
   TSI_FREE(env, begin);
   TSI_FREE(env, length);
-  if (status != TRISTAR_OK) tsi_pattern_destroy(env, out);
+  if (status != TRISTAR_OK) TSI_FREE(env, *out);
   return status;
 }
 

@@ -101,7 +101,7 @@ tristar_status tsi_dmatrix_make_form(tristar_dmatrix_t *d, int form) {
   TSI_TRY(TSI_ALLOC_ZERO(env, to->block, d->owners));
   TSI_TRY(transpose(d, conjugate, d->n, &from->diagonal, &to->diagonal));
   TSI_TRY(tsi_halves_take(env, &to->diagonal, false, d->narrow, &to->stored));
-  tsi_entries_finish(env, &to->diagonal);
+  tsi_entries_finish(&to->diagonal);
   for (int o = 0; o < d->owners; o++) {
     tsi_entries *block = &to->block[o];
     TSI_TRY(transpose(d, conjugate, d->owner[o].count, &from->block[o], block));
@@ -114,10 +114,10 @@ tristar_status tsi_dmatrix_make_form(tristar_dmatrix_t *d, int form) {
 
 static void release_form(const tristar_dmatrix_t *d, tsi_dform *form) {
   tsi_env *env = &d->ts->env;
-  tsi_entries_finish(env, &form->diagonal);
-  tsi_halves_finish(env, &form->stored);
+  tsi_entries_finish(&form->diagonal);
+  tsi_halves_finish(&form->stored);
   for (int o = 0; o < d->owners; o++) {
-    if (form->block != NULL) tsi_entries_finish(env, &form->block[o]);
+    if (form->block != NULL) tsi_entries_finish(&form->block[o]);
     if (form->row != NULL) TSI_FREE(env, form->row[o]);
   }
   TSI_FREE(env, form->block);
@@ -178,8 +178,7 @@ static tristar_status make_needed(tristar_dmatrix_t *d, int form, int direction,
   for (int w = 0; w <= width; w++)
     if (d->exchange[direction][w].mailbox == NULL) TSI_TRY_OUT(open_exchange(d, direction, w));
   if (scaled && d->product == NULL)
-    status = tsi_allocate(&d->ts->env, (size_t)d->n * TSI_DCOLUMNS, d->bytes, __func__, __FILE__, __LINE__,
-                          (void **)&d->product);
+    status = TSI_ALLOC_SIZED(&d->ts->env, d->product, (size_t)d->n * TSI_DCOLUMNS, d->bytes);
 out:
   return status;
 }

@@ -2,9 +2,9 @@
 #include "runtime/mpi/matrix/dmatrix.h"
 #include "runtime/mpi/comm/mailbox.h"
 
-void tsi_dlist_release(tsi_env *env, tsi_dlist *list) {
-  TSI_FREE(env, list->place);
-  TSI_FREE(env, list->value);
+void tsi_dlist_release(tsi_dlist *list) {
+  tsi_release(tsi_take(&list->place));
+  tsi_release(tsi_take(&list->value));
 }
 
 tristar_status tsi_dlist_make(const tristar_dmatrix_t *d, tsi_count count, tsi_dlist *list) {
@@ -12,7 +12,7 @@ tristar_status tsi_dlist_make(const tristar_dmatrix_t *d, tsi_count count, tsi_d
   tsi_env *env = &d->ts->env;
   list->count = count;
   TSI_TRY_OUT(TSI_ALLOC(env, list->place, count));
-  status = tsi_allocate(env, (size_t)count, d->bytes, __func__, __FILE__, __LINE__, (void **)&list->value);
+  status = TSI_ALLOC_SIZED(env, list->value, count, d->bytes);
 out:
   return status;
 }
@@ -48,23 +48,18 @@ static tristar_status pack(const tristar_dmatrix_t *d, const tsi_dlist *list, tr
 }
 
 tristar_status tsi_dmatrix_route(tristar_dmatrix_t *d, tsi_dlist *list, tristar_symmetry symmetry) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  tsi_route route = {.goes = NULL};
-  tsi_dlist goes = {.count = 0}, comes = {.count = 0};
-  TSI_TRY_OUT(tsi_route_connect(env, d->transport, count(d, list, symmetry, &route), &route));
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, pack(d, list, symmetry, &route, &goes)));
-  tsi_dlist_release(env, list);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_dlist_make(d, tsi_route_received(&route), &comes)));
-  TSI_TRY_OUT(tsi_route_pass(env, &route, sizeof *goes.place, false, goes.place, comes.place));
-  TSI_TRY_OUT(tsi_route_pass(env, &route, d->bytes, false, goes.value, comes.value));
+  TSI_CLEANUP(tsi_route_finish) tsi_route route = {.goes = NULL};
+  TSI_CLEANUP(tsi_dlist_release) tsi_dlist comes = {.count = 0}, goes = {.count = 0};
+  TSI_TRY(tsi_route_connect(env, d->transport, count(d, list, symmetry, &route), &route));
+  TSI_TRY(tsi_transport_agree(d->transport, pack(d, list, symmetry, &route, &goes)));
+  tsi_dlist_release(list);
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_dlist_make(d, tsi_route_received(&route), &comes)));
+  TSI_TRY(tsi_route_pass(env, &route, sizeof *goes.place, false, goes.place, comes.place));
+  TSI_TRY(tsi_route_pass(env, &route, d->bytes, false, goes.value, comes.value));
   *list = comes;
   comes = (tsi_dlist){.count = 0};
-out:
-  tsi_route_finish(env, &route);
-  tsi_dlist_release(env, &goes);
-  tsi_dlist_release(env, &comes);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Owners of rows ------------------------------------------------------------------------------------ */

@@ -91,16 +91,13 @@ static void take_values(tristar_dmatrix_t *d, tristar_dmatrix_t *next) {
 }
 
 tristar_status tsi_dmatrix_take_values(tristar_dmatrix_t *d, const tristar_view *rows) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_options options = {
       .size = sizeof options, .engine = TRISTAR_ENGINE_SERIAL, .scalar = (int)d->scalar};
-  tristar_dmatrix_t *next = NULL;
-  TSI_TRY_OUT(tsi_dmatrix_create(d->ts, tsi_transport_comm(d->transport), rows, &options, d->narrow, &next));
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, complete(d, next)));
+  TSI_CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *next = NULL;
+  TSI_TRY(tsi_dmatrix_create(d->ts, tsi_transport_comm(d->transport), rows, &options, d->narrow, &next));
+  TSI_TRY(tsi_transport_agree(d->transport, complete(d, next)));
   take_values(d, next);
-out:
-  tristar_dmatrix_destroy(&next);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_dmatrix_update(tristar_dmatrix_t *matrix, const tristar_view *rows) {

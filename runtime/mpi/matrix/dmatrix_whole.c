@@ -16,8 +16,8 @@ static tristar_status allocate_whole(tristar_dmatrix_t *d) {
   TSI_TRY(TSI_ALLOC_ZERO(env, m->ptr, (tsi_count)d->n + 1));
   TSI_TRY(TSI_ALLOC(env, m->index, entries));
   TSI_TRY(TSI_ALLOC(env, d->column, entries));
-  TSI_TRY(tsi_allocate(env, entries, d->bytes, __func__, __FILE__, __LINE__, &m->values));
-  return tsi_allocate(env, all, 2 * sizeof(double), __func__, __FILE__, __LINE__, &m->vector);
+  TSI_TRY(TSI_ALLOC_SIZED(env, m->values, entries, d->bytes));
+  return TSI_ALLOC_SIZED(env, m->vector, all, 2 * sizeof(double));
 }
 
 /* A piece's lines: the rows that they are (NULL: all), where its columns are here and over the whole matrix.

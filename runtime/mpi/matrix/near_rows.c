@@ -96,7 +96,7 @@ static void release_freight(tsi_env *env, freight *f) {
 static tristar_status make_freight(const gathering *g, tsi_count count, freight *f) {
   tsi_env *env = &g->d->ts->env;
   TSI_TRY(TSI_ALLOC(env, f->column, count));
-  return tsi_allocate(env, (size_t)count, g->d->bytes, __func__, __FILE__, __LINE__, (void **)&f->value);
+  return TSI_ALLOC_SIZED(env, f->value, count, g->d->bytes);
 }
 
 /* The rows that others asked for, in their order. */
@@ -150,7 +150,7 @@ static tristar_status bring_entries(gathering *g, const tsi_halo *halo, batch *b
   b->value = come.value;
   come = (freight){.column = NULL};
 out:
-  tsi_route_finish(env, &route);
+  tsi_route_finish(&route);
   release_freight(env, &go);
   release_freight(env, &come);
   return status;
@@ -158,14 +158,10 @@ out:
 
 /* Collective. */
 static tristar_status bring(gathering *g, batch *b) {
-  tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = g->d;
-  tsi_halo *halo = NULL;
-  TSI_TRY_OUT(tsi_dmatrix_connect(d, d->transport, b->rows, b->number, &halo));
-  TSI_TRY_OUT(bring_entries(g, halo, b));
-out:
-  tsi_halo_destroy(&d->ts->env, &halo);
-  return status;
+  TSI_CLEANUP(tsi_halo_destroy) tsi_halo *halo = NULL;
+  TSI_TRY(tsi_dmatrix_connect(d, d->transport, b->rows, b->number, &halo));
+  return bring_entries(g, halo, b);
 }
 
 static void release_batch(tsi_env *env, batch *b) {
@@ -294,7 +290,7 @@ static tristar_status put_together(const gathering *g, tsi_near_rows *out) {
   for (tsi_index i = 0; i < a->n; i++)
     a->ptr[i + 1] = a->ptr[i] + copy_line(g, out, line_of(g, out, places, i), NULL, NULL);
   TSI_TRY(TSI_ALLOC(env, a->index, a->ptr[a->n]));
-  TSI_TRY(tsi_allocate(env, (size_t)a->ptr[a->n], g->d->bytes, __func__, __FILE__, __LINE__, &a->values));
+  TSI_TRY(TSI_ALLOC_SIZED(env, a->values, a->ptr[a->n], g->d->bytes));
   for (tsi_index i = 0; i < a->n; i++)
     copy_line(g, out, line_of(g, out, places, i), a->index + a->ptr[i],
               (char *)a->values + (size_t)a->ptr[i] * g->d->bytes);
@@ -320,11 +316,11 @@ out:
   return status;
 }
 
-void tsi_near_rows_finish(tsi_env *env, tsi_near_rows *near) {
-  TSI_FREE(env, near->number);
-  TSI_FREE(env, near->link);
-  TSI_FREE(env, near->a.ptr);
-  TSI_FREE(env, near->a.index);
-  TSI_FREE(env, near->a.diagonal);
-  TSI_FREE(env, near->a.values);
+void tsi_near_rows_finish(tsi_near_rows *near) {
+  tsi_release(tsi_take(&near->number));
+  tsi_release(tsi_take(&near->link));
+  tsi_release(tsi_take(&near->a.ptr));
+  tsi_release(tsi_take(&near->a.index));
+  tsi_release(tsi_take(&near->a.diagonal));
+  tsi_release(tsi_take(&near->a.values));
 }

@@ -28,6 +28,6 @@ typedef struct tsi_near_rows {
  * rank), MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_near_rows_gather(tristar_dmatrix_t *d, int levels, bool only_before,
                                                     tsi_near_rows *out);
-void tsi_near_rows_finish(tsi_env *env, tsi_near_rows *near);
+void tsi_near_rows_finish(tsi_near_rows *near);
 
 #endif

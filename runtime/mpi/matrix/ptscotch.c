@@ -11,8 +11,8 @@ const char *tristar_ptscotch_version(void) {
 }
 
 tristar_status tsi_ptscotch_need(tsi_env *env) {
-  return tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
-                  "this library was built without PT-Scotch (CMake: TRISTAR_WITH_PTSCOTCH)");
+  TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+           "this library was built without PT-Scotch (CMake: TRISTAR_WITH_PTSCOTCH)");
 }
 
 tristar_status tsi_ptscotch_order(tsi_env *env, tsi_transport *transport, const tsi_rows_graph *graph,

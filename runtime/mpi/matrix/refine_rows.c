@@ -62,8 +62,8 @@ tristar_status tsi_rows_of_factor_begin(tsi_env *env, const tristar_factor_t *fa
   return TRISTAR_OK;
 }
 
-void tsi_rows_of_factor_finish(tsi_env *env, tsi_rows_of_factor *rows) {
-  tsi_entries_finish(env, &rows->whole);
+void tsi_rows_of_factor_finish(tsi_rows_of_factor *rows) {
+  tsi_entries_finish(&rows->whole);
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------- */
@@ -138,8 +138,7 @@ static tristar_status connect(tsi_env *env, tsi_transport *transport, const tsi_
   int *owner = NULL;
   status = find_ghosts(env, p, m, &column, &owner, &ghosts);
   if (status == TRISTAR_OK)
-    status = tsi_allocate(env, (size_t)m->n + (size_t)ghosts, 2 * sizeof(double), __func__, __FILE__,
-                          __LINE__, &m->vector);
+    status = TSI_ALLOC_SIZED(env, m->vector, (size_t)m->n + (size_t)ghosts, 2 * sizeof(double));
   TSI_TRY_OUT(tsi_transport_agree(transport, status));
   TSI_TRY_OUT(tsi_halo_create(env, transport, m->n, m->column, ghosts, column, owner, &m->halo));
 out:
@@ -222,7 +221,7 @@ out:
 void tsi_rows_matrix_destroy(tsi_env *env, tsi_rows_matrix **matrix) {
   if (*matrix == NULL) return;
   tsi_rows_matrix *m = *matrix;
-  tsi_halo_destroy(env, &m->halo);
+  tsi_halo_destroy(&m->halo);
   TSI_FREE(env, m->column);
   TSI_FREE(env, m->local);
   for (int k = 0; k < 2; k++) TSI_FREE(env, m->user[k]);

@@ -50,7 +50,7 @@ typedef struct tsi_rows_of_factor {
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_rows_of_factor_begin(tsi_env *env, const tristar_factor_t *factor,
                                                         tsi_rows_of_factor *out);
-void tsi_rows_of_factor_finish(tsi_env *env, tsi_rows_of_factor *rows);
+void tsi_rows_of_factor_finish(tsi_rows_of_factor *rows);
 
 /* The functions below are collective. mine: an earlier failure of this rank. Errors: that one; MEMORY,
  * RUNTIME. */

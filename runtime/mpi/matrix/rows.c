@@ -66,7 +66,7 @@ out:
 
 void tsi_rows_destroy(tsi_env *env, tsi_rows **rows) {
   if (*rows == NULL) return;
-  tsi_route_finish(env, &(*rows)->route);
+  tsi_route_finish(&(*rows)->route);
   TSI_FREE(env, (*rows)->user);
   TSI_FREE(env, (*rows)->local);
   TSI_FREE(env, *rows);

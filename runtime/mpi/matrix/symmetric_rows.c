@@ -102,7 +102,7 @@ static tristar_status fill(const tristar_dmatrix_t *d, tristar_dmatrix_t *out) {
   TSI_TRY_OUT(tsi_dmatrix_finish(out, options.engine));
   TSI_TRY_OUT(tsi_transport_agree(out->transport, tsi_dmatrix_need_whole(out)));
 out:
-  tsi_dlist_release(&d->ts->env, &list);
+  tsi_dlist_release(&list);
   return status;
 }
 

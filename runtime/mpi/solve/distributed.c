@@ -269,19 +269,15 @@ void tsi_distributed_forget_structure(tristar_distributed_t *d) {
 }
 
 static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  tsi_known known = {.borrowed = false};
-  TSI_TRY_OUT(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
-  TSI_TRY_OUT(tsi_distributed_lay_out(d, factor, &known));
-  tsi_known_release(env, &known);
+  TSI_CLEANUP(tsi_known_release) tsi_known known = {.borrowed = false};
+  TSI_TRY(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
+  TSI_TRY(tsi_distributed_lay_out(d, factor, &known));
+  tsi_known_release(&known);
   tsi_distributed_forget_structure(d);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_process_need_streams(d->process)));
-  TSI_TRY_OUT(tsi_send_values(d, factor));
-  TSI_TRY_OUT(tsi_distributed_make_ready(d));
-out:
-  tsi_known_release(env, &known);
-  return status;
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_process_need_streams(d->process)));
+  TSI_TRY(tsi_send_values(d, factor));
+  return tsi_distributed_make_ready(d);
 }
 
 /* What can fail on one rank comes after the communicator, over which it is told. */
@@ -350,12 +346,12 @@ void tsi_distributed_release_layout(tristar_distributed_t *d) {
   tsi_distributed_release_rows(d);
   tsi_process_destroy(&d->process);
   TSI_FREE(env, d->first);
-  if (d->out_place != d->in_place) tsi_directory_destroy(env, &d->out_place);
-  if (d->out_row != d->in_row) tsi_directory_destroy(env, &d->out_row);
-  tsi_directory_destroy(env, &d->in_place);
-  tsi_directory_destroy(env, &d->in_row);
+  if (d->out_place != d->in_place) TSI_FREE(env, d->out_place);
+  if (d->out_row != d->in_row) TSI_FREE(env, d->out_row);
+  TSI_FREE(env, d->in_place);
+  TSI_FREE(env, d->in_row);
   d->out_place = d->out_row = NULL;
-  tsi_directory_destroy(env, &d->pivot_order);
+  TSI_FREE(env, d->pivot_order);
   tsi_rows_matrix_destroy(env, &d->matrix);
 }
 

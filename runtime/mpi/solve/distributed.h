@@ -112,7 +112,7 @@ typedef struct tsi_known {
 /* Collective: rank 0 gives the structure of factor to all. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport,
                                                   const tristar_factor_t *factor, tsi_known *known);
-void tsi_known_release(tsi_env *env, tsi_known *known);
+void tsi_known_release(tsi_known *known);
 
 /* Collective: rank 0 sends everyone the values of its share. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor);

@@ -125,7 +125,7 @@ static void release_job(tsi_env *env, job *j) {
     TSI_FREE(env, j->column[k]);
     tsi_rows_destroy(env, &j->own[k]);
   }
-  tsi_reach_finish(env, &j->reach);
+  tsi_reach_finish(&j->reach);
   TSI_FREE(env, j->buffer);
 }
 
@@ -272,9 +272,9 @@ static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job
   if (j->listed[B] || j->listed[X] || !j->operation.in_user || !j->operation.out_user) {
     const tsi_index stride = tsi_workspace_stride((tsi_index)tsi_count_min(TSI_NRHS_BLOCK, j->nrhs));
     if (status == TRISTAR_OK)
-      status =
-          tsi_allocate(env, (size_t)tsi_count_max(tsi_rows_moved(j->rows[B]), tsi_rows_moved(j->rows[X])),
-                       (size_t)stride * d->process->user_bytes, __func__, __FILE__, __LINE__, &j->buffer);
+      status = TSI_ALLOC_SIZED(env, j->buffer,
+                               (size_t)tsi_count_max(tsi_rows_moved(j->rows[B]), tsi_rows_moved(j->rows[X])),
+                               (size_t)stride * d->process->user_bytes);
     status = tsi_transport_agree(d->transport, status);
   }
 out:
@@ -288,9 +288,8 @@ tristar_status tsi_slot_need_buffer(tristar_distributed_t *d, tsi_slot *slot) {
   tsi_env *env = &d->ts->env;
   const tsi_index stride = tsi_process_stride(slot->run);
   const tsi_count rows = tsi_count_max(tsi_rows_moved(d->in), tsi_rows_moved(d->out));
-  const tristar_status status =
-      tsi_transport_agree(d->transport, tsi_allocate(env, (size_t)(rows * stride), d->process->user_bytes,
-                                                     __func__, __FILE__, __LINE__, &slot->buffer));
+  const tristar_status status = tsi_transport_agree(
+      d->transport, TSI_ALLOC_SIZED(env, slot->buffer, rows * stride, d->process->user_bytes));
   if (status != TRISTAR_OK) TSI_FREE(env, slot->buffer);
   return status;
 }

@@ -43,10 +43,8 @@ static tristar_status fill_slot(tristar_distributed_t *d, int number, tsi_index 
   tsi_slot *slot = &d->slot[number];
   const tsi_process *p = d->process;
   const size_t columns = (size_t)p->share->panels->start[p->share->panels->count];
-  TSI_TRY(tsi_allocate_zero(env, columns * (size_t)stride, p->user_bytes, __func__, __FILE__, __LINE__,
-                            &slot->b));
-  TSI_TRY(tsi_allocate_zero(env, columns * (size_t)stride, p->user_bytes, __func__, __FILE__, __LINE__,
-                            &slot->x));
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, slot->b, columns * (size_t)stride, p->user_bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, slot->x, columns * (size_t)stride, p->user_bytes));
   TSI_TRY(tsi_process_run_create(d->process, stride, &slot->run));
   TSI_TRY(open_mailbox(slot, d->tags * (number + 1), (size_t)stride * p->scalar_bytes));
   const tsi_port port = tsi_mailbox_port_of(&slot->port);

@@ -95,10 +95,10 @@ out:
   return status;
 }
 
-void tsi_known_release(tsi_env *env, tsi_known *known) {
+void tsi_known_release(tsi_known *known) {
   if (!known->borrowed) {
-    if (known->symbolic) TSI_FREE(env, known->symbolic);
-    TSI_FREE(env, known->panels);
+    if (known->symbolic) tsi_release(tsi_take(&known->symbolic));
+    tsi_release(tsi_take(&known->panels));
   }
   *known = (tsi_known){.borrowed = false};
 }

@@ -162,17 +162,6 @@ typedef struct whole {
   tsi_adjacency *before;
 } whole;
 
-static void release_whole(tsi_env *env, whole *w) {
-  TSI_FREE(env, w->task);
-  TSI_FREE(env, w->step);
-  TSI_FREE(env, w->task_edge);
-  TSI_FREE(env, w->step_edge);
-  TSI_FREE(env, w->order);
-  TSI_FREE(env, w->task_place);
-  TSI_FREE(env, w->step_place);
-  TSI_FREE(env, w->before);
-}
-
 static tristar_status allocate_whole(tsi_env *env, const part *all, int ranks, whole *w) {
   int64_t tasks = 0, steps = 0, task_edges = 0, step_edges = 0;
   for (int r = 0; r < ranks; r++) {
@@ -183,13 +172,13 @@ static tristar_status allocate_whole(tsi_env *env, const part *all, int ranks, w
   }
   if (!tsi_to_index(tasks, &w->tasks) || !tsi_to_index(steps, &w->steps))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "all ranks together have more than 2^31 steps");
-  TSI_TRY(TSI_ALLOC(env, w->task, tasks));
-  TSI_TRY(TSI_ALLOC(env, w->step, steps));
-  TSI_TRY(TSI_ALLOC(env, w->task_edge, task_edges));
-  TSI_TRY(TSI_ALLOC(env, w->step_edge, step_edges));
-  TSI_TRY(TSI_ALLOC(env, w->order, tasks));
-  TSI_TRY(TSI_ALLOC(env, w->task_place, tasks));
-  return TSI_ALLOC(env, w->step_place, steps);
+  TSI_TRY(TSI_ALLOC_IN(w, w->task, tasks));
+  TSI_TRY(TSI_ALLOC_IN(w, w->step, steps));
+  TSI_TRY(TSI_ALLOC_IN(w, w->task_edge, task_edges));
+  TSI_TRY(TSI_ALLOC_IN(w, w->step_edge, step_edges));
+  TSI_TRY(TSI_ALLOC_IN(w, w->order, tasks));
+  TSI_TRY(TSI_ALLOC_IN(w, w->task_place, tasks));
+  return TSI_ALLOC_IN(w, w->step_place, steps);
 }
 
 /* Texts are those of this process. */
@@ -277,6 +266,7 @@ static int by_start(const void *a, const void *b) {
 static tristar_status order_tasks(tsi_env *env, whole *w) {
   tsi_index placed = 0;
   TSI_TRY(tsi_adjacency_create(env, w->tasks, w->task_edges, w->task_edge, TSI_BEFORE, &w->before));
+  tsi_own(w, w->before);
   TSI_SCRATCH(env, begun, list, w->tasks);
   TSI_SCRATCH(env, tsi_index, stack, w->tasks);
   TSI_SCRATCH(env, tsi_count, next, w->tasks);
@@ -346,19 +336,15 @@ static tristar_status place_items(tsi_env *env, whole *w, tristar_trace_t *trace
 }
 
 static tristar_status make_whole(tsi_env *env, const part *all, int ranks, tristar_trace_t *trace) {
-  tristar_status status = TRISTAR_OK;
-  whole w = {0};
-  TSI_TRY_OUT(allocate_whole(env, all, ranks, &w));
-  TSI_TRY_OUT(join_parts(env, all, ranks, &w));
-  TSI_TRY_OUT(order_tasks(env, &w));
-  TSI_TRY_OUT(place_items(env, &w, trace));
+  TSI_SCRATCH_ZERO(env, whole, w, 1);
+  TSI_TRY(allocate_whole(env, all, ranks, w));
+  TSI_TRY(join_parts(env, all, ranks, w));
+  TSI_TRY(order_tasks(env, w));
+  TSI_TRY(place_items(env, w, trace));
   trace->ranks = ranks;
   trace->workers = 0;
   for (int r = 0; r < ranks; r++) trace->workers += (int)all[r].size.workers;
-  TSI_TRY_OUT(tsi_trace_mark_chains(env, trace));
-out:
-  release_whole(env, &w);
-  return status;
+  return tsi_trace_mark_chains(env, trace);
 }
 
 /* ---- Calls -------------------------------------------------------------------------------------------- */

@@ -54,9 +54,7 @@ static void list_arrays(const tsi_process *p, size_t count, const columns *c,
 
 static tristar_status allocate_columns(tsi_env *env, const tsi_process *p, size_t count, columns *c) {
   if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, c->pivots, count));
-  if (p->kind.indefinite)
-    TSI_TRY(
-        tsi_allocate(env, 2 * count, p->scalar_bytes, __func__, __FILE__, __LINE__, (void **)&c->inverse));
+  if (p->kind.indefinite) TSI_TRY(TSI_ALLOC_SIZED(env, c->inverse, 2 * count, p->scalar_bytes));
   if (p->kind.scaled) TSI_TRY(TSI_ALLOC(env, c->row_scale, count));
   if (p->kind.scaled) TSI_TRY(TSI_ALLOC(env, c->col_scale, count));
   return TRISTAR_OK;
@@ -84,8 +82,7 @@ static tristar_status prepare_sender(tristar_distributed_t *d, const tsi_layout 
   TSI_TRY(tsi_share_create(env, layout, factor->analysis->panels, rank, &p->share_options, &s->share));
   TSI_TRY(tsi_place_share(env, s->share, &s->begin));
   const shipment load = {s->share, s->begin, p->scalar_bytes};
-  TSI_TRY(tsi_allocate(env, (size_t)largest_piece(&load), p->scalar_bytes, __func__, __FILE__, __LINE__,
-                       &s->piece));
+  TSI_TRY(TSI_ALLOC_SIZED(env, s->piece, (size_t)largest_piece(&load), p->scalar_bytes));
   return allocate_columns(env, p, (size_t)s->share->panels->start[s->share->panels->count], &s->columns);
 }
 
@@ -174,7 +171,7 @@ tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_
   d->perturbed = kind[4] > 0;
   d->stats.perturbed_pivots = kind[4];
   TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1] != 0)));
-  tsi_directory_destroy(env, &d->pivot_order);
+  TSI_FREE(env, d->pivot_order);
   if (kind[2])
     TSI_TRY(
         tsi_directory_create(env, d->transport, d->n, factor ? factor->pivot_order : NULL, &d->pivot_order));
@@ -240,6 +237,6 @@ tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t 
   tsi_rows_of_factor rows;
   tristar_status status = tsi_rows_of_factor_begin(&d->ts->env, d->has_matrix ? factor : NULL, &rows);
   status = tsi_bring_matrix(d, status, &rows.source);
-  tsi_rows_of_factor_finish(&d->ts->env, &rows);
+  tsi_rows_of_factor_finish(&rows);
   return status;
 }

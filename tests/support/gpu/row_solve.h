@@ -31,8 +31,8 @@ static inline row_solver row_solver_open(tsi_env *env, const system_of *s, const
   return r;
 }
 
-static inline void row_solver_close(tsi_env *env, row_solver *r) {
-  tsi_device_rows_destroy(env, &r->plan);
+static inline void row_solver_close(row_solver *r) {
+  tsi_device_rows_destroy(&r->plan);
   free(r->values);
   free(r->inverse);
 }

@@ -148,7 +148,7 @@ static inline void check_sparse(tsi_env *env, problem *q, world *w, tristar_op o
     const double other = difference(q->type, n, wanted, FEW, nrhs, q->x, q->again);
     CHECK_MSG(other < ROUNDING * q->type->roundoff, "%s %c, op %c, part %d, few rows: %g from the plan's",
               q->kind, q->type->scalar, op, (int)part, other);
-    tsi_reach_finish(env, &reach);
+    tsi_reach_finish(&reach);
   }
   free(few);
   free(b);

@@ -20,7 +20,7 @@ static void check_tables(const system_of *s, bool all) {
     tsi_device_row_plan plan;
     CHECK_OK(row_problem_create(&env, s, &p, &plan)); /* checks */
     CHECK(plan.tables.n == 0 || plan.tables.phases > 0);
-    tsi_device_rows_destroy(&env, &plan);
+    tsi_device_rows_destroy(&plan);
   }
 }
 
@@ -53,7 +53,7 @@ static void check_wide(void) {
   tsi_device_row_plan plan;
   CHECK_OK(row_problem_create(&env, &s, &p, &plan));
   CHECK(plan.tables.narrow > 0 && plan.tables.narrow < plan.tables.entries);
-  tsi_device_rows_destroy(&env, &plan);
+  tsi_device_rows_destroy(&plan);
 }
 
 /* ---- Faults -------------------------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static void check_faults(void) {
       CHECK_OK(row_problem_create(&env, &s, &p, &plan));
       break_tables(&plan, &p, row_problem_lines(&s, &p));
       levels += break_levels(&plan, &p, row_problem_lines(&s, &p));
-      tsi_device_rows_destroy(&env, &plan);
+      tsi_device_rows_destroy(&plan);
     }
   }
   CHECK(levels > 0);
@@ -170,7 +170,7 @@ static void check_move(void) {
   moved.tables.bytes -= TSI_CACHE_LINE;
   CHECK_STATUS(tsi_device_rows_check(&env, &moved, &lines, false), TRISTAR_ERR_INTERNAL);
   free(copy);
-  tsi_device_rows_destroy(&env, &plan);
+  tsi_device_rows_destroy(&plan);
 }
 
 static void check_failures(void) {
@@ -183,7 +183,7 @@ static void check_failures(void) {
     const tristar_status status = row_problem_create(&env, &s, &p, &plan);
     end_failure(&failing, status);
     CHECK((plan.order != NULL) == (status == TRISTAR_OK));
-    tsi_device_rows_destroy(&env, &plan);
+    tsi_device_rows_destroy(&plan);
   }
   CHECK(failing.count > 30);
 }

@@ -129,7 +129,7 @@ static void check_failures(const graph *g) {
     if (status == TRISTAR_OK) status = tsi_lane_run_create(&env, NULL, NULL, lanes, &run);
     end_failure(&failing, status);
     CHECK((status == TRISTAR_OK) == (run != NULL));
-    tsi_lane_run_destroy(&env, &run);
+    TSI_FREE(&env, run);
   }
   CHECK_MSG(failing.count >= 12, "%d allocations", (int)failing.count);
 }
@@ -235,7 +235,7 @@ static void check_runs(const graph *g, int visitors, int runs) {
   for (int k = 0; k < visitors; k++) CHECK(pthread_join(guests[k].thread, NULL) == 0);
   tsi_lane_run_join(w.run, 0, -1); /* it has ended: nothing runs twice */
   check_all(&w);
-  tsi_lane_run_destroy(&env, &w.run);
+  TSI_FREE(&env, w.run);
   CHECK(w.run == NULL);
   TSI_FREE(&env, w.before);
   free(steps.step);

@@ -48,7 +48,7 @@ static void wait_for_all(void *context, const tsi_index argument[4], int worker)
 static void check_priorities(const char *scheduler) {
   static const tsi_index none[4] = {0};
   CLEANUP(tristar_destroy) tristar_t *ts;
-  CLEANUP(tsi_task_list_destroy) tsi_task_list *list;
+  TSI_OWNED tsi_task_list *list;
   CLEANUP(tsi_tasks_destroy) tsi_tasks *tasks;
   tsi_index first, number;
   atomic_bool submitted;

@@ -99,13 +99,12 @@ static void problem_create(tsi_index k, problem *p) {
                                     .panels = panels,
                                     .panel_values = p->panel_values,
                                     .rows_of = p->s.chunks};
-  CHECK_OK(tsi_tables_create(&p->env, &source, &p->tables));
+  CHECK_OK(tsi_tables_create(p->s.chunks, &source, &p->tables));
   CHECK_MSG(p->s.chunks->count > 20 && p->s.chunks->slices > 4, "%d chunks, %d slices", p->s.chunks->count,
             p->s.chunks->slices);
 }
 
 static void problem_destroy(problem *p) {
-  tsi_tables_destroy(&p->env, &p->tables);
   structure_release(&p->env, &p->s);
   pattern_free(&p->a);
   free(p->dense);
@@ -406,7 +405,7 @@ static void note(void *context, const tsi_index argument[4], int worker) {
 }
 
 static void check_list(tsi_env *env) {
-  CLEANUP(tsi_task_list_destroy) tsi_task_list *list;
+  TSI_OWNED tsi_task_list *list;
   tsi_index number, sum = 0;
   CHECK_OK(tsi_task_list_create(env, &list));
   CHECK_OK(tsi_task_list_run(list));

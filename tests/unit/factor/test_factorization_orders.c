@@ -242,7 +242,7 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
   CHECK_OK(tsi_numeric_finish(m.numeric, factor));
   TSI_FREE(env, list);
   tsi_numeric_destroy(&m.numeric);
-  tsi_pivot_sizes_release(env, &sizes);
+  tsi_pivot_sizes_release(&sizes);
   free(device);
   free(m.phase);
   free(m.object);

@@ -214,7 +214,7 @@ static void factor_together(tristar_factor_t *factor, const tsi_factorization_op
   }
   run_all(&w, seed + 99);
   for (tsi_index r = 0; r < PROCESSES; r++) close_node(&w.node[r], factor);
-  tsi_pivot_sizes_release(env, &sizes);
+  tsi_pivot_sizes_release(&sizes);
   TSI_FREE(env, teams);
 }
 

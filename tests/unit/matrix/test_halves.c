@@ -57,7 +57,7 @@ static void halve(tsi_env *env, const tsi_entries *e, tsi_halves *a, tsi_entries
   for (tsi_index w = 0; w < a->half.windows; w++)
     tsi_halved_fill(&a->half, w, lower->ptr,
                     (const tsi_scalar *)lower->item + lower->ptr[w * TSI_WINDOW_ROWS]);
-  tsi_entries_finish(env, &rest);
+  tsi_entries_finish(&rest);
 }
 
 /* All columns; from the last unit to the first. */
@@ -120,15 +120,15 @@ static void check_rows(tsi_index n, int unknowns) {
     CHECK_OK(tsi_halves_take(&env, &e, true, false, &chosen));
     CHECK((chosen.half.window != NULL) == (unknowns >= 3));
     if (unknowns >= 3) CHECK((double)tsi_halves_bytes(&chosen) < 0.75 * (double)tsi_slices_bytes(&full));
-    tsi_slices_finish(&env, &full);
-    tsi_halves_finish(&env, &chosen);
+    tsi_slices_finish(&full);
+    tsi_halves_finish(&chosen);
     CHECK_OK(tsi_halves_take(&env, &e, false, false, &chosen));
     CHECK(chosen.half.window == NULL);
-    tsi_halves_finish(&env, &chosen);
+    tsi_halves_finish(&chosen);
   }
-  tsi_halves_finish(&env, &a);
-  tsi_entries_finish(&env, &lower);
-  tsi_entries_finish(&env, &e);
+  tsi_halves_finish(&a);
+  tsi_entries_finish(&lower);
+  tsi_entries_finish(&e);
   CHECK(env.memory.current == 0);
 }
 
@@ -140,7 +140,7 @@ static void check_diagonal(void) {
   CHECK(tsi_halves_are_worth(&e));
   e.index[e.ptr[60] - 1] = 60; /* no longer (59,59) */
   CHECK(!tsi_halves_are_worth(&e));
-  tsi_entries_finish(&env, &e);
+  tsi_entries_finish(&e);
 }
 
 int main(int argc, char **argv) {

@@ -143,10 +143,10 @@ static census check_rows(tsi_index rows, tsi_index columns, pattern_fn pattern) 
       found.along += a.slice[s].along;
       found.listed += a.slice[s].listed;
     }
-    tsi_slices_finish(&env, &a);
+    tsi_slices_finish(&a);
   }
-  tsi_slices_finish(&env, &wide);
-  tsi_entries_finish(&env, &e);
+  tsi_slices_finish(&wide);
+  tsi_entries_finish(&e);
   CHECK(env.memory.current == 0);
   return found;
 }
@@ -159,8 +159,8 @@ static double overhead(tsi_index rows, pattern_fn pattern) {
   tsi_entries e = make_rows(&env, rows, rows, pattern);
   CHECK_OK(tsi_slices_take(&env, &e, false, &a));
   const double bytes = (double)tsi_slices_bytes(&a) / (double)e.ptr[rows] - (double)sizeof(tsi_scalar);
-  tsi_slices_finish(&env, &a);
-  tsi_entries_finish(&env, &e);
+  tsi_slices_finish(&a);
+  tsi_entries_finish(&e);
   return bytes;
 }
 

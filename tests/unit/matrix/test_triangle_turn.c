@@ -89,7 +89,7 @@ static void check_rows(tsi_env *env, const tsi_turned *turned) {
   const tsi_lines rows = {n, right.ptr, right.index, !t.columns.lower};
   CHECK(turned->levels == tsi_row_levels(&rows, level));
   CHECK(memcmp(turned->level, level, (size_t)n * sizeof *level) == 0);
-  tsi_entries_finish(env, &right);
+  tsi_entries_finish(&right);
 }
 
 /* Gives whether it was done. */
@@ -103,7 +103,7 @@ static bool turn(tsi_env *env, bool *finite) {
   else
     CHECK(turned.rows.ptr == NULL && turned.rows.index == NULL && turned.level == NULL &&
           turned.known.diagonal == NULL);
-  tsi_turned_finish(env, &turned);
+  tsi_turned_finish(&turned);
   CHECK(env->memory.current == 0);
   return done;
 }
@@ -127,7 +127,7 @@ static void check_values(tsi_env *env) {
       t.values[p] = value;
     CHECK_STATUS(tsi_triangle_turn(env, &t.columns, &done, &turned), TRISTAR_OK);
     CHECK(done && !turned.known.finite);
-    tsi_turned_finish(env, &turned);
+    tsi_turned_finish(&turned);
     if (is_single)
       ((float *)t.values)[p] = single_was;
     else
@@ -165,7 +165,7 @@ static void check_memory(void) {
     const tristar_status status = tsi_triangle_turn(&env, &t.columns, &done, &turned);
     end_failure(&failing, status);
     CHECK(done == (status == TRISTAR_OK));
-    tsi_turned_finish(&env, &turned);
+    tsi_turned_finish(&turned);
   }
   CHECK(failing.count >= 5);
 }

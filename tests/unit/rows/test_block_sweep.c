@@ -65,8 +65,8 @@ static void check_way(const system_of *s, const way *w) {
     for (tsi_index c = 0; c < alone->rows->count; c++) tsi_block_run(&alone_program, c, stride, other);
     CHECK(memcmp(x, other, bytes) == 0);
   }
-  tsi_block_sweep_destroy(&env, &sweep);
-  tsi_block_sweep_destroy(&env, &alone);
+  TSI_FREE(&env, sweep);
+  TSI_FREE(&env, alone);
 }
 
 static void check_system(int kind, int32_t n, const typed *t, bool all) {
@@ -121,7 +121,7 @@ static void check_failures(void) {
         tsi_block_sweep_create(&failing_env, &lines, true, &options, 'd', NULL, NULL, &sweep);
     end_failure(&failing, status);
     CHECK((sweep != NULL) == (status == TRISTAR_OK));
-    tsi_block_sweep_destroy(&failing_env, &sweep);
+    TSI_FREE(&failing_env, sweep);
   }
   CHECK(failing.count > 30);
 }

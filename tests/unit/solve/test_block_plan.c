@@ -20,7 +20,7 @@ static void check_sweep(tristar_t *ts, const char *name, tristar_plan_t *plan, b
   tsi_env *env = tsi_context_env(ts);
   tsi_steps *steps;
   tsi_access_list *list;
-  tsi_block_sweep_destroy(env, &plan->blocks->sweep[backward]);
+  TSI_FREE(env, plan->blocks->sweep[backward]);
   CHECK_OK(tsi_block_sweep_create(env, &plan->factor->rows->lines, backward, options, 'd', NULL, NULL,
                                   &plan->blocks->sweep[backward]));
   CHECK_OK(tsi_block_plan_steps(plan, backward, &steps));

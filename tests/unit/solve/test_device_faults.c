@@ -150,7 +150,7 @@ static void break_independence(const device_solver *given) {
   }
   CHECK(found > 0);
   CHECK_OK(CHECK_TABLES);
-  tsi_device_plan_destroy(s->env, &s->device);
+  tsi_device_plan_destroy(&s->device);
 }
 
 static void break_sizes(const device_solver *s, tsi_device_tables *t) {
@@ -186,7 +186,7 @@ static void check_failing_memory(const device_solver *s) {
     const tristar_status status = tsi_device_plan_create(env, s->plan->factor, &s->device->options, &plan);
     end_failure(&failing, status);
     CHECK((plan != NULL) == (status == TRISTAR_OK));
-    tsi_device_plan_destroy(env, &plan);
+    tsi_device_plan_destroy(&plan);
   }
   CHECK(failing.count >= 20);
 }
