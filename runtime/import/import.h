@@ -22,8 +22,8 @@ TRISTAR_CHECKED tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const
                                                 const char *name, double **to);
 
 /* A triangle as a pattern (GENERAL) of ascending lines, all of whose entries lie in it, ones of a unit
- * diagonal written out; it is the matrix of the factor. Takes over pattern and values, also on failure.
- * Errors: as of tristar_import_triangle. */
+ * diagonal written out; it is the matrix of the factor. Its streams are made by the first solve that needs
+ * them. Takes over pattern and values, also on failure. Errors: as of tristar_import_triangle. */
 TRISTAR_CHECKED tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
                                                 tristar_partition partition, tristar_factor_t **out);
 /* New values of such a factor, in the order of the pattern: its plans solve with them from their next solve

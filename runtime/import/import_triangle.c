@@ -68,6 +68,7 @@ static tristar_status fill_rows(tsi_env *env, tsi_permuted_triangle *t, const ts
   t->values = NULL;
   TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", &t->known, factor->rows));
   TSI_FREE(env, t->known.diagonal);
+  if (t->later) return TRISTAR_OK;
   const tsi_row_sweep *sweep; /* that of solves with T itself */
   TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
   factor->stats.factor_bytes =
@@ -192,8 +193,8 @@ tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *value
   const tristar_triangle_options options = {.uplo = lower ? TRISTAR_LOWER : TRISTAR_UPPER,
                                             .partition = partition};
   const tsi_row_choice choice = choose(ts, pattern, &options);
-  return import_triangle(ts, (tsi_permuted_triangle){.pattern = pattern, .values = values}, &options, &choice,
-                         out);
+  const tsi_permuted_triangle t = {.pattern = pattern, .values = values, .later = true};
+  return import_triangle(ts, t, &options, &choice, out);
 }
 
 static tristar_status refill_panels(tristar_factor_t *factor) {
@@ -214,11 +215,9 @@ tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) 
   const bool lower = factor->lower != NULL;
   factor->valid = false;
   memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
-  if (factor->rows) {
-    const tsi_row_sweep *sweep;
+  if (factor->rows)
     TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", NULL, factor->rows));
-    TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
-  } else
+  else
     TSI_TRY(refill_panels(factor));
   factor->valid = true;
   factor->generation++;

@@ -17,6 +17,7 @@ typedef struct tsi_permuted_triangle {
   tsi_index *level;              /* n: of T's rows, found on the way (triangle_turn.h); NULL: not known */
   tsi_index levels;
   tsi_triangle_values known; /* of T */
+  bool later;                /* its streams are made by the first solve that needs them, not at once */
 } tsi_permuted_triangle;
 
 void tsi_permuted_triangle_finish(tsi_permuted_triangle *t);

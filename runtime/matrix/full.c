@@ -69,10 +69,7 @@ static void copy_all(const wanted *w, tsi_entries *out) {
   const tsi_count entries = p->ptr[p->n];
   if (entries == 0) return;
   memcpy(out->index, p->index, (size_t)entries * sizeof *out->index);
-  if (w->values)
-    memcpy(out->item, w->values, (size_t)entries * sizeof *w->values);
-  else if (out->item)
-    for (tsi_count e = 0; e < entries; e++) ((tsi_count *)out->item)[e] = e;
+  if (w->values) memcpy(out->item, w->values, (size_t)entries * sizeof *w->values);
 }
 
 static tristar_status make(tsi_env *env, const wanted *w, size_t bytes, tsi_entries *out) {
@@ -80,6 +77,7 @@ static tristar_status make(tsi_env *env, const wanted *w, size_t bytes, tsi_entr
   const bool mirror = w->from_above || p->symmetry != TRISTAR_GENERAL;
   TSI_TRY(tsi_entries_begin(env, p->n, bytes, out));
   if (!mirror && p->by_rows == w->by_rows) {
+    if (w->values == NULL) out->bytes = 0; /* places are the entries' own */
     memcpy(out->ptr, p->ptr, ((size_t)p->n + 1) * sizeof *out->ptr);
     TSI_TRY(tsi_entries_allocate(env, out));
     copy_all(w, out);
@@ -111,19 +109,29 @@ tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pattern, bool symm
   return make(env, &w, sizeof(tsi_count), out);
 }
 
+void tsi_full_gather(const tsi_pattern *pattern, const tsi_entries *rows, tristar_symmetry symmetry,
+                     tsi_count first, tsi_count count, const void *values, void *to) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
+  const size_t bytes = kernels->scalar_bytes;
+  if (rows->item)
+    kernels->gather(count, (const tsi_count *)rows->item + first, symmetry, values, to);
+  else if (count > 0)
+    memcpy(to, (const char *)values + (size_t)first * bytes, (size_t)count * bytes);
+}
+
 tristar_status tsi_full_rows_check(tsi_env *env, const tsi_pattern *pattern, const tsi_entries *rows) {
-  const tsi_count *place = rows->item;
+  const tsi_count *places = rows->item;
   if (rows->ptr[0] != 0) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "ptr[0] is not 0");
   for (tsi_index i = 0; i < pattern->n; i++) {
     if (rows->ptr[i + 1] < rows->ptr[i]) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "ptr falls at row %d", i);
     for (tsi_count q = rows->ptr[i]; q < rows->ptr[i + 1]; q++) {
-      const tsi_count p = place[q] < 0 ? ~place[q] : place[q];
+      const tsi_count place = places ? places[q] : q, p = place < 0 ? ~place : place;
       if (rows->index[q] < 0 || rows->index[q] >= pattern->n ||
           (q > rows->ptr[i] && rows->index[q - 1] >= rows->index[q]))
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d has column %d", i, rows->index[q]);
       if (p >= pattern->ptr[pattern->n])
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d has entry %lld", i, (long long)p);
-      const bool by_column = pattern->by_rows == (place[q] < 0);
+      const bool by_column = pattern->by_rows == (place < 0);
       if (pattern->index[p] != (by_column ? i : rows->index[q]))
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d, column %d has an entry of another place", i,
                  rows->index[q]);

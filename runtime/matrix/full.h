@@ -4,7 +4,8 @@
  * Invariants of full rows (tsi_full_rows_check)
  *   - those of entries.h; columns of a row ascend strictly
  *   - the item of an entry, a tsi_count, is the entry of the pattern that it is, or, complemented, the one
- *     whose mirror image it is: what `gather` of the kernels (sparse.h) reads */
+ *     whose mirror image it is: what `gather` of the kernels (sparse.h) reads. A GENERAL pattern by rows has
+ *     no items: its entries are the same */
 #ifndef TSI_RUNTIME_MATRIX_FULL_H
 #define TSI_RUNTIME_MATRIX_FULL_H
 
@@ -15,6 +16,10 @@
  * nothing. After a failure tsi_entries_finish is to be called all the same. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pattern, bool symmetric,
                                              tsi_entries *out);
+/* to: values of the entries first .. first + count - 1 of full rows, from those of the pattern's entries.
+ * symmetry: of mirror images. */
+void tsi_full_gather(const tsi_pattern *pattern, const tsi_entries *rows, tristar_symmetry symmetry,
+                     tsi_count first, tsi_count count, const void *values, void *to);
 /* rows: not of a symmetric wish. Errors: INTERNAL names the first invariant that is broken. */
 TRISTAR_CHECKED tristar_status tsi_full_rows_check(tsi_env *env, const tsi_pattern *pattern,
                                                    const tsi_entries *rows);

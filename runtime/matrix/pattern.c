@@ -171,6 +171,32 @@ bool tsi_pattern_equal(const tsi_pattern *a, const tsi_pattern *b) {
          (a->place == NULL || memcmp(a->place, b->place, (size_t)a->given * sizeof *a->place) == 0);
 }
 
+/* Are the arrays of the view, which was verified, those of the pattern? */
+static bool has_arrays(const tsi_pattern *pattern, const tristar_view *view) {
+  const tsi_count *ptr = pattern->ptr;
+  const tsi_index *index = pattern->index;
+  for (tsi_index j = 0; j <= pattern->n; j++)
+    if (tsi_view_begin(view, j) != ptr[j]) return false;
+  for (tsi_count p = 0; p < pattern->given; p++)
+    if (tsi_view_index(view, p) != index[p]) return false;
+  return true;
+}
+
+tristar_status tsi_pattern_fits(tsi_env *env, const tsi_pattern *pattern, const tristar_view *view,
+                                bool *fits) {
+  TSI_OWNED tsi_pattern *other = NULL;
+  if (pattern->place == NULL) {
+    TSI_TRY(check_square(env, view));
+    *fits = view->rows == pattern->n && (view->format == TRISTAR_CSR) == pattern->by_rows &&
+            (char)view->scalar == pattern->scalar && view->symmetry == pattern->symmetry &&
+            has_arrays(pattern, view);
+    if (*fits) return TRISTAR_OK;
+  }
+  TSI_TRY(tsi_pattern_create(env, view, &other)); /* which may tell what is wrong */
+  *fits = tsi_pattern_equal(other, pattern);
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_pattern_allocate_values(tsi_env *env, const tsi_pattern *pattern, void **values) {
   return TSI_ALLOC_SIZED(env, *values, pattern->ptr[pattern->n],
                          tsi_sparse_kernels_select(pattern->scalar)->scalar_bytes);

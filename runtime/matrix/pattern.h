@@ -43,6 +43,11 @@ TRISTAR_CHECKED tristar_status tsi_pattern_from_entries(tsi_env *env, tsi_entrie
 /* Do both hold the same places, from user's arrays of the same order? */
 bool tsi_pattern_equal(const tsi_pattern *a, const tsi_pattern *b);
 
+/* Do tsi_pattern_create of the view and tsi_pattern_equal, without a copy where there is none to be compared.
+ * Errors: as tsi_pattern_create. */
+TRISTAR_CHECKED tristar_status tsi_pattern_fits(tsi_env *env, const tsi_pattern *pattern,
+                                                const tristar_view *view, bool *fits);
+
 /* Room for the values of the pattern's entries. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_pattern_allocate_values(tsi_env *env, const tsi_pattern *pattern,
                                                            void **values);

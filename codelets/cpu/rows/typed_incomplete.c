@@ -6,32 +6,35 @@
 
 /* ---- By rows: A ~ L U ---------------------------------------------------------------------------------- */
 
-/* Row i of `out` as it is in A, or, upper, in A's upper triangle; place tells where its columns are. */
-static void begin_row(const tsi_factor_rows *a, const tsi_factor_rows *out, tsi_index i, bool upper,
+/* Row i of `out` as it is in A, or, upper, in A's upper triangle, from entry `first` on; place[j]: how far
+ * behind that its entry of column j is. */
+INLINE void begin_row(const tsi_factor_rows *a, const tsi_factor_rows *out, tsi_index i, bool upper,
                       double shift, tsi_index *place) {
   const tsi_scalar *from = a->values;
   tsi_scalar *v = out->values;
-  const tsi_count first = out->ptr[i];
-  for (tsi_count q = first; q < out->ptr[i + 1]; q++) {
-    place[out->index[q]] = (tsi_index)(q - first);
-    v[q] = 0;
+  const tsi_index *index = out->index;
+  const tsi_count first = upper ? out->diagonal[i] : out->ptr[i], end = out->ptr[i + 1];
+  for (tsi_count q = first; q < end; q++) place[index[q]] = (tsi_index)(q - first);
+  if (from != v) {
+    for (tsi_count q = first; q < end; q++) v[q] = 0;
+    for (tsi_count e = upper ? a->diagonal[i] : a->ptr[i]; e < a->ptr[i + 1]; e++)
+      v[first + place[a->index[e]]] = from[e];
   }
-  for (tsi_count e = upper ? a->diagonal[i] : a->ptr[i]; e < a->ptr[i + 1]; e++)
-    v[first + place[a->index[e]]] = from[e];
   v[out->diagonal[i]] *= (tsi_real)(1 + shift);
 }
 
-static void end_row(const tsi_factor_rows *out, tsi_index i, tsi_index *place) {
-  for (tsi_count q = out->ptr[i]; q < out->ptr[i + 1]; q++) place[out->index[q]] = TSI_NONE;
+INLINE void end_row(const tsi_factor_rows *out, tsi_count first, tsi_index i, tsi_index *place) {
+  for (tsi_count q = first, end = out->ptr[i + 1]; q < end; q++) place[out->index[q]] = TSI_NONE;
 }
 
 /* Row i -= multiplier times row k of U, where row i has a place; returns the sum of what has none. */
 INLINE tsi_scalar subtract_row(const tsi_factor_rows *out, tsi_scalar multiplier, tsi_index k,
                                tsi_scalar *row, const tsi_index *place) {
   const tsi_scalar *v = out->values;
+  const tsi_index *index = out->index;
   tsi_scalar dropped = 0;
-  for (tsi_count p = out->diagonal[k] + 1; p < out->ptr[k + 1]; p++) {
-    const tsi_index at = place[out->index[p]];
+  for (tsi_count p = out->diagonal[k] + 1, end = out->ptr[k + 1]; p < end; p++) {
+    const tsi_index at = place[index[p]];
     if (at >= 0)
       row[at] -= multiplier * v[p];
     else
@@ -47,11 +50,12 @@ static tsi_breakdown_kind ilu(const tsi_factor_rows *a, const tsi_dropping *how,
   begin_row(a, out, i, false, how->shift, place);
   for (tsi_count q = first; q < diagonal; q++) {
     const tsi_index k = out->index[q];
-    v[q] /= v[out->diagonal[k]];
-    if (v[q] != 0) dropped += subtract_row(out, v[q], k, v + first, place);
+    const tsi_scalar multiplier = v[q] / v[out->diagonal[k]];
+    v[q] = multiplier;
+    if (multiplier != 0) dropped += subtract_row(out, multiplier, k, v + first, place);
   }
   if (how->modified > 0) v[diagonal] -= (tsi_real)how->modified * dropped;
-  end_row(out, i, place);
+  end_row(out, first, i, place);
   return tsi_judge_row(v[diagonal], out->ptr[i + 1] - first, v + first);
 }
 
@@ -65,10 +69,11 @@ static tsi_scalar image(tsi_scalar x, bool adjoint) {
  * has no place is dropped in row j and, as its image, in the row of its column. */
 INLINE void subtract_outer(const tsi_factor_rows *out, tsi_index j, tsi_index k, tsi_count p, bool adjoint,
                            const tsi_index *place, tsi_scalar *dropped) {
-  tsi_scalar *v = out->values, *row = v + out->ptr[j];
+  tsi_scalar *v = out->values, *row = v + out->diagonal[j];
   const tsi_scalar multiplier = image(v[p], adjoint);
-  for (tsi_count q = p; q < out->ptr[k + 1]; q++) {
-    const tsi_index i = out->index[q], at = place[i];
+  const tsi_index *index = out->index;
+  for (tsi_count q = p, end = out->ptr[k + 1]; q < end; q++) {
+    const tsi_index i = index[q], at = place[i];
     if (at >= 0)
       row[at] -= multiplier * v[q];
     else if (dropped) {
@@ -89,7 +94,7 @@ static tsi_breakdown_kind ic(const tsi_factor_rows *a, const tsi_dropping *how, 
     subtract_outer(out, i, k, out->diagonal[k] + cross[e], how->adjoint, place, dropped);
   }
   if (dropped) v[diagonal] -= (tsi_real)how->modified * ((const tsi_scalar *)dropped)[i];
-  end_row(out, i, place);
+  end_row(out, diagonal, i, place);
   const tsi_breakdown_kind kind = tsi_pivot_root(v[diagonal], how->adjoint, &root);
   if (kind != TSI_BREAKDOWN_NONE) return kind;
   v[diagonal] = root;

@@ -118,9 +118,10 @@ static tristar_status make_rows(tristar_krylov_t *k) {
 
 /* The values of a window's entries, in their order. */
 static const void *window_values(const tristar_krylov_t *k, const tsi_entries *rows, tsi_index w) {
-  const tsi_count *from = (const tsi_count *)rows->item + rows->ptr[w * TSI_WINDOW_ROWS];
-  k->sparse->gather(tsi_slices_window_entries(&k->stored.rest, w, rows->ptr), from, k->pattern->symmetry,
-                    k->taken, k->window_values);
+  const tsi_count first = rows->ptr[w * TSI_WINDOW_ROWS];
+  if (rows->item == NULL) return (const char *)k->taken + (size_t)first * k->sparse->scalar_bytes;
+  tsi_full_gather(k->pattern, rows, k->pattern->symmetry, first,
+                  tsi_slices_window_entries(&k->stored.rest, w, rows->ptr), k->taken, k->window_values);
   return k->window_values;
 }
 

@@ -29,16 +29,27 @@ static tristar_status allocate_values(const tristar_precond_t *p, tsi_count entr
 
 /* ---- By level of fill ---------------------------------------------------------------------------------- */
 
-static tristar_status copy_pattern(tsi_env *env, const tsi_factor_rows *from, tsi_factor_rows *to) {
-  const tsi_index n = from->n;
-  to->n = n;
-  TSI_TRY(TSI_ALLOC(env, to->ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, to->diagonal, n));
-  TSI_TRY(TSI_ALLOC(env, to->index, from->ptr[n]));
-  memcpy(to->ptr, from->ptr, ((size_t)n + 1) * sizeof *to->ptr);
-  memcpy(to->diagonal, from->diagonal, (size_t)n * sizeof *to->diagonal);
-  memcpy(to->index, from->index, (size_t)from->ptr[n] * sizeof *to->index);
-  return TRISTAR_OK;
+/* The pattern of the factors on a given pattern. */
+static tsi_factor_rows *pattern_of(tristar_precond_t *p) {
+  return p->filled.ptr != NULL ? &p->filled : &p->rows;
+}
+
+void tsi_precond_finish_factors(const tristar_precond_t *precond, tsi_factor_rows *factors) {
+  tsi_env *env = &precond->ts->env;
+  TSI_FREE(env, factors->values);
+  if (factors->ptr == precond->filled.ptr || factors->ptr == precond->rows.ptr)
+    *factors = (tsi_factor_rows){.n = 0};
+  tsi_factor_rows_finish(factors);
+}
+
+void tsi_precond_leave_pattern(tristar_precond_t *precond, const tsi_factor_rows *factors) {
+  tsi_factor_rows *lender = pattern_of(precond);
+  if (factors->ptr != lender->ptr) return;
+  if (lender == &precond->rows) {
+    precond->full.ptr = NULL;
+    precond->full.index = NULL;
+  }
+  *lender = (tsi_factor_rows){.n = 0};
 }
 
 /* One factorization. */
@@ -100,15 +111,23 @@ static tristar_status run_rows(numeric *f, tsi_row_tasks *tasks) {
   return tsi_precond_tell(f->p, tsi_row_failure_get(&f->failure));
 }
 
-static tristar_status factor_by_level(tristar_precond_t *p, const tsi_factor_rows *a, const tsi_dropping *how,
+/* On the pattern of A the factors take the place of its values. */
+static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, const tsi_dropping *how,
                                       tsi_factor_rows *out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   const bool symmetric = p->options.kind == TRISTAR_PRECOND_IC;
-  numeric f = {.p = p, .a = a, .how = how, .out = out};
+  const tsi_factor_rows from = *a;
+  numeric f = {.p = p, .a = &from, .how = how, .out = out};
   tsi_row_failure_clear(&f.failure);
-  TSI_TRY_OUT(copy_pattern(env, p->filled.ptr ? &p->filled : a, out));
-  TSI_TRY_OUT(allocate_values(p, out->ptr[a->n], &out->values));
+  *out = *pattern_of(p);
+  out->values = NULL;
+  if (p->filled.ptr != NULL)
+    TSI_TRY_OUT(allocate_values(p, out->ptr[a->n], &out->values));
+  else {
+    out->values = a->values;
+    a->values = NULL;
+  }
   if (symmetric) TSI_TRY_OUT(find_cross(env, out, &f.cross));
   if (symmetric && how->modified > 0) /* rows change others: one after the other */
     TSI_TRY_OUT(TSI_ALLOC_SIZED_ZERO(env, f.dropped, a->n, p->sparse->scalar_bytes));
@@ -151,7 +170,7 @@ static tristar_status allocate_work(const tristar_precond_t *p, tsi_index n, tsi
   return TRISTAR_OK;
 }
 
-static tristar_status factor_by_size(tristar_precond_t *p, const tsi_factor_rows *a, const tsi_dropping *how,
+static tristar_status factor_by_size(tristar_precond_t *p, tsi_factor_rows *a, const tsi_dropping *how,
                                      tsi_factor_rows *out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
@@ -181,7 +200,7 @@ out:
   return status;
 }
 
-tristar_status tsi_precond_factor(tristar_precond_t *precond, const tsi_factor_rows *a, bool adjoint,
+tristar_status tsi_precond_factor(tristar_precond_t *precond, tsi_factor_rows *a, bool adjoint,
                                   tsi_factor_rows *out) {
   const tristar_precond_options *o = &precond->options;
   const tsi_dropping how = {.shift = o->shift,

@@ -98,14 +98,16 @@ out:
 }
 
 tsi_index tsi_find_levels(const tsi_factor_rows *rows, bool lower, tsi_index *depth) {
+  const tsi_index *index = rows->index;
   tsi_index count = 0;
   for (tsi_index k = 0; k < rows->n; k++) {
     const tsi_index i = lower ? k : rows->n - 1 - k;
     const tsi_count begin = lower ? rows->ptr[i] : rows->diagonal[i] + 1,
                     end = lower ? rows->diagonal[i] : rows->ptr[i + 1];
-    depth[i] = 1;
-    for (tsi_count q = begin; q < end; q++) depth[i] = tsi_index_max(depth[i], 1 + depth[rows->index[q]]);
-    count = tsi_index_max(count, depth[i]);
+    tsi_index own = 1; /* at most one set for each row so far */
+    for (tsi_count q = begin; q < end && own <= k; q++) own = tsi_index_max(own, 1 + depth[index[q]]);
+    depth[i] = own;
+    count = tsi_index_max(count, own);
   }
   return count;
 }

@@ -103,10 +103,14 @@ static tristar_status create(tristar_t *ts, tristar_precond_kind kind, tsi_index
 /* New values, and all that follows from them; factors: nothing but these. */
 static tristar_status take_values(tristar_precond_t *p, const tristar_view *view, tsi_factor_rows *factors) {
   tsi_env *env = &p->ts->env;
-  TSI_OWNED void *values = NULL;
-  TSI_TRY(tsi_pattern_allocate_values(env, p->pattern, &values));
-  tsi_pattern_take(p->pattern, view->values, values);
-  TSI_TRY(tsi_pattern_check_values(env, p->pattern, values));
+  TSI_OWNED void *sums = NULL;
+  const void *values = view->values; /* verified, with the view */
+  if (p->pattern->place != NULL) {
+    TSI_TRY(tsi_pattern_allocate_values(env, p->pattern, &sums));
+    tsi_pattern_take(p->pattern, values, sums);
+    TSI_TRY(tsi_pattern_check_values(env, p->pattern, sums));
+    values = sums;
+  }
   TSI_TRY(factors != NULL ? tsi_precond_incomplete(p, values, factors) : tsi_precond_set_up(p, values));
   p->valid = factors == NULL;
   return TRISTAR_OK;
@@ -166,7 +170,9 @@ tristar_status tsi_incomplete_factors(tristar_t *ts, const tristar_view *view,
   *factors = (tsi_factor_rows){.values = NULL};
   TSI_TRY_OUT(begin(ts, view, options, &p));
   TSI_TRY_OUT(take_values(p, view, factors));
+  tsi_precond_leave_pattern(p, factors);
 out:
+  if (status != TRISTAR_OK && p != NULL) tsi_precond_finish_factors(p, factors);
   tristar_precond_destroy(&p);
   return tsi_answer(&ts->env, status);
 }
@@ -223,7 +229,7 @@ tristar_status tsi_precond_of_own(tristar_t *ts, const tristar_precond_options *
 
 tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_view *view) {
   tristar_status status = TRISTAR_OK;
-  tsi_pattern *pattern = NULL;
+  bool fits;
   TSI_ENTER(precond, precond->ts);
   tsi_env *env = &precond->ts->env;
   tsi_workers *workers = &precond->ts->workers;
@@ -237,8 +243,8 @@ tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_
             : "the program updates what it gave: a plan's factor, or a function");
   precond->valid = false;
   TSI_TRY_OUT(check_view(env, view));
-  TSI_TRY_OUT(tsi_pattern_create(env, view, &pattern));
-  if (!tsi_pattern_equal(pattern, precond->pattern))
+  TSI_TRY_OUT(tsi_pattern_fits(env, precond->pattern, view, &fits));
+  if (!fits)
     TSI_FAIL_OUT(env, TRISTAR_ERR_STALE,
                  "the matrix has not the pattern that the preconditioner was made of: make another one");
   precond->stats.symbolic_seconds = 0;
@@ -247,7 +253,6 @@ tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_
   precond->stats.start_seconds = 0;
   precond->stats.updates++;
 out:
-  TSI_FREE(env, pattern);
   return tsi_answer(env, status);
 }
 

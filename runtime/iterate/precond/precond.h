@@ -87,15 +87,21 @@ void tsi_shift_diagonal(const tsi_sparse_kernels *sparse, const tsi_factor_rows 
 /* Entries of the triangles, and what they are of A; no upper ones: the lower triangle serves as both. */
 void tsi_precond_tell_fill(tristar_precond_t *precond, tsi_count lower, tsi_count upper);
 
-/* The incomplete factors of A, whose rows are there; a has values. adjoint: see tsi_dropping. Errors: as
- * above, MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_precond_factor(tristar_precond_t *precond, const tsi_factor_rows *a,
+/* The incomplete factors of A, whose rows are there; a has values, which become the factors on the same
+ * pattern: then a has none afterwards. adjoint: see tsi_dropping. Errors: as above, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_precond_factor(tristar_precond_t *precond, tsi_factor_rows *a,
                                                   bool adjoint, tsi_factor_rows *out);
 
 /* The factors from the values of the pattern's entries: what incomplete.h says of rows and columns. Kinds
- * ILU, ILUT, IC, ICT. factors: to be finished, also after a failure. Errors: as tsi_precond_set_up. */
+ * ILU, ILUT, IC, ICT. ILU and IC lend their pattern. factors: for tsi_precond_finish_factors, also after a
+ * failure. Errors: as tsi_precond_set_up. */
 TRISTAR_CHECKED tristar_status tsi_precond_incomplete(tristar_precond_t *precond, const void *values,
                                                       tsi_factor_rows *factors);
+
+/* Frees what is not lent. */
+void tsi_precond_finish_factors(const tristar_precond_t *precond, tsi_factor_rows *factors);
+/* A pattern that is lent becomes the factors' own; the preconditioner can only be destroyed then. */
+void tsi_precond_leave_pattern(tristar_precond_t *precond, const tsi_factor_rows *factors);
 
 /* Frees sweeps; accepts those that are not there. */
 void tsi_precond_drop_sweeps(tristar_precond_t *precond);

@@ -67,8 +67,8 @@ static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void
   TSI_TRY(need_rows(p, symmetric));
   *a = p->rows;
   TSI_TRY(allocate(p, a->ptr[a->n], &a->values));
-  p->sparse->gather(a->ptr[a->n], p->full.item, symmetric ? p->symmetry : p->pattern->symmetry, values,
-                    a->values);
+  tsi_full_gather(p->pattern, &p->full, symmetric ? p->symmetry : p->pattern->symmetry, 0, a->ptr[a->n],
+                  values, a->values);
   return TRISTAR_OK;
 }
 
@@ -185,7 +185,7 @@ static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values
   TSI_TRY_OUT(tsi_precond_incomplete(p, values, &factors));
   TSI_TRY_OUT(make_sweeps(p, &factors, is_symmetric_kind(p)));
 out:
-  tsi_factor_rows_finish(&factors);
+  tsi_precond_finish_factors(p, &factors);
   return status;
 }
 

@@ -10,24 +10,51 @@ void tsi_precond_drop_sweeps(tristar_precond_t *precond) {
   }
 }
 
+/* Entries of the triangle that row i begins with, or ends with, and how many. */
+static tsi_count part_of(const tsi_factor_rows *rows, tsi_index i, bool lower, tsi_count *first) {
+  *first = lower ? rows->ptr[i] : rows->diagonal[i];
+  return (lower ? rows->diagonal[i] + 1 : rows->ptr[i + 1]) - *first;
+}
+
+/* bytes: a constant. */
+static inline __attribute__((always_inline)) void copy_part(const tsi_factor_rows *rows, bool lower,
+                                                            const double *one, tsi_entries *out,
+                                                            const size_t bytes) {
+  const tsi_index *index = rows->index;
+  const void *values = rows->values;
+  tsi_index *to_index = out->index;
+  void *item = out->item;
+  tsi_count to = 0;
+  for (tsi_index i = 0; i < rows->n; i++) {
+    tsi_count from;
+    const tsi_count end = to + part_of(rows, i, lower, &from), first = to;
+    for (; to < end; to++, from++) {
+      to_index[to] = index[from];
+      tsi_copy_scalar(bytes, item, to, values, from);
+    }
+    if (one) tsi_copy_scalar(bytes, item, lower ? end - 1 : first, one, 0);
+  }
+}
+
 /* One triangle of the rows, with a diagonal of ones if unit. */
 static tristar_status extract(tsi_env *env, const tsi_sparse_kernels *sparse, const tsi_factor_rows *rows,
                               bool lower, bool unit, tsi_entries *out) {
-  const tsi_index n = rows->n;
-  const size_t bytes = sparse->scalar_bytes;
-  const char *values = rows->values;
-  const double one = 1;
-  TSI_TRY(tsi_entries_begin(env, n, bytes, out));
-  for (tsi_index i = 0; i < n; i++)
-    out->ptr[i + 1] = lower ? rows->diagonal[i] + 1 - rows->ptr[i] : rows->ptr[i + 1] - rows->diagonal[i];
-  TSI_TRY(tsi_entries_reserve(env, out));
-  for (tsi_index i = 0; i < n; i++) {
-    const tsi_count from = lower ? rows->ptr[i] : rows->diagonal[i], to = out->ptr[i],
-                    count = out->ptr[i + 1] - to;
-    char *item = (char *)out->item + (size_t)to * bytes;
-    memcpy(out->index + to, rows->index + from, (size_t)count * sizeof *out->index);
-    memcpy(item, values + (size_t)from * bytes, (size_t)count * bytes);
-    if (unit) sparse->fill(1, &one, item + (size_t)(lower ? count - 1 : 0) * bytes);
+  const double number = 1;
+  double one[2];
+  tsi_count first;
+  sparse->fill(1, &number, one);
+  TSI_TRY(tsi_entries_begin(env, rows->n, sparse->scalar_bytes, out));
+  for (tsi_index i = 0; i < rows->n; i++) out->ptr[i + 1] = out->ptr[i] + part_of(rows, i, lower, &first);
+  TSI_TRY(tsi_entries_allocate(env, out));
+  switch (out->bytes) {
+  case 4:
+    copy_part(rows, lower, unit ? one : NULL, out, 4);
+    break;
+  case 8:
+    copy_part(rows, lower, unit ? one : NULL, out, 8);
+    break;
+  default:
+    copy_part(rows, lower, unit ? one : NULL, out, 16);
   }
   return TRISTAR_OK;
 }

@@ -1,0 +1,118 @@
+/* The first applications of a preconditioner make the streams of its triangular factors:
+ *
+ *   together     threads that begin at the same time get the same bits, after updates too
+ *   failures     an allocation that fails gives MEMORY, and the next application succeeds
+ *   memory       what they allocate counts, and later applications allocate nothing */
+#include <pthread.h>
+
+#include "tests/support/allocations.h"
+#include "tests/support/context.h"
+#include "tests/support/flow.h"
+#include "tests/support/preconds.h"
+#include "tests/support/subtests.h"
+
+enum { N = 40, CALLERS = 4, UPDATES = 10 };
+
+static const tristar_precond_kind kinds[] = {TRISTAR_PRECOND_ILU, TRISTAR_PRECOND_IC, TRISTAR_PRECOND_SSOR,
+                                             TRISTAR_PRECOND_ILUT};
+
+static tristar_precond_options options_of(tristar_precond_kind kind, tristar_partition partition) {
+  tristar_precond_options options;
+  tristar_precond_options_init(&options);
+  options.kind = kind;
+  options.partition = partition;
+  return options;
+}
+
+typedef struct caller {
+  tristar_precond_t *p;
+  pthread_barrier_t *begin;
+  tristar_op op;
+  const double *b;
+  double x[N];
+} caller;
+
+static void *call(void *arg) {
+  caller *c = arg;
+  (void)pthread_barrier_wait(c->begin);
+  CHECK_OK(tristar_precond_apply(c->p, c->op, 1, c->b, N, c->x, N));
+  return NULL;
+}
+
+/* x: as one thread alone has it. */
+static void apply_together(tristar_precond_t *p, const double *b, double x[2][N]) {
+  static caller callers[CALLERS];
+  pthread_t thread[CALLERS];
+  pthread_barrier_t begin;
+  CHECK(pthread_barrier_init(&begin, NULL, CALLERS) == 0);
+  for (int k = 0; k < CALLERS; k++) {
+    callers[k] = (caller){.p = p, .begin = &begin, .op = k % 2 ? TRISTAR_T : TRISTAR_N, .b = b};
+    CHECK(pthread_create(&thread[k], NULL, call, &callers[k]) == 0);
+  }
+  for (int k = 0; k < CALLERS; k++) CHECK(pthread_join(thread[k], NULL) == 0);
+  for (int k = 0; k < CALLERS; k++) CHECK(memcmp(callers[k].x, x[k % 2], sizeof x[0]) == 0);
+  CHECK(pthread_barrier_destroy(&begin) == 0);
+}
+
+static void check_together(tristar_precond_kind kind, tristar_partition partition) {
+  tristar_t *ts = open_without_starpu(false);
+  const square s = square_random(&typed_double, N, 4, TRISTAR_SYMMETRIC, 1.2, 7);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
+  const tristar_precond_options options = options_of(kind, partition);
+  tristar_precond_t *p, *alone;
+  double b[N], x[2][N];
+  fill_random(b, N, 3);
+  CHECK_OK(tristar_precond(ts, &view, &options, &alone));
+  CHECK_OK(tristar_precond_apply(alone, TRISTAR_N, 1, b, N, x[0], N));
+  CHECK_OK(tristar_precond_apply(alone, TRISTAR_T, 1, b, N, x[1], N));
+  tristar_precond_destroy(&alone);
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  for (int update = 0; update < UPDATES; update++) {
+    apply_together(p, b, x);
+    CHECK_OK(tristar_precond_update(p, &view));
+  }
+  tristar_precond_destroy(&p);
+  close_context(&ts);
+}
+
+/* Of two columns: a failure of the call that one column takes is made good by the next attempt. */
+static void check_failures(tristar_precond_kind kind) {
+  enum { COLUMNS = 2 };
+  tristar_t *ts = open_without_starpu(false);
+  const square s = square_random(&typed_double, N, 4, TRISTAR_SYMMETRIC, 1.2, 7);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
+  tristar_precond_options options = options_of(kind, TRISTAR_PARTITION_AUTO);
+  tristar_precond_t *p, *other;
+  tristar_memory_stats memory;
+  double b[COLUMNS * N], x[COLUMNS * N], right[COLUMNS * N];
+  options.nrhs = COLUMNS;
+  fill_random(b, COLUMNS * N, 3);
+  CHECK_OK(tristar_precond(ts, &view, &options, &other));
+  CHECK_OK(tristar_precond_apply(other, TRISTAR_N, COLUMNS, b, N, right, N));
+  tristar_precond_destroy(&other);
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  const size_t before = bytes_held(ts);
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.keeps_memory = true; /* the streams of the sweep before the one that fails */
+  while (next_failure(&failing))
+    end_failure(&failing, tristar_precond_apply(p, TRISTAR_N, COLUMNS, b, N, x, N));
+  CHECK(failing.count > 6);
+  CHECK(memcmp(x, right, sizeof x) == 0 && bytes_held(ts) > before);
+  CHECK_OK(tristar_get_memory(ts, &memory));
+  const int64_t allocations = memory.allocations;
+  CHECK_OK(tristar_precond_apply(p, TRISTAR_N, COLUMNS, b, N, x, N));
+  CHECK_OK(tristar_get_memory(ts, &memory));
+  CHECK(memory.allocations == allocations);
+  tristar_precond_destroy(&p);
+  close_context(&ts);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    RUN(check_together(kinds[k], TRISTAR_PARTITION_AUTO));
+    RUN(check_together(kinds[k], TRISTAR_PARTITION_LEVELS));
+    RUN(check_failures(kinds[k]));
+  }
+  return 0;
+}
