@@ -108,16 +108,15 @@ static void forget_entries(tsi_env *env, tristar_analysis_t *an) {
 static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matched *found,
                             const tsi_index *given, bool lean) {
   const tsi_index *row_map = found->row_map;
-  tristar_status status = TRISTAR_OK;
   static const tsi_ordering_kind kind[] = {[TRISTAR_ORDERING_METIS] = TSI_ORDER_METIS,
                                            [TRISTAR_ORDERING_NATURAL] = TSI_ORDER_NATURAL,
                                            [TRISTAR_ORDERING_USER] = TSI_ORDER_GIVEN,
                                            [TRISTAR_ORDERING_PTSCOTCH] = TSI_ORDER_GIVEN};
   const tsi_pattern *pattern = an->pattern;
   const tsi_index n = pattern->n;
-  tsi_graph *graph = NULL, *joined = NULL;
-  tsi_index *paired = NULL;
-  tsi_entries a = {0};
+  TSI_OWNED tsi_graph *joined = NULL, *graph = NULL;
+  TSI_OWNED tsi_index *paired = NULL;
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
   options.ordering = kind[an->options.ordering];
@@ -126,36 +125,31 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   options.seed = an->options.seed;
   if (an->options.merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
   if (row_map != NULL && !tsi_pattern_is_columns(pattern)) { /* needs columns, in full */
-    TSI_TRY_OUT(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
-    TSI_TRY_OUT(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
+    TSI_TRY(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
+    TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
   } else
-    TSI_TRY_OUT(tsi_graph_create(env, n, pattern->ptr, pattern->index, row_map,
-                                 pattern->symmetry != TRISTAR_GENERAL, &graph));
+    TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, row_map,
+                             pattern->symmetry != TRISTAR_GENERAL, &graph));
   tsi_entries_finish(&a);
   if (lean) forget_entries(env, an);
   if (found->partner != NULL && options.leaf_parts == 1) { /* a separator tree comes before pairs */
-    TSI_TRY_OUT(TSI_ALLOC(env, paired, n));
-    TSI_TRY_OUT(tsi_pairs_order(env, graph, found->partner, &options, paired));
-    TSI_TRY_OUT(tsi_pairs_graph(env, graph, found->partner, &joined));
+    TSI_TRY(TSI_ALLOC(env, paired, n));
+    TSI_TRY(tsi_pairs_order(env, graph, found->partner, &options, paired));
+    TSI_TRY(tsi_pairs_graph(env, graph, found->partner, &joined));
     options.ordering = TSI_ORDER_GIVEN;
     options.given = paired;
   }
-  TSI_TRY_OUT(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
-  TSI_TRY_OUT(tsi_panels_create(
-      env, an->symbolic, an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
-      &an->panels));
+  TSI_TRY(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
+  TSI_TRY(tsi_panels_create(env, an->symbolic,
+                            an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
+                            &an->panels));
   tsi_analysis_fill_stats(an, an->stats.missing_mirrors == 0);
-  TSI_TRY_OUT(TSI_ALLOC(env, an->out_row, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, an->in_row, n));
+  TSI_TRY(TSI_ALLOC(env, an->out_row, n));
+  TSI_TRY(TSI_ALLOC(env, an->in_row, n));
   for (tsi_index j = 0; j < n; j++) an->out_row[j] = an->in_row[j] = an->symbolic->perm[j];
   if (row_map != NULL)
     for (tsi_index i = 0; i < n; i++) an->in_row[an->symbolic->inverse[row_map[i]]] = i;
-out:
-  tsi_entries_finish(&a);
-  TSI_FREE(env, paired);
-  TSI_FREE(env, graph);
-  TSI_FREE(env, joined);
-  return status;
+  return TRISTAR_OK;
 }
 
 char tsi_factor_scalar(char scalar, bool single) {

@@ -13,6 +13,5 @@ tristar_status tsi_dissect(tsi_env *env, tsi_index n, const tsi_count *ptr, cons
   TSI_TRY(TSI_ALLOC(env, perm, n));
   TSI_TRY(tsi_graph_create(env, n, ptr, index, NULL, false, &graph));
   TSI_TRY(tsi_order(env, graph, &options, perm, NULL, NULL));
-  TSI_TRY(tsi_invert_permutation(env, n, perm, position));
-  return TRISTAR_OK;
+  return tsi_invert_permutation(env, n, perm, position);
 }

@@ -129,10 +129,8 @@ tristar_status tsi_factor_choose_method(tristar_factor_t *factor) {
   if (status != TRISTAR_ERR_ARGUMENT || !is_automatic(factor)) return status;
   tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING,
           "the values are not symmetric as those of the analysis were: analyzed anew");
-  TSI_TRY_OUT(analyze_again(factor, TRISTAR_METHOD_AUTO));
-  TSI_TRY_OUT(tsi_factor_check_values(factor));
-out:
-  return status;
+  TSI_TRY(analyze_again(factor, TRISTAR_METHOD_AUTO));
+  return tsi_factor_check_values(factor);
 }
 
 /* L D L^T where METHOD_AUTO has chosen Cholesky and a pivot is not positive. */
@@ -145,42 +143,35 @@ tristar_status tsi_factor_fall_back(tristar_factor_t *factor) {
 /* METHOD_AUTO goes on where the analysis' method fails: with the one that unsymmetric values call for, or,
  * after a pivot that is not positive, with L D L^T. */
 static tristar_status run_any(tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY_OUT(tsi_factor_choose_method(factor));
-  status = tsi_factor_run(factor);
+  TSI_TRY(tsi_factor_choose_method(factor));
+  tristar_status status = tsi_factor_run(factor);
   if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !factor->analysis->fallback) return status;
-  TSI_TRY_OUT(tsi_factor_fall_back(factor));
-  TSI_TRY_OUT(tsi_factor_check_values(factor));
-  TSI_TRY_OUT(tsi_factor_run(factor));
-out:
-  return status;
+  TSI_TRY(tsi_factor_fall_back(factor));
+  TSI_TRY(tsi_factor_check_values(factor));
+  return tsi_factor_run(factor);
 }
 
 tristar_status tsi_factor_create_empty(tristar_analysis_t *analysis, tristar_factor_t **out) {
-  tristar_status status = TRISTAR_OK;
-  tristar_factor_t *factor = NULL;
-  TSI_TRY_OUT(tsi_factor_begin(analysis->ts, &factor));
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  *out = NULL;
+  TSI_TRY(tsi_factor_begin(analysis->ts, &factor));
   factor->analysis = tsi_analysis_share(analysis);
   factor->has_matrix = true;
   factor->user_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
   factor->scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
-  TSI_TRY_OUT(allocate_columns(&analysis->ts->env, factor));
-out:
-  if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
-  *out = factor;
-  return status;
+  TSI_TRY(allocate_columns(&analysis->ts->env, factor));
+  *out = tsi_take(&factor);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_factor_create(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
-  tristar_status status = TRISTAR_OK;
-  tristar_factor_t *factor = NULL;
-  TSI_TRY_OUT(tsi_factor_create_empty(analysis, &factor));
-  TSI_TRY_OUT(tsi_pattern_allocate_values(&analysis->ts->env, analysis->pattern, &factor->values));
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  *out = NULL;
+  TSI_TRY(tsi_factor_create_empty(analysis, &factor));
+  TSI_TRY(tsi_pattern_allocate_values(&analysis->ts->env, analysis->pattern, &factor->values));
   tsi_pattern_take(analysis->pattern, values, factor->values);
-out:
-  if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
-  *out = factor;
-  return status;
+  *out = tsi_take(&factor);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_factor_make(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {

@@ -86,8 +86,8 @@ static tristar_status place_scales(tsi_numeric *numeric) {
   const tristar_factor_t *factor = numeric->factor;
   const tristar_analysis_t *an = factor->analysis;
   if (factor->row_scale == NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(numeric->env, numeric->row_scale, an->pattern->n));
-  TSI_TRY(TSI_ALLOC(numeric->env, numeric->col_scale, an->pattern->n));
+  TSI_TRY(TSI_ALLOC_IN(numeric, numeric->row_scale, an->pattern->n));
+  TSI_TRY(TSI_ALLOC_IN(numeric, numeric->col_scale, an->pattern->n));
   for (tsi_index j = 0; j < an->pattern->n; j++) {
     numeric->row_scale[j] = factor->row_scale[an->in_row[j]];
     numeric->col_scale[j] = factor->col_scale[an->out_row[j]];
@@ -119,31 +119,29 @@ static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
 tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
                                   const tsi_factorization_options *options, const tsi_front_owners *owners,
                                   bool fixed, tsi_numeric **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
-  tsi_numeric *numeric = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric, 1));
+  TSI_CLEANUP(tsi_numeric_destroy) tsi_numeric *numeric = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, numeric, 1));
   set_factor(numeric, factor);
-  TSI_TRY_OUT(tsi_mutex_init(env, &numeric->lock));
+  TSI_TRY(tsi_mutex_init(env, &numeric->lock));
   numeric->has_lock = true;
-  TSI_TRY_OUT(place_scales(numeric));
+  TSI_TRY(place_scales(numeric));
   numeric->sizes = sizes;
   numeric->fixed = fixed;
   if (fixed) {
-    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric->kept, an->pattern->n));
-    TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric->term, an->pattern->n));
+    TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->kept, an->pattern->n));
+    TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->term, an->pattern->n));
   }
-  TSI_TRY_OUT(tsi_factorization_create(env, an->symbolic, an->panels, an->stats.method, options, owners,
-                                       &numeric->dag));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric->complement, an->symbolic->count));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, numeric->tiled, numeric->dag->tiled_count));
+  TSI_TRY(tsi_factorization_create(env, an->symbolic, an->panels, an->stats.method, options, owners,
+                                   &numeric->dag));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->complement, an->symbolic->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->tiled, numeric->dag->tiled_count));
   for (tsi_index k = 0; k < numeric->dag->tiled_count; k++) numeric->tiled[k].s = numeric->dag->tiled[k];
-  TSI_TRY_OUT(tsi_numeric_prepare_messages(numeric));
-out:
-  if (status != TRISTAR_OK) tsi_numeric_destroy(&numeric);
-  *out = numeric;
-  return status;
+  TSI_TRY(tsi_numeric_prepare_messages(numeric));
+  *out = tsi_take(&numeric);
+  return TRISTAR_OK;
 }
 
 /* Frees also what a failed factorization left behind. */
@@ -164,12 +162,6 @@ void tsi_numeric_destroy(tsi_numeric **out) {
     TSI_FREE(env, numeric->tiled[k].assembled);
   }
   if (numeric->has_lock) pthread_mutex_destroy(&numeric->lock);
-  TSI_FREE(env, numeric->complement);
-  TSI_FREE(env, numeric->tiled);
-  TSI_FREE(env, numeric->row_scale);
-  TSI_FREE(env, numeric->col_scale);
-  TSI_FREE(env, numeric->kept);
-  TSI_FREE(env, numeric->term);
   TSI_FREE(env, numeric->dag);
   TSI_FREE(env, numeric->device);
   TSI_FREE(env, *out);
@@ -234,11 +226,10 @@ static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *
  * be used. */
 static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
                                   tsi_numeric **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   tsi_front_places places;
-  TSI_TRY_OUT(tsi_front_places_choose(factor, &factor->stats.start_seconds, &places));
-  status = run_once(factor, sizes, fixed, &places, out);
+  TSI_TRY(tsi_front_places_choose(factor, &factor->stats.start_seconds, &places));
+  tristar_status status = run_once(factor, sizes, fixed, &places, out);
   if (places.fronts > 0 && places.optional &&
       (status != TRISTAR_OK || (*out && atomic_load(&(*out)->device_failed)))) {
     if (status == TRISTAR_OK) status = tsi_failure_tell(env, &(*out)->failure);
@@ -252,7 +243,6 @@ static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_size
   factor->stats.device_flops = places.flops;
   factor->stats.device_bus_bytes = places.bus_bytes;
   tsi_front_places_finish(env, &places);
-out:
   return status;
 }
 
@@ -279,18 +269,15 @@ static void prefer(tsi_numeric **numeric, tsi_numeric **fixed) {
  * numeric becomes that factorization if it kept half of the digits of every pivot. */
 static tristar_status try_fixed(tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
                                 tsi_numeric **numeric) {
-  tristar_status status = TRISTAR_OK;
-  tsi_numeric *fixed = NULL;
-  TSI_TRY_OUT(factor_once(factor, sizes, true, &fixed));
+  TSI_CLEANUP(tsi_numeric_destroy) tsi_numeric *fixed = NULL;
+  TSI_TRY(factor_once(factor, sizes, true, &fixed));
   if (tsi_numeric_failed(fixed)) {
     const tristar_status failed = tsi_failure_tell(fixed->env, &fixed->failure);
-    if (failed != TRISTAR_ERR_NOT_FINITE) TSI_TRY_OUT(failed);
-    goto out;
+    if (failed != TRISTAR_ERR_NOT_FINITE) TSI_TRY(failed);
+    return TRISTAR_OK;
   }
   prefer(numeric, &fixed);
-out:
-  tsi_numeric_destroy(&fixed);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_factorize(tristar_factor_t *factor) {

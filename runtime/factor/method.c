@@ -48,13 +48,10 @@ static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, c
 /* Is every diagonal entry's real part positive? */
 static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, const void *values,
                                      bool *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_entries a = {0};
-  TSI_TRY_OUT(tsi_full_columns(env, pattern, values, TSI_PART_REAL, &a));
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
+  TSI_TRY(tsi_full_columns(env, pattern, values, TSI_PART_REAL, &a));
   *out = positive_diagonal(&a);
-out:
-  tsi_entries_finish(&a);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Is there a column whose diagonal entry is missing or small? */
@@ -117,8 +114,7 @@ tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries 
     out->col_scale[i] = ldexp(1, ilogb(out->col_scale[i]));
   }
   if (method != TRISTAR_METHOD_LU) {
-    TSI_TRY(match_symmetric(env, a, row_of_column, out));
-    return TRISTAR_OK;
+    return match_symmetric(env, a, row_of_column, out);
   }
   TSI_TRY(TSI_ALLOC(env, out->row_map, n));
   for (tsi_index j = 0; j < n; j++) out->row_map[row_of_column[j]] = j;
@@ -198,37 +194,31 @@ tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, cons
 
 /* Decides on a matching from the values. */
 tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_entries a = {0};
-  if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
-  TSI_TRY_OUT(tsi_full_columns(env, an->pattern, values, TSI_PART_MAGNITUDE, &a));
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
+  if (an->stats.method == TRISTAR_METHOD_LLT) return TRISTAR_OK;
+  TSI_TRY(tsi_full_columns(env, an->pattern, values, TSI_PART_MAGNITUDE, &a));
   drop_zeros(&a);
   const bool weak = weak_diagonal(&a);
   const tristar_matching matching = an->options.matching;
   if (matching == TRISTAR_MATCHING_ON ||
       (matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_bad(&a))))
-    TSI_TRY_OUT(tsi_match(env, an->stats.method, &a, out));
+    TSI_TRY(tsi_match(env, an->stats.method, &a, out));
   else if (weak) {
     tsi_index rank = 0;
-    TSI_TRY_OUT(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
-    if (rank < a.n) TSI_TRY_OUT(tsi_fail_structure(env, a.n, rank));
+    TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+    if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));
   }
-out:
-  tsi_entries_finish(&a);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Without values only the pattern can show a structural singularity. */
 tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an) {
-  tristar_status status = TRISTAR_OK;
-  tsi_entries a = {0};
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
   tsi_index rank = 0;
   if (an->options.matching == TRISTAR_MATCHING_ON)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
-  TSI_TRY_OUT(tsi_full_columns(env, an->pattern, NULL, TSI_PART_REAL, &a));
-  TSI_TRY_OUT(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
-  if (rank < a.n) TSI_TRY_OUT(tsi_fail_structure(env, a.n, rank));
-out:
-  tsi_entries_finish(&a);
-  return status;
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
+  TSI_TRY(tsi_full_columns(env, an->pattern, NULL, TSI_PART_REAL, &a));
+  TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+  if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));
+  return TRISTAR_OK;
 }

@@ -80,16 +80,16 @@ static size_t largest_piece(const tsi_numeric *numeric, bool receive) {
 tristar_status tsi_numeric_prepare_messages(tsi_numeric *numeric) {
   const tsi_factorization *dag = numeric->dag;
   const size_t sent = largest_piece(numeric, false);
-  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->sent, dag->sends));
-  TSI_TRY(TSI_ALLOC(numeric->env, numeric->left, dag->sends));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->sent, dag->sends));
+  TSI_TRY(TSI_ALLOC_IN(numeric, numeric->left, dag->sends));
   for (tsi_index m = 0; m < dag->sends; m++) atomic_init(&numeric->left[m], dag->send[m].pieces);
-  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->expected, dag->receives));
-  TSI_TRY(TSI_ALLOC(numeric->env, numeric->refuse_piece, sent));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->expected, dag->receives));
+  TSI_TRY(TSI_ALLOC_IN(numeric, numeric->refuse_piece, sent));
   memset(numeric->refuse_piece, true, sent);
-  TSI_TRY(TSI_ALLOC_SIZED(numeric->env, numeric->waste_piece, largest_piece(numeric, true), 1));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(numeric, numeric->waste_piece, largest_piece(numeric, true), 1));
   if (dag->teams == NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->out_part, dag->outs));
-  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->in_part, dag->ins));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->out_part, dag->outs));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->in_part, dag->ins));
   return tsi_stripes_prepare(numeric);
 }
 
@@ -98,13 +98,6 @@ void tsi_numeric_release_messages(tsi_numeric *numeric) {
   for (tsi_index p = 0; numeric->out_part && p < numeric->dag->outs; p++) TSI_FREE(env, numeric->out_part[p]);
   for (tsi_index p = 0; numeric->in_part && p < numeric->dag->ins; p++) TSI_FREE(env, numeric->in_part[p]);
   tsi_stripes_release(numeric);
-  TSI_FREE(env, numeric->out_part);
-  TSI_FREE(env, numeric->in_part);
-  TSI_FREE(env, numeric->sent);
-  TSI_FREE(env, numeric->left);
-  TSI_FREE(env, numeric->expected);
-  TSI_FREE(env, numeric->refuse_piece);
-  TSI_FREE(env, numeric->waste_piece);
 }
 
 /* ---- Sending ------------------------------------------------------------------------------------------ */

@@ -67,19 +67,17 @@ static tristar_status forecast(tsi_env *env, size_t scalar_bytes, tsi_resident *
 
 tristar_status tsi_resident_create(tsi_env *env, const tsi_resident_source *source,
                                    const tsi_device_options *options, tsi_resident **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_resident *r = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, r, 1));
+  TSI_CLEANUP(tsi_resident_destroy) tsi_resident *r = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, r, 1));
   r->options = *options;
   r->sides = source->sides;
   for (int i = 0; i < r->sides; i++)
-    TSI_TRY_OUT(tsi_subtree_tables_create(env, &source->subtree[i], source->chunk, options, &r->cut[i]));
-  TSI_TRY_OUT(forecast(env, source->scalar_bytes, r));
-  TSI_TRY_OUT(register_data(env, source, r));
-out:
-  if (status != TRISTAR_OK) tsi_resident_destroy(&r);
-  *out = r;
-  return status;
+    TSI_TRY(tsi_subtree_tables_create(env, &source->subtree[i], source->chunk, options, &r->cut[i]));
+  TSI_TRY(forecast(env, source->scalar_bytes, r));
+  TSI_TRY(register_data(env, source, r));
+  *out = tsi_take(&r);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_resident_renew(tsi_env *env, const tsi_resident *r) {

@@ -317,23 +317,21 @@ static double weigh_diagonal(scaling *s, int *worst) {
  * make one entry larger at the cost of another, which helps no pivot: by less than a factor of two for each
  * row, it is not better. */
 static tristar_status strengthen_diagonal(scaling *s) {
-  tristar_status status = TRISTAR_OK;
   const size_t bytes = (size_t)s->lines->n * sizeof(int);
-  int worst, *kept = NULL;
+  int worst;
+  TSI_OWNED int *kept = NULL;
   const double before = weigh_diagonal(s, &worst);
   if (worst <= WEAK) return TRISTAR_OK;
-  TSI_TRY_OUT(agree(s, TSI_ALLOC(s->env, kept, 2 * bytes)));
+  TSI_TRY(agree(s, TSI_ALLOC(s->env, kept, 2 * bytes)));
   memcpy(kept, s->row, bytes);
   memcpy(kept + s->lines->n, s->column, bytes);
-  TSI_TRY_OUT(bring_together(s));
+  TSI_TRY(bring_together(s));
   scale_by_largest(s);
   if (weigh_diagonal(s, &worst) >= before - (s->symmetric ? s->lines->n : 0)) {
     memcpy(s->row, kept, bytes);
     memcpy(s->column, kept + s->lines->n, bytes);
   }
-out:
-  TSI_FREE(s->env, kept);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Rows of zeros come first: what follows takes logarithms. */

@@ -101,8 +101,7 @@ static tristar_status take_pattern(tsi_env *env, const given *g, tsi_pattern **o
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors of type %c do not belong to a matrix of type %c", own,
                its);
     if (matrix->values == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
-    TSI_TRY(tsi_pattern_create(env, matrix, out));
-    return TRISTAR_OK;
+    return tsi_pattern_create(env, matrix, out);
   }
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->n = g->n;
@@ -114,13 +113,13 @@ static tristar_status take_pattern(tsi_env *env, const given *g, tsi_pattern **o
 static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  tristar_analysis_t *an = NULL;
+  TSI_CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   tsi_symbolic *symbolic[2] = {NULL, NULL};
   const tsi_columns columns[2] = {g->triangle[0].structure, g->triangle[1].structure};
   const tsi_index width = g->factors->method == TRISTAR_METHOD_LU ? LU_PANEL_WIDTH : TSI_PANEL_WIDTH_MAX;
   const double begin = tsi_clock();
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, an, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
   atomic_init(&an->references, 1);
   an->ts = ts;
   tsi_env_retain(&ts->env);
@@ -128,8 +127,8 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
   tristar_analysis_options_init(&an->options);
   an->options.method = an->stats.method = g->factors->method;
   an->factor_scalar = (char)g->factors->scalar;
-  TSI_TRY_OUT(take_pattern(env, g, &an->pattern));
-  TSI_TRY_OUT(tsi_symbolic_of_imported(env, g->sides, columns, RELAX, symbolic));
+  TSI_TRY(take_pattern(env, g, &an->pattern));
+  TSI_TRY(tsi_symbolic_of_imported(env, g->sides, columns, RELAX, symbolic));
   an->symbolic = symbolic[0];
   an->other.symbolic = symbolic[1];
   for (int i = 0; i < tsi_analysis_sides(an); i++) {
@@ -142,17 +141,15 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
       an->panels = side.panels;
       an->panel_values = side.panel_values;
     }
-    TSI_TRY_OUT(status);
+    TSI_TRY(status);
   }
-  TSI_TRY_OUT(tsi_import_order(env, an->symbolic, g->factors->row_order, "row_order", &an->in_row));
-  TSI_TRY_OUT(tsi_import_order(env, an->symbolic, g->factors->column_order, "column_order", &an->out_row));
-  TSI_TRY_OUT(tsi_analysis_place_rows(env, an));
+  TSI_TRY(tsi_import_order(env, an->symbolic, g->factors->row_order, "row_order", &an->in_row));
+  TSI_TRY(tsi_import_order(env, an->symbolic, g->factors->column_order, "column_order", &an->out_row));
+  TSI_TRY(tsi_analysis_place_rows(env, an));
   tsi_analysis_fill_stats(an, an->other.symbolic == NULL);
   an->stats.analyze_seconds = tsi_clock() - begin;
-out:
-  if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
-  *out = an;
-  return status;
+  *out = tsi_take(&an);
+  return TRISTAR_OK;
 }
 
 /* ---- Factor ---------------------------------------------------------------------------------------------
@@ -281,16 +278,13 @@ out:
 
 /* The matrix that comes with new values must have the pattern of the first one. */
 static tristar_status check_same_matrix(tsi_env *env, const given *g, const tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
   const tsi_pattern *pattern = factor->analysis->pattern;
-  tsi_pattern *now = NULL;
+  TSI_OWNED tsi_pattern *now = NULL;
   if (g->factors->matrix == NULL) return TRISTAR_OK;
-  TSI_TRY_OUT(take_pattern(env, g, &now));
+  TSI_TRY(take_pattern(env, g, &now));
   if (!tsi_pattern_equal(now, pattern))
-    TSI_FAIL_OUT(env, TRISTAR_ERR_STALE, "the matrix has another pattern than at its first import");
-out:
-  TSI_FREE(env, now);
-  return status;
+    TSI_FAIL(env, TRISTAR_ERR_STALE, "the matrix has another pattern than at its first import");
+  return TRISTAR_OK;
 }
 
 static tristar_status check_same_order(tsi_env *env, const tristar_analysis_t *an, const tsi_index *row,

@@ -76,9 +76,8 @@ static tristar_status measure(tsi_env *env, tsi_streams *b, int which, int threa
   start_line line = {-1, 0};
   int made = 0;
   const size_t part = b->count[which] / (size_t)threads;
-  reader *readers = NULL;
   *best = 0;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, readers, threads));
+  TSI_SCRATCH_ZERO(env, reader, readers, threads);
   for (; made < threads; made++) {
     reader *r = &readers[made];
     *r = (reader){.line = &line,
@@ -95,8 +94,6 @@ static tristar_status measure(tsi_env *env, tsi_streams *b, int which, int threa
   }
   for (int t = 0; t < made; t++) pthread_join(readers[t].thread, NULL);
   if (made == threads) b->threads[which] = threads;
-out:
-  TSI_FREE(env, readers);
   return status;
 }
 

@@ -109,15 +109,12 @@ static double heaviest_path(const tsi_steps *steps, const tsi_bundles *bundles, 
 
 tristar_status tsi_predict_seconds(tsi_env *env, const tsi_costs *costs, const tsi_steps *steps,
                                    const tsi_levels *levels, const tsi_bundles *bundles, double *seconds) {
-  tristar_status status = TRISTAR_OK;
-  double bytes = 0, *path = NULL;
+  double bytes = 0;
   for (tsi_index k = 0; k < steps->count; k++) bytes += steps->step[k].bytes;
   const tsi_costs now = costs_of(costs, bytes);
   *seconds = levels ? in_levels(&now, steps, levels) : bytes / now.one;
   if (levels || bundles == NULL) return TRISTAR_OK;
-  TSI_TRY_OUT(TSI_ALLOC(env, path, bundles->count));
+  TSI_SCRATCH(env, double, path, bundles->count);
   *seconds = with_tasks(&now, bytes, heaviest_path(steps, bundles, path), bundles->count);
-out:
-  TSI_FREE(env, path);
-  return status;
+  return TRISTAR_OK;
 }

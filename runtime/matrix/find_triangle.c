@@ -136,8 +136,7 @@ static tristar_status find(tsi_env *env, const tristar_view *view, tristar_shape
   if (view->symmetry != TRISTAR_GENERAL) return TRISTAR_OK;
   *shape = shape_as_it_stands(view);
   if (*shape == TRISTAR_SHAPE_OTHER) {
-    TSI_TRY(find_permuted(env, view, shape, row_order, column_order));
-    return TRISTAR_OK;
+    return find_permuted(env, view, shape, row_order, column_order);
   }
   for (int64_t k = 0; k < view->rows; k++) {
     if (row_order) row_order[k] = k;

@@ -38,6 +38,7 @@ static tristar_status fill_tables(tsi_process *process) {
   tsi_env *env = process->env;
   const tsi_share *share = process->share;
   TSI_TRY(tsi_place_share(env, share, &process->begin));
+  tsi_own(process, process->begin);
   TSI_SCRATCH(env, tsi_count, values, share->panels->count);
   for (tsi_index k = 0; k < share->chunks->count; k++)
     for (tsi_index j = share->chunks->panel[k]; j < share->chunks->panel[k + 1]; j++) {
@@ -54,7 +55,7 @@ static tristar_status fill_tables(tsi_process *process) {
 
 static tristar_status find_homes(tsi_process *process) {
   const tsi_share *share = process->share;
-  TSI_TRY(TSI_ALLOC(process->env, process->home, share->chunks->count));
+  TSI_TRY(TSI_ALLOC_IN(process, process->home, share->chunks->count));
   for (tsi_index k = 0; k < share->chunks->count; k++)
     process->home[k] = tsi_home_rank(process->layout, share->chunk[k]) == share->rank;
   return TRISTAR_OK;
@@ -89,7 +90,7 @@ static tristar_status point_to_data(tsi_process *process, const char *isa) {
 
 static tristar_status allocate_stream(tsi_process *process, void **out) {
   const size_t size = (size_t)process->begin[process->share->panels->count], bytes = process->scalar_bytes;
-  TSI_TRY(TSI_ALLOC_SIZED(process->env, *out, size + TSI_STREAM_PAD, bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(process, *out, size + TSI_STREAM_PAD, bytes));
   memset((char *)*out + size * bytes, 0, TSI_STREAM_PAD * bytes);
   return TRISTAR_OK;
 }
@@ -101,12 +102,11 @@ tristar_status tsi_process_need_streams(tsi_process *process) {
 }
 
 static tristar_status allocate_values(tsi_process *process, bool later) {
-  tsi_env *env = process->env;
   const size_t columns = (size_t)process->share->panels->start[process->share->panels->count];
   if (!later) TSI_TRY(tsi_process_need_streams(process));
-  if (process->kind.pivots) TSI_TRY(TSI_ALLOC(env, process->pivots, columns));
+  if (process->kind.pivots) TSI_TRY(TSI_ALLOC_IN(process, process->pivots, columns));
   if (process->kind.indefinite)
-    TSI_TRY(TSI_ALLOC_SIZED(env, process->inverse, 2 * columns, process->scalar_bytes));
+    TSI_TRY(TSI_ALLOC_SIZED_IN(process, process->inverse, 2 * columns, process->scalar_bytes));
   return tsi_process_scale(process, process->kind.scaled);
 }
 
@@ -115,8 +115,8 @@ tristar_status tsi_process_scale(tsi_process *process, bool scaled) {
   const size_t columns = (size_t)process->share->panels->start[process->share->panels->count];
   process->kind.scaled = scaled;
   if (scaled) {
-    if (process->row_scale == NULL) TSI_TRY(TSI_ALLOC(env, process->row_scale, columns));
-    if (process->col_scale == NULL) TSI_TRY(TSI_ALLOC(env, process->col_scale, columns));
+    if (process->row_scale == NULL) TSI_TRY(TSI_ALLOC_IN(process, process->row_scale, columns));
+    if (process->col_scale == NULL) TSI_TRY(TSI_ALLOC_IN(process, process->col_scale, columns));
   } else {
     TSI_FREE(env, process->row_scale);
     TSI_FREE(env, process->col_scale);
@@ -178,13 +178,5 @@ void tsi_process_destroy(tsi_process **process) {
   TSI_FREE(env, p->whole);
   TSI_FREE(env, p->share);
   TSI_FREE(env, p->layout);
-  TSI_FREE(env, p->begin);
-  TSI_FREE(env, p->home);
-  TSI_FREE(env, p->lower);
-  TSI_FREE(env, p->upper);
-  TSI_FREE(env, p->pivots);
-  TSI_FREE(env, p->inverse);
-  TSI_FREE(env, p->row_scale);
-  TSI_FREE(env, p->col_scale);
   TSI_FREE(env, *process);
 }

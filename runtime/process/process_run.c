@@ -65,7 +65,7 @@ tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride, ts
   TSI_TRY(TSI_ALLOC_SIZED(env, e->call.workspace, size, process->scalar_bytes));
   TSI_TRY(tsi_exchange_create(env, process->program, (size_t)stride * process->scalar_bytes,
                               process->workers > 0 ? tsi_starpu_workers() : 1, &e->exchange));
-  for (int k = 0; k < 2; k++) TSI_TRY(TSI_ALLOC(env, run->part[k], process->share->chunks->count));
+  for (int k = 0; k < 2; k++) TSI_TRY(TSI_ALLOC_IN(run, run->part[k], process->share->chunks->count));
   if (process->subtrees) TSI_TRY(tsi_device_subtree_data_create(process->subtrees, e, &run->subtrees));
   TSI_TRY(record(run));
   *out = tsi_take(&run);

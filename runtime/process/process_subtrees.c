@@ -157,12 +157,11 @@ static tsi_index device_of(const tsi_process *process, const tsi_panels *panels,
 
 tristar_status tsi_process_subtrees_create(tsi_process *process, const tsi_symbolic *symbolic,
                                            const tsi_panels *panels, const tsi_process_options *options) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = process->env;
   const tsi_share *share = process->share;
-  tsi_plan_subtrees *all = NULL;
+  TSI_OWNED tsi_plan_subtrees *all = NULL;
   if (options->layout.device == NULL) return TRISTAR_OK;
-  TSI_TRY_OUT(tsi_device_subtrees_allocate(env, share->chunks->count, &all));
+  TSI_TRY(tsi_device_subtrees_allocate(env, share->chunks->count, &all));
   all->scalar = process->kind.factor_scalar;
   all->scalar_bytes = process->scalar_bytes;
   all->stream[0] = process->lower;
@@ -171,15 +170,13 @@ tristar_status tsi_process_subtrees_create(tsi_process *process, const tsi_symbo
   all->chunk[0] = process->tables.chunk;
   for (tsi_index k = 0; k < share->chunks->count; k++)
     tsi_device_subtrees_note(all, k, device_of(process, panels, options->layout.device, k));
-  if (all->count == 0) goto out;
-  process->subtrees = all;
-  all = NULL;
-  if (process->pivots) TSI_TRY_OUT(TSI_ALLOC(env, process->from, share->panels->start[share->panels->count]));
+  if (all->count == 0) return TRISTAR_OK;
+  process->subtrees = tsi_take(&all);
+  if (process->pivots)
+    TSI_TRY(TSI_ALLOC_IN(process, process->from, share->panels->start[share->panels->count]));
   for (tsi_index b = 0; b < process->subtrees->count; b++)
-    TSI_TRY_OUT(create_subtree(process, symbolic, panels, &options->cut, &process->subtrees->subtree[b]));
-out:
-  TSI_FREE(env, all);
-  return status;
+    TSI_TRY(create_subtree(process, symbolic, panels, &options->cut, &process->subtrees->subtree[b]));
+  return TRISTAR_OK;
 }
 
 void tsi_process_subtrees_destroy(tsi_process *process) {
@@ -187,7 +184,6 @@ void tsi_process_subtrees_destroy(tsi_process *process) {
   if (all == NULL) return;
   for (tsi_index b = 0; b < all->count; b++) tsi_resident_destroy(&all->subtree[b].resident);
   TSI_FREE(process->env, process->subtrees);
-  TSI_FREE(process->env, process->from);
 }
 
 tristar_status tsi_process_renew(tsi_process *process) {

@@ -246,13 +246,11 @@ out:
 
 static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
                               const tristar_solve_options *options, int64_t nrhs, const void *b, void *x) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY_OUT(tsi_request_prepare(r, plan, options, nrhs));
+  TSI_TRY(tsi_request_prepare(r, plan, options, nrhs));
   r->call.b = b;
   r->call.x = x;
-  status = check_arrays(r);
+  tristar_status status = check_arrays(r);
   if (status != TRISTAR_OK) tsi_request_cancel(r);
-out:
   return status;
 }
 
@@ -343,14 +341,11 @@ tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tri
 
 tristar_status tsi_solve_plain(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                                void *x, int64_t ldx) {
-  tristar_status status = TRISTAR_OK;
   tristar_request_t r;
   const int64_t n = plan->factor->analysis->pattern->n;
   if (nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_small_triangle_solve(plan, op, b, x))
     return TRISTAR_OK;
-  TSI_TRY_OUT(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
+  TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   (void)tsi_request_advance(&r, true);
-  status = tsi_failure_tell(&plan->ts->env, &r.failure);
-out:
-  return status;
+  return tsi_failure_tell(&plan->ts->env, &r.failure);
 }

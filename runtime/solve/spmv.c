@@ -33,10 +33,13 @@ tristar_status tsi_spmv_create(const tristar_plan_t *plan, tsi_spmv **out) {
   }
   spmv->kernels = tsi_spmv_kernels_select(an->factor_scalar, plan->ts->isa);
   TSI_TRY_OUT(tsi_panel_levels(env, an->symbolic, an->panels, &spmv->levels));
-  for (int backward = 0; backward < 2; backward++)
+  tsi_own(spmv, spmv->levels);
+  for (int backward = 0; backward < 2; backward++) {
     TSI_TRY_OUT(tsi_products_create(env, an->symbolic, an->panels, spmv->levels, backward,
                                     plan->factor->scalar_bytes + sizeof(tsi_index), BLOCK_BYTES,
                                     &spmv->products[backward]));
+    tsi_own(spmv, spmv->products[backward]);
+  }
   for (int backward = 0; backward < 2; backward++)
     spmv->bytes += (size_t)spmv->products[backward]->rows *
                    (sizeof *spmv->products[backward]->row + sizeof *spmv->products[backward]->ptr);
@@ -48,16 +51,6 @@ out:
 
 void tsi_spmv_destroy(tsi_env *env, tsi_spmv **spmv) {
   if (*spmv == NULL) return;
-  TSI_FREE(env, (*spmv)->levels);
-  for (int backward = 0; backward < 2; backward++) {
-    TSI_FREE(env, (*spmv)->products[backward]);
-    for (int upper = 0; upper < 2; upper++) {
-      tsi_spmv_matrix *matrix = &(*spmv)->matrix[backward][upper];
-      TSI_FREE(env, matrix->row);
-      TSI_FREE(env, matrix->index);
-      TSI_FREE(env, matrix->values);
-    }
-  }
   pthread_mutex_destroy(&(*spmv)->lock);
   TSI_FREE(env, *spmv);
 }
@@ -177,13 +170,13 @@ static void put_all(filler *f) {
   }
 }
 
-static tristar_status allocate_matrix(tsi_env *env, const filler *f, tsi_spmv *spmv) {
+static tristar_status allocate_matrix(const filler *f, tsi_spmv *spmv) {
   tsi_spmv_matrix *matrix = f->matrix;
   const tsi_count rows = f->products->rows, entries = f->products->ptr[rows];
   if (matrix->values != NULL) return TRISTAR_OK;
-  if (matrix->row == NULL) TSI_TRY(TSI_ALLOC(env, matrix->row, rows));
-  if (matrix->index == NULL) TSI_TRY(TSI_ALLOC(env, matrix->index, entries));
-  TSI_TRY(TSI_ALLOC_SIZED(env, matrix->values, entries, f->bytes));
+  if (matrix->row == NULL) TSI_TRY(TSI_ALLOC_IN(spmv, matrix->row, rows));
+  if (matrix->index == NULL) TSI_TRY(TSI_ALLOC_IN(spmv, matrix->index, entries));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(spmv, matrix->values, entries, f->bytes));
   matrix->rows = (tsi_spmv_rows){f->products->ptr, matrix->row, matrix->index, matrix->values};
   spmv->bytes += (size_t)rows * sizeof *matrix->row + (size_t)entries * (sizeof *matrix->index + f->bytes);
   return TRISTAR_OK;
@@ -209,7 +202,7 @@ static tristar_status fill(tristar_plan_t *plan, bool backward, bool upper, tsi_
                 .order = !upper && factor->pivoted ? factor->pivot_order : NULL,
                 .n = factor->analysis->symbolic->n,
                 .bytes = factor->scalar_bytes};
-  TSI_TRY(allocate_matrix(env, f, plan->spmv));
+  TSI_TRY(allocate_matrix(f, plan->spmv));
   TSI_TRY(allocate_scratch(f));
   put_all(f);
   matrix->generation = factor->generation;

@@ -68,11 +68,7 @@ void tsi_tasks_destroy(tsi_tasks **tasks) {
   tsi_env *env = (*tasks)->env;
   if ((*tasks)->recorded && settle(*tasks) == TRISTAR_OK)
     for (tsi_count k = 0; k <= (*tasks)->count; k++) starpu_task_clean(&(*tasks)->starpu[k]);
-  TSI_FREE(env, (*tasks)->record);
-  TSI_FREE(env, (*tasks)->on_device);
   TSI_FREE(env, (*tasks)->before);
-  TSI_FREE(env, (*tasks)->starpu);
-  TSI_FREE(env, (*tasks)->body);
   TSI_FREE(env, *tasks);
 }
 
@@ -188,10 +184,10 @@ static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
   double largest = 0;
   int worker[TSI_DEVICES_MOST];
   if (tasks->list->devices) TSI_TRY(find_devices(tasks, worker));
-  TSI_TRY(TSI_ALLOC(tasks->env, tasks->record, tasks->count));
-  if (tasks->list->devices) TSI_TRY(TSI_ALLOC(tasks->env, tasks->on_device, tasks->count));
-  TSI_TRY(TSI_ALLOC(tasks->env, tasks->starpu, tasks->count + 1));
-  TSI_TRY(TSI_ALLOC(tasks->env, tasks->body, tasks->count));
+  TSI_TRY(TSI_ALLOC_IN(tasks, tasks->record, tasks->count));
+  if (tasks->list->devices) TSI_TRY(TSI_ALLOC_IN(tasks, tasks->on_device, tasks->count));
+  TSI_TRY(TSI_ALLOC_IN(tasks, tasks->starpu, tasks->count + 1));
+  TSI_TRY(TSI_ALLOC_IN(tasks, tasks->body, tasks->count));
   for (tsi_count k = 0; k < tasks->count; k++)
     if (tasks->list->task[k].priority > largest) largest = tasks->list->task[k].priority;
   for (tsi_count k = 0; k < tasks->count; k++) {
@@ -312,21 +308,19 @@ tristar_status tsi_tasks_prepare(tsi_tasks *tasks) {
 }
 
 static tristar_status start_on_starpu(tsi_tasks *tasks) {
-  tristar_status status = TRISTAR_OK;
   bool failed;
-  TSI_TRY_OUT(tsi_tasks_prepare(tasks)); /* the run before */
+  TSI_TRY(tsi_tasks_prepare(tasks)); /* the run before */
   tasks->ended = NULL;
   tasks->starpu[tasks->count].callback_func = NULL;
   TSI_HAPPENS_BEFORE(tasks);
   tasks->here = false;
-  TSI_TRY_OUT(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failed)); /* the context of this thread */
+  TSI_TRY(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failed)); /* the context of this thread */
   if (!failed) return TRISTAR_OK;
   for (tsi_count k = 0; k < tasks->count; k++)
     if (tasks->list->task[k].event) (void)submit_event(&tasks->record[k]);
-  status = settle(tasks);
+  tristar_status status = settle(tasks);
   tasks->running = false;
   if (status == TRISTAR_OK) status = tsi_failure_tell(tasks->env, &tasks->failure);
-out:
   return status;
 }
 
@@ -387,14 +381,11 @@ tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned context, tsi_tasks_en
 }
 
 tristar_status tsi_tasks_wait(tsi_tasks *tasks) {
-  tristar_status status = TRISTAR_OK;
   if (!tasks->running) return tsi_failure_tell(tasks->env, &tasks->failure);
   const int code = starpu_task_wait(&tasks->starpu[tasks->count]); /* the others: before the next run */
-  if (code != 0) TSI_FAIL_OUT(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
+  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
   end_run(tasks);
-  status = tsi_failure_tell(tasks->env, &tasks->failure);
-out:
-  return status;
+  return tsi_failure_tell(tasks->env, &tasks->failure);
 }
 
 tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here) {

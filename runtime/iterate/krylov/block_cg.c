@@ -286,10 +286,9 @@ static tristar_status precondition(block_cg *s) {
     memcpy(vector(s, s->z, 0), vector(s, s->r, 0), (size_t)s->active * k->work.stride);
     return status;
   }
-  TSI_TRY_OUT(tsi_krylov_defer(k, tristar_precond_apply(s->precond, TRISTAR_N, s->active, vector(s, s->r, 0),
-                                                        leading(s), vector(s, s->z, 0), leading(s))));
+  TSI_TRY(tsi_krylov_defer(k, tristar_precond_apply(s->precond, TRISTAR_N, s->active, vector(s, s->r, 0),
+                                                    leading(s), vector(s, s->z, 0), leading(s))));
   account(s, tsi_clock() - begin, false);
-out:
   return status;
 }
 

@@ -32,11 +32,10 @@ static tristar_status precondition(cg *s) {
   tsi_sums sums;
   s->rz = s->zz = s->rr;
   if (s->run->precond == NULL) return status;
-  TSI_TRY_OUT(tsi_krylov_precondition(s->run, s->r, s->z));
-  TSI_TRY_OUT(tsi_vectors_sums(s->run->k, s->r, s->z, &sums));
+  TSI_TRY(tsi_krylov_precondition(s->run, s->r, s->z));
+  TSI_TRY(tsi_vectors_sums(s->run->k, s->r, s->z, &sums));
   s->rz = sums.dot[0];
   s->zz = sums.square;
-out:
   return status;
 }
 

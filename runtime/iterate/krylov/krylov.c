@@ -262,32 +262,30 @@ static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operat
 /* Either view or matrix is NULL. */
 static tristar_status create(tristar_t *ts, const tristar_view *view, const tsi_krylov_operator *matrix,
                              const tristar_krylov_options *options, tristar_krylov_t **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  tristar_krylov_t *k = NULL;
+  TSI_CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k = NULL;
   const double begin = tsi_clock();
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, k, 1));
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, k, 1));
   k->ts = ts;
   tsi_env_retain(env);
   k->alone = tsi_team_alone(0);
   k->team = &k->alone;
-  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_krylov_options, options, &k->options));
-  TSI_TRY_OUT(check_ranges(env, &k->options));
+  TSI_TRY(TSI_OPTIONS(env, tristar_krylov_options, options, &k->options));
+  TSI_TRY(check_ranges(env, &k->options));
   if (view != NULL)
-    TSI_TRY_OUT(tsi_krylov_take_matrix(k, view));
+    TSI_TRY(tsi_krylov_take_matrix(k, view));
   else
-    TSI_TRY_OUT(take_operator(k, matrix));
-  TSI_TRY_OUT(resolve(k, &k->options));
+    TSI_TRY(take_operator(k, matrix));
+  TSI_TRY(resolve(k, &k->options));
   k->bytes = k->sparse->scalar_bytes;
   k->stats.n = k->n;
-  TSI_TRY_OUT(begin_crew(k, k->options.engine));
-  TSI_TRY_OUT(enlarge(k, &k->options));
+  TSI_TRY(begin_crew(k, k->options.engine));
+  TSI_TRY(enlarge(k, &k->options));
   k->valid = true;
   k->stats.create_seconds = tsi_clock() - begin - k->stats.start_seconds;
-out:
-  if (status != TRISTAR_OK) tristar_krylov_destroy(&k);
-  *out = k;
-  return status;
+  *out = tsi_take(&k);
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_krylov_create(tristar_t *ts, const tristar_view *view,

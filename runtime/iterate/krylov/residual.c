@@ -22,29 +22,26 @@ static tristar_status check(const tristar_krylov_t *k, int64_t nrhs, const void 
 
 static tristar_status find(const tristar_krylov_t *k, int64_t nrhs, const char *b, int64_t ldb, const char *x,
                            int64_t ldx, char *r, int64_t ldr, double *worst) {
-  tristar_status status = TRISTAR_OK;
   static const tsi_system_functions functions = {.solve = NULL};
   tsi_team team = tsi_team_alone(k->n);
   tsi_system alone = {
       .env = &k->ts->env, .kernels = k->sparse, .n = k->n, .team = &team, .functions = &functions};
   const tsi_system *system = &alone;
-  tsi_residual residual = {.system = NULL};
+  TSI_CLEANUP(tsi_residual_finish) tsi_residual residual = {.system = NULL};
   *worst = 0;
   if (k->matrix.team != NULL)
-    TSI_TRY_OUT(k->matrix.get_system(k->matrix.arg, &system));
+    TSI_TRY(k->matrix.get_system(k->matrix.arg, &system));
   else
     alone.a = tsi_pattern_sparse(k->pattern, k->taken);
-  TSI_TRY_OUT(tsi_residual_begin(system, TRISTAR_N, &residual));
+  TSI_TRY(tsi_residual_begin(system, TRISTAR_N, &residual));
   for (int64_t c = 0; c < nrhs; c++) {
     double error;
-    TSI_TRY_OUT(tsi_residual_find(&residual, b + (size_t)(c * ldb) * k->bytes,
-                                  x + (size_t)(c * ldx) * k->bytes, &error));
+    TSI_TRY(tsi_residual_find(&residual, b + (size_t)(c * ldb) * k->bytes, x + (size_t)(c * ldx) * k->bytes,
+                              &error));
     if (!(error <= *worst) && !isnan(*worst)) *worst = error;
     if (r != NULL) memcpy(r + (size_t)(c * ldr) * k->bytes, residual.vector, (size_t)k->n * k->bytes);
   }
-out:
-  tsi_residual_finish(&residual);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_krylov_residual(tristar_krylov_t *krylov, int64_t nrhs, const void *b, int64_t ldb,

@@ -26,12 +26,11 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
     tsi_log(env, TRISTAR_LOG_WARNING, "CG needs a %s matrix", is_complex ? "Hermitian" : "symmetric");
     return status;
   }
-  TSI_TRY_OUT(tsi_pattern_find_unlike(env, pattern, k->taken, is_complex, &unlike));
+  TSI_TRY(tsi_pattern_find_unlike(env, pattern, k->taken, is_complex, &unlike));
   if (unlike.found)
     tsi_log(env, TRISTAR_LOG_WARNING,
             "CG needs a %s matrix, but entries (%d,%d) and (%d,%d) are no mirror images",
             is_complex ? "Hermitian" : "symmetric", unlike.row, unlike.column, unlike.column, unlike.row);
-out:
   return status;
 }
 
@@ -69,19 +68,16 @@ tristar_status tsi_krylov_suits_cg(const tristar_krylov_t *k, bool *suits) {
 
 /* The lower half leaves the rows. */
 static tristar_status halve(tristar_krylov_t *k) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
-  tsi_entries rest = {.ptr = NULL};
-  TSI_TRY_OUT(tsi_halves_split(env, &k->rows, &rest, &k->lower));
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries rest = {.ptr = NULL};
+  TSI_TRY(tsi_halves_split(env, &k->rows, &rest, &k->lower));
   tsi_entries_finish(&k->rows);
   k->rows = rest;
   rest = (tsi_entries){.ptr = NULL};
-  TSI_TRY_OUT(tsi_halved_make(env, &k->lower, k->sparse->scalar_bytes, &k->stored.half));
-  if (env->check) TSI_TRY_OUT(tsi_halved_check(env, &k->stored.half, &k->lower));
+  TSI_TRY(tsi_halved_make(env, &k->lower, k->sparse->scalar_bytes, &k->stored.half));
+  if (env->check) TSI_TRY(tsi_halved_check(env, &k->stored.half, &k->lower));
   TSI_FREE(env, k->lower.index);
-out:
-  tsi_entries_finish(&rest);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Bytes of where values are from. */

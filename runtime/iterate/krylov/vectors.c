@@ -91,10 +91,8 @@ tristar_status tsi_vectors_start(tristar_krylov_t *k, const tsi_vector_call *cal
 tristar_status tsi_vectors_finish(tristar_krylov_t *k, int sums) {
   tristar_status status = TRISTAR_OK;
   if (tsi_krylov_is_alone(k)) return status;
-  TSI_TRY_OUT(k->team->gather_wait(k->team->context));
-  TSI_TRY_OUT(add_members(k, sums));
-out:
-  return status;
+  TSI_TRY(k->team->gather_wait(k->team->context));
+  return add_members(k, sums);
 }
 
 enum { SUMS = 4 }; /* of tsi_sums: x^H y, y^H y, each a pair */
@@ -124,9 +122,8 @@ static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call
 static tristar_status call_function(const tristar_krylov_t *k, const void *x, void *y) {
   tristar_status status = k->matrix.function(k->matrix.arg, x, y);
   if (status != TRISTAR_OK && k->matrix.team == NULL)
-    TSI_FAIL_OUT(&k->ts->env, status, "the function that multiplies with the matrix gave %s",
-                 tristar_status_name(status));
-out:
+    TSI_FAIL(&k->ts->env, status, "the function that multiplies with the matrix gave %s",
+             tristar_status_name(status));
   return status;
 }
 

@@ -74,9 +74,7 @@ static tristar_status apply(const tristar_precond_t *p, tristar_op op, columns c
 static tristar_status call(const tristar_precond_t *p, tristar_op op, const columns *c) {
   tristar_status status = p->function(p->arg, op, c->nrhs, c->b, c->ldb, c->x, c->ldx);
   if (status != TRISTAR_OK && p->release == NULL) /* else there is a message */
-    TSI_FAIL_OUT(&p->ts->env, status, "the function of the preconditioner gave %s",
-                 tristar_status_name(status));
-out:
+    TSI_FAIL(&p->ts->env, status, "the function of the preconditioner gave %s", tristar_status_name(status));
   return status;
 }
 

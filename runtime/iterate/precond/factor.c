@@ -146,58 +146,44 @@ out:
 
 /* ---- By size ------------------------------------------------------------------------------------------- */
 
-static void finish_work(tsi_env *env, tsi_threshold_work *work) {
-  TSI_FREE(env, work->place);
-  TSI_FREE(env, work->row);
-  TSI_FREE(env, work->next);
-  TSI_FREE(env, work->lower);
-  TSI_FREE(env, work->upper);
-  TSI_FREE(env, work->kept);
-  TSI_FREE(env, work->magnitude);
-}
-
 static tristar_status allocate_work(const tristar_precond_t *p, tsi_index n, tsi_threshold_work *work) {
-  tsi_env *env = &p->ts->env;
   const bool symmetric = p->options.kind == TRISTAR_PRECOND_ICT;
-  TSI_TRY(allocate_values(p, n, &work->row));
-  TSI_TRY(TSI_ALLOC(env, work->place, n));
-  TSI_TRY(TSI_ALLOC(env, work->lower, n));
-  TSI_TRY(TSI_ALLOC(env, work->upper, n));
-  TSI_TRY(TSI_ALLOC(env, work->kept, n));
-  TSI_TRY(TSI_ALLOC(env, work->magnitude, n));
-  if (symmetric) TSI_TRY(TSI_ALLOC(env, work->next, n));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(work, work->row, n, p->sparse->scalar_bytes));
+  TSI_TRY(TSI_ALLOC_IN(work, work->place, n));
+  TSI_TRY(TSI_ALLOC_IN(work, work->lower, n));
+  TSI_TRY(TSI_ALLOC_IN(work, work->upper, n));
+  TSI_TRY(TSI_ALLOC_IN(work, work->kept, n));
+  TSI_TRY(TSI_ALLOC_IN(work, work->magnitude, n));
+  if (symmetric) TSI_TRY(TSI_ALLOC_IN(work, work->next, n));
   for (tsi_index j = 0; j < n; j++) work->place[j] = work->kept[j] = TSI_NONE;
   return TRISTAR_OK;
 }
 
 static tristar_status factor_by_size(tristar_precond_t *p, tsi_factor_rows *a, const tsi_dropping *how,
                                      tsi_factor_rows *out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   const tsi_index n = a->n;
   const bool symmetric = p->options.kind == TRISTAR_PRECOND_ICT;
-  tsi_threshold_work work = {.place = NULL};
   tsi_count capacity = a->ptr[n];
   tsi_breakdown at = {TSI_BREAKDOWN_NONE, 0};
   out->n = n;
-  TSI_TRY_OUT(allocate_work(p, n, &work));
-  TSI_TRY_OUT(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
-  TSI_TRY_OUT(TSI_ALLOC(env, out->diagonal, n));
-  TSI_TRY_OUT(TSI_ALLOC(env, out->index, capacity));
-  TSI_TRY_OUT(allocate_values(p, capacity, &out->values));
+  TSI_SCRATCH_ZERO(env, tsi_threshold_work, work, 1);
+  TSI_TRY(allocate_work(p, n, work));
+  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
+  TSI_TRY(TSI_ALLOC(env, out->diagonal, n));
+  TSI_TRY(TSI_ALLOC(env, out->index, capacity));
+  TSI_TRY(allocate_values(p, capacity, &out->values));
   out->ptr[0] = 0;
   for (;;) {
-    at = (symmetric ? p->kernels->ict : p->kernels->ilut)(a, how, &work, at.row, capacity, out);
-    TSI_TRY_OUT(tsi_precond_tell(p, at));
+    at = (symmetric ? p->kernels->ict : p->kernels->ilut)(a, how, work, at.row, capacity, out);
+    TSI_TRY(tsi_precond_tell(p, at));
     if (at.row == n) break;
     const tsi_count used = out->ptr[at.row];
     capacity += tsi_count_max(capacity / 2, tsi_dropping_room(a, how, at.row));
-    TSI_TRY_OUT(tsi_grow(env, (void **)&out->index, sizeof *out->index, used, capacity));
-    TSI_TRY_OUT(tsi_grow(env, &out->values, p->sparse->scalar_bytes, used, capacity));
+    TSI_TRY(tsi_grow(env, (void **)&out->index, sizeof *out->index, used, capacity));
+    TSI_TRY(tsi_grow(env, &out->values, p->sparse->scalar_bytes, used, capacity));
   }
-out:
-  finish_work(env, &work);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_precond_factor(tristar_precond_t *precond, tsi_factor_rows *a, bool adjoint,

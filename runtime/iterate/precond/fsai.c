@@ -8,11 +8,10 @@
 
 tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *options, char scalar,
                                const tsi_factor_rows *a, bool pair, tsi_fsai **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  tsi_fsai *f = NULL;
+  TSI_CLEANUP(tsi_fsai_destroy) tsi_fsai *f = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, f, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, f, 1));
   f->ts = ts;
   f->options = *options;
   f->n = a->n;
@@ -21,14 +20,11 @@ tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *opt
   f->sparse = tsi_sparse_kernels_select(scalar);
   f->kernels = tsi_sliced_kernels_select(scalar, ts->isa);
   f->columns = (tsi_index)tsi_count_min(tsi_count_max(options->nrhs, 1), COLUMNS_MOST);
-  if (!pair) TSI_TRY_OUT(tsi_fsai_nodes_make(env, options->block, a, NULL, NULL, &f->nodes));
+  if (!pair) TSI_TRY(tsi_fsai_nodes_make(env, options->block, a, NULL, NULL, &f->nodes));
   if (options->block < 0 && !tsi_fsai_nodes_pay(f->n, f->nodes.count)) tsi_fsai_nodes_finish(&f->nodes);
-  TSI_TRY_OUT(tsi_fsai_start(env, options, scalar, a, &f->nodes, pair, &f->start));
-  *out = f;
-  f = NULL;
-out:
-  tsi_fsai_destroy(&f);
-  return status;
+  TSI_TRY(tsi_fsai_start(env, options, scalar, a, &f->nodes, pair, &f->start));
+  *out = tsi_take(&f);
+  return TRISTAR_OK;
 }
 
 static void release_transposes(tsi_env *env, tsi_fsai_transposes *t) {
@@ -178,36 +174,29 @@ static bool is_narrow(const tsi_fsai *f) {
 }
 
 static tristar_status store(tsi_fsai *f) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &f->ts->env;
-  tsi_entries upper = {.ptr = NULL};
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries upper = {.ptr = NULL};
   tsi_slices_finish(&f->down);
   tsi_slices_finish(&f->up);
   forget_transposes(f);
-  TSI_TRY_OUT(make_upper(f, &upper));
-  TSI_TRY_OUT(tsi_slices_take(env, &upper, is_narrow(f), &f->up));
+  TSI_TRY(make_upper(f, &upper));
+  TSI_TRY(tsi_slices_take(env, &upper, is_narrow(f), &f->up));
   tsi_entries_finish(&upper); /* its room is taken again */
-  TSI_TRY_OUT(tsi_slices_take(env, &f->lower, is_narrow(f), &f->down));
-out:
-  tsi_entries_finish(&upper);
-  return status;
+  return tsi_slices_take(env, &f->lower, is_narrow(f), &f->down);
 }
 
 /* G_U^T has the rows that G_U has as columns. */
 static tristar_status make_transposes(const tsi_fsai *f, tsi_fsai_transposes *t) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &f->ts->env;
-  tsi_entries rows = f->lower, other = {.ptr = NULL};
+  tsi_entries rows = f->lower;
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries other = {.ptr = NULL};
   rows.item = f->upper;
-  TSI_TRY_OUT(tsi_slices_take(env, &rows, is_narrow(f), &t->down));
-  TSI_TRY_OUT(tsi_entries_begin(env, f->n, f->sparse->scalar_bytes, &other));
+  TSI_TRY(tsi_slices_take(env, &rows, is_narrow(f), &t->down));
+  TSI_TRY(tsi_entries_begin(env, f->n, f->sparse->scalar_bytes, &other));
   other.ptr[f->n] = f->lower.ptr[f->n];
-  TSI_TRY_OUT(tsi_entries_allocate(env, &other));
+  TSI_TRY(tsi_entries_allocate(env, &other));
   tsi_entries_transpose(&f->lower, &other);
-  TSI_TRY_OUT(tsi_slices_take(env, &other, is_narrow(f), &t->up));
-out:
-  tsi_entries_finish(&other);
-  return status;
+  return tsi_slices_take(env, &other, is_narrow(f), &t->up);
 }
 
 /* Of threads that need them at the same time each makes them, and all take those that come first. */
@@ -258,17 +247,14 @@ tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, const voi
 tristar_status tsi_fsai_multiply(tsi_fsai *f, bool transposed, int64_t nrhs, const void *b, int64_t ldb,
                                  void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
-  void *between = NULL;
+  TSI_OWNED void *between = NULL;
   const tsi_sliced *first = &f->down, *second = &f->up;
-  if (transposed) TSI_TRY_OUT(need_transposes(f, &first, &second));
+  if (transposed) TSI_TRY(need_transposes(f, &first, &second));
   if (!atomic_exchange(&f->busy, true)) {
     status = multiply(f, first, second, &f->crew, f->columns, f->between, nrhs, b, ldb, x, ldx);
     atomic_store(&f->busy, false);
     return status;
   }
-  TSI_TRY_OUT(allocate_between(f, 1, &between));
-  TSI_TRY_OUT(multiply(f, first, second, NULL, 1, between, nrhs, b, ldb, x, ldx));
-out:
-  TSI_FREE(&f->ts->env, between);
-  return status;
+  TSI_TRY(allocate_between(f, 1, &between));
+  return multiply(f, first, second, NULL, 1, between, nrhs, b, ldb, x, ldx);
 }

@@ -71,58 +71,37 @@ static tristar_status make_room(tsi_env *env, numeric *c) {
   return tsi_entries_reserve(env, c->rows);
 }
 
-static tristar_status allocate_cells(tsi_env *env, const numeric *c, tsi_count count, void **cells) {
+static tristar_status allocate_cells(const numeric *c, tsi_count count, void **cells) {
   const tsi_index numbers = tsi_fsai_cell(c->nodes, c->sparse->is_complex);
-  return TSI_ALLOC_SIZED(env, *cells, count * numbers, c->kernels->real_bytes);
+  return TSI_ALLOC_SIZED_IN(c->work, *cells, count * numbers, c->kernels->real_bytes);
 }
 
-static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_node_work *w) {
+static tristar_status begin_work(const numeric *c, tsi_fsai_node_work *w) {
   const tsi_index n = c->job->a->n, most = c->most, rows = c->nodes->most;
   const tsi_count own = rows * c->longest;
   const tsi_count lists = tsi_count_min(most * c->longest, c->a.ptr[n]) + own + c->longest;
   const tsi_count cells = tsi_count_min(most + rows * (most * c->longest + own), n);
   w->most = most;
   w->weights = c->weights;
-  TSI_TRY(TSI_ALLOC(env, w->place, c->nodes->count));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->place, c->nodes->count));
   for (tsi_index k = 0; k < c->nodes->count; k++) w->place[k] = TSI_NONE;
-  TSI_TRY(TSI_ALLOC(env, w->node, cells));
-  TSI_TRY(TSI_ALLOC(env, w->first, cells));
-  TSI_TRY(TSI_ALLOC(env, w->position, cells));
-  TSI_TRY(allocate_cells(env, c, cells, &w->gradient));
-  TSI_TRY(allocate_cells(env, c, tsi_count_min(rows * own, n), &w->own));
-  TSI_TRY(TSI_ALLOC(env, w->cell, lists));
-  TSI_TRY(TSI_ALLOC(env, w->line, most));
-  TSI_TRY(TSI_ALLOC(env, w->begin, (tsi_count)c->joined + 1));
-  TSI_TRY(TSI_ALLOC(env, w->pattern, c->joined));
-  TSI_TRY(TSI_ALLOC(env, w->list, c->joined));
-  TSI_TRY(allocate_cells(env, c, (tsi_count)c->joined * most, &w->l));
-  TSI_TRY(TSI_ALLOC_SIZED(env, w->inverse, most, c->kernels->real_bytes));
-  TSI_TRY(allocate_cells(env, c, most, &w->z));
-  TSI_TRY(allocate_cells(env, c, most, &w->x));
-  TSI_TRY(allocate_cells(env, c, most, &w->g));
-  TSI_TRY(TSI_ALLOC(env, w->picked, c->job->limits.per_step));
-  return TSI_ALLOC(env, w->magnitude, c->job->limits.per_step);
-}
-
-static void finish_work(tsi_env *env, tsi_fsai_node_work *w) {
-  TSI_FREE(env, w->place);
-  TSI_FREE(env, w->node);
-  TSI_FREE(env, w->first);
-  TSI_FREE(env, w->position);
-  TSI_FREE(env, w->gradient);
-  TSI_FREE(env, w->own);
-  TSI_FREE(env, w->cell);
-  TSI_FREE(env, w->line);
-  TSI_FREE(env, w->begin);
-  TSI_FREE(env, w->pattern);
-  TSI_FREE(env, w->list);
-  TSI_FREE(env, w->l);
-  TSI_FREE(env, w->inverse);
-  TSI_FREE(env, w->z);
-  TSI_FREE(env, w->x);
-  TSI_FREE(env, w->g);
-  TSI_FREE(env, w->picked);
-  TSI_FREE(env, w->magnitude);
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->node, cells));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->first, cells));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->position, cells));
+  TSI_TRY(allocate_cells(c, cells, &w->gradient));
+  TSI_TRY(allocate_cells(c, tsi_count_min(rows * own, n), &w->own));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->cell, lists));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->line, most));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->begin, (tsi_count)c->joined + 1));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->pattern, c->joined));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->list, c->joined));
+  TSI_TRY(allocate_cells(c, (tsi_count)c->joined * most, &w->l));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(c->work, w->inverse, most, c->kernels->real_bytes));
+  TSI_TRY(allocate_cells(c, most, &w->z));
+  TSI_TRY(allocate_cells(c, most, &w->x));
+  TSI_TRY(allocate_cells(c, most, &w->g));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->picked, c->job->limits.per_step));
+  return TSI_ALLOC_IN(c->work, w->magnitude, c->job->limits.per_step);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
@@ -163,28 +142,23 @@ static void run_block(void *context, tsi_index block, int member) {
 }
 
 static tristar_status run(tsi_env *env, numeric *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_fsai_job *job = c->job;
   const tsi_index n = job->a->n;
   const double mean = n > 0 ? (double)c->a.ptr[n] / n : 0;
   const double bytes = BYTES_OF_ENTRY * mean * (double)c->rows->ptr[job->rows];
   double start_seconds;
-  tsi_crew crew = {.ts = NULL};
+  TSI_CLEANUP(tsi_crew_finish) tsi_crew crew = {.ts = NULL};
   c->blocks = (tsi_index)(((int64_t)c->count + BLOCK_NODES - 1) / BLOCK_NODES);
-  TSI_TRY_OUT(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, c->blocks, bytes,
-                             &start_seconds, &crew));
+  TSI_TRY(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, c->blocks, bytes,
+                         &start_seconds, &crew));
   c->members = crew.members;
   if (job->limits.steps > 0) {
-    TSI_TRY_OUT(
-        TSI_ALLOC_SIZED(env, c->weights, (size_t)n * (size_t)c->nodes->most, c->sparse->scalar_bytes));
-    TSI_TRY_OUT(tsi_crew_run(&crew, TSI_CREW_MATRIX, WEIGHT_BYTES * (double)n, weigh_block, c));
+    TSI_TRY(TSI_ALLOC_SIZED(env, c->weights, (size_t)n * (size_t)c->nodes->most, c->sparse->scalar_bytes));
+    TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, WEIGHT_BYTES * (double)n, weigh_block, c));
   }
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c->work, c->members));
-  for (int m = 0; m < c->members; m++) TSI_TRY_OUT(begin_work(env, c, &c->work[m]));
-  TSI_TRY_OUT(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
-out:
-  tsi_crew_finish(&crew);
-  return status;
+  TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
+  for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(c, &c->work[m]));
+  return tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c);
 }
 
 tristar_status tsi_fsai_node_rows(const tsi_fsai_job *job, const tsi_matrix_rows *a, char scalar,
@@ -210,7 +184,6 @@ tristar_status tsi_fsai_node_rows(const tsi_fsai_job *job, const tsi_matrix_rows
   c.entries = *entries;
   TSI_TRY_OUT(run(env, &c));
 out:
-  for (int m = 0; m < c.members && c.work != NULL; m++) finish_work(env, &c.work[m]);
   TSI_FREE(env, c.work);
   TSI_FREE(env, c.weights);
   return status;

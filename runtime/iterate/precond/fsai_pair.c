@@ -1,16 +1,16 @@
 /* Rows of two factors: see fsai_pair.h. */
 #include "runtime/iterate/precond/fsai_pair.h"
 
-static tristar_status begin_work(tsi_env *env, size_t bytes, tsi_index most, tsi_count slots,
+static tristar_status begin_work(tsi_fsai_pair *p, size_t bytes, tsi_index most, tsi_count slots,
                                  tsi_fsai_pair_work *w) {
-  void **const vectors[] = {&w->g, &w->h, &w->solution};
   w->most = most;
-  TSI_TRY(TSI_ALLOC_SIZED(env, w->system, (size_t)most * (size_t)most, bytes));
-  TSI_TRY(TSI_ALLOC(env, w->order, most));
-  for (int k = 0; k < 3; k++)
-    TSI_TRY(tsi_allocate(env, (size_t)most, bytes, __func__, __FILE__, __LINE__, vectors[k]));
-  TSI_TRY(TSI_ALLOC(env, w->kept, most));
-  return TSI_ALLOC(env, w->size, slots);
+  TSI_TRY(TSI_ALLOC_SIZED_IN(p->work, w->system, (size_t)most * (size_t)most, bytes));
+  TSI_TRY(TSI_ALLOC_IN(p->work, w->order, most));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(p->work, w->g, most, bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(p->work, w->h, most, bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(p->work, w->solution, most, bytes));
+  TSI_TRY(TSI_ALLOC_IN(p->work, w->kept, most));
+  return TSI_ALLOC_IN(p->work, w->size, slots);
 }
 
 tristar_status tsi_fsai_pair_begin(tsi_env *env, const tsi_fsai_job *job, char scalar, tsi_matrix_rows a,
@@ -25,23 +25,13 @@ tristar_status tsi_fsai_pair_begin(tsi_env *env, const tsi_fsai_job *job, char s
   TSI_TRY(TSI_ALLOC_SIZED(env, p->upper, rows->ptr[rows->n], rows->bytes));
   TSI_TRY(TSI_ALLOC_ZERO(env, p->work, members));
   p->members = members;
-  for (int m = 0; m < members; m++) TSI_TRY(begin_work(env, rows->bytes, most + 1, slots, &p->work[m]));
+  for (int m = 0; m < members; m++) TSI_TRY(begin_work(p, rows->bytes, most + 1, slots, &p->work[m]));
   return TRISTAR_OK;
 }
 
-void tsi_fsai_pair_finish(tsi_env *env, tsi_fsai_pair *p) {
-  for (int m = 0; m < p->members; m++) {
-    tsi_fsai_pair_work *w = &p->work[m];
-    TSI_FREE(env, w->system);
-    TSI_FREE(env, w->order);
-    TSI_FREE(env, w->g);
-    TSI_FREE(env, w->h);
-    TSI_FREE(env, w->solution);
-    TSI_FREE(env, w->kept);
-    TSI_FREE(env, w->size);
-  }
-  TSI_FREE(env, p->work);
-  TSI_FREE(env, p->upper);
+void tsi_fsai_pair_finish(tsi_fsai_pair *p) {
+  tsi_release(p->work);
+  tsi_release(p->upper);
 }
 
 static void take_given(tsi_fsai_row *row) {

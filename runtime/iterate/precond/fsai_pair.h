@@ -26,7 +26,7 @@ TRISTAR_CHECKED tristar_status tsi_fsai_pair_begin(tsi_env *env, const tsi_fsai_
                                                    tsi_matrix_rows a, const void *part,
                                                    const tsi_entries *rows, int members, tsi_index most,
                                                    tsi_count slots, tsi_fsai_pair *pair);
-void tsi_fsai_pair_finish(tsi_env *env, tsi_fsai_pair *pair);
+void tsi_fsai_pair_finish(tsi_fsai_pair *pair);
 
 /* Rows whose patterns have been found, or are as they are given; room: entries that the l-th of the job's may
  * have at most. */

@@ -97,49 +97,36 @@ static tristar_status make_room(tsi_env *env, numeric *c) {
   return TSI_ALLOC(env, c->entries, job->rows);
 }
 
-static tristar_status allocate(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
-  return TSI_ALLOC_SIZED(env, *scalars, count, c->sparse->scalar_bytes);
+static tristar_status allocate(const numeric *c, tsi_count count, void **scalars) {
+  return TSI_ALLOC_SIZED_IN(c->work, *scalars, count, c->sparse->scalar_bytes);
 }
 
-static tristar_status allocate_zero(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
-  return TSI_ALLOC_SIZED_ZERO(env, *scalars, count, c->sparse->scalar_bytes);
+static tristar_status allocate_zero(const numeric *c, tsi_count count, void **scalars) {
+  TSI_TRY(allocate(c, count, scalars));
+  memset(*scalars, 0, (size_t)count * c->sparse->scalar_bytes);
+  return TRISTAR_OK;
 }
 
-static tristar_status begin_group(tsi_env *env, const numeric *c, tsi_fsai_group *g) {
+static tristar_status begin_group(const numeric *c, tsi_fsai_group *g) {
   const tsi_index lanes = c->kernels->lanes;
   g->most = c->side;
   g->stride = c->side + 1;
-  TSI_TRY(TSI_ALLOC(env, g->reach, lanes));
+  TSI_TRY(TSI_ALLOC_IN(c->work, g->reach, lanes));
   for (tsi_index l = 0; l < lanes; l++)
     for (int h = 0; h < TSI_FSAI_GROUP_HOMES; h++) g->reach[l].home[h].column = TSI_NONE;
-  TSI_TRY(allocate(env, c, (tsi_count)g->most * g->stride * lanes, &g->l));
-  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->inverse));
-  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->b));
-  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->z));
-  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->g));
-  TSI_TRY(TSI_ALLOC_ZERO(env, g->psi, lanes));
-  TSI_TRY(TSI_ALLOC_ZERO(env, g->psi_0, lanes));
-  TSI_TRY(allocate(env, c, TSI_FSAI_GROUP_SLOTS, &g->gradient));
-  TSI_TRY(TSI_ALLOC(env, g->size, TSI_FSAI_GROUP_SLOTS));
-  TSI_TRY(allocate(env, c, g->most, &g->row));
+  TSI_TRY(allocate(c, (tsi_count)g->most * g->stride * lanes, &g->l));
+  TSI_TRY(allocate(c, (tsi_count)g->most * lanes, &g->inverse));
+  TSI_TRY(allocate(c, (tsi_count)g->most * lanes, &g->b));
+  TSI_TRY(allocate(c, (tsi_count)g->most * lanes, &g->z));
+  TSI_TRY(allocate(c, (tsi_count)g->most * lanes, &g->g));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c->work, g->psi, lanes));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c->work, g->psi_0, lanes));
+  TSI_TRY(allocate(c, TSI_FSAI_GROUP_SLOTS, &g->gradient));
+  TSI_TRY(TSI_ALLOC_IN(c->work, g->size, TSI_FSAI_GROUP_SLOTS));
+  TSI_TRY(allocate(c, g->most, &g->row));
   /* a row that could get more at once is computed alone */
-  return TSI_ALLOC(env, g->picked,
-                   (tsi_count)tsi_index_min(TSI_FSAI_GROUP_MOST, c->job->limits.per_step) * lanes);
-}
-
-static void finish_group(tsi_env *env, tsi_fsai_group *g) {
-  TSI_FREE(env, g->reach);
-  TSI_FREE(env, g->l);
-  TSI_FREE(env, g->inverse);
-  TSI_FREE(env, g->b);
-  TSI_FREE(env, g->z);
-  TSI_FREE(env, g->g);
-  TSI_FREE(env, g->psi);
-  TSI_FREE(env, g->psi_0);
-  TSI_FREE(env, g->gradient);
-  TSI_FREE(env, g->size);
-  TSI_FREE(env, g->row);
-  TSI_FREE(env, g->picked);
+  return TSI_ALLOC_IN(c->work, g->picked,
+                      (tsi_count)tsi_index_min(TSI_FSAI_GROUP_MOST, c->job->limits.per_step) * lanes);
 }
 
 /* Entries that a row and those of its pattern can have. */
@@ -152,46 +139,28 @@ static tsi_count slots_of(const numeric *c) {
   return tsi_count_min((tsi_count)c->most + reach_of(c), c->job->a->n);
 }
 
-static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_work *w) {
+static tristar_status begin_work(const numeric *c, tsi_fsai_work *w) {
   const tsi_index n = c->job->a->n, most = c->most;
   const tsi_count reach = reach_of(c), slots = slots_of(c);
   const tsi_count stride = ((tsi_count)most + TSI_FSAI_LANES - 1) / TSI_FSAI_LANES * TSI_FSAI_LANES;
   w->most = most;
   w->stride = (tsi_index)stride;
-  TSI_TRY(TSI_ALLOC(env, w->place, n));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->place, n));
   for (tsi_index j = 0; j < n; j++) w->place[j] = TSI_NONE;
-  TSI_TRY(TSI_ALLOC(env, w->column, slots));
-  TSI_TRY(TSI_ALLOC(env, w->position, slots));
-  TSI_TRY(allocate(env, c, slots, &w->gradient));
-  TSI_TRY(TSI_ALLOC(env, w->first, (tsi_count)most + 2));
-  TSI_TRY(TSI_ALLOC(env, w->slot, reach));
-  TSI_TRY(TSI_ALLOC(env, w->pattern, most));
-  TSI_TRY(allocate(env, c, most * stride, &w->by_rows));
-  TSI_TRY(allocate_zero(env, c, most * stride, &w->by_columns));
-  TSI_TRY(allocate(env, c, stride, &w->inverse));
-  TSI_TRY(allocate(env, c, stride, &w->z));
-  TSI_TRY(allocate_zero(env, c, stride, &w->g));
-  TSI_TRY(TSI_ALLOC(env, w->picked, c->job->limits.per_step));
-  TSI_TRY(TSI_ALLOC(env, w->magnitude, c->job->limits.per_step));
-  return begin_group(env, c, &w->group);
-}
-
-static void finish_work(tsi_env *env, tsi_fsai_work *w) {
-  TSI_FREE(env, w->place);
-  TSI_FREE(env, w->column);
-  TSI_FREE(env, w->position);
-  TSI_FREE(env, w->gradient);
-  TSI_FREE(env, w->first);
-  TSI_FREE(env, w->slot);
-  TSI_FREE(env, w->pattern);
-  TSI_FREE(env, w->by_rows);
-  TSI_FREE(env, w->by_columns);
-  TSI_FREE(env, w->inverse);
-  TSI_FREE(env, w->z);
-  TSI_FREE(env, w->g);
-  TSI_FREE(env, w->picked);
-  TSI_FREE(env, w->magnitude);
-  finish_group(env, &w->group);
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->column, slots));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->position, slots));
+  TSI_TRY(allocate(c, slots, &w->gradient));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->first, (tsi_count)most + 2));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->slot, reach));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->pattern, most));
+  TSI_TRY(allocate(c, most * stride, &w->by_rows));
+  TSI_TRY(allocate_zero(c, most * stride, &w->by_columns));
+  TSI_TRY(allocate(c, stride, &w->inverse));
+  TSI_TRY(allocate(c, stride, &w->z));
+  TSI_TRY(allocate_zero(c, stride, &w->g));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->picked, c->job->limits.per_step));
+  TSI_TRY(TSI_ALLOC_IN(c->work, w->magnitude, c->job->limits.per_step));
+  return begin_group(c, &w->group);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
@@ -227,25 +196,21 @@ static void run_block(void *context, tsi_index block, int member) {
 }
 
 static tristar_status run(tsi_env *env, numeric *c) {
-  tristar_status status = TRISTAR_OK;
   const tsi_fsai_job *job = c->job;
   const tsi_index n = job->a->n, blocks = (tsi_index)(((int64_t)job->rows + BLOCK_ROWS - 1) / BLOCK_ROWS);
   const double mean = n > 0 ? (double)c->a.ptr[n] / n : 0;
   const double bytes = BYTES_OF_ENTRY * mean * (double)c->rows.ptr[job->rows];
   double start_seconds;
-  tsi_crew crew = {.ts = NULL};
-  TSI_TRY_OUT(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, blocks, bytes,
-                             &start_seconds, &crew));
+  TSI_CLEANUP(tsi_crew_finish) tsi_crew crew = {.ts = NULL};
+  TSI_TRY(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, blocks, bytes, &start_seconds,
+                         &crew));
   c->members = crew.members;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, c->work, c->members));
-  for (int m = 0; m < c->members; m++) TSI_TRY_OUT(begin_work(env, c, &c->work[m]));
+  TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
+  for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(c, &c->work[m]));
   if (job->upper != NULL)
-    TSI_TRY_OUT(tsi_fsai_pair_begin(env, job, c->scalar, c->whole, c->a.values, &c->rows, c->members, c->most,
-                                    slots_of(c), &c->pair));
-  TSI_TRY_OUT(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
-out:
-  tsi_crew_finish(&crew);
-  return status;
+    TSI_TRY(tsi_fsai_pair_begin(env, job, c->scalar, c->whole, c->a.values, &c->rows, c->members, c->most,
+                                slots_of(c), &c->pair));
+  return tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c);
 }
 
 /* Rows move together, and what is left of the room is given back, if it is worth a copy. */
@@ -285,7 +250,7 @@ static tristar_status round_values(tsi_env *env, const numeric *c, const void *v
   const tsi_sparse_kernels *reals = tsi_sparse_kernels_select('s');
   const tsi_index parts = parts_of(c);
   float *to;
-  TSI_TRY(allocate(env, c, a->ptr[a->n], out));
+  TSI_TRY(TSI_ALLOC_SIZED(env, *out, a->ptr[a->n], c->sparse->scalar_bytes));
   to = *out;
   for (tsi_index i = 0; i < a->n; i++) {
     const tsi_count at = parts * a->ptr[i];
@@ -311,20 +276,19 @@ static tristar_status widen_rows(tsi_env *env, numeric *c) {
   return TRISTAR_OK;
 }
 
-static void finish(tsi_env *env, numeric *c) {
-  for (int m = 0; m < c->members && c->work != NULL; m++) finish_work(env, &c->work[m]);
-  TSI_FREE(env, c->work);
-  TSI_FREE(env, c->entries);
-  tsi_fsai_pair_finish(env, &c->pair);
+static void finish(numeric *c) {
+  tsi_release(c->work);
+  tsi_release(c->entries);
+  tsi_fsai_pair_finish(&c->pair);
   tsi_entries_finish(&c->rows);
 }
 
 tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakdown *breakdown) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &job->ts->env;
   const tsi_factor_rows *a = job->a;
   const bool single = job->single;
   const char scalar = !single ? job->scalar : job->scalar == 'd' ? 's' : 'c';
+  TSI_CLEANUP(finish)
   numeric c = {.job = job,
                .scalar = scalar,
                .a = {a->ptr, a->index, job->part != NULL ? job->part : a->values},
@@ -332,37 +296,30 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
                .limits = job->limits,
                .sparse = tsi_sparse_kernels_select(scalar),
                .kernels = tsi_fsai_kernels_select(scalar, job->ts->isa)};
-  void *rounded = NULL, *rounded_part = NULL;
+  TSI_OWNED void *rounded = NULL, *rounded_part = NULL;
   tsi_row_failure_clear(&c.failure);
   for (tsi_index i = 0; i < a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
   if (job->upper != NULL) c.limits.postfilter = 0; /* both factors say what leaves */
   if (single) {
-    TSI_TRY_OUT(round_values(env, &c, a->values, &rounded));
-    if (job->part != NULL) TSI_TRY_OUT(round_values(env, &c, job->part, &rounded_part));
+    TSI_TRY(round_values(env, &c, a->values, &rounded));
+    if (job->part != NULL) TSI_TRY(round_values(env, &c, job->part, &rounded_part));
     c.whole.values = rounded;
     c.a.values = job->part != NULL ? rounded_part : rounded;
   }
   if (job->nodes != NULL)
-    TSI_TRY_OUT(tsi_fsai_node_rows(job, &c.a, scalar, &c.rows, &c.entries, &c.failure));
+    TSI_TRY(tsi_fsai_node_rows(job, &c.a, scalar, &c.rows, &c.entries, &c.failure));
   else {
-    TSI_TRY_OUT(make_room(env, &c));
+    TSI_TRY(make_room(env, &c));
     tsi_fsai_tell_entries(job, "at most ", &c.rows);
-    TSI_TRY_OUT(run(env, &c));
+    TSI_TRY(run(env, &c));
   }
   *breakdown = tsi_row_failure_get(&c.failure);
-  if (breakdown->kind != TSI_BREAKDOWN_NONE) goto out;
-  TSI_TRY_OUT(compress(env, &c));
-  if (single) TSI_TRY_OUT(widen_rows(env, &c));
+  if (breakdown->kind != TSI_BREAKDOWN_NONE) return TRISTAR_OK;
+  TSI_TRY(compress(env, &c));
+  if (single) TSI_TRY(widen_rows(env, &c));
   tsi_fsai_tell_entries(job, "", &c.rows);
   *g = c.rows;
   c.rows = (tsi_entries){.ptr = NULL};
-  if (job->upper != NULL) {
-    *job->upper = c.pair.upper;
-    c.pair.upper = NULL;
-  }
-out:
-  TSI_FREE(env, rounded);
-  TSI_FREE(env, rounded_part);
-  finish(env, &c);
-  return status;
+  if (job->upper != NULL) *job->upper = tsi_take(&c.pair.upper);
+  return TRISTAR_OK;
 }

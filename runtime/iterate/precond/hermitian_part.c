@@ -79,17 +79,13 @@ static tristar_status unite(tsi_env *env, size_t bytes, const tsi_factor_rows *a
 }
 
 static tristar_status add_images(tsi_env *env, size_t bytes, const tsi_factor_rows *a, tsi_factor_rows *out) {
-  tristar_status status = TRISTAR_OK;
   const tsi_entries rows = {.n = a->n, .ptr = a->ptr, .index = a->index};
-  tsi_entries other = {.ptr = NULL};
-  TSI_TRY_OUT(tsi_entries_begin(env, a->n, 0, &other));
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries other = {.ptr = NULL};
+  TSI_TRY(tsi_entries_begin(env, a->n, 0, &other));
   other.ptr[a->n] = a->ptr[a->n];
-  TSI_TRY_OUT(tsi_entries_allocate(env, &other));
+  TSI_TRY(tsi_entries_allocate(env, &other));
   tsi_entries_transpose(&rows, &other);
-  TSI_TRY_OUT(unite(env, bytes, a, &other, out));
-out:
-  tsi_entries_finish(&other);
-  return status;
+  return unite(env, bytes, a, &other, out);
 }
 
 /* ---- The whole ----------------------------------------------------------------------------------------- */

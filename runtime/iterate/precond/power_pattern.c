@@ -85,19 +85,12 @@ static tristar_status fill(tsi_env *env, const tsi_entries *kept, tsi_index powe
 tristar_status tsi_power_pattern(tsi_env *env, const tsi_factor_rows *a, const double *magnitude,
                                  double least, tsi_index power, const tsi_fsai_nodes *nodes,
                                  tsi_entries *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_entries kept = {.ptr = NULL};
-  search s = {.list = NULL};
-  TSI_TRY_OUT(filter(env, a, magnitude, least, &kept));
-  if (nodes->count > 0) TSI_TRY_OUT(join_rows(env, nodes, &kept));
-  TSI_TRY_OUT(tsi_entries_begin(env, kept.n, 0, out));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.list, a->n));
-  TSI_TRY_OUT(TSI_ALLOC(env, s.seen, a->n));
-  for (tsi_index i = 0; i < a->n; i++) s.seen[i] = TSI_NONE;
-  TSI_TRY_OUT(fill(env, &kept, power, &s, out));
-out:
-  tsi_entries_finish(&kept);
-  TSI_FREE(env, s.list);
-  TSI_FREE(env, s.seen);
-  return status;
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries kept = {.ptr = NULL};
+  TSI_TRY(filter(env, a, magnitude, least, &kept));
+  if (nodes->count > 0) TSI_TRY(join_rows(env, nodes, &kept));
+  TSI_TRY(tsi_entries_begin(env, kept.n, 0, out));
+  TSI_SCRATCH(env, tsi_index, list, a->n);
+  TSI_SCRATCH(env, tsi_index, seen, a->n);
+  for (tsi_index i = 0; i < a->n; i++) seen[i] = TSI_NONE;
+  return fill(env, &kept, power, &(search){list, seen}, out);
 }

@@ -125,22 +125,18 @@ static tristar_status check_view(tsi_env *env, const tristar_view *view) {
 /* A preconditioner without values. */
 static tristar_status begin(tristar_t *ts, const tristar_view *view, const tristar_precond_options *options,
                             tristar_precond_t **out) {
-  tristar_status status = TRISTAR_OK;
   tristar_precond_options full;
   tsi_env *env = &ts->env;
-  tsi_pattern *pattern = NULL;
-  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_precond_options, options, &full));
-  TSI_TRY_OUT(tsi_precond_check_options(env, &full));
-  TSI_TRY_OUT(check_view(env, view));
-  TSI_TRY_OUT(tsi_pattern_create(env, view, &pattern));
-  TSI_TRY_OUT(create(ts, full.kind, pattern->n, pattern->scalar, out));
+  TSI_OWNED tsi_pattern *pattern = NULL;
+  TSI_TRY(TSI_OPTIONS(env, tristar_precond_options, options, &full));
+  TSI_TRY(tsi_precond_check_options(env, &full));
+  TSI_TRY(check_view(env, view));
+  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  TSI_TRY(create(ts, full.kind, pattern->n, pattern->scalar, out));
   (*out)->options = full;
-  (*out)->pattern = pattern;
-  pattern = NULL;
+  (*out)->pattern = tsi_take(&pattern);
   (*out)->stats.nnz = tsi_pattern_entries((*out)->pattern);
-out:
-  TSI_FREE(env, pattern);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,

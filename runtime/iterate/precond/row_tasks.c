@@ -164,24 +164,20 @@ static bool pays(tristar_t *ts, const tsi_row_tasks *t, tsi_count entries) {
 
 tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows, tsi_index parts,
                                     bool asked_for, tsi_row_tasks **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   double start_seconds;
-  tsi_row_tasks *t = NULL;
+  TSI_CLEANUP(tsi_row_tasks_destroy) tsi_row_tasks *t = NULL;
   *out = NULL;
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, t, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, t, 1));
   t->parts = parts;
-  TSI_TRY_OUT(make_groups(env, rows, asked_for ? LEAST_OF_TASK_ASKED_FOR : LEAST_OF_TASK, t));
-  if (!asked_for && !pays(ts, t, rows->ptr[rows->n])) goto out;
-  TSI_TRY_OUT(tsi_context_need_starpu(ts, &start_seconds));
-  TSI_TRY_OUT(list_tasks(env, rows, t));
-  TSI_TRY_OUT(tsi_tasks_create(env, t->list, &t->tasks));
-  TSI_TRY_OUT(tsi_tasks_record(t->tasks));
-  *out = t;
-  t = NULL;
-out:
-  tsi_row_tasks_destroy(&t);
-  return status;
+  TSI_TRY(make_groups(env, rows, asked_for ? LEAST_OF_TASK_ASKED_FOR : LEAST_OF_TASK, t));
+  if (!asked_for && !pays(ts, t, rows->ptr[rows->n])) return TRISTAR_OK;
+  TSI_TRY(tsi_context_need_starpu(ts, &start_seconds));
+  TSI_TRY(list_tasks(env, rows, t));
+  TSI_TRY(tsi_tasks_create(env, t->list, &t->tasks));
+  TSI_TRY(tsi_tasks_record(t->tasks));
+  *out = tsi_take(&t);
+  return TRISTAR_OK;
 }
 
 void tsi_row_tasks_destroy(tsi_row_tasks **tasks) {

@@ -144,8 +144,7 @@ static tristar_status make_sweeps(tristar_precond_t *p, const tsi_factor_rows *f
   TSI_TRY(tell_levels(p, factors, shared));
   if (shared) {
     TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, adjoint_of(p)));
-    TSI_TRY(make_other_sweep(p, factors, TRISTAR_UPPER, TRISTAR_N));
-    return TRISTAR_OK;
+    return make_other_sweep(p, factors, TRISTAR_UPPER, TRISTAR_N);
   }
   TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_LOWER, TRISTAR_UNIT, TRISTAR_N));
   return tsi_precond_make_sweep(p, 1, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N);

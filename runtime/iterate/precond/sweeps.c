@@ -74,29 +74,24 @@ static tristar_status make_plan(tristar_precond_t *p, int which) {
 
 tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, const tsi_factor_rows *rows,
                                       tristar_uplo uplo, tristar_diag diag, tristar_op op) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &precond->ts->env;
   tsi_precond_sweep *sweep = &precond->sweep[which];
   const bool stored = op == TRISTAR_N, lower = uplo == TRISTAR_LOWER;
-  tsi_entries t = {.ptr = NULL};
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries t = {.ptr = NULL};
   tsi_pattern *pattern;
   void *values;
-  TSI_TRY_OUT(extract(env, precond->sparse, rows, lower, diag == TRISTAR_UNIT, &t));
+  TSI_TRY(extract(env, precond->sparse, rows, lower, diag == TRISTAR_UNIT, &t));
   for (tsi_index j = 0; j < t.n && op == TRISTAR_C; j++)
     precond->kernels->conjugate((tsi_index)(t.ptr[j + 1] - t.ptr[j]),
                                 (char *)t.item + (size_t)t.ptr[j] * precond->sparse->scalar_bytes);
   sweep->op = TRISTAR_N;
   if (sweep->plan != NULL) {
-    TSI_TRY_OUT(tsi_reimport_lines(sweep->factor, t.item));
-    goto out;
+    return tsi_reimport_lines(sweep->factor, t.item);
   }
-  TSI_TRY_OUT(tsi_pattern_from_entries(env, &t, stored, (char)precond->stats.scalar, &pattern, &values));
-  TSI_TRY_OUT(tsi_import_lines(precond->ts, pattern, values, lower == stored, precond->options.partition,
-                               &sweep->factor));
-  TSI_TRY_OUT(make_plan(precond, which));
-out:
-  tsi_entries_finish(&t);
-  return status;
+  TSI_TRY(tsi_pattern_from_entries(env, &t, stored, (char)precond->stats.scalar, &pattern, &values));
+  TSI_TRY(tsi_import_lines(precond->ts, pattern, values, lower == stored, precond->options.partition,
+                           &sweep->factor));
+  return make_plan(precond, which);
 }
 
 void tsi_precond_share_sweep(tristar_precond_t *precond, tristar_op op) {

@@ -76,21 +76,18 @@ static int divide_by_roots(tsi_index n, const double *sum, double *scale) {
 /* R and C bring the sums of rows and columns of R |A| C near one (Ruiz 2001), so that neither units nor
  * penalties count. sum: 2 n of scratch. */
 static tristar_status equilibrate(const scaled_inverse *inverse, double *sum) {
-  tristar_status status = TRISTAR_OK;
   const tsi_system *system = inverse->system;
   const tsi_index n = system->n;
   double farthest = INFINITY;
   for (tsi_index i = 0; i < n; i++) inverse->row[i] = inverse->column[i] = 1;
   for (int sweep = 0; sweep < SWEEPS && farthest > EVEN; sweep++) {
-    TSI_TRY_OUT(find_sums(inverse, TRISTAR_N, sum));
-    TSI_TRY_OUT(find_sums(inverse, TRISTAR_T, sum + n));
+    TSI_TRY(find_sums(inverse, TRISTAR_N, sum));
+    TSI_TRY(find_sums(inverse, TRISTAR_T, sum + n));
     const int rows = divide_by_roots(n, sum, inverse->row),
               columns = divide_by_roots(n, sum + n, inverse->column);
     farthest = tsi_team_largest(system->team, rows > columns ? rows : columns);
   }
-  status = system->team->failure;
-out:
-  return status;
+  return system->team->failure;
 }
 
 /* The scaling of the factorization; if it has none, an equilibration. */

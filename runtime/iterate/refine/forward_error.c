@@ -13,7 +13,6 @@
 
 tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, int64_t nrhs,
                                        tsi_forward_error *e) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = system->env;
   e->system = system;
   e->kernels = system->kernels;
@@ -21,12 +20,10 @@ tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, 
   e->op = op == TRISTAR_N ? TRISTAR_N : TRISTAR_C;
   e->other = op == TRISTAR_N ? TRISTAR_C : TRISTAR_N;
   e->room = (tsi_index)tsi_count_min(nrhs, TSI_ESTIMATES_MAX);
-  status = TSI_ALLOC(env, e->terms, e->n);
+  tristar_status status = TSI_ALLOC(env, e->terms, e->n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, e->f, (size_t)e->room * (size_t)e->n);
-  TSI_TRY_OUT(tsi_team_agree(system->team, status));
-  TSI_TRY_OUT(tsi_system_count_terms(system, op, e->terms));
-out:
-  return status;
+  TSI_TRY(tsi_team_agree(system->team, status));
+  return tsi_system_count_terms(system, op, e->terms);
 }
 
 void tsi_forward_error_finish(tsi_forward_error *e) {
@@ -76,18 +73,15 @@ static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result 
 
 /* Refines y = op(A)^-1 v; NaN if that fails. */
 static tristar_status refine(const tsi_forward_error *e, const tsi_refinement *r, const void *v, void *y) {
-  tristar_status status = TRISTAR_OK;
   tristar_refine_options options;
   tristar_refine_result result = {0};
   tristar_refine_options_init(&options);
   options.tolerance = e->enough;
-  status = tsi_refine(r, v, y, &options, &result);
+  tristar_status status = tsi_refine(r, v, y, &options, &result);
   const bool left_range = status == TRISTAR_ERR_NOT_FINITE;
-  if (!left_range) TSI_TRY_OUT(status);
+  if (!left_range) TSI_TRY(status);
   if (left_range || !(result.backward_error <= 10 * e->enough)) e->kernels->multiply(e->n, y, NAN);
-  status = TRISTAR_OK;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 /* x := op(A)^-1 x for `count` columns; of op^H, if adjoint is false. */
@@ -149,13 +143,9 @@ tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_r
 }
 
 tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal) {
-  tristar_status status = TRISTAR_OK;
-  tsi_forward_error solves = {0};
-  TSI_TRY_OUT(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
-  TSI_TRY_OUT(tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal));
-out:
-  tsi_forward_error_finish(&solves);
-  return status;
+  TSI_CLEANUP(tsi_forward_error_finish) tsi_forward_error solves = {0};
+  TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
+  return tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal);
 }
 
 tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal) {

@@ -41,31 +41,25 @@ static tristar_status make_trial(const tsi_system *system, void *b) {
 /* A trial solve. Its errors are infinite if x is beyond the range of numbers. */
 static tristar_status try_solve(const tsi_system *system, const tristar_refine_options *options,
                                 tristar_refine_result *result) {
-  tristar_status status = TRISTAR_OK;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
-  char *b = NULL;
+  TSI_OWNED char *b = NULL;
   *result = (tristar_refine_result){.backward_error = 0};
-  TSI_TRY_OUT(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2, column)));
-  TSI_TRY_OUT(make_trial(system, b));
-  status = tsi_solve_refined(system, TRISTAR_N, 1, b, column, b + column, column, options, result);
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2, column)));
+  TSI_TRY(make_trial(system, b));
+  tristar_status status =
+      tsi_solve_refined(system, TRISTAR_N, 1, b, column, b + column, column, options, result);
   if (status == TRISTAR_ERR_NOT_FINITE) {
     status = TRISTAR_OK;
     result->backward_error = result->residual = INFINITY;
   }
-out:
-  TSI_FREE(system->env, b);
   return status;
 }
 
 static tristar_status estimate(const tsi_system *system, double error, double *reciprocal) {
-  tristar_status status = TRISTAR_OK;
   const tristar_refine_result found = {.initial_backward_error = error};
-  tsi_forward_error solves = {0};
-  TSI_TRY_OUT(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
-  TSI_TRY_OUT(tsi_forward_error_condition(&solves, &found, reciprocal));
-out:
-  tsi_forward_error_finish(&solves);
-  return status;
+  TSI_CLEANUP(tsi_forward_error_finish) tsi_forward_error solves = {0};
+  TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
+  return tsi_forward_error_condition(&solves, &found, reciprocal);
 }
 
 /* Where the pivots say so. */

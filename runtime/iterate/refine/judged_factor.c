@@ -6,28 +6,21 @@
 #include "runtime/base/clock.h"
 
 static tristar_status judge(tristar_factor_t *factor, bool last) {
-  tristar_status status = TRISTAR_OK;
-  tristar_plan_t *plan = NULL;
+  TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   tsi_plan_system s;
   if (!tsi_judge_is_needed(factor)) return TRISTAR_OK;
-  TSI_TRY_OUT(tristar_plan(factor, NULL, &plan));
-  TSI_TRY_OUT(tsi_plan_system_create(plan, &s));
-  TSI_TRY_OUT(tsi_judge(&s.system, factor, last));
-out:
-  tristar_plan_destroy(&plan);
-  return status;
+  TSI_TRY(tristar_plan(factor, NULL, &plan));
+  TSI_TRY(tsi_plan_system_create(plan, &s));
+  return tsi_judge(&s.system, factor, last);
 }
 
 /* GROWTH_MATCH: another analysis, for these values, if the matching does not suit them. */
 static tristar_status judge_first(tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
-  status = judge(factor, !tsi_judge_can_match(factor->analysis));
+  tristar_status status = judge(factor, !tsi_judge_can_match(factor->analysis));
   if (status != TRISTAR_ERR_STALE) return status;
-  TSI_TRY_OUT(tsi_factor_match_again(factor));
-  TSI_TRY_OUT(tsi_factor_run(factor));
-  TSI_TRY_OUT(judge(factor, true));
-out:
-  return status;
+  TSI_TRY(tsi_factor_match_again(factor));
+  TSI_TRY(tsi_factor_run(factor));
+  return judge(factor, true);
 }
 
 tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {

@@ -86,14 +86,13 @@ static double alternating(const tsi_team *team, tsi_index i) {
 tristar_status tsi_estimate_one_norms(tsi_env *env, const tsi_sparse_kernels *kernels, tsi_team *team,
                                       tsi_index n, tsi_index count, tsi_multiply_columns multiply, void *arg,
                                       double *norm) {
-  tristar_status status = TRISTAR_OK;
   estimate estimates[TSI_ESTIMATES_MAX];
   const size_t column = (size_t)n * kernels->scalar_bytes;
-  double *real = NULL;
-  char *x = NULL;
-  status = TSI_ALLOC(env, real, n);
+  TSI_OWNED double *real = NULL;
+  TSI_OWNED char *x = NULL;
+  tristar_status status = TSI_ALLOC(env, real, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, x, (size_t)count * column);
-  TSI_TRY_OUT(tsi_team_agree(team, status));
+  TSI_TRY(tsi_team_agree(team, status));
   for (tsi_index c = 0; c < count; c++) {
     norm[c] = 0;
     estimates[c] = (estimate){.kernels = kernels, .team = team, .n = n, .norm = &norm[c], .last = TSI_NONE};
@@ -102,18 +101,14 @@ tristar_status tsi_estimate_one_norms(tsi_env *env, const tsi_sparse_kernels *ke
   fill_columns(kernels, n, count, real, x);
   memset(real, 0, (size_t)n * sizeof *real);
   for (int step = 1;; step++) {
-    TSI_TRY_OUT(multiply(arg, false, count, x));
+    TSI_TRY(multiply(arg, false, count, x));
     if (advance(estimates, count, false, real, x) == 0 || step == STEPS_MAX) break;
-    TSI_TRY_OUT(multiply(arg, true, count, x));
+    TSI_TRY(multiply(arg, true, count, x));
     if (advance(estimates, count, true, real, x) == 0) break;
   }
   for (tsi_index i = 0; i < n; i++) real[i] = alternating(team, i);
   fill_columns(kernels, n, count, real, x);
-  TSI_TRY_OUT(multiply(arg, false, count, x));
+  TSI_TRY(multiply(arg, false, count, x));
   for (tsi_index c = 0; c < count; c++) take_alternating(&estimates[c], x + (size_t)c * column);
-  status = team->failure;
-out:
-  TSI_FREE(env, real);
-  TSI_FREE(env, x);
-  return status;
+  return team->failure;
 }

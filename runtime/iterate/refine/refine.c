@@ -17,64 +17,52 @@ static bool overlap(const void *b, size_t b_size, const void *x, size_t x_size) 
 static tristar_status refine_columns(tsi_refinement *r, int64_t nrhs, const char *b, size_t b_step, char *x,
                                      size_t x_step, const tristar_refine_options *options,
                                      tristar_refine_result *result) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = r->system->env;
   const bool estimate = options->forward_error && r->system->team->n > 0 && nrhs > 0;
-  tsi_forward_error errors = {0};
+  TSI_CLEANUP(tsi_forward_error_finish) tsi_forward_error errors = {0};
   tsi_failure failure = {0};
-  if (estimate) TSI_TRY_OUT(tsi_forward_error_begin(r->system, r->op, nrhs, &errors));
+  if (estimate) TSI_TRY(tsi_forward_error_begin(r->system, r->op, nrhs, &errors));
   for (r->column = 0; r->column < nrhs; r->column++, b += b_step, x += x_step) {
     const tristar_status one = tsi_refine(r, b, x, options, result);
-    if (one != TRISTAR_ERR_NOT_FINITE) TSI_TRY_OUT(one);
+    if (one != TRISTAR_ERR_NOT_FINITE) TSI_TRY(one);
     tsi_failure_keep(env, &failure, one);
     if (estimate && one == TRISTAR_OK)
       tsi_forward_error_add(&errors, b, x, r->residual.vector, r->residual.bound);
     if (estimate && (errors.held == errors.room || r->column + 1 == nrhs))
-      TSI_TRY_OUT(tsi_forward_error_estimate(&errors, result));
+      TSI_TRY(tsi_forward_error_estimate(&errors, result));
   }
-  status = tsi_failure_tell(env, &failure);
-out:
-  tsi_forward_error_finish(&errors);
-  return status;
+  return tsi_failure_tell(env, &failure);
 }
 
 /* x = the first approximation for all columns. Single factors want columns of their size, for which b is
  * copied. */
 static tristar_status solve_first(const tsi_refinement *r, int64_t nrhs, const char *b, size_t b_step,
                                   char *x, size_t x_step) {
-  tristar_status status = TRISTAR_OK;
   const tsi_system *system = r->system;
   tsi_env *env = system->env;
   const size_t column = (size_t)system->n * r->kernels->scalar_bytes;
-  char *copy = NULL, *solved = NULL;
+  TSI_OWNED char *solved = NULL, *copy = NULL;
   if (!system->wide || system->team->n == 0) {
     const size_t scalar = r->kernels->scalar_bytes;
     return system->functions->solve(system->context, r->op, nrhs, b, (int64_t)(b_step / scalar), x,
                                     (int64_t)(x_step / scalar));
   }
-  status = TSI_ALLOC_SIZED(env, copy, nrhs, column);
+  tristar_status status = TSI_ALLOC_SIZED(env, copy, nrhs, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, solved, nrhs, column);
-  TSI_TRY_OUT(tsi_team_agree(system->team, status));
+  TSI_TRY(tsi_team_agree(system->team, status));
   for (size_t c = 0; c < (size_t)nrhs; c++) memcpy(copy + c * column, b + c * b_step, column);
-  TSI_TRY_OUT(tsi_solve_in_range(r, nrhs, copy, solved));
+  TSI_TRY(tsi_solve_in_range(r, nrhs, copy, solved));
   for (size_t c = 0; c < (size_t)nrhs; c++) memcpy(x + c * x_step, solved + c * column, column);
-out:
-  TSI_FREE(env, copy);
-  TSI_FREE(env, solved);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_solve_refined(const tsi_system *system, tristar_op op, int64_t nrhs, const void *b,
                                  size_t b_step, void *x, size_t x_step, const tristar_refine_options *options,
                                  tristar_refine_result *result) {
-  tristar_status status = TRISTAR_OK;
-  tsi_refinement refinement = {0};
-  TSI_TRY_OUT(tsi_refinement_begin(system, op, &refinement));
-  TSI_TRY_OUT(solve_first(&refinement, nrhs, b, b_step, x, x_step));
-  status = refine_columns(&refinement, nrhs, b, b_step, x, x_step, options, result);
-out:
-  tsi_refinement_finish(&refinement);
-  return status;
+  TSI_CLEANUP(tsi_refinement_finish) tsi_refinement refinement = {0};
+  TSI_TRY(tsi_refinement_begin(system, op, &refinement));
+  TSI_TRY(solve_first(&refinement, nrhs, b, b_step, x, x_step));
+  return refine_columns(&refinement, nrhs, b, b_step, x, x_step, options, result);
 }
 
 tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options) {
@@ -102,21 +90,17 @@ static tristar_status check_arguments(const tristar_plan_t *plan, int64_t nrhs, 
 /* tristar_solve of a factor whose pivots were perturbed; x may be b. */
 static tristar_status solve_perturbed(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
                                       int64_t ldb, void *x, int64_t ldx) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const size_t n = (size_t)plan->factor->analysis->pattern->n, scalar = plan->factor->user_bytes;
-  char *copy = NULL;
-  TSI_TRY_OUT(tsi_check_columns(env, (int64_t)n, nrhs, b, ldb, x, ldx));
+  TSI_OWNED char *copy = NULL;
+  TSI_TRY(tsi_check_columns(env, (int64_t)n, nrhs, b, ldb, x, ldx));
   if (b == x && n > 0 && nrhs > 0) {
     const size_t bytes = ((size_t)((nrhs - 1) * ldb) + n) * scalar;
-    TSI_TRY_OUT(TSI_ALLOC(env, copy, bytes));
+    TSI_TRY(TSI_ALLOC(env, copy, bytes));
     memcpy(copy, b, bytes);
     b = copy;
   }
-  status = tristar_solve_refined(plan, op, nrhs, b, ldb, x, ldx, NULL, NULL);
-out:
-  TSI_FREE(env, copy);
-  return status;
+  return tristar_solve_refined(plan, op, nrhs, b, ldb, x, ldx, NULL, NULL);
 }
 
 tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,

@@ -21,7 +21,6 @@ static int margin_of(const tsi_system *system, tristar_op op) {
 }
 
 tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = system->env;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
   r->system = system;
@@ -29,15 +28,13 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   r->op = op;
   r->row_scale = tsi_system_row_scale(system, op);
   r->margin = margin_of(system, op);
-  TSI_TRY_OUT(tsi_residual_begin(system, op, &r->residual));
-  status = TSI_ALLOC(env, r->correction, column);
+  TSI_TRY(tsi_residual_begin(system, op, &r->residual));
+  tristar_status status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->trial, column);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->part, column);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->rest, column);
-  status = tsi_team_agree(system->team, status);
-out:
-  return status;
+  return tsi_team_agree(system->team, status);
 }
 
 void tsi_refinement_finish(tsi_refinement *r) {
@@ -139,16 +136,12 @@ static double aim(const course *c) {
 
 /* The residual of x: of the rows that a correction is to be made for. */
 static tristar_status look(const course *c, progress *now) {
-  tristar_status status = TRISTAR_OK;
   const tsi_refinement *r = c->r;
   *now = (progress){NAN, NAN};
-  TSI_TRY_OUT(tsi_residual_find(&r->residual, c->b, c->x, &now->error));
-  if (c->leave && now->error > aim(c))
-    TSI_TRY_OUT(tsi_residual_leave_solved(&r->residual, c->b, c->x, aim(c)));
+  TSI_TRY(tsi_residual_find(&r->residual, c->b, c->x, &now->error));
+  if (c->leave && now->error > aim(c)) TSI_TRY(tsi_residual_leave_solved(&r->residual, c->b, c->x, aim(c)));
   if (now->error > SATURATED) now->size = scaled_size(r, r->residual.vector);
-  status = r->system->team->failure;
-out:
-  return status;
+  return r->system->team->failure;
 }
 
 /* Is x nearer to the solution than it was, by that factor at least? */

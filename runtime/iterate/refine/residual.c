@@ -8,18 +8,16 @@
 #include "runtime/solve/request.h"
 
 tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_residual *r) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = system->env;
   const size_t n = (size_t)system->n;
   *r = (tsi_residual){.system = system, .op = op, .column_weight = tsi_system_column_weight(system, op)};
-  status = TSI_ALLOC(env, r->row_sum, 2 * n);
+  tristar_status status = TSI_ALLOC(env, r->row_sum, 2 * n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->bound, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->vector, n * system->kernels->scalar_bytes);
-  TSI_TRY_OUT(tsi_team_agree(system->team, status));
-  TSI_TRY_OUT(tsi_system_weigh(system, op, r->column_weight, r->row_sum));
-  if (r->column_weight != NULL) TSI_TRY_OUT(tsi_system_weigh(system, op, NULL, r->row_sum + n));
-out:
-  return status;
+  TSI_TRY(tsi_team_agree(system->team, status));
+  TSI_TRY(tsi_system_weigh(system, op, r->column_weight, r->row_sum));
+  if (r->column_weight != NULL) TSI_TRY(tsi_system_weigh(system, op, NULL, r->row_sum + n));
+  return TRISTAR_OK;
 }
 
 void tsi_residual_finish(tsi_residual *r) {
@@ -40,17 +38,14 @@ static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
 }
 
 tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x, double *error) {
-  tristar_status status = TRISTAR_OK;
   const tsi_system *system = r->system;
   *error = NAN;
-  TSI_TRY_OUT(tsi_system_residual(system, r->op, b, x, r->vector));
-  TSI_TRY_OUT(tsi_system_bound(system, r->op, x, r->bound));
+  TSI_TRY(tsi_system_residual(system, r->op, b, x, r->vector));
+  TSI_TRY(tsi_system_bound(system, r->op, x, r->bound));
   const tsi_sizes sizes = sizes_of(r, x);
   *error = tsi_team_largest(
       system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));
-  status = system->team->failure;
-out:
-  return status;
+  return system->team->failure;
 }
 
 tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x, double error) {

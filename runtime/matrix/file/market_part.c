@@ -41,9 +41,8 @@ tristar_status tsi_market_part_count(tsi_market_part *p, tsi_count *lines) {
 /* The line of entry k of a compressed file. */
 static tristar_status need_entry(tsi_market_part *p, tsi_count k, char **text) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY_OUT(tsi_market_next(&p->lines, text));
+  TSI_TRY(tsi_market_next(&p->lines, text));
   if (*text == NULL) status = tsi_market_ends_early(&p->lines, &p->header, k);
-out:
   return status;
 }
 

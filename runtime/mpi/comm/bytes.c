@@ -51,14 +51,12 @@ static tristar_status make_item(tsi_env *env, size_t bytes, MPI_Datatype *item) 
 
 tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, size_t bytes, const void *from, tsi_items sent,
                                   void *to, tsi_items received) {
-  tristar_status status = TRISTAR_OK;
   MPI_Datatype item;
-  TSI_TRY_OUT(make_item(env, bytes, &item));
-  status = TSI_MPI(
+  TSI_TRY(make_item(env, bytes, &item));
+  tristar_status status = TSI_MPI(
       env, "MPI_Alltoallv",
       MPI_Alltoallv(from, sent.count, sent.first, item, to, received.count, received.first, item, comm));
   MPI_Type_free(&item);
-out:
   return status;
 }
 
@@ -78,7 +76,7 @@ tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, int tag, size_t bytes
                               tsi_items_way gives, tsi_items_way takes) {
   tristar_status status = TRISTAR_OK;
   MPI_Datatype item;
-  TSI_TRY_OUT(make_item(env, bytes, &item));
+  TSI_TRY(make_item(env, bytes, &item));
   while (status == TRISTAR_OK && (gives.count > 0 || takes.count > 0)) {
     const int given = next_items(&gives, most), taken = next_items(&takes, most);
     status = TSI_MPI(env, "MPI_Sendrecv",
@@ -88,7 +86,6 @@ tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, int tag, size_t bytes
     if (taken > 0) pass_items(&takes, taken, bytes);
   }
   MPI_Type_free(&item);
-out:
   return status;
 }
 

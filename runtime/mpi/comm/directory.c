@@ -21,19 +21,15 @@ static tristar_status begin(tsi_env *env, const tsi_transport *transport, int64_
 
 tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int64_t n, const tsi_index *all,
                                     tsi_directory **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_directory *d = NULL;
-  int64_t *start = NULL;
+  TSI_OWNED tsi_directory *d = NULL;
+  TSI_OWNED int64_t *start = NULL;
   *out = NULL;
-  TSI_TRY_OUT(tsi_transport_agree(transport, begin(env, transport, n, &start, &d)));
-  status = tsi_move_blocks(env, tsi_transport_comm(transport), start, sizeof *all, false,
-                           (void *)(uintptr_t)all, d->count, d->own);
-  TSI_TRY_OUT(tsi_transport_agree(transport, status));
-out:
-  TSI_FREE(env, start);
-  if (status != TRISTAR_OK) TSI_FREE(env, d);
-  *out = d;
-  return status;
+  TSI_TRY(tsi_transport_agree(transport, begin(env, transport, n, &start, &d)));
+  tristar_status status = tsi_move_blocks(env, tsi_transport_comm(transport), start, sizeof *all, false,
+                                          (void *)(uintptr_t)all, d->count, d->own);
+  TSI_TRY(tsi_transport_agree(transport, status));
+  *out = tsi_take(&d);
+  return TRISTAR_OK;
 }
 
 /* Questions, by the rank that has the answer. */

@@ -5,34 +5,28 @@
 
 tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index n, const tsi_index *column,
                                tsi_index ghosts, const tsi_index *ghost, const int *owner, tsi_halo **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_halo *halo = NULL;
-  tsi_index *asked = NULL;
+  TSI_CLEANUP(tsi_halo_destroy) tsi_halo *halo = NULL;
+  TSI_OWNED tsi_index *asked = NULL;
   *out = NULL;
-  TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, halo, 1)));
+  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, halo, 1)));
   halo->ghosts = ghosts;
-  status = tsi_route_begin(env, transport, &halo->route);
+  tristar_status status = tsi_route_begin(env, transport, &halo->route);
   for (tsi_index g = 0; status == TRISTAR_OK && g < ghosts; g++) halo->route.goes[owner[g] + 1]++;
-  TSI_TRY_OUT(tsi_route_connect(env, transport, status, &halo->route));
+  TSI_TRY(tsi_route_connect(env, transport, status, &halo->route));
   halo->asked = (tsi_index)tsi_route_received(&halo->route);
   status = TSI_ALLOC(env, asked, halo->asked);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, halo->own, halo->asked);
-  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, halo->buffer, halo->asked, 2 * sizeof(double));
-  TSI_TRY_OUT(tsi_transport_agree(transport, status));
-  TSI_TRY_OUT(tsi_route_pass(env, &halo->route, sizeof *ghost, false, ghost, asked));
+  if (status == TRISTAR_OK) status = TSI_ALLOC_IN(halo, halo->own, halo->asked);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED_IN(halo, halo->buffer, halo->asked, 2 * sizeof(double));
+  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY(tsi_route_pass(env, &halo->route, sizeof *ghost, false, ghost, asked));
   for (tsi_index k = 0; k < halo->asked; k++) halo->own[k] = tsi_find_range(column, n, asked[k]);
-out:
-  TSI_FREE(env, asked);
-  if (status != TRISTAR_OK) tsi_halo_destroy(&halo);
-  *out = halo;
-  return status;
+  *out = tsi_take(&halo);
+  return TRISTAR_OK;
 }
 
 void tsi_halo_destroy(tsi_halo **halo) {
   if (*halo == NULL) return;
   tsi_route_finish(&(*halo)->route);
-  tsi_release(tsi_take(&(*halo)->own));
-  tsi_release(tsi_take(&(*halo)->buffer));
   tsi_release(tsi_take(halo));
 }
 

@@ -77,7 +77,7 @@ static tristar_status create(tsi_transport *transport, tsi_index receives, const
   mailbox->arrived = kind->arrived;
   mailbox->departed = kind->departed;
   mailbox->context = kind->context;
-  TSI_TRY_OUT(TSI_ALLOC(env, mailbox->channel, (size_t)receives + (size_t)sends));
+  TSI_TRY_OUT(TSI_ALLOC_IN(mailbox, mailbox->channel, (size_t)receives + (size_t)sends));
   if (receives > 0) memcpy(mailbox->channel, receive, (size_t)receives * sizeof *receive);
   if (sends > 0) memcpy(mailbox->channel + receives, send, (size_t)sends * sizeof *send);
   TSI_TRY_OUT(transport->ops->open(mailbox));
@@ -108,7 +108,6 @@ void tsi_mailbox_destroy(tsi_mailbox **mailbox) {
   pthread_mutex_lock(&(*mailbox)->transport->lock); /* who settled the last message has let go of it */
   pthread_mutex_unlock(&(*mailbox)->transport->lock);
   (*mailbox)->transport->ops->close(*mailbox);
-  TSI_FREE(env, (*mailbox)->channel);
   TSI_FREE(env, *mailbox);
 }
 

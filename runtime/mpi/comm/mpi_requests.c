@@ -189,12 +189,6 @@ static void direct_close(tsi_mailbox *mailbox) {
   for (tsi_index k = 0; box->request != NULL && k < messages && !finalized; k++)
     if (box->request[k] != MPI_REQUEST_NULL) MPI_Request_free(&box->request[k]);
   tsi_mpi_unlock();
-  TSI_FREE(mailbox->env, box->request);
-  TSI_FREE(mailbox->env, box->active);
-  TSI_FREE(mailbox->env, box->number);
-  TSI_FREE(mailbox->env, box->completed);
-  TSI_FREE(mailbox->env, box->status);
-  TSI_FREE(mailbox->env, box->ready);
   TSI_FREE(mailbox->env, box);
   mailbox->own = NULL;
 }
@@ -215,12 +209,12 @@ static tristar_status direct_open(tsi_mailbox *mailbox) {
   TSI_TRY(TSI_ALLOC_ZERO(env, box, 1));
   mailbox->own = box;
   box->mailbox = mailbox;
-  TSI_TRY(TSI_ALLOC(env, box->active, messages));
-  TSI_TRY(TSI_ALLOC(env, box->number, messages));
-  TSI_TRY(TSI_ALLOC(env, box->completed, messages));
-  TSI_TRY(TSI_ALLOC(env, box->status, messages));
-  TSI_TRY(TSI_ALLOC(env, box->ready, messages));
-  TSI_TRY(TSI_ALLOC(env, box->request, messages));
+  TSI_TRY(TSI_ALLOC_IN(box, box->active, messages));
+  TSI_TRY(TSI_ALLOC_IN(box, box->number, messages));
+  TSI_TRY(TSI_ALLOC_IN(box, box->completed, messages));
+  TSI_TRY(TSI_ALLOC_IN(box, box->status, messages));
+  TSI_TRY(TSI_ALLOC_IN(box, box->ready, messages));
+  TSI_TRY(TSI_ALLOC_IN(box, box->request, messages));
   for (tsi_index k = 0; k < messages; k++) box->request[k] = MPI_REQUEST_NULL;
   tsi_mpi_lock();
   for (tsi_index k = 0; k < messages && code == MPI_SUCCESS && !mailbox->late; k++)

@@ -38,13 +38,10 @@ static tristar_status match(const making *m, tristar_method method, tsi_matched 
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *matrix = m->matrix;
   tsi_env *env = &matrix->ts->env;
-  tsi_entries sizes = {.n = 0};
-  TSI_TRY_OUT(tsi_rows_gather_sizes(matrix, &sizes));
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries sizes = {.n = 0};
+  TSI_TRY(tsi_rows_gather_sizes(matrix, &sizes));
   if (tsi_transport_rank(matrix->transport) == 0) status = tsi_match(env, method, &sizes, matched);
-  TSI_TRY_OUT(tsi_transport_agree(matrix->transport, status));
-out:
-  tsi_entries_finish(&sizes);
-  return status;
+  return tsi_transport_agree(matrix->transport, status);
 }
 
 /* Collective. On rank 0 a factor without values; the pattern is there only meanwhile. */
@@ -53,17 +50,17 @@ static tristar_status analyze(making *m, const tsi_rows_method *method) {
   tristar_dmatrix_t *matrix = m->matrix;
   tsi_pattern *pattern = NULL;
   tristar_analysis_t *analysis = NULL;
-  tsi_matched matched = {.pairs = 0};
-  tsi_index *order = NULL;
+  TSI_CLEANUP(tsi_matched_finish) tsi_matched matched = {.pairs = 0};
+  TSI_OWNED tsi_index *order = NULL;
   tsi_chosen_method chosen = method->chosen;
   const double begin = tsi_clock();
   const bool mapped = method->match && chosen.method == TRISTAR_METHOD_LU;
   tristar_factor_destroy(&m->d->source);
-  if (method->match) TSI_TRY_OUT(match(m, chosen.method, &matched));
+  if (method->match) TSI_TRY(match(m, chosen.method, &matched));
   if (m->options.ordering == TRISTAR_ORDERING_PTSCOTCH)
-    TSI_TRY_OUT(tsi_rows_order(matrix, m->options.seed, mapped, matched.row_map, &order));
+    TSI_TRY(tsi_rows_order(matrix, m->options.seed, mapped, matched.row_map, &order));
   const double before = tsi_clock() - begin;
-  TSI_TRY_OUT(tsi_dmatrix_gather_pattern(matrix, true, true, &pattern));
+  TSI_TRY(tsi_dmatrix_gather_pattern(matrix, true, true, &pattern));
   chosen.matched = &matched;
   chosen.order = order;
   if (pattern != NULL) status = tsi_analyze_pattern(matrix->ts, pattern, &m->options, &chosen, &analysis);
@@ -73,11 +70,7 @@ static tristar_status analyze(making *m, const tsi_rows_method *method) {
     status = tsi_factor_create_empty(analysis, &m->d->source);
   }
   tristar_analysis_destroy(&analysis); /* the factor has its share */
-  TSI_TRY_OUT(tsi_transport_agree(m->d->transport, status));
-out:
-  tsi_matched_finish(&matched);
-  TSI_FREE(&matrix->ts->env, order);
-  return status;
+  return tsi_transport_agree(m->d->transport, status);
 }
 
 static void prepare_supply(making *m, tristar_method method, bool adjoint) {
@@ -93,25 +86,22 @@ static void prepare_supply(making *m, tristar_method method, bool adjoint) {
 
 /* Collective. METHOD_AUTO goes on with L D L^T where Cholesky meets a pivot that is not positive. */
 static tristar_status factor_any(making *m) {
-  tristar_status status = TRISTAR_OK;
   tsi_rows_method method;
-  TSI_TRY_OUT(tsi_rows_choose_method(m->matrix, &m->options, &method));
-  TSI_TRY_OUT(analyze(m, &method));
+  TSI_TRY(tsi_rows_choose_method(m->matrix, &m->options, &method));
+  TSI_TRY(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
-  status = tsi_team_factor_create(m->d, &m->supply.supply);
+  tristar_status status = tsi_team_factor_create(m->d, &m->supply.supply);
   if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !method.chosen.fallback) return status;
   status = TRISTAR_OK;
   if (m->d->source)
     tsi_log(&m->d->ts->env, TRISTAR_LOG_WARNING,
             "the matrix is not positive definite: L D L^T instead of Cholesky");
   method.chosen = (tsi_chosen_method){.method = TRISTAR_METHOD_LDLT, .rounded = method.chosen.rounded};
-  TSI_TRY_OUT(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
-  TSI_TRY_OUT(tsi_rows_want_matching(m->matrix, method.chosen.method, m->options.matching, &method.match));
-  TSI_TRY_OUT(analyze(m, &method));
+  TSI_TRY(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
+  TSI_TRY(tsi_rows_want_matching(m->matrix, method.chosen.method, m->options.matching, &method.match));
+  TSI_TRY(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
-  TSI_TRY_OUT(tsi_team_factor_create(m->d, &m->supply.supply));
-out:
-  return status;
+  return tsi_team_factor_create(m->d, &m->supply.supply);
 }
 
 /* The grids of the layout, or the most that one may have that is yet to be chosen. */
@@ -193,19 +183,15 @@ static tristar_status check_pair(const tristar_dmatrix_t *matrix, const tristar_
 
 /* Collective. Are these values of the pattern and of the kind that was factored? */
 static tristar_status check_values(const making *m, tristar_method method, bool *adjoint) {
-  tristar_status status = TRISTAR_OK;
   uint64_t pattern;
-  TSI_TRY_OUT(tsi_dmatrix_fingerprint(m->matrix, &pattern));
+  TSI_TRY(tsi_dmatrix_fingerprint(m->matrix, &pattern));
   if (pattern != m->d->pattern)
-    TSI_FAIL_OUT(
-        &m->d->ts->env, TRISTAR_ERR_ARGUMENT,
-        "the matrix has another pattern than the one that was factored: tristar_dmatrix_factor it anew");
+    TSI_FAIL(&m->d->ts->env, TRISTAR_ERR_ARGUMENT,
+             "the matrix has another pattern than the one that was factored: tristar_dmatrix_factor it anew");
   m->d->valid = false;
-  status = tsi_rows_check_method(m->matrix, method, adjoint);
+  tristar_status status = tsi_rows_check_method(m->matrix, method, adjoint);
   if (m->d->source) status = tsi_factor_explain(m->d->source, status);
-  TSI_TRY_OUT(tsi_transport_agree(m->d->transport, status));
-out:
-  return status;
+  return tsi_transport_agree(m->d->transport, status);
 }
 
 /* Collective. */

@@ -37,36 +37,30 @@ static tristar_status check_rank(const tristar_dmatrix_t *d) {
   tsi_env *env = &d->ts->env;
   tsi_pattern *pattern = NULL;
   tsi_index rank = 0;
-  TSI_TRY_OUT(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
+  TSI_TRY(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
   if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank);
   if (pattern && status == TRISTAR_OK && rank < pattern->n)
     status = tsi_fail_structure(env, pattern->n, rank);
   TSI_FREE(env, pattern);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-out:
-  return status;
+  return tsi_transport_agree(d->transport, status);
 }
 
 tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *d, tristar_method method,
                                       tristar_matching matching, bool *wanted) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  double *largest = NULL, *magnitude = NULL;
+  TSI_OWNED double *magnitude = NULL, *largest = NULL;
   bool weak;
   *wanted = method != TRISTAR_METHOD_LLT && matching == TRISTAR_MATCHING_ON;
   if (method == TRISTAR_METHOD_LLT || *wanted) return TRISTAR_OK;
-  status = TSI_ALLOC_ZERO(env, largest, d->stats.n);
+  tristar_status status = TSI_ALLOC_ZERO(env, largest, d->stats.n);
   if (status == TRISTAR_OK) status = tsi_rows_measure(d, &magnitude);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-  TSI_TRY_OUT(measure_columns(d, largest, magnitude, &weak));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(measure_columns(d, largest, magnitude, &weak));
   *wanted = matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_far((tsi_index)d->stats.n, largest));
   TSI_FREE(env, largest);
   TSI_FREE(env, magnitude);
-  if (weak && !*wanted) TSI_TRY_OUT(check_rank(d));
-out:
-  TSI_FREE(env, largest);
-  TSI_FREE(env, magnitude);
-  return status;
+  if (weak && !*wanted) TSI_TRY(check_rank(d));
+  return TRISTAR_OK;
 }
 
 /* ---- What it is found from ----------------------------------------------------------------------------- */

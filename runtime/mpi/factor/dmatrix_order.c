@@ -105,19 +105,15 @@ out:
 
 /* Collective. */
 static tristar_status take_dense(ordered *o) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &o->d->ts->env;
   const int ranks = tsi_transport_size(o->d->transport);
-  int *count = NULL, *first = NULL;
-  status = TSI_ALLOC(env, count, ranks);
+  TSI_OWNED int *first = NULL, *count = NULL;
+  tristar_status status = TSI_ALLOC(env, count, ranks);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, first, ranks);
-  TSI_TRY_OUT(tsi_transport_agree(o->d->transport, status));
-  TSI_TRY_OUT(gather_dense(o, list_dense(o, NULL), count, first));
+  TSI_TRY(tsi_transport_agree(o->d->transport, status));
+  TSI_TRY(gather_dense(o, list_dense(o, NULL), count, first));
   drop_dense(o);
-out:
-  TSI_FREE(env, count);
-  TSI_FREE(env, first);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- The order ----------------------------------------------------------------------------------------- */

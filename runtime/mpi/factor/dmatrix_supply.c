@@ -24,24 +24,21 @@ static walk walk_of(const tsi_rows_supply *s) {
 
 /* Collective: asks for the places of rows and columns. */
 static tristar_status find_places(const tsi_rows_supply *s, tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tristar_dmatrix_t *m = s->matrix;
   const tsi_index rows = m->n, first = (tsi_index)tsi_dmatrix_first(m), ghosts = m->halo->ghosts;
   const tsi_count columns = (tsi_count)rows + ghosts;
-  tsi_index *asked = NULL;
+  TSI_OWNED tsi_index *asked = NULL;
   for (int k = 0; k < 2; k++) TSI_FREE(env, s->place[k]);
-  status = TSI_ALLOC(env, asked, columns);
+  tristar_status status = TSI_ALLOC(env, asked, columns);
   if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, s->place[0], rows);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, s->place[1], columns);
   for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) asked[i] = first + i;
   for (tsi_index g = 0; status == TRISTAR_OK && g < ghosts; g++) asked[rows + g] = m->ghost_column[g];
-  TSI_TRY_OUT(tsi_directory_ask(env, d->transport, d->out_place, status, columns, asked, s->place[1]));
+  TSI_TRY(tsi_directory_ask(env, d->transport, d->out_place, status, columns, asked, s->place[1]));
   if (!d->one_place)
-    TSI_TRY_OUT(tsi_directory_ask(env, d->transport, d->in_place, TRISTAR_OK, rows, asked, s->place[0]));
-out:
-  TSI_FREE(env, asked);
-  return status;
+    TSI_TRY(tsi_directory_ask(env, d->transport, d->in_place, TRISTAR_OK, rows, asked, s->place[0]));
+  return TRISTAR_OK;
 }
 
 #define FOR_ENTRIES(w, i, e, row, column)                                                                    \
@@ -83,22 +80,22 @@ static double gather_sizes(const tsi_rows_supply *s, const walk *w, const double
 }
 
 static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_rows_supply *s = supply_of(supply);
   const tristar_dmatrix_t *m = s->matrix;
   tsi_team_factor *team_factor = d->team_factor;
-  double *magnitude = NULL, largest;
-  TSI_TRY_OUT(find_places(s, d));
+  double largest;
+  TSI_OWNED double *magnitude = NULL;
+  TSI_TRY(find_places(s, d));
   const walk w = walk_of(s);
-  status = TSI_ALLOC_ZERO(env, team_factor->sizes.column, d->n);
+  tristar_status status = TSI_ALLOC_ZERO(env, team_factor->sizes.column, d->n);
   if (status == TRISTAR_OK) status = tsi_rows_measure(m, &magnitude);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   largest = gather_sizes(s, &w, magnitude, team_factor->sizes.column);
-  TSI_TRY_OUT(tsi_rows_unite(m, d->n, team_factor->sizes.column));
-  TSI_TRY_OUT(tsi_rows_unite(m, 1, &largest));
-  TSI_TRY_OUT(tsi_transport_agree(
-      d->transport, tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
+  TSI_TRY(tsi_rows_unite(m, d->n, team_factor->sizes.column));
+  TSI_TRY(tsi_rows_unite(m, 1, &largest));
+  TSI_TRY(tsi_transport_agree(d->transport,
+                              tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
   team_factor->sizes.tiny =
       sqrt(tsi_sparse_kernels_select(s->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
   d->process->kind.adjoint = team_factor->part.adjoint = s->adjoint;
@@ -107,9 +104,7 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
   team_factor->part.row_scale = s->scale[0]; /* which owns them now */
   team_factor->part.col_scale = s->scale[1];
   s->scale[0] = s->scale[1] = NULL;
-out:
-  TSI_FREE(env, magnitude);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Entries of fronts --------------------------------------------------------------------------------- */

@@ -52,24 +52,21 @@ static void fill_analysis(const tristar_distributed_t *d, tsi_team_factor *team_
 
 /* Collective. The user's rows and columns that the columns of the part come from. */
 static tristar_status name_rows(tristar_distributed_t *d, tsi_team_factor *team_factor) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   struct tristar_analysis_s *an = &team_factor->analysis;
   const tsi_index n = team_factor->pattern.n;
-  tsi_index *column = NULL;
-  status = TSI_ALLOC(env, column, n);
+  TSI_OWNED tsi_index *column = NULL;
+  tristar_status status = TSI_ALLOC(env, column, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, an->in_row, n);
   if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, an->out_row, n);
   for (tsi_index j = 0; status == TRISTAR_OK && j < n; j++)
     column[j] = tsi_front_part_there(&team_factor->fronts, j);
-  TSI_TRY_OUT(tsi_directory_ask(env, d->transport, d->in_row, status, n, column, an->in_row));
+  TSI_TRY(tsi_directory_ask(env, d->transport, d->in_row, status, n, column, an->in_row));
   if (d->one_place)
     an->out_row = an->in_row;
   else
-    TSI_TRY_OUT(tsi_directory_ask(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
-out:
-  TSI_FREE(env, column);
-  return status;
+    TSI_TRY(tsi_directory_ask(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
+  return TRISTAR_OK;
 }
 
 static tristar_status fill_part(tristar_distributed_t *d, tsi_team_factor *team_factor) {
@@ -282,44 +279,36 @@ out:
 static tristar_status fall_back(tristar_distributed_t *d, tristar_factor_t *source, bool *again) {
   tristar_status status = TRISTAR_OK;
   int wanted = source && source->analysis->fallback;
-  TSI_TRY_OUT(
+  TSI_TRY(
       TSI_MPI(&d->ts->env, "MPI_Bcast", MPI_Bcast(&wanted, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
   *again = wanted != 0;
   if (!*again) return TRISTAR_OK;
   if (source) status = tsi_factor_fall_back(source);
   if (source && status == TRISTAR_OK) status = tsi_factor_check_values(source);
-  status = tsi_transport_agree(d->transport, status);
-out:
-  return status;
+  return tsi_transport_agree(d->transport, status);
 }
 
 /* Collective. */
 static tristar_status factor_any(tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   bool again;
   const tristar_status first = tsi_team_factor_create(d, &tsi_supply_of_one);
   if (first != TRISTAR_ERR_NOT_POSITIVE_DEFINITE) return first;
-  TSI_TRY_OUT(fall_back(d, d->source, &again));
-  status = again ? tsi_team_factor_create(d, &tsi_supply_of_one) : first;
-out:
-  return status;
+  TSI_TRY(fall_back(d, d->source, &again));
+  return again ? tsi_team_factor_create(d, &tsi_supply_of_one) : first;
 }
 
 /* Collective. The verdict on pivots, after which GROWTH_MATCH can analyze anew. */
 static tristar_status judge_first(tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
   int matches = d->source && tsi_judge_can_match(d->source->analysis);
-  TSI_TRY_OUT(TSI_MPI(&d->ts->env, "MPI_Bcast",
-                      MPI_Bcast(&matches, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
-  status = tsi_distributed_judge(d, !matches);
+  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Bcast",
+                  MPI_Bcast(&matches, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  tristar_status status = tsi_distributed_judge(d, !matches);
   if (status != TRISTAR_ERR_STALE) return status;
   tsi_distributed_release_layout(d);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, d->source ? tsi_factor_match_again(d->source) : TRISTAR_OK));
-  TSI_TRY_OUT(tsi_team_factor_create(d, &tsi_supply_of_one));
-  TSI_TRY_OUT(tsi_distributed_make_ready(d));
-  TSI_TRY_OUT(tsi_distributed_judge(d, true));
-out:
-  return status;
+  TSI_TRY(tsi_transport_agree(d->transport, d->source ? tsi_factor_match_again(d->source) : TRISTAR_OK));
+  TSI_TRY(tsi_team_factor_create(d, &tsi_supply_of_one));
+  TSI_TRY(tsi_distributed_make_ready(d));
+  return tsi_distributed_judge(d, true);
 }
 
 void tsi_team_factor_note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
@@ -375,22 +364,19 @@ static tristar_status replace_values(const tristar_distributed_t *d, const void 
 
 tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply *supply,
                                      tristar_status before, size_t memory, double begin) {
-  tristar_status status = TRISTAR_OK;
-  tsi_pivot_sizes sizes = {.column = NULL};
+  TSI_CLEANUP(tsi_pivot_sizes_release) tsi_pivot_sizes sizes = {.column = NULL};
   if (d->team_factor) d->valid = false;
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, before));
-  TSI_TRY_OUT(supply->measure(supply, d, &sizes));
+  TSI_TRY(tsi_transport_agree(d->transport, before));
+  TSI_TRY(supply->measure(supply, d, &sizes));
   d->team_factor->sizes = sizes;
   sizes.column = NULL;
-  status = factor(d, supply);
+  tristar_status status = factor(d, supply);
   if (d->source) status = tsi_factor_explain(d->source, status);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-  TSI_TRY_OUT(tsi_distributed_take_values(d));
-  TSI_TRY_OUT(tsi_distributed_judge(d, false));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_distributed_take_values(d));
+  TSI_TRY(tsi_distributed_judge(d, false));
   tsi_team_factor_note_costs(d, memory, tsi_clock() - begin);
-out:
-  tsi_pivot_sizes_release(&sizes);
-  return status;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void *values) {

@@ -62,17 +62,15 @@ static void conjugate(const tristar_dmatrix_t *g, int64_t columns, const char *b
  * from taking part. */
 static tristar_status apply_strip(const inverse *v, tristar_op op, int64_t columns, const char *b,
                                   int64_t ldb, char *x, int64_t ldx) {
-  tristar_status status = TRISTAR_OK;
   const bool other = op != TRISTAR_N;
   tristar_dmatrix_t *first = other ? v->upper : v->g;
   tristar_dmatrix_t *second = v->upper == NULL || other ? v->g : v->upper;
   const tristar_op back = v->upper == NULL ? TRISTAR_C : TRISTAR_T;
-  TSI_TRY_OUT(tsi_dmatrix_need(first, TRISTAR_N, columns, false));
-  TSI_TRY_OUT(tsi_dmatrix_need(second, back, columns, false));
+  TSI_TRY(tsi_dmatrix_need(first, TRISTAR_N, columns, false));
+  TSI_TRY(tsi_dmatrix_need(second, back, columns, false));
   const tristar_status down = tsi_dmatrix_apply(first, TRISTAR_N, columns, b, ldb, v->between, v->g->n);
-  status = tsi_dmatrix_apply(second, back, columns, v->between, v->g->n, x, ldx);
+  tristar_status status = tsi_dmatrix_apply(second, back, columns, v->between, v->g->n, x, ldx);
   if (down != TRISTAR_OK) status = down;
-out:
   return status;
 }
 

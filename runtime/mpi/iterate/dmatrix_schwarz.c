@@ -84,15 +84,13 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
   const schwarz *s = arg;
   tristar_status status = TRISTAR_OK;
   if (s->restricted && op != TRISTAR_N)
-    TSI_FAIL_OUT(&s->ts->env, TRISTAR_ERR_UNSUPPORTED,
-                 "a restricted Schwarz preconditioner has no transpose");
+    TSI_FAIL(&s->ts->env, TRISTAR_ERR_UNSUPPORTED, "a restricted Schwarz preconditioner has no transpose");
   if (s->rows == 0) b = x = s->vector; /* they may be NULL */
   for (int64_t c = 0; c < nrhs; c++) {
     const tristar_status own = apply_column(s, op, (const char *)b + (size_t)(c * ldb) * s->bytes,
                                             (char *)x + (size_t)(c * ldx) * s->bytes);
     if (status == TRISTAR_OK) status = own;
   }
-out:
   return status;
 }
 
@@ -121,19 +119,15 @@ out:
 
 /* Collective. Connects the rows of others with their owners. */
 static tristar_status connect(tristar_dmatrix_t *d, const tsi_near_rows *near, schwarz *s) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_index others = s->all - s->rows;
-  tsi_index *number = NULL;
-  status = TSI_ALLOC(env, number, others);
+  TSI_OWNED tsi_index *number = NULL;
+  tristar_status status = TSI_ALLOC(env, number, others);
   if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, s->ghost, (size_t)others + 1, s->bytes);
   if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, s->vector, (size_t)s->all + 1, s->bytes);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   for (tsi_index k = 0; k < others; k++) number[k] = near->number[k < s->before ? k : k + s->rows];
-  TSI_TRY_OUT(tsi_dmatrix_connect(d, d->transport, others, number, &s->halo));
-out:
-  TSI_FREE(env, number);
-  return status;
+  return tsi_dmatrix_connect(d, d->transport, others, number, &s->halo);
 }
 
 /* Local. Complete factors. */

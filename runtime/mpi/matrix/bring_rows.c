@@ -83,15 +83,15 @@ static void take_heads(void *context, int rank, tsi_count first, tsi_count count
 /* Local: room for the entries of the rows that are at home here. fresh: no pattern is there yet. */
 static tristar_status place_rows(convoy *v, bool fresh) {
   tsi_rows_matrix *m = v->m;
-  if (fresh) TSI_TRY(TSI_ALLOC_ZERO(v->env, m->ptr, (size_t)m->n + 1));
+  if (fresh) TSI_TRY(TSI_ALLOC_ZERO_IN(m, m->ptr, (size_t)m->n + 1));
   for (tsi_count k = 0; k < tsi_route_received(&v->heads); k++) {
     v->taken[k].row = v->place[v->taken[k].row];
     if (fresh) m->ptr[v->taken[k].row + 1] = v->taken[k].length;
   }
   TSI_FREE(v->env, v->place);
   for (tsi_index k = 0; fresh && k < m->n; k++) m->ptr[k + 1] += m->ptr[k];
-  if (fresh) TSI_TRY(TSI_ALLOC(v->env, m->index, m->ptr[m->n]));
-  if (m->values == NULL) TSI_TRY(TSI_ALLOC_SIZED(v->env, m->values, m->ptr[m->n], v->bytes));
+  if (fresh) TSI_TRY(TSI_ALLOC_IN(m, m->index, m->ptr[m->n]));
+  if (m->values == NULL) TSI_TRY(TSI_ALLOC_SIZED_IN(m, m->values, m->ptr[m->n], v->bytes));
   return TRISTAR_OK;
 }
 

@@ -60,9 +60,9 @@ static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   tsi_index lines = TSI_BLOCK_ROWS;
   for (int o = 0; o < d->owners; o++) lines = tsi_index_max(lines, plain->block[o].n);
   TSI_TRY(tsi_dmatrix_store(d));
-  TSI_TRY(TSI_ALLOC_SIZED(env, d->ghost, d->halo->ghosts, strip));
-  TSI_TRY(TSI_ALLOC_SIZED(env, d->asked, d->halo->asked, strip));
-  TSI_TRY(TSI_ALLOC_SIZED(env, d->part, lines, d->bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(d, d->ghost, d->halo->ghosts, strip));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(d, d->asked, d->halo->asked, strip));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(d, d->part, lines, d->bytes));
   TSI_TRY(tsi_dmatrix_hire_crew(d, engine));
   if (env->check) TSI_TRY(tsi_dmatrix_check(d));
   fill_stats(d);
@@ -123,19 +123,13 @@ static tristar_status take_model(tristar_dmatrix_t *d, const tristar_dmatrix_opt
 /* Collective. */
 static tristar_status take_file(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                 const char *path) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
   tristar_symmetry symmetry;
   bool is_complex;
-  tsi_dlist list = {.count = 0};
-  TSI_TRY_OUT(tsi_dmatrix_read_file(d, path, options, &list, &symmetry, &is_complex));
-  TSI_TRY_OUT(tsi_dmatrix_assemble(d, &list, symmetry));
+  TSI_CLEANUP(tsi_dlist_release) tsi_dlist list = {.count = 0};
+  TSI_TRY(tsi_dmatrix_read_file(d, path, options, &list, &symmetry, &is_complex));
+  TSI_TRY(tsi_dmatrix_assemble(d, &list, symmetry));
   tell_symmetry(d, symmetry, is_complex);
-  TSI_TRY_OUT(tsi_dmatrix_finish(d, options->engine));
-out:
-  TSI_FREE(env, list.place);
-  TSI_FREE(env, list.value);
-  return status;
+  return tsi_dmatrix_finish(d, options->engine);
 }
 
 tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mine, tristar_dmatrix_t **out) {
@@ -150,8 +144,8 @@ tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mi
   tsi_env_retain(env);
   d->transport = transport;
   transport = NULL;
-  TSI_TRY_OUT(
-      tsi_transport_agree(d->transport, TSI_ALLOC_ZERO(env, d->start, tsi_transport_size(d->transport) + 1)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport,
+                                  TSI_ALLOC_ZERO_IN(d, d->start, tsi_transport_size(d->transport) + 1)));
 out:
   if (d != NULL && d->transport == NULL) TSI_FREE(env, d);
   tsi_transport_destroy(&transport);
@@ -241,19 +235,11 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
   *matrix = NULL;
   if (tsi_env_abandon(env, d) || atomic_fetch_sub(&d->references, 1) > 1) return;
   tsi_dmatrix_dismiss_crew(d);
-  TSI_FREE(env, d->coupled);
   tsi_dmatrix_release_whole(d);
   tsi_dmatrix_release_product(d);
   tsi_halo_destroy(&d->halo);
   tsi_halo_destroy(&d->origins);
   TSI_FREE(env, d->origin);
-  TSI_FREE(env, d->start);
-  TSI_FREE(env, d->owner);
-  TSI_FREE(env, d->asker);
-  TSI_FREE(env, d->ghost_column);
-  TSI_FREE(env, d->ghost);
-  TSI_FREE(env, d->asked);
-  TSI_FREE(env, d->part);
   TSI_FREE(env, d->team.all);
   tsi_transport_destroy(&d->transport);
   TSI_FREE(env, d);

@@ -48,7 +48,7 @@ static tristar_status list_ghosts(tristar_dmatrix_t *d, const source *from, tsi_
   const tsi_count entries = source_count(from);
   tsi_count count = 0;
   for (tsi_count e = 0; e < entries; e++) count += !tsi_dmatrix_has_row(d, source_column(from, e));
-  TSI_TRY(TSI_ALLOC(env, d->ghost_column, count));
+  TSI_TRY(TSI_ALLOC_IN(d, d->ghost_column, count));
   count = 0;
   for (tsi_count e = 0; e < entries; e++)
     if (!tsi_dmatrix_has_row(d, source_column(from, e))) d->ghost_column[count++] = source_column(from, e);
@@ -60,10 +60,10 @@ static tristar_status list_ghosts(tristar_dmatrix_t *d, const source *from, tsi_
 }
 
 /* Local: ranks that receive or send items, first[r] .. first[r + 1] - 1 of rank r. */
-static tristar_status list_peers(tsi_env *env, int ranks, const tsi_count *first, int *count,
+static tristar_status list_peers(void *owner, int ranks, const tsi_count *first, int *count,
                                  tsi_dpeer **peer) {
   for (int r = 0; r < ranks; r++) *count += first[r + 1] > first[r];
-  TSI_TRY(TSI_ALLOC(env, *peer, *count));
+  TSI_TRY(TSI_ALLOC_IN(owner, *peer, *count));
   for (int r = 0, at = 0; r < ranks; r++)
     if (first[r + 1] > first[r])
       (*peer)[at++] = (tsi_dpeer){r, (tsi_index)first[r], (tsi_index)(first[r + 1] - first[r])};
@@ -72,15 +72,11 @@ static tristar_status list_peers(tsi_env *env, int ranks, const tsi_count *first
 
 /* Collective. Who has the ghosts, and who needs entries of this rank. */
 static tristar_status connect(tristar_dmatrix_t *d, tsi_index ghosts) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  TSI_TRY_OUT(tsi_dmatrix_connect(d, d->transport, ghosts, d->ghost_column, &d->halo));
+  TSI_TRY(tsi_dmatrix_connect(d, d->transport, ghosts, d->ghost_column, &d->halo));
   const tsi_route *route = &d->halo->route;
-  status = list_peers(env, route->ranks, route->goes, &d->owners, &d->owner);
-  if (status == TRISTAR_OK) status = list_peers(env, route->ranks, route->comes, &d->askers, &d->asker);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-out:
-  return status;
+  tristar_status status = list_peers(d, route->ranks, route->goes, &d->owners, &d->owner);
+  if (status == TRISTAR_OK) status = list_peers(d, route->ranks, route->comes, &d->askers, &d->asker);
+  return tsi_transport_agree(d->transport, status);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
@@ -108,21 +104,17 @@ static tsi_index local_column(const tristar_dmatrix_t *d, tsi_index column, numb
 /* Local. Items are numbers of entries of the list; columns are local ones. */
 static tristar_status sort_rows(const tristar_dmatrix_t *d, const tsi_dlist *list, numbers m,
                                 tsi_entries *rows) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
-  TSI_TRY_OUT(
-      tsi_entries_begin(env, d->n + m.ghosts, sizeof(tsi_count), rows)); /* square, as sorting wants it */
+  TSI_TRY(tsi_entries_begin(env, d->n + m.ghosts, sizeof(tsi_count), rows)); /* square, as sorting wants it */
   for (tsi_count e = 0; e < list->count; e++) rows->ptr[list->place[e].row - first + 1]++;
-  TSI_TRY_OUT(tsi_entries_reserve(env, rows));
+  TSI_TRY(tsi_entries_reserve(env, rows));
   for (tsi_count e = 0; e < list->count; e++) {
     const tsi_index column = local_column(d, column_of(list, e), m);
     ((tsi_count *)rows->item)[tsi_entries_put(rows, list->place[e].row - first, column)] = e;
   }
   tsi_entries_end(rows);
-  status = tsi_entries_sort(env, rows);
-out:
-  return status;
+  return tsi_entries_sort(env, rows);
 }
 
 /* Local. Merges what is at one place: place[e] is where entry e of the list goes. */

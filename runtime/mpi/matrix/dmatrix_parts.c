@@ -112,24 +112,17 @@ static tristar_status list_entries(const numbering *m, tsi_dlist *list) {
 
 /* Collective. */
 static tristar_status build(numbering *m, const tristar_dmatrix_options *options, tristar_dmatrix_t *out) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
-  tsi_env *env = &d->ts->env;
-  tsi_dlist list = {.count = 0};
-  TSI_TRY_OUT(tsi_dmatrix_agree(out, options, tsi_dmatrix_choose_scalar(out, options, d->scalar, true)));
+  TSI_CLEANUP(tsi_dlist_release) tsi_dlist list = {.count = 0};
+  TSI_TRY(tsi_dmatrix_agree(out, options, tsi_dmatrix_choose_scalar(out, options, d->scalar, true)));
   memcpy(out->start, m->start, (size_t)(m->ranks + 1) * sizeof *m->start);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, list_entries(m, &list)));
-  TSI_TRY_OUT(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
+  TSI_TRY(tsi_transport_agree(d->transport, list_entries(m, &list)));
+  TSI_TRY(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
   out->stats.symmetry = d->stats.symmetry;
-  out->origin = m->origin;
-  m->origin = NULL;
+  out->origin = tsi_take(&m->origin);
   out->old_rows = d->n;
-  TSI_TRY_OUT(tsi_dmatrix_connect(d, out->transport, out->n, out->origin, &out->origins));
-  TSI_TRY_OUT(tsi_dmatrix_finish(out, options->engine));
-out:
-  TSI_FREE(env, list.place);
-  TSI_FREE(env, list.value);
-  return status;
+  TSI_TRY(tsi_dmatrix_connect(d, out->transport, out->n, out->origin, &out->origins));
+  return tsi_dmatrix_finish(out, options->engine);
 }
 
 /* Local. */

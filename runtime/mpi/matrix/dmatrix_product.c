@@ -54,7 +54,7 @@ tristar_status tsi_dmatrix_store(tristar_dmatrix_t *d) {
   TSI_TRY(find_hermitian(d, &hermitian));
   TSI_TRY(tsi_halves_take(&d->ts->env, &plain->diagonal, hermitian, d->narrow, &plain->stored));
   d->unit = tsi_halves_unit(&plain->stored);
-  TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, d->coupled, plain->stored.rest.windows));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(d, d->coupled, plain->stored.rest.windows));
   for (int o = 0; o < d->owners; o++)
     for (tsi_index l = 0; l < plain->block[o].n; l++) d->coupled[plain->row[o][l] / TSI_WINDOW_ROWS] = true;
   return TRISTAR_OK;
@@ -174,12 +174,11 @@ static void close_exchange(const tristar_dmatrix_t *d, tsi_dexchange *x) {
 /* Local. */
 static tristar_status make_needed(tristar_dmatrix_t *d, int form, int direction, int width, bool scaled) {
   tristar_status status = TRISTAR_OK;
-  if (!d->form[form].there) TSI_TRY_OUT(tsi_dmatrix_make_form(d, form));
+  if (!d->form[form].there) TSI_TRY(tsi_dmatrix_make_form(d, form));
   for (int w = 0; w <= width; w++)
-    if (d->exchange[direction][w].mailbox == NULL) TSI_TRY_OUT(open_exchange(d, direction, w));
+    if (d->exchange[direction][w].mailbox == NULL) TSI_TRY(open_exchange(d, direction, w));
   if (scaled && d->product == NULL)
     status = TSI_ALLOC_SIZED(&d->ts->env, d->product, (size_t)d->n * TSI_DCOLUMNS, d->bytes);
-out:
   return status;
 }
 
@@ -316,7 +315,7 @@ static tristar_status multiply_strip(strip *s, int direction) {
   const tsi_dpeer *to = entries ? d->asker : d->owner;
   for (int k = 0; k < receives; k++)
     atomic_store_explicit(&s->exchange->arrived[k], false, memory_order_relaxed);
-  TSI_TRY_OUT(tsi_mailbox_start(s->exchange->mailbox, NULL, sends));
+  TSI_TRY(tsi_mailbox_start(s->exchange->mailbox, NULL, sends));
   for (int k = 0; k < sends; k++) {
     if (entries)
       pack_entries(s, &to[k]);
@@ -340,7 +339,6 @@ static tristar_status multiply_strip(strip *s, int direction) {
   }
   failed = tsi_mailbox_wait(s->exchange->mailbox);
   if (status == TRISTAR_OK) status = failed;
-out:
   return status;
 }
 

@@ -8,13 +8,10 @@ void tsi_dlist_release(tsi_dlist *list) {
 }
 
 tristar_status tsi_dlist_make(const tristar_dmatrix_t *d, tsi_count count, tsi_dlist *list) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   list->count = count;
-  TSI_TRY_OUT(TSI_ALLOC(env, list->place, count));
-  status = TSI_ALLOC_SIZED(env, list->value, count, d->bytes);
-out:
-  return status;
+  TSI_TRY(TSI_ALLOC(env, list->place, count));
+  return TSI_ALLOC_SIZED(env, list->value, count, d->bytes);
 }
 
 static bool has_image(const tsi_dlist *list, tristar_symmetry symmetry, tsi_count e) {
@@ -78,18 +75,13 @@ int tsi_dmatrix_owner(const tristar_dmatrix_t *d, int64_t row) {
 
 tristar_status tsi_dmatrix_connect(const tristar_dmatrix_t *d, tsi_transport *transport, tsi_index count,
                                    const tsi_index *row, tsi_halo **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  tsi_index *own = NULL;
-  int *owner = NULL;
-  status = TSI_ALLOC(env, own, d->n);
+  TSI_OWNED tsi_index *own = NULL;
+  TSI_OWNED int *owner = NULL;
+  tristar_status status = TSI_ALLOC(env, own, d->n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, owner, count);
-  TSI_TRY_OUT(tsi_transport_agree(transport, status));
+  TSI_TRY(tsi_transport_agree(transport, status));
   for (tsi_index i = 0; i < d->n; i++) own[i] = (tsi_index)tsi_dmatrix_first(d) + i;
   for (tsi_index k = 0; k < count; k++) owner[k] = tsi_dmatrix_owner(d, row[k]);
-  TSI_TRY_OUT(tsi_halo_create(env, transport, d->n, own, count, row, owner, out));
-out:
-  TSI_FREE(env, own);
-  TSI_FREE(env, owner);
-  return status;
+  return tsi_halo_create(env, transport, d->n, own, count, row, owner, out);
 }

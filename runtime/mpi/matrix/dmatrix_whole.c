@@ -12,12 +12,12 @@ static tristar_status allocate_whole(tristar_dmatrix_t *d) {
   m = d->whole;
   m->n = d->n;
   m->halo = d->halo;
-  TSI_TRY(TSI_ALLOC(env, m->column, d->n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, m->ptr, (tsi_count)d->n + 1));
-  TSI_TRY(TSI_ALLOC(env, m->index, entries));
+  TSI_TRY(TSI_ALLOC_IN(m, m->column, d->n));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(m, m->ptr, (tsi_count)d->n + 1));
+  TSI_TRY(TSI_ALLOC_IN(m, m->index, entries));
   TSI_TRY(TSI_ALLOC(env, d->column, entries));
-  TSI_TRY(TSI_ALLOC_SIZED(env, m->values, entries, d->bytes));
-  return TSI_ALLOC_SIZED(env, m->vector, all, 2 * sizeof(double));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(m, m->values, entries, d->bytes));
+  return TSI_ALLOC_SIZED_IN(m, m->vector, all, 2 * sizeof(double));
 }
 
 /* A piece's lines: the rows that they are (NULL: all), where its columns are here and over the whole matrix.
@@ -100,7 +100,7 @@ tristar_status tsi_dmatrix_need_whole(tristar_dmatrix_t *d) {
 
 void tsi_dmatrix_release_whole(tristar_dmatrix_t *d) {
   if (d->whole != NULL) d->whole->halo = NULL; /* the matrix has it */
-  tsi_rows_matrix_destroy(&d->ts->env, &d->whole);
+  tsi_rows_matrix_destroy(&d->whole);
   TSI_FREE(&d->ts->env, d->column);
 }
 

@@ -87,9 +87,9 @@ typedef struct freight {
   char *value;
 } freight;
 
-static void release_freight(tsi_env *env, freight *f) {
-  TSI_FREE(env, f->column);
-  TSI_FREE(env, f->value);
+static void release_freight(freight *f) {
+  tsi_release(f->column);
+  tsi_release(f->value);
 }
 
 /* Local. */
@@ -115,45 +115,36 @@ static void pack(const gathering *g, const tsi_halo *halo, const freight *f) {
 
 /* Collective: where the rows of a batch begin. */
 static tristar_status begin_rows(const gathering *g, const tsi_halo *halo, batch *b) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = g->d;
   tsi_env *env = &d->ts->env;
-  tsi_count *length = NULL;
-  status = TSI_ALLOC(env, length, d->n);
+  TSI_OWNED tsi_count *length = NULL;
+  tristar_status status = TSI_ALLOC(env, length, d->n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, b->ptr, (tsi_count)b->rows + 1);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   for (tsi_index i = 0; i < d->n; i++) length[i] = d->whole->ptr[i + 1] - d->whole->ptr[i];
-  TSI_TRY_OUT(tsi_halo_fill(env, halo, sizeof *length, length, b->ptr + 1));
+  TSI_TRY(tsi_halo_fill(env, halo, sizeof *length, length, b->ptr + 1));
   b->ptr[0] = 0;
   for (tsi_index k = 0; k < b->rows; k++) b->ptr[k + 1] += b->ptr[k];
-out:
-  TSI_FREE(env, length);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* Collective. The entries of a batch's rows, by the halo that connects them with their owners. */
 static tristar_status bring_entries(gathering *g, const tsi_halo *halo, batch *b) {
-  tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = g->d;
   tsi_env *env = &d->ts->env;
-  tsi_route route = {.goes = NULL};
-  freight go = {.column = NULL}, come = {.column = NULL};
-  TSI_TRY_OUT(begin_rows(g, halo, b));
-  TSI_TRY_OUT(tsi_route_connect(env, d->transport, count_entries(g, halo, &route), &route));
-  status = make_freight(g, tsi_route_sent(&route), &go);
+  TSI_CLEANUP(tsi_route_finish) tsi_route route = {.goes = NULL};
+  TSI_CLEANUP(release_freight) freight go = {.column = NULL}, come = {.column = NULL};
+  TSI_TRY(begin_rows(g, halo, b));
+  TSI_TRY(tsi_route_connect(env, d->transport, count_entries(g, halo, &route), &route));
+  tristar_status status = make_freight(g, tsi_route_sent(&route), &go);
   if (status == TRISTAR_OK) status = make_freight(g, tsi_route_received(&route), &come);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   pack(g, halo, &go);
-  TSI_TRY_OUT(tsi_route_pass(env, &route, sizeof *go.column, false, go.column, come.column));
-  TSI_TRY_OUT(tsi_route_pass(env, &route, d->bytes, false, go.value, come.value));
-  b->column = come.column;
-  b->value = come.value;
-  come = (freight){.column = NULL};
-out:
-  tsi_route_finish(&route);
-  release_freight(env, &go);
-  release_freight(env, &come);
-  return status;
+  TSI_TRY(tsi_route_pass(env, &route, sizeof *go.column, false, go.column, come.column));
+  TSI_TRY(tsi_route_pass(env, &route, d->bytes, false, go.value, come.value));
+  b->column = tsi_take(&come.column);
+  b->value = tsi_take(&come.value);
+  return TRISTAR_OK;
 }
 
 /* Collective. */
@@ -164,33 +155,30 @@ static tristar_status bring(gathering *g, batch *b) {
   return bring_entries(g, halo, b);
 }
 
-static void release_batch(tsi_env *env, batch *b) {
-  TSI_FREE(env, b->number);
-  TSI_FREE(env, b->ptr);
-  TSI_FREE(env, b->column);
-  TSI_FREE(env, b->value);
+static void release_batch(batch *b) {
+  tsi_release(b->number);
+  tsi_release(b->ptr);
+  tsi_release(b->column);
+  tsi_release(b->value);
 }
 
 /* Collective. One level; *more: some rank found rows. */
 static tristar_status take_level(gathering *g, bool *more) {
-  tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = g->d;
   const batch *last = g->batches > 0 ? &g->batch[g->batches - 1] : NULL;
   const tsi_count entries = last != NULL ? last->ptr[last->rows] : d->whole->ptr[d->n];
-  batch b = {.rows = 0};
-  status = find_wanted(g, entries, last != NULL ? last->column : d->column, &b);
+  TSI_CLEANUP(release_batch) batch b = {.rows = 0};
+  tristar_status status = find_wanted(g, entries, last != NULL ? last->column : d->column, &b);
   if (status == TRISTAR_OK) status = keep(g, &b);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   int found = b.rows > 0;
-  TSI_TRY_OUT(tsi_transport_unite(d->transport, &found, 1, MPI_INT, MPI_MAX));
+  TSI_TRY(tsi_transport_unite(d->transport, &found, 1, MPI_INT, MPI_MAX));
   *more = found != 0;
-  if (!*more) goto out;
-  TSI_TRY_OUT(bring(g, &b));
+  if (!*more) return TRISTAR_OK;
+  TSI_TRY(bring(g, &b));
   g->batch[g->batches++] = b;
   b = (batch){.rows = 0};
-out:
-  release_batch(&d->ts->env, &b);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- One matrix ---------------------------------------------------------------------------------------- */
@@ -310,7 +298,7 @@ tristar_status tsi_near_rows_gather(tristar_dmatrix_t *d, int levels, bool only_
   }
   TSI_TRY_OUT(tsi_transport_agree(d->transport, put_together(&g, out)));
 out:
-  for (int b = 0; b < g.batches; b++) release_batch(env, &g.batch[b]);
+  for (int b = 0; b < g.batches; b++) release_batch(&g.batch[b]);
   TSI_FREE(env, g.batch);
   TSI_FREE(env, g.number);
   return status;

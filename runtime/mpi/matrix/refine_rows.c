@@ -69,13 +69,13 @@ void tsi_rows_of_factor_finish(tsi_rows_of_factor *rows) {
 /* ---- Places ------------------------------------------------------------------------------------------- */
 
 /* Local: the rows that are at home here. */
-static tristar_status list_columns(tsi_env *env, const tsi_process *p, tsi_rows_matrix *m) {
+static tristar_status list_columns(const tsi_process *p, tsi_rows_matrix *m) {
   const tsi_chunks *chunks = p->share->chunks;
   tsi_index at = 0;
   for (tsi_index k = 0; k < chunks->count; k++)
     if (p->home[k]) m->n += tsi_chunk_columns(chunks, k);
-  TSI_TRY(TSI_ALLOC(env, m->column, m->n));
-  TSI_TRY(TSI_ALLOC(env, m->local, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->column, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->local, m->n));
   for (tsi_index k = 0; k < chunks->count; k++)
     for (tsi_index j = chunks->column[k]; p->home[k] && j < chunks->column[k + 1]; j++, at++) {
       m->column[at] = p->layout->chunks->column[p->share->chunk[k]] + j - chunks->column[k];
@@ -133,26 +133,22 @@ static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_m
 /* Collective. */
 static tristar_status connect(tsi_env *env, tsi_transport *transport, const tsi_process *p,
                               tsi_rows_matrix *m) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *column = NULL, ghosts = 0;
-  int *owner = NULL;
-  status = find_ghosts(env, p, m, &column, &owner, &ghosts);
+  tsi_index ghosts = 0;
+  TSI_OWNED tsi_index *column = NULL;
+  TSI_OWNED int *owner = NULL;
+  tristar_status status = find_ghosts(env, p, m, &column, &owner, &ghosts);
   if (status == TRISTAR_OK)
-    status = TSI_ALLOC_SIZED(env, m->vector, (size_t)m->n + (size_t)ghosts, 2 * sizeof(double));
-  TSI_TRY_OUT(tsi_transport_agree(transport, status));
-  TSI_TRY_OUT(tsi_halo_create(env, transport, m->n, m->column, ghosts, column, owner, &m->halo));
-out:
-  TSI_FREE(env, column);
-  TSI_FREE(env, owner);
-  return status;
+    status = TSI_ALLOC_SIZED_IN(m, m->vector, (size_t)m->n + (size_t)ghosts, 2 * sizeof(double));
+  TSI_TRY(tsi_transport_agree(transport, status));
+  return tsi_halo_create(env, transport, m->n, m->column, ghosts, column, owner, &m->halo);
 }
 
 /* Local. */
-static tristar_status take_scaling(tsi_env *env, const tsi_rows_matrix *m, const double *from, double **to) {
+static tristar_status take_scaling(tsi_env *env, tsi_rows_matrix *m, const double *from, double **to) {
   if (from == NULL)
     TSI_FREE(env, *to);
   else if (*to == NULL)
-    TSI_TRY(TSI_ALLOC(env, *to, m->n));
+    TSI_TRY(TSI_ALLOC_IN(m, *to, m->n));
   for (tsi_index i = 0; from && i < m->n; i++) (*to)[i] = from[m->local[i]];
   return TRISTAR_OK;
 }
@@ -192,44 +188,29 @@ tristar_status tsi_rows_matrix_give(tsi_env *env, const tsi_rows_matrix *m, size
 tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport, const tsi_process *p,
                                       tristar_status mine, const tsi_rows_source *source,
                                       tsi_rows_matrix *m) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY_OUT(tsi_rows_bring(env, transport, p, mine, source, m));
-  status = take_scaling(env, m, p->row_scale, &m->row_scale);
+  TSI_TRY(tsi_rows_bring(env, transport, p, mine, source, m));
+  tristar_status status = take_scaling(env, m, p->row_scale, &m->row_scale);
   if (status == TRISTAR_OK) status = take_scaling(env, m, p->col_scale, &m->col_scale);
-  status = tsi_transport_agree(transport, status);
-out:
-  return status;
+  return tsi_transport_agree(transport, status);
 }
 
 tristar_status tsi_rows_matrix_create(tsi_env *env, tsi_transport *transport, const tsi_process *p,
                                       tristar_status mine, const tsi_rows_source *source,
                                       tsi_rows_matrix **out) {
   tristar_status status = mine;
-  tsi_rows_matrix *m = NULL;
+  TSI_CLEANUP(tsi_rows_matrix_destroy) tsi_rows_matrix *m = NULL;
   *out = NULL;
   if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, m, 1);
-  if (status == TRISTAR_OK) status = list_columns(env, p, m);
-  TSI_TRY_OUT(tsi_transport_agree(transport, status));
-  TSI_TRY_OUT(tsi_rows_matrix_update(env, transport, p, TRISTAR_OK, source, m));
-  TSI_TRY_OUT(connect(env, transport, p, m));
-out:
-  if (status != TRISTAR_OK) tsi_rows_matrix_destroy(env, &m);
-  *out = m;
-  return status;
+  if (status == TRISTAR_OK) status = list_columns(p, m);
+  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY(tsi_rows_matrix_update(env, transport, p, TRISTAR_OK, source, m));
+  TSI_TRY(connect(env, transport, p, m));
+  *out = tsi_take(&m);
+  return TRISTAR_OK;
 }
 
-void tsi_rows_matrix_destroy(tsi_env *env, tsi_rows_matrix **matrix) {
+void tsi_rows_matrix_destroy(tsi_rows_matrix **matrix) {
   if (*matrix == NULL) return;
-  tsi_rows_matrix *m = *matrix;
-  tsi_halo_destroy(&m->halo);
-  TSI_FREE(env, m->column);
-  TSI_FREE(env, m->local);
-  for (int k = 0; k < 2; k++) TSI_FREE(env, m->user[k]);
-  TSI_FREE(env, m->ptr);
-  TSI_FREE(env, m->index);
-  TSI_FREE(env, m->values);
-  TSI_FREE(env, m->row_scale);
-  TSI_FREE(env, m->col_scale);
-  TSI_FREE(env, m->vector);
-  TSI_FREE(env, *matrix);
+  tsi_halo_destroy(&(*matrix)->halo);
+  tsi_release(tsi_take(matrix));
 }

@@ -67,7 +67,7 @@ TRISTAR_CHECKED tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transpor
 TRISTAR_CHECKED tristar_status tsi_rows_bring(tsi_env *env, tsi_transport *transport,
                                               const tsi_process *process, tristar_status mine,
                                               const tsi_rows_source *source, tsi_rows_matrix *matrix);
-void tsi_rows_matrix_destroy(tsi_env *env, tsi_rows_matrix **matrix);
+void tsi_rows_matrix_destroy(tsi_rows_matrix **matrix);
 
 /* The rows, for a system. */
 static inline tsi_sparse tsi_rows_matrix_sparse(const tsi_rows_matrix *matrix) {

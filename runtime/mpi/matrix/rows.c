@@ -26,8 +26,8 @@ static tristar_status count_rows(tsi_env *env, const tsi_transport *transport, c
 static tristar_status list_rows(tsi_env *env, const tsi_process *process, tsi_index count,
                                 const tsi_index *column, const int *home, tsi_rows *rows, tsi_index **leave) {
   tsi_count user = tsi_route_sent(&rows->route), local = tsi_route_received(&rows->route);
-  TSI_TRY(TSI_ALLOC(env, rows->user, user + rows->own));
-  TSI_TRY(TSI_ALLOC(env, rows->local, local + rows->own));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->user, user + rows->own));
+  TSI_TRY(TSI_ALLOC_IN(rows, rows->local, local + rows->own));
   TSI_TRY(TSI_ALLOC(env, *leave, user));
   for (tsi_index i = 0; i < count; i++) {
     if (home[i] == rows->route.rank) {
@@ -44,32 +44,25 @@ static tristar_status list_rows(tsi_env *env, const tsi_process *process, tsi_in
 
 tristar_status tsi_rows_create(tsi_env *env, tsi_transport *transport, const tsi_process *process,
                                tsi_index count, const tsi_index *column, tsi_rows **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_rows *rows = NULL;
-  tsi_index *leave = NULL;
-  int *home = NULL;
+  TSI_CLEANUP(tsi_rows_destroy) tsi_rows *rows = NULL;
+  TSI_OWNED tsi_index *leave = NULL;
+  TSI_OWNED int *home = NULL;
   *out = NULL;
-  TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, rows, 1)));
-  status = count_rows(env, transport, process, count, column, &home, rows);
-  TSI_TRY_OUT(tsi_route_connect(env, transport, status, &rows->route));
-  TSI_TRY_OUT(tsi_transport_agree(transport, list_rows(env, process, count, column, home, rows, &leave)));
-  TSI_TRY_OUT(tsi_route_pass(env, &rows->route, sizeof *leave, false, leave, rows->local));
+  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, rows, 1)));
+  tristar_status status = count_rows(env, transport, process, count, column, &home, rows);
+  TSI_TRY(tsi_route_connect(env, transport, status, &rows->route));
+  TSI_TRY(tsi_transport_agree(transport, list_rows(env, process, count, column, home, rows, &leave)));
+  TSI_TRY(tsi_route_pass(env, &rows->route, sizeof *leave, false, leave, rows->local));
   for (tsi_count e = 0; e < tsi_route_received(&rows->route); e++)
     rows->local[e] = local_column(process, rows->local[e]);
-out:
-  TSI_FREE(env, home);
-  TSI_FREE(env, leave);
-  if (status != TRISTAR_OK) tsi_rows_destroy(env, &rows);
-  *out = rows;
-  return status;
+  *out = tsi_take(&rows);
+  return TRISTAR_OK;
 }
 
-void tsi_rows_destroy(tsi_env *env, tsi_rows **rows) {
+void tsi_rows_destroy(tsi_rows **rows) {
   if (*rows == NULL) return;
   tsi_route_finish(&(*rows)->route);
-  TSI_FREE(env, (*rows)->user);
-  TSI_FREE(env, (*rows)->local);
-  TSI_FREE(env, *rows);
+  tsi_release(tsi_take(rows));
 }
 
 typedef struct pair_of_doubles {

@@ -28,7 +28,7 @@ typedef struct tsi_rows {
 TRISTAR_CHECKED tristar_status tsi_rows_create(tsi_env *env, tsi_transport *transport,
                                                const tsi_process *process, tsi_index count,
                                                const tsi_index *column, tsi_rows **out);
-void tsi_rows_destroy(tsi_env *env, tsi_rows **rows);
+void tsi_rows_destroy(tsi_rows **rows);
 
 /* An array of rows: nrhs columns, distances between rows and between columns in scalars. */
 typedef struct tsi_row_array {

@@ -90,20 +90,16 @@ static tristar_status list_entries(const tristar_dmatrix_t *d, const tristar_dma
 
 /* Collective. */
 static tristar_status fill(const tristar_dmatrix_t *d, tristar_dmatrix_t *out) {
-  tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_options options = {.engine = TRISTAR_ENGINE_SERIAL};
   const size_t ranks = (size_t)tsi_transport_size(d->transport);
-  tsi_dlist list = {.count = 0};
+  TSI_CLEANUP(tsi_dlist_release) tsi_dlist list = {.count = 0};
   memcpy(out->start, d->start, (ranks + 1) * sizeof *out->start);
-  status = tsi_dmatrix_choose_scalar(out, &options, d->scalar, true);
+  tristar_status status = tsi_dmatrix_choose_scalar(out, &options, d->scalar, true);
   if (status == TRISTAR_OK) status = list_entries(d, out, &list);
-  TSI_TRY_OUT(tsi_transport_agree(out->transport, status));
-  TSI_TRY_OUT(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
-  TSI_TRY_OUT(tsi_dmatrix_finish(out, options.engine));
-  TSI_TRY_OUT(tsi_transport_agree(out->transport, tsi_dmatrix_need_whole(out)));
-out:
-  tsi_dlist_release(&list);
-  return status;
+  TSI_TRY(tsi_transport_agree(out->transport, status));
+  TSI_TRY(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
+  TSI_TRY(tsi_dmatrix_finish(out, options.engine));
+  return tsi_transport_agree(out->transport, tsi_dmatrix_need_whole(out));
 }
 
 tristar_status tsi_symmetric_rows(const tristar_dmatrix_t *d, tristar_dmatrix_t **out) {

@@ -219,10 +219,9 @@ static tristar_status make_process(tristar_distributed_t *d, const tsi_known *kn
 /* Collective. With subtrees on devices or, where PLACE_AUTO cannot have them there, with all on the cores. */
 static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *known,
                                   tsi_process_options *options) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *device = NULL;
-  TSI_TRY_OUT(tsi_distributed_choose_devices(d, known, options, &device));
-  status = make_process(d, known, options);
+  TSI_OWNED tsi_index *device = NULL;
+  TSI_TRY(tsi_distributed_choose_devices(d, known, options, &device));
+  tristar_status status = make_process(d, known, options);
   if (status != TRISTAR_OK && device && d->options.place == TRISTAR_PLACE_AUTO) {
     tsi_log(&d->ts->env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all ranks solve on their cores: %s",
             tsi_error_text(&d->ts->env));
@@ -231,8 +230,6 @@ static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *kno
     d->stats.unfit_bytes = 0;
     status = make_process(d, known, options);
   }
-out:
-  TSI_FREE(&d->ts->env, device);
   return status;
 }
 
@@ -352,7 +349,7 @@ void tsi_distributed_release_layout(tristar_distributed_t *d) {
   TSI_FREE(env, d->in_row);
   d->out_place = d->out_row = NULL;
   TSI_FREE(env, d->pivot_order);
-  tsi_rows_matrix_destroy(env, &d->matrix);
+  tsi_rows_matrix_destroy(&d->matrix);
 }
 
 void tristar_distributed_destroy(tristar_distributed_t **distributed) {

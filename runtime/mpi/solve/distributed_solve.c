@@ -18,31 +18,26 @@
 /* ---- Rows of the user --------------------------------------------------------------------------------- */
 
 void tsi_distributed_release_ordered(tristar_distributed_t *d) {
-  for (int k = 0; k < 2; k++) tsi_rows_destroy(&d->ts->env, &d->ordered[k]);
+  for (int k = 0; k < 2; k++) tsi_rows_destroy(&d->ordered[k]);
 }
 
 void tsi_distributed_release_rows(tristar_distributed_t *d) {
-  tsi_env *env = &d->ts->env;
   tsi_distributed_release_ordered(d);
-  if (d->out != d->in) tsi_rows_destroy(env, &d->out);
+  if (d->out != d->in) tsi_rows_destroy(&d->out);
   d->out = NULL;
-  tsi_rows_destroy(env, &d->in);
+  tsi_rows_destroy(&d->in);
 }
 
 /* Collective. The block of rows that this rank passes, in the order that `place` says. */
 static tristar_status list_block(tristar_distributed_t *d, const tsi_directory *place, tsi_rows **out) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_index first = (tsi_index)d->first[tsi_transport_rank(d->transport)],
                   rows = (tsi_index)tsi_distributed_own_rows(d);
-  tsi_index *column = NULL;
-  status = TSI_ALLOC(env, column, rows);
+  TSI_OWNED tsi_index *column = NULL;
+  tristar_status status = TSI_ALLOC(env, column, rows);
   for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) column[i] = first + i;
-  TSI_TRY_OUT(tsi_directory_ask(env, d->transport, place, status, rows, column, column));
-  TSI_TRY_OUT(tsi_rows_create(env, d->transport, d->process, rows, column, out));
-out:
-  TSI_FREE(env, column);
-  return status;
+  TSI_TRY(tsi_directory_ask(env, d->transport, place, status, rows, column, column));
+  return tsi_rows_create(env, d->transport, d->process, rows, column, out);
 }
 
 tristar_status tsi_distributed_list_rows(tristar_distributed_t *d) {
@@ -123,7 +118,7 @@ static void release_job(tsi_env *env, job *j) {
     TSI_FREE(env, j->first[k]);
     TSI_FREE(env, j->row[k]);
     TSI_FREE(env, j->column[k]);
-    tsi_rows_destroy(env, &j->own[k]);
+    tsi_rows_destroy(&j->own[k]);
   }
   tsi_reach_finish(&j->reach);
   TSI_FREE(env, j->buffer);
@@ -140,21 +135,18 @@ tristar_status tsi_distributed_check_ready(const tristar_distributed_t *d) {
 /* Local. */
 static tristar_status check_options(const tristar_distributed_t *d, const tristar_solve_options *o,
                                     int64_t nrhs, const void *b, const void *x) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const int64_t rows = tsi_distributed_own_rows(d);
-  TSI_TRY_OUT(tsi_solve_options_check(env, o, nrhs));
+  TSI_TRY(tsi_solve_options_check(env, o, nrhs));
   if (o->alpha || o->beta)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "alpha and beta are for solves of one process");
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "alpha and beta are for solves of one process");
   if (o->b_rows < 0 || o->x_rows < 0 || o->b_rows > d->n || o->x_rows > d->n)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "b_rows is %" PRId64 ", x_rows %" PRId64, o->b_rows, o->x_rows);
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b_rows is %" PRId64 ", x_rows %" PRId64, o->b_rows, o->x_rows);
   if (nrhs > 0 && b == NULL && (o->b_row ? o->b_rows : rows) > 0)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
   if (nrhs > 0 && x == NULL && (o->x_row ? o->x_rows : rows) > 0)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
-  status = tsi_distributed_check_ready(d);
-out:
-  return status;
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
+  return tsi_distributed_check_ready(d);
 }
 
 /* Collective. */
@@ -176,48 +168,42 @@ static const tsi_directory *places(const tristar_distributed_t *d, const job *j,
 
 /* Collective. The lists of all ranks, of b or x; a rank without one passes no row. */
 static tristar_status gather_list(const tristar_distributed_t *d, job *j, int which) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const int ranks = tsi_transport_size(d->transport);
   const int64_t *row = which == B ? j->o.b_row : j->o.x_row;
   const int64_t own = row == NULL ? 0 : which == B ? j->o.b_rows : j->o.x_rows;
-  int *count = NULL, *place = NULL;
+  TSI_OWNED int *place = NULL, *count = NULL;
   int64_t *first = NULL;
-  tsi_index *column = NULL;
-  status = TSI_ALLOC_ZERO(env, j->first[which], ranks + 1);
+  TSI_OWNED tsi_index *column = NULL;
+  tristar_status status = TSI_ALLOC_ZERO(env, j->first[which], ranks + 1);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, count, ranks);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, place, ranks);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, column, own);
   for (int64_t i = 0; status == TRISTAR_OK && i < own; i++)
     column[i] = row[i] >= 0 && row[i] < d->n ? (tsi_index)row[i] : TSI_NONE; /* reach.h finds it out */
-  TSI_TRY_OUT(tsi_directory_ask(env, d->transport, places(d, j, which), status, own, column, column));
+  TSI_TRY(tsi_directory_ask(env, d->transport, places(d, j, which), status, own, column, column));
   first = j->first[which];
-  TSI_TRY_OUT(
+  TSI_TRY(
       TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, comm)));
   for (int r = 0; r < ranks; r++) first[r + 1] += first[r];
   if (first[ranks] > d->n)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT,
-                 "the ranks list %" PRId64 " rows of %s together, the matrix has %" PRId64, first[ranks],
-                 which == B ? "b" : "x", d->n);
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "the ranks list %" PRId64 " rows of %s together, the matrix has %" PRId64, first[ranks],
+             which == B ? "b" : "x", d->n);
   status = TSI_ALLOC(env, j->row[which], first[ranks]);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, j->column[which], first[ranks]);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   for (int r = 0; r < ranks; r++) {
     count[r] = (int)(first[r + 1] - first[r]);
     place[r] = (int)first[r];
   }
-  TSI_TRY_OUT(
+  TSI_TRY(
       TSI_MPI(env, "MPI_Allgatherv",
               MPI_Allgatherv(row, (int)own, MPI_INT64_T, j->row[which], count, place, MPI_INT64_T, comm)));
-  TSI_TRY_OUT(TSI_MPI(
+  return TSI_MPI(
       env, "MPI_Allgatherv",
-      MPI_Allgatherv(column, (int)own, MPI_INT32_T, j->column[which], count, place, MPI_INT32_T, comm)));
-out:
-  TSI_FREE(env, column);
-  TSI_FREE(env, count);
-  TSI_FREE(env, place);
-  return status;
+      MPI_Allgatherv(column, (int)own, MPI_INT32_T, j->column[which], count, place, MPI_INT32_T, comm));
 }
 
 /* Collective. Rows of b or x. */
@@ -261,14 +247,14 @@ static tristar_status choose_chunks(const tristar_distributed_t *d, job *j) {
 static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job *j) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  TSI_TRY_OUT(agree_on_arguments(d, mine, j));
+  TSI_TRY(agree_on_arguments(d, mine, j));
   j->call = (tsi_process_call){.op = j->o.op, .part = j->o.part, .factor_order = j->o.factor_order};
   j->operation = tsi_process_operation(d->process, &j->call);
-  if (j->listed[B]) TSI_TRY_OUT(gather_list(d, j, B));
-  if (j->listed[X]) TSI_TRY_OUT(gather_list(d, j, X));
-  if (j->listed[B] || j->listed[X]) TSI_TRY_OUT(tsi_transport_agree(d->transport, choose_chunks(d, j)));
-  TSI_TRY_OUT(choose_rows(d, j, B));
-  TSI_TRY_OUT(choose_rows(d, j, X));
+  if (j->listed[B]) TSI_TRY(gather_list(d, j, B));
+  if (j->listed[X]) TSI_TRY(gather_list(d, j, X));
+  if (j->listed[B] || j->listed[X]) TSI_TRY(tsi_transport_agree(d->transport, choose_chunks(d, j)));
+  TSI_TRY(choose_rows(d, j, B));
+  TSI_TRY(choose_rows(d, j, X));
   if (j->listed[B] || j->listed[X] || !j->operation.in_user || !j->operation.out_user) {
     const tsi_index stride = tsi_workspace_stride((tsi_index)tsi_count_min(TSI_NRHS_BLOCK, j->nrhs));
     if (status == TRISTAR_OK)
@@ -277,7 +263,6 @@ static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job
                                (size_t)stride * d->process->user_bytes);
     status = tsi_transport_agree(d->transport, status);
   }
-out:
   return status;
 }
 
@@ -352,29 +337,26 @@ static void clear_rows(const tristar_distributed_t *d, const job *j, tsi_slot *s
 
 /* j->call.nrhs columns. */
 static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_array b, tsi_row_array x) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   const tsi_index columns = p->share->panels->start[p->share->panels->count], nrhs = j->call.nrhs;
   tsi_slot *slot;
-  TSI_TRY_OUT(tsi_slot_need(d, nrhs, &slot));
-  if (j->buffer == NULL) TSI_TRY_OUT(tsi_slot_need_buffer(d, slot));
+  TSI_TRY(tsi_slot_need(d, nrhs, &slot));
+  if (j->buffer == NULL) TSI_TRY(tsi_slot_need_buffer(d, slot));
   void *buffer = j->buffer ? j->buffer : slot->buffer;
   const double begin = tsi_clock();
   if (j->listed[B]) clear_rows(d, j, slot);
-  TSI_TRY_OUT(tsi_rows_move(env, j->rows[B], p->user_bytes, nrhs, b, (tsi_row_array){slot->b, 1, columns},
-                            false, buffer));
+  TSI_TRY(tsi_rows_move(env, j->rows[B], p->user_bytes, nrhs, b, (tsi_row_array){slot->b, 1, columns}, false,
+                        buffer));
   const double there = tsi_clock();
   j->call.b = slot->b;
   j->call.x = slot->x;
   const tristar_status solved_well = tsi_distributed_run(d, slot, &j->call);
   const double solved = tsi_clock();
-  TSI_TRY_OUT(tsi_rows_move(env, j->rows[X], p->user_bytes, nrhs, x, (tsi_row_array){slot->x, 1, columns},
-                            true, buffer));
+  TSI_TRY(tsi_rows_move(env, j->rows[X], p->user_bytes, nrhs, x, (tsi_row_array){slot->x, 1, columns}, true,
+                        buffer));
   d->stats.redistribute_seconds += there - begin + tsi_clock() - solved;
-  status = solved_well;
-out:
-  return status;
+  return solved_well;
 }
 
 void tsi_distributed_reset_times(tristar_distributed_t *d) {

@@ -3,7 +3,7 @@
 #include "runtime/mpi/solve/distributed.h"
 
 #define BROADCAST(array, count)                                                                              \
-  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, (void *)(uintptr_t)(array), (size_t)(count) * sizeof *(array)))
+  TSI_TRY(tsi_broadcast_bytes(env, comm, (void *)(uintptr_t)(array), (size_t)(count) * sizeof *(array)))
 
 /* What the sizes of all arrays follow from. */
 typedef struct head {
@@ -75,13 +75,13 @@ tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport, const 
   head h = {.n = 0};
   *known = (tsi_known){.borrowed = false};
   if (factor != NULL) h = describe(factor);
-  TSI_TRY_OUT(tsi_broadcast_bytes(env, comm, &h, sizeof h));
+  TSI_TRY(tsi_broadcast_bytes(env, comm, &h, sizeof h));
   known->kind = h.kind;
   if (factor != NULL)
     borrow(factor, known);
   else
     status = allocate(env, &h, known);
-  TSI_TRY_OUT(tsi_transport_agree(transport, status));
+  TSI_TRY(tsi_transport_agree(transport, status));
   BROADCAST(known->symbolic->start, h.supernodes + 1);
   BROADCAST(known->symbolic->parent, h.supernodes);
   BROADCAST(known->symbolic->row_ptr, h.supernodes + 1);
@@ -91,8 +91,7 @@ tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport, const 
   BROADCAST(known->panels->supernode, h.panels);
   BROADCAST(known->panels->height, h.panels);
   BROADCAST(known->panels->first, h.supernodes + 1);
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
 void tsi_known_release(tsi_known *known) {

@@ -122,31 +122,28 @@ static void list_arrays(const part *p, tsi_array array[PART_ARRAYS]) {
 
 /* Collective. all: on rank 0 the parts of all ranks, the own one in place already; NULL elsewhere. */
 static tristar_status gather_parts(tristar_distributed_t *d, part *own, part *all) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const int ranks = tsi_transport_size(d->transport), me = tsi_transport_rank(d->transport);
-  part_size *size = NULL;
+  TSI_OWNED part_size *size = NULL;
   tsi_array array[PART_ARRAYS];
-  status = me > 0 ? TRISTAR_OK : TSI_ALLOC(env, size, ranks);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-  TSI_TRY_OUT(TSI_MPI(
+  tristar_status status = me > 0 ? TRISTAR_OK : TSI_ALLOC(env, size, ranks);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(TSI_MPI(
       env, "MPI_Gather",
       MPI_Gather(&own->size, (int)sizeof *size, MPI_BYTE, size, (int)sizeof *size, MPI_BYTE, 0, comm)));
   for (int r = 1; r < ranks && me == 0 && status == TRISTAR_OK; r++) {
     all[r].size = size[r];
     status = allocate_part(env, &all[r]);
   }
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   list_arrays(own, array);
-  if (me > 0) TSI_TRY_OUT(tsi_send_arrays(env, comm, PART_ARRAYS, array, 0));
+  if (me > 0) TSI_TRY(tsi_send_arrays(env, comm, PART_ARRAYS, array, 0));
   for (int r = 1; r < ranks && me == 0; r++) {
     list_arrays(&all[r], array);
-    TSI_TRY_OUT(tsi_receive_arrays(env, comm, PART_ARRAYS, array, r));
+    TSI_TRY(tsi_receive_arrays(env, comm, PART_ARRAYS, array, r));
   }
-out:
-  TSI_FREE(env, size);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- The whole, on rank 0 ----------------------------------------------------------------------------- */
@@ -369,19 +366,17 @@ out:
 /* Collective. A solve of which this rank's part is noted. */
 static tristar_status solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                             void *x, int64_t ldx, tsi_trace *trace) {
-  tristar_status status = TRISTAR_OK;
   const bool tasks = d->process->workers > 0;
   trace->blocks = (nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
   trace->forward = trace->backward = d->process->sweep;
   trace->chunk = d->process->share->chunk;
-  TSI_TRY_OUT(find_begin(d, &trace->begin));
+  TSI_TRY(find_begin(d, &trace->begin));
   d->trace = trace;
-  status = tsi_distributed_solve_plain(d, op, nrhs, b, ldb, x, ldx);
+  tristar_status status = tsi_distributed_solve_plain(d, op, nrhs, b, ldb, x, ldx);
   d->trace = NULL;
   trace->out->seconds = tsi_clock() - trace->begin;
   trace->out->workers = tasks ? trace->statistics->workers : 1;
   trace->out->scheduler = tasks ? tsi_starpu_scheduler() : "serial";
-out:
   return status;
 }
 

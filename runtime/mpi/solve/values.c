@@ -60,13 +60,6 @@ static tristar_status allocate_columns(tsi_env *env, const tsi_process *p, size_
   return TRISTAR_OK;
 }
 
-static void release_columns(tsi_env *env, columns *c) {
-  TSI_FREE(env, c->pivots);
-  TSI_FREE(env, c->inverse);
-  TSI_FREE(env, c->row_scale);
-  TSI_FREE(env, c->col_scale);
-}
-
 /* Everything that rank 0 needs for one rank. */
 typedef struct sender {
   tsi_share *share;
@@ -86,42 +79,39 @@ static tristar_status prepare_sender(tristar_distributed_t *d, const tsi_layout 
   return allocate_columns(env, p, (size_t)s->share->panels->start[s->share->panels->count], &s->columns);
 }
 
-static void release_sender(tsi_env *env, sender *s) {
-  TSI_FREE(env, s->share);
-  TSI_FREE(env, s->begin);
-  TSI_FREE(env, s->piece);
-  release_columns(env, &s->columns);
+static void release_sender(sender *s) {
+  tsi_release(s->share);
+  tsi_release(s->begin);
+  tsi_release(s->piece);
+  tsi_release(s->columns.pivots);
+  tsi_release(s->columns.inverse);
+  tsi_release(s->columns.row_scale);
+  tsi_release(s->columns.col_scale);
 }
 
 /* before: what has failed so far, which is told then. */
 static tristar_status send_to(tristar_distributed_t *d, const tsi_layout *layout, tristar_status before,
                               const tristar_factor_t *factor, int rank) {
-  tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const tsi_process *p = d->process;
-  sender s = {.share = NULL};
+  TSI_CLEANUP(release_sender) sender s = {.share = NULL};
   tsi_array array[COLUMN_ARRAYS];
   int told = (int)(before == TRISTAR_OK ? prepare_sender(d, layout, factor, rank, &s) : before);
-  status = (tristar_status)told;
-  TSI_TRY_OUT(tsi_send_bytes(env, comm, &told, sizeof told, rank));
-  status = (tristar_status)told;
-  if (status != TRISTAR_OK) goto out;
+  TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
+  TSI_TRY((tristar_status)told);
   const shipment load = {s.share, s.begin, p->scalar_bytes};
   for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
     for (tsi_index j = 0, end; j < s.share->panels->count; j = end) {
       end = end_of_piece(&load, j);
       tsi_extract_panels(factor, upper, s.share, s.begin, j, end, s.piece);
-      TSI_TRY_OUT(
+      TSI_TRY(
           tsi_send_bytes(env, comm, s.piece, (size_t)(s.begin[end] - s.begin[j]) * p->scalar_bytes, rank));
     }
   tsi_extract_columns(factor, s.share, s.share->panel, s.columns.pivots, s.columns.inverse,
                       s.columns.row_scale, s.columns.col_scale);
   list_arrays(p, (size_t)s.share->panels->start[s.share->panels->count], &s.columns, array);
-  TSI_TRY_OUT(tsi_send_arrays(env, comm, COLUMN_ARRAYS, array, rank));
-out:
-  release_sender(env, &s);
-  return status;
+  return tsi_send_arrays(env, comm, COLUMN_ARRAYS, array, rank);
 }
 
 /* Rank 0's own share. */
@@ -196,17 +186,15 @@ static tristar_status send_shares(tristar_distributed_t *d, const tristar_factor
 
 tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY_OUT(tsi_agree_on_kind(d, factor, factor != NULL && factor->row_scale != NULL));
+  TSI_TRY(tsi_agree_on_kind(d, factor, factor != NULL && factor->row_scale != NULL));
   if (factor == NULL)
     status = receive(d);
   else {
     status = send_shares(d, factor);
     take_own(d->process, factor);
   }
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-  TSI_TRY_OUT(tsi_send_matrix(d, factor));
-out:
-  return status;
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  return tsi_send_matrix(d, factor);
 }
 
 /* Collective. */
@@ -214,7 +202,7 @@ static tristar_status name_rows(tristar_distributed_t *d, tsi_rows_matrix *m) {
   tsi_env *env = &d->ts->env;
   const tsi_directory *const row[2] = {d->in_row, d->out_row};
   for (int k = 0; k < 2; k++) {
-    const tristar_status mine = TSI_ALLOC(env, m->user[k], m->n);
+    const tristar_status mine = TSI_ALLOC_IN(m, m->user[k], m->n);
     TSI_TRY(tsi_directory_ask(env, d->transport, row[k], mine, m->n, m->column, m->user[k]));
   }
   return TRISTAR_OK;
@@ -223,7 +211,7 @@ static tristar_status name_rows(tristar_distributed_t *d, tsi_rows_matrix *m) {
 tristar_status tsi_bring_matrix(tristar_distributed_t *d, tristar_status mine,
                                 const tsi_rows_source *source) {
   if (!d->has_matrix)
-    tsi_rows_matrix_destroy(&d->ts->env, &d->matrix);
+    tsi_rows_matrix_destroy(&d->matrix);
   else if (d->matrix)
     TSI_TRY(tsi_rows_matrix_update(&d->ts->env, d->transport, d->process, mine, source, d->matrix));
   else {
