@@ -26,8 +26,10 @@ TRISTAR_CHECKED tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const
  * them. Takes over pattern and values, also on failure. Errors: as of tristar_import_triangle. */
 TRISTAR_CHECKED tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
                                                 tristar_partition partition, tristar_factor_t **out);
-/* New values of such a factor, in the order of the pattern: its plans solve with them from their next solve
- * on. After a failure it holds none. Errors: as above. */
+/* Its level sets, where its cut has counted them; else 0. */
+tsi_index tsi_import_levels(const tristar_factor_t *factor);
+/* New values of such a factor, in the order of the pattern, or those that were written to its own array: its
+ * plans solve with them from their next solve on. After a failure it holds none. Errors: as above. */
 TRISTAR_CHECKED tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values);
 
 #endif

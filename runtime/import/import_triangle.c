@@ -197,6 +197,12 @@ tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *value
   return import_triangle(ts, t, &options, &choice, out);
 }
 
+tsi_index tsi_import_levels(const tristar_factor_t *factor) {
+  const tsi_row_cut *cut = factor->rows ? factor->rows->cut : NULL;
+  if (cut == NULL || tsi_row_has_windows(cut)) return 0; /* windows have sets of their own */
+  return cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS ? cut->levels : 0;
+}
+
 static tristar_status refill_panels(tristar_factor_t *factor) {
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
@@ -214,7 +220,8 @@ tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) 
   const tsi_pattern *pattern = factor->analysis->pattern;
   const bool lower = factor->lower != NULL;
   factor->valid = false;
-  memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
+  if (values != factor->values)
+    memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
   if (factor->rows)
     TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", NULL, factor->rows));
   else

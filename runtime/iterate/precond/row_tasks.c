@@ -168,6 +168,8 @@ tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows, 
   double start_seconds;
   TSI_CLEANUP(tsi_row_tasks_destroy) tsi_row_tasks *t = NULL;
   *out = NULL;
+  /* the critical path has a part of all entries or more: tasks of so few parts cannot pay */
+  if (!asked_for && parts <= SCATTERED) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, t, 1));
   t->parts = parts;
   TSI_TRY(make_groups(env, rows, asked_for ? LEAST_OF_TASK_ASKED_FOR : LEAST_OF_TASK, t));

@@ -1,4 +1,5 @@
 /* What the values of a matrix make of a preconditioner: see precond.h. */
+#include "runtime/import/import.h"
 #include "runtime/iterate/precond/hermitian_part.h"
 #include "runtime/iterate/precond/level_fill.h"
 #include "runtime/iterate/precond/precond.h"
@@ -87,12 +88,17 @@ void tsi_precond_tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count uppe
   p->stats.fill = p->stats.nnz > 0 ? all / (double)p->stats.nnz : 0;
 }
 
-/* Those of sweeps that are there are known. */
+/* Of sweeps that were made: their cuts may have counted them. */
 static tristar_status tell_levels(tristar_precond_t *p, const tsi_factor_rows *rows, bool shared) {
-  if (p->sweep[0].plan != NULL) return TRISTAR_OK;
-  TSI_SCRATCH(&p->ts->env, tsi_index, depth, rows->n);
-  p->stats.levels_upper = tsi_find_levels(rows, false, depth);
-  p->stats.levels_lower = shared ? p->stats.levels_upper : tsi_find_levels(rows, true, depth);
+  tsi_index lower = tsi_import_levels(p->sweep[0].factor);
+  tsi_index upper = shared ? lower : tsi_import_levels(p->sweep[1].factor);
+  if (lower == 0 || upper == 0) {
+    TSI_SCRATCH(&p->ts->env, tsi_index, depth, rows->n);
+    if (upper == 0) upper = tsi_find_levels(rows, false, depth);
+    if (lower == 0) lower = shared ? upper : tsi_find_levels(rows, true, depth);
+  }
+  p->stats.levels_lower = lower;
+  p->stats.levels_upper = upper;
   return TRISTAR_OK;
 }
 
@@ -120,18 +126,19 @@ static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
   tsi_factor_rows a = {.values = NULL};
   const tristar_symmetry symmetry = p->pattern->symmetry;
   const bool shared = symmetry == TRISTAR_SYMMETRIC || symmetry == TRISTAR_HERMITIAN;
+  const bool anew = p->sweep[0].plan == NULL;
   TSI_TRY_OUT(take_rows(p, false, values, &a));
   if (p->diagonal == NULL) TSI_TRY_OUT(allocate(p, p->n, &p->diagonal));
   TSI_TRY_OUT(tsi_precond_tell(p, p->kernels->relax(&a, p->options.omega, p->diagonal)));
   const tsi_count below = count_lower(&a);
   p->symmetry = shared ? symmetry : TRISTAR_GENERAL;
   tsi_precond_tell_fill(p, below + p->n, shared ? 0 : a.ptr[p->n] - below);
-  TSI_TRY_OUT(tell_levels(p, &a, shared));
   TSI_TRY_OUT(tsi_precond_make_sweep(p, 0, &a, TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_N));
   if (shared)
     TSI_TRY_OUT(make_other_sweep(p, &a, TRISTAR_LOWER, adjoint_of(p)));
   else
     TSI_TRY_OUT(tsi_precond_make_sweep(p, 1, &a, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
+  if (anew) TSI_TRY_OUT(tell_levels(p, &a, shared));
 out:
   TSI_FREE(&p->ts->env, a.values);
   return status;
@@ -140,14 +147,16 @@ out:
 /* L and U, or U^H U. */
 static tristar_status make_sweeps(tristar_precond_t *p, const tsi_factor_rows *factors, bool shared) {
   const tsi_count below = count_lower(factors), above = factors->ptr[p->n] - below;
+  const bool anew = p->sweep[0].plan == NULL;
   tsi_precond_tell_fill(p, shared ? above : below, shared ? 0 : above);
-  TSI_TRY(tell_levels(p, factors, shared));
   if (shared) {
     TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, adjoint_of(p)));
-    return make_other_sweep(p, factors, TRISTAR_UPPER, TRISTAR_N);
+    TSI_TRY(make_other_sweep(p, factors, TRISTAR_UPPER, TRISTAR_N));
+  } else {
+    TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_LOWER, TRISTAR_UNIT, TRISTAR_N));
+    TSI_TRY(tsi_precond_make_sweep(p, 1, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
   }
-  TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_LOWER, TRISTAR_UNIT, TRISTAR_N));
-  return tsi_precond_make_sweep(p, 1, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N);
+  return anew ? tell_levels(p, factors, shared) : TRISTAR_OK;
 }
 
 static bool is_symmetric_kind(const tristar_precond_t *p) {

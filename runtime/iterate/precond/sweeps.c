@@ -16,47 +16,48 @@ static tsi_count part_of(const tsi_factor_rows *rows, tsi_index i, bool lower, t
   return (lower ? rows->diagonal[i] + 1 : rows->ptr[i + 1]) - *first;
 }
 
-/* bytes: a constant. */
+/* One triangle of the rows: values, and indices unless to_index is NULL. one: of the diagonal; NULL: that of
+ * the rows. bytes: a constant. */
 static inline __attribute__((always_inline)) void copy_part(const tsi_factor_rows *rows, bool lower,
-                                                            const double *one, tsi_entries *out,
-                                                            const size_t bytes) {
+                                                            const double *one, tsi_index *to_index,
+                                                            void *to_values, const size_t bytes) {
   const tsi_index *index = rows->index;
   const void *values = rows->values;
-  tsi_index *to_index = out->index;
-  void *item = out->item;
   tsi_count to = 0;
   for (tsi_index i = 0; i < rows->n; i++) {
     tsi_count from;
     const tsi_count end = to + part_of(rows, i, lower, &from), first = to;
     for (; to < end; to++, from++) {
-      to_index[to] = index[from];
-      tsi_copy_scalar(bytes, item, to, values, from);
+      if (to_index) to_index[to] = index[from];
+      tsi_copy_scalar(bytes, to_values, to, values, from);
     }
-    if (one) tsi_copy_scalar(bytes, item, lower ? end - 1 : first, one, 0);
+    if (one) tsi_copy_scalar(bytes, to_values, lower ? end - 1 : first, one, 0);
   }
 }
 
-/* One triangle of the rows, with a diagonal of ones if unit. */
-static tristar_status extract(tsi_env *env, const tsi_sparse_kernels *sparse, const tsi_factor_rows *rows,
-                              bool lower, bool unit, tsi_entries *out) {
+/* One triangle of the rows, with a diagonal of ones if unit, and conjugates if op is C. */
+static void copy_triangle(const tristar_precond_t *p, const tsi_factor_rows *rows, bool lower, bool unit,
+                          tristar_op op, tsi_index *index, void *values) {
+  const size_t bytes = p->sparse->scalar_bytes;
   const double number = 1;
-  double one[2];
-  tsi_count first;
-  sparse->fill(1, &number, one);
-  TSI_TRY(tsi_entries_begin(env, rows->n, sparse->scalar_bytes, out));
-  for (tsi_index i = 0; i < rows->n; i++) out->ptr[i + 1] = out->ptr[i] + part_of(rows, i, lower, &first);
-  TSI_TRY(tsi_entries_allocate(env, out));
-  switch (out->bytes) {
+  double own[2];
+  const double *one = unit ? own : NULL;
+  p->sparse->fill(1, &number, own);
+  switch (bytes) {
   case 4:
-    copy_part(rows, lower, unit ? one : NULL, out, 4);
+    copy_part(rows, lower, one, index, values, 4);
     break;
   case 8:
-    copy_part(rows, lower, unit ? one : NULL, out, 8);
+    copy_part(rows, lower, one, index, values, 8);
     break;
   default:
-    copy_part(rows, lower, unit ? one : NULL, out, 16);
+    copy_part(rows, lower, one, index, values, 16);
   }
-  return TRISTAR_OK;
+  tsi_count to = 0, count, first;
+  for (tsi_index i = 0; i < rows->n && op == TRISTAR_C; i++, to += count) {
+    count = part_of(rows, i, lower, &first);
+    p->kernels->conjugate((tsi_index)count, (char *)values + (size_t)to * bytes);
+  }
 }
 
 static tristar_status make_plan(tristar_precond_t *p, int which) {
@@ -72,25 +73,35 @@ static tristar_status make_plan(tristar_precond_t *p, int which) {
   return TRISTAR_OK;
 }
 
-tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, const tsi_factor_rows *rows,
-                                      tristar_uplo uplo, tristar_diag diag, tristar_op op) {
-  tsi_env *env = &precond->ts->env;
-  tsi_precond_sweep *sweep = &precond->sweep[which];
-  const bool stored = op == TRISTAR_N, lower = uplo == TRISTAR_LOWER;
+/* The factor of a sweep that is not there yet. */
+static tristar_status import(tristar_precond_t *p, int which, const tsi_factor_rows *rows, bool lower,
+                             bool unit, tristar_op op) {
+  tsi_env *env = &p->ts->env;
+  const bool stored = op == TRISTAR_N;
   TSI_CLEANUP(tsi_entries_finish) tsi_entries t = {.ptr = NULL};
   tsi_pattern *pattern;
+  tsi_count first;
   void *values;
-  TSI_TRY(extract(env, precond->sparse, rows, lower, diag == TRISTAR_UNIT, &t));
-  for (tsi_index j = 0; j < t.n && op == TRISTAR_C; j++)
-    precond->kernels->conjugate((tsi_index)(t.ptr[j + 1] - t.ptr[j]),
-                                (char *)t.item + (size_t)t.ptr[j] * precond->sparse->scalar_bytes);
+  TSI_TRY(tsi_entries_begin(env, rows->n, p->sparse->scalar_bytes, &t));
+  for (tsi_index i = 0; i < rows->n; i++) t.ptr[i + 1] = t.ptr[i] + part_of(rows, i, lower, &first);
+  TSI_TRY(tsi_entries_allocate(env, &t));
+  copy_triangle(p, rows, lower, unit, op, t.index, t.item);
+  TSI_TRY(tsi_pattern_from_entries(env, &t, stored, (char)p->stats.scalar, &pattern, &values));
+  return tsi_import_lines(p->ts, pattern, values, lower == stored, p->options.partition,
+                          &p->sweep[which].factor);
+}
+
+tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, const tsi_factor_rows *rows,
+                                      tristar_uplo uplo, tristar_diag diag, tristar_op op) {
+  tsi_precond_sweep *sweep = &precond->sweep[which];
+  const bool lower = uplo == TRISTAR_LOWER, unit = diag == TRISTAR_UNIT;
   sweep->op = TRISTAR_N;
   if (sweep->plan != NULL) {
-    return tsi_reimport_lines(sweep->factor, t.item);
+    sweep->factor->valid = false;
+    copy_triangle(precond, rows, lower, unit, op, NULL, sweep->factor->values);
+    return tsi_reimport_lines(sweep->factor, sweep->factor->values);
   }
-  TSI_TRY(tsi_pattern_from_entries(env, &t, stored, (char)precond->stats.scalar, &pattern, &values));
-  TSI_TRY(tsi_import_lines(precond->ts, pattern, values, lower == stored, precond->options.partition,
-                           &sweep->factor));
+  TSI_TRY(import(precond, which, rows, lower, unit, op));
   return make_plan(precond, which);
 }
 
