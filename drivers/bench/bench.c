@@ -122,6 +122,13 @@ static int run(const tsi_bench_setup *setup, tsi_bench_matrix *matrices, tsi_ben
   return status;
 }
 
+/* TriStar orders as --ordering has it, whose default is what most peers do. */
+static void choose_ordering(tsi_bench_setup *setup) {
+  setup->options[0] = "--ordering";
+  setup->options[1] = tsi_options_bench_ordering(setup->settings);
+  setup->options[2] = NULL;
+}
+
 int tsi_command_bench(const tsi_settings *settings) {
   if (settings->operand_count == 0) return tsi_usage_error("bench", "no MATRIX given");
   if (settings->bench_fsai && settings->triangular)
@@ -143,6 +150,7 @@ int tsi_command_bench(const tsi_settings *settings) {
   else
     status = tsi_picture_check("bench", "svg", settings->svg);
   if (status == TSI_EXIT_OK) status = tsi_bench_setup_make(setup, settings);
+  if (status == TSI_EXIT_OK) choose_ordering(setup);
   if (status == TSI_EXIT_OK) status = run(setup, matrices, cases);
   free(setup);
   free(matrices);

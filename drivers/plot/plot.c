@@ -58,7 +58,7 @@ static bool prepare(tsi_session *s, const kind *what, const tristar_layout *layo
     return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: an empty matrix: nothing to draw", s->name);
   tsi_plot_check_factors(s);
   if (layout != NULL) s->leaf_parts = layout->pz;
-  if ((what->needs & LEAVES) && s->settings->ordering == TRISTAR_ORDERING_METIS) s->leaf_parts = LEAF_PARTS;
+  if ((what->needs & LEAVES) && tsi_session_makes_tree(s)) s->leaf_parts = LEAF_PARTS;
   return (what->needs & MATRIX_ONLY) || tsi_session_analyze(s);
 }
 

@@ -29,7 +29,8 @@ cJSON *tsi_json_add_item(cJSON *array) {
 
 static void add_analysis(const tsi_session *s, cJSON *object) {
   cJSON_AddStringToObject(object, "method", tsi_method_name(s->a.method));
-  cJSON_AddStringToObject(object, "ordering", tsi_options_word("ordering", s->settings->ordering));
+  cJSON_AddStringToObject(object, "ordering", tsi_options_word("ordering", tsi_session_taken_ordering(s)));
+  cJSON_AddStringToObject(object, "ordering_reason", s->a.ordering_reason ? s->a.ordering_reason : "");
   cJSON_AddBoolToObject(object, "matched", s->a.matched);
   cJSON_AddBoolToObject(object, "symmetric_pattern", s->a.symmetric_pattern);
   cJSON_AddNumberToObject(object, "missing_mirrors", (double)s->a.missing_mirrors);

@@ -125,6 +125,8 @@ void tsi_report_analysis(const tsi_session *s) {
   tsi_report("analysis", "%s, %s ordering%s, in %s", conjugate ? "L D L^H" : methods[s->a.method],
              tsi_session_ordering(s), s->a.matched ? ", large entries matched to the diagonal" : "",
              tsi_text_seconds(s->analyze_s));
+  if (s->a.ordering_reason != NULL && *s->a.ordering_reason != '\0')
+    tsi_report("", "%s: %s", tsi_session_ordering(s), s->a.ordering_reason);
   tsi_report("", "%s entries in %s, %.1f times as many as in %s; %s", tsi_text_count(factor),
              lu ? "L and U" : "L", own > 0 ? (double)factor / own : 1, lu ? "A" : "the lower triangle of A",
              tsi_text_flops(tsi_factor_flops(s)));

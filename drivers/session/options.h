@@ -29,7 +29,9 @@ typedef struct tsi_settings {
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
-  int method, ordering, matching, singular, engine, place, factor_place;
+  int method, matching, singular, engine, place, factor_place;
+  int ordering;       /* 0 ..: one of the words of --ordering */
+  int bench_ordering; /* the same of tristar bench */
   int64_t order_seed, workers, chunk_bytes, device_bytes;
   const char *scheduler; /* of StarPU; NULL: its choice, or lws */
   int what;              /* 0 ..: a picture; negative: not given */
@@ -42,15 +44,16 @@ typedef struct tsi_settings {
   int first_core;                 /* of the workers of this process; no option of its own, as */
   int first_device, rank_devices; /* its devices */
   /* solve */
-  int64_t devices;               /* of --gpu, of --platform; 0: not given */
-  int platform;                  /* 0 ..: a node of platform.h */
-  int64_t ranks;                 /* of info; 0: not given */
-  int64_t solves, process_bytes; /* of --layout auto; 0: not given */
-  int gpu;                       /* 0 ..: a device of the cost model; negative: not given */
-  int op;                        /* 0 ..: one of N, T, C */
-  int uplo;                      /* 0 ..: one of L, U, LU; negative: not given */
-  int diag;                      /* 0 ..: one of nonunit, unit */
-  int partition;                 /* a tristar_partition */
+  int64_t devices;       /* of --gpu, of --platform; 0: not given */
+  int platform;          /* 0 ..: a node of platform.h */
+  int64_t ranks;         /* of info; 0: not given */
+  int64_t solves;        /* of --ordering auto and --layout auto; 0: not given */
+  int64_t process_bytes; /* of --layout auto; 0: not given */
+  int gpu;               /* 0 ..: a device of the cost model; negative: not given */
+  int op;                /* 0 ..: one of N, T, C */
+  int uplo;              /* 0 ..: one of L, U, LU; negative: not given */
+  int diag;              /* 0 ..: one of nonunit, unit */
+  int partition;         /* a tristar_partition */
   int64_t refine, repeat, in_flight;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
@@ -121,6 +124,8 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
 
 /* The word of a choice, by its number, of the option of this name; NULL: the one after the last. */
 const char *tsi_options_word(const char *name, int choice);
+/* The word of --ordering of `tristar bench`. */
+const char *tsi_options_bench_ordering(const tsi_settings *settings);
 
 /* An exit status: a usage error where --rhs and --nrhs are both given. */
 int tsi_check_rhs(const char *command, const tsi_settings *settings);

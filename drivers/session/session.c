@@ -226,12 +226,25 @@ bool tsi_session_read(tsi_session *s) {
 static const struct {
   tristar_ordering ordering;
   const char *title;
-} orderings[] = {{TRISTAR_ORDERING_METIS, "METIS"},
-                 {TRISTAR_ORDERING_NATURAL, "natural"},
-                 {TRISTAR_ORDERING_PTSCOTCH, "PT-Scotch"}};
+} orderings[] = {{TRISTAR_ORDERING_AUTO, "automatic"},        {TRISTAR_ORDERING_AMD, "AMD"},
+                 {TRISTAR_ORDERING_DISSECTION, "dissection"}, {TRISTAR_ORDERING_METIS, "METIS"},
+                 {TRISTAR_ORDERING_NATURAL, "natural"},       {TRISTAR_ORDERING_PTSCOTCH, "PT-Scotch"}};
+#define ORDERINGS (int)(sizeof orderings / sizeof *orderings)
+
+int tsi_session_taken_ordering(const tsi_session *s) {
+  for (int k = 0; k < ORDERINGS; k++)
+    if (orderings[k].ordering == s->a.ordering) return k;
+  return s->settings->ordering;
+}
 
 const char *tsi_session_ordering(const tsi_session *s) {
-  return orderings[s->settings->ordering].title;
+  return orderings[tsi_session_taken_ordering(s)].title;
+}
+
+bool tsi_session_makes_tree(const tsi_session *s) {
+  const tristar_ordering ordering = orderings[s->settings->ordering].ordering;
+  return ordering == TRISTAR_ORDERING_METIS || ordering == TRISTAR_ORDERING_DISSECTION ||
+         ordering == TRISTAR_ORDERING_AUTO;
 }
 
 tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
@@ -243,6 +256,7 @@ tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   options.singular = (tristar_singular)s->settings->singular;
   options.place = (tristar_place)s->settings->factor_place;
   options.device_bytes = s->settings->device_bytes;
+  options.solves = s->settings->solves;
   options.single_factors = s->single_factors;
   options.leaf_parts = s->leaf_parts;
   return options;

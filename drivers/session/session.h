@@ -51,8 +51,11 @@ bool tsi_session_convert(tsi_session *s, const char *subject, tristar_scalar sca
 /* Fails where the conversion has made zeros of all values of a column that has others. */
 bool tsi_session_keep_columns(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
                               int64_t rows, int64_t columns, const void *converted);
-/* What the order of elimination is called in text: "METIS". */
+/* The order of elimination that the analysis took: the number of its word of --ordering, its name in text. */
+int tsi_session_taken_ordering(const tsi_session *s);
 const char *tsi_session_ordering(const tsi_session *s);
+/* Does --ordering come with a separator tree where one is needed? */
+bool tsi_session_makes_tree(const tsi_session *s);
 /* How it is analyzed, but for a variant. */
 tristar_analysis_options tsi_session_analysis_options(const tsi_session *s);
 bool tsi_session_analyze(tsi_session *s);

@@ -11,23 +11,13 @@
 #define TSI_PARTITION_ORDER_ORDERING_H
 
 #include <math.h>
-#include <pthread.h>
 
-#include "partition/order/graph.h"
 #include "partition/order/symbolic.h"
 
 /* More leaves than any machine has grids, and few enough that node numbers cannot overflow. */
 #define TSI_MAX_LEAF_PARTS 65536
 
-/* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
- * same seed gives the same result. */
-extern pthread_mutex_t tsi_metis_lock;
-/* Can METIS count so many edges? Errors: TOO_LARGE. */
-TRISTAR_CHECKED tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges);
-/* What METIS returned for a graph. Errors: MEMORY, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges);
-
-/* A vertex with very many neighbours: dissection does not see it, and it is eliminated last. */
+/* A vertex with very many neighbours. */
 typedef struct tsi_dense_vertex {
   tsi_count degree;
   tsi_index vertex;
@@ -46,7 +36,7 @@ static inline tsi_index tsi_separator_parent(tsi_index leaf_parts, tsi_index nod
 }
 
 /* perm: n entries, written. part (n) and part_columns (2*leaf_parts - 1): the node of each vertex and the
- * number of vertices of each node; both are read and written only by METIS with leaf_parts > 1. Errors:
+ * number of vertices of each node; both are read and written only where tsi_order_makes_tree. Errors:
  * ARGUMENT, RUNTIME (METIS), TOO_LARGE (for METIS), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_order(tsi_env *env, const tsi_graph *graph,
                                          const tsi_symbolic_options *options, tsi_index *perm,

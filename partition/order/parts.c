@@ -3,7 +3,7 @@
 
 #include <metis.h>
 
-#include "partition/order/ordering.h"
+#include "partition/order/metis_call.h"
 
 #define VERTICES_LEAST 8 /* of a part, for METIS */
 

@@ -219,8 +219,12 @@ typedef struct work {
 } work;
 
 void tsi_symbolic_options_init(tsi_symbolic_options *options) {
-  *options = (tsi_symbolic_options){
-      .ordering = TSI_ORDER_METIS, .given = NULL, .leaf_parts = 1, .seed = 1, .relax = 0.6};
+  *options =
+      (tsi_symbolic_options){.ordering = TSI_ORDER_METIS,
+                             .leaf_parts = 1,
+                             .seed = 1,
+                             .relax = 0.6,
+                             .costs = {.solves = 10, .entry_bytes = sizeof(double), .flops_factor = 1}};
 }
 
 /* Column k becomes the former column order[k], in the permutation and in the tree. */
@@ -297,13 +301,36 @@ static tristar_status count_columns(tsi_env *env, work *w, tsi_symbolic *sy) {
   return TRISTAR_OK;
 }
 
+tristar_status tsi_symbolic_measure(tsi_env *env, const tsi_graph *graph, const tsi_index *perm,
+                                    tsi_fill *fill) {
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  options.ordering = TSI_ORDER_GIVEN;
+  options.given = perm;
+  TSI_SCRATCH(env, work, w, 1);
+  *w = (work){.graph = graph};
+  TSI_SCRATCH_ZERO(env, tsi_symbolic, sy, 1);
+  sy->n = graph->n;
+  TSI_TRY(order_columns(env, &options, w, sy));
+  TSI_TRY(count_columns(env, w, sy));
+  TSI_SCRATCH_ZERO(env, double, below, sy->n); /* the heaviest path below each column */
+  *fill = (tsi_fill){.entries = (double)sy->nnz_exact, .flops = sy->flops};
+  for (tsi_index j = 0; j < sy->n; j++) {
+    const double path = below[j] + w->count[j];
+    const tsi_index up = w->parent[j];
+    if (up != TSI_NONE && path > below[up]) below[up] = path;
+    if (path > fill->path_entries) fill->path_entries = path;
+  }
+  return TRISTAR_OK;
+}
+
 /* The top separator node of each column, if there is such a tree: that of the ordering, or one that is cut
  * from the elimination tree. */
 static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                  tsi_symbolic *sy) {
   if (w->part == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_IN(w, w->column_part, sy->n));
-  if (options->ordering == TSI_ORDER_METIS) {
+  if (tsi_order_makes_tree(options)) {
     for (tsi_index k = 0; k < sy->n; k++) w->column_part[k] = w->part[sy->perm[k]];
     return TRISTAR_OK;
   }

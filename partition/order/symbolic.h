@@ -54,19 +54,70 @@ typedef struct tsi_symbolic {
   tsi_index *part;         /* count: the node of each supernode; NULL if 1 */
 } tsi_symbolic;
 
-typedef enum tsi_ordering_kind { TSI_ORDER_METIS, TSI_ORDER_NATURAL, TSI_ORDER_GIVEN } tsi_ordering_kind;
+typedef enum tsi_ordering_kind {
+  TSI_ORDER_METIS,      /* METIS_NodeND */
+  TSI_ORDER_NATURAL,    /* as given */
+  TSI_ORDER_GIVEN,      /* options.given */
+  TSI_ORDER_AMD,        /* minimum_degree.h */
+  TSI_ORDER_DISSECTION, /* separators.h */
+  TSI_ORDER_CALLBACK,   /* options.order */
+  TSI_ORDER_AUTO        /* order_choice.h: AMD or DISSECTION; with a separator tree METIS */
+} tsi_ordering_kind;
+
+/* What a factor will be like: of L, its diagonal included. */
+typedef struct tsi_fill {
+  double entries;      /* of all columns */
+  double flops;        /* sum of (entries of a column)^2, as in tsi_symbolic */
+  double path_entries; /* of the columns of the heaviest path of the elimination tree; where measured */
+} tsi_fill;
+
+static inline void tsi_fill_add_column(tsi_fill *fill, tsi_index entries) {
+  fill->entries += entries;
+  fill->flops += (double)entries * entries;
+}
+
+/* What ORDER_AUTO weighs an ordering by: a factorization, and solves with it. */
+typedef struct tsi_order_costs {
+  double solves;       /* with a factorization */
+  double entry_bytes;  /* bytes of an entry of the factors */
+  double flops_factor; /* real operations of the factorization over tsi_fill.flops */
+} tsi_order_costs;
+
+/* What ORDER_AUTO took, and why; of another ordering: that one, and "". */
+typedef struct tsi_order_choice {
+  tsi_ordering_kind kind;
+  const char *reason; /* static text */
+} tsi_order_choice;
 
 typedef struct tsi_symbolic_options {
   tsi_ordering_kind ordering;
   const tsi_index *given; /* TSI_ORDER_GIVEN: given[k] is the vertex eliminated as k-th; n entries */
-  tsi_index leaf_parts;   /* 1, or a power of two: leaves of a top separator tree, whose nodes merging never
-                             crosses; METIS: METIS_NodeNDP, else cut from the elimination tree (symbolic.c) */
-  int seed;               /* of METIS */
-  double relax; /* relaxed merging: share of stored zeros tolerated, 0: fundamental supernodes only */
+  tristar_order_fn order; /* TSI_ORDER_CALLBACK */
+  void *order_arg;
+  tsi_index leaf_parts; /* 1, or a power of two: leaves of a top separator tree, whose nodes merging never
+                           crosses; METIS, DISSECTION and AUTO: METIS_NodeNDP, else cut from the elimination
+                           tree (symbolic.c) */
+  int seed;             /* of METIS */
+  double relax;         /* relaxed merging: share of stored zeros tolerated, 0: fundamental supernodes only */
+  tsi_order_costs costs;    /* for TSI_ORDER_AUTO */
+  tsi_order_choice *choice; /* written by the ordering; may be NULL */
 } tsi_symbolic_options;
 
-/* Defaults: METIS, one part, seed 1, the standard relaxation. */
+/* Does the ordering come with its separator tree? */
+static inline bool tsi_order_makes_tree(const tsi_symbolic_options *options) {
+  return options->leaf_parts > 1 &&
+         (options->ordering == TSI_ORDER_METIS || options->ordering == TSI_ORDER_DISSECTION ||
+          options->ordering == TSI_ORDER_AUTO);
+}
+
+/* Defaults: METIS, one part, seed 1, the standard relaxation; costs of Cholesky in double precision and ten
+ * solves. */
 void tsi_symbolic_options_init(tsi_symbolic_options *options);
+
+/* Measures the factor of the graph in the order perm (n). Errors: ARGUMENT (perm is no permutation), MEMORY.
+ */
+TRISTAR_CHECKED tristar_status tsi_symbolic_measure(tsi_env *env, const tsi_graph *graph,
+                                                    const tsi_index *perm, tsi_fill *fill);
 
 /* Orders and analyzes. Errors: ARGUMENT (given is no permutation: the message names the entry; leaf_parts no
  * power of two), RUNTIME (METIS's code), TOO_LARGE, MEMORY. n = 0 gives an empty structure. */

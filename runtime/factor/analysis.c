@@ -21,7 +21,7 @@ _Static_assert((int)TRISTAR_INVERSE_NONE == (int)TSI_INVERSE_NONE &&
 
 void tristar_analysis_options_init_sized(tristar_analysis_options *options, size_t size) {
   const tristar_analysis_options defaults = {
-      .method = TRISTAR_METHOD_AUTO, .ordering = TRISTAR_ORDERING_METIS, .seed = 1};
+      .method = TRISTAR_METHOD_AUTO, .ordering = TRISTAR_ORDERING_AUTO, .seed = 1};
   tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
@@ -79,6 +79,9 @@ void tsi_analysis_fill_stats(tristar_analysis_t *an, bool symmetric_pattern) {
       stats->widest_supernode = symbolic->start[s + 1] - symbolic->start[s];
   stats->tree_height = symbolic->tree_height;
   stats->elimination_tree_height = symbolic->etree_height;
+  if (stats->ordering_reason != NULL) return;
+  stats->ordering = TRISTAR_ORDERING_USER; /* imported factors come in their order */
+  stats->ordering_reason = "";
 }
 
 /* Translates the user's permutation of rows (and, after a matching, columns) for the symbolic analysis. */
@@ -102,28 +105,61 @@ static void forget_entries(tsi_env *env, tristar_analysis_t *an) {
   TSI_FREE(env, an->pattern->index);
 }
 
+static const struct {
+  tristar_ordering ordering;
+  tsi_ordering_kind kind;
+} orderings[] = {
+    {TRISTAR_ORDERING_METIS, TSI_ORDER_METIS},       {TRISTAR_ORDERING_NATURAL, TSI_ORDER_NATURAL},
+    {TRISTAR_ORDERING_USER, TSI_ORDER_GIVEN},        {TRISTAR_ORDERING_PTSCOTCH, TSI_ORDER_GIVEN},
+    {TRISTAR_ORDERING_AMD, TSI_ORDER_AMD},           {TRISTAR_ORDERING_DISSECTION, TSI_ORDER_DISSECTION},
+    {TRISTAR_ORDERING_CALLBACK, TSI_ORDER_CALLBACK}, {TRISTAR_ORDERING_AUTO, TSI_ORDER_AUTO}};
+
+/* The options of the symbolic analysis. given: the permutation of USER or PTSCOTCH. */
+static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const tsi_index *given,
+                                             tsi_order_choice *choice) {
+  const tristar_analysis_options *from = &an->options;
+  const bool complex = an->factor_scalar == 'c' || an->factor_scalar == 'z';
+  const bool single = an->factor_scalar == 's' || an->factor_scalar == 'c';
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  for (size_t k = 0; k < sizeof orderings / sizeof *orderings; k++)
+    if (orderings[k].ordering == from->ordering) options.ordering = orderings[k].kind;
+  options.given = given;
+  options.order = from->order;
+  options.order_arg = from->order_arg;
+  options.leaf_parts = from->leaf_parts > 1 ? from->leaf_parts : 1;
+  options.seed = from->seed;
+  if (from->merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
+  if (from->solves > 0) options.costs.solves = (double)from->solves;
+  options.costs.entry_bytes = (single ? 4 : 8) * (complex ? 2 : 1);
+  options.costs.flops_factor = (tsi_analysis_is_lu(an) ? 2 : 1) * (complex ? 4 : 1);
+  options.choice = choice;
+  return options;
+}
+
+/* What has become of the option `ordering`. */
+static void note_choice(tristar_analysis_t *an, const tsi_order_choice *choice) {
+  an->stats.ordering = an->options.ordering;
+  an->stats.ordering_reason = choice->reason;
+  if (an->options.ordering != TRISTAR_ORDERING_AUTO && an->options.ordering != TRISTAR_ORDERING_DISSECTION)
+    return;
+  for (size_t k = 0; k < sizeof orderings / sizeof *orderings; k++)
+    if (orderings[k].kind == choice->kind) an->stats.ordering = orderings[k].ordering;
+}
+
 /* Ordering and supernodes of the row-permuted matrix. lean: the entries of the pattern are not needed any
  * more.
  */
 static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matched *found,
                             const tsi_index *given, bool lean) {
   const tsi_index *row_map = found->row_map;
-  static const tsi_ordering_kind kind[] = {[TRISTAR_ORDERING_METIS] = TSI_ORDER_METIS,
-                                           [TRISTAR_ORDERING_NATURAL] = TSI_ORDER_NATURAL,
-                                           [TRISTAR_ORDERING_USER] = TSI_ORDER_GIVEN,
-                                           [TRISTAR_ORDERING_PTSCOTCH] = TSI_ORDER_GIVEN};
   const tsi_pattern *pattern = an->pattern;
   const tsi_index n = pattern->n;
   TSI_OWNED tsi_graph *joined = NULL, *graph = NULL;
   TSI_OWNED tsi_index *paired = NULL;
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
-  tsi_symbolic_options options;
-  tsi_symbolic_options_init(&options);
-  options.ordering = kind[an->options.ordering];
-  options.given = given;
-  options.leaf_parts = an->options.leaf_parts > 1 ? an->options.leaf_parts : 1;
-  options.seed = an->options.seed;
-  if (an->options.merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
+  tsi_order_choice choice;
+  tsi_symbolic_options options = symbolic_options(an, given, &choice);
   if (row_map != NULL && !tsi_pattern_is_columns(pattern)) { /* needs columns, in full */
     TSI_TRY(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
     TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
@@ -138,8 +174,10 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
     TSI_TRY(tsi_pairs_graph(env, graph, found->partner, &joined));
     options.ordering = TSI_ORDER_GIVEN;
     options.given = paired;
+    options.choice = NULL;
   }
   TSI_TRY(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
+  note_choice(an, &choice);
   TSI_TRY(tsi_panels_create(env, an->symbolic,
                             an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
                             &an->panels));
@@ -241,7 +279,7 @@ out:
 
 tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_analysis_options *options) {
   if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
-      (unsigned)options->ordering > TRISTAR_ORDERING_PTSCOTCH ||
+      (unsigned)options->ordering > TRISTAR_ORDERING_AUTO ||
       (unsigned)options->matching > TRISTAR_MATCHING_ON ||
       (unsigned)options->inverse > TRISTAR_INVERSE_PARTITIONED ||
       (unsigned)options->merge > TRISTAR_MERGE_NONE ||
@@ -253,6 +291,9 @@ tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_anal
              (int)options->merge, (int)options->singular, (int)options->growth, (int)options->place);
   if (options->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device_bytes is %lld", (long long)options->device_bytes);
+  if (options->solves < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "solves is %lld", (long long)options->solves);
+  if (options->ordering == TRISTAR_ORDERING_CALLBACK && options->order == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ORDERING_CALLBACK without a function");
   if (options->leaf_parts < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts is %d", options->leaf_parts);
   return TRISTAR_OK;
 }
@@ -299,7 +340,9 @@ tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_me
   TSI_OWNED int64_t *permutation = NULL;
   *out = NULL;
   options.method = method;
-  if (options.ordering == TRISTAR_ORDERING_USER) { /* the order found is the given one, postordered */
+  if (options.ordering == TRISTAR_ORDERING_USER || options.ordering == TRISTAR_ORDERING_CALLBACK) {
+    /* the order found is the given one, postordered */
+    options.ordering = TRISTAR_ORDERING_USER;
     TSI_TRY(TSI_ALLOC(env, permutation, from->n));
     for (tsi_index j = 0; j < from->n; j++) permutation[j] = analysis->symbolic->perm[j];
     options.permutation = permutation;

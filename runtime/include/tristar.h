@@ -197,11 +197,26 @@ typedef enum tristar_method {
 
 /* The order of elimination. */
 typedef enum tristar_ordering {
-  TRISTAR_ORDERING_METIS,   /* Nested dissection by METIS; minimum degree for components of up to 64 rows. */
-  TRISTAR_ORDERING_NATURAL, /* The order of the matrix, then postordered. */
-  TRISTAR_ORDERING_USER,    /* By tristar_analysis_options.permutation. */
-  TRISTAR_ORDERING_PTSCOTCH /* Nested dissection by PT-Scotch on all ranks: tristar_dmatrix_factor only. */
+  TRISTAR_ORDERING_METIS,    /* Nested dissection by METIS; minimum degree for components of up to 64 rows. */
+  TRISTAR_ORDERING_NATURAL,  /* The order of the matrix, then postordered. */
+  TRISTAR_ORDERING_USER,     /* By tristar_analysis_options.permutation. */
+  TRISTAR_ORDERING_PTSCOTCH, /* Nested dissection by PT-Scotch on all ranks: tristar_dmatrix_factor only. */
+  TRISTAR_ORDERING_AMD, /* Approximate minimum degree (Amestoy, Davis and Duff 1996). Like METIS, it orders
+                           components of up to 64 rows by exact minimum degree. */
+  TRISTAR_ORDERING_DISSECTION, /* Nested dissection by METIS in parts, that several cores can order side by
+                                  side: less time and less fill than METIS. With a separator tree: METIS. */
+  TRISTAR_ORDERING_CALLBACK,   /* By tristar_analysis_options.order. */
+  TRISTAR_ORDERING_AUTO /* AMD, or DISSECTION where that promises less time of analysis, factorization and
+                           `solves` solves. With a separator tree: METIS. The matrix and the options decide,
+                           not the machine. */
 } tristar_ordering;
+
+/* An ordering of the caller for a graph of n rows. The neighbours of row v are index[p] for ptr[v] <= p <
+ * ptr[v+1]: ascending, without v, and v is a neighbour of each of them. Writes the row that is
+ * eliminated as k-th to permutation[k], for k from 0 to n-1. Returns 0, or another number that fails the
+ * analysis. With pairs of LDLT a row of the graph is a pair or a single row of the matrix. */
+typedef int (*tristar_order_fn)(void *arg, int64_t n, const int64_t *ptr, const int32_t *index,
+                                int64_t *permutation);
 
 /* Whether large entries are moved to the diagonal before the factorization. */
 typedef enum tristar_matching {
@@ -241,8 +256,8 @@ typedef struct tristar_analysis_options {
       *permutation; /* ORDERING_USER: permutation[k] is the row that is eliminated in step k, both from 0;
                        n entries. LDLT with a matching moves the second row of a pair behind the first. */
   int leaf_parts;   /* Leaves of the separator tree: 2, 4, 8, ... 0 or 1: no such tree. Pz grids of processes
-                       need at least Pz leaves (tristar_layout.h). METIS computes the tree; for other
-                       orderings it is cut from the elimination tree. */
+                       need at least Pz leaves (tristar_layout.h). METIS, DISSECTION and AUTO compute the
+                       tree; for other orderings it is cut from the elimination tree. */
   int seed;         /* Seed of METIS and PT-Scotch. */
   tristar_matching matching; /* Needs values in the view. */
   int single_factors; /* 1: single precision factors and solves for a double matrix; b, x and refinement stay
@@ -254,9 +269,12 @@ typedef struct tristar_analysis_options {
   tristar_growth growth;     /* Treatment of pivot growth. */
   tristar_place place;       /* Where large fronts are factored. */
   int64_t device_bytes;      /* Largest front on a GPU, in bytes. 0: nine tenths of the GPU's memory. */
+  int64_t solves;            /* ORDERING_AUTO: solves that a factorization is expected to serve. 0: 10. */
+  tristar_order_fn order;    /* ORDERING_CALLBACK: the ordering, called once in tristar_analyze. */
+  void *order_arg;           /* First argument of order. */
 } tristar_analysis_options;
 
-/* Defaults: METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE,
+/* Defaults: METHOD_AUTO, ORDERING_AUTO, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE,
  * GROWTH_WARN, PLACE_CPU, seed 1, all else 0. */
 #define tristar_analysis_options_init(options)                                                               \
   tristar_analysis_options_init_sized((options), sizeof *(options))
@@ -264,8 +282,8 @@ typedef struct tristar_analysis_options {
 /* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of view; reads
  * values, if any, to resolve METHOD_AUTO and for the matching (Duff and Koster 2001). options may be NULL.
  * Errors: ARGUMENT, RECTANGULAR, FORMAT (row out of range: the message names column and entry), SINGULAR
- * (structurally: the message gives the structural rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS),
- * UNSUPPORTED (ORDERING_PTSCOTCH). */
+ * (structurally: the message gives the structural rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, or
+ * the function of ORDERING_CALLBACK), UNSUPPORTED (ORDERING_PTSCOTCH). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);

@@ -64,7 +64,8 @@ TRISTAR_API int tristar_get_worker(tristar_t *ts, int i, char *name, size_t size
 /* ---- Memory ------------------------------------------------------------------------------------------ */
 
 /* Memory of a context and its objects. Not counted are allocations by other libraries: StarPU (1 to 2 KB per
- * task of a plan, or of a running factorization), METIS (during the ordering), MPI and BLAS. */
+ * task of a plan, or of a running factorization), METIS, AMD and helper processes (during the ordering), MPI
+ * and BLAS. */
 typedef struct tristar_memory_stats {
   size_t current_bytes; /* Bytes that are allocated now. */
   size_t peak_bytes;    /* Largest value of current_bytes so far. */

@@ -48,6 +48,8 @@ typedef struct tristar_analysis_stats {
   int64_t tree_height;      /* Supernodes on the longest path to a root. */
   int64_t elimination_tree_height; /* Columns on the longest path to a root. */
   double analyze_seconds;          /* Seconds of tristar_analyze. */
+  tristar_ordering ordering;       /* The ordering that was taken; never AUTO. */
+  const char *ordering_reason;     /* Why ORDERING_AUTO took it; "" for another option. Static text. */
 } tristar_analysis_stats;
 /* Copies the statistics of the analysis to *stats. */
 TRISTAR_API tristar_status tristar_analysis_get_stats(const tristar_analysis_t *analysis,

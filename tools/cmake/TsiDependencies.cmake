@@ -1,10 +1,11 @@
 # Finds the libraries that TriStar uses. Each is told to CMake in the usual ways: PKG_CONFIG_PATH for StarPU,
-# OpenBLAS and hwloc, CMAKE_PREFIX_PATH for METIS and cJSON.
+# OpenBLAS and hwloc, CMAKE_PREFIX_PATH for METIS, AMD and cJSON.
 #
 # The imported targets are global because tristar_static names them to whoever links it.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(METIS REQUIRED GLOBAL)
+find_package(AMD REQUIRED GLOBAL)
 pkg_check_modules(TRISTAR_OPENBLAS REQUIRED IMPORTED_TARGET GLOBAL openblas)
 
 # OpenBLAS can be built without its LAPACK part.
@@ -20,7 +21,7 @@ endif()
 
 set(TRISTAR_HAVE_MPI FALSE CACHE INTERNAL "Distributed solves are built")
 if(NOT TRISTAR_WITH_STARPU)
-  message(STATUS "Without StarPU: OpenBLAS ${TRISTAR_OPENBLAS_VERSION}, METIS ${METIS_VERSION}")
+  message(STATUS "Without StarPU: OpenBLAS ${TRISTAR_OPENBLAS_VERSION}, METIS ${METIS_VERSION}, AMD ${AMD_VERSION}")
   return()
 endif()
 
@@ -31,7 +32,7 @@ find_package(ZLIB REQUIRED GLOBAL)
 pkg_search_module(TRISTAR_STARPU REQUIRED IMPORTED_TARGET GLOBAL starpu-1.4 starpu-1.3)
 pkg_check_modules(TRISTAR_HWLOC REQUIRED IMPORTED_TARGET GLOBAL hwloc>=2.0)
 message(STATUS "StarPU ${TRISTAR_STARPU_VERSION} (${TRISTAR_STARPU_MODULE_NAME}), "
-               "OpenBLAS ${TRISTAR_OPENBLAS_VERSION}, hwloc ${TRISTAR_HWLOC_VERSION}, METIS ${METIS_VERSION}")
+               "OpenBLAS ${TRISTAR_OPENBLAS_VERSION}, hwloc ${TRISTAR_HWLOC_VERSION}, METIS ${METIS_VERSION}, AMD ${AMD_VERSION}")
 
 # A StarPU that was built with SimGrid simulates a machine: the program tells what solves would take there.
 include(CheckCSourceCompiles)

@@ -2,7 +2,7 @@
 # header tristar_NAME.h.
 #
 # The static library is an export of its own: only who links it needs the development files of StarPU,
-# OpenBLAS, hwloc, METIS and zlib, and of MPI and StarPU-MPI if it was built with them. So is each adapter: only
+# OpenBLAS, hwloc, METIS, AMD and zlib, and of MPI and StarPU-MPI if it was built with them. So is each adapter: only
 # who links it needs those of its solver.
 include(CMakePackageConfigHelpers)
 
@@ -48,7 +48,7 @@ configure_package_config_file(tools/cmake/TriStarConfig.cmake.in TriStarConfig.c
                               INSTALL_DESTINATION "${tsi_package_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(TriStarConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/TriStarConfig.cmake"
-              "${PROJECT_BINARY_DIR}/TriStarConfigVersion.cmake" tools/cmake/FindMETIS.cmake
+              "${PROJECT_BINARY_DIR}/TriStarConfigVersion.cmake" tools/cmake/FindMETIS.cmake tools/cmake/FindAMD.cmake
               tools/cmake/FindPTSCOTCH.cmake
               tools/cmake/TriStarSolver.cmake tools/cmake/TriStarMpi.cmake
         DESTINATION "${tsi_package_dir}")
@@ -76,8 +76,9 @@ endmacro()
 # What the static library needs, as flags: Requires.private would drag in what the static forms of StarPU and
 # OpenBLAS need, and would make --cflags fail for users of the shared library who have neither.
 cmake_path(GET METIS_LIBRARY PARENT_PATH tsi_metis_dir)
+cmake_path(GET AMD_LIBRARY PARENT_PATH tsi_amd_dir)
 set(tsi_pc_private ${TRISTAR_STARPU_LDFLAGS} ${TRISTAR_OPENBLAS_LDFLAGS} ${TRISTAR_HWLOC_LDFLAGS}
-    "-L${tsi_metis_dir}" -lmetis -lz -lpthread -lm)
+    "-L${tsi_metis_dir}" -lmetis "-L${tsi_amd_dir}" -lamd -lz -lpthread -lm)
 if(TRISTAR_HAVE_MPI)
   tsi_pc_mpi(tsi_pc_private INTERFACE_LINK_LIBRARIES)
   tsi_pc_libraries(tsi_pc_private)

@@ -129,6 +129,7 @@ static void check_chain(tristar_t *ts, bool is_complex, tristar_op op) {
                           0};
   tristar_analysis_options options;
   tristar_analysis_options_init(&options);
+  options.ordering = TRISTAR_ORDERING_METIS; /* of a chain AMD makes other rounding errors */
   options.single_factors = 1;
   options.method = is_complex ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LDLT;
   check(ts, is_complex ? "complex chain" : "chain", &v, &options, op, 1e-13, 1e-14);

@@ -43,6 +43,7 @@ static tristar_factor_t *make_factor(tristar_t *ts, const problem *p, tristar_in
   options.method = p->method;
   options.single_factors = p->single_factors;
   options.inverse = inverse;
+  options.ordering = TRISTAR_ORDERING_METIS; /* separators are wide enough for slices */
   CHECK_OK(tristar_analyze(ts, &p->view, &options, &an));
   CHECK_OK(tristar_factor(an, p->view.values, &f));
   return f;

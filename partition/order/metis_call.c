@@ -1,0 +1,22 @@
+/* See metis_call.h. */
+#include "partition/order/metis_call.h"
+
+#include <metis.h>
+
+pthread_mutex_t tsi_metis_lock = PTHREAD_MUTEX_INITIALIZER;
+
+tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges) {
+  if (edges > IDX_MAX)
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "METIS cannot count %lld edges with its %d-bit integers",
+             (long long)edges, IDXTYPEWIDTH);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges) {
+  if (code == METIS_ERROR_MEMORY)
+    TSI_FAIL(env, TRISTAR_ERR_MEMORY, "METIS ran out of memory on %d vertices (code %d)", vertices, code);
+  if (code != METIS_OK)
+    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS failed on %d vertices, %lld edges (code %d)", vertices,
+             (long long)edges, code);
+  return TRISTAR_OK;
+}

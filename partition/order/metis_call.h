@@ -1,0 +1,18 @@
+/* Calls of METIS: what it can take, one at a time, what it returned. */
+#ifndef TSI_PARTITION_ORDER_METIS_CALL_H
+#define TSI_PARTITION_ORDER_METIS_CALL_H
+
+#include <pthread.h>
+
+#include "runtime/base/env.h"
+
+/* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
+ * same seed gives the same result. */
+extern pthread_mutex_t tsi_metis_lock;
+
+/* Can METIS count so many edges? Errors: TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges);
+/* What METIS returned for a graph. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges);
+
+#endif
