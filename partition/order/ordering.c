@@ -2,7 +2,7 @@
 #include "partition/order/ordering.h"
 
 #include "partition/order/core_graph.h"
-#include "partition/order/separators.h"
+#include "partition/order/shared_order.h"
 #include "partition/order/metis_call.h"
 #include "partition/order/minimum_degree.h"
 #include "partition/order/order_choice.h"
@@ -43,7 +43,7 @@ static tristar_status run_metis(tsi_env *env, const tsi_component *c, tsi_index 
 
 /* Orders each component of the core by METIS, AMD or DISSECTION. Adds to *fill what AMD predicts. */
 static tristar_status order_components(tsi_env *env, const tsi_core_graph *core, tsi_ordering_kind kind,
-                                       int seed, tsi_fill *fill) {
+                                       const tsi_symbolic_options *options, tsi_fill *fill) {
   tsi_component c;
   for (tsi_index i = 0; tsi_core_next(core, &i, &c);) {
     if (c.n <= TSI_MINIMUM_DEGREE_VERTICES)
@@ -51,9 +51,9 @@ static tristar_status order_components(tsi_env *env, const tsi_core_graph *core,
     else if (kind == TSI_ORDER_AMD)
       TSI_TRY(tsi_approximate_minimum_degree(env, &c, fill));
     else if (kind == TSI_ORDER_DISSECTION)
-      TSI_TRY(tsi_order_by_separators(env, &c, seed));
+      TSI_TRY(tsi_shared_order(env, &c, options->seed, options->cores));
     else
-      TSI_TRY(run_metis(env, &c, 1, seed, NULL));
+      TSI_TRY(run_metis(env, &c, 1, options->seed, NULL));
   }
   return TRISTAR_OK;
 }
@@ -154,7 +154,7 @@ static tristar_status order_core(tsi_env *env, const tsi_graph *graph, const tsi
   tsi_fill fill = {0};
   TSI_TRY(tsi_core_create(env, graph, false, &core));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "ordering: %d vertices, %d components", core->n, core->components);
-  TSI_TRY(order_components(env, core, options->ordering, options->seed, &fill));
+  TSI_TRY(order_components(env, core, options->ordering, options, &fill));
   return assemble(env, graph, core, perm);
 }
 
@@ -164,7 +164,7 @@ static tristar_status try_dissection(tsi_env *env, const tsi_graph *graph, const
                                      tsi_order_choice *choice) {
   tsi_fill amd, dissection, ignored = {0};
   TSI_SCRATCH(env, tsi_index, other, graph->n);
-  TSI_TRY(order_components(env, core, TSI_ORDER_DISSECTION, options->seed, &ignored));
+  TSI_TRY(order_components(env, core, TSI_ORDER_DISSECTION, options, &ignored));
   TSI_TRY(assemble(env, graph, core, other));
   TSI_TRY(tsi_symbolic_measure(env, graph, perm, &amd));
   TSI_TRY(tsi_symbolic_measure(env, graph, other, &dissection));
@@ -179,7 +179,7 @@ static tristar_status order_auto(tsi_env *env, const tsi_graph *graph, const tsi
   TSI_OWNED tsi_core_graph *core = NULL;
   tsi_fill fill = {0};
   TSI_TRY(tsi_core_create(env, graph, false, &core));
-  TSI_TRY(order_components(env, core, TSI_ORDER_AMD, options->seed, &fill));
+  TSI_TRY(order_components(env, core, TSI_ORDER_AMD, options, &fill));
   TSI_TRY(assemble(env, graph, core, perm));
   choice->kind = TSI_ORDER_AMD;
   const bool more = tsi_order_tries_dissection(core->n, &fill, &options->costs, &choice->reason);

@@ -223,6 +223,7 @@ void tsi_symbolic_options_init(tsi_symbolic_options *options) {
       (tsi_symbolic_options){.ordering = TSI_ORDER_METIS,
                              .leaf_parts = 1,
                              .seed = 1,
+                             .cores = 1,
                              .relax = 0.6,
                              .costs = {.solves = 10, .entry_bytes = sizeof(double), .flops_factor = 1}};
 }

@@ -59,7 +59,7 @@ typedef enum tsi_ordering_kind {
   TSI_ORDER_NATURAL,    /* as given */
   TSI_ORDER_GIVEN,      /* options.given */
   TSI_ORDER_AMD,        /* minimum_degree.h */
-  TSI_ORDER_DISSECTION, /* separators.h */
+  TSI_ORDER_DISSECTION, /* shared_order.h */
   TSI_ORDER_CALLBACK,   /* options.order */
   TSI_ORDER_AUTO        /* order_choice.h: AMD or DISSECTION; with a separator tree METIS */
 } tsi_ordering_kind;
@@ -98,6 +98,7 @@ typedef struct tsi_symbolic_options {
                            crosses; METIS, DISSECTION and AUTO: METIS_NodeNDP, else cut from the elimination
                            tree (symbolic.c) */
   int seed;             /* of METIS */
+  int cores;            /* that a dissection may use; the order does not depend on it */
   double relax;         /* relaxed merging: share of stored zeros tolerated, 0: fundamental supernodes only */
   tsi_order_costs costs;    /* for TSI_ORDER_AUTO */
   tsi_order_choice *choice; /* written by the ordering; may be NULL */

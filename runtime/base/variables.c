@@ -18,6 +18,8 @@ static const struct {
                           "instruction set of the solve's kernels: base, avx2 or avx512"},
     [TSI_VARIABLE_TRANSPORT] = {"TRISTAR_TRANSPORT", "direct",
                                 "carrier of the messages between processes: direct or starpu_mpi"},
+    [TSI_VARIABLE_HELPERS] = {"TRISTAR_HELPERS", "of the build or installation",
+                              "folder of the programs that help the library, as in orderings"},
     [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",
                             "folder of the programs that tristar bench compares with"},
     [TSI_VARIABLE_DATA] = {"TRISTAR_DATA", "../shared/data",

@@ -129,6 +129,7 @@ static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const
   options.order_arg = from->order_arg;
   options.leaf_parts = from->leaf_parts > 1 ? from->leaf_parts : 1;
   options.seed = from->seed;
+  if (an->ts->workers.allowed) options.cores = tsi_expected_helping_cores(an->ts->workers.wishes.workers);
   if (from->merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
   if (from->solves > 0) options.costs.solves = (double)from->solves;
   options.costs.entry_bytes = (single ? 4 : 8) * (complex ? 2 : 1);

@@ -222,14 +222,15 @@ TRISTAR_API const char *tristar_ptscotch_version(void);
  * refine with them. The matrix may be destroyed before the factor. Solves use vectors in the blocks of the
  * matrix; tristar_distributed_set_rows changes that.
  *
- * analysis: the same on all ranks, except for permutation, which rank 0 reads; NULL: the defaults. leaf_parts
- * below pz become pz. ORDERING_PTSCOTCH: all ranks order together, each with the graph of its rows, before
- * rank 0 gathers the pattern. The same rows on the same number of ranks, and the same seed, have the same
- * order. UNSUPPORTED: the library has no PT-Scotch (tristar_ptscotch_version). A matching is found on rank 0:
- * with MATCHING_ON, and with MATCHING_AUTO for L U or L D L^T if the diagonal has small entries or zeros, or
- * if the values are badly scaled. Meanwhile rank 0 stores the pattern and the magnitudes of all nonzeros, 12
- * bytes each. Badly scaled values may have other powers of two as scales than on one process, because sums
- * over ranks are rounded otherwise. options: as for tristar_distribute; NULL: the defaults.
+ * analysis: the same on all ranks, except for permutation, order and solves, which rank 0 reads; NULL: the
+ * defaults. leaf_parts below pz become pz. ORDERING_PTSCOTCH: all ranks order together, each with the graph
+ * of its rows, before rank 0 gathers the pattern. The same rows on the same number of ranks, and the same
+ * seed, have the same order. UNSUPPORTED: the library has no PT-Scotch (tristar_ptscotch_version). A matching
+ * is found on rank 0: with MATCHING_ON, and with MATCHING_AUTO for L U or L D L^T if the diagonal has small
+ * entries or zeros, or if the values are badly scaled. Meanwhile rank 0 stores the pattern and the magnitudes
+ * of all nonzeros, 12 bytes each. Badly scaled values may have other powers of two as scales than on one
+ * process, because sums over ranks are rounded otherwise. options: as for tristar_distribute; NULL: the
+ * defaults.
  *
  * factor_seconds and factor_peak_bytes of rank 0 contain the analysis, unlike those of
  * tristar_distributed_factor. Errors: those of tristar_analyze and tristar_distributed_factor on any rank;

@@ -91,6 +91,77 @@ static void check_orderings(const char *kind, int64_t k, double bound) {
   }
 }
 
+/* ---- Orderings that are chosen or computed here ---- */
+
+/* Counts its calls, which are the argument. */
+static int reverse(void *arg, int64_t n, const int64_t *ptr, const int32_t *index, int64_t *permutation) {
+  ++*(int *)arg;
+  CHECK(n == 0 || (ptr[n] >= 0 && (ptr[n] == 0 || index[0] < n)));
+  for (int64_t k = 0; k < n; k++) permutation[k] = n - 1 - k;
+  return 0;
+}
+
+static int fail(void *arg, int64_t n, const int64_t *ptr, const int32_t *index, int64_t *permutation) {
+  (void)n, (void)ptr, (void)index, (void)permutation;
+  return *(const int *)arg;
+}
+
+/* Statistics name the ordering that was taken; only AUTO has a reason. */
+static void check_taken(const char *kind, int64_t k, double bound) {
+  static const tristar_ordering orderings[] = {TRISTAR_ORDERING_METIS, TRISTAR_ORDERING_NATURAL,
+                                               TRISTAR_ORDERING_AMD, TRISTAR_ORDERING_DISSECTION,
+                                               TRISTAR_ORDERING_CALLBACK};
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
+  tristar_view v;
+  tristar_analysis_options o;
+  int calls = 0;
+  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
+  tristar_matrix_get_view(m, &v);
+  OWNED double *b = right_hand_side(&v, TRISTAR_N);
+  tristar_analysis_options_init(&o);
+  CHECK(o.ordering == TRISTAR_ORDERING_AUTO && o.solves == 0);
+  o.order = reverse;
+  o.order_arg = &calls;
+  tristar_analysis_stats stats = solve(&v, &o, b, TRISTAR_N, bound);
+  CHECK(stats.ordering == TRISTAR_ORDERING_AMD && *stats.ordering_reason != '\0'); /* a small matrix */
+  o.leaf_parts = 2;
+  stats = solve(&v, &o, b, TRISTAR_N, bound);
+  CHECK(stats.ordering == TRISTAR_ORDERING_METIS && strstr(stats.ordering_reason, "separator tree") != NULL);
+  o.leaf_parts = 0;
+  CHECK(calls == 0);
+  for (size_t i = 0; i < sizeof orderings / sizeof *orderings; i++) {
+    o.ordering = orderings[i];
+    stats = solve(&v, &o, b, TRISTAR_N, bound);
+    CHECK(stats.ordering == orderings[i] && *stats.ordering_reason == '\0');
+  }
+  CHECK(calls == 1);
+}
+
+/* A function that fails, and one whose matrix needs another method: it is called once all the same. */
+static void check_callback(void) {
+  const int64_t ptr[] = {0, 2, 4, 5};
+  const int32_t index[] = {0, 1, 1, 2, 2};
+  const double values[] = {1, 3, 1, 1, 5}; /* indefinite: L D L^T after Cholesky */
+  const tristar_view v = {
+      TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 3, 3, ptr, index, values, 64, 32, 0};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  tristar_analysis_options o;
+  int calls = 0, code = 17;
+  char text[512];
+  OWNED double *b = right_hand_side(&v, TRISTAR_N);
+  tristar_analysis_options_init(&o);
+  o.ordering = TRISTAR_ORDERING_CALLBACK;
+  o.order = reverse;
+  o.order_arg = &calls;
+  (void)solve(&v, &o, b, TRISTAR_N, 1e-13);
+  CHECK(calls == 1);
+  o.order = fail;
+  o.order_arg = &code;
+  CHECK_STATUS(tristar_analyze(ts, &v, &o, &an), TRISTAR_ERR_RUNTIME);
+  tristar_get_error(ts, text, sizeof text);
+  CHECK(strstr(text, "returned 17") != NULL);
+}
+
 /* The same matrix by rows: the arrays of the columns of A are the rows of A^T. */
 static void check_rows(const char *kind, int64_t k) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
@@ -179,6 +250,9 @@ int main(int argc, char **argv) {
   CHECK_OK(tristar_create(&config, &ts));
   RUN(check_orderings("s2d9pt", 20, 1e-10));
   RUN(check_orderings("convdiff3d", 9, 1e-10));
+  RUN(check_taken("s2d9pt", 20, 1e-10));
+  RUN(check_taken("convdiff3d", 9, 1e-10));
+  RUN(check_callback());
   RUN(check_rows("convdiff3d", 7));
   RUN(check_rows("fusion2d", 3));
   RUN(check_rows("circuit", 150));

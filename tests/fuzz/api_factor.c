@@ -4,13 +4,16 @@
 /* Options of an analysis, of which one may be wrong. */
 static tristar_analysis_options choose_analysis_options(const pattern *p, unsigned *right) {
   static int64_t permutation[ORDER_MOST];
+  static const tristar_ordering orderings[] = {TRISTAR_ORDERING_METIS, TRISTAR_ORDERING_NATURAL,
+                                               TRISTAR_ORDERING_USER,  TRISTAR_ORDERING_AMD,
+                                               TRISTAR_ORDERING_AUTO,  TRISTAR_ORDERING_DISSECTION};
   static const int leaves[] = {0, 0, 0, 1, 2, 4, 8};
   tristar_analysis_options o;
   tristar_analysis_options_init(&o);
   *right = 0;
   if (!chance(&g->in, 160)) return o; /* the defaults */
   o.method = (tristar_method)below(&g->in, 4);
-  o.ordering = (tristar_ordering)below(&g->in, 3);
+  o.ordering = orderings[below(&g->in, 6)];
   o.leaf_parts = leaves[below(&g->in, 7)];
   o.seed = below(&g->in, 256) - 100;
   o.matching = (tristar_matching)below(&g->in, 3);
