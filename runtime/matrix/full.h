@@ -12,6 +12,11 @@
 #include "runtime/matrix/entries.h"
 #include "runtime/matrix/pattern.h"
 
+/* Are full rows the lines of the pattern? */
+static inline bool tsi_full_is_pattern(const tsi_pattern *pattern) {
+  return pattern->by_rows && pattern->symmetry == TRISTAR_GENERAL;
+}
+
 /* symmetric: of a GENERAL pattern too, entries above the diagonal stand for both, and those below count for
  * nothing. After a failure tsi_entries_finish is to be called all the same. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pattern, bool symmetric,

@@ -183,18 +183,19 @@ static double root_of_diagonal(const tsi_sparse *a, tsi_index i) {
 static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, tsi_count *next,
                               bool *rounded) {
   const tsi_scalar *values = a->values;
-  for (tsi_index j = 0; j < a->n; j++) next[j] = a->ptr[j];
-  for (tsi_index j = 0; j < a->n; j++)
-    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
-      const tsi_index i = a->index[p];
-      if (i < j) { /* its image came before, and went past it */
-        if (p >= next[j] && values[p] != 0) return p;
-        continue;
-      }
+  const tsi_count *ptr = a->ptr;
+  const tsi_index *index = a->index;
+  for (tsi_index j = 0; j < a->n; j++) next[j] = ptr[j];
+  for (tsi_index j = 0; j < a->n; j++) {
+    tsi_count p = next[j]; /* images that came before went past what is there */
+    for (; p < ptr[j + 1] && index[p] < j; p++)
+      if (values[p] != 0) return p;
+    for (; p < ptr[j + 1]; p++) {
+      const tsi_index i = index[p];
       tsi_count *image = &next[i];
-      for (; *image < a->ptr[i + 1] && a->index[*image] < j; ++*image)
+      for (; *image < ptr[i + 1] && index[*image] < j; ++*image)
         if (values[*image] != 0) return *image;
-      const bool there = *image < a->ptr[i + 1] && a->index[*image] == j;
+      const bool there = *image < ptr[i + 1] && index[*image] == j;
       if (!there) {
         if (values[p] != 0) return p;
         continue;
@@ -206,7 +207,8 @@ static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, ts
         return p;
       *rounded = true;
     }
-  return a->ptr[a->n];
+  }
+  return ptr[a->n];
 }
 
 static tsi_count first_apart(tsi_count count, const void *av, const double *root_a, const void *bv,

@@ -34,12 +34,20 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   return status;
 }
 
-/* The entry of a line, which ascends, on the diagonal; where it begins or ends in triangles. */
+/* The entry of a line, which ascends, on the diagonal: at one end, as in triangles, or between. */
 static tsi_count diagonal_of(const tsi_count *ptr, const tsi_index *index, tsi_index j) {
-  tsi_count e = ptr[j];
-  if (e < ptr[j + 1] && index[ptr[j + 1] - 1] == j) return ptr[j + 1] - 1;
-  while (e < ptr[j + 1] && index[e] < j) e++;
-  return e < ptr[j + 1] && index[e] == j ? e : TSI_NONE;
+  tsi_count low = ptr[j], high = ptr[j + 1];
+  if (low < high && index[low] == j) return low;
+  if (low < high && index[high - 1] == j) return high - 1;
+  while (low < high) {
+    const tsi_count middle = low + (high - low) / 2;
+    if (index[middle] == j) return middle;
+    if (index[middle] < j)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return TSI_NONE;
 }
 
 bool tsi_diagonal_is_positive(tristar_scalar scalar, tsi_index n, const tsi_count *ptr,
@@ -92,13 +100,19 @@ static tristar_status make_rows(tristar_krylov_t *k) {
   const size_t scalar = k->sparse->scalar_bytes;
   tsi_sliced *rest = &k->stored.rest;
   tsi_count window = 0;
-  TSI_TRY(tsi_full_rows(env, k->pattern, false, &k->rows));
+  if (tsi_full_is_pattern(k->pattern))
+    k->rows = (tsi_entries){.n = k->n, .ptr = k->pattern->ptr, .index = k->pattern->index};
+  else
+    TSI_TRY(tsi_full_rows(env, k->pattern, false, &k->rows));
   if (env->check) TSI_TRY(tsi_full_rows_check(env, k->pattern, &k->rows));
   k->stats.nnz = k->rows.ptr[k->n];
   if (is_hermitian(k) && tsi_halves_are_worth(&k->rows)) TSI_TRY(halve(k));
   TSI_TRY(tsi_slices_make(env, &k->rows, scalar, false, rest));
   if (env->check) TSI_TRY(tsi_slices_check(env, rest, &k->rows));
-  TSI_FREE(env, k->rows.index);
+  if (k->rows.index == k->pattern->index)
+    k->rows.index = NULL;
+  else
+    TSI_FREE(env, k->rows.index);
   for (tsi_index w = 0; w < rest->windows; w++) {
     window = tsi_count_max(window, tsi_slices_window_entries(rest, w, k->rows.ptr));
     if (k->lower.ptr != NULL)
@@ -121,15 +135,19 @@ static const void *window_values(const tristar_krylov_t *k, const tsi_entries *r
   return k->window_values;
 }
 
-tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values) {
-  tsi_env *env = &k->ts->env;
-  tsi_pattern_take(k->pattern, values, k->taken);
-  TSI_TRY(tsi_pattern_check_values(env, k->pattern, k->taken));
+/* The values that were taken, as products read them. */
+static void fill(tristar_krylov_t *k) {
   for (tsi_index w = 0; w < k->stored.rest.windows; w++) {
     tsi_slices_fill(&k->stored.rest, w, k->rows.ptr, window_values(k, &k->rows, w));
     if (k->lower.ptr != NULL)
       tsi_halved_fill(&k->stored.half, w, k->lower.ptr, window_values(k, &k->lower, w));
   }
+}
+
+tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values) {
+  tsi_pattern_take(k->pattern, values, k->taken);
+  TSI_TRY(tsi_pattern_check_values(&k->ts->env, k->pattern, k->taken));
+  fill(k);
   return TRISTAR_OK;
 }
 
@@ -144,12 +162,16 @@ tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *v
   k->products = tsi_halves_kernels_select((char)k->scalar, k->ts->isa);
   k->sparse = tsi_sparse_kernels_select((char)k->scalar);
   TSI_TRY(make_rows(k));
-  TSI_TRY(tsi_krylov_take_values(k, view->values));
+  tsi_pattern_take(k->pattern, view->values, k->taken);
+  if (k->pattern->place != NULL) /* sums; other values were verified with the view */
+    TSI_TRY(tsi_pattern_check_values(env, k->pattern, k->taken));
+  fill(k);
   return warn_of_symmetry(k);
 }
 
 void tsi_krylov_release_matrix(tristar_krylov_t *k) {
   tsi_env *env = &k->ts->env;
+  if (k->pattern != NULL && k->rows.ptr == k->pattern->ptr) k->rows = (tsi_entries){.n = 0}; /* lent */
   TSI_FREE(env, k->pattern);
   tsi_entries_finish(&k->rows);
   tsi_entries_finish(&k->lower);
