@@ -23,8 +23,16 @@ INLINE void begin_row(const tsi_factor_rows *a, const tsi_factor_rows *out, tsi_
   v[out->diagonal[i]] *= (tsi_real)(1 + shift);
 }
 
-INLINE void end_row(const tsi_factor_rows *out, tsi_count first, tsi_index i, tsi_index *place) {
-  for (tsi_count q = first, end = out->ptr[i + 1]; q < end; q++) place[out->index[q]] = TSI_NONE;
+/* Clears the places of the row. Are its entries finite? */
+INLINE bool end_row(const tsi_factor_rows *out, tsi_count first, tsi_index i, tsi_index *place) {
+  const tsi_scalar *v = out->values;
+  const tsi_index *index = out->index;
+  bool finite = true;
+  for (tsi_count q = first, end = out->ptr[i + 1]; q < end; q++) {
+    place[index[q]] = TSI_NONE;
+    finite &= tsi_is_finite(v[q]);
+  }
+  return finite;
 }
 
 /* Row i -= multiplier times row k of U, where row i has a place; returns the sum of what has none. */
@@ -55,8 +63,9 @@ static tsi_breakdown_kind ilu(const tsi_factor_rows *a, const tsi_dropping *how,
     if (multiplier != 0) dropped += subtract_row(out, multiplier, k, v + first, place);
   }
   if (how->modified > 0) v[diagonal] -= (tsi_real)how->modified * dropped;
-  end_row(out, first, i, place);
-  return tsi_judge_row(v[diagonal], out->ptr[i + 1] - first, v + first);
+  const bool finite = end_row(out, first, i, place);
+  const tsi_breakdown_kind kind = tsi_judge_pivot(v[diagonal]);
+  return kind == TSI_BREAKDOWN_NONE && !finite ? TSI_BREAKDOWN_NOT_FINITE : kind;
 }
 
 /* ---- By rows of U: A ~ U^H U --------------------------------------------------------------------------- */
@@ -94,7 +103,7 @@ static tsi_breakdown_kind ic(const tsi_factor_rows *a, const tsi_dropping *how, 
     subtract_outer(out, i, k, out->diagonal[k] + cross[e], how->adjoint, place, dropped);
   }
   if (dropped) v[diagonal] -= (tsi_real)how->modified * ((const tsi_scalar *)dropped)[i];
-  end_row(out, diagonal, i, place);
+  (void)end_row(out, diagonal, i, place);
   const tsi_breakdown_kind kind = tsi_pivot_root(v[diagonal], how->adjoint, &root);
   if (kind != TSI_BREAKDOWN_NONE) return kind;
   v[diagonal] = root;

@@ -46,6 +46,10 @@ void tsi_precond_leave_pattern(tristar_precond_t *precond, const tsi_factor_rows
   tsi_factor_rows *lender = pattern_of(precond);
   if (factors->ptr != lender->ptr) return;
   if (lender == &precond->rows) {
+    if (lender->ptr == precond->pattern->ptr) {
+      tsi_own(NULL, lender->ptr);
+      tsi_own(NULL, lender->index);
+    }
     precond->full.ptr = NULL;
     precond->full.index = NULL;
   }

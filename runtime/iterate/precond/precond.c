@@ -267,6 +267,7 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   tsi_precond_drop_sweeps(p);
   tsi_fsai_destroy(&p->fsai);
   tsi_row_tasks_destroy(&p->tasks);
+  if (p->pattern != NULL && p->full.ptr == p->pattern->ptr) p->full = (tsi_entries){.n = 0}; /* lent */
   tsi_entries_finish(&p->full);
   TSI_FREE(env, p->rows.diagonal);
   tsi_factor_rows_finish(&p->filled);

@@ -54,7 +54,10 @@ static tristar_status find_symmetry(const tristar_precond_t *p, const char *name
 static tristar_status need_rows(tristar_precond_t *p, bool symmetric) {
   tsi_env *env = &p->ts->env;
   if (p->rows.diagonal) return TRISTAR_OK;
-  TSI_TRY(tsi_full_rows(env, p->pattern, symmetric, &p->full));
+  if (!symmetric && tsi_full_is_pattern(p->pattern))
+    p->full = (tsi_entries){.n = p->n, .ptr = p->pattern->ptr, .index = p->pattern->index}; /* lent */
+  else
+    TSI_TRY(tsi_full_rows(env, p->pattern, symmetric, &p->full));
   p->rows = (tsi_factor_rows){.n = p->n, .ptr = p->full.ptr, .index = p->full.index};
   TSI_TRY(tsi_find_diagonal(env, &p->rows));
   if (env->check) TSI_TRY(tsi_factor_rows_check(env, &p->rows));
