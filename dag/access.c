@@ -59,8 +59,7 @@ tristar_status tsi_access_list_create(tsi_env *env, tsi_index steps,
     list_step(arg, k, &lister);
   }
   list->ptr[steps] = lister.count;
-  *out = list;
-  list = NULL;
+  *out = tsi_take(&list);
   return TRISTAR_OK;
 }
 
@@ -177,12 +176,12 @@ static tristar_status use_buffer(finder *f, tsi_count begin, tsi_count end) {
 }
 
 static void release_finder(finder *f) {
-  TSI_FREE(f->env, f->user);
-  TSI_FREE(f->env, f->cut);
-  TSI_FREE(f->env, f->writer);
-  TSI_FREE(f->env, f->readers);
-  TSI_FREE(f->env, f->reader);
-  TSI_FREE(f->env, f->pair);
+  tsi_release(f->user);
+  tsi_release(f->cut);
+  tsi_release(f->writer);
+  tsi_release(f->readers);
+  tsi_release(f->reader);
+  tsi_release(f->pair);
 }
 
 static bool same_buffer(const tsi_access *a, const tsi_access *b) {
@@ -256,14 +255,12 @@ static void prove(const finder *f, const tsi_adjacency *before, tsi_count first,
 
 tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_access_list *list, tsi_count edges,
                                         const tsi_edge *edge, tsi_conflict *conflict) {
-  tristar_status status = TRISTAR_OK;
-  finder f = {.env = env};
-  tsi_adjacency *before = NULL;
-  uint64_t *mask = NULL;
+  TSI_CLEANUP(release_finder) finder f = {.env = env};
+  TSI_OWNED tsi_adjacency *before = NULL;
   conflict->step = conflict->other = TSI_NONE;
-  TSI_TRY_OUT(find_pairs(&f, list));
-  TSI_TRY_OUT(tsi_adjacency_create(env, list->steps, edges, edge, TSI_BEFORE, &before));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, mask, list->steps));
+  TSI_TRY(find_pairs(&f, list));
+  TSI_TRY(tsi_adjacency_create(env, list->steps, edges, edge, TSI_BEFORE, &before));
+  TSI_SCRATCH_ZERO(env, uint64_t, mask, list->steps);
   reduce(&f, before);
   for (tsi_count first = 0, end; first < f.pairs; first = end) {
     int different = 1;
@@ -271,11 +268,7 @@ tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_access_list *lis
       if (f.pair[end].before != f.pair[end - 1].before && different++ == 64) break;
     prove(&f, before, first, end, mask, conflict);
   }
-out:
-  release_finder(&f);
-  TSI_FREE(env, mask);
-  TSI_FREE(env, before);
-  return status;
+  return TRISTAR_OK;
 }
 
 static tristar_status refuse(tsi_env *env, const tsi_conflict *found, const char *why) {
@@ -287,30 +280,22 @@ static tristar_status refuse(tsi_env *env, const tsi_conflict *found, const char
 
 tristar_status tsi_access_check(tsi_env *env, const tsi_access_list *list, tsi_count edges,
                                 const tsi_edge *edge) {
-  tristar_status status = TRISTAR_OK;
   tsi_conflict found;
-  TSI_TRY_OUT(tsi_access_find_conflict(env, list, edges, edge, &found));
-  if (found.step != TSI_NONE) status = refuse(env, &found, "neither waits for the other one");
-out:
-  return status;
+  TSI_TRY(tsi_access_find_conflict(env, list, edges, edge, &found));
+  return found.step != TSI_NONE ? refuse(env, &found, "neither waits for the other one") : TRISTAR_OK;
 }
 
 tristar_status tsi_access_check_levels(tsi_env *env, const tsi_access_list *list, const tsi_levels *levels) {
-  tristar_status status = TRISTAR_OK;
-  finder f = {.env = env};
-  tsi_index *level = NULL;
-  TSI_TRY_OUT(find_pairs(&f, list));
-  TSI_TRY_OUT(TSI_ALLOC_ZERO(env, level, list->steps));
+  TSI_CLEANUP(release_finder) finder f = {.env = env};
+  TSI_TRY(find_pairs(&f, list));
+  TSI_SCRATCH_ZERO(env, tsi_index, level, list->steps);
   for (tsi_index l = 0; l < levels->count; l++)
     for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) level[levels->item[q]] = l;
   for (tsi_count p = 0; p < f.pairs; p++) {
     const needed *pair = &f.pair[p];
     const tsi_conflict found = {pair->before, pair->after, *pair->of_before, *pair->of_after};
     if (level[pair->before] >= level[pair->after])
-      TSI_TRY_OUT(refuse(env, &found, "the later one is not of a higher level"));
+      TSI_TRY(refuse(env, &found, "the later one is not of a higher level"));
   }
-out:
-  release_finder(&f);
-  TSI_FREE(env, level);
-  return status;
+  return TRISTAR_OK;
 }

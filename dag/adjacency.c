@@ -20,8 +20,7 @@ tristar_status tsi_adjacency_create(tsi_env *env, tsi_index items, tsi_count edg
   for (tsi_count e = 0; e < edges; e++) /* ptr[i + 1] moves from the start of i's list to its end */
     a->list[a->ptr[owner(&edge[e], side) + 1]++] = other(&edge[e], side);
   if (env->check) TSI_TRY(tsi_adjacency_check(env, a, items, edges, edge, side));
-  *out = a;
-  a = NULL;
+  *out = tsi_take(&a);
   return TRISTAR_OK;
 }
 

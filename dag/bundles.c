@@ -272,8 +272,7 @@ tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double l
   TSI_TRY(list_items(b, members, order, number, bundles));
   TSI_TRY(list_edges(env, b, number, bundles));
   if (env->check) TSI_TRY(tsi_bundles_check(env, bundles, steps));
-  *out = bundles;
-  bundles = NULL;
+  *out = tsi_take(&bundles);
   return TRISTAR_OK;
 }
 

@@ -39,7 +39,6 @@ tristar_status tsi_dag_create(tsi_env *env, const tsi_sweep *forward, const tsi_
   TSI_SCRATCH(env, tsi_index, order, tsi_index_max(forward->nodes, backward->nodes));
   set_priorities(dag, order);
   if (env->check) TSI_TRY(tsi_dag_check(env, dag));
-  *out = dag;
-  dag = NULL;
+  *out = tsi_take(&dag);
   return TRISTAR_OK;
 }

@@ -101,8 +101,7 @@ tristar_status tsi_lanes_create(tsi_env *env, tsi_index steps, tsi_count edges, 
   fill_lanes(lanes, steps, order, lane, place);
   TSI_TRY(fill_waits(env, lanes, steps, before, order, lane, place));
   if (env->check) TSI_TRY(tsi_lanes_check(env, lanes, steps, edges, edge));
-  *out = lanes;
-  lanes = NULL;
+  *out = tsi_take(&lanes);
   return TRISTAR_OK;
 }
 

@@ -43,8 +43,7 @@ tristar_status tsi_levels_create(tsi_env *env, tsi_index items, tsi_count edges,
   TSI_TRY(TSI_ALLOC_IN(levels, levels->item, items));
   sort_items(levels, items, level);
   if (env->check) TSI_TRY(tsi_levels_check(env, levels, items, edges, edge));
-  *out = levels;
-  levels = NULL;
+  *out = tsi_take(&levels);
   return TRISTAR_OK;
 }
 

@@ -58,8 +58,7 @@ tristar_status tsi_moved_steps_create(tsi_env *env, const tsi_steps *sweep, tsi_
   fill_steps(sweep, pieces, bytes, steps);
   fill_edges(sweep, pieces, e, steps);
   if (env->check) TSI_TRY(tsi_moved_steps_check(env, steps, sweep, pieces));
-  *out = steps;
-  steps = NULL;
+  *out = tsi_take(&steps);
   return TRISTAR_OK;
 }
 

@@ -241,7 +241,6 @@ tristar_status tsi_sweep_create(tsi_env *env, const tsi_chunks *chunks, const ts
   weigh_nodes(sweep, chunks, panels, scalar_bytes);
   measure(sweep, scratch);
   if (env->check) TSI_TRY(tsi_sweep_check(env, sweep, chunks));
-  *out = sweep;
-  sweep = NULL;
+  *out = tsi_take(&sweep);
   return TRISTAR_OK;
 }

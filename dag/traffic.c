@@ -83,19 +83,16 @@ static void count_entries(const counter *co, tsi_index c, tsi_index z) {
 }
 
 static tristar_status count_grid(tsi_env *env, const counter *co, tsi_index z) {
-  tristar_status status = TRISTAR_OK;
   const tsi_layout *layout = co->layout;
-  tsi_participants *participants;
-  TSI_TRY_OUT(tsi_participants_create(env, layout, z, &participants));
+  TSI_OWNED tsi_participants *participants = NULL;
+  TSI_TRY(tsi_participants_create(env, layout, z, &participants));
   for (tsi_index c = 0; c < layout->chunks->count; c++) {
     if (!tsi_layout_has(layout, z, layout->node[c])) continue;
     count_tree(co, &participants->holders, c, z);
     count_tree(co, &participants->contributors, c, z);
     if (tsi_layout_holds(layout, z, layout->node[c])) count_entries(co, c, z);
   }
-out:
-  TSI_FREE(env, participants);
-  return status;
+  return TRISTAR_OK;
 }
 
 /* ---- Between grids ------------------------------------------------------------------------------------ */

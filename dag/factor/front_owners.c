@@ -261,7 +261,6 @@ tristar_status tsi_front_owners_choose(tsi_env *env, const tsi_layout *layout,
     TSI_TRY(tsi_front_teams_create(env, symbolic, fronts->panels, fronts->method, fronts->options->tile,
                                    c->begin, c->finish, &shared));
   if (env->check && shared) TSI_TRY(tsi_front_teams_check(env, shared, owner));
-  *teams = shared;
-  shared = NULL;
+  *teams = tsi_take(&shared);
   return TRISTAR_OK;
 }

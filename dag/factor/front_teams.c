@@ -78,8 +78,7 @@ tristar_status tsi_front_teams_create(tsi_env *env, const tsi_symbolic *symbolic
   TSI_SCRATCH(env, double, load, largest);
   for (tsi_index s = 0; s < count; s++)
     if (tsi_front_is_shared(teams, s)) share_front(teams, s, load);
-  *out = teams;
-  teams = NULL;
+  *out = tsi_take(&teams);
   return TRISTAR_OK;
 }
 

@@ -54,7 +54,7 @@ typedef struct tsi_bench_family {
   bool threads;                          /* they run with several numbers of threads */
   bool rates;                            /* rates of the machine are measured beside them */
 } tsi_bench_family;
-extern const tsi_bench_family tsi_bench_solvers, tsi_bench_triangles, tsi_bench_inverses;
+extern const tsi_bench_family tsi_bench_solvers;
 
 /* A Krylov method with a preconditioner. */
 typedef struct tsi_bench_krylov {

@@ -29,7 +29,7 @@ const tsi_bench_family tsi_bench_solvers = {
     .packages = "libsuitesparse-dev,\nlibsuperlu-dev, libsuperlu-dist-dev, libmumps-seq-dev",
     .threads = true,
     .rates = true};
-const tsi_bench_family tsi_bench_triangles = {
+static const tsi_bench_family triangle_family = {
     .peers = {{"plain", "plain sweep"},
               {"cxsparse", "CXSparse"},
               {"eigen", "Eigen"},
@@ -45,7 +45,7 @@ enum { RANKS_DEFAULT = 1 };
 #endif
 
 enum { HYPRE, PETSC };
-const tsi_bench_family tsi_bench_inverses = {
+static const tsi_bench_family inverse_family = {
     .peers = {[HYPRE] = {"hypre", "hypre"}, [PETSC] = {"petsc", "PETSc"}},
     .rates = true,
     .program = "krylov_%s",
@@ -363,8 +363,8 @@ int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
   folders f;
   const int cores = (settings->triangular ? tsi_expected_cores : tsi_expected_workers)(settings);
   *setup = (tsi_bench_setup){.settings = settings,
-                             .family = settings->bench_fsai   ? &tsi_bench_inverses
-                                       : settings->triangular ? &tsi_bench_triangles
+                             .family = settings->bench_fsai   ? &inverse_family
+                                       : settings->triangular ? &triangle_family
                                                               : &tsi_bench_solvers,
                              .workers_most = 1,
                              .schedulers = 1,

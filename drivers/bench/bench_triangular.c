@@ -92,7 +92,7 @@ double tsi_triangular_preparation(const tsi_bench_result *r) {
 /* ---- Means ----------------------------------------------------------------------------------------------
  */
 
-bool tsi_triangular_is_parallel(const tsi_triangular_case *c) {
+static bool is_parallel(const tsi_triangular_case *c) {
   return tsi_triangular_parallelism(c) > TSI_PARALLEL_ROWS && c->triangle.nnz > TSI_PARALLEL_ENTRIES;
 }
 
@@ -107,7 +107,7 @@ tsi_triangular_means tsi_triangular_find_means(const tsi_triangular *t, bool par
   for (int k = 0; k < t->count; k++) {
     const tsi_triangular_case *c = &t->cases[k];
     const int own = tsi_triangular_own(c);
-    if (own < 0 || (parallel && !tsi_triangular_is_parallel(c)) || (of != NULL && c->of != of)) continue;
+    if (own < 0 || (parallel && !is_parallel(c)) || (of != NULL && c->of != of)) continue;
     const int others[MEANS] = {tsi_triangular_plain(c), c->bench.best_peer, tsi_triangular_fixed(c)};
     cases++;
     for (int m = 0; m < MEANS; m++) {

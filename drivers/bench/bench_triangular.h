@@ -75,7 +75,6 @@ typedef struct tsi_triangular_means {
   double plain, peer, fixed;
 } tsi_triangular_means;
 
-bool tsi_triangular_is_parallel(const tsi_triangular_case *c);
 /* parallel: only over those cases. of: only over those of that source, one of tsi_triangular_sources; NULL:
  * of any. */
 tsi_triangular_means tsi_triangular_find_means(const tsi_triangular *t, bool parallel, const char *of);

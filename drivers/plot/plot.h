@@ -102,8 +102,6 @@ typedef struct tsi_traced {
 bool tsi_traced_allocate(tsi_session *s, tsi_traced *traced);
 /* Of all traces, which are there now, the one whose time is the median. Fails if a solve has no task. */
 bool tsi_traced_choose(tsi_session *s, tsi_traced *traced);
-/* With the session's plan. To be freed whatever it gives. */
-bool tsi_trace_solves(tsi_session *s, const tristar_dense *b, const tristar_dense *x, tsi_traced *traced);
 /* Factors, plans and traces. Fails too if a solve has no task. To be freed whatever it gives. */
 bool tsi_plot_trace(tsi_session *s, tsi_traced *traced);
 void tsi_plot_trace_free(tsi_traced *traced);

@@ -25,7 +25,8 @@ bool tsi_traced_choose(tsi_session *s, tsi_traced *traced) {
          tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: a solve has no task: nothing to draw", s->name);
 }
 
-bool tsi_trace_solves(tsi_session *s, const tristar_dense *b, const tristar_dense *x, tsi_traced *traced) {
+/* With the session's plan. To be freed whatever it gives. */
+static bool trace_solves(tsi_session *s, const tristar_dense *b, const tristar_dense *x, tsi_traced *traced) {
   if (!tsi_traced_allocate(s, traced)) return false;
   for (; traced->solves < s->settings->repeat; traced->solves++)
     if (!tsi_session_check(s,
@@ -40,7 +41,7 @@ bool tsi_plot_trace(tsi_session *s, tsi_traced *traced) {
   tristar_dense b = {0}, x = {0};
   *traced = (tsi_traced){.trace = NULL};
   const bool ok = tsi_session_factor(s) && tsi_session_plan(s, tsi_plot_nrhs(s)) && tsi_rhs_make(s, &b) &&
-                  tsi_dense_make(s, b.rows, b.cols, &x) && tsi_trace_solves(s, &b, &x, traced);
+                  tsi_dense_make(s, b.rows, b.cols, &x) && trace_solves(s, &b, &x, traced);
   free(b.values);
   free(x.values);
   return ok;

@@ -19,7 +19,8 @@
 
 #define PATH_SIZE 4096
 
-int tsi_environment_cores(void) {
+/* Cores that this process may use. */
+static int count_cores(void) {
   cpu_set_t cores;
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
@@ -35,7 +36,7 @@ static void warn(const char *text) {
 static void choose_workers(const tsi_settings *settings) {
   char number[24], text[200];
   const char *given = getenv("STARPU_NCPU");
-  const int cores = tsi_environment_cores();
+  const int cores = count_cores();
   if (settings->workers <= 0) return;
   if (given != NULL && strtol(given, NULL, 10) < settings->workers) {
     snprintf(text, sizeof text, "--workers %" PRId64 " overrules STARPU_NCPU=%.40s", settings->workers,

@@ -19,7 +19,4 @@ void tsi_environment_restart(char **argv);
  * what serves instead. What is still wrong then the library tells. */
 void tsi_environment_prepare(tsi_settings *settings);
 
-/* Cores that this process may use. */
-int tsi_environment_cores(void);
-
 #endif

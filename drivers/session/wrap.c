@@ -7,7 +7,9 @@
 
 #define LINE_LENGTH 100
 
-void tsi_wrap(const char *text, int column, int indent) {
+/* Prints the words of a text. column: how many characters the current line has already; indent: the column
+ * where further lines begin. */
+static void wrap(const char *text, int column, int indent) {
   const char *end = text + strcspn(text, "\n");
   bool begins = true; /* the line has no word of the text yet */
   while (text < end) {
@@ -28,7 +30,7 @@ void tsi_wrap(const char *text, int column, int indent) {
 
 void tsi_wrap_paragraphs(const char *text) {
   while (*text != '\0') {
-    tsi_wrap(text, 0, 0);
+    wrap(text, 0, 0);
     text += strcspn(text, "\n");
     if (*text == '\n') text++;
   }
@@ -37,5 +39,5 @@ void tsi_wrap_paragraphs(const char *text) {
 void tsi_wrap_entry(const char *word, const char *meaning, int indent) {
   const int width = printf("  %-*s ", indent - 3, word);
   if (width > indent) printf("\n%*s", indent, "");
-  tsi_wrap(meaning, indent, indent);
+  wrap(meaning, indent, indent);
 }

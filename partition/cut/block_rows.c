@@ -51,8 +51,7 @@ tristar_status tsi_block_pattern_create(tsi_env *env, const tsi_lines *lines, co
   const tsi_lines *from = columns ? &columns->lines : lines;
   TSI_TRY(allocate_pattern(env, from, &pattern));
   transpose(from, columns ? columns->source : NULL, order, place, pattern);
-  *out = pattern;
-  pattern = NULL;
+  *out = tsi_take(&pattern);
   return TRISTAR_OK;
 }
 
@@ -275,7 +274,6 @@ tristar_status tsi_block_rows_create(tsi_env *env, const tsi_block_cut *cut, con
   TSI_TRY(cut_chunks(env, l, tsi_count_max(1, least), rows));
   TSI_TRY(make_waits(env, rows));
   if (env->check) TSI_TRY(tsi_block_rows_check(env, rows, cut, pattern));
-  *out = rows;
-  rows = NULL;
+  *out = tsi_take(&rows);
   return TRISTAR_OK;
 }

@@ -66,8 +66,7 @@ tristar_status tsi_block_cut_create(tsi_env *env, tsi_index n, tsi_block_scheme 
   TSI_TRY(TSI_ALLOC_IN(cut, cut->part, cut->count));
   for (tsi_index k = 1; k <= blocks; k++) cut->start[k] = (tsi_index)((tsi_count)n * k / blocks);
   put_parts(cut);
-  *out = cut;
-  cut = NULL;
+  *out = tsi_take(&cut);
   return TRISTAR_OK;
 }
 

@@ -344,8 +344,7 @@ tristar_status tsi_chunks_choose(tsi_env *env, const tsi_side *side, const tsi_c
   TSI_SCRATCH_ZERO(env, tsi_chunks, chunks, 1);
   chooser ch = chooser_of(1, side, options, &chunks);
   TSI_TRY(choose_all(env, &ch));
-  *out = chunks;
-  chunks = NULL;
+  *out = tsi_take(&chunks);
   return TRISTAR_OK;
 }
 

@@ -41,8 +41,7 @@ tristar_status tsi_panels_create(tsi_env *env, const tsi_symbolic *symbolic, tsi
   panels->first[symbolic->count] = p;
   panels->start[p] = symbolic->n;
   if (env->check && symbolic->count > 0) TSI_TRY(tsi_panels_check(env, panels, symbolic));
-  *out = panels;
-  panels = NULL;
+  *out = tsi_take(&panels);
   return TRISTAR_OK;
 }
 

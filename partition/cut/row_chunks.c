@@ -167,8 +167,7 @@ tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const ts
   else
     TSI_TRY(cut_sets(env, lines, options, level, levels, cut));
   if (env->check) TSI_TRY(tsi_row_cut_check(env, cut, lines));
-  *out = cut;
-  cut = NULL;
+  *out = tsi_take(&cut);
   return TRISTAR_OK;
 }
 
@@ -219,8 +218,7 @@ tristar_status tsi_row_symbolic_create(tsi_env *env, const tsi_row_cut *cut, tsi
     symbolic->perm[k] = cut->order[k];
     symbolic->inverse[cut->order[k]] = k;
   }
-  *out = symbolic;
-  symbolic = NULL;
+  *out = tsi_take(&symbolic);
   return TRISTAR_OK;
 }
 

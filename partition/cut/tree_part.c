@@ -72,7 +72,6 @@ tristar_status tsi_tree_part_create(tsi_env *env, const tsi_symbolic *symbolic, 
   copy(b);
   TSI_TRY(tsi_panels_create(env, part->symbolic, panels->width_max, &part->panels));
   tsi_own(part, part->panels);
-  *out = part;
-  part = NULL;
+  *out = tsi_take(&part);
   return TRISTAR_OK;
 }

@@ -384,19 +384,17 @@ static tristar_status search_stages(tsi_env *env, placer *p) {
 /* What devices would have if each had room for all; where they have not, as much of that as there is room
  * for. */
 static tristar_status search_devices_first(tsi_env *env, placer *p) {
-  tristar_status status = TRISTAR_OK;
   const tsi_device_split_costs *costs = p->costs;
   tsi_device_split_costs roomy = *costs;
   roomy.device_memory = DBL_MAX;
   p->costs = &roomy;
-  status = search_stages(env, p);
+  tristar_status status = search_stages(env, p);
   p->costs = costs;
   if (status != TRISTAR_OK || tsi_device_split_has_room(costs, p->best)) return status;
   p->wanted = tsi_device_split_bytes(p->best);
   p->bearable = larger(p->only_cores, p->best->seconds);
-  TSI_TRY_OUT(search_stages(env, p));
+  TSI_TRY(search_stages(env, p));
   p->best->unfit_bytes = p->wanted - tsi_device_split_bytes(p->best);
-out:
   return status;
 }
 

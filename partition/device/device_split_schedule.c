@@ -268,8 +268,7 @@ tristar_status tsi_device_split_schedule_create(tsi_env *env, const tsi_symbolic
     s->entries[p + 1] = s->entries[p] + (double)tsi_panel_entries(panels, p);
     for (tsi_index j = panels->start[p]; j < panels->start[p + 1]; j++) s->panel_of[j] = p;
   }
-  *out = s;
-  s = NULL;
+  *out = tsi_take(&s);
   return TRISTAR_OK;
 }
 

@@ -91,8 +91,7 @@ tristar_status tsi_device_subtree_create(tsi_env *env, const tsi_chunks *chunks,
   TSI_TRY(copy_structure(chunks, symbolic, first, subtree));
   TSI_TRY(copy_panels(panels, first, end, subtree));
   if (env->check) TSI_TRY(tsi_device_subtree_check(env, subtree, chunks, symbolic, panels));
-  *out = subtree;
-  subtree = NULL;
+  *out = tsi_take(&subtree);
   return TRISTAR_OK;
 }
 

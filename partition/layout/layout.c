@@ -172,8 +172,7 @@ tristar_status tsi_layout_create(tsi_env *env, const tsi_symbolic *symbolic, con
   place_chunks(layout, panels, node, label, next);
   weigh(layout, panels, options->scalar_bytes);
   if (env->check) TSI_TRY(tsi_layout_check(env, layout, symbolic, panels));
-  *out = layout;
-  layout = NULL;
+  *out = tsi_take(&layout);
   return TRISTAR_OK;
 }
 

@@ -60,8 +60,7 @@ tristar_status tsi_layout_part_create(tsi_env *env, const tsi_layout *layout, co
   TSI_TRY(TSI_ALLOC_IN(part->chunks, part->chunks->panel, (tsi_count)count + 1));
   list_panels(layout, number, panels, part->chunks->panel);
   TSI_TRY(take_rows(layout, number, part->chunks));
-  *out = part;
-  part = NULL;
+  *out = tsi_take(&part);
   return TRISTAR_OK;
 }
 

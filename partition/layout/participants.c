@@ -86,7 +86,6 @@ tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout, t
   add_all(&b);
   tidy(layout, &participants->holders, mark);
   tidy(layout, &participants->contributors, mark);
-  *out = participants;
-  participants = NULL;
+  *out = tsi_take(&participants);
   return TRISTAR_OK;
 }

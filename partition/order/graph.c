@@ -100,8 +100,7 @@ tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const tsi_count *ptr,
   TSI_TRY(transpose(env, n, t->ptr, t->index, NULL, a));
   TSI_TRY(unite(a, t, graph));
   if (env->check) TSI_TRY(tsi_graph_check(env, graph));
-  *out = graph;
-  graph = NULL;
+  *out = tsi_take(&graph);
   return TRISTAR_OK;
 }
 

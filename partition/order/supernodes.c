@@ -50,8 +50,7 @@ tristar_status tsi_supernodes_of_runs(tsi_env *env, tsi_index n, const tsi_index
     tree->rows[s] = count[j] - 1;
     tree->parent[s] = parent[j] == TSI_NONE ? TSI_NONE : owner[parent[j]];
   }
-  *out = tree;
-  tree = NULL;
+  *out = tsi_take(&tree);
   return TRISTAR_OK;
 }
 

@@ -421,7 +421,6 @@ tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph, const t
   tsi_log(env, TRISTAR_LOG_PROGRESS, "symbolic: %d supernodes, %lld entries of L, %lld stored", sy->count,
           (long long)sy->nnz_exact, (long long)sy->nnz_stored);
   if (env->check) TSI_TRY(tsi_symbolic_check(env, sy, graph));
-  *out = sy;
-  sy = NULL;
+  *out = tsi_take(&sy);
   return TRISTAR_OK;
 }

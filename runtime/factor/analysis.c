@@ -233,8 +233,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   atomic_init(&an->references, 1);
   an->ts = ts;
   tsi_env_retain(&ts->env);
-  an->pattern = pattern;
-  pattern = NULL;
+  an->pattern = tsi_take(&pattern);
   an->options = *options;
   an->options.permutation = NULL;
   an->stats.method = options->method;
@@ -323,8 +322,7 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
     TSI_TRY_OUT(tsi_pattern_allocate_values(env, pattern, &values));
     tsi_pattern_take(pattern, view->values, values);
   }
-  handed_over = pattern;
-  pattern = NULL;
+  handed_over = tsi_take(&pattern);
   TSI_TRY_OUT(analyze(ts, handed_over, values ? values : view->values, &full, NULL, out));
 out:
   TSI_FREE(env, pattern);

@@ -213,8 +213,7 @@ static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *
                                tsi_front_places *places, tsi_numeric **out) {
   const tsi_front_owners owners = {.device = places->device};
   TSI_TRY(tsi_numeric_create(factor, sizes, &factor->ts->fronts, &owners, fixed, out));
-  (*out)->device = places->device;
-  places->device = NULL;
+  (*out)->device = tsi_take(&places->device);
   if (factor->ts->workers.allowed && (*out)->dag->steps->count > 1) {
     TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
     TSI_TRY(tsi_numeric_record(*out));

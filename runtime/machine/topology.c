@@ -14,8 +14,7 @@ tristar_status tsi_topology_need(tsi_machine *machine) {
     TSI_FAIL_OUT(machine->env, TRISTAR_ERR_RUNTIME, "hwloc_topology_init failed: %s", strerror(errno));
   if (hwloc_topology_load(topology) != 0)
     TSI_FAIL_OUT(machine->env, TRISTAR_ERR_RUNTIME, "hwloc_topology_load failed: %s", strerror(errno));
-  machine->topology = topology;
-  topology = NULL;
+  machine->topology = tsi_take(&topology);
 out:
   pthread_mutex_unlock(&machine->lock);
   if (topology != NULL) hwloc_topology_destroy(topology);

@@ -40,7 +40,8 @@ static bool are_tiles(tsi_index rows, tsi_index columns, tsi_index tiles, int le
 
 /* ---- Stretches ----------------------------------------------------------------------------------------- */
 
-tsi_index tsi_stretch_windows(tsi_index rows) {
+/* Windows of a stretch of a matrix with so many rows. */
+static tsi_index stretch_windows(tsi_index rows) {
   const tsi_index windows = rows / TSI_WINDOW_ROWS + (rows % TSI_WINDOW_ROWS > 0);
   return tsi_index_min(tsi_index_max(windows / STRETCHES, STRETCH_LEAST), STRETCH_MOST);
 }
@@ -51,7 +52,7 @@ typedef struct stretch {
 } stretch;
 
 static stretch stretch_of(tsi_index rows, tsi_index row) {
-  const tsi_index length = tsi_stretch_windows(rows) * TSI_WINDOW_ROWS, first = row - row % length;
+  const tsi_index length = stretch_windows(rows) * TSI_WINDOW_ROWS, first = row - row % length;
   return (stretch){first, first + tsi_index_min(length, rows - first)};
 }
 
@@ -232,13 +233,6 @@ tristar_status tsi_halved_make(tsi_env *env, const tsi_entries *lower, size_t by
   return TRISTAR_OK;
 }
 
-void tsi_halved_finish(tsi_halved *a) {
-  tsi_release(tsi_take(&a->window));
-  tsi_release(tsi_take(&a->piece));
-  tsi_release(tsi_take(&a->word));
-  tsi_release(tsi_take(&a->values));
-}
-
 size_t tsi_halved_bytes(const tsi_halved *a) {
   if (a->window == NULL) return 0;
   const tsi_half_window *end = &a->window[a->windows];
@@ -368,11 +362,14 @@ tristar_status tsi_halves_take(tsi_env *env, const tsi_entries *rows, bool hermi
 
 void tsi_halves_finish(tsi_halves *a) {
   tsi_slices_finish(&a->rest);
-  tsi_halved_finish(&a->half);
+  tsi_release(tsi_take(&a->half.window));
+  tsi_release(tsi_take(&a->half.piece));
+  tsi_release(tsi_take(&a->half.word));
+  tsi_release(tsi_take(&a->half.values));
 }
 
 tsi_index tsi_halves_unit(const tsi_halves *a) {
-  return a->half.window != NULL ? tsi_stretch_windows(a->half.rows) : 1;
+  return a->half.window != NULL ? stretch_windows(a->half.rows) : 1;
 }
 
 tsi_halves_kernels tsi_halves_kernels_select(char scalar, const char *isa) {

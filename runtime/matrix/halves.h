@@ -16,9 +16,6 @@
 #include "codelets/cpu/rows/halved.h"
 #include "runtime/matrix/slices.h"
 
-/* Windows of a stretch of a matrix with so many rows. */
-tsi_index tsi_stretch_windows(tsi_index rows);
-
 /* Is the matrix, in full with the pattern of a Hermitian one, to be stored by its lower half? Each row has an
  * entry on the diagonal then. */
 bool tsi_halves_are_worth(const tsi_entries *rows);
@@ -33,7 +30,6 @@ TRISTAR_CHECKED tristar_status tsi_halved_make(tsi_env *env, const tsi_entries *
                                                tsi_halved *out);
 /* values: of the entries of the rows of a window, in their order. */
 void tsi_halved_fill(const tsi_halved *a, tsi_index window, const tsi_count *ptr, const void *values);
-void tsi_halved_finish(tsi_halved *a);
 
 /* What a product reads, but for vectors. */
 size_t tsi_halved_bytes(const tsi_halved *a);

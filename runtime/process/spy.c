@@ -113,8 +113,7 @@ tristar_status tsi_spy_create(const tristar_analysis_t *analysis, const tristar_
   m.spy->cells = tsi_index_min(cells, m.n);
   m.spy->owners = made ? tsi_layout_ranks(made) : m.chunks->count;
   TSI_TRY_OUT(fill(env, analysis->symbolic, &m));
-  *out = m.spy;
-  m.spy = NULL;
+  *out = tsi_take(&m.spy);
 out:
   tsi_spy_destroy(analysis, &m.spy);
   TSI_FREE(env, made);

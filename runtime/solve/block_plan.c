@@ -12,8 +12,7 @@ tristar_status tsi_block_plan_create(const tristar_plan_t *plan, tsi_block_plan 
   if (rows == NULL || rows->cut->way < TSI_ROWS_COLUMN_BLOCKS) return TRISTAR_OK;
   TSI_SCRATCH_ZERO(env, tsi_block_plan, blocks, 1);
   TSI_TRY(tsi_mutex_init(env, &blocks->lock));
-  *out = blocks;
-  blocks = NULL;
+  *out = tsi_take(&blocks);
   return TRISTAR_OK;
 }
 

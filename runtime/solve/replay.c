@@ -95,8 +95,7 @@ static tristar_status record(tsi_replay *replay, tsi_step_list list, tsi_sweeps 
   TSI_TRY_OUT(list_steps(plan, list, sweeps, &steps, &grouping.levels));
   grouping.light = light_bytes(plan, steps);
   TSI_TRY_OUT(tsi_executor_create(env, &replay->execution, steps, grouping, tasks, executor));
-  recording->owned = steps;
-  steps = NULL;
+  recording->owned = tsi_take(&steps);
   if (plan->way.kind == TRISTAR_WAY_LANES)
     TSI_TRY_OUT(make_lanes(replay, plan->blocks && list == TSI_LIST_OWN, sweeps == TSI_BACKWARD, executor));
   const tsi_costs costs = tsi_costs_assumed(&plan->ts->machine, plan->stats.workers);
@@ -214,8 +213,7 @@ tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_repla
   if (replay == NULL) TSI_TRY_OUT(replay_create(plan, &replay));
   TSI_TRY_OUT(fit_workspace(&plan->ts->env, replay, stride));
   replay->execution.call.stride = stride;
-  *out = replay;
-  replay = NULL;
+  *out = tsi_take(&replay);
 out:
   if (replay != NULL) tsi_replay_give_back(replay);
   return status;

@@ -313,8 +313,7 @@ tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   TSI_TRY_OUT(tsi_trace_open(plan->ts, &trace));
   TSI_TRY_OUT(solve(plan, op, nrhs, b, ldb, x, ldx, &trace));
   TSI_TRY_OUT(tsi_trace_mark_chains(env, trace.out));
-  *out = trace.out;
-  trace.out = NULL;
+  *out = tsi_take(&trace.out);
 out:
   tsi_trace_release(env, &trace);
   return tsi_answer(env, status);

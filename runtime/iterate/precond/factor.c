@@ -129,8 +129,7 @@ static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, 
   if (p->filled.ptr != NULL)
     TSI_TRY_OUT(allocate_values(p, out->ptr[a->n], &out->values));
   else {
-    out->values = a->values;
-    a->values = NULL;
+    out->values = tsi_take(&a->values);
   }
   if (symmetric) TSI_TRY_OUT(find_cross(env, out, &f.cross));
   if (symmetric && how->modified > 0) /* rows change others: one after the other */

@@ -208,8 +208,7 @@ static tristar_status need_transposes(tsi_fsai *f, const tsi_sliced **first, con
     TSI_TRY_OUT(TSI_ALLOC_ZERO(env, made, 1));
     TSI_TRY_OUT(make_transposes(f, made));
     if (atomic_compare_exchange_strong(&f->transposes, &known, made)) {
-      known = made;
-      made = NULL;
+      known = tsi_take(&made);
     }
   }
   *first = &known->down;

@@ -152,8 +152,7 @@ tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
   TSI_TRY_OUT(take_values(p, view, NULL));
   p->stats.setup_seconds = tsi_workers_clock(&ts->workers) - since;
   p->stats.start_seconds = tsi_workers_start_seconds(&ts->workers) - started;
-  *precond = p;
-  p = NULL;
+  *precond = tsi_take(&p);
 out:
   tristar_precond_destroy(&p);
   return tsi_answer(env, status);

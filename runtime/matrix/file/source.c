@@ -56,22 +56,19 @@ out:
 
 tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t k,
                                        tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
-  TSI_TRY_OUT(begin(ts, kind, "kind", matrix));
-  TSI_TRY_OUT(finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, NULL, matrix), matrix));
-out:
+  tristar_status status = begin(ts, kind, "kind", matrix);
+  if (status == TRISTAR_OK)
+    status = finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, NULL, matrix), matrix);
   return tsi_answer(tsi_context_env(ts), status);
 }
 
 tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view, tristar_matrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
-  TSI_TRY_OUT(begin(ts, view, "view", matrix));
-  TSI_TRY_OUT(finish(tsi_matrix_laplacian(tsi_context_env(ts), view, matrix), matrix));
-out:
+  tristar_status status = begin(ts, view, "view", matrix);
+  if (status == TRISTAR_OK) status = finish(tsi_matrix_laplacian(tsi_context_env(ts), view, matrix), matrix);
   return tsi_answer(tsi_context_env(ts), status);
 }
 

@@ -296,8 +296,7 @@ static tristar_status make_factors(tristar_dmatrix_t *d, const tristar_precond_o
     TSI_TRY_OUT(distribute(d, o, g, *upper, &v->upper));
     TSI_FREE(env, *upper);
   }
-  *out = v;
-  v = NULL;
+  *out = tsi_take(&v);
 out:
   if (v != NULL) {
     TSI_FREE(env, v->between);

@@ -142,8 +142,7 @@ tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mi
   d->ts = ts;
   atomic_init(&d->references, 1);
   tsi_env_retain(env);
-  d->transport = transport;
-  transport = NULL;
+  d->transport = tsi_take(&transport);
   TSI_TRY_OUT(tsi_transport_agree(d->transport,
                                   TSI_ALLOC_ZERO_IN(d, d->start, tsi_transport_size(d->transport) + 1)));
 out:
