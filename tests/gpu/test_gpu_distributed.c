@@ -6,11 +6,10 @@
  *   test_gpu_distributed PX PY PZ */
 #include <math.h>
 
-#include "runtime/mpi/solve/distributed.h"
-#include "runtime/exec/starpu/devices.h"
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
 #include "tristar_dmatrix_mpi.h"
+#include "tristar_machine.h"
 #include "tristar_mpi.h"
 
 /* A machine whose cores read a megabyte a second: any device is faster, and small chunks are large enough. */

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <starpu.h>
 
-#include "runtime/base/env.h"
 #include "tests/gpu/emulator/emulated_driver.h"
 #include "tests/support/allocations.h"
 #include "tests/support/gpu/placed_system.h"

@@ -144,7 +144,7 @@ static void check_parts(void) {
   }
 }
 
-int main(int argc, char **argv) {
+int test_arena(int argc, char **argv) {
   subtests_begin(&argc, argv);
   RUN(check_parts());
   RUN(check_return());

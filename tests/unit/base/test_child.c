@@ -64,7 +64,7 @@ static void check_missing(tsi_env *env) {
   tsi_child_finish(&child);
 }
 
-int main(int argc, char **argv) {
+int test_child(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   int ends[2]; /* a standard input that has no end */

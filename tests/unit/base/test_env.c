@@ -109,7 +109,7 @@ static void check_arithmetic(void) {
   CHECK(!tsi_to_index(-1, &i));
 }
 
-int main(int argc, char **argv) {
+int test_env(int argc, char **argv) {
   subtests_begin(&argc, argv);
   RUN(check_used_up());
   RUN(check_messages());

@@ -53,7 +53,7 @@ static void check_ranges(void) {
   for (tsi_index i = 0; i < 12; i++) CHECK(tsi_find_range(begin, 4, i) == range[i]);
 }
 
-int main(int argc, char **argv) {
+int test_sort(int argc, char **argv) {
   subtests_begin(&argc, argv);
   for (int kind = 0; kind < KINDS; kind++) {
     for (tsi_index count = 0; count < 100; count++) RUN(check_list(kind, count));

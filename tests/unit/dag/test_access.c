@@ -264,7 +264,7 @@ static void check_allocations(void) {
   }
 }
 
-int main(int argc, char **argv) {
+int test_access(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);

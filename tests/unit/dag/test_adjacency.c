@@ -80,7 +80,7 @@ static void check_failures(void) {
   }
 }
 
-int main(int argc, char **argv) {
+int test_adjacency(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);

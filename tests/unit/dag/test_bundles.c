@@ -269,7 +269,7 @@ static void check_failures(void) {
   release(&p);
 }
 
-int main(int argc, char **argv) {
+int test_bundles(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);

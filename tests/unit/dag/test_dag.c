@@ -138,7 +138,7 @@ static void check_corruption(tsi_env *env, structure *s) {
   CHECK_OK(DAG);
 }
 
-int main(int argc, char **argv) {
+int test_dag(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   structure s;

@@ -425,7 +425,7 @@ static void check_failures(void) {
   }
 }
 
-int main(int argc, char **argv) {
+int test_factorization(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);

@@ -185,7 +185,7 @@ static void check_failures(void) {
   }
 }
 
-int main(int argc, char **argv) {
+int test_levels(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);

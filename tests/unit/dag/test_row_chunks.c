@@ -373,7 +373,7 @@ static void check_ragged(bool ragged) {
   TSI_FREE(&env, cut);
 }
 
-int main(int argc, char **argv) {
+int test_row_chunks(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const int32_t orders[] = {0, 1, 2, 37, 150};
   tsi_env_init(&env);

@@ -245,7 +245,7 @@ static void check_runs(const graph *g, int visitors, int runs) {
   free(w.busy);
 }
 
-int main(int argc, char **argv) {
+int test_lanes(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const struct {
     tsi_index steps, reach, most;

@@ -441,7 +441,7 @@ static void check_failures(problem *p, const double *b) {
   CHECK_MSG(failing.count >= 4, "%d allocations", (int)failing.count);
 }
 
-int main(int argc, char **argv) {
+int test_serial_executor(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tsi_index counts[] = {1, 3, NRHS};
   CLEANUP(problem_destroy) problem p;

@@ -64,7 +64,7 @@ static void fail_each(void) {
   CHECK(failing.count >= 3);
 }
 
-int main(int argc, char **argv) {
+int test_dissection(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);

@@ -219,7 +219,7 @@ static void check_matrix(tristar_t *ts, const char *kind, int64_t k, bool narrow
   }
 }
 
-int main(int argc, char **argv) {
+int test_front_owners(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   RUN(check_matrix(ts, "s2d9pt", 40, false));

@@ -334,7 +334,7 @@ static void check_errors(tristar_t *ts) {
                TRISTAR_ERR_TOO_LARGE);
 }
 
-int main(int argc, char **argv) {
+int test_layout(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   RUN(check_matrix(ts, "s2d9pt", TSI_TESTS_SANITIZED ? 26 : 40));

@@ -266,7 +266,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   for (int q = 0; q < 4; q++) free(bits[q]);
 }
 
-int main(int argc, char **argv) {
+int test_shared_orders(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tsi_factorization_options small = {16, 2e4, 2e5, 0}, large = {64, 2e5, 1e6, 0};
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);

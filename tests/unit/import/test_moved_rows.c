@@ -198,7 +198,7 @@ static void check_steps(tsi_env *env) {
   TSI_FREE(env, steps);
 }
 
-int main(int argc, char **argv) {
+int test_moved_rows(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_scalar scalars[] = {TRISTAR_DOUBLE, TRISTAR_SINGLE, TRISTAR_COMPLEX_DOUBLE,
                                            TRISTAR_COMPLEX_SINGLE};

@@ -182,7 +182,7 @@ static void check_failures(const columns *c) {
   CHECK(fail_each_allocation_of(config, import_supersteps, c) > 20);
 }
 
-int main(int argc, char **argv) {
+int test_triangle_columns(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_double,
                                        &typed_complex_single};

@@ -264,7 +264,7 @@ static double *apply_with(const char *workers, tristar_engine engine, int64_t *s
   return x;
 }
 
-int main(int argc, char **argv) {
+int test_fsai(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_without_starpu(true);
   int round = 0;

@@ -442,7 +442,7 @@ static void check_threads(tristar_t *ts) {
   }
 }
 
-int main(int argc, char **argv) {
+int test_fsai_pair(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const double dominance[] = {1.5, 0.7, 0.3};
   tristar_t *ts = open_without_starpu(true);

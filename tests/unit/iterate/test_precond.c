@@ -377,7 +377,7 @@ static void check_pattern(const square *s) {
   }
 }
 
-int main(int argc, char **argv) {
+int test_precond(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_symmetry symmetries[] = {TRISTAR_GENERAL, TRISTAR_SYMMETRIC, TRISTAR_HERMITIAN};
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);

@@ -107,7 +107,7 @@ static void check_failures(tristar_precond_kind kind) {
   close_context(&ts);
 }
 
-int main(int argc, char **argv) {
+int test_precond_streams(int argc, char **argv) {
   subtests_begin(&argc, argv);
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     RUN(check_together(kinds[k], TRISTAR_PARTITION_AUTO));

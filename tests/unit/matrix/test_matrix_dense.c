@@ -170,7 +170,7 @@ static void test_failures(tristar_t *ts) {
   tristar_dense_destroy(NULL, &d);
 }
 
-int main(int argc, char **argv) {
+int test_matrix_dense(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_context(NULL);
   RUN(test_read(ts, 0));

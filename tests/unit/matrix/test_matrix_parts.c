@@ -29,7 +29,7 @@ static void check_parts(tristar_t *ts, const char *kind, int64_t k, int parts) {
   CHECK(row == n && entries == expected);
 }
 
-int main(int argc, char **argv) {
+int test_matrix_parts(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   const char *kind;

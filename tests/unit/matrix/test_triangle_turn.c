@@ -170,7 +170,7 @@ static void check_memory(void) {
   CHECK(failing.count >= 5);
 }
 
-int main(int argc, char **argv) {
+int test_triangle_turn(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tsi_index sizes[] = {0, 1, 2, 3, 40, 511, 512, 513, 1500};
   tsi_env env;

@@ -221,7 +221,7 @@ static void check_cut(const tsi_lines lines[2], tsi_block_scheme scheme, tsi_ind
   TSI_FREE(&env, cut);
 }
 
-int main(int argc, char **argv) {
+int test_block_rows(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const int32_t orders[] = {0, 1, 2, 19, 120};
   static const tsi_index parts[] = {1, 3, 8, 1000};

@@ -290,7 +290,7 @@ static void check_memory(void) {
   CHECK(failing.count > 10);
 }
 
-int main(int argc, char **argv) {
+int test_blocks(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const int32_t orders[] = {0, 1, 2, 5, 37, 150};
   static const tsi_index parts[] = {1, 2, 3, 4, 7, 16, 64, 1000};

@@ -182,7 +182,7 @@ static void check_failures(tsi_env *env, uint64_t *state) {
   TSI_FREE(env, symbolic[0]);
 }
 
-int main(int argc, char **argv) {
+int test_borders(int argc, char **argv) {
   subtests_begin(&argc, argv);
   uint64_t state = 1;
   tsi_env env;

@@ -330,7 +330,7 @@ static void check_part(tsi_env *env, const structure *s) {
   TSI_FREE(env, part);
 }
 
-int main(int argc, char **argv) {
+int test_device_split(int argc, char **argv) {
   subtests_begin(&argc, argv);
   const char *name;
   pattern a;

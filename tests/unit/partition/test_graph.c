@@ -112,7 +112,7 @@ static void test_check(tsi_env *env) {
   CHECK_STATUS(tsi_graph_check(env, &graph), TRISTAR_ERR_INTERNAL);
 }
 
-int main(int argc, char **argv) {
+int test_graph(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   const char *name;

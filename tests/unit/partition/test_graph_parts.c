@@ -48,7 +48,7 @@ static void cut_all(tsi_env *env, const char *name, const edges *e) {
   cut(env, name, e, e->n);
 }
 
-int main(int argc, char **argv) {
+int test_graph_parts(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static edges e;
   static const tsi_index sizes[] = {8, 9, 16, 63, 64, 150, 300};

@@ -302,7 +302,7 @@ static void test_edge_cases(tsi_env *env) {
   end(&p);
 }
 
-int main(int argc, char **argv) {
+int test_matching(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);

@@ -222,7 +222,7 @@ static void check_callback(tsi_env *env) {
   TSI_FREE(env, graph);
 }
 
-int main(int argc, char **argv) {
+int test_orderings(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   const char *name;

@@ -126,7 +126,7 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   TSI_FREE(env, joined);
 }
 
-int main(int argc, char **argv) {
+int test_pairs(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);

@@ -58,7 +58,7 @@ static void fail_each(const char *name, operation *run, const pattern *a, int va
             (long long)failing.count);
 }
 
-int main(int argc, char **argv) {
+int test_partition_alloc(int argc, char **argv) {
   subtests_begin(&argc, argv);
   pattern grid = pattern_grid(8, 8, 1, true), arrow = pattern_arrow(150, 2),
           random = pattern_random(60, 90, 3);

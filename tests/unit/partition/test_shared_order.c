@@ -192,7 +192,7 @@ static void check_groups(tsi_env *env) {
   CHECK(memcmp(perm, expected, sizeof expected) == 0);
 }
 
-int main(int argc, char **argv) {
+int test_shared_order(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   tsi_env_init(&env);

@@ -357,7 +357,7 @@ static void test_errors(tsi_env *env) {
   refuse(env, &options, "77");
 }
 
-int main(int argc, char **argv) {
+int test_symbolic(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
   const char *name;

@@ -211,7 +211,9 @@ static const struct {
     {"part_columns_wrong", "part_columns[0] = ", part_columns_wrong},
 };
 
-int main(void) {
+int test_symbolic_check(int argc, char **argv) {
+  (void)argc;
+  (void)argv;
   tsi_env env;
   tsi_symbolic_options options;
   pattern a = pattern_grid(20, 20, 1, true);

@@ -29,7 +29,7 @@ static void check_matrix(tristar_t *ts, const char *kind, int64_t k, const typed
   }
 }
 
-int main(int argc, char **argv) {
+int test_process(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   RUN(check_matrix(ts, "s2d9pt", 24, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, true));

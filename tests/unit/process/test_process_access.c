@@ -273,7 +273,7 @@ static void check_matrix(tristar_t *ts, const char *kind, tristar_method method)
   }
 }
 
-int main(int argc, char **argv) {
+int test_process_access(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   RUN(check_matrix(ts, "gen:s2d9pt:16", TRISTAR_METHOD_LLT));

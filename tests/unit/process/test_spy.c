@@ -85,7 +85,7 @@ static void check_failures(tristar_t *ts, const tristar_analysis_t *analysis, tr
   }
 }
 
-int main(int argc, char **argv) {
+int test_spy(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CLEANUP(flow_destroy) flow f;

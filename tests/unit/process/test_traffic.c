@@ -120,7 +120,7 @@ static void check_memory(const tristar_view *view) {
   CHECK(failing.count >= 10);
 }
 
-int main(int argc, char **argv) {
+int test_traffic(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;

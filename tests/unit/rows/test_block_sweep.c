@@ -126,7 +126,7 @@ static void check_failures(void) {
   CHECK(failing.count > 30);
 }
 
-int main(int argc, char **argv) {
+int test_block_sweep(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_single,
                                        &typed_complex_double};

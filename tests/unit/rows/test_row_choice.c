@@ -42,7 +42,7 @@ static void check(int workers, tristar_partition partition, const triangle_patte
   }
 }
 
-int main(int argc, char **argv) {
+int test_row_choice(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const int32_t apart[] = {N / 2, 40, 35}, chains[] = {2 * CHAINS, CHAINS},
                        mixed[] = {CHAINS + 1, CHAINS};

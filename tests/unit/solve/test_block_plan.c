@@ -66,7 +66,7 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
   triangle_free(&t);
 }
 
-int main(int argc, char **argv) {
+int test_block_plan(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(true);
   for (int kind = 0; kind < TRIANGLES; kind++)

@@ -48,7 +48,7 @@ static void check_source(tristar_t *ts, size_t k, double node_bytes) {
                    sources[k].tolerance);
 }
 
-int main(int argc, char **argv) {
+int test_device_data(int argc, char **argv) {
   subtests_begin(&argc, argv);
   char path[1024];
   snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());

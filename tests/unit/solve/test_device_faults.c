@@ -213,7 +213,7 @@ static void check_refused(tristar_t *ts) {
   CHECK(plan == NULL);
 }
 
-int main(int argc, char **argv) {
+int test_device_faults(int argc, char **argv) {
   subtests_begin(&argc, argv);
   for (int inverse = TRISTAR_INVERSE_DIAGONAL; inverse <= TRISTAR_INVERSE_PARTITIONED; inverse++) {
     CLEANUP(close_problem) open_case c = open_problem((tristar_inverse)inverse);

@@ -25,7 +25,7 @@ static void check_import(tristar_t *ts, int n, bool is_complex, tristar_method m
                      (const tristar_part[]){TRISTAR_PART_ALL, TRISTAR_PART_L, TRISTAR_PART_U}[part], 2, 1e-9);
 }
 
-int main(int argc, char **argv) {
+int test_device_import(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (int is_complex = 0; is_complex < 2; is_complex++) {

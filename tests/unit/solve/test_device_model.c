@@ -98,7 +98,7 @@ static void check_device_table(void) {
   CHECK(count == 5 && tsi_device_get(-1) == NULL); /* as many as --gpu has words */
 }
 
-int main(int argc, char **argv) {
+int test_device_model(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   tsi_env *env = tsi_context_env(ts);

@@ -101,7 +101,7 @@ static void check_shape(tristar_t *ts, shape which, int n) {
   solve_all(factor, false, 500);
 }
 
-int main(int argc, char **argv) {
+int test_device_tables(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
