@@ -51,6 +51,7 @@ tristar_status tsi_order_part_take_side(tsi_env *env, const tsi_order_part *p, i
   TSI_TRY(tsi_order_part_create(env, n, edges, p->weight != NULL, out));
   tsi_order_part *q = *out;
   q->at = at;
+  q->leaf = p->leaf;
   for (idx_t v = 0; v < p->n; v++) {
     if (p->result[v] != side) continue;
     q->vertex[k] = p->vertex[v];

@@ -16,6 +16,7 @@ typedef struct tsi_order_part {
   struct tsi_order_part *next; /* on a list of parts, which does not own it */
   idx_t n, halo;               /* vertices: own 0 .. n-1, halo n .. n+halo-1 */
   idx_t at;                    /* its first place in the order */
+  idx_t leaf;                  /* parts of so many vertices are not separated; > 0 */
   idx_t *vertex;               /* n: the numbers of the own ones in the component */
   idx_t *xadj, *adj;           /* n + 1: the neighbours of own vertices, in any order */
   idx_t *weight;               /* n: of own vertices; NULL: all are equal */

@@ -3,9 +3,6 @@
 
 #include "partition/order/order_part.h"
 
-/* More vertices are separated again. */
-#define LEAF_VERTICES 300
-
 static void push(tsi_order_part **list, tsi_order_part *p) {
   p->next = *list;
   *list = p;
@@ -15,10 +12,6 @@ static tsi_order_part *pop(tsi_order_part **list) {
   tsi_order_part *p = *list;
   if (p != NULL) *list = p->next;
   return p;
-}
-
-bool tsi_separators_is_leaf(idx_t n) {
-  return n <= LEAF_VERTICES;
 }
 
 void tsi_separators_place(const tsi_order_part *p, idx_t *order) {
@@ -45,7 +38,7 @@ tristar_status tsi_separators_divide(tsi_env *env, const tsi_order_part *p, idx_
 /* A part becomes two on the list, or gets its order. */
 static tristar_status treat(tsi_env *env, tsi_order_part *p, int seed, idx_t *order, tsi_order_part **list) {
   bool divided = false;
-  if (!tsi_separators_is_leaf(p->n)) {
+  if (p->n > p->leaf) {
     TSI_TRY(tsi_order_part_separate(env, p, seed));
     TSI_TRY(tsi_separators_divide(env, p, order, list, &divided));
   }

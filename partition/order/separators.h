@@ -16,8 +16,6 @@
 
 #include "partition/order/order_part.h"
 
-/* Is a part of n vertices too small for a separator? */
-bool tsi_separators_is_leaf(idx_t n);
 /* order[p->at + k]: the vertex that is eliminated as k-th of the part, whose result has its order. */
 void tsi_separators_place(const tsi_order_part *p, idx_t *order);
 /* Gives the separator of p, whose result has the sides, its places. Both sides become parts on the list,

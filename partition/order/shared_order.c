@@ -15,6 +15,9 @@
 #define PIECE_EDGES 60000
 #define PIECE_SHARE 64
 #define HELPERS_MOST 64
+/* Vertices of the largest part that is not separated. Merged vertices are several rows each. */
+#define LEAF_VERTICES 600
+#define LEAF_MERGED 250
 #define PROGRAM "order_part"
 
 /* ---- Shared memory ------------------------------------------------------------------------------------- */
@@ -26,7 +29,7 @@ typedef struct request {
   int32_t parent;   /* process id */
   int32_t seed, separate, weighted;
   int32_t done; /* 1: the helper has written the result */
-  int64_t n, halo, edges;
+  int64_t n, halo, edges, leaf;
 } request;
 
 #define VERSION (0x74733000u + IDXTYPEWIDTH)
@@ -56,6 +59,7 @@ static tristar_status serve(tsi_env *env, request *r) {
   TSI_OWNED tsi_order_part *p = NULL;
   TSI_TRY(tsi_order_part_create(env, (idx_t)r->n, (idx_t)r->edges, r->weighted != 0, &p));
   p->halo = (idx_t)r->halo;
+  p->leaf = (idx_t)r->leaf;
   memcpy(p->xadj, a.xadj, ((size_t)r->n + 1) * sizeof *a.xadj);
   memcpy(p->adj, a.adj, (size_t)r->edges * sizeof *a.adj);
   if (r->weighted) memcpy(p->weight, a.weight, (size_t)r->n * sizeof *a.weight);
@@ -99,7 +103,7 @@ typedef struct shared_order {
 } shared_order;
 
 static bool separates(const shared_order *s, const tsi_order_part *p) {
-  return p->xadj[p->n] > s->piece && !tsi_separators_is_leaf(p->n);
+  return p->xadj[p->n] > s->piece && p->n > p->leaf;
 }
 
 /* The largest part that waits. */
@@ -166,7 +170,8 @@ static tristar_status share(shared_order *s, const tsi_order_part *p, tsi_child 
                         .weighted = p->weight != NULL,
                         .n = p->n,
                         .halo = p->halo,
-                        .edges = p->xadj[p->n]};
+                        .edges = p->xadj[p->n],
+                        .leaf = p->leaf};
   TSI_TRY(tsi_child_prepare(s->env, bytes_of(&head), child));
   request *r = child->memory;
   *r = head;
@@ -257,7 +262,8 @@ static void release(shared_order *s) {
   tsi_separators_release(s->env, &s->waiting);
 }
 
-static tristar_status order(tsi_env *env, const tsi_component *c, const idx_t *weight, int seed, int cores) {
+static tristar_status order(tsi_env *env, const tsi_component *c, const idx_t *weight, idx_t leaf, int seed,
+                            int cores) {
   TSI_SCRATCH_ZERO(env, shared_order, s, 1);
   s->env = env;
   s->order = c->perm;
@@ -268,6 +274,7 @@ static tristar_status order(tsi_env *env, const tsi_component *c, const idx_t *w
   s->alone =
       cores < 2 || c->xadj[c->n] < SHARED_EDGES || !tsi_child_find(PROGRAM, s->program, sizeof s->program);
   TSI_TRY(tsi_order_part_of_component(env, c, weight, &s->waiting));
+  s->waiting->leaf = leaf;
   const tristar_status status = work(s);
   release(s);
   return status;
@@ -276,8 +283,8 @@ static tristar_status order(tsi_env *env, const tsi_component *c, const idx_t *w
 tristar_status tsi_shared_order(tsi_env *env, const tsi_component *c, int seed, int cores) {
   TSI_OWNED tsi_merged *merged = NULL;
   TSI_TRY(tsi_merged_create(env, c, &merged));
-  if (merged == NULL) return order(env, c, NULL, seed, cores);
-  TSI_TRY(order(env, &merged->groups, merged->weight, seed, cores));
+  if (merged == NULL) return order(env, c, NULL, LEAF_VERTICES, seed, cores);
+  TSI_TRY(order(env, &merged->groups, merged->weight, LEAF_MERGED, seed, cores));
   tsi_merged_expand(merged, c->perm);
   return TRISTAR_OK;
 }

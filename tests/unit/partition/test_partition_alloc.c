@@ -37,6 +37,24 @@ static tristar_status run_symbolic(tsi_env *env, const pattern *a, int variant) 
   return status;
 }
 
+/* variant: an ordering. */
+static tristar_status run_ordering(tsi_env *env, const pattern *a, int variant) {
+  tsi_graph *graph = NULL;
+  tsi_symbolic *sy = NULL;
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  options.ordering = (tsi_ordering_kind)variant;
+  options.costs.solves = 1e9; /* a dissection is worth its time */
+  tristar_status status = tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &graph);
+  if (status == TRISTAR_OK) {
+    status = tsi_symbolic_create(env, graph, &options, &sy);
+    CHECK((sy != NULL) == (status == TRISTAR_OK));
+  }
+  TSI_FREE(env, sy);
+  TSI_FREE(env, graph);
+  return status;
+}
+
 /* variant 0: weighted (0.5^k on the diagonals, so that searches are needed), 1: rank only */
 static tristar_status run_matching(tsi_env *env, const pattern *a, int variant) {
   tsi_index rank = 0, row_of[200];
@@ -58,10 +76,20 @@ static void fail_each(const char *name, operation *run, const pattern *a, int va
             (long long)failing.count);
 }
 
+/* Two unknowns at each vertex, which a dissection merges. */
+static pattern doubled(const pattern *a) {
+  pattern b = pattern_begin(2 * a->n);
+  for (tsi_index j = 0; j < a->n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
+      for (tsi_index k = 0; k < 4; k++) pattern_add(&b, 2 * a->index[p] + k % 2, 2 * j + k / 2);
+  pattern_finish(&b);
+  return b;
+}
+
 int test_partition_alloc(int argc, char **argv) {
   subtests_begin(&argc, argv);
   pattern grid = pattern_grid(8, 8, 1, true), arrow = pattern_arrow(150, 2),
-          random = pattern_random(60, 90, 3);
+          random = pattern_random(60, 90, 3), cube = pattern_grid(11, 11, 11, false), twins = doubled(&cube);
   RUN(fail_each("graph", run_graph, &grid, 0));
   RUN(fail_each("graph", run_graph, &grid, 1));
   RUN(fail_each("graph", run_graph, &random, 0));
@@ -70,11 +98,18 @@ int test_partition_alloc(int argc, char **argv) {
     RUN(fail_each("symbolic", run_symbolic, &arrow, leaf_parts));
     RUN(fail_each("symbolic", run_symbolic, &random, leaf_parts));
   }
+  for (int k = TSI_ORDER_AMD; k <= TSI_ORDER_AUTO; k++) {
+    if (k == TSI_ORDER_CALLBACK) continue;
+    RUN(fail_each("ordering", run_ordering, &cube, k));
+    RUN(fail_each("ordering", run_ordering, &twins, k));
+  }
   RUN(fail_each("matching", run_matching, &grid, 0));
   RUN(fail_each("matching", run_matching, &random, 0)); /* structurally singular */
   RUN(fail_each("structural rank", run_matching, &grid, 1));
   pattern_free(&grid);
   pattern_free(&arrow);
   pattern_free(&random);
+  pattern_free(&cube);
+  pattern_free(&twins);
   return 0;
 }
