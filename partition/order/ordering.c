@@ -211,6 +211,8 @@ static tristar_status order_callback(tsi_env *env, const tsi_graph *graph,
 
 tristar_status tsi_order(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,
                          tsi_index *perm, tsi_index *part, tsi_index *part_columns) {
+  static const char *const names[] = {
+      [TSI_ORDER_METIS] = "METIS", [TSI_ORDER_AMD] = "AMD", [TSI_ORDER_DISSECTION] = "dissection"};
   const tsi_index leaf_parts = options->leaf_parts;
   tsi_order_choice choice = {options->ordering, ""};
   if (leaf_parts < 1 || leaf_parts > TSI_MAX_LEAF_PARTS || (leaf_parts & (leaf_parts - 1)) != 0)
@@ -243,6 +245,8 @@ tristar_status tsi_order(tsi_env *env, const tsi_graph *graph, const tsi_symboli
     default:
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown ordering %d", (int)options->ordering);
     }
+  if (*choice.reason != '\0')
+    tsi_log(env, TRISTAR_LOG_INFO, "ordering: %s, because %s", names[choice.kind], choice.reason);
   if (options->choice != NULL) *options->choice = choice;
   return TRISTAR_OK;
 }

@@ -122,6 +122,29 @@ static void check_auto(tsi_env *env) {
   TSI_FREE(env, cube);
 }
 
+static int reasons;
+
+static void listen(void *arg, tristar_log_level level, const char *text) {
+  (void)arg;
+  reasons += level == TRISTAR_LOG_INFO && strcmp(text, "ordering: AMD, because the matrix is small") == 0;
+}
+
+/* The log has the reason, too, once. */
+static void check_log(tsi_env *env) {
+  tsi_graph *graph = box(env, 5, 5);
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  env->log = listen;
+  env->log_level = TRISTAR_LOG_INFO;
+  for (int k = 0; k < KINDS; k++) {
+    options.ordering = kinds[k];
+    OWNED tsi_index *perm = order(env, graph, &options);
+  }
+  CHECK(reasons == 1);
+  env->log = NULL;
+  TSI_FREE(env, graph);
+}
+
 /* With a separator tree ORDER_AUTO and ORDER_DISSECTION are METIS. */
 static void check_tree(tsi_env *env) {
   tsi_graph *graph = box(env, 12, 12);
@@ -236,6 +259,7 @@ int test_orderings(int argc, char **argv) {
   RUN(check_measure(&env));
   RUN(check_fill(&env));
   RUN(check_auto(&env));
+  RUN(check_log(&env));
   RUN(check_tree(&env));
   RUN(check_dense(&env));
   RUN(check_callback(&env));
