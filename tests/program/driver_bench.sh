@@ -62,7 +62,7 @@ for text in 'TriStar, 1 worker' 'CHOLMOD, ' 'failed: it is singular'; do
 done
 bench 0 '^  TriStar, 1 worker, eager ' gen:s2d9pt:60 --workers 1 --sched lws,eager --rounds 1 --repeat 1 --peers none
 no_row 'CHOLMOD|Peers|Speed-up'
-row '^  TriStar, 1 worker, lws  .* [0-9]+\.[0-9] % +[0-9.]+e-[0-9]+ \([0-9]+\)$'
+row '^  TriStar, 1 worker, lws  .* [0-9]+\.[0-9] % +[0-9.]+ [kMG]?B +[0-9.]+e-[0-9]+ \([0-9]+\)$'
 bench 1 "failed: .*StarPU has no scheduler 'nonsense'" gen:s2d9pt:100 --workers 2 --sched nonsense --rounds 1 --peers none
 bench 0 '^  Best scheduler for gen:s2d9pt:100 on this machine, 2 workers: (lws|prio)' gen:s2d9pt:100 --workers 1,2 \
   --sched prio,lws,nonsense --rounds 2 --repeat 1 --peers none --json sched.json
