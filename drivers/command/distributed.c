@@ -332,7 +332,6 @@ static int check_words(const tsi_settings *settings, solution *z) {
   if (l->px > 0 && (int64_t)l->px * l->py * l->pz != z->ranks)
     return tsi_usage_error("solve", "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
                            settings->layout, (int64_t)l->px * l->py * l->pz, z->ranks);
-  if (l->px > 0 && settings->solves > 0) return tsi_usage_error("solve", "--solves needs --layout auto");
   if (l->px > 0 && settings->process_bytes > 0)
     return tsi_usage_error("solve", "--process-bytes needs --layout auto");
   const int words = tsi_solve_check_words(settings);

@@ -167,7 +167,6 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0 || settings->transport > 0 ||
       settings->svg != NULL)
     return tsi_usage_error("solve", "--algo, --map, --message-tree, --transport and --svg need --layout");
-  if (settings->solves > 0) return tsi_usage_error("solve", "--solves needs --layout auto");
   if (settings->process_bytes > 0) return tsi_usage_error("solve", "--process-bytes needs --layout auto");
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;

@@ -43,8 +43,8 @@ assert once["solves"] == 1 and ever["solves"] == 0
 for l in (once, ever):
     assert 0 < l["predicted_solve_s"] < 1 and 0 < l["predicted_factor_s"] < 10, l
 EOF
-ranks 2 - '^tristar: solve: --solves needs --layout auto$' solve gen:s2d9pt:20 --layout 2x1x1 --solves 3
-expect 2 '^tristar: solve: --solves needs --layout auto$' solve gen:s2d9pt:20 --solves 3
+ranks 2 0 "^analysis " solve gen:s2d9pt:20 --layout 2x1x1 --solves 3
+expect 0 "ordering" solve gen:s2d9pt:20 --solves 3 --report
 python3 -c 'import xml.dom.minidom, sys; sys.exit(len(xml.dom.minidom.parse("bars.svg").getElementsByTagName("rect")) < 21)' ||
   fail "bars.svg is no picture of four processes"
 "$(dirname "$0")/check_picture" bars.svg 2 || fail "bars.svg is no good picture"
