@@ -243,7 +243,7 @@ static void check_log(void) {
   tristar_factor_destroy(&factor);
   CHECK_OK(tristar_get_memory(own, &memory));
   const int64_t all = memory.allocations - before;
-  CHECK(all > 200);
+  CHECK(all > 20); /* many: small fronts take theirs from a stack */
   for (int64_t later = all / 4; later < all; later += all / 5) {
     CHECK_OK(tristar_fail_allocation(own, later));
     got.errors = 0;
