@@ -1,9 +1,13 @@
 /* See metis_call.h. */
 #include "partition/order/metis_call.h"
 
-#include <metis.h>
-
 pthread_mutex_t tsi_metis_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tsi_metis_options(int seed, idx_t options[METIS_NOPTIONS]) {
+  METIS_SetDefaultOptions(options);
+  options[METIS_OPTION_NUMBERING] = 0;
+  options[METIS_OPTION_SEED] = seed;
+}
 
 tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges) {
   if (edges > IDX_MAX)

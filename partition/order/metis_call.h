@@ -2,6 +2,7 @@
 #ifndef TSI_PARTITION_ORDER_METIS_CALL_H
 #define TSI_PARTITION_ORDER_METIS_CALL_H
 
+#include <metis.h>
 #include <pthread.h>
 
 #include "runtime/base/env.h"
@@ -9,6 +10,9 @@
 /* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
  * same seed gives the same result. */
 extern pthread_mutex_t tsi_metis_lock;
+
+/* Options of a call: numbers from 0, and the seed of its random numbers. */
+void tsi_metis_options(int seed, idx_t options[METIS_NOPTIONS]);
 
 /* Can METIS count so many edges? Errors: TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges);

@@ -85,9 +85,7 @@ tristar_status tsi_order_part_separate(tsi_env *env, tsi_order_part *p, int seed
   idx_t options[METIS_NOPTIONS], n = p->n, size = 0;
   TSI_OWNED idx_t *xadj = NULL, *adj = NULL;
   TSI_TRY(own_edges(env, p, &xadj, &adj));
-  METIS_SetDefaultOptions(options);
-  options[METIS_OPTION_NUMBERING] = 0;
-  options[METIS_OPTION_SEED] = seed;
+  tsi_metis_options(seed, options);
   pthread_mutex_lock(&tsi_metis_lock);
   const int code = METIS_ComputeVertexSeparator(&n, xadj, adj, p->weight, options, &size, p->result);
   pthread_mutex_unlock(&tsi_metis_lock);

@@ -29,9 +29,7 @@ static tristar_status run_metis(tsi_env *env, const tsi_component *c, tsi_index 
   idx_t options[METIS_NOPTIONS], n = c->n;
   int code = METIS_OK;
   TSI_SCRATCH(env, idx_t, inverse, n);
-  METIS_SetDefaultOptions(options);
-  options[METIS_OPTION_NUMBERING] = 0;
-  options[METIS_OPTION_SEED] = seed;
+  tsi_metis_options(seed, options);
   pthread_mutex_lock(&tsi_metis_lock);
   if (leaf_parts > 1)
     code = METIS_NodeNDP(n, c->xadj, c->adj, NULL, leaf_parts, options, c->perm, inverse, sizes);

@@ -1,8 +1,6 @@
 /* See parts.h. */
 #include "partition/order/parts.h"
 
-#include <metis.h>
-
 #include "partition/order/metis_call.h"
 
 #define VERTICES_LEAST 8 /* of a part, for METIS */
@@ -13,9 +11,7 @@ typedef int metis_method(idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, i
 static tristar_status run_metis(tsi_env *env, const tsi_graph *graph, metis_method *method, tsi_index parts,
                                 idx_t *xadj, idx_t *adj, idx_t *out) {
   idx_t options[METIS_NOPTIONS], n = graph->n, count = parts, constraints = 1, cut;
-  METIS_SetDefaultOptions(options);
-  options[METIS_OPTION_NUMBERING] = 0;
-  options[METIS_OPTION_SEED] = 1;
+  tsi_metis_options(1, options);
   pthread_mutex_lock(&tsi_metis_lock);
   const int code =
       method(&n, &constraints, xadj, adj, NULL, NULL, NULL, &count, NULL, NULL, options, &cut, out);
