@@ -26,6 +26,7 @@
 #define TSI_DAG_FACTOR_FRONT_TEAMS_H
 
 #include "partition/cut/panels.h"
+#include "runtime/base/sort.h"
 #include "tristar.h"
 
 /* Tiles of a front: the panels of the supernode, then pieces of the rows (columns) below. */
@@ -96,15 +97,7 @@ bool tsi_front_has_complement(const tsi_front_teams *teams, tsi_index s, tsi_ind
 /* Of the rows below supernode s the first one that is `wanted` or behind that. */
 static inline tsi_index tsi_row_below(const tsi_symbolic *symbolic, tsi_index s, tsi_index wanted) {
   const tsi_count first = symbolic->row_ptr[s];
-  tsi_count low = first, high = symbolic->row_ptr[s + 1];
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (symbolic->rows[middle] < wanted)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return (tsi_index)(low - first);
+  return (tsi_index)(tsi_lower_bound(symbolic->rows, first, symbolic->row_ptr[s + 1], wanted) - first);
 }
 /* Front row of final row `row`, which is in the front of s. */
 static inline tsi_index tsi_front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row) {

@@ -1,4 +1,4 @@
-/* Sorting of index lists, and a search in them. */
+/* Sorting of index lists, and searches in them. */
 #ifndef TSI_RUNTIME_BASE_SORT_H
 #define TSI_RUNTIME_BASE_SORT_H
 
@@ -8,6 +8,28 @@
 void tsi_sort_indices(tsi_index *list, tsi_count count);
 /* The same, each once; returns how many they are. */
 tsi_count tsi_sort_unique(tsi_index *list, tsi_count count);
+
+/* The first of the ascending numbers index[low .. high - 1] that is at least i: where it stands; high: none.
+ */
+static inline tsi_count tsi_lower_bound(const tsi_index *index, tsi_count low, tsi_count high, tsi_index i) {
+  while (low < high) {
+    const tsi_count middle = low + (high - low) / 2;
+    if (index[middle] < i)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Where i stands among the ascending numbers index[low .. high - 1], often at an end; TSI_NONE: nowhere. */
+static inline tsi_count tsi_find_sorted(const tsi_index *index, tsi_count low, tsi_count high, tsi_index i) {
+  if (low == high) return TSI_NONE;
+  if (index[low] >= i) return index[low] == i ? low : TSI_NONE;
+  if (index[high - 1] <= i) return index[high - 1] == i ? high - 1 : TSI_NONE;
+  const tsi_count at = tsi_lower_bound(index, low, high, i);
+  return index[at] == i ? at : TSI_NONE;
+}
 
 /* Of count ranges that follow each other, range k from begin[k] on: the one that has i. i >= begin[0]. */
 tsi_index tsi_find_range(const tsi_index *begin, tsi_index count, tsi_index i);

@@ -5,6 +5,7 @@
 
 #include "runtime/matrix/matrix.h"
 #include "runtime/base/grow.h"
+#include "runtime/base/sort.h"
 #include "runtime/matrix/view.h"
 
 /* What factorization needs beyond what every view has to satisfy. */
@@ -49,19 +50,7 @@ static tristar_status sort_lines(tsi_env *env, tsi_pattern *pattern) {
 }
 
 tsi_count tsi_pattern_find(const tsi_pattern *pattern, tsi_index line, tsi_index index) {
-  tsi_count low = pattern->ptr[line], high = pattern->ptr[line + 1];
-  if (low == high) return TSI_NONE;
-  if (pattern->index[low] >= index) return pattern->index[low] == index ? low : TSI_NONE;
-  if (pattern->index[high - 1] <= index) return pattern->index[high - 1] == index ? high - 1 : TSI_NONE;
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (pattern->index[middle] == index) return middle;
-    if (pattern->index[middle] < index)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return TSI_NONE;
+  return tsi_find_sorted(pattern->index, pattern->ptr[line], pattern->ptr[line + 1], index);
 }
 
 bool tsi_pattern_has_both(const tsi_pattern *pattern) {

@@ -26,19 +26,6 @@ INLINE void take_block_row(const tsi_matrix_rows *a, tsi_index row, tsi_count e,
     block[a->index[e] - first] = (tsi_wide)((const tsi_scalar *)a->values)[e];
 }
 
-/* Where the entries of a row from a column on begin. */
-INLINE tsi_count find_column(const tsi_matrix_rows *a, tsi_index row, tsi_index column) {
-  tsi_count low = a->ptr[row], high = a->ptr[row + 1];
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (a->index[middle] < column)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /* S = D D^H, of which the lower triangle is there; down = D^-1; pivot: squares of D's diagonal entries.
  * failed: the row that the breakdown is in. */
 INLINE tsi_breakdown_kind invert_root(tsi_index size, tsi_wide s[MOST][MOST], tsi_wide down[MOST][MOST],

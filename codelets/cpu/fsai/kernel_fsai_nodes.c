@@ -6,6 +6,7 @@
 #include "codelets/cpu/fsai/fsai_blocks.h"
 #include "codelets/cpu/fsai/fsai_cells.h"
 #include "codelets/cpu/fsai/fsai_pattern.h"
+#include "runtime/base/sort.h"
 
 /* A node on its way. rest: S = A[J, J] - z z^H, its lower triangle; down: D^-1, column by column, and as
  * cells. */
@@ -441,8 +442,10 @@ static void weigh(const tsi_matrix_rows *a, const tsi_fsai_nodes *nodes, tsi_ind
   tsi_scalar *weight = (tsi_scalar *)weights + (ptrdiff_t)first * nodes->most;
   double pivot[MOST];
   tsi_index failed;
-  for (tsi_index r = 0; r < size; r++)
-    take_block_row(a, first + r, find_column(a, first + r, first), first, block[r]);
+  for (tsi_index row = first; row < first + size; row++) {
+    const tsi_count from = tsi_lower_bound(a->index, a->ptr[row], a->ptr[row + 1], first);
+    take_block_row(a, row, from, first, block[row - first]);
+  }
   const bool good = invert_root(size, block, down, pivot, &failed) == TSI_BREAKDOWN_NONE;
   for (tsi_index r = 0; r < size; r++)
     for (tsi_index c = 0; c < nodes->most; c++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codelets/cpu/fsai/fsai_pattern.h"
+#include "runtime/base/sort.h"
 
 #define LONG_ROW 16 /* entries for each column of a pattern, from which on they are looked for */
 
@@ -47,15 +48,8 @@ static void take_part(const tsi_factor_rows *a, const void *phases, tsi_count *n
 
 /* Entry (i, j); 0: there is none. */
 static tsi_scalar entry_at(const tsi_matrix_rows *a, tsi_index i, tsi_index j) {
-  tsi_count low = a->ptr[i], high = a->ptr[i + 1];
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (a->index[middle] < j)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < a->ptr[i + 1] && a->index[low] == j ? ((const tsi_scalar *)a->values)[low] : 0;
+  const tsi_count end = a->ptr[i + 1], at = tsi_lower_bound(a->index, a->ptr[i], end, j);
+  return at < end && a->index[at] == j ? ((const tsi_scalar *)a->values)[at] : 0;
 }
 
 /* A[P, P]: rows of A and the pattern ascend; in long rows entries are looked for. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codelets/cpu/base/scalar.h"
+#include "runtime/base/sort.h"
 
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
 #define EPSILON FLT_EPSILON
@@ -166,16 +167,8 @@ static bool nearly_alike(tsi_scalar x, tsi_scalar y, double same, double root_i,
 /* sqrt(|a_ii|) of a matrix whose lines ascend; 0: there is no such entry. */
 static double root_of_diagonal(const tsi_sparse *a, tsi_index i) {
   const tsi_scalar *values = a->values;
-  tsi_count low = a->ptr[i], high = a->ptr[i + 1];
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (a->index[middle] == i) return sqrt(size_in_range(values[middle]));
-    if (a->index[middle] < i)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return 0;
+  const tsi_count at = tsi_find_sorted(a->index, a->ptr[i], a->ptr[i + 1], i);
+  return at == TSI_NONE ? 0 : sqrt(size_in_range(values[at]));
 }
 
 /* Line by line, and in each line from the diagonal on: the images of its entries are what comes next in

@@ -6,6 +6,7 @@
  * Reads   the user's matrix.   Writes  the solver's members that hold it. */
 #include "runtime/iterate/krylov/krylov.h"
 
+#include "runtime/base/sort.h"
 #include "runtime/matrix/view.h"
 
 /* SYMMETRIC and real, or HERMITIAN. */
@@ -34,27 +35,11 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   return status;
 }
 
-/* The entry of a line, which ascends, on the diagonal: at one end, as in triangles, or between. */
-static tsi_count diagonal_of(const tsi_count *ptr, const tsi_index *index, tsi_index j) {
-  tsi_count low = ptr[j], high = ptr[j + 1];
-  if (low < high && index[low] == j) return low;
-  if (low < high && index[high - 1] == j) return high - 1;
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (index[middle] == j) return middle;
-    if (index[middle] < j)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return TSI_NONE;
-}
-
 bool tsi_diagonal_is_positive(tristar_scalar scalar, tsi_index n, const tsi_count *ptr,
                               const tsi_index *index, const void *values) {
   const tristar_view view = {.scalar = scalar, .values = values};
   for (tsi_index j = 0; j < n; j++) {
-    const tsi_count e = diagonal_of(ptr, index, j);
+    const tsi_count e = tsi_find_sorted(index, ptr[j], ptr[j + 1], j); /* of triangles: an end */
     double value[2];
     if (e == TSI_NONE) return false;
     tsi_view_value(&view, e, value);
