@@ -132,6 +132,50 @@ static inline columns *read_matrix(tristar_t *ts, const char *name, const char *
   return c;
 }
 
+/* ---- Tables of files ----------------------------------------------------------------------------------- */
+
+/* A file that is read, and its matrix. */
+typedef struct good_file {
+  const char *name, *text;
+  tristar_symmetry symmetry;
+  char scalar; /* 'p': pattern */
+  int rows, cols, entries;
+  int at[5][2];       /* row and column of the entries, by columns */
+  double value[5][2]; /* real, imaginary */
+  int warnings;
+} good_file;
+
+static inline void check_good(const good_file *f, const char *path, int compressed) {
+  warning_count warnings = {0};
+  CLEANUP(close_context) tristar_t *ts = open_context(&warnings);
+  make_text(path, f->text, compressed);
+  CLEANUP(free_columns) columns *m = read_matrix(ts, f->name, path);
+  const int width = width_of(m->scalar);
+  CHECK_MSG(m->rows == f->rows && m->cols == f->cols && m->ptr[m->cols] == f->entries, "%s: %d x %d, %lld",
+            f->name, m->rows, m->cols, (long long)m->ptr[m->cols]);
+  CHECK_MSG(m->symmetry == f->symmetry && (m->values == NULL) == (f->scalar == 'p'), "%s", f->name);
+  CHECK_MSG(m->scalar == (f->scalar == 'z' ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE), "%s", f->name);
+  for (int j = 0; j < m->cols; j++)
+    for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
+      CHECK_MSG(m->index[k] == f->at[k][0] && j == f->at[k][1], "%s: entry %lld", f->name, (long long)k);
+      for (int c = 0; c < width && m->values != NULL; c++)
+        CHECK_MSG(m->values[k * width + c] == f->value[k][c], "%s: entry %lld", f->name, (long long)k);
+    }
+  CHECK_MSG(warnings.warnings == f->warnings, "%s: %d warnings", f->name, warnings.warnings);
+}
+
+/* A file that is refused: the status, and a part of the message: line number and cause or offending text. */
+typedef struct bad_file {
+  const char *name, *text;
+  tristar_status status;
+  const char *needle;
+} bad_file;
+
+static inline void check_bad(tristar_t *ts, const bad_file *f, const char *path, int compressed) {
+  make_text(path, f->text, compressed);
+  expect_read_failure(ts, f->name, path, f->status, f->needle);
+}
+
 /* FNV-1a over bytes, to be continued. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size) {
   const unsigned char *b = bytes;

@@ -5,12 +5,6 @@
 static const char plain[] = "market_test.mtx";
 static const char packed[] = "market_test.mtx.gz";
 
-typedef struct bad_file {
-  const char *name, *text;
-  tristar_status status;
-  const char *needle; /* of the message: line number and cause or offending text */
-} bad_file;
-
 static const bad_file bad_files[] = {
     {"empty", "", TRISTAR_ERR_FORMAT, ":1: the file is empty"},
     {"neither kind", "hello\nworld\n", TRISTAR_ERR_FORMAT, ":2: neither a Matrix Market nor"},
@@ -132,11 +126,8 @@ static const bad_file bad_files[] = {
 static void test_bad(void) {
   CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++)
-    for (int compressed = 0; compressed < 2; compressed++) {
-      const char *path = compressed ? packed : plain;
-      make_text(path, bad_files[i].text, compressed);
-      expect_read_failure(ts, bad_files[i].name, path, bad_files[i].status, bad_files[i].needle);
-    }
+    for (int compressed = 0; compressed < 2; compressed++)
+      check_bad(ts, &bad_files[i], compressed ? packed : plain, compressed);
 }
 
 /* Files broken below the level of text. */

@@ -9,13 +9,13 @@
 static const char plain[] = "dense_test.mtx";
 static const char packed[] = "dense_test.mtx.gz";
 
-typedef struct good_file {
+typedef struct dense_file {
   const char *name, *text;
   int rows, cols, width;
   double values[18];
-} good_file;
+} dense_file;
 
-static const good_file good_files[] = {
+static const dense_file good_files[] = {
     {"real", ARRAY "real general\n% c\n2 2\n1\n-2.5\n\n3e1\n4\n", 2, 2, 1, {1, -2.5, 30, 4}},
     {"integer", ARRAY "integer general\n1 2\n1\n-2\n", 1, 2, 1, {1, -2}},
     {"complex", ARRAY "complex general\n2 1\n1 2\n3 4\n", 2, 1, 2, {1, 2, 3, 4}},
@@ -37,17 +37,11 @@ static const good_file good_files[] = {
 };
 
 /* Plain text of complex values. */
-static const good_file complex_text[] = {
+static const dense_file complex_text[] = {
     {"one column", "1 2\n3 -4\n", 2, 1, 2, {1, 2, 3, -4}},
     {"two columns", "1 2 3 4\n5 6 7 8\n", 2, 2, 2, {1, 2, 5, 6, 3, 4, 7, 8}},
     {"a file that says what it is", ARRAY "real general\n2 1\n1\n2\n", 2, 1, 1, {1, 2}},
 };
-
-typedef struct bad_file {
-  const char *name, *text;
-  tristar_status status;
-  const char *needle;
-} bad_file;
 
 static const bad_file bad_files[] = {
     {"empty", "", TRISTAR_ERR_FORMAT, ":1: the file is empty"},
@@ -79,7 +73,7 @@ static const bad_file bad_files[] = {
      "dense"},
 };
 
-static void check_dense(const good_file *f, const tristar_dense *d) {
+static void check_dense(const dense_file *f, const tristar_dense *d) {
   CHECK_MSG(d->rows == f->rows && d->cols == f->cols && d->values != NULL, "%s", f->name);
   CHECK_MSG(d->scalar == (f->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE), "%s", f->name);
   for (int v = 0; v < f->rows * f->cols * f->width; v++)
@@ -104,7 +98,7 @@ static void test_read(tristar_t *ts, int compressed) {
   const char *path = compressed ? packed : plain;
   tristar_dense d;
   for (size_t i = 0; i < sizeof good_files / sizeof *good_files; i++) {
-    const good_file *f = &good_files[i];
+    const dense_file *f = &good_files[i];
     make_text(path, f->text, compressed);
     CHECK_OK(tristar_dense_read(ts, path, &d));
     check_dense(f, &d);
