@@ -132,7 +132,7 @@ typedef struct tsi_bench_result {
   double peak;           /* bytes that its process has held at most, after the latest turn */
   double predicted_s;    /* TriStar: of a solve, by its cost model */
   double backward_error; /* after `steps` steps of refinement */
-  double outside;        /* share of the time of StarPU's workers outside of kernels; negative: not told */
+  double outside;        /* share of the time of StarPU's workers outside of kernels; negative: unknown */
   int steps;
   cJSON *rounds; /* array of what the processes told */
 } tsi_bench_result;

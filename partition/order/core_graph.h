@@ -43,7 +43,7 @@ TRISTAR_CHECKED tristar_status tsi_core_create(tsi_env *env, const tsi_graph *gr
 /* The components in turn: `at` begins as {0}. Returns false behind the last. */
 bool tsi_core_next(const tsi_core_graph *core, tsi_index *c, tsi_component *at);
 
-/* Writes the dense vertices from perm[at] on, those of low degree first. Errors: MEMORY. */
+/* Writes the dense vertices from perm[at] on, by ascending degree. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_core_place_dense(tsi_env *env, const tsi_graph *graph,
                                                     const tsi_core_graph *core, tsi_index at,
                                                     tsi_index *perm);

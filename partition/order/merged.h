@@ -21,7 +21,7 @@ typedef struct tsi_merged {
 
 /* *out stays NULL where less than a tenth of the vertices would go. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_merged_create(tsi_env *env, const tsi_component *c, tsi_merged **out);
-/* perm of the component from that of the groups. */
+/* perm: of the component, written, from the order of the groups (groups.perm). */
 void tsi_merged_expand(const tsi_merged *m, idx_t *perm);
 
 #endif

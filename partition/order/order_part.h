@@ -1,5 +1,5 @@
-/* A part of a component that is being dissected: its own vertices, and its halo, the vertices of separators
- * beside it, which are eliminated later.
+/* A part of a component that is being dissected: its own vertices, and its halo: their neighbours in
+ * separators, which are eliminated later.
  *
  * Reads   a tsi_component, separators.
  * Writes  tsi_order_parts, which own their arrays.

@@ -1,9 +1,9 @@
 /* Nested dissection of a component, one part after another.
  *
  * Job. A vertex separator of METIS divides a part in two; both sides are divided likewise, down to small
- * parts, which approximate minimum degree orders with a view to the separators beside them. A part comes
- * before its separator. Such separators, one at a time, are better than those of METIS_NodeND: on meshes the
- * factor takes 3 to 10 % fewer operations, and the order a tenth less time on one core.
+ * parts. Approximate minimum degree orders these; it reads their edges to the separators around them, too. A
+ * part comes before its separator. Compared with METIS_NodeND, on meshes the factor takes 3 to 10 % fewer
+ * operations, and the order a tenth less time on one core.
  *
  * A header of its own because this is the order; who works on it is another matter.
  *

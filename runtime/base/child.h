@@ -24,8 +24,8 @@ typedef struct tsi_child {
   int pid;   /* 0: not started, or waited for */
 } tsi_child;
 
-/* Finds the program `name` of libexec/tristar, that of the build or of the installation; TRISTAR_HELPERS
- * names another folder. Returns false where there is none. path: size bytes. */
+/* Finds the program `name` in libexec/tristar of the build or of the installation; TRISTAR_HELPERS names
+ * another folder. Returns false where there is none. path: size bytes. */
 bool tsi_child_find(const char *name, char *path, size_t size);
 
 /* Shared memory of so many bytes, all zero, of a child that is all zero. Errors: MEMORY, RUNTIME. *child is

@@ -118,8 +118,7 @@ static const struct {
 static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const tsi_index *given,
                                              tsi_order_choice *choice) {
   const tristar_analysis_options *from = &an->options;
-  const bool complex = an->factor_scalar == 'c' || an->factor_scalar == 'z';
-  const bool single = an->factor_scalar == 's' || an->factor_scalar == 'c';
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->factor_scalar);
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
   for (size_t k = 0; k < sizeof orderings / sizeof *orderings; k++)
@@ -132,8 +131,8 @@ static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const
   if (an->ts->workers.allowed) options.cores = tsi_expected_helping_cores(an->ts->workers.wishes.workers);
   if (from->merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
   if (from->solves > 0) options.costs.solves = (double)from->solves;
-  options.costs.entry_bytes = (single ? 4 : 8) * (complex ? 2 : 1);
-  options.costs.flops_factor = (tsi_analysis_is_lu(an) ? 2 : 1) * (complex ? 4 : 1);
+  options.costs.entry_bytes = (double)kernels->scalar_bytes;
+  options.costs.flops_factor = (tsi_analysis_is_lu(an) ? 2 : 1) * (kernels->is_complex ? 4 : 1);
   options.choice = choice;
   return options;
 }

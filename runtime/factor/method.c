@@ -113,9 +113,7 @@ tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries 
     out->row_scale[i] = ldexp(1, ilogb(out->row_scale[i]));
     out->col_scale[i] = ldexp(1, ilogb(out->col_scale[i]));
   }
-  if (method != TRISTAR_METHOD_LU) {
-    return match_symmetric(env, a, row_of_column, out);
-  }
+  if (method != TRISTAR_METHOD_LU) return match_symmetric(env, a, row_of_column, out);
   TSI_TRY(TSI_ALLOC(env, out->row_map, n));
   for (tsi_index j = 0; j < n; j++) out->row_map[row_of_column[j]] = j;
   return TRISTAR_OK;

@@ -466,7 +466,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
  * solves. If pivots were perturbed or the estimate is small, 2 more solves search for a null vector, which
  * can lower the estimate. Solves are refined if the factors are single or pivots were perturbed. If the
  * factor has no scaling, A is equilibrated first (Ruiz 2001). A result below the unit roundoff means that A
- * is singular to working precision; 0 means that even refined solves were inaccurate. Errors: those of
+ * is singular to working precision; 0 means that even refined solves were inaccurate. Errors: as
  * tristar_solve; UNSUPPORTED (a factor without its matrix). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 

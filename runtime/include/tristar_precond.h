@@ -145,9 +145,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_of_function(tristar_t
 /* X = op(M)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may be b
  * (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. The first application allocates the
  * storage that triangular solves read; after MEMORY a later application tries again. Errors: ARGUMENT; STALE
- * (the latest update failed); those of tristar_solve, such as MEMORY; for FUNCTION the status of the
- * function.
- */
+ * (the latest update failed); as tristar_solve, such as MEMORY; for FUNCTION the status of the function. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op,
                                                                  int64_t nrhs, const void *b, int64_t ldb,
                                                                  void *x, int64_t ldx);

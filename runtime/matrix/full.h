@@ -21,8 +21,8 @@ static inline bool tsi_full_is_pattern(const tsi_pattern *pattern) {
  * nothing. After a failure tsi_entries_finish is to be called all the same. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pattern, bool symmetric,
                                              tsi_entries *out);
-/* to: values of the entries first .. first + count - 1 of full rows, from those of the pattern's entries.
- * symmetry: of mirror images. */
+/* to: values of the entries first .. first + count - 1 of full rows; `values` belong to the pattern's
+ * entries. symmetry: of mirror images. */
 void tsi_full_gather(const tsi_pattern *pattern, const tsi_entries *rows, tristar_symmetry symmetry,
                      tsi_count first, tsi_count count, const void *values, void *to);
 /* rows: not of a symmetric wish. Errors: INTERNAL names the first invariant that is broken. */

@@ -57,8 +57,8 @@ typedef struct tsi_threshold_work {
 } tsi_threshold_work;
 
 typedef struct tsi_incomplete_kernels {
-  /* Row i, which needs the rows that it has entries of L in. The pattern of `out` has that of a; both may
-   * have the same values, which the factors replace. place, n: -1, before and after. */
+  /* Row i, which needs the rows that it has entries of L in. The pattern of `out` includes the pattern of a;
+   * both may have the same values, which the factors replace. place, n: -1, before and after. */
   tsi_breakdown_kind (*ilu)(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i, tsi_index *place,
                             tsi_factor_rows *out);
   /* The same; it is symmetric. A pivot has to be positive, but for a complex matrix that is not adjoint.

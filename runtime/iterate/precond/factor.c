@@ -128,9 +128,8 @@ static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, 
   out->values = NULL;
   if (p->filled.ptr != NULL)
     TSI_TRY_OUT(allocate_values(p, out->ptr[a->n], &out->values));
-  else {
+  else
     out->values = tsi_take(&a->values);
-  }
   if (symmetric) TSI_TRY_OUT(find_cross(env, out, &f.cross));
   if (symmetric && how->modified > 0) /* rows change others: one after the other */
     TSI_TRY_OUT(TSI_ALLOC_SIZED_ZERO(env, f.dropped, a->n, p->sparse->scalar_bytes));

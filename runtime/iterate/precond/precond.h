@@ -93,8 +93,8 @@ TRISTAR_CHECKED tristar_status tsi_precond_factor(tristar_precond_t *precond, ts
                                                   bool adjoint, tsi_factor_rows *out);
 
 /* The factors from the values of the pattern's entries: what incomplete.h says of rows and columns. Kinds
- * ILU, ILUT, IC, ICT. ILU and IC lend their pattern. factors: for tsi_precond_finish_factors, also after a
- * failure. Errors: as tsi_precond_set_up. */
+ * ILU, ILUT, IC, ICT. The factors of ILU and IC may share precond's pattern. factors: for
+ * tsi_precond_finish_factors, also after a failure. Errors: as tsi_precond_set_up. */
 TRISTAR_CHECKED tristar_status tsi_precond_incomplete(tristar_precond_t *precond, const void *values,
                                                       tsi_factor_rows *factors);
 

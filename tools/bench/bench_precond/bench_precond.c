@@ -1,14 +1,14 @@
-/* bench_precond [--rounds N] MATRIX...: what the set-up of a Krylov solver and of incomplete factors costs,
- * against plain loops on the same compressed rows of the full matrix, in one process, in turn.
+/* bench_precond [--rounds N] MATRIX...: the cost of making a Krylov solver and incomplete factors, against
+ * plain loops on the same compressed rows of the full matrix, in one process, in turn.
  *
- *   krylov   tristar_krylov_create               against 3 products with compressed rows, and one copy of
- * them jacobi   tristar_precond of the diagonal     against the same ilu      tristar_precond of kind ILU
- * against ILU(0) row by row (Saad, Iterative Methods for Sparse Linear Systems, algorithm 10.4), which copies
- * the rows and factors the copy ic       the same of kind IC                 against IC(0) row by row of the
- * upper triangle, which is copied; of a matrix that is not symmetric: left out
+ * - krylov: tristar_krylov_create, against 3 products with compressed rows and one copy of them.
+ * - jacobi: tristar_precond of the diagonal, against the same.
+ * - ILU(0): against ILU(0) row by row (Saad, Iterative Methods for Sparse Linear Systems, algorithm 10.4),
+ *   which copies the rows and factors the copy.
+ * - IC(0), of symmetric matrices: against IC(0) row by row of the upper triangle, which is copied.
  *
- * Each also with the first application, which makes the streams of the sweeps, and for an update with the
- * application that follows. Times are the least of all rounds: others use the machine too. */
+ * Incomplete factors also with the first application, which makes the streams of the sweeps, and for an
+ * update with the application that follows. Times are the least of all rounds: others use the machine too. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
