@@ -432,7 +432,8 @@ typedef struct tristar_refine_result {
   double forward_error;  /* Estimated bound of max |x - A^-1 b| / max |x|. 0: not requested. 1 or more: no
                             digit is certain. Infinite: A is too close to singular. */
   double residual;       /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. It is large
-                            where A is singular and the system has no solution. */
+                            where A is singular and the system has no solution. Where rounding errors could
+                            exceed sqrt(eps), its sums are made in the next wider precision. */
   int64_t history_count; /* Number of points. Only the first history_most are stored. */
 } tristar_refine_result;
 
@@ -454,9 +455,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
                                                                  const tristar_refine_options *options,
                                                                  tristar_refine_result *result);
 
-/* Computes R = B - op(A) X, and the largest componentwise backward error of X over the right-hand sides (NaN
- * if X has NaN). r may be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (a
- * factor without its matrix). */
+/* Computes R = B - op(A) X, with sums of the next wider precision (single: double; double: long double), and
+ * the largest componentwise backward error of X over the right-hand sides (NaN if X has NaN). r may be NULL,
+ * or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (a factor without its matrix). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,

@@ -26,11 +26,12 @@
  *
  *   || b - A x || <= max(100 * tolerance, 100 * absolute / || b ||, 1e3 * eps) * || b ||
  *
- * with the unit roundoff eps of the scalar type. Otherwise the method restarts from x with a smaller
- * tolerance, as long as this at least halves the true residual. A column whose true residual stays larger has
- * not converged: REASON_INACCURATE. So a singular matrix, a nearly singular preconditioner or a recurrence
- * that has drifted away is no success. Most runs are confirmed at once, with the iterates of the method
- * alone.
+ * with the unit roundoff eps of the scalar type. Where rounding errors could exceed that limit, sums of
+ * b - A x are made in the next wider precision, unless the matrix is a function. Otherwise the method
+ * restarts from x with a smaller tolerance, as long as this at least halves the true residual. A column whose
+ * true residual stays larger has not converged: REASON_INACCURATE. So a singular matrix, a nearly singular
+ * preconditioner or a recurrence that has drifted away is no success. Most runs are confirmed at once, with
+ * the iterates of the method alone.
  *
  * An iteration is one product with A, in BICGSTAB two. GMRES and FGMRES use classical Gram-Schmidt.
  *
@@ -214,9 +215,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_solve(tristar_krylov_t
                                                                 const void *b, int64_t ldb, void *x,
                                                                 int64_t ldx, tristar_krylov_result *result);
 
-/* R = B - A X, and the largest componentwise backward error of X over the columns, as tristar_residual. r may
- * be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, STALE, BUSY; UNSUPPORTED: the matrix
- * is a function. */
+/* R = B - A X, and the largest componentwise backward error of X over the columns, as tristar_residual does.
+ * r may be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, STALE, BUSY; UNSUPPORTED: the
+ * matrix is a function. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_residual(tristar_krylov_t *krylov, int64_t nrhs,
                                                                    const void *b, int64_t ldb, const void *x,
                                                                    int64_t ldx, void *r, int64_t ldr,

@@ -5,6 +5,7 @@
  *   tsi_real     its real type
  *   TSI_COMPLEX  0 or 1
  *   tsi_wide     double or double _Complex
+ *   tsi_wider    of the next wider precision: double (_Complex) of single types, else long double (_Complex)
  *   TSI_TYPED(f) f_s, f_d, f_c or f_z */
 #ifndef TSI_CODELETS_CPU_BASE_SCALAR_H
 #define TSI_CODELETS_CPU_BASE_SCALAR_H
@@ -44,6 +45,17 @@ typedef double _Complex tsi_scalar;
 typedef double _Complex tsi_wide;
 #else
 typedef double tsi_wide;
+#endif
+
+/* For sums that keep digits which numbers of the scalar type lose. */
+#if defined TSI_SCALAR_S
+typedef double tsi_wider;
+#elif defined TSI_SCALAR_D
+typedef long double tsi_wider;
+#elif defined TSI_SCALAR_C
+typedef double _Complex tsi_wider;
+#else
+typedef long double _Complex tsi_wider;
 #endif
 
 #define TSI_PASTE_(a, b) a##_##b

@@ -40,6 +40,12 @@ typedef struct tsi_sparse_kernels {
   double epsilon; /* of the real type: twice the unit roundoff */
   /* r = b - op(A) x */
   void (*residual)(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r);
+  /* The same in numbers of the next wider precision (tsi_wider), of wider_bytes each, and its epsilon. */
+  void (*residual_wider)(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r);
+  size_t wider_bytes;
+  double wider_epsilon;
+  /* to[i] = from[i], rounded; from: of wider_bytes each. */
+  void (*narrow)(tsi_index n, const void *from, void *to);
   /* y = |op(A)| |x| */
   void (*bound)(const tsi_sparse *a, tristar_op op, const void *x, double *y);
   /* y = |op(A)| |g|; g NULL: a vector of ones */
@@ -70,7 +76,7 @@ typedef struct tsi_sparse_kernels {
    * for which they differ; count if there is none. */
   tsi_count (*first_apart)(tsi_count count, const void *a, const double *root_a, const void *b,
                            const double *root_b, bool adjoint, bool *rounded);
-  tsi_add_at *add_at;
+  tsi_add_at *add_at, *add_wider_at; /* of scalars; of those of wider_bytes */
   /* to[q] = from[place[q]], or, where place[q] < 0, the mirror image of from[~place[q]] */
   void (*gather)(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,
                  void *to);

@@ -11,9 +11,11 @@
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
 #define EPSILON FLT_EPSILON
 #define TINY FLT_MIN
+#define WIDER_EPSILON DBL_EPSILON
 #else
 #define EPSILON DBL_EPSILON
 #define TINY DBL_MIN
+#define WIDER_EPSILON LDBL_EPSILON
 #endif
 
 static double magnitude(tsi_scalar x) {
@@ -52,6 +54,37 @@ static void residual(const tsi_sparse *a, tristar_op op, const void *bv, const v
     }
     r[j] -= sum;
   }
+}
+
+/* *sum += a x */
+static void add_wider(tsi_wider *sum, tsi_scalar a, tsi_scalar x) {
+#if TSI_COMPLEX
+  const tsi_wider p = a, q = x;
+  __real__ *sum += __real__ p * __real__ q - __imag__ p * __imag__ q;
+  __imag__ *sum += __real__ p * __imag__ q + __imag__ p * __real__ q;
+#else
+  *sum += (tsi_wider)a * x;
+#endif
+}
+
+static void residual_wider(const tsi_sparse *a, tristar_op op, const void *bv, const void *xv, void *rv) {
+  const tsi_scalar *values = a->values, *b = bv, *x = xv;
+  tsi_wider *r = rv;
+  const bool mirror = a->symmetry != TRISTAR_GENERAL, conjugate = op == TRISTAR_C;
+  const bool dot = a->by_rows == (op == TRISTAR_N); /* line j gives r[j] */
+  for (tsi_index j = 0; j < a->n; j++) r[j] = b[j];
+  for (tsi_index j = 0; j < a->n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      const tsi_scalar e = conjugate ? tsi_conj(values[p]) : values[p];
+      const tsi_index to = dot ? j : i, from = dot ? i : j;
+      add_wider(&r[to], -e, x[from]);
+      if (mirror && i != j) add_wider(&r[from], -mirrored(a->symmetry, e), x[to]);
+    }
+}
+
+static void narrow(tsi_index n, const void *from, void *to) {
+  for (tsi_index i = 0; i < n; i++) ((tsi_scalar *)to)[i] = (tsi_scalar)((const tsi_wider *)from)[i];
 }
 
 /* y = |op(A)| v, v_i = |x_i| or, x NULL, g_i or, g NULL too, 1. */
@@ -222,6 +255,10 @@ static void add_at(tsi_count count, const tsi_count *place, const void *from, vo
   for (tsi_count i = 0; i < count; i++) y[place[i]] += x[i];
 }
 
+static void add_wider_at(tsi_count count, const tsi_count *place, const void *from, void *to) {
+  for (tsi_count i = 0; i < count; i++) ((tsi_wider *)to)[place[i]] += ((const tsi_wider *)from)[i];
+}
+
 static void gather(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,
                    void *to) {
   const tsi_scalar *a = from;
@@ -376,6 +413,10 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .is_complex = TSI_COMPLEX,
     .epsilon = (double)EPSILON,
     .residual = residual,
+    .residual_wider = residual_wider,
+    .wider_bytes = sizeof(tsi_wider),
+    .wider_epsilon = (double)WIDER_EPSILON,
+    .narrow = narrow,
     .bound = bound,
     .weigh = weigh,
     .sizes = sizes,
@@ -386,6 +427,7 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .first_unlike = first_unlike,
     .first_apart = first_apart,
     .add_at = add_at,
+    .add_wider_at = add_wider_at,
     .gather = gather,
     .first_not_finite = first_not_finite,
     .invert = invert,

@@ -55,6 +55,7 @@ typedef struct tsi_krylov_operator {
   tsi_team *team;             /* who has the rows; NULL: they are all here */
   /* Of a team: the system, for residuals. Collective. Errors: MEMORY. */
   tristar_status (*get_system)(void *arg, const tsi_system **system);
+  double (*square)(void *arg); /* the sum of |a_ij|^2 over the rows here */
 } tsi_krylov_operator;
 
 /* As tristar_krylov_create_operator, of a matrix with a team: collective, and so are all calls with the
@@ -95,6 +96,7 @@ struct tristar_krylov_s {
   tsi_entries lower;    /* of a matrix that is halved, the same of its lower half; else ptr is NULL */
   tsi_halves stored;    /* both, with values */
   void *window_values;  /* room for those of a window */
+  double square;        /* the sum of |a_ij|^2 over `taken`; 0: not known yet */
   tsi_krylov_operator matrix;
   tsi_team *team, alone;
   tsi_failure failure;     /* of this member, until all know of it */
@@ -135,6 +137,20 @@ TRISTAR_CHECKED tristar_status tsi_krylov_suits_cg(const tristar_krylov_t *k, bo
 bool tsi_diagonal_is_positive(tristar_scalar scalar, tsi_index n, const tsi_count *ptr,
                               const tsi_index *index, const void *values);
 void tsi_krylov_release_matrix(tristar_krylov_t *k);
+
+/* Are the entries of the matrix known, and not only its products? */
+static inline bool tsi_krylov_has_entries(const tristar_krylov_t *k) {
+  return k->matrix.function == NULL || k->matrix.team != NULL;
+}
+/* The system of a matrix whose entries are known. alone, team: room for it. Of a team collective. Errors:
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_krylov_system(const tristar_krylov_t *k, tsi_system *alone, tsi_team *team,
+                                                 const tsi_system **system);
+/* The sum of the squares of magnitudes. */
+double tsi_sum_of_squares(const tsi_krylov_kernels *kernels, size_t bytes, tsi_count count,
+                          const void *values);
+/* The Frobenius norm of such a matrix, to a factor of 2. Of a team collective. */
+double tsi_krylov_norm(tristar_krylov_t *k);
 
 /* STALE: the matrix has no values. */
 TRISTAR_CHECKED tristar_status tsi_krylov_need_values(const tristar_krylov_t *k);

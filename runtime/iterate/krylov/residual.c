@@ -10,7 +10,7 @@
 static tristar_status check(const tristar_krylov_t *k, int64_t nrhs, const void *b, int64_t ldb,
                             const void *x, int64_t ldx, const void *r, int64_t ldr) {
   tsi_env *env = &k->ts->env;
-  if (k->matrix.function != NULL && k->matrix.team == NULL)
+  if (!tsi_krylov_has_entries(k))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function: its entries are not known");
   TSI_TRY(tsi_krylov_need_values(k));
   TSI_TRY(tsi_check_columns(env, k->n, nrhs, b, ldb, x, ldx));
@@ -22,18 +22,14 @@ static tristar_status check(const tristar_krylov_t *k, int64_t nrhs, const void 
 
 static tristar_status find(const tristar_krylov_t *k, int64_t nrhs, const char *b, int64_t ldb, const char *x,
                            int64_t ldx, char *r, int64_t ldr, double *worst) {
-  static const tsi_system_functions functions = {.solve = NULL};
-  tsi_team team = tsi_team_alone(k->n);
-  tsi_system alone = {
-      .env = &k->ts->env, .kernels = k->sparse, .n = k->n, .team = &team, .functions = &functions};
-  const tsi_system *system = &alone;
+  tsi_team team;
+  tsi_system alone;
+  const tsi_system *system;
   TSI_CLEANUP(tsi_residual_finish) tsi_residual residual = {.system = NULL};
   *worst = 0;
-  if (k->matrix.team != NULL)
-    TSI_TRY(k->matrix.get_system(k->matrix.arg, &system));
-  else
-    alone.a = tsi_pattern_sparse(k->pattern, k->taken);
+  TSI_TRY(tsi_krylov_system(k, &alone, &team, &system));
   TSI_TRY(tsi_residual_begin(system, TRISTAR_N, &residual));
+  residual.precise = true;
   for (int64_t c = 0; c < nrhs; c++) {
     double error;
     TSI_TRY(tsi_residual_find(&residual, b + (size_t)(c * ldb) * k->bytes, x + (size_t)(c * ldx) * k->bytes,

@@ -81,13 +81,51 @@ static bool is_within_tolerance(const tsi_krylov_run *run) {
   return result->residual * run->reference <= most;
 }
 
-/* The residual of x, computed anew, in any vector of the workspace. */
-static tristar_status find_true_residual(tsi_krylov_run *run) {
+/* Can rounding errors of a product with x be as large as `most` times b? A function's entries are not known.
+ */
+static tristar_status can_hide(const tsi_krylov_run *run, double most, bool *can) {
+  tristar_krylov_t *k = run->k;
+  tsi_sums sums;
+  *can = false;
+  if (!tsi_krylov_has_entries(k)) return TRISTAR_OK;
+  TSI_TRY(tsi_vectors_sums(k, NULL, run->x, &sums));
+  *can = !(k->sparse->epsilon * tsi_krylov_norm(k) * sqrt(sums.square) <= most * run->b_norm);
+  return k->team->failure;
+}
+
+/* The true residual with sums of the next wider precision, but at least the rounding errors that these leave.
+ */
+static tristar_status find_precise_residual(tsi_krylov_run *run) {
+  tristar_krylov_t *k = run->k;
+  char *r = tsi_krylov_vector(k, 0);
+  tsi_team team;
+  tsi_system alone;
+  const tsi_system *system;
+  TSI_OWNED double *bound = NULL;
+  tsi_sums sums;
+  TSI_TRY(tsi_krylov_system(k, &alone, &team, &system));
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(&k->ts->env, bound, k->n)));
+  TSI_TRY(tsi_system_precise_residual(system, TRISTAR_N, run->b, run->x, r));
+  TSI_TRY(tsi_system_bound(system, TRISTAR_N, run->x, bound));
+  TSI_TRY(tsi_vectors_sums(k, NULL, r, &sums));
+  double square = 0;
+  for (tsi_index i = 0; i < k->n; i++) square += bound[i] * bound[i];
+  const double size = sqrt(tsi_team_sum(system->team, square));
+  run->result.true_residual = fmax(sqrt(sums.square), k->sparse->wider_epsilon * size) / run->b_norm;
+  run->result.products++;
+  return system->team->failure;
+}
+
+/* The residual of x, computed anew, in any vector of the workspace. Where terms of A x are so much larger
+ * than b that rounding errors could hide a residual above `most`, it is computed with more digits. */
+static tristar_status find_true_residual(tsi_krylov_run *run, double most) {
   double square;
+  bool can = false;
   run->guess = true; /* x is what came out */
   TSI_TRY(tsi_krylov_residual(run, tsi_krylov_vector(run->k, 0), &square));
   run->result.true_residual = sqrt(square) / run->b_norm;
-  return TRISTAR_OK;
+  if (run->result.true_residual <= most) TSI_TRY(can_hide(run, most, &can));
+  return can ? find_precise_residual(run) : TRISTAR_OK;
 }
 
 /* What is not finite is no solution, whatever the recurrences told of it. */
@@ -182,7 +220,7 @@ static tristar_status iterate_confirmed(tsi_krylov_run *run, int count, const bo
       if (!open[c] || (round > 0 && !doubtful[c])) continue;
       tristar_krylov_result *result = &run[c].result;
       const double before = result->true_residual, most = confirmed(&run[c]);
-      TSI_TRY(find_true_residual(&run[c]));
+      TSI_TRY(find_true_residual(&run[c], most));
       const double truth = result->true_residual;
       if (round > 0 && result->reason != TRISTAR_REASON_CANCELLED && truth <= most &&
           is_within_tolerance(&run[c])) {

@@ -6,6 +6,8 @@
  * Reads   the user's matrix.   Writes  the solver's members that hold it. */
 #include "runtime/iterate/krylov/krylov.h"
 
+#include <math.h>
+
 #include "runtime/base/sort.h"
 #include "runtime/matrix/view.h"
 
@@ -130,6 +132,7 @@ static void fill(tristar_krylov_t *k) {
 }
 
 tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values) {
+  k->square = 0;
   tsi_pattern_take(k->pattern, values, k->taken);
   TSI_TRY(tsi_pattern_check_values(&k->ts->env, k->pattern, k->taken));
   fill(k);
@@ -152,6 +155,40 @@ tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *v
     TSI_TRY(tsi_pattern_check_values(env, k->pattern, k->taken));
   fill(k);
   return warn_of_symmetry(k);
+}
+
+double tsi_sum_of_squares(const tsi_krylov_kernels *kernels, size_t bytes, tsi_count count,
+                          const void *values) {
+  double sum = 0, part[2];
+  for (tsi_count first = 0; first < count; first += TSI_BLOCK_ROWS) {
+    const char *from = (const char *)values + (size_t)first * bytes;
+    kernels->dot((tsi_index)tsi_count_min(TSI_BLOCK_ROWS, count - first), from, from, part);
+    sum += part[0];
+  }
+  return sum;
+}
+
+tristar_status tsi_krylov_system(const tristar_krylov_t *k, tsi_system *alone, tsi_team *team,
+                                 const tsi_system **system) {
+  static const tsi_system_functions functions = {.solve = NULL};
+  if (k->matrix.team != NULL) return k->matrix.get_system(k->matrix.arg, system);
+  *team = tsi_team_alone(k->n);
+  *alone = (tsi_system){.env = &k->ts->env,
+                        .kernels = k->sparse,
+                        .n = k->n,
+                        .a = tsi_pattern_sparse(k->pattern, k->taken),
+                        .team = team,
+                        .functions = &functions};
+  *system = alone;
+  return TRISTAR_OK;
+}
+
+double tsi_krylov_norm(tristar_krylov_t *k) {
+  if (k->matrix.team != NULL) return sqrt(tsi_team_sum(k->team, k->matrix.square(k->matrix.arg)));
+  if (k->square == 0)
+    k->square = tsi_sum_of_squares(k->kernels, k->sparse->scalar_bytes, k->pattern->ptr[k->n], k->taken);
+  /* of a symmetric kind, one of each two entries is stored */
+  return sqrt(k->square * (k->pattern->symmetry != TRISTAR_GENERAL ? 2 : 1));
 }
 
 void tsi_krylov_release_matrix(tristar_krylov_t *k) {

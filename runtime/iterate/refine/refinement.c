@@ -295,10 +295,37 @@ static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, co
            (long long)of_sum, (long long)r->column);
 }
 
+/* max_i |s_i bound_i| with the scaling s of the rows. */
+static double scaled_bound(const tsi_refinement *r) {
+  double largest = 0;
+  for (tsi_index i = 0; i < r->system->n; i++) {
+    const double size = r->residual.bound[i] * (r->row_scale ? fabs(r->row_scale[i]) : 1);
+    if (!(size <= largest)) largest = size;
+  }
+  return tsi_team_largest(r->system->team, largest);
+}
+
+/* The residual of x as it is scaled, relative to b: up to rounding errors of sqrt(eps). Terms of A x that are
+ * much larger than b leave a residual of rounding errors, or none at all, whatever x is. There it is computed
+ * with more digits, and is at least the rounding errors that these leave. */
+static tristar_status measure_residual(const tsi_refinement *r, const void *b, const void *x,
+                                       double *residual) {
+  const tsi_sparse_kernels *kernels = r->kernels;
+  const double size = scaled_size(r, b), bound = scaled_bound(r);
+  *residual = 0;
+  if (size <= 0) return r->system->team->failure;
+  const bool hidden = !(kernels->epsilon * bound <= sqrt(kernels->epsilon) * size);
+  if (hidden) TSI_TRY(tsi_system_precise_residual(r->system, r->op, b, x, r->residual.vector));
+  *residual = scaled_size(r, r->residual.vector) / size;
+  if (hidden) *residual = fmax(*residual, kernels->wider_epsilon * bound / size);
+  return r->system->team->failure;
+}
+
 tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
                           const tristar_refine_options *options, tristar_refine_result *result) {
   tristar_refine_result own = {.history_count = result->history_count};
   course c = {.r = r, .b = b, .x = x, .options = options, .result = &own};
+  double residual;
   c.tolerance = options->tolerance > 0 ? options->tolerance : 2 * r->kernels->epsilon;
   TSI_TRY(look(&c, &c.best));
   if (!isfinite(c.best.error)) TSI_TRY(fail_not_finite(r, b, x));
@@ -312,8 +339,8 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
     TSI_TRY(tsi_residual_find(&r->residual, b, x, &c.best.error)); /* of all rows */
   }
   if (c.best.error <= c.tolerance) own.stop = TRISTAR_STOP_CONVERGED;
-  const double size = scaled_size(r, b);
-  if (size > 0) keep_largest(&result->residual, scaled_size(r, r->residual.vector) / size);
+  TSI_TRY(measure_residual(r, b, x, &residual));
+  keep_largest(&result->residual, residual);
   keep_largest(&result->backward_error, c.best.error);
   keep_largest(&result->initial_backward_error, own.initial_backward_error);
   if (own.steps > result->steps) result->steps = own.steps;

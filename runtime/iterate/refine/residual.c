@@ -40,7 +40,10 @@ static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
 tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x, double *error) {
   const tsi_system *system = r->system;
   *error = NAN;
-  TSI_TRY(tsi_system_residual(system, r->op, b, x, r->vector));
+  if (r->precise)
+    TSI_TRY(tsi_system_precise_residual(system, r->op, b, x, r->vector));
+  else
+    TSI_TRY(tsi_system_residual(system, r->op, b, x, r->vector));
   TSI_TRY(tsi_system_bound(system, r->op, x, r->bound));
   const tsi_sizes sizes = sizes_of(r, x);
   *error = tsi_team_largest(
@@ -80,6 +83,7 @@ tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op, i
   TSI_TRY_OUT(check_arguments(factor, op, nrhs, b, ldb, x, ldx, r, ldr));
   tsi_factor_system_create(factor, &s);
   TSI_TRY_OUT(tsi_residual_begin(&s.system, op, &c));
+  c.precise = true;
   for (int64_t k = 0; k < nrhs; k++) {
     double error;
     TSI_TRY_OUT(tsi_residual_find(&c, (const char *)b + (size_t)(k * ldb) * bytes,

@@ -13,6 +13,7 @@ typedef struct tsi_residual {
   double *row_sum;             /* 2 n: |op(A)| column_weight, |op(A)| times ones */
   double *bound;               /* n: |op(A)| |x| */
   char *vector;                /* n scalars: b - op(A) x */
+  bool precise;                /* vector: with sums of the next wider precision; false at first */
 } tsi_residual;
 
 /* *r is zero; to be finished whatever the status. Errors: MEMORY, of messages. */

@@ -11,6 +11,10 @@ static void residual(const tsi_system *system, tristar_op op, const void *b, con
   system->kernels->residual(&system->a, op, b, x, y);
 }
 
+static void residual_wider(const tsi_system *system, tristar_op op, const void *b, const void *x, void *y) {
+  system->kernels->residual_wider(&system->a, op, b, x, y);
+}
+
 static void bound(const tsi_system *system, tristar_op op, const void *b, const void *x, void *y) {
   (void)b;
   system->kernels->bound(&system->a, op, x, y);
@@ -67,6 +71,17 @@ tristar_status tsi_system_residual(const tsi_system *system, tristar_op op, cons
                                    void *r) {
   const size_t bytes = system->kernels->scalar_bytes;
   return multiply(system, residual, op, b, (operand){x, bytes}, r, bytes, system->kernels->add_at);
+}
+
+tristar_status tsi_system_precise_residual(const tsi_system *system, tristar_op op, const void *b,
+                                           const void *x, void *r) {
+  const tsi_sparse_kernels *kernels = system->kernels;
+  TSI_OWNED char *wider = NULL;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, wider, system->n, kernels->wider_bytes)));
+  TSI_TRY(multiply(system, residual_wider, op, b, (operand){x, kernels->scalar_bytes}, wider,
+                   kernels->wider_bytes, kernels->add_wider_at));
+  kernels->narrow(system->n, wider, r);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_system_bound(const tsi_system *system, tristar_op op, const void *x, double *y) {

@@ -46,6 +46,10 @@ typedef struct tsi_system {
 /* As in codelets/cpu/rows/sparse.h. Errors: of messages. */
 TRISTAR_CHECKED tristar_status tsi_system_residual(const tsi_system *system, tristar_op op, const void *b,
                                                    const void *x, void *r);
+/* The residual with sums of the next wider precision, rounded once. It costs several products. Errors: of
+ * messages, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_system_precise_residual(const tsi_system *system, tristar_op op,
+                                                           const void *b, const void *x, void *r);
 TRISTAR_CHECKED tristar_status tsi_system_bound(const tsi_system *system, tristar_op op, const void *x,
                                                 double *y);
 TRISTAR_CHECKED tristar_status tsi_system_weigh(const tsi_system *system, tristar_op op, const double *g,

@@ -16,7 +16,7 @@ tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index
   halo->asked = (tsi_index)tsi_route_received(&halo->route);
   status = TSI_ALLOC(env, asked, halo->asked);
   if (status == TRISTAR_OK) status = TSI_ALLOC_IN(halo, halo->own, halo->asked);
-  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED_IN(halo, halo->buffer, halo->asked, 2 * sizeof(double));
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED_IN(halo, halo->buffer, halo->asked, TSI_HALO_BYTES);
   TSI_TRY(tsi_transport_agree(transport, status));
   TSI_TRY(tsi_route_pass(env, &halo->route, sizeof *ghost, false, ghost, asked));
   for (tsi_index k = 0; k < halo->asked; k++) halo->own[k] = tsi_find_range(column, n, asked[k]);

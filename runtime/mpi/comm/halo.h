@@ -13,11 +13,13 @@
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/mpi/comm/route.h"
 
+#define TSI_HALO_BYTES (2 * sizeof(long double)) /* of the largest scalar: sums of the wider precision */
+
 typedef struct tsi_halo {
   tsi_route route;         /* from the ranks that have ghosts to their owners */
   tsi_index ghosts, asked; /* entries that this rank needs; own entries that others need */
   tsi_count *own;          /* asked: places of own entries, by rank that needs them */
-  void *buffer;            /* asked scalars of 16 bytes */
+  void *buffer;            /* asked scalars of TSI_HALO_BYTES */
 } tsi_halo;
 
 /* Collective. column: final numbers of the n own entries, ascending; ghost: those of the ghosts, and owner[g]

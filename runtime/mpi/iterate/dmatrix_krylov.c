@@ -51,6 +51,19 @@ static tristar_status get_system(void *arg, const tsi_system **system) {
   return TRISTAR_OK;
 }
 
+static double square_of(const tristar_dmatrix_t *d, const tsi_entries *e) {
+  return tsi_sum_of_squares(d->kernels, d->bytes, e->n > 0 ? e->ptr[e->n] : 0, e->item);
+}
+
+static double square(void *arg) {
+  tristar_dmatrix_t *d = arg;
+  const tsi_dform *plain = &d->form[TSI_DPLAIN];
+  if (d->square > 0) return d->square;
+  d->square = square_of(d, &plain->diagonal);
+  for (int o = 0; o < d->owners; o++) d->square += square_of(d, &plain->block[o]);
+  return d->square;
+}
+
 static void share(void *arg) {
   (void)tsi_dmatrix_share(arg);
 }
@@ -90,7 +103,8 @@ tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_k
                                  .share = share,
                                  .release = release,
                                  .team = &matrix->team,
-                                 .get_system = get_system};
+                                 .get_system = get_system,
+                                 .square = square};
   if (krylov == NULL)
     status = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "krylov is NULL");
   TSI_TRY_OUT(tsi_transport_agree(matrix->transport, status));

@@ -138,7 +138,7 @@ static tristar_status connect(tsi_env *env, tsi_transport *transport, const tsi_
   TSI_OWNED int *owner = NULL;
   tristar_status status = find_ghosts(env, p, m, &column, &owner, &ghosts);
   if (status == TRISTAR_OK)
-    status = TSI_ALLOC_SIZED_IN(m, m->vector, (size_t)m->n + (size_t)ghosts, 2 * sizeof(double));
+    status = TSI_ALLOC_SIZED_IN(m, m->vector, (size_t)m->n + (size_t)ghosts, TSI_HALO_BYTES);
   TSI_TRY(tsi_transport_agree(transport, status));
   return tsi_halo_create(env, transport, m->n, m->column, ghosts, column, owner, &m->halo);
 }

@@ -116,6 +116,39 @@ static void test_singular(tristar_t *ts) {
   }
 }
 
+/* Laplacians with integer weights and b of integers, which has no solution. Iterates grow until the terms of
+ * A x are so large that b - A x in double is zero, whatever b is. */
+static void test_hidden(tristar_t *ts) {
+  static const tristar_precond_kind kinds[] = {TRISTAR_PRECOND_NONE, TRISTAR_PRECOND_JACOBI,
+                                               TRISTAR_PRECOND_SSOR};
+  uint64_t state = 11;
+  dense d;
+  for (int trial = 0; trial < (TSI_TESTS_SANITIZED ? 200 : 2000); trial++) {
+    make_singular(&d, &state, true);
+    d.n = d.n < 6 ? d.n : 2 + d.n % 4;
+    double sum = 0, square = 0;
+    for (int i = 0; i < d.n; i++) {
+      d.a[i][i] = 0;
+      for (int j = 0; j < d.n; j++) d.a[i][i] -= j != i ? d.a[i][j] : 0;
+      d.b[i] = (double)(next_random(&state) % 9) - 4;
+      sum += d.b[i];
+      square += d.b[i] * d.b[i];
+    }
+    if (fabs(sum) < 0.11 * sqrt(d.n * square) || sum == 0) continue; /* nearly a solution */
+    for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++)
+      for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        tristar_krylov_options options;
+        tristar_krylov_options_init(&options);
+        options.method = (tristar_krylov_method)method;
+        options.max_iterations = 300;
+        options.tolerance = trial % 2 ? 1e-3 : 1e-9;
+        const tristar_krylov_result result = solve(ts, &d, &options, kinds[k]);
+        CHECK_MSG(!result.converged, "method %d, preconditioner %d, n = %d, trial %d: converged", method,
+                  (int)kinds[k], d.n, trial);
+      }
+  }
+}
+
 /* A far guess, whose residual hides the rest: the method is started again from its first x, and its Krylov
  * space ends above the smaller tolerance, though below that of the user. */
 static void test_resumed(tristar_t *ts) {
@@ -269,6 +302,7 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
   RUN(test_singular(ts));
+  RUN(test_hidden(ts));
   RUN(test_resumed(ts));
   RUN(test_units(ts));
   RUN(test_far_guess(ts));
