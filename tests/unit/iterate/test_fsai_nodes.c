@@ -12,7 +12,6 @@
 #include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/fsai.h"
-#include "tests/support/same_workers.h"
 #include "tests/support/subtests.h"
 
 enum { N = 30 };
