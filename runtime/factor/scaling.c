@@ -119,19 +119,27 @@ static void find_all_largest(scaling *s) {
   unite_largest(s, s->of_column);
 }
 
-static bool spread_is_bad(int low, int high) {
-  return low <= high && (high - low > SPREAD || high > FAR || low < -FAR);
+typedef struct range {
+  int low, high;
+} range;
+
+#define NO_RANGE ((range){INT32_MAX, INT32_MIN})
+
+static void widen(range *r, int e) {
+  if (e == NO_ENTRY) return;
+  if (e < r->low) r->low = e;
+  if (e > r->high) r->high = e;
+}
+
+static bool is_bad(range r) {
+  return r.low <= r.high && (r.high - r.low > SPREAD || r.high > FAR || r.low < -FAR);
 }
 
 /* Are the largest entries far from each other, or from one? */
 static bool far_apart(tsi_index n, const int *largest) {
-  int low = INT32_MAX, high = INT32_MIN;
-  for (tsi_index i = 0; i < n; i++) {
-    if (largest[i] == NO_ENTRY) continue;
-    if (largest[i] < low) low = largest[i];
-    if (largest[i] > high) high = largest[i];
-  }
-  return spread_is_bad(low, high);
+  range r = NO_RANGE;
+  for (tsi_index i = 0; i < n; i++) widen(&r, largest[i]);
+  return is_bad(r);
 }
 
 static tristar_status check_lines(const scaling *s, const int *largest, const char *name) {
@@ -279,10 +287,6 @@ static bool matching_fits(scaling *s) {
   return true;
 }
 
-static void forget(const scaling *s) {
-  for (tsi_index i = 0; i < s->lines->n; i++) s->row[i] = s->column[i] = 0;
-}
-
 static void scale_by_largest(scaling *s) {
   if (s->symmetric)
     divide_by_roots(s);
@@ -312,11 +316,19 @@ static double weigh_diagonal(scaling *s, int *worst) {
   return sum;
 }
 
-/* Without a matching the diagonal is to give pivots: where the usual scaling leaves an entry of it small,
- * that by means is tried too, and the better one of the two is kept. One scaling for rows and columns can
- * make one entry larger at the cost of another, which helps no pivot: by less than a factor of two for each
- * row, it is not better. */
-static tristar_status strengthen_diagonal(scaling *s) {
+/* By means: rows and columns are brought together first. */
+static tristar_status scale_from(scaling *s, bool means) {
+  if (means) TSI_TRY(bring_together(s));
+  for (tsi_index i = 0; i < s->lines->n && !means; i++) s->row[i] = s->column[i] = 0;
+  scale_by_largest(s);
+  return TRISTAR_OK;
+}
+
+/* Without a matching the diagonal is to give pivots: where the first scaling leaves an entry of it small, the
+ * other one, by means or not, is tried too, and the better one of the two is kept. One scaling for rows and
+ * columns can make one entry larger at the cost of another, which helps no pivot: by less than a factor of
+ * two for each row, it is not better. */
+static tristar_status strengthen_diagonal(scaling *s, bool other_means) {
   const size_t bytes = (size_t)s->lines->n * sizeof(int);
   int worst;
   TSI_OWNED int *kept = NULL;
@@ -325,8 +337,7 @@ static tristar_status strengthen_diagonal(scaling *s) {
   TSI_TRY(agree(s, TSI_ALLOC(s->env, kept, 2 * bytes)));
   memcpy(kept, s->row, bytes);
   memcpy(kept + s->lines->n, s->column, bytes);
-  TSI_TRY(bring_together(s));
-  scale_by_largest(s);
+  TSI_TRY(scale_from(s, other_means));
   if (weigh_diagonal(s, &worst) >= before - (s->symmetric ? s->lines->n : 0)) {
     memcpy(s->row, kept, bytes);
     memcpy(s->column, kept + s->lines->n, bytes);
@@ -344,12 +355,9 @@ static tristar_status scale_lines(scaling *s) {
   if (!bad && s->lines->row_scale != NULL) {
     take_matching(s);
     if (matching_fits(s)) return TRISTAR_OK;
-    forget(s);
   }
-  if (bad) TSI_TRY(bring_together(s));
-  scale_by_largest(s);
-  if (!bad) TSI_TRY(strengthen_diagonal(s));
-  return TRISTAR_OK;
+  TSI_TRY(scale_from(s, bad));
+  return strengthen_diagonal(s, !bad);
 }
 
 /* Diagonal entries that are missing or zero make Cholesky fail, whatever their scaling is. */
@@ -474,25 +482,18 @@ tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnit
 }
 
 bool tsi_scaling_is_far(tsi_index n, const double *largest) {
-  int low = INT32_MAX, high = INT32_MIN;
-  for (tsi_index j = 0; j < n; j++) {
-    const int e = exponent_of(largest[j]);
-    if (e == NO_ENTRY) continue;
-    if (e < low) low = e;
-    if (e > high) high = e;
-  }
-  return spread_is_bad(low, high);
+  range r = NO_RANGE;
+  for (tsi_index j = 0; j < n; j++) widen(&r, exponent_of(largest[j]));
+  return is_bad(r);
 }
 
 bool tsi_scaling_is_bad(const tsi_entries *a) {
   const double *values = a->item;
-  int low = INT32_MAX, high = INT32_MIN;
+  range r = NO_RANGE;
   for (tsi_index j = 0; j < a->n; j++) {
     int largest = NO_ENTRY;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) lift(&largest, exponent_of(values[p]));
-    if (largest == NO_ENTRY) continue;
-    if (largest < low) low = largest;
-    if (largest > high) high = largest;
+    widen(&r, largest);
   }
-  return spread_is_bad(low, high);
+  return is_bad(r);
 }

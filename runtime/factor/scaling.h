@@ -14,10 +14,13 @@
  * Badly scaled values, whose largest entries of rows or columns lie 2^SPREAD and more apart, or near the ends
  * of the range, are first brought together by the scaling that minimizes the sum of squares of the logarithms
  * of all entries (Curtis and Reid 1972): it does not depend on how rows and columns were scaled before, so a
- * matrix R A C is scaled as A is. L U and L D L^T
- * without a matching also try it where a diagonal entry would become small, and take what leaves the diagonal
- * larger: where the largest entries of all rows are in one that has no diagonal entry, those of that row are
- * brought near one at the expense of the diagonal, and pivots among what is left look like rounding errors.
+ * matrix R A C is scaled as A is. The other values are scaled by their largest entries alone.
+ *
+ * Either scaling can make a diagonal entry small, and pivots among what is left look like rounding errors.
+ * Largest entries do where those of all rows are in one that has no diagonal entry. Logarithms do where one
+ * entry is far larger than all others, as a penalty: they share its size among the rows and columns near it.
+ * So L U and L D L^T try the other scaling too where a diagonal entry is small, and take what leaves the
+ * diagonal larger. A matching that was taken needs none of this.
  * (The scaling of a matching fits badly scaled values too, but so do many: it may scale rows that have
  * nothing wrong by factors that cancel others, and then the unknowns differ in size by more than single
  * factors can hold.)

@@ -131,8 +131,8 @@ static void check_consistent(tristar_t *ts) {
   }
 }
 
-/* Dirichlet rows by penalty: the condition is that of the equilibrated matrix. */
-static void check_penalty(tristar_t *ts, tristar_method method) {
+/* Dirichlet rows by penalties of this size: the condition is that of the equilibrated matrix. */
+static void check_penalty(tristar_t *ts, tristar_method method, double size) {
   static chain m;
   enum { n = 20 };
   double b[n] = {0}, x[n], reciprocal;
@@ -142,9 +142,9 @@ static void check_penalty(tristar_t *ts, tristar_method method) {
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_options refine;
   tristar_refine_result result;
-  make_chain(&m, TRISTAR_DOUBLE, n, 1e30, 1e30);
-  b[0] = 1e30;
-  b[n - 1] = 3e30;
+  make_chain(&m, TRISTAR_DOUBLE, n, size, size);
+  b[0] = size;
+  b[n - 1] = 3 * size;
   tristar_analysis_options_init(&options);
   options.method = method;
   CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
@@ -158,6 +158,31 @@ static void check_penalty(tristar_t *ts, tristar_method method) {
   CHECK_MSG(result.forward_error < 1e-9, "method %d: forward error %g", (int)method, result.forward_error);
   for (int i = 0; i < n; i++)
     CHECK_MSG(fabs(x[i] - (1 + 2.0 * i / (n - 1))) <= 3 * result.forward_error, "x[%d] is %g", i, x[i]);
+}
+
+/* A penalty for one unknown of a matrix that is not symmetric: the others are well conditioned. */
+static void check_penalty_general(tristar_t *ts, double size, int single_factors) {
+  enum { n = 4 };
+  const int ptr[n + 1] = {0, 2, 5, 8, 10}, col[] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3};
+  const double a[] = {size, -0.014, -0.032, 0.56, -0.36, -0.51, 0.68, -0.013, -0.16, 0.18};
+  const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, col, a, 32, 32, 0};
+  double b[n] = {size}, x[n]; /* x[0] = 1 */
+  tristar_analysis_options options;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
+  tristar_analysis_options_init(&options);
+  options.single_factors = single_factors;
+  CHECK_OK(tristar_analyze(ts, &view, &options, &an));
+  CHECK_OK(tristar_factor(an, a, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, NULL));
+  CHECK_MSG(fabs(x[0] - 1) <= 1e-15, "x[0] - 1 is %g", x[0] - 1);
+  for (int i = 1; i < n; i++) {
+    double sum = 0, sizes = 0;
+    for (int k = ptr[i]; k < ptr[i + 1]; k++) sum += a[k] * x[col[k]], sizes += fabs(a[k] * x[col[k]]);
+    CHECK_MSG(fabs(sum) <= 1e-14 * sizes, "penalty %g: row %d leaves %g of %g", size, i, sum, sizes);
+  }
 }
 
 /* Values a of a ring are large beside the diagonal, values d are on it: the matching of the first does not
@@ -206,6 +231,7 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
                                            TRISTAR_COMPLEX_DOUBLE};
+  static const double penalties[] = {1e30, 1e100, 1e200, 1e300};
   tristar_config config;
   CLEANUP(tristar_destroy) tristar_t *ts;
   tristar_config_init(&config);
@@ -217,7 +243,11 @@ int main(int argc, char **argv) {
     for (int s = 0; s < 4; s++) RUN(check_neumann(ts, scalars[s], (tristar_method)method, 0));
     RUN(check_neumann(ts, TRISTAR_DOUBLE, (tristar_method)method, 1));
     RUN(check_neumann(ts, TRISTAR_COMPLEX_DOUBLE, (tristar_method)method, 1));
-    RUN(check_penalty(ts, (tristar_method)method));
+    for (int k = 0; k < 4; k++) RUN(check_penalty(ts, (tristar_method)method, penalties[k]));
+  }
+  for (int k = 0; k < 4; k++) {
+    RUN(check_penalty_general(ts, penalties[k], 0));
+    RUN(check_penalty_general(ts, penalties[k], 1));
   }
   RUN(check_refactor(ts));
   RUN(check_consistent(ts));
