@@ -82,6 +82,7 @@ static int measure_all(const tsi_bench_setup *setup, const tsi_bench_matrix *mat
   if (print) tsi_bench_print_missing(setup);
   for (int k = 0; k < all; k++) {
     tsi_bench_case *c = &cases[k];
+    c->begin = k == 0 ? setup->begin : tsi_now();
     const tsi_bench_matrix *m = &matrices[k / setup->nrhs_count];
     c->setup = setup;
     c->matrix = m;
@@ -92,7 +93,7 @@ static int measure_all(const tsi_bench_setup *setup, const tsi_bench_matrix *mat
     if (print && k % setup->nrhs_count == 0) tsi_bench_print_matrix(setup, m);
     if (!tsi_bench_case_measure(c)) return k + 1;
     if (!print) continue;
-    tsi_bench_print(c);
+    (settings->quick ? tsi_bench_quick_print : tsi_bench_print)(c);
     tsi_bench_print_variants(c);
     if (settings->reuse) tsi_bench_print_reuse(c);
     tsi_bench_print_schedulers(c);
@@ -129,10 +130,12 @@ static void choose_ordering(tsi_bench_setup *setup) {
   setup->options[2] = NULL;
 }
 
-int tsi_command_bench(const tsi_settings *settings) {
+static int measure(const tsi_settings *settings) {
   if (settings->operand_count == 0) return tsi_usage_error("bench", "no MATRIX given");
   if (settings->bench_fsai && settings->triangular)
     return tsi_usage_error("bench", "--fsai and --triangular exclude each other");
+  if (settings->quick && (settings->bench_fsai || settings->triangular || settings->fresh))
+    return tsi_usage_error("bench", "--quick goes without --fsai, --triangular and --fresh");
   if (settings->bench_fsai) return tsi_bench_fsai(settings);
   if (settings->ranks_list != NULL || settings->steps > 0 || settings->per_step > 0 ||
       settings->tolerance >= 0)
@@ -155,5 +158,11 @@ int tsi_command_bench(const tsi_settings *settings) {
   free(setup);
   free(matrices);
   free(cases);
+  return status;
+}
+
+int tsi_command_bench(const tsi_settings *settings) {
+  const int status = measure(settings);
+  tsi_process_unguard();
   return status;
 }

@@ -20,6 +20,7 @@
  *   - a contender that fails is kept with its message, and does not run again
  *   - a contender that has used up its time (--limit) is ended and takes part in no later round; what it told
  *     in earlier ones counts
+ *   - with --quick all contenders of a table share the time (bench_quick.c); none is prepared twice
  *   - with several schedulers a run that takes far longer than the fastest one is ended: it may never end
  *   - all rates of one table are shares of the same two figures, those of the largest number of workers */
 #ifndef TSI_DRIVERS_BENCH_BENCH_H
@@ -82,6 +83,7 @@ typedef struct tsi_bench_setup {
   const tsi_bench_family *family;
   int64_t nrhs[TSI_BENCH_LIST_MAX];
   int nrhs_count;
+  double begin;        /* time of tsi_now at which it was made */
   int workers_most;    /* of any TriStar */
   int schedulers;      /* of each number of workers */
   bool all_schedulers; /* --sched all: the first table shows the fastest only */
@@ -116,13 +118,15 @@ typedef struct tsi_bench_matrix {
 /* The figures of one contender for one matrix and one number of right-hand sides. */
 typedef struct tsi_bench_result {
   bool ok;
-  char message[320];                           /* where not ok */
-  bool over_limit;                             /* it used up its time, and takes part in no later round */
-  tsi_process process;                         /* of its own, during the rounds */
-  bool late;                                   /* the latest turn took longer than it may */
-  bool kept;                                   /* the process was kept for later rounds */
-  double used_s;                               /* of all its turns */
-  double later_s;                              /* estimate of a turn from the second on */
+  char message[320];   /* where not ok */
+  bool over_limit;     /* it used up its time, and takes part in no later round */
+  tsi_process process; /* of its own, during the rounds */
+  bool late;           /* the latest turn took longer than it may */
+  bool unstarted;      /* --quick: there was no time for it */
+  double stopped_s;    /* it was ended so long after it had read the matrix, without a solution; 0: not */
+  bool kept;           /* the process was kept for later rounds */
+  double used_s;       /* of all its turns */
+  double later_s;      /* estimate of a turn from the second on */
   double analyze_s, factor_s, plan_s, solve_s; /* medians over the rounds */
   double start_s;                              /* TriStar: of the start of StarPU; in none of these */
   double least_s, most_s;                      /* of a round's solve_s */
@@ -159,6 +163,8 @@ typedef struct tsi_bench_case {
   double shortest_run;         /* the first turn of a TriStar that solved, seconds; 0: none has */
   double rates_s;              /* that measuring the rates took in the first round */
   double largest_peak;         /* bytes of memory that a contender has held */
+  double begin;                /* time of tsi_now from which on --quick counts */
+  int64_t rounds;              /* that were made */
 } tsi_bench_case;
 
 /* bench_run.c: contender k's turn: starts its process, or asks the one that is there, which is halted
@@ -219,6 +225,18 @@ void tsi_bench_print_end(const tsi_bench_case *c, const tsi_bench_result *r);
 /* bench_sched.c: the table of several schedulers, and the same as JSON of a case; nothing with one. */
 void tsi_bench_print_schedulers(const tsi_bench_case *c);
 void tsi_bench_add_schedulers(cJSON *object, const tsi_bench_case *c);
+
+/* bench_quick.c: seconds that contender k may take in this round of --quick. 0: too few are left for it, with
+ * a message. */
+double tsi_bench_quick_share(const tsi_bench_case *c, int k, int64_t round);
+/* Is there time for another round? */
+bool tsi_bench_quick_goes_on(const tsi_bench_case *c);
+/* The table of --quick. */
+void tsi_bench_quick_print(const tsi_bench_case *c);
+/* bench_case.c: seconds that a round will take, from the second on. */
+double tsi_bench_later_round(const tsi_bench_case *c);
+/* The order of elimination that contender k used; "": unknown. */
+const char *tsi_bench_ordering(const tsi_bench_case *c, int k);
 
 /* bench_json.c, bench_svg.c: false with a message. cases: those of a matrix follow each other. */
 bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);

@@ -59,11 +59,16 @@ static const char *text_about(double seconds, char *text, size_t size) {
   return text;
 }
 
-/* Seconds that a round will take, from the second on. */
-static double later_round(const tsi_bench_case *c) {
+/* Does contender k take part in a round, from 0? With --quick none is prepared twice. */
+static bool takes_part(const tsi_bench_case *c, int k, int64_t round) {
+  const tsi_bench_result *r = &c->results[k];
+  return r->ok && !r->over_limit && (round == 0 || r->kept || !c->setup->settings->quick);
+}
+
+double tsi_bench_later_round(const tsi_bench_case *c) {
   double seconds = c->rates_s;
   for (int k = 0; k < c->setup->count; k++)
-    if (c->results[k].ok && !c->results[k].over_limit) seconds += c->results[k].later_s;
+    if (takes_part(c, k, 1)) seconds += c->results[k].later_s;
   return seconds;
 }
 
@@ -79,16 +84,17 @@ static void show_progress(void *arg) {
     if (verbose) return; /* a line for each turn is enough */
     snprintf(took, sizeof took, " (%.0f s)", seconds);
   }
-  if (t->round > 0 && later_round(c) >= 1)
+  if (t->round > 0 && tsi_bench_later_round(c) >= 1)
     snprintf(left, sizeof left, ", %s left",
-             text_about(later_round(c) * (double)(rounds - t->round), about, sizeof about));
+             text_about(tsi_bench_later_round(c) * (double)(rounds - t->round), about, sizeof about));
   snprintf(text, sizeof text, "[%d/%d] %.30s, nrhs %" PRId64 ", round %" PRId64 " of %" PRId64 "%s: %s%s",
            c->number, c->all, c->matrix->name, c->nrhs, t->round + 1, rounds, left, t->who, took);
   tsi_console_log(&verbose, TRISTAR_LOG_PROGRESS, text);
 }
 
 /* Seconds that contender k's next turn may take; 0: any. */
-static double turn_limit(const tsi_bench_case *c, int k) {
+static double turn_limit(const tsi_bench_case *c, int k, int64_t round) {
+  if (c->setup->settings->quick) return tsi_bench_quick_share(c, k, round);
   const double left = (double)c->setup->settings->limit - c->results[k].used_s;
   const bool tristar = c->setup->contenders[k].peer < 0;
   const double limit =
@@ -105,6 +111,18 @@ static void retire(tsi_bench_case *c, int k) {
   snprintf(r->message, sizeof r->message, "no result within the limit of %" PRId64 " s (--limit)",
            c->setup->settings->limit);
   tsi_process_free(&r->process);
+}
+
+/* There is no time for a contender of --quick; or there was not enough, and it was stopped. */
+static void leave_out(tsi_bench_result *r, const tsi_settings *settings) {
+  r->unstarted = !r->late;
+  r->over_limit = true;
+  r->ok = cJSON_GetArraySize(r->rounds) > 0;
+  if (r->late)
+    snprintf(r->message, sizeof r->message, "no solution after %.0f s", r->stopped_s);
+  else
+    snprintf(r->message, sizeof r->message, "not started: the %" PRId64 " s of --limit are used up",
+             settings->limit);
 }
 
 /* Ends the process of contender k, unless it is of use in a later round and there is memory to keep it: twice
@@ -143,14 +161,21 @@ static void run_contender(tsi_bench_case *c, int k, int64_t round) {
   const tsi_settings *settings = c->setup->settings;
   tsi_bench_result *r = &c->results[k];
   turn t = {c, round, c->setup->contenders[k].name, tsi_now()};
-  if (settings->limit > 0 && round > 0 && r->used_s + r->later_s > (double)settings->limit) {
+  const double limit = turn_limit(c, k, round);
+  if (settings->quick && settings->limit > 0 && limit <= 0) {
+    leave_out(r, settings);
+    return;
+  }
+  if (!settings->quick && settings->limit > 0 && round > 0 &&
+      r->used_s + r->later_s > (double)settings->limit) {
     retire(c, k);
     return;
   }
   show_progress(&t);
-  cJSON *figures = tsi_bench_turn(c, k, turn_limit(c, k), show_progress, &t);
+  cJSON *figures = tsi_bench_turn(c, k, limit, show_progress, &t);
   const double seconds = tsi_now() - t.begin;
   r->used_s += seconds;
+  if (figures == NULL && settings->quick && round > 0 && !r->kept && !r->late) return;
   r->ok = figures != NULL && number(figures, "solve_s") > 0;
   if (figures != NULL && !r->ok) snprintf(r->message, sizeof r->message, "told no solve_s");
   if (r->ok && c->matrix->uplo != NULL) r->ok = is_accurate(figures, r);
@@ -164,7 +189,10 @@ static void run_contender(tsi_bench_case *c, int k, int64_t round) {
   }
   cJSON_Delete(figures);
   tsi_process_free(&r->process);
-  if (r->late && settings->limit > 0 && r->used_s >= (double)settings->limit) retire(c, k);
+  if (r->late && settings->quick)
+    leave_out(r, settings);
+  else if (r->late && settings->limit > 0 && r->used_s >= (double)settings->limit)
+    retire(c, k);
 }
 
 /* ---- Rates of the machine, while all contenders are halted ------------------------------------------------
@@ -290,7 +318,7 @@ static bool allocate(tsi_bench_case *c) {
 /* After the first round: how long the rest will take, where one would rather know. */
 static void announce(const tsi_bench_case *c, double first_s) {
   const int64_t more = c->setup->settings->rounds - 1, cases = c->all - c->number;
-  const double rest = later_round(c) * (double)more, others = (first_s + rest) * (double)cases;
+  const double rest = tsi_bench_later_round(c) * (double)more, others = (first_s + rest) * (double)cases;
   bool always = true;
   char text[320], first[32], about[32], like[160] = "", total[32];
   if (rest + others < 10 && !c->setup->settings->verbose) return;
@@ -304,13 +332,15 @@ static void announce(const tsi_bench_case *c, double first_s) {
 }
 
 bool tsi_bench_case_measure(tsi_bench_case *c) {
+  const bool quick = c->setup->settings->quick;
   const double begin = tsi_now();
   if (!allocate(c)) return false;
-  for (int64_t round = 0; round < c->setup->settings->rounds; round++) {
+  for (; c->rounds < c->setup->settings->rounds; c->rounds++) {
+    if (quick && c->rounds > 0 && !tsi_bench_quick_goes_on(c)) break;
     for (int k = 0; k < c->setup->count; k++)
-      if (c->results[k].ok && !c->results[k].over_limit) run_contender(c, k, round);
-    if (c->setup->family->rates) measure_rates(c, round);
-    if (round == 0) announce(c, tsi_now() - begin);
+      if (takes_part(c, k, c->rounds)) run_contender(c, k, c->rounds);
+    if (c->setup->family->rates && !quick) measure_rates(c, c->rounds);
+    if (c->rounds == 0 && !quick) announce(c, tsi_now() - begin);
   }
   tsi_console_clear();
   for (int k = 0; k < c->setup->count; k++) {
@@ -348,6 +378,12 @@ double tsi_bench_gflops(const tsi_bench_case *c, const tsi_bench_result *r) {
 
 double tsi_bench_total(const tsi_bench_result *r, double solves) {
   return r->analyze_s + r->factor_s + r->plan_s + solves * r->solve_s;
+}
+
+const char *tsi_bench_ordering(const tsi_bench_case *c, int k) {
+  const cJSON *round = cJSON_GetArrayItem(c->results[k].rounds, 0);
+  const char *ordering = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(round, "ordering"));
+  return ordering != NULL ? ordering : "";
 }
 
 bool tsi_bench_shown(const tsi_bench_case *c, int k) {

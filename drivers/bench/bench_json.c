@@ -25,8 +25,10 @@ static void add_figures(cJSON *object, const tsi_bench_case *c, const tsi_bench_
                  {"predicted_s", r->predicted_s});
   TSI_JSON_NUMBERS(object, {"total_1_s", tsi_bench_total(r, 1)}, {"total_10_s", tsi_bench_total(r, 10)},
                    {"total_1000_s", tsi_bench_total(r, 1000)});
-  if (c->best_tristar >= 0)
-    cJSON_AddNumberToObject(object, "speed_up", r->solve_s / c->results[c->best_tristar].solve_s);
+  if (c->best_tristar < 0) return;
+  const tsi_bench_result *tristar = &c->results[c->best_tristar];
+  TSI_JSON_NUMBERS(object, {"speed_up", r->solve_s / tristar->solve_s},
+                   {"first_speed_up", tsi_bench_total(r, 1) / tsi_bench_total(tristar, 1)});
 }
 
 cJSON *tsi_bench_begin_contender(const tsi_bench_case *c, int k, bool solved) {
@@ -39,6 +41,7 @@ cJSON *tsi_bench_begin_contender(const tsi_bench_case *c, int k, bool solved) {
   cJSON_AddBoolToObject(object, "solved", solved);
   cJSON_AddBoolToObject(object, "over_limit", r->over_limit);
   cJSON_AddNumberToObject(object, "used_s", r->used_s);
+  if (r->stopped_s > 0) cJSON_AddNumberToObject(object, "stopped_s", r->stopped_s);
   if (!solved || r->over_limit) cJSON_AddStringToObject(object, "message", r->message);
   return object;
 }
@@ -52,6 +55,7 @@ static cJSON *make_contender(const tsi_bench_case *c, int k) {
   if (contender->peer < 0) cJSON_AddStringToObject(object, "variant", contender->variant);
   cJSON_AddBoolToObject(object, "shown", tsi_bench_shown(c, k));
   cJSON_AddBoolToObject(object, "kept", r->kept);
+  if (*tsi_bench_ordering(c, k)) cJSON_AddStringToObject(object, "ordering", tsi_bench_ordering(c, k));
   if (r->ok && contender->peer < 0) cJSON_AddNumberToObject(object, "starpu_start_s", r->start_s);
   if (r->ok) add_figures(object, c, r);
   cJSON_AddItemToObject(object, "rounds", cJSON_Duplicate(r->rounds, true));
@@ -76,6 +80,7 @@ static cJSON *make_case(const tsi_bench_case *c) {
   TSI_JSON_NUMBERS(object, {"n", (double)c->matrix->n}, {"nnz", (double)c->matrix->nnz});
   cJSON_AddStringToObject(object, "precision", c->matrix->is_complex ? "z" : "d");
   cJSON_AddNumberToObject(object, "nrhs", (double)c->nrhs);
+  cJSON_AddNumberToObject(object, "rounds", (double)c->rounds);
   add_rates(object, c);
   if (c->best_tristar >= 0) cJSON_AddStringToObject(object, "best_tristar", contenders[c->best_tristar].name);
   if (c->best_peer >= 0) cJSON_AddStringToObject(object, "best_peer", contenders[c->best_peer].name);
@@ -106,7 +111,9 @@ bool tsi_bench_put_json(const tsi_bench_setup *setup, cJSON *object) {
 }
 
 bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
-  cJSON *object = tsi_bench_begin_json(setup), *list = cJSON_AddArrayToObject(object, "cases");
+  cJSON *object = tsi_bench_begin_json(setup), *list;
+  cJSON_AddBoolToObject(object, "quick", setup->settings->quick);
+  list = cJSON_AddArrayToObject(object, "cases");
   for (int k = 0; k < count; k++)
     if (cases[k].results != NULL) cJSON_AddItemToArray(list, make_case(&cases[k]));
   return tsi_bench_put_json(setup, object);

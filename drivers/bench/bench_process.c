@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,13 +42,70 @@ static void forget(pid_t pid) {
 /* ---- The end of this program ------------------------------------------------------------------------------
  */
 
+static char folder[PATH_MAX]; /* of temporary files; "": none */
+
+/* In a handler of signals: another program removes the folder. fork() may wait for a lock of this thread. */
+static void remove_folder_by_program(void) {
+  char *const arguments[] = {"rm", "-rf", folder, NULL};
+  const long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+  if (child == 0) {
+    (void)execv("/bin/rm", arguments);
+    _exit(EXIT_FAILURE);
+  }
+  while (child > 0 && waitpid((pid_t)child, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
 static void end_all(void) {
   for (int k = 0; k < TSI_BENCH_CONTENDERS_MAX; k++)
     if (groups[k] != 0) (void)kill((pid_t)-groups[k], SIGKILL);
+  if (*folder) remove_folder_by_program();
 }
 
 void tsi_process_guard(void) {
+  const char *parent = getenv("TMPDIR");
+  (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a contender leaves behind becomes a child of this program */
+  const int length =
+      snprintf(folder, sizeof folder, "%s/tristar-XXXXXX", parent != NULL && *parent ? parent : "/tmp");
+  if (length < 0 || (size_t)length >= sizeof folder || mkdtemp(folder) == NULL) *folder = '\0';
   tsi_before_signals(end_all);
+}
+
+const char *tsi_process_folder(void) {
+  return folder;
+}
+
+static void kill_children(void) {
+  int pid;
+  FILE *list = fopen("/proc/thread-self/children", "r");
+  while (list != NULL && fscanf(list, "%d", &pid) == 1) (void)kill(pid, SIGKILL);
+  if (list != NULL) fclose(list);
+}
+
+/* Daemons of libraries end by themselves, soon after the program that they belong to. */
+static void reap_children(double grace) {
+  const struct timespec pause = {.tv_nsec = 2000000};
+  const double until = tsi_now() + grace;
+  pid_t got;
+  do {
+    got = waitpid(-1, NULL, WNOHANG);
+    if (got == 0) nanosleep(&pause, NULL);
+  } while ((got >= 0 || errno == EINTR) && tsi_now() < until);
+}
+
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place) {
+  (void)about;
+  (void)kind;
+  (void)place;
+  (void)remove(path);
+  return 0;
+}
+
+void tsi_process_unguard(void) {
+  reap_children(1);
+  kill_children();
+  reap_children(1);
+  if (*folder) (void)nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+  *folder = '\0';
 }
 
 /* ---- Start ------------------------------------------------------------------------------------------------
@@ -104,6 +164,7 @@ int tsi_process_start(tsi_process *p, char *const *arguments, char *const *envir
   if (output[1] >= 0) close(output[1]);
   p->input = input[0];
   p->output = output[0];
+  p->begin = tsi_now();
   if (status != 0) tsi_process_free(p);
   return status;
 }
@@ -134,16 +195,28 @@ static bool has_ended(const tsi_process *p) {
   return waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOWAIT | WNOHANG) != 0 || info.si_pid != 0;
 }
 
-/* The object in the text; libraries may have printed lines before it. */
-static cJSON *find_object(const char *text) {
+/* The object in the text, and its end; libraries may have printed lines before it. */
+static cJSON *find_object(const char *text, const char **end) {
   for (const char *at = strchr(text, '{'); at != NULL; at = strchr(at + 1, '{')) {
-    const char *end;
     if (at > text && at[-1] != '\n') continue;
-    cJSON *object = cJSON_ParseWithOpts(at, &end, false);
+    cJSON *object = cJSON_ParseWithOpts(at, end, false);
     if (cJSON_IsObject(object)) return object;
     cJSON_Delete(object);
   }
   return NULL;
+}
+
+/* The answer in the text. An event before it is taken out of the text. */
+static cJSON *find_answer(tsi_process *p) {
+  const char *end;
+  cJSON *object;
+  while ((object = find_object(p->text, &end)) != NULL && cJSON_HasObjectItem(object, "event")) {
+    cJSON_Delete(object);
+    p->begin = tsi_now();
+    p->used -= (size_t)(end - p->text);
+    memmove(p->text, end, p->used + 1);
+  }
+  return object;
 }
 
 /* Appends what is there to the text. false: nothing will come any more, or it is too much. */
@@ -183,7 +256,7 @@ cJSON *tsi_process_read(tsi_process *p, double until, void (*tick)(void *), void
       more = false; /* another process has its output, but the one that was asked is gone */
     else if (until > 0 && tsi_now() >= until)
       *late = true, more = false;
-    if (p->used > 0 && (p->text[p->used - 1] == '\n' || !more)) object = find_object(p->text);
+    if (p->used > 0 && (p->text[p->used - 1] == '\n' || !more)) object = find_answer(p);
     if (tsi_now() - told < 1) continue;
     told = tsi_now();
     tick(arg);

@@ -6,7 +6,9 @@
  *   - whatever ends this program ends the process: it dies with its parent (prctl), and signals that end this
  *     program end all processes of its group first. So no process is left that keeps a core busy.
  *   - a halted process takes no core: all of its group are stopped (SIGSTOP)
- *   - one that has ended has no descriptor open here, and nothing of its group runs */
+ *   - one that has ended has no descriptor open here, and nothing of its group runs
+ *   - after tsi_process_unguard no process that a contender left behind runs or waits to be reaped, and the
+ *     folder of temporary files is gone */
 #ifndef TSI_DRIVERS_BENCH_BENCH_PROCESS_H
 #define TSI_DRIVERS_BENCH_BENCH_PROCESS_H
 
@@ -19,13 +21,19 @@ typedef struct tsi_process {
   pid_t pid; /* and number of its group; 0: there is none */
   bool halted;
   int input, output; /* our ends of its standard input and output */
+  double begin;      /* time of tsi_now at which it started or, if it reports that, had read the matrix */
   FILE *errors;      /* its standard error */
   char *text;        /* what it has printed since the latest object */
   size_t used, room; /* bytes of text, and of its memory */
 } tsi_process;
 
-/* From now on signals that end this program end all processes too. */
+/* From now on signals that end this program end all processes too. Makes a folder for their temporary files:
+ * libraries of contenders that are killed leave some there. */
 void tsi_process_guard(void);
+/* When all processes have ended: ends what they have left behind, and removes the folder. */
+void tsi_process_unguard(void);
+/* The folder, for TMPDIR of the processes; "": there is none. */
+const char *tsi_process_folder(void);
 
 /* Starts arguments[0]. *p is all zero. Gives an errno; 0: it runs. */
 int tsi_process_start(tsi_process *p, char *const *arguments, char *const *environment);
@@ -33,9 +41,9 @@ int tsi_process_start(tsi_process *p, char *const *arguments, char *const *envir
 /* Lets a halted process go on, and asks it for another object. */
 void tsi_process_ask(tsi_process *p);
 
-/* Waits for the next object that the process prints, which begins with a line. Calls tick(arg) about once a
- * second. until: a time of tsi_now, or 0: for ever. NULL: none came; *late: not until then, else it has
- * ended.
+/* Waits for the next object that the process prints, which begins with a line; one with an "event" only sets
+ * begin. Calls tick(arg) about once a second. until: a time of tsi_now, or 0: for ever. NULL: none came;
+ * *late: not until then, else it has ended.
  */
 cJSON *tsi_process_read(tsi_process *p, double until, void (*tick)(void *), void *arg, bool *late);
 

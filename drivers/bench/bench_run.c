@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-enum { VARIABLES = 12 };
+enum { VARIABLES = 13 };
 #define END_GRACE 10.0 /* seconds for a process to end by itself */
 
 /* Variables that the child gets instead of ours; one without '=' is taken away. */
@@ -65,6 +65,7 @@ static void list_krylov_variables(const tsi_bench_contender *contender, const ts
 
 static void list_variables(const tsi_bench_contender *contender, const tsi_settings *settings, variables *v) {
   v->count = 0;
+  if (*tsi_process_folder()) set(v, "TMPDIR=%s", tsi_process_folder());
   if (contender->krylov != NULL) list_krylov_variables(contender, settings, v);
   if (contender->peer < 0) {
     if (contender->krylov == NULL) set(v, "STARPU_SCHED=%s", contender->scheduler);
@@ -153,7 +154,7 @@ static void list_tristar(const tsi_bench_contender *contender, const tsi_bench_c
     add_option(w, "--tolerance", "1e300"); /* any */
     return;
   }
-  add(w, "--report");
+  if (!c->setup->settings->quick) add(w, "--report");
   if (c->matrix->pattern) add(w, "--laplacian");
   if (*contender->variant) add_option(w, "--variant", contender->variant);
   for (int k = 0; c->setup->options[k] != NULL; k++) add(w, c->setup->options[k]);
@@ -194,6 +195,7 @@ static void list_krylov(const tsi_bench_contender *contender, const tsi_bench_ca
 static void list_peer(const tsi_bench_contender *contender, const tsi_bench_case *c, command *w) {
   add(w, contender->program);
   add(w, "--on-demand");
+  if (c->setup->settings->quick) add(w, "--quick");
   if (c->matrix->uplo != NULL) add_option(w, "--uplo", c->matrix->uplo);
   add(w, c->matrix->path);
   add(w, w->repeat);
@@ -232,6 +234,7 @@ static cJSON *next_figures(tsi_bench_result *r, double limit, void (*tick)(void 
   const int status = tsi_process_end(&r->process, late ? 0 : END_GRACE);
   if (late) {
     r->late = true;
+    r->stopped_s = cJSON_GetArraySize(r->rounds) == 0 ? tsi_now() - r->process.begin : 0;
     snprintf(r->message, sizeof r->message, "no end after %.0f s", limit);
   } else {
     *quiet = r->process.used == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
@@ -249,6 +252,10 @@ cJSON *tsi_bench_turn(const tsi_bench_case *c, int k, double limit, void (*tick)
   if (!again) {
     tsi_process_ask(&r->process);
     figures = next_figures(r, limit, tick, arg, &again);
+  }
+  if (again && c->setup->settings->quick && cJSON_GetArraySize(r->rounds) > 0) {
+    r->kept = false; /* it has ended by itself, and is not prepared again */
+    return NULL;
   }
   if (again) figures = start(contender, c, r) ? next_figures(r, limit, tick, arg, &again) : NULL;
   if (figures == NULL) return NULL;

@@ -226,7 +226,7 @@ static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *progra
   int count = cores > 1 ? 2 : 1, status = TSI_EXIT_OK;
   tsi_bench_list schedulers;
   setup->all_schedulers = settings->sched_list != NULL && strcmp(settings->sched_list, "all") == 0;
-  if (setup->all_schedulers) { /* with all cores only, unless other numbers are asked for */
+  if (setup->all_schedulers || settings->quick) { /* with all cores only, unless other numbers are given */
     workers[0] = cores;
     count = 1;
   }
@@ -300,13 +300,13 @@ static int add_inverses(tsi_bench_setup *setup, int peer, const char *program) {
   return status;
 }
 
-/* With 1, 2 and all threads, as there are cores; of a family without threads only once. */
+/* With 1, 2 and all threads, as there are cores; of a family without threads only once. --quick: with all. */
 static int add_peer(tsi_bench_setup *setup, int peer, int cores, const char *program) {
   if (setup->settings->bench_fsai) return add_inverses(setup, peer, program);
-  const int threads[] = {1, 2, cores};
+  const int threads[] = {1, cores > 1 ? 2 : 1, cores};
   const int count = !setup->family->threads ? 1 : cores > 2 ? 3 : cores;
   const char *title = setup->family->peers[peer].title;
-  for (int t = 0; t < count; t++) {
+  for (int t = setup->settings->quick ? count - 1 : 0; t < count; t++) {
     const char *with = setup->family->threads ? tsi_text_many(threads[t], "thread") : "";
     if (add(setup, peer, threads[t], program, "%s%s%s", title, *with ? ", " : "", with) == NULL)
       return TSI_EXIT_USAGE;
@@ -326,7 +326,7 @@ static int unknown_peer(const tsi_bench_family *family, const char *text, const 
     const size_t used = strlen(names);
     snprintf(names + used, sizeof names - used, "%s%s", k > 0 ? ", " : "", family->peers[k].name);
   }
-  return tsi_usage_error("bench", "--peers %s: unknown peer '%s'; the peers are %s; none: no peer", text,
+  return tsi_usage_error("bench", "--peers %s: unknown peer '%s'; the peers are %s; none: no peer; all", text,
                          word, names);
 }
 
@@ -349,9 +349,12 @@ static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, 
 }
 
 static int add_found_peers(tsi_bench_setup *setup, int cores, const folders *f) {
+  /* With --quick the peers that often need least time come first: CHOLMOD, MUMPS, SuperLU, UMFPACK. */
+  static const int quick[TSI_BENCH_PEERS] = {0, 4, 2, 1, 3};
   char path[PATH_MAX + 32], name[64];
   int status = TSI_EXIT_OK;
-  for (int k = 0; k < TSI_BENCH_PEERS && setup->family->peers[k].name != NULL && status == TSI_EXIT_OK; k++) {
+  for (int p = 0; p < TSI_BENCH_PEERS && setup->family->peers[p].name != NULL && status == TSI_EXIT_OK; p++) {
+    const int k = setup->settings->quick ? quick[p] : p;
     setup->missing[k] = !find_program(f, setup->family, k, name, path, sizeof path);
     if (!setup->missing[k]) status = add_peer(setup, k, cores, path);
   }
@@ -363,6 +366,7 @@ int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
   folders f;
   const int cores = (settings->triangular ? tsi_expected_cores : tsi_expected_workers)(settings);
   *setup = (tsi_bench_setup){.settings = settings,
+                             .begin = tsi_now(),
                              .family = settings->bench_fsai   ? &inverse_family
                                        : settings->triangular ? &triangle_family
                                                               : &tsi_bench_solvers,
@@ -380,8 +384,8 @@ int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
     status = split_numbers("nrhs", settings->nrhs_list, 1000000, 0, setup->nrhs, &setup->nrhs_count);
   if (status == TSI_EXIT_OK)
     status = settings->bench_fsai ? add_inverses(setup, -1, program) : add_all_tristar(setup, cores, program);
-  if (status != TSI_EXIT_OK || (settings->peers_list != NULL && strcmp(settings->peers_list, "none") == 0))
-    return status;
-  return settings->peers_list != NULL ? add_named_peers(setup, settings->peers_list, cores, &f)
-                                      : add_found_peers(setup, cores, &f);
+  const char *peers = settings->peers_list != NULL ? settings->peers_list : "all";
+  if (status != TSI_EXIT_OK || strcmp(peers, "none") == 0) return status;
+  return strcmp(peers, "all") != 0 ? add_named_peers(setup, peers, cores, &f)
+                                   : add_found_peers(setup, cores, &f);
 }

@@ -1,10 +1,11 @@
 /* The tables of `tristar bench` as a picture: see bench.h.
  *
  * One chart for each number of right-hand sides, one group of bars for each matrix, one bar for each row of
- * the table. A bar is the time of a solve as a multiple of the fastest TriStar's, so that matrices of all
- * sizes share one axis; its end is labelled with the time itself. A thin line (whisker) spans the rounds.
- * Bars and whiskers beyond the axis are cut: a bar by a gap and the word "cut", a whisker by an arrow and the
- * time of the slowest round. */
+ * the table. With --quick the chart of the solves follows one of the first solutions, where the bar of a peer
+ * that was stopped has an open end. A bar is the time of a solve as a multiple of the fastest TriStar's, so
+ * that matrices of all sizes share one axis; its end is labelled with the time itself. A thin line (whisker)
+ * spans the rounds. Bars and whiskers beyond the axis are cut: a bar by a gap and the word "cut", a whisker
+ * by an arrow and the time of the slowest round. */
 #include <math.h>
 #include <stdio.h>
 
@@ -51,7 +52,14 @@ typedef struct picture {
   const tsi_bench_setup *setup;
   double y;       /* where the next line begins */
   double longest; /* what the axis shows, as a multiple of the fastest TriStar's time */
+  bool first;     /* the chart is of first solutions, not of solves */
 } picture;
+
+/* Seconds that a bar shows. */
+typedef struct bar {
+  double value, least, most; /* median, fastest and slowest round */
+  bool open;                 /* value is a lower bound */
+} bar;
 
 /* TriStar's contenders come first. */
 static const char *colour_of(const tsi_bench_setup *setup, int k) {
@@ -64,10 +72,18 @@ static double x_of(const picture *p, double ratio) {
   return AXIS + (END - AXIS) * (ratio < p->longest ? ratio : p->longest) / p->longest;
 }
 
+/* Returns false where the contender has no bar. */
+static bool bar_of(const tsi_bench_result *r, bool first, bar *b) {
+  const double total = r->ok ? tsi_bench_total(r, 1) : r->stopped_s;
+  *b = first ? (bar){total, total, total, !r->ok} : (bar){r->solve_s, r->least_s, r->most_s, false};
+  return r->ok || (first && r->stopped_s > 0);
+}
+
 /* The time that bars are multiples of. */
-static double unit_of(const tsi_bench_case *c) {
+static double unit_of(const tsi_bench_case *c, bool first) {
   const int best = c->best_tristar >= 0 ? c->best_tristar : c->best_peer;
-  return best >= 0 ? c->results[best].solve_s : 1;
+  bar b;
+  return best >= 0 && bar_of(&c->results[best], first, &b) ? b.value : 1;
 }
 
 /* ---- Bars --------------------------------------------------------------------------------------------- */
@@ -84,47 +100,49 @@ static double write_whisker(const picture *p, double least, double most, double 
   return end;
 }
 
-/* slowest: of the rounds, in seconds; 0: the whisker shows it. */
-static void write_label(const picture *p, double x, const tsi_bench_result *r, bool cut, double slowest) {
-  const double gbps = tsi_bench_gbps(r);
-  fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11.5\" " HALO ">%s%s", x + 6, p->y + 11,
-          cut ? "cut: " : "", tsi_text_time(r->solve_s));
+/* slowest: of the rounds, in seconds; 0: the whisker shows it. gbps 0: unknown. */
+static void write_label(const picture *p, double x, const bar *b, bool cut, double slowest, double gbps) {
+  fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11.5\" " HALO ">%s%s%s%s", x + 6, p->y + 11,
+          cut && !b->open ? "cut: " : "", b->open ? "&gt; " : "", tsi_text_time(b->value),
+          b->open ? ", stopped" : "");
   if (gbps > 0) fprintf(p->file, ", %.1f GB/s", gbps);
   if (slowest > 0) fprintf(p->file, ", slowest %s", tsi_text_time(slowest));
   fputs("</text>\n", p->file);
 }
 
-static void write_bar(picture *p, const tsi_bench_case *c, int k) {
-  const tsi_bench_result *r = &c->results[k];
-  const double unit = unit_of(c), x = x_of(p, r->solve_s / unit), middle = p->y + BAR / 2.0;
-  const double least = x_of(p, r->least_s / unit), most = x_of(p, r->most_s / unit);
-  const bool cut = r->solve_s / unit > p->longest, beyond = r->most_s / unit > p->longest * (1 + 1e-9);
+static void write_bar(picture *p, const tsi_bench_case *c, int k, const bar *b) {
+  const double unit = unit_of(c, p->first), x = x_of(p, b->value / unit), middle = p->y + BAR / 2.0;
+  const double least = x_of(p, b->least / unit), most = x_of(p, b->most / unit);
+  const bool cut = b->value / unit > p->longest, beyond = b->most / unit > p->longest * (1 + 1e-9);
   double end = x;
   tsi_svg_area(p->file, NULL, AXIS, p->y, x - AXIS, BAR, colour_of(p->setup, k));
   fputs("</rect>\n", p->file);
-  if (cut) /* a gap */
+  if (b->open)
+    end = write_whisker(p, x, x, middle, true);
+  else if (cut) /* a gap */
     fprintf(p->file, "<path d=\"M%.1f %.1fl5 %dh5l-5 -%dz\" fill=\"#fff\"/>\n", x - 22, p->y, BAR, BAR);
-  else
+  else if (!p->first)
     end = fmax(x, write_whisker(p, least, most, middle, beyond));
-  write_label(p, end, r, cut, beyond && !cut ? r->most_s : 0);
+  write_label(p, end, b, cut, beyond && !cut ? b->most : 0, p->first ? 0 : tsi_bench_gbps(&c->results[k]));
 }
 
 static void write_row(picture *p, const tsi_bench_case *c, int k) {
   const tsi_bench_contender *contender = &p->setup->contenders[k];
   const tsi_bench_result *r = &c->results[k];
+  bar b;
   fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\">", AXIS - 8, p->y + 11);
   tsi_svg_text_begin(p->file,
-                     *contender->variant            ? contender->variant
-                     : r->ok || contender->peer < 0 ? contender->name
-                                                    : p->setup->family->peers[contender->peer].title,
+                     *contender->variant ? contender->variant
+                     : r->ok || r->over_limit || contender->peer < 0
+                         ? contender->name
+                         : p->setup->family->peers[contender->peer].title,
                      12, AXIS - 8 - LEFT);
   fputs("</text>\n", p->file);
-  if (r->ok)
-    write_bar(p, c, k);
+  if (bar_of(r, p->first, &b))
+    write_bar(p, c, k, &b);
   else {
-    fprintf(p->file,
-            "<text x=\"%d\" y=\"%.1f\" font-size=\"11.5\" fill=\"#57606a\" " HALO ">failed: ", AXIS + 6,
-            p->y + 11);
+    fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"11.5\" fill=\"#57606a\" " HALO ">%s", AXIS + 6,
+            p->y + 11, r->unstarted || r->stopped_s > 0 ? "" : "failed: ");
     tsi_svg_text_begin(p->file, r->message, 11.5, WIDTH - AXIS - LEFT - 50);
     fputs("</text>\n", p->file);
   }
@@ -151,12 +169,13 @@ static double group_height(const tsi_bench_case *c) {
   return height;
 }
 
-static double longest_bar(const tsi_bench_case *cases, int count, int64_t nrhs) {
+static double longest_bar(const tsi_bench_case *cases, int count, int64_t nrhs, bool first) {
   double longest = 1;
+  bar b;
   for (int k = 0; k < count; k++)
     for (int r = 0; r < cases[k].setup->count && cases[k].nrhs == nrhs && cases[k].results != NULL; r++)
-      if (tsi_bench_shown(&cases[k], r) && cases[k].results[r].most_s / unit_of(&cases[k]) > longest)
-        longest = cases[k].results[r].most_s / unit_of(&cases[k]);
+      if (tsi_bench_shown(&cases[k], r) && bar_of(&cases[k].results[r], first, &b))
+        longest = fmax(longest, b.most / unit_of(&cases[k], first));
   return longest < LONGEST ? longest : LONGEST;
 }
 
@@ -170,14 +189,16 @@ static void write_axis(const picture *p, double top, double bottom) {
   }
   tsi_svg_write(p->file, (AXIS + END) / 2.0, bottom + 34,
                 "class=\"axis\" font-size=\"12\" text-anchor=\"middle\"",
-                "time of a solve / time of the fastest TriStar (shorter is better)");
+                "time of %s / time of the fastest TriStar (shorter is better)",
+                p->first ? "the first solution" : "a solve");
 }
 
 static void write_chart(picture *p, const tsi_bench_case *cases, int count, int64_t nrhs) {
   double height = 0;
-  p->longest = longest_bar(cases, count, nrhs);
-  tsi_svg_write(p->file, LEFT, p->y + 26, "font-size=\"15\" font-weight=\"bold\"", "%s",
-                tsi_text_many(nrhs, "right-hand side"));
+  p->longest = longest_bar(cases, count, nrhs, p->first);
+  tsi_svg_write(p->file, LEFT, p->y + 26, "font-size=\"15\" font-weight=\"bold\"", "%s%s",
+                tsi_text_many(nrhs, "right-hand side"),
+                p->first ? ": analysis, factorization and one solve" : "");
   p->y += SECTION;
   for (int k = 0; k < count; k++)
     if (cases[k].nrhs == nrhs && cases[k].results != NULL) height += group_height(&cases[k]);
@@ -206,8 +227,10 @@ static void write_legend(tsi_legend *legend, const tsi_bench_setup *setup) {
                         : peer < 0                     ? setup->contenders[k].name
                                                        : setup->family->peers[peer].title);
   }
-  const double x = tsi_legend_place(legend, 14, "fastest and slowest of %s (arrow: beyond the axis)",
-                                    tsi_text_many(setup->settings->rounds, "round"));
+  const bool quick = setup->settings->quick; /* then cases differ in their rounds */
+  const double x = tsi_legend_place(
+      legend, 14, "fastest and slowest %s%s (arrow: beyond the axis%s)", quick ? "round" : "of ",
+      quick ? "" : tsi_text_many(setup->settings->rounds, "round"), quick ? ", or stopped" : "");
   fprintf(legend->file, "<path d=\"M%.1f %.1fh14m-14 -3v6m14 -6v6\" stroke=\"#222\" stroke-width=\"1.2\"/>\n",
           x, legend->y - 4);
 }
@@ -222,6 +245,10 @@ bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cas
                        "U that it reads in a second");
   write_legend(&out.legend, setup);
   picture p = {.file = out.file, .setup = setup, .y = out.legend.y + TSI_LEGEND_ROW - 9};
-  for (int k = 0; k < setup->nrhs_count; k++) write_chart(&p, cases, count, setup->nrhs[k]);
+  for (int k = 0; k < setup->nrhs_count; k++)
+    for (int first = setup->settings->quick; first >= 0; first--) {
+      p.first = first;
+      write_chart(&p, cases, count, setup->nrhs[k]);
+    }
   return tsi_picture_end(&out, p.y + 10);
 }

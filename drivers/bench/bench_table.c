@@ -10,9 +10,13 @@
 
 void tsi_bench_print_matrix(const tsi_bench_setup *setup, const tsi_bench_matrix *m) {
   const tsi_settings *settings = setup->settings;
-  printf("%s%s: %s, %s entries, %s; medians of %s, each of %s\n", m->pattern ? "Laplacian of " : "", m->name,
-         tsi_text_many(m->n, "row"), tsi_text_count(m->nnz), m->is_complex ? "complex double" : "double",
-         tsi_text_many(settings->rounds, "round"), tsi_text_many(settings->repeat, "solve"));
+  printf("%s%s: %s, %s entries, %s; ", m->pattern ? "Laplacian of " : "", m->name, tsi_text_many(m->n, "row"),
+         tsi_text_count(m->nnz), m->is_complex ? "complex double" : "double");
+  if (settings->quick)
+    puts("each solver is prepared once, with all cores");
+  else
+    printf("medians of %s, each of %s\n", tsi_text_many(settings->rounds, "round"),
+           tsi_text_many(settings->repeat, "solve"));
   if (m->triangular)
     puts("The matrix is triangular. tristar solve factors nothing of it, as tristar bench --triangular "
          "compares; here all contenders factor it.");
@@ -91,11 +95,8 @@ static void print_orderings(const tsi_bench_case *c) {
   int told = -1;
   for (int k = 0; k < c->setup->count; k++) {
     const int peer = c->setup->contenders[k].peer;
-    const cJSON *round = c->results[k].ok ? cJSON_GetArrayItem(c->results[k].rounds, 0) : NULL;
-    const char *ordering = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(round, "ordering"));
-    if (peer < 0 || peer == told || ordering == NULL || *ordering == '\0' ||
-        strncmp(ordering, "METIS", 5) == 0)
-      continue;
+    const char *ordering = c->results[k].ok ? tsi_bench_ordering(c, k) : "";
+    if (peer < 0 || peer == told || *ordering == '\0' || strncmp(ordering, "METIS", 5) == 0) continue;
     printf("  Ordering of %s: %s\n", c->setup->family->peers[peer].title, ordering);
     told = peer;
   }

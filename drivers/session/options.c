@@ -44,7 +44,8 @@ typedef struct option_row {
 
 static const char *const methods[] = {"auto", "llt", "lu", "ldlt", NULL};
 static const char *const orderings[] = {"auto", "amd", "dissection", "metis", "natural", "ptscotch", NULL};
-static const char *const bench_orderings[] = {"metis", "auto", "amd", "dissection", "natural", NULL};
+static const char *const bench_orderings[] = {
+    "metis", "auto" /* of --quick */, "amd", "dissection", "natural", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const singulars[] = {"refuse", "perturb", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
@@ -113,7 +114,7 @@ static const option_row rows[] = {
   {"omega", REAL, FIELD(omega), TSI_KRYLOV, "W", "ssor: relaxation, between 0 and 2 (default 1)", 0, 0, NULL},
   {"shift", REAL, FIELD(shift), TSI_KRYLOV, "S", "incomplete factors, fsai: those of the matrix with its diagonal times 1 + S, whose pivots are safer (default 0)", 0, 0, NULL},
   {"ordering", CHOICE, FIELD(ordering), MATRIX | TSI_SIMULATE, "WORD", "order of elimination: amd (approximate minimum degree), dissection (nested dissection in parts, by METIS), metis (METIS_NodeND), natural (as in the file), ptscotch (nested dissection by all processes, of solve --layout PXxPYxPZ under mpiexec) or auto: amd, or dissection where that promises less time of analysis, factorization and --solves solves (default auto)", 0, 0, orderings},
-  {"ordering", CHOICE, FIELD(bench_ordering), TSI_BENCH, "WORD", "order of elimination of TriStar: metis, as for most peers, auto, amd, dissection or natural (default metis)", 0, 0, bench_orderings},
+  {"ordering", CHOICE, FIELD(bench_ordering), TSI_BENCH, "WORD", "order of elimination of TriStar: metis, as for most peers, auto, amd, dissection or natural (default metis; with --quick auto)", 0, 0, bench_orderings},
   {"matching", CHOICE, FIELD(matching), MATRIX | TSI_SIMULATE, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
   {"singular", CHOICE, FIELD(singular), MATRIX | TSI_SIMULATE, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems need it; a system without a solution fails all the same (default refuse)", 0, 0, singulars},
   {"engine", CHOICE, FIELD(engine), MATRIX | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
@@ -154,9 +155,10 @@ static const option_row rows[] = {
   {"explain", FLAG, FIELD(explain), SOLVES, NULL, "report what runs the solves (one call, one thread, lanes, StarPU tasks, or GPUs beside them), and why", 0, 0, NULL},
   {"report", FLAG, FIELD(report), SOLVES, NULL, "measure the read bandwidth and report the share of it that the solve reaches; report what StarPU's workers did", 0, 0, NULL},
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
-  {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
+  {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all; with --quick all)", 0, 0, NULL},
   {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU; all: each of them, with all cores (default lws)", 0, 0, NULL},
-  {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps, or with --triangular of plain, cxsparse, eigen, petsc, kokkos, with --fsai of hypre, petsc; or none (default: all that are there)", 0, 0, NULL},
+  {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps, or with --triangular of plain, cxsparse, eigen, petsc, kokkos, with --fsai of hypre, petsc; none; or all that are there (default all)", 0, 0, NULL},
+  {"quick", FLAG, FIELD(quick), TSI_BENCH, NULL, "answer within --limit seconds a table: each solver with all cores, prepared once; the first solution is compared, too, and a peer that takes too long is stopped", 0, 0, NULL},
   {"triangular", FLAG, FIELD(triangular), TSI_BENCH, NULL, "solve with both triangles of each matrix, without factoring it", 0, 0, NULL},
   {"uplo", TEXT, FIELD(uplo_list), TSI_BENCH, "LIST", "with --triangular: of L, U (default L,U)", 0, 0, NULL},
   {"orders", TEXT, FIELD(orders_list), TSI_BENCH, "LIST", "with --triangular: of natural (as in the file) and metis (nested dissection); default natural,metis", 0, 0, NULL},
@@ -168,10 +170,10 @@ static const option_row rows[] = {
   {"per-step", NUMBER, FIELD(per_step), TSI_BENCH, "N", "with --fsai: so many at a time (default 3)", 1, 1000, NULL},
   {"tol", REAL, FIELD(tolerance), TSI_BENCH, "T", "with --fsai: end when the norm of the residual is T times that of B (default 1e-8)", 0, 0, NULL},
   {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
-  {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5)", 1, 1000, NULL},
-  {"repeat", NUMBER, FIELD(repeat), TSI_BENCH, "N", "timed solves of a run, after a warm-up (default 11)", 1, 1000000, NULL},
+  {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5; with --quick as far as there is time)", 1, 1000, NULL},
+  {"repeat", NUMBER, FIELD(repeat), TSI_BENCH, "N", "timed solves of a run, after a warm-up (default 11; with --quick 3)", 1, 1000000, NULL},
   {"milliseconds", NUMBER, FIELD(run_ms), TSI_BENCH, "N", "with --triangular: more solves of a run than that, at most 1000, where a sweep of N milliseconds has time for them (default 20)", 0, 1000000, NULL},
-  {"limit", NUMBER, FIELD(limit), TSI_BENCH, "N", "seconds that a contender may take for a table (default 600; 0: any)", 0, 1000000000, NULL},
+  {"limit", NUMBER, FIELD(limit), TSI_BENCH, "N", "seconds that a contender may take for a table (default 600; 0: any); with --quick all contenders together (default 60)", 0, 1000000000, NULL},
   {"fresh", FLAG, FIELD(fresh), TSI_BENCH, NULL, "analyze and factor again in each round (default: once)", 0, 0, NULL},
   {"reuse", FLAG, FIELD(reuse), TSI_BENCH, NULL, "report the time of 1, 10, 1000 solves with analysis and factorization", 0, 0, NULL},
   {"svg", OUTPUT, FIELD(svg), TSI_KRYLOV, "FILE", "draw the norm of the residual, iteration by iteration (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
@@ -354,13 +356,11 @@ static int store(const tsi_command *command, const option_row *row, const char *
 static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   memset(settings, 0, sizeof *settings);
   settings->refine = 5;
-  settings->repeat = command->bit == TSI_BENCH      ? 11
-                     : command->bit == TSI_PLOT     ? 9
-                     : command->bit == TSI_SIMULATE ? 3
-                                                    : 1;
+  settings->repeat = command->bit == TSI_PLOT ? 9 : command->bit == TSI_SIMULATE ? 3 : 1;
+  if (command->bit == TSI_BENCH) settings->repeat = 0;
   settings->in_flight = 1;
   settings->rounds = 5;
-  settings->limit = 600;
+  settings->limit = settings->bench_ordering = -1;
   settings->run_ms = 20;
   settings->tolerance = -1;
   settings->precision = -1;
@@ -376,6 +376,13 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->gpu = -1;
   settings->algo = settings->map = settings->message_tree = -1;
   settings->first_core = settings->first_device = -1;
+}
+
+/* Of what was not given to `tristar bench`: it depends on --quick. */
+static void complete_bench(tsi_settings *settings) {
+  if (settings->repeat == 0) settings->repeat = settings->quick ? 3 : 11;
+  if (settings->limit < 0) settings->limit = settings->quick ? 60 : 600;
+  if (settings->bench_ordering < 0) settings->bench_ordering = settings->quick;
 }
 
 /* Is the option for solves with factors alone? Options of other subcommands with its name and its field are
@@ -471,6 +478,7 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
                           optopt ? "no value belongs to" : "unknown or ambiguous option", argv[optind - 1]);
   }
   if (*status != TSI_EXIT_OK) return false;
+  complete_bench(settings);
   settings->operands = argv + optind;
   settings->operand_count = argc - optind;
   for (; optind < argc; optind++, operands++) {

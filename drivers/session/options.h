@@ -67,10 +67,10 @@ typedef struct tsi_settings {
   double drop, omega, shift;
   /* benchmark: lists with commas; NULL: not given */
   const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
-  int64_t rounds, limit;                                           /* limit: seconds; 0: none */
-  int64_t run_ms;                                                  /* of solves with a triangle, at least */
+  int64_t rounds, limit; /* limit: seconds of a contender, with quick of all of them together; 0: none */
+  int64_t run_ms;        /* of solves with a triangle, at least */
   const char *partitions_list, *orders_list, *of_list, *uplo_list; /* of --triangular */
-  bool reuse, fresh, triangular;
+  bool reuse, fresh, triangular, quick;
   const char *ranks_list; /* of --fsai */
   bool bench_fsai;
   int64_t steps, per_step; /* of its patterns; 0: not given */

@@ -66,6 +66,10 @@ write plot-refinement.json plot gen:s2d9pt:40 --what refinement --precision sd -
 write plot-reuse.json plot gen:s2d9pt:40 --what reuse --out x.svg
 write plot-placement.json plot gen:s2d9pt:40 --what placement --gpu H100 --out x.svg
 write bench-1.json bench gen:s2d9pt:100 gen:s2d9pt:20 --rounds 1 --repeat 2 --variants levels --sched lws,eager --workers 2 --nrhs 1,8
+rm -rf slow
+mkdir slow
+script slow/mumps_solve 'sleep 100'
+TRISTAR_PEERS=$PWD/slow write bench-2.json bench gen:s2d9pt:20 --quick --limit 2 --peers mumps
 write fsai-1.json bench --fsai gen:diffusion3d:5 gen:kkt3d:3 --rounds 1 --repeat 2 --ranks 1
 write triangles-1.json bench --triangular gen:chain:20 --rounds 1 --repeat 2 --workers 2 --orders natural --of matrix,ic0
 if [ ${#mpiexec[@]} -gt 0 ]; then

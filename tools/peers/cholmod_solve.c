@@ -1,13 +1,14 @@
-/* cholmod_solve [--on-demand] MATRIX [REPEAT [NRHS]]: CHOLMOD's supernodal Cholesky factorization with METIS,
- * and its solve phase; real symmetric matrices. See peer.h.
+/* cholmod_solve [--on-demand] [--quick] MATRIX [REPEAT [NRHS]]: CHOLMOD's supernodal Cholesky factorization
+ * with METIS, and its solve phase; real symmetric matrices. See peer.h.
  *
- * The factorization's time is the median of 3, the solve's that of cholmod_solve2, which takes all right-hand
- * sides at once and keeps its workspace from call to call. Without refinement, which CHOLMOD does not have.
- * Threads are those of the BLAS (OPENBLAS_NUM_THREADS). */
+ * The factorization's time is the median of 3, with --quick of 1, the solve's that of cholmod_solve2, which
+ * takes all right-hand sides at once and keeps its workspace from call to call. Without refinement, which
+ * CHOLMOD does not have. Threads are those of the BLAS (OPENBLAS_NUM_THREADS). */
 #include <cholmod.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/median.h"
 #include "tools/peers/peer.h"
 
 #ifdef PEER_COMPLEX
@@ -16,9 +17,6 @@ void peer_solve_complex(peer *p) {
   peer_fail(p, CHOLMOD_INVALID, "not a real matrix");
 }
 #else
-static double median(double a, double b, double c) {
-  return a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-}
 
 /* The lower triangle of the matrix. */
 static cholmod_sparse *convert(const peer *p, cholmod_common *common) {
@@ -43,11 +41,12 @@ static cholmod_sparse *convert(const peer *p, cholmod_common *common) {
 }
 
 static bool factor(peer *p, cholmod_sparse *a, cholmod_factor **l, cholmod_common *common) {
+  const int times = p->quick ? 1 : 3;
   double begin = peer_seconds(), factor_s[3];
   *l = cholmod_l_analyze(a, common);
   p->analyze_s = peer_seconds() - begin;
   p->ordering = common->method[common->selected].ordering == CHOLMOD_METIS ? "METIS" : "not METIS";
-  for (int k = 0; k < 3 && *l != NULL && common->status == CHOLMOD_OK; k++) {
+  for (int k = 0; k < times && *l != NULL && common->status == CHOLMOD_OK; k++) {
     begin = peer_seconds();
     cholmod_l_factorize(a, *l, common);
     factor_s[k] = peer_seconds() - begin;
@@ -57,7 +56,7 @@ static bool factor(peer *p, cholmod_sparse *a, cholmod_factor **l, cholmod_commo
   else if (common->status != CHOLMOD_OK)
     peer_fail(p, common->status, "CHOLMOD status %d", common->status);
   else
-    p->factor_s = median(factor_s[0], factor_s[1], factor_s[2]);
+    p->factor_s = tsi_median(factor_s, (size_t)times);
   return p->status == 0;
 }
 

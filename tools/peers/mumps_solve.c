@@ -75,13 +75,42 @@ static MUMPS_INT *make_order(const peer *p) {
   return order;
 }
 
-/* With METIS. Where this MUMPS has none, it took another order: the analysis is repeated with a given one. */
+static void initialize(mumps *m, int sym) {
+  memset(m, 0, sizeof *m);
+  m->sym = sym;
+  m->par = 1;
+  m->comm_fortran = COMM_WORLD;
+  run(m, INITIALIZE);
+  for (int stream = 1; stream <= 3 && INFOG(m, 1) >= 0; stream++) ICNTL(m, stream) = -1;
+  ICNTL(m, 4) = 0; /* silent */
+}
+
+/* Was this MUMPS built with METIS? A small grid tells: without METIS its analysis takes another order. */
+static bool has_metis(void) {
+  enum { K = 20, N = K * K };
+  static MUMPS_INT row[3 * N], column[3 * N];
+  mumps m;
+  initialize(&m, 1);
+  if (INFOG(&m, 1) < 0) return false;
+  for (int i = 0; i < N; i++) {
+    const int near[] = {i, i % K > 0 ? i - 1 : -1, i - K};
+    for (int k = 0; k < 3; k++)
+      if (near[k] >= 0) row[m.nnz] = i + 1, column[m.nnz++] = near[k] + 1;
+  }
+  m.n = N;
+  m.irn = row;
+  m.jcn = column;
+  ICNTL(&m, 7) = METIS;
+  run(&m, ANALYZE);
+  const bool has = INFOG(&m, 1) >= 0 && INFOG(&m, 7) == METIS;
+  run(&m, TERMINATE);
+  return has;
+}
+
 static void analyze(peer *p, mumps *m) {
-  ICNTL(m, 7) = METIS;
-  p->analyze_s = run(m, ANALYZE);
-  if (INFOG(m, 1) < 0 || INFOG(m, 7) == METIS) return;
+  const bool metis = has_metis();
   const double begin = peer_seconds();
-  m->perm_in = make_order(p);
+  m->perm_in = metis ? NULL : make_order(p);
   ICNTL(m, 7) = m->perm_in != NULL ? GIVEN : METIS;
   run(m, ANALYZE);
   free(m->perm_in);
@@ -91,14 +120,8 @@ static void analyze(peer *p, mumps *m) {
 
 /* Analysis and factorization; INFOG(1) < 0 if they fail. */
 static void factor(peer *p, mumps *m, int sym, const peer_entries *entries) {
-  memset(m, 0, sizeof *m);
-  m->sym = sym;
-  m->par = 1;
-  m->comm_fortran = COMM_WORLD;
-  run(m, INITIALIZE);
+  initialize(m, sym);
   if (INFOG(m, 1) < 0) return;
-  for (int stream = 1; stream <= 3; stream++) ICNTL(m, stream) = -1;
-  ICNTL(m, 4) = 0; /* silent */
   m->n = (MUMPS_INT)p->n;
   m->nnz = entries->count;
   m->irn = entries->row;

@@ -286,17 +286,20 @@ static int count_argument(int argc, char **argv, int k, int otherwise) {
 
 /* Takes the options from the front of the words: argv[1 + what it gives] is the matrix. */
 static int take_options(peer *p, int argc, char **argv) {
+  static const char usage[] = "[--on-demand] [--quick] [--uplo L|U] MATRIX [REPEAT [NRHS]]";
   int taken = 0;
   for (; taken + 1 < argc && strncmp(argv[taken + 1], "--", 2) == 0; taken++) {
     const char *word = argv[taken + 1], *value = taken + 2 < argc ? argv[taken + 2] : "";
     if (strcmp(word, "--on-demand") == 0)
       p->on_demand = true;
+    else if (strcmp(word, "--quick") == 0)
+      p->quick = true;
     else if (strcmp(word, "--uplo") == 0 && (strcmp(value, "L") == 0 || strcmp(value, "U") == 0))
       p->uplo = *value, taken++;
     else
-      end("usage", "[--on-demand] [--uplo L|U] MATRIX [REPEAT [NRHS]]");
+      end("usage", usage);
   }
-  if (argc - taken < 2 || argc - taken > 4) end("usage", "[--on-demand] [--uplo L|U] MATRIX [REPEAT [NRHS]]");
+  if (argc - taken < 2 || argc - taken > 4) end("usage", usage);
   return taken;
 }
 
@@ -314,6 +317,10 @@ int main(int argc, char **argv) {
   need(&p, tristar_create(&config, &p.ts), "cannot start");
   read_matrix(&p, argv[1]);
   take_triangle(&p, argv[1], &t);
+  if (p.quick) {
+    puts("{\"event\": \"the matrix is read\"}");
+    fflush(stdout);
+  }
   void *b = make_rhs(&p);
   p.b = b;
   p.x = peer_allocate(p.nrhs, p.column_bytes);

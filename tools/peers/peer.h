@@ -1,13 +1,14 @@
 /* What the programs of other solvers share: the matrix, the right-hand sides, the error, the report.
  *
- * Job. `PEER_solve [--on-demand] [--uplo L|U] MATRIX [REPEAT [NRHS]]` reads MATRIX (a file or gen:KIND:K) as
- * `tristar solve` does, a pattern as its Laplacian, of which with --uplo only the lower or the upper triangle
- * counts, its diagonal included, makes the right-hand sides that `tristar solve --nrhs NRHS` makes
- * (default: 1), lets the other solver solve for all of them, after a warm-up REPEAT times (default: 11), and
- * prints one line of JSON. With --on-demand each line on standard input asks for a warm-up and REPEAT solves
- * again, and another line of JSON; the end of standard input ends the program. The backward error is the
- * largest over the right-hand sides, measured with the library's own kernels, so that all programs mean the
- * same by it.
+ * Job. `PEER_solve [--on-demand] [--quick] [--uplo L|U] MATRIX [REPEAT [NRHS]]` reads MATRIX (a file or
+ * gen:KIND:K) as `tristar solve` does, a pattern as its Laplacian, of which with --uplo only the lower or the
+ * upper triangle counts, its diagonal included, makes the right-hand sides that `tristar solve --nrhs NRHS`
+ * makes (default: 1), lets the other solver solve for all of them, after a warm-up REPEAT times (default:
+ * 11), and prints one line of JSON. With --on-demand each line on standard input asks for a warm-up and
+ * REPEAT solves again, and another line of JSON; the end of standard input ends the program. With --quick a
+ * line of JSON with an "event" tells when the matrix has been read, and a factorization is timed once. The
+ * backward error is the largest over the right-hand sides, measured with the library's own kernels, so that
+ * all programs mean the same by it.
  *
  * The fill-reducing order is that of METIS where the other solver can use it. Timed solves are without
  * iterative refinement, which x has had if the other solver has it.
@@ -46,6 +47,7 @@ typedef struct peer {
   void *x;                          /* the same, from the peer */
   int repeat;                       /* timed solves */
   bool on_demand;                   /* --on-demand */
+  bool quick;                       /* --quick */
   int rounds;                       /* of timed solves, which have been told */
   double *solves_s;
   double sweeps_s; /* the fastest solve's sweeps alone, where the solver tells them; 0: not */
