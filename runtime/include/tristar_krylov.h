@@ -24,14 +24,14 @@
  * iteration and after each. At the end the call computes the true residual of x. It confirms the convergence
  * if
  *
- *   || b - A x || <= max(100 * tolerance, 100 * absolute / || b ||, 1e3 * eps) * || b ||
+ *   || b - A x || <= max(100 * tolerance, 100 * absolute / reference, 1e3 * eps) * || b ||
  *
- * with the unit roundoff eps of the scalar type. Where rounding errors could exceed that limit, sums of
- * b - A x are made in the next wider precision, unless the matrix is a function. Otherwise the method
- * restarts from x with a smaller tolerance, as long as this at least halves the true residual. A column whose
- * true residual stays larger has not converged: REASON_INACCURATE. So a singular matrix, a nearly singular
- * preconditioner or a recurrence that has drifted away is no success. Most runs are confirmed at once, with
- * the iterates of the method alone.
+ * where eps is twice the unit roundoff: 2^-23 in single precision, 2^-52 in double. Where rounding errors
+ * could exceed that limit, sums of b - A x are made in the next wider precision, unless the matrix is a
+ * function. Otherwise the method restarts from x with a smaller tolerance, as long as this at least halves
+ * the true residual. A column whose true residual stays larger has not converged: REASON_INACCURATE. So a
+ * singular matrix, a nearly singular preconditioner or a recurrence that has drifted away is no success. Most
+ * runs are confirmed at once, with the iterates of the method alone.
  *
  * An iteration is one product with A, in BICGSTAB two. GMRES and FGMRES use classical Gram-Schmidt.
  *
@@ -147,7 +147,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_create(tristar_t *ts, 
 typedef tristar_status (*tristar_operator_fn)(void *arg, const void *x, void *y);
 
 /* Makes a solver for a matrix that is not stored: `function` multiplies vectors of n scalars by it, with arg
- * as its first argument. Errors: as tristar_krylov_create. */
+ * as its first argument. Entries of a stored matrix and of b may have any size: the method works with exact
+ * multiples of them by powers of two. For a function only b is scaled: entries of its matrix should be
+ * between 1e-60 and 1e60 (in single precision 1e-12 and 1e12), or squares of norms can leave the range of
+ * numbers. Errors: as tristar_krylov_create. */
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_krylov_create_operator(tristar_t *ts, int64_t n, tristar_scalar scalar, tristar_operator_fn function,
                                void *arg, const tristar_krylov_options *options, tristar_krylov_t **krylov);

@@ -97,6 +97,7 @@ struct tristar_krylov_s {
   tsi_halves stored;    /* both, with values */
   void *window_values;  /* room for those of a window */
   double square;        /* the sum of |a_ij|^2 over `taken`; 0: not known yet */
+  double half_scale;    /* a power of two: methods see half_scale^2 A and M (range.c); mostly 1 */
   tsi_krylov_operator matrix;
   tsi_team *team, alone;
   tsi_failure failure;     /* of this member, until all know of it */

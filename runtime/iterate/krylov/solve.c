@@ -12,8 +12,8 @@
 
 /* Squares of norms of b between these and their reciprocals are left as they are: of double types, and of
  * single ones. */
-#define DOUBLE_SQUARE 1e-200
-#define SINGLE_SQUARE 1e-40
+#define DOUBLE_SQUARE 1e-40
+#define SINGLE_SQUARE 1e-16
 
 #define EXPONENT_MOST 1023 /* of a double */
 
@@ -70,7 +70,7 @@ static tristar_status measure(tsi_krylov_run *run) {
 /* The largest true residual, relative to b, that confirms a run which has converged. */
 static double confirmed(const tsi_krylov_run *run) {
   const tristar_krylov_options *options = &run->k->options;
-  const double tolerance = fmax(options->tolerance, run->absolute / run->b_norm);
+  const double tolerance = fmax(options->tolerance, run->absolute / run->reference);
   return fmax(CONFIRM_TOLERANCE * tolerance, CONFIRM_PRECISION * run->k->sparse->epsilon);
 }
 
@@ -178,7 +178,7 @@ static tristar_status close_column(tsi_krylov_run *run, tristar_status status) {
 
 /* ---- Columns that are solved for together -------------------------------------------------------------- */
 
-static tristar_status iterate(tsi_krylov_run *run, int count) {
+static tristar_status call_method(tsi_krylov_run *run, int count) {
   switch (run->k->options.method) {
   case TRISTAR_KRYLOV_CG:
     return tsi_cg(run);
@@ -194,6 +194,19 @@ static tristar_status iterate(tsi_krylov_run *run, int count) {
     break;
   }
   return tsi_gmres(run);
+}
+
+/* The method, with a matrix whose products are in range. */
+static tristar_status iterate(tsi_krylov_run *run, int count) {
+  const tsi_krylov_run *running = run;
+  double scale;
+  while (running->ended) running++;
+  TSI_TRY(tsi_krylov_choose_half_scale(running, &scale));
+  if (scale == 1) return call_method(run, count);
+  tristar_status status = tsi_krylov_enter_scale(run, count, scale);
+  if (status == TRISTAR_OK) status = call_method(run, count);
+  const tristar_status left = tsi_krylov_leave_scale(run, count);
+  return status == TRISTAR_OK ? left : status;
 }
 
 /* The method's time, in equal parts. open: those columns that it had to do with. */

@@ -1,4 +1,5 @@
 /* Operations on vectors, block by block: see vectors.h. */
+#include "runtime/iterate/krylov/run.h"
 #include "runtime/iterate/krylov/vector_call.h"
 
 tristar_status tsi_krylov_defer(tristar_krylov_t *k, tristar_status status) {
@@ -132,7 +133,11 @@ static tristar_status multiply(tristar_krylov_t *k, tsi_vector_call *call) {
   call->columns = 1;
   call->from = call->a;
   call->to = call->x;
-  if (k->matrix.function != NULL && (plain || k->matrix.blocks == NULL)) {
+  if (k->half_scale != 1) {
+    TSI_TRY(tsi_krylov_multiply_scaled(k, (void *)(uintptr_t)call->a, call->x));
+    if (plain) return TRISTAR_OK;
+    call->from = NULL;
+  } else if (k->matrix.function != NULL && (plain || k->matrix.blocks == NULL)) {
     if (k->n > 0 || !tsi_krylov_is_alone(k)) TSI_TRY(tsi_krylov_defer(k, call_function(k, call->a, call->x)));
     if (plain) return TRISTAR_OK;
     call->from = NULL;
