@@ -24,7 +24,8 @@
  * iteration and after each. At the end the call computes the true residual of x. It confirms the convergence
  * if
  *
- *   || b - A x || <= max(100 * tolerance, 100 * absolute / reference, 1e3 * eps) * || b ||
+ *   || b - A x || <= c * || b ||
+ *   c = max(min(100 * tolerance, sqrt(tolerance)), 100 * absolute / reference, 1e3 * eps)
  *
  * where eps is twice the unit roundoff: 2^-23 in single precision, 2^-52 in double. Where rounding errors
  * could exceed that limit, sums of b - A x are made in the next wider precision, unless the matrix is a

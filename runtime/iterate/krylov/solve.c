@@ -17,10 +17,12 @@
 
 #define EXPONENT_MOST 1023 /* of a double */
 
-/* A true residual this many times the tolerance contradicts a run that has converged by its recurrences. */
+/* A true residual this many times the tolerance contradicts a run that has converged by its recurrences. So
+ * does one above the root of the tolerance, which is less for tolerances above 1e-4. */
 #define CONFIRM_TOLERANCE 100
 /* ... unless it is this many times the precision: rounding errors leave no less. */
 #define CONFIRM_PRECISION 1e3
+#define ROUNDED 0.1       /* of a true residual: rounding errors that are too much of it */
 #define RESUMED_MOST 4    /* times that such a run is resumed */
 #define RESUMED_AIM 0.1   /* of what the true residual may be, by the new threshold */
 #define RESUMED_LEAST 0.5 /* of the true residual is to be gone each time */
@@ -67,11 +69,15 @@ static tristar_status measure(tsi_krylov_run *run) {
   return TRISTAR_OK;
 }
 
-/* The largest true residual, relative to b, that confirms a run which has converged. */
+/* The largest true residual, relative to b, that confirms a run which has converged by its relative
+ * tolerance; by either tolerance. */
+static double confirmed_relative(const tsi_krylov_run *run) {
+  const double tolerance = run->k->options.tolerance;
+  const double most = fmax(tolerance, fmin(CONFIRM_TOLERANCE * tolerance, sqrt(tolerance)));
+  return fmax(most, CONFIRM_PRECISION * run->k->sparse->epsilon);
+}
 static double confirmed(const tsi_krylov_run *run) {
-  const tristar_krylov_options *options = &run->k->options;
-  const double tolerance = fmax(options->tolerance, run->absolute / run->reference);
-  return fmax(CONFIRM_TOLERANCE * tolerance, CONFIRM_PRECISION * run->k->sparse->epsilon);
+  return fmax(confirmed_relative(run), CONFIRM_TOLERANCE * run->absolute / run->reference);
 }
 
 /* The norm of the test is within the tolerance, though it may be above the tighter one of a resumed run. */
@@ -117,14 +123,16 @@ static tristar_status find_precise_residual(tsi_krylov_run *run) {
 }
 
 /* The residual of x, computed anew, in any vector of the workspace. Where terms of A x are so much larger
- * than b that rounding errors could hide a residual above `most`, it is computed with more digits. */
-static tristar_status find_true_residual(tsi_krylov_run *run, double most) {
+ * than b that rounding errors could hide a residual that the relative tolerance does not allow, or be much of
+ * a larger one, it is computed with more digits. */
+static tristar_status find_true_residual(tsi_krylov_run *run) {
   double square;
   bool can = false;
   run->guess = true; /* x is what came out */
   TSI_TRY(tsi_krylov_residual(run, tsi_krylov_vector(run->k, 0), &square));
   run->result.true_residual = sqrt(square) / run->b_norm;
-  if (run->result.true_residual <= most) TSI_TRY(can_hide(run, most, &can));
+  if (isfinite(square))
+    TSI_TRY(can_hide(run, fmax(confirmed_relative(run), ROUNDED * run->result.true_residual), &can));
   return can ? find_precise_residual(run) : TRISTAR_OK;
 }
 
@@ -233,7 +241,7 @@ static tristar_status iterate_confirmed(tsi_krylov_run *run, int count, const bo
       if (!open[c] || (round > 0 && !doubtful[c])) continue;
       tristar_krylov_result *result = &run[c].result;
       const double before = result->true_residual, most = confirmed(&run[c]);
-      TSI_TRY(find_true_residual(&run[c], most));
+      TSI_TRY(find_true_residual(&run[c]));
       const double truth = result->true_residual;
       if (round > 0 && result->reason != TRISTAR_REASON_CANCELLED && truth <= most &&
           is_within_tolerance(&run[c])) {

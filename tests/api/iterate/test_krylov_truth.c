@@ -71,8 +71,8 @@ static tristar_krylov_result solve(tristar_t *ts, dense *d, const tristar_krylov
   CHECK_OK(tristar_krylov_solve(krylov, m, 1, d->b, d->n, d->x, d->n, &result));
   CHECK(result.converged == (result.reason == TRISTAR_REASON_CONVERGED));
   if (result.converged) {
-    const double truth = true_residual(d);
-    CHECK_MSG(truth <= fmax(100 * options->tolerance, 1e3 * DBL_EPSILON) * 1.01,
+    const double truth = true_residual(d), most = fmin(100 * options->tolerance, sqrt(options->tolerance));
+    CHECK_MSG(truth <= fmax(most, 1e3 * DBL_EPSILON) * 1.01,
               "method %d, preconditioner %d, n = %d: converged, but the true residual is %g",
               (int)options->method, (int)kind, d->n, truth);
   }
@@ -141,7 +141,7 @@ static void test_hidden(tristar_t *ts) {
         tristar_krylov_options_init(&options);
         options.method = (tristar_krylov_method)method;
         options.max_iterations = 300;
-        options.tolerance = trial % 2 ? 1e-3 : 1e-9;
+        options.tolerance = trial % 3 == 0 ? 1e-2 : trial % 3 == 1 ? 1e-5 : 1e-12;
         const tristar_krylov_result result = solve(ts, &d, &options, kinds[k]);
         CHECK_MSG(!result.converged, "method %d, preconditioner %d, n = %d, trial %d: converged", method,
                   (int)kinds[k], d.n, trial);
