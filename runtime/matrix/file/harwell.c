@@ -9,7 +9,8 @@
  *
  * The type: R, C, P or I (real, complex, pattern, integer), U, S, Z, H or R (unsymmetric, symmetric, skew,
  * hermitian, rectangular), A (assembled). The formats are those of Fortran (fortran_format.h): fields of
- * fixed width need not be separated by blanks. Right-hand sides are not read. The counts of lines are used
+ * fixed width need not be separated by blanks. A blank value is zero, as Fortran reads it, and a warning in
+ * the log; blank pointers and indices are errors. Right-hand sides are not read. The counts of lines are used
  * only to know whether there are values and right-hand sides: the numbers of rows, columns and entries rule.
  */
 #include <ctype.h>
@@ -42,6 +43,8 @@ typedef struct section {
   size_t length;     /* of it */
   const char *field; /* the present one, in text */
   int width;         /* of it */
+  size_t column;     /* where it begins, from 1 */
+  bool warned;       /* of a blank value */
 } section;
 
 static void section_begin(section *s, tsi_lines *lines, const char *what, const tsi_fortran_format *format) {
@@ -51,13 +54,17 @@ static void section_begin(section *s, tsi_lines *lines, const char *what, const 
   s->format = format;
 }
 
+/* Where the present field is, for messages. */
+#define BLANK "%s: columns %zu to %zu of the %s are blank"
+#define BLANK_OF(s) tsi_lines_where((s)->lines), (s)->column, (s)->column - 1 + (size_t)(s)->width, (s)->what
+
 static const char *show_field(const section *s, char show[TSI_SHOW_SIZE]) {
   char field[TSI_FORTRAN_WIDTH_MOST + 1];
   snprintf(field, sizeof field, "%.*s", s->width, s->field);
   return tsi_show(show, field);
 }
 
-/* The next field, spelled as a C number, into FIELD_MAX characters. */
+/* The next field, spelled as a C number, into FIELD_MAX characters; "" if it is blank. */
 static tristar_status next_field(section *s, char *number) {
   char show[TSI_SHOW_SIZE];
   int records;
@@ -73,13 +80,10 @@ static tristar_status next_field(section *s, char *number) {
   const char *field = s->text + (position < s->length ? position : s->length);
   s->field = field;
   s->width = item->width;
+  s->column = position + 1;
   if (!tsi_fortran_spell(field, (size_t)item->width, item, s->cursor.scale, number))
     TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not a number among the %s: \"%s\"",
              tsi_lines_where(s->lines), s->what, show_field(s, show));
-  if (*number == '\0')
-    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: columns %zu to %zu of the %s are blank: \"%s\"",
-             tsi_lines_where(s->lines), position + 1, position + (size_t)item->width, s->what,
-             tsi_show(show, s->text));
   return TRISTAR_OK;
 }
 
@@ -89,6 +93,8 @@ static tristar_status next_integer(section *s, int64_t low, int64_t high, int64_
   char field[FIELD_MAX + 1], show[TSI_SHOW_SIZE];
   const char *cursor = field;
   TSI_TRY(next_field(s, field));
+  if (*field == '\0')
+    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, BLANK ": \"%s\"", BLANK_OF(s), tsi_show(show, s->text));
   tsi_number number = tsi_scan_integer(&cursor, value);
   if (number == TSI_NUMBER_BAD || *tsi_skip_blanks(cursor) != '\0')
     TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not an integer among the %s: \"%s\"",
@@ -99,10 +105,21 @@ static tristar_status next_integer(section *s, int64_t low, int64_t high, int64_
   return TRISTAR_OK;
 }
 
+/* A blank value is zero, unless the file may have been cut off before it. */
+static tristar_status take_blank(section *s, double *value) {
+  if (s->lines->unfinished)
+    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, BLANK ", and the file ends in this line", BLANK_OF(s));
+  if (!s->warned) tsi_log(s->lines->env, TRISTAR_LOG_WARNING, BLANK ": blank values are zero", BLANK_OF(s));
+  s->warned = true;
+  *value = 0;
+  return TRISTAR_OK;
+}
+
 static tristar_status next_real(section *s, double *value) {
   char field[FIELD_MAX + 1], show[TSI_SHOW_SIZE];
   const char *cursor = field;
   TSI_TRY(next_field(s, field));
+  if (*field == '\0') return take_blank(s, value);
   tsi_number number = tsi_scan_real(&cursor, value);
   if (number == TSI_NUMBER_LARGE)
     TSI_FAIL(s->lines->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN, infinity or a number beyond double: \"%s\"",

@@ -103,6 +103,7 @@ tristar_status tsi_lines_next(tsi_lines *lines, char **text) {
   char *line = lines->buffer + lines->begin;
   char *stop = newline != NULL ? newline : lines->buffer + lines->end;
   lines->begin = (size_t)(stop - lines->buffer) + (newline != NULL);
+  lines->unfinished = newline == NULL;
   lines->number++;
   if (memchr(line, '\0', (size_t)(stop - line)) != NULL)
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: a zero byte: not a text file", tsi_lines_where(lines));

@@ -22,7 +22,8 @@ typedef struct tsi_lines {
   int64_t bytes;    /* of the file as it lies there; 0: it is no regular file */
   char *buffer;     /* bytes begin .. end-1 are read but not yet handed out */
   size_t begin, end;
-  bool ended; /* the file has no more bytes than those in the buffer */
+  bool ended;      /* the file has no more bytes than those in the buffer */
+  bool unfinished; /* the current line ends with the file, not with a newline */
   tsi_count number;
   char where[256];
 } tsi_lines;
