@@ -1,7 +1,11 @@
 /* Finds out whether a matrix is triangular: see triangle.h. */
 #include "drivers/session/triangle.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
+
+#include "runtime/matrix/view.h"
 
 static bool find_triangle(tristar_t *ts, const tristar_view *view, tsi_found_triangle *found) {
   const size_t n = (size_t)view->cols;
@@ -19,10 +23,34 @@ static bool find_triangle(tristar_t *ts, const tristar_view *view, tsi_found_tri
   return found->shape != TRISTAR_SHAPE_OTHER;
 }
 
+/* Is the inverse of entry k in range? */
+static bool has_inverse(const tristar_view *v, int64_t k) {
+  const bool single = v->scalar == TRISTAR_SINGLE || v->scalar == TRISTAR_COMPLEX_SINGLE;
+  double value[2];
+  tsi_view_value(v, k, value);
+  return 1 / hypot(value[0], value[1]) <= (single ? (double)FLT_MAX : DBL_MAX);
+}
+
+/* A triangular solve multiplies with the inverses of the diagonal entries. A factorization scales rows first,
+ * so that it can do where one of these is out of range. */
+static bool diagonal_has_inverses(const tristar_view *v, const tsi_found_triangle *found) {
+  for (int64_t i = 0; i < v->cols; i++) {
+    const int64_t row = found->row_order ? found->row_order[i] : i,
+                  column = found->column_order ? found->column_order[i] : i;
+    for (int64_t k = tsi_view_begin(v, column); k < tsi_view_begin(v, column + 1); k++)
+      if (tsi_view_index(v, k) == row && !has_inverse(v, k)) return false;
+  }
+  return true;
+}
+
 /* --on-demand is for the comparison with solvers that factor. */
 bool tsi_goes_without_factors(const tsi_session *s, tsi_found_triangle *found) {
-  return !s->settings->wants_factors && !s->settings->on_demand && !s->single_factors &&
-         find_triangle(s->ts, &s->view, found);
+  if (s->settings->wants_factors || s->settings->on_demand || s->single_factors ||
+      !find_triangle(s->ts, &s->view, found))
+    return false;
+  if (diagonal_has_inverses(&s->view, found)) return true;
+  tsi_triangle_free(found);
+  return false;
 }
 
 bool tsi_is_triangle(tristar_t *ts, const tristar_view *view) {

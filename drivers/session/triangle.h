@@ -13,8 +13,8 @@ typedef struct tsi_found_triangle {
 } tsi_found_triangle;
 
 /* Does `tristar solve` solve with this matrix without factoring it? The matrix is then triangular, if need be
- * after permutations, has no zero on the diagonal, and no option asks for factors. solve, info and plot share
- * this decision. *found owns memory only where the result is true. */
+ * after permutations, the inverses of its diagonal entries are in range, and no option needs factors. solve,
+ * info and plot share this decision. *found owns memory only where the result is true. */
 bool tsi_goes_without_factors(const tsi_session *s, tsi_found_triangle *found);
 /* The same question of `tristar bench`, which always factors: is the matrix such a triangle? */
 bool tsi_is_triangle(tristar_t *ts, const tristar_view *view);

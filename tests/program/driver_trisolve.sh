@@ -157,6 +157,16 @@ expect 0 "^ +$permuted" solve permuted.mtx --rhs b6.txt --op T --out x6.mtx
 [ "$(grep -v '^%' x6.mtx | tail -n +2 | tr '\n' ' ')" = '1 1 1 ' ] || fail "solve permuted.mtx --op T: $(cat x6.mtx)"
 expect 0 '^analysis ' solve permuted.mtx --method lu
 expect 2 'permuted.mtx: the matrix has entries in both triangles' trisolve permuted.mtx
+# a diagonal entry whose inverse is out of range: a factorization scales its row, a triangular solve cannot
+matrix tiny.mtx 'real general' '3 3 4' '1 2 4' '2 1 4.9e-324' '3 1 1' '3 3 1'
+printf '4\n4.9e-324\n2\n' >b7.txt
+expect 0 '^analysis ' solve tiny.mtx --rhs b7.txt --out x7.mtx
+[ "$(grep -v '^%' x7.mtx | tail -n +2 | tr '\n' ' ')" = '1 1 1 ' ] || fail "solve tiny.mtx: $(cat x7.mtx)"
+matrix tiny_lower.mtx 'real general' '2 2 3' '1 1 4.9e-324' '2 1 1' '2 2 1'
+printf '4.9e-324\n2\n' >b8.txt
+expect 0 '^analysis ' solve tiny_lower.mtx --rhs b8.txt --out x8.mtx
+[ "$(grep -v '^%' x8.mtx | tail -n +2 | tr '\n' ' ')" = '1 1 ' ] || fail "solve tiny_lower.mtx: $(cat x8.mtx)"
+expect 1 'diagonal entry 0 .counted from 0. is too close to zero: its inverse is out of range' trisolve tiny_lower.mtx
 "$tristar" gen convdiff3d 9 --out full.mtx >/dev/null || fail 'gen'
 for rows in 1 100; do # times a number without a divisor in common with 729: a permutation; or as they stand
   for columns in 1 28; do
