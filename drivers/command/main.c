@@ -1,6 +1,6 @@
 /* The program `tristar`: finds the subcommand, parses its options, runs it.
  *
- * Exit status: 0 done, 1 failed (a message says why), 2 wrong usage. */
+ * Exit status: 0 done, 1 failed (a message has the cause), 2 wrong usage. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static const tsi_word pictures[] = {
     {"communication", "messages and bytes from process to process in a solve with --layout"},
     {"spy", "where the entries of the factor are, by chunk, or by process of --layout"},
     {"tree",
-     "each supernode as a rectangle below its parent; areas are bytes of factor, colours tell chunks apart"},
+     "each supernode as a rectangle below its parent; areas are bytes of factor, chunks differ in colour"},
     {"placement", "the same with the device of each subtree, and what each device takes in a solve: of the "
                   "plan (--place), "
                   "or with --gpu by the cost model"},
@@ -80,7 +80,7 @@ static const tsi_command commands[] = {
      "of Gauss-Seidel. Without --rhs B is that of tristar solve.\n"
      "\n"
      "A triangle most of whose columns continue the one before is solved by supernodes; any other one row by "
-     "row, or in blocks if --partition says so. Row by row and in blocks the calling thread does the work, "
+     "row, or with --partition in blocks. Row by row and in blocks the calling thread does the work, "
      "with "
      "the help of StarPU's workers on other cores where that was faster in the latest solves; --engine tasks "
      "makes StarPU tasks instead.\n"
@@ -120,26 +120,28 @@ static const tsi_command commands[] = {
      "gradients with a sparse approximate inverse (tristar krylov), from the matrix alone.\n",
      NULL, 1, tsi_command_info},
     {TSI_SIMULATE, "simulate", "MATRIX", "Predicts solves on a node with GPUs, by simulation",
-     MATRIX_TEXT "\n"
-                 "Solves on a node of cores and GPUs that StarPU simulates: with the cores alone, with as "
-                 "many subtrees on GPUs as there "
-                 "is room for, and with those that are predicted to be faster there. Tells the time on that "
-                 "node, and the bytes that "
-                 "cross the bus of each GPU, in the first solve, which brings the factor there, and in each "
-                 "later one. What is computed "
-                 "is right, on the machine that the program runs on; times come from the cost model of "
-                 "tristar info --gpu, and are the "
-                 "same in each run.\n"
-                 "\n"
-                 "StarPU has to be one that was built with SimGrid, and TriStar for it. The exit status is 1 "
-                 "if it is not, or X not "
-                 "accurate.\n",
+     MATRIX_TEXT
+     "\n"
+     "Solves on a node of cores and GPUs that StarPU simulates: with the cores alone, with as "
+     "many subtrees on GPUs as there "
+     "is room for, and with those that are predicted to be faster there. Reports the time on that "
+     "node, and the bytes that "
+     "cross the bus of each GPU, in the first solve, which brings the factor there, and in each "
+     "later one. What is computed "
+     "is right, on the machine that the program runs on; times come from the cost model of "
+     "tristar info --gpu, and are the "
+     "same in each run.\n"
+     "\n"
+     "StarPU has to be one that was built with SimGrid, and TriStar for it. The exit status is 1 "
+     "if it is not, or X not "
+     "accurate.\n",
      NULL, 1, tsi_command_simulate},
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
      "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
      "figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, "
      "STARPU_HOME or HOME, the first of them that is set. Later runs choose the sizes of chunks by these "
-     "figures, and `tristar info` shows them. Other chunks give results with other roundings. Tells of each "
+     "figures, and `tristar info` shows them. Other chunks give results with other roundings. Reports of "
+     "each "
      "GPU what StarPU "
      "measured of its bus when it first started here.\n"
      "\n"
@@ -190,7 +192,7 @@ static const tsi_command commands[] = {
      "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, without it, "
      "beside this program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest "
      "number of workers and have a table of their own, and so have several schedulers. A LIST has commas. "
-     "The row of a contender that fails says why; the exit status is 1 if no TriStar solved.\n"
+     "The row of a contender that fails has the cause; the exit status is 1 if no TriStar solved.\n"
      "\n"
      "With --triangular nothing is factored: contenders solve with the lower and the upper triangle of each "
      "matrix, in its own order and in that of nested dissection. They are the partitions of TriStar (tristar "

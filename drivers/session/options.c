@@ -36,7 +36,7 @@ typedef struct option_row {
   size_t offset; /* of its field in tsi_settings */
   unsigned commands;
   const char *value; /* what the help calls the value */
-  const char *help;  /* NULL: an older word for another row, which the help does not tell */
+  const char *help;  /* NULL: an older word for another row, which the help leaves out */
   int64_t minimum, maximum;
   const char *const
       *choices; /* NULL-terminated; enumerators of tristar.h that count from 0: in their order */
@@ -196,7 +196,7 @@ static const option_row rows[] = {
   {"out", OUTPUT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg; .html, a page that zooms and describes what is under the pointer; .png, .pdf (with librsvg); gantt: also .json, Chrome trace events for Perfetto, and .trace, Paje for ViTE; -: SVG to standard output", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), SYSTEMS | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_PLOT, "FILE", "write the figures behind the picture as JSON; -: to standard output", 0, 0, NULL},
-  {"verbose", FLAG, FIELD(verbose), ALL, NULL, "tell more, on standard error", 0, 0, NULL},
+  {"verbose", FLAG, FIELD(verbose), ALL, NULL, "print more, on standard error", 0, 0, NULL},
   {"help", FLAG, SIZE_MAX, ALL, NULL, "print this text", 0, 0, NULL},
 };
 /* clang-format on */
@@ -394,7 +394,7 @@ static bool wants_factors(const option_row *option) {
   return (commands & TSI_SOLVE) && !(commands & TSI_TRISOLVE);
 }
 
-/* The rows of the command as getopt_long wants them; val is the number of the row plus FIRST, which is beyond
+/* The rows of the command as getopt_long takes them; val is the number of the row plus FIRST, which is beyond
  * all characters. */
 enum { FIRST = 256 };
 

@@ -1,7 +1,7 @@
 /* TriStar: statistics of analyses, factors, plans and solves.
  *
  * Symmetry. METHOD_AUTO takes GENERAL values for symmetric if a_ij and a_ji differ at most by rounding: by 16
- * units of roundoff of themselves, or of sqrt(|a_ii a_jj|) and then by eps^0.75 of a_ii and a_jj.
+ * eps of themselves, or of sqrt(|a_ii a_jj|) and then by eps^0.75 of a_ii and a_jj.
  *
  * Singularity. Two tests find a matrix that is singular to working precision (tristar_singular):
  *
@@ -13,8 +13,9 @@
  *     estimate is below n eps and eps^0.95; if pivots were perturbed, below eps^0.85 (5e-14; in single
  *     precision 1e-6), with refined solves.
  *
- * eps is the unit roundoff of the matrix. For single factors of a double matrix the search for suspicious
- * pivots uses single precision, and the solves of the estimate are refined. */
+ * eps is twice the unit roundoff of the matrix: 2^-52, in single precision 2^-23. For single factors of a
+ * double matrix the search for suspicious pivots uses single precision, and the solves of the estimate are
+ * refined. */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
 
 #ifndef TRISTAR_STATS_H

@@ -66,7 +66,7 @@ typedef struct tsi_sparse_kernels {
   /* out[i] = that part of values[i] */
   void (*part)(tsi_count count, const void *values, tsi_part which, double *out);
   /* Of a GENERAL matrix whose lines ascend strictly: the first entry, explicit zeros aside, that has no
-   * mirror image or one that differs by more than `same` units of roundoff (TSI_SAME, or 0), of both or of
+   * mirror image or one that differs by more than `same` epsilons (TSI_SAME, or 0), of both or of
    * sqrt(|a_ii a_jj|), to which sums of an assembly that cancel are rounded, if that is less than
    * eps^0.75 of |a_ii| and of |a_jj|; mirror images are equal, or,
    * adjoint, conjugates. The number of entries if there is none. next: n, scratch. *rounded becomes true if

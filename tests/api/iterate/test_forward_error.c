@@ -387,6 +387,52 @@ static void check_empty(tristar_t *ts) {
   tristar_factor_destroy(&f);
 }
 
+static int64_t solves_of(const tristar_plan_t *p) {
+  tristar_plan_stats stats;
+  CHECK_OK(tristar_plan_get_stats(p, &stats));
+  return stats.solves;
+}
+
+/* What tristar.h promises: a bound costs 8 to 22 solves, of which 4 to 12 are for the condition. */
+static void check_cost(tristar_t *ts, double diagonal) {
+  enum { N = 20, COLUMNS = 16 };
+  int32_t ptr[N + 1], index[3 * N];
+  double values[3 * N], b[COLUMNS * N], x[COLUMNS * N], reciprocal;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
+  tristar_refine_options options;
+  for (int i = 0, at = 0; i < N; i++) {
+    ptr[i] = at;
+    for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < N; j++, at++) {
+      index[at] = j;
+      values[at] = i == j ? diagonal : j < i ? -1 : -1.01;
+    }
+    ptr[i + 1] = at;
+  }
+  for (int i = 0; i < COLUMNS * N; i++) b[i] = 1 + i * 7 % 11;
+  const tristar_view view = {
+      TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, N, N, ptr, index, values, 32, 32, 0};
+  CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
+  CHECK_OK(tristar_factor(an, values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  tristar_refine_options_init(&options);
+  for (int columns = 1; columns <= COLUMNS; columns += COLUMNS - 1) {
+    int64_t solves[2];
+    for (options.forward_error = 0; options.forward_error < 2; options.forward_error++) {
+      const int64_t before = solves_of(p);
+      CHECK_OK(tristar_solve_refined(p, TRISTAR_N, columns, b, N, x, N, &options, NULL));
+      solves[options.forward_error] = solves_of(p) - before;
+    }
+    const int64_t cost = solves[1] - solves[0];
+    CHECK_MSG(cost >= 8 && cost <= 22, "%d right-hand sides: %lld solves", columns, (long long)cost);
+  }
+  const int64_t before = solves_of(p);
+  CHECK_OK(tristar_condition(p, &reciprocal));
+  const int64_t cost = solves_of(p) - before;
+  CHECK_MSG(cost >= 4 && cost <= 12, "condition %g: %lld solves", reciprocal, (long long)cost);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
@@ -397,5 +443,8 @@ int main(int argc, char **argv) {
   RUN(check_underflow(ts));
   RUN(check_many(ts));
   RUN(check_empty(ts));
+  RUN(check_cost(ts, 4));
+  RUN(check_cost(ts, 2.5));
+  RUN(check_cost(ts, -1e-3));
   return 0;
 }
