@@ -248,7 +248,7 @@ static void account(const block_cg *s, double seconds, bool product) {
 /* Q = A P by a function, or one by one. */
 static tristar_status call_function(const block_cg *s) {
   const tsi_krylov_operator *matrix = &s->k->matrix;
-  if (matrix->columns != NULL && s->k->half_scale == 1)
+  if (matrix->columns != NULL && s->k->scales.matrix == 1)
     return matrix->columns(matrix->arg, s->active, vector(s, s->p, 0), vector(s, s->q, 0), leading(s));
   for (int j = 0; j < s->active; j++)
     TSI_TRY(tsi_vectors_multiply(s->k, vector(s, s->p, j), vector(s, s->q, j), NULL, NULL));
@@ -261,7 +261,7 @@ static tristar_status multiply(block_cg *s) {
   const int entries = s->active * s->active;
   const double begin = tsi_clock();
   tsi_vector_call call = {.run = product_block, .a = s};
-  if (k->matrix.function != NULL || k->half_scale != 1) {
+  if (k->matrix.function != NULL || k->scales.matrix != 1) {
     TSI_TRY(tsi_krylov_defer(k, call_function(s)));
     call.vectors = 3 * s->active;
   } else {
@@ -286,7 +286,7 @@ static tristar_status precondition(block_cg *s) {
     memcpy(vector(s, s->z, 0), vector(s, s->r, 0), (size_t)s->active * k->work.stride);
     return status;
   }
-  if (k->half_scale != 1) {
+  if (k->scales.precond != 1) {
     for (int j = 0; j < s->active; j++)
       TSI_TRY(tsi_krylov_precondition(&s->run[s->column[j]], vector(s, s->r, j), vector(s, s->z, j)));
     return status;

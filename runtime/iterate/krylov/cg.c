@@ -91,7 +91,7 @@ tristar_status tsi_cg(tsi_krylov_run *run) {
           .p = tsi_krylov_vector(k, P),
           .q = tsi_krylov_vector(k, Q),
           .z = tsi_krylov_vector(k, run->precond ? Z : R),
-          .diagonal = run->precond && k->half_scale == 1 ? tsi_precond_diagonal(run->precond) : NULL};
+          .diagonal = run->precond && k->scales.precond == 1 ? tsi_precond_diagonal(run->precond) : NULL};
   double before = 0;
   /* Ranks have preconditioners of their own kinds. With a diagonal a step has one sum less: all take it, or
    * none. */

@@ -271,7 +271,7 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, const tsi_
   tsi_env_retain(env);
   k->alone = tsi_team_alone(0);
   k->team = &k->alone;
-  k->half_scale = 1;
+  k->scales = TSI_NO_SCALES;
   TSI_TRY(TSI_OPTIONS(env, tristar_krylov_options, options, &k->options));
   TSI_TRY(check_ranges(env, &k->options));
   if (view != NULL)

@@ -80,6 +80,12 @@ typedef struct tsi_workspace {
   size_t bytes;        /* of vectors and sums */
 } tsi_workspace;
 
+/* Powers of two: methods see matrix^2 A and precond^2 M^-1 (range.c). */
+typedef struct tsi_scales {
+  double matrix, precond;
+} tsi_scales;
+#define TSI_NO_SCALES ((tsi_scales){1, 1})
+
 struct tristar_krylov_s {
   tristar_t *ts;
   tristar_krylov_options options; /* the method is not AUTO, side and norm are not DEFAULT */
@@ -97,7 +103,7 @@ struct tristar_krylov_s {
   tsi_halves stored;    /* both, with values */
   void *window_values;  /* room for those of a window */
   double square;        /* the sum of |a_ij|^2 over `taken`; 0: not known yet */
-  double half_scale;    /* a power of two: methods see half_scale^2 A and M (range.c); mostly 1 */
+  tsi_scales scales;    /* mostly 1 */
   tsi_krylov_operator matrix;
   tsi_team *team, alone;
   tsi_failure failure;     /* of this member, until all know of it */

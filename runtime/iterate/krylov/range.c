@@ -1,9 +1,10 @@
 /* Matrices whose entries are so small or so large that squares of products would leave the range of numbers.
  *
- * Job. Let methods see scale^2 A, scale^2 M and x / scale^2 instead of A, M and x, where scale is a power of
- * two that brings scale^2 A near one. Such a scaling costs no accuracy, but passes through vectors.
+ * Job. Let methods see powers of two times A, M^-1 and x, such that A and M^-1 are near one. Such a scaling
+ * costs no accuracy, but passes through vectors. A and M^-1 have scales of their own: M need not resemble A.
+ * Half of an exponent goes before a product or an application, and half behind.
  *
- * Reads   the norm of A.   Writes  k->half_scale, x, and what runs measure in units of M^-1 r. */
+ * Reads   the norm of A.   Writes  the scales in k, x, and what runs measure in units of M^-1 r. */
 #include <math.h>
 
 #include "runtime/iterate/krylov/run.h"
@@ -13,19 +14,31 @@
 #define DOUBLE_NORM 1e-60
 #define SINGLE_NORM 1e-12
 
-tristar_status tsi_krylov_choose_half_scale(const tsi_krylov_run *run, double *scale) {
+/* The scale of what makes a vector of this size of one whose size is near one. */
+static double scale_for(double size) {
+  return size <= 0 ? 1 : ldexp(1, -ilogb(fmin(size, 0x1p1000)) / 2);
+}
+
+static double size_of(const tristar_krylov_t *k, const void *vector) {
+  return tsi_team_largest(k->team, k->sparse->largest_size(k->n, vector));
+}
+
+tristar_status tsi_krylov_choose_scales(tsi_krylov_run *run, tsi_scales *scales) {
   tristar_krylov_t *k = run->k;
   const double least = k->sparse->epsilon > 1e-10 ? SINGLE_NORM : DOUBLE_NORM;
-  char *product = tsi_krylov_vector(k, 0);
-  *scale = 1;
+  char *vector = tsi_krylov_vector(k, 0);
+  *scales = TSI_NO_SCALES;
   if (!tsi_krylov_has_entries(k)) return TRISTAR_OK;
   const double norm = tsi_krylov_norm(k);
   TSI_TRY(k->team->failure);
   if (norm > least && norm < 1 / least) return TRISTAR_OK;
-  /* the norm itself may be beyond the range: b has a size near one, so A b shows the size of A */
-  TSI_TRY(tsi_vectors_multiply(k, run->b, product, NULL, NULL));
-  const double size = tsi_team_largest(k->team, k->sparse->largest_size(k->n, product));
-  if (!(size <= 0)) *scale = ldexp(1, -ilogb(fmin(size, 0x1p1000)) / 2);
+  /* the norm itself may be beyond the range: b has a size near one, so A b and M^-1 b show the sizes */
+  TSI_TRY(tsi_vectors_multiply(k, run->b, vector, NULL, NULL));
+  scales->matrix = scale_for(size_of(k, vector));
+  if (run->precond != NULL) {
+    TSI_TRY(tsi_krylov_precondition(run, run->b, vector));
+    scales->precond = scale_for(size_of(k, vector));
+  }
   return k->team->failure;
 }
 
@@ -36,29 +49,30 @@ static tristar_status scale_twice(tristar_krylov_t *k, double scale, void *x) {
 }
 
 /* What the norm of the test is multiplied with in this scaling. */
-static double norm_scale(const tsi_krylov_run *run, double scale) {
-  return run->precond != NULL && run->k->options.norm == TRISTAR_NORM_PRECONDITIONED ? 1 / scale / scale : 1;
+static double norm_scale(const tsi_krylov_run *run, const tsi_scales *scales) {
+  const bool of_m = run->precond != NULL && run->k->options.norm == TRISTAR_NORM_PRECONDITIONED;
+  return of_m ? scales->precond * scales->precond : 1;
 }
 
-tristar_status tsi_krylov_enter_scale(tsi_krylov_run *run, int count, double scale) {
+tristar_status tsi_krylov_enter_scales(tsi_krylov_run *run, int count, const tsi_scales *scales) {
   for (tsi_krylov_run *r = run; r < run + count; r++) {
     if (r->ended) continue;
-    TSI_TRY(scale_twice(r->k, 1 / scale, r->x));
-    r->absolute *= norm_scale(r, scale);
+    TSI_TRY(scale_twice(r->k, 1 / scales->matrix, r->x));
+    r->absolute *= norm_scale(r, scales);
     r->is_scaled = true;
   }
-  run->k->half_scale = scale;
+  run->k->scales = *scales;
   return TRISTAR_OK;
 }
 
-tristar_status tsi_krylov_leave_scale(tsi_krylov_run *run, int count) {
-  const double scale = run->k->half_scale;
-  run->k->half_scale = 1;
+tristar_status tsi_krylov_leave_scales(tsi_krylov_run *run, int count) {
+  const tsi_scales scales = run->k->scales;
+  run->k->scales = TSI_NO_SCALES;
   for (tsi_krylov_run *r = run; r < run + count; r++) {
     if (!r->is_scaled) continue;
-    TSI_TRY(scale_twice(r->k, scale, r->x));
-    r->absolute /= norm_scale(r, scale);
-    r->reference /= norm_scale(r, scale);
+    TSI_TRY(scale_twice(r->k, scales.matrix, r->x));
+    r->absolute /= norm_scale(r, &scales);
+    r->reference /= norm_scale(r, &scales);
     r->result.reference = r->reference;
     r->is_scaled = false;
   }
@@ -66,11 +80,11 @@ tristar_status tsi_krylov_leave_scale(tsi_krylov_run *run, int count) {
 }
 
 tristar_status tsi_krylov_multiply_scaled(tristar_krylov_t *k, void *p, void *q) {
-  const double scale = k->half_scale;
+  const double scale = k->scales.matrix;
   TSI_TRY(tsi_vectors_scale(k, scale, p, p));
-  k->half_scale = 1;
+  k->scales.matrix = 1;
   const tristar_status status = tsi_vectors_multiply(k, p, q, NULL, NULL);
-  k->half_scale = scale;
+  k->scales.matrix = scale;
   TSI_TRY(status);
   TSI_TRY(tsi_vectors_scale(k, scale, q, q));
   return tsi_vectors_scale(k, 1 / scale, p, p);

@@ -19,13 +19,13 @@ tristar_status tsi_krylov_precondition(tsi_krylov_run *run, const void *r, void 
     return TRISTAR_OK;
   }
   const double begin = tsi_clock();
-  const double scale = k->half_scale;
-  if (scale != 1) { /* one half before, the other one behind */
-    TSI_TRY(tsi_vectors_scale(k, 1 / scale, r, z));
+  const double scale = k->scales.precond;
+  if (scale != 1) {
+    TSI_TRY(tsi_vectors_scale(k, scale, r, z));
     r = z;
   }
   status = tsi_krylov_defer(k, tristar_precond_apply(run->precond, TRISTAR_N, 1, r, k->n, z, k->n));
-  if (scale != 1 && status == TRISTAR_OK) status = tsi_vectors_scale(k, 1 / scale, z, z);
+  if (scale != 1 && status == TRISTAR_OK) status = tsi_vectors_scale(k, scale, z, z);
   run->result.precond_seconds += tsi_clock() - begin;
   run->result.preconditionings++;
   return status;

@@ -20,7 +20,7 @@ struct tsi_krylov_run {
   void *x;
   double factor;  /* that b and x are multiplied with during the solve; 1: they are not touched */
   bool guess;     /* x is not zero */
-  bool is_scaled; /* for k->half_scale, too */
+  bool is_scaled; /* x and absolute are, by k->scales */
   int64_t column;
   double absolute;             /* the tolerance, of b as it is here */
   double b_norm;               /* of it */
@@ -50,12 +50,13 @@ void tsi_krylov_end(tsi_krylov_run *run, tristar_krylov_reason reason);
 /* The run goes on from its x with a threshold that is smaller by `factor`: its method is called again. */
 void tsi_krylov_resume(tsi_krylov_run *run, double factor);
 
-/* range.c. A scale for the matrix of a run that has begun; 1: it needs none. Of a team collective. */
-TRISTAR_CHECKED tristar_status tsi_krylov_choose_half_scale(const tsi_krylov_run *run, double *scale);
+/* range.c. Scales for a run that has begun. Of a team collective. */
+TRISTAR_CHECKED tristar_status tsi_krylov_choose_scales(tsi_krylov_run *run, tsi_scales *scales);
 /* Between these, methods see the scaled matrix, preconditioner and x. Runs that have ended are left alone. */
-TRISTAR_CHECKED tristar_status tsi_krylov_enter_scale(tsi_krylov_run *run, int count, double scale);
-TRISTAR_CHECKED tristar_status tsi_krylov_leave_scale(tsi_krylov_run *run, int count);
-/* q = half_scale^2 A p; p is written, and restored. */
+TRISTAR_CHECKED tristar_status tsi_krylov_enter_scales(tsi_krylov_run *run, int count,
+                                                       const tsi_scales *scales);
+TRISTAR_CHECKED tristar_status tsi_krylov_leave_scales(tsi_krylov_run *run, int count);
+/* q = matrix^2 A p; p is written, and restored. */
 TRISTAR_CHECKED tristar_status tsi_krylov_multiply_scaled(tristar_krylov_t *k, void *p, void *q);
 
 /* Vectors of the workspace that a method needs, for these options. */

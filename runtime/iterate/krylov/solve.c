@@ -169,6 +169,23 @@ out:
   return status;
 }
 
+/* Has x, no longer multiplied by the factor, lost digits because it is below the range? What is left of it is
+ * judged. */
+static tristar_status judge_smallness(tsi_krylov_run *run) {
+  tristar_krylov_t *k = run->k;
+  tristar_krylov_result *result = &run->result;
+  const double least = k->sparse->epsilon > 1e-10 ? (double)FLT_MIN : DBL_MIN;
+  if (!(run->factor > 1)) return TRISTAR_OK;
+  if (tsi_team_largest(k->team, k->sparse->largest_size(k->n, run->x)) >= least) return k->team->failure;
+  TSI_TRY(tsi_vectors_scale(k, run->factor, run->x, run->x));
+  TSI_TRY(find_true_residual(run));
+  TSI_TRY(tsi_vectors_scale(k, 1 / run->factor, run->x, run->x));
+  if (!result->converged || result->true_residual <= confirmed(run)) return TRISTAR_OK;
+  result->reason = TRISTAR_REASON_INACCURATE;
+  result->converged = 0;
+  return TRISTAR_OK;
+}
+
 /* After a method that has left its iterate in x, of which the true residual is known; its status. */
 static tristar_status close_column(tsi_krylov_run *run, tristar_status status) {
   tristar_krylov_t *k = run->k;
@@ -180,6 +197,7 @@ static tristar_status close_column(tsi_krylov_run *run, tristar_status status) {
     if (status == TRISTAR_OK) status = scaled;
   }
   if (status == TRISTAR_OK) judge_range(run);
+  if (status == TRISTAR_OK) status = judge_smallness(run);
   result->seconds += tsi_clock() - begin;
   return status;
 }
@@ -206,14 +224,14 @@ static tristar_status call_method(tsi_krylov_run *run, int count) {
 
 /* The method, with a matrix whose products are in range. */
 static tristar_status iterate(tsi_krylov_run *run, int count) {
-  const tsi_krylov_run *running = run;
-  double scale;
+  tsi_krylov_run *running = run;
+  tsi_scales scales;
   while (running->ended) running++;
-  TSI_TRY(tsi_krylov_choose_half_scale(running, &scale));
-  if (scale == 1) return call_method(run, count);
-  tristar_status status = tsi_krylov_enter_scale(run, count, scale);
+  TSI_TRY(tsi_krylov_choose_scales(running, &scales));
+  if (scales.matrix == 1 && scales.precond == 1) return call_method(run, count);
+  tristar_status status = tsi_krylov_enter_scales(run, count, &scales);
   if (status == TRISTAR_OK) status = call_method(run, count);
-  const tristar_status left = tsi_krylov_leave_scale(run, count);
+  const tristar_status left = tsi_krylov_leave_scales(run, count);
   return status == TRISTAR_OK ? left : status;
 }
 

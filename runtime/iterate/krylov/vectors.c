@@ -133,7 +133,7 @@ static tristar_status multiply(tristar_krylov_t *k, tsi_vector_call *call) {
   call->columns = 1;
   call->from = call->a;
   call->to = call->x;
-  if (k->half_scale != 1) {
+  if (k->scales.matrix != 1) {
     TSI_TRY(tsi_krylov_multiply_scaled(k, (void *)(uintptr_t)call->a, call->x));
     if (plain) return TRISTAR_OK;
     call->from = NULL;

@@ -150,6 +150,27 @@ static void check_overflow(tristar_t *ts) {
     }
 }
 
+/* A solution below the range has too few digits for a small tolerance, or none. */
+static void check_underflow(tristar_t *ts) {
+  static const double rhs[] = {1e-111, 1e-20}; /* x = 1e-347, 1e-320 */
+  static system_of s;
+  s.ts = ts;
+  for (int k = 0; k < KRYLOV_METHODS; k++)
+    for (int which = 0; which < 2; which++)
+      for (double tolerance = 1e-12; tolerance < 1; tolerance *= 1e10) {
+        tristar_krylov_options options = krylov_options(krylov_methods[k]);
+        options.tolerance = tolerance;
+        clear(&s, 3);
+        for (int i = 0; i < 3; i++) s.a[4 * i] = which == 0 ? 1e236 : 1e300, s.b[i] = rhs[which];
+        const tristar_krylov_result r = solve(&s, &options, NULL);
+        CHECK_MSG(r.converged == (which == 1 && tolerance > 1e-3) &&
+                      (r.converged || r.reason == TRISTAR_REASON_INACCURATE) &&
+                      (which == 1 || (r.true_residual == 1 && s.x[0] == 0)),
+                  "method %d, tolerance %g: x = %g, true residual %g, %s", (int)options.method, tolerance,
+                  s.x[0], r.true_residual, tristar_krylov_reason_text(r.reason));
+      }
+}
+
 /* Right-hand sides at the ends of the range: the solutions are 1 over the diagonal, times b. */
 static void check_extreme(tristar_t *ts) {
   static const double rhs[] = {DBL_TRUE_MIN, 0x1p-1030, 0x1p-1022, 0x1p1023};
@@ -276,6 +297,7 @@ int main(int argc, char **argv) {
   RUN(check_huge(ts));
   RUN(check_reason_texts());
   RUN(check_overflow(ts));
+  RUN(check_underflow(ts));
   RUN(check_extreme(ts));
   RUN(check_mistakes(ts));
   return 0;
