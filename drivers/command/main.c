@@ -225,7 +225,7 @@ static int print_help(void) {
          "Subcommands\n");
   for (size_t k = 0; k < COMMANDS; k++) printf("  %-9s %s\n", commands[k].name, commands[k].summary);
   printf("\n  tristar help SUBCOMMAND, or tristar SUBCOMMAND --help, lists the options of each,\n"
-         "  tristar version prints the version, and whether it has PT-Scotch.\n\n"
+         "  tristar version prints the version, and whether it has Scotch and PT-Scotch.\n\n"
          "Environment\n");
   tsi_wrap_entry("STARPU_NCPU", "CPU workers (default: all cores)", INDENT);
   tsi_wrap_entry("STARPU_SCHED", "scheduler: lws (the default), eager, prio, dmda, ...", INDENT);
@@ -237,7 +237,9 @@ static int print_help(void) {
 }
 
 static int print_version(void) {
-  printf("tristar %s\n", tristar_version());
+  const char *scotch = tristar_scotch_version();
+  printf("tristar %s\norderings beside METIS and AMD: %s%s\n", tristar_version(), scotch ? "Scotch " : "none",
+         scotch ? scotch : "");
 #ifdef TSI_HAVE_MPI
   const char *ptscotch = tristar_ptscotch_version();
   printf("orderings by all processes: %s%s\n", ptscotch ? "PT-Scotch " : "none", ptscotch ? ptscotch : "");

@@ -43,9 +43,10 @@ typedef struct option_row {
 } option_row;
 
 static const char *const methods[] = {"auto", "llt", "lu", "ldlt", NULL};
-static const char *const orderings[] = {"auto", "amd", "dissection", "metis", "natural", "ptscotch", NULL};
+static const char *const orderings[] = {"auto",    "amd",      "dissection", "metis",
+                                        "natural", "ptscotch", "scotch",     NULL};
 static const char *const bench_orderings[] = {
-    "metis", "auto" /* of --quick */, "amd", "dissection", "natural", NULL};
+    "metis", "auto" /* of --quick */, "amd", "dissection", "natural", "scotch", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const singulars[] = {"refuse", "perturb", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
@@ -113,8 +114,8 @@ static const option_row rows[] = {
   {"fsai", TEXT, FIELD(fsai), TSI_KRYLOV, "NAME=NUMBER,...", "fsai: how the pattern of the inverse's factor grows. steps=N: columns join a row so often at most (default 5); per_step=N: so many at a time (default 3); reduction=E: until the row is that good (default 1e-3); power=N: begin as the lower triangle of that power of the matrix (default 0: as the diagonal), prefilter=T: without entries so small; postfilter=T: entries so small leave; block=N|auto: N neighbouring rows share a pattern, as the unknowns of a point may, auto: those whose rows of the matrix have the same columns (default 0: none do); single=1: compute it in single precision; pair=0: one factor, of a symmetric (complex: Hermitian) matrix, 1: two, of any, for which block does not count, 2: as the matrix is (default 2); levels=N: on many processes rows take in columns of others that so many entries lead to (default 3; 0: none)", 0, 0, NULL},
   {"omega", REAL, FIELD(omega), TSI_KRYLOV, "W", "ssor: relaxation, between 0 and 2 (default 1)", 0, 0, NULL},
   {"shift", REAL, FIELD(shift), TSI_KRYLOV, "S", "incomplete factors, fsai: those of the matrix with its diagonal times 1 + S, whose pivots are safer (default 0)", 0, 0, NULL},
-  {"ordering", CHOICE, FIELD(ordering), MATRIX | TSI_SIMULATE, "WORD", "order of elimination: amd (approximate minimum degree), dissection (nested dissection in parts, by METIS), metis (METIS_NodeND), natural (as in the file), ptscotch (nested dissection by all processes, of solve --layout PXxPYxPZ under mpiexec) or auto: amd, or dissection where that promises less time of analysis, factorization and --solves solves (default auto)", 0, 0, orderings},
-  {"ordering", CHOICE, FIELD(bench_ordering), TSI_BENCH, "WORD", "order of elimination of TriStar: metis, as for most peers, auto, amd, dissection or natural (default metis; with --quick auto)", 0, 0, bench_orderings},
+  {"ordering", CHOICE, FIELD(ordering), MATRIX | TSI_SIMULATE, "WORD", "order of elimination: amd (approximate minimum degree), dissection (nested dissection in parts, by METIS), metis (METIS_NodeND), natural (as in the file), scotch (nested dissection by Scotch), ptscotch (nested dissection by all processes, of solve --layout PXxPYxPZ under mpiexec) or auto: amd, or dissection where that promises less time of analysis, factorization and --solves solves (default auto)", 0, 0, orderings},
+  {"ordering", CHOICE, FIELD(bench_ordering), TSI_BENCH, "WORD", "order of elimination of TriStar: metis, as for most peers, auto, amd, dissection, natural or scotch (default metis; with --quick auto)", 0, 0, bench_orderings},
   {"matching", CHOICE, FIELD(matching), MATRIX | TSI_SIMULATE, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
   {"singular", CHOICE, FIELD(singular), MATRIX | TSI_SIMULATE, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems need it; a system without a solution fails all the same (default refuse)", 0, 0, singulars},
   {"engine", CHOICE, FIELD(engine), MATRIX | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},

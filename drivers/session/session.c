@@ -228,7 +228,8 @@ static const struct {
   const char *title;
 } orderings[] = {{TRISTAR_ORDERING_AUTO, "automatic"},        {TRISTAR_ORDERING_AMD, "AMD"},
                  {TRISTAR_ORDERING_DISSECTION, "dissection"}, {TRISTAR_ORDERING_METIS, "METIS"},
-                 {TRISTAR_ORDERING_NATURAL, "natural"},       {TRISTAR_ORDERING_PTSCOTCH, "PT-Scotch"}};
+                 {TRISTAR_ORDERING_NATURAL, "natural"},       {TRISTAR_ORDERING_PTSCOTCH, "PT-Scotch"},
+                 {TRISTAR_ORDERING_SCOTCH, "Scotch"}};
 #define ORDERINGS (int)(sizeof orderings / sizeof *orderings)
 
 int tsi_session_taken_ordering(const tsi_session *s) {
@@ -262,11 +263,19 @@ tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   return options;
 }
 
+/* The library then writes lines of progress during long calls of METIS and others. */
+static int go_on(void *arg, const tristar_analysis_point *point) {
+  (void)arg;
+  (void)point;
+  return 0;
+}
+
 bool tsi_session_analyze(tsi_session *s) {
   tristar_analysis_options options = tsi_session_analysis_options(s);
   tristar_plan_options ignored;
   const double begin = tsi_now();
   tsi_variant_apply(s->settings->variant, &options, &ignored);
+  if (tsi_console_level(s->settings->verbose) == TRISTAR_LOG_PROGRESS) options.progress = go_on;
   if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
   tristar_analysis_get_stats(s->analysis, &s->a);
   s->analyze_s = tsi_now() - begin;

@@ -24,3 +24,18 @@ tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_
              (long long)edges, code);
   return TRISTAR_OK;
 }
+
+tristar_status tsi_metis_order(tsi_env *env, const tsi_component *c, tsi_index leaf_parts, int seed,
+                               idx_t *sizes) {
+  idx_t options[METIS_NOPTIONS], n = c->n;
+  int code = METIS_OK;
+  TSI_SCRATCH(env, idx_t, inverse, n);
+  tsi_metis_options(seed, options);
+  pthread_mutex_lock(&tsi_metis_lock);
+  if (leaf_parts > 1)
+    code = METIS_NodeNDP(n, c->xadj, c->adj, NULL, leaf_parts, options, c->perm, inverse, sizes);
+  else
+    code = METIS_NodeND(&n, c->xadj, c->adj, NULL, options, c->perm, inverse);
+  pthread_mutex_unlock(&tsi_metis_lock);
+  return tsi_metis_status(env, code, (tsi_index)c->n, c->xadj[c->n]);
+}

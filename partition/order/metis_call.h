@@ -2,10 +2,9 @@
 #ifndef TSI_PARTITION_ORDER_METIS_CALL_H
 #define TSI_PARTITION_ORDER_METIS_CALL_H
 
-#include <metis.h>
 #include <pthread.h>
 
-#include "runtime/base/env.h"
+#include "partition/order/core_graph.h"
 
 /* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
  * same seed gives the same result. */
@@ -16,6 +15,10 @@ void tsi_metis_options(int seed, idx_t options[METIS_NOPTIONS]);
 
 /* Can METIS count so many edges? Errors: TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges);
+/* Orders a component: METIS_NodeND, or with leaf_parts > 1 METIS_NodeNDP, which writes the sizes of the nodes
+ * (2 * leaf_parts - 1). Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_metis_order(tsi_env *env, const tsi_component *c, tsi_index leaf_parts,
+                                               int seed, idx_t *sizes);
 /* What METIS returned for a graph. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges);
 

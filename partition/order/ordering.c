@@ -2,8 +2,8 @@
 #include "partition/order/ordering.h"
 
 #include "partition/order/core_graph.h"
+#include "partition/order/scotch_call.h"
 #include "partition/order/shared_order.h"
-#include "partition/order/metis_call.h"
 #include "partition/order/minimum_degree.h"
 #include "partition/order/order_choice.h"
 
@@ -23,35 +23,23 @@ tristar_status tsi_invert_permutation(tsi_env *env, tsi_index n, const tsi_index
 
 /* ---- Components ---------------------------------------------------------------------------------------- */
 
-/* METIS_NodeND, or for a separator tree METIS_NodeNDP, which writes the sizes of its nodes. */
-static tristar_status run_metis(tsi_env *env, const tsi_component *c, tsi_index leaf_parts, int seed,
-                                idx_t *sizes) {
-  idx_t options[METIS_NOPTIONS], n = c->n;
-  int code = METIS_OK;
-  TSI_SCRATCH(env, idx_t, inverse, n);
-  tsi_metis_options(seed, options);
-  pthread_mutex_lock(&tsi_metis_lock);
-  if (leaf_parts > 1)
-    code = METIS_NodeNDP(n, c->xadj, c->adj, NULL, leaf_parts, options, c->perm, inverse, sizes);
-  else
-    code = METIS_NodeND(&n, c->xadj, c->adj, NULL, options, c->perm, inverse);
-  pthread_mutex_unlock(&tsi_metis_lock);
-  return tsi_metis_status(env, code, (tsi_index)c->n, c->xadj[c->n]);
-}
-
-/* Orders each component of the core by METIS, AMD or DISSECTION. Adds to *fill what AMD predicts. */
+/* Orders each component of the core by METIS, AMD, SCOTCH or DISSECTION. Adds to *fill what AMD predicts. */
 static tristar_status order_components(tsi_env *env, const tsi_core_graph *core, tsi_ordering_kind kind,
                                        const tsi_symbolic_options *options, tsi_fill *fill) {
+  const tsi_method method = {.kind = kind, .leaf_parts = 1, .seed = options->seed, .fill = fill};
+  tsi_watch *watch = options->watch;
   tsi_component c;
-  for (tsi_index i = 0; tsi_core_next(core, &i, &c);) {
+  tsi_index placed = 0;
+  for (tsi_index i = 0; tsi_core_next(core, &i, &c); placed += (tsi_index)c.n) {
+    if (watch != NULL) watch->from = (double)placed / core->n, watch->part = (double)c.n / core->n;
+    tsi_watch_note(watch, 0);
+    TSI_TRY(tsi_watch_look(env, watch, "ordering"));
     if (c.n <= TSI_MINIMUM_DEGREE_VERTICES)
       tsi_minimum_degree(&c, fill);
-    else if (kind == TSI_ORDER_AMD)
-      TSI_TRY(tsi_approximate_minimum_degree(env, &c, fill));
     else if (kind == TSI_ORDER_DISSECTION)
-      TSI_TRY(tsi_shared_order(env, &c, options->seed, options->cores));
+      TSI_TRY(tsi_shared_order(env, &c, options->seed, options->cores, watch));
     else
-      TSI_TRY(run_metis(env, &c, 1, options->seed, NULL));
+      TSI_TRY(tsi_component_order(env, &c, &method, watch));
   }
   return TRISTAR_OK;
 }
@@ -131,12 +119,14 @@ static tristar_status order_tree(tsi_env *env, const tsi_graph *graph, const tsi
   const tsi_index leaf_parts = options->leaf_parts, nodes = 2 * leaf_parts - 1;
   TSI_OWNED tsi_core_graph *core = NULL;
   tsi_component c;
+  tsi_fill ignored = {0};
   idx_t sum = 0;
   TSI_TRY(tsi_core_create(env, graph, true, &core));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "ordering: METIS, %d vertices, %d leaves", core->n, leaf_parts);
   TSI_SCRATCH_ZERO(env, idx_t, sizes, nodes); /* METIS leaves the nodes below an empty one alone */
+  const tsi_method method = {TSI_ORDER_METIS, leaf_parts, options->seed, sizes, &ignored};
   for (tsi_index i = 0; tsi_core_next(core, &i, &c);)
-    TSI_TRY(run_metis(env, &c, leaf_parts, options->seed, sizes));
+    TSI_TRY(tsi_component_order(env, &c, &method, options->watch));
   for (tsi_index t = 0; t < nodes; t++) sum += sizes[t];
   if (sum != core->n)
     TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS_NodeNDP: the parts of %d vertices sum up to %lld", core->n,
@@ -213,6 +203,7 @@ tristar_status tsi_order(tsi_env *env, const tsi_graph *graph, const tsi_symboli
       [TSI_ORDER_METIS] = "METIS", [TSI_ORDER_AMD] = "AMD", [TSI_ORDER_DISSECTION] = "dissection"};
   const tsi_index leaf_parts = options->leaf_parts;
   tsi_order_choice choice = {options->ordering, ""};
+  if (options->ordering == TSI_ORDER_SCOTCH) TSI_TRY(tsi_scotch_need(env));
   if (leaf_parts < 1 || leaf_parts > TSI_MAX_LEAF_PARTS || (leaf_parts & (leaf_parts - 1)) != 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts = %d is not a power of two in 1..%d", leaf_parts,
              TSI_MAX_LEAF_PARTS);
@@ -225,6 +216,7 @@ tristar_status tsi_order(tsi_env *env, const tsi_graph *graph, const tsi_symboli
     case TSI_ORDER_METIS:
     case TSI_ORDER_AMD:
     case TSI_ORDER_DISSECTION:
+    case TSI_ORDER_SCOTCH:
       TSI_TRY(order_core(env, graph, options, perm));
       break;
     case TSI_ORDER_AUTO:

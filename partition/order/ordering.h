@@ -37,7 +37,7 @@ static inline tsi_index tsi_separator_parent(tsi_index leaf_parts, tsi_index nod
 
 /* perm: n entries, written. part (n) and part_columns (2*leaf_parts - 1): the node of each vertex and the
  * number of vertices of each node; both are read and written only where tsi_order_makes_tree. Errors:
- * ARGUMENT, RUNTIME (METIS), TOO_LARGE (for METIS), MEMORY. */
+ * ARGUMENT, RUNTIME (METIS, Scotch), TOO_LARGE (for them), MEMORY, UNSUPPORTED (SCOTCH), CANCELLED. */
 TRISTAR_CHECKED tristar_status tsi_order(tsi_env *env, const tsi_graph *graph,
                                          const tsi_symbolic_options *options, tsi_index *perm,
                                          tsi_index *part, tsi_index *part_columns);

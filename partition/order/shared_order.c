@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "partition/order/merged.h"
+#include "partition/order/metis_call.h"
+#include "partition/order/minimum_degree.h"
+#include "partition/order/scotch_call.h"
 #include "partition/order/separators.h"
 #include "runtime/base/child.h"
 
@@ -22,24 +25,32 @@
 
 /* ---- Shared memory ------------------------------------------------------------------------------------- */
 
-/* What the shared memory begins with; n + 1, edges, weighted * n and n integers follow, the arrays of a part
- * but for its vertices. */
+/* What a helper does. */
+typedef enum job { JOB_ORDER_PART, JOB_SEPARATE, JOB_COMPONENT } job;
+
+/* What the shared memory begins with; n + 1, edges, weighted * n, n and 2 * leaf_parts - 1 integers follow:
+ * the arrays of a part but for its vertices, or those of a component, and the sizes of nodes. */
 typedef struct request {
   uint32_t version; /* VERSION, of both programs */
   int32_t parent;   /* process id */
-  int32_t seed, separate, weighted;
+  int32_t job, kind, seed, weighted, leaf_parts;
   int32_t done; /* 1: the helper has written the result */
   int64_t n, halo, edges, leaf;
+  tsi_fill fill; /* of AMD */
 } request;
 
-#define VERSION (0x74733000u + IDXTYPEWIDTH)
+#define VERSION (0x74733100u + IDXTYPEWIDTH)
 
 typedef struct arrays {
-  idx_t *xadj, *adj, *weight, *result;
+  idx_t *xadj, *adj, *weight, *result, *sizes;
 } arrays;
 
+static int64_t nodes_of(const request *r) {
+  return 2 * (int64_t)r->leaf_parts - 1;
+}
+
 static size_t bytes_of(const request *r) {
-  const int64_t integers = r->n + 1 + r->edges + (r->weighted ? r->n : 0) + r->n;
+  const int64_t integers = r->n + 1 + r->edges + (r->weighted ? r->n : 0) + r->n + nodes_of(r);
   return sizeof *r + (size_t)integers * sizeof(idx_t);
 }
 
@@ -49,12 +60,97 @@ static arrays arrays_of(request *r) {
   a.adj = a.xadj + r->n + 1;
   a.weight = a.adj + r->edges;
   a.result = a.weight + (r->weighted ? r->n : 0);
+  a.sizes = a.result + r->n;
   return a;
+}
+
+/* The memory that a helper shares, with the graph in it. */
+static tristar_status share(tsi_env *env, request head, const idx_t *xadj, const idx_t *adj,
+                            const idx_t *weight, tsi_child *child) {
+  head.version = VERSION;
+  head.parent = (int32_t)getpid();
+  head.weighted = weight != NULL;
+  head.edges = xadj[head.n];
+  TSI_TRY(tsi_child_prepare(env, bytes_of(&head), child));
+  request *r = child->memory;
+  *r = head;
+  const arrays a = arrays_of(r);
+  memcpy(a.xadj, xadj, ((size_t)r->n + 1) * sizeof *a.xadj);
+  memcpy(a.adj, adj, (size_t)r->edges * sizeof *a.adj);
+  if (weight != NULL) memcpy(a.weight, weight, (size_t)r->n * sizeof *a.weight);
+  return TRISTAR_OK;
+}
+
+/* ---- Whole components ---------------------------------------------------------------------------------- */
+
+static tristar_status run_method(tsi_env *env, const tsi_component *c, const tsi_method *method) {
+  if (method->kind == TSI_ORDER_AMD) return tsi_approximate_minimum_degree(env, c, method->fill);
+  if (method->kind == TSI_ORDER_SCOTCH)
+    return tsi_scotch_order(env, c->n, c->xadj, c->adj, IDXTYPEWIDTH, method->seed, c->perm);
+  return tsi_metis_order(env, c, method->leaf_parts, method->seed, method->sizes);
+}
+
+/* Takes the result of a helper that has ended; returns false where there is none. */
+static bool take_component(const tsi_component *c, const tsi_method *method, request *r) {
+  const arrays a = arrays_of(r);
+  if (!r->done) return false;
+  memcpy(c->perm, a.result, (size_t)c->n * sizeof *c->perm);
+  if (method->sizes != NULL) memcpy(method->sizes, a.sizes, (size_t)nodes_of(r) * sizeof *a.sizes);
+  method->fill->entries += r->fill.entries;
+  method->fill->flops += r->fill.flops;
+  return true;
+}
+
+/* A helper orders, and is killed if the caller cancels. *done: it could be started, and did not fail. */
+static tristar_status order_apart(tsi_env *env, const tsi_component *c, const tsi_method *method,
+                                  const char *program, tsi_watch *watch, bool *done) {
+  static const struct timespec pause = {0, 1000000};
+  const request head = {.job = JOB_COMPONENT,
+                        .kind = (int32_t)method->kind,
+                        .seed = method->seed,
+                        .leaf_parts = method->leaf_parts,
+                        .n = c->n};
+  tsi_child child = {.memory = NULL};
+  tristar_status status = share(env, head, c->xadj, c->adj, NULL, &child);
+  if (status == TRISTAR_OK) status = tsi_child_start(env, program, &child);
+  const bool started = status == TRISTAR_OK;
+  while (status == TRISTAR_OK && !tsi_child_has_ended(&child)) {
+    nanosleep(&pause, NULL);
+    status = tsi_watch_look(env, watch, "ordering");
+  }
+  if (status == TRISTAR_OK) *done = take_component(c, method, child.memory);
+  if (!*done && status != TRISTAR_ERR_CANCELLED)
+    tsi_log(env, TRISTAR_LOG_INFO, "ordering: cannot be cancelled: %s",
+            status == TRISTAR_OK ? "a helper ended early" : tsi_error_text(env));
+  tsi_child_finish(&child);
+  return started ? status : TRISTAR_OK;
+}
+
+tristar_status tsi_component_order(tsi_env *env, const tsi_component *c, const tsi_method *method,
+                                   tsi_watch *watch) {
+  char program[PATH_MAX];
+  bool done = false;
+  if (watch != NULL && c->xadj[c->n] >= SHARED_EDGES && tsi_child_find(PROGRAM, program, sizeof program))
+    TSI_TRY(order_apart(env, c, method, program, watch, &done));
+  return done ? TRISTAR_OK : run_method(env, c, method);
 }
 
 /* ---- In a helper --------------------------------------------------------------------------------------- */
 
-static tristar_status serve(tsi_env *env, request *r) {
+static tristar_status serve_component(tsi_env *env, request *r) {
+  const arrays a = arrays_of(r);
+  const tsi_component c = {.n = (idx_t)r->n, .xadj = a.xadj, .adj = a.adj, .perm = a.result};
+  TSI_TRY(run_method(env, &c,
+                     &(tsi_method){.kind = (tsi_ordering_kind)r->kind,
+                                   .leaf_parts = r->leaf_parts,
+                                   .seed = r->seed,
+                                   .sizes = a.sizes,
+                                   .fill = &r->fill}));
+  r->done = 1;
+  return TRISTAR_OK;
+}
+
+static tristar_status serve_part(tsi_env *env, request *r) {
   const arrays a = arrays_of(r);
   TSI_OWNED tsi_order_part *p = NULL;
   TSI_TRY(tsi_order_part_create(env, (idx_t)r->n, (idx_t)r->edges, r->weighted != 0, &p));
@@ -64,7 +160,7 @@ static tristar_status serve(tsi_env *env, request *r) {
   memcpy(p->adj, a.adj, (size_t)r->edges * sizeof *a.adj);
   if (r->weighted) memcpy(p->weight, a.weight, (size_t)r->n * sizeof *a.weight);
   for (idx_t v = 0; v < p->n; v++) p->vertex[v] = v;
-  if (r->separate) {
+  if (r->job == JOB_SEPARATE) {
     TSI_TRY(tsi_order_part_separate(env, p, r->seed));
     memcpy(a.result, p->result, (size_t)r->n * sizeof *a.result);
   } else
@@ -76,11 +172,12 @@ static tristar_status serve(tsi_env *env, request *r) {
 int tsi_shared_order_serve(void *memory, size_t bytes) {
   request *r = memory;
   tsi_env env;
-  if (bytes < sizeof *r || r->version != VERSION || r->n < 0 || r->edges < 0 || bytes_of(r) != bytes)
+  if (bytes < sizeof *r || r->version != VERSION || r->n < 0 || r->edges < 0 || r->leaf_parts < 1 ||
+      bytes_of(r) != bytes)
     return 2;
   if (tsi_child_is_orphan(r->parent)) return 2;
   tsi_env_init(&env);
-  return serve(&env, r) == TRISTAR_OK ? 0 : 1;
+  return (r->job == JOB_COMPONENT ? serve_component : serve_part)(&env, r) == TRISTAR_OK ? 0 : 1;
 }
 
 /* ---- In the program ------------------------------------------------------------------------------------ */
@@ -93,6 +190,7 @@ typedef struct helper {
 typedef struct shared_order {
   tsi_env *env;
   idx_t *order;
+  tsi_watch *watch; /* NULL: none */
   int seed, cores;
   idx_t all, placed;       /* vertices */
   idx_t piece;             /* edges of the largest part that is ordered as a whole */
@@ -118,6 +216,7 @@ static tsi_order_part *take_largest(shared_order *s) {
 
 static void note_progress(shared_order *s, idx_t placed) {
   s->placed += placed;
+  tsi_watch_note(s->watch, (double)s->placed / (double)s->all);
   tsi_log(s->env, TRISTAR_LOG_PROGRESS, "ordering %d%%", (int)(100.0 * (double)s->placed / (double)s->all));
 }
 
@@ -161,27 +260,6 @@ static tristar_status take(shared_order *s, tsi_order_part *p, const arrays *a) 
   return TRISTAR_OK;
 }
 
-/* The memory that a helper of this part shares. */
-static tristar_status share(shared_order *s, const tsi_order_part *p, tsi_child *child) {
-  const request head = {.version = VERSION,
-                        .parent = (int32_t)getpid(),
-                        .seed = s->seed,
-                        .separate = separates(s, p),
-                        .weighted = p->weight != NULL,
-                        .n = p->n,
-                        .halo = p->halo,
-                        .edges = p->xadj[p->n],
-                        .leaf = p->leaf};
-  TSI_TRY(tsi_child_prepare(s->env, bytes_of(&head), child));
-  request *r = child->memory;
-  *r = head;
-  const arrays a = arrays_of(r);
-  memcpy(a.xadj, p->xadj, ((size_t)p->n + 1) * sizeof *a.xadj);
-  memcpy(a.adj, p->adj, (size_t)p->xadj[p->n] * sizeof *a.adj);
-  if (p->weight != NULL) memcpy(a.weight, p->weight, (size_t)p->n * sizeof *a.weight);
-  return TRISTAR_OK;
-}
-
 static void give_up_helpers(shared_order *s, const char *why) {
   if (!s->alone) tsi_log(s->env, TRISTAR_LOG_INFO, "ordering: one process goes on alone: %s", why);
   s->alone = true;
@@ -195,7 +273,13 @@ static helper *find_idle(shared_order *s) {
 
 /* Starts a helper with the part, which then is its own; where that fails the part waits again. */
 static void start(shared_order *s, helper *h, tsi_order_part *p) {
-  tristar_status status = share(s, p, &h->child);
+  const request head = {.job = separates(s, p) ? JOB_SEPARATE : JOB_ORDER_PART,
+                        .seed = s->seed,
+                        .leaf_parts = 1,
+                        .n = p->n,
+                        .halo = p->halo,
+                        .leaf = p->leaf};
+  tristar_status status = share(s->env, head, p->xadj, p->adj, p->weight, &h->child);
   if (status == TRISTAR_OK) status = tsi_child_start(s->env, s->program, &h->child);
   if (status == TRISTAR_OK) {
     h->part = p;
@@ -241,6 +325,7 @@ static tristar_status collect(shared_order *s, int *running) {
 static tristar_status work(shared_order *s) {
   static const struct timespec pause = {0, 500000};
   for (int running = 0; s->waiting != NULL || running > 0;) {
+    TSI_TRY(tsi_watch_look(s->env, s->watch, "ordering"));
     helper *idle = s->alone ? NULL : find_idle(s);
     if (s->waiting != NULL && idle != NULL)
       start(s, idle, take_largest(s));
@@ -263,16 +348,18 @@ static void release(shared_order *s) {
 }
 
 static tristar_status order(tsi_env *env, const tsi_component *c, const idx_t *weight, idx_t leaf, int seed,
-                            int cores) {
+                            int cores, tsi_watch *watch) {
   TSI_SCRATCH_ZERO(env, shared_order, s, 1);
   s->env = env;
   s->order = c->perm;
+  s->watch = watch;
   s->seed = seed;
+  if (watch != NULL && cores < 1) cores = 1;
   s->cores = cores < HELPERS_MOST ? cores : HELPERS_MOST;
   s->all = c->n;
   s->piece = c->xadj[c->n] / PIECE_SHARE > PIECE_EDGES ? c->xadj[c->n] / PIECE_SHARE : PIECE_EDGES;
-  s->alone =
-      cores < 2 || c->xadj[c->n] < SHARED_EDGES || !tsi_child_find(PROGRAM, s->program, sizeof s->program);
+  s->alone = (cores < 2 && watch == NULL) || c->xadj[c->n] < SHARED_EDGES ||
+             !tsi_child_find(PROGRAM, s->program, sizeof s->program);
   TSI_TRY(tsi_order_part_of_component(env, c, weight, &s->waiting));
   s->waiting->leaf = leaf;
   const tristar_status status = work(s);
@@ -280,11 +367,11 @@ static tristar_status order(tsi_env *env, const tsi_component *c, const idx_t *w
   return status;
 }
 
-tristar_status tsi_shared_order(tsi_env *env, const tsi_component *c, int seed, int cores) {
+tristar_status tsi_shared_order(tsi_env *env, const tsi_component *c, int seed, int cores, tsi_watch *watch) {
   TSI_OWNED tsi_merged *merged = NULL;
   TSI_TRY(tsi_merged_create(env, c, &merged));
-  if (merged == NULL) return order(env, c, NULL, LEAF_VERTICES, seed, cores);
-  TSI_TRY(order(env, &merged->groups, merged->weight, LEAF_MERGED, seed, cores));
+  if (merged == NULL) return order(env, c, NULL, LEAF_VERTICES, seed, cores, watch);
+  TSI_TRY(order(env, &merged->groups, merged->weight, LEAF_MERGED, seed, cores, watch));
   tsi_merged_expand(merged, c->perm);
   return TRISTAR_OK;
 }

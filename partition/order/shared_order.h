@@ -5,18 +5,38 @@
  * parts are separated one by one; a small one is ordered as a whole. Where no helper can be started, or one
  * fails, this process does its work: the order is the same.
  *
+ * Whole components are ordered by METIS, AMD or Scotch in this process or, if the caller wants to cancel, by
+ * a helper: the libraries cannot be interrupted, a process can.
+ *
  * Vertices with the same neighbours, as the unknowns of a node of a mesh have them, are merged before.
  *
  * Reads   a tsi_component.
  * Writes  its perm.
- * Invariant: perm depends on the component and the seed only. */
+ * Invariants: perm depends on the component, the method and the seed only. After a cancellation no helper
+ * runs. */
 #ifndef TSI_PARTITION_ORDER_SHARED_ORDER_H
 #define TSI_PARTITION_ORDER_SHARED_ORDER_H
 
 #include "partition/order/core_graph.h"
+#include "partition/order/symbolic.h"
 
-/* cores: helpers at a time; 1: none. Errors: MEMORY, RUNTIME (METIS, CAMD). */
-TRISTAR_CHECKED tristar_status tsi_shared_order(tsi_env *env, const tsi_component *c, int seed, int cores);
+/* cores: helpers at a time; 1: none, or one if there is a watch. watch may be NULL. Errors: MEMORY, RUNTIME
+ * (METIS, CAMD), CANCELLED. */
+TRISTAR_CHECKED tristar_status tsi_shared_order(tsi_env *env, const tsi_component *c, int seed, int cores,
+                                                tsi_watch *watch);
+
+/* How a component is ordered as a whole. */
+typedef struct tsi_method {
+  tsi_ordering_kind kind; /* METIS, AMD or SCOTCH */
+  tsi_index leaf_parts;   /* METIS: leaves of a separator tree; 1: no such tree */
+  int seed;
+  idx_t *sizes;   /* 2 * leaf_parts - 1, of the nodes of the tree, written; NULL without a tree */
+  tsi_fill *fill; /* AMD adds what it predicts */
+} tsi_method;
+
+/* watch may be NULL. Errors: MEMORY, TOO_LARGE, RUNTIME, UNSUPPORTED, CANCELLED. */
+TRISTAR_CHECKED tristar_status tsi_component_order(tsi_env *env, const tsi_component *c,
+                                                   const tsi_method *method, tsi_watch *watch);
 
 /* In a helper: does what the shared memory of so many bytes contains; returns an exit status. */
 int tsi_shared_order_serve(void *memory, size_t bytes);

@@ -415,8 +415,10 @@ tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph, const t
   sy->n = graph->n;
   sy->closed = true;
   TSI_TRY(order_columns(env, options, w, sy));
+  TSI_TRY(tsi_watch_look(env, options->watch, "symbolic factorization"));
   TSI_TRY(count_columns(env, w, sy));
   TSI_TRY(find_parts(env, options, w, sy));
+  TSI_TRY(tsi_watch_look(env, options->watch, "symbolic factorization"));
   TSI_TRY(build_supernodes(env, options->relax, w, sy));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "symbolic: %d supernodes, %lld entries of L, %lld stored", sy->count,
           (long long)sy->nnz_exact, (long long)sy->nnz_stored);

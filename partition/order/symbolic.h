@@ -32,7 +32,7 @@
 #define TSI_PARTITION_ORDER_SYMBOLIC_H
 
 #include "partition/order/graph.h"
-#include "runtime/base/env.h"
+#include "runtime/base/watch.h"
 
 typedef struct tsi_symbolic {
   tsi_index n;
@@ -61,6 +61,7 @@ typedef enum tsi_ordering_kind {
   TSI_ORDER_AMD,        /* minimum_degree.h */
   TSI_ORDER_DISSECTION, /* shared_order.h */
   TSI_ORDER_CALLBACK,   /* options.order */
+  TSI_ORDER_SCOTCH,     /* scotch_call.h */
   TSI_ORDER_AUTO        /* order_choice.h: AMD or DISSECTION; with a separator tree METIS */
 } tsi_ordering_kind;
 
@@ -102,6 +103,7 @@ typedef struct tsi_symbolic_options {
   double relax;         /* relaxed merging: share of stored zeros tolerated, 0: fundamental supernodes only */
   tsi_order_costs costs;    /* for TSI_ORDER_AUTO */
   tsi_order_choice *choice; /* written by the ordering; may be NULL */
+  tsi_watch *watch;         /* of the caller; NULL: none */
 } tsi_symbolic_options;
 
 /* Does the ordering come with its separator tree? */
@@ -121,7 +123,8 @@ TRISTAR_CHECKED tristar_status tsi_symbolic_measure(tsi_env *env, const tsi_grap
                                                     const tsi_index *perm, tsi_fill *fill);
 
 /* Orders and analyzes. Errors: ARGUMENT (given is no permutation: the message names the entry; leaf_parts no
- * power of two), RUNTIME (METIS's code), TOO_LARGE, MEMORY. n = 0 gives an empty structure. */
+ * power of two), RUNTIME (METIS's code), TOO_LARGE, MEMORY, UNSUPPORTED (SCOTCH), CANCELLED. n = 0 gives an
+ * empty structure. */
 TRISTAR_CHECKED tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph,
                                                    const tsi_symbolic_options *options, tsi_symbolic **out);
 

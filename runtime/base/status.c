@@ -45,6 +45,8 @@ const char *tristar_status_name(tristar_status status) {
     return "TRISTAR_ERR_INTERNAL";
   case TRISTAR_ERR_BUSY:
     return "TRISTAR_ERR_BUSY";
+  case TRISTAR_ERR_CANCELLED:
+    return "TRISTAR_ERR_CANCELLED";
   }
   return "unknown tristar_status";
 }

@@ -112,7 +112,8 @@ static const struct {
     {TRISTAR_ORDERING_METIS, TSI_ORDER_METIS},       {TRISTAR_ORDERING_NATURAL, TSI_ORDER_NATURAL},
     {TRISTAR_ORDERING_USER, TSI_ORDER_GIVEN},        {TRISTAR_ORDERING_PTSCOTCH, TSI_ORDER_GIVEN},
     {TRISTAR_ORDERING_AMD, TSI_ORDER_AMD},           {TRISTAR_ORDERING_DISSECTION, TSI_ORDER_DISSECTION},
-    {TRISTAR_ORDERING_CALLBACK, TSI_ORDER_CALLBACK}, {TRISTAR_ORDERING_AUTO, TSI_ORDER_AUTO}};
+    {TRISTAR_ORDERING_CALLBACK, TSI_ORDER_CALLBACK}, {TRISTAR_ORDERING_AUTO, TSI_ORDER_AUTO},
+    {TRISTAR_ORDERING_SCOTCH, TSI_ORDER_SCOTCH}};
 
 /* The options of the symbolic analysis. given: the permutation of USER or PTSCOTCH. */
 static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const tsi_index *given,
@@ -151,7 +152,7 @@ static void note_choice(tristar_analysis_t *an, const tsi_order_choice *choice) 
  * more.
  */
 static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matched *found,
-                            const tsi_index *given, bool lean) {
+                            const tsi_index *given, bool lean, tsi_watch *watch) {
   const tsi_index *row_map = found->row_map;
   const tsi_pattern *pattern = an->pattern;
   const tsi_index n = pattern->n;
@@ -160,6 +161,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
   tsi_order_choice choice;
   tsi_symbolic_options options = symbolic_options(an, given, &choice);
+  options.watch = watch;
   if (row_map != NULL && !tsi_pattern_is_columns(pattern)) { /* needs columns, in full */
     TSI_TRY(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
     TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
@@ -227,6 +229,8 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   tsi_index *given = NULL;
   tsi_matched found = {.pairs = 0};
   const double begin = tsi_clock();
+  tsi_watch watching = tsi_watch_begin(options->progress, options->progress_arg);
+  tsi_watch *watch = options->progress != NULL ? &watching : NULL;
   *out = NULL;
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, an, 1));
   atomic_init(&an->references, 1);
@@ -235,8 +239,10 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   an->pattern = tsi_take(&pattern);
   an->options = *options;
   an->options.permutation = NULL;
+  an->options.progress = NULL; /* an analysis by tristar_factor does not call it */
   an->stats.method = options->method;
   an->factor_scalar = tsi_factor_scalar(an->pattern->scalar, options->single_factors != 0);
+  TSI_TRY_OUT(tsi_watch_look(env, watch, "reading the pattern"));
   TSI_TRY_OUT(tsi_pattern_missing_mirrors(env, an->pattern, &an->stats.missing_mirrors));
   if (chosen == NULL)
     TSI_TRY_OUT(choose(env, an, values, &found));
@@ -250,12 +256,16 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
     }
   }
   take_scalings(an, &found);
+  TSI_TRY_OUT(tsi_watch_look(env, watch, "matching"));
   if (options->ordering == TRISTAR_ORDERING_PTSCOTCH && (chosen == NULL || chosen->order == NULL))
     TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED,
                  "PT-Scotch orders matrices whose rows lie on all ranks, which this one's do not: "
                  "tristar_dmatrix_factor, or solve --layout PXxPYxPZ under mpiexec");
   TSI_TRY_OUT(given_order(env, options, an->pattern->n, &given));
-  TSI_TRY_OUT(order(env, an, &found, chosen && chosen->order ? chosen->order : given, chosen != NULL));
+  TSI_TRY_OUT(order(env, an, &found, chosen && chosen->order ? chosen->order : given, chosen != NULL, watch));
+  watching.share = 1;
+  watching.next = 0; /* the function always sees that */
+  TSI_TRY_OUT(tsi_watch_look(env, watch, "preparing the factorization"));
   TSI_TRY_OUT(tsi_analysis_place_rows(env, an));
   TSI_TRY_OUT(tsi_place_panels(env, an->panels, &an->panel_values));
   if (chosen == NULL) TSI_TRY_OUT(tsi_assembly_create(env, an));
@@ -278,7 +288,7 @@ out:
 
 tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_analysis_options *options) {
   if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
-      (unsigned)options->ordering > TRISTAR_ORDERING_AUTO ||
+      (unsigned)options->ordering > TRISTAR_ORDERING_SCOTCH ||
       (unsigned)options->matching > TRISTAR_MATCHING_ON ||
       (unsigned)options->inverse > TRISTAR_INVERSE_PARTITIONED ||
       (unsigned)options->merge > TRISTAR_MERGE_NONE ||

@@ -70,7 +70,8 @@ typedef enum tristar_status {
   TRISTAR_ERR_RUNTIME,               /* Another library failed. The message gives its code. */
   TRISTAR_ERR_STALE,    /* The factor has no values, or new values need another analysis or pattern. */
   TRISTAR_ERR_INTERNAL, /* A defect of TriStar. Please report the message. */
-  TRISTAR_ERR_BUSY      /* The limit of unfinished solves is reached. See tristar_starpu.h. */
+  TRISTAR_ERR_BUSY,     /* The limit of unfinished solves is reached. See tristar_starpu.h. */
+  TRISTAR_ERR_CANCELLED /* The function `progress` of the caller cancelled the call. */
 } tristar_status;
 
 /* Name of a status, such as "TRISTAR_ERR_FORMAT". Never NULL; static text. */
@@ -206,9 +207,11 @@ typedef enum tristar_ordering {
   TRISTAR_ORDERING_DISSECTION, /* Nested dissection by METIS in parts, that several cores can order side by
                                   side: less time and less fill than METIS. With a separator tree: METIS. */
   TRISTAR_ORDERING_CALLBACK,   /* By tristar_analysis_options.order. */
-  TRISTAR_ORDERING_AUTO /* AMD, or DISSECTION where that promises less time of analysis, factorization and
-                           `solves` solves. With a separator tree: METIS. The matrix and the options decide,
-                           not the machine. */
+  TRISTAR_ORDERING_AUTO,  /* AMD, or DISSECTION where that promises less time of analysis, factorization and
+                             `solves` solves. With a separator tree: METIS. The matrix and the options decide,
+                             not the machine. */
+  TRISTAR_ORDERING_SCOTCH /* Nested dissection by Scotch (tristar_scotch_version). Like METIS, it orders
+                             components of up to 64 rows by minimum degree. */
 } tristar_ordering;
 
 /* An ordering of the caller for a graph of n rows. The neighbours of row v are index[p] for ptr[v] <= p <
@@ -217,6 +220,16 @@ typedef enum tristar_ordering {
  * analysis. With pairs of LDLT a row of the graph is a pair or a single row of the matrix. */
 typedef int (*tristar_order_fn)(void *arg, int64_t n, const int64_t *ptr, const int32_t *index,
                                 int64_t *permutation);
+
+/* The state of an analysis. */
+typedef struct tristar_analysis_point {
+  double seconds; /* Since the call began. */
+  double share;   /* Of the rows, those that the present ordering has placed: 0 to 1. AUTO may order twice. */
+} tristar_analysis_point;
+
+/* Receives the state of an analysis about ten times a second, on the calling thread. A result other than 0
+ * cancels the analysis. The function must not use the context. */
+typedef int (*tristar_analysis_progress_fn)(void *arg, const tristar_analysis_point *point);
 
 /* Whether large entries are moved to the diagonal before the factorization. */
 typedef enum tristar_matching {
@@ -258,7 +271,7 @@ typedef struct tristar_analysis_options {
   int leaf_parts;   /* Leaves of the separator tree: 2, 4, 8, ... 0 or 1: no such tree. Pz grids of processes
                        need at least Pz leaves (tristar_layout.h). METIS, DISSECTION and AUTO compute the
                        tree; for other orderings it is cut from the elimination tree. */
-  int seed;         /* Seed of METIS and PT-Scotch. */
+  int seed;         /* Seed of METIS, Scotch and PT-Scotch. */
   tristar_matching matching; /* Needs values in the view. */
   int single_factors; /* 1: single precision factors and solves for a double matrix; b, x and refinement stay
                          double. Small pivots are perturbed, and only tristar_condition finds singular
@@ -272,6 +285,8 @@ typedef struct tristar_analysis_options {
   int64_t solves;            /* ORDERING_AUTO: solves that a factorization is expected to serve. 0: 10. */
   tristar_order_fn order;    /* ORDERING_CALLBACK: the ordering, called once in tristar_analyze. */
   void *order_arg;           /* First argument of order. */
+  tristar_analysis_progress_fn progress; /* Follows and cancels tristar_analyze; on rank 0. NULL: none. */
+  void *progress_arg;                    /* First argument of progress. */
 } tristar_analysis_options;
 
 /* Defaults: METHOD_AUTO, ORDERING_AUTO, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE,
@@ -282,8 +297,11 @@ typedef struct tristar_analysis_options {
 /* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of view; reads
  * values, if any, to resolve METHOD_AUTO and for the matching (Duff and Koster 2001). options may be NULL.
  * Errors: ARGUMENT, RECTANGULAR, FORMAT (row out of range: the message names column and entry), SINGULAR
- * (structurally: the message gives the structural rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, or
- * the function of ORDERING_CALLBACK), UNSUPPORTED (ORDERING_PTSCOTCH). */
+ * (structurally: the message gives the structural rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS,
+ * Scotch, or the function of ORDERING_CALLBACK), UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library
+ * without it), CANCELLED.
+ * With `progress`, other processes make long calls of ordering libraries: a cancellation ends them at once.
+ * It waits for a matching, for a function of the caller, and where the program order_part cannot run. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);

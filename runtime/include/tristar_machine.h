@@ -1,4 +1,5 @@
-/* TriStar: the machine and its StarPU: workers, schedulers, memory, calibration, environment variables.
+/* TriStar: the machine and its StarPU: workers, schedulers, memory, calibration, environment variables;
+ * Scotch.
  *
  * Options of StarPU in tristar_config. The cores are bound from first_core on unless STARPU_WORKERS_CPUID is
  * set. GPUs are used from first_device on unless STARPU_WORKERS_CUDAID (_HIPID) is set. Polling workers
@@ -21,6 +22,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Version of Scotch that ORDERING_SCOTCH uses, such as "7.0.3"; static text. NULL: built without Scotch. */
+TRISTAR_API const char *tristar_scotch_version(void);
 
 /* Returns the i-th environment variable (from 0) of TriStar: its name, its default where it is not set or
  * empty, and its meaning; static texts. The pointers may be NULL. The result is 0 if there is no i-th. */

@@ -212,6 +212,30 @@ static void expect_text(const world *w, const char *text) {
 }
 
 /* One process alone has the matrix; ranks that want different orderings. */
+static int cancel(void *arg, const tristar_analysis_point *point) {
+  ++*(int *)arg;
+  return point->seconds >= 0;
+}
+
+/* Rank 0 cancels, and all ranks return the same. */
+static void check_cancelled(const world *w) {
+  CLEANUP(release_shared)
+  shared_matrix s = share_matrix(w, "poisson3d7", 6, &typed_double, TRISTAR_SYMMETRIC);
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
+  int calls = 0;
+  tristar_distributed_t *d;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
+  o.analysis.progress = cancel;
+  o.analysis.progress_arg = &calls;
+  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_CANCELLED);
+  expect_text(w, "cancelled the analysis");
+  CHECK(calls == (w->rank == 0) && d == NULL);
+  o.analysis.progress = NULL;
+  CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
+  tristar_distributed_destroy(&d);
+}
+
 static void check_refusals(const world *w) {
   CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
@@ -265,6 +289,7 @@ int main(int argc, char **argv) {
   RUN(check_graph(&w, "circuit", 300, false));
   RUN(check_graph(&w, "circuit", 300, true));
   RUN(check_refusals(&w));
+  RUN(check_cancelled(&w));
   if (tristar_ptscotch_version() != NULL) {
     RUN(check_model(&w, "poisson3d7", 16, &typed_double, 1.3));
     RUN(check_model(&w, "s2d9pt", 64, &typed_double, 1.3));

@@ -18,6 +18,12 @@ for pair in amd:AMD dissection:dissection metis:METIS natural:natural; do
   no_row '^ +[A-Za-z]+: (the matrix|a dissection)'
   [ "$(value ordering "$pair.json"):$(value ordering_reason "$pair.json")" = "${pair%:*}:" ] || fail "$pair: $(cat "$pair.json")"
 done
+if [ "$("$tristar" version | sed -n 's/^orderings beside METIS and AMD: //p')" = none ]; then
+  expect 1 'built without Scotch' solve gen:s2d9pt:25 --ordering scotch
+else
+  expect 0 '^analysis +Cholesky, Scotch ordering, ' solve gen:s2d9pt:25 --ordering scotch --json scotch.json
+  [ "$(value ordering scotch.json):$(value ordering_reason scotch.json)" = scotch: ] || fail "scotch: $(cat scotch.json)"
+fi
 expect 2 'ordering random: ' solve gen:s2d9pt:9 --ordering random
 expect 2 'solves 0: ' solve gen:s2d9pt:9 --solves 0
 
@@ -30,9 +36,13 @@ expect 0 '^  solver' "${bench[@]}" --ordering auto
 [ "$(bench_ordering)" = '"ordering":"amd"' ] || fail "bench --ordering auto: $(bench_ordering)"
 
 # ---- Bits
-bits() { "$tristar" solve gen:poisson3d7:30 --ordering dissection --checksum --json bits.json "$@" >output.txt 2>&1 && value checksum bits.json; }
-reference=$(bits --workers 1)
-[ ${#reference} -eq 16 ] || fail "no checksum: '$reference' $(cat output.txt)"
-[ "$(bits --workers 2)" = "$reference" ] || fail "two workers change bits"
-[ "$(TRISTAR_HELPERS=/nowhere bits --workers 2)" = "$reference" ] || fail "helpers change bits"
+bits() { "$tristar" solve gen:poisson3d7:30 --ordering "$ordering" --checksum --json bits.json "$@" >output.txt 2>&1 && value checksum bits.json; }
+orderings=(dissection metis amd)
+[ ! -e scotch.json ] || orderings+=(scotch)
+for ordering in "${orderings[@]}"; do # --verbose: a process of its own orders
+  reference=$(bits --workers 1)
+  [ ${#reference} -eq 16 ] || fail "$ordering: no checksum: '$reference' $(cat output.txt)"
+  [ "$(bits --workers 2 --verbose)" = "$reference" ] || fail "$ordering: two workers or a process change bits"
+  [ "$(TRISTAR_HELPERS=/nowhere bits --workers 2)" = "$reference" ] || fail "$ordering: helpers change bits"
+done
 finish

@@ -2,7 +2,7 @@
 # header tristar_NAME.h.
 #
 # The static library is an export of its own: only who links it needs the development files of StarPU,
-# OpenBLAS, hwloc, METIS, AMD and zlib, and of MPI and StarPU-MPI if it was built with them. So is each adapter: only
+# OpenBLAS, hwloc, METIS, AMD and zlib, and of Scotch, MPI and StarPU-MPI if it was built with them. So is each adapter: only
 # who links it needs those of its solver.
 include(CMakePackageConfigHelpers)
 
@@ -42,15 +42,19 @@ set(tsi_config_packages "")
 if(TRISTAR_HAVE_MPI)
   set(tsi_config_modules STARPUMPI=${tsi_starpumpi})
 endif()
-if(TRISTAR_HAVE_PTSCOTCH)
-  set(tsi_config_packages PTSCOTCH)
+if(TRISTAR_HAVE_SCOTCH)
+  list(APPEND tsi_config_packages SCOTCH)
 endif()
+if(TRISTAR_HAVE_PTSCOTCH)
+  list(APPEND tsi_config_packages PTSCOTCH)
+endif()
+list(JOIN tsi_config_packages " " tsi_config_packages)
 configure_package_config_file(tools/cmake/TriStarConfig.cmake.in TriStarConfig.cmake
                               INSTALL_DESTINATION "${tsi_package_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(TriStarConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/TriStarConfig.cmake"
               "${PROJECT_BINARY_DIR}/TriStarConfigVersion.cmake" tools/cmake/FindMETIS.cmake tools/cmake/FindAMD.cmake
-              tools/cmake/FindPTSCOTCH.cmake
+              tools/cmake/FindSCOTCH.cmake tools/cmake/FindPTSCOTCH.cmake
               tools/cmake/TriStarSolver.cmake tools/cmake/TriStarMpi.cmake
         DESTINATION "${tsi_package_dir}")
 
@@ -84,6 +88,11 @@ if(TRISTAR_HAVE_MPI)
   tsi_pc_mpi(tsi_pc_private INTERFACE_LINK_LIBRARIES)
   tsi_pc_libraries(tsi_pc_private)
   list(PREPEND tsi_pc_private ${TRISTAR_STARPUMPI_LDFLAGS})
+endif()
+if(TRISTAR_HAVE_SCOTCH)
+  set(tsi_scotch_flags "${SCOTCH_LIBRARY}" "${SCOTCH_ERROR_LIBRARY}")
+  tsi_pc_libraries(tsi_scotch_flags)
+  list(PREPEND tsi_pc_private ${tsi_scotch_flags})
 endif()
 if(TRISTAR_HAVE_PTSCOTCH)
   set(tsi_ptscotch_flags "${PTSCOTCH_LIBRARY}" "${PTSCOTCH_SCOTCH_LIBRARY}" "${PTSCOTCH_ERROR_LIBRARY}")

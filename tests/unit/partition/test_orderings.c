@@ -1,4 +1,6 @@
-/* Every ordering is a permutation, the same in each run. AMD and dissection fill less than the natural order;
+/* Without Scotch its ordering is refused; here it takes part where it is there.
+ *
+ * Every ordering is a permutation, the same in each run. AMD and dissection fill less than the natural order;
  * ORDER_AUTO takes the one with less predicted time and gives a reason; the measured factor is the symbolic
  * one.
  */
@@ -6,6 +8,7 @@
 #include "partition/order/symbolic.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
+#include "tristar_machine.h"
 
 static const tsi_ordering_kind kinds[] = {TSI_ORDER_METIS, TSI_ORDER_AMD, TSI_ORDER_DISSECTION,
                                           TSI_ORDER_AUTO, TSI_ORDER_NATURAL};
@@ -245,6 +248,42 @@ static void check_callback(tsi_env *env) {
   TSI_FREE(env, graph);
 }
 
+/* ---- Scotch ---- */
+
+/* The same order in each call, as if it were the first; another one with another seed. It fills much less
+ * than the natural order, and not much more than METIS's. */
+static void check_scotch(tsi_env *env) {
+  tsi_graph *cube = box(env, 14, 14), *flat = box(env, 60, 1), *dense = box_with_hubs(env, 16, 5);
+  tsi_symbolic_options options;
+  tsi_index perm[1];
+  tsi_symbolic_options_init(&options);
+  OWNED tsi_index *metis = order(env, cube, &options), *metis_of_flat = order(env, flat, &options);
+  options.ordering = TSI_ORDER_SCOTCH;
+  if (tristar_scotch_version() == NULL) {
+    CHECK_STATUS(tsi_order(env, cube, &options, perm, NULL, NULL), TRISTAR_ERR_UNSUPPORTED);
+    CHECK(strstr(tsi_error_text(env), "built without Scotch") != NULL);
+  } else {
+    OWNED tsi_index *first = order(env, cube, &options), *other = order(env, flat, &options),
+                    *again = order(env, cube, &options), *hubs = order(env, dense, &options);
+    CHECK(memcmp(first, again, (size_t)cube->n * sizeof *first) == 0);
+    CHECK(measure(env, cube, first).flops < 1.3 * measure(env, cube, metis).flops);
+    CHECK(measure(env, flat, other).flops < 1.3 * measure(env, flat, metis_of_flat).flops);
+    CHECK(hubs[dense->n - 2] == dense->n - 7);
+    options.seed = 7;
+    OWNED tsi_index *seeded = order(env, cube, &options);
+    CHECK(memcmp(first, seeded, (size_t)cube->n * sizeof *first) != 0);
+    options.seed = 1;
+    options.leaf_parts = 4; /* the tree is cut from the elimination tree */
+    tsi_symbolic *sy;
+    CHECK_OK(tsi_symbolic_create(env, cube, &options, &sy));
+    CHECK(sy->leaf_parts == 4);
+    TSI_FREE(env, sy);
+  }
+  TSI_FREE(env, cube);
+  TSI_FREE(env, flat);
+  TSI_FREE(env, dense);
+}
+
 int test_orderings(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
@@ -263,6 +302,7 @@ int test_orderings(int argc, char **argv) {
   RUN(check_tree(&env));
   RUN(check_dense(&env));
   RUN(check_callback(&env));
+  RUN(check_scotch(&env));
   CHECK(env.memory.current == 0);
   return 0;
 }
