@@ -135,9 +135,11 @@ static double draw(FILE *file, const tsi_gantt_chart *chart) {
 bool tsi_gantt_write(const char *path, const tsi_gantt_chart *chart) {
   char *text = NULL;
   size_t length = 0;
-  FILE *memory = open_memstream(&text, &length), *file = memory != NULL ? fopen(path, "w") : NULL;
+  FILE *memory = open_memstream(&text, &length);
   const double height = memory != NULL ? draw(memory, chart) : 0;
-  bool ok = memory != NULL && fclose(memory) == 0 && file != NULL;
+  /* an old file stays until the picture is there */
+  FILE *file = memory != NULL && fclose(memory) == 0 ? fopen(path, "w") : NULL;
+  bool ok = file != NULL;
   if (ok) {
     tsi_svg_head(file, TSI_GANTT_WIDTH, height);
     fwrite(text, 1, length, file);
