@@ -1,31 +1,17 @@
 /* Chooses powers of two for rows and columns: see scaling.h. */
-#include "runtime/factor/scaling.h"
+#include "runtime/factor/scaling_work.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define SPREAD 60          /* binary orders of magnitude between the largest entries of rows, or of columns */
-#define FAR 400            /* from one */
-#define LARGEST_SCALE 1000 /* 2^+-this */
-#define FITTING 20         /* binary orders of magnitude that largest entries may be from one */
-#define WEAK 10            /* binary orders of magnitude of a pivot below the largest entry */
-#define ITERATIONS 100     /* of conjugate gradients */
-#define SETTLED 0.01       /* means of exponents that are zero */
-#define RUIZ_SWEEPS 4
-
-/* The matrix, and the exponents of the scalings so far. Of lines that several processes share each of them
- * has its own exponents of entries, and the same of everything else. */
-typedef struct scaling {
-  tsi_env *env;
-  const tsi_scaling_lines *lines;
-  int *exponent;           /* of each entry, as exponent_of */
-  bool symmetric;          /* one scaling: column is row */
-  int *row, *column;       /* n */
-  int *of_row, *of_column; /* n: exponents of the largest scaled entries; scratch */
-  tristar_status united;   /* the first failure of what processes tell each other */
-} scaling;
-
-#define NO_ENTRY INT32_MIN /* as the exponent of a zero, or of the largest of none */
+#define SPREAD 60        /* binary orders of magnitude between the largest entries of rows, or of columns */
+#define FAR 400          /* from one */
+#define FITTING 20       /* binary orders of magnitude that largest entries may be from one */
+#define WEAK 10          /* binary orders of magnitude of a pivot below the largest entry */
+#define RUIZ_SWEEPS 4    /* of one scaling for rows and columns */
+#define UNEVEN 10        /* binary orders of magnitude between the largest entries of rows that differ */
+#define EVEN 4           /* ... of rows, and of columns, that are alike */
+#define EVENING_SWEEPS 8 /* of L U */
 
 /* e with 2^(e-1) <= x < 2^e, 0 <= x: mostly a field of its bits (IEEE 754, which frexp calls a function for).
  */
@@ -35,7 +21,7 @@ static int exponent_of(double x) {
   memcpy(&bits, &x, sizeof bits);
   e = (int)(bits >> 52);
   if (e > 0 && e < 0x7ff) return e - 0x3fe;
-  if (x == 0) return NO_ENTRY;
+  if (x == 0) return TSI_NO_ENTRY;
   frexp(x, &e);
   return e;
 }
@@ -48,32 +34,11 @@ static double power_of_two(int e) {
   return x;
 }
 
-/* Row and column of entry p of line j. */
-static void place_of(const tsi_scaling_lines *lines, tsi_index j, tsi_count p, tsi_index *row,
-                     tsi_index *column) {
-  const tsi_index line = lines->first + j;
-  *row = lines->by_rows ? line : lines->index[p];
-  *column = lines->by_rows ? lines->index[p] : line;
-}
-
 /* Each number becomes the largest that a process has. */
-static void unite_largest(scaling *s, int *largest) {
+static void unite_largest(tsi_scaling *s, int *largest) {
   const tsi_scaling_team *team = s->lines->team;
   const tristar_status status = team ? team->largest(team->context, s->lines->n, largest) : TRISTAR_OK;
   if (s->united == TRISTAR_OK) s->united = status;
-}
-
-/* Each number becomes the sum of all processes' ones. */
-static void unite_sums(scaling *s, tsi_count count, double *sums) {
-  const tsi_scaling_team *team = s->lines->team;
-  const tristar_status status = team ? team->sum(team->context, count, sums) : TRISTAR_OK;
-  if (s->united == TRISTAR_OK) s->united = status;
-}
-
-/* What one process has failed with all of them fail with. */
-static tristar_status agree(const scaling *s, tristar_status mine) {
-  const tsi_scaling_team *team = s->lines->team;
-  return team ? team->agree(team->context, mine) : mine;
 }
 
 /* Without a branch, which no processor could predict. */
@@ -82,19 +47,19 @@ static void lift(int *largest, int e) {
 }
 
 /* Exponents of the largest scaled entries of rows and columns, among the entries here: one pass for both. */
-static void find_largest(const scaling *s) {
+static void find_largest(const tsi_scaling *s) {
   const tsi_scaling_lines *lines = s->lines;
   const int *own = lines->by_rows ? s->row : s->column, *other = lines->by_rows ? s->column : s->row;
   int *of_own = lines->by_rows ? s->of_row : s->of_column,
       *of_other = lines->by_rows ? s->of_column : s->of_row;
-  for (tsi_index i = 0; i < lines->n; i++) s->of_row[i] = s->of_column[i] = NO_ENTRY;
+  for (tsi_index i = 0; i < lines->n; i++) s->of_row[i] = s->of_column[i] = TSI_NO_ENTRY;
   for (tsi_index j = 0; j < lines->count; j++) {
     const tsi_index line = lines->first + j;
     int largest = of_own[line];
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
       const tsi_index i = lines->index[p];
       const int e = s->exponent[p];
-      if (e == NO_ENTRY) continue;
+      if (e == TSI_NO_ENTRY) continue;
       lift(&largest, e + other[i] + own[line]);
       lift(&of_other[i], e + other[i] + own[line]);
       if (!lines->mirror) continue;
@@ -106,19 +71,20 @@ static void find_largest(const scaling *s) {
 }
 
 /* The same among the entries of all processes, of rows or of columns. */
-static int *find_largest_of(scaling *s, bool rows) {
+static int *find_largest_of(tsi_scaling *s, bool rows) {
   int *largest = rows ? s->of_row : s->of_column;
   find_largest(s);
   unite_largest(s, largest);
   return largest;
 }
 
-static void find_all_largest(scaling *s) {
+static void find_all_largest(tsi_scaling *s) {
   find_largest(s);
   unite_largest(s, s->of_row);
   unite_largest(s, s->of_column);
 }
 
+/* From the lowest exponent to the highest. */
 typedef struct range {
   int low, high;
 } range;
@@ -126,138 +92,40 @@ typedef struct range {
 #define NO_RANGE ((range){INT32_MAX, INT32_MIN})
 
 static void widen(range *r, int e) {
-  if (e == NO_ENTRY) return;
+  if (e == TSI_NO_ENTRY) return;
   if (e < r->low) r->low = e;
   if (e > r->high) r->high = e;
 }
 
-static bool is_bad(range r) {
-  return r.low <= r.high && (r.high - r.low > SPREAD || r.high > FAR || r.low < -FAR);
+static range range_of(tsi_index n, const int *exponent) {
+  range r = NO_RANGE;
+  for (tsi_index i = 0; i < n; i++) widen(&r, exponent[i]);
+  return r;
+}
+
+static bool is_wide(range r, int most) {
+  return r.low <= r.high && r.high - r.low > most;
 }
 
 /* Are the largest entries far from each other, or from one? */
-static bool far_apart(tsi_index n, const int *largest) {
-  range r = NO_RANGE;
-  for (tsi_index i = 0; i < n; i++) widen(&r, largest[i]);
-  return is_bad(r);
+static bool is_bad(range r) {
+  return is_wide(r, SPREAD) || (r.low <= r.high && (r.high > FAR || r.low < -FAR));
 }
 
-static tristar_status check_lines(const scaling *s, const int *largest, const char *name) {
+static tristar_status check_lines(const tsi_scaling *s, const int *largest, const char *name) {
   for (tsi_index i = 0; i < s->lines->n; i++)
-    if (largest[i] == NO_ENTRY)
+    if (largest[i] == TSI_NO_ENTRY)
       TSI_FAIL(s->env, TRISTAR_ERR_SINGULAR,
                "the matrix is singular: all values in %s %d (counted from 0) are zero", name, i);
   return TRISTAR_OK;
 }
 
-static int clamp(int e) {
-  return e > LARGEST_SCALE ? LARGEST_SCALE : e < -LARGEST_SCALE ? -LARGEST_SCALE : e;
-}
-
-/* ---- Least squares of logarithms ----------------------------------------------------------------------- */
-
-/* The normal equations in the exponents of rows and columns, or of both at once: for each of these lines the
- * scaled exponents of its entries have the mean zero. They are solved by conjugate gradients, preconditioned
- * by the numbers of entries (Curtis and Reid 1972). The gauge, rows by 2 and columns by 1/2, stays where it
- * is. */
-typedef struct squares {
-  tsi_count lines;  /* n if one scaling serves rows and columns, else 2 n: columns after rows */
-  double *all;      /* what follows, in one piece */
-  double *x;        /* exponents */
-  double *residual; /* sums of scaled exponents, negative */
-  double *direction, *image;
-  double *count; /* entries */
-} squares;
-
-/* image, zeros before, becomes what the normal equations make of `of`, or of the exponents of the entries
- * where that is NULL; counts them in `count` if there is one. */
-static void add_sums(scaling *s, const double *of, double *image, double *count) {
-  const tsi_scaling_lines *lines = s->lines;
-  const tsi_count column_line = s->symmetric ? 0 : lines->n, all = column_line + lines->n;
-  for (tsi_index j = 0; j < lines->count; j++)
-    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
-      tsi_index row, column;
-      if (s->exponent[p] == NO_ENTRY) continue;
-      place_of(lines, j, p, &row, &column);
-      for (int image_too = lines->mirror && row != column; image_too >= 0; image_too--) {
-        const tsi_count a = image_too ? column : row, b = column_line + (image_too ? row : column);
-        const double sum = of ? of[a] + of[b] : s->exponent[p];
-        image[a] += sum;
-        image[b] += sum;
-        if (count == NULL) continue;
-        count[a]++;
-        count[b]++;
-      }
-    }
-  unite_sums(s, all, image);
-  if (count != NULL) unite_sums(s, all, count);
-}
-
-/* r^T D^-1 r for the numbers D of entries; *largest: the largest mean. */
-static double weigh_residual(const squares *q, double *largest) {
-  double sum = 0;
-  *largest = 0;
-  for (tsi_count i = 0; i < q->lines; i++) {
-    if (q->count[i] == 0) continue;
-    const double mean = q->residual[i] / q->count[i];
-    sum += q->residual[i] * mean;
-    *largest = fmax(*largest, fabs(mean));
-  }
-  return sum;
-}
-
-static void iterate(scaling *s, const squares *q) {
-  double largest, before = 1, size = weigh_residual(q, &largest);
-  for (int iteration = 0; iteration < ITERATIONS && largest > SETTLED; iteration++) {
-    double curvature = 0;
-    for (tsi_count i = 0; i < q->lines; i++) {
-      const double mean = q->count[i] > 0 ? q->residual[i] / q->count[i] : 0;
-      q->direction[i] = mean + (iteration > 0 ? size / before * q->direction[i] : 0);
-      q->image[i] = 0;
-    }
-    add_sums(s, q->direction, q->image, NULL);
-    for (tsi_count i = 0; i < q->lines; i++) curvature += q->direction[i] * q->image[i];
-    if (!(curvature > 0)) break;
-    const double step = size / curvature;
-    for (tsi_count i = 0; i < q->lines; i++) {
-      q->x[i] += step * q->direction[i];
-      q->residual[i] -= step * q->image[i];
-    }
-    before = size;
-    size = weigh_residual(q, &largest);
-  }
-}
-
-/* Sets the exponents, whatever they are. */
-static tristar_status bring_together(scaling *s) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_index n = s->lines->n;
-  squares q = {.lines = s->symmetric ? n : 2 * (tsi_count)n};
-  const size_t lines = (size_t)q.lines;
-  TSI_TRY_OUT(agree(s, TSI_ALLOC_ZERO(s->env, q.all, 5 * lines)));
-  q.x = q.all;
-  q.residual = q.x + lines;
-  q.direction = q.residual + lines;
-  q.image = q.direction + lines;
-  q.count = q.image + lines;
-  add_sums(s, NULL, q.residual, q.count);
-  for (tsi_count i = 0; i < q.lines; i++) q.residual[i] = -q.residual[i];
-  iterate(s, &q);
-  for (tsi_index i = 0; i < n; i++) {
-    s->row[i] = clamp((int)lrint(q.x[i]));
-    if (!s->symmetric) s->column[i] = clamp((int)lrint(q.x[n + i]));
-  }
-out:
-  TSI_FREE(s->env, q.all);
-  return status;
-}
-
 /* ---- The three kinds ----------------------------------------------------------------------------------- */
 
-static void divide_by_largest(scaling *s, bool rows) {
+static void divide_by_largest(tsi_scaling *s, bool rows) {
   int *to = rows ? s->row : s->column;
   const int *largest = find_largest_of(s, rows);
-  for (tsi_index i = 0; i < s->lines->n; i++) to[i] = clamp(to[i] - largest[i]);
+  for (tsi_index i = 0; i < s->lines->n; i++) to[i] = tsi_scaling_clamp(to[i] - largest[i]);
 }
 
 /* Half an exponent, rounded up, also a negative one. */
@@ -265,14 +133,28 @@ static int half(int e) {
   return (e + (e & 1)) / 2;
 }
 
-static void divide_by_roots(scaling *s) {
+static void divide_by_roots(tsi_scaling *s) {
   for (int sweep = 0; sweep < RUIZ_SWEEPS; sweep++) {
     const int *largest = find_largest_of(s, true);
-    for (tsi_index i = 0; i < s->lines->n; i++) s->row[i] = clamp(s->row[i] - half(largest[i]));
+    for (tsi_index i = 0; i < s->lines->n; i++) s->row[i] = tsi_scaling_clamp(s->row[i] - half(largest[i]));
   }
 }
 
-static void take_matching(const scaling *s) {
+/* Divides rows and columns by roots of their largest entries, at the same time (Ruiz 2001): A^T is scaled as
+ * A is. */
+static void even_out(tsi_scaling *s) {
+  for (int sweep = 0; sweep < EVENING_SWEEPS; sweep++) {
+    const tsi_index n = s->lines->n;
+    find_all_largest(s);
+    if (!is_wide(range_of(n, s->of_row), EVEN) && !is_wide(range_of(n, s->of_column), EVEN)) return;
+    for (tsi_index i = 0; i < n; i++) {
+      s->row[i] = tsi_scaling_clamp(s->row[i] - half(s->of_row[i]));
+      s->column[i] = tsi_scaling_clamp(s->column[i] - half(s->of_column[i]));
+    }
+  }
+}
+
+static void take_matching(const tsi_scaling *s) {
   for (tsi_index i = 0; i < s->lines->n; i++) {
     s->row[i] = exponent_of(s->lines->row_scale[i]) - 1; /* powers of two */
     s->column[i] = exponent_of(s->lines->col_scale[i]) - 1;
@@ -280,14 +162,14 @@ static void take_matching(const scaling *s) {
 }
 
 /* The values may be others than those that were matched. */
-static bool matching_fits(scaling *s) {
+static bool matching_fits(tsi_scaling *s) {
   find_all_largest(s);
   for (tsi_index i = 0; i < s->lines->n; i++)
     if (abs(s->of_row[i]) > FITTING || abs(s->of_column[i]) > FITTING) return false;
   return true;
 }
 
-static void scale_by_largest(scaling *s) {
+static void scale_by_largest(tsi_scaling *s) {
   if (s->symmetric)
     divide_by_roots(s);
   else {
@@ -297,14 +179,14 @@ static void scale_by_largest(scaling *s) {
 }
 
 /* How far the scaled diagonal lies below one, as the sum of exponents; *worst: the largest of them. */
-static double weigh_diagonal(scaling *s, int *worst) {
+static double weigh_diagonal(tsi_scaling *s, int *worst) {
   const tsi_scaling_lines *lines = s->lines;
   double sum = 0;
-  for (tsi_index j = 0; j < lines->n; j++) s->of_row[j] = -2 * LARGEST_SCALE;
+  for (tsi_index j = 0; j < lines->n; j++) s->of_row[j] = -2 * TSI_LARGEST_SCALE;
   for (tsi_index j = 0; j < lines->count; j++)
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
       const tsi_index line = lines->first + j;
-      if (lines->index[p] == line && s->exponent[p] != NO_ENTRY)
+      if (lines->index[p] == line && s->exponent[p] != TSI_NO_ENTRY)
         lift(&s->of_row[line], s->exponent[p] + s->row[line] + s->column[line]);
     }
   unite_largest(s, s->of_row);
@@ -316,77 +198,97 @@ static double weigh_diagonal(scaling *s, int *worst) {
   return sum;
 }
 
-/* By means: rows and columns are brought together first. */
-static tristar_status scale_from(scaling *s, bool means) {
-  if (means) TSI_TRY(bring_together(s));
-  for (tsi_index i = 0; i < s->lines->n && !means; i++) s->row[i] = s->column[i] = 0;
+/* What a scaling begins with. Its end divides by the largest entries. */
+typedef enum start {
+  START_NONE,  /* ones */
+  START_MEANS, /* means of logarithms */
+  START_EVEN   /* the roots of largest entries, of rows and columns alike */
+} start;
+
+static tristar_status scale_from(tsi_scaling *s, start from) {
+  if (from == START_MEANS) TSI_TRY(tsi_scaling_bring_together(s));
+  for (tsi_index i = 0; i < s->lines->n && from != START_MEANS; i++) s->row[i] = s->column[i] = 0;
+  if (from == START_EVEN) even_out(s);
   scale_by_largest(s);
   return TRISTAR_OK;
 }
 
-/* Without a matching the diagonal is to give pivots: where the first scaling leaves an entry of it small, the
- * other one, by means or not, is tried too, and the better one of the two is kept. One scaling for rows and
- * columns can make one entry larger at the cost of another, which helps no pivot: by less than a factor of
- * two for each row, it is not better. */
-static tristar_status strengthen_diagonal(scaling *s, bool other_means) {
+/* Tries another scaling, and keeps the one that makes the diagonal larger. One scaling for rows and columns
+ * can make one entry larger at the cost of another, which helps no pivot: by less than a factor of two for
+ * each row, it is not better. *size: of weigh_diagonal. */
+static tristar_status try_scaling(tsi_scaling *s, start from, double *size) {
   const size_t bytes = (size_t)s->lines->n * sizeof(int);
   int worst;
   TSI_OWNED int *kept = NULL;
-  const double before = weigh_diagonal(s, &worst);
-  if (worst <= WEAK) return TRISTAR_OK;
-  TSI_TRY(agree(s, TSI_ALLOC(s->env, kept, 2 * bytes)));
+  TSI_TRY(tsi_scaling_agree(s, TSI_ALLOC(s->env, kept, 2 * bytes)));
   memcpy(kept, s->row, bytes);
   memcpy(kept + s->lines->n, s->column, bytes);
-  TSI_TRY(scale_from(s, other_means));
-  if (weigh_diagonal(s, &worst) >= before - (s->symmetric ? s->lines->n : 0)) {
-    memcpy(s->row, kept, bytes);
-    memcpy(s->column, kept + s->lines->n, bytes);
+  TSI_TRY(scale_from(s, from));
+  const double now = weigh_diagonal(s, &worst);
+  if (now < *size - (s->symmetric ? s->lines->n : 0)) {
+    *size = now;
+    return TRISTAR_OK;
   }
+  memcpy(s->row, kept, bytes);
+  memcpy(s->column, kept + s->lines->n, bytes);
+  return TRISTAR_OK;
+}
+
+/* Without a matching the diagonal is to give pivots: where the first scaling leaves an entry of it small, the
+ * other ones are tried too. */
+static tristar_status strengthen_diagonal(tsi_scaling *s, start first) {
+  int worst;
+  double size = weigh_diagonal(s, &worst);
+  if (worst <= WEAK) return TRISTAR_OK;
+  if (first != START_NONE) TSI_TRY(try_scaling(s, START_NONE, &size));
+  if (first != START_MEANS) TSI_TRY(try_scaling(s, START_MEANS, &size));
   return TRISTAR_OK;
 }
 
 /* Rows of zeros come first: what follows takes logarithms. */
-static tristar_status scale_lines(scaling *s) {
+static tristar_status scale_lines(tsi_scaling *s) {
   const tsi_index n = s->lines->n;
   find_all_largest(s);
   TSI_TRY(check_lines(s, s->of_row, "row"));
   TSI_TRY(check_lines(s, s->of_column, "column"));
-  const bool bad = far_apart(n, s->of_row) || far_apart(n, s->of_column);
+  const range rows = range_of(n, s->of_row);
+  const bool bad = is_bad(rows) || is_bad(range_of(n, s->of_column));
   if (!bad && s->lines->row_scale != NULL) {
     take_matching(s);
     if (matching_fits(s)) return TRISTAR_OK;
   }
-  TSI_TRY(scale_from(s, bad));
-  return strengthen_diagonal(s, !bad);
+  const start first = bad ? START_MEANS : is_wide(rows, UNEVEN) && !s->symmetric ? START_EVEN : START_NONE;
+  TSI_TRY(scale_from(s, first));
+  return strengthen_diagonal(s, first);
 }
 
 /* Diagonal entries that are missing or zero make Cholesky fail, whatever their scaling is. */
-static bool scale_diagonal(scaling *s, int limit) {
+static bool scale_diagonal(tsi_scaling *s, int limit) {
   const tsi_scaling_lines *lines = s->lines;
   bool needed = false;
-  for (tsi_index j = 0; j < lines->n; j++) s->of_row[j] = NO_ENTRY;
+  for (tsi_index j = 0; j < lines->n; j++) s->of_row[j] = TSI_NO_ENTRY;
   for (tsi_index j = 0; j < lines->count; j++)
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++)
       if (lines->index[p] == lines->first + j) s->of_row[lines->first + j] = s->exponent[p];
   unite_largest(s, s->of_row);
   for (tsi_index j = 0; j < lines->n; j++) {
     const int e = s->of_row[j];
-    if (e == NO_ENTRY) continue;
-    s->row[j] = clamp(-half(e));
+    if (e == TSI_NO_ENTRY) continue;
+    s->row[j] = tsi_scaling_clamp(-half(e));
     needed |= e > limit || e < -limit;
   }
   return needed;
 }
 
 static int largest_of(tsi_count count, const int *exponent) {
-  int largest = NO_ENTRY;
+  int largest = TSI_NO_ENTRY;
   for (tsi_count p = 0; p < count; p++) lift(&largest, exponent[p]);
   return largest;
 }
 
 /* An entry of a definite matrix is smaller than the roots of the diagonal entries of its row and column. One
  * that is so much larger would be beyond the range of the factors before a pivot shows that. */
-static tristar_status check_entries(const scaling *s, int limit) {
+static tristar_status check_entries(const tsi_scaling *s, int limit) {
   const tsi_scaling_lines *lines = s->lines;
   const int64_t most = largest_of(lines->ptr[lines->count], s->exponent);
   if (most + 2 * (int64_t)largest_of(lines->n, s->row) <= limit) return TRISTAR_OK; /* none can be */
@@ -394,8 +296,8 @@ static tristar_status check_entries(const scaling *s, int limit) {
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
       tsi_index row, column;
       const int e = s->exponent[p];
-      place_of(lines, j, p, &row, &column);
-      if (row != column && e != NO_ENTRY && e + s->row[row] + s->column[column] > limit)
+      tsi_scaling_place(lines, j, p, &row, &column);
+      if (row != column && e != TSI_NO_ENTRY && e + s->row[row] + s->column[column] > limit)
         TSI_FAIL(s->env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
                  "the matrix is not positive definite: entry (%d,%d), counted from 0, is far larger than the "
                  "diagonal entries of its row and column",
@@ -406,7 +308,7 @@ static tristar_status check_entries(const scaling *s, int limit) {
 
 /* ---- Factors ------------------------------------------------------------------------------------------- */
 
-static tristar_status allocate(scaling *s) {
+static tristar_status allocate(tsi_scaling *s) {
   const tsi_index n = s->lines->n;
   const tsi_count entries = s->lines->ptr[s->lines->count];
   TSI_TRY(TSI_ALLOC(s->env, s->exponent, entries));
@@ -420,7 +322,7 @@ static tristar_status allocate(scaling *s) {
   return TSI_ALLOC(s->env, s->of_column, n);
 }
 
-static void release(scaling *s) {
+static void release(tsi_scaling *s) {
   if (s->column != s->row) TSI_FREE(s->env, s->column);
   TSI_FREE(s->env, s->row);
   TSI_FREE(s->env, s->exponent);
@@ -428,7 +330,7 @@ static void release(scaling *s) {
   TSI_FREE(s->env, s->of_column);
 }
 
-static tristar_status keep(const scaling *s, double **row_scale, double **col_scale) {
+static tristar_status keep(const tsi_scaling *s, double **row_scale, double **col_scale) {
   const tsi_index n = s->lines->n;
   if (*row_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *row_scale, n));
   if (*col_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *col_scale, n));
@@ -444,17 +346,17 @@ tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_lines *lines, do
   tristar_status status = TRISTAR_OK;
   const bool single = tsi_sparse_kernels_select(lines->factor_scalar)->epsilon > 1e-10;
   const int limit = single ? 40 : 300; /* of exponents that need no scaling */
-  scaling s = {.env = env, .lines = lines, .symmetric = lines->method != TRISTAR_METHOD_LU};
+  tsi_scaling s = {.env = env, .lines = lines, .symmetric = lines->method != TRISTAR_METHOD_LU};
   bool needed = true;
-  TSI_TRY_OUT(agree(&s, allocate(&s)));
+  TSI_TRY_OUT(tsi_scaling_agree(&s, allocate(&s)));
   if (lines->method == TRISTAR_METHOD_LLT) {
     needed = scale_diagonal(&s, limit);
-    TSI_TRY_OUT(agree(&s, check_entries(&s, limit)));
+    TSI_TRY_OUT(tsi_scaling_agree(&s, check_entries(&s, limit)));
   } else
     TSI_TRY_OUT(scale_lines(&s));
-  TSI_TRY_OUT(agree(&s, s.united));
+  TSI_TRY_OUT(tsi_scaling_agree(&s, s.united));
   if (needed)
-    TSI_TRY_OUT(agree(&s, keep(&s, row_scale, col_scale)));
+    TSI_TRY_OUT(tsi_scaling_agree(&s, keep(&s, row_scale, col_scale)));
   else {
     TSI_FREE(env, *row_scale);
     TSI_FREE(env, *col_scale);
@@ -491,7 +393,7 @@ bool tsi_scaling_is_bad(const tsi_entries *a) {
   const double *values = a->item;
   range r = NO_RANGE;
   for (tsi_index j = 0; j < a->n; j++) {
-    int largest = NO_ENTRY;
+    int largest = TSI_NO_ENTRY;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) lift(&largest, exponent_of(values[p]));
     widen(&r, largest);
   }

@@ -6,7 +6,10 @@
  * alone.
  *   - L D L^T: one scaling S for rows and columns (Ruiz 2001): each sweep multiplies it by the square roots
  * of the largest entries.
- *   - L U: rows, then columns, to a largest entry between 1/2 and 1.
+ *   - L U: rows, then columns, to a largest entry between 1/2 and 1. Where the largest entries of rows lie
+ * 2^UNEVEN and more apart, both are first divided by the roots of their largest entries, at the same time
+ * (Ruiz 2001). By rows first, a penalty of 1e16 on the diagonal would make the other entries of its row
+ * smaller than rounding errors. Solutions of A x = b do without these entries, solutions of A^T x = b do not.
  *
  * A matching (partition/order/matching.h) has found a scaling of its own, which is taken unless the values
  * are badly scaled, or others than those that were matched and no longer near one with it.

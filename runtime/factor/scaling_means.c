@@ -1,0 +1,110 @@
+/* Scaling by means of logarithms: see scaling.h. */
+#include <math.h>
+
+#include "runtime/factor/scaling_work.h"
+
+#define ITERATIONS 100 /* of conjugate gradients */
+#define SETTLED 0.01   /* means of exponents that are zero */
+
+/* The normal equations in the exponents of rows and columns, or of both at once: for each of these lines the
+ * scaled exponents of its entries have the mean zero. They are solved by conjugate gradients, preconditioned
+ * by the numbers of entries (Curtis and Reid 1972). The gauge, rows by 2 and columns by 1/2, stays where it
+ * is. */
+typedef struct squares {
+  tsi_count lines;  /* n if one scaling serves rows and columns, else 2 n: columns after rows */
+  double *all;      /* what follows, in one piece */
+  double *x;        /* exponents */
+  double *residual; /* sums of scaled exponents, negative */
+  double *direction, *image;
+  double *count; /* entries */
+} squares;
+
+/* Each number becomes the sum of all processes' ones. */
+static void unite_sums(tsi_scaling *s, tsi_count count, double *sums) {
+  const tsi_scaling_team *team = s->lines->team;
+  const tristar_status status = team ? team->sum(team->context, count, sums) : TRISTAR_OK;
+  if (s->united == TRISTAR_OK) s->united = status;
+}
+
+/* image, zeros before, becomes what the normal equations make of `of`, or of the exponents of the entries
+ * where that is NULL; counts them in `count` if there is one. */
+static void add_sums(tsi_scaling *s, const double *of, double *image, double *count) {
+  const tsi_scaling_lines *lines = s->lines;
+  const tsi_count column_line = s->symmetric ? 0 : lines->n, all = column_line + lines->n;
+  for (tsi_index j = 0; j < lines->count; j++)
+    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
+      tsi_index row, column;
+      if (s->exponent[p] == TSI_NO_ENTRY) continue;
+      tsi_scaling_place(lines, j, p, &row, &column);
+      for (int image_too = lines->mirror && row != column; image_too >= 0; image_too--) {
+        const tsi_count a = image_too ? column : row, b = column_line + (image_too ? row : column);
+        const double sum = of ? of[a] + of[b] : s->exponent[p];
+        image[a] += sum;
+        image[b] += sum;
+        if (count == NULL) continue;
+        count[a]++;
+        count[b]++;
+      }
+    }
+  unite_sums(s, all, image);
+  if (count != NULL) unite_sums(s, all, count);
+}
+
+/* r^T D^-1 r for the numbers D of entries; *largest: the largest mean. */
+static double weigh_residual(const squares *q, double *largest) {
+  double sum = 0;
+  *largest = 0;
+  for (tsi_count i = 0; i < q->lines; i++) {
+    if (q->count[i] == 0) continue;
+    const double mean = q->residual[i] / q->count[i];
+    sum += q->residual[i] * mean;
+    *largest = fmax(*largest, fabs(mean));
+  }
+  return sum;
+}
+
+static void iterate(tsi_scaling *s, const squares *q) {
+  double largest, before = 1, size = weigh_residual(q, &largest);
+  for (int iteration = 0; iteration < ITERATIONS && largest > SETTLED; iteration++) {
+    double curvature = 0;
+    for (tsi_count i = 0; i < q->lines; i++) {
+      const double mean = q->count[i] > 0 ? q->residual[i] / q->count[i] : 0;
+      q->direction[i] = mean + (iteration > 0 ? size / before * q->direction[i] : 0);
+      q->image[i] = 0;
+    }
+    add_sums(s, q->direction, q->image, NULL);
+    for (tsi_count i = 0; i < q->lines; i++) curvature += q->direction[i] * q->image[i];
+    if (!(curvature > 0)) break;
+    const double step = size / curvature;
+    for (tsi_count i = 0; i < q->lines; i++) {
+      q->x[i] += step * q->direction[i];
+      q->residual[i] -= step * q->image[i];
+    }
+    before = size;
+    size = weigh_residual(q, &largest);
+  }
+}
+
+/* Sets the exponents, whatever they are. */
+tristar_status tsi_scaling_bring_together(tsi_scaling *s) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = s->lines->n;
+  squares q = {.lines = s->symmetric ? n : 2 * (tsi_count)n};
+  const size_t lines = (size_t)q.lines;
+  TSI_TRY_OUT(tsi_scaling_agree(s, TSI_ALLOC_ZERO(s->env, q.all, 5 * lines)));
+  q.x = q.all;
+  q.residual = q.x + lines;
+  q.direction = q.residual + lines;
+  q.image = q.direction + lines;
+  q.count = q.image + lines;
+  add_sums(s, NULL, q.residual, q.count);
+  for (tsi_count i = 0; i < q.lines; i++) q.residual[i] = -q.residual[i];
+  iterate(s, &q);
+  for (tsi_index i = 0; i < n; i++) {
+    s->row[i] = tsi_scaling_clamp((int)lrint(q.x[i]));
+    if (!s->symmetric) s->column[i] = tsi_scaling_clamp((int)lrint(q.x[n + i]));
+  }
+out:
+  TSI_FREE(s->env, q.all);
+  return status;
+}

@@ -1,0 +1,48 @@
+/* A scaling on its way: what scaling.c and scaling_means.c share. See scaling.h.
+ *
+ * Reads   the exponents of the entries.   Writes  exponents of rows and columns.
+ * Invariant: the processes that share the lines call the same functions in the same order. */
+#ifndef TSI_RUNTIME_FACTOR_SCALING_WORK_H
+#define TSI_RUNTIME_FACTOR_SCALING_WORK_H
+
+#include "runtime/factor/scaling.h"
+
+#define TSI_LARGEST_SCALE 1000 /* 2^+-this */
+
+/* The matrix, and the exponents of the scalings so far. Of lines that several processes share each of them
+ * has its own exponents of entries, and the same of everything else. */
+typedef struct tsi_scaling {
+  tsi_env *env;
+  const tsi_scaling_lines *lines;
+  int *exponent;           /* of each entry, as exponent_of */
+  bool symmetric;          /* one scaling: column is row */
+  int *row, *column;       /* n */
+  int *of_row, *of_column; /* n: exponents of the largest scaled entries; scratch */
+  tristar_status united;   /* the first failure of what processes tell each other */
+} tsi_scaling;
+
+#define TSI_NO_ENTRY INT32_MIN /* as the exponent of a zero, or of the largest of none */
+
+/* Row and column of entry p of line j. */
+static inline void tsi_scaling_place(const tsi_scaling_lines *lines, tsi_index j, tsi_count p, tsi_index *row,
+                                     tsi_index *column) {
+  const tsi_index line = lines->first + j;
+  *row = lines->by_rows ? line : lines->index[p];
+  *column = lines->by_rows ? lines->index[p] : line;
+}
+
+static inline int tsi_scaling_clamp(int e) {
+  return e > TSI_LARGEST_SCALE ? TSI_LARGEST_SCALE : e < -TSI_LARGEST_SCALE ? -TSI_LARGEST_SCALE : e;
+}
+
+/* What one process has failed with all of them fail with. */
+static inline tristar_status tsi_scaling_agree(const tsi_scaling *s, tristar_status mine) {
+  const tsi_scaling_team *team = s->lines->team;
+  return team ? team->agree(team->context, mine) : mine;
+}
+
+/* Sets the exponents of rows and columns, whatever they are, by means of logarithms. Errors: MEMORY, those of
+ * the team. */
+TRISTAR_CHECKED tristar_status tsi_scaling_bring_together(tsi_scaling *s);
+
+#endif
