@@ -98,6 +98,8 @@ typedef struct tsi_pivoting {
   bool fixed;    /* LU: diagonal entries are the pivots, without interchanges; zero is none */
   bool adjoint;  /* LDLT: A is Hermitian */
   void *inverse; /* LDLT: D^-1, 2 b scalars: [2 k] is its diagonal entry k, [2 k + 1] its entry (k + 1, k) */
+  float *share;  /* b, or NULL. out: the share that each pivot is of column_size; the second column of
+                    a pivot of order 2 keeps what was there */
   double smallest, largest;  /* out: sizes of pivots, before they were perturbed */
   double weakest, strongest; /* out: the smallest and the largest share that a pivot is of column_size */
   tsi_index weakest_column;  /* out: the column of the weakest (inside the panel); TSI_NONE: no pivot */
@@ -127,6 +129,7 @@ static inline void tsi_pivoting_measure(tsi_pivoting *result, tsi_index column, 
   if (size < result->smallest) result->smallest = size;
   if (size > result->largest) result->largest = size;
   if (share > result->strongest) result->strongest = share;
+  if (result->share != NULL) result->share[column] = (float)share;
   if (share < result->weakest) {
     result->weakest = share;
     result->weakest_column = column;

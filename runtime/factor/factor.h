@@ -48,6 +48,8 @@ struct tristar_factor_s {
   tsi_residents residents;           /* subtrees that devices have */
   double weakest_pivot;              /* of tsi_pivot_figures (numeric.h): INFINITY unless below TSI_WEAK */
   tsi_index weakest_row;             /* the same: its row */
+  double inherited_error; /* relative, of a pivot: what earlier ones may leave (factorize.c), in epsilons */
+  bool fixed;             /* after a row without a pivot: factored without interchanges */
   tristar_factor_stats stats;
 };
 

@@ -128,6 +128,7 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_size
   TSI_TRY(tsi_mutex_init(env, &numeric->lock));
   numeric->has_lock = true;
   TSI_TRY(place_scales(numeric));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->share, an->pattern->n));
   numeric->sizes = sizes;
   numeric->fixed = fixed;
   if (fixed) {
@@ -191,6 +192,33 @@ void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figu
   numeric->weakest_row = figures->weakest_row;
 }
 
+/* A pivot that is the share p of its column's largest entry is what was left of that entry: 1 - p of it was
+ * subtracted. If that has the relative error e, the pivot has the relative error
+ *
+ *   epsilon / p + (1 / p - 1) e.
+ *
+ * The part e comes from earlier pivots of its subtree: in full from the one before, and half as much with
+ * each pivot that lies between. Where many pivots are a tenth of their columns, one after the other, the last
+ * one can be nothing but error, though none of them is small: a chain whose weights fall by a factor of ten.
+ * Writes the largest of these errors, in units of epsilon. */
+static tristar_status trace_errors(const tsi_numeric *numeric, double *largest) {
+  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
+  TSI_OWNED double *inherited = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, inherited, symbolic->count));
+  *largest = 0;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    double e = inherited[s];
+    for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) {
+      const double share = numeric->share[j], error = share > 0 ? 1 / share + fabs(1 / share - 1) * e : 0;
+      e = fmax(error, e / 2);
+      *largest = fmax(*largest, error);
+    }
+    if (parent != TSI_NONE) inherited[parent] = fmax(inherited[parent], e);
+  }
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor) {
   TSI_TRY(tsi_failure_tell(numeric->env, &numeric->failure));
   TSI_TRY(tsi_numeric_check_dependent(numeric));
@@ -203,7 +231,8 @@ tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor
   factor->stats.reciprocal_condition = -1;
   factor->weakest_pivot = numeric->weakest;
   factor->weakest_row = numeric->weakest_row;
-  return TRISTAR_OK;
+  factor->fixed = numeric->fixed;
+  return trace_errors(numeric, &factor->inherited_error);
 }
 
 /* ---- A factorization, and a second one ----------------------------------------------------------------- */

@@ -242,7 +242,7 @@ void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, ts
   const bool last = o + b == f && !numeric->fixed;
   double size[TSI_PANEL_WIDTH_MAX];
   memcpy(size, numeric->sizes->column + column, (size_t)b * sizeof *size);
-  tsi_pivoting result = {.column_size = size};
+  tsi_pivoting result = {.column_size = size, .share = numeric->share + column};
   result.least = last || numeric->pivots == NULL ? DEPENDENT * numeric->epsilon : -1;
   if (numeric->pivots && !numeric->fixed)
     result.tiny =

@@ -107,6 +107,7 @@ typedef struct tsi_numeric {
   bool fixed;                    /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
   double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
   _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
+  float *share; /* n, by final index: the share of each pivot (front.h); 0: not measured here */
   tsi_factorization *dag;
   pthread_mutex_t lock; /* what pieces of a front's assembly have in common (front_pieces.c) */
   bool has_lock;
@@ -175,7 +176,9 @@ void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step);
 /* What the pivots were like; of several processes together. */
 tsi_pivot_figures tsi_numeric_figures(const tsi_numeric *numeric);
 void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figures);
-/* After all steps: the first failure, or the figures of the factor. */
+/* After all steps: the first failure, or the figures of the factor. Of many processes, `share` has the pivots
+ * of all in columns of the part; the inherited error is the largest along paths of the part. Errors: also
+ * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor);
 void tsi_numeric_destroy(tsi_numeric **numeric);
 

@@ -8,10 +8,16 @@
  *   - Cancellation leaves only rounding errors of a row, at most 4 eps times the largest entry of the scaled
  *     column, and no other row is left as pivot. For L L^T this test holds everywhere. Before LU refuses a
  *     matrix, it is factored once more without interchanges.
- *   - A pivot was perturbed, or is below 4096 eps times the largest entry of its column or the growth. Then
- *     TriStar estimates 1 / condition (tristar_condition) with 4 to 10 solves. The matrix is singular if the
- *     estimate is below n eps and eps^0.95; if pivots were perturbed, below eps^0.85 (5e-14; in single
- *     precision 1e-6), with refined solves.
+ *   - Pivots are suspicious. Then TriStar estimates 1 / condition (tristar_condition) with 4 to 10 solves.
+ *     The matrix is singular if the estimate is below n eps and eps^0.95; if pivots were perturbed, below
+ *     eps^0.85 (5e-14; in single precision 1e-6), with refined solves; if they only inherit errors, up to
+ * eps.
+ *
+ * Pivots are suspicious if one was perturbed, or is below 4096 eps times the largest entry of its column or
+ * the growth. They are also if many pivots in a row are much smaller than their columns: each loses digits by
+ * cancellation, and later ones inherit the errors. Where these may reach 1 / 4096 of a pivot, one solve shows
+ * whether the inverse is large, beyond eps^-0.4 (2e6; in single precision 800). Only then is the condition
+ * estimated.
  *
  * eps is twice the unit roundoff of the matrix: 2^-52, in single precision 2^-23. For single factors of a
  * double matrix the search for suspicious pivots uses single precision, and the solves of the estimate are
@@ -89,7 +95,7 @@ typedef struct tristar_factor_stats {
   double device_bus_bytes;     /* Bytes that crossed the buses of GPUs for these fronts, both ways. */
   double growth;      /* Largest ratio of a pivot to the largest entry of its scaled column; LLT: to the
                          diagonal entry. */
-  int judged;         /* 1: pivots were suspicious, and solve_error is set. */
+  int judged;         /* 1: the condition or the growth was looked at, and solve_error is set. */
   double solve_error; /* Backward error of a trial solve without refinement. Infinite: no trial. */
   double reciprocal_condition; /* Result of tristar_condition; -1: not estimated. */
   int singular;                /* 1: by that estimate the matrix is singular to working precision. */

@@ -4,7 +4,7 @@
  *
  *   test_no_solution_mpi */
 #include "tests/support/mpi/dmatrix.h"
-#include "tests/support/no_solution.h"
+#include "tests/support/singular_systems.h"
 
 /* A system, and this rank's rows of it. */
 typedef struct rows_here {

@@ -106,6 +106,12 @@ static tristar_status choose_scaling(const scaled_inverse *inverse, double *sum)
 
 #define NULL_STEPS 2
 
+/* In [0, 1), for entry i here: numbers with no pattern that a matrix has. */
+static double scatter(const tsi_team *team, tsi_index i) {
+  const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
+  return ldexp((double)(number * 2654435761U), -32);
+}
+
 /* Vectors of the user's scalar type. */
 typedef struct null_search {
   const scaled_inverse *inverse;
@@ -133,10 +139,7 @@ static tristar_status search_null_vector(const null_search *s, double norm, doub
   tsi_team *team = system->team;
   const tsi_sparse_kernels *kernels = system->kernels;
   const tsi_index n = system->n;
-  for (tsi_index i = 0; i < n; i++) {
-    const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
-    real[i] = 0.5 + ldexp((double)(number * 2654435761U), -32); /* no pattern that a matrix has */
-  }
+  for (tsi_index i = 0; i < n; i++) real[i] = 0.5 + scatter(team, i);
   kernels->fill(n, real, s->u);
   memset(s->zero, 0, (size_t)n * kernels->scalar_bytes);
   for (int step = 0;; step++) {
@@ -162,6 +165,57 @@ static tristar_status find_null_vector(const scaled_inverse *inverse, double nor
   return search_null_vector(&search, norm, real, reciprocal);
 }
 
+static void set_reductions(scaled_inverse *inverse) {
+  inverse->reduce[0] = reduction(inverse->system, inverse->column);
+  inverse->reduce[1] = reduction(inverse->system, inverse->row);
+}
+
+/* Without refinement. */
+static tristar_status solve_once(void *arg, bool adjoint, tsi_index count, void *x) {
+  const tsi_system *system = arg;
+  return system->functions->solve(system->context, adjoint ? TRISTAR_C : TRISTAR_N, count, x, system->n, x,
+                                  system->n);
+}
+
+/* The scaling of the factorization; if it has none, the matrix is definite: the one that divides entry (i, j)
+ * by the roots of the sums of rows i and j. */
+static tristar_status take_scaling(const scaled_inverse *inverse, double *sum) {
+  const tsi_system *system = inverse->system;
+  const tsi_index n = system->n;
+  if (tsi_team_any(system->team, system->row_scale != NULL || system->col_scale != NULL))
+    return choose_scaling(inverse, sum);
+  for (tsi_index i = 0; i < n; i++) inverse->row[i] = inverse->column[i] = 1;
+  TSI_TRY(find_sums(inverse, TRISTAR_N, sum));
+  (void)divide_by_roots(n, sum, inverse->row);
+  memcpy(inverse->column, inverse->row, (size_t)n * sizeof *sum);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_condition_glance(const tsi_system *system, double *size) {
+  const tsi_sparse_kernels *kernels = system->kernels;
+  tsi_team *team = system->team;
+  const tsi_index n = system->n;
+  scaled_inverse inverse = {.system = system, .solve = solve_once, .arg = (void *)(uintptr_t)system};
+  TSI_OWNED double *real = NULL;
+  TSI_OWNED char *x = NULL;
+  *size = 0;
+  if (team->n == 0) return TRISTAR_OK;
+  tristar_status status = TSI_ALLOC(system->env, real, 3 * (tsi_count)n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(system->env, x, (size_t)n * kernels->scalar_bytes);
+  TSI_TRY(tsi_team_agree(team, status));
+  inverse.row = real + n;
+  inverse.column = inverse.row + n;
+  TSI_TRY(take_scaling(&inverse, real));
+  set_reductions(&inverse);
+  for (tsi_index i = 0; i < n; i++) real[i] = scatter(team, i) - 0.5;
+  kernels->fill(n, real, x);
+  const double before = tsi_team_largest(team, kernels->largest_size(n, x));
+  TSI_TRY(solve_scaled(&inverse, false, 1, x));
+  const bool lost = tsi_team_any(team, kernels->first_not_finite(n, x) < n);
+  *size = lost ? INFINITY : tsi_team_largest(team, kernels->largest_size(n, x)) / before;
+  return team->failure;
+}
+
 tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
                              double *reciprocal) {
   scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
@@ -173,8 +227,7 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   inverse.row = sum + 2 * (size_t)system->n;
   inverse.column = inverse.row + system->n;
   TSI_TRY(choose_scaling(&inverse, sum));
-  inverse.reduce[0] = reduction(system, inverse.column);
-  inverse.reduce[1] = reduction(system, inverse.row);
+  set_reductions(&inverse);
   TSI_TRY(scaled_norm(&inverse, sum, &norm));
   TSI_TRY(tsi_estimate_one_norms(system->env, system->kernels, system->team, system->n, 1, solve_scaled,
                                  &inverse, &inverse_norm));

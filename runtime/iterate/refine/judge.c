@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/iterate/refine/refinement.h"
 
@@ -21,8 +22,14 @@ static bool is_suspicious(const tristar_factor_t *factor) {
   return factor->stats.perturbed_pivots > 0 || factor->weakest_pivot < SMALL * noise || noise > LOST;
 }
 
+/* Can a pivot be nothing but the errors of earlier ones? */
+static bool inherits_errors(const tristar_factor_t *factor) {
+  return factor->fixed ||
+         factor->inherited_error * SMALL * epsilon_of(factor) * fmax(1, factor->stats.growth) > 1;
+}
+
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
-  return is_suspicious(factor) || factor->stats.growth > GROWN;
+  return is_suspicious(factor) || inherits_errors(factor) || factor->stats.growth > GROWN;
 }
 
 bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
@@ -62,6 +69,17 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
   return tsi_forward_error_condition(&solves, &found, reciprocal);
 }
 
+/* Pivots can be nothing but errors. Mostly they are not: one solve shows that the inverse is not large.
+ * *fine: then no condition has to be estimated. */
+static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, bool *fine) {
+  double size;
+  *fine = false;
+  if (is_suspicious(factor) || factor->stats.growth > GROWN) return TRISTAR_OK;
+  TSI_TRY(tsi_condition_glance(system, &size));
+  *fine = size < pow(epsilon_of(factor), -0.4);
+  return TRISTAR_OK;
+}
+
 /* Where the pivots say so. */
 static void describe_pivots(const tristar_factor_t *factor, size_t size, char *text) {
   const long long perturbed = (long long)factor->stats.perturbed_pivots;
@@ -75,9 +93,11 @@ static void describe_pivots(const tristar_factor_t *factor, size_t size, char *t
 }
 
 /* The largest reciprocal condition of a singular matrix. Rounding errors make it look like one of a condition
- * of about n eps; where pivots were perturbed, solves that are refined leave more. */
+ * of about n eps; where pivots were perturbed, solves that are refined leave more. Where pivots only inherit
+ * errors, the null vector that was found has the residual zero, but for rounding errors. */
 static double most_of_singular(const tsi_system *system, const tristar_factor_t *factor) {
   const double epsilon = system->kernels->epsilon;
+  if (!is_suspicious(factor)) return epsilon;
   if (factor->stats.perturbed_pivots > 0) return pow(epsilon, 0.85);
   return fmin((double)system->team->n * epsilon, pow(epsilon, 0.95));
 }
@@ -85,7 +105,7 @@ static double most_of_singular(const tsi_system *system, const tristar_factor_t 
 static tristar_status measure(const tsi_system *system, tristar_factor_t *factor, double error) {
   tristar_factor_stats *stats = &factor->stats;
   TSI_TRY(estimate(system, error, &stats->reciprocal_condition));
-  stats->singular = !(stats->reciprocal_condition >= most_of_singular(system, factor));
+  stats->singular = !(stats->reciprocal_condition > most_of_singular(system, factor));
   return TRISTAR_OK;
 }
 
@@ -137,12 +157,15 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
 tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last) {
   tristar_factor_stats *stats = &factor->stats;
   tristar_refine_result plain;
+  bool fine;
+  TSI_TRY(look(system, factor, &fine));
+  if (fine) return TRISTAR_OK;
   TSI_TRY(try_solve(system, &(tristar_refine_options){.max_steps = 0}, &plain));
   stats->solve_error = plain.backward_error;
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
-  if (is_suspicious(factor)) {
+  if (is_suspicious(factor) || inherits_errors(factor)) {
     TSI_TRY(measure(system, factor, stats->solve_error));
     /* Factors of a matrix that is scaled badly may be worse than the matrix: refined solves decide. */
     if (stats->singular) TSI_TRY(measure(system, factor, 1));

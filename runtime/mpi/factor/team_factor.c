@@ -218,7 +218,10 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
     if (interchanged) TSI_TRY_OUT(tsi_team_factor_run_fixed(d, team_factor, &numeric));
   }
   TSI_FREE(env, team_factor->values);
+  TSI_TRY_OUT(tsi_team_factor_unite_columns(d, team_factor, sizeof *numeric->share, TSI_UNION_BITS,
+                                            numeric->share, NULL));
   TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
+  TSI_TRY_OUT(tsi_transport_unite(d->transport, &part->inherited_error, 1, MPI_DOUBLE, MPI_MAX));
   note_outcome(team_factor, numeric);
   tsi_numeric_destroy(&numeric);
   TSI_TRY_OUT(tsi_agree_on_kind(d, team_factor->source, part->row_scale != NULL));

@@ -2,7 +2,7 @@
  * type of the matrix may be zero. The residual of the refinement, and the one that is computed on request,
  * are the true ones. */
 #include "tests/support/context.h"
-#include "tests/support/no_solution.h"
+#include "tests/support/singular_systems.h"
 #include "tests/support/subtests.h"
 
 static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};

@@ -1,0 +1,142 @@
+/* Chains with integer weights are exactly singular, though no pivot need be small: each is left by a
+ * subtraction that loses a few digits, and the last one has none. They are refused, in all types, by all
+ * methods, in any order, also as new values. Anchored at one end they are regular, and solved. */
+#include <stdlib.h>
+
+#include "tests/support/singular_systems.h"
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+
+static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LU, TRISTAR_METHOD_LDLT,
+                                         TRISTAR_METHOD_LLT};
+
+/* The view of a chain in another type. values: room for all entries. */
+static tristar_view typed_view(const chain *c, const typed *t, void *values) {
+  tristar_view view = c->view;
+  for (int32_t p = 0; p < c->ptr[view.cols]; p++) put(t, values, p, c->values[p]);
+  view.scalar = t->scalar;
+  view.values = values;
+  return view;
+}
+
+static tristar_status factor(tristar_t *ts, const tristar_view *v, tristar_method method,
+                             tristar_ordering ordering, const void *values, tristar_factor_t **f) {
+  tristar_analysis_options options;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  options.ordering = ordering;
+  CHECK_OK(tristar_analyze(ts, v, &options, &an));
+  return tristar_factor(an, values, f);
+}
+
+static bool is_refusal(tristar_status status, tristar_method method) {
+  return status == TRISTAR_ERR_SINGULAR ||
+         (status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE && method == TRISTAR_METHOD_LLT);
+}
+
+static void check_refused(tristar_t *ts, const chain *c, const typed *t, bool symmetric, const char *what) {
+  number values[3 * CHAIN_MOST];
+  const tristar_view v = typed_view(c, t, values);
+  for (int m = 0; m < (symmetric ? 4 : 2); m++)
+    for (int order = 0; order < 2; order++) {
+      CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+      const tristar_status status =
+          factor(ts, &v, methods[m], order ? TRISTAR_ORDERING_NATURAL : TRISTAR_ORDERING_METIS, values, &f);
+      CHECK_MSG(is_refusal(status, methods[m]), "%s, type %c, n %d, method %d, order %d: %s", what,
+                (char)t->scalar, (int)v.rows, (int)methods[m], order, tristar_status_name(status));
+    }
+}
+
+static void check_solved(tristar_t *ts, const chain *c, const typed *t, bool symmetric, const char *what) {
+  number values[3 * CHAIN_MOST], b[CHAIN_MOST], x[CHAIN_MOST];
+  const tristar_view v = typed_view(c, t, values);
+  for (int i = 0; i < v.rows; i++) put(t, b, i, 1);
+  for (int m = 0; m < (symmetric ? 4 : 2); m++) {
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+    tristar_refine_result result = {0};
+    tristar_status status = factor(ts, &v, methods[m], TRISTAR_ORDERING_METIS, values, &f);
+    if (status == TRISTAR_OK) status = tristar_plan(f, NULL, &p);
+    if (status == TRISTAR_OK)
+      status = tristar_solve_refined(p, TRISTAR_N, 1, b, v.rows, x, v.rows, NULL, &result);
+    CHECK_MSG(status == TRISTAR_OK && result.backward_error < 100 * t->roundoff,
+              "%s, type %c, n %d, method %d: %s, backward error %g", what, (char)t->scalar, (int)v.rows,
+              (int)methods[m], tristar_status_name(status), result.backward_error);
+  }
+}
+
+static void check_graded(tristar_t *ts, const typed *t, int base, int n) {
+  chain c;
+  for (int falling = 0; falling < 2; falling++) {
+    make_graded_chain(&c, n, base, falling, -1);
+    check_refused(ts, &c, t, true, "graded");
+    make_graded_chain(&c, n, base, falling, falling ? 0 : n - 1);
+    check_solved(ts, &c, t, true, "graded and anchored");
+  }
+}
+
+static void check_random(tristar_t *ts, const typed *t, uint64_t seed) {
+  chain c;
+  const bool directed = seed % 3 == 0;
+  const int n = 3 + (int)(seed * 7 % 38), most = t->is_single ? 1000 : seed % 2 ? 100000 : 600;
+  make_random_chain(&c, n, most, directed, -1, seed);
+  check_refused(ts, &c, t, !directed, "random");
+  make_random_chain(&c, n, 4, directed, n / 2, seed);
+  check_solved(ts, &c, t, !directed, "random and anchored");
+}
+
+/* A factor of regular values refuses these as new ones, and takes the regular ones again. */
+static void check_new_values(tristar_t *ts) {
+  chain regular, singular;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  make_graded_chain(&regular, 24, 2, true, 0);
+  make_graded_chain(&singular, 24, 2, true, -1);
+  CHECK_OK(factor(ts, &regular.view, TRISTAR_METHOD_LDLT, TRISTAR_ORDERING_NATURAL, regular.values, &f));
+  CHECK_STATUS(tristar_refactor(f, singular.values), TRISTAR_ERR_SINGULAR);
+  CHECK_OK(tristar_refactor(f, regular.values));
+}
+
+/* B D B^T for integers B, 7 x 6, and a sign D: pivots of 1e-12 that are not below 4096 eps of their columns.
+ */
+static void check_product(tristar_t *ts) {
+  static const double lower[7][7] = {{9},
+                                     {-1, 3},
+                                     {-5, 0, 14},
+                                     {4, -3, -4, 10},
+                                     {-3, 2, -1, -5, 4},
+                                     {-6, 4, 4, -7, 3, 14},
+                                     {-5, -1, 1, 2, 1, -4, 13}};
+  int32_t ptr[8] = {0}, index[28];
+  double values[28];
+  for (int j = 0, at = 0; j < 7; j++) {
+    for (int i = j; i < 7; i++) index[at] = i, values[at++] = lower[i][j];
+    ptr[j + 1] = at;
+  }
+  const tristar_view v = {
+      TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 7, 7, ptr, index, values, 32, 32, 0};
+  for (int m = 0; m < 4; m++) {
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    const tristar_status status = factor(ts, &v, methods[m], TRISTAR_ORDERING_METIS, values, &f);
+    CHECK_MSG(is_refusal(status, methods[m]), "method %d: %s", (int)methods[m], tristar_status_name(status));
+  }
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
+                                       &typed_complex_single};
+  static const int graded[][2] = {{2, 24}, {2, 50}, {3, 30}, {4, 26}, {5, 21}, {8, 18}};
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
+  for (int t = 0; t < 4; t++) {
+    for (int k = 0; k < 6; k++) {
+      const int base = graded[k][0], n = types[t]->is_single ? 4 + graded[k][1] / 3 : graded[k][1];
+      RUN(check_graded(ts, types[t], base, n));
+    }
+    for (uint64_t seed = 1; seed <= 60; seed++) RUN(check_random(ts, types[t], 4 * seed + (uint64_t)t));
+  }
+  RUN(check_new_values(ts));
+  RUN(check_product(ts));
+  return 0;
+}
