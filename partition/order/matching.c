@@ -4,8 +4,8 @@
  * least. Row duals u and column duals v keep c_ij - u_i - v_j >= 0, with equality on the matched entries.
  * They start as minima of columns and rows; as many columns as possible are matched along entries of
  * equality, and a shortest augmenting path in c - u - v (Dijkstra) matches each of the others. In the end r_i
- * = exp(u_i),  c_j = exp(v_j) / max|a_j|. The rank is found before the searches, from the matching along
- * equalities: then each search ends at a free row. */
+ * = exp(u_i),  c_j = exp(v_j) / max|a_j|. A search that ends at no free row shows that the rank is not full;
+ * only then it is computed. */
 #include "partition/order/matching.h"
 
 #include <math.h>
@@ -151,6 +151,7 @@ typedef struct matcher {
   tsi_index *before;           /* the column from which a row was reached */
   tsi_index *place;            /* of a row in the heap, UNREACHED or FINAL */
   tsi_index *heap, heap_size;  /* rows, nearest first */
+  tsi_index *ready, waiting;   /* rows as near as the current column: they need no heap */
   tsi_index *reached, touched; /* rows with a distance */
   tsi_count budget;            /* entries that the searches may still look at */
 } matcher;
@@ -175,6 +176,7 @@ static tristar_status allocate(matcher *m, tsi_count entries) {
   TSI_TRY(TSI_ALLOC_IN(m, m->before, m->n));
   TSI_TRY(TSI_ALLOC_IN(m, m->place, m->n));
   TSI_TRY(TSI_ALLOC_IN(m, m->heap, m->n));
+  TSI_TRY(TSI_ALLOC_IN(m, m->ready, m->n));
   return TSI_ALLOC_IN(m, m->reached, m->n);
 }
 
@@ -300,8 +302,13 @@ static void scan_column(matcher *m, tsi_index j, double base, path *best) {
       m->reached[m->touched++] = i;
       m->distance[i] = d;
       m->before[i] = j;
-      m->place[i] = m->heap_size++;
-      sift_up(m, i);
+      if (d > base) {
+        m->place[i] = m->heap_size++;
+        sift_up(m, i);
+      } else {
+        m->place[i] = FINAL;
+        m->ready[m->waiting++] = i;
+      }
     } else if (d < m->distance[i]) {
       m->distance[i] = d;
       m->before[i] = j;
@@ -314,11 +321,12 @@ static void scan_column(matcher *m, tsi_index j, double base, path *best) {
 static path find_path(matcher *m, tsi_index j) {
   path best = {TSI_NONE, INFINITY};
   double base = 0;
-  m->heap_size = m->touched = 0;
+  m->heap_size = m->touched = m->waiting = 0;
   for (;;) {
     scan_column(m, j, base, &best);
-    if (m->heap_size == 0 || m->distance[m->heap[0]] >= best.length) break;
-    tsi_index i = take_nearest(m);
+    if (best.length <= base) break;
+    if (m->waiting == 0 && (m->heap_size == 0 || m->distance[m->heap[0]] >= best.length)) break;
+    tsi_index i = m->waiting > 0 ? m->ready[--m->waiting] : take_nearest(m);
     base = m->distance[i];
     j = m->column_of[i];
   }
@@ -352,29 +360,33 @@ static void augment(matcher *m, tsi_index start, path best) {
 
 /* Matches the columns that are left, whatever their entries, large ones first: no search, no optimum. The
  * duals stay as they are, so that no scaled entry exceeds one, but some of the diagonal fall short of it. */
-static tristar_status match_loosely(tsi_env *env, matcher *m) {
+static tristar_status match_loosely(tsi_env *env, matcher *m, tsi_index *rank) {
   const double slack[] = {0, log(10), log(1e3), log(1e6), INFINITY};
-  tsi_index matched = 0;
-  for (size_t k = 0; k < sizeof slack / sizeof *slack && matched < m->n; k++)
-    TSI_TRY(match_within(env, m, slack[k], &matched));
+  for (size_t k = 0; k < sizeof slack / sizeof *slack && *rank < m->n; k++)
+    TSI_TRY(match_within(env, m, slack[k], rank));
   return TRISTAR_OK;
 }
 
-static tristar_status match_rest(tsi_env *env, matcher *m) {
+/* The structural rank is not full: a maximum transversal of all entries takes the place of the matching. */
+static tristar_status find_rank(tsi_env *env, const matcher *m, tsi_index *rank) {
+  return maximum_transversal(env, m->n, m->ptr, m->row, m->row_of, m->column_of, rank);
+}
+
+/* *rank: in, the number of matched columns; out, the structural rank. */
+static tristar_status match_rest(tsi_env *env, matcher *m, tsi_index *rank) {
   for (tsi_index i = 0; i < m->n; i++) m->place[i] = UNREACHED;
   for (tsi_index j = 0; j < m->n; j++) {
     if (m->row_of[j] != TSI_NONE) continue;
     if (m->budget < 0) {
       tsi_log(env, TRISTAR_LOG_INFO,
               "matching: too much work for the largest product, stopped at column %d of %d", j, m->n);
-      TSI_TRY(match_loosely(env, m));
-      break;
+      return match_loosely(env, m, rank);
     }
     path best = find_path(m, j);
-    if (best.end == TSI_NONE)
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "matching: no path from column %d, though the rank is %d", j, m->n);
+    if (best.end == TSI_NONE) return find_rank(env, m, rank);
     move_duals(m, j, best);
     augment(m, j, best);
+    ++*rank;
   }
   return TRISTAR_OK;
 }
@@ -413,25 +425,9 @@ static void write_scalings(const matcher *m, double *row_scale, double *col_scal
   }
 }
 
-/* The structural rank, from a matching of so many columns. That one stays if the rank is full; else a maximum
- * transversal takes its place. */
-static tristar_status find_rank(tsi_env *env, const matcher *m, tsi_index matched, tsi_index *rank) {
-  const size_t bytes = (size_t)m->n * sizeof(tsi_index);
-  *rank = matched;
-  if (matched == m->n) return TRISTAR_OK;
-  TSI_SCRATCH(env, tsi_index, row_of, m->n);
-  TSI_SCRATCH(env, tsi_index, column_of, m->n);
-  memcpy(row_of, m->row_of, bytes);
-  memcpy(column_of, m->column_of, bytes);
-  TSI_TRY(maximum_transversal(env, m->n, m->ptr, m->row, row_of, column_of, rank));
-  if (*rank < m->n) memcpy(m->row_of, row_of, bytes);
-  return TRISTAR_OK;
-}
-
 tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                             const double *magnitude, tsi_index *row_of_column, double *row_scale,
                             double *col_scale, tsi_index *rank) {
-  tsi_index matched = 0;
   *rank = 0;
   TSI_SCRATCH(env, matcher, m, 1);
   *m = (matcher){.n = n, .row_of = row_of_column};
@@ -440,11 +436,10 @@ tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, con
   copy_entries(m, ptr, index, magnitude);
   forget_matching(m);
   start_duals(m);
-  TSI_TRY(match_within(env, m, 0, &matched));
-  TSI_TRY(find_rank(env, m, matched, rank));
-  if (*rank < n || n == 0) return TRISTAR_OK;
+  TSI_TRY(match_within(env, m, 0, rank));
   m->budget = WORK_MINIMUM + WORK_PER_ENTRY * (m->ptr[n] + n);
-  TSI_TRY(match_rest(env, m));
+  TSI_TRY(match_rest(env, m, rank));
+  if (*rank < n || n == 0) return TRISTAR_OK;
   finish_duals(m);
   write_scalings(m, row_scale, col_scale);
   return TRISTAR_OK;
