@@ -196,9 +196,10 @@ void tsi_report_way(const tsi_session *s, const tristar_explanation *explanation
 
 void tsi_report_paths(const tsi_paths *paths) {
   if (!paths->used) return;
-  tsi_report("", "only what is needed: %.1f %% of the factor, for %s given of B and %s wanted of X",
-             100 * paths->share, tsi_text_many(paths->given_rows, "row"),
-             tsi_text_many(paths->wanted_rows, "row"));
+  tsi_report(
+      "",
+      "only what is needed: %.1f %% of the factor, for %s of B that are given and %s of X that are computed",
+      100 * paths->share, tsi_text_many(paths->given_rows, "row"), tsi_text_many(paths->wanted_rows, "row"));
 }
 
 void tsi_report_share(const tsi_bandwidth *bandwidth, int workers, double gbps, const char *what) {

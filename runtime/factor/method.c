@@ -214,7 +214,7 @@ tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an) {
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
   tsi_index rank = 0;
   if (an->options.matching == TRISTAR_MATCHING_ON)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "MATCHING_ON needs values in the view");
   TSI_TRY(tsi_full_columns(env, an->pattern, NULL, TSI_PART_REAL, &a));
   TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
   if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));

@@ -9,8 +9,9 @@
  *   tristar_solve           X = A^-1 B                                         many times
  *   tristar_solve_refined   the same with iterative refinement                 many times
  *
- * A worker is a thread of StarPU on a core, or a GPU, which runs tasks. Comments omit the prefixes TRISTAR_
- * and TRISTAR_ERR_ of constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is TRISTAR_METHOD_AUTO.
+ * A worker is a thread of StarPU that runs tasks, on one core or for one GPU. Comments omit the prefixes
+ * TRISTAR_ and TRISTAR_ERR_ of constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is
+ * TRISTAR_METHOD_AUTO. eps is 2^-52 in double precision and 2^-23 in single; a unit of roundoff is eps / 2.
  *
  * Other headers, each for one subject:
  *
@@ -22,6 +23,8 @@
  *   tristar_mpi.h           many processes               tristar_dmatrix_mpi.h  distributed matrices
  *   tristar_layout.h        layouts of processes         tristar_starpu.h       StarPU programs
  *   tristar_options.h       sizes of option structs      tristar_experimental.h variants for comparisons
+ *   tristar_starpu_mpi.h    StarPU-MPI programs          tristar_compat.h       names of version 0.2
+ *   tristar_cholmod.h, tristar_umfpack.h, ...            factors of other solvers
  *
  * Objects. An object keeps alive the objects that it needs: a plan its factor, a factor its analysis. Objects
  * and contexts may be destroyed in any order, each once. Several threads may use different objects, or solve
@@ -31,6 +34,7 @@
  * Errors. A function that can fail returns a tristar_status. After a failure output pointers are NULL, and
  * tristar_get_error returns a message that names the cause, with row, file or option. A function returns
  * ARGUMENT if a required object or result is NULL. The library never ends the program and never prints.
+ * (StarPU may print warnings; the environment variable STARPU_SILENT=1 turns them off.)
  *
  * Arrays. The library reads const arrays and writes the others during the call only. Exceptions are named. */
 #ifndef TRISTAR_H
@@ -48,7 +52,7 @@ extern "C" {
 
 #define TRISTAR_VERSION_MAJOR 0 /* Version of this header. */
 #define TRISTAR_VERSION_MINOR 3 /* Programs compile unchanged if this number is the same. */
-#define TRISTAR_VERSION_PATCH 0 /* Counts releases that only repair. */
+#define TRISTAR_VERSION_PATCH 0 /* Number of releases that only fix defects. */
 
 /* ---- Status ------------------------------------------------------------------------------------------ */
 
@@ -65,12 +69,12 @@ typedef enum tristar_status {
   TRISTAR_ERR_SINGULAR,              /* The matrix is singular, structurally or to working precision. */
   TRISTAR_ERR_NOT_POSITIVE_DEFINITE, /* Cholesky found a pivot that is not positive. */
   TRISTAR_ERR_NOT_FINITE,            /* The input or the factors have NaN or infinity. */
-  TRISTAR_ERR_ACCURACY,              /* The requested accuracy was not reached. */
+  TRISTAR_ERR_ACCURACY,              /* Of the program alone: an accuracy was not reached. */
   TRISTAR_ERR_NO_WORKER,             /* StarPU has no worker able to run the tasks. */
-  TRISTAR_ERR_RUNTIME,               /* Another library failed. The message gives its code. */
+  TRISTAR_ERR_RUNTIME,               /* Another library, or a function of the caller, failed. */
   TRISTAR_ERR_STALE,    /* The factor has no values, or new values need another analysis or pattern. */
   TRISTAR_ERR_INTERNAL, /* A defect of TriStar. Please report the message. */
-  TRISTAR_ERR_BUSY,     /* The limit of unfinished solves is reached. See tristar_starpu.h. */
+  TRISTAR_ERR_BUSY, /* Too many unfinished solves (tristar_starpu.h); another call uses the Krylov solver. */
   TRISTAR_ERR_CANCELLED /* The function `progress` of the caller cancelled the call. */
 } tristar_status;
 
@@ -102,39 +106,44 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 typedef struct tristar_config {
   size_t size;      /* Set by tristar_config_init. */
   int use_starpu;   /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;      /* [start] CPU workers plus helper threads (tristar_starpu_info). 0: all cores. */
+  int workers;      /* [start] Threads that compute: StarPU's CPU workers, and threads of TriStar on
+                       further cores (tristar_starpu_info). 0: one for each core. */
   int first_core;   /* [start] First core for workers, as a position in the affinity mask. -1: all cores. */
-  int first_device; /* [start] First GPU with a worker. -1: all GPUs, or STARPU_NCUDA (_NHIP) of them. */
+  int first_device; /* [start] First GPU with a worker. -1: all GPUs, or as many as the environment
+                       variable STARPU_NCUDA or STARPU_NHIP gives. */
   int devices;      /* [start] Number of GPUs if first_device is not -1. */
   const char *scheduler;       /* [start] Name of a StarPU scheduler. NULL: lws. */
   int check;                   /* 1: verify internal data structures, for tests (also TRISTAR_CHECK=1). */
   tristar_log_fn log;          /* NULL: silent. */
   void *log_arg;               /* First argument of log. */
   tristar_log_level log_level; /* Lines above this level are dropped. */
-  int64_t fail_allocation;     /* For tests: the allocation of this number, from 1, fails. 0: none. */
-  const char *calibration; /* File of the calibration, or "off". NULL: by default, see tristar_machine.h. */
-  int idle_sleep;          /* [start] 1: idle workers sleep. 0: they poll. Negative: by TRISTAR_IDLE, or 1. */
+  int64_t fail_allocation;     /* For tests: number of the allocation that fails, from 1. 0: none. */
+  const char
+      *calibration; /* File of the calibration, or "off". NULL: the default file (tristar_machine.h). */
+  int idle_sleep;   /* [start] 1: idle workers sleep. 0: they poll. Negative: the environment variable
+                       TRISTAR_IDLE decides; without it they sleep. */
 } tristar_config;
 
-/* Sets the defaults: StarPU with all cores, no log. */
+/* Sets the defaults: StarPU on all cores; log NULL, log_level INFO; first_core, first_device and idle_sleep
+ * -1; devices 1. */
 #define tristar_config_init(config) tristar_config_init_sized((config), sizeof *(config))
 
 /* Creates a context. config may be NULL (defaults). A process may have any number of contexts, created and
  * destroyed by any threads. Unless use_starpu is 0, the first call that needs workers starts StarPU, or uses
  * the StarPU that runs already (tristar_machine.h). Errors: ARGUMENT (also: an unknown value of TRISTAR_IDLE
  * or TRISTAR_ISA), UNSUPPORTED (this processor lacks instructions that the library was built for), MEMORY.
- * The message goes to config->log and to tristar_get_error(NULL, ...). */
+ * The message is sent to config->log and is what tristar_get_error(NULL, ...) returns. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
-/* Releases the context and sets *ts to NULL. Accepts NULL. The context ends when its objects are destroyed.
- * Then StarPU stops if TriStar started it, and neither the program nor another context needs it. The function
- * waits for inserted solves (tristar_starpu.h) and for solves that were started with `end` (tristar_solve.h).
- * Inside a StarPU task it does not wait. A thread of the library waits instead. */
+/* Releases the context and sets *ts to NULL. Accepts NULL. The context is freed with its last object. StarPU
+ * is then stopped if TriStar started it and nothing else in the process uses it. The function waits for
+ * solves that were inserted (tristar_starpu.h) or that call a function at their end (`end` of
+ * tristar_solve.h). Inside a StarPU task it does not wait. A thread of the library waits instead. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
 /* Copies the message of the calling thread's latest failed call into buffer (size bytes, always terminated),
- * and returns the full length of the message. The message is empty if no call has failed, or if ts is not
- * NULL and the call had an object of another context. */
+ * and returns the full length of the message. The message is empty if no call of the thread has failed. If ts
+ * is not NULL, it is also empty if that call had an object of another context. */
 TRISTAR_API size_t tristar_get_error(tristar_t *ts, char *buffer, size_t size);
 
 /* ---- Matrix ------------------------------------------------------------------------------------------ */
@@ -187,10 +196,10 @@ typedef struct tristar_analysis_s tristar_analysis_t;
 
 /* The factorization. */
 typedef enum tristar_method {
-  TRISTAR_METHOD_AUTO, /* LLT for symmetric or Hermitian values with a positive diagonal, LDLT for other such
-                          values, LU for the rest. GENERAL values count as symmetric if they are so up to the
-                          rounding errors of an assembly (tristar_stats.h). Then one entry of each pair is
-                          factored, and refinement uses the matrix as given. */
+  TRISTAR_METHOD_AUTO, /* LLT for real symmetric or Hermitian values with a positive diagonal, LDLT for other
+                          symmetric or Hermitian values, LU for the rest. GENERAL values count as symmetric if
+                          a_ij and a_ji differ only by rounding errors (tristar_stats.h). Then one entry of
+                          each pair is factored, and refinement uses the matrix as given. */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H. */
   TRISTAR_METHOD_LU,   /* A = L U on the pattern of A + A^T. */
   TRISTAR_METHOD_LDLT  /* A = L D L^T (symmetric) or L D L^H (Hermitian), pivots of order 1 and 2. */
@@ -204,12 +213,12 @@ typedef enum tristar_ordering {
   TRISTAR_ORDERING_PTSCOTCH, /* Nested dissection by PT-Scotch on all ranks: tristar_dmatrix_factor only. */
   TRISTAR_ORDERING_AMD, /* Approximate minimum degree (Amestoy, Davis and Duff 1996). Like METIS, it orders
                            components of up to 64 rows by exact minimum degree. */
-  TRISTAR_ORDERING_DISSECTION, /* Nested dissection by METIS in parts, that several cores can order side by
-                                  side: less time and less fill than METIS. With a separator tree: METIS. */
+  TRISTAR_ORDERING_DISSECTION, /* Nested dissection by METIS in parts that several cores order side by side:
+                                  less time and less fill than METIS. With leaf_parts > 1: METIS. */
   TRISTAR_ORDERING_CALLBACK,   /* By tristar_analysis_options.order. */
-  TRISTAR_ORDERING_AUTO,  /* AMD, or DISSECTION where that promises less time of analysis, factorization and
-                             `solves` solves. With a separator tree: METIS. The matrix and the options decide,
-                             not the machine. */
+  TRISTAR_ORDERING_AUTO,  /* AMD, or DISSECTION if its predicted time of analysis, factorization and `solves`
+                             solves is less. With leaf_parts > 1: METIS. The choice is the same on all
+                             machines. */
   TRISTAR_ORDERING_SCOTCH /* Nested dissection by Scotch (tristar_scotch_version). Like METIS, it orders
                              components of up to 64 rows by minimum degree. */
 } tristar_ordering;
@@ -217,7 +226,8 @@ typedef enum tristar_ordering {
 /* An ordering of the caller for a graph of n rows. The neighbours of row v are index[p] for ptr[v] <= p <
  * ptr[v+1]: ascending, without v, and v is a neighbour of each of them. Writes the row that is
  * eliminated as k-th to permutation[k], for k from 0 to n-1. Returns 0, or another number that fails the
- * analysis. With pairs of LDLT a row of the graph is a pair or a single row of the matrix. */
+ * analysis. LDLT with a matching joins the two rows of a pivot of order 2: then each vertex of the graph is
+ * one row or one such pair, and n counts vertices. */
 typedef int (*tristar_order_fn)(void *arg, int64_t n, const int64_t *ptr, const int32_t *index,
                                 int64_t *permutation);
 
@@ -233,9 +243,11 @@ typedef int (*tristar_analysis_progress_fn)(void *arg, const tristar_analysis_po
 
 /* Whether large entries are moved to the diagonal before the factorization. */
 typedef enum tristar_matching {
-  TRISTAR_MATCHING_AUTO, /* Before LU and LDLT, if the diagonal has zeros or small entries. */
+  TRISTAR_MATCHING_AUTO, /* Before LU and LDLT, if diagonal entries are zero or small, or the matrix is badly
+                            scaled. A view without values: never. */
   TRISTAR_MATCHING_OFF,  /* Never. */
-  TRISTAR_MATCHING_ON    /* LU: permute large entries to the diagonal. LDLT: also next to it. */
+  TRISTAR_MATCHING_ON    /* LU: permute large entries to the diagonal. LDLT: keep the rows of large
+                            off-diagonal entries together, as pivots of order 2. */
 } tristar_matching;
 
 /* Treatment of a matrix that is singular to working precision. tristar_stats.h describes the tests. */
@@ -245,8 +257,8 @@ typedef enum tristar_singular {
                               for consistent systems. Structurally singular matrices are refused. */
 } tristar_singular;
 
-/* Treatment of pivot growth that costs accuracy. The criterion is the backward error of a trial solve without
- * refinement: it is above eps^(2/3). The usual cause is a matching that was computed for other values. */
+/* Treatment of pivot growth that costs accuracy: a trial solve without refinement has a backward error above
+ * eps^(2/3). The usual cause is a matching that was computed for other values. */
 typedef enum tristar_growth {
   TRISTAR_GROWTH_WARN, /* The log has a warning, and tristar_factor_stats.solve_error has the error. */
   TRISTAR_GROWTH_MATCH /* tristar_factor analyzes again for these values. tristar_refactor returns STALE,
@@ -262,27 +274,28 @@ typedef enum tristar_place {
 
 /* Options of tristar_analyze. Call tristar_analysis_options_init first. */
 typedef struct tristar_analysis_options {
-  size_t size;               /* Set by tristar_analysis_options_init. */
-  tristar_method method;     /* The factorization. */
-  tristar_ordering ordering; /* The order of elimination. */
-  const int64_t
-      *permutation; /* ORDERING_USER: permutation[k] is the row that is eliminated in step k, both from 0;
-                       n entries. LDLT with a matching moves the second row of a pair behind the first. */
-  int leaf_parts;   /* Leaves of the separator tree: 2, 4, 8, ... 0 or 1: no such tree. Pz grids of processes
-                       need at least Pz leaves (tristar_layout.h). METIS, DISSECTION and AUTO compute the
-                       tree; for other orderings it is cut from the elimination tree. */
-  int seed;         /* Seed of METIS, Scotch and PT-Scotch. */
-  tristar_matching matching; /* Needs values in the view. */
+  size_t size;                /* Set by tristar_analysis_options_init. */
+  tristar_method method;      /* The factorization. */
+  tristar_ordering ordering;  /* The order of elimination. */
+  const int64_t *permutation; /* ORDERING_USER: permutation[k] is the row that is eliminated in step k, both
+                                 from 0; n entries. LDLT with a matching moves the second row of a pivot of
+                                 order 2 directly behind the first. */
+  int leaf_parts; /* Leaves of the separator tree: 2, 4, 8, ... 0 or 1: no such tree. Pz grids of processes
+                     need at least Pz leaves (tristar_layout.h). METIS, DISSECTION and AUTO compute the
+                     tree; for other orderings it is cut from the elimination tree. */
+  int seed;       /* Seed of METIS, Scotch and PT-Scotch. */
+  tristar_matching matching; /* MATCHING_ON needs values in the view. */
   int single_factors; /* 1: single precision factors and solves for a double matrix; b, x and refinement stay
-                         double. Small pivots are perturbed, and only tristar_condition finds singular
-                         matrices. Values beyond the range of single precision become infinite or zero. */
+                         double. Small pivots are perturbed; singular matrices are found by the estimate of
+                         the condition alone (tristar_stats.h). Values beyond the range of single precision
+                         become infinite or zero. tristar_solve does not refine because of them. */
   tristar_inverse inverse;   /* Treatment of diagonal blocks. Imported factors have INVERSE_DIAGONAL. */
   tristar_merge merge;       /* Which supernodes are merged. */
   tristar_singular singular; /* Treatment of singular matrices. */
   tristar_growth growth;     /* Treatment of pivot growth. */
   tristar_place place;       /* Where large fronts are factored. */
   int64_t device_bytes;      /* Largest front on a GPU, in bytes. 0: nine tenths of the GPU's memory. */
-  int64_t solves;            /* ORDERING_AUTO: solves that a factorization is expected to serve. 0: 10. */
+  int64_t solves;            /* ORDERING_AUTO: expected number of solves for each factorization. 0: 10. */
   tristar_order_fn order;    /* ORDERING_CALLBACK: the ordering, called once in tristar_analyze. */
   void *order_arg;           /* First argument of order. */
   tristar_analysis_progress_fn progress; /* Follows and cancels tristar_analyze; on rank 0. NULL: none. */
@@ -295,8 +308,10 @@ typedef struct tristar_analysis_options {
   tristar_analysis_options_init_sized((options), sizeof *(options))
 
 /* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of view; reads
- * values, if any, to resolve METHOD_AUTO and for the matching (Duff and Koster 2001). options may be NULL.
- * Errors: ARGUMENT, RECTANGULAR, FORMAT (row out of range: the message names column and entry), SINGULAR
+ * values, if any, to resolve METHOD_AUTO and for the matching (Duff and Koster 2001). Without values
+ * METHOD_AUTO is LU for GENERAL and skew-symmetric views, LDLT for complex symmetric ones and LLT for the
+ * rest; tristar_factor analyzes again if that fails. options may be NULL. Errors: ARGUMENT, RECTANGULAR,
+ * FORMAT (the view is malformed, as by a row out of range: the message names column and entry), SINGULAR
  * (structurally: the message gives the structural rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS,
  * Scotch, or the function of ORDERING_CALLBACK), UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library
  * without it), CANCELLED.
@@ -317,18 +332,19 @@ typedef struct tristar_factor_s tristar_factor_t;
 /* Factors the matrix whose pattern was analyzed. values has the length and order of the values in the view of
  * tristar_analyze, and is copied. LU and LDLT perturb tiny pivots and count them (tristar_factor_stats).
  *
- * LLT and LDLT need symmetric or Hermitian values, as in the analysis. If GENERAL values are not so, or if
- * Cholesky finds a pivot that is not positive, METHOD_AUTO analyzes again for another method. A method that
- * the caller chose returns ARGUMENT, or NOT_POSITIVE_DEFINITE with the row. Other errors: NOT_FINITE,
- * SINGULAR, MEMORY, RUNTIME, NO_WORKER. */
+ * LLT needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. If GENERAL values are
+ * unsymmetric, or if Cholesky finds a pivot that is not positive, METHOD_AUTO analyzes again for another
+ * method. If the caller chose the method, the function returns ARGUMENT, or NOT_POSITIVE_DEFINITE with the
+ * row. Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the
+ * symmetry does not allow), UNSUPPORTED (PLACE_GPU without support). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
 /* Factors new values with the same pattern. Plans of the factor use them from their next solve on. During
- * the call no solve with the factor may be unfinished. Plans depend on the method and the matching. So both
- * stay: where METHOD_AUTO would change the method, the function returns ARGUMENT (unsymmetric values) or
- * NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return STALE until a later
- * tristar_refactor succeeds. Other errors: as tristar_factor; STALE (GROWTH_MATCH). */
+ * the call no solve with the factor may be unfinished. The method and the matching of the analysis stay,
+ * because plans depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT
+ * (unsymmetric values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return
+ * STALE until a later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (GROWTH_MATCH). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor and sets *factor to NULL. Its plans stay valid. Accepts NULL. */
@@ -359,9 +375,10 @@ typedef struct tristar_plan_options {
   size_t size;             /* Set by tristar_plan_options_init. */
   tristar_engine engine;   /* What runs the plan. */
   int64_t nrhs;            /* Number of right-hand sides the workspace is sized for. 0 means 1. */
-  int64_t chunk_bytes_min; /* Smallest chunk, in bytes, if the problem is large enough. 0: by calibration. */
-  int64_t chunk_bytes_max; /* Largest chunk, in bytes: larger panels are cut into slices of rows. 0: by the
-                              factor. */
+  int64_t chunk_bytes_min; /* Smallest chunk, in bytes, if the problem is large enough. 0: chosen from the
+                              calibration. */
+  int64_t chunk_bytes_max; /* Largest chunk, in bytes: larger panels are cut into slices of rows. 0: chosen
+                              from the size of the factor. */
   unsigned order_seed;     /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
   tristar_placement placement;     /* NUMA placement of the factor. */
   tristar_scheduling scheduling;   /* Variant: when a task may run. */
@@ -378,11 +395,11 @@ typedef struct tristar_plan_options {
 /* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, no variant, all else 0. */
 #define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
-/* Chooses chunks, builds the graph and records the tasks. options may be NULL. Bit for bit, the result of a
- * solve depends on the plan and the right-hand side only: not on workers, scheduler or order of execution,
- * nor on the variants scheduling and updates. Errors: ARGUMENT, MEMORY, STALE (factor without values),
- * UNSUPPORTED (ENGINE_TASKS without StarPU; KERNEL_SPMV for a factor that it does not serve; PLACE_GPU
- * without support), NO_WORKER (PLACE_GPU, but StarPU has no GPU). */
+/* Chooses chunks, builds the graph and records the tasks. options may be NULL. Bit for bit, a solve depends
+ * on the plan, the kind of processor, and B with its number of columns. Workers, scheduler, order of
+ * execution, and the variants scheduling and updates have no effect. Errors: ARGUMENT, MEMORY, STALE (factor
+ * without values), UNSUPPORTED (ENGINE_TASKS without StarPU; KERNEL_SPMV with a factor that it does not
+ * support; PLACE_GPU without support), NO_WORKER (PLACE_GPU, but StarPU has no GPU). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);
@@ -413,9 +430,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, t
  * error is undone and not counted in later points. */
 typedef struct tristar_refine_point {
   int64_t column;        /* The right-hand side. */
-  int steps;             /* Corrections so far. 0, without iterations: the first solve. */
+  int steps;             /* Corrections so far. If steps and iterations are 0: the first solve. */
   int iterations;        /* Iterations of FGMRES so far. */
-  double backward_error; /* Backward error of x after them. */
+  double backward_error; /* Backward error of x after these corrections and iterations. */
 } tristar_refine_point;
 
 /* Options of tristar_solve_refined. Call tristar_refine_options_init first. */
@@ -423,11 +440,12 @@ typedef struct tristar_refine_options {
   size_t size;        /* Set by tristar_refine_options_init. */
   int max_steps;      /* Largest number of corrections per right-hand side. 0: only compute errors. */
   double tolerance;   /* Componentwise backward error to stop at. 0: 4 units of roundoff. */
-  int max_iterations; /* Largest number of FGMRES iterations. 0: none. FGMRES starts if corrections
-                         end with an error above 100 units of roundoff. */
+  int max_iterations; /* Largest number of FGMRES iterations. 0: none. FGMRES starts if the error after the
+                         corrections exceeds both tolerance and 100 units of roundoff, and max_steps > 0. */
   int forward_error;  /* 1: also estimate a bound of the forward error. This costs 8 to 22 solves, mostly
                          10; half of them are for the condition. */
-  tristar_refine_point *history; /* Receives a point after each correction and iteration. NULL: none. */
+  tristar_refine_point *history; /* Receives a point for the first solve, each correction and each iteration.
+                                    NULL: none. */
   int64_t history_most;          /* Length of history. */
 } tristar_refine_options;
 
@@ -450,9 +468,9 @@ typedef struct tristar_refine_result {
   tristar_stop stop;             /* Why refinement ended. */
   double forward_error;  /* Estimated bound of max |x - A^-1 b| / max |x|. 0: not requested. 1 or more: no
                             digit is certain. Infinite: A is too close to singular. */
-  double residual;       /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. It is large
-                            where A is singular and the system has no solution. Where rounding errors could
-                            exceed sqrt(eps), its sums are made in the next wider precision. */
+  double residual;       /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. A large
+                            value means that A is singular and b is not in its range. The residual is summed
+                            in the next wider precision if rounding errors could exceed sqrt(eps). */
   int64_t history_count; /* Number of points. Only the first history_most are stored. */
 } tristar_refine_result;
 
@@ -465,7 +483,7 @@ typedef struct tristar_refine_result {
  * whose denominator consists of rounding errors. The estimate of the forward error (LAPACK's xGERFS; Higham
  * and Tisseur 2000) is seldom too small by more than a factor of 3.
  *
- * Errors: those of tristar_solve; UNSUPPORTED (a factor without its matrix); NOT_FINITE (a
+ * Errors: those of tristar_solve; UNSUPPORTED (an imported factor that does not store A); NOT_FINITE (a
  * right-hand side or its solution is not finite; the message names row and column). After NOT_FINITE the
  * other columns are refined, and *result describes them. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,
@@ -474,9 +492,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
                                                                  const tristar_refine_options *options,
                                                                  tristar_refine_result *result);
 
-/* Computes R = B - op(A) X, with sums of the next wider precision (single: double; double: long double), and
- * the largest componentwise backward error of X over the right-hand sides (NaN if X has NaN). r may be NULL,
- * or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (a factor without its matrix). */
+/* Computes R = B - op(A) X in the next wider precision (single: double; double: long double), rounded once.
+ * *backward_error is the largest componentwise backward error over the columns of X, NaN if X has NaN. r may
+ * be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (an imported factor that
+ * does not store A). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,
@@ -487,7 +506,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
  * can lower the estimate. Solves are refined if the factors are single or pivots were perturbed. If the
  * factor has no scaling, A is equilibrated first (Ruiz 2001). A result of about 2^-52 (in single precision
  * 2^-23) or less means that A is singular to working precision; 0 means that even refined solves were
- * inaccurate. Errors: as tristar_solve; UNSUPPORTED (a factor without its matrix). */
+ * inaccurate. Errors: as tristar_solve; UNSUPPORTED (an imported factor that does not store A). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus

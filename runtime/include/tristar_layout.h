@@ -15,7 +15,7 @@ extern "C" {
 /* How grids of processes share the ancestors of the leaves of the separator tree. */
 typedef enum tristar_algorithm {
   TRISTAR_ALGORITHM_REPLICATED, /* Every grid solves with copies of its ancestors. Sums are exchanged once,
-                                   between the sweeps (Liu, Ding, Williams, Li, SC 2023). */
+                                   between the sweeps (Liu, Ding, Sao, Williams, Li, SC 2023). */
   TRISTAR_ALGORITHM_LEVELWISE /* One grid solves each ancestor, level after level (Sao, Kannan, Li, Vuduc, ICS
                                  2019). */
 } tristar_algorithm;

@@ -1,6 +1,6 @@
 /* By the cost model, solves with factors of 0.5 GB and more use at least 35 % of an H100's bandwidth, for
- * each of the six families of matrices of Liu, Ding, Williams, Li (SC 2023). Factors are structures without
- * values: nothing reads them. */
+ * each of the six families of matrices of Liu, Ding, Sao, Williams, Li (SC 2023). Factors are structures
+ * without values: nothing reads them. */
 #include <string.h>
 
 #include "runtime/machine/devices.h"

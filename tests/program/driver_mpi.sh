@@ -60,7 +60,7 @@ for file in tasks.json tasks.trace; do
 done
 printf '3\n400 7\n' >rows.txt
 ranks 4 0 '4 in flight, each for .*' solve gen:s2d9pt:20 --layout 2x1x2 --rows rows.txt --repeat 12 --in-flight 4 --out few.mtx --json few.json
-grep -q '^ *only what is needed: .* and 3 rows wanted of X$' output.txt || fail "no share told: $(cat output.txt)"
+grep -q '^ *only what is needed: .* and 3 rows of X that are computed$' output.txt || fail "no share told: $(cat output.txt)"
 "$tristar" solve gen:s2d9pt:20 --rows rows.txt --out one.mtx >output.txt 2>&1 || fail "rows on one process: $(cat output.txt)"
 python3 - <<'EOF' || fail "few rows: other numbers than on one process"
 import json

@@ -133,11 +133,11 @@ static void note_limit(tsi_env *env, int wanted) {
   else if (limit < workers)
     limit = workers;
   if (workers + devices >= wanted || TSI_IS_SIMULATED) return;
-  tsi_log(
-      env, TRISTAR_LOG_WARNING,
-      "this StarPU was compiled for %d CPU workers at most, but %d were wanted: tasks run on %d cores, and "
-      "%d threads of TriStar help elsewhere; tools/starpu builds a StarPU without this limit",
-      limit, wanted, workers, spares);
+  tsi_log(env, TRISTAR_LOG_WARNING,
+          "this StarPU was compiled for %d CPU workers at most, but %d were requested: tasks run on %d "
+          "cores, and "
+          "%d threads of TriStar help elsewhere; tools/starpu builds a StarPU without this limit",
+          limit, wanted, workers, spares);
 }
 
 static void warn_of_scheduler(tsi_env *env) {
