@@ -129,11 +129,12 @@ bench 0 '^  UMFPACK +failed: no result within the limit of 1 s \(--limit\)$' gen
 
 # ---- --quick: each solver once with all cores; a slow peer is stopped, another is not started; nothing is left behind
 mkdir quick temporary
+export quick_mark=$$ # of the processes of these peers: another test may have such ones, too
 cat >quick.sh <<'END'
 echo start >>$0.txt
 touch "$TMPDIR/left"
-sleep 1000 & # in the group of the peer
-setsid sleep 2000 & # outside of it
+sleep 1000.$quick_mark & # in the group of the peer
+setsid sleep 2000.$quick_mark & # outside of it
 echo '{"event": "the matrix is read"}'
 END
 quick() { script "quick/$1_solve" '. ./quick.sh' "${@:2}"; }
@@ -141,17 +142,19 @@ quick cholmod 'while :; do' "echo '{$figures, \"ordering\": \"METIS\", \"solve_s
 quick mumps 'sleep 100'
 quick superlu "echo '{$figures, \"solve_s\": 1}'"
 figures_quick() { TMPDIR=$PWD/temporary TRISTAR_PEERS=$PWD/quick bench 0 "$@"; }
-figures_quick 'CHOLMOD, [0-9]+ threads? +METIS +2\.00 s +3\.00 s +6\.00 s +1\.00 s .*  [0-9.]+, [0-9.]+$' gen:s2d9pt:30 --quick --limit 8 \
+figures_quick 'CHOLMOD, [0-9]+ threads? +METIS +2\.00 s +3\.00 s +6\.00 s +1\.00 s .*  [0-9.]+, [0-9.]+$' gen:s2d9pt:30 --quick --limit 12 \
   --rounds 3 --peers all --json quick.json --svg quick.svg
 row '^  TriStar, [0-9]+ workers?, lws +amd '
 row '^  MUMPS, [0-9]+ threads? +- +- +- +> [0-9.]+ s  stopped; speed-up of the first solution > [0-9.]+$'
-row '^1 right-hand side; medians of 3 rounds, each of 3 solves; first: analysis, factorization and one solve$'
+row '^1 right-hand side; medians of [1-3] rounds?, each of 3 solves; first: analysis, factorization and one solve$'
 row '^  Speed-up of TriStar over the fastest peer: first solution [0-9.]+ \(.*\), solve [0-9.]+ \(.*\)$'
-row '^  1 solver had too little of the 8 s: --limit gives more$'
+row '^  [12] solvers? had too little of the 12 s: --limit gives more$'
 grep -q '>&gt; [0-9.]* s, stopped<' quick.svg || fail 'quick.svg: no lower bound of a peer that was stopped'
-[ "$(wc -l <quick/cholmod_solve.txt) $(wc -l <quick/superlu_solve.txt)" = '1 1' ] || fail 'a peer was prepared twice'
+for started in quick/*_solve.txt; do
+  [ "$(wc -l <"$started")" -eq 1 ] || fail "$started: a peer was prepared twice"
+done
 [ -z "$(ls temporary)" ] || fail "--quick has left $(ls temporary)"
-! pgrep -f '^sleep [12]000$' >/dev/null || fail '--quick has left processes of peers'
+! pgrep -f "^sleep [12]000\.$quick_mark\$" >/dev/null || fail '--quick has left processes of peers'
 quick cholmod 'sleep 100'
 figures_quick '^  No peer has solved: only TriStar has times of solves$' gen:s2d9pt:30 --quick --limit 2 --peers cholmod
 bench 2 '--quick goes without --fsai, --triangular and --fresh' gen:s2d9pt:9 --quick --fresh
@@ -259,13 +262,13 @@ late = rows["UMFPACK, 1 thread"]
 assert not late["solved"] and late["over_limit"] and late["rounds"] == [] and "limit of 1 s" in late["message"], late
 told = json.load(open("quick.json"))
 case, rows = rows_of("quick.json")
-assert told["quick"] and told["limit_s"] == 8 and case["rounds"] == 3
+assert told["quick"] and told["limit_s"] == 12 and 1 <= case["rounds"] <= 3
 rows = {c["solver"]: c for c in rows.values()}
-assert rows["tristar"]["solved"] and len(rows["tristar"]["rounds"]) == 3 and rows["tristar"]["ordering"] == "amd"
+assert rows["tristar"]["solved"] and len(rows["tristar"]["rounds"]) == case["rounds"] and rows["tristar"]["ordering"] == "amd"
 assert rows["cholmod"]["ordering"] == "METIS" and "stopped_s" not in rows["cholmod"]
 assert abs(rows["cholmod"]["first_speed_up"] * rows["tristar"]["total_1_s"] / 6 - 1) < 1e-9
 late = rows["mumps"]
-assert not late["solved"] and late["over_limit"] and 1 < late["stopped_s"] < 8 and late["rounds"] == [], late
+assert not late["solved"] and late["over_limit"] and 1 < late["stopped_s"] < 12 and late["rounds"] == [], late
 for name in ("all.svg",):
     root = tree.parse(name).getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
