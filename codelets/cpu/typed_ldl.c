@@ -74,10 +74,10 @@ static int choose(const block *m, tsi_index k, tsi_index *r) {
 /* Eliminates column k with its diagonal entry. */
 static bool eliminate_1(const block *m, tsi_index k) {
   tsi_scalar *column = m->a + k * m->ld;
+  if (m->adjoint) column[k] = tsi_re(column[k]); /* free of rounding errors of the imaginary part */
   const tsi_real size = tsi_abs(column[k]), tiny = (tsi_real)m->result->tiny;
   const bool perturb = tsi_pivoting_note(m->result, k, (double)size);
   if (m->result->failed != TSI_NONE) return false;
-  if (m->adjoint) column[k] = tsi_re(column[k]); /* free of rounding errors of the imaginary part */
   if (perturb) column[k] = tsi_re(column[k]) < 0 ? -tiny : tiny;
   m->inverse[2 * k] = 1 / column[k];
   m->inverse[2 * k + 1] = 0;

@@ -1,6 +1,7 @@
 /* Chains with integer weights are exactly singular, though no pivot need be small: each is left by a
  * subtraction that loses a few digits, and the last one has none. They are refused, in all types, by all
- * methods, in any order, also as new values. Anchored at one end they are regular, and solved. */
+ * methods, in any order, also as new values. Anchored at one end they are regular, and solved. Other singular
+ * matrices of integers are refused as well. */
 #include <stdlib.h>
 
 #include "tests/support/singular_systems.h"
@@ -123,6 +124,31 @@ static void check_product(tristar_t *ts) {
   }
 }
 
+/* The last pivot of a Hermitian matrix is zero but for the rounding errors of its imaginary part. */
+static void check_hermitian(tristar_t *ts) {
+  static const int entries[39][4] = {
+      {0, 0, 0, 0},  {2, 0, -7, 7},  {4, 0, -6, -4}, {5, 0, 5, 3},  {6, 0, 3, 5},   {7, 0, 5, -2},
+      {8, 0, -6, 4}, {1, 1, 5, 0},   {2, 1, 0, 6},   {3, 1, 1, 5},  {5, 1, -4, -5}, {6, 1, 7, -7},
+      {7, 1, 3, -2}, {8, 1, 7, 4},   {9, 1, 1, 5},   {2, 2, 0, 0},  {3, 2, -6, 3},  {4, 2, -6, -1},
+      {6, 2, 0, -4}, {7, 2, 1, 0},   {9, 2, -6, 3},  {3, 3, -1, 0}, {5, 3, -4, 4},  {7, 3, 6, 4},
+      {9, 3, -1, 0}, {4, 4, 0, 0},   {7, 4, -3, -7}, {5, 5, -3, 0}, {6, 5, 6, -7},  {7, 5, -2, 6},
+      {8, 5, 2, 2},  {9, 5, -4, -4}, {6, 6, 4, 0},   {7, 6, -6, 0}, {8, 6, -2, 5},  {7, 7, 0, 0},
+      {9, 7, 6, -4}, {8, 8, 3, 0},   {9, 9, -1, 0}};
+  int32_t ptr[11] = {0}, index[39];
+  double values[78];
+  for (int p = 0; p < 39; p++) {
+    ptr[entries[p][1] + 1] = p + 1;
+    index[p] = entries[p][0];
+    for (int part = 0; part < 2; part++) values[2 * p + part] = entries[p][2 + part];
+  }
+  const tristar_view v = {
+      TRISTAR_CSC, TRISTAR_HERMITIAN, TRISTAR_COMPLEX_DOUBLE, 10, 10, ptr, index, values, 32, 32, 0};
+  for (int m = 0; m < 3; m++) {
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    CHECK_STATUS(factor(ts, &v, methods[m], TRISTAR_ORDERING_METIS, values, &f), TRISTAR_ERR_SINGULAR);
+  }
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
@@ -138,5 +164,6 @@ int main(int argc, char **argv) {
   }
   RUN(check_new_values(ts));
   RUN(check_product(ts));
+  RUN(check_hermitian(ts));
   return 0;
 }
