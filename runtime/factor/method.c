@@ -1,7 +1,9 @@
 /* Chooses the method, finds the matching: see method.h. */
 #include "runtime/factor/method.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "partition/order/matching.h"
 #include "partition/order/pairs.h"
@@ -99,6 +101,54 @@ void tsi_matched_finish(tsi_matched *matched) {
   tsi_release(tsi_take(&matched->col_scale));
 }
 
+#define UNEVEN                                                                                               \
+  10 /* binary orders of magnitude between the largest other entries of a row and of its column */
+#define BALANCING_SWEEPS 8 /* each halves what is too much */
+
+static void lift(int *largest, int e) {
+  if (e > *largest) *largest = e;
+}
+
+/* By matched column: how much the exponent of the largest other entry of the column exceeds that of the row.
+ * excess: n; others: n of scratch. */
+static void find_excess(const tsi_entries *a, const tsi_index *row_map, const tsi_matched *m, int *excess,
+                        int *others) {
+  const double *values = a->item;
+  for (tsi_index j = 0; j < a->n; j++) excess[j] = others[j] = INT_MIN;
+  for (tsi_index j = 0; j < a->n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index row = a->index[p], of_row = row_map[row];
+      if (of_row == j) continue;
+      const int e = ilogb(values[p]) + ilogb(m->row_scale[row]) + ilogb(m->col_scale[j]);
+      lift(&excess[j], e);
+      lift(&others[of_row], e);
+    }
+  for (tsi_index j = 0; j < a->n; j++)
+    excess[j] = excess[j] == INT_MIN || others[j] == INT_MIN ? 0 : excess[j] - others[j];
+}
+
+/* The scaling of a matching may make a row small and its column large, or the reverse. Then the small entries
+ * are lost beside rounding errors, but A x = b or A^T x = b needs them. So a row and its column share that:
+ * matched entries stay as they are, and no entry grows beyond one. */
+static tristar_status balance(tsi_env *env, const tsi_entries *a, const tsi_matched *m) {
+  TSI_SCRATCH(env, int, excess, a->n);
+  TSI_SCRATCH(env, int, others, a->n);
+  for (int sweep = 0; sweep < BALANCING_SWEEPS; sweep++) {
+    bool uneven = false;
+    find_excess(a, m->row_map, m, excess, others);
+    for (tsi_index j = 0; j < a->n; j++) uneven = uneven || abs(excess[j]) > UNEVEN;
+    if (!uneven) break;
+    for (tsi_index i = 0; i < a->n; i++) {
+      const tsi_index j = m->row_map[i];
+      const int shift = excess[j] / 4;
+      if (abs(ilogb(m->row_scale[i]) + shift) > 1000 || abs(ilogb(m->col_scale[j]) - shift) > 1000) continue;
+      m->row_scale[i] = ldexp(m->row_scale[i], shift);
+      m->col_scale[j] = ldexp(m->col_scale[j], -shift);
+    }
+  }
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries *a, tsi_matched *out) {
   const tsi_index n = a->n;
   tsi_index rank = 0;
@@ -116,7 +166,7 @@ tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries 
   if (method != TRISTAR_METHOD_LU) return match_symmetric(env, a, row_of_column, out);
   TSI_TRY(TSI_ALLOC(env, out->row_map, n));
   for (tsi_index j = 0; j < n; j++) out->row_map[row_of_column[j]] = j;
-  return TRISTAR_OK;
+  return balance(env, a, out);
 }
 
 /* Removes explicit zeros, which do not count for the structural rank. */

@@ -135,6 +135,7 @@ int main(int argc, char **argv) {
     RUN(check_penalties(ts, &q, where, TRISTAR_METHOD_LU, TRISTAR_MATCHING_AUTO));
     RUN(check_penalties(ts, &q, where, TRISTAR_METHOD_AUTO, TRISTAR_MATCHING_AUTO));
     RUN(check_penalties(ts, &q, where, TRISTAR_METHOD_LU, TRISTAR_MATCHING_OFF));
+    RUN(check_penalties(ts, &q, where, TRISTAR_METHOD_LU, TRISTAR_MATCHING_ON));
   }
   return 0;
 }
