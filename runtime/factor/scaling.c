@@ -198,6 +198,23 @@ static double weigh_diagonal(tsi_scaling *s, int *worst) {
   return sum;
 }
 
+/* How far the scaled entries are from one, as the sum of exponents; farther than SPREAD counts as that. A
+ * penalty leaves a few far behind, but a scaling that does not fit leaves many. */
+static double weigh_spread(tsi_scaling *s) {
+  const tsi_scaling_lines *lines = s->lines;
+  double sum = 0;
+  for (tsi_index j = 0; j < lines->count; j++)
+    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
+      tsi_index row, column;
+      if (s->exponent[p] == TSI_NO_ENTRY) continue;
+      tsi_scaling_place(lines, j, p, &row, &column);
+      const int far = abs(s->exponent[p] + s->row[row] + s->column[column]);
+      sum += far < SPREAD ? far : SPREAD;
+    }
+  tsi_scaling_unite_sums(s, 1, &sum);
+  return sum;
+}
+
 /* What a scaling begins with. Its end divides by the largest entries. */
 typedef enum start {
   START_NONE,  /* ones */
@@ -215,8 +232,8 @@ static tristar_status scale_from(tsi_scaling *s, start from) {
 
 /* Tries another scaling, and keeps the one that makes the diagonal larger. One scaling for rows and columns
  * can make one entry larger at the cost of another, which helps no pivot: by less than a factor of two for
- * each row, it is not better. *size: of weigh_diagonal. */
-static tristar_status try_scaling(tsi_scaling *s, start from, double *size) {
+ * each row, it is not better. *size: of weigh_diagonal; spread: entries must not be farther from one. */
+static tristar_status try_scaling(tsi_scaling *s, start from, double *size, double spread) {
   const size_t bytes = (size_t)s->lines->n * sizeof(int);
   int worst;
   TSI_OWNED int *kept = NULL;
@@ -225,7 +242,7 @@ static tristar_status try_scaling(tsi_scaling *s, start from, double *size) {
   memcpy(kept + s->lines->n, s->column, bytes);
   TSI_TRY(scale_from(s, from));
   const double now = weigh_diagonal(s, &worst);
-  if (now < *size - (s->symmetric ? s->lines->n : 0)) {
+  if (now < *size - (s->symmetric ? s->lines->n : 0) && (isinf(spread) || weigh_spread(s) <= spread)) {
     *size = now;
     return TRISTAR_OK;
   }
@@ -235,13 +252,14 @@ static tristar_status try_scaling(tsi_scaling *s, start from, double *size) {
 }
 
 /* Without a matching the diagonal is to give pivots: where the first scaling leaves an entry of it small, the
- * other ones are tried too. */
+ * other ones are tried too. Entries that were brought together are to stay so, but for those of penalties. */
 static tristar_status strengthen_diagonal(tsi_scaling *s, start first) {
   int worst;
   double size = weigh_diagonal(s, &worst);
   if (worst <= WEAK) return TRISTAR_OK;
-  if (first != START_NONE) TSI_TRY(try_scaling(s, START_NONE, &size));
-  if (first != START_MEANS) TSI_TRY(try_scaling(s, START_MEANS, &size));
+  const double spread = first == START_MEANS ? weigh_spread(s) : INFINITY;
+  if (first != START_NONE) TSI_TRY(try_scaling(s, START_NONE, &size, spread));
+  if (first != START_MEANS) TSI_TRY(try_scaling(s, START_MEANS, &size, spread));
   return TRISTAR_OK;
 }
 

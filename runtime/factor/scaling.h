@@ -23,7 +23,8 @@
  * Largest entries do where those of all rows are in one that has no diagonal entry. Logarithms do where one
  * entry is far larger than all others, as a penalty: they share its size among the rows and columns near it.
  * So L U and L D L^T try the other scaling too where a diagonal entry is small, and take what leaves the
- * diagonal larger. A matching that was taken needs none of this.
+ * diagonal larger. After logarithms, the scaling by largest entries must also leave fewer entries far from
+ * one. A matching that was taken needs none of this.
  * (The scaling of a matching fits badly scaled values too, but so do many: it may scale rows that have
  * nothing wrong by factors that cancel others, and then the unknowns differ in size by more than single
  * factors can hold.)

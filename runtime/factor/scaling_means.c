@@ -19,13 +19,6 @@ typedef struct squares {
   double *count; /* entries */
 } squares;
 
-/* Each number becomes the sum of all processes' ones. */
-static void unite_sums(tsi_scaling *s, tsi_count count, double *sums) {
-  const tsi_scaling_team *team = s->lines->team;
-  const tristar_status status = team ? team->sum(team->context, count, sums) : TRISTAR_OK;
-  if (s->united == TRISTAR_OK) s->united = status;
-}
-
 /* image, zeros before, becomes what the normal equations make of `of`, or of the exponents of the entries
  * where that is NULL; counts them in `count` if there is one. */
 static void add_sums(tsi_scaling *s, const double *of, double *image, double *count) {
@@ -46,8 +39,8 @@ static void add_sums(tsi_scaling *s, const double *of, double *image, double *co
         count[b]++;
       }
     }
-  unite_sums(s, all, image);
-  if (count != NULL) unite_sums(s, all, count);
+  tsi_scaling_unite_sums(s, all, image);
+  if (count != NULL) tsi_scaling_unite_sums(s, all, count);
 }
 
 /* r^T D^-1 r for the numbers D of entries; *largest: the largest mean. */

@@ -41,6 +41,13 @@ static inline tristar_status tsi_scaling_agree(const tsi_scaling *s, tristar_sta
   return team ? team->agree(team->context, mine) : mine;
 }
 
+/* Each number becomes the sum of all processes' ones. */
+static inline void tsi_scaling_unite_sums(tsi_scaling *s, tsi_count count, double *sums) {
+  const tsi_scaling_team *team = s->lines->team;
+  const tristar_status status = team ? team->sum(team->context, count, sums) : TRISTAR_OK;
+  if (s->united == TRISTAR_OK) s->united = status;
+}
+
 /* Sets the exponents of rows and columns, whatever they are, by means of logarithms. Errors: MEMORY, those of
  * the team. */
 TRISTAR_CHECKED tristar_status tsi_scaling_bring_together(tsi_scaling *s);

@@ -185,6 +185,26 @@ static void check_penalty_general(tristar_t *ts, double size, int single_factors
   }
 }
 
+/* Rows and columns of very different units, and a weak diagonal: by the largest entries alone this matrix
+ * would be scaled so that it looks singular. */
+static void check_units(tristar_t *ts) {
+  enum { n = 5 };
+  const int ptr[n + 1] = {0, 2, 4, 5, 7, 9}, col[] = {1, 3, 1, 2, 0, 2, 3, 0, 4};
+  const double a[] = {16384, -4.2e34, -9.5e-30, -0x1p-51, -2.5e17, -0x1p-40, 229376.0, 0x1p24, 1.4e-5};
+  const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, col, a, 32, 32, 0};
+  double b[n], x[n];
+  tristar_refine_result result;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
+  for (int i = 0; i < n; i++) b[i] = a[ptr[i + 1] - 1];
+  CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
+  CHECK_OK(tristar_factor(an, a, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, &result));
+  CHECK_MSG(result.backward_error < 1e-14, "backward error %g", result.backward_error);
+}
+
 /* Values a of a ring are large beside the diagonal, values d are on it: the matching of the first does not
  * suit the second. */
 static void check_growth(tristar_t *ts, tristar_growth growth, bool factor_anew) {
@@ -249,6 +269,7 @@ int main(int argc, char **argv) {
     RUN(check_penalty_general(ts, penalties[k], 0));
     RUN(check_penalty_general(ts, penalties[k], 1));
   }
+  RUN(check_units(ts));
   RUN(check_refactor(ts));
   RUN(check_consistent(ts));
   RUN(check_growth(ts, TRISTAR_GROWTH_WARN, false));
