@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,30 +42,55 @@ static void forget(pid_t pid) {
  */
 
 static char folder[PATH_MAX]; /* of temporary files; "": none */
+static int janitor = -1;      /* the end of a pipe: when it is closed, another process removes the folder */
 
-/* In a handler of signals: another program removes the folder. fork() may wait for a lock of this thread. */
-static void remove_folder_by_program(void) {
-  char *const arguments[] = {"rm", "-rf", folder, NULL};
-  const long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-  if (child == 0) {
-    (void)execv("/bin/rm", arguments);
-    _exit(EXIT_FAILURE);
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place) {
+  (void)about;
+  (void)kind;
+  (void)place;
+  (void)remove(path);
+  return 0;
+}
+
+/* In that process: waits for the end of this program, however it ends. Daemons of contenders may end a moment
+ * later. */
+static _Noreturn void tidy_up(int end) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  char byte;
+  (void)setpgid(0, 0); /* no signal of the terminal is for it */
+  for (int k = 0; k < 3; k++) close(k);
+  while (read(end, &byte, 1) < 0 && errno == EINTR) continue;
+  for (int tries = 0; tries < 25 && access(folder, F_OK) == 0; tries++) {
+    (void)nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    nanosleep(&pause, NULL);
   }
-  while (child > 0 && waitpid((pid_t)child, NULL, 0) < 0 && errno == EINTR) continue;
+  _exit(EXIT_SUCCESS);
+}
+
+static void make_folder(void) {
+  const char *parent = getenv("TMPDIR");
+  int end[2];
+  const int length =
+      snprintf(folder, sizeof folder, "%s/tristar-XXXXXX", parent != NULL && *parent ? parent : "/tmp");
+  if (length < 0 || (size_t)length >= sizeof folder || mkdtemp(folder) == NULL) *folder = '\0';
+  if (*folder == '\0' || pipe2(end, O_CLOEXEC) != 0) return;
+  const pid_t child = fork();
+  if (child == 0) {
+    close(end[1]);
+    tidy_up(end[0]);
+  }
+  close(end[0]);
+  janitor = end[1];
 }
 
 static void end_all(void) {
   for (int k = 0; k < TSI_BENCH_CONTENDERS_MAX; k++)
     if (groups[k] != 0) (void)kill((pid_t)-groups[k], SIGKILL);
-  if (*folder) remove_folder_by_program();
 }
 
 void tsi_process_guard(void) {
-  const char *parent = getenv("TMPDIR");
   (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a contender leaves behind becomes a child of this program */
-  const int length =
-      snprintf(folder, sizeof folder, "%s/tristar-XXXXXX", parent != NULL && *parent ? parent : "/tmp");
-  if (length < 0 || (size_t)length >= sizeof folder || mkdtemp(folder) == NULL) *folder = '\0';
+  make_folder();
   tsi_before_signals(end_all);
 }
 
@@ -92,20 +116,13 @@ static void reap_children(double grace) {
   } while ((got >= 0 || errno == EINTR) && tsi_now() < until);
 }
 
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place) {
-  (void)about;
-  (void)kind;
-  (void)place;
-  (void)remove(path);
-  return 0;
-}
-
 void tsi_process_unguard(void) {
+  if (janitor >= 0) close(janitor);
+  janitor = -1;
+  *folder = '\0';
   reap_children(1);
   kill_children();
   reap_children(1);
-  if (*folder) (void)nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-  *folder = '\0';
 }
 
 /* ---- Start ------------------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ typedef struct tsi_process {
   size_t used, room; /* bytes of text, and of its memory */
 } tsi_process;
 
-/* From now on signals that end this program end all processes too. Makes a folder for their temporary files:
- * libraries of contenders that are killed leave some there. */
+/* From now on signals that end this program end all processes too. Makes a folder for their temporary files,
+ * which is removed whatever ends this program: libraries of contenders that are killed leave some there. */
 void tsi_process_guard(void);
 /* When all processes have ended: ends what they have left behind, and removes the folder. */
 void tsi_process_unguard(void);

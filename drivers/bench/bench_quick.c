@@ -1,9 +1,10 @@
 /* `tristar bench --quick`: how the contenders of a table share the time, and the table: see bench.h.
  *
- * TriStar comes first. Then each peer is started in turn. It gets two thirds of the time that is left, or all
- * of it where the next peer could not be started with the rest: each gets as much as TriStar took at least. A
- * peer that has no solution by then is stopped. Time for two more rounds of solves is set aside. Contenders
- * that solved keep their factors and solve again, in turn, round by round, as long as there is time. */
+ * TriStar comes first, and may take all of it. Then each peer is started in turn. It gets two thirds of the
+ * time that is left, or all of it where the next peer could not be started with the rest: each gets as much
+ * as TriStar took at least. A peer that has no solution by then is stopped. Time for two more rounds of
+ * solves is set aside. Contenders that solved keep their factors and solve again, in turn, round by round, as
+ * long as there is time. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ double tsi_bench_quick_share(const tsi_bench_case *c, int k, int64_t round) {
   if (round > 0) return fmax(left, 1e-3);
   const double preparing =
       left - LATER_ROUNDS * tsi_bench_later_round(c) + LATER_ROUNDS * c->results[k].later_s;
+  if (c->setup->contenders[k].peer < 0) return fmax(preparing, 0);
   if (preparing <= c->shortest_run) return 0;
   const double share = fmax(SHARE * preparing, c->shortest_run);
   return k + 1 == c->setup->count || preparing - share < c->shortest_run ? preparing : share;

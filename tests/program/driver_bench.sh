@@ -179,7 +179,7 @@ gone() {
 end_by() {
   local program pids
   rm -f mumps.txt
-  "$tristar" bench gen:s2d9pt:9 --workers 1 --rounds 2 --repeat 1 --peers mumps >output.txt 2>&1 </dev/null &
+  TMPDIR=$PWD/temporary "$tristar" bench gen:s2d9pt:9 --workers 1 --rounds 2 --repeat 1 --peers mumps >output.txt 2>&1 </dev/null &
   program=$!
   for _ in $(seq 100); do [ -e mumps.txt ] && break || sleep 0.1; done
   [ -e mumps.txt ] || fail "the peer did not start"
@@ -193,6 +193,8 @@ end_by() {
   else
     gone mumps "SIG$1" "${pids[@]}"
   fi
+  for _ in $(seq 100); do [ -z "$(ls temporary)" ] && break || sleep 0.1; done
+  [ -z "$(ls temporary)" ] || fail "SIG$1 has left $(ls temporary)"
 }
 busy mumps
 end_by TERM
