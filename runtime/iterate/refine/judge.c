@@ -25,7 +25,7 @@ static bool is_suspicious(const tristar_factor_t *factor) {
 /* Can a pivot be nothing but the errors of earlier ones? */
 static bool inherits_errors(const tristar_factor_t *factor) {
   return factor->fixed ||
-         factor->inherited_error * SMALL * epsilon_of(factor) * fmax(1, factor->stats.growth) > 1;
+         factor->inherited_error * pow(epsilon_of(factor), 0.7) * fmax(1, factor->stats.growth) > 1;
 }
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
