@@ -10,14 +10,14 @@
  *     matrix, it is factored once more without interchanges.
  *   - Pivots are suspicious. Then TriStar estimates 1 / condition (tristar_condition) with 4 to 10 solves.
  *     The matrix is singular if the estimate is below n eps and eps^0.95; if pivots were perturbed, below
- *     eps^0.85 (5e-14; in single precision 1e-6), with refined solves; if they only inherit errors, up to
- * eps.
+ *     eps^0.85 (5e-14; in single precision 1e-6), with refined solves. If pivots only inherit errors, the
+ *     limit is eps.
  *
  * Pivots are suspicious if one was perturbed, or is below 4096 eps times the largest entry of its column or
  * the growth. They are also if many pivots in a row are much smaller than their columns: each loses digits by
- * cancellation, and later ones inherit the errors. Where these may reach 1 / 4096 of a pivot, one solve shows
- * whether the inverse is large, beyond eps^-0.4 (2e6; in single precision 800). Only then is the condition
- * estimated.
+ * cancellation, and later ones inherit the errors. Where these may reach eps^0.3 of a pivot (2e-5; in single
+ * precision 8e-3), one solve shows whether the inverse is large, beyond eps^-0.4 (2e6; in single precision
+ * 600). Only then is the condition estimated.
  *
  * eps is twice the unit roundoff of the matrix: 2^-52, in single precision 2^-23. For single factors of a
  * double matrix the search for suspicious pivots uses single precision, and the solves of the estimate are
