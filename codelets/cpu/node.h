@@ -193,7 +193,7 @@ typedef struct tsi_node_kernels {
   void (*backward_sum)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   /* x_c = D^-1 b_c from user to user: no task, for solves with D alone. */
   void (*diagonal_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
-  /* By rows: all of a stream of one chunk, no task either. */
+  /* By rows: all chunks of a stream, no task either. */
   void (*whole_stream)(const tsi_solve_data *data, const tsi_solve_call *call, bool backward);
 } tsi_node_kernels;
 

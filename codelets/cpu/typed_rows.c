@@ -156,7 +156,14 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
 
 static void whole_stream(const tsi_solve_data *data, const tsi_solve_call *call, bool backward) {
   const tsi_row_sweep *rows = call->rows;
-  solve_stream(data, call, 0, rows->n, rows->run_ptr[1] > 0 ? rows->run : NULL, backward);
+  for (tsi_index k = 0; k < rows->chunks; k++) {
+    const tsi_index c = backward ? rows->chunks - 1 - k : k;
+    const bool runs = rows->run_ptr[c] < rows->run_ptr[c + 1];
+    const tsi_index begin = rows->start ? rows->start[c] : 0,
+                    end = rows->start ? rows->start[c + 1] : rows->n;
+    solve_stream(data, call, backward ? rows->n - end : begin, backward ? rows->n - begin : end,
+                 runs ? rows->run + rows->run_ptr[c] : NULL, backward);
+  }
 }
 
 /* D is the identity. */

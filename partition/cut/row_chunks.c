@@ -155,6 +155,7 @@ tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const ts
   TSI_SCRATCH_ZERO(env, tsi_row_cut, cut, 1);
   cut->way = options->way;
   cut->lanes = options->lanes;
+  cut->lower = lines->columns == options->across;
   cut->n = lines->n;
   TSI_TRY(TSI_ALLOC_IN(cut, cut->order, lines->n));
   TSI_TRY(TSI_ALLOC_IN(cut, cut->start, (tsi_count)lines->n + 1));

@@ -104,6 +104,7 @@ void tsi_row_options_init(tsi_row_options *options, tsi_row_way way, int lanes, 
 typedef struct tsi_row_cut {
   tsi_row_way way;
   int lanes;
+  bool lower;         /* the order was found for the sweep of a lower triangle, not reversed from it */
   tsi_index n, count; /* chunks */
   tsi_index levels;   /* level sets of F; of windows: those of each, added up; WHOLE: 0, not counted */
   tsi_index *start;   /* count + 1 */

@@ -8,17 +8,12 @@
  * of two or three columns, as of finite elements that were not factored, are not. */
 #define SUPERNODAL 0.7
 
-/* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
- * lines of the cache are read only a few times more often. */
-#define ROWS_A_LEVEL 4
-
 /* Windows on one core, whose vectors do not stay in its caches: they read b and x out of order, line of
  * memory after line of memory several times. That pays where rows are so short that the branch at their ends,
  * whose lengths windows sort, costs more. */
 #define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
 
-/* PARTITION_AUTO on one core. */
-static tsi_row_way way_of_one(tsi_index n, tsi_count entries, size_t scalar_bytes) {
+tsi_row_way tsi_row_way_of_one(tsi_index n, tsi_count entries, size_t scalar_bytes) {
   const bool is_long = (double)n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES;
   return is_long && (double)(entries - n) > WINDOW_ENTRIES * n ? TSI_ROWS_WHOLE : TSI_ROWS_SUPERSTEPS;
 }
@@ -75,7 +70,7 @@ tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, siz
       .supernodes = partition == TRISTAR_PARTITION_SUPERNODES, .any = any, .scalar_bytes = scalar_bytes};
   if (choice.supernodes) return choice;
   choice.lanes = choose_lanes(ts, tsi_row_sweep_bytes(&options, n, entries), any);
-  choice.way = any && choice.lanes == 1 ? way_of_one(n, entries, scalar_bytes) : way_of[partition];
+  choice.way = any && choice.lanes == 1 ? tsi_row_way_of_one(n, entries, scalar_bytes) : way_of[partition];
   return choice;
 }
 
@@ -123,12 +118,12 @@ tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice, co
   tsi_row_options_init(&options, choice->way, choice->lanes, choice->scalar_bytes);
   if (choice->way >= TSI_ROWS_COLUMN_BLOCKS)
     options.blocks = tsi_block_default(lines->n, choice->scalar_bytes);
-  if (choice->any) options.rows_a_level = ROWS_A_LEVEL;
+  if (choice->any) options.rows_a_level = TSI_ROWS_A_LEVEL;
   options.across = lines->columns == lower;
   TSI_TRY(tsi_row_cut_create(env, lines, &options, level, levels, cut));
   if (!choice->any || !waits_too_often(*cut, &options, entries)) return TRISTAR_OK;
   options.lanes = 1;
-  options.way = way_of_one(lines->n, entries, choice->scalar_bytes);
+  options.way = tsi_row_way_of_one(lines->n, entries, choice->scalar_bytes);
   TSI_FREE(env, *cut);
   return tsi_row_cut_create(env, lines, &options, NULL, 0, cut);
 }

@@ -20,6 +20,12 @@ typedef struct tsi_row_choice {
   size_t scalar_bytes;
 } tsi_row_choice;
 
+/* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
+ * lines of the cache are read only a few times more often. */
+#define TSI_ROWS_A_LEVEL 4
+
+/* PARTITION_AUTO on one core: SUPERSTEPS, which are windows there, or WHOLE. */
+tsi_row_way tsi_row_way_of_one(tsi_index n, tsi_count entries, size_t scalar_bytes);
 /* By the numbers of rows and entries alone. */
 tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, size_t scalar_bytes,
                               tristar_partition partition);

@@ -3,6 +3,7 @@
 
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/base/threads.h"
+#include "runtime/rows/row_choice.h"
 #include "runtime/rows/row_filling.h"
 
 /* ---- Arrays of a stream -------------------------------------------------------------------------------- */
@@ -57,7 +58,24 @@ tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows) {
 }
 
 static tsi_row_form form_of(const tsi_row_factor *rows, bool backward, bool plain) {
-  return (tsi_row_form){rows, backward, plain ? NULL : rows->cut->order, plain ? NULL : rows->place};
+  return (tsi_row_form){rows, backward, plain ? rows->alone : rows->cut, plain ? NULL : rows->place};
+}
+
+bool tsi_row_factor_has_plain(const tsi_row_factor *rows) {
+  const tsi_row_cut *cut = rows->cut;
+  return cut->lanes > 1 && cut->count > 1 && (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS);
+}
+
+/* The rows of the plain stream, as one core takes them that has no others beside it. */
+static tristar_status need_alone(tsi_env *env, tsi_row_factor *rows) {
+  const tsi_lines *lines = &rows->lines;
+  const tsi_row_way way = tsi_row_way_of_one(lines->n, lines->ptr[lines->n], rows->scalar_bytes);
+  tsi_row_options options;
+  if (rows->alone != NULL || way == TSI_ROWS_WHOLE) return TRISTAR_OK;
+  tsi_row_options_init(&options, way, 1, rows->scalar_bytes);
+  options.rows_a_level = TSI_ROWS_A_LEVEL;
+  options.across = lines->columns == rows->cut->lower;
+  return tsi_row_cut_create(env, lines, &options, NULL, 0, &rows->alone);
 }
 
 static tristar_status need_place(tsi_env *env, tsi_row_factor *rows) {
@@ -97,17 +115,17 @@ static bool are_scattered(const tsi_row_factor *rows) {
   return far > lines->n / (4 * LINES);
 }
 
-/* The chunks of a stream: those of the cut; of the plain one all rows. */
+/* The chunks of a stream: those of the cut; of rows as given, one. */
 static inline tsi_index count_chunks(const tsi_row_form *f) {
-  return f->order ? f->rows->cut->count : 1;
+  return f->cut ? f->cut->count : 1;
 }
 
 /* The rows of chunk c, by their positions in the order of the sweep. */
 static void rows_of_chunk(const tsi_row_form *f, tsi_index c, tsi_index *first, tsi_index *end) {
-  const tsi_row_cut *cut = f->rows->cut;
+  const tsi_row_cut *cut = f->cut;
   *first = 0;
-  *end = cut->n;
-  if (f->order == NULL) return;
+  *end = f->rows->cut->n;
+  if (cut == NULL) return;
   *first = f->backward ? cut->n - cut->start[c + 1] : cut->start[c];
   *end = *first + cut->start[c + 1] - cut->start[c];
 }
@@ -143,9 +161,9 @@ static tristar_status list_runs(tsi_env *env, const tsi_row_form *f, tsi_row_arr
   return TRISTAR_OK;
 }
 
-/* Rows are as given: the plain stream, or the cut does not move them. */
+/* Rows are as given. */
 static bool are_given(const tsi_row_form *f) {
-  return f->order == NULL || f->rows->cut->way == TSI_ROWS_WHOLE;
+  return f->cut == NULL || f->cut->way == TSI_ROWS_WHOLE;
 }
 
 /* If there is a chunk without runs. */
@@ -193,6 +211,7 @@ static tristar_status make_stream(tsi_env *env, tsi_row_factor *rows, bool backw
   tsi_row_arrays *a = &rows->array[number];
   const bool anew = a->run_ptr == NULL;
   TSI_TRY_OUT(need_place(env, rows));
+  if (plain) TSI_TRY_OUT(need_alone(env, rows));
   const tsi_row_form f = form_of(rows, backward, plain);
   /* whether moved columns are near shows while they are moved */
   if (anew) TSI_TRY_OUT(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
@@ -211,6 +230,8 @@ static tristar_status make_stream(tsi_env *env, tsi_row_factor *rows, bool backw
                       rows->lines.n,
                       !plain && is_fetched(rows),
                       plain ? 0 : tsi_row_factor_pieces(rows),
+                      count_chunks(&f),
+                      f.cut ? f.cut->start : NULL,
                       a->run_ptr,
                       a->run};
 out:
@@ -257,6 +278,7 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
   TSI_FREE(env, (*rows)->own_pattern);
   TSI_FREE(env, (*rows)->own_values);
   TSI_FREE(env, (*rows)->cut);
+  TSI_FREE(env, (*rows)->alone);
   pthread_mutex_destroy(&(*rows)->lock);
   TSI_FREE(env, *rows);
 }
@@ -338,9 +360,11 @@ tristar_status tsi_row_factor_sweep(tsi_env *env, tsi_row_factor *rows, bool bac
   return take_sweep(env, rows, backward, false, out);
 }
 
-tristar_status tsi_row_factor_plain(tsi_env *env, tsi_row_factor *rows, bool backward,
+tristar_status tsi_row_factor_plain(tsi_env *env, tsi_row_factor *rows, bool backward, bool make,
                                     const tsi_row_sweep **out) {
-  return take_sweep(env, rows, backward, tsi_row_factor_pieces(rows) > 0, out);
+  *out = NULL;
+  if (!make && !atomic_load_explicit(&rows->there[backward + 2], memory_order_acquire)) return TRISTAR_OK;
+  return take_sweep(env, rows, backward, true, out);
 }
 
 /* ---- Rows for a workspace ------------------------------------------------------------------------------ */

@@ -10,8 +10,10 @@
  * works on lies together then, also where a level set takes a few rows out of each line of memory that b has,
  * as in grids in natural order. Lines would go from core to core otherwise, and to the common cache and back
  * for each level set. But b and x are moved, and where one core reads nearly all that memory gives, that is
- * too much: so there is a third form beside it, the plain stream, of all rows as they are given, for a core
- * alone.
+ * too much.
+ *
+ * So there is a third form beside the stream of lanes, the plain stream, for a core alone. It has the order
+ * that a cut for one core has: windows, or all rows as they are given.
  *
  * Reads   the lines of an import, which must outlive it, or are its own.
  * Writes  its own arrays.
@@ -55,6 +57,7 @@ typedef struct tsi_row_matrix {
 typedef struct tsi_row_factor {
   pthread_mutex_t lock; /* guards the making of what follows */
   tsi_row_cut *cut;
+  tsi_row_cut *alone;       /* of the plain stream; NULL: rows as given, or not needed yet */
   tsi_lines lines;          /* as given, ascending, diagonal included */
   const void *values;       /* of their entries */
   tsi_pattern *own_pattern; /* what both point into, where that is not the matrix of the factor; else NULL */
@@ -85,10 +88,12 @@ tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows);
 /* What a sweep reads of one right-hand side. Any thread may ask. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_factor_sweep(tsi_env *env, tsi_row_factor *rows, bool backward,
                                                     const tsi_row_sweep **out);
-/* The plain stream, where b and x are moved for the other one; else this one. Any thread may ask. Errors:
+/* Is there a plain stream beside the one of lanes? */
+bool tsi_row_factor_has_plain(const tsi_row_factor *rows);
+/* The plain stream. make: it is made if it is not there; else *out is NULL then. Any thread may ask. Errors:
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_factor_plain(tsi_env *env, tsi_row_factor *rows, bool backward,
-                                                    const tsi_row_sweep **out);
+                                                    bool make, const tsi_row_sweep **out);
 /* What a sweep reads that works in a workspace. Any thread may ask. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_factor_rows(tsi_env *env, tsi_row_factor *rows, bool backward,
                                                    const tsi_triangle_rows **out);

@@ -20,7 +20,7 @@ static void list_rows(const tsi_row_form *f, tsi_index *row) {
   const tsi_index n = f->rows->lines.n;
   for (tsi_index k = 0; k < n; k++) {
     const tsi_index r = f->backward ? n - 1 - k : k;
-    row[k] = f->order ? f->order[r] : r;
+    row[k] = tsi_row_order(f) ? tsi_row_order(f)[r] : r;
   }
 }
 
@@ -155,13 +155,13 @@ static tristar_status count_from_columns(tsi_env *env, const tsi_lines *lines, t
 CONSTANTS void end_rows(const tsi_row_form *f, const tsi_index *count, tsi_count *end, tsi_row_arrays *a,
                         const size_t bytes) {
   const tsi_row_factor *rows = f->rows;
-  const tsi_index n = rows->lines.n, *order = f->order;
+  const tsi_index n = rows->lines.n, *order = tsi_row_order(f);
   const char *inverse = rows->inverse;
   void *to_inverse = a->inverse;
   tsi_index *row = a->row;
   tsi_count *ptr = a->ptr, to = 0;
   const tsi_index step = f->backward ? -1 : 1, begin = f->backward ? n - 1 : 0;
-  const bool apart = order && !tsi_row_has_windows(rows->cut);
+  const bool apart = order && !tsi_row_has_windows(f->cut);
   for (tsi_index k = 0, r = begin; k < n; k++, r += step) {
     const tsi_index i = order ? order[r] : r;
     if (apart && n - k > SOON) {
@@ -229,8 +229,7 @@ CONSTANTS tsi_index fill_lines(const tsi_row_form *f, tsi_count *end, const tsi_
 /* *fits: see fill_from_rows. */
 CONSTANTS void fill_from_columns(const tsi_row_form *f, tsi_count *end, const tsi_row_arrays *a, bool *fits,
                                  const size_t bytes, const bool near) {
-  const tsi_row_cut *cut = f->rows->cut;
-  const tsi_index window = f->order && tsi_row_has_windows(cut) ? cut->start[1] : 0;
+  const tsi_index window = f->cut && tsi_row_has_windows(f->cut) ? f->cut->start[1] : 0;
   if (f->place)
     *fits = (f->backward ? fill_lines(f, end, a, 0, bytes, near, true, true)
                          : fill_lines(f, end, a, 0, bytes, near, false, true)) == 0;

@@ -22,9 +22,13 @@ static inline tsi_index tsi_row_offset_base(bool backward) {
 typedef struct tsi_row_form {
   const tsi_row_factor *rows;
   bool backward;
-  const tsi_index *order; /* of the cut; NULL: as given */
+  const tsi_row_cut *cut; /* whose order the rows have; NULL: as given */
   const tsi_index *place; /* the numbers of the given rows; NULL: their own */
 } tsi_row_form;
+
+static inline const tsi_index *tsi_row_order(const tsi_row_form *form) {
+  return form->cut ? form->cut->order : NULL;
+}
 
 /* Room for the indices of all entries, and of those that are read ahead. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_allocate_indices(tsi_env *env, const tsi_row_form *form,

@@ -80,14 +80,16 @@ static void begin_lanes(void *arg) {
   tsi_lane_run_begin(arg);
 }
 
-/* A block whose rows stay where they are; its lanes, where there is no memory for the stream. */
+/* A block whose rows stay where they are. Its lanes, where there is no memory for the stream, or where help
+ * may still be faster: the stream costs as much memory as that of lanes, and the time of several solves. */
 static void run_plain(void *arg, int number, int slot) {
   tsi_block *block = arg;
   const tristar_request_t *r = block->request;
   tsi_solve_call *call = &block->replay->execution.call;
   const bool backward = r->forward == NULL;
-  const tsi_row_sweep *rows;
-  if (tsi_row_factor_plain(env_of(r), r->plan->factor->rows, backward, &rows) != TRISTAR_OK) {
+  const bool make = r->plan->pieces > 0 || tsi_help_is_refused(&block->replay->help);
+  const tsi_row_sweep *rows = NULL;
+  if (tsi_row_factor_plain(env_of(r), r->plan->factor->rows, backward, make, &rows) != TRISTAR_OK || !rows) {
     tsi_lane_run_begin(executor_of(r, block)->lanes);
     tsi_lane_run_join(executor_of(r, block)->lanes, number, slot);
     return;

@@ -206,7 +206,7 @@ static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) 
     call->moves_out = call->out_scale || call->combines ||
                       (o->out_user && (o->by_rows ? factor->moves_columns : factor->moves_rows));
     TSI_TRY(tsi_row_factor_sweep(env, rows, backward, &r->stream));
-    r->plain = r->plan->pieces > 0 && !call->moves_in && !call->moves_out;
+    r->plain = tsi_row_factor_has_plain(rows) && !call->moves_in && !call->moves_out;
     r->list = tsi_plan_list(r->plan);
   } else
     TSI_TRY(tsi_row_factor_rows(env, rows, backward, &r->call.triangle_rows[backward]));

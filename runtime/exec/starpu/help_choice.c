@@ -12,6 +12,7 @@
  * trial ends, and comes back seldom. */
 #define HOPELESS 3
 #define HOPELESS_PAUSE 4096
+#define MANY 16     /* runs after which the faster way is known well enough to make something for it */
 #define FORGET 0.25 /* what the latest run counts */
 #define CLEARLY 0.9 /* how much less a way must take to be changed for */
 
@@ -42,6 +43,10 @@ bool tsi_help_choose(tsi_help_choice *choice) {
     begin_trial(choice, !choice->helped);
   choice->runs++;
   return choice->left > 0 ? choice->trial : choice->helped;
+}
+
+bool tsi_help_is_refused(const tsi_help_choice *choice) {
+  return choice->runs > MANY && choice->left == 0 && !choice->helped;
 }
 
 void tsi_help_note(tsi_help_choice *choice, double seconds, bool came) {

@@ -56,6 +56,9 @@ bool tsi_help_choose(tsi_help_choice *choice);
  * did. */
 void tsi_help_note(tsi_help_choice *choice, double seconds, bool came);
 
+/* Have many runs gone, and is the work done sooner without help? */
+bool tsi_help_is_refused(const tsi_help_choice *choice);
+
 typedef struct tsi_helpers tsi_helpers;
 
 /* What a helper writes, so that the caller's cache keeps what it reads of all. */
