@@ -321,13 +321,16 @@ static void check_all(int idle_sleep) {
 typedef struct endless {
   pthread_t thread;
   system_t s;
-  atomic_bool stop;
+  atomic_bool runs, stop;
 } endless;
 
 static void *solve_endlessly(void *arg) {
   endless *e = arg;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = plan_of(&e->s, TRISTAR_ENGINE_AUTO);
-  while (!atomic_load(&e->stop)) solve(&e->s, plan, 8);
+  while (!atomic_load(&e->stop)) {
+    solve(&e->s, plan, 8);
+    atomic_store(&e->runs, true); /* and so does StarPU */
+  }
   return NULL;
 }
 
@@ -337,6 +340,7 @@ static void check_nobody_starves(void) {
   endless e = {.thread = 0};
   system_create(1, &e.s);
   CHECK(pthread_create(&e.thread, NULL, solve_endlessly, &e) == 0);
+  while (!atomic_load(&e.runs)) (void)sched_yield();
   check_ends(1);
   check_workers_run_tasks();
   atomic_store(&e.stop, true);
