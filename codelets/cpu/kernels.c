@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "codelets/cpu/base/dense.h"
 #include "codelets/cpu/rows/blocks.h"
 #include "codelets/cpu/fsai/fsai.h"
 #include "codelets/cpu/fsai/fsai_nodes.h"
@@ -79,6 +80,7 @@ static int usable(void) {
     return NULL;                                                                                             \
   }
 SELECT(tsi_kernels, [TSI_INVERSES], )
+SELECT(tsi_dense_kernels, , &)
 SELECT(tsi_krylov_kernels, , &)
 SELECT(tsi_spmv_kernels, , &)
 SELECT(tsi_block_kernels, , &)
@@ -91,6 +93,10 @@ SELECT(tsi_halved_kernels, , &)
 const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
   const tsi_kernels *tables = select_tsi_kernels(scalar, isa);
   return tables ? &tables[inverse] : NULL;
+}
+
+const tsi_dense_kernels *tsi_dense_kernels_select(char scalar, const char *isa) {
+  return select_tsi_dense_kernels(scalar, isa);
 }
 
 const tsi_spmv_kernels *tsi_spmv_kernels_select(char scalar, const char *isa) {

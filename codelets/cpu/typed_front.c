@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codelets/cpu/base/blas.h"
+#include "codelets/cpu/base/dense.h"
 #include "codelets/cpu/front.h"
 
 /* The typed view of a front. */
@@ -91,18 +92,31 @@ static void diagonal(const tsi_front *front, tsi_index o, tsi_index b, tsi_index
   stripe_diagonal(&panel, pivot, result);
 }
 
+/* Small triangles take no call of BLAS. Which ones do depends on the sizes alone. */
+static const tsi_dense_kernels *select_dense(tsi_index order, tsi_index sides) {
+  const bool small = !TSI_COMPLEX && order > 1 && tsi_dense_is_small(order, sides);
+  return small ? tsi_dense_kernels_select(TSI_LETTER_CHAR, NULL) : NULL;
+}
+
 static void stripe_below(const tsi_front_stripe *panel, const tsi_front_stripe *stripe) {
   const int ld = stripe->ldl, rows = stripe->rows;
   const tsi_index o = panel->begin, b = panel->rows;
   const tsi_scalar *l = stripe->l;
   tsi_scalar *to = (tsi_scalar *)stripe->l + (ptrdiff_t)o * ld;
+  const tsi_dense_kernels *dense = select_dense(b, rows);
   if (panel->u == NULL) {
     if (o > 0) tsi_gemm(CblasNoTrans, CblasConjTrans, rows, b, o, l, ld, panel->l, panel->ldl, to, ld);
-    tsi_trsm(CblasRight, CblasLower, CblasConjTrans, CblasNonUnit, rows, b, panel->d, panel->ldl, to, ld);
+    if (dense != NULL)
+      dense->solve_right(rows, b, panel->d, panel->ldl, 1, to, ld);
+    else
+      tsi_trsm(CblasRight, CblasLower, CblasConjTrans, CblasNonUnit, rows, b, panel->d, panel->ldl, to, ld);
     return;
   }
   if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, rows, b, o, l, ld, panel->u, panel->ldu, to, ld);
-  tsi_trsm(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, rows, b, panel->d, panel->ldl, to, ld);
+  if (dense != NULL)
+    dense->solve_right(rows, b, panel->d, 1, panel->ldl, to, ld);
+  else
+    tsi_trsm(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, rows, b, panel->d, panel->ldl, to, ld);
 }
 
 static void below(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0, tsi_index r1) {
@@ -126,7 +140,12 @@ static void stripe_right(const tsi_front_stripe *panel, const tsi_front_stripe *
         x[pivot[k]] = swap;
       }
   }
-  tsi_trsm(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, b, columns, panel->d, panel->ldl, column + o, ld);
+  const tsi_dense_kernels *dense = select_dense(b, columns);
+  if (dense != NULL)
+    dense->solve_left(b, columns, panel->d, panel->ldl, column + o, ld);
+  else
+    tsi_trsm(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, b, columns, panel->d, panel->ldl, column + o,
+             ld);
 }
 
 static void right(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0, tsi_index c1,

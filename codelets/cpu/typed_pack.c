@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codelets/cpu/base/blas.h"
+#include "codelets/cpu/base/dense.h"
 #include "codelets/cpu/front.h"
 
 /* Entry (row i, column k) of what is packed is a[i * row_step + k * column_step]. */
@@ -77,7 +78,7 @@ static void set_diagonal(const diagonal_block *d, tsi_scalar *copy) {
  * By halves, as trtri of OpenBLAS for the oldest processors, which it also takes some of the latest for,
  * reads beside its buffers (0.3.21, single precision, odd sizes from 133 on). */
 static void invert_triangle(const diagonal_block *d, tsi_index n, tsi_scalar *a, int ld) {
-  enum { LEAF = 64 };
+  enum { LEAF = TSI_DENSE_TRIANGLE };
   const char *uplo = d->transposed ? "U" : "L", *diag = d->unit ? "U" : "N";
   int info = 0; /* cannot be positive: no pivot is zero */
   if (n == 1) {
@@ -85,7 +86,10 @@ static void invert_triangle(const diagonal_block *d, tsi_index n, tsi_scalar *a,
     return;
   }
   if (n <= LEAF) {
-    TSI_LAPACK(trtri)(uplo, diag, &n, a, &ld, &info);
+    if (TSI_COMPLEX)
+      TSI_LAPACK(trtri)(uplo, diag, &n, a, &ld, &info);
+    else
+      tsi_dense_kernels_select(TSI_LETTER_CHAR, NULL)->invert(d->transposed, d->unit, n, a, ld);
     return;
   }
   const tsi_index head = (n / 2 + LEAF - 1) / LEAF * LEAF, tail = n - head;

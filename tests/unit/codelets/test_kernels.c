@@ -5,6 +5,7 @@
 
 #include "codelets/cpu/front.h"
 #include "codelets/cpu/kernels.h"
+#include "codelets/cpu/base/dense.h"
 #include "codelets/cpu/base/scalar.h"
 #include "tests/support/check.h"
 #include "tests/support/random.h"
@@ -295,11 +296,81 @@ static int check_tables(void) {
   return tables;
 }
 
+/* Entry (i, k) of a triangle of order n; unit: its diagonal is one, whatever stands there. */
+static tsi_scalar in_triangle(const tsi_scalar *a, bool upper, bool unit, tsi_index n, tsi_index i,
+                              tsi_index k) {
+  if (i == k) return unit ? 1 : a[i + i * n];
+  return (i < k) == upper ? a[i + k * n] : 0;
+}
+
+/* A well-conditioned block of order n. */
+static void fill_block(tsi_scalar *a, tsi_index n) {
+  fill(a, n * n, (uint64_t)n);
+  for (tsi_index k = 0; k < n * n; k++) a[k] = a[k] / (tsi_real)n + (k % (n + 1) == 0 ? 2 : 0);
+}
+
+/* The inverse times the triangle is the identity; what is beside the triangle stays. */
+static void check_inverse(const tsi_dense_kernels *dense, bool upper, bool unit, tsi_index n) {
+  static tsi_scalar a[TSI_DENSE_TRIANGLE * TSI_DENSE_TRIANGLE],
+      inverse[TSI_DENSE_TRIANGLE * TSI_DENSE_TRIANGLE];
+  fill_block(a, n);
+  memcpy(inverse, a, (size_t)(n * n) * sizeof *a);
+  dense->invert(upper, unit, n, inverse, n);
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_index i = 0; i < n; i++) {
+      tsi_scalar sum = 0;
+      for (tsi_index k = 0; k < n; k++)
+        sum += in_triangle(inverse, upper, unit, n, i, k) * in_triangle(a, upper, unit, n, k, j);
+      CHECK_MSG(size_of(sum - (i == j)) < BOUND, "%s, order %d: (%d,%d)", dense->isa, n, i, j);
+      if ((i == j && unit) || (i != j && (i < j) != upper))
+        CHECK_MSG(inverse[i + j * n] == a[i + j * n], "%s, order %d: (%d,%d)", dense->isa, n, i, j);
+    }
+}
+
+/* L X = B and X U = B, U upper or (transposed) the transpose of a lower triangle, with few or many sides. */
+static void check_solves(const tsi_dense_kernels *dense, tsi_index n, tsi_index sides) {
+  enum { N = TSI_DENSE_ORDER };
+  static tsi_scalar a[N * N], b[N * N], x[N * N];
+  fill_block(a, n);
+  fill(b, n * sides, 7);
+  for (int kind = 0; kind < 3; kind++) {
+    const bool left = kind == 0, transposed = kind == 2;
+    memcpy(x, b, (size_t)(n * sides) * sizeof *x);
+    if (left)
+      dense->solve_left(n, sides, a, n, x, n);
+    else
+      dense->solve_right(sides, n, a, transposed ? n : 1, transposed ? 1 : n, x, sides);
+    for (tsi_index s = 0; s < sides; s++)
+      for (tsi_index i = 0; i < n; i++) {
+        tsi_scalar sum = 0;
+        for (tsi_index k = 0; k < n; k++)
+          sum += left         ? in_triangle(a, false, true, n, i, k) * x[k + s * n]
+                 : transposed ? in_triangle(a, false, false, n, i, k) * x[s + k * sides]
+                              : in_triangle(a, true, false, n, k, i) * x[s + k * sides];
+        CHECK_MSG(size_of(sum - b[left ? i + s * n : s + i * sides]) < BOUND, "%s, order %d, %d sides, %d",
+                  dense->isa, n, sides, kind);
+      }
+  }
+}
+
+static void check_dense(void) {
+  static const char *const isas[] = {"base", "avx2", "avx512"};
+  for (int i = 0; i < 3; i++) {
+    const tsi_dense_kernels *dense = tsi_dense_kernels_select(*TEXT(TSI_LETTER), isas[i]);
+    if (dense == NULL) continue; /* not on this processor */
+    for (tsi_index n = 1; n <= TSI_DENSE_TRIANGLE; n++)
+      for (int kind = 0; kind < 4; kind++) check_inverse(dense, kind & 1, kind & 2, n);
+    for (tsi_index n = 1; n <= TSI_DENSE_ORDER; n++)
+      for (tsi_index sides = 1; sides <= TSI_DENSE_ORDER; sides++) check_solves(dense, n, sides);
+  }
+}
+
 int main(void) {
   front_kernels = tsi_front_kernels_select(*TEXT(TSI_LETTER));
   CHECK(front_kernels->scalar_bytes == sizeof(tsi_scalar));
   openblas_set_num_threads(1);
   CHECK(check_tables() > 0);
+  check_dense();
   CHECK(tsi_kernels_select(*TEXT(TSI_LETTER), TSI_INVERSE_DIAGONAL, NULL) != NULL);
   CHECK(tsi_kernels_select(*TEXT(TSI_LETTER), TSI_INVERSE_DIAGONAL, "no such set") == NULL);
   return 0;
