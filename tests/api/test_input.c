@@ -102,7 +102,7 @@ static void check_options(void) {
   OPTION((o.ordering = TRISTAR_ORDERING_USER, o.permutation = outside), TRISTAR_ERR_ARGUMENT,
          "permutation[2] = 3");
   OPTION(o.leaf_parts = 3, TRISTAR_ERR_ARGUMENT, "3");
-  OPTION(o.ordering = (tristar_ordering)8, TRISTAR_ERR_ARGUMENT, "ordering 8");
+  OPTION(o.ordering = (tristar_ordering)99, TRISTAR_ERR_ARGUMENT, "ordering 99");
   OPTION(o.ordering = TRISTAR_ORDERING_CALLBACK, TRISTAR_ERR_ARGUMENT, "without a function");
   OPTION(o.solves = -1, TRISTAR_ERR_ARGUMENT, "solves is -1");
 }
