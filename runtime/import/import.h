@@ -23,13 +23,16 @@ TRISTAR_CHECKED tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const
 
 /* A triangle as a pattern (GENERAL) of ascending lines, all of whose entries lie in it, ones of a unit
  * diagonal written out; it is the matrix of the factor. Its streams are made by the first solve that needs
- * them. Takes over pattern and values, also on failure. Errors: as of tristar_import_triangle. */
+ * them. finite: all values are known to be. Takes over pattern and values, also on failure. Errors: as of
+ * tristar_import_triangle. */
 TRISTAR_CHECKED tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
-                                                tristar_partition partition, tristar_factor_t **out);
+                                                bool finite, tristar_partition partition,
+                                                tristar_factor_t **out);
 /* Its level sets, where its cut has counted them; else 0. */
 tsi_index tsi_import_levels(const tristar_factor_t *factor);
 /* New values of such a factor, in the order of the pattern, or those that were written to its own array: its
- * plans solve with them from their next solve on. After a failure it holds none. Errors: as above. */
-TRISTAR_CHECKED tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values);
+ * plans solve with them from their next solve on. finite: as above. After a failure it holds none. Errors: as
+ * above. */
+TRISTAR_CHECKED tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values, bool finite);
 
 #endif

@@ -188,12 +188,13 @@ static tsi_row_choice choose(tristar_t *ts, const tsi_pattern *pattern, const tr
   return choice;
 }
 
-tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
+tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower, bool finite,
                                 tristar_partition partition, tristar_factor_t **out) {
   const tristar_triangle_options options = {.uplo = lower ? TRISTAR_LOWER : TRISTAR_UPPER,
                                             .partition = partition};
   const tsi_row_choice choice = choose(ts, pattern, &options);
-  const tsi_permuted_triangle t = {.pattern = pattern, .values = values, .later = true};
+  const tsi_permuted_triangle t = {
+      .pattern = pattern, .values = values, .known = {.finite = finite}, .later = true};
   return import_triangle(ts, t, &options, &choice, out);
 }
 
@@ -215,15 +216,16 @@ static tristar_status refill_panels(tristar_factor_t *factor) {
                            lower ? factor->lower : factor->upper);
 }
 
-tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) {
+tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values, bool finite) {
   tsi_env *env = &factor->ts->env;
   const tsi_pattern *pattern = factor->analysis->pattern;
+  const tsi_triangle_values known = {.finite = finite};
   const bool lower = factor->lower != NULL;
   factor->valid = false;
   if (values != factor->values)
     memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
   if (factor->rows)
-    TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", NULL, factor->rows));
+    TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", &known, factor->rows));
   else
     TSI_TRY(refill_panels(factor));
   factor->valid = true;

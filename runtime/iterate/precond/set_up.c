@@ -50,11 +50,23 @@ static tristar_status find_symmetry(const tristar_precond_t *p, const char *name
   return TRISTAR_OK;
 }
 
+/* Are the rows of A the lines of its pattern? So they are of a symmetric A whose entries all have images,
+ * where values below the diagonal are not read: IC. Errors: MEMORY. */
+static tristar_status are_lent(const tristar_precond_t *p, bool symmetric, bool *lent) {
+  tsi_count missing = 0;
+  *lent = tsi_full_is_pattern(p->pattern) && (!symmetric || p->options.kind == TRISTAR_PRECOND_IC);
+  if (*lent && symmetric) TSI_TRY(tsi_pattern_missing_mirrors(&p->ts->env, p->pattern, &missing));
+  *lent = *lent && missing == 0;
+  return TRISTAR_OK;
+}
+
 /* Errors: SINGULAR, MEMORY. */
 static tristar_status need_rows(tristar_precond_t *p, bool symmetric) {
   tsi_env *env = &p->ts->env;
+  bool lent;
   if (p->rows.diagonal) return TRISTAR_OK;
-  if (!symmetric && tsi_full_is_pattern(p->pattern))
+  TSI_TRY(are_lent(p, symmetric, &lent));
+  if (lent)
     p->full = (tsi_entries){.n = p->n, .ptr = p->pattern->ptr, .index = p->pattern->index}; /* lent */
   else
     TSI_TRY(tsi_full_rows(env, p->pattern, symmetric, &p->full));

@@ -73,6 +73,11 @@ static tristar_status make_plan(tristar_precond_t *p, int which) {
   return TRISTAR_OK;
 }
 
+/* Were all values verified when they were computed? */
+static bool are_finite(const tristar_precond_t *p) {
+  return p->options.kind != TRISTAR_PRECOND_SSOR; /* whose diagonal may overflow */
+}
+
 /* The factor of a sweep that is not there yet. */
 static tristar_status import(tristar_precond_t *p, int which, const tsi_factor_rows *rows, bool lower,
                              bool unit, tristar_op op) {
@@ -87,7 +92,7 @@ static tristar_status import(tristar_precond_t *p, int which, const tsi_factor_r
   TSI_TRY(tsi_entries_allocate(env, &t));
   copy_triangle(p, rows, lower, unit, op, t.index, t.item);
   TSI_TRY(tsi_pattern_from_entries(env, &t, stored, (char)p->stats.scalar, &pattern, &values));
-  return tsi_import_lines(p->ts, pattern, values, lower == stored, p->options.partition,
+  return tsi_import_lines(p->ts, pattern, values, lower == stored, are_finite(p), p->options.partition,
                           &p->sweep[which].factor);
 }
 
@@ -99,7 +104,7 @@ tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, con
   if (sweep->plan != NULL) {
     sweep->factor->valid = false;
     copy_triangle(precond, rows, lower, unit, op, NULL, sweep->factor->values);
-    return tsi_reimport_lines(sweep->factor, sweep->factor->values);
+    return tsi_reimport_lines(sweep->factor, sweep->factor->values, are_finite(precond));
   }
   TSI_TRY(import(precond, which, rows, lower, unit, op));
   return make_plan(precond, which);

@@ -168,7 +168,7 @@ static void check_new_values(tristar_t *ts, const problem *p, void *expected, vo
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   for (int k = 0; k < SOLVES; k++) solve(plan, p, &w, x);
   fill_values(p, 13);
-  CHECK_OK(tsi_reimport_lines(factor, p->values));
+  CHECK_OK(tsi_reimport_lines(factor, p->values, false));
   whole = import(ts, p, &w, TRISTAR_PARTITION_WHOLE);
   CHECK_OK(tristar_plan(whole, NULL, &other));
   solve(other, p, &w, expected);

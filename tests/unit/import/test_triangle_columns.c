@@ -115,8 +115,8 @@ static void check_partitions(tristar_t *ts, columns *c, bool by_rows) {
     check_same(factor, whole, c);
     if (!by_rows) {
       fill_values(c, 5);
-      CHECK_OK(tsi_reimport_lines(factor, c->values));
-      CHECK_OK(tsi_reimport_lines(whole, c->values));
+      CHECK_OK(tsi_reimport_lines(factor, c->values, false));
+      CHECK_OK(tsi_reimport_lines(whole, c->values, false));
       check_same(factor, whole, c);
     }
   }
