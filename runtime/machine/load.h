@@ -2,7 +2,7 @@
  *
  * Reads   /proc/stat and the CPU time of this process. Time that a hypervisor takes away counts as used by
  * others. Ticks of the kernel are coarse: intervals of a few tenths of a second are the least that makes
- * sense. */
+ * sense. A header of its own because only load.c depends on the operating system. */
 #ifndef TSI_RUNTIME_MACHINE_LOAD_H
 #define TSI_RUNTIME_MACHINE_LOAD_H
 

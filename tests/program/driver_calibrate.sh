@@ -38,8 +38,10 @@ expect 0 '^predicted' info gen:s2d9pt:60
 sed -i 's/^task_ns .*/task_ns 20000/; s/^read_one_core_mb_per_s .*/read_one_core_mb_per_s 10000/' "$file"
 expect 0 '^chunks +of 3\.20 MB to 6\.40 MB$' info gen:s2d9pt:60
 TRISTAR_CALIBRATION=off expect 0 '^chunks +of 400 KB to 800 KB$' info gen:s2d9pt:60
-TRISTAR_CALIBRATION=off expect 0 'not written: the calibration is off' calibrate
+mv "$file" file.calibration
+sed -i 's/^task_ns .*/task_ns 90000/; s/^read_one_core_mb_per_s .*/read_one_core_mb_per_s 90000/' file.calibration
 TRISTAR_CALIBRATION=file.calibration expect 0 '^written +file.calibration$' calibrate --workers 1
+row '^ +until now of 3\.20 MB and more: later plans give results with other roundings$'
 echo nonsense >file.calibration
 TRISTAR_CALIBRATION=file.calibration expect 0 'calibration: file.calibration:1: .*default' info gen:s2d9pt:60
 cat all.json >output.txt
@@ -49,10 +51,9 @@ row '"trusted":[[:space:]]*(true|false),'
 row '"attempts":[[:space:]]*[0-9]+,'
 row '"spread":[[:space:]]*[0-9.e-]+,'
 row '"floor_bytes_before":[[:space:]]*[0-9]+'
-sed -i 's/^task_ns .*/task_ns 90000/; s/^read_one_core_mb_per_s .*/read_one_core_mb_per_s 90000/' "$file"
-expect 0 '^ +until now of 3\.20 MB and more: later plans give results with other roundings$' calibrate
 
-# ---- Other processes use the cores: it notices, and says what to do
+# ---- Other processes use the cores: it notices, and says what to do. Nothing is written
+export TRISTAR_CALIBRATION=off
 if [ -r /proc/stat ] && [ "$(nproc)" -le 8 ]; then
   busy=()
   for _ in 1 2 3 4; do
@@ -61,13 +62,19 @@ if [ -r /proc/stat ] && [ "$(nproc)" -le 8 ]; then
   done
   expect 0 '^tristar: warning: calibration: the figures cannot be trusted: .*other processes used [0-9.]+ cores?.*calibrate again' \
     calibrate --json busy.json
+  row 'not written: the calibration is off'
   row '^ +not to be trusted: calibrate again when nothing else runs$'
   cat busy.json >output.txt
   row '"trusted":[[:space:]]*false,'
   row '"other_cores":[[:space:]]*[0-9.]+,'
+  row '"task_us":[[:space:]]*[0-9.]*[1-9]'
+  row '"read_one_core_gbps":[[:space:]]*[0-9.]*[1-9]'
   kill "${busy[@]}"
   wait 2>/dev/null
+else
+  expect 0 'not written: the calibration is off' calibrate
 fi
+unset TRISTAR_CALIBRATION
 
 # ---- Failures
 expect 2 'one word too many' calibrate gen:s2d9pt:60

@@ -1,14 +1,11 @@
 /* The calibration: defaults as they always were, derived figures, the file there and back, broken files,
  * files that cannot be written, measuring, plans that follow it. Works in the current folder. */
 #include <math.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "partition/cut/chunks.h"
 #include "runtime/machine/calibration.h"
-#include "runtime/machine/load.h"
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
@@ -294,28 +291,6 @@ static void quality(void) {
   CHECK(judge(6, steady, busy, 64).trusted); /* of so many, others may use one */
 }
 
-/* Other processes take the cores: the log is warned, and told what to do. */
-static void disturbed(void) {
-  pid_t spinner[4];
-  tristar_calibration c;
-  for (int k = 0; k < 4; k++) {
-    spinner[k] = fork();
-    CHECK(spinner[k] >= 0);
-    if (spinner[k] == 0)
-      for (alarm(100);;) (void)getppid();
-  }
-  CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
-  CHECK_OK(tristar_calibrate(ts, &c));
-  for (int k = 0; k < 4; k++)
-    CHECK(kill(spinner[k], SIGKILL) == 0 && waitpid(spinner[k], NULL, 0) == spinner[k]);
-  const tsi_load now = tsi_load_now();
-  if (now.busy >= 0 && c.cores <= 8) /* /proc/stat is there, and the load is not small for this machine */
-    CHECK_MSG(strstr(told, "cannot be trusted") && strstr(told, "other processes used") &&
-                  strstr(told, "again"),
-              "'%s'", told);
-  CHECK(c.task_microseconds > 0 && c.read_gbps_one > 0);
-}
-
 /* Allocations fail: nothing leaks, the figures stay as they were. */
 static void fail(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
@@ -340,7 +315,6 @@ int main(int argc, char **argv) {
   RUN(choice());
   RUN(quality());
   RUN(measure());
-  if (!TSI_TESTS_SANITIZED) RUN(disturbed()); /* a matter of times */
   RUN(fail());
   return 0;
 }
