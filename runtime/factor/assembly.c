@@ -5,41 +5,37 @@
 
 /* A pass over the entries. */
 typedef struct walk {
-  tristar_analysis_t *an;
+  const tsi_pattern *pattern;
   const tsi_index *row_of, *col_of; /* user's row and column to final numbers */
-  bool lu;
+  tsi_assembly *list[2];            /* lower, upper; upper: NULL unless LU */
 } walk;
 
-static inline void put(tsi_assembly *list, bool fill, tsi_index line, tsi_index other, tsi_count source) {
+/* Entry (i, j) of the factored matrix: to column j of the lower list, or to row i of the upper one. */
+static inline void put(const walk *w, bool fill, tsi_index i, tsi_index j, tsi_count source) {
+  const tsi_index line = tsi_index_min(i, j);
+  tsi_assembly *list = w->list[i < j]; /* without a branch, which no processor could predict */
+  if (list == NULL) return;
   if (!fill) {
     list->ptr[line + 1]++;
     return;
   }
   const tsi_count q = list->ptr[line]++;
-  list->other[q] = other;
+  list->other[q] = tsi_index_max(i, j);
   list->source[q] = source;
-}
-
-/* Entry (i, j) of the factored matrix. */
-static inline void place(const walk *w, bool fill, tsi_index i, tsi_index j, tsi_count source) {
-  if (i >= j)
-    put(&w->an->lower, fill, j, i, source);
-  else if (w->lu)
-    put(&w->an->upper, fill, i, j, source);
 }
 
 /* fill: a constant; false: counts only. */
 static inline __attribute__((always_inline)) void walk_entries(const walk *w, const bool fill) {
-  const tsi_pattern *pattern = w->an->pattern;
+  const tsi_pattern *pattern = w->pattern;
   const bool by_rows = pattern->by_rows, mirror = pattern->symmetry != TRISTAR_GENERAL,
              plain = pattern->symmetry == TRISTAR_SYMMETRIC;
   const tsi_index *own = by_rows ? w->row_of : w->col_of, *other = by_rows ? w->col_of : w->row_of;
   for (tsi_index j = 0; j < pattern->n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
       const tsi_index i = pattern->index[p], line = own[j], minor = other[i];
-      place(w, fill, by_rows ? line : minor, by_rows ? minor : line, p);
+      put(w, fill, by_rows ? line : minor, by_rows ? minor : line, p);
       if (mirror && i != j)
-        place(w, fill, by_rows ? own[i] : other[j], by_rows ? other[j] : own[i], plain ? p : ~p);
+        put(w, fill, by_rows ? own[i] : other[j], by_rows ? other[j] : own[i], plain ? p : ~p);
     }
 }
 
@@ -75,7 +71,7 @@ tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *an) {
   }
   TSI_TRY(TSI_ALLOC_ZERO(env, an->lower.ptr, (tsi_count)n + 1));
   if (lu) TSI_TRY(TSI_ALLOC_ZERO(env, an->upper.ptr, (tsi_count)n + 1));
-  const walk w = {an, row_of, col_of, lu};
+  const walk w = {an->pattern, row_of, col_of, {&an->lower, lu ? &an->upper : NULL}};
   walk_entries(&w, false);
   sum_up(&an->lower, n);
   TSI_TRY(TSI_ALLOC(env, an->lower.other, an->lower.ptr[n]));
