@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "partition/order/matching.h"
 #include "partition/order/pairs.h"
@@ -105,7 +106,15 @@ void tsi_matched_finish(tsi_matched *matched) {
   10 /* binary orders of magnitude between the largest other entries of a row and of its column */
 #define BALANCING_SWEEPS 8 /* each halves what is too much */
 
-static void lift(int *largest, int e) {
+/* The binary exponent of a number that is not zero; of subnormal ones, that of the least normal one, less
+ * one. */
+static inline int exponent_of(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return (int)(bits >> 52 & 0x7ff) - 1023;
+}
+
+static inline void lift(int *largest, int e) {
   if (e > *largest) *largest = e;
 }
 
@@ -114,15 +123,19 @@ static void lift(int *largest, int e) {
 static void find_excess(const tsi_entries *a, const tsi_index *row_map, const tsi_matched *m, int *excess,
                         int *others) {
   const double *values = a->item;
-  for (tsi_index j = 0; j < a->n; j++) excess[j] = others[j] = INT_MIN;
-  for (tsi_index j = 0; j < a->n; j++)
+  for (tsi_index j = 0; j < a->n; j++) others[j] = INT_MIN;
+  for (tsi_index j = 0; j < a->n; j++) {
+    const int of_column = exponent_of(m->col_scale[j]);
+    int largest = INT_MIN;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
       const tsi_index row = a->index[p], of_row = row_map[row];
       if (of_row == j) continue;
-      const int e = ilogb(values[p]) + ilogb(m->row_scale[row]) + ilogb(m->col_scale[j]);
-      lift(&excess[j], e);
+      const int e = exponent_of(values[p]) + exponent_of(m->row_scale[row]) + of_column;
+      lift(&largest, e);
       lift(&others[of_row], e);
     }
+    excess[j] = largest;
+  }
   for (tsi_index j = 0; j < a->n; j++)
     excess[j] = excess[j] == INT_MIN || others[j] == INT_MIN ? 0 : excess[j] - others[j];
 }
