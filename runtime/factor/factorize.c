@@ -192,15 +192,18 @@ void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figu
   numeric->weakest_row = figures->weakest_row;
 }
 
+#define UNTOUCHED 0.9 /* share of its column's largest entry from which on a pivot has inherited nothing */
+
 /* A pivot that is the share p of its column's largest entry is what was left of that entry: 1 - p of it was
  * subtracted. If that has the relative error e, the pivot has the relative error
  *
  *   epsilon / p + (1 / p - 1) e.
  *
  * The part e comes from earlier pivots of its subtree: in full from the one before, and half as much with
- * each pivot that lies between. Where many pivots are a tenth of their columns, one after the other, the last
- * one can be nothing but error, though none of them is small: a chain whose weights fall by a factor of ten.
- * Writes the largest of these errors, in units of epsilon. */
+ * each pivot between that has it, too. (One of which little was subtracted has not.) Where many pivots are a
+ * tenth of their columns, one after the other, the last one can be nothing but error, though none of them is
+ * small: a chain whose weights fall by a factor of ten. Writes the largest of these errors, in units of
+ * epsilon. */
 static tristar_status trace_errors(const tsi_numeric *numeric, double *largest) {
   const tsi_symbolic *symbolic = numeric->analysis->symbolic;
   TSI_OWNED double *inherited = NULL;
@@ -211,7 +214,7 @@ static tristar_status trace_errors(const tsi_numeric *numeric, double *largest) 
     double e = inherited[s];
     for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) {
       const double share = numeric->share[j], error = share > 0 ? 1 / share + fabs(1 / share - 1) * e : 0;
-      e = fmax(error, e / 2);
+      e = fmax(error, share > UNTOUCHED ? e : e / 2);
       *largest = fmax(*largest, error);
     }
     if (parent != TSI_NONE) inherited[parent] = fmax(inherited[parent], e);

@@ -3,6 +3,7 @@
  * methods, in any order, also as new values. Anchored at one end they are regular, and solved. Other singular
  * matrices of integers are refused as well. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/singular_systems.h"
 #include "tests/support/context.h"
@@ -99,6 +100,55 @@ static void check_new_values(tristar_t *ts) {
   CHECK_OK(tristar_refactor(f, regular.values));
 }
 
+enum { LINKED = 6, LINKED_MOST = 40 };
+
+/* A chain with one heavy link, and rows of large diagonals that have entries in its columns, in any order:
+ * rows that lose nothing come between those of the chain, whose last pivot is what the heavy link has left of
+ * it.
+ */
+static void check_heavy_link(tristar_t *ts, uint64_t seed) {
+  const int n = LINKED + 10 + (int)(next_random(&seed) % (LINKED_MOST - LINKED - 9));
+  static double a[LINKED_MOST][LINKED_MOST];
+  int64_t order[LINKED_MOST];
+  int32_t ptr[LINKED_MOST + 1] = {0}, index[LINKED_MOST * LINKED_MOST];
+  double values[LINKED_MOST * LINKED_MOST];
+  memset(a, 0, sizeof a);
+  for (int i = 0; i + 1 < LINKED; i++) {
+    const double w = 1 + (double)(next_random(&seed) % (i == 3 ? 90000000 : 13));
+    a[i][i] += w, a[i + 1][i + 1] += w, a[i][i + 1] -= w, a[i + 1][i] -= w;
+  }
+  for (int i = LINKED; i < n; i++) {
+    a[i][i] = 6 + (double)(next_random(&seed) % 5);
+    for (int k = 0; k < 2; k++) {
+      const int j = (int)(next_random(&seed) % (uint64_t)n);
+      if (j != i) a[i][j] = (double)(next_random(&seed) % 5) - 2;
+    }
+  }
+  for (int i = 0; i < n; i++) order[i] = i;
+  for (int i = n - 1; i > 0; i--) {
+    const int j = (int)(next_random(&seed) % (uint64_t)(i + 1));
+    const int64_t old = order[i];
+    order[i] = order[j], order[j] = old;
+  }
+  for (int j = 0, at = 0; j < n; j++) {
+    for (int i = 0; i < n; i++)
+      if (a[order[i]][order[j]] != 0) index[at] = i, values[at++] = a[order[i]][order[j]];
+    ptr[j + 1] = at;
+  }
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, index, values, 32, 32, 0};
+  for (int k = 0; k < 2; k++) {
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    const tristar_status status = factor(
+        ts, &v, TRISTAR_METHOD_AUTO, k == 0 ? TRISTAR_ORDERING_AUTO : TRISTAR_ORDERING_NATURAL, values, &f);
+    CHECK_MSG(status == TRISTAR_ERR_SINGULAR, "n %d, %s order: %s", n, k == 0 ? "automatic" : "natural",
+              tristar_status_name(status));
+  }
+}
+
+static void check_heavy_links(tristar_t *ts) {
+  for (uint64_t seed = 1; seed <= (TSI_TESTS_SANITIZED ? 500 : 8000); seed++) check_heavy_link(ts, seed);
+}
+
 /* B D B^T for integers B, 7 x 6, and a sign D: pivots of 1e-12 that are not below 4096 eps of their columns.
  */
 static void check_product(tristar_t *ts) {
@@ -163,6 +213,7 @@ int main(int argc, char **argv) {
     for (uint64_t seed = 1; seed <= 60; seed++) RUN(check_random(ts, types[t], 4 * seed + (uint64_t)t));
   }
   RUN(check_new_values(ts));
+  RUN(check_heavy_links(ts));
   RUN(check_product(ts));
   RUN(check_hermitian(ts));
   return 0;
