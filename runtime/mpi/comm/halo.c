@@ -3,8 +3,9 @@
 
 #include "runtime/base/sort.h"
 
-tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index n, const tsi_index *column,
-                               tsi_index ghosts, const tsi_index *ghost, const int *owner, tsi_halo **out) {
+tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, size_t scalar_bytes, tsi_index n,
+                               const tsi_index *column, tsi_index ghosts, const tsi_index *ghost,
+                               const int *owner, tsi_halo **out) {
   TSI_CLEANUP(tsi_halo_destroy) tsi_halo *halo = NULL;
   TSI_OWNED tsi_index *asked = NULL;
   *out = NULL;
@@ -16,7 +17,8 @@ tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index
   halo->asked = (tsi_index)tsi_route_received(&halo->route);
   status = TSI_ALLOC(env, asked, halo->asked);
   if (status == TRISTAR_OK) status = TSI_ALLOC_IN(halo, halo->own, halo->asked);
-  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED_IN(halo, halo->buffer, halo->asked, TSI_HALO_BYTES);
+  if (status == TRISTAR_OK)
+    status = TSI_ALLOC_SIZED_IN(halo, halo->buffer, halo->asked, tsi_halo_bytes(scalar_bytes));
   TSI_TRY(tsi_transport_agree(transport, status));
   TSI_TRY(tsi_route_pass(env, &halo->route, sizeof *ghost, false, ghost, asked));
   for (tsi_index k = 0; k < halo->asked; k++) halo->own[k] = tsi_find_range(column, n, asked[k]);

@@ -13,19 +13,22 @@
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/mpi/comm/route.h"
 
-#define TSI_HALO_BYTES (2 * sizeof(long double)) /* of the largest scalar: sums of the wider precision */
+/* The largest number that travels for an entry of a vector: a double, or a sum of the wider precision. */
+static inline size_t tsi_halo_bytes(size_t scalar_bytes) {
+  return 2 * (scalar_bytes > sizeof(double) ? scalar_bytes : sizeof(double));
+}
 
 typedef struct tsi_halo {
   tsi_route route;         /* from the ranks that have ghosts to their owners */
   tsi_index ghosts, asked; /* entries that this rank needs; own entries that others need */
   tsi_count *own;          /* asked: places of own entries, by rank that needs them */
-  void *buffer;            /* asked scalars of TSI_HALO_BYTES */
+  void *buffer;            /* asked numbers of tsi_halo_bytes */
 } tsi_halo;
 
-/* Collective. column: final numbers of the n own entries, ascending; ghost: those of the ghosts, and owner[g]
- * the rank of each, which does not descend. Errors: MEMORY, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index n,
-                                               const tsi_index *column, tsi_index ghosts,
+/* Collective. scalar_bytes: of vectors. column: final numbers of the n own entries, ascending; ghost: those
+ * of the ghosts, and owner[g] the rank of each, which does not descend. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, size_t scalar_bytes,
+                                               tsi_index n, const tsi_index *column, tsi_index ghosts,
                                                const tsi_index *ghost, const int *owner, tsi_halo **out);
 void tsi_halo_destroy(tsi_halo **halo);
 

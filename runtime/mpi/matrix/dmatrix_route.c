@@ -83,5 +83,5 @@ tristar_status tsi_dmatrix_connect(const tristar_dmatrix_t *d, tsi_transport *tr
   TSI_TRY(tsi_transport_agree(transport, status));
   for (tsi_index i = 0; i < d->n; i++) own[i] = (tsi_index)tsi_dmatrix_first(d) + i;
   for (tsi_index k = 0; k < count; k++) owner[k] = tsi_dmatrix_owner(d, row[k]);
-  return tsi_halo_create(env, transport, d->n, own, count, row, owner, out);
+  return tsi_halo_create(env, transport, d->bytes, d->n, own, count, row, owner, out);
 }

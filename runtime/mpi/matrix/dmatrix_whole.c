@@ -17,7 +17,7 @@ static tristar_status allocate_whole(tristar_dmatrix_t *d) {
   TSI_TRY(TSI_ALLOC_IN(m, m->index, entries));
   TSI_TRY(TSI_ALLOC(env, d->column, entries));
   TSI_TRY(TSI_ALLOC_SIZED_IN(m, m->values, entries, d->bytes));
-  return TSI_ALLOC_SIZED_IN(m, m->vector, all, TSI_HALO_BYTES);
+  return TSI_ALLOC_SIZED_IN(m, m->vector, all, tsi_halo_bytes(d->bytes));
 }
 
 /* A piece's lines: the rows that they are (NULL: all), where its columns are here and over the whole matrix.

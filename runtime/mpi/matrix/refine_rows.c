@@ -138,9 +138,9 @@ static tristar_status connect(tsi_env *env, tsi_transport *transport, const tsi_
   TSI_OWNED int *owner = NULL;
   tristar_status status = find_ghosts(env, p, m, &column, &owner, &ghosts);
   if (status == TRISTAR_OK)
-    status = TSI_ALLOC_SIZED_IN(m, m->vector, (size_t)m->n + (size_t)ghosts, TSI_HALO_BYTES);
+    status = TSI_ALLOC_SIZED_IN(m, m->vector, (size_t)m->n + (size_t)ghosts, tsi_halo_bytes(p->user_bytes));
   TSI_TRY(tsi_transport_agree(transport, status));
-  return tsi_halo_create(env, transport, m->n, m->column, ghosts, column, owner, &m->halo);
+  return tsi_halo_create(env, transport, p->user_bytes, m->n, m->column, ghosts, column, owner, &m->halo);
 }
 
 /* Local. */

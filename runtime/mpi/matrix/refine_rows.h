@@ -25,7 +25,7 @@ typedef struct tsi_rows_matrix {
   void *values; /* of the user's scalar type */
   tsi_halo *halo;
   double *row_scale, *col_scale; /* n; NULL: ones */
-  void *vector;                  /* n + ghosts scalars of 16 bytes: scratch */
+  void *vector;                  /* n + ghosts numbers of tsi_halo_bytes: scratch */
 } tsi_rows_matrix;
 
 /* Rows that this rank has, in any order; each row is on one rank. */
