@@ -13,6 +13,10 @@
  * whose lengths windows sort, costs more. */
 #define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
 
+/* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
+ * lines of the cache are read only a few times more often. */
+#define ROWS_A_LEVEL 4
+
 tsi_row_way tsi_row_way_of_one(tsi_index n, tsi_count entries, size_t scalar_bytes) {
   const bool is_long = (double)n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES;
   return is_long && (double)(entries - n) > WINDOW_ENTRIES * n ? TSI_ROWS_WHOLE : TSI_ROWS_SUPERSTEPS;
@@ -111,6 +115,16 @@ static bool waits_too_often(const tsi_row_cut *cut, const tsi_row_options *optio
          cut->lanes > 1;
 }
 
+tristar_status tsi_row_choice_cut_for_one(tsi_env *env, const tsi_lines *lines, bool lower,
+                                          size_t scalar_bytes, tsi_row_cut **cut) {
+  const tsi_row_way way = tsi_row_way_of_one(lines->n, lines->ptr[lines->n], scalar_bytes);
+  tsi_row_options options;
+  tsi_row_options_init(&options, way, 1, scalar_bytes);
+  options.rows_a_level = ROWS_A_LEVEL;
+  options.across = lines->columns == lower;
+  return tsi_row_cut_create(env, lines, &options, NULL, 0, cut);
+}
+
 tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice, const tsi_lines *lines,
                                   bool lower, const tsi_index *level, tsi_index levels, tsi_row_cut **cut) {
   const tsi_count entries = lines->ptr[lines->n];
@@ -118,12 +132,10 @@ tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice, co
   tsi_row_options_init(&options, choice->way, choice->lanes, choice->scalar_bytes);
   if (choice->way >= TSI_ROWS_COLUMN_BLOCKS)
     options.blocks = tsi_block_default(lines->n, choice->scalar_bytes);
-  if (choice->any) options.rows_a_level = TSI_ROWS_A_LEVEL;
+  if (choice->any) options.rows_a_level = ROWS_A_LEVEL;
   options.across = lines->columns == lower;
   TSI_TRY(tsi_row_cut_create(env, lines, &options, level, levels, cut));
   if (!choice->any || !waits_too_often(*cut, &options, entries)) return TRISTAR_OK;
-  options.lanes = 1;
-  options.way = tsi_row_way_of_one(lines->n, entries, choice->scalar_bytes);
   TSI_FREE(env, *cut);
-  return tsi_row_cut_create(env, lines, &options, NULL, 0, cut);
+  return tsi_row_choice_cut_for_one(env, lines, lower, choice->scalar_bytes, cut);
 }

@@ -20,10 +20,6 @@ typedef struct tsi_row_choice {
   size_t scalar_bytes;
 } tsi_row_choice;
 
-/* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
- * lines of the cache are read only a few times more often. */
-#define TSI_ROWS_A_LEVEL 4
-
 /* PARTITION_AUTO on one core: SUPERSTEPS, which are windows there, or WHOLE. */
 tsi_row_way tsi_row_way_of_one(tsi_index n, tsi_count entries, size_t scalar_bytes);
 /* By the numbers of rows and entries alone. */
@@ -41,5 +37,8 @@ bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *li
 TRISTAR_CHECKED tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice,
                                                   const tsi_lines *lines, bool lower, const tsi_index *level,
                                                   tsi_index levels, tsi_row_cut **cut);
+/* The cut of PARTITION_AUTO for one core. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_row_choice_cut_for_one(tsi_env *env, const tsi_lines *lines, bool lower,
+                                                          size_t scalar_bytes, tsi_row_cut **cut);
 
 #endif

@@ -46,11 +46,14 @@ static bool is_long(const tsi_row_factor *rows) {
   return (double)rows->cut->n * (double)rows->scalar_bytes > TSI_CACHED_VECTOR_BYTES;
 }
 
+bool tsi_row_factor_has_plain(const tsi_row_factor *rows) {
+  const tsi_row_cut *cut = rows->cut;
+  return cut->lanes > 1 && cut->count > 1 && (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS);
+}
+
 /* Streams are numbered as the cut orders rows. */
 static bool is_moved(const tsi_row_factor *rows) {
-  const tsi_row_cut *cut = rows->cut;
-  return cut->lanes > 1 && cut->count > 1 &&
-         (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS) && is_long(rows);
+  return tsi_row_factor_has_plain(rows) && is_long(rows);
 }
 
 tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows) {
@@ -61,21 +64,12 @@ static tsi_row_form form_of(const tsi_row_factor *rows, bool backward, bool plai
   return (tsi_row_form){rows, backward, plain ? rows->alone : rows->cut, plain ? NULL : rows->place};
 }
 
-bool tsi_row_factor_has_plain(const tsi_row_factor *rows) {
-  const tsi_row_cut *cut = rows->cut;
-  return cut->lanes > 1 && cut->count > 1 && (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS);
-}
-
 /* The rows of the plain stream, as one core takes them that has no others beside it. */
 static tristar_status need_alone(tsi_env *env, tsi_row_factor *rows) {
   const tsi_lines *lines = &rows->lines;
   const tsi_row_way way = tsi_row_way_of_one(lines->n, lines->ptr[lines->n], rows->scalar_bytes);
-  tsi_row_options options;
   if (rows->alone != NULL || way == TSI_ROWS_WHOLE) return TRISTAR_OK;
-  tsi_row_options_init(&options, way, 1, rows->scalar_bytes);
-  options.rows_a_level = TSI_ROWS_A_LEVEL;
-  options.across = lines->columns == rows->cut->lower;
-  return tsi_row_cut_create(env, lines, &options, NULL, 0, &rows->alone);
+  return tsi_row_choice_cut_for_one(env, lines, rows->cut->lower, rows->scalar_bytes, &rows->alone);
 }
 
 static tristar_status need_place(tsi_env *env, tsi_row_factor *rows) {

@@ -17,10 +17,10 @@
 
 /* The given rows in the order in which a sweep takes them. */
 static void list_rows(const tsi_row_form *f, tsi_index *row) {
-  const tsi_index n = f->rows->lines.n;
+  const tsi_index n = f->rows->lines.n, *order = tsi_row_order(f);
   for (tsi_index k = 0; k < n; k++) {
     const tsi_index r = f->backward ? n - 1 - k : k;
-    row[k] = tsi_row_order(f) ? tsi_row_order(f)[r] : r;
+    row[k] = order ? order[r] : r;
   }
 }
 
