@@ -4,11 +4,10 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "partition/order/matching.h"
 #include "partition/order/pairs.h"
-#include "runtime/factor/scaling.h"
+#include "runtime/factor/scaling_work.h"
 
 /* Does every diagonal entry of this part exist and exceed 0? */
 static bool positive_diagonal(const tsi_entries *a) {
@@ -102,17 +101,9 @@ void tsi_matched_finish(tsi_matched *matched) {
   tsi_release(tsi_take(&matched->col_scale));
 }
 
-#define UNEVEN                                                                                               \
-  10 /* binary orders of magnitude between the largest other entries of a row and of its column */
+/* Binary orders of magnitude between the largest other entries of a row and of its column. */
+#define UNEVEN 10
 #define BALANCING_SWEEPS 8 /* each halves what is too much */
-
-/* The binary exponent of a number that is not zero; of subnormal ones, that of the least normal one, less
- * one. */
-static inline int exponent_of(double x) {
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return (int)(bits >> 52 & 0x7ff) - 1023;
-}
 
 static inline void lift(int *largest, int e) {
   if (e > *largest) *largest = e;
@@ -125,12 +116,13 @@ static void find_excess(const tsi_entries *a, const tsi_index *row_map, const ts
   const double *values = a->item;
   for (tsi_index j = 0; j < a->n; j++) others[j] = INT_MIN;
   for (tsi_index j = 0; j < a->n; j++) {
-    const int of_column = exponent_of(m->col_scale[j]);
+    const int of_column = tsi_scaling_exponent(m->col_scale[j]);
     int largest = INT_MIN;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
       const tsi_index row = a->index[p], of_row = row_map[row];
       if (of_row == j) continue;
-      const int e = exponent_of(values[p]) + exponent_of(m->row_scale[row]) + of_column;
+      const int e =
+          tsi_scaling_exponent(fabs(values[p])) + tsi_scaling_exponent(m->row_scale[row]) + of_column;
       lift(&largest, e);
       lift(&others[of_row], e);
     }

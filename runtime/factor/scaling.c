@@ -13,19 +13,6 @@
 #define EVEN 4           /* ... of rows, and of columns, that are alike */
 #define EVENING_SWEEPS 8 /* of L U */
 
-/* e with 2^(e-1) <= x < 2^e, 0 <= x: mostly a field of its bits (IEEE 754, which frexp calls a function for).
- */
-static int exponent_of(double x) {
-  uint64_t bits;
-  int e;
-  memcpy(&bits, &x, sizeof bits);
-  e = (int)(bits >> 52);
-  if (e > 0 && e < 0x7ff) return e - 0x3fe;
-  if (x == 0) return TSI_NO_ENTRY;
-  frexp(x, &e);
-  return e;
-}
-
 /* 2^e of a scaling's exponent: the same field. */
 static double power_of_two(int e) {
   const uint64_t bits = (uint64_t)(e + 0x3ff) << 52;
@@ -156,8 +143,8 @@ static void even_out(tsi_scaling *s) {
 
 static void take_matching(const tsi_scaling *s) {
   for (tsi_index i = 0; i < s->lines->n; i++) {
-    s->row[i] = exponent_of(s->lines->row_scale[i]) - 1; /* powers of two */
-    s->column[i] = exponent_of(s->lines->col_scale[i]) - 1;
+    s->row[i] = tsi_scaling_exponent(s->lines->row_scale[i]) - 1; /* powers of two */
+    s->column[i] = tsi_scaling_exponent(s->lines->col_scale[i]) - 1;
   }
 }
 
@@ -330,7 +317,7 @@ static tristar_status allocate(tsi_scaling *s) {
   const tsi_index n = s->lines->n;
   const tsi_count entries = s->lines->ptr[s->lines->count];
   TSI_TRY(TSI_ALLOC(s->env, s->exponent, entries));
-  for (tsi_count p = 0; p < entries; p++) s->exponent[p] = exponent_of(s->lines->magnitude[p]);
+  for (tsi_count p = 0; p < entries; p++) s->exponent[p] = tsi_scaling_exponent(s->lines->magnitude[p]);
   TSI_TRY(TSI_ALLOC_ZERO(s->env, s->row, n));
   if (s->symmetric)
     s->column = s->row;
@@ -403,7 +390,7 @@ tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnit
 
 bool tsi_scaling_is_far(tsi_index n, const double *largest) {
   range r = NO_RANGE;
-  for (tsi_index j = 0; j < n; j++) widen(&r, exponent_of(largest[j]));
+  for (tsi_index j = 0; j < n; j++) widen(&r, tsi_scaling_exponent(largest[j]));
   return is_bad(r);
 }
 
@@ -412,7 +399,7 @@ bool tsi_scaling_is_bad(const tsi_entries *a) {
   range r = NO_RANGE;
   for (tsi_index j = 0; j < a->n; j++) {
     int largest = TSI_NO_ENTRY;
-    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) lift(&largest, exponent_of(values[p]));
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) lift(&largest, tsi_scaling_exponent(values[p]));
     widen(&r, largest);
   }
   return is_bad(r);

@@ -1,9 +1,12 @@
-/* A scaling on its way: what scaling.c and scaling_means.c share. See scaling.h.
+/* What scaling.c and scaling_means.c share: the scaling that they compute. See scaling.h.
  *
  * Reads   the exponents of the entries.   Writes  exponents of rows and columns.
  * Invariant: the processes that share the lines call the same functions in the same order. */
 #ifndef TSI_RUNTIME_FACTOR_SCALING_WORK_H
 #define TSI_RUNTIME_FACTOR_SCALING_WORK_H
+
+#include <math.h>
+#include <string.h>
 
 #include "runtime/factor/scaling.h"
 
@@ -14,14 +17,27 @@
 typedef struct tsi_scaling {
   tsi_env *env;
   const tsi_scaling_lines *lines;
-  int *exponent;           /* of each entry, as exponent_of */
+  int *exponent;           /* of each entry, as tsi_scaling_exponent */
   bool symmetric;          /* one scaling: column is row */
   int *row, *column;       /* n */
   int *of_row, *of_column; /* n: exponents of the largest scaled entries; scratch */
-  tristar_status united;   /* the first failure of what processes tell each other */
+  tristar_status united;   /* the first failure of a message between processes */
 } tsi_scaling;
 
 #define TSI_NO_ENTRY INT32_MIN /* as the exponent of a zero, or of the largest of none */
+
+/* e with 2^(e-1) <= x < 2^e, 0 <= x: mostly a field of its bits (IEEE 754, which frexp calls a function for).
+ */
+static inline int tsi_scaling_exponent(double x) {
+  uint64_t bits;
+  int e;
+  memcpy(&bits, &x, sizeof bits);
+  e = (int)(bits >> 52);
+  if (e > 0 && e < 0x7ff) return e - 0x3fe;
+  if (x == 0) return TSI_NO_ENTRY;
+  frexp(x, &e);
+  return e;
+}
 
 /* Row and column of entry p of line j. */
 static inline void tsi_scaling_place(const tsi_scaling_lines *lines, tsi_index j, tsi_count p, tsi_index *row,
