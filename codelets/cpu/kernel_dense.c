@@ -79,9 +79,7 @@ static void solve_right(tsi_index m, tsi_index n, const void *upper, ptrdiff_t r
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_dense_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
 extern const tsi_dense_kernels TABLE(TSI_ISA);
 const tsi_dense_kernels TABLE(TSI_ISA) = {
-    .isa = TEXT(TSI_ISA), .invert = invert, .solve_left = solve_left, .solve_right = solve_right};
+    .isa = TSI_TEXT(TSI_ISA), .invert = invert, .solve_left = solve_left, .solve_right = solve_right};

@@ -221,12 +221,10 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
 /* ---- Tables -------------------------------------------------------------------------------------------- */
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
 #define ENTRIES(treatment, forward_sweep, backward_sweep, forward_diagonal, backward_diagonal)               \
   [treatment] = {                                                                                            \
-      .isa = TEXT(TSI_ISA),                                                                                  \
+      .isa = TSI_TEXT(TSI_ISA),                                                                              \
       .inverse = treatment,                                                                                  \
       .forward = forward_sweep,                                                                              \
       .backward = backward_sweep,                                                                            \

@@ -61,8 +61,8 @@ typedef long double _Complex tsi_wider;
 #define TSI_PASTE_(a, b) a##_##b
 #define TSI_PASTE(a, b) TSI_PASTE_(a, b)
 #define TSI_TYPED(name) TSI_PASTE(name, TSI_LETTER)
-#define TSI_TEXT_(letter) #letter
-#define TSI_TEXT(letter) TSI_TEXT_(letter)
+#define TSI_TEXT_(name) #name
+#define TSI_TEXT(name) TSI_TEXT_(name)
 #define TSI_LETTER_CHAR (*TSI_TEXT(TSI_LETTER)) /* 's', 'd', 'c' or 'z' */
 
 /* Real and imaginary part, conjugate, absolute value, in the scalar's own precision. */

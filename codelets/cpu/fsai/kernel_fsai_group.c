@@ -404,7 +404,5 @@ static void rows(const tsi_matrix_rows *a, const tsi_fsai_limits *limits, tsi_in
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_fsai_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
-const tsi_fsai_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA), .lanes = LANES, .rows = rows};
+const tsi_fsai_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA), .lanes = LANES, .rows = rows};

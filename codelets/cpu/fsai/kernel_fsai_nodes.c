@@ -453,8 +453,6 @@ static void weigh(const tsi_matrix_rows *a, const tsi_fsai_nodes *nodes, tsi_ind
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_fsai_node_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
 const tsi_fsai_node_kernels TABLE(TSI_ISA) = {
-    .isa = TEXT(TSI_ISA), .real_bytes = sizeof(tsi_real), .weigh = weigh, .rows = rows};
+    .isa = TSI_TEXT(TSI_ISA), .real_bytes = sizeof(tsi_real), .weigh = weigh, .rows = rows};

@@ -298,8 +298,6 @@ static void row(const tsi_matrix_rows *a, double postfilter, tsi_fsai_row *row, 
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_fsai_pair_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
 const tsi_fsai_pair_kernels TABLE(TSI_ISA) = {
-    .isa = TEXT(TSI_ISA), .find_phases = find_phases, .take_part = take_part, .grow = grow, .row = row};
+    .isa = TSI_TEXT(TSI_ISA), .find_phases = find_phases, .take_part = take_part, .grow = grow, .row = row};

@@ -159,7 +159,5 @@ static void solve(const tsi_rectangle *r, tsi_index first, tsi_index end, bool l
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_block_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
-const tsi_block_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA), .update = update, .solve = solve};
+const tsi_block_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA), .update = update, .solve = solve};

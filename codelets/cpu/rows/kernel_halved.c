@@ -115,7 +115,5 @@ static void add(const tsi_halved *a, tsi_index window, int64_t columns, const vo
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_halved_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
-const tsi_halved_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA), .add = add};
+const tsi_halved_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA), .add = add};

@@ -162,10 +162,8 @@ static void advance(tsi_index n, double alpha, const void *pv, const void *qv, c
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_krylov_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
-const tsi_krylov_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA),
+const tsi_krylov_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
                                            .multiply = multiply,
                                            .dot = dot,
                                            .axpy = axpy,

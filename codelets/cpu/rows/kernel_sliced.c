@@ -152,7 +152,5 @@ static void multiply(const tsi_sliced *a, tsi_index window, int64_t columns, con
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_sliced_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
-const tsi_sliced_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA), .multiply = multiply};
+const tsi_sliced_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA), .multiply = multiply};

@@ -301,10 +301,8 @@ static void take_column(tsi_index count, tsi_index stride, const void *from, voi
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_spmv_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
 
-const tsi_spmv_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA),
+const tsi_spmv_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
                                          .multiply = multiply,
                                          .solve_rows = solve_rows,
                                          .solve_stream = solve_stream,

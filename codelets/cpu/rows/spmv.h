@@ -58,8 +58,7 @@ typedef struct tsi_row_sweep {
   tsi_index
       pieces; /* of b and of x, in the user's order, that steps of their own move; 0: nothing is moved */
   tsi_index chunks;
-  const tsi_index
-      *start; /* chunks + 1: their first rows in the order of the forward sweep; NULL: one chunk */
+  const tsi_index *start;   /* chunks + 1: first rows in the order of the forward sweep; NULL: one chunk */
   const tsi_index *run_ptr; /* chunks + 1 */
   const tsi_row_run *run;
 } tsi_row_sweep;

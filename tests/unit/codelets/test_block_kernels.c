@@ -10,8 +10,6 @@
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
 #define ROUNDOFF 6e-8
 #else
@@ -235,7 +233,7 @@ int main(int argc, char **argv) {
                {40, 3, 3, 4},   {60, 30, 0, 0},    {60, 30, 9, 0},
                {97, 8, 1, 6},   {30, 200, 70, 2},  {25, TSI_SHORT_COLUMNS, 33, 1},
                {50, 50, 17, 7}, {9, 1000, 300, 0}, {25, TSI_SHORT_COLUMNS + 1, 33, 1}};
-  const char letter = TEXT(TSI_LETTER)[0];
+  const char letter = TSI_LETTER_CHAR;
   const int64_t most = (int64_t)(TSI_SHORT_COLUMNS + 100) * MOST;
   OWNED tsi_scalar *before = xmalloc((size_t)most * sizeof *before),
                    *after = xmalloc((size_t)most * sizeof *after),

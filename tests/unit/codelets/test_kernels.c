@@ -15,8 +15,6 @@
 #define EVERY_HEIGHT                                                                                         \
   64 /* wider panels are more of the same blocks of rows and columns: not with every height */
 
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
 #define BOUND 3e-3
 #else
@@ -274,12 +272,12 @@ static int check_tables(void) {
   const tsi_kernels *table[3 * TSI_INVERSES];
   int tables = 0;
   for (int i = 0; i < 3; i++) {
-    if (tsi_kernels_select(*TEXT(TSI_LETTER), TSI_INVERSE_DIAGONAL, isas[i]) == NULL) {
+    if (tsi_kernels_select(TSI_LETTER_CHAR, TSI_INVERSE_DIAGONAL, isas[i]) == NULL) {
       printf("%s: not on this processor\n", isas[i]);
       continue;
     }
     for (int inverse = 0; inverse < TSI_INVERSES; inverse++) {
-      table[tables] = tsi_kernels_select(*TEXT(TSI_LETTER), (tsi_inverse)inverse, isas[i]);
+      table[tables] = tsi_kernels_select(TSI_LETTER_CHAR, (tsi_inverse)inverse, isas[i]);
       CHECK(strcmp(table[tables]->isa, isas[i]) == 0 && (int)table[tables]->inverse == inverse);
       tables++;
     }
@@ -356,7 +354,7 @@ static void check_solves(const tsi_dense_kernels *dense, tsi_index n, tsi_index 
 static void check_dense(void) {
   static const char *const isas[] = {"base", "avx2", "avx512"};
   for (int i = 0; i < 3; i++) {
-    const tsi_dense_kernels *dense = tsi_dense_kernels_select(*TEXT(TSI_LETTER), isas[i]);
+    const tsi_dense_kernels *dense = tsi_dense_kernels_select(TSI_LETTER_CHAR, isas[i]);
     if (dense == NULL) continue; /* not on this processor */
     for (tsi_index n = 1; n <= TSI_DENSE_TRIANGLE; n++)
       for (int kind = 0; kind < 4; kind++) check_inverse(dense, kind & 1, kind & 2, n);
@@ -366,12 +364,12 @@ static void check_dense(void) {
 }
 
 int main(void) {
-  front_kernels = tsi_front_kernels_select(*TEXT(TSI_LETTER));
+  front_kernels = tsi_front_kernels_select(TSI_LETTER_CHAR);
   CHECK(front_kernels->scalar_bytes == sizeof(tsi_scalar));
   openblas_set_num_threads(1);
   CHECK(check_tables() > 0);
   check_dense();
-  CHECK(tsi_kernels_select(*TEXT(TSI_LETTER), TSI_INVERSE_DIAGONAL, NULL) != NULL);
-  CHECK(tsi_kernels_select(*TEXT(TSI_LETTER), TSI_INVERSE_DIAGONAL, "no such set") == NULL);
+  CHECK(tsi_kernels_select(TSI_LETTER_CHAR, TSI_INVERSE_DIAGONAL, NULL) != NULL);
+  CHECK(tsi_kernels_select(TSI_LETTER_CHAR, TSI_INVERSE_DIAGONAL, "no such set") == NULL);
   return 0;
 }
