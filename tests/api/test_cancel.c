@@ -1,12 +1,12 @@
 /* `progress` follows an analysis and cancels it, whatever the ordering: within a second tristar_analyze
  * returns CANCELLED, and no process, no file and no memory is left. A later analysis has the order that one
  * without `progress` has, also where the program of helpers is not there. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tristar_machine.h"
@@ -36,15 +36,6 @@ static int follow(void *arg, const tristar_analysis_point *point) {
   s->seconds = point->seconds;
   s->share = point->share;
   return s->after >= 0 && point->seconds >= s->after;
-}
-
-static int open_files(void) {
-  int count = 0;
-  DIR *folder = opendir("/proc/self/fd");
-  if (folder == NULL) return 0;
-  while (readdir(folder) != NULL) count++;
-  closedir(folder);
-  return count;
 }
 
 static const tristar_ordering all[] = {TRISTAR_ORDERING_METIS, TRISTAR_ORDERING_AMD,

@@ -1,6 +1,5 @@
 /* A dissection by helpers is that of one process, bit for bit: with any number of cores, without the helper
  * program, and where helpers fail or are killed. No process and no file is left. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,6 +10,7 @@
 
 #include "partition/order/merged.h"
 #include "partition/order/ordering.h"
+#include "tests/support/allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 
@@ -32,15 +32,6 @@ static tsi_index *dissect(tsi_env *env, const tsi_graph *graph, int cores, int s
   CHECK_OK(tsi_order(env, graph, &options, perm, NULL, NULL));
   CHECK_OK(tsi_invert_permutation(env, graph->n, perm, inverse));
   return perm;
-}
-
-static int open_files(void) {
-  int count = 0;
-  DIR *folder = opendir("/proc/self/fd");
-  if (folder == NULL) return 0;
-  while (readdir(folder) != NULL) count++;
-  closedir(folder);
-  return count;
 }
 
 /* Orders with so many cores, as one process does; nothing is left. */
