@@ -20,8 +20,9 @@
  * matrix R A C is scaled as A is. The other values are scaled by their largest entries alone.
  *
  * Either scaling can make a diagonal entry small, and pivots among what is left look like rounding errors.
- * Largest entries do where those of all rows are in one that has no diagonal entry. Logarithms do where one
- * entry is far larger than all others, as a penalty: they share its size among the rows and columns near it.
+ * The scaling by largest entries does so where all rows have theirs in one column without a diagonal one. The
+ * scaling by logarithms does so where one entry, a penalty, is far larger than all others: it shares the size
+ * of this entry among the rows and columns near it.
  * So L U and L D L^T try the other scaling too where a diagonal entry is small, and take what leaves the
  * diagonal larger. After logarithms, the scaling by largest entries must also leave fewer entries far from
  * one. A matching that was taken needs none of this.

@@ -85,7 +85,7 @@ static void initialize(mumps *m, int sym) {
   ICNTL(m, 4) = 0; /* silent */
 }
 
-/* Was this MUMPS built with METIS? A small grid tells: without METIS its analysis takes another order. */
+/* Was this MUMPS built with METIS? A small grid shows it: without METIS the analysis takes another order. */
 static bool has_metis(void) {
   enum { K = 20, N = K * K };
   static MUMPS_INT row[3 * N], column[3 * N];

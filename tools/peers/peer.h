@@ -6,7 +6,7 @@
  * makes (default: 1), lets the other solver solve for all of them, after a warm-up REPEAT times (default:
  * 11), and prints one line of JSON. With --on-demand each line on standard input asks for a warm-up and
  * REPEAT solves again, and another line of JSON; the end of standard input ends the program. With --quick a
- * line of JSON with an "event" tells when the matrix has been read, and a factorization is timed once. The
+ * line of JSON with an "event" follows the reading of the matrix, and a factorization is timed once. The
  * backward error is the largest over the right-hand sides, measured with the library's own kernels, so that
  * all programs mean the same by it.
  *

@@ -135,8 +135,7 @@ static void note_limit(tsi_env *env, int wanted) {
   if (workers + devices >= wanted || TSI_IS_SIMULATED) return;
   tsi_log(env, TRISTAR_LOG_WARNING,
           "this StarPU was compiled for %d CPU workers at most, but %d were requested: tasks run on %d "
-          "cores, and "
-          "%d threads of TriStar help elsewhere; tools/starpu builds a StarPU without this limit",
+          "cores, and %d threads of TriStar help elsewhere; tools/starpu builds a StarPU without this limit",
           limit, wanted, workers, spares);
 }
 
