@@ -1,0 +1,354 @@
+"""splu, factorized, spsolve: types, formats, right-hand sides, factors, new values, errors."""
+import pickle
+import unittest
+import warnings
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import MatrixRankWarning, eigsh
+
+import tristar
+from systems import DTYPES, assert_solves, laplacian, unsymmetric, vectors
+
+OPS = {"N": lambda A: A, "T": lambda A: A.T, "H": lambda A: A.conj().T}
+
+
+class Matrices(unittest.TestCase):
+    """What may be factored."""
+
+    def test_types_and_ops(self):
+        for dtype in DTYPES:
+            for A in (laplacian(12, dtype), unsymmetric(144, dtype)):
+                lu = tristar.splu(A)
+                self.assertEqual(lu.shape, A.shape)
+                self.assertEqual(lu.dtype, A.dtype)
+                b = vectors(144, dtype)
+                for trans, op in OPS.items():
+                    x = lu.solve(b, trans)
+                    self.assertEqual(x.dtype, A.dtype)
+                    assert_solves(op(A), x, b)
+
+    def test_formats(self):
+        A, b = unsymmetric(30), vectors(30)
+        expected = tristar.splu(A).solve(b)
+        for name in ("csc", "csr", "bsr", "coo", "dia", "lil", "dok"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error" if name in ("csc", "csr") else "ignore", sparse.SparseEfficiencyWarning)
+                np.testing.assert_allclose(tristar.splu(A.asformat(name)).solve(b), expected, rtol=1e-12)
+        with self.assertWarns(sparse.SparseEfficiencyWarning):
+            tristar.splu(A.tocoo())
+        np.testing.assert_allclose(tristar.splu(sparse.csc_array(A)).solve(b), expected, rtol=1e-12)
+
+    def test_indices_of_64_bits(self):
+        A, b = unsymmetric(30), vectors(30)
+        expected = tristar.splu(A).solve(b)
+        A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+        np.testing.assert_array_equal(tristar.splu(A).solve(b), expected)
+
+    def test_integers_become_doubles(self):
+        A = sparse.csc_matrix([[2, 1], [1, 3]])
+        x = tristar.splu(A).solve([3, 4])
+        self.assertEqual(x.dtype, np.float64)
+        np.testing.assert_allclose(x, [1, 1])
+
+    def test_duplicates_and_unsorted_indices(self):
+        A = sparse.csc_matrix((np.array([1.0, 1.0, 4.0, 1.0]), np.array([1, 0, 0, 1]), np.array([0, 3, 4])), (2, 2))
+        data = A.data.copy()
+        x = tristar.splu(A).solve(np.array([5.0, 2.0]))
+        np.testing.assert_allclose(x, [1, 1])
+        np.testing.assert_array_equal(A.data, data)  # SuperLU would have sorted and summed
+
+    def test_matrix_is_read_only(self):
+        A, b = unsymmetric(30), vectors(30)
+        expected = tristar.splu(A).solve(b)
+        for array in (A.data, A.indices, A.indptr):
+            array.flags.writeable = False
+        np.testing.assert_array_equal(tristar.splu(A).solve(b), expected)
+
+    def test_changes_of_the_matrix_have_no_effect(self):
+        A, b = unsymmetric(30), vectors(30)
+        lu = tristar.splu(A)
+        before = lu.solve(b)
+        A.data[:] = 0
+        np.testing.assert_array_equal(lu.solve(b), before)
+        np.testing.assert_allclose(pickle.loads(pickle.dumps(lu)).solve(b), before)
+
+    def test_byte_order(self):
+        A, b = unsymmetric(30), vectors(30)
+        expected = tristar.splu(A).solve(b)
+        np.testing.assert_allclose(tristar.splu(A).solve(b.astype(">f8")), expected)
+
+    def test_empty(self):
+        x = tristar.splu(sparse.csc_matrix((0, 0))).solve(np.zeros(0))
+        self.assertEqual(x.shape, (0,))
+
+    def test_malformed(self):
+        A = unsymmetric(10)
+        A.indices[3] = 99
+        with self.assertRaises(tristar.FormatError):
+            tristar.splu(A)
+        A = unsymmetric(10)
+        A.indptr[-1] += 1000
+        with self.assertRaises(ValueError):
+            tristar.splu(A)
+        with self.assertRaises(ValueError):
+            tristar.splu(unsymmetric(10)[:, :4])
+        with self.assertRaises(TypeError):
+            tristar.splu(unsymmetric(10).astype(np.longdouble))
+        A = unsymmetric(10)
+        A.data[2] = np.nan
+        with self.assertRaises(tristar.NotFiniteError):
+            tristar.splu(A)
+
+    def test_singular(self):
+        A = sparse.csc_matrix([[1.0, 1.0], [1.0, 1.0]])
+        with self.assertRaises(np.linalg.LinAlgError) as raised:
+            tristar.splu(A)
+        self.assertIsInstance(raised.exception, (tristar.SingularError, RuntimeError))
+        with self.assertWarns(MatrixRankWarning):
+            x = tristar.spsolve(A, np.ones(2))
+        self.assertTrue(np.isnan(x).all())
+        with self.assertRaises(tristar.NotPositiveDefiniteError):
+            tristar.splu(sparse.csc_matrix([[1.0, 2.0], [2.0, 1.0]]), method="llt")
+
+
+class RightHandSides(unittest.TestCase):
+    """Arrays of all kinds."""
+
+    def setUp(self):
+        self.A = unsymmetric(50)
+        self.lu = tristar.splu(self.A)
+
+    def test_shapes_and_orders(self):
+        B = vectors((50, 7))
+        big = vectors((100, 14))
+        for b in (B, np.asfortranarray(B), B[:, ::2], B[:, 3], B[:, 3:4], big[::2, ::2], big[50:, 7:], B[::-1], B[:, ::-1],
+                  np.broadcast_to(B[:, :1], (50, 3)), B[:, :0], np.asfortranarray(big)[::2, 1]):
+            for trans, op in OPS.items():
+                x = self.lu.solve(b, trans)
+                self.assertEqual(x.shape, b.shape)
+                assert_solves(op(self.A), x, b)
+
+    def test_read_only(self):
+        for shape in ((50,), (50, 3)):
+            b = vectors(shape)
+            b.flags.writeable = False
+            assert_solves(self.A, self.lu.solve(b), b)
+
+    def test_lists_and_integers(self):
+        b = list(range(50))
+        assert_solves(self.A, self.lu.solve(b), np.array(b))
+
+    def test_matrix_class(self):
+        x = self.lu.solve(np.asmatrix(vectors((50, 2))))
+        self.assertEqual(x.shape, (50, 2))
+
+    def test_sparse(self):
+        for B in (sparse.random(50, 130, 0.02, random_state=3, format="csc"), sparse.csr_matrix((50, 3)), sparse.csc_matrix((50, 0))):
+            for trans, op in OPS.items():
+                X = self.lu.solve(B, trans)
+                self.assertTrue(sparse.issparse(X))
+                self.assertEqual(X.shape, B.shape)
+                self.assertLess(abs(op(self.A) @ X - B).max() if B.shape[1] else 0, 1e-12)
+
+    def test_refused(self):
+        for b, exception in ((np.ones(49), ValueError), (np.ones((50, 2, 2)), ValueError), (np.float64(1), ValueError),
+                             (np.ones(50) * 1j, TypeError), (np.ones(50, np.longdouble), TypeError),
+                             (np.array(["a"] * 50), TypeError), (sparse.csc_matrix((49, 1)), ValueError)):
+            with self.assertRaises(exception):
+                self.lu.solve(b)
+        with self.assertRaises(ValueError):
+            self.lu.solve(np.ones(50), "X")
+        single = tristar.splu(self.A.astype(np.float32))
+        with self.assertRaises(TypeError):
+            single.solve(np.ones(50))
+
+    def test_nan(self):
+        b = np.ones(50)
+        b[3] = np.nan
+        self.assertTrue(np.isnan(self.lu.solve(b)).any())
+
+    def test_same_bits_in_all_orders(self):
+        B = vectors((50, 4))
+        expected = self.lu.solve(np.asfortranarray(B))
+        np.testing.assert_array_equal(self.lu.solve(B), expected)
+
+
+class Factors(unittest.TestCase):
+    """L, U and permutations."""
+
+    def check(self, A, **options):
+        lu = tristar.splu(A, **options)
+        n = A.shape[0]
+        Pr = sparse.csc_matrix((np.ones(n), (lu.perm_r, np.arange(n))), (n, n))
+        Pc = sparse.csc_matrix((np.ones(n), (np.arange(n), lu.perm_c)), (n, n))
+        tolerance = 1e3 * np.finfo(A.dtype).eps * abs(A).max()
+        self.assertLess(abs(Pr @ A @ Pc - lu.L @ lu.U).max(), tolerance)
+        self.assertEqual(sparse.triu(lu.L, 1).nnz + sparse.tril(lu.U, -1).nnz, 0)
+        np.testing.assert_array_equal(lu.L.diagonal(), 1)
+        return lu
+
+    def test_identity(self):
+        for dtype in DTYPES:
+            self.check(laplacian(15, dtype))
+            self.check(unsymmetric(200, dtype))
+            self.check(laplacian(9, dtype) - 2.9 * sparse.eye(81, dtype=dtype, format="csc"))  # indefinite
+
+    def test_badly_scaled(self):
+        scale = sparse.diags(10.0 ** np.arange(-10, 10))
+        self.check(sparse.csc_matrix(scale @ unsymmetric(20)))
+
+    def test_zero_diagonal(self):
+        A = sparse.csc_matrix([[0, 2.0, 0], [1, 0, 3], [0, 1, 1]])
+        self.check(A)
+
+    def test_natural(self):
+        lu = self.check(unsymmetric(200), permc_spec="NATURAL")
+        np.testing.assert_array_equal(lu.perm_c, np.arange(200))
+
+    def test_counts(self):
+        lu = tristar.splu(laplacian(15))
+        self.assertEqual(lu.nnz, lu.L.nnz + lu.U.nnz)
+
+    def test_options(self):
+        for options in ({"ordering": "metis"}, {"method": "lu"}, {"engine": "serial"}, {"permc_spec": "COLAMD"},
+                        {"diag_pivot_thresh": 0.5, "options": {"Equil": False}}):
+            self.check(laplacian(10), **options)
+        for options in ({"ordering": "no such"}, {"permc_spec": "no such"}, {"options": {"no such": 1}}):
+            with self.assertRaises(ValueError):
+                tristar.splu(laplacian(3), **options)
+        with self.assertRaises(TypeError):
+            tristar.splu(laplacian(3), no_such_option=1)
+
+    def test_permutation_of_the_caller(self):
+        lu = self.check(laplacian(5), ordering="user", permutation=np.arange(25)[::-1])
+        self.assertEqual(lu.analysis_statistics().ordering, "user")
+        with self.assertRaises(ValueError):
+            tristar.splu(laplacian(5), ordering="user", permutation=[0])
+
+
+class NewValues(unittest.TestCase):
+    """refactor"""
+
+    def test_matrix_and_array(self):
+        A, b = unsymmetric(40), vectors(40)
+        lu = tristar.splu(A)
+        lu.L
+        for B in (2 * A, sparse.csc_matrix(A + 0.1 * sparse.eye(40))):
+            lu.refactor(B)
+            assert_solves(B, lu.solve(b), b)
+            self.assertLess(abs(lu.L @ lu.U).max(), 100)
+        lu.refactor(3 * A.data)
+        assert_solves(3 * A, lu.solve(b), b)
+
+    def test_another_pattern(self):
+        lu = tristar.splu(unsymmetric(40))
+        for A in (unsymmetric(40, seed=7), unsymmetric(41), np.ones(3)):
+            with self.assertRaises(ValueError):
+                lu.refactor(A)
+        with self.assertRaises(TypeError):
+            lu.refactor(unsymmetric(40, np.complex128))
+
+    def test_another_method(self):
+        """From positive definite over indefinite to unsymmetric values."""
+        A, b = laplacian(8), vectors(64)
+        lu = tristar.splu(A)
+        self.assertEqual(lu.analysis_statistics().method, "llt")
+        indefinite = A - 3 * sparse.eye(64, format="csc")
+        twisted = A.copy()
+        twisted.data[1] *= 2
+        for B in (indefinite, twisted, A):
+            lu.refactor(B)
+            assert_solves(B, lu.solve(b), b)
+
+    def test_failure(self):
+        A, b = unsymmetric(40), vectors(40)
+        lu = tristar.splu(A)
+        with self.assertRaises(tristar.NotFiniteError):
+            lu.refactor(A.data * np.nan)
+        with self.assertRaises(tristar.StaleError):
+            lu.solve(b)
+        lu.refactor(A)
+        assert_solves(A, lu.solve(b), b)
+
+
+class Services(unittest.TestCase):
+    """Accuracy, figures, operators."""
+
+    def test_refined(self):
+        A, b = unsymmetric(60), vectors((60, 3))
+        lu = tristar.splu(A)
+        x, report = lu.solve_refined(b, forward_error=True)
+        assert_solves(A, x, b)
+        self.assertLess(report.backward_error, 1e-14)
+        self.assertLess(0, report.forward_error)
+        self.assertLess(report["forward_error"], 1e-8)
+        self.assertIn("<table>", report._repr_html_())
+        self.assertLess(lu.backward_error(x, b), 1e-14)
+
+    def test_condition(self):
+        self.assertAlmostEqual(tristar.splu(sparse.identity(9, format="csc")).condition(), 1)
+
+    def test_reports(self):
+        lu = tristar.splu(laplacian(10))
+        self.assertEqual(lu.analysis_statistics().n, 100)
+        self.assertEqual(lu.analysis_statistics()["method"], "llt")
+        self.assertGreater(lu.statistics().factor_bytes, 0)
+        self.assertGreater(lu.plan_statistics().chunks, 0)
+        self.assertTrue(lu.explain().reason)
+        self.assertIn("100 rows", repr(lu))
+        self.assertIn("nnz_factor", lu._repr_html_())
+        with self.assertRaises(AttributeError):
+            lu.statistics().no_such_figure
+        self.assertGreater(tristar.default_context().memory().current_bytes, 0)
+
+    def test_perturbed(self):
+        """An accepted singular matrix: consistent systems are solved, and L U is refused."""
+        B = sparse.csc_matrix(np.outer([1, -1, 0], [1, -1, 0]) + np.outer([0, 1, -1], [0, 1, -1]), dtype=float)
+        with self.assertRaises(tristar.SingularError):
+            tristar.splu(B)
+        lu = tristar.splu(B, singular="perturb", method="lu")
+        with self.assertRaises(tristar.Error):
+            lu.L
+        b = B @ np.array([1.0, 2.0, 4.0])
+        np.testing.assert_allclose(B @ lu.solve(b), b, atol=1e-10)
+        np.testing.assert_allclose(B @ lu.solve(np.stack([b, 2 * b], 1)), np.stack([b, 2 * b], 1), atol=1e-10)
+
+    def test_operator(self):
+        A = laplacian(12)
+        sigma = 0.5
+        operator = tristar.splu(A - sigma * sparse.identity(144, format="csc")).as_operator()
+        found = eigsh(A, k=3, sigma=sigma, OPinv=operator, return_eigenvectors=False)
+        every = np.linalg.eigvalsh(A.toarray())
+        np.testing.assert_allclose(np.sort(found), np.sort(every[np.argsort(abs(every - sigma))[:3]]))
+        X = vectors((144, 3))
+        np.testing.assert_allclose(operator.rmatmat(X), operator.matmat(X), atol=1e-12)
+
+    def test_context(self):
+        context = tristar.Context(use_starpu=False, log=lambda level, text: lines.append((level, text)), log_level="info")
+        lines = []
+        A, b = unsymmetric(30), vectors(30)
+        assert_solves(A, tristar.splu(A, context=context).solve(b), b)
+        self.assertTrue(any(level == "info" for level, _ in lines))
+        with self.assertRaises(ValueError):
+            tristar.Context(log_level="no such")
+
+
+class Spsolve(unittest.TestCase):
+    """spsolve and factorized beyond SciPy's own tests."""
+
+    def test_types(self):
+        A, b = unsymmetric(30), vectors(30)
+        self.assertEqual(tristar.spsolve(A, b.astype(np.complex64)).dtype, np.complex128)
+        self.assertEqual(tristar.spsolve(A.astype(np.float32), b.astype(np.float32)).dtype, np.float32)
+        self.assertEqual(tristar.spsolve(A, b[:, None]).shape, (30,))
+        self.assertEqual(tristar.spsolve(A, vectors((30, 2))).shape, (30, 2))
+        self.assertEqual(tristar.spsolve(A.tocsr(), sparse.eye(30, format="csc")).format, "csr")
+
+    def test_factorized(self):
+        A, b = unsymmetric(30), vectors(30)
+        assert_solves(A, tristar.factorized(A)(b), b)
+
+
+if __name__ == "__main__":
+    unittest.main()

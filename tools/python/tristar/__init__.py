@@ -1,0 +1,22 @@
+"""TriStar: sparse direct solvers, triangular solves, preconditioners and Krylov methods for NumPy and SciPy.
+
+    import tristar
+    lu = tristar.splu(A)               # takes the place of scipy.sparse.linalg.splu
+    x = lu.solve(b)                    # many times
+    lu.refactor(A2)                    # new values, same pattern
+
+Direct solvers       splu, factorized, spsolve, SparseLU
+Triangles            spsolve_triangular, TriangularSolver
+Preconditioners      spilu, Preconditioner
+Contexts             Context, default_context, set_default_context
+Errors               Error and its subclasses, such as SingularError
+"""
+from ._runtime import (ArgumentError, BusyError, CancelledError, Context, Error, FileError, ForkError, FormatError,
+                       NotFiniteError, NotPositiveDefiniteError, OutOfMemoryError, SingularError, StaleError, TooLargeError,
+                       UnsupportedError, __version__, default_context, set_default_context)
+from .direct import SparseLU, factorized, splu, spsolve
+from .precond import IncompleteLU, Preconditioner, spilu
+from .reports import Report
+from .triangular import TriangularSolver, spsolve_triangular
+
+__all__ = [name for name in dir() if not name.startswith("_")]

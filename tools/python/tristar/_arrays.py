@@ -1,0 +1,131 @@
+"""Matrices and vectors of NumPy and SciPy as the library reads them. Arrays that match are not copied."""
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from ._runtime import ffi, lib
+
+SCALARS = {np.dtype("f"): "S", np.dtype("d"): "D", np.dtype("F"): "C", np.dtype("D"): "Z"}
+LETTERS = {"S": ord("s"), "D": ord("d"), "C": ord("c"), "Z": ord("z")}
+from_buffer = ffi.from_buffer
+
+
+def as_sparse(A, caller):
+    """A as CSC or CSR with a floating-point type of LAPACK. Warns where another format had to be converted, as SciPy does."""
+    if hasattr(A, "to_scipy_sparse"):  # pydata/sparse
+        A = A.to_scipy_sparse()
+    if not sparse.issparse(A) or A.format not in ("csc", "csr"):
+        A = sparse.csc_matrix(A)
+        warnings.warn(f"{caller} converted its input to CSC format", sparse.SparseEfficiencyWarning, stacklevel=3)
+    A = A.asfptype()
+    if A.dtype not in SCALARS:
+        raise TypeError(f"{caller}: matrices of type {A.dtype} are not supported")
+    return A
+
+
+def require_square(A):
+    """Raises the exception of SuperLU for a matrix that is not square."""
+    if A.shape[0] != A.shape[1]:
+        raise ValueError("can only factor square matrices")
+
+
+def plain_array(array, dtypes, what):
+    """A contiguous 1-D array in the byte order of the machine; the array itself where it is one."""
+    array = np.ascontiguousarray(array)
+    if array.ndim != 1:
+        raise ValueError(f"{what} must have 1 dimension")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype not in dtypes:
+        raise TypeError(f"{what} of type {array.dtype} are not supported")
+    return array
+
+
+class MatrixArrays:
+    """The arrays of a CSC or CSR matrix, and the `tristar_view` of them. With `copy` changes of A have no effect."""
+
+    def __init__(self, A, copy=False):
+        integers = (np.dtype(np.int32), np.dtype(np.int64))
+        self.format, self.shape = A.format, A.shape
+        self.ptr = plain_array(A.indptr, integers, "pointers")
+        self.index = plain_array(A.indices, integers, "indices")
+        self.values = plain_array(A.data, SCALARS, "values")
+        lines = self.shape[self.format == "csc"]
+        if len(self.ptr) != lines + 1:
+            raise ValueError(f"the matrix has {len(self.ptr)} pointers for {lines} lines")
+        if not 0 <= self.ptr[-1] <= min(len(self.index), len(self.values)):
+            raise ValueError(f"the last pointer, {self.ptr[-1]}, exceeds the number of entries")
+        if copy:
+            self.ptr, self.index, self.values = self.ptr.copy(), self.index.copy(), self.values.copy()
+        self.view = ffi.new("tristar_view *")
+        lib.tristar_view_init(self.view)
+        self.view.format = lib.TRISTAR_CSC if self.format == "csc" else lib.TRISTAR_CSR
+        self.view.scalar = LETTERS[SCALARS[self.values.dtype]]
+        self.view.rows, self.view.cols = self.shape
+        self.view.ptr_bits, self.view.index_bits = 8 * self.ptr.itemsize, 8 * self.index.itemsize
+        self.view.ptr, self.view.index = from_buffer(self.ptr), from_buffer(self.index)
+        self.view.values = from_buffer(self.values)
+
+    def has_pattern(self, other):
+        """Whether the entries of `other` have the same places, in the same order."""
+        return self.format == other.format and self.shape == other.shape and all(
+            mine is its or np.array_equal(mine, its)
+            for mine, its in ((self.ptr, other.ptr), (self.index, other.index)))
+
+    def take_values(self, values):
+        """Copies new values into arrays that are copies."""
+        self.values[:] = values
+
+    def matrix(self):
+        """The matrix, without a copy."""
+        kind = sparse.csc_matrix if self.format == "csc" else sparse.csr_matrix
+        return kind((self.values, self.index, self.ptr), shape=self.shape)
+
+
+def require_cast(given, dtype):
+    """Raises the exception of SuperLU.solve for right-hand sides of a type that would lose digits."""
+    if not np.can_cast(given, dtype, "safe"):
+        raise TypeError(f"Cannot cast array data from {given!r} to {dtype!r} according to the rule 'safe'")
+
+
+def as_vectors(b, n, dtype):
+    """b as an array of n rows with 1 or 2 dimensions and this type. Raises the exceptions of SuperLU.solve."""
+    b = np.asarray(b)
+    require_cast(b.dtype, dtype)
+    if b.ndim > 2:
+        raise ValueError("object too deep for desired array")
+    if b.ndim == 0:
+        raise ValueError("object of too small depth for desired array")
+    if b.shape[0] != n:
+        raise ValueError(f"b is of incompatible size: it has {b.shape[0]} rows, the matrix {n}")
+    return b.astype(dtype, copy=False)
+
+
+def strides_of(array):
+    """(row stride, column stride) in scalars, or None where the library does not support them."""
+    size = array.itemsize
+    strides = array.strides if array.ndim == 2 else (array.strides[0], size * max(1, array.shape[0]))
+    ones = [shape == 1 for shape in array.shape] + [True]
+    strides = [size if one and stride <= 0 else stride for stride, one in zip(strides, ones)]
+    if any(stride <= 0 or stride % size for stride in strides) or not array.flags.aligned:
+        return None
+    return strides[0] // size, strides[1] // size
+
+
+def address(array):
+    """The address of an array of any strides, for a call that gets its strides, too."""
+    return ffi.cast("void *", array.__array_interface__["data"][0])
+
+
+def sparse_columns(B, count):
+    """Blocks of at most `count` columns of a CSC matrix, each with the rows that have entries: (rows, dense block)."""
+    for first in range(0, B.shape[1], count):
+        block = B[:, first:first + count]
+        rows = np.unique(block.indices).astype(np.int64)
+        place = np.zeros(B.shape[0], np.int64)
+        place[rows] = np.arange(len(rows))
+        dense = np.zeros((len(rows), block.shape[1]), B.dtype, order="F")
+        columns = np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
+        np.add.at(dense, (place[block.indices], columns), block.data)
+        yield rows, dense

@@ -1,0 +1,136 @@
+"""Direct solvers with the interface of scipy.sparse.linalg: splu, factorized, spsolve."""
+import warnings
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import MatrixRankWarning
+
+from ._arrays import as_sparse, as_vectors, require_square
+from ._runtime import SingularError
+from .explicit import ExplicitFactors
+from .factor import Factorization
+
+# Orderings of SuperLU, and those of TriStar that take their place.
+PERMC = {None: "auto", "COLAMD": "auto", "MMD_ATA": "amd", "MMD_AT_PLUS_A": "amd", "NATURAL": "natural"}
+
+
+class SparseLU(Factorization):
+    """Factors of a square sparse matrix with the interface of scipy.sparse.linalg.SuperLU: Pr A Pc = L U.
+
+    `solve` uses the factors of the library: L U, or L L^H and L D L^H of a symmetric matrix. `L`, `U`, `perm_r` and `perm_c` are
+    computed from them at first use, by triangular solves.
+    """
+
+    @property
+    def nnz(self):
+        """Entries of L and U, the unit diagonal of L included."""
+        count = self.statistics().nnz_factor
+        return count + self._n if self.analysis_statistics().method == "lu" else 2 * count
+
+    @property
+    def factors(self):
+        """L, U and the permutations, computed once."""
+        self._ready()
+        with self._lock:
+            if self._explicit is None:
+                self._explicit = ExplicitFactors.of(self)
+            return self._explicit
+
+    _explicit = None
+
+    def _forget_explicit(self):
+        self._explicit = None
+
+    @property
+    def L(self):
+        """The lower factor with a unit diagonal, CSC."""
+        return self.factors.L
+
+    @property
+    def U(self):
+        """The upper factor, CSC."""
+        return self.factors.U
+
+    @property
+    def perm_r(self):
+        """Row i of A is row perm_r[i] of L U."""
+        return self.factors.perm_r
+
+    @property
+    def perm_c(self):
+        """Column j of A is column perm_c[j] of L U."""
+        return self.factors.perm_c
+
+
+def options_of_superlu(permc_spec, options):
+    """Options of the library for those of SuperLU. Refuses those that would change results."""
+    given = dict(options or {})
+    permc_spec = given.pop("ColPerm", permc_spec)
+    # What only concerns SuperLU's algorithm, and has no counterpart.
+    for name in ("SymmetricMode", "DiagPivotThresh", "PanelSize", "Relax", "Equil", "PivotGrowth", "ConditionNumber", "PrintStat",
+                 "Fact", "IterRefine", "RowPerm"):
+        given.pop(name, None)
+    if given:
+        raise ValueError(f"options of SuperLU that TriStar does not have: {', '.join(given)}")
+    if permc_spec not in PERMC:
+        raise ValueError(f"permc_spec={permc_spec!r}: must be one of {', '.join(map(str, PERMC))}")
+    return {"ordering": PERMC[permc_spec]} if permc_spec is not None else {}
+
+
+def singular(failure):
+    """A singular matrix, in the words of SuperLU and of the library."""
+    return SingularError(f"Factor is exactly singular, or singular to working precision: {failure}")
+
+
+def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, *, context=None, **settings):
+    """Factors a square sparse matrix; takes the place of scipy.sparse.linalg.splu.
+
+    A: CSC and CSR are used as they are, other formats are converted. `permc_spec` NATURAL keeps the order of the columns.
+    diag_pivot_thresh, relax and panel_size belong to SuperLU and have no effect. `settings` are fields of tristar_analysis_options and
+    tristar_plan_options in tristar.h, with words for constants: method="lu", ordering="metis", singular="perturb", engine="serial".
+
+    Raises SingularError, a RuntimeError as in SciPy, also if the matrix is singular to working precision.
+    """
+    A = as_sparse(A, "splu")
+    require_square(A)
+    try:
+        return SparseLU(A, context=context, **{**options_of_superlu(permc_spec, options), **settings})
+    except SingularError as failure:
+        raise singular(failure) from None
+
+
+def factorized(A, **settings):
+    """A function that solves A x = b; takes the place of scipy.sparse.linalg.factorized. settings: those of splu."""
+    return splu(A, **settings).solve
+
+
+def spsolve(A, b, permc_spec=None, use_umfpack=True, **settings):
+    """Solves A x = b once; takes the place of scipy.sparse.linalg.spsolve.
+
+    b: dense, or sparse: then x is sparse in the format of A, unless b has one column. use_umfpack has no effect. If A is singular, also
+    if only to working precision, the result is NaN, with a MatrixRankWarning. settings: those of splu.
+    """
+    A = as_sparse(A, "spsolve")
+    b_is_sparse = sparse.issparse(b)
+    b = b if b_is_sparse else np.asarray(b)
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"matrix must be square (has shape {A.shape})")
+    if b.ndim not in (1, 2) or b.shape[0] != A.shape[0]:
+        raise ValueError(f"matrix - rhs dimension mismatch ({A.shape} - {b.shape})")
+    is_vector = b.ndim == 1 or b.shape[1] == 1
+    if b_is_sparse and is_vector:
+        b, b_is_sparse = b.toarray(), False
+    dtype = np.promote_types(A.dtype, b.dtype)
+    A = A.astype(dtype, copy=False)
+    b = b.astype(dtype, copy=False)
+    try:
+        # As SuperLU, unlike splu: no copy of the matrix is kept.
+        lu = SparseLU(A, keep=False, **{**options_of_superlu(permc_spec, None), **settings})
+    except SingularError:
+        warnings.warn("Matrix is exactly singular", MatrixRankWarning, stacklevel=2)
+        shape = b.shape[:1] if is_vector else b.shape
+        return type(A)(np.full(shape, np.nan, dtype)) if b_is_sparse else np.full(shape, np.nan, dtype, order="F")
+    if b_is_sparse:
+        return lu.solve(b).asformat(A.format)
+    x = lu.solve(as_vectors(b, A.shape[0], dtype))
+    return x.ravel() if is_vector else x

@@ -1,0 +1,178 @@
+"""The entries of L and U, computed from the solves of a factor.
+
+The library stores inverted diagonal blocks and has no function that returns entries. They follow from few solves. In the order
+of the factor, F = L D U is the scaled and permuted matrix, and row k of L has entries in columns of descendants of k in the
+elimination tree. Columns of equal depth have disjoint subtrees, so one right-hand side serves all of them:
+
+    U(k, l) = (L^-1 B)(k, depth(l))     B(k, depth(l)) = F(k, l) for k <= l
+    L(l, k) = (U^-T C)(k, depth(l))     C(k, depth(l)) = F(l, k) for k <= l
+
+for each k and each ancestor l of k. The number of right-hand sides is the height of the tree.
+"""
+import numpy as np
+from scipy import sparse
+
+from ._runtime import Error, check, ffi, lib
+
+BLOCK = 64
+
+
+class Order:
+    """Permutations and scalings of a factor, and its elimination tree: row_scale[r] A(r, c) column_scale[c] = F(k, l)."""
+
+    def __init__(self, factor):
+        n = factor.shape[0]
+        self.n = n
+        self.rows, self.columns = np.empty(n, np.int64), np.empty(n, np.int64)
+        self.row_scale, self.column_scale = np.empty(n), np.empty(n)
+        check(lib.tristar_factor_get_order(
+            factor._factor[0], *(ffi.cast("int64_t *", ffi.from_buffer(a)) for a in (self.rows, self.columns)),
+            *(ffi.cast("double *", ffi.from_buffer(a)) for a in (self.row_scale, self.column_scale))))
+        self.parent, self.depth = tree_of(factor, n)
+        self.height = int(self.depth.max()) + 1 if n else 0
+
+    def permuted(self, factor):
+        """F, CSC."""
+        A = factor._arrays.matrix().tocsc()
+        A = sparse.diags(self.row_scale.astype(factor.dtype)) @ A @ sparse.diags(self.column_scale.astype(factor.dtype))
+        return A.tocsr()[self.rows].tocsc()[:, self.columns].tocsc()
+
+
+def tree_of(factor, n):
+    """(parent, depth) of each column in the elimination tree, whose supernodes are chains. Roots have parent -1, depth 0."""
+    tree = ffi.new("tristar_assembly_tree *")
+    check(lib.tristar_analysis_get_assembly_tree(lib.tristar_factor_get_analysis(factor._factor[0]), tree))
+    count = tree.supernodes
+    first = np.frombuffer(ffi.buffer(tree.first_column, 4 * (count + 1)), np.int32).astype(np.int64)
+    above = np.frombuffer(ffi.buffer(tree.parent, 4 * count), np.int32) if count else np.zeros(0, np.int32)
+    parent = np.arange(1, n + 1)
+    depth = np.zeros(n, np.int64)
+    for s in range(count - 1, -1, -1):  # parents come after their children
+        begin, end = first[s], first[s + 1]
+        base = 0 if above[s] < 0 else depth[first[above[s]]] + 1
+        depth[begin:end] = base + np.arange(end - begin - 1, -1, -1)
+        parent[end - 1] = first[above[s]] if above[s] >= 0 else -1
+    return parent, depth
+
+
+def triangle(factor, order, entries, op, part):
+    """The entries X(k, depth(l)) of all ancestors l of k, as a matrix at (k, l). entries: COO at (k, l), k <= l."""
+    n, found = order.n, []
+    current, depth = np.arange(n), order.depth
+    depth_of_entry = depth[entries.col]
+    everything = np.arange(n)
+    for end in range(order.height, 0, -BLOCK):
+        begin = max(0, end - BLOCK)
+        inside = (depth_of_entry >= begin) & (depth_of_entry < end)
+        block = np.zeros((n, end - begin), factor.dtype, order="F")
+        np.add.at(block, (entries.row[inside], depth_of_entry[inside] - begin), entries.data[inside])
+        X = factor._solve_rows(everything, block, op, part, 1)
+        for t in range(end - 1, begin - 1, -1):
+            climbs = depth[current] > t
+            current[climbs] = order.parent[current[climbs]]
+            rows = np.flatnonzero((depth[current] == t) & (X[:, t - begin] != 0))
+            found.append((rows, current[rows], X[rows, t - begin]))
+    rows, columns, values = (np.concatenate(part) for part in zip(*found)) if found else ([], [], [])
+    return sparse.coo_matrix((values, (rows, columns)), shape=(n, n), dtype=factor.dtype)
+
+
+class ExplicitFactors:
+    """L, U (CSC), perm_r and perm_c with Pr A Pc = L U and a unit diagonal of L."""
+
+    def __init__(self, factor):
+        order = Order(factor)
+        F = order.permuted(factor)
+        U = triangle(factor, order, sparse.triu(F, format="coo"), lib.TRISTAR_N, lib.TRISTAR_PART_L)
+        if factor.analysis_statistics().method == "llt":
+            pivots = U.diagonal()
+            L = U.conj().T.tocoo()
+            L.data /= pivots[L.col]
+            U.data *= pivots[U.row]
+        else:
+            lower = sparse.tril(F).T.tocoo()
+            L = triangle(factor, order, lower, lib.TRISTAR_T, lib.TRISTAR_PART_U).T.tocoo()
+        L.data[L.row == L.col] = 1
+        row_scale = order.row_scale[order.rows]
+        column_scale = order.column_scale[order.columns]
+        L.data *= (row_scale[L.col] / row_scale[L.row]).astype(factor.dtype)
+        U.data /= (row_scale[U.row] * column_scale[U.col]).astype(factor.dtype)
+        # A natural order is postordered in the factor. Its own order has the same triangles.
+        natural = factor.analysis_statistics().ordering == "natural"
+        place = order.columns if natural else np.arange(order.n)
+        self.L, self.U = (sparse.csc_matrix((M.data, (place[M.row], place[M.col])), shape=M.shape) for M in (L, U))
+        self.perm_r, self.perm_c = np.empty(order.n, np.int32), np.empty(order.n, np.int32)
+        self.perm_r[order.rows] = place
+        self.perm_c[order.columns] = place
+
+    @classmethod
+    def of(cls, factor):
+        """The factors of a SparseLU. Of an L D L^H with pivots of order 2 they are those of a second factorization, by L U."""
+        if factor.analysis_statistics().method == "ldlt":
+            options = {**factor._analysis_options, **factor._plan_options, "method": "lu"}
+            factor = type(factor)(factor._arrays.matrix(), context=factor._context, keep=False, **options)
+        if factor.statistics().perturbed_pivots:
+            raise Error("pivots were perturbed, so L U is not the matrix: solve() refines, but there are no L and U")
+        return cls(factor)
+
+
+def log_determinant(factor):
+    """(sign, log |det A|) of the factors, as numpy.linalg.slogdet."""
+    if factor.statistics().perturbed_pivots:
+        raise Error("pivots were perturbed: the determinant is unknown")
+    order = Order(factor)
+    method = factor.analysis_statistics().method
+    log = -np.log(np.abs(order.row_scale)).sum() - np.log(np.abs(order.column_scale)).sum()
+    if method == "ldlt":
+        determinants = block_diagonal(factor, order.n)
+    else:  # 1 / U(k, k) = (U^-T e)(k), and for L L^H its square
+        determinants = 1 / inverse_diagonal(factor, order)
+        if method == "llt":
+            log += np.log(np.abs(determinants)).sum()
+            determinants = np.abs(determinants)
+    log += np.log(np.abs(determinants)).sum()
+    sign = np.prod(determinants / np.abs(determinants))
+    sign *= np.prod(np.sign(order.row_scale)) * np.prod(np.sign(order.column_scale))
+    sign *= parity(order.rows) * parity(order.columns)
+    return sign, log
+
+
+def inverse_diagonal(factor, order):
+    """The diagonal of U^-1: with ones at all columns of one depth, whose subtrees are disjoint."""
+    result, everything = np.empty(order.n, factor.dtype), np.arange(order.n)
+    for begin in range(0, order.height, BLOCK):
+        columns = min(BLOCK, order.height - begin)
+        block = np.zeros((order.n, columns), factor.dtype, order="F")
+        k = np.flatnonzero((order.depth >= begin) & (order.depth < begin + columns))
+        block[k, order.depth[k] - begin] = 1
+        X = factor._solve_rows(everything, block, lib.TRISTAR_T, lib.TRISTAR_PART_U, 1)
+        result[k] = X[k, order.depth[k] - begin]
+    return result
+
+
+def block_diagonal(factor, n):
+    """Determinants of the pivots of L D L^H, of order 1 and 2; the second place of a pair has 1."""
+    k = np.arange(n)
+    block = np.zeros((n, 3), factor.dtype, order="F")
+    block[k, k % 3] = 1
+    X = factor._solve_rows(k, block, lib.TRISTAR_N, lib.TRISTAR_PART_D, 1)
+    here, right, left = X[k, k % 3], X[k, (k + 1) % 3], X[k, (k - 1) % 3]
+    right[-1:], left[:1] = 0, 0
+    determinants, pairs = 1 / here, np.flatnonzero((right[:-1] != 0) | (left[1:] != 0))
+    determinants[pairs] = 1 / (here[pairs] * here[pairs + 1] - right[pairs] * left[pairs + 1])
+    determinants[pairs + 1] = 1
+    return determinants
+
+
+def parity(permutation):
+    """The sign of a permutation: -1 for an odd number of exchanges."""
+    seen, sign = np.zeros(len(permutation), bool), 1
+    order = permutation.tolist()
+    for start in range(len(order)):
+        length, k = 0, start
+        while not seen[k]:
+            seen[k] = True
+            k = order[k]
+            length += 1
+        if length and length % 2 == 0:
+            sign = -sign
+    return sign

@@ -1,0 +1,437 @@
+"""A factorization and its solves: the part that LU, Cholesky and triangular matrices share."""
+import os
+import threading
+import time
+from collections import deque
+from contextlib import contextmanager
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+
+from ._arrays import MatrixArrays, address, as_sparse, as_vectors, from_buffer, require_cast, sparse_columns, strides_of
+from ._runtime import (NULL, ForkError, Error, call_interruptibly, check, error, ffi, generation, lib, make_options,
+                       message, new_cell, usable)
+from .reports import Report
+
+OPS = {"N": lib.TRISTAR_N, "T": lib.TRISTAR_T, "H": lib.TRISTAR_C}
+# Calls that are predicted to take longer, in seconds, are made on another thread, which Ctrl-C need not wait for.
+LONG_SECONDS = 0.1
+# A factorization of fewer entries seldom takes longer than that.
+LONG_ENTRIES = 100000
+PLAN_OPTIONS = [name for name, _ in ffi.typeof("tristar_plan_options").fields if name not in ("size", "place", "nrhs")]
+ndarray, empty_like, solve_plain = np.ndarray, np.empty_like, lib.tristar_solve
+
+
+_renewal = threading.Lock()
+
+
+def _renew_lock():
+    global _renewal
+    _renewal = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+class Gate:
+    """Many solves, or one refactorization. Operations of a deque are atomic, so a solve costs two of them."""
+
+    def __init__(self):
+        self.inside = deque()
+        self.closed = False
+        self.lock = threading.Lock()
+
+    def enter(self):
+        """Waits while a refactorization runs."""
+        self.inside.append(None)
+        while self.closed:
+            self.inside.pop()
+            with self.lock:
+                pass
+            self.inside.append(None)
+
+    def leave(self):
+        """The end of a solve."""
+        self.inside.pop()
+
+    @contextmanager
+    def exclusive(self):
+        """Waits for all solves, and keeps others out."""
+        with self.lock:
+            self.closed = True
+            try:
+                while self.inside:
+                    time.sleep(1e-4)
+                yield
+            finally:
+                self.closed = False
+
+
+class Solver:
+    """Solves with a factor and its plan. Threads may solve at the same time.
+
+    A child of fork() cannot use the factor of its parent. It makes the factor again at the first solve, from the copy of the
+    matrix that the object keeps. Copies by pickle do the same.
+    """
+
+    def __init__(self, context, n, dtype):
+        self.shape = (n, n)
+        self.dtype = dtype
+        self._n = n
+        self._context = context
+        self._lock = threading.RLock()
+        self._gate = Gate()
+        self._factor = self._plan = self._plan_cell = None
+
+    # ---- Making the factor
+
+    def _make_factor(self):
+        """A new cell with a factor of the matrix that the object keeps."""
+        raise ForkError("the object was made before fork(): make it again in this process")
+
+    def _make(self, plan_options):
+        """The factor and its plan, for the first time or in a child of fork()."""
+        self._context = usable(self._context)
+        self._generation = generation()
+        self._plan_options = plan_options
+        factor = self._make_factor()
+        plan = new_cell("plan")
+        options, _ = make_options("plan_options", plan_options)
+        check(lib.tristar_plan(factor[0], options, plan))
+        stats = ffi.new("tristar_plan_stats *")
+        check(lib.tristar_plan_get_stats(plan[0], stats))
+        self._perturbed = stats.perturbed_pivots > 0
+        self._seconds = stats.predicted_seconds
+        self._factor, self._plan_cell, self._plan = factor, plan, plan[0]
+
+    def _renew(self):
+        """In a child of fork(): makes the factor again."""
+        with _renewal:
+            if self._generation != generation():
+                self._lock, self._gate = threading.RLock(), Gate()
+                self._make(self._plan_options)
+
+    def _ready(self):
+        """Called before all calls but fast solves, which find out by an error."""
+        if self._generation != generation():
+            self._renew()
+
+    # ---- Solves
+
+    def solve(self, b, trans="N"):
+        """The solution of A x = b, or of A^T x = b ('T') or A^H x = b ('H').
+
+        b: array of n rows with 1 or 2 dimensions in any memory order, or a sparse matrix. Returns a new array of the same shape
+        (column-major), or a CSC matrix. Raises ValueError for another shape, and TypeError if the type of b cannot be cast safely.
+        """
+        if (type(b) is ndarray and b.dtype is self.dtype and b.shape == (self._n,) and b.flags.c_contiguous
+                and self._seconds < LONG_SECONDS and trans in OPS):
+            x = empty_like(b)
+            gate = self._gate
+            gate.inside.append(None)
+            try:
+                if not gate.closed:
+                    n = self._n
+                    status = solve_plain(self._plan, OPS[trans], 1, from_buffer(b), n, from_buffer(x), n)
+                    if not status:
+                        return x
+                    self._explain_failure(status)
+            finally:
+                gate.inside.pop()
+        return self._solve_any(b, trans)
+
+    def _explain_failure(self, status):
+        """Raises the exception of a failed solve, except in a child of fork(), which solves once more."""
+        text = message()
+        if self._generation == generation():
+            raise error(status, text)
+
+    def _solve_any(self, b, trans):
+        """All other right-hand sides."""
+        if trans not in OPS:
+            raise ValueError("trans must be N, T, or H")
+        self._ready()
+        if sparse.issparse(b):
+            return self._solve_sparse(b, trans)
+        b = as_vectors(b, self._n, self.dtype)
+        x = np.empty(b.shape, self.dtype, order="F")
+        self._solve_into(b, x, OPS[trans])
+        return x
+
+    def _solve_into(self, b, x, op):
+        """x: a column-major array of the shape of b."""
+        columns = b.shape[1] if b.ndim == 2 else 1
+        if b.size == 0:
+            return
+        n, strides = self._n, strides_of(b)
+        if b.flags.f_contiguous or self._perturbed or strides is None:
+            b = np.asfortranarray(b)
+            self._call(columns, lib.tristar_solve, self._plan, op, columns, address(b), n, address(x), n, keep=(b, x))
+        else:
+            options, _ = make_options("solve_options", {})
+            options.op = op
+            options.b_row_stride, options.b_column_stride = strides
+            options.x_row_stride, options.x_column_stride = 1, n
+            self._call(columns, lib.tristar_solve_with, self._plan, options, columns, address(b), address(x), NULL, keep=(b, x))
+
+    def _solve_sparse(self, B, trans):
+        """Only the rows of B that have entries are read, and only the chunks of the factor that they reach."""
+        if B.shape[0] != self._n:
+            raise ValueError(f"b is of incompatible size: it has {B.shape[0]} rows, the matrix {self._n}")
+        require_cast(B.dtype, self.dtype)
+        B = sparse.csc_matrix(B, dtype=self.dtype)
+        if self._perturbed:
+            columns = [self._solve_any(B[:, j].toarray(), trans) for j in range(B.shape[1])]
+        else:
+            columns = [self._solve_rows(rows, block, OPS[trans]) for rows, block in sparse_columns(B, 64)]
+        if not columns:
+            return sparse.csc_matrix(B.shape, dtype=self.dtype)
+        return sparse.hstack([sparse.csc_matrix(block) for block in columns], format="csc", dtype=self.dtype)
+
+    def _solve_rows(self, rows, block, op, part=lib.TRISTAR_PART_ALL, factor_order=0):
+        """Dense solutions for right-hand sides whose nonzero rows are `rows`."""
+        x = np.empty((self._n, block.shape[1]), self.dtype, order="F")
+        options, _ = make_options("solve_options", {})
+        options.op, options.part, options.factor_order = op, part, factor_order
+        if len(rows) < self._n:
+            if not len(rows):  # the library takes an empty list for none
+                rows, block = np.zeros(1, np.int64), np.zeros((1, block.shape[1]), self.dtype, order="F")
+            options.b_rows, options.b_row = len(rows), ffi.cast("int64_t *", from_buffer(rows))
+        options.b_row_stride, options.b_column_stride = 1, len(rows)
+        options.x_row_stride, options.x_column_stride = 1, self._n
+        self._call(block.shape[1], lib.tristar_solve_with, self._plan, options, block.shape[1], address(block), address(x),
+                   NULL, keep=(rows, block, x))
+        return x
+
+    def _call(self, columns, function, *arguments, keep=()):
+        """A call that reads the factor, for so many right-hand sides. keep: what lives until its end, also after Ctrl-C."""
+        gate, keep = self._gate, (keep, self._plan_cell, self._factor)
+
+        def work():
+            gate.enter()
+            try:
+                return function(*arguments) if keep else 0
+            finally:
+                gate.leave()
+
+        if self._seconds * columns < LONG_SECONDS:
+            check(work())
+        else:
+            call_interruptibly(work)
+
+    # ---- Accuracy
+
+    def solve_refined(self, b, trans="N", forward_error=False, **options):
+        """(x, report): a solution with iterative refinement, and its componentwise backward error and other figures.
+
+        With forward_error the report also has an estimated bound of the relative forward error. `options` are the fields of
+        `tristar_refine_options`, such as max_steps, tolerance. b: array of n rows with 1 or 2 dimensions.
+        """
+        self._ready()
+        if trans not in OPS:
+            raise ValueError("trans must be N, T, or H")
+        b = np.asfortranarray(as_vectors(b, self._n, self.dtype))
+        x = np.empty(b.shape, self.dtype, order="F")
+        settings, kept = make_options("refine_options", dict(options, forward_error=forward_error))
+        result = ffi.new("tristar_refine_result *")
+        columns = b.shape[1] if b.ndim == 2 else 1
+        self._call(20 * columns, lib.tristar_solve_refined, self._plan, OPS[trans], columns, address(b), self._n, address(x),
+                   self._n, settings, result, keep=(b, x, kept))
+        return x, Report("Refined solve", result)
+
+    def backward_error(self, x, b, trans="N"):
+        """The largest componentwise backward error of solutions x: max |b - A x| / (|A| |x| + |b|)."""
+        self._ready()
+        b, x = (np.asfortranarray(as_vectors(array, self._n, self.dtype)) for array in (b, x))
+        if b.shape != x.shape:
+            raise ValueError(f"b has the shape {b.shape}, x {x.shape}")
+        result = ffi.new("double *")
+        columns = b.shape[1] if b.ndim == 2 else 1
+        self._call(columns, lib.tristar_residual, self._factor[0], OPS[trans], columns, address(b), self._n, address(x), self._n,
+                   NULL, 0, result, keep=(b, x))
+        return result[0]
+
+    def condition(self):
+        """An estimate of the condition number of the scaled matrix in the 1-norm; infinity for a singular one."""
+        self._ready()
+        reciprocal = ffi.new("double *")
+        self._call(10, lib.tristar_condition, self._plan, reciprocal)
+        return 1 / reciprocal[0] if reciprocal[0] > 0 else np.inf
+
+    # ---- Figures
+
+    def statistics(self):
+        """A report of the factor: entries, bytes, pivots, growth, seconds."""
+        stats = ffi.new("tristar_factor_stats *")
+        check(lib.tristar_factor_get_stats(self._factor[0], stats))
+        return Report("Factor", stats)
+
+    def plan_statistics(self):
+        """A report of the plan: chunks, tasks, workers, bytes and predicted seconds of a solve."""
+        stats = ffi.new("tristar_plan_stats *")
+        check(lib.tristar_plan_get_stats(self._plan, stats))
+        return Report("Plan", stats)
+
+    def explain(self, columns=1):
+        """A report of what would run a solve with so many right-hand sides now, and why."""
+        self._ready()
+        result = ffi.new("tristar_explanation *")
+        check(lib.tristar_plan_explain(self._plan, NULL, columns, result))
+        return Report("Way of a solve", result)
+
+    def as_operator(self):
+        """A^-1 as a LinearOperator of SciPy: OPinv of eigsh, or M of a Krylov method."""
+        return Inverse(self)
+
+
+class Inverse(LinearOperator):
+    """The inverse of a matrix, by solves with its factor."""
+
+    def __init__(self, solver):
+        super().__init__(solver.dtype, solver.shape)
+        self.solver = solver
+
+    def _cast(self, x):
+        # A Krylov method of SciPy may pass vectors of a wider type.
+        return x if np.can_cast(x.dtype, self.dtype, "safe") else x.astype(self.dtype, casting="same_kind")
+
+    def _matvec(self, x):
+        return self.solver.solve(self._cast(np.asarray(x)).reshape(-1))
+
+    def _rmatvec(self, x):
+        return self.solver.solve(self._cast(np.asarray(x)).reshape(-1), "H")
+
+    def _matmat(self, X):
+        return self.solver.solve(self._cast(np.asarray(X)))
+
+    def _rmatmat(self, X):
+        return self.solver.solve(self._cast(np.asarray(X)), "H")
+
+
+class Factorization(Solver):
+    """A matrix that the library factors. `options` are fields of tristar_analysis_options and tristar_plan_options."""
+
+    def __init__(self, A, context=None, keep=True, **options):
+        self._arrays = MatrixArrays(A, copy=keep)
+        super().__init__(context, A.shape[0], self._arrays.values.dtype)
+        self._keep = keep
+        self._analysis_options = {name: value for name, value in options.items() if name not in PLAN_OPTIONS}
+        self._make({name: value for name, value in options.items() if name in PLAN_OPTIONS})
+
+    def _make_factor(self):
+        """Analyzes and factors the matrix. Ctrl-C cancels the analysis of a large one."""
+        arrays, cancelled = self._arrays, []
+        values = dict(self._analysis_options)
+        long_call = len(arrays.index) >= LONG_ENTRIES
+        permutation = None
+        if "permutation" in values:
+            permutation = np.ascontiguousarray(values["permutation"], np.int64)
+            if permutation.shape != (self._n,):
+                raise ValueError(f"permutation must have {self._n} entries")
+            values["permutation"] = ffi.cast("int64_t *", from_buffer(permutation))
+        progress = values.pop("progress", None)
+        if long_call:
+            values["progress"] = ffi.callback("tristar_analysis_progress_fn", progress_of(progress, cancelled), error=1)
+        options, kept = make_options("analysis_options", values)
+        analysis, factor = new_cell("analysis"), new_cell("factor")
+        context = self._context
+        kept.append(permutation)
+
+        def work():  # its variables live until its end, also after Ctrl-C
+            status = lib.tristar_analyze(context.handle, arrays.view, options, analysis)
+            return status or lib.tristar_factor(analysis[0], arrays.view.values, factor) if kept else 0
+
+        try:
+            if long_call:
+                call_interruptibly(work, on_interrupt=lambda: cancelled.append(KeyboardInterrupt()))
+            else:
+                check(work())
+        except Error as failure:
+            if cancelled and failure.status == "TRISTAR_ERR_CANCELLED":
+                raise cancelled[0] from None
+            raise
+        return factor
+
+    def refactor(self, A):
+        """Takes new values: a matrix with the same pattern, or the array of its values in the order of A.data.
+
+        Raises ValueError for another pattern. The analysis is repeated only if the method of the factorization no longer suits
+        the values. After a failure solves raise StaleError until a later call succeeds. Waits for solves of other threads.
+        """
+        self._ready()
+        arrays = self._arrays
+        if sparse.issparse(A):
+            A = as_sparse(A if A.format == arrays.format else A.asformat(arrays.format), "refactor")
+            new = MatrixArrays(A)
+            if not new.has_pattern(arrays):
+                raise ValueError("refactor: the matrix has another pattern: make a new factorization")
+            values = new.values
+        else:
+            values = np.asarray(A)
+            if values.shape != arrays.values.shape:
+                raise ValueError(f"refactor: {values.shape} values for a matrix with {arrays.values.shape}")
+        if not np.can_cast(values.dtype, self.dtype, "same_kind"):
+            raise TypeError(f"refactor: values of type {values.dtype} for a matrix of type {self.dtype}")
+        values = np.ascontiguousarray(values, self.dtype)
+        with self._lock:
+            arrays.take_values(values)
+            self._forget_explicit()
+            try:
+                self._refactor_in_place(arrays)
+            except Error as failure:
+                if failure.status not in ("TRISTAR_ERR_ARGUMENT", "TRISTAR_ERR_NOT_POSITIVE_DEFINITE", "TRISTAR_ERR_STALE") or \
+                        self._analysis_options.get("method", "auto") != "auto":
+                    raise
+                self._make(self._plan_options)
+
+    def _refactor_in_place(self, arrays):
+        gate, factor = self._gate, self._factor
+
+        def work():
+            with gate.exclusive():
+                return lib.tristar_refactor(factor[0], from_buffer(arrays.values))
+
+        if len(arrays.index) >= LONG_ENTRIES:
+            call_interruptibly(work)
+        else:
+            check(work())
+
+    def _forget_explicit(self):
+        """Called when the values change."""
+
+    def analysis_statistics(self):
+        """A report of the analysis: order, entries, method, ordering, supernodes, seconds."""
+        stats = ffi.new("tristar_analysis_stats *")
+        check(lib.tristar_analysis_get_stats(lib.tristar_factor_get_analysis(self._factor[0]), stats))
+        return Report("Analysis", stats)
+
+    def __reduce__(self):
+        return _restore, (type(self), self._arrays.matrix(), {**self._analysis_options, **self._plan_options})
+
+    def __repr__(self):
+        stats = self.analysis_statistics()
+        return (f"<{type(self).__name__}: {self._n} rows, {self.dtype}, {stats.method}, ordering {stats.ordering}, "
+                f"{self.statistics().nnz_factor} entries>")
+
+    def _repr_html_(self):
+        return self.analysis_statistics()._repr_html_() + self.statistics()._repr_html_()
+
+
+def _restore(kind, A, options):
+    return kind(A, **options)
+
+
+def progress_of(function, cancelled):
+    """The progress function of an analysis. function(seconds, share) of the caller: true cancels."""
+
+    def progress(_, point):
+        if not cancelled and function is not None:
+            try:
+                if function(point.seconds, point.share):
+                    return 1
+            except BaseException as exception:  # pylint: disable=broad-except
+                cancelled.append(exception)
+        return len(cancelled) > 0
+
+    return progress
