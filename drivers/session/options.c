@@ -64,7 +64,7 @@ static const char *const ops[] = {"N", "T", "C", NULL};
 static const char *const algorithms[] = {"replicated", "levelwise", "2d", NULL};
 static const char *const maps[] = {"subtree", "cyclic", NULL};
 static const char *const trees[] = {"binary", "flat", NULL};
-static const char *const transports[] = {"auto", "direct", "starpu_mpi", NULL};
+static const char *const transports[] = {"auto", "direct", "starpu_mpi", "one_sided", NULL};
 static const char *const gpus[] = {"A100", "H100",   "GH200",
                                    "H200", "MI250X", NULL}; /* as runtime/machine/devices.c has them */
 static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
@@ -140,7 +140,7 @@ static const option_row rows[] = {
   {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT, "replicated|levelwise|2d", "with --layout: grids have copies of the upper levels and exchange sums once (replicated, the default), or sums at every level of the separator tree (levelwise); 2d: there is one grid, PZ = 1", 0, 0, algorithms},
   {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT, "subtree|cyclic", "with --layout: balanced subtrees stay whole on a process (subtree, the default), or all panels are spread (cyclic)", 0, 0, maps},
   {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", NULL, 0, 0, trees},
-  {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi", "with --layout: what carries the messages (default auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
+  {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi|one_sided", "with --layout: what carries the messages (default auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
   {"svg", OUTPUT, FIELD(svg), TSI_SOLVE, "FILE", "with --layout: draw how each process spent its time (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"gantt", OUTPUT, FIELD(gantt), TSI_SOLVE, "FILE", "draw when each task ran, on each worker of each process, of --repeat more solves the one whose time is the median (.svg, .html, .png, .pdf; .json: Chrome trace events for Perfetto; .trace: Paje for ViTE); -: SVG to standard output", 0, 0, NULL},
   {"message-tree", CHOICE, FIELD(message_tree), TSI_INFO | TSI_SOLVE | TSI_PLOT, "binary|flat", "with --layout: the shape of the trees along which a grid broadcasts and sums (default binary)", 0, 0, trees},

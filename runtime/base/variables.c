@@ -17,7 +17,7 @@ static const struct {
     [TSI_VARIABLE_ISA] = {"TRISTAR_ISA", "the best of this processor",
                           "instruction set of the solve's kernels: base, avx2 or avx512"},
     [TSI_VARIABLE_TRANSPORT] = {"TRISTAR_TRANSPORT", "direct",
-                                "carrier of the messages between processes: direct or starpu_mpi"},
+                                "carrier of the messages between processes: direct, starpu_mpi or one_sided"},
     [TSI_VARIABLE_HELPERS] = {"TRISTAR_HELPERS", "of the build or installation",
                               "folder of the programs that help the library, as in orderings"},
     [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",

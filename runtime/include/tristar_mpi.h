@@ -60,9 +60,12 @@ typedef struct tristar_distributed_s tristar_distributed_t;
 
 /* Transport of messages. */
 typedef enum tristar_transport {
-  TRISTAR_TRANSPORT_AUTO,   /* The environment variable TRISTAR_TRANSPORT (direct, starpu_mpi), or DIRECT. */
+  TRISTAR_TRANSPORT_AUTO,   /* The environment variable TRISTAR_TRANSPORT (direct, starpu_mpi, one_sided), or
+                               DIRECT. */
   TRISTAR_TRANSPORT_DIRECT, /* MPI requests that idle StarPU workers advance, without a thread of its own. */
-  TRISTAR_TRANSPORT_STARPU_MPI /* Detached messages of StarPU-MPI; needs MPI_THREAD_MULTIPLE. */
+  TRISTAR_TRANSPORT_STARPU_MPI, /* Detached messages of StarPU-MPI; needs MPI_THREAD_MULTIPLE. */
+  TRISTAR_TRANSPORT_ONE_SIDED /* Solves write into memory that all ranks share, without MPI; all ranks are on
+                                 one node. Factorizations and all else use DIRECT. */
 } tristar_transport;
 
 /* Options of tristar_distributed_factor and tristar_distribute. Call tristar_distributed_options_init first.
@@ -82,6 +85,8 @@ typedef struct tristar_distributed_options {
   double process_bytes; /* For the choice of a layout: most bytes of a rank. 0: no limit. */
   int grids;            /* For the choice of a layout: most grids. 0: no limit. */
   tristar_refinement refine; /* Whether tristar_distributed_solve refines; the same on all ranks. */
+  double peer_seconds; /* TRANSPORT_ONE_SIDED: seconds that a rank waits for a message. After them all ranks
+                          that are left return RUNTIME, and the factor cannot solve again. 0: 60. */
 } tristar_distributed_options;
 
 /* The layout of tristar_layout_init, TRANSPORT_AUTO, ENGINE_AUTO, one right-hand side, PLACE_CPU; all else 0.

@@ -154,6 +154,7 @@ static void run_sweeps(tsi_process_run *run) {
   tsi_exchange_fail(exchange, tsi_tasks_prepare(tasks));
   tsi_tasks_set_columns(tasks, run->execution.call.nrhs);
   tsi_exchange_fail(exchange, port->begin(port->context, exchange->comes, tsi_exchange_sends(exchange)));
+  if (port->inbox) run->execution.call.inbox = exchange->inbox = port->inbox(port->context);
   skip_messages(run);
   if (!tsi_failure_exists(&exchange->failure)) tsi_exchange_fail(exchange, tsi_tasks_run(tasks, false));
   tsi_exchange_end(exchange);

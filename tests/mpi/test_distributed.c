@@ -1,7 +1,7 @@
 /* Distributed solves on any number of ranks: all layouts with that many processes, both algorithms, maps and
  * trees; backward errors, the same bits when repeated, rows passed by rank 0 and by blocks, values replaced.
  *
- *   test_distributed direct|starpu_mpi|serial GRIDS [MATRIX [PX [VARIANT]]]
+ *   test_distributed direct|starpu_mpi|one_sided|serial GRIDS [MATRIX [PX [VARIANT]]]
  *
  * serial: direct, without StarPU. GRIDS: layouts with so many of them. MATRIX, PX, VARIANT: only that one,
  * those with so many processes in a column, the one with these bits of algorithm, map and tree. Each case is
@@ -260,7 +260,9 @@ static bool read_arguments(int argc, char **argv, world *w) {
   w->matrix = argc > 3 ? argv[3] : NULL;
   w->px = argc > 4 ? atoi(argv[4]) : -1;
   w->variant = argc > 5 ? atoi(argv[5]) : -1;
-  w->transport = strcmp(w->way, "starpu_mpi") == 0 ? TRISTAR_TRANSPORT_STARPU_MPI : TRISTAR_TRANSPORT_DIRECT;
+  w->transport = strcmp(w->way, "starpu_mpi") == 0  ? TRISTAR_TRANSPORT_STARPU_MPI
+                 : strcmp(w->way, "one_sided") == 0 ? TRISTAR_TRANSPORT_ONE_SIDED
+                                                    : TRISTAR_TRANSPORT_DIRECT;
   w->engine = strcmp(w->way, "serial") == 0 ? TRISTAR_ENGINE_AUTO : TRISTAR_ENGINE_TASKS;
   return w->grids > 0;
 }

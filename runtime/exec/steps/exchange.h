@@ -22,7 +22,10 @@
  * they are needed: each received message is asked for once, with the place where it is to go. begin: before
  * anything is sent; of the received messages those come that `comes` names, and `goes` are to be sent. end:
  * after the last step. wait: returns when a received message is there; only where steps run on the calling
- * thread. Otherwise the port calls tsi_process_arrived. progress (may be NULL): called between steps. */
+ * thread. Otherwise the port calls tsi_process_arrived. progress (may be NULL): called between steps.
+ *
+ * inbox (may be NULL): after begin, where the messages of this run arrive, if not in the inbox of the
+ * exchange. */
 typedef struct tsi_port {
   void *context;
   tristar_status (*begin)(void *context, const bool *comes, tsi_index goes);
@@ -31,6 +34,7 @@ typedef struct tsi_port {
   tristar_status (*send_from)(void *context, tsi_index message, void *buffer);
   tristar_status (*wait)(void *context, tsi_index message);
   void (*progress)(void *context);
+  void *(*inbox)(void *context);
   tristar_status (*end)(void *context);
 } tsi_port;
 

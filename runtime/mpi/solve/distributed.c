@@ -55,16 +55,16 @@ static tristar_status check_factor(tsi_env *env, const tristar_factor_t *factor,
 
 static tristar_status check_options(tsi_env *env, const tristar_distributed_options *o, int ranks) {
   const tristar_layout *l = &o->layout;
-  if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS || (unsigned)o->transport > TRISTAR_TRANSPORT_STARPU_MPI ||
+  if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS || (unsigned)o->transport > TRISTAR_TRANSPORT_ONE_SIDED ||
       o->nrhs < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine %d, transport %d, nrhs %" PRId64, (int)o->engine,
              (int)o->transport, o->nrhs);
   if ((unsigned)o->place > TRISTAR_PLACE_GPU || o->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64, (int)o->place, o->device_bytes);
   TSI_TRY(tsi_layout_check_words(env, l));
-  if (!(o->process_bytes >= 0) || o->solves < 0 || o->grids < 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "process_bytes %g, solves %" PRId64 ", grids %d", o->process_bytes,
-             o->solves, o->grids);
+  if (!(o->process_bytes >= 0) || o->solves < 0 || o->grids < 0 || !(o->peer_seconds >= 0))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "process_bytes %g, solves %" PRId64 ", grids %d, peer_seconds %g",
+             o->process_bytes, o->solves, o->grids, o->peer_seconds);
   if (l->px == 0) return TRISTAR_OK; /* to be chosen */
   if (l->px < 1 || l->py < 1 || l->pz < 1 || (int64_t)l->px * l->py * l->pz != ranks)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "layout %dx%dx%d has %" PRId64 " processes, the communicator %d",
@@ -72,16 +72,22 @@ static tristar_status check_options(tsi_env *env, const tristar_distributed_opti
   return TRISTAR_OK;
 }
 
-static tristar_status choose_transport(tsi_env *env, tristar_transport wanted, tsi_transport_kind *kind) {
+/* kind: what carries the messages of set-up, and of solves unless *wanted is ONE_SIDED afterwards. */
+static tristar_status choose_transport(tsi_env *env, tristar_transport *wanted, tsi_transport_kind *kind) {
   const char *name = tsi_variable(TSI_VARIABLE_TRANSPORT);
-  *kind = wanted == TRISTAR_TRANSPORT_STARPU_MPI ? TSI_TRANSPORT_STARPU_MPI : TSI_TRANSPORT_DIRECT;
-  if (wanted != TRISTAR_TRANSPORT_AUTO || name == NULL) return TRISTAR_OK;
+  *kind = *wanted == TRISTAR_TRANSPORT_STARPU_MPI ? TSI_TRANSPORT_STARPU_MPI : TSI_TRANSPORT_DIRECT;
+  if (*wanted != TRISTAR_TRANSPORT_AUTO || name == NULL) return TRISTAR_OK;
+  if (strcmp(name, "one_sided") == 0) {
+    *wanted = TRISTAR_TRANSPORT_ONE_SIDED;
+    return TRISTAR_OK;
+  }
   for (int k = 0; k < TSI_TRANSPORT_KINDS; k++)
     if (strcmp(name, tsi_transport_kind_name((tsi_transport_kind)k)) == 0) {
       *kind = (tsi_transport_kind)k;
       return TRISTAR_OK;
     }
-  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "TRISTAR_TRANSPORT is \"%s\", not direct or starpu_mpi", name);
+  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "TRISTAR_TRANSPORT is \"%s\", not direct, starpu_mpi or one_sided",
+           name);
 }
 
 /* The same on all ranks: sizes of chunks must not depend on a rank's own calibration. */
@@ -181,6 +187,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                                      "the place of subtrees",
                                      "the number of solves",
                                      "the most grids",
+                                     "one-sided messages",
                                      "the version of TriStar (major)",
                                      "the version of TriStar (minor)"};
   const int64_t value[] = {l->px,
@@ -194,6 +201,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                            d->options.place,
                            d->options.solves,
                            d->options.grids,
+                           d->one_sided,
                            TRISTAR_VERSION_MAJOR,
                            TRISTAR_VERSION_MINOR};
   return tsi_transport_same(d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
@@ -289,7 +297,7 @@ tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
   tsi_transport_kind kind = TSI_TRANSPORT_DIRECT;
   double start_seconds = 0;
   tristar_status mine = TSI_OPTIONS(env, tristar_distributed_options, options, &full);
-  if (mine == TRISTAR_OK) mine = choose_transport(env, full.transport, &kind);
+  if (mine == TRISTAR_OK) mine = choose_transport(env, &full.transport, &kind);
   if (mine == TRISTAR_OK && wanted == NULL)
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "distributed is NULL");
   if (mine == TRISTAR_OK && kind == TSI_TRANSPORT_STARPU_MPI)
@@ -300,6 +308,7 @@ tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
   tsi_env_retain(env);
   d->options = full;
   d->transport = transport;
+  d->one_sided = full.transport == TRISTAR_TRANSPORT_ONE_SIDED;
   d->stats.start_seconds = start_seconds;
   d->stats.rank = tsi_transport_rank(transport);
   for (int s = 0; s < TSI_SLOTS; s++) d->slot[s].distributed = d;

@@ -13,6 +13,7 @@
 
 #include "runtime/mpi/comm/directory.h"
 #include "runtime/mpi/matrix/refine_rows.h"
+#include "runtime/mpi/oneside/run_port.h"
 #include "runtime/mpi/comm/port.h"
 #include "runtime/mpi/matrix/rows.h"
 #include "tristar_mpi.h"
@@ -23,8 +24,9 @@ typedef struct tsi_slot {
   struct tristar_distributed_s *distributed;
   tsi_process_run *run; /* NULL: not made yet */
   tsi_mailbox_port port;
-  void *b, *x;  /* local rows */
-  void *buffer; /* of rows.h */
+  tsi_run_port oneside; /* TRANSPORT_ONE_SIDED: in the place of port */
+  void *b, *x;          /* local rows */
+  void *buffer;         /* of rows.h */
 } tsi_slot;
 
 struct tristar_distributed_s {
@@ -44,12 +46,14 @@ struct tristar_distributed_s {
   tsi_index tags;     /* that a slot takes */
   uint64_t structure; /* rank 0: a fingerprint of the factor's, to know it again */
   tristar_distributed_stats stats;
-  bool placed;                   /* some rank has subtrees on devices */
-  bool valid;                    /* values are in place */
-  bool has_matrix, perturbed;    /* the factor has its matrix, perturbed pivots */
-  tsi_rows_matrix *matrix;       /* NULL: without */
-  struct tsi_queue *queue;       /* NULL: no solve was inserted or started */
-  struct tsi_trace *trace;       /* NULL: the solve is not traced */
+  bool placed;                /* some rank has subtrees on devices */
+  bool one_sided;             /* TRANSPORT_ONE_SIDED: slots have ports of one-sided messages */
+  bool lost;                  /* a rank did not come to the end of a solve: nothing is collective any more */
+  bool valid;                 /* values are in place */
+  bool has_matrix, perturbed; /* the factor has its matrix, perturbed pivots */
+  tsi_rows_matrix *matrix;    /* NULL: without */
+  struct tsi_queue *queue;    /* NULL: no solve was inserted or started */
+  struct tsi_trace *trace;    /* NULL: the solve is not traced */
   struct tsi_inserted *inserted; /* NULL: no solve was inserted */
   struct tsi_team_factor
       *team_factor; /* state of a factorization by all ranks (team_factor.h); NULL: rank 0 factored */
@@ -72,6 +76,8 @@ static inline int64_t tsi_distributed_own_rows(const tristar_distributed_t *d) {
   const int rank = tsi_transport_rank(d->transport);
   return d->first[rank + 1] - d->first[rank];
 }
+/* Local. Errors: RUNTIME, on all ranks that are left, after one was lost. */
+TRISTAR_CHECKED tristar_status tsi_distributed_check_ranks(const tristar_distributed_t *d);
 /* Values and rows are there. Local. Errors: STALE. */
 TRISTAR_CHECKED tristar_status tsi_distributed_check_ready(const tristar_distributed_t *d);
 

@@ -312,7 +312,13 @@ tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot, con
   const tsi_executor *executor = tsi_process_executor(slot->run);
   if (d->trace) TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_trace_begin(d->trace, executor)));
   /* whoever fails goes on with the others, and tells it afterwards */
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_process_solve(slot->run, call, &times)));
+  const tristar_status mine = tsi_process_solve(slot->run, call, &times);
+  if (d->one_sided) {
+    status = tsi_run_port_meet(&slot->oneside);
+    d->lost = status != TRISTAR_OK;
+    TSI_TRY_OUT(status);
+  }
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, mine));
   if (d->trace) tsi_trace_note(d->trace, executor);
   add_times(&d->stats, &times);
   count_messages(d, slot->run, tsi_process_stride(slot->run));
@@ -352,6 +358,7 @@ static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_arra
   j->call.b = slot->b;
   j->call.x = slot->x;
   const tristar_status solved_well = tsi_distributed_run(d, slot, &j->call);
+  if (d->lost) return solved_well;
   const double solved = tsi_clock();
   TSI_TRY(tsi_rows_move(env, j->rows[X], p->user_bytes, nrhs, x, (tsi_row_array){slot->x, 1, columns}, true,
                         buffer));
@@ -367,10 +374,17 @@ void tsi_distributed_reset_times(tristar_distributed_t *d) {
   stats->broadcast = stats->reduction = stats->grids = (tristar_message_count){0, 0};
 }
 
+tristar_status tsi_distributed_check_ranks(const tristar_distributed_t *d) {
+  for (int s = 0; s < TSI_SLOTS; s++)
+    if (d->slot[s].oneside.oneside) TSI_TRY(tsi_oneside_check(d->slot[s].oneside.oneside));
+  return TRISTAR_OK;
+}
+
 static tristar_status solve(tristar_distributed_t *d, tristar_status mine,
                             const tristar_solve_options *options, int64_t nrhs, const void *b, void *x,
                             tristar_solve_result *result) {
-  tristar_status status = TRISTAR_OK;
+  tristar_status status = tsi_distributed_check_ranks(d);
+  if (status != TRISTAR_OK) return status;
   const double begin = tsi_clock();
   const size_t bytes = d->process->user_bytes;
   job j = {.o = *options, .nrhs = nrhs};

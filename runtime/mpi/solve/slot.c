@@ -2,6 +2,8 @@
 #include "runtime/mpi/solve/distributed.h"
 #include "runtime/mpi/comm/mailbox.h"
 
+#define TSI_PEER_SECONDS 60 /* default of peer_seconds */
+
 static void slot_arrived(void *context, tsi_index message) {
   tsi_process_arrived(((tsi_slot *)context)->run, message);
 }
@@ -30,8 +32,29 @@ static tristar_status open_mailbox(tsi_slot *slot, tsi_index first_tag, size_t r
   return tsi_mailbox_port_open(&slot->port, d->transport, program->receives, receive, program->sends, send);
 }
 
+/* Collective. */
+static tristar_status open_oneside(tsi_slot *slot, tristar_status mine) {
+  tristar_distributed_t *d = slot->distributed;
+  if (mine == TRISTAR_OK)
+    slot->oneside =
+        (tsi_run_port){.env = &d->ts->env,
+                       .program = d->process->program,
+                       .outbox = tsi_process_outbox(slot->run),
+                       .row_bytes = (size_t)tsi_process_stride(slot->run) * d->process->scalar_bytes,
+                       .tasks = d->process->workers > 0,
+                       .happen = slot_arrived,
+                       .context = slot};
+  TSI_TRY(tsi_transport_agree(d->transport, mine));
+  const double seconds = d->options.peer_seconds > 0 ? d->options.peer_seconds : TSI_PEER_SECONDS;
+  TSI_TRY(tsi_run_port_open(&slot->oneside, tsi_transport_comm(d->transport), seconds));
+  const tsi_port port = tsi_run_port_of(&slot->oneside);
+  tsi_process_connect(slot->run, &port);
+  return TRISTAR_OK;
+}
+
 void tsi_slot_release(tsi_slot *slot) {
   tsi_env *env = &slot->distributed->ts->env;
+  tsi_run_port_close(&slot->oneside);
   tsi_mailbox_port_close(&slot->port);
   tsi_process_run_destroy(&slot->run);
   TSI_FREE(env, slot->b);
@@ -46,6 +69,7 @@ static tristar_status fill_slot(tristar_distributed_t *d, int number, tsi_index 
   TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, slot->b, columns * (size_t)stride, p->user_bytes));
   TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, slot->x, columns * (size_t)stride, p->user_bytes));
   TSI_TRY(tsi_process_run_create(d->process, stride, &slot->run));
+  if (d->one_sided) return TRISTAR_OK;
   TSI_TRY(open_mailbox(slot, d->tags * (number + 1), (size_t)stride * p->scalar_bytes));
   const tsi_port port = tsi_mailbox_port_of(&slot->port);
   tsi_process_connect(slot->run, &port);
@@ -58,7 +82,8 @@ tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot 
   const int number = stride < TSI_ROW_BLOCK ? stride / 2 : stride / TSI_ROW_BLOCK + 2;
   *out = &d->slot[number];
   if ((*out)->run) return TRISTAR_OK;
-  status = tsi_transport_agree(d->transport, fill_slot(d, number, stride));
+  status = fill_slot(d, number, stride);
+  status = d->one_sided ? open_oneside(*out, status) : tsi_transport_agree(d->transport, status);
   if (status != TRISTAR_OK) tsi_slot_release(*out);
   return status;
 }

@@ -1,0 +1,46 @@
+/* A symmetric heap: memory of the same size and layout on each of several processing elements (PEs), all of
+ * which every PE can write. The host's side is runtime/mpi/oneside/oneside.h; kernels use the same structure.
+ *
+ * Layout of the heap of a PE, in bytes from its begin: tsi_heap_control, then `flags` flags from
+ * TSI_HEAP_FLAGS on, then data from tsi_heap_data(flags) on, a multiple of 64.
+ *
+ * Flags hold epochs. A flag has one writer; its epochs ascend, and a wait ends at the awaited epoch or a
+ * later one. So flags are never cleared.
+ *
+ * Memory order. A put writes data, then stores the flag with release order. A wait loads the flag with
+ * acquire order. So the data of a put is visible after the wait for its flag.
+ *
+ * All addresses are as the reader of the structure sees them: kernels get a copy with addresses of the
+ * device. */
+#ifndef TSI_CODELETS_GPU_TABLES_HEAP_H
+#define TSI_CODELETS_GPU_TABLES_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The first failure of a PE that a PE was informed of: `stopped` is not 0 when the other members are set. */
+typedef struct tsi_heap_control {
+  int32_t claimed; /* some PE writes the other members, or has written them */
+  int32_t stopped;
+  int32_t by;                /* the PE whose wait failed */
+  int32_t peer, flag, epoch; /* what it waited for */
+} tsi_heap_control;
+
+#define TSI_HEAP_FLAGS 64
+
+typedef struct tsi_heap {
+  int32_t pe, pes;
+  int32_t flags;
+  char **base; /* pes: the heap of each PE */
+} tsi_heap;
+
+static inline size_t tsi_heap_data(int32_t flags) {
+  return (TSI_HEAP_FLAGS + (size_t)flags * sizeof(int32_t) + 63) / 64 * 64;
+}
+
+/* Has a flag that holds `seen` reached the epoch? Epochs may wrap around. */
+static inline int tsi_heap_reached(int32_t seen, int32_t epoch) {
+  return (int32_t)((uint32_t)seen - (uint32_t)epoch) >= 0;
+}
+
+#endif

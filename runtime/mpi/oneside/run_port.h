@@ -1,0 +1,57 @@
+/* A port (runtime/exec/steps/exchange.h) on one-sided messages: the runs of one program, whose messages are
+ * put directly into the inbox of their receiver.
+ *
+ * Heap of a PE: a flag for each message that any PE receives, then a flag for each PE that has ended a run,
+ * then one for each PE that came to the end of a solve; data: two inboxes, used in turn.
+ *
+ * Reuse of inboxes. Runs are counted by epochs, 1, 2, ... Run e uses inbox e mod 2. A receiver that has ended
+ * run e raises its flag at all PEs that send to it; a sender waits for the flag of run e - 2 before its first
+ * put of run e to that PE. So a PE may be one run ahead of another one, and no barrier separates runs.
+ *
+ * Reads   the program and its outbox.   Writes  inboxes of other PEs, flags.
+ * Invariants: all PEs begin their runs in the same order, and have the same messages in each. */
+#ifndef TSI_RUNTIME_MPI_ONESIDE_RUN_PORT_H
+#define TSI_RUNTIME_MPI_ONESIDE_RUN_PORT_H
+
+#include "runtime/exec/steps/exchange.h"
+#include "runtime/mpi/oneside/oneside.h"
+
+/* Where a sent message arrives. */
+typedef struct tsi_oneside_place {
+  int32_t flag;
+  int64_t row; /* of the inbox */
+} tsi_oneside_place;
+
+typedef struct tsi_run_port {
+  tsi_env *env;
+  tsi_oneside *oneside;
+  const tsi_program *program;
+  const void *outbox;
+  size_t row_bytes;
+  size_t inbox_bytes;       /* of one inbox, the same on all PEs */
+  tsi_oneside_place *place; /* sends */
+  int32_t done, end;        /* flags: first one of ended runs; of the ends of solves */
+  int32_t epoch;            /* of the latest run */
+  _Atomic(bool) *free;      /* PEs: their inbox of this run may be written */
+  tsi_index *open;          /* receives: those that have not arrived */
+  tsi_index opens;
+  bool waits;                /* the latest look found nothing, */
+  double since;              /* as all looks since then */
+  bool tasks;                /* StarPU runs the steps: its idle workers take arrivals */
+  struct tsi_run_port *next; /* of the runs in flight */
+  void (*happen)(void *context, tsi_index message); /* called for each arrival */
+  void *context;
+} tsi_run_port;
+
+/* Collective. env, program, outbox, row_bytes, tasks, happen and context of the port are set; it must not
+ * move. seconds: of the deadline of waits. All ranks return the same status. Errors: those of
+ * tsi_oneside_create. */
+TRISTAR_CHECKED tristar_status tsi_run_port_open(tsi_run_port *port, MPI_Comm comm, double seconds);
+/* Collective, see tsi_oneside_destroy. */
+void tsi_run_port_close(tsi_run_port *port);
+tsi_port tsi_run_port_of(tsi_run_port *port);
+/* Collective: returns when all PEs have come to the end of the latest run. Errors: RUNTIME (a PE did not
+ * come). */
+TRISTAR_CHECKED tristar_status tsi_run_port_meet(tsi_run_port *port);
+
+#endif

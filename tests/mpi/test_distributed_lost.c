@@ -1,0 +1,111 @@
+/* Solves with one-sided messages: the bits of those with MPI's, in many solves one after the other, with 1
+ * and 17 right-hand sides, with tasks and without. A rank that does not come to a solve makes all ranks
+ * return an error that names it, in time; afterwards each call returns an error at once. */
+#include "runtime/base/clock.h"
+#include "runtime/mpi/solve/distributed.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+#include "tristar_mpi.h"
+
+enum { NRHS = 17, SOLVES = 50 };
+
+typedef struct world {
+  tristar_t *ts;
+  int rank, ranks;
+  tristar_factor_t *factor; /* rank 0 */
+  int64_t n;
+} world;
+
+static tristar_distributed_t *distribute(const world *w, tristar_engine engine, tristar_transport transport,
+                                         double seconds) {
+  tristar_distributed_t *d;
+  tristar_distributed_options options;
+  tristar_distributed_options_init(&options);
+  options.layout = (tristar_layout){.px = 2, .py = 1, .pz = w->ranks / 2};
+  options.engine = engine;
+  options.transport = transport;
+  options.peer_seconds = seconds;
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, w->factor, &options, &d));
+  return d;
+}
+
+static double *make_b(int64_t count) {
+  double *b = xcalloc((size_t)count + 1, sizeof *b);
+  for (int64_t i = 0; i < count; i++) b[i] = (double)(i * 7919 % 1009) - 500;
+  return b;
+}
+
+static void check_bits(const world *w, tristar_engine engine) {
+  const int64_t rows = w->rank == 0 ? w->n : 0, count = rows * NRHS;
+  OWNED double *b = make_b(count);
+  OWNED double *x = xcalloc((size_t)count + 1, sizeof *x), *y = xcalloc((size_t)count + 1, sizeof *y);
+  tristar_distributed_t *direct = distribute(w, engine, TRISTAR_TRANSPORT_DIRECT, 0);
+  tristar_distributed_t *d = distribute(w, engine, TRISTAR_TRANSPORT_ONE_SIDED, 0);
+  tristar_distributed_stats stats[2];
+  for (int64_t nrhs = 1; nrhs <= NRHS; nrhs += NRHS - 1) {
+    CHECK_OK(tristar_distributed_solve(direct, TRISTAR_N, nrhs, b, w->n, x, w->n));
+    for (int k = 0; k < SOLVES; k++) {
+      memset(y, 0, (size_t)count * sizeof *y);
+      CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, nrhs, b, w->n, y, w->n));
+      CHECK_MSG(memcmp(x, y, (size_t)(rows * nrhs) * sizeof *x) == 0, "solve %d with %d right-hand sides", k,
+                (int)nrhs);
+    }
+  }
+  CHECK_OK(tristar_distributed_get_stats(direct, &stats[0]));
+  CHECK_OK(tristar_distributed_get_stats(d, &stats[1]));
+  CHECK(stats[0].reduction.messages == stats[1].reduction.messages &&
+        stats[0].reduction.bytes == stats[1].reduction.bytes);
+  CHECK(stats[0].grids.messages == stats[1].grids.messages && stats[0].grids.bytes == stats[1].grids.bytes);
+  tristar_distributed_destroy(&direct);
+  tristar_distributed_destroy(&d);
+}
+
+static void check_lost(const world *w) {
+  const int64_t rows = w->rank == 0 ? w->n : 0;
+  OWNED double *b = make_b(rows);
+  tristar_distributed_t *d = distribute(w, TRISTAR_ENGINE_TASKS, TRISTAR_TRANSPORT_ONE_SIDED, 1);
+  const tsi_process_call call = {.op = TRISTAR_N, .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
+  const double begin = tsi_clock();
+  if (w->rank < w->ranks - 1) {
+    CHECK_STATUS(tsi_distributed_run(d, &d->slot[0], &call), TRISTAR_ERR_RUNTIME);
+    CHECK_MSG(strstr(tsi_error_text(NULL), "seconds for PE "), "%s", tsi_error_text(NULL));
+  }
+  CHECK_MSG(tsi_clock() - begin < 60, "after %g s", tsi_clock() - begin);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, b, w->n, b, w->n), TRISTAR_ERR_RUNTIME);
+  tristar_distributed_destroy(&d);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  world w = {.ts = NULL};
+  int level;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.check = 1;
+  CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) == MPI_SUCCESS);
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+  CHECK_OK(tristar_create(&config, &w.ts));
+  tristar_matrix_t *matrix = NULL;
+  tristar_analysis_t *analysis = NULL;
+  tristar_analysis_options options;
+  tristar_analysis_options_init(&options);
+  options.leaf_parts = w.ranks / 2;
+  tristar_view view;
+  OWNED void *values = typed_matrix(w.ts, "s2d9pt", 24, &typed_double, TRISTAR_HERMITIAN, &matrix, &view);
+  w.n = view.rows;
+  if (w.rank == 0) {
+    CHECK_OK(tristar_analyze(w.ts, &view, &options, &analysis));
+    CHECK_OK(tristar_factor(analysis, values, &w.factor));
+  }
+  RUN(check_bits(&w, TRISTAR_ENGINE_TASKS));
+  RUN(check_bits(&w, TRISTAR_ENGINE_SERIAL));
+  RUN(check_lost(&w));
+  tristar_factor_destroy(&w.factor);
+  tristar_analysis_destroy(&analysis);
+  tristar_matrix_destroy(&matrix);
+  tristar_destroy(&w.ts);
+  MPI_Finalize();
+  return 0;
+}
