@@ -6,15 +6,19 @@
     lu.refactor(A2)                    # new values, same pattern
 
 Direct solvers       splu, factorized, spsolve, SparseLU
+Cholesky             cholesky, CholeskyFactor
 Triangles            spsolve_triangular, TriangularSolver
 Preconditioners      spilu, Preconditioner
+Krylov methods       cg, bicgstab, gmres, fgmres, KrylovSolver
 Contexts             Context, default_context, set_default_context
 Errors               Error and its subclasses, such as SingularError
 """
 from ._runtime import (ArgumentError, BusyError, CancelledError, Context, Error, FileError, ForkError, FormatError,
                        NotFiniteError, NotPositiveDefiniteError, OutOfMemoryError, SingularError, StaleError, TooLargeError,
                        UnsupportedError, __version__, default_context, set_default_context)
+from .cholesky import CholeskyFactor, cholesky
 from .direct import SparseLU, factorized, splu, spsolve
+from .krylov import KrylovResult, KrylovSolver, bicgstab, cg, fgmres, gmres
 from .precond import IncompleteLU, Preconditioner, spilu
 from .reports import Report
 from .triangular import TriangularSolver, spsolve_triangular

@@ -68,7 +68,7 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, u
         raise ValueError("The size of the dimensions of A must be equal to the size of the first dimension of b but the shape of "
                          f"A is {A.shape} and the shape of b is {b.shape}.")
     dtype = np.result_type(A.data, b, np.float64)
-    if overwrite_b and not np.can_cast(b.dtype, dtype, casting="same_kind"):
+    if overwrite_b and not np.can_cast(dtype, b.dtype, casting="same_kind"):
         raise ValueError(f"Cannot overwrite b (dtype {b.dtype}) with result of type {dtype}.")
     require_triangle(A, lower)
     try:

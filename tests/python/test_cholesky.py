@@ -1,0 +1,134 @@
+"""The object of cholesky: each method of scikit-sparse's Factor against dense arithmetic."""
+import pickle
+import unittest
+
+import numpy as np
+from scipy import sparse
+
+import tristar
+from systems import DTYPES, assert_solves, laplacian, vectors
+
+
+def positive(n, dtype=np.float64, scaled=False):
+    """A positive definite matrix of random pattern; Hermitian if complex."""
+    G = sparse.random(n, n, 0.05, random_state=5, format="csc")
+    if np.issubdtype(dtype, np.complexfloating):
+        G = G + 1j * sparse.random(n, n, 0.05, random_state=6, format="csc")
+    A = G @ G.conj().T + sparse.identity(n)
+    if scaled:
+        D = sparse.diags(10.0 ** np.linspace(-3, 3, n))
+        A = D @ A @ D
+    return sparse.csc_matrix(A, dtype=dtype)
+
+
+class Methods(unittest.TestCase):
+    """All identities hold for real and complex, scaled and unscaled matrices."""
+
+    def each(self):
+        for dtype in (np.float64, np.complex128):
+            for scaled in (False, True):
+                A = positive(70, dtype, scaled)
+                yield A, tristar.cholesky(A), vectors(70, dtype)
+
+    def test_solves(self):
+        for dtype in DTYPES:
+            A = positive(60, dtype)
+            b, B = vectors(60, dtype), vectors((60, 3), dtype)
+            factor = tristar.cholesky(A)
+            for solve in (factor, factor.solve_A, factor.solve):
+                assert_solves(A, solve(b), b)
+                assert_solves(A, solve(B), B)
+
+    def test_sparse_right_hand_side(self):
+        A = positive(60)
+        X = tristar.cholesky(A).solve_A(sparse.identity(60, format="csc"))
+        self.assertTrue(sparse.issparse(X))
+        np.testing.assert_allclose((A @ X).toarray(), np.eye(60), atol=1e-10)
+
+    def test_factors(self):
+        for A, factor, _ in self.each():
+            PAPt = A.toarray()[factor.P()][:, factor.P()]
+            L = factor.L().toarray()
+            unit, D = (M.toarray() for M in factor.L_D())
+            scale = np.sqrt(np.outer(PAPt.diagonal().real, PAPt.diagonal().real))
+            self.assertLess(abs((L @ L.conj().T - PAPt) / scale).max(), 1e-12)
+            self.assertLess(abs((unit @ D @ unit.conj().T - PAPt) / scale).max(), 1e-12)
+            np.testing.assert_array_equal(unit.diagonal(), 1)
+            np.testing.assert_allclose(factor.D(), D.diagonal())
+            LD = factor.LD().toarray()
+            np.testing.assert_allclose(np.tril(LD, -1) + np.diag(factor.D()), LD)
+
+    def test_parts(self):
+        for A, factor, b in self.each():
+            L, (unit, D) = factor.L(), factor.L_D()
+            for solve, matrix in ((factor.solve_L, unit), (factor.solve_Lt, unit.conj().T), (factor.solve_D, D),
+                                  (factor.solve_LD, unit @ D), (factor.solve_DLt, D @ unit.conj().T),
+                                  (factor.solve_LDLt, unit @ D @ unit.conj().T),
+                                  (lambda b: factor.solve_L(b, False), L), (lambda b: factor.solve_Lt(b, False), L.conj().T)):
+                expected = np.linalg.solve(matrix.toarray(), b)
+                x = solve(b)
+                self.assertEqual(x.shape, b.shape)
+                self.assertLess(np.linalg.norm(x - expected), 1e-8 * np.linalg.norm(expected))
+                X = solve(np.stack([b, 2 * b], 1))
+                self.assertLess(np.linalg.norm(X[:, 1] - 2 * expected), 1e-8 * np.linalg.norm(expected))
+            y = factor.apply_Pt(factor.solve_LDLt(factor.apply_P(b)))
+            expected = factor.solve_A(b)
+            self.assertLess(np.linalg.norm(y - expected), 1e-8 * np.linalg.norm(expected))
+            np.testing.assert_array_equal(factor.apply_Pt(factor.apply_P(b)), b)
+            np.testing.assert_array_equal(factor.apply_Pt(factor.apply_P(A)).toarray(), A.toarray())
+            self.assertTrue(sparse.issparse(factor.solve_L(A)))
+            self.assertTrue(sparse.issparse(factor.solve_D(A)))
+
+    def test_determinants(self):
+        for A, factor, _ in self.each():
+            _, expected = np.linalg.slogdet(A.toarray())
+            self.assertAlmostEqual(factor.logdet(), expected, delta=1e-9 * abs(expected) + 1e-9)
+            self.assertEqual(factor.slogdet(), (1, factor.logdet()))
+            self.assertAlmostEqual(factor.det() / np.exp(expected), 1, delta=1e-6)
+
+    def test_determinant_of_a_large_matrix(self):
+        k = 60
+        eigenvalues = 2 - 2 * np.cos(np.pi * np.arange(1, k + 1) / (k + 1))
+        expected = np.log(np.add.outer(eigenvalues, eigenvalues)).sum()
+        self.assertAlmostEqual(tristar.cholesky(laplacian(k)).logdet(), expected, delta=1e-8)
+
+    def test_inverse(self):
+        A = positive(40)
+        np.testing.assert_allclose(tristar.cholesky(A).inv().toarray(), np.linalg.inv(A.toarray()), atol=1e-10)
+
+    def test_only_the_lower_triangle(self):
+        A, b = positive(40), vectors(40)
+        for B in (sparse.tril(A), sparse.csc_matrix(sparse.tril(A) + 7 * sparse.triu(A, 1))):
+            assert_solves(A, tristar.cholesky(B.tocsc()).solve_A(b), b)
+
+    def test_beta_and_new_values(self):
+        A, b, identity = positive(40), vectors(40), sparse.identity(40)
+        factor = tristar.cholesky(A, beta=3)
+        assert_solves(A + 3 * identity, factor(b), b)
+        before = factor.logdet()
+        factor.cholesky_inplace(2 * A, beta=1)
+        assert_solves(2 * A + identity, factor(b), b)
+        self.assertNotAlmostEqual(factor.logdet(), before)
+        assert_solves(5 * A, factor.cholesky(5 * A)(b), b)
+        assert_solves(2 * A + identity, pickle.loads(pickle.dumps(factor))(b), b)
+
+    def test_orderings(self):
+        A, b = positive(40), vectors(40)
+        for name in ("default", "natural", "amd", "metis", "nesdis", "best"):
+            assert_solves(A, tristar.cholesky(A, ordering_method=name)(b), b)
+        with self.assertRaises(ValueError):
+            tristar.cholesky(A, ordering_method="no such")
+
+    def test_refused(self):
+        A = positive(40)
+        with self.assertRaises(tristar.NotPositiveDefiniteError) as raised:
+            tristar.cholesky(-A)
+        self.assertIsInstance(raised.exception, np.linalg.LinAlgError)
+        with self.assertRaises(NotImplementedError):
+            tristar.cholesky(A).update_inplace(A)
+        with self.assertRaises(ValueError):
+            tristar.cholesky(A[:, :3])
+
+
+if __name__ == "__main__":
+    unittest.main()

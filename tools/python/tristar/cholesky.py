@@ -1,0 +1,175 @@
+"""Cholesky factors with the interface of scikit-sparse (sksparse.cholmod.Factor)."""
+import numpy as np
+from scipy import sparse
+
+from ._arrays import as_sparse, as_vectors, require_square
+from ._runtime import lib
+from .explicit import ExplicitFactors, Order, inverse_diagonal, log_determinant
+from .factor import Factorization
+
+ORDERINGS = {"default": "auto", "best": "auto", "natural": "natural", "amd": "amd", "colamd": "amd", "metis": "metis",
+             "nesdis": "dissection"}
+
+
+def hermitian(A, beta=0):
+    """The matrix whose lower triangle is that of A, plus beta I."""
+    lower = sparse.tril(A, -1, format="csc")
+    diagonal = sparse.diags(A.diagonal().real.astype(A.dtype) + np.asarray(beta, A.dtype), format="csc")
+    return sparse.csc_matrix(lower + diagonal + lower.conj().T)
+
+
+class CholeskyFactor(Factorization):
+    """P A P^T = L L^H = L' D L'^H of a symmetric or Hermitian positive definite matrix; L' has a unit diagonal.
+
+    P A is A[P()]. Only the lower triangle of A is used. Methods named solve_... take a vector, an array of columns or a sparse matrix.
+    """
+
+    def __init__(self, A, context=None, keep=True, **options):
+        super().__init__(hermitian(A), context=context, keep=keep, **{**options, "method": "llt"})
+
+    _order = None
+
+    def _forget_explicit(self):
+        self._order = None
+
+    @property
+    def order(self):
+        """Permutation, scaling and the diagonal of L, computed once."""
+        self._ready()
+        with self._lock:
+            if self._order is None:
+                order = Order(self)
+                order.scale = order.row_scale[order.rows].astype(self.dtype)
+                order.pivots = 1 / (inverse_diagonal(self, order) * order.scale)
+                self._order = order
+            return self._order
+
+    # ---- Solves
+
+    def __call__(self, b):
+        """A^-1 b"""
+        return self.solve(b)
+
+    solve_A = __call__
+
+    def _substitute(self, part, b, before=None, after=None):
+        """One sweep in the order of the factor, with diagonal scalings of b and of the result."""
+        if sparse.issparse(b):
+            return sparse.csc_matrix(self._substitute(part, b.toarray(), before, after))
+        b = as_vectors(b, self._n, self.dtype)
+        block = np.array(b.reshape(self._n, -1), order="F")
+        if before is not None:
+            block *= before[:, None]
+        x = self._solve_rows(np.arange(self._n), block, lib.TRISTAR_N, part, 1)
+        if after is not None:
+            x *= after[:, None]
+        return x.reshape(b.shape, order="F")
+
+    def solve_L(self, b, use_LDLt_decomposition=True):
+        """L'^-1 b, or L^-1 b; b in the order of the factor: apply_P(b)."""
+        order = self.order
+        return self._substitute(lib.TRISTAR_PART_L, b, order.scale, order.pivots if use_LDLt_decomposition else None)
+
+    def solve_Lt(self, b, use_LDLt_decomposition=True):
+        """L'^-H b, or L^-H b."""
+        order = self.order
+        return self._substitute(lib.TRISTAR_PART_U, b, order.pivots if use_LDLt_decomposition else None, order.scale)
+
+    def solve_D(self, b):
+        """D^-1 b"""
+        if sparse.issparse(b):
+            return sparse.csc_matrix(sparse.diags(1 / self.D()) @ b)
+        b = as_vectors(b, self._n, self.dtype)
+        return (b.T / self.D()).T.astype(self.dtype, copy=False)
+
+    def solve_LD(self, b):
+        """(L' D)^-1 b"""
+        return self.solve_D(self.solve_L(b))
+
+    def solve_DLt(self, b):
+        """(D L'^H)^-1 b"""
+        return self.solve_Lt(self.solve_D(b))
+
+    def solve_LDLt(self, b):
+        """(L' D L'^H)^-1 b"""
+        return self.solve_DLt(self.solve_L(b))
+
+    def apply_P(self, b):
+        """P b"""
+        return b.tocsr()[self.P()].tocsc() if sparse.issparse(b) else np.asarray(b)[self.P()]
+
+    def apply_Pt(self, b):
+        """P^T b"""
+        place = np.argsort(self.P())
+        return b.tocsr()[place].tocsc() if sparse.issparse(b) else np.asarray(b)[place]
+
+    def inv(self):
+        """A^-1 as a CSC matrix. It has n x n entries unless A has independent blocks."""
+        return self.solve(sparse.identity(self._n, self.dtype, format="csc"))
+
+    # ---- Factors
+
+    def P(self):
+        """The permutation: entry k is the row of A that becomes row k."""
+        return self.order.rows
+
+    def D(self):
+        """The diagonal of D, real."""
+        return (self.order.pivots.real**2).astype(self.order.pivots.real.dtype)
+
+    def L_D(self):
+        """(L', D), both CSC."""
+        return ExplicitFactors(self).L, sparse.diags(self.D(), format="csc")
+
+    def L(self):
+        """L, CSC."""
+        lower, _ = self.L_D()
+        return sparse.csc_matrix(lower @ sparse.diags(self.order.pivots))
+
+    def LD(self):
+        """L' and D in one matrix: D on its diagonal, CSC."""
+        lower, diagonal = self.L_D()
+        return sparse.csc_matrix(sparse.tril(lower, -1) + diagonal)
+
+    def logdet(self):
+        """log det A"""
+        self._ready()
+        return float(log_determinant(self)[1])
+
+    def slogdet(self):
+        """(1, log det A)"""
+        return 1, self.logdet()
+
+    def det(self):
+        """det A; infinity or zero where it exceeds the range of numbers."""
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.exp(self.logdet()))
+
+    # ---- New values
+
+    def cholesky_inplace(self, A, beta=0):
+        """Factors A + beta I, which has the pattern of the first matrix."""
+        self.refactor(hermitian(as_sparse(A, "cholesky"), beta))
+
+    def cholesky(self, A, beta=0):
+        """A new factor of A + beta I with the options of this one."""
+        return cholesky(A, beta, context=self._context, **{**self._analysis_options, **self._plan_options, "method": "llt"})
+
+    def update_inplace(self, C, subtract=False):
+        """Not available: the library has no updates of factors by low rank."""
+        raise NotImplementedError("TriStar has no low-rank updates of factors; cholesky_inplace(A) factors new values")
+
+
+def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *, context=None, **options):
+    """Factors A + beta I, which is symmetric or Hermitian positive definite; takes the place of sksparse.cholmod.cholesky.
+
+    Only the lower triangle of A is used. ordering_method: "default", "natural", "amd", "metis", "nesdis", "best". mode and use_long
+    have no effect. options: those of splu. Raises NotPositiveDefiniteError with the row of the pivot.
+    """
+    if ordering_method not in ORDERINGS:
+        raise ValueError(f"ordering_method={ordering_method!r}: must be one of {', '.join(ORDERINGS)}")
+    A = as_sparse(A, "cholesky")
+    require_square(A)
+    options.pop("method", None)
+    options.setdefault("ordering", ORDERINGS[ordering_method])
+    return CholeskyFactor(hermitian(A, beta) if beta else A, context=context, **options)

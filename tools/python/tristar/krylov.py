@@ -1,0 +1,231 @@
+"""Krylov methods of the library, with preconditioners of the library or of SciPy."""
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+
+from ._arrays import LETTERS, SCALARS, MatrixArrays, address, as_sparse, as_vectors, from_buffer
+from ._runtime import (NULL, CancelledError, Error, call_interruptibly, check, ffi, generation, lib, make_options, new_cell,
+                       usable)
+from .factor import Inverse, Solver
+from .precond import IncompleteLU, Preconditioner
+from .reports import Report
+
+# Products from this order on may take long.
+LONG_ROWS = 10000
+
+
+def vector_view(pointer, n, columns, ld, dtype):
+    """Columns of the library as an array, without a copy."""
+    count = (ld * (columns - 1) + n) * dtype.itemsize
+    return np.ndarray((n, columns), dtype, ffi.buffer(pointer, max(count, 0)), strides=(dtype.itemsize, ld * dtype.itemsize))
+
+
+class KrylovResult(tuple):
+    """(x, info) as from SciPy: info is 0 if all columns converged, else the number of iterations.
+
+    `columns` has a report for each column, with reason, iterations, true_residual, seconds and other figures.
+    """
+
+    def __new__(cls, x, columns):
+        failed = [report for report in columns if not report.converged]
+        result = super().__new__(cls, (x, max((max(1, report.iterations) for report in failed), default=0)))
+        result.x, result.columns, result.converged = x, columns, not failed
+        return result
+
+    def _repr_html_(self):
+        return "".join(report._repr_html_() for report in self.columns)
+
+
+class KrylovSolver:
+    """A Krylov method for A x = b with the preconditioner M.
+
+    A: a sparse matrix, or a LinearOperator. method: "auto", "cg", "bicgstab", "gmres", "fgmres", "pipelined_cg", "block_cg". M: a
+    Preconditioner, the result of splu or spilu, TriangularSolver, or a LinearOperator that applies M^-1. callback(column, iteration,
+    residual) gets the relative norm of each iteration; if it returns true, that column and the following ones end. options are the
+    fields of tristar_krylov_options, such as tolerance, max_iterations, restart, side, norm. One solve at a time.
+    """
+
+    def __init__(self, A, M=None, method="auto", callback=None, context=None, **options):
+        self._A = as_sparse(A, "KrylovSolver") if sparse.issparse(A) or isinstance(A, np.ndarray) else aslinearoperator(A)
+        if self._A.shape[0] != self._A.shape[1]:
+            raise ValueError(f"matrix must be square (has shape {self._A.shape})")
+        self.shape = self._A.shape
+        self.dtype = np.result_type(self._A.dtype, np.float32) if not sparse.issparse(self._A) else self._A.dtype
+        if self.dtype not in SCALARS:
+            raise TypeError(f"operators of type {self.dtype} are not supported")
+        self.callback = callback
+        self._M, self._options, self._context = M, dict(options, method=method), context
+        self._arrays = MatrixArrays(self._A, copy=True) if sparse.issparse(self._A) else None
+        self._make()
+
+    def _make(self):
+        self._context, self._generation, self._raised = usable(self._context), generation(), []
+        self._progress = ffi.callback("tristar_krylov_progress_fn", self._on_point, error=1)
+        options, kept = make_options("krylov_options", dict(self._options, progress=self._progress))
+        cell, context = new_cell("krylov"), self._context.handle
+        if self._arrays is not None:
+            check(lib.tristar_krylov_create(context, self._arrays.view, options, cell))
+        else:
+            self._product = ffi.callback("tristar_operator_fn", self._multiply, error=lib.TRISTAR_ERR_RUNTIME)
+            check(lib.tristar_krylov_create_operator(context, self.shape[0], LETTERS[SCALARS[self.dtype]], self._product, NULL,
+                                                     options, cell))
+        del kept
+        self._cell, self._precond = cell, self._make_preconditioner(self._M)
+
+    def _make_preconditioner(self, M):
+        """What must stay alive, and whose first entry is the cell of the preconditioner."""
+        if M is None:
+            return [[NULL]]
+        if isinstance(M, Inverse):
+            M = M.solver
+        if isinstance(M, Preconditioner):
+            M.handle  # of this process
+            return [M._cell, M]
+        cell = new_cell("precond")
+        if isinstance(M, Solver):
+            M._ready()
+            check(lib.tristar_precond_of_plan(M._plan, cell))
+            return [cell, M]
+        if isinstance(M, IncompleteLU):
+            M = M.as_operator()
+        operator = aslinearoperator(M)
+        apply = {lib.TRISTAR_N: operator.matmat, lib.TRISTAR_C: operator.rmatmat,
+                 lib.TRISTAR_T: lambda X: operator.rmatmat(X.conj()).conj()}
+
+        def on_apply(_, op, columns, b, ldb, x, ldx):
+            try:
+                B = vector_view(b, self.shape[0], columns, ldb, self.dtype)
+                vector_view(x, self.shape[0], columns, ldx, self.dtype)[:] = apply[op](B)
+            except BaseException as exception:  # pylint: disable=broad-except
+                self._raised.append(exception)
+                return lib.TRISTAR_ERR_RUNTIME
+            return lib.TRISTAR_OK
+
+        function = ffi.callback("tristar_precond_fn", on_apply, error=lib.TRISTAR_ERR_RUNTIME)
+        check(lib.tristar_precond_of_function(self._context.handle, self.shape[0], LETTERS[SCALARS[self.dtype]], function, NULL,
+                                              cell))
+        return [cell, function]
+
+    def _multiply(self, _, x, y):
+        n = self.shape[0]
+        try:
+            vector_view(y, n, 1, n, self.dtype)[:, 0] = self._A.matvec(vector_view(x, n, 1, n, self.dtype)[:, 0])
+        except BaseException as exception:  # pylint: disable=broad-except
+            self._raised.append(exception)
+            return lib.TRISTAR_ERR_RUNTIME
+        return lib.TRISTAR_OK
+
+    def _on_point(self, _, point):
+        if self.callback is not None and not self._raised:
+            try:
+                if self.callback(point.column, point.iteration, point.residual):
+                    return 1
+            except BaseException as exception:  # pylint: disable=broad-except
+                self._raised.append(exception)
+        return len(self._raised) > 0
+
+    def solve(self, b, x0=None):
+        """Solves for a vector or for the columns of an array, from the initial guess x0. Returns a KrylovResult."""
+        if self._generation != generation():
+            self._make()
+        n = self.shape[0]
+        b = np.asfortranarray(as_vectors(b, n, self.dtype))
+        columns = b.shape[1] if b.ndim == 2 else 1
+        x = np.zeros(b.shape, self.dtype, order="F")
+        if x0 is not None:
+            x[...] = as_vectors(x0, n, self.dtype).reshape(b.shape)
+        self._raised.clear()
+        self._set_guess(x0 is not None)
+        results = ffi.new("tristar_krylov_result[]", max(1, columns))
+        cells = (self._cell, self._precond, self, b, x)
+
+        def work():  # its variables live until its end, also after Ctrl-C
+            return lib.tristar_krylov_solve(cells[0][0], cells[1][0][0], columns, address(b), n, address(x), n, results)
+
+        try:
+            if n < LONG_ROWS:
+                check(work())
+            else:
+                call_interruptibly(work, on_interrupt=lambda: self._raised.append(CancelledError("interrupted")))
+        except Error:
+            if self._raised:
+                raise self._raised[0] from None
+            raise
+        if self._raised:
+            raise self._raised[0]
+        return KrylovResult(x, [self._report(results[k]) for k in range(columns)])
+
+    _guess = False
+
+    def _set_guess(self, guess):
+        if guess != self._guess:
+            options, kept = make_options("krylov_options", dict(self._options, progress=self._progress, guess=guess))
+            check(lib.tristar_krylov_set_options(self._cell[0], options))
+            self._guess = guess
+            del kept
+
+    @staticmethod
+    def _report(result):
+        report = Report("Krylov method", ffi.addressof(result))
+        report._values["reason_text"] = ffi.string(lib.tristar_krylov_reason_text(result.reason)).decode()
+        return report
+
+    def update_values(self, A):
+        """Takes new values: a matrix with the same pattern. The preconditioner stays."""
+        if self._arrays is None:
+            raise ValueError("the matrix is a function")
+        new = MatrixArrays(as_sparse(A.asformat(self._arrays.format), "update_values"))
+        if not new.has_pattern(self._arrays):
+            raise ValueError("update_values: the matrix has another pattern")
+        if self._generation != generation():
+            self._make()
+        self._arrays.take_values(new.values)
+        check(lib.tristar_krylov_update_values(self._cell[0], from_buffer(self._arrays.values)))
+
+    def statistics(self):
+        """A report of the solver: method, bytes, workers."""
+        stats = ffi.new("tristar_krylov_stats *")
+        check(lib.tristar_krylov_get_stats(self._cell[0], stats))
+        return Report("Krylov solver", stats)
+
+
+def solve_once(method, A, b, x0, M, callback, options):
+    """One solve as by a function of SciPy."""
+    solver = KrylovSolver(A, M, method, callback, norm="residual", **options)
+    return solver.solve(b, x0)
+
+
+def scipy_options(tol, maxiter, atol, more):
+    """Options of the library for those of SciPy."""
+    options = dict(more, tolerance=float(tol))
+    if maxiter is not None:
+        options["max_iterations"] = int(maxiter)
+    if atol not in (None, "legacy"):
+        options["absolute"] = float(atol)
+    return options
+
+
+def cg(A, b, x0=None, tol=1e-5, maxiter=None, M=None, callback=None, atol=None, **options):
+    """Conjugate gradients; takes the place of scipy.sparse.linalg.cg, except for `callback(column, iteration, residual)`.
+
+    Converges at || b - A x || <= max(tol || b ||, atol). Returns (x, info); the result also has the figures of each column. b may
+    have several columns. options: fields of tristar_krylov_options.
+    """
+    return solve_once("cg", A, b, x0, M, callback, scipy_options(tol, maxiter, atol, options))
+
+
+def bicgstab(A, b, x0=None, tol=1e-5, maxiter=None, M=None, callback=None, atol=None, **options):
+    """BiCGSTAB, preconditioned from the right; else as cg."""
+    return solve_once("bicgstab", A, b, x0, M, callback, scipy_options(tol, maxiter, atol, {"side": "right", **options}))
+
+
+def gmres(A, b, x0=None, tol=1e-5, restart=None, maxiter=None, M=None, callback=None, atol=None, **options):
+    """GMRES, preconditioned from the right; maxiter counts iterations, not restarts; else as cg."""
+    more = {"side": "right", "restart": 30 if restart is None else int(restart), **options}
+    return solve_once("gmres", A, b, x0, M, callback, scipy_options(tol, maxiter, atol, more))
+
+
+def fgmres(A, b, x0=None, tol=1e-5, restart=None, maxiter=None, M=None, callback=None, atol=None, **options):
+    """Flexible GMRES: M may change in each iteration; else as gmres."""
+    more = {"restart": 30 if restart is None else int(restart), **options}
+    return solve_once("fgmres", A, b, x0, M, callback, scipy_options(tol, maxiter, atol, more))
