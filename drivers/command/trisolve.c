@@ -136,6 +136,8 @@ static bool make_plan(tsi_session *s, solution *z, sweep *w) {
   options.engine = (tristar_engine)s->settings->engine;
   options.nrhs = z->b.cols;
   options.chunk_bytes_max = s->settings->chunk_bytes;
+  options.place = (tristar_place)s->settings->place;
+  options.device_bytes = s->settings->device_bytes;
   const double begin = tsi_now();
   const tristar_triangle_options triangle = {.size = sizeof triangle,
                                              .uplo = w->uplo,
@@ -286,6 +288,7 @@ static void report_sweep(const tsi_session *s, const sweep *w) {
   tsi_report("", "%s, %s; %s; imported in %s, planned in %s",
              tsi_options_word("partition", (int)w->p.partition), tsi_text_many(w->p.chunks, "chunk"), work,
              tsi_text_seconds(w->import_s), tsi_text_seconds(w->plan_s));
+  tsi_report_devices(w->plan, &w->p);
   tsi_report_way(s, &w->way);
 }
 
@@ -327,6 +330,7 @@ static cJSON *sweep_json(const sweep *w, bool solved) {
   cJSON_AddStringToObject(object, "partition", tsi_options_word("partition", (int)w->p.partition));
   TSI_JSON_NUMBERS(object, {"chunks", (double)w->p.chunks}, {"tasks", (double)w->p.tasks},
                    {"import_s", w->import_s}, {"plan_s", w->plan_s});
+  tsi_json_add_devices(w->plan, &w->p, object);
   tsi_json_add_way(object, &w->way);
   if (!solved) return object;
   TSI_JSON_NUMBERS(object, {"initial_backward_error", w->refined.initial_backward_error},

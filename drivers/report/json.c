@@ -54,7 +54,7 @@ static void add_factor(const tsi_session *s, cJSON *object) {
 }
 
 /* By device, a list for each figure. */
-static void add_devices(const tsi_session *s, cJSON *object) {
+void tsi_json_add_devices(const tristar_plan_t *plan, const tristar_plan_stats *p, cJSON *object) {
   cJSON *o = cJSON_AddObjectToObject(object, "devices");
   cJSON *names = cJSON_AddArrayToObject(o, "names"), *chunks = cJSON_AddArrayToObject(o, "chunks"),
         *factor = cJSON_AddArrayToObject(o, "factor_bytes"),
@@ -63,7 +63,7 @@ static void add_devices(const tsi_session *s, cJSON *object) {
         *up = cJSON_AddArrayToObject(o, "up_bytes"), *down = cJSON_AddArrayToObject(o, "down_bytes"),
         *transfers = cJSON_AddArrayToObject(o, "transfers");
   tristar_device_stats d;
-  for (int i = 0; tristar_plan_get_device(s->plan, i, &d); i++) {
+  for (int i = 0; tristar_plan_get_device(plan, i, &d); i++) {
     cJSON_AddItemToArray(names, cJSON_CreateString(d.name));
     cJSON_AddItemToArray(chunks, cJSON_CreateNumber((double)d.chunks));
     cJSON_AddItemToArray(factor, cJSON_CreateNumber(d.factor_bytes));
@@ -73,7 +73,7 @@ static void add_devices(const tsi_session *s, cJSON *object) {
     cJSON_AddItemToArray(down, cJSON_CreateNumber(d.down_bytes));
     cJSON_AddItemToArray(transfers, cJSON_CreateNumber((double)d.transfers));
   }
-  cJSON_AddNumberToObject(o, "unfit_bytes", s->p.unfit_bytes);
+  cJSON_AddNumberToObject(o, "unfit_bytes", p->unfit_bytes);
 }
 
 static void add_plan(const tsi_session *s, cJSON *object) {
@@ -87,7 +87,7 @@ static void add_plan(const tsi_session *s, cJSON *object) {
   TSI_JSON_NUMBERS(object, {"variant_bytes", (double)s->p.variant_bytes},
                    {"workspace_bytes", (double)s->p.workspace_bytes}, {"workers", s->p.workers});
   cJSON_AddStringToObject(object, "scheduler", s->p.scheduler);
-  add_devices(s, object);
+  tsi_json_add_devices(s->plan, &s->p, object);
   cJSON_AddNumberToObject(object, "plan_s", s->plan_s);
 }
 

@@ -157,19 +157,19 @@ void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth) {
              tsi_text_bytes((double)memory.peak_bytes), tsi_text_bytes(tsi_peak_memory(getpid())), array);
 }
 
-/* What is solved on devices. */
-static void report_devices(const tsi_session *s) {
+/* A triangle by rows on a device has no subtrees. */
+void tsi_report_devices(const tristar_plan_t *plan, const tristar_plan_stats *p) {
   tristar_device_stats d;
-  for (int i = 0; tristar_plan_get_device(s->plan, i, &d); i++)
+  for (int i = 0; tristar_plan_get_device(plan, i, &d); i++)
     tsi_report(
         i == 0 ? "devices" : "",
         "%s: %s, %s of factor, %s of tables, %s of workspace; in each solve %s up, %s down its bus, %s",
-        d.name, tsi_text_many(d.chunks, "subtree"), tsi_text_bytes(d.factor_bytes),
-        tsi_text_bytes(d.table_bytes), tsi_text_bytes(d.workspace_bytes), tsi_text_bytes(d.up_bytes),
-        tsi_text_bytes(d.down_bytes), tsi_text_many(d.transfers, "transfer"));
-  if (s->p.unfit_bytes > 0)
-    tsi_report(s->p.devices == 0 ? "devices" : "", "no room for %s of factor, which stay with the cores",
-               tsi_text_bytes(s->p.unfit_bytes));
+        d.name, tristar_plan_get_subtree(plan, 0, NULL) ? tsi_text_many(d.chunks, "subtree") : "all rows",
+        tsi_text_bytes(d.factor_bytes), tsi_text_bytes(d.table_bytes), tsi_text_bytes(d.workspace_bytes),
+        tsi_text_bytes(d.up_bytes), tsi_text_bytes(d.down_bytes), tsi_text_many(d.transfers, "transfer"));
+  if (p->unfit_bytes > 0)
+    tsi_report(p->devices == 0 ? "devices" : "", "no room for %s of factor, which stay with the cores",
+               tsi_text_bytes(p->unfit_bytes));
 }
 
 void tsi_report_plan(const tsi_session *s) {
@@ -179,7 +179,7 @@ void tsi_report_plan(const tsi_session *s) {
              tsi_text_many(s->p.workers, "worker"), s->p.scheduler);
   tsi_report("plan", "%s, %s; %s; in %s", tsi_text_many(s->p.chunks, "chunk"),
              tsi_text_many(s->p.slices, "row slice"), work, tsi_text_seconds(s->plan_s));
-  report_devices(s);
+  tsi_report_devices(s->plan, &s->p);
   if (s->settings->variant == NULL) return;
   if (s->p.variant_bytes > 0)
     tsi_report("", "variant %s, with matrices of %s", s->settings->variant,

@@ -31,6 +31,8 @@ void tsi_report_matrix(const tsi_session *s);
 void tsi_report_analysis(const tsi_session *s);
 void tsi_report_factor(const tsi_session *s);
 void tsi_report_plan(const tsi_session *s);
+/* What of a plan is on devices, and what did not fit there; nothing where all is on the cores. */
+void tsi_report_devices(const tristar_plan_t *plan, const tristar_plan_stats *stats);
 /* Most so far: what the library has allocated, and what the process has had, with StarPU's tasks and all
  * else. */
 void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth);
@@ -59,6 +61,8 @@ void tsi_json_add_checksum(cJSON *object, uint64_t checksum);
 /* Adds an object "layout" with the words of a layout, and returns it. */
 cJSON *tsi_json_add_layout(cJSON *object, const tsi_session *s, const tristar_layout *layout);
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range);
+/* Adds an object "devices" with the figures of each device that a plan uses. */
+void tsi_json_add_devices(const tristar_plan_t *plan, const tristar_plan_stats *stats, cJSON *object);
 void tsi_json_add_way(cJSON *object, const tristar_explanation *explanation);
 void tsi_json_add_paths(cJSON *object, const tsi_paths *paths);
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats);

@@ -1,4 +1,5 @@
-/* TriStar: GPUs: subtrees of a plan on devices, and solves with b and x in the memory of a GPU.
+/* TriStar: GPUs: subtrees of a plan, or a triangle by rows, on devices, and solves with b and x in the memory
+ * of a GPU.
  *
  * A device is a GPU that StarPU has a worker for. tristar_place (tristar.h) chooses where the subtrees of a
  * plan and the large fronts of a factorization are computed.
@@ -13,6 +14,13 @@
  * tasks, so tristar_solve inside a StarPU task is UNSUPPORTED. device_bytes limits the bytes of the factor,
  * of tables and of workspaces on a device. More right-hand sides than there is memory for are solved in
  * blocks.
+ *
+ * Triangles by rows. A plan of a triangle without supernodes (tristar_triangle.h) is on the first device, all
+ * of it, or on the cores: with PLACE_AUTO if these are predicted to be faster, with both if it does not fit
+ * (unfit_bytes of tristar_plan_stats). Values and tables are sent once, and values again after an update.
+ * Each solve transfers its rows of b and x. Solves with the transposed triangle need as much memory again,
+ * from their first call on, which is a MEMORY error if the device has no room. x has the bits of every such
+ * plan with the same partition; they differ from the bits of the cores by roundoff.
  *
  * Fronts of a factorization. A front that is large enough to be cut into tiles can be on a device. The cores
  * assemble and pack it, and one task of the device factors it by its BLAS. The host factors the diagonal
@@ -48,7 +56,7 @@ typedef struct tristar_device_stats {
   char name[64];       /* Name of StarPU's worker for the device. */
   int worker;          /* Number of that worker. */
   int device;          /* Number of the device, from 0. */
-  int64_t chunks;      /* Chunks of the plan, one for each subtree. */
+  int64_t chunks;      /* Chunks of the plan, one for each subtree. A triangle by rows is one. */
   double factor_bytes; /* Bytes of the factor, sent once and after tristar_refactor. Plans of a factor share
                           them. */
   double table_bytes;  /* Bytes of tables for the kernels, sent once. */
@@ -79,7 +87,7 @@ typedef struct tristar_subtree_stats {
                                that the plan is made for, at most 64. */
 } tristar_subtree_stats;
 /* Returns the i-th subtree (from 0) on devices, in the order of the tree. The result is 0 if there is no
- * i-th. */
+ * i-th, and for a triangle by rows. */
 TRISTAR_API int tristar_plan_get_subtree(const tristar_plan_t *plan, int64_t i, tristar_subtree_stats *stats);
 
 /* ---- Vectors on a device ------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@ const char *tsi_device_split_options_obstacle(const tristar_factor_t *factor, co
   if (o->engine == TRISTAR_ENGINE_SERIAL || !factor->ts->workers.allowed) return "there are no tasks";
   if (tsi_devices.name == NULL)
     return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
-  if (factor->rows) return "a triangular matrix without supernodes has no subtrees";
+  if (factor->rows) return tsi_device_triangle_obstacle();
   if (o->updates != TRISTAR_UPDATES_PULL || o->granularity != TRISTAR_TASKS_CHUNKS ||
       o->kernel != TRISTAR_KERNEL_PANELS)
     return "devices have tasks of chunks only, with updates pulled, and the kernel of panels";
@@ -34,6 +34,51 @@ static bool may_be_worth(const tristar_factor_t *factor, const tristar_plan_opti
   return stream_bytes(factor, o) / cores.all > 2 * (device.task_seconds + device.bus_seconds);
 }
 
+/* What a device may have of a plan, in bytes; DBL_MAX: nobody knows. */
+static double memory_of(const tristar_plan_options *o, const tsi_device_facts *facts) {
+  return o->device_bytes > 0 ? (double)o->device_bytes
+         : facts->memory > 0 ? TSI_DEVICE_MEMORY_SHARE * facts->memory
+                             : DBL_MAX;
+}
+
+/* Seconds of a solve with a triangle by rows on its device, with b and x on the bus; and by the cores. */
+static double predict_device(const tsi_device_triangle *triangle, const tristar_factor_t *factor,
+                             const tristar_plan_options *o, const tsi_device *device) {
+  const tsi_index columns = tsi_plan_columns(o);
+  const double bytes =
+      (double)factor->analysis->symbolic->n * (double)factor->scalar_bytes * tsi_workspace_stride(columns);
+  return tsi_time_of_columns((int)columns) * tsi_device_triangle_seconds(triangle, factor->lower == NULL) +
+         2 * (TSI_DEVICE_BUS_SECONDS + TSI_DEVICE_HANDOVER_SECONDS +
+              bytes / (TSI_DEVICE_BUS_REACHED * device->bus));
+}
+static double predict_cores(const tristar_factor_t *factor, const tristar_plan_options *o) {
+  const tsi_costs cores = tsi_costs_assumed(&factor->ts->machine, tsi_starpu_cpu_workers());
+  return stream_bytes(factor, o) / 2 / cores.all;
+}
+
+/* Places a triangle by rows on the first device, if it fits, and if that is wanted or predicted to be faster.
+ */
+static tristar_status place_triangle(const tristar_factor_t *factor, const tristar_plan_options *o,
+                                     const tsi_device_facts *facts, tsi_device_split_options *places) {
+  const tsi_device *device = tsi_device_named(facts->name);
+  const tsi_device_costs costs = tsi_device_costs_of(device);
+  const double memory = memory_of(o, facts);
+  const tsi_device_triangle_options options = {.scalar = factor->analysis->factor_scalar,
+                                               .task_seconds = TSI_DEVICE_TASK_SECONDS,
+                                               .phase_seconds = costs.node_seconds,
+                                               .bandwidth = costs.bandwidth,
+                                               .memory = memory < DBL_MAX ? memory : 0,
+                                               .rhs = tsi_plan_columns(o),
+                                               .solves = tsi_plan_device_solves(o)};
+  if (factor->analysis->symbolic->n == 0) return TRISTAR_OK;
+  TSI_TRY(tsi_device_triangle_create(&factor->ts->env, factor->rows, &options, factor->lower == NULL,
+                                     factor->generation, &places->unfit_bytes, &places->triangle));
+  if (places->triangle != NULL && o->place == TRISTAR_PLACE_AUTO &&
+      predict_device(places->triangle, factor, o, device) >= predict_cores(factor, o))
+    tsi_device_triangle_destroy(&places->triangle);
+  return TRISTAR_OK;
+}
+
 /* Places the subtrees on so many devices, of which this is the first. */
 static tristar_status place(const tristar_factor_t *factor, const tristar_plan_options *o, const bool *shared,
                             int devices, const tsi_device_facts *facts, tsi_device_split_options *places) {
@@ -47,9 +92,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   TSI_TRY(tsi_device_choose(env, factor, &node, &forecast));
   tsi_device_split_costs costs = tsi_device_split_costs_assumed(factor, device);
   costs.devices = devices;
-  costs.device_memory = o->device_bytes > 0 ? (double)o->device_bytes
-                        : facts->memory > 0 ? TSI_DEVICE_MEMORY_SHARE * facts->memory
-                                            : DBL_MAX;
+  costs.device_memory = memory_of(o, facts);
   costs.cores = tsi_starpu_cpu_workers();
   const tsi_costs cores = tsi_costs_assumed(&factor->ts->machine, costs.cores);
   costs.core_bandwidth = cores.one;
@@ -100,12 +143,14 @@ tristar_status tsi_device_split_options_choose_shared(const tristar_factor_t *fa
     TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU: StarPU has no worker of %s", tsi_devices.name);
   if (devices == 0) return TRISTAR_OK;
   const tsi_device_facts facts = tsi_device_describe(0);
-  tristar_status status = place(factor, o, shared, devices, &facts, places);
+  tristar_status status = factor->rows ? place_triangle(factor, o, &facts, places)
+                                       : place(factor, o, shared, devices, &facts, places);
   if (status != TRISTAR_OK) *places = (tsi_device_split_options){.device = NULL}; /* which is made last */
-  places->optional = !wanted && (status != TRISTAR_OK || places->device != NULL);
+  places->optional = !wanted && (status != TRISTAR_OK || places->device != NULL || places->triangle != NULL);
   return status;
 }
 
 void tsi_device_split_options_finish(tsi_env *env, tsi_device_split_options *places) {
   TSI_FREE(env, places->device);
+  tsi_device_triangle_destroy(&places->triangle);
 }

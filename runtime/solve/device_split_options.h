@@ -15,13 +15,15 @@
 #include "codelets/cpu/kernels.h"
 #include "runtime/exec/device/device_build.h"
 #include "runtime/factor/factor.h"
+#include "runtime/rows/device_triangle.h"
 
 typedef struct tsi_device_split_options {
   tsi_index *device;      /* by supernode (partition/device/device_split.h); NULL: all are on the cores */
   tsi_device_options cut; /* of the subtrees on devices */
-  double unfit_bytes;     /* stored, of subtrees that were to be on devices which have no room */
-  double memory;          /* bytes of a device that may be taken; 0: nobody knows */
-  bool optional;          /* PLACE_AUTO: if it fails to choose devices, or to use these, the cores have all */
+  tsi_device_triangle *triangle; /* a triangle by rows on a device, which the plan takes; NULL: none is */
+  double unfit_bytes;            /* stored, of subtrees that were to be on devices which have no room */
+  double memory;                 /* bytes of a device that may be taken; 0: nobody knows */
+  bool optional; /* PLACE_AUTO: if it fails to choose devices, or to use these, the cores have all */
 } tsi_device_split_options;
 
 /* Right-hand sides that a plan, or a distributed factor, is made for, as one block of them. nrhs: of its

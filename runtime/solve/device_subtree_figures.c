@@ -144,12 +144,48 @@ static bool have_room(const tristar_plan_t *plan, double memory, tsi_index solve
   return true;
 }
 
-void tsi_device_subtrees_limit(tristar_plan_t *plan, double memory) {
+/* Makes plan->block, but not below what the plan is made for, and then plan->followed so small that all fits.
+ */
+static void limit(tristar_plan_t *plan, double memory,
+                  bool (*fits)(const tristar_plan_t *plan, double memory, tsi_index solves,
+                               tsi_index columns)) {
   const tsi_index least = tsi_plan_columns(&plan->options), solves = tsi_plan_device_solves(&plan->options);
   tsi_index columns = plan->block;
-  if (memory <= 0) return;
-  while (columns > least && !have_room(plan, memory, solves, columns))
+  while (columns > least && !fits(plan, memory, solves, columns))
     columns = columns > TSI_ROW_BLOCK ? columns - TSI_ROW_BLOCK : columns / 2;
   plan->block = tsi_index_max(columns, least);
-  while (plan->followed > solves && !have_room(plan, memory, plan->followed, plan->block)) plan->followed--;
+  while (plan->followed > solves && !fits(plan, memory, plan->followed, plan->block)) plan->followed--;
+}
+
+void tsi_device_subtrees_limit(tristar_plan_t *plan, double memory) {
+  if (memory > 0) limit(plan, memory, have_room);
+}
+
+/* ---- Of a triangle by rows ----------------------------------------------------------------------------- */
+
+static bool triangle_fits(const tristar_plan_t *plan, double memory, tsi_index solves, tsi_index columns) {
+  (void)memory;
+  return tsi_device_triangle_fits(plan->triangle, solves, columns);
+}
+
+void tsi_plan_triangle_limit(tristar_plan_t *plan) {
+  limit(plan, 0, triangle_fits);
+}
+
+bool tsi_plan_triangle_describe(const tristar_plan_t *plan, tristar_device_stats *stats) {
+  const tsi_index stride = tsi_workspace_stride(tsi_plan_columns(&plan->options));
+  const tsi_device_triangle_bytes bytes = tsi_device_triangle_weigh(plan->triangle, stride);
+  const int device = tsi_device_triangle_device(plan->triangle);
+  const tsi_device_facts facts = tsi_device_describe(device);
+  *stats = (tristar_device_stats){.worker = facts.worker,
+                                  .device = device,
+                                  .chunks = 1,
+                                  .factor_bytes = bytes.factor,
+                                  .table_bytes = bytes.tables,
+                                  .workspace_bytes = bytes.workspace,
+                                  .transfers = 2};
+  memcpy(stats->name, facts.name, sizeof stats->name);
+  stats->up_bytes = stats->down_bytes =
+      (double)stride * (double)plan->factor->analysis->symbolic->n * (double)plan->factor->scalar_bytes;
+  return true;
 }

@@ -71,6 +71,10 @@ bool tsi_device_subtrees_describe(const tristar_plan_t *plan, int i, tristar_dev
 bool tsi_device_subtrees_describe_device(const tsi_plan_subtrees *subtrees, int i, tsi_index stride,
                                          tsi_sweeps sweeps, tristar_device_stats *stats);
 
+/* The same of a triangle by rows on a device (runtime/rows/device_triangle.h). */
+void tsi_plan_triangle_limit(tristar_plan_t *plan);
+bool tsi_plan_triangle_describe(const tristar_plan_t *plan, tristar_device_stats *stats);
+
 /* ---- Of an execution ---------------------------------------------------------------------------------- */
 
 /* Makes the data for the workspace and the stride of an execution that has none, whose steps find it from

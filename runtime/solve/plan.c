@@ -61,6 +61,14 @@ static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, co
 }
 
 /* Those of a matrix that is solved row by row were chosen when it was imported. */
+static tristar_status choose_row_chunks(tsi_env *env, const tristar_plan_t *plan, tsi_chunks **chunks) {
+  const tsi_row_factor *rows = plan->factor->rows;
+  tsi_row_cut whole = *rows->cut; /* on a device: one chunk of all rows */
+  whole.count = 1;
+  whole.start = (tsi_index[2]){0, whole.n};
+  return tsi_row_chunks_create(env, &rows->lines, plan->triangle ? &whole : rows->cut, chunks);
+}
+
 static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
   const tristar_factor_t *factor = plan->factor;
   const int sides = plan->sides;
@@ -73,7 +81,7 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan, const ts
                                                   [TSI_ROWS_ROW_BLOCKS] = TRISTAR_PARTITION_ROW,
                                                   [TSI_ROWS_RECURSIVE_BLOCKS] = TRISTAR_PARTITION_RECURSIVE};
     plan->stats.partition = partition[factor->rows->cut->way];
-    TSI_TRY(tsi_row_chunks_create(env, &factor->rows->lines, factor->rows->cut, &plan->side[0].chunks));
+    TSI_TRY(choose_row_chunks(env, plan, &plan->side[0].chunks));
   } else
     TSI_TRY(choose_panel_chunks(env, plan, device));
   for (int i = 0; i < sides; i++)
@@ -231,11 +239,12 @@ static tristar_status check_options(const tsi_env *env, const tristar_plan_optio
 }
 
 tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
-                               const tsi_device_split_options *places, tristar_plan_t **out) {
+                               tsi_device_split_options *places, tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_plan_t *plan = NULL;
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
+  const bool devices = places->device != NULL || places->triangle != NULL;
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, plan, 1));
   status = tsi_mutex_init(env, &plan->lock);
   if (status != TRISTAR_OK) { /* before there is anything that tsi_plan_free could release */
@@ -256,16 +265,18 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   plan->sides = tsi_analysis_sides(factor->analysis);
   plan->nodes =
       (factor->rows ? tsi_row_node_kernels_select : tsi_node_kernels_select)(factor->analysis->factor_scalar);
+  plan->triangle = tsi_take(&places->triangle);
   TSI_TRY_OUT(choose_chunks(env, plan, places->device));
-  plan->way = tsi_way_of_plan(plan, places->device != NULL);
+  plan->way = tsi_way_of_plan(plan, devices);
   if (plan->way.kind != TRISTAR_WAY_SERIAL)
     TSI_TRY_OUT(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
-  TSI_TRY_OUT(
-      tsi_statistics_create(env, tsi_way_has_tasks(&plan->way), places->device != NULL, &plan->solved));
+  TSI_TRY_OUT(tsi_statistics_create(env, tsi_way_has_tasks(&plan->way), devices, &plan->solved));
   tsi_numa_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY_OUT(tsi_spmv_create(plan, &plan->spmv));
-  TSI_TRY_OUT(tsi_block_plan_create(plan, &plan->blocks));
-  if (factor->rows) plan->pieces = tsi_row_factor_pieces(factor->rows);
+  if (plan->triangle == NULL) {
+    TSI_TRY_OUT(tsi_block_plan_create(plan, &plan->blocks));
+    if (factor->rows) plan->pieces = tsi_row_factor_pieces(factor->rows);
+  }
   TSI_TRY_OUT(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) {
     TSI_TRY_OUT(fill_tables(plan, i));
@@ -277,11 +288,12 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
     TSI_TRY_OUT(tsi_device_subtrees_create(plan, places));
     tsi_device_subtrees_limit(plan, places->memory);
   }
+  if (plan->triangle) tsi_plan_triangle_limit(plan);
   plan->stats.nrhs_block = plan->block;
   if (!factor->rows) TSI_TRY_OUT(tsi_plan_need_lists(plan));
   fill_stats(plan);
   plan->stats.unfit_bytes = places->unfit_bytes;
-  if (plan->subtrees) plan->stats.devices = tsi_device_subtrees_devices(plan->subtrees);
+  plan->stats.devices = plan->subtrees ? tsi_device_subtrees_devices(plan->subtrees) : plan->triangle != NULL;
   TSI_TRY_OUT(warm_up(plan));
   plan->stats.plan_seconds = tsi_clock() - begin - plan->stats.start_seconds;
   tsi_log(env, TRISTAR_LOG_INFO, "plan: %lld chunks, %lld slices, %s on %d workers, kernels %s, %.3g s",
@@ -302,7 +314,7 @@ static tristar_status create_placed(tristar_factor_t *factor, const tristar_plan
   status = tsi_device_split_options_choose(factor, options, start_seconds, &places);
   if (status == TRISTAR_OK) status = tsi_plan_create(factor, options, &places, out);
   if (status != TRISTAR_OK && places.optional) {
-    const tsi_device_split_options cores = {.device = NULL};
+    tsi_device_split_options cores = {.device = NULL};
     tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
     tsi_device_split_options_finish(env, &places);
     status = tsi_plan_create(factor, options, &cores, out);
@@ -334,8 +346,9 @@ out:
 
 int tristar_plan_get_device(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
   tristar_device_stats found;
-  const bool there =
-      plan != NULL && !tsi_env_is_inherited(&plan->ts->env) && tsi_device_subtrees_describe(plan, i, &found);
+  const bool there = plan != NULL && !tsi_env_is_inherited(&plan->ts->env) &&
+                     (plan->triangle ? i == 0 && tsi_plan_triangle_describe(plan, &found)
+                                     : tsi_device_subtrees_describe(plan, i, &found));
   if (there && stats != NULL) *stats = found;
   return there;
 }
@@ -411,6 +424,7 @@ void tsi_plan_free(tristar_plan_t *p) {
     tsi_replay_destroy(&replay);
   }
   tsi_device_subtrees_destroy(p);
+  tsi_device_triangle_destroy(&p->triangle);
   for (int i = 0; i < 2; i++) {
     tsi_plan_side *side = &p->side[i];
     TSI_FREE(env, p->dag[i]);

@@ -39,6 +39,7 @@ typedef struct tsi_replay {
   tsi_count workspace_size;         /* scalars */
   struct tsi_numa_range *processed; /* room for what the tasks of a sweep streamed */
   tsi_replay_subtrees *subtrees;    /* NULL: nothing runs on devices, or nothing was recorded */
+  tsi_triangle_data *triangle;      /* likewise, of a triangle by rows */
 } tsi_replay;
 
 /* One of the triangular factors, as the solve sees it. */
@@ -108,6 +109,7 @@ struct tristar_plan_s {
   struct tsi_block_plan *blocks; /* of a block cut; else NULL */
   tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side; 0: none */
   struct tsi_plan_subtrees *subtrees; /* subtrees on devices; NULL: none */
+  tsi_device_triangle *triangle;      /* of rows: on a device, as one chunk; NULL: on the cores */
   tsi_index block;                    /* right-hand sides that are solved with at a time, at most */
   tsi_index followed; /* blocks of a followed request (request.h) that may be in flight at a time */
   tsi_small_triangle direct;
@@ -142,10 +144,11 @@ extern const tsi_insertable_functions tsi_plan_insertion;
 /* How the chunks of panels of such a plan are cut, but for what is on devices. */
 tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const tristar_plan_options *options);
 
-/* tristar_plan with options that are valid, once it is known which subtrees are on devices. Errors: also
+/* tristar_plan with options that are valid, once it is known which subtrees are on devices. Takes over
+ * places->triangle. Errors: also
  * UNSUPPORTED (what plans with devices cannot do), NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
-                                               const tsi_device_split_options *places, tristar_plan_t **out);
+                                               tsi_device_split_options *places, tristar_plan_t **out);
 
 /* The way of a plan that has chunks and DAGs. devices: some of its subtrees are on devices. */
 tsi_way tsi_way_of_plan(const tristar_plan_t *plan, bool devices);

@@ -17,6 +17,7 @@ static tristar_status list_steps(const tristar_plan_t *plan, tsi_step_list list,
   const tristar_analysis_t *an = plan->factor->analysis;
   const int side = list == TSI_LIST_SWAPPED;
   TSI_OWNED tsi_steps *sweep = NULL; /* whose rows are moved */
+  static const bool whole = true;    /* the only chunk of a triangle by rows is on a device */
   const tsi_steps_source source = {.dag = plan->dag[side],
                                    .order = plan->order[side],
                                    .forward_chunks = plan->side[side].chunks,
@@ -25,8 +26,10 @@ static tristar_status list_steps(const tristar_plan_t *plan, tsi_step_list list,
                                    .backward = sweeps != TSI_FORWARD,
                                    .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
                                    .before = tsi_analysis_inverse(an) == TSI_INVERSE_PARTITIONED,
-                                   .in_place = tsi_factor_keeps_rows(plan->factor),
-                                   .on_device = plan->subtrees ? plan->subtrees->on_device : NULL};
+                                   .in_place = plan->triangle == NULL && tsi_factor_keeps_rows(plan->factor),
+                                   .on_device = plan->subtrees   ? plan->subtrees->on_device
+                                                : plan->triangle ? &whole
+                                                                 : NULL};
   if (plan->blocks && list == TSI_LIST_OWN)
     TSI_TRY(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
   else
@@ -136,6 +139,16 @@ static tristar_status prepare_subtrees(tsi_replay *replay) {
   return tsi_device_subtrees_renew(replay);
 }
 
+/* The same of a triangle by rows, whose sweeps have data of their own. */
+static tristar_status prepare_triangle(tsi_replay *replay, bool backward) {
+  tristar_plan_t *plan = replay->plan;
+  TSI_TRY(tsi_device_triangle_prepare(plan->triangle, backward, plan->factor->generation));
+  if (tsi_triangle_data_serves(replay->triangle, &replay->execution, backward)) return TRISTAR_OK;
+  if (replay->triangle) TSI_TRY(tsi_tasks_check_waiting(&plan->ts->env));
+  release_executors(replay);
+  return tsi_triangle_data_create(plan->triangle, backward, &replay->execution, &replay->triangle);
+}
+
 tristar_status tsi_replay_tasks(tsi_replay *replay, tsi_step_list list, tsi_sweeps sweeps, tsi_tasks **out) {
   const tsi_executor *executor = &replay->executor[list][sweeps];
   *out = NULL;
@@ -146,6 +159,7 @@ tristar_status tsi_replay_tasks(tsi_replay *replay, tsi_step_list list, tsi_swee
     TSI_TRY(tsi_block_plan_prepare(replay->plan, sweeps == TSI_BACKWARD,
                                    &replay->execution.blocks[sweeps == TSI_BACKWARD]));
   if (replay->plan->subtrees) TSI_TRY(prepare_subtrees(replay));
+  if (replay->plan->triangle) TSI_TRY(prepare_triangle(replay, sweeps == TSI_BACKWARD));
   if (executor->tasks == NULL) TSI_TRY(record(replay, list, sweeps));
   *out = executor->tasks;
   return TRISTAR_OK;
@@ -168,6 +182,7 @@ void tsi_replay_destroy(tsi_replay **replay) {
   tsi_env *env = &(*replay)->plan->ts->env;
   release_executors(*replay);
   tsi_device_subtrees_forget(*replay);
+  tsi_triangle_data_destroy(&(*replay)->execution, &(*replay)->triangle);
   TSI_FREE(env, (*replay)->execution.call.workspace);
   TSI_FREE(env, *replay);
 }

@@ -195,6 +195,7 @@ static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) 
   const bool backward = o->sweeps == TSI_BACKWARD;
   tsi_row_factor *rows = factor->rows;
   tsi_solve_call *call = &r->call;
+  if (r->plan->triangle) return TRISTAR_OK; /* all in the workspace */
   if (r->plan->blocks && !call->sparse) {
     r->list = TSI_LIST_OWN;
     return TRISTAR_OK;

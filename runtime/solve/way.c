@@ -93,7 +93,7 @@ tsi_way tsi_way_of_request(const tristar_request_t *r, bool alone) {
   tsi_way way = {.kind = TRISTAR_WAY_SERIAL, .bytes = r->reach.bytes};
   if (r->diagonal) return (tsi_way){.kind = TRISTAR_WAY_DIRECT, .why = TSI_WHY_DIAGONAL};
   if (of_plan->kind == TRISTAR_WAY_SERIAL) return *of_plan;
-  if (r->call.sparse && r->reach.bytes < HERE_BYTES && plan->subtrees == NULL)
+  if (r->call.sparse && r->reach.bytes < HERE_BYTES && of_plan->kind != TRISTAR_WAY_DEVICES)
     way.why = TSI_WHY_FEW_ROWS;
   else if (r->inside_task || (tsi_way_has_tasks(of_plan) && !alone && !tsi_tasks_may_wait()))
     way.why = TSI_WHY_INSIDE_TASK;
@@ -132,8 +132,11 @@ static void write_reason(const tristar_plan_t *plan, const tsi_way *way, char *t
              plan->options.engine == TRISTAR_ENGINE_SERIAL ? "SERIAL" : "TASKS");
     break;
   case TSI_WHY_DEVICES:
-    snprintf(text, size, "subtrees of the plan are on %d device%s", plan->stats.devices,
-             plan->stats.devices == 1 ? "" : "s");
+    if (plan->triangle)
+      snprintf(text, size, "the triangle is on a device");
+    else
+      snprintf(text, size, "subtrees of the plan are on %d device%s", plan->stats.devices,
+               plan->stats.devices == 1 ? "" : "s");
     break;
   case TSI_WHY_PREDICTED:
     snprintf(text, size, "predicted are %.3g us with tasks and %.3g us with a plain call",

@@ -217,8 +217,9 @@ static void check_refusals(void) {
   tristar_view view = f.view;
   view.symmetry = TRISTAR_GENERAL;
   CHECK_OK(tristar_import_csr(ts, &view, TRISTAR_LOWER, TRISTAR_NON_UNIT, &triangle));
-  o = placed(TRISTAR_PLACE_GPU, 1);
-  refuse(ts, triangle, &o, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: ");
+  o = placed(TRISTAR_PLACE_GPU, 1); /* by rows it is on a device: test_gpu_triangles */
+  o.kernel = TRISTAR_KERNEL_SPMV;
+  refuse(ts, triangle, &o, TRISTAR_ERR_UNSUPPORTED, "KERNEL_SPMV does not serve a triangular matrix alone");
   tristar_factor_destroy(&triangle);
   flow_destroy(&f);
   tristar_destroy(&without);

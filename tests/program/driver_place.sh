@@ -59,11 +59,28 @@ assert f["device_fronts"] == 1 and f["device_unfit_fronts"] == 0 and f["device_f
 END
 expect 0 '^ +no room on a GPU for 1 large front, on the cores$' solve gen:poisson3d27:22 --factor-place gpu --device-bytes 1000000
 
+# A triangle by rows
+expect 0 '^devices +CPU [0-9]+[^:]*: all rows, [0-9.]+ [KM]?B of factor, .* up, .* down its bus, 2 transfers$' \
+  trisolve gen:s2d9pt:12 --uplo LU --partition levels --place gpu --json triangle.json
+row '^accuracy'
+python3 - <<'END' || fail "a triangle on a device in JSON"
+import json
+for sweep in json.load(open("triangle.json"))["sweeps"]:
+    d = sweep["devices"]
+    assert len(d["names"]) == 1 and d["chunks"] == [1] and d["factor_bytes"] == [8 * sweep["nnz"]] and d["unfit_bytes"] == 0 and d["up_bytes"] == d["down_bytes"] == [8 * 144], d
+    assert sweep["way"] == "devices", sweep
+END
+expect 0 '^accuracy' trisolve gen:s2d9pt:12 --uplo U --partition recursive --place gpu --op T --nrhs 3
+expect 0 '^devices +no room for .* of factor, which stay with the cores$' trisolve gen:s2d9pt:12 --uplo L --partition levels --place gpu --device-bytes 500
+expect 1 'PLACE_GPU: there are no tasks$' trisolve gen:s2d9pt:12 --uplo L --partition levels --place gpu --engine serial
+
 # ---- None
 tristar=$program
 expect 0 '^  (no GPUs: this TriStar, or its StarPU, is built without CUDA and HIP|GPUs by .*: 0)$' env
 expect 1 'PLACE_GPU: (this build of TriStar has no devices: its StarPU is without CUDA and HIP|StarPU has no worker of .*)$' \
   solve gen:s2d9pt:5 --place gpu
+expect 1 'PLACE_GPU: (this build of TriStar has no devices: its StarPU is without CUDA and HIP|StarPU has no worker of .*)$' \
+  trisolve gen:s2d9pt:12 --uplo L --partition levels --place gpu
 expect 0 '^accuracy' solve gen:s2d9pt:12 --place auto --checksum
 checksum=$(sed -n 's/^checksum *//p' output.txt)
 expect 0 "^checksum +$checksum\$" solve gen:s2d9pt:12 --place cpu --checksum

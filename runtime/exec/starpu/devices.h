@@ -11,6 +11,7 @@
 
 #include "codelets/gpu/tables/dense.h"
 #include "codelets/gpu/tables/launch.h"
+#include "codelets/gpu/tables/rows_launch.h"
 
 struct starpu_codelet;
 struct starpu_conf;
@@ -38,6 +39,10 @@ typedef struct tsi_device_driver {
   int (*clear)(void *at, size_t bytes, void *stream);
   tsi_gpu_launch *launch[4]; /* s, d, c, z */
   tsi_gpu_blocks *blocks[4];
+  /* ---- Triangles by rows ---- */
+  int (*lanes)(int device);     /* lanes of a warp of a device, by its number among the workers */
+  tsi_gpu_rows_launch *rows[4]; /* NULL: there are no kernels of rows */
+  tsi_gpu_rows_blocks *rows_blocks[4];
   /* ---- For factorizations, by a worker of a device ---- */
   /* Between main memory and its device: bytes, and columns of so many bytes each, on a stream. */
   int (*transfer)(void *to, const void *from, size_t bytes, void *stream);

@@ -9,6 +9,7 @@
 #define RUNTIME_ASYNC STARPU_CUDA_ASYNC
 #define RUNTIME_FACTS struct cudaPointerAttributes
 #define RUNTIME_KIND type
+#define RUNTIME_LANES cudaDevAttrWarpSize
 #define RUNTIME_COUNT ncuda
 #define RUNTIME_CHOSEN use_explicit_workers_cuda_gpuid
 #define RUNTIME_NUMBERS workers_cuda_gpuid

@@ -9,6 +9,7 @@
  *   RUNTIME_STREAM    StarPU's function that gives the stream of a worker
  *   RUNTIME_FACTS     the runtime's structure of what it knows of a pointer
  *   RUNTIME_KIND      its member that tells the kind of memory
+ *   RUNTIME_LANES     the runtime's attribute of a device: lanes of a warp
  *   TSI_DEVICE_BLAS   if the build has found the BLAS of that runtime: see devices_blas.h
  *   RUNTIME_COUNT, RUNTIME_CHOSEN, RUNTIME_NUMBERS   members of starpu_conf: how many devices, whether they
  *                     are chosen, their numbers */
@@ -43,6 +44,12 @@ static void use(struct starpu_codelet *codelet, void (*run)(void *buffers[], voi
 /* StarPU's workers of a kind have the numbers of the runtime. */
 static int number(int worker) {
   return starpu_worker_get_devid(worker);
+}
+
+static int lanes(int device) {
+  int worker[TSI_DEVICES_MOST], count = 0;
+  (void)workers(worker, TSI_DEVICES_MOST);
+  return RUNTIME(DeviceGetAttribute)(&count, RUNTIME_LANES, number(worker[device])) == 0 ? count : 32;
 }
 
 /* Pinned memory of the host has a device too. */
@@ -101,6 +108,10 @@ const tsi_device_driver tsi_devices = {
     .clear = clear,
     .launch = {tsi_gpu_launch_s, tsi_gpu_launch_d, tsi_gpu_launch_c, tsi_gpu_launch_z},
     .blocks = {tsi_gpu_blocks_s, tsi_gpu_blocks_d, tsi_gpu_blocks_c, tsi_gpu_blocks_z},
+    .lanes = lanes,
+    .rows = {tsi_gpu_rows_launch_s, tsi_gpu_rows_launch_d, tsi_gpu_rows_launch_c, tsi_gpu_rows_launch_z},
+    .rows_blocks = {tsi_gpu_rows_blocks_s, tsi_gpu_rows_blocks_d, tsi_gpu_rows_blocks_c,
+                    tsi_gpu_rows_blocks_z},
     .transfer = transfer,
     .transfer_columns = transfer_columns,
     .finish = finish,

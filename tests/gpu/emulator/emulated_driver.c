@@ -144,6 +144,23 @@ LAUNCH(d)
 LAUNCH(c)
 LAUNCH(z)
 
+#ifndef TSI_WALKED /* the walk has kernels of sweeps only */
+#define LAUNCH_ROWS(type)                                                                                    \
+  static int rows_##type(const tsi_gpu_rows *rows, unsigned blocks, unsigned threads, void *on) {            \
+    (void)threads;                                                                                           \
+    return tsi_gpu_rows_launch_##type(rows, blocks, 32, on);                                                 \
+  }
+LAUNCH_ROWS(s)
+LAUNCH_ROWS(d)
+LAUNCH_ROWS(c)
+LAUNCH_ROWS(z)
+
+static int lanes(int device) {
+  (void)device;
+  return 32;
+}
+#endif
+
 const tsi_device_driver tsi_devices = {
     .name = "the emulator",
     .present = present,
@@ -158,6 +175,12 @@ const tsi_device_driver tsi_devices = {
     .clear = clear,
     .launch = {launch_s, launch_d, launch_c, launch_z},
     .blocks = {tsi_gpu_blocks_s, tsi_gpu_blocks_d, tsi_gpu_blocks_c, tsi_gpu_blocks_z},
+#ifndef TSI_WALKED
+    .lanes = lanes,
+    .rows = {rows_s, rows_d, rows_c, rows_z},
+    .rows_blocks = {tsi_gpu_rows_blocks_s, tsi_gpu_rows_blocks_d, tsi_gpu_rows_blocks_c,
+                    tsi_gpu_rows_blocks_z},
+#endif
     .transfer = transfer,
     .transfer_columns = transfer_columns,
     .finish = finish,
