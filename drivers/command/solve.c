@@ -19,11 +19,13 @@
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/session/launcher.h"
+#include "drivers/report/pivots.h"
 #include "drivers/report/report.h"
 #include "drivers/command/solve.h"
 
 typedef struct result {
   tsi_system in;
+  tsi_pivots pivots; /* with --inertia, --determinant */
   tristar_explanation way;
   tristar_solve_stats stats; /* of the latest plain solve */
   tsi_bandwidth bandwidth;
@@ -132,6 +134,7 @@ static void print_report(const tsi_session *s, const result *r) {
   tsi_report_matrix(s);
   tsi_report_analysis(s);
   tsi_report_factor(s);
+  tsi_pivots_report(s, &r->pivots);
   tsi_report_plan(s);
   tsi_report_way(s, &r->way);
   tsi_report_memory(s, &r->bandwidth);
@@ -141,6 +144,7 @@ static void print_report(const tsi_session *s, const result *r) {
 static cJSON *make_json(const tsi_session *s, const result *r) {
   const tsi_repeated *plain = &r->in.plain;
   cJSON *object = tsi_json_session(s);
+  tsi_pivots_json(s, &r->pivots, object);
   if (!r->in.accuracy.measured) return object;
   tsi_system_json(&r->in, object);
   TSI_JSON_NUMBERS(object, {"solves_per_s", 1 / plain->median_s}, {"solve_gbps", solve_gbps(s, r)});
@@ -161,7 +165,10 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (settings->on_demand &&
       (settings->json == NULL || strcmp(settings->json, "-") != 0 || settings->layout != NULL))
     return tsi_usage_error("solve", "--on-demand needs --json -, and goes without --layout");
-  if (settings->layout != NULL || tsi_launched().processes > 1)
+  const bool many = settings->layout != NULL || tsi_launched().processes > 1;
+  if (many && (settings->inertia || settings->determinant))
+    return tsi_usage_error("solve", "--inertia and --determinant are for one process, without --layout");
+  if (many)
     return settings->explain ? tsi_usage_error("solve", "--explain is for one process, without --layout")
                              : tsi_solve_distributed(settings);
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0 || settings->transport > 0 ||
@@ -175,9 +182,9 @@ int tsi_command_solve(const tsi_settings *settings) {
   bool solved = read && tsi_system_make(&r.in) && tsi_session_analyze(s) &&
                 (!settings->report || settings->on_demand ||
                  tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &r.bandwidth)) &&
-                start_apart(s, &r) && tsi_session_factor(s) && tsi_session_plan(s, r.in.nrhs) &&
-                solve_plain(s, &r) && explain(s, &r) && profile(s, &r) && draw_gantt(s, &r) &&
-                tsi_system_refine(&r.in, tsi_accuracy_wants_condition(s)) &&
+                start_apart(s, &r) && tsi_session_factor(s) && tsi_pivots_find(s, &r.pivots) &&
+                tsi_session_plan(s, r.in.nrhs) && solve_plain(s, &r) && explain(s, &r) && profile(s, &r) &&
+                draw_gantt(s, &r) && tsi_system_refine(&r.in, tsi_accuracy_wants_condition(s)) &&
                 tsi_accuracy_judge(s, &r.in.accuracy);
   if (solved) tsi_system_write(&r.in);
   print_report(s, &r);

@@ -57,6 +57,7 @@ typedef struct tsi_settings {
   int64_t refine, repeat, in_flight;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
+  bool inertia, determinant;
   /* Krylov methods; negative: not given */
   int krylov_method, side,
       norm;            /* a tristar_krylov_method; a tristar_krylov_side, a tristar_krylov_norm less one */

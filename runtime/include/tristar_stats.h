@@ -111,6 +111,32 @@ TRISTAR_API tristar_status tristar_factor_get_order(const tristar_factor_t *fact
                                                     int64_t *column_order, double *row_scale,
                                                     double *column_scale);
 
+/* The determinant of a matrix: (mantissa[0] + i mantissa[1]) 2^exponent. */
+typedef struct tristar_determinant {
+  double mantissa[2]; /* Real and imaginary part. The larger absolute value is in [1/2, 1). Singular: 0. */
+  int64_t exponent;   /* Singular: 0. */
+  double sign[2];     /* The determinant divided by its absolute value: 1, -1 or a phase. Singular: 0. */
+  double log_abs;     /* Natural logarithm of the absolute value. Singular: minus infinity. */
+} tristar_determinant;
+/* Computes the determinant of A from its factors, with a relative error of about n eps of the factors' type.
+ * The determinant of a matrix that is singular to working precision is 0. Errors: STALE; UNSUPPORTED (an
+ * imported factor); ACCURACY (pivots were perturbed, though A is not singular: the determinant is that of
+ * another matrix). */
+TRISTAR_API tristar_status tristar_factor_get_determinant(const tristar_factor_t *factor,
+                                                          tristar_determinant *determinant);
+
+/* The numbers of positive, negative and zero eigenvalues of a symmetric or Hermitian matrix. */
+typedef struct tristar_inertia {
+  int64_t positive; /* Eigenvalues above zero. */
+  int64_t negative; /* Eigenvalues below zero. */
+  int64_t zero;     /* Null pivots: at most eps^0.8 times the largest pivot, of a singular matrix. */
+} tristar_inertia;
+/* Counts the signs of the pivots of L L^T or L D L^T (Sylvester's law of inertia). Errors: STALE; UNSUPPORTED
+ * (LU, a complex symmetric matrix, an imported factor); ACCURACY (the signs of some pivots are unknown, as
+ * these were perturbed, or are not clearly zero). */
+TRISTAR_API tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor,
+                                                      tristar_inertia *inertia);
+
 /* The analysis of the factor, borrowed: it lives as long as the factor. It is not the analysis that
  * tristar_factor received if METHOD_AUTO changed from Cholesky to L D L^T. */
 TRISTAR_API const tristar_analysis_t *tristar_factor_get_analysis(const tristar_factor_t *factor);

@@ -38,6 +38,21 @@ expect 0 '^way +tasks, on 2 threads: the option engine of the plan is TASKS$' so
 expect 0 '^way +serial, on 1 thread: predicted are [0-9.e+]+ us with tasks and [0-9.e+]+ us with a plain call$' solve gen:s2d9pt:60 --explain
 expect 2 '--explain is for one process' solve gen:s2d9pt:30 --explain --layout 1x1x1
 
+# ---- Inertia and determinant: [2 1; 1 -3], a path without boundary, a matrix that is not symmetric
+matrix saddle.mtx 'coordinate real symmetric' '2 2 3' '1 1 2' '2 1 1' '2 2 -3'
+expect 0 '^ +1 positive, 1 negative, 0 zero eigenvalues$' solve saddle.mtx --inertia
+expect 0 '^ +determinant -7e\+0$' solve saddle.mtx --determinant
+expect 0 '^ +determinant -7e\+0$' solve saddle.mtx --determinant --method lu
+expect 1 'an inertia needs L L\^T or L D L\^T' solve saddle.mtx --inertia --method lu
+matrix neumann.mtx 'coordinate real symmetric' '3 3 5' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 1'
+printf '%s\n' 1 0 -1 >balanced.txt
+expect 0 '^ +2 positive, 0 negative, 1 zero eigenvalue$' solve neumann.mtx --inertia --singular perturb --rhs balanced.txt
+expect 0 '^ +determinant 0: the matrix is singular to working precision$' solve neumann.mtx --determinant --singular perturb --rhs balanced.txt
+matrix complex.mtx 'coordinate complex symmetric' '2 2 3' '1 1 0 2' '2 1 1 0' '2 2 0 1'
+expect 1 'a complex symmetric matrix has no inertia' solve complex.mtx --inertia --method ldlt
+expect 0 '^ +determinant -3e\+0$' solve complex.mtx --determinant --method ldlt
+expect 2 '--inertia and --determinant are for one process' solve saddle.mtx --inertia --layout 1x1x1
+
 # ---- Several processes: what runs on one refuses on all of them, with one message; every launcher is detected
 for launcher in OMPI_COMM_WORLD_SIZE:OMPI_COMM_WORLD_RANK PMI_SIZE:PMI_RANK MV2_COMM_WORLD_SIZE:MV2_COMM_WORLD_RANK \
   SLURM_STEP_NUM_TASKS:SLURM_PROCID JSM_NAMESPACE_SIZE:JSM_NAMESPACE_RANK FLUX_JOB_SIZE:FLUX_TASK_RANK; do

@@ -1,0 +1,255 @@
+/* Determinant and inertia of a matrix from its pivots.
+ *
+ * The diagonal of a packed triangle holds the reciprocals of the diagonal of L (LLT) or of U (LU), whatever
+ * the treatment of diagonal blocks (panel.h); `inverse` holds D^-1 (LDLT). With the scalings R and C of rows
+ * and columns, and the permutations P and Q that bring them into the order of the factors,
+ *
+ *   det A = det P det Q det(L D U) / (det R det C).
+ *
+ * A perturbed pivot has an unknown sign, unless it is a null pivot: one of which only rounding errors were
+ * left, of a singular matrix. Null pivots are at most eps^NULL_PIVOT of the largest pivot, perturbed or not.
+ * The pivots that were perturbed elsewhere became about eps^(1/2).
+ *
+ * Reads   a factor.   Writes  nothing else.
+ * Source  Sylvester's law of inertia; Golub and Van Loan, Matrix Computations, section 8.1. */
+#include <math.h>
+
+#include "codelets/cpu/base/panel.h"
+#include "runtime/factor/factor.h"
+#include "tristar_stats.h"
+
+#define NULL_PIVOT 0.8
+#define UNKNOWN 8 /* times eps^(1/2) of the largest pivot: a pivot that may have been perturbed */
+
+/* A product of many factors; its value is mantissa 2^exponent. */
+typedef struct product {
+  double re, im;
+  int64_t exponent;
+} product;
+
+static void normalize(product *p) {
+  int shift;
+  (void)frexp(fmax(fabs(p->re), fabs(p->im)), &shift);
+  p->re = ldexp(p->re, -shift);
+  p->im = ldexp(p->im, -shift);
+  p->exponent += shift;
+}
+
+static void multiply(product *p, product factor) {
+  normalize(&factor);
+  const double re = p->re * factor.re - p->im * factor.im;
+  p->im = p->re * factor.im + p->im * factor.re;
+  p->re = re;
+  p->exponent += factor.exponent;
+  normalize(p);
+}
+
+/* Both parts are divided by the square of the mantissa, which lies between 1/4 and 2. */
+static product reciprocal(product p) {
+  const double square = p.re * p.re + p.im * p.im;
+  product result = {p.re / square, -p.im / square, -p.exponent};
+  normalize(&result);
+  return result;
+}
+
+static product scalar_at(char scalar, const void *array, tsi_count i) {
+  switch (scalar) {
+  case 's':
+    return (product){((const float *)array)[i], 0, 0};
+  case 'd':
+    return (product){((const double *)array)[i], 0, 0};
+  case 'c':
+    return (product){((const float *)array)[2 * i], ((const float *)array)[2 * i + 1], 0};
+  default:
+    return (product){((const double *)array)[2 * i], ((const double *)array)[2 * i + 1], 0};
+  }
+}
+
+/* What all pivots come to. */
+typedef struct pivots {
+  double null, unknown; /* limits of the absolute value */
+  product all;          /* the product of the reciprocals */
+  int64_t positive, negative, zero, uncertain;
+} pivots;
+
+/* One pivot. size: its absolute value; negative: its sign, of a real one. */
+static void count(pivots *p, double size, bool negative) {
+  if (size <= p->null)
+    p->zero++;
+  else if (size <= p->unknown)
+    p->uncertain++;
+  else if (negative)
+    p->negative++;
+  else
+    p->positive++;
+}
+
+/* The pivots of L D L^T, of order 1 or 2. A pivot of order 2 has one eigenvalue of each sign if its
+ * determinant is negative, else two with the sign of its diagonal entries. */
+static void add_blocks(const tristar_factor_t *factor, pivots *p) {
+  const char scalar = factor->analysis->factor_scalar;
+  for (tsi_index k = 0; k < factor->analysis->symbolic->n; k++) {
+    const product i11 = scalar_at(scalar, factor->inverse, 2 * (tsi_count)k);
+    const product i21 = scalar_at(scalar, factor->inverse, 2 * (tsi_count)k + 1);
+    if (i21.re == 0 && i21.im == 0) {
+      count(p, 1 / hypot(i11.re, i11.im), i11.re < 0);
+      multiply(&p->all, i11);
+      continue;
+    }
+    const product i22 = scalar_at(scalar, factor->inverse, 2 * (tsi_count)++k);
+    product diagonal = {1, 0, 0}, other = {1, 0, 0};
+    multiply(&diagonal, i11);
+    multiply(&diagonal, i22);
+    multiply(&other, i21);
+    multiply(&other, factor->adjoint ? (product){i21.re, -i21.im, 0} : i21);
+    const int64_t most = diagonal.exponent > other.exponent ? diagonal.exponent : other.exponent;
+    const int down = (int)fmax((double)(diagonal.exponent - most), -2000),
+              less = (int)fmax((double)(other.exponent - most), -2000);
+    const product block = {ldexp(diagonal.re, down) - ldexp(other.re, less),
+                           ldexp(diagonal.im, down) - ldexp(other.im, less), most};
+    const double size = exp2(-0.5 * (double)most) / sqrt(hypot(block.re, block.im));
+    count(p, size, block.re < 0 || i11.re < 0);
+    count(p, size, block.re > 0 && i11.re < 0);
+    multiply(&p->all, block);
+  }
+}
+
+/* Those of L L^T, squares of the diagonal of L, or of LU. */
+static void add_diagonal(const tristar_factor_t *factor, pivots *p) {
+  const tsi_panels *panels = factor->analysis->panels;
+  const bool lu = tsi_analysis_is_lu(factor->analysis);
+  for (tsi_index panel = 0; panel < panels->count; panel++) {
+    const char *triangle = tsi_factor_panel(factor, lu, panel);
+    const tsi_index w = tsi_panel_width(panels, panel);
+    for (tsi_index k = 0; k < w; k++) {
+      const tsi_index r = k / TSI_ROW_BLOCK * TSI_ROW_BLOCK, rows = tsi_index_min(TSI_ROW_BLOCK, w - r);
+      const tsi_count at = tsi_triangle_block(r) + (tsi_count)rows * r + tsi_corner_column(rows, k - r);
+      const product entry = scalar_at(factor->analysis->factor_scalar, triangle, at);
+      const double size = 1 / hypot(entry.re, entry.im);
+      count(p, lu ? size : size * size, false);
+      multiply(&p->all, entry);
+      if (!lu) multiply(&p->all, entry);
+    }
+  }
+}
+
+static void read_pivots(const tristar_factor_t *factor, pivots *p) {
+  const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+  const bool doubtful = factor->stats.singular || factor->stats.perturbed_pivots > 0;
+  *p = (pivots){.null = -1, .unknown = -1, .all = {1, 0, 0}};
+  normalize(&p->all);
+  if (doubtful) p->unknown = UNKNOWN * sqrt(epsilon) * factor->stats.largest_pivot;
+  if (factor->stats.singular) p->null = pow(epsilon, NULL_PIVOT) * factor->stats.largest_pivot;
+  if (factor->inverse)
+    add_blocks(factor, p);
+  else
+    add_diagonal(factor, p);
+}
+
+/* -1 if the order is an odd permutation, else 1. seen: n times false, which are set. */
+static double parity(tsi_index n, const int64_t *order, bool *seen) {
+  double sign = 1;
+  for (tsi_index k = 0; k < n; k++) {
+    if (seen[k]) continue;
+    for (int64_t at = order[k]; at != k; at = order[at]) {
+      seen[at] = true;
+      sign = -sign;
+    }
+  }
+  return sign;
+}
+
+/* det P det Q. Rows and columns of symmetric factors have the same order. */
+static tristar_status find_sign(const tristar_factor_t *factor, double *sign) {
+  tsi_env *env = &factor->ts->env;
+  const tsi_index n = factor->analysis->symbolic->n;
+  TSI_OWNED int64_t *order = NULL;
+  TSI_OWNED bool *seen = NULL;
+  *sign = 1;
+  if (!tsi_analysis_is_lu(factor->analysis)) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, order, 2 * (size_t)n));
+  TSI_TRY(TSI_ALLOC_ZERO(env, seen, 2 * (size_t)n));
+  TSI_TRY(tristar_factor_get_order(factor, order, order + n, NULL, NULL));
+  *sign = parity(n, order, seen) * parity(n, order + n, seen + n);
+  return TRISTAR_OK;
+}
+
+static void divide_by_scales(tsi_index n, const double *scale, product *p) {
+  for (tsi_index k = 0; k < n && scale != NULL; k++) {
+    product factor = {scale[k], 0, 0};
+    normalize(&factor);
+    multiply(p, reciprocal(factor));
+  }
+}
+
+static tristar_status check_factor(const tristar_factor_t *factor, const char *what) {
+  TSI_TRY(tsi_factor_need_values(factor));
+  if (factor->analysis->imported)
+    TSI_FAIL(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED, "the %s of imported factors is not computed", what);
+  return TRISTAR_OK;
+}
+
+static tristar_status fail_perturbed(const tristar_factor_t *factor, const char *what) {
+  TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
+           "the %s is unknown: %lld pivots were perturbed; another ordering, or a matching, may avoid that",
+           what, (long long)factor->stats.perturbed_pivots);
+}
+
+static tristar_status find_determinant(const tristar_factor_t *factor, tristar_determinant *determinant) {
+  const tsi_index n = factor->analysis->symbolic->n;
+  pivots p;
+  double sign;
+  TSI_TRY(check_factor(factor, "determinant"));
+  if (factor->stats.singular) {
+    *determinant = (tristar_determinant){.log_abs = -INFINITY};
+    return TRISTAR_OK;
+  }
+  if (factor->stats.perturbed_pivots > 0) return fail_perturbed(factor, "determinant");
+  TSI_TRY(find_sign(factor, &sign));
+  read_pivots(factor, &p);
+  product d = reciprocal(p.all);
+  divide_by_scales(n, factor->row_scale, &d);
+  divide_by_scales(n, factor->col_scale, &d);
+  const double size = hypot(d.re, d.im);
+  /* adding 0 turns -0 into 0 */
+  *determinant = (tristar_determinant){.mantissa = {sign * d.re, sign * d.im + 0.0},
+                                       .exponent = d.exponent,
+                                       .sign = {sign * d.re / size, sign * d.im / size + 0.0},
+                                       .log_abs = log(size) + (double)d.exponent * log(2)};
+  return TRISTAR_OK;
+}
+
+static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inertia *inertia) {
+  const tristar_analysis_t *an = factor->analysis;
+  tsi_env *env = &factor->ts->env;
+  pivots p;
+  TSI_TRY(check_factor(factor, "inertia"));
+  if (tsi_analysis_is_lu(an))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "an inertia needs L L^T or L D L^T of a symmetric or Hermitian matrix, not LU");
+  if (an->stats.method == TRISTAR_METHOD_LDLT && !factor->adjoint &&
+      (an->pattern->scalar == TRISTAR_COMPLEX_SINGLE || an->pattern->scalar == TRISTAR_COMPLEX_DOUBLE))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "a complex symmetric matrix has no inertia: its eigenvalues are complex");
+  read_pivots(factor, &p);
+  if (p.uncertain > 0 && factor->stats.perturbed_pivots > 0) return fail_perturbed(factor, "inertia");
+  if (p.uncertain > 0 || (factor->stats.singular && p.zero == 0))
+    TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
+             "the inertia is unknown: the matrix is singular to working precision, and which pivots are "
+             "zero is not clear");
+  *inertia = (tristar_inertia){.positive = p.positive, .negative = p.negative, .zero = p.zero};
+  return TRISTAR_OK;
+}
+
+tristar_status tristar_factor_get_determinant(const tristar_factor_t *factor,
+                                              tristar_determinant *determinant) {
+  TSI_ENTER(factor, factor->ts);
+  if (determinant == NULL) return TSI_NULL(determinant);
+  return tsi_answer(&factor->ts->env, find_determinant(factor, determinant));
+}
+
+tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor, tristar_inertia *inertia) {
+  TSI_ENTER(factor, factor->ts);
+  if (inertia == NULL) return TSI_NULL(inertia);
+  return tsi_answer(&factor->ts->env, find_inertia(factor, inertia));
+}

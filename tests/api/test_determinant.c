@@ -1,0 +1,284 @@
+/* Determinant and inertia, held against exact values: A = P L D L^H P^T or A = P L U Q with small integers, L
+ * and U sparse and with known diagonals, so that every entry of A is an integer. All scalars and methods;
+ * matrices scaled beyond the range of numbers of their determinants; singular matrices; what is refused. */
+#include <stdlib.h>
+
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+
+enum { ORDER_MAX = 24 };
+
+/* Dense; the truth: det = value 2^exponent. */
+typedef struct matrix {
+  int n, exponent;
+  number a[ORDER_MAX][ORDER_MAX];
+  number value;
+  int64_t positive, negative;
+} matrix;
+
+static int64_t below(uint64_t *seed, int64_t limit) {
+  return (int64_t)(next_random(seed) % (uint64_t)limit);
+}
+
+/* A small integer, complex ones if the type is. */
+static number integer(const typed *t, uint64_t *seed) {
+  number x = (double)(below(seed, 3) - 1);
+  if (t->is_complex) __imag__ x = (double)(below(seed, 3) - 1);
+  return x;
+}
+
+/* Unit lower triangular, about one entry a row. */
+static void make_unit(const typed *t, int n, uint64_t *seed, number l[ORDER_MAX][ORDER_MAX]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) l[i][j] = i == j ? 1 : j < i && below(seed, n) == 0 ? integer(t, seed) : 0;
+}
+
+static void make_permutation(int n, uint64_t *seed, int *order, double *sign) {
+  *sign = 1;
+  for (int i = 0; i < n; i++) order[i] = i;
+  for (int i = n - 1; i > 0; i--) {
+    const int other = (int)below(seed, i + 1), keep = order[i];
+    order[i] = order[other];
+    order[other] = keep;
+    if (other != i) *sign = -*sign;
+  }
+}
+
+/* a(rows[i], columns[j]) = (left D right)(i, j). */
+static void multiply_out(matrix *m, number left[ORDER_MAX][ORDER_MAX], const number *d,
+                         number right[ORDER_MAX][ORDER_MAX], const int *rows, const int *columns) {
+  for (int i = 0; i < m->n; i++)
+    for (int j = 0; j < m->n; j++) {
+      number sum = 0;
+      for (int k = 0; k < m->n; k++) sum += left[i][k] * d[k] * right[k][j];
+      m->a[rows[i]][columns[j]] = sum;
+    }
+}
+
+/* Symmetric or Hermitian. definite: all of D is positive. */
+static void make_symmetric(const typed *t, bool hermitian, bool definite, uint64_t seed, matrix *m) {
+  number l[ORDER_MAX][ORDER_MAX], image[ORDER_MAX][ORDER_MAX], d[ORDER_MAX];
+  int order[ORDER_MAX];
+  double sign;
+  *m = (matrix){.n = 1 + (int)below(&seed, ORDER_MAX), .value = 1};
+  make_unit(t, m->n, &seed, l);
+  make_permutation(m->n, &seed, order, &sign);
+  for (int k = 0; k < m->n; k++) {
+    const double size = (double)(1 + below(&seed, 5));
+    d[k] = definite || below(&seed, 2) ? size : -size;
+    m->positive += creal(d[k]) > 0;
+    m->negative += creal(d[k]) < 0;
+    m->value *= d[k];
+    for (int i = 0; i < m->n; i++) image[k][i] = hermitian ? conj(l[i][k]) : l[i][k];
+  }
+  multiply_out(m, l, d, image, order, order);
+}
+
+static void make_general(const typed *t, uint64_t seed, matrix *m) {
+  number l[ORDER_MAX][ORDER_MAX], lower[ORDER_MAX][ORDER_MAX], u[ORDER_MAX][ORDER_MAX], d[ORDER_MAX];
+  int rows[ORDER_MAX], columns[ORDER_MAX];
+  double sign, other;
+  *m = (matrix){.n = 1 + (int)below(&seed, ORDER_MAX)};
+  make_unit(t, m->n, &seed, l);
+  make_unit(t, m->n, &seed, lower);
+  make_permutation(m->n, &seed, rows, &sign);
+  make_permutation(m->n, &seed, columns, &other);
+  m->value = sign * other;
+  for (int k = 0; k < m->n; k++) {
+    d[k] = (double)(1 + below(&seed, 5)) * (below(&seed, 2) ? 1 : -1);
+    if (t->is_complex && below(&seed, 2)) d[k] *= (number)CMPLX(0, 1);
+    m->value *= d[k];
+    for (int i = 0; i < m->n; i++) u[k][i] = lower[i][k];
+  }
+  multiply_out(m, l, d, u, rows, columns);
+}
+
+/* Rows by 2^up, columns by 2^right, in turn twice that and nothing: all entries stay in range. */
+static void scale(matrix *m, int up, int right) {
+  for (int i = 0; i < m->n; i++)
+    for (int j = 0; j < m->n; j++) {
+      const int by = up * (i % 3) + right * (j % 3);
+      m->a[i][j] = CMPLX(ldexp(creal(m->a[i][j]), by), ldexp(cimag(m->a[i][j]), by));
+    }
+  for (int i = 0; i < m->n; i++) m->exponent += (up + right) * (i % 3);
+}
+
+/* Compressed columns; the lower triangle unless general. */
+static tristar_view make_view(const typed *t, const matrix *m, tristar_symmetry symmetry) {
+  static int64_t ptr[ORDER_MAX + 1];
+  static int32_t index[ORDER_MAX * ORDER_MAX];
+  static char values[ORDER_MAX * ORDER_MAX * sizeof(number)];
+  int64_t at = 0;
+  for (int j = 0; j < m->n; j++) {
+    ptr[j] = at;
+    for (int i = symmetry == TRISTAR_GENERAL ? 0 : j; i < m->n; i++) {
+      if (m->a[i][j] == 0 && i != j) continue;
+      put(t, values, at, m->a[i][j]);
+      index[at++] = i;
+    }
+  }
+  ptr[m->n] = at;
+  return (tristar_view){.format = TRISTAR_CSC,
+                        .symmetry = symmetry,
+                        .scalar = t->scalar,
+                        .rows = m->n,
+                        .cols = m->n,
+                        .ptr = ptr,
+                        .index = index,
+                        .values = values,
+                        .ptr_bits = 64,
+                        .index_bits = 32};
+}
+
+static tristar_status factor(tristar_t *ts, const tristar_view *v, tristar_method method,
+                             tristar_singular singular, tristar_factor_t **out) {
+  tristar_analysis_options options;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  options.singular = singular;
+  *out = NULL;
+  const tristar_status status = tristar_analyze(ts, v, &options, &analysis);
+  return status == TRISTAR_OK ? tristar_factor(analysis, v->values, out) : status;
+}
+
+static int computed, refused;
+
+static void check_determinant(const typed *t, const matrix *m, const tristar_factor_t *f) {
+  tristar_determinant d;
+  const tristar_status status = tristar_factor_get_determinant(f, &d);
+  if (status == TRISTAR_ERR_ACCURACY) {
+    refused++;
+    return;
+  }
+  CHECK_OK(status);
+  computed++;
+  const double tolerance = t->is_single ? 2e-3 : 1e-9, size = cabs(m->value);
+  const number sign = CMPLX(d.sign[0], d.sign[1]);
+  CHECK_MSG(cabs(sign - m->value / size) < tolerance, "%c, order %d: sign %g %+g i, expected %g %+g i",
+            (char)t->scalar, m->n, d.sign[0], d.sign[1], creal(m->value) / size, cimag(m->value) / size);
+  const double logarithm = log(size) + m->exponent * log(2);
+  CHECK_MSG(fabs(d.log_abs - logarithm) < tolerance * fmax(1, fabs(logarithm)),
+            "%c, order %d: logarithm %.17g, expected %.17g", (char)t->scalar, m->n, d.log_abs, logarithm);
+  const double largest = fmax(fabs(d.mantissa[0]), fabs(d.mantissa[1]));
+  CHECK(largest >= 0.5 && largest < 1);
+  const number value = CMPLX(d.mantissa[0], d.mantissa[1]) * exp2((double)(d.exponent - m->exponent));
+  CHECK(cabs(value - m->value) < 2 * tolerance * size);
+}
+
+static void check_inertia(const typed *t, const matrix *m, const tristar_factor_t *f) {
+  tristar_inertia inertia;
+  const tristar_status status = tristar_factor_get_inertia(f, &inertia);
+  if (status == TRISTAR_ERR_ACCURACY) return;
+  CHECK_OK(status);
+  CHECK_MSG(inertia.positive == m->positive && inertia.negative == m->negative && inertia.zero == 0,
+            "%c, order %d: %d positive, %d negative, %d zero, expected %d, %d, 0", (char)t->scalar, m->n,
+            (int)inertia.positive, (int)inertia.negative, (int)inertia.zero, (int)m->positive,
+            (int)m->negative);
+}
+
+/* A symmetric matrix by two methods, as it is stored or as a general one. */
+static void check_symmetric(tristar_t *ts, const typed *t, uint64_t seed) {
+  static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
+  const bool hermitian = !t->is_complex || seed % 2, definite = seed % 3 == 0;
+  matrix m;
+  make_symmetric(t, hermitian, definite, seed, &m);
+  if (seed % 5 == 0) scale(&m, t->is_single ? 9 : 90, t->is_single ? 9 : 90);
+  for (int k = 0; k < 3; k++) {
+    const tristar_view v =
+        make_view(t, &m, hermitian && t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    if (factor(ts, &v, methods[k], TRISTAR_SINGULAR_REFUSE, &f) == TRISTAR_ERR_SINGULAR) {
+      refused++;
+      continue;
+    }
+    CHECK(f != NULL);
+    check_determinant(t, &m, f);
+    tristar_inertia inertia;
+    if (methods[k] != TRISTAR_METHOD_LU && hermitian)
+      check_inertia(t, &m, f);
+    else
+      CHECK_STATUS(tristar_factor_get_inertia(f, &inertia), TRISTAR_ERR_UNSUPPORTED);
+  }
+}
+
+static void check_general(tristar_t *ts, const typed *t, uint64_t seed) {
+  matrix m;
+  make_general(t, seed, &m);
+  if (seed % 5 == 0) scale(&m, t->is_single ? 9 : 120, t->is_single ? -7 : 100);
+  const tristar_view v = make_view(t, &m, TRISTAR_GENERAL);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  if (factor(ts, &v, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_REFUSE, &f) == TRISTAR_ERR_SINGULAR) {
+    refused++;
+    return;
+  }
+  CHECK(f != NULL);
+  check_determinant(t, &m, f);
+}
+
+/* The Laplacian of `parts` paths of 7 vertices: as many eigenvalues are zero. sign -1: the negative of it. */
+static void check_laplacian(tristar_t *ts, const typed *t, int parts, double sign) {
+  matrix m = {.n = 7 * parts};
+  for (int i = 0; i < m.n; i++) {
+    m.a[i][i] = sign * (i % 7 == 0 || i % 7 == 6 ? 1 : 2);
+    if (i % 7 == 0) continue;
+    m.a[i][i - 1] = m.a[i - 1][i] = -sign;
+  }
+  const tristar_view v = make_view(t, &m, t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  tristar_determinant d;
+  tristar_inertia inertia;
+  CHECK_OK(factor(ts, &v, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_PERTURB, &f));
+  CHECK_OK(tristar_factor_get_inertia(f, &inertia));
+  CHECK_MSG(inertia.zero == parts && (sign > 0 ? inertia.negative : inertia.positive) == 0 &&
+                inertia.positive + inertia.negative == 6 * parts,
+            "%c, %d paths: %d positive, %d negative, %d zero", (char)t->scalar, parts, (int)inertia.positive,
+            (int)inertia.negative, (int)inertia.zero);
+  CHECK_OK(tristar_factor_get_determinant(f, &d));
+  CHECK(d.mantissa[0] == 0 && d.mantissa[1] == 0 && d.exponent == 0 && d.sign[0] == 0 && isinf(d.log_abs));
+}
+
+/* The matrix without rows has the determinant 1; a factor without values has none. */
+static void check_edges(tristar_t *ts) {
+  const matrix empty = {.n = 0};
+  matrix m = {.n = 1, .a = {{-3}}};
+  tristar_view v = make_view(&typed_double, &empty, TRISTAR_SYMMETRIC);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *none = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  tristar_determinant d;
+  tristar_inertia inertia;
+  CHECK_OK(factor(ts, &v, TRISTAR_METHOD_AUTO, TRISTAR_SINGULAR_REFUSE, &none));
+  CHECK_OK(tristar_factor_get_determinant(none, &d));
+  CHECK(d.mantissa[0] == 0.5 && d.exponent == 1 && d.sign[0] == 1 && d.log_abs == 0);
+  CHECK_OK(tristar_factor_get_inertia(none, &inertia));
+  CHECK(inertia.positive == 0 && inertia.negative == 0 && inertia.zero == 0);
+  v = make_view(&typed_double, &m, TRISTAR_SYMMETRIC);
+  CHECK_OK(factor(ts, &v, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE, &f));
+  CHECK_OK(tristar_factor_get_inertia(f, &inertia));
+  CHECK(inertia.positive == 0 && inertia.negative == 1);
+  CHECK_STATUS(tristar_factor_get_inertia(f, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_factor_get_determinant(f, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_refactor(f, (const double[]){NAN}), TRISTAR_ERR_NOT_FINITE);
+  CHECK_STATUS(tristar_factor_get_determinant(f, &d), TRISTAR_ERR_STALE);
+  CHECK_STATUS(tristar_factor_get_inertia(f, &inertia), TRISTAR_ERR_STALE);
+}
+
+int main(void) {
+  static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
+                                       &typed_complex_double};
+  tristar_t *ts = open_without_starpu(true);
+  for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+    for (uint64_t seed = 1; seed <= 300; seed++) check_symmetric(ts, types[k], seed);
+    for (uint64_t seed = 1; seed <= 300; seed++) check_general(ts, types[k], seed);
+    for (int parts = 1; parts <= 3; parts++) {
+      check_laplacian(ts, types[k], parts, 1);
+      check_laplacian(ts, types[k], parts, -1);
+    }
+  }
+  check_edges(ts);
+  printf("%d determinants, %d matrices refused\n", computed, refused);
+  CHECK(computed > 3500 && refused < 600);
+  tristar_destroy(&ts);
+  return 0;
+}
