@@ -85,6 +85,27 @@ class Threads(unittest.TestCase):
         self.run_threads([threading.Thread(target=work) for _ in range(3)] + [threading.Thread(target=refactor)])
         self.assertEqual(failures, [])
 
+    def test_new_method_between_solves(self):
+        """Values that need another method replace the factor; solves that run keep the old one."""
+        A, b = laplacian(20), vectors(400)
+        lu, failures, stop = tristar.splu(A), [], threading.Event()
+        indefinite = A - 2.9 * sparse.eye(400, format="csc")
+        results = [tristar.splu(matrix).solve(b) for matrix in (A, indefinite)]
+
+        def work():
+            while not stop.is_set():
+                x = lu.solve(b)
+                if not any(np.allclose(x, result, rtol=1e-6) for result in results):
+                    failures.append(x)
+
+        def refactor():
+            for k in range(60):
+                lu.refactor(A if k % 2 else indefinite)
+            stop.set()
+
+        self.run_threads([threading.Thread(target=work) for _ in range(3)] + [threading.Thread(target=refactor)])
+        self.assertEqual(failures, [])
+
     def test_other_threads_run_during_a_factorization(self):
         A, counts = laplacian(250), [0]
         done = threading.Event()

@@ -20,6 +20,8 @@ LONG_SECONDS = 0.1
 # A factorization of fewer entries seldom takes longer than that.
 LONG_ENTRIES = 100000
 PLAN_OPTIONS = [name for name, _ in ffi.typeof("tristar_plan_options").fields if name not in ("size", "place", "nrhs")]
+SOLVE_OPTIONS = ffi.typeof("tristar_solve_options *")
+SOLVE_OPTIONS_SIZE = ffi.sizeof("tristar_solve_options")
 ndarray, empty_like, solve_plain = np.ndarray, np.empty_like, lib.tristar_solve
 
 
@@ -68,6 +70,14 @@ class Gate:
                 self.closed = False
 
 
+def solve_options(op):
+    """The options of one solve, with their defaults."""
+    options = ffi.new(SOLVE_OPTIONS)
+    lib.tristar_solve_options_init_sized(options, SOLVE_OPTIONS_SIZE)
+    options.op = op
+    return options
+
+
 class Solver:
     """Solves with a factor and its plan. Threads may solve at the same time.
 
@@ -101,9 +111,10 @@ class Solver:
         check(lib.tristar_plan(factor[0], options, plan))
         stats = ffi.new("tristar_plan_stats *")
         check(lib.tristar_plan_get_stats(plan[0], stats))
-        self._perturbed = stats.perturbed_pivots > 0
-        self._seconds = stats.predicted_seconds
-        self._factor, self._plan_cell, self._plan = factor, plan, plan[0]
+        with self._gate.exclusive():  # no solve has the old plan, which is destroyed
+            self._perturbed = stats.perturbed_pivots > 0
+            self._seconds = stats.predicted_seconds
+            self._factor, self._plan_cell, self._plan = factor, plan, plan[0]
 
     def _renew(self):
         """In a child of fork(): makes the factor again."""
@@ -125,20 +136,21 @@ class Solver:
         b: array of n rows with 1 or 2 dimensions in any memory order, or a sparse matrix. Returns a new array of the same shape
         (column-major), or a CSC matrix. Raises ValueError for another shape, and TypeError if the type of b cannot be cast safely.
         """
-        if (type(b) is ndarray and b.dtype is self.dtype and b.shape == (self._n,) and b.flags.c_contiguous
-                and self._seconds < LONG_SECONDS and trans in OPS):
-            x = empty_like(b)
-            gate = self._gate
-            gate.inside.append(None)
-            try:
-                if not gate.closed:
-                    n = self._n
-                    status = solve_plain(self._plan, OPS[trans], 1, from_buffer(b), n, from_buffer(x), n)
-                    if not status:
-                        return x
-                    self._explain_failure(status)
-            finally:
-                gate.inside.pop()
+        # Column-major arrays of the right type, with little overhead; the transposed view is what cffi takes for contiguous.
+        if type(b) is ndarray and b.dtype is self.dtype and b.flags.f_contiguous and b.size and b.ndim < 3 and trans in OPS:
+            shape, n = b.shape, self._n
+            columns = 1 if len(shape) == 1 else shape[1]
+            if shape and shape[0] == n and self._seconds * columns < LONG_SECONDS:
+                x, gate = empty_like(b), self._gate
+                gate.inside.append(None)
+                try:
+                    if not gate.closed:
+                        status = solve_plain(self._plan, OPS[trans], columns, from_buffer(b.T), n, from_buffer(x.T), n)
+                        if not status:
+                            return x
+                        self._explain_failure(status)
+                finally:
+                    gate.inside.pop()
         return self._solve_any(b, trans)
 
     def _explain_failure(self, status):
@@ -169,8 +181,7 @@ class Solver:
             b = np.asfortranarray(b)
             self._call(columns, lib.tristar_solve, self._plan, op, columns, address(b), n, address(x), n, keep=(b, x))
         else:
-            options, _ = make_options("solve_options", {})
-            options.op = op
+            options = solve_options(op)
             options.b_row_stride, options.b_column_stride = strides
             options.x_row_stride, options.x_column_stride = 1, n
             self._call(columns, lib.tristar_solve_with, self._plan, options, columns, address(b), address(x), NULL, keep=(b, x))
@@ -192,8 +203,8 @@ class Solver:
     def _solve_rows(self, rows, block, op, part=lib.TRISTAR_PART_ALL, factor_order=0):
         """Dense solutions for right-hand sides whose nonzero rows are `rows`."""
         x = np.empty((self._n, block.shape[1]), self.dtype, order="F")
-        options, _ = make_options("solve_options", {})
-        options.op, options.part, options.factor_order = op, part, factor_order
+        options = solve_options(op)
+        options.part, options.factor_order = part, factor_order
         if len(rows) < self._n:
             if not len(rows):  # the library takes an empty list for none
                 rows, block = np.zeros(1, np.int64), np.zeros((1, block.shape[1]), self.dtype, order="F")
