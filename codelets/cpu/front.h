@@ -162,6 +162,18 @@ typedef struct tsi_front_entry {
   bool conjugate;
 } tsi_front_entry;
 
+/* The entries of the w lines of one list that go to a front: its columns, or (upper) its rows. Entry q of
+ * line k is the value of `source[q]` times both scalings, the larger one first. source < 0: the mirror image
+ * of the value of ~source, times `sign`, conjugated if `conjugate`. */
+typedef struct tsi_front_lines {
+  const tsi_count *ptr;                   /* w + 1 */
+  const tsi_index *other, *place;         /* by entry: the other index in final numbering, and in the front */
+  const tsi_count *source;                /* by entry */
+  const double *line_scale, *other_scale; /* by line; by final index. NULL: ones */
+  double sign;
+  bool upper, conjugate;
+} tsi_front_lines;
+
 /* The kernels of one scalar type. LLT: A = L L^T, for complex types A = L L^H. */
 typedef struct tsi_front_kernels {
   size_t scalar_bytes;
@@ -170,6 +182,9 @@ typedef struct tsi_front_kernels {
   /* Adds `count` entries. wide: values are of the double type of the same kind, and scaled in it. */
   void (*add_entries)(const tsi_front *front, const tsi_front_entry *entry, tsi_count count,
                       const void *values, bool wide);
+  /* Adds the entries in columns c0 .. c1-1. wide: as above. */
+  void (*add_lines)(const tsi_front *front, const tsi_front_lines *lines, tsi_index c0, tsi_index c1,
+                    const void *values, bool wide);
   /* Adds a child's C (of order m) into columns c0 .. c1-1 of the front; position[i]: front row of the child's
    * row i, ascending. */
   void (*extend_add)(const tsi_front *front, const void *child, tsi_index m, const tsi_index *position,

@@ -13,6 +13,7 @@
 #include "codelets/cpu/rows/krylov.h"
 #include "codelets/cpu/rows/sliced.h"
 #include "codelets/cpu/rows/spmv.h"
+#include "codelets/cpu/small_front.h"
 
 #ifdef TSI_KERNELS_BASE
 #define BASE(...) __VA_ARGS__
@@ -81,6 +82,7 @@ static int usable(void) {
   }
 SELECT(tsi_kernels, [TSI_INVERSES], )
 SELECT(tsi_dense_kernels, , &)
+SELECT(tsi_small_kernels, , &)
 SELECT(tsi_krylov_kernels, , &)
 SELECT(tsi_spmv_kernels, , &)
 SELECT(tsi_block_kernels, , &)
@@ -97,6 +99,10 @@ const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const ch
 
 const tsi_dense_kernels *tsi_dense_kernels_select(char scalar, const char *isa) {
   return select_tsi_dense_kernels(scalar, isa);
+}
+
+const tsi_small_kernels *tsi_small_kernels_select(char scalar, const char *isa) {
+  return select_tsi_small_kernels(scalar, isa);
 }
 
 const tsi_spmv_kernels *tsi_spmv_kernels_select(char scalar, const char *isa) {

@@ -273,10 +273,57 @@ static void add_entries(const tsi_front *front, const tsi_front_entry *entry, ts
   }
 }
 
+/* Entry q of a line. scaled, wide: constants. */
+INLINE tsi_scalar line_value(const tsi_front_lines *lines, const bool scaled, const bool wide, double own,
+                             tsi_count q, const void *values) {
+  const tsi_count source = lines->source[q], at = source < 0 ? ~source : source;
+  const tsi_wide value = wide ? ((const tsi_wide *)values)[at] : (tsi_wide)((const tsi_scalar *)values)[at];
+  const double other = scaled ? lines->other_scale[lines->other[q]] : 1;
+  const double larger = own > other ? own : other, smaller = own > other ? other : own;
+  if (source >= 0) return (tsi_scalar)(scaled ? value * larger * smaller : value);
+  const tsi_scalar a = (tsi_scalar)(value * (lines->sign * larger) * smaller);
+  return TSI_COMPLEX && lines->conjugate ? tsi_conj(a) : a;
+}
+
+/* upper, scaled, wide: constants. */
+INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines *lines, tsi_index c0, tsi_index c1,
+                          const void *values, const bool upper, const bool scaled, const bool wide) {
+  const tsi_index w = front->w, f = front->f, end = upper ? w : tsi_index_min(c1, w);
+  tsi_scalar *p = P(front), *q = Q(front);
+  for (tsi_index k = upper ? 0 : c0; k < end; k++) {
+    const double own = scaled ? lines->line_scale[k] : 1;
+    for (tsi_count e = lines->ptr[k]; e < lines->ptr[k + 1]; e++) {
+      const tsi_index place = lines->place[e];
+      if (upper && (place < c0 || place >= c1)) continue;
+      const tsi_scalar a = line_value(lines, scaled, wide, own, e, values);
+      if (!upper)
+        p[place + (ptrdiff_t)k * f] += a;
+      else
+        *(place < w ? p + k + (ptrdiff_t)place * f : q + k + (ptrdiff_t)(place - w) * w) += a;
+    }
+  }
+}
+
+static void add_lines(const tsi_front *front, const tsi_front_lines *lines, tsi_index c0, tsi_index c1,
+                      const void *values, bool wide) {
+  const bool scaled = lines->line_scale != NULL;
+  if (wide)
+    add_all_lines(front, lines, c0, c1, values, lines->upper, scaled, true);
+  else if (lines->upper && scaled)
+    add_all_lines(front, lines, c0, c1, values, true, true, false);
+  else if (lines->upper)
+    add_all_lines(front, lines, c0, c1, values, true, false, false);
+  else if (scaled)
+    add_all_lines(front, lines, c0, c1, values, false, true, false);
+  else
+    add_all_lines(front, lines, c0, c1, values, false, false, false);
+}
+
 const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
     .scalar_bytes = sizeof(tsi_scalar),
     .zero = zero,
     .add_entries = add_entries,
+    .add_lines = add_lines,
     .extend_add = extend_add,
     .add_block = add_block,
     .diagonal = diagonal,

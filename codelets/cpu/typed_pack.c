@@ -6,45 +6,8 @@
 
 #include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/base/dense.h"
+#include "codelets/cpu/base/pack.h"
 #include "codelets/cpu/front.h"
-
-/* Entry (row i, column k) of what is packed is a[i * row_step + k * column_step]. */
-typedef struct source {
-  const tsi_scalar *a;
-  ptrdiff_t row_step, column_step;
-} source;
-
-/* Writes the lower triangle of the b x b source in row blocks. Returns the end. */
-static tsi_scalar *pack_triangle(source s, tsi_index b, tsi_scalar *to) {
-  for (tsi_index r = 0; r < b; r += TSI_ROW_BLOCK) {
-    const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, b - r);
-    for (tsi_index k = 0; k < r; k++)
-      for (tsi_index i = 0; i < rows; i++) *to++ = s.a[(r + i) * s.row_step + k * s.column_step];
-    for (tsi_index k = 0; k < rows; k++)
-      for (tsi_index i = k; i < rows; i++) *to++ = s.a[(r + i) * s.row_step + (r + k) * s.column_step];
-  }
-  return to;
-}
-
-/* Writes `rows` rows of b columns that continue a rectangle after `before` rows: a row block may come from
- * two sources, so the place of every entry is computed. height: rows of the whole rectangle. */
-static void pack_rows(source s, tsi_index rows, tsi_index b, tsi_index before, tsi_index height,
-                      tsi_scalar *rectangle) {
-  for (tsi_index i = 0; i < rows;) {
-    const tsi_index at = before + i, block = at / TSI_ROW_BLOCK * TSI_ROW_BLOCK, inside = at - block;
-    const tsi_index stride = tsi_index_min(TSI_ROW_BLOCK, height - block);
-    const tsi_index count = tsi_index_min(stride - inside, rows - i);
-    tsi_scalar *to = rectangle + (ptrdiff_t)block * b + inside;
-    for (tsi_index k = 0; k < b; k++)
-      for (tsi_index l = 0; l < count; l++)
-        to[(ptrdiff_t)k * stride + l] = s.a[(i + l) * s.row_step + k * s.column_step];
-    i += count;
-  }
-}
-
-static void zero_between(tsi_scalar *from, tsi_scalar *to) {
-  while (from < to) *from++ = 0;
-}
 
 /* What a panel's triangle is made of: D, lower triangular. */
 typedef struct diagonal_block {
@@ -112,16 +75,17 @@ static tsi_scalar *pack_diagonal(const diagonal_block *d, tsi_scalar *to, tsi_sc
     memcpy(work + (ptrdiff_t)k * b, d->a + (ptrdiff_t)k * d->ld, (size_t)b * sizeof *work);
   if (d->inverse != TSI_INVERSE_NONE) invert_triangle(d, b, work, (int)b);
   set_diagonal(d, work);
-  return pack_triangle(d->transposed ? (source){work, b, 1} : (source){work, 1, b}, b, to);
+  return tsi_pack_triangle(d->transposed ? (tsi_pack_source){work, b, 1} : (tsi_pack_source){work, 1, b}, b,
+                           to);
 }
 
 #define PIECE TSI_PANEL_WIDTH_MAX /* rows that are multiplied by D^-1 at once */
 
 /* Writes `rows` rows of the rectangle after `before` rows. work: PIECE b scalars. */
-static void pack_below(const diagonal_block *d, source s, tsi_index rows, tsi_index before, tsi_index height,
-                       tsi_scalar *rectangle, tsi_scalar *work) {
+static void pack_below(const diagonal_block *d, tsi_pack_source s, tsi_index rows, tsi_index before,
+                       tsi_index height, tsi_scalar *rectangle, tsi_scalar *work) {
   if (d->inverse != TSI_INVERSE_PARTITIONED) {
-    pack_rows(s, rows, d->b, before, height, rectangle);
+    tsi_pack_rows(s, rows, d->b, before, height, rectangle);
     return;
   }
   for (tsi_index i = 0; i < rows; i += PIECE) {
@@ -132,15 +96,15 @@ static void pack_below(const diagonal_block *d, source s, tsi_index rows, tsi_in
     /* by substitution: its backward error is smaller than that of a product with the computed inverse */
     tsi_trsm(CblasRight, uplo_of(d), d->transposed ? CblasTrans : CblasNoTrans,
              d->unit ? CblasUnit : CblasNonUnit, count, d->b, d->a, d->ld, work, count);
-    pack_rows((source){work, 1, count}, count, d->b, before + i, height, rectangle);
+    tsi_pack_rows((tsi_pack_source){work, 1, count}, count, d->b, before + i, height, rectangle);
   }
 }
 
 /* Writes all of a panel but its rectangle, of `below` rows, which is given. */
 static tsi_scalar *begin_panel(const diagonal_block *d, tsi_index below, tsi_scalar *to, tsi_scalar *work) {
   tsi_scalar *rectangle = to + tsi_triangle_size(d->b);
-  zero_between(pack_diagonal(d, to, work), rectangle);
-  zero_between(rectangle + (ptrdiff_t)below * d->b, to + tsi_panel_size(d->b, below));
+  tsi_zero_between(pack_diagonal(d, to, work), rectangle);
+  tsi_zero_between(rectangle + (ptrdiff_t)below * d->b, to + tsi_panel_size(d->b, below));
   return rectangle;
 }
 
@@ -151,7 +115,8 @@ static const tsi_scalar *diagonal_of(const tsi_front *front, tsi_index o) {
 static void pack_lower(const tsi_front *front, tsi_index o, const diagonal_block *d, tsi_scalar *lower,
                        tsi_scalar *work) {
   const tsi_index b = d->b, below = front->f - o - b;
-  pack_below(d, (source){d->a + b, 1, front->f}, below, 0, below, begin_panel(d, below, lower, work), work);
+  pack_below(d, (tsi_pack_source){d->a + b, 1, front->f}, below, 0, below, begin_panel(d, below, lower, work),
+             work);
 }
 
 /* The transpose of U's panel. */
@@ -160,9 +125,9 @@ static void pack_upper(const tsi_front *front, tsi_index o, const diagonal_block
   const ptrdiff_t f = front->f;
   const tsi_index b = d->b, below = front->f - o - b, inside = front->w - o - b;
   tsi_scalar *rectangle = begin_panel(d, below, upper, work);
-  pack_below(d, (source){d->a + b * f, f, 1}, inside, 0, below, rectangle, work);
-  pack_below(d, (source){(const tsi_scalar *)front->q + o, front->w, 1}, front->m, inside, below, rectangle,
-             work);
+  pack_below(d, (tsi_pack_source){d->a + b * f, f, 1}, inside, 0, below, rectangle, work);
+  pack_below(d, (tsi_pack_source){(const tsi_scalar *)front->q + o, front->w, 1}, front->m, inside, below,
+             rectangle, work);
 }
 
 void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *panel,
@@ -189,12 +154,12 @@ void TSI_TYPED(tsi_stripe_pack_panel)(const tsi_front_stripe *panel, tsi_index h
 
 void TSI_TYPED(tsi_stripe_pack)(const tsi_front_stripe *stripe, tsi_index o, tsi_index b, tsi_index height,
                                 void *lower, void *upper) {
-  const source rows = {(const tsi_scalar *)stripe->l + o * (ptrdiff_t)stripe->ldl, 1, stripe->ldl};
+  const tsi_pack_source rows = {(const tsi_scalar *)stripe->l + o * (ptrdiff_t)stripe->ldl, 1, stripe->ldl};
   const tsi_index before = stripe->begin - o - b;
-  pack_rows(rows, stripe->rows, b, before, height, (tsi_scalar *)lower + tsi_triangle_size(b));
+  tsi_pack_rows(rows, stripe->rows, b, before, height, (tsi_scalar *)lower + tsi_triangle_size(b));
   if (upper == NULL) return;
-  const source columns = {(const tsi_scalar *)stripe->u + o, stripe->ldu, 1};
-  pack_rows(columns, stripe->rows, b, before, height, (tsi_scalar *)upper + tsi_triangle_size(b));
+  const tsi_pack_source columns = {(const tsi_scalar *)stripe->u + o, stripe->ldu, 1};
+  tsi_pack_rows(columns, stripe->rows, b, before, height, (tsi_scalar *)upper + tsi_triangle_size(b));
 }
 
 void TSI_TYPED(tsi_front_add_column)(const tsi_front *front, tsi_index column, tsi_count count,

@@ -95,6 +95,16 @@ static tristar_status place_scales(tsi_numeric *numeric) {
   return TRISTAR_OK;
 }
 
+/* How small fronts are factored, if there is a way; fixed: as in tsi_numeric. */
+static void choose_small(tsi_numeric *numeric, bool fixed) {
+  const tristar_analysis_t *an = numeric->analysis;
+  const tsi_small_kernels *kernels = tsi_small_kernels_select(an->factor_scalar, NULL);
+  if (fixed || tsi_analysis_inverse(an) == TSI_INVERSE_PARTITIONED) return;
+  numeric->small = an->stats.method == TRISTAR_METHOD_LU    ? kernels->lu
+                   : an->stats.method == TRISTAR_METHOD_LLT ? kernels->llt
+                                                            : NULL;
+}
+
 static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   numeric->env = &factor->ts->env;
@@ -131,6 +141,7 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_size
   TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->share, an->pattern->n));
   numeric->sizes = sizes;
   numeric->fixed = fixed;
+  choose_small(numeric, fixed);
   if (fixed) {
     TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->kept, an->pattern->n));
     TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->term, an->pattern->n));

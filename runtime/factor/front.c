@@ -103,10 +103,36 @@ static tsi_index place_of(const tsi_symbolic *symbolic, tsi_index s, const tsi_a
   return list->place ? list->place[q] : tsi_front_row(symbolic, s, list->other[q]);
 }
 
+/* Entries of a list whose places and sources are stored. */
+static void add_lines(const tsi_numeric *numeric, const tsi_open_front *open, bool upper, tsi_index c0,
+                      tsi_index c1) {
+  const tristar_analysis_t *an = numeric->analysis;
+  const tsi_assembly *list = upper ? &an->upper : &an->lower;
+  const tsi_index first = first_column(numeric, open->s);
+  const double *lines = upper ? numeric->row_scale : numeric->col_scale;
+  const tsi_front_lines of_front = {
+      .ptr = list->ptr + first,
+      .other = list->other,
+      .place = list->place,
+      .source = list->source,
+      .line_scale = lines ? lines + first : NULL,
+      .other_scale = upper ? numeric->col_scale : numeric->row_scale,
+      .sign = an->pattern->symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1,
+      .upper = upper,
+      .conjugate = an->pattern->symmetry == TRISTAR_HERMITIAN,
+  };
+  numeric->kernels->add_lines(&open->front, &of_front, c0, c1, numeric->values, numeric->wide);
+}
+
 static void add_entries(const tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1) {
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_front *front = &open->front;
   const tsi_index s = open->s, first = first_column(numeric, s);
+  if (an->lower.source != NULL) {
+    add_lines(numeric, open, false, c0, c1);
+    if (front->full) add_lines(numeric, open, true, c0, c1);
+    return;
+  }
   tsi_entry_batch batch;
   batch.numeric = numeric;
   batch.front = front;
@@ -234,23 +260,46 @@ void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
   TSI_FREE(numeric->env, open->assembled);
 }
 
-void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f, tsi_index panel) {
-  if (tsi_numeric_failed(numeric)) return;
-  const tsi_panels *panels = numeric->analysis->panels;
-  const tsi_index column = panels->start[panel], o = stripe->begin, b = stripe->rows;
-  /* in the last block of a root all remaining rows are candidates: partial pivoting proper */
-  const bool last = o + b == f && !numeric->fixed;
-  double size[TSI_PANEL_WIDTH_MAX];
-  memcpy(size, numeric->sizes->column + column, (size_t)b * sizeof *size);
+/* What b columns are to do. last: the last block of a root, in which all remaining rows are candidates:
+ * partial pivoting proper. */
+static tsi_pivoting pivoting_of(const tsi_numeric *numeric, tsi_index column, tsi_index b, bool last) {
+  double *size = numeric->sizes->column + column;
   tsi_pivoting result = {.column_size = size, .share = numeric->share + column};
+  last = last && !numeric->fixed;
   result.least = last || numeric->pivots == NULL ? DEPENDENT * numeric->epsilon : -1;
   if (numeric->pivots && !numeric->fixed)
-    result.tiny =
-        last ? numeric->epsilon * largest_of(numeric->sizes->column + column, b) : numeric->sizes->tiny;
-  tsi_index *pivot = numeric->pivots ? numeric->pivots + column : NULL;
+    result.tiny = last ? numeric->epsilon * largest_of(size, b) : numeric->sizes->tiny;
   result.fixed = numeric->fixed;
   result.adjoint = numeric->adjoint;
   result.inverse = tsi_numeric_inverse(numeric, column);
+  return result;
+}
+
+tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
+  const tsi_index column = first_column(numeric, s), panel = numeric->analysis->panels->first[s];
+  tsi_pivoting result = pivoting_of(numeric, column, front->w, front->m == 0);
+  for (int side = 0; side < (numeric->full ? 2 : 1); side++)
+    TSI_TRY(tsi_factor_need_passing(numeric->factor, side, panel));
+  const tsi_small_factors factors = {
+      .pivot = numeric->pivots ? numeric->pivots + column : NULL,
+      .lower = tsi_factor_panel(numeric->factor, false, panel),
+      .upper = numeric->full ? tsi_factor_panel(numeric->factor, true, panel) : NULL,
+      .inverse = tsi_analysis_inverse(numeric->analysis),
+      .result = &result,
+  };
+  numeric->small(front, &factors);
+  keep_pivots(numeric, column, &result);
+  return result.failed == TSI_NONE ? TRISTAR_OK : fail_at(numeric, column + result.failed, result.why);
+}
+
+void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f, tsi_index panel) {
+  if (tsi_numeric_failed(numeric)) return;
+  const tsi_index column = numeric->analysis->panels->start[panel], b = stripe->rows;
+  double size[TSI_PANEL_WIDTH_MAX];
+  tsi_pivoting result = pivoting_of(numeric, column, b, stripe->begin + b == f);
+  tsi_index *pivot = numeric->pivots ? numeric->pivots + column : NULL;
+  memcpy(size, result.column_size, (size_t)b * sizeof *size); /* L D L^T interchanges them */
+  result.column_size = size;
   if (numeric->inverse)
     numeric->kernels->stripe_diagonal_ldl(stripe, pivot, &result);
   else

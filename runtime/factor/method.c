@@ -109,20 +109,23 @@ static inline void lift(int *largest, int e) {
   if (e > *largest) *largest = e;
 }
 
+/* Exponents of the scalings of a matching, by row and by column. */
+typedef struct scale_exponents {
+  int *row, *column; /* n */
+} scale_exponents;
+
 /* By matched column: how much the exponent of the largest other entry of the column exceeds that of the row.
  * excess: n; others: n of scratch. */
-static void find_excess(const tsi_entries *a, const tsi_index *row_map, const tsi_matched *m, int *excess,
+static void find_excess(const tsi_entries *a, const tsi_index *row_map, scale_exponents scale, int *excess,
                         int *others) {
   const double *values = a->item;
   for (tsi_index j = 0; j < a->n; j++) others[j] = INT_MIN;
   for (tsi_index j = 0; j < a->n; j++) {
-    const int of_column = tsi_scaling_exponent(m->col_scale[j]);
     int largest = INT_MIN;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
       const tsi_index row = a->index[p], of_row = row_map[row];
       if (of_row == j) continue;
-      const int e =
-          tsi_scaling_exponent(fabs(values[p])) + tsi_scaling_exponent(m->row_scale[row]) + of_column;
+      const int e = tsi_scaling_exponent(values[p]) + scale.row[row] + scale.column[j];
       lift(&largest, e);
       lift(&others[of_row], e);
     }
@@ -135,21 +138,38 @@ static void find_excess(const tsi_entries *a, const tsi_index *row_map, const ts
 /* The scaling of a matching may make a row small and its column large, or the reverse. Then the small entries
  * are lost beside rounding errors, but A x = b or A^T x = b needs them. So a row and its column share that:
  * matched entries stay as they are, and no entry grows beyond one. */
-static tristar_status balance(tsi_env *env, const tsi_entries *a, const tsi_matched *m) {
+static tristar_status balance(tsi_env *env, const tsi_entries *a, const tsi_index *row_map,
+                              scale_exponents scale) {
   TSI_SCRATCH(env, int, excess, a->n);
   TSI_SCRATCH(env, int, others, a->n);
   for (int sweep = 0; sweep < BALANCING_SWEEPS; sweep++) {
     bool uneven = false;
-    find_excess(a, m->row_map, m, excess, others);
+    find_excess(a, row_map, scale, excess, others);
     for (tsi_index j = 0; j < a->n; j++) uneven = uneven || abs(excess[j]) > UNEVEN;
     if (!uneven) break;
     for (tsi_index i = 0; i < a->n; i++) {
-      const tsi_index j = m->row_map[i];
+      const tsi_index j = row_map[i];
       const int shift = excess[j] / 4;
-      if (abs(ilogb(m->row_scale[i]) + shift) > 1000 || abs(ilogb(m->col_scale[j]) - shift) > 1000) continue;
-      m->row_scale[i] = ldexp(m->row_scale[i], shift);
-      m->col_scale[j] = ldexp(m->col_scale[j], -shift);
+      if (abs(scale.row[i] + shift) > 1000 || abs(scale.column[j] - shift) > 1000) continue;
+      scale.row[i] += shift;
+      scale.column[j] -= shift;
     }
+  }
+  return TRISTAR_OK;
+}
+
+/* To powers of two, which are exact factors; no scaled entry grows. LU: balanced. */
+static tristar_status round_scalings(tsi_env *env, const tsi_entries *a, tsi_matched *out) {
+  TSI_SCRATCH(env, int, row, a->n);
+  TSI_SCRATCH(env, int, column, a->n);
+  for (tsi_index i = 0; i < a->n; i++) {
+    row[i] = tsi_scaling_exponent(out->row_scale[i]) - 1;
+    column[i] = tsi_scaling_exponent(out->col_scale[i]) - 1;
+  }
+  if (out->row_map != NULL) TSI_TRY(balance(env, a, out->row_map, (scale_exponents){row, column}));
+  for (tsi_index i = 0; i < a->n; i++) {
+    out->row_scale[i] = ldexp(1, row[i]);
+    out->col_scale[i] = ldexp(1, column[i]);
   }
   return TRISTAR_OK;
 }
@@ -164,14 +184,12 @@ tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries 
   TSI_TRY(
       tsi_matching(env, n, a->ptr, a->index, a->item, row_of_column, out->row_scale, out->col_scale, &rank));
   if (rank < n) TSI_TRY(tsi_fail_structure(env, n, rank));
-  for (tsi_index i = 0; i < n; i++) { /* to powers of two, which are exact factors; no scaled entry grows */
-    out->row_scale[i] = ldexp(1, ilogb(out->row_scale[i]));
-    out->col_scale[i] = ldexp(1, ilogb(out->col_scale[i]));
+  if (method == TRISTAR_METHOD_LU) {
+    TSI_TRY(TSI_ALLOC(env, out->row_map, n));
+    for (tsi_index j = 0; j < n; j++) out->row_map[row_of_column[j]] = j;
   }
-  if (method != TRISTAR_METHOD_LU) return match_symmetric(env, a, row_of_column, out);
-  TSI_TRY(TSI_ALLOC(env, out->row_map, n));
-  for (tsi_index j = 0; j < n; j++) out->row_map[row_of_column[j]] = j;
-  return balance(env, a, out);
+  TSI_TRY(round_scalings(env, a, out));
+  return method == TRISTAR_METHOD_LU ? TRISTAR_OK : match_symmetric(env, a, row_of_column, out);
 }
 
 /* Removes explicit zeros, which do not count for the structural rank. */

@@ -5,11 +5,12 @@
  * columns, packs the panels into the factor's stream, and leaves its own Schur complement to its parent (Duff
  * and Reid 1983; Liu 1992).
  *
- * Three ways with a front. A heavy one is tiled: many tasks work on it, and it is kept in `tiled` meanwhile.
+ * Ways with a front. A heavy one is tiled: many tasks work on it, and it is kept in `tiled` meanwhile.
  * Of a tiled front that a team of processes shares there are stripes: those of this process and, as long as
  * they are used, those of others (shared_front.c). The others are done one after the other, a range of
  * supernodes in one task, in memory that the task allocates once, as large as the largest of them needs:
- * there may be millions that have next to nothing to do.
+ * there may be millions that have next to nothing to do. Of these, a small one (small_front.h) is factored
+ * and packed by one call, which needs no BLAS. Sizes alone decide which one is small.
  *
  * On one process of many (factorization.h) the analysis lists the entries of its own fronts and stripes;
  * complements, parts of them (contribution_blocks.c) and stripes come from other processes and go there,
@@ -35,7 +36,7 @@
 #ifndef TSI_RUNTIME_FACTOR_NUMERIC_H
 #define TSI_RUNTIME_FACTOR_NUMERIC_H
 
-#include "codelets/cpu/front.h"
+#include "codelets/cpu/small_front.h"
 #include "dag/factor/factorization.h"
 #include "runtime/exec/steps/exchange.h"
 #include "runtime/factor/factor.h"
@@ -93,20 +94,22 @@ typedef struct tsi_numeric {
   const tristar_factor_t *factor;
   const tristar_analysis_t *analysis;
   const tsi_front_kernels *kernels;
-  const void *values;            /* the user's */
-  bool wide;                     /* they are of the double type, the factors single */
-  bool adjoint;                  /* factor.h */
-  double *row_scale, *col_scale; /* by final index; NULL: ones */
-  bool full;                     /* LU */
-  tsi_index *pivots;             /* n, inside the panel; NULL for LLT */
-  char *inverse;                 /* LDLT: D^-1, two scalars a column; else NULL */
-  double epsilon;                /* of the factors' type */
-  const tsi_pivot_sizes *sizes;  /* in the last panel of a root, where nothing can grow, pivots below
-                              epsilon times the largest of these are perturbed */
-  bool refuse;                   /* matrices with dependent rows */
-  bool fixed;                    /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
-  double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
-  _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
+  void (*small)(const tsi_front *front,
+                const tsi_small_factors *factors); /* a whole small front; NULL: none */
+  const void *values;                              /* the user's */
+  bool wide;                                       /* they are of the double type, the factors single */
+  bool adjoint;                                    /* factor.h */
+  double *row_scale, *col_scale;                   /* by final index; NULL: ones */
+  bool full;                                       /* LU */
+  tsi_index *pivots;                               /* n, inside the panel; NULL for LLT */
+  char *inverse;                                   /* LDLT: D^-1, two scalars a column; else NULL */
+  double epsilon;                                  /* of the factors' type */
+  const tsi_pivot_sizes *sizes; /* in the last panel of a root, where nothing can grow, pivots below
+                             epsilon times the largest of these are perturbed */
+  bool refuse;                  /* matrices with dependent rows */
+  bool fixed;                   /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
+  double *kept;                 /* by final index: pivots, what is left of the entry on the diagonal and */
+  _Atomic double *term;         /* the largest of what was subtracted there; both in absolute value */
   float *share; /* n, by final index: the share of each pivot (front.h); 0: not measured here */
   tsi_factorization *dag;
   pthread_mutex_t lock; /* what pieces of a front's assembly have in common (front_pieces.c) */
@@ -204,6 +207,14 @@ void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
                     tsi_index begin, tsi_index end);
 /* All panels and the complement, one after the other: what a device does with its front, on a core. */
 void tsi_front_factor(tsi_numeric *numeric, const tsi_front *front, tsi_index s);
+/* Is the front of s, of these sizes, small (small_front.h)? */
+static inline bool tsi_front_takes_small(const tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
+  const tsi_panels *panels = numeric->analysis->panels;
+  return numeric->small != NULL && tsi_front_is_small(front->w, front->m) &&
+         panels->first[s + 1] - panels->first[s] == 1;
+}
+/* Such a front, assembled: factors and packs it. Errors: MEMORY, those of pivots. */
+TRISTAR_CHECKED tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi_index s);
 void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel);
 /* After the last use of its columns: frees all but the complement. */
 void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open);

@@ -33,8 +33,10 @@ static void lift(int *largest, int e) {
   *largest = e > *largest ? e : *largest;
 }
 
-/* Exponents of the largest scaled entries of rows and columns, among the entries here: one pass for both. */
-static void find_largest(const tsi_scaling *s) {
+/* Exponents of the largest scaled entries of the lines (of_lines) and of what crosses them (of_others), among
+ * the entries here. Both are constants. */
+static inline __attribute__((always_inline)) void find_in_pass(const tsi_scaling *s, const bool of_lines,
+                                                               const bool of_others) {
   const tsi_scaling_lines *lines = s->lines;
   const int *own = lines->by_rows ? s->row : s->column, *other = lines->by_rows ? s->column : s->row;
   int *of_own = lines->by_rows ? s->of_row : s->of_column,
@@ -47,26 +49,43 @@ static void find_largest(const tsi_scaling *s) {
       const tsi_index i = lines->index[p];
       const int e = s->exponent[p];
       if (e == TSI_NO_ENTRY) continue;
-      lift(&largest, e + other[i] + own[line]);
-      lift(&of_other[i], e + other[i] + own[line]);
+      if (of_lines) lift(&largest, e + other[i] + own[line]);
+      if (of_others) lift(&of_other[i], e + other[i] + own[line]);
       if (!lines->mirror) continue;
-      lift(&of_other[line], e + own[i] + other[line]);
-      lift(&of_own[i], e + own[i] + other[line]);
+      if (of_others) lift(&of_other[line], e + own[i] + other[line]);
+      if (of_lines) lift(&of_own[i], e + own[i] + other[line]);
     }
     lift(&of_own[line], largest);
   }
 }
 
+/* The same of rows, or columns, or both in one pass. */
+static void find_largest(tsi_scaling *s, bool rows, bool columns) {
+  if (s->known) {
+    s->known = false;
+    return;
+  }
+  if (rows && columns)
+    find_in_pass(s, true, true);
+  else if (rows == s->lines->by_rows)
+    find_in_pass(s, true, false);
+  else
+    find_in_pass(s, false, true);
+}
+
 /* The same among the entries of all processes, of rows or of columns. */
 static int *find_largest_of(tsi_scaling *s, bool rows) {
   int *largest = rows ? s->of_row : s->of_column;
-  find_largest(s);
-  unite_largest(s, largest);
+  const bool known = s->known;
+  find_largest(s, rows, !rows);
+  if (!known) unite_largest(s, largest);
   return largest;
 }
 
 static void find_all_largest(tsi_scaling *s) {
-  find_largest(s);
+  const bool known = s->known;
+  find_largest(s, true, true);
+  if (known) return;
   unite_largest(s, s->of_row);
   unite_largest(s, s->of_column);
 }
@@ -258,11 +277,13 @@ static tristar_status scale_lines(tsi_scaling *s) {
   TSI_TRY(check_lines(s, s->of_column, "column"));
   const range rows = range_of(n, s->of_row);
   const bool bad = is_bad(rows) || is_bad(range_of(n, s->of_column));
-  if (!bad && s->lines->row_scale != NULL) {
+  const bool matched = !bad && s->lines->row_scale != NULL;
+  if (matched) {
     take_matching(s);
     if (matching_fits(s)) return TRISTAR_OK;
   }
   const start first = bad ? START_MEANS : is_wide(rows, UNEVEN) && !s->symmetric ? START_EVEN : START_NONE;
+  s->known = !matched && first != START_MEANS; /* the first pass found them */
   TSI_TRY(scale_from(s, first));
   return strengthen_diagonal(s, first);
 }

@@ -21,6 +21,7 @@ typedef struct tsi_scaling {
   bool symmetric;          /* one scaling: column is row */
   int *row, *column;       /* n */
   int *of_row, *of_column; /* n: exponents of the largest scaled entries; scratch */
+  bool known;              /* they are what the next search would find */
   tristar_status united;   /* the first failure of a message between processes */
 } tsi_scaling;
 

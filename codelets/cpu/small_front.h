@@ -1,0 +1,38 @@
+/* A small front as a whole, in one call: most supernodes of circuits and power grids have a few columns and
+ * rows, for which calls of BLAS and LAPACK take many times as long as the arithmetic. One table per
+ * instruction set. Real scalars; tables of complex ones have no functions.
+ *
+ * Reads   an assembled front of one panel (front.h): P, Q, C.
+ * Writes  the packed panel (panel.h), pivots, and C, the Schur complement; P and Q are scratch afterwards.
+ * The result depends on the front alone. Which fronts are small depends on their sizes alone. */
+#ifndef TSI_CODELETS_CPU_SMALL_FRONT_H
+#define TSI_CODELETS_CPU_SMALL_FRONT_H
+
+#include "codelets/cpu/front.h"
+
+#define TSI_SMALL_WIDTH 16 /* largest w */
+#define TSI_SMALL_ROWS 48  /* largest m */
+
+static inline bool tsi_front_is_small(tsi_index w, tsi_index m) {
+  return w <= TSI_SMALL_WIDTH && m <= TSI_SMALL_ROWS;
+}
+
+/* Where the factors of a small front go. */
+typedef struct tsi_small_factors {
+  tsi_index *pivot;     /* w; LLT: not used */
+  void *lower, *upper;  /* the packed panel; upper: LU only */
+  tsi_inverse inverse;  /* not TSI_INVERSE_PARTITIONED */
+  tsi_pivoting *result; /* an entry of the panel that is not finite fails its first column */
+} tsi_small_factors;
+
+typedef struct tsi_small_kernels {
+  const char *isa; /* "base", "avx2", "avx512" */
+  /* NULL: complex scalars. */
+  void (*lu)(const tsi_front *front, const tsi_small_factors *factors);
+  void (*llt)(const tsi_front *front, const tsi_small_factors *factors);
+} tsi_small_kernels;
+
+/* The table of a scalar type for this processor. isa: as in tsi_kernels_select. */
+const tsi_small_kernels *tsi_small_kernels_select(char scalar, const char *isa);
+
+#endif
