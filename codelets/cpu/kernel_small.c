@@ -19,7 +19,11 @@ typedef struct block {
   _Alignas(64) tsi_scalar d[W][W], l[W][W]; /* by column: what is left, and U; L below the diagonal, else 0 */
   _Alignas(64) tsi_scalar b[W][M];          /* by column */
   tsi_scalar reciprocal[W];                 /* of the diagonal of U, LLT: of L */
+  vec nothing;                              /* zeros, unless an entry of the panels is not finite */
 } block;
+
+/* A one with zeros around it: unit + W - i is column i of the identity. */
+static const tsi_scalar unit[2 * W] = {[W] = 1};
 
 INLINE vec minus_times(vec a, vec v, tsi_scalar t) {
   EACH_REG(r) a.r[r] -= v.r[r] * t;
@@ -35,11 +39,18 @@ INLINE tsi_index scalars_of(tsi_index rows, tsi_index v) {
   return tsi_index_min(B, rows - v * B);
 }
 
+/* Entries of a panel: are they finite? */
+INLINE vec noted(block *a, vec v) {
+  a->nothing = plus(a->nothing, times(v, 0));
+  return v;
+}
+
 /* parts: vectors in a column of D, a constant, as everywhere. */
 INLINE void load_block(const tsi_front *front, const int parts, block *a) {
   const tsi_scalar *column = front->p;
   a->w = front->w;
   a->m = front->m;
+  a->nothing = no_vec();
   a->vectors = (a->m + B - 1) / B;
   for (tsi_index k = 0; k < a->w; k++, column += front->f) {
     for (int v = 0; v < parts; v++) store(a->d[k] + v * B, load_some(column + v * B, scalars_of(a->w, v)));
@@ -81,92 +92,83 @@ INLINE void subtract_product(const block *a, tsi_index v, const tsi_scalar *u, t
 
 /* ---- Packing ------------------------------------------------------------------------------------------- */
 
-static bool is_finite(const tsi_scalar *x, tsi_count count) {
-  vec nothing = no_vec();
-  for (tsi_count k = 0; k < count; k += B) nothing = plus(nothing, times(load(x + k), 0));
-  return sum_vec(nothing) == 0;
-}
-
 /* The inverse of a triangle by substitution, row by row: entry (i, k) below the diagonal is from[i * row_step
- * + k * column_step]. diagonal: reciprocals, NULL: ones. */
-INLINE void invert(const int parts, tsi_index w, const tsi_scalar *from, ptrdiff_t row_step,
+ * + k * column_step]. diagonal: reciprocals, NULL: ones. No scalar is written where a vector is read soon. */
+INLINE void invert(block *a, const int parts, const tsi_scalar *from, ptrdiff_t row_step,
                    ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_scalar *x) {
-  for (tsi_index i = 0; i < w; i++) {
-    vec row[2] = {no_vec(), no_vec()};
+  for (tsi_index i = 0; i < a->w; i++) {
+    vec row[2];
+    for (int v = 0; v < parts; v++) row[v] = load(unit + W - i + v * B);
     for (tsi_index k = 0; k < i; k++)
       for (int v = 0; v < parts; v++)
         row[v] = minus_times(row[v], load(x + k * W + v * B), from[i * row_step + k * column_step]);
-    for (int v = 0; v < parts; v++) store(x + i * W + v * B, diagonal ? times(row[v], diagonal[i]) : row[v]);
-    x[i * W + i] = diagonal ? diagonal[i] : 1;
+    for (int v = 0; v < parts; v++)
+      store(x + i * W + v * B, noted(a, diagonal ? times(row[v], diagonal[i]) : row[v]));
   }
 }
 
-INLINE void copy_triangle(tsi_index w, const tsi_scalar *from, ptrdiff_t row_step, ptrdiff_t column_step,
-                          const tsi_scalar *diagonal, tsi_scalar *x) {
-  for (tsi_index i = 0; i < w; i++) {
-    for (tsi_index k = 0; k < i; k++) x[i * W + k] = from[i * row_step + k * column_step];
+INLINE void copy_triangle(block *a, const int parts, const tsi_scalar *from, ptrdiff_t row_step,
+                          ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_scalar *x) {
+  for (tsi_index i = 0; i < a->w; i++) {
+    for (tsi_index k = 0; k < W; k++) x[i * W + k] = k < i ? from[i * row_step + k * column_step] : 0;
     x[i * W + i] = diagonal ? diagonal[i] : 1;
+    for (int v = 0; v < parts; v++) (void)noted(a, load(x + i * W + v * B));
   }
 }
 
 /* Packs all of a panel but its rectangle; arguments as above. Returns the rectangle. */
-INLINE tsi_scalar *begin_panel(const block *a, const int parts, const tsi_scalar *from, ptrdiff_t row_step,
+INLINE tsi_scalar *begin_panel(block *a, const int parts, const tsi_scalar *from, ptrdiff_t row_step,
                                ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_inverse inverse,
                                tsi_scalar *to) {
   _Alignas(64) tsi_scalar x[W * W];
   tsi_scalar *rectangle = to + tsi_triangle_size(a->w);
   if (inverse == TSI_INVERSE_NONE)
-    copy_triangle(a->w, from, row_step, column_step, diagonal, x);
+    copy_triangle(a, parts, from, row_step, column_step, diagonal, x);
   else
-    invert(parts, a->w, from, row_step, column_step, diagonal, x);
+    invert(a, parts, from, row_step, column_step, diagonal, x);
   tsi_zero_between(tsi_pack_triangle((tsi_pack_source){x, W, 1}, a->w, to), rectangle);
   tsi_zero_between(rectangle + (ptrdiff_t)a->m * a->w, to + tsi_panel_size(a->w, a->m));
   return rectangle;
 }
 
-INLINE void pack_lower(const block *a, const int parts, const tsi_scalar *diagonal,
-                       const tsi_small_factors *made) {
+INLINE void pack_lower(block *a, const int parts, const tsi_scalar *diagonal, const tsi_small_factors *made) {
   tsi_scalar *to = begin_panel(a, parts, a->l[0], 1, W, diagonal, made->inverse, made->lower);
   for (tsi_index v = 0; v < a->vectors; v++) {
     const tsi_index count = scalars_of(a->m, v);
-    for (tsi_index k = 0; k < a->w; k++, to += count) store_some(to, load(a->b[k] + v * B), count);
+    for (tsi_index k = 0; k < a->w; k++, to += count) store_some(to, noted(a, load(a->b[k] + v * B)), count);
   }
 }
 
 INLINE void check_panels(const block *a, const tsi_small_factors *made) {
-  const tsi_count size = tsi_panel_size(a->w, a->m);
-  if (!is_finite(made->lower, size) || (made->upper && !is_finite(made->upper, size)))
-    tsi_pivoting_fail(made->result, 0, TSI_PIVOT_NOT_FINITE);
+  if (sum_vec(a->nothing) != 0) tsi_pivoting_fail(made->result, 0, TSI_PIVOT_NOT_FINITE);
 }
 
 /* ---- L U ----------------------------------------------------------------------------------------------- */
 
-/* The row of the largest entry of column k, from row k on, becomes row k. order: of all rows. */
-INLINE void interchange(block *a, tsi_index k, tsi_index *pivot, tsi_index *order) {
+INLINE void swap(tsi_scalar *x, tsi_index i, tsi_index k) {
+  const tsi_scalar keep = x[i];
+  x[i] = x[k];
+  x[k] = keep;
+}
+
+/* The row of the largest entry of column k, from row k on, becomes row k, also of Q. */
+INLINE void interchange(block *a, tsi_index k, tsi_index *pivot, tsi_scalar *q) {
   tsi_index best = k;
   for (tsi_index i = k + 1; i < a->w; i++)
     if (tsi_abs(a->d[k][i]) > tsi_abs(a->d[k][best])) best = i;
   pivot[k] = best;
   if (best == k) return;
-  const tsi_index row = order[k];
-  order[k] = order[best];
-  order[best] = row;
-  for (tsi_index j = 0; j < a->w; j++) {
-    const tsi_scalar of_d = a->d[j][k], of_l = a->l[j][k];
-    a->d[j][k] = a->d[j][best];
-    a->d[j][best] = of_d;
-    if (j >= k) continue;
-    a->l[j][k] = a->l[j][best];
-    a->l[j][best] = of_l;
-  }
+  for (tsi_index j = 0; j < a->w; j++) swap(a->d[j], k, best);
+  for (tsi_index j = 0; j < k; j++) swap(a->l[j], k, best);
+  for (tsi_index j = 0; j < a->m; j++) swap(q + (ptrdiff_t)j * a->w, k, best);
 }
 
 /* Does every pivot serve? */
-INLINE bool eliminate(block *a, const int parts, tsi_index *order, const tsi_small_factors *made) {
+INLINE bool eliminate(block *a, const int parts, tsi_scalar *q, const tsi_small_factors *made) {
   tsi_pivoting *result = made->result;
   const tsi_real tiny = (tsi_real)result->tiny;
   for (tsi_index k = 0; k < a->w; k++) {
-    interchange(a, k, made->pivot, order);
+    interchange(a, k, made->pivot, q);
     tsi_scalar *pivot = &a->d[k][k];
     const tsi_real size = tsi_abs(*pivot);
     if (tsi_pivoting_note(result, k, (double)size)) *pivot = size == 0 ? tiny : *pivot / size * tiny;
@@ -179,29 +181,31 @@ INLINE bool eliminate(block *a, const int parts, tsi_index *order, const tsi_sma
 }
 
 /* A column of Q becomes one of U. */
-INLINE void solve_column(const block *a, const int parts, const tsi_index *order, const tsi_scalar *q,
-                         tsi_scalar *u) {
-  for (tsi_index i = 0; i < a->w; i++) u[i] = q[order[i]];
+INLINE void solve_column(block *a, const int parts, const tsi_scalar *q, tsi_scalar *u) {
+  vec x[2];
+  for (int v = 0; v < parts; v++) x[v] = load_some(q + v * B, scalars_of(a->w, v));
+  for (int v = 0; v < parts; v++) store(u + v * B, x[v]);
   for (tsi_index k = 0; k + 1 < a->w; k++) {
     const tsi_scalar t = u[k];
-    for (int v = 0; v < parts; v++) store(u + v * B, minus_times(load(u + v * B), load(a->l[k] + v * B), t));
+    for (int v = 0; v < parts; v++) x[v] = minus_times(x[v], load(a->l[k] + v * B), t);
+    for (int v = 0; v < parts; v++) store(u + v * B, x[v]);
   }
+  for (int v = 0; v < parts; v++) (void)noted(a, x[v]);
 }
 
 INLINE void factor_lu(const tsi_front *front, const int parts, const tsi_small_factors *made) {
   block a;
-  tsi_index order[W];
-  _Alignas(64) tsi_scalar u[W] = {0};
+  _Alignas(64) tsi_scalar u[W];
   const tsi_index w = front->w, m = front->m;
+  tsi_scalar *q = front->q;
   load_block(front, parts, &a);
-  for (tsi_index i = 0; i < w; i++) order[i] = i;
-  if (!eliminate(&a, parts, order, made)) return;
+  if (!eliminate(&a, parts, q, made)) return;
   pack_lower(&a, parts, NULL, made);
   tsi_scalar *to = begin_panel(&a, parts, a.d[0], W, 1, a.reciprocal, made->inverse, made->upper);
   for (tsi_index j = 0; j < m; j++) {
     const tsi_index stride = scalars_of(m, j / B);
     tsi_scalar *row = to + (ptrdiff_t)(j / B * B) * w + j % B;
-    solve_column(&a, parts, order, (const tsi_scalar *)front->q + (ptrdiff_t)j * w, u);
+    solve_column(&a, parts, q + (ptrdiff_t)j * w, u);
     for (tsi_index k = 0; k < w; k++) row[k * stride] = u[k];
     subtract_product(&a, 0, u, (tsi_scalar *)front->c + (ptrdiff_t)j * m);
   }
