@@ -25,7 +25,7 @@
 
 typedef struct result {
   tsi_system in;
-  tsi_pivots pivots; /* with --inertia, --determinant */
+  tsi_pivots pivots; /* with --inertia, --determinant, --null-space */
   tristar_explanation way;
   tristar_solve_stats stats; /* of the latest plain solve */
   tsi_bandwidth bandwidth;
@@ -166,8 +166,9 @@ int tsi_command_solve(const tsi_settings *settings) {
       (settings->json == NULL || strcmp(settings->json, "-") != 0 || settings->layout != NULL))
     return tsi_usage_error("solve", "--on-demand needs --json -, and goes without --layout");
   const bool many = settings->layout != NULL || tsi_launched().processes > 1;
-  if (many && (settings->inertia || settings->determinant))
-    return tsi_usage_error("solve", "--inertia and --determinant are for one process, without --layout");
+  if (many && (settings->inertia || settings->determinant || settings->null_space))
+    return tsi_usage_error("solve",
+                           "--inertia, --determinant and --null-space are for one process, without --layout");
   if (many)
     return settings->explain ? tsi_usage_error("solve", "--explain is for one process, without --layout")
                              : tsi_solve_distributed(settings);
@@ -183,8 +184,9 @@ int tsi_command_solve(const tsi_settings *settings) {
                 (!settings->report || settings->on_demand ||
                  tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &r.bandwidth)) &&
                 start_apart(s, &r) && tsi_session_factor(s) && tsi_pivots_find(s, &r.pivots) &&
-                tsi_session_plan(s, r.in.nrhs) && solve_plain(s, &r) && explain(s, &r) && profile(s, &r) &&
-                draw_gantt(s, &r) && tsi_system_refine(&r.in, tsi_accuracy_wants_condition(s)) &&
+                tsi_session_plan(s, r.in.nrhs) && tsi_null_space_find(s, &r.in.b, &r.in.x, &r.pivots) &&
+                solve_plain(s, &r) && explain(s, &r) && profile(s, &r) && draw_gantt(s, &r) &&
+                tsi_system_refine(&r.in, tsi_accuracy_wants_condition(s)) &&
                 tsi_accuracy_judge(s, &r.in.accuracy);
   if (solved) tsi_system_write(&r.in);
   print_report(s, &r);

@@ -1,13 +1,19 @@
-/* Determinant and inertia: see pivots.h. */
+/* Determinant, inertia, null space: see pivots.h. */
 #include "drivers/report/pivots.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "drivers/report/report.h"
+#include "drivers/session/files.h"
+#include "drivers/session/rhs.h"
+#include "tristar_solve.h"
 
 bool tsi_pivots_find(tsi_session *s, tsi_pivots *pivots) {
+  pivots->null_vectors = -1;
   if (s->settings->inertia &&
       !tsi_session_check(s, tristar_factor_get_inertia(s->factor, &pivots->inertia), s->name))
     return false;
@@ -16,6 +22,41 @@ bool tsi_pivots_find(tsi_session *s, tsi_pivots *pivots) {
     return false;
   pivots->found = true;
   return true;
+}
+
+#define NULL_VECTORS_MOST 100
+
+/* The columns of `basis` that there are. */
+static bool write_basis(tsi_session *s, const tristar_dense *basis, int64_t columns) {
+  tristar_dense found = *basis;
+  char comment[400];
+  found.cols = columns;
+  snprintf(comment, sizeof comment, "an orthonormal basis of the null space of %s, A = %.300s", s->name,
+           s->name);
+  return tsi_session_check(s, tristar_dense_write(s->ts, s->settings->null_space, &found, comment),
+                           tsi_output_name(s->settings->null_space));
+}
+
+bool tsi_null_space_find(tsi_session *s, tristar_dense *b, const tristar_dense *x, tsi_pivots *pivots) {
+  const tristar_op op = tsi_session_op(s)->op;
+  const int64_t n = b->rows, most = n < NULL_VECTORS_MOST ? n : NULL_VECTORS_MOST;
+  tristar_dense basis = {0};
+  if (s->settings->null_space == NULL) return true;
+  const bool ok =
+      tsi_dense_make(s, n, most, &basis) &&
+      tsi_session_check(
+          s, tristar_null_space(s->plan, op, most, basis.values, n > 0 ? n : 1, &pivots->null_vectors),
+          s->name) &&
+      write_basis(s, &basis, pivots->null_vectors);
+  free(basis.values);
+  if (!ok || s->settings->rhs != NULL) return ok;
+  const size_t bytes = (size_t)(n * b->cols) * s->precision->bytes;
+  if (bytes == 0) return true;
+  memcpy(x->values, b->values, bytes);
+  memset(b->values, 0, bytes);
+  /* B = -op(A) X is in the range of op(A) */
+  return tsi_session_check(
+      s, tristar_residual(s->factor, op, b->cols, b->values, n, x->values, n, b->values, n, NULL), s->name);
 }
 
 /* A decimal number, whatever the exponent. */
@@ -35,9 +76,13 @@ void tsi_pivots_report(const tsi_session *s, const tsi_pivots *pivots) {
   if (s->settings->inertia)
     tsi_report("", "%" PRId64 " positive, %" PRId64 " negative, %s", pivots->inertia.positive,
                pivots->inertia.negative, tsi_text_many(pivots->inertia.zero, "zero eigenvalue"));
-  if (!s->settings->determinant) return;
-  print_determinant(&pivots->determinant, sizeof text, text);
-  tsi_report("", "determinant %s", text);
+  if (s->settings->determinant) {
+    print_determinant(&pivots->determinant, sizeof text, text);
+    tsi_report("", "determinant %s", text);
+  }
+  if (pivots->null_vectors >= 0)
+    tsi_report("", "null space with %s, written to %s", tsi_text_many(pivots->null_vectors, "dimension"),
+               tsi_output_name(s->settings->null_space));
 }
 
 void tsi_pivots_json(const tsi_session *s, const tsi_pivots *pivots, cJSON *object) {
@@ -49,6 +94,8 @@ void tsi_pivots_json(const tsi_session *s, const tsi_pivots *pivots, cJSON *obje
                      {"negative", (double)pivots->inertia.negative}, {"zero", (double)pivots->inertia.zero});
     cJSON_AddNumberToObject(object, "null_pivots", (double)pivots->inertia.zero);
   }
+  if (pivots->null_vectors >= 0)
+    cJSON_AddNumberToObject(object, "null_space_dimension", (double)pivots->null_vectors);
   if (!s->settings->determinant) return;
   cJSON *o = cJSON_AddObjectToObject(object, "determinant");
   TSI_JSON_NUMBERS(o, {"mantissa", d->mantissa[0]}, {"mantissa_imag", d->mantissa[1]},

@@ -1,21 +1,26 @@
-/* What the pivots of a factor show of its matrix: the determinant and the inertia, with --determinant and
- * --inertia.
+/* What factors show of their matrix: the determinant and the inertia, with --determinant and --inertia; the
+ * null space, with --null-space.
  *
- * Reads   the session's factor.   Writes  the report, JSON, the session's failure. */
+ * Reads   the session's factor and plan.   Writes  the report, JSON, the session's failure; the file of
+ * --null-space. */
 #ifndef TSI_DRIVERS_REPORT_PIVOTS_H
 #define TSI_DRIVERS_REPORT_PIVOTS_H
 
 #include "drivers/report/json.h"
 #include "drivers/session/session.h"
+#include "tristar_matrix.h"
 #include "tristar_stats.h"
 
 typedef struct tsi_pivots {
   bool found; /* the members that the options call for are set */
   tristar_determinant determinant;
   tristar_inertia inertia;
+  int64_t null_vectors; /* -1: not searched for */
 } tsi_pivots;
 
 bool tsi_pivots_find(tsi_session *s, tsi_pivots *pivots);
+/* Writes the file; makes B consistent, unless it was given, with X as scratch. */
+bool tsi_null_space_find(tsi_session *s, tristar_dense *b, const tristar_dense *x, tsi_pivots *pivots);
 void tsi_pivots_report(const tsi_session *s, const tsi_pivots *pivots);
 void tsi_pivots_json(const tsi_session *s, const tsi_pivots *pivots, cJSON *object);
 

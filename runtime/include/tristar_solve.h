@@ -3,6 +3,7 @@
  *   tristar_solve_with          parts of A, strides, sparse right-hand sides, chosen rows of X
  *   tristar_solve_start         the same without waiting
  *   tristar_test, tristar_wait  the end of such a solve
+ *   tristar_null_space          the null vectors of a singular matrix
  *
  * None of these functions refines: see tristar_solve_refined. */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
@@ -75,6 +76,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_with(tristar_plan_t *pl
                                                               const tristar_solve_options *options,
                                                               int64_t nrhs, const void *b, void *x,
                                                               tristar_solve_result *result);
+
+/* Computes an orthonormal basis of the null space of op(A), with 4 to 8 solves of 8 to 2 (count + 4) columns.
+ * The factor may be one of a matrix that is not singular: then *count is 0. TRISTAR_SINGULAR_PERTURB makes
+ * factors of singular matrices. Vectors v count whose A v is at most eps^0.75 of |A| |v|, as rows are scaled.
+ * basis: n rows with the leading dimension ld >= n, room for `most` columns, in the scalar type of A; *count
+ * columns are written. Errors: as tristar_solve; ARGUMENT also if the null space has more than `most`
+ * dimensions; UNSUPPORTED (an imported factor that does not store A); ACCURACY (the factors show no clear
+ * null space); NOT_FINITE. After an error *count is 0. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_null_space(tristar_plan_t *plan, tristar_op op,
+                                                              int64_t most, void *basis, int64_t ld,
+                                                              int64_t *count);
 
 /* What runs a solve. Results do not depend on it. */
 typedef enum tristar_way {

@@ -111,6 +111,7 @@ static void check_null(void) {
   REFUSED("tristar_factor_get_stats", tristar_factor_get_stats(f.factor, NULL), "stats");
   REFUSED("tristar_factor_get_determinant", tristar_factor_get_determinant(NULL, NULL), "factor");
   REFUSED("tristar_factor_get_inertia", tristar_factor_get_inertia(NULL, NULL), "factor");
+  REFUSED("tristar_null_space", tristar_null_space(NULL, TRISTAR_N, 0, NULL, 1, NULL), "plan");
   REFUSED("tristar_factor_get_order", tristar_factor_get_order(NULL, NULL, NULL, NULL, NULL), "factor");
   REFUSED("tristar_plan_get_stats", tristar_plan_get_stats(NULL, &plan), "plan");
   REFUSED("tristar_plan_get_stats", tristar_plan_get_stats(f.plan, NULL), "stats");

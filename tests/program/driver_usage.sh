@@ -51,7 +51,11 @@ expect 0 '^ +determinant 0: the matrix is singular to working precision$' solve 
 matrix complex.mtx 'coordinate complex symmetric' '2 2 3' '1 1 0 2' '2 1 1 0' '2 2 0 1'
 expect 1 'a complex symmetric matrix has no inertia' solve complex.mtx --inertia --method ldlt
 expect 0 '^ +determinant -3e\+0$' solve complex.mtx --determinant --method ldlt
-expect 2 '--inertia and --determinant are for one process' solve saddle.mtx --inertia --layout 1x1x1
+expect 2 '--inertia, --determinant and --null-space are for one process' solve saddle.mtx --inertia --layout 1x1x1
+expect 0 '^ +null space with 1 dimension, written to null.mtx$' solve neumann.mtx --null-space null.mtx --singular perturb
+[ "$(grep -v '^%' null.mtx | awk 'NR > 1 { printf "%.12f ", $1 * $1 }')" = "$(printf '0.333333333333 %.0s' 1 2 3)" ] ||
+  fail "the null vector: $(cat null.mtx)"
+expect 0 '^ +null space with 0 dimensions, written to null.mtx$' solve saddle.mtx --null-space null.mtx
 
 # ---- Several processes: what runs on one refuses on all of them, with one message; every launcher is detected
 for launcher in OMPI_COMM_WORLD_SIZE:OMPI_COMM_WORLD_RANK PMI_SIZE:PMI_RANK MV2_COMM_WORLD_SIZE:MV2_COMM_WORLD_RANK \

@@ -1,0 +1,201 @@
+/* Null spaces: of graph Laplacians with several parts, of products of integer matrices of known rank, scaled
+ * by powers of two, and of regular matrices. The vectors are orthonormal, A v is zero but for rounding
+ * errors, and their number is known. All scalars, A and its transposes. */
+#include <stdlib.h>
+
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+#include "tristar_solve.h"
+
+enum { ORDER_MAX = 48, MOST = 12 };
+
+typedef struct matrix {
+  int n;
+  number a[ORDER_MAX][ORDER_MAX];
+} matrix;
+
+static tristar_view make_view(const typed *t, const matrix *m, tristar_symmetry symmetry) {
+  static int64_t ptr[ORDER_MAX + 1];
+  static int32_t index[ORDER_MAX * ORDER_MAX];
+  static char values[ORDER_MAX * ORDER_MAX * sizeof(number)];
+  int64_t at = 0;
+  for (int j = 0; j < m->n; j++) {
+    ptr[j] = at;
+    for (int i = symmetry == TRISTAR_GENERAL ? 0 : j; i < m->n; i++) {
+      if (m->a[i][j] == 0 && i != j) continue;
+      put(t, values, at, m->a[i][j]);
+      index[at++] = i;
+    }
+  }
+  ptr[m->n] = at;
+  return (tristar_view){.format = TRISTAR_CSC,
+                        .symmetry = symmetry,
+                        .scalar = t->scalar,
+                        .rows = m->n,
+                        .cols = m->n,
+                        .ptr = ptr,
+                        .index = index,
+                        .values = values,
+                        .ptr_bits = 64,
+                        .index_bits = 32};
+}
+
+static int64_t below(uint64_t *seed, int64_t limit) {
+  return (int64_t)(next_random(seed) % (uint64_t)limit);
+}
+
+/* The Laplacian of `parts` paths. */
+static void make_paths(int parts, int length, matrix *m) {
+  *m = (matrix){.n = parts * length};
+  for (int i = 0; i < m->n; i++) {
+    const bool first = i % length == 0, last = i % length == length - 1;
+    m->a[i][i] = 2 - first - last;
+    if (!first) m->a[i][i - 1] = m->a[i - 1][i] = -1;
+  }
+}
+
+/* B C, with B of `rank` columns and C of `rank` rows: small integers. Symmetric: B B^H. */
+static void make_product(const typed *t, int n, int rank, bool symmetric, uint64_t seed, matrix *m) {
+  number b[ORDER_MAX][ORDER_MAX], c[ORDER_MAX][ORDER_MAX];
+  *m = (matrix){.n = n};
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < rank; k++) {
+      b[i][k] = (double)(below(&seed, 7) - 3);
+      c[i][k] = (double)(below(&seed, 7) - 3);
+      if (t->is_complex) __imag__ b[i][k] = (double)(below(&seed, 7) - 3);
+      if (symmetric) c[i][k] = conj(b[i][k]);
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < rank; k++) m->a[i][j] += b[i][k] * c[j][k];
+}
+
+static void scale(matrix *m, uint64_t seed) {
+  int row[ORDER_MAX], column[ORDER_MAX];
+  for (int i = 0; i < m->n; i++) row[i] = (int)below(&seed, 13) - 6;
+  for (int i = 0; i < m->n; i++) column[i] = (int)below(&seed, 13) - 6;
+  for (int i = 0; i < m->n; i++)
+    for (int j = 0; j < m->n; j++) m->a[i][j] *= ldexp(1, row[i] + column[j]);
+}
+
+static number entry(const matrix *m, tristar_op op, int i, int j) {
+  return op == TRISTAR_N ? m->a[i][j] : op == TRISTAR_T ? m->a[j][i] : conj(m->a[j][i]);
+}
+
+/* count vectors of the basis: orthonormal, and A v is small in each row. */
+static void check_basis(const typed *t, const matrix *m, tristar_op op, const void *basis, int64_t ld,
+                        int64_t count) {
+  const double tolerance = t->is_single ? 2e-4 : 2e-11;
+  for (int64_t k = 0; k < count; k++) {
+    double most = 0, left = 0;
+    for (int i = 0; i < m->n; i++) {
+      number sum = 0;
+      double size = 0;
+      for (int j = 0; j < m->n; j++) {
+        sum += entry(m, op, i, j) * get(t, basis, j + k * ld);
+        size += cabs(entry(m, op, i, j)) * cabs(get(t, basis, j + k * ld));
+      }
+      most = fmax(most, size);
+      left = fmax(left, cabs(sum));
+    }
+    CHECK_MSG(left <= tolerance * most, "%c, order %d: A v is %g times |A| |v|", (char)t->scalar, m->n,
+              left / most);
+    for (int64_t other = 0; other <= k; other++) {
+      number sum = other == k ? -1 : 0;
+      for (int i = 0; i < m->n; i++) sum += conj(get(t, basis, i + other * ld)) * get(t, basis, i + k * ld);
+      CHECK_MSG(cabs(sum) < 100 * t->roundoff, "%c, order %d: vectors %d and %d", (char)t->scalar, m->n,
+                (int)other, (int)k);
+    }
+  }
+}
+
+static int found, refused, unclear;
+
+static void check(tristar_t *ts, const typed *t, const matrix *m, tristar_symmetry symmetry, int dimensions) {
+  static char basis[MOST * (ORDER_MAX + 3) * sizeof(number)];
+  const tristar_view v = make_view(t, m, symmetry);
+  const int64_t ld = m->n + 3;
+  tristar_analysis_options options;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  tristar_analysis_options_init(&options);
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  tristar_status status = tristar_analyze(ts, &v, &options, &analysis);
+  if (status == TRISTAR_OK) status = tristar_factor(analysis, v.values, &factor);
+  if (status != TRISTAR_OK) {
+    CHECK_STATUS(status, TRISTAR_ERR_SINGULAR);
+    refused++;
+    return;
+  }
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  for (const char *op = "NTC"; *op; op++) {
+    int64_t count = -1;
+    status = tristar_null_space(plan, (tristar_op)*op, MOST, basis, ld, &count);
+    if (status == TRISTAR_ERR_ACCURACY) {
+      CHECK(count == 0);
+      unclear++;
+      continue;
+    }
+    CHECK_OK(status);
+    CHECK_MSG(count == dimensions, "%c, order %d: %d dimensions, expected %d", (char)t->scalar, m->n,
+              (int)count, dimensions);
+    check_basis(t, m, (tristar_op)*op, basis, ld, count);
+    found++;
+    if (dimensions == 0) continue;
+    status = tristar_null_space(plan, (tristar_op)*op, dimensions - 1, basis, ld, &count);
+    CHECK(status == TRISTAR_ERR_ARGUMENT || (t->is_single && status == TRISTAR_ERR_ACCURACY));
+    CHECK(count == 0);
+  }
+}
+
+static void check_type(tristar_t *ts, const typed *t) {
+  static matrix m;
+  const tristar_symmetry symmetric = t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+  for (int parts = 1; parts <= 6; parts++) {
+    make_paths(parts, 8, &m);
+    check(ts, t, &m, symmetric, parts);
+    check(ts, t, &m, TRISTAR_GENERAL, parts);
+  }
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    const int n = 6 + (int)(seed % 20), lost = (int)(seed % 5);
+    make_product(t, n, n - lost, true, seed, &m);
+    if (lost > 0) check(ts, t, &m, symmetric, lost);
+    make_product(t, n, n - lost, false, seed, &m);
+    if (seed % 3 == 0) scale(&m, seed);
+    if (lost > 0) check(ts, t, &m, TRISTAR_GENERAL, lost);
+    for (int i = 0; i < n; i++) m.a[i][i] += ldexp(1, 10) * cabs(m.a[i][i]) + 4096;
+    if (seed % 3 != 0) check(ts, t, &m, TRISTAR_GENERAL, 0);
+  }
+}
+
+static void check_edges(tristar_t *ts) {
+  const matrix empty = {.n = 0};
+  const tristar_view v = make_view(&typed_double, &empty, TRISTAR_GENERAL);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  int64_t count = -1;
+  CHECK_OK(tristar_analyze(ts, &v, NULL, &analysis));
+  CHECK_OK(tristar_factor(analysis, v.values, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CHECK_OK(tristar_null_space(plan, TRISTAR_N, 0, NULL, 1, &count));
+  CHECK(count == 0);
+  CHECK_STATUS(tristar_null_space(plan, TRISTAR_N, -1, NULL, 1, &count), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_null_space(plan, TRISTAR_N, 0, NULL, 0, &count), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_null_space(plan, (tristar_op)'X', 0, NULL, 1, &count), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_null_space(plan, TRISTAR_N, 0, NULL, 1, NULL), TRISTAR_ERR_ARGUMENT);
+}
+
+int main(void) {
+  static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
+                                       &typed_complex_double};
+  tristar_t *ts = open_without_starpu(true);
+  for (size_t k = 0; k < sizeof types / sizeof *types; k++) check_type(ts, types[k]);
+  check_edges(ts);
+  printf("%d null spaces; %d not clear, %d matrices refused\n", found, unclear, refused);
+  CHECK(found > 1700 && unclear < 20 && refused < 20);
+  tristar_destroy(&ts);
+  return 0;
+}
