@@ -10,6 +10,8 @@
  * - gpu_load_acquire, gpu_store_release, gpu_store_relaxed, gpu_fetch_add and gpu_compare_swap (relaxed; they
  *   return what was there), gpu_add_release, gpu_await: atomics in the scope GPU_BLOCK or GPU_DEVICE;
  *   gpu_await returns when it has acquired the value
+ * - gpu_store_system, gpu_await_system: release and acquire in the scope of all devices and the host; the
+ *   wait ends at the epoch or a later one (tables/heap.h), or when the word `stopped` is not zero
  * - gpu_atomic_add: to a scalar that other blocks may be adding to; relaxed
  * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
  *   those that are not active get zero
@@ -123,6 +125,12 @@ static __device__ __forceinline__ void gpu_add_release(int32_t *address, int32_t
   (void)GPU_ATOMIC(__hip_atomic_fetch_add, reach, address, value, __ATOMIC_RELEASE);
 }
 #undef GPU_ATOMIC
+static __device__ __forceinline__ int32_t gpu_load_system(const int32_t *address) {
+  return __hip_atomic_load(address, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+static __device__ __forceinline__ void gpu_store_system(int32_t *address, int32_t value) {
+  __hip_atomic_store(address, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
 static __device__ __forceinline__ void gpu_pause() {
   __builtin_amdgcn_s_sleep(1);
 }
@@ -186,6 +194,13 @@ static __device__ __forceinline__ void gpu_add_release(int32_t *address, int32_t
   (void)GPU_ATOMIC(address, reach, fetch_add(value, cuda::memory_order_release));
 }
 #undef GPU_ATOMIC
+typedef cuda::atomic_ref<int32_t, cuda::thread_scope_system> gpu_system_atomic;
+static __device__ __forceinline__ int32_t gpu_load_system(const int32_t *address) {
+  return gpu_system_atomic(*const_cast<int32_t *>(address)).load(cuda::memory_order_acquire);
+}
+static __device__ __forceinline__ void gpu_store_system(int32_t *address, int32_t value) {
+  gpu_system_atomic(*address).store(value, cuda::memory_order_release);
+}
 static __device__ __forceinline__ void gpu_pause() {
   __nanosleep(20);
 }
@@ -197,6 +212,11 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
 
 static __device__ __forceinline__ void gpu_await(const int32_t *address, int32_t value, gpu_scope reach) {
   while (gpu_load_acquire(address, reach) != value) gpu_pause();
+}
+static __device__ __forceinline__ void gpu_await_system(const int32_t *address, int32_t epoch,
+                                                        const int32_t *stopped) {
+  while ((int32_t)((uint32_t)gpu_load_system(address) - (uint32_t)epoch) < 0 && gpu_load_system(stopped) == 0)
+    gpu_pause();
 }
 template <class R> static __device__ __forceinline__ void gpu_atomic_add(R *address, R value) {
   (void)atomicAdd(address, value);

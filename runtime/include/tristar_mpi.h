@@ -98,7 +98,12 @@ typedef struct tristar_distributed_options {
  * memory. PLACE_AUTO never fails where the cores alone do not. A rank that cannot use GPUs solves with its
  * cores. If a rank cannot prepare its GPUs, all ranks use cores, and the log has a line. Repeated solves
  * return the same result, with any scheduler. The subtrees on GPUs, and so the roundings, depend on the
- * calibrations and GPUs of all ranks. */
+ * calibrations and GPUs of all ranks.
+ *
+ * PLACE_GPU with TRANSPORT_ONE_SIDED: a GPU of each rank runs all sweeps and sends the messages itself,
+ * without StarPU (Liu, Ding, Sao, Williams, Li, SC 2023, algorithm 5). Its memory has the whole share of the
+ * rank; device_bytes is not read, and tristar_distributed_get_device has no GPU. Repeated solves return the
+ * same result. Not supported: lists of rows, traces. */
 #define tristar_distributed_options_init(options)                                                            \
   tristar_distributed_options_init_sized((options), sizeof *(options))
 /* Called by tristar_distributed_options_init. */

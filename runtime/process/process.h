@@ -122,6 +122,11 @@ void *tsi_process_inbox(tsi_process_run *run);
 void *tsi_process_outbox(tsi_process_run *run);
 /* Must be set before the first solve. */
 void tsi_process_connect(tsi_process_run *run, const tsi_port *port);
+/* From now on `sweeps` runs the sweeps of a call, in the place of the recorded steps: a device does. It sends
+ * and receives all messages of the program itself, between begin and end of the port. */
+void tsi_process_set_sweeps(tsi_process_run *run,
+                            tristar_status (*sweeps)(void *context, const tsi_solve_call *call),
+                            void *context);
 /* A received message is there. From any thread, once for each in every solve. */
 void tsi_process_arrived(tsi_process_run *run, tsi_index message);
 

@@ -13,6 +13,8 @@ struct tsi_process_run {
   tsi_replay_subtrees *subtrees; /* NULL: nothing runs on devices */
   unsigned char *part[2];        /* local chunks: take part in each direction */
   tsi_solve_sparse sparse;
+  tristar_status (*sweeps)(void *context, const tsi_solve_call *call); /* NULL: the recorded steps */
+  void *sweeps_context;
 };
 
 tsi_index tsi_process_stride(const tsi_process_run *run) {
@@ -85,6 +87,13 @@ void tsi_process_run_destroy(tsi_process_run **run) {
 
 void tsi_process_connect(tsi_process_run *run, const tsi_port *port) {
   run->execution.exchange->port = *port;
+}
+
+void tsi_process_set_sweeps(tsi_process_run *run,
+                            tristar_status (*sweeps)(void *context, const tsi_solve_call *call),
+                            void *context) {
+  run->sweeps = sweeps;
+  run->sweeps_context = context;
 }
 
 static tsi_factor_parts parts_of(const tsi_process *process) {
@@ -160,6 +169,20 @@ static void run_sweeps(tsi_process_run *run) {
   tsi_exchange_end(exchange);
 }
 
+/* Who runs the sweeps sends all messages; after a failure the port sends them. */
+static void run_sweeps_elsewhere(tsi_process_run *run) {
+  tsi_exchange *exchange = run->execution.exchange;
+  const tsi_port *port = &exchange->port;
+  const double begin = tsi_clock();
+  tsi_exchange_fail(exchange, port->begin(port->context, exchange->comes, tsi_exchange_sends(exchange)));
+  if (!tsi_failure_exists(&exchange->failure))
+    tsi_exchange_fail(exchange, run->sweeps(run->sweeps_context, &run->execution.call));
+  if (!tsi_failure_exists(&exchange->failure))
+    memcpy(exchange->sent, exchange->goes, (size_t)exchange->program->sends * sizeof *exchange->sent);
+  tsi_exchange_note_here(exchange, tsi_clock() - begin);
+  tsi_exchange_end(exchange);
+}
+
 /* With D alone: each process has what it needs. */
 static void run_diagonal(tsi_process_run *run) {
   const tsi_process *process = run->process;
@@ -177,6 +200,8 @@ tristar_status tsi_process_solve(tsi_process_run *run, const tsi_process_call *c
   tsi_exchange_begin(exchange, &run->execution.call, call->forward, call->backward);
   if (operation.diagonal)
     run_diagonal(run);
+  else if (run->sweeps)
+    run_sweeps_elsewhere(run);
   else
     run_sweeps(run);
   const tristar_status status = tsi_failure_tell(exchange->env, &exchange->failure);

@@ -11,6 +11,7 @@
 
 #include "codelets/gpu/tables/dense.h"
 #include "codelets/gpu/tables/launch.h"
+#include "codelets/gpu/tables/program_launch.h"
 #include "codelets/gpu/tables/rows_launch.h"
 
 struct starpu_codelet;
@@ -50,6 +51,15 @@ typedef struct tsi_device_driver {
                           void *stream);
   int (*finish)(void *stream);   /* waits for the stream; its error is told here */
   const tsi_gpu_dense *dense[4]; /* NULL: the build has no BLAS for devices, nor what stands above */
+  /* ---- For distributed solves on one device, without StarPU ---- */
+  int (*select)(int device);                /* for the calling thread: that of the following calls */
+  int (*allocate)(void **at, size_t bytes); /* memory of the device */
+  void (*release)(void *at);                /* accepts NULL */
+  int (*map)(void *host, size_t bytes,
+             void **at); /* the device reads and writes memory of the host from here */
+  void (*unmap)(void *host);
+  int (*busy)(void *stream, bool *busy); /* has the stream work left? Its error is told here */
+  tsi_gpu_program_launch *program[4];    /* s, d, c, z; blocks 0: as many as are resident */
 } tsi_device_driver;
 
 extern const tsi_device_driver tsi_devices;

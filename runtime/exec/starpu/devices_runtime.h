@@ -94,6 +94,28 @@ static int finish(void *on) {
   return (int)RUNTIME(StreamSynchronize)(on);
 }
 
+static int select_device(int device) {
+  return (int)RUNTIME(SetDevice)(device);
+}
+static int allocate(void **at, size_t bytes) {
+  return (int)RUNTIME(Malloc)(at, bytes);
+}
+static void release(void *at) {
+  (void)RUNTIME(Free)(at);
+}
+static int map(void *host, size_t bytes, void **at) {
+  const int code = (int)RUNTIME(HostRegister)(host, bytes, RUNTIME(HostRegisterMapped));
+  return code != 0 ? code : (int)RUNTIME(HostGetDevicePointer)(at, host, 0);
+}
+static void unmap(void *host) {
+  (void)RUNTIME(HostUnregister)(host);
+}
+static int busy(void *on, bool *busy) {
+  const int code = (int)RUNTIME(StreamQuery)(on);
+  *busy = code == (int)RUNTIME(ErrorNotReady);
+  return *busy ? 0 : code;
+}
+
 const tsi_device_driver tsi_devices = {
     .name = RUNTIME_NAME,
     .present = present,
@@ -115,6 +137,13 @@ const tsi_device_driver tsi_devices = {
     .transfer = transfer,
     .transfer_columns = transfer_columns,
     .finish = finish,
+    .select = select_device,
+    .allocate = allocate,
+    .release = release,
+    .map = map,
+    .unmap = unmap,
+    .busy = busy,
+    .program = {tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c, tsi_gpu_program_z},
 #ifdef TSI_DEVICE_BLAS
     .dense = {&dense_s, &dense_d, &dense_c, &dense_z},
 #endif

@@ -85,13 +85,13 @@ void tsi_run_port_close(tsi_run_port *port) {
 
 /* ---- A run --------------------------------------------------------------------------------------------- */
 
-static size_t inbox_of(const tsi_run_port *port) {
+size_t tsi_run_port_inbox(const tsi_run_port *port) {
   return (size_t)(port->epoch & 1) * port->inbox_bytes;
 }
 
 static void *port_inbox(void *context) {
   const tsi_run_port *port = context;
-  return (char *)tsi_oneside_data(port->oneside) + inbox_of(port);
+  return (char *)tsi_oneside_data(port->oneside) + tsi_run_port_inbox(port);
 }
 
 static void enlist(tsi_run_port *port);
@@ -123,7 +123,8 @@ static tristar_status port_send(void *context, tsi_index number) {
   const tsi_message *message = &port->program->send[number];
   const tsi_oneside_place *place = &port->place[number];
   TSI_TRY(wait_for_inbox(port, message->peer));
-  tsi_oneside_put_signal(port->oneside, message->peer, inbox_of(port) + (size_t)place->row * port->row_bytes,
+  tsi_oneside_put_signal(port->oneside, message->peer,
+                         tsi_run_port_inbox(port) + (size_t)place->row * port->row_bytes,
                          (const char *)port->outbox + (size_t)message->row * port->row_bytes,
                          (size_t)message->rows * port->row_bytes, place->flag, port->epoch);
   return TRISTAR_OK;
@@ -219,7 +220,14 @@ static void delist(tsi_run_port *port) {
   pthread_mutex_unlock(&lock);
 }
 
-/* Takes what comes, until all has come. */
+bool tsi_run_port_look(tsi_run_port *port) {
+  pthread_mutex_lock(&lock);
+  const bool any = look(port);
+  pthread_mutex_unlock(&lock);
+  return any;
+}
+
+/* Takes what has come. false: nothing is missing any more. */
 static bool take_more(tsi_run_port *port) {
   pthread_mutex_lock(&lock);
   (void)look(port);

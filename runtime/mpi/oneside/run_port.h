@@ -50,6 +50,11 @@ TRISTAR_CHECKED tristar_status tsi_run_port_open(tsi_run_port *port, MPI_Comm co
 /* Collective, see tsi_oneside_destroy. */
 void tsi_run_port_close(tsi_run_port *port);
 tsi_port tsi_run_port_of(tsi_run_port *port);
+/* Where the inbox of the run that has begun is, in bytes from the begin of the data of a heap. */
+size_t tsi_run_port_inbox(const tsi_run_port *port);
+/* Between begin and end of a run without tasks: looks for messages, and stops the run when none comes in
+ * time. true: something has come. */
+bool tsi_run_port_look(tsi_run_port *port);
 /* Collective: returns when all PEs have come to the end of the latest run. Errors: RUNTIME (a PE did not
  * come). */
 TRISTAR_CHECKED tristar_status tsi_run_port_meet(tsi_run_port *port);

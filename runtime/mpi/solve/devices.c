@@ -100,7 +100,7 @@ tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d, const ts
   tristar_status status = TRISTAR_OK;
   tsi_device_split_options own = {.device = NULL};
   int sharers;
-  if (d->options.place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
+  if (d->options.place == TRISTAR_PLACE_CPU || d->on_device) return TRISTAR_OK;
   TSI_TRY_OUT(count_sharers(d, options->workers > 0, &sharers));
   TSI_TRY_OUT(tsi_transport_agree(d->transport, choose_own(d, known, options, sharers, &own)));
   TSI_TRY_OUT(share_choice(d, known->symbolic->count, &own, device));

@@ -12,6 +12,7 @@
 #include "runtime/base/options.h"
 #include "runtime/process/layout_words.h"
 #include "runtime/process/process_subtrees.h"
+#include "runtime/mpi/solve/device_run.h"
 #include "runtime/mpi/solve/inserted.h"
 #include "runtime/mpi/solve/queue.h"
 #include "runtime/mpi/comm/mailbox.h"
@@ -123,6 +124,7 @@ static tristar_status share_places(tristar_distributed_t *d, const tsi_known *kn
 
 /* Local. */
 static tristar_status start(tristar_distributed_t *d) {
+  if (d->on_device) return tsi_device_run_check(&d->ts->env);
   const bool tasks = d->options.engine == TRISTAR_ENGINE_TASKS ||
                      (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->workers.allowed);
   if (!tasks) return TRISTAR_OK;
@@ -257,6 +259,8 @@ tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_f
 
 tristar_status tsi_distributed_take_values(tristar_distributed_t *d) {
   if (d->placed) TSI_TRY(tsi_transport_agree(d->transport, tsi_process_renew(d->process)));
+  for (int s = 0; s < TSI_SLOTS; s++)
+    if (d->slot[s].device) tsi_device_run_renew(d->slot[s].device);
   d->valid = true;
   return TRISTAR_OK;
 }
@@ -309,6 +313,7 @@ tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
   d->options = full;
   d->transport = transport;
   d->one_sided = full.transport == TRISTAR_TRANSPORT_ONE_SIDED;
+  d->on_device = d->one_sided && full.place == TRISTAR_PLACE_GPU;
   d->stats.start_seconds = start_seconds;
   d->stats.rank = tsi_transport_rank(transport);
   for (int s = 0; s < TSI_SLOTS; s++) d->slot[s].distributed = d;

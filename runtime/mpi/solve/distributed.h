@@ -24,9 +24,10 @@ typedef struct tsi_slot {
   struct tristar_distributed_s *distributed;
   tsi_process_run *run; /* NULL: not made yet */
   tsi_mailbox_port port;
-  tsi_run_port oneside; /* TRANSPORT_ONE_SIDED: in the place of port */
-  void *b, *x;          /* local rows */
-  void *buffer;         /* of rows.h */
+  tsi_run_port oneside;          /* TRANSPORT_ONE_SIDED: in the place of port */
+  struct tsi_device_run *device; /* NULL: the steps run on this process's cores */
+  void *b, *x;                   /* local rows */
+  void *buffer;                  /* of rows.h */
 } tsi_slot;
 
 struct tristar_distributed_s {
@@ -48,6 +49,7 @@ struct tristar_distributed_s {
   tristar_distributed_stats stats;
   bool placed;                /* some rank has subtrees on devices */
   bool one_sided;             /* TRANSPORT_ONE_SIDED: slots have ports of one-sided messages */
+  bool on_device;             /* the same with PLACE_GPU: a device of each rank runs the sweeps */
   bool lost;                  /* a rank did not come to the end of a solve: nothing is collective any more */
   bool valid;                 /* values are in place */
   bool has_matrix, perturbed; /* the factor has its matrix, perturbed pivots */

@@ -248,6 +248,8 @@ static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   TSI_TRY(agree_on_arguments(d, mine, j));
+  if (d->on_device && (j->listed[B] || j->listed[X]))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "lists of rows with one-sided solves on GPUs");
   j->call = (tsi_process_call){.op = j->o.op, .part = j->o.part, .factor_order = j->o.factor_order};
   j->operation = tsi_process_operation(d->process, &j->call);
   if (j->listed[B]) TSI_TRY(gather_list(d, j, B));

@@ -1,6 +1,7 @@
 /* Slots: a run, its mailbox and its local rows, for a stride of the workspace. See distributed.h. */
 #include "runtime/mpi/solve/distributed.h"
 #include "runtime/mpi/comm/mailbox.h"
+#include "runtime/mpi/solve/device_run.h"
 
 #define TSI_PEER_SECONDS 60 /* default of peer_seconds */
 
@@ -49,11 +50,16 @@ static tristar_status open_oneside(tsi_slot *slot, tristar_status mine) {
   TSI_TRY(tsi_run_port_open(&slot->oneside, tsi_transport_comm(d->transport), seconds));
   const tsi_port port = tsi_run_port_of(&slot->oneside);
   tsi_process_connect(slot->run, &port);
-  return TRISTAR_OK;
+  if (!d->on_device) return TRISTAR_OK;
+  mine = tsi_device_run_create(d->process, &slot->oneside, tsi_process_stride(slot->run),
+                               tsi_transport_rank(d->transport), &slot->device);
+  if (mine == TRISTAR_OK) tsi_process_set_sweeps(slot->run, tsi_device_run_sweeps, slot->device);
+  return tsi_transport_agree(d->transport, mine);
 }
 
 void tsi_slot_release(tsi_slot *slot) {
   tsi_env *env = &slot->distributed->ts->env;
+  tsi_device_run_destroy(&slot->device);
   tsi_run_port_close(&slot->oneside);
   tsi_mailbox_port_close(&slot->port);
   tsi_process_run_destroy(&slot->run);

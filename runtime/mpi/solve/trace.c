@@ -394,6 +394,9 @@ tristar_status tristar_distributed_trace(tristar_distributed_t *d, tristar_op op
   if (out == NULL || (b == x && b != NULL))
     status = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s",
                       out == NULL ? "trace is NULL" : "x is b");
+  if (status == TRISTAR_OK && d->on_device)
+    status = tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+                      "traces of one-sided solves on GPUs");
   if (status == TRISTAR_OK) status = tsi_trace_open(d->ts, &trace);
   if (status == TRISTAR_OK)
     status = tsi_statistics_create(env, d->process->workers > 0, d->process->subtrees != NULL, &workers);

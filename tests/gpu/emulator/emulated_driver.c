@@ -133,6 +133,32 @@ static int finish(void *on) {
   return emulated_dense_transfer();
 }
 
+/* ---- For distributed solves on one device: where emulated_program.cpp is linked -------------------------
+ */
+
+__attribute__((weak)) tsi_gpu_program_launch tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c,
+    tsi_gpu_program_z;
+__attribute__((weak)) int emulated_busy(void *on, bool *busy);
+
+static int select_device(int device) {
+  return device < NODE ? 0 : EMULATED_NOT_ITS_STREAM;
+}
+static int allocate(void **at, size_t bytes) {
+  *at = malloc(bytes);
+  return *at == NULL;
+}
+static void release(void *at) {
+  free(at);
+}
+static int map(void *host, size_t bytes, void **at) {
+  (void)bytes;
+  *at = host;
+  return 0;
+}
+static void unmap(void *host) {
+  (void)host;
+}
+
 /* Few threads: each one takes time. */
 #define LAUNCH(type)                                                                                         \
   static int launch_##type(const tsi_gpu_sweep *sweep, unsigned blocks, unsigned threads, void *on) {        \
@@ -184,4 +210,11 @@ const tsi_device_driver tsi_devices = {
     .transfer = transfer,
     .transfer_columns = transfer_columns,
     .finish = finish,
+    .select = select_device,
+    .allocate = allocate,
+    .release = release,
+    .map = map,
+    .unmap = unmap,
+    .busy = emulated_busy,
+    .program = {tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c, tsi_gpu_program_z},
     .dense = {&emulated_dense_s, &emulated_dense_d, &emulated_dense_c, &emulated_dense_z}};

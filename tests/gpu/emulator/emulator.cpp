@@ -3,6 +3,7 @@
  */
 #include "tests/gpu/emulator/emulator_books.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include <algorithm>
@@ -316,6 +317,16 @@ void after_store(const void *address) {
     make_ready(*asleep[i]);
     asleep[i] = asleep.back();
     asleep.pop_back();
+  }
+  give_way();
+}
+
+void poll() {
+  size_t ready = 0;
+  for (const auto &b : now->resident) ready += b->ready.size();
+  if (++now->polls >= ready) { /* as far as one can tell */
+    now->polls = 0;
+    sched_yield();
   }
   give_way();
 }

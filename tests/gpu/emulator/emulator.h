@@ -88,6 +88,8 @@ void after_store(const void *address);
 /* The calling thread waits until someone stores to the address, where it saw a value and wants another one.
  */
 void sleep(const int32_t *address, int32_t seen, int32_t wanted);
+/* The calling thread waits for something that other processes do. */
+void poll();
 void panel_load(const void *address, unsigned bytes, bool active);
 void *shared(const void *site, size_t bytes);
 
@@ -192,6 +194,16 @@ static inline void gpu_await(const int32_t *address, int32_t value, emulator::sc
     if (seen == value) return;
     emulator::sleep(address, seen, value);
   }
+}
+/* Flags that other processes may raise, too: a thread that waits stays awake, and its process gives its core
+ * away when all of its threads wait. */
+static inline void gpu_store_system(int32_t *address, int32_t value) {
+  gpu_store_release(address, value, GPU_DEVICE);
+}
+static inline void gpu_await_system(const int32_t *address, int32_t epoch, const int32_t *stopped) {
+  while ((int32_t)((uint32_t)gpu_load_acquire(address, GPU_DEVICE) - (uint32_t)epoch) < 0 &&
+         __atomic_load_n(stopped, __ATOMIC_ACQUIRE) == 0)
+    emulator::poll();
 }
 /* Has no effect, but for the address sanitizer: a line that nobody has. */
 static inline void gpu_prefetch(const void *address) {

@@ -95,7 +95,8 @@ struct machine {
   std::unordered_map<const void *, use> atomics;
   std::mt19937_64 random;
   outcome result;
-  char order; /* all that the grid does, for the thread sanitizer */
+  size_t polls = 0; /* since the process last gave its core away */
+  char order;       /* all that the grid does, for the thread sanitizer */
 };
 
 /* The grid that runs, and the thread of it. */

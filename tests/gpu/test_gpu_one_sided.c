@@ -1,0 +1,166 @@
+/* Distributed solves whose sweeps run on an emulated device of each rank, with one-sided messages: x is that
+ * of the cores, up to rounding, for each scalar type and method, forward and backward, with 1 and 17
+ * right-hand sides, whole and one sweep alone; the same bits in many solves one after the other, each in
+ * another schedule; as many messages and bytes. New values reach the devices. Lists and traces are refused; a
+ * rank that does not come makes all ranks return an error.
+ *
+ *   test_gpu_one_sided PX PY PZ */
+#include "runtime/mpi/solve/distributed.h"
+#include "tests/support/gpu/device_problem.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+#include "tristar_mpi.h"
+
+enum { MOST = 17, REPEATS = 5 };
+
+typedef struct world {
+  tristar_t *ts;
+  int rank, ranks;
+  tristar_layout layout;
+} world;
+
+typedef struct example {
+  const char *kind;
+  int64_t k;
+  tristar_method method;
+  tristar_symmetry symmetry;
+  const typed *type;
+} example;
+
+static const example examples[] = {
+    {"s2d9pt", 12, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, &typed_double},
+    {"poisson3d7", 4, TRISTAR_METHOD_LU, TRISTAR_GENERAL, &typed_single},
+    {"maxwell3d", 2, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, &typed_complex_double},
+    {"convdiff3d", 4, TRISTAR_METHOD_LU, TRISTAR_GENERAL, &typed_complex_single},
+};
+
+static tristar_distributed_t *distribute(const world *w, tristar_factor_t *factor, bool device,
+                                         double seconds) {
+  tristar_distributed_t *d;
+  tristar_distributed_options options;
+  tristar_distributed_options_init(&options);
+  options.layout = w->layout;
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  if (device) options.transport = TRISTAR_TRANSPORT_ONE_SIDED;
+  if (device) options.place = TRISTAR_PLACE_GPU;
+  if (device) options.peer_seconds = seconds;
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d));
+  CHECK((d->slot[0].device != NULL) == device);
+  return d;
+}
+
+static void *make_b(const typed *t, int64_t count) {
+  char *b = xcalloc((size_t)count + 1, t->bytes);
+  const int64_t reals =
+      count * (int64_t)t->bytes / (t->is_single ? (int64_t)sizeof(float) : (int64_t)sizeof(double));
+  for (int64_t i = 0; i < reals; i++) {
+    const double value = (double)(i * 7919 % 1009) / 500 - 1;
+    if (t->is_single)
+      ((float *)(void *)b)[i] = (float)value;
+    else
+      ((double *)(void *)b)[i] = value;
+  }
+  return b;
+}
+
+static void compare(const example *p, tristar_distributed_t *cores, tristar_distributed_t *device, int64_t n,
+                    tristar_op op, tristar_part part, int64_t nrhs) {
+  const int64_t count = n * nrhs;
+  OWNED void *b = make_b(p->type, count);
+  OWNED void *x = xcalloc((size_t)count + 1, p->type->bytes), *y = xcalloc((size_t)count + 1, p->type->bytes),
+             *z = xcalloc((size_t)count + 1, p->type->bytes);
+  tristar_distributed_stats stats[2];
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  options.op = op;
+  options.part = part;
+  CHECK_OK(tristar_distributed_solve_with(cores, &options, nrhs, b, x, NULL));
+  for (int k = 0; k < REPEATS; k++) {
+    CHECK_OK(tristar_distributed_solve_with(device, &options, nrhs, b, k == 0 ? y : z, NULL));
+    CHECK_MSG(k == 0 || memcmp(y, z, (size_t)count * p->type->bytes) == 0, "%s %c, op %d, part %d, solve %d",
+              p->kind, p->type->scalar, (int)op, (int)part, k);
+  }
+  const double differs = count > 0 ? difference(p->type, count, x, y) : 0;
+  CHECK_MSG(differs <= (p->type->is_single ? 1e-3 : 1e-11), "%s %c, op %d, part %d, %d right-hand sides: %g",
+            p->kind, p->type->scalar, (int)op, (int)part, (int)nrhs, differs);
+  CHECK_OK(tristar_distributed_get_stats(cores, &stats[0]));
+  CHECK_OK(tristar_distributed_get_stats(device, &stats[1]));
+  CHECK(memcmp(&stats[0].broadcast, &stats[1].broadcast, sizeof stats[0].broadcast) == 0);
+  CHECK(memcmp(&stats[0].reduction, &stats[1].reduction, sizeof stats[0].reduction) == 0);
+  CHECK(memcmp(&stats[0].grids, &stats[1].grids, sizeof stats[0].grids) == 0);
+}
+
+/* Lists of rows are refused. The last rank comes to no sweep: the devices of the others end in time. */
+static void check_errors(const world *w, tristar_factor_t *factor) {
+  tristar_distributed_t *d = distribute(w, factor, true, 1);
+  const int64_t row = 0;
+  double b = 1, x = 0;
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  options.b_row = w->rank == 0 ? &row : NULL;
+  options.b_rows = w->rank == 0;
+  CHECK_STATUS(tristar_distributed_solve_with(d, &options, 1, &b, &x, NULL), TRISTAR_ERR_UNSUPPORTED);
+  tristar_trace_t *trace;
+  CHECK_STATUS(tristar_distributed_trace(d, TRISTAR_N, 0, &b, 1, &x, 1, &trace), TRISTAR_ERR_UNSUPPORTED);
+  const tsi_process_call call = {.op = TRISTAR_N, .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
+  if (w->rank < w->ranks - 1) CHECK_STATUS(tsi_distributed_run(d, &d->slot[0], &call), TRISTAR_ERR_RUNTIME);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, &b, 1, &x, 1), TRISTAR_ERR_RUNTIME);
+  tristar_distributed_destroy(&d);
+}
+
+static void check_problem(const world *w, const example *p) {
+  tristar_matrix_t *matrix = NULL;
+  tristar_analysis_t *an = NULL;
+  tristar_factor_t *factor = NULL;
+  tristar_view view;
+  tristar_analysis_options options;
+  OWNED void *values = typed_matrix(w->ts, p->kind, p->k, p->type, p->symmetry, &matrix, &view);
+  tristar_analysis_options_init(&options);
+  options.leaf_parts = w->layout.pz;
+  options.method = p->method;
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &view, &options, &an));
+  if (w->rank == 0) CHECK_OK(tristar_factor(an, values, &factor));
+  const int64_t n = w->rank == 0 ? view.rows : 0;
+  tristar_distributed_t *cores = distribute(w, factor, false, 0), *device = distribute(w, factor, true, 100);
+  compare(p, cores, device, n, TRISTAR_N, TRISTAR_PART_ALL, 1);
+  compare(p, cores, device, n, TRISTAR_N, TRISTAR_PART_ALL, MOST);
+  CHECK_OK(tristar_distributed_update(device, factor));
+  compare(p, cores, device, n, TRISTAR_C, TRISTAR_PART_ALL, 1);
+  compare(p, cores, device, n, TRISTAR_T, TRISTAR_PART_L, 2);
+  compare(p, cores, device, n, TRISTAR_N, TRISTAR_PART_U, 1);
+  tristar_distributed_destroy(&cores);
+  tristar_distributed_destroy(&device);
+  if (p == &examples[0]) check_errors(w, factor);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&an);
+  tristar_matrix_destroy(&matrix);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin_here(&argc, argv);
+  world w = {.ts = NULL};
+  int level;
+  CHECK(argc == 4);
+  tristar_layout_init(&w.layout);
+  w.layout.px = atoi(argv[1]);
+  w.layout.py = atoi(argv[2]);
+  w.layout.pz = atoi(argv[3]);
+  w.layout.map = TRISTAR_MAP_CYCLIC;
+  CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) == MPI_SUCCESS);
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+  tristar_config config;
+  tristar_config_init(&config);
+  config.check = 1;
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &w.ts));
+  for (size_t k = 0; k < sizeof examples / sizeof *examples; k++) {
+    w.layout.message_tree = k % 2 ? TRISTAR_MESSAGE_TREE_FLAT : TRISTAR_MESSAGE_TREE_BINARY;
+    w.layout.algorithm = k == 3 ? TRISTAR_ALGORITHM_LEVELWISE : TRISTAR_ALGORITHM_REPLICATED;
+    RUN(check_problem(&w, &examples[k]));
+  }
+  tristar_destroy(&w.ts);
+  MPI_Finalize();
+  return 0;
+}
