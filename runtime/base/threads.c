@@ -13,6 +13,10 @@ tristar_status tsi_mutex_init(const tsi_env *env, pthread_mutex_t *mutex) {
   return told(env, "pthread_mutex_init", pthread_mutex_init(mutex, NULL));
 }
 
+tristar_status tsi_rwlock_init(const tsi_env *env, pthread_rwlock_t *lock) {
+  return told(env, "pthread_rwlock_init", pthread_rwlock_init(lock, NULL));
+}
+
 tristar_status tsi_condition_init(const tsi_env *env, pthread_cond_t *condition) {
   pthread_condattr_t attributes;
   int code = pthread_condattr_init(&attributes);

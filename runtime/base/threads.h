@@ -13,6 +13,7 @@
 
 /* Errors: RUNTIME, with the text of the system. */
 TRISTAR_CHECKED tristar_status tsi_mutex_init(const tsi_env *env, pthread_mutex_t *mutex);
+TRISTAR_CHECKED tristar_status tsi_rwlock_init(const tsi_env *env, pthread_rwlock_t *lock);
 TRISTAR_CHECKED tristar_status tsi_condition_init(const tsi_env *env, pthread_cond_t *condition);
 /* Both, or neither. */
 TRISTAR_CHECKED tristar_status tsi_monitor_init(const tsi_env *env, pthread_mutex_t *mutex,

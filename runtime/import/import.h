@@ -28,8 +28,8 @@ TRISTAR_CHECKED tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const
 TRISTAR_CHECKED tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
                                                 bool finite, tristar_partition partition,
                                                 tristar_factor_t **out);
-/* Its level sets, where its cut has counted them; else 0. */
-tsi_index tsi_import_levels(const tristar_factor_t *factor);
+/* Its level sets. scratch: n. */
+tsi_index tsi_import_levels(const tristar_factor_t *factor, tsi_index *scratch);
 /* New values of such a factor, in the order of the pattern, or those that were written to its own array: its
  * plans solve with them from their next solve on. finite: as above. After a failure it holds none. Errors: as
  * above. */

@@ -198,10 +198,9 @@ tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *value
   return import_triangle(ts, t, &options, &choice, out);
 }
 
-tsi_index tsi_import_levels(const tristar_factor_t *factor) {
-  const tsi_row_cut *cut = factor->rows ? factor->rows->cut : NULL;
-  if (cut == NULL || tsi_row_has_windows(cut)) return 0; /* windows have sets of their own */
-  return cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS ? cut->levels : 0;
+tsi_index tsi_import_levels(const tristar_factor_t *factor, tsi_index *scratch) {
+  const tsi_lines lines = lines_of(factor->analysis->pattern, factor->lower != NULL);
+  return tsi_row_levels(&lines, scratch);
 }
 
 static tristar_status refill_panels(tristar_factor_t *factor) {

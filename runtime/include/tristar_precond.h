@@ -8,8 +8,11 @@
  * tristar_precond_of_function, a function.
  *
  * Triangular factors are imported as by tristar_import_triangle, and plans divided by `partition` solve with
- * them. Several threads may apply one preconditioner at the same time. Rows and columns in messages count
- * from 0. The result of a set-up depends on matrix and options only, not on workers. */
+ * them. With the default options the first applications of ILU, ILUT and IC use the factors as they were
+ * computed, with the same bits. A later one imports them. It also does so for several right-hand sides, and
+ * for T and C of an unsymmetric or complex M. Several threads may apply one preconditioner at the same time.
+ * Rows and columns in messages count from 0. The result of a set-up depends on matrix and options only, not
+ * on workers. */
 #ifndef TRISTAR_PRECOND_H
 #define TRISTAR_PRECOND_H
 
@@ -143,9 +146,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_of_function(tristar_t
                                                                        tristar_precond_t **precond);
 
 /* X = op(M)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may be b
- * (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. The first application allocates the
- * storage that triangular solves read; after MEMORY a later application tries again. Errors: ARGUMENT; STALE
- * (the latest update failed); as tristar_solve, such as MEMORY; for FUNCTION the status of the function. */
+ * (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. The first application, or a later
+ * one, allocates the storage that triangular solves read; after MEMORY another application tries again.
+ * Errors: ARGUMENT; STALE (the latest update failed); as tristar_solve, such as MEMORY; for FUNCTION the
+ * status of the function. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op,
                                                                  int64_t nrhs, const void *b, int64_t ldb,
                                                                  void *x, int64_t ldx);
@@ -171,7 +175,7 @@ typedef struct tristar_precond_stats {
   int64_t nodes;             /* FSAI: nodes whose rows of G share patterns (`block`). 0: none. */
   int64_t levels_lower;      /* Level sets of L, the fewest steps of a parallel sweep. FSAI: 0. */
   int64_t levels_upper;      /* Level sets of U. */
-  tristar_partition partition[2]; /* Partitions of the plans of L and of U. AUTO: no plan. */
+  tristar_partition partition[2]; /* Partitions of the plans of L and of U. AUTO: no plan yet. */
   double setup_seconds;    /* Seconds of tristar_precond or of the latest update, without start_seconds. */
   double symbolic_seconds; /* Seconds of it for the pattern of the factors; 0 after an update. */
   double numeric_seconds;  /* Seconds of it for their values. */

@@ -22,14 +22,14 @@ tsi_row_way tsi_row_way_of_one(tsi_index n, tsi_count entries, size_t scalar_byt
   return is_long && (double)(entries - n) > WINDOW_ENTRIES * n ? TSI_ROWS_WHOLE : TSI_ROWS_SUPERSTEPS;
 }
 
-/* Lines are sorted: line j + 1 continues line j if it has its entries, but for one end each. */
-static bool has_supernodes(const tsi_lines *lines) {
+bool tsi_has_supernodes(const tsi_line_parts *lines) {
+  const tsi_count *begin = lines->begin, *end = lines->end;
   const double most = (1 - SUPERNODAL) * lines->n; /* lines that need not be joined */
   tsi_index joined = 0;
   for (tsi_index j = 0; j + 1 < lines->n; j++) {
     if (j - joined > most) return false;
-    const tsi_index *a = lines->index + lines->ptr[j], *b = lines->index + lines->ptr[j + 1];
-    const tsi_count count = lines->ptr[j + 1] - lines->ptr[j], next = lines->ptr[j + 2] - lines->ptr[j + 1];
+    const tsi_index *a = lines->index + begin[j], *b = lines->index + begin[j + 1];
+    const tsi_count count = end[j] + lines->more - begin[j], next = end[j + 1] + lines->more - begin[j + 1];
     const tsi_count common = tsi_count_min(count, next);
     if (common == 0 || (lines->columns ? count != next + 1 : next != count + 1)) continue;
     if (lines->columns ? b[0] != j + 1 : b[next - 1] != j + 1) continue;
@@ -79,7 +79,8 @@ tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, siz
 }
 
 void tsi_row_choice_look(const tsi_lines *lines, tsi_row_choice *choice) {
-  if (choice->any && has_supernodes(lines)) choice->supernodes = true;
+  const tsi_line_parts all = {lines->n, lines->ptr, lines->ptr + 1, 0, lines->index, lines->columns};
+  if (choice->any && tsi_has_supernodes(&all)) choice->supernodes = true;
 }
 
 /* Lines of which so many may be far from their entries' rows, and still be turned. */

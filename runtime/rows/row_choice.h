@@ -25,6 +25,20 @@ tsi_row_way tsi_row_way_of_one(tsi_index n, tsi_count entries, size_t scalar_byt
 /* By the numbers of rows and entries alone. */
 tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, size_t scalar_bytes,
                               tristar_partition partition);
+
+/* One triangle of lines: line j has the entries begin[j] .. end[j] + more - 1, its diagonal entry included.
+ */
+typedef struct tsi_line_parts {
+  tsi_index n;
+  const tsi_count *begin, *end;
+  tsi_count more; /* 0, or 1 where end[j] is the diagonal entry */
+  const tsi_index *index;
+  bool columns; /* as of tsi_lines */
+} tsi_line_parts;
+
+/* Does PARTITION_AUTO choose supernodes? Lines ascend: line j + 1 continues line j if it has its entries, but
+ * for one end each. */
+bool tsi_has_supernodes(const tsi_line_parts *lines);
 /* By the lines, which ascend: PARTITION_AUTO looks for supernodes. */
 void tsi_row_choice_look(const tsi_lines *lines, tsi_row_choice *choice);
 /* The cut is found sooner from the rows of the sweep of solves with T itself than from their columns, the

@@ -81,6 +81,10 @@ INLINE tsi_scalar less_product(tsi_scalar a, tsi_scalar v, tsi_scalar x) {
 #endif
 }
 
+INLINE tsi_scalar image(tsi_scalar a, bool adjoint) {
+  return adjoint ? tsi_conj(a) : a;
+}
+
 INLINE tsi_scalar product(tsi_scalar a, tsi_scalar b) {
 #if TSI_COMPLEX
   tsi_scalar out;
@@ -98,31 +102,34 @@ INLINE tsi_scalar product(tsi_scalar a, tsi_scalar b) {
 #define TWO_SUMS 12
 #define FOUR_SUMS 32
 
-/* Columns of a row: COLUMN(e) is where x of its entry e stands. AGAIN: UNROLL where `entries` is a constant.
+/* Entries of a row: VALUE(e) is the value of entry e, COLUMN(e) is where its x stands. AGAIN: UNROLL where
+ * `entries` is a constant.
  */
-#define ONE_SUM(AGAIN, a, entries, values, COLUMN)                                                           \
-  AGAIN for (tsi_index e = 0; e < (entries); e++)(a) = less_product((a), (values)[e], x[COLUMN(e)]);
-#define SEVERAL_SUMS(AGAIN, sums, a, entries, values, COLUMN)                                                \
+#define ONE_SUM(AGAIN, a, entries, VALUE, COLUMN)                                                            \
+  AGAIN for (tsi_index e = 0; e < (entries); e++)(a) = less_product((a), VALUE(e), x[COLUMN(e)]);
+#define SEVERAL_SUMS(AGAIN, sums, a, entries, VALUE, COLUMN)                                                 \
   {                                                                                                          \
     tsi_scalar part[sums] = {(a)};                                                                           \
     tsi_index e = 0;                                                                                         \
     AGAIN for (; e + (sums) + LAST <= (entries); e += (sums)) UNROLL for (int p = 0; p < (sums); p++)        \
-        part[p] = less_product(part[p], (values)[e + p], x[COLUMN(e + p)]);                                  \
+        part[p] = less_product(part[p], VALUE(e + p), x[COLUMN(e + p)]);                                     \
     UNROLL for (int half = (sums) / 2; half > 0; half /= 2) UNROLL for (int p = 0; p < half; p++) part[p] += \
         part[p + half];                                                                                      \
     (a) = part[0];                                                                                           \
-    AGAIN for (; e < (entries); e++)(a) = less_product((a), (values)[e], x[COLUMN(e)]);                      \
+    AGAIN for (; e < (entries); e++)(a) = less_product((a), VALUE(e), x[COLUMN(e)]);                         \
   }
-#define ANY_SUM(AGAIN, a, entries, values, COLUMN)                                                           \
+#define ANY_SUM(AGAIN, a, entries, VALUE, COLUMN)                                                            \
   {                                                                                                          \
     if ((entries) < TWO_SUMS)                                                                                \
-      ONE_SUM(AGAIN, a, entries, values, COLUMN)                                                             \
+      ONE_SUM(AGAIN, a, entries, VALUE, COLUMN)                                                              \
     else if ((entries) < FOUR_SUMS)                                                                          \
-      SEVERAL_SUMS(AGAIN, 2, a, entries, values, COLUMN)                                                     \
+      SEVERAL_SUMS(AGAIN, 2, a, entries, VALUE, COLUMN)                                                      \
     else                                                                                                     \
-      SEVERAL_SUMS(AGAIN, 4, a, entries, values, COLUMN)                                                     \
+      SEVERAL_SUMS(AGAIN, 4, a, entries, VALUE, COLUMN)                                                      \
   }
 #define ONCE /* no pragma */
+#define IN_ORDER(e) values[e]
+#define BY_INDEX(e) index[e]
 
 static void solve_rows_one(const tsi_triangle_rows *rows, tsi_index first, tsi_index end, bool backward,
                            tsi_scalar *x) {
@@ -132,8 +139,7 @@ static void solve_rows_one(const tsi_triangle_rows *rows, tsi_index first, tsi_i
     const tsi_index *index = rows->index + rows->ptr[r];
     const tsi_index count = (tsi_index)(rows->ptr[r + 1] - rows->ptr[r]);
     tsi_scalar a = x[r];
-#define BY_INDEX(e) index[e]
-    ANY_SUM(ONCE, a, count, values, BY_INDEX)
+    ANY_SUM(ONCE, a, count, IN_ORDER, BY_INDEX)
     x[r] = product(((const tsi_scalar *)rows->inverse)[r], a);
   }
 }
@@ -196,7 +202,7 @@ static void solve_rows(const tsi_triangle_rows *rows, tsi_index first, tsi_index
       const ptrdiff_t r = ROW(k), around = r - base;                                                         \
       tsi_scalar a = b[r];                                                                                   \
       (void)around;                                                                                          \
-      ANY_SUM(ONCE, a, count, values, COLUMN)                                                                \
+      ANY_SUM(ONCE, a, count, IN_ORDER, COLUMN)                                                              \
       x[r] = product(inverse[k], a);                                                                         \
       values += count;                                                                                       \
       column += count;                                                                                       \
@@ -217,7 +223,7 @@ STREAM_ROWS(ahead_given, tsi_index, index, AHEAD, GIVEN, BY_LENGTH)
     const ptrdiff_t r = row[k], around = r - base;                                                           \
     tsi_scalar a = b[r];                                                                                     \
     (void)around;                                                                                            \
-    ANY_SUM(AGAIN, a, length, values, COLUMN)                                                                \
+    ANY_SUM(AGAIN, a, length, IN_ORDER, COLUMN)                                                              \
     x[r] = product(inverse[k], a);                                                                           \
     values += (length);                                                                                      \
     column += (length);                                                                                      \
@@ -288,6 +294,82 @@ static void solve_stream(const tsi_row_stream *s, tsi_index first, tsi_index end
     (s->offset ? rows_near : rows_plain)(s, first, end, b, x);
 }
 
+/* ---- Rows of incomplete factors ------------------------------------------------------------------------ */
+
+/* A row of few entries, the last of them in the column of the row before: its x does not go through memory,
+ * where the next row would wait for it. The order is that of ANY_SUM. */
+INLINE bool goes_on(const tsi_index *index, tsi_index count, ptrdiff_t last, tsi_index before) {
+  return count > 0 && count < TWO_SUMS && index[last] == before;
+}
+
+/* x = L^-1 b with a unit diagonal, by the entries left of it. */
+static void solve_left(const tsi_factor_rows *f, const tsi_scalar *b, tsi_scalar *x) {
+  tsi_scalar latest = 0;
+  for (tsi_index i = 0; i < f->n; i++) {
+    const tsi_scalar *values = (const tsi_scalar *)f->values + f->ptr[i];
+    const tsi_index *index = f->index + f->ptr[i];
+    const tsi_index count = (tsi_index)(f->diagonal[i] - f->ptr[i]);
+    tsi_scalar a = b[i];
+    if (goes_on(index, count, count - 1, i - 1)) {
+      ONE_SUM(ONCE, a, count - 1, IN_ORDER, BY_INDEX)
+      a = less_product(a, values[count - 1], latest);
+    } else
+      ANY_SUM(ONCE, a, count, IN_ORDER, BY_INDEX)
+    x[i] = latest = product(1, a);
+  }
+}
+
+/* x = U^-1 b, the last entry of a row first. */
+static void solve_right(const tsi_factor_rows *f, const tsi_scalar *inverse, const tsi_scalar *b,
+                        tsi_scalar *x) {
+  tsi_scalar latest = 0;
+  for (tsi_index i = f->n - 1; i >= 0; i--) {
+    const tsi_count last = f->ptr[i + 1] - 1;
+    const tsi_scalar *values = (const tsi_scalar *)f->values + last;
+    const tsi_index *index = f->index + last;
+    const tsi_index count = (tsi_index)(last - f->diagonal[i]);
+    tsi_scalar a = b[i];
+#define VALUE_BEFORE(e) values[-(ptrdiff_t)(e)]
+#define COLUMN_BEFORE(e) index[-(ptrdiff_t)(e)]
+    if (goes_on(index, count, 1 - (ptrdiff_t)count, i + 1)) {
+      ONE_SUM(ONCE, a, count - 1, VALUE_BEFORE, COLUMN_BEFORE)
+      a = less_product(a, values[1 - (ptrdiff_t)count], latest);
+    } else
+      ANY_SUM(ONCE, a, count, VALUE_BEFORE, COLUMN_BEFORE)
+    x[i] = latest = product(inverse[i], a);
+  }
+}
+
+/* x = U^-H b or U^-T b. Entries left of the diagonal are the images of entries of U. adjoint: a constant. */
+INLINE void solve_images(const tsi_factor_rows *f, const tsi_index *cross, const tsi_scalar *inverse,
+                         const bool adjoint, const tsi_scalar *b, tsi_scalar *x) {
+  const tsi_scalar *values = f->values;
+  tsi_scalar latest = 0;
+  for (tsi_index i = 0; i < f->n; i++) {
+    const tsi_index *index = f->index + f->ptr[i], *from = cross + f->ptr[i];
+    const tsi_index count = (tsi_index)(f->diagonal[i] - f->ptr[i]);
+    tsi_scalar a = b[i];
+#define IMAGE(e) image(values[f->diagonal[index[e]] + from[e]], adjoint)
+    if (goes_on(index, count, count - 1, i - 1)) {
+      ONE_SUM(ONCE, a, count - 1, IMAGE, BY_INDEX)
+      a = less_product(a, IMAGE(count - 1), latest);
+    } else
+      ANY_SUM(ONCE, a, count, IMAGE, BY_INDEX)
+    x[i] = latest = product(image(inverse[i], adjoint), a);
+  }
+}
+
+static void solve_factors(const tsi_factor_rows *f, const tsi_index *cross, const void *inverse, bool adjoint,
+                          const void *b, void *x) {
+  if (cross == NULL)
+    solve_left(f, b, x);
+  else if (adjoint)
+    solve_images(f, cross, inverse, true, b, x);
+  else
+    solve_images(f, cross, inverse, false, b, x);
+  solve_right(f, inverse, x, x);
+}
+
 static void identity(tsi_index w, tsi_index stride, void *x) {
   tsi_scalar *to = x;
   memset(to, 0, (size_t)w * (size_t)stride * sizeof *to);
@@ -306,5 +388,6 @@ const tsi_spmv_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
                                          .multiply = multiply,
                                          .solve_rows = solve_rows,
                                          .solve_stream = solve_stream,
+                                         .solve_factors = solve_factors,
                                          .identity = identity,
                                          .take_column = take_column};

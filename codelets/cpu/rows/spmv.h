@@ -6,6 +6,7 @@
 #ifndef TSI_CODELETS_CPU_ROWS_SPMV_H
 #define TSI_CODELETS_CPU_ROWS_SPMV_H
 
+#include "codelets/cpu/rows/incomplete.h"
 #include "runtime/base/types.h"
 
 /* Row r has the entries ptr[r] .. ptr[r+1]-1; it makes row row[r] of the workspace out of its rows
@@ -76,6 +77,11 @@ typedef struct tsi_spmv_kernels {
    * x. run: their lengths, from row `first` on; NULL: by ptr. The bits are those of solve_rows. */
   void (*solve_stream)(const tsi_row_stream *stream, tsi_index first, tsi_index end, const tsi_row_run *run,
                        const void *b, void *x);
+  /* x = U^-1 L^-1 b with rows of incomplete factors, one right-hand side; b may be x. cross NULL: L is left
+   * of the diagonal, which is one. Else L is U^H (adjoint) or U^T: see tsi_incomplete_kernels. inverse, n: of
+   * the diagonal of U. The bits are those of solve_stream with L and then with U. */
+  void (*solve_factors)(const tsi_factor_rows *factors, const tsi_index *cross, const void *inverse,
+                        bool adjoint, const void *b, void *x);
   /* x := the identity of order w, row-major with stride scalars a row; those beyond w become zero. */
   void (*identity)(tsi_index w, tsi_index stride, void *x);
   /* to[i] = from[i * stride], i < count */

@@ -8,6 +8,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/iterate/krylov/run.h"
+#include "runtime/iterate/precond/precond.h"
 #include "runtime/solve/request.h"
 
 /* Squares of norms of b between these and their reciprocals are left as they are: of double types, and of
@@ -320,14 +321,10 @@ static tristar_status check(const tristar_krylov_t *k, const tristar_precond_t *
       overlap(b, ((size_t)((nrhs - 1) * ldb) + (size_t)n) * k->bytes, x,
               ((size_t)((nrhs - 1) * ldx) + (size_t)n) * k->bytes))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x overlaps b");
-  if (precond != NULL) {
-    tristar_precond_stats m;
-    TSI_TRY(tristar_precond_get_stats(precond, &m));
-    if (m.n != n || m.scalar != k->scalar)
-      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-               "the preconditioner has %" PRId64 " rows of type %c, the matrix %" PRId64 " of type %c", m.n,
-               (int)m.scalar, n, (int)k->scalar);
-  }
+  if (precond != NULL && (precond->n != n || precond->stats.scalar != k->scalar))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "the preconditioner has %d rows of type %c, the matrix %" PRId64 " of type %c", precond->n,
+             (int)precond->stats.scalar, n, (int)k->scalar);
   return TRISTAR_OK;
 }
 

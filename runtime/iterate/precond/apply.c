@@ -71,6 +71,12 @@ static tristar_status apply(const tristar_precond_t *p, tristar_op op, columns c
   return TRISTAR_OK;
 }
 
+static tristar_status apply_own(tristar_precond_t *p, tristar_op op, columns c) {
+  bool done;
+  TSI_TRY(tsi_row_sweeps_apply(p, op, c.nrhs, c.b, c.x, &done));
+  return done ? TRISTAR_OK : apply(p, op, c);
+}
+
 static tristar_status call(const tristar_precond_t *p, tristar_op op, const columns *c) {
   tristar_status status = p->function(p->arg, op, c->nrhs, c->b, c->ldb, c->x, c->ldx);
   if (status != TRISTAR_OK && p->release == NULL) /* else there is a message */
@@ -98,7 +104,7 @@ tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op, 
   else if (precond->plan)
     TSI_TRY_OUT(tsi_solve_plain(precond->plan, op, nrhs, b, ldb, x, ldx));
   else
-    TSI_TRY_OUT(apply(precond, op, c));
+    TSI_TRY_OUT(apply_own(precond, op, c));
 out:
   return tsi_answer(env, status);
 }

@@ -62,9 +62,9 @@ typedef struct numeric {
   const tsi_factor_rows *a;
   const tsi_dropping *how;
   tsi_factor_rows *out;
-  tsi_index *place; /* n of each part */
-  tsi_index *cross; /* IC, see incomplete.h */
-  void *dropped;    /* likewise */
+  tsi_index *place;       /* n of each part */
+  const tsi_index *cross; /* IC, see incomplete.h */
+  void *dropped;          /* likewise */
   tsi_row_failure failure;
 } numeric;
 
@@ -118,6 +118,7 @@ static tristar_status run_rows(numeric *f, tsi_row_tasks *tasks) {
 /* On the pattern of A the factors take the place of its values. */
 static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, const tsi_dropping *how,
                                       tsi_factor_rows *out) {
+  tsi_index **cross = &p->by_rows.cross;
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   const bool symmetric = p->options.kind == TRISTAR_PRECOND_IC;
@@ -130,7 +131,8 @@ static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, 
     TSI_TRY_OUT(allocate_values(p, out->ptr[a->n], &out->values));
   else
     out->values = tsi_take(&a->values);
-  if (symmetric) TSI_TRY_OUT(find_cross(env, out, &f.cross));
+  if (symmetric && *cross == NULL) TSI_TRY_OUT(find_cross(env, out, cross));
+  f.cross = *cross;
   if (symmetric && how->modified > 0) /* rows change others: one after the other */
     TSI_TRY_OUT(TSI_ALLOC_SIZED_ZERO(env, f.dropped, a->n, p->sparse->scalar_bytes));
   else
@@ -141,7 +143,6 @@ static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, 
   TSI_TRY_OUT(run_rows(&f, p->tasks));
 out:
   TSI_FREE(env, f.place);
-  TSI_FREE(env, f.cross);
   TSI_FREE(env, f.dropped);
   return status;
 }

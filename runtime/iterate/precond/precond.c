@@ -97,7 +97,9 @@ static tristar_status create(tristar_t *ts, tristar_precond_kind kind, tsi_index
   p->options.kind = kind;
   p->symmetry = TRISTAR_GENERAL;
   p->stats = (tristar_precond_stats){.kind = kind, .scalar = (tristar_scalar)scalar, .n = n};
-  return TRISTAR_OK;
+  const tristar_status status = tsi_row_sweeps_begin(p);
+  if (status != TRISTAR_OK) tristar_precond_destroy(out);
+  return status;
 }
 
 /* New values, and all that follows from them; factors: nothing but these. */
@@ -252,7 +254,7 @@ out:
 }
 
 tristar_status tristar_precond_get_stats(const tristar_precond_t *precond, tristar_precond_stats *stats) {
-  TSI_GET(precond, stats, precond->stats);
+  TSI_GET(precond, stats, tsi_row_sweeps_stats(precond));
 }
 
 void tristar_precond_destroy(tristar_precond_t **precond) {
@@ -264,6 +266,7 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   if (p->release != NULL) p->release(p->arg);
   tristar_plan_destroy(&p->plan);
   tsi_precond_drop_sweeps(p);
+  tsi_row_sweeps_finish(p);
   tsi_fsai_destroy(&p->fsai);
   tsi_row_tasks_destroy(&p->tasks);
   if (p->pattern != NULL && p->full.ptr == p->pattern->ptr) p->full = (tsi_entries){.n = 0}; /* lent */

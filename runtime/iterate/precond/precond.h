@@ -6,13 +6,16 @@
  *   for OP_N   sweep[0], diagonal, sweep[1]
  *   FSAI       G, G^H, or G_L, G_U (fsai.h)
  *
+ * Incomplete factors are applied row by row at first, as they were computed (row_sweeps.h). The sweeps are
+ * made when many applications have paid for them, or when one needs what only plans have.
+ *
  * For T and C of a GENERAL M the same comes backwards, transposed. A symmetric M is its own transpose, a
  * Hermitian one its own adjoint: what is left is done with conjugates of B and X.
  *
  * Reads   the user's matrix, during set-up and update.   Writes  its own members.
  * Invariants
  *   - valid: all that applications need is there, of one set of values; else they give STALE
- *   - an application changes nothing here: x is its only workspace */
+ *   - an application changes nothing here but how factors are applied: x is its only workspace */
 #ifndef TSI_RUNTIME_ITERATE_PRECOND_PRECOND_H
 #define TSI_RUNTIME_ITERATE_PRECOND_PRECOND_H
 
@@ -20,6 +23,7 @@
 #include "runtime/matrix/full.h"
 #include "runtime/iterate/precond/factor_rows.h"
 #include "runtime/iterate/precond/fsai.h"
+#include "runtime/iterate/precond/row_sweeps.h"
 #include "runtime/iterate/precond/row_tasks.h"
 #include "tristar_precond.h"
 
@@ -40,10 +44,12 @@ struct tristar_precond_s {
   tsi_pattern *pattern; /* of A */
   tsi_entries full;     /* its rows in full */
   tsi_factor_rows rows; /* the same, with the diagonal; diagonal NULL: not there yet */
+  bool mirrored;        /* they are mirrored from lines that are rows of the upper triangle (factor_rows.h) */
   bool tasks_chosen;
   tsi_row_tasks *tasks;   /* ILU and IC: how their rows are computed; NULL: one after the other */
   tsi_factor_rows filled; /* pattern of the factors, ILU and IC of a level above 0 */
   void *diagonal;         /* n: factors of the entries; NULL: none */
+  tsi_row_sweeps by_rows; /* incomplete factors before there are sweeps */
   tsi_precond_sweep sweep[2];
   tsi_fsai *fsai;              /* FSAI; NULL: another kind, or not there yet */
   tristar_plan_t *plan;        /* PLAN: a share of it */
@@ -111,6 +117,13 @@ void tsi_precond_drop_sweeps(tristar_precond_t *precond);
 TRISTAR_CHECKED tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which,
                                                       const tsi_factor_rows *rows, tristar_uplo uplo,
                                                       tristar_diag diag, tristar_op op);
+/* The sweeps of incomplete factors, and their statistics; new values, if sweeps are there. shared: one factor
+ * serves as both. Errors: as above. */
+TRISTAR_CHECKED tristar_status tsi_precond_make_sweeps(tristar_precond_t *precond,
+                                                       const tsi_factor_rows *factors, bool shared);
+static inline bool tsi_precond_shares_factor(const tristar_precond_t *p) {
+  return p->options.kind == TRISTAR_PRECOND_IC || p->options.kind == TRISTAR_PRECOND_ICT;
+}
 /* The other sweep is the same plan with another op. */
 void tsi_precond_share_sweep(tristar_precond_t *precond, tristar_op op);
 

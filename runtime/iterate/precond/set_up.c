@@ -1,5 +1,4 @@
 /* What the values of a matrix make of a preconditioner: see precond.h. */
-#include "runtime/import/import.h"
 #include "runtime/iterate/precond/hermitian_part.h"
 #include "runtime/iterate/precond/level_fill.h"
 #include "runtime/iterate/precond/precond.h"
@@ -60,11 +59,21 @@ static tristar_status are_lent(const tristar_precond_t *p, bool symmetric, bool 
   return TRISTAR_OK;
 }
 
+/* Of IC, whose upper triangle alone is read. Errors: SINGULAR, MEMORY. */
+static tristar_status mirror_rows(tristar_precond_t *p) {
+  tsi_env *env = &p->ts->env;
+  TSI_TRY(tsi_mirror_upper_rows(env, p->pattern, &p->rows, p->options.level == 0 ? &p->by_rows.cross : NULL));
+  p->full = (tsi_entries){.n = p->n, .ptr = p->rows.ptr, .index = p->rows.index};
+  return env->check ? tsi_factor_rows_check(env, &p->rows) : TRISTAR_OK;
+}
+
 /* Errors: SINGULAR, MEMORY. */
 static tristar_status need_rows(tristar_precond_t *p, bool symmetric) {
   tsi_env *env = &p->ts->env;
   bool lent;
   if (p->rows.diagonal) return TRISTAR_OK;
+  p->mirrored = p->options.kind == TRISTAR_PRECOND_IC && tsi_lines_are_upper_rows(p->pattern);
+  if (p->mirrored) return mirror_rows(p);
   TSI_TRY(are_lent(p, symmetric, &lent));
   if (lent)
     p->full = (tsi_entries){.n = p->n, .ptr = p->pattern->ptr, .index = p->pattern->index}; /* lent */
@@ -83,6 +92,10 @@ static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void
   TSI_TRY(need_rows(p, symmetric));
   *a = p->rows;
   TSI_TRY(allocate(p, a->ptr[a->n], &a->values));
+  if (p->mirrored) {
+    tsi_copy_upper_rows(p->pattern, values, p->sparse->scalar_bytes, a);
+    return TRISTAR_OK;
+  }
   tsi_full_gather(p->pattern, &p->full, symmetric ? p->symmetry : p->pattern->symmetry, 0, a->ptr[a->n],
                   values, a->values);
   return TRISTAR_OK;
@@ -101,20 +114,6 @@ void tsi_precond_tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count uppe
   p->stats.nnz_lower = lower;
   p->stats.nnz_upper = upper;
   p->stats.fill = p->stats.nnz > 0 ? all / (double)p->stats.nnz : 0;
-}
-
-/* Of sweeps that were made: their cuts may have counted them. */
-static tristar_status tell_levels(tristar_precond_t *p, const tsi_factor_rows *rows, bool shared) {
-  tsi_index lower = tsi_import_levels(p->sweep[0].factor);
-  tsi_index upper = shared ? lower : tsi_import_levels(p->sweep[1].factor);
-  if (lower == 0 || upper == 0) {
-    TSI_SCRATCH(&p->ts->env, tsi_index, depth, rows->n);
-    if (upper == 0) upper = tsi_find_levels(rows, false, depth);
-    if (lower == 0) lower = shared ? upper : tsi_find_levels(rows, true, depth);
-  }
-  p->stats.levels_lower = lower;
-  p->stats.levels_upper = upper;
-  return TRISTAR_OK;
 }
 
 static tsi_count count_lower(const tsi_factor_rows *rows) {
@@ -141,7 +140,6 @@ static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
   tsi_factor_rows a = {.values = NULL};
   const tristar_symmetry symmetry = p->pattern->symmetry;
   const bool shared = symmetry == TRISTAR_SYMMETRIC || symmetry == TRISTAR_HERMITIAN;
-  const bool anew = p->sweep[0].plan == NULL;
   TSI_TRY_OUT(take_rows(p, false, values, &a));
   if (p->diagonal == NULL) TSI_TRY_OUT(allocate(p, p->n, &p->diagonal));
   TSI_TRY_OUT(tsi_precond_tell(p, p->kernels->relax(&a, p->options.omega, p->diagonal)));
@@ -153,17 +151,13 @@ static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
     TSI_TRY_OUT(make_other_sweep(p, &a, TRISTAR_LOWER, adjoint_of(p)));
   else
     TSI_TRY_OUT(tsi_precond_make_sweep(p, 1, &a, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
-  if (anew) TSI_TRY_OUT(tell_levels(p, &a, shared));
 out:
   TSI_FREE(&p->ts->env, a.values);
   return status;
 }
 
 /* L and U, or U^H U. */
-static tristar_status make_sweeps(tristar_precond_t *p, const tsi_factor_rows *factors, bool shared) {
-  const tsi_count below = count_lower(factors), above = factors->ptr[p->n] - below;
-  const bool anew = p->sweep[0].plan == NULL;
-  tsi_precond_tell_fill(p, shared ? above : below, shared ? 0 : above);
+tristar_status tsi_precond_make_sweeps(tristar_precond_t *p, const tsi_factor_rows *factors, bool shared) {
   if (shared) {
     TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, adjoint_of(p)));
     TSI_TRY(make_other_sweep(p, factors, TRISTAR_UPPER, TRISTAR_N));
@@ -171,11 +165,7 @@ static tristar_status make_sweeps(tristar_precond_t *p, const tsi_factor_rows *f
     TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_LOWER, TRISTAR_UNIT, TRISTAR_N));
     TSI_TRY(tsi_precond_make_sweep(p, 1, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
   }
-  return anew ? tell_levels(p, factors, shared) : TRISTAR_OK;
-}
-
-static bool is_symmetric_kind(const tristar_precond_t *p) {
-  return p->options.kind == TRISTAR_PRECOND_IC || p->options.kind == TRISTAR_PRECOND_ICT;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_precond_incomplete(tristar_precond_t *p, const void *values, tsi_factor_rows *factors) {
@@ -183,7 +173,7 @@ tristar_status tsi_precond_incomplete(tristar_precond_t *p, const void *values, 
   tsi_env *env = &p->ts->env;
   const tristar_precond_options *o = &p->options;
   const bool by_level = o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
-  const bool shared = is_symmetric_kind(p);
+  const bool shared = tsi_precond_shares_factor(p);
   tsi_factor_rows a = {.values = NULL};
   *factors = (tsi_factor_rows){.values = NULL};
   if (shared) TSI_TRY_OUT(find_symmetry(p, "incomplete Cholesky factors", "", values, &p->symmetry));
@@ -204,9 +194,15 @@ out:
 
 static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values) {
   tristar_status status = TRISTAR_OK;
+  const bool shared = tsi_precond_shares_factor(p);
   tsi_factor_rows factors;
+  bool kept;
+  tsi_row_sweeps_drop(p);
   TSI_TRY_OUT(tsi_precond_incomplete(p, values, &factors));
-  TSI_TRY_OUT(make_sweeps(p, &factors, is_symmetric_kind(p)));
+  const tsi_count below = count_lower(&factors), above = factors.ptr[p->n] - below;
+  tsi_precond_tell_fill(p, shared ? above : below, shared ? 0 : above);
+  TSI_TRY_OUT(tsi_row_sweeps_keep(p, &factors, &kept));
+  if (!kept) TSI_TRY_OUT(tsi_precond_make_sweeps(p, &factors, shared));
 out:
   tsi_precond_finish_factors(p, &factors);
   return status;

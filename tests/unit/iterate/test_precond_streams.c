@@ -2,7 +2,8 @@
  *
  *   together     threads that begin at the same time get the same bits, after updates too
  *   failures     an allocation that fails gives MEMORY, and the next application succeeds
- *   memory       what they allocate counts, and later applications allocate nothing */
+ *   memory       what they allocate counts, and later applications allocate nothing
+ *   rows         applications by rows have the bits of those with plans, before and after these are made */
 #include <pthread.h>
 
 #include "tests/support/allocations.h"
@@ -107,12 +108,84 @@ static void check_failures(tristar_precond_kind kind) {
   close_context(&ts);
 }
 
+/* An application by rows makes no plan; one with op T or C of an unsymmetric M, or a late one, does. */
+static void check_rows(const typed *t, tristar_precond_kind kind) {
+  enum { APPLICATIONS = 40 };
+  tristar_t *ts = open_without_starpu(false);
+  const tristar_symmetry symmetry = t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+  const square s = square_random(t, N, 12, symmetry, 1.2, 7);
+  for (int stored = 0; stored < STORAGES; stored++)
+    for (int level = 0; level < (kind == TRISTAR_PRECOND_ILUT ? 1 : 2); level++) {
+      CLEANUP(free_stored) tristar_view view = store(&s, &storages[stored]);
+      tristar_precond_options options = options_of(kind, TRISTAR_PARTITION_WHOLE);
+      tristar_precond_t *planned, *p;
+      tristar_precond_stats stats, expected;
+      double b[2 * N], x[2 * N], right[2 * N];
+      options.level = level;
+      fill_random(b, 2 * N, 3);
+      CHECK_OK(tristar_precond(ts, &view, &options, &planned));
+      options.partition = TRISTAR_PARTITION_AUTO;
+      CHECK_OK(tristar_precond(ts, &view, &options, &p));
+      CHECK_OK(tristar_precond_apply(planned, TRISTAR_N, 1, b, N, right, N));
+      CHECK_OK(tristar_precond_get_stats(planned, &expected));
+      CHECK_OK(tristar_precond_get_stats(p, &stats));
+      CHECK(stats.partition[0] == TRISTAR_PARTITION_AUTO && stats.partition[1] == TRISTAR_PARTITION_AUTO);
+      CHECK(stats.levels_lower == expected.levels_lower && stats.levels_upper == expected.levels_upper);
+      CHECK(stats.nnz_lower == expected.nnz_lower && stats.nnz_upper == expected.nnz_upper);
+      for (int update = 0; update < 2; update++) {
+        for (int k = 0; k < APPLICATIONS; k++) {
+          memcpy(x, b, sizeof x); /* in place */
+          CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, x, N, x, N));
+          CHECK(memcmp(x, right, N * sizeof(double) * (t->is_complex ? 2 : 1)) == 0);
+        }
+        CHECK_OK(tristar_precond_get_stats(p, &stats));
+        CHECK(stats.partition[0] != TRISTAR_PARTITION_AUTO && stats.partition[1] != TRISTAR_PARTITION_AUTO);
+        CHECK_OK(tristar_precond_update(p, &view));
+      }
+      tristar_precond_destroy(&planned);
+      tristar_precond_destroy(&p);
+    }
+  close_context(&ts);
+}
+
+/* The factors stay in use where there is no memory for plans. */
+static void check_late_plans(tristar_precond_kind kind) {
+  tristar_t *ts = open_without_starpu(false);
+  const square s = square_random(&typed_double, N, 4, TRISTAR_SYMMETRIC, 1.2, 7);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
+  const tristar_precond_options options = options_of(kind, TRISTAR_PARTITION_AUTO);
+  tristar_precond_t *p;
+  double b[2 * N], x[2 * N], right[2 * N];
+  fill_random(b, 2 * N, 3);
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, N, right, N));
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.keeps_memory = true; /* streams */
+  while (next_failure(&failing)) {
+    end_failure(&failing, tristar_precond_apply(p, TRISTAR_N, 2, b, N, x, N));
+    CHECK_OK(tristar_fail_allocation(ts, 0));
+    if (failing.count == 1) {
+      CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, N, x, N));
+      CHECK(memcmp(x, right, N * sizeof *x) == 0);
+    }
+  }
+  CHECK(failing.count > 20);
+  CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, N, x, N)); /* several columns have other sums */
+  CHECK(memcmp(x, right, N * sizeof *x) == 0);
+  tristar_precond_destroy(&p);
+  close_context(&ts);
+}
+
 int test_precond_streams(int argc, char **argv) {
   subtests_begin(&argc, argv);
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     RUN(check_together(kinds[k], TRISTAR_PARTITION_AUTO));
     RUN(check_together(kinds[k], TRISTAR_PARTITION_LEVELS));
     RUN(check_failures(kinds[k]));
+    if (kinds[k] == TRISTAR_PRECOND_SSOR) continue; /* has plans at once */
+    RUN(check_rows(&typed_double, kinds[k]));
+    RUN(check_rows(&typed_complex_double, kinds[k]));
+    RUN(check_late_plans(kinds[k]));
   }
   return 0;
 }
