@@ -34,16 +34,17 @@ INLINE tsi_index regs_of(tsi_index nrhs) {
 }
 
 /* Registers of the next strip, of those that are left: two and two instead of three and one. */
-INLINE int strip_regs(tsi_index left) {
-  return left < 3 || left == 4 ? (int)tsi_index_min(left, 2) : STRIP_REGS;
+INLINE int strip_regs(const int most, tsi_index left) {
+  return left < 3 || left == 4 ? (int)tsi_index_min(left, 2) : most;
 }
 
-/* Does what follows for each strip of nrhs right-hand sides, c its first, size its scalars. */
-#define FOR_STRIPS(nrhs, c, size, ...)                                                                       \
+/* Does what follows for each strip of nrhs right-hand sides, c its first, size its scalars; at most `most`
+ * registers, 2 or 3. */
+#define FOR_STRIPS_OF(most, nrhs, c, size, ...)                                                              \
   for (tsi_index c = 0, regs_; c < (nrhs); c += regs_ * WIDE) {                                              \
-    regs_ = strip_regs(regs_of((nrhs)-c));                                                                   \
-    if (regs_ == STRIP_REGS) {                                                                               \
-      enum { size = STRIP_REGS * WIDE };                                                                     \
+    regs_ = strip_regs(most, regs_of((nrhs)-c));                                                             \
+    if (regs_ == (most)) {                                                                                   \
+      enum { size = (most)*WIDE };                                                                           \
       __VA_ARGS__;                                                                                           \
     } else if (regs_ == 2) {                                                                                 \
       enum { size = 2 * WIDE };                                                                              \
@@ -59,6 +60,8 @@ INLINE int strip_regs(tsi_index left) {
       __VA_ARGS__;                                                                                           \
     }                                                                                                        \
   }
+
+#define FOR_STRIPS(nrhs, c, size, ...) FOR_STRIPS_OF(STRIP_REGS, nrhs, c, size, __VA_ARGS__)
 
 /* Registers of a strip. */
 #define STRIP_REGS_OF(size) (((size) + WIDE - 1) / WIDE)
@@ -262,6 +265,9 @@ INLINE void strip_triangle_transposed(const int size, const tsi_scalar *tri, tsi
   strip_copy(size, x, ldx, y, size, w);
 }
 
+/* Substitutions take strips of two registers at most, and their loops stay loops: shorter code. */
+#define SUBSTITUTED_REGS 2
+
 /* X(i,:) := (X(i,:) - s) d */
 INLINE void strip_quotient(const int size, tsi_scalar *x, const reg_sum s[STRIP_REGS], tsi_scalar d) {
   EACH_STRIP_REG(v) {
@@ -281,12 +287,12 @@ INLINE void strip_substitute(const int size, const tsi_scalar *tri, tsi_index w,
     const tsi_scalar *corner = tri + (ptrdiff_t)rows * r;
     reg_sum acc[B][STRIP_REGS];
     fetch_some(size, (rows + 1) / 2, rows, f);
-    for (int first = 0; first < B; first += TILE)
-      tile_times(size, tri + first, rows, r, t, acc + first, first == 0 ? f : NULL);
+    ROLLED for (int first = 0; first < B; first += TILE)
+        tile_times(size, tri + first, rows, r, t, acc + first, first == 0 ? f : NULL);
     for (tsi_index i = 0; i < rows; i++) {
-      for (tsi_index j = 0; j < i; j++) EACH_STRIP_REG(v)
-      add_reg_times(&acc[i][v], load_first(size, t + (r + j) * ldt + v * WIDE),
-                    corner[tsi_corner_column(rows, j) + i - j]);
+      ROLLED for (tsi_index j = 0; j < i; j++) EACH_STRIP_REG(v)
+          add_reg_times(&acc[i][v], load_first(size, t + (r + j) * ldt + v * WIDE),
+                        corner[tsi_corner_column(rows, j) + i - j]);
       strip_quotient(size, t + (r + i) * ldt, acc[i], corner[tsi_corner_column(rows, i)]);
     }
     tri = corner + rows * (rows + 1) / 2;
@@ -306,8 +312,8 @@ INLINE void strip_substitute_transposed(const int size, const tsi_scalar *tri, t
       const tsi_scalar *column = corner + tsi_corner_column(rows, j);
       reg_sum known[STRIP_REGS];
       EACH_STRIP_REG(v) known[v] = no_reg_sum();
-      for (tsi_index i = rows - 1; i > j; i--) EACH_STRIP_REG(v)
-      add_reg_times(&known[v], load_first(size, t + (r + i) * ldt + v * WIDE), column[i - j]);
+      ROLLED for (tsi_index i = rows - 1; i > j; i--) EACH_STRIP_REG(v)
+          add_reg_times(&known[v], load_first(size, t + (r + i) * ldt + v * WIDE), column[i - j]);
       strip_quotient(size, t + (r + j) * ldt, known, column[0]);
     }
     fetch_some(size, (rows + 1) / 2, rows, f);
@@ -334,9 +340,10 @@ SHARED void strips_triangle(bool solve, const tsi_scalar *tri, tsi_index w, tsi_
                             tsi_scalar *t) {
   const tsi_index ldx = tsi_workspace_stride(nrhs);
   to_fetch fetch = fetch_while(tri, tsi_triangle_size(w), nrhs, false);
-  FOR_STRIPS(nrhs, c, size,
-             solve ? strip_substitute(size, tri, w, x + c, ldx, t, &fetch)
-                   : strip_triangle(size, tri, w, x + c, ldx, t, &fetch));
+  if (solve)
+    FOR_STRIPS_OF(SUBSTITUTED_REGS, nrhs, c, size, strip_substitute(size, tri, w, x + c, ldx, t, &fetch))
+  else
+    FOR_STRIPS(nrhs, c, size, strip_triangle(size, tri, w, x + c, ldx, t, &fetch))
 }
 
 /* The same with T' and T'^-1. */
@@ -344,9 +351,11 @@ SHARED void strips_triangle_transposed(bool solve, const tsi_scalar *tri, tsi_in
                                        tsi_scalar *x, tsi_scalar *t) {
   const tsi_index ldx = tsi_workspace_stride(nrhs);
   to_fetch fetch = fetch_while(tri, tsi_triangle_size(w), nrhs, true);
-  FOR_STRIPS(nrhs, c, size,
-             solve ? strip_substitute_transposed(size, tri, w, x + c, ldx, t, &fetch)
-                   : strip_triangle_transposed(size, tri, w, x + c, ldx, t, &fetch));
+  if (solve)
+    FOR_STRIPS_OF(SUBSTITUTED_REGS, nrhs, c, size,
+                  strip_substitute_transposed(size, tri, w, x + c, ldx, t, &fetch))
+  else
+    FOR_STRIPS(nrhs, c, size, strip_triangle_transposed(size, tri, w, x + c, ldx, t, &fetch))
 }
 
 /* ---- Rectangles ---------------------------------------------------------------------------------------- */

@@ -90,10 +90,12 @@ function(tsi_sources out)
   set(${out} "${sources}" PARENT_SCOPE)
 endfunction()
 
+# -ffunction-sections: the shared library leaves out functions that only the program and the tests call.
 function(tsi_objects target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_library(${target} OBJECT ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE tsi_internal ${arg_LINK})
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-ffunction-sections>)
   set(tsi_objects ${tsi_objects} ${target} CACHE INTERNAL "")
 endfunction()
 
@@ -106,6 +108,7 @@ function(tsi_layer name)
 endfunction()
 
 # Nobody reads errno or floating-point exceptions after a kernel; -ffast-math stays out, it would reorder sums.
+# Nothing unwinds through a kernel: tables for that would be a hundredth of the library. With debug information gdb has its own.
 # -Wpsabi warns of passing vectors wider than the registers: kernels pass them to inlined functions only.
 function(tsi_typed)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SCALARS;LINK")
@@ -146,7 +149,8 @@ function(tsi_kernels)
       tsi_objects(${target} SOURCES ${sources} LINK ${arg_LINK} ${flags})
       target_compile_definitions(${target} PRIVATE TSI_SCALAR_${upper} TSI_ISA=${isa})
       # clang warns of each loop that it does not unroll as it is asked to: no matter of right or wrong
-      target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O3> -ffp-contract=fast
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O3>
+                             $<$<CONFIG:Release,RelWithDebInfo>:-fno-asynchronous-unwind-tables> -ffp-contract=fast
                              -fno-math-errno -fno-trapping-math -Wno-psabi
                              $<$<C_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed> ${tsi_isa_flags_${isa}})
     endforeach()
@@ -195,7 +199,7 @@ function(tsi_library name kind)
   if(TRISTAR_SANITIZE)
     target_link_options(${name} PRIVATE "-fsanitize=${TRISTAR_SANITIZE}")
   elseif(kind STREQUAL SHARED)
-    target_link_options(${name} PRIVATE -Wl,--no-undefined)
+    target_link_options(${name} PRIVATE -Wl,--no-undefined $<$<CONFIG:Release,RelWithDebInfo>:-Wl,--gc-sections>)
   endif()
   set_target_properties(${name} PROPERTIES OUTPUT_NAME tristar LINKER_LANGUAGE C)
   add_library(TriStar::${name} ALIAS ${name})

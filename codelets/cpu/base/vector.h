@@ -57,6 +57,7 @@ typedef int64_t integer;
 #define REGS (VECTOR_BYTES / REG_BYTES) /* registers in a vector */
 
 #define UNROLL _Pragma("GCC unroll 20")
+#define ROLLED _Pragma("GCC unroll 1")
 
 /* One function for all callers: with several right-hand sides a call takes no time to speak of, and each
  * expansion takes seconds to compile. */
