@@ -70,20 +70,20 @@ static double time_pass(start_line *line, int pass, const reader *readers, int t
   return (double)(readers[0].count * (size_t)threads * sizeof(uint64_t)) / (end - begin) / 1e9;
 }
 
-/* GB/s of `threads` readers, each of its part of an array. */
-static tristar_status measure(tsi_env *env, tsi_streams *b, int which, int threads, double *best) {
+/* GB/s of `threads` readers, each of its part of the first `bytes` bytes of an array. */
+static tristar_status measure(tsi_env *env, tsi_streams *b, int which, size_t bytes, int threads,
+                              double *best) {
   tristar_status status = TRISTAR_OK;
   start_line line = {-1, 0};
   int made = 0;
-  const size_t part = b->count[which] / (size_t)threads;
+  const size_t part = bytes / sizeof *b->words[0] / (size_t)threads;
+  const bool filled = tsi_topology_one_node() ? b->threads[which] > 0 : b->threads[which] == threads;
   *best = 0;
   TSI_SCRATCH_ZERO(env, reader, readers, threads);
   for (; made < threads; made++) {
     reader *r = &readers[made];
-    *r = (reader){.line = &line,
-                  .fills = b->threads[which] != threads,
-                  .words = b->words[which] + part * (size_t)made,
-                  .count = part};
+    *r = (reader){
+        .line = &line, .fills = !filled, .words = b->words[which] + part * (size_t)made, .count = part};
     status = tsi_thread_start(env, &r->thread, run_reader, r);
     if (status != TRISTAR_OK) break;
   }
@@ -110,14 +110,16 @@ static tristar_status fit(tsi_env *env, tsi_streams *b, int which, size_t bytes)
 
 tristar_status tsi_streams_measure(tsi_env *env, tsi_streams *b, size_t one_bytes, size_t all_bytes,
                                    int threads, double *one, double *all) {
+  const bool shared = threads > 1 && tsi_topology_one_node(); /* pages are near all threads */
   *one = *all = 0;
-  TSI_TRY(fit(env, b, 0, one_bytes));
-  TSI_TRY(measure(env, b, 0, 1, one));
-  *all = *one;
   if (threads > 1) {
+    if (shared && all_bytes < one_bytes) all_bytes = one_bytes;
     TSI_TRY(fit(env, b, 1, all_bytes));
-    TSI_TRY(measure(env, b, 1, threads, all));
+    TSI_TRY(measure(env, b, 1, all_bytes, threads, all));
   }
+  if (!shared) TSI_TRY(fit(env, b, 0, one_bytes));
+  TSI_TRY(measure(env, b, shared ? 1 : 0, one_bytes, 1, one));
+  if (threads <= 1) *all = *one;
   return TRISTAR_OK;
 }
 
@@ -128,14 +130,5 @@ void tsi_streams_release(tsi_streams *b) {
 
 tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one, double *all) {
   TSI_CLEANUP(tsi_streams_release) tsi_streams s = {.count = {0, 0}};
-  TSI_TRY(tsi_streams_measure(env, &s, bytes, bytes, 1, one, all));
-  if (threads > 1) {
-    if (tsi_topology_one_node()) { /* the pages lie near all threads, whichever filled them */
-      s = (tsi_streams){.words = {NULL, s.words[0]}, .count = {0, s.count[0]}, .threads = {0, threads}};
-    } else
-      tsi_streams_release(&s); /* one array at a time */
-    TSI_TRY(fit(env, &s, 1, bytes));
-    TSI_TRY(measure(env, &s, 1, threads, all));
-  }
-  return TRISTAR_OK;
+  return tsi_streams_measure(env, &s, bytes, bytes, threads, one, all);
 }

@@ -1,9 +1,10 @@
 /* The read bandwidth of the machine: what a solve, which streams the factor once in each direction, is
  * measured against.
  *
- * Reads   arrays of its own: one for a single thread, one for all threads. The threads that read a part fill
- * it first, and once, so that its pages lie near them. Writes  nothing else. The threads are its own and not
- * StarPU's, whose idle workers may poll and take cores away: best measured before StarPU runs. */
+ * Reads   arrays of its own: one for a single thread, one for all threads; on a machine with one NUMA node
+ * one array for both. The threads that read a part fill it first, and once, so that its pages lie near them.
+ * Writes  nothing else. The threads are its own and not StarPU's, whose idle workers may poll and take cores
+ * away: best measured before StarPU runs. */
 #ifndef TSI_RUNTIME_MACHINE_BANDWIDTH_H
 #define TSI_RUNTIME_MACHINE_BANDWIDTH_H
 
@@ -19,7 +20,7 @@
 /* Arrays that are measured with several times: making their pages takes longer than reading them. Zeros: none
  * yet. */
 typedef struct tsi_streams {
-  uint64_t *words[2]; /* for one thread, and for all of them */
+  uint64_t *words[2]; /* for one thread, and for all of them (one NUMA node: for both) */
   size_t count[2];
   int threads[2]; /* that have filled it */
 } tsi_streams;
@@ -31,8 +32,7 @@ TRISTAR_CHECKED tristar_status tsi_streams_measure(tsi_env *env, tsi_streams *st
                                                    size_t all_bytes, int threads, double *one, double *all);
 void tsi_streams_release(tsi_streams *streams);
 
-/* The same once, with an array of `bytes` bytes that it does not keep; with one for each of the two where
- * there are several NUMA nodes. */
+/* The same once, with arrays of `bytes` bytes that it does not keep. */
 TRISTAR_CHECKED tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one,
                                                   double *all);
 
