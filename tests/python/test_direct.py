@@ -241,6 +241,22 @@ class NewValues(unittest.TestCase):
         lu.refactor(3 * A.data)
         assert_solves(3 * A, lu.solve(b), b)
 
+    def test_missing_entries_are_zeros(self):
+        """SciPy drops entries that cancel in a sum; the pattern may be unsorted, with duplicates, or of another format."""
+        A, b = unsymmetric(40), vectors(40)
+        B = A.copy()
+        B.data[::3] = 0
+        B.setdiag(5)
+        B.eliminate_zeros()
+        columns = [np.tile(A.indices[A.indptr[j]:A.indptr[j + 1]][::-1], 2) for j in range(40)]
+        values = [np.tile(A.data[A.indptr[j]:A.indptr[j + 1]][::-1], 2) for j in range(40)]
+        unsorted = sparse.csc_matrix((np.concatenate(values), np.concatenate(columns), 2 * A.indptr), A.shape)
+        for first in (A, A.tocsr(), unsorted):
+            lu = tristar.splu(first)
+            for second in (B, B.tocsr(), A.tocoo(), first):
+                lu.refactor(second)
+                assert_solves(second.tocsc(), lu.solve(b), b)
+
     def test_another_pattern(self):
         lu = tristar.splu(unsymmetric(40))
         for A in (unsymmetric(40, seed=7), unsymmetric(41), np.ones(3)):

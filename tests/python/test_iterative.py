@@ -98,7 +98,9 @@ class Incomplete(unittest.TestCase):
         M = tristar.Preconditioner(A, "ic")
         M.update(4 * A)
         np.testing.assert_allclose(M.solve(b), tristar.Preconditioner(4 * A, "ic").solve(b))
-        with self.assertRaises(tristar.StaleError):
+        M.update(A.tocsr())
+        np.testing.assert_allclose(M.solve(b), tristar.Preconditioner(A, "ic").solve(b))
+        with self.assertRaises(ValueError):
             M.update(laplacian(20) @ laplacian(20))
 
 

@@ -67,14 +67,34 @@ class MatrixArrays:
         self.view.ptr, self.view.index = from_buffer(self.ptr), from_buffer(self.index)
         self.view.values = from_buffer(self.values)
 
-    def has_pattern(self, other):
-        """Whether the entries of `other` have the same places, in the same order."""
-        return self.format == other.format and self.shape == other.shape and all(
-            mine is its or np.array_equal(mine, its)
-            for mine, its in ((self.ptr, other.ptr), (self.index, other.index)))
+    def values_of(self, A, caller):
+        """The values of a matrix in the order of this pattern. Raises ValueError if A has an entry outside the pattern.
+
+        Entries that A lacks are zeros: sums of matrices in SciPy drop entries that cancel.
+        """
+        other = MatrixArrays(as_sparse(A if A.format == self.format else A.asformat(self.format), caller))
+        if other.shape != self.shape:
+            raise ValueError(f"{caller}: the matrix has the shape {other.shape}, the first one {self.shape}")
+        if np.array_equal(self.ptr, other.ptr) and np.array_equal(self.index, other.index):
+            return other.values
+        mine, its = self._keys(), other._keys()
+        order = np.argsort(mine, kind="stable")
+        place = np.searchsorted(mine[order], its)
+        if len(its) and (not len(mine) or np.any(mine[order[np.minimum(place, len(mine) - 1)]] != its)):
+            raise ValueError(f"{caller}: the matrix has entries outside the first pattern: make a new object")
+        values = np.zeros(len(self.values), other.values.dtype)
+        np.add.at(values, order[place], other.values[:len(its)])
+        return values
+
+    def _keys(self):
+        """A number for the place of each entry."""
+        lines = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
+        return lines * max(self.shape) + self.index[:len(lines)]
 
     def take_values(self, values):
-        """Copies new values into arrays that are copies."""
+        """Copies new values into arrays that are copies. Raises TypeError if their type is of another kind."""
+        if not np.can_cast(values.dtype, self.values.dtype, "same_kind"):
+            raise TypeError(f"values of type {values.dtype} for a matrix of type {self.values.dtype}")
         self.values[:] = values
 
     def matrix(self):

@@ -148,7 +148,7 @@ class CholeskyFactor(Factorization):
     # ---- New values
 
     def cholesky_inplace(self, A, beta=0):
-        """Factors A + beta I, which has the pattern of the first matrix."""
+        """Factors A + beta I, whose entries are in the pattern of the first matrix."""
         self.refactor(hermitian(as_sparse(A, "cholesky"), beta))
 
     def cholesky(self, A, beta=0):

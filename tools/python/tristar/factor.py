@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from ._arrays import MatrixArrays, address, as_sparse, as_vectors, from_buffer, require_cast, sparse_columns, strides_of
+from ._arrays import MatrixArrays, address, as_vectors, from_buffer, require_cast, sparse_columns, strides_of
 from ._runtime import (NULL, ForkError, Error, call_interruptibly, check, error, ffi, generation, lib, make_options,
                        message, new_cell, usable)
 from .reports import Report
@@ -19,6 +19,8 @@ OPS = {"N": lib.TRISTAR_N, "T": lib.TRISTAR_T, "H": lib.TRISTAR_C}
 LONG_SECONDS = 0.1
 # A factorization of fewer entries seldom takes longer than that.
 LONG_ENTRIES = 100000
+# What a refactorization returns if METHOD_AUTO would choose another method for the values.
+OTHER_METHOD = (lib.TRISTAR_ERR_ARGUMENT, lib.TRISTAR_ERR_NOT_POSITIVE_DEFINITE, lib.TRISTAR_ERR_STALE)
 PLAN_OPTIONS = [name for name, _ in ffi.typeof("tristar_plan_options").fields if name not in ("size", "place", "nrhs")]
 SOLVE_OPTIONS = ffi.typeof("tristar_solve_options *")
 SOLVE_OPTIONS_SIZE = ffi.sizeof("tristar_solve_options")
@@ -105,16 +107,22 @@ class Solver:
         self._context = usable(self._context)
         self._generation = generation()
         self._plan_options = plan_options
-        factor = self._make_factor()
-        plan = new_cell("plan")
-        options, _ = make_options("plan_options", plan_options)
+        self._install(*self._build())
+
+    def _build(self):
+        """New cells with a factor and its plan."""
+        factor, plan = self._make_factor(), new_cell("plan")
+        options, _ = make_options("plan_options", self._plan_options)
         check(lib.tristar_plan(factor[0], options, plan))
+        return factor, plan
+
+    def _install(self, factor, plan):
+        """Destroys the old factor and plan: no solve may use them."""
         stats = ffi.new("tristar_plan_stats *")
         check(lib.tristar_plan_get_stats(plan[0], stats))
-        with self._gate.exclusive():  # no solve has the old plan, which is destroyed
-            self._perturbed = stats.perturbed_pivots > 0
-            self._seconds = stats.predicted_seconds
-            self._factor, self._plan_cell, self._plan = factor, plan, plan[0]
+        self._perturbed = stats.perturbed_pivots > 0
+        self._seconds = stats.predicted_seconds
+        self._factor, self._plan_cell, self._plan = factor, plan, plan[0]
 
     def _renew(self):
         """In a child of fork(): makes the factor again."""
@@ -179,12 +187,12 @@ class Solver:
         n, strides = self._n, strides_of(b)
         if b.flags.f_contiguous or self._perturbed or strides is None:
             b = np.asfortranarray(b)
-            self._call(columns, lib.tristar_solve, self._plan, op, columns, address(b), n, address(x), n, keep=(b, x))
+            self._call(columns, lambda: lib.tristar_solve(self._plan, op, columns, address(b), n, address(x), n))
         else:
             options = solve_options(op)
             options.b_row_stride, options.b_column_stride = strides
             options.x_row_stride, options.x_column_stride = 1, n
-            self._call(columns, lib.tristar_solve_with, self._plan, options, columns, address(b), address(x), NULL, keep=(b, x))
+            self._call(columns, lambda: lib.tristar_solve_with(self._plan, options, columns, address(b), address(x), NULL))
 
     def _solve_sparse(self, B, trans):
         """Only the rows of B that have entries are read, and only the chunks of the factor that they reach."""
@@ -211,18 +219,22 @@ class Solver:
             options.b_rows, options.b_row = len(rows), ffi.cast("int64_t *", from_buffer(rows))
         options.b_row_stride, options.b_column_stride = 1, len(rows)
         options.x_row_stride, options.x_column_stride = 1, self._n
-        self._call(block.shape[1], lib.tristar_solve_with, self._plan, options, block.shape[1], address(block), address(x),
-                   NULL, keep=(rows, block, x))
+        keep = rows, block  # their addresses are in the options
+
+        def call():
+            return lib.tristar_solve_with(self._plan, options, keep[1].shape[1], address(keep[1]), address(x), NULL)
+
+        self._call(block.shape[1], call)
         return x
 
-    def _call(self, columns, function, *arguments, keep=()):
-        """A call that reads the factor, for so many right-hand sides. keep: what lives until its end, also after Ctrl-C."""
-        gate, keep = self._gate, (keep, self._plan_cell, self._factor)
+    def _call(self, columns, function):
+        """function() calls the library with the factor, for so many right-hand sides. After Ctrl-C it ends on another thread."""
+        gate = self._gate
 
         def work():
             gate.enter()
             try:
-                return function(*arguments) if keep else 0
+                return function()
             finally:
                 gate.leave()
 
@@ -247,8 +259,10 @@ class Solver:
         settings, kept = make_options("refine_options", dict(options, forward_error=forward_error))
         result = ffi.new("tristar_refine_result *")
         columns = b.shape[1] if b.ndim == 2 else 1
-        self._call(20 * columns, lib.tristar_solve_refined, self._plan, OPS[trans], columns, address(b), self._n, address(x),
-                   self._n, settings, result, keep=(b, x, kept))
+        n = self._n
+        self._call(20 * columns, lambda: lib.tristar_solve_refined(self._plan, OPS[trans], columns, address(b), n, address(x), n,
+                                                                   settings, result))
+        del kept
         return x, Report("Refined solve", result)
 
     def backward_error(self, x, b, trans="N"):
@@ -259,15 +273,16 @@ class Solver:
             raise ValueError(f"b has the shape {b.shape}, x {x.shape}")
         result = ffi.new("double *")
         columns = b.shape[1] if b.ndim == 2 else 1
-        self._call(columns, lib.tristar_residual, self._factor[0], OPS[trans], columns, address(b), self._n, address(x), self._n,
-                   NULL, 0, result, keep=(b, x))
+        n = self._n
+        self._call(columns, lambda: lib.tristar_residual(self._factor[0], OPS[trans], columns, address(b), n, address(x), n, NULL, 0,
+                                                         result))
         return result[0]
 
     def condition(self):
         """An estimate of the condition number of the scaled matrix in the 1-norm; infinity for a singular one."""
         self._ready()
         reciprocal = ffi.new("double *")
-        self._call(10, lib.tristar_condition, self._plan, reciprocal)
+        self._call(10, lambda: lib.tristar_condition(self._plan, reciprocal))
         return 1 / reciprocal[0] if reciprocal[0] > 0 else np.inf
 
     # ---- Figures
@@ -365,48 +380,32 @@ class Factorization(Solver):
         return factor
 
     def refactor(self, A):
-        """Takes new values: a matrix with the same pattern, or the array of its values in the order of A.data.
+        """Takes new values: a matrix with entries of the same pattern, or the array of its values in the order of A.data.
 
-        Raises ValueError for another pattern. The analysis is repeated only if the method of the factorization no longer suits
-        the values. After a failure solves raise StaleError until a later call succeeds. Waits for solves of other threads.
+        Raises ValueError for an entry outside the pattern. The analysis is repeated only if the method of the factorization no longer
+        suits the values. After a failure solves raise StaleError until a later call succeeds. Waits for solves of other threads.
         """
         self._ready()
         arrays = self._arrays
-        if sparse.issparse(A):
-            A = as_sparse(A if A.format == arrays.format else A.asformat(arrays.format), "refactor")
-            new = MatrixArrays(A)
-            if not new.has_pattern(arrays):
-                raise ValueError("refactor: the matrix has another pattern: make a new factorization")
-            values = new.values
-        else:
-            values = np.asarray(A)
-            if values.shape != arrays.values.shape:
-                raise ValueError(f"refactor: {values.shape} values for a matrix with {arrays.values.shape}")
-        if not np.can_cast(values.dtype, self.dtype, "same_kind"):
-            raise TypeError(f"refactor: values of type {values.dtype} for a matrix of type {self.dtype}")
-        values = np.ascontiguousarray(values, self.dtype)
+        values = arrays.values_of(A, "refactor") if sparse.issparse(A) else np.asarray(A)
+        if values.shape != arrays.values.shape:
+            raise ValueError(f"refactor: {values.shape} values for a matrix with {arrays.values.shape}")
         with self._lock:
             arrays.take_values(values)
             self._forget_explicit()
-            try:
-                self._refactor_in_place(arrays)
-            except Error as failure:
-                if failure.status not in ("TRISTAR_ERR_ARGUMENT", "TRISTAR_ERR_NOT_POSITIVE_DEFINITE", "TRISTAR_ERR_STALE") or \
-                        self._analysis_options.get("method", "auto") != "auto":
-                    raise
-                self._make(self._plan_options)
+            if len(arrays.index) < LONG_ENTRIES:
+                check(self._take_values())
+            else:
+                call_interruptibly(self._take_values)
 
-    def _refactor_in_place(self, arrays):
-        gate, factor = self._gate, self._factor
-
-        def work():
-            with gate.exclusive():
-                return lib.tristar_refactor(factor[0], from_buffer(arrays.values))
-
-        if len(arrays.index) >= LONG_ENTRIES:
-            call_interruptibly(work)
-        else:
-            check(work())
+    def _take_values(self):
+        """Factors the new values while no solve runs; again from the beginning if they need another method."""
+        with self._gate.exclusive():
+            status = lib.tristar_refactor(self._factor[0], from_buffer(self._arrays.values))
+            if status in OTHER_METHOD and self._analysis_options.get("method", "auto") == "auto":
+                self._install(*self._build())
+                status = lib.TRISTAR_OK
+            return status
 
     def _forget_explicit(self):
         """Called when the values change."""

@@ -174,12 +174,10 @@ class KrylovSolver:
         """Takes new values: a matrix with the same pattern. The preconditioner stays."""
         if self._arrays is None:
             raise ValueError("the matrix is a function")
-        new = MatrixArrays(as_sparse(A.asformat(self._arrays.format), "update_values"))
-        if not new.has_pattern(self._arrays):
-            raise ValueError("update_values: the matrix has another pattern")
+        values = self._arrays.values_of(A, "update_values")
         if self._generation != generation():
             self._make()
-        self._arrays.take_values(new.values)
+        self._arrays.take_values(values)
         check(lib.tristar_krylov_update_values(self._cell[0], from_buffer(self._arrays.values)))
 
     def statistics(self):

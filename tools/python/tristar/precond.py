@@ -62,10 +62,9 @@ class Preconditioner(LinearOperator):
         return x
 
     def update(self, A):
-        """Takes new values of a matrix with the same pattern. No application may run. Raises StaleError for another pattern."""
-        A = as_sparse(A.asformat(self._arrays.format), "update")
-        handle = self.handle
-        self._arrays = MatrixArrays(A.astype(self.dtype, casting="same_kind", copy=False), copy=True)
+        """Takes new values: a matrix with entries of the same pattern. No application may run. Raises ValueError for other entries."""
+        handle, values = self.handle, self._arrays.values_of(A, "update")
+        self._arrays.take_values(values)
         self._run(lib.tristar_precond_update, handle, self._arrays.view)
 
     def statistics(self):
