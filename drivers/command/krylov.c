@@ -230,6 +230,7 @@ static const char *precond_text(const tsi_krylov_solution *z, char text[static 3
 static void report_precond(const tsi_session *s, const tsi_krylov_solution *z) {
   const int64_t entries = nnz_factor(s, z);
   const bool incomplete = z->m.fill > 0 || z->m.nodes > 0;
+  const char *place = z->m.on_device ? "; applied on a GPU" : "";
   char word[32], size[64] = "", nodes[48] = "", density[32] = "", memory[48] = "";
   if (z->precond == NULL) {
     tsi_report("precond", "none");
@@ -241,8 +242,8 @@ static void report_precond(const tsi_session *s, const tsi_krylov_solution *z) {
   if (incomplete) snprintf(density, sizeof density, ", density %.2f", z->m.fill);
   if (incomplete && z->m.bytes > 0)
     snprintf(memory, sizeof memory, ", takes %s", tsi_text_bytes((double)z->m.bytes));
-  tsi_report("precond", "%s%s%s%s; set up in %s%s", precond_text(z, word), size, nodes, density,
-             tsi_text_seconds(z->setup_s), memory);
+  tsi_report("precond", "%s%s%s%s; set up in %s%s%s", precond_text(z, word), size, nodes, density,
+             tsi_text_seconds(z->setup_s), memory, place);
 }
 
 static void report_solve(const tsi_session *s, const tsi_krylov_solution *z,
@@ -316,6 +317,7 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
     cJSON_AddNumberToObject(object, "block", z->options.block);
   if (has_restarts(z)) cJSON_AddNumberToObject(object, "restart", z->options.restart);
   cJSON_AddStringToObject(object, "precond", z->words.word);
+  cJSON_AddBoolToObject(object, "precond_on_device", z->m.on_device);
   TSI_JSON_NUMBERS(
       object, {"nnz_factor", (double)nnz_factor(s, z)}, {"density", z->m.fill}, {"nodes", (double)z->m.nodes},
       {"precond_bytes", (double)z->m.bytes}, {"setup_s", z->setup_s}, {"create_s", z->create_s},

@@ -127,6 +127,7 @@ static void choose(tsi_krylov_solution *z) {
   w->word = w->none ? "none" : !incomplete ? "jacobi" : is_cg(&z->options) ? "ic0" : "ilu0";
   (void)read_word(w->word, &w->options);
   if (incomplete && w->attempt > 0) w->options.shift = shifts[w->attempt];
+  if (!incomplete) w->options.place = TRISTAR_PLACE_CPU; /* it has neither sweeps nor products */
 }
 
 bool tsi_krylov_broke_down(tristar_status status) {
@@ -209,7 +210,11 @@ int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *pr
   if (settings->omega >= 0) o->omega = settings->omega;
   if (settings->shift >= 0) o->shift = settings->shift;
   o->engine = (tristar_engine)settings->engine;
+  o->place = (tristar_place)settings->place;
+  o->device_bytes = settings->device_bytes;
   precond->none = !precond->automatic && o->kind == TRISTAR_PRECOND_NONE;
+  if (precond->none && o->place == TRISTAR_PLACE_GPU)
+    return tsi_usage_error("krylov", "--place gpu belongs to a --precond, which none is not");
   precond->factor = o->kind == TRISTAR_PRECOND_PLAN;
   precond->levels = TSI_KRYLOV_LEVELS;
   return settings->fsai != NULL ? tsi_krylov_fsai_read("krylov", settings->fsai, precond) : TSI_EXIT_OK;

@@ -22,6 +22,11 @@
  * from their first call on, which is a MEMORY error if the device has no room. x has the bits of every such
  * plan with the same partition; they differ from the bits of the cores by roundoff.
  *
+ * Preconditioners. Sweeps of incomplete factors are plans as above. The two products of FSAI are tasks of the
+ * first device, which has both factors; each application transfers b and x. With PLACE_AUTO they are on the
+ * cores if these are predicted to be faster, or if the device has no room; with PLACE_GPU that is a MEMORY
+ * error.
+ *
  * Fronts of a factorization. A front that is large enough to be cut into tiles can be on a device. The cores
  * assemble and pack it, and one task of the device factors it by its BLAS. The host factors the diagonal
  * blocks of panels, with the pivots. tristar_factor decides by a list schedule, the same for the same

@@ -106,10 +106,15 @@ typedef struct tristar_precond_options {
   tristar_engine engine; /* Of plans, products, and the set-up of ILU, IC and FSAI. AUTO: tasks where they are
                             predicted to be faster. The bits are the same. */
   int64_t nrhs;          /* Right-hand sides of an application that memory is reserved for. 0 means 1. */
+  tristar_place place;   /* Where M is applied: sweeps of ILU, ILUT, IC, ICT and SSOR, products of FSAI. With
+                            GPU   JACOBI and NONE are UNSUPPORTED. See tristar_device.h. */
+  int64_t
+      device_bytes; /* Limit of GPU memory for each sweep, or for both products, in bytes. 0: nine tenths. */
 } tristar_precond_options;
 
 /* ILU with level 0, drop 1e-3, fill 10, modified 0, omega 1, shift 0, steps 5, per_step 3, reduction 1e-3,
- * power 0, prefilter 0, postfilter 0, block 0, single 0, PAIR_NEVER, PARTITION_AUTO, ENGINE_AUTO, nrhs 1. */
+ * power 0, prefilter 0, postfilter 0, block 0, single 0, PAIR_NEVER, PARTITION_AUTO, ENGINE_AUTO, nrhs 1,
+ * PLACE_CPU. */
 #define tristar_precond_options_init(options) tristar_precond_options_init_sized((options), sizeof *(options))
 
 /* Makes the preconditioner of a matrix with values, of any format, symmetry and scalar type. Entries of one
@@ -182,6 +187,7 @@ typedef struct tristar_precond_stats {
   int64_t updates;         /* Number of successful updates. */
   size_t bytes;            /* FSAI: bytes of the factors for products and updates, with the vectors between
                               products. 0: another kind. */
+  int on_device;           /* 1: a sweep, or the products, are on a GPU. */
   double start_seconds;    /* Seconds of starting StarPU, if tristar_precond was the first call to need it. 0
                               after an update. */
 } tristar_precond_stats;

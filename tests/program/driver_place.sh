@@ -74,6 +74,19 @@ expect 0 '^accuracy' trisolve gen:s2d9pt:12 --uplo U --partition recursive --pla
 expect 0 '^devices +no room for .* of factor, which stay with the cores$' trisolve gen:s2d9pt:12 --uplo L --partition levels --place gpu --device-bytes 500
 expect 1 'PLACE_GPU: there are no tasks$' trisolve gen:s2d9pt:12 --uplo L --partition levels --place gpu --engine serial
 
+# A preconditioner
+expect 0 '^precond +fsai.*; applied on a GPU$' krylov gen:poisson3d7:5 --precond fsai --place gpu --json krylov.json
+row '^accuracy +converged'
+expect 0 '^precond +ilu0.*; applied on a GPU$' krylov gen:convdiff3d:5 --precond ilu0 --place gpu
+expect 0 '^precond +factor.*; applied on a GPU$' krylov gen:poisson3d7:5 --precond factor --place gpu
+expect 1 'PLACE_GPU: JACOBI has neither sweeps nor products$' krylov gen:poisson3d7:5 --precond jacobi --place gpu
+expect 1 'products on a device: it has room for 500 bytes, the factors need ' krylov gen:poisson3d7:5 --precond fsai --place gpu --device-bytes 500
+expect 2 '--place gpu belongs to a --precond, which none is not$' krylov gen:poisson3d7:5 --precond none --place gpu
+python3 - <<'END' || fail "a preconditioner on a device in JSON"
+import json
+assert json.load(open("krylov.json"))["precond_on_device"] is True
+END
+
 # ---- None
 tristar=$program
 expect 0 '^  (no GPUs: this TriStar, or its StarPU, is built without CUDA and HIP|GPUs by .*: 0)$' env

@@ -25,6 +25,7 @@ extern "C" {
 #endif
 
 #define TSI_SPMV_THREADS_MIN 2
+#define TSI_DEVICE_PRODUCT_BLOCKS 2048 /* more than are resident; each goes through its share of the rows */
 
 /* All pointers are the device's. Entry (i, c) of X is number i x_row + c x_column of x. */
 typedef struct tsi_gpu_spmv {

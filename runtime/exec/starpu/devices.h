@@ -13,6 +13,7 @@
 #include "codelets/gpu/tables/launch.h"
 #include "codelets/gpu/tables/program_launch.h"
 #include "codelets/gpu/tables/rows_launch.h"
+#include "codelets/gpu/tables/spmv_launch.h"
 
 struct starpu_codelet;
 struct starpu_conf;
@@ -44,6 +45,7 @@ typedef struct tsi_device_driver {
   int (*lanes)(int device);     /* lanes of a warp of a device, by its number among the workers */
   tsi_gpu_rows_launch *rows[4]; /* NULL: there are no kernels of rows */
   tsi_gpu_rows_blocks *rows_blocks[4];
+  tsi_gpu_spmv_launch *products[4]; /* of a sparse matrix by rows; NULL: there are none */
   /* ---- For factorizations, by a worker of a device ---- */
   /* Between main memory and its device: bytes, and columns of so many bytes each, on a stream. */
   int (*transfer)(void *to, const void *from, size_t bytes, void *stream);

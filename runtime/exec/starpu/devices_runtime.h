@@ -134,6 +134,7 @@ const tsi_device_driver tsi_devices = {
     .rows = {tsi_gpu_rows_launch_s, tsi_gpu_rows_launch_d, tsi_gpu_rows_launch_c, tsi_gpu_rows_launch_z},
     .rows_blocks = {tsi_gpu_rows_blocks_s, tsi_gpu_rows_blocks_d, tsi_gpu_rows_blocks_c,
                     tsi_gpu_rows_blocks_z},
+    .products = {tsi_gpu_spmv_launch_s, tsi_gpu_spmv_launch_d, tsi_gpu_spmv_launch_c, tsi_gpu_spmv_launch_z},
     .transfer = transfer,
     .transfer_columns = transfer_columns,
     .finish = finish,

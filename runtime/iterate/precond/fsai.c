@@ -39,9 +39,16 @@ static void forget_transposes(tsi_fsai *f) {
   release_transposes(&f->ts->env, atomic_exchange(&f->transposes, NULL));
 }
 
+/* No product is running. */
+static void forget_device(tsi_fsai *f) {
+  tsi_placed_products_destroy(&f->on_device);
+  tsi_entries_finish(&f->device_upper);
+}
+
 void tsi_fsai_destroy(tsi_fsai **fsai) {
   tsi_fsai *f = *fsai;
   if (f == NULL) return;
+  forget_device(f);
   tsi_crew_finish(&f->crew);
   tsi_fsai_nodes_finish(&f->nodes);
   tsi_entries_finish(&f->start);
@@ -66,6 +73,10 @@ size_t tsi_fsai_bytes(const tsi_fsai *f) {
   const size_t entries = (size_t)tsi_fsai_entries(f), n = (size_t)f->n, scalar = f->sparse->scalar_bytes;
   return (n + 1) * sizeof *f->lower.ptr + entries * (sizeof *f->lower.index + (f->pair ? 2 : 1) * scalar) +
          tsi_slices_bytes(&f->down) + tsi_slices_bytes(&f->up) + n * (size_t)f->columns * scalar;
+}
+
+bool tsi_fsai_is_on_device(const tsi_fsai *fsai) {
+  return fsai->on_device != NULL;
 }
 
 bool tsi_fsai_is_pair(const tsi_fsai *fsai) {
@@ -173,6 +184,21 @@ static bool is_narrow(const tsi_fsai *f) {
   return tsi_fsai_is_single(&f->options, f->scalar);
 }
 
+static tsi_matrix_rows rows_of(const tsi_entries *e) {
+  return (tsi_matrix_rows){e->ptr, e->index, e->item};
+}
+
+/* Takes the rows of G^H where the products are on a device. */
+static tristar_status store_on_device(tsi_fsai *f, tsi_entries *upper) {
+  const tsi_matrix_rows matrix[TSI_PLACED_PRODUCTS] = {rows_of(&f->lower), rows_of(upper)};
+  TSI_TRY(tsi_placed_products_create(f->ts, &f->options, f->scalar, f->sparse->scalar_bytes, f->n, f->columns,
+                                     matrix, &f->on_device));
+  if (f->on_device == NULL) return TRISTAR_OK;
+  f->device_upper = *upper;
+  *upper = (tsi_entries){.ptr = NULL};
+  return TRISTAR_OK;
+}
+
 static tristar_status store(tsi_fsai *f) {
   tsi_env *env = &f->ts->env;
   TSI_CLEANUP(tsi_entries_finish) tsi_entries upper = {.ptr = NULL};
@@ -181,6 +207,7 @@ static tristar_status store(tsi_fsai *f) {
   forget_transposes(f);
   TSI_TRY(make_upper(f, &upper));
   TSI_TRY(tsi_slices_take(env, &upper, is_narrow(f), &f->up));
+  TSI_TRY(store_on_device(f, &upper));
   tsi_entries_finish(&upper); /* its room is taken again */
   return tsi_slices_take(env, &f->lower, is_narrow(f), &f->down);
 }
@@ -231,6 +258,7 @@ tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, const voi
   if (f->lower.ptr != NULL) tsi_fsai_keep_patterns(&job, &f->lower);
   TSI_TRY(tsi_fsai_rows(&job, &g, breakdown));
   if (breakdown->kind != TSI_BREAKDOWN_NONE) return TRISTAR_OK;
+  forget_device(f);
   tsi_entries_finish(&f->lower);
   tsi_entries_finish(&f->start);
   TSI_FREE(env, f->upper);
@@ -248,6 +276,7 @@ tristar_status tsi_fsai_multiply(tsi_fsai *f, bool transposed, int64_t nrhs, con
   tristar_status status = TRISTAR_OK;
   TSI_OWNED void *between = NULL;
   const tsi_sliced *first = &f->down, *second = &f->up;
+  if (f->on_device && !transposed) return tsi_placed_products_multiply(f->on_device, nrhs, b, ldb, x, ldx);
   if (transposed) TSI_TRY(need_transposes(f, &first, &second));
   if (!atomic_exchange(&f->busy, true)) {
     status = multiply(f, first, second, &f->crew, f->columns, f->between, nrhs, b, ldb, x, ldx);

@@ -39,6 +39,8 @@ tsi_count tsi_fsai_entries(const tsi_fsai *fsai);
 tsi_index tsi_fsai_node_count(const tsi_fsai *fsai);
 /* What they take, once they have values. */
 size_t tsi_fsai_bytes(const tsi_fsai *fsai);
+/* Are its products on a device? */
+bool tsi_fsai_is_on_device(const tsi_fsai *fsai);
 bool tsi_fsai_is_pair(const tsi_fsai *fsai);
 
 /* X = G^H G B; of a pair X = G_U G_L B, or, transposed, G_L^T G_U^T B. x may be b, with ldx == ldb. Errors:

@@ -7,6 +7,7 @@
 #include "runtime/matrix/slices.h"
 #include "runtime/iterate/precond/fsai.h"
 #include "runtime/iterate/precond/fsai_nodes.h"
+#include "runtime/iterate/precond/placed_products.h"
 
 /* G_U^T and G_L^T, in the order in which a product takes them. */
 typedef struct tsi_fsai_transposes {
@@ -25,6 +26,8 @@ struct tsi_fsai {
   bool pair;
   void *upper; /* of a pair: values of the columns of G_U, at the places of G_L's rows; NULL: not yet */
   _Atomic(tsi_fsai_transposes *) transposes; /* of a pair; NULL: not needed yet */
+  tsi_placed_products *on_device;            /* both products; NULL: on the cores */
+  tsi_entries device_upper;                  /* of these: G^H, or G_U, by rows */
   /* of products */
   const tsi_sliced_kernels *kernels;
   tsi_sliced down, up; /* G, G^H; of a pair G_L, G_U */

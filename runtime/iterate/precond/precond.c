@@ -33,6 +33,11 @@ static tristar_status check_plan_options(tsi_env *env, const tristar_precond_opt
   if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine is %d", (int)o->engine);
   if (o->nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, o->nrhs);
+  if ((unsigned)o->place > TRISTAR_PLACE_GPU || o->device_bytes < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place is %d, device_bytes %" PRId64, (int)o->place, o->device_bytes);
+  if (o->place == TRISTAR_PLACE_GPU && (o->kind == TRISTAR_PRECOND_NONE || o->kind == TRISTAR_PRECOND_JACOBI))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: %s has neither sweeps nor products",
+             o->kind == TRISTAR_PRECOND_NONE ? "NONE" : "JACOBI");
   return TRISTAR_OK;
 }
 
@@ -183,6 +188,7 @@ tristar_status tristar_precond_of_plan(tristar_plan_t *plan, tristar_precond_t *
   const tsi_pattern *pattern = plan->factor->analysis->pattern;
   TSI_TRY_OUT(create(plan->ts, TRISTAR_PRECOND_PLAN, pattern->n, pattern->scalar, precond));
   (*precond)->plan = tsi_plan_share(plan);
+  (*precond)->stats.on_device = plan->stats.devices > 0;
   (*precond)->valid = true;
 out:
   return tsi_answer(env, status);

@@ -244,6 +244,7 @@ static tristar_status compute_fsai(tristar_precond_t *p, const tsi_factor_rows *
   tsi_precond_tell_fill(p, tsi_fsai_entries(p->fsai), pair ? tsi_fsai_entries(p->fsai) : 0);
   p->stats.bytes = tsi_fsai_bytes(p->fsai);
   p->stats.nodes = tsi_fsai_node_count(p->fsai);
+  p->stats.on_device = tsi_fsai_is_on_device(p->fsai);
   return TRISTAR_OK;
 }
 

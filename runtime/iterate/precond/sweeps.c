@@ -67,9 +67,12 @@ static tristar_status make_plan(tristar_precond_t *p, int which) {
   tristar_plan_options_init(&options);
   options.engine = p->options.engine;
   options.nrhs = p->options.nrhs;
+  options.place = p->options.place;
+  options.device_bytes = p->options.device_bytes;
   TSI_TRY(tristar_plan(sweep->factor, &options, &sweep->plan));
   (void)tristar_plan_get_stats(sweep->plan, &stats);
   p->stats.partition[which] = stats.partition;
+  if (stats.devices > 0) p->stats.on_device = 1;
   return TRISTAR_OK;
 }
 

@@ -116,6 +116,8 @@ static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options 
                  (int)o->kind);
   if (levels < 0) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "levels is %d", levels);
   TSI_TRY_OUT(tsi_precond_check_options(env, o));
+  if (o->place == TRISTAR_PLACE_GPU)
+    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: an inverse of all ranks is applied on the cores");
 out:
   return tsi_transport_same(d->transport, status, 11, name, value, 0, NULL);
 }

@@ -181,6 +181,16 @@ LAUNCH_ROWS(d)
 LAUNCH_ROWS(c)
 LAUNCH_ROWS(z)
 
+#define LAUNCH_PRODUCT(type)                                                                                 \
+  static int product_##type(const tsi_gpu_spmv *product, unsigned blocks, unsigned threads, void *on) {      \
+    (void)threads;                                                                                           \
+    return tsi_gpu_spmv_launch_##type(product, blocks, 32, on);                                              \
+  }
+LAUNCH_PRODUCT(s)
+LAUNCH_PRODUCT(d)
+LAUNCH_PRODUCT(c)
+LAUNCH_PRODUCT(z)
+
 static int lanes(int device) {
   (void)device;
   return 32;
@@ -206,6 +216,7 @@ const tsi_device_driver tsi_devices = {
     .rows = {rows_s, rows_d, rows_c, rows_z},
     .rows_blocks = {tsi_gpu_rows_blocks_s, tsi_gpu_rows_blocks_d, tsi_gpu_rows_blocks_c,
                     tsi_gpu_rows_blocks_z},
+    .products = {product_s, product_d, product_c, product_z},
 #endif
     .transfer = transfer,
     .transfer_columns = transfer_columns,
