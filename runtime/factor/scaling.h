@@ -83,6 +83,12 @@ bool tsi_scaling_is_bad(const tsi_entries *a);
 /* The same of the largest sizes of all columns, or rows; zeros do not count. */
 bool tsi_scaling_is_far(tsi_index n, const double *largest);
 
+#define TSI_FAR_UNITS 40
+
+/* Do the scalings of two rows, or of two columns, differ by more than 2^FAR_UNITS? The processes that share a
+ * factorization have the same. */
+bool tsi_scaling_has_far_units(const tristar_factor_t *factor);
+
 /* value * row * column for powers of two whose product alone may be out of range, though the result is not.
  */
 static inline double tsi_scaled(double value, double row, double column) {

@@ -96,7 +96,8 @@ typedef struct tristar_factor_stats {
   double growth;      /* Largest ratio of a pivot to the largest entry of its scaled column; LLT: to the
                          diagonal entry. */
   int judged;         /* 1: the condition or the growth was looked at, and solve_error is set. */
-  double solve_error; /* Backward error of a trial solve without refinement. Infinite: no trial. */
+  double solve_error; /* Largest backward error of trial solves with A and A^T, without refinement.
+                         Infinite: out of range. */
   double reciprocal_condition; /* Result of tristar_condition; -1: not estimated. */
   int singular;                /* 1: by that estimate the matrix is singular to working precision. */
 } tristar_factor_stats;

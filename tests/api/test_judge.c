@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "tests/support/dense_systems.h"
+#include "tests/support/random.h"
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
-enum { CHAIN = 200, RING = 60 };
+enum { CHAIN = 200, RING = 60, UNITS_MOST = 6 };
 
 static int warnings;
 static char warning[600];
@@ -205,6 +206,87 @@ static void check_units(tristar_t *ts) {
   CHECK_MSG(result.backward_error < 1e-14, "backward error %g", result.backward_error);
 }
 
+/* A system of which every row counts, in units of its own. full: by rows. Plain solves with A and A^T are
+ * accurate or come with a warning. */
+static void check_rows(tristar_t *ts, int n, const double *full, const double *b, double *x) {
+  int ptr[UNITS_MOST + 1] = {0}, col[UNITS_MOST * UNITS_MOST];
+  double a[UNITS_MOST * UNITS_MOST];
+  const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, col, a, 32, 32, 0};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
+  for (int i = 0, at = 0; i < n; ptr[++i] = at)
+    for (int j = 0; j < n; j++)
+      if (full[i * n + j] != 0) col[at] = j, a[at++] = full[i * n + j];
+  warnings = 0;
+  CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
+  CHECK_OK(tristar_factor(an, a, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  for (int k = 0; k < 2; k++) {
+    double error;
+    CHECK_OK(tristar_solve(p, k ? TRISTAR_T : TRISTAR_N, 1, b, n, x, n));
+    CHECK_OK(tristar_residual(f, k ? TRISTAR_T : TRISTAR_N, 1, b, n, x, n, NULL, 0, &error));
+    CHECK_MSG(error < 1e-4 || warnings > 0, "backward error %g without a warning", error);
+  }
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, NULL));
+  for (int i = 0; i < n; i++) {
+    long double rest = b[i], size = fabs(b[i]);
+    for (int j = 0; j < n; j++) {
+      const long double term = (long double)full[i * n + j] * x[j];
+      rest -= term, size += fabsl(term);
+    }
+    CHECK_MSG(fabsl(rest) <= 1e-7L * size, "row %d leaves %Lg of %Lg", i, rest, size);
+  }
+}
+
+/* Right-hand sides of ones: as the rows are scaled, they have entries of any size. */
+static void check_units_of_rows(tristar_t *ts) {
+  enum { n = 4 };
+  static const double a[n * n] = {0.0048828125,
+                                  8.0779356694631609e-28,
+                                  0.03125,
+                                  0,
+                                  0x1p56,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0.000732421875,
+                                  -4.7223664828696452e21,
+                                  -1.4757395258967641e20,
+                                  -422212465065984,
+                                  -5.8207660913467407e-10,
+                                  0,
+                                  0};
+  static const double b[n] = {1, 1, 1, 1}, right[n] = {0x1p-56, -1728053248, 32, -1024};
+  double x[n];
+  check_rows(ts, n, a, b, x);
+  for (int i = 0; i < n; i++)
+    CHECK_MSG(fabs(x[i] - right[i]) <= 1e-9 * fabs(right[i]), "x[%d] is %.17g, not %.17g", i, x[i], right[i]);
+}
+
+/* Small integers, rows and columns times powers of two at random. */
+static void check_random_units(tristar_t *ts) {
+  uint64_t state = 1;
+  for (int k = 0; k < 3000; k++) {
+    const int n = 2 + k % (UNITS_MOST - 1);
+    int row[UNITS_MOST], column[UNITS_MOST];
+    double a[UNITS_MOST * UNITS_MOST] = {0}, b[UNITS_MOST], x[UNITS_MOST];
+    for (int i = 0; i < n; i++) {
+      row[i] = (int)(next_random(&state) % 99) - 49;
+      column[i] = (int)(next_random(&state) % 99) - 49;
+      b[i] = 1;
+    }
+    for (int i = 0; i < n; i++) /* dominant as integers, with the rows in another order */
+      for (int j = 0; j < n; j++) {
+        const int off = (int)(next_random(&state) % 8) - 4;
+        const double v = (i + 1) % n == j ? 11 + off : off > 0 && j > 0 ? 3 - off : 0;
+        a[i * n + j] = ldexp(v, row[i] + column[j]);
+      }
+    check_rows(ts, n, a, b, x);
+  }
+}
+
 /* Values a of a ring are large beside the diagonal, values d are on it: the matching of the first does not
  * suit the second. */
 static void check_growth(tristar_t *ts, tristar_growth growth, bool factor_anew) {
@@ -270,6 +352,8 @@ int main(int argc, char **argv) {
     RUN(check_penalty_general(ts, penalties[k], 1));
   }
   RUN(check_units(ts));
+  RUN(check_units_of_rows(ts));
+  RUN(check_random_units(ts));
   RUN(check_refactor(ts));
   RUN(check_consistent(ts));
   RUN(check_growth(ts, TRISTAR_GROWTH_WARN, false));

@@ -106,12 +106,6 @@ static tristar_status choose_scaling(const scaled_inverse *inverse, double *sum)
 
 #define NULL_STEPS 2
 
-/* In [0, 1), for entry i here: numbers with no pattern that a matrix has. */
-static double scatter(const tsi_team *team, tsi_index i) {
-  const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
-  return ldexp((double)(number * 2654435761U), -32);
-}
-
 /* Vectors of the user's scalar type. */
 typedef struct null_search {
   const scaled_inverse *inverse;
@@ -139,7 +133,7 @@ static tristar_status search_null_vector(const null_search *s, double norm, doub
   tsi_team *team = system->team;
   const tsi_sparse_kernels *kernels = system->kernels;
   const tsi_index n = system->n;
-  for (tsi_index i = 0; i < n; i++) real[i] = 0.5 + scatter(team, i);
+  for (tsi_index i = 0; i < n; i++) real[i] = 0.5 + tsi_team_scatter(team, i);
   kernels->fill(n, real, s->u);
   memset(s->zero, 0, (size_t)n * kernels->scalar_bytes);
   for (int step = 0;; step++) {
@@ -207,7 +201,7 @@ tristar_status tsi_condition_glance(const tsi_system *system, double *size) {
   inverse.column = inverse.row + n;
   TSI_TRY(take_scaling(&inverse, real));
   set_reductions(&inverse);
-  for (tsi_index i = 0; i < n; i++) real[i] = scatter(team, i) - 0.5;
+  for (tsi_index i = 0; i < n; i++) real[i] = tsi_team_scatter(team, i) - 0.5;
   kernels->fill(n, real, x);
   const double before = tsi_team_largest(team, kernels->largest_size(n, x));
   TSI_TRY(solve_scaled(&inverse, false, 1, x));

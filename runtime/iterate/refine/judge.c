@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "runtime/factor/scaling.h"
 #include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/iterate/refine/refinement.h"
@@ -29,38 +30,70 @@ static bool inherits_errors(const tristar_factor_t *factor) {
 }
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
-  return is_suspicious(factor) || inherits_errors(factor) || factor->stats.growth > GROWN;
+  return is_suspicious(factor) || inherits_errors(factor) || factor->stats.growth > GROWN ||
+         tsi_scaling_has_far_units(factor);
 }
 
 bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
   return analysis->options.matching != TRISTAR_MATCHING_OFF && analysis->stats.method != TRISTAR_METHOD_LLT;
 }
 
-/* b = |A| g for the scaling g of the columns: in each row what its entries add up to. */
-static tristar_status make_trial(const tsi_system *system, void *b) {
-  TSI_OWNED double *sum = NULL;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, system->n)));
-  TSI_TRY(tsi_system_weigh(system, TRISTAR_N, system->col_scale, sum));
-  system->kernels->fill(system->n, sum, b);
+/* ---- Trial solves -------------------------------------------------------------------------------------- */
+
+/* Right-hand sides of a trial. The first two are of the size that the scaling suggests. */
+typedef enum trial {
+  TRIAL_LARGE,    /* |op(A)| g, g the scaling of the columns: x is large if A is nearly singular */
+  TRIAL_MODERATE, /* op(A) x for an x of the size of g */
+  TRIAL_ONES      /* in the user's units */
+} trial;
+
+static tristar_status make_trial(const tsi_system *system, tristar_op op, trial which, char *b, char *x) {
+  const tsi_sparse_kernels *kernels = system->kernels;
+  const double *g = tsi_system_column_weight(system, op);
+  TSI_OWNED double *real = NULL;
+  TSI_OWNED char *zero = NULL;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, real, system->n)));
+  if (which == TRIAL_LARGE)
+    TSI_TRY(tsi_system_weigh(system, op, g, real));
+  else
+    for (tsi_index i = 0; i < system->n; i++)
+      real[i] = which == TRIAL_ONES ? 1 : (tsi_team_scatter(system->team, i) - 0.5) * (g ? g[i] : 1);
+  if (which != TRIAL_MODERATE) {
+    kernels->fill(system->n, real, b);
+    return TRISTAR_OK;
+  }
+  kernels->fill(system->n, real, x);
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, zero, system->n, kernels->scalar_bytes)));
+  memset(zero, 0, (size_t)system->n * kernels->scalar_bytes);
+  return tsi_system_residual(system, op, zero, x, b);
+}
+
+/* A trial solve without refinement. *error: what it is, or was before; infinite if x is beyond the range of
+ * numbers. */
+static tristar_status try_solve(const tsi_system *system, tristar_op op, trial which, double *error) {
+  const tristar_refine_options options = {.max_steps = 0};
+  tristar_refine_result result = {.backward_error = 0};
+  const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
+  TSI_OWNED char *b = NULL;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2, column)));
+  TSI_TRY(make_trial(system, op, which, b, b + column));
+  const tristar_status status =
+      tsi_solve_refined(system, op, 1, b, column, b + column, column, &options, &result);
+  if (status == TRISTAR_ERR_NOT_FINITE) result.backward_error = INFINITY;
+  if (!(result.backward_error <= *error)) *error = result.backward_error;
+  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status;
+}
+
+/* Solves with L U lose other digits of A^T x = b than of A x = b, symmetric factors the same. */
+static tristar_status try_solves(const tsi_system *system, const tristar_factor_t *factor, trial which,
+                                 double *error) {
+  TSI_TRY(try_solve(system, TRISTAR_N, which, error));
+  if (factor->analysis->stats.method == TRISTAR_METHOD_LU)
+    TSI_TRY(try_solve(system, TRISTAR_T, which, error));
   return TRISTAR_OK;
 }
 
-/* A trial solve. Its errors are infinite if x is beyond the range of numbers. */
-static tristar_status try_solve(const tsi_system *system, const tristar_refine_options *options,
-                                tristar_refine_result *result) {
-  const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
-  TSI_OWNED char *b = NULL;
-  *result = (tristar_refine_result){.backward_error = 0};
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2, column)));
-  TSI_TRY(make_trial(system, b));
-  tristar_status status =
-      tsi_solve_refined(system, TRISTAR_N, 1, b, column, b + column, column, options, result);
-  if (status == TRISTAR_ERR_NOT_FINITE) {
-    status = TRISTAR_OK;
-    result->backward_error = result->residual = INFINITY;
-  }
-  return status;
-}
+/* ---- Verdicts ------------------------------------------------------------------------------------------ */
 
 static tristar_status estimate(const tsi_system *system, double error, double *reciprocal) {
   const tristar_refine_result found = {.initial_backward_error = error};
@@ -74,7 +107,8 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
 static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, bool *fine) {
   double size;
   *fine = false;
-  if (is_suspicious(factor) || factor->stats.growth > GROWN) return TRISTAR_OK;
+  if (is_suspicious(factor) || factor->stats.growth > GROWN || tsi_scaling_has_far_units(factor))
+    return TRISTAR_OK;
   TSI_TRY(tsi_condition_glance(system, &size));
   *fine = size < pow(epsilon_of(factor), -0.4);
   return TRISTAR_OK;
@@ -154,14 +188,27 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   return TRISTAR_OK;
 }
 
+/* Where units are far apart, b as it is scaled may have entries of any size, and a solve that is not refined
+ * loses the small ones. */
+static tristar_status judge_units(const tsi_system *system, tristar_factor_t *factor) {
+  if (loses_digits(factor) || !tsi_scaling_has_far_units(factor)) return TRISTAR_OK;
+  TSI_TRY(try_solves(system, factor, TRIAL_ONES, &factor->stats.solve_error));
+  if (loses_digits(factor) && system->team->own == 0)
+    tsi_log(
+        system->env, TRISTAR_LOG_WARNING,
+        "factor: scalings of rows or columns differ by more than 2^%d: solves that are not refined may have "
+        "backward errors of %.1e; use tristar_solve_refined",
+        TSI_FAR_UNITS, factor->stats.solve_error);
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last) {
   tristar_factor_stats *stats = &factor->stats;
-  tristar_refine_result plain;
   bool fine;
   TSI_TRY(look(system, factor, &fine));
   if (fine) return TRISTAR_OK;
-  TSI_TRY(try_solve(system, &(tristar_refine_options){.max_steps = 0}, &plain));
-  stats->solve_error = plain.backward_error;
+  for (trial which = TRIAL_LARGE; which <= TRIAL_MODERATE; which++)
+    TSI_TRY(try_solves(system, factor, which, &stats->solve_error));
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
@@ -172,6 +219,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
     TSI_TRY(judge_condition(system, factor));
   }
   TSI_TRY(judge_growth(system, factor, last));
+  if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(system, factor));
   if (stats->perturbed_pivots > 0 && !loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, TRISTAR_LOG_WARNING,

@@ -2,9 +2,10 @@
  *
  * Job. Pivots that were perturbed, that are small beside the entries of their columns, that inherit errors of
  * others, or that have grown, can mean that the matrix is singular to working precision, or that solves lose
- * digits. They can also mean nothing. A trial solve and an estimate of the condition decide, see
- * tristar_singular and tristar_growth. Where pivots inherit errors and nothing else is wrong, one solve
- * mostly shows that they mean nothing. Factorizations without such pivots cost nothing.
+ * digits. They can also mean nothing. Trial solves with A and A^T and an estimate of the condition decide,
+ * see tristar_singular and tristar_growth. Where the scalings of rows or columns are far apart, one more
+ * trial has a right-hand side in the user's units. Where pivots inherit errors and nothing else is wrong, one
+ * solve mostly shows that they mean nothing. Factorizations without such pivots cost nothing.
  *
  * Reads   the figures of a factorization, which are the same on all members of the team; its system.
  * Writes  stats of the factor: judged, solve_error, reciprocal_condition. */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "runtime/iterate/refine/fgmres.h"
+#include "runtime/iterate/refine/projection.h"
 #include "runtime/base/options.h"
 
 void tristar_refine_options_init_sized(tristar_refine_options *options, size_t size) {
@@ -258,6 +259,55 @@ out:
   return status;
 }
 
+/* Do units differ widely: the scalings of two rows, or of two columns, by 2^20, in single precision by 2^9?
+ */
+static bool is_uneven(const tsi_system *system, const double *scale) {
+  double largest = 0, reciprocal = 0; /* of the smallest */
+  for (tsi_index i = 0; scale && i < system->n; i++) {
+    largest = fmax(largest, fabs(scale[i]));
+    reciprocal = fmax(reciprocal, 1 / fabs(scale[i]));
+  }
+  largest = tsi_team_largest(system->team, largest);
+  return largest * tsi_team_largest(system->team, reciprocal) > pow(system->kernels->epsilon, -0.4);
+}
+
+static bool has_uneven_units(const tsi_system *system) {
+  return is_uneven(system, system->row_scale) || is_uneven(system, system->col_scale);
+}
+
+/* A row whose terms are smaller than the rounding errors of the largest unknowns counts as solved. Where
+ * units differ widely, such a row means as much as any other: corrections go on until these rows are solved
+ * as well, or get no better. *error: the backward error of x. */
+static tristar_status settle(const course *c, double *error) {
+  tsi_refinement strict = *c->r;
+  const tsi_system *system = strict.system;
+  const size_t bytes = (size_t)system->n * strict.kernels->scalar_bytes;
+  const tristar_refine_options options = {.max_steps = c->options->max_steps,
+                                          .max_iterations = c->options->max_iterations};
+  course s = *c;
+  TSI_OWNED char *kept = NULL;
+  strict.residual.strict = true;
+  TSI_TRY(tsi_residual_error(&strict.residual, c->b, c->x, &s.best.error));
+  if (!(s.best.error > sqrt(strict.kernels->epsilon))) return TRISTAR_OK;
+  if (!has_uneven_units(system)) return system->team->failure;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, kept, bytes)));
+  memcpy(kept, c->x, bytes);
+  s.r = &strict;
+  s.options = &options;
+  s.leave = true;
+  TSI_TRY(look(&s, &s.best));
+  TSI_TRY(correct(&s));
+  if (s.best.error > aim(&s)) TSI_TRY(iterate(&s));
+  double now;
+  TSI_TRY(tsi_residual_find(&c->r->residual, c->b, c->x, &now));
+  if (now <= fmax(*error, aim(c))) {
+    *error = now;
+    return TRISTAR_OK;
+  }
+  memcpy(c->x, kept, bytes);
+  return tsi_residual_find(&c->r->residual, c->b, c->x, error);
+}
+
 static void keep_largest(double *largest, double value) {
   if (value > *largest) *largest = value;
 }
@@ -321,6 +371,54 @@ static tristar_status measure_residual(const tsi_refinement *r, const void *b, c
   return r->system->team->failure;
 }
 
+/* The solution without null vectors, x: its backward error, and its residual as the factors scale it. */
+static tristar_status solve_projected(const tsi_refinement *r, const void *b, void *x,
+                                      const tristar_refine_options *options, tristar_refine_result *result) {
+  TSI_CLEANUP(tsi_projection_finish) tsi_projection projection = {.original = NULL};
+  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
+  TSI_OWNED char *copy = NULL;
+  TSI_TRY(tsi_projection_begin(r->system, r->op, &projection));
+  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, copy, bytes)));
+  memcpy(copy, b, bytes);
+  tsi_refinement projected = *r;
+  projected.system = projected.residual.system = &projection.system;
+  projected.residual.precise = true;
+  TSI_TRY(tsi_solve_in_range(&projected, 1, copy, x));
+  *result = (tristar_refine_result){.backward_error = 0};
+  tristar_status status = tsi_refine(&projected, b, x, options, result);
+  if (status == TRISTAR_ERR_NOT_FINITE) {
+    result->backward_error = INFINITY;
+    return TRISTAR_OK;
+  }
+  TSI_TRY(status);
+  tsi_projection_clean(&projection, x);
+  projected.residual.strict = has_uneven_units(r->system);
+  return tsi_residual_find(&projected.residual, b, x, &result->backward_error);
+}
+
+/* Null vectors in the solution x of a singular system can be so large that rounding errors of A x exceed b,
+ * though b is in the range of A. Then a solution without null vectors takes the place of x. *error,
+ * *residual: of x. */
+static tristar_status avoid_null_vectors(const tsi_refinement *r, const void *b, void *x,
+                                         const tristar_refine_options *options, double *error,
+                                         double *residual) {
+  const double limit = sqrt(r->kernels->epsilon);
+  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
+  const tristar_refine_options plain = {.max_steps = options->max_steps,
+                                        .max_iterations = options->max_iterations};
+  tristar_refine_result found;
+  TSI_OWNED char *other = NULL;
+  if (*residual <= limit && *error <= limit) return r->system->team->failure;
+  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
+  TSI_TRY(solve_projected(r, b, other, &plain, &found));
+  const bool solved = found.backward_error <= limit && found.residual <= limit;
+  if (solved) {
+    memcpy(x, other, bytes);
+    *residual = found.residual;
+  }
+  return tsi_residual_find(&r->residual, b, x, error);
+}
+
 tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
                           const tristar_refine_options *options, tristar_refine_result *result) {
   tristar_refine_result own = {.history_count = result->history_count};
@@ -338,8 +436,11 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
     TSI_TRY(iterate(&c));
     TSI_TRY(tsi_residual_find(&r->residual, b, x, &c.best.error)); /* of all rows */
   }
+  if (options->max_steps > 0) TSI_TRY(settle(&c, &c.best.error));
   if (c.best.error <= c.tolerance) own.stop = TRISTAR_STOP_CONVERGED;
   TSI_TRY(measure_residual(r, b, x, &residual));
+  if (r->system->singular && options->max_steps > 0)
+    TSI_TRY(avoid_null_vectors(r, b, x, options, &c.best.error, &residual));
   keep_largest(&result->residual, residual);
   keep_largest(&result->backward_error, c.best.error);
   keep_largest(&result->initial_backward_error, own.initial_backward_error);

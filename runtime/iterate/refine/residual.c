@@ -27,14 +27,22 @@ void tsi_residual_finish(tsi_residual *r) {
   TSI_FREE(r->system->env, r->vector);
 }
 
-/* The sizes that backward errors of x need. */
+/* The sizes that backward errors of x need. No term of a system of order zero is a rounding error. */
 static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
   const tsi_system *system = r->system;
-  tsi_sizes sizes = {.n = system->team->n, .with_weights = r->column_weight != NULL};
+  tsi_sizes sizes = {.n = r->strict ? 0 : system->team->n, .with_weights = r->column_weight != NULL};
   system->kernels->sizes(system->n, x, r->column_weight, &sizes.weighted, &sizes.plain);
   sizes.weighted = tsi_team_largest(system->team, sizes.weighted);
   sizes.plain = tsi_team_largest(system->team, sizes.plain);
   return sizes;
+}
+
+tristar_status tsi_residual_error(const tsi_residual *r, const void *b, const void *x, double *error) {
+  const tsi_system *system = r->system;
+  const tsi_sizes sizes = sizes_of(r, x);
+  *error = tsi_team_largest(
+      system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));
+  return system->team->failure;
 }
 
 tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x, double *error) {
@@ -45,10 +53,7 @@ tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const voi
   else
     TSI_TRY(tsi_system_residual(system, r->op, b, x, r->vector));
   TSI_TRY(tsi_system_bound(system, r->op, x, r->bound));
-  const tsi_sizes sizes = sizes_of(r, x);
-  *error = tsi_team_largest(
-      system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));
-  return system->team->failure;
+  return tsi_residual_error(r, b, x, error);
 }
 
 tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x, double error) {

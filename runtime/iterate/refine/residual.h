@@ -14,6 +14,7 @@ typedef struct tsi_residual {
   double *bound;               /* n: |op(A)| |x| */
   char *vector;                /* n scalars: b - op(A) x */
   bool precise;                /* vector: with sums of the next wider precision; false at first */
+  bool strict; /* no denominator of a row counts as rounding errors (figures.md); false at first */
 } tsi_residual;
 
 /* *r is zero; to be finished whatever the status. Errors: MEMORY, of messages. */
@@ -22,6 +23,9 @@ void tsi_residual_finish(tsi_residual *r);
 /* Sets bound and vector for x, and *error (tristar_solve_refined): NaN if x has NaN. Errors: of messages. */
 TRISTAR_CHECKED tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x,
                                                  double *error);
+/* The error for that vector and bound, which are those of x. Errors: of messages. */
+TRISTAR_CHECKED tristar_status tsi_residual_error(const tsi_residual *r, const void *b, const void *x,
+                                                  double *error);
 /* Sets the entries of vector to zero whose rows have at most that backward error. b and x as they were when
  * it was found. Errors: of messages. */
 TRISTAR_CHECKED tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x,

@@ -38,6 +38,7 @@ typedef struct tsi_system {
   const double *row_scale, *col_scale; /* of A, as it was scaled for the factorization; NULL: ones */
   bool wide;                           /* the factors are of the single type, the user's numbers are not */
   bool perturbed;                      /* some pivots were */
+  bool singular;                       /* the verdict on the factor (judge.h) */
   tsi_team *team;
   const tsi_system_functions *functions;
   void *context;

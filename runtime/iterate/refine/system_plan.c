@@ -31,6 +31,7 @@ void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s
                            .col_scale = factor->col_scale,
                            .wide = factor->analysis->factor_scalar != pattern->scalar,
                            .perturbed = factor->stats.perturbed_pivots > 0,
+                           .singular = factor->stats.singular,
                            .team = &s->team,
                            .functions = &functions};
 }

@@ -46,4 +46,10 @@ static inline bool tsi_team_any(tsi_team *team, bool mine) {
   return !(tsi_team_largest(team, mine) <= 0);
 }
 
+/* In [0, 1), for entry i here: numbers with no pattern that a matrix has. */
+static inline double tsi_team_scatter(const tsi_team *team, tsi_index i) {
+  const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
+  return (double)(number * 2654435761U) * 0x1p-32;
+}
+
 #endif

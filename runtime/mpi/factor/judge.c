@@ -14,6 +14,7 @@ static tristar_status judge(tristar_distributed_t *d, bool last) {
 /* Rank 0 reports the figures of the whole factor. */
 static void note_verdict(tristar_distributed_t *d) {
   const tristar_factor_stats *part = &d->team_factor->part.stats;
+  d->singular = part->singular != 0;
   if (d->source == NULL) return;
   d->source->stats.judged = part->judged;
   d->source->stats.singular = part->singular;

@@ -56,6 +56,7 @@ tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distr
                            .col_scale = m->col_scale,
                            .wide = d->process->kind.user_scalar != d->process->kind.factor_scalar,
                            .perturbed = d->perturbed,
+                           .singular = d->singular,
                            .team = &s->team,
                            .functions = &functions,
                            .context = d};

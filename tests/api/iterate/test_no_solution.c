@@ -2,6 +2,7 @@
  * type of the matrix may be zero. The residual of the refinement, and the one that is computed on request,
  * are the true ones. */
 #include "tests/support/context.h"
+#include "tests/support/random.h"
 #include "tests/support/singular_systems.h"
 #include "tests/support/subtests.h"
 
@@ -58,6 +59,87 @@ static void check_type(tristar_t *ts, const typed *t, bool single_factors) {
   CHECK(solved > 2 * systems);
 }
 
+enum { SCALED_MOST = 8 };
+
+/* Of small integers: row `last` is a combination of the others, so that y, a left null vector, says whether a
+ * right-hand side of integers belongs to a system with a solution. b is one of these, or not. */
+typedef struct scaled_system {
+  int n, ptr[SCALED_MOST + 1], col[SCALED_MOST * SCALED_MOST];
+  double a[SCALED_MOST * SCALED_MOST], b[SCALED_MOST];
+  bool solvable;
+} scaled_system;
+
+/* Less than limit. */
+static int draw(uint64_t *state, int limit) {
+  return (int)(next_random(state) % (uint64_t)limit);
+}
+
+/* spread: of the exponents of rows and columns. */
+static void make_scaled_system(uint64_t *state, int spread, scaled_system *s) {
+  int dense[SCALED_MOST][SCALED_MOST] = {{0}}, y[SCALED_MOST], b[SCALED_MOST] = {0}, row[SCALED_MOST],
+      column[SCALED_MOST], rest = 0;
+  const int n = s->n = 3 + draw(state, SCALED_MOST - 2), last = draw(state, n);
+  for (int i = 0; i < n; i++) {
+    y[i] = i == last ? -1 : draw(state, 5) - 2;
+    row[i] = spread ? draw(state, 2 * spread) - spread : 0;
+    column[i] = spread ? draw(state, 2 * spread) - spread : 0;
+    for (int j = 0; j < n && i != last; j++)
+      if (j == (i + 1) % n || draw(state, 5) < 2) dense[i][j] = 1 + draw(state, 4);
+  }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n && i != last; j++) dense[last][j] += y[i] * dense[i][j];
+  s->solvable = draw(state, 2);
+  for (int j = 0; j < n; j++) {
+    const int x = draw(state, 7) - 3;
+    for (int i = 0; i < n; i++) b[i] += s->solvable ? dense[i][j] * x : i == j ? x : 0;
+  }
+  for (int i = 0; i < n; i++) rest += y[i] * b[i];
+  s->solvable = rest == 0;
+  for (int i = 0, at = s->ptr[0] = 0; i < n; s->ptr[++i] = at) {
+    s->b[i] = ldexp(b[i], row[i]);
+    for (int j = 0; j < n; j++)
+      if (dense[i][j] != 0) s->col[at] = j, s->a[at++] = ldexp(dense[i][j], row[i] + column[j]);
+  }
+}
+
+/* Whether there is a solution depends on no scaling. *claims: of solutions; *solvable: systems that have one,
+ * but for matrices whose pattern is singular. */
+static void check_scaled_system(tristar_t *ts, const scaled_system *s, int *claims, int *solvable) {
+  const tristar_view v = {
+      TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, s->n, s->n, s->ptr, s->col, s->a, 32, 32, 0};
+  tristar_analysis_options o;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  tristar_refine_result result;
+  double x[SCALED_MOST];
+  tristar_analysis_options_init(&o);
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  const tristar_status status = tristar_analyze(ts, &v, &o, &an);
+  if (status == TRISTAR_ERR_SINGULAR) return; /* as its pattern shows */
+  CHECK_OK(status);
+  CHECK_OK(tristar_factor(an, s->a, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, s->b, s->n, x, s->n, NULL, &result));
+  const bool claimed = result.residual <= 1.5e-8 && result.backward_error <= 1e-12;
+  CHECK_MSG(!claimed || s->solvable, "order %d: no solution, but the residual is %g", s->n, result.residual);
+  *claims += claimed;
+  *solvable += s->solvable;
+}
+
+static void check_scaled(tristar_t *ts, int spread) {
+  const int systems = TSI_TESTS_SANITIZED ? 1000 : 10000;
+  uint64_t state = 77 + (uint64_t)spread;
+  int claims = 0, solvable = 0;
+  for (int k = 0; k < systems; k++) {
+    scaled_system s;
+    make_scaled_system(&state, spread, &s);
+    check_scaled_system(ts, &s, &claims, &solvable);
+  }
+  printf("spread 2^%d: %d of %d with a solution were solved\n", spread, claims, solvable);
+  CHECK_MSG(claims >= 0.98 * solvable, "%d of %d with a solution were solved", claims, solvable);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
@@ -66,5 +148,6 @@ int main(int argc, char **argv) {
   RUN(check_type(ts, &typed_complex_single, false));
   RUN(check_type(ts, &typed_complex_double, false));
   RUN(check_type(ts, &typed_double, true));
+  RUN(check_scaled(ts, 0));
   return 0;
 }
