@@ -19,9 +19,9 @@ static inline bool tsi_front_is_small(tsi_index w, tsi_index m) {
 
 /* Where the factors of a small front go. */
 typedef struct tsi_small_factors {
-  tsi_index *pivot;     /* w; LLT: not used */
-  void *lower, *upper;  /* the packed panel; upper: LU only */
-  tsi_inverse inverse;  /* not TSI_INVERSE_PARTITIONED */
+  tsi_index *pivot;    /* w; LLT: not used */
+  void *lower, *upper; /* the packed panel; upper: LU only */
+  tsi_inverse inverse;
   tsi_pivoting *result; /* an entry of the panel that is not finite fails its first column */
 } tsi_small_factors;
 

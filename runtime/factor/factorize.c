@@ -99,7 +99,7 @@ static tristar_status place_scales(tsi_numeric *numeric) {
 static void choose_small(tsi_numeric *numeric, bool fixed) {
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_small_kernels *kernels = tsi_small_kernels_select(an->factor_scalar, NULL);
-  if (fixed || tsi_analysis_inverse(an) == TSI_INVERSE_PARTITIONED) return;
+  if (fixed) return;
   numeric->small = an->stats.method == TRISTAR_METHOD_LU    ? kernels->lu
                    : an->stats.method == TRISTAR_METHOD_LLT ? kernels->llt
                                                             : NULL;

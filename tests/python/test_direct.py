@@ -305,6 +305,33 @@ class Services(unittest.TestCase):
     def test_condition(self):
         self.assertAlmostEqual(tristar.splu(sparse.identity(9, format="csc")).condition(), 1)
 
+    def test_determinants_and_inertia(self):
+        for dtype in DTYPES:
+            tolerance = 1e3 * np.finfo(dtype).eps
+            for A in (laplacian(7, dtype), unsymmetric(49, dtype)):
+                sign, logarithm = tristar.splu(A).slogdet()
+                expected_sign, expected = np.linalg.slogdet(A.toarray())
+                self.assertLess(abs(sign - expected_sign), tolerance)
+                self.assertLess(abs(logarithm - expected), tolerance * abs(expected))
+        A = laplacian(7) - 2.9 * sparse.identity(49, format="csc")
+        eigenvalues = np.linalg.eigvalsh(A.toarray())
+        self.assertEqual(tristar.splu(A).inertia(), ((eigenvalues > 0).sum(), (eigenvalues < 0).sum(), 0))
+        with self.assertRaises(tristar.UnsupportedError):
+            tristar.splu(unsymmetric(20)).inertia()
+
+    def test_null_space(self):
+        path = sparse.diags([[-1.0] * 8, [1] + [2.0] * 7 + [1], [-1.0] * 8], [-1, 0, 1])
+        lu = tristar.splu(sparse.csc_matrix(sparse.block_diag([path, path])), singular="perturb")
+        for trans in OPS:
+            basis = lu.null_space(trans)
+            self.assertEqual(basis.shape, (18, 2))
+            np.testing.assert_allclose(basis.T @ basis, np.eye(2), atol=1e-12)
+            np.testing.assert_allclose(np.ptp(basis[:9], axis=0) + np.ptp(basis[9:], axis=0), 0, atol=1e-12)
+        self.assertEqual(lu.inertia(), (16, 0, 2))
+        self.assertEqual(tristar.splu(laplacian(5)).null_space().shape, (25, 0))
+        with self.assertRaises(ValueError):
+            lu.null_space(most=1)
+
     def test_reports(self):
         lu = tristar.splu(laplacian(10))
         self.assertEqual(lu.analysis_statistics().n, 100)

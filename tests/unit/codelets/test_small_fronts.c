@@ -136,6 +136,7 @@ int main(int argc, char **argv) {
     for (int lu = 0; lu < 2; lu++) {
       RUN(check_sizes(scalar, isa, lu, TSI_INVERSE_DIAGONAL));
       RUN(check_sizes(scalar, isa, lu, TSI_INVERSE_NONE));
+      RUN(check_sizes(scalar, isa, lu, TSI_INVERSE_PARTITIONED));
     }
     RUN(check_failures(scalar, isa));
     RUN(check_perturbed(scalar, isa));

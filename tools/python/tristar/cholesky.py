@@ -4,7 +4,7 @@ from scipy import sparse
 
 from ._arrays import as_sparse, as_vectors, require_square
 from ._runtime import lib
-from .explicit import ExplicitFactors, Order, inverse_diagonal, log_determinant
+from .explicit import ExplicitFactors, Order, inverse_diagonal
 from .factor import Factorization
 
 ORDERINGS = {"default": "auto", "best": "auto", "natural": "natural", "amd": "amd", "colamd": "amd", "metis": "metis",
@@ -133,8 +133,7 @@ class CholeskyFactor(Factorization):
 
     def logdet(self):
         """log det A"""
-        self._ready()
-        return float(log_determinant(self)[1])
+        return super().slogdet()[1]
 
     def slogdet(self):
         """(1, log det A)"""

@@ -115,27 +115,6 @@ class ExplicitFactors:
         return cls(factor)
 
 
-def log_determinant(factor):
-    """(sign, log |det A|) of the factors, as numpy.linalg.slogdet."""
-    if factor.statistics().perturbed_pivots:
-        raise Error("pivots were perturbed: the determinant is unknown")
-    order = Order(factor)
-    method = factor.analysis_statistics().method
-    log = -np.log(np.abs(order.row_scale)).sum() - np.log(np.abs(order.column_scale)).sum()
-    if method == "ldlt":
-        determinants = block_diagonal(factor, order.n)
-    else:  # 1 / U(k, k) = (U^-T e)(k), and for L L^H its square
-        determinants = 1 / inverse_diagonal(factor, order)
-        if method == "llt":
-            log += np.log(np.abs(determinants)).sum()
-            determinants = np.abs(determinants)
-    log += np.log(np.abs(determinants)).sum()
-    sign = np.prod(determinants / np.abs(determinants))
-    sign *= np.prod(np.sign(order.row_scale)) * np.prod(np.sign(order.column_scale))
-    sign *= parity(order.rows) * parity(order.columns)
-    return sign, log
-
-
 def inverse_diagonal(factor, order):
     """The diagonal of U^-1: with ones at all columns of one depth, whose subtrees are disjoint."""
     result, everything = np.empty(order.n, factor.dtype), np.arange(order.n)
@@ -147,32 +126,3 @@ def inverse_diagonal(factor, order):
         X = factor._solve_rows(everything, block, lib.TRISTAR_T, lib.TRISTAR_PART_U, 1)
         result[k] = X[k, order.depth[k] - begin]
     return result
-
-
-def block_diagonal(factor, n):
-    """Determinants of the pivots of L D L^H, of order 1 and 2; the second place of a pair has 1."""
-    k = np.arange(n)
-    block = np.zeros((n, 3), factor.dtype, order="F")
-    block[k, k % 3] = 1
-    X = factor._solve_rows(k, block, lib.TRISTAR_N, lib.TRISTAR_PART_D, 1)
-    here, right, left = X[k, k % 3], X[k, (k + 1) % 3], X[k, (k - 1) % 3]
-    right[-1:], left[:1] = 0, 0
-    determinants, pairs = 1 / here, np.flatnonzero((right[:-1] != 0) | (left[1:] != 0))
-    determinants[pairs] = 1 / (here[pairs] * here[pairs + 1] - right[pairs] * left[pairs + 1])
-    determinants[pairs + 1] = 1
-    return determinants
-
-
-def parity(permutation):
-    """The sign of a permutation: -1 for an odd number of exchanges."""
-    seen, sign = np.zeros(len(permutation), bool), 1
-    order = permutation.tolist()
-    for start in range(len(order)):
-        length, k = 0, start
-        while not seen[k]:
-            seen[k] = True
-            k = order[k]
-            length += 1
-        if length and length % 2 == 0:
-            sign = -sign
-    return sign

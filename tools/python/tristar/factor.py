@@ -285,6 +285,30 @@ class Solver:
         self._call(10, lambda: lib.tristar_condition(self._plan, reciprocal))
         return 1 / reciprocal[0] if reciprocal[0] > 0 else np.inf
 
+    def _pivots(self, function, kind):
+        self._ready()
+        result = ffi.new(kind)
+        check(function(self._factor[0], result))
+        return result
+
+    def slogdet(self):
+        """(sign, log |det A|), as numpy.linalg.slogdet; of a complex matrix the sign is a phase."""
+        d = self._pivots(lib.tristar_factor_get_determinant, "tristar_determinant *")
+        sign = complex(d.sign[0], d.sign[1])
+        return (sign if np.issubdtype(self.dtype, np.complexfloating) else sign.real), d.log_abs
+
+    def inertia(self):
+        """(positive, negative, zero): the numbers of eigenvalues of a symmetric or Hermitian matrix."""
+        counts = self._pivots(lib.tristar_factor_get_inertia, "tristar_inertia *")
+        return counts.positive, counts.negative, counts.zero
+
+    def null_space(self, trans="N", most=100):
+        """An orthonormal basis of the null space of a singular matrix (singular="perturb"), in columns."""
+        self._ready()
+        basis, count = np.empty((self._n, min(most, self._n)), self.dtype, order="F"), ffi.new("int64_t *")
+        self._call(8, lambda: lib.tristar_null_space(self._plan, OPS[trans], basis.shape[1], address(basis), max(1, self._n), count))
+        return basis[:, :count[0]]
+
     # ---- Figures
 
     def statistics(self):
