@@ -396,26 +396,28 @@ static tristar_status solve_projected(const tsi_refinement *r, const void *b, vo
   return tsi_residual_find(&projected.residual, b, x, &result->backward_error);
 }
 
-/* Null vectors in the solution x of a singular system can be so large that rounding errors of A x exceed b,
- * though b is in the range of A. Then a solution without null vectors takes the place of x. *error,
- * *residual: of x. */
-static tristar_status avoid_null_vectors(const tsi_refinement *r, const void *b, void *x,
-                                         const tristar_refine_options *options, double *error,
-                                         double *residual) {
+/* Has a singular system a solution? *error, *residual: of x; a large residual says no. Null vectors in x can
+ * hide that b has a part outside of the range of A, in rows that the factors scale down. They can also be so
+ * large that rounding errors of A x exceed b. A solution without null vectors settles both: its backward
+ * error is large if b has such a part, whatever the rows are scaled by. It takes the place of a worse x. */
+static tristar_status judge_singular(const tsi_refinement *r, const void *b, void *x,
+                                     const tristar_refine_options *options, double *error, double *residual) {
   const double limit = sqrt(r->kernels->epsilon);
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
   const tristar_refine_options plain = {.max_steps = options->max_steps,
                                         .max_iterations = options->max_iterations};
   tristar_refine_result found;
   TSI_OWNED char *other = NULL;
-  if (*residual <= limit && *error <= limit) return r->system->team->failure;
+  const bool accepted = *residual <= limit && *error <= limit;
+  if (accepted && !has_uneven_units(r->system)) return r->system->team->failure;
   TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
   TSI_TRY(solve_projected(r, b, other, &plain, &found));
   const bool solved = found.backward_error <= limit && found.residual <= limit;
-  if (solved) {
+  if (solved && !accepted) {
     memcpy(x, other, bytes);
     *residual = found.residual;
   }
+  if (!(found.backward_error <= limit)) *residual = fmax(*residual, found.backward_error);
   return tsi_residual_find(&r->residual, b, x, error);
 }
 
@@ -440,7 +442,7 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
   if (c.best.error <= c.tolerance) own.stop = TRISTAR_STOP_CONVERGED;
   TSI_TRY(measure_residual(r, b, x, &residual));
   if (r->system->singular && options->max_steps > 0)
-    TSI_TRY(avoid_null_vectors(r, b, x, options, &c.best.error, &residual));
+    TSI_TRY(judge_singular(r, b, x, options, &c.best.error, &residual));
   keep_largest(&result->residual, residual);
   keep_largest(&result->backward_error, c.best.error);
   keep_largest(&result->initial_backward_error, own.initial_backward_error);
