@@ -40,7 +40,7 @@ void tsi_row_sweeps_finish(tristar_precond_t *precond) {
 static bool are_options_open(const tristar_precond_t *p) {
   const tristar_precond_options *o = &p->options;
   return o->partition == TRISTAR_PARTITION_AUTO && o->engine != TRISTAR_ENGINE_TASKS && o->nrhs <= 1 &&
-         o->kind != TRISTAR_PRECOND_ICT; /* whose rows have no images of U */
+         o->place == TRISTAR_PLACE_CPU && o->kind != TRISTAR_PRECOND_ICT; /* whose rows have no images of U */
 }
 
 static bool have_supernodes(const tristar_precond_t *p, const tsi_factor_rows *f) {

@@ -22,9 +22,9 @@
 
 typedef struct tsi_slot {
   struct tristar_distributed_s *distributed;
-  tsi_process_run *run; /* NULL: not made yet */
-  tsi_mailbox_port port;
-  tsi_run_port oneside;          /* TRANSPORT_ONE_SIDED: in the place of port */
+  tsi_process_run *run;          /* NULL: not made yet */
+  tsi_mailbox_port *port;        /* of messages; NULL: TRANSPORT_ONE_SIDED, or run is NULL */
+  tsi_run_port *oneside;         /* the same for TRANSPORT_ONE_SIDED; else NULL */
   struct tsi_device_run *device; /* NULL: the steps run on this process's cores */
   void *b, *x;                   /* local rows */
   void *buffer;                  /* of rows.h */

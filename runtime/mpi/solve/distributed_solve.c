@@ -316,7 +316,7 @@ tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot, con
   /* whoever fails goes on with the others, and tells it afterwards */
   const tristar_status mine = tsi_process_solve(slot->run, call, &times);
   if (d->one_sided) {
-    status = tsi_run_port_meet(&slot->oneside);
+    status = tsi_run_port_meet(slot->oneside);
     d->lost = status != TRISTAR_OK;
     TSI_TRY_OUT(status);
   }
@@ -378,7 +378,7 @@ void tsi_distributed_reset_times(tristar_distributed_t *d) {
 
 tristar_status tsi_distributed_check_ranks(const tristar_distributed_t *d) {
   for (int s = 0; s < TSI_SLOTS; s++)
-    if (d->slot[s].oneside.oneside) TSI_TRY(tsi_oneside_check(d->slot[s].oneside.oneside));
+    if (d->slot[s].oneside) TSI_TRY(tsi_oneside_check(d->slot[s].oneside->oneside));
   return TRISTAR_OK;
 }
 

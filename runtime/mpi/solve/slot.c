@@ -29,15 +29,17 @@ static tristar_status open_mailbox(tsi_slot *slot, tsi_index first_tag, size_t r
                         tsi_process_inbox(slot->run), &receive));
   TSI_TRY(list_channels(slot, program->send, program->sends, first_tag, row, tsi_process_outbox(slot->run),
                         &send));
-  slot->port = (tsi_mailbox_port){.env = env, .happen = slot_arrived, .context = slot};
-  return tsi_mailbox_port_open(&slot->port, d->transport, program->receives, receive, program->sends, send);
+  TSI_TRY(TSI_ALLOC_ZERO(env, slot->port, 1));
+  *slot->port = (tsi_mailbox_port){.env = env, .happen = slot_arrived, .context = slot};
+  return tsi_mailbox_port_open(slot->port, d->transport, program->receives, receive, program->sends, send);
 }
 
 /* Collective. */
 static tristar_status open_oneside(tsi_slot *slot, tristar_status mine) {
   tristar_distributed_t *d = slot->distributed;
+  if (mine == TRISTAR_OK) mine = TSI_ALLOC_ZERO(&d->ts->env, slot->oneside, 1);
   if (mine == TRISTAR_OK)
-    slot->oneside =
+    *slot->oneside =
         (tsi_run_port){.env = &d->ts->env,
                        .program = d->process->program,
                        .outbox = tsi_process_outbox(slot->run),
@@ -47,11 +49,11 @@ static tristar_status open_oneside(tsi_slot *slot, tristar_status mine) {
                        .context = slot};
   TSI_TRY(tsi_transport_agree(d->transport, mine));
   const double seconds = d->options.peer_seconds > 0 ? d->options.peer_seconds : TSI_PEER_SECONDS;
-  TSI_TRY(tsi_run_port_open(&slot->oneside, tsi_transport_comm(d->transport), seconds));
-  const tsi_port port = tsi_run_port_of(&slot->oneside);
+  TSI_TRY(tsi_run_port_open(slot->oneside, tsi_transport_comm(d->transport), seconds));
+  const tsi_port port = tsi_run_port_of(slot->oneside);
   tsi_process_connect(slot->run, &port);
   if (!d->on_device) return TRISTAR_OK;
-  mine = tsi_device_run_create(d->process, &slot->oneside, tsi_process_stride(slot->run),
+  mine = tsi_device_run_create(d->process, slot->oneside, tsi_process_stride(slot->run),
                                tsi_transport_rank(d->transport), &slot->device);
   if (mine == TRISTAR_OK) tsi_process_set_sweeps(slot->run, tsi_device_run_sweeps, slot->device);
   return tsi_transport_agree(d->transport, mine);
@@ -60,8 +62,10 @@ static tristar_status open_oneside(tsi_slot *slot, tristar_status mine) {
 void tsi_slot_release(tsi_slot *slot) {
   tsi_env *env = &slot->distributed->ts->env;
   tsi_device_run_destroy(&slot->device);
-  tsi_run_port_close(&slot->oneside);
-  tsi_mailbox_port_close(&slot->port);
+  if (slot->oneside) tsi_run_port_close(slot->oneside);
+  TSI_FREE(env, slot->oneside);
+  if (slot->port) tsi_mailbox_port_close(slot->port);
+  TSI_FREE(env, slot->port);
   tsi_process_run_destroy(&slot->run);
   TSI_FREE(env, slot->b);
   TSI_FREE(env, slot->x);
@@ -77,7 +81,7 @@ static tristar_status fill_slot(tristar_distributed_t *d, int number, tsi_index 
   TSI_TRY(tsi_process_run_create(d->process, stride, &slot->run));
   if (d->one_sided) return TRISTAR_OK;
   TSI_TRY(open_mailbox(slot, d->tags * (number + 1), (size_t)stride * p->scalar_bytes));
-  const tsi_port port = tsi_mailbox_port_of(&slot->port);
+  const tsi_port port = tsi_mailbox_port_of(slot->port);
   tsi_process_connect(slot->run, &port);
   return TRISTAR_OK;
 }
