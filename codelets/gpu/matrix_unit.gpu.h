@@ -19,7 +19,7 @@
 /* Whether products of a factor of type V with tiles of R vectors of type T, by warps of W lanes, are its. */
 template <class V, class T, int W, int R> constexpr bool gpu_by_matrix_unit = false;
 #if GPU_MATRIX_UNIT
-template <> constexpr bool gpu_by_matrix_unit<double, double, 32, 8> = true;
+template <> inline constexpr bool gpu_by_matrix_unit<double, double, 32, 8> = true;
 #endif
 
 /* What follows is there for every device, as a template, and used with T = double where there is a unit. */
