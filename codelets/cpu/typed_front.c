@@ -289,7 +289,8 @@ INLINE tsi_scalar line_value(const tsi_front_lines *lines, const bool scaled, co
 INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines *lines, tsi_index c0, tsi_index c1,
                           const void *values, const bool upper, const bool scaled, const bool wide) {
   const tsi_index w = front->w, f = front->f, end = upper ? w : tsi_index_min(c1, w);
-  tsi_scalar *p = P(front), *q = Q(front);
+  /* another task may be making Q while this one has columns of P alone */
+  tsi_scalar *p = P(front), *q = c1 > w ? Q(front) : NULL;
   for (tsi_index k = upper ? 0 : c0; k < end; k++) {
     const double own = scaled ? lines->line_scale[k] : 1;
     for (tsi_count e = lines->ptr[k]; e < lines->ptr[k + 1]; e++) {
