@@ -119,8 +119,7 @@ tristar_status tsi_fronts_place(tsi_env *env, const tsi_symbolic *symbolic, cons
 /* Why fronts cannot be on devices; NULL: they can. */
 static const char *obstacle(const tristar_factor_t *factor) {
   if (!factor->ts->workers.allowed) return "there are no tasks";
-  if (tsi_devices.name == NULL)
-    return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
+  if (tsi_devices_obstacle()) return tsi_devices_obstacle();
   if (tsi_devices.dense[0] == NULL && !tsi_devices.simulated)
     return "this build of TriStar has no BLAS for devices";
   if (!tsi_tasks_may_wait()) return "a factorization inside a StarPU task is that task's alone";

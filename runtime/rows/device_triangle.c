@@ -38,8 +38,6 @@ struct tsi_triangle_data {
 };
 
 const char *tsi_device_triangle_obstacle(void) {
-  if (tsi_devices.name == NULL)
-    return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
   return tsi_devices.rows[0] ? NULL : "these devices have no kernels of rows";
 }
 

@@ -5,6 +5,7 @@
 #define TSI_RUNTIME_SOLVE_DEVICE_CHOICE_H
 
 #include "partition/device/device_split.h"
+#include "runtime/exec/starpu/devices.h"
 #include "runtime/machine/device_model.h"
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_plan.h"
@@ -44,6 +45,11 @@ TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_fac
 
 /* Of a device's memory, what subtrees may take: assumed. */
 #define TSI_DEVICE_MEMORY_SHARE 0.9
+
+/* Bytes that may be taken of a device: `wanted`, an option, or, 0, a share of its memory; 0: unknown. */
+static inline double tsi_device_room(int64_t wanted, const tsi_device_facts *facts) {
+  return wanted > 0 ? (double)wanted : TSI_DEVICE_MEMORY_SHARE * facts->memory;
+}
 
 /* What a device of a data sheet costs with one right-hand side; what the cores cost is the caller's to set.
  */

@@ -11,8 +11,7 @@
 
 const char *tsi_device_split_options_obstacle(const tristar_factor_t *factor, const tristar_plan_options *o) {
   if (o->engine == TRISTAR_ENGINE_SERIAL || !factor->ts->workers.allowed) return "there are no tasks";
-  if (tsi_devices.name == NULL)
-    return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
+  if (tsi_devices_obstacle()) return tsi_devices_obstacle();
   if (factor->rows) return tsi_device_triangle_obstacle();
   if (o->updates != TRISTAR_UPDATES_PULL || o->granularity != TRISTAR_TASKS_CHUNKS ||
       o->kernel != TRISTAR_KERNEL_PANELS)
@@ -32,13 +31,6 @@ static bool may_be_worth(const tristar_factor_t *factor, const tristar_plan_opti
   const tsi_costs cores =
       tsi_costs_assumed(&factor->ts->machine, tsi_expected_cpu_workers(factor->ts->workers.wishes.workers));
   return stream_bytes(factor, o) / cores.all > 2 * (device.task_seconds + device.bus_seconds);
-}
-
-/* What a device may have of a plan, in bytes; DBL_MAX: nobody knows. */
-static double memory_of(const tristar_plan_options *o, const tsi_device_facts *facts) {
-  return o->device_bytes > 0 ? (double)o->device_bytes
-         : facts->memory > 0 ? TSI_DEVICE_MEMORY_SHARE * facts->memory
-                             : DBL_MAX;
 }
 
 /* Seconds of a solve with a triangle by rows on its device, with b and x on the bus; and by the cores. */
@@ -62,12 +54,11 @@ static tristar_status place_triangle(const tristar_factor_t *factor, const trist
                                      const tsi_device_facts *facts, tsi_device_split_options *places) {
   const tsi_device *device = tsi_device_named(facts->name);
   const tsi_device_costs costs = tsi_device_costs_of(device);
-  const double memory = memory_of(o, facts);
   const tsi_device_triangle_options options = {.scalar = factor->analysis->factor_scalar,
                                                .task_seconds = TSI_DEVICE_TASK_SECONDS,
                                                .phase_seconds = costs.node_seconds,
                                                .bandwidth = costs.bandwidth,
-                                               .memory = memory < DBL_MAX ? memory : 0,
+                                               .memory = tsi_device_room(o->device_bytes, facts),
                                                .rhs = tsi_plan_columns(o),
                                                .solves = tsi_plan_device_solves(o)};
   if (factor->analysis->symbolic->n == 0) return TRISTAR_OK;
@@ -92,7 +83,8 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   TSI_TRY(tsi_device_choose(env, factor, &node, &forecast));
   tsi_device_split_costs costs = tsi_device_split_costs_assumed(factor, device);
   costs.devices = devices;
-  costs.device_memory = memory_of(o, facts);
+  const double room = tsi_device_room(o->device_bytes, facts);
+  costs.device_memory = room > 0 ? room : DBL_MAX;
   costs.cores = tsi_starpu_cpu_workers();
   const tsi_costs cores = tsi_costs_assumed(&factor->ts->machine, costs.cores);
   costs.core_bandwidth = cores.one;

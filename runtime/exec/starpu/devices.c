@@ -4,6 +4,10 @@
 #include <math.h>
 #include <starpu.h>
 
+const char *tsi_devices_obstacle(void) {
+  return tsi_devices.name ? NULL : "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
+}
+
 int tsi_devices_count(int *worker) {
   int number[TSI_DEVICES_MOST];
   if (tsi_devices.name == NULL) return 0;

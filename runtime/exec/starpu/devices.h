@@ -60,13 +60,15 @@ typedef struct tsi_device_driver {
   int (*map)(void *host, size_t bytes,
              void **at); /* the device reads and writes memory of the host from here */
   void (*unmap)(void *host);
-  int (*busy)(void *stream, bool *busy); /* has the stream work left? Its error is told here */
+  int (*busy)(void *stream, bool *busy); /* has the stream work left? Returns its error */
   tsi_gpu_program_launch *program[4];    /* s, d, c, z; blocks 0: as many as are resident */
 } tsi_device_driver;
 
 extern const tsi_device_driver tsi_devices;
 
 #define TSI_DEVICES_MOST 64
+/* Why this build has no devices; NULL: it has. */
+const char *tsi_devices_obstacle(void);
 /* Devices that StarPU has workers for; worker: TSI_DEVICES_MOST, or NULL. */
 int tsi_devices_count(int *worker);
 

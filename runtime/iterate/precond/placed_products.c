@@ -64,8 +64,7 @@ static bool is_worth(tristar_t *ts, const tsi_placed_products *p, const tsi_devi
 static tristar_status check_memory(const tsi_placed_products *p, const tristar_precond_options *options,
                                    const tsi_device_facts *facts) {
   const double needed = matrix_bytes(p) + 3 * column_bytes(p),
-               room = options->device_bytes > 0 ? (double)options->device_bytes
-                                                : TSI_DEVICE_MEMORY_SHARE * facts->memory;
+               room = tsi_device_room(options->device_bytes, facts);
   if (room > 0 && needed > room)
     TSI_FAIL(p->env, TRISTAR_ERR_MEMORY,
              "products on a device: it has room for %.3g bytes, the factors need %.3g", room, needed);
@@ -74,8 +73,7 @@ static tristar_status check_memory(const tsi_placed_products *p, const tristar_p
 
 static const char *find_obstacle(const tristar_t *ts, const tristar_precond_options *options) {
   if (options->engine == TRISTAR_ENGINE_SERIAL || !ts->workers.allowed) return "there are no tasks";
-  if (tsi_devices.name == NULL)
-    return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
+  if (tsi_devices_obstacle()) return tsi_devices_obstacle();
   return tsi_devices.products[0] ? NULL : "these devices have no kernels of products";
 }
 
