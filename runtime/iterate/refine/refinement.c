@@ -21,6 +21,17 @@ static int margin_of(const tsi_system *system, tristar_op op) {
   return largest > 0x1p900 ? 100 : 0;
 }
 
+/* Does a scaling differ by more than eps^-0.4? */
+static bool is_uneven(const tsi_system *system, const double *scale) {
+  double largest = 0, reciprocal = 0; /* of the smallest */
+  for (tsi_index i = 0; scale && i < system->n; i++) {
+    largest = fmax(largest, fabs(scale[i]));
+    reciprocal = fmax(reciprocal, 1 / fabs(scale[i]));
+  }
+  largest = tsi_team_largest(system->team, largest);
+  return largest * tsi_team_largest(system->team, reciprocal) > pow(system->kernels->epsilon, -0.4);
+}
+
 tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
   tsi_env *env = system->env;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
@@ -29,6 +40,7 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   r->op = op;
   r->row_scale = tsi_system_row_scale(system, op);
   r->margin = margin_of(system, op);
+  r->uneven = is_uneven(system, system->row_scale) || is_uneven(system, system->col_scale);
   TSI_TRY(tsi_residual_begin(system, op, &r->residual));
   tristar_status status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
@@ -259,22 +271,6 @@ out:
   return status;
 }
 
-/* Do units differ widely: the scalings of two rows, or of two columns, by 2^20, in single precision by 2^9?
- */
-static bool is_uneven(const tsi_system *system, const double *scale) {
-  double largest = 0, reciprocal = 0; /* of the smallest */
-  for (tsi_index i = 0; scale && i < system->n; i++) {
-    largest = fmax(largest, fabs(scale[i]));
-    reciprocal = fmax(reciprocal, 1 / fabs(scale[i]));
-  }
-  largest = tsi_team_largest(system->team, largest);
-  return largest * tsi_team_largest(system->team, reciprocal) > pow(system->kernels->epsilon, -0.4);
-}
-
-static bool has_uneven_units(const tsi_system *system) {
-  return is_uneven(system, system->row_scale) || is_uneven(system, system->col_scale);
-}
-
 /* A row whose terms are smaller than the rounding errors of the largest unknowns counts as solved. Where
  * units differ widely, such a row means as much as any other: corrections go on until these rows are solved
  * as well, or get no better. *error: the backward error of x. */
@@ -286,10 +282,10 @@ static tristar_status settle(const course *c, double *error) {
                                           .max_iterations = c->options->max_iterations};
   course s = *c;
   TSI_OWNED char *kept = NULL;
+  if (!strict.uneven) return TRISTAR_OK;
   strict.residual.strict = true;
   TSI_TRY(tsi_residual_error(&strict.residual, c->b, c->x, &s.best.error));
   if (!(s.best.error > sqrt(strict.kernels->epsilon))) return TRISTAR_OK;
-  if (!has_uneven_units(system)) return system->team->failure;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, kept, bytes)));
   memcpy(kept, c->x, bytes);
   s.r = &strict;
@@ -392,7 +388,7 @@ static tristar_status solve_projected(const tsi_refinement *r, const void *b, vo
   }
   TSI_TRY(status);
   tsi_projection_clean(&projection, x);
-  projected.residual.strict = has_uneven_units(r->system);
+  projected.residual.strict = r->uneven;
   return tsi_residual_find(&projected.residual, b, x, &result->backward_error);
 }
 
@@ -409,7 +405,7 @@ static tristar_status judge_singular(const tsi_refinement *r, const void *b, voi
   tristar_refine_result found;
   TSI_OWNED char *other = NULL;
   const bool accepted = *residual <= limit && *error <= limit;
-  if (accepted && !has_uneven_units(r->system)) return r->system->team->failure;
+  if (accepted && !r->uneven) return r->system->team->failure;
   TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
   TSI_TRY(solve_projected(r, b, other, &plain, &found));
   const bool solved = found.backward_error <= limit && found.residual <= limit;
