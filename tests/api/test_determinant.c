@@ -104,31 +104,8 @@ static void scale(matrix *m, int up, int right) {
   for (int i = 0; i < m->n; i++) m->exponent += (up + right) * (i % 3);
 }
 
-/* Compressed columns; the lower triangle unless general. */
 static tristar_view make_view(const typed *t, const matrix *m, tristar_symmetry symmetry) {
-  static int64_t ptr[ORDER_MAX + 1];
-  static int32_t index[ORDER_MAX * ORDER_MAX];
-  static char values[ORDER_MAX * ORDER_MAX * sizeof(number)];
-  int64_t at = 0;
-  for (int j = 0; j < m->n; j++) {
-    ptr[j] = at;
-    for (int i = symmetry == TRISTAR_GENERAL ? 0 : j; i < m->n; i++) {
-      if (m->a[i][j] == 0 && i != j) continue;
-      put(t, values, at, m->a[i][j]);
-      index[at++] = i;
-    }
-  }
-  ptr[m->n] = at;
-  return (tristar_view){.format = TRISTAR_CSC,
-                        .symmetry = symmetry,
-                        .scalar = t->scalar,
-                        .rows = m->n,
-                        .cols = m->n,
-                        .ptr = ptr,
-                        .index = index,
-                        .values = values,
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+  return typed_dense_view(t, m->n, m->a[0], ORDER_MAX, symmetry);
 }
 
 static tristar_status factor(tristar_t *ts, const tristar_view *v, tristar_method method,

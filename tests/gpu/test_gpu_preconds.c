@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "runtime/matrix/view.h"
-#include "tests/support/check.h"
+#include "tests/support/context.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 #include "tristar_device.h"
@@ -21,16 +21,6 @@ typedef struct system_of {
   size_t part; /* bytes of a real number */
   int parts;   /* of a scalar */
 } system_of;
-
-static tristar_t *create(bool use_starpu) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = use_starpu;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  return ts;
-}
 
 /* Entry number at of a scalar type. */
 static void put(const system_of *s, int64_t at, double real, double imaginary) {
@@ -225,7 +215,7 @@ static void check_refused(tristar_t *ts) {
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
-  CLEANUP(tristar_destroy) tristar_t *ts = create(true);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_with_starpu(0, true);
   RUN(check_kinds(ts));
   RUN(check_threads(ts));
   RUN(check_cg(ts));

@@ -6,61 +6,9 @@
 #include "runtime/solve/device_plan.h"
 #include "runtime/solve/request.h"
 #include "tests/support/context.h"
+#include "tests/support/gpu/row_ways.h"
 #include "tests/support/gpu/run_rows.h"
 #include "tests/support/subtests.h"
-#include "tests/support/triangle_system.h"
-
-enum { N = 80 };
-
-typedef struct way {
-  tristar_uplo uplo;
-  tristar_partition partition;
-  tristar_op op;
-  tristar_diag diag;
-  bool placed; /* rows and columns are permuted and scaled */
-  int64_t nrhs;
-} way;
-
-static const tristar_partition partitions[] = {TRISTAR_PARTITION_WHOLE,  TRISTAR_PARTITION_SUPERSTEPS,
-                                               TRISTAR_PARTITION_LEVELS, TRISTAR_PARTITION_COLUMN,
-                                               TRISTAR_PARTITION_ROW,    TRISTAR_PARTITION_RECURSIVE};
-enum { PARTITIONS = sizeof partitions / sizeof *partitions };
-
-/* Lower by rows; the same lines by columns are upper. */
-static tristar_factor_t *import(tristar_t *ts, const system_of *s, const way *w) {
-  int64_t order[2][N];
-  double scale[2][N];
-  tristar_triangle_options options;
-  tristar_factor_t *factor;
-  const tristar_view view = {.format = w->uplo == TRISTAR_LOWER ? TRISTAR_CSR : TRISTAR_CSC,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = s->t->scalar,
-                             .rows = N,
-                             .cols = N,
-                             .ptr = s->pattern[0].ptr,
-                             .index = s->pattern[0].index,
-                             .values = s->values[0],
-                             .ptr_bits = 64,
-                             .index_bits = 32};
-  for (int k = 0; k < N; k++) {
-    order[0][k] = (k * 7 + 3) % N;
-    order[1][k] = (k * 11 + 5) % N;
-    scale[0][k] = 1 << k % 4;
-    scale[1][k] = 0.5;
-  }
-  tristar_triangle_options_init(&options);
-  options.uplo = w->uplo;
-  options.diag = w->diag;
-  options.partition = w->partition;
-  if (w->placed) {
-    options.row_order = order[0];
-    options.column_order = order[1];
-    options.row_scale = scale[0];
-    options.column_scale = scale[1];
-  }
-  CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
-  return factor;
-}
 
 /* rows[j] of a plan's row j, by rows of the tables; NULL: j itself. */
 static void renumber(const tsi_device_row_plan *plan, const tsi_row_cut *cut, const tsi_index *rows,
@@ -103,23 +51,15 @@ static void solve_emulated(tsi_env *env, const system_of *s, const tristar_reque
 static void check(tristar_t *ts, const system_of *s, const way *w, unsigned seed) {
   const size_t bytes = (size_t)(N * w->nrhs) * s->t->bytes;
   OWNED char *b = xmalloc(bytes), *x = xmalloc(bytes), *y = xmalloc(bytes);
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, s, w);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, s, w);
   tristar_plan_options options;
-  tristar_solve_options solve;
+  const tristar_solve_options solve = way_solve_options(s, w);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_request_t r;
-  const double alpha[] = {0.5, 0}, beta[] = {-2, 0};
-  const float alpha_single[] = {0.5f, 0}, beta_single[] = {-2, 0};
   CHECK(factor->rows != NULL);
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(factor, &options, &plan));
-  tristar_solve_options_init(&solve);
-  solve.op = w->op;
-  if (w->placed) {
-    solve.alpha = s->t->is_single ? (const void *)alpha_single : alpha;
-    solve.beta = s->t->is_single ? (const void *)beta_single : beta;
-  }
   fill_b(s, (tsi_index)w->nrhs, b);
   memcpy(x, b, bytes);
   memcpy(y, b, bytes);
@@ -152,7 +92,7 @@ int main(int argc, char **argv) {
                        .partition = partitions[p],
                        .op = typed_ops[op],
                        .diag = variant % 7 == 0 ? TRISTAR_UNIT : TRISTAR_NON_UNIT,
-                       .placed = variant / 2 % 2,
+                       .moved = variant / 2 % 2,
                        .nrhs = 1 + variant % 3};
         RUN(check(ts, &s, &w, variant));
       }

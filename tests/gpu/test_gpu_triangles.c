@@ -5,72 +5,9 @@
  * and what cannot be is refused. */
 #include "runtime/import/import.h"
 #include "tests/support/context.h"
+#include "tests/support/gpu/row_ways.h"
 #include "tests/support/subtests.h"
-#include "tests/support/triangle_system.h"
 #include "tristar_device.h"
-#include "tristar_solve.h"
-
-enum { N = 80 };
-
-static const tristar_partition partitions[] = {TRISTAR_PARTITION_WHOLE,  TRISTAR_PARTITION_SUPERSTEPS,
-                                               TRISTAR_PARTITION_LEVELS, TRISTAR_PARTITION_COLUMN,
-                                               TRISTAR_PARTITION_ROW,    TRISTAR_PARTITION_RECURSIVE};
-enum { PARTITIONS = sizeof partitions / sizeof *partitions };
-
-typedef struct way {
-  tristar_uplo uplo;
-  tristar_partition partition;
-  tristar_op op;
-  tristar_diag diag;
-  bool moved; /* rows and columns are permuted and scaled, x = beta x + alpha solution */
-  int64_t nrhs;
-} way;
-
-static tristar_t *create(bool use_starpu) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_config_init(&config);
-  config.use_starpu = use_starpu;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
-  return ts;
-}
-
-/* Lower by rows; the same lines by columns are upper. */
-static tristar_factor_t *import(tristar_t *ts, const system_of *s, const way *w) {
-  int64_t order[2][N];
-  double scale[2][N];
-  tristar_triangle_options options;
-  tristar_factor_t *factor;
-  const tristar_view view = {.format = w->uplo == TRISTAR_LOWER ? TRISTAR_CSR : TRISTAR_CSC,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = s->t->scalar,
-                             .rows = N,
-                             .cols = N,
-                             .ptr = s->pattern[0].ptr,
-                             .index = s->pattern[0].index,
-                             .values = s->values[0],
-                             .ptr_bits = 64,
-                             .index_bits = 32};
-  for (int k = 0; k < N; k++) {
-    order[0][k] = (k * 7 + 3) % N;
-    order[1][k] = (k * 11 + 5) % N;
-    scale[0][k] = 1 << k % 4;
-    scale[1][k] = 0.5;
-  }
-  tristar_triangle_options_init(&options);
-  options.uplo = w->uplo;
-  options.diag = w->diag;
-  options.partition = w->partition;
-  if (w->moved) {
-    options.row_order = order[0];
-    options.column_order = order[1];
-    options.row_scale = scale[0];
-    options.column_scale = scale[1];
-  }
-  CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
-  return factor;
-}
 
 static tristar_plan_options placed(tristar_place place) {
   tristar_plan_options options;
@@ -96,27 +33,14 @@ static void check_close(const system_of *s, const char *expected, const char *x,
               "entry %d", (int)i);
 }
 
-static tristar_solve_options solve_options(const system_of *s, const way *w) {
-  static const double alpha[] = {0.5, 0}, beta[] = {-2, 0};
-  static const float alpha_single[] = {0.5f, 0}, beta_single[] = {-2, 0};
-  tristar_solve_options solve;
-  tristar_solve_options_init(&solve);
-  solve.op = w->op;
-  if (w->moved) {
-    solve.alpha = s->t->is_single ? (const void *)alpha_single : alpha;
-    solve.beta = s->t->is_single ? (const void *)beta_single : beta;
-  }
-  return solve;
-}
-
 /* Two solves over the same b have the same bits, and x of the cores within roundoff. */
 static void check(tristar_t *ts, const system_of *s, const way *w) {
   const size_t bytes = (size_t)(N * w->nrhs) * s->t->bytes;
   OWNED char *b = xmalloc(bytes), *x = xmalloc(bytes), *y = xmalloc(bytes), *z = xmalloc(bytes);
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, s, w);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, s, w);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *cores = make(factor, TRISTAR_PLACE_CPU);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *device = make(factor, TRISTAR_PLACE_GPU);
-  const tristar_solve_options solve = solve_options(s, w);
+  const tristar_solve_options solve = way_solve_options(s, w);
   fill_b(s, (tsi_index)w->nrhs, b);
   memcpy(x, b, bytes);
   memcpy(y, b, bytes);
@@ -158,7 +82,7 @@ static system_of some_system(void) {
  * in flight. */
 static void check_values(tristar_t *ts) {
   CLEANUP(system_free) system_of s = some_system();
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, &s, &plain);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, &s, &plain);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *cores = make(factor, TRISTAR_PLACE_CPU);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *device = make(factor, TRISTAR_PLACE_GPU);
   double b[N], x[N], y[3][N];
@@ -168,7 +92,7 @@ static void check_values(tristar_t *ts) {
     double *values = (double *)s.values[0];
     for (int64_t e = 0; e < s.pattern[0].ptr[N]; e++) values[e] *= 1.5;
     CHECK_OK(tsi_reimport_lines(factor, values, false));
-    tristar_solve_options solve = solve_options(&s, &plain);
+    tristar_solve_options solve = way_solve_options(&s, &plain);
     solve.op = round % 2 ? TRISTAR_T : TRISTAR_N;
     CHECK_OK(tristar_solve(cores, solve.op, 1, b, N, x, N));
     for (int k = 0; k < 3; k++) CHECK_OK(tristar_solve_start(device, &solve, 1, b, y[k], &request[k]));
@@ -182,12 +106,12 @@ static void check_values(tristar_t *ts) {
 /* A sparse b, and some rows of x. */
 static void check_rows(tristar_t *ts) {
   CLEANUP(system_free) system_of s = some_system();
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, &s, &plain);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, &s, &plain);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *device = make(factor, TRISTAR_PLACE_GPU);
   const int64_t given[2] = {3, 17}, wanted[3] = {79, 20, 3};
   const double some[2] = {1, -2};
   double b[N] = {0}, x[N], y[3];
-  tristar_solve_options solve = solve_options(&s, &plain);
+  tristar_solve_options solve = way_solve_options(&s, &plain);
   for (int k = 0; k < 2; k++) b[given[k]] = some[k];
   CHECK_OK(tristar_solve(device, TRISTAR_N, 1, b, N, x, N));
   solve.b_rows = 2, solve.b_row = given;
@@ -199,7 +123,7 @@ static void check_rows(tristar_t *ts) {
 /* The figures of the plan, and its explanation. */
 static void check_figures(tristar_t *ts) {
   CLEANUP(system_free) system_of s = some_system();
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, &s, &plain);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, &s, &plain);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *device = make(factor, TRISTAR_PLACE_GPU);
   tristar_device_stats d;
   tristar_explanation why;
@@ -221,7 +145,7 @@ static void check_error(tristar_t *ts, const char *expected) {
 /* Too little memory: for the triangle, which stays with the cores; for its transpose beside it. */
 static void check_memory(tristar_t *ts) {
   CLEANUP(system_free) system_of s = some_system();
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, &s, &plain);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, &s, &plain);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *device = make(factor, TRISTAR_PLACE_GPU), *small = NULL;
   tristar_plan_options options = placed(TRISTAR_PLACE_GPU);
   tristar_device_stats d;
@@ -248,7 +172,7 @@ static void check_memory(tristar_t *ts) {
 
 static void check_refused(tristar_t *ts) {
   CLEANUP(system_free) system_of s = some_system();
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, &s, &plain);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, &s, &plain);
   tristar_plan_options options = placed(TRISTAR_PLACE_GPU);
   tristar_plan_t *plan;
   options.engine = TRISTAR_ENGINE_SERIAL;
@@ -262,7 +186,7 @@ static void check_refused(tristar_t *ts) {
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
-  CLEANUP(tristar_destroy) tristar_t *ts = create(true);
+  CLEANUP(tristar_destroy) tristar_t *ts = open_with_starpu(0, true);
   RUN(check_all(ts));
   RUN(check_values(ts));
   RUN(check_rows(ts));

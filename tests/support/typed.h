@@ -95,6 +95,38 @@ static inline void *typed_matrix(tristar_t *ts, const char *kind, int64_t k, con
   return values;
 }
 
+enum { TYPED_DENSE_MOST = 48 };
+
+/* A view of a small dense matrix: compressed columns, without zeros off the diagonal; of a symmetric kind the
+ * lower triangle. a: n rows with the leading dimension ld. The view is valid until the next call. */
+static inline tristar_view typed_dense_view(const typed *t, int n, const number *a, int ld,
+                                            tristar_symmetry symmetry) {
+  static int64_t ptr[TYPED_DENSE_MOST + 1];
+  static int32_t index[TYPED_DENSE_MOST * TYPED_DENSE_MOST];
+  static char values[TYPED_DENSE_MOST * TYPED_DENSE_MOST * sizeof(number)];
+  int64_t at = 0;
+  CHECK(n <= TYPED_DENSE_MOST);
+  for (int j = 0; j < n; j++) {
+    ptr[j] = at;
+    for (int i = symmetry == TRISTAR_GENERAL ? 0 : j; i < n; i++) {
+      if (a[i * ld + j] == 0 && i != j) continue;
+      put(t, values, at, a[i * ld + j]);
+      index[at++] = i;
+    }
+  }
+  ptr[n] = at;
+  return (tristar_view){.format = TRISTAR_CSC,
+                        .symmetry = symmetry,
+                        .scalar = t->scalar,
+                        .rows = n,
+                        .cols = n,
+                        .ptr = ptr,
+                        .index = index,
+                        .values = values,
+                        .ptr_bits = 64,
+                        .index_bits = 32};
+}
+
 /* The entry that a stored off-diagonal one also stands for. */
 static inline number mirrored(tristar_symmetry symmetry, number a) {
   return symmetry == TRISTAR_HERMITIAN ? conj(a) : symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : a;
