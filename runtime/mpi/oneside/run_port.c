@@ -40,35 +40,25 @@ static tristar_status allocate(tsi_run_port *port, int pes, place_exchange *x) {
   return TSI_ALLOC(port->env, x->request, program->receives + program->sends);
 }
 
-/* The worst status of all ranks; the message is that of this rank, or says that there is another one. */
-static tristar_status agree(const tsi_run_port *port, MPI_Comm comm, tristar_status mine) {
-  int worst = (int)mine;
-  TSI_TRY(
-      TSI_MPI(port->env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, comm)));
-  if (mine == TRISTAR_OK && worst != TRISTAR_OK)
-    TSI_FAIL(port->env, (tristar_status)worst, "another rank could not prepare one-sided messages");
-  return mine;
-}
-
 /* Collective. */
-static tristar_status open_port(tsi_run_port *port, MPI_Comm comm, double seconds, place_exchange *x) {
+static tristar_status open_port(tsi_run_port *port, tsi_transport *transport, double seconds,
+                                place_exchange *x) {
   int64_t most[2] = {port->program->receives, port->program->inbox_rows};
-  int pes = 0;
-  MPI_Comm_size(comm, &pes);
-  TSI_TRY(agree(port, comm, allocate(port, pes, x)));
-  TSI_TRY(
-      TSI_MPI(port->env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT64_T, MPI_MAX, comm)));
+  const int pes = tsi_transport_size(transport);
+  const MPI_Comm comm = tsi_transport_comm(transport);
+  TSI_TRY(tsi_transport_agree(transport, allocate(port, pes, x)));
+  TSI_TRY(tsi_transport_unite(transport, most, 2, MPI_INT64_T, MPI_MAX));
   port->done = (int32_t)most[0];
   port->end = port->done + pes;
   port->inbox_bytes = ((size_t)most[1] * port->row_bytes + 63) / 64 * 64;
   port->epoch = 0;
-  TSI_TRY(agree(port, comm, exchange_places(port, comm, x)));
+  TSI_TRY(tsi_transport_agree(transport, exchange_places(port, comm, x)));
   return tsi_oneside_create(port->env, comm, port->end + pes, 2 * port->inbox_bytes, seconds, &port->oneside);
 }
 
-tristar_status tsi_run_port_open(tsi_run_port *port, MPI_Comm comm, double seconds) {
+tristar_status tsi_run_port_open(tsi_run_port *port, tsi_transport *transport, double seconds) {
   place_exchange x = {NULL, NULL};
-  const tristar_status status = open_port(port, comm, seconds, &x);
+  const tristar_status status = open_port(port, transport, seconds, &x);
   TSI_FREE(port->env, x.place);
   TSI_FREE(port->env, x.request);
   return status;

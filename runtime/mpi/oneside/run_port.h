@@ -14,6 +14,7 @@
 #define TSI_RUNTIME_MPI_ONESIDE_RUN_PORT_H
 
 #include "runtime/exec/steps/exchange.h"
+#include "runtime/mpi/comm/transport.h"
 #include "runtime/mpi/oneside/oneside.h"
 
 /* Where a sent message arrives. */
@@ -46,7 +47,8 @@ typedef struct tsi_run_port {
 /* Collective. env, program, outbox, row_bytes, tasks, happen and context of the port are set; it must not
  * move. seconds: of the deadline of waits. All ranks return the same status. Errors: those of
  * tsi_oneside_create. */
-TRISTAR_CHECKED tristar_status tsi_run_port_open(tsi_run_port *port, MPI_Comm comm, double seconds);
+TRISTAR_CHECKED tristar_status tsi_run_port_open(tsi_run_port *port, tsi_transport *transport,
+                                                 double seconds);
 /* Collective, see tsi_oneside_destroy. */
 void tsi_run_port_close(tsi_run_port *port);
 tsi_port tsi_run_port_of(tsi_run_port *port);

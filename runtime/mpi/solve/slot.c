@@ -49,7 +49,7 @@ static tristar_status open_oneside(tsi_slot *slot, tristar_status mine) {
                        .context = slot};
   TSI_TRY(tsi_transport_agree(d->transport, mine));
   const double seconds = d->options.peer_seconds > 0 ? d->options.peer_seconds : TSI_PEER_SECONDS;
-  TSI_TRY(tsi_run_port_open(slot->oneside, tsi_transport_comm(d->transport), seconds));
+  TSI_TRY(tsi_run_port_open(slot->oneside, d->transport, seconds));
   const tsi_port port = tsi_run_port_of(slot->oneside);
   tsi_process_connect(slot->run, &port);
   if (!d->on_device) return TRISTAR_OK;
