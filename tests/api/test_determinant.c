@@ -17,6 +17,12 @@ typedef struct matrix {
   int64_t positive, negative;
 } matrix;
 
+static number of_parts(double real, double imaginary) {
+  number x = real;
+  __imag__ x = imaginary;
+  return x;
+}
+
 static int64_t below(uint64_t *seed, int64_t limit) {
   return (int64_t)(next_random(seed) % (uint64_t)limit);
 }
@@ -87,7 +93,7 @@ static void make_general(const typed *t, uint64_t seed, matrix *m) {
   m->value = sign * other;
   for (int k = 0; k < m->n; k++) {
     d[k] = (double)(1 + below(&seed, 5)) * (below(&seed, 2) ? 1 : -1);
-    if (t->is_complex && below(&seed, 2)) d[k] *= (number)CMPLX(0, 1);
+    if (t->is_complex && below(&seed, 2)) d[k] *= of_parts(0, 1);
     m->value *= d[k];
     for (int i = 0; i < m->n; i++) u[k][i] = lower[i][k];
   }
@@ -99,7 +105,7 @@ static void scale(matrix *m, int up, int right) {
   for (int i = 0; i < m->n; i++)
     for (int j = 0; j < m->n; j++) {
       const int by = up * (i % 3) + right * (j % 3);
-      m->a[i][j] = CMPLX(ldexp(creal(m->a[i][j]), by), ldexp(cimag(m->a[i][j]), by));
+      m->a[i][j] = of_parts(ldexp(creal(m->a[i][j]), by), ldexp(cimag(m->a[i][j]), by));
     }
   for (int i = 0; i < m->n; i++) m->exponent += (up + right) * (i % 3);
 }
@@ -132,7 +138,7 @@ static void check_determinant(const typed *t, const matrix *m, const tristar_fac
   CHECK_OK(status);
   computed++;
   const double tolerance = t->is_single ? 2e-3 : 1e-9, size = cabs(m->value);
-  const number sign = CMPLX(d.sign[0], d.sign[1]);
+  const number sign = of_parts(d.sign[0], d.sign[1]);
   CHECK_MSG(cabs(sign - m->value / size) < tolerance, "%c, order %d: sign %g %+g i, expected %g %+g i",
             (char)t->scalar, m->n, d.sign[0], d.sign[1], creal(m->value) / size, cimag(m->value) / size);
   const double logarithm = log(size) + m->exponent * log(2);
@@ -140,7 +146,7 @@ static void check_determinant(const typed *t, const matrix *m, const tristar_fac
             "%c, order %d: logarithm %.17g, expected %.17g", (char)t->scalar, m->n, d.log_abs, logarithm);
   const double largest = fmax(fabs(d.mantissa[0]), fabs(d.mantissa[1]));
   CHECK(largest >= 0.5 && largest < 1);
-  const number value = CMPLX(d.mantissa[0], d.mantissa[1]) * exp2((double)(d.exponent - m->exponent));
+  const number value = of_parts(d.mantissa[0], d.mantissa[1]) * exp2((double)(d.exponent - m->exponent));
   CHECK(cabs(value - m->value) < 2 * tolerance * size);
 }
 
