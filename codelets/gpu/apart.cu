@@ -2,7 +2,6 @@
  * unit, as a compiler of devices starts a dozen programs for each, which take as long as these kernels. */
 #include "codelets/gpu/panel.gpu.h" /* first: it marks functions for devices */
 
-#include "codelets/gpu/columns.cu"
 #include "codelets/gpu/fsai.cu"
 #include "codelets/gpu/rows.cu"
 #include "codelets/gpu/spmv.cu"

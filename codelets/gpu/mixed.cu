@@ -2,5 +2,4 @@
  * apart.cu. */
 #include "codelets/gpu/panel.gpu.h" /* first: it marks functions for devices */
 
-#include "codelets/gpu/columns.cu"
 #include "codelets/gpu/spmv.cu"

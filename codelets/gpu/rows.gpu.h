@@ -6,8 +6,7 @@
  * other; those that have no entry, or no row, stand by. Rows of a bundle do not wait for each other, so that
  * lanes which wait for flags never wait for lanes of their own warp. Lanes of a row share its right-hand
  * sides once they have added up. */
-#ifndef TSI_CODELETS_GPU_ROWS_GPU_H
-#define TSI_CODELETS_GPU_ROWS_GPU_H
+#pragma once
 
 #include "codelets/gpu/lanes.gpu.h"
 #include "codelets/gpu/tables/rows_launch.h"
@@ -74,10 +73,6 @@ template <class T, int W, int R> struct gpu_bundle {
     GPU_UNROLL_ALL
     for (int c = 0; c < R; c++) {
       if (c >= count) continue;
-      if (kind == TSI_PHASE_PRODUCT) {
-        w[c] = b.fresh ? sums.c[c] : w[c] + sums.c[c];
-        continue;
-      }
       T value = (b.fresh ? gpu_read_user<T, T>(s.call, row, first + c) : w[c]) - sums.c[c];
       if (solves()) {
         if (s.inverse) value = inverse * value;
@@ -136,5 +131,3 @@ template <class T, int W, int R> __device__ static __forceinline__ void gpu_run_
     if (thread == 0) gpu_add_release(s.done + ticket.phase, 1, GPU_DEVICE);
   }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The runs of runs.h, run_rows.h, run_columns.h, run_spmv.h and run_fsai.h on a board (tools/gpu/board.h): a
  * device, or the emulator as one. Schedules are the device's own. */
 #include "tests/support/check.h"
-#include "tests/support/gpu/run_columns.h"
 #include "tests/support/gpu/run_fsai.h"
 #include "tests/support/gpu/run_rows.h"
 #include "tests/support/gpu/run_spmv.h"
@@ -80,16 +79,6 @@ run_outcome run_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_lau
   board_rows_open(scalars, &padded_rows, &s);
   for (unsigned k = 0; k < solves; k++) board_rows_run(&s, one_launch, grid->blocks, threads);
   return ended(&s.arrays, &rows->call);
-}
-
-run_outcome run_columns(const char *scalars, const tsi_gpu_columns *columns, const run_grid *grid) {
-  const unsigned threads = threads_of(grid);
-  tsi_gpu_columns padded_columns = *columns;
-  padded_columns.call = padded(&columns->call);
-  board_columns s;
-  board_columns_open(scalars, &padded_columns, &s);
-  board_columns_run(&s, grid->blocks, threads);
-  return ended(&s.arrays, &columns->call);
 }
 
 run_outcome run_spmv(const char *scalars, const tsi_gpu_spmv *product, tsi_index columns,

@@ -225,44 +225,6 @@ static void check_part(session *s, const part *which, const tsi_variant_tables *
   free(x);
 }
 
-static void run_columns(void *arg, unsigned threads) {
-  board_columns *s = arg;
-  board_columns_run(s, (unsigned)(s->columns.n / (tsi_index)threads) + 1, threads);
-}
-static void fetch_columns(const void *arg, void *x) {
-  board_fetch(&((const board_columns *)arg)->arrays, x);
-}
-
-/* x = D^-1 b, D = 1.5 I. */
-static void check_columns(session *s) {
-  const tsi_index n = s->p.a.n, *perm = s->p.s.symbolic->perm;
-  const size_t entries = (size_t)n * (size_t)s->nrhs;
-  void *b = vectors_of(s, s->b, perm), *x = vectors_of(s, s->x, perm),
-       *inverse = calloc((size_t)n, 2 * s->p.t->bytes);
-  number *expected = malloc(entries * sizeof *expected);
-  CHECK(inverse != NULL && expected != NULL);
-  for (tsi_index j = 0; j < n; j++) put(s->p.t, inverse, 2 * (int64_t)j, 1 / 1.5);
-  for (size_t i = 0; i < entries; i++) expected[i] = s->b[i] / 1.5;
-  tsi_gpu_columns host = {.call = call_of(s, perm, b, x), .n = n, .reads = true, .writes = true};
-  host.call.inverse = inverse;
-  board_columns solver;
-  board_columns_open(s->scalars, &host, &solver);
-  const candidate c = {.what = "columns, D^-1",
-                       .run = run_columns,
-                       .fetch = fetch_columns,
-                       .solver = &solver,
-                       .bytes = 2 * (double)entries * (double)s->user->bytes + (double)n * sizeof(tsi_index),
-                       .expected = expected,
-                       .rows = perm,
-                       .repeats = true};
-  measure(s, &c);
-  board_close(&solver.arrays);
-  free(b);
-  free(x);
-  free(inverse);
-  free(expected);
-}
-
 static void run_rows(void *arg, unsigned threads) {
   board_rows_run(arg, true, 0, threads);
 }
@@ -447,7 +409,6 @@ void gpu_cases_measure(session *s) {
   s->core_seconds = 0;
   if (!mixed) check_core(s);
   for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) check_part(s, &parts[k], &variants);
-  check_columns(s);
   check_spmv(s);
   if (!mixed) {
     check_rows(s, TSI_DEVICE_ROWS_LEVELS, false, "rows forward, levels");

@@ -12,18 +12,16 @@
 #define ALL(type, size)                                                                                      \
   {                                                                                                          \
     .scalars = #type, .stored = (size), .work = (size), .sweep = tsi_gpu_launch_##type,                      \
-    .sweep_blocks = tsi_gpu_blocks_##type, .columns = tsi_gpu_columns_launch_##type,                         \
-    .rows = tsi_gpu_rows_launch_##type, .rows_blocks = tsi_gpu_rows_blocks_##type,                           \
-    .sc23 = tsi_gpu_sc23_##type, .kk20 = tsi_gpu_kk20_##type, .spmv = tsi_gpu_spmv_launch_##type,            \
-    .fsai = tsi_gpu_fsai_launch_##type, .fsai_blocks = tsi_gpu_fsai_blocks_##type,                           \
-    .fsai_count = tsi_gpu_fsai_count_##type, .fsai_pack = tsi_gpu_fsai_pack_##type,                          \
-    .fsai_adjoin = tsi_gpu_fsai_adjoin_##type                                                                \
+    .sweep_blocks = tsi_gpu_blocks_##type, .rows = tsi_gpu_rows_launch_##type,                               \
+    .rows_blocks = tsi_gpu_rows_blocks_##type, .sc23 = tsi_gpu_sc23_##type, .kk20 = tsi_gpu_kk20_##type,     \
+    .spmv = tsi_gpu_spmv_launch_##type, .fsai = tsi_gpu_fsai_launch_##type,                                  \
+    .fsai_blocks = tsi_gpu_fsai_blocks_##type, .fsai_count = tsi_gpu_fsai_count_##type,                      \
+    .fsai_pack = tsi_gpu_fsai_pack_##type, .fsai_adjoin = tsi_gpu_fsai_adjoin_##type                         \
   }
 #define SWEEPS(type, size)                                                                                   \
   {                                                                                                          \
     .scalars = #type, .stored = (size), .work = 2 * (size), .sweep = tsi_gpu_launch_##type,                  \
-    .sweep_blocks = tsi_gpu_blocks_##type, .columns = tsi_gpu_columns_launch_##type,                         \
-    .spmv = tsi_gpu_spmv_launch_##type                                                                       \
+    .sweep_blocks = tsi_gpu_blocks_##type, .spmv = tsi_gpu_spmv_launch_##type                                \
   }
 static const gpu_kernels all[] = {ALL(s, 4), ALL(d, 8), ALL(c, 8), ALL(z, 16), SWEEPS(sd, 4), SWEEPS(cz, 8)};
 
@@ -172,38 +170,7 @@ void board_sweeps_run(board_sweeps *s, bool backward, unsigned blocks, unsigned 
   board_check(s->kernels->sweep(sweep, blocks, threads, NULL), "the launch of a sweep");
 }
 
-/* ---- Columns --------------------------------------------------------------------------------------------
- */
-
-/* Rows of the workspace up to the last one that it reads or writes. */
-static tsi_index column_rows(const tsi_gpu_columns *s) {
-  return tsi_index_max(s->reads ? 0 : s->from + s->n, s->writes ? 0 : s->to + s->n);
-}
-
-void board_columns_open(const char *scalars, const tsi_gpu_columns *columns, board_columns *s) {
-  const gpu_kernels *k = gpu_kernels_of(scalars);
-  *s = (board_columns){.kernels = k, .columns = *columns};
-  s->columns.call = place_call(&s->arrays, k, columns->n, column_rows(columns), &columns->call);
-}
-
-void board_columns_run(board_columns *s, unsigned blocks, unsigned threads) {
-  board_check(s->kernels->columns(&s->columns, blocks, threads, NULL), "the launch of columns");
-}
-
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
-
-/* Rows of the workspace up to the last one that the tables name: those that are solved, or those that
- * products read and write. */
-static tsi_index rows_named(const tsi_device_rows *t) {
-  tsi_index end = t->n;
-  for (tsi_index k = 0; k < t->updates; k++) end = tsi_index_max(end, t->row[k] + 1);
-  for (tsi_index i = 0; i < t->bundles; i++) {
-    const tsi_device_bundle *b = &t->bundle[i];
-    for (tsi_index e = 0; e < t->end[b->first + b->rows - 1]; e++)
-      end = tsi_index_max(end, 1 + (b->narrow ? b->base + t->short_column[b->at + e] : t->column[b->at + e]));
-  }
-  return end;
-}
 
 void board_rows_open(const char *scalars, const tsi_gpu_rows *rows, board_rows *s) {
   const gpu_kernels *k = gpu_kernels_of(scalars);
@@ -211,7 +178,7 @@ void board_rows_open(const char *scalars, const tsi_gpu_rows *rows, board_rows *
   board_arrays *a = &s->arrays;
   *s = (board_rows){.kernels = k, .host = t, .rows = *rows};
   s->rows.tables = tsi_device_rows_move(t, board_place(a, t->block, t->bytes));
-  s->rows.call = place_call(a, k, t->n, rows_named(t), &rows->call);
+  s->rows.call = place_call(a, k, t->n, t->n, &rows->call);
   s->rows.values = board_place(a, rows->values, (size_t)t->entries * k->stored);
   s->rows.inverse = board_place(a, rows->inverse, (size_t)t->n * k->stored);
   s->rows.ticket = board_filled(a, 0, sizeof(int32_t));

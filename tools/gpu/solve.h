@@ -5,28 +5,24 @@
  * positive; b, x, D^-1 and interchanges have the columns of the factor, not those of a border.
  *
  * Workspace. A call without one (NULL) gets one on the board, which begins with NaN in all rows. That of a
- * call is copied there, up to the last row that the tables, or the rows of columns, name; launches leave in
- * it what they write, from one to the next one.
+ * call is copied there, up to the last row that the tables name; launches leave in it what they write, from
+ * one to the next one.
  *
  * Reads   tables, values, b, the call's workspace.   Writes  x and the workspace, where they are fetched. */
-#ifndef TSI_TOOLS_GPU_SOLVE_H
-#define TSI_TOOLS_GPU_SOLVE_H
+#pragma once
 
-#include "codelets/gpu/tables/columns_launch.h"
 #include "codelets/gpu/tables/fsai_launch.h"
 #include "codelets/gpu/tables/launch.h"
 #include "codelets/gpu/tables/rows_launch.h"
 #include "codelets/gpu/tables/spmv_launch.h"
 #include "codelets/gpu/tables/variants.h"
 
-/* The kernels of one scalar type: s, d, c, z, sd, cz; the last two have sweeps, columns and products
- * only. */
+/* The kernels of one scalar type: s, d, c, z, sd, cz; the last two have sweeps and products only. */
 typedef struct gpu_kernels {
   const char *scalars;
   size_t stored, work; /* bytes of a scalar of the factor, of the workspace */
   tsi_gpu_launch *sweep;
   tsi_gpu_blocks *sweep_blocks;
-  tsi_gpu_columns_launch *columns;
   tsi_gpu_spmv_launch *spmv;
   tsi_gpu_rows_launch *rows;
   tsi_gpu_rows_blocks *rows_blocks;
@@ -66,15 +62,6 @@ void board_sweeps_open(const char *scalars, const tsi_device_tables *forward,
 /* Launches the sweep, if the call has it. blocks 0: as many as are resident. */
 void board_sweeps_run(board_sweeps *s, bool backward, unsigned blocks, unsigned threads);
 
-typedef struct board_columns {
-  const gpu_kernels *kernels;
-  board_arrays arrays;
-  tsi_gpu_columns columns;
-} board_columns;
-
-void board_columns_open(const char *scalars, const tsi_gpu_columns *columns, board_columns *out);
-void board_columns_run(board_columns *s, unsigned blocks, unsigned threads);
-
 typedef struct board_rows {
   const gpu_kernels *kernels;
   board_arrays arrays;
@@ -82,7 +69,7 @@ typedef struct board_rows {
   const tsi_device_rows *host; /* the caller's tables */
 } board_rows;
 
-/* A triangle, or products. Of `rows` phases, counters and flags are not used: those are made here. */
+/* Of `rows` phases, counters and flags are not used: those are made here. */
 void board_rows_open(const char *scalars, const tsi_gpu_rows *rows, board_rows *out);
 /* All phases: each in a launch of its own, or all in one. */
 void board_rows_run(board_rows *s, bool one_launch, unsigned blocks, unsigned threads);
@@ -105,5 +92,3 @@ void board_variant_kk20(board_variant *s, bool backward, unsigned threads);
 void board_fetch(const board_arrays *arrays, void *x);
 void board_fetch_workspace(const board_arrays *arrays, void *workspace);
 void board_close(board_arrays *arrays);
-
-#endif

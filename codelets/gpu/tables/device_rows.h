@@ -10,8 +10,6 @@
  *   TSI_PHASE_FREE     the same for all rows of a triangle, level after level; a row waits for the flags of
  *                      those that it reads (sync-free: Liu et al., Euro-Par 2016)
  *   TSI_PHASE_UPDATE   rows of a rectangle that have entries in it: b[i] = b[i] - sum
- *   TSI_PHASE_PRODUCT  rows of a matrix that is multiplied with, as those of a partitioned inverse are:
- *                      w[i] = sum if the bundle is fresh, else w[i] = w[i] + sum
  *
  * Phases come one after the other: each as a launch of its own, or all in one launch, whose blocks wait until
  * the phase before is through.
@@ -40,8 +38,7 @@
  *     and before
  *   - what a bundle reads was solved in a phase before, or, TSI_PHASE_FREE, in a bundle before
  *   - fresh: the first time that its rows are listed */
-#ifndef TSI_CODELETS_GPU_TABLES_DEVICE_ROWS_H
-#define TSI_CODELETS_GPU_TABLES_DEVICE_ROWS_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -50,8 +47,7 @@
 typedef enum tsi_device_phase_kind {
   TSI_PHASE_SOLVE,
   TSI_PHASE_FREE,
-  TSI_PHASE_UPDATE,
-  TSI_PHASE_PRODUCT
+  TSI_PHASE_UPDATE
 } tsi_device_phase_kind;
 
 typedef struct tsi_device_bundle {
@@ -107,5 +103,3 @@ static inline tsi_device_rows tsi_device_rows_move(const tsi_device_rows *rows, 
   moved.block = block;
   return moved;
 }
-
-#endif

@@ -268,7 +268,7 @@ static tristar_status check_tickets(tsi_env *env, const tsi_device_rows *t) {
   tsi_index tickets = 0, bundles = 0;
   for (tsi_index p = 0; p < t->phases; p++) {
     const tsi_device_phase *phase = &t->phase[p];
-    if (phase->kind < TSI_PHASE_SOLVE || phase->kind > TSI_PHASE_PRODUCT || phase->ticket != tickets ||
+    if (phase->kind < TSI_PHASE_SOLVE || phase->kind > TSI_PHASE_UPDATE || phase->ticket != tickets ||
         phase->tickets <= 0 || phase->tickets > t->tickets - tickets)
       BROKEN("phase %d, kind %d, has tickets %d + %d of %d", p, phase->kind, phase->ticket, phase->tickets,
              t->tickets);

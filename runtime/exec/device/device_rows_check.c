@@ -74,7 +74,6 @@ static tristar_status check_bundle(checking *c) {
   const bool update = c->phase->kind == TSI_PHASE_UPDATE;
   const tsi_index first = update ? t->n + c->updated : c->solved,
                   left = update ? t->updates - c->updated : t->n - c->solved;
-  if (c->phase->kind == TSI_PHASE_PRODUCT) BROKEN("phase %d is that of a product", c->phase_number);
   if (b->first != first || b->rows == 0 || b->rows > left || b->rows * b->threads > t->lanes)
     BROKEN("bundle %d has listed rows %d + %d for %d threads each", c->bundle, b->first, b->rows, b->threads);
   if (b->entry != c->entries || b->at != (b->narrow ? c->narrow : c->entries - c->narrow))

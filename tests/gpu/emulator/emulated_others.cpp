@@ -1,8 +1,7 @@
-/* The launches of codelets/gpu/tables/rows_launch.h, variants.h, columns_launch.h, spmv_launch.h and
- * fsai_launch.h in the emulator, in the place of those of a device. Warps have 32 lanes. */
+/* The launches of codelets/gpu/tables/rows_launch.h, variants.h, spmv_launch.h and fsai_launch.h
+ * in the emulator, in the place of those of a device. Warps have 32 lanes. */
 #include "tests/gpu/emulator/emulated_launch.h"
 
-#include "codelets/gpu/columns.gpu.h"
 #include "codelets/gpu/fsai.gpu.h"
 #include "codelets/gpu/fsai_rows.gpu.h"
 #include "codelets/gpu/rows.gpu.h"
@@ -81,9 +80,6 @@ EMULATED(c, complex_single)
 EMULATED(z, complex_double)
 
 #define STORED(name, V, T)                                                                                   \
-  int tsi_gpu_columns_launch_##name(const tsi_gpu_columns *s, unsigned blocks, unsigned threads, void *) {   \
-    return emulated_device(blocks, threads, [&] { gpu_run_columns<V, T>(*s); });                             \
-  }                                                                                                          \
   int tsi_gpu_spmv_launch_##name(const tsi_gpu_spmv *s, unsigned blocks, unsigned threads, void *) {         \
     return emulated_device(blocks, threads, [&] {                                                            \
       s->nrhs == 1 ? gpu_run_spmv<V, T, W, 1>(*s) : gpu_run_spmv<V, T, W, gpu_tile_max<T>()>(*s);            \
