@@ -1,7 +1,6 @@
 /* Matrices of files and generators: a context without StarPU, files made of text, expected failures, and the
  * promises of tristar_matrix.h. */
-#ifndef TSI_TESTS_API_MATRIX_FILES_H
-#define TSI_TESTS_API_MATRIX_FILES_H
+#pragma once
 
 #include <locale.h>
 #include <unistd.h>
@@ -137,12 +136,13 @@ static inline columns *read_matrix(tristar_t *ts, const char *name, const char *
 /* A file that is read, and its matrix. */
 typedef struct good_file {
   const char *name, *text;
-  tristar_symmetry symmetry;
-  char scalar; /* 'p': pattern */
-  int rows, cols, entries;
+  struct {
+    tristar_symmetry symmetry;
+    char scalar; /* 'p': pattern */
+    int rows, cols, entries, warnings;
+  } is;
   int at[5][2];       /* row and column of the entries, by columns */
   double value[5][2]; /* real, imaginary */
-  int warnings;
 } good_file;
 
 static inline void check_good(const good_file *f, const char *path, int compressed) {
@@ -151,17 +151,17 @@ static inline void check_good(const good_file *f, const char *path, int compress
   make_text(path, f->text, compressed);
   CLEANUP(free_columns) columns *m = read_matrix(ts, f->name, path);
   const int width = width_of(m->scalar);
-  CHECK_MSG(m->rows == f->rows && m->cols == f->cols && m->ptr[m->cols] == f->entries, "%s: %d x %d, %lld",
-            f->name, m->rows, m->cols, (long long)m->ptr[m->cols]);
-  CHECK_MSG(m->symmetry == f->symmetry && (m->values == NULL) == (f->scalar == 'p'), "%s", f->name);
-  CHECK_MSG(m->scalar == (f->scalar == 'z' ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE), "%s", f->name);
+  CHECK_MSG(m->rows == f->is.rows && m->cols == f->is.cols && m->ptr[m->cols] == f->is.entries,
+            "%s: %d x %d, %lld", f->name, m->rows, m->cols, (long long)m->ptr[m->cols]);
+  CHECK_MSG(m->symmetry == f->is.symmetry && (m->values == NULL) == (f->is.scalar == 'p'), "%s", f->name);
+  CHECK_MSG(m->scalar == (f->is.scalar == 'z' ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE), "%s", f->name);
   for (int j = 0; j < m->cols; j++)
     for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
       CHECK_MSG(m->index[k] == f->at[k][0] && j == f->at[k][1], "%s: entry %lld", f->name, (long long)k);
       for (int c = 0; c < width && m->values != NULL; c++)
         CHECK_MSG(m->values[k * width + c] == f->value[k][c], "%s: entry %lld", f->name, (long long)k);
     }
-  CHECK_MSG(warnings.warnings == f->warnings, "%s: %d warnings", f->name, warnings.warnings);
+  CHECK_MSG(warnings.warnings == f->is.warnings, "%s: %d warnings", f->name, warnings.warnings);
 }
 
 /* A file that is refused: the status, and a part of the message: line number and cause or offending text. */
@@ -208,5 +208,3 @@ static inline void with_decimal_comma(void (*test)(void)) {
   CHECK(localeconv()->decimal_point[0] == ',');
   setlocale(LC_ALL, "C");
 }
-
-#endif
