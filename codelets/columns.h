@@ -1,6 +1,5 @@
 /* What right-hand sides cost. */
-#ifndef TSI_CODELETS_COLUMNS_H
-#define TSI_CODELETS_COLUMNS_H
+#pragma once
 
 /* How many times as long as one so many right-hand sides take, at most a block of them: a worker reads a
  * task's part of the factor once and multiplies with each of them. With factors beyond the caches 2 take 1.2
@@ -9,5 +8,3 @@
 static inline double tsi_time_of_columns(int columns) {
   return (5 + columns) / 6.0;
 }
-
-#endif

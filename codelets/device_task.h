@@ -7,8 +7,7 @@
  *
  * Performance model: the submitter's estimate. A task runs on the worker that the submitter names, so no
  * scheduler chooses by it. */
-#ifndef TSI_CODELETS_DEVICE_TASK_H
-#define TSI_CODELETS_DEVICE_TASK_H
+#pragma once
 
 #include "codelets/host_task.h"
 
@@ -34,5 +33,3 @@ void tsi_host_task_use_handles(struct starpu_task *task);
 /* Adds a handle to a task. */
 void tsi_task_add_handle(struct starpu_task *task, starpu_data_handle_t handle,
                          enum starpu_data_access_mode mode);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * Names and colours of the kinds are those of traces.
  */
-#ifndef TSI_CODELETS_HOST_TASK_H
-#define TSI_CODELETS_HOST_TASK_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -47,5 +46,3 @@ void tsi_host_task_init(struct starpu_task *task, tsi_host_task *body, const cha
 
 /* Is it the name of a kind of its own? */
 bool tsi_host_task_known(const char *name);
-
-#endif

@@ -20,8 +20,7 @@
  *   - access[ptr[k]] .. access[ptr[k + 1] - 1] are those of step k; no range is empty
  *   - a step that reads what it wrote itself, before anybody else could have seen it, declares a write only
  */
-#ifndef TSI_DAG_ACCESS_H
-#define TSI_DAG_ACCESS_H
+#pragma once
 
 #include "dag/levels.h"
 
@@ -104,5 +103,3 @@ TRISTAR_CHECKED tristar_status tsi_access_check(tsi_env *env, const tsi_access_l
  * later one is of a higher level. */
 TRISTAR_CHECKED tristar_status tsi_access_check_levels(tsi_env *env, const tsi_access_list *list,
                                                        const tsi_levels *levels);
-
-#endif

@@ -4,8 +4,7 @@
  * Where both sweeps are the same one, forward updates and what the backward sweep copies share their memory,
  * and so do partial sums; else each sweep has its own, and items of the backward sweep count on from those of
  * the forward one. */
-#ifndef TSI_DAG_ACCESS_SWEEP_H
-#define TSI_DAG_ACCESS_SWEEP_H
+#pragma once
 
 #include "dag/access.h"
 #include "dag/steps.h"
@@ -28,5 +27,3 @@ void tsi_access_add_segment(const tsi_access_sweeps *sweeps, tsi_access_mode mod
                             tsi_access_lister *lister);
 void tsi_access_add_first_partial(const tsi_access_sweeps *sweeps, tsi_access_mode mode, tsi_index c,
                                   tsi_access_lister *lister);
-
-#endif

@@ -6,8 +6,7 @@
  *   - list[ptr[i]] .. list[ptr[i+1]-1] are the other ends of the edges of item i, in the order of the edges
  *   - each edge is listed once
  * Not checked when it is made: that the ends of an edge are items. */
-#ifndef TSI_DAG_ADJACENCY_H
-#define TSI_DAG_ADJACENCY_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -37,5 +36,3 @@ TRISTAR_CHECKED tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjac
 static inline tsi_count tsi_degree(const tsi_adjacency *adjacency, tsi_index i) {
   return adjacency->ptr[i + 1] - adjacency->ptr[i];
 }
-
-#endif

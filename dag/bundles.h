@@ -25,8 +25,7 @@
  *   - item[ptr[b]] .. item[ptr[b+1]-1] are the steps of bundle b, ascending; each step is in one bundle
  *   - a step that waits for one of another bundle: its bundle waits for that one
  *   - edges lead upwards, and each is there once */
-#ifndef TSI_DAG_BUNDLES_H
-#define TSI_DAG_BUNDLES_H
+#pragma once
 
 #include "dag/steps.h"
 
@@ -60,5 +59,3 @@ TRISTAR_CHECKED tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps 
                                                   int workers, tsi_bundles **out);
 TRISTAR_CHECKED tristar_status tsi_bundles_check(tsi_env *env, const tsi_bundles *bundles,
                                                  const tsi_steps *steps);
-
-#endif

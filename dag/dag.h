@@ -10,8 +10,7 @@
  * Invariants (tsi_dag_check)
  *   - a topological order of all tasks exists
  *   - priority of a task > priority of the tasks that wait for it */
-#ifndef TSI_DAG_DAG_H
-#define TSI_DAG_DAG_H
+#pragma once
 
 #include "dag/sweep.h"
 
@@ -38,5 +37,3 @@ void tsi_dag_for_each_edge(const tsi_dag *dag, void (*visit)(void *arg, tsi_inde
  * a pseudo-random legal order. order: tasks. Errors: MEMORY, INTERNAL (the graph has a cycle). */
 TRISTAR_CHECKED tristar_status tsi_dag_order(tsi_env *env, const tsi_dag *dag, unsigned seed,
                                              tsi_index *order);
-
-#endif

@@ -13,8 +13,7 @@
  *     lane has passed it
  *   - waits lead to earlier steps of the legal order, so that there is no cycle: a lane that waits for
  * nothing, or for what is done, exists until all are through */
-#ifndef TSI_DAG_LANES_H
-#define TSI_DAG_LANES_H
+#pragma once
 
 #include "dag/adjacency.h"
 
@@ -41,5 +40,3 @@ TRISTAR_CHECKED tristar_status tsi_lanes_check(tsi_env *env, const tsi_lanes *la
 static inline tsi_index tsi_lane_steps(const tsi_lanes *lanes, int lane) {
   return lanes->first[lane + 1] - lanes->first[lane];
 }
-
-#endif

@@ -8,8 +8,7 @@
  *   - item[ptr[l]] .. item[ptr[l+1]-1] are the items of level l, ascending; each item is listed once
  *   - an edge leads from a lower level to a higher one, and an item of level l > 0 waits for one of level l-1
  */
-#ifndef TSI_DAG_LEVELS_H
-#define TSI_DAG_LEVELS_H
+#pragma once
 
 #include "dag/adjacency.h"
 
@@ -24,5 +23,3 @@ TRISTAR_CHECKED tristar_status tsi_levels_create(tsi_env *env, tsi_index items, 
                                                  const tsi_edge *edge, tsi_levels **out);
 TRISTAR_CHECKED tristar_status tsi_levels_check(tsi_env *env, const tsi_levels *levels, tsi_index items,
                                                 tsi_count edges, const tsi_edge *edge);
-
-#endif

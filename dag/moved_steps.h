@@ -10,8 +10,7 @@
  * WRITE 0 .. pieces - 1. Invariants (tsi_moved_steps_check)
  *   - among the steps of the sweep edges are those that it had
  *   - each of them comes after all READ, and before all WRITE, by a path of edges */
-#ifndef TSI_DAG_MOVED_STEPS_H
-#define TSI_DAG_MOVED_STEPS_H
+#pragma once
 
 #include "dag/steps.h"
 
@@ -21,5 +20,3 @@ TRISTAR_CHECKED tristar_status tsi_moved_steps_create(tsi_env *env, const tsi_st
 /* Errors: MEMORY; INTERNAL: the message names the step. */
 TRISTAR_CHECKED tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps,
                                                      const tsi_steps *sweep, tsi_index pieces);
-
-#endif

@@ -8,8 +8,7 @@
  * Writes  a tsi_steps and a tsi_levels that own their arrays.
  * Invariant (tsi_product_steps_check): of two steps that touch the same rows, one of them writing, the later
  * one is of a higher level. */
-#ifndef TSI_DAG_PRODUCT_STEPS_H
-#define TSI_DAG_PRODUCT_STEPS_H
+#pragma once
 
 #include "dag/products.h"
 #include "dag/steps.h"
@@ -41,5 +40,3 @@ TRISTAR_CHECKED tristar_status tsi_product_steps_check(tsi_env *env, const tsi_s
  * of b or x and its rows of T. in_place: x may be b. */
 void tsi_access_add_move(const tsi_chunks *chunks, const tsi_step *step, bool in_place,
                          tsi_access_lister *lister);
-
-#endif

@@ -25,8 +25,7 @@
  *   - every column is set by exactly one row; no row below is a column of its level or of one done before
  *   - no row is written twice in a level
  *   - blocks cut all rows in order, none is empty; those of stage l are block_ptr[l] .. block_ptr[l+1]-1 */
-#ifndef TSI_DAG_PRODUCTS_H
-#define TSI_DAG_PRODUCTS_H
+#pragma once
 
 #include "dag/levels.h"
 #include "partition/cut/panels.h"
@@ -69,5 +68,3 @@ static inline tsi_index tsi_panel_row(const tsi_symbolic *symbolic, const tsi_pa
 static inline tsi_index tsi_product_level(const tsi_products *products, tsi_index stage) {
   return products->backward ? products->stages - 1 - stage : stage;
 }
-
-#endif

@@ -44,8 +44,7 @@
  *   - each arrival is waited for; each sent message has at least one row
  *   - rows of the inbox (outbox) of two messages do not overlap
  *   - steps that touch the same memory, one of them writing, are ordered (access.h) */
-#ifndef TSI_DAG_PROGRAM_H
-#define TSI_DAG_PROGRAM_H
+#pragma once
 
 #include "dag/steps.h"
 #include "partition/layout/participants.h"
@@ -128,5 +127,3 @@ static inline void tsi_tree_children(tsi_tree tree, tsi_index count, tsi_index i
   *first = tree == TSI_TREE_BINARY ? tsi_index_min(2 * i + 1, count) : i == 0 ? 1 : count;
   *end = tree == TSI_TREE_BINARY ? tsi_index_min(2 * i + 3, count) : count;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * last.
  *
  * Reads   a tsi_program_source.   Writes  the program. */
-#ifndef TSI_DAG_PROGRAM_BUILDER_H
-#define TSI_DAG_PROGRAM_BUILDER_H
+#pragma once
 
 #include "dag/program.h"
 
@@ -65,5 +64,3 @@ tsi_index tsi_program_own_level(const tsi_program_builder *b);
  */
 void tsi_program_receive_grid_sums(tsi_program_builder *b, tsi_index k, tsi_count *row_of_level);
 void tsi_program_add_grid_edges(tsi_program_builder *b, tsi_index k, tsi_index gather);
-
-#endif

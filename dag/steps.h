@@ -23,8 +23,7 @@
  *   - every task of the chosen sweeps, and with push every pair of them, is one step, or the steps of a
  * device
  *   - steps that touch the same memory, one of them writing, are ordered (access.h) */
-#ifndef TSI_DAG_STEPS_H
-#define TSI_DAG_STEPS_H
+#pragma once
 
 #include "dag/access.h"
 #include "dag/dag.h"
@@ -111,5 +110,3 @@ TRISTAR_CHECKED tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *st
 /* What the steps read and write. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_steps_list_accesses(tsi_env *env, const tsi_steps *steps,
                                                        const tsi_steps_source *source, tsi_access_list **out);
-
-#endif

@@ -27,8 +27,7 @@
  *   - the target of a pair is reached by edges from the node(s) that make the rows of the pair: the DAG is
  * complete
  *   - next and prev list the same edges */
-#ifndef TSI_DAG_SWEEP_H
-#define TSI_DAG_SWEEP_H
+#pragma once
 
 #include "partition/cut/chunks.h"
 
@@ -68,5 +67,3 @@ void tsi_sweep_order(const tsi_sweep *sweep, tsi_index *order);
  * Errors: IO. */
 TRISTAR_CHECKED tristar_status tsi_sweep_write_dot(tsi_env *env, const tsi_sweep *sweep,
                                                    const tsi_chunks *chunks, const char *path);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * The same messages by sender and receiver are a matrix that is too large for many processes: tsi_pairs has
  * it in cells, each for a group of senders and one of receivers. */
-#ifndef TSI_DAG_TRAFFIC_H
-#define TSI_DAG_TRAFFIC_H
+#pragma once
 
 #include "dag/program.h"
 
@@ -67,5 +66,3 @@ void tsi_pairs_destroy(tsi_env *env, tsi_pairs **pairs);
 
 /* The class of a kind of messages. */
 tsi_traffic_class tsi_traffic_class_of(tsi_message_kind kind);
-
-#endif

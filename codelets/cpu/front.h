@@ -28,8 +28,7 @@
  *
  * BLAS and LAPACK are called; they must run on one thread (see runtime/blas). Nothing is checked but pivots.
  */
-#ifndef TSI_CODELETS_CPU_FRONT_H
-#define TSI_CODELETS_CPU_FRONT_H
+#pragma once
 
 #include <math.h>
 
@@ -312,6 +311,4 @@ void TSI_TYPED(tsi_front_add_column)(const tsi_front *front, tsi_index column, t
 tsi_index TSI_TYPED(tsi_front_zero_diagonal)(const tsi_front *front);
 tsi_index TSI_TYPED(tsi_front_invert_diagonal)(tsi_index n, const tsi_index *order, const void *diagonal,
                                                void *inverse);
-#endif
-
 #endif

@@ -9,8 +9,7 @@
  * many registers, rectangles read and write the rows of columns in memory, column by column.
  *
  * Real types only, as there. */
-#ifndef TSI_CODELETS_CPU_KERNEL_FEW_H
-#define TSI_CODELETS_CPU_KERNEL_FEW_H
+#pragma once
 
 #include "codelets/cpu/kernel_narrow.h"
 #include "codelets/cpu/kernel_pair.h"
@@ -290,6 +289,4 @@ SHARED void few_backward(tsi_index nrhs, const tsi_panel *panel, const tsi_scala
                          const tsi_index *row, tsi_scalar *x, const tsi_scalar *work) {
   FOR_FEW(few_backward_blocks, pair_backward, nrhs, panel, triangle, row, x, work);
 }
-#endif
-
 #endif

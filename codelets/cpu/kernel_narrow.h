@@ -6,8 +6,7 @@
  * block, or the TSI_STREAM_PAD scalars behind the last panel: finite, and multiplied by zero or dropped.
  *
  * Real types only: complex ones would need twice the registers, and have twice the work on each entry. */
-#ifndef TSI_CODELETS_CPU_KERNEL_NARROW_H
-#define TSI_CODELETS_CPU_KERNEL_NARROW_H
+#pragma once
 
 #include "codelets/cpu/base/fetch.h"
 #include "codelets/cpu/base/vector.h"
@@ -165,6 +164,4 @@ INLINE void narrow_backward(const tsi_panel *panel, const tsi_scalar *triangle, 
   else
     narrow_backward_blocks(2, panel, triangle, row, x, work);
 }
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  * rows of the workspace. Vectors run over the 8 rows of a row block. Backwards, each column has partial sums,
  * lane by lane, in scratch; they are added up once. Row blocks go downwards in memory there, as the sweep
  * does. */
-#ifndef TSI_CODELETS_CPU_KERNEL_ONE_H
-#define TSI_CODELETS_CPU_KERNEL_ONE_H
+#pragma once
 
 #include "codelets/cpu/base/fetch.h"
 #include "codelets/cpu/base/vector.h"
@@ -197,5 +196,3 @@ INLINE void rectangle_slice_1(const tsi_scalar *rect, tsi_index rows, tsi_index 
     store_some(u + i, negated(sum_value(block_times(rect, tsi_index_min(B, rows - i), w, x))),
                tsi_index_min(B, count - i));
 }
-
-#endif

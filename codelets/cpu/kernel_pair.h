@@ -10,8 +10,7 @@
  *
  * so that a column of a row block is loaded as the factor of a tile, each entry twice, without any shuffle of
  * registers. What is read of the factor beyond the width is finite, and multiplied by zero or dropped. */
-#ifndef TSI_CODELETS_CPU_KERNEL_PAIR_H
-#define TSI_CODELETS_CPU_KERNEL_PAIR_H
+#pragma once
 
 #include "codelets/cpu/kernel_narrow.h"
 #include "codelets/cpu/kernel_one.h"
@@ -344,6 +343,4 @@ SHARED void pairs_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_
     }
   }
 }
-#endif
-
 #endif

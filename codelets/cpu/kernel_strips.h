@@ -10,8 +10,7 @@
  * registers. A strip that is a part of its rows is copied to scratch, where it lies densely and stays in the
  * nearest cache. A rectangle is taken GROUP_BYTES at a time, all strips of them, so that it comes from memory
  * once and from a near cache after that. */
-#ifndef TSI_CODELETS_CPU_KERNEL_STRIPS_H
-#define TSI_CODELETS_CPU_KERNEL_STRIPS_H
+#pragma once
 
 #include "codelets/cpu/base/fetch.h"
 #include "codelets/cpu/kernel_pair.h"
@@ -447,5 +446,3 @@ SHARED void strips_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi
         if (!whole) strip_copy(size, x + c, ld, t, size, w));
   }
 }
-
-#endif

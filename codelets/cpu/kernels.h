@@ -21,8 +21,7 @@
  * order of every sum is fixed by the arguments, so results repeat bit for bit.
  *
  * Kernels take plain pointers and sizes, hold no state and check nothing. */
-#ifndef TSI_CODELETS_CPU_KERNELS_H
-#define TSI_CODELETS_CPU_KERNELS_H
+#pragma once
 
 #include "codelets/cpu/base/panel.h"
 
@@ -65,5 +64,3 @@ typedef struct tsi_kernels {
 /* The table for a scalar type ('s', 'd', 'c', 'z') and a treatment on this processor. isa (may be NULL: the
  * best) asks for one by its name; NULL is returned if it cannot run here. */
 const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa);
-
-#endif

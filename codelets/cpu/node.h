@@ -58,8 +58,7 @@
  * part forward is zero.
  *
  * All structures are immutable during a solve except the workspace and the user's x. */
-#ifndef TSI_CODELETS_CPU_NODE_H
-#define TSI_CODELETS_CPU_NODE_H
+#pragma once
 
 #include "codelets/cpu/kernels.h"
 #include "codelets/cpu/rows/spmv.h"
@@ -201,5 +200,3 @@ typedef struct tsi_node_kernels {
 const tsi_node_kernels *tsi_node_kernels_select(char scalar);
 /* Those of triangular matrices by rows: what else there is belongs to panels. */
 const tsi_node_kernels *tsi_row_node_kernels_select(char scalar);
-
-#endif

@@ -5,8 +5,7 @@
  * Reads   an assembled front of one panel (front.h): P, Q, C.
  * Writes  the packed panel (panel.h), pivots, and C, the Schur complement; P and Q are scratch afterwards.
  * The result depends on the front alone. Which fronts are small depends on their sizes alone. */
-#ifndef TSI_CODELETS_CPU_SMALL_FRONT_H
-#define TSI_CODELETS_CPU_SMALL_FRONT_H
+#pragma once
 
 #include "codelets/cpu/front.h"
 
@@ -34,5 +33,3 @@ typedef struct tsi_small_kernels {
 
 /* The table of a scalar type for this processor. isa: as in tsi_kernels_select. */
 const tsi_small_kernels *tsi_small_kernels_select(char scalar, const char *isa);
-
-#endif

@@ -5,8 +5,7 @@
  *   write   x = x_c, or x = beta x + alpha x_c, where tsi_solve_call.combines
  *
  * Reads   a call, and the rows that it says.   Writes  rows of the workspace; x. */
-#ifndef TSI_CODELETS_CPU_USER_ROWS_H
-#define TSI_CODELETS_CPU_USER_ROWS_H
+#pragma once
 
 #include "codelets/cpu/node.h"
 #include "codelets/cpu/base/scalar.h"
@@ -206,5 +205,3 @@ static void read_chunk(const tsi_solve_data *data, const tsi_solve_call *call, t
 static void write_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   write_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
 }
-
-#endif

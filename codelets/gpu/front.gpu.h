@@ -1,8 +1,7 @@
 /* What a thread of the kernels of front_launch.h does: one column, or one row. Neighbouring threads have
  * neighbouring rows, so exchanges of columns and D^-1 read and write whole lines of memory; exchanges of rows
  * do not, but what they touch stays in the caches of a device. */
-#ifndef TSI_CODELETS_GPU_FRONT_GPU_H
-#define TSI_CODELETS_GPU_FRONT_GPU_H
+#pragma once
 
 #include "codelets/gpu/tables/front_launch.h"
 #include "codelets/gpu/scalar.gpu.h"
@@ -55,5 +54,3 @@ __device__ static __forceinline__ void gpu_run_front(const tsi_gpu_front &f) {
   for (int64_t line = (int64_t)gpu_block() * gpu_threads() + gpu_thread(); line < f.lines; line += threads)
     gpu_do_line<T, KIND>(f, line);
 }
-
-#endif

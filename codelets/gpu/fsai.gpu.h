@@ -5,8 +5,7 @@
  * rows, are made less by its products at the same time. Row j of L itself is done with step j - 1: the pivot
  * is then what is left of its diagonal entry. What all lanes read is what they decide by, so that they decide
  * alike. */
-#ifndef TSI_CODELETS_GPU_FSAI_GPU_H
-#define TSI_CODELETS_GPU_FSAI_GPU_H
+#pragma once
 
 #include "codelets/gpu/fsai_reach.gpu.h"
 
@@ -259,5 +258,3 @@ template <class T, int W> __device__ static __forceinline__ void gpu_run_fsai(co
   worker.begin_table();
   for (int64_t k = warp; k < s.count; k += (int64_t)gpu_blocks() * each) worker.run((int)k);
 }
-
-#endif

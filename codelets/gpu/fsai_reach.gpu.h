@@ -9,8 +9,7 @@
  * All lanes of the warp come to all functions together, but to those that say `lane`.
  *
  * A header of its own because it needs the table of a warp alone, and nothing of a factorization. */
-#ifndef TSI_CODELETS_GPU_FSAI_REACH_GPU_H
-#define TSI_CODELETS_GPU_FSAI_REACH_GPU_H
+#pragma once
 
 #include "codelets/gpu/tables/fsai_launch.h"
 #include "codelets/gpu/scalar.gpu.h"
@@ -206,5 +205,3 @@ template <class T, int W> struct gpu_reach {
     *best_home = home;
   }
 };
-
-#endif

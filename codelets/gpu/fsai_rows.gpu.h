@@ -1,7 +1,6 @@
 /* Rows of a sparse approximate inverse, from lists of a fixed stride to one behind the other, and G^H by
  * rows: see fsai_launch.h. */
-#ifndef TSI_CODELETS_GPU_FSAI_ROWS_GPU_H
-#define TSI_CODELETS_GPU_FSAI_ROWS_GPU_H
+#pragma once
 
 #include "codelets/gpu/tables/fsai_launch.h"
 #include "codelets/gpu/scalar.gpu.h"
@@ -121,5 +120,3 @@ __device__ static __forceinline__ void gpu_run_adjoint_sort(const tsi_gpu_fsai_a
       }
   }
 }
-
-#endif

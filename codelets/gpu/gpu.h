@@ -21,8 +21,7 @@
  * - gpu_fault: false; tests plant faults with it and see that they are found
  *
  * A header of its own because only this file differs between nvcc and hipcc. */
-#ifndef TSI_CODELETS_GPU_GPU_H
-#define TSI_CODELETS_GPU_GPU_H
+#pragma once
 
 #include <stdint.h>
 
@@ -227,6 +226,4 @@ template <class T> static __device__ __forceinline__ T gpu_load_panel(const T *a
 
 #else
 #error "include tests/gpu/emulator/emulator.h first, or compile with nvcc or hipcc"
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  *   TSI_GPU_NAME     the letters that end the names: s, d, c, z, sd, cz
  *   TSI_GPU_STORED   the scalar type of the factor
  *   TSI_GPU_WORK     that of the workspace */
-#ifndef TSI_CODELETS_GPU_HOST_GPU_H
-#define TSI_CODELETS_GPU_HOST_GPU_H
+#pragma once
 
 #include "codelets/gpu/team.gpu.h"
 
@@ -46,5 +45,3 @@ static int gpu_resident_blocks(KERNEL *kernel, unsigned threads, unsigned *block
   *blocks = error == 0 ? (unsigned)(processors * each) : 0;
   return error;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Sums over the lanes of a row: what triangles by rows and products by rows end with. */
-#ifndef TSI_CODELETS_GPU_LANES_GPU_H
-#define TSI_CODELETS_GPU_LANES_GPU_H
+#pragma once
 
 #include "codelets/gpu/team.gpu.h"
 
@@ -40,5 +39,3 @@ __device__ static __forceinline__ void gpu_add_lanes(int q, int threads, gpu_til
   gpu_halve_lanes<T, W, R, R / 2>(q, threads, sums, own, mine);
   for (int mask = R; mask < threads; mask *= 2) sums.c[0] = sums.c[0] + gpu_from_lane<T, W>(sums.c[0], mask);
 }
-
-#endif

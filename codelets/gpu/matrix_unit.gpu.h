@@ -11,8 +11,7 @@
  * corner that the triangle alone would keep from it.
  *
  * A header of its own because only some devices have such a unit. */
-#ifndef TSI_CODELETS_GPU_MATRIX_UNIT_GPU_H
-#define TSI_CODELETS_GPU_MATRIX_UNIT_GPU_H
+#pragma once
 
 #include "codelets/gpu/team.gpu.h"
 
@@ -79,4 +78,3 @@ template <class T> struct gpu_column_product {
     return s;
   }
 };
-#endif

@@ -1,7 +1,6 @@
 /* codelets/cpu/base/panel.h for host and device: its inline functions are marked for the device's compiler
  * here, so that a header of all kernels knows of none. What it includes itself has been seen before. */
-#ifndef TSI_CODELETS_GPU_PANEL_GPU_H
-#define TSI_CODELETS_GPU_PANEL_GPU_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -10,5 +9,3 @@
 #endif
 #include "codelets/cpu/base/panel.h"
 #undef inline
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A walk takes one tile of right-hand sides, columns first .. first+count-1. The team has to be in step
  * before each call that reads what others have written. */
-#ifndef TSI_CODELETS_GPU_PANEL_WALK_GPU_H
-#define TSI_CODELETS_GPU_PANEL_WALK_GPU_H
+#pragma once
 
 #include "codelets/gpu/products.gpu.h"
 #include "codelets/gpu/user.gpu.h"
@@ -164,5 +163,3 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
     for_each(columns, [&](int k, int c) { gpu_write_user<V>(call, column + k, first + c, row(x + k)[c]); });
   }
 };
-
-#endif

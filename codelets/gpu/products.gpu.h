@@ -11,8 +11,7 @@
  *
  * The team has to be in step before each call, and is not afterwards: what a call writes is there for all
  * after the next sync; the substitutions begin with one. Each sum has its order from the panel alone. */
-#ifndef TSI_CODELETS_GPU_PRODUCTS_GPU_H
-#define TSI_CODELETS_GPU_PRODUCTS_GPU_H
+#pragma once
 
 #include "codelets/gpu/matrix_unit.gpu.h"
 
@@ -397,5 +396,3 @@ __device__ void gpu_substitute_transposed(const gpu_team<T, W, R> &team, const V
 
 #undef B
 #undef NARROW
-
-#endif

@@ -1,6 +1,5 @@
 /* A distributed solve in one persistent launch on each PE: see tables/program_launch.h. */
-#ifndef TSI_CODELETS_GPU_PROGRAM_GPU_H
-#define TSI_CODELETS_GPU_PROGRAM_GPU_H
+#pragma once
 
 #include "codelets/gpu/panel_walk.gpu.h"
 #include "codelets/gpu/tables/program_launch.h"
@@ -280,5 +279,3 @@ __device__ static __forceinline__ void gpu_run_program(const tsi_gpu_program &s)
     if (thread == 0) gpu_store_release(&s.flag[number], s.epoch, GPU_DEVICE);
   }
 }
-
-#endif

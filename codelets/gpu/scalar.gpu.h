@@ -1,8 +1,7 @@
 /* Scalars of the kernels: float, double, and gpu_complex of either, which lies in memory as C's _Complex
  * does. A factor may be stored in single precision and work on vectors in double: V is the type of what is
  * stored, T that of what is computed. */
-#ifndef TSI_CODELETS_GPU_SCALAR_GPU_H
-#define TSI_CODELETS_GPU_SCALAR_GPU_H
+#pragma once
 
 #include "codelets/gpu/gpu.h"
 #include "codelets/gpu/panel.gpu.h"
@@ -165,6 +164,4 @@ __device__ static __forceinline__ gpu_complex<double> gpu_load_panel(const gpu_c
                                                                      bool active) {
   return gpu_load_pair<double, double2>(address, active);
 }
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* The kernel of products with a sparse matrix by rows, see spmv_launch.h. Lane = threads * row + q. All lanes
  * of a warp make the same steps, so that they meet at the shuffles and load entries together; those that have
  * no entry, or no row, stand by. */
-#ifndef TSI_CODELETS_GPU_SPMV_GPU_H
-#define TSI_CODELETS_GPU_SPMV_GPU_H
+#pragma once
 
 #include "codelets/gpu/lanes.gpu.h"
 #include "codelets/gpu/tables/spmv_launch.h"
@@ -85,5 +84,3 @@ __device__ static __forceinline__ void gpu_run_spmv(const tsi_gpu_spmv &s) {
   for (int64_t first = warp * rows; first < s.rows; first += warps * rows)
     gpu_product<V, T, W, R>(s, first).run();
 }
-
-#endif

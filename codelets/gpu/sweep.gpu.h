@@ -1,8 +1,7 @@
 /* One sweep in one launch: resident blocks draw tickets in their order, wait for the flags of those before
  * while the values that they will read first are on their way, walk the ticket's nodes and raise its flag. A
  * block only waits for tickets that were drawn before its own, so any number of blocks comes to an end. */
-#ifndef TSI_CODELETS_GPU_SWEEP_GPU_H
-#define TSI_CODELETS_GPU_SWEEP_GPU_H
+#pragma once
 
 #include "codelets/gpu/panel_walk.gpu.h"
 #include "codelets/gpu/tables/launch.h"
@@ -291,5 +290,3 @@ __device__ static __forceinline__ void gpu_run_sweep(const tsi_gpu_sweep &s) {
       gpu_store_release(&s.flag[number], s.epoch, gpu_fault(GPU_FAULT_SCOPE) ? GPU_BLOCK : GPU_DEVICE);
   }
 }
-
-#endif

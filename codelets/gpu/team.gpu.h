@@ -7,8 +7,7 @@
  * once, which lie one behind the other, forward as backward.
  *
  * Right-hand sides go in tiles of up to R: what is shared of a vector is an array of tiles, one a row. */
-#ifndef TSI_CODELETS_GPU_TEAM_GPU_H
-#define TSI_CODELETS_GPU_TEAM_GPU_H
+#pragma once
 
 #include "codelets/gpu/scalar.gpu.h"
 #include "codelets/gpu/tables/device_tables.h"
@@ -104,5 +103,3 @@ __device__ static __forceinline__ void gpu_add_scaled(gpu_tile<T, R> &s, V a, co
   GPU_UNROLL_ALL
   for (int c = 0; c < R; c++) gpu_add_product(s.c[c], factor, x.c[c]);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Rows between the user's arrays and the workspace: permuted, scaled, conjugated, converted; and D^-1. What
  * node.h and user_rows.h of codelets/cpu are for these (device_tables.h tells the formulas). */
-#ifndef TSI_CODELETS_GPU_USER_GPU_H
-#define TSI_CODELETS_GPU_USER_GPU_H
+#pragma once
 
 #include "codelets/gpu/scalar.gpu.h"
 #include "codelets/gpu/tables/device_tables.h"
@@ -55,5 +54,3 @@ __device__ static __forceinline__ void gpu_apply_inverse(const tsi_device_call &
   x[0] = i11 * x1 + i12 * x2;
   x[next] = i21 * x1 + i22 * x2;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The kernels of the published solvers, see variants.h. A block solves a panel, tile after tile of the
  * right-hand sides. */
-#ifndef TSI_CODELETS_GPU_VARIANTS_GPU_H
-#define TSI_CODELETS_GPU_VARIANTS_GPU_H
+#pragma once
 
 #include "codelets/gpu/panel_walk.gpu.h"
 #include "codelets/gpu/tables/variants.h"
@@ -145,5 +144,3 @@ __device__ static __forceinline__ void gpu_run_kk20(const tsi_gpu_variant &s) {
       walk.forward(p);
   });
 }
-
-#endif

@@ -68,8 +68,7 @@
  *   - each complement, part of one, or stripe that has to travel does, once, in pieces that leave nothing out
  *   - no step is more urgent than one that it waits for
  */
-#ifndef TSI_DAG_FACTOR_FACTORIZATION_H
-#define TSI_DAG_FACTOR_FACTORIZATION_H
+#pragma once
 
 #include "dag/access.h"
 #include "dag/factor/front_grain.h"
@@ -260,5 +259,3 @@ static inline tsi_index tsi_front_piece_at(const tsi_front_tiles *t, tsi_index c
   if (column < 0 || column >= t->f || (inside < 0 ? column : inside) % t->tile != 0) return TSI_NONE;
   return inside < 0 ? column / t->tile : tsi_front_own_pieces(t) + inside / t->tile;
 }
-
-#endif

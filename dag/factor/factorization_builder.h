@@ -9,8 +9,7 @@
  *   - what joins a range is whole subtrees, or the front whose children are all in it: no step that was there
  * before waits for more than it did
  *   - to a range that waits for other steps only negligible work is added that does not have to wait */
-#ifndef TSI_DAG_FACTOR_FACTORIZATION_BUILDER_H
-#define TSI_DAG_FACTOR_FACTORIZATION_BUILDER_H
+#pragma once
 
 #include "dag/factor/factorization.h"
 
@@ -96,5 +95,3 @@ void tsi_front_cut_close(const tsi_front_cut *cut, tsi_index first);
 /* All steps of the tiled front of s; those of this process's stripes. */
 void tsi_factorization_add_front(tsi_factorization_builder *b, tsi_index s);
 void tsi_factorization_add_shared_front(tsi_factorization_builder *b, tsi_index s);
-
-#endif

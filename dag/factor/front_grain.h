@@ -1,7 +1,6 @@
 /* How finely the fronts of a factorization are cut into steps, and shared out: see factorization.h and
  * front_owners.h. */
-#ifndef TSI_DAG_FACTOR_FRONT_GRAIN_H
-#define TSI_DAG_FACTOR_FRONT_GRAIN_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -19,5 +18,3 @@ static inline void tsi_factorization_options_init(tsi_factorization_options *opt
   options->task_work = 4e6;
   options->scalar_flops = 50;
 }
-
-#endif

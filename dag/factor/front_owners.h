@@ -18,8 +18,7 @@
  * Reads   tsi_layout, tsi_symbolic, tsi_panels.
  * Writes  owner[s], teams, and the arithmetic until the last front is factored. They depend on the arguments
  * alone, so that all processes find the same ones. */
-#ifndef TSI_DAG_FACTOR_FRONT_OWNERS_H
-#define TSI_DAG_FACTOR_FRONT_OWNERS_H
+#pragma once
 
 #include "dag/factor/factorization.h"
 #include "partition/layout/layout.h"
@@ -37,5 +36,3 @@ typedef struct tsi_front_structure {
 TRISTAR_CHECKED tristar_status tsi_front_owners_choose(tsi_env *env, const tsi_layout *layout,
                                                        const tsi_front_structure *fronts, tsi_index *owner,
                                                        tsi_front_teams **teams, double *path);
-
-#endif

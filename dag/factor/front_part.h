@@ -16,8 +16,7 @@
  *   - fronts of the process, and fronts that are shared, are in it
  *   - owner, teams and weights are those of the same supernodes in the whole tree
  *   - ranges begin with column 0 and ascend; neighbours differ */
-#ifndef TSI_DAG_FACTOR_FRONT_PART_H
-#define TSI_DAG_FACTOR_FRONT_PART_H
+#pragma once
 
 #include "dag/factor/front_owners.h"
 #include "partition/cut/tree_part.h"
@@ -74,5 +73,3 @@ static inline tsi_front_owners tsi_front_part_owners(const tsi_front_part *part,
   return (tsi_front_owners){
       .owner = part->owner, .rank = rank, .teams = part->teams, .weights = &part->weights};
 }
-
-#endif

@@ -22,8 +22,7 @@
  *   - the owner of a front is in its team; of a front that is not shared it is the team
  *   - each stripe of a front that is shared is one process's of its team, which has no more processes than
  * stripes */
-#ifndef TSI_DAG_FACTOR_FRONT_TEAMS_H
-#define TSI_DAG_FACTOR_FRONT_TEAMS_H
+#pragma once
 
 #include "partition/cut/panels.h"
 #include "runtime/base/sort.h"
@@ -164,5 +163,3 @@ typedef struct tsi_part_walk {
 tsi_part_walk tsi_part_begin(const tsi_front_teams *teams, tsi_index child, tsi_index from, tsi_index to);
 bool tsi_part_next(tsi_part_walk *walk, tsi_part_block *block);
 tsi_count tsi_part_scalars(const tsi_front_teams *teams, tsi_index child, tsi_index from, tsi_index to);
-
-#endif

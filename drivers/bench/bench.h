@@ -23,8 +23,7 @@
  *   - with --quick all contenders of a table share the time (bench_quick.c); none is prepared twice
  *   - with several schedulers a run that takes far longer than the fastest one is ended: it may never end
  *   - all rates of one table are shares of the same two figures, those of the largest number of workers */
-#ifndef TSI_DRIVERS_BENCH_BENCH_H
-#define TSI_DRIVERS_BENCH_BENCH_H
+#pragma once
 
 #include <limits.h>
 
@@ -249,5 +248,3 @@ bool tsi_bench_put_json(const tsi_bench_setup *setup, cJSON *object);
 /* The line at 1 of a picture of ratios, whose axis shows 0.5 to 2 at least. */
 extern const struct tsi_series tsi_bench_even;
 bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);
-
-#endif

@@ -8,8 +8,7 @@
  * Invariants
  *   - what did not converge has no figures, but a reason
  *   - ratios are of contenders with as many processes */
-#ifndef TSI_DRIVERS_BENCH_BENCH_FSAI_H
-#define TSI_DRIVERS_BENCH_BENCH_FSAI_H
+#pragma once
 
 #include "drivers/bench/bench.h"
 
@@ -62,5 +61,3 @@ void tsi_fsai_print(const tsi_bench_case *c);
 void tsi_fsai_print_summary(const tsi_fsai_bench *b);
 bool tsi_fsai_write_json(const tsi_fsai_bench *b);
 bool tsi_fsai_write_svg(const tsi_fsai_bench *b);
-
-#endif

@@ -9,8 +9,7 @@
  *   - one that has ended has no descriptor open here, and nothing of its group runs
  *   - after tsi_process_unguard no process that a contender left behind runs or waits to be reaped, and the
  *     folder of temporary files is gone */
-#ifndef TSI_DRIVERS_BENCH_BENCH_PROCESS_H
-#define TSI_DRIVERS_BENCH_BENCH_PROCESS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ bool tsi_process_last_line(const tsi_process *p, char *line, size_t size);
 
 /* Ends it at once, if it runs, and sets all of *p to zero. */
 void tsi_process_free(tsi_process *p);
-
-#endif

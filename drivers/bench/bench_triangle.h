@@ -7,8 +7,7 @@
  *     Otherwise each row is scaled: the diagonal is one, the others have a sum of absolute values of one
  * half. The pattern is what a triangular solve spends its time on; what overflows is no solve
  *   - the file has no name: it is gone when it is closed, or when this program ends in whatever way */
-#ifndef TSI_DRIVERS_BENCH_BENCH_TRIANGLE_H
-#define TSI_DRIVERS_BENCH_BENCH_TRIANGLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -47,5 +46,3 @@ typedef struct tsi_triangle {
 bool tsi_triangle_make(tsi_session *s, const tsi_square *a, bool upper, tsi_triangle *t);
 /* Closes the file; the figures stay. */
 void tsi_triangle_close(tsi_triangle *t);
-
-#endif

@@ -13,8 +13,7 @@
  *     is not asked for, the first one that is; the other partitions that it is compared with have as many
  *   - a matrix that cannot be measured is told with its reason, and the others are measured all the same; so
  *     is a factorization that breaks down, which is no failure */
-#ifndef TSI_DRIVERS_BENCH_BENCH_TRIANGULAR_H
-#define TSI_DRIVERS_BENCH_BENCH_TRIANGULAR_H
+#pragma once
 
 #include "drivers/bench/bench.h"
 #include "drivers/bench/bench_triangle.h"
@@ -90,5 +89,3 @@ void tsi_triangular_print(const tsi_triangular_case *c);
 void tsi_triangular_print_summary(const tsi_triangular *t);
 bool tsi_triangular_write_json(const tsi_triangular *t);
 bool tsi_triangular_write_svg(const tsi_triangular *t);
-
-#endif

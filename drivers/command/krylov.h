@@ -1,8 +1,7 @@
 /* `tristar krylov`: what its files share.
  *
  * Reads   the command line.   Writes  the history of norms, a picture of it. */
-#ifndef TSI_DRIVERS_COMMAND_KRYLOV_H
-#define TSI_DRIVERS_COMMAND_KRYLOV_H
+#pragma once
 
 #include "drivers/report/repeat.h"
 #include "drivers/report/report.h"
@@ -90,5 +89,3 @@ int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precon
 int tsi_krylov_fsai_read(const char *command, const char *text, tsi_krylov_precond *precond);
 /* An exit status: what is wrong with --precond and the options of preconditioners. */
 int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *precond);
-
-#endif

@@ -6,8 +6,7 @@
  * Invariants
  *   - of many processes rank 0 has B and X, and all ranks call the same functions
  *   - all plain solves have the same bits, also in flight */
-#ifndef TSI_DRIVERS_COMMAND_SOLVE_H
-#define TSI_DRIVERS_COMMAND_SOLVE_H
+#pragma once
 
 #include "drivers/plot/plot.h"
 #include "drivers/report/accuracy.h"
@@ -69,5 +68,3 @@ int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found);
 /* `tristar info` of such a matrix: the plan of a solve, without one. Closes the session, frees *found,
  * returns the exit status. */
 int tsi_trisolve_info(tsi_session *s, const tsi_found_triangle *found);
-
-#endif

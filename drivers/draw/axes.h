@@ -5,8 +5,7 @@
  *   - a number at a tick is the value of the tick, with all its digits
  *   - an axis of integers has no other numbers
  *   - an axis that is not linear says so beside its name */
-#ifndef TSI_DRIVERS_DRAW_AXES_H
-#define TSI_DRIVERS_DRAW_AXES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,5 +37,3 @@ double tsi_axis_round(double value);
  * `far` of the other direction. x: below the plot; y: on its left. */
 void tsi_axis_x(FILE *file, const tsi_axis *axis, double near, double far);
 void tsi_axis_y(FILE *file, const tsi_axis *axis, double near, double far);
-
-#endif

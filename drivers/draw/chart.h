@@ -6,8 +6,7 @@
  * Reads   what it is given.   Writes  SVG.
  * Invariants: a value that an axis cannot show (not finite, or not positive on a logarithmic one) has no
  * mark; all others have one, of class "point". */
-#ifndef TSI_DRIVERS_DRAW_CHART_H
-#define TSI_DRIVERS_DRAW_CHART_H
+#pragma once
 
 #include "drivers/draw/picture.h"
 
@@ -51,5 +50,3 @@ bool tsi_chart_end(tsi_picture *p, const tsi_axis *y);
 /* Right-hand sides of a system: the colour of each, and squares for more than one. */
 int tsi_column_colour(int64_t nrhs, int64_t column);
 void tsi_column_legend(tsi_legend *legend, int64_t nrhs);
-
-#endif

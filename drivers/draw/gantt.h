@@ -4,8 +4,7 @@
  * Reads   what it is given.   Writes  SVG.
  * Invariants: times are seconds from the beginning of what is drawn; bars lie inside the inner <svg
  * id="time">, whose origin is the upper left corner of the plot. */
-#ifndef TSI_DRIVERS_DRAW_GANTT_H
-#define TSI_DRIVERS_DRAW_GANTT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ typedef struct tsi_gantt_chart {
 
 /* Writes an SVG file with what of each item lies in 0 .. seconds. False, with errno, if it cannot. */
 bool tsi_gantt_write(const char *path, const tsi_gantt_chart *chart);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Reads   what it is given.   Writes  SVG.
  * Invariant: no label that is written leaves the frame, or meets another one or a place that is taken. */
-#ifndef TSI_DRIVERS_DRAW_LABELS_H
-#define TSI_DRIVERS_DRAW_LABELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,5 +24,3 @@ void tsi_labels_take(tsi_labels *labels, double x, double y, double radius);
 /* Writes a text near the mark at (x, y): above it or below, then beside it, then farther away. Gives whether
  * there was room. */
 bool tsi_labels_write(FILE *file, tsi_labels *labels, double x, double y, bool above, const char *text);
-
-#endif

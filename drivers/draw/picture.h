@@ -11,8 +11,7 @@
  * is zoomed along its width only, and the ticks of the group "ticks" follow.
  *
  * Invariant: the file is written when the picture ends, which is when its height is known. */
-#ifndef TSI_DRIVERS_DRAW_PICTURE_H
-#define TSI_DRIVERS_DRAW_PICTURE_H
+#pragma once
 
 #include "drivers/draw/axes.h"
 #include "drivers/session/files.h"
@@ -70,5 +69,3 @@ const char *tsi_picture_no_converter(void);
 /* Writes the text of a picture, SVG, as .png, twice as fine, or as .pdf; false with a reason. */
 bool tsi_picture_convert(const tsi_picture *p, const char *text, size_t length, FILE *file, char *why,
                          size_t size);
-
-#endif

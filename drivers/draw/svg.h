@@ -5,8 +5,7 @@
  *   - texts that come from outside (names of matrices) are written with tsi_svg_text or tsi_svg_text_within
  *   - what is written is XML, whatever bytes a text has
  *   - no text of a legend leaves the lines that the legend was given */
-#ifndef TSI_DRIVERS_DRAW_SVG_H
-#define TSI_DRIVERS_DRAW_SVG_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -111,5 +110,3 @@ __attribute__((format(printf, 2, 3))) void tsi_legend_text(tsi_legend *legend, c
  * sign begins. The legend's y is the base line of both. */
 __attribute__((format(printf, 3, 4))) double tsi_legend_place(tsi_legend *legend, double width,
                                                               const char *format, ...);
-
-#endif

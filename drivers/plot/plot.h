@@ -3,8 +3,7 @@
  * Reads   a session with whatever the picture needs; --nrhs, --op, --repeat and what else belongs to it.
  * Writes  the file --out, and the figures behind it into an object of JSON. All give false after a failure,
  * with the message in the session. */
-#ifndef TSI_DRIVERS_PLOT_PLOT_H
-#define TSI_DRIVERS_PLOT_PLOT_H
+#pragma once
 
 #include "drivers/report/bandwidth.h"
 #include "drivers/report/json.h"
@@ -158,5 +157,3 @@ void tsi_plot_legend(tsi_legend *legend, const tristar_trace_t *trace);
 const char *tsi_plot_item_text(const tristar_trace_item *item, char *text, size_t size);
 /* The same and the figures of an item, as <title>. */
 void tsi_plot_tip(FILE *file, const tristar_trace_t *trace, const tristar_trace_item *item);
-
-#endif

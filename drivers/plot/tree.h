@@ -6,8 +6,7 @@
  *
  * Small supernodes are merged: a subtree too small to be seen, neighbouring small subtrees, thin links of a
  * chain; never across the border of two chunks. */
-#ifndef TSI_DRIVERS_PLOT_TREE_H
-#define TSI_DRIVERS_PLOT_TREE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -51,5 +50,3 @@ void tsi_tree_label(FILE *file, double x, double y, double width, const char *ha
 
 /* Writes the picture of the session's plan; its boxes too, as JSON, unless figures is NULL. */
 bool tsi_tree_draw(tsi_session *s, const char *path, cJSON *figures);
-
-#endif

@@ -1,8 +1,7 @@
 /* How well a system was solved: what `tristar solve` judges, reports and writes, on one process or on many.
  *
  * Reads   a result of refinement, the condition.   Writes  the report, JSON, the session's failure. */
-#ifndef TSI_DRIVERS_REPORT_ACCURACY_H
-#define TSI_DRIVERS_REPORT_ACCURACY_H
+#pragma once
 
 #include "drivers/report/report.h"
 #include "drivers/session/session.h"
@@ -23,5 +22,3 @@ void tsi_accuracy_take_condition(const tsi_session *s, tsi_accuracy *a);
 bool tsi_accuracy_judge(tsi_session *s, const tsi_accuracy *a);
 void tsi_accuracy_report(const tsi_session *s, const tsi_accuracy *a);
 void tsi_accuracy_json(const tsi_session *s, const tsi_accuracy *a, cJSON *object);
-
-#endif

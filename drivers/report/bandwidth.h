@@ -1,7 +1,6 @@
 /* Memory: the read bandwidth of the machine, which a solve, which streams the factor once in each direction,
  * is measured against; the peak of a process. */
-#ifndef TSI_DRIVERS_REPORT_BANDWIDTH_H
-#define TSI_DRIVERS_REPORT_BANDWIDTH_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -24,5 +23,3 @@ double tsi_bandwidth_of(const tsi_bandwidth *bandwidth, int workers);
 
 /* Returns the largest resident set of a process so far, in bytes; 0 if it is unknown. */
 double tsi_peak_memory(pid_t pid);
-
-#endif

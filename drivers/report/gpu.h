@@ -1,8 +1,7 @@
 /* `tristar info --gpu`: what a solve should take on a GPU, by the cost model.
  *
  * Reads   the factor of a session, the table of devices.   Writes  its report; lines on stdout; JSON. */
-#ifndef TSI_DRIVERS_REPORT_GPU_H
-#define TSI_DRIVERS_REPORT_GPU_H
+#pragma once
 
 #include "drivers/report/report.h"
 #include "runtime/machine/devices.h"
@@ -26,5 +25,3 @@ void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *report);
 void tsi_gpu_print(const tsi_gpu_report *report);
 /* Adds the object "gpu". */
 void tsi_gpu_add_json(cJSON *object, const tsi_gpu_report *report);
-
-#endif

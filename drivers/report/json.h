@@ -2,8 +2,7 @@
  *
  * Reads   what it is given.   Writes  cJSON objects.
  * Invariant: a number that is not finite is written as null. */
-#ifndef TSI_DRIVERS_REPORT_JSON_H
-#define TSI_DRIVERS_REPORT_JSON_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ void tsi_json_add_known(cJSON *object, const tsi_json_number *number);
 cJSON *tsi_json_add_item(cJSON *array);
 /* Writes an object to a file, or to standard output ("-"), and frees it. False: errno has the reason. */
 bool tsi_json_put(const char *path, cJSON *object);
-
-#endif

@@ -4,8 +4,7 @@
  * rows, the first one is 1, separated by white space; what follows % or # in a line is a comment. Writes
  * compact arrays of the rows given and of the rows wanted; a compact X. Invariant: rows ascend in `given`,
  * stand as in the file in `wanted`; each at most once. */
-#ifndef TSI_DRIVERS_REPORT_PATHS_H
-#define TSI_DRIVERS_REPORT_PATHS_H
+#pragma once
 
 #include "drivers/session/rhs.h"
 #include "tristar_matrix.h"
@@ -26,5 +25,3 @@ tristar_solve_options tsi_paths_options(tristar_op op, const tsi_paths *paths);
 /* paths->x = the wanted rows of the whole X. */
 void tsi_paths_select(const tristar_dense *x, tsi_paths *paths);
 void tsi_paths_free(tsi_paths *paths);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reads   the session's factor and plan.   Writes  the report, JSON, the session's failure; the file of
  * --null-space. */
-#ifndef TSI_DRIVERS_REPORT_PIVOTS_H
-#define TSI_DRIVERS_REPORT_PIVOTS_H
+#pragma once
 
 #include "drivers/report/json.h"
 #include "drivers/session/session.h"
@@ -23,5 +22,3 @@ bool tsi_pivots_find(tsi_session *s, tsi_pivots *pivots);
 bool tsi_null_space_find(tsi_session *s, tristar_dense *b, const tristar_dense *x, tsi_pivots *pivots);
 void tsi_pivots_report(const tsi_session *s, const tsi_pivots *pivots);
 void tsi_pivots_json(const tsi_session *s, const tsi_pivots *pivots, cJSON *object);
-
-#endif

@@ -2,8 +2,7 @@
  * JSON.
  *
  * Reads   what rank 0 has gathered.   Writes  standard output, JSON. */
-#ifndef TSI_DRIVERS_REPORT_RANK_FIGURES_H
-#define TSI_DRIVERS_REPORT_RANK_FIGURES_H
+#pragma once
 
 #include "drivers/report/report.h"
 
@@ -27,5 +26,3 @@ typedef struct tsi_rank_records {
 void tsi_rank_figures_print(const char *title, const tsi_rank_records *records);
 /* An array "processes" of objects. */
 void tsi_rank_figures_json(cJSON *object, const tsi_rank_records *records);
-
-#endif

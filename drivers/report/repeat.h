@@ -5,8 +5,7 @@
  * solves that follow each other do.
  *
  * Reads   --repeat.   Writes  a tsi_repeated; the session's failure. */
-#ifndef TSI_DRIVERS_REPORT_REPEAT_H
-#define TSI_DRIVERS_REPORT_REPEAT_H
+#pragma once
 
 #include "drivers/session/session.h"
 
@@ -35,5 +34,3 @@ const char *tsi_repeated_text(const tsi_session *s, const tsi_repeated *repeated
 /* --on-demand: writes what is still to be written to standard output; has another line come on standard
  * input? */
 bool tsi_asked_again(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the program tells on stdout: the lines of a report, and the same figures as JSON. */
-#ifndef TSI_DRIVERS_REPORT_REPORT_H
-#define TSI_DRIVERS_REPORT_REPORT_H
+#pragma once
 
 #include "drivers/report/bandwidth.h"
 #include "drivers/report/json.h"
@@ -69,5 +68,3 @@ void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats);
 void tsi_json_add_profile(cJSON *object, const tristar_profile_result *profile);
 /* Writes --json, if given, and frees the object. */
 bool tsi_json_write(tsi_session *s, cJSON *object);
-
-#endif

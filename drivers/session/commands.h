@@ -1,6 +1,5 @@
 /* The subcommands: each gets its settings, does its work, gives an exit status. */
-#ifndef TSI_DRIVERS_SESSION_COMMANDS_H
-#define TSI_DRIVERS_SESSION_COMMANDS_H
+#pragma once
 
 #include "drivers/session/options.h"
 
@@ -20,5 +19,3 @@ int tsi_solve_check_words(const tsi_settings *settings);
 int tsi_info_layout(const tsi_settings *settings);
 /* info_fsai.c: `tristar info MATRIX --ranks`. */
 int tsi_info_fsai(const tsi_settings *settings);
-
-#endif

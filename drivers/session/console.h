@@ -1,7 +1,6 @@
 /* What the program says while it works: errors, warnings, one progress line. All of it goes to stderr, so
  * that stdout holds results only. */
-#ifndef TSI_DRIVERS_SESSION_CONSOLE_H
-#define TSI_DRIVERS_SESSION_CONSOLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ void tsi_console_clear(void);
 /* "tristar: ..." on stderr, unless the program is mute: where another process says the same. */
 void tsi_console_mute(bool mute);
 __attribute__((format(printf, 1, 2))) void tsi_console_error(const char *format, ...);
-
-#endif

@@ -6,8 +6,7 @@
  *   - STARPU_HOME, where StarPU could not keep its performance models and would abort: a private folder for
  *     temporary files; warnings on stderr say so
  *   - OPENBLAS_CORETYPE, where OpenBLAS does not know the processor */
-#ifndef TSI_DRIVERS_SESSION_ENVIRONMENT_H
-#define TSI_DRIVERS_SESSION_ENVIRONMENT_H
+#pragma once
 
 #include "drivers/session/options.h"
 
@@ -18,5 +17,3 @@ void tsi_environment_restart(char **argv);
 /* For a command that may start StarPU. settings->environment says what was wrong with its folder and
  * what serves instead. What is still wrong then the library tells. */
 void tsi_environment_prepare(tsi_settings *settings);
-
-#endif

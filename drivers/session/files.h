@@ -2,8 +2,7 @@
  *
  * An output is proven writable before long work, which would be in vain otherwise, and opened when there is
  * something to write: whatever fails in between, a file that was there is still there. */
-#ifndef TSI_DRIVERS_SESSION_FILES_H
-#define TSI_DRIVERS_SESSION_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,5 +21,3 @@ FILE *tsi_output_open(const char *path, tsi_output_file *output);
 /* Closes it, if it is not NULL. complete: all was written; only then a file takes the place of the one that
  * was there. False: it is not there; errno says why, unless complete was false. */
 bool tsi_output_close(FILE *file, tsi_output_file *output, bool complete);
-
-#endif

@@ -1,7 +1,6 @@
 /* Launchers of processes (mpiexec, srun and the like), by the variables that they set: Open MPI, MPICH and
  * its relatives, MVAPICH, Slurm, IBM's jsrun, Flux. Works in builds without MPI too. */
-#ifndef TSI_DRIVERS_SESSION_LAUNCHER_H
-#define TSI_DRIVERS_SESSION_LAUNCHER_H
+#pragma once
 
 typedef struct tsi_launch {
   int processes;        /* started together with this one; 1: it was started alone */
@@ -11,5 +10,3 @@ typedef struct tsi_launch {
 
 /* Of several launchers the first in the order above counts: mpiexec may have been started by Slurm. */
 tsi_launch tsi_launched(void);
-
-#endif

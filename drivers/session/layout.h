@@ -1,6 +1,5 @@
 /* The words of a layout on the command line: --layout, --algo, --map, and the shape of message trees. */
-#ifndef TSI_DRIVERS_SESSION_LAYOUT_H
-#define TSI_DRIVERS_SESSION_LAYOUT_H
+#pragma once
 
 #include "drivers/session/session.h"
 #include "tristar_layout.h"
@@ -11,5 +10,3 @@ int tsi_layout_read(const char *command, const tsi_settings *settings, tristar_l
 const char *tsi_algorithm_name(const tsi_settings *settings);
 const char *tsi_map_name(tristar_map map);
 const char *tsi_tree_name(tristar_message_tree tree);
-
-#endif

@@ -5,8 +5,7 @@
  * Invariants
  *   - a value that reaches tsi_settings is in the range that its row gives
  *   - the help texts and the parser use the same table, so they cannot disagree */
-#ifndef TSI_DRIVERS_SESSION_OPTIONS_H
-#define TSI_DRIVERS_SESSION_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -134,5 +133,3 @@ int tsi_check_rhs(const char *command, const tsi_settings *settings);
 
 /* Says on stderr what is wrong and how to get help; gives TSI_EXIT_USAGE. command may be NULL. */
 __attribute__((format(printf, 2, 3))) int tsi_usage_error(const char *command, const char *format, ...);
-
-#endif

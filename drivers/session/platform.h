@@ -9,8 +9,7 @@
  * Writes  a folder of temporary files, for StarPU and the library; variables of this process that name them:
  * STARPU_PERF_MODEL_DIR, STARPU_HOSTNAME, STARPU_NCPU, STARPU_NCUDA, STARPU_NOPENCL, STARPU_SILENT,
  * TRISTAR_CALIBRATION. */
-#ifndef TSI_DRIVERS_SESSION_PLATFORM_H
-#define TSI_DRIVERS_SESSION_PLATFORM_H
+#pragma once
 
 #include "drivers/session/session.h"
 #include "runtime/machine/devices.h"
@@ -41,5 +40,3 @@ int tsi_platform_install(const tsi_platform *platform, int cores, int devices, t
 void tsi_platform_guard(void);
 /* Removes the files, if there are any; StarPU has ended. */
 void tsi_platform_remove(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The four scalar types: what the program has to know about each, and conversion between them. */
-#ifndef TSI_DRIVERS_SESSION_PRECISION_H
-#define TSI_DRIVERS_SESSION_PRECISION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool tsi_precision_is_zero(const tsi_precision *type, const void *values, int64_
 
 /* Are the values real, be their type complex or not? */
 bool tsi_precision_all_real(const tsi_precision *type, const void *values, int64_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* Right-hand sides; files and checksums of solutions. */
-#ifndef TSI_DRIVERS_SESSION_RHS_H
-#define TSI_DRIVERS_SESSION_RHS_H
+#pragma once
 
 #include "drivers/session/session.h"
 #include "tristar_matrix.h"
@@ -22,5 +21,3 @@ __attribute__((format(printf, 3, 4))) bool tsi_solution_write(tsi_session *s, co
 
 /* FNV-1a, 64 bits, over the bytes of the values as they lie in memory. */
 uint64_t tsi_checksum(const tristar_dense *dense);
-
-#endif

@@ -6,8 +6,7 @@
  *   - a function that gives false has set status and message; the later functions are not to be called then
  *   - a describes the analysis that the factor was made with, once there is a factor
  *   - tsi_session_close releases everything, whatever was reached */
-#ifndef TSI_DRIVERS_SESSION_SESSION_H
-#define TSI_DRIVERS_SESSION_SESSION_H
+#pragma once
 
 #include "drivers/session/options.h"
 #include "drivers/session/precision.h"
@@ -92,5 +91,3 @@ double tsi_now(void); /* seconds */
 int tsi_expected_workers(const tsi_settings *settings);
 /* Cores that will share work without tasks: the same without the limit that StarPU was compiled with. */
 int tsi_expected_cores(const tsi_settings *settings);
-
-#endif

@@ -1,8 +1,7 @@
 /* Is the matrix of a session triangular, so that nothing has to be factored?
  *
  * Reads   a session that has read its matrix.   Writes  how the matrix is triangular. */
-#ifndef TSI_DRIVERS_SESSION_TRIANGLE_H
-#define TSI_DRIVERS_SESSION_TRIANGLE_H
+#pragma once
 
 #include "drivers/session/session.h"
 
@@ -21,5 +20,3 @@ bool tsi_is_triangle(tristar_t *ts, const tristar_view *view);
 /* "lower triangular: nothing is factored" and the like. */
 const char *tsi_triangle_text(const tsi_found_triangle *found);
 void tsi_triangle_free(tsi_found_triangle *found);
-
-#endif

@@ -1,8 +1,7 @@
 /* Variants of a solve by their words: WORD[+WORD...], as --variant and --variants take them.
  *
  * Reads   the words.   Writes  fields of the options of analysis and plan. */
-#ifndef TSI_DRIVERS_SESSION_VARIANT_H
-#define TSI_DRIVERS_SESSION_VARIANT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ bool tsi_variant_wrong(const char *variant, char *message, size_t size);
 
 /* Sets what the words say; variant NULL: nothing. The variant is right. */
 void tsi_variant_apply(const char *variant, tristar_analysis_options *analysis, tristar_plan_options *plan);
-
-#endif

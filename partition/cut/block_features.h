@@ -8,8 +8,7 @@
  *
  * Reads   a tsi_block_cut, the pattern by lines.
  * Writes  arrays of the caller. */
-#ifndef TSI_PARTITION_CUT_BLOCK_FEATURES_H
-#define TSI_PARTITION_CUT_BLOCK_FEATURES_H
+#pragma once
 
 #include "partition/cut/blocks.h"
 
@@ -47,5 +46,3 @@ static inline double tsi_block_rows_a_level(const tsi_block_part *part, const ts
  * of these, by their levels in it, so that blocks have other rows than those given. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_block_order(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines,
                                                bool whole, tsi_index *order);
-
-#endif

@@ -15,8 +15,7 @@
  *   - chunks have rows, and these are of one part
  *   - a chunk waits for the latest chunk before it that wrote a row of its own, and for those that finished
  * the columns that it reads; or it has finished them itself, before */
-#ifndef TSI_PARTITION_CUT_BLOCK_ROWS_H
-#define TSI_PARTITION_CUT_BLOCK_ROWS_H
+#pragma once
 
 #include "partition/cut/blocks.h"
 
@@ -58,5 +57,3 @@ TRISTAR_CHECKED tristar_status tsi_block_rows_create(tsi_env *env, const tsi_blo
 TRISTAR_CHECKED tristar_status tsi_block_rows_check(tsi_env *env, const tsi_block_rows *rows,
                                                     const tsi_block_cut *cut,
                                                     const tsi_block_pattern *pattern);
-
-#endif

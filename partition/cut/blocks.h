@@ -18,8 +18,7 @@
  *   - the triangles are the blocks in their order
  *   - a rectangle comes after the triangles of its columns, and before those of its rows
  *   - every entry below the diagonal lies in exactly one part */
-#ifndef TSI_PARTITION_CUT_BLOCKS_H
-#define TSI_PARTITION_CUT_BLOCKS_H
+#pragma once
 
 #include "partition/cut/row_chunks.h"
 
@@ -93,5 +92,3 @@ typedef struct tsi_block_traffic {
   tsi_count updated, loaded; /* rows and columns of rectangles */
 } tsi_block_traffic;
 tsi_block_traffic tsi_block_cut_traffic(const tsi_block_cut *cut);
-
-#endif

@@ -34,8 +34,7 @@
  * at work on the same chunk at the same time
  *   - a sliced chunk is a single panel; its slices slice_ptr[c] .. slice_ptr[c+1]-1 cut rows 0 .. height-1 in
  * order, each begins at slice_row[k], a multiple of 8, and none is empty; an unsliced chunk has no slice */
-#ifndef TSI_PARTITION_CUT_CHUNKS_H
-#define TSI_PARTITION_CUT_CHUNKS_H
+#pragma once
 
 #include "partition/cut/panels.h"
 #include "runtime/base/sort.h"
@@ -130,5 +129,3 @@ static inline tsi_index tsi_slice_rows(const tsi_chunks *chunks, const tsi_panel
       k + 1 < chunks->slice_ptr[c + 1] ? chunks->slice_row[k + 1] : panels->height[chunks->panel[c]];
   return end - chunks->slice_row[k];
 }
-
-#endif

@@ -7,8 +7,7 @@
  * Reads   the columns.   Writes  a word for each row, the caller's, zero at the beginning.
  * Invariant: when row i is visited, its word and what was carried from the row before hold all that is to be
  * known of it. */
-#ifndef TSI_PARTITION_CUT_LEVEL_SCAN_H
-#define TSI_PARTITION_CUT_LEVEL_SCAN_H
+#pragma once
 
 #include "partition/cut/row_chunks.h"
 
@@ -56,5 +55,3 @@ static inline __attribute__((always_inline)) tsi_index tsi_level_scan_row(
   }
   return own;
 }
-
-#endif

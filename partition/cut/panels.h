@@ -10,8 +10,7 @@
  *   - start[0] = 0, start[count] = n, 1 <= width(p) <= width_max
  *   - panels first[s] .. first[s+1]-1 are exactly the columns of supernode s
  *   - height(p) = columns of the supernode behind the panel + rows of the supernode */
-#ifndef TSI_PARTITION_CUT_PANELS_H
-#define TSI_PARTITION_CUT_PANELS_H
+#pragma once
 
 #include "partition/order/symbolic.h"
 
@@ -39,5 +38,3 @@ static inline tsi_count tsi_panel_entries(const tsi_panels *panels, tsi_index p)
   const tsi_count w = tsi_panel_width(panels, p);
   return w * (w + 1) / 2 + w * panels->height[p];
 }
-
-#endif

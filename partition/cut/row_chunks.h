@@ -27,8 +27,7 @@
  *   - order is a permutation, and no row comes before one that it waits for
  *   - chunks are not empty, and a chunk holds rows order[start[c]] .. order[start[c + 1] - 1]
  *   - 0 <= lane[c] < lanes */
-#ifndef TSI_PARTITION_CUT_ROW_CHUNKS_H
-#define TSI_PARTITION_CUT_ROW_CHUNKS_H
+#pragma once
 
 #include "partition/cut/chunks.h"
 
@@ -138,5 +137,3 @@ TRISTAR_CHECKED tristar_status tsi_row_symbolic_create(tsi_env *env, const tsi_r
  * the chunk, its first row, for all of them. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_row_chunks_create(tsi_env *env, const tsi_lines *lines,
                                                      const tsi_row_cut *cut, tsi_chunks **out);
-
-#endif

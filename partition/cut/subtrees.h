@@ -11,8 +11,7 @@
  *
  * Reads   tsi_symbolic, tsi_panels, the node of each supernode.
  * Writes  label[s] for supernodes of leaves. */
-#ifndef TSI_PARTITION_CUT_SUBTREES_H
-#define TSI_PARTITION_CUT_SUBTREES_H
+#pragma once
 
 #include "partition/cut/panels.h"
 
@@ -23,5 +22,3 @@ TRISTAR_CHECKED tristar_status tsi_assign_subtrees(tsi_env *env, const tsi_symbo
                                                    const tsi_panels *panels, tsi_index leaves,
                                                    const tsi_index *node, tsi_index processes, double floor,
                                                    tsi_index *label);
-
-#endif

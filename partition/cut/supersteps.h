@@ -2,8 +2,7 @@
  *
  * Reads   the pattern, its level sets.   Writes  order, start, lane and count of a cut that has
  * room for n rows and as many chunks. */
-#ifndef TSI_PARTITION_CUT_SUPERSTEPS_H
-#define TSI_PARTITION_CUT_SUPERSTEPS_H
+#pragma once
 
 #include "partition/cut/row_chunks.h"
 
@@ -27,5 +26,3 @@ typedef struct tsi_set_row {
 /* The rows of one set. Where it is wide, those with as many entries come together, the order stays otherwise.
  */
 void tsi_sort_set(const tsi_set_row *set, tsi_index count, tsi_index *row);
-
-#endif

@@ -11,8 +11,7 @@
  *   - supernode s is supernode[s] of the factor, with the same columns, rows and parent; its panels are cut
  *     like those of the factor
  *   - symbolic has start, parent, row_ptr, rows, the number of stored entries, and no more */
-#ifndef TSI_PARTITION_CUT_TREE_PART_H
-#define TSI_PARTITION_CUT_TREE_PART_H
+#pragma once
 
 #include "partition/cut/panels.h"
 
@@ -27,5 +26,3 @@ typedef struct tsi_tree_part {
 TRISTAR_CHECKED tristar_status tsi_tree_part_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                     const tsi_panels *panels, const bool *has,
                                                     tsi_tree_part **out);
-
-#endif

@@ -7,13 +7,10 @@
  * themselves. Windows weigh a step; several, where the sets of the first ones are narrow and rows of other
  * lengths follow each other there. Where sets are too narrow (rows_a_level) it ends as soon as this shows:
  * the levels so far tell it, and rows are neither all there nor counted. */
-#ifndef TSI_PARTITION_CUT_WINDOWS_H
-#define TSI_PARTITION_CUT_WINDOWS_H
+#pragma once
 
 #include "partition/cut/row_chunks.h"
 
 /* Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines,
                                                const tsi_row_options *options, tsi_row_cut *cut);
-
-#endif

@@ -27,8 +27,7 @@
  *   - load[d] sums up the subtrees on device d, in the order in which they were dealt out
  *   - times are those of the schedule, and no longer than those of the cores alone, unless devices come first
  */
-#ifndef TSI_PARTITION_DEVICE_DEVICE_SPLIT_H
-#define TSI_PARTITION_DEVICE_DEVICE_SPLIT_H
+#pragma once
 
 #include "partition/device/device_split_schedule.h"
 
@@ -85,5 +84,3 @@ TRISTAR_CHECKED tristar_status tsi_device_split_check(tsi_env *env, const tsi_de
 /* device[s]: that of supernode s; TSI_NONE: the cores. */
 void tsi_device_split_devices(const tsi_device_split *placing, const tsi_symbolic *symbolic,
                               tsi_index *device);
-
-#endif

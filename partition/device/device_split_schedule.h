@@ -17,8 +17,7 @@
  * Reads   the structure of one factor, or of L of an LU factorization whose U has rows of its own, costs,
  * the device of each subtree.
  * Writes  its own arrays. */
-#ifndef TSI_PARTITION_DEVICE_DEVICE_SPLIT_SCHEDULE_H
-#define TSI_PARTITION_DEVICE_DEVICE_SPLIT_SCHEDULE_H
+#pragma once
 
 #include "partition/cut/chunks.h"
 
@@ -95,5 +94,3 @@ TRISTAR_CHECKED tristar_status tsi_device_split_schedule_run(tsi_env *env,
                                                              tsi_device_split_schedule *schedule,
                                                              const tsi_split_subtree *subtree,
                                                              tsi_index count, tsi_device_split_times *times);
-
-#endif

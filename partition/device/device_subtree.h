@@ -13,8 +13,7 @@
  *     start, parent, row_ptr and rows of them; n is columns + border; a supernode whose first row is in the
  *     border is a root
  *   - rows and panels are those of the factor, in the subtree's numbers */
-#ifndef TSI_PARTITION_DEVICE_DEVICE_SUBTREE_H
-#define TSI_PARTITION_DEVICE_DEVICE_SUBTREE_H
+#pragma once
 
 #include "partition/cut/chunks.h"
 
@@ -47,5 +46,3 @@ TRISTAR_CHECKED tristar_status tsi_device_subtree_check(tsi_env *env, const tsi_
  * MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_device_subtree_cut(tsi_env *env, const tsi_device_subtree *subtree,
                                                       const tsi_chunk_options *options, tsi_chunks **out);
-
-#endif

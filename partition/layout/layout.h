@@ -33,8 +33,7 @@
  *   - the rows of a whole chunk are in whole chunks of the same anchor or in spread chunks; those of a spread
  *     chunk in spread chunks
  *   - bytes[c] > 0 */
-#ifndef TSI_PARTITION_LAYOUT_LAYOUT_H
-#define TSI_PARTITION_LAYOUT_LAYOUT_H
+#pragma once
 
 #include "partition/cut/chunks.h"
 
@@ -100,5 +99,3 @@ tsi_index tsi_layout_home(const tsi_layout *layout, tsi_index node);
 bool tsi_layout_has(const tsi_layout *layout, tsi_index z, tsi_index node);
 /* Does grid z hold panels of chunks of this node? */
 bool tsi_layout_holds(const tsi_layout *layout, tsi_index z, tsi_index node);
-
-#endif

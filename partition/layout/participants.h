@@ -12,8 +12,7 @@
  *   - a list holds processes p + Px q of the grid, each once, without the anchor; they ascend cyclically from
  * the anchor on
  *   - a whole chunk has no holders; a chunk that the grid does not hold (layout.h) has none either */
-#ifndef TSI_PARTITION_LAYOUT_PARTICIPANTS_H
-#define TSI_PARTITION_LAYOUT_PARTICIPANTS_H
+#pragma once
 
 #include "partition/layout/layout.h"
 
@@ -35,5 +34,3 @@ static inline tsi_index tsi_layout_maker(const tsi_layout *layout, tsi_index sou
   return layout->whole[source] ? layout->row[source] + layout->px * layout->column[source]
                                : layout->row[target] + layout->px * layout->column[source];
 }
-
-#endif

@@ -22,8 +22,7 @@
  *   - spread chunks with rows here have at least one slice, so that x can be sent before they are at work.
  * The first slice has the rows in the first chunk that they go to: the next one on the way to the root, which
  *     waits for them, forward, and whose x comes last, backward */
-#ifndef TSI_PARTITION_LAYOUT_SHARE_H
-#define TSI_PARTITION_LAYOUT_SHARE_H
+#pragma once
 
 #include "partition/layout/layout.h"
 
@@ -55,5 +54,3 @@ TRISTAR_CHECKED tristar_status tsi_share_create(tsi_env *env, const tsi_layout *
                                                 const tsi_share_options *options, tsi_share **out);
 TRISTAR_CHECKED tristar_status tsi_share_check(tsi_env *env, const tsi_share *share, const tsi_layout *layout,
                                                const tsi_panels *panels);
-
-#endif

@@ -5,13 +5,10 @@
  * to the supernode that has them as columns.
  *
  * Reads   a tsi_symbolic.   Writes  its result. */
-#ifndef TSI_PARTITION_ORDER_BORDERS_H
-#define TSI_PARTITION_ORDER_BORDERS_H
+#pragma once
 
 #include "partition/order/symbolic.h"
 
 /* border: supernodes. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_borders_count(tsi_env *env, const tsi_symbolic *symbolic,
                                                  tsi_index *border);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Reads   a tsi_graph.
  * Writes  a tsi_core_graph, which owns its arrays. A method writes perm. */
-#ifndef TSI_PARTITION_ORDER_CORE_GRAPH_H
-#define TSI_PARTITION_ORDER_CORE_GRAPH_H
+#pragma once
 
 #include <metis.h>
 
@@ -47,5 +46,3 @@ bool tsi_core_next(const tsi_core_graph *core, tsi_index *c, tsi_component *at);
 TRISTAR_CHECKED tristar_status tsi_core_place_dense(tsi_env *env, const tsi_graph *graph,
                                                     const tsi_core_graph *core, tsi_index at,
                                                     tsi_index *perm);
-
-#endif

@@ -6,8 +6,7 @@
  * Reads   a graph, or trees as arrays parent[] with TSI_NONE at the roots.
  * Writes  arrays of the caller.
  * Nothing is recursive: trees may be as deep as they have nodes. */
-#ifndef TSI_PARTITION_ORDER_ETREE_H
-#define TSI_PARTITION_ORDER_ETREE_H
+#pragma once
 
 #include "partition/order/graph.h"
 
@@ -32,5 +31,3 @@ TRISTAR_CHECKED tristar_status tsi_column_counts(tsi_env *env, tsi_index n, cons
 /* *height = nodes on the longest path from a node to a root. Requires parent[j] > j. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tree_height(tsi_env *env, tsi_index n, const tsi_index *parent,
                                                tsi_index *height);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads   a column- or row-compressed pattern: n, ptr (n+1), index (32-bit, any order, duplicates allowed),
  * optionally with one triangle only. Writes  a tsi_graph that owns its arrays. Invariants (tsi_graph_check):
  * adj of v ascending, without duplicates and without v; u in adj(v) iff v in adj(u). */
-#ifndef TSI_PARTITION_ORDER_GRAPH_H
-#define TSI_PARTITION_ORDER_GRAPH_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -21,5 +20,3 @@ TRISTAR_CHECKED tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const
                                                 const tsi_index *index, const tsi_index *row_map,
                                                 bool triangle, tsi_graph **out);
 TRISTAR_CHECKED tristar_status tsi_graph_check(tsi_env *env, const tsi_graph *graph);
-
-#endif

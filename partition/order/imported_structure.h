@@ -13,8 +13,7 @@
  * rows of its own. If both have the same rows only the first is made. Invariants: those of symbolic.h with
  * closed = false: rows of a supernode belong to ancestors, but these need not have each other's rows;
  * children need not be ordered by weight. */
-#ifndef TSI_PARTITION_ORDER_IMPORTED_STRUCTURE_H
-#define TSI_PARTITION_ORDER_IMPORTED_STRUCTURE_H
+#pragma once
 
 #include "partition/order/symbolic.h"
 
@@ -32,5 +31,3 @@ typedef struct tsi_columns {
  */
 TRISTAR_CHECKED tristar_status tsi_symbolic_of_imported(tsi_env *env, int sides, const tsi_columns *columns,
                                                         double relax, tsi_symbolic *out[2]);
-
-#endif

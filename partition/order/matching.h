@@ -13,8 +13,7 @@
  * finite. Two exceptions keep <= 1 but not = 1: where the optimum takes far too long (large random matrices)
  * the last columns are matched without it, and where its scalings would overflow the columns are scaled by
  * their maxima instead. */
-#ifndef TSI_PARTITION_ORDER_MATCHING_H
-#define TSI_PARTITION_ORDER_MATCHING_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -28,5 +27,3 @@ TRISTAR_CHECKED tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi
 /* Structural rank only (maximum cardinality matching), of a pattern. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *ptr,
                                                    const tsi_index *index, tsi_index *rank);
-
-#endif

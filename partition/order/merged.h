@@ -7,8 +7,7 @@
  * Writes  a tsi_merged, which owns its arrays.
  * Invariants: the vertices of a group have the same closed neighbourhood; groups are numbered by their first
  * vertices. */
-#ifndef TSI_PARTITION_ORDER_MERGED_H
-#define TSI_PARTITION_ORDER_MERGED_H
+#pragma once
 
 #include "partition/order/core_graph.h"
 
@@ -23,5 +22,3 @@ typedef struct tsi_merged {
 TRISTAR_CHECKED tristar_status tsi_merged_create(tsi_env *env, const tsi_component *c, tsi_merged **out);
 /* perm: of the component, written, from the order of the groups (groups.perm). */
 void tsi_merged_expand(const tsi_merged *m, idx_t *perm);
-
-#endif

@@ -1,6 +1,5 @@
 /* Calls of METIS: what it can take, one at a time, what it returned. */
-#ifndef TSI_PARTITION_ORDER_METIS_CALL_H
-#define TSI_PARTITION_ORDER_METIS_CALL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -21,5 +20,3 @@ TRISTAR_CHECKED tristar_status tsi_metis_order(tsi_env *env, const tsi_component
                                                int seed, idx_t *sizes);
 /* What METIS returned for a graph. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges);
-
-#endif

@@ -6,8 +6,7 @@
  * Reads   a tsi_component.
  * Writes  its perm, and what the factor will be like, which the method sees as it goes.
  * Invariant: the result depends on the component only. */
-#ifndef TSI_PARTITION_ORDER_MINIMUM_DEGREE_H
-#define TSI_PARTITION_ORDER_MINIMUM_DEGREE_H
+#pragma once
 
 #include "partition/order/core_graph.h"
 #include "partition/order/symbolic.h"
@@ -23,5 +22,3 @@ void tsi_minimum_degree(const tsi_component *c, tsi_fill *fill);
  * AMD's integers). */
 TRISTAR_CHECKED tristar_status tsi_approximate_minimum_degree(tsi_env *env, const tsi_component *c,
                                                               tsi_fill *fill);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Reads   what AMD predicts, or the measured factor.
  * Writes  predicted seconds. */
-#ifndef TSI_PARTITION_ORDER_ORDER_CHOICE_H
-#define TSI_PARTITION_ORDER_ORDER_CHOICE_H
+#pragma once
 
 #include "partition/order/symbolic.h"
 
@@ -27,5 +26,3 @@ bool tsi_order_tries_dissection(tsi_index n, const tsi_fill *amd, const tsi_orde
 /* Is the dissection better? Both are measured. */
 bool tsi_order_takes_dissection(const tsi_fill *amd, const tsi_fill *dissection, const tsi_order_costs *costs,
                                 const char **reason);
-
-#endif

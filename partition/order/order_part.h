@@ -4,8 +4,7 @@
  * Reads   a tsi_component, separators.
  * Writes  tsi_order_parts, which own their arrays.
  * Invariant: the neighbours of an own vertex are all in the part. */
-#ifndef TSI_PARTITION_ORDER_ORDER_PART_H
-#define TSI_PARTITION_ORDER_ORDER_PART_H
+#pragma once
 
 #include "partition/order/core_graph.h"
 
@@ -38,5 +37,3 @@ TRISTAR_CHECKED tristar_status tsi_order_part_separate(tsi_env *env, tsi_order_p
 /* result becomes an order by approximate minimum degree, for which the halo counts (CAMD). Errors: MEMORY,
  * RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_order_part_eliminate(tsi_env *env, tsi_order_part *p);
-
-#endif

@@ -7,8 +7,7 @@
  * The top separator tree with p leaves (p a power of two) has 2p - 1 nodes: the leaves 0 .. p-1 from left to
  * right, then the separators level by level up to the root 2p - 2. A vertex has neighbours only in its own
  * node, in the ancestors of its node and in their descendants. */
-#ifndef TSI_PARTITION_ORDER_ORDERING_H
-#define TSI_PARTITION_ORDER_ORDERING_H
+#pragma once
 
 #include <math.h>
 
@@ -45,5 +44,3 @@ TRISTAR_CHECKED tristar_status tsi_order(tsi_env *env, const tsi_graph *graph,
 /* inverse[perm[k]] = k. Errors: ARGUMENT when perm is no permutation (message: the entry). */
 TRISTAR_CHECKED tristar_status tsi_invert_permutation(tsi_env *env, tsi_index n, const tsi_index *perm,
                                                       tsi_index *inverse);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Reads   a matching, a tsi_graph.   Writes  partner, an ordering, a tsi_graph.
  * Invariants: partner[partner[v]] = v; partner[v] = v: v is alone. */
-#ifndef TSI_PARTITION_ORDER_PAIRS_H
-#define TSI_PARTITION_ORDER_PAIRS_H
+#pragma once
 
 #include "partition/order/symbolic.h"
 
@@ -29,5 +28,3 @@ TRISTAR_CHECKED tristar_status tsi_pairs_graph(tsi_env *env, const tsi_graph *gr
  * Errors: as tsi_order. */
 TRISTAR_CHECKED tristar_status tsi_pairs_order(tsi_env *env, const tsi_graph *graph, const tsi_index *partner,
                                                const tsi_symbolic_options *options, tsi_index *perm);
-
-#endif

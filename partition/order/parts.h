@@ -3,8 +3,7 @@
  * Reads   a tsi_graph.
  * Writes  the part of each vertex.
  * Invariant: the same graph and number of parts give the same parts. */
-#ifndef TSI_PARTITION_ORDER_PARTS_H
-#define TSI_PARTITION_ORDER_PARTS_H
+#pragma once
 
 #include "partition/order/graph.h"
 
@@ -14,5 +13,3 @@
  * TOO_LARGE (for METIS), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_graph_parts(tsi_env *env, const tsi_graph *graph, tsi_index parts,
                                                tsi_index *part);
-
-#endif

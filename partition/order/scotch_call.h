@@ -6,8 +6,7 @@
  * Writes  its order.
  * Invariant: the result depends on the graph and the seed only. Scotch's own state, which drifts from call to
  * call, is not used: each call has a context of its own, with one thread. */
-#ifndef TSI_PARTITION_ORDER_SCOTCH_CALL_H
-#define TSI_PARTITION_ORDER_SCOTCH_CALL_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -18,5 +17,3 @@ TRISTAR_CHECKED tristar_status tsi_scotch_need(tsi_env *env);
  * (for Scotch's integers), RUNTIME (Scotch), UNSUPPORTED. */
 TRISTAR_CHECKED tristar_status tsi_scotch_order(tsi_env *env, int64_t n, const void *xadj, const void *adj,
                                                 int bits, int seed, void *perm);
-
-#endif

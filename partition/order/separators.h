@@ -11,8 +11,7 @@
  * Writes  the order of its own vertices.
  * Invariant: the same part and seed give the same order. So parts may be ordered in any sequence, and by
  * other processes (shared_order.h). */
-#ifndef TSI_PARTITION_ORDER_SEPARATORS_H
-#define TSI_PARTITION_ORDER_SEPARATORS_H
+#pragma once
 
 #include "partition/order/order_part.h"
 
@@ -26,5 +25,3 @@ TRISTAR_CHECKED tristar_status tsi_separators_divide(tsi_env *env, const tsi_ord
 TRISTAR_CHECKED tristar_status tsi_separators_order(tsi_env *env, tsi_order_part *part, int seed,
                                                     idx_t *order);
 void tsi_separators_release(tsi_env *env, tsi_order_part **list);
-
-#endif

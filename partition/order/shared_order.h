@@ -14,8 +14,7 @@
  * Writes  its perm.
  * Invariants: perm depends on the component, the method and the seed only. After a cancellation no helper
  * runs. */
-#ifndef TSI_PARTITION_ORDER_SHARED_ORDER_H
-#define TSI_PARTITION_ORDER_SHARED_ORDER_H
+#pragma once
 
 #include "partition/order/core_graph.h"
 #include "partition/order/symbolic.h"
@@ -40,5 +39,3 @@ TRISTAR_CHECKED tristar_status tsi_component_order(tsi_env *env, const tsi_compo
 
 /* In a helper: does what the shared memory of so many bytes contains; returns an exit status. */
 int tsi_shared_order_serve(void *memory, size_t bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads   the column elimination tree in postorder, with column counts.
  * Writes  a tsi_supernode_tree that owns its arrays; the supernodes of a tsi_symbolic, the order of its
  * columns. */
-#ifndef TSI_PARTITION_ORDER_SUPERNODES_H
-#define TSI_PARTITION_ORDER_SUPERNODES_H
+#pragma once
 
 #include "partition/order/symbolic.h"
 
@@ -36,5 +35,3 @@ TRISTAR_CHECKED tristar_status tsi_supernodes_of_runs(tsi_env *env, tsi_index n,
 TRISTAR_CHECKED tristar_status tsi_amalgamate(tsi_env *env, const tsi_supernode_tree *tree,
                                               const tsi_index *part, double relax, tsi_symbolic *symbolic,
                                               tsi_index *column_order);
-
-#endif

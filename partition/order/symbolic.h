@@ -28,8 +28,7 @@
  * part_columns[t] columns, and the parent of a supernode is in its own node or in an ancestor of it. The
  * columns of a node are contiguous where each half of a dissection is connected, which is not always so; and
  * the postorder may exchange the two subtrees of a node. */
-#ifndef TSI_PARTITION_ORDER_SYMBOLIC_H
-#define TSI_PARTITION_ORDER_SYMBOLIC_H
+#pragma once
 
 #include "partition/order/graph.h"
 #include "runtime/base/watch.h"
@@ -132,5 +131,3 @@ TRISTAR_CHECKED tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_symbolic_check(tsi_env *env, const tsi_symbolic *symbolic,
                                                   const tsi_graph *graph);
-
-#endif

@@ -14,8 +14,7 @@
  *     }
  *
  * A function that has nothing to release uses TSI_TRY and TSI_FAIL, which return. */
-#ifndef TSI_ADAPTERS_ADAPTER_H
-#define TSI_ADAPTERS_ADAPTER_H
+#pragma once
 
 #include "tristar_adapter.h"
 
@@ -55,5 +54,3 @@
     tristar_adapter_free((ts), (void *)(p));                                                                 \
     (p) = NULL;                                                                                              \
   } while (0)
-
-#endif

@@ -3,8 +3,7 @@
  * Reads   the cholmod_factor; its values are not copied, but for zomplex ones.
  * Writes  a tristar_factors that points into the cholmod_factor and into tsi_cholmod, so both must outlive
  * it. Not checked here: the indices; tristar_import_supernodal does that. */
-#ifndef TSI_ADAPTERS_CHOLMOD_FACTORS_H
-#define TSI_ADAPTERS_CHOLMOD_FACTORS_H
+#pragma once
 
 #include "tristar_cholmod.h"
 #include "tristar_triangle.h"
@@ -23,5 +22,3 @@ TRISTAR_CHECKED tristar_status tsi_cholmod_factors(tristar_t *ts, const cholmod_
                                                    const tristar_view *matrix, tsi_cholmod *work,
                                                    tristar_factors *factors);
 void tsi_cholmod_release(tristar_t *ts, tsi_cholmod *work);
-
-#endif

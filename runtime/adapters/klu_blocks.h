@@ -8,8 +8,7 @@
  *
  * Assumes  sorted or unsorted columns, L with ones on its diagonal (stored or not).
  * Not checked here: row indices in range; KLU made them. */
-#ifndef TSI_ADAPTERS_KLU_BLOCKS_H
-#define TSI_ADAPTERS_KLU_BLOCKS_H
+#pragma once
 
 #include "runtime/adapters/adapter.h"
 
@@ -27,5 +26,3 @@ TRISTAR_CHECKED tristar_status tsi_klu_blocks_d(tristar_t *ts, int64_t n, const 
 TRISTAR_CHECKED tristar_status tsi_klu_blocks_z(tristar_t *ts, int64_t n, const tsi_klu_columns *lower,
                                                 const tsi_klu_columns *upper, const tsi_klu_columns *off,
                                                 tsi_klu_columns *full);
-
-#endif

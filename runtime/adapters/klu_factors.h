@@ -3,8 +3,7 @@
  *
  * Reads   the objects: their sizes, and the rest through klu_*_extract, which copies.
  * Writes  a tristar_factors that points into tsi_klu, which must outlive it. */
-#ifndef TSI_ADAPTERS_KLU_FACTORS_H
-#define TSI_ADAPTERS_KLU_FACTORS_H
+#pragma once
 
 #include "runtime/adapters/klu_blocks.h"
 #include "tristar_klu.h"
@@ -21,5 +20,3 @@ TRISTAR_CHECKED tristar_status tsi_klu_factors(tristar_t *ts, tristar_klu family
                                                const void *Numeric, const tristar_view *matrix, tsi_klu *work,
                                                tristar_factors *factors);
 void tsi_klu_release(tristar_t *ts, tsi_klu *work);
-
-#endif

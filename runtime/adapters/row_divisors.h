@@ -6,8 +6,7 @@
  * unless entries underflow, which then are 1e-280 times as large as the largest one of their row at most.
  *
  * Reads   divisors.   Writes  row_scale, and the values of L and U, which belong to the adapter. */
-#ifndef TSI_ADAPTERS_ROW_DIVISORS_H
-#define TSI_ADAPTERS_ROW_DIVISORS_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -69,5 +68,3 @@ out:
   TSI_FREE(ts, shift);
   return status;
 }
-
-#endif

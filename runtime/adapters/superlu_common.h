@@ -1,7 +1,6 @@
 /* What the factors of SuperLU and of SuperLU_DIST have in common: permutations that say where a row goes, and
  * scale factors in the real type of the factors. */
-#ifndef TSI_ADAPTERS_SUPERLU_COMMON_H
-#define TSI_ADAPTERS_SUPERLU_COMMON_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ static inline tristar_status tsi_copy_scale(tristar_t *ts, const void *scale, bo
     (*copy)[i] = single ? (double)((const float *)scale)[i] : ((const double *)scale)[i];
   return TRISTAR_OK;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The factors of SuperLU_DIST, whatever their type, as a tristar_factors. */
-#ifndef TSI_ADAPTERS_SUPERLU_DIST_FACTORS_H
-#define TSI_ADAPTERS_SUPERLU_DIST_FACTORS_H
+#pragma once
 
 #include <superlu_defs.h>
 
@@ -45,5 +44,3 @@ TRISTAR_CHECKED tristar_status tsi_superlu_dist_check(tristar_t *ts, const tsi_s
 TRISTAR_CHECKED tristar_status tsi_superlu_dist_factors(tristar_t *ts, const tsi_superlu_dist_parts *from,
                                                         tsi_superlu_dist *work, tristar_factors *factors);
 void tsi_superlu_dist_release(tristar_t *ts, tsi_superlu_dist *work);
-
-#endif

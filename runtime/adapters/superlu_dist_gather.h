@@ -11,8 +11,7 @@
  *   - all processes agree before anything is sent; from then on nothing is allocated and nothing can fail but
  * MPI
  *   - rows of a supernode of L begin with those of its diagonal block */
-#ifndef TSI_ADAPTERS_SUPERLU_DIST_GATHER_H
-#define TSI_ADAPTERS_SUPERLU_DIST_GATHER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ TRISTAR_CHECKED tristar_status tsi_superlu_dist_gather(tristar_t *ts, const grid
 TRISTAR_CHECKED tristar_status tsi_superlu_dist_agree(tristar_t *ts, const gridinfo_t *grid,
                                                       tristar_status mine);
 void tsi_superlu_dist_gathered_release(tristar_t *ts, tsi_superlu_dist_gathered *all);
-
-#endif

@@ -1,6 +1,5 @@
 /* The factors of SuperLU as a tristar_factors. */
-#ifndef TSI_ADAPTERS_SUPERLU_FACTORS_H
-#define TSI_ADAPTERS_SUPERLU_FACTORS_H
+#pragma once
 
 #include "tristar_superlu.h"
 #include "tristar_triangle.h"
@@ -28,5 +27,3 @@ typedef struct tsi_superlu {
 TRISTAR_CHECKED tristar_status tsi_superlu_factors(tristar_t *ts, const tristar_superlu *from,
                                                    tsi_superlu *work, tristar_factors *factors);
 void tsi_superlu_release(tristar_t *ts, tsi_superlu *work);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reads   the Numeric object, through umfpack_*_get_lunz and umfpack_*_get_numeric, which copy.
  * Writes  a tristar_factors that points into tsi_umfpack, which must outlive it. */
-#ifndef TSI_ADAPTERS_UMFPACK_FACTORS_H
-#define TSI_ADAPTERS_UMFPACK_FACTORS_H
+#pragma once
 
 #include "tristar_umfpack.h"
 #include "tristar_triangle.h"
@@ -22,5 +21,3 @@ TRISTAR_CHECKED tristar_status tsi_umfpack_factors(tristar_t *ts, tristar_umfpac
                                                    const tristar_view *matrix, tsi_umfpack *work,
                                                    tristar_factors *factors);
 void tsi_umfpack_release(tristar_t *ts, tsi_umfpack *work);
-
-#endif

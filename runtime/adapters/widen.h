@@ -1,6 +1,5 @@
 /* Where a solver with int writes into an array of int64_t: turns its integers into the int64_t meant. */
-#ifndef TSI_ADAPTERS_WIDEN_H
-#define TSI_ADAPTERS_WIDEN_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -13,5 +12,3 @@ static inline void tsi_widen(int64_t *integers, int64_t count) {
     integers[k] = value;
   }
 }
-
-#endif

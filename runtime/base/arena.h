@@ -15,8 +15,7 @@
  *   - spans of a region that are free are in ascending order, do not touch, and are not empty
  *   - spans begin and end at multiples of a granule (4 KB), as do parts of arrays that are given back
  * With the address sanitizer each array is the C library's, so that what reads past one is found. */
-#ifndef TSI_RUNTIME_BASE_ARENA_H
-#define TSI_RUNTIME_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -41,5 +40,3 @@ void tsi_arena_trim(void);
 
 /* What regions there are, and the bytes in them that arrays have. */
 void tsi_arena_count(size_t *regions, size_t *bytes);
-
-#endif

@@ -9,8 +9,7 @@
  * Writes  what the child writes there.
  * Invariants: a child that was started is waited for in tsi_child_finish, which kills one that still runs; no
  * file stays open in this process while a child runs. */
-#ifndef TSI_BASE_CHILD_H
-#define TSI_BASE_CHILD_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -43,5 +42,3 @@ void tsi_child_finish(tsi_child *child);
 void *tsi_child_serve(size_t *bytes);
 /* In the child, thereafter: has the parent, a process id, ended before? */
 bool tsi_child_is_orphan(int parent);
-
-#endif

@@ -3,8 +3,7 @@
  * tsi_clock is the time in which the library works: that of the wall, or, in a build for a StarPU that
  * simulates (TSI_SIMULATED), that of the simulated machine, which stands still but while simulated tasks and
  * transfers pass. tsi_wall_clock is for what measures the machine that the program itself runs on. */
-#ifndef TSI_RUNTIME_BASE_CLOCK_H
-#define TSI_RUNTIME_BASE_CLOCK_H
+#pragma once
 
 #include <time.h>
 
@@ -23,6 +22,4 @@ void tsi_clock_follow(double (*now)(void));
 static inline double tsi_clock(void) {
   return tsi_wall_clock();
 }
-#endif
-
 #endif

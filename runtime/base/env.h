@@ -25,8 +25,7 @@
  * A public function ends with `return tsi_answer(env, status);` instead, which logs its error, and begins
  * with `TSI_ENTER(object, object->ts);` (tools/ci/check_answers).
  */
-#ifndef TSI_BASE_ENV_H
-#define TSI_BASE_ENV_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -252,5 +251,3 @@ static inline void *tsi_take(void *pointer) {
 #define TSI_SCRATCH_ZERO(env, type, p, count)                                                                \
   TSI_OWNED type *p = NULL;                                                                                  \
   TSI_TRY(TSI_ALLOC_ZERO(env, p, count))
-
-#endif

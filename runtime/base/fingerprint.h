@@ -3,8 +3,7 @@
  * Words of 8 bytes are mixed in one after the other, by multiplications with odd constants and shifts (the
  * finalizer of SplitMix64; Steele, Lea, Flood 2014). The number depends on the order of bytes of the machine.
  */
-#ifndef TSI_BASE_FINGERPRINT_H
-#define TSI_BASE_FINGERPRINT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ static inline uint64_t tsi_fingerprint(uint64_t seed, const void *data, size_t b
   if (bytes > 0) memcpy(&word, from, bytes);
   return tsi_fingerprint_word(x, word);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Arrays that grow.
  *
  * Reads, writes   the caller's array, which is the library's memory (env.h). */
-#ifndef TSI_BASE_GROW_H
-#define TSI_BASE_GROW_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -15,5 +14,3 @@ TRISTAR_CHECKED tristar_status tsi_make_room(tsi_env *env, void **array, size_t 
 
 /* The capacity to grow to from `capacity` full elements, when `limit` are expected in all. */
 tsi_count tsi_next_capacity(tsi_count capacity, tsi_count limit);
-
-#endif

@@ -3,8 +3,7 @@
  * StarPU is not instrumented, so TSan does not see that a task runs after those it waits for. Each run of a
  * task "releases" its own record and "acquires" exactly the records that it declared to wait for: a missing
  * edge still shows as a race. */
-#ifndef TSI_RUNTIME_BASE_HAPPENS_BEFORE_H
-#define TSI_RUNTIME_BASE_HAPPENS_BEFORE_H
+#pragma once
 
 #if defined(__SANITIZE_THREAD__)
 #define TSI_TSAN 1
@@ -22,6 +21,4 @@ void __tsan_release(void *address);
 #else
 #define TSI_HAPPENS_BEFORE(address) ((void)(address))
 #define TSI_HAPPENS_AFTER(address) ((void)(address))
-#endif
-
 #endif

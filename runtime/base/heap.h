@@ -1,7 +1,6 @@
 /* A binary heap of items with keys: the item with the largest key first, of equal keys the smallest item. The
  * caller allocates the entries. */
-#ifndef TSI_RUNTIME_BASE_HEAP_H
-#define TSI_RUNTIME_BASE_HEAP_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -40,5 +39,3 @@ static inline tsi_keyed tsi_heap_pop(tsi_heap *heap) {
   heap->entry[at] = last;
   return first;
 }
-
-#endif

@@ -11,8 +11,7 @@
  *   - owners > 0 until `end` is called, once
  *   - tsi_forks grows in the child of a fork() and at no other time: no object of this process is inherited,
  *     all others are */
-#ifndef TSI_BASE_LIFETIME_H
-#define TSI_BASE_LIFETIME_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ static inline bool tsi_lifetime_is_inherited(const tsi_lifetime *life) {
  * shared with the parent as long as neither writes to it: another thread of the parent may have been at work
  * on the object when fork() copied it. */
 bool tsi_lifetime_abandon(const tsi_lifetime *life, const void *object);
-
-#endif

@@ -3,8 +3,7 @@
  * A later version adds fields at the end of a struct, and 0 always is the default of such a field. A program
  * passes the size of the struct that it was compiled with. A smaller struct than that of the library lacks
  * the last fields, which take their defaults. A larger one is accepted if its additional bytes are all 0. */
-#ifndef TSI_BASE_OPTIONS_H
-#define TSI_BASE_OPTIONS_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -19,5 +18,3 @@ TRISTAR_CHECKED tristar_status tsi_options_read(const tsi_env *env, const char *
 /* *full = the defaults of the type, overwritten by *given unless that is NULL. */
 #define TSI_OPTIONS(env, type, given, full)                                                                  \
   (type##_init(full), tsi_options_read((env), #type, (given), (full), sizeof *(full)))
-
-#endif

@@ -7,8 +7,7 @@
  * Written directly, as this cannot be had: what is no regular file (a pipe, /dev/null), a file with several
  * hard links or of another owner, and one in a folder that takes no new files. Kept: permissions. A symbolic
  * link stays one; what it leads to is replaced. */
-#ifndef TSI_BASE_OUTPUT_FILE_H
-#define TSI_BASE_OUTPUT_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ int tsi_output_file_begin(tsi_output_file *file, const char *path, int *descript
 /* complete: all was written, and the caller's descriptor closed without an error; else the new file vanishes.
  * Returns an errno; 0: nothing went wrong here. */
 int tsi_output_file_end(tsi_output_file *file, bool complete);
-
-#endif

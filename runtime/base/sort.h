@@ -1,6 +1,5 @@
 /* Sorting of index lists, and searches in them. */
-#ifndef TSI_RUNTIME_BASE_SORT_H
-#define TSI_RUNTIME_BASE_SORT_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -33,5 +32,3 @@ static inline tsi_count tsi_find_sorted(const tsi_index *index, tsi_count low, t
 
 /* Of count ranges that follow each other, range k from begin[k] on: the one that has i. i >= begin[0]. */
 tsi_index tsi_find_range(const tsi_index *begin, tsi_index count, tsi_index i);
-
-#endif

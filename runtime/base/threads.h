@@ -4,8 +4,7 @@
  * Invariants
  *   - conditions wait by CLOCK_MONOTONIC, which nobody sets
  *   - our threads mask all signals: those are for the threads of the program */
-#ifndef TSI_BASE_THREADS_H
-#define TSI_BASE_THREADS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -20,5 +19,3 @@ TRISTAR_CHECKED tristar_status tsi_monitor_init(const tsi_env *env, pthread_mute
                                                 pthread_cond_t *condition);
 TRISTAR_CHECKED tristar_status tsi_thread_start(const tsi_env *env, pthread_t *thread, void *(*run)(void *),
                                                 void *arg);
-
-#endif

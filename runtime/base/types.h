@@ -5,8 +5,7 @@
  *   tsi_count   a number of entries or an offset into entries   (64 bits, at most 2^63 - 2)
  *   size_t      a number of bytes
  * Conversions to the narrower type go through tsi_to_index, which says whether the value fits. */
-#ifndef TSI_BASE_TYPES_H
-#define TSI_BASE_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ static inline tsi_count tsi_count_min(tsi_count a, tsi_count b) {
 static inline tsi_count tsi_count_max(tsi_count a, tsi_count b) {
   return a > b ? a : b;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Reads   the environment, at each call.   Writes  nothing.
  * Invariant: whoever looks at a variable TRISTAR_... names it by its number here (tools/ci/check_variables),
  * so that no list of them can be incomplete. */
-#ifndef TSI_BASE_VARIABLES_H
-#define TSI_BASE_VARIABLES_H
+#pragma once
 
 typedef enum tsi_variable_id {
   TSI_VARIABLE_CALIBRATION,
@@ -23,5 +22,3 @@ typedef enum tsi_variable_id {
 
 /* The value of a variable; NULL: not set, or empty. */
 const char *tsi_variable(tsi_variable_id id);
-
-#endif

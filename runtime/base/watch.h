@@ -6,8 +6,7 @@
  * Reads   the clock.
  * Writes  log lines.
  * Invariant: once cancelled, each look fails. */
-#ifndef TSI_BASE_WATCH_H
-#define TSI_BASE_WATCH_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -29,5 +28,3 @@ static inline void tsi_watch_note(tsi_watch *watch, double done) {
 }
 /* what: the work, for the log. watch NULL: nothing is done. Errors: CANCELLED. */
 TRISTAR_CHECKED tristar_status tsi_watch_look(tsi_env *env, tsi_watch *watch, const char *what);
-
-#endif

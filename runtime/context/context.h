@@ -5,8 +5,7 @@
  * Writes  its members.
  * Invariants: env is the first member; the context ends with its last owner (env.life): the program, from
  * tristar_create to tristar_destroy, or an object. */
-#ifndef TSI_RUNTIME_CONTEXT_CONTEXT_H
-#define TSI_RUNTIME_CONTEXT_CONTEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ void tsi_context_call_waiting(tristar_t *ts, void (*run)(void *arg), void *arg);
 
 /* tsi_workers_need of the context. */
 TRISTAR_CHECKED tristar_status tsi_context_need_starpu(tristar_t *ts, double *start_seconds);
-
-#endif

@@ -11,8 +11,7 @@
  * Reads   what the function reads.   Writes  what it writes; its own members.
  * Invariants: a run calls the function once for each block; it has ended when tsi_crew_run returns; blocks
  * may be taken in any order, at the same time. */
-#ifndef TSI_RUNTIME_CONTEXT_CREW_H
-#define TSI_RUNTIME_CONTEXT_CREW_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -63,5 +62,3 @@ void tsi_crew_finish(tsi_crew *crew);
 /* bytes: that are read and written, about. Errors: NO_WORKER, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_crew_run(tsi_crew *crew, tsi_crew_kind kind, double bytes,
                                             tsi_crew_function run, void *context);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Reads   nothing else.   Writes  its own members.
  * Invariants: a retired object has no other owner; unfinished is the sum of what its plans have. */
-#ifndef TSI_RUNTIME_CONTEXT_SOLVES_H
-#define TSI_RUNTIME_CONTEXT_SOLVES_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -35,5 +34,3 @@ void tsi_solves_finish(tsi_solves *solves);
 void tsi_solves_reclaim(tsi_solves *solves);
 /* Under the lock. */
 void tsi_solves_retire(tsi_solves *solves, tsi_retired *retired);
-
-#endif

@@ -15,8 +15,7 @@
  * Invariants (tsi_analysis_check; the last one but for tsi_analyze_pattern): in_row and out_row are
  * permutations; every stored entry of A stands in the lists exactly once (twice for an off-diagonal entry of
  * a symmetric kind under LU; once under LLT, in the lower list). */
-#ifndef TSI_RUNTIME_FACTOR_ANALYSIS_H
-#define TSI_RUNTIME_FACTOR_ANALYSIS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -124,5 +123,3 @@ static inline tsi_inverse tsi_analysis_inverse(const tristar_analysis_t *analysi
 static inline bool tsi_analysis_is_lu(const tristar_analysis_t *analysis) {
   return analysis->stats.method == TRISTAR_METHOD_LU;
 }
-
-#endif

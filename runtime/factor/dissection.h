@@ -3,8 +3,7 @@
  * Reads   compressed columns: n, ptr (n + 1), index, which may list each pair of entries (i, j), (j, i) once.
  * Writes  position: vertex v comes as position[v]-th.
  * Not checked: that index is in 0 .. n - 1. */
-#ifndef TSI_RUNTIME_FACTOR_DISSECTION_H
-#define TSI_RUNTIME_FACTOR_DISSECTION_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -12,5 +11,3 @@
  * TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dissect(tsi_env *env, tsi_index n, const tsi_count *ptr,
                                            const tsi_index *index, tsi_index *position);
-
-#endif

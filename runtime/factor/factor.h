@@ -14,8 +14,7 @@
  * negative place are in `passing`, each from its packing on: others will hold them, and it lives until they
  * do
  *   - generation counts successful factorizations; valid is false from the start of one until its success */
-#ifndef TSI_RUNTIME_FACTOR_FACTOR_H
-#define TSI_RUNTIME_FACTOR_FACTOR_H
+#pragma once
 
 #include "runtime/factor/analysis.h"
 #include "runtime/factor/residents.h"
@@ -126,5 +125,3 @@ void tsi_factor_order_pivots(tristar_factor_t *factor);
 void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double seconds);
 /* The status of a refactorization that has failed, with METHOD_AUTO's explanation where it has one. */
 TRISTAR_CHECKED tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status status);
-
-#endif

@@ -19,8 +19,7 @@
  * Invariants
  *   - when the task ends no copy is under way, whatever has failed
  *   - if a device has told an error, the numeric has failed, and device_failed is set */
-#ifndef TSI_RUNTIME_FACTOR_FRONT_DEVICE_H
-#define TSI_RUNTIME_FACTOR_FRONT_DEVICE_H
+#pragma once
 
 #include "runtime/factor/numeric.h"
 #include "runtime/exec/starpu/device_data.h"
@@ -41,5 +40,3 @@ tsi_device_front_size tsi_device_front_measure(const tsi_symbolic *symbolic, tri
 TRISTAR_CHECKED tristar_status tsi_device_fronts_record(tsi_numeric *numeric);
 /* Not from inside a StarPU task. */
 void tsi_device_fronts_release(tsi_numeric *numeric);
-
-#endif

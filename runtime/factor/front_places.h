@@ -12,8 +12,7 @@
  *
  * Reads   the analysis, its options; starts StarPU where there are tiled fronts.
  * Writes  its result. */
-#ifndef TSI_RUNTIME_FACTOR_FRONT_PLACES_H
-#define TSI_RUNTIME_FACTOR_FRONT_PLACES_H
+#pragma once
 
 #include "dag/factor/factorization.h"
 #include "runtime/factor/factor.h"
@@ -51,5 +50,3 @@ TRISTAR_CHECKED tristar_status tsi_fronts_place(tsi_env *env, const tsi_symbolic
 TRISTAR_CHECKED tristar_status tsi_front_places_choose(const tristar_factor_t *factor, double *start_seconds,
                                                        tsi_front_places *places);
 void tsi_front_places_finish(tsi_env *env, tsi_front_places *places);
-
-#endif

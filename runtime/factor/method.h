@@ -2,8 +2,7 @@
  *
  * Reads   pattern and options of an analysis, the user's values.
  * Writes  stats.method, fallback; a tsi_matched. */
-#ifndef TSI_RUNTIME_FACTOR_METHOD_H
-#define TSI_RUNTIME_FACTOR_METHOD_H
+#pragma once
 
 #include "runtime/factor/analysis.h"
 
@@ -56,5 +55,3 @@ TRISTAR_CHECKED tristar_status tsi_match(tsi_env *env, tristar_method method, co
 /* Without values only the pattern can show a structural singularity. Errors: SINGULAR, ARGUMENT (a matching
  * was asked for), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an);
-
-#endif

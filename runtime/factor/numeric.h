@@ -33,8 +33,7 @@
  *   - the rest of a tiled front exists from its opening until it is closed
  *   - after the first failure, which `failure` keeps, tasks return at once
  *   - two steps that may run at the same time write different tiles (dag/factor/factorization.h) */
-#ifndef TSI_RUNTIME_FACTOR_NUMERIC_H
-#define TSI_RUNTIME_FACTOR_NUMERIC_H
+#pragma once
 
 #include "codelets/cpu/small_front.h"
 #include "dag/factor/factorization.h"
@@ -322,5 +321,3 @@ static inline bool tsi_numeric_failed(tsi_numeric *numeric) {
 static inline void *tsi_numeric_inverse(const tsi_numeric *numeric, tsi_index column) {
   return numeric->inverse ? numeric->inverse + 2 * (size_t)column * numeric->kernels->scalar_bytes : NULL;
 }
-
-#endif

@@ -12,8 +12,7 @@
  * panels and the same cut
  *   - devices have values of `generation` of the factor; tsi_residents_follow makes that the present one
  *   - `from` has the interchanges of that generation */
-#ifndef TSI_RUNTIME_FACTOR_RESIDENTS_H
-#define TSI_RUNTIME_FACTOR_RESIDENTS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -84,5 +83,3 @@ void tsi_resident_give_back(struct tristar_factor_s *factor, tsi_resident **resi
 /* Devices forget the values of an older factorization. No task uses them. Errors: RUNTIME; UNSUPPORTED (from
  * inside a StarPU task, which cannot wait for transfers). */
 TRISTAR_CHECKED tristar_status tsi_residents_follow(struct tristar_factor_s *factor);
-
-#endif

@@ -39,8 +39,7 @@
  * Invariants
  *   - every factor is a power of two between 2^-LARGEST_SCALE and 2^LARGEST_SCALE
  *   - L L^T and L D L^T: both arrays hold the same */
-#ifndef TSI_RUNTIME_FACTOR_SCALING_H
-#define TSI_RUNTIME_FACTOR_SCALING_H
+#pragma once
 
 #include "runtime/factor/factor.h"
 #include "runtime/matrix/full.h"
@@ -94,5 +93,3 @@ bool tsi_scaling_has_far_units(const tristar_factor_t *factor);
 static inline double tsi_scaled(double value, double row, double column) {
   return row > column ? value * row * column : value * column * row;
 }
-
-#endif

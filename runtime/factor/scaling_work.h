@@ -2,8 +2,7 @@
  *
  * Reads   the exponents of the entries.   Writes  exponents of rows and columns.
  * Invariant: the processes that share the lines call the same functions in the same order. */
-#ifndef TSI_RUNTIME_FACTOR_SCALING_WORK_H
-#define TSI_RUNTIME_FACTOR_SCALING_WORK_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -68,5 +67,3 @@ static inline void tsi_scaling_unite_sums(tsi_scaling *s, tsi_count count, doubl
 /* Sets the exponents of rows and columns, whatever they are, by means of logarithms. Errors: MEMORY, those of
  * the team. */
 TRISTAR_CHECKED tristar_status tsi_scaling_bring_together(tsi_scaling *s);
-
-#endif

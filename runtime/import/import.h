@@ -1,8 +1,7 @@
 /* Factors from elsewhere, for other files than those that import them.
  *
  * Reads   what the caller hands over.   Writes  a factor. */
-#ifndef TSI_RUNTIME_IMPORT_IMPORT_H
-#define TSI_RUNTIME_IMPORT_IMPORT_H
+#pragma once
 
 #include "runtime/factor/factor.h"
 
@@ -34,5 +33,3 @@ tsi_index tsi_import_levels(const tristar_factor_t *factor, tsi_index *scratch);
  * plans solve with them from their next solve on. finite: as above. After a failure it holds none. Errors: as
  * above. */
 TRISTAR_CHECKED tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values, bool finite);
-
-#endif

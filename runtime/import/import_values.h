@@ -3,8 +3,7 @@
  * Reads   a triangle, the structure that an import made for it.   Writes  one stream of a factor.
  * Invariants: as factor.h says of streams. A failure leaves the stream undefined; the caller marks the
  * factor. */
-#ifndef TSI_RUNTIME_IMPORT_IMPORT_VALUES_H
-#define TSI_RUNTIME_IMPORT_IMPORT_VALUES_H
+#pragma once
 
 #include "runtime/factor/factor.h"
 #include "runtime/import/triangle.h"
@@ -14,5 +13,3 @@
 TRISTAR_CHECKED tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle,
                                                  const tsi_structure *structure, char scalar,
                                                  const char *name, void *stream);
-
-#endif

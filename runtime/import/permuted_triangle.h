@@ -5,8 +5,7 @@
  * Reads   a view, tristar_triangle_options.   Writes  T and A, the caller's.
  * Invariants: both are GENERAL and by the same lines, which ascend; orders and scales were checked before
  * there is A. */
-#ifndef TSI_RUNTIME_IMPORT_PERMUTED_TRIANGLE_H
-#define TSI_RUNTIME_IMPORT_PERMUTED_TRIANGLE_H
+#pragma once
 
 #include "runtime/factor/factor.h"
 #include "runtime/matrix/triangle_turn.h"
@@ -39,5 +38,3 @@ TRISTAR_CHECKED tristar_status tsi_permuted_triangle_turn(tsi_env *env, bool low
 TRISTAR_CHECKED tristar_status tsi_permuted_triangle_make_matrix(tsi_env *env,
                                                                  const tristar_triangle_options *options,
                                                                  tsi_permuted_triangle *t);
-
-#endif

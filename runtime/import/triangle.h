@@ -9,8 +9,7 @@
  *   - entry e of column j, 0 <= e < count[j], stands in row row[ptr[j] + e] >= j; its value is
  * values[j][source ? source[ptr[j] + e] : e]
  *   - structure: the same without the diagonal, sorted, each row once (given.h) */
-#ifndef TSI_RUNTIME_IMPORT_TRIANGLE_H
-#define TSI_RUNTIME_IMPORT_TRIANGLE_H
+#pragma once
 
 #include "partition/order/imported_structure.h"
 #include "tristar.h"
@@ -33,5 +32,3 @@ TRISTAR_CHECKED tristar_status tsi_triangle_create(tsi_env *env, tsi_index n, si
                                                    const tristar_triangle *from, bool upper,
                                                    tsi_triangle *out);
 void tsi_triangle_finish(tsi_triangle *triangle);
-
-#endif

@@ -5,8 +5,7 @@
  * one array for both. The threads that read a part fill it first, and once, so that its pages lie near them.
  * Writes  nothing else. The threads are its own and not StarPU's, whose idle workers may poll and take cores
  * away: best measured before StarPU runs. */
-#ifndef TSI_RUNTIME_MACHINE_BANDWIDTH_H
-#define TSI_RUNTIME_MACHINE_BANDWIDTH_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -35,5 +34,3 @@ void tsi_streams_release(tsi_streams *streams);
 /* The same once, with arrays of `bytes` bytes that it does not keep. */
 TRISTAR_CHECKED tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one,
                                                   double *all);
-
-#endif

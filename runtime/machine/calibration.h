@@ -10,8 +10,7 @@
  *   - floor_bytes = tsi_calibration_floor(task_microseconds, read_gbps_one): nothing in it depends on the
  *     number of workers but the cost of a task, and that only through a power of two
  *   - a broken or missing file is never a failure: the log tells, and the defaults are taken */
-#ifndef TSI_RUNTIME_MACHINE_CALIBRATION_H
-#define TSI_RUNTIME_MACHINE_CALIBRATION_H
+#pragma once
 
 #include "runtime/machine/machine.h"
 #include "runtime/exec/starpu/workers.h"
@@ -83,5 +82,3 @@ TRISTAR_CHECKED tristar_status tsi_calibration_measure(tsi_machine *machine, tsi
 TRISTAR_CHECKED tristar_status tsi_calibrate(tsi_machine *machine, tsi_workers *workers,
                                              tristar_calibration *calibration,
                                              tsi_calibration_quality *quality);
-
-#endif

@@ -12,8 +12,7 @@
  * The figures rank ways to cut a factor and tell what bounds the time; they are no measurements.
  *
  * Reads   tables, costs.   Writes  nothing. */
-#ifndef TSI_RUNTIME_MACHINE_DEVICE_MODEL_H
-#define TSI_RUNTIME_MACHINE_DEVICE_MODEL_H
+#pragma once
 
 #include "runtime/exec/device/device_build.h"
 
@@ -52,5 +51,3 @@ TRISTAR_CHECKED tristar_status tsi_device_paths(tsi_env *env, const tsi_device_t
 /* Of several sweeps one after the other: sums; depth and path_latency too. */
 tsi_sweep_prediction tsi_predictions_add(tsi_sweep_prediction a, tsi_sweep_prediction b);
 tsi_device_bound tsi_prediction_bound(const tsi_sweep_prediction *prediction);
-
-#endif

@@ -3,8 +3,7 @@
  * What a data sheet says is taken from there; a bus has half of what it says of both directions. The rest are
  * assumptions, the same for all devices but where they follow from a data sheet's figures: nobody has
  * measured them yet. */
-#ifndef TSI_RUNTIME_MACHINE_DEVICES_H
-#define TSI_RUNTIME_MACHINE_DEVICES_H
+#pragma once
 
 #include "runtime/exec/device/device_build.h"
 
@@ -28,5 +27,3 @@ const tsi_device *tsi_device_named(const char *text);
 
 /* What nodes cost on a device. */
 tsi_device_costs tsi_device_costs_of(const tsi_device *device);
-
-#endif

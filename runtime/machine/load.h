@@ -3,8 +3,7 @@
  * Reads   /proc/stat and the CPU time of this process. Time that a hypervisor takes away counts as used by
  * others. Ticks of the kernel are coarse: intervals of a few tenths of a second are the least that makes
  * sense. A header of its own because only load.c depends on the operating system. */
-#ifndef TSI_RUNTIME_MACHINE_LOAD_H
-#define TSI_RUNTIME_MACHINE_LOAD_H
+#pragma once
 
 typedef struct tsi_load {
   double wall, busy,
@@ -14,5 +13,3 @@ typedef struct tsi_load {
 tsi_load tsi_load_now(void);
 /* Cores that other processes have used since then, on average; negative: unknown. */
 double tsi_load_of_others(const tsi_load *since);
-
-#endif

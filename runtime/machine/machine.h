@@ -5,8 +5,7 @@
  * Invariants
  *   - calibration is the defaults or has passed every check of its file (calibration.h)
  *   - topology does not change once it is there */
-#ifndef TSI_RUNTIME_MACHINE_MACHINE_H
-#define TSI_RUNTIME_MACHINE_MACHINE_H
+#pragma once
 
 #include "runtime/base/env.h"
 #include "tristar_machine.h"
@@ -21,5 +20,3 @@ typedef struct tsi_machine {
 /* calibration: as in tristar_config. Errors: RUNTIME; nothing is held then. */
 TRISTAR_CHECKED tristar_status tsi_machine_init(tsi_env *env, tsi_machine *machine, const char *calibration);
 void tsi_machine_finish(tsi_machine *machine);
-
-#endif

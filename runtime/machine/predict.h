@@ -12,8 +12,7 @@
  * the cores that work is found there again by the next solve, and read from there as fast as kernels work.
  *
  * Reads   the calibration, steps with bundles or levels.   Writes  nothing. */
-#ifndef TSI_RUNTIME_MACHINE_PREDICT_H
-#define TSI_RUNTIME_MACHINE_PREDICT_H
+#pragma once
 
 #include "dag/bundles.h"
 #include "runtime/machine/machine.h"
@@ -44,5 +43,3 @@ bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critic
 TRISTAR_CHECKED tristar_status tsi_predict_seconds(tsi_env *env, const tsi_costs *costs,
                                                    const tsi_steps *steps, const tsi_levels *levels,
                                                    const tsi_bundles *bundles, double *seconds);
-
-#endif

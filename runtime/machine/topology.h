@@ -3,8 +3,7 @@
  * Reads   the operating system, through hwloc, once for each context and only when first asked.
  * Writes  the context's topology, which is immutable once it is loaded and destroyed with the context.
  * Invariants: nodes are counted as hwloc's logical numbers, 0 .. numa_nodes - 1. */
-#ifndef TSI_RUNTIME_MACHINE_TOPOLOGY_H
-#define TSI_RUNTIME_MACHINE_TOPOLOGY_H
+#pragma once
 
 #include "runtime/machine/machine.h"
 
@@ -29,5 +28,3 @@ int tsi_topology_node(const tsi_machine *machine, int cpu);
 /* Moves bytes begin .. end-1, whole pages, to a node, and wants later pages of them there. Gives 0 or an
  * errno: ENOSYS where the system cannot, EPERM where it does not let us. */
 int tsi_topology_move(const tsi_machine *machine, uintptr_t begin, uintptr_t end, int node);
-
-#endif

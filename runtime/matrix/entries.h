@@ -7,8 +7,7 @@
  *
  * Reads   nothing else.   Writes  its own arrays.
  * Invariants: ptr ascends from 0; 0 <= index < n. */
-#ifndef TSI_RUNTIME_MATRIX_ENTRIES_H
-#define TSI_RUNTIME_MATRIX_ENTRIES_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -62,5 +61,3 @@ void tsi_entries_transpose(const tsi_entries *from, tsi_entries *to);
 
 /* Sorts each line by its indices; of equal ones the first stays first. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_entries_sort(tsi_env *env, tsi_entries *entries);
-
-#endif

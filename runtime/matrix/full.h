@@ -6,8 +6,7 @@
  *   - the item of an entry, a tsi_count, is the entry of the pattern that it is, or, complemented, the one
  *     whose mirror image it is: what `gather` of the kernels (sparse.h) reads. A GENERAL pattern by rows has
  *     no items: its entries are the same */
-#ifndef TSI_RUNTIME_MATRIX_FULL_H
-#define TSI_RUNTIME_MATRIX_FULL_H
+#pragma once
 
 #include "runtime/matrix/entries.h"
 #include "runtime/matrix/pattern.h"
@@ -34,5 +33,3 @@ TRISTAR_CHECKED tristar_status tsi_full_rows_check(tsi_env *env, const tsi_patte
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_full_columns(tsi_env *env, const tsi_pattern *pattern, const void *values,
                                                 tsi_part part, tsi_entries *out);
-
-#endif

@@ -10,8 +10,7 @@
  * Reads   lines of entries that ascend strictly.   Writes  arrays of its own.
  * Invariants: what is chosen depends on the pattern alone, and the lengths of stretches on the number of rows
  * alone. */
-#ifndef TSI_RUNTIME_MATRIX_HALVES_H
-#define TSI_RUNTIME_MATRIX_HALVES_H
+#pragma once
 
 #include "codelets/cpu/rows/halved.h"
 #include "runtime/matrix/slices.h"
@@ -70,5 +69,3 @@ tsi_halves_kernels tsi_halves_kernels_select(char scalar, const char *isa);
 void tsi_halves_multiply(const tsi_halves_kernels *kernels, const tsi_halves *a, tsi_index first,
                          tsi_index windows, int64_t columns, const void *x, int64_t ldx, void *y,
                          int64_t ldy);
-
-#endif

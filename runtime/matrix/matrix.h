@@ -9,8 +9,7 @@
  *   - SKEW_SYMMETRIC: a diagonal value is zero; HERMITIAN: its imaginary part is zero
  *   - scalar is DOUBLE (one double a value) or COMPLEX_DOUBLE (two: real, imaginary)
  *   - values are finite; values = NULL: the pattern alone */
-#ifndef TSI_MATRIX_MATRIX_H
-#define TSI_MATRIX_MATRIX_H
+#pragma once
 
 #include "runtime/base/env.h"
 #include "tristar.h"
@@ -62,5 +61,3 @@ TRISTAR_CHECKED tristar_status tsi_matrix_generate_path(tsi_env *env, const char
                                                         tristar_matrix_t **matrix);
 TRISTAR_CHECKED tristar_status tsi_matrix_laplacian(tsi_env *env, const tristar_view *view,
                                                     tristar_matrix_t **matrix);
-
-#endif

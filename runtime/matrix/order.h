@@ -1,8 +1,7 @@
 /* Orders of rows and columns that a user gives, and matrices whose rows and columns are moved.
  *
  * Reads   arrays of the user, a pattern and its values.   Writes  arrays that are the caller's. */
-#ifndef TSI_RUNTIME_MATRIX_ORDER_H
-#define TSI_RUNTIME_MATRIX_ORDER_H
+#pragma once
 
 #include "runtime/matrix/pattern.h"
 
@@ -20,5 +19,3 @@ TRISTAR_CHECKED tristar_status tsi_order_take(tsi_env *env, tsi_index n, const i
 TRISTAR_CHECKED tristar_status tsi_pattern_move(tsi_env *env, const tsi_pattern *from, const void *values,
                                                 const tsi_index *row, const tsi_index *column,
                                                 tsi_pattern **out, void **out_values);
-
-#endif

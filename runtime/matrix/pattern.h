@@ -8,8 +8,7 @@
  * j), or (j, index[p]) if by_rows. Of a symmetric kind only one entry of a pair is there. Below, `values` are
  * those of the pattern's entries (tsi_pattern_take): sums, where the user has several entries at one place.
  */
-#ifndef TSI_RUNTIME_MATRIX_PATTERN_H
-#define TSI_RUNTIME_MATRIX_PATTERN_H
+#pragma once
 
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/matrix/entries.h"
@@ -95,5 +94,3 @@ TRISTAR_CHECKED tristar_status tsi_pattern_part(tsi_env *env, const tsi_pattern 
 tristar_view tsi_pattern_view(const tsi_pattern *pattern, const void *values);
 /* The pattern with values, for the kernels. */
 tsi_sparse tsi_pattern_sparse(const tsi_pattern *pattern, const void *values);
-
-#endif

@@ -6,8 +6,7 @@
  * Reads   lines of entries that ascend strictly, rows of the matrix.   Writes  arrays of its own.
  * Invariants: what is chosen depends on the pattern and the bytes of a scalar of the vectors alone: narrow
  * values do not change the bits of a product. */
-#ifndef TSI_RUNTIME_MATRIX_SLICES_H
-#define TSI_RUNTIME_MATRIX_SLICES_H
+#pragma once
 
 #include "codelets/cpu/rows/sliced.h"
 #include "runtime/matrix/entries.h"
@@ -30,5 +29,3 @@ size_t tsi_slices_bytes(const tsi_sliced *a);
 
 /* Are they those of the rows? Errors: INTERNAL names the first invariant that is broken. */
 TRISTAR_CHECKED tristar_status tsi_slices_check(tsi_env *env, const tsi_sliced *a, const tsi_entries *rows);
-
-#endif

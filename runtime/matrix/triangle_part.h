@@ -8,8 +8,7 @@
  * Reads   a view with values.   Writes  a pattern (GENERAL) and its values, both the caller's.
  * Invariants: those of pattern.h; by rows as the view, or, where a symmetric one stores the other triangle,
  * by the other lines; the diagonal entry of a line, if there is one, is its first or its last. */
-#ifndef TSI_RUNTIME_MATRIX_TRIANGLE_PART_H
-#define TSI_RUNTIME_MATRIX_TRIANGLE_PART_H
+#pragma once
 
 #include "runtime/matrix/pattern.h"
 #include "runtime/matrix/triangle_turn.h"
@@ -32,5 +31,3 @@ TRISTAR_CHECKED tristar_status tsi_triangle_take_columns(tsi_env *env, const tri
                                                          const tsi_column_arrays *columns, tsi_count **ptr,
                                                          tsi_pattern **pattern, void **values,
                                                          tsi_triangle_values *known);
-
-#endif

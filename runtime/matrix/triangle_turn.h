@@ -8,8 +8,7 @@
  * Writes  rows and their level sets, the caller's.
  * Invariants: rows ascend; level[i] is one more than the highest of the rows that row i waits for, 0 if there
  * are none. */
-#ifndef TSI_RUNTIME_MATRIX_TRIANGLE_TURN_H
-#define TSI_RUNTIME_MATRIX_TRIANGLE_TURN_H
+#pragma once
 
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/matrix/entries.h"
@@ -44,5 +43,3 @@ typedef struct tsi_turned {
 TRISTAR_CHECKED tristar_status tsi_triangle_turn(tsi_env *env, const tsi_column_arrays *columns, bool *done,
                                                  tsi_turned *out);
 void tsi_turned_finish(tsi_turned *turned);
-
-#endif

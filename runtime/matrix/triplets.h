@@ -6,8 +6,7 @@
  *   - sorted says whether the entries so far came column by column with rows ascending (duplicates next to
  *     each other), as most files have them; nothing is then moved
  *   - until tsi_triplets_finish, the row of an entry that was mirrored is stored as its complement, ~row */
-#ifndef TSI_MATRIX_TRIPLETS_H
-#define TSI_MATRIX_TRIPLETS_H
+#pragma once
 
 #include "runtime/matrix/matrix.h"
 
@@ -44,5 +43,3 @@ TRISTAR_CHECKED tristar_status tsi_triplets_find_pair(const tsi_triplets *triple
 /* The triplets are empty after success. Errors: MEMORY, NOT_FINITE (duplicates sum to infinity). */
 TRISTAR_CHECKED tristar_status tsi_triplets_finish(tsi_triplets *triplets, tristar_matrix_t **matrix);
 void tsi_triplets_free(tsi_triplets *triplets);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * "Major" is the compressed direction: columns of CSC, rows of CSR; "minor" the other one.
  * The accessors check nothing: tsi_view_check comes first, which calls them with whatever is there. */
-#ifndef TSI_MATRIX_VIEW_H
-#define TSI_MATRIX_VIEW_H
+#pragma once
 
 #include "runtime/base/env.h"
 #include "tristar.h"
@@ -65,5 +64,3 @@ TRISTAR_CHECKED tristar_status tsi_view_check_diagonal(tsi_env *env, const trist
 
 /* Is the scalar type of an object the one that a typed function (tristar_typed.h) takes? Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_check_scalar(const tsi_env *env, char own, tristar_scalar passed);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Reads   a factor and its analysis, a share, where its panels begin (tsi_place_share).
  * Writes  arrays of the share, as tsi_process holds them. */
-#ifndef TSI_RUNTIME_PROCESS_EXTRACT_H
-#define TSI_RUNTIME_PROCESS_EXTRACT_H
+#pragma once
 
 #include "runtime/process/process.h"
 
@@ -16,5 +15,3 @@ void tsi_extract_panels(const tristar_factor_t *factor, bool upper, const tsi_sh
  * panel of the share, its number in the factor. */
 void tsi_extract_columns(const tristar_factor_t *factor, const tsi_share *share, const tsi_index *panel,
                          tsi_index *pivots, void *inverse, double *row_scale, double *col_scale);
-
-#endif

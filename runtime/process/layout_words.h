@@ -1,8 +1,7 @@
 /* tristar_layout, the public words of a layout, in those of partition/layout/layout.h and dag/program.h.
  *
  * Reads   a tristar_layout, what chunks may weigh.   Writes  nothing. */
-#ifndef TSI_RUNTIME_PROCESS_LAYOUT_WORDS_H
-#define TSI_RUNTIME_PROCESS_LAYOUT_WORDS_H
+#pragma once
 
 #include "dag/program.h"
 #include "tristar_layout.h"
@@ -14,5 +13,3 @@ TRISTAR_CHECKED tristar_status tsi_layout_check_words(tsi_env *env, const trista
 tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double floor_bytes, tsi_count entries,
                                          size_t scalar_bytes);
 tsi_tree tsi_tree_of(const tristar_layout *layout);
-
-#endif

@@ -2,8 +2,7 @@
  * counts, by sender and receiver.
  *
  * Reads   the structure of an analysis.   Writes  a tsi_pairs. */
-#ifndef TSI_RUNTIME_PROCESS_PAIRS_H
-#define TSI_RUNTIME_PROCESS_PAIRS_H
+#pragma once
 
 #include "dag/traffic.h"
 #include "runtime/factor/analysis.h"
@@ -15,5 +14,3 @@ TRISTAR_CHECKED tristar_status tsi_layout_pairs(const tristar_analysis_t *analys
                                                 const tristar_layout *layout, int64_t nrhs, tsi_index cells,
                                                 tsi_pairs **out, double *row_bytes);
 void tsi_layout_pairs_destroy(const tristar_analysis_t *analysis, tsi_pairs **pairs);
-
-#endif

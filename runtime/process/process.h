@@ -14,8 +14,7 @@
  *   - row r of a message area is scalars r * stride .. of it
  *   - a step packs the messages that it sends at its end, and nobody writes the outbox otherwise in that run
  */
-#ifndef TSI_RUNTIME_PROCESS_PROCESS_H
-#define TSI_RUNTIME_PROCESS_PROCESS_H
+#pragma once
 
 #include "codelets/cpu/front.h"
 #include "dag/bundles.h"
@@ -151,5 +150,3 @@ TRISTAR_CHECKED tristar_status tsi_process_solve(tsi_process_run *run, const tsi
                                                  tsi_process_times *times);
 /* Which messages the latest solve sent. */
 const bool *tsi_process_sent(const tsi_process_run *run);
-
-#endif

@@ -10,8 +10,7 @@
  * Reads   the structure of the factor, the options of a process, the calibration, StarPU's devices.
  * Writes  its result; subtrees, interchanges and residents of a process.
  * Invariants: devices have the values of the last tsi_process_renew. */
-#ifndef TSI_RUNTIME_PROCESS_PROCESS_SUBTREES_H
-#define TSI_RUNTIME_PROCESS_PROCESS_SUBTREES_H
+#pragma once
 
 #include "runtime/context/context.h"
 #include "runtime/solve/device_split_options.h"
@@ -51,5 +50,3 @@ TRISTAR_CHECKED tristar_status tsi_process_renew(tsi_process *process);
 /* The i-th (from 0) of the devices that have subtrees; false: there is none. */
 bool tsi_process_describe_device(const tsi_process *process, int i, tsi_index columns,
                                  tristar_device_stats *stats);
-
-#endif

@@ -9,8 +9,7 @@
  *   - owner[i * cells + j] is that of most entries in cell (i, j), if its entries come in one run of columns
  *     each; TSI_NONE: it has none. Cells above the diagonal have none
  *   - 0 <= owner < owners */
-#ifndef TSI_RUNTIME_PROCESS_SPY_H
-#define TSI_RUNTIME_PROCESS_SPY_H
+#pragma once
 
 #include "runtime/factor/analysis.h"
 #include "tristar_layout.h"
@@ -26,5 +25,3 @@ typedef struct tsi_spy {
 TRISTAR_CHECKED tristar_status tsi_spy_create(const tristar_analysis_t *analysis, const tristar_plan_t *plan,
                                               const tristar_layout *layout, int cells, tsi_spy **out);
 void tsi_spy_destroy(const tristar_analysis_t *analysis, tsi_spy **spy);
-
-#endif

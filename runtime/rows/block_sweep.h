@@ -12,8 +12,7 @@
  *   - the arrays of a chunk hold its rows in their order, the entries of each as the pattern has them
  *   - entry[k], the k-th of all entries in the order of the chunks, is where its value stands among those
  * given */
-#ifndef TSI_RUNTIME_ROWS_BLOCK_SWEEP_H
-#define TSI_RUNTIME_ROWS_BLOCK_SWEEP_H
+#pragma once
 
 #include "codelets/cpu/rows/blocks.h"
 #include "partition/cut/block_rows.h"
@@ -58,5 +57,3 @@ void tsi_block_sweep_fill(tsi_block_sweep *sweep, const void *values);
 static inline tsi_block_program tsi_block_sweep_program(const tsi_block_sweep *sweep, const void *inverse) {
   return (tsi_block_program){sweep->kernels, sweep->chunk, inverse};
 }
-
-#endif

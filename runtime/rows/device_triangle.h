@@ -16,8 +16,7 @@
  *   - the sweep of a direction is immutable once it exists, but for its values
  *   - the order of sums depends on pattern and cut, on nothing else
  *   - the workspace of an execution, and its stride, are those for which its data was made */
-#ifndef TSI_RUNTIME_ROWS_DEVICE_TRIANGLE_H
-#define TSI_RUNTIME_ROWS_DEVICE_TRIANGLE_H
+#pragma once
 
 #include "runtime/exec/steps/execution.h"
 #include "runtime/rows/row_factor.h"
@@ -75,5 +74,3 @@ TRISTAR_CHECKED tristar_status tsi_triangle_data_create(tsi_device_triangle *tri
                                                         tsi_execution *execution, tsi_triangle_data **data);
 /* Its tasks do not exist any more. */
 void tsi_triangle_data_destroy(tsi_execution *execution, tsi_triangle_data **data);
-
-#endif

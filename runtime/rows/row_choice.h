@@ -5,8 +5,7 @@
  *
  * Reads   lines, the number of cores that share a sweep.   Writes  a cut, the caller's.
  * Invariants: the cut is the same whether the lines are rows or columns. */
-#ifndef TSI_RUNTIME_ROWS_ROW_CHOICE_H
-#define TSI_RUNTIME_ROWS_ROW_CHOICE_H
+#pragma once
 
 #include "partition/cut/row_chunks.h"
 #include "runtime/context/context.h"
@@ -54,5 +53,3 @@ TRISTAR_CHECKED tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_ch
 /* The cut of PARTITION_AUTO for one core. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_choice_cut_for_one(tsi_env *env, const tsi_lines *lines, bool lower,
                                                           size_t scalar_bytes, tsi_row_cut **cut);
-
-#endif

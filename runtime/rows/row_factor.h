@@ -23,8 +23,7 @@
  * last
  *   - sweep[k] and matrix[k] are immutable once they are there, until there are new values; every value is
  *     finite */
-#ifndef TSI_RUNTIME_ROWS_ROW_FACTOR_H
-#define TSI_RUNTIME_ROWS_ROW_FACTOR_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -97,5 +96,3 @@ TRISTAR_CHECKED tristar_status tsi_row_factor_plain(tsi_env *env, tsi_row_factor
 /* What a sweep reads that works in a workspace. Any thread may ask. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_factor_rows(tsi_env *env, tsi_row_factor *rows, bool backward,
                                                    const tsi_triangle_rows **out);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Reads   the lines, the values, inverses and the cut of a tsi_row_factor.
  * Writes  row, ptr, index or offset, values and inverse of a tsi_row_arrays. */
-#ifndef TSI_RUNTIME_ROWS_ROW_FILLING_H
-#define TSI_RUNTIME_ROWS_ROW_FILLING_H
+#pragma once
 
 #include "runtime/rows/row_factor.h"
 
@@ -38,5 +37,3 @@ TRISTAR_CHECKED tristar_status tsi_row_allocate_indices(tsi_env *env, const tsi_
  */
 TRISTAR_CHECKED tristar_status tsi_row_fill(tsi_env *env, const tsi_row_form *form, const tsi_index *counted,
                                             tsi_row_arrays *arrays);
-
-#endif

@@ -8,8 +8,7 @@
  * Reads   a plan's factor and chunks.   Writes  its own arrays, under its lock.
  * Invariants: a sweep is valid if its generation is that of the factor; steps that touch the same rows, one
  * of them writing, are ordered (dag/access.h). */
-#ifndef TSI_RUNTIME_SOLVE_BLOCK_PLAN_H
-#define TSI_RUNTIME_SOLVE_BLOCK_PLAN_H
+#pragma once
 
 #include "runtime/rows/block_sweep.h"
 #include "runtime/solve/plan.h"
@@ -38,5 +37,3 @@ TRISTAR_CHECKED tristar_status tsi_block_plan_list_accesses(const tristar_plan_t
                                                             const tsi_steps *steps, tsi_access_list **out);
 /* lane: of each of these steps. */
 void tsi_block_plan_lanes(const tristar_plan_t *plan, bool backward, const tsi_steps *steps, tsi_index *lane);
-
-#endif

@@ -1,8 +1,7 @@
 /* How a factor is best cut for a GPU, by the cost model, and what a solve then takes.
  *
  * Reads   the structure of a factor, a device's costs.   Writes  its result. */
-#ifndef TSI_RUNTIME_SOLVE_DEVICE_CHOICE_H
-#define TSI_RUNTIME_SOLVE_DEVICE_CHOICE_H
+#pragma once
 
 #include "partition/device/device_split.h"
 #include "runtime/exec/starpu/devices.h"
@@ -64,5 +63,3 @@ tsi_device_split_costs tsi_device_split_costs_assumed(const tristar_factor_t *fa
 TRISTAR_CHECKED tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor,
                                                 const tsi_device_split_costs *costs,
                                                 const tsi_device_forecast *forecast, tsi_device_split **out);
-
-#endif

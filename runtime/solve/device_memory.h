@@ -10,8 +10,7 @@
  * tickets otherwise.
  *
  * Reads   the structure of a factor, costs.   Writes  its results. */
-#ifndef TSI_RUNTIME_SOLVE_DEVICE_MEMORY_H
-#define TSI_RUNTIME_SOLVE_DEVICE_MEMORY_H
+#pragma once
 
 #include "partition/device/device_split.h"
 #include "runtime/solve/device_plan.h"
@@ -41,5 +40,3 @@ TRISTAR_CHECKED tristar_status tsi_device_memory_measure(tsi_env *env, const tri
 /* Scratch of a device for a subtree: the workspace of its tables, then flags. row: bytes. */
 size_t tsi_device_scratch_flags(const tsi_device_tables *tables, size_t row); /* where these begin */
 size_t tsi_device_scratch_bytes(const tsi_device_tables *tables, size_t row);
-
-#endif

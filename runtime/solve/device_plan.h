@@ -5,8 +5,7 @@
  * Writes  a tsi_device_plan that owns its arrays and is immutable afterwards.
  * Invariants: those of chunks, sweeps and tables. L and U of different structure have tables of their own,
  * whose x are in the same rows of the workspace. */
-#ifndef TSI_RUNTIME_SOLVE_DEVICE_PLAN_H
-#define TSI_RUNTIME_SOLVE_DEVICE_PLAN_H
+#pragma once
 
 #include "runtime/exec/device/device_build.h"
 #include "runtime/factor/factor.h"
@@ -35,5 +34,3 @@ void tsi_device_plan_destroy(tsi_device_plan **plan);
 /* A solve of all rows (call->sparse is NULL), for a device. from: the factor's interchanges as permutations
  * (tsi_device_interchanges); NULL: it has none. Pointers are copied as they are. */
 tsi_device_call tsi_device_call_of(const tsi_solve_call *call, const tsi_index *from);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Reads   a factor, options, the calibration; starts StarPU where devices may be worth while.
  * Writes  its result. */
-#ifndef TSI_RUNTIME_SOLVE_DEVICE_SPLIT_OPTIONS_H
-#define TSI_RUNTIME_SOLVE_DEVICE_SPLIT_OPTIONS_H
+#pragma once
 
 #include "codelets/cpu/kernels.h"
 #include "runtime/exec/device/device_build.h"
@@ -60,5 +59,3 @@ TRISTAR_CHECKED tristar_status tsi_device_split_options_choose_shared(const tris
                                                                       double *start_seconds,
                                                                       tsi_device_split_options *places);
 void tsi_device_split_options_finish(tsi_env *env, tsi_device_split_options *places);
-
-#endif

@@ -14,8 +14,7 @@
  * Writes  its own arrays, those of executions, the factor's residents.
  * Invariants: all of a plan's is immutable; the data of an execution is that of its workspace, with the
  * stride for which it was made */
-#ifndef TSI_RUNTIME_SOLVE_DEVICE_SUBTREES_H
-#define TSI_RUNTIME_SOLVE_DEVICE_SUBTREES_H
+#pragma once
 
 #include "runtime/solve/plan.h"
 #include "tristar_device.h"
@@ -93,5 +92,3 @@ TRISTAR_CHECKED tristar_status tsi_device_subtrees_prepare(tsi_replay *replay, b
 TRISTAR_CHECKED tristar_status tsi_device_subtrees_renew(tsi_replay *replay);
 /* Its tasks are gone. */
 void tsi_device_subtrees_forget(tsi_replay *replay);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reads, writes   what the execution does.
  * Invariants: both or neither are there; the tasks are those of recording.list; lanes have its steps */
-#ifndef TSI_RUNTIME_SOLVE_EXECUTOR_H
-#define TSI_RUNTIME_SOLVE_EXECUTOR_H
+#pragma once
 
 #include "runtime/exec/steps/lane_run.h"
 #include "runtime/exec/steps/recording.h"
@@ -23,5 +22,3 @@ TRISTAR_CHECKED tristar_status tsi_executor_create(tsi_env *env, tsi_execution *
                                                    bool on_starpu, tsi_executor *executor);
 /* Leaves it as it was before. */
 void tsi_executor_release(tsi_env *env, tsi_executor *executor);
-
-#endif

@@ -9,8 +9,7 @@
  *   - an unfinished inserted solve has a share of its plan; it gives it back in the moment in which it counts
  * as finished, so that who has waited for it and then destroys the plan frees it there and then
  *   - a retired plan has no references and no unfinished solve */
-#ifndef TSI_RUNTIME_SOLVE_IN_FLIGHT_H
-#define TSI_RUNTIME_SOLVE_IN_FLIGHT_H
+#pragma once
 
 #include "runtime/solve/plan.h"
 
@@ -34,5 +33,3 @@ void tsi_in_flight_start(tristar_plan_t *plan);
 void tsi_in_flight_finish_started(tristar_plan_t *plan, bool *done);
 /* *done; wait: when it is true. */
 bool tsi_in_flight_done(tristar_plan_t *plan, const bool *done, bool wait);
-
-#endif

@@ -10,8 +10,7 @@
  *   - at most one replay of a plan notes at a time, and once pages were moved none does any more
  *   - tasks write different entries of execution.processor of a replay, which is read when all have ended
  *   - only whole pages are moved, and only such that lie in bytes of one node */
-#ifndef TSI_RUNTIME_SOLVE_NUMA_H
-#define TSI_RUNTIME_SOLVE_NUMA_H
+#pragma once
 
 #include "runtime/solve/plan.h"
 
@@ -36,5 +35,3 @@ void tsi_numa_init(tristar_plan_t *plan);
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numa_begin(tsi_replay *replay, bool whole);
 void tsi_numa_end(tsi_replay *replay);
-
-#endif

@@ -20,8 +20,7 @@
  * conj(x) = conj(b).
  *
  * Reads   what is known of the factors.   Writes  its result, and members of a call. */
-#ifndef TSI_RUNTIME_SOLVE_OPERATION_H
-#define TSI_RUNTIME_SOLVE_OPERATION_H
+#pragma once
 
 #include "codelets/cpu/node.h"
 #include "runtime/base/env.h"
@@ -53,5 +52,3 @@ typedef struct tsi_operation {
  * conjugates, read_backward and write_forward. */
 tsi_operation tsi_operation_choose(const tsi_factor_parts *parts, tristar_op op, tristar_part part,
                                    bool factor_order, tsi_solve_call *call);
-
-#endif

@@ -6,8 +6,7 @@
  * Requests (request.h) keep their plan alive. Who drops the last share where nothing may be waited for leaves
  * the plan to its context, which frees it later (in_flight.h).
  * Invariants: everything but the pool and the statistics is immutable after tristar_plan. */
-#ifndef TSI_RUNTIME_SOLVE_PLAN_H
-#define TSI_RUNTIME_SOLVE_PLAN_H
+#pragma once
 
 #include "runtime/factor/factor.h"
 #include "runtime/solve/executor.h"
@@ -176,5 +175,3 @@ TRISTAR_CHECKED tristar_status tsi_replay_tasks(tsi_replay *replay, tsi_step_lis
                                                 tsi_tasks **out);
 void tsi_replay_give_back(tsi_replay *replay);
 void tsi_replay_destroy(tsi_replay **replay);
-
-#endif

@@ -10,8 +10,7 @@
  * Invariants: every list entry stands in exactly one chunk; a chunk that takes part forward has all its
  * targets take part, except those that nothing wanted needs; one that takes part backward has all its targets
  * take part. */
-#ifndef TSI_RUNTIME_SOLVE_REACH_H
-#define TSI_RUNTIME_SOLVE_REACH_H
+#pragma once
 
 #include "codelets/cpu/node.h"
 #include "dag/sweep.h"
@@ -42,5 +41,3 @@ typedef struct tsi_reach {
 TRISTAR_CHECKED tristar_status tsi_reach_create(tsi_env *env, const tsi_reach_source *source,
                                                 tsi_reach *reach);
 void tsi_reach_finish(tsi_reach *reach);
-
-#endif

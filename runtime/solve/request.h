@@ -19,8 +19,7 @@
  * `alone` and `end` it is guarded as in_flight.h says
  *   - call.sparse and sums.compute point into the request, which therefore must not move
  *   - followed: one thread at a time works with a request; any thread may */
-#ifndef TSI_RUNTIME_SOLVE_REQUEST_H
-#define TSI_RUNTIME_SOLVE_REQUEST_H
+#pragma once
 
 #include "runtime/solve/plan.h"
 #include "runtime/solve/reach.h"
@@ -122,5 +121,3 @@ TRISTAR_CHECKED tristar_status tsi_request_reserve(tristar_request_t *r);
 void tsi_request_launch(tristar_request_t *r);
 /* Gives back what prepare and reserve took, of a request that was not launched. */
 void tsi_request_cancel(tristar_request_t *r);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Reads   a plan's factor and panels.   Writes  its own arrays, under its lock.
  * Invariants: a matrix is valid if its generation is that of the factor. */
-#ifndef TSI_RUNTIME_SOLVE_SPMV_H
-#define TSI_RUNTIME_SOLVE_SPMV_H
+#pragma once
 
 #include "codelets/cpu/rows/spmv.h"
 #include "dag/product_steps.h"
@@ -49,5 +48,3 @@ void tsi_spmv_weigh(const tristar_plan_t *plan, double *stream, double *critical
 /* All steps of a solve, and their level sets. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_spmv_steps(const tristar_plan_t *plan, tsi_steps **steps,
                                               tsi_levels **levels);
-
-#endif

@@ -8,8 +8,7 @@
  * Invariants
  *   - worker[k] < slots: sums of a running solve are by StarPU's number, those of `compute` by k
  *   - without StarPU there is one worker, the calling thread, whose slot is 0 */
-#ifndef TSI_RUNTIME_SOLVE_STATISTICS_H
-#define TSI_RUNTIME_SOLVE_STATISTICS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -46,5 +45,3 @@ TRISTAR_CHECKED tristar_status tsi_sums_begin(tsi_env *env, tsi_statistics *stat
 /* Keeps the sums, unless the solve failed. The plan's lock is held. */
 void tsi_sums_keep(tsi_statistics *statistics, const tsi_solve_sums *sums, double seconds, int64_t solves);
 void tsi_sums_end(tsi_env *env, tsi_statistics *statistics, tsi_solve_sums *sums);
-
-#endif

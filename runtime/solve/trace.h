@@ -11,8 +11,7 @@
  * (k + 1) * count - 1 of each list
  *   - steps are listed task by task; an item waits for items with lower numbers
  *   - a step ends where the next one of its task begins, the last one with the task */
-#ifndef TSI_RUNTIME_SOLVE_TRACE_H
-#define TSI_RUNTIME_SOLVE_TRACE_H
+#pragma once
 
 #include "runtime/solve/executor.h"
 #include "runtime/solve/statistics.h"
@@ -53,5 +52,3 @@ void tsi_trace_forget(const tsi_executor *executor);
 
 /* Marks the chains that bound the time: once, when everything else is filled in. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_trace_mark_chains(tsi_env *env, tristar_trace_t *trace);
-
-#endif

@@ -12,8 +12,7 @@
  *   api_judge.c      judgement of solutions
  *
  * Each call_* is one call of the interface: it takes its decisions from the input, calls, and judges. */
-#ifndef TSI_TESTS_FUZZ_API_H
-#define TSI_TESTS_FUZZ_API_H
+#pragma once
 
 #include <math.h>
 
@@ -206,5 +205,3 @@ void call_krylov(void);
 void call_krylov_change(void);
 void call_krylov_solve(void);
 void call_krylov_residual(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a preconditioner is, by its options and its matrix: for the files of its calls. */
-#ifndef TSI_TESTS_FUZZ_API_PRECOND_H
-#define TSI_TESTS_FUZZ_API_PRECOND_H
+#pragma once
 
 #include <limits.h>
 
@@ -312,5 +311,3 @@ tristar_precond_options choose_fsai_options(tristar_precond_options o);
 void spoil_fsai_options(tristar_precond_options *o);
 bool fsai_keeps_pattern(const tristar_precond_options *o);
 void judge_fsai(precond_slot *s);
-
-#endif

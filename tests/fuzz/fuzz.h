@@ -6,8 +6,7 @@
  *
  * A finding tells what broke and prints the account of the case, and ends the program by abort, as do the
  * sanitizers, which print the account too. */
-#ifndef TSI_TESTS_FUZZ_H
-#define TSI_TESTS_FUZZ_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ void account_begin(void);
   do {                                                                                                       \
     if (!(condition)) FOUND(__VA_ARGS__);                                                                    \
   } while (0)
-
-#endif

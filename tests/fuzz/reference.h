@@ -7,8 +7,7 @@
  *   kappa  |A| |A^-1|, maximum norms
  *   bauer  the spectral radius of |A^-1| |A|: no scaling of rows and columns changes it, and none makes kappa
  *          smaller than it (Bauer 1963) */
-#ifndef TSI_TESTS_FUZZ_REFERENCE_H
-#define TSI_TESTS_FUZZ_REFERENCE_H
+#pragma once
 
 #include "tests/support/dense_systems.h"
 
@@ -243,5 +242,3 @@ static inline long double reference_solve(const reference *r, square a, tristar_
   }
   return error;
 }
-
-#endif

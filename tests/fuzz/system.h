@@ -3,8 +3,7 @@
  *
  * Every entry comes from a hash of its place and a seed, so that few bytes make a matrix. Where a place is
  * stored several times its values have few digits, so that their sum is exact in every type. */
-#ifndef TSI_TESTS_FUZZ_SYSTEM_H
-#define TSI_TESTS_FUZZ_SYSTEM_H
+#pragma once
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/reference.h"
@@ -380,5 +379,3 @@ static inline const reference *values_reference(const pattern *p, values *v) {
   v->known = true;
   return &v->reference;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What tests of one-sided messages do with a port, whatever memory its heaps are in. */
-#ifndef TSI_TESTS_MPI_ONESIDE_TRAFFIC_H
-#define TSI_TESTS_MPI_ONESIDE_TRAFFIC_H
+#pragma once
 
 #include "runtime/mpi/oneside/oneside.h"
 #include "tests/support/check.h"
@@ -48,5 +47,3 @@ static inline void meet_and_get(tsi_oneside *port) {
     CHECK_OK(tsi_oneside_meet(port, &all, MEETING, epoch + 1));
   }
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Round k fails the k-th allocation. The operation must return TRISTAR_ERR_MEMORY, until there is no k-th
  * allocation; after each round as many bytes are allocated as before. */
-#ifndef TSI_TESTS_SUPPORT_ALLOCATIONS_H
-#define TSI_TESTS_SUPPORT_ALLOCATIONS_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -91,5 +90,3 @@ static inline int open_files(void) {
   closedir(folder);
   return count;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Assertions of the tests: a failure prints the place and the values and ends the test with status 1. */
-#ifndef TSI_TESTS_SUPPORT_CHECK_H
-#define TSI_TESTS_SUPPORT_CHECK_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -107,5 +106,3 @@ static inline double larger_error(double a, double b) {
     putchar('\n');                                                                                           \
     exit(77);                                                                                                \
   } while (0)
-
-#endif

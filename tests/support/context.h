@@ -1,6 +1,5 @@
 /* Contexts of tests, and the memory that they have allocated. */
-#ifndef TSI_TESTS_SUPPORT_CONTEXT_H
-#define TSI_TESTS_SUPPORT_CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ static inline void close_context(tristar_t **ts) {
   CHECK_MSG(bytes_held(*ts) == 0, "%zu bytes leaked", bytes_held(*ts));
   tristar_destroy(ts);
 }
-
-#endif

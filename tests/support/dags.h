@@ -1,6 +1,5 @@
 /* From a pattern to the DAG of a solve, for the tests of dag/. */
-#ifndef TSI_TESTS_SUPPORT_DAGS_H
-#define TSI_TESTS_SUPPORT_DAGS_H
+#pragma once
 
 #include "dag/dag.h"
 #include "tests/support/patterns.h"
@@ -52,5 +51,3 @@ static inline void structure_release(tsi_env *env, structure *s) {
   TSI_FREE(env, s->symbolic);
   TSI_FREE(env, s->graph);
 }
-
-#endif

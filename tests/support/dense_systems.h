@@ -1,7 +1,6 @@
 /* Small dense systems for the tests of refinement and of error bounds: entries that are exact in every type,
  * well and ill conditioned, scaled by powers of two. */
-#ifndef TSI_TESTS_SUPPORT_DENSE_SYSTEMS_H
-#define TSI_TESTS_SUPPORT_DENSE_SYSTEMS_H
+#pragma once
 
 #include <complex.h>
 #include <math.h>
@@ -162,5 +161,3 @@ static inline void make_plan(tristar_t *ts, const tristar_view *v, tristar_metho
   CHECK_OK(tristar_plan(*f, NULL, p));
   tristar_analysis_destroy(&an);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Device tables of triangles by rows, for tests. */
-#ifndef TSI_TESTS_SUPPORT_DEVICE_ROWS_H
-#define TSI_TESTS_SUPPORT_DEVICE_ROWS_H
+#pragma once
 
 #include "runtime/exec/device/device_rows.h"
 #include "tests/support/triangle_system.h"
@@ -34,5 +33,3 @@ static inline tristar_status row_problem_create(tsi_env *env, const system_of *s
   TSI_TRY(tsi_row_cut_create(env, &lines, &options, NULL, 0, &cut));
   return tsi_device_rows_create(env, &lines, p->backward, cut, &p->options, plan);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Solves by the reference walk of device tables, compared with those of a plan. */
-#ifndef TSI_TESTS_SUPPORT_DEVICE_SOLVE_H
-#define TSI_TESTS_SUPPORT_DEVICE_SOLVE_H
+#pragma once
 
 #include <math.h>
 
@@ -128,5 +127,3 @@ static inline void device_compare(const device_solver *s, tristar_op op, tristar
   free(z);
   free(random);
 }
-
-#endif

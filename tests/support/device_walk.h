@@ -1,8 +1,7 @@
 /* A reference walk of device tables (codelets/gpu/tables/device_tables.h) in plain C: what a kernel that
  * reads them has to compute, node by node, one right-hand side after the other, all numbers in double complex
  * whatever the scalar type is. */
-#ifndef TSI_TESTS_SUPPORT_DEVICE_WALK_H
-#define TSI_TESTS_SUPPORT_DEVICE_WALK_H
+#pragma once
 
 #include "codelets/gpu/tables/device_tables.h"
 
@@ -29,6 +28,4 @@ void device_walk_order(const tsi_device_sweep *sweep, unsigned seed, tsi_index *
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

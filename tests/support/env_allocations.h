@@ -1,6 +1,5 @@
 /* As allocations.h, for operations of an environment without a context. */
-#ifndef TSI_TESTS_SUPPORT_ENV_ALLOCATIONS_H
-#define TSI_TESTS_SUPPORT_ENV_ALLOCATIONS_H
+#pragma once
 
 #include "runtime/base/env.h"
 #include "tests/support/allocations.h"
@@ -20,5 +19,3 @@ static inline allocation_failures fail_allocations(tsi_env *env) {
   return (allocation_failures){
       .owner = env, .look = look_at_env, .fail = fail_in_env, .stride = 1, .ended = true};
 }
-
-#endif

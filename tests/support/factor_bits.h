@@ -1,6 +1,5 @@
 /* The bits of a factor, for tests that compare factors. */
-#ifndef TSI_TESTS_SUPPORT_FACTOR_BITS_H
-#define TSI_TESTS_SUPPORT_FACTOR_BITS_H
+#pragma once
 
 #include <string.h>
 
@@ -29,5 +28,3 @@ static inline char *bits_of(const tristar_factor_t *factor, size_t *size) {
   }
   return bits;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* How far a tristar_factors is from its equation row_scale A column_scale = L D U, by dense products: for
  * small matrices. Every entry must lie in its triangle, every order must be a permutation. */
-#ifndef TSI_TESTS_SUPPORT_FACTORS_PRODUCT_H
-#define TSI_TESTS_SUPPORT_FACTORS_PRODUCT_H
+#pragma once
 
 #include <complex.h>
 #include <float.h>
@@ -177,5 +176,3 @@ static inline void check_factors_product(const tristar_factors *f, const tristar
   const double error = factors_product_error(f, matrix), roundoff = single ? FLT_EPSILON : DBL_EPSILON;
   CHECK_MSG(error <= 100 * roundoff, "max |R A C - L D U| is %.2e of max |L D| |U|", error);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Every allocation of an import of factors fails once, for tests of imports. */
-#ifndef TSI_TESTS_SUPPORT_FAILING_IMPORT_H
-#define TSI_TESTS_SUPPORT_FAILING_IMPORT_H
+#pragma once
 
 #include "tests/support/check.h"
 #include "tristar_machine.h"
@@ -35,5 +34,3 @@ static inline int64_t fail_each_allocation(failing_import import, const void *fr
   config.use_starpu = 0;
   return fail_each_allocation_of(config, import, from);
 }
-
-#endif

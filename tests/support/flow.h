@@ -1,6 +1,5 @@
 /* The whole flow on a generated matrix, for tests that need a factor and a plan. */
-#ifndef TSI_TESTS_SUPPORT_FLOW_H
-#define TSI_TESTS_SUPPORT_FLOW_H
+#pragma once
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
@@ -42,5 +41,3 @@ static inline void flow_destroy(flow *f) {
   tristar_analysis_destroy(&f->analysis);
   tristar_matrix_destroy(&f->matrix);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Factorized sparse approximate inverses of small matrices in dense arithmetic: rows by Gaussian elimination,
  * and the equations that rows of G fulfil. */
-#ifndef TSI_TESTS_SUPPORT_FSAI_H
-#define TSI_TESTS_SUPPORT_FSAI_H
+#pragma once
 
 #include "runtime/iterate/precond/fsai_state.h"
 #include "runtime/iterate/precond/precond.h"
@@ -139,5 +138,3 @@ static inline tristar_precond_options options_of(int64_t steps, int64_t per_step
   options.reduction = reduction;
   return options;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Random factors L, D, U of unrelated structures, as dense matrices and as the views that an import reads, in
  * every format, with permutations and scalings of both signs. */
-#ifndef TSI_TESTS_SUPPORT_GIVEN_FACTORS_H
-#define TSI_TESTS_SUPPORT_GIVEN_FACTORS_H
+#pragma once
 
 #include <complex.h>
 #include <math.h>
@@ -287,5 +286,3 @@ static inline void release_view(given_view *v) {
   free(v->matrix_index);
   free(v->matrix_values);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Tasks of an application that calls the library, for tests. */
-#ifndef TSI_TESTS_SUPPORT_HOST_TASK_H
-#define TSI_TESTS_SUPPORT_HOST_TASK_H
+#pragma once
 
 #include <starpu.h>
 
@@ -23,5 +22,3 @@ static inline struct starpu_task *submit(struct starpu_codelet *cl, void *arg) {
   CHECK(starpu_task_submit(task) == 0);
   return task;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Small systems and solvers for the tests of Krylov methods. */
-#ifndef TSI_TESTS_SUPPORT_KRYLOV_H
-#define TSI_TESTS_SUPPORT_KRYLOV_H
+#pragma once
 
 #include "tests/support/typed.h"
 #include "tristar_krylov.h"
@@ -79,5 +78,3 @@ static inline tristar_krylov_result krylov_solve_once(tristar_t *ts, const trist
   tristar_krylov_destroy(&k);
   return result;
 }
-
-#endif

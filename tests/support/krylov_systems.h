@@ -1,6 +1,5 @@
 /* Small dense systems of the tests of Krylov methods, one solve each. */
-#ifndef TSI_TESTS_SUPPORT_KRYLOV_SYSTEMS_H
-#define TSI_TESTS_SUPPORT_KRYLOV_SYSTEMS_H
+#pragma once
 
 #include "tests/support/krylov.h"
 
@@ -61,5 +60,3 @@ static inline tristar_status multiply_with(void *arg, const void *xv, void *yv) 
     y[i] = o->factor * (2.5 * x[i] - (i > 0 ? x[i - 1] : 0) - (i + 1 < o->n ? x[i + 1] : 0));
   return ++o->calls == o->fails ? TRISTAR_ERR_IO : TRISTAR_OK;
 }
-
-#endif

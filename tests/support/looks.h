@@ -1,8 +1,7 @@
 /* The looks of the thread that puts idle workers to sleep, counted: for tests that are linked with
  * -Wl,--wrap=clock_nanosleep. So they can tell workers that are held awake from workers that nobody has come
  * to put to sleep yet. */
-#ifndef TSI_TESTS_SUPPORT_LOOKS_H
-#define TSI_TESTS_SUPPORT_LOOKS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -42,5 +41,3 @@ static inline void check_held(void) {
   }
   CHECK(!tsi_idle_asleep());
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The absolute value of a complex number: most of the time of a test that measures errors, if it is left to
  * cabs, which guards against overflow and underflow where there is none. */
-#ifndef TSI_TESTS_SUPPORT_MAGNITUDE_H
-#define TSI_TESTS_SUPPORT_MAGNITUDE_H
+#pragma once
 
 #include <complex.h>
 #include <math.h>
@@ -13,5 +12,3 @@ static inline double magnitude(double _Complex z) {
   if (im == 0) return fabs(re);
   return square > 1e-280 && square < 1e280 ? sqrt(square) : cabs(z);
 }
-
-#endif

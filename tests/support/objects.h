@@ -1,7 +1,6 @@
 /* One object of each kind that a context has, for tests of what happens to them: to use, and to destroy in
  * any order. */
-#ifndef TSI_TESTS_SUPPORT_OBJECTS_H
-#define TSI_TESTS_SUPPORT_OBJECTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -294,5 +293,3 @@ static inline void shuffle_kinds(uint64_t seed, int count, int *kind) {
     kind[other] = kept;
   }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Legal orders of steps, for the tests that run them one after the other. */
-#ifndef TSI_TESTS_SUPPORT_ORDERS_H
-#define TSI_TESTS_SUPPORT_ORDERS_H
+#pragma once
 
 #include "dag/steps.h"
 #include "tests/support/patterns.h"
@@ -29,5 +28,3 @@ static inline void choose_order(tsi_env *env, const tsi_steps *steps, uint64_t s
   free(waits);
   free(ready);
 }
-
-#endif

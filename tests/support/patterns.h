@@ -1,6 +1,5 @@
 /* Small sparse patterns for the tests of the symbolic layer. */
-#ifndef TSI_TESTS_SUPPORT_PATTERNS_H
-#define TSI_TESTS_SUPPORT_PATTERNS_H
+#pragma once
 
 #include "runtime/base/types.h"
 #include "tests/support/check.h"
@@ -191,5 +190,3 @@ static inline bool pattern_case(int i, const char **name, pattern *a) {
     return true;
   }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Small sparse matrices as dense arrays, for the tests of preconditioners: made at random, stored in any way,
  * and multiplied. */
-#ifndef TSI_TESTS_SUPPORT_PRECONDS_H
-#define TSI_TESTS_SUPPORT_PRECONDS_H
+#pragma once
 
 #include "tests/support/typed.h"
 #include "tristar_precond.h"
@@ -157,5 +156,3 @@ static inline void check_workers(double *(*apply_with)(const char *workers, tris
   }
   free(wanted);
 }
-
-#endif

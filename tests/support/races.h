@@ -1,8 +1,7 @@
 /* Races: steps that touch the same rows of a buffer, one of them writing, while neither waits for the other.
  * Found here by looking at all pairs and all paths, and compared with what tsi_access_check says; and found
  * wherever one edge of the transitively reduced graph is missing. */
-#ifndef TSI_TESTS_SUPPORT_RACES_H
-#define TSI_TESTS_SUPPORT_RACES_H
+#pragma once
 
 #include "dag/steps.h"
 #include "tests/support/check.h"
@@ -141,5 +140,3 @@ static inline void races_check(tsi_env *env, const char *name, const tsi_steps *
   free(r.bit);
   free(r.pair);
 }
-
-#endif

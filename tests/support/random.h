@@ -1,6 +1,5 @@
 /* Deterministic pseudo-random numbers for the tests: the same on every machine. */
-#ifndef TSI_TESTS_SUPPORT_RANDOM_H
-#define TSI_TESTS_SUPPORT_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ static inline void fill_random(double *x, int64_t count, uint64_t seed) {
   uint64_t state = seed;
   for (int64_t i = 0; i < count; i++) x[i] = (double)next_random(&state) / 1073741824.0 - 1.0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Matrices from files in every type that can hold them. A real one becomes truly complex by a phase for each
  * row and column (unit-modulus diagonals D, E): D A E; symmetric ones D A D and, Hermitian, D A D^H; A skew,
  * D A D. */
-#ifndef TSI_TESTS_SUPPORT_REAL_MATRICES_H
-#define TSI_TESTS_SUPPORT_REAL_MATRICES_H
+#pragma once
 
 #include "tests/support/typed.h"
 
@@ -36,5 +35,3 @@ static inline void *real_values(const typed *t, const tristar_view *from, trista
     }
   return values;
 }
-
-#endif

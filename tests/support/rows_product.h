@@ -1,7 +1,6 @@
 /* A product with rows of a matrix, against a plain loop in a wider type. For tests that are compiled for each
  * scalar type: TSI_SCALAR_. */
-#ifndef TSI_TESTS_SUPPORT_ROWS_PRODUCT_H
-#define TSI_TESTS_SUPPORT_ROWS_PRODUCT_H
+#pragma once
 
 #include <math.h>
 
@@ -42,5 +41,3 @@ static void check_rows_product(const tsi_entries *e, const tsi_scalar *x, const 
                 "%s, row %d: %g off", isa, i, size_of(y[i] - (tsi_scalar)sum));
   }
 }
-
-#endif

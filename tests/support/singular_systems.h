@@ -6,8 +6,7 @@
  *
  * Chains of n unknowns, as compressed columns of doubles: each row adds up to zero, so that the matrix is
  * singular until a weight is added to one diagonal entry. */
-#ifndef TSI_TESTS_SUPPORT_SINGULAR_SYSTEMS_H
-#define TSI_TESTS_SUPPORT_SINGULAR_SYSTEMS_H
+#pragma once
 
 #include "tests/support/random.h"
 #include "tests/support/typed.h"
@@ -104,5 +103,3 @@ static inline void make_random_chain(chain *c, int n, int most, bool directed, i
   }
   make_chain(c, n, forward, backward, anchored, most);
 }
-
-#endif

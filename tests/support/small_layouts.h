@@ -1,6 +1,5 @@
 /* Layouts with chunks so small that little matrices have many. */
-#ifndef TSI_TESTS_SUPPORT_SMALL_LAYOUTS_H
-#define TSI_TESTS_SUPPORT_SMALL_LAYOUTS_H
+#pragma once
 
 #include "partition/layout/layout.h"
 
@@ -16,5 +15,3 @@ static inline tsi_layout_options small_layout(tsi_index px, tsi_index py, tsi_in
                               .slice_bytes = 1000,
                               .scalar_bytes = 8};
 }
-
-#endif

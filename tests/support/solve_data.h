@@ -1,6 +1,5 @@
 /* What the kernels of the host read of a structure with tables, for tests without a plan. */
-#ifndef TSI_TESTS_SUPPORT_SOLVE_DATA_H
-#define TSI_TESTS_SUPPORT_SOLVE_DATA_H
+#pragma once
 
 #include "codelets/cpu/kernels.h"
 #include "runtime/exec/steps/tables.h"
@@ -19,5 +18,3 @@ static inline tsi_solve_data solve_data_of(char scalar, tsi_inverse inverse, con
                           .pair = tables->pair,
                           .by_target = s->sweep->by_target};
 }
-
-#endif

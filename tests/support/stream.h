@@ -1,7 +1,6 @@
 /* Streams of inserted solves, each with one right-hand side of its own, and what their ends tell; for tests.
  */
-#ifndef TSI_TESTS_SUPPORT_STREAM_H
-#define TSI_TESTS_SUPPORT_STREAM_H
+#pragma once
 
 #include <starpu.h>
 
@@ -74,5 +73,3 @@ static inline void tell(void *arg, tristar_status status) {
   t->calls++;
   t->status = status;
 }
-
-#endif

@@ -16,8 +16,7 @@
  * child, which skips all subtests up to it. Statements of main() that are no subtests run in each child; a
  * check of what several subtests have counted is a CHECK_TOTAL. With the thread sanitizer there is no child:
  * the first failure ends the test. */
-#ifndef TSI_TESTS_SUPPORT_SUBTESTS_H
-#define TSI_TESTS_SUPPORT_SUBTESTS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -117,5 +116,3 @@ static inline void subtests_begin(int *argc, char **argv) {
   subtests_begin_here(argc, argv);
   if (subtests.only == NULL && !subtests.list && !TSI_TESTS_RACES) subtests_fork();
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Lower triangular systems F of a pattern with values, by rows and by columns, for the tests of sweeps: F x =
  * b or, backward, F' x = b, F' the transpose. */
-#ifndef TSI_TESTS_SUPPORT_TRIANGLE_SYSTEM_H
-#define TSI_TESTS_SUPPORT_TRIANGLE_SYSTEM_H
+#pragma once
 
 #include "runtime/base/types.h"
 #include "tests/support/triangles.h"
@@ -80,5 +79,3 @@ static inline void check_residual(const system_of *s, bool backward, const tsi_i
                 "row %d, right-hand side %d: residual %g of %g", i, c, magnitude(r), size);
     }
 }
-
-#endif

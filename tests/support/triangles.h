@@ -1,7 +1,6 @@
 /* Patterns of lower triangular matrices by rows, for the tests of triangular solves: each row ascending, its
  * diagonal entry last. */
-#ifndef TSI_TESTS_SUPPORT_TRIANGLES_H
-#define TSI_TESTS_SUPPORT_TRIANGLES_H
+#pragma once
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
@@ -100,5 +99,3 @@ static inline void triangle_free(triangle_pattern *t) {
   free(t->ptr);
   free(t->index);
 }
-
-#endif

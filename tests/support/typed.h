@@ -1,7 +1,6 @@
 /* The four scalar types for the tests: values as double complex whatever the type is, products with a matrix
  * and backward errors in double, and the solves that every type, method and matrix has to pass. */
-#ifndef TSI_TESTS_SUPPORT_TYPED_H
-#define TSI_TESTS_SUPPORT_TYPED_H
+#pragma once
 
 #include <complex.h>
 #include <float.h>
@@ -287,5 +286,3 @@ static inline typed_errors worst_errors(const typed *t, const tristar_view *v, c
   free(x);
   return worst;
 }
-
-#endif

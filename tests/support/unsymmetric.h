@@ -1,7 +1,6 @@
 /* Random unsymmetric matrices of the type TSI_SCALAR_* whose large entries are far from the diagonal, for the
  * tests of adapters, and the comparison of two solutions of one system. */
-#ifndef TSI_TESTS_SUPPORT_UNSYMMETRIC_H
-#define TSI_TESTS_SUPPORT_UNSYMMETRIC_H
+#pragma once
 
 #include <float.h>
 #include <math.h>
@@ -146,5 +145,3 @@ static inline void check_same_solutions(const unsymmetric *m, tristar_op op, int
   }
   free(wide);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The variants of analysis and plan, and systems to solve with them in all types, for the tests. */
-#ifndef TSI_TESTS_SUPPORT_VARIANTS_H
-#define TSI_TESTS_SUPPORT_VARIANTS_H
+#pragma once
 
 #include "tests/support/typed.h"
 #include "tristar_machine.h"
@@ -151,5 +150,3 @@ static inline void with_each_engine(void (*check)(tristar_t *ts, tristar_engine 
     tristar_destroy(&ts);
   }
 }
-
-#endif

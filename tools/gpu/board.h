@@ -4,8 +4,7 @@
  * Job. Memory, copies, the time that launches take, a kernel that reads memory as fast as it can. Everything
  * is on the default stream, one thing after the other. An error of the device's runtime ends the program with
  * a message: what is asked here cannot go on without it. */
-#ifndef TSI_TOOLS_GPU_BOARD_H
-#define TSI_TOOLS_GPU_BOARD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,6 +41,4 @@ void board_read(const void *at, size_t bytes);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  *
  * Reads   a session: the problem, the vectors, what the board is.
  * Writes  the session's report, a line a case; core_seconds. */
-#ifndef TSI_TOOLS_GPU_CASES_H
-#define TSI_TOOLS_GPU_CASES_H
+#pragma once
 
 #include "tools/gpu/board.h"
 #include "tools/gpu/problem.h"
@@ -28,5 +27,3 @@ typedef struct session {
 void gpu_cases_measure(session *s);
 /* The rows of a sparse approximate inverse of the stencil, by the board and by one core. */
 void gpu_cases_inverse(session *s);
-
-#endif

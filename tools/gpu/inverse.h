@@ -2,8 +2,7 @@
  * need in the memory of a board: see solve.h.
  *
  * Reads   matrices, vectors, patterns of the host.   Writes  y, rows of G, where they are fetched. */
-#ifndef TSI_TOOLS_GPU_INVERSE_H
-#define TSI_TOOLS_GPU_INVERSE_H
+#pragma once
 
 #include "tools/gpu/solve.h"
 
@@ -50,5 +49,3 @@ void board_adjoint_open(const char *scalars, const tsi_gpu_fsai_adjoint *adjoint
 void board_adjoint_run(board_adjoint *s, unsigned blocks, unsigned threads);
 /* To the arrays of `adjoint`. */
 void board_adjoint_fetch(const board_adjoint *s, const tsi_gpu_fsai_adjoint *adjoint);
-
-#endif

@@ -1,7 +1,6 @@
 /* What others offer on the same board for the same solves: a BLAS, and solvers of sparse systems. One of the
  * files peers_*.c has them, as the toolkit does. */
-#ifndef TSI_TOOLS_GPU_PEERS_H
-#define TSI_TOOLS_GPU_PEERS_H
+#pragma once
 
 #include "tools/gpu/problem.h"
 
@@ -21,5 +20,3 @@ typedef struct gpu_peer {
 extern const gpu_peer *const gpu_peers[];
 /* Flops a second of a large product of matrices in double; 0: there is no BLAS. */
 double gpu_dgemm(void);
-
-#endif

@@ -4,8 +4,7 @@
  * and x that is given, b = L L^T x, says what every solver has to give.
  *
  * Reads   nothing.   Writes  a problem, which owns all of it. */
-#ifndef TSI_TOOLS_GPU_PROBLEM_H
-#define TSI_TOOLS_GPU_PROBLEM_H
+#pragma once
 
 #include "runtime/exec/device/device_build.h"
 #include "runtime/exec/steps/tables.h"
@@ -45,5 +44,3 @@ double problem_bytes(const problem *p);
 
 /* y := L x, y := L^T x; in the order of the factor. */
 void problem_multiply(const problem *p, const csr *m, const number *x, number *y);
-
-#endif

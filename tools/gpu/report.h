@@ -1,6 +1,5 @@
 /* What is measured: a table while it goes on, JSON at the end. */
-#ifndef TSI_TOOLS_GPU_REPORT_H
-#define TSI_TOOLS_GPU_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ double gpu_report_add(gpu_report *r, const gpu_case *c);
 void gpu_report_write(const gpu_report *r, const char *file);
 /* The exit status: 0, or 1 where a result is wrong, or nothing was measured. */
 int gpu_report_end(gpu_report *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* The columns of a sparse matrix in the nested dissection order of METIS, for solvers that accept an order
  * but do not call METIS themselves. */
-#ifndef TSI_TOOLS_METIS_ORDER_H
-#define TSI_TOOLS_METIS_ORDER_H
+#pragma once
 
 #include "tools/peers/peer.h"
 
@@ -14,5 +13,3 @@ typedef enum peer_graph { PEER_GRAPH_SYMMETRIC, PEER_GRAPH_SUM, PEER_GRAPH_PRODU
  * for METIS, or METIS failed. */
 bool peer_metis_order(int64_t n, peer_graph graph, const peer_compressed *columns,
                       const peer_compressed *rows, int32_t *position);
-
-#endif

@@ -19,8 +19,7 @@
  * factors, and then solves as long as peer_again says so; the main program is in peer.c. The exit status is 0
  * if the other solver solved; 1 if not, with its error code as "status" in the JSON; 1 without JSON if there
  * is nothing to solve. */
-#ifndef TSI_TOOLS_PEER_H
-#define TSI_TOOLS_PEER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -117,6 +116,4 @@ __attribute__((format(printf, 3, 4))) void peer_fail(peer *p, int status, const 
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

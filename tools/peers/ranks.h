@@ -2,8 +2,7 @@
  * rows of the solution, and the first one answers. MPI is initialized.
  *
  * Rows lie in blocks in their order, as PETSc and TriStar share them. */
-#ifndef TSI_TOOLS_PEERS_RANKS_H
-#define TSI_TOOLS_PEERS_RANKS_H
+#pragma once
 
 #include "tools/peers/peer.h"
 
@@ -17,5 +16,3 @@ bool peer_ranks_join(peer *p, peer_ranks *r);
 
 /* Each process has its rows of x: afterwards all have all. */
 void peer_ranks_share_x(const peer *p, const peer_ranks *r);
-
-#endif

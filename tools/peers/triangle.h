@@ -5,8 +5,7 @@
  * time in which the library is given the triangle and prepares its solves.
  *
  * A library that solves in place finds b in x: the copy is not in its times. */
-#ifndef TSI_TOOLS_TRIANGLE_H
-#define TSI_TOOLS_TRIANGLE_H
+#pragma once
 
 #include "tools/peers/peer.h"
 
@@ -28,6 +27,4 @@ double triangle_try(const peer *p, bool in_place, triangle_solve *solve, void *s
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

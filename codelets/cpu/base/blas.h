@@ -1,7 +1,6 @@
 /* BLAS and LAPACK of the scalar type that a file is compiled for, column-major. For a real type "adjoint" is
  * the transpose. */
-#ifndef TSI_CODELETS_CPU_BASE_BLAS_H
-#define TSI_CODELETS_CPU_BASE_BLAS_H
+#pragma once
 
 #include <cblas.h>
 #include <stdbool.h>
@@ -77,5 +76,3 @@ static inline void tsi_trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE op
   }
   TSI_BLAS(trsm)(CblasColMajor, side, uplo, op, diag, m, n, TSI_ALPHA(1), a, lda, b, ldb);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Small dense blocks of fronts, for which a call of BLAS or LAPACK takes longer than its arithmetic: one
  * table per instruction set. Blocks are column-major, of real scalars; complex ones are left to BLAS. */
-#ifndef TSI_CODELETS_CPU_BASE_DENSE_H
-#define TSI_CODELETS_CPU_BASE_DENSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ const tsi_dense_kernels *tsi_dense_kernels_select(char scalar, const char *isa);
 static inline bool tsi_dense_is_small(tsi_index order, tsi_index sides) {
   return order <= TSI_DENSE_ORDER && (tsi_count)order * sides <= TSI_DENSE_SIZE;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * too. Upwards the processor foresees the long columns of wide panels itself; downwards, and in narrow
  * panels, what lies AHEAD bytes further on is fetched along with what is read. Where the factor has ended,
  * that has no effect. */
-#ifndef TSI_CODELETS_CPU_BASE_FETCH_H
-#define TSI_CODELETS_CPU_BASE_FETCH_H
+#pragma once
 
 #include "codelets/cpu/base/vector.h"
 
@@ -39,5 +38,3 @@ INLINE void fetch_before_columns(const int columns, const tsi_scalar *p) {
   UNROLL for (int line = 0; line < COLUMNS_LINES; line++) if (line * LINE < bytes)
       __builtin_prefetch(to - (line + 1) * LINE, 0, 3);
 }
-
-#endif

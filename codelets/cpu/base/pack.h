@@ -1,6 +1,5 @@
 /* Writes the entries of a panel in the order of panel.h: for files that are compiled for each scalar type. */
-#ifndef TSI_CODELETS_CPU_BASE_PACK_H
-#define TSI_CODELETS_CPU_BASE_PACK_H
+#pragma once
 
 #include "codelets/cpu/base/panel.h"
 #include "codelets/cpu/base/scalar.h"
@@ -42,5 +41,3 @@ INLINE void tsi_pack_rows(tsi_pack_source s, tsi_index rows, tsi_index b, tsi_in
 INLINE void tsi_zero_between(tsi_scalar *from, tsi_scalar *to) {
   while (from < to) *from++ = 0;
 }
-
-#endif

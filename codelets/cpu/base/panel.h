@@ -27,8 +27,7 @@
  * blocks of the rectangle are aligned to cache lines. Kernels load 8 scalars at a time even in a short row
  * block and drop the lanes beyond it: the factor's array therefore has TSI_STREAM_PAD readable, finite
  * scalars behind its last entry, and everything between segments is zero. */
-#ifndef TSI_CODELETS_CPU_BASE_PANEL_H
-#define TSI_CODELETS_CPU_BASE_PANEL_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -81,5 +80,3 @@ typedef struct tsi_panel {
   tsi_index x;      /* its first column's row in the chunk's workspace */
   tsi_index column; /* its first column in the final ordering: where its pivots are */
 } tsi_panel;
-
-#endif

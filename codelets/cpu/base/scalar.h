@@ -7,8 +7,7 @@
  *   tsi_wide     double or double _Complex
  *   tsi_wider    of the next wider precision: double (_Complex) of single types, else long double (_Complex)
  *   TSI_TYPED(f) f_s, f_d, f_c or f_z */
-#ifndef TSI_CODELETS_CPU_BASE_SCALAR_H
-#define TSI_CODELETS_CPU_BASE_SCALAR_H
+#pragma once
 
 #include <complex.h>
 #undef I
@@ -94,5 +93,3 @@ INLINE void tsi_add_product(tsi_scalar *sum, tsi_scalar a, tsi_scalar x) {
   *sum += a * x;
 #endif
 }
-
-#endif

@@ -7,8 +7,7 @@
  * Complex products. Registers hold real and imaginary parts in turn. A sum of products is kept as two sums:
  * v[0] of the vector times the real part of the other factor, v[1] of it times the imaginary part; sum_value
  * puts them together once. */
-#ifndef TSI_CODELETS_CPU_BASE_VECTOR_H
-#define TSI_CODELETS_CPU_BASE_VECTOR_H
+#pragma once
 
 #include <string.h>
 #if defined __AVX2__
@@ -442,6 +441,4 @@ INLINE vec fold(const reg_sum a[B]) {
 #endif
   return v;
 }
-#endif
-
 #endif

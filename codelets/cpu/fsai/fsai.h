@@ -17,8 +17,7 @@
  * Invariants: what row i becomes depends on A, its given pattern and the limits alone, not on the rows beside
  * it. Columns may be numbered in any way, as long as rows ascend and a row has the number of its diagonal
  * column. */
-#ifndef TSI_CODELETS_CPU_FSAI_FSAI_H
-#define TSI_CODELETS_CPU_FSAI_FSAI_H
+#pragma once
 
 #include "codelets/cpu/rows/incomplete.h"
 #include "codelets/cpu/rows/krylov.h"
@@ -132,5 +131,3 @@ typedef struct tsi_fsai_kernels {
 
 /* As tsi_kernels_select. */
 const tsi_fsai_kernels *tsi_fsai_kernels_select(char scalar, const char *isa);
-
-#endif

@@ -1,7 +1,6 @@
 /* The blocks of A, and what is left of them, that a node of a sparse approximate inverse has on the diagonal
  * (fsai_nodes.h): small and dense, in double precision, for the file's scalar type. */
-#ifndef TSI_CODELETS_CPU_FSAI_FSAI_BLOCKS_H
-#define TSI_CODELETS_CPU_FSAI_FSAI_BLOCKS_H
+#pragma once
 
 #include "codelets/cpu/fsai/fsai_nodes.h"
 #include "codelets/cpu/rows/pivots.h"
@@ -53,5 +52,3 @@ INLINE tsi_breakdown_kind invert_root(tsi_index size, tsi_wide s[MOST][MOST], ts
   }
   return TSI_BREAKDOWN_NONE;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * of the node's row q. Rows of L that belong to a node of P are cells likewise. Sums over columns of L go
  * through memory in its order, for up to FOUR results at a time; functions that need constants for vecs and
  * the number of results are expanded for each of them (CHOOSE). */
-#ifndef TSI_CODELETS_CPU_FSAI_FSAI_CELLS_H
-#define TSI_CODELETS_CPU_FSAI_FSAI_CELLS_H
+#pragma once
 
 #include "codelets/cpu/fsai/fsai_nodes.h"
 #include "codelets/cpu/rows/pivots.h"
@@ -215,5 +214,3 @@ static void solve(const tsi_fsai_node_work *w, int vecs) {
     }
   }
 }
-
-#endif

@@ -2,8 +2,7 @@
  * inverse as a register has lanes (tsi_fsai_group of fsai.h), for the file's scalar type.
  *
  * No lane knows of another one: its numbers are the same whatever stands beside it. */
-#ifndef TSI_CODELETS_CPU_FSAI_FSAI_LANES_H
-#define TSI_CODELETS_CPU_FSAI_FSAI_LANES_H
+#pragma once
 
 #include <math.h>
 
@@ -166,5 +165,3 @@ static void solve_lanes(const tsi_fsai_group *w, tsi_index size) {
   }
   if (k == 1) g[0] = times(g[0], inverse[0]);
 }
-
-#endif

@@ -15,8 +15,7 @@
  * Invariants: what a node's rows become depends on A, the nodes, the given pattern and the limits alone.
  * Columns may be numbered in any way, as long as rows ascend and a row has the number of its diagonal
  * column. */
-#ifndef TSI_CODELETS_CPU_FSAI_FSAI_NODES_H
-#define TSI_CODELETS_CPU_FSAI_FSAI_NODES_H
+#pragma once
 
 #include "codelets/cpu/fsai/fsai.h"
 
@@ -86,5 +85,3 @@ const tsi_fsai_node_kernels *tsi_fsai_node_kernels_select(char scalar, const cha
 static inline tsi_index tsi_fsai_cell(const tsi_fsai_nodes *nodes, bool is_complex) {
   return (nodes->most > TSI_FSAI_NODE_LANES ? 2 : 1) * TSI_FSAI_NODE_LANES * (is_complex ? 2 : 1);
 }
-
-#endif

@@ -17,8 +17,7 @@
  * Reads   rows of A, patterns.   Writes  rows of G_L, columns of G_U, scratch.
  * Assumes: the pattern of A is symmetric; columns of rows ascend.
  * Invariant: what row i becomes depends on A, its pattern and the limits alone. */
-#ifndef TSI_CODELETS_CPU_FSAI_FSAI_PAIR_H
-#define TSI_CODELETS_CPU_FSAI_FSAI_PAIR_H
+#pragma once
 
 #include "codelets/cpu/fsai/fsai.h"
 
@@ -52,5 +51,3 @@ typedef struct tsi_fsai_pair_kernels {
 
 /* As tsi_kernels_select. */
 const tsi_fsai_pair_kernels *tsi_fsai_pair_kernels_select(char scalar, const char *isa);
-
-#endif

@@ -1,7 +1,6 @@
 /* What rows of a sparse approximate inverse, alone and side by side (fsai.h), do with their patterns: choose
  * the largest entries, and write what has become of a row. For the file's scalar type. */
-#ifndef TSI_CODELETS_CPU_FSAI_FSAI_PATTERN_H
-#define TSI_CODELETS_CPU_FSAI_FSAI_PATTERN_H
+#pragma once
 
 #include "codelets/cpu/fsai/fsai.h"
 #include "codelets/cpu/rows/pivots.h"
@@ -91,5 +90,3 @@ INLINE void tsi_fsai_write(tsi_index size, const tsi_index *pattern, const tsi_s
   values[size] = factor;
   row->kind = tsi_judge_row(1, (tsi_count)size + 1, values);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * The thresholds (block_thresholds.h) come from tools/bench/train_kernels, for each scalar type and
  * instruction set, on one core. They are constants of the program, so that a choice, and with it the order of
  * sums, depends on the matrix and the instruction set only. */
-#ifndef TSI_CODELETS_CPU_ROWS_BLOCK_CHOICE_H
-#define TSI_CODELETS_CPU_ROWS_BLOCK_CHOICE_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -24,5 +23,3 @@ typedef struct tsi_block_choice {
 
 /* isa: of the kernels (tsi_block_kernels); one without thresholds has those of "base". */
 tsi_block_choice tsi_block_choose(char scalar, const char *isa, const tsi_block_shape *shape);
-
-#endif

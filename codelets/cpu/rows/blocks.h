@@ -13,8 +13,7 @@
  * given the way.
  *
  * Reads   the rectangle, rows of `stride` scalars (1, 2, 4 or a multiple of 8).   Writes  such rows. */
-#ifndef TSI_CODELETS_CPU_ROWS_BLOCKS_H
-#define TSI_CODELETS_CPU_ROWS_BLOCKS_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -66,5 +65,3 @@ static inline void tsi_block_run(const tsi_block_program *program, tsi_index c, 
 
 /* As tsi_kernels_select. */
 const tsi_block_kernels *tsi_block_kernels_select(char scalar, const char *isa);
-
-#endif

@@ -15,8 +15,7 @@
  *   - each row is in one piece and has an entry on the diagonal
  *   - rows of a window reach rows of the same stretch (halves.h) alone: what a stretch adds, and in which
  *     order, depends on nothing else */
-#ifndef TSI_CODELETS_CPU_ROWS_HALVED_H
-#define TSI_CODELETS_CPU_ROWS_HALVED_H
+#pragma once
 
 #include "codelets/cpu/rows/sliced.h"
 
@@ -60,5 +59,3 @@ typedef struct tsi_halved_kernels {
 
 /* As tsi_kernels_select. */
 const tsi_halved_kernels *tsi_halved_kernels_select(char scalar, const char *isa);
-
-#endif

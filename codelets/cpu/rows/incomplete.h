@@ -9,8 +9,7 @@
  * Reads   rows of a matrix, both triangles, factors so far.   Writes  factors, vectors, scratch.
  * Invariants: columns of a row ascend, and the diagonal is one of them. What a row becomes depends on rows
  * before it only; sums have a fixed order. */
-#ifndef TSI_CODELETS_CPU_ROWS_INCOMPLETE_H
-#define TSI_CODELETS_CPU_ROWS_INCOMPLETE_H
+#pragma once
 
 #include "runtime/base/types.h"
 #include "tristar.h"
@@ -91,5 +90,3 @@ static inline tsi_count tsi_dropping_room(const tsi_factor_rows *a, const tsi_dr
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */
 const tsi_incomplete_kernels *tsi_incomplete_kernels_select(char scalar);
-
-#endif

@@ -4,8 +4,7 @@
  * Reads   rows of a matrix, pieces of vectors.   Writes  pieces of vectors.
  * Sums are made in double for every scalar type, in an order that depends on the number of entries alone.
  * Factors are complex double: factor[0] + i factor[1]; the imaginary part counts in complex types only. */
-#ifndef TSI_CODELETS_CPU_ROWS_KRYLOV_H
-#define TSI_CODELETS_CPU_ROWS_KRYLOV_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -38,5 +37,3 @@ typedef struct tsi_krylov_kernels {
 
 /* As tsi_kernels_select. */
 const tsi_krylov_kernels *tsi_krylov_kernels_select(char scalar, const char *isa);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of incomplete factorizations share, which are compiled for each scalar type. */
-#ifndef TSI_CODELETS_CPU_ROWS_PIVOTS_H
-#define TSI_CODELETS_CPU_ROWS_PIVOTS_H
+#pragma once
 
 #include <float.h>
 #include <math.h>
@@ -55,5 +54,3 @@ INLINE tsi_breakdown_kind tsi_pivot_root(tsi_scalar pivot, bool adjoint, tsi_sca
   *root = (tsi_real)sqrt((double)tsi_re(pivot));
   return TSI_BREAKDOWN_NONE;
 }
-
-#endif

@@ -18,8 +18,7 @@
  * Invariants (tsi_slices_check)
  *   - each entry is in one lane; empty rows are in slices without groups
  *   - a row's sum depends on its slice alone: across, entry by entry; along, lane by lane */
-#ifndef TSI_CODELETS_CPU_ROWS_SLICED_H
-#define TSI_CODELETS_CPU_ROWS_SLICED_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -83,5 +82,3 @@ typedef struct tsi_sliced_kernels {
 
 /* As tsi_kernels_select. */
 const tsi_sliced_kernels *tsi_sliced_kernels_select(char scalar, const char *isa);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reads   a sparse matrix by lines (columns, or rows if by_rows), vectors.   Writes  vectors.
  * Bounds, norms and magnitudes are double for every scalar type. */
-#ifndef TSI_CODELETS_CPU_ROWS_SPARSE_H
-#define TSI_CODELETS_CPU_ROWS_SPARSE_H
+#pragma once
 
 #include "runtime/base/types.h"
 #include "tristar.h"
@@ -112,5 +111,3 @@ typedef struct tsi_sparse_kernels {
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */
 const tsi_sparse_kernels *tsi_sparse_kernels_select(char scalar);
-
-#endif

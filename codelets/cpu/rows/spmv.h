@@ -3,8 +3,7 @@
  *
  * Reads   a matrix by compressed rows, rows of `stride` scalars (1, 2, 4 or a multiple of 8).   Writes  such
  * rows. The order of every sum is fixed by the arguments. */
-#ifndef TSI_CODELETS_CPU_ROWS_SPMV_H
-#define TSI_CODELETS_CPU_ROWS_SPMV_H
+#pragma once
 
 #include "codelets/cpu/rows/incomplete.h"
 #include "runtime/base/types.h"
@@ -90,5 +89,3 @@ typedef struct tsi_spmv_kernels {
 
 /* As tsi_kernels_select. */
 const tsi_spmv_kernels *tsi_spmv_kernels_select(char scalar, const char *isa);
-
-#endif

@@ -4,8 +4,7 @@
  * Matrices are column-major and in the memory of the device; `adjoint` of a real type is the transpose. A
  * call only starts what it does, in the order of the calls on a queue. Each returns 0, or an error number: of
  * the device's runtime, or that of its BLAS plus TSI_GPU_DENSE_ERROR. */
-#ifndef TSI_CODELETS_GPU_TABLES_DENSE_H
-#define TSI_CODELETS_GPU_TABLES_DENSE_H
+#pragma once
 
 #include "codelets/gpu/tables/front_launch.h"
 
@@ -34,5 +33,3 @@ typedef struct tsi_gpu_dense {
   int (*solve)(void *queue, const tsi_dense_triangle *triangle, int m, int n, void *b, int ldb);
   tsi_gpu_front_launch *front;
 } tsi_gpu_dense;
-
-#endif

@@ -70,8 +70,7 @@
  *   - forward, a ticket comes after the tickets that write the rows that it gathers, the slices of a chunk
  *     after its triangle, if they need it; backward, after those of the owners of its off-rows, a triangle or
  *     slice after the slices whose partial sums it adds */
-#ifndef TSI_CODELETS_GPU_TABLES_DEVICE_TABLES_H
-#define TSI_CODELETS_GPU_TABLES_DEVICE_TABLES_H
+#pragma once
 
 #include "codelets/cpu/base/panel.h"
 
@@ -198,5 +197,3 @@ static inline tsi_device_tables tsi_device_tables_move(const tsi_device_tables *
   moved.block = block;
   return moved;
 }
-
-#endif

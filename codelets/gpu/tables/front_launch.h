@@ -8,8 +8,7 @@
  * A thread has one column, or one row, alone: any number of blocks and threads gives the same bits.
  *
  * The scalar type stands in the name: s, d, c, z. */
-#ifndef TSI_CODELETS_GPU_TABLES_FRONT_LAUNCH_H
-#define TSI_CODELETS_GPU_TABLES_FRONT_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,6 +44,4 @@ tsi_gpu_front_launch tsi_gpu_front_launch_z;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

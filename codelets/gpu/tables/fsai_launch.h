@@ -24,8 +24,7 @@
  *   - a row that has not ended well has no entries
  *
  * The scalar type stands in the name: s, d, c, z. */
-#ifndef TSI_CODELETS_GPU_TABLES_FSAI_LAUNCH_H
-#define TSI_CODELETS_GPU_TABLES_FSAI_LAUNCH_H
+#pragma once
 
 #include "codelets/cpu/fsai/fsai.h"
 
@@ -184,6 +183,4 @@ static inline tsi_gpu_fsai_rows tsi_gpu_fsai_adjoint_rows(const tsi_gpu_fsai_adj
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

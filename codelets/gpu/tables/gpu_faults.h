@@ -1,7 +1,6 @@
 /* Faults that tests plant in GPU kernels, to see that they are found: gpu_fault(kind) is false on a device.
  */
-#ifndef TSI_CODELETS_GPU_TABLES_GPU_FAULTS_H
-#define TSI_CODELETS_GPU_TABLES_GPU_FAULTS_H
+#pragma once
 
 typedef enum gpu_fault_kind {
   GPU_NO_FAULT,
@@ -24,5 +23,3 @@ typedef enum gpu_fault_kind {
   GPU_FAULT_ADJOINT,      /* 2 x 2 pivots are taken for symmetric where they are Hermitian */
   GPU_FAULTS
 } gpu_fault_kind;
-
-#endif

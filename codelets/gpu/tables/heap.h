@@ -12,8 +12,7 @@
  *
  * All addresses are as the reader of the structure sees them: kernels get a copy with addresses of the
  * device. */
-#ifndef TSI_CODELETS_GPU_TABLES_HEAP_H
-#define TSI_CODELETS_GPU_TABLES_HEAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ static inline size_t tsi_heap_data(int32_t flags) {
 static inline int tsi_heap_reached(int32_t seen, int32_t epoch) {
   return (int32_t)((uint32_t)seen - (uint32_t)epoch) >= 0;
 }
-
-#endif

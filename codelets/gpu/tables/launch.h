@@ -7,8 +7,7 @@
  *
  * The scalar type stands in the name: s, d, c, z; sd and cz are factors in single precision on vectors in
  * double: the workspace is; b and x are if the call is `wide`. */
-#ifndef TSI_CODELETS_GPU_TABLES_LAUNCH_H
-#define TSI_CODELETS_GPU_TABLES_LAUNCH_H
+#pragma once
 
 #include "codelets/gpu/tables/device_tables.h"
 
@@ -41,6 +40,4 @@ tsi_gpu_blocks tsi_gpu_blocks_sd, tsi_gpu_blocks_cz;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -19,8 +19,7 @@
  * to the end with what is there, and the host discards x.
  *
  * All pointers are the device's. */
-#ifndef TSI_CODELETS_GPU_TABLES_PROGRAM_LAUNCH_H
-#define TSI_CODELETS_GPU_TABLES_PROGRAM_LAUNCH_H
+#pragma once
 
 #include "codelets/gpu/tables/device_tables.h"
 #include "codelets/gpu/tables/heap.h"
@@ -106,6 +105,4 @@ tsi_gpu_program_launch tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c, 
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  * The features and the thresholds of tsi_device_row_choose are those of Lu, Niu and Liu (Efficient Block
  * Algorithms for Parallel Sparse Triangular Solve, ICPP 2020, section 3.4), who trained them on many matrices
  * and a Titan RTX. Nobody has measured them here. */
-#ifndef TSI_CODELETS_GPU_TABLES_ROW_CHOICE_H
-#define TSI_CODELETS_GPU_TABLES_ROW_CHOICE_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -33,5 +32,3 @@ static inline tsi_device_row_way tsi_device_row_choose(tsi_index rows, tsi_count
   const bool few = levels <= 20 || (a_row <= 1 && levels <= 100);
   return levels == 1 || (a_row <= 15 && few) ? TSI_DEVICE_ROWS_LEVELS : TSI_DEVICE_ROWS_FREE;
 }
-
-#endif

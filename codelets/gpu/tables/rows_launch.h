@@ -8,8 +8,7 @@
  * block that draws last sets the counter of tickets back to zero.
  *
  * The scalar type stands in the name: s, d, c, z. */
-#ifndef TSI_CODELETS_GPU_TABLES_ROWS_LAUNCH_H
-#define TSI_CODELETS_GPU_TABLES_ROWS_LAUNCH_H
+#pragma once
 
 #include "codelets/gpu/tables/device_rows.h"
 #include "codelets/gpu/tables/device_tables.h"
@@ -45,6 +44,4 @@ tsi_gpu_rows_blocks tsi_gpu_rows_blocks_z;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -14,8 +14,7 @@
  *
  * The scalar type stands in the name, as in launch.h: sd and cz are matrices in single precision, vectors and
  * sums in double. */
-#ifndef TSI_CODELETS_GPU_TABLES_SPMV_LAUNCH_H
-#define TSI_CODELETS_GPU_TABLES_SPMV_LAUNCH_H
+#pragma once
 
 #include "codelets/cpu/rows/krylov.h"
 #include "codelets/gpu/tables/row_choice.h"
@@ -53,6 +52,4 @@ tsi_gpu_spmv_launch tsi_gpu_spmv_launch_z, tsi_gpu_spmv_launch_sd, tsi_gpu_spmv_
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -12,8 +12,7 @@
  *     target, which has a higher number than the panel
  *   - into lists each segment once, with its target, ascending
  *   - levels list each panel once; the target of a segment is in a higher level than its panel */
-#ifndef TSI_CODELETS_GPU_TABLES_VARIANT_TABLES_H
-#define TSI_CODELETS_GPU_TABLES_VARIANT_TABLES_H
+#pragma once
 
 #include "codelets/cpu/base/panel.h"
 
@@ -35,5 +34,3 @@ typedef struct tsi_variant_tables {
   const tsi_index *level_ptr;         /* levels + 1 */
   const tsi_index *level;             /* panels, level by level, forward */
 } tsi_variant_tables;
-
-#endif

@@ -12,8 +12,7 @@
  *   each; no flags. Forward they add into the sums of other rows, backward they read x of these.
  *
  * The scalar type stands in the name. */
-#ifndef TSI_CODELETS_GPU_TABLES_VARIANTS_H
-#define TSI_CODELETS_GPU_TABLES_VARIANTS_H
+#pragma once
 
 #include "codelets/gpu/tables/device_tables.h"
 #include "codelets/gpu/tables/variant_tables.h"
@@ -43,6 +42,4 @@ tsi_gpu_kk20 tsi_gpu_kk20_s, tsi_gpu_kk20_d, tsi_gpu_kk20_c, tsi_gpu_kk20_z;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* One block of memory for all arrays of device tables: it is copied to a device as one. */
-#ifndef TSI_RUNTIME_EXEC_DEVICE_DEVICE_BLOCK_H
-#define TSI_RUNTIME_EXEC_DEVICE_DEVICE_BLOCK_H
+#pragma once
 
 #include "runtime/base/types.h"
 
@@ -33,5 +32,3 @@ static inline size_t tsi_block_find_outside(const void *block, size_t bytes, con
   }
   return k;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Reads   chunks, sweep, panels and places of values, as those of the CPU's tables (tables.h).
  * Writes  a tsi_device_tables, which owns its one block of memory. */
-#ifndef TSI_RUNTIME_EXEC_DEVICE_DEVICE_BUILD_H
-#define TSI_RUNTIME_EXEC_DEVICE_DEVICE_BUILD_H
+#pragma once
 
 #include "codelets/gpu/tables/device_tables.h"
 #include "runtime/exec/steps/tables.h"
@@ -65,5 +64,3 @@ TRISTAR_CHECKED tristar_status tsi_device_tables_check(tsi_env *env, const tsi_d
 /* The interchanges inside the panels (kernels.h: row k was swapped with row pivot[k] >= k, k ascending) as
  * the permutations that tsi_device_values has. from: n. */
 void tsi_device_interchanges(const tsi_panels *panels, const tsi_index *pivots, tsi_index *from);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Reads   a tsi_device_listing.
  * Writes  the tables and the sources of a tsi_device_row_plan. */
-#ifndef TSI_RUNTIME_EXEC_DEVICE_DEVICE_BUNDLES_H
-#define TSI_RUNTIME_EXEC_DEVICE_DEVICE_BUNDLES_H
+#pragma once
 
 #include "runtime/exec/device/device_rows.h"
 
@@ -37,5 +36,3 @@ TRISTAR_CHECKED tristar_status tsi_device_bundles_create(tsi_env *env, const tsi
 /* For checks: that the arrays are in their block; that phases cut the tickets, and tickets the bundles.
  * Errors: INTERNAL. */
 TRISTAR_CHECKED tristar_status tsi_device_bundles_check(tsi_env *env, const tsi_device_rows *tables);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the two files of tsi_device_tables_check share. */
-#ifndef TSI_RUNTIME_EXEC_DEVICE_DEVICE_CHECK_H
-#define TSI_RUNTIME_EXEC_DEVICE_DEVICE_CHECK_H
+#pragma once
 
 #include "runtime/exec/device/device_build.h"
 
@@ -10,5 +9,3 @@
  * INTERNAL, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_order_check(tsi_env *env, const tsi_device_tables *tables,
                                                       const tsi_index *node_of_row, bool backward);
-
-#endif

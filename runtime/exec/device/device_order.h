@@ -4,8 +4,7 @@
  * node takes.
  * Writes  a tsi_device_tickets that owns its arrays.
  * Invariants: those of tickets in device_tables.h. */
-#ifndef TSI_RUNTIME_EXEC_DEVICE_DEVICE_ORDER_H
-#define TSI_RUNTIME_EXEC_DEVICE_DEVICE_ORDER_H
+#pragma once
 
 #include "codelets/gpu/tables/device_tables.h"
 #include "dag/sweep.h"
@@ -21,5 +20,3 @@ typedef struct tsi_device_tickets {
 TRISTAR_CHECKED tristar_status tsi_device_tickets_create(void *owner, const tsi_device_tables *tables,
                                                          const tsi_sweep *sweep, bool backward,
                                                          const double *seconds, tsi_device_tickets *tickets);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Reads   lines of F, a cut of them.
  * Writes  a tsi_device_row_plan, which owns its arrays; the tables' are one block of memory. */
-#ifndef TSI_RUNTIME_EXEC_DEVICE_DEVICE_ROWS_H
-#define TSI_RUNTIME_EXEC_DEVICE_DEVICE_ROWS_H
+#pragma once
 
 #include "codelets/gpu/tables/device_rows.h"
 #include "codelets/gpu/tables/row_choice.h"
@@ -48,5 +47,3 @@ void tsi_device_rows_fill(const tsi_device_row_plan *plan, size_t scalar_bytes, 
 /* placed: scalars by given row, as the tables number them: the inverses of the diagonal. */
 void tsi_device_rows_place(const tsi_device_row_plan *plan, size_t scalar_bytes, const void *given,
                            void *placed);
-
-#endif

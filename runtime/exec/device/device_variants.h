@@ -2,8 +2,7 @@
  *
  * Reads   device tables, whose panels and rows of panels it names by final columns.
  * Writes  a tsi_variant_tables that owns its arrays. */
-#ifndef TSI_RUNTIME_EXEC_DEVICE_DEVICE_VARIANTS_H
-#define TSI_RUNTIME_EXEC_DEVICE_DEVICE_VARIANTS_H
+#pragma once
 
 #include "codelets/gpu/tables/device_tables.h"
 #include "codelets/gpu/tables/variant_tables.h"
@@ -16,5 +15,3 @@ void tsi_variant_tables_destroy(tsi_variant_tables *tables);
 
 /* Verifies the invariants that variant_tables.h states. Errors: INTERNAL, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_variant_tables_check(tsi_env *env, const tsi_variant_tables *tables);
-
-#endif

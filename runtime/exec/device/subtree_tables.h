@@ -11,8 +11,7 @@
  * Invariants: those of subtree, chunks, sweep and tables
  *   - panel p of the tables is panel subtree->panel + p of the factor; its values count from first_value of
  * the factor's stream, which is as aligned as its beginning, and end before end_value */
-#ifndef TSI_RUNTIME_EXEC_DEVICE_SUBTREE_TABLES_H
-#define TSI_RUNTIME_EXEC_DEVICE_SUBTREE_TABLES_H
+#pragma once
 
 #include "partition/device/device_subtree.h"
 #include "runtime/exec/device/device_build.h"
@@ -58,5 +57,3 @@ TRISTAR_CHECKED tristar_status tsi_subtree_tables_create(tsi_env *env, const tsi
                                                          tsi_index chunk, const tsi_device_options *options,
                                                          tsi_subtree_tables **out);
 void tsi_subtree_tables_destroy(tsi_subtree_tables **subtree);
-
-#endif

@@ -10,8 +10,7 @@
  * wait for each other
  *   - `waiting` counts the handles that were not granted, and one for who asks for them
  *   - `granted` is called once; the set may be gone when tsi_acquisition_ask returns */
-#ifndef TSI_RUNTIME_EXEC_STARPU_ACQUISITION_H
-#define TSI_RUNTIME_EXEC_STARPU_ACQUISITION_H
+#pragma once
 
 #include "runtime/base/env.h"
 #include "runtime/exec/starpu/operand.h"
@@ -48,5 +47,3 @@ void tsi_acquisition_ask(pthread_mutex_t *order, tsi_acquisition *holds,
                          void (*granted)(void *arg, tristar_status status), void *arg);
 /* From any thread. */
 void tsi_acquisition_release(const tsi_acquisition *holds);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Reads   the affinity mask of the calling thread, hwloc's topology.   Writes  a list for starpu_conf.
  * Not looked at: the mask, where hwloc describes another machine (HWLOC_SYNTHETIC, HWLOC_XMLFILE). */
-#ifndef TSI_RUNTIME_EXEC_STARPU_BINDING_H
-#define TSI_RUNTIME_EXEC_STARPU_BINDING_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -26,5 +25,3 @@ typedef struct tsi_unit {
 /* unit: at most `most` processing units, in the order above. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_binding_find(const tsi_env *env, int most, tsi_unit *unit,
                                                 tsi_binding *out);
-
-#endif

@@ -3,8 +3,7 @@
  * Tasks call BLAS from all workers; a BLAS that starts its own threads would oversubscribe the cores.
  * OpenBLAS has one global number of threads: it is set to one when the first user comes and restored when the
  * last one leaves. The program's own BLAS calls in between are single-threaded too. */
-#ifndef TSI_RUNTIME_EXEC_STARPU_BLAS_H
-#define TSI_RUNTIME_EXEC_STARPU_BLAS_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -20,5 +19,3 @@ TRISTAR_CHECKED tristar_status tsi_blas_reserve(const tsi_env *env, int threads)
  * is? Factorizations take two times as long then. *took: what it takes it for; *better: the value of
  * OPENBLAS_CORETYPE that serves. Not if that variable is set: somebody wants it so. */
 bool tsi_blas_mistaken(const char **took, const char **better);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Reads, writes   the data, where StarPU moves it.
  * Invariants: no task of StarPU's uses data that is destroyed or renewed. */
-#ifndef TSI_RUNTIME_EXEC_STARPU_DEVICE_DATA_H
-#define TSI_RUNTIME_EXEC_STARPU_DEVICE_DATA_H
+#pragma once
 
 #include "runtime/base/env.h"
 #include "runtime/exec/steps/task_list.h"
@@ -32,5 +31,3 @@ TRISTAR_CHECKED tristar_status tsi_device_task_alone(tsi_env *env, const tsi_tas
 struct starpu_task;
 /* Adds the handles of a task's data to its StarPU task. */
 void tsi_device_data_add(const tsi_task_data *data, struct starpu_task *task);
-
-#endif

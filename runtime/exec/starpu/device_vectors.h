@@ -8,8 +8,7 @@
  *   - between taking and giving back, b can be read and x written in main memory, by this process alone
  *   - where x is b, one handle stands for both
  *   - x on the device is written if the solve has succeeded, and at no other time */
-#ifndef TSI_RUNTIME_EXEC_STARPU_DEVICE_VECTORS_H
-#define TSI_RUNTIME_EXEC_STARPU_DEVICE_VECTORS_H
+#pragma once
 
 #include "runtime/base/env.h"
 #include "tristar_device.h"
@@ -37,5 +36,3 @@ TRISTAR_CHECKED tristar_status tsi_device_vectors_take(tsi_env *env, const trist
 /* Returns when x is on the device, if it is solved, and StarPU knows neither b nor x any more. Accepts NULL.
  */
 void tsi_device_vectors_give_back(tsi_env *env, tsi_device_vectors **vectors, bool solved);
-
-#endif

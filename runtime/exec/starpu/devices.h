@@ -3,8 +3,7 @@
  * One of several files has tsi_devices; the build, or the program that links the library, chooses which.
  *
  * Reads   StarPU's workers.   Writes  memory of devices. */
-#ifndef TSI_RUNTIME_EXEC_STARPU_DEVICES_H
-#define TSI_RUNTIME_EXEC_STARPU_DEVICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ typedef struct tsi_device_facts {
 } tsi_device_facts;
 /* Of device 0 ..; StarPU runs, and has it. */
 tsi_device_facts tsi_device_describe(int device);
-
-#endif

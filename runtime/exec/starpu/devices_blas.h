@@ -11,8 +11,7 @@
  * to, and a handle may not outlive the StarPU that has made the stream.
  *
  * A header of its own because not every build has such a BLAS. */
-#ifndef TSI_RUNTIME_EXEC_STARPU_DEVICES_BLAS_H
-#define TSI_RUNTIME_EXEC_STARPU_DEVICES_BLAS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -77,5 +76,3 @@ DENSE(s, S, float, float, syrk, )
 DENSE(d, D, double, double, syrk, )
 DENSE(c, C, BLAS_C, float, herk, COMPLEX_OF)
 DENSE(z, Z, BLAS_Z, double, herk, COMPLEX_OF)
-
-#endif

@@ -4,8 +4,7 @@
  * Reads   the environment variables STARPU_* and those that name StarPU's folder, the file system.
  * Writes  nothing but the folders that StarPU would make itself.
  * Not checked: what StarPU only warns of, and values that are numbers but make no sense. */
-#ifndef TSI_RUNTIME_EXEC_STARPU_ENVIRONMENT_H
-#define TSI_RUNTIME_EXEC_STARPU_ENVIRONMENT_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -23,5 +22,3 @@ int tsi_starpu_folder_defects(void (*tell)(void *arg, const char *text), void *a
 
 /* Errors: RUNTIME, with the first of them as the message. */
 TRISTAR_CHECKED tristar_status tsi_starpu_check_environment(const tsi_env *env);
-
-#endif

@@ -19,8 +19,7 @@
  *   - Nobody waits for a worker to come: a task of the program may keep it busy for any time. A task that
  *     StarPU begins after the end of the offer finds no work, and the memory that it reads is still there.
  *   - Slots of helpers are StarPU's numbers of the workers; the threads follow. */
-#ifndef TSI_RUNTIME_EXEC_STARPU_HELPERS_H
-#define TSI_RUNTIME_EXEC_STARPU_HELPERS_H
+#pragma once
 
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -123,5 +122,3 @@ void tsi_helpers_take_back(tsi_helpers *helpers);
 /* Waits until nobody is inside of work that was offered with this argument and taken back: it can be freed.
  */
 void tsi_helpers_leave(tsi_helpers *helpers, const void *arg);
-
-#endif

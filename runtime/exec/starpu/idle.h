@@ -16,8 +16,7 @@
  * awake, but for those who hold it and have dismissed it for a while
  *   - nothing depends on it but time: without the thread, or without a place for the hook, workers poll
  *   - a worker wakes up now and then even if nobody rouses it, for what else StarPU may want of it */
-#ifndef TSI_RUNTIME_EXEC_STARPU_IDLE_H
-#define TSI_RUNTIME_EXEC_STARPU_IDLE_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -63,5 +62,3 @@ unsigned tsi_idle_give_way(void *arg);
 
 /* Are the workers asleep, or about to be? For tests. */
 bool tsi_idle_asleep(void);
-
-#endif

@@ -10,8 +10,7 @@
  *   - the data of the handles is used, and `end` is called, after all are granted and before any is released
  *   - of a tsi_insertion_end first `finish` is called, then `release`, each once, and nothing else afterwards
  *   - an insertion is freed by its release; who has asked for its handles does not touch it any more */
-#ifndef TSI_RUNTIME_EXEC_STARPU_INSERT_H
-#define TSI_RUNTIME_EXEC_STARPU_INSERT_H
+#pragma once
 
 #include "runtime/base/env.h"
 #include "tristar_solve.h"
@@ -51,5 +50,3 @@ typedef struct tsi_insertable {
   size_t scalar;          /* bytes */
   pthread_mutex_t *order; /* held while handles are asked for */
 } tsi_insertable;
-
-#endif

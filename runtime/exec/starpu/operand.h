@@ -10,8 +10,7 @@
  *     column .. column+columns-1
  *   - entry (i, j) of a piece lies at at[i + (j % plane) column_stride + (j / plane) plane_stride], in
  * scalars; known from tsi_operand_locate on */
-#ifndef TSI_RUNTIME_EXEC_STARPU_OPERAND_H
-#define TSI_RUNTIME_EXEC_STARPU_OPERAND_H
+#pragma once
 
 #include <starpu.h>
 
@@ -52,5 +51,3 @@ TRISTAR_CHECKED tristar_status tsi_operand_use_buffer(tsi_env *env, tsi_operand 
 void tsi_operand_gather(tsi_operand *operand);
 /* Buffer, if there is one, to handles. */
 void tsi_operand_scatter(const tsi_operand *operand);
-
-#endif

@@ -4,8 +4,7 @@
  * program that owns StarPU and has profiling on is left alone.
  *
  * Reads   the counters.   Writes  StarPU's profiling status, which is as before after tsi_profiling_end. */
-#ifndef TSI_RUNTIME_EXEC_STARPU_PROFILING_H
-#define TSI_RUNTIME_EXEC_STARPU_PROFILING_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -32,5 +31,3 @@ TRISTAR_CHECKED tristar_status tsi_profiling_add_bus(tsi_env *env, int worker, t
 
 /* Reads the counters, which zeroes them. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_profiling_read(tsi_env *env, tsi_profiling_sums *sums);
-
-#endif

@@ -15,8 +15,7 @@
  *   - there are spare cores only while StarPU runs and is ours
  *   - the thread of idle.h runs while users > 0 if it is ours and its workers are to sleep, and at no other
  * time */
-#ifndef TSI_RUNTIME_EXEC_STARPU_SERVICE_H
-#define TSI_RUNTIME_EXEC_STARPU_SERVICE_H
+#pragma once
 
 #include "runtime/exec/starpu/simulation.h"
 
@@ -70,5 +69,3 @@ int tsi_starpu_cpu_workers(void);
 int tsi_starpu_workers(void);
 int tsi_starpu_cpu_worker_numbers(int *worker, int most);
 const char *tsi_starpu_scheduler(void);
-
-#endif

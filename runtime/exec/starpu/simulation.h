@@ -11,8 +11,7 @@
  *
  * Reads   estimates of tasks.   Writes  the clock of clock.h; its own counts, which are static, as StarPU is.
  * Invariants: the same plan takes the same time, to the last digit. */
-#ifndef TSI_RUNTIME_EXEC_STARPU_SIMULATION_H
-#define TSI_RUNTIME_EXEC_STARPU_SIMULATION_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -58,6 +57,4 @@ static inline void tsi_simulation_device_task(double microseconds, int columns) 
   (void)microseconds;
   (void)columns;
 }
-#endif
-
 #endif

@@ -9,8 +9,7 @@
  *   returns, or the tsi_tasks_test that gives true; from a tsi_tasks_launch to the call of `ended`
  *   - outside of it no worker reads or writes what the tasks work with; the set can be started again or freed
  *   - nothing else of the program's tasks is waited for */
-#ifndef TSI_RUNTIME_EXEC_STARPU_TASKS_H
-#define TSI_RUNTIME_EXEC_STARPU_TASKS_H
+#pragma once
 
 #include "runtime/exec/steps/task_list.h"
 
@@ -78,5 +77,3 @@ bool tsi_tasks_ran_on_starpu(const tsi_tasks *tasks);
 /* Adds the seconds that each worker spent in tasks in the latest run, which has ended and was on StarPU, to
  * seconds[worker]. Workers from `workers` on are left out. */
 void tsi_tasks_add_busy(const tsi_tasks *tasks, int workers, double *seconds);
-
-#endif

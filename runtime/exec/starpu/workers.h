@@ -4,8 +4,7 @@
  * Writes  one count of StarPU's users (service.h), from the first call that needs workers to the end of the
  * context.
  * Invariants: running: this context holds StarPU, and one count of OpenBLAS with one thread (blas.h). */
-#ifndef TSI_RUNTIME_EXEC_STARPU_WORKERS_H
-#define TSI_RUNTIME_EXEC_STARPU_WORKERS_H
+#pragma once
 
 #include "runtime/exec/starpu/service.h"
 #include "tristar_machine.h"
@@ -46,5 +45,3 @@ int tsi_expected_helping_cores(int asked);
 /* tristar_get_starpu and tristar_get_worker, whose memory is the caller's. */
 TRISTAR_CHECKED tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *info);
 bool tsi_workers_name(tsi_workers *workers, int i, char *name, size_t size, int *core);
-
-#endif

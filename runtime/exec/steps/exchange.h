@@ -12,8 +12,7 @@
  * its begin
  *   - after the first failure no step runs any more; what they would have sent is sent at the end all the
  * same, so that nobody waits for this process */
-#ifndef TSI_RUNTIME_EXEC_STEPS_EXCHANGE_H
-#define TSI_RUNTIME_EXEC_STEPS_EXCHANGE_H
+#pragma once
 
 #include "dag/program.h"
 #include "runtime/exec/steps/execution.h"
@@ -109,5 +108,3 @@ void tsi_exchange_wait(tsi_exchange *exchange, tsi_index message);
 void tsi_exchange_take_x(const tsi_exchange *exchange, const tsi_execution *e, tsi_index k, bool backward);
 /* Adds what a stage of EXCHANGE has received, if anything. */
 void tsi_exchange_add(const tsi_exchange *exchange, const tsi_execution *e, tsi_index stage);
-
-#endif

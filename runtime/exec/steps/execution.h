@@ -9,8 +9,7 @@
  * Invariants
  *   - the bits of x depend on the steps and not on their order, as long as it is a legal one, nor on the
  * threads that run them */
-#ifndef TSI_RUNTIME_EXEC_STEPS_EXECUTION_H
-#define TSI_RUNTIME_EXEC_STEPS_EXECUTION_H
+#pragma once
 
 #include "codelets/cpu/rows/blocks.h"
 #include "codelets/cpu/node.h"
@@ -53,5 +52,3 @@ typedef struct tsi_execution {
  * helper; -1 on the calling thread. */
 void tsi_execution_run(tsi_execution *e, const tsi_steps *steps, tsi_index count, const tsi_index *number,
                        int worker);
-
-#endif

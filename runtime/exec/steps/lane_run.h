@@ -13,8 +13,7 @@
  *   - a member that comes late finds another generation of the run, and does nothing: the run itself must
  *     outlive it, not what the steps work with
  *   - the bits of the result depend on neither the members nor their number */
-#ifndef TSI_RUNTIME_EXEC_STEPS_LANE_RUN_H
-#define TSI_RUNTIME_EXEC_STEPS_LANE_RUN_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -43,5 +42,3 @@ void tsi_lane_run_begin(tsi_lane_run *run);
 /* Works on the latest run that has begun, until it has ended. lane: where to look first; any number >= 0.
  * worker: as for tsi_execution_run. */
 void tsi_lane_run_join(tsi_lane_run *run, int lane, int worker);
-
-#endif

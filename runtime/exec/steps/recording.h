@@ -9,8 +9,7 @@
  *   - item[first .. end - 1], the first two arguments of a task, are its steps; a barrier has none; each step
  *     is in one task
  *   - an execution serves one run of one recording at a time */
-#ifndef TSI_RUNTIME_EXEC_STEPS_RECORDING_H
-#define TSI_RUNTIME_EXEC_STEPS_RECORDING_H
+#pragma once
 
 #include "dag/bundles.h"
 #include "runtime/exec/steps/execution.h"
@@ -55,5 +54,3 @@ static inline void tsi_recording_steps(const tsi_recording *recording, tsi_index
   *first = argument[0];
   *end = argument[1];
 }
-
-#endif

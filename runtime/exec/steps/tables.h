@@ -3,8 +3,7 @@
  * Reads   chunks, sweep and panels of a whole factor or of a share of it.
  * Writes  a tsi_tables that is immutable afterwards.
  * Invariants: those of codelets/cpu/node.h; each chunk's rows of the workspace begin on a cache line. */
-#ifndef TSI_RUNTIME_EXEC_STEPS_TABLES_H
-#define TSI_RUNTIME_EXEC_STEPS_TABLES_H
+#pragma once
 
 #include "codelets/cpu/node.h"
 #include "dag/sweep.h"
@@ -30,5 +29,3 @@ typedef struct tsi_tables_source {
 /* owner: of the arrays. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tables_create(void *owner, const tsi_tables_source *source,
                                                  tsi_tables *tables);
-
-#endif

@@ -7,8 +7,7 @@
  * Invariants
  *   - before < item for every edge: the order in which the tasks were added is a legal one, and there is no
  * cycle */
-#ifndef TSI_RUNTIME_EXEC_STEPS_TASK_LIST_H
-#define TSI_RUNTIME_EXEC_STEPS_TASK_LIST_H
+#pragma once
 
 #include "dag/adjacency.h"
 #include "runtime/base/env.h"
@@ -103,5 +102,3 @@ static inline tsi_index tsi_task_list_count(const tsi_task_list *list) {
 
 /* Runs all tasks, in the order in which they were added. Errors: UNSUPPORTED (events, devices). */
 TRISTAR_CHECKED tristar_status tsi_task_list_run(tsi_task_list *list);
-
-#endif

@@ -17,8 +17,7 @@
  * Invariants
  *   - busy: a solve runs, or the members are being changed
  *   - the workspace has at least the vectors and sums that the options need */
-#ifndef TSI_RUNTIME_ITERATE_KRYLOV_KRYLOV_H
-#define TSI_RUNTIME_ITERATE_KRYLOV_KRYLOV_H
+#pragma once
 
 #include "codelets/cpu/rows/krylov.h"
 #include "runtime/iterate/refine/hessenberg.h"
@@ -178,5 +177,3 @@ TRISTAR_CHECKED tristar_status tsi_krylov_defer(tristar_krylov_t *k, tristar_sta
 TRISTAR_CHECKED tristar_status tsi_krylov_agree(tristar_krylov_t *k, tristar_status status);
 /* Collective: do all members ask for the same? Errors: ARGUMENT, on all of them. */
 TRISTAR_CHECKED tristar_status tsi_krylov_alike(tristar_krylov_t *k, const char *name, double value);
-
-#endif

@@ -7,8 +7,7 @@
  * Invariants
  *   - ended: result.reason says why; nothing is iterated any more
  *   - the norm that is judged is of what the options say, after result.iterations iterations */
-#ifndef TSI_RUNTIME_ITERATE_KRYLOV_RUN_H
-#define TSI_RUNTIME_ITERATE_KRYLOV_RUN_H
+#pragma once
 
 #include "runtime/iterate/krylov/vectors.h"
 
@@ -76,5 +75,3 @@ TRISTAR_CHECKED tristar_status tsi_gmres(tsi_krylov_run *run); /* and FGMRES */
 TRISTAR_CHECKED tristar_status tsi_pipelined_cg(tsi_krylov_run *run);
 /* Of so many columns at once, some of which may have ended. */
 TRISTAR_CHECKED tristar_status tsi_block_cg(tsi_krylov_run *run, int count);
-
-#endif

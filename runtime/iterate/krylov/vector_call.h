@@ -7,8 +7,7 @@
  * Reads   vectors.   Writes  vectors, k->work.total.
  * Invariants: between start and finish k->work.total and k->work.gathered belong to the sums on their way; an
  * operation may run there that has no sums. */
-#ifndef TSI_RUNTIME_ITERATE_KRYLOV_VECTOR_CALL_H
-#define TSI_RUNTIME_ITERATE_KRYLOV_VECTOR_CALL_H
+#pragma once
 
 #include "runtime/iterate/krylov/vectors.h"
 
@@ -44,5 +43,3 @@ TRISTAR_CHECKED tristar_status tsi_vectors_run(tristar_krylov_t *k, const tsi_ve
 /* The same, but the sums, at least one, are there after tsi_vectors_finish. */
 TRISTAR_CHECKED tristar_status tsi_vectors_start(tristar_krylov_t *k, const tsi_vector_call *call, int sums);
 TRISTAR_CHECKED tristar_status tsi_vectors_finish(tristar_krylov_t *k, int sums);
-
-#endif

@@ -4,8 +4,7 @@
  * Complex numbers are pairs: factor[0] + i factor[1]. Errors: NO_WORKER, RUNTIME, those of the matrix
  * function.
  */
-#ifndef TSI_RUNTIME_ITERATE_KRYLOV_VECTORS_H
-#define TSI_RUNTIME_ITERATE_KRYLOV_VECTORS_H
+#pragma once
 
 #include "runtime/iterate/krylov/krylov.h"
 
@@ -42,5 +41,3 @@ TRISTAR_CHECKED tristar_status tsi_vectors_project(tristar_krylov_t *k, int firs
 /* w += sign sum h[i] v_i, *square = w^H w */
 TRISTAR_CHECKED tristar_status tsi_vectors_combine(tristar_krylov_t *k, int first, int count, double sign,
                                                    const tsi_complex *h, void *w, double *square);
-
-#endif

@@ -2,8 +2,7 @@
  * end; incomplete factors by themselves.
  *
  * Reads   rows, a view.   Writes  their diagonal; factors, which are the caller's. */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_FACTOR_ROWS_H
-#define TSI_RUNTIME_ITERATE_PRECOND_FACTOR_ROWS_H
+#pragma once
 
 #include "codelets/cpu/rows/incomplete.h"
 #include "runtime/matrix/pattern.h"
@@ -32,5 +31,3 @@ TRISTAR_CHECKED tristar_status tsi_incomplete_factors(tristar_t *ts, const trist
 TRISTAR_CHECKED tristar_status tsi_factor_rows_check(tsi_env *env, const tsi_factor_rows *rows);
 /* Frees all arrays. */
 void tsi_factor_rows_finish(tsi_factor_rows *rows);
-
-#endif

@@ -10,8 +10,7 @@
  *   - the pattern of G is found once: then values are computed on it
  *   - the transposes of a pair are stored by the first product that needs them, until values change
  *   - G^H G may be multiplied with by several threads at the same time; one of them is helped by workers */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_FSAI_H
-#define TSI_RUNTIME_ITERATE_PRECOND_FSAI_H
+#pragma once
 
 #include "codelets/cpu/rows/incomplete.h"
 #include "runtime/context/context.h"
@@ -47,5 +46,3 @@ bool tsi_fsai_is_pair(const tsi_fsai *fsai);
  * MEMORY, NO_WORKER, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_fsai_multiply(tsi_fsai *fsai, bool transposed, int64_t nrhs, const void *b,
                                                  int64_t ldb, void *x, int64_t ldx);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads   rows of A, nodes, patterns.   Writes  rows of G, which are the caller's.
  * Invariant: a node's rows depend on A, the nodes, its pattern's beginning and the limits alone, not on who
  * computes them. */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_FSAI_NODE_ROWS_H
-#define TSI_RUNTIME_ITERATE_PRECOND_FSAI_NODE_ROWS_H
+#pragma once
 
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/iterate/precond/fsai_rows.h"
@@ -16,5 +15,3 @@
 TRISTAR_CHECKED tristar_status tsi_fsai_node_rows(const tsi_fsai_job *job, const tsi_matrix_rows *a,
                                                   char scalar, tsi_entries *rows, tsi_index **entries,
                                                   tsi_row_failure *failure);
-
-#endif

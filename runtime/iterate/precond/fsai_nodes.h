@@ -7,8 +7,7 @@
  * Invariants (tsi_fsai_nodes_check)
  *   - nodes are 1 to TSI_FSAI_NODE_MOST consecutive rows each, and all rows are in one
  *   - nodes depend on the matrix, and on who owns which rows, alone: unknowns of a node have one owner */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_FSAI_NODES_H
-#define TSI_RUNTIME_ITERATE_PRECOND_FSAI_NODES_H
+#pragma once
 
 #include "codelets/cpu/fsai/fsai_nodes.h"
 #include "runtime/base/env.h"
@@ -44,5 +43,3 @@ TRISTAR_CHECKED tristar_status tsi_fsai_nodes_check(tsi_env *env, const tsi_fsai
  * their first columns, and other rows have none. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_fsai_nodes_spread(tsi_env *env, const tsi_fsai_nodes *nodes,
                                                      tsi_entries *lines);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Reads   rows of A, patterns.   Writes  rows of G_L and columns of G_U, which are the caller's.
  * Invariant: a row of one and the column of the other have the same places. */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_FSAI_PAIR_H
-#define TSI_RUNTIME_ITERATE_PRECOND_FSAI_PAIR_H
+#pragma once
 
 #include "codelets/cpu/fsai/fsai_pair.h"
 #include "runtime/iterate/precond/fsai_rows.h"
@@ -32,5 +31,3 @@ void tsi_fsai_pair_finish(tsi_fsai_pair *pair);
  * have at most. */
 void tsi_fsai_pair_row(const tsi_fsai_pair *pair, tsi_index l, tsi_fsai_row *row, tsi_fsai_work *work,
                        int member);
-
-#endif

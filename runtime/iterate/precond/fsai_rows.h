@@ -9,8 +9,7 @@
  *   - a row depends on A, on its pattern's beginning and on the limits alone, not on who computes it
  *   - rows may be missing from A where no pattern can have their column: A is its part on those that are
  * there */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_FSAI_ROWS_H
-#define TSI_RUNTIME_ITERATE_PRECOND_FSAI_ROWS_H
+#pragma once
 
 #include "codelets/cpu/fsai/fsai.h"
 #include "runtime/context/context.h"
@@ -56,5 +55,3 @@ TRISTAR_CHECKED tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entrie
 
 /* Tells the log how many entries rows have, or, with "at most ", have room for. */
 void tsi_fsai_tell_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* A sparse approximate inverse, for its own file and for tests: see fsai.h. */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_FSAI_STATE_H
-#define TSI_RUNTIME_ITERATE_PRECOND_FSAI_STATE_H
+#pragma once
 
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/context/crew.h"
@@ -36,5 +35,3 @@ struct tsi_fsai {
   void *between;     /* n x columns */
   tsi_index columns; /* that are multiplied with at a time */
 };
-
-#endif

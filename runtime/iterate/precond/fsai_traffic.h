@@ -11,8 +11,7 @@
  * Reads   a preconditioner of kind FSAI, of one factor.   Writes  counts of the caller's.
  * Assumes: G is that of one process, as it is with enough levels (tristar_dmatrix_fsai).
  * Invariant: what is counted as sent is received by a rank that it is counted for. */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_FSAI_TRAFFIC_H
-#define TSI_RUNTIME_ITERATE_PRECOND_FSAI_TRAFFIC_H
+#pragma once
 
 #include "runtime/iterate/precond/precond.h"
 
@@ -31,5 +30,3 @@ typedef struct tsi_fsai_rank {
 /* Rank r has rows start[r] .. start[r + 1] - 1. rank: `ranks` entries. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_fsai_traffic(const tristar_precond_t *precond, int levels, int ranks,
                                                 const tsi_index *start, tsi_fsai_rank *rank);
-
-#endif

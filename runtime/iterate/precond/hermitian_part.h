@@ -4,8 +4,7 @@
  * Reads   rows of A.   Writes  rows of its own, or borrows those of A where their pattern is symmetric.
  * Invariant: columns of a row ascend, the diagonal is one of them, and so is the mirror image of each entry.
  */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_HERMITIAN_PART_H
-#define TSI_RUNTIME_ITERATE_PRECOND_HERMITIAN_PART_H
+#pragma once
 
 #include "codelets/cpu/rows/incomplete.h"
 #include "runtime/context/context.h"
@@ -25,5 +24,3 @@ void tsi_symmetrized_finish(tsi_symmetrized *s);
  * Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_symmetrize_magnitudes(tsi_env *env, const tsi_factor_rows *a,
                                                          double *magnitude);
-
-#endif

@@ -4,8 +4,7 @@
  * Reads   the rows of a matrix, without values.   Writes  rows of L and U together.
  * Invariant: entries (i, j) are those with level(i, j) <= level, where an entry of A has level 0 and fill the
  * least of level(i, k) + level(k, j) + 1. Of a symmetric pattern it is symmetric. */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_LEVEL_FILL_H
-#define TSI_RUNTIME_ITERATE_PRECOND_LEVEL_FILL_H
+#pragma once
 
 #include "runtime/iterate/precond/factor_rows.h"
 
@@ -16,5 +15,3 @@ TRISTAR_CHECKED tristar_status tsi_level_fill(tsi_env *env, const tsi_factor_row
 /* depth[i], n: the level set of row i in L (lower) or U, from 1 on: of rows that wait for none, of rows that
  * wait for these, and so on. Returns how many there are. */
 tsi_index tsi_find_levels(const tsi_factor_rows *rows, bool lower, tsi_index *depth);
-
-#endif

@@ -10,8 +10,7 @@
  *   - the matrices are sent once, with the first product
  *   - the order of sums depends on the matrices alone (spmv_launch.h)
  *   - one call at a time works with the arrays; others wait for it */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_PLACED_PRODUCTS_H
-#define TSI_RUNTIME_ITERATE_PRECOND_PLACED_PRODUCTS_H
+#pragma once
 
 #include "codelets/cpu/rows/krylov.h"
 #include "runtime/context/context.h"
@@ -35,5 +34,3 @@ void tsi_placed_products_destroy(tsi_placed_products **products);
 /* x may be b. Errors: RUNTIME; UNSUPPORTED (inside a StarPU task). */
 TRISTAR_CHECKED tristar_status tsi_placed_products_multiply(tsi_placed_products *products, int64_t nrhs,
                                                             const void *b, int64_t ldb, void *x, int64_t ldx);
-
-#endif

@@ -4,8 +4,7 @@
  * Reads   the rows of a matrix, magnitudes of entries.   Writes  a pattern.
  * Invariant: row i has the columns j < i that are at most `power` entries away from i, ascending. Of nodes:
  * node i has the nodes j < i likewise; nodes have an entry where any of their rows and columns has one. */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_POWER_PATTERN_H
-#define TSI_RUNTIME_ITERATE_PRECOND_POWER_PATTERN_H
+#pragma once
 
 #include "codelets/cpu/rows/incomplete.h"
 #include "runtime/matrix/entries.h"
@@ -17,5 +16,3 @@
 TRISTAR_CHECKED tristar_status tsi_power_pattern(tsi_env *env, const tsi_factor_rows *a,
                                                  const double *magnitude, double least, tsi_index power,
                                                  const tsi_fsai_nodes *nodes, tsi_entries *out);
-
-#endif

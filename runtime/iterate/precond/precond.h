@@ -16,8 +16,7 @@
  * Invariants
  *   - valid: all that applications need is there, of one set of values; else they give STALE
  *   - an application changes nothing here but how factors are applied: x is its only workspace */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_PRECOND_H
-#define TSI_RUNTIME_ITERATE_PRECOND_PRECOND_H
+#pragma once
 
 #include "runtime/context/context.h"
 #include "runtime/matrix/full.h"
@@ -126,5 +125,3 @@ static inline bool tsi_precond_shares_factor(const tristar_precond_t *p) {
 }
 /* The other sweep is the same plan with another op. */
 void tsi_precond_share_sweep(tristar_precond_t *precond, tristar_op op);
-
-#endif

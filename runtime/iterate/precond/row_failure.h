@@ -3,8 +3,7 @@
  * Reads, writes   a tsi_row_failure, from any thread.
  * Invariant: it only ever becomes a smaller row. A row that fails leaves numbers without meaning to those
  * after it, which may be computed or not: the smallest one that fails is always the same. */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_ROW_FAILURE_H
-#define TSI_RUNTIME_ITERATE_PRECOND_ROW_FAILURE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -37,5 +36,3 @@ static inline tsi_breakdown tsi_row_failure_get(const tsi_row_failure *f) {
   return first == INT64_MAX ? (tsi_breakdown){TSI_BREAKDOWN_NONE, 0}
                             : (tsi_breakdown){(tsi_breakdown_kind)(first % 4), (tsi_index)(first / 4)};
 }
-
-#endif

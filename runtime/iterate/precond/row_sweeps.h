@@ -11,8 +11,7 @@
  *     PARTITION_AUTO chooses supernodes are never applied by rows
  *   - active: factors, inverse, and for IC cross are there, and no sweep is. Who reads them holds the lock
  * for reading; sweeps are made with it held for writing */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_ROW_SWEEPS_H
-#define TSI_RUNTIME_ITERATE_PRECOND_ROW_SWEEPS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,5 +50,3 @@ TRISTAR_CHECKED tristar_status tsi_row_sweeps_apply(tristar_precond_t *precond, 
 
 /* The statistics, with the level sets of factors that are kept; 0 of these without memory to count them. */
 tristar_precond_stats tsi_row_sweeps_stats(const tristar_precond_t *precond);
-
-#endif

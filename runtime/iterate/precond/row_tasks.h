@@ -9,8 +9,7 @@
  *   - a row runs after the rows that it has entries of L in
  *   - groups of one part run one after the other: 0 <= part < parts, so scratch belongs to a part
  *   - one run at a time */
-#ifndef TSI_RUNTIME_ITERATE_PRECOND_ROW_TASKS_H
-#define TSI_RUNTIME_ITERATE_PRECOND_ROW_TASKS_H
+#pragma once
 
 #include "codelets/cpu/rows/incomplete.h"
 #include "runtime/context/context.h"
@@ -31,5 +30,3 @@ tsi_index tsi_row_tasks_parts(const tsi_row_tasks *tasks);
 /* Errors: NO_WORKER, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_row_tasks_run(tsi_row_tasks *tasks, tsi_row_function function,
                                                  void *context);
-
-#endif

@@ -4,8 +4,7 @@
  * pivots were perturbed, solves hide null vectors of A: a search for one lowers the number.
  *
  * Reads   a system.   Writes  work of its own. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_CONDITION_H
-#define TSI_RUNTIME_ITERATE_REFINE_CONDITION_H
+#pragma once
 
 #include "runtime/iterate/refine/norm_estimate.h"
 #include "runtime/iterate/refine/system.h"
@@ -21,5 +20,3 @@ TRISTAR_CHECKED tristar_status tsi_condition_glance(const tsi_system *system, do
 
 /* 1 / condition, by solves that are refined where they have to be (forward_error.h). */
 TRISTAR_CHECKED tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal);
-
-#endif

@@ -12,8 +12,7 @@
  * be.
  *
  * Reads   a system, r.   Writes  d, work of its own: 2 (iterations + 1) + 1 vectors. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_FGMRES_H
-#define TSI_RUNTIME_ITERATE_REFINE_FGMRES_H
+#pragma once
 
 #include "runtime/iterate/refine/system.h"
 
@@ -29,5 +28,3 @@ typedef struct tsi_fgmres_judge {
  * Errors: MEMORY, those of the system's functions. */
 TRISTAR_CHECKED tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void *d,
                                           int max_iterations, const tsi_fgmres_judge *judge, int *iterations);
-
-#endif

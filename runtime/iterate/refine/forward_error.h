@@ -15,8 +15,7 @@
  * nothing.
  *
  * Reads   a system, solutions with their residuals.   Writes  work of its own. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_FORWARD_ERROR_H
-#define TSI_RUNTIME_ITERATE_REFINE_FORWARD_ERROR_H
+#pragma once
 
 #include "runtime/iterate/refine/norm_estimate.h"
 #include "runtime/iterate/refine/refinement.h"
@@ -54,5 +53,3 @@ TRISTAR_CHECKED tristar_status tsi_forward_error_condition(tsi_forward_error *e,
                                                            const tristar_refine_result *result,
                                                            double *reciprocal);
 void tsi_forward_error_finish(tsi_forward_error *e);
-
-#endif

@@ -9,8 +9,7 @@
  * Writes  its own members.
  * Invariants: after k columns the first k of h are those of R, and |g[k]| is the norm that remains; h is zero
  * from column k on, before the caller fills it in. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_HESSENBERG_H
-#define TSI_RUNTIME_ITERATE_REFINE_HESSENBERG_H
+#pragma once
 
 #include <complex.h>
 #undef I
@@ -47,5 +46,3 @@ double tsi_hessenberg_rotate(tsi_hessenberg *s, int j);
 
 /* y: the solution with the first k columns. Where the diagonal of R is zero, so is y. */
 void tsi_hessenberg_solve(tsi_hessenberg *s, int k);
-
-#endif

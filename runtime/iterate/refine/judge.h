@@ -9,8 +9,7 @@
  *
  * Reads   the figures of a factorization, which are the same on all members of the team; its system.
  * Writes  stats of the factor: judged, solve_error, reciprocal_condition. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_JUDGE_H
-#define TSI_RUNTIME_ITERATE_REFINE_JUDGE_H
+#pragma once
 
 #include "runtime/iterate/refine/system.h"
 #include "runtime/factor/factor.h"
@@ -24,5 +23,3 @@ bool tsi_judge_can_match(const tristar_analysis_t *analysis);
 /* Judges the factor of a system whose solves work. On one of many processes factor is its part. last: growth
  * is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last);
-
-#endif

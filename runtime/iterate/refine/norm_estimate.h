@@ -6,8 +6,7 @@
  * so that their products can share solves with many right-hand sides.
  *
  * Reads   products.   Writes  work of its own. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_NORM_ESTIMATE_H
-#define TSI_RUNTIME_ITERATE_REFINE_NORM_ESTIMATE_H
+#pragma once
 
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/iterate/refine/team.h"
@@ -23,5 +22,3 @@ typedef tristar_status (*tsi_multiply_columns)(void *arg, bool adjoint, tsi_inde
 TRISTAR_CHECKED tristar_status tsi_estimate_one_norms(tsi_env *env, const tsi_sparse_kernels *kernels,
                                                       tsi_team *team, tsi_index n, tsi_index count,
                                                       tsi_multiply_columns multiply, void *arg, double *norm);
-
-#endif

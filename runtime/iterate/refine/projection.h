@@ -9,8 +9,7 @@
  *
  * Reads   a system.   Writes  work of its own.
  * Invariant: what the system reads of other members it reads by the functions of the original. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_PROJECTION_H
-#define TSI_RUNTIME_ITERATE_REFINE_PROJECTION_H
+#pragma once
 
 #include "runtime/iterate/refine/system.h"
 
@@ -32,5 +31,3 @@ TRISTAR_CHECKED tristar_status tsi_projection_begin(const tsi_system *original, 
  * them again. */
 void tsi_projection_clean(const tsi_projection *p, void *x);
 void tsi_projection_finish(tsi_projection *p);
-
-#endif

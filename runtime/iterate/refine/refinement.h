@@ -11,8 +11,7 @@
  *
  * Reads   a system, b.   Writes  x, work of its own.
  * Invariant: residual and bound are those of the x refined last. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_REFINEMENT_H
-#define TSI_RUNTIME_ITERATE_REFINE_REFINEMENT_H
+#pragma once
 
 #include "runtime/iterate/refine/residual.h"
 
@@ -57,5 +56,3 @@ TRISTAR_CHECKED tristar_status tsi_solve_refined(const tsi_system *system, trist
                                                  tristar_refine_result *result);
 /* Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options);
-
-#endif

@@ -1,8 +1,7 @@
 /* Residuals and componentwise backward errors of solutions of a system.
  *
  * Reads   a system, b, x.   Writes  arrays of its own, of one solution at a time. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_RESIDUAL_H
-#define TSI_RUNTIME_ITERATE_REFINE_RESIDUAL_H
+#pragma once
 
 #include "runtime/iterate/refine/system.h"
 
@@ -30,5 +29,3 @@ TRISTAR_CHECKED tristar_status tsi_residual_error(const tsi_residual *r, const v
  * it was found. Errors: of messages. */
 TRISTAR_CHECKED tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x,
                                                          double error);
-
-#endif

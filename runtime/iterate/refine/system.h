@@ -7,8 +7,7 @@
  *
  * Reads   a plan, or what runtime/mpi has of a distributed factor.   Writes  nothing of its own.
  * Invariant: the members of the team call the same functions in the same order (team.h). */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_SYSTEM_H
-#define TSI_RUNTIME_ITERATE_REFINE_SYSTEM_H
+#pragma once
 
 #include <math.h>
 
@@ -74,5 +73,3 @@ static inline int tsi_exponent_of(double largest) {
   if (largest > 0 && isfinite(largest)) frexp(largest, &exponent);
   return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The system of a plan, or of a factor alone: see system.h. */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_SYSTEM_PLAN_H
-#define TSI_RUNTIME_ITERATE_REFINE_SYSTEM_PLAN_H
+#pragma once
 
 #include "runtime/iterate/refine/system.h"
 #include "runtime/solve/plan.h"
@@ -19,5 +18,3 @@ void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s
 
 /* Errors: UNSUPPORTED if the factor was imported without its matrix. */
 TRISTAR_CHECKED tristar_status tsi_need_matrix(const tristar_factor_t *factor);
-
-#endif

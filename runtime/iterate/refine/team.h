@@ -8,8 +8,7 @@
  * Invariants
  *   - results do not depend on the order in which members come: sums are made in the order of their numbers
  *   - once members cannot reach each other `failure` says so, and all results are NaN */
-#ifndef TSI_RUNTIME_ITERATE_REFINE_TEAM_H
-#define TSI_RUNTIME_ITERATE_REFINE_TEAM_H
+#pragma once
 
 #include "runtime/base/env.h"
 
@@ -51,5 +50,3 @@ static inline double tsi_team_scatter(const tsi_team *team, tsi_index i) {
   const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
   return (double)(number * 2654435761U) * 0x1p-32;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Dense matrices from files. */
-#ifndef TSI_RUNTIME_MATRIX_FILE_DENSE_H
-#define TSI_RUNTIME_MATRIX_FILE_DENSE_H
+#pragma once
 
 #include "runtime/matrix/file/lines.h"
 #include "tristar.h"
@@ -15,5 +14,3 @@ TRISTAR_CHECKED tristar_status tsi_dense_read(tsi_env *env, const char *path, bo
  * NOT_FINITE, TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dense_read_text(tsi_lines *lines, const char *text, int width,
                                                    tristar_dense *dense);
-
-#endif

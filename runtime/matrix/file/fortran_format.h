@@ -10,8 +10,7 @@
  *
  * Reads   the text of a format, records.   Writes  the digits of a field, as a C program reads them.
  * Not supported: B, O, Z, L, A, Hollerith and quoted text, BZ, DC, and unlimited groups, *(...). */
-#ifndef TSI_RUNTIME_MATRIX_FILE_FORTRAN_FORMAT_H
-#define TSI_RUNTIME_MATRIX_FILE_FORTRAN_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ const tsi_fortran_item *tsi_fortran_next(const tsi_fortran_format *format, tsi_f
  * inside an integer are left to the reader, who refuses them. out: TSI_FORTRAN_WIDTH_MOST + 16; "" if the
  * field is blank. False: it is no number. */
 bool tsi_fortran_spell(const char *field, size_t width, const tsi_fortran_item *item, int scale, char *out);
-
-#endif

@@ -6,8 +6,7 @@
  *   - a byte-order mark of UTF-8 at the beginning is no part of the first line
  *   - a line has neither '\n' nor a '\r' before it, ends with '\0' and holds no other '\0'
  *   - number is that of the current line, from 1; past the end, that of the last line */
-#ifndef TSI_RUNTIME_MATRIX_FILE_LINES_H
-#define TSI_RUNTIME_MATRIX_FILE_LINES_H
+#pragma once
 
 #include <zlib.h>
 
@@ -51,5 +50,3 @@ const char *tsi_lines_where(tsi_lines *lines);
 
 /* A printable, shortened copy of text, for messages. */
 const char *tsi_show(char show[TSI_SHOW_SIZE], const char *text);
-
-#endif

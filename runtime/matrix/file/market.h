@@ -6,8 +6,7 @@
  *   i j value                  (array: value), numbered from 1
  *
  * Words of the banner in any case; blank lines and comments are skipped everywhere. */
-#ifndef TSI_RUNTIME_MATRIX_FILE_MARKET_H
-#define TSI_RUNTIME_MATRIX_FILE_MARKET_H
+#pragma once
 
 #include "runtime/matrix/file/lines.h"
 #include "runtime/matrix/matrix.h"
@@ -102,5 +101,3 @@ TRISTAR_CHECKED tristar_status tsi_market_write(tsi_env *env, const char *path, 
 
 /* Reads the rest of a Harwell-Boeing or Rutherford-Boeing file whose first line is the current one. */
 TRISTAR_CHECKED tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The scanners skip blanks, read one token that ends at a blank or at the end of the text, and move the
  * cursor behind it. On any result but OK the cursor stays before the token (LARGE integers move it). */
-#ifndef TSI_RUNTIME_MATRIX_FILE_NUMBER_H
-#define TSI_RUNTIME_MATRIX_FILE_NUMBER_H
+#pragma once
 
 #include <locale.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ typedef struct tsi_locale {
 } tsi_locale;
 void tsi_locale_enter(tsi_locale *locale);
 void tsi_locale_leave(tsi_locale *locale);
-
-#endif

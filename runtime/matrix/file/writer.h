@@ -2,8 +2,7 @@
  *
  * A file that is there is replaced at the end, if all went well (output_file.h). Errors are remembered: the
  * functions that write say nothing, and tsi_writer_close gives the first one. */
-#ifndef TSI_RUNTIME_MATRIX_FILE_WRITER_H
-#define TSI_RUNTIME_MATRIX_FILE_WRITER_H
+#pragma once
 
 #include <zlib.h>
 
@@ -30,5 +29,3 @@ __attribute__((format(printf, 2, 3))) void tsi_writer_print(tsi_writer *writer, 
 void tsi_writer_comment(tsi_writer *writer, const char *text);
 /* Closes; status is that of the caller so far, and is given back unless it is OK and writing failed (IO). */
 TRISTAR_CHECKED tristar_status tsi_writer_close(tsi_writer *writer, tristar_status status);
-
-#endif

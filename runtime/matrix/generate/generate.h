@@ -7,8 +7,7 @@
  * A generator of points describes its matrix by two functions: which points couple with point j, and the
  * small dense block of values that couples a pair. tsi_points_build counts the entries, allocates exactly
  * those, and writes them column by column: rows come out sorted, nothing is moved. */
-#ifndef TSI_MATRIX_GENERATE_H
-#define TSI_MATRIX_GENERATE_H
+#pragma once
 
 #include "runtime/matrix/matrix.h"
 #include "tristar_matrix.h"
@@ -74,5 +73,3 @@ tsi_generate_fn tsi_generate_s2d9pt, tsi_generate_poisson3d7, tsi_generate_poiss
     tsi_generate_elasticity3d, tsi_generate_kkt3d, tsi_generate_maxwell3d, tsi_generate_chem3d,
     tsi_generate_fusion2d, tsi_generate_convdiff3d, tsi_generate_diffusion3d, tsi_generate_circuit,
     tsi_generate_erdos, tsi_generate_band, tsi_generate_chain;
-
-#endif

@@ -3,8 +3,7 @@
  * Job. Tell all ranks what each has, and refuse what does not fit together.
  *
  * Reads   this rank's view.   Writes  the blocks of all ranks. */
-#ifndef TSI_RUNTIME_MPI_COMM_BLOCKS_H
-#define TSI_RUNTIME_MPI_COMM_BLOCKS_H
+#pragma once
 
 #include "runtime/mpi/comm/transport.h"
 
@@ -20,5 +19,3 @@ typedef struct tsi_rank_block {
 TRISTAR_CHECKED tristar_status tsi_rank_blocks_gather(tsi_env *env, tsi_transport *transport,
                                                       tristar_status mine, const tristar_view *view,
                                                       tsi_rank_block **blocks);
-
-#endif

@@ -2,8 +2,7 @@
  * which no run of a mailbox is in flight.
  *
  * Reads   the array that is sent.   Writes  the array that is received.   Nothing is allocated. */
-#ifndef TSI_RUNTIME_MPI_COMM_BYTES_H
-#define TSI_RUNTIME_MPI_COMM_BYTES_H
+#pragma once
 
 #include <mpi.h>
 
@@ -59,5 +58,3 @@ TRISTAR_CHECKED tristar_status tsi_move_blocks(tsi_env *env, MPI_Comm comm, cons
                                                size_t bytes, bool back, void *all, int64_t count, void *own);
 /* Collective, from rank 0. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes);
-
-#endif

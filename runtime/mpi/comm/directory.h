@@ -6,8 +6,7 @@
  *
  * Reads   the list of rank 0, once.   Writes  a tsi_directory that owns its block and is immutable
  * afterwards. Invariant: no rank but rank 0 sees more of it than its block, and what it asks for. */
-#ifndef TSI_RUNTIME_MPI_COMM_DIRECTORY_H
-#define TSI_RUNTIME_MPI_COMM_DIRECTORY_H
+#pragma once
 
 #include "runtime/mpi/comm/transport.h"
 
@@ -28,5 +27,3 @@ TRISTAR_CHECKED tristar_status tsi_directory_create(tsi_env *env, tsi_transport 
 TRISTAR_CHECKED tristar_status tsi_directory_ask(tsi_env *env, tsi_transport *transport,
                                                  const tsi_directory *directory, tristar_status mine,
                                                  tsi_count count, const tsi_index *asked, tsi_index *number);
-
-#endif

@@ -7,8 +7,7 @@
  * Invariants
  *   - ghosts are numbered by owner, then in the order of their columns
  *   - sums are added in the order of the ranks: they do not depend on when messages come */
-#ifndef TSI_RUNTIME_MPI_COMM_HALO_H
-#define TSI_RUNTIME_MPI_COMM_HALO_H
+#pragma once
 
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/mpi/comm/route.h"
@@ -41,5 +40,3 @@ TRISTAR_CHECKED tristar_status tsi_halo_return(tsi_env *env, const tsi_halo *hal
 /* Collective. Sums of all ranks are added to their owners'. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_halo_add(tsi_env *env, const tsi_halo *halo, size_t bytes,
                                             const void *ghost, void *own, tsi_add_at *add);
-
-#endif

@@ -6,8 +6,7 @@
  *     has taken the lock after reading 0 may free it
  *   - every call of MPI is made between tsi_mpi_lock and tsi_mpi_unlock, and no callback is called there; but
  * for the collective calls that distribute a factor and move b and x, during which no run is in flight */
-#ifndef TSI_RUNTIME_MPI_COMM_MAILBOX_H
-#define TSI_RUNTIME_MPI_COMM_MAILBOX_H
+#pragma once
 
 #include "runtime/mpi/comm/transport.h"
 
@@ -89,5 +88,3 @@ void tsi_mpi_restore_errors(MPI_Comm comm, MPI_Errhandler *before);
 
 /* Waits a little in a loop that polls: yields first, sleeps when it takes long. */
 void tsi_mpi_pause(int turn);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Reads   nothing but the mailbox.   Writes  which messages have arrived.
  * Invariants: arrived[m] becomes true before `happen` is called, and is cleared when a run begins. */
-#ifndef TSI_RUNTIME_MPI_COMM_PORT_H
-#define TSI_RUNTIME_MPI_COMM_PORT_H
+#pragma once
 
 #include "runtime/exec/steps/exchange.h"
 #include "runtime/mpi/comm/transport.h"
@@ -29,5 +28,3 @@ TRISTAR_CHECKED tristar_status tsi_mailbox_port_open_late(tsi_mailbox_port *port
                                                           tsi_index sends, const tsi_channel *send);
 void tsi_mailbox_port_close(tsi_mailbox_port *port);
 tsi_port tsi_mailbox_port_of(tsi_mailbox_port *port);
-
-#endif

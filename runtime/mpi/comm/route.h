@@ -11,8 +11,7 @@
  * they arrive: it allocates TSI_FLOW_BYTES each way.
  *
  * Reads   counts, the items of this rank.   Writes  a tsi_route that owns its arrays; items that arrive. */
-#ifndef TSI_RUNTIME_MPI_COMM_ROUTE_H
-#define TSI_RUNTIME_MPI_COMM_ROUTE_H
+#pragma once
 
 #include "runtime/mpi/comm/transport.h"
 
@@ -60,5 +59,3 @@ typedef struct tsi_flow {
  * earlier failure of this rank. Errors: that one; MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_route_flow(tsi_env *env, tsi_transport *transport, tristar_status mine,
                                               const tsi_route *route, size_t bytes, const tsi_flow *flow);
-
-#endif

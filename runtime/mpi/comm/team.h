@@ -1,8 +1,7 @@
 /* The ranks of a transport as the members of a team (runtime/iterate/refine/team.h).
  *
  * Reads   the transport.   Writes  a team, whose room for the numbers of all is to be freed. */
-#ifndef TSI_RUNTIME_MPI_COMM_TEAM_H
-#define TSI_RUNTIME_MPI_COMM_TEAM_H
+#pragma once
 
 #include "runtime/iterate/refine/team.h"
 #include "runtime/mpi/comm/transport.h"
@@ -10,5 +9,3 @@
 /* Collective. n: entries of a vector; number: of those here. The transport is borrowed. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_transport_team(tsi_env *env, tsi_transport *transport, int64_t n,
                                                   const tsi_index *number, tsi_team *team);
-
-#endif

@@ -28,8 +28,7 @@
  *
  * Unless said otherwise a function is local and may be called from any thread, but by one at a time for a
  * mailbox. Collective: all ranks of the communicator call it, in the same order. */
-#ifndef TSI_RUNTIME_MPI_COMM_TRANSPORT_H
-#define TSI_RUNTIME_MPI_COMM_TRANSPORT_H
+#pragma once
 
 #include <mpi.h>
 
@@ -128,5 +127,3 @@ bool tsi_mailbox_done(const tsi_mailbox *mailbox);
 /* Advances the messages until the run is done. Not from a StarPU task. Errors: RUNTIME (the first failure of
  * a message of this run). */
 TRISTAR_CHECKED tristar_status tsi_mailbox_wait(tsi_mailbox *mailbox);
-
-#endif

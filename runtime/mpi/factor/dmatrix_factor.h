@@ -25,8 +25,7 @@
  *   - entries of a line, and rows, arrive by rank, and within a rank in the order of its rows: neither fronts
  *     nor products depend on it. A row of d->matrix has its entries in the order of the user's columns, as
  *     that of a factor of rank 0 has: the bits of refined solutions are the same */
-#ifndef TSI_RUNTIME_MPI_FACTOR_DMATRIX_FACTOR_H
-#define TSI_RUNTIME_MPI_FACTOR_DMATRIX_FACTOR_H
+#pragma once
 
 #include "runtime/factor/method.h"
 #include "runtime/factor/scaling.h"
@@ -105,5 +104,3 @@ static inline const tsi_index *tsi_rows_places(const tsi_rows_supply *supply) {
 /* The rows are in one piece. scale, places: filled, the caller's to free. */
 void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_index *places[2],
                            tsi_rows_supply *out);
-
-#endif

@@ -22,8 +22,7 @@
  *   - between calls no array has a length of n or of all supernodes but on rank 0: owners and teams of all
  * supernodes, if it hands entries out. While values are factored scalings do
  *   - what is by column is by column of the part */
-#ifndef TSI_RUNTIME_MPI_FACTOR_TEAM_FACTOR_H
-#define TSI_RUNTIME_MPI_FACTOR_TEAM_FACTOR_H
+#pragma once
 
 #include "dag/factor/front_part.h"
 #include "runtime/factor/numeric.h"
@@ -126,5 +125,3 @@ TRISTAR_CHECKED tristar_status tsi_team_factor_run_fixed(tristar_distributed_t *
  * RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_hand_on(tristar_distributed_t *d,
                                                        const tsi_team_factor *team_factor);
-
-#endif

@@ -19,8 +19,7 @@
  *   - products read the diagonal block in slices (sliced.h), of a Hermitian one the lower half (halves.h);
  * both have the values of its entries
  *   - mailboxes are made by all ranks at the same call; at most one run is in flight */
-#ifndef TSI_RUNTIME_MPI_MATRIX_DMATRIX_H
-#define TSI_RUNTIME_MPI_MATRIX_DMATRIX_H
+#pragma once
 
 #include "codelets/cpu/rows/krylov.h"
 #include "runtime/iterate/krylov/krylov.h"
@@ -217,5 +216,3 @@ tsi_count tsi_dmatrix_find(const tristar_dmatrix_t *d, tsi_index row, tsi_index 
 /* Local. The rows in one piece. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_need_whole(tristar_dmatrix_t *d);
 void tsi_dmatrix_release_whole(tristar_dmatrix_t *d);
-
-#endif

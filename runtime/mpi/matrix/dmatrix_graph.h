@@ -6,8 +6,7 @@
  * Reads   rows of all ranks, a matching of rows.   Writes  a tsi_rows_graph that owns its arrays.
  * Invariants: neighbours of a vertex ascend, without duplicates and without itself; u is a neighbour of v, on
  * whatever rank, if and only if v is one of u. */
-#ifndef TSI_RUNTIME_MPI_MATRIX_DMATRIX_GRAPH_H
-#define TSI_RUNTIME_MPI_MATRIX_DMATRIX_GRAPH_H
+#pragma once
 
 #include "runtime/mpi/matrix/dmatrix.h"
 
@@ -22,5 +21,3 @@ typedef struct tsi_rows_graph {
 TRISTAR_CHECKED tristar_status tsi_rows_graph_create(const tristar_dmatrix_t *d, const tsi_index *row_map,
                                                      tsi_rows_graph *out);
 void tsi_rows_graph_finish(tsi_rows_graph *graph);
-
-#endif

@@ -8,8 +8,7 @@
  *   - rows are numbered as they ascend over the whole matrix: those before the own rows, these, those behind
  *   - what is near depends on the matrix and its blocks alone; `only_before`: paths over rows of the ranks
  * before this one and its own, as far as a lower triangle needs them */
-#ifndef TSI_RUNTIME_MPI_MATRIX_NEAR_ROWS_H
-#define TSI_RUNTIME_MPI_MATRIX_NEAR_ROWS_H
+#pragma once
 
 #include "codelets/cpu/rows/incomplete.h"
 #include "runtime/mpi/matrix/dmatrix.h"
@@ -29,5 +28,3 @@ typedef struct tsi_near_rows {
 TRISTAR_CHECKED tristar_status tsi_near_rows_gather(tristar_dmatrix_t *d, int levels, bool only_before,
                                                     tsi_near_rows *out);
 void tsi_near_rows_finish(tsi_near_rows *near);
-
-#endif

@@ -6,8 +6,7 @@
  * Invariant: the same graph on as many ranks, with the same vertices on each, and the same seed give the same
  * order, whatever the thread level of MPI: one thread, in a context of its own.
  * What it allocates is not counted, and messages of its own go to standard error. */
-#ifndef TSI_RUNTIME_MPI_MATRIX_PTSCOTCH_H
-#define TSI_RUNTIME_MPI_MATRIX_PTSCOTCH_H
+#pragma once
 
 #include "runtime/mpi/matrix/dmatrix_graph.h"
 
@@ -18,5 +17,3 @@ TRISTAR_CHECKED tristar_status tsi_ptscotch_need(tsi_env *env);
  * all. Errors: TOO_LARGE (more edges than its integers count), MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_ptscotch_order(tsi_env *env, tsi_transport *transport,
                                                   const tsi_rows_graph *graph, int seed, tsi_index *position);
-
-#endif

@@ -9,8 +9,7 @@
  *   - row i is row column[i] of the final order, whose column is at home here; column ascends
  *   - an entry's index is a place here, below n, or n + a ghost (halo.h)
  *   - scalings are those of the process, by place */
-#ifndef TSI_RUNTIME_MPI_MATRIX_REFINE_ROWS_H
-#define TSI_RUNTIME_MPI_MATRIX_REFINE_ROWS_H
+#pragma once
 
 #include "runtime/mpi/comm/halo.h"
 #include "runtime/mpi/matrix/rows.h"
@@ -93,5 +92,3 @@ TRISTAR_CHECKED tristar_status tsi_rows_matrix_give(tsi_env *env, const tsi_rows
  */
 void tsi_rows_matrix_move(const tsi_rows_matrix *matrix, size_t bytes, tsi_index nrhs, tsi_row_array local,
                           tsi_row_array vectors, bool to_local);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Reads   the pieces of a matrix (dmatrix.h).   Writes  a tsi_row_reader that owns its array; what is read.
  * Invariant: line[o] is the first line of block o that is of the reader's row or of a later one. */
-#ifndef TSI_RUNTIME_MPI_MATRIX_ROW_READER_H
-#define TSI_RUNTIME_MPI_MATRIX_ROW_READER_H
+#pragma once
 
 #include "runtime/mpi/matrix/dmatrix.h"
 
@@ -26,5 +25,3 @@ tsi_index tsi_row_reader_seek(tsi_row_reader *reader, tsi_index row);
 /* So many entries of that row, from one on: columns here, own ones, then n + ghosts; or values. */
 void tsi_row_reader_columns(const tsi_row_reader *reader, tsi_index from, tsi_index count, tsi_index *to);
 void tsi_row_reader_values(const tsi_row_reader *reader, tsi_index from, tsi_index count, char *to);
-
-#endif

@@ -8,8 +8,7 @@
  * tsi_rows that owns its arrays and is immutable afterwards; the arrays handed to it. Invariants
  *   - rows between two ranks travel in the order in which the one passes them: both sides know it
  *   - each row goes to one rank */
-#ifndef TSI_RUNTIME_MPI_MATRIX_ROWS_H
-#define TSI_RUNTIME_MPI_MATRIX_ROWS_H
+#pragma once
 
 #include "runtime/mpi/comm/route.h"
 #include "runtime/process/process.h"
@@ -44,5 +43,3 @@ TRISTAR_CHECKED tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows,
 static inline tsi_count tsi_rows_moved(const tsi_rows *rows) {
   return tsi_route_sent(&rows->route) + tsi_route_received(&rows->route);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reads   rows of all ranks.   Writes  a matrix of its own, with the same blocks.
  * Invariant: an entry of that has its mirror image, on whatever ranks both are. */
-#ifndef TSI_RUNTIME_MPI_MATRIX_SYMMETRIC_ROWS_H
-#define TSI_RUNTIME_MPI_MATRIX_SYMMETRIC_ROWS_H
+#pragma once
 
 #include "runtime/mpi/matrix/near_rows.h"
 #include "tristar_precond.h"
@@ -18,5 +17,3 @@ TRISTAR_CHECKED tristar_status tsi_compare_images(const tristar_dmatrix_t *d, co
 /* Collective; d->whole is there. *out has rows in one piece, too; tristar_dmatrix_destroy frees it, after a
  * failure it is NULL. Errors: TOO_LARGE, MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_symmetric_rows(const tristar_dmatrix_t *d, tristar_dmatrix_t **out);
-
-#endif

@@ -16,8 +16,7 @@
  *   - offsets of data count from the begin of the data of a heap, and mean the same on all PEs
  *   - memory order: see heap.h. tsi_oneside_quiet orders all earlier puts of the thread before later ones
  * Functions are local and may be called from any thread, unless they are collective. */
-#ifndef TSI_RUNTIME_MPI_ONESIDE_ONESIDE_H
-#define TSI_RUNTIME_MPI_ONESIDE_ONESIDE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -83,5 +82,3 @@ static inline int32_t tsi_oneside_team_pe(const tsi_oneside_team *team, int32_t 
  * which PE k of the team raises; epoch: another one in each call. Errors: as tsi_oneside_wait. */
 TRISTAR_CHECKED tristar_status tsi_oneside_meet(tsi_oneside *port, const tsi_oneside_team *team, int32_t flag,
                                                 int32_t epoch);
-
-#endif

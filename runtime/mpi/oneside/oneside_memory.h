@@ -1,6 +1,5 @@
 /* A port of one-sided messages, for the files that make and use one: see oneside.h. */
-#ifndef TSI_RUNTIME_MPI_ONESIDE_ONESIDE_MEMORY_H
-#define TSI_RUNTIME_MPI_ONESIDE_ONESIDE_MEMORY_H
+#pragma once
 
 #include "runtime/mpi/oneside/oneside.h"
 
@@ -10,5 +9,3 @@ struct tsi_oneside {
   double seconds; /* of the deadline */
   MPI_Win window; /* MPI_WIN_NULL: memory of the caller */
 };
-
-#endif

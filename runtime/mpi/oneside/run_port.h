@@ -10,8 +10,7 @@
  *
  * Reads   the program and its outbox.   Writes  inboxes of other PEs, flags.
  * Invariants: all PEs begin their runs in the same order, and have the same messages in each. */
-#ifndef TSI_RUNTIME_MPI_ONESIDE_RUN_PORT_H
-#define TSI_RUNTIME_MPI_ONESIDE_RUN_PORT_H
+#pragma once
 
 #include "runtime/exec/steps/exchange.h"
 #include "runtime/mpi/comm/transport.h"
@@ -60,5 +59,3 @@ bool tsi_run_port_look(tsi_run_port *port);
 /* Collective: returns when all PEs have come to the end of the latest run. Errors: RUNTIME (a PE did not
  * come). */
 TRISTAR_CHECKED tristar_status tsi_run_port_meet(tsi_run_port *port);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Reads   a process, the run port of a slot.   Writes  memory of the device; x.
  * Invariants: the device holds the values of the latest tsi_device_run_renew. */
-#ifndef TSI_RUNTIME_MPI_SOLVE_DEVICE_RUN_H
-#define TSI_RUNTIME_MPI_SOLVE_DEVICE_RUN_H
+#pragma once
 
 #include "runtime/mpi/oneside/run_port.h"
 #include "runtime/process/process.h"
@@ -25,5 +24,3 @@ void tsi_device_run_destroy(tsi_device_run **run);
 void tsi_device_run_renew(tsi_device_run *run);
 /* The sweeps of a call (tsi_process_set_sweeps). context: a tsi_device_run. Errors: RUNTIME, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_run_sweeps(void *context, const tsi_solve_call *call);
-
-#endif

@@ -8,8 +8,7 @@
  * means the same to all
  *   - no rank waits in MPI for one that has failed: the ranks agree on a status (tsi_transport_agree) before
  *     each step that needs the others */
-#ifndef TSI_RUNTIME_MPI_SOLVE_DISTRIBUTED_H
-#define TSI_RUNTIME_MPI_SOLVE_DISTRIBUTED_H
+#pragma once
 
 #include "runtime/mpi/comm/directory.h"
 #include "runtime/mpi/matrix/refine_rows.h"
@@ -174,5 +173,3 @@ TRISTAR_CHECKED tristar_status tsi_distributed_choose_devices(tristar_distribute
                                                               tsi_index **device);
 /* What is known of the devices of this rank. */
 void tsi_distributed_describe_devices(tristar_distributed_t *d);
-
-#endif

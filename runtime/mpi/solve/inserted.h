@@ -3,8 +3,7 @@
  * Job. An insertion is ready when StarPU has granted the handles of its pieces; its end releases them.
  *
  * Reads   the handles, and the data of b.   Writes  the data of x; the rows of the distributed factor. */
-#ifndef TSI_RUNTIME_MPI_SOLVE_INSERTED_H
-#define TSI_RUNTIME_MPI_SOLVE_INSERTED_H
+#pragma once
 
 #include "runtime/mpi/solve/queue.h"
 #include "runtime/exec/starpu/acquisition.h"
@@ -23,5 +22,3 @@ struct tsi_inserted {
 
 /* After the queue. */
 void tsi_inserted_destroy(tristar_distributed_t *d);
-
-#endif

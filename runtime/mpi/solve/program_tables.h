@@ -3,8 +3,7 @@
  * Reads   a process and where its messages arrive.
  * Writes  tables in main memory, in one block, so that a copy of the block is a copy of the tables.
  * Invariants: those of program_launch.h; all arrays begin at a multiple of 64 bytes of the block. */
-#ifndef TSI_RUNTIME_MPI_SOLVE_PROGRAM_TABLES_H
-#define TSI_RUNTIME_MPI_SOLVE_PROGRAM_TABLES_H
+#pragma once
 
 #include "codelets/gpu/tables/program_launch.h"
 #include "runtime/mpi/oneside/run_port.h"
@@ -22,5 +21,3 @@ TRISTAR_CHECKED tristar_status tsi_program_tables_create(tsi_process *process, c
 void tsi_program_tables_release(tsi_env *env, tsi_program_tables *tables);
 /* The program with tables in a copy of the block at `block`, in whatever memory. */
 tsi_gpu_program tsi_program_tables_move(const tsi_program_tables *tables, void *block);
-
-#endif

@@ -11,8 +11,7 @@
  *   - while unfinished > 0 only the thread works with the distributed factor
  *   - every item's first collective call is tsi_transport_agree: a rank that has failed before puts in
  *     `spare`, which does no more, so the other ranks' threads learn of it and nobody waits for ever */
-#ifndef TSI_RUNTIME_MPI_SOLVE_QUEUE_H
-#define TSI_RUNTIME_MPI_SOLVE_QUEUE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -57,5 +56,3 @@ void tsi_queue_put(tristar_distributed_t *d, tsi_queued *item);
 void tsi_queue_ready(tsi_queued *item, tristar_status status);
 /* In the place of an item that could not be made, for the other ranks. */
 void tsi_queue_put_failure(tristar_distributed_t *d, tristar_status status);
-
-#endif

@@ -1,8 +1,7 @@
 /* The system of a distributed factor: runtime/iterate/refine/system.h with messages.
  *
  * Vectors are those rows that are at home here, in the order of refine_rows.h. */
-#ifndef TSI_RUNTIME_MPI_SOLVE_SYSTEM_H
-#define TSI_RUNTIME_MPI_SOLVE_SYSTEM_H
+#pragma once
 
 #include "runtime/iterate/refine/system.h"
 #include "runtime/mpi/solve/distributed.h"
@@ -18,5 +17,3 @@ typedef struct tsi_distributed_system {
 TRISTAR_CHECKED tristar_status tsi_distributed_system_create(tristar_distributed_t *d,
                                                              tsi_distributed_system *s);
 void tsi_distributed_system_finish(tsi_distributed_system *s);
-
-#endif

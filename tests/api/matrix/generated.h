@@ -1,6 +1,5 @@
 /* Generated matrices, their numbers of rows, and their dense form, for the tests of generators. */
-#ifndef TSI_TESTS_API_MATRIX_GENERATED_H
-#define TSI_TESTS_API_MATRIX_GENERATED_H
+#pragma once
 
 #include "tests/api/matrix/matrix_files.h"
 
@@ -44,5 +43,3 @@ static inline double *expand(const columns *m) {
     }
   return a;
 }
-
-#endif

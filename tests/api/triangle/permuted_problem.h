@@ -1,7 +1,6 @@
 /* Small triangular systems whose matrix is a row and column permutation of a scaled triangle, for the tests
  * of permuted triangles. */
-#ifndef TSI_TESTS_API_PERMUTED_PROBLEM_H
-#define TSI_TESTS_API_PERMUTED_PROBLEM_H
+#pragma once
 
 #include "tests/support/triangles.h"
 #include "tests/support/typed.h"
@@ -184,5 +183,3 @@ static inline void place(problem *p, int way) {
   make_scale(p->n, p->with_column_scale, &seed, p->column_scale);
 }
 enum { WAYS = 8 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Dense operations of emulated devices (emulated_dense.c), and how to make them fail. */
-#ifndef TSI_TESTS_GPU_EMULATOR_EMULATED_DENSE_H
-#define TSI_TESTS_GPU_EMULATOR_EMULATED_DENSE_H
+#pragma once
 
 #include "codelets/gpu/tables/dense.h"
 
@@ -13,5 +12,3 @@ int emulated_dense_open(void);        /* queues that were not closed */
 /* A transfer is made: its error. */
 int emulated_dense_transfer(void);
 #define EMULATED_DENSE_FAILED 77
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The memory is the host's. It has a memory node of StarPU's own, so that data is copied there and back,
  * where StarPU takes its workers to be on two NUMA nodes. */
-#ifndef TSI_TESTS_GPU_EMULATOR_EMULATED_DRIVER_H
-#define TSI_TESTS_GPU_EMULATOR_EMULATED_DRIVER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ typedef struct emulated_stream {
 
 /* Who waits for a stream of another device gets this error. */
 #define EMULATED_NOT_ITS_STREAM 400
-
-#endif

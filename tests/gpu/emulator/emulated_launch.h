@@ -1,6 +1,5 @@
 /* One launch of a kernel in the emulator, as the grid of a test asks for it; included before the kernel. */
-#ifndef TSI_TESTS_GPU_EMULATOR_EMULATED_LAUNCH_H
-#define TSI_TESTS_GPU_EMULATOR_EMULATED_LAUNCH_H
+#pragma once
 
 #include <math.h>
 
@@ -63,5 +62,3 @@ template <class T> static std::vector<T> scalars_of_nan(size_t count) {
   for (size_t i = 0; i < count * sizeof(T) / sizeof(real); i++) ((real *)out.data())[i] = (real)NAN;
   return out;
 }
-
-#endif

@@ -21,8 +21,7 @@
  *
  * Not emulated: divergence (lanes meet at shuffles only), caches, weak memory beyond what the thread
  * sanitizer knows, time. */
-#ifndef TSI_TESTS_GPU_EMULATOR_EMULATOR_H
-#define TSI_TESTS_GPU_EMULATOR_EMULATOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -213,5 +212,3 @@ template <class T> static inline T gpu_load_panel(const T *address, bool active)
   emulator::panel_load(address, sizeof(T), active);
   return active ? *address : T();
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* What the emulator knows of the grid that it runs, for its own files: emulator.cpp, which picks who goes on,
  * and emulator_books.cpp, which keeps the books that tell what went wrong: of atomics, panel loads, shared
  * memory, and of who waits for what. */
-#ifndef TSI_TESTS_GPU_EMULATOR_EMULATOR_BOOKS_H
-#define TSI_TESTS_GPU_EMULATOR_EMULATOR_BOOKS_H
+#pragma once
 
 #include <deque>
 #include <map>
@@ -115,5 +114,3 @@ std::string deadlock();
 void close_books(const block &b);
 
 } // namespace emulator
-
-#endif

@@ -1,7 +1,6 @@
 /* Fibers of the emulator: stacks of their own, switched without a system call on x86-64 and aarch64, by
  * ucontext elsewhere, or where TSI_FIBER_UCONTEXT is defined. The sanitizers are told of each switch. */
-#ifndef TSI_TESTS_GPU_EMULATOR_FIBER_H
-#define TSI_TESTS_GPU_EMULATOR_FIBER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ private:
   void (*entry)(void *);
   void *arg;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Counts what the thread sanitizer reports, for tests of races. */
-#ifndef TSI_TESTS_SUPPORT_GPU_COUNT_REPORTS_H
-#define TSI_TESTS_SUPPORT_GPU_COUNT_REPORTS_H
+#pragma once
 
 /* The sanitizer calls this for each race that it finds, and must not look at it. */
 static int reports;
@@ -14,5 +13,3 @@ __attribute__((visibility("default"))) const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {
   return "suppress_equal_stacks=0:suppress_equal_addresses=0:exitcode=0:report_bugs=1";
 }
-
-#endif

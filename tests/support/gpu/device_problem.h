@@ -1,6 +1,5 @@
 /* Factors with a device plan, and the call of a solve as a device takes it: for tests of GPU kernels. */
-#ifndef TSI_TESTS_SUPPORT_GPU_DEVICE_PROBLEM_H
-#define TSI_TESTS_SUPPORT_GPU_DEVICE_PROBLEM_H
+#pragma once
 
 #include "tests/support/context.h"
 #include "tests/support/device_solve.h"
@@ -180,5 +179,3 @@ static inline void check_trial(const solver *s, const trial *t) {
   free(first);
   free(y);
 }
-
-#endif

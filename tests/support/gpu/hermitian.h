@@ -1,6 +1,5 @@
 /* Hermitian matrices by rows, both triangles, for tests of sparse approximate inverses on GPUs. */
-#ifndef TSI_TESTS_SUPPORT_GPU_HERMITIAN_H
-#define TSI_TESTS_SUPPORT_GPU_HERMITIAN_H
+#pragma once
 
 #include "codelets/gpu/tables/fsai_launch.h"
 #include "tests/support/triangles.h"
@@ -151,5 +150,3 @@ static inline void device_inverse_free(device_inverse *d) {
   free(d->packed.packed_index);
   free(d->packed.packed_values);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A matrix whose factor has a plan with subtrees on emulated devices, or one of the cores, for the tests of
  * vectors that are on devices; and entries of such vectors. */
-#ifndef TSI_TESTS_SUPPORT_GPU_PLACED_SYSTEM_H
-#define TSI_TESTS_SUPPORT_GPU_PLACED_SYSTEM_H
+#pragma once
 
 #include "tests/support/typed.h"
 #include "tristar_device.h"
@@ -59,5 +58,3 @@ static inline void fill(const typed *type, void *array, int64_t count, uint64_t 
     put(type, array, i, value);
   }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Solves with triangles by rows in the emulator, beside a substitution on the host. */
-#ifndef TSI_TESTS_SUPPORT_GPU_ROW_SOLVE_H
-#define TSI_TESTS_SUPPORT_GPU_ROW_SOLVE_H
+#pragma once
 
 #include "tests/support/device_rows.h"
 #include "tests/support/gpu/run_rows.h"
@@ -113,5 +112,3 @@ static inline void row_compare(const row_solver *r, int64_t nrhs, const char *b,
   free(right);
   free(error);
 }
-
-#endif

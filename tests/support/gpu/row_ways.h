@@ -1,7 +1,6 @@
 /* Solves with triangles by rows, as the tests of GPUs vary them: triangle and partition, operation, diagonal,
  * permuted and scaled rows and columns with x = beta x + alpha solution. */
-#ifndef TSI_TESTS_SUPPORT_GPU_ROW_WAYS_H
-#define TSI_TESTS_SUPPORT_GPU_ROW_WAYS_H
+#pragma once
 
 #include "tests/support/triangle_system.h"
 #include "tristar_solve.h"
@@ -70,5 +69,3 @@ static inline tristar_solve_options way_solve_options(const system_of *s, const 
   }
   return solve;
 }
-
-#endif

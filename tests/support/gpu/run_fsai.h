@@ -1,6 +1,5 @@
 /* The GPU kernels of sparse approximate inverses, for tests in C: see runs.h. */
-#ifndef TSI_TESTS_SUPPORT_GPU_RUN_FSAI_H
-#define TSI_TESTS_SUPPORT_GPU_RUN_FSAI_H
+#pragma once
 
 #include "codelets/gpu/tables/fsai_launch.h"
 #include "tests/support/gpu/runs.h"
@@ -22,6 +21,4 @@ run_outcome run_fsai_adjoint(const char *scalars, const tsi_gpu_fsai_adjoint *ad
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Solves by the GPU kernels of rows, for tests in C: see runs.h. */
-#ifndef TSI_TESTS_SUPPORT_GPU_RUN_ROWS_H
-#define TSI_TESTS_SUPPORT_GPU_RUN_ROWS_H
+#pragma once
 
 #include "codelets/gpu/tables/rows_launch.h"
 #include "tests/support/gpu/runs.h"
@@ -18,6 +17,4 @@ run_outcome run_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_lau
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* The GPU kernel of products by rows, for tests in C: see runs.h. */
-#ifndef TSI_TESTS_SUPPORT_GPU_RUN_SPMV_H
-#define TSI_TESTS_SUPPORT_GPU_RUN_SPMV_H
+#pragma once
 
 #include "codelets/gpu/tables/spmv_launch.h"
 #include "tests/support/gpu/runs.h"
@@ -15,6 +14,4 @@ run_outcome run_spmv(const char *scalars, const tsi_gpu_spmv *product, tsi_index
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* Solves by the GPU kernels, for tests in C: in the emulator, in the schedule that a grid asks for
  * (emulated_*.cpp), or on a device (device_runs.c), which has its own schedules. */
-#ifndef TSI_TESTS_SUPPORT_GPU_RUNS_H
-#define TSI_TESTS_SUPPORT_GPU_RUNS_H
+#pragma once
 
 #include "codelets/gpu/tables/gpu_faults.h"
 #include "codelets/gpu/tables/device_tables.h"
@@ -47,6 +46,4 @@ run_outcome run_variant(run_variant_kind variant, const char *scalars, const tsi
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Matrices on all ranks for the tests, beside the whole one that each rank makes for itself; the ranks. */
-#ifndef TSI_TESTS_SUPPORT_MPI_DMATRIX_H
-#define TSI_TESTS_SUPPORT_MPI_DMATRIX_H
+#pragma once
 
 #include "tests/support/context.h"
 #include "tests/support/typed.h"
@@ -198,5 +197,3 @@ static inline void close_world(world *w) {
   close_context(&w->ts);
   MPI_Finalize();
 }
-
-#endif

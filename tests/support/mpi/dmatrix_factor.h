@@ -1,6 +1,5 @@
 /* Factors of matrices whose rows lie on all ranks: what their tests share. */
-#ifndef TSI_TESTS_SUPPORT_MPI_DMATRIX_FACTOR_H
-#define TSI_TESTS_SUPPORT_MPI_DMATRIX_FACTOR_H
+#pragma once
 
 #include "runtime/mpi/matrix/dmatrix.h"
 #include "tests/support/mpi/dmatrix.h"
@@ -143,5 +142,3 @@ static inline void compare_inputs(const world *w, const char *kind, const shared
   tristar_distributed_destroy(&two);
   tristar_analysis_destroy(&analysis);
 }
-
-#endif

@@ -11,8 +11,7 @@
  * which MPI allows at any time. Messages of at most memory_mpi_eager_bytes are copied when their send starts,
  * others when both ends have started. Requests that are complete are told in a later call of MPI_Testsome,
  * now and then. */
-#ifndef TSI_TESTS_SUPPORT_MPI_MEMORY_MPI_H
-#define TSI_TESTS_SUPPORT_MPI_MEMORY_MPI_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -31,5 +30,3 @@ extern int memory_mpi_eager_bytes;
 /* Calls from now until one fails, as far as that is positive: MPI_Start; MPI_Testsome, as a whole; a
  * completed request in MPI_Testsome. */
 extern atomic_int memory_mpi_failing_start, memory_mpi_failing_look, memory_mpi_failing_status;
-
-#endif

@@ -1,7 +1,6 @@
 /* Messages through a transport, for tests of it: random patterns, sent from several threads, and a token that
  * goes around. Collective, as transports are: all ranks call the same. */
-#ifndef TSI_TESTS_SUPPORT_MPI_MESSAGES_H
-#define TSI_TESTS_SUPPORT_MPI_MESSAGES_H
+#pragma once
 
 #include <pthread.h>
 #include <sched.h>
@@ -274,5 +273,3 @@ static inline void check_token(tsi_transport *transport, bool in_task, int runs)
   for (int k = 0; k < ROUNDS && in_task; k++) starpu_task_clean(&t.task[k]);
   tsi_mailbox_destroy(&t.mailbox);
 }
-
-#endif

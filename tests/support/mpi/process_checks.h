@@ -1,8 +1,7 @@
 /* What a distributed solve of a world (world.h) is checked for: backward errors are those of a solve in one
  * piece, the bits are the same whenever it is repeated; parts of the factors, factor order, few rows of b and
  * x give what a plan does. */
-#ifndef TSI_TESTS_SUPPORT_MPI_PROCESS_CHECKS_H
-#define TSI_TESTS_SUPPORT_MPI_PROCESS_CHECKS_H
+#pragma once
 
 #include "runtime/solve/reach.h"
 #include "tests/support/mpi/world.h"
@@ -190,5 +189,3 @@ static inline void check_layout(tsi_env *env, problem *q, const tsi_process_opti
   }
   world_destroy(&w);
 }
-
-#endif

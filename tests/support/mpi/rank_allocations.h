@@ -1,6 +1,5 @@
 /* Fails each allocation of one rank in turn, during operations of all ranks (allocations.h). */
-#ifndef TSI_TESTS_SUPPORT_MPI_RANK_ALLOCATIONS_H
-#define TSI_TESTS_SUPPORT_MPI_RANK_ALLOCATIONS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -25,5 +24,3 @@ static inline void end_failure_everywhere(allocation_failures *f, tristar_status
             -most[1]);
   f->over = most[2] == 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Two distributed factors that are to have the same bits. */
-#ifndef TSI_TESTS_SUPPORT_MPI_SAME_FACTOR_H
-#define TSI_TESTS_SUPPORT_MPI_SAME_FACTOR_H
+#pragma once
 
 #include "runtime/mpi/factor/team_factor.h"
 #include "tests/support/check.h"
@@ -31,5 +30,3 @@ static inline void check_same(const char *what, const tristar_distributed_t *one
                 one->perturbed == two->perturbed,
             "%s: another kind", what);
 }
-
-#endif

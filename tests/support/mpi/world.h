@@ -1,8 +1,7 @@
 /* The processes of a distributed solve as threads of this one, messages through memory; steps run on the
  * thread of their process, or, if it has workers, as tasks of the StarPU that all of them share. The threads
  * live as long as the world: to start one takes longer than a solve. */
-#ifndef TSI_TESTS_SUPPORT_MPI_WORLD_H
-#define TSI_TESTS_SUPPORT_MPI_WORLD_H
+#pragma once
 
 #include "runtime/process/extract.h"
 #include "runtime/solve/plan.h"
@@ -249,5 +248,3 @@ static inline void world_solve(world *w, const tristar_factor_t *f, const tsi_pr
   for (tsi_index r = 0; r < w->ranks; r++)
     exchange_rows(&w->member[r], o.out_user ? out : o.out_moved ? moved : NULL, x, true);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Small random matrices for the tests of the adapters, in the arrays that other solvers want, and the
  * comparison of TriStar's solves with those of the other solver. */
-#ifndef TSI_TESTS_SUPPORT_ADAPTER_MATRIX_H
-#define TSI_TESTS_SUPPORT_ADAPTER_MATRIX_H
+#pragma once
 
 #include <complex.h>
 #include <math.h>
@@ -274,5 +273,3 @@ static inline void check_message(tristar_t *ts, const char *text) {
   tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, text) != NULL, "\"%s\" lacks \"%s\"", message, text);
 }
-
-#endif
