@@ -3,18 +3,15 @@
  * runtime/adapters/, those of its solver, and standard ones.
  *
  *     tristar_status tsi_something(tristar_t *ts, ...) {
- *       tristar_status status = TRISTAR_OK;
- *       int64_t *work = NULL;
- *       TSI_TRY_OUT(TSI_ALLOC(ts, work, n));
- *       if (bad) TSI_FAIL_OUT(ts, TRISTAR_ERR_FORMAT, "row %d is beyond %d", i, n);
+ *       TSI_OWNED int64_t *work = NULL;
+ *       TSI_TRY(TSI_ALLOC(ts, work, n));
+ *       if (bad) TSI_FAIL(ts, TRISTAR_ERR_FORMAT, "row %d is beyond %d", i, n);
  *       ...
- *     out:
- *       TSI_FREE(ts, work);
- *       return status;
- *     }
- *
- * A function that has nothing to release uses TSI_TRY and TSI_FAIL, which return. */
+ *       return TRISTAR_OK;
+ *     } */
 #pragma once
+
+#include <string.h>
 
 #include "tristar_adapter.h"
 
@@ -29,18 +26,6 @@
 #define TSI_FAIL(ts, code, ...)                                                                              \
   return tristar_adapter_fail((ts), (code), __func__, __FILE__, __LINE__, __VA_ARGS__)
 
-/* The same for a function with a label `out:`: they set its variable `status` and go there. */
-#define TSI_TRY_OUT(expr)                                                                                    \
-  do {                                                                                                       \
-    status = (expr);                                                                                         \
-    if (status != TRISTAR_OK) goto out;                                                                      \
-  } while (0)
-#define TSI_FAIL_OUT(ts, code, ...)                                                                          \
-  do {                                                                                                       \
-    status = tristar_adapter_fail((ts), (code), __func__, __FILE__, __LINE__, __VA_ARGS__);                  \
-    goto out;                                                                                                \
-  } while (0)
-
 /* The status of a public function whose argument `object` is NULL, so that there is no context. */
 #define TSI_NULL(object)                                                                                     \
   tristar_adapter_fail(NULL, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", #object)
@@ -49,8 +34,19 @@
 #define TSI_ALLOC(ts, p, count)                                                                              \
   tristar_adapter_allocate((ts), (size_t)(count), sizeof *(p), __func__, __FILE__, __LINE__, (void **)&(p))
 
-#define TSI_FREE(ts, p)                                                                                      \
+#define TSI_FREE(p)                                                                                          \
   do {                                                                                                       \
-    tristar_adapter_free((ts), (void *)(p));                                                                 \
+    tristar_adapter_free(NULL, (void *)(p));                                                                 \
     (p) = NULL;                                                                                              \
   } while (0)
+
+/* In front of a declaration: what the variable has is released at the end of its block. TSI_OWNED is for
+ * pointers to memory of TSI_ALLOC; `release` is a function of a pointer to the variable. */
+#define TSI_OWNED TSI_CLEANUP(tsi_free_owned)
+#define TSI_CLEANUP(release) __attribute__((cleanup(release)))
+
+static inline void tsi_free_owned(void *pointer) {
+  void *memory;
+  memcpy(&memory, pointer, sizeof memory);
+  tristar_adapter_free(NULL, memory);
+}

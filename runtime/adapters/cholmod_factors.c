@@ -134,10 +134,10 @@ tristar_status tsi_cholmod_factors(tristar_t *ts, const cholmod_factor *L, const
   return TRISTAR_OK;
 }
 
-void tsi_cholmod_release(tristar_t *ts, tsi_cholmod *work) {
-  TSI_FREE(ts, work->order);
-  TSI_FREE(ts, work->blocks);
-  TSI_FREE(ts, work->ends);
-  TSI_FREE(ts, work->values);
-  TSI_FREE(ts, work->diagonal);
+void tsi_cholmod_release(tsi_cholmod *work) {
+  TSI_FREE(work->order);
+  TSI_FREE(work->blocks);
+  TSI_FREE(work->ends);
+  TSI_FREE(work->values);
+  TSI_FREE(work->diagonal);
 }

@@ -21,4 +21,4 @@ typedef struct tsi_cholmod {
 TRISTAR_CHECKED tristar_status tsi_cholmod_factors(tristar_t *ts, const cholmod_factor *L,
                                                    const tristar_view *matrix, tsi_cholmod *work,
                                                    tristar_factors *factors);
-void tsi_cholmod_release(tristar_t *ts, tsi_cholmod *work);
+void tsi_cholmod_release(tsi_cholmod *work);

@@ -39,10 +39,10 @@ static tristar_status allocate_columns(tristar_t *ts, int64_t n, int64_t count, 
   return TRISTAR_OK;
 }
 
-static void free_columns(tristar_t *ts, tsi_klu_columns *c) {
-  TSI_FREE(ts, c->ptr);
-  TSI_FREE(ts, c->index);
-  TSI_FREE(ts, c->values);
+static void free_columns(tsi_klu_columns *c) {
+  TSI_FREE(c->ptr);
+  TSI_FREE(c->index);
+  TSI_FREE(c->values);
 }
 
 /* Calls klu_*_extract. The imaginary parts come behind the real ones: columns.values has twice the entries.
@@ -87,7 +87,7 @@ static tristar_status convert(tristar_t *ts, tristar_klu family, int64_t n, int6
     together[2 * k] = apart[k];
     together[2 * k + 1] = apart[count + k];
   }
-  TSI_FREE(ts, c->values);
+  TSI_FREE(c->values);
   c->values = together;
   return TRISTAR_OK;
 }
@@ -97,7 +97,7 @@ static tristar_status order_scale(tristar_t *ts, tsi_klu *w) {
   double *scale = NULL;
   TSI_TRY(TSI_ALLOC(ts, scale, w->n));
   for (int64_t k = 0; k < w->n; k++) scale[w->row_order[k]] = w->row_scale[k];
-  TSI_FREE(ts, w->row_scale);
+  TSI_FREE(w->row_scale);
   w->row_scale = scale;
   return TRISTAR_OK;
 }
@@ -141,18 +141,16 @@ static tristar_status check_pivots(tristar_t *ts, bool complex_values, const tsi
 
 /* upper += lower^-1 off. */
 static tristar_status join_blocks(tristar_t *ts, bool complex_values, tsi_klu *w) {
-  tristar_status status = TRISTAR_OK;
-  tsi_klu_columns full = {0};
-  if (w->off.ptr[w->n] == 0) goto out;
-  TSI_TRY_OUT(complex_values ? tsi_klu_blocks_z(ts, w->n, &w->lower, &w->upper, &w->off, &full)
-                             : tsi_klu_blocks_d(ts, w->n, &w->lower, &w->upper, &w->off, &full));
-  const tsi_klu_columns upper = w->upper;
-  w->upper = full;
-  full = upper;
-out:
-  free_columns(ts, &full);
-  free_columns(ts, &w->off);
-  return status;
+  TSI_CLEANUP(free_columns) tsi_klu_columns full = {0};
+  if (w->off.ptr[w->n] != 0) {
+    TSI_TRY(complex_values ? tsi_klu_blocks_z(ts, w->n, &w->lower, &w->upper, &w->off, &full)
+                           : tsi_klu_blocks_d(ts, w->n, &w->lower, &w->upper, &w->off, &full));
+    const tsi_klu_columns upper = w->upper;
+    w->upper = full;
+    full = upper;
+  }
+  free_columns(&w->off);
+  return TRISTAR_OK;
 }
 
 static tristar_triangle triangle(const tsi_klu_columns *c, int unit_diagonal) {
@@ -192,11 +190,11 @@ tristar_status tsi_klu_factors(tristar_t *ts, tristar_klu family, const void *Sy
   return tsi_divisors_to_factors(ts, factors, work->row_scale, work->lower.values, work->upper.values);
 }
 
-void tsi_klu_release(tristar_t *ts, tsi_klu *work) {
-  free_columns(ts, &work->lower);
-  free_columns(ts, &work->upper);
-  free_columns(ts, &work->off);
-  TSI_FREE(ts, work->row_order);
-  TSI_FREE(ts, work->column_order);
-  TSI_FREE(ts, work->row_scale);
+void tsi_klu_release(tsi_klu *work) {
+  free_columns(&work->lower);
+  free_columns(&work->upper);
+  free_columns(&work->off);
+  TSI_FREE(work->row_order);
+  TSI_FREE(work->column_order);
+  TSI_FREE(work->row_scale);
 }

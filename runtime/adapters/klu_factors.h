@@ -19,4 +19,4 @@ typedef struct tsi_klu {
 TRISTAR_CHECKED tristar_status tsi_klu_factors(tristar_t *ts, tristar_klu family, const void *Symbolic,
                                                const void *Numeric, const tristar_view *matrix, tsi_klu *work,
                                                tristar_factors *factors);
-void tsi_klu_release(tristar_t *ts, tsi_klu *work);
+void tsi_klu_release(tsi_klu *work);

@@ -49,11 +49,10 @@ static inline void tsi_shift_triangle(int64_t n, const tristar_triangle *triangl
  * factors->upper, which are changed where shifts are needed. The other members of *factors are set. */
 static inline tristar_status tsi_divisors_to_factors(tristar_t *ts, const tristar_factors *factors,
                                                      double *row_scale, double *lower, double *upper) {
-  tristar_status status = TRISTAR_OK;
   const int parts = factors->scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
   bool shifted = false;
-  int *shift = NULL;
-  TSI_TRY_OUT(TSI_ALLOC(ts, shift, factors->n));
+  TSI_OWNED int *shift = NULL;
+  TSI_TRY(TSI_ALLOC(ts, shift, factors->n));
   for (int64_t k = 0; k < factors->n; k++) {
     double *scale = &row_scale[factors->row_order[k]];
     shift[k] = tsi_row_shift(*scale);
@@ -64,7 +63,5 @@ static inline tristar_status tsi_divisors_to_factors(tristar_t *ts, const trista
     tsi_shift_triangle(factors->n, &factors->lower, true, shift, parts, lower);
     tsi_shift_triangle(factors->n, &factors->upper, false, shift, parts, upper);
   }
-out:
-  TSI_FREE(ts, shift);
-  return status;
+  return TRISTAR_OK;
 }

@@ -26,18 +26,18 @@
 
 #define INT_BITS ((int)(8 * sizeof(int_t)))
 
-void tsi_superlu_dist_release(tristar_t *ts, tsi_superlu_dist *work) {
-  TSI_FREE(ts, work->starts);
-  TSI_FREE(ts, work->rows);
-  TSI_FREE(ts, work->blocks);
-  TSI_FREE(ts, work->columns);
-  TSI_FREE(ts, work->next);
-  TSI_FREE(ts, work->upper_rows);
-  TSI_FREE(ts, work->upper_values);
-  TSI_FREE(ts, work->row_order);
-  TSI_FREE(ts, work->column_order);
-  TSI_FREE(ts, work->row_scale);
-  TSI_FREE(ts, work->column_scale);
+void tsi_superlu_dist_release(tsi_superlu_dist *work) {
+  TSI_FREE(work->starts);
+  TSI_FREE(work->rows);
+  TSI_FREE(work->blocks);
+  TSI_FREE(work->columns);
+  TSI_FREE(work->next);
+  TSI_FREE(work->upper_rows);
+  TSI_FREE(work->upper_values);
+  TSI_FREE(work->row_order);
+  TSI_FREE(work->column_order);
+  TSI_FREE(work->row_scale);
+  TSI_FREE(work->column_scale);
 }
 
 tristar_status tsi_superlu_dist_check(tristar_t *ts, const tsi_superlu_dist_parts *from,

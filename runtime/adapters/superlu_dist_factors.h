@@ -43,4 +43,4 @@ TRISTAR_CHECKED tristar_status tsi_superlu_dist_check(tristar_t *ts, const tsi_s
  * arrays of SuperLU_DIST are. work is to be released also after a failure. */
 TRISTAR_CHECKED tristar_status tsi_superlu_dist_factors(tristar_t *ts, const tsi_superlu_dist_parts *from,
                                                         tsi_superlu_dist *work, tristar_factors *factors);
-void tsi_superlu_dist_release(tristar_t *ts, tsi_superlu_dist *work);
+void tsi_superlu_dist_release(tsi_superlu_dist *work);

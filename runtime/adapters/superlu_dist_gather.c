@@ -325,19 +325,17 @@ static tristar_status check_grid(tristar_t *ts, const gridinfo_t *grid) {
 static tristar_status gather(gathering *g) {
   tristar_status status = TRISTAR_OK;
   int64_t integers, numbers;
-  TSI_TRY_OUT(measure(g, &integers, &numbers));
+  TSI_TRY(measure(g, &integers, &numbers));
   if (g->grid->iam == 0) status = allocate(g, integers, numbers);
-  TSI_TRY_OUT(tsi_superlu_dist_agree(g->ts, g->grid, status));
-  TSI_TRY_OUT(lay_out(g));
+  TSI_TRY(tsi_superlu_dist_agree(g->ts, g->grid, status));
+  TSI_TRY(lay_out(g));
   for (int64_t k = 0; k < g->supernodes; k++)
-    for (int upper = 0; upper < 2; upper++) TSI_TRY_OUT(bring(g, upper, k));
-out:
-  return status;
+    for (int upper = 0; upper < 2; upper++) TSI_TRY(bring(g, upper, k));
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_superlu_dist_gather(tristar_t *ts, const gridinfo_t *grid, tristar_status mine,
                                        tsi_superlu_dist_parts *parts, tsi_superlu_dist_gathered *all) {
-  tristar_status status = TRISTAR_OK;
   gathering g = {.ts = ts,
                  .grid = grid,
                  .from = parts,
@@ -346,32 +344,30 @@ tristar_status tsi_superlu_dist_gather(tristar_t *ts, const gridinfo_t *grid, tr
                            : parts->scalar == TRISTAR_DOUBLE ? MPI_DOUBLE
                                                              : MPI_C_DOUBLE_COMPLEX};
   if ((int64_t)grid->nprow * grid->npcol == 1) return mine;
-  TSI_TRY_OUT(check_grid(ts, grid));
-  status = mine;
+  TSI_TRY(check_grid(ts, grid));
+  tristar_status status = mine;
   if (status == TRISTAR_OK) status = tsi_superlu_dist_check(ts, parts, &g.supernodes);
   if (status == TRISTAR_OK) status = check_own(&g);
-  TSI_TRY_OUT(tsi_superlu_dist_agree(ts, grid, status));
-  TSI_TRY_OUT(compare_supernodes(&g));
-  TSI_TRY_OUT(gather(&g));
-  if (grid->iam > 0) goto out;
-  TSI_FREE(ts, all->part_index);
-  TSI_FREE(ts, all->part_values);
+  TSI_TRY(tsi_superlu_dist_agree(ts, grid, status));
+  TSI_TRY(compare_supernodes(&g));
+  TSI_TRY(gather(&g));
+  if (grid->iam > 0) return TRISTAR_OK;
+  TSI_FREE(all->part_index);
+  TSI_FREE(all->part_values);
   parts->lower_index = all->lower_index;
   parts->upper_index = all->upper_index;
   parts->lower_values = all->lower_values;
   parts->upper_values = all->upper_values;
-out:
-  return status;
+  return TRISTAR_OK;
 }
 
-void tsi_superlu_dist_gathered_release(tristar_t *ts, tsi_superlu_dist_gathered *all) {
-  if (ts == NULL) return; /* another process than 0 */
-  TSI_FREE(ts, all->index);
-  TSI_FREE(ts, all->values);
-  TSI_FREE(ts, all->lower_index);
-  TSI_FREE(ts, all->upper_index);
-  TSI_FREE(ts, all->lower_values);
-  TSI_FREE(ts, all->upper_values);
-  TSI_FREE(ts, all->part_index);
-  TSI_FREE(ts, all->part_values);
+void tsi_superlu_dist_gathered_release(tsi_superlu_dist_gathered *all) {
+  TSI_FREE(all->index);
+  TSI_FREE(all->values);
+  TSI_FREE(all->lower_index);
+  TSI_FREE(all->upper_index);
+  TSI_FREE(all->lower_values);
+  TSI_FREE(all->upper_values);
+  TSI_FREE(all->part_index);
+  TSI_FREE(all->part_values);
 }

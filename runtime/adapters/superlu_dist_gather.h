@@ -39,4 +39,4 @@ TRISTAR_CHECKED tristar_status tsi_superlu_dist_gather(tristar_t *ts, const grid
 /* Collective over the grid: the worst status of all processes. */
 TRISTAR_CHECKED tristar_status tsi_superlu_dist_agree(tristar_t *ts, const gridinfo_t *grid,
                                                       tristar_status mine);
-void tsi_superlu_dist_gathered_release(tristar_t *ts, tsi_superlu_dist_gathered *all);
+void tsi_superlu_dist_gathered_release(tsi_superlu_dist_gathered *all);

@@ -17,17 +17,17 @@
 
 #define INT_BITS ((int)(8 * sizeof(int_t)))
 
-void tsi_superlu_release(tristar_t *ts, tsi_superlu *work) {
-  TSI_FREE(ts, work->starts);
-  TSI_FREE(ts, work->first);
-  TSI_FREE(ts, work->blocks);
-  TSI_FREE(ts, work->columns);
-  TSI_FREE(ts, work->rows);
-  TSI_FREE(ts, work->values);
-  TSI_FREE(ts, work->row_order);
-  TSI_FREE(ts, work->column_order);
-  TSI_FREE(ts, work->row_scale);
-  TSI_FREE(ts, work->column_scale);
+void tsi_superlu_release(tsi_superlu *work) {
+  TSI_FREE(work->starts);
+  TSI_FREE(work->first);
+  TSI_FREE(work->blocks);
+  TSI_FREE(work->columns);
+  TSI_FREE(work->rows);
+  TSI_FREE(work->values);
+  TSI_FREE(work->row_order);
+  TSI_FREE(work->column_order);
+  TSI_FREE(work->row_scale);
+  TSI_FREE(work->column_scale);
 }
 
 static tristar_status check_matrices(tristar_t *ts, const tristar_superlu *from, tsi_superlu *work,

@@ -26,4 +26,4 @@ typedef struct tsi_superlu {
  * of SuperLU are. work is to be released also after a failure. */
 TRISTAR_CHECKED tristar_status tsi_superlu_factors(tristar_t *ts, const tristar_superlu *from,
                                                    tsi_superlu *work, tristar_factors *factors);
-void tsi_superlu_release(tristar_t *ts, tsi_superlu *work);
+void tsi_superlu_release(tsi_superlu *work);

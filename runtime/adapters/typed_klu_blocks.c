@@ -84,31 +84,32 @@ static void fill(search *s, const tsi_klu_columns *upper, const tsi_klu_columns 
   }
 }
 
+static void free_search(search *s) {
+  TSI_FREE(s->mark);
+  TSI_FREE(s->stack);
+  TSI_FREE(s->position);
+  TSI_FREE(s->order);
+}
+
 tristar_status BLOCKS(tristar_t *ts, int64_t n, const tsi_klu_columns *lower, const tsi_klu_columns *upper,
                       const tsi_klu_columns *off, tsi_klu_columns *full) {
-  tristar_status status = TRISTAR_OK;
-  search s = {.n = n, .lower = lower};
-  scalar *x = NULL, *values = NULL;
+  TSI_CLEANUP(free_search) search s = {.n = n, .lower = lower};
+  TSI_OWNED scalar *x = NULL;
+  scalar *values = NULL;
   *full = (tsi_klu_columns){0};
-  TSI_TRY_OUT(TSI_ALLOC(ts, s.mark, n));
-  TSI_TRY_OUT(TSI_ALLOC(ts, s.stack, n));
-  TSI_TRY_OUT(TSI_ALLOC(ts, s.position, n));
-  TSI_TRY_OUT(TSI_ALLOC(ts, s.order, n));
-  TSI_TRY_OUT(TSI_ALLOC(ts, x, n));
-  TSI_TRY_OUT(TSI_ALLOC(ts, full->ptr, n + 1));
+  TSI_TRY(TSI_ALLOC(ts, s.mark, n));
+  TSI_TRY(TSI_ALLOC(ts, s.stack, n));
+  TSI_TRY(TSI_ALLOC(ts, s.position, n));
+  TSI_TRY(TSI_ALLOC(ts, s.order, n));
+  TSI_TRY(TSI_ALLOC(ts, x, n));
+  TSI_TRY(TSI_ALLOC(ts, full->ptr, n + 1));
   for (int64_t i = 0; i < n; i++) s.mark[i] = 0;
   full->ptr[0] = 0;
   for (int64_t j = 0; j < n; j++)
     full->ptr[j + 1] = full->ptr[j] + upper->ptr[j + 1] - upper->ptr[j] + n - reach(&s, off, j, j + 1);
-  TSI_TRY_OUT(TSI_ALLOC(ts, full->index, full->ptr[n]));
-  TSI_TRY_OUT(TSI_ALLOC(ts, values, full->ptr[n]));
+  TSI_TRY(TSI_ALLOC(ts, full->index, full->ptr[n]));
+  TSI_TRY(TSI_ALLOC(ts, values, full->ptr[n]));
   full->values = values;
   fill(&s, upper, off, x, full);
-out:
-  TSI_FREE(ts, s.mark);
-  TSI_FREE(ts, s.stack);
-  TSI_FREE(ts, s.position);
-  TSI_FREE(ts, s.order);
-  TSI_FREE(ts, x);
-  return status;
+  return TRISTAR_OK;
 }

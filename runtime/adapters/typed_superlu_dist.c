@@ -58,11 +58,11 @@ static tristar_status take_apart(tristar_t *ts, int64_t n, const LU_STRUCT *lu,
 static tristar_status bring(tristar_t *ts, const gridinfo_t *grid, tristar_status mine,
                             tsi_superlu_dist_parts *parts, const tristar_view *matrix,
                             tristar_factor_t **factor, tristar_factor_t *again) {
-  tristar_status status = TRISTAR_OK;
-  tsi_superlu_dist work = {0};
-  tsi_superlu_dist_gathered all = {0};
+  TSI_CLEANUP(tsi_superlu_dist_release) tsi_superlu_dist work = {0};
+  TSI_CLEANUP(tsi_superlu_dist_gathered_release) tsi_superlu_dist_gathered all = {0};
   tristar_factors factors;
-  TSI_TRY_OUT(tsi_superlu_dist_gather(ts, grid, mine, parts, &all));
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_superlu_dist_gather(ts, grid, mine, parts, &all));
   if (tsi_superlu_dist_here(grid)) {
     status = tsi_superlu_dist_factors(ts, parts, &work, &factors);
     factors.matrix = matrix;
@@ -72,9 +72,6 @@ static tristar_status bring(tristar_t *ts, const gridinfo_t *grid, tristar_statu
   mine = status;
   status = tsi_superlu_dist_agree(ts, grid, mine);
   if (status != TRISTAR_OK && mine == TRISTAR_OK && factor != NULL) tristar_factor_destroy(factor);
-out:
-  if (ts != NULL) tsi_superlu_dist_release(ts, &work);
-  tsi_superlu_dist_gathered_release(ts, &all);
   return status;
 }
 
@@ -82,30 +79,24 @@ tristar_status IMPORT(tristar_t *ts, int64_t n, const LU_STRUCT *LUstruct,
                       const SCALE_PERM_STRUCT *ScalePermstruct, const gridinfo_t *grid,
                       const tristar_view *matrix, tristar_factor_t **factor) {
   tsi_superlu_dist_parts parts = {.n = n, .scalar = SCALAR, .bytes = BYTES};
-  tristar_status status = TRISTAR_OK;
   if (factor != NULL) *factor = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  TSI_TRY_OUT(tristar_adapter_check(ts));
-  if (grid == NULL) TSI_FAIL_OUT(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
-  status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
+  TSI_TRY(tristar_adapter_check(ts));
+  if (grid == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
+  tristar_status status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
   if (factor == NULL)
     status = tristar_adapter_fail(ts, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "factor is NULL");
-  TSI_TRY_OUT(bring(ts, grid, status, &parts, matrix, factor, NULL));
-out:
-  return status;
+  return bring(ts, grid, status, &parts, matrix, factor, NULL);
 }
 
 tristar_status REIMPORT(tristar_factor_t *factor, int64_t n, const LU_STRUCT *LUstruct,
                         const SCALE_PERM_STRUCT *ScalePermstruct, const gridinfo_t *grid,
                         const tristar_view *matrix) {
   tsi_superlu_dist_parts parts = {.n = n, .scalar = SCALAR, .bytes = BYTES};
-  tristar_status status = TRISTAR_OK;
   tristar_t *ts = tristar_adapter_context(factor);
-  if (ts != NULL) TSI_TRY_OUT(tristar_adapter_check(ts));
-  if (grid == NULL) TSI_FAIL_OUT(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
-  status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
+  if (ts != NULL) TSI_TRY(tristar_adapter_check(ts));
+  if (grid == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
+  tristar_status status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
   if (factor == NULL && tsi_superlu_dist_here(grid)) status = TSI_NULL(factor);
-  TSI_TRY_OUT(bring(ts, grid, status, &parts, matrix, NULL, factor));
-out:
-  return status;
+  return bring(ts, grid, status, &parts, matrix, NULL, factor);
 }

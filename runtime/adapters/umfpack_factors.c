@@ -146,14 +146,14 @@ tristar_status tsi_umfpack_factors(tristar_t *ts, tristar_umfpack family, const 
   return TRISTAR_OK;
 }
 
-void tsi_umfpack_release(tristar_t *ts, tsi_umfpack *work) {
-  TSI_FREE(ts, work->lower_ptr);
-  TSI_FREE(ts, work->lower_index);
-  TSI_FREE(ts, work->lower);
-  TSI_FREE(ts, work->upper_ptr);
-  TSI_FREE(ts, work->upper_index);
-  TSI_FREE(ts, work->upper);
-  TSI_FREE(ts, work->row_order);
-  TSI_FREE(ts, work->column_order);
-  TSI_FREE(ts, work->row_scale);
+void tsi_umfpack_release(tsi_umfpack *work) {
+  TSI_FREE(work->lower_ptr);
+  TSI_FREE(work->lower_index);
+  TSI_FREE(work->lower);
+  TSI_FREE(work->upper_ptr);
+  TSI_FREE(work->upper_index);
+  TSI_FREE(work->upper);
+  TSI_FREE(work->row_order);
+  TSI_FREE(work->column_order);
+  TSI_FREE(work->row_scale);
 }

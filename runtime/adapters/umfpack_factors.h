@@ -20,4 +20,4 @@ typedef struct tsi_umfpack {
 TRISTAR_CHECKED tristar_status tsi_umfpack_factors(tristar_t *ts, tristar_umfpack family, const void *Numeric,
                                                    const tristar_view *matrix, tsi_umfpack *work,
                                                    tristar_factors *factors);
-void tsi_umfpack_release(tristar_t *ts, tsi_umfpack *work);
+void tsi_umfpack_release(tsi_umfpack *work);

@@ -38,7 +38,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_adapter_allocate(tristar_t *t
                                                                     const char *function, const char *file,
                                                                     int line, void **memory);
 
-/* Frees memory of tristar_adapter_allocate. Accepts NULL. */
+/* Frees memory of tristar_adapter_allocate. Both arguments may be NULL. */
 TRISTAR_API void tristar_adapter_free(tristar_t *ts, void *memory);
 
 #ifdef __cplusplus

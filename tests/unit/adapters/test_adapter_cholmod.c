@@ -127,7 +127,7 @@ static void check_view(tristar_t *ts, const cholmod_factor *l, const tristar_vie
   CHECK(factors.matrix == matrix);
   if (l->is_super) CHECK(factors.lower.blocks[0] == l->x); /* not a copy */
   check_factors_product(&factors, matrix);
-  tsi_cholmod_release(ts, &work);
+  tsi_cholmod_release(&work);
 }
 
 /* The view, the solves, and the same again with new values in the same plan. */

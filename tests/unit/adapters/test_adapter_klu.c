@@ -131,7 +131,7 @@ static void check_view(tristar_t *ts, const side *s, adapter_kind kind) {
   check_factors_product(&factors, &s->m->view);
   for (int k = 0; k < s->m->n; k++) exchanged += factors.row_order[k] != factors.column_order[k];
   CHECK(exchanged > 10);
-  tsi_klu_release(ts, &work);
+  tsi_klu_release(&work);
 }
 
 /* The view and the solves; the same again with new values in the same plan. */

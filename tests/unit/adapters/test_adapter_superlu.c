@@ -24,8 +24,6 @@ typedef complex slu_scalar;
 typedef doublecomplex slu_scalar;
 #endif
 
-#include <stdbool.h>
-
 #include "runtime/adapters/superlu_factors.h"
 #include "tests/support/context.h"
 #include "tests/support/factors_product.h"
@@ -138,7 +136,7 @@ static void check_view(tristar_t *ts, const system_t *s) {
   if (s->storage == SLU_NR) matrix.format = TRISTAR_CSC; /* the transpose */
   CHECK_OK(tsi_superlu_factors(ts, &s->factors, &work, &factors));
   check_factors_product(&factors, &matrix);
-  tsi_superlu_release(ts, &work);
+  tsi_superlu_release(&work);
 }
 
 /* Solves with the plan as SuperLU does. */

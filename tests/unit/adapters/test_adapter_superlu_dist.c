@@ -2,8 +2,6 @@
  * roundoff, for 1 and 3 right-hand sides, with row and column permutations, with and without equilibration,
  * after new values; A^T and A^H, which SuperLU_DIST does not solve, by their backward errors; bad input and
  * failing allocations give an error and leave nothing behind. Compiled for each of its scalar types. */
-#include <stdbool.h>
-
 #include "tristar_superlu_dist.h"
 
 #include "runtime/adapters/superlu_dist_factors.h"
@@ -139,7 +137,7 @@ static void check_view(tristar_t *ts, const system_t *s) {
   for (int k = 0; k < N; k++) moved += factors.row_order[k] != factors.column_order[k];
   CHECK_MSG(moved > N / 2, "only %d pivots off the diagonal", moved);
   check_factors_product(&factors, &s->matrix.view);
-  tsi_superlu_dist_release(ts, &work);
+  tsi_superlu_dist_release(&work);
 }
 
 /* Solves with the plan as SuperLU_DIST does, or, where it cannot, with a small backward error. */

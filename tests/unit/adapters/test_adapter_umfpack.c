@@ -111,7 +111,7 @@ static int check_view(tristar_t *ts, const side *s) {
   CHECK(factors.matrix == &s->m->view);
   check_factors_product(&factors, &s->m->view);
   for (int k = 0; k < s->m->n; k++) exchanged += factors.row_order[k] != factors.column_order[k];
-  tsi_umfpack_release(ts, &work);
+  tsi_umfpack_release(&work);
   return exchanged;
 }
 
