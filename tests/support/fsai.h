@@ -14,8 +14,7 @@ typedef struct pattern {
   int column[MOST_ROWS]; /* in the order in which they joined */
 } pattern;
 
-/* ---- Rows -----------------------------------------------------------------------------------------------
- */
+/* ---- Rows ---------------------------------------------------------------------------------------------- */
 
 /* g of row i on its pattern, by Gaussian elimination of the whole system; returns psi. */
 static inline double solve_row(const square *s, int i, const pattern *p, number g[MOST_ROWS]) {
@@ -40,18 +39,24 @@ static inline double solve_row(const square *s, int i, const pattern *p, number 
 
 /* ---- What the library has ------------------------------------------------------------------------------ */
 
-static inline square factor_of(const tristar_precond_t *p, const typed *t) {
+/* Rows of the lower triangle with these values. */
+static inline square triangle_of(const tristar_precond_t *p, const typed *t, const void *values) {
   const tsi_entries *rows = &p->fsai->lower;
   square g = {.n = p->n, .t = t};
   for (int i = 0; i < p->n; i++) {
     CHECK(rows->index[rows->ptr[i + 1] - 1] == i);
     for (int64_t e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
       CHECK(e == rows->ptr[i] || rows->index[e - 1] < rows->index[e]);
-      g.a[i][rows->index[e]] = get(t, rows->item, e);
+      g.a[i][rows->index[e]] = get(t, values, e);
       g.there[i][rows->index[e]] = true;
     }
   }
   return g;
+}
+
+/* G, or G_L of a pair. */
+static inline square factor_of(const tristar_precond_t *p, const typed *t) {
+  return triangle_of(p, t, p->fsai->lower.item);
 }
 
 /* The equations of the rows, with rounding errors of that unit. */
@@ -86,47 +91,53 @@ static inline void check_like(const square *g, const square *wanted, double roun
     }
 }
 
-/* X = op(G^H G) B for all ops, also in place, within rounding errors. */
-static inline void check_products(tristar_precond_t *p, const square *g) {
-  const int n = g->n, columns = 11;
-  const typed *t = g->t;
-  char *b = calloc((size_t)(n * columns), t->bytes), *x = calloc((size_t)(n * columns), t->bytes);
+/* X = op(G_U G_L) B for all ops, also in place, within rounding errors. lower: G_L; upper: G_U^T. */
+static inline void check_pair_products(tristar_precond_t *p, const square *lower, const square *upper) {
+  enum { COLUMNS = 11 };
+  const int n = lower->n;
+  const typed *t = lower->t;
+  OWNED char *b = xcalloc((size_t)(n * COLUMNS), t->bytes), *x = xcalloc((size_t)(n * COLUMNS), t->bytes);
   double part[2];
-  CHECK(b != NULL && x != NULL);
-  for (int i = 0; i < n * columns; i++) {
+  for (int i = 0; i < n * COLUMNS; i++) {
     fill_random(part, 2, (uint64_t)i + 5);
     number z = part[0];
     __imag__ z = part[1];
     put(t, b, i, z);
   }
-  for (int o = 0; o < TYPED_OPS; o++)
-    for (int in_place = 0; in_place < 2; in_place++) {
-      const bool conjugated = typed_ops[o] == TRISTAR_T;
-      if (in_place) memcpy(x, b, (size_t)(n * columns) * t->bytes);
-      CHECK_OK(tristar_precond_apply(p, typed_ops[o], columns, in_place ? x : b, n, x, n));
-      for (int c = 0; c < columns; c++) {
-        number y[MOST_ROWS] = {0};
-        double size[MOST_ROWS] = {0};
-        for (int i = 0; i < n; i++)
-          for (int j = 0; j <= i; j++) {
-            const number e = conjugated ? conj(g->a[i][j]) : g->a[i][j];
-            y[i] += e * get(t, b, j + c * n);
-            size[i] += cabs(e * get(t, b, j + c * n));
-          }
-        for (int j = 0; j < n; j++) {
-          number sum = 0;
-          double bound = 0;
-          for (int i = j; i < n; i++) {
-            const number e = conjugated ? g->a[i][j] : conj(g->a[i][j]);
-            sum += e * y[i];
-            bound += cabs(e) * size[i];
-          }
-          CHECK(cabs(get(t, x, j + c * n) - sum) <= 10 * n * t->roundoff * bound);
+  for (int run = 0; run < 2 * TYPED_OPS; run++) {
+    const tristar_op op = typed_ops[run / 2];
+    const square *first = op == TRISTAR_N ? lower : upper, *second = op == TRISTAR_N ? upper : lower;
+    if (run % 2) memcpy(x, b, (size_t)(n * COLUMNS) * t->bytes);
+    CHECK_OK(tristar_precond_apply(p, op, COLUMNS, run % 2 ? x : b, n, x, n));
+    for (int c = 0; c < COLUMNS; c++) {
+      number y[MOST_ROWS] = {0};
+      double size[MOST_ROWS] = {0};
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+          const number e = op == TRISTAR_C ? conj(first->a[i][j]) : first->a[i][j];
+          y[i] += e * get(t, b, j + c * n);
+          size[i] += cabs(e * get(t, b, j + c * n));
         }
+      for (int j = 0; j < n; j++) {
+        number sum = 0;
+        double bound = 0;
+        for (int i = j; i < n; i++) {
+          const number e = op == TRISTAR_C ? conj(second->a[i][j]) : second->a[i][j];
+          sum += e * y[i];
+          bound += cabs(e) * size[i];
+        }
+        CHECK(cabs(get(t, x, j + c * n) - sum) <= 10 * n * t->roundoff * bound);
       }
     }
-  free(b);
-  free(x);
+  }
+}
+
+/* X = op(G^H G) B. */
+static inline void check_products(tristar_precond_t *p, const square *g) {
+  square conjugate = *g;
+  for (int i = 0; i < g->n; i++)
+    for (int j = 0; j < g->n; j++) conjugate.a[i][j] = conj(g->a[i][j]);
+  check_pair_products(p, g, &conjugate);
 }
 
 static inline tristar_precond_options options_of(int64_t steps, int64_t per_step, double reduction) {
@@ -137,4 +148,47 @@ static inline tristar_precond_options options_of(int64_t steps, int64_t per_step
   options.per_step = per_step;
   options.reduction = reduction;
   return options;
+}
+
+enum { FSAI_ROWS = 30, FSAI_CASES = 10 };
+
+/* Patterns that grow, by powers, filtered; shifts; factors in single precision. */
+static inline void list_cases(tristar_precond_options options[FSAI_CASES]) {
+  const tristar_precond_options cases[FSAI_CASES] = {
+      options_of(5, 3, 0), options_of(FSAI_ROWS, 1, 0), options_of(3, FSAI_ROWS, 0), options_of(6, 1, 0.7),
+      options_of(0, 1, 0), options_of(0, 1, 0),         options_of(2, 2, 0),         options_of(0, 1, 0),
+      options_of(4, 3, 0), options_of(4, 3, 0)};
+  memcpy(options, cases, sizeof cases);
+  options[4].power = 1;
+  options[5].power = 3;
+  options[6].power = 1;
+  options[6].prefilter = 0.1;
+  options[7].power = 2;
+  options[7].prefilter = 0.1;
+  options[8].postfilter = 0.05;
+  options[8].shift = 0.1;
+  options[9].single = 1;
+}
+
+/* New values: the pattern stays, the equations hold for them. */
+static inline void check_update(tristar_t *ts, const typed *t, tristar_symmetry symmetry, int block) {
+  const square s = square_random(t, FSAI_ROWS, 3, symmetry, 1.1, 8);
+  square other = s;
+  for (int i = 0; i < FSAI_ROWS; i++)
+    for (int j = 0; j < FSAI_ROWS; j++) other.a[i][j] *= i == j ? 3 : 0.5 + 0.5 * ((i + j) % 3);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]), next = store(&other, &storages[0]);
+  tristar_precond_options options = options_of(4, 2, 1e-3);
+  options.postfilter = 0.02;
+  options.block = block;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  const square before = factor_of(p, t);
+  for (int k = 0; k < 2; k++) {
+    CHECK_OK(tristar_precond_update(p, k == 0 ? &next : &view));
+    const square g = factor_of(p, t);
+    CHECK(memcmp(g.there, before.there, sizeof g.there) == 0);
+    check_equations(k == 0 ? &other : &s, &g, 0, t->roundoff);
+    check_products(p, &g);
+    if (k == 1) check_like(&g, &before, t->roundoff);
+  }
 }

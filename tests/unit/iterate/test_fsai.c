@@ -11,7 +11,7 @@
 #include "tests/support/fsai.h"
 #include "tests/support/subtests.h"
 
-enum { N = 30 };
+enum { N = FSAI_ROWS };
 
 /* ---- The textbook -------------------------------------------------------------------------------------- */
 
@@ -108,20 +108,9 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
 }
 
 static void check_cases(tristar_t *ts, const square *s, const storage *how) {
-  tristar_precond_options options[] = {options_of(5, 3, 0),   options_of(N, 1, 0), options_of(3, N, 0),
-                                       options_of(6, 1, 0.7), options_of(0, 1, 0), options_of(0, 1, 0),
-                                       options_of(2, 2, 0),   options_of(0, 1, 0), options_of(4, 3, 0),
-                                       options_of(4, 3, 0)};
-  options[4].power = 1;
-  options[5].power = 3;
-  options[6].power = 1;
-  options[6].prefilter = 0.1;
-  options[7].power = 2;
-  options[7].prefilter = 0.1;
-  options[8].postfilter = 0.05;
-  options[8].shift = 0.1;
-  options[9].single = 1;
-  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+  tristar_precond_options options[FSAI_CASES];
+  list_cases(options);
+  for (size_t k = 0; k < FSAI_CASES; k++) {
     options[k].nrhs = (int64_t)k;
     check_case(ts, s, how, &options[k]);
   }
@@ -200,31 +189,6 @@ static void check_arrow(tristar_t *ts) {
   for (int i = 0; i < ARROW; i++) check_arrow_row(&p->fsai->lower, i, 4);
 }
 
-/* New values: the pattern stays, the equations hold for them. */
-static void check_update(tristar_t *ts, const typed *t, tristar_symmetry symmetry) {
-  const square s = square_random(t, N, 3, symmetry, 1.1, 8);
-  square other = s;
-  for (int i = 0; i < N; i++)
-    for (int j = 0; j < N; j++) other.a[i][j] *= i == j ? 3 : 0.5 + 0.5 * ((i + j) % 3);
-  tristar_view view = store(&s, &storages[0]), next = store(&other, &storages[0]);
-  tristar_precond_options options = options_of(4, 2, 1e-3);
-  options.postfilter = 0.02;
-  tristar_precond_t *p;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
-  const square before = factor_of(p, t);
-  for (int k = 0; k < 2; k++) {
-    CHECK_OK(tristar_precond_update(p, k == 0 ? &next : &view));
-    const square g = factor_of(p, t);
-    CHECK(memcmp(g.there, before.there, sizeof g.there) == 0);
-    check_equations(k == 0 ? &other : &s, &g, 0, t->roundoff);
-    check_products(p, &g);
-    if (k == 1) check_like(&g, &before, t->roundoff);
-  }
-  tristar_precond_destroy(&p);
-  free_stored(&view);
-  free_stored(&next);
-}
-
 static void check_refused(tristar_t *ts) {
   const square s = square_random(&typed_complex_double, 9, 3, TRISTAR_SYMMETRIC, 1.1, 8);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
@@ -273,7 +237,7 @@ int test_fsai(int argc, char **argv) {
       const square s = square_random(types[t], n, 3, symmetry, 1.1, (uint64_t)(round + 3));
       RUN(check_cases(ts, &s, &storages[round % STORAGES]));
     }
-    RUN(check_update(ts, types[t], symmetry));
+    RUN(check_update(ts, types[t], symmetry, 0));
   }
   RUN(check_ties(ts));
   RUN(check_arrow(ts));

@@ -14,7 +14,7 @@
 #include "tests/support/fsai.h"
 #include "tests/support/subtests.h"
 
-enum { N = 30 };
+enum { N = FSAI_ROWS };
 
 /* Node k: rows start[k] .. start[k + 1] - 1. */
 typedef struct nodes {
@@ -176,20 +176,11 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
 }
 
 static void check_cases(tristar_t *ts, const square *s, const storage *how, int block) {
-  tristar_precond_options options[] = {options_of(5, 3, 0),   options_of(N, 1, 0), options_of(3, N, 0),
-                                       options_of(6, 1, 0.7), options_of(0, 1, 0), options_of(0, 1, 0),
-                                       options_of(2, 4, 0),   options_of(2, 2, 0), options_of(4, 3, 0),
-                                       options_of(4, 3, 0)};
-  options[4].power = 1;
-  options[5].power = 3;
-  options[6].power = 1;
-  options[6].prefilter = 0.1;
-  options[7].power = 2;
-  options[7].prefilter = 0.1;
-  options[8].postfilter = 0.05;
-  options[8].shift = 0.1;
-  options[9].single = 1;
-  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+  tristar_precond_options options[FSAI_CASES];
+  list_cases(options);
+  options[6].per_step = 4;
+  options[7].steps = options[7].per_step = 2;
+  for (size_t k = 0; k < FSAI_CASES; k++) {
     options[k].block = block;
     check_case(ts, s, how, &options[k]);
   }
@@ -232,32 +223,6 @@ static void check_bits(tristar_t *ts) {
     check_same(ts, &view, k == 0 ? 0 : 3, TRISTAR_PRECOND_BLOCK_AUTO); /* one unknown a point, or three */
     tristar_matrix_destroy(&matrix);
   }
-}
-
-/* The pattern stays, the equations hold for new values. */
-static void check_update(tristar_t *ts, const typed *t, tristar_symmetry symmetry, int block) {
-  const square s = square_random(t, N, 3, symmetry, 1.1, 8);
-  square other = s;
-  for (int i = 0; i < N; i++)
-    for (int j = 0; j < N; j++) other.a[i][j] *= i == j ? 3 : 0.5 + 0.5 * ((i + j) % 3);
-  tristar_view view = store(&s, &storages[0]), next = store(&other, &storages[0]);
-  tristar_precond_options options = options_of(4, 2, 1e-3);
-  options.postfilter = 0.02;
-  options.block = block;
-  tristar_precond_t *p;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
-  const square before = factor_of(p, t);
-  for (int k = 0; k < 2; k++) {
-    CHECK_OK(tristar_precond_update(p, k == 0 ? &next : &view));
-    const square g = factor_of(p, t);
-    CHECK(memcmp(g.there, before.there, sizeof g.there) == 0);
-    check_equations(k == 0 ? &other : &s, &g, 0, t->roundoff);
-    check_products(p, &g);
-    if (k == 1) check_like(&g, &before, t->roundoff);
-  }
-  tristar_precond_destroy(&p);
-  free_stored(&view);
-  free_stored(&next);
 }
 
 /* ---- Failures ------------------------------------------------------------------------------------------ */

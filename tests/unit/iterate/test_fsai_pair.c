@@ -11,45 +11,24 @@
  *   workers      the same bits for 1 to 4, and without tasks */
 #include <pthread.h>
 
-#include "runtime/iterate/precond/fsai_state.h"
-#include "runtime/iterate/precond/precond.h"
 #include "tests/support/context.h"
 #include "tests/support/flow.h"
-#include "tests/support/preconds.h"
+#include "tests/support/fsai.h"
 #include "tests/support/subtests.h"
 
-enum { N = 30, COLUMNS = 11 };
+enum { N = FSAI_ROWS };
 
-static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
-                                     &typed_complex_single};
-
-static tristar_precond_options options_of(int64_t steps, int64_t per_step, double reduction) {
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
-  options.kind = TRISTAR_PRECOND_FSAI;
-  options.steps = steps;
-  options.per_step = per_step;
-  options.reduction = reduction;
+static tristar_precond_options pair_of(int64_t steps, int64_t per_step, double reduction) {
+  tristar_precond_options options = options_of(steps, per_step, reduction);
   options.pair = TRISTAR_PAIR_ALWAYS;
   return options;
 }
 
 /* ---- What the library has ------------------------------------------------------------------------------ */
 
-/* G_L, or G; transposed: G_U^T. */
-static square factor_of(const tristar_precond_t *p, const typed *t, bool transposed) {
-  const tsi_entries *rows = &p->fsai->lower;
-  const void *values = transposed ? p->fsai->upper : rows->item;
-  square g = {.n = p->n, .t = t};
-  for (int i = 0; i < p->n; i++) {
-    CHECK(rows->index[rows->ptr[i + 1] - 1] == i);
-    for (int64_t e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
-      CHECK(e == rows->ptr[i] || rows->index[e - 1] < rows->index[e]);
-      g.a[i][rows->index[e]] = get(t, values, e);
-      g.there[i][rows->index[e]] = true;
-    }
-  }
-  return g;
+/* G_U^T. */
+static square upper_of(const tristar_precond_t *p, const typed *t) {
+  return triangle_of(p, t, p->fsai->upper);
 }
 
 static number shifted(const square *a, double shift, int i, int j) {
@@ -84,46 +63,6 @@ static void check_row(const square *a, const square *lower, const square *upper,
   }
   CHECK_MSG(cabs(one - 1) <= 100 * n * roundoff * whole, "(G_L A G_U)(%d,%d) is 1 + %g of %g", i, i,
             cabs(one - 1), whole);
-}
-
-/* X = op(G_U G_L) B, also in place, within rounding errors. */
-static void check_products(tristar_precond_t *p, const square *lower, const square *upper) {
-  const int n = lower->n;
-  const typed *t = lower->t;
-  OWNED char *b = xcalloc((size_t)(n * COLUMNS), t->bytes), *x = xcalloc((size_t)(n * COLUMNS), t->bytes);
-  double part[2];
-  for (int i = 0; i < n * COLUMNS; i++) {
-    fill_random(part, 2, (uint64_t)i + 5);
-    number z = part[0];
-    __imag__ z = part[1];
-    put(t, b, i, z);
-  }
-  for (int run = 0; run < 2 * TYPED_OPS; run++) {
-    const tristar_op op = typed_ops[run / 2];
-    const square *first = op == TRISTAR_N ? lower : upper, *second = op == TRISTAR_N ? upper : lower;
-    if (run % 2) memcpy(x, b, (size_t)(n * COLUMNS) * t->bytes);
-    CHECK_OK(tristar_precond_apply(p, op, COLUMNS, run % 2 ? x : b, n, x, n));
-    for (int c = 0; c < COLUMNS; c++) {
-      number y[MOST_ROWS] = {0};
-      double size[MOST_ROWS] = {0};
-      for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-          const number e = op == TRISTAR_C ? conj(first->a[i][j]) : first->a[i][j];
-          y[i] += e * get(t, b, j + c * n);
-          size[i] += cabs(e * get(t, b, j + c * n));
-        }
-      for (int j = 0; j < n; j++) {
-        number sum = 0;
-        double bound = 0;
-        for (int i = j; i < n; i++) {
-          const number e = op == TRISTAR_C ? conj(second->a[i][j]) : second->a[i][j];
-          sum += e * y[i];
-          bound += cabs(e) * size[i];
-        }
-        CHECK(cabs(get(t, x, j + c * n) - sum) <= 10 * n * t->roundoff * bound);
-      }
-    }
-  }
 }
 
 /* ---- Cases --------------------------------------------------------------------------------------------- */
@@ -161,7 +100,7 @@ static void check_pattern(tristar_t *ts, const square *a, const square *lower,
   CLEANUP(free_stored) tristar_view view = store(&h, &storages[0]);
   options.pair = TRISTAR_PAIR_NEVER;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
-  const square g = factor_of(p, a->t, false);
+  const square g = factor_of(p, a->t);
   for (int i = 0; i < a->n; i++)
     for (int j = 0; j <= i; j++)
       CHECK_MSG(g.there[i][j] == lower->there[i][j], "place (%d,%d) is %s the pattern", i, j,
@@ -179,14 +118,14 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
   blocks.block = 3;
   CHECK_OK(tristar_precond(ts, &view, options, &p));
   CHECK_OK(tristar_precond(ts, &view, &blocks, &nodes));
-  const square lower = factor_of(p, s->t, false), upper = factor_of(p, s->t, true);
-  const square same[] = {factor_of(nodes, s->t, false), factor_of(nodes, s->t, true)};
+  const square lower = factor_of(p, s->t), upper = upper_of(p, s->t);
+  const square same[] = {factor_of(nodes, s->t), upper_of(nodes, s->t)};
   CHECK(nodes->stats.nodes == 0 && memcmp(same[0].there, lower.there, sizeof lower.there) == 0);
   CHECK(memcmp(same[0].a, lower.a, sizeof lower.a) == 0 && memcmp(same[1].a, upper.a, sizeof upper.a) == 0);
   tristar_precond_destroy(&nodes);
   for (int i = 0; i < s->n; i++) check_row(s, &lower, &upper, i, options->shift, roundoff);
   check_pattern(ts, s, &lower, options);
-  check_products(p, &lower, &upper);
+  check_pair_products(p, &lower, &upper);
   CHECK_OK(tristar_precond_get_stats(p, &stats));
   CHECK(stats.bytes >= (size_t)stats.nnz_lower * (2 * s->t->bytes + sizeof(int32_t)));
   CHECK(stats.nnz_lower == p->fsai->lower.ptr[s->n] && stats.nnz_upper == stats.nnz_lower);
@@ -195,20 +134,10 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
 }
 
 static void check_cases(tristar_t *ts, const square *s, const storage *how) {
-  tristar_precond_options options[] = {options_of(5, 3, 0),   options_of(N, 1, 0), options_of(3, N, 0),
-                                       options_of(6, 1, 0.7), options_of(0, 1, 0), options_of(0, 1, 0),
-                                       options_of(2, 2, 0),   options_of(0, 1, 0), options_of(4, 3, 0),
-                                       options_of(4, 3, 0)};
-  options[4].power = 1;
-  options[5].power = 3;
-  options[6].power = 1;
-  options[6].prefilter = 0.1;
-  options[7].power = 2;
-  options[7].prefilter = 0.1;
-  options[8].postfilter = 0.05;
-  options[8].shift = 0.1;
-  options[9].single = 1;
-  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+  tristar_precond_options options[FSAI_CASES];
+  list_cases(options);
+  for (size_t k = 0; k < FSAI_CASES; k++) {
+    options[k].pair = TRISTAR_PAIR_ALWAYS;
     options[k].nrhs = (int64_t)k;
     check_case(ts, s, how, &options[k]);
   }
@@ -217,14 +146,14 @@ static void check_cases(tristar_t *ts, const square *s, const storage *how) {
 /* Numbers of magnitude 1 times the rows, other ones for each: the places are the same. */
 static void check_phases(tristar_t *ts, const typed *t) {
   square s = square_random(t, N, 3, TRISTAR_GENERAL, 2, 6);
-  const tristar_precond_options options = options_of(4, 2, 0);
+  const tristar_precond_options options = pair_of(4, 2, 0);
   square lower[2];
   for (int k = 0; k < 2; k++) {
     CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
     CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
     CHECK_OK(tristar_precond(ts, &view, &options, &p));
-    lower[k] = factor_of(p, t, false);
-    const square upper = factor_of(p, t, true);
+    lower[k] = factor_of(p, t);
+    const square upper = upper_of(p, t);
     for (int i = 0; i < N; i++) check_row(&s, &lower[k], &upper, i, 0, t->roundoff);
     for (int i = 0; i < N; i++)
       for (int j = 0; j < N; j++) s.a[i][j] *= i % 3 == 0 ? 1 : -1;
@@ -236,15 +165,14 @@ static void check_phases(tristar_t *ts, const typed *t) {
 static void check_hermitian(tristar_t *ts, const typed *t) {
   const square s = square_random(t, N, 4, t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC, 1.1, 12);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[2]);
-  tristar_precond_options options = options_of(5, 2, 1e-3);
+  tristar_precond_options options = pair_of(5, 2, 1e-3);
   CLEANUP(tristar_precond_destroy) tristar_precond_t *pair, *one;
   options.postfilter = 0.01;
   CHECK_OK(tristar_precond(ts, &view, &options, &pair));
   options.pair = TRISTAR_PAIR_AUTO;
   CHECK_OK(tristar_precond(ts, &view, &options, &one));
   CHECK(tsi_fsai_is_pair(pair->fsai) && !tsi_fsai_is_pair(one->fsai) && one->stats.nnz_upper == 0);
-  const square lower = factor_of(pair, t, false), upper = factor_of(pair, t, true),
-               g = factor_of(one, t, false);
+  const square lower = factor_of(pair, t), upper = upper_of(pair, t), g = factor_of(one, t);
   CHECK(memcmp(lower.there, g.there, sizeof g.there) == 0);
   for (int i = 0; i < N; i++)
     for (int j = 0; j <= i; j++) {
@@ -260,7 +188,7 @@ static void check_hermitian(tristar_t *ts, const typed *t) {
 static void check_choice(tristar_t *ts) {
   const square any = square_random(&typed_double, N, 3, TRISTAR_GENERAL, 1.5, 8);
   const square symmetric = square_random(&typed_complex_double, N, 3, TRISTAR_SYMMETRIC, 1.1, 8);
-  tristar_precond_options options = options_of(5, 3, 0);
+  tristar_precond_options options = pair_of(5, 3, 0);
   char message[400];
   tristar_precond_t *p;
   tristar_view view = store(&any, &storages[1]);
@@ -278,7 +206,7 @@ static void check_choice(tristar_t *ts) {
   for (int k = 0; k < 2; k++) {
     view = store(&symmetric, &storages[k]);
     CHECK_OK(tristar_precond(ts, &view, &options, &p));
-    const square lower = factor_of(p, symmetric.t, false), upper = factor_of(p, symmetric.t, true);
+    const square lower = factor_of(p, symmetric.t), upper = upper_of(p, symmetric.t);
     for (int i = 0; i < N; i++)
       for (int j = 0; j <= i; j++) {
         const number ratio = upper.a[i][i] / lower.a[i][i];
@@ -290,24 +218,24 @@ static void check_choice(tristar_t *ts) {
 }
 
 /* New values: the places stay, the equations hold for them; two factors stay two. */
-static void check_update(tristar_t *ts, const typed *t) {
+static void check_pair_update(tristar_t *ts, const typed *t) {
   const square s = square_random(t, N, 3, TRISTAR_GENERAL, 0.8, 8);
   square other = s;
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) other.a[i][j] *= i == j ? 3 : 0.5 + 0.5 * ((i + 2 * j) % 3);
   tristar_view view = store(&s, &storages[0]), next = store(&other, &storages[0]);
-  tristar_precond_options options = options_of(4, 2, 1e-3);
+  tristar_precond_options options = pair_of(4, 2, 1e-3);
   tristar_precond_t *p;
   options.postfilter = 0.02;
   options.pair = TRISTAR_PAIR_AUTO;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
-  const square before = factor_of(p, t, false);
+  const square before = factor_of(p, t);
   for (int k = 0; k < 2; k++) {
     CHECK_OK(tristar_precond_update(p, k == 0 ? &next : &view));
-    const square lower = factor_of(p, t, false), upper = factor_of(p, t, true);
+    const square lower = factor_of(p, t), upper = upper_of(p, t);
     CHECK(memcmp(lower.there, before.there, sizeof before.there) == 0);
     for (int i = 0; i < N; i++) check_row(k == 0 ? &other : &s, &lower, &upper, i, 0, t->roundoff);
-    check_products(p, &lower, &upper);
+    check_pair_products(p, &lower, &upper);
     for (int i = 0; i < N && k == 1; i++)
       for (int j = 0; j <= i; j++) CHECK(lower.a[i][j] == before.a[i][j]);
   }
@@ -316,8 +244,7 @@ static void check_update(tristar_t *ts, const typed *t) {
   free_stored(&next);
 }
 
-/* ---- Systems that are singular ---------------------------------------------------------------------------
- */
+/* ---- Systems that are singular ------------------------------------------------------------------------- */
 
 static square three(const double values[9]) {
   square s = {.n = 3, .t = &typed_double, .symmetry = TRISTAR_GENERAL};
@@ -340,7 +267,7 @@ static void check_singular(tristar_t *ts) {
                {zero, false, NULL},    {none, true, "row 1"}, {none, false, "row 1"}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     const square s = three(cases[k].values);
-    const tristar_precond_options options[] = {options_of(5, 1, 0), options_of(0, 1, 0)};
+    const tristar_precond_options options[] = {pair_of(5, 1, 0), pair_of(0, 1, 0)};
     tristar_precond_options wanted = options[cases[k].given];
     char message[400];
     CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
@@ -348,7 +275,7 @@ static void check_singular(tristar_t *ts) {
     wanted.power = cases[k].given;
     if (cases[k].row == NULL) {
       CHECK_OK(tristar_precond(ts, &view, &wanted, &p));
-      const square lower = factor_of(p, s.t, false), upper = factor_of(p, s.t, true);
+      const square lower = factor_of(p, s.t), upper = upper_of(p, s.t);
       for (int i = 0; i < 3; i++) check_row(&s, &lower, &upper, i, 0, s.t->roundoff);
       tristar_precond_destroy(&p);
     } else {
@@ -363,7 +290,7 @@ static void check_singular(tristar_t *ts) {
  */
 static void check_indefinite(tristar_t *ts, const typed *t) {
   const square s = square_random(t, N, 6, TRISTAR_GENERAL, 0.3, 21), h = hermitian_part(&s);
-  const tristar_precond_options options = options_of(N, 3, 0);
+  const tristar_precond_options options = pair_of(N, 3, 0);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   char b[N * sizeof(number)];
@@ -386,7 +313,7 @@ static double *apply_with(const char *workers, tristar_engine engine, int64_t *s
   tristar_matrix_t *matrix;
   tristar_view view;
   tristar_precond_t *p;
-  tristar_precond_options options = options_of(4, 2, 1e-2);
+  tristar_precond_options options = pair_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CHECK_OK(tristar_matrix_read(ts, "gen:convdiff3d:13", &matrix));
@@ -423,7 +350,7 @@ static void *call(void *arg) {
 static void check_threads(tristar_t *ts) {
   enum { CALLERS = 4 };
   const square s = square_random(&typed_double, N, 3, TRISTAR_GENERAL, 1.5, 8);
-  const tristar_precond_options options = options_of(3, 2, 0);
+  const tristar_precond_options options = pair_of(3, 2, 0);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   double b[N];
   fill_random(b, N, 3);
@@ -454,7 +381,7 @@ int test_fsai_pair(int argc, char **argv) {
     }
     RUN(check_phases(ts, types[t]));
     RUN(check_hermitian(ts, types[t]));
-    RUN(check_update(ts, types[t]));
+    RUN(check_pair_update(ts, types[t]));
   }
   RUN(check_indefinite(ts, &typed_double));
   RUN(check_indefinite(ts, &typed_complex_double));
