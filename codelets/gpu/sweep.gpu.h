@@ -6,8 +6,7 @@
 #include "codelets/gpu/panel_walk.gpu.h"
 #include "codelets/gpu/tables/launch.h"
 
-/* ---- Nodes ------------------------------------------------------------------------------------------------
- */
+/* ---- Nodes --------------------------------------------------------------------------------------------- */
 
 /* The nodes of device tables, walked by a team: see device_tables.h for what each of them computes. A walk
  * begins with a sync of the team, so that the walk before, whose shared memory it uses, is over. */
@@ -195,8 +194,7 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
   }
 };
 
-/* ---- Tickets ----------------------------------------------------------------------------------------------
- */
+/* ---- Tickets ------------------------------------------------------------------------------------------- */
 
 /* Where the values that a node reads begin and end, in scalars: those of its panels, or of its rows of one.
  */

@@ -1,8 +1,6 @@
 /* `tristar bench`: looks at the matrices, measures case after case, prints and writes: see bench.h. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "drivers/bench/bench.h"
 #include "drivers/bench/bench_fsai.h"

@@ -195,8 +195,7 @@ static void run_contender(tsi_bench_case *c, int k, int64_t round) {
     retire(c, k);
 }
 
-/* ---- Rates of the machine, while all contenders are halted ------------------------------------------------
- */
+/* ---- Rates of the machine, while all contenders are halted --------------------------------------------- */
 
 /* Of an array as large as the largest factor, within the bounds of bandwidth.h. */
 static void measure_bandwidth(tsi_bench_case *c) {

@@ -4,7 +4,6 @@
  * its time of set-up and solve over the time of TriStar's FSAI on as many processes. */
 #include "drivers/bench/bench_fsai.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

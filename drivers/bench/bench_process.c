@@ -38,8 +38,7 @@ static void forget(pid_t pid) {
     if (groups[k] == pid) groups[k] = 0;
 }
 
-/* ---- The end of this program ------------------------------------------------------------------------------
- */
+/* ---- The end of this program --------------------------------------------------------------------------- */
 
 static char folder[PATH_MAX]; /* of temporary files; "": none */
 static int janitor = -1;      /* the end of a pipe: when it is closed, another process removes the folder */
@@ -125,8 +124,7 @@ void tsi_process_unguard(void) {
   reap_children(1);
 }
 
-/* ---- Start ------------------------------------------------------------------------------------------------
- */
+/* ---- Start --------------------------------------------------------------------------------------------- */
 
 /* What the new process does between fork and exec. Does not return. */
 static _Noreturn void become(char *const *arguments, char *const *environment, const int streams[3],
@@ -186,8 +184,7 @@ int tsi_process_start(tsi_process *p, char *const *arguments, char *const *envir
   return status;
 }
 
-/* ---- Questions and answers --------------------------------------------------------------------------------
- */
+/* ---- Questions and answers ----------------------------------------------------------------------------- */
 
 /* One that was not halted may be stopped by others, a leak checker among them: it is left alone. */
 static void go_on(tsi_process *p) {
@@ -295,8 +292,7 @@ bool tsi_process_last_line(const tsi_process *p, char *line, size_t size) {
   return found;
 }
 
-/* ---- End --------------------------------------------------------------------------------------------------
- */
+/* ---- End ----------------------------------------------------------------------------------------------- */
 
 int tsi_process_end(tsi_process *p, double grace) {
   const struct timespec pause = {.tv_nsec = 2000000};

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "drivers/bench/bench.h"
 #include "drivers/report/report.h"

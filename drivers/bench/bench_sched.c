@@ -4,7 +4,6 @@
  * ratios to the best one; whose median is not above the slowest round of the best one cannot be told from it.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "drivers/bench/bench.h"

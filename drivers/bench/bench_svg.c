@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "drivers/bench/bench.h"
-#include "drivers/session/console.h"
 #include "drivers/session/files.h"
 #include "drivers/report/report.h"
 #include "drivers/draw/chart.h"

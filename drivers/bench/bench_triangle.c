@@ -143,8 +143,7 @@ bool tsi_square_factor(tsi_session *s, const tsi_square *a, tristar_precond_kind
   return ok;
 }
 
-/* ---- A triangle of it -----------------------------------------------------------------------------------
- */
+/* ---- A triangle of it ---------------------------------------------------------------------------------- */
 
 /* The transposed triangle, whose columns are sorted if those of a are taken in order: transposed twice, all
  * are. upper, of a: its entries with i <= j; the others with i >= j. The diagonal is added where it is

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/draw/picture.h"
 #include "drivers/report/report.h"
@@ -38,8 +37,7 @@ typedef struct choice {
   bool order[ORDERS], kind[KINDS], uplo[TRIANGLES];
 } choice;
 
-/* ---- Figures of a case ----------------------------------------------------------------------------------
- */
+/* ---- Figures of a case --------------------------------------------------------------------------------- */
 
 int tsi_triangular_default(const tsi_bench_setup *setup) {
   int first = -1;
@@ -89,8 +87,7 @@ double tsi_triangular_preparation(const tsi_bench_result *r) {
   return r->analyze_s + r->factor_s + r->plan_s;
 }
 
-/* ---- Means ----------------------------------------------------------------------------------------------
- */
+/* ---- Means --------------------------------------------------------------------------------------------- */
 
 static bool is_parallel(const tsi_triangular_case *c) {
   return tsi_triangular_parallelism(c) > TSI_PARALLEL_ROWS && c->triangle.nnz > TSI_PARALLEL_ENTRIES;
@@ -139,8 +136,7 @@ int tsi_triangular_find_worst(const tsi_triangular *t, int worst[TSI_TRIANGULAR_
   return count;
 }
 
-/* ---- Cases ----------------------------------------------------------------------------------------------
- */
+/* ---- Cases --------------------------------------------------------------------------------------------- */
 
 static tsi_triangular_case *add_case(tsi_triangular *t, const char *name, const char *order, const char *of) {
   tsi_triangular_case *c = &t->cases[t->count++]; /* there is room for all */
@@ -290,8 +286,7 @@ static bool measure_matrix(tsi_triangular *t, const choice *chosen, const char *
   return going_on;
 }
 
-/* ---- The command ----------------------------------------------------------------------------------------
- */
+/* ---- The command --------------------------------------------------------------------------------------- */
 
 /* Which of the words an option lists; without it all of them are chosen. */
 static int choose(const char *option, const char *text, const char *const *words, bool *chosen) {

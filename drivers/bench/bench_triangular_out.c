@@ -4,7 +4,6 @@
  * partition over the plain sweep and over the best peer. */
 #include "drivers/bench/bench_triangular.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,8 +56,7 @@ void tsi_triangular_print(const tsi_triangular_case *c) {
   fflush(stdout);
 }
 
-/* ---- Summary --------------------------------------------------------------------------------------------
- */
+/* ---- Summary ------------------------------------------------------------------------------------------- */
 
 /* of: NULL: of all cases. */
 static void print_means(const tsi_triangular *t, bool parallel, const char *of) {

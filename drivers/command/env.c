@@ -63,8 +63,7 @@ __attribute__((format(printf, 2, 3))) static void warn(warning_list *list, const
   va_end(args);
 }
 
-/* ---- What may be wrong ----------------------------------------------------------------------------------
- */
+/* ---- What may be wrong --------------------------------------------------------------------------------- */
 
 /* A slip of the pen: set, but looked at by nobody. */
 static void find_unknown(warning_list *list) {
@@ -118,8 +117,7 @@ static void judge(warning_list *list, const tsi_settings *settings, const trista
          tsi_text_many(info->bound_cores, "core"));
 }
 
-/* ---- Report ---------------------------------------------------------------------------------------------
- */
+/* ---- Report -------------------------------------------------------------------------------------------- */
 
 static void print_variable(const char *name, const char *fallback, const char *description) {
   const char *value = getenv(name);
@@ -175,8 +173,7 @@ static void print_warnings(const warning_list *list) {
   for (int k = 0; k < list->count; k++) printf("  %s\n", list->text[k]);
 }
 
-/* ---- JSON -----------------------------------------------------------------------------------------------
- */
+/* ---- JSON ---------------------------------------------------------------------------------------------- */
 
 static void add_variable(cJSON *list, const char *name, const char *fallback, const char *description) {
   const char *value = getenv(name);

@@ -18,11 +18,9 @@ int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precon
 
 #else
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/session/commands.h"
 #include "drivers/command/solve.h"
 #include "drivers/report/rank_figures.h"
 #include "drivers/session/rhs.h"

@@ -2,7 +2,6 @@
  *
  * A line joins the norms of a right-hand side, divided by the one that the tolerance refers to; what is not
  * positive or not finite has no place on a logarithmic axis. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "drivers/draw/chart.h"

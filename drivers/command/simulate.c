@@ -2,7 +2,6 @@
  *
  * Each placing solves once, which brings factors to the GPUs, and then --repeat times. Times are those of the
  * simulated clock, bytes those that StarPU counts. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

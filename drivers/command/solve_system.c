@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "drivers/session/commands.h"
-#include "drivers/session/files.h"
 #include "runtime/base/median.h"
 
 /* Calls tristar_FUNCTION of the plan, or tristar_distributed_FUNCTION of the factor of many processes, which

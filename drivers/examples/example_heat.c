@@ -45,8 +45,7 @@ static void check(tristar_status status) {
   example_check(ts, status);
 }
 
-/* ---- Tasks -----------------------------------------------------------------------------------------------
- */
+/* ---- Tasks --------------------------------------------------------------------------------------------- */
 
 static int first_row(const simulation *s, int block) {
   return (int)((int64_t)s->p.n * block / BLOCKS);
@@ -129,8 +128,7 @@ static void submit_output(simulation *s, int k) {
                                   sizeof s, STARPU_VALUE, &k, sizeof k, 0));
 }
 
-/* ---- All steps -------------------------------------------------------------------------------------------
- */
+/* ---- All steps ----------------------------------------------------------------------------------------- */
 
 /* Gives the seconds. */
 static double run_overlapped(simulation *s) {
@@ -232,8 +230,7 @@ static void destroy(simulation *s) {
   tristar_analysis_destroy(&s->analysis);
 }
 
-/* ---- The program -----------------------------------------------------------------------------------------
- */
+/* ---- The program --------------------------------------------------------------------------------------- */
 
 /* The error at the end on a small grid. */
 static double small_error(int n, int steps) {
@@ -263,8 +260,7 @@ static void tell_times(const simulation *s, double overlapped) {
          starpu_cpu_worker_get_count(), 1e3 * parts, 1e3 * overlapped, 100 * (1 - overlapped / parts));
 }
 
-/* ---- The chart -------------------------------------------------------------------------------------------
- */
+/* ---- The chart ----------------------------------------------------------------------------------------- */
 
 enum { K_SOURCE, K_OUTPUT, K_SUM, K_FORWARD, K_BACKWARD, K_OTHER, KINDS };
 static const char *const kind_name[KINDS] = {"source",
@@ -317,8 +313,7 @@ static void draw(const simulation *s, const char *path, double begin, double sec
   free(item);
 }
 
-/* ---- The program -----------------------------------------------------------------------------------------
- */
+/* ---- The program --------------------------------------------------------------------------------------- */
 
 typedef struct settings {
   int serial, whole, compare, n, steps;

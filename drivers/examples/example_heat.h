@@ -31,8 +31,7 @@ static inline int64_t heat_points(const heat *p) {
   return (int64_t)p->n * p->n;
 }
 
-/* ---- The exact solution, its source, and the right-hand side ---------------------------------------------
- */
+/* ---- The exact solution, its source, and the right-hand side ------------------------------------------- */
 
 typedef struct heat_spot { /* at a time */
   double x, y, dx, dy;     /* its centre, and its velocity */
@@ -115,8 +114,7 @@ static inline tristar_view heat_matrix(const heat *p, int64_t **ptr, int32_t **r
       TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, count, count, *ptr, *row, *value, 64, 32, 0};
 }
 
-/* ---- Snapshots -------------------------------------------------------------------------------------------
- */
+/* ---- Snapshots ----------------------------------------------------------------------------------------- */
 
 /* Compressed snapshots, one after the other, and figures about them. */
 typedef struct heat_film {

@@ -43,8 +43,7 @@ static void check(tristar_status status) {
   example_check(ts, status);
 }
 
-/* ---- Points and subdomains -------------------------------------------------------------------------------
- */
+/* ---- Points and subdomains ----------------------------------------------------------------------------- */
 
 static int extent(const box *of, int d) {
   return of->to[d] - of->from[d];
@@ -116,8 +115,7 @@ static double dot(int64_t n, const double *x, const double *y) {
   return sum;
 }
 
-/* ---- The preconditioner: z from r ------------------------------------------------------------------------
- */
+/* ---- The preconditioner: z from r ---------------------------------------------------------------------- */
 
 /* Buffers: r of the subdomain, r. */
 static void take_task(void *buffers[], void *arg) {
@@ -163,8 +161,7 @@ static void precondition_now(schwarz *s) {
   }
 }
 
-/* ---- Conjugate gradients ---------------------------------------------------------------------------------
- */
+/* ---- Conjugate gradients ------------------------------------------------------------------------------- */
 
 /* Solves A u = f; gives the iterations. add_buffers: of the task that adds up; NULL: synchronous solves.
  * Between iterations r belongs to the main thread, which writes it, and so does z, which it reads. */
@@ -213,8 +210,7 @@ static double residual(const schwarz *s, const double *f, const double *u) {
   return norm;
 }
 
-/* ---- The program -----------------------------------------------------------------------------------------
- */
+/* ---- The program --------------------------------------------------------------------------------------- */
 
 static void create(schwarz *s, int n, int parts, int overlap) {
   const int64_t all = (int64_t)n * n * n;

@@ -46,8 +46,7 @@ static void check(tristar_status status) {
   example_check(ts, status);
 }
 
-/* ---- The work, which knows nothing of tasks --------------------------------------------------------------
- */
+/* ---- The work, which knows nothing of tasks ------------------------------------------------------------ */
 
 static int64_t piece_begin(const equations *e, int piece) {
   return e->n * piece / PIECES;
@@ -75,8 +74,7 @@ static int examine(equations *e) {
   return 1;
 }
 
-/* ---- Tasks -----------------------------------------------------------------------------------------------
- */
+/* ---- Tasks --------------------------------------------------------------------------------------------- */
 
 /* Buffers: a piece of b, x. They lie in main memory, in the arrays of e. */
 static void assemble_task(void *buffers[], void *arg) {
@@ -130,8 +128,7 @@ static void submit_round(equations *e, int round) {
                                   STARPU_VALUE, &e, sizeof e, 0));
 }
 
-/* ---- The program -----------------------------------------------------------------------------------------
- */
+/* ---- The program --------------------------------------------------------------------------------------- */
 
 static void matrix_handle(starpu_data_handle_t *handle, double *array, int64_t ld, int64_t rows,
                           int columns) {

@@ -50,8 +50,7 @@ bool tsi_plot_spy(const tsi_plot *plot);
  * cost model. */
 bool tsi_plot_placement(const tsi_plot *plot);
 
-/* ---- Measured: the session has an analysis; the rest is made between the measurements -------------------
- */
+/* ---- Measured: the session has an analysis; the rest is made between the measurements ------------------ */
 
 /* plot_roofline.c: GF/s against flops per byte. */
 bool tsi_plot_roofline(const tsi_plot *plot);

@@ -2,7 +2,6 @@
  *
  * Above: the time of the items of each level, added up over the workers, by kind. Below: how many there are,
  * on a logarithmic axis. Where there are more levels than bars, neighbouring ones share a bar. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "drivers/plot/plot.h"

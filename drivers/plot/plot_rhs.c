@@ -4,7 +4,6 @@
  * its own, made for it. Limits: the solve's bytes at the rate at which all cores read from memory together,
  * and its flops at that of DGEMM. Times below the first limit are no error: a factor that fits into the
  * caches is not read from memory. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "drivers/draw/chart.h"

@@ -2,7 +2,6 @@
  *
  * Cells of a row with the same owner that stand side by side are one rectangle. If there are too many
  * rectangles, the grid is made coarser. LU: U is the mirror image of L. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "drivers/session/layout.h"

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "drivers/report/report.h"
 #include "drivers/draw/picture.h"

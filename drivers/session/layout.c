@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/session/console.h"
-
 #define EXTENT_MOST (1 << 20) /* of px, py, pz: what the library takes together */
 
 static const char *const algorithm_names[] = {"replicated", "levelwise", "2d"};

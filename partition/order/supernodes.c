@@ -149,8 +149,7 @@ static tristar_status merge(tsi_env *env, const tsi_supernode_tree *tree, const 
   return TRISTAR_OK;
 }
 
-/* ---- Merged supernodes, numbered --------------------------------------------------------------------------
- */
+/* ---- Merged supernodes, numbered ----------------------------------------------------------------------- */
 
 /* What lives only meanwhile. */
 typedef struct work {

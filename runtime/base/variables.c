@@ -2,8 +2,8 @@
 #include "runtime/base/variables.h"
 
 #include <stdlib.h>
-
 #include "tristar.h"
+
 #include "tristar_machine.h"
 
 static const struct {

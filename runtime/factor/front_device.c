@@ -3,8 +3,7 @@
 
 #include "runtime/exec/starpu/devices.h"
 
-/* ---- Where things are on a device -----------------------------------------------------------------------
- */
+/* ---- Where things are on a device ---------------------------------------------------------------------- */
 
 /* Pieces begin at multiples of this. */
 #define ALIGNMENT 256
@@ -45,8 +44,7 @@ tsi_device_front_size tsi_device_front_measure(const tsi_symbolic *symbolic, tri
   return (tsi_device_front_size){(double)l.end, both + block, both + block};
 }
 
-/* ---- A front that a device works on ---------------------------------------------------------------------
- */
+/* ---- A front that a device works on -------------------------------------------------------------------- */
 
 typedef struct device_front {
   tsi_numeric *numeric;
@@ -248,8 +246,7 @@ out:
   return 0;
 }
 
-/* ---- Life -----------------------------------------------------------------------------------------------
- */
+/* ---- Life ---------------------------------------------------------------------------------------------- */
 
 static tristar_status give_room(tsi_numeric *numeric, tsi_index step, tsi_device_front *place) {
   const tsi_factorization *dag = numeric->dag;

@@ -21,8 +21,7 @@
 #define PANEL_SECONDS 5e-4
 #define ENTRY_WORK 4 /* flops: to assemble and pack an entry of a front, as factorization.c has it */
 
-/* ---- The schedule ---------------------------------------------------------------------------------------
- */
+/* ---- The schedule -------------------------------------------------------------------------------------- */
 
 typedef struct ranked {
   double rank;
@@ -113,8 +112,7 @@ tristar_status tsi_fronts_place(tsi_env *env, const tsi_symbolic *symbolic, cons
   return TRISTAR_OK;
 }
 
-/* ---- What is there --------------------------------------------------------------------------------------
- */
+/* ---- What is there ------------------------------------------------------------------------------------- */
 
 /* Why fronts cannot be on devices; NULL: they can. */
 static const char *obstacle(const tristar_factor_t *factor) {

@@ -72,8 +72,7 @@ static void finish_given(given *g) {
   for (int i = 0; i < 2; i++) tsi_triangle_finish(&g->triangle[i]);
 }
 
-/* ---- Analysis -------------------------------------------------------------------------------------------
- */
+/* ---- Analysis ------------------------------------------------------------------------------------------ */
 
 tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *sy, const int64_t *order, const char *name,
                                 tsi_index **row) {
@@ -152,8 +151,7 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
   return TRISTAR_OK;
 }
 
-/* ---- Factor ---------------------------------------------------------------------------------------------
- */
+/* ---- Factor -------------------------------------------------------------------------------------------- */
 
 static tristar_status allocate(tsi_env *env, given *g, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;

@@ -16,8 +16,7 @@ static tristar_status check_square(tsi_env *env, const tristar_view *view) {
   return tsi_view_check(env, view);
 }
 
-/* ---- Every place once -----------------------------------------------------------------------------------
- */
+/* ---- Every place once ---------------------------------------------------------------------------------- */
 
 /* Of entries at one place the first stays; `place` tells where each went. lines: sorted, by number. */
 static void merge(tsi_pattern *pattern, const tsi_count *number) {

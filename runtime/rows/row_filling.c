@@ -24,8 +24,7 @@ static void list_rows(const tsi_row_form *f, tsi_index *row) {
   }
 }
 
-/* ---- From rows -----------------------------------------------------------------------------------------
- */
+/* ---- From rows ----------------------------------------------------------------------------------------- */
 
 /* While row[k] is next: fetches what comes soon, as tsi_lines_fetch does, and values and inverses, too.
  * bytes: a constant. */
@@ -135,8 +134,7 @@ CONSTANTS void fill_from_rows(const tsi_row_form *f, tsi_row_arrays *a, bool *fi
                          : fill_each(f, a, bytes, near, false, false)) == 0;
 }
 
-/* ---- From columns --------------------------------------------------------------------------------------
- */
+/* ---- From columns -------------------------------------------------------------------------------------- */
 
 /* Entries, or rows, that are fetched ahead of those at work where they lie in no order. */
 #define SOON 16

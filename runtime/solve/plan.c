@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "codelets/columns.h"
 #include "runtime/base/threads.h"
 #include "runtime/rows/row_factor.h"
 #include "runtime/machine/calibration.h"

@@ -2,8 +2,6 @@
  * returns CANCELLED, and no process, no file and no memory is left. A later analysis has the order that one
  * without `progress` has, also where the program of helpers is not there. */
 #include <errno.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "tests/support/allocations.h"

@@ -1,8 +1,6 @@
 /* Determinant and inertia, held against exact values: A = P L D L^H P^T or A = P L U Q with small integers, L
  * and U sparse and with known diagonals, so that every entry of A is an integer. All scalars and methods;
  * matrices scaled beyond the range of numbers of their determinants; singular matrices; what is refused. */
-#include <stdlib.h>
-
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"

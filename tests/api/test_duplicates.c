@@ -1,7 +1,5 @@
 /* Several entries at one place, in any order: the library behaves, to the bit, as with their sums. Sums here
  * are exact. */
-#include <string.h>
-
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"

@@ -1,11 +1,8 @@
 /* A child of fork() neither hangs nor crashes: objects of its parent are refused, and destroyed without
  * effect; contexts of its own work; the parent goes on. */
 #include <pthread.h>
-#include <signal.h>
 #include <starpu.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/objects.h"
 #include "tests/support/subtests.h"

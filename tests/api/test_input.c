@@ -1,7 +1,6 @@
 /* Bad input to the API: each gives its status and a message that names the cause, and leaves nothing behind.
  */
 #include <limits.h>
-#include <math.h>
 
 #include "tests/support/context.h"
 #include "tests/support/flow.h"

@@ -1,11 +1,7 @@
 /* The verdict on suspicious pivots: singular matrices that leave more than rounding errors are refused, or
  * factored with a warning; penalties are not taken for singularity; values that an old matching does not suit
  * are reported, refused, or matched anew. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/dense_systems.h"
-#include "tests/support/random.h"
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
 

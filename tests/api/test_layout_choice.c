@@ -1,7 +1,4 @@
 /* tristar_layout_choose against all layouts there are, and its errors. */
-#include <math.h>
-#include <stdbool.h>
-
 #include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"

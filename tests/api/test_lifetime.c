@@ -2,8 +2,6 @@
  * them, wherever that is destroyed. */
 #include <pthread.h>
 #include <starpu.h>
-#include <stdatomic.h>
-#include <unistd.h>
 
 #include "tests/support/objects.h"
 #include "tests/support/subtests.h"

@@ -2,8 +2,6 @@
  * assumes, whatever the first ones were: METHOD_AUTO goes on with another method, or, where plans rely on the
  * one it has chosen, says so; a method that was asked for refuses. No call is OK with a solution of another
  * system. Symmetric kinds are stored once. */
-#include <math.h>
-
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 

@@ -1,6 +1,5 @@
 /* Single factors for double matrices: refinement reaches double accuracy, the solve streams half the bytes, b
  * and x stay double, and every engine gives the same bits. */
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"

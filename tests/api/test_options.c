@@ -1,9 +1,6 @@
 /* Every option of the analysis and every form of a view gives the same solution: orderings, separator trees,
  * matchings, CSR, CSC, one triangle or both, symmetric and skew-symmetric storage, and the fall back from
  * Cholesky to LU. */
-#include <math.h>
-
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"

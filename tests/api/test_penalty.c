@@ -1,7 +1,5 @@
 /* Penalties of 1e8 to 1e20 on diagonal entries, rows and columns: plain solves with A, A^T and A^H lose no
  * digits, whatever method factors A, of all orders. */
-#include <math.h>
-
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"

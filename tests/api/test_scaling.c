@@ -3,8 +3,6 @@
  * subnormal values; in all types, by all methods, with and without a matching, also when the values are
  * replaced by others of another scale. Where numbers leave the range all the same, the message names the row.
  */
-#include <math.h>
-
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"

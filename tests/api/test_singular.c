@@ -1,11 +1,6 @@
 /* Matrices that are singular to working precision are told: refused by the factorization, or by the
  * condition. Matrices that only look like it, graded ones, are solved. The message names a row that depends
  * on others. */
-#include <complex.h>
-#include <float.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"

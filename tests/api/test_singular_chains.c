@@ -2,13 +2,9 @@
  * subtraction that loses a few digits, and the last one has none. They are refused, in all types, by all
  * methods, in any order, also as new values. Anchored at one end they are regular, and solved. Other singular
  * matrices of integers are refused as well. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/singular_systems.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
-#include "tests/support/typed.h"
 
 static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LU, TRISTAR_METHOD_LDLT,
                                          TRISTAR_METHOD_LLT};

@@ -1,8 +1,6 @@
 /* tristar_trace and tristar_plan_get_solve_stats: every task and step once, times in the order of the edges,
  * both chains, sums, the bits of tristar_solve; plans without tasks, level sets, pushes, the partitioned
  * inverse, several blocks of right-hand sides; wrong calls and failing allocations. */
-#include <math.h>
-
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/flow.h"

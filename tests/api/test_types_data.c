@@ -90,8 +90,7 @@ static void leave_out(const trial *r, const char *reason) {
   left_out++;
 }
 
-/* ---- Solves ---------------------------------------------------------------------------------------------
- */
+/* ---- Solves -------------------------------------------------------------------------------------------- */
 
 static bool overflows(const typed *t, const tristar_view *v) {
   const int64_t entries = ((const int64_t *)v->ptr)[v->cols];

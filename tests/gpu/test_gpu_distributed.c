@@ -4,8 +4,6 @@
  * traced solves. What is told of devices. What is refused, and how PLACE_AUTO falls back, on all ranks alike.
  *
  *   test_gpu_distributed PX PY PZ */
-#include <math.h>
-
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
 #include "tristar_dmatrix_mpi.h"

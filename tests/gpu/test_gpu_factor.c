@@ -85,8 +85,7 @@ static bool same_bits(const tristar_factor_t *factor, const char *expected, size
   return same;
 }
 
-/* ---- Right factors, and their bits ----------------------------------------------------------------------
- */
+/* ---- Right factors, and their bits --------------------------------------------------------------------- */
 
 static void check_solution(const wish *w, const problem *p, tristar_factor_t *factor) {
   OWNED void *b = make_rhs(w->type, p->view.rows);
@@ -183,8 +182,7 @@ static void check_table(void) {
   for (int t = 2; t < 4; t++) check_type(types[t], TRISTAR_HERMITIAN);
 }
 
-/* ---- New values -----------------------------------------------------------------------------------------
- */
+/* ---- New values ---------------------------------------------------------------------------------------- */
 
 static void check_refactor(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_GPU, 0);
@@ -203,8 +201,7 @@ static void check_refactor(const wish *w) {
   end(&p);
 }
 
-/* ---- Pivots ---------------------------------------------------------------------------------------------
- */
+/* ---- Pivots -------------------------------------------------------------------------------------------- */
 
 /* The status of a factorization of the values, its message, and what its pivots were like. */
 static tristar_status outcome_of(problem *p, const wish *w, tristar_place place, char text[512],
@@ -260,8 +257,7 @@ static void check_perturbed(const wish *w) {
   end(&p);
 }
 
-/* ---- Memory ---------------------------------------------------------------------------------------------
- */
+/* ---- Memory -------------------------------------------------------------------------------------------- */
 
 static void check_memory(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_CPU, 0);
@@ -290,8 +286,7 @@ static void check_memory(const wish *w) {
   end(&p);
 }
 
-/* ---- Devices that fail ----------------------------------------------------------------------------------
- */
+/* ---- Devices that fail --------------------------------------------------------------------------------- */
 
 static void check_failures(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_GPU, 0);
@@ -353,8 +348,7 @@ static void check_allocations(const wish *w) {
   end(&p);
 }
 
-/* ---- Where fronts go ------------------------------------------------------------------------------------
- */
+/* ---- Where fronts go ----------------------------------------------------------------------------------- */
 
 static void check_schedule(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_CPU, 0);

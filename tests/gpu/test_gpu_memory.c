@@ -5,7 +5,6 @@
  *
  *   test_gpu_memory [nodes]     nodes: devices have a memory node of their own, of which StarPU tells what is
  * taken: to the byte what plans tell */
-#include <math.h>
 
 #include <starpu.h>
 

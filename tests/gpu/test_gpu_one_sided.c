@@ -8,7 +8,6 @@
 #include "runtime/mpi/solve/distributed.h"
 #include "tests/support/gpu/device_problem.h"
 #include "tests/support/subtests.h"
-#include "tests/support/typed.h"
 #include "tristar_mpi.h"
 
 enum { MOST = 17, REPEATS = 5 };

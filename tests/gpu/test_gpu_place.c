@@ -3,8 +3,6 @@
  * room for; what plans tell of devices; what cannot be is refused. Plans of a factor share what devices have
  * of it, and all follow new values. Inserted solves, several at a time, take b from a task on a device and
  * give x to one. */
-#include <math.h>
-
 #include "runtime/solve/device_subtrees.h"
 #include "runtime/exec/starpu/devices.h"
 #include "tests/support/allocations.h"

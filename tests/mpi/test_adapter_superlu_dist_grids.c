@@ -2,8 +2,6 @@
  * grid (and, of double, layers of a 3D grid) the solutions are those of SuperLU_DIST to roundoff, after new
  * values too; bad input on one process and failing allocations give all of them the same error, and nothing
  * hangs. Compiled for double and double complex. */
-#include <stdbool.h>
-
 #include "tristar_superlu_dist.h"
 
 #include "tests/support/context.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "runtime/mpi/solve/distributed.h"
-#include "tests/support/check.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 #include "tristar_mpi.h"

@@ -3,8 +3,6 @@
  * makes alone; with new values too. What fails, fails on all ranks as on one, and nothing is lost.
  *
  *   test_distributed_factor direct|starpu_mpi|serial [MATRIX] */
-#include <math.h>
-
 #include "runtime/mpi/comm/bytes.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/mpi/same_factor.h"

@@ -6,7 +6,6 @@
 #include <mpi.h>
 #include <starpu_mpi.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"

@@ -2,9 +2,7 @@
  * rows of b and x, refinement, bounds, the condition, several in flight; on the layout that the argument
  * names ("2x1x2"), for each kind of factor and scalar type. Solutions are those of a plan on rank 0, to
  * rounding errors; the same bits when repeated. */
-#include <math.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"

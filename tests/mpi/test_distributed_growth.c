@@ -3,8 +3,6 @@
  * that suit the matching are taken afterwards. TRISTAR_GROWTH_WARN factors all the same.
  *
  *   test_distributed_growth */
-#include <math.h>
-
 #include "tests/support/mpi/dmatrix.h"
 
 enum { RING = 60, ENTRIES = 3 * RING };

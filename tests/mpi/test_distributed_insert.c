@@ -1,7 +1,6 @@
 /* Distributed solves inserted into a StarPU-MPI program: tasks make b on the ranks that own its pieces, tasks
  * on other ranks read x, nothing waits in between; the bits are those of tristar_distributed_solve. What one
  * rank does wrong, all are told. */
-#include <math.h>
 #include <starpu_mpi.h>
 #include <stdatomic.h>
 

@@ -10,7 +10,6 @@
 
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/team_factor.h"
-#include "tests/support/check.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 #include "tristar_mpi.h"
@@ -64,8 +63,7 @@ static tristar_layout grids(const world *w) {
   return layout;
 }
 
-/* ---- The peak -------------------------------------------------------------------------------------------
- */
+/* ---- The peak ------------------------------------------------------------------------------------------ */
 
 /* With the order that it would choose, not that for several. */
 static double peak_of_one(const world *w, const problem *q) {
@@ -129,8 +127,7 @@ static void check_peaks(const world *w, const char *kind, int64_t k) {
   }
 }
 
-/* ---- Blocks ---------------------------------------------------------------------------------------------
- */
+/* ---- Blocks -------------------------------------------------------------------------------------------- */
 
 enum { LINKS = 64, WIDTH = 40, ORDER = LINKS * WIDTH, ENTRIES = (3 * LINKS - 2) * WIDTH * WIDTH };
 
@@ -193,8 +190,7 @@ static void check_blocks(const world *w) {
   free(c->values);
 }
 
-/* ---- Failures -------------------------------------------------------------------------------------------
- */
+/* ---- Failures ------------------------------------------------------------------------------------------ */
 
 /* The solution, on rank 0. */
 static void solve(const world *w, const problem *q, tristar_distributed_t *d, double *x) {
@@ -232,8 +228,7 @@ static void check_failures(const world *w) {
   release(&q);
 }
 
-/* ---- Messages -------------------------------------------------------------------------------------------
- */
+/* ---- Messages ------------------------------------------------------------------------------------------ */
 
 /* More items than a message may have: to the next rank, other many than from the former one. */
 static void check_swaps(const world *w) {
@@ -250,8 +245,7 @@ static void check_swaps(const world *w) {
   }
 }
 
-/* ---- Cycles ---------------------------------------------------------------------------------------------
- */
+/* ---- Cycles -------------------------------------------------------------------------------------------- */
 
 /* After each the library has as much as after the first one. */
 static void check_cycles(const world *w, int cycles) {

@@ -6,8 +6,7 @@
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/subtests.h"
 
-/* ---- The same bits --------------------------------------------------------------------------------------
- */
+/* ---- The same bits ------------------------------------------------------------------------------------- */
 
 typedef struct option {
   tristar_symmetry
@@ -135,8 +134,7 @@ static void check_bits(const world *w, const char *only) {
                (option){TRISTAR_GENERAL, TRISTAR_METHOD_LU, false, 3, TRISTAR_MATCHING_ON, false});
 }
 
-/* ---- Memory ---------------------------------------------------------------------------------------------
- */
+/* ---- Memory -------------------------------------------------------------------------------------------- */
 
 /* Dense blocks along the diagonal: many entries, a short structure. No rank has an array of all values, no
  * one but rank 0 an index of each entry. */

@@ -4,8 +4,7 @@
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 
-/* ---- Failures -------------------------------------------------------------------------------------------
- */
+/* ---- Failures ------------------------------------------------------------------------------------------ */
 
 /* All ranks know it, wherever it was found. */
 static void expect_text(const world *w, const char *text) {

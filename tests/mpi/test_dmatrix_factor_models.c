@@ -6,7 +6,6 @@
  *
  *   test_dmatrix_factor_models direct|starpu_mpi [MATRIX]: what carries the messages of factors of rank 0's
  *                                                          matrix */
-#include "tests/support/context.h"
 #include "tests/support/mpi/dmatrix_factor.h"
 
 static const struct model {

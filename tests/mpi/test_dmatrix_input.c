@@ -1,7 +1,5 @@
 /* Where matrices come from whose rows lie on all ranks: arrays, generators, files. The rows are those of the
  * whole matrix, and what is wrong on one rank all are told. */
-#include <unistd.h>
-
 #include "tests/support/mpi/dmatrix.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
@@ -196,8 +194,7 @@ static void check_texts(const world *w) {
   CHECK_OK(tristar_dmatrix_read(w->ts, MPI_COMM_WORLD, "gen:poisson3d7:3", NULL, &d));
 }
 
-/* ---- What is wrong on one rank --------------------------------------------------------------------------
- */
+/* ---- What is wrong on one rank ------------------------------------------------------------------------- */
 
 /* Two rows, or as many as there are ranks if these are more; the off-diagonal pair of the first and the last
  * row, which the symmetry makes one of, is stored by both of their ranks. */

@@ -125,8 +125,7 @@ static void check_model(const world *w, const char *kind, int64_t k, const typed
   check_matrix(w, kind, &s, TRISTAR_METHOD_AUTO, fill);
 }
 
-/* ---- Graphs that are not connected, or have dense vertices ----------------------------------------------
- */
+/* ---- Graphs that are not connected, or have dense vertices --------------------------------------------- */
 
 enum { SIDE = 12, PIECES = 7, SINGLE = 90, VERTICES = PIECES * SIDE * SIDE + SINGLE };
 
@@ -182,8 +181,7 @@ static void check_pieces(const world *w, const char *what, int64_t n, bool edges
   release_rows(&p->s.rows);
 }
 
-/* ---- Matchings ------------------------------------------------------------------------------------------
- */
+/* ---- Matchings ----------------------------------------------------------------------------------------- */
 
 /* A matrix whose rows stand in reverse order: without the matching's map its graph would be another one. */
 static void check_matching(const world *w) {
@@ -202,8 +200,7 @@ static void check_matching(const world *w) {
   check_layout(w, "pairs", &s, wish_of(&layout, TRISTAR_METHOD_LDLT), false, NULL, 1.5);
 }
 
-/* ---- Failures -------------------------------------------------------------------------------------------
- */
+/* ---- Failures ------------------------------------------------------------------------------------------ */
 
 static void expect_text(const world *w, const char *text) {
   char message[600];

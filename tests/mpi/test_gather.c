@@ -1,8 +1,6 @@
 /* Rows of a matrix on any number of ranks become the matrix again, on rank 0: blocks of rows with indices
  * from 0 and from 1, with values and without; and what one rank passes wrongly, or fails with, all are told.
  */
-#include <math.h>
-
 #include "tests/support/mpi/dmatrix.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"

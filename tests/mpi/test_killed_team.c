@@ -4,7 +4,6 @@
  *
  *   test_killed_team tasks|serial VICTIM COUNT: that rank kills itself at its COUNT-th block; 0: at none */
 #include <signal.h>
-#include <stdlib.h>
 
 #include "runtime/factor/numeric.h"
 #include "tests/support/mpi/dmatrix_factor.h"

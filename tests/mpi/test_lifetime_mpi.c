@@ -1,12 +1,7 @@
 /* Objects on all ranks and their context are destroyed in any order, the same on all ranks, also after
  * MPI_Finalize; a child of fork() gets errors from them, and may destroy them. */
 #include <mpi.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 #include "tristar_dmatrix_mpi.h"

@@ -7,8 +7,7 @@
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/subtests.h"
 
-/* ---- What is kept --------------------------------------------------------------------------------------
- */
+/* ---- What is kept -------------------------------------------------------------------------------------- */
 
 /* What only rank 0 of several has: the pivots of all columns, their order and its reverse; where all panels
  * begin. */
@@ -60,8 +59,7 @@ static void check_kept(const world *w, const char *kind, int64_t k, tristar_meth
     }
 }
 
-/* ---- The peak -------------------------------------------------------------------------------------------
- */
+/* ---- The peak ------------------------------------------------------------------------------------------ */
 
 /* Of tristar_factor on this process alone. */
 static double peak_alone(const world *w, const char *kind, int64_t k) {
@@ -108,8 +106,7 @@ static void check_peak(const world *w, const char *kind, int64_t k) {
   for (int pz = w->ranks / 2; pz <= 2; pz++) check_peak_of(w, kind, k, pz, alone, most);
 }
 
-/* ---- Directories ---------------------------------------------------------------------------------------
- */
+/* ---- Directories --------------------------------------------------------------------------------------- */
 
 /* Entry i is n - 1 - i; each rank asks for others, some twice, and for some that are none. */
 static void check_directory(const world *w, int64_t n) {

@@ -94,8 +94,7 @@ static void check_lengths(tsi_transport *transport) {
   }
 }
 
-/* ---- Buffers that come with the messages ----------------------------------------------------------------
- */
+/* ---- Buffers that come with the messages --------------------------------------------------------------- */
 
 enum { LATE = 6, LATE_BYTES = 100000 };
 

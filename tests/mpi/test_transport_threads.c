@@ -21,8 +21,7 @@ static tsi_transport *create(world *w) {
   return transport;
 }
 
-/* ---- Ranks that work ------------------------------------------------------------------------------------
- */
+/* ---- Ranks that work ----------------------------------------------------------------------------------- */
 
 /* Nobody but idle workers advances the messages, and who sees the end of the run frees the mailbox at once.
  */
@@ -155,8 +154,7 @@ static void check_failures(void) {
   memory_mpi_end();
 }
 
-/* ---- Sleep ------------------------------------------------------------------------------------------------
- */
+/* ---- Sleep --------------------------------------------------------------------------------------------- */
 
 /* Workers stay awake as long as there is a transport, and find their messages when there is one again. */
 static void check_sleep(void) {

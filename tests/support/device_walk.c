@@ -2,8 +2,6 @@
 #include "tests/support/device_walk.h"
 
 #include <complex.h>
-#include <math.h>
-#include <stdlib.h>
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"

@@ -371,8 +371,7 @@ INLINE void add_products(sum *a, vec v, factors x) {
   EACH_PART(q) EACH_REG(r) a->v[q].r[r] += v.r[r] * x.v[q].r[r];
 }
 
-/* ---- Partial sums of columns ----------------------------------------------------------------------------
- */
+/* ---- Partial sums of columns --------------------------------------------------------------------------- */
 
 /* A sum over rows is kept for each column as the lanes of a register, which are added up once: the sum of
  * v x over the registers of v. In memory it takes PARTIAL scalars. */

@@ -1,7 +1,6 @@
 /* See idle.h. */
 #include "runtime/exec/starpu/idle.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <starpu.h>
 #include <time.h>

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <starpu.h>
-#include <unistd.h>
 
 #include "runtime/exec/starpu/binding.h"
 #include "runtime/exec/starpu/devices.h"

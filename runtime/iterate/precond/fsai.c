@@ -268,8 +268,7 @@ tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, const voi
   return prepare_products(f);
 }
 
-/* ---- X = G^H G B ----------------------------------------------------------------------------------------
- */
+/* ---- X = G^H G B --------------------------------------------------------------------------------------- */
 
 tristar_status tsi_fsai_multiply(tsi_fsai *f, bool transposed, int64_t nrhs, const void *b, int64_t ldb,
                                  void *x, int64_t ldx) {

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* ---- Checks ---------------------------------------------------------------------------------------------
- */
+/* ---- Checks -------------------------------------------------------------------------------------------- */
 
 static tristar_status check_channel(const tsi_transport *transport, const char *what, tsi_index number,
                                     const tsi_channel *c, bool late) {
@@ -46,8 +45,7 @@ static tristar_status check_channels(const tsi_transport *transport, const char 
   return TRISTAR_OK;
 }
 
-/* ---- Life -----------------------------------------------------------------------------------------------
- */
+/* ---- Life ---------------------------------------------------------------------------------------------- */
 
 /* What a mailbox is made of, beside its channels. */
 typedef struct mailbox_kind {
@@ -111,8 +109,7 @@ void tsi_mailbox_destroy(tsi_mailbox **mailbox) {
   TSI_FREE(env, *mailbox);
 }
 
-/* ---- Runs -----------------------------------------------------------------------------------------------
- */
+/* ---- Runs ---------------------------------------------------------------------------------------------- */
 
 void tsi_mailbox_settle(tsi_mailbox *mailbox, int64_t count) {
   tsi_transport *transport = mailbox->transport;

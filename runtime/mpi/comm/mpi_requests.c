@@ -57,8 +57,7 @@ static void delist(direct_box *box) {
     }
 }
 
-/* ---- Completion -----------------------------------------------------------------------------------------
- */
+/* ---- Completion ---------------------------------------------------------------------------------------- */
 
 static void tell_failure(tsi_mailbox *mailbox, tsi_index number, int code) {
   char text[MPI_MAX_ERROR_STRING];
@@ -176,8 +175,7 @@ static unsigned advance(void *arg) {
   return !in_flight;
 }
 
-/* ---- A mailbox ------------------------------------------------------------------------------------------
- */
+/* ---- A mailbox ----------------------------------------------------------------------------------------- */
 
 static void direct_close(tsi_mailbox *mailbox) {
   direct_box *box = mailbox->own;

@@ -12,7 +12,6 @@
  * Nor whether the program has started StarPU-MPI itself: it has no way to ask. */
 #include "runtime/mpi/comm/mailbox.h"
 
-#include <errno.h>
 #include <starpu_mpi.h>
 
 #include "runtime/exec/starpu/idle.h"
@@ -62,8 +61,7 @@ static void starpu_mpi_detach(tsi_transport *transport) {
   atomic_store(&taken, false);
 }
 
-/* ---- A mailbox --------------------------------------------------------------------------------------------
- */
+/* ---- A mailbox ----------------------------------------------------------------------------------------- */
 
 static void starpu_mpi_close(tsi_mailbox *mailbox) {
   message *list = mailbox->own;

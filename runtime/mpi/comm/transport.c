@@ -111,8 +111,7 @@ tristar_status tsi_transport_same(tsi_transport *transport, tristar_status mine,
   return same(transport->env, transport->comm, transport->rank, mine, count, name, value, flags, flag);
 }
 
-/* ---- Creation -------------------------------------------------------------------------------------------
- */
+/* ---- Creation ------------------------------------------------------------------------------------------ */
 
 static const char *level_name(int level) {
   if (level == MPI_THREAD_SINGLE) return "MPI_THREAD_SINGLE";

@@ -9,8 +9,7 @@
 #include "runtime/process/extract.h"
 #include "runtime/exec/starpu/idle.h"
 
-/* ---- What follows from the structure --------------------------------------------------------------------
- */
+/* ---- What follows from the structure ------------------------------------------------------------------- */
 
 /* The panels of own fronts: where the share has them whole, or in `passing`. */
 static tristar_status place_panels(tristar_distributed_t *d, tsi_team_factor *team_factor) {
@@ -235,8 +234,7 @@ out:
   return status;
 }
 
-/* ---- Calls ----------------------------------------------------------------------------------------------
- */
+/* ---- Calls --------------------------------------------------------------------------------------------- */
 
 /* On rank 0; the others have nothing to check. */
 static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *analysis, const void *values,

@@ -5,7 +5,6 @@
  * the same chunks that take part (runtime/solve/reach.h); then, for each block of right-hand sides, move b to
  * the ranks where it is read, run the program of this process, and move x to where it is wanted. */
 #include <inttypes.h>
-#include <limits.h>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"

@@ -6,8 +6,6 @@
  * that meet it. Pipelined CG takes the iterations of CG, and where CG reaches a small residual it does as
  * well, ill-conditioned matrices included.
  */
-#include <stdlib.h>
-
 #include "tests/support/context.h"
 #include "tests/support/krylov.h"
 #include "tests/support/subtests.h"

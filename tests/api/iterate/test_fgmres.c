@@ -1,10 +1,7 @@
 /* Where plain refinement stagnates, FGMRES with the same factors goes on: an ill-conditioned matrix with
  * single factors, real and complex, and factors of which pivots were perturbed. Allocation failures inside
  * are reported. */
-#include <math.h>
-
 #include "tests/support/allocations.h"
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"

@@ -3,8 +3,6 @@
  * Each method converges for each scalar type, preconditioner and side, and tells the truth about the
  * residual; CG is the textbook's, GMRES minimizes the residual over the Krylov space; columns are solved as
  * if alone; bits depend neither on the engine, nor on the number of workers, nor on the size of b. */
-#include <stdlib.h>
-
 #include "tests/support/context.h"
 #include "tests/support/krylov.h"
 #include "tests/support/subtests.h"

@@ -2,8 +2,6 @@
  * and PCICC in natural order; relative tolerance 1e-8) are those that TriStar takes, within 2 %: norms, tests
  * and preconditioners are the same. Left out are long runs of BiCGSTAB, which go other ways after other
  * roundings. */
-#include <math.h>
-
 #include "tests/support/context.h"
 #include "tests/support/data.h"
 #include "tests/support/krylov.h"

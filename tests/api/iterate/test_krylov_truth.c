@@ -4,7 +4,6 @@
  * The truth is computed in long double from the dense matrix. */
 #include <float.h>
 
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
@@ -214,8 +213,7 @@ static void test_far_guess(tristar_t *ts) {
     }
 }
 
-/* ---- Pipelined CG ----------------------------------------------------------------------------------------
- */
+/* ---- Pipelined CG -------------------------------------------------------------------------------------- */
 
 enum { GRID = 60, CELLS = GRID * GRID };
 

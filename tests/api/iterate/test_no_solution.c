@@ -2,7 +2,6 @@
  * type of the matrix may be zero. The residual of the refinement, and the one that is computed on request,
  * are the true ones. */
 #include "tests/support/context.h"
-#include "tests/support/random.h"
 #include "tests/support/singular_systems.h"
 #include "tests/support/subtests.h"
 

@@ -1,8 +1,6 @@
 /* Null spaces: of graph Laplacians with several parts, of products of integer matrices of known rank, scaled
  * by powers of two, and of regular matrices. The vectors are orthonormal, A v is zero but for rounding
  * errors, and their number is known. All scalars, A and its transposes. */
-#include <stdlib.h>
-
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"

@@ -2,8 +2,6 @@
  * field and symmetry. Matrices that the folder holds in two formats must be the same.
  *
  * The folder: TRISTAR_DATA, or ../shared/data next to the sources. */
-#include <math.h>
-
 #include "tests/support/data.h"
 #include "tests/support/subtests.h"
 #include "tests/api/matrix/matrix_files.h"

@@ -2,9 +2,7 @@
  * error. */
 #include <pthread.h>
 #include <starpu.h>
-#include <stdbool.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "tristar_precond.h"
 #include "tests/support/context.h"

@@ -107,8 +107,7 @@ static void unregister_data(data *d) {
   if (d->pieces == 1 || d->kind == PLANNED) starpu_data_unregister(d->whole);
 }
 
-/* ---- Every kind, type, op -------------------------------------------------------------------------------
- */
+/* ---- Every kind, type, op ------------------------------------------------------------------------------ */
 
 typedef struct system_of {
   const typed *t;
@@ -198,8 +197,7 @@ static void check_type(tristar_t *ts, const typed *t, tristar_engine engine, boo
     }
 }
 
-/* ---- What does not fit -----------------------------------------------------------------------------------
- */
+/* ---- What does not fit --------------------------------------------------------------------------------- */
 
 static void check_refused(tristar_t *ts, tristar_plan_t *plan, starpu_data_handle_t b, starpu_data_handle_t x,
                           const char *part) {

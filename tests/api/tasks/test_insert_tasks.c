@@ -10,8 +10,7 @@
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
-/* ---- Tasks of the program -------------------------------------------------------------------------------
- */
+/* ---- Tasks of the program ------------------------------------------------------------------------------ */
 
 /* The thread sanitizer does not see the edges that StarPU enforces. */
 #if TSI_TESTS_RACES
@@ -169,8 +168,7 @@ static void check_many(void) {
   CHECK(memory_now(ts) == before);
 }
 
-/* ---- Limits, foreign tasks ------------------------------------------------------------------------------
- */
+/* ---- Limits, foreign tasks ----------------------------------------------------------------------------- */
 
 /* A task that inserts, with a limit that is reached, and without. */
 static tristar_status status_in_task[3];
@@ -239,8 +237,7 @@ static void check_foreign(void) {
   CHECK(starpu_task_wait(foreign) == 0);
 }
 
-/* ---- Scheduling contexts ---------------------------------------------------------------------------------
- */
+/* ---- Scheduling contexts ------------------------------------------------------------------------------- */
 
 /* Inserted in a scheduling context: the tasks run there, on its one worker, whatever contexts other solves of
  * the plan run in. */
@@ -279,8 +276,7 @@ static void check_context(const flow *f) {
   CHECK(s.ended == 12 && s.wrong == 0);
 }
 
-/* ---- Started solves with `end` ---------------------------------------------------------------------------
- */
+/* ---- Started solves with `end` ------------------------------------------------------------------------- */
 
 static void check_started(const flow *f) {
   static const int64_t counts[] = {0, 1, 70, 200};

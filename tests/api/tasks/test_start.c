@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <starpu.h>
-#include <stdbool.h>
 
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"

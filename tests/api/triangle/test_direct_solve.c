@@ -2,11 +2,8 @@
  * those of requests, in place too; threads may solve with one plan at the same time; what is wrong is told.
  */
 #include <pthread.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "tests/support/context.h"
-#include "tests/support/random.h"
 #include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 #include "tristar_trace.h"

@@ -2,9 +2,6 @@
  * rows and by columns, with 32 and 64 bits, base 0 and 1, several entries at one place, and without values:
  * the orders make them triangular. Matrices that no orders make triangular, that are singular, have zeros on
  * the diagonal, are symmetric or empty; what is wrong is told. */
-#include <math.h>
-#include <stdbool.h>
-
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/triangles.h"

@@ -1,9 +1,6 @@
 /* Forests: matrices whose elimination tree has very many small subtrees, roots or links. The factorization
  * gives the same bits with tasks and without StarPU, a small backward error, needs little more memory than
  * the factor, and names the row of a bad pivot wherever its tree is. */
-#include <stdbool.h>
-
-#include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"

@@ -11,8 +11,7 @@
 
 enum { N_MAX = 110, NRHS = 3 };
 
-/* ---- Solves -----------------------------------------------------------------------------------------------
- */
+/* ---- Solves -------------------------------------------------------------------------------------------- */
 
 /* y = op(M) x for NRHS columns; M by rows, NULL: diagonal d. */
 static void apply(const dense *m, const number *matrix, tristar_op op, const number *x, number *y) {

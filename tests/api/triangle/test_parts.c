@@ -1,13 +1,8 @@
 /* The library's own factors by parts, in factor order, with strides, sparse right-hand sides and chosen rows:
  * parts one after the other give the whole, L and U are triangular in factor order, lists of rows and layouts
  * give the very numbers of the dense solve, and less of the factor is read. */
-#include <complex.h>
-#include <math.h>
-#include <stdbool.h>
-
 #include "tests/support/context.h"
 #include "tests/support/magnitude.h"
-#include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 #include "tristar_matrix.h"

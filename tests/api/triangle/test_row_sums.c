@@ -1,8 +1,6 @@
 /* Sums of triangles that are solved row by row: in each row the entry that is farthest from the diagonal
  * comes first, in both sweeps, for one right-hand side and several. Rows of a vector that no cache holds are
  * right. */
-#include <stdbool.h>
-
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tristar_triangle.h"

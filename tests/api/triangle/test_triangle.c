@@ -1,9 +1,7 @@
 /* The triangles of symmetric, skew-symmetric and Hermitian matrices, of which a view stores one, the other or
  * entries of both: tristar_import_triangle gives the same factor as for the whole matrix declared general. */
 #include <complex.h>
-#include <stdbool.h>
 
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"

@@ -1,9 +1,6 @@
 /* A board of tools/gpu/board.h whose memory is that of the host, and whose kernels the emulator runs. */
 #include "tools/gpu/board.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "runtime/base/clock.h"
 #include "tests/support/check.h"
 

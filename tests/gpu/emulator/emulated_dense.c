@@ -8,8 +8,7 @@
 #include "codelets/gpu/tables/dense.h"
 #include <cblas.h>
 
-/* ---- Calls that fail ------------------------------------------------------------------------------------
- */
+/* ---- Calls that fail ----------------------------------------------------------------------------------- */
 
 static atomic_llong made, failing;
 static atomic_int opened;
@@ -34,8 +33,7 @@ int emulated_dense_transfer(void) {
   return count_call();
 }
 
-/* ---- The operations -------------------------------------------------------------------------------------
- */
+/* ---- The operations ------------------------------------------------------------------------------------ */
 
 static int open_queue(void *stream, void **queue) {
   (void)stream;

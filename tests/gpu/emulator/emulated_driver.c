@@ -133,8 +133,7 @@ static int finish(void *on) {
   return emulated_dense_transfer();
 }
 
-/* ---- For distributed solves on one device: where emulated_program.cpp is linked -------------------------
- */
+/* ---- For distributed solves on one device: where emulated_program.cpp is linked ------------------------ */
 
 __attribute__((weak)) tsi_gpu_program_launch tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c,
     tsi_gpu_program_z;

@@ -122,8 +122,7 @@ static inline double difference(const typed *t, int64_t count, const void *x, co
   return largest > 0 ? worst / largest : worst;
 }
 
-/* ---- Solves in many schedules --------------------------------------------------------------------------
- */
+/* ---- Solves in many schedules -------------------------------------------------------------------------- */
 
 typedef struct trial {
   const char *scalars; /* of the kernels */

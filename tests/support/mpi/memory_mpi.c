@@ -3,7 +3,6 @@
 
 #include <mpi.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "tests/support/check.h"
 #include "tests/support/random.h"
@@ -92,8 +91,7 @@ void memory_mpi_end(void) {
   for (int k = 0; k < COLLECTIVES; k++) CHECK(collectives[k].kind == NO_COLLECTIVE);
 }
 
-/* ---- Handles --------------------------------------------------------------------------------------------
- */
+/* ---- Handles ------------------------------------------------------------------------------------------- */
 
 static comm_entry *comm_of(MPI_Comm comm) {
   if (comm == MPI_COMM_WORLD) return &comms[own_rank];
@@ -206,8 +204,7 @@ int MPI_Comm_free(MPI_Comm *comm) {
   return leave(MPI_SUCCESS);
 }
 
-/* ---- Collective calls ------------------------------------------------------------------------------------
- */
+/* ---- Collective calls ---------------------------------------------------------------------------------- */
 
 static size_t bytes_of(collective_kind kind, int count) {
   if (kind == LARGEST_WHERE) return (size_t)count * 2 * sizeof(int);
@@ -301,8 +298,7 @@ int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
   return leave(MPI_SUCCESS);
 }
 
-/* ---- Messages --------------------------------------------------------------------------------------------
- */
+/* ---- Messages ------------------------------------------------------------------------------------------ */
 
 static int make_message(bool receive, void *buffer, int bytes, MPI_Datatype type, int peer, int tag,
                         MPI_Comm comm, MPI_Request *request) {

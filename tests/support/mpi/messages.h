@@ -13,8 +13,7 @@
 
 enum { THREADS = 3, MOST_BYTES = 300000 };
 
-/* ---- A pattern of messages -------------------------------------------------------------------------------
- */
+/* ---- A pattern of messages ----------------------------------------------------------------------------- */
 
 typedef struct traffic {
   int rank;
@@ -99,8 +98,7 @@ static inline void check_receives(const traffic *t, int run) {
   }
 }
 
-/* ---- Who sends -------------------------------------------------------------------------------------------
- */
+/* ---- Who sends ----------------------------------------------------------------------------------------- */
 
 static inline void send_all(traffic *t, int run) {
   for (tsi_index k = 0; k < t->sends; k++) CHECK_OK(tsi_mailbox_send(t->mailbox, (k + run) % t->sends));

@@ -1,11 +1,8 @@
 /* Large arrays: they do not overlap, keep what is written, come at the right alignment, and regions go back.
  */
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "runtime/base/arena.h"
-#include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 

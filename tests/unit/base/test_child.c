@@ -2,14 +2,9 @@
  * noticed, a child that runs on is killed, and programs are found beside the library or where TRISTAR_HELPERS
  * is. */
 #include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "runtime/base/child.h"
-#include "tests/support/check.h"
 #include "tests/support/subtests.h"
 
 static void wait_for(tsi_child *child) {

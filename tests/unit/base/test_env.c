@@ -2,7 +2,6 @@
 #include "runtime/base/env.h"
 
 #include "runtime/base/arena.h"
-#include "tests/support/check.h"
 #include "tests/support/subtests.h"
 
 static tristar_status fails(tsi_env *env, int value) {

@@ -1,7 +1,6 @@
 /* Index lists of all lengths come out ascending with what they held, whatever order they were in; unique ones
  * once each; the range of an index is the one that has it. */
 #include "runtime/base/sort.h"
-#include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 

@@ -1,12 +1,9 @@
 /* Kernels of rectangles against a plain loop in double precision, for every instruction set that this
  * processor has: rows consecutive or listed, columns in 32 or 16 bits, entry by entry or in lanes, every
  * stride. What is no row of the rectangle stays as it was, and formats do not change a bit. */
-#include <math.h>
-
 #include "codelets/cpu/rows/block_choice.h"
 #include "codelets/cpu/rows/blocks.h"
 #include "codelets/cpu/base/scalar.h"
-#include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 

@@ -3,7 +3,6 @@
  * heights, every instruction set, real types, L U and L L^T. */
 #include "codelets/cpu/small_front.h"
 #include "tests/support/dense_systems.h"
-#include "tests/support/random.h"
 #include "tests/support/subtests.h"
 
 enum { F = TSI_SMALL_WIDTH + TSI_SMALL_ROWS, GUARD = 8 };

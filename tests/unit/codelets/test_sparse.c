@@ -1,8 +1,5 @@
 /* Kernels on the user's matrix, with numbers at the ends of the range: what is finite, the size of an entry,
  * the backward error of rows in which there is nothing but rounding errors. */
-#include <float.h>
-#include <math.h>
-
 #include "codelets/cpu/rows/sparse.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"

@@ -6,7 +6,6 @@
 #include <pthread.h>
 
 #include "runtime/context/crew.h"
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 

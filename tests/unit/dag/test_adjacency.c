@@ -3,7 +3,6 @@
 #include "dag/adjacency.h"
 
 #include "tests/support/env_allocations.h"
-#include "tests/support/check.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 

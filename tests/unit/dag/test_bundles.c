@@ -2,7 +2,6 @@
  * the weight, few workers get few bundles, chains and subtrees come together. */
 #include "dag/bundles.h"
 #include "tests/support/env_allocations.h"
-#include "tests/support/check.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 

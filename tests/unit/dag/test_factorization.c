@@ -5,7 +5,6 @@
  * that is broken. */
 #include "dag/factor/factorization.h"
 #include "tests/support/env_allocations.h"
-#include "tests/support/patterns.h"
 #include "tests/support/races.h"
 #include "tests/support/subtests.h"
 

@@ -1,12 +1,8 @@
 /* Axes, labels and texts of pictures: ticks are 1, 2 or 5 times powers of ten, integers where the axis has
  * integers, told as they are, and clear of each other; labels meet nothing; any bytes become XML. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "drivers/draw/axes.h"
 #include "drivers/draw/labels.h"
 #include "drivers/draw/svg.h"
-#include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <starpu.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -13,7 +13,6 @@
 #include "runtime/exec/starpu/idle.h"
 #include "runtime/factor/factor.h"
 #include "runtime/rows/row_factor.h"
-#include "tests/support/check.h"
 #include "tests/support/host_task.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
@@ -45,8 +44,7 @@ static void create(int idle_sleep, tristar_t **ts) {
   CHECK_OK(tristar_create(&config, ts));
 }
 
-/* ---- Offers ---------------------------------------------------------------------------------------------
- */
+/* ---- Offers -------------------------------------------------------------------------------------------- */
 
 /* On the heap of whoever offers, and freed as soon as the offer is left. */
 typedef struct job {
@@ -135,8 +133,7 @@ static void check_offers_go_on(tsi_helpers *helpers) {
   CHECK(pthread_join(o.thread, NULL) == 0);
 }
 
-/* ---- Solves ---------------------------------------------------------------------------------------------
- */
+/* ---- Solves -------------------------------------------------------------------------------------------- */
 
 /* The lower triangle of a matrix, b, and x as serial solves give it. */
 typedef struct system {
@@ -314,8 +311,7 @@ static void check_all(int idle_sleep) {
   check_ends(idle_sleep);
 }
 
-/* ---- Others ---------------------------------------------------------------------------------------------
- */
+/* ---- Others -------------------------------------------------------------------------------------------- */
 
 /* Solves one after the other, until it is told to stop. */
 typedef struct endless {

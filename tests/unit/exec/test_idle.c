@@ -3,7 +3,6 @@
  * fast: linked with --wrap, so that the looks of the thread that puts workers to sleep are counted. */
 #include <pthread.h>
 #include <starpu.h>
-#include <stdbool.h>
 
 #include "runtime/context/context.h"
 #include "tests/support/flow.h"
@@ -29,8 +28,7 @@ static void check_never_asleep(void) {
   }
 }
 
-/* ---- Wake up --------------------------------------------------------------------------------------------
- */
+/* ---- Wake up ------------------------------------------------------------------------------------------- */
 
 typedef struct system {
   flow f;
@@ -146,8 +144,7 @@ static void check_second_context(void) {
   wait_until_asleep();
 }
 
-/* ---- Who sleeps ------------------------------------------------------------------------------------------
- */
+/* ---- Who sleeps ---------------------------------------------------------------------------------------- */
 
 static void check_asleep(void) {
   tristar_t *ts;

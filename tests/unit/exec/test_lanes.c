@@ -9,7 +9,6 @@
 #include "dag/lanes.h"
 #include "runtime/exec/steps/lane_run.h"
 #include "tests/support/env_allocations.h"
-#include "tests/support/check.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 
@@ -20,8 +19,7 @@ enum { RUNS = TSI_TESTS_RACES ? 10 : 40, THREADS = 4 };
 
 static tsi_env env;
 
-/* ---- Random DAGs ----------------------------------------------------------------------------------------
- */
+/* ---- Random DAGs --------------------------------------------------------------------------------------- */
 
 typedef struct graph {
   tsi_index steps;
@@ -67,8 +65,7 @@ static tsi_lanes *lanes_of(const graph *g) {
   return lanes;
 }
 
-/* ---- Lists ----------------------------------------------------------------------------------------------
- */
+/* ---- Lists --------------------------------------------------------------------------------------------- */
 
 static tristar_status check(const graph *g, const tsi_lanes *lanes) {
   return tsi_lanes_check(&env, lanes, g->steps, g->edges, g->edge);
@@ -134,8 +131,7 @@ static void check_failures(const graph *g) {
   CHECK_MSG(failing.count >= 12, "%d allocations", (int)failing.count);
 }
 
-/* ---- Runs -----------------------------------------------------------------------------------------------
- */
+/* ---- Runs ---------------------------------------------------------------------------------------------- */
 
 /* What the steps work with; plain but for `busy`. */
 typedef struct work {

@@ -3,7 +3,6 @@
  * results have the same bits; lws leaves nothing behind. Every kind of step has a model and a colour of its
  * own. */
 #include <starpu.h>
-#include <unistd.h>
 
 #include "codelets/host_task.h"
 #include "dag/steps.h"
@@ -21,8 +20,7 @@ static void create(const char *scheduler, int workers, tristar_t **ts) {
   CHECK_OK(tristar_create(&config, ts));
 }
 
-/* ---- Priorities -----------------------------------------------------------------------------------------
- */
+/* ---- Priorities ---------------------------------------------------------------------------------------- */
 
 enum { TASKS = 12 };
 
@@ -77,8 +75,7 @@ static void check_priorities(const char *scheduler) {
   }
 }
 
-/* ---- Performance models ---------------------------------------------------------------------------------
- */
+/* ---- Performance models -------------------------------------------------------------------------------- */
 
 /* The file of the model of kind; false: there is none. StarPU 1.4 knows it only where it was there at the
  * start. */

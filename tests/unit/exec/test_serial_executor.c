@@ -208,8 +208,7 @@ static void check_orders(solve *s, const double *expected) {
   }
 }
 
-/* ---- What steps say that they read and write -----------------------------------------------------------
- */
+/* ---- What steps say that they read and write ----------------------------------------------------------- */
 
 /* All that steps write, or read of the caller. */
 typedef struct memory {

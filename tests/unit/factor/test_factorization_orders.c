@@ -1,12 +1,9 @@
 /* The steps of a factorization with numbers, on one thread: in any legal order they give the same bits, for
  * each method; and each step reads and writes only what it declares. For that, all that a step may not read
  * is spoiled before it runs: NaN would be in the factor. */
-#include <math.h>
-
 #include "runtime/factor/factor.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/exec/starpu/blas.h"
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/factor_bits.h"
 #include "tests/support/orders.h"

@@ -1,8 +1,6 @@
 /* Owners of fronts: every front is on a process that has its node, a whole subtree where the layout has it;
  * a team has a front that is cut into tiles, and its node; the arithmetic until the last front is factored is
  * within its bounds; the same each time. What a process takes of all this has the same steps and messages. */
-#include <math.h>
-
 #include "dag/factor/front_part.h"
 #include "runtime/factor/analysis.h"
 #include "tests/support/context.h"

@@ -1,13 +1,10 @@
 /* Layouts, shares and programs of all processes together: every entry of the factor is held as often as there
  * are copies, every message that is sent is received, the steps of all processes can run, and the messages
  * that are counted without programs are theirs. */
-#include <math.h>
-
 #include "dag/program.h"
 #include "dag/traffic.h"
 #include "runtime/context/context.h"
 #include "runtime/factor/factor.h"
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/flow.h"
 #include "tests/support/races.h"

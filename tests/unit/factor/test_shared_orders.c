@@ -5,7 +5,6 @@
 #include "runtime/factor/factor.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/exec/starpu/blas.h"
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"

@@ -7,7 +7,6 @@
 #include "dag/moved_steps.h"
 #include "runtime/context/context.h"
 #include "runtime/import/import.h"
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tristar_solve.h"

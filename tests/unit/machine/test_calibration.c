@@ -1,8 +1,6 @@
 /* The calibration: defaults as they always were, derived figures, the file there and back, broken files,
  * files that cannot be written, measuring, plans that follow it. Works in the current folder. */
-#include <math.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "partition/cut/chunks.h"
 #include "runtime/machine/calibration.h"

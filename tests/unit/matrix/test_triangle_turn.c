@@ -5,7 +5,6 @@
 #include "partition/cut/row_chunks.h"
 #include "runtime/matrix/triangle_turn.h"
 #include "tests/support/env_allocations.h"
-#include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 

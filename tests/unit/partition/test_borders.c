@@ -84,8 +84,7 @@ static void columns_free(tsi_columns *c) {
   free(c->row);
 }
 
-/* ---- Placings with all that there is beside a factor ----------------------------------------------------
- */
+/* ---- Placings with all that there is beside a factor --------------------------------------------------- */
 
 typedef struct kept {
   double *stored, *beside, *scratch;

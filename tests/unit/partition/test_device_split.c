@@ -4,8 +4,6 @@
  * time grows step by step; where devices come first they get what they have room for, however slow; its
  * subtrees are cut with borders, each column once; a subtree on a device is one chunk. A part of the tree is
  * a tree with the same rows, and nothing of what is shared in it is placed. */
-#include <math.h>
-
 #include "partition/device/device_subtree.h"
 #include "partition/device/device_split.h"
 #include "partition/cut/tree_part.h"

@@ -1,5 +1,4 @@
 /* Matching against all permutations of small matrices, its invariants on larger ones, structural ranks. */
-#include <math.h>
 #include <string.h>
 
 #include "partition/order/matching.h"

@@ -1,7 +1,6 @@
 /* Pairs from a matching: partner is an involution, odd cycles leave their largest diagonal alone, the joined
  * graph gives both vertices of a pair the same neighbours, and the ordering keeps them next to each other. */
 #include "partition/order/pairs.h"
-#include "tests/support/check.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 

@@ -1,7 +1,5 @@
 /* Every allocation of the symbolic layer fails once: the status is MEMORY, the output NULL, and nothing
  * leaks. */
-#include <math.h>
-
 #include "partition/order/matching.h"
 #include "partition/order/symbolic.h"
 #include "tests/support/env_allocations.h"

@@ -2,11 +2,7 @@
  * program, and where helpers fail or are killed. No process and no file is left. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "partition/order/merged.h"
 #include "partition/order/ordering.h"

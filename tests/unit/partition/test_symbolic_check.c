@@ -1,5 +1,4 @@
 /* tsi_symbolic_check accepts a good structure and notices each broken invariant. */
-#include <math.h>
 #include <string.h>
 
 #include "partition/order/symbolic.h"

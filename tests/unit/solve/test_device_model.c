@@ -1,10 +1,7 @@
 /* The cost model of a GPU: what it predicts lies between its bounds, is exact where there is nothing to
  * schedule, and follows the costs; the choice of nodes is no worse than any that it has been offered. */
-#include <math.h>
-
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_choice.h"
-#include "tests/support/check.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tristar_matrix.h"

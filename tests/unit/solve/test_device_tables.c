@@ -2,7 +2,6 @@
  * and in others that the waits allow, solves as the plan does, for each scalar type, method, operation, part
  * and treatment of diagonal blocks. */
 #include "tests/support/context.h"
-#include "tests/support/data.h"
 #include "tests/support/device_solve.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"

@@ -1,7 +1,5 @@
 /* Placement: which ranges of pages go to which node (a pure function: it needs no machine with several
  * nodes), and a plan that places has the same bits as one that does not. */
-#include <unistd.h>
-
 #include "runtime/solve/numa.h"
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
