@@ -1,4 +1,4 @@
-/* The table of options, its parser and its help: see options.h. */
+/* The parser of options and their help: see options.h. */
 #include "drivers/session/options.h"
 
 #include <errno.h>
@@ -13,200 +13,11 @@
 
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
+#include "drivers/session/options_table.h"
 #include "drivers/session/variant.h"
 #include "drivers/session/wrap.h"
 #include "tristar_krylov.h"
 #include "tristar_machine.h"
-
-typedef enum option_kind {
-  FLAG,     /* bool */
-  TEXT,     /* const char * */
-  INPUT,    /* const char *: a file to be read */
-  OUTPUT,   /* const char *: a file to be written */
-  NUMBER,   /* int64_t from minimum to maximum */
-  REAL,     /* double, not negative */
-  CHOICE,   /* int: the number of the word in `choices` */
-  VARIANT,  /* const char *: words of variant.h */
-  SCHEDULER /* const char *: one that StarPU has */
-} option_kind;
-
-typedef struct option_row {
-  const char *name; /* without "--" */
-  option_kind kind;
-  size_t offset; /* of its field in tsi_settings */
-  unsigned commands;
-  const char *value; /* what the help calls the value */
-  const char *help;  /* NULL: an older word for another row, which the help leaves out */
-  int64_t minimum, maximum;
-  const char *const
-      *choices; /* NULL-terminated; enumerators of tristar.h that count from 0: in their order */
-} option_row;
-
-static const char *const methods[] = {"auto", "llt", "lu", "ldlt", NULL};
-static const char *const orderings[] = {"auto",    "amd",      "dissection", "metis",
-                                        "natural", "ptscotch", "scotch",     NULL};
-static const char *const bench_orderings[] = {
-    "metis", "auto" /* of --quick */, "amd", "dissection", "natural", "scotch", NULL};
-static const char *const matchings[] = {"auto", "off", "on", NULL};
-static const char *const singulars[] = {"refuse", "perturb", NULL};
-static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
-static const char *const plain_precisions[] = {"s", "d", "c", "z", NULL};
-static const char *const krylov_methods[] = {"auto",   "cg",           "bicgstab", "gmres",
-                                             "fgmres", "pipelined-cg", "block-cg", NULL};
-static const char *const norms[] = {"preconditioned", "residual", NULL};
-static const char *const sides[] = {"left", "right", NULL};
-static const char *const splits[] = {"blocks", "metis", NULL};
-static const char *const uplos[] = {"L", "U", "LU", NULL};
-static const char *const diags[] = {"nonunit", "unit", NULL};
-static const char *const partitions[] = {"auto",          "supernodes", "levels",    "supersteps", "whole",
-                                         "column-blocks", "row-blocks", "recursive", NULL};
-static const char *const ops[] = {"N", "T", "C", NULL};
-static const char *const algorithms[] = {"replicated", "levelwise", "2d", NULL};
-static const char *const maps[] = {"subtree", "cyclic", NULL};
-static const char *const trees[] = {"binary", "flat", NULL};
-static const char *const transports[] = {"auto", "direct", "starpu_mpi", "one_sided", NULL};
-static const char *const gpus[] = {"A100", "H100",   "GH200",
-                                   "H200", "MI250X", NULL}; /* as runtime/machine/devices.c has them */
-static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
-                                        NULL}; /* as drivers/session/platform.c has them */
-static const char *const engines[] = {"auto", "serial", "tasks", NULL};
-static const char *const places[] = {"cpu", "auto", "gpu", NULL};
-
-static const char *const pictures[] = {"gantt",  "dag",     "spy",       "roofline",   "levels",
-                                       "tree",   "rhs",     "reuse",     "refinement", "communication",
-                                       "memory", "scaling", "placement", NULL};
-
-#define FIELD(name) offsetof(tsi_settings, name)
-#define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
-#define SOLVES (TSI_SOLVE | TSI_TRISOLVE)
-#define SYSTEMS (SOLVES | TSI_KRYLOV)
-#define ALL (SYSTEMS | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE)
-
-/* clang-format off */
-static const option_row rows[] = {
-  {"uplo", CHOICE, FIELD(uplo), TSI_TRISOLVE, "L|U|LU", "the lower triangle, the upper one, or their product L U, which takes two solves (default: the triangle that all entries are in)", 0, 0, uplos},
-  {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows are divided: supernodes (columns of like structure); row by row in levels (of rows that do not wait for each other), supersteps (several levels at a time) or whole (one core); in triangles on the diagonal with rectangles beside them: column-blocks, row-blocks or recursive; auto: supernodes, supersteps or whole, by the matrix (default auto)", 0, 0, partitions},
-  {"diag", CHOICE, FIELD(diag), TSI_TRISOLVE, "unit|nonunit", "whether the diagonal is one, whatever is stored there; with --uplo LU that of L (default nonunit)", 0, 0, diags},
-  {"rhs", INPUT, FIELD(rhs), SYSTEMS, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
-  {"rows", INPUT, FIELD(rows), TSI_SOLVE, "FILE", "compute only the rows of X that this file names by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
-  {"nrhs", NUMBER, FIELD(nrhs), SYSTEMS | TSI_SIMULATE, "N", "number of pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
-  {"nrhs", NUMBER, FIELD(nrhs), TSI_INFO, "N", "with --layout: number of right-hand sides (default 1)", 1, 1000000, NULL},
-  {"what", CHOICE, FIELD(what), TSI_PLOT, "PICTURE", "what to draw: one of the pictures above", 0, 0, pictures},
-  {"repeat", NUMBER, FIELD(repeat), TSI_PLOT, "N", "time N solves, after one that is not timed, and draw the median (default 9)", 1, 1000, NULL},
-  {"nrhs", NUMBER, FIELD(nrhs), TSI_PLOT, "N", "number of pseudo-random right-hand sides (default 1); reuse: of the case in --from", 1, 1000000, NULL},
-  {"laplacian", FLAG, FIELD(laplacian), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_SIMULATE, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
-  {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or complex double (default: d or z, as the file has it); sd and cz: factors in single, solution in double precision", 0, 0, precisions},
-  {"precision", CHOICE, FIELD(precision), TSI_TRISOLVE | TSI_KRYLOV | TSI_SIMULATE, "s|d|c|z", "single, double, complex single or complex double (default: d or z, as the file has it)", 0, 0, plain_precisions},
-  {"op", CHOICE, FIELD(op), SOLVES | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
-  {"method", CHOICE, FIELD(method), MATRIX | TSI_SIMULATE, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
-  {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: auto, cg, pipelined-cg (its sums travel while the next product is made), block-cg (several right-hand sides at once), bicgstab, gmres or fgmres; auto: cg if the matrix is symmetric or Hermitian with a positive diagonal, and gmres where that finds it indefinite; else gmres (default: auto)", 0, 0, krylov_methods},
-  {"precond", TEXT, FIELD(precond), TSI_KRYLOV, "WORD", "the preconditioner: auto (ic0 with the kinds of cg, else ilu0, with a shift where pivots break down, jacobi or none where that does not help; --side right with gmres), none, jacobi, ssor, ilu0, ilu1, ... (incomplete LU with so many levels of fill), milu0, ... (the same row sums), ilut (by size), ic0, ic1, ..., mic0, ..., ict (incomplete Cholesky), fsai (a sparse approximate inverse), factor (complete factors; default auto)", 0, 0, NULL},
-  {"tol", REAL, FIELD(tolerance), TSI_KRYLOV, "T", "end when the norm of the residual, preconditioned where the method has that one, is T times that of B (default 1e-8; in single precision 1e-5)", 0, 0, NULL},
-  {"max-iterations", NUMBER, FIELD(max_iterations), TSI_KRYLOV, "N", "at most N iterations for a right-hand side (default 10000)", 0, INT64_C(1) << 40, NULL},
-  {"restart", NUMBER, FIELD(restart), TSI_KRYLOV, "M", "gmres, fgmres: iterations between restarts (default 30)", 1, 10000, NULL},
-  {"norm", CHOICE, FIELD(norm), TSI_KRYLOV, "preconditioned|residual", "cg, pipelined-cg, block-cg: the norm that is tested, of the preconditioned residual or of the residual itself (default preconditioned)", 0, 0, norms},
-  {"block", NUMBER, FIELD(block), TSI_KRYLOV, "N", "block-cg: right-hand sides that go together (default 8)", 1, 32, NULL},
-  {"overlap", NUMBER, FIELD(overlap), TSI_KRYLOV, "N", "under mpiexec: additive Schwarz: each process applies the preconditioner to its rows and those of others that up to N entries of the matrix lead to (default 0: to its own); with cg the results are added up, else each row is taken from the process that has it", 0, 1000000, NULL},
-  {"split", CHOICE, FIELD(split), TSI_KRYLOV, "blocks|metis", "under mpiexec: how rows go to the processes; blocks: in their order; metis: in parts with few entries between them (default blocks)", 0, 0, splits},
-  {"side", CHOICE, FIELD(side), TSI_KRYLOV, "left|right", "bicgstab, gmres: where the preconditioner stands; right: the norm of the residual itself is tested (default left; fgmres: right)", 0, 0, sides},
-  {"drop", REAL, FIELD(drop), TSI_KRYLOV, "D", "ilut, ict: drop what is smaller than D times the norm of its row (default 1e-3)", 0, 0, NULL},
-  {"fill", NUMBER, FIELD(fill), TSI_KRYLOV, "N", "ilut, ict: entries of a row beyond those of the matrix (default 10)", 0, INT32_MAX, NULL},
-  {"fsai", TEXT, FIELD(fsai), TSI_KRYLOV, "NAME=NUMBER,...", "fsai: how the pattern of the inverse's factor grows. steps=N: columns join a row so often at most (default 5); per_step=N: so many at a time (default 3); reduction=E: until the row is that good (default 1e-3); power=N: begin as the lower triangle of that power of the matrix (default 0: as the diagonal), prefilter=T: without entries so small; postfilter=T: entries so small leave; block=N|auto: N neighbouring rows share a pattern, as the unknowns of a point may, auto: those whose rows of the matrix have the same columns (default 0: none do); single=1: compute it in single precision; pair=0: one factor, of a symmetric (complex: Hermitian) matrix, 1: two, of any, for which block does not count, 2: as the matrix is (default 2); levels=N: on many processes rows take in columns of others that so many entries lead to (default 3; 0: none)", 0, 0, NULL},
-  {"omega", REAL, FIELD(omega), TSI_KRYLOV, "W", "ssor: relaxation, between 0 and 2 (default 1)", 0, 0, NULL},
-  {"shift", REAL, FIELD(shift), TSI_KRYLOV, "S", "incomplete factors, fsai: those of the matrix with its diagonal times 1 + S, whose pivots are safer (default 0)", 0, 0, NULL},
-  {"ordering", CHOICE, FIELD(ordering), MATRIX | TSI_SIMULATE, "WORD", "order of elimination: amd (approximate minimum degree), dissection (nested dissection in parts, by METIS), metis (METIS_NodeND), natural (as in the file), scotch (nested dissection by Scotch), ptscotch (nested dissection by all processes, of solve --layout PXxPYxPZ under mpiexec) or auto: amd, or dissection where that promises less time of analysis, factorization and --solves solves (default auto)", 0, 0, orderings},
-  {"ordering", CHOICE, FIELD(bench_ordering), TSI_BENCH, "WORD", "order of elimination of TriStar: metis, as for most peers, auto, amd, dissection, natural or scotch (default metis; with --quick auto)", 0, 0, bench_orderings},
-  {"matching", CHOICE, FIELD(matching), MATRIX | TSI_SIMULATE, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
-  {"singular", CHOICE, FIELD(singular), MATRIX | TSI_SIMULATE, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems need it; a system without a solution fails all the same (default refuse)", 0, 0, singulars},
-  {"engine", CHOICE, FIELD(engine), MATRIX | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
-  {"engine", CHOICE, FIELD(engine), TSI_TRISOLVE, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: as for tristar solve if there are supernodes, else this thread and, where that is faster, StarPU's workers as its helpers)", 0, 0, engines},
-  {"place", CHOICE, FIELD(place), MATRIX | TSI_TRISOLVE, "cpu|auto|gpu", "where subtrees, or all rows of a triangle without supernodes, are solved: on the cores (default), or on GPUs that StarPU has workers for, those that are predicted to be faster there (auto) or as many as there is room for (gpu)", 0, 0, places},
-  {"place", CHOICE, FIELD(place), TSI_KRYLOV, "cpu|auto|gpu", "where the preconditioner is applied, its sweeps or its products: on the cores (default), or on a GPU that StarPU has a worker for, if it is predicted to be faster there (auto) or in any case (gpu); products with the matrix and vectors are on the cores", 0, 0, places},
-  {"device-bytes", NUMBER, FIELD(device_bytes), TSI_KRYLOV, "N", "most bytes on a GPU, for each sweep or for both products (default: nine tenths of its memory)", 1, INT64_C(1) << 50, NULL},
-  {"factor-place", CHOICE, FIELD(factor_place), MATRIX, "cpu|auto|gpu", "where large fronts are factored: on the cores (default), or on GPUs that StarPU has workers for, those that are predicted to be faster there (auto) or all that there is memory for (gpu); not on many processes", 0, 0, places},
-  {"device-bytes", NUMBER, FIELD(device_bytes), MATRIX | TSI_TRISOLVE | TSI_SIMULATE, "N", "most bytes on a GPU: factor, tables, workspace; with --factor-place, of a front (default: nine tenths of its memory)", 1, INT64_C(1) << 50, NULL},
-  {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which of the legal orders of the steps to take (default 0: the natural one)", 0, UINT32_MAX, NULL},
-  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_CALIBRATE | TSI_ENV, "N", "number of CPU workers, and of cores that help without tasks (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
-  {"sched", SCHEDULER, FIELD(scheduler), SYSTEMS | TSI_PLOT | TSI_SIMULATE, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},
-  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX | TSI_TRISOLVE | TSI_SIMULATE, "N", "most bytes of a chunk, unless it is a single panel (default: by the size of the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
-  {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO | TSI_PLOT, "WORD[+WORD...]", "solve in another way, for comparison: see the variants below", 0, 0, NULL},
-  {"layout", TEXT, FIELD(layout), TSI_INFO, "PXxPYxPZ", "count the messages of a solve on so many processes, from the analysis alone", 0, 0, NULL},
-  {"layout", TEXT, FIELD(layout), TSI_SOLVE, "PXxPYxPZ|auto", "under mpiexec: spread the factor over so many processes; auto: in the way with the least predicted time", 0, 0, NULL},
-  {"solves", NUMBER, FIELD(solves), TSI_SOLVE, "N", "solves that a factorization serves: with --ordering auto (default 10), and with --layout auto, for the least predicted time (default: solves alone count)", 1, INT64_C(1) << 40, NULL},
-  {"solves", NUMBER, FIELD(solves), TSI_INFO | TSI_PLOT | TSI_SIMULATE, "N", "with --ordering auto: solves that a factorization serves (default 10)", 1, INT64_C(1) << 40, NULL},
-  {"process-bytes", NUMBER, FIELD(process_bytes), TSI_SOLVE, "N", "with --layout auto: only layouts of which no process is expected to need more than N bytes (default: no limit)", 1, INT64_C(1) << 50, NULL},
-  {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy, communication: of a solve on so many processes, from the analysis alone", 0, 0, NULL},
-  {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; -: standard input", 0, 0, NULL},
-  {"ranks", NUMBER, FIELD(ranks), TSI_INFO, "N", "count the messages of conjugate gradients with a sparse approximate inverse on N processes, which is made on this one; a model problem on a cube is cut into a grid of boxes, any other matrix into blocks of rows", 1, 1000000, NULL},
-  {"fsai", TEXT, FIELD(fsai), TSI_INFO, "NAME=NUMBER,...", "with --ranks: which inverse of one factor, as for tristar krylov", 0, 0, NULL},
-  {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT, "replicated|levelwise|2d", "with --layout: grids have copies of the upper levels and exchange sums once (replicated, the default), or sums at every level of the separator tree (levelwise); 2d: there is one grid, PZ = 1", 0, 0, algorithms},
-  {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT, "subtree|cyclic", "with --layout: balanced subtrees stay whole on a process (subtree, the default), or all panels are spread (cyclic)", 0, 0, maps},
-  {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", NULL, 0, 0, trees},
-  {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi|one_sided", "with --layout: what carries the messages (default auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
-  {"svg", OUTPUT, FIELD(svg), TSI_SOLVE, "FILE", "with --layout: draw how each process spent its time (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
-  {"gantt", OUTPUT, FIELD(gantt), TSI_SOLVE, "FILE", "draw when each task ran, on each worker of each process, of --repeat more solves the one whose time is the median (.svg, .html, .png, .pdf; .json: Chrome trace events for Perfetto; .trace: Paje for ViTE); -: SVG to standard output", 0, 0, NULL},
-  {"message-tree", CHOICE, FIELD(message_tree), TSI_INFO | TSI_SOLVE | TSI_PLOT, "binary|flat", "with --layout: the shape of the trees along which a grid broadcasts and sums (default binary)", 0, 0, trees},
-  {"refine", NUMBER, FIELD(refine), TSI_PLOT, "N", "refinement: at most N corrections before FGMRES (default 5)", 0, 1000, NULL},
-  {"refine", NUMBER, FIELD(refine), SOLVES, "N", "at most N steps of iterative refinement (default 5; 0: only measure the error)", 0, 1000, NULL},
-  {"tolerance", REAL, FIELD(tolerance), SOLVES, "T", "fail if the backward error of X is larger (default 1e-12; in single precision 1e-5)", 0, 0, NULL},
-  {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition number; the factorization does so without this option where pivots are suspicious", 0, 0, NULL},
-  {"inertia", FLAG, FIELD(inertia), TSI_SOLVE, NULL, "count the positive, negative and zero eigenvalues of a symmetric or Hermitian matrix", 0, 0, NULL},
-  {"determinant", FLAG, FIELD(determinant), TSI_SOLVE, NULL, "compute the determinant from the factors", 0, 0, NULL},
-  {"null-space", OUTPUT, FIELD(null_space), TSI_SOLVE, "FILE", "write an orthonormal basis of the null space, at most 100 vectors, as a Matrix Market file; --singular perturb goes on with a singular matrix; without --rhs, right-hand sides are made consistent", 0, 0, NULL},
-  {"forward-error", FLAG, FIELD(forward_error), TSI_SOLVE, NULL, "compute a bound of the error of X itself, which takes 8 to 22 more solves, mostly 10", 0, 0, NULL},
-  {"repeat", NUMBER, FIELD(repeat), SYSTEMS, "N", "time N solves, after one that is not timed, and report the median (default 1)", 1, 1000000, NULL},
-  {"in-flight", NUMBER, FIELD(in_flight), TSI_SOLVE, "N", "keep N of the timed solves in flight, and report how many of them end in a second (default 1)", 1, 1000, NULL},
-  {"checksum", FLAG, FIELD(checksum), SOLVES, NULL, "print a checksum of the bits of X before refinement", 0, 0, NULL},
-  {"checksum", FLAG, FIELD(checksum), TSI_KRYLOV, NULL, "print a checksum of the bits of X", 0, 0, NULL},
-  {"explain", FLAG, FIELD(explain), SOLVES, NULL, "report what runs the solves (one call, one thread, lanes, StarPU tasks, or GPUs beside them), and why", 0, 0, NULL},
-  {"report", FLAG, FIELD(report), SOLVES, NULL, "measure the read bandwidth and report the share of it that the solve reaches; report what StarPU's workers did", 0, 0, NULL},
-  {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
-  {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all; with --quick all)", 0, 0, NULL},
-  {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU; all: each of them, with all cores (default lws)", 0, 0, NULL},
-  {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps, or with --triangular of plain, cxsparse, eigen, petsc, kokkos, with --fsai of hypre, petsc; none; or all that are there (default all)", 0, 0, NULL},
-  {"quick", FLAG, FIELD(quick), TSI_BENCH, NULL, "answer within --limit seconds a table: each solver with all cores, prepared once; the first solution is compared, too, and a peer that takes too long is stopped", 0, 0, NULL},
-  {"triangular", FLAG, FIELD(triangular), TSI_BENCH, NULL, "solve with both triangles of each matrix, without factoring it", 0, 0, NULL},
-  {"uplo", TEXT, FIELD(uplo_list), TSI_BENCH, "LIST", "with --triangular: of L, U (default L,U)", 0, 0, NULL},
-  {"orders", TEXT, FIELD(orders_list), TSI_BENCH, "LIST", "with --triangular: of natural (as in the file) and metis (nested dissection); default natural,metis", 0, 0, NULL},
-  {"of", TEXT, FIELD(of_list), TSI_BENCH, "LIST", "with --triangular: triangles of matrix (the matrix itself), ilu0 (its incomplete LU factors) and ic0 (its incomplete Cholesky factors, if it is symmetric); default matrix,ilu0,ic0", 0, 0, NULL},
-  {"partitions", TEXT, FIELD(partitions_list), TSI_BENCH, "LIST", "with --triangular: of those that tristar trisolve --partition has (default: all)", 0, 0, NULL},
-  {"fsai", FLAG, FIELD(bench_fsai), TSI_BENCH, NULL, "solve by conjugate gradients with sparse approximate inverses and other preconditioners, of symmetric positive definite matrices", 0, 0, NULL},
-  {"ranks", TEXT, FIELD(ranks_list), TSI_BENCH, "LIST", "with --fsai: numbers of processes of each contender (default 1,2; without MPI 1)", 0, 0, NULL},
-  {"steps", NUMBER, FIELD(steps), TSI_BENCH, "N", "with --fsai: columns join a row of the inverses so often (default 5)", 1, 1000, NULL},
-  {"per-step", NUMBER, FIELD(per_step), TSI_BENCH, "N", "with --fsai: so many at a time (default 3)", 1, 1000, NULL},
-  {"tol", REAL, FIELD(tolerance), TSI_BENCH, "T", "with --fsai: end when the norm of the residual is T times that of B (default 1e-8)", 0, 0, NULL},
-  {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
-  {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5; with --quick as far as there is time)", 1, 1000, NULL},
-  {"repeat", NUMBER, FIELD(repeat), TSI_BENCH, "N", "timed solves of a run, after a warm-up (default 11; with --quick 3)", 1, 1000000, NULL},
-  {"milliseconds", NUMBER, FIELD(run_ms), TSI_BENCH, "N", "with --triangular: more solves of a run than that, at most 1000, where a sweep of N milliseconds has time for them (default 20)", 0, 1000000, NULL},
-  {"limit", NUMBER, FIELD(limit), TSI_BENCH, "N", "seconds that a contender may take for a table (default 600; 0: any); with --quick all contenders together (default 60)", 0, 1000000000, NULL},
-  {"fresh", FLAG, FIELD(fresh), TSI_BENCH, NULL, "analyze and factor again in each round (default: once)", 0, 0, NULL},
-  {"reuse", FLAG, FIELD(reuse), TSI_BENCH, NULL, "report the time of 1, 10, 1000 solves with analysis and factorization", 0, 0, NULL},
-  {"svg", OUTPUT, FIELD(svg), TSI_KRYLOV, "FILE", "draw the norm of the residual, iteration by iteration (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
-  {"svg", OUTPUT, FIELD(svg), TSI_BENCH, "FILE", "draw the tables (.svg, .html, .png, .pdf)", 0, 0, NULL},
-  {"json", OUTPUT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},
-  {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
-  {"gpu", CHOICE, FIELD(gpu), TSI_INFO, "A100|H100|GH200|H200|MI250X", "predict a solve on this GPU by a cost model: how the factor would be cut, the time, what bounds it", 0, 0, gpus},
-  {"devices", NUMBER, FIELD(devices), TSI_INFO, "N", "with --gpu: which subtrees go on so many of these beside the cores, what crosses their buses, and the time, by a cost model", 1, 64, NULL},
-  {"gpu", CHOICE, FIELD(gpu), TSI_PLOT, "A100|H100|GH200|H200|MI250X", "placement: on such GPUs, by a cost model, instead of those of this machine", 0, 0, gpus},
-  {"devices", NUMBER, FIELD(devices), TSI_PLOT, "N", "with --gpu: how many of these (default 1)", 1, 64, NULL},
-  {"platform", CHOICE, FIELD(platform), TSI_SIMULATE, "a100|h100|gh200|mi250x", "the node: a server with GPUs of this kind, their buses PCIe 4, PCIe 5, NVLink-C2C, Infinity Fabric (default a100)", 0, 0, platforms},
-  {"devices", NUMBER, FIELD(devices), TSI_SIMULATE, "N", "GPUs of the node (default 1)", 1, 8, NULL},
-  {"workers", NUMBER, FIELD(workers), TSI_SIMULATE, "N", "cores of the node, with a worker of StarPU each (default 8)", 1, 60, NULL},
-  {"repeat", NUMBER, FIELD(repeat), TSI_SIMULATE, "N", "solves after the first one (default 3)", 1, 1000, NULL},
-  {"tree", OUTPUT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
-  {"dot", OUTPUT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of a solve (Graphviz); -: to standard output", 0, 0, NULL},
-  {"on-demand", FLAG, FIELD(on_demand), SOLVES, NULL, "with --json -: solve again for each line on standard input", 0, 0, NULL},
-  {"out", OUTPUT, FIELD(out), SYSTEMS, "FILE", "write X, a Matrix Market array file, compressed if the name ends in .gz; -: to standard output", 0, 0, NULL},
-  {"out", OUTPUT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market, compressed if the name ends in .gz; -: standard output", 0, 0, NULL},
-  {"out", OUTPUT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg; .html, a page that zooms and describes what is under the pointer; .png, .pdf (with librsvg); gantt: also .json, Chrome trace events for Perfetto, and .trace, Paje for ViTE; -: SVG to standard output", 0, 0, NULL},
-  {"json", OUTPUT, FIELD(json), SYSTEMS | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
-  {"json", OUTPUT, FIELD(json), TSI_PLOT, "FILE", "write the figures behind the picture as JSON; -: to standard output", 0, 0, NULL},
-  {"verbose", FLAG, FIELD(verbose), ALL, NULL, "print more, on standard error", 0, 0, NULL},
-  {"help", FLAG, SIZE_MAX, ALL, NULL, "print this text", 0, 0, NULL},
-};
-/* clang-format on */
-#define ROWS (sizeof rows / sizeof rows[0])
 
 int tsi_usage_error(const char *command, const char *format, ...) {
   char text[768];
@@ -246,7 +57,7 @@ void tsi_options_help(const tsi_command *command) {
   tsi_wrap_paragraphs(command->text);
   print_words(command->words);
   puts("\nOptions");
-  for (const option_row *row = rows; row < rows + ROWS; row++) {
+  for (const tsi_option_row *row = tsi_option_rows; row->name != NULL; row++) {
     char left[64];
     if (!(row->commands & command->bit) || row->help == NULL) continue;
     snprintf(left, sizeof left, "--%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
@@ -255,7 +66,7 @@ void tsi_options_help(const tsi_command *command) {
   if (command->bit & (TSI_SOLVE | TSI_INFO | TSI_PLOT | TSI_BENCH)) print_variants();
 }
 
-static int refuse(const tsi_command *command, const option_row *row, const char *word, const char *why) {
+static int refuse(const tsi_command *command, const tsi_option_row *row, const char *word, const char *why) {
   return tsi_usage_error(command->name, "--%s %s: %s", row->name, word, why);
 }
 
@@ -268,7 +79,8 @@ static bool scan_number(const char *word, int64_t *number) {
   return end != word && *end == '\0' && errno == 0;
 }
 
-static int store_number(const tsi_command *command, const option_row *row, const char *word, int64_t *field) {
+static int store_number(const tsi_command *command, const tsi_option_row *row, const char *word,
+                        int64_t *field) {
   char why[96];
   if (!scan_number(word, field)) return refuse(command, row, word, "not an integer");
   if (*field >= row->minimum && *field <= row->maximum) return TSI_EXIT_OK;
@@ -276,7 +88,8 @@ static int store_number(const tsi_command *command, const option_row *row, const
   return refuse(command, row, word, why);
 }
 
-static int store_real(const tsi_command *command, const option_row *row, const char *word, double *field) {
+static int store_real(const tsi_command *command, const tsi_option_row *row, const char *word,
+                      double *field) {
   char *end;
   *field = strtod(word, &end);
   if (end == word || *end != '\0' || isnan(*field)) return refuse(command, row, word, "not a number");
@@ -288,7 +101,7 @@ static int store_real(const tsi_command *command, const option_row *row, const c
 static const char *const older_words[][3] = {{"algo", "new", "replicated"},
                                              {"algo", "baseline", "levelwise"}};
 
-static int store_choice(const tsi_command *command, const option_row *row, const char *word, int *field) {
+static int store_choice(const tsi_command *command, const tsi_option_row *row, const char *word, int *field) {
   char why[200] = "not one of ";
   for (size_t k = 0; k < sizeof older_words / sizeof *older_words; k++)
     if (strcmp(row->name, older_words[k][0]) == 0 && strcmp(word, older_words[k][1]) == 0)
@@ -304,24 +117,14 @@ static int store_choice(const tsi_command *command, const option_row *row, const
   return refuse(command, row, word, why);
 }
 
-const char *tsi_options_bench_ordering(const tsi_settings *settings) {
-  return bench_orderings[settings->bench_ordering];
-}
-
-const char *tsi_options_word(const char *name, int choice) {
-  for (const option_row *row = rows; row < rows + ROWS; row++)
-    if (row->kind == CHOICE && strcmp(row->name, name) == 0) return row->choices[choice];
-  return "";
-}
-
-static int store_variant(const tsi_command *command, const option_row *row, const char *word,
+static int store_variant(const tsi_command *command, const tsi_option_row *row, const char *word,
                          const char **field) {
   char why[256];
   *field = word;
   return tsi_variant_wrong(word, why, sizeof why) ? refuse(command, row, word, why) : TSI_EXIT_OK;
 }
 
-static int store_scheduler(const tsi_command *command, const option_row *row, const char *word,
+static int store_scheduler(const tsi_command *command, const tsi_option_row *row, const char *word,
                            const char **field) {
   char why[640] = "StarPU has no such scheduler; it has";
   const char *name;
@@ -334,7 +137,7 @@ static int store_scheduler(const tsi_command *command, const option_row *row, co
   return refuse(command, row, word, why);
 }
 
-static int store(const tsi_command *command, const option_row *row, const char *word,
+static int store(const tsi_command *command, const tsi_option_row *row, const char *word,
                  tsi_settings *settings) {
   void *field = (char *)settings + row->offset;
   switch (row->kind) {
@@ -393,9 +196,9 @@ static void complete_bench(tsi_settings *settings) {
 
 /* Is the option for solves with factors alone? Options of other subcommands with its name and its field are
  * the same option. */
-static bool wants_factors(const option_row *option) {
+static bool wants_factors(const tsi_option_row *option) {
   unsigned commands = 0;
-  for (const option_row *row = rows; row < rows + ROWS; row++)
+  for (const tsi_option_row *row = tsi_option_rows; row->name != NULL; row++)
     if (strcmp(row->name, option->name) == 0 && row->offset == option->offset) commands |= row->commands;
   return (commands & TSI_SOLVE) && !(commands & TSI_TRISOLVE);
 }
@@ -406,15 +209,16 @@ enum { FIRST = 256 };
 
 static void list_options(const tsi_command *command, struct option *options) {
   size_t count = 0;
-  for (size_t r = 0; r < ROWS; r++)
-    if (rows[r].commands & command->bit)
-      options[count++] = (struct option){rows[r].name, rows[r].kind == FLAG ? no_argument : required_argument,
-                                         NULL, FIRST + (int)r};
+  for (int r = 0; tsi_option_rows[r].name != NULL; r++)
+    if (tsi_option_rows[r].commands & command->bit)
+      options[count++] =
+          (struct option){tsi_option_rows[r].name,
+                          tsi_option_rows[r].kind == FLAG ? no_argument : required_argument, NULL, FIRST + r};
   memset(&options[count], 0, sizeof options[count]);
 }
 
 /* Which of the rows is a file of this kind; NULL: none, or not given. */
-static const char *file_of(const tsi_command *command, const option_row *row, option_kind kind,
+static const char *file_of(const tsi_command *command, const tsi_option_row *row, tsi_option_kind kind,
                            const tsi_settings *settings) {
   if (row->kind != kind || !(row->commands & command->bit)) return NULL;
   return *(const char *const *)((const char *)settings + row->offset);
@@ -427,7 +231,7 @@ static int check_inputs(const tsi_command *command, const tsi_settings *settings
     if (tsi_file_is_standard(settings->operands[k])) reader = "MATRIX";
   if (reader != NULL && command->bit == TSI_BENCH)
     return tsi_usage_error(command->name, "every contender reads the matrix, which therefore cannot be -");
-  for (const option_row *row = rows; row < rows + ROWS; row++) {
+  for (const tsi_option_row *row = tsi_option_rows; row->name != NULL; row++) {
     const char *path = file_of(command, row, INPUT, settings);
     if (path == NULL || !tsi_file_is_standard(path)) continue;
     if (reader != NULL)
@@ -444,7 +248,7 @@ static int check_inputs(const tsi_command *command, const tsi_settings *settings
 
 static int list_outputs(const tsi_command *command, tsi_settings *settings) {
   const char *writer = NULL; /* to standard output */
-  for (const option_row *row = rows; row < rows + ROWS; row++) {
+  for (const tsi_option_row *row = tsi_option_rows; row->name != NULL; row++) {
     const char *path = file_of(command, row, OUTPUT, settings);
     if (path == NULL || settings->output_count == TSI_OUTPUTS_MAX) continue;
     settings->outputs[settings->output_count++] = path;
@@ -460,7 +264,7 @@ static int list_outputs(const tsi_command *command, tsi_settings *settings) {
 
 bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_settings *settings,
                        int *status) {
-  struct option options[ROWS + 1];
+  struct option options[TSI_OPTION_ROWS_MOST];
   int found, operands = 0;
   list_options(command, options);
   set_defaults(command, settings);
@@ -468,12 +272,12 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
   optind = 1;
   *status = TSI_EXIT_OK;
   while (*status == TSI_EXIT_OK && (found = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-    if (found == 'h' || (found >= FIRST && rows[found - FIRST].offset == SIZE_MAX)) {
+    if (found == 'h' || (found >= FIRST && tsi_option_rows[found - FIRST].offset == SIZE_MAX)) {
       tsi_options_help(command);
       return false;
     } else if (found >= FIRST) {
-      *status = store(command, &rows[found - FIRST], optarg, settings);
-      settings->wants_factors |= wants_factors(&rows[found - FIRST]);
+      *status = store(command, &tsi_option_rows[found - FIRST], optarg, settings);
+      settings->wants_factors |= wants_factors(&tsi_option_rows[found - FIRST]);
     } else if (found == ':')
       *status = tsi_usage_error(command->name, "%s needs a value", argv[optind - 1]);
     else if (optopt > 0 && optopt < FIRST)
