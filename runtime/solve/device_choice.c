@@ -1,6 +1,7 @@
 /* See device_choice.h. */
 #include "runtime/solve/device_choice.h"
 
+#include "runtime/context/context.h"
 #include "runtime/solve/device_memory.h"
 
 #define NODE_LEAST 8e3
@@ -10,6 +11,20 @@
 /* Placings until nothing is placed, and how much less memory the next one has at least. */
 #define PLACE_TRIES 12
 #define PLACE_LESS 0.95
+
+tristar_status tsi_devices_for(tristar_t *ts, tristar_place place, const char *obstacle,
+                               double *start_seconds, int *devices) {
+  tsi_env *env = &ts->env;
+  *devices = 0;
+  if (place == TRISTAR_PLACE_GPU && obstacle)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: %s", obstacle);
+  if (place == TRISTAR_PLACE_CPU || obstacle) return TRISTAR_OK;
+  TSI_TRY(tsi_context_need_starpu(ts, start_seconds));
+  *devices = tsi_devices_count(NULL);
+  if (place == TRISTAR_PLACE_GPU && *devices == 0)
+    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU: StarPU has no worker of %s", tsi_devices.name);
+  return TRISTAR_OK;
+}
 
 tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *factor,
                                         const tsi_device_options *options, tsi_device_forecast *forecast) {

@@ -50,6 +50,13 @@ static inline double tsi_device_room(int64_t wanted, const tsi_device_facts *fac
   return wanted > 0 ? (double)wanted : TSI_DEVICE_MEMORY_SHARE * facts->memory;
 }
 
+/* Finds the devices that an object with this `place` may use: *devices is their number, 0 if it is to stay on
+ * the cores. obstacle: why it cannot use any; NULL: it can. Starts StarPU unless the answer is clear without
+ * it; start_seconds: see tsi_context_need_starpu. Errors, of TRISTAR_PLACE_GPU alone: UNSUPPORTED (there is
+ * an obstacle), NO_WORKER; of both: those of tsi_context_need_starpu. */
+TRISTAR_CHECKED tristar_status tsi_devices_for(tristar_t *ts, tristar_place place, const char *obstacle,
+                                               double *start_seconds, int *devices);
+
 /* What a device of a data sheet costs with one right-hand side; what the cores cost is the caller's to set.
  */
 tsi_device_split_costs tsi_device_split_costs_assumed(const tristar_factor_t *factor,

@@ -121,18 +121,12 @@ tristar_status tsi_device_split_options_choose_shared(const tristar_factor_t *fa
                                                       const tristar_plan_options *o, const bool *shared,
                                                       double *start_seconds,
                                                       tsi_device_split_options *places) {
-  tsi_env *env = &factor->ts->env;
   const bool wanted = o->place == TRISTAR_PLACE_GPU;
-  *places = (tsi_device_split_options){.device = NULL};
-  if (o->place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
   const char *obstacle = tsi_device_split_options_obstacle(factor, o);
-  if (obstacle && wanted) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: %s", obstacle);
-  if (obstacle) return TRISTAR_OK;
-  if (!wanted && !may_be_worth(factor, o)) return TRISTAR_OK;
-  TSI_TRY(tsi_context_need_starpu(factor->ts, start_seconds));
-  const int devices = tsi_devices_count(NULL);
-  if (devices == 0 && wanted)
-    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU: StarPU has no worker of %s", tsi_devices.name);
+  int devices;
+  *places = (tsi_device_split_options){.device = NULL};
+  if (!wanted && (obstacle || !may_be_worth(factor, o))) return TRISTAR_OK;
+  TSI_TRY(tsi_devices_for(factor->ts, o->place, obstacle, start_seconds, &devices));
   if (devices == 0) return TRISTAR_OK;
   const tsi_device_facts facts = tsi_device_describe(0);
   tristar_status status = factor->rows ? place_triangle(factor, o, &facts, places)

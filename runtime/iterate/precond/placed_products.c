@@ -80,23 +80,19 @@ static const char *find_obstacle(const tristar_t *ts, const tristar_precond_opti
 /* *worth: the products are to be on a device. */
 static tristar_status choose(tristar_t *ts, const tristar_precond_options *options,
                              const tsi_placed_products *p, bool *worth) {
-  tsi_env *env = &ts->env;
   const bool demanded = options->place == TRISTAR_PLACE_GPU;
-  const char *obstacle = find_obstacle(ts, options);
+  int devices;
   *worth = false;
-  if (options->place == TRISTAR_PLACE_CPU || p->n == 0) return TRISTAR_OK;
-  if (obstacle && demanded) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: %s", obstacle);
-  if (obstacle) return TRISTAR_OK;
-  TSI_TRY(tsi_context_need_starpu(ts, NULL));
-  if (tsi_devices_count(NULL) == 0 && demanded)
-    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU: StarPU has no worker of %s", tsi_devices.name);
-  if (tsi_devices_count(NULL) == 0) return TRISTAR_OK;
+  if (p->n == 0) return TRISTAR_OK;
+  TSI_TRY(tsi_devices_for(ts, options->place, find_obstacle(ts, options), NULL, &devices));
+  if (devices == 0) return TRISTAR_OK;
   const tsi_device_facts facts = tsi_device_describe(0);
   if (!demanded && !is_worth(ts, p, &facts)) return TRISTAR_OK;
   const tristar_status status = check_memory(p, options, &facts);
   *worth = status == TRISTAR_OK;
   if (status == TRISTAR_OK || demanded) return status;
-  tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: products are on the cores: %s", tsi_error_text(env));
+  tsi_log(&ts->env, TRISTAR_LOG_WARNING, "PLACE_AUTO: products are on the cores: %s",
+          tsi_error_text(&ts->env));
   return TRISTAR_OK;
 }
 
