@@ -14,6 +14,8 @@
  * All ranks of the communicator call collective functions in the same order. All of them return the same
  * status, and the message of a rank that failed. MPI must be initialized with MPI_THREAD_SERIALIZED or
  * MPI_THREAD_MULTIPLE. With SERIALIZED the program must not call MPI during a collective function of TriStar.
+ * MPI_THREAD_FUNNELED suffices for a context without StarPU (use_starpu 0) if the main thread alone calls
+ * collective functions.
  * TriStar duplicates the communicator, and neither initializes nor finalizes MPI. libtristar has these
  * functions if it was built with MPI (CMake: TRISTAR_WITH_MPI). */
 #ifndef TRISTAR_MPI_H

@@ -119,7 +119,7 @@ static void check_directory(const world *w, int64_t n) {
                   *answer = xmalloc((size_t)count * sizeof *answer);
   for (int64_t i = 0; i < n; i++) all[i] = (tsi_index)(n - 1 - i);
   for (tsi_count i = 0; i < count; i++) asked[i] = (tsi_index)((i * 7 + w->rank) % (n + 3) - 1);
-  CHECK_OK(tsi_transport_create(env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport));
+  CHECK_OK(tsi_transport_create(env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, false, TRISTAR_OK, &transport));
   CHECK_OK(tsi_directory_create(env, transport, n, w->rank == 0 ? all : NULL, &directory));
   CHECK_OK(tsi_directory_ask(env, transport, directory, TRISTAR_OK, count, asked, answer));
   for (tsi_count i = 0; i < count; i++)

@@ -158,7 +158,7 @@ static void check_allocations(void) {
   const size_t before = atomic_load(&env.memory.current);
   for (int64_t k = 1; status != TRISTAR_OK; k++) {
     if (rank == ranks - 1) env.memory.fail_at = atomic_load(&env.memory.calls) + k;
-    status = tsi_transport_create(&env, MPI_COMM_WORLD, kind, TRISTAR_OK, &transport);
+    status = tsi_transport_create(&env, MPI_COMM_WORLD, kind, false, TRISTAR_OK, &transport);
     env.memory.fail_at = 0;
     CHECK((transport != NULL) == (status == TRISTAR_OK));
     CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
@@ -186,16 +186,18 @@ static void check_allocations(void) {
 /* Before MPI_Init_thread or after MPI_Finalize. */
 static void check_no_mpi(const char *part) {
   tsi_transport *transport;
-  CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport),
-               TRISTAR_ERR_RUNTIME);
+  CHECK_STATUS(
+      tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, false, TRISTAR_OK, &transport),
+      TRISTAR_ERR_RUNTIME);
   CHECK(transport == NULL);
   expect_message(part);
 }
 
 static void check_creation(void) {
   CLEANUP(tsi_transport_destroy) tsi_transport *transport;
-  CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_NULL, kind, TRISTAR_OK, &transport), TRISTAR_ERR_ARGUMENT);
-  CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_KINDS, TRISTAR_OK, &transport),
+  CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_NULL, kind, false, TRISTAR_OK, &transport),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_KINDS, false, TRISTAR_OK, &transport),
                TRISTAR_ERR_ARGUMENT);
   CHECK(transport == NULL);
 }
@@ -203,11 +205,11 @@ static void check_creation(void) {
 /* StarPU-MPI serves one transport at a time; the other kind works beside it. */
 static void check_second(void) {
   CLEANUP(tsi_transport_destroy) tsi_transport *second;
-  CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, kind, TRISTAR_OK, &second),
+  CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, kind, false, TRISTAR_OK, &second),
                TRISTAR_ERR_UNSUPPORTED);
   CHECK(second == NULL);
   expect_message("has StarPU-MPI already");
-  CHECK_OK(tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &second));
+  CHECK_OK(tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, false, TRISTAR_OK, &second));
   check_runs(second, 4 * ranks, 5, runs());
 }
 
@@ -228,14 +230,14 @@ static void check_all(void) {
   tsi_transport *transport;
   check_creation();
   if (kind == TSI_TRANSPORT_DIRECT) { /* without StarPU */
-    CHECK_OK(tsi_transport_create(&env, MPI_COMM_WORLD, kind, TRISTAR_OK, &transport));
+    CHECK_OK(tsi_transport_create(&env, MPI_COMM_WORLD, kind, false, TRISTAR_OK, &transport));
     check_traffic(transport, false);
     tsi_transport_destroy(&transport);
   }
   CHECK(starpu_init(NULL) == 0);
   check_allocations();
   for (int turn = 0; turn < (kind == TSI_TRANSPORT_DIRECT ? 2 : 1); turn++) {
-    CHECK_OK(tsi_transport_create(&env, MPI_COMM_WORLD, kind, TRISTAR_OK, &transport));
+    CHECK_OK(tsi_transport_create(&env, MPI_COMM_WORLD, kind, false, TRISTAR_OK, &transport));
     check_traffic(transport, true);
     check_arguments(transport);
     if (kind == TSI_TRANSPORT_DIRECT) check_lengths(transport);
@@ -244,7 +246,7 @@ static void check_all(void) {
   }
   starpu_shutdown();
   if (kind == TSI_TRANSPORT_STARPU_MPI) {
-    CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, kind, TRISTAR_OK, &transport),
+    CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, kind, false, TRISTAR_OK, &transport),
                  TRISTAR_ERR_UNSUPPORTED);
     expect_message("needs StarPU");
   }
@@ -255,10 +257,15 @@ static void check_funneled(void) {
   tsi_transport *transport;
   CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) == MPI_SUCCESS);
   if (level == MPI_THREAD_FUNNELED) {
-    CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport),
-                 TRISTAR_ERR_UNSUPPORTED);
+    CHECK_STATUS(
+        tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, false, TRISTAR_OK, &transport),
+        TRISTAR_ERR_UNSUPPORTED);
     CHECK(transport == NULL);
     expect_message("MPI_THREAD_FUNNELED");
+    ranks = 1;
+    CHECK_OK(tsi_transport_create(&env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, true, TRISTAR_OK, &transport));
+    check_traffic(transport, false);
+    tsi_transport_destroy(&transport);
   }
   MPI_Finalize();
   if (level != MPI_THREAD_FUNNELED) SKIP("this MPI gives thread level %d where FUNNELED is asked for", level);

@@ -17,7 +17,8 @@ typedef struct world {
 
 static tsi_transport *create(world *w) {
   tsi_transport *transport;
-  CHECK_OK(tsi_transport_create(&w->env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport));
+  CHECK_OK(
+      tsi_transport_create(&w->env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, false, TRISTAR_OK, &transport));
   return transport;
 }
 

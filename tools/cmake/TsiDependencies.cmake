@@ -148,6 +148,8 @@ if(NOT TRISTAR_SANITIZE)
   set(tsi_python_off "${tsi_off}")
 endif()
 
+include(TsiPetsc)
+
 if(TRISTAR_WITH_PROGRAM)
   find_path(CJSON_INCLUDE_DIR cjson/cJSON.h)
   find_library(CJSON_LIBRARY cjson)

@@ -31,6 +31,7 @@ struct tsi_transport {
   MPI_Comm comm; /* ours */
   int rank, size, tag_most;
   bool attached;
+  bool alone;            /* one thread sends, the main thread if MPI has FUNNELED only */
   _Atomic(bool) broken;  /* a receive could not be posted */
   MPI_Request gathering; /* a team's, on its way */
   const tsi_transport_ops *ops;

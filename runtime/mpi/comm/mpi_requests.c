@@ -246,7 +246,8 @@ static void direct_start(tsi_mailbox *mailbox, const bool *comes) {
   direct_box *box = mailbox->own;
   direct_news news = {box, 0, 0};
   /* Without messages as well: other processes may want the core. */
-  if (tsi_starpu_runs()) tsi_idle_add_hook(mailbox->env, advance, &hook_exists, "messages are slower");
+  if (!mailbox->transport->alone && tsi_starpu_runs())
+    tsi_idle_add_hook(mailbox->env, advance, &hook_exists, "messages are slower");
   if (tsi_mailbox_done(mailbox)) return; /* no messages */
   tsi_mpi_lock();
   box->actives = 0;

@@ -120,10 +120,14 @@ static const char *level_name(int level) {
   return "MPI_THREAD_MULTIPLE";
 }
 
-static tristar_status check_kind(tsi_env *env, tsi_transport_kind kind) {
+static tristar_status check_kind(tsi_env *env, tsi_transport_kind kind, bool alone) {
   const tsi_transport_ops *ops = kinds[kind].ops;
-  int level = MPI_THREAD_SINGLE;
+  int level = MPI_THREAD_SINGLE, main_thread = 0;
   TSI_TRY(TSI_MPI(env, "MPI_Query_thread", MPI_Query_thread(&level)));
+  if (alone && kind == TSI_TRANSPORT_DIRECT && level == MPI_THREAD_FUNNELED) {
+    TSI_TRY(TSI_MPI(env, "MPI_Is_thread_main", MPI_Is_thread_main(&main_thread)));
+    if (main_thread) return TRISTAR_OK;
+  }
   if (level < ops->thread_level)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the transport %s needs MPI with %s, it was initialized with %s",
              kinds[kind].name, level_name(ops->thread_level), level_name(level));
@@ -161,13 +165,15 @@ static tristar_status describe(tsi_transport *transport) {
   return TRISTAR_OK;
 }
 
-static tristar_status prepare(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind, tsi_transport **out) {
+static tristar_status prepare(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind, bool alone,
+                              tsi_transport **out) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY_OUT(check_kind(env, kind));
+  TSI_TRY_OUT(check_kind(env, kind, alone));
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
   (*out)->comm = comm;
   (*out)->ops = kinds[kind].ops;
+  (*out)->alone = alone;
   status = tsi_monitor_init(env, &(*out)->lock, &(*out)->changed);
   if (status != TRISTAR_OK) {
     TSI_FREE(env, *out);
@@ -198,8 +204,8 @@ static void free_comm(MPI_Comm *comm) {
   tsi_mpi_unlock();
 }
 
-tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind, tristar_status mine,
-                                    tsi_transport **out) {
+tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind, bool alone,
+                                    tristar_status mine, tsi_transport **out) {
   tristar_status status = TRISTAR_OK;
   static const char *const name[] = {"the transport (0: direct, 1: starpu_mpi)"};
   const int64_t value[] = {kind};
@@ -214,7 +220,7 @@ tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_k
   if (mine == TRISTAR_OK && ((int)kind < 0 || kind >= TSI_TRANSPORT_KINDS))
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "no transport %d", (int)kind);
   TSI_TRY_OUT(same(env, copy, rank, mine, 1, name, value, 0, NULL));
-  TSI_TRY_OUT(agree(env, copy, rank, prepare(env, copy, kind, out)));
+  TSI_TRY_OUT(agree(env, copy, rank, prepare(env, copy, kind, alone, out)));
   if ((*out)->ops->attach) {
     status = (*out)->ops->attach(*out);
     (*out)->attached = status == TRISTAR_OK;

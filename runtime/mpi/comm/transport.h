@@ -60,11 +60,12 @@ typedef void (*tsi_departure)(void *context, tsi_index send);
 const char *tsi_transport_kind_name(tsi_transport_kind kind);
 
 /* Collective; all ranks get the same status. mine: what this rank has found before, which all agree on first.
- * Errors: ARGUMENT (MPI_COMM_NULL, no such kind, not the same kind on all ranks), RUNTIME (MPI is not
- * initialized, or finalized already; an error of MPI), UNSUPPORTED (the thread level of MPI is too low; a
- * second starpu_mpi; starpu_mpi without StarPU), MEMORY. */
+ * alone: this thread alone sends, as in a context without StarPU. Then MPI_THREAD_FUNNELED suffices for
+ * direct on the main thread. Errors: ARGUMENT (MPI_COMM_NULL, no such kind, not the same kind on all ranks),
+ * RUNTIME (MPI is not initialized, or finalized already; an error of MPI), UNSUPPORTED (the thread level of
+ * MPI is too low; a second starpu_mpi; starpu_mpi without StarPU), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind,
-                                                    tristar_status mine, tsi_transport **out);
+                                                    bool alone, tristar_status mine, tsi_transport **out);
 /* Collective, after its mailboxes and before MPI_Finalize and the end of StarPU. */
 void tsi_transport_destroy(tsi_transport **transport);
 

@@ -137,7 +137,7 @@ tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mi
   tsi_env *env = &ts->env;
   tsi_transport *transport = NULL;
   tristar_dmatrix_t *d = NULL;
-  TSI_TRY_OUT(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, mine, &transport));
+  TSI_TRY_OUT(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, !ts->workers.allowed, mine, &transport));
   TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
   atomic_init(&d->references, 1);

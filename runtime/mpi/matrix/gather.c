@@ -160,7 +160,8 @@ tristar_status tristar_matrix_gather(tristar_t *ts, MPI_Comm comm, const tristar
   if (matrix != NULL) *matrix = NULL;
   TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
-  TSI_TRY_OUT(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport));
+  TSI_TRY_OUT(
+      tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, !ts->workers.allowed, TRISTAR_OK, &transport));
   gathering g = {.env = env,
                  .comm = tsi_transport_comm(transport),
                  .rank = tsi_transport_rank(transport),

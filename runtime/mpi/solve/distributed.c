@@ -306,7 +306,7 @@ tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "distributed is NULL");
   if (mine == TRISTAR_OK && kind == TSI_TRANSPORT_STARPU_MPI)
     mine = tsi_context_need_starpu(ts, &start_seconds);
-  TSI_TRY_OUT(tsi_transport_create(env, comm, kind, mine, &transport));
+  TSI_TRY_OUT(tsi_transport_create(env, comm, kind, !ts->workers.allowed, mine, &transport));
   TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
   tsi_env_retain(env);

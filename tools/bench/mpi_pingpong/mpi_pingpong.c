@@ -127,7 +127,7 @@ static tristar_status play(tsi_transport *transport, tsi_transport_kind kind, si
 
 static void measure(tsi_env *env, tsi_transport_kind kind, int runs) {
   tsi_transport *transport;
-  tristar_status status = tsi_transport_create(env, MPI_COMM_WORLD, kind, TRISTAR_OK, &transport);
+  tristar_status status = tsi_transport_create(env, MPI_COMM_WORLD, kind, false, TRISTAR_OK, &transport);
   if (status == TRISTAR_OK && tsi_transport_size(transport) < 2)
     status = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "two ranks are needed");
   for (size_t bytes = 8; bytes <= (size_t)1 << 20 && status == TRISTAR_OK; bytes *= bytes == 8 ? 16 : 8)
