@@ -1,18 +1,16 @@
 /* Elimination trees: see etree.h. */
 #include "partition/order/etree.h"
 
-#include <stdlib.h>
-
 tristar_status tsi_etree(tsi_env *env, const tsi_graph *graph, const tsi_index *perm,
                          const tsi_index *inverse, tsi_index *parent) {
   TSI_SCRATCH(env, tsi_index, ancestor, graph->n); /* a known ancestor, where paths are cut short */
+  TSI_SCRATCH(env, tsi_index, below, graph->n);
   for (tsi_index k = 0; k < graph->n; k++) {
-    tsi_index v = perm[k];
+    const tsi_index count = tsi_graph_list_below(graph, inverse, perm[k], k, below);
     parent[k] = TSI_NONE;
     ancestor[k] = TSI_NONE;
-    for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++) {
-      tsi_index i = inverse[graph->adj[p]];
-      if (i > k) continue;
+    for (tsi_index c = 0; c < count; c++) {
+      tsi_index i = below[c];
       while (ancestor[i] != TSI_NONE && ancestor[i] != k) {
         tsi_index up = ancestor[i];
         ancestor[i] = k;
@@ -27,43 +25,54 @@ tristar_status tsi_etree(tsi_env *env, const tsi_graph *graph, const tsi_index *
   return TRISTAR_OK;
 }
 
-typedef struct weighted {
-  tsi_count weight;
-  tsi_index node;
-} weighted;
-
-/* Lightest first; among equals the highest number first. */
-static int compare_weighted(const void *pa, const void *pb) {
-  const weighted *a = pa, *b = pb;
-  if (a->weight != b->weight) return a->weight < b->weight ? -1 : 1;
-  return a->node > b->node ? -1 : 1;
+/* Two lists of nodes as one, heaviest first; of equal nodes the one of list a. */
+static tsi_index merge_lists(const tsi_count *weight, tsi_index *next, tsi_index a, tsi_index b) {
+  tsi_index first, *end = &first;
+  while (a != TSI_NONE && b != TSI_NONE) {
+    tsi_index *from = weight[b] > weight[a] ? &b : &a;
+    *end = *from;
+    end = &next[*from];
+    *from = *end;
+  }
+  *end = a != TSI_NONE ? a : b;
+  return first;
 }
 
-/* Lists of children: head[parent], next[child]; slot n of head holds the roots. Nodes are pushed to the
- * front, the one that comes first last. */
-static tristar_status list_children(tsi_env *env, tsi_index n, const tsi_index *parent,
-                                    const tsi_count *weight, tsi_index *head, tsi_index *next) {
-  TSI_OWNED weighted *sorted = NULL;
-  if (weight) {
-    TSI_TRY(TSI_ALLOC(env, sorted, n));
-    for (tsi_index j = 0; j < n; j++) sorted[j] = (weighted){weight[j], j};
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_weighted);
+/* The first `count` nodes of a list, heaviest first, and stable; *rest: the node behind them. */
+static tsi_index sort_list(const tsi_count *weight, tsi_index *next, tsi_index list, tsi_index count,
+                           tsi_index *rest) {
+  if (count == 1) {
+    *rest = next[list];
+    next[list] = TSI_NONE;
+    return list;
   }
+  const tsi_index first = sort_list(weight, next, list, count / 2, &list);
+  const tsi_index second = sort_list(weight, next, list, count - count / 2, rest);
+  return merge_lists(weight, next, first, second);
+}
+
+/* Lists of children: head[parent], next[child]; slot n of head holds the roots. The heaviest comes first;
+ * among equals, or without weights, the lowest number. */
+static void list_children(tsi_index n, const tsi_index *parent, const tsi_count *weight, tsi_index *head,
+                          tsi_index *next) {
   for (tsi_index j = 0; j <= n; j++) head[j] = TSI_NONE;
-  for (tsi_index k = 0; k < n; k++) {
-    tsi_index j = weight ? sorted[k].node : n - 1 - k;
+  for (tsi_index j = n - 1; j >= 0; j--) {
     tsi_index up = parent[j] == TSI_NONE ? n : parent[j];
     next[j] = head[up];
     head[up] = j;
   }
-  return TRISTAR_OK;
+  for (tsi_index up = 0; weight != NULL && up <= n; up++) {
+    tsi_index count = 0, rest;
+    for (tsi_index child = head[up]; child != TSI_NONE; child = next[child]) count++;
+    if (count > 1) head[up] = sort_list(weight, next, head[up], count, &rest);
+  }
 }
 
 tristar_status tsi_postorder(tsi_env *env, tsi_index n, const tsi_index *parent, const tsi_count *weight,
                              tsi_index *order) {
   TSI_SCRATCH(env, tsi_index, head, n + 1);
   TSI_SCRATCH(env, tsi_index, next, n);
-  TSI_TRY(list_children(env, n, parent, weight, head, next));
+  list_children(n, parent, weight, head, next);
   tsi_index k = 0;
   tsi_index at = n; /* the node whose children are being visited; n: above the roots */
   while (at != TSI_NONE) {

@@ -1,7 +1,8 @@
 /* The graph of A + A^T: see graph.h.
  *
- * Two bucket transpositions sort the columns of A in O(n + nnz): T = A^T has ascending lists because it is
- * filled column by column, and so has B = T^T = A. The neighbours of v are the merged lists T_v and B_v. */
+ * A bucket transposition gives T = A^T. The neighbours of v are the list of v in T and what column v of A
+ * adds. They are entered as v into the lists of the neighbours, v after v, so that lists ascend: O(n + nnz).
+ */
 #include "partition/order/graph.h"
 
 /* A pattern as lists: list v is index[ptr[v] .. ptr[v+1]-1]. */
@@ -48,42 +49,72 @@ static tristar_status transpose(tsi_env *env, tsi_index n, const tsi_count *ptr,
   return TRISTAR_OK;
 }
 
-/* Merges two ascending lists without repetition; returns the length. out may be NULL: the length only. */
-static tsi_count merge(const tsi_index *a, tsi_count na, const tsi_index *b, tsi_count nb, tsi_index *out) {
-  tsi_count i = 0, j = 0, k = 0;
-  while (i < na || j < nb) {
-    tsi_index x = i < na ? a[i] : INT32_MAX;
-    tsi_index y = j < nb ? b[j] : INT32_MAX;
-    if (out) out[k] = tsi_index_min(x, y);
-    k++;
-    i += x <= y;
-    j += y <= x;
+/* A and the transpose t, without loops: what to make a graph of. */
+typedef struct halves {
+  tsi_index n;
+  const tsi_count *ptr;
+  const tsi_index *index, *row_map;
+  const lists *t;
+  tsi_index *seen; /* the latest vertex that a vertex was found to be a neighbour of */
+} halves;
+
+/* The neighbours of v that t does not list: *u is the next one. False: there are no more. */
+static inline bool next_new(const halves *h, tsi_index v, tsi_count *p, tsi_index *u) {
+  while (*p < h->ptr[v + 1]) {
+    const tsi_index i = h->index[(*p)++];
+    *u = h->row_map ? h->row_map[i] : i;
+    if (h->seen[*u] == v) continue;
+    h->seen[*u] = v;
+    return true;
   }
-  return k;
+  return false;
 }
 
-static tsi_count merge_lists(const lists *a, const lists *b, tsi_index v, tsi_index *out) {
-  return merge(a->index + a->ptr[v], a->ptr[v + 1] - a->ptr[v], b->index + b->ptr[v],
-               b->ptr[v + 1] - b->ptr[v], out);
+/* Before next_new. */
+static void begin_vertex(const halves *h, tsi_index v) {
+  h->seen[v] = v;
+  for (tsi_count p = h->t->ptr[v]; p < h->t->ptr[v + 1]; p++) h->seen[h->t->index[p]] = v;
 }
 
-/* Fills ptr and adj of the graph from the lists of A and A^T. */
-static tristar_status unite(const lists *a, const lists *t, tsi_graph *graph) {
-  tsi_index n = graph->n;
-  size_t rows = (size_t)n + 1;
-  if (memcmp(a->ptr, t->ptr, rows * sizeof *a->ptr) == 0 &&
-      memcmp(a->index, t->index, (size_t)a->ptr[n] * sizeof *a->index) == 0) { /* A is symmetric */
-    graph->ptr = t->ptr;
+static void forget_seen(const halves *h) {
+  for (tsi_index v = 0; v < h->n; v++) h->seen[v] = TSI_NONE;
+}
+
+/* Starts of the lists of all neighbours. */
+static void count_neighbours(const halves *h, tsi_count *ptr) {
+  ptr[0] = 0;
+  forget_seen(h);
+  for (tsi_index v = 0; v < h->n; v++) {
+    tsi_count p = h->ptr[v];
+    tsi_index u;
+    ptr[v + 1] = ptr[v] + h->t->ptr[v + 1] - h->t->ptr[v];
+    begin_vertex(h, v);
+    while (next_new(h, v, &p, &u)) ptr[v + 1]++;
+  }
+}
+
+/* Fills ptr and adj of the graph. v is put into the list of each neighbour, so lists ascend. */
+static tristar_status unite(tsi_env *env, halves *h, lists *t, tsi_graph *graph) {
+  TSI_SCRATCH(env, tsi_index, seen, h->n);
+  TSI_TRY(TSI_ALLOC_IN(graph, graph->ptr, h->n + 1));
+  h->seen = seen;
+  count_neighbours(h, graph->ptr);
+  if (graph->ptr[h->n] == t->ptr[h->n]) { /* A is symmetric */
     graph->adj = t->index;
-    tsi_own(graph, t->ptr);
     tsi_own(graph, t->index);
     return TRISTAR_OK;
   }
-  TSI_TRY(TSI_ALLOC_IN(graph, graph->ptr, n + 1));
-  graph->ptr[0] = 0;
-  for (tsi_index v = 0; v < n; v++) graph->ptr[v + 1] = graph->ptr[v] + merge_lists(a, t, v, NULL);
-  TSI_TRY(TSI_ALLOC_IN(graph, graph->adj, graph->ptr[n]));
-  for (tsi_index v = 0; v < n; v++) merge_lists(a, t, v, graph->adj + graph->ptr[v]);
+  TSI_TRY(TSI_ALLOC_IN(graph, graph->adj, graph->ptr[h->n]));
+  TSI_SCRATCH(env, tsi_count, next, h->n);
+  memcpy(next, graph->ptr, (size_t)h->n * sizeof *next);
+  forget_seen(h);
+  for (tsi_index v = 0; v < h->n; v++) {
+    tsi_count p = h->ptr[v];
+    tsi_index u;
+    begin_vertex(h, v);
+    for (tsi_count q = t->ptr[v]; q < t->ptr[v + 1]; q++) graph->adj[next[t->index[q]]++] = v;
+    while (next_new(h, v, &p, &u)) graph->adj[next[u]++] = v;
+  }
   return TRISTAR_OK;
 }
 
@@ -94,11 +125,9 @@ tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const tsi_count *ptr,
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a row map needs both triangles of the matrix");
   TSI_SCRATCH_ZERO(env, tsi_graph, graph, 1);
   TSI_SCRATCH_ZERO(env, lists, t, 1);
-  TSI_SCRATCH_ZERO(env, lists, a, 1);
   graph->n = n;
   TSI_TRY(transpose(env, n, ptr, index, row_map, t));
-  TSI_TRY(transpose(env, n, t->ptr, t->index, NULL, a));
-  TSI_TRY(unite(a, t, graph));
+  TSI_TRY(unite(env, &(halves){.n = n, .ptr = ptr, .index = index, .row_map = row_map, .t = t}, t, graph));
   if (env->check) TSI_TRY(tsi_graph_check(env, graph));
   *out = tsi_take(&graph);
   return TRISTAR_OK;

@@ -13,6 +13,18 @@ typedef struct tsi_graph {
   tsi_index *adj; /* ptr[n] */
 } tsi_graph;
 
+/* Writes which numbers below k the neighbours of v have; returns how many. inverse: the number of each
+ * vertex; below: room for as many as v has neighbours. Without a branch, which no processor could predict. */
+static inline tsi_index tsi_graph_list_below(const tsi_graph *graph, const tsi_index *inverse, tsi_index v,
+                                             tsi_index k, tsi_index *below) {
+  tsi_index count = 0;
+  for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++) {
+    below[count] = inverse[graph->adj[p]];
+    count += below[count] < k;
+  }
+  return count;
+}
+
 /* Builds the graph of A + A^T, where A has its entry (row_map[index[p]], j) for ptr[j] <= p < ptr[j+1];
  * row_map may be NULL (identity). triangle: each off-diagonal pair is stored once. index values must be in
  * 0..n-1 (checked by the caller). The graph is released with TSI_FREE. Errors: MEMORY, TOO_LARGE. */

@@ -63,6 +63,7 @@ typedef struct merger {
   tsi_count *zeros;   /* stored zeros of the group, same place */
   tsi_index *behind;  /* the next one in the same bucket */
   tsi_index *bucket;  /* QUEUE_SIZE */
+  tsi_count last;     /* the last bucket that has had a group */
   double relax;
 } merger;
 
@@ -98,12 +99,13 @@ static void enqueue(merger *m, tsi_index s) {
   tsi_index up = find_group(m->group, m->tree->parent[s]);
   tsi_count added = zeros_added(m, s, up);
   if (added >= QUEUE_SIZE) return;
+  if (added > m->last) m->last = added;
   m->behind[s] = m->bucket[added];
   m->bucket[added] = s;
 }
 
 static void merge_all(merger *m) {
-  for (tsi_index zeros = 0; zeros < QUEUE_SIZE; zeros++)
+  for (tsi_count zeros = 0; zeros <= m->last; zeros++)
     while (m->bucket[zeros] != TSI_NONE) {
       tsi_index s = m->bucket[zeros];
       m->bucket[zeros] = m->behind[s];

@@ -269,18 +269,18 @@ static tristar_status order_columns(tsi_env *env, const tsi_symbolic_options *op
 }
 
 /* The permuted lower triangle, column by column: row[ptr[j] .. ptr[j+1]-1] are the rows below the diagonal.
- */
+ * Without a branch, which no processor could predict: the last row written may be none. */
 static tristar_status lower_triangle(tsi_env *env, const tsi_graph *graph, const tsi_symbolic *sy,
                                      tsi_count **ptr, tsi_index **row) {
   tsi_count at = 0;
   TSI_TRY(TSI_ALLOC(env, *ptr, sy->n + 1));
-  TSI_TRY(TSI_ALLOC(env, *row, graph->ptr[graph->n] / 2));
+  TSI_TRY(TSI_ALLOC(env, *row, graph->ptr[graph->n] / 2 + 1));
   for (tsi_index j = 0; j < sy->n; j++) {
     tsi_index v = sy->perm[j];
     (*ptr)[j] = at;
     for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++) {
-      tsi_index i = sy->inverse[graph->adj[p]];
-      if (i > j) (*row)[at++] = i;
+      (*row)[at] = sy->inverse[graph->adj[p]];
+      at += (*row)[at] > j;
     }
   }
   (*ptr)[sy->n] = at;
@@ -368,18 +368,17 @@ static tristar_status fill_rows(tsi_env *env, const tsi_graph *graph, tsi_symbol
   TSI_SCRATCH(env, tsi_index, owner, sy->n);
   TSI_SCRATCH(env, tsi_index, mark, sy->count); /* the latest row that came by */
   TSI_SCRATCH(env, tsi_count, next, sy->count);
+  TSI_SCRATCH(env, tsi_index, below, sy->n);
   for (tsi_index s = 0; s < sy->count; s++) {
     mark[s] = TSI_NONE;
     next[s] = sy->row_ptr[s];
     for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++) owner[j] = s;
   }
   for (tsi_index i = 0; i < sy->n; i++) {
-    tsi_index v = sy->perm[i];
+    const tsi_index count = tsi_graph_list_below(graph, sy->inverse, sy->perm[i], i, below);
     mark[owner[i]] = i;
-    for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++) {
-      tsi_index j = sy->inverse[graph->adj[p]];
-      if (j > i) continue;
-      for (tsi_index s = owner[j]; mark[s] != i; s = sy->parent[s]) {
+    for (tsi_index c = 0; c < count; c++) {
+      for (tsi_index s = owner[below[c]]; mark[s] != i; s = sy->parent[s]) {
         if (next[s] == sy->row_ptr[s + 1] || sy->parent[s] == TSI_NONE)
           TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d has more than the %lld rows counted", s,
                    (long long)(sy->row_ptr[s + 1] - sy->row_ptr[s]));

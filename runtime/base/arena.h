@@ -19,7 +19,7 @@
 
 #include <stddef.h>
 
-#define TSI_ARENA_LEAST ((size_t)128 << 10)
+#define TSI_ARENA_LEAST ((size_t)32 << 10)
 #define TSI_ARENA_MOST ((size_t)10 << 20)
 #define TSI_ARENA_GRANULE ((size_t)4096)
 

@@ -68,28 +68,31 @@ static tristar_status make_trial(const tsi_system *system, tristar_op op, trial 
   return tsi_system_residual(system, op, zero, x, b);
 }
 
-/* A trial solve without refinement. *error: what it is, or was before; infinite if x is beyond the range of
- * numbers. */
-static tristar_status try_solve(const tsi_system *system, tristar_op op, trial which, double *error) {
+/* The trials from `first` to `last`, solved together without refinement. *error: the largest of their errors,
+ * or what it was before; infinite if x is beyond the range of numbers. */
+static tristar_status try_solve(const tsi_system *system, tristar_op op, trial first, trial last,
+                                double *error) {
   const tristar_refine_options options = {.max_steps = 0};
   tristar_refine_result result = {.backward_error = 0};
-  const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
+  const size_t column = (size_t)system->n * system->kernels->scalar_bytes, count = (size_t)(last - first + 1);
   TSI_OWNED char *b = NULL;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2, column)));
-  TSI_TRY(make_trial(system, op, which, b, b + column));
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * count, column)));
+  char *x = b + count * column;
+  for (size_t k = 0; k < count; k++)
+    TSI_TRY(make_trial(system, op, first + (trial)k, b + k * column, x + k * column));
   const tristar_status status =
-      tsi_solve_refined(system, op, 1, b, column, b + column, column, &options, &result);
+      tsi_solve_refined(system, op, (int64_t)count, b, column, x, column, &options, &result);
   if (status == TRISTAR_ERR_NOT_FINITE) result.backward_error = INFINITY;
   if (!(result.backward_error <= *error)) *error = result.backward_error;
   return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status;
 }
 
 /* Solves with L U lose other digits of A^T x = b than of A x = b, symmetric factors the same. */
-static tristar_status try_solves(const tsi_system *system, const tristar_factor_t *factor, trial which,
-                                 double *error) {
-  TSI_TRY(try_solve(system, TRISTAR_N, which, error));
+static tristar_status try_solves(const tsi_system *system, const tristar_factor_t *factor, trial first,
+                                 trial last, double *error) {
+  TSI_TRY(try_solve(system, TRISTAR_N, first, last, error));
   if (factor->analysis->stats.method == TRISTAR_METHOD_LU)
-    TSI_TRY(try_solve(system, TRISTAR_T, which, error));
+    TSI_TRY(try_solve(system, TRISTAR_T, first, last, error));
   return TRISTAR_OK;
 }
 
@@ -192,7 +195,7 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
  * loses the small ones. */
 static tristar_status judge_units(const tsi_system *system, tristar_factor_t *factor) {
   if (loses_digits(factor) || !tsi_scaling_has_far_units(factor)) return TRISTAR_OK;
-  TSI_TRY(try_solves(system, factor, TRIAL_ONES, &factor->stats.solve_error));
+  TSI_TRY(try_solves(system, factor, TRIAL_ONES, TRIAL_ONES, &factor->stats.solve_error));
   if (loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, TRISTAR_LOG_WARNING,
@@ -207,8 +210,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   bool fine;
   TSI_TRY(look(system, factor, &fine));
   if (fine) return TRISTAR_OK;
-  for (trial which = TRIAL_LARGE; which <= TRIAL_MODERATE; which++)
-    TSI_TRY(try_solves(system, factor, which, &stats->solve_error));
+  TSI_TRY(try_solves(system, factor, TRIAL_LARGE, TRIAL_MODERATE, &stats->solve_error));
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
