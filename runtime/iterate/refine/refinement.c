@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "runtime/iterate/refine/fgmres.h"
-#include "runtime/iterate/refine/projection.h"
 #include "runtime/base/options.h"
 
 void tristar_refine_options_init_sized(tristar_refine_options *options, size_t size) {
@@ -21,15 +20,15 @@ static int margin_of(const tsi_system *system, tristar_op op) {
   return largest > 0x1p900 ? 100 : 0;
 }
 
-/* Does a scaling differ by more than eps^-0.4? */
-static bool is_uneven(const tsi_system *system, const double *scale) {
+/* The largest ratio of two entries of a scaling. */
+static double spread_of(const tsi_system *system, const double *scale) {
   double largest = 0, reciprocal = 0; /* of the smallest */
   for (tsi_index i = 0; scale && i < system->n; i++) {
     largest = fmax(largest, fabs(scale[i]));
     reciprocal = fmax(reciprocal, 1 / fabs(scale[i]));
   }
   largest = tsi_team_largest(system->team, largest);
-  return largest * tsi_team_largest(system->team, reciprocal) > pow(system->kernels->epsilon, -0.4);
+  return fmax(1, largest * tsi_team_largest(system->team, reciprocal));
 }
 
 tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
@@ -40,11 +39,14 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   r->op = op;
   r->row_scale = tsi_system_row_scale(system, op);
   r->margin = margin_of(system, op);
-  r->uneven = is_uneven(system, system->row_scale) || is_uneven(system, system->col_scale);
+  r->spread = spread_of(system, r->row_scale);
+  r->uneven = fmax(r->spread, spread_of(system, tsi_system_column_weight(system, op))) >
+              pow(system->kernels->epsilon, -0.4);
   TSI_TRY(tsi_residual_begin(system, op, &r->residual));
   tristar_status status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->trial, column);
+  if (status == TRISTAR_OK && system->singular) status = TSI_ALLOC_ZERO(env, r->projection, 1);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->part, column);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->rest, column);
   return tsi_team_agree(system->team, status);
@@ -54,6 +56,8 @@ void tsi_refinement_finish(tsi_refinement *r) {
   if (r->system == NULL) return;
   tsi_env *env = r->system->env;
   tsi_residual_finish(&r->residual);
+  if (r->projection) tsi_projection_finish(r->projection);
+  TSI_FREE(env, r->projection);
   TSI_FREE(env, r->correction);
   TSI_FREE(env, r->best);
   TSI_FREE(env, r->trial);
@@ -360,7 +364,8 @@ static tristar_status measure_residual(const tsi_refinement *r, const void *b, c
   const double size = scaled_size(r, b), bound = scaled_bound(r);
   *residual = 0;
   if (size <= 0) return r->system->team->failure;
-  const bool hidden = !(kernels->epsilon * bound <= sqrt(kernels->epsilon) * size);
+  const double spread = r->system->singular ? r->spread : 1; /* judge_singular looks at all rows */
+  const bool hidden = !(kernels->epsilon * bound * spread <= sqrt(kernels->epsilon) * size);
   if (hidden) TSI_TRY(tsi_system_precise_residual(r->system, r->op, b, x, r->residual.vector));
   *residual = scaled_size(r, r->residual.vector) / size;
   if (hidden) *residual = fmax(*residual, kernels->wider_epsilon * bound / size);
@@ -370,14 +375,12 @@ static tristar_status measure_residual(const tsi_refinement *r, const void *b, c
 /* The solution without null vectors, x: its backward error, and its residual as the factors scale it. */
 static tristar_status solve_projected(const tsi_refinement *r, const void *b, void *x,
                                       const tristar_refine_options *options, tristar_refine_result *result) {
-  TSI_CLEANUP(tsi_projection_finish) tsi_projection projection = {.original = NULL};
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
   TSI_OWNED char *copy = NULL;
-  TSI_TRY(tsi_projection_begin(r->system, r->op, &projection));
   TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, copy, bytes)));
   memcpy(copy, b, bytes);
   tsi_refinement projected = *r;
-  projected.system = projected.residual.system = &projection.system;
+  projected.system = projected.residual.system = &r->projection->system;
   projected.residual.precise = true;
   TSI_TRY(tsi_solve_in_range(&projected, 1, copy, x));
   *result = (tristar_refine_result){.backward_error = 0};
@@ -387,7 +390,7 @@ static tristar_status solve_projected(const tsi_refinement *r, const void *b, vo
     return TRISTAR_OK;
   }
   TSI_TRY(status);
-  tsi_projection_clean(&projection, x);
+  tsi_projection_clean(r->projection, x);
   projected.residual.strict = r->uneven;
   return tsi_residual_find(&projected.residual, b, x, &result->backward_error);
 }
@@ -395,21 +398,26 @@ static tristar_status solve_projected(const tsi_refinement *r, const void *b, vo
 /* Has a singular system a solution? *error, *residual: of x; a large residual says no. Null vectors in x can
  * hide that b has a part outside of the range of A, in rows that the factors scale down. They can also be so
  * large that rounding errors of A x exceed b. A solution without null vectors settles both: its backward
- * error is large if b has such a part, whatever the rows are scaled by. It takes the place of a worse x. */
+ * error is large if b has such a part, whatever the rows are scaled by. It takes the place of a worse x. It
+ * is not needed where the residual is small whatever the rows are scaled by. */
 static tristar_status judge_singular(const tsi_refinement *r, const void *b, void *x,
                                      const tristar_refine_options *options, double *error, double *residual) {
-  const double limit = sqrt(r->kernels->epsilon);
+  const double limit = sqrt(r->kernels->epsilon), unscaled = *residual * r->spread;
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
   const tristar_refine_options plain = {.max_steps = options->max_steps,
                                         .max_iterations = options->max_iterations};
   tristar_refine_result found;
   TSI_OWNED char *other = NULL;
-  const bool accepted = *residual <= limit && *error <= limit;
-  if (accepted && !r->uneven) return r->system->team->failure;
+  if (!r->uneven && unscaled <= limit && *error <= limit) return r->system->team->failure;
+  if (r->projection->original == NULL) TSI_TRY(tsi_projection_begin(r->system, r->op, r->projection));
+  if (r->projection->null.count == 0) {
+    *residual = fmax(*residual, unscaled);
+    return TRISTAR_OK;
+  }
   TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
   TSI_TRY(solve_projected(r, b, other, &plain, &found));
   const bool solved = found.backward_error <= limit && found.residual <= limit;
-  if (solved && !accepted) {
+  if (solved && !(*residual <= limit && *error <= limit)) {
     memcpy(x, other, bytes);
     *residual = found.residual;
   }

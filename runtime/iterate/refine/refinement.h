@@ -13,6 +13,7 @@
  * Invariant: residual and bound are those of the x refined last. */
 #pragma once
 
+#include "runtime/iterate/refine/projection.h"
 #include "runtime/iterate/refine/residual.h"
 
 typedef struct tsi_refinement {
@@ -21,11 +22,13 @@ typedef struct tsi_refinement {
   tristar_op op;
   const double *row_scale; /* of the rows of op(A) */
   int64_t column;          /* of b and x, for messages and the history */
-  int margin;  /* exponent by which b is smaller than one in a solve, where solutions are near the end of the
-                  range of numbers, by the scaling of the columns of op(A) */
-  bool uneven; /* units differ widely: the scalings of two rows, or of two columns, by more than eps^-0.4:
-                  2^20, in single precision 2^9 */
+  int margin; /* exponent by which b is smaller than one in a solve, where solutions are near the end of the
+                 range of numbers, by the scaling of the columns of op(A) */
+  double spread; /* largest ratio of the scalings of two rows of op(A) */
+  bool uneven;   /* units differ widely: the scalings of two rows, or of two columns, by more than eps^-0.4:
+                    2^20, in single precision 2^9 */
   tsi_residual residual;
+  tsi_projection *projection; /* of a singular system; begun when a column needs it */
   char *correction, *best, *trial;
   char *part, *rest; /* n scalars; single factors of double numbers only */
 } tsi_refinement;

@@ -141,6 +141,61 @@ static void check_scaled(tristar_t *ts, int spread) {
   CHECK_MSG(claims >= 0.98 * solvable, "%d of %d with a solution were solved", claims, solvable);
 }
 
+/* A^T x = b without a solution: an equation contradicts others, in a row that the factors scale down. */
+typedef struct contradiction {
+  int n;
+  double a[5][5], b[5];
+  tristar_ordering ordering;
+  tristar_matching matching;
+} contradiction;
+
+static void check_contradiction(tristar_t *ts, const contradiction *c) {
+  number a[5][5] = {{0}};
+  tristar_analysis_options o;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  tristar_refine_result result;
+  double x[5];
+  for (int i = 0; i < c->n; i++)
+    for (int j = 0; j < c->n; j++) a[i][j] = c->a[i][j];
+  const tristar_view v = typed_dense_view(&typed_double, c->n, a[0], 5, TRISTAR_GENERAL);
+  tristar_analysis_options_init(&o);
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  o.ordering = c->ordering;
+  o.matching = c->matching;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_T, 1, c->b, c->n, x, c->n, NULL, &result));
+  CHECK_MSG(result.residual > 1.5e-8, "order %d: the residual is %g", c->n, result.residual);
+}
+
+static void check_contradictions(tristar_t *ts) {
+  static const contradiction systems[] = {
+      {4,
+       {{512, 0x1p-17, 0, 0.25}, {0, 0, -512, 0}, {0, 0x1p30, 0, 0x1p45}, {0, -0x1p20, 0, -0x1p35}},
+       {-805306368, -12, 0, -131072},
+       TRISTAR_ORDERING_AMD,
+       TRISTAR_MATCHING_OFF},
+      {4,
+       {{-0x1.4p-9, 0x1.ap-19, 0, 0}, {0, 0, 20, -416}, {0, 0, -1.25, 26}, {0, 1.25, 0.044921875, 0.71875}},
+       {6144, -12.75, -0.205078125, -4},
+       TRISTAR_ORDERING_AMD,
+       TRISTAR_MATCHING_AUTO},
+      {5,
+       {{2078764171264, -30198988800, 61941481472, 0, 12197707120640},
+        {0, 0, -0.43359375, 0, 272},
+        {-123480309760, 0, 0, 0, -433791696896},
+        {0, 700416, 0, 0.00231170654296875, 0},
+        {-61952, 900, -1846, 0, -363520}},
+       {-39993344, 4193280, -1872384, 0.01155853271484375, 32505856},
+       TRISTAR_ORDERING_AMD,
+       TRISTAR_MATCHING_ON},
+  };
+  for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) check_contradiction(ts, &systems[k]);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
@@ -149,6 +204,7 @@ int main(int argc, char **argv) {
   RUN(check_type(ts, &typed_complex_single, false));
   RUN(check_type(ts, &typed_complex_double, false));
   RUN(check_type(ts, &typed_double, true));
+  RUN(check_contradictions(ts));
   for (int spread = 0; spread <= 45; spread += 15) RUN(check_scaled(ts, spread));
   return 0;
 }

@@ -1,0 +1,276 @@
+/* A basis of the null space: see null_vectors.h. */
+#include "runtime/iterate/refine/null_vectors.h"
+
+#define STEPS 3
+#define FIRST_COLUMNS 8
+#define SPARE 4
+#define SHRUNK                                                                                               \
+  0.25 /* exponent of eps: a unit vector that a step makes shorter has nothing of a null vector */
+#define VANISHED 0.5     /* exponent of eps: A v may be nothing but errors relative to |A| |v| */
+#define NULL_VECTOR 0.75 /* exponent of eps: the largest |A v| of a null vector relative to |A| |v| */
+
+static void *column_of(const tsi_null_vectors *v, tsi_index column) {
+  return v->vector + (size_t)column * v->bytes;
+}
+
+static void *product_of(const tsi_null_vectors *v, tsi_index column) {
+  return v->product + (size_t)column * v->bytes;
+}
+
+void tsi_null_vectors_finish(tsi_null_vectors *v) {
+  tsi_release(tsi_take(&v->vector));
+  tsi_release(tsi_take(&v->product));
+  tsi_release(tsi_take(&v->zero));
+  tsi_release(tsi_take(&v->spare));
+  tsi_release(tsi_take(&v->real));
+}
+
+/* In [-1/2, 1/2): numbers with no pattern that a matrix has. */
+static double scatter(const tsi_team *team, tsi_index i, tsi_index column) {
+  const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
+  const uint64_t mixed =
+      ((uint64_t)number << 32 | (uint32_t)column) * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0x5851f42d);
+  return ldexp((double)((mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 11), -53) - 0.5;
+}
+
+static void scale(const tsi_null_vectors *v, bool divide) {
+  const double *weight = tsi_system_column_weight(v->system, v->op);
+  for (tsi_index k = 0; k < v->count; k++)
+    v->system->kernels->scale(v->system->n, column_of(v, k), weight, divide);
+}
+
+/* Makes the block. The unknowns have the sizes that the scaling of the columns gives them. */
+static tristar_status begin(const tsi_system *system, tristar_op op, tsi_index columns, tsi_null_vectors *v) {
+  tsi_null_vectors_finish(v);
+  *v = (tsi_null_vectors){.system = system, .op = op, .count = columns, .error = INFINITY};
+  v->bytes = (size_t)system->n * system->kernels->scalar_bytes;
+  tristar_status status = TSI_ALLOC_SIZED(system->env, v->vector, columns, v->bytes);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(system->env, v->product, columns, v->bytes);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED_ZERO(system->env, v->zero, 1, v->bytes);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(system->env, v->spare, 1, v->bytes);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(system->env, v->real, system->n);
+  TSI_TRY(tsi_team_agree(system->team, status));
+  for (tsi_index k = 0; k < columns; k++) {
+    for (tsi_index i = 0; i < system->n; i++) v->real[i] = scatter(system->team, i, k);
+    system->kernels->fill(system->n, v->real, column_of(v, k));
+  }
+  scale(v, false);
+  return TRISTAR_OK;
+}
+
+static bool is_finite(const tsi_null_vectors *v) {
+  const tsi_count entries = (tsi_count)v->count * v->system->n;
+  return !tsi_team_any(v->system->team, v->system->kernels->first_not_finite(entries, v->vector) < entries);
+}
+
+/* V = V - B^-1 A V */
+static tristar_status step(const tsi_null_vectors *v) {
+  const tsi_system *system = v->system;
+  for (tsi_index k = 0; k < v->count; k++)
+    TSI_TRY(tsi_system_residual(system, v->op, v->zero, column_of(v, k), product_of(v, k)));
+  TSI_TRY(system->functions->solve(system->context, v->op, v->count, v->product, system->n, v->product,
+                                   system->n));
+  for (tsi_index k = 0; k < v->count; k++) system->kernels->add(system->n, column_of(v, k), product_of(v, k));
+  return system->team->failure;
+}
+
+/* y^H x */
+static void multiply(const tsi_null_vectors *v, const void *y, const void *x, double out[2]) {
+  v->system->kernels->dot(v->system->n, y, x, out);
+  tsi_team_sum_two(v->system->team, out);
+}
+
+/* Takes the part of x along y, of length one. */
+static double make_orthogonal(const tsi_null_vectors *v, const void *y, void *x) {
+  double out[2];
+  multiply(v, y, x, out);
+  v->system->kernels->axpy(v->system->n, (const double[]){-out[0], -out[1]}, y, x);
+  return hypot(out[0], out[1]);
+}
+
+double tsi_null_vectors_remove(const tsi_null_vectors *v, void *x) {
+  double largest = 0;
+  for (int time = 0; time < 2; time++)
+    for (tsi_index k = 0; k < v->count; k++) largest = fmax(largest, make_orthogonal(v, column_of(v, k), x));
+  return largest;
+}
+
+/* The longest column of an array from `first` to before `end`; its length. */
+static tsi_index longest(const tsi_null_vectors *v, const char *array, tsi_index first, tsi_index end,
+                         double *length) {
+  tsi_index best = first;
+  *length = -1;
+  for (tsi_index k = first; k < end; k++) {
+    double out[2];
+    const char *column = array + (size_t)k * v->bytes;
+    multiply(v, column, column, out);
+    if (sqrt(out[0]) > *length) best = k;
+    *length = fmax(*length, sqrt(out[0]));
+  }
+  return best;
+}
+
+static void exchange(const tsi_null_vectors *v, void *one, void *other) {
+  if (one == other) return;
+  memcpy(v->spare, one, v->bytes);
+  memcpy(one, other, v->bytes);
+  memcpy(other, v->spare, v->bytes);
+}
+
+/* The first columns become orthonormal. Columns that depend on them are left out: they are shorter than
+ * `least` then. Returns the smallest length that is left. */
+static double orthonormalize(tsi_null_vectors *v, double least) {
+  double length, shortest = INFINITY;
+  for (tsi_index k = 0; k < v->count; k++) {
+    const tsi_index best = longest(v, v->vector, k, v->count, &length);
+    if (!(length > least)) {
+      v->count = k;
+      return shortest;
+    }
+    shortest = fmin(shortest, length);
+    exchange(v, column_of(v, k), column_of(v, best));
+    v->system->kernels->multiply(v->system->n, column_of(v, k), 1 / length);
+    for (tsi_index other = k + 1; other < v->count; other++)
+      for (int time = 0; time < 2; time++) (void)make_orthogonal(v, column_of(v, k), column_of(v, other));
+  }
+  return shortest;
+}
+
+/* The same for columns as the unknowns are scaled. */
+static void orthonormalize_scaled(tsi_null_vectors *v, double least) {
+  scale(v, true);
+  (void)orthonormalize(v, least);
+  scale(v, false);
+}
+
+/* Brings the largest entry of each column near one: squares of entries are in the range of numbers. */
+static void bring_to_size(const tsi_null_vectors *v) {
+  const tsi_system *system = v->system;
+  for (tsi_index k = 0; k < v->count; k++) {
+    const double largest =
+        tsi_team_largest(system->team, system->kernels->largest_size(system->n, column_of(v, k)));
+    system->kernels->multiply(system->n, column_of(v, k), ldexp(1, -tsi_exponent_of(largest)));
+  }
+}
+
+#define PASSES 6
+
+/* An orthonormal basis. Columns that are nearly the same in these units leave rounding errors, which are not
+ * orthogonal to the others: so passes are made until no column gets much shorter. */
+static void make_basis(tsi_null_vectors *v) {
+  double shortest = 0;
+  for (int pass = 0; pass < PASSES && shortest < 0.5; pass++) {
+    bring_to_size(v);
+    shortest = orthonormalize(v, 0);
+  }
+}
+
+/* max_i (|A| |v|)_i for column k, as the rows are scaled. */
+static tristar_status find_size(const tsi_null_vectors *v, tsi_index k, double *size) {
+  const tsi_system *system = v->system;
+  const double *row = tsi_system_row_scale(system, v->op);
+  TSI_TRY(tsi_system_bound(system, v->op, column_of(v, k), v->real));
+  *size = 0;
+  for (tsi_index i = 0; i < system->n; i++) *size = fmax(*size, v->real[i] * (row ? fabs(row[i]) : 1));
+  *size = tsi_team_largest(system->team, *size);
+  return system->team->failure;
+}
+
+/* Is A v, of that length as the rows are scaled, nothing but errors relative to |A| |v|? v is column k. */
+static tristar_status vanishes(const tsi_null_vectors *v, tsi_index k, double length, bool *does) {
+  double size;
+  TSI_TRY(find_size(v, k, &size));
+  *does = size > 0 && length <= size * pow(v->system->kernels->epsilon, VANISHED);
+  return TRISTAR_OK;
+}
+
+/* Leaves the part of the columns' span that A maps to zero. (Perturbed pivots of a regular part shrink
+ * slowly.) Products become orthogonal one after the other, and the columns are combined as the products are.
+ * Columns whose products vanish move to the end. */
+static tristar_status leave_null_vectors(tsi_null_vectors *v) {
+  const tsi_system *system = v->system;
+  tsi_index end = v->count, done = 0;
+  for (tsi_index k = 0; k < v->count; k++) {
+    TSI_TRY(tsi_system_residual(system, v->op, v->zero, column_of(v, k), product_of(v, k)));
+    system->kernels->scale(system->n, product_of(v, k), tsi_system_row_scale(system, v->op), false);
+  }
+  while (done < end) {
+    double length;
+    bool is_null;
+    const tsi_index best = longest(v, v->product, done, end, &length);
+    TSI_TRY(vanishes(v, best, length, &is_null));
+    const tsi_index to = is_null ? --end : done;
+    exchange(v, column_of(v, to), column_of(v, best));
+    exchange(v, product_of(v, to), product_of(v, best));
+    if (is_null) continue;
+    for (tsi_index k = ++done; k < end; k++) {
+      double out[2];
+      multiply(v, product_of(v, to), product_of(v, k), out);
+      const double share[2] = {-out[0] / length / length, -out[1] / length / length};
+      system->kernels->axpy(system->n, share, product_of(v, to), product_of(v, k));
+      system->kernels->axpy(system->n, share, column_of(v, to), column_of(v, k));
+    }
+  }
+  v->count -= end;
+  memmove(v->vector, column_of(v, end), (size_t)v->count * v->bytes);
+  return system->team->failure;
+}
+
+/* Sets error. The vectors are in the units of the user. */
+static tristar_status check_basis(tsi_null_vectors *v) {
+  const tsi_system *system = v->system;
+  const double *row = tsi_system_row_scale(system, v->op);
+  v->error = 0;
+  for (tsi_index k = 0; k < v->count; k++) {
+    double size;
+    TSI_TRY(tsi_system_residual(system, v->op, v->zero, column_of(v, k), v->product));
+    TSI_TRY(find_size(v, k, &size));
+    const double left =
+        tsi_team_largest(system->team, system->kernels->largest_scaled(system->n, v->product, row));
+    if (!(left <= v->error * size) || !(size > 0)) v->error = size > 0 ? left / size : INFINITY;
+  }
+  v->are_certain = v->error <= pow(system->kernels->epsilon, NULL_VECTOR);
+  return system->team->failure;
+}
+
+/* The null vectors in the columns' span. */
+static tristar_status finish_basis(tsi_null_vectors *v, bool scaled) {
+  TSI_TRY(leave_null_vectors(v));
+  if (scaled) scale(v, true);
+  make_basis(v);
+  if (scaled) scale(v, false);
+  TSI_TRY(check_basis(v));
+  if (scaled) scale(v, true);
+  return TRISTAR_OK;
+}
+
+/* With a block of so many columns. *whole: it holds all of the null space. last: no larger block is tried. */
+static tristar_status search(tsi_index columns, bool last, bool scaled, const tsi_system *system,
+                             tristar_op op, tsi_null_vectors *v, bool *whole) {
+  *whole = true;
+  TSI_TRY(begin(system, op, columns, v));
+  for (int k = 0; k < STEPS; k++) {
+    TSI_TRY(step(v));
+    if (!is_finite(v)) return TRISTAR_OK;
+    orthonormalize_scaled(v, k + 1 < STEPS ? 0 : pow(system->kernels->epsilon, SHRUNK));
+  }
+  *whole = v->count + SPARE <= columns || columns == system->team->n;
+  if (!*whole && !last) return TRISTAR_OK;
+  TSI_TRY(finish_basis(v, scaled));
+  v->are_certain = v->are_certain && *whole;
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most, bool scaled,
+                                     tsi_null_vectors *v) {
+  const tsi_index n = (tsi_index)system->team->n;
+  const tsi_index largest = most < (n - FIRST_COLUMNS) / 2 ? 2 * most + FIRST_COLUMNS : n;
+  bool whole = n == 0;
+  v->are_certain = whole;
+  for (tsi_index columns = tsi_index_min(FIRST_COLUMNS, largest); !whole;
+       columns = tsi_index_min(2 * columns, largest)) {
+    TSI_TRY(search(columns, columns == largest, scaled, system, op, v, &whole));
+    if (columns == largest) break;
+  }
+  return TRISTAR_OK;
+}

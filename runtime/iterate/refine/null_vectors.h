@@ -1,0 +1,39 @@
+/* A basis of the null space of op(A), from the factors of a perturbed A.
+ *
+ * Job. Let B be the matrix that the factors stand for. The vector u - B^-1 (A u) has the null vectors of A
+ * that u has; other parts of u shrink by the errors of the factors, relative to A. So a block of vectors
+ * without a pattern spans the null space after a few steps, if the block has enough columns. It is doubled
+ * until at least four columns depend on others. (With fewer, a null vector could be so weak in all columns
+ * that it is missed.) Where pivots were perturbed that need not have been, other vectors shrink slowly or
+ * grow. So the combinations of columns that A maps to zero are the null vectors, within rounding errors of
+ * |A| |v|.
+ *
+ * Reads   a system.   Writes  the basis, and work of its own.
+ * Source  block inverse iteration; Golub and Van Loan, Matrix Computations, section 8.2. */
+#pragma once
+
+#include "runtime/iterate/refine/system.h"
+
+typedef struct tsi_null_vectors {
+  const tsi_system *system;
+  tristar_op op;
+  tsi_index count; /* Vectors. More than were wanted: the null space is larger, the rest of it is unknown. */
+  size_t bytes;    /* Size of a vector: n scalars. */
+  char *vector;    /* The basis, one vector behind the other. */
+  char *product;   /* n scalars each, for as many vectors. */
+  char *zero, *spare; /* n scalars each. */
+  double *real;       /* n, scratch. */
+  double error; /* The largest |A v| relative to |A| |v|, as the factors scale rows; infinite if vectors leave
+                   the range of numbers. */
+  bool are_certain; /* The error is that of rounding, and there are no other null vectors. */
+} tsi_null_vectors;
+
+/* Finds a basis of at most `most` vectors. It is orthonormal: in the units of the user, or, if scaled, with
+ * unknowns divided by the scaling of the columns of op(A), as the vectors are returned then. *v is zero, and
+ * to be finished whatever the status. Errors: MEMORY, those of a solve. */
+TRISTAR_CHECKED tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most,
+                                                     bool scaled, tsi_null_vectors *v);
+void tsi_null_vectors_finish(tsi_null_vectors *v);
+
+/* x -= V V^H x, twice against rounding errors. Returns the largest entry of V^H x. */
+double tsi_null_vectors_remove(const tsi_null_vectors *v, void *x);
