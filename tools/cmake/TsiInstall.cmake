@@ -15,7 +15,7 @@ endforeach()
 if(NOT TRISTAR_HAVE_MPI)
   list(APPEND tsi_headers_off PATTERN "*_mpi.h" EXCLUDE)
 endif()
-install(DIRECTORY runtime/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h"
+install(DIRECTORY runtime/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp"
         ${tsi_headers_off})
 
 # tsi_install_library(TARGET EXPORT): the library, and TriStar-EXPORT.cmake, which makes TriStar::TARGET of it.

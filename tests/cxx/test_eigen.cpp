@@ -1,0 +1,130 @@
+/* tristar_eigen.hpp: solutions are those of SparseLU and SimplicialLDLT; new values; transposes;
+ * preconditioners of Eigen's Krylov methods; rows or columns, integers of 32 and 64 bits; errors. */
+#include "tristar_eigen.hpp"
+
+#include <Eigen/IterativeLinearSolvers>
+#include <Eigen/SparseCholesky>
+#include <Eigen/SparseLU>
+
+#include <cstdio>
+#include <cstdlib>
+
+#define CHECK(condition)                                                                                     \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                           \
+      std::exit(1);                                                                                          \
+    }                                                                                                        \
+  } while (0)
+
+namespace {
+
+/* Five points on a k x k grid; skew makes it unsymmetric, or Hermitian if it is imaginary. Not compressed. */
+template <class Matrix> Matrix grid(int k, typename Matrix::Scalar skew, double diagonal) {
+  using Scalar = typename Matrix::Scalar;
+  Matrix A(k * k, k * k);
+  A.reserve(Eigen::VectorXi::Constant(k * k, 6));
+  for (int i = 0; i < k * k; i++) {
+    A.insert(i, i) = Scalar(diagonal);
+    if (i >= k) A.insert(i, i - k) = Scalar(-1) + skew;
+    if (i % k > 0) A.insert(i, i - 1) = Scalar(-1) + skew;
+    if (i % k < k - 1) A.insert(i, i + 1) = Scalar(-1) - skew;
+    if (i < k * k - k) A.insert(i, i + k) = Scalar(-1) - skew;
+  }
+  return A;
+}
+
+template <class Solver, class Peer, class Matrix>
+void check_direct(const Matrix &first, const Matrix &second) {
+  using Dense = Eigen::Matrix<typename Matrix::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+  Dense B = Dense::Random(first.rows(), 3);
+  Matrix compressed = first;
+  compressed.makeCompressed();
+  Peer peer(compressed);
+  Solver solver(first);
+  CHECK(solver.info() == Eigen::Success && solver.rows() == first.rows() && solver.cols() == first.cols());
+  Dense X = solver.solve(B);
+  const Dense expected = peer.solve(B);
+  CHECK((X - expected).norm() < 1e-11 * expected.norm());
+  CHECK((first * X - B).norm() < 1e-12 * B.norm());
+  CHECK((first * solver.solve(B.col(1) * 2.0) - B.col(1) * 2.0).norm() < 1e-12 * B.norm());
+  CHECK((first.transpose() * solver.solveTransposed(B) - B).norm() < 1e-12 * B.norm());
+  CHECK((first.adjoint() * solver.solveAdjoint(B) - B).norm() < 1e-12 * B.norm());
+  solver.factorize(second);
+  X = solver.solve(B);
+  CHECK(solver.info() == Eigen::Success && (second * X - B).norm() < 1e-12 * B.norm());
+
+  Solver later; /* in two steps */
+  later.analyzePattern(first);
+  later.factorize(second);
+  X = later.solve(B);
+  CHECK(later.info() == Eigen::Success && (second * X - B).norm() < 1e-12 * B.norm());
+  using Columns =
+      Eigen::SparseMatrix<typename Matrix::Scalar, Eigen::ColMajor, typename Matrix::StorageIndex>;
+  const Columns sparse = B.sparseView(), Y = later.solve(sparse);
+  CHECK((second * Dense(Y) - B).norm() < 1e-12 * B.norm());
+}
+
+template <class Matrix> void check_matrices() {
+  using Scalar = typename Matrix::Scalar;
+  using Columns = Eigen::SparseMatrix<Scalar, Eigen::ColMajor, typename Matrix::StorageIndex>;
+  using Peer = Eigen::SimplicialLDLT<Columns>;
+  const Matrix plain = grid<Matrix>(12, 0, 4), shifted = grid<Matrix>(12, 0, 5);
+  const Matrix wind = grid<Matrix>(12, Scalar(0.5), 4);
+  check_direct<Eigen::TriStarLU<Matrix>, Eigen::SparseLU<Columns>>(plain, shifted);
+  check_direct<Eigen::TriStarLU<Matrix>, Eigen::SparseLU<Columns>>(wind, grid<Matrix>(12, Scalar(0.3), 4));
+  check_direct<Eigen::TriStarLU<Matrix>, Eigen::SparseLU<Columns>>(plain, wind); /* another method */
+  check_direct<Eigen::TriStarLLT<Matrix>, Peer>(plain, shifted);
+  check_direct<Eigen::TriStarLLT<Matrix, Eigen::Upper>, Peer>(plain, shifted);
+  check_direct<Eigen::TriStarLDLT<Matrix>, Peer>(grid<Matrix>(12, 0, 1.7), grid<Matrix>(12, 0, 1.3));
+  if constexpr (Eigen::NumTraits<Scalar>::IsComplex)
+    check_direct<Eigen::TriStarLLT<Matrix>, Peer>(grid<Matrix>(12, Scalar(0, 0.5), 5),
+                                                  grid<Matrix>(12, Scalar(0, 0.5), 6));
+}
+
+template <class Method, class Matrix> void check_iterative(const Matrix &A) {
+  const Eigen::VectorXd b = Eigen::VectorXd::Random(A.rows());
+  Method method;
+  method.setTolerance(1e-13);
+  method.compute(A);
+  const Eigen::VectorXd x = method.solve(b);
+  CHECK(method.info() == Eigen::Success && method.iterations() <= 3);
+  CHECK((A * x - b).norm() < 1e-11 * b.norm());
+}
+
+void check_errors() {
+  using Matrix = Eigen::SparseMatrix<double>;
+  Matrix A(2, 2), wide(2, 3);
+  A.insert(0, 0) = 1;
+  A.insert(1, 1) = -1;
+  Eigen::TriStarLLT<Matrix> llt(A);
+  CHECK(llt.info() == Eigen::NumericalIssue && !llt.lastErrorMessage().empty());
+  A.coeffRef(1, 1) = 2;
+  llt.factorize(A);
+  CHECK(llt.info() == Eigen::Success && llt.lastErrorMessage().empty());
+  CHECK(llt.solve(Eigen::Vector2d(1, 2)).isApprox(Eigen::Vector2d(1, 1)));
+  Eigen::TriStarLU<Matrix> lu(wide);
+  CHECK(lu.info() == Eigen::InvalidInput);
+  A.coeffRef(1, 1) = 0;
+  lu.compute(A);
+  CHECK(lu.info() == Eigen::NumericalIssue);
+  A.insert(0, 1) = 1;
+  llt.factorize(Matrix(3, 3));
+  CHECK(llt.info() == Eigen::InvalidInput); /* another pattern */
+}
+
+} // namespace
+
+int main() {
+  using Columns = Eigen::SparseMatrix<double>;
+  using Rows = Eigen::SparseMatrix<double, Eigen::RowMajor, std::int64_t>;
+  check_matrices<Columns>();
+  check_matrices<Rows>();
+  check_matrices<Eigen::SparseMatrix<std::complex<double>>>();
+  const Columns A = grid<Columns>(12, 0, 4);
+  check_iterative<Eigen::ConjugateGradient<Columns, Eigen::Lower | Eigen::Upper, Eigen::TriStarLLT<Columns>>>(
+      A);
+  check_iterative<Eigen::ConjugateGradient<Columns, Eigen::Lower, Eigen::TriStarLLT<Columns>>>(A);
+  check_iterative<Eigen::BiCGSTAB<Columns, Eigen::TriStarLU<Columns>>>(grid<Columns>(12, 0.5, 4));
+  check_errors();
+}
