@@ -262,6 +262,12 @@ void tristar_factor_destroy(tristar_factor_t **factor) {
   tsi_env *env = &f->ts->env;
   *factor = NULL;
   if (tsi_env_abandon(env, f) || atomic_fetch_sub(&f->references, 1) > 1) return;
+  if (f->trial_plan != NULL) { /* which destroys the factor in its turn */
+    tristar_plan_t *plan = tsi_take(&f->trial_plan);
+    atomic_store(&f->references, 1);
+    f->destroy_trial_plan(&plan);
+    return;
+  }
   tsi_residents_finish(env, &f->residents);
   release_storage(env, f);
   TSI_FREE(env, f->values);

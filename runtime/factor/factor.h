@@ -49,6 +49,10 @@ struct tristar_factor_s {
   tsi_index weakest_row;             /* the same: its row */
   double inherited_error; /* relative, of a pivot: what earlier ones may leave (factorize.c), in epsilons */
   bool fixed;             /* after a row without a pivot: factored without interchanges */
+  /* The plan of trial solves, kept from one refactorization to the next; its share of the factor is not
+   * counted. NULL: there is none. */
+  tristar_plan_t *trial_plan;
+  void (*destroy_trial_plan)(tristar_plan_t **plan);
   tristar_factor_stats stats;
 };
 

@@ -1,6 +1,7 @@
 /* The verdict on suspicious pivots: singular matrices that leave more than rounding errors are refused, or
  * factored with a warning; penalties are not taken for singularity; values that an old matching does not suit
  * are reported, refused, or matched anew. */
+#include "tests/support/context.h"
 #include "tests/support/dense_systems.h"
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
@@ -103,6 +104,41 @@ static void check_refactor(tristar_t *ts) {
   CHECK_STATUS(tristar_solve(p, TRISTAR_N, 1, b, CHAIN, x, CHAIN), TRISTAR_ERR_STALE);
   CHECK_OK(tristar_refactor(f, m.d));
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, CHAIN, x, CHAIN));
+}
+
+static int64_t allocations_of_refactor(tristar_t *ts, tristar_factor_t *f, const chain *m) {
+  tristar_memory_stats before, after;
+  tristar_factor_stats stats;
+  CHECK_OK(tristar_get_memory(ts, &before));
+  CHECK_OK(tristar_refactor(f, m->d));
+  CHECK_OK(tristar_get_memory(ts, &after));
+  CHECK_OK(tristar_factor_get_stats(f, &stats));
+  CHECK(stats.judged);
+  return after.allocations - before.allocations;
+}
+
+/* Verdicts of refactorizations share a plan, which is released with the factor or the last plan of it. */
+static void check_kept_plan(tristar_t *ts, bool plan_is_last) {
+  static chain m;
+  tristar_analysis_options options;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  make_chain(&m, TRISTAR_DOUBLE, CHAIN, 1, 1);
+  tristar_analysis_options_init(&options);
+  options.method = TRISTAR_METHOD_LDLT;
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  const size_t before = bytes_held(ts);
+  CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
+  CHECK_OK(tristar_factor(an, m.d, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  const int64_t first = allocations_of_refactor(ts, f, &m), second = allocations_of_refactor(ts, f, &m);
+  CHECK(second < first && allocations_of_refactor(ts, f, &m) == second);
+  if (!plan_is_last) tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+  tristar_plan_destroy(&p);
+  CHECK(bytes_held(ts) == before);
 }
 
 /* Of a consistent singular system the residual is small; of one without solution it is not, though the
@@ -351,6 +387,8 @@ int main(int argc, char **argv) {
   RUN(check_units_of_rows(ts));
   RUN(check_random_units(ts));
   RUN(check_refactor(ts));
+  RUN(check_kept_plan(ts, false));
+  RUN(check_kept_plan(ts, true));
   RUN(check_consistent(ts));
   RUN(check_growth(ts, TRISTAR_GROWTH_WARN, false));
   RUN(check_growth(ts, TRISTAR_GROWTH_MATCH, false));

@@ -5,22 +5,36 @@
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/base/clock.h"
 
-static tristar_status judge(tristar_factor_t *factor, bool last) {
+#define KEPT_ROWS 50000 /* of a plan that is kept: it takes a large part of the time of small matrices */
+
+/* The factor takes the plan over, and its share of the factor counts no more. */
+static void keep_plan(tristar_factor_t *factor, tristar_plan_t **plan) {
+  if (*plan == NULL || (*plan)->way.kind != TRISTAR_WAY_SERIAL || factor->analysis->stats.n > KEPT_ROWS)
+    return;
+  factor->trial_plan = tsi_take(plan);
+  factor->destroy_trial_plan = tristar_plan_destroy;
+  atomic_fetch_sub(&factor->references, 1);
+}
+
+/* again: there may be other refactorizations, which need the plan, too. */
+static tristar_status judge(tristar_factor_t *factor, bool last, bool again) {
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   tsi_plan_system s;
   if (!tsi_judge_is_needed(factor)) return TRISTAR_OK;
-  TSI_TRY(tristar_plan(factor, NULL, &plan));
-  TSI_TRY(tsi_plan_system_create(plan, &s));
-  return tsi_judge(&s.system, factor, last);
+  if (factor->trial_plan == NULL) TSI_TRY(tristar_plan(factor, NULL, &plan));
+  TSI_TRY(tsi_plan_system_create(plan ? plan : factor->trial_plan, &s));
+  TSI_TRY(tsi_judge(&s.system, factor, last));
+  if (again) keep_plan(factor, &plan);
+  return TRISTAR_OK;
 }
 
 /* GROWTH_MATCH: another analysis, for these values, if the matching does not suit them. */
 static tristar_status judge_first(tristar_factor_t *factor) {
-  tristar_status status = judge(factor, !tsi_judge_can_match(factor->analysis));
+  tristar_status status = judge(factor, !tsi_judge_can_match(factor->analysis), false);
   if (status != TRISTAR_ERR_STALE) return status;
   TSI_TRY(tsi_factor_match_again(factor));
   TSI_TRY(tsi_factor_run(factor));
-  return judge(factor, true);
+  return judge(factor, true, false);
 }
 
 tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
@@ -54,7 +68,7 @@ tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
   TSI_TRY_OUT(tsi_factor_renew(factor, values));
-  status = judge(factor, !tsi_judge_can_match(factor->analysis));
+  status = judge(factor, !tsi_judge_can_match(factor->analysis), true);
   if (status != TRISTAR_OK) factor->valid = false;
   TSI_TRY_OUT(status);
   tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
