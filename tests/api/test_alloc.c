@@ -11,16 +11,14 @@ static tristar_status run(tristar_t *ts, const tristar_view *view, tristar_metho
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
-  tristar_analysis_options options;
-  tristar_plan_options plan;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options plan = DEFAULTS(tristar_plan_options);
   tristar_refine_result result;
   double reciprocal;
   const int64_t n = view->rows;
   OWNED double *b = xcalloc(3 * (size_t)n, sizeof *b), *x = xcalloc(3 * (size_t)n, sizeof *x);
   fill_random(b, 3 * n, 1);
-  tristar_analysis_options_init(&options);
   options.method = method;
-  tristar_plan_options_init(&plan);
   plan.chunk_bytes_max = 4000;
   status = tristar_analyze(ts, view, &options, &an);
   CHECK((an != NULL) == (status == TRISTAR_OK));

@@ -39,12 +39,11 @@ int main(int argc, char **argv) {
   for (size_t s = 0; s < sizeof schedulers / sizeof *schedulers; s++)
     for (int w = 0; w < 2; w++) {
       tristar_t *ts;
-      tristar_config config;
+      tristar_config config = DEFAULTS(tristar_config);
       if (s == 0 && w == 1) continue;
       if (TSI_TESTS_RACES && s > 0 && w == 0) continue;
       setenv("STARPU_SCHED", schedulers[s], 1); /* as a user would choose */
       setenv("STARPU_NCPU", workers[w], 1);
-      tristar_config_init(&config);
       config.use_starpu = s > 0;
       CHECK_OK(tristar_create(&config, &ts));
       for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {

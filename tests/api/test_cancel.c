@@ -73,8 +73,7 @@ static double cancel(tristar_t *ts, const tristar_view *a, tristar_analysis_opti
 
 static void check_cancelled(tristar_t *ts, const tristar_view *a, tristar_ordering ordering) {
   static const double after[] = {0, 0.05, 0.2, 0.5};
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.ordering = ordering;
   if (!is_there(ordering)) return;
   for (size_t k = 0; k < sizeof after / sizeof *after; k++) {
@@ -97,8 +96,7 @@ static int64_t entries(tristar_t *ts, const tristar_view *a, const tristar_analy
 
 static void check_same(tristar_t *ts, const tristar_view *a, tristar_ordering ordering, int leaf_parts) {
   seen s = {.after = -1};
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.ordering = ordering;
   options.leaf_parts = leaf_parts;
   if (!is_there(ordering)) return;

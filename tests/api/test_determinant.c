@@ -114,9 +114,8 @@ static tristar_view make_view(const typed *t, const matrix *m, tristar_symmetry 
 
 static tristar_status factor(tristar_t *ts, const tristar_view *v, tristar_method method,
                              tristar_singular singular, tristar_factor_t **out) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.singular = singular;
   *out = NULL;

@@ -126,16 +126,7 @@ static void check_triangle(tristar_t *ts) {
   const int64_t ptr[] = {0, 3, 6, 7};
   const int32_t index[] = {2, 0, 2, 1, 1, 2, 2};
   const double values[] = {1, 2, 2, 1, 3, -4, 8}, b[] = {2, 4, 3 - 4 + 8}, known[] = {1, 1, 1};
-  const tristar_view v = {.format = TRISTAR_CSC,
-                          .symmetry = TRISTAR_GENERAL,
-                          .scalar = TRISTAR_DOUBLE,
-                          .rows = 3,
-                          .cols = 3,
-                          .ptr = ptr,
-                          .index = index,
-                          .values = values,
-                          .ptr_bits = 64,
-                          .index_bits = 32};
+  const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 3, ptr, index, values);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   double x[3];

@@ -46,9 +46,8 @@ static void check_null(void) {
   tristar_factor_stats factor;
   tristar_plan_stats plan;
   tristar_solve_stats solve;
-  tristar_device_vectors vectors;
+  tristar_device_vectors vectors = DEFAULTS(tristar_device_vectors);
   int done;
-  tristar_device_vectors_init(&vectors);
 #define MADE(function, call, object)                                                                         \
   do {                                                                                                       \
     out = marks;                                                                                             \
@@ -181,11 +180,10 @@ static void check_contexts(void) {
 static void check_device(void) {
   const int64_t n = f.view.rows;
   tristar_starpu_info info;
-  tristar_device_vectors v;
+  tristar_device_vectors v = DEFAULTS(tristar_device_vectors);
   char message[512];
   OWNED double *b = xcalloc((size_t)n, sizeof *b);
   CHECK_OK(tristar_get_starpu(ts, &info));
-  tristar_device_vectors_init(&v);
   v.b = v.x = b;
   v.ldb = n, v.ldx = n - 1;
   CHECK_STATUS(tristar_solve_device(f.plan, TRISTAR_N, 1, &v), TRISTAR_ERR_ARGUMENT);
@@ -214,14 +212,13 @@ static void keep(void *arg, tristar_log_level level, const char *text) {
 }
 
 static void check_log(void) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *own;
   lines got = {.errors = 0};
   tristar_factor_t *factor;
   CLEANUP(flow_destroy) flow g;
   char message[512];
   double b[8] = {0}, x[8];
-  tristar_config_init(&config);
   config.log = keep;
   config.log_arg = &got;
   config.log_level = TRISTAR_LOG_ERROR;

@@ -18,9 +18,8 @@ static void count_warnings(void *arg, tristar_log_level level, const char *text)
 }
 
 static tristar_t *make(bool starpu) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.use_starpu = starpu;
   config.log = count_warnings;
   config.log_level = TRISTAR_LOG_WARNING;

@@ -7,13 +7,12 @@
 
 /* Solutions with and without tasks; 3 right-hand sides, the last with A^T. */
 static void solve(int use_starpu, const char *workers, const char *kind, int64_t k, double *x) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *ts;
   CLEANUP(flow_destroy) flow f;
   tristar_refine_result result;
   tristar_factor_stats factor;
   setenv("STARPU_NCPU", workers, 1);
-  tristar_config_init(&config);
   config.use_starpu = use_starpu;
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));

@@ -141,7 +141,7 @@ static void check_singular(void) {
 }
 
 static void check_factor(void) {
-  tristar_analysis_options o;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   tristar_plan_t *p = NULL;
@@ -151,7 +151,6 @@ static void check_factor(void) {
   memcpy(indefinite, val, sizeof val);
   bad[4] = NAN;
   indefinite[6] = -4;
-  tristar_analysis_options_init(&o);
   o.method = TRISTAR_METHOD_LLT;
   CHECK_OK(tristar_analyze(ts, &v, &o, &an));
   EXPECT(tristar_factor(an, NULL, &f), TRISTAR_ERR_ARGUMENT, "values");
@@ -183,8 +182,7 @@ static void check_factor(void) {
   CHECK_OK(tristar_solve(p, TRISTAR_N, 0, NULL, 3, NULL, 3)); /* nothing to do */
   CHECK_STATUS(tristar_solve(NULL, TRISTAR_N, 1, b, 3, x, 3), TRISTAR_ERR_ARGUMENT);
   tristar_plan_destroy(&p);
-  tristar_plan_options po;
-  tristar_plan_options_init(&po);
+  tristar_plan_options po = DEFAULTS(tristar_plan_options);
   po.nrhs = -2;
   EXPECT(tristar_plan(f, &po, &p), TRISTAR_ERR_ARGUMENT, "nrhs -2");
   tristar_plan_options_init(&po);
@@ -212,8 +210,7 @@ static void check_edge_cases(void) {
   const double rval[] = {4, 1, 1, 1, 3, 1, 1, 4};
   const tristar_view r = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 3, rptr, rcol, rval, 64, 64, 1};
   for (int method = TRISTAR_METHOD_AUTO; method <= TRISTAR_METHOD_LU; method++) {
-    tristar_analysis_options o;
-    tristar_analysis_options_init(&o);
+    tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
     o.method = (tristar_method)method;
     CHECK_OK(tristar_analyze(ts, &r, &o, &an));
     CHECK_OK(tristar_factor(an, rval, &f));
@@ -228,8 +225,7 @@ static void check_edge_cases(void) {
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.use_starpu = 0;
   config.workers = -1;
   CHECK_STATUS(tristar_create(&config, &ts), TRISTAR_ERR_ARGUMENT);

@@ -55,13 +55,12 @@ static void make_chain(chain *m, tristar_scalar scalar, int n, double first, dou
 /* The 1D Neumann matrix: its last pivot is about n eps. */
 static void check_neumann(tristar_t *ts, tristar_scalar scalar, tristar_method method, int single_factors) {
   static chain m;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_t *an;
   tristar_factor_t *f;
   tristar_factor_stats stats;
   char message[400];
   make_chain(&m, scalar, CHAIN, 1, 1);
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.single_factors = single_factors;
   CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
@@ -94,8 +93,7 @@ static void check_refactor(tristar_t *ts) {
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   make_chain(&m, TRISTAR_DOUBLE, CHAIN, 2, 2);
   make_chain(&singular, TRISTAR_DOUBLE, CHAIN, 1, 1);
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.ordering = TRISTAR_ORDERING_METIS; /* in this order the last pivot of Cholesky is not negative */
   CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
   CHECK_OK(tristar_factor(an, m.d, &f));
@@ -145,13 +143,12 @@ static void check_kept_plan(tristar_t *ts, bool plan_is_last) {
  * backward error is. */
 static void check_consistent(tristar_t *ts) {
   static chain m;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_result result;
   make_chain(&m, TRISTAR_DOUBLE, 4, 1, 1);
-  tristar_analysis_options_init(&options);
   options.singular = TRISTAR_SINGULAR_PERTURB;
   CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
   CHECK_OK(tristar_factor(an, m.d, &f));
@@ -169,7 +166,7 @@ static void check_penalty(tristar_t *ts, tristar_method method, double size) {
   static chain m;
   enum { n = 20 };
   double b[n] = {0}, x[n], reciprocal;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
@@ -178,7 +175,6 @@ static void check_penalty(tristar_t *ts, tristar_method method, double size) {
   make_chain(&m, TRISTAR_DOUBLE, n, size, size);
   b[0] = size;
   b[n - 1] = 3 * size;
-  tristar_analysis_options_init(&options);
   options.method = method;
   CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
   CHECK_OK(tristar_factor(an, m.d, &f));
@@ -200,11 +196,10 @@ static void check_penalty_general(tristar_t *ts, double size, int single_factors
   const double a[] = {size, -0.014, -0.032, 0.56, -0.36, -0.51, 0.68, -0.013, -0.16, 0.18};
   const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, col, a, 32, 32, 0};
   double b[n] = {size}, x[n]; /* x[0] = 1 */
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
-  tristar_analysis_options_init(&options);
   options.single_factors = single_factors;
   CHECK_OK(tristar_analyze(ts, &view, &options, &an));
   CHECK_OK(tristar_factor(an, a, &f));
@@ -366,9 +361,8 @@ int main(int argc, char **argv) {
   static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
                                            TRISTAR_COMPLEX_DOUBLE};
   static const double penalties[] = {1e30, 1e100, 1e200, 1e300};
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *ts;
-  tristar_config_init(&config);
   config.use_starpu = 0;
   config.log = on_line;
   config.log_level = TRISTAR_LOG_WARNING;

@@ -5,9 +5,8 @@
 #include "tristar_layout.h"
 
 static tristar_analysis_t *analyze_parts(tristar_t *ts, const tristar_view *view, int leaf_parts) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_t *an;
-  tristar_analysis_options_init(&options);
   options.leaf_parts = leaf_parts;
   CHECK_OK(tristar_analyze(ts, view, &options, &an));
   return an;
@@ -45,11 +44,10 @@ static model find_model(const tristar_analysis_t *an) {
   tristar_analysis_stats stats;
   tristar_analysis_get_stats(an, &stats);
   model m = {.triangles = stats.method == TRISTAR_METHOD_LU ? 2 : 1};
-  tristar_layout_costs costs;
+  tristar_layout_costs costs = DEFAULTS(tristar_layout_costs);
   tristar_layout layout;
   tristar_layout_prediction chosen;
   tristar_traffic t;
-  tristar_layout_costs_init(&costs);
   costs.bytes_per_second = 1e10;
   for (int processes = 1; processes <= 2; processes++) {
     tristar_layout_init(&layout);
@@ -105,8 +103,7 @@ static int check_best(const tristar_analysis_t *an, int processes, const tristar
 }
 
 static void check_choices(const tristar_analysis_t *an) {
-  tristar_layout_costs costs;
-  tristar_layout_costs_init(&costs);
+  tristar_layout_costs costs = DEFAULTS(tristar_layout_costs);
   CHECK(costs.nrhs == 1 && costs.message_seconds > 0);
   costs.bytes_per_second = 1e10;
   CHECK(check_best(an, 1, &costs, TRISTAR_MAP_SUBTREE) == 1);
@@ -125,11 +122,10 @@ static void check_choices(const tristar_analysis_t *an) {
 
 /* A limit between the least and what the fastest needs. */
 static void check_limits(tristar_t *ts, const tristar_analysis_t *an) {
-  tristar_layout_costs costs;
+  tristar_layout_costs costs = DEFAULTS(tristar_layout_costs);
   tristar_layout layout, same;
   tristar_layout_prediction fast, least;
   char text[512];
-  tristar_layout_costs_init(&costs);
   tristar_layout_init(&layout);
   costs.bytes_per_second = 1e10;
   costs.message_seconds = 1e-3; /* grids, with their copies */
@@ -152,9 +148,8 @@ static void check_limits(tristar_t *ts, const tristar_analysis_t *an) {
 }
 
 static void check_errors(const tristar_analysis_t *an) {
-  tristar_layout layout;
+  tristar_layout layout = DEFAULTS(tristar_layout);
   tristar_layout_costs costs;
-  tristar_layout_init(&layout);
   CHECK_OK(tristar_layout_choose(an, 4, NULL, &layout, NULL));
   CHECK_STATUS(tristar_layout_choose(NULL, 4, NULL, &layout, NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_layout_choose(an, 4, NULL, NULL, NULL), TRISTAR_ERR_ARGUMENT);

@@ -9,9 +9,8 @@
 #include "tristar_machine.h"
 
 static tristar_t *make(bool starpu) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.use_starpu = starpu;
   CHECK_OK(tristar_create(&config, &ts));
   return ts;
@@ -187,8 +186,7 @@ static void destroy_all(void *arg, tristar_status status) {
 static void check_callback(bool context_first) {
   CLEANUP(free_arrays) objects o;
   starpu_data_handle_t b, x;
-  tristar_insert_options options;
-  tristar_insert_options_init(&options);
+  tristar_insert_options options = DEFAULTS(tristar_insert_options);
   CHECK(starpu_init(NULL) == 0);
   make_objects(make(true), true, &o);
   destroy_object(&o, REQUEST, TRISTAR_OK);
@@ -209,8 +207,7 @@ static void check_callback(bool context_first) {
 static void check_end(bool starpu) {
   CLEANUP(free_arrays) objects o;
   tristar_request_t *request;
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   make_objects(make(starpu), starpu, &o);
   destroy_object(&o, REQUEST, TRISTAR_OK);
   destroy_object(&o, ENDING_REQUEST, TRISTAR_OK);

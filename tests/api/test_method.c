@@ -106,10 +106,9 @@ static void factor_and_check(tristar_analysis_t *an, const matrix *m, tristar_me
 }
 
 static tristar_analysis_t *analyze(tristar_t *ts, const matrix *m, tristar_method method, bool with_values) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_t *an;
   tristar_view view = m->view;
-  tristar_analysis_options_init(&options);
   options.method = method;
   if (!with_values) view.values = NULL;
   CHECK_OK(tristar_analyze(ts, &view, &options, &an));
@@ -191,8 +190,7 @@ static void check_asked(tristar_t *ts, const typed *t, tristar_format format, bo
       }
       tristar_analysis_destroy(&an);
     }
-    tristar_analysis_options options;
-    tristar_analysis_options_init(&options);
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
     options.method = method;
     CHECK_STATUS(tristar_analyze(ts, &m->view, &options, &an), TRISTAR_ERR_ARGUMENT);
     CHECK(an == NULL);
@@ -417,9 +415,8 @@ static void check_all(tristar_t *ts) {
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *ts;
-  tristar_config_init(&config);
   config.log_level = TRISTAR_LOG_DEBUG;
   config.workers = 1;
   CHECK_OK(tristar_create(&config, &ts));

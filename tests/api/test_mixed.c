@@ -66,25 +66,14 @@ static void check_span(tristar_t *ts) {
   static const int32_t row[] = {1, 3, 2, 3, 3};
   static const double value[] = {-4.4e-63, 5.9e-59, 8e3, 1.6e-125, 1.15e8};
   static const double b[2 * 4] = {-1, 0.69, 0.38, 0.43, 0.5, 1e-3, 2, 0};
-  const tristar_view a = {.rows = 4,
-                          .cols = 4,
-                          .format = TRISTAR_CSC,
-                          .symmetry = TRISTAR_SYMMETRIC,
-                          .scalar = TRISTAR_DOUBLE,
-                          .ptr = ptr,
-                          .ptr_bits = 64,
-                          .index = row,
-                          .index_bits = 32,
-                          .values = value};
-  tristar_analysis_options options;
-  tristar_refine_options refine;
+  const tristar_view a = stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 4, 4, ptr, row, value);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_refine_options refine = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   double x[2 * 4];
-  tristar_analysis_options_init(&options);
-  tristar_refine_options_init(&refine);
   options.method = TRISTAR_METHOD_LDLT;
   options.single_factors = 1;
   refine.forward_error = 1;

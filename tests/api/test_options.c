@@ -110,12 +110,11 @@ static void check_taken(const char *kind, int64_t k, double bound) {
                                                TRISTAR_ORDERING_CALLBACK};
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
-  tristar_analysis_options o;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   int calls = 0;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
   tristar_matrix_get_view(m, &v);
   OWNED double *b = right_hand_side(&v, TRISTAR_N);
-  tristar_analysis_options_init(&o);
   CHECK(o.ordering == TRISTAR_ORDERING_AUTO && o.solves == 0);
   o.order = reverse;
   o.order_arg = &calls;
@@ -142,11 +141,10 @@ static void check_callback(void) {
   const tristar_view v = {
       TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 3, 3, ptr, index, values, 64, 32, 0};
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
-  tristar_analysis_options o;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   int calls = 0, code = 17;
   char text[512];
   OWNED double *b = right_hand_side(&v, TRISTAR_N);
-  tristar_analysis_options_init(&o);
   o.ordering = TRISTAR_ORDERING_CALLBACK;
   o.order = reverse;
   o.order_arg = &calls;
@@ -171,8 +169,7 @@ static void check_rows(const char *kind, int64_t k) {
     (void)solve(&v, NULL, b, op ? TRISTAR_T : TRISTAR_N, 1e-10);
     r.format = TRISTAR_CSR; /* op(A) = op'(A^T) */
     (void)solve(&r, NULL, b, op ? TRISTAR_N : TRISTAR_T, 1e-10);
-    tristar_analysis_options o;
-    tristar_analysis_options_init(&o);
+    tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
     o.matching = TRISTAR_MATCHING_ON;
     o.method = TRISTAR_METHOD_LU;
     (void)solve(&r, &o, b, op ? TRISTAR_N : TRISTAR_T, 1e-10);
@@ -191,8 +188,7 @@ static void check_triangles(void) {
   CHECK(memcmp(b, same, 4 * sizeof *b) == 0);
   CHECK(solve(&u, NULL, b, TRISTAR_N, 1e-14).method == TRISTAR_METHOD_LLT);
   CHECK(solve(&f, NULL, b, TRISTAR_N, 1e-14).method == TRISTAR_METHOD_LLT); /* symmetric values are seen */
-  tristar_analysis_options o;
-  tristar_analysis_options_init(&o);
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   o.method = TRISTAR_METHOD_LU;
   (void)solve(&u, &o, b, TRISTAR_N, 1e-14);
   (void)solve(&f, &o, b, TRISTAR_T, 1e-14);
@@ -240,8 +236,7 @@ static void check_fallback(void) {
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.check = 1;
   config.log = count_warnings;
   CHECK_OK(tristar_create(&config, &ts));

@@ -126,14 +126,13 @@ static void check_scaled(const system_of *s, const tristar_factor_t *f, const ar
  * scale. */
 static void check(tristar_t *ts, const system_of *s, tristar_method method, tristar_matching matching,
                   bool values, int single_factors, bool refactored, double accuracy, const char *what) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
   tristar_refine_result result = {0};
   arrays o;
   char message[512] = "";
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.matching = matching;
   options.single_factors = single_factors;

@@ -29,16 +29,7 @@ static tristar_view make_view(const typed *t, int n, tristar_symmetry symmetry) 
     }
   }
   ptr[n] = at;
-  return (tristar_view){.format = TRISTAR_CSC,
-                        .symmetry = symmetry,
-                        .scalar = t->scalar,
-                        .rows = n,
-                        .cols = n,
-                        .ptr = ptr,
-                        .index = index,
-                        .values = values,
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+  return stored_view(TRISTAR_CSC, symmetry, t->scalar, n, n, ptr, index, values);
 }
 
 /* The Laplacian of a k x k grid without boundary: rows sum up to zero. */
@@ -107,11 +98,10 @@ static void check_dependent_integers(tristar_t *ts, const typed *t) {
     const tristar_method method = methods[symmetric ? seed / 3 % 3 : 0];
     dependent_integers(8 + (int)(seed % 8), symmetric, seed);
     const tristar_view v = make_view(t, m.n, TRISTAR_GENERAL);
-    tristar_analysis_options o;
+    tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
     tristar_analysis_t *an;
     tristar_factor_t *f;
     tristar_factor_stats stats;
-    tristar_analysis_options_init(&o);
     o.method = method;
     o.matching = (tristar_matching)(seed % 2);
     o.singular = TRISTAR_SINGULAR_PERTURB;
@@ -129,13 +119,12 @@ static void check_dependent_integers(tristar_t *ts, const typed *t) {
 static void check_singular(tristar_t *ts, const char *what, const typed *t, tristar_symmetry symmetry,
                            tristar_method method) {
   tristar_view v = make_view(t, m.n, symmetry);
-  tristar_analysis_options o;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   tristar_analysis_t *an;
   tristar_factor_t *f;
   tristar_plan_t *p;
   double reciprocal;
   char message[400];
-  tristar_analysis_options_init(&o);
   o.method = method;
   CHECK_OK(tristar_analyze(ts, &v, &o, &an));
   const tristar_status status = tristar_factor(an, v.values, &f);

@@ -20,9 +20,8 @@ static tristar_view typed_view(const chain *c, const typed *t, void *values) {
 
 static tristar_status factor(tristar_t *ts, const tristar_view *v, tristar_method method,
                              tristar_ordering ordering, const void *values, tristar_factor_t **f) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.ordering = ordering;
   CHECK_OK(tristar_analyze(ts, v, &options, &an));

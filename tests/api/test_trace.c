@@ -219,13 +219,12 @@ static void check_in_flight(tristar_plan_t *plan, int64_t n, const double *b, do
 
 static void run(tristar_t *ts, const char *kind, int64_t k) {
   CLEANUP(flow_destroy) flow f;
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   flow_create(ts, kind, k, TRISTAR_ENGINE_TASKS, 20000, &f);
   const int64_t n = f.view.rows;
   const size_t size = NRHS_MOST * (size_t)n * sizeof(double);
   OWNED double *b = xmalloc(size), *x = xmalloc(size), *expected = xmalloc(size);
   fill_random(b, NRHS_MOST * n, 7);
-  tristar_plan_options_init(&options);
   options.chunk_bytes_max = 20000;
   options.engine = TRISTAR_ENGINE_TASKS;
   check_plan(f.factor, &options, TRISTAR_N, 1, n, b, x, expected);

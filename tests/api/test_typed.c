@@ -78,9 +78,8 @@ CHECK_TYPE(check_complex_single, float _Complex, TRISTAR_COMPLEX_SINGLE)
 CHECK_TYPE(check_complex_double, double _Complex, TRISTAR_COMPLEX_DOUBLE)
 
 int main(void) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.use_starpu = 0;
   CHECK_OK(tristar_create(&config, &ts));
   check_single(ts);

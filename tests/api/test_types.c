@@ -14,10 +14,9 @@ static void check_solves(const typed *t, const tristar_view *v, const char *what
   const int64_t n = v->rows;
   const size_t bytes = TYPED_COLUMNS * (size_t)n * t->bytes;
   OWNED char *b = make_rhs(t, n), *x = xmalloc(bytes);
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   double reciprocal;
-  tristar_plan_options_init(&options);
   options.engine = engine;
   options.chunk_bytes_max = 20000;
   CHECK_OK(tristar_plan(f, &options, &p));
@@ -43,12 +42,11 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
                   tristar_symmetry symmetry) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_analysis_stats stats;
   OWNED void *values = typed_matrix(ts, kind, k, t, symmetry, &m, &v);
-  tristar_analysis_options_init(&options);
   options.method = method;
   CHECK_OK(tristar_analyze(ts, &v, &options, &an));
   CHECK_OK(tristar_factor(an, values, &f));

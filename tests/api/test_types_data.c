@@ -103,12 +103,11 @@ static bool overflows(const typed *t, const tristar_view *v) {
 
 /* NULL if single precision does not do. reciprocal: what tristar_condition gave in double. */
 static tristar_factor_t *factor(tristar_t *ts, const trial *r, double reciprocal) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_t *an;
   tristar_factor_t *f = NULL;
   tristar_analysis_stats stats;
   char message[256];
-  tristar_analysis_options_init(&options);
   options.method = r->method;
   tristar_status status = tristar_analyze(ts, r->view, &options, &an);
   if (status == TRISTAR_OK) status = tristar_factor(an, r->view->values, &f);
@@ -137,12 +136,11 @@ static tristar_factor_t *factor(tristar_t *ts, const trial *r, double reciprocal
 /* *reciprocal: what tristar_condition gave in double; set if the type is a double one. */
 static void check_solves(tristar_t *ts, const trial *r, double *reciprocal) {
   const typed *t = r->type;
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_t *p;
   double own;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = factor(ts, r, *reciprocal);
   if (f == NULL) return;
-  tristar_plan_options_init(&options);
   options.chunk_bytes_max = 20000;
   CHECK_OK(tristar_plan(f, &options, &p));
   CHECK_OK(tristar_condition(p, &own));

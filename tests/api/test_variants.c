@@ -76,12 +76,11 @@ static void check_lists(tristar_t *ts) {
   CLEANUP(close_problem) problem p;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_plan_t *plan;
-  tristar_solve_options options;
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   const int64_t given[] = {3, 250, 7}, wanted[] = {0, 300, 11, 4};
   double x[4][4];
   open_problem(ts, &systems[0], &p);
   CHECK_OK(factor_with(ts, &p, TRISTAR_METHOD_AUTO, &variants[0], &f));
-  tristar_solve_options_init(&options);
   options.b_rows = 3;
   options.b_row = given;
   options.x_rows = 4;

@@ -32,10 +32,9 @@ static tristar_status needed(tristar_factor_t *factor, const tristar_plan_option
 
 tristar_status __wrap_tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
                                    tristar_plan_t **plan) {
-  tristar_plan_options o;
+  tristar_plan_options o = DEFAULTS(tristar_plan_options);
   double bytes;
   if (factor == NULL || plan == NULL) return __real_tristar_plan(factor, options, plan);
-  tristar_plan_options_init(&o);
   if (options) o = *options;
   o.engine = TRISTAR_ENGINE_TASKS;
   o.order_seed = 0;

@@ -35,9 +35,8 @@ typedef struct world {
 static world w;
 
 static tristar_t *create(const char *scheduler, const char *calibration) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.scheduler = scheduler;
   config.calibration = calibration;
   config.check = 1;
@@ -78,8 +77,7 @@ static void close_world(void) {
 }
 
 static tristar_distributed_options placed(tristar_place place) {
-  tristar_distributed_options options;
-  tristar_distributed_options_init(&options);
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   options.layout = w.layout;
   options.place = place;
   return options;
@@ -206,10 +204,9 @@ static void check_factored(void) {
 /* All ranks have rows, and factor them; then come the values of a factor of rank 0. */
 static void check_rows(void) {
   tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
-  tristar_analysis_options analysis;
+  tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
   tristar_dmatrix_t *matrix;
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
-  tristar_analysis_options_init(&analysis);
   analysis.leaf_parts = w.layout.pz;
   CHECK_OK(tristar_dmatrix_generate(w.ts, MPI_COMM_WORLD, "s2d9pt", SIDE, NULL, &matrix));
   CHECK_OK(tristar_dmatrix_factor(matrix, &analysis, &options, &d));

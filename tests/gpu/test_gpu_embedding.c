@@ -23,8 +23,7 @@ static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 
 static system_of system_create(tristar_t *ts, const typed *type, tristar_place place) {
   system_of s = system_factor(ts, type);
-  tristar_plan_options options;
-  tristar_plan_options_init(&options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   options.engine = TRISTAR_ENGINE_TASKS;
   options.device_solves = SOLVES;
   system_plan(&s, place, &options);
@@ -181,8 +180,7 @@ static void check_streams(const system_of *s) {
   copying first = {.to = b_there, .from = b, .bytes = bytes},
           second = {.to = b_there, .from = x_there, .bytes = bytes};
   emulated_stream stream = {.device = 0, .work = copy_late, .arg = &first};
-  tristar_device_vectors v;
-  tristar_device_vectors_init(&v);
+  tristar_device_vectors v = DEFAULTS(tristar_device_vectors);
   v.b = b_there;
   v.x = x_there;
   v.ldb = v.ldx = s->n;
@@ -218,11 +216,10 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_double, &typed_complex_single, &typed_complex_double,
                                        &typed_single};
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_starpu_info info;
   CLEANUP(tristar_destroy) tristar_t *ts;
   nodes = argc > 1 && strcmp(argv[1], "nodes") == 0;
-  tristar_config_init(&config);
   config.calibration = "off";
   CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_get_starpu(ts, &info));

@@ -31,9 +31,8 @@ typedef struct problem {
 } problem;
 
 static tristar_t *create(const tsi_factorization_options *fronts, int use_starpu) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.use_starpu = use_starpu;
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));
@@ -43,9 +42,8 @@ static tristar_t *create(const tsi_factorization_options *fronts, int use_starpu
 
 static tristar_analysis_t *analyze(tristar_t *ts, const tristar_view *view, const wish *w,
                                    tristar_place place, int64_t device_bytes) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_t *analysis;
-  tristar_analysis_options_init(&options);
   options.method = w->method;
   options.merge = w->merge;
   options.place = place;

@@ -83,9 +83,8 @@ static void check(tristar_t *ts, int k) {
   solver s = solver_open(ts, &w->of, w->type, false);
   OWNED void *b = random_scalars(w->type, s.n * w->nrhs, 3),
              *right = xcalloc((size_t)(s.n * w->nrhs), s.bytes);
-  tristar_solve_options options;
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   device_sweeps sweeps;
-  tristar_solve_options_init(&options);
   options.op = w->op;
   device_sweeps_open(&s, &options, w->nrhs, b, right, &sweeps);
   const run_outcome got = run_sweeps(w->scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);

@@ -32,8 +32,7 @@ static void launch(const hermitian *a, const device_inverse *d, bool shared, con
 /* ---- Like the cores ------------------------------------------------------------------------------------ */
 
 static tristar_precond_options options_of(int64_t steps, int64_t per_step, double reduction) {
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   options.kind = TRISTAR_PRECOND_FSAI;
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.steps = steps;

@@ -61,10 +61,9 @@ static double difference(const typed *t, int64_t count, const void *a, const voi
 
 static void check_solve(const placed_system *s, tristar_op op, tristar_part part, int64_t nrhs) {
   const size_t bytes = (size_t)(s->n * nrhs) * s->t->bytes;
-  tristar_solve_options options;
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   tristar_request_t *request[SOLVES];
   void *b = random_vectors(s->t, s->n * nrhs), *expected = xcalloc(bytes, 1), *x[SOLVES];
-  tristar_solve_options_init(&options);
   options.op = op;
   options.part = part;
   CHECK_OK(tristar_solve_with(s->serial, &options, nrhs, b, expected, NULL));
@@ -114,14 +113,13 @@ static void check_import(tristar_t *ts, int n, const typed *t, tristar_method me
   const int format = t->is_complex;
   CLEANUP(release) dense m = draw(n, t->is_complex, method, hermitian);
   placed_system s = {.t = t, .n = n};
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_device_stats d;
   tristar_plan_t *plan;
   double all = 0;
   CLEANUP(release_view) given_view v;
   view_of(&m, t, format, &v);
   CHECK_OK(tristar_import_supernodal(ts, &v.factors, &s.factor));
-  tristar_plan_options_init(&options);
   options.chunk_bytes_max = 1500;
   options.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(s.factor, &options, &s.serial));
@@ -154,8 +152,7 @@ static void check_import(tristar_t *ts, int n, const typed *t, tristar_method me
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(tristar_destroy) tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.calibration = "off";
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));

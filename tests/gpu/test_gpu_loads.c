@@ -10,9 +10,8 @@ static void check(const solver *s, const char *scalars, const typed *t, unsigned
   OWNED void *b = random_scalars(t, s->n * nrhs, 3), *x = xcalloc((size_t)(s->n * nrhs), s->bytes);
   const run_grid grid = {
       .blocks = 2, .resident = 2, .threads = 128, .warp = warp, .seed = 1, .count_loads = true};
-  tristar_solve_options options;
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   CLEANUP(device_sweeps_close) device_sweeps sweeps;
-  tristar_solve_options_init(&options);
   device_sweeps_open(s, &options, nrhs, b, x, &sweeps);
   const run_outcome got = run_sweeps(scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);

@@ -61,11 +61,10 @@ static double bytes_of(const tristar_device_stats *d, int solves) {
 
 /* Of all devices, where all that is to be there has room. */
 static double needed_bytes(const flow *f, int64_t nrhs) {
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_device_stats device;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   double bytes = 0;
-  tristar_plan_options_init(&options);
   options.place = TRISTAR_PLACE_GPU;
   options.nrhs = nrhs;
   CHECK_OK(tristar_plan(f->factor, &options, &plan));
@@ -132,7 +131,7 @@ static void check_shares(tristar_t *ts, const char *kind, int64_t size) {
  */
 static void check_blocks(tristar_t *ts) {
   enum { NRHS = 50 };
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_device_stats device;
   tristar_plan_t *plan;
   CLEANUP(flow_destroy) flow f;
@@ -140,7 +139,6 @@ static void check_blocks(tristar_t *ts) {
   const int64_t n = f.view.rows, room = (int64_t)(needed_bytes(&f, 1) / 2 + needed_bytes(&f, 64) / 2);
   double *b = xmalloc((size_t)(n * NRHS) * sizeof *b), *x = xmalloc((size_t)(n * NRHS) * sizeof *x),
          *expected = xmalloc((size_t)(n * NRHS) * sizeof *x), worst = 0;
-  tristar_plan_options_init(&options);
   options.place = TRISTAR_PLACE_GPU;
   options.device_bytes = room;
   const double empty = nodes ? taken() : 0;
@@ -161,8 +159,8 @@ static void check_blocks(tristar_t *ts) {
 
 /* Several solves in flight take a workspace each, for which a plan that knows of them leaves room. */
 static void check_solves(tristar_t *ts) {
-  tristar_plan_options options;
-  tristar_solve_options solve;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  tristar_solve_options solve = DEFAULTS(tristar_solve_options);
   tristar_device_stats device;
   tristar_plan_t *plan;
   tristar_request_t *request[SOLVES];
@@ -171,8 +169,6 @@ static void check_solves(tristar_t *ts) {
   const int64_t n = f.view.rows;
   OWNED double *b = xmalloc((size_t)n * sizeof *b), *x = xmalloc((size_t)(n * SOLVES) * sizeof *x);
   fill_random(b, n, 3);
-  tristar_plan_options_init(&options);
-  tristar_solve_options_init(&solve);
   options.place = TRISTAR_PLACE_GPU;
   options.device_bytes = (int64_t)(0.7 * needed_bytes(&f, 1));
   options.device_solves = SOLVES;

@@ -36,8 +36,7 @@ static const example examples[] = {
 static tristar_distributed_t *distribute(const world *w, tristar_factor_t *factor, bool device,
                                          double seconds) {
   tristar_distributed_t *d;
-  tristar_distributed_options options;
-  tristar_distributed_options_init(&options);
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   options.layout = w->layout;
   options.engine = TRISTAR_ENGINE_SERIAL;
   if (device) options.transport = TRISTAR_TRANSPORT_ONE_SIDED;
@@ -69,8 +68,7 @@ static void compare(const example *p, tristar_distributed_t *cores, tristar_dist
   OWNED void *x = xcalloc((size_t)count + 1, p->type->bytes), *y = xcalloc((size_t)count + 1, p->type->bytes),
              *z = xcalloc((size_t)count + 1, p->type->bytes);
   tristar_distributed_stats stats[2];
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   options.op = op;
   options.part = part;
   CHECK_OK(tristar_distributed_solve_with(cores, &options, nrhs, b, x, NULL));
@@ -94,8 +92,7 @@ static void check_errors(const world *w, tristar_factor_t *factor) {
   tristar_distributed_t *d = distribute(w, factor, true, 1);
   const int64_t row = 0;
   double b = 1, x = 0;
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   options.b_row = w->rank == 0 ? &row : NULL;
   options.b_rows = w->rank == 0;
   CHECK_STATUS(tristar_distributed_solve_with(d, &options, 1, &b, &x, NULL), TRISTAR_ERR_UNSUPPORTED);
@@ -113,9 +110,8 @@ static void check_problem(const world *w, const example *p) {
   tristar_analysis_t *an = NULL;
   tristar_factor_t *factor = NULL;
   tristar_view view;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   OWNED void *values = typed_matrix(w->ts, p->kind, p->k, p->type, p->symmetry, &matrix, &view);
-  tristar_analysis_options_init(&options);
   options.leaf_parts = w->layout.pz;
   options.method = p->method;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &view, &options, &an));
@@ -149,8 +145,7 @@ int main(int argc, char **argv) {
   CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.check = 1;
   config.use_starpu = 0;
   CHECK_OK(tristar_create(&config, &w.ts));

@@ -17,9 +17,8 @@ static const char slow[] = "tristar-calibration 1\n"
                            "l2_bytes 0\nl3_bytes 0\nl3_cores 0\n";
 
 static tristar_t *create(const char *calibration, int use_starpu) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.calibration = calibration;
   config.use_starpu = use_starpu;
   config.check = 1;
@@ -28,8 +27,7 @@ static tristar_t *create(const char *calibration, int use_starpu) {
 }
 
 static tristar_plan_options placed(tristar_place place, int64_t nrhs) {
-  tristar_plan_options options;
-  tristar_plan_options_init(&options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   options.place = place;
   options.nrhs = nrhs;
   return options;
@@ -342,10 +340,9 @@ static void check_insertion(void) {
 static void check_choice(void) {
   static const int choice[][2] = {{1, 2}, {3, 0}, {0, -1}};
   for (size_t k = 0; k < sizeof choice / sizeof *choice; k++) {
-    tristar_config config;
+    tristar_config config = DEFAULTS(tristar_config);
     tristar_starpu_info info;
     CLEANUP(tristar_destroy) tristar_t *ts;
-    tristar_config_init(&config);
     config.first_device = choice[k][0];
     config.devices = choice[k][1];
     CHECK_OK(tristar_create(&config, &ts));

@@ -40,8 +40,7 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   const double scalar = (double)factor->scalar_bytes,
                bytes = scalar * (double)an->panel_values[an->panels->count];
   OWNED double *stored = xmalloc((size_t)an->symbolic->count * sizeof *stored);
-  tristar_plan_options options;
-  tristar_plan_options_init(&options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   for (tsi_index s = 0; s < an->symbolic->count; s++)
     stored[s] = scalar *
                 (double)(an->panel_values[an->panels->first[s + 1]] - an->panel_values[an->panels->first[s]]);
@@ -75,16 +74,14 @@ static tsi_device_split_options places_of(const tristar_factor_t *factor) {
 
 static placed_system system_open(tristar_t *ts, const problem *p, const typed *t) {
   placed_system s = {.type = t};
-  tristar_analysis_options analysis;
-  tristar_plan_options plan;
+  tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options plan = DEFAULTS(tristar_plan_options);
   s.values = typed_matrix(ts, p->kind, p->size, t, p->symmetry, &s.matrix, &s.view);
   s.n = s.view.rows;
-  tristar_analysis_options_init(&analysis);
   analysis.method = p->method;
   analysis.inverse = p->inverse;
   CHECK_OK(tristar_analyze(ts, &s.view, &analysis, &s.analysis));
   CHECK_OK(tristar_factor(s.analysis, s.values, &s.factor));
-  tristar_plan_options_init(&plan);
   plan.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(s.factor, &plan, &s.serial));
   tsi_device_split_options places = places_of(s.factor);
@@ -144,8 +141,7 @@ static void check_requests(const placed_system *s, const tristar_solve_options *
 
 static void check_sparse(const placed_system *s) {
   const int64_t given[] = {3, 0, 7}, wanted[] = {5, 1};
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   options.b_rows = 3;
   options.b_row = given;
   options.x_rows = 2;
@@ -156,8 +152,7 @@ static void check_sparse(const placed_system *s) {
 /* Twice the matrix, half the solution. */
 static void check_refactor(placed_system *s) {
   const int64_t entries = ((const int64_t *)s->view.ptr)[s->view.cols];
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   for (int64_t e = 0; e < entries; e++) put(s->type, s->values, e, 2 * get(s->type, s->values, e));
   CHECK_OK(tristar_refactor(s->factor, s->values));
   free(solve(s, &options, 1));
@@ -166,8 +161,7 @@ static void check_refactor(placed_system *s) {
 /* All that a system is tried with; the bits of the first solve are added to those before, in x. */
 static void check_system(tristar_t *ts, const problem *p, const typed *t, unsigned variant, uint64_t *bits) {
   CLEANUP(system_close) placed_system s = system_open(ts, p, t);
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   for (int k = 0; k < 3; k++) {
     const int64_t nrhs = k == 1 ? 5 : 1;
     options.op = ops[(variant + (unsigned)k) % 3];
@@ -183,10 +177,9 @@ static void check_system(tristar_t *ts, const problem *p, const typed *t, unsign
 
 static void check_refusals(tristar_t *ts) {
   CLEANUP(system_close) placed_system s = system_open(ts, &problems[0], &typed_double);
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_t *plan;
   tsi_device_split_options places = places_of(s.factor);
-  tristar_plan_options_init(&options);
   options.updates = TRISTAR_UPDATES_PUSH;
   CHECK_STATUS(tsi_plan_create(s.factor, &options, &places, &plan), TRISTAR_ERR_UNSUPPORTED);
   options.updates = TRISTAR_UPDATES_PULL;
@@ -204,9 +197,8 @@ int main(int argc, char **argv) {
   uint64_t expected = 0;
   for (unsigned k = 0; k < (TSI_TESTS_RACES ? 1 : 3); k++) { /* the thread sanitizer is slow */
     tristar_t *ts;
-    tristar_config config;
+    tristar_config config = DEFAULTS(tristar_config);
     uint64_t bits = 0;
-    tristar_config_init(&config);
     config.scheduler = schedulers[k];
     CHECK_OK(tristar_create(&config, &ts));
     for (unsigned i = 0; i < PROBLEMS; i++) RUN(check_system(ts, &problems[i], types[i % 4].type, i, &bits));

@@ -18,9 +18,8 @@
 enum { DEVICE = 0, BESIDE = 3 };
 
 static tristar_t *create(int use_starpu) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.calibration = "off";
   config.use_starpu = use_starpu;
   CHECK_OK(tristar_create(&config, &ts));
@@ -31,17 +30,15 @@ static tristar_t *create(int use_starpu) {
 static system_of system_create(tristar_t *ts, const typed *type, tristar_place place) {
   system_of s = system_factor(ts, type);
   tristar_factor_stats factor;
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   CHECK_OK(tristar_factor_get_stats(s.factor, &factor));
-  tristar_plan_options_init(&options);
   options.device_bytes = 1 + (int64_t)(0.4 * (double)factor.factor_bytes);
   system_plan(&s, place, &options);
   return s;
 }
 
 static tristar_device_vectors vectors_of(const void *b, int64_t ldb, void *x, int64_t ldx) {
-  tristar_device_vectors v;
-  tristar_device_vectors_init(&v);
+  tristar_device_vectors v = DEFAULTS(tristar_device_vectors);
   CHECK(v.b == NULL && v.ldb == 0 && v.x == NULL && v.ldx == 0 && v.device == 0 && v.stream == NULL);
   v.b = b;
   v.ldb = ldb;

@@ -68,8 +68,7 @@ static double part_of(const system_of *s, const void *x, int64_t i) {
 }
 
 static tristar_precond_options options_of(tristar_precond_kind kind, tristar_place place) {
-  tristar_precond_options o;
-  tristar_precond_options_init(&o);
+  tristar_precond_options o = DEFAULTS(tristar_precond_options);
   o.kind = kind;
   o.place = place;
   o.pair = TRISTAR_PAIR_AUTO;

@@ -15,9 +15,8 @@ static const struct {
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 static tristar_t *create(const char *scheduler) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.scheduler = scheduler;
   config.calibration = "off";
   config.check = 1;

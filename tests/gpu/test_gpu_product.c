@@ -79,11 +79,10 @@ static void check_generated(tristar_t *ts, const problem *p) {
 
 /* The backward error of a solution that is not refined, at least a unit of roundoff. */
 static double unrefined_error(const solver *s, const typed *t) {
-  tristar_refine_options options;
+  tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   const size_t n = (size_t)s->n;
   char *b = xcalloc(2 * n, t->bytes), *x = b + n * t->bytes;
-  tristar_refine_options_init(&options);
   options.max_steps = 0;
   for (size_t i = 0; i < n; i++) put(t, b, (int64_t)i, 1 + 0.25 * (double)(i % 7));
   CHECK_OK(tristar_solve_refined(s->plan, TRISTAR_N, 1, b, s->n, x, s->n, &options, &result));

@@ -12,9 +12,8 @@ static const problem problems[] = {
 static int count_races(const solver *s, int64_t nrhs, int fault) {
   OWNED void *b = random_scalars(&typed_double, s->n * nrhs, 3),
              *x = xcalloc((size_t)(s->n * nrhs), s->bytes);
-  tristar_solve_options options;
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   CLEANUP(device_sweeps_close) device_sweeps sweeps;
-  tristar_solve_options_init(&options);
   device_sweeps_open(s, &options, nrhs, b, x, &sweeps);
   reports = 0;
   for (unsigned seed = 0; seed < 2 && reports == 0; seed++) {

@@ -33,13 +33,7 @@ typedef struct problem {
 static void *random_array(const typed *t, int64_t count, uint64_t seed) {
   char *out = aligned_alloc(64, ((size_t)count * t->bytes + 64) / 64 * 64);
   CHECK(out != NULL);
-  for (int64_t i = 0; i < count; i++) {
-    double part[2];
-    fill_random(part, 2, seed + (uint64_t)i);
-    number value = part[0];
-    __imag__ value = part[1];
-    put(t, out, i, value);
-  }
+  for (int64_t i = 0; i < count; i++) put(t, out, i, random_value(seed + (uint64_t)i));
   return out;
 }
 

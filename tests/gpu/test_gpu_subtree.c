@@ -135,10 +135,9 @@ static int check_subtrees(unsigned type, const host_solve *h, tsi_solve_call *ca
 static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p, unsigned type, tristar_op op,
                         tristar_part part, int64_t nrhs) {
   const typed *t = types[type].type;
-  tristar_solve_options options;
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   host_solve h = {.plan = plan};
   void *b = random_scalars(t, s->n * nrhs, 3), *x = xcalloc((size_t)(s->n * nrhs), t->bytes);
-  tristar_solve_options_init(&options);
   options.op = op;
   options.part = part;
   CHECK_OK(tsi_request_prepare(&h.request, plan, &options, nrhs));
@@ -166,9 +165,8 @@ static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p,
 static void check(tristar_t *ts, const problem *p, unsigned variant, unsigned type) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   CLEANUP(solver_close) solver s = solver_open(ts, p, types[type].type, false);
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-  tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = (int64_t)(3 * p->node_bytes);
   CHECK_OK(tristar_plan(s.factor, &options, &plan));

@@ -10,8 +10,7 @@
 #include "tristar_device.h"
 
 static tristar_plan_options placed(tristar_place place) {
-  tristar_plan_options options;
-  tristar_plan_options_init(&options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   options.place = place;
   options.nrhs = 3;
   return options;

@@ -37,10 +37,9 @@ static int count_wrong(const solver *s, const tsi_variant_tables tables[2], run_
   const int64_t count = s->n * t->nrhs;
   OWNED void *b = random_scalars(t->user, count, 7 + t->first);
   OWNED void *x = xcalloc((size_t)count, s->bytes), *y = xcalloc((size_t)count, s->bytes);
-  tristar_solve_options options;
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   CLEANUP(device_sweeps_close) device_sweeps sweeps;
   int wrong = 0;
-  tristar_solve_options_init(&options);
   options.op = t->op;
   options.part = t->part;
   CHECK_OK(tristar_solve_with(s->plan, &options, t->nrhs, b, x, NULL));

@@ -145,10 +145,9 @@ static tristar_status import(tristar_t *ts, const void *from, tristar_factor_t *
 /* On process 0: solves as SuperLU_DIST did, A^T and A^H too. */
 static void check_solves(tristar_factor_t *f, const system_t *s) {
   static tsi_scalar b[N], y[N];
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_t *plan;
   if (f == NULL) return;
-  tristar_plan_options_init(&options);
   options.chunk_bytes_max = 20000;
   CHECK_OK(tristar_plan(f, &options, &plan));
   random_vectors(b, N, 1);

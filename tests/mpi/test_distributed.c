@@ -98,14 +98,13 @@ static void check_counts(const world *w, const problem *q, const tristar_layout 
 }
 
 static void check_layout(const world *w, const problem *q, const tristar_layout *layout) {
-  tristar_distributed_options options;
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   tristar_distributed_t *d;
   tristar_distributed_stats stats, *all = xcalloc((size_t)w->ranks, sizeof *all);
   char what[200];
   snprintf(what, sizeof what, "%s %c, %dx%dx%d, algorithm %d, map %d, tree %d", q->kind, q->type->scalar,
            layout->px, layout->py, layout->pz, (int)layout->algorithm, (int)layout->map,
            (int)layout->message_tree);
-  tristar_distributed_options_init(&options);
   options.layout = *layout;
   options.transport = w->transport;
   options.engine = w->engine;
@@ -156,7 +155,7 @@ static bool is_wanted(const world *w, const char *kind) {
 static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, int every) {
   tristar_matrix_t *matrix;
   tristar_analysis_t *an = NULL;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   problem q = {.kind = kind, .type = t};
   if (!is_wanted(w, kind)) return;
   void *values = typed_matrix(w->ts, kind, k, t, TRISTAR_HERMITIAN, &matrix, &q.view);
@@ -164,7 +163,6 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   q.b = make_rhs(t, q.n);
   q.x = xmalloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
   q.again = xmalloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
-  tristar_analysis_options_init(&options);
   options.leaf_parts = w->grids;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &q.view, &options, &an));
   if (w->rank == 0) CHECK_OK(tristar_factor(an, values, &q.factor));
@@ -224,10 +222,9 @@ static void check_matched(const world *w) {
     CHECK(!same && q.factor->pivoted);
   }
   check_layouts(w, &q, 3);
-  tristar_distributed_options options;
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   tristar_distributed_t *d;
   double *b = xmalloc(MORE * N * sizeof *b), *x = xmalloc(MORE * LDX * sizeof *x), one[N];
-  tristar_distributed_options_init(&options);
   options.layout.px = w->ranks;
   options.transport = w->transport;
   options.engine = w->engine;
@@ -270,11 +267,10 @@ static bool read_arguments(int argc, char **argv, world *w) {
 int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   world w = {.ts = NULL};
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_memory_stats memory;
   int level;
   CHECK(read_arguments(argc, argv, &w));
-  tristar_config_init(&config);
   config.check = 1;
   if (w.engine == TRISTAR_ENGINE_AUTO) config.use_starpu = 0;
   CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);

@@ -78,11 +78,10 @@ static tristar_factor_t *make_diagonal(const world *w, tristar_scalar scalar, tr
   static const int64_t backwards[] = {7, 6, 5, 4, 3, 2, 1, 0}, forwards[] = {0, 1, 2, 3, 4, 5, 6, 7};
   const void *values = scalar == TRISTAR_SINGLE ? (const void *)single : value;
   const tristar_view view = {TRISTAR_CSC, TRISTAR_SYMMETRIC, scalar, 8, 8, ptr, index, values, 32, 32, 0};
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   tristar_factor_t *factor = NULL;
   if (w->rank > 0) return NULL;
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.ordering = TRISTAR_ORDERING_USER;
   options.permutation = reversed ? backwards : forwards;
@@ -104,13 +103,12 @@ static void check_update(const world *w) {
                 {TRISTAR_DOUBLE, TRISTAR_METHOD_LDLT, false, TRISTAR_INVERSE_DIAGONAL, "method"},
                 {TRISTAR_DOUBLE, TRISTAR_METHOD_LLT, true, TRISTAR_INVERSE_DIAGONAL, "permutation"},
                 {TRISTAR_DOUBLE, TRISTAR_METHOD_LLT, false, TRISTAR_INVERSE_NONE, "diagonal blocks"}};
-  tristar_distributed_options options;
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   CLEANUP(tristar_factor_destroy)
   tristar_factor_t *first =
       make_diagonal(w, TRISTAR_DOUBLE, TRISTAR_METHOD_LLT, false, TRISTAR_INVERSE_DIAGONAL);
   char text[512];
-  tristar_distributed_options_init(&options);
   options.engine = w->engine;
   options.layout.px = w->ranks;
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, first, &options, &d));
@@ -138,8 +136,7 @@ static void check_agreement(const world *w) {
   char text[512];
   for (int k = 0; k < 7 && w->ranks > 1; k++) {
     static const char *const texts[] = {"px", "algorithm", "map", "tree", "engine", "nrhs", "transport"};
-    tristar_distributed_options options;
-    tristar_distributed_options_init(&options);
+    tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
     options.engine = w->engine;
     options.layout.px = k == 0 && last ? 1 : w->ranks;
     options.layout.py = k == 0 && last ? w->ranks : 1;
@@ -159,13 +156,12 @@ static void check_agreement(const world *w) {
 
 /* TRISTAR_ISA holds for distributed solves as for others. */
 static void check_isa(const world *w) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_distributed_options options;
   tristar_distributed_t *d;
   world own = *w;
   const bool plain = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, "base") != NULL; /* built */
   const char *isa = plain ? "base" : tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL)->isa;
-  tristar_config_init(&config);
   config.use_starpu = w->engine == TRISTAR_ENGINE_TASKS;
   CHECK(setenv("TRISTAR_ISA", isa, 1) == 0);
   CHECK_OK(tristar_create(&config, &own.ts));
@@ -184,11 +180,10 @@ static void check_isa(const world *w) {
 int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   world w = {.engine = TRISTAR_ENGINE_TASKS};
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_memory_stats memory;
   int level;
   CHECK(argc == 2);
-  tristar_config_init(&config);
   config.check = 1;
   if (strcmp(argv[1], "serial") == 0) {
     w.engine = TRISTAR_ENGINE_AUTO;

@@ -160,13 +160,12 @@ static void check_layouts(const world *w, const problem *q, int every) {
 static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, tristar_method method,
                          bool single, int every) {
   tristar_matrix_t *matrix;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   problem q = {.kind = kind, .type = t};
   if (w->matrix != NULL && strcmp(w->matrix, kind) != 0) return;
   if (w->rank == 0) fprintf(stderr, "%s %c, method %d\n", kind, t->scalar, (int)method);
   q.values = typed_matrix(w->ts, kind, k, t, TRISTAR_HERMITIAN, &matrix, &q.view);
   q.n = q.view.rows;
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.single_factors = single;
   while (options.leaf_parts < w->ranks) options.leaf_parts = options.leaf_parts ? 2 * options.leaf_parts : 1;
@@ -199,16 +198,7 @@ static void make_chain(chain *c, tristar_symmetry symmetry) {
     }
     c->ptr[j + 1] = at;
   }
-  c->view = (tristar_view){.format = TRISTAR_CSC,
-                           .symmetry = symmetry,
-                           .scalar = TRISTAR_DOUBLE,
-                           .rows = N,
-                           .cols = N,
-                           .ptr = c->ptr,
-                           .index = c->index,
-                           .values = c->values,
-                           .ptr_bits = 64,
-                           .index_bits = 32};
+  c->view = stored_view(TRISTAR_CSC, symmetry, TRISTAR_DOUBLE, N, N, c->ptr, c->index, c->values);
 }
 
 static double *diagonal_of(chain *c, int32_t j) {
@@ -330,9 +320,8 @@ static void check_memory(const world *w) {
   chain c;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   make_chain(&c, TRISTAR_GENERAL);
-  tristar_analysis_options_init(&options);
   options.leaf_parts = w->options.layout.pz;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
   for (int again = 0; again < 2; again++) {
@@ -363,11 +352,10 @@ static void check_cycles(const world *w) {
   chain c;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_memory_stats memory;
   size_t before = 0;
   make_chain(&c, TRISTAR_SYMMETRIC);
-  tristar_analysis_options_init(&options);
   options.leaf_parts = w->options.layout.pz;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
   CHECK_OK(factor(w, an, &c, &d));
@@ -389,12 +377,11 @@ static void check_cycles(const world *w) {
 int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   world w = {.ts = NULL};
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_memory_stats memory;
   int level;
   CHECK(argc == 2 || argc == 3);
   w.matrix = argc > 2 ? argv[2] : NULL;
-  tristar_config_init(&config);
   config.check = 1;
   if (strcmp(argv[1], "serial") == 0) config.use_starpu = 0;
   CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);

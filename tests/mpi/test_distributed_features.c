@@ -152,13 +152,12 @@ static void check_refined(const world *w, const problem *q, tristar_op op, int64
   enum { POINTS = 200 };
   const size_t bytes = q->type->bytes;
   const int64_t first = first_row(w, q, w->rank), own = first_row(w, q, w->rank + 1) - first;
-  tristar_refine_options options;
+  tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result alone = {0}, result, again;
   tristar_refine_point history[POINTS];
   double reciprocal[2];
   char text[200];
   snprintf(text, sizeof text, "%s %c, op %c, refined", q->kind, q->type->scalar, op);
-  tristar_refine_options_init(&options);
   options.forward_error = 1;
   if (w->rank == 0) {
     CHECK_OK(tristar_solve_refined(q->plan, op, nrhs, q->b, q->n, q->expected, q->n, &options, &alone));
@@ -372,8 +371,7 @@ static void check_refused(const world *w, const problem *q) {
 static void check_problem(const world *w, const problem *q) {
   for (int k = 0; k < 3; k++)
     for (tristar_part part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++) {
-      tristar_solve_options o;
-      tristar_solve_options_init(&o);
+      tristar_solve_options o = DEFAULTS(tristar_solve_options);
       o.op = ops[k];
       o.part = part;
       check_columns(w, q, &o, 1 + 4 * (int)(part % 2), part == TRISTAR_PART_L);
@@ -439,7 +437,7 @@ int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   world w;
   int level;
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_memory_stats memory;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
@@ -447,7 +445,6 @@ int main(int argc, char **argv) {
   tristar_layout_init(&w.layout);
   CHECK(argc == 2 && sscanf(argv[1], "%dx%dx%d", &w.layout.px, &w.layout.py, &w.layout.pz) == 3);
   CHECK(w.layout.px * w.layout.py * w.layout.pz == w.ranks);
-  tristar_config_init(&config);
   config.check = 1;
   CHECK_OK(tristar_create(&config, &w.ts));
   RUN(check_matrix(&w, "s2d9pt", 20, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, false));

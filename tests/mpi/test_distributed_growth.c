@@ -69,16 +69,14 @@ static void check_accurate(const world *w, const problem *q, const number *value
 }
 
 static tristar_analysis_options options_of(tristar_growth growth) {
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.growth = growth;
   options.matching = TRISTAR_MATCHING_ON;
   return options;
 }
 
 static tristar_distributed_options layout_of(const world *w) {
-  tristar_distributed_options options;
-  tristar_distributed_options_init(&options);
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   options.layout.px = w->ranks;
   return options;
 }

@@ -169,12 +169,11 @@ static void check_matrix(world *w, const char *kind, int64_t k) {
   tristar_view view;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
-  tristar_distributed_options options;
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
   tristar_matrix_get_view(matrix, &view);
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &view, NULL, &an));
   if (w->rank == 0) CHECK_OK(tristar_factor(an, view.values, &factor));
-  tristar_distributed_options_init(&options);
   options.layout.px = w->ranks;
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &w->d));
   CHECK_OK(tristar_distributed_wait(w->d));

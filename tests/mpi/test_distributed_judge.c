@@ -7,8 +7,7 @@
 #include "tests/support/mpi/dmatrix.h"
 
 static tristar_distributed_options layout_of(const world *w, bool grids) {
-  tristar_distributed_options options;
-  tristar_distributed_options_init(&options);
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   options.layout.px = grids ? w->ranks / 2 : w->ranks;
   options.layout.pz = grids ? 2 : 1;
   return options;
@@ -38,9 +37,8 @@ static tristar_status factor_of_one(const world *w, const chain *c, tristar_meth
                                     tristar_distributed_t **d) {
   const tristar_distributed_options layout = layout_of(w, grids);
   const tristar_view view = by_rows(c);
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.leaf_parts = grids ? 2 : 0;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &view, &options, &an));
@@ -52,9 +50,8 @@ static tristar_status factor_of_all(const world *w, const chain *c, tristar_meth
   const tristar_distributed_options layout = layout_of(w, grids);
   int32_t ptr[CHAIN_MOST + 1];
   const tristar_view view = rows_of(w, c, ptr);
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = NULL;
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.leaf_parts = grids ? 2 : 0;
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &view, NULL, &matrix));

@@ -19,8 +19,7 @@ typedef struct world {
 static tristar_distributed_t *distribute(const world *w, tristar_engine engine, tristar_transport transport,
                                          double seconds) {
   tristar_distributed_t *d;
-  tristar_distributed_options options;
-  tristar_distributed_options_init(&options);
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   options.layout = (tristar_layout){.px = 2, .py = 1, .pz = w->ranks / 2};
   options.engine = engine;
   options.transport = transport;
@@ -80,8 +79,7 @@ int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   world w = {.ts = NULL};
   int level;
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.check = 1;
   CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
@@ -89,8 +87,7 @@ int main(int argc, char **argv) {
   CHECK_OK(tristar_create(&config, &w.ts));
   tristar_matrix_t *matrix = NULL;
   tristar_analysis_t *analysis = NULL;
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.leaf_parts = w.ranks / 2;
   tristar_view view;
   OWNED void *values = typed_matrix(w.ts, "s2d9pt", 24, &typed_double, TRISTAR_HERMITIAN, &matrix, &view);

@@ -28,8 +28,7 @@ typedef struct problem {
 } problem;
 
 static void analyze(const world *w, problem *q) {
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.leaf_parts = w->ranks;
   q->analysis = NULL;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &q->view, &options, &q->analysis));
@@ -48,8 +47,7 @@ static void release(problem *q) {
 
 static tristar_status factor(const world *w, const problem *q, const tristar_layout *layout,
                              tristar_distributed_t **d) {
-  tristar_distributed_options options;
-  tristar_distributed_options_init(&options);
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   options.layout = *layout;
   options.transport = w->transport;
   return tristar_distributed_factor(w->ts, MPI_COMM_WORLD, q->analysis, w->rank == 0 ? q->view.values : NULL,
@@ -57,8 +55,7 @@ static tristar_status factor(const world *w, const problem *q, const tristar_lay
 }
 
 static tristar_layout grids(const world *w) {
-  tristar_layout layout;
-  tristar_layout_init(&layout);
+  tristar_layout layout = DEFAULTS(tristar_layout);
   layout.pz = w->ranks;
   return layout;
 }
@@ -154,16 +151,8 @@ static void make_chain(const world *w, chain *c, problem *q) {
   }
   CHECK(at == ENTRIES);
   q->matrix = NULL;
-  q->view = (tristar_view){.format = TRISTAR_CSC,
-                           .symmetry = TRISTAR_GENERAL,
-                           .scalar = TRISTAR_DOUBLE,
-                           .rows = ORDER,
-                           .cols = ORDER,
-                           .ptr = c->ptr,
-                           .index = c->index,
-                           .values = c->values,
-                           .ptr_bits = 64,
-                           .index_bits = 32};
+  q->view =
+      stored_view(TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, ORDER, ORDER, c->ptr, c->index, c->values);
   analyze(w, q);
 }
 
@@ -279,11 +268,10 @@ static void check_cycles(const world *w, int cycles) {
 int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   world w = {.ts = NULL, .transport = TRISTAR_TRANSPORT_DIRECT};
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_memory_stats memory;
   int level;
   CHECK(argc <= 2);
-  tristar_config_init(&config);
   const bool tasks = argc > 1 && atoi(argv[1]) == 0;
   if (!tasks) config.use_starpu = 0;
   if (tasks && strcmp(argv[1], "starpu_mpi") == 0) w.transport = TRISTAR_TRANSPORT_STARPU_MPI;

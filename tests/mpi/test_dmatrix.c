@@ -116,10 +116,9 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   const number two = 2, minus = -0.5;
   number turn = 0.5;
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, symmetry);
-  tristar_dmatrix_options options;
+  tristar_dmatrix_options options = DEFAULTS(tristar_dmatrix_options);
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
   __imag__ turn = -1;
-  tristar_dmatrix_options_init(&options);
   options.engine = k % 2 ? TRISTAR_ENGINE_SERIAL : TRISTAR_ENGINE_TASKS;
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &s.rows.view, &options, &d));
   for (int o = 0; o < TYPED_OPS; o++) {

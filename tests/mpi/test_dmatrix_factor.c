@@ -158,15 +158,8 @@ static void check_arrays(const world *w) {
     }
     ptr[i - first + 1] = at;
   }
-  const tristar_view view = {.format = TRISTAR_CSR,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = end - first,
-                             .cols = ORDER,
-                             .ptr = ptr,
-                             .index = index,
-                             .values = values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view =
+      stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, end - first, ORDER, ptr, index, values);
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &view, NULL, &matrix));
   atomic_store(&tsi_context_env(w->ts)->memory.largest, 0);
   CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));

@@ -33,8 +33,7 @@ static void close_problem(problem *p) {
 }
 
 static tristar_precond_options options_of(int64_t steps, int power) {
-  tristar_precond_options o;
-  tristar_precond_options_init(&o);
+  tristar_precond_options o = DEFAULTS(tristar_precond_options);
   o.kind = TRISTAR_PRECOND_FSAI;
   o.steps = steps;
   o.power = power;
@@ -128,12 +127,11 @@ static void check_in_place(const world *w, tristar_pair pair) {
 /* Of CG, or BiCGSTAB, to eight digits, b of ones; d NULL: on one process. */
 static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_precond_t *m) {
   const int64_t n = d != NULL ? p->rows : p->s.n;
-  tristar_krylov_options options;
+  tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_result result;
   OWNED double *b = xcalloc((size_t)n + 1, sizeof *b), *x = xcalloc((size_t)n + 1, sizeof *x);
   for (int64_t i = 0; i < n; i++) b[i] = 1;
-  tristar_krylov_options_init(&options);
   options.method = p->s.view.symmetry == TRISTAR_GENERAL ? TRISTAR_KRYLOV_BICGSTAB : TRISTAR_KRYLOV_CG;
   options.tolerance = 1e-8;
   if (d != NULL)
@@ -242,16 +240,8 @@ static tristar_status make_of(const world *w, int64_t n, entry_at *at, int64_t s
       values[ptr[i - first + 1]++] = a;
     }
   }
-  const tristar_view view = {.format = TRISTAR_CSR,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = end - first,
-                             .cols = n,
-                             .ptr = ptr,
-                             .index = index,
-                             .values = values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view =
+      stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, end - first, n, ptr, index, values);
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &view, NULL, &d));
   const tristar_status status = tristar_dmatrix_fsai(d, o, levels, m);
   CHECK((status == TRISTAR_OK) == (*m != NULL));

@@ -31,9 +31,8 @@ static void check_generated(const world *w, const char *kind, int64_t k, const t
 
 /* The matrix of these rows is that of the others. */
 static void check_rows(const world *w, const shared_matrix *s, const tristar_view *rows, const typed *t) {
-  tristar_dmatrix_options options;
+  tristar_dmatrix_options options = DEFAULTS(tristar_dmatrix_options);
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
-  tristar_dmatrix_options_init(&options);
   options.scalar = (int)t->scalar;
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, rows, &options, &d));
   check_view(t, &s->view, d);
@@ -123,12 +122,11 @@ static void check_file(const world *w, const char *kind, int64_t k, const typed 
                        const char *ending) {
   char path[64];
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, symmetry);
-  tristar_dmatrix_options options;
+  tristar_dmatrix_options options = DEFAULTS(tristar_dmatrix_options);
   tristar_dmatrix_t *d;
   name_file(ending, path);
   if (w->rank == 0) CHECK_OK(tristar_matrix_write(w->ts, path, &s.view, "a comment"));
   MPI_Barrier(MPI_COMM_WORLD);
-  tristar_dmatrix_options_init(&options);
   options.scalar = (int)t->scalar;
   CHECK_OK(tristar_dmatrix_read(w->ts, MPI_COMM_WORLD, path, &options, &d));
   check_view(t, &s.view, d);
@@ -231,9 +229,8 @@ static void check_errors(const world *w) {
   const bool last = w->rank == w->ranks - 1;
   CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
-  tristar_dmatrix_options options;
+  tristar_dmatrix_options options = DEFAULTS(tristar_dmatrix_options);
   tristar_dmatrix_t *d = NULL;
-  tristar_dmatrix_options_init(&options);
   const tristar_view right = s.rows.view;
 #define EXPECT(expected)                                                                                     \
   do {                                                                                                       \

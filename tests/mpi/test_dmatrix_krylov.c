@@ -16,19 +16,12 @@ typedef struct problem {
 } problem;
 
 static void fill_rhs(const typed *t, int64_t n, void *b) {
-  double part[2];
-  for (int64_t i = 0; i < n; i++) {
-    fill_random(part, 2, 3 * (uint64_t)i);
-    number value = part[0];
-    __imag__ value = part[1];
-    put(t, b, i, value);
-  }
+  for (int64_t i = 0; i < n; i++) put(t, b, i, random_value(3 * (uint64_t)i));
 }
 
 static tristar_precond_t *make_precond(const world *w, const tristar_view *view, tristar_precond_kind kind) {
-  tristar_precond_options options;
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   tristar_precond_t *m;
-  tristar_precond_options_init(&options);
   options.kind = kind;
   CHECK_OK(tristar_precond(w->ts, view, &options, &m));
   return m;
@@ -61,8 +54,7 @@ static void close_problem(problem *p) {
 }
 
 static tristar_krylov_options options_of(const typed *t, tristar_krylov_method method) {
-  tristar_krylov_options options;
-  tristar_krylov_options_init(&options);
+  tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
   options.method = method;
   options.tolerance = t->is_single ? 1e-4 : 1e-10;
   return options;

@@ -35,8 +35,7 @@ static void close_problem(problem *p) {
 }
 
 static tristar_precond_options options_of(tristar_precond_kind kind) {
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   options.kind = kind;
   options.engine = TRISTAR_ENGINE_SERIAL; /* the processes share few cores */
   return options;
@@ -123,10 +122,9 @@ static void check_hermitian(const world *w, const typed *t, tristar_precond_kind
 }
 
 static int64_t iterate(const problem *p, tristar_precond_t *m, tristar_krylov_method method) {
-  tristar_krylov_options options;
+  tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_result result;
-  tristar_krylov_options_init(&options);
   options.method = method;
   options.tolerance = 1e-8;
   options.engine = TRISTAR_ENGINE_SERIAL;

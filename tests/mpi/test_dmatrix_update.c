@@ -107,16 +107,8 @@ static tristar_view fill_dense(const world *w, bool symmetric, dense_rows *rows)
       rows->values[BLOCK * i + j] = (i == j ? 100 : 1) + (symmetric ? i + j : i);
     }
   }
-  return (tristar_view){.format = TRISTAR_CSR,
-                        .symmetry = TRISTAR_GENERAL,
-                        .scalar = TRISTAR_DOUBLE,
-                        .rows = BLOCK,
-                        .cols = (int64_t)BLOCK * w->ranks,
-                        .ptr = rows->ptr,
-                        .index = rows->index,
-                        .values = rows->values,
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+  return stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, BLOCK, (int64_t)BLOCK * w->ranks,
+                     rows->ptr, rows->index, rows->values);
 }
 
 static size_t product_bytes(const tristar_krylov_t *k) {
@@ -155,8 +147,7 @@ static void check_halving(const world *w) {
 /* ---- Inverses ------------------------------------------------------------------------------------------ */
 
 static tristar_precond_options options_of(int64_t steps, int power) {
-  tristar_precond_options o;
-  tristar_precond_options_init(&o);
+  tristar_precond_options o = DEFAULTS(tristar_precond_options);
   o.kind = TRISTAR_PRECOND_FSAI;
   o.steps = steps;
   o.power = power;
@@ -214,12 +205,11 @@ static void check_inverse(const world *w, const char *kind, int64_t k, const typ
 static void check_solver(const world *w) {
   CLEANUP(close_problem) problem p = open_problem(w, "diffusion3d", 7, &typed_double);
   const tristar_precond_options o = options_of(5, 0);
-  tristar_krylov_options options;
+  tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *cg;
   CLEANUP(tristar_precond_destroy) tristar_precond_t *m;
   OWNED double *b = xcalloc((size_t)p.rows + 1, sizeof *b), *x = xcalloc((size_t)p.rows + 1, sizeof *x);
   for (int64_t i = 0; i < p.rows; i++) b[i] = 1;
-  tristar_krylov_options_init(&options);
   options.tolerance = 1e-9;
   options.norm = TRISTAR_NORM_RESIDUAL;
   CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 3, &m));
@@ -261,16 +251,8 @@ static void make_band(const world *w, int64_t n, int64_t moved, int64_t special,
     }
     a->ptr[i - a->first + 1] = count;
   }
-  a->view = (tristar_view){.format = TRISTAR_CSR,
-                           .symmetry = TRISTAR_GENERAL,
-                           .scalar = TRISTAR_DOUBLE,
-                           .rows = a->end - a->first,
-                           .cols = n,
-                           .ptr = a->ptr,
-                           .index = a->index,
-                           .values = a->values,
-                           .ptr_bits = 64,
-                           .index_bits = 32};
+  a->view = stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, a->end - a->first, n, a->ptr, a->index,
+                        a->values);
 }
 
 /* The special row is the first of the last rank. */
@@ -326,14 +308,13 @@ static void check_other(const world *w) {
   const bool last = w->rank == w->ranks - 1;
   tristar_dmatrix_t *d, *other;
   tristar_precond_t *m, *jacobi;
-  tristar_precond_options kind;
+  tristar_precond_options kind = DEFAULTS(tristar_precond_options);
   tristar_view diagonal;
   make_band(w, ROWS, 0, 0, 3, false, &a);
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &a.view, NULL, &d));
   CHECK_OK(tristar_dmatrix_fsai(d, &o, 3, &m));
   CHECK_STATUS(tristar_dmatrix_fsai_update(NULL, m), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_dmatrix_fsai_update(d, last ? NULL : m), TRISTAR_ERR_ARGUMENT);
-  tristar_precond_options_init(&kind);
   kind.kind = TRISTAR_PRECOND_JACOBI;
   CHECK_OK(tristar_dmatrix_get_diagonal(d, &diagonal));
   CHECK_OK(tristar_precond(w->ts, &diagonal, &kind, &jacobi));

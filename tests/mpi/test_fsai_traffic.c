@@ -60,8 +60,7 @@ static void check_same(const char *what, tsi_sent counted, tsi_sent seen) {
 /* ---- Runs ---------------------------------------------------------------------------------------------- */
 
 static tristar_precond_options options_of(int power) {
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   options.kind = TRISTAR_PRECOND_FSAI;
   options.steps = 3;
   options.per_step = 2;

@@ -25,10 +25,9 @@ typedef struct ranks_objects {
 
 /* order n on rank 0: b and x of a distributed factor are its. */
 static void make_factors(ranks_objects *o, int rank, int ranks) {
-  tristar_distributed_options options;
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   tristar_view view = {.values = NULL};
-  tristar_distributed_options_init(&options);
   options.layout.px = ranks;
   if (rank == 0) {
     CHECK_OK(tristar_matrix_generate(o->ts, "s2d9pt", 12, &matrix));
@@ -138,9 +137,8 @@ static void shuffle(uint64_t seed, int *kind) {
 }
 
 static tristar_t *make(bool starpu) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.use_starpu = starpu;
   CHECK_OK(tristar_create(&config, &ts));
   return ts;
@@ -170,8 +168,7 @@ static void work_in_child(ranks_objects *o, uint64_t seed) {
   tristar_t *ts = make(true); /* without StarPU, as the parent has started it, or with it */
   tristar_dmatrix_t *matrix;
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *whole;
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   CHECK_STATUS(tristar_dmatrix_generate(ts, MPI_COMM_WORLD, "s2d9pt", 5, NULL, &matrix),
                TRISTAR_ERR_UNSUPPORTED);
   CHECK(matrix == NULL);

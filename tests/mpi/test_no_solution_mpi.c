@@ -32,12 +32,10 @@ static void make_rows(const world *w, const typed *t, uint64_t seed, rows_here *
 
 static void check_factor(const world *w, const typed *t, const rows_here *h, tristar_dmatrix_t *matrix) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-  tristar_analysis_options options;
-  tristar_distributed_options layout;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_distributed_options layout = DEFAULTS(tristar_distributed_options);
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d = NULL;
-  tristar_analysis_options_init(&options);
   options.singular = TRISTAR_SINGULAR_PERTURB;
-  tristar_distributed_options_init(&layout);
   layout.layout.px = w->ranks;
   CHECK_OK(tristar_dmatrix_factor(matrix, &options, &layout, &d));
   for (int k = 0; k < 3; k++) {
@@ -54,10 +52,9 @@ static void check_factor(const world *w, const typed *t, const rows_here *h, tri
 
 static void check_krylov(const rows_here *h, tristar_dmatrix_t *matrix, tristar_krylov_method method) {
   number x[SMALL_MOST] = {0};
-  tristar_krylov_options options;
+  tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
   tristar_krylov_result result;
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov = NULL;
-  tristar_krylov_options_init(&options);
   options.method = method;
   options.max_iterations = 200;
   options.tolerance = 1e-4;

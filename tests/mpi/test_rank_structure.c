@@ -37,8 +37,7 @@ static double kept(const world *w, MPI_Comm comm, const char *kind, int64_t k, c
 
 /* shares: of what one process has, at most; above the share of a rank there are separators. */
 static void check_kept(const world *w, const char *kind, int64_t k, tristar_method method, double shares) {
-  tristar_layout one;
-  tristar_layout_init(&one);
+  tristar_layout one = DEFAULTS(tristar_layout);
   wish o = wish_of(&one, method);
   o.options.engine = TRISTAR_ENGINE_SERIAL;
   o.analysis.ordering = TRISTAR_ORDERING_METIS; /* for its separators */
@@ -70,8 +69,7 @@ static double peak_alone(const world *w, const char *kind, int64_t k) {
   tristar_factor_stats stats;
   CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
   tristar_matrix_get_view(matrix, &view);
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.ordering = TRISTAR_ORDERING_METIS; /* the same here and on all ranks */
   CHECK_OK(tristar_analyze(w->ts, &view, &options, &analysis));
   CHECK_OK(tristar_factor(analysis, view.values, &factor));

@@ -163,8 +163,7 @@ static void check_sleep(void) {
   CLEANUP(flow_destroy) flow f;
   double b[216] = {1};
   world w = {.workers = true};
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.idle_sleep = 1;
   CHECK_OK(tristar_create(&config, &ts));
   flow_create(ts, "poisson3d7", 6, TRISTAR_ENGINE_TASKS, 3000, &f);

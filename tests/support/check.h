@@ -106,3 +106,27 @@ static inline double larger_error(double a, double b) {
     putchar('\n');                                                                                           \
     exit(77);                                                                                                \
   } while (0)
+
+/* A struct of this type as its tristar_..._init fills it. */
+#define DEFAULTS(type)                                                                                       \
+  ({                                                                                                         \
+    type defaults_;                                                                                          \
+    type##_init(&defaults_);                                                                                 \
+    defaults_;                                                                                               \
+  })
+
+/* A view of compressed columns or rows that begin at 0. */
+static inline tristar_view stored_view(tristar_format format, tristar_symmetry symmetry,
+                                       tristar_scalar scalar, int64_t rows, int64_t cols, const int64_t *ptr,
+                                       const int32_t *index, const void *values) {
+  return (tristar_view){.format = format,
+                        .symmetry = symmetry,
+                        .scalar = scalar,
+                        .rows = rows,
+                        .cols = cols,
+                        .ptr = ptr,
+                        .index = index,
+                        .values = values,
+                        .ptr_bits = 64,
+                        .index_bits = 32};
+}

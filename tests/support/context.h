@@ -14,8 +14,7 @@ static inline size_t bytes_held(tristar_t *ts) {
 
 /* check: structures are verified when they are made. */
 static inline tristar_config context_config(bool use_starpu, bool check) {
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.use_starpu = use_starpu;
   config.check = check;
   return config;

@@ -151,8 +151,7 @@ static inline void free_view(tristar_view *v) {
 static inline void make_plan(tristar_t *ts, const tristar_view *v, tristar_method method, int single_factors,
                              tristar_factor_t **f, tristar_plan_t **p) {
   tristar_analysis_t *an;
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.method = method;
   options.single_factors = single_factors;
   options.singular = TRISTAR_SINGULAR_PERTURB;

@@ -90,8 +90,7 @@ static inline void device_compare(const device_solver *s, tristar_op op, tristar
   const bool is_single = scalar == 's' || scalar == 'c';
   const double alpha[] = {0.5, 0.25}, beta[] = {-2, 1};
   const float alpha_single[] = {0.5f, 0.25f}, beta_single[] = {-2, 1};
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   options.op = op;
   options.part = part;
   if (nrhs > 1) {

@@ -29,8 +29,7 @@ static inline int64_t fail_each_allocation_of(tristar_config config, failing_imp
 
 /* Without StarPU. */
 static inline int64_t fail_each_allocation(failing_import import, const void *from) {
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.use_starpu = 0;
   return fail_each_allocation_of(config, import, from);
 }

@@ -16,15 +16,13 @@ typedef struct flow {
 /* chunk_bytes 0: default. Every step must succeed. */
 static inline void flow_create_ordered(tristar_t *ts, const char *kind, int64_t k, tristar_ordering ordering,
                                        tristar_engine engine, int64_t chunk_bytes, flow *f) {
-  tristar_analysis_options analysis;
-  tristar_plan_options options;
-  tristar_analysis_options_init(&analysis);
+  tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   analysis.ordering = ordering;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &f->matrix));
   tristar_matrix_get_view(f->matrix, &f->view);
   CHECK_OK(tristar_analyze(ts, &f->view, &analysis, &f->analysis));
   CHECK_OK(tristar_factor(f->analysis, f->view.values, &f->factor));
-  tristar_plan_options_init(&options);
   options.engine = engine;
   options.chunk_bytes_max = chunk_bytes;
   CHECK_OK(tristar_plan(f->factor, &options, &f->plan));

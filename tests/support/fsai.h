@@ -97,13 +97,7 @@ static inline void check_pair_products(tristar_precond_t *p, const square *lower
   const int n = lower->n;
   const typed *t = lower->t;
   OWNED char *b = xcalloc((size_t)(n * COLUMNS), t->bytes), *x = xcalloc((size_t)(n * COLUMNS), t->bytes);
-  double part[2];
-  for (int i = 0; i < n * COLUMNS; i++) {
-    fill_random(part, 2, (uint64_t)i + 5);
-    number z = part[0];
-    __imag__ z = part[1];
-    put(t, b, i, z);
-  }
+  for (int i = 0; i < n * COLUMNS; i++) put(t, b, i, random_value((uint64_t)i + 5));
   for (int run = 0; run < 2 * TYPED_OPS; run++) {
     const tristar_op op = typed_ops[run / 2];
     const square *first = op == TRISTAR_N ? lower : upper, *second = op == TRISTAR_N ? upper : lower;
@@ -141,8 +135,7 @@ static inline void check_products(tristar_precond_t *p, const square *g) {
 }
 
 static inline tristar_precond_options options_of(int64_t steps, int64_t per_step, double reduction) {
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   options.kind = TRISTAR_PRECOND_FSAI;
   options.steps = steps;
   options.per_step = per_step;

@@ -60,8 +60,7 @@ static inline bool krylov_is_cg(tristar_krylov_method method) {
 }
 
 static inline tristar_krylov_options krylov_options(tristar_krylov_method method) {
-  tristar_krylov_options options;
-  tristar_krylov_options_init(&options);
+  tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
   options.method = method;
   options.tolerance = 1e-10;
   return options;

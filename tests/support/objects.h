@@ -90,8 +90,7 @@ static inline void keep_matrix(objects *o) {
 }
 
 static inline void start_requests(objects *o) {
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   CHECK_OK(tristar_solve_start(o->plan, &options, 1, o->b, o->in_flight, &o->request));
   options.end = note_end;
   CHECK_OK(tristar_solve_start(o->plan, &options, 1, o->b, o->in_flight + o->n, &o->ending_request));
@@ -99,13 +98,12 @@ static inline void start_requests(objects *o) {
 
 static inline void make_factors(objects *o) {
   tristar_plan_options options;
-  tristar_triangle_options triangle;
+  tristar_triangle_options triangle = DEFAULTS(tristar_triangle_options);
   const double four[] = {2, 1, 3, 0};
   const int ptr[] = {0, 2, 3}, row[] = {0, 1, 1};
   tristar_factors given;
   CHECK_OK(tristar_analyze(o->ts, &o->view, NULL, &o->analysis));
   CHECK_OK(tristar_factor(o->analysis, o->values, &o->factor));
-  tristar_triangle_options_init(&triangle);
   triangle.partition = TRISTAR_PARTITION_SUPERSTEPS;
   CHECK_OK(tristar_import_triangle(o->ts, &o->view, &triangle, &o->triangle));
   tristar_factors_init(&given);
@@ -127,8 +125,7 @@ static inline void make_factors(objects *o) {
 
 /* starpu: plans have tasks and lanes. */
 static inline void make_plans(objects *o, bool starpu) {
-  tristar_plan_options options;
-  tristar_plan_options_init(&options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   options.chunk_bytes_max = 2000;
   options.engine = starpu ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_AUTO;
   CHECK_OK(tristar_plan(o->factor, &options, &o->plan));
@@ -138,10 +135,9 @@ static inline void make_plans(objects *o, bool starpu) {
 }
 
 static inline void make_preconds(objects *o) {
-  tristar_precond_options options;
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   CHECK_OK(tristar_krylov_create(o->ts, &o->view, NULL, &o->krylov));
   CHECK_OK(tristar_precond(o->ts, &o->view, NULL, &o->ilu));
-  tristar_precond_options_init(&options);
   options.kind = TRISTAR_PRECOND_FSAI;
   CHECK_OK(tristar_precond(o->ts, &o->view, &options, &o->fsai));
   CHECK_OK(tristar_precond_of_plan(o->plan, &o->plan_precond));

@@ -84,16 +84,8 @@ static inline tristar_view store(const square *s, const storage *how) {
     }
   }
   ptr[s->n] = at;
-  return (tristar_view){.format = how->format,
-                        .symmetry = general ? TRISTAR_GENERAL : s->symmetry,
-                        .scalar = s->t->scalar,
-                        .rows = s->n,
-                        .cols = s->n,
-                        .ptr = ptr,
-                        .index = index,
-                        .values = values,
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+  return stored_view(how->format, general ? TRISTAR_GENERAL : s->symmetry, s->t->scalar, s->n, s->n, ptr,
+                     index, values);
 }
 
 static inline void free_stored(tristar_view *v) {
@@ -109,13 +101,7 @@ static inline void check_inverse(tristar_precond_t *p, const square *m, const sq
   const int n = m->n;
   const typed *t = m->t;
   void *b = calloc((size_t)n * MOST_COLUMNS, t->bytes), *x = malloc((size_t)n * MOST_COLUMNS * t->bytes);
-  double part[2];
-  for (int i = 0; i < n * MOST_COLUMNS; i++) {
-    fill_random(part, 2, (uint64_t)i + 77);
-    number z = part[0];
-    __imag__ z = part[1];
-    put(t, b, i, z);
-  }
+  for (int i = 0; i < n * MOST_COLUMNS; i++) put(t, b, i, random_value((uint64_t)i + 77));
   for (int o = 0; o < TYPED_OPS; o++)
     for (int run = 0; run < 3; run++) {
       const tristar_op op = typed_ops[o];

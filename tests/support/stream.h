@@ -50,8 +50,7 @@ static inline void stream_destroy(stream *s) {
 }
 
 static inline void insert(stream *s, tristar_end_fn end) {
-  tristar_insert_options options;
-  tristar_insert_options_init(&options);
+  tristar_insert_options options = DEFAULTS(tristar_insert_options);
   options.end = end;
   options.end_arg = s;
   options.in_flight = 3;

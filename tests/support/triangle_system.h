@@ -13,10 +13,7 @@ typedef struct system_of {
 } system_of;
 
 static inline number value_of(int32_t i, int32_t j, int32_t n) {
-  double part[2];
-  fill_random(part, 2, (uint64_t)i * 7919u + (uint64_t)j);
-  number a = part[0] / (1 + sqrt((double)n) / 4);
-  __imag__ a = part[1] / (1 + sqrt((double)n) / 4);
+  const number a = random_value((uint64_t)i * 7919u + (uint64_t)j) / (1 + sqrt((double)n) / 4);
   return i == j ? 2 + a : a;
 }
 
@@ -53,13 +50,8 @@ static inline void system_free(system_of *s) {
 
 /* Row i of right-hand side c stands at place[i] * stride + c. */
 static inline void fill_b(const system_of *s, tsi_index stride, char *b) {
-  double part[2];
-  for (int64_t i = 0; i < (int64_t)s->pattern[0].n * stride; i++) {
-    fill_random(part, 2, (uint64_t)i + 5);
-    number z = part[0];
-    __imag__ z = part[1];
-    put(s->t, b, i, z);
-  }
+  for (int64_t i = 0; i < (int64_t)s->pattern[0].n * stride; i++)
+    put(s->t, b, i, random_value((uint64_t)i + 5));
 }
 
 static inline void check_residual(const system_of *s, bool backward, const tsi_index *place, tsi_index stride,

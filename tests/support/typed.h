@@ -62,6 +62,15 @@ static inline number get(const typed *t, const void *array, int64_t i) {
   }
 }
 
+/* A random number, both parts in [-1, 1). */
+static inline number random_value(uint64_t seed) {
+  double part[2];
+  fill_random(part, 2, seed);
+  number x = part[0];
+  __imag__ x = part[1];
+  return x;
+}
+
 /* Values of the view in type t. Complex types: Hermitian and skew imaginary parts for symmetric kinds that
  * stay definite (small imaginary parts), arbitrary ones for general matrices. To be freed. */
 static inline void *typed_values(const typed *t, const tristar_view *v) {
@@ -114,16 +123,7 @@ static inline tristar_view typed_dense_view(const typed *t, int n, const number 
     }
   }
   ptr[n] = at;
-  return (tristar_view){.format = TRISTAR_CSC,
-                        .symmetry = symmetry,
-                        .scalar = t->scalar,
-                        .rows = n,
-                        .cols = n,
-                        .ptr = ptr,
-                        .index = index,
-                        .values = values,
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+  return stored_view(TRISTAR_CSC, symmetry, t->scalar, n, n, ptr, index, values);
 }
 
 /* The entry that a stored off-diagonal one also stands for. */

@@ -85,9 +85,8 @@ static inline void close_problem(problem *p) {
 
 static inline tristar_status factor_with(tristar_t *ts, const problem *p, tristar_method method,
                                          const variant *v, tristar_factor_t **f) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_t *an;
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.merge = v->merge;
   *f = NULL;
@@ -99,8 +98,7 @@ static inline tristar_status factor_with(tristar_t *ts, const problem *p, trista
 
 static inline tristar_status plan_with(tristar_factor_t *f, const variant *v, tristar_engine engine,
                                        unsigned seed, tristar_plan_t **p) {
-  tristar_plan_options options;
-  tristar_plan_options_init(&options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   options.engine = engine;
   options.chunk_bytes_max = 4000;
   options.order_seed = seed;
@@ -135,11 +133,10 @@ static inline uint64_t solve_all(const problem *p, tristar_plan_t *plan, double 
  */
 static inline void with_each_engine(void (*check)(tristar_t *ts, tristar_engine engine)) {
   for (int workers = 0; workers <= 2; workers++) {
-    tristar_config config;
+    tristar_config config = DEFAULTS(tristar_config);
     tristar_t *ts;
     tristar_memory_stats memory;
     if (TSI_TESTS_RACES && workers == 1) continue;
-    tristar_config_init(&config);
     config.use_starpu = workers > 0;
     config.check = 1;
     if (workers > 0) setenv("STARPU_NCPU", workers == 1 ? "1" : "2", 1);

@@ -27,9 +27,8 @@ typedef struct problem {
 static problem open_problem(tristar_t *ts, const char *kind, int64_t k, const typed *t,
                             tristar_precond_kind precond) {
   problem p = {.ts = ts, .t = t};
-  tristar_precond_options options;
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   p.values = typed_matrix(ts, kind, k, t, TRISTAR_HERMITIAN, &p.matrix, &p.v);
-  tristar_precond_options_init(&options);
   options.kind = precond;
   if (precond != TRISTAR_PRECOND_NONE) CHECK_OK(tristar_precond(ts, &p.v, &options, &p.m));
   const int64_t entries = p.v.rows * COLUMNS;

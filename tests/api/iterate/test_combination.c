@@ -89,20 +89,18 @@ static void check_factor(tristar_t *ts, const char *kind, const typed *t, trista
   static const int64_t counts[] = {1, 5, MOST};
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   OWNED void *values = typed_matrix(ts, kind, 9, t, symmetry, &matrix, &view);
-  tristar_analysis_options_init(&options);
   options.method = method;
   options.single_factors = single_factors;
   CHECK_OK(tristar_analyze(ts, &view, &options, &analysis));
   CHECK_OK(tristar_factor(analysis, values, &factor));
   for (int way = 0; way < 4; way++) {
-    tristar_plan_options how;
+    tristar_plan_options how = DEFAULTS(tristar_plan_options);
     tristar_plan_t *plan;
     if (way == 1 && TSI_TESTS_SANITIZED) continue; /* what way 0 chooses for so few rows */
-    tristar_plan_options_init(&how);
     how.engine = way == 1 ? TRISTAR_ENGINE_SERIAL : way == 0 ? TRISTAR_ENGINE_AUTO : TRISTAR_ENGINE_TASKS;
     how.chunk_bytes_max = way == 2 ? 3000 : 0;
     if (way == 2) how.updates = TRISTAR_UPDATES_PUSH;

@@ -34,7 +34,7 @@ static void check_singular(tristar_t *ts) {
         double b[N_MAX] = {0}, x[N_MAX];
         tristar_factor_t *f;
         tristar_plan_t *p;
-        tristar_refine_options options;
+        tristar_refine_options options = DEFAULTS(tristar_refine_options);
         tristar_refine_result result;
         CLEANUP(free_view)
         tristar_view v =
@@ -42,7 +42,6 @@ static void check_singular(tristar_t *ts) {
         make_plan(ts, &v, (tristar_method)method, single_factors, &f, &p);
         for (int i = 0; i < m.n; i++)
           for (int j = 0; j < m.n; j++) b[i] += (double)(creall(m.a[i][j]) * (1 + j % 5));
-        tristar_refine_options_init(&options);
         options.forward_error = 1;
         CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, m.n, x, m.n, &options, &result));
         CHECK_MSG(result.forward_error >= 1, "singular %d %d: bound %g", k, single_factors,

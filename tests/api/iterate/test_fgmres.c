@@ -11,13 +11,12 @@
 static void check_history(const char *what, tristar_plan_t *p, tristar_op op, const double *b,
                           const double *x, int64_t n, int parts, const tristar_refine_result *plain) {
   enum { MOST = 64 };
-  tristar_refine_options refine;
+  tristar_refine_options refine = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   tristar_refine_point history[MOST];
   const size_t numbers = (size_t)(n * parts);
   double *again = xmalloc(numbers * sizeof *again), best = INFINITY;
   int iterations = 0;
-  tristar_refine_options_init(&refine);
   refine.history = history;
   refine.history_most = MOST;
   CHECK_OK(tristar_solve_refined(p, op, 1, b, n, again, n, &refine, &result));
@@ -39,12 +38,11 @@ static void check_history(const char *what, tristar_plan_t *p, tristar_op op, co
 static void check_tolerance(const char *what, tristar_plan_t *p, tristar_op op, const double *b, int64_t n,
                             int parts, double tolerance) {
   enum { MOST = 64 };
-  tristar_refine_options refine;
+  tristar_refine_options refine = DEFAULTS(tristar_refine_options);
   tristar_refine_result result, plain;
   tristar_refine_point history[MOST];
   OWNED double *x = xmalloc((size_t)(n * parts) * sizeof *x);
   int more = 0; /* iterations after the first that is good enough */
-  tristar_refine_options_init(&refine);
   refine.tolerance = tolerance;
   CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &plain));
   refine.history = history;
@@ -65,7 +63,7 @@ static void check(tristar_t *ts, const char *what, const tristar_view *v,
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
-  tristar_refine_options refine;
+  tristar_refine_options refine = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   const int64_t n = v->rows;
   const int parts = v->scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
@@ -74,7 +72,6 @@ static void check(tristar_t *ts, const char *what, const tristar_view *v,
   CHECK_OK(tristar_analyze(ts, v, options, &an));
   CHECK_OK(tristar_factor(an, v->values, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
-  tristar_refine_options_init(&refine);
   refine.max_iterations = 0;
   CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result));
   CHECK_MSG(!(result.backward_error <= worse) && result.iterations == 0,
@@ -124,8 +121,7 @@ static void check_chain(tristar_t *ts, bool is_complex, tristar_op op) {
                           64,
                           32,
                           0};
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.ordering = TRISTAR_ORDERING_METIS; /* of a chain AMD makes other rounding errors */
   options.single_factors = 1;
   options.method = is_complex ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LDLT;

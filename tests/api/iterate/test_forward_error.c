@@ -163,7 +163,7 @@ static void check_random(tristar_t *ts) {
       for (int i = 0; i < n; i++) m.a[i][j] = get(scalar, v.values, i + n * j); /* as rounded */
     static number inverse[N_MAX][N_MAX];
     char b[N_MAX * sizeof(double _Complex)], x[N_MAX * sizeof(double _Complex)];
-    tristar_analysis_options o;
+    tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
     tristar_analysis_t *an;
     tristar_factor_t *f;
     tristar_plan_t *p;
@@ -172,7 +172,6 @@ static void check_random(tristar_t *ts) {
     double reciprocal;
     for (int i = 0; i < n; i++) put(scalar, b, i, (long double)((int)(next_random(&state) % 17) - 8));
     invert(&m, TRISTAR_N, inverse);
-    tristar_analysis_options_init(&o);
     o.singular = TRISTAR_SINGULAR_PERTURB;
     const tristar_status status = tristar_analyze(ts, &v, &o, &an);
     if (status == TRISTAR_OK) {
@@ -312,11 +311,10 @@ static void check_underflow(tristar_t *ts) {
   double x[2];
   tristar_factor_t *f;
   tristar_plan_t *p;
-  tristar_refine_options options;
+  tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
-  tristar_refine_options_init(&options);
   options.forward_error = 1;
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, 2, x, 2, &options, &result));
   CHECK_MSG(result.forward_error > 0.1, "x = (%g, %g), bound %g", x[0], x[1], result.forward_error);
@@ -332,10 +330,9 @@ static void check_many(tristar_t *ts) {
   const int64_t n = w.view.rows, ld = n + 3;
   double *b = xcalloc((size_t)(COUNT * ld), sizeof *b), *x = xcalloc((size_t)(COUNT * ld), sizeof *x),
          worst = 0;
-  tristar_refine_options options;
+  tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result all, one;
   fill_random(b, COUNT * ld, 3);
-  tristar_refine_options_init(&options);
   options.forward_error = 1;
   CHECK_OK(tristar_solve_refined(w.plan, TRISTAR_T, COUNT, b, ld, x, ld, &options, &all));
   for (int c = 0; c < COUNT; c++) {
@@ -373,11 +370,10 @@ static void check_empty(tristar_t *ts) {
   double x[1], reciprocal;
   tristar_factor_t *f;
   tristar_plan_t *p;
-  tristar_refine_options options;
+  tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
-  tristar_refine_options_init(&options);
   options.forward_error = 1;
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 2, x, 1, x, 1, &options, &result));
   CHECK(result.forward_error == 0 && result.backward_error == 0);

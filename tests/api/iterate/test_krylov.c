@@ -34,12 +34,11 @@ static void check_one(tristar_t *ts, const typed *t, const tristar_view *v, tris
                       tristar_krylov_side side, tristar_precond_kind kind) {
   const int64_t n = v->rows;
   tristar_krylov_options options = krylov_options(method);
-  tristar_precond_options m;
+  tristar_precond_options m = DEFAULTS(tristar_precond_options);
   CLEANUP(tristar_precond_destroy) tristar_precond_t *precond = NULL;
   OWNED void *b = make_rhs(t, n), *x = xmalloc((size_t)n * t->bytes);
   options.tolerance = t->is_single ? 1e-4 : 1e-10;
   options.side = side;
-  tristar_precond_options_init(&m);
   m.kind = kind;
   if (kind != TRISTAR_PRECOND_NONE) CHECK_OK(tristar_precond(ts, v, &m, &precond));
   const tristar_krylov_result r = krylov_solve_once(ts, v, &options, precond, b, x);
@@ -216,7 +215,7 @@ static void check_minimal(tristar_t *ts, bool is_complex) {
 /* The solution of one column, to be freed. factor: of b. */
 static double *solve_with(const char *kind, int64_t size, tristar_engine engine, const char *workers,
                           tristar_krylov_method method, double factor, int *used) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *ts;
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
@@ -224,7 +223,6 @@ static double *solve_with(const char *kind, int64_t size, tristar_engine engine,
   tristar_krylov_stats stats;
   tristar_krylov_options options = krylov_options(method);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
-  tristar_config_init(&config);
   config.check = 1;
   config.use_starpu = engine != TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_create(&config, &ts));

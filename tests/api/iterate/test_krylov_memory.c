@@ -89,10 +89,9 @@ static void keep_warning(void *arg, tristar_log_level level, const char *text) {
 static void check_warning(void) {
   static system_of s;
   char warning[200] = "";
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_krylov_t *k;
   tristar_krylov_options options = krylov_options(TRISTAR_KRYLOV_CG);
-  tristar_config_init(&config);
   config.use_starpu = 0;
   config.log = keep_warning;
   config.log_arg = warning;

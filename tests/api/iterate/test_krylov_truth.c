@@ -59,11 +59,10 @@ static double true_residual(const dense *d) {
 static tristar_krylov_result solve(tristar_t *ts, dense *d, const tristar_krylov_options *options,
                                    tristar_precond_kind kind) {
   const tristar_view view = view_of(d);
-  tristar_precond_options how;
+  tristar_precond_options how = DEFAULTS(tristar_precond_options);
   CLEANUP(tristar_precond_destroy) tristar_precond_t *m = NULL;
   tristar_krylov_t *krylov;
   tristar_krylov_result result = {.converged = 0};
-  tristar_precond_options_init(&how);
   how.kind = kind;
   if (kind != TRISTAR_PRECOND_NONE && tristar_precond(ts, &view, &how, &m) != TRISTAR_OK) return result;
   CHECK_OK(tristar_krylov_create(ts, &view, options, &krylov));
@@ -105,8 +104,7 @@ static void test_singular(tristar_t *ts) {
   for (int trial = 0; trial < 200; trial++) {
     make_singular(&d, &state, trial % 2);
     for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++) {
-      tristar_krylov_options options;
-      tristar_krylov_options_init(&options);
+      tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
       options.method = (tristar_krylov_method)method;
       options.max_iterations = 300;
       options.tolerance = trial % 3 ? 1e-5 : 1e-9;
@@ -136,8 +134,7 @@ static void test_hidden(tristar_t *ts) {
     if (fabs(sum) < 0.11 * sqrt(d.n * square) || sum == 0) continue; /* nearly a solution */
     for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++)
       for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        tristar_krylov_options options;
-        tristar_krylov_options_init(&options);
+        tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
         options.method = (tristar_krylov_method)method;
         options.max_iterations = 300;
         options.tolerance = trial % 3 == 0 ? 1e-2 : trial % 3 == 1 ? 1e-5 : 1e-12;
@@ -155,8 +152,7 @@ static void test_resumed(tristar_t *ts) {
              .a = {{-0x1.99026bf2b7848p+58}, {-0x1.04937bc9bb438p+14}},
              .b = {0x1.63383ee13a4b4p-2},
              .x = {0x1.b591e04b412b4p-1, 0x1.f0eca5c01f5ecp-2, -0x1.c2d66fdeeba6ap-1}};
-  tristar_krylov_options options;
-  tristar_krylov_options_init(&options);
+  tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
   options.method = TRISTAR_KRYLOV_GMRES;
   options.guess = 1;
   options.restart = 3;
@@ -184,8 +180,7 @@ static void test_units(tristar_t *ts) {
   for (size_t u = 0; u < sizeof units / sizeof *units; u++)
     for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++)
       for (int jacobi = 0; jacobi < 2; jacobi++) {
-        tristar_krylov_options options;
-        tristar_krylov_options_init(&options);
+        tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
         CHECK(options.absolute == 0);
         options.method = (tristar_krylov_method)method;
         make_regular(&d, 8, units[u][0], units[u][1]);
@@ -201,8 +196,7 @@ static void test_far_guess(tristar_t *ts) {
   dense d;
   for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++)
     for (double far = 1; far < 1e9; far *= 100) {
-      tristar_krylov_options options;
-      tristar_krylov_options_init(&options);
+      tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
       options.method = (tristar_krylov_method)method;
       options.guess = 1;
       make_regular(&d, 8, 1, 1);

@@ -19,12 +19,11 @@ static double relative_size(const typed *t, int n, const void *r, const void *b)
 
 static int check_system(tristar_t *ts, const typed *t, bool single_factors, uint64_t seed) {
   small_system s;
-  tristar_analysis_options o;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
   make_small_system(t, seed, &s);
-  tristar_analysis_options_init(&o);
   o.singular = TRISTAR_SINGULAR_PERTURB;
   o.single_factors = single_factors;
   CHECK_OK(tristar_analyze(ts, &s.view, &o, &an));
@@ -107,13 +106,12 @@ static void check_scaled_system(tristar_t *ts, const scaled_system *s, int *clai
                                 int *wrong) {
   const tristar_view v = {
       TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, s->n, s->n, s->ptr, s->col, s->a, 32, 32, 0};
-  tristar_analysis_options o;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
   tristar_refine_result result;
   double x[SCALED_MOST];
-  tristar_analysis_options_init(&o);
   o.singular = TRISTAR_SINGULAR_PERTURB;
   const tristar_status status = tristar_analyze(ts, &v, &o, &an);
   if (status == TRISTAR_ERR_SINGULAR) return; /* as its pattern shows */

@@ -95,11 +95,10 @@ static void check(tristar_t *ts, const typed *t, const matrix *m, tristar_symmet
   static char basis[MOST * (ORDER_MAX + 3) * sizeof(number)];
   const tristar_view v = make_view(t, m, symmetry);
   const int64_t ld = m->n + 3;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
-  tristar_analysis_options_init(&options);
   options.singular = TRISTAR_SINGULAR_PERTURB;
   tristar_status status = tristar_analyze(ts, &v, &options, &analysis);
   if (status == TRISTAR_OK) status = tristar_factor(analysis, v.values, &factor);

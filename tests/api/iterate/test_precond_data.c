@@ -47,8 +47,7 @@ static bool all_finite(const typed *t, const void *x, int64_t n) {
 static bool check_kind(tristar_t *ts, const tristar_view *view, tristar_precond_kind kind, const char *file) {
   const typed *t = type_of(view->scalar);
   const int64_t n = view->rows;
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   options.kind = kind;
   options.level = (int)(n % 3);
   options.pair = TRISTAR_PAIR_AUTO;
@@ -78,14 +77,12 @@ static int64_t count_iterations(tristar_t *ts, const tristar_view *view, tristar
                                 const char *file) {
   const typed *t = type_of(view->scalar);
   const int64_t n = view->rows;
-  tristar_precond_options options;
-  tristar_krylov_options krylov;
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
+  tristar_krylov_options krylov = DEFAULTS(tristar_krylov_options);
   tristar_krylov_result result;
   CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   OWNED void *b = make_rhs(t, n), *x = xcalloc((size_t)n, t->bytes);
-  tristar_precond_options_init(&options);
-  tristar_krylov_options_init(&krylov);
   options.kind = kind;
   options.pair = TRISTAR_PAIR_AUTO;
   krylov.method = TRISTAR_KRYLOV_BICGSTAB;

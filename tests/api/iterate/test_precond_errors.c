@@ -16,9 +16,8 @@ static const tristar_precond_kind incomplete[] = {TRISTAR_PRECOND_ILU, TRISTAR_P
                                                   TRISTAR_PRECOND_FSAI}; /* from the third on symmetric */
 
 static tristar_t *context(int64_t fail_allocation) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.use_starpu = 0;
   config.fail_allocation = fail_allocation;
   CHECK_OK(tristar_create(&config, &ts));
@@ -26,8 +25,7 @@ static tristar_t *context(int64_t fail_allocation) {
 }
 
 static tristar_precond_options options_of(tristar_precond_kind kind) {
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   options.kind = kind;
   return options;
 }
@@ -127,16 +125,7 @@ static tristar_view three(double values[9], int without, int64_t ptr[4], int32_t
     }
   }
   ptr[3] = at;
-  return (tristar_view){.format = TRISTAR_CSR,
-                        .symmetry = TRISTAR_GENERAL,
-                        .scalar = TRISTAR_DOUBLE,
-                        .rows = 3,
-                        .cols = 3,
-                        .ptr = ptr,
-                        .index = index,
-                        .values = kept,
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+  return stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 3, ptr, index, kept);
 }
 
 static void check_three(tristar_t *ts, tristar_precond_kind kind, double values[9], int without,
@@ -195,15 +184,8 @@ static void check_first_row(void) {
     }
   }
   for (int k = 0; k < 4; k++) values[2 * bad[k]] = 0;
-  const tristar_view view = {.format = TRISTAR_CSR,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = ROWS,
-                             .cols = ROWS,
-                             .ptr = ptr,
-                             .index = index,
-                             .values = values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view =
+      stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, ROWS, ROWS, ptr, index, values);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   for (int tasks = 0; tasks < 2; tasks++)
     for (int kind = 0; kind < 4; kind++) {

@@ -14,11 +14,10 @@ static void check_stop(tristar_t *ts) {
   double b[] = {1, -2, 3, -4, 5, -6}, x[6];
   tristar_factor_t *f;
   tristar_plan_t *p;
-  tristar_refine_options options;
+  tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
-  tristar_refine_options_init(&options);
 #define STOP(change, expected)                                                                               \
   do {                                                                                                       \
     tristar_refine_options_init(&options);                                                                   \
@@ -46,13 +45,12 @@ static void check_history(tristar_t *ts) {
   double b[N * NRHS], x[N * NRHS], plain[N * NRHS];
   tristar_factor_t *f;
   tristar_plan_t *p;
-  tristar_refine_options options;
+  tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   tristar_refine_point history[MOST];
   CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p); /* single factors: there is something to do */
   fill_random(b, N * NRHS, 3);
-  tristar_refine_options_init(&options);
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, plain, N, &options, &result));
   CHECK(result.history_count == 0);
   options.history = history;
@@ -116,13 +114,12 @@ static void check_best(tristar_t *ts) {
     int steps[NRHS] = {0}, most = 0;
     tristar_factor_t *f;
     tristar_plan_t *p;
-    tristar_refine_options options;
+    tristar_refine_options options = DEFAULTS(tristar_refine_options);
     tristar_refine_result result;
     tristar_refine_point history[MOST];
     CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
     make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
     fill_random(b, (NRHS - 1) * n, 3);
-    tristar_refine_options_init(&options);
     options.tolerance = 1e-30;
     options.max_steps = 20;
     options.max_iterations = 0;
@@ -201,8 +198,7 @@ static void check_span(tristar_t *ts) {
       CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
       tristar_factor_stats stats;
       tristar_refine_result result;
-      tristar_analysis_options options;
-      tristar_analysis_options_init(&options);
+      tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
       options.method = method;
       options.matching = TRISTAR_MATCHING_OFF;
       options.ordering = TRISTAR_ORDERING_USER;
@@ -313,12 +309,11 @@ static void check_memory(tristar_t *ts, int single_factors) {
   double b[30], x[30];
   tristar_factor_t *f;
   tristar_plan_t *p;
-  tristar_refine_options options;
+  tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
   fill_random(b, 30, 2);
   make_plan(ts, &v, TRISTAR_METHOD_LU, single_factors, &f, &p);
-  tristar_refine_options_init(&options);
   options.forward_error = 1;
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result)); /* makes replays */
   allocation_failures failing = fail_allocations_of(ts);

@@ -35,14 +35,8 @@ static void check_result(tristar_matrix_t *matrix) {
 
 static void test_storages(tristar_t *ts) {
   tristar_matrix_t *m = NULL, *again = NULL;
-  tristar_view view = {.format = TRISTAR_CSC,
-                       .scalar = TRISTAR_DOUBLE,
-                       .rows = 4,
-                       .cols = 4,
-                       .ptr = ptr_columns,
-                       .index = index_columns,
-                       .ptr_bits = 64,
-                       .index_bits = 32};
+  tristar_view view =
+      stored_view(TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 4, 4, ptr_columns, index_columns, NULL);
   CHECK_OK(tristar_matrix_laplacian(ts, &view, &m));
   check_result(m);
   /* symmetric storage with entries in both triangles means the same graph */

@@ -165,13 +165,12 @@ static void check_precond_start_time(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = make();
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_precond_options options;
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   CLEANUP(tristar_precond_destroy) tristar_precond_t *precond;
   tristar_precond_stats stats;
   tristar_starpu_info info;
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 20, &matrix));
   CHECK_OK(tristar_matrix_get_view(matrix, &view));
-  tristar_precond_options_init(&options);
   options.kind = TRISTAR_PRECOND_ILU;
   options.engine = TRISTAR_ENGINE_TASKS;
   CHECK_OK(tristar_precond(ts, &view, &options, &precond));

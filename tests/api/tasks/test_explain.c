@@ -57,20 +57,18 @@ typedef struct problem {
 } problem;
 
 static void make_context(int use_starpu, problem *p) {
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.use_starpu = use_starpu;
   CHECK_OK(tristar_create(&config, &p->ts));
 }
 
 static void factor(const char *generator, int64_t size, problem *p) {
   tristar_analysis_t *analysis;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_view view;
   CHECK_OK(tristar_matrix_generate(p->ts, generator, size, &p->matrix));
   tristar_matrix_get_view(p->matrix, &view);
   p->n = view.rows;
-  tristar_analysis_options_init(&options);
   options.ordering = TRISTAR_ORDERING_METIS; /* paths of AMD's trees are longer than the test expects */
   CHECK_OK(tristar_analyze(p->ts, &view, &options, &analysis));
   CHECK_OK(tristar_factor(analysis, view.values, &p->factor));
@@ -78,12 +76,11 @@ static void factor(const char *generator, int64_t size, problem *p) {
 }
 
 static void import(const char *generator, int64_t size, tristar_partition partition, problem *p) {
-  tristar_triangle_options options;
+  tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
   tristar_view view;
   CHECK_OK(tristar_matrix_generate(p->ts, generator, size, &p->matrix));
   tristar_matrix_get_view(p->matrix, &view);
   p->n = view.rows;
-  tristar_triangle_options_init(&options);
   options.partition = partition;
   CHECK_OK(tristar_import_triangle(p->ts, &view, &options, &p->factor));
 }
@@ -114,9 +111,8 @@ static void check_engines(const problem *p) {
                         tasks = {TRISTAR_WAY_TASKS, "tasks", "engine of the plan is TASKS"},
                         diagonal = {TRISTAR_WAY_DIRECT, "direct", "D alone"},
                         few = {TRISTAR_WAY_SERIAL, "serial", "of the factor, less than"};
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_solve_options solve;
-  tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   tristar_plan_t *plan = plan_of(p, &options);
   check_solve(plan, NULL, p->n, 1, &serial);
@@ -141,8 +137,7 @@ static void check_engines(const problem *p) {
 static void check_errors(const problem *p) {
   tristar_explanation x;
   tristar_plan_t *plan = plan_of(p, NULL);
-  tristar_solve_options solve;
-  tristar_solve_options_init(&solve);
+  tristar_solve_options solve = DEFAULTS(tristar_solve_options);
   CHECK_STATUS(tristar_plan_explain(NULL, NULL, 1, &x), TRISTAR_ERR_ARGUMENT);
   CHECK(*x.name == '\0' && *x.reason == '\0');
   CHECK_STATUS(tristar_plan_explain(plan, NULL, 1, NULL), TRISTAR_ERR_ARGUMENT);
@@ -180,12 +175,11 @@ static void check_triangles(problem *p) {
   static const expected direct = {TRISTAR_WAY_DIRECT, "direct", "needs no list of steps"},
                         chunk = {TRISTAR_WAY_SERIAL, "serial", "one chunk"},
                         lanes = {TRISTAR_WAY_LANES, "lanes", "helpers"};
-  tristar_solve_options strided;
+  tristar_solve_options strided = DEFAULTS(tristar_solve_options);
   import("poisson3d7", 8, TRISTAR_PARTITION_WHOLE, p);
   tristar_plan_t *plan = plan_of(p, NULL);
   check_solve(plan, NULL, p->n, 1, &direct);
   check_solve(plan, NULL, p->n, 2, &chunk);
-  tristar_solve_options_init(&strided);
   strided.b_row_stride = strided.x_row_stride = 2;
   strided.b_column_stride = strided.x_column_stride = 1;
   (void)check(plan, &strided, 1, &chunk);

@@ -120,7 +120,7 @@ typedef struct system_of {
 } system_of;
 
 static void system_create(tristar_t *ts, const typed *t, tristar_engine engine, system_of *s) {
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   s->t = t;
   CHECK_OK(tristar_matrix_generate(ts, "convdiff3d", 5, &s->matrix));
   tristar_matrix_get_view(s->matrix, &s->view);
@@ -129,7 +129,6 @@ static void system_create(tristar_t *ts, const typed *t, tristar_engine engine, 
   s->view.scalar = t->scalar;
   CHECK_OK(tristar_analyze(ts, &s->view, NULL, &s->analysis));
   CHECK_OK(tristar_factor(s->analysis, s->values, &s->factor));
-  tristar_plan_options_init(&options);
   options.engine = engine;
   options.chunk_bytes_max = 6000;
   CHECK_OK(tristar_plan(s->factor, &options, &s->plan));
@@ -165,11 +164,10 @@ static void check_kinds(const system_of *s, tristar_op op, int64_t nrhs, int b_k
   data x = data_create(s, x_kind, nrhs, x_kind == VECTOR ? 0 : 2, 77);
   data *to = in_place ? &b : &x;
   OWNED char *expected = xmalloc((size_t)(b.n * nrhs) * b.scalar);
-  tristar_insert_options options;
+  tristar_insert_options options = DEFAULTS(tristar_insert_options);
   CHECK_OK(tristar_solve(s->plan, op, nrhs, b.array, b.ld, expected, b.n));
   register_data(&b);
   if (!in_place) register_data(&x);
-  tristar_insert_options_init(&options);
   options.op = op;
   CHECK_OK(tristar_solve_insert_pieces(s->plan, &options, b.pieces, b.handle, to->pieces, to->handle));
   CHECK_OK(tristar_plan_wait(s->plan));
@@ -316,7 +314,7 @@ int main(int argc, char **argv) {
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
   tristar_t *ts;
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   CHECK(starpu_init(NULL) == 0);
   CHECK_OK(tristar_create(NULL, &ts));
   RUN(check_type(ts, &typed_double, TRISTAR_ENGINE_TASKS, true));
@@ -326,7 +324,6 @@ int main(int argc, char **argv) {
   RUN(check_planes(ts));
   RUN(check_overlap(ts));
   tristar_destroy(&ts);
-  tristar_config_init(&config);
   config.use_starpu = 0; /* a context without StarPU has no tasks to insert */
   CHECK_OK(tristar_create(&config, &ts));
   system_of s;

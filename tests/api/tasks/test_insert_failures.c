@@ -27,15 +27,13 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
   failing.keeps_memory = true; /* the plan of a round */
   while (!failing.over) {
     tristar_plan_t *plan;
-    tristar_plan_options plan_options;
-    tristar_insert_options options;
+    tristar_plan_options plan_options = DEFAULTS(tristar_plan_options);
+    tristar_insert_options options = DEFAULTS(tristar_insert_options);
     told t = {0, TRISTAR_OK};
     const size_t before = memory_now(ts);
-    tristar_plan_options_init(&plan_options);
     plan_options.engine = engine;
     plan_options.chunk_bytes_max = 3000;
     CHECK_OK(tristar_plan(f.factor, &plan_options, &plan));
-    tristar_insert_options_init(&options);
     options.end = tell;
     options.end_arg = &t;
     CHECK(next_failure(&failing));
@@ -88,9 +86,8 @@ static void check_submissions(const flow *f) {
   int failed = 0;
   stream_create(f->plan, f->view.rows, 3, &s);
   for (int k = 1; status != TRISTAR_OK; k++) {
-    tristar_insert_options options;
+    tristar_insert_options options = DEFAULTS(tristar_insert_options);
     told t = {0, TRISTAR_OK};
-    tristar_insert_options_init(&options);
     options.end = tell;
     options.end_arg = &t;
     submissions = 0;

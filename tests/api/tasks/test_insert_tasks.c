@@ -114,10 +114,9 @@ enum { STREAMS = 4, EACH = 250 };
 /* Each solve inserts the next one. */
 static void insert_next(void *arg, tristar_status status) {
   stream *s = arg;
-  tristar_insert_options options;
+  tristar_insert_options options = DEFAULTS(tristar_insert_options);
   count_end(arg, status);
   if (--s->left <= 0) return;
-  tristar_insert_options_init(&options);
   options.end = insert_next;
   options.end_arg = s;
   if (tristar_solve_insert_with(s->plan, &options, s->hb, s->hx) != TRISTAR_OK) s->wrong++;
@@ -174,9 +173,8 @@ static void check_many(void) {
 static tristar_status status_in_task[3];
 static void insert_in_task(void *buffers[], void *arg) {
   stream *s = *(void **)arg;
-  tristar_insert_options options;
+  tristar_insert_options options = DEFAULTS(tristar_insert_options);
   (void)buffers;
-  tristar_insert_options_init(&options);
   options.in_flight = 1;
   status_in_task[0] = tristar_solve_insert_with(s->plan, &options, s->hb, s->hx);
   status_in_task[1] = tristar_solve_insert(s->plan, TRISTAR_N, s->hb, s->hx);
@@ -186,14 +184,13 @@ static struct starpu_codelet inserter = {.cpu_funcs = {insert_in_task}, .nbuffer
 
 static void check_limit(const flow *f) {
   CLEANUP(stream_destroy) stream s;
-  tristar_insert_options options;
+  tristar_insert_options options = DEFAULTS(tristar_insert_options);
   tristar_plan_stats stats;
   stream_create(f->plan, f->view.rows, 1, &s);
   set_flag(&hold, 1);
   CHECK(starpu_task_insert(&data_holder, STARPU_RW, s.hb, 0) == 0);
   tristar_plan_get_stats(f->plan, &stats);
   const int64_t solves = stats.solves;
-  tristar_insert_options_init(&options);
   options.in_flight = 2;
   options.busy = 1;
   CHECK_OK(tristar_solve_insert_with(f->plan, &options, s.hb, s.hx));
@@ -285,12 +282,11 @@ static void check_started(const flow *f) {
                *expected = xmalloc((size_t)(200 * n) * sizeof *x);
   fill_random(b, 200 * n, 6);
   for (int k = 0; k < 4; k++) {
-    tristar_solve_options options;
+    tristar_solve_options options = DEFAULTS(tristar_solve_options);
     tristar_request_t *request;
     told t = {0, TRISTAR_ERR_INTERNAL};
     int done = 0;
     CHECK_OK(tristar_solve(f->plan, TRISTAR_T, counts[k], b, n, expected, n));
-    tristar_solve_options_init(&options);
     options.op = TRISTAR_T;
     options.end = tell;
     options.end_arg = &t;

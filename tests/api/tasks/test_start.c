@@ -42,8 +42,7 @@ typedef struct job {
 
 /* The options of a variant; 7 must not divide n. Lists of rows are the caller's to free. */
 static tristar_solve_options options_of(const variant *v, int64_t n) {
-  tristar_solve_options o;
-  tristar_solve_options_init(&o);
+  tristar_solve_options o = DEFAULTS(tristar_solve_options);
   o.op = v->op;
   o.part = v->part;
   int64_t *list[2] = {NULL, NULL};
@@ -124,18 +123,16 @@ static void check_requests(const flow *f, const variant *v, int count, int order
 
 /* By LU, after a matching that permutes rows: where x is b, b is copied. */
 static void matched_create(tristar_t *ts, tristar_engine engine, flow *f) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_stats stats;
-  tristar_plan_options plan;
+  tristar_plan_options plan = DEFAULTS(tristar_plan_options);
   CHECK_OK(tristar_matrix_generate(ts, "kkt3d", 3, &f->matrix));
   tristar_matrix_get_view(f->matrix, &f->view);
-  tristar_analysis_options_init(&options);
   options.method = TRISTAR_METHOD_LU;
   CHECK_OK(tristar_analyze(ts, &f->view, &options, &f->analysis));
   tristar_analysis_get_stats(f->analysis, &stats);
   CHECK(stats.matched);
   CHECK_OK(tristar_factor(f->analysis, f->view.values, &f->factor));
-  tristar_plan_options_init(&plan);
   plan.engine = engine;
   plan.chunk_bytes_max = 3000;
   CHECK_OK(tristar_plan(f->factor, &plan, &f->plan));
@@ -305,10 +302,9 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
   failing.keeps_memory = true; /* the plan of a round */
   while (!failing.over) {
     tristar_plan_t *plan;
-    tristar_plan_options options;
+    tristar_plan_options options = DEFAULTS(tristar_plan_options);
     tristar_request_t *request;
     const size_t before = bytes_held(ts);
-    tristar_plan_options_init(&options);
     options.engine = engine;
     options.chunk_bytes_max = 3000;
     CHECK_OK(tristar_plan(f.factor, &options, &plan));
@@ -341,14 +337,13 @@ static void check_failure_later(tristar_t *ts, bool polled) {
   CLEANUP(flow_destroy) flow f;
   tristar_memory_stats before, after;
   tristar_plan_t *plan;
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_request_t *request;
   const int64_t nrhs = 140;
   matched_create(ts, TRISTAR_ENGINE_TASKS, &f);
   const int64_t n = f.view.rows;
   OWNED double *b = xmalloc((size_t)(n * nrhs) * sizeof *b);
   fill_random(b, n * nrhs, 3);
-  tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_TASKS;
   options.chunk_bytes_max = 3000;
   tristar_get_memory(ts, &before);
@@ -368,13 +363,12 @@ static void check_failure_later(tristar_t *ts, bool polled) {
 }
 
 static void check_arguments(tristar_t *ts, const flow *f) {
-  tristar_solve_options o;
+  tristar_solve_options o = DEFAULTS(tristar_solve_options);
   tristar_request_t *request = (tristar_request_t *)&o;
   const int64_t row = f->view.rows;
   OWNED double *b = xcalloc((size_t)row, sizeof *b);
   int done = 7;
   char message[300];
-  tristar_solve_options_init(&o);
   CHECK_STATUS(tristar_solve_start(NULL, &o, 1, b, b, &request), TRISTAR_ERR_ARGUMENT);
   CHECK(request == NULL);
   CHECK_STATUS(tristar_solve_start(f->plan, &o, 1, b, b, NULL), TRISTAR_ERR_ARGUMENT);

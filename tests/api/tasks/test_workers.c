@@ -8,7 +8,7 @@ int main(void) {
   tristar_factor_t *f;
   tristar_view v;
   tristar_plan_t *p;
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   char message[512];
   setenv("STARPU_NCPU", "0", 1);
   setenv("STARPU_NOPENCL", "0", 1);
@@ -17,7 +17,6 @@ int main(void) {
   tristar_matrix_get_view(m, &v);
   CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
   CHECK_OK(tristar_factor(an, v.values, &f)); /* one task: needs no worker */
-  tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_TASKS;
   CHECK_STATUS(tristar_plan(f, &options, &p), TRISTAR_ERR_NO_WORKER);
   CHECK(p == NULL);

@@ -84,21 +84,12 @@ static inline void fill_problem(problem *p, const triangle_pattern *lower) {
 }
 
 static inline tristar_view view_of(const problem *p) {
-  return (tristar_view){.format = p->by_rows ? TRISTAR_CSR : TRISTAR_CSC,
-                        .symmetry = TRISTAR_GENERAL,
-                        .scalar = p->t->scalar,
-                        .rows = p->n,
-                        .cols = p->n,
-                        .ptr = p->ptr,
-                        .index = p->index,
-                        .values = p->values,
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+  return stored_view(p->by_rows ? TRISTAR_CSR : TRISTAR_CSC, TRISTAR_GENERAL, p->t->scalar, p->n, p->n,
+                     p->ptr, p->index, p->values);
 }
 
 static inline tristar_triangle_options options_of(const problem *p, tristar_partition partition) {
-  tristar_triangle_options o;
-  tristar_triangle_options_init(&o);
+  tristar_triangle_options o = DEFAULTS(tristar_triangle_options);
   o.uplo = p->upper ? TRISTAR_UPPER : TRISTAR_LOWER;
   o.diag = p->unit ? TRISTAR_UNIT : TRISTAR_NON_UNIT;
   o.partition = partition;
@@ -153,13 +144,7 @@ typedef struct vectors {
 } vectors;
 
 static inline void fill_vector(const typed *t, int64_t count, uint64_t seed, char *to) {
-  double part[2];
-  for (int64_t i = 0; i < count; i++) {
-    fill_random(part, 2, (uint64_t)i + seed);
-    number z = part[0];
-    __imag__ z = part[1];
-    put(t, to, i, z);
-  }
+  for (int64_t i = 0; i < count; i++) put(t, to, i, random_value((uint64_t)i + seed));
 }
 
 static inline void copy_apart(const typed *t, int64_t count, int64_t from_step, const char *from,

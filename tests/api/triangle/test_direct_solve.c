@@ -30,16 +30,7 @@ static triangle make_triangle(int kind, bool upper, tristar_scalar scalar) {
   for (int32_t i = 0; i < N; i++)
     for (int64_t e = t.pattern.ptr[i]; e < t.pattern.ptr[i + 1]; e++)
       if (t.pattern.index[e] == i) t.values[e * parts] += 1;
-  t.view = (tristar_view){.format = TRISTAR_CSR,
-                          .symmetry = TRISTAR_GENERAL,
-                          .scalar = scalar,
-                          .rows = N,
-                          .cols = N,
-                          .ptr = t.pattern.ptr,
-                          .index = t.pattern.index,
-                          .values = t.values,
-                          .ptr_bits = 64,
-                          .index_bits = 32};
+  t.view = stored_view(TRISTAR_CSR, TRISTAR_GENERAL, scalar, N, N, t.pattern.ptr, t.pattern.index, t.values);
   return t;
 }
 
@@ -50,8 +41,7 @@ static void free_triangle(triangle *t) {
 
 static void make_plan(tristar_t *ts, const triangle *t, bool upper, tristar_partition partition,
                       tristar_factor_t **factor, tristar_plan_t **plan) {
-  tristar_triangle_options o;
-  tristar_triangle_options_init(&o);
+  tristar_triangle_options o = DEFAULTS(tristar_triangle_options);
   o.uplo = upper ? TRISTAR_UPPER : TRISTAR_LOWER;
   o.partition = partition;
   CHECK_OK(tristar_import_triangle(ts, &t->view, &o, factor));
@@ -72,9 +62,8 @@ static void check_statistics(const tristar_plan_t *plan, const tristar_solve_sta
 
 static void check_bits(tristar_plan_t *plan, tristar_op op, const double *b, size_t bytes) {
   double x[2 * N], expected[2 * N];
-  tristar_solve_options o;
+  tristar_solve_options o = DEFAULTS(tristar_solve_options);
   tristar_solve_stats before;
-  tristar_solve_options_init(&o);
   o.op = op;
   CHECK_OK(tristar_solve_with(plan, &o, 1, b, expected, NULL));
   CHECK_OK(tristar_plan_get_solve_stats(plan, &before));

@@ -82,15 +82,7 @@ static void add_cube(forest *a, int64_t m) {
 }
 
 static tristar_view view_of(const forest *a) {
-  return (tristar_view){.rows = a->n,
-                        .cols = a->n,
-                        .scalar = TRISTAR_DOUBLE,
-                        .ptr_bits = 64,
-                        .index_bits = 32,
-                        .symmetry = TRISTAR_SYMMETRIC,
-                        .ptr = a->ptr,
-                        .index = a->row,
-                        .values = a->value};
+  return stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, a->n, a->n, a->ptr, a->row, a->value);
 }
 
 static const tristar_analysis_options *options_of(tristar_method method, tristar_ordering ordering) {
@@ -155,10 +147,9 @@ static void check_bad_pivot(forest *a, int64_t row) {
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   forest a;
   setenv("STARPU_NCPU", "2", 1);
-  tristar_config_init(&config);
   config.check = 1;
   for (int k = 0; k < 2; k++) {
     config.use_starpu = k;

@@ -55,8 +55,7 @@ static void check_parts(const dense *m, tristar_plan_t *plan) {
   const number *matrices[] = {m->a, m->l, NULL, m->u};
   for (int o = 0; o < 3; o++)
     for (int part = 0; part < 4; part++) {
-      tristar_solve_options options;
-      tristar_solve_options_init(&options);
+      tristar_solve_options options = DEFAULTS(tristar_solve_options);
       options.op = ops[o];
       options.part = (tristar_part)part;
       options.factor_order = part != 0;
@@ -77,8 +76,7 @@ static void check_chain(const dense *m, tristar_plan_t *plan) {
   OWNED void *b = xcalloc(size, sizeof(number)), *x = xcalloc(size, sizeof(number));
   OWNED number *expected = xcalloc(size, sizeof *expected);
   for (int o = 0; o < 3; o++) {
-    tristar_solve_options options;
-    tristar_solve_options_init(&options);
+    tristar_solve_options options = DEFAULTS(tristar_solve_options);
     options.op = ops[o];
     for (size_t i = 0; i + 1 < size; i++) put_given(m, b, (int64_t)i, entry(m));
     CHECK_OK(tristar_solve_with(plan, &options, NRHS, b, x, NULL));
@@ -102,9 +100,8 @@ static void check_rows(const dense *m, tristar_plan_t *plan, tristar_part part) 
              *bs = xcalloc(size, sizeof(number)), *xs = xcalloc(size, sizeof(number));
   for (int o = 0; o < 3; o++)
     for (int lists = 0; lists < 4; lists++) {
-      tristar_solve_options options;
+      tristar_solve_options options = DEFAULTS(tristar_solve_options);
       tristar_solve_result result = {.share = -1};
-      tristar_solve_options_init(&options);
       options.op = ops[o];
       options.part = part;
       options.factor_order = below(2);
@@ -171,9 +168,8 @@ static void check_import(tristar_t *ts, dense *m, int format) {
   CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
   check_order(m, f);
   for (int k = 0; k < 4; k++) {
-    tristar_plan_options options;
+    tristar_plan_options options = DEFAULTS(tristar_plan_options);
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-    tristar_plan_options_init(&options);
     options.engine = k == 3 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
     options.chunk_bytes_max = k > 0 ? 700 : 0;
     options.order_seed = k == 2 ? 5 : 0;
@@ -238,8 +234,7 @@ static void check_triangle(tristar_t *ts, bool is_complex, bool upper, bool unit
   }
   check_rows(&m, plan, TRISTAR_PART_ALL);
   check_refined(&m, plan, true);
-  tristar_solve_options part;
-  tristar_solve_options_init(&part);
+  tristar_solve_options part = DEFAULTS(tristar_solve_options);
   part.part = upper ? TRISTAR_PART_L : TRISTAR_PART_U;
   CHECK_STATUS(tristar_solve_with(plan, &part, NRHS, b, b, NULL), TRISTAR_ERR_ARGUMENT);
   tristar_plan_destroy(&plan);

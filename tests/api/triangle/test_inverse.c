@@ -35,10 +35,9 @@ typedef struct problem {
 } problem;
 
 static tristar_factor_t *make_factor(tristar_t *ts, const problem *p, tristar_inverse inverse) {
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   tristar_factor_t *f;
-  tristar_analysis_options_init(&options);
   CHECK(options.inverse == TRISTAR_INVERSE_DIAGONAL);
   options.method = p->method;
   options.single_factors = p->single_factors;
@@ -50,10 +49,9 @@ static tristar_factor_t *make_factor(tristar_t *ts, const problem *p, tristar_in
 }
 
 static tristar_plan_t *make_plan(tristar_factor_t *f, tristar_engine engine, unsigned seed) {
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_stats stats;
   tristar_plan_t *p;
-  tristar_plan_options_init(&options);
   options.engine = engine;
   options.chunk_bytes_max = CHUNK_BYTES;
   options.order_seed = seed;
@@ -111,9 +109,8 @@ static void check_parts(const problem *p, tristar_plan_t *plan, tristar_plan_t *
   for (int o = 0; o < TYPED_OPS; o++)
     for (int part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++)
       for (int order = 0; order < 2; order++) {
-        tristar_solve_options options;
+        tristar_solve_options options = DEFAULTS(tristar_solve_options);
         double difference = 0, largest = 0;
-        tristar_solve_options_init(&options);
         options.op = typed_ops[o];
         options.part = (tristar_part)part;
         options.factor_order = order;
@@ -133,9 +130,8 @@ static void check_products(const problem *p, tristar_factor_t *f, tristar_plan_t
   const int64_t n = p->view.rows, nrhs = 3;
   const double bound = p->t->is_single || p->single_factors ? 1e-3 : 1e-11;
   OWNED char *x = xmalloc((size_t)(n * nrhs) * p->t->bytes), *y = xmalloc((size_t)(n * nrhs) * p->t->bytes);
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-  tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.kernel = TRISTAR_KERNEL_SPMV;
   CHECK_OK(tristar_plan(f, &options, &plan));
@@ -163,8 +159,7 @@ static void check_sparse(const problem *p, tristar_plan_t *plan) {
   }
   for (int o = 0; o < TYPED_OPS; o++)
     for (int part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++) {
-      tristar_solve_options options;
-      tristar_solve_options_init(&options);
+      tristar_solve_options options = DEFAULTS(tristar_solve_options);
       options.op = typed_ops[o];
       options.part = (tristar_part)part;
       CHECK_OK(tristar_solve_with(plan, &options, 1, b, x, NULL));
@@ -250,9 +245,8 @@ static void check_small(tristar_t *ts) {
   static const int32_t index[] = {0};
   double value = 4, b = 3, x = 0;
   tristar_view v = {TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 1, 1, ptr, index, &value, 64, 32, 0};
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_t *an;
-  tristar_analysis_options_init(&options);
   for (int bad = -1; bad <= 3; bad += 4) {
     options.inverse = (tristar_inverse)bad;
     CHECK_STATUS(tristar_analyze(ts, &v, &options, &an), TRISTAR_ERR_ARGUMENT);

@@ -109,8 +109,7 @@ static void fill(state *s, void *b) {
 static void check_chain(state *s) {
   OWNED void *b = make(s, s->n * NRHS), *x = make(s, s->n * NRHS), *y = make(s, s->n * NRHS);
   for (int o = 0; o < 3; o++) {
-    tristar_solve_options options;
-    tristar_solve_options_init(&options);
+    tristar_solve_options options = DEFAULTS(tristar_solve_options);
     options.op = ops[o];
     fill(s, b);
     CHECK_OK(tristar_solve(s->plan, ops[o], NRHS, b, s->n, x, s->n));
@@ -136,8 +135,7 @@ static void check_factor_order(state *s) {
     const int64_t *in = o == 0 ? rows : columns, *out = o == 0 ? columns : rows;
     const double *in_scale = o == 0 ? row_scale : column_scale,
                  *out_scale = o == 0 ? column_scale : row_scale;
-    tristar_solve_options options;
-    tristar_solve_options_init(&options);
+    tristar_solve_options options = DEFAULTS(tristar_solve_options);
     options.op = ops[o];
     options.factor_order = 1;
     fill(s, b);
@@ -159,8 +157,7 @@ static void check_triangular(state *s) {
     const int64_t k = below(s, n);
     put(s, b, k, 1);
     for (int part = TRISTAR_PART_L; part <= TRISTAR_PART_U; part++) {
-      tristar_solve_options options;
-      tristar_solve_options_init(&options);
+      tristar_solve_options options = DEFAULTS(tristar_solve_options);
       options.part = (tristar_part)part;
       options.factor_order = 1;
       CHECK_OK(tristar_solve_with(s->plan, &options, 1, b, x, NULL));
@@ -223,9 +220,8 @@ static void check_rows(state *s, tristar_op op, tristar_part part, bool factor_o
 static void check_useless(state *s) {
   int64_t first[] = {0};
   OWNED void *b = make(s, 1), *x = make(s, s->n);
-  tristar_solve_options options;
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   tristar_solve_result one = {.share = -1}, all = {.share = -1};
-  tristar_solve_options_init(&options);
   options.part = TRISTAR_PART_L;
   options.factor_order = 1;
   options.b_row = first;
@@ -274,19 +270,17 @@ static void check_problem(tristar_t *ts, const problem *p, tristar_engine engine
   state s = {.p = p, .random = 3};
   tristar_matrix_t *matrix;
   tristar_analysis_t *analysis;
-  tristar_analysis_options options;
-  tristar_plan_options plan;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options plan = DEFAULTS(tristar_plan_options);
   CHECK_OK(tristar_matrix_generate(ts, p->kind, p->k, &matrix));
   tristar_matrix_get_view(matrix, &s.view);
   if (p->is_complex) complex_values(&s);
   s.n = s.view.rows;
   s.bytes = p->is_complex ? sizeof(number) : sizeof(double);
-  tristar_analysis_options_init(&options);
   options.method = p->method;
   options.single_factors = p->single;
   CHECK_OK(tristar_analyze(ts, &s.view, &options, &analysis));
   CHECK_OK(tristar_factor(analysis, s.view.values, &s.factor));
-  tristar_plan_options_init(&plan);
   plan.engine = engine;
   plan.chunk_bytes_max = chunk_bytes;
   CHECK_OK(tristar_plan(s.factor, &plan, &s.plan));

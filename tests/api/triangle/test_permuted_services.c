@@ -95,8 +95,7 @@ static tristar_status find_and_solve(tristar_t *ts, const problem *p, vectors *v
   const tristar_view view = view_of(p);
   const double beta = 1;
   tristar_triangle_options options = options_of(p, TRISTAR_PARTITION_WHOLE);
-  tristar_solve_options o;
-  tristar_solve_options_init(&o);
+  tristar_solve_options o = DEFAULTS(tristar_solve_options);
   o.beta = &beta;
   options.row_order = row;
   options.column_order = column;
@@ -117,10 +116,9 @@ static void check_allocations(void) {
   p.clean = true;
   fill_problem(&p, &lower);
   for (int64_t k = 1; status != TRISTAR_OK; k++) {
-    tristar_config config;
+    tristar_config config = DEFAULTS(tristar_config);
     tristar_t *ts;
     tristar_memory_stats memory;
-    tristar_config_init(&config);
     config.use_starpu = 0;
     config.fail_allocation = k;
     status = tristar_create(&config, &ts);

@@ -41,8 +41,7 @@ static void check_solve(const problem *p, tristar_plan_t *plan, int which, int64
                         const char *what) {
   const factors f = factors_of(p->t, which);
   const int64_t count = p->n * nrhs;
-  tristar_solve_options o;
-  tristar_solve_options_init(&o);
+  tristar_solve_options o = DEFAULTS(tristar_solve_options);
   o.op = p->op;
   if (which > 0) o.alpha = f.alpha_stored, o.beta = f.beta_stored;
   fill_vector(p->t, count, 77, v->before);
@@ -68,10 +67,9 @@ static void check_solve(const problem *p, tristar_plan_t *plan, int which, int64
 
 static void check_plan(const problem *p, tristar_factor_t *factor, tristar_engine engine, int64_t nrhs,
                        const char *what, vectors *v, char *bits) {
-  tristar_plan_options how;
+  tristar_plan_options how = DEFAULTS(tristar_plan_options);
   tristar_plan_t *plan;
   const size_t size = (size_t)(p->n * nrhs) * p->t->bytes;
-  tristar_plan_options_init(&how);
   how.engine = engine;
   how.order_seed = engine == TRISTAR_ENGINE_SERIAL ? 3 : 0;
   CHECK_OK(tristar_plan(factor, &how, &plan));
@@ -161,28 +159,19 @@ static void check_pieces(tristar_t *ts, int kind, tristar_partition partition) {
   fill_random(scale, N, 4);
   fill_random(b, 2 * N, 5);
   make_order(N, true, &seed, order);
-  const tristar_view view = {.format = TRISTAR_CSR,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = N,
-                             .cols = N,
-                             .ptr = rows.ptr,
-                             .index = rows.index,
-                             .values = values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view =
+      stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, N, N, rows.ptr, rows.index, values);
   for (int which = 0; which < 32; which++) {
-    tristar_triangle_options options;
+    tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
     CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-    tristar_solve_options o;
-    tristar_triangle_options_init(&options);
+    tristar_solve_options o = DEFAULTS(tristar_solve_options);
     options.partition = partition;
     if (which & 1) options.row_order = order;
     if (which & 2) options.column_scale = scale;
     if (which & 4) options.column_order = order;
     CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
     CHECK_OK(tristar_plan(factor, NULL, &plan));
-    tristar_solve_options_init(&o);
     o.op = which & 8 ? TRISTAR_T : TRISTAR_N;
     if (which & 16) o.alpha = &alpha, o.beta = &beta;
     for (int32_t i = 0; i < N; i++) x[i] = apart[2 * i] = b[2 * i + 1];

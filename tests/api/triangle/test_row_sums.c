@@ -35,22 +35,13 @@ static triangle make_rows(bool upper, const double entry[N - 1]) {
 static void check_sum(tristar_t *ts, bool upper, bool transposed, tristar_partition partition,
                       const double entry[N - 1], double expected) {
   const triangle t = make_rows(upper, entry);
-  const tristar_view view = {.format = transposed ? TRISTAR_CSC : TRISTAR_CSR,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = N,
-                             .cols = N,
-                             .ptr = t.ptr,
-                             .index = t.index,
-                             .values = t.values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
-  tristar_triangle_options o;
+  const tristar_view view = stored_view(transposed ? TRISTAR_CSC : TRISTAR_CSR, TRISTAR_GENERAL,
+                                        TRISTAR_DOUBLE, N, N, t.ptr, t.index, t.values);
+  tristar_triangle_options o = DEFAULTS(tristar_triangle_options);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   double b[N * NRHS], x[N * NRHS];
   const int full = upper ? 0 : N - 1;
-  tristar_triangle_options_init(&o);
   o.uplo = upper != transposed ? TRISTAR_UPPER : TRISTAR_LOWER;
   o.partition = partition;
   for (int k = 0; k < N * NRHS; k++) b[k] = k % N == full ? 0 : 1;
@@ -91,16 +82,8 @@ static void check_long_vector(tristar_t *ts, bool upper) {
     b[i] = 1 + i % 7;
   }
   ptr[LONG] = to;
-  const tristar_view view = {.format = TRISTAR_CSR,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = LONG,
-                             .cols = LONG,
-                             .ptr = ptr,
-                             .index = index,
-                             .values = values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view =
+      stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, LONG, LONG, ptr, index, values);
   tristar_triangle_options_init(&o);
   o.uplo = upper ? TRISTAR_UPPER : TRISTAR_LOWER;
   o.partition = TRISTAR_PARTITION_SUPERSTEPS;

@@ -85,8 +85,7 @@ static void solve(tristar_t *ts, const stored *s, tristar_uplo uplo, tristar_dia
   for (int k = 0; k < 2 * N * NRHS; k++) ((double *)x)[k] = (double)next_random(&seed) / 1073741824.0 - 1.0;
   if (!is_complex)
     for (int k = N * NRHS; k < 2 * N * NRHS; k++) ((double *)x)[k] = 0;
-  tristar_triangle_options options;
-  tristar_triangle_options_init(&options);
+  tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
   options.uplo = uplo;
   options.diag = diag;
   options.partition = levels ? TRISTAR_PARTITION_LEVELS : TRISTAR_PARTITION_AUTO;

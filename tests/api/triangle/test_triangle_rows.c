@@ -27,10 +27,7 @@ static bool has_blocks(tristar_partition partition) {
 }
 
 static number value_of(int32_t i, int32_t j, int32_t n) {
-  double part[2];
-  fill_random(part, 2, (uint64_t)i * 7919u + (uint64_t)j);
-  number a = part[0] / (1 + sqrt((double)n) / 4);
-  __imag__ a = part[1] / (1 + sqrt((double)n) / 4);
+  const number a = random_value((uint64_t)i * 7919u + (uint64_t)j) / (1 + sqrt((double)n) / 4);
   return i == j ? 2 + a : a;
 }
 
@@ -58,26 +55,12 @@ static void system_free(system_of *s) {
 static tristar_view view_of(const system_of *s, bool upper, bool by_rows) {
   const bool columns = upper == by_rows;
   const triangle_pattern *p = columns ? &s->columns : &s->rows;
-  return (tristar_view){.format = by_rows ? TRISTAR_CSR : TRISTAR_CSC,
-                        .symmetry = TRISTAR_GENERAL,
-                        .scalar = s->t->scalar,
-                        .rows = p->n,
-                        .cols = p->n,
-                        .ptr = p->ptr,
-                        .index = p->index,
-                        .values = s->values[columns],
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+  return stored_view(by_rows ? TRISTAR_CSR : TRISTAR_CSC, TRISTAR_GENERAL, s->t->scalar, p->n, p->n, p->ptr,
+                     p->index, s->values[columns]);
 }
 
 static void fill_b(const typed *t, int64_t n, char *b) {
-  double part[2];
-  for (int64_t i = 0; i < n * NRHS; i++) {
-    fill_random(part, 2, (uint64_t)i + 5);
-    number z = part[0];
-    __imag__ z = part[1];
-    put(t, b, i, z);
-  }
+  for (int64_t i = 0; i < n * NRHS; i++) put(t, b, i, random_value((uint64_t)i + 5));
 }
 
 /* |b - op(M) x| <= (n + 4) eps (|op(M)| |x| + |b|) in every row; M: lower, or its transpose. */
@@ -117,8 +100,7 @@ static void make(tristar_t *ts, const system_of *s, const way *w, tristar_factor
                                             .uplo = w->upper ? TRISTAR_UPPER : TRISTAR_LOWER,
                                             .diag = w->unit ? TRISTAR_UNIT : TRISTAR_NON_UNIT,
                                             .partition = w->partition};
-  tristar_plan_options how;
-  tristar_plan_options_init(&how);
+  tristar_plan_options how = DEFAULTS(tristar_plan_options);
   how.engine = w->engine;
   CHECK_OK(tristar_import_triangle(ts, &view, &options, factor));
   CHECK_OK(tristar_plan(*factor, &how, plan));
@@ -360,15 +342,8 @@ static tristar_partition choice_of(tristar_t *ts, const int32_t *before, int32_t
   static int64_t ptr[N + 1];
   static int32_t index[N * MOST];
   static double values[N * MOST];
-  const tristar_view view = {.format = TRISTAR_CSR,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = N,
-                             .cols = N,
-                             .ptr = ptr,
-                             .index = index,
-                             .values = values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view =
+      stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, N, N, ptr, index, values);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_stats stats;
@@ -402,8 +377,7 @@ int main(int argc, char **argv) {
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_single,
                                        &typed_complex_double};
   CLEANUP(tristar_destroy) tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.check = 1;
   config.use_starpu = 0; /* else idle workers would take most of the time */
   CHECK_OK(tristar_create(&config, &ts));

@@ -38,16 +38,14 @@ static const struct {
 static inline solver solver_of(tristar_t *ts, const problem *p, const tristar_view *view, size_t bytes,
                                bool single_factors) {
   solver s = {.n = view->rows, .bytes = bytes};
-  tristar_analysis_options options;
-  tristar_plan_options plan;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options plan = DEFAULTS(tristar_plan_options);
   options.method = p->method;
   options.ordering = TRISTAR_ORDERING_METIS; /* panels are as wide as the tests of kernels want them */
   options.inverse = p->inverse;
   options.single_factors = single_factors;
   CHECK_OK(tristar_analyze(ts, view, &options, &s.analysis));
   CHECK_OK(tristar_factor(s.analysis, view->values, &s.factor));
-  tristar_plan_options_init(&plan);
   plan.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(s.factor, &plan, &s.plan));
   s.device = device_solver_open(s.plan, p->node_bytes);
@@ -99,15 +97,9 @@ static inline void device_sweeps_close(device_sweeps *d) {
 
 /* A right-hand side of numbers below 1, as many as count scalars of the type have. */
 static inline void *random_scalars(const typed *t, int64_t count, uint64_t seed) {
-  double part[2];
   char *out = malloc((size_t)count * t->bytes + 1);
   CHECK(out != NULL);
-  for (int64_t i = 0; i < count; i++) {
-    fill_random(part, 2, seed + (uint64_t)i);
-    number value = part[0];
-    __imag__ value = part[1];
-    put(t, out, i, value);
-  }
+  for (int64_t i = 0; i < count; i++) put(t, out, i, random_value(seed + (uint64_t)i));
   return out;
 }
 
@@ -155,9 +147,8 @@ static inline void check_trial(const solver *s, const trial *t) {
   const size_t bytes = (size_t)count * s->bytes;
   void *b = random_scalars(t->user, count, 7 + t->first);
   void *x = calloc(bytes + 1, 1), *first = calloc(bytes + 1, 1), *y = calloc(bytes + 1, 1);
-  tristar_solve_options options;
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   device_sweeps sweeps;
-  tristar_solve_options_init(&options);
   options.op = t->op;
   options.part = t->part;
   CHECK(x && first && y);

@@ -79,16 +79,8 @@ static inline void hermitian_free(hermitian *a) {
 
 /* What an application has of it. */
 static inline tristar_view hermitian_view(const hermitian *a) {
-  return (tristar_view){.format = TRISTAR_CSR,
-                        .symmetry = a->t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC,
-                        .scalar = a->t->scalar,
-                        .rows = a->n,
-                        .cols = a->n,
-                        .ptr = a->lower.ptr,
-                        .index = a->lower.index,
-                        .values = a->lower_values,
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+  return stored_view(TRISTAR_CSR, a->t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC, a->t->scalar,
+                     a->n, a->n, a->lower.ptr, a->lower.index, a->lower_values);
 }
 
 /* ---- Rows of G on a device ----------------------------------------------------------------------------- */

@@ -50,11 +50,5 @@ static inline void refactor(system_of *s) {
 
 /* Random entries, also between columns. */
 static inline void fill(const typed *type, void *array, int64_t count, uint64_t seed) {
-  double part[2];
-  for (int64_t i = 0; i < count; i++) {
-    fill_random(part, 2, seed + (uint64_t)i);
-    number value = part[0];
-    if (type->is_complex) __imag__ value = part[1];
-    put(type, array, i, value);
-  }
+  for (int64_t i = 0; i < count; i++) put(type, array, i, random_value(seed + (uint64_t)i));
 }

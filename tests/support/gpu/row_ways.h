@@ -27,16 +27,9 @@ static inline tristar_factor_t *way_import(tristar_t *ts, const system_of *s, co
   double scale[2][N];
   tristar_triangle_options options;
   tristar_factor_t *factor;
-  const tristar_view view = {.format = w->uplo == TRISTAR_LOWER ? TRISTAR_CSR : TRISTAR_CSC,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = s->t->scalar,
-                             .rows = N,
-                             .cols = N,
-                             .ptr = s->pattern[0].ptr,
-                             .index = s->pattern[0].index,
-                             .values = s->values[0],
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view =
+      stored_view(w->uplo == TRISTAR_LOWER ? TRISTAR_CSR : TRISTAR_CSC, TRISTAR_GENERAL, s->t->scalar, N, N,
+                  s->pattern[0].ptr, s->pattern[0].index, s->values[0]);
   for (int k = 0; k < N; k++) {
     order[0][k] = (k * 7 + 3) % N;
     order[1][k] = (k * 11 + 5) % N;
@@ -60,8 +53,7 @@ static inline tristar_factor_t *way_import(tristar_t *ts, const system_of *s, co
 static inline tristar_solve_options way_solve_options(const system_of *s, const way *w) {
   static const double alpha[] = {0.5, 0}, beta[] = {-2, 0};
   static const float alpha_single[] = {0.5f, 0}, beta_single[] = {-2, 0};
-  tristar_solve_options solve;
-  tristar_solve_options_init(&solve);
+  tristar_solve_options solve = DEFAULTS(tristar_solve_options);
   solve.op = w->op;
   if (w->moved) {
     solve.alpha = s->t->is_single ? (const void *)alpha_single : alpha;

@@ -118,14 +118,8 @@ enum { COLUMNS = 13, STRIPS = 3 };
 /* The whole of X, by columns, the same on all ranks. */
 static inline void *make_vectors(const typed *t, int64_t n, uint64_t seed) {
   void *x = malloc((size_t)n * COLUMNS * t->bytes + 1);
-  double part[2];
   CHECK(x != NULL);
-  for (int64_t i = 0; i < n * COLUMNS; i++) {
-    fill_random(part, 2, seed + (uint64_t)i);
-    number value = part[0];
-    __imag__ value = part[1];
-    put(t, x, i, value);
-  }
+  for (int64_t i = 0; i < n * COLUMNS; i++) put(t, x, i, random_value(seed + (uint64_t)i));
   return x;
 }
 

@@ -23,8 +23,7 @@ static inline wish wish_of(const tristar_layout *layout, tristar_method method) 
 
 /* The whole machine as one grid of each kind. */
 static inline tristar_layout grid(const world *w, int pz) {
-  tristar_layout layout;
-  tristar_layout_init(&layout);
+  tristar_layout layout = DEFAULTS(tristar_layout);
   layout.pz = pz;
   layout.px = w->ranks / pz;
   return layout;

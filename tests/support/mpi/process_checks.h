@@ -40,8 +40,7 @@ static inline void close_problem(problem *q) {
 
 /* Its factor, and a plan of that; until release_factor. */
 static inline void factor_problem(tristar_t *ts, problem *q, tristar_method method, int leaf_parts) {
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.method = method;
   options.leaf_parts = leaf_parts;
   CHECK_OK(tristar_analyze(ts, &q->view, &options, &q->analysis));
@@ -77,8 +76,7 @@ static inline void check_part(problem *q, world *w, tristar_op op, tristar_part 
                               tsi_index nrhs) {
   const tsi_process_call call = {.op = op, .part = part, .factor_order = factor_order};
   const int64_t n = q->view.rows;
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
+  tristar_solve_options options = DEFAULTS(tristar_solve_options);
   options.op = op;
   options.part = part;
   options.factor_order = factor_order;
@@ -131,8 +129,7 @@ static inline void check_sparse(tsi_env *env, problem *q, world *w, tristar_op o
                                                                        : NULL,
                                                 .name = "x_row"}};
     tsi_reach reach;
-    tristar_solve_options options;
-    tristar_solve_options_init(&options);
+    tristar_solve_options options = DEFAULTS(tristar_solve_options);
     options.op = op;
     options.part = part;
     options.b_rows = options.x_rows = FEW;

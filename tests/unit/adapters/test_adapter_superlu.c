@@ -160,12 +160,11 @@ static void check_solves(tristar_plan_t *plan, system_t *s) {
 static void check_kind(tristar_t *ts, Stype_t storage, bool incomplete, bool equilibrate) {
   static system_t s;
   tristar_factor_t *f;
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_t *plan;
   create(&s, storage, incomplete, equilibrate);
   if (!incomplete) check_view(ts, &s);
   CHECK_OK(tristar_import_superlu(ts, &s.factors, &f));
-  tristar_plan_options_init(&options);
   options.nrhs = RHS;
   options.engine = equilibrate ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = 20000;

@@ -161,12 +161,11 @@ static void check_solves(tristar_plan_t *plan, system_t *s) {
 static void check_kind(tristar_t *ts, bool equilibrate, colperm_t ordering) {
   static system_t s;
   tristar_factor_t *f;
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_t *plan;
   create(&s, equilibrate, ordering);
   check_view(ts, &s);
   CHECK_OK(import(ts, &s, &f));
-  tristar_plan_options_init(&options);
   options.nrhs = RHS;
   options.engine = equilibrate ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = 20000;

@@ -124,10 +124,9 @@ static void check_counts(void) {
 
 static void solve(tristar_factor_t *factor, tristar_engine engine, int solves, const double *b, double *x,
                   int64_t n) {
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_t *plan;
   tristar_plan_stats stats;
-  tristar_plan_options_init(&options);
   options.engine = engine;
   CHECK_OK(tristar_plan(factor, &options, &plan));
   CHECK_OK(tristar_plan_get_stats(plan, &stats));
@@ -140,13 +139,12 @@ static void solve(tristar_factor_t *factor, tristar_engine engine, int solves, c
 }
 
 static void check_lanes(void) {
-  tristar_triangle_options options;
+  tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
   tristar_matrix_t *matrix;
   tristar_factor_t *factor;
   tristar_view view;
   CHECK_OK(tristar_matrix_generate(ts, "poisson3d7", SIZE, &matrix));
   tristar_matrix_get_view(matrix, &view);
-  tristar_triangle_options_init(&options);
   options.partition = TRISTAR_PARTITION_SUPERSTEPS;
   CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
   const int64_t n = view.rows;
@@ -163,11 +161,10 @@ static void check_lanes(void) {
 }
 
 static void iterate(const tristar_view *view, tristar_engine engine, const double *b, double *x) {
-  tristar_krylov_options options;
+  tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
   tristar_krylov_t *krylov;
   tristar_krylov_stats stats;
   tristar_krylov_result result;
-  tristar_krylov_options_init(&options);
   options.engine = engine;
   options.max_iterations = ITERATIONS;
   CHECK_OK(tristar_krylov_create(ts, view, &options, &krylov));
@@ -209,9 +206,8 @@ static void check_fork(void) {
 }
 
 static void check_bounded(int workers) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_starpu_info info;
-  tristar_config_init(&config);
   config.workers = workers;
   CHECK_OK(tristar_create(&config, &ts));
   CHECK(tsi_expected_helping_cores(workers) == workers);

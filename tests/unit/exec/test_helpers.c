@@ -38,8 +38,7 @@ bool __wrap_tsi_helpers_offer(tsi_helpers *helpers, int most, tsi_help help, voi
 }
 
 static void create(int idle_sleep, tristar_t **ts) {
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.idle_sleep = idle_sleep;
   CHECK_OK(tristar_create(&config, ts));
 }
@@ -147,10 +146,9 @@ typedef struct system {
 static const tristar_op ops[2] = {TRISTAR_N, TRISTAR_T};
 
 static tristar_plan_t *plan_of(const system_t *s, tristar_engine engine) {
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_t *plan;
   tristar_plan_stats stats;
-  tristar_plan_options_init(&options);
   options.engine = engine;
   CHECK_OK(tristar_plan(s->factor, &options, &plan));
   CHECK_OK(tristar_plan_get_stats(plan, &stats));
@@ -160,12 +158,11 @@ static tristar_plan_t *plan_of(const system_t *s, tristar_engine engine) {
 }
 
 static void system_create(int idle_sleep, system_t *s) {
-  tristar_triangle_options options;
+  tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
   tristar_view view;
   create(idle_sleep, &s->ts);
   CHECK_OK(tristar_matrix_generate(s->ts, "poisson3d7", SIZE, &s->matrix));
   tristar_matrix_get_view(s->matrix, &view);
-  tristar_triangle_options_init(&options);
   options.partition = TRISTAR_PARTITION_SUPERSTEPS;
   CHECK_OK(tristar_import_triangle(s->ts, &view, &options, &s->factor));
   s->n = view.rows;

@@ -14,8 +14,7 @@
 enum { PAUSES = 8, THREADS = 2 };
 
 static void create(int idle_sleep, tristar_t **ts) {
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   CHECK(config.idle_sleep < 0);
   config.idle_sleep = idle_sleep;
   CHECK_OK(tristar_create(&config, ts));
@@ -182,8 +181,7 @@ static void check_awake(int idle_sleep) {
 
 static void check_variable(void) {
   tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   setenv("TRISTAR_IDLE", "poll", 1);
   check_awake(-1);
   setenv("TRISTAR_IDLE", "snore", 1);

@@ -12,8 +12,7 @@
 #include "tests/support/subtests.h"
 
 static void create(const char *scheduler, int workers, tristar_t **ts) {
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.scheduler = scheduler;
   config.workers = workers;
   config.check = 1;

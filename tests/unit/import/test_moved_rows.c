@@ -93,19 +93,10 @@ typedef struct way {
 } way;
 
 static tristar_factor_t *import(tristar_t *ts, const problem *p, const way *w, tristar_partition partition) {
-  const tristar_view view = {.format = w->upper ? TRISTAR_CSC : TRISTAR_CSR,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = p->scalar,
-                             .rows = p->n,
-                             .cols = p->n,
-                             .ptr = p->ptr,
-                             .index = p->index,
-                             .values = p->values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view = stored_view(w->upper ? TRISTAR_CSC : TRISTAR_CSR, TRISTAR_GENERAL, p->scalar,
+                                        p->n, p->n, p->ptr, p->index, p->values);
   tristar_factor_t *factor;
-  tristar_triangle_options o;
-  tristar_triangle_options_init(&o);
+  tristar_triangle_options o = DEFAULTS(tristar_triangle_options);
   o.uplo = w->upper ? TRISTAR_UPPER : TRISTAR_LOWER;
   o.partition = partition;
   if (w->moves) {
@@ -120,8 +111,7 @@ static void solve(tristar_plan_t *plan, const problem *p, const way *w, void *x)
   static const double alpha[2] = {0.5, 0}, beta[2] = {2, 0};
   static const float alpha_single[2] = {0.5f, 0}, beta_single[2] = {2, 0};
   const bool single = p->scalar == TRISTAR_SINGLE || p->scalar == TRISTAR_COMPLEX_SINGLE;
-  tristar_solve_options o;
-  tristar_solve_options_init(&o);
+  tristar_solve_options o = DEFAULTS(tristar_solve_options);
   o.op = w->op;
   if (w->moves) {
     o.alpha = single ? (const void *)alpha_single : alpha;
@@ -138,8 +128,7 @@ static void check_partition(tristar_t *ts, const problem *p, const way *w, trist
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, p, w, partition);
   for (int e = 0; e < 3; e++) {
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-    tristar_plan_options options;
-    tristar_plan_options_init(&options);
+    tristar_plan_options options = DEFAULTS(tristar_plan_options);
     options.engine = engines[e];
     CHECK_OK(tristar_plan(factor, &options, &plan));
     for (int k = 0; k < (e == 0 ? SOLVES : 1); k++) { /* with help and without */

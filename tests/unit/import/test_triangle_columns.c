@@ -25,10 +25,7 @@ typedef struct columns {
 static void fill_values(const columns *c, uint64_t seed) {
   for (int32_t j = 0; j < N; j++)
     for (int64_t e = c->ptr[j]; e < c->ptr[j + 1]; e++) {
-      double part[2];
-      fill_random(part, 2, seed + (uint64_t)e);
-      number a = part[0] / ENTRIES;
-      __imag__ a = part[1] / ENTRIES;
+      const number a = random_value(seed + (uint64_t)e) / ENTRIES;
       put(c->t, c->values, e, c->index[e] == j ? 2 + a : a);
     }
 }
@@ -66,18 +63,9 @@ static void free_columns(columns *c) {
 
 static tristar_status import(tristar_t *ts, const columns *c, tristar_partition partition,
                              tristar_factor_t **factor) {
-  const tristar_view view = {.format = TRISTAR_CSC,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = c->t->scalar,
-                             .rows = N,
-                             .cols = N,
-                             .ptr = c->ptr,
-                             .index = c->index,
-                             .values = c->values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
-  tristar_triangle_options o;
-  tristar_triangle_options_init(&o);
+  const tristar_view view =
+      stored_view(TRISTAR_CSC, TRISTAR_GENERAL, c->t->scalar, N, N, c->ptr, c->index, c->values);
+  tristar_triangle_options o = DEFAULTS(tristar_triangle_options);
   o.uplo = c->upper ? TRISTAR_UPPER : TRISTAR_LOWER;
   o.partition = partition;
   return tristar_import_triangle(ts, &view, &o, factor);
@@ -176,8 +164,7 @@ static tristar_status import_supersteps(tristar_t *ts, const void *from, tristar
 }
 
 static void check_failures(const columns *c) {
-  tristar_config config;
-  tristar_config_init(&config);
+  tristar_config config = DEFAULTS(tristar_config);
   config.workers = 2;
   CHECK(fail_each_allocation_of(config, import_supersteps, c) > 20);
 }

@@ -247,8 +247,7 @@ static void check_same(const square *a, const square *b, const bool there[MOST_R
 static void check_levels(tristar_t *ts, const square *s, const storage *how) {
   static const int most[] = {0, 1, 2, N};
   const bool definite = s->symmetry != TRISTAR_GENERAL;
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   for (int k = 0; k < 4; k++)
     for (int m = 0; m < 3; m++)
       for (int is_ic = 0; is_ic <= definite; is_ic++) {
@@ -266,8 +265,7 @@ static void check_sizes(tristar_t *ts, const square *s, const storage *how) {
   static const double drops[] = {0, 0.02, 0.1, 0};
   static const int fills[] = {N, N, 2, 0};
   const bool definite = s->symmetry != TRISTAR_GENERAL;
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   for (int k = 0; k < 4; k++)
     for (int is_ic = 0; is_ic <= definite; is_ic++) {
       options.kind = is_ic ? TRISTAR_PRECOND_ICT : TRISTAR_PRECOND_ILUT;
@@ -281,8 +279,7 @@ static void check_sizes(tristar_t *ts, const square *s, const storage *how) {
 
 static void check_relaxation(tristar_t *ts, const square *s, const storage *how) {
   static const double omegas[] = {1, 0.7, 1.6};
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   options.kind = TRISTAR_PRECOND_SSOR;
   for (int k = 0; k < 3; k++) {
     options.omega = omegas[k];
@@ -303,8 +300,7 @@ static void check_row_sums(const square *s) {
 
 static void check_diagonals(tristar_t *ts, const square *s, const storage *how) {
   CLEANUP(free_stored) tristar_view view = store(s, how);
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   for (int jacobi = 0; jacobi < 2; jacobi++) {
     CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
     square m = *s;
@@ -325,9 +321,8 @@ static void check_change(tristar_t *ts, const typed *t) {
     for (int j = 0; j < i; j++) symmetric.a[i][j] = symmetric.a[j][i];
   tristar_view one = store(&hermitian, &storages[1]), other = store(&symmetric, &storages[1]);
   const factored f = dense_ic(&hermitian, 1, 0, 0), g = dense_ic(&symmetric, 1, 0, 0);
-  tristar_precond_options options;
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   tristar_precond_t *p;
-  tristar_precond_options_init(&options);
   options.kind = TRISTAR_PRECOND_IC;
   options.level = 1;
   CHECK_OK(tristar_precond(ts, &one, &options, &p));

@@ -18,8 +18,7 @@ static const tristar_precond_kind kinds[] = {TRISTAR_PRECOND_ILU, TRISTAR_PRECON
                                              TRISTAR_PRECOND_ILUT};
 
 static tristar_precond_options options_of(tristar_precond_kind kind, tristar_partition partition) {
-  tristar_precond_options options;
-  tristar_precond_options_init(&options);
+  tristar_precond_options options = DEFAULTS(tristar_precond_options);
   options.kind = kind;
   options.partition = partition;
   return options;

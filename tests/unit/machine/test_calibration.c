@@ -16,9 +16,8 @@ static void hear(void *arg, tristar_log_level level, const char *text) {
 
 /* A context with this calibration. */
 static tristar_t *create(const char *calibration, int use_starpu) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
-  tristar_config_init(&config);
   config.use_starpu = use_starpu;
   config.log = hear;
   config.calibration = calibration;

@@ -249,10 +249,9 @@ static void check_matrix(tristar_t *ts, const char *kind, tristar_method method)
   tristar_matrix_get_view(matrix, &view);
   OWNED char *b = make_rhs(&typed_double, view.rows);
   for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
-    tristar_analysis_options options;
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
     CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
     CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-    tristar_analysis_options_init(&options);
     options.method = method;
     options.leaf_parts = layouts[k][2];
     CHECK_OK(tristar_analyze(ts, &view, &options, &an));

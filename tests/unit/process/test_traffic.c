@@ -7,8 +7,7 @@
 #include "tests/support/subtests.h"
 
 static tristar_layout layout_of(int px, int py, int pz) {
-  tristar_layout layout;
-  tristar_layout_init(&layout);
+  tristar_layout layout = DEFAULTS(tristar_layout);
   layout.px = px;
   layout.py = py;
   layout.pz = pz;
@@ -72,8 +71,7 @@ static void check_errors(const tristar_analysis_t *an) {
 
 static tristar_analysis_t *analyze(tristar_t *ts, const tristar_view *view) {
   tristar_analysis_t *an;
-  tristar_analysis_options options;
-  tristar_analysis_options_init(&options);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.leaf_parts = 4;
   CHECK_OK(tristar_analyze(ts, view, &options, &an));
   return an;
@@ -85,16 +83,8 @@ static void check_tiny(tristar_t *ts) {
   const int32_t index[] = {0};
   const double values[] = {2};
   for (int n = 0; n <= 1; n++) {
-    const tristar_view view = {.format = TRISTAR_CSC,
-                               .symmetry = TRISTAR_SYMMETRIC,
-                               .scalar = TRISTAR_DOUBLE,
-                               .rows = n,
-                               .cols = n,
-                               .ptr = ptr,
-                               .index = index,
-                               .values = values,
-                               .ptr_bits = 64,
-                               .index_bits = 32};
+    const tristar_view view =
+        stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, n, n, ptr, index, values);
     CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = analyze(ts, &view);
     const tristar_traffic traffic = traffic_of(an, layout_of(2, 2, 4), 1);
     CHECK(traffic.chunks == n);

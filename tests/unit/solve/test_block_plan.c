@@ -33,16 +33,8 @@ static void check_sweep(tristar_t *ts, const char *name, tristar_plan_t *plan, b
 static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi_index blocks, int lanes) {
   triangle_pattern t = triangle_create(kind, n, (uint64_t)(kind + n));
   OWNED double *values = xmalloc((size_t)(t.ptr[n] + 1) * sizeof *values);
-  const tristar_view view = {.format = TRISTAR_CSR,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = n,
-                             .cols = n,
-                             .ptr = t.ptr,
-                             .index = t.index,
-                             .values = values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view =
+      stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, t.ptr, t.index, values);
   const tristar_triangle_options options = {.size = sizeof options,
                                             .uplo = TRISTAR_LOWER,
                                             .diag = TRISTAR_NON_UNIT,

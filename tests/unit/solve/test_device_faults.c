@@ -18,15 +18,13 @@ typedef struct open_case {
 
 static open_case open_problem(tristar_inverse inverse) {
   open_case c;
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   tristar_view view;
-  tristar_analysis_options options;
-  tristar_config_init(&config);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   config.use_starpu = 0;
   CHECK_OK(tristar_create(&config, &c.ts));
   CHECK_OK(tristar_matrix_generate(c.ts, "poisson3d7", 7, &c.matrix));
   tristar_matrix_get_view(c.matrix, &view);
-  tristar_analysis_options_init(&options);
   options.inverse = inverse;
   CHECK_OK(tristar_analyze(c.ts, &view, &options, &c.analysis));
   CHECK_OK(tristar_factor(c.analysis, view.values, &c.factor));

@@ -9,11 +9,10 @@ static void check_import(tristar_t *ts, int n, bool is_complex, tristar_method m
   CLEANUP(release) dense m = draw(n, is_complex, method, hermitian);
   CLEANUP(release_view) given_view v;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   make_view(&m, 0, true, &v);
   CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
-  tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = 700;
   CHECK_OK(tristar_plan(f, &options, &plan));

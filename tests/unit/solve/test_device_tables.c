@@ -32,9 +32,8 @@ static const typed *const types[] = {&typed_single, &typed_double, &typed_comple
                                      &typed_complex_double};
 
 static void solve_all(tristar_factor_t *factor, bool is_single, double node_bytes) {
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-  tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(factor, &options, &plan));
   CLEANUP(device_solver_close) device_solver s = device_solver_open(plan, node_bytes);
@@ -50,9 +49,8 @@ static void check_problem(tristar_t *ts, const problem *p, const typed *t) {
   tristar_view view;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  tristar_analysis_options options;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   OWNED void *values = typed_matrix(ts, p->kind, p->size, t, p->symmetry, &matrix, &view);
-  tristar_analysis_options_init(&options);
   options.method = p->method;
   options.inverse = p->inverse;
   options.single_factors = p->mixed;
@@ -85,16 +83,8 @@ static void check_shape(tristar_t *ts, shape which, int n) {
     }
     ptr[j + 1] = entries;
   }
-  const tristar_view view = {.format = TRISTAR_CSC,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = n,
-                             .cols = n,
-                             .ptr = ptr,
-                             .index = index,
-                             .values = values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view =
+      stored_view(TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, index, values);
   CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
   CHECK_OK(tristar_factor(analysis, values, &factor));
   solve_all(factor, false, 500);

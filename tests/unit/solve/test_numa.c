@@ -75,9 +75,8 @@ static void hear(void *arg, tristar_log_level level, const char *text) {
 
 /* Another plan with tasks. */
 static void replan(flow *f, tristar_placement placement) {
-  tristar_plan_options options;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_destroy(&f->plan);
-  tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_TASKS;
   options.chunk_bytes_max = 20000;
   options.placement = placement;
@@ -86,10 +85,9 @@ static void replan(flow *f, tristar_placement placement) {
 
 /* LU has two streams, a Cholesky factor one. nrhs > 1 has another workspace. */
 static void solve(const char *kind, int64_t k, int streams) {
-  tristar_config config;
+  tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *ts;
   CLEANUP(flow_destroy) flow f;
-  tristar_config_init(&config);
   config.log = hear;
   CHECK_OK(tristar_create(&config, &ts));
   flow_create(ts, kind, k, TRISTAR_ENGINE_TASKS, 20000, &f);
