@@ -37,10 +37,7 @@ static tristar_status run(tristar_t *ts, const tristar_view *view, tristar_metho
 static void check(const char *kind, int64_t k, tristar_method method, int use_starpu) {
   CLEANUP(close_context) tristar_t *ts = use_starpu ? open_with_starpu(0, false) : open_without_starpu(false);
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  tristar_view view;
-  char message[512];
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_get_view(m, &view);
+  tristar_view view = generated_view(ts, kind, k, &m);
   allocation_failures failing = fail_allocations_of(ts);
   failing.first = 150; /* all up to there, then a sample */
   failing.sparse = 75;
@@ -48,8 +45,7 @@ static void check(const char *kind, int64_t k, tristar_method method, int use_st
     const tristar_status status = run(ts, &view, method);
     end_failure(&failing, status);
     if (status == TRISTAR_OK) break;
-    tristar_get_error(ts, message, sizeof message);
-    CHECK(strstr(message, "out of memory") != NULL);
+    CHECK_ERROR(ts, "out of memory");
   }
   CHECK_MSG(failing.count > 100, "%s: %d failures", kind, (int)failing.count);
   CHECK_OK(run(ts, &view, method));

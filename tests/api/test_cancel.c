@@ -86,11 +86,10 @@ static void check_cancelled(tristar_t *ts, const tristar_view *a, tristar_orderi
 
 /* The columns of the assembly tree: different orders have different ones. */
 static int64_t entries(tristar_t *ts, const tristar_view *a, const tristar_analysis_options *options) {
-  tristar_analysis_t *analysis;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tristar_analysis_stats stats;
   CHECK_OK(tristar_analyze(ts, a, options, &analysis));
   CHECK_OK(tristar_analysis_get_stats(analysis, &stats));
-  tristar_analysis_destroy(&analysis);
   return stats.nnz_lower;
 }
 
@@ -117,8 +116,7 @@ int main(int argc, char **argv) {
   tristar_matrix_t *large, *small;
   tristar_view a, b;
   CHECK_OK(tristar_matrix_read(ts, "gen:s2d9pt:700", &large));
-  CHECK_OK(tristar_matrix_read(ts, "gen:s2d9pt:130", &small));
-  tristar_matrix_get_view(large, &a);
+  a = read_view(ts, "gen:s2d9pt:130", &small);
   tristar_matrix_get_view(small, &b);
   for (int k = 0; k < ORDERINGS; k++) {
     RUN(check_cancelled(ts, &a, all[k]));

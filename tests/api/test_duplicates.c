@@ -89,7 +89,7 @@ static void check(tristar_t *ts, const typed *t, const char *kind, int64_t k, tr
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_analysis_options options;
-  void *values = typed_matrix(ts, kind, k, t, symmetry, &matrix, &view), *b = make_rhs(t, view.rows);
+  OWNED void *values = typed_matrix(ts, kind, k, t, symmetry, &matrix, &view), *b = make_rhs(t, view.rows);
   for (int64_t p = 0; p < ((const int64_t *)view.ptr)[view.cols]; p++) { /* few digits */
     const number a = get(t, values, p);
     number few = rint(64 * creal(a)) / 64;
@@ -117,8 +117,6 @@ static void check(tristar_t *ts, const typed *t, const char *kind, int64_t k, tr
     free(cut_up.x);
   }
   free(whole.x);
-  free(b);
-  free(values);
 }
 
 /* A triangular matrix whose entries come in pieces. */
@@ -140,15 +138,13 @@ static void check_triangle(tristar_t *ts) {
  */
 static void check_pairs(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view v;
   tristar_analysis_options options;
   tristar_analysis_t *an;
   tristar_factor_t *f;
   tristar_plan_t *p;
   tristar_refine_result result;
   tristar_analysis_stats stats;
-  CHECK_OK(tristar_matrix_generate(ts, "kkt3d", 4, &matrix));
-  tristar_matrix_get_view(matrix, &v);
+  tristar_view v = generated_view(ts, "kkt3d", 4, &matrix);
   OWNED int64_t *order = xmalloc((size_t)v.rows * sizeof *order);
   OWNED void *b = make_rhs(&typed_double, v.rows), *x = xmalloc((size_t)v.rows * sizeof(double));
   CHECK(b != NULL);

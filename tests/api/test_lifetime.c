@@ -49,7 +49,7 @@ static void check_last(bool starpu) {
 
 /* Two contexts share StarPU: it stops with the last object of both. */
 static void check_two(void) {
-  objects o, other;
+  CLEANUP(free_arrays) objects o, other;
   make_objects(make(true), true, &o);
   make_objects(make(true), true, &other);
   tristar_destroy(&o.ts);
@@ -63,13 +63,11 @@ static void check_two(void) {
   }
   for (int k = OBJECT_KINDS - 1; k > 0; k--) destroy_object(&other, (object_kind)k, TRISTAR_OK);
   CHECK(!starpu_is_initialized());
-  free_arrays(&o);
-  free_arrays(&other);
 }
 
 /* A solver works with a preconditioner of another context, and memory is counted where it was allocated. */
 static void check_mixed(bool starpu) {
-  objects o, other;
+  CLEANUP(free_arrays) objects o, other;
   tristar_memory_stats before, after;
   tristar_krylov_result result;
   make_objects(make(starpu), starpu, &o);
@@ -84,8 +82,6 @@ static void check_mixed(bool starpu) {
   CHECK(before.current_bytes == after.current_bytes);
   for (int k = 1; k < OBJECT_KINDS; k++) destroy_object(&other, (object_kind)k, TRISTAR_OK);
   for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
-  free_arrays(&o);
-  free_arrays(&other);
 }
 
 /* The program's own StarPU goes on, and may end before the objects. */

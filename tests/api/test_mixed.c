@@ -9,7 +9,6 @@
 
 static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method method, tristar_scalar scalar) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  tristar_view v;
   tristar_analysis_options options;
   tristar_analysis_t *an;
   tristar_factor_t *f[2];
@@ -17,8 +16,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   tristar_plan_t *p;
   tristar_plan_stats stats[2];
   tristar_refine_result result;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_get_view(m, &v);
+  tristar_view v = generated_view(ts, kind, k, &m);
   const int64_t n = v.rows, parts = scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1,
                 entries = ((const int64_t *)v.ptr)[n];
   OWNED double *values = xcalloc((size_t)(entries * parts), sizeof *values),

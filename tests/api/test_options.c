@@ -54,10 +54,8 @@ static double *right_hand_side(const tristar_view *a, tristar_op op) {
 
 static void check_orderings(const char *kind, int64_t k, double bound) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  tristar_view v;
   tristar_analysis_options o;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_get_view(m, &v);
+  tristar_view v = generated_view(ts, kind, k, &m);
   OWNED double *b = right_hand_side(&v, TRISTAR_N);
   OWNED int64_t *permutation = xmalloc((size_t)v.rows * sizeof *permutation);
   uint64_t state = 3;
@@ -109,11 +107,9 @@ static void check_taken(const char *kind, int64_t k, double bound) {
                                                TRISTAR_ORDERING_AMD, TRISTAR_ORDERING_DISSECTION,
                                                TRISTAR_ORDERING_CALLBACK};
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  tristar_view v;
   tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   int calls = 0;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_get_view(m, &v);
+  tristar_view v = generated_view(ts, kind, k, &m);
   OWNED double *b = right_hand_side(&v, TRISTAR_N);
   CHECK(o.ordering == TRISTAR_ORDERING_AUTO && o.solves == 0);
   o.order = reverse;
@@ -143,7 +139,6 @@ static void check_callback(void) {
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   int calls = 0, code = 17;
-  char text[512];
   OWNED double *b = right_hand_side(&v, TRISTAR_N);
   o.ordering = TRISTAR_ORDERING_CALLBACK;
   o.order = reverse;
@@ -153,16 +148,13 @@ static void check_callback(void) {
   o.order = fail;
   o.order_arg = &code;
   CHECK_STATUS(tristar_analyze(ts, &v, &o, &an), TRISTAR_ERR_RUNTIME);
-  tristar_get_error(ts, text, sizeof text);
-  CHECK(strstr(text, "returned 17") != NULL);
+  CHECK_ERROR(ts, "returned 17");
 }
 
 /* The same matrix by rows: the arrays of the columns of A are the rows of A^T. */
 static void check_rows(const char *kind, int64_t k) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  tristar_view v;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_get_view(m, &v);
+  tristar_view v = generated_view(ts, kind, k, &m);
   for (int op = 0; op < 2; op++) {
     OWNED double *b = right_hand_side(&v, op ? TRISTAR_T : TRISTAR_N);
     tristar_view r = v;

@@ -51,11 +51,9 @@ static void check_problem(tristar_t *ts, const problem *q, tristar_method method
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  tristar_view a;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_plan_options plan;
-  CHECK_OK(tristar_matrix_generate(ts, q->kind, q->k, &m));
-  tristar_matrix_get_view(m, &a);
+  tristar_view a = generated_view(ts, q->kind, q->k, &m);
   options.method = method;
   CHECK_OK(tristar_analyze(ts, &a, &options, &an));
   CHECK_OK(tristar_factor(an, a.values, &f));

@@ -193,10 +193,8 @@ static void check_symmetry(tristar_t *ts, const source *s, const tristar_view *f
 static void check_source(tristar_t *ts, const source *s) {
   char path[1024];
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  tristar_view v;
   snprintf(path, sizeof path, "%s/%s", data_folder(), s->file);
-  CHECK_OK(tristar_matrix_read(ts, path, &m));
-  tristar_matrix_get_view(m, &v);
+  tristar_view v = read_view(ts, path, &m);
   CHECK_MSG(v.rows == v.cols && v.values != NULL, "%s", s->file);
   if (v.scalar == TRISTAR_DOUBLE) {
     check_symmetry(ts, s, &v, false, v.symmetry);

@@ -7,15 +7,14 @@
 
 /* Tells what is not served, and refuses what does not exist. */
 static void check_refusals(tristar_t *ts) {
-  problem p;
-  tristar_factor_t *f;
-  tristar_plan_t *plan;
+  CLEANUP(close_problem) problem p;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_solve_options options;
   tristar_plan_stats stats;
   tristar_factor_stats factor;
   const int64_t row = 0;
   double reciprocal, x[1];
-  char message[512];
   variant v = variants[0];
   open_problem(ts, &systems[6], &p);
   const int64_t n = p.view.rows;
@@ -50,11 +49,7 @@ static void check_refusals(tristar_t *ts) {
   options.x_rows = 1;
   options.x_row = &row;
   CHECK_STATUS(tristar_solve_with(plan, &options, 1, p.b, x, NULL), TRISTAR_ERR_UNSUPPORTED);
-  tristar_get_error(ts, message, sizeof message);
-  CHECK(strstr(message, "KERNEL_SPMV") != NULL);
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&f);
-  close_problem(&p);
+  CHECK_ERROR(ts, "KERNEL_SPMV");
 }
 
 /* ---- Imported factors --------------------------------------------------------------------------------- */
@@ -146,8 +141,8 @@ static void check_triangle(tristar_t *ts, tristar_engine engine) {
 /* ---- Failing allocations ----------------------------------------------------------------------- */
 
 static void check_failures(tristar_t *ts, const variant *v, tristar_engine engine) {
-  problem p;
-  tristar_factor_t *f;
+  CLEANUP(close_problem) problem p;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
 
   open_problem(ts, &systems[7], &p);
   const int64_t n = p.view.rows;
@@ -165,8 +160,6 @@ static void check_failures(tristar_t *ts, const variant *v, tristar_engine engin
     tristar_plan_destroy(&plan);
   }
   CHECK(failing.count > 30);
-  tristar_factor_destroy(&f);
-  close_problem(&p);
 }
 
 static void check_all(tristar_t *ts, tristar_engine engine) {

@@ -54,8 +54,7 @@ static void open_world(const char *scheduler, const char *calibration) {
   w.factor = NULL;
   if (w.rank == 0) {
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-    CHECK_OK(tristar_matrix_generate(w.ts, "s2d9pt", SIDE, &w.matrix));
-    tristar_matrix_get_view(w.matrix, &w.view);
+    w.view = generated_view(w.ts, "s2d9pt", SIDE, &w.matrix);
     w.n = w.view.rows;
     tristar_analysis_options_init(&options);
     options.leaf_parts = w.layout.pz;

@@ -35,8 +35,7 @@ static void put(const system_of *s, int64_t at, double real, double imaginary) {
 static system_of generate(tristar_t *ts, const char *name, int64_t points, tristar_scalar scalar) {
   system_of s = {.part = scalar == TRISTAR_SINGLE || scalar == TRISTAR_COMPLEX_SINGLE ? 4 : 8,
                  .parts = scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1};
-  CHECK_OK(tristar_matrix_generate(ts, name, points, &s.matrix));
-  CHECK_OK(tristar_matrix_get_view(s.matrix, &s.view));
+  s.view = generated_view(ts, name, points, &s.matrix);
   s.n = s.view.rows;
   s.entries = tsi_view_begin(&s.view, s.n);
   s.values = xmalloc((size_t)(s.entries * s.parts) * s.part);

@@ -111,11 +111,9 @@ static void check_real(tristar_t *ts, const problem *p) {
   static const unsigned order[] = {1, 0, 3, 2}; /* double before single */
   char path[1024];
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view;
   double reciprocal = NAN;
   snprintf(path, sizeof path, "%s/%s", data_folder(), p->kind);
-  CHECK_OK(tristar_matrix_read(ts, path, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = read_view(ts, path, &matrix);
   for (unsigned k = view.scalar == TRISTAR_DOUBLE ? 0 : 2; k < 4; k++)
     check_type(ts, p, &view, order[k], &reciprocal);
 }

@@ -136,9 +136,7 @@ static void check_figures(tristar_t *ts) {
 }
 
 static void check_error(tristar_t *ts, const char *expected) {
-  char text[500];
-  tristar_get_error(ts, text, sizeof text);
-  CHECK_MSG(strstr(text, expected) != NULL, "%s", text);
+  CHECK_ERROR(ts, expected);
 }
 
 /* Too little memory: for the triangle, which stays with the cores; for its transpose beside it. */

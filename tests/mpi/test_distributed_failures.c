@@ -150,8 +150,7 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   CHECK_OK(tristar_create(&config, &w.ts));
-  CHECK_OK(tristar_matrix_generate(w.ts, "poisson3d7", 14, &f.matrix));
-  CHECK_OK(tristar_matrix_get_view(f.matrix, &f.view));
+  f.view = generated_view(w.ts, "poisson3d7", 14, &f.matrix);
   options.leaf_parts = 2;
   CHECK_OK(tristar_analyze(w.ts, &f.view, &options, &f.analysis));
   if (w.rank == 0) CHECK_OK(tristar_factor(f.analysis, f.view.values, &w.factor));

@@ -97,7 +97,7 @@ static void set_rows(const world *w, tristar_distributed_t *d) {
 static void check_of_one(const world *w, const problem *q, tristar_growth growth) {
   const tristar_analysis_options options = options_of(growth);
   const tristar_distributed_options layout = layout_of(w);
-  tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   tristar_distributed_t *d;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &q->view, &options, &an));
   CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, an, w->rank == 0 ? q->new : NULL, &layout, &d));
@@ -123,7 +123,6 @@ static void check_of_one(const world *w, const problem *q, tristar_growth growth
   CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? q->old : NULL));
   check_accurate(w, q, q->old, d);
   tristar_distributed_destroy(&d);
-  tristar_analysis_destroy(&an);
 }
 
 /* This rank's rows, with the values that are given. */
@@ -143,8 +142,8 @@ static void check_of_all(const world *w, const problem *q) {
   const tristar_analysis_options options = options_of(TRISTAR_GROWTH_MATCH);
   const tristar_distributed_options layout = layout_of(w);
   int32_t ptr[RING + 1];
-  tristar_dmatrix_t *matrix;
-  tristar_distributed_t *d, *anew;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d, *anew;
   tristar_view rows = rows_of(w, q, q->old, ptr);
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &rows, NULL, &matrix));
   CHECK_OK(tristar_dmatrix_factor(matrix, &options, &layout, &d));
@@ -158,21 +157,17 @@ static void check_of_all(const world *w, const problem *q) {
   CHECK_OK(tristar_dmatrix_update(matrix, &rows));
   CHECK_OK(tristar_dmatrix_refactor(matrix, d));
   check_accurate(w, q, q->old, d);
-  tristar_distributed_destroy(&d);
-  tristar_distributed_destroy(&anew);
-  tristar_dmatrix_destroy(&matrix);
 }
 
 int main(void) {
   const typed *types[] = {&typed_single, &typed_double, &typed_complex_single, &typed_complex_double};
   static problem q;
-  world w = open_world();
+  CLEANUP(close_world) world w = open_world();
   for (int k = 0; k < 4; k++) {
     make_problem(types[k], &q);
     check_of_one(&w, &q, TRISTAR_GROWTH_MATCH);
     check_of_one(&w, &q, TRISTAR_GROWTH_WARN);
     check_of_all(&w, &q);
   }
-  close_world(&w);
   return 0;
 }

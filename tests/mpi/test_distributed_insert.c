@@ -166,12 +166,10 @@ static void check_errors(world *w) {
 
 static void check_matrix(world *w, const char *kind, int64_t k) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
-  tristar_view view;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
-  CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = generated_view(w->ts, kind, k, &matrix);
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &view, NULL, &an));
   if (w->rank == 0) CHECK_OK(tristar_factor(an, view.values, &factor));
   options.layout.px = w->ranks;

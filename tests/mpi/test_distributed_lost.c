@@ -38,7 +38,9 @@ static void check_bits(const world *w, tristar_engine engine) {
   const int64_t rows = w->rank == 0 ? w->n : 0, count = rows * NRHS;
   OWNED double *b = make_b(count);
   OWNED double *x = xcalloc((size_t)count + 1, sizeof *x), *y = xcalloc((size_t)count + 1, sizeof *y);
+  CLEANUP(tristar_distributed_destroy)
   tristar_distributed_t *direct = distribute(w, engine, TRISTAR_TRANSPORT_DIRECT, 0);
+  CLEANUP(tristar_distributed_destroy)
   tristar_distributed_t *d = distribute(w, engine, TRISTAR_TRANSPORT_ONE_SIDED, 0);
   tristar_distributed_stats stats[2];
   for (int64_t nrhs = 1; nrhs <= NRHS; nrhs += NRHS - 1) {
@@ -55,13 +57,12 @@ static void check_bits(const world *w, tristar_engine engine) {
   CHECK(stats[0].reduction.messages == stats[1].reduction.messages &&
         stats[0].reduction.bytes == stats[1].reduction.bytes);
   CHECK(stats[0].grids.messages == stats[1].grids.messages && stats[0].grids.bytes == stats[1].grids.bytes);
-  tristar_distributed_destroy(&direct);
-  tristar_distributed_destroy(&d);
 }
 
 static void check_lost(const world *w) {
   const int64_t rows = w->rank == 0 ? w->n : 0;
   OWNED double *b = make_b(rows);
+  CLEANUP(tristar_distributed_destroy)
   tristar_distributed_t *d = distribute(w, TRISTAR_ENGINE_TASKS, TRISTAR_TRANSPORT_ONE_SIDED, 1);
   const tsi_process_call call = {.op = TRISTAR_N, .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
   const double begin = tsi_clock();
@@ -72,7 +73,6 @@ static void check_lost(const world *w) {
   CHECK_MSG(tsi_clock() - begin < 60, "after %g s", tsi_clock() - begin);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, b, w->n, b, w->n), TRISTAR_ERR_RUNTIME);
-  tristar_distributed_destroy(&d);
 }
 
 int main(int argc, char **argv) {

@@ -35,8 +35,7 @@ static void analyze(const world *w, problem *q) {
 }
 
 static void generate(const world *w, const char *kind, int64_t k, problem *q) {
-  CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &q->matrix));
-  tristar_matrix_get_view(q->matrix, &q->view);
+  q->view = generated_view(w->ts, kind, k, &q->matrix);
   analyze(w, q);
 }
 

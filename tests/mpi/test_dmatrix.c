@@ -136,6 +136,7 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
 
 static void check_multiply_errors(const world *w) {
   const bool last = w->rank == w->ranks - 1;
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
   const int64_t rows = s.end - s.first;
   OWNED void *all = make_vectors(s.t, s.n, 1), *x = take_vectors(&s, all), *y = take_vectors(&s, all);
@@ -163,7 +164,6 @@ static void check_multiply_errors(const world *w) {
   tristar_dmatrix_destroy(&d);
   tristar_dmatrix_destroy(&d);
   tristar_dmatrix_destroy(NULL);
-  release_shared(&s);
 }
 
 int main(int argc, char **argv) {

@@ -101,12 +101,10 @@ static int check_source(const world *w, const struct source *source) {
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_double,
                                        &typed_complex_single};
   char path[1024];
-  tristar_view v;
   int count = 0;
   shared_matrix s = {.t = NULL};
   snprintf(path, sizeof path, "%s/%s", data_folder(), source->file);
-  CHECK_OK(tristar_matrix_read(w->ts, path, &s.matrix));
-  tristar_matrix_get_view(s.matrix, &v);
+  tristar_view v = read_view(w->ts, path, &s.matrix);
   for (int k = 0; k < 4; k++) {
     if (v.scalar == TRISTAR_COMPLEX_DOUBLE && !types[k]->is_complex) continue;
     s.t = types[k];

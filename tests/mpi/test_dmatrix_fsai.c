@@ -74,10 +74,10 @@ static void check_problem(const world *w, problem p, const char *kind, const tri
   const typed *t = p.s.t;
   const bool hermitian =
       p.s.view.symmetry == TRISTAR_HERMITIAN || (p.s.view.symmetry == TRISTAR_SYMMETRIC && !t->is_complex);
-  tristar_precond_t *m, *alone;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *m, *alone;
   tristar_precond_stats stats, all;
   int64_t entries;
-  void *x = make_vectors(t, p.s.n, 17);
+  OWNED void *x = make_vectors(t, p.s.n, 17);
   CHECK_OK(tristar_dmatrix_fsai(p.d, o, INT_MAX, &m));
   CHECK_OK(tristar_precond(w->ts, &p.s.view, o, &alone));
   CHECK_OK(tristar_precond_get_stats(m, &stats));
@@ -95,9 +95,6 @@ static void check_problem(const world *w, problem p, const char *kind, const tri
     check_same(&p, here, there);
     CHECK(memcmp(here, again, (size_t)p.rows * COLUMNS * t->bytes) == 0);
   }
-  tristar_precond_destroy(&m);
-  tristar_precond_destroy(&alone);
-  free(x);
   close_problem(&p);
 }
 
@@ -215,9 +212,7 @@ static void check_pair_nodes(const world *w) {
 /* ---- Errors -------------------------------------------------------------------------------------------- */
 
 static void must_name(const world *w, const char *text) {
-  char message[512];
-  tristar_get_error(w->ts, message, sizeof message);
-  CHECK_MSG(strstr(message, text) != NULL, "\"%s\" does not name %s", message, text);
+  CHECK_ERROR(w->ts, text);
 }
 
 /* A tridiagonal matrix of n rows on the ranks in blocks, general: entries (i, j) by a function of the place.

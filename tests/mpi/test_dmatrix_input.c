@@ -6,13 +6,11 @@
 
 static void check_generated(const world *w, const char *kind, int64_t k, const typed *t) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view;
   tristar_dmatrix_options options;
   tristar_dmatrix_stats stats;
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
   const double *from;
-  CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = generated_view(w->ts, kind, k, &matrix);
   from = view.values;
   const int64_t entries = ((const int64_t *)view.ptr)[view.cols];
   OWNED void *values = xmalloc((size_t)entries * t->bytes);
@@ -88,6 +86,7 @@ static void check_columns(const world *w, const shared_matrix *s) {
 
 /* Values of single precision in a matrix of double precision. */
 static void check_wider(const world *w) {
+  CLEANUP(release_shared)
   shared_matrix narrow = share_matrix(w, "convdiff3d", 4, &typed_single, TRISTAR_GENERAL);
   CLEANUP(release_shared)
   shared_matrix wide = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
@@ -95,7 +94,6 @@ static void check_wider(const world *w) {
   for (int64_t e = 0; e < entries; e++)
     put(&typed_double, wide.values, e, get(&typed_single, narrow.values, e));
   check_rows(w, &wide, &narrow.rows.view, &typed_double);
-  release_shared(&narrow);
 }
 
 static void check_arrays(const world *w, const typed *t) {
@@ -269,6 +267,7 @@ static void check_errors(const world *w) {
 
 /* An allocation fails on one rank: all are told, and a later attempt succeeds. */
 static void check_memory(const world *w) {
+  CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_complex_double, TRISTAR_HERMITIAN);
   const int64_t rows = s.end - s.first;
   OWNED void *all = make_vectors(s.t, s.n, 1), *x = take_vectors(&s, all), *y = take_vectors(&s, all);
@@ -287,7 +286,6 @@ static void check_memory(const world *w) {
     }
     CHECK(failing.count > 40);
   }
-  release_shared(&s);
 }
 
 int main(int argc, char **argv) {

@@ -44,9 +44,7 @@ static void change_values(problem *p) {
 }
 
 static void must_name(const world *w, const char *text) {
-  char message[512];
-  tristar_get_error(w->ts, message, sizeof message);
-  CHECK_MSG(strstr(message, text) != NULL, "\"%s\" does not name %s", message, text);
+  CHECK_ERROR(w->ts, text);
 }
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */

@@ -70,13 +70,13 @@ static tristar_precond_options options_of(int power) {
 }
 
 static void check_run(const world *w, const char *kind, int64_t k, const typed *t, int power) {
-  shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
   const tristar_precond_options options = options_of(power);
   const int levels = 3; /* as many as there are steps: G is that of one process */
   OWNED tsi_index *start = xmalloc((size_t)(w->ranks + 1) * sizeof *start);
   OWNED tsi_fsai_rank *counted = xmalloc((size_t)w->ranks * sizeof *counted);
-  tristar_precond_t *alone, *m;
-  tristar_dmatrix_t *d;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *alone, *m;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
   OWNED void *b = make_rhs(t, s.n), *x = xmalloc((size_t)s.n * t->bytes);
   for (int r = 0; r <= w->ranks; r++) start[r] = (tsi_index)first_row(w, s.n, r);
   CHECK_OK(tristar_precond(w->ts, &s.view, &options, &alone));
@@ -98,10 +98,6 @@ static void check_run(const world *w, const char *kind, int64_t k, const typed *
   clear();
   CHECK_OK(tristar_dmatrix_multiply(d, TRISTAR_N, 1, NULL, b, s.n, NULL, x, s.n));
   check_same("a product", own->product, started);
-  tristar_precond_destroy(&m);
-  tristar_precond_destroy(&alone);
-  tristar_dmatrix_destroy(&d);
-  release_shared(&s);
 }
 
 int main(int argc, char **argv) {

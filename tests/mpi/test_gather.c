@@ -9,8 +9,7 @@
 static void check_gather(const world *w, const char *kind, int64_t k) {
   tristar_matrix_t *matrix, *gathered;
   tristar_view view, got;
-  CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  view = generated_view(w->ts, kind, k, &matrix);
   const int shift = w->ranks > 2, parts = w->ranks - shift;
   const int64_t n = view.rows, part = w->rank - shift;
   const int64_t first = part < 0 ? 0 : n * part / parts, end = part < 0 ? 0 : n * (part + 1) / parts;

@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
   CHECK(argc == 4);
   CLEANUP(close_world) world w = open_world_of(strcmp(argv[1], "serial") != 0);
   const int victim = atoi(argv[2]);
-  tristar_distributed_t *d;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   w.ts->fronts = small;
   if (w.rank == victim) fatal = atol(argv[3]);
   const tristar_layout layout = grid(&w, 1);
@@ -41,6 +41,5 @@ int main(int argc, char **argv) {
   CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
   same_solutions("nobody was killed", &s, d, d);
   if (w.rank == victim) printf("%ld blocks\n", count);
-  tristar_distributed_destroy(&d);
   return 0;
 }

@@ -30,8 +30,7 @@ static void make_factors(ranks_objects *o, int rank, int ranks) {
   tristar_view view = {.values = NULL};
   options.layout.px = ranks;
   if (rank == 0) {
-    CHECK_OK(tristar_matrix_generate(o->ts, "s2d9pt", 12, &matrix));
-    CHECK_OK(tristar_matrix_get_view(matrix, &view));
+    view = generated_view(o->ts, "s2d9pt", 12, &matrix);
     CHECK_OK(tristar_analyze(o->ts, &view, NULL, &o->analysis));
   }
   CHECK_OK(

@@ -63,12 +63,10 @@ static void check_kept(const world *w, const char *kind, int64_t k, tristar_meth
 /* Of tristar_factor on this process alone. */
 static double peak_alone(const world *w, const char *kind, int64_t k) {
   tristar_matrix_t *matrix;
-  tristar_view view;
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   tristar_factor_stats stats;
-  CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = generated_view(w->ts, kind, k, &matrix);
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.ordering = TRISTAR_ORDERING_METIS; /* the same here and on all ranks */
   CHECK_OK(tristar_analyze(w->ts, &view, &options, &analysis));

@@ -137,26 +137,23 @@ static tristar_status factor(const world *w, const shared_matrix *s, tristar_ana
 static void check_indefinite(const world *w) {
   const tristar_layout layout = some_grid(w);
   const wish o = fine_wish(&layout, TRISTAR_METHOD_LLT);
-  tristar_analysis_t *analysis = NULL;
-  tristar_distributed_t *d;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 7, &typed_double, TRISTAR_SYMMETRIC);
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
   for (int64_t row = 0; row < s.n; row += 30) {
     double *values = (double *)s.values + ((const int64_t *)s.view.ptr)[row];
     const double before = *values; /* of the lower triangle: the diagonal entry */
-    char text[60], message[600];
+    char text[60];
     *values = -6;
     snprintf(text, sizeof text, "pivot of row %d ", (int)row);
     CHECK_STATUS(factor(w, &s, analysis, &o, &d), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
-    tristar_get_error(w->ts, message, sizeof message);
-    CHECK_MSG(strstr(message, text) != NULL, "\"%s\" is not in \"%s\"", text, message);
+    CHECK_ERROR(w->ts, text);
     *values = before;
   }
   CHECK_OK(factor(w, &s, analysis, &o, &d));
   note_teams(d);
-  tristar_distributed_destroy(&d);
-  tristar_analysis_destroy(&analysis);
 }
 
 enum { ORDER = 264 }; /* two panels */
@@ -247,7 +244,7 @@ static void check_singular(const world *w, tristar_method method) {
 static void check_memory(const world *w, tristar_method method) {
   const tristar_layout layout = some_grid(w);
   const wish o = fine_wish(&layout, method);
-  tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
   tristar_distributed_t *kept, *d;
   CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, method == TRISTAR_METHOD_LU ? "convdiff3d" : "poisson3d7", 7,
@@ -274,7 +271,6 @@ static void check_memory(const world *w, tristar_method method) {
   check_same("after failures", kept, d);
   tristar_distributed_destroy(&d);
   tristar_distributed_destroy(&kept);
-  tristar_analysis_destroy(&analysis);
 }
 
 static void check_failures(const world *w) {

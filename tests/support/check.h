@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tristar.h"
+#include "tristar_matrix.h"
 
 #define CHECK(cond)                                                                                          \
   do {                                                                                                       \
@@ -107,6 +107,14 @@ static inline double larger_error(double a, double b) {
     exit(77);                                                                                                \
   } while (0)
 
+/* The latest message of the calling thread contains the text. */
+#define CHECK_ERROR(ts, text)                                                                                \
+  do {                                                                                                       \
+    char error_[1024];                                                                                       \
+    (void)tristar_get_error((ts), error_, sizeof error_);                                                    \
+    CHECK_MSG(strstr(error_, (text)) != NULL, "\"%s\" is not in \"%s\"", (text), error_);                    \
+  } while (0)
+
 /* A struct of this type as its tristar_..._init fills it. */
 #define DEFAULTS(type)                                                                                       \
   ({                                                                                                         \
@@ -129,4 +137,19 @@ static inline tristar_view stored_view(tristar_format format, tristar_symmetry s
                         .values = values,
                         .ptr_bits = 64,
                         .index_bits = 32};
+}
+
+/* The view of a matrix that is generated, or read; the matrix is to be destroyed. */
+static inline tristar_view generated_view(tristar_t *ts, const char *kind, int64_t size,
+                                          tristar_matrix_t **matrix) {
+  tristar_view view;
+  CHECK_OK(tristar_matrix_generate(ts, kind, size, matrix));
+  CHECK_OK(tristar_matrix_get_view(*matrix, &view));
+  return view;
+}
+static inline tristar_view read_view(tristar_t *ts, const char *path, tristar_matrix_t **matrix) {
+  tristar_view view;
+  CHECK_OK(tristar_matrix_read(ts, path, matrix));
+  CHECK_OK(tristar_matrix_get_view(*matrix, &view));
+  return view;
 }

@@ -131,13 +131,12 @@ static inline int64_t product_order(const int64_t *order, int64_t k) {
 }
 
 static inline void product_check_order(const int64_t *order, int64_t n) {
-  char *seen = calloc((size_t)n + 1, 1);
+  OWNED char *seen = calloc((size_t)n + 1, 1);
   for (int64_t k = 0; k < n; k++) {
     const int64_t i = product_order(order, k);
     CHECK_MSG(i >= 0 && i < n && !seen[i], "order[%lld] = %lld", (long long)k, (long long)i);
     seen[i] = 1;
   }
-  free(seen);
 }
 
 /* max |row_scale A column_scale - L D U| / max (|L D| |U|), for A = matrix. */

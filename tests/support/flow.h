@@ -19,8 +19,7 @@ static inline void flow_create_ordered(tristar_t *ts, const char *kind, int64_t 
   tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   analysis.ordering = ordering;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &f->matrix));
-  tristar_matrix_get_view(f->matrix, &f->view);
+  f->view = generated_view(ts, kind, k, &f->matrix);
   CHECK_OK(tristar_analyze(ts, &f->view, &analysis, &f->analysis));
   CHECK_OK(tristar_factor(f->analysis, f->view.values, &f->factor));
   options.engine = engine;

@@ -70,10 +70,9 @@ static inline tristar_krylov_options krylov_options(tristar_krylov_method method
 static inline tristar_krylov_result krylov_solve_once(tristar_t *ts, const tristar_view *view,
                                                       const tristar_krylov_options *options,
                                                       tristar_precond_t *precond, const void *b, void *x) {
-  tristar_krylov_t *k;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_result result;
   CHECK_OK(tristar_krylov_create(ts, view, options, &k));
   CHECK_OK(tristar_krylov_solve(k, precond, 1, b, view->rows, x, view->rows, &result));
-  tristar_krylov_destroy(&k);
   return result;
 }

@@ -100,7 +100,8 @@ static inline void check_inverse(tristar_precond_t *p, const square *m, const sq
                                  const char *what) {
   const int n = m->n;
   const typed *t = m->t;
-  void *b = calloc((size_t)n * MOST_COLUMNS, t->bytes), *x = malloc((size_t)n * MOST_COLUMNS * t->bytes);
+  OWNED void *b = calloc((size_t)n * MOST_COLUMNS, t->bytes),
+             *x = malloc((size_t)n * MOST_COLUMNS * t->bytes);
   for (int i = 0; i < n * MOST_COLUMNS; i++) put(t, b, i, random_value((uint64_t)i + 77));
   for (int o = 0; o < TYPED_OPS; o++)
     for (int run = 0; run < 3; run++) {
@@ -124,8 +125,6 @@ static inline void check_inverse(tristar_precond_t *p, const square *m, const sq
                     what, (char)t->scalar, (char)op, run, i, cabs(rest), bound);
         }
     }
-  free(b);
-  free(x);
 }
 
 /* The bits of a result do not depend on the number of StarPU's workers.
@@ -134,11 +133,10 @@ static inline void check_workers(double *(*apply_with)(const char *workers, tris
                                                        int64_t *size)) {
   static const char *const workers[] = {"1", "2", "3", "4"};
   int64_t size;
-  double *wanted = apply_with("1", TRISTAR_ENGINE_SERIAL, &size);
+  OWNED double *wanted = apply_with("1", TRISTAR_ENGINE_SERIAL, &size);
   for (int w = 0; w < 4; w++) {
     double *x = apply_with(workers[w], TRISTAR_ENGINE_TASKS, &size);
     CHECK(memcmp(x, wanted, (size_t)size * sizeof *x) == 0);
     free(x);
   }
-  free(wanted);
 }

@@ -96,7 +96,7 @@ static tsi_count races_removals;
 static inline void check_removals(tsi_env *env, const char *name, const tsi_steps *steps,
                                   const tsi_access_list *list, reach *r, const tsi_adjacency *before,
                                   tsi_index most, uint64_t seed) {
-  tsi_edge *kept = malloc((size_t)(steps->edges + 1) * sizeof *kept);
+  OWNED tsi_edge *kept = malloc((size_t)(steps->edges + 1) * sizeof *kept);
   tsi_adjacency *reduced;
   const tsi_count count = reduce(r, before, kept);
   CHECK_OK(tsi_adjacency_create(env, steps->count, count, kept, TSI_BEFORE, &reduced));
@@ -116,7 +116,6 @@ static inline void check_removals(tsi_env *env, const char *name, const tsi_step
     races_removals++;
   }
   TSI_FREE(env, reduced);
-  free(kept);
 }
 
 /* most: edges to remove, one at a time. */

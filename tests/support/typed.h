@@ -94,8 +94,7 @@ static inline void *typed_values(const typed *t, const tristar_view *v) {
  * symmetric kind is declared as in a complex type. */
 static inline void *typed_matrix(tristar_t *ts, const char *kind, int64_t k, const typed *t,
                                  tristar_symmetry symmetry, tristar_matrix_t **matrix, tristar_view *view) {
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, matrix));
-  tristar_matrix_get_view(*matrix, view);
+  *view = generated_view(ts, kind, k, matrix);
   void *values = typed_values(t, view);
   if (t->is_complex && view->symmetry == TRISTAR_SYMMETRIC) view->symmetry = symmetry;
   view->scalar = t->scalar;
@@ -168,7 +167,7 @@ typedef struct typed_weights {
 static inline double error_of(const typed *t, const tristar_view *v, tristar_op op, const void *b,
                               const void *x, int64_t column, typed_measure measure, const typed_weights *w) {
   const int64_t n = v->rows;
-  number *wide = calloc((size_t)n, sizeof *wide), *y = malloc((size_t)n * sizeof *y);
+  OWNED number *wide = calloc((size_t)n, sizeof *wide), *y = malloc((size_t)n * sizeof *y);
   double *size = malloc((size_t)n * sizeof *size), worst = 0, largest = 0, plain = 0;
   CHECK(n >= 0 && wide != NULL && y != NULL && size != NULL);
   for (int64_t i = 0; i < n; i++) {
@@ -187,8 +186,6 @@ static inline double error_of(const typed *t, const tristar_view *v, tristar_op 
     }
     worst = larger_error(worst, magnitude(bi - y[i]) / bound);
   }
-  free(wide);
-  free(y);
   free(size);
   return worst;
 }
@@ -214,7 +211,7 @@ static inline typed_weights make_weights(const typed *t, const tristar_view *v, 
                                          const tristar_factor_t *f) {
   const size_t n = (size_t)v->rows;
   typed_weights w = {malloc(n * sizeof *w.g), malloc(n * sizeof *w.row_sum), malloc(n * sizeof *w.plain_sum)};
-  number *g = malloc(n * sizeof *g), *y = malloc(n * sizeof *y);
+  OWNED number *g = malloc(n * sizeof *g), *y = malloc(n * sizeof *y);
   CHECK(w.g != NULL && w.row_sum != NULL && w.plain_sum != NULL && g != NULL && y != NULL);
   CHECK_OK(
       tristar_factor_get_order(f, NULL, NULL, op == TRISTAR_N ? NULL : w.g, op == TRISTAR_N ? w.g : NULL));
@@ -222,8 +219,6 @@ static inline typed_weights make_weights(const typed *t, const tristar_view *v, 
   multiply(t, v, op, g, y, w.row_sum);
   for (size_t i = 0; i < n; i++) g[i] = 1;
   multiply(t, v, op, g, y, w.plain_sum);
-  free(g);
-  free(y);
   return w;
 }
 
@@ -264,7 +259,7 @@ typedef struct typed_errors {
 static inline typed_errors worst_errors(const typed *t, const tristar_view *v, const tristar_factor_t *f,
                                         tristar_plan_t *p, const void *b, typed_measure measure) {
   const int64_t n = v->rows;
-  char *x = malloc(TYPED_COLUMNS * (size_t)n * t->bytes);
+  OWNED char *x = malloc(TYPED_COLUMNS * (size_t)n * t->bytes);
   typed_errors worst = {0, 0, TRISTAR_N, 0, 0};
   CHECK(x != NULL);
   for (int o = 0; o < TYPED_OPS; o++) {
@@ -283,6 +278,5 @@ static inline typed_errors worst_errors(const typed *t, const tristar_view *v, c
     }
     free_weights(&w);
   }
-  free(x);
   return worst;
 }

@@ -121,7 +121,7 @@ static inline double residual(const unsymmetric *m, tristar_op op, const tsi_wid
 /* The columns of x solve op(A) x = b with a small backward error. */
 static inline void check_residuals(const unsymmetric *m, tristar_op op, int64_t nrhs, const tsi_scalar *b,
                                    const tsi_scalar *x) {
-  tsi_wide *wide = calloc((size_t)m->n, sizeof *wide);
+  OWNED tsi_wide *wide = calloc((size_t)m->n, sizeof *wide);
   CHECK(wide != NULL);
   for (int64_t k = 0; k < nrhs; k++, b += m->n, x += m->n) {
     for (int i = 0; i < m->n; i++) wide[i] = x[i];
@@ -129,13 +129,12 @@ static inline void check_residuals(const unsymmetric *m, tristar_op op, int64_t 
     CHECK_MSG(error < 1000 * ROUNDOFF, "op %c, solution %d of %d: backward error %g", op, (int)k + 1,
               (int)nrhs, error);
   }
-  free(wide);
 }
 
 /* The columns of x and y are the same solutions to roundoff: op(A) (x - y) is small beside |op(A)| |x|. */
 static inline void check_same_solutions(const unsymmetric *m, tristar_op op, int64_t nrhs,
                                         const tsi_scalar *x, const tsi_scalar *y) {
-  tsi_wide *wide = calloc((size_t)m->n, sizeof *wide);
+  OWNED tsi_wide *wide = calloc((size_t)m->n, sizeof *wide);
   CHECK(wide != NULL);
   for (int64_t k = 0; k < nrhs; k++, x += m->n, y += m->n) {
     for (int i = 0; i < m->n; i++) wide[i] = (tsi_wide)x[i] - (tsi_wide)y[i];
@@ -143,5 +142,4 @@ static inline void check_same_solutions(const unsymmetric *m, tristar_op op, int
     CHECK_MSG(error < 1000 * ROUNDOFF, "op %c, solution %d of %d: the solutions are %g apart", op, (int)k + 1,
               (int)nrhs, error);
   }
-  free(wide);
 }

@@ -86,13 +86,12 @@ static inline void close_problem(problem *p) {
 static inline tristar_status factor_with(tristar_t *ts, const problem *p, tristar_method method,
                                          const variant *v, tristar_factor_t **f) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  tristar_analysis_t *an;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   options.method = method;
   options.merge = v->merge;
   *f = NULL;
   tristar_status status = tristar_analyze(ts, &p->view, &options, &an);
   if (status == TRISTAR_OK) status = tristar_factor(an, p->view.values, f);
-  tristar_analysis_destroy(&an);
   return status;
 }
 
@@ -112,7 +111,7 @@ static inline tristar_status plan_with(tristar_factor_t *f, const variant *v, tr
 /* The bits of all plain solutions; *worst: their largest backward error, one right-hand side. */
 static inline uint64_t solve_all(const problem *p, tristar_plan_t *plan, double *worst) {
   const int64_t n = p->view.rows;
-  char *x = malloc(TYPED_COLUMNS * (size_t)n * p->t->bytes);
+  OWNED char *x = malloc(TYPED_COLUMNS * (size_t)n * p->t->bytes);
   uint64_t h = 14695981039346656037u;
   CHECK(x != NULL);
   if (worst) *worst = 0;
@@ -125,7 +124,6 @@ static inline uint64_t solve_all(const problem *p, tristar_plan_t *plan, double 
           error_of(p->t, &p->view, typed_ops[o], p->b, x, typed_counts[c] - 1, COMPONENTWISE, NULL);
       if (!(error <= *worst)) *worst = error;
     }
-  free(x);
   return h;
 }
 

@@ -91,13 +91,11 @@ static void check_solve(tristar_plan_t *p, const dense *m, tristar_scalar scalar
 static void check_matrix(tristar_t *ts, const dense *m, tristar_scalar scalar, tristar_symmetry symmetry,
                          tristar_method method, int single_factors, const char *what) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   CLEANUP(free_view) tristar_view v = make_view(m, scalar, symmetry);
   make_plan(ts, &v, method, single_factors, &f, &p);
   for (int o = 0; o < 3; o++) check_solve(p, m, scalar, ops[o], what);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
 }
 
 /* As a general matrix with scaled rows and columns, and in its symmetric kinds. */
@@ -264,9 +262,9 @@ static void check_hidden(tristar_t *ts) {
   double b[N], x[N];
   number wide_b[N], wide_x[N];
   tristar_analysis_options analysis;
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_factor_stats stats;
   tristar_refine_options options;
   tristar_refine_result result;
@@ -299,9 +297,6 @@ static void check_hidden(tristar_t *ts) {
   const double expected = formula(&m, TRISTAR_N, DBL_EPSILON, wide_b, wide_x);
   CHECK_MSG(result.forward_error > 0.3 * expected, "bound %g, by the formula %g", result.forward_error,
             expected);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
-  tristar_analysis_destroy(&an);
 }
 
 /* Products that underflow are rounding errors too: x is wrong by a ninth, its residual zero. */
@@ -309,8 +304,8 @@ static void check_underflow(tristar_t *ts) {
   const dense m = {.name = "underflow", .n = 2, .a = {{1, 0.125L}, {0.125L, 1}}};
   const double b[] = {0x1p-1073, 0x1p-1073};
   double x[2];
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
@@ -318,8 +313,6 @@ static void check_underflow(tristar_t *ts) {
   options.forward_error = 1;
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, 2, x, 2, &options, &result));
   CHECK_MSG(result.forward_error > 0.1, "x = (%g, %g), bound %g", x[0], x[1], result.forward_error);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
 }
 
 /* More right-hand sides than are estimated together: none is lost, whichever is the worst. */
@@ -368,8 +361,8 @@ static void check_many(tristar_t *ts) {
 static void check_empty(tristar_t *ts) {
   const dense m = {.name = "empty", .n = 0};
   double x[1], reciprocal;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
@@ -379,8 +372,6 @@ static void check_empty(tristar_t *ts) {
   CHECK(result.forward_error == 0 && result.backward_error == 0);
   CHECK_OK(tristar_condition(p, &reciprocal));
   CHECK(reciprocal == 1);
-  tristar_plan_destroy(&p);
-  tristar_factor_destroy(&f);
 }
 
 static int64_t solves_of(const tristar_plan_t *p) {

@@ -218,7 +218,6 @@ static double *solve_with(const char *kind, int64_t size, tristar_engine engine,
   tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *ts;
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  tristar_view v;
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_stats stats;
   tristar_krylov_options options = krylov_options(method);
@@ -226,8 +225,7 @@ static double *solve_with(const char *kind, int64_t size, tristar_engine engine,
   config.check = 1;
   config.use_starpu = engine != TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_create(&config, &ts));
-  CHECK_OK(tristar_matrix_generate(ts, kind, size, &m));
-  tristar_matrix_get_view(m, &v);
+  tristar_view v = generated_view(ts, kind, size, &m);
   double *b = make_rhs(&typed_double, v.rows), *x = xmalloc((size_t)v.rows * sizeof *x);
   for (int64_t i = 0; i < v.rows; i++) b[i] *= factor;
   options.engine = engine;
@@ -267,13 +265,11 @@ static void check_bits(tristar_krylov_method method, const char *kind, int64_t s
 static void check_columns(tristar_t *ts, tristar_krylov_method method) {
   enum { COLUMNS = 3, PAD = 5 };
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  tristar_view v;
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   tristar_krylov_result all[COLUMNS], one;
   tristar_krylov_point history[1000];
   tristar_krylov_options options = krylov_options(method);
-  CHECK_OK(tristar_matrix_generate(ts, "poisson3d7", 5, &m));
-  tristar_matrix_get_view(m, &v);
+  tristar_view v = generated_view(ts, "poisson3d7", 5, &m);
   const int64_t n = v.rows, ld = n + PAD;
   OWNED double *b = make_rhs(&typed_double, ld), *x = xcalloc((size_t)(COLUMNS * ld), sizeof *x);
   OWNED double *y = xmalloc((size_t)n * sizeof *y);

@@ -245,7 +245,6 @@ static void check_mistakes(tristar_t *ts) {
   tristar_precond_t *m;
   tristar_krylov_options options = krylov_options(TRISTAR_KRYLOV_CG);
   function_of f = {.n = 6, .factor = 1};
-  char message[512];
   s.ts = ts;
   set_diagonal(&s, 6);
   krylov_set_dense(&s.d, false, 6, s.a);
@@ -270,8 +269,7 @@ static void check_mistakes(tristar_t *ts) {
   tristar_precond_destroy(&m);
   s.b[4] = NAN;
   CHECK_STATUS(tristar_krylov_solve(k, NULL, 1, s.b, 6, s.x, 6, &r), TRISTAR_ERR_NOT_FINITE);
-  tristar_get_error(ts, message, sizeof message);
-  CHECK(strstr(message, "b has NaN or infinity in row 4, column 0") != NULL);
+  CHECK_ERROR(ts, "b has NaN or infinity in row 4, column 0");
   s.b[4] = 1;
   s.x[1] = INFINITY;
   CHECK_OK(tristar_krylov_solve(k, NULL, 1, s.b, 6, s.x, 6, &r));

@@ -43,12 +43,10 @@ static const count real[] = {
 
 static void check(tristar_t *ts, const char *path, const count *c) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view v;
   tristar_precond_options m = DEFAULTS(tristar_precond_options);
   CLEANUP(tristar_precond_destroy) tristar_precond_t *precond = NULL;
   tristar_krylov_options options = krylov_options(c->method);
-  CHECK_OK(tristar_matrix_read(ts, path, &matrix));
-  tristar_matrix_get_view(matrix, &v);
+  tristar_view v = read_view(ts, path, &matrix);
   OWNED double *b = xmalloc((size_t)v.rows * sizeof *b), *x = xmalloc((size_t)v.rows * sizeof *x);
   fill_random(b, v.rows, 1);
   m.kind = c->kind;

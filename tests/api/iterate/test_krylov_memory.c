@@ -129,9 +129,7 @@ static tristar_status run(tristar_t *ts, const tristar_view *view, double *b, do
 static void check_allocations(bool use_starpu) {
   CLEANUP(close_context) tristar_t *ts = use_starpu ? open_with_starpu(0, false) : open_without_starpu(false);
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view;
-  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", use_starpu ? 300 : 10, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = generated_view(ts, "s2d9pt", use_starpu ? 300 : 10, &matrix);
   OWNED double *b = make_rhs(&typed_double, view.rows), *x = xmalloc((size_t)view.rows * sizeof *x);
   allocation_failures failing = fail_allocations_of(ts);
   while (next_failure(&failing))

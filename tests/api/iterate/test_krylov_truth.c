@@ -248,7 +248,7 @@ static tristar_krylov_result solve_laplacian(tristar_t *ts, const laplacian *m, 
   static float single_b[CELLS], single_x[CELLS];
   const bool single = m->view.scalar == TRISTAR_SINGLE;
   tristar_krylov_options options;
-  tristar_krylov_t *krylov;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov;
   tristar_krylov_result result;
   fill_random(b, CELLS, 3);
   fill_random(x, CELLS, 4);
@@ -264,7 +264,6 @@ static tristar_krylov_result solve_laplacian(tristar_t *ts, const laplacian *m, 
   CHECK_OK(tristar_krylov_create(ts, &m->view, &options, &krylov));
   CHECK_OK(tristar_krylov_solve(krylov, NULL, 1, single ? (void *)single_b : (void *)b, CELLS,
                                 single ? (void *)single_x : (void *)x, CELLS, &result));
-  tristar_krylov_destroy(&krylov);
   return result;
 }
 

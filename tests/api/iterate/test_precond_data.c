@@ -113,14 +113,12 @@ int main(int argc, char **argv) {
   for (int f = 0; f < FILES; f++) {
     char path[1024];
     tristar_matrix_t *matrix;
-    tristar_view view;
     snprintf(path, sizeof path, "%s/%s", data_folder(), files[f]);
     FILE *file = fopen(path, "r");
     if (file == NULL) continue;
     fclose(file);
     found++;
-    CHECK_OK(tristar_matrix_read(ts, path, &matrix));
-    CHECK_OK(tristar_matrix_get_view(matrix, &view));
+    tristar_view view = read_view(ts, path, &matrix);
     for (int k = 0; k < KINDS; k++) made[k] += check_kind(ts, &view, kinds[k], files[f]);
     RUN(compare_iterations(ts, &view, files[f]));
     tristar_matrix_destroy(&matrix);

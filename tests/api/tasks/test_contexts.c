@@ -99,8 +99,7 @@ static void expect_defect(tristar_t *ts, const char *name, const char *value, co
   CHECK(setenv(name, value, 1) == 0);
   CHECK_STATUS(tristar_get_starpu(ts, &info), TRISTAR_ERR_RUNTIME);
   CHECK(!starpu_is_initialized());
-  tristar_get_error(ts, message, sizeof message);
-  CHECK_MSG(strstr(message, text) != NULL, "\"%s\" is not in \"%s\"", text, message);
+  CHECK_ERROR(ts, text);
   CHECK((was_set ? setenv(name, before, 1) : unsetenv(name)) == 0);
 }
 
@@ -164,13 +163,11 @@ static void check_start_time(void) {
 static void check_precond_start_time(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = make();
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view;
   tristar_precond_options options = DEFAULTS(tristar_precond_options);
   CLEANUP(tristar_precond_destroy) tristar_precond_t *precond;
   tristar_precond_stats stats;
   tristar_starpu_info info;
-  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 20, &matrix));
-  CHECK_OK(tristar_matrix_get_view(matrix, &view));
+  tristar_view view = generated_view(ts, "s2d9pt", 20, &matrix);
   options.kind = TRISTAR_PRECOND_ILU;
   options.engine = TRISTAR_ENGINE_TASKS;
   CHECK_OK(tristar_precond(ts, &view, &options, &precond));

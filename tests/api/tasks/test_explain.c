@@ -35,7 +35,7 @@ static tristar_explanation check(tristar_plan_t *plan, const tristar_solve_optio
 static void check_solve(tristar_plan_t *plan, const tristar_solve_options *options, int64_t n, int64_t nrhs,
                         const expected *e) {
   tristar_solve_stats stats;
-  double *b = malloc((size_t)(n * nrhs) * sizeof *b), *x = malloc((size_t)(n * nrhs) * sizeof *x);
+  OWNED double *b = malloc((size_t)(n * nrhs) * sizeof *b), *x = malloc((size_t)(n * nrhs) * sizeof *x);
   CHECK(b != NULL && x != NULL);
   fill_random(b, n * nrhs, 3);
   (void)check(plan, options, nrhs, e);
@@ -45,8 +45,6 @@ static void check_solve(tristar_plan_t *plan, const tristar_solve_options *optio
     CHECK_OK(tristar_solve(plan, TRISTAR_N, nrhs, b, n, x, n));
   CHECK_OK(tristar_plan_get_solve_stats(plan, &stats));
   CHECK_MSG((stats.workers > 1) == (e->way >= TRISTAR_WAY_TASKS), "%s: %d workers", e->name, stats.workers);
-  free(b);
-  free(x);
 }
 
 typedef struct problem {
@@ -63,23 +61,18 @@ static void make_context(int use_starpu, problem *p) {
 }
 
 static void factor(const char *generator, int64_t size, problem *p) {
-  tristar_analysis_t *analysis;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  tristar_view view;
-  CHECK_OK(tristar_matrix_generate(p->ts, generator, size, &p->matrix));
-  tristar_matrix_get_view(p->matrix, &view);
+  tristar_view view = generated_view(p->ts, generator, size, &p->matrix);
   p->n = view.rows;
   options.ordering = TRISTAR_ORDERING_METIS; /* paths of AMD's trees are longer than the test expects */
   CHECK_OK(tristar_analyze(p->ts, &view, &options, &analysis));
   CHECK_OK(tristar_factor(analysis, view.values, &p->factor));
-  tristar_analysis_destroy(&analysis);
 }
 
 static void import(const char *generator, int64_t size, tristar_partition partition, problem *p) {
   tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
-  tristar_view view;
-  CHECK_OK(tristar_matrix_generate(p->ts, generator, size, &p->matrix));
-  tristar_matrix_get_view(p->matrix, &view);
+  tristar_view view = generated_view(p->ts, generator, size, &p->matrix);
   p->n = view.rows;
   options.partition = partition;
   CHECK_OK(tristar_import_triangle(p->ts, &view, &options, &p->factor));
@@ -136,7 +129,7 @@ static void check_engines(const problem *p) {
 
 static void check_errors(const problem *p) {
   tristar_explanation x;
-  tristar_plan_t *plan = plan_of(p, NULL);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = plan_of(p, NULL);
   tristar_solve_options solve = DEFAULTS(tristar_solve_options);
   CHECK_STATUS(tristar_plan_explain(NULL, NULL, 1, &x), TRISTAR_ERR_ARGUMENT);
   CHECK(*x.name == '\0' && *x.reason == '\0');
@@ -144,7 +137,6 @@ static void check_errors(const problem *p) {
   CHECK_STATUS(tristar_plan_explain(plan, NULL, -1, &x), TRISTAR_ERR_ARGUMENT);
   solve.op = (tristar_op)77;
   CHECK_STATUS(tristar_plan_explain(plan, &solve, 1, &x), TRISTAR_ERR_ARGUMENT);
-  tristar_plan_destroy(&plan);
 }
 
 /* By prediction, or because an option needs tasks. */

@@ -126,8 +126,7 @@ static void matched_create(tristar_t *ts, tristar_engine engine, flow *f) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_stats stats;
   tristar_plan_options plan = DEFAULTS(tristar_plan_options);
-  CHECK_OK(tristar_matrix_generate(ts, "kkt3d", 3, &f->matrix));
-  tristar_matrix_get_view(f->matrix, &f->view);
+  f->view = generated_view(ts, "kkt3d", 3, &f->matrix);
   options.method = TRISTAR_METHOD_LU;
   CHECK_OK(tristar_analyze(ts, &f->view, &options, &f->analysis));
   tristar_analysis_get_stats(f->analysis, &stats);
@@ -368,12 +367,10 @@ static void check_arguments(tristar_t *ts, const flow *f) {
   const int64_t row = f->view.rows;
   OWNED double *b = xcalloc((size_t)row, sizeof *b);
   int done = 7;
-  char message[300];
   CHECK_STATUS(tristar_solve_start(NULL, &o, 1, b, b, &request), TRISTAR_ERR_ARGUMENT);
   CHECK(request == NULL);
   CHECK_STATUS(tristar_solve_start(f->plan, &o, 1, b, b, NULL), TRISTAR_ERR_ARGUMENT);
-  tristar_get_error(ts, message, sizeof message);
-  CHECK(strstr(message, "request is NULL") != NULL);
+  CHECK_ERROR(ts, "request is NULL");
   CHECK_STATUS(tristar_solve_start(f->plan, &o, -1, b, b, &request), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_solve_start(f->plan, &o, 1, NULL, b, &request), TRISTAR_ERR_ARGUMENT);
   o.b_row = &row; /* out of range */

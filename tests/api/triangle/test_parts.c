@@ -272,8 +272,7 @@ static void check_problem(tristar_t *ts, const problem *p, tristar_engine engine
   tristar_analysis_t *analysis;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_plan_options plan = DEFAULTS(tristar_plan_options);
-  CHECK_OK(tristar_matrix_generate(ts, p->kind, p->k, &matrix));
-  tristar_matrix_get_view(matrix, &s.view);
+  s.view = generated_view(ts, p->kind, p->k, &matrix);
   if (p->is_complex) complex_values(&s);
   s.n = s.view.rows;
   s.bytes = p->is_complex ? sizeof(number) : sizeof(double);

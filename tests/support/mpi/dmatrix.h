@@ -138,7 +138,7 @@ static inline void *take_vectors(const shared_matrix *s, const void *x) {
 static inline void check_view(const typed *t, const tristar_view *whole, tristar_dmatrix_t *d) {
   const int64_t n = whole->rows, *at = whole->ptr;
   const int32_t *index = whole->index;
-  number *row = malloc((size_t)n * sizeof *row);
+  OWNED number *row = malloc((size_t)n * sizeof *row);
   tristar_dmatrix_stats stats;
   tristar_view view;
   int64_t all = 0;
@@ -169,7 +169,6 @@ static inline void check_view(const typed *t, const tristar_view *whole, tristar
   CHECK(stats.nnz_all == all);
   CHECK_OK(tristar_dmatrix_get_diagonal(d, &view));
   CHECK(view.rows == stats.rows && view.cols == stats.rows);
-  free(row);
 }
 
 static inline world open_world_of(bool tasks) {

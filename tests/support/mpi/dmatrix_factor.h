@@ -42,26 +42,23 @@ static inline tristar_dmatrix_t *make(const world *w, const rows_block *rows) {
 /* A solve and a refined one, of this rank's rows; x: two columns. */
 static inline void solve(const shared_matrix *s, tristar_distributed_t *d, char *x) {
   const size_t bytes = s->t->bytes, rows = (size_t)(s->end - s->first);
-  char *all = make_rhs(s->t, s->n);
+  OWNED char *all = make_rhs(s->t, s->n);
   const char *b = all + (size_t)s->first * bytes;
   const int64_t ld = rows > 0 ? (int64_t)rows : 1;
   tristar_refine_result result;
   CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, ld, x, ld));
   CHECK_OK(tristar_distributed_solve_refined(d, TRISTAR_T, 1, b, ld, x + rows * bytes, ld, NULL, &result));
   CHECK_MSG(result.backward_error < s->error, "backward error %g", result.backward_error);
-  free(all);
 }
 
 static inline void same_solutions(const char *what, const shared_matrix *s, tristar_distributed_t *one,
                                   tristar_distributed_t *two) {
   const size_t bytes = 2 * (size_t)(s->end - s->first) * s->t->bytes;
-  char *x = malloc(bytes + 1), *y = malloc(bytes + 1);
+  OWNED char *x = malloc(bytes + 1), *y = malloc(bytes + 1);
   CHECK(x != NULL && y != NULL);
   solve(s, one, x);
   solve(s, two, y);
   same_bytes(what, "x", x, y, bytes);
-  free(x);
-  free(y);
 }
 
 /* The values of a view, times a factor. */
@@ -113,8 +110,8 @@ static inline void same_figures(const world *w, const char *what, const tristar_
 }
 
 static inline void compare_inputs(const world *w, const char *kind, const shared_matrix *s, const wish *o) {
-  tristar_distributed_t *one, *two;
-  tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *one, *two;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
   tristar_dmatrix_t *matrix = make(w, &s->rows);
   char what[200];
   const tristar_layout *l = &o->options.layout;
@@ -137,7 +134,4 @@ static inline void compare_inputs(const world *w, const char *kind, const shared
   same_solutions(what, s, one, two);
   CHECK_STATUS(tristar_distributed_refactor(two, w->rank == 0 ? s->values : NULL), TRISTAR_ERR_UNSUPPORTED);
   same_solutions(what, s, one, two);
-  tristar_distributed_destroy(&one);
-  tristar_distributed_destroy(&two);
-  tristar_analysis_destroy(&analysis);
 }

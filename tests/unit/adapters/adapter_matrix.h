@@ -40,7 +40,7 @@ static inline double complex random_scalar(int parts, uint64_t *state) {
 
 /* The dense matrix (column-major); the pattern is that of the entries that are not zero. */
 static inline void fill_unsymmetric(double complex *a, int n, int blocks, int parts, uint64_t *state) {
-  int *rows = malloc((size_t)n * sizeof *rows), *cols = malloc((size_t)n * sizeof *cols);
+  OWNED int *rows = malloc((size_t)n * sizeof *rows), *cols = malloc((size_t)n * sizeof *cols);
   random_permutation(rows, n, state);
   random_permutation(cols, n, state);
   for (int j = 0; j < n; j++) {
@@ -53,8 +53,6 @@ static inline void fill_unsymmetric(double complex *a, int n, int blocks, int pa
     column[rows[j + 1 < end ? j + 1 : begin]] += 3 + random_scalar(parts, state);
     column[rows[j]] += 0.01 * random_scalar(parts, state);
   }
-  free(rows);
-  free(cols);
 }
 
 static inline void fill_hermitian(double complex *a, int n, int indefinite, int parts, uint64_t *state) {
@@ -75,7 +73,7 @@ static inline void fill_hermitian(double complex *a, int n, int indefinite, int 
 
 static inline void adapter_matrix_create(adapter_kind kind, int n, int parts, uint64_t seed,
                                          adapter_matrix *m) {
-  double complex *a = calloc((size_t)n * (size_t)n, sizeof *a);
+  OWNED double complex *a = calloc((size_t)n * (size_t)n, sizeof *a);
   uint64_t state = seed;
   int64_t count = 0;
   CHECK(a != NULL);
@@ -111,20 +109,18 @@ static inline void adapter_matrix_create(adapter_kind kind, int n, int parts, ui
                            .values = m->values,
                            .ptr_bits = 32,
                            .index_bits = 32};
-  free(a);
 }
 
 /* New values in the same pattern, Hermitian again if they were: D A D with random positive D, and a few
  * percent on the diagonal. */
 static inline void adapter_matrix_change(adapter_matrix *m, uint64_t seed) {
-  double *d = malloc((size_t)m->n * sizeof *d);
+  OWNED double *d = malloc((size_t)m->n * sizeof *d);
   fill_random(d, m->n, seed);
   for (int j = 0; j < m->n; j++)
     for (int p = m->ptr[j]; p < m->ptr[j + 1]; p++) {
       const double factor = (1 + 0.2 * d[j]) * (1 + 0.2 * d[m->row[p]]) * (m->row[p] == j ? 1.05 : 1);
       for (int part = 0; part < m->parts; part++) m->values[p * m->parts + part] *= factor;
     }
-  free(d);
 }
 
 static inline void adapter_matrix_destroy(adapter_matrix *m) {
@@ -152,8 +148,8 @@ static inline void check_plan(tristar_plan_t *plan, const adapter_matrix *m, ada
   enum { NRHS = 3 };
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const int64_t ld = m->n + 2, size = ld * m->parts;
-  double *b = malloc((size_t)(NRHS * size) * sizeof *b), *x = malloc((size_t)(NRHS * size) * sizeof *x);
-  double *y = malloc((size_t)size * sizeof *y);
+  OWNED double *b = malloc((size_t)(NRHS * size) * sizeof *b), *x = malloc((size_t)(NRHS * size) * sizeof *x);
+  OWNED double *y = malloc((size_t)size * sizeof *y);
   char what[64];
   for (int o = 0; o < 3; o++)
     for (int nrhs = 1; nrhs <= NRHS; nrhs += 2) {
@@ -165,15 +161,12 @@ static inline void check_plan(tristar_plan_t *plan, const adapter_matrix *m, ada
         check_close(x + k * size, y, (int64_t)m->n * m->parts, what);
       }
     }
-  free(b);
-  free(x);
-  free(y);
 }
 
 /* Refinement with the matrix that was handed on: the backward error falls to roundoff. */
 static inline void check_refined(tristar_plan_t *plan, const adapter_matrix *m) {
   const int64_t size = (int64_t)m->n * m->parts;
-  double *b = malloc((size_t)size * sizeof *b), *x = malloc((size_t)size * sizeof *x);
+  OWNED double *b = malloc((size_t)size * sizeof *b), *x = malloc((size_t)size * sizeof *x);
   tristar_refine_result result;
   double reciprocal;
   fill_random(b, size, 9);
@@ -181,8 +174,6 @@ static inline void check_refined(tristar_plan_t *plan, const adapter_matrix *m) 
   CHECK_MSG(result.backward_error < 1e-14, "backward error %.1e", result.backward_error);
   CHECK_OK(tristar_condition(plan, &reciprocal));
   CHECK(reciprocal > 1e-12 && reciprocal <= 1);
-  free(b);
-  free(x);
 }
 
 /* Plans of every engine, in big and in small chunks. */
@@ -236,9 +227,9 @@ static inline void extreme_product(const adapter_matrix *m, tristar_op op, const
 static inline void check_extreme_plan(tristar_plan_t *plan, const adapter_matrix *m) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const int n = m->n, parts = m->parts;
-  double *b = malloc((size_t)(n * parts) * sizeof *b), *x = malloc((size_t)(n * parts) * sizeof *x);
-  double *z = malloc((size_t)n * sizeof *z);
-  int *exponent = malloc((size_t)n * sizeof *exponent);
+  OWNED double *b = malloc((size_t)(n * parts) * sizeof *b), *x = malloc((size_t)(n * parts) * sizeof *x);
+  OWNED double *z = malloc((size_t)n * sizeof *z);
+  OWNED int *exponent = malloc((size_t)n * sizeof *exponent);
   uint64_t state = 7;
   double reciprocal;
   CHECK_OK(tristar_condition(plan, &reciprocal));
@@ -260,15 +251,10 @@ static inline void check_extreme_plan(tristar_plan_t *plan, const adapter_matrix
                   (char)ops[o], refined, i, hypot(re - z[i], im));
       }
     }
-  free(b);
-  free(x);
-  free(z);
-  free(exponent);
 }
 
 /* The latest message of the context has this in it. */
 static inline void check_message(tristar_t *ts, const char *text) {
   char message[512];
-  tristar_get_error(ts, message, sizeof message);
-  CHECK_MSG(strstr(message, text) != NULL, "\"%s\" lacks \"%s\"", message, text);
+  CHECK_ERROR(ts, text);
 }

@@ -121,13 +121,12 @@ static adapter_kind kind_of(const form *f) {
 }
 
 static void check_view(tristar_t *ts, const cholmod_factor *l, const tristar_view *matrix) {
-  tsi_cholmod work = {0};
+  CLEANUP(tsi_cholmod_release) tsi_cholmod work = {0};
   tristar_factors factors;
   CHECK_OK(tsi_cholmod_factors(ts, l, matrix, &work, &factors));
   CHECK(factors.matrix == matrix);
   if (l->is_super) CHECK(factors.lower.blocks[0] == l->x); /* not a copy */
   check_factors_product(&factors, matrix);
-  tsi_cholmod_release(&work);
 }
 
 /* The view, the solves, and the same again with new values in the same plan. */

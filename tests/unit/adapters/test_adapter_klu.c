@@ -122,7 +122,7 @@ static void solve(void *arg, tristar_op op, const double *b, double *x) {
 }
 
 static void check_view(tristar_t *ts, const side *s, adapter_kind kind) {
-  tsi_klu work = {0};
+  CLEANUP(tsi_klu_release) tsi_klu work = {0};
   tristar_factors factors;
   int exchanged = 0;
   CHECK_OK(tsi_klu_factors(ts, s->family, s->symbolic, s->numeric, &s->m->view, &work, &factors));
@@ -131,7 +131,6 @@ static void check_view(tristar_t *ts, const side *s, adapter_kind kind) {
   check_factors_product(&factors, &s->m->view);
   for (int k = 0; k < s->m->n; k++) exchanged += factors.row_order[k] != factors.column_order[k];
   CHECK(exchanged > 10);
-  tsi_klu_release(&work);
 }
 
 /* The view and the solves; the same again with new values in the same plan. */

@@ -104,14 +104,13 @@ static void solve(void *arg, tristar_op op, const double *b, double *x) {
 
 /* Returns how many rows were exchanged. */
 static int check_view(tristar_t *ts, const side *s) {
-  tsi_umfpack work = {0};
+  CLEANUP(tsi_umfpack_release) tsi_umfpack work = {0};
   tristar_factors factors;
   int exchanged = 0;
   CHECK_OK(tsi_umfpack_factors(ts, s->family, s->numeric, &s->m->view, &work, &factors));
   CHECK(factors.matrix == &s->m->view);
   check_factors_product(&factors, &s->m->view);
   for (int k = 0; k < s->m->n; k++) exchanged += factors.row_order[k] != factors.column_order[k];
-  tsi_umfpack_release(&work);
   return exchanged;
 }
 

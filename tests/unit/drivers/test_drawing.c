@@ -147,7 +147,7 @@ static void check_labels(void) {
   enum { COUNT = 40 };
   tsi_labels labels = {.frame = {0, 0, 600, 300}};
   double place[2 * COUNT];
-  char *text;
+  OWNED char *text;
   size_t size;
   int written = 0;
   FILE *file = open_memstream(&text, &size);
@@ -172,17 +172,15 @@ static void check_labels(void) {
       CHECK(!meet(box, box_of(b)));
   }
   CHECK(seen == written);
-  free(text);
 }
 
 static void check_text(const char *text, size_t most, const char *expected) {
-  char *written;
+  OWNED char *written;
   size_t size;
   FILE *file = open_memstream(&written, &size);
   tsi_svg_text(file, text, most);
   CHECK(fclose(file) == 0);
   CHECK_MSG(strcmp(written, expected) == 0, "'%s' for '%s'", written, expected);
-  free(written);
 }
 
 static void check_texts(void) {
@@ -212,7 +210,7 @@ static void check_texts(void) {
 
 /* Rows of a legend end where they must. */
 static void check_legend(void) {
-  char *text;
+  OWNED char *text;
   size_t size;
   FILE *file = open_memstream(&text, &size);
   tsi_legend written = tsi_legend_begin(file, 50, 400, 20);
@@ -223,7 +221,6 @@ static void check_legend(void) {
   CHECK(fclose(file) == 0);
   CHECK(written.y > 20 + 2 * TSI_LEGEND_ROW && strstr(text, "y=\"40.0\"") != NULL &&
         strstr(text, ">an entry<") != NULL);
-  free(text);
 }
 
 int main(int argc, char **argv) {

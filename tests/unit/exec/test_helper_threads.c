@@ -125,7 +125,7 @@ static void check_counts(void) {
 static void solve(tristar_factor_t *factor, tristar_engine engine, int solves, const double *b, double *x,
                   int64_t n) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  tristar_plan_t *plan;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_stats stats;
   options.engine = engine;
   CHECK_OK(tristar_plan(factor, &options, &plan));
@@ -135,34 +135,27 @@ static void solve(tristar_factor_t *factor, tristar_engine engine, int solves, c
               stats.workers, stats.scheduler);
   for (int k = 0; k < solves; k++)
     CHECK_OK(tristar_solve(plan, k % 2 ? TRISTAR_T : TRISTAR_N, 1, b, n, x + (k % 2) * n, n));
-  tristar_plan_destroy(&plan);
 }
 
 static void check_lanes(void) {
   tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
-  tristar_matrix_t *matrix;
-  tristar_factor_t *factor;
-  tristar_view view;
-  CHECK_OK(tristar_matrix_generate(ts, "poisson3d7", SIZE, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  tristar_view view = generated_view(ts, "poisson3d7", SIZE, &matrix);
   options.partition = TRISTAR_PARTITION_SUPERSTEPS;
   CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
   const int64_t n = view.rows;
-  double *b = malloc((size_t)n * sizeof *b), *x = calloc((size_t)n, 4 * sizeof *x);
+  OWNED double *b = malloc((size_t)n * sizeof *b), *x = calloc((size_t)n, 4 * sizeof *x);
   CHECK(b != NULL && x != NULL);
   fill_random(b, n, 7);
   solve(factor, TRISTAR_ENGINE_SERIAL, 2, b, x, n);
   solve(factor, TRISTAR_ENGINE_AUTO, 2 * AWAITED, b, x + 2 * n, n);
   CHECK(memcmp(x, x + 2 * n, 2 * (size_t)n * sizeof *x) == 0);
-  tristar_factor_destroy(&factor);
-  tristar_matrix_destroy(&matrix);
-  free(b);
-  free(x);
 }
 
 static void iterate(const tristar_view *view, tristar_engine engine, const double *b, double *x) {
   tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
-  tristar_krylov_t *krylov;
+  CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov;
   tristar_krylov_stats stats;
   tristar_krylov_result result;
   options.engine = engine;
@@ -172,24 +165,18 @@ static void iterate(const tristar_view *view, tristar_engine engine, const doubl
   CHECK_MSG(stats.workers == (engine == TRISTAR_ENGINE_SERIAL ? 1 : cores), "%d share", stats.workers);
   CHECK_OK(tristar_krylov_solve(krylov, NULL, 1, b, view->rows, x, view->rows, &result));
   CHECK(result.iterations == ITERATIONS);
-  tristar_krylov_destroy(&krylov);
 }
 
 static void check_krylov(void) {
-  tristar_matrix_t *matrix;
-  tristar_view view;
-  CHECK_OK(tristar_matrix_generate(ts, "poisson3d7", KRYLOV_SIZE, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
+  tristar_view view = generated_view(ts, "poisson3d7", KRYLOV_SIZE, &matrix);
   const size_t n = (size_t)view.rows;
-  double *b = malloc(n * sizeof *b), *x = malloc(2 * n * sizeof *x);
+  OWNED double *b = malloc(n * sizeof *b), *x = malloc(2 * n * sizeof *x);
   CHECK(b != NULL && x != NULL);
   fill_random(b, view.rows, 9);
   iterate(&view, TRISTAR_ENGINE_SERIAL, b, x);
   iterate(&view, TRISTAR_ENGINE_AUTO, b, x + n);
   CHECK(memcmp(x, x + n, n * sizeof *x) == 0);
-  tristar_matrix_destroy(&matrix);
-  free(b);
-  free(x);
 }
 
 /* ---- Ends ---------------------------------------------------------------------------------------------- */

@@ -159,10 +159,8 @@ static tristar_plan_t *plan_of(const system_t *s, tristar_engine engine) {
 
 static void system_create(int idle_sleep, system_t *s) {
   tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
-  tristar_view view;
   create(idle_sleep, &s->ts);
-  CHECK_OK(tristar_matrix_generate(s->ts, "poisson3d7", SIZE, &s->matrix));
-  tristar_matrix_get_view(s->matrix, &view);
+  tristar_view view = generated_view(s->ts, "poisson3d7", SIZE, &s->matrix);
   options.partition = TRISTAR_PARTITION_SUPERSTEPS;
   CHECK_OK(tristar_import_triangle(s->ts, &view, &options, &s->factor));
   s->n = view.rows;

@@ -251,13 +251,11 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
 static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method method, int orders,
                   bool declared, const tsi_factorization_options *options) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view;
   tristar_analysis_options wish = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   size_t size, other;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = generated_view(ts, kind, k, &matrix);
   wish.method = method;
   wish.merge = TRISTAR_MERGE_NONE; /* panels of 8 columns */
   CHECK_OK(tristar_analyze(ts, &view, &wish, &analysis));

@@ -202,10 +202,8 @@ static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index p
 static void check_matrix(tristar_t *ts, const char *kind, int64_t k, bool narrow) {
   static const tsi_index grids[][2] = {{1, 1}, {2, 1}, {2, 2}, {3, 2}};
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = generated_view(ts, kind, k, &matrix);
   if (narrow) options.merge = TRISTAR_MERGE_NONE;
   for (tsi_index pz = 1; pz <= 8; pz *= 2) {
     CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;

@@ -120,7 +120,7 @@ static void check_cases(tristar_t *ts, const square *s, const storage *how) {
 static void check_ties(tristar_t *ts) {
   square s = {.n = 6, .t = &typed_double, .symmetry = TRISTAR_SYMMETRIC};
   const tristar_precond_options options = options_of(1, 2, 0);
-  tristar_precond_t *p;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   for (int i = 0; i < s.n; i++)
     for (int j = 0; j < s.n; j++) {
       s.a[i][j] = i == j ? 10 : (i + j) % 2 ? 1 : -1;
@@ -131,7 +131,6 @@ static void check_ties(tristar_t *ts) {
   const square g = factor_of(p, s.t);
   for (int i = 0; i < s.n; i++)
     for (int j = 0; j < s.n; j++) CHECK(g.there[i][j] == (i == j || (j < i && j < 2)));
-  tristar_precond_destroy(&p);
 }
 
 /* ---- Long rows ----------------------------------------------------------------------------------------- */
@@ -204,14 +203,12 @@ static void check_refused(tristar_t *ts) {
 
 /* X of three right-hand sides, to be freed; twice, once by way of an update. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
-  tristar_matrix_t *matrix;
-  tristar_view view;
-  tristar_precond_t *p;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   tristar_precond_options options = options_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
-  CHECK_OK(tristar_matrix_read(ts, "gen:poisson3d7:13", &matrix));
-  CHECK_OK(tristar_matrix_get_view(matrix, &view));
+  tristar_view view = read_view(ts, "gen:poisson3d7:13", &matrix);
   options.engine = engine;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   const int64_t n = view.rows;
@@ -221,8 +218,6 @@ static double *apply_with(const char *workers, tristar_engine engine, int64_t *s
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 3, b, n, x, n));
   CHECK_OK(tristar_precond_update(p, &view));
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 3, b, n, x + 3 * n, n));
-  tristar_precond_destroy(&p);
-  tristar_matrix_destroy(&matrix);
   free(b);
   return x;
 }

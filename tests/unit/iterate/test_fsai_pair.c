@@ -189,15 +189,13 @@ static void check_choice(tristar_t *ts) {
   const square any = square_random(&typed_double, N, 3, TRISTAR_GENERAL, 1.5, 8);
   const square symmetric = square_random(&typed_complex_double, N, 3, TRISTAR_SYMMETRIC, 1.1, 8);
   tristar_precond_options options = pair_of(5, 3, 0);
-  char message[400];
   tristar_precond_t *p;
   tristar_view view = store(&any, &storages[1]);
   options.pair = TRISTAR_PAIR_NEVER;
   CHECK_STATUS(tristar_precond(ts, &view, &options, &p), TRISTAR_ERR_ARGUMENT);
   options.pair = (tristar_pair)3;
   CHECK_STATUS(tristar_precond(ts, &view, &options, &p), TRISTAR_ERR_ARGUMENT);
-  (void)tristar_get_error(ts, message, sizeof message);
-  CHECK(strstr(message, "pair is 3") != NULL);
+  CHECK_ERROR(ts, "pair is 3");
   options.pair = TRISTAR_PAIR_AUTO;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   CHECK(tsi_fsai_is_pair(p->fsai));
@@ -223,9 +221,9 @@ static void check_pair_update(tristar_t *ts, const typed *t) {
   square other = s;
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) other.a[i][j] *= i == j ? 3 : 0.5 + 0.5 * ((i + 2 * j) % 3);
-  tristar_view view = store(&s, &storages[0]), next = store(&other, &storages[0]);
+  CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]), next = store(&other, &storages[0]);
   tristar_precond_options options = pair_of(4, 2, 1e-3);
-  tristar_precond_t *p;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   options.postfilter = 0.02;
   options.pair = TRISTAR_PAIR_AUTO;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
@@ -239,9 +237,6 @@ static void check_pair_update(tristar_t *ts, const typed *t) {
     for (int i = 0; i < N && k == 1; i++)
       for (int j = 0; j <= i; j++) CHECK(lower.a[i][j] == before.a[i][j]);
   }
-  tristar_precond_destroy(&p);
-  free_stored(&view);
-  free_stored(&next);
 }
 
 /* ---- Systems that are singular ------------------------------------------------------------------------- */
@@ -310,14 +305,12 @@ static void check_indefinite(tristar_t *ts, const typed *t) {
 
 /* X of three right-hand sides for each op, twice, once by way of an update; to be freed. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
-  tristar_matrix_t *matrix;
-  tristar_view view;
-  tristar_precond_t *p;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   tristar_precond_options options = pair_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
-  CHECK_OK(tristar_matrix_read(ts, "gen:convdiff3d:13", &matrix));
-  CHECK_OK(tristar_matrix_get_view(matrix, &view));
+  tristar_view view = read_view(ts, "gen:convdiff3d:13", &matrix);
   options.engine = engine;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   const int64_t n = view.rows;
@@ -328,8 +321,6 @@ static double *apply_with(const char *workers, tristar_engine engine, int64_t *s
     CHECK_OK(tristar_precond_apply(p, k % 2 ? TRISTAR_T : TRISTAR_N, 3, b, n, x + 3 * k * n, n));
     if (k == 1) CHECK_OK(tristar_precond_update(p, &view));
   }
-  tristar_precond_destroy(&p);
-  tristar_matrix_destroy(&matrix);
   free(b);
   return x;
 }

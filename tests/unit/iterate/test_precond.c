@@ -319,10 +319,11 @@ static void check_change(tristar_t *ts, const typed *t) {
   symmetric.symmetry = TRISTAR_SYMMETRIC;
   for (int i = 0; i < symmetric.n; i++)
     for (int j = 0; j < i; j++) symmetric.a[i][j] = symmetric.a[j][i];
+  CLEANUP(free_stored)
   tristar_view one = store(&hermitian, &storages[1]), other = store(&symmetric, &storages[1]);
   const factored f = dense_ic(&hermitian, 1, 0, 0), g = dense_ic(&symmetric, 1, 0, 0);
   tristar_precond_options options = DEFAULTS(tristar_precond_options);
-  tristar_precond_t *p;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   options.kind = TRISTAR_PRECOND_IC;
   options.level = 1;
   CHECK_OK(tristar_precond(ts, &one, &options, &p));
@@ -331,9 +332,6 @@ static void check_change(tristar_t *ts, const typed *t) {
   check_inverse(p, &g.m, &g.size, "symmetric");
   CHECK_OK(tristar_precond_update(p, &one));
   check_inverse(p, &f.m, &f.size, "Hermitian again");
-  tristar_precond_destroy(&p);
-  free_stored(&one);
-  free_stored(&other);
 }
 
 /* The pattern of every level, place by place. */

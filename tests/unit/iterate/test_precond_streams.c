@@ -55,7 +55,7 @@ static void apply_together(tristar_precond_t *p, const double *b, double x[2][N]
 }
 
 static void check_together(tristar_precond_kind kind, tristar_partition partition) {
-  tristar_t *ts = open_without_starpu(false);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   const square s = square_random(&typed_double, N, 4, TRISTAR_SYMMETRIC, 1.2, 7);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   const tristar_precond_options options = options_of(kind, partition);
@@ -72,13 +72,12 @@ static void check_together(tristar_precond_kind kind, tristar_partition partitio
     CHECK_OK(tristar_precond_update(p, &view));
   }
   tristar_precond_destroy(&p);
-  close_context(&ts);
 }
 
 /* Of two columns: a failure of the call that one column takes is made good by the next attempt. */
 static void check_failures(tristar_precond_kind kind) {
   enum { COLUMNS = 2 };
-  tristar_t *ts = open_without_starpu(false);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   const square s = square_random(&typed_double, N, 4, TRISTAR_SYMMETRIC, 1.2, 7);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   tristar_precond_options options = options_of(kind, TRISTAR_PARTITION_AUTO);
@@ -104,13 +103,12 @@ static void check_failures(tristar_precond_kind kind) {
   CHECK_OK(tristar_get_memory(ts, &memory));
   CHECK(memory.allocations == allocations);
   tristar_precond_destroy(&p);
-  close_context(&ts);
 }
 
 /* An application by rows makes no plan; one with op T or C of an unsymmetric M, or a late one, does. */
 static void check_rows(const typed *t, tristar_precond_kind kind) {
   enum { APPLICATIONS = 40 };
-  tristar_t *ts = open_without_starpu(false);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   const tristar_symmetry symmetry = t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
   const square s = square_random(t, N, 12, symmetry, 1.2, 7);
   for (int stored = 0; stored < STORAGES; stored++)
@@ -144,16 +142,15 @@ static void check_rows(const typed *t, tristar_precond_kind kind) {
       tristar_precond_destroy(&planned);
       tristar_precond_destroy(&p);
     }
-  close_context(&ts);
 }
 
 /* The factors stay in use where there is no memory for plans. */
 static void check_late_plans(tristar_precond_kind kind) {
-  tristar_t *ts = open_without_starpu(false);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   const square s = square_random(&typed_double, N, 4, TRISTAR_SYMMETRIC, 1.2, 7);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   const tristar_precond_options options = options_of(kind, TRISTAR_PARTITION_AUTO);
-  tristar_precond_t *p;
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   double b[2 * N], x[2 * N], right[2 * N];
   fill_random(b, 2 * N, 3);
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
@@ -171,8 +168,6 @@ static void check_late_plans(tristar_precond_kind kind) {
   CHECK(failing.count > 20);
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, N, x, N)); /* several columns have other sums */
   CHECK(memcmp(x, right, N * sizeof *x) == 0);
-  tristar_precond_destroy(&p);
-  close_context(&ts);
 }
 
 int test_precond_streams(int argc, char **argv) {

@@ -126,6 +126,7 @@ static void check_broken(tsi_block_cut *cut, const tsi_lines *lines) {
 
 /* With all entries there, one that lies in no part or in two is found. */
 static void check_broken_dense(void) {
+  CLEANUP(triangle_free)
   triangle_pattern t = triangle_create(TRIANGLE_DENSE, 24, 1), columns = triangle_transpose(&t);
   const tsi_lines lines[2] = {{t.n, t.ptr, t.index, false}, {t.n, columns.ptr, columns.index, true}};
   for (int s = 0; s < 3; s++) {
@@ -145,8 +146,6 @@ static void check_broken_dense(void) {
       }
     TSI_FREE(&env, cut);
   }
-  triangle_free(&t);
-  triangle_free(&columns);
 }
 
 /* ---- Orders -------------------------------------------------------------------------------------------- */

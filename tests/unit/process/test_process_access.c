@@ -244,9 +244,7 @@ static void check_layout(tsi_env *env, const tristar_factor_t *f, const tsi_proc
 static void check_matrix(tristar_t *ts, const char *kind, tristar_method method) {
   static const tsi_index layouts[][3] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 2}, {2, 1, 2}, {2, 2, 2}, {1, 1, 4}};
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view;
-  CHECK_OK(tristar_matrix_read(ts, kind, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = read_view(ts, kind, &matrix);
   OWNED char *b = make_rhs(&typed_double, view.rows);
   for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
     tristar_analysis_options options = DEFAULTS(tristar_analysis_options);

@@ -107,8 +107,7 @@ int test_spy(int argc, char **argv) {
     CHECK(coarse == NULL);
   }
   tsi_spy_destroy(analysis, &fine);
-  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 100, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  view = generated_view(ts, "s2d9pt", 100, &matrix);
   tristar_analysis_options_init(&options);
   options.leaf_parts = 2;
   CHECK_OK(tristar_analyze(ts, &view, &options, &parted));

@@ -114,9 +114,7 @@ int test_traffic(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view;
-  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 60, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = generated_view(ts, "s2d9pt", 60, &matrix);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = analyze(ts, &view);
   RUN(check_figures(an));
   RUN(check_errors(an));

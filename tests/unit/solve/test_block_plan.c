@@ -31,7 +31,7 @@ static void check_sweep(tristar_t *ts, const char *name, tristar_plan_t *plan, b
 }
 
 static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi_index blocks, int lanes) {
-  triangle_pattern t = triangle_create(kind, n, (uint64_t)(kind + n));
+  CLEANUP(triangle_free) triangle_pattern t = triangle_create(kind, n, (uint64_t)(kind + n));
   OWNED double *values = xmalloc((size_t)(t.ptr[n] + 1) * sizeof *values);
   const tristar_view view =
       stored_view(TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, t.ptr, t.index, values);
@@ -40,8 +40,8 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
                                             .diag = TRISTAR_NON_UNIT,
                                             .partition = partitions[scheme]};
   tsi_block_options finer;
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   char name[100];
   for (int64_t e = 0; e < t.ptr[n]; e++) values[e] = 1;
   CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
@@ -53,9 +53,6 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
              triangle_names[kind], n, scheme, blocks, lanes, backward);
     check_sweep(ts, name, plan, backward, &finer);
   }
-  tristar_plan_destroy(&plan);
-  tristar_factor_destroy(&factor);
-  triangle_free(&t);
 }
 
 int test_block_plan(int argc, char **argv) {

@@ -29,14 +29,12 @@ static const struct {
 static void check_source(tristar_t *ts, size_t k, double node_bytes) {
   char path[1024];
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   snprintf(path, sizeof path, "%s/%s", data_folder(), sources[k].file);
-  CHECK_OK(tristar_matrix_read(ts, path, &matrix));
-  tristar_matrix_get_view(matrix, &view);
+  tristar_view view = read_view(ts, path, &matrix);
   options.method = sources[k].method;
   CHECK_OK(tristar_analyze(ts, &view, &options, &analysis));
   CHECK_OK(tristar_factor(analysis, view.values, &factor));

@@ -19,12 +19,10 @@ typedef struct open_case {
 static open_case open_problem(tristar_inverse inverse) {
   open_case c;
   tristar_config config = DEFAULTS(tristar_config);
-  tristar_view view;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   config.use_starpu = 0;
   CHECK_OK(tristar_create(&config, &c.ts));
-  CHECK_OK(tristar_matrix_generate(c.ts, "poisson3d7", 7, &c.matrix));
-  tristar_matrix_get_view(c.matrix, &view);
+  tristar_view view = generated_view(c.ts, "poisson3d7", 7, &c.matrix);
   options.inverse = inverse;
   CHECK_OK(tristar_analyze(c.ts, &view, &options, &c.analysis));
   CHECK_OK(tristar_factor(c.analysis, view.values, &c.factor));
