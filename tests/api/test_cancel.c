@@ -86,9 +86,8 @@ static void check_cancelled(tristar_t *ts, const tristar_view *a, tristar_orderi
 
 /* The columns of the assembly tree: different orders have different ones. */
 static int64_t entries(tristar_t *ts, const tristar_view *a, const tristar_analysis_options *options) {
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tristar_analysis_stats stats;
-  CHECK_OK(tristar_analyze(ts, a, options, &analysis));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, a, options);
   CHECK_OK(tristar_analysis_get_stats(analysis, &stats));
   return stats.nnz_lower;
 }

@@ -126,10 +126,9 @@ static void check_triangle(tristar_t *ts) {
   const double values[] = {1, 2, 2, 1, 3, -4, 8}, b[] = {2, 4, 3 - 4 + 8}, known[] = {1, 1, 1};
   const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 3, ptr, index, values);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   double x[3];
   CHECK_OK(tristar_import_csr(ts, &v, TRISTAR_LOWER, TRISTAR_NON_UNIT, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 3, x, 3));
   for (int i = 0; i < 3; i++) CHECK(x[i] == known[i]);
 }
@@ -139,7 +138,6 @@ static void check_triangle(tristar_t *ts) {
 static void check_pairs(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_analysis_options options;
-  tristar_analysis_t *an;
   tristar_factor_t *f;
   tristar_plan_t *p;
   tristar_refine_result result;
@@ -154,7 +152,7 @@ static void check_pairs(tristar_t *ts) {
   options.matching = TRISTAR_MATCHING_ON;
   options.ordering = TRISTAR_ORDERING_USER;
   options.permutation = order;
-  CHECK_OK(tristar_analyze(ts, &v, &options, &an));
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
   CHECK_OK(tristar_analysis_get_stats(an, &stats));
   CHECK(stats.pairs > 0);
   CHECK_OK(tristar_factor(an, v.values, &f));

@@ -166,10 +166,9 @@ static void *solve_on(void *arg) {
   objects *o = arg;
   OWNED double *x = xmalloc((size_t)o->n * sizeof *x);
   while (!atomic_load(&stop)) {
-    tristar_factor_t *factor;
     tristar_plan_t *plan;
     CHECK_OK(tristar_solve(o->plan, TRISTAR_N, 1, o->b, o->n, x, o->n));
-    CHECK_OK(tristar_factor(o->analysis, o->values, &factor));
+    tristar_factor_t *factor = NEW_FACTOR(o->analysis, o->values);
     CHECK_OK(tristar_plan(factor, NULL, &plan));
     CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, o->b, o->n, x, o->n));
     tristar_plan_destroy(&plan);

@@ -142,7 +142,6 @@ static void check_singular(void) {
 
 static void check_factor(void) {
   tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   tristar_plan_t *p = NULL;
   double b[3] = {1, 2, 3}, x[3], bad[7], indefinite[7];
@@ -152,7 +151,7 @@ static void check_factor(void) {
   bad[4] = NAN;
   indefinite[6] = -4;
   o.method = TRISTAR_METHOD_LLT;
-  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &o);
   EXPECT(tristar_factor(an, NULL, &f), TRISTAR_ERR_ARGUMENT, "values");
   EXPECT(tristar_factor(an, val, NULL), TRISTAR_ERR_ARGUMENT, "factor");
   EXPECT(tristar_factor(an, bad, &f), TRISTAR_ERR_NOT_FINITE, "row 2, column 1");
@@ -192,15 +191,12 @@ static void check_factor(void) {
 
 /* Orders 0 and 1, a diagonal matrix, a dense one, an arrow, duplicates, CSR with base 1 and 64 bits. */
 static void check_edge_cases(void) {
-  tristar_analysis_t *an;
-  tristar_factor_t *f;
-  tristar_plan_t *p;
   double b[3] = {6, 9, 6}, x[3];
   const int64_t none[] = {0};
   tristar_view v = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 0, 0, none, none, val, 64, 64, 0};
-  CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
-  CHECK_OK(tristar_factor(an, val, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, NULL);
+  tristar_factor_t *f = NEW_FACTOR(an, val);
+  tristar_plan_t *p = NEW_PLAN(f, NULL);
   CHECK_OK(tristar_solve(p, TRISTAR_N, 2, b, 1, x, 1));
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);

@@ -56,14 +56,13 @@ static void make_chain(chain *m, tristar_scalar scalar, int n, double first, dou
 static void check_neumann(tristar_t *ts, tristar_scalar scalar, tristar_method method, int single_factors) {
   static chain m;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  tristar_analysis_t *an;
   tristar_factor_t *f;
   tristar_factor_stats stats;
   char message[400];
   make_chain(&m, scalar, CHAIN, 1, 1);
   options.method = method;
   options.single_factors = single_factors;
-  CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, &m.view, &options);
   const tristar_status status = tristar_factor(an, m.view.values, &f);
   tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(status == TRISTAR_ERR_SINGULAR ||
@@ -88,16 +87,13 @@ static void check_neumann(tristar_t *ts, tristar_scalar scalar, tristar_method m
 static void check_refactor(tristar_t *ts) {
   static chain m, singular;
   static double b[CHAIN], x[CHAIN];
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   make_chain(&m, TRISTAR_DOUBLE, CHAIN, 2, 2);
   make_chain(&singular, TRISTAR_DOUBLE, CHAIN, 1, 1);
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.ordering = TRISTAR_ORDERING_METIS; /* in this order the last pivot of Cholesky is not negative */
-  CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
-  CHECK_OK(tristar_factor(an, m.d, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &m.view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, m.d);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   CHECK_STATUS(tristar_refactor(f, singular.d), TRISTAR_ERR_SINGULAR);
   CHECK_STATUS(tristar_solve(p, TRISTAR_N, 1, b, CHAIN, x, CHAIN), TRISTAR_ERR_STALE);
   CHECK_OK(tristar_refactor(f, m.d));
@@ -144,15 +140,12 @@ static void check_kept_plan(tristar_t *ts, bool plan_is_last) {
 static void check_consistent(tristar_t *ts) {
   static chain m;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_result result;
   make_chain(&m, TRISTAR_DOUBLE, 4, 1, 1);
   options.singular = TRISTAR_SINGULAR_PERTURB;
-  CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
-  CHECK_OK(tristar_factor(an, m.d, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &m.view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, m.d);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   for (int solvable = 0; solvable < 2; solvable++) {
     double b[4] = {1, 0, 0, solvable ? -1 : 1}, x[4];
     CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, 4, x, 4, NULL, &result));
@@ -167,18 +160,15 @@ static void check_penalty(tristar_t *ts, tristar_method method, double size) {
   enum { n = 20 };
   double b[n] = {0}, x[n], reciprocal;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_options refine;
   tristar_refine_result result;
   make_chain(&m, TRISTAR_DOUBLE, n, size, size);
   b[0] = size;
   b[n - 1] = 3 * size;
   options.method = method;
-  CHECK_OK(tristar_analyze(ts, &m.view, &options, &an));
-  CHECK_OK(tristar_factor(an, m.d, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &m.view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, m.d);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   CHECK_OK(tristar_condition(p, &reciprocal));
   CHECK_MSG(reciprocal > 1e-6, "method %d: reciprocal condition %g", (int)method, reciprocal);
   tristar_refine_options_init(&refine);
@@ -197,13 +187,10 @@ static void check_penalty_general(tristar_t *ts, double size, int single_factors
   const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, col, a, 32, 32, 0};
   double b[n] = {size}, x[n]; /* x[0] = 1 */
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   options.single_factors = single_factors;
-  CHECK_OK(tristar_analyze(ts, &view, &options, &an));
-  CHECK_OK(tristar_factor(an, a, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, a);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, NULL));
   CHECK_MSG(fabs(x[0] - 1) <= 1e-15, "x[0] - 1 is %g", x[0] - 1);
   for (int i = 1; i < n; i++) {
@@ -222,13 +209,10 @@ static void check_units(tristar_t *ts) {
   const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, col, a, 32, 32, 0};
   double b[n], x[n];
   tristar_refine_result result;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   for (int i = 0; i < n; i++) b[i] = a[ptr[i + 1] - 1];
-  CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
-  CHECK_OK(tristar_factor(an, a, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, NULL);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, a);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, &result));
   CHECK_MSG(result.backward_error < 1e-14, "backward error %g", result.backward_error);
 }
@@ -239,16 +223,13 @@ static void check_rows(tristar_t *ts, int n, const double *full, const double *b
   int ptr[UNITS_MOST + 1] = {0}, col[UNITS_MOST * UNITS_MOST];
   double a[UNITS_MOST * UNITS_MOST];
   const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, col, a, 32, 32, 0};
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   for (int i = 0, at = 0; i < n; ptr[++i] = at)
     for (int j = 0; j < n; j++)
       if (full[i * n + j] != 0) col[at] = j, a[at++] = full[i * n + j];
   warnings = 0;
-  CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
-  CHECK_OK(tristar_factor(an, a, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, NULL);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, a);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   for (int k = 0; k < 2; k++) {
     double error;
     CHECK_OK(tristar_solve(p, k ? TRISTAR_T : TRISTAR_N, 1, b, n, x, n));

@@ -6,9 +6,8 @@
 
 static tristar_analysis_t *analyze_parts(tristar_t *ts, const tristar_view *view, int leaf_parts) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  tristar_analysis_t *an;
   options.leaf_parts = leaf_parts;
-  CHECK_OK(tristar_analyze(ts, view, &options, &an));
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, view, &options);
   return an;
 }
 

@@ -92,12 +92,10 @@ static void check_likeness(const tristar_analysis_t *an, bool rounded, int64_t m
 
 static void factor_and_check(tristar_analysis_t *an, const matrix *m, tristar_method expected,
                              const char *name) {
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-  CHECK_OK(tristar_factor(an, m->values, &factor));
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(an, m->values);
   CHECK_MSG(method_of(factor) == expected, "type %c, %s: method %d", (char)m->type->scalar, name,
             (int)method_of(factor));
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   check_solution(m, plan, name);
   CHECK_OK(tristar_refactor(factor, m->values));
   check_solution(m, plan, name);
@@ -105,11 +103,10 @@ static void factor_and_check(tristar_analysis_t *an, const matrix *m, tristar_me
 
 static tristar_analysis_t *analyze(tristar_t *ts, const matrix *m, tristar_method method, bool with_values) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  tristar_analysis_t *an;
   tristar_view view = m->view;
   options.method = method;
   if (!with_values) view.values = NULL;
-  CHECK_OK(tristar_analyze(ts, &view, &options, &an));
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
   return an;
 }
 
@@ -260,10 +257,8 @@ static void check_diagonals(tristar_t *ts) {
   double _Complex values[] = {4, 1, 4, 1, 4};
   tristar_view view = {
       TRISTAR_CSC, TRISTAR_HERMITIAN, TRISTAR_COMPLEX_DOUBLE, 3, 3, ptr, index, NULL, 32, 32, 0};
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  tristar_factor_t *factor;
-  CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
-  CHECK_OK(tristar_factor(an, values, &factor));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, NULL);
+  tristar_factor_t *factor = NEW_FACTOR(an, values);
   __imag__ values[2] = 1e-20;
   CHECK_STATUS(tristar_refactor(factor, values), TRISTAR_ERR_FORMAT);
   check_message(ts, "diagonal entry 1");
@@ -300,14 +295,11 @@ static void check_rounding(tristar_t *ts, const typed *t, double unit) {
                                .values = values,
                                .ptr_bits = 32,
                                .index_bits = 32};
-    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-    CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
-    CHECK_OK(tristar_factor(an, values, &factor));
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, NULL);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(an, values);
     CHECK_MSG(method_of(factor) == (beyond ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LLT),
               "type %c, unit %g, gap %g", (char)t->scalar, unit, creal(gap));
-    CHECK_OK(tristar_plan(factor, NULL, &plan));
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
     CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, b, 2, x, 2, NULL,
                                    &result)); /* by the matrix as it is given */
     for (int i = 0; i < 2; i++)
@@ -326,13 +318,10 @@ static void check_penalty(tristar_t *ts, const typed *t) {
   for (int k = 0; k < 10; k++) put(t, values, k, given[k]);
   for (int i = 0; i < M; i++) put(t, b, i, sums[i]);
   const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, t->scalar, M, M, ptr, index, values, 32, 32, 0};
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-  CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
-  CHECK_OK(tristar_factor(an, values, &factor));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, NULL);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(an, values);
   CHECK(method_of(factor) == TRISTAR_METHOD_LU);
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, M, x, M));
   for (int i = 0; i < M; i++) CHECK(cabs(get(t, x, i) - 1) <= 100 * t->roundoff);
 }
@@ -384,8 +373,7 @@ static void check_missing(tristar_t *ts, const typed *t) {
     for (int format = TRISTAR_CSC; format <= TRISTAR_CSR; format++) {
       const tristar_view view = {
           (tristar_format)format, TRISTAR_GENERAL, t->scalar, N, N, ptr, index, values, 32, 32, 0};
-      tristar_analysis_t *an;
-      CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
+      tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, NULL);
       check_likeness(an, false, missing, "random pattern");
       tristar_analysis_destroy(&an);
     }

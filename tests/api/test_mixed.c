@@ -68,16 +68,13 @@ static void check_span(tristar_t *ts) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_refine_options refine = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   double x[2 * 4];
   options.method = TRISTAR_METHOD_LDLT;
   options.single_factors = 1;
   refine.forward_error = 1;
-  CHECK_OK(tristar_analyze(ts, &a, &options, &an));
-  CHECK_OK(tristar_factor(an, value, &f));
-  CHECK_OK(tristar_plan(f, NULL, &plan));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &a, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, value);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 2, b, 4, x, 4, &refine, &result));
   CHECK_MSG(result.backward_error < 1e-14, "backward error %g", result.backward_error);
 }

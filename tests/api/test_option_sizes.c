@@ -70,11 +70,10 @@ static void check_longer(tristar_t *ts, flow *f) {
     tristar_plan_options known;
     int64_t later;
   } options;
-  tristar_plan_t *plan;
   memset(&options, 0xff, sizeof options);
   tristar_plan_options_init_sized(&options.known, sizeof options);
   CHECK(options.known.size == sizeof options && options.later == 0 && options.known.nrhs == 1);
-  CHECK_OK(tristar_plan(f->factor, &options.known, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f->factor, &options.known);
   tristar_plan_destroy(&plan);
   options.later = 1;
   CHECK_STATUS(tristar_plan(f->factor, &options.known, &plan), TRISTAR_ERR_UNSUPPORTED);

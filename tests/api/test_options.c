@@ -19,16 +19,13 @@ static void count_warnings(void *arg, tristar_log_level level, const char *text)
 /* Solves A x = b for x = (1, 2, ..., n) and checks x to a relative error of `bound`. */
 static tristar_analysis_stats solve(const tristar_view *view, const tristar_analysis_options *options,
                                     const double *b, tristar_op op, double bound) {
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_analysis_stats stats;
   tristar_refine_result result;
   const int64_t n = view->rows;
   OWNED double *x = xmalloc((size_t)n * sizeof *x);
-  CHECK_OK(tristar_analyze(ts, view, options, &an));
-  CHECK_OK(tristar_factor(an, view->values, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, view, options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, view->values);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, NULL, &result));
   CHECK_MSG(result.backward_error < 1e-13, "backward error %g", result.backward_error);
   for (int64_t i = 0; i < n; i++)
@@ -207,15 +204,13 @@ static void check_fallback(void) {
   double values[] = {1, 3, 1, 1, 5};
   tristar_view v = {TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 3, 3, ptr, index, values, 64, 32, 0};
   tristar_analysis_options o;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  tristar_factor_t *f;
   OWNED double *b = right_hand_side(&v, TRISTAR_N);
   warnings = 0;
   (void)solve(&v, NULL, b, TRISTAR_N, 1e-13);
   CHECK(warnings == 1);
   v.values = NULL;
-  CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
-  CHECK_OK(tristar_factor(an, values, &f));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, NULL);
+  tristar_factor_t *f = NEW_FACTOR(an, values);
   CHECK(warnings == 2);
   tristar_factor_destroy(&f);
   tristar_analysis_destroy(&an);

@@ -290,15 +290,12 @@ static void check_messages(tristar_t *ts) {
   static const double values[] = {1, 1e-300, 1};
   const tristar_view view = {
       TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 3, ptr, index, values, 32, 32, 0};
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_result result;
   double b[6] = {1, 1, 1, 1, 1e200, 1}, x[6];
   char message[512];
-  CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
-  CHECK_OK(tristar_factor(an, values, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, NULL);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, values);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 2, b, 3, x, 3, NULL, &result), TRISTAR_ERR_NOT_FINITE);
   CHECK_ERROR(ts, "row 1 of x, column 1");
   CHECK(x[0] == 1 && fabs(x[1] / 1e300 - 1) < 1e-15 && x[2] == 1 &&

@@ -100,13 +100,12 @@ static void check_dependent_integers(tristar_t *ts, const typed *t) {
     const tristar_view v = make_view(t, m.n, TRISTAR_GENERAL);
     tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
     tristar_analysis_t *an;
-    tristar_factor_t *f;
     tristar_factor_stats stats;
     o.method = method;
     o.matching = (tristar_matching)(seed % 2);
     o.singular = TRISTAR_SINGULAR_PERTURB;
     if (tristar_analyze(ts, &v, &o, &an) == TRISTAR_ERR_SINGULAR) continue; /* by its structure */
-    CHECK_OK(tristar_factor(an, v.values, &f));
+    tristar_factor_t *f = NEW_FACTOR(an, v.values);
     tristar_factor_get_stats(f, &stats);
     CHECK_MSG(stats.judged && stats.singular, "type %c, seed %d: 1 / condition is %g", (char)t->scalar,
               (int)seed, stats.reciprocal_condition);
@@ -120,13 +119,12 @@ static void check_singular(tristar_t *ts, const char *what, const typed *t, tris
                            tristar_method method) {
   tristar_view v = make_view(t, m.n, symmetry);
   tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
-  tristar_analysis_t *an;
   tristar_factor_t *f;
   tristar_plan_t *p;
   double reciprocal;
   char message[400];
   o.method = method;
-  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &o);
   const tristar_status status = tristar_factor(an, v.values, &f);
   tristar_get_error(ts, message, sizeof message);
   if (status == TRISTAR_OK) {
@@ -268,12 +266,9 @@ static void check_refactor(tristar_t *ts) {
   const tristar_view v = make_view(&typed_double, m.n, TRISTAR_SYMMETRIC);
   const int64_t entries = ((const int64_t *)v.ptr)[m.n];
   double *values = xmalloc((size_t)entries * sizeof *values), b[36], x[36];
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
-  CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
-  CHECK_OK(tristar_factor(an, v.values, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, NULL);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, v.values);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   memset(values, 0, (size_t)entries * sizeof *values);
   CHECK(tristar_refactor(f, values) != TRISTAR_OK);
   CHECK_ERROR(ts, "of row ");
@@ -293,15 +288,13 @@ static void check_tiniest(tristar_t *ts) {
       const double value[2] = {re * DBL_TRUE_MIN, im * DBL_TRUE_MIN};
       const tristar_view v = {
           TRISTAR_CSR, TRISTAR_SKEW_SYMMETRIC, TRISTAR_COMPLEX_DOUBLE, 2, 2, ptr, index, value, 32, 32, 0};
-      tristar_analysis_t *an;
       tristar_factor_t *f;
-      tristar_plan_t *p;
       double reciprocal;
-      CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+      tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, NULL);
       const tristar_status status = tristar_factor(an, value, &f);
       tristar_analysis_destroy(&an);
       if (status != TRISTAR_OK) continue; /* beyond the range */
-      CHECK_OK(tristar_plan(f, NULL, &p));
+      tristar_plan_t *p = NEW_PLAN(f, NULL);
       CHECK_OK(tristar_condition(p, &reciprocal));
       CHECK_MSG(reciprocal <= 1 && reciprocal > 0.9, "%d + %d i: reciprocal condition %g", re, im,
                 reciprocal);

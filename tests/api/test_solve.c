@@ -16,8 +16,7 @@ static void check_plan(tristar_factor_t *f, const tristar_view *a, const tristar
                        const char *kind, const double *b, double *reference) {
   const int64_t n = a->rows;
   OWNED double *x = xmalloc(17 * (size_t)n * sizeof *x), *y = xmalloc(17 * (size_t)n * sizeof *y);
-  tristar_plan_t *p;
-  CHECK_OK(tristar_plan(f, options, &p));
+  tristar_plan_t *p = NEW_PLAN(f, options);
   for (int t = 0; t < 2; t++) {
     const tristar_op op = t ? TRISTAR_T : TRISTAR_N;
     double *ref = reference + t * 18 * n;
@@ -49,14 +48,12 @@ static void check_plan(tristar_factor_t *f, const tristar_view *a, const tristar
 
 static void check_problem(tristar_t *ts, const problem *q, tristar_method method, int64_t chunk_bytes) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_plan_options plan;
   tristar_view a = generated_view(ts, q->kind, q->k, &m);
   options.method = method;
-  CHECK_OK(tristar_analyze(ts, &a, &options, &an));
-  CHECK_OK(tristar_factor(an, a.values, &f));
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, &a, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, a.values);
   tristar_analysis_destroy(&an); /* the factor keeps what it needs */
   const int64_t n = a.rows;
   OWNED double *b = xmalloc(17 * (size_t)n * sizeof *b),

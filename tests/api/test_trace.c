@@ -148,11 +148,10 @@ static void check_stats(const tristar_plan_t *plan, const tristar_trace_t *t, in
 static void check_plan(tristar_factor_t *factor, const tristar_plan_options *options, tristar_op op,
                        int64_t nrhs, int64_t n, const double *b, double *x, double *expected) {
   const size_t size = (size_t)(n * nrhs) * sizeof *x;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_stats stats;
   tristar_solve_stats none;
   tristar_trace_t *trace;
-  CHECK_OK(tristar_plan(factor, options, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, options);
   tristar_plan_get_solve_stats(plan, &none);
   CHECK(none.solves == 0 && none.tasks == 0 && none.workers == 0 && none.compute_seconds.total == 0);
   CHECK_OK(tristar_solve(plan, op, nrhs, b, n, expected, n));

@@ -15,11 +15,10 @@ static void check_solves(const typed *t, const tristar_view *v, const char *what
   const size_t bytes = TYPED_COLUMNS * (size_t)n * t->bytes;
   OWNED char *b = make_rhs(t, n), *x = xmalloc(bytes);
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   double reciprocal;
   options.engine = engine;
   options.chunk_bytes_max = 20000;
-  CHECK_OK(tristar_plan(f, &options, &p));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, &options);
   const typed_errors worst = worst_errors(t, v, NULL, p, b, COMPONENTWISE);
   CHECK_MSG(worst.reported < 100 * t->roundoff, "%s %c: backward error %g", what, t->scalar, worst.reported);
   CHECK_MSG(worst.recomputed < 100 * t->roundoff, "%s %c %c, column %d of %d: backward error %g", what,
@@ -43,13 +42,11 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_analysis_stats stats;
   OWNED void *values = typed_matrix(ts, kind, k, t, symmetry, &m, &v);
   options.method = method;
-  CHECK_OK(tristar_analyze(ts, &v, &options, &an));
-  CHECK_OK(tristar_factor(an, values, &f));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, values);
   tristar_analysis_get_stats(tristar_factor_get_analysis(f), &stats);
   if (method != TRISTAR_METHOD_AUTO)
     CHECK(stats.method == method);

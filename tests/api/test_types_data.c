@@ -137,12 +137,11 @@ static tristar_factor_t *factor(tristar_t *ts, const trial *r, double reciprocal
 static void check_solves(tristar_t *ts, const trial *r, double *reciprocal) {
   const typed *t = r->type;
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  tristar_plan_t *p;
   double own;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = factor(ts, r, *reciprocal);
   if (f == NULL) return;
   options.chunk_bytes_max = 20000;
-  CHECK_OK(tristar_plan(f, &options, &p));
+  tristar_plan_t *p = NEW_PLAN(f, &options);
   CHECK_OK(tristar_condition(p, &own));
   if (!t->is_single) *reciprocal = own;
   OWNED void *b = make_rhs(t, r->view->rows);

@@ -53,14 +53,13 @@ static void open_world(const char *scheduler, const char *calibration) {
   w.analysis = NULL;
   w.factor = NULL;
   if (w.rank == 0) {
-    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     w.view = generated_view(w.ts, "s2d9pt", SIDE, &w.matrix);
     w.n = w.view.rows;
     tristar_analysis_options_init(&options);
     options.leaf_parts = w.layout.pz;
     CHECK_OK(tristar_analyze(w.ts, &w.view, &options, &w.analysis));
     CHECK_OK(tristar_factor(w.analysis, w.view.values, &w.factor));
-    CHECK_OK(tristar_plan(w.factor, NULL, &plan));
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(w.factor, NULL);
     fill_random(w.b, w.n, 3);
     CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, w.b, w.n, w.expected, w.n));
   }

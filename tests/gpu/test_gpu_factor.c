@@ -43,12 +43,11 @@ static tristar_t *create(const tsi_factorization_options *fronts, int use_starpu
 static tristar_analysis_t *analyze(tristar_t *ts, const tristar_view *view, const wish *w,
                                    tristar_place place, int64_t device_bytes) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  tristar_analysis_t *analysis;
   options.method = w->method;
   options.merge = w->merge;
   options.place = place;
   options.device_bytes = device_bytes;
-  CHECK_OK(tristar_analyze(ts, view, &options, &analysis));
+  tristar_analysis_t *analysis = NEW_ANALYSIS(ts, view, &options);
   return analysis;
 }
 
@@ -87,8 +86,7 @@ static bool same_bits(const tristar_factor_t *factor, const char *expected, size
 
 static void check_solution(const wish *w, const problem *p, tristar_factor_t *factor) {
   OWNED void *b = make_rhs(w->type, p->view.rows);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   const typed_errors worst = worst_errors(w->type, &p->view, NULL, plan, b, COMPONENTWISE);
   CHECK_MSG(worst.recomputed < 100 * w->type->roundoff, "%s %c, method %d: backward error %g", w->kind,
             w->type->scalar, (int)w->method, worst.recomputed);
@@ -260,9 +258,8 @@ static void check_perturbed(const wish *w) {
 static void check_memory(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_CPU, 0);
   int64_t before = INT64_MAX, all = 0;
-  tristar_factor_t *factor;
   size_t size;
-  CHECK_OK(tristar_factor(p.analysis, p.view.values, &factor));
+  tristar_factor_t *factor = NEW_FACTOR(p.analysis, p.view.values);
   char *bits = bits_of(factor, &size);
   tristar_factor_destroy(&factor);
   for (int64_t room = INT64_C(1) << 22; room > 0; room /= 2) {
@@ -288,10 +285,9 @@ static void check_memory(const wish *w) {
 
 static void check_failures(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_GPU, 0);
-  tristar_factor_t *factor;
   char text[512];
   emulated_dense_fail(0);
-  CHECK_OK(tristar_factor(p.analysis, p.view.values, &factor));
+  tristar_factor_t *factor = NEW_FACTOR(p.analysis, p.view.values);
   tristar_factor_destroy(&factor);
   const long long calls = emulated_dense_calls(), step = calls / 12 + 1;
   CHECK(calls > 20);
@@ -309,9 +305,8 @@ static void check_failures(const wish *w) {
 /* PLACE_AUTO uses devices for fronts that are worth it; when these fail, the cores do it all. */
 static void check_fallback(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_CPU, 0);
-  tristar_factor_t *factor;
   size_t size;
-  CHECK_OK(tristar_factor(p.analysis, p.view.values, &factor));
+  tristar_factor_t *factor = NEW_FACTOR(p.analysis, p.view.values);
   char *bits = bits_of(factor, &size);
   tristar_factor_destroy(&factor);
   tristar_analysis_t *analysis = analyze(p.ts, &p.view, w, TRISTAR_PLACE_AUTO, 0);

@@ -70,10 +70,9 @@ static void compare(const hermitian *a, const tsi_entries *g, const tsi_gpu_fsai
 static void check_like_cores(tristar_t *ts, const hermitian *a, const tristar_precond_options *options,
                              unsigned variant) {
   const tristar_view view = hermitian_view(a);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   device_inverse first = device_of(a, options), other = device_of(a, options);
   const run_grid grid = grid_number(variant % 4), another = grid_number((variant + 1) % 4);
-  CHECK_OK(tristar_precond(ts, &view, options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, options);
   launch(a, &first, variant % 3 == 0, &grid);
   for (tsi_index i = 0; i < a->n; i++) CHECK(first.rows.kind[i] == TSI_BREAKDOWN_NONE);
   compare(a, &p->fsai->lower, &first.packed);

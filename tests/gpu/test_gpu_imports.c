@@ -115,7 +115,6 @@ static void check_import(tristar_t *ts, int n, const typed *t, tristar_method me
   placed_system s = {.t = t, .n = n};
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_device_stats d;
-  tristar_plan_t *plan;
   double all = 0;
   CLEANUP(release_view) given_view v;
   view_of(&m, t, format, &v);
@@ -125,7 +124,7 @@ static void check_import(tristar_t *ts, int n, const typed *t, tristar_method me
   CHECK_OK(tristar_plan(s.factor, &options, &s.serial));
   options.engine = TRISTAR_ENGINE_TASKS;
   options.place = TRISTAR_PLACE_GPU;
-  CHECK_OK(tristar_plan(s.factor, &options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(s.factor, &options);
   CHECK(check_told(plan, INFINITY) > 0);
   for (int i = 0; tristar_plan_get_device(plan, i, &d); i++)
     all += d.factor_bytes + d.table_bytes + d.workspace_bytes;

@@ -63,11 +63,10 @@ static double bytes_of(const tristar_device_stats *d, int solves) {
 static double needed_bytes(const flow *f, int64_t nrhs) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_device_stats device;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   double bytes = 0;
   options.place = TRISTAR_PLACE_GPU;
   options.nrhs = nrhs;
-  CHECK_OK(tristar_plan(f->factor, &options, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f->factor, &options);
   for (int i = 0; tristar_plan_get_device(plan, i, &device); i++) bytes += bytes_of(&device, 1);
   return bytes;
 }
@@ -133,7 +132,6 @@ static void check_blocks(tristar_t *ts) {
   enum { NRHS = 50 };
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_device_stats device;
-  tristar_plan_t *plan;
   CLEANUP(flow_destroy) flow f;
   flow_create(ts, "poisson3d7", 9, TRISTAR_ENGINE_SERIAL, 0, &f);
   const int64_t n = f.view.rows, room = (int64_t)(needed_bytes(&f, 1) / 2 + needed_bytes(&f, 64) / 2);
@@ -142,7 +140,7 @@ static void check_blocks(tristar_t *ts) {
   options.place = TRISTAR_PLACE_GPU;
   options.device_bytes = room;
   const double empty = nodes ? taken() : 0;
-  CHECK_OK(tristar_plan(f.factor, &options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f.factor, &options);
   CHECK(tristar_plan_get_device(plan, 0, &device));
   CHECK_MSG(plan->block < 64 && plan->block >= 1, "blocks of %d", (int)plan->block);
   fill_random(b, n * NRHS, 5);
@@ -162,7 +160,6 @@ static void check_solves(tristar_t *ts) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_solve_options solve = DEFAULTS(tristar_solve_options);
   tristar_device_stats device;
-  tristar_plan_t *plan;
   tristar_request_t *request[SOLVES];
   CLEANUP(flow_destroy) flow f;
   flow_create(ts, "s2d9pt", 30, TRISTAR_ENGINE_SERIAL, 0, &f);
@@ -173,7 +170,7 @@ static void check_solves(tristar_t *ts) {
   options.device_bytes = (int64_t)(0.7 * needed_bytes(&f, 1));
   options.device_solves = SOLVES;
   const double empty = nodes ? taken() : 0;
-  CHECK_OK(tristar_plan(f.factor, &options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f.factor, &options);
   for (int i = 0; tristar_plan_get_device(plan, i, &device); i++)
     CHECK_MSG(bytes_of(&device, SOLVES) <= (double)options.device_bytes,
               "%g bytes on a device, %g are allowed", bytes_of(&device, SOLVES),

@@ -52,10 +52,9 @@ static double *solve(const flow *f, tristar_plan_t *plan, int64_t nrhs) {
 /* A plan solves as the serial executor does: with the same bits where it is one of the cores alone. */
 static void check_solution(const flow *f, tristar_plan_t *plan, int64_t nrhs) {
   tristar_plan_options options = placed(TRISTAR_PLACE_CPU, nrhs);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *serial;
   double *x = solve(f, plan, nrhs), worst = 0;
   options.engine = TRISTAR_ENGINE_SERIAL;
-  CHECK_OK(tristar_plan(f->factor, &options, &serial));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *serial = NEW_PLAN(f->factor, &options);
   OWNED double *expected = solve(f, serial, nrhs);
   for (int64_t i = 0; i < f->view.rows * nrhs; i++) worst = larger_error(worst, fabs(x[i] - expected[i]));
   CHECK_MSG(worst <= 1e-10 && (stats_of(plan).devices > 0 || worst == 0), "x differs by %g", worst);
@@ -111,8 +110,7 @@ static int64_t check_devices(const tristar_plan_t *plan, int64_t nrhs) {
 }
 
 static tristar_plan_t *check_plan(const flow *f, const tristar_plan_options *options) {
-  tristar_plan_t *plan;
-  CHECK_OK(tristar_plan(f->factor, options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f->factor, options);
   check_solution(f, plan, options->nrhs);
   (void)check_devices(plan, options->nrhs);
   return plan;
@@ -324,9 +322,8 @@ static void check_insertion(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
   const tristar_plan_options options = placed(TRISTAR_PLACE_GPU, 1);
   CLEANUP(flow_destroy) flow f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   flow_create(ts, "s2d9pt", 9, TRISTAR_ENGINE_AUTO, 0, &f);
-  CHECK_OK(tristar_plan(f.factor, &options, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f.factor, &options);
   CHECK(stats_of(plan).devices > 0);
   tristar_explanation why;
   CHECK_OK(tristar_plan_explain(plan, NULL, 1, &why));

@@ -80,8 +80,7 @@ static tristar_precond_t *make(tristar_t *ts, const system_of *s, tristar_precon
                                tristar_place place) {
   const tristar_precond_options o = options_of(kind, place);
   tristar_precond_stats stats;
-  tristar_precond_t *m;
-  CHECK_OK(tristar_precond(ts, &s->view, &o, &m));
+  tristar_precond_t *m = NEW_PRECOND(ts, &s->view, &o);
   CHECK_OK(tristar_precond_get_stats(m, &stats));
   CHECK(stats.on_device == (place == TRISTAR_PLACE_GPU));
   return m;

@@ -54,11 +54,10 @@ static void check(tristar_t *ts, const system_of *s, const way *w, unsigned seed
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, s, w);
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   const tristar_solve_options solve = way_solve_options(s, w);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_request_t r;
   CHECK(factor->rows != NULL);
   options.engine = TRISTAR_ENGINE_SERIAL;
-  CHECK_OK(tristar_plan(factor, &options, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, &options);
   fill_b(s, (tsi_index)w->nrhs, b);
   memcpy(x, b, bytes);
   memcpy(y, b, bytes);

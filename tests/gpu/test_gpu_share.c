@@ -26,10 +26,9 @@ static const tsi_device *find_device(const char *name) {
 static void check_share(tristar_t *ts, const tsi_device *device, const char *kind, int64_t size) {
   const tsi_device_costs costs = tsi_device_costs_of(device);
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tsi_device_forecast best;
   tristar_view view = generated_view(ts, kind, size, &matrix);
-  CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, NULL);
   char values = 0;
   const tristar_factor_t factor = {
       .ts = ts, .analysis = analysis, .scalar_bytes = sizeof(double), .lower = &values, .upper = &values};

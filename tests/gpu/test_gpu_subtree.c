@@ -166,10 +166,9 @@ static void check(tristar_t *ts, const problem *p, unsigned variant, unsigned ty
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   CLEANUP(solver_close) solver s = solver_open(ts, p, types[type].type, false);
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = (int64_t)(3 * p->node_bytes);
-  CHECK_OK(tristar_plan(s.factor, &options, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(s.factor, &options);
   check_solve(&s, plan, p, type, ops[variant % 3], TRISTAR_PART_ALL, 1);
   check_solve(&s, plan, p, type, ops[(variant + 1) % 3], TRISTAR_PART_ALL, 5);
   check_solve(&s, plan, p, type, ops[(variant + 2) % 3], variant % 2 ? TRISTAR_PART_L : TRISTAR_PART_U, 1);

@@ -18,8 +18,7 @@ static tristar_plan_options placed(tristar_place place) {
 
 static tristar_plan_t *make(tristar_factor_t *factor, tristar_place place) {
   const tristar_plan_options options = placed(place);
-  tristar_plan_t *plan;
-  CHECK_OK(tristar_plan(factor, &options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(factor, &options);
   CHECK(tristar_plan_get_device(plan, 0, NULL) == (place == TRISTAR_PLACE_GPU));
   CHECK(!tristar_plan_get_subtree(plan, 0, NULL) && !tristar_plan_get_device(plan, 1, NULL));
   return plan;

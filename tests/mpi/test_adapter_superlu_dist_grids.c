@@ -146,10 +146,9 @@ static tristar_status import(tristar_t *ts, const void *from, tristar_factor_t *
 static void check_solves(tristar_factor_t *f, const system_t *s) {
   static tsi_scalar b[N], y[N];
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  tristar_plan_t *plan;
   if (f == NULL) return;
   options.chunk_bytes_max = 20000;
-  CHECK_OK(tristar_plan(f, &options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f, &options);
   random_vectors(b, N, 1);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, N, y, N));
   check_same_solutions(&s->matrix, TRISTAR_N, 1, s->x, y);

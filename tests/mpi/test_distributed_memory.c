@@ -65,11 +65,9 @@ static tristar_layout grids(const world *w) {
 static double peak_of_one(const world *w, const problem *q) {
   double peak = 0;
   if (w->rank == 0) {
-    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
-    CLEANUP(tristar_factor_destroy) tristar_factor_t *alone;
     tristar_factor_stats stats;
-    CHECK_OK(tristar_analyze(w->ts, &q->view, NULL, &analysis));
-    CHECK_OK(tristar_factor(analysis, q->view.values, &alone));
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(w->ts, &q->view, NULL);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *alone = NEW_FACTOR(analysis, q->view.values);
     CHECK_OK(tristar_factor_get_stats(alone, &stats));
     peak = (double)stats.peak_bytes;
   }

@@ -27,7 +27,6 @@ static const struct source {
 static double error_alone(const world *w, const shared_matrix *s, const tristar_analysis_options *options) {
   tristar_analysis_t *analysis;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
-  tristar_plan_t *plan;
   tristar_refine_result result;
   double worst = NAN;
   tristar_status status = tristar_analyze(w->ts, &s->view, options, &analysis);
@@ -35,7 +34,7 @@ static double error_alone(const world *w, const shared_matrix *s, const tristar_
   tristar_analysis_destroy(&analysis);
   if (status != TRISTAR_OK) return worst;
   OWNED char *b = make_rhs(s->t, s->n), *x = xmalloc((size_t)s->n * s->t->bytes + 1);
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_T, 1, b, s->n, x, s->n, NULL, &result));
   worst = result.backward_error;
   tristar_plan_destroy(&plan);

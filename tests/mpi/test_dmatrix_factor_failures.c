@@ -168,9 +168,9 @@ static void check_singular(const world *w) {
   for (int64_t j = 0; j <= ORDER; j++) ptr[j] = j * ORDER;
   shared_matrix s = share_columns(w, ORDER, ptr, index, values);
   if (w->rank == 0) {
-    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
     tristar_factor_t *alone;
-    CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
+    CLEANUP(tristar_analysis_destroy)
+    tristar_analysis_t *analysis = NEW_ANALYSIS(w->ts, &s.view, &o.analysis);
     CHECK_STATUS(tristar_factor(analysis, values, &alone), TRISTAR_ERR_SINGULAR);
     tristar_get_error(w->ts, text, sizeof text);
   }

@@ -29,9 +29,9 @@ static double error_alone(const shared_matrix *s, const tristar_factor_t *factor
   double error = 0;
   if (factor != NULL) {
     OWNED char *b = make_rhs(s->t, s->n), *x = xmalloc((size_t)s->n * s->t->bytes);
-    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     tristar_refine_result result;
-    CHECK_OK(tristar_plan((tristar_factor_t *)(uintptr_t)factor, NULL, &plan));
+    CLEANUP(tristar_plan_destroy)
+    tristar_plan_t *plan = NEW_PLAN((tristar_factor_t *)(uintptr_t)factor, NULL);
     CHECK_OK(tristar_solve_refined(plan, TRISTAR_T, 1, b, s->n, x, s->n, NULL, &result));
     error = result.backward_error;
   }

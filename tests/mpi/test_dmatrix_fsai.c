@@ -144,11 +144,10 @@ static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_
 static void check_levels(const world *w, const char *kind, int64_t k, int block) {
   CLEANUP(close_problem) problem p = open_problem(w, kind, k, &typed_double);
   tristar_precond_options o = paired(options_of(5, 0), TRISTAR_PAIR_AUTO);
-  tristar_precond_t *m;
   tristar_view diagonal;
   int64_t count[4];
   o.block = block;
-  CHECK_OK(tristar_precond(w->ts, &p.s.view, &o, &m));
+  tristar_precond_t *m = NEW_PRECOND(w->ts, &p.s.view, &o);
   count[0] = count_iterations(&p, NULL, m);
   tristar_precond_destroy(&m);
   for (int levels = 3; levels >= 0; levels -= 3) {

@@ -21,9 +21,8 @@ static void fill_rhs(const typed *t, int64_t n, void *b) {
 
 static tristar_precond_t *make_precond(const world *w, const tristar_view *view, tristar_precond_kind kind) {
   tristar_precond_options options = DEFAULTS(tristar_precond_options);
-  tristar_precond_t *m;
   options.kind = kind;
-  CHECK_OK(tristar_precond(w->ts, view, &options, &m));
+  tristar_precond_t *m = NEW_PRECOND(w->ts, view, &options);
   return m;
 }
 

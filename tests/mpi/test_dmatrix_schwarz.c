@@ -74,9 +74,8 @@ static void check_without_overlap(const world *w, const typed *t, tristar_precon
   CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 6, t, TRISTAR_HERMITIAN);
   const tristar_precond_options options = options_of(kind);
   tristar_view diagonal;
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *block;
   CHECK_OK(tristar_dmatrix_get_diagonal(p.d, &diagonal));
-  CHECK_OK(tristar_precond(w->ts, &diagonal, &options, &block));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *block = NEW_PRECOND(w->ts, &diagonal, &options);
   apply(&p, block, TRISTAR_N, 3, p.b, p.x);
   for (int restricted = 0; restricted < 2; restricted++) {
     CLEANUP(tristar_precond_destroy) tristar_precond_t *m = make(&p, kind, 0, restricted);

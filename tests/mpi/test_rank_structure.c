@@ -63,14 +63,12 @@ static void check_kept(const world *w, const char *kind, int64_t k, tristar_meth
 /* Of tristar_factor on this process alone. */
 static double peak_alone(const world *w, const char *kind, int64_t k) {
   tristar_matrix_t *matrix;
-  tristar_analysis_t *analysis;
-  tristar_factor_t *factor;
   tristar_factor_stats stats;
   tristar_view view = generated_view(w->ts, kind, k, &matrix);
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.ordering = TRISTAR_ORDERING_METIS; /* the same here and on all ranks */
-  CHECK_OK(tristar_analyze(w->ts, &view, &options, &analysis));
-  CHECK_OK(tristar_factor(analysis, view.values, &factor));
+  tristar_analysis_t *analysis = NEW_ANALYSIS(w->ts, &view, &options);
+  tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
   CHECK_OK(tristar_factor_get_stats(factor, &stats));
   tristar_factor_destroy(&factor);
   tristar_analysis_destroy(&analysis);

@@ -115,6 +115,18 @@ static inline double larger_error(double a, double b) {
     CHECK_MSG(strstr(error_, (text)) != NULL, "\"%s\" is not in \"%s\"", (text), error_);                    \
   } while (0)
 
+/* Objects, whose creation must succeed. */
+#define NEW_ANALYSIS(ts, view, options) CHECK_NEW(tristar_analysis_t, tristar_analyze, ts, view, options)
+#define NEW_FACTOR(analysis, values) CHECK_NEW(tristar_factor_t, tristar_factor, analysis, values)
+#define NEW_PLAN(factor, options) CHECK_NEW(tristar_plan_t, tristar_plan, factor, options)
+#define NEW_PRECOND(ts, view, options) CHECK_NEW(tristar_precond_t, tristar_precond, ts, view, options)
+#define CHECK_NEW(type, create, ...)                                                                         \
+  ({                                                                                                         \
+    type *new_;                                                                                              \
+    CHECK_OK(create(__VA_ARGS__, &new_));                                                                    \
+    new_;                                                                                                    \
+  })
+
 /* A struct of this type as its tristar_..._init fills it. */
 #define DEFAULTS(type)                                                                                       \
   ({                                                                                                         \

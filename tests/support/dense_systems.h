@@ -150,12 +150,11 @@ static inline void free_view(tristar_view *v) {
 
 static inline void make_plan(tristar_t *ts, const tristar_view *v, tristar_method method, int single_factors,
                              tristar_factor_t **f, tristar_plan_t **p) {
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.method = method;
   options.single_factors = single_factors;
   options.singular = TRISTAR_SINGULAR_PERTURB;
-  CHECK_OK(tristar_analyze(ts, v, &options, &an));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, v, &options);
   CHECK_OK(tristar_factor(an, v->values, f));
   CHECK_OK(tristar_plan(*f, NULL, p));
 }

@@ -173,8 +173,7 @@ static inline void check_update(tristar_t *ts, const typed *t, tristar_symmetry 
   tristar_precond_options options = options_of(4, 2, 1e-3);
   options.postfilter = 0.02;
   options.block = block;
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   const square before = factor_of(p, t);
   for (int k = 0; k < 2; k++) {
     CHECK_OK(tristar_precond_update(p, k == 0 ? &next : &view));

@@ -90,22 +90,19 @@ static void check_factor(tristar_t *ts, const char *kind, const typed *t, trista
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   OWNED void *values = typed_matrix(ts, kind, 9, t, symmetry, &matrix, &view);
   options.method = method;
   options.single_factors = single_factors;
-  CHECK_OK(tristar_analyze(ts, &view, &options, &analysis));
-  CHECK_OK(tristar_factor(analysis, values, &factor));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(analysis, values);
   for (int way = 0; way < 4; way++) {
     tristar_plan_options how = DEFAULTS(tristar_plan_options);
-    tristar_plan_t *plan;
     if (way == 1 && TSI_TESTS_SANITIZED) continue; /* what way 0 chooses for so few rows */
     how.engine = way == 1 ? TRISTAR_ENGINE_SERIAL : way == 0 ? TRISTAR_ENGINE_AUTO : TRISTAR_ENGINE_TASKS;
     how.chunk_bytes_max = way == 2 ? 3000 : 0;
     if (way == 2) how.updates = TRISTAR_UPDATES_PUSH;
     if (way == 3) how.kernel = TRISTAR_KERNEL_SPMV;
-    CHECK_OK(tristar_plan(factor, &how, &plan));
+    tristar_plan_t *plan = NEW_PLAN(factor, &how);
     for (int k = 0; k < 3; k++) {
       CLEANUP(columns_free) columns c = columns_create(t, view.rows, counts[k]);
       tristar_solve_options o;

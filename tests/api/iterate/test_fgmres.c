@@ -60,18 +60,15 @@ static void check_tolerance(const char *what, tristar_plan_t *p, tristar_op op, 
 /* Refined solve with and without FGMRES; `better` at the most with it, more than `worse` without. */
 static void check(tristar_t *ts, const char *what, const tristar_view *v,
                   const tristar_analysis_options *options, tristar_op op, double worse, double better) {
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_refine_options refine = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
   const int64_t n = v->rows;
   const int parts = v->scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
   OWNED double *b = xmalloc((size_t)(n * parts) * sizeof *b), *x = xmalloc((size_t)(n * parts) * sizeof *x);
   fill_random(b, n * parts, 1);
-  CHECK_OK(tristar_analyze(ts, v, options, &an));
-  CHECK_OK(tristar_factor(an, v->values, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, v, options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, v->values);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   refine.max_iterations = 0;
   CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result));
   CHECK_MSG(!(result.backward_error <= worse) && result.iterations == 0,

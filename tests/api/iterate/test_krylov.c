@@ -124,7 +124,6 @@ static void check_textbook(tristar_t *ts) {
   double norms[STEPS + 1];
   tristar_krylov_point history[STEPS + 1];
   tristar_precond_options m;
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *precond;
   krylov_random(true, N, 6, 3, half);
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) {
@@ -136,7 +135,7 @@ static void check_textbook(tristar_t *ts) {
   krylov_set_dense(&d, true, N, a);
   tristar_precond_options_init(&m);
   m.kind = TRISTAR_PRECOND_JACOBI;
-  CHECK_OK(tristar_precond(ts, &d.view, &m, &precond));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *precond = NEW_PRECOND(ts, &d.view, &m);
   tristar_krylov_options options = krylov_options(TRISTAR_KRYLOV_CG);
   options.tolerance = 0;
   options.max_iterations = STEPS;

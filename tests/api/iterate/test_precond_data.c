@@ -80,13 +80,12 @@ static int64_t count_iterations(tristar_t *ts, const tristar_view *view, tristar
   tristar_precond_options options = DEFAULTS(tristar_precond_options);
   tristar_krylov_options krylov = DEFAULTS(tristar_krylov_options);
   tristar_krylov_result result;
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
   OWNED void *b = make_rhs(t, n), *x = xcalloc((size_t)n, t->bytes);
   options.kind = kind;
   options.pair = TRISTAR_PAIR_AUTO;
   krylov.method = TRISTAR_KRYLOV_BICGSTAB;
-  CHECK_OK(tristar_precond(ts, view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, view, &options);
   CHECK_OK(tristar_krylov_create(ts, view, &krylov, &k));
   CHECK_OK(tristar_krylov_solve(k, p, 1, b, n, x, n, &result));
   CHECK_MSG(result.converged, "%s, kind %d: residual %g", file, (int)kind, result.residual);

@@ -205,10 +205,9 @@ static void check_shift(tristar_precond_kind kind) {
   int32_t index[9];
   const tristar_view view = three(values, -1, ptr, index, kept);
   tristar_precond_options options = options_of(kind);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   check_failure(ts, &view, &options, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "shift");
   options.shift = 2;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
 }
 
 /* ---- Updates ------------------------------------------------------------------------------------------- */
@@ -362,8 +361,7 @@ static void check_empty(void) {
                              .index_bits = 32};
   for (int kind = 0; kind < TRISTAR_PRECOND_PLAN; kind++) {
     const tristar_precond_options options = options_of((tristar_precond_kind)kind);
-    CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
-    CHECK_OK(tristar_precond(ts, &view, &options, &p));
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
     CHECK_OK(tristar_precond_apply(p, TRISTAR_T, 3, NULL, 0, NULL, 0));
     CHECK_OK(tristar_precond_update(p, &view));
   }

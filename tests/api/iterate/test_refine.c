@@ -189,9 +189,6 @@ static void check_span(tristar_t *ts) {
       }
   for (tristar_method method = TRISTAR_METHOD_LU; method <= TRISTAR_METHOD_LDLT; method++)
     for (int k = 0; k < 3; k++) {
-      CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-      CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-      CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
       tristar_factor_stats stats;
       tristar_refine_result result;
       tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
@@ -201,10 +198,10 @@ static void check_span(tristar_t *ts) {
       options.permutation = permutations[k];
       options.merge = TRISTAR_MERGE_FUNDAMENTAL;
       options.singular = TRISTAR_SINGULAR_PERTURB;
-      CHECK_OK(tristar_analyze(ts, &v, &options, &an));
-      CHECK_OK(tristar_factor(an, values, &f));
+      CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
+      CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, values);
       CHECK_OK(tristar_factor_get_stats(f, &stats));
-      CHECK_OK(tristar_plan(f, NULL, &p));
+      CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
       CHECK(stats.perturbed_pivots > 0);
       CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, 4, x, 4, NULL, &result));
       CHECK_MSG(result.backward_error <= 50 * DBL_EPSILON,

@@ -164,13 +164,12 @@ static void check_precond_start_time(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = make();
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_precond_options options = DEFAULTS(tristar_precond_options);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *precond;
   tristar_precond_stats stats;
   tristar_starpu_info info;
   tristar_view view = generated_view(ts, "s2d9pt", 20, &matrix);
   options.kind = TRISTAR_PRECOND_ILU;
   options.engine = TRISTAR_ENGINE_TASKS;
-  CHECK_OK(tristar_precond(ts, &view, &options, &precond));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *precond = NEW_PRECOND(ts, &view, &options);
   CHECK_OK(tristar_precond_get_stats(precond, &stats));
   CHECK_OK(tristar_get_starpu(ts, &info));
   CHECK(info.start_seconds > 0 && stats.start_seconds == info.start_seconds);

@@ -61,12 +61,11 @@ static void make_context(int use_starpu, problem *p) {
 }
 
 static void factor(const char *generator, int64_t size, problem *p) {
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_view view = generated_view(p->ts, generator, size, &p->matrix);
   p->n = view.rows;
   options.ordering = TRISTAR_ORDERING_METIS; /* paths of AMD's trees are longer than the test expects */
-  CHECK_OK(tristar_analyze(p->ts, &view, &options, &analysis));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(p->ts, &view, &options);
   CHECK_OK(tristar_factor(analysis, view.values, &p->factor));
 }
 
@@ -84,8 +83,7 @@ static void release(problem *p) {
 }
 
 static tristar_plan_t *plan_of(const problem *p, const tristar_plan_options *options) {
-  tristar_plan_t *plan;
-  CHECK_OK(tristar_plan(p->factor, options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(p->factor, options);
   return plan;
 }
 

@@ -26,14 +26,13 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
   allocation_failures failing = fail_allocations_of(ts);
   failing.keeps_memory = true; /* the plan of a round */
   while (!failing.over) {
-    tristar_plan_t *plan;
     tristar_plan_options plan_options = DEFAULTS(tristar_plan_options);
     tristar_insert_options options = DEFAULTS(tristar_insert_options);
     told t = {0, TRISTAR_OK};
     const size_t before = memory_now(ts);
     plan_options.engine = engine;
     plan_options.chunk_bytes_max = 3000;
-    CHECK_OK(tristar_plan(f.factor, &plan_options, &plan));
+    tristar_plan_t *plan = NEW_PLAN(f.factor, &plan_options);
     options.end = tell;
     options.end_arg = &t;
     CHECK(next_failure(&failing));

@@ -300,13 +300,12 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
   allocation_failures failing = fail_allocations_of(ts);
   failing.keeps_memory = true; /* the plan of a round */
   while (!failing.over) {
-    tristar_plan_t *plan;
     tristar_plan_options options = DEFAULTS(tristar_plan_options);
     tristar_request_t *request;
     const size_t before = bytes_held(ts);
     options.engine = engine;
     options.chunk_bytes_max = 3000;
-    CHECK_OK(tristar_plan(f.factor, &options, &plan));
+    tristar_plan_t *plan = NEW_PLAN(f.factor, &options);
     CHECK_OK(tristar_plan_get_stats(plan, &stats));
     CHECK(next_failure(&failing));
     tristar_status status = tristar_solve_start(plan, NULL, nrhs, b, b, &request);
@@ -335,7 +334,6 @@ static void check_failure_later(tristar_t *ts, bool polled) {
   struct starpu_task *task[WORKERS_MOST];
   CLEANUP(flow_destroy) flow f;
   tristar_memory_stats before, after;
-  tristar_plan_t *plan;
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_request_t *request;
   const int64_t nrhs = 140;
@@ -346,7 +344,7 @@ static void check_failure_later(tristar_t *ts, bool polled) {
   options.engine = TRISTAR_ENGINE_TASKS;
   options.chunk_bytes_max = 3000;
   tristar_get_memory(ts, &before);
-  CHECK_OK(tristar_plan(f.factor, &options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f.factor, &options);
   const int workers = occupy_workers(task, NULL);
   CHECK_OK(tristar_solve_start(plan, NULL, nrhs, b, b, &request));
   CHECK_OK(tristar_fail_allocation(ts, 1));

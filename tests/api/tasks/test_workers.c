@@ -4,7 +4,6 @@
 
 int main(void) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
@@ -12,7 +11,7 @@ int main(void) {
   setenv("STARPU_NOPENCL", "0", 1);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   tristar_view v = generated_view(ts, "s2d9pt", 5, &m);
-  CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, NULL);
   CHECK_OK(tristar_factor(an, v.values, &f)); /* one task: needs no worker */
   options.engine = TRISTAR_ENGINE_TASKS;
   CHECK_STATUS(tristar_plan(f, &options, &p), TRISTAR_ERR_NO_WORKER);

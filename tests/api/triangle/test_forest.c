@@ -98,19 +98,17 @@ static tristar_t *contexts[2]; /* without and with StarPU */
 static void solve(const forest *a, tristar_t *ts, tristar_method method, tristar_ordering ordering,
                   double peak, const double *b, double *x) {
   const tristar_view view = view_of(a);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_factor_stats stats;
   tristar_refine_result result;
-  CHECK_OK(tristar_analyze(ts, &view, options_of(method, ordering), &an));
-  CHECK_OK(tristar_factor(an, a->value, &f));
+  CLEANUP(tristar_analysis_destroy)
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, options_of(method, ordering));
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, a->value);
   CHECK_OK(tristar_factor_get_stats(f, &stats));
   CHECK_MSG((double)stats.peak_bytes < peak * (double)stats.factor_bytes,
             "%lld rows: %zu bytes at the peak, %zu in the factor", (long long)a->n, stats.peak_bytes,
             stats.factor_bytes);
   CHECK(stats.perturbed_pivots == 0);
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, a->n, x, a->n, NULL, &result));
   CHECK_MSG(result.backward_error < 1e-14, "%lld rows: backward error %g", (long long)a->n,
             result.backward_error);
@@ -132,9 +130,9 @@ static void check_bad_pivot(forest *a, int64_t row) {
   const double kept = a->value[a->ptr[row]];
   char message[512], wanted[64];
   tristar_t *ts = contexts[1];
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CHECK_OK(tristar_analyze(ts, &view, options_of(TRISTAR_METHOD_LLT, TRISTAR_ORDERING_METIS), &an));
+  CLEANUP(tristar_analysis_destroy)
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, options_of(TRISTAR_METHOD_LLT, TRISTAR_ORDERING_METIS));
   a->value[a->ptr[row]] = -1;
   CHECK_STATUS(tristar_factor(an, a->value, &f), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
   CHECK(f == NULL);

@@ -169,11 +169,10 @@ static void check_import(tristar_t *ts, dense *m, int format) {
   check_order(m, f);
   for (int k = 0; k < 4; k++) {
     tristar_plan_options options = DEFAULTS(tristar_plan_options);
-    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     options.engine = k == 3 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
     options.chunk_bytes_max = k > 0 ? 700 : 0;
     options.order_seed = k == 2 ? 5 : 0;
-    CHECK_OK(tristar_plan(f, &options, &plan));
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, &options);
     check_parts(m, plan);
     check_chain(m, plan);
     check_rows(m, plan, TRISTAR_PART_ALL);

@@ -36,26 +36,23 @@ typedef struct problem {
 
 static tristar_factor_t *make_factor(tristar_t *ts, const problem *p, tristar_inverse inverse) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-  tristar_factor_t *f;
   CHECK(options.inverse == TRISTAR_INVERSE_DIAGONAL);
   options.method = p->method;
   options.single_factors = p->single_factors;
   options.inverse = inverse;
   options.ordering = TRISTAR_ORDERING_METIS; /* separators are wide enough for slices */
-  CHECK_OK(tristar_analyze(ts, &p->view, &options, &an));
-  CHECK_OK(tristar_factor(an, p->view.values, &f));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
+  tristar_factor_t *f = NEW_FACTOR(an, p->view.values);
   return f;
 }
 
 static tristar_plan_t *make_plan(tristar_factor_t *f, tristar_engine engine, unsigned seed) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_stats stats;
-  tristar_plan_t *p;
   options.engine = engine;
   options.chunk_bytes_max = CHUNK_BYTES;
   options.order_seed = seed;
-  CHECK_OK(tristar_plan(f, &options, &p));
+  tristar_plan_t *p = NEW_PLAN(f, &options);
   tristar_plan_get_stats(p, &stats);
   if (stats.slices > 0) sliced++;
   return p;
@@ -131,10 +128,9 @@ static void check_products(const problem *p, tristar_factor_t *f, tristar_plan_t
   const double bound = p->t->is_single || p->single_factors ? 1e-3 : 1e-11;
   OWNED char *x = xmalloc((size_t)(n * nrhs) * p->t->bytes), *y = xmalloc((size_t)(n * nrhs) * p->t->bytes);
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.kernel = TRISTAR_KERNEL_SPMV;
-  CHECK_OK(tristar_plan(f, &options, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, &options);
   for (int o = 0; o < TYPED_OPS; o++) {
     double difference = 0, largest = 0;
     CHECK_OK(tristar_solve(plan, typed_ops[o], nrhs, b, n, x, n));

@@ -269,7 +269,6 @@ static void check_bad_calls(tristar_t *ts, state *s) {
 static void check_problem(tristar_t *ts, const problem *p, tristar_engine engine, int64_t chunk_bytes) {
   state s = {.p = p, .random = 3};
   tristar_matrix_t *matrix;
-  tristar_analysis_t *analysis;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_plan_options plan = DEFAULTS(tristar_plan_options);
   s.view = generated_view(ts, p->kind, p->k, &matrix);
@@ -278,7 +277,7 @@ static void check_problem(tristar_t *ts, const problem *p, tristar_engine engine
   s.bytes = p->is_complex ? sizeof(number) : sizeof(double);
   options.method = p->method;
   options.single_factors = p->single;
-  CHECK_OK(tristar_analyze(ts, &s.view, &options, &analysis));
+  tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &s.view, &options);
   CHECK_OK(tristar_factor(analysis, s.view.values, &s.factor));
   plan.engine = engine;
   plan.chunk_bytes_max = chunk_bytes;

@@ -23,7 +23,6 @@ static void check_services(tristar_t *ts, tristar_partition partition) {
   const double alpha = 2, beta = -1;
   double error, x[WANTED] = {1, 2, 3};
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_refine_result result;
   tristar_solve_options o;
   start(&p, 4);
@@ -31,7 +30,7 @@ static void check_services(tristar_t *ts, tristar_partition partition) {
   const tristar_triangle_options options = options_of(&p, partition);
   fill_vector(p.t, p.n, 5, v.b);
   CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, v.b, p.n, v.x, p.n, NULL, &result));
   CHECK(result.backward_error < 1e-15);
   CHECK_OK(tristar_residual(factor, TRISTAR_N, 1, v.b, p.n, v.x, p.n, NULL, p.n, &error));

@@ -68,11 +68,10 @@ static void check_solve(const problem *p, tristar_plan_t *plan, int which, int64
 static void check_plan(const problem *p, tristar_factor_t *factor, tristar_engine engine, int64_t nrhs,
                        const char *what, vectors *v, char *bits) {
   tristar_plan_options how = DEFAULTS(tristar_plan_options);
-  tristar_plan_t *plan;
   const size_t size = (size_t)(p->n * nrhs) * p->t->bytes;
   how.engine = engine;
   how.order_seed = engine == TRISTAR_ENGINE_SERIAL ? 3 : 0;
-  CHECK_OK(tristar_plan(factor, &how, &plan));
+  tristar_plan_t *plan = NEW_PLAN(factor, &how);
   for (int which = 0; which < 5; which++) {
     check_solve(p, plan, which, nrhs, v, what);
     if (which == 0) memcpy(bits, v->x, size);
@@ -164,14 +163,13 @@ static void check_pieces(tristar_t *ts, int kind, tristar_partition partition) {
   for (int which = 0; which < 32; which++) {
     tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
     CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     tristar_solve_options o = DEFAULTS(tristar_solve_options);
     options.partition = partition;
     if (which & 1) options.row_order = order;
     if (which & 2) options.column_scale = scale;
     if (which & 4) options.column_order = order;
     CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
-    CHECK_OK(tristar_plan(factor, NULL, &plan));
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
     o.op = which & 8 ? TRISTAR_T : TRISTAR_N;
     if (which & 16) o.alpha = &alpha, o.beta = &beta;
     for (int32_t i = 0; i < N; i++) x[i] = apart[2 * i] = b[2 * i + 1];

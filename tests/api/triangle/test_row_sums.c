@@ -39,14 +39,13 @@ static void check_sum(tristar_t *ts, bool upper, bool transposed, tristar_partit
                                         TRISTAR_DOUBLE, N, N, t.ptr, t.index, t.values);
   tristar_triangle_options o = DEFAULTS(tristar_triangle_options);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   double b[N * NRHS], x[N * NRHS];
   const int full = upper ? 0 : N - 1;
   o.uplo = upper != transposed ? TRISTAR_UPPER : TRISTAR_LOWER;
   o.partition = partition;
   for (int k = 0; k < N * NRHS; k++) b[k] = k % N == full ? 0 : 1;
   CHECK_OK(tristar_import_triangle(ts, &view, &o, &factor));
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   for (int nrhs = 1; nrhs <= NRHS; nrhs++) {
     CHECK_OK(tristar_solve(plan, transposed ? TRISTAR_T : TRISTAR_N, nrhs, b, N, x, N));
     for (int c = 0; c < nrhs; c++) CHECK(x[c * N + full] == expected);

@@ -324,13 +324,12 @@ static void check_inside(tristar_t *ts) {
                                             .diag = TRISTAR_NON_UNIT,
                                             .partition = TRISTAR_PARTITION_WHOLE};
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   const double b[] = {26, 8, 15}; /* entries (0, 2) add up to 5 */
   double x[3];
   CHECK_STATUS(tristar_import_triangle(ts, &view, &options, &factor), TRISTAR_ERR_FORMAT);
   view.index = turned;
   CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, 3, x, 3));
   CHECK(x[0] == 11 && x[1] == 2 && x[2] == 3);
 }

@@ -18,10 +18,9 @@ typedef struct system_of {
 
 static inline system_of system_factor(tristar_t *ts, const typed *type) {
   system_of s = {.type = type};
-  tristar_analysis_t *analysis;
   s.values = typed_matrix(ts, "convdiff3d", 5, type, TRISTAR_GENERAL, &s.matrix, &s.view);
   s.n = s.view.rows;
-  CHECK_OK(tristar_analyze(ts, &s.view, NULL, &analysis));
+  tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &s.view, NULL);
   CHECK_OK(tristar_factor(analysis, s.values, &s.factor));
   tristar_analysis_destroy(&analysis);
   return s;

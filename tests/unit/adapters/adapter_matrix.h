@@ -182,10 +182,9 @@ static inline void check_factor(tristar_factor_t *factor, const adapter_matrix *
   for (int engine = TRISTAR_ENGINE_SERIAL; engine <= TRISTAR_ENGINE_TASKS; engine++)
     for (int small = 0; small < 2; small++) {
       tristar_plan_options options = DEFAULTS(tristar_plan_options);
-      tristar_plan_t *plan;
       options.engine = (tristar_engine)engine;
       if (small) options.chunk_bytes_max = options.chunk_bytes_min = 1000;
-      CHECK_OK(tristar_plan(factor, &options, &plan));
+      tristar_plan_t *plan = NEW_PLAN(factor, &options);
       check_plan(plan, m, solve, arg);
       check_refined(plan, m);
       tristar_plan_destroy(&plan);

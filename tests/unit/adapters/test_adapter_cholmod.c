@@ -134,7 +134,6 @@ static void check_form(tristar_t *ts, const api *functions, const form *f, int p
   adapter_matrix m;
   side s;
   tristar_factor_t *factor;
-  tristar_plan_t *plan;
   if (f->zomplex && parts == 1) return;
   adapter_matrix_create(kind_of(f), 90, parts, 7, &m);
   side_start(functions, &m, &s);
@@ -142,7 +141,7 @@ static void check_form(tristar_t *ts, const api *functions, const form *f, int p
   check_view(ts, s.l, &m.view);
   CHECK_OK(tristar_import_cholmod(ts, s.l, &m.view, &factor));
   check_factor(factor, &m, solve, &s);
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   adapter_matrix_change(&m, 3);
   side_factor(&s, f);
   CHECK_OK(tristar_reimport_cholmod(factor, s.l, &m.view));
@@ -165,7 +164,6 @@ static void check_single(tristar_t *ts, const form *f, int parts) {
   adapter_matrix m;
   side s;
   tristar_factor_t *factor;
-  tristar_plan_t *plan;
   if (f->zomplex && parts == 1) return;
   adapter_matrix_create(kind_of(f), 90, parts, 7, &m);
   side_start(&apis[0], &m, &s);
@@ -180,7 +178,7 @@ static void check_single(tristar_t *ts, const form *f, int parts) {
   m.view.values = values;
   check_view(ts, &single, &m.view);
   CHECK_OK(tristar_import_cholmod(ts, &single, NULL, &factor));
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   const int size = m.n * parts;
   double *b = xcalloc((size_t)size, sizeof *b), *y = xcalloc((size_t)size, sizeof *y);
   fill_random(b, size, 1);

@@ -138,13 +138,12 @@ static void check_family(tristar_t *ts, tristar_klu family, adapter_kind kind, i
   CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   side s = {.family = family, .m = &m, .btf = btf, .scale = scale};
   tristar_factor_t *factor;
-  tristar_plan_t *plan;
   adapter_matrix_create(kind, 80, parts_of(family), 5, &m);
   side_start(&s);
   check_view(ts, &s, kind);
   CHECK_OK(tristar_import_klu(ts, family, s.symbolic, s.numeric, &m.view, &factor));
   check_factor(factor, &m, solve, &s);
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   adapter_matrix_change(&m, 3);
   side_refactor(&s);
   check_view(ts, &s, kind);
@@ -161,12 +160,11 @@ static void check_extreme_rows(tristar_t *ts, tristar_klu family, int btf, int s
   CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   side s = {.family = family, .m = &m, .btf = btf, .scale = scale};
   tristar_factor_t *factor;
-  tristar_plan_t *plan;
   adapter_matrix_create(ADAPTER_BLOCKS, 80, parts_of(family), 5, &m);
   adapter_matrix_round(&m);
   side_start(&s);
   CHECK_OK(tristar_import_klu(ts, family, s.symbolic, s.numeric, &m.view, &factor));
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   adapter_matrix_make_extreme(&m);
   side_refactor(&s);
   CHECK_OK(tristar_reimport_klu(factor, family, s.symbolic, s.numeric, &m.view));

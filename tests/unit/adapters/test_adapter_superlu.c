@@ -160,14 +160,13 @@ static void check_kind(tristar_t *ts, Stype_t storage, bool incomplete, bool equ
   static system_t s;
   tristar_factor_t *f;
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  tristar_plan_t *plan;
   create(&s, storage, incomplete, equilibrate);
   if (!incomplete) check_view(ts, &s);
   CHECK_OK(tristar_import_superlu(ts, &s.factors, &f));
   options.nrhs = RHS;
   options.engine = equilibrate ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = 20000;
-  CHECK_OK(tristar_plan(f, &options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f, &options);
   check_solves(plan, &s);
   if (!incomplete) { /* the same pivots, hence the same structure */
     int before[N];
@@ -189,13 +188,12 @@ static void check_refined(tristar_t *ts) {
   static system_t s;
   static tsi_scalar x[N];
   tristar_factor_t *f;
-  tristar_plan_t *plan;
   tristar_refine_result result;
   double reciprocal;
   create(&s, SLU_NC, false, true);
   s.factors.matrix = &s.matrix.view;
   CHECK_OK(tristar_import_superlu(ts, &s.factors, &f));
-  CHECK_OK(tristar_plan(f, NULL, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f, NULL);
   random_vectors(s.b, N, 9);
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, s.b, N, x, N, NULL, &result));
   CHECK_MSG(result.backward_error < 10 * ROUNDOFF, "%g", result.backward_error);
@@ -211,7 +209,6 @@ static void check_stale(tristar_t *ts) {
   static system_t s, other;
   static tsi_scalar x[N];
   tristar_factor_t *f;
-  tristar_plan_t *plan;
   create(&s, SLU_NC, false, false);
   create(&other, SLU_NC, false, false);
   Destroy_SuperNode_Matrix(&other.L);
@@ -220,7 +217,7 @@ static void check_stale(tristar_t *ts) {
   factor(&other, DOFACT);
   CHECK(memcmp(s.perm_r, other.perm_r, sizeof s.perm_r) != 0);
   CHECK_OK(tristar_import_superlu(ts, &s.factors, &f));
-  CHECK_OK(tristar_plan(f, NULL, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f, NULL);
   CHECK_STATUS(tristar_reimport_superlu(f, &other.factors), TRISTAR_ERR_STALE);
   random_vectors(s.b, N, 9);
   CHECK_STATUS(tristar_solve(plan, TRISTAR_N, 1, s.b, N, x, N), TRISTAR_ERR_STALE);

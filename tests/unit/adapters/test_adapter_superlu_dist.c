@@ -161,14 +161,13 @@ static void check_kind(tristar_t *ts, bool equilibrate, colperm_t ordering) {
   static system_t s;
   tristar_factor_t *f;
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  tristar_plan_t *plan;
   create(&s, equilibrate, ordering);
   check_view(ts, &s);
   CHECK_OK(import(ts, &s, &f));
   options.nrhs = RHS;
   options.engine = equilibrate ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = 20000;
-  CHECK_OK(tristar_plan(f, &options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(f, &options);
   check_solves(plan, &s);
   for (int p = 0; p < PER_LINE * N; p++) s.matrix.value[p] *= (tsi_real)(3 + 1e-1 * (p % 5));
   factor(&s, SamePattern_SameRowPerm);
@@ -184,10 +183,9 @@ static void check_kind(tristar_t *ts, bool equilibrate, colperm_t ordering) {
 static void check_refined(tristar_t *ts, system_t *s) {
   static tsi_scalar b[N], x[N];
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_refine_result result;
   CHECK_OK(IMPORT(ts, N, &s->lu, &s->scale_perm, &s->grid, &s->matrix.view, &f));
-  CHECK_OK(tristar_plan(f, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
   random_vectors(b, N, 9);
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, b, N, x, N, NULL, &result));
   CHECK_MSG(result.backward_error < 10 * ROUNDOFF, "%g", result.backward_error);

@@ -121,14 +121,13 @@ static void check_family(tristar_t *ts, tristar_umfpack family, adapter_kind kin
   CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   CLEANUP(free_numeric) side s = {.family = family, .m = &m, .scale = scale};
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   adapter_matrix_create(kind, 80, parts_of(family), 5, &m);
   side_factor(&s);
   const int exchanged = check_view(ts, &s);
   CHECK(kind == ADAPTER_DEFINITE || exchanged > 10);
   CHECK_OK(tristar_import_umfpack(ts, family, s.numeric, &m.view, &factor));
   check_factor(factor, &m, solve, &s);
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   adapter_matrix_change(&m, 3);
   side_factor(&s);
   check_view(ts, &s);
@@ -146,12 +145,11 @@ static void check_extreme_rows(tristar_t *ts, tristar_umfpack family, double sca
   CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   CLEANUP(free_numeric) side s = {.family = family, .m = &m, .scale = scale};
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   adapter_matrix_create(ADAPTER_UNSYMMETRIC, 80, parts_of(family), 5, &m);
   adapter_matrix_round(&m);
   side_factor(&s);
   CHECK_OK(tristar_import_umfpack(ts, family, s.numeric, &m.view, &factor));
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   adapter_matrix_make_extreme(&m);
   side_factor(&s);
   CHECK_OK(tristar_reimport_umfpack(factor, family, s.numeric, &m.view));
@@ -176,7 +174,6 @@ static void check_refused(tristar_t *ts, tristar_umfpack family) {
   CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   CLEANUP(free_numeric) side s = {.family = family, .m = &m};
   tristar_factor_t *factor;
-  tristar_plan_t *plan;
   const int64_t nothing[1000] = {0};
   adapter_matrix_create(ADAPTER_UNSYMMETRIC, 30, parts_of(family), 2, &m);
   side_factor(&s);
@@ -189,7 +186,7 @@ static void check_refused(tristar_t *ts, tristar_umfpack family) {
   /* A factor stays as it was when the new ones cannot be read. */
   CHECK_OK(tristar_import_umfpack(ts, family, s.numeric, &m.view, &factor));
   CHECK_STATUS(tristar_reimport_umfpack(factor, family, nothing, &m.view), TRISTAR_ERR_ARGUMENT);
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   check_plan(plan, &m, solve, &s);
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);

@@ -125,10 +125,9 @@ static void check_counts(void) {
 static void solve(tristar_factor_t *factor, tristar_engine engine, int solves, const double *b, double *x,
                   int64_t n) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   tristar_plan_stats stats;
   options.engine = engine;
-  CHECK_OK(tristar_plan(factor, &options, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, &options);
   CHECK_OK(tristar_plan_get_stats(plan, &stats));
   if (engine == TRISTAR_ENGINE_AUTO)
     CHECK_MSG(stats.workers > 4 && stats.workers <= cores && strcmp(stats.scheduler, "lanes") == 0, "%d %s",

@@ -147,10 +147,9 @@ static const tristar_op ops[2] = {TRISTAR_N, TRISTAR_T};
 
 static tristar_plan_t *plan_of(const system_t *s, tristar_engine engine) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  tristar_plan_t *plan;
   tristar_plan_stats stats;
   options.engine = engine;
-  CHECK_OK(tristar_plan(s->factor, &options, &plan));
+  tristar_plan_t *plan = NEW_PLAN(s->factor, &options);
   CHECK_OK(tristar_plan_get_stats(plan, &stats));
   CHECK_MSG(strcmp(stats.scheduler, engine == TRISTAR_ENGINE_SERIAL ? "serial" : "lanes") == 0, "%s",
             stats.scheduler);

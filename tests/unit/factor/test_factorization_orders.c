@@ -252,14 +252,12 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
                   bool declared, const tsi_factorization_options *options) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_analysis_options wish = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   size_t size, other;
   tristar_view view = generated_view(ts, kind, k, &matrix);
   wish.method = method;
   wish.merge = TRISTAR_MERGE_NONE; /* panels of 8 columns */
-  CHECK_OK(tristar_analyze(ts, &view, &wish, &analysis));
-  CHECK_OK(tristar_factor(analysis, view.values, &factor));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, &wish);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
   CHECK(factor->analysis->stats.method == method);
   OWNED char *reference = factor_in_order(factor, kind, options, 0, false, &size);
   for (int seed = 0; seed <= orders; seed++) {

@@ -235,16 +235,14 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
                   const tsi_factorization_options *options) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_analysis_options wish = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   char *bits[4] = {NULL};
   tristar_view view = generated_view(ts, kind, k, &matrix);
   wish.method = method;
   wish.inverse = inverse;
   wish.merge = TRISTAR_MERGE_NONE; /* panels of 8 columns */
-  CHECK_OK(tristar_analyze(ts, &view, &wish, &analysis));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, &wish);
   ts->fronts = *options;
-  CHECK_OK(tristar_factor(analysis, view.values, &factor));
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
   const contents all = contents_of(factor);
   for (int q = 0; q < 4; q++) {
     if (all.at[q] == NULL) continue;

@@ -127,10 +127,9 @@ static void check_partition(tristar_t *ts, const problem *p, const way *w, trist
   static const tristar_engine engines[] = {TRISTAR_ENGINE_AUTO, TRISTAR_ENGINE_SERIAL, TRISTAR_ENGINE_TASKS};
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, p, w, partition);
   for (int e = 0; e < 3; e++) {
-    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     tristar_plan_options options = DEFAULTS(tristar_plan_options);
     options.engine = engines[e];
-    CHECK_OK(tristar_plan(factor, &options, &plan));
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, &options);
     for (int k = 0; k < (e == 0 ? SOLVES : 1); k++) { /* with help and without */
       solve(plan, p, w, x);
       CHECK(memcmp(x, expected, (size_t)p->n * p->bytes) == 0);
@@ -140,8 +139,7 @@ static void check_partition(tristar_t *ts, const problem *p, const way *w, trist
 
 static void check_way(tristar_t *ts, const problem *p, const way *w, void *expected, void *x) {
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = import(ts, p, w, TRISTAR_PARTITION_WHOLE);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   solve(plan, p, w, expected);
   check_partition(ts, p, w, TRISTAR_PARTITION_SUPERSTEPS, expected, x);
   if (!w->moves) check_partition(ts, p, w, TRISTAR_PARTITION_LEVELS, expected, x);

@@ -72,8 +72,7 @@ static tristar_status import(tristar_t *ts, const columns *c, tristar_partition 
 }
 
 static void solve(tristar_factor_t *factor, tristar_op op, const void *b, void *x) {
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   for (int k = 0; k < 3; k++) CHECK_OK(tristar_solve(plan, op, 1, b, N, x, N)); /* with help and without */
 }
 

@@ -95,9 +95,8 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
                        const tristar_precond_options *options) {
   const double roundoff = options->single ? typed_single.roundoff : s->t->roundoff;
   CLEANUP(free_stored) tristar_view view = store(s, how);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   tristar_precond_stats stats;
-  CHECK_OK(tristar_precond(ts, &view, options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, options);
   const square g = factor_of(p, s->t), wanted = textbook(s, options);
   check_equations(s, &g, options->shift, roundoff);
   check_like(&g, &wanted, roundoff);
@@ -120,14 +119,13 @@ static void check_cases(tristar_t *ts, const square *s, const storage *how) {
 static void check_ties(tristar_t *ts) {
   square s = {.n = 6, .t = &typed_double, .symmetry = TRISTAR_SYMMETRIC};
   const tristar_precond_options options = options_of(1, 2, 0);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   for (int i = 0; i < s.n; i++)
     for (int j = 0; j < s.n; j++) {
       s.a[i][j] = i == j ? 10 : (i + j) % 2 ? 1 : -1;
       s.there[i][j] = true;
     }
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[3]);
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   const square g = factor_of(p, s.t);
   for (int i = 0; i < s.n; i++)
     for (int j = 0; j < s.n; j++) CHECK(g.there[i][j] == (i == j || (j < i && j < 2)));
@@ -183,8 +181,7 @@ static void check_arrow(tristar_t *ts) {
   const tristar_view view = {
       TRISTAR_CSR, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, ARROW, ARROW, ptr, column, values, 32, 32, 0};
   const tristar_precond_options options = options_of(3, 2, 0);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   for (int i = 0; i < ARROW; i++) check_arrow_row(&p->fsai->lower, i, 4);
 }
 
@@ -204,13 +201,12 @@ static void check_refused(tristar_t *ts) {
 /* X of three right-hand sides, to be freed; twice, once by way of an update. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   tristar_precond_options options = options_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   tristar_view view = read_view(ts, "gen:poisson3d7:13", &matrix);
   options.engine = engine;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   const int64_t n = view.rows;
   *size = 6 * n;
   double *b = xmalloc((size_t)(3 * n) * sizeof *b), *x = xmalloc((size_t)*size * sizeof *x);

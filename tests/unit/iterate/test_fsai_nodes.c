@@ -161,8 +161,7 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
   const double roundoff = options->single ? typed_single.roundoff : s->t->roundoff;
   const nodes all = nodes_of(s, options->block);
   CLEANUP(free_stored) tristar_view view = store(s, how);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
-  CHECK_OK(tristar_precond(ts, &view, options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, options);
   if (options->block < 0 && 2 * s->n < 3 * all.count) {
     CHECK(p->fsai->nodes.count == 0);
   } else {
@@ -272,7 +271,6 @@ static void check_memory(tristar_t *ts) {
 /* X, to be freed; after an update. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   tristar_precond_stats stats;
   tristar_precond_options options = options_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
@@ -280,7 +278,7 @@ static double *apply_with(const char *workers, tristar_engine engine, int64_t *s
   tristar_view view = read_view(ts, "gen:elasticity3d:6", &matrix);
   options.engine = engine;
   options.block = TRISTAR_PRECOND_BLOCK_AUTO;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   CHECK_OK(tristar_precond_get_stats(p, &stats));
   CHECK(stats.nodes == view.rows / 3);
   *size = view.rows;

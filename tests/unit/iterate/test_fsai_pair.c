@@ -95,11 +95,10 @@ static void check_pattern(tristar_t *ts, const square *a, const square *lower,
                           const tristar_precond_options *given) {
   const square h = hermitian_part(a);
   tristar_precond_options options = *given;
-  tristar_precond_t *p;
   if (!is_definite(&h) || given->prefilter > 0 || given->postfilter > 0) return;
   CLEANUP(free_stored) tristar_view view = store(&h, &storages[0]);
   options.pair = TRISTAR_PAIR_NEVER;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   const square g = factor_of(p, a->t);
   for (int i = 0; i < a->n; i++)
     for (int j = 0; j <= i; j++)
@@ -150,8 +149,7 @@ static void check_phases(tristar_t *ts, const typed *t) {
   square lower[2];
   for (int k = 0; k < 2; k++) {
     CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
-    CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
-    CHECK_OK(tristar_precond(ts, &view, &options, &p));
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
     lower[k] = factor_of(p, t);
     const square upper = upper_of(p, t);
     for (int i = 0; i < N; i++) check_row(&s, &lower[k], &upper, i, 0, t->roundoff);
@@ -223,10 +221,9 @@ static void check_pair_update(tristar_t *ts, const typed *t) {
     for (int j = 0; j < N; j++) other.a[i][j] *= i == j ? 3 : 0.5 + 0.5 * ((i + 2 * j) % 3);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]), next = store(&other, &storages[0]);
   tristar_precond_options options = pair_of(4, 2, 1e-3);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   options.postfilter = 0.02;
   options.pair = TRISTAR_PAIR_AUTO;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   const square before = factor_of(p, t);
   for (int k = 0; k < 2; k++) {
     CHECK_OK(tristar_precond_update(p, k == 0 ? &next : &view));
@@ -287,10 +284,9 @@ static void check_indefinite(tristar_t *ts, const typed *t) {
   const square s = square_random(t, N, 6, TRISTAR_GENERAL, 0.3, 21), h = hermitian_part(&s);
   const tristar_precond_options options = pair_of(N, 3, 0);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   char b[N * sizeof(number)];
   CHECK(!is_definite(&h));
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   for (int j = 0; j < N; j++) {
     for (int i = 0; i < N; i++) put(t, b, i, s.a[i][j]);
     CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, N, b, N));
@@ -306,13 +302,12 @@ static void check_indefinite(tristar_t *ts, const typed *t) {
 /* X of three right-hand sides for each op, twice, once by way of an update; to be freed. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   tristar_precond_options options = pair_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   tristar_view view = read_view(ts, "gen:convdiff3d:13", &matrix);
   options.engine = engine;
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   const int64_t n = view.rows;
   *size = 12 * n;
   double *b = xmalloc((size_t)(3 * n) * sizeof *b), *x = xmalloc((size_t)*size * sizeof *x);
@@ -348,8 +343,7 @@ static void check_threads(tristar_t *ts) {
   for (int run = 0; run < 20; run++) {
     caller callers[CALLERS];
     pthread_t thread[CALLERS];
-    CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
-    CHECK_OK(tristar_precond(ts, &view, &options, &p));
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
     for (int k = 0; k < CALLERS; k++) {
       callers[k] = (caller){.p = p, .b = b};
       CHECK(pthread_create(&thread[k], NULL, call, &callers[k]) == 0);

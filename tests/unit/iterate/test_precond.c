@@ -222,9 +222,8 @@ static void check_kind(tristar_t *ts, const square *s, const storage *how, trist
                        const factored *f, const char *what) {
   options->partition = (tristar_partition)((options->partition + 1) % (TRISTAR_PARTITION_RECURSIVE + 1));
   CLEANUP(free_stored) tristar_view view = store(s, how);
-  tristar_precond_t *p;
   tristar_precond_stats stats;
-  CHECK_OK(tristar_precond(ts, &view, options, &p));
+  tristar_precond_t *p = NEW_PRECOND(ts, &view, options);
   check_inverse(p, &f->m, &f->size, what);
   CHECK_OK(tristar_precond_get_stats(p, &stats));
   CHECK(stats.kind == options->kind && stats.n == s->n && stats.scalar == s->t->scalar);
@@ -302,12 +301,11 @@ static void check_diagonals(tristar_t *ts, const square *s, const storage *how) 
   CLEANUP(free_stored) tristar_view view = store(s, how);
   tristar_precond_options options = DEFAULTS(tristar_precond_options);
   for (int jacobi = 0; jacobi < 2; jacobi++) {
-    CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
     square m = *s;
     for (int i = 0; i < s->n; i++)
       for (int j = 0; j < s->n; j++) m.a[i][j] = i != j ? 0 : jacobi ? s->a[i][i] : 1;
     options.kind = jacobi ? TRISTAR_PRECOND_JACOBI : TRISTAR_PRECOND_NONE;
-    CHECK_OK(tristar_precond(ts, &view, &options, &p));
+    CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
     check_inverse(p, &m, &m, "diagonal");
   }
 }
@@ -323,10 +321,9 @@ static void check_change(tristar_t *ts, const typed *t) {
   tristar_view one = store(&hermitian, &storages[1]), other = store(&symmetric, &storages[1]);
   const factored f = dense_ic(&hermitian, 1, 0, 0), g = dense_ic(&symmetric, 1, 0, 0);
   tristar_precond_options options = DEFAULTS(tristar_precond_options);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   options.kind = TRISTAR_PRECOND_IC;
   options.level = 1;
-  CHECK_OK(tristar_precond(ts, &one, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &one, &options);
   check_inverse(p, &f.m, &f.size, "Hermitian");
   CHECK_OK(tristar_precond_update(p, &other));
   check_inverse(p, &g.m, &g.size, "symmetric");

@@ -150,10 +150,9 @@ static void check_late_plans(tristar_precond_kind kind) {
   const square s = square_random(&typed_double, N, 4, TRISTAR_SYMMETRIC, 1.2, 7);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
   const tristar_precond_options options = options_of(kind, TRISTAR_PARTITION_AUTO);
-  CLEANUP(tristar_precond_destroy) tristar_precond_t *p;
   double b[2 * N], x[2 * N], right[2 * N];
   fill_random(b, 2 * N, 3);
-  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, N, right, N));
   allocation_failures failing = fail_allocations_of(ts);
   failing.keeps_memory = true; /* streams */

@@ -248,12 +248,10 @@ static void check_matrix(tristar_t *ts, const char *kind, tristar_method method)
   OWNED char *b = make_rhs(&typed_double, view.rows);
   for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
     tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
-    CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
     options.method = method;
     options.leaf_parts = layouts[k][2];
-    CHECK_OK(tristar_analyze(ts, &view, &options, &an));
-    CHECK_OK(tristar_factor(an, view.values, &f));
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, view.values);
     for (int variant = 0; variant < 4; variant++) {
       const tsi_process_options process = {.layout = {.px = layouts[k][0],
                                                       .py = layouts[k][1],

@@ -70,10 +70,9 @@ static void check_errors(const tristar_analysis_t *an) {
 }
 
 static tristar_analysis_t *analyze(tristar_t *ts, const tristar_view *view) {
-  tristar_analysis_t *an;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.leaf_parts = 4;
-  CHECK_OK(tristar_analyze(ts, view, &options, &an));
+  tristar_analysis_t *an = NEW_ANALYSIS(ts, view, &options);
   return an;
 }
 

@@ -41,11 +41,10 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
                                             .partition = partitions[scheme]};
   tsi_block_options finer;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   char name[100];
   for (int64_t e = 0; e < t.ptr[n]; e++) values[e] = 1;
   CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   tsi_block_options_init(&finer, schemes[scheme], blocks, lanes);
   finer.least = 20;
   for (int backward = 0; backward < 2; backward++) {

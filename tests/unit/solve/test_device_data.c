@@ -29,16 +29,13 @@ static const struct {
 static void check_source(tristar_t *ts, size_t k, double node_bytes) {
   char path[1024];
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   snprintf(path, sizeof path, "%s/%s", data_folder(), sources[k].file);
   tristar_view view = read_view(ts, path, &matrix);
   options.method = sources[k].method;
-  CHECK_OK(tristar_analyze(ts, &view, &options, &analysis));
-  CHECK_OK(tristar_factor(analysis, view.values, &factor));
-  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   CLEANUP(device_solver_close) device_solver s = device_solver_open(plan, node_bytes);
   for (int op = 0; op < 3; op++)
     device_compare(&s, (const tristar_op[]){TRISTAR_N, TRISTAR_T, TRISTAR_C}[op], TRISTAR_PART_ALL, 1,

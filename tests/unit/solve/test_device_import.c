@@ -10,12 +10,11 @@ static void check_import(tristar_t *ts, int n, bool is_complex, tristar_method m
   CLEANUP(release_view) given_view v;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   make_view(&m, 0, true, &v);
   CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = 700;
-  CHECK_OK(tristar_plan(f, &options, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, &options);
   CLEANUP(device_solver_close) device_solver s = device_solver_open(plan, 1000);
   CHECK(s.device->sides == (method == TRISTAR_METHOD_LU ? 2 : 1));
   for (int op = 0; op < 3; op++)

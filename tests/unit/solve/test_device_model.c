@@ -11,11 +11,9 @@ static const int64_t sizes[] = {9, 30, 500, 1};
 
 static tristar_factor_t *make_factor(tristar_t *ts, size_t k) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
-  tristar_factor_t *factor;
   tristar_view view = generated_view(ts, kinds[k], sizes[k], &matrix);
-  CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
-  CHECK_OK(tristar_factor(analysis, view.values, &factor));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, NULL);
+  tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
   return factor;
 }
 

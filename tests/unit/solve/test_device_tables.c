@@ -33,9 +33,8 @@ static const typed *const types[] = {&typed_single, &typed_double, &typed_comple
 
 static void solve_all(tristar_factor_t *factor, bool is_single, double node_bytes) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   options.engine = TRISTAR_ENGINE_SERIAL;
-  CHECK_OK(tristar_plan(factor, &options, &plan));
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, &options);
   CLEANUP(device_solver_close) device_solver s = device_solver_open(plan, node_bytes);
   for (int o = 0; o < TYPED_OPS; o++) {
     device_compare(&s, typed_ops[o], TRISTAR_PART_ALL, 2, is_single ? 2e-3 : 1e-9);
@@ -47,15 +46,13 @@ static void solve_all(tristar_factor_t *factor, bool is_single, double node_byte
 static void check_problem(tristar_t *ts, const problem *p, const typed *t) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   OWNED void *values = typed_matrix(ts, p->kind, p->size, t, p->symmetry, &matrix, &view);
   options.method = p->method;
   options.inverse = p->inverse;
   options.single_factors = p->mixed;
-  CHECK_OK(tristar_analyze(ts, &view, &options, &analysis));
-  CHECK_OK(tristar_factor(analysis, view.values, &factor));
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
   solve_all(factor, t->is_single || p->mixed, p->node_bytes);
 }
 
