@@ -246,9 +246,7 @@ static tristar_status check_options(tsi_env *env, const tristar_view *view,
   if ((o->uplo != TRISTAR_LOWER && o->uplo != TRISTAR_UPPER) ||
       (o->diag != TRISTAR_UNIT && o->diag != TRISTAR_NON_UNIT))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "uplo is %d, diag %d", (int)o->uplo, (int)o->diag);
-  if ((unsigned)o->partition > TRISTAR_PARTITION_RECURSIVE)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)o->partition);
-  return TRISTAR_OK;
+  return tsi_partition_check(env, o->partition);
 }
 
 /* Where several cores are to share the work, and the columns can be read where they lie: they become rows, if

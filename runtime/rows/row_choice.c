@@ -58,15 +58,30 @@ static int choose_lanes(tristar_t *ts, double bytes, bool any) {
   return filled < most ? (int)filled : most;
 }
 
+/* Of each partition by rows; that of SUPERNODES is not used. */
+static const tsi_row_way way_of[] = {[TRISTAR_PARTITION_AUTO] = TSI_ROWS_SUPERSTEPS,
+                                     [TRISTAR_PARTITION_SUPERSTEPS] = TSI_ROWS_SUPERSTEPS,
+                                     [TRISTAR_PARTITION_LEVELS] = TSI_ROWS_LEVELS,
+                                     [TRISTAR_PARTITION_WHOLE] = TSI_ROWS_WHOLE,
+                                     [TRISTAR_PARTITION_COLUMN] = TSI_ROWS_COLUMN_BLOCKS,
+                                     [TRISTAR_PARTITION_ROW] = TSI_ROWS_ROW_BLOCKS,
+                                     [TRISTAR_PARTITION_RECURSIVE] = TSI_ROWS_RECURSIVE_BLOCKS};
+enum { PARTITIONS = sizeof way_of / sizeof *way_of };
+
+tristar_status tsi_partition_check(tsi_env *env, tristar_partition partition) {
+  if ((unsigned)partition >= PARTITIONS)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)partition);
+  return TRISTAR_OK;
+}
+
+tristar_partition tsi_partition_of_way(tsi_row_way way) {
+  int p = 0;
+  while (p == TRISTAR_PARTITION_AUTO || p == TRISTAR_PARTITION_SUPERNODES || way_of[p] != way) p++;
+  return (tristar_partition)p;
+}
+
 tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, size_t scalar_bytes,
                               tristar_partition partition) {
-  static const tsi_row_way way_of[] = {[TRISTAR_PARTITION_AUTO] = TSI_ROWS_SUPERSTEPS,
-                                       [TRISTAR_PARTITION_SUPERSTEPS] = TSI_ROWS_SUPERSTEPS,
-                                       [TRISTAR_PARTITION_LEVELS] = TSI_ROWS_LEVELS,
-                                       [TRISTAR_PARTITION_WHOLE] = TSI_ROWS_WHOLE,
-                                       [TRISTAR_PARTITION_COLUMN] = TSI_ROWS_COLUMN_BLOCKS,
-                                       [TRISTAR_PARTITION_ROW] = TSI_ROWS_ROW_BLOCKS,
-                                       [TRISTAR_PARTITION_RECURSIVE] = TSI_ROWS_RECURSIVE_BLOCKS};
   tsi_row_options options;
   tsi_row_options_init(&options, TSI_ROWS_WHOLE, 1, scalar_bytes);
   const bool any = partition == TRISTAR_PARTITION_AUTO;

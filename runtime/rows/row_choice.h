@@ -19,6 +19,11 @@ typedef struct tsi_row_choice {
   size_t scalar_bytes;
 } tsi_row_choice;
 
+/* Errors: ARGUMENT (there is no such partition). */
+TRISTAR_CHECKED tristar_status tsi_partition_check(tsi_env *env, tristar_partition partition);
+/* The partition whose rows are cut that way. */
+tristar_partition tsi_partition_of_way(tsi_row_way way);
+
 /* PARTITION_AUTO on one core: SUPERSTEPS, which are windows there, or WHOLE. */
 tsi_row_way tsi_row_way_of_one(tsi_index n, tsi_count entries, size_t scalar_bytes);
 /* By the numbers of rows and entries alone. */

@@ -18,6 +18,7 @@
 #include "tristar_trace.h"
 #include "tristar_typed.h"
 #include "runtime/matrix/view.h"
+#include "runtime/rows/row_choice.h"
 
 void tristar_plan_options_init_sized(tristar_plan_options *options, size_t size) {
   const tristar_plan_options defaults = {.engine = TRISTAR_ENGINE_AUTO, .nrhs = 1};
@@ -73,13 +74,7 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan, const ts
   const int sides = plan->sides;
   plan->stats.partition = TRISTAR_PARTITION_SUPERNODES;
   if (factor->rows) {
-    static const tristar_partition partition[] = {[TSI_ROWS_WHOLE] = TRISTAR_PARTITION_WHOLE,
-                                                  [TSI_ROWS_LEVELS] = TRISTAR_PARTITION_LEVELS,
-                                                  [TSI_ROWS_SUPERSTEPS] = TRISTAR_PARTITION_SUPERSTEPS,
-                                                  [TSI_ROWS_COLUMN_BLOCKS] = TRISTAR_PARTITION_COLUMN,
-                                                  [TSI_ROWS_ROW_BLOCKS] = TRISTAR_PARTITION_ROW,
-                                                  [TSI_ROWS_RECURSIVE_BLOCKS] = TRISTAR_PARTITION_RECURSIVE};
-    plan->stats.partition = partition[factor->rows->cut->way];
+    plan->stats.partition = tsi_partition_of_way(factor->rows->cut->way);
     TSI_TRY(choose_row_chunks(env, plan, &plan->side[0].chunks));
   } else
     TSI_TRY(choose_panel_chunks(env, plan, device));

@@ -10,6 +10,7 @@
 #include "runtime/solve/in_flight.h"
 #include "tristar_typed.h"
 #include "runtime/matrix/view.h"
+#include "runtime/rows/row_choice.h"
 
 void tristar_precond_options_init_sized(tristar_precond_options *options, size_t size) {
   const tristar_precond_options defaults = {.kind = TRISTAR_PRECOND_ILU,
@@ -28,8 +29,7 @@ void tristar_precond_options_init_sized(tristar_precond_options *options, size_t
 /* ---- Options ------------------------------------------------------------------------------------------- */
 
 static tristar_status check_plan_options(tsi_env *env, const tristar_precond_options *o) {
-  if ((unsigned)o->partition > TRISTAR_PARTITION_RECURSIVE)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)o->partition);
+  TSI_TRY(tsi_partition_check(env, o->partition));
   if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine is %d", (int)o->engine);
   if (o->nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, o->nrhs);
