@@ -303,7 +303,8 @@ static void check_messages(tristar_t *ts) {
   b[4] = 1;
   b[2] = NAN;
   CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 2, b, 3, x, 3, NULL, &result), TRISTAR_ERR_NOT_FINITE);
-  CHECK_ERROR(ts, "b has NaN or infinity in row 2, column 0");
+  tristar_get_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, "b has NaN or infinity in row 2, column 0") != NULL, "%s", message);
   CHECK(strstr(message, "nan") == NULL && x[3] == 1);
 }
 

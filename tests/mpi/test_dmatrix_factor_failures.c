@@ -8,7 +8,6 @@
 
 /* All ranks know it, wherever it was found. */
 static void expect_text(const world *w, const char *text) {
-  char message[600];
   CHECK_ERROR(w->ts, text);
 }
 

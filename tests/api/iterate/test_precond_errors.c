@@ -33,7 +33,6 @@ static tristar_precond_options options_of(tristar_precond_kind kind) {
 /* tristar_precond fails with that status, and the message has the text. */
 static void check_failure(tristar_t *ts, const tristar_view *view, const tristar_precond_options *options,
                           tristar_status status, const char *text) {
-  char message[400];
   tristar_precond_t *p = (void *)(uintptr_t)1;
   const size_t before = bytes_held(ts);
   CHECK_STATUS(tristar_precond(ts, view, options, &p), status);

@@ -93,7 +93,7 @@ static void check_threads(void) {
  */
 static void expect_defect(tristar_t *ts, const char *name, const char *value, const char *text) {
   tristar_starpu_info info;
-  char message[512], before[512] = "";
+  char before[512] = "";
   const bool was_set = getenv(name) != NULL;
   if (was_set) snprintf(before, sizeof before, "%s", getenv(name));
   CHECK(setenv(name, value, 1) == 0);

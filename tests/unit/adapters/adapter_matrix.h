@@ -254,6 +254,5 @@ static inline void check_extreme_plan(tristar_plan_t *plan, const adapter_matrix
 
 /* The latest message of the context has this in it. */
 static inline void check_message(tristar_t *ts, const char *text) {
-  char message[512];
   CHECK_ERROR(ts, text);
 }

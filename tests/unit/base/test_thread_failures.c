@@ -53,7 +53,6 @@ static int run(int call, tristar_status *status, int *lines) {
   tristar_plan_t *plan = NULL;
   tristar_memory_stats memory;
   double b[64] = {0}, x[64];
-  char message[512] = "";
   tristar_config_init(&config);
   config.log = count_line;
   config.log_arg = lines;
