@@ -3,13 +3,13 @@
 #include "tests/support/flow.h"
 
 int main(void) {
-  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   setenv("STARPU_NCPU", "0", 1);
   setenv("STARPU_NOPENCL", "0", 1);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_view v = generated_view(ts, "s2d9pt", 5, &m);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, NULL);
   CHECK_OK(tristar_factor(an, v.values, &f)); /* one task: needs no worker */

@@ -270,11 +270,11 @@ static void check_memory(tristar_t *ts) {
 
 /* X, to be freed; after an update. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
-  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_precond_stats stats;
   tristar_precond_options options = options_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view = read_view(ts, "gen:elasticity3d:6", &matrix);
   options.engine = engine;
   options.block = TRISTAR_PRECOND_BLOCK_AUTO;

@@ -301,10 +301,10 @@ static void check_indefinite(tristar_t *ts, const typed *t) {
 
 /* X of three right-hand sides for each op, twice, once by way of an update; to be freed. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
-  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_precond_options options = pair_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_view view = read_view(ts, "gen:convdiff3d:13", &matrix);
   options.engine = engine;
   CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
