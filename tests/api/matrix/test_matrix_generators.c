@@ -1,11 +1,14 @@
 /* The generators: sizes, declared symmetry, the same bits as recorded, definiteness, and for each problem a
  * property that its equation has and a wrong stencil or element would break. */
 #include <math.h>
+
 #include "tests/api/matrix/generated.h"
 #include "tests/support/subtests.h"
 #include "tests/api/matrix/matrix_files.h"
+
 /* What is promised of a matrix. */
 enum { DEFINITE = 1, INDEFINITE = 2, UNSYMMETRIC = 4, NO_PIVOTING = 8 };
+
 typedef struct recorded {
   const char *kind;
   int promise;
@@ -36,11 +39,13 @@ static const recorded recordings[] = {
     {"chain", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0xe1bb2a8478451b16), {1, 4, 7, 10, 8998}},
 };
 #define KINDS ((int)(sizeof recordings / sizeof recordings[0]))
+
 static double largest(const double *a, size_t n) {
   double max = 0;
   for (size_t k = 0; k < n * n; k++) max = fmax(max, fabs(a[k]));
   return max;
 }
+
 /* Gaussian elimination in place. Returns the smallest pivot relative to the largest entry of the matrix, 0 if
  * one is zero; *growth: the largest entry met, relative likewise; *negative: how many pivots are negative. */
 static double eliminate(double *a, size_t n, int pivoting, double *growth, int *negative) {
@@ -71,6 +76,7 @@ static double eliminate(double *a, size_t n, int pivoting, double *growth, int *
     for (size_t i = 0; i <= j; i++) *growth = fmax(*growth, fabs(a[i + j * n]) / scale);
   return smallest;
 }
+
 /* The number of negative pivots of elimination without pivoting: for a symmetric matrix, of negative
  * eigenvalues (Sylvester). */
 static int negative_pivots(const columns *m, double *smallest, double *growth) {
@@ -79,12 +85,14 @@ static int negative_pivots(const columns *m, double *smallest, double *growth) {
   *smallest = eliminate(a, (size_t)m->rows, 0, growth, &negative);
   return negative;
 }
+
 static int values_symmetric(const double *a, size_t n) {
   for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < j; i++)
       if (a[i + j * n] != a[j + i * n]) return 0;
   return 1;
 }
+
 static void check_promises(tristar_t *ts, const recorded *r, int64_t k) {
   CLEANUP(free_columns) columns *m = generate(ts, r->kind, k);
   const size_t n = (size_t)m->rows;
@@ -107,6 +115,7 @@ static void check_promises(tristar_t *ts, const recorded *r, int64_t k) {
     CHECK_MSG(smallest > 1e-8 && growth < 1e4, "%s %lld: pivot %g, growth %g", r->kind, (long long)k,
               smallest, growth);
 }
+
 static void test_recorded(tristar_t *ts, const recorded *r, int record) {
   const int sizes[5] = {1, 2, 3, 4, r->hash_k};
   int64_t entries[5];
@@ -131,6 +140,7 @@ static void test_recorded(tristar_t *ts, const recorded *r, int record) {
     CHECK_MSG(entries[s] == r->entries[s], "%s %d: %lld entries", r->kind, sizes[s], (long long)entries[s]);
   CHECK_MSG(hash[0] == r->hash, "%s %d: hash 0x%016llx", r->kind, r->hash_k, (unsigned long long)hash[0]);
 }
+
 /* y = A x */
 static void multiply(const columns *m, const double *x, double *y) {
   for (int32_t i = 0; i < m->rows; i++) y[i] = 0;
@@ -140,6 +150,7 @@ static void multiply(const columns *m, const double *x, double *y) {
       if (m->symmetry == TRISTAR_SYMMETRIC && m->index[k] != j) y[j] += m->values[k] * x[m->index[k]];
     }
 }
+
 /* Poisson: constants give zero inside, something positive at the boundary; linear functions zero inside. */
 static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
   enum { K = 5, POINTS = K * K * K };
@@ -156,6 +167,7 @@ static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
     }
   }
 }
+
 /* Elasticity: translations and (linearized) rotations cause no force at nodes that no clamped node touches.
  */
 static void test_elasticity(tristar_t *ts) {
@@ -182,6 +194,7 @@ static void test_elasticity(tristar_t *ts) {
     CHECK_MSG(touched, "rigid motion %d: no force at the clamped face", mode);
   }
 }
+
 /* Optimality system: one negative eigenvalue a grid point; no multiplier couples with a multiplier. */
 static void test_kkt(tristar_t *ts) {
   CLEANUP(free_columns) columns *m = generate(ts, "kkt3d", 4);
@@ -190,6 +203,7 @@ static void test_kkt(tristar_t *ts) {
   for (int32_t j = 0; j < m->cols; j++)
     for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) CHECK(j % 3 != 2 || m->index[k] % 3 != 2);
 }
+
 /* Edge elements: gradients have no curl, so the gradient of the hat function of an inner node gives
  * -k^2 times its mass, 36 * 8/3 * k^2 h^2 in the scale of the matrix. The negative eigenvalues are K^3
  * gradients and the three modes below k^2. */
@@ -216,6 +230,7 @@ static void test_maxwell(tristar_t *ts) {
     CHECK_MSG(fabs(energy - expected) < 1e-11, "node %d: %.15g, not %.15g", node, energy, expected);
   }
 }
+
 /* Hamiltonian: far from everything, the star alone: its values are those of the eighth-order difference,
  * which is exact for polynomials: x^2 gives -1 (half the Laplacian) plus what the potential does. Here: the
  * weights sum to zero and their second moment is -1 on each axis; and atoms make dense blocks. */
@@ -242,6 +257,7 @@ static void test_chemistry(tristar_t *ts) {
   }
   CHECK_MSG(stars > 100 && longest > 60, "%d plain stars, longest column %d", stars, longest);
 }
+
 /* Plasma: constant fields feel neither diffusion nor advection nor B . grad: what is left of u_d = 1 in
  * equation c is (gamma_cd + [c = d] / dt) times the integral of the test function. */
 static void test_fusion(tristar_t *ts) {
@@ -266,6 +282,7 @@ static void test_fusion(tristar_t *ts) {
   }
   CHECK(checked == 4 * 4 * 25);
 }
+
 /* An M-matrix: rows sum to zero inside and to more at the boundary; nothing positive off the diagonal. */
 static void test_convection(tristar_t *ts) {
   enum { K = 6, POINTS = K * K * K };
@@ -281,6 +298,7 @@ static void test_convection(tristar_t *ts) {
     for (int64_t k = m->ptr[p]; k < m->ptr[p + 1]; k++) CHECK((m->index[k] == p) == (m->values[k] > 0));
   }
 }
+
 /* An M-matrix: rows sum to zero inside and to more at the boundary, but for rounding; its entries span five
  * orders at least, six and what means of two add at most. */
 static void test_diffusion(tristar_t *ts) {
@@ -304,6 +322,7 @@ static void test_diffusion(tristar_t *ts) {
   }
   CHECK_MSG(most / least > 1e5 && most / least < 2e7, "entries span %g", most / least);
 }
+
 /* Strictly diagonally dominant rows; few hubs of high degree, no other node beyond a few dozen. */
 static void test_circuit(tristar_t *ts) {
   enum { K = 20000 };
@@ -328,12 +347,14 @@ static void test_circuit(tristar_t *ts) {
             (long long)highest);
   CHECK(m->ptr[K] < 8 * (int64_t)K);
 }
+
 enum { ROWS_MOST = INT32_MAX - 1 };
 static void expect_failure(tristar_t *ts, const char *kind, int64_t k, tristar_status expected) {
   tristar_matrix_t *m = (tristar_matrix_t *)(void *)ts;
   tristar_status status = tristar_matrix_generate(ts, kind, k, &m);
   CHECK_MSG(status == expected && m == NULL, "%s %lld: %s", kind, (long long)k, tristar_status_name(status));
 }
+
 static void test_arguments(tristar_t *ts) {
   static const int64_t large[] = {1600000000, ROWS_MOST, (int64_t)ROWS_MOST + 1, 3000000000, INT64_MAX};
   static const char *const paths[] = {
@@ -362,6 +383,7 @@ static void test_arguments(tristar_t *ts) {
   CHECK_STATUS(tristar_matrix_generate(ts, NULL, 1, &m), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_matrix_generate(ts, "s2d9pt", 1, NULL), TRISTAR_ERR_ARGUMENT);
 }
+
 /* With an argument, prints what to record instead of comparing. */
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
