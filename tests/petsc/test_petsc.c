@@ -195,6 +195,24 @@ static PetscErrorCode check_singular(PCType pc, PetscBool again) {
   PetscFunctionReturn(0);
 }
 
+/* A matrix with one row: all ranks but one have none. */
+static PetscErrorCode check_one_row(PCType type) {
+  Mat A;
+  KSP ksp;
+  PetscInt first, end;
+  PetscFunctionBegin;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 1, 1, 1, NULL, 0, NULL, &A));
+  PetscCall(MatGetOwnershipRange(A, &first, &end));
+  if (end > first) PetscCall(MatSetValue(A, 0, 0, 2, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(make_solver(A, type, &ksp));
+  PetscCall(check_vectors(ksp, A, "one row"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
 /* Each rank has a matrix of its own. */
 static PetscErrorCode check_blocks(void) {
   KSP ksp;
@@ -250,10 +268,12 @@ static PetscErrorCode check_all(PetscBool tristar) {
   PetscCall(check_file(MATSBAIJ, PCCHOLESKY, SYMMETRIC));
   PetscCall(check_singular(PCLU, tristar));
   PetscCall(check_singular(PCCHOLESKY, tristar));
+  PetscCall(check_one_row(PCLU));
   PetscCall(check_blocks());
   if (tristar) { /* PETSc cannot have such factors of MUMPS */
     PetscCall(check_grid(MATSBAIJ, PCLU, SYMMETRIC));
     if (PetscDefined(USE_COMPLEX)) PetscCall(check_grid(MATAIJ, PCCHOLESKY, HERMITIAN));
+    PetscCall(check_one_row("tristar"));
     PetscCall(check_precond("fsai", WIND));
     PetscCall(check_precond("ilu", WIND));
     PetscCall(check_precond("ssor", SYMMETRIC));

@@ -67,7 +67,8 @@ PetscErrorCode tsi_petsc_rows_copy(Mat A, PetscBool upper, tsi_petsc_rows *rows)
     PetscCall(MatRestoreRow(A, i, &count, &column, NULL));
   }
   const size_t entries = (size_t)rows->ptr[end - first];
-  PetscCall(PetscMalloc2(entries, &rows->index, entries, &rows->values));
+  /* One more: arrays of a rank without rows are not NULL, which would mean a pattern without values. */
+  PetscCall(PetscMalloc2(entries + 1, &rows->index, entries + 1, &rows->values));
   for (PetscInt i = first; i < end; i++) {
     PetscCall(MatGetRow(A, i, &count, &column, &value));
     const PetscInt skip = first_entry(i, count, column, upper);

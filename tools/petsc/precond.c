@@ -78,7 +78,8 @@ static PetscErrorCode set_from_options(PC pc, PetscOptionItems *PetscOptionsObje
 static tristar_status make_on_ranks(inverse *m, tristar_dmatrix_t *matrix, PetscBool same) {
   if (m->options.kind != TRISTAR_PRECOND_FSAI) {
     tristar_precond_destroy(&m->precond);
-    return tristar_dmatrix_schwarz(matrix, &m->options, (int)m->overlap, m->restricted, &m->precond);
+    return tristar_dmatrix_schwarz(matrix, &m->options, (int)m->overlap, m->restricted == PETSC_TRUE,
+                                   &m->precond);
   }
   if (same) return tristar_dmatrix_fsai_update(matrix, m->precond);
   tristar_precond_destroy(&m->precond);

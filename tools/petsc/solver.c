@@ -64,7 +64,7 @@ static PetscErrorCode read_analysis(PetscOptionItems *PetscOptionsObject, solver
   s->analysis.ordering = ordering_of[ordering];
   s->analysis.matching = (tristar_matching)matching;
   s->analysis.singular = perturb ? TRISTAR_SINGULAR_PERTURB : TRISTAR_SINGULAR_REFUSE;
-  s->analysis.single_factors = single;
+  s->analysis.single_factors = single == PETSC_TRUE;
   s->analysis.seed = (int)seed;
   PetscFunctionReturn(0);
 }
