@@ -193,6 +193,17 @@ else
   echo "not built: $petsc"
 fi
 
+# ---- The first solution beside PETSc and Eigen, as far as they are there
+if [ -x "$(dirname "$tristar")/tools/peers/iterate_tristar" ] && command -v python3 >/dev/null; then
+  "$(dirname "$0")/../../tools/bench/bench_iterate" --build "$(dirname "$tristar")" --rounds 1 --seconds 0.001 --precond best --json first.json \
+    gen:poisson3d7:6 gen:convdiff3d:6 >output.txt 2>&1 </dev/null || fail "bench_iterate: exit status $?"
+  row '^gen:poisson3d7:6 +216 +[1-9][0-9]* +[0-9.]+ +[0-9.]+ '
+  row '^gen:convdiff3d:6 +216 +[1-9][0-9]* +[0-9.]+ +[0-9.]+ '
+  [ "$(grep -c '"method": "CG"' first.json)" -ge 1 ] && [ "$(grep -c '"method": "BiCGSTAB"' first.json)" -ge 1 ] || fail "first.json: $(cat first.json)"
+else
+  echo "not built: iterate_tristar"
+fi
+
 # ---- Wrong usage
 expect 2 'no MATRIX given' krylov
 expect 2 '--precond ilu: not one of auto, none, jacobi, ssor' krylov spd.mtx --precond ilu
