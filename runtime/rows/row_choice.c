@@ -10,8 +10,9 @@
 
 /* Windows on one core, whose vectors do not stay in its caches: they read b and x out of order, line of
  * memory after line of memory several times. That pays where rows are so short that the branch at their ends,
- * whose lengths windows sort, costs more. */
-#define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
+ * whose lengths windows sort, and the wait for the row before cost more: windows take 0.4 to 1 times as long
+ * with three entries a row, as of 7-point stencils, and as long or longer with four. */
+#define WINDOW_ENTRIES 3.5 /* of a row on average, without the diagonal */
 
 /* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
  * lines of the cache are read only a few times more often. */
