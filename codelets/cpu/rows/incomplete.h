@@ -66,6 +66,12 @@ typedef struct tsi_incomplete_kernels {
    * modified is 0. */
   tsi_breakdown_kind (*ic)(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i, tsi_index *place,
                            const tsi_index *cross, void *dropped, tsi_factor_rows *out);
+  /* The same with how->modified 0. row: n scalars, of any values before the first row; the rows of a
+   * factorization may leave others. */
+  tsi_breakdown_kind (*ilu_dense)(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i, void *row,
+                                  tsi_factor_rows *out);
+  tsi_breakdown_kind (*ic_dense)(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i, void *row,
+                                 const tsi_index *cross, tsi_factor_rows *out);
   /* Rows from `begin` on, as far as there is room for `capacity` entries and another row: .row tells how far.
    * ptr[0] is 0. */
   tsi_breakdown (*ilut)(const tsi_factor_rows *a, const tsi_dropping *how, const tsi_threshold_work *work,

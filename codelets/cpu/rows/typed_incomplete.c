@@ -111,6 +111,72 @@ static tsi_breakdown_kind ic(const tsi_factor_rows *a, const tsi_dropping *how, 
   return tsi_judge_row(1, end - diagonal, v + diagonal);
 }
 
+/* ---- In a dense row, where what is dropped is not needed
+ * --------------------------------------------------- Columns that row i has no entry in take any values: no
+ * sum reads them before a row that has one sets it. */
+
+/* Row i of A, or, upper, of its upper triangle. */
+INLINE void scatter_row(const tsi_factor_rows *a, const tsi_factor_rows *out, tsi_index i, bool upper,
+                        double shift, tsi_scalar *restrict row) {
+  const tsi_scalar *from = a->values;
+  if (from != out->values)
+    for (tsi_count q = upper ? out->diagonal[i] : out->ptr[i], end = out->ptr[i + 1]; q < end; q++)
+      row[out->index[q]] = 0;
+  for (tsi_count e = upper ? a->diagonal[i] : a->ptr[i], end = a->ptr[i + 1]; e < end; e++)
+    row[a->index[e]] = from[e];
+  row[i] *= (tsi_real)(1 + shift);
+}
+
+/* row -= multiplier times the entries `first` to end - 1 of `out`. */
+INLINE void subtract_dense(const tsi_factor_rows *out, tsi_count first, tsi_count end, tsi_scalar multiplier,
+                           tsi_scalar *restrict row) {
+  const tsi_scalar *restrict v = out->values;
+  const tsi_index *restrict index = out->index;
+  for (tsi_count q = first; q < end; q++) row[index[q]] -= multiplier * v[q];
+}
+
+static tsi_breakdown_kind ilu_dense(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i,
+                                    void *scratch, tsi_factor_rows *out) {
+  const tsi_count diagonal = out->diagonal[i], end = out->ptr[i + 1];
+  const tsi_index *index = out->index;
+  tsi_scalar *v = out->values, *row = scratch;
+  bool finite = true;
+  scatter_row(a, out, i, false, how->shift, row);
+  for (tsi_count q = out->ptr[i]; q < diagonal; q++) {
+    const tsi_index k = index[q];
+    const tsi_count pivot = out->diagonal[k];
+    const tsi_scalar multiplier = row[k] / v[pivot];
+    v[q] = multiplier;
+    finite &= tsi_is_finite(multiplier);
+    if (multiplier != 0) subtract_dense(out, pivot + 1, out->ptr[k + 1], multiplier, row);
+  }
+  for (tsi_count q = diagonal; q < end; q++) {
+    v[q] = row[index[q]];
+    finite &= tsi_is_finite(v[q]);
+  }
+  const tsi_breakdown_kind kind = tsi_judge_pivot(v[diagonal]);
+  return kind == TSI_BREAKDOWN_NONE && !finite ? TSI_BREAKDOWN_NOT_FINITE : kind;
+}
+
+static tsi_breakdown_kind ic_dense(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i,
+                                   void *scratch, const tsi_index *cross, tsi_factor_rows *out) {
+  const tsi_count diagonal = out->diagonal[i], end = out->ptr[i + 1];
+  const tsi_index *index = out->index;
+  tsi_scalar *v = out->values, *row = scratch, root;
+  scatter_row(a, out, i, true, how->shift, row);
+  for (tsi_count e = out->ptr[i]; e < diagonal; e++) {
+    const tsi_index k = index[e];
+    const tsi_count p = out->diagonal[k] + cross[e];
+    subtract_dense(out, p, out->ptr[k + 1], image(v[p], how->adjoint), row);
+  }
+  v[diagonal] = row[i];
+  const tsi_breakdown_kind kind = tsi_pivot_root(row[i], how->adjoint, &root);
+  if (kind != TSI_BREAKDOWN_NONE) return kind;
+  v[diagonal] = root;
+  for (tsi_count q = diagonal + 1; q < end; q++) v[q] = row[index[q]] / root;
+  return tsi_judge_row(1, end - diagonal, v + diagonal);
+}
+
 /* ---- Diagonals ----------------------------------------------------------------------------------------- */
 
 static tsi_breakdown relax(tsi_factor_rows *a, double omega, void *middle) {
@@ -151,6 +217,8 @@ extern const tsi_incomplete_kernels TSI_TYPED(tsi_incomplete_kernels);
 const tsi_incomplete_kernels TSI_TYPED(tsi_incomplete_kernels) = {
     .ilu = ilu,
     .ic = ic,
+    .ilu_dense = ilu_dense,
+    .ic_dense = ic_dense,
     .ilut = TSI_TYPED(tsi_ilut),
     .ict = TSI_TYPED(tsi_ict),
     .relax = relax,

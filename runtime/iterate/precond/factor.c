@@ -62,21 +62,44 @@ typedef struct numeric {
   const tsi_factor_rows *a;
   const tsi_dropping *how;
   tsi_factor_rows *out;
-  tsi_index *place;       /* n of each part */
+  tsi_index *place;       /* n of each part; NULL: there are dense rows */
+  char *row;              /* n scalars of each part */
   const tsi_index *cross; /* IC, see incomplete.h */
   void *dropped;          /* likewise */
   tsi_row_failure failure;
 } numeric;
 
+static tsi_breakdown_kind factor_row(numeric *f, tsi_index i, size_t first) {
+  const tsi_incomplete_kernels *kernels = f->p->kernels;
+  tsi_index *place = f->place + first;
+  return f->cross ? kernels->ic(f->a, f->how, i, place, f->cross, f->dropped, f->out)
+                  : kernels->ilu(f->a, f->how, i, place, f->out);
+}
+
+static tsi_breakdown_kind factor_dense_row(numeric *f, tsi_index i, size_t first) {
+  const tsi_incomplete_kernels *kernels = f->p->kernels;
+  void *row = f->row + first * f->p->sparse->scalar_bytes;
+  return f->cross ? kernels->ic_dense(f->a, f->how, i, row, f->cross, f->out)
+                  : kernels->ilu_dense(f->a, f->how, i, row, f->out);
+}
+
 static void run_row(void *context, tsi_index i, tsi_index part) {
   numeric *f = context;
-  const tsi_incomplete_kernels *kernels = f->p->kernels;
-  tsi_index *place = f->place + (size_t)part * (size_t)f->a->n;
+  const size_t first = (size_t)part * (size_t)f->a->n; /* of the part's scratch */
   if (tsi_row_failure_before(&f->failure, i)) return;
-  tsi_row_failure_keep(&f->failure,
-                       f->cross ? kernels->ic(f->a, f->how, i, place, f->cross, f->dropped, f->out)
-                                : kernels->ilu(f->a, f->how, i, place, f->out),
-                       i);
+  const tsi_breakdown_kind kind = f->place ? factor_row(f, i, first) : factor_dense_row(f, i, first);
+  if (kind != TSI_BREAKDOWN_NONE) tsi_row_failure_keep(&f->failure, kind, i);
+}
+
+/* Dense rows, where what is dropped is not needed and they take no more room than the values; else places. */
+static tristar_status allocate_scratch(numeric *f, tsi_count parts) {
+  tsi_env *env = &f->p->ts->env;
+  const tsi_count places = (tsi_count)f->a->n * parts;
+  if (f->how->modified == 0 && places <= f->out->ptr[f->a->n])
+    return TSI_ALLOC_SIZED_ZERO(env, f->row, places, f->p->sparse->scalar_bytes);
+  TSI_TRY(TSI_ALLOC(env, f->place, places));
+  for (tsi_count j = 0; j < places; j++) f->place[j] = TSI_NONE;
+  return TRISTAR_OK;
 }
 
 /* cross[e] of each entry (i, k) left of the diagonal: row by row, those of column k come in the order of row
@@ -137,12 +160,11 @@ static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, 
     TSI_TRY_OUT(TSI_ALLOC_SIZED_ZERO(env, f.dropped, a->n, p->sparse->scalar_bytes));
   else
     TSI_TRY_OUT(choose_tasks(p, out));
-  const tsi_count places = (tsi_count)a->n * (p->tasks ? tsi_row_tasks_parts(p->tasks) : 1);
-  TSI_TRY_OUT(TSI_ALLOC(env, f.place, places));
-  for (tsi_count j = 0; j < places; j++) f.place[j] = TSI_NONE;
+  TSI_TRY_OUT(allocate_scratch(&f, p->tasks ? tsi_row_tasks_parts(p->tasks) : 1));
   TSI_TRY_OUT(run_rows(&f, p->tasks));
 out:
   TSI_FREE(env, f.place);
+  TSI_FREE(env, f.row);
   TSI_FREE(env, f.dropped);
   return status;
 }

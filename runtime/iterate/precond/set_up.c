@@ -49,12 +49,26 @@ static tristar_status find_symmetry(const tristar_precond_t *p, const char *name
   return TRISTAR_OK;
 }
 
+/* Is a value, or a part of a complex one, zero? */
+static bool have_zeros(const tristar_precond_t *p, const void *values) {
+  const size_t part = p->sparse->is_complex ? p->sparse->scalar_bytes / 2 : p->sparse->scalar_bytes;
+  const tsi_count count = p->pattern->ptr[p->n] * (p->sparse->is_complex ? 2 : 1);
+  bool found = false;
+  if (part == sizeof(float))
+    for (tsi_count k = 0; k < count; k++) found |= ((const float *)values)[k] == 0;
+  else
+    for (tsi_count k = 0; k < count; k++) found |= ((const double *)values)[k] == 0;
+  return found;
+}
+
 /* Are the rows of A the lines of its pattern? So they are of a symmetric A whose entries all have images,
- * where values below the diagonal are not read: IC. Errors: MEMORY. */
-static tristar_status are_lent(const tristar_precond_t *p, bool symmetric, bool *lent) {
+ * where values below the diagonal are not read: IC. The values, which are symmetric, show images of all
+ * entries that are not zero. Errors: MEMORY. */
+static tristar_status are_lent(const tristar_precond_t *p, bool symmetric, const void *values, bool *lent) {
   tsi_count missing = 0;
   *lent = tsi_full_is_pattern(p->pattern) && (!symmetric || p->options.kind == TRISTAR_PRECOND_IC);
-  if (*lent && symmetric) TSI_TRY(tsi_pattern_missing_mirrors(&p->ts->env, p->pattern, &missing));
+  if (*lent && symmetric && have_zeros(p, values))
+    TSI_TRY(tsi_pattern_missing_mirrors(&p->ts->env, p->pattern, &missing));
   *lent = *lent && missing == 0;
   return TRISTAR_OK;
 }
@@ -68,13 +82,13 @@ static tristar_status mirror_rows(tristar_precond_t *p) {
 }
 
 /* Errors: SINGULAR, MEMORY. */
-static tristar_status need_rows(tristar_precond_t *p, bool symmetric) {
+static tristar_status need_rows(tristar_precond_t *p, bool symmetric, const void *values) {
   tsi_env *env = &p->ts->env;
   bool lent;
   if (p->rows.diagonal) return TRISTAR_OK;
   p->mirrored = p->options.kind == TRISTAR_PRECOND_IC && tsi_lines_are_upper_rows(p->pattern);
   if (p->mirrored) return mirror_rows(p);
-  TSI_TRY(are_lent(p, symmetric, &lent));
+  TSI_TRY(are_lent(p, symmetric, values, &lent));
   if (lent)
     p->full = (tsi_entries){.n = p->n, .ptr = p->pattern->ptr, .index = p->pattern->index}; /* lent */
   else
@@ -89,7 +103,7 @@ static tristar_status need_rows(tristar_precond_t *p, bool symmetric) {
  * Errors: SINGULAR, MEMORY. */
 static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void *values,
                                 tsi_factor_rows *a) {
-  TSI_TRY(need_rows(p, symmetric));
+  TSI_TRY(need_rows(p, symmetric, values));
   *a = p->rows;
   TSI_TRY(allocate(p, a->ptr[a->n], &a->values));
   if (p->mirrored) {
