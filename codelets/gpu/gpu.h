@@ -10,8 +10,9 @@
  * - gpu_load_acquire, gpu_store_release, gpu_store_relaxed, gpu_fetch_add and gpu_compare_swap (relaxed; they
  *   return what was there), gpu_add_release, gpu_await: atomics in the scope GPU_BLOCK or GPU_DEVICE;
  *   gpu_await returns when it has acquired the value
- * - gpu_store_system, gpu_await_system: release and acquire in the scope of all devices and the host; the
- *   wait ends at the epoch or a later one (tables/heap.h), or when the word `stopped` is not zero
+ * - gpu_store_system, gpu_load_system: release and acquire in the scope of all devices and the host;
+ *   gpu_await_system waits for the epoch or a later one (tables/heap.h), or until the word `stopped` is not
+ *   zero; gpu_pause: between two looks of a loop that waits for another device
  * - gpu_atomic_add: to a scalar that other blocks may be adding to; relaxed
  * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
  *   those that are not active get zero
@@ -212,11 +213,6 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
 static __device__ __forceinline__ void gpu_await(const int32_t *address, int32_t value, gpu_scope reach) {
   while (gpu_load_acquire(address, reach) != value) gpu_pause();
 }
-static __device__ __forceinline__ void gpu_await_system(const int32_t *address, int32_t epoch,
-                                                        const int32_t *stopped) {
-  while ((int32_t)((uint32_t)gpu_load_system(address) - (uint32_t)epoch) < 0 && gpu_load_system(stopped) == 0)
-    gpu_pause();
-}
 template <class R> static __device__ __forceinline__ void gpu_atomic_add(R *address, R value) {
   (void)atomicAdd(address, value);
 }
@@ -227,3 +223,9 @@ template <class T> static __device__ __forceinline__ T gpu_load_panel(const T *a
 #else
 #error "include tests/gpu/emulator/emulator.h first, or compile with nvcc or hipcc"
 #endif
+
+static __device__ __forceinline__ void gpu_await_system(const int32_t *address, int32_t epoch,
+                                                        const int32_t *stopped) {
+  while ((int32_t)((uint32_t)gpu_load_system(address) - (uint32_t)epoch) < 0 && gpu_load_system(stopped) == 0)
+    gpu_pause();
+}

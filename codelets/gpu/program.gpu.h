@@ -1,6 +1,7 @@
 /* A distributed solve in one persistent launch on each PE: see tables/program_launch.h. */
 #pragma once
 
+#include "codelets/gpu/heap.gpu.h"
 #include "codelets/gpu/panel_walk.gpu.h"
 #include "codelets/gpu/tables/program_launch.h"
 
@@ -192,20 +193,12 @@ template <class V, class T, int W, int R> struct gpu_program_walk : gpu_panel_wa
 __device__ static __forceinline__ bool gpu_has_message(const tsi_gpu_program &s, const tsi_gpu_message &m) {
   return m.when == TSI_GPU_IN_ALL || (m.when == TSI_GPU_IN_FORWARD ? s.call.forward : s.call.backward).values;
 }
-__device__ static __forceinline__ char *gpu_heap_of(const tsi_gpu_program &s, int pe) {
-  return s.heap.base[pe];
-}
-__device__ static __forceinline__ int32_t *gpu_flag_of(const tsi_gpu_program &s, int pe, int flag) {
-  return (int32_t *)(gpu_heap_of(s, pe) + TSI_HEAP_FLAGS) + flag;
-}
 template <class T> __device__ static __forceinline__ T *gpu_inbox_of(const tsi_gpu_program &s, int pe) {
-  return (T *)(gpu_heap_of(s, pe) + (TSI_HEAP_FLAGS + (size_t)s.heap.flags * sizeof(int32_t) + 63) / 64 * 64 +
-               s.inbox);
+  return (T *)gpu_heap_at(s.heap, pe, s.inbox);
 }
 /* One thread waits for a flag of its PE that another PE raises, unless the run has stopped. */
 __device__ static __forceinline__ void gpu_await_peer(const tsi_gpu_program &s, int flag, int32_t epoch) {
-  const int32_t *stopped = &((const tsi_heap_control *)gpu_heap_of(s, s.heap.pe))->stopped;
-  gpu_await_system(gpu_flag_of(s, s.heap.pe, flag), epoch, stopped);
+  gpu_await_system(gpu_heap_flag(s.heap, s.heap.pe, flag), epoch, gpu_heap_stopped(s.heap));
 }
 
 /* The block copies a message into the inbox of its receiver, and raises the flag there. */
@@ -226,7 +219,7 @@ __device__ static __forceinline__ void gpu_put_message(const tsi_gpu_program &s,
     to += scalars;
   }
   gpu_barrier();
-  if (thread == 0) gpu_store_system(gpu_flag_of(s, m.peer, m.flag), s.epoch);
+  if (thread == 0) gpu_store_system(gpu_heap_flag(s.heap, m.peer, m.flag), s.epoch);
 }
 
 template <class V, class T, int W, int R>

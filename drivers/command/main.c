@@ -275,7 +275,7 @@ static int help(int argc, char **argv) {
 
 /* Subcommands that share the work among the processes of mpiexec. Every other subcommand would do all of it
  * in each process, and write the same files at the same time. */
-#define USES_RANKS (TSI_SOLVE | TSI_KRYLOV)
+#define USES_RANKS (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV)
 
 /* Refuses several processes on all of them, with one message. Returns false where there is nothing to do, and
  * the exit status. `tristar env` reports on rank 0 alone. */

@@ -1,6 +1,6 @@
 /* What the files of `tristar solve` share: systems that are solved with complete factors, of one process or
  * of many (solve_system.c); the command on many processes (distributed.c); solves with triangles
- * (trisolve.c).
+ * (trisolve.c, trisolve_mpi.c).
  *
  * Reads   B, the options of solves.   Writes  X, times in seconds, the accuracy; the session's failure.
  * Invariants
@@ -65,6 +65,10 @@ tsi_settings tsi_settings_of_rank(const tsi_settings *given, int rank);
  * that all entries are in. Closes the session, frees what was found, and returns the exit status. read: false
  * if the matrix could not be read, which is reported then. */
 int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found);
+/* The triangle that all entries are in, of --uplo: 0 lower, 1 upper, 2: both have some. */
+int tsi_triangle_of(const tristar_view *view);
+/* `tristar trisolve` under mpiexec: the triangle is spread over the GPUs of all processes. */
+int tsi_trisolve_spread(const tsi_settings *settings);
 /* `tristar info` of such a matrix: the plan of a solve, without one. Closes the session, frees *found,
  * returns the exit status. */
 int tsi_trisolve_info(tsi_session *s, const tsi_found_triangle *found);

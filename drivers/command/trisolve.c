@@ -16,6 +16,7 @@
 #include "drivers/report/accuracy.h"
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
+#include "drivers/session/launcher.h"
 #include "drivers/report/repeat.h"
 #include "drivers/report/report.h"
 #include "drivers/session/rhs.h"
@@ -91,8 +92,7 @@ static bool count_levels(tsi_session *s, const tsi_found_triangle *found, sweep 
   return true;
 }
 
-/* The triangle that all entries are in; BOTH: there is none. */
-static int triangle_of(const tristar_view *view) {
+int tsi_triangle_of(const tristar_view *view) {
   bool below = false, above = false;
   if (view->symmetry != TRISTAR_GENERAL) return BOTH;
   for (int64_t j = 0; j < view->cols; j++)
@@ -109,7 +109,7 @@ static bool choose_triangle(tsi_session *s, solution *z) {
     z->uplo = z->found.shape == TRISTAR_SHAPE_UPPER ? UPPER : LOWER;
     return true;
   }
-  z->uplo = s->settings->uplo >= 0 ? s->settings->uplo : triangle_of(&s->view);
+  z->uplo = s->settings->uplo >= 0 ? s->settings->uplo : tsi_triangle_of(&s->view);
   if (s->settings->uplo >= 0 || z->uplo != BOTH) return true;
   s->usage = true;
   return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
@@ -427,5 +427,8 @@ int tsi_command_trisolve(const tsi_settings *settings) {
   if (status != TSI_EXIT_OK) return status;
   if (settings->on_demand && (settings->json == NULL || strcmp(settings->json, "-") != 0))
     return tsi_usage_error("trisolve", "--on-demand needs --json -");
+  if (tsi_launched().processes > 1) return tsi_trisolve_spread(settings);
+  if (settings->tasks_per_gpu > 0 || settings->polls_all || settings->transport > 0)
+    return tsi_usage_error("trisolve", "--transport, --tasks-per-gpu and --poll need mpiexec");
   return tsi_trisolve(s, tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s), NULL);
 }

@@ -40,6 +40,8 @@ typedef struct tsi_settings {
   const char *layout;             /* PXxPYxPZ; NULL: none */
   int algo, map, message_tree;    /* 0 ..: one of replicated, levelwise, 2d; enumerators of tristar.h */
   int transport;                  /* enumerator of tristar_mpi.h */
+  int64_t tasks_per_gpu;          /* of trisolve; 0: not given */
+  int polls_all;                  /* of trisolve */
   int first_core;                 /* of the workers of this process; no option of its own, as */
   int first_device, rank_devices; /* its devices */
   /* solve */

@@ -31,6 +31,7 @@ static const char *const gpus[] = {"A100", "H100",   "GH200",
 static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
                                         NULL}; /* as drivers/session/platform.c has them */
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
+static const char *const polls[] = {"open", "all", NULL};
 static const char *const places[] = {"cpu", "auto", "gpu", NULL};
 
 static const char *const pictures[] = {"gantt",  "dag",     "spy",       "roofline",   "levels",
@@ -104,6 +105,9 @@ const tsi_option_row tsi_option_rows[] = {
   {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT, "subtree|cyclic", "with --layout: balanced subtrees stay whole on a process (subtree, the default), or all panels are spread (cyclic)", 0, 0, maps},
   {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", NULL, 0, 0, trees},
   {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi|one_sided", "with --layout: what carries the messages (default auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
+  {"transport", CHOICE, FIELD(transport), TSI_TRISOLVE, "one_sided", "under mpiexec, with --place gpu: spread the rows over the GPUs of all processes of a node, which read sums from each other's memory", 0, 0, transports},
+  {"tasks-per-gpu", NUMBER, FIELD(tasks_per_gpu), TSI_TRISOLVE, "N", "with --transport one_sided: deal N tasks of consecutive rows to each GPU, round robin (default: rows go to the GPU of most rows that they wait for)", 1, 1000000, NULL},
+  {"poll", CHOICE, FIELD(polls_all), TSI_TRISOLVE, "open|all", "with --transport one_sided: a row that waits reads the in-degrees of the GPUs that it still waits for (open, the default), or of all", 0, 0, polls},
   {"svg", OUTPUT, FIELD(svg), TSI_SOLVE, "FILE", "with --layout: draw how each process spent its time (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"gantt", OUTPUT, FIELD(gantt), TSI_SOLVE, "FILE", "draw when each task ran, on each worker of each process, of --repeat more solves the one whose time is the median (.svg, .html, .png, .pdf; .json: Chrome trace events for Perfetto; .trace: Paje for ViTE); -: SVG to standard output", 0, 0, NULL},
   {"message-tree", CHOICE, FIELD(message_tree), TSI_INFO | TSI_SOLVE | TSI_PLOT, "binary|flat", "with --layout: the shape of the trees along which a grid broadcasts and sums (default binary)", 0, 0, trees},

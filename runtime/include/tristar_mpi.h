@@ -288,6 +288,71 @@ tristar_distributed_gather_stats(const tristar_distributed_t *distributed, trist
 /* Collective. Frees the factor and sets it to NULL, before MPI_Finalize. Accepts NULL. */
 TRISTAR_API void tristar_distributed_destroy(tristar_distributed_t **distributed);
 
+/* ---- Triangles on several GPUs -----------------------------------------------------------------------
+ *
+ * The rows of a sparse triangular matrix are spread over the GPUs of the ranks of one node, one GPU a rank
+ * (after Xie et al., "Fast and scalable sparse triangular solver for multi-GPU based HPC architectures", ICPP
+ * 2021). A GPU solves with its own rows, and adds up what they contribute to rows of other GPUs. These sums
+ * stay in memory that all ranks share: the owner of a row reads them there when they are complete. No message
+ * is sent, and a solve calls no function of MPI. */
+
+/* A triangle that is spread over GPUs, ready to solve. */
+typedef struct tristar_spread_triangle_s tristar_spread_triangle_t;
+
+/* Options of tristar_spread_triangle. Call tristar_spread_options_init first. */
+typedef struct tristar_spread_options {
+  size_t size;   /* Set by tristar_spread_options_init. */
+  tristar_op op; /* Solves with T, T^T or T^H. */
+  int tasks; /* Tasks of each GPU: consecutive rows, dealt to the GPUs round robin. 0: a row goes to the GPU
+                of most rows that it waits for, as long as level sets and GPUs are balanced. */
+  int polls_all; /* 1: a row that waits reads the in-degrees of all GPUs; for comparison. 0: only of those
+                    that it still waits for. */
+  int64_t nrhs; /* Right-hand sides that are solved at once, at most 64; more are solved in blocks. 0 means 1.
+                 */
+  double peer_seconds; /* Seconds that a rank waits for the others to come to a solve, and that a sweep may
+                          take. After them all ranks return RUNTIME, and the triangle cannot solve again. 0:
+                          60. */
+} tristar_spread_options;
+/* TRISTAR_N, and all else 0. */
+#define tristar_spread_options_init(options) tristar_spread_options_init_sized((options), sizeof *(options))
+/* Called by tristar_spread_options_init. */
+TRISTAR_API void tristar_spread_options_init_sized(tristar_spread_options *options, size_t size);
+
+/* Collective. Spreads a triangle of rank 0 over the GPUs of all ranks; other ranks pass NULL. factor: of
+ * tristar_import_triangle, by rows: PARTITION_LEVELS, SUPERSTEPS or WHOLE, without orders and scales. Values
+ * are copied; the caller keeps the factor. options: the same on all ranks, or NULL. Solutions have the same
+ * bits in repeated solves; they depend on the number of ranks and on tasks. Errors: ARGUMENT (NULL; options
+ * are wrong or differ), STALE, UNSUPPORTED (no GPU, or a build without CUDA and HIP; ranks on several nodes;
+ * more than 33 ranks; supernodes, blocks, orders or scales; not a triangle), TOO_LARGE, MEMORY, RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_spread_triangle(tristar_t *ts, MPI_Comm comm,
+                                                                   const tristar_factor_t *factor,
+                                                                   const tristar_spread_options *options,
+                                                                   tristar_spread_triangle_t **out);
+
+/* Collective. X = op(T)^-1 B. b, x: on rank 0, n x nrhs, column-major, leading dimensions ldb and ldx; x may
+ * be b. Other ranks pass nrhs; their b and x are not read. Errors: ARGUMENT (also: nrhs differs), RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_spread_solve(tristar_spread_triangle_t *triangle,
+                                                                int64_t nrhs, const void *b, int64_t ldb,
+                                                                void *x, int64_t ldx);
+
+/* Statistics of one rank. */
+typedef struct tristar_spread_stats {
+  int rank;              /* Number of the rank. */
+  int64_t rows, entries; /* Rows that the GPU solves; entries off the diagonal that it multiplies with. */
+  int64_t sums;          /* Sums that it makes for rows of other GPUs. */
+  int64_t gets;          /* Sums of other GPUs that it reads for a right-hand side. */
+  int64_t most_gets;     /* The same if each row had one on each other GPU. */
+  int64_t polls;         /* In-degrees on other GPUs that it read in the latest solve. */
+  int64_t bytes;         /* Bytes of sums and in-degrees that it read from other GPUs in the latest solve. */
+  double solve_seconds;  /* Seconds of the latest solve, with the transfers of b and x. */
+  double sweep_seconds;  /* Part of it: the sweep on the GPU. */
+} tristar_spread_stats;
+/* Copies the statistics of this rank to *stats. Not collective. Errors: ARGUMENT (NULL). */
+TRISTAR_API tristar_status tristar_spread_get_stats(const tristar_spread_triangle_t *triangle,
+                                                    tristar_spread_stats *stats);
+/* Collective. Frees the triangle and sets it to NULL, before MPI_Finalize. Accepts NULL. */
+TRISTAR_API void tristar_spread_destroy(tristar_spread_triangle_t **triangle);
+
 #ifdef __cplusplus
 }
 #endif

@@ -34,4 +34,28 @@ END
 ranks 2 0 '^accuracy ' solve gen:convdiff3d:6 --layout 2x1x1 --place auto --op T --nrhs 3 --gantt tasks.svg --repeat 1
 ranks 2 - 'PLACE_GPU: no rank has subtrees of its own' solve gen:s2d9pt:24 --layout 2x1x1 --map cyclic --place gpu
 ranks 2 - 'PLACE_GPU: there are no tasks' solve gen:s2d9pt:24 --layout 1x1x2 --engine serial --place gpu
+
+# Triangles, spread over the devices of two processes.
+for words in '--uplo L' '--uplo U --tasks-per-gpu 4' '--uplo L --tasks-per-gpu 16 --poll all --op T --nrhs 3'; do
+  # shellcheck disable=SC2086 # several words
+  ranks 2 0 '^accuracy +backward error' trisolve gen:s2d9pt:20 --transport one_sided --place gpu --repeat 3 --checksum --json spread.json $words
+  grep -qE '^sums of others ' output.txt || fail "trisolve $words: no figures of processes"
+  python3 - "$(dirname "$0")/../../tools/doc/guide/json.md" "$words" <<'END' || fail "trisolve $words: figures"
+import json, re, sys
+r = json.load(open("spread.json"))
+p = r["processes"]
+assert len(p) == 2 and sum(q["rows"] for q in p) == r["n"] == 400 and r["backward_error"] < 1e-14, r
+assert sum(q["sums"] for q in p) == sum(q["gets"] for q in p) == r["gets"] < r["most_gets"] == 400, r
+assert all(q["polls"] >= q["gets"] and q["read_bytes"] >= 12 * q["gets"] for q in p), r
+assert r["tasks_per_gpu"] == int((re.findall(r"gpu (\d+)", sys.argv[2]) or ["0"])[0]), r
+part = open(sys.argv[1]).read().split("## trisolve on many processes")[1].split("## krylov")[0]
+known = set(re.findall(r"`([^`]+)`", part)) | {"version", "matrix", "laplacian", "status", "peak_library_bytes", "peak_rss_bytes"}
+for key in list(r) + ["processes[]." + key for key in p[0]]:
+    assert key in known or key == "processes", key
+END
+done
+ranks 2 - 'trisolve: 2 processes need --transport one_sided --place gpu, to share the rows' trisolve gen:chain:9
+ranks 2 - '.uplo L or U says which triangle is spread over the GPUs' trisolve gen:s2d9pt:9 --transport one_sided --place gpu
+ranks 2 - '.uplo LU cannot be combined with --transport' trisolve gen:s2d9pt:9 --uplo LU --transport one_sided --place gpu
+expect 2 '.transport, --tasks-per-gpu and --poll need mpiexec' trisolve gen:s2d9pt:9 --uplo L --tasks-per-gpu 4
 finish

@@ -17,12 +17,13 @@ enum {
   TRIANGLE_EMPTY_ROWS, /* blocks of rows without entries */
   TRIANGLE_ERDOES_RENYI,
   TRIANGLE_GRID, /* lower part of a 5-point stencil */
+  TRIANGLE_ROAD, /* a road network: few neighbours, most of them near */
   TRIANGLES
 };
 
 static const char *const triangle_names[TRIANGLES] = {"random",     "banded",       "arrow", "power law",
                                                       "diagonal",   "dense",        "chain", "one level",
-                                                      "empty rows", "Erdoes-Renyi", "grid"};
+                                                      "empty rows", "Erdoes-Renyi", "grid",  "road"};
 
 typedef struct triangle_pattern {
   int32_t n;
@@ -56,6 +57,8 @@ static inline int triangle_odds(int kind, int32_t n, int32_t i, int32_t j) {
     while (k * k < n) k++;
     return i - j == k || (i - j == 1 && i % k != 0) ? 1024 : 0;
   }
+  case TRIANGLE_ROAD:
+    return i - j <= 12 ? 160 : (i - j) % 97 == 0 ? 12 : 0;
   default:
     return 0;
   }

@@ -1,6 +1,6 @@
 # GPU kernels: nvcc and hipcc compile them where they are found, as TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP say (AUTO, ON, OFF).
 #
-# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, front.cu and apart.cu for those of one precision and
+# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, program.cu, spread.cu, front.cu and apart.cu for those of one precision and
 # mixed.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills
 # is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. Target gpu_objects_widest: those alone of the scalar that takes most registers.
 #
@@ -71,6 +71,7 @@ function(tsi_gpu_objects kind)
     tsi_gpu_object(${kind} sweep ${name} "${stored}" "${work}" outputs ${ARGN})
     if(stored STREQUAL work)
       tsi_gpu_object(${kind} program ${name} "${stored}" "${work}" outputs ${ARGN})
+      tsi_gpu_object(${kind} spread ${name} "${stored}" "${work}" outputs ${ARGN})
       tsi_gpu_object(${kind} front ${name} "${stored}" "${work}" outputs ${ARGN})
       tsi_gpu_object(${kind} apart ${name} "${stored}" "${work}" outputs ${ARGN})
     else()
@@ -214,7 +215,7 @@ function(tsi_gpu_devices kind runtime macro blas header)
   set(objects "")
   foreach(name s d c z)
     list(APPEND objects "${PROJECT_BINARY_DIR}/gpu/sweep_${name}.${kind}.o" "${PROJECT_BINARY_DIR}/gpu/front_${name}.${kind}.o"
-                "${PROJECT_BINARY_DIR}/gpu/program_${name}.${kind}.o")
+                "${PROJECT_BINARY_DIR}/gpu/program_${name}.${kind}.o" "${PROJECT_BINARY_DIR}/gpu/spread_${name}.${kind}.o")
   endforeach()
   add_custom_target(tsi_device_sweeps DEPENDS ${objects})
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)

@@ -16,10 +16,16 @@ typedef enum gpu_fault_kind {
   GPU_FAULT_TAIL,         /* the last row block is taken for one row less than it has */
   GPU_FAULT_TILE,         /* the last right-hand sides are left out */
   GPU_FAULT_GATHER,       /* the last entry of a gather list is skipped */
-  GPU_FAULT_OWNER,        /* the last off-row of a chunk is not copied from its owner */
+  GPU_FAULT_OWNER,        /* the last off-row of a chunk is not copied from its owner; a sum of another PE is
+                             read here */
   GPU_FAULT_SLICE,        /* the partial sums of the last slice are left out */
   GPU_FAULT_PIVOTS,       /* forward, the interchanges inside a panel are not made */
   GPU_FAULT_CONJUGATE,    /* x is not conjugated */
   GPU_FAULT_ADJOINT,      /* 2 x 2 pivots are taken for symmetric where they are Hermitian */
+  GPU_FAULT_SIGNAL,       /* flags are raised before the data is there */
+  GPU_FAULT_SLOT,         /* data of another PE is taken from the place before its own */
+  GPU_FAULT_BUFFER,       /* two messages share a buffer */
+  GPU_FAULT_REUSE,        /* a buffer is written before its reader has read it */
+  GPU_FAULT_LOST,         /* the first flag for another PE is not raised */
   GPU_FAULTS
 } gpu_fault_kind;

@@ -12,6 +12,7 @@
 #include "codelets/gpu/tables/launch.h"
 #include "codelets/gpu/tables/program_launch.h"
 #include "codelets/gpu/tables/rows_launch.h"
+#include "codelets/gpu/tables/spread_launch.h"
 #include "codelets/gpu/tables/spmv_launch.h"
 
 struct starpu_codelet;
@@ -61,6 +62,7 @@ typedef struct tsi_device_driver {
   void (*unmap)(void *host);
   int (*busy)(void *stream, bool *busy); /* has the stream work left? Returns its error */
   tsi_gpu_program_launch *program[4];    /* s, d, c, z; blocks 0: as many as are resident */
+  tsi_gpu_spread_launch *spread[4];      /* the same of triangles */
 } tsi_device_driver;
 
 extern const tsi_device_driver tsi_devices;

@@ -145,6 +145,7 @@ const tsi_device_driver tsi_devices = {
     .unmap = unmap,
     .busy = busy,
     .program = {tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c, tsi_gpu_program_z},
+    .spread = {tsi_gpu_spread_s, tsi_gpu_spread_d, tsi_gpu_spread_c, tsi_gpu_spread_z},
 #ifdef TSI_DEVICE_BLAS
     .dense = {&dense_s, &dense_d, &dense_c, &dense_z},
 #endif

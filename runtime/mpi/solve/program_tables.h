@@ -1,5 +1,7 @@
 /* Tables of a process's program for the kernel of a distributed solve (codelets/gpu/tables/program_launch.h).
  *
+ * A header of its own because tables depend on the structure alone, and launches on the values of a solve.
+ *
  * Reads   a process and where its messages arrive.
  * Writes  tables in main memory, in one block, so that a copy of the block is a copy of the tables.
  * Invariants: those of program_launch.h; all arrays begin at a multiple of 64 bytes of the block. */

@@ -137,6 +137,8 @@ static int finish(void *on) {
 
 __attribute__((weak)) tsi_gpu_program_launch tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c,
     tsi_gpu_program_z;
+__attribute__((weak)) tsi_gpu_spread_launch tsi_gpu_spread_s, tsi_gpu_spread_d, tsi_gpu_spread_c,
+    tsi_gpu_spread_z;
 __attribute__((weak)) int emulated_busy(void *on, bool *busy);
 
 static int select_device(int device) {
@@ -227,4 +229,5 @@ const tsi_device_driver tsi_devices = {
     .unmap = unmap,
     .busy = emulated_busy,
     .program = {tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c, tsi_gpu_program_z},
+    .spread = {tsi_gpu_spread_s, tsi_gpu_spread_d, tsi_gpu_spread_c, tsi_gpu_spread_z},
     .dense = {&emulated_dense_s, &emulated_dense_d, &emulated_dense_c, &emulated_dense_z}};

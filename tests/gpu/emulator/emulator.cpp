@@ -309,6 +309,7 @@ void multiply_matrices(double d[2], double a, double b, int line) {
 
 void after_store(const void *address) {
   auto &asleep = now->asleep;
+  now->idle = 0;
   for (size_t i = 0; i < asleep.size();) {
     if (asleep[i]->address != address) {
       i++;
@@ -328,6 +329,7 @@ void poll() {
     now->polls = 0;
     sched_yield();
   }
+  if (++now->idle == now->shape.polls) tell(place_of(*self) + " waits in vain, as all others do");
   give_way();
 }
 

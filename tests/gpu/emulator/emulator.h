@@ -40,6 +40,8 @@ struct grid {
   unsigned resident = 0; /* blocks at once; 0: all */
   uint64_t seed = 0;
   bool count_loads = false;
+  unsigned polls =
+      0; /* a grid that waits for others so often, one look after the other, has failed; 0: never */
 };
 
 struct outcome {
@@ -199,10 +201,11 @@ static inline void gpu_await(const int32_t *address, int32_t value, emulator::sc
 static inline void gpu_store_system(int32_t *address, int32_t value) {
   gpu_store_release(address, value, GPU_DEVICE);
 }
-static inline void gpu_await_system(const int32_t *address, int32_t epoch, const int32_t *stopped) {
-  while ((int32_t)((uint32_t)gpu_load_acquire(address, GPU_DEVICE) - (uint32_t)epoch) < 0 &&
-         __atomic_load_n(stopped, __ATOMIC_ACQUIRE) == 0)
-    emulator::poll();
+static inline int32_t gpu_load_system(const int32_t *address) {
+  return gpu_load_acquire(address, GPU_DEVICE);
+}
+static inline void gpu_pause() {
+  emulator::poll();
 }
 /* Has no effect, but for the address sanitizer: a line that nobody has. */
 static inline void gpu_prefetch(const void *address) {

@@ -95,6 +95,7 @@ struct machine {
   std::mt19937_64 random;
   outcome result;
   size_t polls = 0; /* since the process last gave its core away */
+  size_t idle = 0;  /* polls since the latest store */
   char order;       /* all that the grid does, for the thread sanitizer */
 };
 

@@ -1,0 +1,192 @@
+/* Triangles that are spread over emulated devices of ranks: x is that of a plan of rank 0, up to rounding,
+ * for road networks, power laws and PDEs, lower and upper, op N, T and C, each scalar type, 1 and 17
+ * right-hand sides, tasks dealt round robin or rows near each other; the same bits in many solves one after
+ * the other, each in another schedule. Statistics count what is read from other devices. Wrong arguments, and
+ * a rank that does not come, are errors of all ranks.
+ *
+ *   test_gpu_spread_mpi PX PY PZ */
+#include "tests/support/check.h"
+#include "tests/support/subtests.h"
+#include "tests/support/triangle_system.h"
+#include "tristar_mpi.h"
+#include "tristar_triangle.h"
+
+enum { N = 90, MANY = 17, REPEATS = 4, IN_A_ROW = 200 };
+
+typedef struct world {
+  tristar_t *ts;
+  int rank, ranks;
+} world;
+
+typedef struct example {
+  int kind;
+  const typed *type;
+  tristar_uplo uplo;
+  tristar_op op;
+  int tasks;
+} example;
+
+/* Rank 0: the factor of a triangle; the pattern by rows of a lower one is that of an upper one by columns. */
+static tristar_factor_t *import(const world *w, const system_of *s, tristar_uplo uplo) {
+  const triangle_pattern *p = &s->pattern[0];
+  tristar_factor_t *factor = NULL;
+  tristar_view view;
+  tristar_triangle_options options;
+  if (w->rank > 0) return NULL;
+  tristar_view_init(&view);
+  view.format = uplo == TRISTAR_LOWER ? TRISTAR_CSR : TRISTAR_CSC;
+  view.scalar = (tristar_scalar)s->t->scalar;
+  view.rows = view.cols = N;
+  view.ptr = p->ptr;
+  view.index = p->index;
+  view.ptr_bits = 64;
+  view.values = s->values[0];
+  tristar_triangle_options_init(&options);
+  options.uplo = uplo;
+  options.partition = TRISTAR_PARTITION_LEVELS;
+  CHECK_OK(tristar_import_triangle(w->ts, &view, &options, &factor));
+  return factor;
+}
+
+static tristar_spread_options options_of(const example *e, double seconds) {
+  tristar_spread_options options;
+  tristar_spread_options_init(&options);
+  options.op = e->op;
+  options.tasks = e->tasks;
+  options.nrhs = 4; /* 17 are solved in blocks */
+  options.peer_seconds = seconds;
+  return options;
+}
+
+/* Rank 0: x of a plan. */
+static void solve_by_plan(tristar_factor_t *factor, tristar_op op, int64_t nrhs, const void *b, void *x) {
+  tristar_plan_t *plan;
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CHECK_OK(tristar_solve(plan, op, nrhs, b, N, x, N));
+  tristar_plan_destroy(&plan);
+}
+
+static void compare(const world *w, const example *e, tristar_factor_t *factor, tristar_spread_triangle_t *t,
+                    const char *b, int64_t nrhs) {
+  const size_t bytes = (size_t)(N * nrhs) * e->type->bytes;
+  OWNED char *right = xcalloc(bytes, 1), *x = xcalloc(bytes, 1), *y = xcalloc(bytes, 1);
+  if (w->rank == 0) solve_by_plan(factor, e->op, nrhs, b, right);
+  for (int k = 0; k < REPEATS; k++) {
+    CHECK_OK(tristar_spread_solve(t, nrhs, b, N, k == 0 ? x : y, N));
+    CHECK(w->rank > 0 || k == 0 || memcmp(x, y, bytes) == 0);
+  }
+  for (int64_t i = 0; i < N * nrhs && w->rank == 0; i++) {
+    const double error = magnitude(get(e->type, x, i) - get(e->type, right, i));
+    CHECK_MSG(error <= 1e4 * e->type->roundoff * (1 + magnitude(get(e->type, right, i))),
+              "%s %c: x[%d] differs by %g", triangle_names[e->kind], e->type->scalar, (int)i, error);
+  }
+}
+
+static void check_stats(const world *w, const example *e, tristar_spread_triangle_t *t, int64_t entries) {
+  tristar_spread_stats stats;
+  CHECK_OK(tristar_spread_get_stats(t, &stats));
+  int64_t sum[4] = {stats.rows, stats.entries, stats.sums, stats.gets};
+  MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(sum[0] == N && sum[1] == entries - N && sum[2] == sum[3]);
+  CHECK(stats.rank == w->rank && stats.most_gets == stats.rows * (w->ranks - 1));
+  CHECK(stats.polls >= stats.gets && stats.gets <= stats.most_gets);
+  CHECK(stats.bytes >= stats.gets * (int64_t)(e->type->bytes + sizeof(int32_t)));
+  CHECK(stats.solve_seconds >= stats.sweep_seconds && stats.sweep_seconds > 0);
+}
+
+static void check_example(const world *w, const example *e) {
+  system_of s = system_create(triangle_create(e->kind, N, 17), e->type);
+  tristar_factor_t *factor = import(w, &s, e->uplo);
+  tristar_spread_triangle_t *t;
+  const tristar_spread_options options = options_of(e, 100);
+  OWNED char *b = xcalloc(N * MANY, e->type->bytes);
+  fill_b(&s, MANY, b);
+  CHECK_OK(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t));
+  compare(w, e, factor, t, b, MANY);
+  compare(w, e, factor, t, b, 1);
+  check_stats(w, e, t, s.pattern[0].ptr[N]);
+  tristar_spread_destroy(&t);
+  CHECK(t == NULL);
+  tristar_factor_destroy(&factor);
+  system_free(&s);
+}
+
+/* Solves in a row, whose ranks meet nowhere else. */
+static void check_many(const world *w) {
+  const example e = {TRIANGLE_ROAD, &typed_double, TRISTAR_LOWER, TRISTAR_N, 4};
+  system_of s = system_create(triangle_create(e.kind, N, 3), e.type);
+  tristar_factor_t *factor = import(w, &s, e.uplo);
+  tristar_spread_triangle_t *t;
+  tristar_spread_options options = options_of(&e, 100);
+  OWNED char *b = xcalloc(N, 8), *right = xcalloc(N, 8), *x = xcalloc(N, 8);
+  fill_b(&s, 1, b);
+  options.polls_all = 1;
+  CHECK_OK(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t));
+  CHECK_OK(tristar_spread_solve(t, 1, b, N, right, N));
+  for (int k = 0; k < IN_A_ROW; k++) {
+    CHECK_OK(tristar_spread_solve(t, 1, b, N, x, N));
+    CHECK(memcmp(x, right, N * 8) == 0);
+  }
+  tristar_spread_destroy(&t);
+  tristar_factor_destroy(&factor);
+  system_free(&s);
+}
+
+static void check_errors(const world *w) {
+  const example e = {TRIANGLE_GRID, &typed_double, TRISTAR_LOWER, TRISTAR_N, 4};
+  system_of s = system_create(triangle_create(e.kind, N, 3), e.type);
+  tristar_factor_t *factor = import(w, &s, e.uplo);
+  tristar_spread_triangle_t *t;
+  tristar_spread_options options = options_of(&e, 0.5);
+  OWNED char *b = xcalloc(2 * N, 8), *x = xcalloc(2 * N, 8);
+  options.tasks = w->rank;
+  CHECK_STATUS(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t), TRISTAR_ERR_ARGUMENT);
+  options.tasks = -1;
+  CHECK_STATUS(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t), TRISTAR_ERR_ARGUMENT);
+  options.tasks = 4;
+  CHECK_STATUS(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, NULL, &options, &t), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t));
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_STATUS(tristar_spread_solve(t, 1, NULL, N, x, N), TRISTAR_ERR_ARGUMENT); /* of rank 0 */
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_STATUS(tristar_spread_solve(t, 1 + (w->rank > 0), b, N, x, N), TRISTAR_ERR_ARGUMENT);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_OK(tristar_spread_solve(t, 1, b, N, x, N));
+  /* The last rank does not come. */
+  if (w->rank < w->ranks - 1) CHECK_STATUS(tristar_spread_solve(t, 1, b, N, x, N), TRISTAR_ERR_RUNTIME);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_STATUS(tristar_spread_solve(t, 1, b, N, x, N), TRISTAR_ERR_RUNTIME);
+  tristar_spread_destroy(&t);
+  tristar_factor_destroy(&factor);
+  system_free(&s);
+}
+
+int main(int argc, char **argv) {
+  static const example examples[] = {
+      {TRIANGLE_ROAD, &typed_double, TRISTAR_LOWER, TRISTAR_N, 4},
+      {TRIANGLE_ROAD, &typed_complex_double, TRISTAR_UPPER, TRISTAR_C, 0},
+      {TRIANGLE_POWER_LAW, &typed_single, TRISTAR_UPPER, TRISTAR_N, 8},
+      {TRIANGLE_POWER_LAW, &typed_complex_single, TRISTAR_LOWER, TRISTAR_T, 0},
+      {TRIANGLE_GRID, &typed_complex_double, TRISTAR_LOWER, TRISTAR_C, 16},
+      {TRIANGLE_GRID, &typed_double, TRISTAR_UPPER, TRISTAR_T, 32},
+      {TRIANGLE_DIAGONAL, &typed_double, TRISTAR_LOWER, TRISTAR_N, 4},
+  };
+  world w = {.ts = NULL};
+  tristar_config config;
+  int level;
+  subtests_begin_here(&argc, argv);
+  CHECK(argc == 4);
+  CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) == MPI_SUCCESS);
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+  tristar_config_init(&config);
+  config.check = 1;
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &w.ts));
+  for (size_t k = 0; k < sizeof examples / sizeof *examples; k++) RUN(check_example(&w, &examples[k]));
+  RUN(check_many(&w));
+  RUN(check_errors(&w));
+  tristar_destroy(&w.ts);
+  MPI_Finalize();
+  return 0;
+}
