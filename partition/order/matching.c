@@ -185,8 +185,9 @@ static double not_negative(double x) {
   return x > 0 ? x : 0;
 }
 
+/* Without a branch, which no processor could predict. */
 static void lower(double *least, double x) {
-  if (x < *least) *least = x;
+  *least = x < *least ? x : *least;
 }
 
 /* Keeps the nonzero entries, as costs. */
@@ -199,7 +200,7 @@ static void copy_entries(matcher *m, const tsi_count *ptr, const tsi_index *inde
       if (!(magnitude[p] > 0)) continue;
       m->row[at] = index[p];
       m->cost[at++] = magnitude[p];
-      if (magnitude[p] > largest) largest = magnitude[p];
+      largest = magnitude[p] > largest ? magnitude[p] : largest;
     }
     const double log_max = m->log_max[j] = log(largest);
     for (tsi_count q = m->ptr[j]; q < at; q++) m->cost[q] = not_negative(log_max - log(m->cost[q]));
@@ -238,8 +239,10 @@ static tristar_status match_within(tsi_env *env, matcher *m, double slack, tsi_i
   TSI_SCRATCH(env, tsi_index, row, m->ptr[m->n]);
   for (tsi_index j = 0; j < m->n; j++) {
     ptr[j] = at;
-    for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
-      if (reduced_cost(m, p, j) <= slack) row[at++] = m->row[p];
+    for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++) {
+      row[at] = m->row[p];
+      at += reduced_cost(m, p, j) <= slack;
+    }
   }
   ptr[m->n] = at;
   TSI_TRY(maximum_transversal(env, m->n, ptr, row, m->row_of, m->column_of, matched));

@@ -63,8 +63,8 @@ static bool weak_diagonal(const tsi_entries *a) {
     double largest = 0, diagonal = 0;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
       const double size = values[p];
-      if (a->index[p] == j) diagonal = size;
-      if (size > largest) largest = size;
+      diagonal = a->index[p] == j ? size : diagonal;
+      largest = size > largest ? size : largest;
     }
     if (tsi_diagonal_is_weak(diagonal, largest)) return true;
   }
@@ -105,8 +105,9 @@ void tsi_matched_finish(tsi_matched *matched) {
 #define UNEVEN 10
 #define BALANCING_SWEEPS 8 /* each halves what is too much */
 
+/* Without a branch, which no processor could predict. */
 static inline void lift(int *largest, int e) {
-  if (e > *largest) *largest = e;
+  *largest = e > *largest ? e : *largest;
 }
 
 /* Exponents of the scalings of a matching, by row and by column. */
