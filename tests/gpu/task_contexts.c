@@ -6,7 +6,8 @@ tristar_status __real_tristar_create(const tristar_config *config, tristar_t **t
 tristar_status __wrap_tristar_create(const tristar_config *config, tristar_t **ts);
 
 tristar_status __wrap_tristar_create(const tristar_config *config, tristar_t **ts) {
-  tristar_config c = DEFAULTS(tristar_config);
+  tristar_config c;
+  tristar_config_init(&c);
   if (config) c = *config;
   c.use_starpu = 1;
   return __real_tristar_create(&c, ts);

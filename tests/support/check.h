@@ -148,7 +148,8 @@ static inline tristar_view stored_view(tristar_format format, tristar_symmetry s
                         .index = index,
                         .values = values,
                         .ptr_bits = 64,
-                        .index_bits = 32};
+                        .index_bits = 32,
+                        .base = 0};
 }
 
 /* The view of a matrix that is generated, or read; the matrix is to be destroyed. */
