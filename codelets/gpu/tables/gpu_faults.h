@@ -25,7 +25,6 @@ typedef enum gpu_fault_kind {
   GPU_FAULT_SIGNAL,       /* flags are raised before the data is there */
   GPU_FAULT_SLOT,         /* data of another PE is taken from the place before its own */
   GPU_FAULT_BUFFER,       /* two messages share a buffer */
-  GPU_FAULT_REUSE,        /* a buffer is written before its reader has read it */
   GPU_FAULT_LOST,         /* the first flag for another PE is not raised */
   GPU_FAULTS
 } gpu_fault_kind;
