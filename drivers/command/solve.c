@@ -8,6 +8,8 @@
  *   - backward error above --tolerance (default: by the precision): not accurate
  * All end with exit status 1, and x is not written.
  *
+ * In place of a matrix it takes a file of --save, which has the plan, and neither analyzes nor factors.
+ *
  * A matrix that is triangular is solved as `tristar trisolve` does it, unless an option is given that this
  * one does not have: such options want factors, or what only a solve with factors measures. */
 #include <inttypes.h>
@@ -19,6 +21,7 @@
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/session/launcher.h"
+#include "drivers/session/saved.h"
 #include "drivers/report/pivots.h"
 #include "drivers/report/report.h"
 #include "drivers/command/solve.h"
@@ -178,14 +181,17 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (settings->process_bytes > 0) return tsi_usage_error("solve", "--process-bytes needs --layout auto");
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
-  const bool read = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
-  if (read && tsi_goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
-  bool solved = read && tsi_system_make(&r.in) && tsi_session_analyze(s) &&
+  const bool opened = tsi_session_open(s, settings, settings->operand[0]);
+  const bool saved = opened && tsi_session_is_saved(s);
+  const bool read = opened && (saved ? tsi_session_load(s) : tsi_session_read(s));
+  if (read && !saved && tsi_goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
+  bool solved = read && tsi_system_make(&r.in) && (saved || tsi_session_analyze(s)) &&
                 (!settings->report || settings->on_demand ||
                  tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &r.bandwidth)) &&
-                start_apart(s, &r) && tsi_session_factor(s) && tsi_pivots_find(s, &r.pivots) &&
-                tsi_session_plan(s, r.in.nrhs) && tsi_null_space_find(s, &r.in.b, &r.in.x, &r.pivots) &&
-                solve_plain(s, &r) && explain(s, &r) && profile(s, &r) && draw_gantt(s, &r) &&
+                start_apart(s, &r) && (saved || tsi_session_factor(s)) && tsi_pivots_find(s, &r.pivots) &&
+                (saved || tsi_session_plan(s, r.in.nrhs)) && tsi_session_save(s) &&
+                tsi_null_space_find(s, &r.in.b, &r.in.x, &r.pivots) && solve_plain(s, &r) && explain(s, &r) &&
+                profile(s, &r) && draw_gantt(s, &r) &&
                 tsi_system_refine(&r.in, tsi_accuracy_wants_condition(s)) &&
                 tsi_accuracy_judge(s, &r.in.accuracy);
   if (solved) tsi_system_write(&r.in);

@@ -110,12 +110,13 @@ cJSON *tsi_json_session(const tsi_session *s) {
   cJSON_AddStringToObject(object, "matrix", s->name);
   cJSON_AddBoolToObject(object, "laplacian", s->settings->laplacian);
   add_status(s, object);
-  if (s->analysis != NULL) {
+  if (s->analysis != NULL || s->factor != NULL) {
     TSI_JSON_NUMBERS(object, {"n", (double)s->a.n}, {"nnz", (double)s->a.nnz});
     cJSON_AddStringToObject(object, "precision", s->precision->letter);
     cJSON_AddBoolToObject(object, "single_factors", s->single_factors);
     cJSON_AddStringToObject(object, "symmetry", tsi_symmetry_text(s->view.symmetry));
     cJSON_AddNumberToObject(object, "read_s", s->read_s);
+    cJSON_AddBoolToObject(object, "saved", s->saved);
     add_analysis(s, object);
   }
   if (s->factored) add_factor(s, object);

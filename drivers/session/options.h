@@ -59,7 +59,7 @@ typedef struct tsi_settings {
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
   bool inertia, determinant;
-  const char *null_space; /* a file to be written */
+  const char *null_space, *save; /* files to be written */
   /* Krylov methods; negative: not given */
   int krylov_method, side,
       norm;            /* a tristar_krylov_method; a tristar_krylov_side, a tristar_krylov_norm less one */

@@ -50,10 +50,12 @@ static tristar_status check_rows(tsi_env *env, const tsi_symbolic *sy) {
 
 /* parent is the supernode of the first row. */
 static tristar_status check_parents(tsi_env *env, const tsi_symbolic *sy) {
+  for (tsi_index s = 0; !sy->closed && s < sy->count; s++) /* before chains of them are followed */
+    if (sy->parent[s] != TSI_NONE && (sy->parent[s] <= s || sy->parent[s] >= sy->count))
+      BROKEN("parent %d of supernode %d", sy->parent[s], s);
   for (tsi_index s = 0; s < sy->count; s++) {
     tsi_index up = sy->parent[s];
     if (!sy->closed) {
-      if (up != TSI_NONE && (up <= s || up >= sy->count)) BROKEN("parent %d of supernode %d", up, s);
       for (tsi_count p = sy->row_ptr[s]; p < sy->row_ptr[s + 1]; p++) {
         while (up != TSI_NONE && sy->start[up + 1] <= sy->rows[p]) up = sy->parent[up];
         if (up == TSI_NONE || sy->rows[p] < sy->start[up])
@@ -178,9 +180,11 @@ static tristar_status check_parts(tsi_env *env, const tsi_symbolic *sy) {
            sy->part_columns ? "set" : "NULL");
   TSI_SCRATCH(env, tsi_index, left, nodes); /* columns not yet seen */
   for (tsi_index t = 0; t < nodes; t++) left[t] = sy->part_columns[t];
+  for (tsi_index s = 0; s < sy->count; s++)
+    if (sy->part[s] < 0 || sy->part[s] >= nodes)
+      BROKEN("part %d of supernode %d is not in 0..%d", sy->part[s], s, nodes - 1);
   for (tsi_index s = 0; s < sy->count; s++) {
     tsi_index t = sy->part[s];
-    if (t < 0 || t >= nodes) BROKEN("part %d of supernode %d is not in 0..%d", t, s, nodes - 1);
     left[t] -= sy->start[s + 1] - sy->start[s];
     if (sy->parent[s] == TSI_NONE) continue;
     tsi_index above = sy->part[sy->parent[s]];

@@ -61,7 +61,7 @@ struct tristar_analysis_s {
   bool one_order;                  /* in_row and out_row are the same */
   double *row_scale,
       *col_scale; /* n, of the matching, by user's row and column, powers of two; NULL without one */
-  tsi_assembly lower, upper; /* upper: LU only */
+  tsi_assembly lower, upper; /* upper: LU only; ptr NULL: not there yet, of a factor that was loaded */
   tristar_analysis_stats stats;
 };
 

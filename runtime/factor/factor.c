@@ -2,6 +2,7 @@
 #include "runtime/factor/factor.h"
 
 #include "codelets/cpu/base/panel.h"
+#include "runtime/factor/assembly.h"
 #include "runtime/factor/method.h"
 #include "runtime/rows/row_factor.h"
 #include "tristar_typed.h"
@@ -101,6 +102,7 @@ tristar_status tsi_factor_check_values(tristar_factor_t *factor) {
 
 tristar_status tsi_factor_run(tristar_factor_t *factor) {
   factor->valid = false;
+  if (factor->analysis->lower.ptr == NULL) TSI_TRY(tsi_assembly_create(&factor->ts->env, factor->analysis));
   if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
   TSI_TRY(tsi_factorize(factor));
   tsi_factor_order_pivots(factor);

@@ -47,7 +47,8 @@ tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const t
 /* Chunks of panels: of each side. device: see tsi_device_split_options. */
 static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
   const tristar_analysis_t *an = plan->factor->analysis;
-  tsi_chunk_options options = tsi_plan_chunk_options(plan->factor, &plan->options);
+  if (plan->cut.scalar_bytes == 0) plan->cut = tsi_plan_chunk_options(plan->factor, &plan->options);
+  tsi_chunk_options options = plan->cut;
   plan->stats.floor_bytes = options.floor_bytes;
   plan->stats.ceiling_bytes = options.ceiling_bytes;
   options.device = device;
@@ -233,7 +234,8 @@ static tristar_status check_options(const tsi_env *env, const tristar_plan_optio
 }
 
 tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
-                               tsi_device_split_options *places, tristar_plan_t **out) {
+                               const tsi_chunk_options *cut, tsi_device_split_options *places,
+                               tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_plan_t *plan = NULL;
   tsi_env *env = &factor->ts->env;
@@ -255,6 +257,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
                                       .scalar = factor->user_bytes,
                                       .order = &plan->ts->solves.order};
   plan->options = *options;
+  if (cut != NULL) plan->cut = *cut;
   if (factor->rows) plan->options.updates = TRISTAR_UPDATES_PULL; /* there are none */
   plan->sides = tsi_analysis_sides(factor->analysis);
   plan->nodes =
@@ -301,39 +304,47 @@ out:
 
 /* A plan with subtrees on devices or, where PLACE_AUTO cannot have them there, with all on the cores. */
 static tristar_status create_placed(tristar_factor_t *factor, const tristar_plan_options *options,
-                                    double *start_seconds, tristar_plan_t **out) {
+                                    const tsi_chunk_options *cut, double *start_seconds,
+                                    tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   tsi_device_split_options places;
   status = tsi_device_split_options_choose(factor, options, start_seconds, &places);
-  if (status == TRISTAR_OK) status = tsi_plan_create(factor, options, &places, out);
+  if (status == TRISTAR_OK) status = tsi_plan_create(factor, options, cut, &places, out);
   if (status != TRISTAR_OK && places.optional) {
     tsi_device_split_options cores = {.device = NULL};
     tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
     tsi_device_split_options_finish(env, &places);
-    status = tsi_plan_create(factor, options, &cores, out);
+    status = tsi_plan_create(factor, options, cut, &cores, out);
   }
   tsi_device_split_options_finish(env, &places);
   return status;
+}
+
+tristar_status tsi_plan_cut(tristar_factor_t *factor, const tristar_plan_options *options,
+                            const tsi_chunk_options *cut, tristar_plan_t **out) {
+  double start_seconds = 0;
+  *out = NULL;
+  TSI_TRY(check_options(&factor->ts->env, options));
+  TSI_TRY(tsi_factor_need_values(factor));
+  const double begin = tsi_clock();
+  TSI_TRY(create_placed(factor, options, cut, &start_seconds, out));
+  (*out)->stats.plan_seconds = tsi_clock() - begin - start_seconds - (*out)->stats.start_seconds;
+  (*out)->stats.start_seconds += start_seconds;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
                             tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_plan_options full;
-  double start_seconds = 0;
   if (out != NULL) *out = NULL;
   TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
   if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
   tsi_solves_reclaim(&factor->ts->solves);
   TSI_TRY_OUT(TSI_OPTIONS(env, tristar_plan_options, options, &full));
-  TSI_TRY_OUT(check_options(env, &full));
-  TSI_TRY_OUT(tsi_factor_need_values(factor));
-  const double begin = tsi_clock();
-  TSI_TRY_OUT(create_placed(factor, &full, &start_seconds, out));
-  (*out)->stats.plan_seconds = tsi_clock() - begin - start_seconds - (*out)->stats.start_seconds;
-  (*out)->stats.start_seconds += start_seconds;
+  TSI_TRY_OUT(tsi_plan_cut(factor, &full, NULL, out));
 out:
   return tsi_answer(env, status);
 }

@@ -99,6 +99,7 @@ struct tristar_plan_s {
   tristar_t *ts;
   tristar_factor_t *factor;
   tristar_plan_options options;
+  tsi_chunk_options cut; /* of chunks of panels, but for what is on devices; scalar_bytes 0: not chosen yet */
   tsi_way way;
   int sides;
   tsi_plan_side side[2]; /* 0: L (or the only factor), 1: U if its structure is another one */
@@ -143,11 +144,15 @@ extern const tsi_insertable_functions tsi_plan_insertion;
 /* How the chunks of panels of such a plan are cut, but for what is on devices. */
 tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const tristar_plan_options *options);
 
-/* tristar_plan with options that are valid, once it is known which subtrees are on devices. Takes over
- * places->triangle. Errors: also
- * UNSUPPORTED (what plans with devices cannot do), NO_WORKER. */
+/* tristar_plan with options that are valid, once it is known which subtrees are on devices. cut: of the
+ * chunks; NULL: by the options. Takes over places->triangle. Errors: also UNSUPPORTED (what plans with
+ * devices cannot do), NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
-                                               tsi_device_split_options *places, tristar_plan_t **out);
+                                               const tsi_chunk_options *cut, tsi_device_split_options *places,
+                                               tristar_plan_t **out);
+/* tristar_plan with chunks that are cut like this; NULL: by the options. Errors: theirs. */
+TRISTAR_CHECKED tristar_status tsi_plan_cut(tristar_factor_t *factor, const tristar_plan_options *options,
+                                            const tsi_chunk_options *cut, tristar_plan_t **out);
 
 /* The way of a plan that has chunks and DAGs. devices: some of its subtrees are on devices. */
 tsi_way tsi_way_of_plan(const tristar_plan_t *plan, bool devices);

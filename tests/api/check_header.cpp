@@ -4,6 +4,7 @@
 #include "tristar_device.h"
 #include "tristar_krylov.h"
 #include "tristar_precond.h"
+#include "tristar_save.h"
 #include "tristar_typed.h"
 #ifdef TSI_STARPU
 #include "tristar_starpu.h"

@@ -88,7 +88,7 @@ static placed_system system_open(tristar_t *ts, const problem *p, const typed *t
   CHECK(place(&ts->env, s.factor, places.device) >= 2);
   plan.engine = TRISTAR_ENGINE_TASKS;
   plan.chunk_bytes_max = 8000;
-  CHECK_OK(tsi_plan_create(s.factor, &plan, &places, &s.placed));
+  CHECK_OK(tsi_plan_create(s.factor, &plan, NULL, &places, &s.placed));
   free(places.device);
   return s;
 }
@@ -181,13 +181,13 @@ static void check_refusals(tristar_t *ts) {
   tristar_plan_t *plan;
   tsi_device_split_options places = places_of(s.factor);
   options.updates = TRISTAR_UPDATES_PUSH;
-  CHECK_STATUS(tsi_plan_create(s.factor, &options, &places, &plan), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tsi_plan_create(s.factor, &options, NULL, &places, &plan), TRISTAR_ERR_UNSUPPORTED);
   options.updates = TRISTAR_UPDATES_PULL;
   options.engine = TRISTAR_ENGINE_SERIAL;
-  CHECK_STATUS(tsi_plan_create(s.factor, &options, &places, &plan), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tsi_plan_create(s.factor, &options, NULL, &places, &plan), TRISTAR_ERR_UNSUPPORTED);
   options.engine = TRISTAR_ENGINE_TASKS;
   for (tsi_index k = 0; k < s.factor->analysis->symbolic->count; k++) places.device[k] = TSI_DEVICES_MOST - 1;
-  CHECK_STATUS(tsi_plan_create(s.factor, &options, &places, &plan), TRISTAR_ERR_NO_WORKER);
+  CHECK_STATUS(tsi_plan_create(s.factor, &options, NULL, &places, &plan), TRISTAR_ERR_NO_WORKER);
   free(places.device);
 }
 

@@ -141,4 +141,19 @@ mkfifo pipe.txt 2>/dev/null && {
   wait $!
   alone a.mtx
 }
+
+# ---- Saved plans: the bits of the run that saved them; damaged files
+for source in gen:s2d9pt:40 gen:kkt3d:5 gen:circuit:900; do
+  expect 0 '^checksum' solve $source --nrhs 3 --save plan.tristar --checksum
+  sum=$(grep ^checksum output.txt)
+  expect 0 "^$sum\$" solve plan.tristar --nrhs 3 --checksum --json saved.json --workers 1
+  row 'are of the run that saved it'
+  [ "$(value saved saved.json)" = true ] || fail "saved.json has no \"saved\""
+done
+expect 0 '^checksum' solve gen:s2d9pt:20 --precision sd --checksum --save single.tristar
+expect 0 'single factors' solve single.tristar
+expect 1 'without --laplacian and --precision' solve plan.tristar --precision s
+head -c 5000 plan.tristar >short.tristar
+expect 1 '^tristar: short.tristar: damaged: record .* is larger than the rest of the file$' solve short.tristar
+expect 1 '^tristar: cannot write no/such/x: ' solve a.mtx --save no/such/x
 finish

@@ -11,7 +11,6 @@
 #include "runtime/exec/steps/recording.h"
 #include "runtime/exec/steps/tables.h"
 #include "tests/support/env_allocations.h"
-#include "tests/support/orders.h"
 #include "tests/support/solve_data.h"
 #include "tests/support/subtests.h"
 

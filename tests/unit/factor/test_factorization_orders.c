@@ -6,7 +6,7 @@
 #include "runtime/exec/starpu/blas.h"
 #include "tests/support/context.h"
 #include "tests/support/factor_bits.h"
-#include "tests/support/orders.h"
+#include "tests/support/dags.h"
 #include "tests/support/subtests.h"
 #include "tristar_matrix.h"
 

@@ -1,0 +1,46 @@
+/* Saved plans: see saved.h. */
+#include "drivers/session/saved.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "drivers/session/files.h"
+#include "tristar_save.h"
+
+bool tsi_session_is_saved(const tsi_session *s) {
+  static const char magic[] = "TriStar\x1a";
+  char begin[sizeof magic - 1] = {0};
+  if (tsi_file_is_standard(s->path) || strncmp(s->path, "gen:", 4) == 0) return false;
+  FILE *file = fopen(s->path, "rbe");
+  if (file == NULL) return false; /* whoever reads it next says why */
+  const size_t found = fread(begin, 1, sizeof begin, file);
+  fclose(file);
+  return found == sizeof begin && memcmp(begin, magic, sizeof begin) == 0;
+}
+
+bool tsi_session_load(tsi_session *s) {
+  const double begin = tsi_now();
+  if (s->settings->laplacian || s->settings->precision >= 0)
+    return tsi_session_fail(
+        s, TRISTAR_ERR_UNSUPPORTED,
+        "%s: a saved plan has its matrix and its precision: without --laplacian and --precision", s->name);
+  if (!tsi_session_check(s, tristar_plan_load(s->ts, s->path, &s->factor, &s->plan), s->name) ||
+      !tsi_session_check(s, tristar_factor_get_matrix(s->factor, &s->view), s->name))
+    return false;
+  tristar_analysis_get_stats(tristar_factor_get_analysis(s->factor), &s->a);
+  tristar_factor_get_stats(s->factor, &s->f);
+  tristar_plan_get_stats(s->plan, &s->p);
+  s->factored = s->saved = true;
+  s->precision = tsi_precision_of(s->view.scalar);
+  s->single_factors = s->f.factor_bytes < (size_t)s->f.stored_factor * s->precision->bytes;
+  s->analyze_s = s->a.analyze_seconds;
+  s->factor_s = s->f.factor_seconds;
+  s->plan_s = s->p.plan_seconds;
+  s->read_s = tsi_now() - begin;
+  return true;
+}
+
+bool tsi_session_save(tsi_session *s) {
+  const char *path = s->settings->save;
+  return path == NULL || tsi_session_check(s, tristar_plan_save(s->plan, path), path);
+}

@@ -1,0 +1,78 @@
+/* TriStar: analyses, factors and plans in files.
+ *
+ *   tristar_plan_save(plan, "A.tristar");                   today, with the factor
+ *   tristar_plan_load(ts, "A.tristar", &factor, &plan);     tomorrow: tristar_solve(plan, ...)
+ *
+ * A file of a plan has the factor, and the file of a factor has its analysis. Each load function takes files
+ * of its own kind and of the kinds that contain it. A loaded object is the same as the saved one: a loaded
+ * factor takes new values by tristar_refactor, and solves with a loaded plan have the same bits on the same
+ * kind of processor, because the file has the chunks that the plan was cut into.
+ *
+ * The guide describes the format (save.md). A file has a version, a mark of the order of bytes, and a
+ * checksum for each array. A damaged, truncated, foreign or newer file is FORMAT or UNSUPPORTED. Any machine
+ * with the same order of bytes loads it, whatever its instructions, its cores and its StarPU. Several
+ * processes may load one file at the same time. Each has a copy of its own: the file may be replaced
+ * meanwhile, and solves read memory with large pages.
+ *
+ * The write functions replace the file only when the new one is complete. */
+#include "tristar.h" /* before the guard: see tristar_compat.h */
+
+#ifndef TRISTAR_SAVE_H
+#define TRISTAR_SAVE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Takes the next `bytes` bytes of a saved object. Returns 0, or another number that fails the call. */
+typedef int (*tristar_write_fn)(void *arg, const void *data, size_t bytes);
+/* Stores the next `bytes` bytes of a saved object in data, all of them. Returns 0, or another number that
+ * fails the call: also where fewer are left. */
+typedef int (*tristar_read_fn)(void *arg, void *data, size_t bytes);
+
+/* Writes an object to a file, or passes its bytes to a function of the caller. Unsupported: factors of a
+ * triangular matrix that is solved by rows or in blocks, which are the matrix itself. Errors: ARGUMENT
+ * (NULL), IO (the message has the file and the cause), RUNTIME (`write` failed), UNSUPPORTED, STALE (a factor
+ * without values). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_save(const tristar_analysis_t *analysis,
+                                                                 const char *path);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_write(const tristar_analysis_t *analysis,
+                                                                  tristar_write_fn write, void *arg);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_save(const tristar_factor_t *factor,
+                                                               const char *path);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_write(const tristar_factor_t *factor,
+                                                                tristar_write_fn write, void *arg);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_save(const tristar_plan_t *plan, const char *path);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_write(const tristar_plan_t *plan,
+                                                              tristar_write_fn write, void *arg);
+
+/* Makes an object from a file, or from the bytes that a function of the caller gives. The new object belongs
+ * to the caller. A plan that had subtrees on GPUs chooses them anew for the GPUs of this machine. Errors:
+ * ARGUMENT (NULL), IO (the file cannot be read), RUNTIME (`read` failed), FORMAT (the file is damaged,
+ * truncated, or no file of this kind; the message has the record), UNSUPPORTED (another version, another
+ * order of bytes), MEMORY; of a plan also those of tristar_plan. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_load(tristar_t *ts, const char *path,
+                                                                 tristar_analysis_t **analysis);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_read(tristar_t *ts, tristar_read_fn read,
+                                                                 void *arg, tristar_analysis_t **analysis);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_load(tristar_t *ts, const char *path,
+                                                               tristar_factor_t **factor);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_read(tristar_t *ts, tristar_read_fn read, void *arg,
+                                                               tristar_factor_t **factor);
+/* factor: receives the factor of the plan, which the caller destroys. NULL: the plan alone has it. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_load(tristar_t *ts, const char *path,
+                                                             tristar_factor_t **factor,
+                                                             tristar_plan_t **plan);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_read(tristar_t *ts, tristar_read_fn read, void *arg,
+                                                             tristar_factor_t **factor,
+                                                             tristar_plan_t **plan);
+
+/* The matrix of a factor, borrowed: it lives as long as the factor, with the latest values. Duplicates are
+ * summed, and the entries of a line ascend. Errors: UNSUPPORTED (an imported factor without the matrix). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_get_matrix(const tristar_factor_t *factor,
+                                                                     tristar_view *view);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,94 @@
+/* Records: how saved objects lie in a file, or in the bytes that a function of the caller takes and gives.
+ *
+ *   header   magic[8], order of bytes, version, library[16], kind[16], check               56 bytes
+ *   record   name[16], bytes of an element, number of elements, check                       40 bytes
+ *            the elements, and their fingerprint (8 bytes)
+ *   ...      the last record is "end" and has no elements
+ *
+ * A check is a fingerprint of what is before it. Bytes are written and read once, in order, so pipes serve as
+ * well. Fields of a struct are one record of words of 8 bytes, in the order of a table: no padding, and no
+ * pointer, gets into a file.
+ *
+ * Reads   what the caller saves.
+ * Writes  through tsi_sink, reads through tsi_source. */
+#pragma once
+
+#include "runtime/base/env.h"
+#include "tristar_save.h"
+
+#define TSI_SAVED_VERSION 1
+#define TSI_RECORD_NAME 16
+
+typedef struct tsi_sink {
+  tsi_env *env;
+  tristar_write_fn write;
+  void *arg;
+} tsi_sink;
+
+typedef struct tsi_record {
+  char name[TSI_RECORD_NAME]; /* padded with zeros */
+  uint64_t bytes, count;      /* of an element; of elements */
+  uint64_t check;
+} tsi_record;
+
+typedef struct tsi_source {
+  tsi_env *env;
+  tristar_read_fn read;
+  void *arg;
+  const char *subject; /* what messages call it */
+  uint64_t left;       /* bytes that it still has; UINT64_MAX: unknown */
+  tsi_record next;     /* has been read already */
+} tsi_source;
+
+/* A member of a struct. */
+typedef struct tsi_field {
+  size_t offset;
+  char kind; /* 'r': double; 'b': bool; '1', '4', '8': a signed integer of so many bytes */
+} tsi_field;
+
+#define TSI_FIELD(type, member)                                                                              \
+  { offsetof(type, member), TSI_FIELD_KIND(((type *)0)->member) }
+#define TSI_FIELD_KIND(x)                                                                                    \
+  _Generic((x), double : 'r', bool : 'b', default : sizeof(x) == 1 ? '1' : sizeof(x) == 4 ? '4' : '8')
+
+/* Errors of all below: RUNTIME (the function of the sink failed). */
+
+/* kind: at most 15 characters. */
+TRISTAR_CHECKED tristar_status tsi_sink_begin(tsi_sink *sink, const char *kind);
+/* data NULL: no record is written. */
+TRISTAR_CHECKED tristar_status tsi_put(tsi_sink *sink, const char *name, size_t bytes, tsi_count count,
+                                       const void *data);
+TRISTAR_CHECKED tristar_status tsi_put_fields(tsi_sink *sink, const char *name, const tsi_field *fields,
+                                              size_t count, const void *from);
+TRISTAR_CHECKED tristar_status tsi_sink_end(tsi_sink *sink);
+#define TSI_PUT(sink, name, count, array)                                                                    \
+  tsi_put((sink), (name), sizeof *(array), (tsi_count)(count), (array))
+#define TSI_PUT_FIELDS(sink, name, fields, from)                                                             \
+  tsi_put_fields((sink), (name), (fields), sizeof(fields) / sizeof *(fields), (from))
+
+/* Errors of all below: RUNTIME (the function of the source failed, or the file ends), FORMAT (another record,
+ * another size, a wrong check), UNSUPPORTED (another version or order of bytes), MEMORY. */
+
+/* kind: TSI_RECORD_NAME characters. */
+TRISTAR_CHECKED tristar_status tsi_source_begin(tsi_source *source, char *kind);
+bool tsi_source_has(const tsi_source *source, const char *name);
+/* The record `name` with exactly `count` elements, to memory that the function allocates. owner: of that
+ * memory; NULL: the caller. */
+TRISTAR_CHECKED tristar_status tsi_get(tsi_source *source, const char *name, size_t bytes, tsi_count count,
+                                       void *owner, void **out);
+/* The same to memory that there is. */
+TRISTAR_CHECKED tristar_status tsi_get_to(tsi_source *source, const char *name, size_t bytes, tsi_count count,
+                                          void *to);
+TRISTAR_CHECKED tristar_status tsi_get_fields(tsi_source *source, const char *name, const tsi_field *fields,
+                                              size_t count, void *to);
+#define TSI_TAKE(source, name, count, owner, array)                                                          \
+  tsi_get((source), (name), sizeof *(array), (tsi_count)(count), (owner), (void **)&(array))
+/* The same of a record that may be missing: array stays as it is then. */
+#define TSI_TAKE_IF(source, name, count, owner, array)                                                       \
+  (tsi_source_has((source), (name)) ? TSI_TAKE((source), (name), (count), (owner), (array)) : TRISTAR_OK)
+#define TSI_TAKE_FIELDS(source, name, fields, to)                                                            \
+  tsi_get_fields((source), (name), (fields), sizeof(fields) / sizeof *(fields), (to))
+
+/* A file is damaged: FORMAT with the subject. */
+#define TSI_DAMAGED(source, format, ...)                                                                     \
+  TSI_FAIL((source)->env, TRISTAR_ERR_FORMAT, "%s: damaged: " format, (source)->subject, __VA_ARGS__)

@@ -1,0 +1,263 @@
+/* tristar_..._save, _write, _load, _read: see tristar_save.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/output_file.h"
+#include "runtime/factor/assembly.h"
+#include "runtime/save/objects.h"
+
+#define BUFFER ((size_t)1 << 20) /* of a file: small records are joined */
+
+/* One of the objects that can be saved. */
+typedef struct saved {
+  tsi_env *env;
+  const char *kind;
+  const tristar_analysis_t *analysis;
+  const tristar_factor_t *factor;
+  const tristar_plan_t *plan;
+} saved;
+
+static tristar_status check_factor(const tristar_factor_t *factor) {
+  if (factor->rows != NULL)
+    TSI_FAIL(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED,
+             "the factor is a triangular matrix that is solved by rows or in blocks: save the matrix itself");
+  return tsi_factor_need_values(factor);
+}
+
+static tristar_status put_all(tsi_sink *sink, const saved *what) {
+  const tristar_factor_t *factor = what->plan ? what->plan->factor : what->factor;
+  if (factor != NULL) TSI_TRY(check_factor(factor));
+  TSI_TRY(tsi_sink_begin(sink, what->kind));
+  TSI_TRY(what->plan     ? tsi_plan_put(sink, what->plan)
+          : what->factor ? tsi_factor_put(sink, what->factor)
+                         : tsi_analysis_put(sink, what->analysis));
+  return tsi_sink_end(sink);
+}
+
+static tristar_status write_to_function(const saved *what, tristar_write_fn write, void *arg) {
+  tsi_sink sink = {what->env, write, arg};
+  if (write == NULL) TSI_FAIL(what->env, TRISTAR_ERR_ARGUMENT, "write is NULL");
+  return put_all(&sink, what);
+}
+
+static int write_to_file(void *file, const void *data, size_t bytes) {
+  return fwrite(data, 1, bytes, file) == bytes ? 0 : errno != 0 ? errno : EIO;
+}
+
+static tristar_status write_to_path(const saved *what, const char *path) {
+  tsi_output_file output = {.descriptor = -1};
+  int descriptor = -1;
+  if (path == NULL) TSI_FAIL(what->env, TRISTAR_ERR_ARGUMENT, "path is NULL");
+  const int begun = tsi_output_file_begin(&output, path, &descriptor);
+  if (begun != 0) TSI_FAIL(what->env, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(begun));
+  FILE *file = fdopen(descriptor, "wb");
+  errno = 0;
+  tristar_status status = TRISTAR_ERR_IO;
+  int code = file == NULL ? ENOMEM : 0;
+  if (file != NULL) {
+    (void)setvbuf(file, NULL, _IOFBF, BUFFER);
+    tsi_sink sink = {what->env, write_to_file, file};
+    status = put_all(&sink, what);
+    if (status == TRISTAR_ERR_RUNTIME || fflush(file) != 0) code = errno != 0 ? errno : EIO;
+    if (fclose(file) != 0 && code == 0) code = errno;
+  } else
+    close(descriptor);
+  const int ended = tsi_output_file_end(&output, status == TRISTAR_OK && code == 0);
+  if (code == 0) code = ended;
+  if (code != 0) TSI_FAIL(what->env, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(code));
+  return status;
+}
+
+/* ---- Loading --------------------------------------------------------------------------------------------
+ */
+
+/* What is wanted of a source: the objects that are not NULL; the largest kind of them is named. */
+typedef struct wanted {
+  tristar_t *ts;
+  const char *kind;
+  tristar_analysis_t **analysis;
+  tristar_factor_t **factor;
+  tristar_plan_t **plan;
+} wanted;
+
+static void forget(const wanted *w) {
+  if (w->analysis) *w->analysis = NULL;
+  if (w->factor) *w->factor = NULL;
+  if (w->plan) *w->plan = NULL;
+}
+
+static tristar_status take_all(tsi_source *source, const wanted *w) {
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  char kind[TSI_RECORD_NAME];
+  TSI_TRY(tsi_source_begin(source, kind));
+  const bool has_plan = strcmp(kind, "plan") == 0, has_factor = has_plan || strcmp(kind, "factor") == 0;
+  if (!has_factor && strcmp(kind, "analysis") != 0) TSI_DAMAGED(source, "it has a %s", kind);
+  if ((w->plan != NULL && !has_plan) || (w->analysis == NULL && !has_factor))
+    TSI_FAIL(source->env, TRISTAR_ERR_FORMAT, "%s: it has %s %s, and no %s", source->subject,
+             has_factor ? "a" : "an", kind, w->kind);
+  if (w->analysis != NULL) {
+    TSI_TRY(tsi_analysis_take(w->ts, source, w->analysis));
+    return (*w->analysis)->imported ? TRISTAR_OK : tsi_assembly_create(source->env, *w->analysis);
+  }
+  TSI_TRY(tsi_factor_take(w->ts, source, &factor));
+  if (w->plan != NULL) {
+    TSI_TRY(tsi_plan_take(source, factor, w->plan));
+    TSI_TRY(tsi_get_to(source, "end", 1, 0, NULL));
+  }
+  if (w->factor != NULL) *w->factor = tsi_take(&factor);
+  return TRISTAR_OK;
+}
+
+static tristar_status take_or_nothing(tsi_source *source, const wanted *w) {
+  const tristar_status status = take_all(source, w);
+  if (status == TRISTAR_OK) return status;
+  if (w->analysis) tristar_analysis_destroy(w->analysis);
+  if (w->plan) tristar_plan_destroy(w->plan);
+  return status;
+}
+
+static tristar_status read_from_function(const wanted *w, tristar_read_fn read, void *arg) {
+  tsi_source source = {
+      .env = &w->ts->env, .read = read, .arg = arg, .subject = "the saved object", .left = UINT64_MAX};
+  if (read == NULL) TSI_FAIL(&w->ts->env, TRISTAR_ERR_ARGUMENT, "read is NULL");
+  return take_or_nothing(&source, w);
+}
+
+static int read_from_file(void *file, void *data, size_t bytes) {
+  return fread(data, 1, bytes, file) == bytes ? 0 : ferror((FILE *)file) && errno != 0 ? errno : ENODATA;
+}
+
+static tristar_status read_from_path(const wanted *w, const char *path) {
+  tsi_env *env = &w->ts->env;
+  struct stat info;
+  if (path == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "path is NULL");
+  FILE *file = fopen(path, "rbe");
+  if (file == NULL) TSI_FAIL(env, TRISTAR_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+  errno = 0;
+  const bool regular = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
+  tsi_source source = {.env = env,
+                       .read = read_from_file,
+                       .arg = file,
+                       .subject = path,
+                       .left = regular ? (uint64_t)info.st_size : UINT64_MAX};
+  tristar_status status = take_or_nothing(&source, w);
+  const int code = errno;
+  const bool failed = ferror(file), ended = feof(file);
+  fclose(file);
+  if (status == TRISTAR_ERR_RUNTIME && failed)
+    TSI_FAIL(env, TRISTAR_ERR_IO, "cannot read %s: %s", path, strerror(code));
+  if (status == TRISTAR_ERR_RUNTIME && ended)
+    TSI_FAIL(env, TRISTAR_ERR_FORMAT, "%s: damaged: it ends early", path);
+  return status;
+}
+
+/* ---- Public functions -----------------------------------------------------------------------------------
+ */
+
+tristar_status tristar_analysis_save(const tristar_analysis_t *analysis, const char *path) {
+  TSI_ENTER(analysis, analysis->ts);
+  const saved what = {.env = &analysis->ts->env, .kind = "analysis", .analysis = analysis};
+  return tsi_answer(what.env, write_to_path(&what, path));
+}
+
+tristar_status tristar_analysis_write(const tristar_analysis_t *analysis, tristar_write_fn write, void *arg) {
+  TSI_ENTER(analysis, analysis->ts);
+  const saved what = {.env = &analysis->ts->env, .kind = "analysis", .analysis = analysis};
+  return tsi_answer(what.env, write_to_function(&what, write, arg));
+}
+
+tristar_status tristar_factor_save(const tristar_factor_t *factor, const char *path) {
+  TSI_ENTER(factor, factor->ts);
+  const saved what = {.env = &factor->ts->env, .kind = "factor", .factor = factor};
+  return tsi_answer(what.env, write_to_path(&what, path));
+}
+
+tristar_status tristar_factor_write(const tristar_factor_t *factor, tristar_write_fn write, void *arg) {
+  TSI_ENTER(factor, factor->ts);
+  const saved what = {.env = &factor->ts->env, .kind = "factor", .factor = factor};
+  return tsi_answer(what.env, write_to_function(&what, write, arg));
+}
+
+tristar_status tristar_plan_save(const tristar_plan_t *plan, const char *path) {
+  TSI_ENTER(plan, plan->ts);
+  const saved what = {.env = &plan->ts->env, .kind = "plan", .plan = plan};
+  return tsi_answer(what.env, write_to_path(&what, path));
+}
+
+tristar_status tristar_plan_write(const tristar_plan_t *plan, tristar_write_fn write, void *arg) {
+  TSI_ENTER(plan, plan->ts);
+  const saved what = {.env = &plan->ts->env, .kind = "plan", .plan = plan};
+  return tsi_answer(what.env, write_to_function(&what, write, arg));
+}
+
+/* The object of this name is to be set by the public function; what it makes beside it is in w already. */
+#define MUST_HAVE(env, object)                                                                               \
+  if ((object) == NULL)                                                                                      \
+  return tsi_answer(                                                                                         \
+      (env), tsi_fail((env), TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", #object))
+
+tristar_status tristar_analysis_load(tristar_t *ts, const char *path, tristar_analysis_t **analysis) {
+  const wanted w = {.ts = ts, .kind = "analysis", .analysis = analysis};
+  forget(&w);
+  TSI_ENTER(ts, ts);
+  MUST_HAVE(&ts->env, analysis);
+  return tsi_answer(&ts->env, read_from_path(&w, path));
+}
+
+tristar_status tristar_analysis_read(tristar_t *ts, tristar_read_fn read, void *arg,
+                                     tristar_analysis_t **analysis) {
+  const wanted w = {.ts = ts, .kind = "analysis", .analysis = analysis};
+  forget(&w);
+  TSI_ENTER(ts, ts);
+  MUST_HAVE(&ts->env, analysis);
+  return tsi_answer(&ts->env, read_from_function(&w, read, arg));
+}
+
+tristar_status tristar_factor_load(tristar_t *ts, const char *path, tristar_factor_t **factor) {
+  const wanted w = {.ts = ts, .kind = "factor", .factor = factor};
+  forget(&w);
+  TSI_ENTER(ts, ts);
+  MUST_HAVE(&ts->env, factor);
+  return tsi_answer(&ts->env, read_from_path(&w, path));
+}
+
+tristar_status tristar_factor_read(tristar_t *ts, tristar_read_fn read, void *arg,
+                                   tristar_factor_t **factor) {
+  const wanted w = {.ts = ts, .kind = "factor", .factor = factor};
+  forget(&w);
+  TSI_ENTER(ts, ts);
+  MUST_HAVE(&ts->env, factor);
+  return tsi_answer(&ts->env, read_from_function(&w, read, arg));
+}
+
+tristar_status tristar_plan_load(tristar_t *ts, const char *path, tristar_factor_t **factor,
+                                 tristar_plan_t **plan) {
+  const wanted w = {.ts = ts, .kind = "plan", .factor = factor, .plan = plan};
+  forget(&w);
+  TSI_ENTER(ts, ts);
+  MUST_HAVE(&ts->env, plan);
+  return tsi_answer(&ts->env, read_from_path(&w, path));
+}
+
+tristar_status tristar_plan_read(tristar_t *ts, tristar_read_fn read, void *arg, tristar_factor_t **factor,
+                                 tristar_plan_t **plan) {
+  const wanted w = {.ts = ts, .kind = "plan", .factor = factor, .plan = plan};
+  forget(&w);
+  TSI_ENTER(ts, ts);
+  MUST_HAVE(&ts->env, plan);
+  return tsi_answer(&ts->env, read_from_function(&w, read, arg));
+}
+
+tristar_status tristar_factor_get_matrix(const tristar_factor_t *factor, tristar_view *view) {
+  if (view != NULL) tristar_view_init(view);
+  TSI_ENTER(factor, factor->ts);
+  tsi_env *env = &factor->ts->env;
+  MUST_HAVE(env, view);
+  if (!factor->has_matrix)
+    return tsi_answer(env, tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+                                    "the factor was imported without the matrix"));
+  *view = tsi_pattern_view(factor->analysis->pattern, factor->values);
+  return TRISTAR_OK;
+}
