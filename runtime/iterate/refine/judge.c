@@ -44,8 +44,7 @@ bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
 typedef enum trial {
   TRIAL_LARGE,    /* |op(A)| g, g the scaling of the columns: x is large if A is nearly singular */
   TRIAL_MODERATE, /* op(A) x for an x of the size of g */
-  TRIAL_ONES,     /* in the user's units */
-  TRIAL_UNITS     /* op(A) x for an x of size one in the user's units */
+  TRIAL_ONES      /* in the user's units */
 } trial;
 
 static tristar_status make_trial(const tsi_system *system, tristar_op op, trial which, char *b, char *x) {
@@ -58,10 +57,8 @@ static tristar_status make_trial(const tsi_system *system, tristar_op op, trial 
     TSI_TRY(tsi_system_weigh(system, op, g, real));
   else
     for (tsi_index i = 0; i < system->n; i++)
-      real[i] = which == TRIAL_ONES
-                    ? 1
-                    : (tsi_team_scatter(system->team, i) - 0.5) * (g && which != TRIAL_UNITS ? g[i] : 1);
-  if (which == TRIAL_LARGE || which == TRIAL_ONES) {
+      real[i] = which == TRIAL_ONES ? 1 : (tsi_team_scatter(system->team, i) - 0.5) * (g ? g[i] : 1);
+  if (which != TRIAL_MODERATE) {
     kernels->fill(system->n, real, b);
     return TRISTAR_OK;
   }
@@ -194,8 +191,8 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   return TRISTAR_OK;
 }
 
-/* Where units are far apart, b and x as they are scaled may have entries of any size, and a solve that is not
- * refined loses the small ones. */
+/* Where units are far apart, b as it is scaled may have entries of any size, and a solve that is not refined
+ * loses the small ones. */
 static tristar_status judge_units(const tsi_system *system, tristar_factor_t *factor) {
   if (loses_digits(factor) || !tsi_scaling_has_far_units(factor)) return TRISTAR_OK;
   TSI_TRY(try_solves(system, factor, TRIAL_ONES, TRIAL_ONES, &factor->stats.solve_error));
