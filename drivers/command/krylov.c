@@ -278,7 +278,7 @@ void tsi_krylov_report(const tsi_session *s, const tsi_krylov_solution *z) {
   if (z->switched) tsi_report("", "CG, the first choice for a symmetric matrix, has found it indefinite");
   report_solve(s, z, &all);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->times.checksum);
-  if (s->settings->out != NULL) tsi_report("written", "%s", s->settings->out);
+  if (s->settings->out != NULL && z->written) tsi_report("written", "%s", s->settings->out);
 }
 
 static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
@@ -336,11 +336,11 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   return object;
 }
 
-bool tsi_krylov_write(tsi_session *s, const tsi_krylov_solution *z) {
+bool tsi_krylov_write(tsi_session *s, tsi_krylov_solution *z) {
   const tristar_krylov_result all = sum_up(z);
-  return tsi_solution_write(s, &z->x, "X of %.300s by %s (tristar krylov, TriStar %s)", s->name, z->method,
-                            tristar_version()) &&
-         (s->settings->svg == NULL || tsi_krylov_draw(s, z, &all, norm_text(z)));
+  z->written = tsi_solution_write(s, &z->x, "X of %.300s by %s (tristar krylov, TriStar %s)", s->name,
+                                  z->method, tristar_version());
+  return z->written && (s->settings->svg == NULL || tsi_krylov_draw(s, z, &all, norm_text(z)));
 }
 
 void tsi_krylov_release(tsi_krylov_solution *z) {

@@ -43,6 +43,7 @@ typedef struct tsi_krylov_solution {
   tsi_norms norms;
   tsi_repeated times;
   bool solved;   /* result is of the latest solve */
+  bool written;  /* X is where --out names */
   bool switched; /* from CG, chosen for the matrix, to GMRES */
   double setup_s, create_s, backward_error;
   char method[32];
@@ -76,7 +77,7 @@ bool tsi_krylov_judge_columns(tsi_session *s, const tsi_krylov_solution *z);
 bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_solution *z, const tristar_krylov_result *all,
                      const char *norm);
 /* --out, --svg. */
-bool tsi_krylov_write(tsi_session *s, const tsi_krylov_solution *z);
+bool tsi_krylov_write(tsi_session *s, tsi_krylov_solution *z);
 void tsi_krylov_report(const tsi_session *s, const tsi_krylov_solution *z);
 cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z);
 /* Frees all but the session. */

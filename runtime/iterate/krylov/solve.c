@@ -137,12 +137,14 @@ static tristar_status find_true_residual(tsi_krylov_run *run) {
   return can ? find_precise_residual(run) : TRISTAR_OK;
 }
 
-/* What is not finite is no solution, whatever the recurrences told of it. */
+/* What is not finite is no solution, whatever the recurrences and the residual tell of it: no product
+ * multiplies an unknown that is in no equation. */
 static void judge_range(tsi_krylov_run *run) {
   tristar_krylov_result *result = &run->result;
   const tristar_krylov_t *k = run->k;
-  const bool beyond = run->factor != 1 && k->sparse->first_not_finite(k->n, run->x) < k->n;
-  if (isfinite(result->true_residual) && (run->factor == 1 || !tsi_team_any(k->team, beyond))) return;
+  const bool beyond = tsi_team_any(k->team, k->sparse->first_not_finite(k->n, run->x) < k->n);
+  if (isfinite(result->true_residual) && !beyond) return;
+  if (beyond) result->true_residual = INFINITY;
   result->reason = TRISTAR_REASON_NOT_FINITE;
   result->converged = 0;
 }

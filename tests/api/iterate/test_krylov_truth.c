@@ -289,6 +289,48 @@ static void test_pipelined(tristar_t *ts) {
   }
 }
 
+/* Unknowns that no equation has, and chains that overflow: what is not finite has not converged, and has no
+ * finite residual. x(5) of the first one overflows, though all residuals are small. */
+static void test_not_finite(tristar_t *ts) {
+  dense empty_column = {.n = 8,
+                        .a = {{-0x1p-16},
+                              {0, 0x1p-23},
+                              {0, 0, -0x1p-17, 0, 0, 0, -0x1p-12},
+                              {0x1p-13, 0, 0, -0x1p-18},
+                              {[6] = 0x1p-10},
+                              {[7] = -0x1p-19},
+                              {[5] = 0x1p-19, [6] = -0x1p-13},
+                              {[7] = -0x1p-19}},
+                        .b = {6.103515625e-05, 3.5762786865234375e-07, -0.00049591064453125,
+                              -0.000484466552734375, 0.001953125, 0, -0.00023651123046875, 0}};
+  dense nilpotent = {.n = 3, .a = {{0x1p-9}, {0x1p-6}, {0, 16}}, .b = {1, 2, 3}};
+  dense *const systems[] = {&empty_column, &nilpotent};
+  const tristar_krylov_method methods[] = {TRISTAR_KRYLOV_BICGSTAB, TRISTAR_KRYLOV_GMRES};
+  int lost = 0;
+  for (int k = 0; k < 2 * 2 * 4; k++) {
+    dense *d = systems[k % 2];
+    tristar_krylov_options options;
+    CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov;
+    tristar_krylov_result result;
+    bool finite = true;
+    tristar_krylov_options_init(&options);
+    options.method = methods[k / 2 % 2];
+    options.side = k % 8 < 4 ? TRISTAR_SIDE_LEFT : TRISTAR_SIDE_RIGHT;
+    options.tolerance = k < 8 ? 1e-2 : 0;
+    options.max_iterations = 500;
+    const tristar_view v = view_of(d);
+    CHECK_OK(tristar_krylov_create(ts, &v, &options, &krylov));
+    CHECK_OK(tristar_krylov_solve(krylov, NULL, 1, d->b, d->n, d->x, d->n, &result));
+    for (int i = 0; i < d->n; i++) finite = finite && isfinite(d->x[i]);
+    lost += !finite;
+    CHECK_MSG(finite || (!result.converged && result.reason == TRISTAR_REASON_NOT_FINITE &&
+                         !isfinite(result.true_residual)),
+              "case %d: %s, true residual %g", k, tristar_krylov_reason_text(result.reason),
+              result.true_residual);
+  }
+  CHECK(lost > 0);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(tristar_destroy) tristar_t *ts = open_without_starpu(false);
@@ -296,6 +338,7 @@ int main(int argc, char **argv) {
   RUN(test_hidden(ts));
   RUN(test_resumed(ts));
   RUN(test_units(ts));
+  RUN(test_not_finite(ts));
   RUN(test_far_guess(ts));
   RUN(test_pipelined(ts));
   return 0;
