@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dag/dag.h"
+#include "dag/steps.h"
 #include "tests/support/patterns.h"
 
 /* All that a plan builds on the way. */
