@@ -16,6 +16,8 @@
  *   - generation counts successful factorizations; valid is false from the start of one until its success */
 #pragma once
 
+#include <math.h>
+
 #include "runtime/factor/analysis.h"
 #include "runtime/factor/residents.h"
 
@@ -83,6 +85,17 @@ static inline char *tsi_factor_panel(const tristar_factor_t *factor, bool upper,
 /* Room for a panel that is in `passing`, unless it is there. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_factor_need_passing(const tristar_factor_t *factor, bool upper,
                                                        tsi_index p);
+
+/* Does a trial show that solves without refinement lose digits: is its backward error above eps^(2/3)? */
+static inline bool tsi_factor_loses_digits(const tristar_factor_t *factor) {
+  const tristar_factor_stats *stats = &factor->stats;
+  const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+  return stats->judged && !(stats->solve_error <= pow(epsilon, 2.0 / 3));
+}
+/* Does such a factor need refinement for each solve? */
+static inline bool tsi_factor_needs_refinement(const tristar_factor_t *factor) {
+  return factor->stats.perturbed_pivots > 0 || tsi_factor_loses_digits(factor);
+}
 
 /* Errors: STALE (its last refactorization failed). */
 TRISTAR_CHECKED tristar_status tsi_factor_need_values(const tristar_factor_t *factor);

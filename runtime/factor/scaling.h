@@ -82,11 +82,12 @@ bool tsi_scaling_is_bad(const tsi_entries *a);
 /* The same of the largest sizes of all columns, or rows; zeros do not count. */
 bool tsi_scaling_is_far(tsi_index n, const double *largest);
 
-#define TSI_FAR_UNITS 40
+#define TSI_FAR_UNITS 40   /* whose rows may look like rounding errors of others */
+#define TSI_APART_UNITS 20 /* whose solutions, of one size in the user's units, a scaled solve may spoil */
 
-/* Do the scalings of two rows, or of two columns, differ by more than 2^FAR_UNITS? The processes that share a
+/* Do the scalings of two rows, or of two columns, differ by more than 2^bits? The processes that share a
  * factorization have the same. */
-bool tsi_scaling_has_far_units(const tristar_factor_t *factor);
+bool tsi_scaling_differs(const tristar_factor_t *factor, int bits);
 
 /* value * row * column for powers of two whose product alone may be out of range, though the result is not.
  */

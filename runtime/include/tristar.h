@@ -366,7 +366,8 @@ typedef enum tristar_engine {
 
 /* Whether tristar_solve refines. */
 typedef enum tristar_refinement {
-  TRISTAR_REFINE_AUTO, /* As tristar_solve_refined, if pivots of the factor were perturbed. */
+  TRISTAR_REFINE_AUTO, /* As tristar_solve_refined, if pivots of the factor were perturbed, or if trial
+                          solves of the factorization lost digits (tristar_factor_stats.solve_error). */
   TRISTAR_REFINE_NEVER /* The plain solve. */
 } tristar_refinement;
 
@@ -418,9 +419,9 @@ typedef enum tristar_op {
 
 /* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
  * be b (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. The function refines as
- * tristar_solve_refined does if pivots were perturbed and the factor has its matrix (an imported factor may
- * have none). Exception: the plan has REFINE_NEVER. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; with refinement
- * NOT_FINITE. */
+ * tristar_solve_refined does if pivots were perturbed, or if trial solves of the factorization lost digits,
+ * and the factor has its matrix (an imported factor may have none). Exception: the plan has REFINE_NEVER.
+ * Errors: ARGUMENT, MEMORY, STALE, RUNTIME; with refinement NOT_FINITE. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 

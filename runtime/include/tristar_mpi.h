@@ -154,9 +154,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_set_rows(tristar_
                                                                         int64_t first, int64_t rows);
 
 /* Collective. X = op(A)^-1 B for nrhs right-hand sides, the same number on all ranks. b, x: the rows of this
- * rank, column-major with leading dimensions ldb and ldx; x may be b. If pivots were perturbed, and the
- * factor has its matrix, the function refines as tristar_distributed_solve_refined does, unless
- * options.refine was REFINE_NEVER. Errors: ARGUMENT, MEMORY, RUNTIME; with refinement NOT_FINITE. */
+ * rank, column-major with leading dimensions ldb and ldx; x may be b. If pivots were perturbed, or
+ * trial solves of the factorization lost digits, and the factor has its matrix, the function refines as
+ * tristar_distributed_solve_refined does, unless options.refine was REFINE_NEVER. Errors: ARGUMENT, MEMORY,
+ * RUNTIME; with refinement NOT_FINITE. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve(tristar_distributed_t *distributed,
                                                                      tristar_op op, int64_t nrhs,
                                                                      const void *b, int64_t ldb, void *x,

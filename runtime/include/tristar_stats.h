@@ -95,9 +95,10 @@ typedef struct tristar_factor_stats {
   double device_bus_bytes;     /* Bytes that crossed the buses of GPUs for these fronts, both ways. */
   double growth;      /* Largest ratio of a pivot to the largest entry of its scaled column; LLT: to the
                          diagonal entry. */
-  int judged;         /* 1: the condition or the growth was looked at, and solve_error is set. */
-  double solve_error; /* Largest backward error of trial solves with A and A^T, without refinement.
-                         Infinite: out of range. */
+  int judged;         /* 1: trial solves looked at the condition, the growth or the units, and solve_error is
+                         set. */
+  double solve_error; /* Largest backward error of trial solves with A and A^T, without refinement. Above
+                         eps^(2/3), tristar_solve refines. Infinite: out of range. */
   double reciprocal_condition; /* Result of tristar_condition; -1: not estimated. */
   int singular;                /* 1: by that estimate the matrix is singular to working precision. */
 } tristar_factor_stats;
@@ -151,8 +152,7 @@ typedef struct tristar_range {
 
 /* Statistics of a plan. */
 typedef struct tristar_plan_stats {
-  int64_t perturbed_pivots;    /* Perturbed pivots of the factor. Above 0, tristar_solve refines, unless
-                                  tristar_plan_options.refine forbids it. */
+  int64_t perturbed_pivots;    /* Perturbed pivots of the factor. */
   tristar_partition partition; /* SUPERNODES, or the partition of the rows of a triangular matrix. */
   int64_t chunks;              /* Chunks with a diagonal part. */
   int64_t slices;              /* Slices of the rows of large panels. */
@@ -181,6 +181,7 @@ typedef struct tristar_plan_stats {
   int64_t solves;            /* Number of solves so far. */
   int devices;               /* GPUs that have subtrees, see tristar_plan_get_device. 0: all on the cores. */
   double unfit_bytes;        /* Bytes of subtrees for GPUs that have no memory for them. */
+  int refines;               /* 1: tristar_solve refines (TRISTAR_REFINE_AUTO). */
   int64_t nrhs_block;        /* Most right-hand sides that are solved with at a time: 64, or as many as fit on
                                 the GPUs. */
 } tristar_plan_stats;

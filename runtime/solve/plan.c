@@ -370,6 +370,7 @@ static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
   if (changing) pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
   tristar_plan_stats stats = plan->stats;
   stats.perturbed_pivots = plan->factor->stats.perturbed_pivots;
+  stats.refines = tsi_plan_refines(plan);
   if (changing) pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
   return stats;
 }

@@ -138,6 +138,12 @@ static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
   return !tsi_factor_is_triangle(plan->factor) ? TSI_BOTH : plan->factor->lower ? TSI_FORWARD : TSI_BACKWARD;
 }
 
+/* Does tristar_solve refine? */
+static inline bool tsi_plan_refines(const tristar_plan_t *plan) {
+  return plan->options.refine != TRISTAR_REFINE_NEVER && plan->factor->has_matrix &&
+         tsi_factor_needs_refinement(plan->factor);
+}
+
 /* The functions of its insertable (insert.c). */
 extern const tsi_insertable_functions tsi_plan_insertion;
 

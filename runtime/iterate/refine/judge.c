@@ -31,7 +31,7 @@ static bool inherits_errors(const tristar_factor_t *factor) {
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
   return is_suspicious(factor) || inherits_errors(factor) || factor->stats.growth > GROWN ||
-         tsi_scaling_has_far_units(factor);
+         tsi_scaling_differs(factor, TSI_APART_UNITS);
 }
 
 bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
@@ -44,7 +44,8 @@ bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
 typedef enum trial {
   TRIAL_LARGE,    /* |op(A)| g, g the scaling of the columns: x is large if A is nearly singular */
   TRIAL_MODERATE, /* op(A) x for an x of the size of g */
-  TRIAL_ONES      /* in the user's units */
+  TRIAL_ONES,     /* in the user's units */
+  TRIAL_UNITS     /* op(A) x for an x of size one in the user's units */
 } trial;
 
 static tristar_status make_trial(const tsi_system *system, tristar_op op, trial which, char *b, char *x) {
@@ -56,9 +57,11 @@ static tristar_status make_trial(const tsi_system *system, tristar_op op, trial 
   if (which == TRIAL_LARGE)
     TSI_TRY(tsi_system_weigh(system, op, g, real));
   else
-    for (tsi_index i = 0; i < system->n; i++)
-      real[i] = which == TRIAL_ONES ? 1 : (tsi_team_scatter(system->team, i) - 0.5) * (g ? g[i] : 1);
-  if (which != TRIAL_MODERATE) {
+    for (tsi_index i = 0; i < system->n; i++) {
+      const double unit = g != NULL && which == TRIAL_MODERATE ? g[i] : 1;
+      real[i] = which == TRIAL_ONES ? 1 : (tsi_team_scatter(system->team, i) - 0.5) * unit;
+    }
+  if (which == TRIAL_LARGE || which == TRIAL_ONES) {
     kernels->fill(system->n, real, b);
     return TRISTAR_OK;
   }
@@ -110,7 +113,7 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
 static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, bool *fine) {
   double size;
   *fine = false;
-  if (is_suspicious(factor) || factor->stats.growth > GROWN || tsi_scaling_has_far_units(factor))
+  if (is_suspicious(factor) || factor->stats.growth > GROWN || tsi_scaling_differs(factor, TSI_APART_UNITS))
     return TRISTAR_OK;
   TSI_TRY(tsi_condition_glance(system, &size));
   *fine = size < pow(epsilon_of(factor), -0.4);
@@ -168,21 +171,16 @@ static tristar_status judge_condition(const tsi_system *system, const tristar_fa
   return TRISTAR_OK;
 }
 
-/* Does a solve that is not refined lose digits? */
-static bool loses_digits(const tristar_factor_t *factor) {
-  return !(factor->stats.solve_error <= pow(epsilon_of(factor), 2.0 / 3));
-}
-
 /* Pivots have grown, or were perturbed: what does that cost? */
 static tristar_status judge_growth(const tsi_system *system, const tristar_factor_t *factor, bool last) {
   const tristar_factor_stats *stats = &factor->stats;
   char text[400];
-  if (!loses_digits(factor)) return TRISTAR_OK;
+  if (!tsi_factor_loses_digits(factor)) return TRISTAR_OK;
   snprintf(
       text, sizeof text,
       "pivots grow to %.1e times the entries of the scaled matrix, %lld are perturbed: solves that are not "
-      "refined have backward errors of about %.1e; tristar_solve refines if pivots are perturbed, "
-      "tristar_solve_refined always; if the matching of the analysis was found "
+      "refined have backward errors of about %.1e; tristar_solve refines; if the matching of the analysis "
+      "was found "
       "for other values, analyze these",
       stats->growth, (long long)stats->perturbed_pivots, stats->solve_error);
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
@@ -191,23 +189,33 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   return TRISTAR_OK;
 }
 
-/* Where units are far apart, b as it is scaled may have entries of any size, and a solve that is not refined
- * loses the small ones. */
+/* Where units are far apart, b and x as they are scaled may have entries of any size, and a solve that is not
+ * refined loses the small ones. */
 static tristar_status judge_units(const tsi_system *system, tristar_factor_t *factor) {
-  if (loses_digits(factor) || !tsi_scaling_has_far_units(factor)) return TRISTAR_OK;
-  TSI_TRY(try_solves(system, factor, TRIAL_ONES, TRIAL_ONES, &factor->stats.solve_error));
-  if (loses_digits(factor) && system->team->own == 0)
-    tsi_log(
-        system->env, TRISTAR_LOG_WARNING,
-        "factor: scalings of rows or columns differ by more than 2^%d: solves that are not refined may have "
-        "backward errors of %.1e; use tristar_solve_refined",
-        TSI_FAR_UNITS, factor->stats.solve_error);
+  double *error = &factor->stats.solve_error;
+  if (tsi_factor_loses_digits(factor) || !tsi_scaling_differs(factor, TSI_APART_UNITS)) return TRISTAR_OK;
+  TSI_TRY(try_solves(system, factor, TRIAL_UNITS, TRIAL_UNITS, error));
+  if (tsi_scaling_differs(factor, TSI_FAR_UNITS))
+    TSI_TRY(try_solves(system, factor, TRIAL_ONES, TRIAL_ONES, error));
+  factor->stats.judged = 1;
+  if (tsi_factor_loses_digits(factor) && system->team->own == 0)
+    tsi_log(system->env, TRISTAR_LOG_WARNING,
+            "factor: scalings of rows or columns differ by more than 2^%d: solves that are not refined may "
+            "have backward errors of %.1e; tristar_solve refines",
+            TSI_APART_UNITS, *error);
   return TRISTAR_OK;
+}
+
+/* Pivots, growth and units that no trial in the scaled system has to look at. */
+static bool is_plain(const tristar_factor_t *factor) {
+  return !is_suspicious(factor) && !inherits_errors(factor) && factor->stats.growth <= GROWN &&
+         !tsi_scaling_differs(factor, TSI_FAR_UNITS);
 }
 
 tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last) {
   tristar_factor_stats *stats = &factor->stats;
   bool fine;
+  if (is_plain(factor)) return judge_units(system, factor);
   TSI_TRY(look(system, factor, &fine));
   if (fine) return TRISTAR_OK;
   TSI_TRY(try_solves(system, factor, TRIAL_LARGE, TRIAL_MODERATE, &stats->solve_error));
@@ -222,7 +230,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   }
   TSI_TRY(judge_growth(system, factor, last));
   if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(system, factor));
-  if (stats->perturbed_pivots > 0 && !loses_digits(factor) && system->team->own == 0)
+  if (stats->perturbed_pivots > 0 && !tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, TRISTAR_LOG_WARNING,
         "factor: pivots were perturbed, %lld in all: solutions need refinement, as tristar_solve does it by "

@@ -106,9 +106,7 @@ static tristar_status solve_perturbed(tristar_plan_t *plan, tristar_op op, int64
 tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                              void *x, int64_t ldx) {
   TSI_ENTER(plan, plan->ts);
-  const tristar_factor_t *factor = plan->factor;
-  const bool refines = factor->stats.perturbed_pivots > 0 && plan->options.refine != TRISTAR_REFINE_NEVER &&
-                       factor->has_matrix;
+  const bool refines = tsi_plan_refines(plan);
   const tristar_status status = refines ? solve_perturbed(plan, op, nrhs, b, ldb, x, ldx)
                                         : tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx);
   return tsi_answer(&plan->ts->env, status);

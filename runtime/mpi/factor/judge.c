@@ -15,6 +15,7 @@ static tristar_status judge(tristar_distributed_t *d, bool last) {
 static void note_verdict(tristar_distributed_t *d) {
   const tristar_factor_stats *part = &d->team_factor->part.stats;
   d->singular = part->singular != 0;
+  d->loses_digits = tsi_factor_loses_digits(&d->team_factor->part);
   if (d->source == NULL) return;
   d->source->stats.judged = part->judged;
   d->source->stats.singular = part->singular;

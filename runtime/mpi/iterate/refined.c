@@ -110,7 +110,8 @@ out:
 tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
                                          int64_t ldb, void *x, int64_t ldx) {
   TSI_ENTER(d, d->ts);
-  if (d->stats.perturbed_pivots > 0 && d->has_matrix && d->options.refine != TRISTAR_REFINE_NEVER)
+  if ((d->stats.perturbed_pivots > 0 || d->loses_digits) && d->has_matrix &&
+      d->options.refine != TRISTAR_REFINE_NEVER)
     return tristar_distributed_solve_refined(d, op, nrhs, b, ldb, x, ldx, NULL, NULL);
   return tsi_answer(&d->ts->env, tsi_distributed_solve_plain(d, op, nrhs, b, ldb, x, ldx));
 }

@@ -120,7 +120,7 @@ class Solver:
         """Destroys the old factor and plan: no solve may use them."""
         stats = ffi.new("tristar_plan_stats *")
         check(lib.tristar_plan_get_stats(plan[0], stats))
-        self._perturbed = stats.perturbed_pivots > 0
+        self._refines = stats.refines != 0
         self._seconds = stats.predicted_seconds
         self._factor, self._plan_cell, self._plan = factor, plan, plan[0]
 
@@ -185,7 +185,7 @@ class Solver:
         if b.size == 0:
             return
         n, strides = self._n, strides_of(b)
-        if b.flags.f_contiguous or self._perturbed or strides is None:
+        if b.flags.f_contiguous or self._refines or strides is None:
             b = np.asfortranarray(b)
             self._call(columns, lambda: lib.tristar_solve(self._plan, op, columns, address(b), n, address(x), n))
         else:
@@ -200,7 +200,7 @@ class Solver:
             raise ValueError(f"b is of incompatible size: it has {B.shape[0]} rows, the matrix {self._n}")
         require_cast(B.dtype, self.dtype)
         B = sparse.csc_matrix(B, dtype=self.dtype)
-        if self._perturbed:
+        if self._refines:
             columns = [self._solve_any(B[:, j].toarray(), trans) for j in range(B.shape[1])]
         else:
             columns = [self._solve_rows(rows, block, OPS[trans]) for rows, block in sparse_columns(B, 64)]
