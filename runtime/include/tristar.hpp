@@ -113,7 +113,7 @@ matrix_view<T> compressed(tristar_format format, std::int64_t n, span<const Ptr>
                           span<const T> values, tristar_symmetry symmetry) {
   static_assert((sizeof(Ptr) == 4 || sizeof(Ptr) == 8) && (sizeof(Index) == 4 || sizeof(Index) == 8),
                 "integers of 32 or 64 bits");
-  if (ptr.size() != static_cast<std::size_t>(n) + 1 || index.size() != values.size() ||
+  if (n < 0 || ptr.size() != static_cast<std::size_t>(n) + 1 || index.size() != values.size() ||
       index.size() != static_cast<std::size_t>(ptr[ptr.size() - 1] - ptr[0]))
     throw error(TRISTAR_ERR_ARGUMENT, "lengths of ptr, index and values do not fit each other");
   matrix_view<T> matrix{{}, values.size()};

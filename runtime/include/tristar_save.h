@@ -30,39 +30,56 @@ typedef int (*tristar_write_fn)(void *arg, const void *data, size_t bytes);
  * fails the call: also where fewer are left. */
 typedef int (*tristar_read_fn)(void *arg, void *data, size_t bytes);
 
-/* Writes an object to a file, or passes its bytes to a function of the caller. Unsupported: factors of a
- * triangular matrix that is solved by rows or in blocks, which are the matrix itself. Errors: ARGUMENT
- * (NULL), IO (the message has the file and the cause), RUNTIME (`write` failed), UNSUPPORTED, STALE (a factor
- * without values). */
+/* ---- Writing -----------------------------------------------------------------------------------------
+ *
+ * Errors of the functions that save and write: ARGUMENT (NULL), IO (the message has the file and the cause),
+ * RUNTIME (`write` failed), MEMORY; of factors and plans also STALE (a factor without values) and UNSUPPORTED
+ * (a triangular matrix that is solved by rows or in blocks: it is the matrix itself). */
+
+/* Writes an analysis to a file. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_save(const tristar_analysis_t *analysis,
                                                                  const char *path);
+/* Passes the bytes of that file to `write`, in order; arg: its first argument. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_write(const tristar_analysis_t *analysis,
                                                                   tristar_write_fn write, void *arg);
+/* Writes a factor to a file, with its analysis and its matrix. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_save(const tristar_factor_t *factor,
                                                                const char *path);
+/* Passes the bytes of that file to `write`, in order; arg: its first argument. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_write(const tristar_factor_t *factor,
                                                                 tristar_write_fn write, void *arg);
+/* Writes a plan to a file, with its factor. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_save(const tristar_plan_t *plan, const char *path);
+/* Passes the bytes of that file to `write`, in order; arg: its first argument. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_write(const tristar_plan_t *plan,
                                                               tristar_write_fn write, void *arg);
 
-/* Makes an object from a file, or from the bytes that a function of the caller gives. The new object belongs
- * to the caller. A plan that had subtrees on GPUs chooses them anew for the GPUs of this machine. Errors:
- * ARGUMENT (NULL), IO (the file cannot be read), RUNTIME (`read` failed), FORMAT (the file is damaged,
- * truncated, or no file of this kind; the message has the record), UNSUPPORTED (another version, another
- * order of bytes), MEMORY; of a plan also those of tristar_plan. */
+/* ---- Reading -----------------------------------------------------------------------------------------
+ *
+ * A new object belongs to the caller. Errors of the functions that load and read: ARGUMENT (NULL), IO (the
+ * file cannot be read), RUNTIME (`read` failed), FORMAT (damaged, truncated, or of another kind; the message
+ * has the record), UNSUPPORTED (another version, another order of bytes), MEMORY. */
+
+/* Loads an analysis from a file of an analysis, a factor or a plan. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_load(tristar_t *ts, const char *path,
                                                                  tristar_analysis_t **analysis);
+/* Loads an analysis from the bytes that `read` gives; arg: its first argument. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_read(tristar_t *ts, tristar_read_fn read,
                                                                  void *arg, tristar_analysis_t **analysis);
+/* Loads a factor from a file of a factor or a plan. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_load(tristar_t *ts, const char *path,
                                                                tristar_factor_t **factor);
+/* Loads a factor from the bytes that `read` gives; arg: its first argument. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_read(tristar_t *ts, tristar_read_fn read, void *arg,
                                                                tristar_factor_t **factor);
-/* factor: receives the factor of the plan, which the caller destroys. NULL: the plan alone has it. */
+/* Loads a plan from a file. factor: receives the factor of the plan, which the caller destroys. NULL: the
+ * plan alone has it. A plan that had subtrees on GPUs chooses them anew for the GPUs of this machine. Errors:
+ * also those of tristar_plan. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_load(tristar_t *ts, const char *path,
                                                              tristar_factor_t **factor,
                                                              tristar_plan_t **plan);
+/* Loads a plan from the bytes that `read` gives, as tristar_plan_load does; arg: the first argument of read.
+ */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_read(tristar_t *ts, tristar_read_fn read, void *arg,
                                                              tristar_factor_t **factor,
                                                              tristar_plan_t **plan);

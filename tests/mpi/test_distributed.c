@@ -108,6 +108,7 @@ static void check_layout(const world *w, const problem *q, const tristar_layout 
   options.layout = *layout;
   options.transport = w->transport;
   options.engine = w->engine;
+  options.refine = TRISTAR_REFINE_NEVER; /* messages are counted */
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, w->rank == 0 ? q->factor : NULL, &options, &d));
   check_op(w, q, d, TRISTAR_N, 1, what);
   CHECK_OK(tristar_distributed_gather_stats(d, all));

@@ -47,6 +47,8 @@ tristar_status tristar_null_space(tristar_plan_t *plan, tristar_op op, int64_t m
   TSI_TRY_OUT(check_arguments(plan, op, most, basis, ld));
   TSI_TRY_OUT(tsi_plan_system_create(plan, &s));
   const tsi_index n = s.system.n;
+  if (!plan->factor->analysis->imported && !plan->factor->stats.singular)
+    goto out; /* regular, by the verdict */
   status = find(&s.system, op, most < n ? (tsi_index)most : n, basis, (size_t)ld * plan->factor->user_bytes,
                 count);
 out:
