@@ -178,7 +178,7 @@ static tristar_status check_parts(tsi_env *env, const tsi_symbolic *sy) {
   if (leaves == 1 || sy->part == NULL || sy->part_columns == NULL)
     BROKEN("leaf_parts = %d, part is %s, part_columns is %s", leaves, sy->part ? "set" : "NULL",
            sy->part_columns ? "set" : "NULL");
-  TSI_SCRATCH(env, tsi_index, left, nodes); /* columns not yet seen */
+  TSI_SCRATCH(env, tsi_count, left, nodes); /* columns not yet seen */
   for (tsi_index t = 0; t < nodes; t++) left[t] = sy->part_columns[t];
   for (tsi_index s = 0; s < sy->count; s++)
     if (sy->part[s] < 0 || sy->part[s] >= nodes)
@@ -195,8 +195,8 @@ static tristar_status check_parts(tsi_env *env, const tsi_symbolic *sy) {
   }
   for (tsi_index t = 0; t < nodes; t++)
     if (left[t] != 0)
-      BROKEN("part_columns[%d] = %d, the supernodes have %d", t, sy->part_columns[t],
-             sy->part_columns[t] - left[t]);
+      BROKEN("part_columns[%d] = %d, the supernodes have %lld", t, sy->part_columns[t],
+             sy->part_columns[t] - (long long)left[t]);
   return TRISTAR_OK;
 }
 

@@ -1,4 +1,5 @@
 /* The records of an analysis: see objects.h. */
+#include <math.h>
 #include <stdio.h>
 
 #include "runtime/factor/method.h"
@@ -195,6 +196,15 @@ static tristar_status check_figures(const tsi_source *source, tristar_analysis_t
   TSI_DAMAGED(source, "%s", "an option of the analysis is unknown");
 }
 
+/* Of a matching: powers of two. */
+static tristar_status check_scale(const tsi_source *source, tsi_index n, const double *scale) {
+  int exponent;
+  for (tsi_index i = 0; scale != NULL && i < n; i++)
+    if (!isfinite(scale[i]) || frexp(scale[i], &exponent) != 0.5)
+      TSI_DAMAGED(source, "scaling %d of the matching is %g", i, scale[i]);
+  return TRISTAR_OK;
+}
+
 static tristar_status take_analysis(tsi_source *source, tristar_analysis_t *an) {
   tsi_structure structure = {NULL, NULL, NULL};
   tristar_analysis_options_init(&an->options);
@@ -220,6 +230,8 @@ static tristar_status take_analysis(tsi_source *source, tristar_analysis_t *an) 
   TSI_TRY(TSI_TAKE_IF(source, "match.col_scale", an->pattern->n, NULL, an->col_scale));
   if ((an->row_scale == NULL) != (an->col_scale == NULL))
     TSI_DAMAGED(source, "%s", "the matching has one scaling of two");
+  TSI_TRY(check_scale(source, an->pattern->n, an->row_scale));
+  TSI_TRY(check_scale(source, an->pattern->n, an->col_scale));
   return tsi_analysis_place_rows(source->env, an);
 }
 

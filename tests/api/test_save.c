@@ -106,7 +106,7 @@ static void check_refactor(const typed *t, const system_ *s, tristar_factor_t *l
 
 static void check_round_trip(tristar_t *ts, const typed *t, const char *kind, int64_t k,
                              tristar_method method, bool single, const char *path) {
-  CLEANUP(free_system) system_ s = {NULL};
+  CLEANUP(free_system) system_ s = {.matrix = NULL};
   CLEANUP(free_saved_bytes) saved_bytes bytes = {.fail_after = -1};
   make_system(ts, t, kind, k, method, single, &s);
   const int64_t n = s.view.rows;
@@ -153,7 +153,7 @@ static void check_scalars(tristar_t *ts) {
 /* A loaded analysis makes the factor that the saved one makes. */
 static void check_analysis(tristar_t *ts) {
   const typed *t = &typed_double;
-  CLEANUP(free_system) system_ s = {NULL};
+  CLEANUP(free_system) system_ s = {.matrix = NULL};
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL, *none = NULL;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
@@ -207,7 +207,7 @@ static void check_imported(tristar_t *ts) {
 /* The matrix that a factor has is the one that it was made of. */
 static void check_matrix(tristar_t *ts) {
   const typed *t = &typed_double;
-  CLEANUP(free_system) system_ s = {NULL};
+  CLEANUP(free_system) system_ s = {.matrix = NULL};
   tristar_view v;
   make_system(ts, t, "circuit", 300, TRISTAR_METHOD_LU, false, &s);
   CHECK_OK(tristar_factor_get_matrix(s.factor, &v));
@@ -241,7 +241,7 @@ static void expect_failure(tristar_t *ts, tristar_status expected, const char *w
 }
 
 static saved_bytes save_small(tristar_t *ts) {
-  CLEANUP(free_system) system_ s = {NULL};
+  CLEANUP(free_system) system_ s = {.matrix = NULL};
   saved_bytes bytes = {.fail_after = -1};
   make_system(ts, &typed_double, "circuit", 60, TRISTAR_METHOD_LU, false, &s);
   CHECK_OK(tristar_plan_write(s.plan, keep_bytes, &bytes));
@@ -296,7 +296,7 @@ static void check_foreign(tristar_t *ts) {
 
 /* What cannot be written, and functions of the caller that fail. */
 static void check_refused(tristar_t *ts) {
-  CLEANUP(free_system) system_ s = {NULL};
+  CLEANUP(free_system) system_ s = {.matrix = NULL};
   CLEANUP(free_saved_bytes) saved_bytes bytes = {.fail_after = 5};
   CLEANUP(tristar_factor_destroy) tristar_factor_t *rows = NULL;
   tristar_factor_t *factor;

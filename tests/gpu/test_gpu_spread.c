@@ -22,7 +22,7 @@ static void check_bits(const spread_solver *v, tsi_index nrhs) {
   CHECK_MSG(got.ended, "%s", got.problem);
   check_residual(v->s, v->backward, place, nrhs, b, x);
   for (unsigned k = 0; k < SCHEDULES; k++) {
-    const run_grid grid = {.blocks = 1 + k % 3, .threads = 32 << k % 2, .warp = 32, .seed = k + 1};
+    const run_grid grid = {.blocks = 1 + k % 3, .threads = 32U << k % 2, .warp = 32, .seed = k + 1};
     const run_outcome other = spread_solve(v, nrhs, 1 + k % 2, &grid, b, again, &polls);
     CHECK_MSG(other.ended, "%s", other.problem);
     CHECK_MSG(memcmp(x, again, bytes) == 0, "schedule %u gives other bits", k);

@@ -423,7 +423,7 @@ static tristar_status run(tristar_spread_triangle_t *t, tsi_index width) {
 /* Returns when all PEs have ended the solve: the worst status of theirs. */
 static tristar_status end(tristar_spread_triangle_t *t, tristar_status mine) {
   tsi_env *env = &t->ts->env;
-  const int32_t own = mine;
+  const int32_t own = (int32_t)mine;
   for (int pe = 0; pe < t->pes; pe++)
     tsi_oneside_put_signal(t->port, pe, t->state + (size_t)t->pe * sizeof own, &own, sizeof own,
                            t->ended + t->pe, t->epoch);
