@@ -11,21 +11,12 @@ static const tsi_field analysis_fields[] = {
     A(factor_scalar),
     A(imported),
     A(stats.n),
-    A(stats.nnz),
     A(stats.symmetric_pattern),
     A(stats.missing_mirrors),
     A(stats.rounded),
     A(stats.method),
     A(stats.matched),
     A(stats.pairs),
-    A(stats.nnz_lower),
-    A(stats.stored_lower),
-    A(stats.flops),
-    A(stats.supernodes),
-    A(stats.panels),
-    A(stats.widest_supernode),
-    A(stats.tree_height),
-    A(stats.elimination_tree_height),
     A(stats.analyze_seconds),
     A(stats.ordering),
     A(options.method),
@@ -167,6 +158,15 @@ static tristar_status take_side(tsi_source *source, tsi_index n, tsi_structure *
   return tsi_place_panels(env, out->panels, &out->panel_values);
 }
 
+/* Have both sides the same columns, supernodes and tree? */
+static bool are_alike(const tsi_structure *one, const tsi_structure *other) {
+  const tsi_symbolic *a = one->symbolic, *b = other->symbolic;
+  const size_t n = (size_t)a->n, count = (size_t)a->count, index = sizeof(tsi_index);
+  return a->count == b->count && one->panels->width_max == other->panels->width_max &&
+         memcmp(a->perm, b->perm, n * index) == 0 && memcmp(a->start, b->start, count * index) == 0 &&
+         memcmp(a->parent, b->parent, count * index) == 0;
+}
+
 /* The order `name`, a permutation; where it is missing, that of the structure. */
 static tristar_status take_order(tsi_source *source, const char *name, const tsi_symbolic *sy,
                                  tsi_index **out) {
@@ -223,6 +223,8 @@ static tristar_status take_analysis(tsi_source *source, tristar_analysis_t *an) 
     if (!an->imported || !tsi_analysis_is_lu(an))
       TSI_DAMAGED(source, "%s", "U has a structure of its own, but is not imported");
     TSI_TRY(take_side(source, an->pattern->n, &an->other));
+    structure = tsi_analysis_structure(an, 0);
+    if (!are_alike(&structure, &an->other)) TSI_DAMAGED(source, "%s", "L and U have different supernodes");
   }
   TSI_TRY(take_order(source, "in_row", an->symbolic, &an->in_row));
   TSI_TRY(take_order(source, "out_row", an->symbolic, &an->out_row));
@@ -232,6 +234,7 @@ static tristar_status take_analysis(tsi_source *source, tristar_analysis_t *an) 
     TSI_DAMAGED(source, "%s", "the matching has one scaling of two");
   TSI_TRY(check_scale(source, an->pattern->n, an->row_scale));
   TSI_TRY(check_scale(source, an->pattern->n, an->col_scale));
+  tsi_analysis_fill_stats(an, an->stats.symmetric_pattern != 0);
   return tsi_analysis_place_rows(source->env, an);
 }
 

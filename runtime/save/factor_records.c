@@ -92,6 +92,29 @@ static tristar_status order_pivots(tsi_source *source, tristar_factor_t *factor)
   return TRISTAR_OK;
 }
 
+/* Is entry `at` of scalars of this type zero? */
+static bool is_zero(const void *scalars, char type, tsi_count at) {
+  const int parts = type == 'c' || type == 'z' ? 2 : 1;
+  bool zero = true;
+  for (int k = 0; k < parts; k++)
+    zero = zero && (type == 's' || type == 'c' ? (double)((const float *)scalars)[at * parts + k]
+                                               : ((const double *)scalars)[at * parts + k]) == 0;
+  return zero;
+}
+
+/* Both columns of a pivot of order 2 are in one panel. */
+static tristar_status check_pairs(const tsi_source *source, const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_panels *panels = an->panels;
+  for (tsi_index p = 0; factor->inverse != NULL && p < panels->count; p++)
+    for (tsi_index j = panels->start[p]; j < panels->start[p + 1]; j++) {
+      if (is_zero(factor->inverse, an->factor_scalar, 2 * (tsi_count)j + 1)) continue;
+      if (++j == panels->start[p + 1] || !is_zero(factor->inverse, an->factor_scalar, 2 * (tsi_count)j + 1))
+        TSI_DAMAGED(source, "the pivot of order 2 in column %d has no second column", j - 1);
+    }
+  return TRISTAR_OK;
+}
+
 /* Has the factor what its method needs? */
 static tristar_status check_parts(const tsi_source *source, const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
@@ -127,6 +150,7 @@ static tristar_status take_factor(tsi_source *source, tristar_factor_t *factor) 
   TSI_TRY(take_stream(source, factor, false, &factor->lower));
   TSI_TRY(take_stream(source, factor, true, &factor->upper));
   TSI_TRY(check_parts(source, factor));
+  TSI_TRY(check_pairs(source, factor));
   TSI_TRY(order_pivots(source, factor));
   factor->valid = true;
   factor->generation = 1;

@@ -35,9 +35,9 @@ static int64_t forged(int64_t old) {
   static const int64_t edges[] = {0, -1, 1, 2, 7, 255, 256, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
   switch (below(4)) {
   case 0:
-    return old + 1;
+    return (int64_t)((uint64_t)old + 1);
   case 1:
-    return old - 1;
+    return (int64_t)((uint64_t)old - 1);
   case 2:
     return edges[below(sizeof edges / sizeof *edges)];
   default:
