@@ -107,6 +107,7 @@ if(tsi_wanted)
 endif()
 tsi_end_part(MPI "Distributed solves" "${TRISTAR_STARPUMPI_FOUND}"
              "MPI ${MPI_C_VERSION}, ${tsi_starpumpi} ${TRISTAR_STARPUMPI_VERSION}" "${tsi_missing}")
+set(TRISTAR_HAVE_MPI ${TRISTAR_HAVE_MPI} CACHE INTERNAL "Distributed solves are built") # rules look it up there
 
 # PT-Scotch orders matrices whose rows lie on all ranks.
 set(TRISTAR_HAVE_PTSCOTCH FALSE)
