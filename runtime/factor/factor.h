@@ -88,9 +88,9 @@ TRISTAR_CHECKED tristar_status tsi_factor_need_passing(const tristar_factor_t *f
 
 /* Does a trial show that solves without refinement lose digits: is its backward error above eps^(2/3)? */
 static inline bool tsi_factor_loses_digits(const tristar_factor_t *factor) {
-  const tristar_factor_stats *stats = &factor->stats;
+  if (!factor->stats.judged) return false;
   const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
-  return stats->judged && !(stats->solve_error <= pow(epsilon, 2.0 / 3));
+  return !(factor->stats.solve_error <= pow(epsilon, 2.0 / 3));
 }
 /* Does such a factor need refinement for each solve? */
 static inline bool tsi_factor_needs_refinement(const tristar_factor_t *factor) {

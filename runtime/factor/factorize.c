@@ -332,7 +332,7 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   const bool dependent =
       !tsi_numeric_failed(numeric) &&
       (tsi_numeric_dependent(numeric) != TSI_NONE ||
-       (atomic_load(&numeric->perturbed) > 0 && tsi_scaling_differs(factor, TSI_FAR_UNITS)));
+       (atomic_load(&numeric->perturbed) > 0 && tsi_scaling_spread(factor) > TSI_FAR_UNITS));
   if (dependent && tsi_analysis_is_lu(factor->analysis) && tsi_factor_interchanged(factor))
     TSI_TRY_OUT(try_fixed(factor, &sizes, &numeric));
   TSI_TRY_OUT(tsi_numeric_finish(numeric, factor));

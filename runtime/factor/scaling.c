@@ -426,13 +426,14 @@ bool tsi_scaling_is_bad(const tsi_entries *a) {
   return is_bad(r);
 }
 
-bool tsi_scaling_differs(const tristar_factor_t *factor, int bits) {
+int tsi_scaling_spread(const tristar_factor_t *factor) {
   const double *scales[] = {factor->row_scale, factor->col_scale};
+  int spread = 0;
   for (int s = 0; s < 2; s++) {
     range r = NO_RANGE;
     for (tsi_index i = 0; scales[s] && i < factor->analysis->pattern->n; i++)
       widen(&r, tsi_scaling_exponent(scales[s][i]));
-    if (is_wide(r, bits)) return true;
+    if (is_wide(r, spread)) spread = r.high - r.low;
   }
-  return false;
+  return spread;
 }

@@ -85,9 +85,9 @@ bool tsi_scaling_is_far(tsi_index n, const double *largest);
 #define TSI_FAR_UNITS 40   /* whose rows may look like rounding errors of others */
 #define TSI_APART_UNITS 20 /* whose solutions, of one size in the user's units, a scaled solve may spoil */
 
-/* Do the scalings of two rows, or of two columns, differ by more than 2^bits? The processes that share a
+/* The scalings of two rows, or of two columns, differ by 2^spread at most. The processes that share a
  * factorization have the same. */
-bool tsi_scaling_differs(const tristar_factor_t *factor, int bits);
+int tsi_scaling_spread(const tristar_factor_t *factor);
 
 /* value * row * column for powers of two whose product alone may be out of range, though the result is not.
  */

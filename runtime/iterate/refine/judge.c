@@ -31,7 +31,7 @@ static bool inherits_errors(const tristar_factor_t *factor) {
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
   return is_suspicious(factor) || inherits_errors(factor) || factor->stats.growth > GROWN ||
-         tsi_scaling_differs(factor, TSI_APART_UNITS);
+         tsi_scaling_spread(factor) > TSI_APART_UNITS;
 }
 
 bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
@@ -108,13 +108,14 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
   return tsi_forward_error_condition(&solves, &found, reciprocal);
 }
 
-/* Pivots can be nothing but errors. Mostly they are not: one solve shows that the inverse is not large.
- * *fine: then no condition has to be estimated. */
-static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, bool *fine) {
+/* Nothing has to be looked at in the scaled system? Pivots can be nothing but errors of earlier ones. Mostly
+ * they are not: one solve shows that the inverse is not large, and no condition has to be estimated. */
+static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, int spread, bool *fine) {
   double size;
   *fine = false;
-  if (is_suspicious(factor) || factor->stats.growth > GROWN || tsi_scaling_differs(factor, TSI_APART_UNITS))
-    return TRISTAR_OK;
+  if (is_suspicious(factor) || factor->stats.growth > GROWN || spread > TSI_FAR_UNITS) return TRISTAR_OK;
+  *fine = !inherits_errors(factor);
+  if (*fine) return TRISTAR_OK;
   TSI_TRY(tsi_condition_glance(system, &size));
   *fine = size < pow(epsilon_of(factor), -0.4);
   return TRISTAR_OK;
@@ -191,12 +192,11 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
 
 /* Where units are far apart, b and x as they are scaled may have entries of any size, and a solve that is not
  * refined loses the small ones. */
-static tristar_status judge_units(const tsi_system *system, tristar_factor_t *factor) {
+static tristar_status judge_units(const tsi_system *system, tristar_factor_t *factor, int spread) {
   double *error = &factor->stats.solve_error;
-  if (tsi_factor_loses_digits(factor) || !tsi_scaling_differs(factor, TSI_APART_UNITS)) return TRISTAR_OK;
+  if (tsi_factor_loses_digits(factor) || spread <= TSI_APART_UNITS) return TRISTAR_OK;
   TSI_TRY(try_solves(system, factor, TRIAL_UNITS, TRIAL_UNITS, error));
-  if (tsi_scaling_differs(factor, TSI_FAR_UNITS))
-    TSI_TRY(try_solves(system, factor, TRIAL_ONES, TRIAL_ONES, error));
+  if (spread > TSI_FAR_UNITS) TSI_TRY(try_solves(system, factor, TRIAL_ONES, TRIAL_ONES, error));
   factor->stats.judged = 1;
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(system->env, TRISTAR_LOG_WARNING,
@@ -206,18 +206,12 @@ static tristar_status judge_units(const tsi_system *system, tristar_factor_t *fa
   return TRISTAR_OK;
 }
 
-/* Pivots, growth and units that no trial in the scaled system has to look at. */
-static bool is_plain(const tristar_factor_t *factor) {
-  return !is_suspicious(factor) && !inherits_errors(factor) && factor->stats.growth <= GROWN &&
-         !tsi_scaling_differs(factor, TSI_FAR_UNITS);
-}
-
 tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last) {
   tristar_factor_stats *stats = &factor->stats;
+  const int spread = tsi_scaling_spread(factor);
   bool fine;
-  if (is_plain(factor)) return judge_units(system, factor);
-  TSI_TRY(look(system, factor, &fine));
-  if (fine) return TRISTAR_OK;
+  TSI_TRY(look(system, factor, spread, &fine));
+  if (fine) return judge_units(system, factor, spread);
   TSI_TRY(try_solves(system, factor, TRIAL_LARGE, TRIAL_MODERATE, &stats->solve_error));
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
@@ -229,7 +223,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
     TSI_TRY(judge_condition(system, factor));
   }
   TSI_TRY(judge_growth(system, factor, last));
-  if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(system, factor));
+  if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(system, factor, spread));
   if (stats->perturbed_pivots > 0 && !tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, TRISTAR_LOG_WARNING,
