@@ -46,13 +46,6 @@ typedef struct solution {
   tristar_distributed_stats *stats; /* ranks, on rank 0 */
 } solution;
 
-/* All ranks learn whether rank 0 goes on. */
-static bool rank_0_says(bool ok) {
-  int value = ok;
-  MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  return value;
-}
-
 /* ---- Rows of the matrix -------------------------------------------------------------------------------- */
 
 /* On all ranks: rows of the matrix on each; NULL where they cannot be read so, or where rank 0 is to report
@@ -152,12 +145,12 @@ static bool factor(tsi_session *s, solution *z) {
 static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
   if (!s->settings->laplacian) matrix = read_rows(s);
-  if (matrix != NULL && !rank_0_says(z->rank > 0 || tsi_system_make(&z->in))) {
+  if (matrix != NULL && !tsi_rank_0_says(z->rank > 0 || tsi_system_make(&z->in))) {
     tristar_dmatrix_destroy(&matrix);
     return false;
   }
   if (matrix != NULL && !factor_rows(s, z, &matrix)) return false;
-  return z->by_rows || (rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z)) && factor(s, z));
+  return z->by_rows || (tsi_rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z)) && factor(s, z));
 }
 
 /* A tsi_solve_once: timed as rank 0 sees it, to whose checksum all ranks agree. */
@@ -313,7 +306,7 @@ static bool run(tsi_session *s, solution *z) {
   bool ok = make_factor(s, z) && solve_plain(s, z) &&
             tsi_session_check(s, tristar_distributed_gather_stats(z->in.distributed, z->stats), s->name) &&
             tsi_system_trace(&z->in) &&
-            tsi_system_refine(&z->in, rank_0_says(tsi_accuracy_wants_condition(s)));
+            tsi_system_refine(&z->in, tsi_rank_0_says(tsi_accuracy_wants_condition(s)));
   if (!ok || z->rank > 0) return ok;
   ok = tsi_accuracy_judge(s, &z->in.accuracy) && write_results(s, z);
   print_report(s, z);
@@ -373,16 +366,31 @@ static int solve(const tsi_settings *given, const void *none) {
   if (ok && (z.sweep == NULL || z.stats == NULL))
     ok = tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", settings.repeat);
   if (ok && settings.gantt != NULL) ok = tsi_traced_allocate(s, &z.in.traced);
-  int all = ok;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (all) ok = rank_0_says(run(s, &z));
+  const bool all = tsi_all_ranks_say(ok);
+  if (all) ok = tsi_rank_0_says(run(s, &z));
   if (z.rank == 0) tsi_json_write(s, make_json(s, &z));
   tsi_system_free(&z.in);
   free(z.sweep);
   free(z.stats);
-  if (z.rank > 0) s->status = TRISTAR_OK; /* rank 0 tells */
+  return tsi_close_on_rank(s, z.rank, all && ok);
+}
+
+bool tsi_rank_0_says(bool ok) {
+  int value = ok;
+  MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return value;
+}
+
+bool tsi_all_ranks_say(bool ok) {
+  int all = ok;
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all;
+}
+
+int tsi_close_on_rank(tsi_session *s, int rank, bool ok) {
+  if (rank > 0) s->status = TRISTAR_OK; /* rank 0 reports */
   const int status = tsi_session_close(s);
-  return status != TSI_EXIT_OK ? status : all && ok ? TSI_EXIT_OK : TSI_EXIT_FAILED;
+  return status != TSI_EXIT_OK ? status : ok ? TSI_EXIT_OK : TSI_EXIT_FAILED;
 }
 
 int tsi_run_mpi(int (*run_all)(const tsi_settings *, const void *), const tsi_settings *settings,

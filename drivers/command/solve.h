@@ -55,6 +55,12 @@ int tsi_solve_distributed(const tsi_settings *settings);
 /* Starts MPI, runs a command on this rank, and ends MPI. Returns the exit status. */
 int tsi_run_mpi(int (*run)(const tsi_settings *, const void *), const tsi_settings *settings,
                 const void *arg);
+/* Collective: whether rank 0 goes on; whether all ranks do. */
+bool tsi_rank_0_says(bool ok);
+bool tsi_all_ranks_say(bool ok);
+/* Closes the session of a rank: rank 0 reports its failure. ok: all went well on this rank. Returns the exit
+ * status. */
+int tsi_close_on_rank(tsi_session *s, int rank, bool ok);
 /* Collective: what this process is to do of the given settings. It gets its share of the node's cores, and
  * writes no file unless it is rank 0. */
 tsi_settings tsi_settings_of_rank(const tsi_settings *given, int rank);

@@ -48,13 +48,6 @@ typedef struct spread {
   tristar_spread_stats *stats; /* ranks, on rank 0 */
 } spread;
 
-/* All ranks learn whether rank 0 goes on. */
-static bool rank_0_says(bool ok) {
-  int value = ok;
-  MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  return value;
-}
-
 /* ---- The triangle -------------------------------------------------------------------------------------- */
 
 static bool import(spread *z) {
@@ -149,7 +142,7 @@ static bool judge(spread *z) {
 
 static bool run(spread *z) {
   tsi_session *s = z->s;
-  if (!rank_0_says(z->rank > 0 || read(z))) return false;
+  if (!tsi_rank_0_says(z->rank > 0 || read(z))) return false;
   const bool ok = spread_rows(z) && tsi_repeat_solves(s, solve_once, z, &z->plain) && gather_stats(z);
   if (!ok || z->rank > 0) return ok;
   return judge(z) && tsi_solution_write(s, &z->x, "X of the triangle %s of %.300s (TriStar %s)",
@@ -260,9 +253,8 @@ static int trisolve(const tsi_settings *given, const void *none) {
   if (wrong != TSI_EXIT_OK) return wrong;
   tsi_settings settings = tsi_settings_of_rank(given, z.rank);
   bool ok = tsi_session_open(s, &settings, given->operand[0]);
-  int all = ok;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (all) ok = rank_0_says(run(&z));
+  const bool all = tsi_all_ranks_say(ok);
+  if (all) ok = tsi_rank_0_says(run(&z));
   if (z.rank == 0 && z.accuracy.measured) print_report(s, &z);
   if (z.rank == 0) tsi_json_write(s, make_json(s, &z));
   tristar_spread_destroy(&z.triangle);
@@ -270,9 +262,7 @@ static int trisolve(const tsi_settings *given, const void *none) {
   free(z.b.values);
   free(z.x.values);
   free(z.stats);
-  if (z.rank > 0) s->status = TRISTAR_OK; /* rank 0 reports */
-  const int status = tsi_session_close(s);
-  return status != TSI_EXIT_OK ? status : all && ok ? TSI_EXIT_OK : TSI_EXIT_FAILED;
+  return tsi_close_on_rank(s, z.rank, all && ok);
 }
 
 int tsi_trisolve_spread(const tsi_settings *settings) {
