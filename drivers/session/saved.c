@@ -8,14 +8,13 @@
 #include "tristar_save.h"
 
 bool tsi_session_is_saved(const tsi_session *s) {
-  static const char magic[] = "TriStar\x1a";
-  char begin[sizeof magic - 1] = {0};
+  char begin[sizeof TRISTAR_SAVED_MAGIC - 1];
   if (tsi_file_is_standard(s->path) || strncmp(s->path, "gen:", 4) == 0) return false;
   FILE *file = fopen(s->path, "rbe");
   if (file == NULL) return false; /* whoever reads it next says why */
   const size_t found = fread(begin, 1, sizeof begin, file);
   fclose(file);
-  return found == sizeof begin && memcmp(begin, magic, sizeof begin) == 0;
+  return found == sizeof begin && memcmp(begin, TRISTAR_SAVED_MAGIC, sizeof begin) == 0;
 }
 
 bool tsi_session_load(tsi_session *s) {

@@ -138,7 +138,7 @@ private:
   }
   void new_values(const MatrixType &A) {
     if (!m_analysis || A.rows() != m_rows || A.nonZeros() != m_entries)
-      throw tristar::error(TRISTAR_ERR_ARGUMENT, "factorize: another pattern than that of analyzePattern");
+      throw tristar::error(TRISTAR_ERR_ARGUMENT, "factorize: another pattern than analyzePattern had");
     if (!m_plan) return make_factor(A);
     const tristar_status status = tristar_refactor(m_factor.get(), A.valuePtr());
     if (status == TRISTAR_ERR_STALE ||

@@ -24,6 +24,9 @@
 extern "C" {
 #endif
 
+/* The first 8 bytes of a saved object. */
+#define TRISTAR_SAVED_MAGIC "TriStar\x1a"
+
 /* Takes the next `bytes` bytes of a saved object. Returns 0, or another number that fails the call. */
 typedef int (*tristar_write_fn)(void *arg, const void *data, size_t bytes);
 /* Stores the next `bytes` bytes of a saved object in data, all of them. Returns 0, or another number that
@@ -74,7 +77,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_read(tristar_t *ts, tr
                                                                tristar_factor_t **factor);
 /* Loads a plan from a file. factor: receives the factor of the plan, which the caller destroys. NULL: the
  * plan alone has it. A plan that had subtrees on GPUs chooses them anew for the GPUs of this machine. Errors:
- * also those of tristar_plan. */
+ * also as tristar_plan. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_load(tristar_t *ts, const char *path,
                                                              tristar_factor_t **factor,
                                                              tristar_plan_t **plan);

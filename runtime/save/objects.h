@@ -1,13 +1,14 @@
 /* The records of analyses, factors and plans, in the order in which they are in a file.
  *
- *   analysis   analysis, options, statistics; pattern; symbolic structure of one side or two; orders;
- * scalings factor     those of its analysis; factor, statistics; values; scalings; pivots; D^-1; panels of L
- * and U plan       those of its factor; options; how chunks are cut
+ * - An analysis: its figures and options; the pattern; the symbolic structure of one side or two; orders of
+ *   rows; the scalings of a matching.
+ * - A factor: its analysis; figures; values; scalings; pivots; D^-1; panels of L and U.
+ * - A plan: its factor; options; how chunks are cut.
  *
  * Not saved is what follows from the rest in less time than a disk needs for it: panels and where they are,
  * inverse orders, assembly lists (made when a loaded factor gets new values), chunks and tasks.
  *
- * Invariants: what a load function gives fulfils those of its struct, whatever bytes it got. Checksums find
+ * Invariants: a loaded object fulfils the invariants of its struct, whatever the bytes were. Checksums find
  * damage; the checks of the structures find what a wrong writer has made. */
 #pragma once
 
@@ -15,13 +16,13 @@
 #include "runtime/solve/plan.h"
 
 TRISTAR_CHECKED tristar_status tsi_analysis_put(tsi_sink *sink, const tristar_analysis_t *analysis);
-/* Errors: UNSUPPORTED (by rows), STALE; those of the sink. */
+/* The factor has values and panels. */
 TRISTAR_CHECKED tristar_status tsi_factor_put(tsi_sink *sink, const tristar_factor_t *factor);
 TRISTAR_CHECKED tristar_status tsi_plan_put(tsi_sink *sink, const tristar_plan_t *plan);
 
-/* Errors: those of a source. */
+/* Errors: as tsi_source_begin. */
 TRISTAR_CHECKED tristar_status tsi_analysis_take(tristar_t *ts, tsi_source *source, tristar_analysis_t **out);
 TRISTAR_CHECKED tristar_status tsi_factor_take(tristar_t *ts, tsi_source *source, tristar_factor_t **out);
-/* Of the factor that the source had before. Errors: also those of tristar_plan. */
+/* Of the factor that the source had before. Errors: also as tristar_plan. */
 TRISTAR_CHECKED tristar_status tsi_plan_take(tsi_source *source, tristar_factor_t *factor,
                                              tristar_plan_t **out);

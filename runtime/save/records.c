@@ -12,12 +12,13 @@
 typedef struct header {
   char magic[8];
   uint32_t order, version;
-  char library[TSI_RECORD_NAME], kind[TSI_RECORD_NAME];
+  char writer[TSI_RECORD_NAME], kind[TSI_RECORD_NAME];
   uint64_t check;
 } header;
-_Static_assert(sizeof(header) == 56 && sizeof(tsi_record) == 40, "the file has no padding");
+_Static_assert(sizeof(header) == 56 && sizeof(tsi_record) == 40 && sizeof TRISTAR_SAVED_MAGIC == 9,
+               "the file has no padding");
 
-static const char magic[8] = {'T', 'r', 'i', 'S', 't', 'a', 'r', '\x1a'};
+static const char magic[] = TRISTAR_SAVED_MAGIC;
 
 /* ---- The fingerprint of elements ------------------------------------------------------------------------
  *
@@ -70,8 +71,8 @@ static tristar_status write_bytes(tsi_sink *sink, const void *data, size_t bytes
 
 tristar_status tsi_sink_begin(tsi_sink *sink, const char *kind) {
   header h = {.order = ORDER_OF_BYTES, .version = TSI_SAVED_VERSION};
-  memcpy(h.magic, magic, sizeof magic);
-  set_name(h.library, tristar_version());
+  memcpy(h.magic, magic, sizeof h.magic);
+  set_name(h.writer, tristar_version());
   set_name(h.kind, kind);
   h.check = tsi_fingerprint(0, &h, offsetof(header, check));
   return write_bytes(sink, &h, sizeof h);
@@ -168,7 +169,7 @@ tristar_status tsi_source_begin(tsi_source *source, char *kind) {
     TSI_FAIL(source->env, TRISTAR_ERR_FORMAT, "%s: no saved object of TriStar: it has %llu bytes",
              source->subject, (unsigned long long)source->left);
   TSI_TRY(read_bytes(source, &h, sizeof h));
-  if (memcmp(h.magic, magic, sizeof magic) != 0)
+  if (memcmp(h.magic, magic, sizeof h.magic) != 0)
     TSI_FAIL(source->env, TRISTAR_ERR_FORMAT, "%s: no saved object of TriStar: it begins in another way",
              source->subject);
   if (h.order != ORDER_OF_BYTES)

@@ -1,6 +1,6 @@
 /* Records: how saved objects lie in a file, or in the bytes that a function of the caller takes and gives.
  *
- *   header   magic[8], order of bytes, version, library[16], kind[16], check               56 bytes
+ *   header   magic[8], order of bytes, version, writer[16], kind[16], check                56 bytes
  *   record   name[16], bytes of an element, number of elements, check                       40 bytes
  *            the elements, and their fingerprint (8 bytes)
  *   ...      the last record is "end" and has no elements

@@ -3,16 +3,8 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
-#define CHECK(condition)                                                                                     \
-  do {                                                                                                       \
-    if (!(condition)) {                                                                                      \
-      std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                           \
-      std::exit(1);                                                                                          \
-    }                                                                                                        \
-  } while (0)
+#include "check.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-/* tristar_eigen.hpp: solutions are those of SparseLU and SimplicialLDLT; new values; transposes;
+/* tristar_eigen.hpp: the solutions of SparseLU and SimplicialLDLT; new values; transposes;
  * preconditioners of Eigen's Krylov methods; rows or columns, integers of 32 and 64 bits; errors. */
 #include "tristar_eigen.hpp"
 
@@ -6,16 +6,7 @@
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
 
-#include <cstdio>
-#include <cstdlib>
-
-#define CHECK(condition)                                                                                     \
-  do {                                                                                                       \
-    if (!(condition)) {                                                                                      \
-      std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                           \
-      std::exit(1);                                                                                          \
-    }                                                                                                        \
-  } while (0)
+#include "check.hpp"
 
 namespace {
 

@@ -25,12 +25,12 @@ typedef struct tsi_null_vectors {
   double *real;       /* n, scratch. */
   double error; /* The largest |A v| relative to |A| |v|, as the factors scale rows; infinite if vectors leave
                    the range of numbers. */
-  bool are_certain; /* The error is that of rounding, and there are no other null vectors. */
+  bool are_certain; /* The error is no more than rounding, and there are no other null vectors. */
 } tsi_null_vectors;
 
 /* Finds a basis of at most `most` vectors. It is orthonormal: in the units of the user, or, if scaled, with
  * unknowns divided by the scaling of the columns of op(A), as the vectors are returned then. *v is zero, and
- * to be finished whatever the status. Errors: MEMORY, those of a solve. */
+ * to be finished whatever the status. Errors: MEMORY, and as a solve. */
 TRISTAR_CHECKED tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most,
                                                      bool scaled, tsi_null_vectors *v);
 void tsi_null_vectors_finish(tsi_null_vectors *v);
