@@ -102,9 +102,12 @@ PetscErrorCode tsi_petsc_rows_free(tsi_petsc_rows *rows) {
 #define REGISTER PetscDLLibraryRegister_tristar_petsc
 #endif
 TRISTAR_API PetscErrorCode REGISTER(void);
-/* PETSc calls this function, whose name is that of the file, when it has loaded the library. */
+/* PETSc calls this function, whose name is that of the file, when it has loaded the library. The first
+ * MatSolverTypeRegister before MatInitializePackage would lose all other solvers: it starts a new list after
+ * the initialization has filled the list. */
 PetscErrorCode REGISTER(void) {
   PetscFunctionBegin;
+  PetscCall(MatInitializePackage());
   PetscCall(tsi_petsc_register_solver());
   PetscCall(tsi_petsc_register_precond());
   PetscFunctionReturn(0);
