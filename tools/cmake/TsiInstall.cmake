@@ -5,6 +5,7 @@
 # OpenBLAS, hwloc, METIS, AMD and zlib, and of Scotch, MPI and StarPU-MPI if it was built with them. So is each adapter: only
 # who links it needs those of its solver.
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
 set(tsi_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TriStar")
 
@@ -18,23 +19,24 @@ endif()
 install(DIRECTORY runtime/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp"
         ${tsi_headers_off})
 
-# tsi_install_library(TARGET EXPORT): the library, and TriStar-EXPORT.cmake, which makes TriStar::TARGET of it.
-function(tsi_install_library target export)
+# tsi_install_library(TARGET EXPORT COMPONENT): the library, and TriStar-EXPORT.cmake, which makes TriStar::TARGET of it. COMPONENT
+# has the shared library.
+function(tsi_install_library target export component)
   install(TARGETS ${target} EXPORT TriStar-${export}
-          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component} NAMELINK_COMPONENT dev
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
           INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(EXPORT TriStar-${export} NAMESPACE TriStar:: DESTINATION "${tsi_package_dir}")
 endfunction()
-tsi_install_library(tristar shared)
-tsi_install_library(tristar_static static)
+tsi_install_library(tristar shared runtime)
+tsi_install_library(tristar_static static dev)
 foreach(name IN LISTS tsi_adapters)
-  tsi_install_library(tristar_${name} ${name}-shared)
-  tsi_install_library(tristar_${name}_static ${name}-static)
+  tsi_install_library(tristar_${name} ${name}-shared adapters)
+  tsi_install_library(tristar_${name}_static ${name}-static dev)
 endforeach()
-install(TARGETS tristar_order_part RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/tristar")
+install(TARGETS tristar_order_part RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/tristar" COMPONENT runtime)
 if(TRISTAR_WITH_PROGRAM)
-  install(TARGETS tristar_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS tristar_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
 endif()
 
 set(tsi_config_modules "")
