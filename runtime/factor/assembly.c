@@ -3,9 +3,11 @@
 
 #include "dag/factor/front_teams.h"
 
-/* A pass over the entries. */
+/* A pass over the entries, line by line in their final order: one of the lists is filled from front to end.
+ */
 typedef struct walk {
   const tsi_pattern *pattern;
+  const tsi_index *line_at;         /* final number to the user's line */
   const tsi_index *row_of, *col_of; /* user's row and column to final numbers */
   tsi_assembly *list[2];            /* lower, upper; upper: NULL unless LU */
 } walk;
@@ -30,13 +32,15 @@ static inline __attribute__((always_inline)) void walk_entries(const walk *w, co
   const bool by_rows = pattern->by_rows, mirror = pattern->symmetry != TRISTAR_GENERAL,
              plain = pattern->symmetry == TRISTAR_SYMMETRIC;
   const tsi_index *own = by_rows ? w->row_of : w->col_of, *other = by_rows ? w->col_of : w->row_of;
-  for (tsi_index j = 0; j < pattern->n; j++)
+  for (tsi_index line = 0; line < pattern->n; line++) {
+    const tsi_index j = w->line_at[line];
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
-      const tsi_index i = pattern->index[p], line = own[j], minor = other[i];
+      const tsi_index i = pattern->index[p], minor = other[i];
       put(w, fill, by_rows ? line : minor, by_rows ? minor : line, p);
       if (mirror && i != j)
         put(w, fill, by_rows ? own[i] : other[j], by_rows ? other[j] : own[i], plain ? p : ~p);
     }
+  }
 }
 
 static void sum_up(tsi_assembly *list, tsi_index n) {
@@ -71,7 +75,11 @@ tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *an) {
   }
   TSI_TRY(TSI_ALLOC_ZERO(env, an->lower.ptr, (tsi_count)n + 1));
   if (lu) TSI_TRY(TSI_ALLOC_ZERO(env, an->upper.ptr, (tsi_count)n + 1));
-  const walk w = {an->pattern, row_of, col_of, {&an->lower, lu ? &an->upper : NULL}};
+  const walk w = {an->pattern,
+                  an->pattern->by_rows ? an->in_row : an->out_row,
+                  row_of,
+                  col_of,
+                  {&an->lower, lu ? &an->upper : NULL}};
   walk_entries(&w, false);
   sum_up(&an->lower, n);
   TSI_TRY(TSI_ALLOC(env, an->lower.other, an->lower.ptr[n]));
