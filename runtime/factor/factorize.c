@@ -9,6 +9,7 @@
 
 /* ---- Scaling and sizes -------------------------------------------------------------------------------- */
 
+/* a may be NaN, which raises nothing. */
 static void raise_to(double *largest, double a) {
   *largest = a > *largest ? a : *largest; /* without a branch, which no processor could predict */
 }
@@ -225,10 +226,11 @@ static tristar_status trace_errors(const tsi_numeric *numeric, double *largest) 
     double e = inherited[s];
     for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) {
       const double share = numeric->share[j], error = share > 0 ? 1 / share + fabs(1 / share - 1) * e : 0;
-      e = fmax(error, share > UNTOUCHED ? e : e / 2);
-      *largest = fmax(*largest, error);
+      e = share > UNTOUCHED ? e : e / 2;
+      raise_to(&e, error);
+      raise_to(largest, error);
     }
-    if (parent != TSI_NONE) inherited[parent] = fmax(inherited[parent], e);
+    if (parent != TSI_NONE) raise_to(&inherited[parent], e);
   }
   return TRISTAR_OK;
 }
