@@ -131,26 +131,41 @@ tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *p
 
 /* ---- Matchings of the largest product ------------------------------------------------------------------ */
 
-/* place[i] of a row that is not in the heap */
-enum { UNREACHED = -1, FINAL = -2 };
+#define UNREACHED INFINITY
+#define FINAL (-1.0)
 
 /* The searches may look at so many entries (some seconds), then the rest is matched without them. Matrices
  * from practice need less than a tenth; random ones of 10^5 rows and more would take minutes. */
 enum { WORK_MINIMUM = 100000000, WORK_PER_ENTRY = 100 };
+
+/* A row, as the searches use it: in one cache line. */
+typedef struct searched {
+  double u;         /* the dual */
+  double nearer;    /* distances below this are news: that in the heap, infinite if unreached, -1 if final */
+  double distance;  /* of a row that is final */
+  tsi_index column; /* the matched one */
+  tsi_index place;  /* in the heap */
+} searched;
+
+/* A row in the heap. */
+typedef struct waiting_row {
+  double distance;
+  tsi_index row;
+} waiting_row;
 
 typedef struct matcher {
   tsi_index n;
   tsi_count *ptr; /* the nonzero entries, column by column */
   tsi_index *row;
   double *cost;
-  double *log_max;             /* of each column */
-  double *u, *v;               /* duals of rows and columns */
-  tsi_index *row_of;           /* of a column: the caller's array */
-  tsi_index *column_of;        /* of a row */
-  double *distance;            /* of a row, in the current search */
-  tsi_index *before;           /* the column from which a row was reached */
-  tsi_index *place;            /* of a row in the heap, UNREACHED or FINAL */
-  tsi_index *heap, heap_size;  /* rows, nearest first */
+  double *log_max;      /* of each column */
+  double *u, *v;        /* duals of rows and columns */
+  tsi_index *row_of;    /* of a column: the caller's array */
+  tsi_index *column_of; /* of a row */
+  searched *rows;       /* while searches run, u and column_of are here */
+  tsi_index *before;    /* the column from which a row was reached */
+  waiting_row *heap;    /* nearest first */
+  tsi_index heap_size;
   tsi_index *ready, waiting;   /* rows as near as the current column: they need no heap */
   tsi_index *reached, touched; /* rows with a distance */
   tsi_count budget;            /* entries that the searches may still look at */
@@ -172,9 +187,12 @@ static tristar_status allocate(matcher *m, tsi_count entries) {
   TSI_TRY(TSI_ALLOC_IN(m, m->u, m->n));
   TSI_TRY(TSI_ALLOC_IN(m, m->v, m->n));
   TSI_TRY(TSI_ALLOC_IN(m, m->column_of, m->n));
-  TSI_TRY(TSI_ALLOC_IN(m, m->distance, m->n));
+  return TRISTAR_OK;
+}
+
+static tristar_status allocate_search(matcher *m) {
+  TSI_TRY(TSI_ALLOC_IN(m, m->rows, m->n));
   TSI_TRY(TSI_ALLOC_IN(m, m->before, m->n));
-  TSI_TRY(TSI_ALLOC_IN(m, m->place, m->n));
   TSI_TRY(TSI_ALLOC_IN(m, m->heap, m->n));
   TSI_TRY(TSI_ALLOC_IN(m, m->ready, m->n));
   return TSI_ALLOC_IN(m, m->reached, m->n);
@@ -185,7 +203,11 @@ static double not_negative(double x) {
   return x > 0 ? x : 0;
 }
 
-/* Without a branch, which no processor could predict. */
+/* The next two are without branches, which no processor could predict. */
+static double larger(double x, double y) {
+  return x > y ? x : y;
+}
+
 static void lower(double *least, double x) {
   *least = x < *least ? x : *least;
 }
@@ -220,25 +242,25 @@ static double largest_dual(const matcher *m, tsi_index j) {
   return least;
 }
 
-/* Feasible duals with an entry of equality in each column that has one: u is the least cost of a row, then v
- * that of a column in what is left. */
+/* Feasible duals of rows: the least costs. */
 static void start_duals(matcher *m) {
   for (tsi_index i = 0; i < m->n; i++) m->u[i] = INFINITY;
   for (tsi_count p = 0; p < m->ptr[m->n]; p++) lower(&m->u[m->row[p]], m->cost[p]);
-  for (tsi_index j = 0; j < m->n; j++) m->v[j] = largest_dual(m, j);
 }
 
 static void forget_matching(matcher *m) {
   for (tsi_index i = 0; i < m->n; i++) m->row_of[i] = m->column_of[i] = TSI_NONE;
 }
 
-/* Matches as many more columns as possible along the entries with c - u - v <= slack. */
-static tristar_status match_within(tsi_env *env, matcher *m, double slack, tsi_index *matched) {
+/* Matches as many more columns as possible along the entries with c - u - v <= slack. first: v is to be
+ * found: the largest that is feasible, which gives each column an entry of equality. */
+static tristar_status match_within(tsi_env *env, matcher *m, double slack, bool first, tsi_index *matched) {
   tsi_count at = 0;
   TSI_SCRATCH(env, tsi_count, ptr, m->n + 1);
   TSI_SCRATCH(env, tsi_index, row, m->ptr[m->n]);
   for (tsi_index j = 0; j < m->n; j++) {
     ptr[j] = at;
+    if (first) m->v[j] = largest_dual(m, j);
     for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++) {
       row[at] = m->row[p];
       at += reduced_cost(m, p, j) <= slack;
@@ -253,33 +275,40 @@ static tristar_status match_within(tsi_env *env, matcher *m, double slack, tsi_i
 
 /* ---- A binary heap of rows ---- */
 
-static void put(matcher *m, tsi_index at, tsi_index row) {
-  m->heap[at] = row;
-  m->place[row] = at;
+static void put(matcher *m, tsi_index at, waiting_row w) {
+  m->heap[at] = w;
+  m->rows[w.row].place = at;
 }
 
 /* Row i is in the heap, or has just been appended, and got nearer. */
 static void sift_up(matcher *m, tsi_index i) {
-  tsi_index at = m->place[i];
+  const waiting_row nearer = {m->rows[i].nearer, i};
+  tsi_index at = m->rows[i].place;
   while (at > 0) {
     tsi_index up = (at - 1) / 2;
-    if (m->distance[m->heap[up]] <= m->distance[i]) break;
+    if (m->heap[up].distance <= nearer.distance) break;
     put(m, at, m->heap[up]);
     at = up;
   }
-  put(m, at, i);
+  put(m, at, nearer);
+}
+
+static void make_final(searched *row, double distance) {
+  row->distance = distance;
+  row->nearer = FINAL;
 }
 
 static tsi_index take_nearest(matcher *m) {
-  tsi_index nearest = m->heap[0], last = m->heap[--m->heap_size], at = 0;
-  m->place[nearest] = FINAL;
+  const waiting_row *heap = m->heap, last = heap[--m->heap_size];
+  tsi_index nearest = heap[0].row, at = 0;
+  make_final(&m->rows[nearest], heap[0].distance);
   if (m->heap_size == 0) return nearest;
   for (;;) {
     tsi_index down = 2 * at + 1;
     if (down >= m->heap_size) break;
-    if (down + 1 < m->heap_size && m->distance[m->heap[down + 1]] < m->distance[m->heap[down]]) down++;
-    if (m->distance[last] <= m->distance[m->heap[down]]) break;
-    put(m, at, m->heap[down]);
+    if (down + 1 < m->heap_size) down += heap[down + 1].distance < heap[down].distance;
+    if (last.distance <= heap[down].distance) break;
+    put(m, at, heap[down]);
     at = down;
   }
   put(m, at, last);
@@ -290,32 +319,30 @@ static tsi_index take_nearest(matcher *m) {
 
 /* Looks at the entries of column j, which is at distance base. Most of them are too long: they come first. */
 static void scan_column(matcher *m, tsi_index j, double base, path *best) {
-  const double *cost = m->cost, *u = m->u, v = m->v[j];
+  const double *cost = m->cost, v = m->v[j];
   const tsi_index *row = m->row;
   const tsi_count end = m->ptr[j + 1];
+  double limit = best->length;
   m->budget -= end - m->ptr[j] + 1;
   for (tsi_count p = m->ptr[j]; p < end; p++) {
-    const tsi_index i = row[p];
-    const double d = base + not_negative(cost[p] - u[i] - v);
-    if (d >= best->length || m->place[i] == FINAL) continue;
-    if (m->column_of[i] == TSI_NONE) {
-      *best = (path){i, d};
-      m->before[i] = j;
-    } else if (m->place[i] == UNREACHED) {
-      m->reached[m->touched++] = i;
-      m->distance[i] = d;
-      m->before[i] = j;
-      if (d > base) {
-        m->place[i] = m->heap_size++;
-        sift_up(m, i);
-      } else {
-        m->place[i] = FINAL;
-        m->ready[m->waiting++] = i;
-      }
-    } else if (d < m->distance[i]) {
-      m->distance[i] = d;
-      m->before[i] = j;
-      sift_up(m, i);
+    searched *i = &m->rows[row[p]];
+    const double d = larger(base + (cost[p] - i->u - v), base);
+    if (d >= (limit < i->nearer ? limit : i->nearer)) continue; /* one branch: neither is predictable */
+    if (i->column == TSI_NONE) {
+      *best = (path){row[p], limit = d};
+      m->before[row[p]] = j;
+      continue;
+    }
+    const bool reached = i->nearer < UNREACHED;
+    m->before[row[p]] = j;
+    if (!reached) m->reached[m->touched++] = row[p];
+    if (d > base || reached) {
+      i->nearer = d;
+      if (!reached) i->place = m->heap_size++;
+      sift_up(m, row[p]);
+    } else {
+      make_final(i, d);
+      m->ready[m->waiting++] = row[p];
     }
   }
 }
@@ -328,10 +355,10 @@ static path find_path(matcher *m, tsi_index j) {
   for (;;) {
     scan_column(m, j, base, &best);
     if (best.length <= base) break;
-    if (m->waiting == 0 && (m->heap_size == 0 || m->distance[m->heap[0]] >= best.length)) break;
-    tsi_index i = m->waiting > 0 ? m->ready[--m->waiting] : take_nearest(m);
-    base = m->distance[i];
-    j = m->column_of[i];
+    if (m->waiting == 0 && (m->heap_size == 0 || m->heap[0].distance >= best.length)) break;
+    const searched *i = &m->rows[m->waiting > 0 ? m->ready[--m->waiting] : take_nearest(m)];
+    base = i->distance;
+    j = i->column;
   }
   return best;
 }
@@ -340,13 +367,13 @@ static path find_path(matcher *m, tsi_index j) {
 static void move_duals(matcher *m, tsi_index start, path best) {
   m->v[start] += best.length;
   for (tsi_index k = 0; k < m->touched; k++) {
-    tsi_index i = m->reached[k];
-    if (m->place[i] == FINAL) {
-      double step = best.length - m->distance[i];
-      m->u[i] -= step;
-      m->v[m->column_of[i]] += step;
+    searched *i = &m->rows[m->reached[k]];
+    if (i->nearer == FINAL) {
+      double step = best.length - i->distance;
+      i->u -= step;
+      m->v[i->column] += step;
     }
-    m->place[i] = UNREACHED;
+    i->nearer = UNREACHED;
   }
 }
 
@@ -356,7 +383,7 @@ static void augment(matcher *m, tsi_index start, path best) {
     j = m->before[i];
     tsi_index next = m->row_of[j];
     m->row_of[j] = i;
-    m->column_of[i] = j;
+    m->rows[i].column = j;
     i = next;
   } while (j != start);
 }
@@ -366,7 +393,7 @@ static void augment(matcher *m, tsi_index start, path best) {
 static tristar_status match_loosely(tsi_env *env, matcher *m, tsi_index *rank) {
   const double slack[] = {0, log(10), log(1e3), log(1e6), INFINITY};
   for (size_t k = 0; k < sizeof slack / sizeof *slack && *rank < m->n; k++)
-    TSI_TRY(match_within(env, m, slack[k], rank));
+    TSI_TRY(match_within(env, m, slack[k], false, rank));
   return TRISTAR_OK;
 }
 
@@ -375,23 +402,44 @@ static tristar_status find_rank(tsi_env *env, const matcher *m, tsi_index *rank)
   return maximum_transversal(env, m->n, m->ptr, m->row, m->row_of, m->column_of, rank);
 }
 
-/* *rank: in, the number of matched columns; out, the structural rank. */
-static tristar_status match_rest(tsi_env *env, matcher *m, tsi_index *rank) {
-  for (tsi_index i = 0; i < m->n; i++) m->place[i] = UNREACHED;
-  for (tsi_index j = 0; j < m->n; j++) {
-    if (m->row_of[j] != TSI_NONE) continue;
-    if (m->budget < 0) {
-      tsi_log(env, TRISTAR_LOG_INFO,
-              "matching: too much work for the largest product, stopped at column %d of %d", j, m->n);
-      return match_loosely(env, m, rank);
-    }
-    path best = find_path(m, j);
-    if (best.end == TSI_NONE) return find_rank(env, m, rank);
-    move_duals(m, j, best);
-    augment(m, j, best);
+static void begin_searches(matcher *m) {
+  for (tsi_index i = 0; i < m->n; i++)
+    m->rows[i] = (searched){.u = m->u[i], .column = m->column_of[i], .nearer = UNREACHED};
+}
+
+static void end_searches(matcher *m) {
+  for (tsi_index i = 0; i < m->n; i++) {
+    m->u[i] = m->rows[i].u;
+    m->column_of[i] = m->rows[i].column;
+  }
+}
+
+/* Matches one column after the other, from *j on. Ends where it cannot match *j, or at n. */
+static void search_all(matcher *m, tsi_index *j, tsi_index *rank) {
+  for (; *j < m->n; ++*j) {
+    if (m->row_of[*j] != TSI_NONE) continue;
+    if (m->budget < 0) return;
+    path best = find_path(m, *j);
+    if (best.end == TSI_NONE) return;
+    move_duals(m, *j, best);
+    augment(m, *j, best);
     ++*rank;
   }
-  return TRISTAR_OK;
+}
+
+/* *rank: in, the number of matched columns; out, the structural rank. */
+static tristar_status match_rest(tsi_env *env, matcher *m, tsi_index *rank) {
+  tsi_index j = 0;
+  if (*rank == m->n) return TRISTAR_OK;
+  TSI_TRY(allocate_search(m));
+  begin_searches(m);
+  search_all(m, &j, rank);
+  end_searches(m);
+  if (j == m->n) return TRISTAR_OK;
+  if (m->budget >= 0) return find_rank(env, m, rank);
+  tsi_log(env, TRISTAR_LOG_INFO,
+          "matching: too much work for the largest product, stopped at column %d of %d", j, m->n);
+  return match_loosely(env, m, rank);
 }
 
 /* ---- Scalings ---- */
@@ -403,8 +451,8 @@ typedef struct range {
 static range range_of(tsi_index n, const double *x) {
   range r = {INFINITY, -INFINITY};
   for (tsi_index i = 0; i < n; i++) {
-    r.low = fmin(r.low, x[i]);
-    r.high = fmax(r.high, x[i]);
+    lower(&r.low, x[i]);
+    r.high = larger(x[i], r.high);
   }
   return r;
 }
@@ -439,7 +487,7 @@ tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, con
   copy_entries(m, ptr, index, magnitude);
   forget_matching(m);
   start_duals(m);
-  TSI_TRY(match_within(env, m, 0, rank));
+  TSI_TRY(match_within(env, m, 0, true, rank));
   m->budget = WORK_MINIMUM + WORK_PER_ENTRY * (m->ptr[n] + n);
   TSI_TRY(match_rest(env, m, rank));
   if (*rank < n || n == 0) return TRISTAR_OK;

@@ -169,8 +169,8 @@ static tristar_status round_scalings(tsi_env *env, const tsi_entries *a, tsi_mat
   }
   if (out->row_map != NULL) TSI_TRY(balance(env, a, out->row_map, (scale_exponents){row, column}));
   for (tsi_index i = 0; i < a->n; i++) {
-    out->row_scale[i] = ldexp(1, row[i]);
-    out->col_scale[i] = ldexp(1, column[i]);
+    out->row_scale[i] = tsi_scaling_power(row[i]);
+    out->col_scale[i] = tsi_scaling_power(column[i]);
   }
   return TRISTAR_OK;
 }

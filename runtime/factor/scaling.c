@@ -13,14 +13,6 @@
 #define EVEN 4           /* ... of rows, and of columns, that are alike */
 #define EVENING_SWEEPS 8 /* of L U */
 
-/* 2^e of a scaling's exponent: the same field. */
-static double power_of_two(int e) {
-  const uint64_t bits = (uint64_t)(e + 0x3ff) << 52;
-  double x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
 /* Each number becomes the largest that a process has. */
 static void unite_largest(tsi_scaling *s, int *largest) {
   const tsi_scaling_team *team = s->lines->team;
@@ -126,6 +118,11 @@ static tristar_status check_lines(const tsi_scaling *s, const int *largest, cons
   return TRISTAR_OK;
 }
 
+static tristar_status check_all_lines(const tsi_scaling *s) {
+  TSI_TRY(check_lines(s, s->of_row, "row"));
+  return check_lines(s, s->of_column, "column");
+}
+
 /* ---- The three kinds ----------------------------------------------------------------------------------- */
 
 static void divide_by_largest(tsi_scaling *s, bool rows) {
@@ -168,8 +165,7 @@ static void take_matching(const tsi_scaling *s) {
 }
 
 /* The values may be others than those that were matched. */
-static bool matching_fits(tsi_scaling *s) {
-  find_all_largest(s);
+static bool matching_fits(const tsi_scaling *s) {
   for (tsi_index i = 0; i < s->lines->n; i++)
     if (abs(s->of_row[i]) > FITTING || abs(s->of_column[i]) > FITTING) return false;
   return true;
@@ -272,14 +268,21 @@ static tristar_status strengthen_diagonal(tsi_scaling *s, start first) {
 /* Rows of zeros come first: what follows takes logarithms. */
 static tristar_status scale_lines(tsi_scaling *s) {
   const tsi_index n = s->lines->n;
+  if (s->near && s->lines->row_scale != NULL) { /* the largest entries are not bad, whichever they are */
+    take_matching(s);
+    find_all_largest(s);
+    TSI_TRY(check_all_lines(s));
+    if (matching_fits(s)) return TRISTAR_OK;
+    for (tsi_index i = 0; i < n; i++) s->row[i] = s->column[i] = 0;
+  }
   find_all_largest(s);
-  TSI_TRY(check_lines(s, s->of_row, "row"));
-  TSI_TRY(check_lines(s, s->of_column, "column"));
+  TSI_TRY(check_all_lines(s));
   const range rows = range_of(n, s->of_row);
   const bool bad = is_bad(rows) || is_bad(range_of(n, s->of_column));
   const bool matched = !bad && s->lines->row_scale != NULL;
   if (matched) {
     take_matching(s);
+    find_all_largest(s);
     if (matching_fits(s)) return TRISTAR_OK;
   }
   const start first = bad ? START_MEANS : is_wide(rows, UNEVEN) && !s->symmetric ? START_EVEN : START_NONE;
@@ -334,11 +337,31 @@ static tristar_status check_entries(const tsi_scaling *s, int limit) {
 
 /* ---- Factors ------------------------------------------------------------------------------------------- */
 
+/* Mostly the fields of the numbers, without a branch. The entries that processes share are not known here. */
+static void read_exponents(tsi_scaling *s, tsi_count entries) {
+  range r = NO_RANGE;
+  for (tsi_count p = 0; p < entries; p++) {
+    uint64_t bits;
+    memcpy(&bits, &s->lines->magnitude[p], sizeof bits);
+    const int e = s->exponent[p] = (int)(bits >> 52) - 0x3fe;
+    r.low = e < r.low ? e : r.low;
+    r.high = e > r.high ? e : r.high;
+  }
+  if (r.low == -0x3fe || r.high == 0x7ff - 0x3fe) { /* zeros, tiny or infinite entries */
+    r = NO_RANGE;
+    for (tsi_count p = 0; p < entries; p++) {
+      s->exponent[p] = tsi_scaling_exponent(s->lines->magnitude[p]);
+      widen(&r, s->exponent[p]);
+    }
+  }
+  s->near = !is_bad(r) && s->lines->team == NULL;
+}
+
 static tristar_status allocate(tsi_scaling *s) {
   const tsi_index n = s->lines->n;
   const tsi_count entries = s->lines->ptr[s->lines->count];
   TSI_TRY(TSI_ALLOC(s->env, s->exponent, entries));
-  for (tsi_count p = 0; p < entries; p++) s->exponent[p] = tsi_scaling_exponent(s->lines->magnitude[p]);
+  read_exponents(s, entries);
   TSI_TRY(TSI_ALLOC_ZERO(s->env, s->row, n));
   if (s->symmetric)
     s->column = s->row;
@@ -361,8 +384,8 @@ static tristar_status keep(const tsi_scaling *s, double **row_scale, double **co
   if (*row_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *row_scale, n));
   if (*col_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *col_scale, n));
   for (tsi_index i = 0; i < n; i++) {
-    (*row_scale)[i] = power_of_two(s->row[i]);
-    (*col_scale)[i] = power_of_two(s->column[i]);
+    (*row_scale)[i] = tsi_scaling_power(s->row[i]);
+    (*col_scale)[i] = tsi_scaling_power(s->column[i]);
   }
   return TRISTAR_OK;
 }

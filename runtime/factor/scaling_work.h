@@ -17,6 +17,7 @@ typedef struct tsi_scaling {
   tsi_env *env;
   const tsi_scaling_lines *lines;
   int *exponent;           /* of each entry, as tsi_scaling_exponent */
+  bool near;               /* no two entries are far from each other, and none from one */
   bool symmetric;          /* one scaling: column is row */
   int *row, *column;       /* n */
   int *of_row, *of_column; /* n: exponents of the largest scaled entries; scratch */
@@ -37,6 +38,14 @@ static inline int tsi_scaling_exponent(double x) {
   if (x == 0) return TSI_NO_ENTRY;
   frexp(x, &e);
   return e;
+}
+
+/* 2^e, |e| <= 1022: the same field. */
+static inline double tsi_scaling_power(int e) {
+  const uint64_t bits = (uint64_t)(e + 0x3ff) << 52;
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
 }
 
 /* Row and column of entry p of line j. */
