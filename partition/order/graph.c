@@ -5,6 +5,8 @@
  */
 #include "partition/order/graph.h"
 
+#include "runtime/base/grow.h"
+
 /* A pattern as lists: list v is index[ptr[v] .. ptr[v+1]-1]. */
 typedef struct lists {
   tsi_count *ptr;
@@ -55,51 +57,50 @@ typedef struct halves {
   const tsi_count *ptr;
   const tsi_index *index, *row_map;
   const lists *t;
-  tsi_index *seen; /* the latest vertex that a vertex was found to be a neighbour of */
+  tsi_index *seen;    /* the latest vertex that a vertex was found to be a neighbour of */
+  tsi_index *further; /* the neighbours of all vertices that t does not list, vertex by vertex */
+  tsi_count found, room;
 } halves;
 
-/* The neighbours of v that t does not list: *u is the next one. False: there are no more. */
-static inline bool next_new(const halves *h, tsi_index v, tsi_count *p, tsi_index *u) {
-  while (*p < h->ptr[v + 1]) {
-    const tsi_index i = h->index[(*p)++];
-    *u = h->row_map ? h->row_map[i] : i;
-    if (h->seen[*u] == v) continue;
-    h->seen[*u] = v;
-    return true;
+/* Appends the neighbours of v that t does not list. */
+static tristar_status add_further(tsi_env *env, halves *h, tsi_index v) {
+  const tsi_count entries = h->ptr[v + 1] - h->ptr[v];
+  if (h->found + entries > h->room) {
+    const tsi_count room = tsi_count_max(2 * h->room, h->found + entries);
+    TSI_TRY(tsi_grow(env, (void **)&h->further, sizeof *h->further, h->found, room));
+    h->room = room;
   }
-  return false;
-}
-
-/* Before next_new. */
-static void begin_vertex(const halves *h, tsi_index v) {
   h->seen[v] = v;
   for (tsi_count p = h->t->ptr[v]; p < h->t->ptr[v + 1]; p++) h->seen[h->t->index[p]] = v;
-}
-
-static void forget_seen(const halves *h) {
-  for (tsi_index v = 0; v < h->n; v++) h->seen[v] = TSI_NONE;
-}
-
-/* Starts of the lists of all neighbours. */
-static void count_neighbours(const halves *h, tsi_count *ptr) {
-  ptr[0] = 0;
-  forget_seen(h);
-  for (tsi_index v = 0; v < h->n; v++) {
-    tsi_count p = h->ptr[v];
-    tsi_index u;
-    ptr[v + 1] = ptr[v] + h->t->ptr[v + 1] - h->t->ptr[v];
-    begin_vertex(h, v);
-    while (next_new(h, v, &p, &u)) ptr[v + 1]++;
+  for (tsi_count p = h->ptr[v]; p < h->ptr[v + 1]; p++) {
+    const tsi_index i = h->index[p], u = h->row_map ? h->row_map[i] : i;
+    h->further[h->found] = u; /* without a branch, which no processor could predict */
+    h->found += h->seen[u] != v;
+    h->seen[u] = v;
   }
+  return TRISTAR_OK;
+}
+
+/* Starts of the lists of all neighbours; those that t does not list. */
+static tristar_status find_neighbours(tsi_env *env, halves *h, tsi_count *ptr) {
+  TSI_SCRATCH(env, tsi_index, seen, h->n);
+  h->seen = seen;
+  h->room = h->n;
+  TSI_TRY(TSI_ALLOC_IN(h, h->further, h->room));
+  for (tsi_index v = 0; v < h->n; v++) seen[v] = TSI_NONE;
+  ptr[0] = 0;
+  for (tsi_index v = 0; v < h->n; v++) {
+    TSI_TRY(add_further(env, h, v));
+    ptr[v + 1] = h->t->ptr[v + 1] + h->found;
+  }
+  return TRISTAR_OK;
 }
 
 /* Fills ptr and adj of the graph. v is put into the list of each neighbour, so lists ascend. */
 static tristar_status unite(tsi_env *env, halves *h, lists *t, tsi_graph *graph) {
-  TSI_SCRATCH(env, tsi_index, seen, h->n);
   TSI_TRY(TSI_ALLOC_IN(graph, graph->ptr, h->n + 1));
-  h->seen = seen;
-  count_neighbours(h, graph->ptr);
-  if (graph->ptr[h->n] == t->ptr[h->n]) { /* A is symmetric */
+  TSI_TRY(find_neighbours(env, h, graph->ptr));
+  if (h->found == 0) { /* A is symmetric */
     graph->adj = t->index;
     tsi_own(graph, t->index);
     return TRISTAR_OK;
@@ -107,13 +108,11 @@ static tristar_status unite(tsi_env *env, halves *h, lists *t, tsi_graph *graph)
   TSI_TRY(TSI_ALLOC_IN(graph, graph->adj, graph->ptr[h->n]));
   TSI_SCRATCH(env, tsi_count, next, h->n);
   memcpy(next, graph->ptr, (size_t)h->n * sizeof *next);
-  forget_seen(h);
+  const tsi_index *further = h->further;
   for (tsi_index v = 0; v < h->n; v++) {
-    tsi_count p = h->ptr[v];
-    tsi_index u;
-    begin_vertex(h, v);
     for (tsi_count q = t->ptr[v]; q < t->ptr[v + 1]; q++) graph->adj[next[t->index[q]]++] = v;
-    while (next_new(h, v, &p, &u)) graph->adj[next[u]++] = v;
+    const tsi_index *end = h->further + (graph->ptr[v + 1] - t->ptr[v + 1]);
+    for (; further < end; further++) graph->adj[next[*further]++] = v;
   }
   return TRISTAR_OK;
 }
@@ -127,7 +126,9 @@ tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const tsi_count *ptr,
   TSI_SCRATCH_ZERO(env, lists, t, 1);
   graph->n = n;
   TSI_TRY(transpose(env, n, ptr, index, row_map, t));
-  TSI_TRY(unite(env, &(halves){.n = n, .ptr = ptr, .index = index, .row_map = row_map, .t = t}, t, graph));
+  TSI_SCRATCH_ZERO(env, halves, h, 1);
+  *h = (halves){.n = n, .ptr = ptr, .index = index, .row_map = row_map, .t = t};
+  TSI_TRY(unite(env, h, t, graph));
   if (env->check) TSI_TRY(tsi_graph_check(env, graph));
   *out = tsi_take(&graph);
   return TRISTAR_OK;
