@@ -27,17 +27,15 @@ static tsi_scalar mirrored(tristar_symmetry symmetry, tsi_scalar a) {
   return symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : symmetry == TRISTAR_HERMITIAN ? tsi_conj(a) : a;
 }
 
-static void residual(const tsi_sparse *a, tristar_op op, const void *bv, const void *xv, void *rv) {
-  const tsi_scalar *values = a->values, *x = xv;
-  tsi_scalar *r = rv;
-  const bool mirror = a->symmetry != TRISTAR_GENERAL, conjugate = op == TRISTAR_C;
-  const bool dot = a->by_rows == (op == TRISTAR_N); /* line j gives r[j] */
-  memcpy(r, bv, (size_t)a->n * sizeof *r);
+/* Constants: line j gives r[j] (dot); entries stand for their mirror images, too. */
+INLINE void subtract_product(const tsi_sparse *a, const bool dot, const bool mirror, const bool conjugate,
+                             const tsi_scalar *x, tsi_scalar *r) {
+  const tsi_scalar *values = a->values;
   for (tsi_index j = 0; j < a->n; j++) {
     tsi_scalar sum = 0;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
       const tsi_index i = a->index[p];
-      tsi_scalar e = values[p], m = mirrored(a->symmetry, e);
+      tsi_scalar e = values[p], m = mirror ? mirrored(a->symmetry, e) : e;
       if (conjugate) {
         e = tsi_conj(e);
         m = tsi_conj(m);
@@ -52,8 +50,19 @@ static void residual(const tsi_sparse *a, tristar_op op, const void *bv, const v
       else
         sum += m * x[i];
     }
-    r[j] -= sum;
+    if (dot || mirror) r[j] -= sum;
   }
+}
+
+static void residual(const tsi_sparse *a, tristar_op op, const void *bv, const void *x, void *r) {
+  const bool conjugate = op == TRISTAR_C, dot = a->by_rows == (op == TRISTAR_N);
+  memcpy(r, bv, (size_t)a->n * sizeof(tsi_scalar));
+  if (a->symmetry != TRISTAR_GENERAL)
+    subtract_product(a, dot, true, conjugate, x, r);
+  else if (dot)
+    subtract_product(a, true, false, conjugate, x, r);
+  else
+    subtract_product(a, false, false, conjugate, x, r);
 }
 
 /* *sum += a x */
@@ -87,13 +96,12 @@ static void narrow(tsi_index n, const void *from, void *to) {
   for (tsi_index i = 0; i < n; i++) ((tsi_scalar *)to)[i] = (tsi_scalar)((const tsi_wider *)from)[i];
 }
 
-/* y = |op(A)| v, v_i = |x_i| or, x NULL, g_i or, g NULL too, 1. */
-INLINE void absolute_product(const tsi_sparse *a, tristar_op op, const tsi_scalar *x, const double *g,
-                             double *y) {
+/* y += |op(A)| v, v_i = |x_i| or, x NULL, |g_i| or, g NULL too, 1. Constants: dot and mirror as above, and
+ * which of x and g is NULL. */
+INLINE void add_absolute(const tsi_sparse *a, const bool dot, const bool mirror, const tsi_scalar *x,
+                         const double *g, double *y) {
   const tsi_scalar *values = a->values;
-  const bool mirror = a->symmetry != TRISTAR_GENERAL, dot = a->by_rows == (op == TRISTAR_N);
 #define ABSOLUTE(i) (x ? magnitude(x[i]) : g ? fabs(g[i]) : 1)
-  for (tsi_index j = 0; j < a->n; j++) y[j] = 0;
   for (tsi_index j = 0; j < a->n; j++) {
     const double xj = ABSOLUTE(j);
     double sum = 0;
@@ -103,8 +111,21 @@ INLINE void absolute_product(const tsi_sparse *a, tristar_op op, const tsi_scala
       if (dot || (mirror && i != j)) sum += e * ABSOLUTE(i);
       if (!dot || (mirror && i != j)) y[i] += e * xj;
     }
-    y[j] += sum;
+    if (dot || mirror) y[j] += sum;
   }
+}
+
+/* The same, of zeros. */
+INLINE void absolute_product(const tsi_sparse *a, tristar_op op, const tsi_scalar *x, const double *g,
+                             double *y) {
+  const bool dot = a->by_rows == (op == TRISTAR_N);
+  for (tsi_index j = 0; j < a->n; j++) y[j] = 0;
+  if (a->symmetry != TRISTAR_GENERAL)
+    add_absolute(a, dot, true, x, g, y);
+  else if (dot)
+    add_absolute(a, true, false, x, g, y);
+  else
+    add_absolute(a, false, false, x, g, y);
 }
 
 static void bound(const tsi_sparse *a, tristar_op op, const void *x, double *y) {
@@ -112,7 +133,10 @@ static void bound(const tsi_sparse *a, tristar_op op, const void *x, double *y) 
 }
 
 static void weigh(const tsi_sparse *a, tristar_op op, const double *g, double *y) {
-  absolute_product(a, op, NULL, g, y);
+  if (g)
+    absolute_product(a, op, NULL, g, y);
+  else
+    absolute_product(a, op, NULL, NULL, y);
 }
 
 static void sizes(tsi_index n, const void *xv, const double *g, double *weighted, double *plain) {
@@ -126,11 +150,16 @@ static void sizes(tsi_index n, const void *xv, const double *g, double *weighted
   if (g == NULL) *plain = *weighted;
 }
 
+/* As fmin, without a call: NaN is ignored. */
+static double smaller(double x, double y) {
+  return x < y || isnan(y) ? x : y;
+}
+
 /* What the residual of row i is compared with. */
 static double denominator(tsi_index n, const tsi_scalar *b, const double *bounds, const double *row_sum,
                           const tsi_sizes *of_x, tsi_index i) {
-  const double rounding = fmin(1000 * (double)of_x->n * (double)EPSILON, 1e-3);
-  const double norm = of_x->with_weights ? fmin(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
+  const double rounding = smaller(1000 * (double)of_x->n * (double)EPSILON, 1e-3);
+  const double norm = of_x->with_weights ? smaller(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
                                          : row_sum[i] * of_x->weighted;
   const double bound_i = bounds[i] + magnitude(b[i]);
   const bool rounded = !(bound_i > rounding * (norm + magnitude(b[i]))) && isfinite(norm);

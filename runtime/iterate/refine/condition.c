@@ -44,7 +44,8 @@ static tristar_status scaled_norm(const scaled_inverse *inverse, double *sum, do
  * range of numbers, it would be infinite. */
 static double reduction(const tsi_system *system, const double *scale) {
   double largest = 0;
-  for (tsi_index i = 0; i < system->n; i++) largest = fmax(largest, fabs(scale[i]));
+  for (tsi_index i = 0; i < system->n; i++)
+    if (fabs(scale[i]) > largest) largest = fabs(scale[i]);
   return tsi_team_largest(system->team, largest) > 0x1p900 ? 0x1p-100 : 1;
 }
 

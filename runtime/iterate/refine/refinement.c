@@ -16,7 +16,7 @@ static int margin_of(const tsi_system *system, tristar_op op) {
   const double *weight = tsi_system_column_weight(system, op);
   double largest = 0;
   for (tsi_index i = 0; weight && system->team->members == 1 && i < system->n; i++)
-    largest = fmax(largest, fabs(weight[i]));
+    if (fabs(weight[i]) > largest) largest = fabs(weight[i]);
   return largest > 0x1p900 ? 100 : 0;
 }
 
@@ -24,8 +24,9 @@ static int margin_of(const tsi_system *system, tristar_op op) {
 static double spread_of(const tsi_system *system, const double *scale) {
   double largest = 0, reciprocal = 0; /* of the smallest */
   for (tsi_index i = 0; scale && i < system->n; i++) {
-    largest = fmax(largest, fabs(scale[i]));
-    reciprocal = fmax(reciprocal, 1 / fabs(scale[i]));
+    const double size = fabs(scale[i]);
+    if (size > largest) largest = size;
+    if (1 / size > reciprocal) reciprocal = 1 / size;
   }
   largest = tsi_team_largest(system->team, largest);
   return fmax(1, largest * tsi_team_largest(system->team, reciprocal));
