@@ -4,6 +4,7 @@
 #define STEPS 3
 #define FIRST_COLUMNS 8
 #define SPARE 4
+#define DIRECT 64 /* most unknowns of a matrix that is orthogonalized itself */
 #define SHRUNK                                                                                               \
   0.25 /* exponent of eps: a unit vector that a step makes shorter has nothing of a null vector */
 #define VANISHED 0.5     /* exponent of eps: A v may be nothing but errors relative to |A| |v| */
@@ -25,9 +26,11 @@ void tsi_null_vectors_finish(tsi_null_vectors *v) {
   tsi_release(tsi_take(&v->real));
 }
 
-/* In [-1/2, 1/2): numbers with no pattern that a matrix has. */
-static double scatter(const tsi_team *team, tsi_index i, tsi_index column) {
+/* Column of the block, entry i: of the identity, or numbers in [-1/2, 1/2) with no pattern that a matrix has.
+ */
+static double start_of(const tsi_team *team, tsi_index i, tsi_index column, bool direct) {
   const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
+  if (direct) return number == (uint32_t)column;
   const uint64_t mixed =
       ((uint64_t)number << 32 | (uint32_t)column) * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0x5851f42d);
   return ldexp((double)((mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 11), -53) - 0.5;
@@ -40,7 +43,8 @@ static void scale(const tsi_null_vectors *v, bool divide) {
 }
 
 /* Makes the block. The unknowns have the sizes that the scaling of the columns gives them. */
-static tristar_status begin(const tsi_system *system, tristar_op op, tsi_index columns, tsi_null_vectors *v) {
+static tristar_status begin(const tsi_system *system, tristar_op op, tsi_index columns, bool direct,
+                            tsi_null_vectors *v) {
   tsi_null_vectors_finish(v);
   *v = (tsi_null_vectors){.system = system, .op = op, .count = columns, .error = INFINITY};
   v->bytes = (size_t)system->n * system->kernels->scalar_bytes;
@@ -51,7 +55,7 @@ static tristar_status begin(const tsi_system *system, tristar_op op, tsi_index c
   if (status == TRISTAR_OK) status = TSI_ALLOC(system->env, v->real, system->n);
   TSI_TRY(tsi_team_agree(system->team, status));
   for (tsi_index k = 0; k < columns; k++) {
-    for (tsi_index i = 0; i < system->n; i++) v->real[i] = scatter(system->team, i, k);
+    for (tsi_index i = 0; i < system->n; i++) v->real[i] = start_of(system->team, i, k, direct);
     system->kernels->fill(system->n, v->real, column_of(v, k));
   }
   scale(v, false);
@@ -247,9 +251,10 @@ static tristar_status finish_basis(tsi_null_vectors *v, bool scaled) {
 /* With a block of so many columns. *whole: it holds all of the null space. last: no larger block is tried. */
 static tristar_status search(tsi_index columns, bool last, bool scaled, const tsi_system *system,
                              tristar_op op, tsi_null_vectors *v, bool *whole) {
+  const bool direct = system->team->n <= DIRECT;
   *whole = true;
-  TSI_TRY(begin(system, op, columns, v));
-  for (int k = 0; k < STEPS; k++) {
+  TSI_TRY(begin(system, op, columns, direct, v));
+  for (int k = 0; k < STEPS && !direct; k++) {
     TSI_TRY(step(v));
     if (!is_finite(v)) return TRISTAR_OK;
     orthonormalize_scaled(v, k + 1 < STEPS ? 0 : pow(system->kernels->epsilon, SHRUNK));
@@ -267,10 +272,10 @@ tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, ts
   const tsi_index largest = most < (n - FIRST_COLUMNS) / 2 ? 2 * most + FIRST_COLUMNS : n;
   bool whole = n == 0;
   v->are_certain = whole;
-  for (tsi_index columns = tsi_index_min(FIRST_COLUMNS, largest); !whole;
+  for (tsi_index columns = n <= DIRECT ? n : tsi_index_min(FIRST_COLUMNS, largest); !whole;
        columns = tsi_index_min(2 * columns, largest)) {
-    TSI_TRY(search(columns, columns == largest, scaled, system, op, v, &whole));
-    if (columns == largest) break;
+    TSI_TRY(search(columns, columns >= largest, scaled, system, op, v, &whole));
+    if (columns >= largest) break;
   }
   return TRISTAR_OK;
 }

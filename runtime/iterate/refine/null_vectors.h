@@ -6,7 +6,8 @@
  * until at least four columns depend on others. (With fewer, a null vector could be so weak in all columns
  * that it is missed.) Where pivots were perturbed that need not have been, other vectors shrink slowly or
  * grow. So the combinations of columns that A maps to zero are the null vectors, within rounding errors of
- * |A| |v|.
+ * |A| |v|. Of a small matrix the block is the identity, and no step is made: the combinations are those of
+ * all its columns, whatever the factors are.
  *
  * Reads   a system.   Writes  the basis, and work of its own.
  * Source  block inverse iteration; Golub and Van Loan, Matrix Computations, section 8.2. */

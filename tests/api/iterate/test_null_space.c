@@ -47,6 +47,23 @@ static void make_product(const typed *t, int n, int rank, bool symmetric, uint64
       for (int k = 0; k < rank; k++) m->a[i][j] += b[i][k] * c[j][k];
 }
 
+/* The same of small order and of a rank that is certain: one row of B and one column of C after the other
+ * have a one where later ones have zeros. */
+static void make_small(const typed *t, int n, int rank, uint64_t seed, matrix *m) {
+  number b[ORDER_MAX][ORDER_MAX], c[ORDER_MAX][ORDER_MAX];
+  const int row = (int)below(&seed, n), column = (int)below(&seed, n);
+  *m = (matrix){.n = n};
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < rank; k++) {
+      b[i][k] = i < k ? 0 : i == k ? 1 : (double)(below(&seed, 7) - 3);
+      c[i][k] = i < k ? 0 : i == k ? 1 : (double)(below(&seed, 7) - 3);
+      if (t->is_complex && i > k) __imag__ b[i][k] = (double)(below(&seed, 7) - 3);
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < rank; k++) m->a[(i + row) % n][(j + column) % n] += b[i][k] * c[j][k];
+}
+
 /* By powers of two up to 2^spread, or its reciprocal. */
 static void scale(matrix *m, int spread, uint64_t seed) {
   int row[ORDER_MAX], column[ORDER_MAX];
@@ -162,6 +179,18 @@ static void check_far_units(tristar_t *ts, const typed *t) {
   }
 }
 
+/* Perturbed pivots in the middle of a small matrix, whose factors say little of its null space. */
+static void check_small(tristar_t *ts, const typed *t) {
+  static matrix m;
+  for (uint64_t seed = 1; seed <= (TSI_TESTS_SANITIZED ? 200 : 2000); seed++) {
+    const int n = 4 + (int)(seed % 5), lost = 1 + (int)(seed % 3);
+    const int before = unclear;
+    make_small(t, n, n - lost, seed, &m);
+    check(ts, t, &m, TRISTAR_GENERAL, lost, false);
+    CHECK_MSG(unclear == before, "%c, order %d, seed %d: not clear", (char)t->scalar, n, (int)seed);
+  }
+}
+
 static void check_edges(tristar_t *ts) {
   const matrix empty = {.n = 0};
   const tristar_view v = make_view(&typed_double, &empty, TRISTAR_GENERAL);
@@ -189,6 +218,8 @@ int main(void) {
   CHECK(found > 1700 && unclear < 20 && refused < 20);
   check_far_units(ts, &typed_single);
   check_far_units(ts, &typed_double);
+  check_small(ts, &typed_double);
+  check_small(ts, &typed_complex_double);
   check_edges(ts);
   printf("%d null spaces; %d not clear, %d matrices refused\n", found, unclear, refused);
   tristar_destroy(&ts);
