@@ -136,6 +136,13 @@ static const tsi_command commands[] = {
      "if it is not, or X not "
      "accurate.\n",
      NULL, 1, tsi_command_simulate},
+    {TSI_SCHUR, "schur", "MATRIX", "Computes the Schur complement of chosen unknowns",
+     MATRIX_TEXT
+     "\n"
+     "Factors the rows and columns I of A that --unknowns does not name, and computes the dense matrix "
+     "A_SS - A_SI A_II^-1 A_IS of the unknowns S that it names. The exit status is 1 if A_II is singular to "
+     "working precision.\n",
+     NULL, 1, tsi_command_schur},
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
      "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
      "figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, "
@@ -215,7 +222,8 @@ static const tsi_command commands[] = {
      NULL, INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
-#define STARTS_STARPU (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT)
+#define STARTS_STARPU                                                                                        \
+  (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT | TSI_SCHUR)
 
 static int print_help(void) {
   enum { INDENT = 23 };

@@ -49,9 +49,14 @@ static bool list_given(tsi_session *s, const tristar_dense *b, tsi_paths *paths)
   return true;
 }
 
+typedef struct row_list {
+  int64_t *row; /* from 0 */
+  int64_t count;
+} row_list;
+
 /* Takes the number at *cursor, before which there is one. */
 static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t rows, char *seen,
-                               tsi_paths *paths) {
+                               row_list *list) {
   char show[TSI_SHOW_SIZE];
   int64_t row = 0;
   const tsi_number number = tsi_scan_integer(cursor, &row);
@@ -65,51 +70,53 @@ static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t ro
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " is named for the second time",
              tsi_lines_where(lines), row);
   seen[row - 1] = 1;
-  paths->wanted[paths->wanted_rows++] = row - 1;
+  list->row[list->count++] = row - 1;
   return TRISTAR_OK;
 }
 
-static tristar_status read_rows(tsi_lines *lines, int64_t rows, char *seen, tsi_paths *paths) {
+static tristar_status read_rows(tsi_lines *lines, int64_t rows, char *seen, row_list *list) {
   char *text;
   TSI_TRY(tsi_lines_next(lines, &text));
   while (text != NULL) {
     text[strcspn(text, "%#")] = '\0';
     for (const char *at = tsi_skip_blanks(text); *at != '\0'; at = tsi_skip_blanks(at))
-      TSI_TRY(take_row(lines, &at, rows, seen, paths));
+      TSI_TRY(take_row(lines, &at, rows, seen, list));
     TSI_TRY(tsi_lines_next(lines, &text));
   }
-  if (paths->wanted_rows == 0) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no row is named", lines->path);
+  if (list->count == 0) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no row is named", lines->path);
   return TRISTAR_OK;
 }
 
-static tristar_status read_file(tsi_env *env, const char *path, int64_t rows, char *seen, tsi_paths *paths) {
+static tristar_status read_file(tsi_env *env, const char *path, int64_t rows, char *seen, row_list *list) {
   tristar_status status = TRISTAR_OK;
   tsi_lines lines;
   TSI_TRY_OUT(tsi_lines_open(&lines, env, path));
-  TSI_TRY_OUT(read_rows(&lines, rows, seen, paths));
+  TSI_TRY_OUT(read_rows(&lines, rows, seen, list));
 out:
   tsi_lines_close(&lines);
   return status;
 }
 
-static bool list_wanted(tsi_session *s, int64_t rows, tsi_paths *paths) {
-  const char *path = s->settings->rows;
-  paths->wanted_rows = rows;
-  if (path == NULL) return true;
-  paths->wanted_rows = 0;
+bool tsi_rows_read(tsi_session *s, const char *path, int64_t rows, int64_t **list, int64_t *count) {
   char *seen = calloc((size_t)rows + 1, 1);
-  paths->wanted = malloc(((size_t)rows + 1) * sizeof *paths->wanted);
-  const bool ok = seen != NULL && paths->wanted != NULL
-                      ? tsi_session_check(s, read_file(tsi_context_env(s->ts), path, rows, seen, paths),
+  row_list read = {.row = malloc(((size_t)rows + 1) * sizeof *read.row)};
+  const bool ok = seen != NULL && read.row != NULL
+                      ? tsi_session_check(s, read_file(tsi_context_env(s->ts), path, rows, seen, &read),
                                           tsi_input_name(path))
                       : out_of_memory(s);
   free(seen);
+  *list = read.row;
+  *count = read.count;
   return ok;
 }
 
 bool tsi_paths_make(tsi_session *s, const tristar_dense *b, tsi_paths *paths) {
   memset(paths, 0, sizeof *paths);
-  if (!list_given(s, b, paths) || !list_wanted(s, b->rows, paths)) return false;
+  paths->wanted_rows = b->rows;
+  if (!list_given(s, b, paths)) return false;
+  if (s->settings->rows != NULL &&
+      !tsi_rows_read(s, s->settings->rows, b->rows, &paths->wanted, &paths->wanted_rows))
+    return false;
   paths->used = paths->given != NULL || paths->wanted != NULL;
   if (!paths->used) return true;
   if (!tsi_dense_make(s, paths->given_rows, b->cols, &paths->b) ||

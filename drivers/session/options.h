@@ -23,8 +23,9 @@ typedef struct tsi_settings {
   bool wants_factors; /* an option is given that `tristar solve` has, but `tristar trisolve` has not */
   /* the system */
   const char *rhs;
-  const char *rows; /* file of the rows of x that are wanted */
-  int64_t nrhs;     /* 0: not given */
+  const char *rows;     /* file of the rows of x that are wanted */
+  const char *unknowns; /* file of those of a Schur complement */
+  int64_t nrhs;         /* 0: not given */
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
@@ -114,7 +115,8 @@ enum {
   TSI_ENV = 64,
   TSI_TRISOLVE = 128,
   TSI_KRYLOV = 256,
-  TSI_SIMULATE = 512
+  TSI_SIMULATE = 512,
+  TSI_SCHUR = 1024
 };
 
 /* Prints the help of a subcommand. */

@@ -260,6 +260,8 @@ tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   options.solves = s->settings->solves;
   options.single_factors = s->single_factors;
   options.leaf_parts = s->leaf_parts;
+  options.schur = s->schur;
+  options.schur_count = s->schur_count;
   return options;
 }
 

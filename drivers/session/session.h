@@ -25,6 +25,7 @@ typedef struct tsi_session {
   const tsi_precision *precision; /* of view.values */
   bool single_factors;            /* --precision sd, cz: of a double matrix */
   int leaf_parts;                 /* of the analysis to come; 0: no separator tree */
+  int64_t *schur, schur_count;    /* of the analysis to come; not freed with the session */
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   tristar_plan_t *plan;

@@ -134,6 +134,25 @@ tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const tsi_count *ptr,
   return TRISTAR_OK;
 }
 
+tristar_status tsi_graph_part(tsi_env *env, const tsi_graph *graph, const tsi_index *number,
+                              tsi_index vertices, tsi_graph **out) {
+  *out = NULL;
+  TSI_SCRATCH_ZERO(env, tsi_graph, part, 1);
+  part->n = vertices;
+  TSI_TRY(TSI_ALLOC_IN(part, part->ptr, (tsi_count)vertices + 1));
+  TSI_TRY(TSI_ALLOC_IN(part, part->adj, graph->ptr[graph->n]));
+  tsi_count at = 0;
+  for (tsi_index v = 0; v < graph->n; v++) {
+    if (number[v] == TSI_NONE) continue;
+    part->ptr[number[v]] = at;
+    for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++)
+      if (number[graph->adj[p]] != TSI_NONE) part->adj[at++] = number[graph->adj[p]];
+  }
+  part->ptr[vertices] = at;
+  *out = tsi_take(&part);
+  return TRISTAR_OK;
+}
+
 /* Lists ascending, in range, without loops. */
 static tristar_status check_lists(tsi_env *env, const tsi_graph *graph) {
   if (graph->n < 0 || graph->ptr[0] != 0)

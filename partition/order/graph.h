@@ -31,4 +31,8 @@ static inline tsi_index tsi_graph_list_below(const tsi_graph *graph, const tsi_i
 TRISTAR_CHECKED tristar_status tsi_graph_create(tsi_env *env, tsi_index n, const tsi_count *ptr,
                                                 const tsi_index *index, const tsi_index *row_map,
                                                 bool triangle, tsi_graph **out);
+/* The graph of the vertices v whose number[v] is not TSI_NONE, which ascends from 0 with v. Errors: MEMORY.
+ */
+TRISTAR_CHECKED tristar_status tsi_graph_part(tsi_env *env, const tsi_graph *graph, const tsi_index *number,
+                                              tsi_index vertices, tsi_graph **out);
 TRISTAR_CHECKED tristar_status tsi_graph_check(tsi_env *env, const tsi_graph *graph);

@@ -247,6 +247,45 @@ static tristar_status renumber_columns(tsi_env *env, tsi_symbolic *sy, const tsi
   return TRISTAR_OK;
 }
 
+/* Orders the vertices that are not last among themselves; the last ones follow. */
+static tristar_status order_before_last(tsi_env *env, const tsi_symbolic_options *options,
+                                        const tsi_graph *graph, tsi_index *perm) {
+  const tsi_index n = graph->n, rest = n - options->last_count;
+  TSI_SCRATCH_ZERO(env, tsi_index, number, n);
+  TSI_SCRATCH(env, tsi_index, vertex, n);
+  TSI_OWNED tsi_graph *part = NULL;
+  tsi_index at = 0;
+  for (tsi_index k = 0; k < options->last_count; k++) {
+    number[options->last[k]] = TSI_NONE;
+    perm[rest + k] = options->last[k];
+  }
+  if (options->ordering == TSI_ORDER_GIVEN) {
+    TSI_TRY(tsi_invert_permutation(env, n, options->given, vertex));
+    for (tsi_index k = 0; k < n; k++)
+      if (number[options->given[k]] != TSI_NONE) perm[at++] = options->given[k];
+    if (options->choice) *options->choice = (tsi_order_choice){TSI_ORDER_GIVEN, ""};
+    return TRISTAR_OK;
+  }
+  for (tsi_index v = 0; v < n; v++) {
+    if (number[v] == TSI_NONE) continue;
+    vertex[at] = v;
+    number[v] = at++;
+  }
+  TSI_TRY(tsi_graph_part(env, graph, number, rest, &part));
+  TSI_TRY(tsi_order(env, part, options, perm, NULL, NULL));
+  for (tsi_index k = 0; k < rest; k++) perm[k] = vertex[perm[k]];
+  return TRISTAR_OK;
+}
+
+/* The last columns become a chain, as columns of one supernode are, and what they have below them hangs on
+ * the first one. */
+static void chain_last(tsi_index n, tsi_index last_count, tsi_index *parent) {
+  const tsi_index first = n - last_count;
+  for (tsi_index j = 0; j < first; j++)
+    if (parent[j] != TSI_NONE && parent[j] > first) parent[j] = first;
+  for (tsi_index j = first; j < n; j++) parent[j] = j + 1 < n ? j + 1 : TSI_NONE;
+}
+
 /* Orders the vertices and makes the column elimination tree, its nodes numbered in postorder. */
 static tristar_status order_columns(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                     tsi_symbolic *sy) {
@@ -259,11 +298,15 @@ static tristar_status order_columns(tsi_env *env, const tsi_symbolic_options *op
     TSI_TRY(TSI_ALLOC_IN(w, w->part, n));
     TSI_TRY(TSI_ALLOC_IN(sy, sy->part_columns, 2 * options->leaf_parts - 1));
   }
-  TSI_TRY(tsi_order(env, w->graph, options, sy->perm, w->part, sy->part_columns));
+  if (options->last_count > 0 && w->part != NULL)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "columns that are last, and a separator tree");
+  TSI_TRY(options->last_count > 0 ? order_before_last(env, options, w->graph, sy->perm)
+                                  : tsi_order(env, w->graph, options, sy->perm, w->part, sy->part_columns));
   sy->leaf_parts = options->leaf_parts;
   TSI_TRY(tsi_invert_permutation(env, n, sy->perm, sy->inverse));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "symbolic: elimination tree of %d columns", n);
   TSI_TRY(tsi_etree(env, w->graph, sy->perm, sy->inverse, w->parent));
+  if (options->last_count > 0) chain_last(n, options->last_count, w->parent);
   TSI_TRY(tsi_postorder(env, n, w->parent, NULL, order));
   return renumber_columns(env, sy, order, w->parent);
 }
@@ -287,18 +330,22 @@ static tristar_status lower_triangle(tsi_env *env, const tsi_graph *graph, const
   return TRISTAR_OK;
 }
 
-/* Column counts, and the sizes that follow from them. */
-static tristar_status count_columns(tsi_env *env, work *w, tsi_symbolic *sy) {
+/* Column counts, and the sizes that follow from them. The last columns are full. */
+static tristar_status count_columns(tsi_env *env, const tsi_symbolic_options *options, work *w,
+                                    tsi_symbolic *sy) {
   TSI_OWNED tsi_count *ptr = NULL;
   TSI_OWNED tsi_index *row = NULL;
   TSI_TRY(lower_triangle(env, w->graph, sy, &ptr, &row));
   TSI_TRY(TSI_ALLOC_IN(w, w->count, sy->n));
   TSI_TRY(tsi_column_counts(env, sy->n, w->parent, ptr, row, w->count));
   TSI_TRY(tsi_tree_height(env, sy->n, w->parent, &sy->etree_height));
+  for (tsi_index k = 0; k < options->last_count; k++)
+    w->count[sy->inverse[options->last[k]]] = options->last_count - k;
   for (tsi_index j = 0; j < sy->n; j++) {
     sy->nnz_exact += w->count[j];
     sy->flops += (double)w->count[j] * w->count[j];
   }
+  for (double k = 1; k <= options->last_count; k++) sy->flops -= k * k;
   return TRISTAR_OK;
 }
 
@@ -313,7 +360,7 @@ tristar_status tsi_symbolic_measure(tsi_env *env, const tsi_graph *graph, const 
   TSI_SCRATCH_ZERO(env, tsi_symbolic, sy, 1);
   sy->n = graph->n;
   TSI_TRY(order_columns(env, &options, w, sy));
-  TSI_TRY(count_columns(env, w, sy));
+  TSI_TRY(count_columns(env, &options, w, sy));
   TSI_SCRATCH_ZERO(env, double, below, sy->n); /* the heaviest path below each column */
   *fill = (tsi_fill){.entries = (double)sy->nnz_exact, .flops = sy->flops};
   for (tsi_index j = 0; j < sy->n; j++) {
@@ -329,6 +376,10 @@ tristar_status tsi_symbolic_measure(tsi_env *env, const tsi_graph *graph, const 
  * from the elimination tree. */
 static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                  tsi_symbolic *sy) {
+  if (options->last_count > 0) { /* a part of their own: they are not merged with others */
+    TSI_TRY(TSI_ALLOC_ZERO_IN(w, w->column_part, sy->n));
+    for (tsi_index k = 0; k < options->last_count; k++) w->column_part[sy->inverse[options->last[k]]] = 1;
+  }
   if (w->part == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_IN(w, w->column_part, sy->n));
   if (tsi_order_makes_tree(options)) {
@@ -415,7 +466,7 @@ tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph, const t
   sy->closed = true;
   TSI_TRY(order_columns(env, options, w, sy));
   TSI_TRY(tsi_watch_look(env, options->watch, "symbolic factorization"));
-  TSI_TRY(count_columns(env, w, sy));
+  TSI_TRY(count_columns(env, options, w, sy));
   TSI_TRY(find_parts(env, options, w, sy));
   TSI_TRY(tsi_watch_look(env, options->watch, "symbolic factorization"));
   TSI_TRY(build_supernodes(env, options->relax, w, sy));

@@ -35,17 +35,18 @@
 
 typedef struct tsi_symbolic {
   tsi_index n;
-  tsi_index *perm;      /* n */
-  tsi_index *inverse;   /* n */
-  tsi_index count;      /* supernodes */
-  tsi_index *start;     /* count + 1 */
-  tsi_index *parent;    /* count */
-  tsi_count *row_ptr;   /* count + 1 */
-  tsi_index *rows;      /* row_ptr[count] */
-  tsi_count nnz_exact;  /* entries of L: fundamental structure, no relaxation */
-  tsi_count nnz_stored; /* entries of L with the zeros of relaxed merging */
-  bool closed;          /* the containment above holds: the factor of a matrix, nothing dropped */
-  double flops;         /* of Cholesky, sum of (column count)^2 over exact columns; LU takes twice as many */
+  tsi_index *perm;         /* n */
+  tsi_index *inverse;      /* n */
+  tsi_index count;         /* supernodes */
+  tsi_index *start;        /* count + 1 */
+  tsi_index *parent;       /* count */
+  tsi_count *row_ptr;      /* count + 1 */
+  tsi_index *rows;         /* row_ptr[count] */
+  tsi_count nnz_exact;     /* entries of L: fundamental structure, no relaxation */
+  tsi_count nnz_stored;    /* entries of L with the zeros of relaxed merging */
+  bool closed;             /* the containment above holds: the factor of a matrix, nothing dropped */
+  double flops;            /* of Cholesky, sum of (column count)^2 over exact columns that are eliminated; LU
+                              takes twice as many */
   tsi_index etree_height;  /* nodes on the longest path of the column elimination tree */
   tsi_index tree_height;   /* supernodes on the longest path */
   tsi_index leaf_parts;    /* leaves of the top separator tree (1: none) */
@@ -101,6 +102,8 @@ typedef struct tsi_symbolic_options {
   int cores;            /* that a dissection may use; the order does not depend on it */
   double relax;         /* relaxed merging: share of stored zeros tolerated, 0: fundamental supernodes only */
   tsi_order_costs costs;    /* for TSI_ORDER_AUTO */
+  tsi_index last_count;     /* vertices that are ordered last, */
+  const tsi_index *last;    /* as one supernode, a root, with its columns in this order; leaf_parts is 1 */
   tsi_order_choice *choice; /* written by the ordering; may be NULL */
   tsi_watch *watch;         /* of the caller; NULL: none */
 } tsi_symbolic_options;

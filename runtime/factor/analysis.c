@@ -10,6 +10,7 @@
 #include "runtime/matrix/full.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"
+#include "runtime/base/sort.h"
 #include "runtime/factor/method.h"
 #include "tristar_typed.h"
 #include "runtime/matrix/view.h"
@@ -98,6 +99,30 @@ static tristar_status given_order(tsi_env *env, const tristar_analysis_options *
   return TRISTAR_OK;
 }
 
+/* The rows of the option `schur`. */
+static tristar_status take_schur(tsi_env *env, tristar_analysis_t *an,
+                                 const tristar_analysis_options *options) {
+  const tsi_index n = an->pattern->n;
+  an->options.schur = NULL;
+  if (options->schur_count == 0) return TRISTAR_OK;
+  if (options->schur_count >= n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "schur_count is %" PRId64 ", the matrix has %d rows: at least one row must be eliminated",
+             options->schur_count, n);
+  TSI_SCRATCH_ZERO(env, bool, seen, n);
+  TSI_TRY(TSI_ALLOC(env, an->schur, options->schur_count));
+  an->schur_count = (tsi_index)options->schur_count;
+  for (tsi_index k = 0; k < an->schur_count; k++) {
+    const int64_t row = options->schur[k];
+    if (row < 0 || row >= n)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "schur[%d] = %" PRId64 " is outside 0 .. %d", k, row, n - 1);
+    if (seen[row]) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "schur lists row %" PRId64 " twice", row);
+    seen[row] = true;
+    an->schur[k] = (tsi_index)row;
+  }
+  return TRISTAR_OK;
+}
+
 /* Only its sizes stay. */
 static void forget_entries(tsi_env *env, tristar_analysis_t *an) {
   an->stats.nnz = tsi_pattern_entries(an->pattern);
@@ -127,6 +152,8 @@ static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const
   options.given = given;
   options.order = from->order;
   options.order_arg = from->order_arg;
+  options.last = an->schur;
+  options.last_count = an->schur_count;
   options.leaf_parts = from->leaf_parts > 1 ? from->leaf_parts : 1;
   options.seed = from->seed;
   if (an->ts->workers.allowed) options.cores = tsi_expected_helping_cores(an->ts->workers.wishes.workers);
@@ -179,6 +206,9 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
     options.choice = NULL;
   }
   TSI_TRY(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
+  if (an->schur_count > 0)
+    an->schur_supernode =
+        tsi_find_range(an->symbolic->start, an->symbolic->count, an->symbolic->inverse[an->schur[0]]);
   note_choice(an, &choice);
   TSI_TRY(tsi_panels_create(env, an->symbolic,
                             an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
@@ -240,6 +270,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   an->options = *options;
   an->options.permutation = NULL;
   an->options.progress = NULL; /* an analysis by tristar_factor does not call it */
+  TSI_TRY_OUT(take_schur(env, an, options));
   an->stats.method = options->method;
   an->factor_scalar = tsi_factor_scalar(an->pattern->scalar, options->single_factors != 0);
   TSI_TRY_OUT(tsi_watch_look(env, watch, "reading the pattern"));
@@ -304,6 +335,13 @@ tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_anal
   if (options->ordering == TRISTAR_ORDERING_CALLBACK && options->order == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ORDERING_CALLBACK without a function");
   if (options->leaf_parts < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts is %d", options->leaf_parts);
+  if (options->schur_count < 0 || (options->schur_count > 0 && options->schur == NULL) ||
+      (options->schur_count == 0 && options->schur != NULL))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "schur_count is %" PRId64 ", and schur is %s", options->schur_count,
+             options->schur ? "a list" : "NULL");
+  if (options->schur_count > 0 && options->leaf_parts > 1)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "schur with a separator tree: leaf_parts is %d",
+             options->leaf_parts);
   return TRISTAR_OK;
 }
 
@@ -345,9 +383,14 @@ tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_me
   const tsi_pattern *from = analysis->pattern;
   tristar_analysis_options options = analysis->options;
   tsi_pattern *pattern = NULL;
-  TSI_OWNED int64_t *permutation = NULL;
+  TSI_OWNED int64_t *permutation = NULL, *schur = NULL;
   *out = NULL;
   options.method = method;
+  if (analysis->schur_count > 0) {
+    TSI_TRY(TSI_ALLOC(env, schur, analysis->schur_count));
+    for (tsi_index k = 0; k < analysis->schur_count; k++) schur[k] = analysis->schur[k];
+    options.schur = schur;
+  }
   if (options.ordering == TRISTAR_ORDERING_USER || options.ordering == TRISTAR_ORDERING_CALLBACK) {
     /* the order found is the given one, postordered */
     options.ordering = TRISTAR_ORDERING_USER;
@@ -400,6 +443,7 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   tsi_assembly_finish(env, an);
   TSI_FREE(env, an->row_scale);
   TSI_FREE(env, an->col_scale);
+  TSI_FREE(env, an->schur);
   TSI_FREE(env, an->panel_values);
   TSI_FREE(env, an);
   tsi_env_release(env);

@@ -59,6 +59,9 @@ struct tristar_analysis_s {
   tsi_index *in_row, *out_row;     /* n */
   tsi_index *in_place, *out_place; /* n */
   bool one_order;                  /* in_row and out_row are the same */
+  tsi_index *schur;                /* rows that are not eliminated, see tristar_schur.h; NULL: none */
+  tsi_index schur_count;
+  tsi_index schur_supernode; /* its columns are these, in this order; unused if there are none */
   double *row_scale,
       *col_scale; /* n, of the matching, by user's row and column, powers of two; NULL without one */
   tsi_assembly lower, upper; /* upper: LU only; ptr NULL: not there yet, of a factor that was loaded */
@@ -119,6 +122,13 @@ static inline tsi_structure tsi_analysis_structure(const tristar_analysis_t *ana
 /* The treatment of diagonal blocks in all panels of its factors. */
 static inline tsi_inverse tsi_analysis_inverse(const tristar_analysis_t *analysis) {
   return (tsi_inverse)analysis->options.inverse; /* both enumerations have the same order */
+}
+static inline bool tsi_analysis_is_schur(const tristar_analysis_t *analysis, tsi_index supernode) {
+  return analysis->schur_count > 0 && supernode == analysis->schur_supernode;
+}
+/* The final index of the first row that is not eliminated; the others follow. */
+static inline tsi_index tsi_analysis_schur_first(const tristar_analysis_t *analysis) {
+  return analysis->symbolic->start[analysis->schur_supernode];
 }
 static inline bool tsi_analysis_is_lu(const tristar_analysis_t *analysis) {
   return analysis->stats.method == TRISTAR_METHOD_LU;

@@ -184,6 +184,7 @@ static void divide_by_scales(tsi_index n, const double *scale, product *p) {
 
 static tristar_status check_factor(const tristar_factor_t *factor, const char *what) {
   TSI_TRY(tsi_factor_need_values(factor));
+  TSI_TRY(tsi_analysis_need_whole(factor->analysis));
   if (factor->analysis->imported)
     TSI_FAIL(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED, "the %s of imported factors is not computed", what);
   return TRISTAR_OK;

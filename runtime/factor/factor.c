@@ -20,6 +20,9 @@ static tristar_status allocate_streams(tsi_env *env, tristar_factor_t *factor) {
   const tsi_count size = an->panel_values[an->panels->count];
   TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->lower));
   if (tsi_analysis_is_lu(an)) TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->upper));
+  if (an->schur_count > 0)
+    TSI_TRY(TSI_ALLOC_SIZED(env, factor->schur, (size_t)an->schur_count * (size_t)an->schur_count,
+                            factor->scalar_bytes));
   return TRISTAR_OK;
 }
 
@@ -49,6 +52,7 @@ static void release_order(tsi_env *env, tristar_factor_t *factor) {
 static void release_storage(tsi_env *env, tristar_factor_t *factor) {
   TSI_FREE(env, factor->lower);
   TSI_FREE(env, factor->upper);
+  TSI_FREE(env, factor->schur);
   TSI_FREE(env, factor->inverse);
   tsi_row_factor_destroy(env, &factor->rows);
   TSI_FREE(env, factor->pivots);
@@ -92,6 +96,14 @@ tristar_status tsi_factor_need_values(const tristar_factor_t *factor) {
   if (factor->valid) return TRISTAR_OK;
   TSI_FAIL(&factor->ts->env, TRISTAR_ERR_STALE,
            "the factor holds no values: its last refactorization failed");
+}
+
+tristar_status tsi_analysis_need_whole(const tristar_analysis_t *analysis) {
+  if (analysis->schur_count == 0) return TRISTAR_OK;
+  TSI_FAIL(&analysis->ts->env, TRISTAR_ERR_UNSUPPORTED,
+           "%d rows are left to a Schur complement, which is not factored: tristar_schur_condense and "
+           "tristar_schur_expand solve with the others, on one process",
+           analysis->schur_count);
 }
 
 tristar_status tsi_factor_check_values(tristar_factor_t *factor) {

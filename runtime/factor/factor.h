@@ -38,7 +38,9 @@ struct tristar_factor_s {
   double *row_scale;   /* n, by the user's row; NULL: ones (most LLT), see scaling.h */
   double *col_scale;   /* n, by the user's column */
   void *lower, *upper; /* upper is NULL but for LU */
-  void **passing[2];   /* by panel, of the lower and upper stream, see above; NULL: there are none */
+  void *schur; /* the Schur complement of rows that are not eliminated: all of it, by columns, scaled; the
+                  panels of their supernode are those of a unit matrix. NULL: there are none */
+  void **passing[2]; /* by panel, of the lower and upper stream, see above; NULL: there are none */
   struct tsi_row_factor
       *rows; /* a triangular matrix without supernodes (row_factor.h): the streams are empty */
   bool moves_rows, moves_columns;    /* a triangular matrix with row_order, column_order (tristar.h) */
@@ -99,6 +101,8 @@ static inline bool tsi_factor_needs_refinement(const tristar_factor_t *factor) {
 
 /* Errors: STALE (its last refactorization failed). */
 TRISTAR_CHECKED tristar_status tsi_factor_need_values(const tristar_factor_t *factor);
+/* Errors: UNSUPPORTED (rows of the matrix are not eliminated). */
+TRISTAR_CHECKED tristar_status tsi_analysis_need_whole(const tristar_analysis_t *analysis);
 
 /* A stream of `size` scalars of the factor's type and its pad of zeros. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor,

@@ -72,6 +72,12 @@ tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes
     largest = gather_sizes(factor, &an->lower, magnitude, false, sizes->column);
   if (tsi_analysis_is_lu(an) && an->pattern->symmetry != TRISTAR_GENERAL)
     largest = fmax(largest, gather_sizes(factor, &an->upper, magnitude, true, sizes->column));
+  if (an->schur_count > 0) { /* pivots are not measured by the rows that have none */
+    largest = 0;
+    const tsi_index first = tsi_analysis_schur_first(an), end = first + an->schur_count;
+    for (tsi_index j = 0; j < an->pattern->n; j++)
+      if (j < first || j >= end) largest = fmax(largest, sizes->column[j]);
+  }
   sizes->tiny = sqrt(tsi_sparse_kernels_select(an->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
   return TRISTAR_OK;
 }

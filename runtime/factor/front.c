@@ -1,4 +1,5 @@
 /* Life of a front: open, assemble, factor, pack, close. See numeric.h. */
+#include "runtime/base/scalars.h"
 #include "runtime/factor/numeric.h"
 
 #include <limits.h>
@@ -253,9 +254,47 @@ static double largest_of(const double *size, tsi_index b) {
   return largest;
 }
 
+/* The upper triangle from the lower one. */
+static void mirror(char scalar, bool adjoint, size_t n, void *a) {
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = j; i < n; i++) {
+      double part[2];
+      tsi_scalar_read(scalar, a, i + j * n, part);
+      if (adjoint) part[1] = i == j ? 0 : -part[1];
+      tsi_scalar_write(scalar, a, j + i * n, part);
+    }
+}
+
+tristar_status tsi_front_keep_schur(tsi_numeric *numeric, const tsi_front *front) {
+  const tristar_analysis_t *an = numeric->analysis;
+  const tsi_panels *panels = an->panels;
+  const size_t n = (size_t)front->w, bytes = numeric->kernels->scalar_bytes;
+  const tsi_index first = tsi_analysis_schur_first(an);
+  const double one[2] = {1, 0};
+  char *schur = numeric->factor->schur;
+  memcpy(schur, front->p, n * n * bytes);
+  if (!front->full) mirror(an->factor_scalar, numeric->adjoint, n, schur);
+  if (tsi_sparse_kernels_select(an->factor_scalar)->first_not_finite((tsi_count)(n * n), schur) <
+      (tsi_count)(n * n))
+    TSI_FAIL(numeric->env, TRISTAR_ERR_NOT_FINITE, "the Schur complement of %d rows overflows",
+             an->schur_count);
+  memset(front->p, 0, n * n * bytes);
+  for (size_t k = 0; k < n; k++) tsi_scalar_write(an->factor_scalar, front->p, k * (n + 1), one);
+  for (tsi_index p = panels->first[an->schur_supernode]; p < panels->first[an->schur_supernode + 1]; p++)
+    for (tsi_index j = panels->start[p]; j < panels->start[p + 1] && numeric->pivots; j++)
+      numeric->pivots[j] = j - panels->start[p];
+  if (numeric->inverse == NULL) return TRISTAR_OK;
+  memset(tsi_numeric_inverse(numeric, first), 0, 2 * n * bytes);
+  for (size_t k = 0; k < n; k++)
+    tsi_scalar_write(an->factor_scalar, tsi_numeric_inverse(numeric, first), 2 * k, one);
+  return TRISTAR_OK;
+}
+
 void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
   if (tsi_numeric_failed(numeric)) return; /* some may still be coming */
   tsi_front_free_children(numeric, open->s);
+  if (tsi_analysis_is_schur(numeric->analysis, open->s))
+    fail(numeric, tsi_front_keep_schur(numeric, &open->front));
   TSI_FREE(numeric->env, open->position);
   TSI_FREE(numeric->env, open->assembled);
 }
@@ -293,7 +332,9 @@ tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi
 }
 
 void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f, tsi_index panel) {
-  if (tsi_numeric_failed(numeric)) return;
+  if (tsi_numeric_failed(numeric) ||
+      tsi_analysis_is_schur(numeric->analysis, numeric->analysis->panels->supernode[panel]))
+    return;
   const tsi_index column = numeric->analysis->panels->start[panel], b = stripe->rows;
   double size[TSI_PANEL_WIDTH_MAX];
   tsi_pivoting result = pivoting_of(numeric, column, b, stripe->begin + b == f);
@@ -313,7 +354,7 @@ void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
   const tsi_panels *panels = numeric->analysis->panels;
   const tsi_index s = panels->supernode[panel], column = panels->start[panel];
   const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
-  if (begin == end || tsi_numeric_failed(numeric)) return;
+  if (begin == end || tsi_numeric_failed(numeric) || tsi_analysis_is_schur(numeric->analysis, s)) return;
   if (right)
     numeric->kernels->right(front, o, b, begin, end, numeric->pivots + column);
   else if (numeric->inverse)

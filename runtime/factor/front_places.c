@@ -150,6 +150,7 @@ static tristar_status find_tiled(const tristar_factor_t *factor, bool **tiled, b
   *any = false;
   TSI_TRY(TSI_ALLOC(env, *tiled, an->symbolic->count));
   TSI_TRY(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, &factor->ts->fronts, *tiled));
+  if (an->schur_count > 0) (*tiled)[an->schur_supernode] = false; /* there is nothing to compute */
   for (tsi_index s = 0; s < an->symbolic->count; s++) *any |= (*tiled)[s];
   return TRISTAR_OK;
 }

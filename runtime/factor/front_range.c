@@ -115,7 +115,9 @@ static tristar_status whole(tsi_numeric *numeric, tsi_index s, space *room) {
   tsi_front_assemble(numeric, &open, 0, open.front.f);
   pop_children(numeric, room, s);
   tsi_front_free_children(numeric, s);
-  if (tsi_front_takes_small(numeric, &open.front, s))
+  const bool schur = tsi_analysis_is_schur(numeric->analysis, s);
+  if (schur && !tsi_numeric_failed(numeric)) TSI_TRY(tsi_front_keep_schur(numeric, &open.front));
+  if (!schur && tsi_front_takes_small(numeric, &open.front, s))
     return tsi_numeric_failed(numeric) ? TRISTAR_OK : tsi_front_small(numeric, &open.front, s);
   tsi_front_factor(numeric, &open.front, s);
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1] && !tsi_numeric_failed(numeric); p++)

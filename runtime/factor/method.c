@@ -264,17 +264,76 @@ tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, cons
   return TRISTAR_OK;
 }
 
+/* Rows that are not eliminated become those of a unit matrix: of the others alone the matching and the
+ * structural rank are found. a: with items, or without. */
+static tristar_status isolate_schur(tsi_env *env, const tristar_analysis_t *an, tsi_entries *a) {
+  tsi_entries out;
+  if (an->schur_count == 0) return TRISTAR_OK;
+  TSI_SCRATCH_ZERO(env, bool, last, a->n);
+  for (tsi_index k = 0; k < an->schur_count; k++) last[an->schur[k]] = true;
+  TSI_TRY(tsi_entries_begin(env, a->n, sizeof(double), &out));
+  for (tsi_index j = 0; j < a->n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) out.ptr[j + 1] += !last[j] && !last[a->index[p]];
+  for (tsi_index k = 0; k < an->schur_count; k++) out.ptr[an->schur[k] + 1]++;
+  const tristar_status status = tsi_entries_reserve(env, &out);
+  for (tsi_index j = 0; j < a->n && status == TRISTAR_OK; j++) {
+    if (last[j]) ((double *)out.item)[tsi_entries_put(&out, j, j)] = 1;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1] && !last[j]; p++)
+      if (!last[a->index[p]])
+        ((double *)out.item)[tsi_entries_put(&out, j, a->index[p])] = a->item ? ((double *)a->item)[p] : 1;
+  }
+  if (status == TRISTAR_OK) tsi_entries_end(&out);
+  tsi_entries_finish(a);
+  *a = out;
+  return status;
+}
+
+/* The scaling of a matching has ones for rows that are not eliminated: their entries in the other columns
+ * become at most one in size, and those of their columns likewise. */
+static tristar_status scale_schur(tsi_env *env, const tristar_analysis_t *an, const tsi_entries *a,
+                                  tsi_matched *found) {
+  const double *values = a->item;
+  TSI_SCRATCH_ZERO(env, bool, last, a->n);
+  TSI_SCRATCH_ZERO(env, double, row, a->n);
+  TSI_SCRATCH_ZERO(env, double, column, a->n);
+  for (tsi_index k = 0; k < an->schur_count; k++) last[an->schur[k]] = true;
+  for (tsi_index j = 0; j < a->n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      if (last[i] && !last[j]) row[i] = fmax(row[i], values[p] * found->col_scale[j]);
+      if (last[j] && !last[i]) column[j] = fmax(column[j], values[p] * found->row_scale[i]);
+    }
+  for (tsi_index k = 0; k < an->schur_count; k++) {
+    const tsi_index i = an->schur[k];
+    if (an->stats.method != TRISTAR_METHOD_LU) row[i] = column[i] = fmax(row[i], column[i]);
+    if (row[i] > 0 && isfinite(row[i])) found->row_scale[i] = ldexp(1, -ilogb(row[i]));
+    if (column[i] > 0 && isfinite(column[i])) found->col_scale[i] = ldexp(1, -ilogb(column[i]));
+  }
+  return TRISTAR_OK;
+}
+
+/* a: the sizes of the rows that are eliminated. */
+static tristar_status match_values(tsi_env *env, const tristar_analysis_t *an, const void *values,
+                                   const tsi_entries *a, tsi_matched *out) {
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries all = {0};
+  TSI_TRY(tsi_match(env, an->stats.method, a, out));
+  if (an->schur_count == 0) return TRISTAR_OK;
+  TSI_TRY(tsi_full_columns(env, an->pattern, values, TSI_PART_MAGNITUDE, &all));
+  return scale_schur(env, an, &all, out);
+}
+
 /* Decides on a matching from the values. */
 tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *out) {
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
   if (an->stats.method == TRISTAR_METHOD_LLT) return TRISTAR_OK;
   TSI_TRY(tsi_full_columns(env, an->pattern, values, TSI_PART_MAGNITUDE, &a));
   drop_zeros(&a);
+  TSI_TRY(isolate_schur(env, an, &a));
   const bool weak = weak_diagonal(&a);
   const tristar_matching matching = an->options.matching;
   if (matching == TRISTAR_MATCHING_ON ||
       (matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_bad(&a))))
-    TSI_TRY(tsi_match(env, an->stats.method, &a, out));
+    TSI_TRY(match_values(env, an, values, &a, out));
   else if (weak) {
     tsi_index rank = 0;
     TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
@@ -290,6 +349,7 @@ tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an) {
   if (an->options.matching == TRISTAR_MATCHING_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "MATCHING_ON needs values in the view");
   TSI_TRY(tsi_full_columns(env, an->pattern, NULL, TSI_PART_REAL, &a));
+  TSI_TRY(isolate_schur(env, an, &a));
   TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
   if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));
   return TRISTAR_OK;

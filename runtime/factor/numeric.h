@@ -229,6 +229,9 @@ tsi_count tsi_front_children_rows(const tsi_numeric *numeric, tsi_index s);
 void tsi_front_place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *position);
 /* Frees the complements of the children of s; those that are NULL have been used up. */
 void tsi_front_free_children(tsi_numeric *numeric, tsi_index s);
+/* The front of the rows that are not eliminated, assembled: it becomes the factor's Schur complement, and a
+ * unit matrix. Errors: NOT_FINITE. */
+TRISTAR_CHECKED tristar_status tsi_front_keep_schur(tsi_numeric *numeric, const tsi_front *front);
 /* Packs a panel. work: tsi_pack_work scalars. Errors: MEMORY, NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_front_pack_in(tsi_numeric *numeric, const tsi_front *front,
                                                  tsi_index panel, void *work);

@@ -49,6 +49,11 @@ static inline __attribute__((always_inline)) void find_in_pass(const tsi_scaling
     }
     lift(&of_own[line], largest);
   }
+  for (tsi_index k = 0; k < lines->free_count; k++) { /* zeros stay as they are */
+    int *const of[] = {&s->of_row[lines->free[k]], &s->of_column[lines->free[k]]};
+    for (int i = 0; i < 2; i++)
+      if (*of[i] == TSI_NO_ENTRY) *of[i] = 0;
+  }
 }
 
 /* The same of rows, or columns, or both in one pass. */
@@ -428,7 +433,9 @@ tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnit
                                    .method = an->stats.method,
                                    .factor_scalar = an->factor_scalar,
                                    .row_scale = an->row_scale,
-                                   .col_scale = an->col_scale};
+                                   .col_scale = an->col_scale,
+                                   .free_count = an->schur_count,
+                                   .free = an->schur};
   return tsi_scaling_find(&factor->ts->env, &lines, &factor->row_scale, &factor->col_scale);
 }
 

@@ -65,6 +65,8 @@ typedef struct tsi_scaling_lines {
   char factor_scalar;
   const double *row_scale, *col_scale; /* n, of a matching; NULL: there is none */
   const tsi_scaling_team *team;        /* NULL: all lines are here */
+  tsi_index free_count;                /* rows and columns that may be zeros, as they are not eliminated */
+  const tsi_index *free;
 } tsi_scaling_lines;
 
 /* *row_scale, *col_scale: n, allocated unless they are; freed and NULL where there is to be no scaling.

@@ -19,12 +19,12 @@
  *   tristar_triangle.h      triangles; imported factors  tristar_typed.h        typed vectors
  *   tristar_precond.h       preconditioners              tristar_krylov.h       Krylov methods
  *   tristar_stats.h         statistics of all objects    tristar_trace.h        timelines of solves
- *   tristar_machine.h       StarPU, calibration          tristar_device.h       GPUs
+ *   tristar_schur.h         Schur complements            tristar_device.h       GPUs
  *   tristar_mpi.h           many processes               tristar_dmatrix_mpi.h  distributed matrices
  *   tristar_layout.h        layouts of processes         tristar_starpu.h       StarPU programs
- *   tristar_options.h       sizes of option structs      tristar_experimental.h variants for comparisons
- *   tristar_starpu_mpi.h    StarPU-MPI programs          tristar_compat.h       names of version 0.2
- *   tristar_cholmod.h, tristar_umfpack.h, ...            factors of other solvers
+ *   tristar_machine.h       StarPU, calibration          tristar_experimental.h variants for comparisons
+ *   tristar_starpu_mpi.h    StarPU-MPI programs          tristar_options.h      sizes of option structs
+ *   tristar_cholmod.h, tristar_umfpack.h, ...            tristar_compat.h       names of version 0.2
  *
  * Objects. An object keeps alive the objects that it needs: a plan its factor, a factor its analysis. Objects
  * and contexts may be destroyed in any order, each once. Several threads may use different objects, or solve
@@ -300,6 +300,8 @@ typedef struct tristar_analysis_options {
   void *order_arg;           /* First argument of order. */
   tristar_analysis_progress_fn progress; /* Follows and cancels tristar_analyze; on rank 0. NULL: none. */
   void *progress_arg;                    /* First argument of progress. */
+  const int64_t *schur; /* Rows, from 0, that are not eliminated: tristar_schur.h. They are copied. */
+  int64_t schur_count;  /* Number of rows in schur, all different. 0: all rows are eliminated. */
 } tristar_analysis_options;
 
 /* Defaults: METHOD_AUTO, ORDERING_AUTO, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE,

@@ -28,6 +28,7 @@ static tristar_status check_factor(const tristar_factor_t *factor) {
 
 static tristar_status put_all(tsi_sink *sink, const saved *what) {
   const tristar_factor_t *factor = what->plan ? what->plan->factor : what->factor;
+  TSI_TRY(tsi_analysis_need_whole(factor ? factor->analysis : what->analysis));
   if (factor != NULL) TSI_TRY(check_factor(factor));
   TSI_TRY(tsi_sink_begin(sink, what->kind));
   TSI_TRY(what->plan     ? tsi_plan_put(sink, what->plan)

@@ -17,6 +17,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"
+#include "runtime/base/scalars.h"
 #include "runtime/rows/row_factor.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/request.h"
@@ -130,6 +131,7 @@ static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_
   if (tsi_factor_is_triangle(factor) &&
       ((o->part == TRISTAR_PART_L && !factor->lower) || (o->part == TRISTAR_PART_U && !factor->upper)))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has no %s", factor->lower ? "U" : "L");
+  if (o->part == TRISTAR_PART_ALL) TSI_TRY(tsi_analysis_need_whole(factor->analysis));
   if (plan->spmv && (o->part != TRISTAR_PART_ALL || o->b_row || o->x_row))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a plan with KERNEL_SPMV solves with the whole of A only, and with all rows of b and x");
@@ -173,18 +175,13 @@ static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_op
   return TRISTAR_OK;
 }
 
-static void read_scalar(char type, const void *from, double part[2]) {
-  part[0] = type == 's' || type == 'c' ? (double)*(const float *)from : *(const double *)from;
-  part[1] = type == 'c' ? (double)((const float *)from)[1] : type == 'z' ? ((const double *)from)[1] : 0;
-}
-
 /* x = beta x + alpha times the solution. */
 static void choose_combination(tristar_request_t *r, const tristar_solve_options *o) {
   const char type = r->plan->factor->analysis->pattern->scalar;
   tsi_solve_call *call = &r->call;
   call->alpha[0] = 1;
-  if (o->alpha) read_scalar(type, o->alpha, call->alpha);
-  if (o->beta) read_scalar(type, o->beta, call->beta);
+  if (o->alpha) tsi_scalar_read(type, o->alpha, 0, call->alpha);
+  if (o->beta) tsi_scalar_read(type, o->beta, 0, call->beta);
   call->combines = call->alpha[0] != 1 || call->alpha[1] != 0 || call->beta[0] != 0 || call->beta[1] != 0;
 }
 

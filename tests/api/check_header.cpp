@@ -5,6 +5,7 @@
 #include "tristar_krylov.h"
 #include "tristar_precond.h"
 #include "tristar_save.h"
+#include "tristar_schur.h"
 #include "tristar_typed.h"
 #ifdef TSI_STARPU
 #include "tristar_starpu.h"

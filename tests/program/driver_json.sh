@@ -46,6 +46,9 @@ write krylov-1.json krylov gen:convdiff3d:8 --precond ilu0
 write krylov-2.json krylov gen:s2d9pt:20 --method fgmres --precond factor --nrhs 2
 write krylov-4.json krylov gen:s2d9pt:20 --method block-cg --nrhs 2
 write krylov-3.json krylov missing.mtx
+seq 41 80 >line.txt
+write schur-1.json schur gen:s2d9pt:40 --unknowns line.txt
+write schur-2.json schur missing.mtx --unknowns line.txt
 write info-1.json info gen:s2d9pt:40
 write info-2.json info gen:s2d9pt:40 --variant spmv
 printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 4' '1 1 2' '2 1 1' '2 2 4' '3 3 1' >lower.mtx
@@ -98,6 +101,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "lower": ("Common to solve and info", "trisolve"),
          "krylov": ("Common to solve and info", "krylov"),
          "ranks": ("Common to solve and info", "krylov", "krylov on many processes"),
+         "schur": ("Common to solve and info", "schur"),
          "info": ("Common to solve and info", "Common to plans", "info"),
          "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
          "layout": ("Common to solve and info", "info --layout"),

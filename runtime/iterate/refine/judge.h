@@ -23,3 +23,8 @@ bool tsi_judge_can_match(const tristar_analysis_t *analysis);
 /* Judges the factor of a system whose solves work. On one of many processes factor is its part. last: growth
  * is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last);
+
+/* After a factorization that leaves rows to a Schur complement (schur.c): is A_II singular, and does a trial
+ * solve with it lose digits? Writes stats.judged and stats.solve_error. Errors: SINGULAR, ACCURACY, MEMORY,
+ * those of tristar_plan. */
+TRISTAR_CHECKED tristar_status tsi_schur_judge(tristar_factor_t *factor);

@@ -20,6 +20,7 @@ static void keep_plan(tristar_factor_t *factor, tristar_plan_t **plan) {
 static tristar_status judge(tristar_factor_t *factor, bool last, bool again) {
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   tsi_plan_system s;
+  if (factor->analysis->schur_count > 0) return tsi_schur_judge(factor);
   if (!tsi_judge_is_needed(factor)) return TRISTAR_OK;
   if (factor->trial_plan == NULL) TSI_TRY(tristar_plan(factor, NULL, &plan));
   TSI_TRY(tsi_plan_system_create(plan ? plan : factor->trial_plan, &s));

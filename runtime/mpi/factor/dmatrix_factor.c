@@ -113,11 +113,17 @@ static int grids_of(const tristar_distributed_t *d) {
   return grids;
 }
 
+static tristar_status check_options(const tsi_env *env, const tristar_analysis_options *options) {
+  if (options->schur_count != 0)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "schur: Schur complements are computed on one process");
+  return tsi_analysis_check_options(env, options);
+}
+
 /* Collective. */
 static tristar_status make(making *m, size_t memory, double begin) {
   tristar_distributed_t *d = m->d;
   const int pz = grids_of(d);
-  TSI_TRY(tsi_distributed_agree(d, tsi_analysis_check_options(&d->ts->env, &m->options)));
+  TSI_TRY(tsi_distributed_agree(d, check_options(&d->ts->env, &m->options)));
   TSI_TRY(agree_on_analysis(m, tsi_dmatrix_need_whole(m->matrix)));
   if (m->options.leaf_parts < pz) m->options.leaf_parts = pz;
   d->of_rows = true;

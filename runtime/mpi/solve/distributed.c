@@ -47,6 +47,7 @@ static tristar_status check_factor(tsi_env *env, const tristar_factor_t *factor,
   }
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL on rank 0");
   TSI_TRY(tsi_factor_need_values(factor));
+  TSI_TRY(tsi_analysis_need_whole(factor->analysis));
   if (tsi_factor_is_triangle(factor))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix alone cannot be distributed");
   if (tsi_analysis_sides(factor->analysis) != 1)

@@ -1,0 +1,40 @@
+/* `tristar schur`: the Schur complement of unknowns that a file names. */
+#include <stdlib.h>
+
+#include "drivers/session/commands.h"
+#include "drivers/session/console.h"
+#include "drivers/report/report.h"
+#include "tristar_schur.h"
+
+static bool make_complement(tsi_session *s, tristar_dense *complement) {
+  return tsi_rows_read(s, s->settings->unknowns, s->view.rows, &s->schur, &s->schur_count) &&
+         tsi_session_analyze(s) && tsi_session_factor(s) &&
+         tsi_dense_make(s, s->schur_count, s->schur_count, complement) &&
+         tsi_session_check(s, tristar_schur_get(s->factor, complement->values, s->schur_count), s->name) &&
+         tsi_solution_write(s, complement, "Schur complement of %lld unknowns of %s (TriStar %s)",
+                            (long long)s->schur_count, s->name, tristar_version());
+}
+
+int tsi_command_schur(const tsi_settings *settings) {
+  tsi_session session, *s = &session;
+  tristar_dense complement = {.values = NULL};
+  if (settings->operand[0] == NULL) return tsi_usage_error("schur", "no MATRIX given");
+  if (settings->unknowns == NULL) return tsi_usage_error("schur", "--unknowns FILE is missing");
+  const bool made = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
+                    make_complement(s, &complement);
+  if (made && !settings->to_stdout) {
+    tsi_console_clear();
+    tsi_report_matrix(s);
+    tsi_report_analysis(s);
+    tsi_report_factor(s);
+    tsi_report("schur", "%s, a dense matrix of %s", tsi_text_many(s->schur_count, "unknown"),
+               tsi_text_bytes((double)s->schur_count * (double)s->schur_count * (double)s->precision->bytes));
+    if (settings->out != NULL) tsi_report("written", "%s", settings->out);
+  }
+  cJSON *object = tsi_json_session(s);
+  if (made) TSI_JSON_NUMBERS(object, {"schur_unknowns", (double)s->schur_count});
+  tsi_json_write(s, object);
+  free(complement.values);
+  free(s->schur);
+  return tsi_session_close(s);
+}

@@ -1,0 +1,73 @@
+/* TriStar: Schur complements, and solves in which the caller solves with the Schur complement.
+ *
+ * Let S be a set of unknowns (rows and columns of A), and I the others:
+ *
+ *   A = [ A_II  A_IS ]       Schur complement  A_SS - A_SI A_II^-1 A_IS
+ *       [ A_SI  A_SS ]
+ *
+ *   tristar_analysis_options.schur, schur_count     S; its unknowns are ordered last, as one dense front
+ *   tristar_factor, tristar_refactor                factor A_II and compute the Schur complement
+ *   tristar_schur_get                               copies it
+ *   tristar_plan, tristar_schur_condense            g = b_S - A_SI A_II^-1 b_I
+ *   the caller                                      solves (Schur complement) x_S = g, by any method
+ *   tristar_schur_expand                            x_I = A_II^-1 (b_I - A_IS x_S)
+ *
+ * The caller may change the Schur complement and g before he solves: substructuring adds those of all
+ * subdomains. A_SS, the Schur complement and A itself may be singular; A_II must not be. METHOD_LLT needs a
+ * positive definite A_II only.
+ *
+ * What a factorization leaves out is what solves with all of A need: tristar_solve, the solves of
+ * tristar_solve.h with PART_ALL, determinants, inertias and saving return UNSUPPORTED, and so do functions of
+ * many processes. PART_L, PART_D and PART_U act on L, D and U of
+ *
+ *   A = [ L_II    ] [ D_II          ] [ U_II  U_IS ]
+ *       [ L_SI  I ] [       complement ] [        I ]
+ *
+ * with I in the place of the complement. A matching (tristar_matching) moves rows of A_II only.
+ *
+ * Errors of tristar_analyze: ARGUMENT (a row out of range, or listed twice, or all rows: the message names
+ * it), SINGULAR (A_II is structurally singular), UNSUPPORTED (leaf_parts > 1). Errors of tristar_factor:
+ * SINGULAR if pivots of A_II were perturbed, unless the analysis has SINGULAR_PERTURB; ACCURACY if a trial
+ * solve with A_II has a backward error above eps^(1/3). From eps^(2/3) on the log has a warning
+ * (tristar_factor_stats.solve_error).
+ *
+ * Memory: the Schur complement is stored as a square matrix, and the factor has as many zeros for L (LU: for
+ * L and U) besides. */
+#include "tristar.h" /* before the guard: see tristar_compat.h */
+
+#ifndef TRISTAR_SCHUR_H
+#define TRISTAR_SCHUR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Copies the Schur complement, schur_count x schur_count, in the units of A: row and column k are unknown
+ * schur[k]. s: column-major, leading dimension lds >= schur_count, scalars of the type of A. Of a symmetric
+ * or Hermitian matrix both triangles are written. Errors: ARGUMENT (also: the analysis has no schur), STALE.
+ */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_get(const tristar_factor_t *factor, void *s,
+                                                             int64_t lds);
+
+/* The right-hand sides of the Schur complement of op(A): g = b_S - op(A)_SI op(A)_II^-1 b_I, one forward
+ * sweep. That complement is op(Schur complement of A). b: n x nrhs, ldb >= n. y: n x nrhs, ldy >= n, receives
+ * what tristar_schur_expand continues with; y may be b (ldy == ldb). g: schur_count x nrhs, ldg >=
+ * schur_count, in the order of schur. All are column-major. Errors: ARGUMENT (also: the analysis has no
+ * schur), MEMORY, STALE, RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op,
+                                                                  int64_t nrhs, const void *b, int64_t ldb,
+                                                                  void *y, int64_t ldy, void *g, int64_t ldg);
+
+/* The solution of op(A) x = b from its unknowns in S, one backward sweep: x_I = op(A)_II^-1 (b_I - op(A)_IS
+ * x_S). y: from tristar_schur_condense with the same plan and op. x_s: schur_count x nrhs, ldxs >=
+ * schur_count, in the order of schur. x: n x nrhs, ldx >= n; its rows of S become x_s. x may be y (ldx ==
+ * ldy). Errors: as tristar_schur_condense. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op,
+                                                                int64_t nrhs, const void *y, int64_t ldy,
+                                                                const void *x_s, int64_t ldxs, void *x,
+                                                                int64_t ldx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,399 @@
+/* Schur complements and solves with them, held against Gaussian elimination of dense matrices in double
+ * precision: all scalars, methods and operations; and, of large ones, against ordinary solves with A. */
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+#include "tristar_save.h"
+#include "tristar_schur.h"
+#include "tristar_solve.h"
+
+enum { N = TYPED_DENSE_MOST, MOST = 12, NRHS = 3 };
+
+typedef struct problem {
+  int n, count;
+  bool scaled;
+  number a[N][N]; /* the first index is the row */
+  int64_t schur[MOST];
+} problem;
+
+/* Sparse, with entries of size one. `definite`: positive; else about a third of the diagonal entries that are
+ * eliminated are zero, and have a large entry beside them. */
+static problem make_problem(const typed *t, tristar_symmetry symmetry, bool definite, uint64_t seed) {
+  problem m = {.n = 20 + (int)(seed % 28), .count = 1 + (int)(seed % MOST)};
+  bool last[N] = {false};
+  for (int k = 0; k < m.count; k++) {
+    int row = (int)((uint64_t)(k * 7 + 3) * (seed + 1) % (uint64_t)m.n);
+    while (last[row]) row = (row + 1) % m.n;
+    last[row] = true;
+    m.schur[k] = row;
+  }
+  for (int i = 0; i < m.n; i++)
+    for (int j = 0; j < m.n; j++) {
+      const uint64_t at = (uint64_t)(i * N + j) * 977 + seed * 31337;
+      if (i == j || (int)(next_random(&(uint64_t){at}) % (uint64_t)m.n) > 3) continue;
+      m.a[i][j] = random_value(at);
+      if (!t->is_complex) __imag__ m.a[i][j] = 0;
+    }
+  int zero = -1; /* the latest row that is eliminated and has no diagonal entry */
+  for (int i = 0; i < m.n; i++) {
+    if (last[i]) continue;
+    m.a[i][i] = definite ? 12 : 3 + i % 3;
+    if (definite || i % 3 != 0) continue;
+    m.a[i][i] = 0;
+    if (zero >= 0) {
+      m.a[i][zero] = 5;
+      m.a[zero][i] = symmetry == TRISTAR_GENERAL ? 7 : 5;
+      zero = -1;
+    } else
+      zero = i;
+  }
+  if (zero >= 0) m.a[zero][zero] = 4;
+  for (int k = 0; k < m.count; k++) { /* a half has zeros on the diagonal, and an entry beside them */
+    const int row = (int)m.schur[k];
+    if (k % 2 == 0)
+      m.a[row][row] = 2;
+    else
+      m.a[row][m.schur[k - 1]] = m.a[m.schur[k - 1]][row] = 30;
+  }
+  for (int i = 0; i < m.n && symmetry != TRISTAR_GENERAL; i++)
+    for (int j = 0; j < i; j++) m.a[j][i] = mirrored(symmetry, m.a[i][j]);
+  return m;
+}
+
+/* Row i and column j are scaled by these powers of two. */
+static int row_exponent(const problem *m, int i) {
+  return m->scaled ? i % 4 * 8 : 0;
+}
+static int column_exponent(const problem *m, tristar_symmetry symmetry, int j) {
+  return !m->scaled ? 0 : symmetry != TRISTAR_GENERAL ? j % 4 * 8 : -(j % 3) * 12;
+}
+
+static void scale(problem *m, tristar_symmetry symmetry) {
+  m->scaled = true;
+  for (int i = 0; i < m->n; i++)
+    for (int j = 0; j < m->n; j++)
+      m->a[i][j] *= ldexp(1, row_exponent(m, i) + column_exponent(m, symmetry, j));
+}
+
+static number op_entry(const problem *m, tristar_op op, int i, int j) {
+  return op == TRISTAR_N ? m->a[i][j] : op == TRISTAR_T ? m->a[j][i] : conj(m->a[j][i]);
+}
+
+/* x = a^-1 b by Gaussian elimination with partial pivoting of equilibrated rows; b becomes x. */
+static void eliminate(int n, number *a, int columns, number *b) {
+  for (int i = 0; i < n; i++) {
+    double largest = 0;
+    for (int j = 0; j < n; j++) largest = fmax(largest, cabs(a[i * n + j]));
+    for (int j = 0; j < n; j++) a[i * n + j] /= largest;
+    for (int c = 0; c < columns; c++) b[i * columns + c] /= largest;
+  }
+  for (int k = 0; k < n; k++) {
+    int best = k;
+    for (int i = k; i < n; i++)
+      if (cabs(a[i * n + k]) > cabs(a[best * n + k])) best = i;
+    for (int j = 0; j < n; j++) {
+      const number keep = a[k * n + j];
+      a[k * n + j] = a[best * n + j];
+      a[best * n + j] = keep;
+    }
+    for (int c = 0; c < columns; c++) {
+      const number keep = b[k * columns + c];
+      b[k * columns + c] = b[best * columns + c];
+      b[best * columns + c] = keep;
+    }
+    for (int i = k + 1; i < n; i++) {
+      const number l = a[i * n + k] / a[k * n + k];
+      for (int j = k; j < n; j++) a[i * n + j] -= l * a[k * n + j];
+      for (int c = 0; c < columns; c++) b[i * columns + c] -= l * b[k * columns + c];
+    }
+  }
+  for (int k = n; k-- > 0;)
+    for (int c = 0; c < columns; c++) {
+      for (int j = k + 1; j < n; j++) b[k * columns + c] -= a[k * n + j] * b[j * columns + c];
+      b[k * columns + c] /= a[k * n + k];
+    }
+}
+
+/* A_SS - A_SI A_II^-1 A_IS, count x count, by rows; size: what rounding errors of an entry are measured by.
+ */
+static void true_schur(const problem *m, number *s, double *size) {
+  const int rest = m->n - m->count;
+  int other[N], at = 0;
+  for (int i = 0; i < m->n; i++) {
+    bool last = false;
+    for (int k = 0; k < m->count; k++) last = last || m->schur[k] == i;
+    if (!last) other[at++] = i;
+  }
+  OWNED number *a = xcalloc((size_t)(rest * rest), sizeof *a), *b = xcalloc((size_t)(rest * rest), sizeof *b);
+  for (int i = 0; i < rest; i++) {
+    for (int j = 0; j < rest; j++) a[i * rest + j] = m->a[other[i]][other[j]];
+    b[i * rest + i] = 1;
+  }
+  eliminate(rest, a, rest, b);
+  for (int i = 0; i < m->count; i++)
+    for (int j = 0; j < m->count; j++) {
+      number sum = m->a[m->schur[i]][m->schur[j]];
+      double of_terms = cabs(sum);
+      for (int k = 0; k < rest; k++)
+        for (int l = 0; l < rest; l++) {
+          const number term = m->a[m->schur[i]][other[k]] * b[k * rest + l] * m->a[other[l]][m->schur[j]];
+          sum -= term;
+          of_terms += cabs(term);
+        }
+      s[i * m->count + j] = sum;
+      size[i * m->count + j] = of_terms;
+    }
+}
+
+/* Condenses, solves with the complement as the library computed it, expands. */
+static void check_solve(const typed *t, const problem *m, const tristar_view *v, tristar_plan_t *plan,
+                        const void *schur, tristar_op op, double tolerance) {
+  const int n = m->n, count = m->count;
+  char b[N * NRHS * sizeof(number)], y[sizeof b], x[sizeof b], g[MOST * NRHS * sizeof(number)], xs[sizeof g];
+  number s[MOST * MOST], right[MOST * NRHS];
+  for (int i = 0; i < n * NRHS; i++) put(t, b, i, random_value((uint64_t)i + 77));
+  CHECK_OK(tristar_schur_condense(plan, op, NRHS, b, n, y, n, g, count));
+  for (int i = 0; i < count; i++) {
+    for (int j = 0; j < count; j++) {
+      const number plain = get(t, schur, op == TRISTAR_N ? i + j * count : j + i * count);
+      s[i * count + j] = op == TRISTAR_C ? conj(plain) : plain;
+    }
+    for (int c = 0; c < NRHS; c++) right[i * NRHS + c] = get(t, g, i + c * count);
+  }
+  eliminate(count, s, NRHS, right);
+  for (int i = 0; i < count; i++)
+    for (int c = 0; c < NRHS; c++) put(t, xs, i + c * count, right[i * NRHS + c]);
+  CHECK_OK(tristar_schur_expand(plan, op, NRHS, y, n, xs, count, x, n));
+  for (int c = 0; c < NRHS; c++) {
+    for (int k = 0; k < count; k++) CHECK(get(t, x, m->schur[k] + c * n) == get(t, xs, k + c * count));
+    for (int i = 0; i < n; i++) {
+      number sum = -get(t, b, i + c * n);
+      double of_terms = cabs(sum);
+      for (int j = 0; j < n; j++) {
+        const number term = op_entry(m, op, i, j) * get(t, x, j + c * n);
+        sum += term;
+        of_terms += cabs(term);
+      }
+      CHECK_MSG(cabs(sum) <= tolerance * of_terms, "op %c, row %d: residual %.2g of %.2g", (char)op, i,
+                cabs(sum), of_terms);
+    }
+  }
+  CHECK_OK(tristar_schur_expand(plan, op, NRHS, y, n, xs, count, y, n)); /* in place */
+  CHECK(memcmp(x, y, (size_t)(n * NRHS) * t->bytes) == 0);
+  CHECK_OK(tristar_schur_condense(plan, op, NRHS, b, n, b, n, xs, count));
+  CHECK(memcmp(g, xs, (size_t)(count * NRHS) * t->bytes) == 0);
+  (void)v;
+}
+
+static void check_problem(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method,
+                          const problem *m, const problem *plain, tristar_inverse inverse) {
+  const tristar_view v = typed_dense_view(t, m->n, m->a[0], N, symmetry);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  char schur[MOST * MOST * sizeof(number)];
+  number s[MOST * MOST];
+  double size[MOST * MOST];
+  options.method = method;
+  options.inverse = inverse;
+  options.schur = m->schur;
+  options.schur_count = m->count;
+  CHECK_OK(tristar_analyze(ts, &v, &options, &analysis));
+  const tristar_status made = tristar_factor(analysis, v.values, &f);
+  char text[300];
+  tristar_get_error(ts, text, sizeof text);
+  CHECK_MSG(made == TRISTAR_OK, "%c, symmetry %d, method %d, order %d, %d unknowns: %s", (char)t->scalar,
+            (int)symmetry, (int)method, m->n, m->count, text);
+  CHECK_OK(tristar_schur_get(f, schur, m->count));
+  true_schur(plain, s, size);
+  const double tolerance = 5e3 * t->roundoff;
+  for (int i = 0; i < m->count; i++)
+    for (int j = 0; j < m->count; j++) {
+      const number stored = get(t, schur, i + j * m->count);
+      const number got = stored * ldexp(1, -row_exponent(m, (int)m->schur[i]) -
+                                               column_exponent(m, symmetry, (int)m->schur[j]));
+      CHECK_MSG(cabs(got - s[i * m->count + j]) <= tolerance * size[i * m->count + j],
+                "%c, entry (%d,%d) of %d: %.9g %+.9g i, expected %.9g %+.9g i", (char)t->scalar, i, j,
+                m->count, creal(got), cimag(got), creal(s[i * m->count + j]), cimag(s[i * m->count + j]));
+      if (symmetry != TRISTAR_GENERAL && symmetry != TRISTAR_SKEW_SYMMETRIC && method != TRISTAR_METHOD_LU)
+        CHECK(stored == mirrored(symmetry, get(t, schur, j + i * m->count)));
+    }
+  CHECK_OK(tristar_plan(f, NULL, &plan));
+  check_solve(t, m, &v, plan, schur, TRISTAR_N, 100 * tolerance);
+  check_solve(t, m, &v, plan, schur, TRISTAR_T, 100 * tolerance);
+  check_solve(t, m, &v, plan, schur, TRISTAR_C, 100 * tolerance);
+}
+
+static void check_kind(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method,
+                       bool definite, bool scaled) {
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    problem m = make_problem(t, symmetry, definite, seed);
+    const problem plain = m;
+    if (scaled) scale(&m, symmetry);
+    check_problem(ts, t, symmetry, method, &m, &plain, (tristar_inverse)(seed % 3));
+  }
+}
+
+static void check_type(tristar_t *ts, const typed *t) {
+  const tristar_symmetry hermitian = t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+  for (int scaled = 0; scaled < (t->is_single ? 1 : 2); scaled++) {
+    check_kind(ts, t, TRISTAR_GENERAL, TRISTAR_METHOD_LU, true, scaled);
+    check_kind(ts, t, TRISTAR_GENERAL, TRISTAR_METHOD_AUTO, false, scaled);
+    check_kind(ts, t, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, false, scaled);
+    check_kind(ts, t, hermitian, TRISTAR_METHOD_LDLT, false, scaled);
+    check_kind(ts, t, hermitian, TRISTAR_METHOD_LLT, true, scaled);
+    check_kind(ts, t, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO, true, scaled);
+  }
+}
+
+/* ---- Large ones ---------------------------------------------------------------------------------------- */
+
+enum { LARGE_COUNT = 600, SAMPLES = 3 };
+
+/* S (A^-1 e_k)_S = (e_k)_S: of a matrix whose complement has several panels, and is cut into tiles. */
+static void check_large(tristar_t *ts, const char *kind, int64_t size, tristar_method method,
+                        tristar_ordering ordering) {
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL, *whole = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL, *of_whole = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  const tristar_view v = generated_view(ts, kind, size, &matrix);
+  const int64_t n = v.rows;
+  int64_t schur[LARGE_COUNT];
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  OWNED double *s = xcalloc(LARGE_COUNT * LARGE_COUNT, sizeof *s), *x = xcalloc((size_t)n, sizeof *x);
+  for (int k = 0; k < LARGE_COUNT; k++) schur[k] = (n - 1 - k * (n / LARGE_COUNT)) % n;
+  options.method = method;
+  options.ordering = ordering;
+  CHECK_OK(tristar_analyze(ts, &v, &options, &whole));
+  options.schur = schur;
+  options.schur_count = LARGE_COUNT;
+  CHECK_OK(tristar_analyze(ts, &v, &options, &analysis));
+  CHECK_OK(tristar_factor(analysis, v.values, &f));
+  CHECK_OK(tristar_refactor(f, v.values));
+  CHECK_OK(tristar_schur_get(f, s, LARGE_COUNT));
+  CHECK_OK(tristar_factor(whole, v.values, &of_whole));
+  CHECK_OK(tristar_plan(of_whole, NULL, &plan));
+  for (int sample = 0; sample < SAMPLES; sample++) {
+    const int k = sample * (LARGE_COUNT - 1) / (SAMPLES - 1);
+    for (int64_t i = 0; i < n; i++) x[i] = i == schur[k];
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x, n, x, n));
+    for (int i = 0; i < LARGE_COUNT; i++) {
+      double sum = 0, terms = 0;
+      for (int j = 0; j < LARGE_COUNT; j++) {
+        sum += s[i + j * LARGE_COUNT] * x[schur[j]];
+        terms += fabs(s[i + j * LARGE_COUNT] * x[schur[j]]);
+      }
+      CHECK_MSG(fabs(sum - (i == k)) <= 1e-10 * (terms + 1), "column %d, row %d: %g", k, i, sum);
+    }
+  }
+}
+
+/* ---- What is refused ----------------------------------------------------------------------------------- */
+
+static tristar_status analyze(tristar_t *ts, const tristar_view *v, const int64_t *schur, int64_t count,
+                              tristar_analysis_t **out) {
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.schur = schur;
+  options.schur_count = count;
+  return tristar_analyze(ts, v, &options, out);
+}
+
+static void check_lists(tristar_t *ts) {
+  const int64_t outside[] = {1, 4}, negative[] = {-1}, twice[] = {2, 0, 2}, all[] = {0, 1, 2, 3};
+  number a[16] = {0};
+  tristar_analysis_t *analysis;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  for (int i = 0; i < 4; i++) a[5 * i] = 1;
+  const tristar_view v = typed_dense_view(&typed_double, 4, a, 4, TRISTAR_SYMMETRIC);
+  CHECK_STATUS(analyze(ts, &v, outside, 2, &analysis), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(analyze(ts, &v, negative, 1, &analysis), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(analyze(ts, &v, twice, 3, &analysis), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(analyze(ts, &v, all, 4, &analysis), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(analyze(ts, &v, all, 0, &analysis), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(analyze(ts, &v, NULL, 1, &analysis), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(analyze(ts, &v, all, -1, &analysis), TRISTAR_ERR_ARGUMENT);
+  options.schur = all;
+  options.schur_count = 1;
+  options.leaf_parts = 2;
+  CHECK_STATUS(tristar_analyze(ts, &v, &options, &analysis), TRISTAR_ERR_UNSUPPORTED);
+}
+
+/* A_II is singular, whatever else is in A: structurally, or by its values. */
+static void check_singular(tristar_t *ts, tristar_symmetry symmetry, bool by_values) {
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  tristar_factor_t *f;
+  const int64_t schur[] = {2};
+  number a[16] = {0};
+  a[0] = 2, a[1] = a[4] = 2, a[5] = by_values ? 2 : 1, a[15] = 1;   /* rows 0, 1 and 3 */
+  a[2] = a[8] = 1, a[6] = a[9] = 3, a[10] = 1, a[11] = a[14] = 1;   /* row 2 */
+  if (!by_values) a[0] = a[1] = a[4] = a[15] = 0, a[7] = a[13] = 1; /* row 0 has column 2 only */
+  const tristar_view v = typed_dense_view(&typed_double, 4, a, 4, symmetry);
+  const tristar_status status = analyze(ts, &v, schur, 1, &analysis);
+  if (!by_values) {
+    CHECK(status == TRISTAR_ERR_SINGULAR);
+    return;
+  }
+  CHECK_OK(status);
+  CHECK_STATUS(tristar_factor(analysis, v.values, &f), TRISTAR_ERR_SINGULAR);
+}
+
+static int write_nothing(void *arg, const void *data, size_t bytes) {
+  (void)arg, (void)data, (void)bytes;
+  return 0;
+}
+
+static void check_refused(tristar_t *ts) {
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL, *plain = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL, *whole = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL, *of_whole = NULL;
+  const int64_t schur[] = {3, 1};
+  double x[16] = {0}, s[4];
+  tristar_determinant determinant;
+  tristar_inertia inertia;
+  const tristar_view v = generated_view(ts, "s2d9pt", 4, &matrix);
+  CHECK_OK(analyze(ts, &v, schur, 2, &analysis));
+  CHECK_OK(tristar_factor(analysis, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &plan));
+  CHECK_STATUS(tristar_solve(plan, TRISTAR_N, 1, x, 16, x, 16), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_solve_with(plan, NULL, 1, x, x, NULL), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_condition(plan, s), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_factor_get_determinant(f, &determinant), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_factor_get_inertia(f, &inertia), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_factor_write(f, write_nothing, NULL), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_analysis_write(analysis, write_nothing, NULL), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_schur_get(f, s, 1), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_schur_get(f, NULL, 2), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, 1, x, 15, x, 16, s, 2), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, -1, x, 16, x, 16, s, 2), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_schur_condense(plan, (tristar_op)0, 1, x, 16, x, 16, s, 2), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, 1, x, 16, s, 1, x, 16), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, 1, x, 16, NULL, 2, x, 16), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(analyze(ts, &v, NULL, 0, &plain));
+  CHECK_OK(tristar_factor(plain, v.values, &whole));
+  CHECK_OK(tristar_plan(whole, NULL, &of_whole));
+  CHECK_STATUS(tristar_schur_get(whole, s, 2), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_schur_condense(of_whole, TRISTAR_N, 1, x, 16, x, 16, s, 2), TRISTAR_ERR_ARGUMENT);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *serial = open_without_starpu(true);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, true);
+  RUN(check_type(serial, &typed_double));
+  RUN(check_type(serial, &typed_complex_double));
+  RUN(check_type(serial, &typed_single));
+  RUN(check_type(serial, &typed_complex_single));
+  RUN(check_large(ts, "poisson3d7", 14, TRISTAR_METHOD_LLT, TRISTAR_ORDERING_METIS));
+  RUN(check_large(ts, "convdiff3d", 12, TRISTAR_METHOD_LU, TRISTAR_ORDERING_AUTO));
+  RUN(check_large(serial, "poisson3d7", 12, TRISTAR_METHOD_LDLT, TRISTAR_ORDERING_AMD));
+  RUN(check_lists(serial));
+  for (int by_values = 0; by_values < 2; by_values++) {
+    RUN(check_singular(serial, TRISTAR_SYMMETRIC, by_values));
+    RUN(check_singular(serial, TRISTAR_GENERAL, by_values));
+  }
+  RUN(check_refused(serial));
+  return 0;
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# driver_schur.sh PROGRAM: tristar schur: complements of a small matrix, whose entries are known, and what is
+# refused. Works in the current folder.
+. "$(dirname "$0")/driver.sh"
+
+values() { grep -v '^%' "$1" | awk '{ for (k = 1; k <= NF; k++) printf "%.6g ", $k }'; }
+
+# ---- [2 -1 0; -1 2 -1; 0 -1 2], unknowns 3 and 1: the complement is [1.5 -0.5; -0.5 1.5]
+matrix path.mtx 'real symmetric' '3 3 5' '1 1 2' '2 1 -1' '2 2 2' '3 2 -1' '3 3 2'
+printf '3 1 # the ends\n' >ends.txt
+for method in llt ldlt lu; do
+  expect 0 '^schur +2 unknowns, ' schur path.mtx --unknowns ends.txt --out s.mtx --json s.json --method $method
+  [ "$(values s.mtx)" = '2 2 1.5 -0.5 -0.5 1.5 ' ] || fail "$method: $(cat s.mtx)"
+  [ "$(value schur_unknowns s.json):$(value method s.json)" = "2:$method" ] || fail "$(cat s.json)"
+done
+matrix general.mtx 'complex general' '2 2 4' '1 1 0 1' '1 2 2 0' '2 1 3 0' '2 2 1 0'
+echo 2 >second.txt
+expect 0 '^schur +1 unknown, ' schur general.mtx --unknowns second.txt --out s.mtx
+[ "$(values s.mtx)" = '1 1 1 6 ' ] || fail "$(cat s.mtx)"
+
+# ---- Singular: the matrix may be, the rows that are eliminated may not
+matrix neumann.mtx 'real symmetric' '3 3 5' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 1'
+expect 0 '^schur ' schur neumann.mtx --unknowns second.txt --out s.mtx
+[ "$(values s.mtx)" = '1 1 0 ' ] || fail "$(cat s.mtx)"
+matrix zero.mtx 'real symmetric' '3 3 3' '2 1 1' '2 2 2' '3 3 1'
+expect 1 'structurally singular' schur zero.mtx --unknowns second.txt
+
+# ---- Lists
+expect 2 '--unknowns FILE is missing' schur path.mtx
+echo 4 >outside.txt
+expect 1 'outside.txt:1: row 4 is outside 1 .. 3' schur path.mtx --unknowns outside.txt
+echo 2 2 >twice.txt
+expect 1 'row 2 is named for the second time' schur path.mtx --unknowns twice.txt
+: >none.txt
+expect 1 'no row is named' schur path.mtx --unknowns none.txt
+seq 3 >all.txt
+expect 1 'at least one row must be eliminated' schur path.mtx --unknowns all.txt
+finish
