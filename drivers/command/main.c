@@ -143,6 +143,13 @@ static const tsi_command commands[] = {
      "A_SS - A_SI A_II^-1 A_IS of the unknowns S that it names. The exit status is 1 if A_II is singular to "
      "working precision.\n",
      NULL, 1, tsi_command_schur},
+    {TSI_INVERSE, "inverse", "MATRIX", "Computes chosen entries of the inverse",
+     MATRIX_TEXT
+     "\n"
+     "Factors A and computes the diagonal of its inverse, the entries of the inverse where A has entries, or "
+     "entries that a file names. The exit status is 1 if A is singular to working precision, or if pivots "
+     "were perturbed, so that entries would be inaccurate.\n",
+     NULL, 1, tsi_command_inverse},
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
      "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
      "figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, "
@@ -223,7 +230,8 @@ static const tsi_command commands[] = {
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 #define STARTS_STARPU                                                                                        \
-  (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT | TSI_SCHUR)
+  (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT | TSI_SCHUR |       \
+   TSI_INVERSE)
 
 static int print_help(void) {
   enum { INDENT = 23 };

@@ -7,7 +7,7 @@
 #include "tristar_schur.h"
 
 static bool make_complement(tsi_session *s, tristar_dense *complement) {
-  return tsi_rows_read(s, s->settings->unknowns, s->view.rows, &s->schur, &s->schur_count) &&
+  return tsi_rows_read(s, s->settings->unknowns, s->view.rows, true, &s->schur, &s->schur_count) &&
          tsi_session_analyze(s) && tsi_session_factor(s) &&
          tsi_dense_make(s, s->schur_count, s->schur_count, complement) &&
          tsi_session_check(s, tristar_schur_get(s->factor, complement->values, s->schur_count), s->name) &&

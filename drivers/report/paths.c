@@ -49,14 +49,27 @@ static bool list_given(tsi_session *s, const tristar_dense *b, tsi_paths *paths)
   return true;
 }
 
+/* Numbers that a file names. */
 typedef struct row_list {
   int64_t *row; /* from 0 */
-  int64_t count;
+  int64_t count, room;
+  char *seen; /* rows that have been named; NULL: each may be named again */
 } row_list;
 
+static tristar_status add_row(row_list *list, int64_t row) {
+  if (list->count == list->room) {
+    const int64_t room = 2 * list->room + 16;
+    int64_t *more = realloc(list->row, (size_t)room * sizeof *more);
+    if (more == NULL) return TRISTAR_ERR_MEMORY;
+    list->row = more;
+    list->room = room;
+  }
+  list->row[list->count++] = row;
+  return TRISTAR_OK;
+}
+
 /* Takes the number at *cursor, before which there is one. */
-static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t rows, char *seen,
-                               row_list *list) {
+static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t rows, row_list *list) {
   char show[TSI_SHOW_SIZE];
   int64_t row = 0;
   const tsi_number number = tsi_scan_integer(cursor, &row);
@@ -66,45 +79,46 @@ static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t ro
   if (row < 1 || row > rows)
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " is outside 1 .. %" PRId64,
              tsi_lines_where(lines), row, rows);
-  if (seen[row - 1])
+  if (list->seen && list->seen[row - 1])
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " is named for the second time",
              tsi_lines_where(lines), row);
-  seen[row - 1] = 1;
-  list->row[list->count++] = row - 1;
+  if (list->seen) list->seen[row - 1] = 1;
+  if (add_row(list, row - 1) != TRISTAR_OK)
+    TSI_FAIL(lines->env, TRISTAR_ERR_MEMORY, "%s: out of memory for lists of rows", lines->path);
   return TRISTAR_OK;
 }
 
-static tristar_status read_rows(tsi_lines *lines, int64_t rows, char *seen, row_list *list) {
+static tristar_status read_rows(tsi_lines *lines, int64_t rows, row_list *list) {
   char *text;
   TSI_TRY(tsi_lines_next(lines, &text));
   while (text != NULL) {
     text[strcspn(text, "%#")] = '\0';
     for (const char *at = tsi_skip_blanks(text); *at != '\0'; at = tsi_skip_blanks(at))
-      TSI_TRY(take_row(lines, &at, rows, seen, list));
+      TSI_TRY(take_row(lines, &at, rows, list));
     TSI_TRY(tsi_lines_next(lines, &text));
   }
   if (list->count == 0) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no row is named", lines->path);
   return TRISTAR_OK;
 }
 
-static tristar_status read_file(tsi_env *env, const char *path, int64_t rows, char *seen, row_list *list) {
+static tristar_status read_file(tsi_env *env, const char *path, int64_t rows, row_list *list) {
   tristar_status status = TRISTAR_OK;
   tsi_lines lines;
   TSI_TRY_OUT(tsi_lines_open(&lines, env, path));
-  TSI_TRY_OUT(read_rows(&lines, rows, seen, list));
+  TSI_TRY_OUT(read_rows(&lines, rows, list));
 out:
   tsi_lines_close(&lines);
   return status;
 }
 
-bool tsi_rows_read(tsi_session *s, const char *path, int64_t rows, int64_t **list, int64_t *count) {
-  char *seen = calloc((size_t)rows + 1, 1);
-  row_list read = {.row = malloc(((size_t)rows + 1) * sizeof *read.row)};
-  const bool ok = seen != NULL && read.row != NULL
-                      ? tsi_session_check(s, read_file(tsi_context_env(s->ts), path, rows, seen, &read),
-                                          tsi_input_name(path))
-                      : out_of_memory(s);
-  free(seen);
+bool tsi_rows_read(tsi_session *s, const char *path, int64_t rows, bool once, int64_t **list,
+                   int64_t *count) {
+  row_list read = {.seen = once ? calloc((size_t)rows + 1, 1) : NULL};
+  const bool ok =
+      (once && read.seen == NULL)
+          ? out_of_memory(s)
+          : tsi_session_check(s, read_file(tsi_context_env(s->ts), path, rows, &read), tsi_input_name(path));
+  free(read.seen);
   *list = read.row;
   *count = read.count;
   return ok;
@@ -115,7 +129,7 @@ bool tsi_paths_make(tsi_session *s, const tristar_dense *b, tsi_paths *paths) {
   paths->wanted_rows = b->rows;
   if (!list_given(s, b, paths)) return false;
   if (s->settings->rows != NULL &&
-      !tsi_rows_read(s, s->settings->rows, b->rows, &paths->wanted, &paths->wanted_rows))
+      !tsi_rows_read(s, s->settings->rows, b->rows, true, &paths->wanted, &paths->wanted_rows))
     return false;
   paths->used = paths->given != NULL || paths->wanted != NULL;
   if (!paths->used) return true;

@@ -18,8 +18,8 @@ typedef struct tsi_paths {
   double share;       /* of the factor's bytes, of the latest solve */
 } tsi_paths;
 
-/* Reads a file of numbers of rows, 1 .. rows. *list, to be freed: they, from 0. */
-bool tsi_rows_read(tsi_session *s, const char *path, int64_t rows, int64_t **list, int64_t *count);
+/* Reads a file of numbers of rows, 1 .. rows; once: each at most once. *list, to be freed: they, from 0. */
+bool tsi_rows_read(tsi_session *s, const char *path, int64_t rows, bool once, int64_t **list, int64_t *count);
 /* Looks for rows of zeros in B and reads the file of --rows. */
 bool tsi_paths_make(tsi_session *s, const tristar_dense *b, tsi_paths *paths);
 /* How paths->b and paths->x are solved with; where they are not used, b and x. */

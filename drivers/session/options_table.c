@@ -43,7 +43,8 @@ static const char *const pictures[] = {"gantt",  "dag",     "spy",       "roofli
 #define SOLVES (TSI_SOLVE | TSI_TRISOLVE)
 #define SYSTEMS (SOLVES | TSI_KRYLOV)
 #define ALL                                                                                                  \
-  (SYSTEMS | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE | TSI_SCHUR)
+  (SYSTEMS | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE |            \
+   TSI_SCHUR | TSI_INVERSE)
 
 /* clang-format off */
 const tsi_option_row tsi_option_rows[] = {
@@ -53,16 +54,19 @@ const tsi_option_row tsi_option_rows[] = {
   {"rhs", INPUT, FIELD(rhs), SYSTEMS, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
   {"rows", INPUT, FIELD(rows), TSI_SOLVE, "FILE", "compute only the rows of X that this file names by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
   {"unknowns", INPUT, FIELD(unknowns), TSI_SCHUR, "FILE", "the unknowns that are not eliminated, by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
+  {"diagonal", FLAG, FIELD(diagonal), TSI_INVERSE, NULL, "compute the diagonal of the inverse", 0, 0, NULL},
+  {"pattern", FLAG, FIELD(pattern), TSI_INVERSE, NULL, "compute the entries of the inverse where A has entries", 0, 0, NULL},
+  {"entries", INPUT, FIELD(entries), TSI_INVERSE, "FILE", "compute the entries that this file names: a row and a column each, by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), SYSTEMS | TSI_SIMULATE, "N", "number of pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_INFO, "N", "with --layout: number of right-hand sides (default 1)", 1, 1000000, NULL},
   {"what", CHOICE, FIELD(what), TSI_PLOT, "PICTURE", "what to draw: one of the pictures above", 0, 0, pictures},
   {"repeat", NUMBER, FIELD(repeat), TSI_PLOT, "N", "time N solves, after one that is not timed, and draw the median (default 9)", 1, 1000, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_PLOT, "N", "number of pseudo-random right-hand sides (default 1); reuse: of the case in --from", 1, 1000000, NULL},
-  {"laplacian", FLAG, FIELD(laplacian), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_SIMULATE | TSI_SCHUR, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
-  {"precision", CHOICE, FIELD(precision), MATRIX | TSI_SCHUR, "s|d|c|z|sd|cz", "single, double, complex single or complex double (default: d or z, as the file has it); sd and cz: factors in single, solution in double precision", 0, 0, precisions},
+  {"laplacian", FLAG, FIELD(laplacian), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
+  {"precision", CHOICE, FIELD(precision), MATRIX | TSI_SCHUR | TSI_INVERSE | TSI_INVERSE, "s|d|c|z|sd|cz", "single, double, complex single or complex double (default: d or z, as the file has it); sd and cz: factors in single, solution in double precision", 0, 0, precisions},
   {"precision", CHOICE, FIELD(precision), TSI_TRISOLVE | TSI_KRYLOV | TSI_SIMULATE, "s|d|c|z", "single, double, complex single or complex double (default: d or z, as the file has it)", 0, 0, plain_precisions},
   {"op", CHOICE, FIELD(op), SOLVES | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
-  {"method", CHOICE, FIELD(method), MATRIX | TSI_SIMULATE | TSI_SCHUR, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
+  {"method", CHOICE, FIELD(method), MATRIX | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
   {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: auto, cg, pipelined-cg (its sums travel while the next product is made), block-cg (several right-hand sides at once), bicgstab, gmres or fgmres; auto: cg if the matrix is symmetric or Hermitian with a positive diagonal, and gmres where that finds it indefinite; else gmres (default: auto)", 0, 0, krylov_methods},
   {"precond", TEXT, FIELD(precond), TSI_KRYLOV, "WORD", "the preconditioner: auto (ic0 with the kinds of cg, else ilu0, with a shift where pivots break down, jacobi or none where that does not help; --side right with gmres), none, jacobi, ssor, ilu0, ilu1, ... (incomplete LU with so many levels of fill), milu0, ... (the same row sums), ilut (by size), ic0, ic1, ..., mic0, ..., ict (incomplete Cholesky), fsai (a sparse approximate inverse), factor (complete factors; default auto)", 0, 0, NULL},
   {"tol", REAL, FIELD(tolerance), TSI_KRYLOV, "T", "end when the norm of the residual, preconditioned where the method has that one, is T times that of B (default 1e-8; in single precision 1e-5)", 0, 0, NULL},
@@ -78,10 +82,10 @@ const tsi_option_row tsi_option_rows[] = {
   {"fsai", TEXT, FIELD(fsai), TSI_KRYLOV, "NAME=NUMBER,...", "fsai: how the pattern of the inverse's factor grows. steps=N: columns join a row so often at most (default 5); per_step=N: so many at a time (default 3); reduction=E: until the row is that good (default 1e-3); power=N: begin as the lower triangle of that power of the matrix (default 0: as the diagonal), prefilter=T: without entries so small; postfilter=T: entries so small leave; block=N|auto: N neighbouring rows share a pattern, as the unknowns of a point may, auto: those whose rows of the matrix have the same columns (default 0: none do); single=1: compute it in single precision; pair=0: one factor, of a symmetric (complex: Hermitian) matrix, 1: two, of any, for which block does not count, 2: as the matrix is (default 2); levels=N: on many processes rows take in columns of others that so many entries lead to (default 3; 0: none)", 0, 0, NULL},
   {"omega", REAL, FIELD(omega), TSI_KRYLOV, "W", "ssor: relaxation, between 0 and 2 (default 1)", 0, 0, NULL},
   {"shift", REAL, FIELD(shift), TSI_KRYLOV, "S", "incomplete factors, fsai: those of the matrix with its diagonal times 1 + S, whose pivots are safer (default 0)", 0, 0, NULL},
-  {"ordering", CHOICE, FIELD(ordering), MATRIX | TSI_SIMULATE | TSI_SCHUR, "WORD", "order of elimination: amd (approximate minimum degree), dissection (nested dissection in parts, by METIS), metis (METIS_NodeND), natural (as in the file), scotch (nested dissection by Scotch), ptscotch (nested dissection by all processes, of solve --layout PXxPYxPZ under mpiexec) or auto: amd, or dissection where that promises less time of analysis, factorization and --solves solves (default auto)", 0, 0, orderings},
+  {"ordering", CHOICE, FIELD(ordering), MATRIX | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE, "WORD", "order of elimination: amd (approximate minimum degree), dissection (nested dissection in parts, by METIS), metis (METIS_NodeND), natural (as in the file), scotch (nested dissection by Scotch), ptscotch (nested dissection by all processes, of solve --layout PXxPYxPZ under mpiexec) or auto: amd, or dissection where that promises less time of analysis, factorization and --solves solves (default auto)", 0, 0, orderings},
   {"ordering", CHOICE, FIELD(bench_ordering), TSI_BENCH, "WORD", "order of elimination of TriStar: metis, as for most peers, auto, amd, dissection, natural or scotch (default metis; with --quick auto)", 0, 0, bench_orderings},
-  {"matching", CHOICE, FIELD(matching), MATRIX | TSI_SIMULATE | TSI_SCHUR, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
-  {"singular", CHOICE, FIELD(singular), MATRIX | TSI_SIMULATE | TSI_SCHUR, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems need it; a system without a solution fails all the same (default refuse)", 0, 0, singulars},
+  {"matching", CHOICE, FIELD(matching), MATRIX | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
+  {"singular", CHOICE, FIELD(singular), MATRIX | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems need it; a system without a solution fails all the same (default refuse)", 0, 0, singulars},
   {"engine", CHOICE, FIELD(engine), MATRIX | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
   {"engine", CHOICE, FIELD(engine), TSI_TRISOLVE, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: as for tristar solve if there are supernodes, else this thread and, where that is faster, StarPU's workers as its helpers)", 0, 0, engines},
   {"place", CHOICE, FIELD(place), MATRIX | TSI_TRISOLVE, "cpu|auto|gpu", "where subtrees, or all rows of a triangle without supernodes, are solved: on the cores (default), or on GPUs that StarPU has workers for, those that are predicted to be faster there (auto) or as many as there is room for (gpu)", 0, 0, places},
@@ -90,7 +94,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"factor-place", CHOICE, FIELD(factor_place), MATRIX, "cpu|auto|gpu", "where large fronts are factored: on the cores (default), or on GPUs that StarPU has workers for, those that are predicted to be faster there (auto) or all that there is memory for (gpu); not on many processes", 0, 0, places},
   {"device-bytes", NUMBER, FIELD(device_bytes), MATRIX | TSI_TRISOLVE | TSI_SIMULATE, "N", "most bytes on a GPU: factor, tables, workspace; with --factor-place, of a front (default: nine tenths of its memory)", 1, INT64_C(1) << 50, NULL},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which of the legal orders of the steps to take (default 0: the natural one)", 0, UINT32_MAX, NULL},
-  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_SCHUR | TSI_TRISOLVE | TSI_KRYLOV | TSI_CALIBRATE | TSI_ENV, "N", "number of CPU workers, and of cores that help without tasks (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
+  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_SCHUR | TSI_INVERSE | TSI_TRISOLVE | TSI_KRYLOV | TSI_CALIBRATE | TSI_ENV, "N", "number of CPU workers, and of cores that help without tasks (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
   {"sched", SCHEDULER, FIELD(scheduler), SYSTEMS | TSI_PLOT | TSI_SIMULATE, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},
   {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX | TSI_TRISOLVE | TSI_SIMULATE, "N", "most bytes of a chunk, unless it is a single panel (default: by the size of the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
   {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO | TSI_PLOT, "WORD[+WORD...]", "solve in another way, for comparison: see the variants below", 0, 0, NULL},
@@ -167,9 +171,10 @@ const tsi_option_row tsi_option_rows[] = {
   {"on-demand", FLAG, FIELD(on_demand), SOLVES, NULL, "with --json -: solve again for each line on standard input", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), SYSTEMS, "FILE", "write X, a Matrix Market array file, compressed if the name ends in .gz; -: to standard output", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), TSI_SCHUR, "FILE", "write the Schur complement, a Matrix Market array file with the unknowns in the order of --unknowns, compressed if the name ends in .gz; -: to standard output", 0, 0, NULL},
+  {"out", OUTPUT, FIELD(out), TSI_INVERSE, "FILE", "write the entries, a Matrix Market file: a column of them, or with --pattern a sparse matrix; compressed if the name ends in .gz; -: to standard output", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market, compressed if the name ends in .gz; -: standard output", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg; .html, a page that zooms and describes what is under the pointer; .png, .pdf (with librsvg); gantt: also .json, Chrome trace events for Perfetto, and .trace, Paje for ViTE; -: SVG to standard output", 0, 0, NULL},
-  {"json", OUTPUT, FIELD(json), SYSTEMS | TSI_SCHUR | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
+  {"json", OUTPUT, FIELD(json), SYSTEMS | TSI_SCHUR | TSI_INVERSE | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_PLOT, "FILE", "write the figures behind the picture as JSON; -: to standard output", 0, 0, NULL},
   {"verbose", FLAG, FIELD(verbose), ALL, NULL, "print more, on standard error", 0, 0, NULL},
   {"help", FLAG, SIZE_MAX, ALL, NULL, "print this text", 0, 0, NULL},

@@ -1,0 +1,195 @@
+/* Chosen entries of inverses, held against A X = I: all scalars and methods, by the recursion and by unit
+ * vectors, with matchings and scalings. */
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+#include "tristar_inverse.h"
+#include "tristar_schur.h"
+
+typedef struct system_of {
+  tristar_view v;
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+} system_of;
+
+static void destroy(system_of *s) {
+  tristar_plan_destroy(&s->plan);
+  tristar_factor_destroy(&s->factor);
+  tristar_analysis_destroy(&s->analysis);
+}
+
+static void make(tristar_t *ts, const tristar_view *v, const tristar_analysis_options *options,
+                 system_of *s) {
+  *s = (system_of){.v = *v};
+  CHECK_OK(tristar_analyze(ts, v, options, &s->analysis));
+  CHECK_OK(tristar_factor(s->analysis, v->values, &s->factor));
+  CHECK_OK(tristar_plan(s->factor, NULL, &s->plan));
+}
+
+/* The whole inverse, column-major, by refined solves. */
+static void *invert(const typed *t, const system_of *s) {
+  const int64_t n = s->v.rows;
+  void *b = xcalloc((size_t)(n * n), t->bytes), *x = xcalloc((size_t)(n * n), t->bytes);
+  for (int64_t i = 0; i < n; i++) put(t, b, i * (n + 1), 1);
+  CHECK_OK(tristar_solve_refined(s->plan, TRISTAR_N, n, b, n, x, n, NULL, NULL));
+  free(b);
+  return x;
+}
+
+/* Entry (i, j) is compared with rounding errors of the rows and columns of the inverse. */
+static void check_entry(const typed *t, const void *inverse, int64_t n, int64_t i, int64_t j, number got,
+                        const double *row, const double *column) {
+  const number expected = get(t, inverse, i + j * n);
+  const double size = cabs(expected) + sqrt(row[i] * column[j]);
+  CHECK_MSG(cabs(got - expected) <= 1e4 * t->roundoff * size,
+            "%c, entry (%d,%d): %.9g %+.9g i, not %.9g %+.9g i", (char)t->scalar, (int)i, (int)j, creal(got),
+            cimag(got), creal(expected), cimag(expected));
+}
+
+static void check_system(const typed *t, const system_of *s) {
+  const int64_t n = s->v.rows, *ptr = s->v.ptr;
+  const int32_t *index = s->v.index;
+  OWNED void *inverse = invert(t, s), *diagonal = xcalloc((size_t)n, t->bytes),
+             *values = xcalloc((size_t)ptr[n], t->bytes), *all = xcalloc((size_t)(n * n), t->bytes);
+  OWNED int64_t *rows = xcalloc((size_t)(n * n), sizeof *rows),
+                *columns = xcalloc((size_t)(n * n), sizeof *columns);
+  OWNED double *row = xcalloc((size_t)n, sizeof *row), *column = xcalloc((size_t)n, sizeof *column);
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t i = 0; i < n; i++) {
+      const double size = cabs(get(t, inverse, i + j * n));
+      row[i] = fmax(row[i], size);
+      column[j] = fmax(column[j], size);
+      rows[i + j * n] = i;
+      columns[i + j * n] = j;
+    }
+  CHECK_OK(tristar_inverse_diagonal(s->plan, diagonal));
+  for (int64_t i = 0; i < n; i++) check_entry(t, inverse, n, i, i, get(t, diagonal, i), row, column);
+  const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  for (int o = 0; o < 3; o++) {
+    CHECK_OK(tristar_inverse_pattern(s->plan, ops[o], values));
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
+        const number got = get(t, values, p);
+        if (ops[o] == TRISTAR_N)
+          check_entry(t, inverse, n, index[p], j, got, row, column);
+        else
+          check_entry(t, inverse, n, j, index[p], ops[o] == TRISTAR_C ? conj(got) : got, row, column);
+      }
+  }
+  CHECK_OK(tristar_inverse_entries(s->plan, n * n, rows, columns, all));
+  for (int64_t k = 0; k < n * n; k++)
+    check_entry(t, inverse, n, rows[k], columns[k], get(t, all, k), row, column);
+  CHECK_OK(tristar_inverse_entries(s->plan, 1, &rows[n / 2], &columns[3 * n], all)); /* by a unit vector */
+  check_entry(t, inverse, n, n / 2, 3, get(t, all, 0), row, column);
+}
+
+/* A model problem of a few hundred rows. */
+static void check_model(tristar_t *ts, const typed *t, const char *kind, int64_t size,
+                        tristar_symmetry symmetry, tristar_method method, tristar_inverse inverse,
+                        tristar_merge merge) {
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
+  CLEANUP(destroy) system_of s;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_view v;
+  OWNED void *values = typed_matrix(ts, kind, size, t, symmetry, &matrix, &v);
+  options.method = method;
+  options.inverse = inverse;
+  options.merge = merge;
+  make(ts, &v, &options, &s);
+  check_system(t, &s);
+}
+
+static void check_type(tristar_t *ts, const typed *t) {
+  const tristar_symmetry hermitian = t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+  check_model(ts, t, "s2d9pt", 14, hermitian, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL,
+              TRISTAR_MERGE_RELAXED);
+  check_model(ts, t, "poisson3d7", 6, hermitian, TRISTAR_METHOD_LDLT, TRISTAR_INVERSE_NONE,
+              TRISTAR_MERGE_NONE);
+  check_model(ts, t, "poisson3d7", 6, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, TRISTAR_INVERSE_DIAGONAL,
+              TRISTAR_MERGE_FUNDAMENTAL);
+  check_model(ts, t, "convdiff3d", 6, TRISTAR_GENERAL, TRISTAR_METHOD_LU, TRISTAR_INVERSE_PARTITIONED,
+              TRISTAR_MERGE_RELAXED);
+  if (!t->is_single)
+    check_model(ts, t, "kkt3d", 4, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO, TRISTAR_INVERSE_DIAGONAL,
+                TRISTAR_MERGE_RELAXED);
+}
+
+/* Rows are permuted, so that a matching is needed, and diagonal entries of the inverse have no place; rows
+ * and columns are scaled. */
+static void check_matched(tristar_t *ts, const typed *t) {
+  enum { N = 40 };
+  number a[N][N] = {{0}};
+  CLEANUP(destroy) system_of s;
+  for (int i = 0; i < N; i++) {
+    const int row = (i * 7 + 3) % N;
+    a[row][i] = ldexp(4 + i % 3, i % 5);
+    a[row][(i + 1) % N] = 1;
+    a[row][(i * 5) % N] += random_value((uint64_t)i);
+    if (!t->is_complex)
+      for (int j = 0; j < N; j++) __imag__ a[row][j] = 0;
+  }
+  const tristar_view v = typed_dense_view(t, N, a[0], N, TRISTAR_GENERAL);
+  make(ts, &v, NULL, &s);
+  check_system(t, &s);
+}
+
+/* Separators wider than a panel. */
+static void check_wide(tristar_t *ts, tristar_method method) {
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
+  CLEANUP(destroy) system_of s;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  const tristar_view v =
+      generated_view(ts, method == TRISTAR_METHOD_LU ? "convdiff3d" : "poisson3d7", 20, &matrix);
+  const int64_t n = v.rows;
+  options.method = method;
+  make(ts, &v, &options, &s);
+  OWNED double *diagonal = xcalloc((size_t)n, sizeof *diagonal), *x = xcalloc((size_t)n, sizeof *x);
+  CHECK_OK(tristar_inverse_diagonal(s.plan, diagonal));
+  for (int64_t i = 0; i < n; i += n / 7) {
+    memset(x, 0, (size_t)n * sizeof *x);
+    x[i] = 1;
+    CHECK_OK(tristar_solve(s.plan, TRISTAR_N, 1, x, n, x, n));
+    CHECK_MSG(fabs(x[i] - diagonal[i]) <= 1e-11 * fabs(x[i]), "row %d: %.17g, not %.17g", (int)i, diagonal[i],
+              x[i]);
+  }
+}
+
+static void check_refused(tristar_t *ts) {
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
+  CLEANUP(destroy) system_of s, schur, single;
+  const tristar_view v = generated_view(ts, "s2d9pt", 4, &matrix);
+  const int64_t outside = 16, inside = 0;
+  double x[16];
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  make(ts, &v, NULL, &s);
+  CHECK_STATUS(tristar_inverse_entries(s.plan, 1, &outside, &inside, x), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_inverse_entries(s.plan, 1, &inside, &outside, x), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_inverse_entries(s.plan, -1, &inside, &inside, x), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_inverse_entries(s.plan, 1, NULL, &inside, x), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_inverse_diagonal(s.plan, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_inverse_pattern(s.plan, (tristar_op)0, x), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(tristar_inverse_entries(s.plan, 0, NULL, NULL, NULL));
+  options.schur = &inside;
+  options.schur_count = 1;
+  make(ts, &v, &options, &schur);
+  CHECK_STATUS(tristar_inverse_diagonal(schur.plan, x), TRISTAR_ERR_UNSUPPORTED);
+  options = DEFAULTS(tristar_analysis_options);
+  options.single_factors = 1;
+  make(ts, &v, &options, &single);
+  CHECK_STATUS(tristar_inverse_diagonal(single.plan, x), TRISTAR_ERR_UNSUPPORTED);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single, &typed_complex_single};
+  for (int k = 0; k < 4; k++) {
+    RUN(check_type(ts, types[k]));
+    RUN(check_matched(ts, types[k]));
+  }
+  RUN(check_wide(ts, TRISTAR_METHOD_LLT));
+  RUN(check_wide(ts, TRISTAR_METHOD_LU));
+  RUN(check_refused(ts));
+  return 0;
+}

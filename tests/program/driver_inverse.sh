@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# driver_inverse.sh PROGRAM: tristar inverse: entries of inverses that are known, and what is refused. Works in
+# the current folder.
+. "$(dirname "$0")/driver.sh"
+
+values() { grep -v '^%' "$1" | awk '{ for (k = 1; k <= NF; k++) printf "%.6g ", $k }'; }
+
+# ---- [2 -1 0; -1 2 -1; 0 -1 2]: the inverse is [3 2 1; 2 4 2; 1 2 3] / 4
+matrix path.mtx 'real symmetric' '3 3 5' '1 1 2' '2 1 -1' '2 2 2' '3 2 -1' '3 3 2'
+printf '%s\n' '1 3 # far' '2 2' '3 2' >entries.txt
+for method in llt ldlt lu; do
+  expect 0 '^inverse +3 in ' inverse path.mtx --diagonal --out d.mtx --json d.json --method $method
+  [ "$(values d.mtx)" = '3 1 0.75 1 0.75 ' ] || fail "$method: $(cat d.mtx)"
+  [ "$(value inverse_entries d.json):$(value method d.json)" = "3:$method" ] || fail "$(cat d.json)"
+  expect 0 '^inverse +5 in ' inverse path.mtx --pattern --out p.mtx --method $method
+  [ "$(values p.mtx)" = '3 3 5 1 1 0.75 2 1 0.5 2 2 1 3 2 0.5 3 3 0.75 ' ] || fail "$method: $(cat p.mtx)"
+  expect 0 '^inverse +3 in ' inverse path.mtx --entries entries.txt --out e.mtx --method $method
+  [ "$(values e.mtx)" = '3 1 0.25 1 0.5 ' ] || fail "$method: $(cat e.mtx)"
+done
+
+# ---- What is refused
+expect 2 'one of --diagonal, --pattern and --entries FILE is needed' inverse path.mtx
+expect 2 'one of --diagonal, --pattern and --entries FILE is needed' inverse path.mtx --diagonal --pattern
+echo 1 2 3 >odd.txt
+expect 1 'odd.txt: an odd number of numbers' inverse path.mtx --entries odd.txt
+echo 1 4 >outside.txt
+expect 1 'outside.txt:1: row 4 is outside 1 .. 3' inverse path.mtx --entries outside.txt
+finish
