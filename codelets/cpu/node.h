@@ -135,6 +135,12 @@ typedef struct tsi_user_rows {
 
 #define TSI_NRHS_BLOCK 64 /* more right-hand sides are solved in blocks of this many */
 
+/* A right-hand side and its solution. */
+typedef struct tsi_solve_column {
+  const void *b;
+  void *x;
+} tsi_solve_column;
+
 /* What one solve adds. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
 typedef struct tsi_solve_call {
   const void *forward_values, *backward_values; /* all of the scalar type of the kernels */
@@ -154,8 +160,10 @@ typedef struct tsi_solve_call {
   void *x;
   bool wide;
   int64_t b_row, b_column, x_row, x_column; /* strides, in scalars */
+  const tsi_solve_column *columns;          /* nrhs columns that are stored apart; NULL: b, x and strides */
   tsi_index nrhs;                           /* of the user */
-  tsi_index stride;                         /* tsi_workspace_stride(nrhs) */
+  tsi_index least;  /* panels: columns of the kernels, if nrhs is less; those behind nrhs are zero */
+  tsi_index stride; /* tsi_workspace_stride of nrhs or, if that is more, of least */
   void *workspace;
   const void *inbox;       /* rows of `stride` scalars; NULL without messages */
   bool conjugate_in;       /* conj(b) instead of b */

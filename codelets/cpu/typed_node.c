@@ -8,6 +8,10 @@ static bool backward_part(const tsi_solve_call *call, tsi_index chunk) {
   return tsi_takes_part(call, true, chunk);
 }
 
+static tsi_index kernel_columns(const tsi_solve_call *call) {
+  return tsi_index_max(call->nrhs, call->least);
+}
+
 /* Does f with the stride: a constant where it is short. */
 #define FOR_STRIDE(stride, f, ...)                                                                           \
   do {                                                                                                       \
@@ -101,11 +105,11 @@ static void forward_sliced(const tsi_solve_data *data, const tsi_solve_call *cal
   const tsi_panel *panel = &data->panel[chunk->panel];
   const tsi_index *pivots = call->forward_pivots;
   if (data->kernels->inverse == TSI_INVERSE_PARTITIONED) {
-    data->kernels->interchange(panel, pivots, call->nrhs, x, false);
+    data->kernels->interchange(panel, pivots, kernel_columns(call), x, false);
     memcpy(partial_sums(call, chunk), x, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
     pivots = NULL;
   }
-  data->kernels->forward_triangle(panel, call->forward_values, pivots, call->nrhs, x, scratch);
+  data->kernels->forward_triangle(panel, call->forward_values, pivots, kernel_columns(call), x, scratch);
 }
 
 /* The same backward, with what the slices have summed. */
@@ -116,14 +120,14 @@ static void backward_sliced(const tsi_solve_data *data, const tsi_solve_call *ca
   const bool triangle_first = data->kernels->inverse == TSI_INVERSE_PARTITIONED;
   const tsi_scalar *sum = partial_sums(call, chunk);
   if (triangle_first)
-    data->kernels->backward_triangle(panel, call->backward_values, NULL, call->nrhs, x, scratch);
+    data->kernels->backward_triangle(panel, call->backward_values, NULL, kernel_columns(call), x, scratch);
   for (tsi_index k = 0; k < chunk->slices; k++, sum += size)
     for (ptrdiff_t i = 0; i < size; i++) x[i] -= sum[i];
   if (triangle_first)
-    data->kernels->interchange(panel, call->backward_pivots, call->nrhs, x, true);
+    data->kernels->interchange(panel, call->backward_pivots, kernel_columns(call), x, true);
   else
-    data->kernels->backward_triangle(panel, call->backward_values, call->backward_pivots, call->nrhs, x,
-                                     scratch);
+    data->kernels->backward_triangle(panel, call->backward_values, call->backward_pivots,
+                                     kernel_columns(call), x, scratch);
 }
 
 /* What stands between the two sweeps. */
@@ -226,7 +230,7 @@ static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call
     memset(x + (ptrdiff_t)chunk->update * call->stride, 0,
            (size_t)chunk->off_rows * (size_t)call->stride * sizeof *x);
     data->kernels->forward(chunk->panels, data->panel + chunk->panel, call->forward_values, data->local_row,
-                           call->forward_pivots, call->nrhs, x, scratch);
+                           call->forward_pivots, kernel_columns(call), x, scratch);
   }
   if (call->write_forward && !data->messages) write_user(call, chunk, number, x);
 }
@@ -239,7 +243,7 @@ static void forward_slice(const tsi_solve_data *data, const tsi_solve_call *call
   tsi_scalar *x = chunk_rows(call, chunk);
   if (!forward_part(call, slice->chunk)) return;
   data->kernels->forward_slice(&data->panel[chunk->panel], call->forward_values, slice->first, slice->count,
-                               call->nrhs, before ? partial_sums(call, chunk) : x,
+                               kernel_columns(call), before ? partial_sums(call, chunk) : x,
                                x + (ptrdiff_t)(chunk->update + slice->first) * call->stride, scratch);
 }
 
@@ -253,7 +257,8 @@ static void backward_slice(const tsi_solve_data *data, const tsi_solve_call *cal
   if (!backward_part(call, slice->chunk)) return;
   copy_owners(data, call, chunk, slice->first, slice->first + slice->count);
   data->kernels->backward_slice(&data->panel[chunk->panel], call->backward_values, slice->first, slice->count,
-                                call->nrhs, u + (ptrdiff_t)slice->first * call->stride, sum, scratch);
+                                kernel_columns(call), u + (ptrdiff_t)slice->first * call->stride, sum,
+                                scratch);
 }
 
 static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
@@ -274,7 +279,7 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   else {
     copy_owners(data, call, chunk, 0, chunk->off_rows);
     data->kernels->backward(chunk->panels, data->panel + chunk->panel, call->backward_values, data->local_row,
-                            call->backward_pivots, call->nrhs, x, scratch);
+                            call->backward_pivots, kernel_columns(call), x, scratch);
   }
   if (data->messages == NULL || data->messages->writes[number]) write_user(call, chunk, number, x);
 }

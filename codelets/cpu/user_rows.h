@@ -79,19 +79,21 @@ INLINE ptrdiff_t entry_ahead(const tsi_solve_call *call, const row_list *rows, t
 INLINE void read_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
                          tsi_index begin, tsi_index end, tsi_index c, tsi_scalar *x) {
   const double *scale = call->in_scale;
-  const ptrdiff_t stride = call->stride, column = call->b_column;
+  const bool apart = few == 1 && call->columns;
+  const void *b = apart ? call->columns[c].b : call->b;
+  const ptrdiff_t stride = call->stride, column = call->b_column, first = apart ? 0 : c * column;
   for (tsi_index e = begin; e < end; e++) {
-    const ptrdiff_t at = user_row(rows, e) * call->b_row + c * column;
+    const ptrdiff_t at = user_row(rows, e) * call->b_row + first;
     const ptrdiff_t ahead = entry_ahead(call, rows, e, c, few, call->b_row, column);
     const double s = scale ? scale[scale_row(rows, !plain && rows->compact, e)] : 1.0;
     tsi_scalar *to = x + local_row(rows, e) * stride + c;
     UNROLL for (int k = 0; k < few; k++) {
       tsi_scalar value;
-      if (plain && few > 1) __builtin_prefetch((const tsi_scalar *)call->b + ahead + k * column, 0);
+      if (plain && few > 1) __builtin_prefetch((const tsi_scalar *)b + ahead + k * column, 0);
       if (plain || !call->wide)
-        value = (tsi_scalar)(s * (tsi_wide)((const tsi_scalar *)call->b)[at + k * column]);
+        value = (tsi_scalar)(s * (tsi_wide)((const tsi_scalar *)b)[at + k * column]);
       else
-        value = (tsi_scalar)(s * ((const tsi_wide *)call->b)[at + k * column]);
+        value = (tsi_scalar)(s * ((const tsi_wide *)b)[at + k * column]);
       to[k] = !plain && call->conjugate_in ? tsi_conj(value) : value;
     }
   }
@@ -119,23 +121,25 @@ INLINE void write_some(const bool plain, const bool combines, const int few, con
                        const row_list *rows, tsi_index begin, tsi_index end, tsi_index c,
                        const tsi_scalar *x) {
   const double *scale = call->out_scale;
-  const ptrdiff_t stride = call->stride, column = call->x_column;
+  const bool apart = few == 1 && call->columns;
+  void *to_x = apart ? call->columns[c].x : call->x;
+  const ptrdiff_t stride = call->stride, column = call->x_column, first = apart ? 0 : c * column;
   for (tsi_index e = begin; e < end; e++) {
-    const ptrdiff_t at = user_row(rows, e) * call->x_row + c * column;
+    const ptrdiff_t at = user_row(rows, e) * call->x_row + first;
     const ptrdiff_t ahead = entry_ahead(call, rows, e, c, few, call->x_row, column);
     const double s = scale ? scale[scale_row(rows, !plain && rows->compact, e)] : 1.0;
     const tsi_scalar *from = x + local_row(rows, e) * stride + c;
     UNROLL for (int k = 0; k < few; k++) {
       tsi_scalar value = from[k];
-      if (plain && few > 1) __builtin_prefetch((const tsi_scalar *)call->x + ahead + k * column, 1);
+      if (plain && few > 1) __builtin_prefetch((const tsi_scalar *)to_x + ahead + k * column, 1);
       if (!plain && call->conjugate_out) value = tsi_conj(value);
       tsi_wide out = s * (tsi_wide)value;
       if (plain || !call->wide) {
-        tsi_scalar *to = (tsi_scalar *)call->x + at + k * column;
+        tsi_scalar *to = (tsi_scalar *)to_x + at + k * column;
         if (combines) out = combined(call, (tsi_wide)*to, out);
         *to = (tsi_scalar)out;
       } else {
-        tsi_wide *to = (tsi_wide *)call->x + at + k * column;
+        tsi_wide *to = (tsi_wide *)to_x + at + k * column;
         *to = combines ? combined(call, *to, out) : out;
       }
     }
@@ -150,12 +154,14 @@ INLINE void combine_entries(const bool plain, const int few, const tsi_solve_cal
   write_some(plain, true, few, call, rows, begin, end, c, x);
 }
 
-/* Reads or writes all entries: ROWS of them of 8 columns at a time, then of 4, 2 and 1; not plain: of 1. */
+/* Reads or writes all entries: ROWS of them of 8 columns at a time, then of 4, 2 and 1; not plain, or stored
+ * apart: of 1. */
 #define MOVE_ENTRIES(entries, call, rows, x)                                                                 \
   for (tsi_index begin = 0; begin < (rows)->count; begin += ROWS) {                                          \
     const tsi_index nrhs = (call)->nrhs, end = tsi_index_min((rows)->count, begin + ROWS);                   \
     tsi_index c = 0;                                                                                         \
     for (; !plain && c < nrhs; c++) entries(false, 1, call, rows, begin, end, c, x);                         \
+    for (; (call)->columns && c < nrhs; c++) entries(true, 1, call, rows, begin, end, c, x);                 \
     for (; c + 8 <= nrhs; c += 8) entries(true, 8, call, rows, begin, end, c, x);                            \
     for (; c + 4 <= nrhs; c += 4) entries(true, 4, call, rows, begin, end, c, x);                            \
     for (; c + 2 <= nrhs; c += 2) entries(true, 2, call, rows, begin, end, c, x);                            \

@@ -130,6 +130,14 @@ static void report_solve(const tsi_session *s, const result *r) {
   if (s->settings->out != NULL && s->status == TRISTAR_OK) tsi_report("written", "%s", s->settings->out);
 }
 
+static void report_fused(const tsi_session *s) {
+  tristar_plan_stats stats;
+  if (s->settings->fuse <= 1) return;
+  tristar_plan_get_stats(s->plan, &stats);
+  tsi_report("", "%s shared %" PRId64 " passes over the factor", tsi_text_many(stats.fused, "solve"),
+             stats.fused_passes);
+}
+
 static void print_report(const tsi_session *s, const result *r) {
   if (s->settings->to_stdout) return;
   if (!r->in.accuracy.measured) return; /* the message tells all */
@@ -142,6 +150,7 @@ static void print_report(const tsi_session *s, const result *r) {
   tsi_report_way(s, &r->way);
   tsi_report_memory(s, &r->bandwidth);
   report_solve(s, r);
+  report_fused(s);
 }
 
 static cJSON *make_json(const tsi_session *s, const result *r) {
@@ -151,6 +160,12 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   if (!r->in.accuracy.measured) return object;
   tsi_system_json(&r->in, object);
   TSI_JSON_NUMBERS(object, {"solves_per_s", 1 / plain->median_s}, {"solve_gbps", solve_gbps(s, r)});
+  if (s->settings->fuse > 1) {
+    tristar_plan_stats stats;
+    tristar_plan_get_stats(s->plan, &stats);
+    TSI_JSON_NUMBERS(object, {"fuse_columns", (double)s->settings->fuse}, {"fused", (double)stats.fused},
+                     {"fused_passes", (double)stats.fused_passes});
+  }
   if (s->settings->in_flight == 1) cJSON_AddNumberToObject(object, "solve_min_s", plain->fastest_s);
   tsi_json_add_way(object, &r->way);
   tsi_json_add_bandwidth(object, &r->bandwidth);
@@ -169,6 +184,8 @@ int tsi_command_solve(const tsi_settings *settings) {
       (settings->json == NULL || strcmp(settings->json, "-") != 0 || settings->layout != NULL))
     return tsi_usage_error("solve", "--on-demand needs --json -, and goes without --layout");
   const bool many = settings->layout != NULL || tsi_launched().processes > 1;
+  if (many && settings->fuse > 1)
+    return tsi_usage_error("solve", "--fuse is for one process, without --layout");
   if (many && (settings->inertia || settings->determinant || settings->null_space))
     return tsi_usage_error("solve",
                            "--inertia, --determinant and --null-space are for one process, without --layout");

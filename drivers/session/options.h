@@ -58,7 +58,7 @@ typedef struct tsi_settings {
   int uplo;              /* 0 ..: one of L, U, LU; negative: not given */
   int diag;              /* 0 ..: one of nonunit, unit */
   int partition;         /* a tristar_partition */
-  int64_t refine, repeat, in_flight;
+  int64_t refine, repeat, in_flight, fuse;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
   bool inertia, determinant;

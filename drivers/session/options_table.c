@@ -127,6 +127,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"null-space", OUTPUT, FIELD(null_space), TSI_SOLVE, "FILE", "write an orthonormal basis of the null space, at most 100 vectors, as a Matrix Market file; --singular perturb goes on with a singular matrix; without --rhs, right-hand sides are made consistent", 0, 0, NULL},
   {"forward-error", FLAG, FIELD(forward_error), TSI_SOLVE, NULL, "compute a bound of the error of X itself, which takes 8 to 22 more solves, mostly 10", 0, 0, NULL},
   {"repeat", NUMBER, FIELD(repeat), SYSTEMS, "N", "time N solves, after one that is not timed, and report the median (default 1)", 1, 1000000, NULL},
+  {"fuse", NUMBER, FIELD(fuse), TSI_SOLVE, "N", "solves of --in-flight share passes over the factor, of up to N columns (default 0: none do)", 0, 64, NULL},
   {"in-flight", NUMBER, FIELD(in_flight), TSI_SOLVE, "N", "keep N of the timed solves in flight, and report how many of them end in a second (default 1)", 1, 1000, NULL},
   {"checksum", FLAG, FIELD(checksum), SOLVES, NULL, "print a checksum of the bits of X before refinement", 0, 0, NULL},
   {"checksum", FLAG, FIELD(checksum), TSI_KRYLOV, NULL, "print a checksum of the bits of X", 0, 0, NULL},

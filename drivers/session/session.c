@@ -316,6 +316,7 @@ bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
   options.order_seed = (unsigned)s->settings->order_seed;
   options.place = (tristar_place)s->settings->place;
   options.device_bytes = s->settings->device_bytes;
+  options.fuse_columns = s->settings->fuse;
   tsi_variant_apply(s->settings->variant, &ignored, &options);
   if (!tsi_session_check(s, tristar_plan(s->factor, &options, &s->plan), s->name)) return false;
   tristar_plan_get_stats(s->plan, &s->p);

@@ -393,16 +393,19 @@ typedef struct tristar_plan_options {
   int64_t device_solves; /* Number of concurrent solves for which device memory is reserved. 0 means 1. Every
                             additional solve needs workspace_bytes (tristar_device_stats) more. */
   tristar_refinement refine; /* Whether tristar_solve refines. */
+  int64_t fuse_columns; /* Solves in flight share passes over the factor, of up to this many columns, at most
+                           64 (tristar_solve.h). 0 or 1: each solve runs by itself. */
 } tristar_plan_options;
 
 /* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, no variant, all else 0. */
 #define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
 /* Chooses chunks, builds the graph and records the tasks. options may be NULL. Bit for bit, a solve depends
- * on the plan, the kind of processor, and B with its number of columns. Workers, scheduler, order of
- * execution, and the variants scheduling and updates have no effect. Errors: ARGUMENT, MEMORY, STALE (factor
- * without values), UNSUPPORTED (ENGINE_TASKS without StarPU; KERNEL_SPMV with a factor that it does not
- * support; PLACE_GPU without support), NO_WORKER (PLACE_GPU, but StarPU has no GPU). */
+ * on the plan, the kind of processor, and B with its number of columns (with fuse_columns: each column on its
+ * own). Workers, scheduler, order of execution, and the variants scheduling and updates have no effect.
+ * Errors: ARGUMENT, MEMORY, STALE (factor without values), UNSUPPORTED (ENGINE_TASKS without StarPU;
+ * KERNEL_SPMV with a factor that it does not support; PLACE_GPU without support; fuse_columns with a
+ * triangle, KERNEL_SPMV or PLACE_GPU), NO_WORKER (PLACE_GPU, but StarPU has no GPU). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);

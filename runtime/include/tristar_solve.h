@@ -5,7 +5,22 @@
  *   tristar_test, tristar_wait  the end of such a solve
  *   tristar_null_space          the null vectors of a singular matrix
  *
- * None of these functions refines: see tristar_solve_refined. */
+ * None of these functions refines: see tristar_solve_refined.
+ *
+ * Fused solves. A solve reads the whole factor, however many columns it has. In a plan with
+ * tristar_plan_options.fuse_columns, solves that start while others run wait for the end of the pass over the
+ * factor. The next pass solves all of them that have the same op, up to fuse_columns columns. A solve that
+ * starts while nothing runs never waits. Without StarPU tasks each core may run a pass. With tasks, after a
+ * pass of several solves, the next one waits for their callers to start others, up to 1/16 of that pass's
+ * time.
+ *
+ *   - Solves with all of A and all rows are fused: by tristar_solve, tristar_solve_refined and other
+ * functions that refine; by tristar_solve_with and tristar_solve_start if row strides are 1 and alpha and
+ * beta NULL.
+ *   - Each column has the same bits, whatever is fused with it, and however many columns a call has. NaN
+ *     remains in its column. Only a lack of memory, or of workers, is an error of all solves of a pass.
+ *   - The kernels compute at least 3 columns, and 9 if fuse_columns exceeds 8 (complex: 2). This is the time
+ *     of a solve by itself. Calls with more than fuse_columns columns are solved in blocks of that many. */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
 
 #ifndef TRISTAR_SOLVE_H

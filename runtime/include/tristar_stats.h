@@ -183,7 +183,9 @@ typedef struct tristar_plan_stats {
   double unfit_bytes;        /* Bytes of subtrees for GPUs that have no memory for them. */
   int refines;               /* 1: tristar_solve refines (TRISTAR_REFINE_AUTO). */
   int64_t nrhs_block;        /* Most right-hand sides that are solved with at a time: 64, or as many as fit on
-                                the GPUs. */
+                                the GPUs, or fuse_columns. */
+  int64_t fused;        /* Solves so far that shared a pass over the factor with others (fuse_columns). */
+  int64_t fused_passes; /* Passes that they shared. */
 } tristar_plan_stats;
 /* Copies the statistics of the plan to *stats. */
 TRISTAR_API tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);

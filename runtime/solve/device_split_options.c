@@ -12,6 +12,7 @@
 const char *tsi_device_split_options_obstacle(const tristar_factor_t *factor, const tristar_plan_options *o) {
   if (o->engine == TRISTAR_ENGINE_SERIAL || !factor->ts->workers.allowed) return "there are no tasks";
   if (tsi_devices_obstacle()) return tsi_devices_obstacle();
+  if (o->fuse_columns > 1) return "fused solves run on the cores";
   if (factor->rows) return tsi_device_triangle_obstacle();
   if (o->updates != TRISTAR_UPDATES_PULL || o->granularity != TRISTAR_TASKS_CHUNKS ||
       o->kernel != TRISTAR_KERNEL_PANELS)

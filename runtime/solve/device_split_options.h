@@ -31,7 +31,7 @@ static inline tsi_index tsi_columns_of(int64_t nrhs) {
   return (tsi_index)tsi_count_min(tsi_count_max(nrhs, 1), TSI_NRHS_BLOCK);
 }
 static inline tsi_index tsi_plan_columns(const tristar_plan_options *options) {
-  return tsi_columns_of(options->nrhs);
+  return tsi_columns_of(tsi_count_max(options->nrhs, options->fuse_columns));
 }
 
 /* Solves in flight that devices have room for. */

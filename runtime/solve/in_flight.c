@@ -92,13 +92,21 @@ void tsi_in_flight_start(tristar_plan_t *plan) {
   unlock(plan->ts);
 }
 
-void tsi_in_flight_finish_started(tristar_plan_t *plan, bool *done) {
+static void finish(tristar_plan_t *plan, int counted, bool *done) {
   tristar_t *ts = plan->ts;
   lock(ts);
-  count(plan, -1);
+  count(plan, -counted);
   *done = true;
   pthread_cond_broadcast(&ts->solves.changed);
   unlock(ts);
+}
+
+void tsi_in_flight_finish_started(tristar_plan_t *plan, bool *done) {
+  finish(plan, 1, done);
+}
+
+void tsi_in_flight_finish(tristar_plan_t *plan, bool *done) {
+  finish(plan, 0, done);
 }
 
 bool tsi_in_flight_done(tristar_plan_t *plan, const bool *done, bool wait) {

@@ -31,5 +31,7 @@ void tsi_in_flight_finish_inserted(tristar_plan_t *plan, tristar_status status);
  * moment in which it counts as finished. */
 void tsi_in_flight_start(tristar_plan_t *plan);
 void tsi_in_flight_finish_started(tristar_plan_t *plan, bool *done);
+/* The same of a solve that is not counted, and has no `end`. */
+void tsi_in_flight_finish(tristar_plan_t *plan, bool *done);
 /* *done; wait: when it is true. */
 bool tsi_in_flight_done(tristar_plan_t *plan, const bool *done, bool wait);

@@ -227,6 +227,9 @@ static tristar_status check_options(const tsi_env *env, const tristar_plan_optio
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scheduling %d, updates %d, granularity %d, kernel %d",
              (int)options->scheduling, (int)options->updates, (int)options->granularity,
              (int)options->kernel);
+  if (options->fuse_columns < 0 || options->fuse_columns > TSI_NRHS_BLOCK)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "fuse_columns is %" PRId64 ", not 0 .. %d", options->fuse_columns,
+             TSI_NRHS_BLOCK);
   if ((unsigned)options->place > TRISTAR_PLACE_GPU || options->device_bytes < 0 || options->device_solves < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64 ", device solves %" PRId64,
              (int)options->place, options->device_bytes, options->device_solves);
@@ -281,6 +284,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   }
   plan->block = TSI_NRHS_BLOCK;
   plan->followed = TSI_BLOCKS;
+  TSI_TRY_OUT(tsi_fuse_init(plan));
   if (places->device) {
     TSI_TRY_OUT(tsi_device_subtrees_create(plan, places));
     tsi_device_subtrees_limit(plan, places->memory);

@@ -92,6 +92,16 @@ typedef struct tsi_small_triangle {
   atomic_int untimed; /* how many solves to come are not timed */
 } tsi_small_triangle;
 
+/* Solves that are fused: see fuse.c. All but least and most are under the context's solves.lock. */
+typedef struct tsi_fuse {
+  tsi_index least; /* columns of the kernels in every solve, at least; 0: nothing is fused */
+  struct tristar_request_s *first, *last; /* waiting for the next pass */
+  int running, most;                      /* passes at the same time, and at most */
+  bool starting;                          /* a thread is starting passes, and will look at the queue again */
+  bool lingers;                           /* the end of a pass waits for the queue to grow */
+  double begin;                           /* of the latest pass, by tsi_wall_clock() */
+} tsi_fuse;
+
 struct tristar_plan_s {
   tsi_insertable insertable; /* first member: see runtime/exec/starpu/insert.h */
   tsi_retired retired;       /* where the last share is dropped, see in_flight.h */
@@ -113,6 +123,7 @@ struct tristar_plan_s {
   tsi_index block;                    /* right-hand sides that are solved with at a time, at most */
   tsi_index followed; /* blocks of a followed request (request.h) that may be in flight at a time */
   tsi_small_triangle direct;
+  tsi_fuse fuse;
   const tsi_node_kernels *nodes;
   tsi_index *in_list, *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be
                                     in_list; guarded by lock until they are there, see tsi_plan_need_lists */

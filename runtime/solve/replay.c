@@ -50,7 +50,7 @@ static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
   const int workers = plan->stats.workers;
   if (workers <= 1) return tsi_steps_bytes(steps);
   return tsi_bundles_light(steps, workers,
-                           plan->options.nrhs > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS);
+                           tsi_plan_columns(&plan->options) > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS);
 }
 
 /* order: the chunks of the steps in that of the cut, backward or forward; what moves b and x before and

@@ -10,23 +10,36 @@ static tsi_env *env_of(const tristar_request_t *r) {
   return &r->plan->ts->env;
 }
 
-/* b gathered where x is b and a chunk may write rows that another one has yet to read. Sets call's b. */
+static void gather_column(const tristar_request_t *r, const void *b, char *to) {
+  const size_t n = (size_t)r->plan->factor->analysis->pattern->n, scalar = r->plan->factor->user_bytes;
+  for (size_t i = 0; i < n; i++)
+    memcpy(to + i * scalar, (const char *)b + (size_t)((int64_t)i * r->call.b_row) * scalar, scalar);
+}
+
+/* b gathered where x is b and a chunk may write rows that another one has yet to read. Sets call's b, or
+ * those of the request's columns. */
 static tristar_status copy_in(const tristar_request_t *r, tsi_solve_call *call, char **copy) {
   const tristar_analysis_t *an = r->plan->factor->analysis;
-  const size_t n = (size_t)an->pattern->n, scalar = r->plan->factor->user_bytes;
+  const size_t scalar = r->plan->factor->user_bytes, column = (size_t)an->pattern->n * scalar;
   const bool alike = !tsi_analysis_is_lu(an) && an->one_order;
   const bool same =
       r->in_user == r->out_user && (!r->in_user || alike || tsi_factor_keeps_rows(r->plan->factor));
-  if (call->b != call->x || same) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env_of(r), *copy, n * scalar * (size_t)call->nrhs));
-  for (tsi_index c = 0; c < call->nrhs; c++)
-    for (size_t i = 0; i < n; i++)
-      memcpy(*copy + (i + n * (size_t)c) * scalar,
-             (const char *)call->b + (size_t)((int64_t)i * call->b_row + c * call->b_column) * scalar,
-             scalar);
+  tsi_index first = 0; /* column whose x is its b */
+  while (r->columns && first < call->nrhs && r->columns[first].b != r->columns[first].x) first++;
+  if (same || (r->columns ? first == call->nrhs : call->b != call->x)) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env_of(r), *copy, column * (size_t)call->nrhs));
+  for (tsi_index c = first; c < call->nrhs; c++) {
+    char *to = *copy + (size_t)c * column;
+    if (r->columns == NULL)
+      gather_column(r, (const char *)call->b + (size_t)(c * call->b_column) * scalar, to);
+    else if (r->columns[c].b == r->columns[c].x) {
+      gather_column(r, r->columns[c].b, to);
+      r->columns[c].b = to;
+    }
+  }
   call->b = *copy;
   call->b_row = 1;
-  call->b_column = (int64_t)n;
+  call->b_column = (int64_t)an->pattern->n;
   return TRISTAR_OK;
 }
 
@@ -42,6 +55,7 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
   call->nrhs = nrhs;
   call->b = (const char *)r->call.b + first * r->call.b_column * scalar;
   call->x = (char *)r->call.x + first * r->call.x_column * scalar;
+  if (r->columns) call->columns = r->columns + first;
   replay->execution.forward = r->forward ? &r->forward->data : NULL;
   replay->execution.backward = r->backward ? &r->backward->data : NULL;
   if (r->stream && nrhs == 1) call->rows = r->stream;
@@ -62,7 +76,7 @@ static void release_block(tristar_request_t *r, tsi_block *block) {
 static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_block *block) {
   const tsi_index nrhs = (tsi_index)tsi_count_min(r->plan->block, r->nrhs - first);
   block->request = r;
-  TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(nrhs), &block->replay));
+  TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(tsi_index_max(nrhs, r->call.least)), &block->replay));
   fill_call(r, first, nrhs, block->replay);
   if (r->diagonal) return TRISTAR_OK;
   TSI_TRY(tsi_replay_tasks(block->replay, r->list, r->sweeps, &block->tasks));
@@ -181,7 +195,8 @@ static void finish(tristar_request_t *r) {
   if (!tsi_failure_exists(&r->failure)) {
     pthread_mutex_lock(&plan->lock);
     plan->stats.last_solve_seconds = seconds;
-    plan->stats.solves++;
+    plan->stats.solves += r->solves;
+    if (r->solves > 1) plan->stats.fused += r->solves, plan->stats.fused_passes++;
     tsi_sums_keep(&plan->solved, &r->sums, seconds, plan->stats.solves);
     pthread_mutex_unlock(&plan->lock);
   }

@@ -64,6 +64,12 @@ struct tristar_request_s {
   _Atomic(int64_t) left;
   unsigned context;                    /* StarPU's scheduling context of the tasks */
   void (*ended)(tristar_request_t *r); /* called once, when the last block has ended; may free the request */
+  /* fused with others (fuse.c) */
+  tristar_op op;
+  tristar_request_t *follower; /* in the queue; then of those that the same pass solves */
+  tsi_solve_column *columns; /* of a pass for several requests, which the first one of them runs; else NULL */
+  int64_t solves;            /* requests that this one runs: 1, or all of the pass */
+  bool served;               /* without tasks: the pass is over; under the context's solves.lock */
 };
 
 /* Fills *r, which nothing runs of yet: all but b, x and their strides. After a failure it holds nothing.
@@ -121,3 +127,11 @@ TRISTAR_CHECKED tristar_status tsi_request_reserve(tristar_request_t *r);
 void tsi_request_launch(tristar_request_t *r);
 /* Gives back what prepare and reserve took, of a request that was not launched. */
 void tsi_request_cancel(tristar_request_t *r);
+
+/* Fused solves: see fuse.c. Can this prepared request be fused? */
+bool tsi_fuse_takes(const tristar_request_t *r);
+/* Runs it in this pass or a later one. With tasks: tsi_request_advance finds its end, and `end` is called;
+ * without: it is done. Failures: r->failure. */
+void tsi_fuse_start(tristar_request_t *r);
+/* Fills plan->fuse and plan->block by the options of the plan. Errors: UNSUPPORTED. */
+TRISTAR_CHECKED tristar_status tsi_fuse_init(tristar_plan_t *plan);

@@ -219,12 +219,15 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   r->plan = plan;
   r->begin = tsi_clock();
   r->share = 1;
+  r->solves = 1;
   r->nrhs = plan->factor->analysis->pattern->n > 0 ? nrhs : 0;
   tristar_solve_options_init(&o);
   o = tsi_solve_options_fill(options ? options : &o, plan->factor->analysis->pattern->n);
   TSI_TRY_OUT(check_arguments(plan, &o, nrhs));
   const tsi_factor_parts parts = parts_of(plan->factor);
   const tsi_operation operation = tsi_operation_choose(&parts, o.op, o.part, o.factor_order != 0, &r->call);
+  r->op = o.op;
+  r->call.least = plan->fuse.least;
   choose_sides(r, &operation);
   choose_orders(r, &operation);
   r->call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
@@ -252,6 +255,12 @@ static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
   return status;
 }
 
+/* Solves, alone or in a pass with others, and waits. */
+static void run(tristar_request_t *r) {
+  if (tsi_fuse_takes(r)) tsi_fuse_start(r);
+  (void)tsi_request_advance(r, true);
+}
+
 tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
                                   const void *b, void *x, tristar_solve_result *result) {
   tristar_status status = TRISTAR_OK;
@@ -260,7 +269,7 @@ tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_opti
   TSI_ENTER(plan, plan->ts);
   TSI_TRY_OUT(TSI_OPTIONS(&plan->ts->env, tristar_solve_options, options, &full));
   TSI_TRY_OUT(prepare(&r, plan, &full, nrhs, b, x));
-  (void)tsi_request_advance(&r, true);
+  run(&r);
   TSI_TRY_OUT(tsi_failure_tell(&plan->ts->env, &r.failure));
   if (result)
     *result =
@@ -277,7 +286,11 @@ static void end_started(tristar_request_t *r) {
 
 /* Starts a request, which has a share of the plan. After a failure nothing is in flight. */
 static tristar_status start(tristar_request_t *r) {
-  if (r->end && tsi_request_has_tasks(r)) {
+  if (tsi_fuse_takes(r)) {
+    const bool tasks = tsi_way_has_tasks(&r->plan->way);
+    tsi_fuse_start(r);
+    if (tasks) return TRISTAR_OK; /* the request may be gone */
+  } else if (r->end && tsi_request_has_tasks(r)) {
     TSI_TRY(tsi_request_reserve(r));
     r->context = tsi_tasks_context();
     r->ended = end_started;
@@ -344,6 +357,6 @@ tristar_status tsi_solve_plain(tristar_plan_t *plan, tristar_op op, int64_t nrhs
   if (nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_small_triangle_solve(plan, op, b, x))
     return TRISTAR_OK;
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
-  (void)tsi_request_advance(&r, true);
+  run(&r);
   return tsi_failure_tell(&plan->ts->env, &r.failure);
 }

@@ -36,6 +36,15 @@ done
 [ "$(value in_flight bits.json)" -eq 3 ] && [ -n "$(value solves_per_s bits.json)" ] || fail "in_flight, solves_per_s"
 [ "$(bits --nrhs 2)" != "$reference" ] || fail "the checksum does not see the right-hand sides"
 
+# ---- Bits of fused solves: those of one by itself
+reference=$(STARPU_NCPU=1 bits --engine tasks --fuse 8)
+for run in '--in-flight 8 --repeat 24' '--in-flight 8 --repeat 8 --engine serial'; do
+  found=$(bits --fuse 8 $run) # several words
+  [ "$found" = "$reference" ] || fail "--fuse 8 $run: $found, not $reference"
+done
+[ "$(value fuse_columns bits.json)" -eq 8 ] && [ -n "$(value fused bits.json)" ] && [ -n "$(value fused_passes bits.json)" ] ||
+  fail "fuse_columns, fused, fused_passes"
+
 # ---- Bits of another type and operation
 reference=$(STARPU_NCPU=1 bits --precision z --op C --engine tasks)
 [ "$(value precision bits.json)$(value op bits.json)" = zC ] || fail "precision, op: $(value precision bits.json), $(value op bits.json)"

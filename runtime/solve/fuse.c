@@ -1,0 +1,255 @@
+/* Fused solves: those that wait while a pass over the factor runs go together in the next pass.
+ *
+ * Job. A solve reads the whole factor, whether it has one right-hand side or several. In a plan with
+ * fuse_columns, solves of whole systems queue while as many passes run as may. The end of a pass starts the
+ * next one, which takes all of the queue that has the operation of its first solve, up to plan->block
+ * columns. A solve that meets no queue starts at once.
+ *   - With tasks a pass runs alone (request.h): its last callback starts the next one. If callers shared the
+ *     pass they are likely to come back at once. The callback waits for them, up to 1/16 of the time of the
+ *     pass: otherwise one of them would have the next pass for itself.
+ *   - Without tasks one of the threads that wait runs the pass. As many passes may run as there are cores.
+ * The first request of a pass runs it, with the columns of all.
+ *
+ * Reads   the queue.   Writes  plan->fuse, and what a run request writes.
+ * Invariants
+ *   - A column has the same bits whatever is fused with it: kernels get plan->fuse.least columns or
+ *     more, and lanes of registers are columns.
+ *   - A request in the queue, or in a pass, is alive until it is done: its owner waits for that.
+ *   - The end of the last request of a pass is the last access to its plan. */
+#include "runtime/solve/request.h"
+
+#include <math.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/exec/starpu/workers.h"
+#include "runtime/solve/in_flight.h"
+
+static void lock(const tristar_plan_t *plan) {
+  pthread_mutex_lock(&plan->ts->solves.lock);
+}
+
+static void unlock(const tristar_plan_t *plan) {
+  pthread_mutex_unlock(&plan->ts->solves.lock);
+}
+
+/* Fewest columns of a call of the kernels that gives each of them the same bits as a call with any other
+ * number up to `most`: only kernels of one family add up in the same order. Narrow panels of real numbers
+ * have families for 1, 2, 3 to 8 and more columns (codelets/cpu/kernel_few.h); complex ones for 1 and for
+ * more. */
+static tsi_index least_columns(bool is_complex, tsi_index most) {
+  return is_complex ? 2 : most <= 8 ? 3 : 9;
+}
+
+tristar_status tsi_fuse_init(tristar_plan_t *plan) {
+  const tsi_env *env = &plan->ts->env;
+  const tristar_plan_options *o = &plan->options;
+  const tsi_index columns = (tsi_index)o->fuse_columns;
+  if (columns <= 1) return TRISTAR_OK;
+  if (tsi_factor_is_triangle(plan->factor) || o->kernel == TRISTAR_KERNEL_SPMV)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "fuse_columns is %d, but solves with %s are not fused", columns,
+             plan->spmv ? "KERNEL_SPMV" : "a triangle");
+  const char scalar = (char)plan->factor->analysis->factor_scalar;
+  plan->block = columns;
+  plan->fuse.least = least_columns(scalar == 'c' || scalar == 'z', columns);
+  plan->fuse.most =
+      tsi_way_has_tasks(&plan->way) ? 1 : tsi_expected_cpu_workers(plan->ts->workers.wishes.workers);
+  return TRISTAR_OK;
+}
+
+bool tsi_fuse_takes(const tristar_request_t *r) {
+  const tristar_plan_t *plan = r->plan;
+  const tsi_solve_call *call = &r->call;
+  return plan->fuse.least > 0 && r->nrhs > 0 && r->nrhs <= plan->block && r->forward && r->backward &&
+         r->in_user && r->out_user && !call->sparse && !call->combines && call->b_row == 1 &&
+         call->x_row == 1 && (tsi_tasks_may_wait() || (r->end && tsi_request_has_tasks(r)));
+}
+
+/* ---- The queue: under the lock ------------------------------------------------------------------------- */
+
+static int64_t count_columns(const tsi_fuse *fuse) {
+  int64_t columns = 0;
+  for (const tristar_request_t *r = fuse->first; r != NULL; r = r->follower) columns += r->nrhs;
+  return columns;
+}
+
+static void append(tsi_fuse *fuse, tristar_request_t *r) {
+  r->follower = NULL;
+  if (fuse->first)
+    fuse->last->follower = r;
+  else
+    fuse->first = r;
+  fuse->last = r;
+}
+
+/* The requests of the next pass, in their order; NULL: none may start. */
+static tristar_request_t *take(tristar_plan_t *plan) {
+  tsi_fuse *fuse = &plan->fuse;
+  tristar_request_t *queue = fuse->first, *pass = queue, **end = &pass;
+  int64_t columns = 0;
+  if (queue == NULL || fuse->running >= fuse->most) return NULL;
+  fuse->first = NULL;
+  for (tristar_request_t *r = queue, *next; r != NULL; r = next) {
+    next = r->follower;
+    if (r->op != queue->op || columns + r->nrhs > plan->block) {
+      append(fuse, r);
+      continue;
+    }
+    columns += r->nrhs;
+    *end = r;
+    end = &r->follower;
+  }
+  *end = NULL;
+  fuse->running++;
+  fuse->begin = tsi_wall_clock();
+  return pass;
+}
+
+/* ---- Passes -------------------------------------------------------------------------------------------- */
+
+/* The first request of a pass gets the columns of all. */
+static tristar_status join(tristar_request_t *pass) {
+  tsi_env *env = &pass->plan->ts->env;
+  const int64_t scalar = (int64_t)pass->plan->factor->user_bytes;
+  int64_t columns = 0, solves = 0, k = 0;
+  for (const tristar_request_t *r = pass; r != NULL; r = r->follower) columns += r->nrhs, solves++;
+  if (solves == 1) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, pass->columns, columns));
+  for (const tristar_request_t *r = pass; r != NULL; r = r->follower)
+    for (int64_t c = 0; c < r->nrhs; c++)
+      pass->columns[k++] = (tsi_solve_column){(const char *)r->call.b + c * r->call.b_column * scalar,
+                                              (char *)r->call.x + c * r->call.x_column * scalar};
+  pass->nrhs = columns;
+  pass->solves = solves;
+  return TRISTAR_OK;
+}
+
+/* All requests of the pass get its failure. */
+static void share_failure(tristar_request_t *pass) {
+  tsi_env *env = &pass->plan->ts->env;
+  TSI_FREE(env, pass->columns);
+  for (tristar_request_t *r = pass->follower; r != NULL; r = r->follower) {
+    tsi_request_fail(r, tsi_failure_tell(env, &pass->failure));
+    tsi_request_cancel(r); /* it did not run itself */
+  }
+}
+
+/* ---- Without tasks ------------------------------------------------------------------------------------- */
+
+static void solve_here(tristar_request_t *r) {
+  tristar_plan_t *plan = r->plan;
+  lock(plan);
+  append(&plan->fuse, r);
+  while (!r->served) {
+    tristar_request_t *pass = take(plan);
+    if (pass == NULL) {
+      pthread_cond_wait(&plan->ts->solves.changed, &plan->ts->solves.lock);
+      continue;
+    }
+    unlock(plan);
+    tsi_request_fail(pass, join(pass));
+    (void)tsi_request_advance(pass, true);
+    share_failure(pass);
+    lock(plan);
+    plan->fuse.running--;
+    for (tristar_request_t *other = pass, *next; other != NULL; other = next) {
+      next = other->follower; /* its owner may go on as soon as the lock is free */
+      other->done = other->served = true;
+    }
+    pthread_cond_broadcast(&plan->ts->solves.changed);
+  }
+  unlock(plan);
+}
+
+/* ---- With tasks ---------------------------------------------------------------------------------------- */
+
+static void end_pass(tristar_request_t *pass);
+
+static void launch(tristar_request_t *pass) {
+  tristar_status status = join(pass);
+  pass->context = tsi_tasks_context();
+  if (status == TRISTAR_OK) status = tsi_request_reserve(pass);
+  if (status == TRISTAR_OK) {
+    tsi_request_launch(pass);
+    return;
+  }
+  tsi_request_fail(pass, status);
+  tsi_request_cancel(pass);
+  end_pass(pass);
+}
+
+/* Starts passes while they may run. A pass can end, and a solve can come, while another is being launched:
+ * the thread that launches then looks again, so that no calls are nested. */
+static void start_passes(tristar_plan_t *plan) {
+  tsi_fuse *fuse = &plan->fuse;
+  lock(plan);
+  if (!fuse->starting) {
+    tristar_request_t *pass;
+    fuse->starting = true;
+    while ((pass = take(plan)) != NULL) {
+      unlock(plan);
+      launch(pass);
+      lock(plan);
+    }
+    fuse->starting = false;
+  }
+  unlock(plan);
+}
+
+/* Lets solves come, until the queue has so many columns, or 1/16 of the time of the pass is over. */
+static void linger(tristar_plan_t *plan, int64_t columns) {
+  tsi_solves *solves = &plan->ts->solves;
+  lock(plan);
+  const double now = tsi_wall_clock(), until = now + (now - plan->fuse.begin) / 16;
+  const struct timespec end = {(time_t)until, (long)(1e9 * (until - floor(until)))};
+  plan->fuse.lingers = true;
+  while (count_columns(&plan->fuse) < columns &&
+         pthread_cond_timedwait(&solves->changed, &solves->lock, &end) == 0) {
+  }
+  plan->fuse.lingers = false;
+  unlock(plan);
+}
+
+static void tell(tristar_request_t *r) {
+  tristar_plan_t *plan = r->plan;
+  if (r->end == NULL) {
+    tsi_in_flight_finish(plan, &r->done);
+    return;
+  }
+  r->end(r->end_arg, tsi_failure_tell(&plan->ts->env, &r->failure));
+  tsi_in_flight_finish_started(plan, &r->done);
+}
+
+/* `ended` of the first request: on a StarPU worker, or where nothing could start. The last request keeps the
+ * plan alive until all else is done. */
+static void end_pass(tristar_request_t *pass) {
+  tristar_plan_t *plan = pass->plan;
+  const int64_t columns = pass->nrhs;
+  tristar_request_t *next;
+  share_failure(pass);
+  const bool shared = pass->follower != NULL;
+  for (; pass->follower != NULL; pass = next) {
+    next = pass->follower;
+    tell(pass);
+  }
+  if (shared) linger(plan, columns - pass->nrhs);
+  lock(plan);
+  plan->fuse.running--;
+  unlock(plan);
+  start_passes(plan);
+  tell(pass);
+}
+
+void tsi_fuse_start(tristar_request_t *r) {
+  tristar_plan_t *plan = r->plan;
+  if (!tsi_way_has_tasks(&plan->way)) {
+    solve_here(r);
+    return;
+  }
+  r->ended = end_pass;
+  if (r->end) tsi_in_flight_start(plan);
+  lock(plan);
+  append(&plan->fuse, r);
+  if (plan->fuse.lingers) pthread_cond_broadcast(&plan->ts->solves.changed);
+  unlock(plan);
+  start_passes(plan);
+}
