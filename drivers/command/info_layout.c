@@ -42,14 +42,6 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
          tsi_text_bytes(t->front_bytes.min), tsi_text_bytes(t->front_bytes.max));
 }
 
-static void add_messages(cJSON *object, const char *key, const tristar_messages *messages) {
-  cJSON *o = cJSON_AddObjectToObject(object, key);
-  tsi_json_add_range(o, "sent", &messages->sent);
-  tsi_json_add_range(o, "received", &messages->received);
-  tsi_json_add_range(o, "sent_bytes", &messages->sent_bytes);
-  tsi_json_add_range(o, "received_bytes", &messages->received_bytes);
-}
-
 static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int64_t nrhs,
                         const tristar_traffic *t) {
   cJSON *object = tsi_json_session(s), *o;
@@ -59,11 +51,11 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
                    {"spread_chunks", (double)t->spread_chunks}, {"grid_steps", t->grid_steps},
                    {"balance", t->balance});
   tsi_json_add_range(o, "factor_bytes", &t->factor_bytes);
-  add_messages(o, "broadcast", &t->broadcast);
-  add_messages(o, "reduction", &t->reduction);
-  add_messages(o, "grids", &t->grids);
-  add_messages(o, "all", &t->all);
-  add_messages(o, "fan_in", &t->fan_in);
+  tsi_json_add_messages(o, "broadcast", &t->broadcast);
+  tsi_json_add_messages(o, "reduction", &t->reduction);
+  tsi_json_add_messages(o, "grids", &t->grids);
+  tsi_json_add_messages(o, "all", &t->all);
+  tsi_json_add_messages(o, "fan_in", &t->fan_in);
   tsi_json_add_range(o, "factor_flops", &t->factor_flops);
   cJSON_AddNumberToObject(o, "factor_path_flops", t->factor_path_flops);
   tsi_json_add_range(o, "front_bytes", &t->front_bytes);

@@ -119,9 +119,15 @@ static const tsi_command commands[] = {
      "With --layout it counts the messages of a distributed solve instead, with --ranks those of conjugate "
      "gradients with a sparse approximate inverse (tristar krylov), from the matrix alone.\n",
      NULL, 1, tsi_command_info},
-    {TSI_SIMULATE, "simulate", "MATRIX", "Predicts solves on a node with GPUs, by simulation",
+    {TSI_SIMULATE, "simulate", "MATRIX", "Predicts solves on many processes, or with GPUs, by simulation",
      MATRIX_TEXT
      "\n"
+     "With --ranks P or --layout PXxPYxPZ it analyzes the matrix and simulates a distributed solve on the "
+     "cluster of --machine: the programs of all processes, step by step, and all of their messages. It needs "
+     "neither MPI nor a factorization. The report has the time, how processes spend it, the critical path, "
+     "and the messages; it is the same in each run.\n"
+     "\n"
+     "Without these options it simulates a node with GPUs. "
      "Solves on a node of cores and GPUs that StarPU simulates: with the cores alone, with as "
      "many subtrees on GPUs as there "
      "is room for, and with those that are predicted to be faster there. Reports the time on that "

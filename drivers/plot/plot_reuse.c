@@ -163,18 +163,11 @@ static bool take_file(tsi_session *s, const cJSON *file, reuse *r) {
 }
 
 cJSON *tsi_plot_read_bench(const char *path, char *message, size_t size) {
-  const bool standard = tsi_file_is_standard(path);
-  FILE *file = standard ? stdin : fopen(path, "r");
+  cJSON *object = tsi_json_load(path);
   const int problem = errno;
-  char *content = NULL;
-  size_t room = 0;
-  const ssize_t length = file != NULL ? getdelim(&content, &room, '\0', file) : -1;
-  if (file != NULL && !standard) fclose(file);
-  cJSON *object = length > 0 ? cJSON_ParseWithLength(content, (size_t)length) : NULL;
   const cJSON *cases = cJSON_GetObjectItemCaseSensitive(object, "cases");
-  free(content);
   if (cJSON_GetArraySize(cases) > 0 && *text(cJSON_GetArrayItem(cases, 0), "matrix") != '\0') return object;
-  if (file == NULL)
+  if (problem != 0)
     snprintf(message, size, "cannot open %s: %s", path, strerror(problem));
   else
     snprintf(message, size, "%s: not a file of `tristar bench --json`", tsi_input_name(path));

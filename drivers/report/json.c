@@ -188,12 +188,36 @@ void tsi_json_add_way(cJSON *object, const tristar_explanation *explanation) {
   cJSON_AddStringToObject(object, "reason", explanation->reason);
 }
 
+void tsi_json_add_messages(cJSON *object, const char *key, const tristar_messages *messages) {
+  cJSON *o = cJSON_AddObjectToObject(object, key);
+  tsi_json_add_range(o, "sent", &messages->sent);
+  tsi_json_add_range(o, "received", &messages->received);
+  tsi_json_add_range(o, "sent_bytes", &messages->sent_bytes);
+  tsi_json_add_range(o, "received_bytes", &messages->received_bytes);
+}
+
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
   cJSON *o = cJSON_AddObjectToObject(object, "latest_solve");
   TSI_JSON_NUMBERS(o, {"latest_s", stats->solve_seconds}, {"latest_workers", stats->workers},
                    {"latest_tasks", (double)stats->tasks}, {"latest_bytes", stats->bytes});
   tsi_json_add_range(o, "latest_compute_s", &stats->compute_seconds);
   tsi_json_add_range(o, "latest_idle_s", &stats->idle_seconds);
+}
+
+cJSON *tsi_json_load(const char *path) {
+  const bool standard = tsi_file_is_standard(path);
+  char *content = NULL;
+  size_t room = 0;
+  errno = 0;
+  FILE *file = standard ? stdin : fopen(path, "r");
+  if (file == NULL) return NULL;
+  const ssize_t length = getdelim(&content, &room, '\0', file);
+  const int problem = ferror(file) ? errno : 0;
+  if (!standard) fclose(file);
+  cJSON *object = length > 0 ? cJSON_ParseWithLength(content, (size_t)length) : NULL;
+  free(content);
+  errno = problem;
+  return object;
 }
 
 bool tsi_json_put(const char *path, cJSON *object) {

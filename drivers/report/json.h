@@ -23,5 +23,7 @@ void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number);
 void tsi_json_add_known(cJSON *object, const tsi_json_number *number);
 /* Appends an empty object to an array, and returns it. */
 cJSON *tsi_json_add_item(cJSON *array);
+/* Reads a file, or standard input ("-"). NULL: it is not JSON, or if errno is not 0, it cannot be read. */
+cJSON *tsi_json_load(const char *path);
 /* Writes an object to a file, or to standard output ("-"), and frees it. False: errno has the reason. */
 bool tsi_json_put(const char *path, cJSON *object);

@@ -60,6 +60,7 @@ void tsi_json_add_checksum(cJSON *object, uint64_t checksum);
 /* Adds an object "layout" with the words of a layout, and returns it. */
 cJSON *tsi_json_add_layout(cJSON *object, const tsi_session *s, const tristar_layout *layout);
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range);
+void tsi_json_add_messages(cJSON *object, const char *key, const tristar_messages *messages);
 /* Adds an object "devices" with the figures of each device that a plan uses. */
 void tsi_json_add_devices(const tristar_plan_t *plan, const tristar_plan_stats *stats, cJSON *object);
 void tsi_json_add_way(cJSON *object, const tristar_explanation *explanation);

@@ -19,5 +19,7 @@ int tsi_command_inverse(const tsi_settings *settings);
 int tsi_solve_check_words(const tsi_settings *settings);
 /* info_layout.c: `tristar info MATRIX --layout`. */
 int tsi_info_layout(const tsi_settings *settings);
+/* simulate_ranks.c: `tristar simulate MATRIX --ranks P`, or with --layout. */
+int tsi_simulate_ranks(const tsi_settings *settings);
 /* info_fsai.c: `tristar info MATRIX --ranks`. */
 int tsi_info_fsai(const tsi_settings *settings);

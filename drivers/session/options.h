@@ -50,7 +50,8 @@ typedef struct tsi_settings {
   /* solve */
   int64_t devices;       /* of --gpu, of --platform; 0: not given */
   int platform;          /* 0 ..: a node of platform.h */
-  int64_t ranks;         /* of info; 0: not given */
+  int64_t ranks;         /* of info, of simulate; 0: not given */
+  const char *machine;   /* file of a cluster; NULL: none */
   int64_t solves;        /* of --ordering auto and --layout auto; 0: not given */
   int64_t process_bytes; /* of --layout auto; 0: not given */
   int gpu;               /* 0 ..: a device of the cost model; negative: not given */

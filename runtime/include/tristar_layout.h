@@ -117,6 +117,64 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_choose(const tristar_a
                                                                  tristar_layout *layout,
                                                                  tristar_layout_prediction *prediction);
 
+/* ---- Simulation -------------------------------------------------------------------------------------- */
+
+/* A cluster, as tristar_layout_predict models it. Call tristar_cluster_init first. Rank r runs on node
+ * r / ranks_per_node. A message takes overhead_seconds of a core of the sender, then latency_seconds plus its
+ * bytes at bytes_per_second, then overhead_seconds of a core of the receiver (the model LogGP, without
+ * contention); the fields local_... are those of messages within a node. */
+typedef struct tristar_cluster {
+  size_t size;                    /* Set by tristar_cluster_init. */
+  int ranks_per_node;             /* Processes of a node. Default: 1. */
+  int cores;                      /* Cores of a process. 1: it runs its steps in the order of its program,
+                                     as the serial engine does. More: by priority. Default: 1. */
+  double core_bytes_per_second;   /* Rate at which a core reads memory. Default: 12e9. */
+  double node_bytes_per_second;   /* Rate of all cores of a node; its processes have equal shares. 0: no
+                                     limit. Default: 0. */
+  double cache_bytes;             /* Cache of a process: a factor of at most so many bytes is read from it.
+                                     0: none. Default: 0. */
+  double cached_bytes_per_second; /* Rate at which a core reads from that cache. Default: 40e9. */
+  double flops_per_second;        /* Arithmetic of a core, in real operations. Default: 20e9. */
+  double step_seconds;            /* Seconds of a step besides the bytes that it reads. Default: 1e-6. */
+  double latency_seconds;         /* Between nodes. Default: 1.5e-6. */
+  double overhead_seconds;        /* Between nodes. Default: 5e-7. */
+  double bytes_per_second;        /* Between nodes. Default: 10e9. */
+  double local_latency_seconds;   /* Default: 5e-7. */
+  double local_overhead_seconds;  /* Default: 3e-7. */
+  double local_bytes_per_second;  /* Default: 5e9. */
+} tristar_cluster;
+
+/* The defaults of the comments. */
+#define tristar_cluster_init(cluster) tristar_cluster_init_sized((cluster), sizeof *(cluster))
+
+/* Time of a simulated solve. The ranges are core seconds of a process; the four of a process add up to
+ * seconds * cores. */
+typedef struct tristar_simulated {
+  int64_t ranks, steps;           /* Processes, and steps of all of them. */
+  double seconds;                 /* From the begin of the solve to the end of the last process. */
+  tristar_range arithmetic;       /* Steps. */
+  tristar_range inside;           /* Overheads of messages inside grids. */
+  tristar_range between;          /* Overheads of messages between grids. */
+  tristar_range waiting;          /* Nothing to do: messages are on their way, or the process has ended. */
+  double balance;                 /* arithmetic.max / arithmetic.mean. */
+  double path_arithmetic_seconds; /* Steps on the critical path; it and the following two add up to seconds.
+                                   */
+  double path_inside_seconds;     /* Messages inside grids on that path. */
+  double path_between_seconds;    /* Messages between grids on that path. */
+  int64_t path_messages;          /* Messages on that path. */
+  tristar_messages broadcast, reduction, grids, all; /* Counted when they arrive: as tristar_traffic. */
+} tristar_simulated;
+
+/* Simulates a solve with nrhs right-hand sides, forward and backward, on all processes of a layout: their
+ * programs, as a real solve runs them, step by step. No process is started. The time is the same to the last
+ * bit in each call. layout NULL: the default; cluster NULL: its defaults. Memory grows with the steps of all
+ * processes. Errors: those of tristar_layout_traffic; ARGUMENT: a number of *cluster is negative, or 0 where
+ * it divides. Model: Alexandrov, Ionescu, Schauser, Scheiman, "LogGP", SPAA 1995. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict(const tristar_analysis_t *analysis,
+                                                                  const tristar_layout *layout, int64_t nrhs,
+                                                                  const tristar_cluster *cluster,
+                                                                  tristar_simulated *out);
+
 #ifdef __cplusplus
 }
 #endif

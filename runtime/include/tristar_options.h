@@ -39,6 +39,7 @@ struct tristar_triangle_options;
 struct tristar_precond_options;
 struct tristar_krylov_options;
 struct tristar_layout_costs;
+struct tristar_cluster;
 struct tristar_insert_options;
 
 /* Sets size and defaults of a tristar_config of `size` bytes. */
@@ -59,6 +60,8 @@ TRISTAR_API void tristar_precond_options_init_sized(struct tristar_precond_optio
 TRISTAR_API void tristar_krylov_options_init_sized(struct tristar_krylov_options *options, size_t size);
 /* Sets size and defaults of a tristar_layout_costs of `size` bytes. */
 TRISTAR_API void tristar_layout_costs_init_sized(struct tristar_layout_costs *costs, size_t size);
+/* Sets size and defaults of a tristar_cluster of `size` bytes. */
+TRISTAR_API void tristar_cluster_init_sized(struct tristar_cluster *cluster, size_t size);
 /* Sets size and defaults of a tristar_insert_options of `size` bytes. */
 TRISTAR_API void tristar_insert_options_init_sized(struct tristar_insert_options *options, size_t size);
 

@@ -124,10 +124,6 @@ tristar_status tsi_process_scale(tsi_process *process, bool scaled) {
   return TRISTAR_OK;
 }
 
-/* Slices of a spread chunk at most: its size decides, not the number of workers, on which no bit may depend.
- */
-#define SLICES 16
-
 tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, const tsi_symbolic *symbolic,
                                   const tsi_panels *panels, const tsi_process_options *options,
                                   tsi_process **out) {
@@ -146,8 +142,7 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   process->layout_options.device = NULL;
   TSI_TRY(tsi_sweep_create(env, process->layout->chunks, panels, process->scalar_bytes, &process->whole));
   TSI_TRY(tsi_participants_create(env, process->layout, options->rank / grid, &participants));
-  process->share_options = (tsi_share_options){
-      .slice_bytes = options->layout.slice_bytes, .pieces = SLICES, .scalar_bytes = process->scalar_bytes};
+  process->share_options = tsi_share_options_of(&options->layout);
   TSI_TRY(tsi_share_create(env, process->layout, panels, options->rank, &process->share_options,
                            &process->share));
   TSI_TRY(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,

@@ -87,6 +87,13 @@ TRISTAR_CHECKED tristar_status tsi_process_need_streams(tsi_process *process);
 TRISTAR_CHECKED tristar_status tsi_process_scale(tsi_process *process, bool scaled);
 void tsi_process_destroy(tsi_process **process);
 
+/* Slices of a spread chunk: its size decides, not the number of workers, on which no bit may depend. */
+static inline tsi_share_options tsi_share_options_of(const tsi_layout_options *layout) {
+  enum { SLICES_MOST = 16 };
+  return (tsi_share_options){
+      .slice_bytes = layout->slice_bytes, .pieces = SLICES_MOST, .scalar_bytes = layout->scalar_bytes};
+}
+
 /* Where what is stored of each panel of a share begins; [panels]: the end. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_place_share(tsi_env *env, const tsi_share *share, tsi_count **begin);
 

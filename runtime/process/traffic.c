@@ -9,6 +9,7 @@
 #include "runtime/machine/calibration.h"
 #include "runtime/process/layout_words.h"
 #include "runtime/process/pairs.h"
+#include "runtime/process/predict.h"
 #include "runtime/process/process.h"
 
 /* ---- Fronts -------------------------------------------------------------------------------------------- */
@@ -304,8 +305,8 @@ static void find_means(tristar_messages *messages, double ranks) {
   messages->received_bytes.mean = messages->received_bytes.total / ranks;
 }
 
-static void summarize(const tsi_traffic *traffic, double scalar_bytes, double row_bytes,
-                      tristar_traffic *out) {
+void tsi_traffic_summarize(const tsi_traffic *traffic, double scalar_bytes, double row_bytes,
+                           tristar_traffic *out) {
   tristar_messages *of[] = {&out->broadcast, &out->reduction, &out->grids};
   for (tsi_index r = 0; r < traffic->ranks; r++) {
     const tsi_traffic_rank *rank = &traffic->rank[r];
@@ -347,8 +348,8 @@ static size_t scalar_bytes_of(const tristar_analysis_t *analysis) {
   return tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
 }
 
-static tristar_status make_layout(tsi_env *env, const tristar_analysis_t *analysis,
-                                  const tristar_layout *layout, int64_t nrhs, tsi_layout **made) {
+tristar_status tsi_layout_make(tsi_env *env, const tristar_analysis_t *analysis, const tristar_layout *layout,
+                               int64_t nrhs, tsi_layout **made) {
   TSI_TRY(check_arguments(env, analysis, layout, nrhs));
   const tsi_layout_options options =
       tsi_layout_options_of(layout, tsi_calibration_now(&analysis->ts->machine).floor_bytes,
@@ -369,9 +370,9 @@ tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const 
   tsi_traffic *traffic = NULL;
   tristar_layout_init(&fallback);
   if (layout == NULL) layout = &fallback;
-  TSI_TRY_OUT(make_layout(env, analysis, layout, nrhs, &made));
+  TSI_TRY_OUT(tsi_layout_make(env, analysis, layout, nrhs, &made));
   TSI_TRY_OUT(tsi_traffic_create(env, made, analysis->panels, tsi_tree_of(layout), &traffic));
-  summarize(traffic, scalar_bytes, scalar_bytes * (double)nrhs, out);
+  tsi_traffic_summarize(traffic, scalar_bytes, scalar_bytes * (double)nrhs, out);
   if (!analysis->imported) TSI_TRY_OUT(summarize_fronts(env, analysis, made, out));
   out->chunks = made->chunks->count;
   for (tsi_index c = 0; c < made->chunks->count; c++) out->spread_chunks += !made->whole[c];
@@ -387,7 +388,7 @@ tristar_status tsi_layout_pairs(const tristar_analysis_t *analysis, const trista
   TSI_OWNED tsi_layout *made = NULL;
   *out = NULL;
   *row_bytes = (double)scalar_bytes_of(analysis) * (double)nrhs;
-  TSI_TRY(make_layout(env, analysis, layout, nrhs, &made));
+  TSI_TRY(tsi_layout_make(env, analysis, layout, nrhs, &made));
   return tsi_pairs_create(env, made, analysis->panels, tsi_tree_of(layout), cells, out);
 }
 

@@ -59,6 +59,8 @@ write gpu-1.json info gen:s2d9pt:40 --gpu MI250X --devices 2
 write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
 write counts-1.json info gen:poisson3d7:8 --ranks 8
 write layout-2.json info missing.mtx --layout 2x1x2
+write simulated-1.json simulate gen:s2d9pt:40 --ranks 4
+write simulated-2.json simulate missing.mtx --ranks 4
 write calibrate-1.json calibrate
 TRISTAR_CALIBRATION=rows.txt/x write calibrate-2.json calibrate
 write env-1.json env
@@ -107,6 +109,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "info": ("Common to solve and info", "Common to plans", "info"),
          "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
          "layout": ("Common to solve and info", "info --layout"),
+         "simulated": ("Common to solve and info", "simulate --ranks"),
          "counts": ("Common to solve and info", "info --ranks"),
          "processes": ("Common to solve and info", "solve on many processes"),
          "calibrate": ("calibrate",), "env": ("env",), "bench": ("bench",),

@@ -37,6 +37,7 @@ endforeach()
 install(TARGETS tristar_order_part RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/tristar" COMPONENT runtime)
 if(TRISTAR_WITH_PROGRAM)
   install(TARGETS tristar_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
+  install(DIRECTORY tools/machines DESTINATION "${CMAKE_INSTALL_DATADIR}/tristar" COMPONENT program)
 endif()
 
 set(tsi_config_modules "")

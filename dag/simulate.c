@@ -1,0 +1,282 @@
+/* Runs the programs of all processes against a clock: see simulate.h. */
+#include "dag/simulate.h"
+
+#include <math.h>
+
+double tsi_cluster_share(const tristar_cluster *c) {
+  const double cores = (double)c->ranks_per_node * c->cores;
+  return c->node_bytes_per_second > 0 ? fmin(c->core_bytes_per_second, c->node_bytes_per_second / cores)
+                                      : c->core_bytes_per_second;
+}
+
+static tsi_index cores_of(const tsi_simulation *s) {
+  return s->world->ranks * s->cluster.cores;
+}
+
+/* 0: inside grids; 1: between them. */
+static int class_of(tsi_message_kind kind) {
+  return tsi_traffic_class_of(kind) == TSI_TRAFFIC_GRIDS;
+}
+
+static double overhead(const tsi_simulation *s, tsi_index from, tsi_index to) {
+  return tsi_cluster_is_local(&s->cluster, from, to) ? s->cluster.local_overhead_seconds
+                                                     : s->cluster.overhead_seconds;
+}
+
+/* ---- What a step waits for ---------------------------------------------------------------------------- */
+
+static tristar_status create_rank(tsi_simulation *s, tsi_index number, double resident) {
+  const tsi_world_rank *r = &s->world->rank[number];
+  tsi_simulated_rank *own = &s->rank[number];
+  TSI_TRY(TSI_ALLOC_IN(s, own->begin, r->steps));
+  TSI_TRY(TSI_ALLOC_IN(s, own->end, r->steps));
+  TSI_TRY(TSI_ALLOC_IN(s, own->cause, r->steps));
+  TSI_TRY(TSI_ALLOC_IN(s, own->waits, r->steps));
+  TSI_TRY(TSI_ALLOC_IN(s, own->left, r->sends));
+  TSI_TRY(TSI_ALLOC_IN(s, own->ready.entry, r->steps));
+  own->cached = r->bytes * resident <= s->cluster.cache_bytes;
+  for (tsi_index k = 0; k < r->steps; k++)
+    own->waits[k] = (r->step[k].receive != TSI_NONE) + (s->cluster.cores == 1 && k > 0);
+  for (tsi_count e = 0; s->cluster.cores > 1 && e < r->after->ptr[r->steps]; e++)
+    own->waits[r->after->list[e]]++;
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_simulation_create(tsi_env *env, const tsi_world *world, const tristar_cluster *cluster,
+                                     double row_bytes, double flops_per_byte, double resident,
+                                     tsi_simulation **out) {
+  TSI_OWNED tsi_simulation *s = NULL;
+  tsi_index items, first = 0;
+  *out = NULL;
+  if (!tsi_to_index(world->messages + (tsi_count)world->ranks * cluster->cores, &items))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld messages on %d processes", (long long)world->messages,
+             world->ranks);
+  TSI_TRY(TSI_ALLOC_ZERO(env, s, 1));
+  s->env = env;
+  s->world = world;
+  s->cluster = *cluster;
+  s->row_bytes = row_bytes;
+  s->flops_per_byte = flops_per_byte;
+  TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->rank, world->ranks));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->core, cores_of(s)));
+  TSI_TRY(TSI_ALLOC_IN(s, s->sender, world->messages));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->traffic, 1));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(s->traffic, s->traffic->rank, world->ranks));
+  s->traffic->ranks = world->ranks;
+  for (tsi_index c = 0; c < cores_of(s); c++) s->core[c].step = TSI_NONE;
+  for (tsi_index r = 0; r < world->ranks; r++) {
+    TSI_TRY(create_rank(s, r, resident));
+    s->rank[r].first_send = first;
+    for (tsi_index m = 0; m < world->rank[r].sends; m++) s->sender[first++] = r;
+  }
+  *out = tsi_take(&s);
+  return TRISTAR_OK;
+}
+
+/* ---- What happens ------------------------------------------------------------------------------------- */
+
+static void release(tsi_simulation *s, tsi_index r, tsi_index step) {
+  if (--s->rank[r].waits[step] == 0)
+    tsi_heap_push(&s->rank[r].ready, s->world->rank[r].step[step].priority, step);
+}
+
+static tsi_work work_of(const tsi_simulation *s, tsi_index r, tsi_index k) {
+  const tristar_cluster *c = &s->cluster;
+  const tsi_world_step *step = &s->world->rank[r].step[k];
+  if (step->receive != TSI_NONE)
+    return (tsi_work){.seconds = overhead(s, s->world->rank[r].receive[step->receive].peer, r)};
+  const double arithmetic = s->flops_per_byte / c->flops_per_second; /* seconds for a byte */
+  if (s->rank[r].cached)
+    return (tsi_work){.seconds =
+                          c->step_seconds + step->bytes * fmax(1 / c->cached_bytes_per_second, arithmetic)};
+  return (tsi_work){.seconds = c->step_seconds,
+                    .bytes = step->bytes,
+                    .rate = 1 / fmax(1 / c->core_bytes_per_second, arithmetic)};
+}
+
+static tristar_status begin_work(tsi_simulation *s, tsi_index r, tsi_index core, const tsi_work *work) {
+  s->core[core].begin = s->now;
+  return s->clock->work(s->clock->context, r, work, core);
+}
+
+/* Free cores begin what is ready. cause: what has just happened. */
+static tristar_status dispatch(tsi_simulation *s, tsi_index r, tsi_index cause) {
+  tsi_simulated_rank *own = &s->rank[r];
+  for (tsi_index core = r * s->cluster.cores; core < (r + 1) * s->cluster.cores && own->ready.count > 0;
+       core++) {
+    if (s->core[core].step != TSI_NONE) continue;
+    const tsi_index step = tsi_heap_pop(&own->ready).item;
+    const tsi_work work = work_of(s, r, step);
+    own->begin[step] = s->now;
+    own->cause[step] = cause;
+    s->core[core].step = step;
+    s->core[core].next_send = s->world->rank[r].step[step].send;
+    TSI_TRY(begin_work(s, r, core, &work));
+  }
+  return TRISTAR_OK;
+}
+
+static tristar_status leave(tsi_simulation *s, tsi_index r, tsi_index m) {
+  const tsi_world_send *send = &s->world->rank[r].send[m];
+  s->rank[r].left[m] = s->now;
+  return s->clock->send(s->clock->context, r, send->peer, s->row_bytes * send->rows,
+                        cores_of(s) + s->rank[r].first_send + m);
+}
+
+static tristar_status end_step(tsi_simulation *s, tsi_index r, tsi_simulated_core *core) {
+  const tsi_world_rank *program = &s->world->rank[r];
+  const tsi_index step = core->step;
+  core->step = TSI_NONE;
+  s->rank[r].end[step] = s->now;
+  s->rank[r].done++;
+  s->seconds = fmax(s->seconds, s->now);
+  if (s->cluster.cores == 1) {
+    if (step + 1 < program->steps) release(s, r, step + 1);
+  } else
+    for (tsi_count e = program->after->ptr[step]; e < program->after->ptr[step + 1]; e++)
+      release(s, r, program->after->list[e]);
+  return dispatch(s, r, step);
+}
+
+/* Its work is through, or the overhead of a message. */
+static tristar_status core_happens(tsi_simulation *s, tsi_index number) {
+  tsi_simulated_core *core = &s->core[number];
+  const tsi_index r = number / s->cluster.cores;
+  const tsi_world_rank *program = &s->world->rank[r];
+  const tsi_world_step *step = &program->step[core->step];
+  const double seconds = s->now - core->begin;
+  if (core->next_send > step->send) {
+    const tsi_index m = core->next_send - 1;
+    s->rank[r].message[class_of(program->send[m].kind)] += seconds;
+    TSI_TRY(leave(s, r, m));
+  } else if (step->receive != TSI_NONE) {
+    const tsi_world_receive *from = &program->receive[step->receive];
+    s->rank[r].message[class_of(s->world->rank[from->peer].send[from->send].kind)] += seconds;
+  } else
+    s->rank[r].arithmetic += seconds;
+  if (core->next_send == step[1].send) return end_step(s, r, core);
+  const tsi_work work = {.seconds = overhead(s, r, program->send[core->next_send++].peer)};
+  return begin_work(s, r, number, &work);
+}
+
+static void count(tsi_traffic_count *count, tsi_index rows) {
+  count->messages++;
+  count->rows += rows;
+}
+
+static tristar_status message_happens(tsi_simulation *s, tsi_index number) {
+  const tsi_index from = s->sender[number];
+  const tsi_world_send *send = &s->world->rank[from].send[number - s->rank[from].first_send];
+  const tsi_traffic_class class = tsi_traffic_class_of(send->kind);
+  count(&s->traffic->rank[from].sent[class], send->rows);
+  count(&s->traffic->rank[send->peer].received[class], send->rows);
+  release(s, send->peer, send->arrival);
+  return dispatch(s, send->peer, TSI_CAUSE_MESSAGE);
+}
+
+tristar_status tsi_simulation_happen(tsi_simulation *s, double now, tsi_index item) {
+  s->now = now;
+  return item < cores_of(s) ? core_happens(s, item) : message_happens(s, item - cores_of(s));
+}
+
+/* ---- The clock without contention --------------------------------------------------------------------- */
+
+typedef struct loggp {
+  tsi_simulation *simulation;
+  tsi_heap events; /* keys: negative times */
+} loggp;
+
+static tristar_status loggp_work(void *context, tsi_index rank, const tsi_work *work, tsi_index item) {
+  loggp *l = context;
+  (void)rank;
+  double seconds = work->seconds;
+  if (work->bytes > 0) seconds += work->bytes / fmin(work->rate, tsi_cluster_share(&l->simulation->cluster));
+  tsi_heap_push(&l->events, -(l->simulation->now + seconds), item);
+  return TRISTAR_OK;
+}
+
+static tristar_status loggp_send(void *context, tsi_index from, tsi_index to, double bytes, tsi_index item) {
+  loggp *l = context;
+  const tristar_cluster *c = &l->simulation->cluster;
+  const bool local = tsi_cluster_is_local(c, from, to);
+  const double latency = local ? c->local_latency_seconds : c->latency_seconds,
+               rate = local ? c->local_bytes_per_second : c->bytes_per_second;
+  tsi_heap_push(&l->events, -(l->simulation->now + latency + bytes / rate), item);
+  return TRISTAR_OK;
+}
+
+static tristar_status loggp_run(void *context, tsi_simulation *s) {
+  loggp *l = context;
+  while (l->events.count > 0) {
+    const tsi_keyed event = tsi_heap_pop(&l->events);
+    TSI_TRY(tsi_simulation_happen(s, -event.key, event.item));
+  }
+  return TRISTAR_OK;
+}
+
+/* ---- All ---------------------------------------------------------------------------------------------- */
+
+static tristar_status run(tsi_simulation *s, const tsi_clock *clock) {
+  s->clock = clock;
+  for (tsi_index r = 0; r < s->world->ranks; r++) {
+    for (tsi_index k = 0; k < s->world->rank[r].steps; k++)
+      if (s->rank[r].waits[k] == 0) tsi_heap_push(&s->rank[r].ready, s->world->rank[r].step[k].priority, k);
+    TSI_TRY(dispatch(s, r, TSI_CAUSE_START));
+  }
+  TSI_TRY(clock->run(clock->context, s));
+  for (tsi_index r = 0; r < s->world->ranks; r++)
+    if (s->rank[r].done < s->world->rank[r].steps)
+      TSI_FAIL(s->env, TRISTAR_ERR_INTERNAL, "simulation: rank %d ends after %d of %d steps", r,
+               s->rank[r].done, s->world->rank[r].steps);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_simulation_run(tsi_simulation *s, const tsi_clock *clock) {
+  if (clock != NULL) return run(s, clock);
+  TSI_SCRATCH(s->env, tsi_keyed, entry, cores_of(s) + s->world->messages);
+  loggp l = {.simulation = s, .events = {.entry = entry}};
+  return run(s, &(tsi_clock){&l, loggp_work, loggp_send, loggp_run});
+}
+
+/* Seconds of overheads of messages first .. end-1 of rank r, by class. */
+static void add_overheads(const tsi_simulation *s, tsi_index r, tsi_index first, tsi_index end,
+                          tsi_simulated_path *path) {
+  for (tsi_index m = first; m < end; m++) {
+    const tsi_world_send *send = &s->world->rank[r].send[m];
+    path->message[class_of(send->kind)] += overhead(s, r, send->peer);
+  }
+}
+
+/* From the end back: each step to what it waited for. */
+tsi_simulated_path tsi_simulation_path(const tsi_simulation *s) {
+  tsi_simulated_path path = {0};
+  tsi_index r = 0, step = TSI_CAUSE_START;
+  double end = s->seconds;
+  for (tsi_index q = 0; q < s->world->ranks && step < 0; q++)
+    for (tsi_index k = 0; k < s->world->rank[q].steps; k++)
+      if (s->rank[q].end[k] == end) r = q, step = k;
+  tsi_index sent = step < 0 ? 0 : s->world->rank[r].step[step + 1].send; /* the last message in time */
+  while (step >= 0) {
+    const tsi_world_rank *program = &s->world->rank[r];
+    const tsi_index cause = s->rank[r].cause[step], receive = program->step[step].receive;
+    const double begin = s->rank[r].begin[step];
+    const tsi_world_receive *from = receive != TSI_NONE ? &program->receive[receive] : NULL;
+    const int class = from ? class_of(s->world->rank[from->peer].send[from->send].kind) : 0;
+    add_overheads(s, r, program->step[step].send, sent, &path);
+    if (from) path.message[class] += end - begin;
+    if (cause != TSI_CAUSE_MESSAGE) {
+      end = begin;
+      step = cause;
+      if (step >= 0) sent = program->step[step + 1].send;
+      continue;
+    }
+    r = from->peer;
+    end = s->rank[r].left[from->send];
+    path.message[class] += begin - end;
+    path.messages++;
+    step = s->world->rank[r].send[from->send].step;
+    sent = from->send + 1;
+  }
+  path.arithmetic = fmax(0, s->seconds - path.message[0] - path.message[1]);
+  return path;
+}

@@ -1,0 +1,66 @@
+/* Reads the description of a cluster: see cluster.h. */
+#include "drivers/session/cluster.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+  const char *key;
+  size_t field;
+  bool whole; /* an int, else a double */
+} keys[] = {
+#define KEY(name, whole)                                                                                     \
+  { #name, offsetof(tristar_cluster, name), whole }
+    KEY(ranks_per_node, true),
+    KEY(cores, true),
+    KEY(core_bytes_per_second, false),
+    KEY(node_bytes_per_second, false),
+    KEY(cache_bytes, false),
+    KEY(cached_bytes_per_second, false),
+    KEY(flops_per_second, false),
+    KEY(step_seconds, false),
+    KEY(latency_seconds, false),
+    KEY(overhead_seconds, false),
+    KEY(bytes_per_second, false),
+    KEY(local_latency_seconds, false),
+    KEY(local_overhead_seconds, false),
+    KEY(local_bytes_per_second, false),
+#undef KEY
+};
+#define KEYS (sizeof keys / sizeof *keys)
+
+/* False: there is no such key, or its value is not a number in its range. */
+static bool take_number(const cJSON *item, tristar_cluster *model) {
+  for (size_t k = 0; k < KEYS; k++) {
+    if (strcmp(item->string, keys[k].key) != 0) continue;
+    const double value = item->valuedouble;
+    const int whole = value >= 0 && value <= 1 << 20 ? (int)value : -1;
+    if (!cJSON_IsNumber(item) || (keys[k].whole && (whole < 0 || (double)whole < value))) return false;
+    char *field = (char *)model + keys[k].field;
+    if (keys[k].whole)
+      memcpy(field, &whole, sizeof whole);
+    else
+      memcpy(field, &value, sizeof value);
+    return true;
+  }
+  return false;
+}
+
+void tsi_cluster_read(const cJSON *object, tsi_cluster *cluster, char *wrong, size_t size) {
+  const cJSON *item;
+  *wrong = '\0';
+  tristar_cluster_init(&cluster->model);
+  snprintf(cluster->name, sizeof cluster->name, "a common cluster");
+  if (object != NULL && !cJSON_IsObject(object)) snprintf(wrong, size, "not an object");
+  cJSON_ArrayForEach(item, object) {
+    if (*wrong != '\0') return;
+    if (strcmp(item->string, "name") == 0 && cJSON_IsString(item))
+      snprintf(cluster->name, sizeof cluster->name, "%s", item->valuestring);
+    else if (strcmp(item->string, "source") == 0 && cJSON_IsString(item))
+      continue;
+    else if (!take_number(item, &cluster->model))
+      snprintf(wrong, size, "%.60s: an unknown key, or a value out of its range", item->string);
+  }
+}

@@ -1,0 +1,18 @@
+/* Files that describe a cluster, for `tristar simulate --machine`: JSON objects with the fields of
+ * tristar_cluster as keys, a name, and the network that SimGrid simulates.
+ *
+ * Reads   a parsed file.   Writes  a tsi_cluster.
+ * Invariant: an unknown key, or a value of another type, is an error that names the key. */
+#pragma once
+
+#include <cjson/cJSON.h>
+
+#include "tristar_layout.h"
+
+typedef struct tsi_cluster {
+  tristar_cluster model;
+  char name[80];
+} tsi_cluster;
+
+/* What is wrong with the file; "": nothing. object NULL: the defaults. */
+void tsi_cluster_read(const cJSON *object, tsi_cluster *cluster, char *wrong, size_t size);

@@ -1,0 +1,167 @@
+/* tristar_layout_predict: see predict.h. */
+#include "runtime/process/predict.h"
+
+#include "codelets/cpu/rows/sparse.h"
+#include "runtime/base/options.h"
+#include "runtime/machine/calibration.h"
+#include "runtime/process/layout_words.h"
+#include "runtime/process/process.h"
+
+void tristar_cluster_init_sized(tristar_cluster *cluster, size_t size) {
+  const tristar_cluster defaults = {.ranks_per_node = 1,
+                                    .cores = 1,
+                                    .core_bytes_per_second = 12e9,
+                                    .cached_bytes_per_second = 40e9,
+                                    .flops_per_second = 20e9,
+                                    .step_seconds = 1e-6,
+                                    .latency_seconds = 1.5e-6,
+                                    .overhead_seconds = 5e-7,
+                                    .bytes_per_second = 10e9,
+                                    .local_latency_seconds = 5e-7,
+                                    .local_overhead_seconds = 3e-7,
+                                    .local_bytes_per_second = 5e9};
+  tsi_options_init(cluster, size, &defaults, sizeof defaults);
+}
+
+static tristar_status check_cluster(const tsi_env *env, const tristar_cluster *c) {
+  const double positive[] = {c->core_bytes_per_second, c->cached_bytes_per_second, c->flops_per_second,
+                             c->bytes_per_second, c->local_bytes_per_second};
+  const double others[] = {c->node_bytes_per_second, c->cache_bytes,      c->step_seconds,
+                           c->latency_seconds,       c->overhead_seconds, c->local_latency_seconds,
+                           c->local_overhead_seconds};
+  if (c->ranks_per_node < 1 || c->cores < 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: ranks_per_node %d, cores %d", c->ranks_per_node, c->cores);
+  if ((int64_t)c->ranks_per_node * c->cores > 1 << 20)
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "cluster: %d processes of %d cores on a node", c->ranks_per_node,
+             c->cores);
+  for (size_t k = 0; k < sizeof positive / sizeof *positive; k++)
+    if (!(positive[k] > 0 && positive[k] < 1e18))
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: a rate is %g, not positive", positive[k]);
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+    if (!(others[k] >= 0 && others[k] < 1e18))
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: a number is %g, negative or infinite", others[k]);
+  return TRISTAR_OK;
+}
+
+/* ---- The programs of all processes -------------------------------------------------------------------- */
+
+static tristar_status add_rank(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
+                               const tsi_participants *participants, const tsi_share_options *options,
+                               tsi_tree tree, tsi_index rank, bool edges, tsi_world *world) {
+  TSI_OWNED tsi_share *share = NULL;
+  TSI_OWNED tsi_sweep *sweep = NULL;
+  TSI_OWNED tsi_program *program = NULL;
+  TSI_TRY(tsi_share_create(env, layout, an->panels, rank, options, &share));
+  TSI_TRY(tsi_sweep_create(env, share->chunks, share->panels, options->scalar_bytes, &sweep));
+  const tsi_program_source source = {
+      .layout = layout, .participants = participants, .share = share, .sweep = sweep, .tree = tree};
+  TSI_TRY(tsi_program_create(env, &source, &program));
+  return tsi_world_add(env, world, program, edges);
+}
+
+static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, const tristar_layout *words,
+                                 int64_t nrhs, bool edges, tsi_world **out) {
+  TSI_OWNED tsi_layout *layout = NULL;
+  TSI_OWNED tsi_world *world = NULL;
+  TSI_TRY(tsi_layout_make(env, an, words, nrhs, &layout));
+  const size_t scalar_bytes = tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes;
+  const tsi_layout_options options = tsi_layout_options_of(
+      words, tsi_calibration_now(&an->ts->machine).floor_bytes, an->symbolic->nnz_stored, scalar_bytes);
+  const tsi_share_options share = tsi_share_options_of(&options);
+  const tsi_index grid = layout->px * layout->py;
+  TSI_TRY(tsi_world_create(env, tsi_layout_ranks(layout), &world));
+  for (tsi_index z = 0; z < layout->pz; z++) {
+    TSI_OWNED tsi_participants *participants = NULL;
+    TSI_TRY(tsi_participants_create(env, layout, z, &participants));
+    for (tsi_index r = grid * z; r < grid * (z + 1); r++)
+      TSI_TRY(add_rank(env, an, layout, participants, &share, tsi_tree_of(words), r, edges, world));
+  }
+  TSI_TRY(tsi_world_join(env, world));
+  *out = tsi_take(&world);
+  return TRISTAR_OK;
+}
+
+/* ---- Figures over all processes ----------------------------------------------------------------------- */
+
+static void add_seconds(tristar_range *range, double value, tsi_index rank, tsi_index ranks) {
+  if (rank == 0 || value < range->min) range->min = value;
+  if (rank == 0 || value > range->max) range->max = value;
+  range->total += value;
+  if (rank == ranks - 1) range->mean = range->total / ranks;
+}
+
+static void summarize(const tsi_simulation *s, tristar_simulated *out) {
+  const tsi_index ranks = s->world->ranks;
+  const tsi_simulated_path path = tsi_simulation_path(s);
+  tristar_traffic traffic = {0};
+  for (tsi_index r = 0; r < ranks; r++) {
+    const tsi_simulated_rank *own = &s->rank[r];
+    const double busy = own->arithmetic + own->message[0] + own->message[1];
+    add_seconds(&out->arithmetic, own->arithmetic, r, ranks);
+    add_seconds(&out->inside, own->message[0], r, ranks);
+    add_seconds(&out->between, own->message[1], r, ranks);
+    add_seconds(&out->waiting, s->seconds * s->cluster.cores - busy, r, ranks);
+  }
+  tsi_traffic_summarize(s->traffic, 0, s->row_bytes, &traffic);
+  out->ranks = ranks;
+  out->steps = s->world->steps;
+  out->seconds = s->seconds;
+  out->balance = out->arithmetic.mean > 0 ? out->arithmetic.max / out->arithmetic.mean : 1;
+  out->path_arithmetic_seconds = path.arithmetic;
+  out->path_inside_seconds = path.message[0];
+  out->path_between_seconds = path.message[1];
+  out->path_messages = path.messages;
+  out->broadcast = traffic.broadcast;
+  out->reduction = traffic.reduction;
+  out->grids = traffic.grids;
+  out->all = traffic.all;
+}
+
+/* ---- All ---------------------------------------------------------------------------------------------- */
+
+static tristar_status simulate(tsi_env *env, const tristar_analysis_t *an, const tristar_layout *layout,
+                               int64_t nrhs, const tristar_cluster *cluster, const tsi_clock *clock,
+                               tsi_predicted *p) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->factor_scalar);
+  const double scalar_bytes = (double)kernels->scalar_bytes, columns = (double)nrhs;
+  const double flops = columns * (kernels->is_complex ? 8 : 2) / scalar_bytes;
+  TSI_TRY(make_world(env, an, layout, nrhs, cluster->cores > 1, &p->world));
+  TSI_TRY(tsi_simulation_create(env, p->world, cluster, scalar_bytes * columns, flops,
+                                tsi_analysis_is_lu(an) ? 1 : 0.5, &p->simulation));
+  return tsi_simulation_run(p->simulation, clock);
+}
+
+tristar_status tsi_layout_simulate(const tristar_analysis_t *analysis, const tristar_layout *layout,
+                                   int64_t nrhs, const tristar_cluster *cluster, const tsi_clock *clock,
+                                   tristar_simulated *out, tsi_predicted *predicted) {
+  tsi_env *env = tsi_context_env(analysis->ts);
+  tristar_layout fallback;
+  tristar_cluster full;
+  tsi_predicted own = {NULL, NULL};
+  tristar_layout_init(&fallback);
+  TSI_TRY(TSI_OPTIONS(env, tristar_cluster, cluster, &full));
+  TSI_TRY(check_cluster(env, &full));
+  const tristar_status status =
+      simulate(env, analysis, layout ? layout : &fallback, nrhs, &full, clock, &own);
+  if (status == TRISTAR_OK) summarize(own.simulation, out);
+  if (predicted)
+    *predicted = own;
+  else
+    tsi_predicted_release(analysis, &own);
+  return status;
+}
+
+void tsi_predicted_release(const tristar_analysis_t *analysis, tsi_predicted *predicted) {
+  tsi_env *env = tsi_context_env(analysis->ts);
+  TSI_FREE(env, predicted->simulation);
+  TSI_FREE(env, predicted->world);
+}
+
+tristar_status tristar_layout_predict(const tristar_analysis_t *analysis, const tristar_layout *layout,
+                                      int64_t nrhs, const tristar_cluster *cluster, tristar_simulated *out) {
+  if (out == NULL) return TSI_NULL(out);
+  memset(out, 0, sizeof *out);
+  TSI_ENTER(analysis, analysis->ts);
+  return tsi_answer(tsi_context_env(analysis->ts),
+                    tsi_layout_simulate(analysis, layout, nrhs, cluster, NULL, out, NULL));
+}

@@ -1,0 +1,30 @@
+/* Simulated solves of a layout: the programs of all its processes, made one after the other as
+ * tsi_process_create makes them, and run by dag/simulate.h.
+ *
+ * Reads   the structure of an analysis.   Writes  a tsi_world and a tsi_simulation, which the caller frees.
+ */
+#pragma once
+
+#include "dag/simulate.h"
+#include "runtime/factor/analysis.h"
+#include "tristar_layout.h"
+
+/* The layout of an analysis. Errors: those of tristar_layout_traffic. */
+TRISTAR_CHECKED tristar_status tsi_layout_make(tsi_env *env, const tristar_analysis_t *analysis,
+                                               const tristar_layout *layout, int64_t nrhs, tsi_layout **made);
+/* Figures over all processes. row_bytes: of a row of a message. */
+void tsi_traffic_summarize(const tsi_traffic *traffic, double scalar_bytes, double row_bytes,
+                           tristar_traffic *out);
+
+typedef struct tsi_predicted {
+  tsi_world *world;
+  tsi_simulation *simulation;
+} tsi_predicted;
+
+/* tristar_layout_predict with another clock (NULL: LogGP). predicted may be NULL; else it is for
+ * tsi_predicted_release, also after a failure. */
+TRISTAR_CHECKED tristar_status tsi_layout_simulate(const tristar_analysis_t *analysis,
+                                                   const tristar_layout *layout, int64_t nrhs,
+                                                   const tristar_cluster *cluster, const tsi_clock *clock,
+                                                   tristar_simulated *out, tsi_predicted *predicted);
+void tsi_predicted_release(const tristar_analysis_t *analysis, tsi_predicted *predicted);

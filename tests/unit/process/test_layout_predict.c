@@ -1,0 +1,153 @@
+/* tristar_layout_predict: its messages are those that tristar_layout_traffic counts, its times add up, and it
+ * gives the same bits again. */
+#include "runtime/process/predict.h"
+#include "tests/support/allocations.h"
+#include "tests/support/context.h"
+#include "tests/support/flow.h"
+#include "tests/support/subtests.h"
+
+static void check_range(const char *what, const tristar_range *a, const tristar_range *b) {
+  CHECK_MSG(memcmp(a, b, sizeof *a) == 0, "%s: %g to %g, mean %g, counted %g to %g, mean %g", what, a->min,
+            a->max, a->mean, b->min, b->max, b->mean);
+}
+
+static void check_messages(const tristar_messages *a, const tristar_messages *b) {
+  check_range("sent", &a->sent, &b->sent);
+  check_range("received", &a->received, &b->received);
+  check_range("sent bytes", &a->sent_bytes, &b->sent_bytes);
+  check_range("received bytes", &a->received_bytes, &b->received_bytes);
+}
+
+static bool near(double a, double b) {
+  return a <= b + 1e-9 * b && b <= a + 1e-9 * b;
+}
+
+static tristar_simulated predict(const tristar_analysis_t *an, const tristar_layout *layout, int64_t nrhs,
+                                 const tristar_cluster *cluster) {
+  tristar_simulated s;
+  CHECK_OK(tristar_layout_predict(an, layout, nrhs, cluster, &s));
+  return s;
+}
+
+static void check_layout(const tristar_analysis_t *an, const tristar_layout *layout,
+                         const tristar_cluster *cluster) {
+  tristar_traffic traffic;
+  const tristar_simulated s = predict(an, layout, 3, cluster), again = predict(an, layout, 3, cluster);
+  CHECK_OK(tristar_layout_traffic(an, layout, 3, &traffic));
+  CHECK(memcmp(&s, &again, sizeof s) == 0);
+  CHECK(s.ranks == traffic.ranks);
+  check_messages(&s.broadcast, &traffic.broadcast);
+  check_messages(&s.reduction, &traffic.reduction);
+  check_messages(&s.grids, &traffic.grids);
+  check_messages(&s.all, &traffic.all);
+  const double all = s.arithmetic.total + s.inside.total + s.between.total + s.waiting.total;
+  CHECK_MSG(near(all, s.seconds * cluster->cores * (double)s.ranks), "%g of %g core seconds", all, s.seconds);
+  CHECK(near(s.path_arithmetic_seconds + s.path_inside_seconds + s.path_between_seconds, s.seconds));
+  CHECK(s.waiting.min >= -1e-9 * s.seconds && s.arithmetic.max <= s.seconds * cluster->cores * (1 + 1e-9));
+  CHECK(s.ranks > 1 || (s.path_messages == 0 && near(s.path_arithmetic_seconds, s.seconds)));
+}
+
+static void check_layouts(const tristar_analysis_t *an) {
+  static const int shape[][3] = {{1, 1, 1}, {1, 3, 2}, {3, 2, 4}};
+  tristar_layout layout = DEFAULTS(tristar_layout);
+  tristar_cluster cluster = DEFAULTS(tristar_cluster);
+  cluster.ranks_per_node = 4;
+  cluster.node_bytes_per_second = 30e9;
+  for (size_t k = 0; k < sizeof shape / sizeof *shape; k++)
+    for (int way = 0; way < 16; way += 3) {
+      layout.px = shape[k][0];
+      layout.py = shape[k][1];
+      layout.pz = shape[k][2];
+      layout.algorithm = (tristar_algorithm)(way & 1);
+      layout.map = (tristar_map)(way >> 1 & 1);
+      layout.message_tree = (tristar_message_tree)(way >> 2 & 1);
+      cluster.cores = way < 8 ? 1 : 3;
+      check_layout(an, &layout, &cluster);
+    }
+}
+
+/* One process with one core: what its program holds takes what the cluster says. */
+static void check_one(const tristar_analysis_t *an) {
+  tsi_predicted p;
+  tristar_simulated s;
+  tristar_cluster cluster = DEFAULTS(tristar_cluster);
+  CHECK_OK(tsi_layout_simulate(an, NULL, 1, &cluster, NULL, &s, &p));
+  const double expected =
+      p.world->rank[0].bytes / cluster.core_bytes_per_second + (double)s.steps * cluster.step_seconds;
+  CHECK_MSG(near(s.seconds, expected), "%g s, not %g", s.seconds, expected);
+  tsi_predicted_release(an, &p);
+  /* many right-hand sides: arithmetic, 2 operations for each of them and each 8 bytes of factor */
+  CHECK_OK(tsi_layout_simulate(an, NULL, 100, &cluster, NULL, &s, &p));
+  const double flops = p.world->rank[0].bytes / 8 * 2 * 100;
+  CHECK(near(s.seconds, flops / cluster.flops_per_second + (double)s.steps * cluster.step_seconds));
+  tsi_predicted_release(an, &p);
+}
+
+/* Slower messages make no solve faster, where a process has one core. */
+static void check_latency(const tristar_analysis_t *an) {
+  tristar_layout layout = DEFAULTS(tristar_layout);
+  tristar_cluster cluster = DEFAULTS(tristar_cluster);
+  layout.px = layout.py = 2;
+  layout.pz = 4;
+  double before = 0;
+  for (double latency = 0; latency < 1e-4; latency = 10 * latency + 1e-7) {
+    cluster.latency_seconds = latency;
+    const double seconds = predict(an, &layout, 1, &cluster).seconds;
+    CHECK_MSG(seconds >= before, "latency %g s: %g s, after %g s", latency, seconds, before);
+    before = seconds;
+  }
+}
+
+static void check_errors(const tristar_analysis_t *an) {
+  tristar_simulated s;
+  tristar_cluster cluster = DEFAULTS(tristar_cluster);
+  tristar_layout layout = DEFAULTS(tristar_layout);
+  layout.pz = 8; /* four leaves */
+  CHECK_STATUS(tristar_layout_predict(an, &layout, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 0, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_predict(NULL, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  cluster.core_bytes_per_second = 0;
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  tristar_cluster_init(&cluster);
+  cluster.latency_seconds = -1;
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  tristar_cluster_init(&cluster);
+  cluster.cores = 0;
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+}
+
+/* The k-th allocation fails: nothing leaks, the status says so. */
+static void check_memory(const tristar_view *view) {
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, view, &options);
+  tristar_layout layout = DEFAULTS(tristar_layout);
+  layout.px = 2;
+  allocation_failures failing = fail_allocations_of(ts);
+  while (next_failure(&failing)) {
+    tristar_simulated s;
+    const tristar_status status = tristar_layout_predict(an, &layout, 1, NULL, &s);
+    end_failure(&failing, status);
+    CHECK((s.ranks == 2) == (status == TRISTAR_OK));
+  }
+  CHECK(failing.count >= 10);
+}
+
+int test_layout_predict(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *small;
+  tristar_view view = generated_view(ts, "s2d9pt", 60, &matrix),
+               few = generated_view(ts, "s2d9pt", 12, &small);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.leaf_parts = 4;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+  RUN(check_layouts(an));
+  RUN(check_one(an));
+  RUN(check_latency(an));
+  RUN(check_errors(an));
+  RUN(check_memory(&few));
+  return 0;
+}
