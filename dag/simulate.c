@@ -30,6 +30,7 @@ static tristar_status create_rank(tsi_simulation *s, tsi_index number, double re
   tsi_simulated_rank *own = &s->rank[number];
   TSI_TRY(TSI_ALLOC_IN(s, own->begin, r->steps));
   TSI_TRY(TSI_ALLOC_IN(s, own->end, r->steps));
+  TSI_TRY(TSI_ALLOC_IN(s, own->work, r->steps));
   TSI_TRY(TSI_ALLOC_IN(s, own->cause, r->steps));
   TSI_TRY(TSI_ALLOC_IN(s, own->waits, r->steps));
   TSI_TRY(TSI_ALLOC_IN(s, own->left, r->sends));
@@ -145,7 +146,9 @@ static tristar_status core_happens(tsi_simulation *s, tsi_index number) {
   const tsi_world_rank *program = &s->world->rank[r];
   const tsi_world_step *step = &program->step[core->step];
   const double seconds = s->now - core->begin;
-  if (core->next_send > step->send) {
+  const bool sends = core->next_send > step->send;
+  if (!sends) s->rank[r].work[core->step] = seconds;
+  if (sends) {
     const tsi_index m = core->next_send - 1;
     s->rank[r].message[class_of(program->send[m].kind)] += seconds;
     TSI_TRY(leave(s, r, m));

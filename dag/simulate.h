@@ -39,6 +39,7 @@ typedef struct tsi_simulated_core {
 
 typedef struct tsi_simulated_rank {
   double *begin, *end;  /* steps */
+  double *work;         /* steps: seconds without the messages that they send */
   tsi_index *cause;     /* steps */
   tsi_index *waits;     /* steps: for so many others, and the message */
   double *left;         /* sends: when they left */

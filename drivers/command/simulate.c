@@ -235,9 +235,11 @@ int tsi_command_simulate(const tsi_settings *settings) {
   tsi_platform_folder folder;
   if (settings->operand[0] == NULL) return tsi_usage_error("simulate", "no MATRIX given");
   if (settings->ranks > 0 || settings->layout != NULL) return tsi_simulate_ranks(settings);
-  if (settings->machine != NULL || settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
-    return tsi_usage_error("simulate",
-                           "--machine, --algo, --map and --message-tree need --ranks or --layout");
+  if (settings->machine != NULL || settings->network == 1 || settings->gantt != NULL ||
+      settings->goal != NULL)
+    return tsi_usage_error("simulate", "--machine, --network, --gantt and --goal need --ranks or --layout");
+  if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
+    return tsi_usage_error("simulate", "--algo, --map and --message-tree need --ranks or --layout");
   if (!TSI_IS_SIMULATED) {
     tsi_console_error("simulate: this StarPU simulates nothing: it was built without SimGrid (./configure "
                       "--enable-simgrid)");

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "drivers/session/cluster.h"
+#include "drivers/command/simulate_ranks.h"
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
@@ -64,6 +64,28 @@ static tristar_status simulate(simulated *m, tristar_layout layout) {
   return TRISTAR_OK;
 }
 
+/* The best layout again, for its files or by SimGrid. */
+static bool simulate_again(simulated *m) {
+  tsi_session *s = &m->session;
+  const tsi_settings *settings = s->settings;
+  tsi_predicted p = {NULL, NULL};
+  if (settings->goal != NULL && m->cluster.model.cores > 1)
+    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "--goal: processes have one core in this format");
+  if (settings->network == 0 && settings->gantt == NULL && settings->goal == NULL) return true;
+  bool ok = tsi_session_check(
+      s,
+      settings->network == 1
+          ? tsi_simulate_by_simgrid(s->analysis, &m->layout, m->nrhs, &m->cluster, &m->best, &p)
+          : tsi_layout_simulate(s->analysis, &m->layout, m->nrhs, &m->cluster.model, NULL, &m->best, &p),
+      s->name);
+  if (ok && settings->gantt != NULL && !tsi_simulate_write_gantt(&p, s->name, settings->gantt))
+    ok = tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", settings->gantt, strerror(errno));
+  if (ok && settings->goal != NULL && !tsi_simulate_write_goal(&p, settings->goal))
+    ok = tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", settings->goal, strerror(errno));
+  tsi_predicted_release(s->analysis, &p);
+  return ok;
+}
+
 /* All shapes of so many processes; more grids than the separator tree has leaves are refused. */
 static tristar_status simulate_all(simulated *m, int ranks, int grids) {
   tristar_layout layout = m->layout;
@@ -89,7 +111,8 @@ static bool run(simulated *m) {
   return tsi_session_analyze(s) &&
          tsi_session_check(
              s, given ? simulate(m, m->layout) : simulate_all(m, (int)s->settings->ranks, s->leaf_parts),
-             s->name);
+             s->name) &&
+         simulate_again(m);
 }
 
 /* ---- The report --------------------------------------------------------------------------------------- */
@@ -113,6 +136,9 @@ static void print_report(const simulated *m) {
              layout->pz, tsi_text_count(b->ranks), tsi_algorithm_name(m->session.settings),
              tsi_map_name(layout->map), tsi_tree_name(layout->message_tree));
   if (m->tried > 1) tsi_report("", "the fastest of %s", tsi_text_many(m->tried, "layout"));
+  tsi_report("network", "%s",
+             m->session.settings->network == 1 ? "SimGrid: processes share memory and links"
+                                               : "LogGP: messages do not disturb each other");
   tsi_report("solve", "%s with %s; %s", tsi_text_seconds(b->seconds),
              tsi_text_many(m->nrhs, "right-hand side"), tsi_text_many(b->steps, "step"));
   tsi_report("", "a process spends on average, and from the least to the most:");
@@ -134,6 +160,7 @@ static cJSON *make_json(const simulated *m) {
   cJSON *object = tsi_json_session(&m->session), *o;
   if (b->ranks == 0) return object; /* it failed */
   cJSON_AddStringToObject(object, "cluster", m->cluster.name);
+  cJSON_AddStringToObject(object, "network", m->session.settings->network == 1 ? "simgrid" : "loggp");
   o = tsi_json_add_layout(object, &m->session, &m->layout);
   TSI_JSON_NUMBERS(o, {"nrhs", (double)m->nrhs}, {"ranks", (double)b->ranks}, {"tried", (double)m->tried},
                    {"steps", (double)b->steps}, {"balance", b->balance});
@@ -153,6 +180,8 @@ static cJSON *make_json(const simulated *m) {
 
 int tsi_simulate_ranks(const tsi_settings *settings) {
   simulated m = {.nrhs = settings->nrhs > 0 ? settings->nrhs : 1};
+  if (settings->gantt != NULL && tsi_file_is_standard(settings->gantt))
+    return tsi_usage_error("simulate", "--gantt cannot be -");
   const int status = read_layout(settings, &m.layout);
   if (status != TSI_EXIT_OK) return status;
   const bool ok = tsi_session_open(&m.session, settings, settings->operand[0]) && run(&m);

@@ -48,9 +48,33 @@ static bool take_number(const cJSON *item, tristar_cluster *model) {
   return false;
 }
 
+static const struct {
+  const char *word;
+  int numbers; /* of its shape */
+} topologies[] = {{"none", 0}, {"crossbar", 0}, {"fat_tree", 2}, {"dragonfly", 3}};
+
+/* "topology": a word, or a list of a word and the numbers of its shape. */
+static bool take_topology(const cJSON *item, tsi_cluster *cluster) {
+  const bool list = cJSON_IsArray(item);
+  const cJSON *word = list ? cJSON_GetArrayItem(item, 0) : item;
+  for (int k = 0; cJSON_IsString(word) && k < 4; k++) {
+    if (strcmp(word->valuestring, topologies[k].word) != 0) continue;
+    if ((list ? cJSON_GetArraySize(item) - 1 : 0) != topologies[k].numbers) return false;
+    for (int i = 0; i < topologies[k].numbers; i++) {
+      const cJSON *number = cJSON_GetArrayItem(item, i + 1);
+      if (!cJSON_IsNumber(number) || number->valueint < 1 || number->valueint > 1 << 16) return false;
+      cluster->shape[i] = number->valueint;
+    }
+    cluster->topology = (tsi_topology)k;
+    return true;
+  }
+  return false;
+}
+
 void tsi_cluster_read(const cJSON *object, tsi_cluster *cluster, char *wrong, size_t size) {
   const cJSON *item;
   *wrong = '\0';
+  *cluster = (tsi_cluster){.topology = TSI_TOPOLOGY_CROSSBAR};
   tristar_cluster_init(&cluster->model);
   snprintf(cluster->name, sizeof cluster->name, "a common cluster");
   if (object != NULL && !cJSON_IsObject(object)) snprintf(wrong, size, "not an object");
@@ -60,7 +84,8 @@ void tsi_cluster_read(const cJSON *object, tsi_cluster *cluster, char *wrong, si
       snprintf(cluster->name, sizeof cluster->name, "%s", item->valuestring);
     else if (strcmp(item->string, "source") == 0 && cJSON_IsString(item))
       continue;
-    else if (!take_number(item, &cluster->model))
+    else if (strcmp(item->string, "topology") == 0 ? !take_topology(item, cluster)
+                                                   : !take_number(item, &cluster->model))
       snprintf(wrong, size, "%.60s: an unknown key, or a value out of its range", item->string);
   }
 }

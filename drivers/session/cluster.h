@@ -7,11 +7,14 @@
 
 #include <cjson/cJSON.h>
 
+#include "drivers/session/simgrid_clock.h"
 #include "tristar_layout.h"
 
 typedef struct tsi_cluster {
   tristar_cluster model;
   char name[80];
+  tsi_topology topology;
+  int shape[3];
 } tsi_cluster;
 
 /* What is wrong with the file; "": nothing. object NULL: the defaults. */

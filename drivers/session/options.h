@@ -52,6 +52,7 @@ typedef struct tsi_settings {
   int platform;          /* 0 ..: a node of platform.h */
   int64_t ranks;         /* of info, of simulate; 0: not given */
   const char *machine;   /* file of a cluster; NULL: none */
+  int network;           /* 1: simgrid */
   int64_t solves;        /* of --ordering auto and --layout auto; 0: not given */
   int64_t process_bytes; /* of --layout auto; 0: not given */
   int gpu;               /* 0 ..: a device of the cost model; negative: not given */
@@ -82,7 +83,7 @@ typedef struct tsi_settings {
   bool bench_fsai;
   int64_t steps, per_step; /* of its patterns; 0: not given */
   /* what comes out */
-  const char *out, *json, *tree, *dot, *svg, *gantt;
+  const char *out, *json, *tree, *dot, *svg, *gantt, *goal;
   const char *outputs[TSI_OUTPUTS_MAX]; /* those of them that are given */
   int output_count;
   bool to_stdout;         /* one of them is "-": it takes the place of the report */

@@ -30,6 +30,7 @@ static const char *const gpus[] = {"A100", "H100",   "GH200",
                                    "H200", "MI250X", NULL}; /* as runtime/machine/devices.c has them */
 static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
                                         NULL}; /* as drivers/session/platform.c has them */
+static const char *const networks[] = {"loggp", "simgrid", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 static const char *const polls[] = {"open", "all", NULL};
 static const char *const places[] = {"cpu", "auto", "gpu", NULL};
@@ -166,6 +167,9 @@ const tsi_option_row tsi_option_rows[] = {
   {"ranks", NUMBER, FIELD(ranks), TSI_SIMULATE, "P", "simulate a distributed solve on P processes, in the layout of --layout or the fastest one", 1, 1 << 20, NULL},
   {"layout", TEXT, FIELD(layout), TSI_SIMULATE, "PXxPYxPZ|auto", "simulate a distributed solve on so many processes; auto, with --ranks: all layouts, and report the fastest", 0, 0, NULL},
   {"machine", INPUT, FIELD(machine), TSI_SIMULATE, "FILE", "with --ranks or --layout: the cluster, a file of JSON as in share/tristar/machines (default: a common cluster)", 0, 0, NULL},
+  {"network", CHOICE, FIELD(network), TSI_SIMULATE, "loggp|simgrid", "with --ranks or --layout: messages do not disturb each other (loggp, the default), or processes share memory and links, as SimGrid simulates them (simgrid, where TriStar was built with it); auto: the layout is chosen by loggp", 0, 0, networks},
+  {"gantt", OUTPUT, FIELD(gantt), TSI_SIMULATE, "FILE", "with --ranks or --layout: draw when the steps of up to 64 processes run (.svg)", 0, 0, NULL},
+  {"goal", OUTPUT, FIELD(goal), TSI_SIMULATE, "FILE", "with --ranks or --layout: write the programs of all processes in the format GOAL of LogGOPSim", 0, 0, NULL},
   {"platform", CHOICE, FIELD(platform), TSI_SIMULATE, "a100|h100|gh200|mi250x", "the node: a server with GPUs of this kind, their buses PCIe 4, PCIe 5, NVLink-C2C, Infinity Fabric (default a100)", 0, 0, platforms},
   {"devices", NUMBER, FIELD(devices), TSI_SIMULATE, "N", "GPUs of the node (default 1)", 1, 8, NULL},
   {"workers", NUMBER, FIELD(workers), TSI_SIMULATE, "N", "cores of the node, with a worker of StarPU each (default 8)", 1, 60, NULL},

@@ -138,6 +138,7 @@ tristar_status tsi_layout_simulate(const tristar_analysis_t *analysis, const tri
   tristar_layout fallback;
   tristar_cluster full;
   tsi_predicted own = {NULL, NULL};
+  memset(out, 0, sizeof *out);
   tristar_layout_init(&fallback);
   TSI_TRY(TSI_OPTIONS(env, tristar_cluster, cluster, &full));
   TSI_TRY(check_cluster(env, &full));

@@ -14,7 +14,7 @@ expect 2 'need --ranks or --layout' simulate gen:s2d9pt:20 --map cyclic
 expect 1 'cannot read none.json: ' simulate gen:s2d9pt:20 --ranks 2 --machine none.json
 echo '{"cores": 1' >broken.json
 expect 1 'broken.json: not JSON' simulate gen:s2d9pt:20 --ranks 2 --machine broken.json
-for wrong in '"speed": 1' '"cores": "one"' '"cores": 1.5' '"cores": -1' '"name": 3'; do
+for wrong in '"topology": "ring"' '"topology": ["fat_tree", 4]' '"speed": 1' '"cores": "one"' '"cores": 1.5' '"cores": -1' '"name": 3'; do
   echo "{$wrong}" >wrong.json
   key=${wrong%%:*}
   expect 1 "wrong.json: ${key//\"/}: an unknown key, or a value out of its range" simulate gen:s2d9pt:20 --ranks 2 --machine wrong.json
@@ -49,4 +49,41 @@ assert abs(path - first["simulated_s"]) <= 1e-9 * path
 END
   done
 done
+
+# ---- SimGrid: the same without contention; never faster with it here; the same again
+echo '{"topology": "none", "ranks_per_node": 4, "node_bytes_per_second": 2e10, "cache_bytes": 1e5}' >none.json
+echo '{"topology": "crossbar", "ranks_per_node": 4, "node_bytes_per_second": 2e9, "bytes_per_second": 1e8}' >crossbar.json
+seconds() { value simulated_s output.txt; }
+if "$tristar" simulate gen:s2d9pt:20 --ranks 2 --network simgrid >output.txt 2>&1; then
+  for way in '' '--map cyclic' '--algo levelwise --message-tree flat'; do
+    # shellcheck disable=SC2086 # options and their values
+    both() { for network in loggp simgrid; do expect 0 '"simulated_s":' simulate gen:s2d9pt:100 --layout 4x2x4 $way --network $network "$@" --json -; seconds; done; }
+    mapfile -t free < <(both --machine none.json)
+    python3 -c 'import sys; a, b = map(float, sys.argv[1:]); sys.exit(abs(a - b) > 0.05 * a)' "${free[@]}" ||
+      fail "$way: ${free[0]} s by LogGP, ${free[1]} s by SimGrid without contention"
+    for machine in crossbar.json "$machines/frontier.json"; do
+      mapfile -t first < <(both --machine "$machine")
+      mapfile -t again < <(both --machine "$machine")
+      [ "${first[*]}" = "${again[*]}" ] || fail "$way: ${first[*]} s, then ${again[*]} s"
+    done
+  done
+else
+  row 'this TriStar was built without SimGrid'
+fi
+
+# ---- Files
+expect 0 '^network +LogGP' simulate gen:s2d9pt:100 --layout 2x1x2 --map cyclic --goal solve.goal --gantt solve.svg
+grep -q '</svg>' solve.svg || fail "solve.svg is not complete"
+python3 - <<'END' || fail "solve.goal: each message is sent and received once, with the same bytes"
+import re
+sent, received, rank, ranks = [], [], None, 0
+for line in open("solve.goal"):
+    if line.startswith("rank"):
+        rank, ranks = int(line.split()[1]), ranks + 1
+    m = re.match(r"l\d+: (send|recv) (\d+)b (?:to|from) (\d+) tag (\d+)$", line)
+    if m:
+        peer = int(m[3])
+        (sent if m[1] == "send" else received).append((m[2], rank, peer, m[4]) if m[1] == "send" else (m[2], peer, rank, m[4]))
+assert ranks == 4 and len(set(sent)) == len(sent) > 10 and sorted(sent) == sorted(received)
+END
 finish
