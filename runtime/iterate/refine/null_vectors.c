@@ -1,6 +1,8 @@
 /* A basis of the null space: see null_vectors.h. */
 #include "runtime/iterate/refine/null_vectors.h"
 
+#include "runtime/iterate/refine/residual.h"
+
 #define STEPS 3
 #define FIRST_COLUMNS 8
 #define SPARE 4
@@ -46,7 +48,7 @@ static void scale(const tsi_null_vectors *v, bool divide) {
 static tristar_status begin(const tsi_system *system, tristar_op op, tsi_index columns, bool direct,
                             tsi_null_vectors *v) {
   tsi_null_vectors_finish(v);
-  *v = (tsi_null_vectors){.system = system, .op = op, .count = columns, .error = INFINITY};
+  *v = (tsi_null_vectors){.system = system, .op = op, .direct = direct, .count = columns, .error = INFINITY};
   v->bytes = (size_t)system->n * system->kernels->scalar_bytes;
   tristar_status status = TSI_ALLOC_SIZED(system->env, v->vector, columns, v->bytes);
   if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(system->env, v->product, columns, v->bytes);
@@ -188,6 +190,23 @@ static tristar_status vanishes(const tsi_null_vectors *v, tsi_index k, double le
   return TRISTAR_OK;
 }
 
+bool tsi_null_vectors_solve(const tsi_null_vectors *v, const void *b, void *x) {
+  const tsi_sparse_kernels *kernels = v->system->kernels;
+  if (!v->direct) return false;
+  memcpy(v->spare, b, v->bytes);
+  memset(x, 0, v->bytes);
+  kernels->scale(v->system->n, v->spare, tsi_system_row_scale(v->system, v->op), false);
+  for (tsi_index k = v->first; k < v->first + v->others; k++) {
+    double square[2], out[2];
+    multiply(v, product_of(v, k), product_of(v, k), square);
+    multiply(v, product_of(v, k), v->spare, out);
+    const double share[2] = {out[0] / square[0], out[1] / square[0]};
+    kernels->axpy(v->system->n, share, column_of(v, k), x);
+    kernels->axpy(v->system->n, (const double[]){-share[0], -share[1]}, product_of(v, k), v->spare);
+  }
+  return true;
+}
+
 /* Leaves the part of the columns' span that A maps to zero. (Perturbed pivots of a regular part shrink
  * slowly.) Products become orthogonal one after the other, and the columns are combined as the products are.
  * Columns whose products vanish move to the end. */
@@ -215,9 +234,44 @@ static tristar_status leave_null_vectors(tsi_null_vectors *v) {
       system->kernels->axpy(system->n, share, column_of(v, to), column_of(v, k));
     }
   }
-  v->count -= end;
-  memmove(v->vector, column_of(v, end), (size_t)v->count * v->bytes);
+  v->first = v->count -= end;
+  v->others = end;
+  for (tsi_index k = 0; k < v->count; k++) { /* they come first, the others behind them */
+    exchange(v, column_of(v, k), column_of(v, end + k));
+    exchange(v, product_of(v, k), product_of(v, end + k));
+  }
   return system->team->failure;
+}
+
+#define NOISE 64 /* epsilons of the largest entry of a vector, as columns are scaled */
+
+/* Entries that are nothing but rounding errors become zero. */
+static void drop_noise(const tsi_null_vectors *v) {
+  const tsi_system *system = v->system;
+  scale(v, true);
+  for (tsi_index k = 0; k < v->count; k++) {
+    const double largest =
+        tsi_team_largest(system->team, system->kernels->largest_size(system->n, column_of(v, k)));
+    system->kernels->take_large(system->n, column_of(v, k), NULL, NOISE * system->kernels->epsilon * largest,
+                                v->spare);
+    memcpy(column_of(v, k), v->spare, v->bytes);
+  }
+  scale(v, false);
+}
+
+/* Is A v zero in each row, beside |A| |v| of that row? Where it is not, v may be a null vector only because
+ * the rows that it violates are scaled down. */
+static tristar_status find_certainty(const tsi_null_vectors *v, bool *certain) {
+  TSI_CLEANUP(tsi_residual_finish) tsi_residual r = {.system = NULL};
+  TSI_TRY(tsi_residual_begin(v->system, v->op, &r));
+  r.strict = true;
+  *certain = true;
+  for (tsi_index k = 0; k < v->count; k++) {
+    double error;
+    TSI_TRY(tsi_residual_find(&r, v->zero, column_of(v, k), &error));
+    *certain = *certain && error <= pow(v->system->kernels->epsilon, VANISHED);
+  }
+  return TRISTAR_OK;
 }
 
 /* Sets error. The vectors are in the units of the user. */
@@ -239,19 +293,24 @@ static tristar_status check_basis(tsi_null_vectors *v) {
 
 /* The null vectors in the columns' span. */
 static tristar_status finish_basis(tsi_null_vectors *v, bool scaled) {
+  bool certain = true;
   TSI_TRY(leave_null_vectors(v));
+  if (v->direct) {
+    drop_noise(v);
+    TSI_TRY(find_certainty(v, &certain));
+  }
   if (scaled) scale(v, true);
   make_basis(v);
   if (scaled) scale(v, false);
   TSI_TRY(check_basis(v));
+  v->are_certain = v->are_certain && certain;
   if (scaled) scale(v, true);
   return TRISTAR_OK;
 }
 
 /* With a block of so many columns. *whole: it holds all of the null space. last: no larger block is tried. */
-static tristar_status search(tsi_index columns, bool last, bool scaled, const tsi_system *system,
+static tristar_status search(tsi_index columns, bool last, bool scaled, bool direct, const tsi_system *system,
                              tristar_op op, tsi_null_vectors *v, bool *whole) {
-  const bool direct = system->team->n <= DIRECT;
   *whole = true;
   TSI_TRY(begin(system, op, columns, direct, v));
   for (int k = 0; k < STEPS && !direct; k++) {
@@ -266,15 +325,19 @@ static tristar_status search(tsi_index columns, bool last, bool scaled, const ts
   return TRISTAR_OK;
 }
 
+bool tsi_null_vectors_can_be_direct(const tsi_system *system) {
+  return system->team->n <= DIRECT;
+}
+
 tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most, bool scaled,
-                                     tsi_null_vectors *v) {
+                                     bool direct, tsi_null_vectors *v) {
   const tsi_index n = (tsi_index)system->team->n;
   const tsi_index largest = most < (n - FIRST_COLUMNS) / 2 ? 2 * most + FIRST_COLUMNS : n;
   bool whole = n == 0;
   v->are_certain = whole;
-  for (tsi_index columns = n <= DIRECT ? n : tsi_index_min(FIRST_COLUMNS, largest); !whole;
+  for (tsi_index columns = direct ? n : tsi_index_min(FIRST_COLUMNS, largest); !whole;
        columns = tsi_index_min(2 * columns, largest)) {
-    TSI_TRY(search(columns, columns >= largest, scaled, system, op, v, &whole));
+    TSI_TRY(search(columns, columns >= largest, scaled, direct, system, op, v, &whole));
     if (columns >= largest) break;
   }
   return TRISTAR_OK;

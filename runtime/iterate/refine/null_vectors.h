@@ -18,12 +18,14 @@
 typedef struct tsi_null_vectors {
   const tsi_system *system;
   tristar_op op;
+  bool direct;     /* The block is the identity. */
   tsi_index count; /* Vectors. More than were wanted: the null space is larger, the rest of it is unknown. */
-  size_t bytes;    /* Size of a vector: n scalars. */
-  char *vector;    /* The basis, one vector behind the other. */
-  char *product;   /* n scalars each, for as many vectors. */
-  char *zero, *spare; /* n scalars each. */
-  double *real;       /* n, scratch. */
+  tsi_index first, others; /* Behind the basis: the columns whose products are orthogonal, and not zero. */
+  size_t bytes;            /* Size of a vector: n scalars. */
+  char *vector;            /* The basis, one vector behind the other. */
+  char *product;           /* n scalars each, for as many vectors. */
+  char *zero, *spare;      /* n scalars each. */
+  double *real;            /* n, scratch. */
   double error; /* The largest |A v| relative to |A| |v|, as the factors scale rows; infinite if vectors leave
                    the range of numbers. */
   bool are_certain; /* The error is no more than rounding, and there are no other null vectors. */
@@ -33,8 +35,14 @@ typedef struct tsi_null_vectors {
  * unknowns divided by the scaling of the columns of op(A), as the vectors are returned then. *v is zero, and
  * to be finished whatever the status. Errors: MEMORY, and as a solve. */
 TRISTAR_CHECKED tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most,
-                                                     bool scaled, tsi_null_vectors *v);
+                                                     bool scaled, bool direct, tsi_null_vectors *v);
+/* Is the matrix small enough? */
+bool tsi_null_vectors_can_be_direct(const tsi_system *system);
 void tsi_null_vectors_finish(tsi_null_vectors *v);
+
+/* x = a solution of op(A) x = b, if there is one, without the factors. Returns false unless direct.
+ * x may be b. */
+bool tsi_null_vectors_solve(const tsi_null_vectors *v, const void *b, void *x);
 
 /* x -= V V^H x, twice against rounding errors. Returns the largest entry of V^H x. */
 double tsi_null_vectors_remove(const tsi_null_vectors *v, void *x);

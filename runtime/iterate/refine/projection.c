@@ -11,7 +11,8 @@ static const double *column_scale(const tsi_projection *p) {
 static tristar_status solve_scaled(const tsi_projection *p, tristar_op op, const void *b, void *x) {
   const tsi_system *original = p->original;
   const tsi_index n = original->n;
-  TSI_TRY(original->functions->solve(original->context, op, 1, b, n, x, n));
+  if (!tsi_null_vectors_solve(&p->null, b, x))
+    TSI_TRY(original->functions->solve(original->context, op, 1, b, n, x, n));
   original->kernels->scale(n, x, column_scale(p), true);
   (void)tsi_null_vectors_remove(&p->null, x);
   return original->team->failure;
@@ -63,7 +64,8 @@ static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index
   return original->functions->user_row(original->context, op, of_x, i);
 }
 
-tristar_status tsi_projection_begin(const tsi_system *original, tristar_op op, tsi_projection *p) {
+tristar_status tsi_projection_begin(const tsi_system *original, tristar_op op, bool direct,
+                                    tsi_projection *p) {
   static const tsi_system_functions alone = {.solve = solve, .user_row = user_row},
                                     team = {.solve = solve,
                                             .take = take,
@@ -74,7 +76,7 @@ tristar_status tsi_projection_begin(const tsi_system *original, tristar_op op, t
   p->system.functions = original->functions->take ? &team : &alone;
   p->system.context = p;
   p->system.singular = false;
-  TSI_TRY(tsi_null_vectors_find(original, op, MOST_VECTORS, true, &p->null));
+  TSI_TRY(tsi_null_vectors_find(original, op, MOST_VECTORS, true, direct, &p->null));
   if (!p->null.are_certain) p->null.count = 0;
   return TRISTAR_OK;
 }

@@ -16,8 +16,9 @@ typedef struct tsi_projection {
   tsi_null_vectors null;      /* As the factors scale them. None if they are uncertain. */
 } tsi_projection;
 
-/* *p is zero; to be finished whatever the status, and not to be moved. Errors: MEMORY, those of a solve. */
-TRISTAR_CHECKED tristar_status tsi_projection_begin(const tsi_system *original, tristar_op op,
+/* direct: see null_vectors.h; solves do without the factors then. *p is zero; to be finished whatever the
+ * status, and not to be moved. Errors: MEMORY, those of a solve. */
+TRISTAR_CHECKED tristar_status tsi_projection_begin(const tsi_system *original, tristar_op op, bool direct,
                                                     tsi_projection *p);
 /* Removes null vectors from x where they are more than rounding errors: sums of many corrections may hold
  * them again. */

@@ -47,7 +47,7 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   tristar_status status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->trial, column);
-  if (status == TRISTAR_OK && system->singular) status = TSI_ALLOC_ZERO(env, r->projection, 1);
+  if (status == TRISTAR_OK && system->singular) status = TSI_ALLOC_ZERO(env, r->projection, 2);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->part, column);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->rest, column);
   return tsi_team_agree(system->team, status);
@@ -57,7 +57,7 @@ void tsi_refinement_finish(tsi_refinement *r) {
   if (r->system == NULL) return;
   tsi_env *env = r->system->env;
   tsi_residual_finish(&r->residual);
-  if (r->projection) tsi_projection_finish(r->projection);
+  for (int k = 0; k < 2 && r->projection; k++) tsi_projection_finish(&r->projection[k]);
   TSI_FREE(env, r->projection);
   TSI_FREE(env, r->correction);
   TSI_FREE(env, r->best);
@@ -374,14 +374,15 @@ static tristar_status measure_residual(const tsi_refinement *r, const void *b, c
 }
 
 /* The solution without null vectors, x: its backward error, and its residual as the factors scale it. */
-static tristar_status solve_projected(const tsi_refinement *r, const void *b, void *x,
-                                      const tristar_refine_options *options, tristar_refine_result *result) {
+static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *projection, const void *b,
+                                      void *x, const tristar_refine_options *options,
+                                      tristar_refine_result *result) {
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
   TSI_OWNED char *copy = NULL;
   TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, copy, bytes)));
   memcpy(copy, b, bytes);
   tsi_refinement projected = *r;
-  projected.system = projected.residual.system = &r->projection->system;
+  projected.system = projected.residual.system = &projection->system;
   projected.residual.precise = true;
   TSI_TRY(tsi_solve_in_range(&projected, 1, copy, x));
   *result = (tristar_refine_result){.backward_error = 0};
@@ -391,9 +392,29 @@ static tristar_status solve_projected(const tsi_refinement *r, const void *b, vo
     return TRISTAR_OK;
   }
   TSI_TRY(status);
-  tsi_projection_clean(r->projection, x);
+  tsi_projection_clean(projection, x);
   projected.residual.strict = r->uneven;
   return tsi_residual_find(&projected.residual, b, x, &result->backward_error);
+}
+
+/* Tries projections: with the factors, and where that gives no solution of a small system, the direct one.
+ * found: of the last that could be tried; *tried: there is one. */
+static tristar_status try_projections(const tsi_refinement *r, const void *b, void *x,
+                                      const tristar_refine_options *options, tristar_refine_result *found,
+                                      bool *tried) {
+  const double limit = sqrt(r->kernels->epsilon);
+  *tried = false;
+  for (int direct = 0; direct < 2; direct++) {
+    tsi_projection *projection = &r->projection[direct];
+    if (direct && (!tsi_null_vectors_can_be_direct(r->system) ||
+                   (*tried && found->backward_error <= limit && found->residual <= limit)))
+      break;
+    if (projection->original == NULL) TSI_TRY(tsi_projection_begin(r->system, r->op, direct, projection));
+    if (projection->null.count == 0) continue;
+    TSI_TRY(solve_projected(r, projection, b, x, options, found));
+    *tried = true;
+  }
+  return TRISTAR_OK;
 }
 
 /* Has a singular system a solution? *error, *residual: of x; a large residual says no. Null vectors in x can
@@ -407,16 +428,16 @@ static tristar_status judge_singular(const tsi_refinement *r, const void *b, voi
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
   const tristar_refine_options plain = {.max_steps = options->max_steps,
                                         .max_iterations = options->max_iterations};
-  tristar_refine_result found;
+  tristar_refine_result found = {.backward_error = INFINITY};
+  bool tried;
   TSI_OWNED char *other = NULL;
   if (!r->uneven && unscaled <= limit && *error <= limit) return r->system->team->failure;
-  if (r->projection->original == NULL) TSI_TRY(tsi_projection_begin(r->system, r->op, r->projection));
-  if (r->projection->null.count == 0) {
+  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
+  TSI_TRY(try_projections(r, b, other, &plain, &found, &tried));
+  if (!tried) {
     *residual = fmax(*residual, unscaled);
     return TRISTAR_OK;
   }
-  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
-  TSI_TRY(solve_projected(r, b, other, &plain, &found));
   const bool solved = found.backward_error <= limit && found.residual <= limit;
   if (solved && !(*residual <= limit && *error <= limit)) {
     memcpy(x, other, bytes);

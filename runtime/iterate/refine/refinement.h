@@ -28,7 +28,8 @@ typedef struct tsi_refinement {
   bool uneven;   /* units differ widely: the scalings of two rows, or of two columns, by more than eps^-0.4:
                     2^20, in single precision 2^9 */
   tsi_residual residual;
-  tsi_projection *projection; /* of a singular system; begun when a column needs it */
+  tsi_projection *projection; /* of a singular system, with the factors and direct; each is begun when a
+                                 column needs it */
   char *correction, *best, *trial;
   char *part, *rest; /* n scalars; single factors of double numbers only */
 } tsi_refinement;
