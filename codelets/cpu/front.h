@@ -240,9 +240,14 @@ typedef struct tsi_front_kernels {
   /* Its rows of the rectangle of a panel before it, of b columns from o on. */
   void (*stripe_pack)(const tsi_front_stripe *stripe, tsi_index o, tsi_index b, tsi_index height, void *lower,
                       void *upper);
-  /* For factors that are given: P of a triangular factor alone (C and Q are NULL). Packs its panel with the
-   * diagonal block inverted; unit: ones on the diagonal, whatever stands there. */
-  void (*pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *lower, void *work);
+  /* Of a packed panel whose diagonal block D is inverted, X = D^-1: the largest |X(i,j)| / max(|X(i,i)|,
+   * |X(j,j)|). A product with X has a backward error of that many roundoffs, whatever the scaling of D
+   * (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 14.2); substitution has of one. */
+  double (*inverse_growth)(tsi_index b, const void *packed);
+  /* For factors that are given: P of a triangular factor alone (C and Q are NULL). Packs its panel; unit:
+   * ones on the diagonal, whatever stands there. Not TSI_INVERSE_PARTITIONED. */
+  void (*pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, tsi_inverse inverse,
+                     void *lower, void *work);
   /* Adds entry e of `count` to row row[e] of a column of P; negative: left out. Its value is
    * values[index ? index[e] : e]. */
   void (*add_column)(const tsi_front *front, tsi_index column, tsi_count count, const tsi_index *row,
@@ -304,8 +309,9 @@ void TSI_TYPED(tsi_stripe_pack)(const tsi_front_stripe *stripe, tsi_index o, tsi
                                 void *lower, void *upper);
 void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, tsi_inverse inverse,
                                void *lower, void *upper, void *work);
-void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *lower,
-                                     void *work);
+double TSI_TYPED(tsi_front_inverse_growth)(tsi_index b, const void *packed);
+void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit,
+                                     tsi_inverse inverse, void *lower, void *work);
 void TSI_TYPED(tsi_front_add_column)(const tsi_front *front, tsi_index column, tsi_count count,
                                      const tsi_index *row, const void *values, const tsi_count *index);
 tsi_index TSI_TYPED(tsi_front_zero_diagonal)(const tsi_front *front);

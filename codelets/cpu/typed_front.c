@@ -347,6 +347,7 @@ const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
     .stripe_terms = TSI_TYPED(tsi_stripe_terms),
     .stripe_pack_panel = TSI_TYPED(tsi_stripe_pack_panel),
     .stripe_pack = TSI_TYPED(tsi_stripe_pack),
+    .inverse_growth = TSI_TYPED(tsi_front_inverse_growth),
     .pack_lower = TSI_TYPED(tsi_front_pack_lower),
     .add_column = TSI_TYPED(tsi_front_add_column),
     .zero_diagonal = TSI_TYPED(tsi_front_zero_diagonal),

@@ -2,12 +2,18 @@
  *
  * Reads   P and Q of a front, which other tasks may be reading too.
  * Writes  the panel's segments of the factor's stream, and scratch of the caller. */
+#include <math.h>
 #include <string.h>
 
 #include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/base/dense.h"
 #include "codelets/cpu/base/pack.h"
 #include "codelets/cpu/front.h"
+
+/* Nearly the absolute value, without a root. */
+INLINE tsi_real size_of(tsi_scalar x) {
+  return (tsi_real)fabs(tsi_re(x)) + (tsi_real)fabs(tsi_im(x));
+}
 
 /* What a panel's triangle is made of: D, lower triangular. */
 typedef struct diagonal_block {
@@ -130,9 +136,33 @@ static void pack_upper(const tsi_front *front, tsi_index o, const diagonal_block
              rectangle, work);
 }
 
-void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *panel,
-                                     void *scratch) {
-  const diagonal_block d = {diagonal_of(front, o), front->f, b, false, unit, TSI_INVERSE_DIAGONAL};
+double TSI_TYPED(tsi_front_inverse_growth)(tsi_index b, const void *packed) {
+  tsi_real size[TSI_PANEL_WIDTH_MAX], most[TSI_ROW_BLOCK] = {0}; /* size: 1 / |X(j,j)|; most: by lane */
+  if (b == 1) return 0;
+  for (tsi_index j = 0; j < b; j++) {
+    const tsi_index r = j / TSI_ROW_BLOCK * TSI_ROW_BLOCK, rows = tsi_index_min(TSI_ROW_BLOCK, b - r);
+    size[j] =
+        1 /
+        size_of(((const tsi_scalar *)
+                     packed)[tsi_triangle_block(r) + (tsi_count)r * rows + tsi_corner_column(rows, j - r)]);
+  }
+  for (tsi_index r = 0; r < b; r += TSI_ROW_BLOCK) {
+    const tsi_scalar *x = (const tsi_scalar *)packed + tsi_triangle_block(r);
+    const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, b - r);
+    for (tsi_index k = 0; k < r + rows; k++)
+      for (tsi_index i = k < r ? 0 : k - r; i < rows; i++) {
+        const tsi_real least = size[r + i] < size[k] ? size[r + i] : size[k], grown = size_of(*x++) * least;
+        most[i] = grown > most[i] ? grown : most[i];
+      }
+  }
+  double largest = 0;
+  for (tsi_index i = 0; i < TSI_ROW_BLOCK; i++) largest = fmax(largest, (double)most[i]);
+  return largest;
+}
+
+void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit,
+                                     tsi_inverse inverse, void *panel, void *scratch) {
+  const diagonal_block d = {diagonal_of(front, o), front->f, b, false, unit, inverse};
   pack_lower(front, o, &d, panel, scratch);
 }
 

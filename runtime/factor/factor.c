@@ -203,6 +203,17 @@ tristar_status tsi_factor_match_again(tristar_factor_t *factor) {
   return tsi_factor_check_values(factor);
 }
 
+tristar_status tsi_factor_substitute(tristar_factor_t *factor) {
+  tsi_log(
+      &factor->ts->env, TRISTAR_LOG_WARNING,
+      "factor: inverses of diagonal blocks grow to %.1e times their diagonals: analyzed and factored once "
+      "more, for solves by substitution (INVERSE_NONE), which are slower",
+      factor->inverse_growth);
+  TSI_TRY(analyze_again(factor, factor->analysis->stats.method));
+  factor->analysis->options.inverse = TRISTAR_INVERSE_NONE;
+  return tsi_factor_check_values(factor);
+}
+
 /* Plans rely on the analysis, so it stays; METHOD_AUTO says what goes on where it does not fit. */
 tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status status) {
   const tristar_analysis_t *an = factor->analysis;

@@ -52,6 +52,7 @@ struct tristar_factor_s {
   double weakest_pivot;              /* of tsi_pivot_figures (numeric.h): INFINITY unless below TSI_WEAK */
   tsi_index weakest_row;             /* the same: its row */
   double inherited_error; /* relative, of a pivot: what earlier ones may leave (factorize.c), in epsilons */
+  double inverse_growth;  /* Largest inverse_growth (front.h) of a diagonal block; 0: none is inverted. */
   bool fixed;             /* after a row without a pivot: factored without interchanges */
   /* The plan of trial solves, kept from one refactorization to the next; its share of the factor is not
    * counted. NULL: there is none. */
@@ -94,6 +95,11 @@ static inline bool tsi_factor_loses_digits(const tristar_factor_t *factor) {
   const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
   return !(factor->stats.solve_error <= pow(epsilon, 2.0 / 3));
 }
+/* Do products with inverted diagonal blocks possibly lose as many digits? */
+static inline bool tsi_factor_inverts_badly(const tristar_factor_t *factor) {
+  const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+  return factor->inverse_growth * cbrt(epsilon) > 1;
+}
 /* Does such a factor need refinement for each solve? */
 static inline bool tsi_factor_needs_refinement(const tristar_factor_t *factor) {
   return factor->stats.perturbed_pivots > 0 || tsi_factor_loses_digits(factor);
@@ -119,6 +125,8 @@ TRISTAR_CHECKED tristar_status tsi_factor_renew(tristar_factor_t *factor, const 
 /* After the failure STALE of that verdict: analyzes the values anew, for a factor without plans. Errors:
  * those of tristar_analyze. */
 TRISTAR_CHECKED tristar_status tsi_factor_match_again(tristar_factor_t *factor);
+/* The same, to factor without inverted diagonal blocks (TSI_INVERSE_NONE). */
+TRISTAR_CHECKED tristar_status tsi_factor_substitute(tristar_factor_t *factor);
 /* Factors its values, which were checked, with its analysis. Errors: those of tristar_factor. */
 TRISTAR_CHECKED tristar_status tsi_factor_run(tristar_factor_t *factor);
 

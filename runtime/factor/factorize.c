@@ -129,6 +129,7 @@ static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
   atomic_init(&numeric->dependent, INT_MAX);
   numeric->dependent_row = TSI_NONE;
   atomic_init(&numeric->smallest, INFINITY);
+  atomic_init(&numeric->inverse_growth, 0);
   numeric->weakest = INFINITY;
   numeric->weakest_row = TSI_NONE;
 }
@@ -254,6 +255,7 @@ tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor
   factor->weakest_pivot = numeric->weakest;
   factor->weakest_row = numeric->weakest_row;
   factor->fixed = numeric->fixed;
+  factor->inverse_growth = atomic_load(&numeric->inverse_growth);
   return trace_errors(numeric, &factor->inherited_error);
 }
 

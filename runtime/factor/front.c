@@ -314,6 +314,15 @@ static tsi_pivoting pivoting_of(const tsi_numeric *numeric, tsi_index column, ts
   return result;
 }
 
+/* What a product with the inverted diagonal block of a panel costs. */
+static void note_inverse(tsi_numeric *numeric, tsi_index panel, bool upper) {
+  const tristar_analysis_t *an = numeric->analysis;
+  const tsi_index b = tsi_panel_width(an->panels, panel);
+  if (b == 1 || tsi_analysis_inverse(an) == TSI_INVERSE_NONE) return;
+  raise_atomic(&numeric->inverse_growth,
+               numeric->kernels->inverse_growth(b, tsi_factor_panel(numeric->factor, upper, panel)));
+}
+
 tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
   const tsi_index column = first_column(numeric, s), panel = numeric->analysis->panels->first[s];
   tsi_pivoting result = pivoting_of(numeric, column, front->w, front->m == 0);
@@ -328,6 +337,7 @@ tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi
   };
   numeric->small(front, &factors);
   keep_pivots(numeric, column, &result);
+  for (int side = 0; side < (numeric->full ? 2 : 1); side++) note_inverse(numeric, panel, side);
   return result.failed == TSI_NONE ? TRISTAR_OK : fail_at(numeric, column + result.failed, result.why);
 }
 
@@ -365,13 +375,14 @@ void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
 }
 
 /* The inverse of a diagonal block may overflow where the block does not. */
-tristar_status tsi_front_check_packed(const tsi_numeric *numeric, tsi_index panel, bool upper) {
+tristar_status tsi_front_check_packed(tsi_numeric *numeric, tsi_index panel, bool upper) {
   const tristar_analysis_t *an = numeric->analysis;
   const char *packed = tsi_factor_panel(numeric->factor, upper, panel);
   const tsi_count entries = tsi_panel_size(tsi_panel_width(an->panels, panel), an->panels->height[panel]);
-  if (tsi_sparse_kernels_select(an->factor_scalar)->first_not_finite(entries, packed) == entries)
-    return TRISTAR_OK;
-  return fail_at(numeric, an->panels->start[panel], TSI_PIVOT_NOT_FINITE);
+  if (tsi_sparse_kernels_select(an->factor_scalar)->first_not_finite(entries, packed) < entries)
+    return fail_at(numeric, an->panels->start[panel], TSI_PIVOT_NOT_FINITE);
+  note_inverse(numeric, panel, upper);
+  return TRISTAR_OK;
 }
 
 void tsi_numeric_raise_term(tsi_numeric *numeric, tsi_index s, tsi_index row, double term) {

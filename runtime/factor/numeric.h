@@ -136,6 +136,7 @@ typedef struct tsi_numeric {
   tsi_index dependent_row; /* the user's row of it where others have told it; TSI_NONE: out_row says */
   _Atomic double smallest, largest; /* pivots */
   _Atomic double strongest;         /* as in tsi_pivot_figures */
+  _Atomic double inverse_growth;    /* of factor.h */
   double weakest;                   /* the same; with */
   tsi_index weakest_row;            /* its row, behind `lock` while steps run */
   atomic_llong done;                /* supernodes */
@@ -267,9 +268,8 @@ static inline void tsi_entry_batch_put(tsi_entry_batch *batch, const tsi_assembl
 }
 /* term: |L(i,k) U(k,i)| of row `row` of the front of s. */
 void tsi_numeric_raise_term(tsi_numeric *numeric, tsi_index s, tsi_index row, double term);
-/* Errors: NOT_FINITE. */
-TRISTAR_CHECKED tristar_status tsi_front_check_packed(const tsi_numeric *numeric, tsi_index panel,
-                                                      bool upper);
+/* Notes the growth of its inverse, too. Errors: NOT_FINITE. */
+TRISTAR_CHECKED tristar_status tsi_front_check_packed(tsi_numeric *numeric, tsi_index panel, bool upper);
 /* Scalars of work that packing a panel of width b takes. */
 static inline tsi_count tsi_pack_work(tsi_index b) {
   return (tsi_count)b * TSI_PANEL_WIDTH_MAX;

@@ -249,7 +249,7 @@ static tristar_status begin_panel(tsi_numeric *numeric, const tsi_open_front *op
 }
 
 /* After the last stripe panels are complete. */
-static tristar_status check_panels(const tsi_numeric *numeric, const tsi_front_tiles *t) {
+static tristar_status check_panels(tsi_numeric *numeric, const tsi_front_tiles *t) {
   for (tsi_index panel = t->panel; panel < t->panel + t->inner; panel++)
     for (int side = 0; side < (numeric->full ? 2 : 1); side++)
       TSI_TRY(tsi_front_check_packed(numeric, panel, side));

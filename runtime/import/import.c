@@ -1,4 +1,4 @@
-/* Factors from elsewhere: tristar_import_supernodal, tristar_reimport.
+/* Factors from elsewhere: tristar_import_supernodal, tristar_reimport, but for the verdict on them (judge.h).
  *
  * Job. Find supernodes of the given factors (partition/given), pack their values (import_values), and make a
  * factor that plans and solves cannot tell from the library's own.
@@ -191,19 +191,44 @@ tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const double *from, c
   return TRISTAR_OK;
 }
 
-/* Values, scalings, the matrix. The factor is valid afterwards. */
+static tristar_status fill_panels(tsi_env *env, const given *g, tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  factor->inverse_growth = 0;
+  for (int i = 0; i < g->sides; i++) {
+    const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
+    TSI_TRY(tsi_import_values(env, &g->triangle[i], &side, (char)g->factors->scalar, g->name[i],
+                              tsi_analysis_inverse(an), &factor->inverse_growth,
+                              g->name[i][0] == 'U' ? factor->upper : factor->lower));
+  }
+  return TRISTAR_OK;
+}
+
+/* Blocks whose inverses would spoil solves are not inverted. */
+static tristar_status fill_first(tsi_env *env, const given *g, tristar_factor_t *factor) {
+  TSI_TRY(fill_panels(env, g, factor));
+  if (!tsi_factor_inverts_badly(factor)) return TRISTAR_OK;
+  tsi_log(env, TRISTAR_LOG_INFO,
+          "import: inverses of diagonal blocks grow to %.1e times their diagonals: solves by substitution",
+          factor->inverse_growth);
+  factor->analysis->options.inverse = TRISTAR_INVERSE_NONE;
+  return fill_panels(env, g, factor);
+}
+
+tristar_status tsi_import_check_inverses(const tristar_factor_t *factor) {
+  if (isfinite(factor->inverse_growth)) return TRISTAR_OK;
+  TSI_FAIL(
+      &factor->ts->env, TRISTAR_ERR_NOT_FINITE,
+      "the inverse of a diagonal block exceeds the range of the type: import the values anew, for solves "
+      "by substitution");
+}
+
+/* Scalings, D, the matrix. The factor is valid afterwards. */
 static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tristar_factors *f = g->factors;
-  factor->valid = false;
   factor->adjoint = f->hermitian && f->method != TRISTAR_METHOD_LU;
   TSI_TRY(tsi_import_scale(env, g->n, f->row_scale, "row_scale", &factor->row_scale));
   TSI_TRY(tsi_import_scale(env, g->n, f->column_scale, "column_scale", &factor->col_scale));
-  for (int i = 0; i < g->sides; i++) {
-    const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
-    TSI_TRY(tsi_import_values(env, &g->triangle[i], &side, (char)f->scalar, g->name[i],
-                              g->name[i][0] == 'U' ? factor->upper : factor->lower));
-  }
   if (factor->inverse) {
     const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select((char)f->scalar);
     const tsi_index zero = tsi_front_kernels_select((char)f->scalar)
@@ -252,6 +277,7 @@ tristar_status tsi_import_structure(tristar_t *ts, const tristar_factors *factor
   factor->scalar_bytes = tsi_sparse_kernels_select((char)factors->scalar)->scalar_bytes;
   TSI_TRY(tsi_pattern_allocate_values(env, factor->analysis->pattern, &factor->values));
   TSI_TRY(allocate(env, &g, factor));
+  TSI_TRY(fill_first(env, &g, factor));
   TSI_TRY(fill(env, &g, factor));
   fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
   tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %lld supernodes, %.1f MB%s", factor->stats.factor_seconds,
@@ -259,19 +285,6 @@ tristar_status tsi_import_structure(tristar_t *ts, const tristar_factors *factor
           factor->analysis->other.symbolic ? ", L and U of different structure" : "");
   *out = tsi_take(&factor);
   return TRISTAR_OK;
-}
-
-tristar_status tristar_import_supernodal(tristar_t *ts, const tristar_factors *factors,
-                                         tristar_factor_t **factor) {
-  tristar_status status = TRISTAR_OK;
-  if (factor != NULL) *factor = NULL;
-  TSI_ENTER(ts, ts);
-  tsi_env *env = &ts->env;
-  if (factor == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
-  if (factors == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
-  TSI_TRY_OUT(tsi_import_structure(ts, factors, true, factors->method == TRISTAR_METHOD_LU, factor));
-out:
-  return tsi_answer(env, status);
 }
 
 /* The matrix that comes with new values must have the pattern of the first one. */
@@ -294,31 +307,26 @@ static tristar_status check_same_order(tsi_env *env, const tristar_analysis_t *a
   return TRISTAR_OK;
 }
 
-tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors *factors) {
-  tristar_status status = TRISTAR_OK;
-  given g;
-  TSI_ENTER(factor, factor->ts);
+tristar_status tsi_reimport_structure(tristar_factor_t *factor, const tristar_factors *factors) {
+  TSI_CLEANUP(finish_given) given g = {.sides = 0};
   tsi_env *env = &factor->ts->env;
-  tristar_analysis_t *an = factor->analysis;
+  const tristar_analysis_t *an = factor->analysis;
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
-  memset(&g, 0, sizeof g);
-  if (factors == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
-  if (!an->imported)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "this factor was not imported: tristar_refactor");
+  if (!an->imported) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "this factor was not imported: tristar_refactor");
   if (tsi_factor_is_triangle(factor))
-    TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "this factor is a triangular matrix: import it anew");
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "this factor is a triangular matrix: import it anew");
   if (factors->n != an->symbolic->n || (char)factors->scalar != an->factor_scalar ||
       factors->method != an->stats.method)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_STALE, "n, scalar or method is not that of the first import");
+    TSI_FAIL(env, TRISTAR_ERR_STALE, "n, scalar or method is not that of the first import");
   factor->valid = false;
-  TSI_TRY_OUT(read_given(env, factors, true, factors->method == TRISTAR_METHOD_LU, &g));
-  TSI_TRY_OUT(check_same_matrix(env, &g, factor));
-  TSI_TRY_OUT(check_same_order(env, an, an->in_row, factors->row_order, "row_order"));
-  TSI_TRY_OUT(check_same_order(env, an, an->out_row, factors->column_order, "column_order"));
-  TSI_TRY_OUT(fill(env, &g, factor));
+  TSI_TRY(read_given(env, factors, true, factors->method == TRISTAR_METHOD_LU, &g));
+  TSI_TRY(check_same_matrix(env, &g, factor));
+  TSI_TRY(check_same_order(env, an, an->in_row, factors->row_order, "row_order"));
+  TSI_TRY(check_same_order(env, an, an->out_row, factors->column_order, "column_order"));
+  TSI_TRY(fill_panels(env, &g, factor));
+  TSI_TRY(tsi_import_check_inverses(factor));
+  TSI_TRY(fill(env, &g, factor));
   fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
-out:
-  finish_given(&g);
-  return tsi_answer(env, status);
+  return TRISTAR_OK;
 }

@@ -10,6 +10,12 @@
 TRISTAR_CHECKED tristar_status tsi_import_structure(tristar_t *ts, const tristar_factors *factors, bool lower,
                                                     bool upper, tristar_factor_t **out);
 
+/* tristar_reimport without the verdict on the factor (judge.h). Errors: theirs. */
+TRISTAR_CHECKED tristar_status tsi_reimport_structure(tristar_factor_t *factor,
+                                                      const tristar_factors *factors);
+/* Errors: NOT_FINITE (the inverse of a diagonal block exceeds the range of the type). */
+TRISTAR_CHECKED tristar_status tsi_import_check_inverses(const tristar_factor_t *factor);
+
 /* *row: n, row[j] = order[perm[j]]; order NULL, or 0, 1, 2, ...: perm itself. Errors: FORMAT, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *symbolic,
                                                 const int64_t *order, const char *name, tsi_index **row);

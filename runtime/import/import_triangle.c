@@ -211,8 +211,11 @@ static tristar_status refill_panels(tristar_factor_t *factor) {
   const tsi_structure side = tsi_analysis_structure(an, 0);
   TSI_CLEANUP(tsi_triangle_finish) tsi_triangle triangle = {.structure = {.n = 0}};
   TSI_TRY(tsi_triangle_create(env, an->pattern->n, factor->scalar_bytes, &lines, !lower, &triangle));
-  return tsi_import_values(env, &triangle, &side, an->factor_scalar, lower ? "L" : "U",
-                           lower ? factor->lower : factor->upper);
+  factor->inverse_growth = 0;
+  TSI_TRY(tsi_import_values(env, &triangle, &side, an->factor_scalar, lower ? "L" : "U",
+                            tsi_analysis_inverse(an), &factor->inverse_growth,
+                            lower ? factor->lower : factor->upper));
+  return tsi_import_check_inverses(factor);
 }
 
 tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values, bool finite) {

@@ -1,6 +1,8 @@
 /* Scatters given columns into dense blocks, inverts and packs them: see import_values.h. */
 #include "runtime/import/import_values.h"
 
+#include <math.h>
+
 #include "codelets/cpu/front.h"
 #include "runtime/exec/starpu/blas.h"
 
@@ -11,6 +13,8 @@ typedef struct importer {
   const tsi_front_kernels *kernels;
   const tsi_sparse_kernels *sparse;
   const char *name;
+  tsi_inverse inverse;
+  double growth; /* of inverted blocks so far */
   char *stream;
   tsi_index *place; /* n: row of the current front */
   tsi_index *owner; /* n: the supernode that place was set for */
@@ -77,13 +81,19 @@ static tristar_status pack_panels(importer *im, const tsi_front *front, tsi_inde
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) {
     char *to = im->stream + (size_t)values[p] * im->kernels->scalar_bytes;
     im->kernels->pack_lower(front, panels->start[p] - panels->start[panels->first[s]],
-                            tsi_panel_width(panels, p), im->triangle->unit, to, im->scratch);
-    if (im->sparse->first_not_finite(values[p + 1] - values[p], to) < values[p + 1] - values[p])
+                            tsi_panel_width(panels, p), im->triangle->unit, im->inverse, to, im->scratch);
+    const bool finite =
+        im->sparse->first_not_finite(values[p + 1] - values[p], to) == values[p + 1] - values[p];
+    if (!finite && im->inverse == TSI_INVERSE_NONE)
       TSI_FAIL(
           im->env, TRISTAR_ERR_NOT_FINITE,
-          "%s: NaN or infinity, or a diagonal block too close to singular, in columns %d to %d of the order "
-          "that the import chose",
+          "%s: the reciprocal of a diagonal entry in columns %d to %d of the order that the import chose "
+          "exceeds the range of the type",
           im->name, panels->start[p], panels->start[p + 1] - 1);
+    if (!finite)
+      im->growth = INFINITY;
+    else if (im->inverse != TSI_INVERSE_NONE)
+      im->growth = fmax(im->growth, im->kernels->inverse_growth(tsi_panel_width(panels, p), to));
   }
   return TRISTAR_OK;
 }
@@ -112,7 +122,8 @@ static tristar_status import_supernode(importer *im, tsi_index s) {
 }
 
 tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle, const tsi_structure *structure,
-                                 char scalar, const char *name, void *stream) {
+                                 char scalar, const char *name, tsi_inverse inverse, double *growth,
+                                 void *stream) {
   TSI_SCRATCH(env, importer, im, 1);
   *im = (importer){.env = env,
                    .triangle = triangle,
@@ -120,9 +131,12 @@ tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle, con
                    .kernels = tsi_front_kernels_select(scalar),
                    .sparse = tsi_sparse_kernels_select(scalar),
                    .name = name,
+                   .inverse = inverse,
+                   .growth = *growth,
                    .stream = stream};
   TSI_TRY(allocate(im));
   TSI_TRY(tsi_blas_reserve(env, 1));
   for (tsi_index s = 0; s < structure->symbolic->count; s++) TSI_TRY(import_supernode(im, s));
+  *growth = im->growth;
   return TRISTAR_OK;
 }

@@ -289,7 +289,8 @@ typedef struct tristar_analysis_options {
                          double. Small pivots are perturbed; singular matrices are found by the estimate of
                          the condition alone (tristar_stats.h). Values beyond the range of single precision
                          become infinite or zero. tristar_solve does not refine because of them. */
-  tristar_inverse inverse;   /* Treatment of diagonal blocks. Imported factors have INVERSE_DIAGONAL. */
+  tristar_inverse inverse;   /* Treatment of diagonal blocks. INVERSE_DIAGONAL becomes INVERSE_NONE if the
+                                inverses would spoil solves (tristar_stats.h). */
   tristar_merge merge;       /* Which supernodes are merged. */
   tristar_singular singular; /* Treatment of singular matrices. */
   tristar_growth growth;     /* Treatment of pivot growth. */

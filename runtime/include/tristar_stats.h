@@ -19,6 +19,15 @@
  * precision 8e-3), one solve shows whether the inverse is large, beyond eps^-0.4 (2e6; in single precision
  * 600). Only then is the condition estimated.
  *
+ * Inverted diagonal blocks. Solves multiply by X = D^-1 for each diagonal block D. Their backward error is
+ * about eps g, where g is the largest |X(i,j)| / max(|X(i,i)|, |X(j,j)|). It is small for almost all
+ * matrices, and grows like 2^w for triangular blocks of w columns with a unit diagonal and -1 beside it. If g
+ * exceeds eps^(-1/3), trial solves measure the loss. If they lose digits, or if g exceeds eps^(-1/2),
+ * tristar_factor analyzes and factors once more for INVERSE_NONE, substitution, with a warning. Imports use
+ * substitution from g = eps^(-1/3) on. tristar_refactor and tristar_reimport keep what the plans rely on:
+ * trial solves decide whether tristar_solve refines, and the log has a warning. Distributed factorizations
+ * keep inverses too: trial solves decide whether they are refined, and warn if digits are lost.
+ *
  * eps is twice the unit roundoff of the matrix: 2^-52, in single precision 2^-23. For single factors of a
  * double matrix the search for suspicious pivots uses single precision, and the solves of the estimate are
  * refined. */

@@ -82,19 +82,20 @@ typedef struct tristar_factors {
 TRISTAR_API void tristar_factors_init(tristar_factors *factors);
 
 /* Makes a factor of the library from factors of another solver. It copies the values, and inverts diagonal
- * blocks. Columns of similar structure become supernodes, whatever the format; L and U keep structures of
- * their own. Plans and solves use the factor like one of tristar_factor; tristar_refactor returns
- * UNSUPPORTED. Errors: ARGUMENT, FORMAT (an index outside the triangle, an order that is no permutation: the
- * message names the place), SINGULAR (a zero or missing diagonal entry), NOT_FINITE (NaN or infinity; or the
- * inverse of a diagonal block exceeds the range of the type, because values are not scaled), TOO_LARGE,
- * MEMORY. */
+ * blocks unless that would spoil solves (tristar_stats.h). Columns of similar structure become supernodes,
+ * whatever the format; L and U keep structures of their own. Plans and solves use the factor like one of
+ * tristar_factor; tristar_refactor returns UNSUPPORTED. Errors: ARGUMENT, FORMAT (an index outside the
+ * triangle, an order that is no permutation: the message names the place), SINGULAR (a zero or missing
+ * diagonal entry), NOT_FINITE (NaN or infinity; or the reciprocal of a diagonal entry exceeds the range of
+ * the type), TOO_LARGE, MEMORY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_supernodal(tristar_t *ts,
                                                                      const tristar_factors *factors,
                                                                      tristar_factor_t **factor);
 
 /* Imports new values in the same structure. Plans of the factor use them from their next solve on. Errors: as
- * tristar_import_supernodal; STALE: a nonzero entry is outside the structure of the first import. The factor
- * then has no values. */
+ * tristar_import_supernodal; NOT_FINITE also if the inverse of a diagonal block exceeds the range of the
+ * type, where a new import would use substitution; STALE: a nonzero entry is outside the structure of the
+ * first import. The factor then has no values. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport(tristar_factor_t *factor,
                                                             const tristar_factors *factors);
 

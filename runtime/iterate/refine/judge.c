@@ -30,8 +30,8 @@ static bool inherits_errors(const tristar_factor_t *factor) {
 }
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
-  return is_suspicious(factor) || inherits_errors(factor) || factor->stats.growth > GROWN ||
-         tsi_scaling_spread(factor) > TSI_APART_UNITS;
+  return is_suspicious(factor) || inherits_errors(factor) || tsi_factor_inverts_badly(factor) ||
+         factor->stats.growth > GROWN || tsi_scaling_spread(factor) > TSI_APART_UNITS;
 }
 
 bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
@@ -113,7 +113,9 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
 static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, int spread, bool *fine) {
   double size;
   *fine = false;
-  if (is_suspicious(factor) || factor->stats.growth > GROWN || spread > TSI_FAR_UNITS) return TRISTAR_OK;
+  if (is_suspicious(factor) || factor->stats.growth > GROWN || spread > TSI_FAR_UNITS ||
+      tsi_factor_inverts_badly(factor))
+    return TRISTAR_OK;
   *fine = !inherits_errors(factor);
   if (*fine) return TRISTAR_OK;
   TSI_TRY(tsi_condition_glance(system, &size));
@@ -177,6 +179,14 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   const tristar_factor_stats *stats = &factor->stats;
   char text[400];
   if (!tsi_factor_loses_digits(factor)) return TRISTAR_OK;
+  if (tsi_factor_inverts_badly(factor) && stats->growth <= GROWN) {
+    if (system->team->own == 0)
+      tsi_log(system->env, TRISTAR_LOG_WARNING,
+              "factor: inverses of diagonal blocks grow to %.1e times their diagonals: solves that are not "
+              "refined have backward errors of about %.1e",
+              factor->inverse_growth, stats->solve_error);
+    return TRISTAR_OK;
+  }
   snprintf(
       text, sizeof text,
       "pivots grow to %.1e times the entries of the scaled matrix, %lld are perturbed: solves that are not "
@@ -230,5 +240,40 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
         "factor: pivots were perturbed, %lld in all: solutions need refinement, as tristar_solve does it by "
         "default",
         (long long)stats->perturbed_pivots);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_judge_spread(const tsi_system *system, int *spread) {
+  TSI_OWNED double *one = NULL, *sum = NULL;
+  TSI_TRY(TSI_ALLOC(system->env, one, system->n));
+  TSI_TRY(TSI_ALLOC(system->env, sum, system->n));
+  for (tsi_index i = 0; i < system->n; i++) one[i] = 1;
+  *spread = 0;
+  for (int transposed = 0; transposed < 2; transposed++) {
+    double least = INFINITY, most = 0;
+    TSI_TRY(tsi_system_weigh(system, transposed ? TRISTAR_T : TRISTAR_N, one, sum));
+    for (tsi_index i = 0; i < system->n; i++) {
+      if (sum[i] > 0) least = fmin(least, sum[i]);
+      most = fmax(most, sum[i]);
+    }
+    if (most > 0) *spread = tsi_index_max(*spread, tsi_exponent_of(most) - tsi_exponent_of(least));
+  }
+  return TRISTAR_OK;
+}
+
+/* Rows in units of 2^-1000 take x beyond the range of numbers: such a trial says nothing of the factors. */
+tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor) {
+  tristar_factor_stats *stats = &factor->stats;
+  stats->judged = 1;
+  stats->solve_error = 0;
+  for (trial which = TRIAL_ONES; which <= TRIAL_UNITS; which++) {
+    double error = 0;
+    TSI_TRY(try_solves(system, factor, which, which, &error));
+    if (isfinite(error)) stats->solve_error = fmax(stats->solve_error, error);
+  }
+  if (tsi_factor_loses_digits(factor))
+    tsi_log(system->env, TRISTAR_LOG_WARNING,
+            "import: solves that are not refined have backward errors of about %.1e; tristar_solve refines",
+            stats->solve_error);
   return TRISTAR_OK;
 }

@@ -1,8 +1,13 @@
-/* tristar_factor and tristar_refactor: a factorization, and a verdict on it where its pivots are suspicious.
+/* tristar_factor, tristar_refactor, tristar_import_supernodal, tristar_reimport: a factorization, and a
+ * verdict on it where its pivots, its inverted diagonal blocks or the units of its matrix are suspicious.
  *
- * Reads   an analysis, the user's values.   Writes  a factor. */
+ * Reads   an analysis, the user's values, factors from elsewhere.   Writes  a factor. */
+#include <math.h>
+
 #include "runtime/iterate/refine/judge.h"
 #include "runtime/iterate/refine/system_plan.h"
+#include "runtime/factor/scaling.h"
+#include "runtime/import/import.h"
 #include "runtime/base/clock.h"
 
 #define KEPT_ROWS 50000 /* of a plan that is kept: it takes a large part of the time of small matrices */
@@ -29,11 +34,38 @@ static tristar_status judge(tristar_factor_t *factor, bool last, bool again) {
   return TRISTAR_OK;
 }
 
+/* Do inverted diagonal blocks spoil solves, whether or not the right-hand sides of a trial show it? */
+static bool inverts_uselessly(const tristar_factor_t *factor) {
+  const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+  return factor->inverse_growth * sqrt(epsilon) > 1 ||
+         (tsi_factor_inverts_badly(factor) && tsi_factor_loses_digits(factor));
+}
+
+/* Would substitution serve them? */
+static bool should_substitute(const tristar_factor_t *factor) {
+  return factor->analysis->options.inverse == TRISTAR_INVERSE_DIAGONAL && inverts_uselessly(factor);
+}
+
+/* Plans rely on the inverted blocks, so they stay when values are renewed. */
+static void warn_of_inverses(const tristar_factor_t *factor, const char *remedy) {
+  if (tsi_factor_loses_digits(factor) || !inverts_uselessly(factor)) return; /* trials have warned */
+  tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING,
+          "inverses of diagonal blocks grow to %.1e times their diagonals: solves may lose that many digits; "
+          "%s chooses substitution for such values, and needs a new plan",
+          factor->inverse_growth, remedy);
+}
+
 /* GROWTH_MATCH: another analysis, for these values, if the matching does not suit them. */
 static tristar_status judge_first(tristar_factor_t *factor) {
   tristar_status status = judge(factor, !tsi_judge_can_match(factor->analysis), false);
-  if (status != TRISTAR_ERR_STALE) return status;
-  TSI_TRY(tsi_factor_match_again(factor));
+  if (status == TRISTAR_ERR_STALE && !should_substitute(factor)) {
+    TSI_TRY(tsi_factor_match_again(factor));
+    TSI_TRY(tsi_factor_run(factor));
+    status = judge(factor, true, false);
+  }
+  const bool judged = status == TRISTAR_OK || status == TRISTAR_ERR_SINGULAR || status == TRISTAR_ERR_STALE;
+  if (!judged || !should_substitute(factor)) return status;
+  TSI_TRY(tsi_factor_substitute(factor));
   TSI_TRY(tsi_factor_run(factor));
   return judge(factor, true, false);
 }
@@ -70,9 +102,57 @@ tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
   const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
   TSI_TRY_OUT(tsi_factor_renew(factor, values));
   status = judge(factor, !tsi_judge_can_match(factor->analysis), true);
+  if (status == TRISTAR_OK) warn_of_inverses(factor, "tristar_factor");
   if (status != TRISTAR_OK) factor->valid = false;
   TSI_TRY_OUT(status);
   tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
+out:
+  return tsi_answer(env, status);
+}
+
+/* Of imports. Without its matrix nothing can be tried. */
+static tristar_status judge_import(tristar_factor_t *factor) {
+  TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  tristar_plan_options options;
+  tsi_plan_system s;
+  int spread = 0;
+  if (!factor->has_matrix) return TRISTAR_OK;
+  tsi_factor_system_create(factor, &s);
+  if (!tsi_factor_inverts_badly(factor)) {
+    TSI_TRY(tsi_judge_spread(&s.system, &spread));
+    if (spread <= TSI_APART_UNITS) return TRISTAR_OK;
+  }
+  tristar_plan_options_init(&options);
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  TSI_TRY(tristar_plan(factor, &options, &plan));
+  s.system.context = plan;
+  return tsi_judge_import(&s.system, factor);
+}
+
+tristar_status tristar_import_supernodal(tristar_t *ts, const tristar_factors *factors,
+                                         tristar_factor_t **factor) {
+  tristar_status status = TRISTAR_OK;
+  if (factor != NULL) *factor = NULL;
+  TSI_ENTER(ts, ts);
+  tsi_env *env = &ts->env;
+  if (factor == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
+  if (factors == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
+  TSI_TRY_OUT(tsi_import_structure(ts, factors, true, factors->method == TRISTAR_METHOD_LU, factor));
+  TSI_TRY_OUT(judge_import(*factor));
+out:
+  if (status != TRISTAR_OK && factor != NULL) tristar_factor_destroy(factor);
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors *factors) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(factor, factor->ts);
+  tsi_env *env = &factor->ts->env;
+  if (factors == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
+  TSI_TRY_OUT(tsi_reimport_structure(factor, factors));
+  status = judge_import(factor);
+  if (status == TRISTAR_OK) warn_of_inverses(factor, "tristar_import_supernodal");
+  if (status != TRISTAR_OK) factor->valid = false;
 out:
   return tsi_answer(env, status);
 }

@@ -221,6 +221,7 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
                                             numeric->share, NULL));
   TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
   TSI_TRY_OUT(tsi_transport_unite(d->transport, &part->inherited_error, 1, MPI_DOUBLE, MPI_MAX));
+  TSI_TRY_OUT(tsi_transport_unite(d->transport, &part->inverse_growth, 1, MPI_DOUBLE, MPI_MAX));
   note_outcome(team_factor, numeric);
   tsi_numeric_destroy(&numeric);
   TSI_TRY_OUT(tsi_agree_on_kind(d, team_factor->source, part->row_scale != NULL));
