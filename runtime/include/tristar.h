@@ -19,7 +19,8 @@
  *   tristar_triangle.h      triangles; imported factors  tristar_typed.h        typed vectors
  *   tristar_precond.h       preconditioners              tristar_krylov.h       Krylov methods
  *   tristar_stats.h         statistics of all objects    tristar_trace.h        timelines of solves
- *   tristar_schur.h         Schur complements            tristar_device.h       GPUs
+ *   tristar_schur.h         Schur complements            tristar_inverse.h      entries of the inverse
+ *   tristar_save.h          saved factors and plans      tristar_device.h       GPUs
  *   tristar_mpi.h           many processes               tristar_dmatrix_mpi.h  distributed matrices
  *   tristar_layout.h        layouts of processes         tristar_starpu.h       StarPU programs
  *   tristar_machine.h       StarPU, calibration          tristar_experimental.h variants for comparisons
