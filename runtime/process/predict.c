@@ -3,6 +3,7 @@
 
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/base/options.h"
+#include "runtime/base/range.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/process/layout_words.h"
 #include "runtime/process/process.h"
@@ -83,13 +84,6 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
 
 /* ---- Figures over all processes ----------------------------------------------------------------------- */
 
-static void add_seconds(tristar_range *range, double value, tsi_index rank, tsi_index ranks) {
-  if (rank == 0 || value < range->min) range->min = value;
-  if (rank == 0 || value > range->max) range->max = value;
-  range->total += value;
-  if (rank == ranks - 1) range->mean = range->total / ranks;
-}
-
 static void summarize(const tsi_simulation *s, tristar_simulated *out) {
   const tsi_index ranks = s->world->ranks;
   const tsi_simulated_path path = tsi_simulation_path(s);
@@ -97,10 +91,10 @@ static void summarize(const tsi_simulation *s, tristar_simulated *out) {
   for (tsi_index r = 0; r < ranks; r++) {
     const tsi_simulated_rank *own = &s->rank[r];
     const double busy = own->arithmetic + own->message[0] + own->message[1];
-    add_seconds(&out->arithmetic, own->arithmetic, r, ranks);
-    add_seconds(&out->inside, own->message[0], r, ranks);
-    add_seconds(&out->between, own->message[1], r, ranks);
-    add_seconds(&out->waiting, s->seconds * s->cluster.cores - busy, r, ranks);
+    tsi_range_add(&out->arithmetic, own->arithmetic, r);
+    tsi_range_add(&out->inside, own->message[0], r);
+    tsi_range_add(&out->between, own->message[1], r);
+    tsi_range_add(&out->waiting, s->seconds * s->cluster.cores - busy, r);
   }
   tsi_traffic_summarize(s->traffic, 0, s->row_bytes, &traffic);
   out->ranks = ranks;

@@ -5,6 +5,7 @@
 #include "codelets/cpu/rows/sparse.h"
 #include "dag/factor/front_owners.h"
 #include "dag/traffic.h"
+#include "runtime/base/range.h"
 #include "runtime/factor/analysis.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/process/layout_words.h"
@@ -275,18 +276,12 @@ static tristar_status check_arguments(tsi_env *env, const tristar_analysis_t *an
 
 /* ---- Figures over all processes ----------------------------------------------------------------------- */
 
-static void add_rank(tristar_range *range, double value, tsi_index rank) {
-  if (rank == 0 || value < range->min) range->min = value;
-  if (rank == 0 || value > range->max) range->max = value;
-  range->total += value;
-}
-
 static void add_counts(tristar_messages *messages, const tsi_traffic_count *sent,
                        const tsi_traffic_count *received, double row_bytes, tsi_index rank) {
-  add_rank(&messages->sent, (double)sent->messages, rank);
-  add_rank(&messages->received, (double)received->messages, rank);
-  add_rank(&messages->sent_bytes, row_bytes * (double)sent->rows, rank);
-  add_rank(&messages->received_bytes, row_bytes * (double)received->rows, rank);
+  tsi_range_add(&messages->sent, (double)sent->messages, rank);
+  tsi_range_add(&messages->received, (double)received->messages, rank);
+  tsi_range_add(&messages->sent_bytes, row_bytes * (double)sent->rows, rank);
+  tsi_range_add(&messages->received_bytes, row_bytes * (double)received->rows, rank);
 }
 
 static tsi_traffic_count sum_classes(const tsi_traffic_count *count) {
@@ -298,13 +293,6 @@ static tsi_traffic_count sum_classes(const tsi_traffic_count *count) {
   return sum;
 }
 
-static void find_means(tristar_messages *messages, double ranks) {
-  messages->sent.mean = messages->sent.total / ranks;
-  messages->received.mean = messages->received.total / ranks;
-  messages->sent_bytes.mean = messages->sent_bytes.total / ranks;
-  messages->received_bytes.mean = messages->received_bytes.total / ranks;
-}
-
 void tsi_traffic_summarize(const tsi_traffic *traffic, double scalar_bytes, double row_bytes,
                            tristar_traffic *out) {
   tristar_messages *of[] = {&out->broadcast, &out->reduction, &out->grids};
@@ -314,11 +302,8 @@ void tsi_traffic_summarize(const tsi_traffic *traffic, double scalar_bytes, doub
     for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++)
       add_counts(of[k], &rank->sent[k], &rank->received[k], row_bytes, r);
     add_counts(&out->all, &sent, &received, row_bytes, r);
-    add_rank(&out->factor_bytes, scalar_bytes * (double)rank->entries, r);
+    tsi_range_add(&out->factor_bytes, scalar_bytes * (double)rank->entries, r);
   }
-  for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++) find_means(of[k], traffic->ranks);
-  find_means(&out->all, traffic->ranks);
-  out->factor_bytes.mean = out->factor_bytes.total / traffic->ranks;
   out->balance = out->factor_bytes.mean > 0 ? out->factor_bytes.max / out->factor_bytes.mean : 1;
   out->ranks = traffic->ranks;
   out->grid_steps = traffic->grid_steps;
@@ -333,12 +318,9 @@ static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *a
   TSI_TRY(count_fronts(env, an, layout, count, &out->factor_path_flops));
   for (tsi_index r = 0; r < ranks; r++) {
     add_counts(&out->fan_in, &count[r].sent, &count[r].received, 1, r);
-    add_rank(&out->factor_flops, count[r].flops, r);
-    add_rank(&out->front_bytes, count[r].most_bytes, r);
+    tsi_range_add(&out->factor_flops, count[r].flops, r);
+    tsi_range_add(&out->front_bytes, count[r].most_bytes, r);
   }
-  find_means(&out->fan_in, ranks);
-  out->factor_flops.mean = out->factor_flops.total / ranks;
-  out->front_bytes.mean = out->front_bytes.total / ranks;
   return TRISTAR_OK;
 }
 

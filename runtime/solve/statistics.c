@@ -4,6 +4,7 @@
 #include "runtime/solve/plan.h"
 #include "runtime/exec/starpu/devices.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/range.h"
 #include "runtime/exec/starpu/profiling.h"
 #include "runtime/solve/request.h"
 #include "tristar_trace.h"
@@ -66,13 +67,6 @@ void tsi_sums_end(tsi_env *env, tsi_statistics *s, tsi_solve_sums *sums) {
   atomic_fetch_sub(&s->in_flight, 1);
 }
 
-static void add_value(tristar_range *range, double value, int k) {
-  range->total += value;
-  range->mean = range->total / (k + 1);
-  if (k == 0 || value < range->min) range->min = value;
-  if (k == 0 || value > range->max) range->max = value;
-}
-
 /* What is left of the time of the solve. */
 static double idle(const tsi_statistics *s, int k) {
   const double rest = s->latest.solve_seconds - s->compute[k];
@@ -87,8 +81,8 @@ tristar_status tristar_plan_get_solve_stats(const tristar_plan_t *plan, tristar_
   pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
   *stats = s->latest;
   for (int k = 0; k < stats->workers; k++) {
-    add_value(&stats->compute_seconds, s->compute[k], k);
-    add_value(&stats->idle_seconds, idle(s, k), k);
+    tsi_range_add(&stats->compute_seconds, s->compute[k], k);
+    tsi_range_add(&stats->idle_seconds, idle(s, k), k);
   }
   pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
   stats->in_flight = atomic_load(&s->in_flight);
