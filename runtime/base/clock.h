@@ -5,12 +5,23 @@
  * transfers pass. tsi_wall_clock is for what measures the machine that the program itself runs on. */
 #pragma once
 
+#include <stdint.h>
 #include <time.h>
 
 static inline double tsi_wall_clock(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+/* When that clock is so many seconds later, for pthread_cond_timedwait with a condition of
+ * tsi_condition_init. */
+static inline struct timespec tsi_wall_clock_in(double seconds) {
+  struct timespec then;
+  clock_gettime(CLOCK_MONOTONIC, &then);
+  const int64_t nanoseconds = then.tv_nsec + (int64_t)(1e9 * seconds);
+  then.tv_sec += nanoseconds / 1000000000;
+  then.tv_nsec = nanoseconds % 1000000000;
+  return then;
 }
 
 #ifdef TSI_SIMULATED

@@ -6,27 +6,28 @@
 
 #include "tristar.h"
 
-static inline bool tsi_scalar_is_complex(char scalar) {
-  return scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE;
+/* Doubles (or floats) that one value takes. */
+static inline int tsi_scalar_width(tristar_scalar scalar) {
+  return scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
+}
+static inline bool tsi_scalar_is_single(char scalar) {
+  return scalar == TRISTAR_SINGLE || scalar == TRISTAR_COMPLEX_SINGLE;
 }
 
 /* Real and imaginary part of entry i. */
 static inline void tsi_scalar_read(char scalar, const void *array, size_t i, double part[2]) {
-  const bool complex = tsi_scalar_is_complex(scalar);
-  const size_t at = complex ? 2 * i : i;
-  const bool single = scalar == TRISTAR_SINGLE || scalar == TRISTAR_COMPLEX_SINGLE;
-  for (size_t k = 0; k < 2; k++)
-    part[k] = k == 1 && !complex ? 0
-              : single           ? (double)((const float *)array)[at + k]
-                                 : ((const double *)array)[at + k];
+  const size_t width = (size_t)tsi_scalar_width((tristar_scalar)scalar);
+  part[1] = 0;
+  for (size_t k = 0; k < width; k++)
+    part[k] = tsi_scalar_is_single(scalar) ? (double)((const float *)array)[width * i + k]
+                                           : ((const double *)array)[width * i + k];
 }
 
 static inline void tsi_scalar_write(char scalar, void *array, size_t i, const double part[2]) {
-  const bool complex = tsi_scalar_is_complex(scalar);
-  const size_t at = complex ? 2 * i : i;
-  for (size_t k = 0; k < (complex ? 2 : 1); k++)
-    if (scalar == TRISTAR_SINGLE || scalar == TRISTAR_COMPLEX_SINGLE)
-      ((float *)array)[at + k] = (float)part[k];
+  const size_t width = (size_t)tsi_scalar_width((tristar_scalar)scalar);
+  for (size_t k = 0; k < width; k++)
+    if (tsi_scalar_is_single(scalar))
+      ((float *)array)[width * i + k] = (float)part[k];
     else
-      ((double *)array)[at + k] = part[k];
+      ((double *)array)[width * i + k] = part[k];
 }

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "codelets/cpu/base/panel.h"
+#include "runtime/base/scalars.h"
 #include "runtime/factor/factor.h"
 #include "tristar_stats.h"
 
@@ -53,16 +54,9 @@ static product reciprocal(product p) {
 }
 
 static product scalar_at(char scalar, const void *array, tsi_count i) {
-  switch (scalar) {
-  case 's':
-    return (product){((const float *)array)[i], 0, 0};
-  case 'd':
-    return (product){((const double *)array)[i], 0, 0};
-  case 'c':
-    return (product){((const float *)array)[2 * i], ((const float *)array)[2 * i + 1], 0};
-  default:
-    return (product){((const double *)array)[2 * i], ((const double *)array)[2 * i + 1], 0};
-  }
+  double part[2];
+  tsi_scalar_read(scalar, array, (size_t)i, part);
+  return (product){part[0], part[1], 0};
 }
 
 /* What all pivots come to. */
@@ -229,7 +223,7 @@ static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inert
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "an inertia needs L L^T or L D L^T of a symmetric or Hermitian matrix, not LU");
   if (an->stats.method == TRISTAR_METHOD_LDLT && !factor->adjoint &&
-      (an->pattern->scalar == TRISTAR_COMPLEX_SINGLE || an->pattern->scalar == TRISTAR_COMPLEX_DOUBLE))
+      tsi_scalar_width(an->pattern->scalar) == 2)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a complex symmetric matrix has no inertia: its eigenvalues are complex");
   read_pivots(factor, &p);

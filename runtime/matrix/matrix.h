@@ -12,6 +12,7 @@
 #pragma once
 
 #include "runtime/base/env.h"
+#include "runtime/base/scalars.h"
 #include "tristar.h"
 #include "tristar_matrix.h"
 
@@ -24,11 +25,6 @@ struct tristar_matrix_s {
   tsi_index *index; /* ptr[cols] row numbers */
   double *values;   /* ptr[cols] values of tsi_scalar_width doubles; NULL: pattern */
 };
-
-/* Doubles (or floats) that one value takes. */
-static inline int tsi_scalar_width(tristar_scalar scalar) {
-  return scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
-}
 
 /* The name of a symmetry as Matrix Market files spell it. */
 const char *tsi_symmetry_name(tristar_symmetry symmetry);

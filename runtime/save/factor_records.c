@@ -1,4 +1,5 @@
 /* The records of a factor: see objects.h. */
+#include "runtime/base/scalars.h"
 #include "runtime/import/import.h"
 #include "runtime/save/objects.h"
 
@@ -94,12 +95,9 @@ static tristar_status order_pivots(tsi_source *source, tristar_factor_t *factor)
 
 /* Is entry `at` of scalars of this type zero? */
 static bool is_zero(const void *scalars, char type, tsi_count at) {
-  const int parts = type == 'c' || type == 'z' ? 2 : 1;
-  bool zero = true;
-  for (int k = 0; k < parts; k++)
-    zero = zero && (type == 's' || type == 'c' ? (double)((const float *)scalars)[at * parts + k]
-                                               : ((const double *)scalars)[at * parts + k]) == 0;
-  return zero;
+  double part[2];
+  tsi_scalar_read(type, scalars, (size_t)at, part);
+  return part[0] == 0 && part[1] == 0;
 }
 
 /* Both columns of a pivot of order 2 are in one panel. */

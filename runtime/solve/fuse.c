@@ -18,9 +18,8 @@
  *   - The end of the last request of a pass is the last access to its plan. */
 #include "runtime/solve/request.h"
 
-#include <math.h>
-
 #include "runtime/base/clock.h"
+#include "runtime/base/scalars.h"
 #include "runtime/exec/starpu/workers.h"
 #include "runtime/solve/in_flight.h"
 
@@ -48,9 +47,9 @@ tristar_status tsi_fuse_init(tristar_plan_t *plan) {
   if (tsi_factor_is_triangle(plan->factor) || o->kernel == TRISTAR_KERNEL_SPMV)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "fuse_columns is %d, but solves with %s are not fused", columns,
              plan->spmv ? "KERNEL_SPMV" : "a triangle");
-  const char scalar = (char)plan->factor->analysis->factor_scalar;
   plan->block = columns;
-  plan->fuse.least = least_columns(scalar == 'c' || scalar == 'z', columns);
+  plan->fuse.least =
+      least_columns(tsi_scalar_width((tristar_scalar)plan->factor->analysis->factor_scalar) == 2, columns);
   plan->fuse.most =
       tsi_way_has_tasks(&plan->way) ? 1 : tsi_expected_cpu_workers(plan->ts->workers.wishes.workers);
   return TRISTAR_OK;
@@ -199,8 +198,7 @@ static void start_passes(tristar_plan_t *plan) {
 static void linger(tristar_plan_t *plan, int64_t columns) {
   tsi_solves *solves = &plan->ts->solves;
   lock(plan);
-  const double now = tsi_wall_clock(), until = now + (now - plan->fuse.begin) / 16;
-  const struct timespec end = {(time_t)until, (long)(1e9 * (until - floor(until)))};
+  const struct timespec end = tsi_wall_clock_in((tsi_wall_clock() - plan->fuse.begin) / 16);
   plan->fuse.lingers = true;
   while (count_columns(&plan->fuse) < columns &&
          pthread_cond_timedwait(&solves->changed, &solves->lock, &end) == 0) {

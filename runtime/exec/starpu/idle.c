@@ -5,13 +5,14 @@
 #include <starpu.h>
 #include <time.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/threads.h"
 #include "runtime/exec/starpu/service.h"
 
-#define LOOK_NANOSECONDS 1000000L        /* from one look to the next */
-#define HELD_NANOSECONDS 20000000L       /* the same while workers are held awake */
-#define STILL_LOOKS 2                    /* looks in a row that find nothing before workers sleep */
-#define TURN_NANOSECONDS (10 * 1000000L) /* a sleeping worker takes a turn, though nobody has roused it */
+#define LOOK_NANOSECONDS 1000000L  /* from one look to the next */
+#define HELD_NANOSECONDS 20000000L /* the same while workers are held awake */
+#define STILL_LOOKS 2              /* looks in a row that find nothing before workers sleep */
+#define TURN_SECONDS 0.01          /* a sleeping worker takes a turn, though nobody has roused it */
 
 static bool condition_made;                              /* once for all; by whoever starts StarPU */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards hook and changes of asleep */
@@ -33,16 +34,10 @@ static pthread_t thread;
 
 /* StarPU also calls hooks in threads of the program that wait for data: those are not idle. */
 static bool sleep_a_turn(void) {
-  struct timespec until;
   const int worker = starpu_worker_get_id();
   _Atomic(int) never = 0, *call = worker >= 0 && worker < CALLABLE ? &called[worker] : &never;
   if (!atomic_load(&asleep) || worker < 0 || atomic_exchange(call, 0)) return false;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += TURN_NANOSECONDS;
-  if (until.tv_nsec >= 1000000000L) {
-    until.tv_nsec -= 1000000000L;
-    until.tv_sec++;
-  }
+  const struct timespec until = tsi_wall_clock_in(TURN_SECONDS);
   pthread_mutex_lock(&lock);
   while (atomic_load(&asleep) && !atomic_load(call) && pthread_cond_timedwait(&roused, &lock, &until) == 0)
     continue;

@@ -4,7 +4,8 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "runtime/base/clock.h"
 
 /* ---- Checks -------------------------------------------------------------------------------------------- */
 
@@ -158,17 +159,11 @@ bool tsi_mailbox_done(const tsi_mailbox *mailbox) {
 }
 
 #define YIELDS 20
-#define NAP_NANOSECONDS 50000
+#define NAP_SECONDS 5e-5
 
 /* Sleeps until a run ends, for a moment at most: messages are ours to advance where all workers are busy. */
 static void nap(tsi_mailbox *mailbox) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += NAP_NANOSECONDS;
-  if (until.tv_nsec >= 1000000000) {
-    until.tv_nsec -= 1000000000;
-    until.tv_sec++;
-  }
+  const struct timespec until = tsi_wall_clock_in(NAP_SECONDS);
   pthread_mutex_lock(&mailbox->transport->lock);
   if (!tsi_mailbox_done(mailbox))
     (void)pthread_cond_timedwait(&mailbox->transport->changed, &mailbox->transport->lock, &until);
