@@ -44,14 +44,6 @@ typedef struct placer {
   double bearable;   /* seconds that it may take to have more of them there */
 } placer;
 
-static double larger(double a, double b) {
-  return a > b ? a : b;
-}
-
-static double smaller(double a, double b) {
-  return a < b ? a : b;
-}
-
 static void describe_tree(placer *p, const tsi_panels *panels) {
   const tsi_symbolic *symbolic = p->symbolic;
   for (tsi_index s = 0; s < symbolic->count; s++) {
@@ -150,7 +142,7 @@ static double busy_with(const tsi_device_split_costs *c, const tsi_device_load *
 
 /* Has a device, with what it has so far, room for a subtree too? */
 static bool has_room(const deal *d, const tsi_device_load *load, const tsi_split_subtree *t) {
-  return load->memory + t->memory + larger(load->scratch, t->scratch) <= d->room;
+  return load->memory + t->memory + tsi_double_max(load->scratch, t->scratch) <= d->room;
 }
 
 /* The device that would be through first: of those with room for the subtree, or of all. */
@@ -203,22 +195,22 @@ static void begin_deal(placer *p) {
 /* A bound of what a solve takes for the subtree's device. */
 static double device_bound(const placer *p, const tsi_split_subtree *t) {
   if (t->device == TSI_NONE) return 0;
-  return larger(2 * tsi_device_split_seconds_alone(p->costs, t), p->trial->load[t->device].seconds);
+  return tsi_double_max(2 * tsi_device_split_seconds_alone(p->costs, t), p->trial->load[t->device].seconds);
 }
 
 /* Deals out the subtrees of the stage to the trial, the heaviest first; devices may have the `most` heaviest
  * of them, or this part of the factor. Returns a bound of its seconds. */
 static double deal_out(placer *p, tsi_index devices, double share, tsi_index most, double part) {
   deal d = {.costs = p->costs, .devices = devices, .share = share, .room = p->costs->device_memory};
-  if (part < 1) d.room = smaller(d.room, part * p->total / devices);
+  if (part < 1) d.room = tsi_double_min(d.room, part * p->total / devices);
   double bound = 0;
   begin_deal(p);
   for (tsi_index k = 0; k < p->count; k++) {
     if (k == most) d.devices = 0;
     place(&d, &p->trial->subtree[k], p->trial);
-    bound = larger(bound, device_bound(p, &p->trial->subtree[k]));
+    bound = tsi_double_max(bound, device_bound(p, &p->trial->subtree[k]));
   }
-  return larger(bound, d.cores + seconds_on_cores(p->costs, p->above));
+  return tsi_double_max(bound, d.cores + seconds_on_cores(p->costs, p->above));
 }
 
 /* How many of the heaviest subtrees devices have best, by the bound. */
@@ -230,9 +222,9 @@ static tsi_index best_most(placer *p, tsi_index devices) {
   for (tsi_index k = 0; k < p->count; k++) rest += p->list[k].entries;
   for (tsi_index k = 0; k < p->count; k++) {
     place(&d, &p->trial->subtree[k], p->trial);
-    bound = larger(bound, device_bound(p, &p->trial->subtree[k]));
+    bound = tsi_double_max(bound, device_bound(p, &p->trial->subtree[k]));
     rest -= p->list[k].entries;
-    const double now = larger(bound, d.cores + seconds_on_cores(p->costs, rest));
+    const double now = tsi_double_max(bound, d.cores + seconds_on_cores(p->costs, rest));
     if (now >= lowest) continue;
     lowest = now;
     best = k + 1;
@@ -292,7 +284,7 @@ static tristar_status judge(tsi_env *env, placer *p, tsi_index devices, double b
 /* The trial is one of the cores alone, as the best one is so far, only for want of room. */
 static void note_unfit(placer *p) {
   if (!uses_devices(p->trial) && !uses_devices(p->best))
-    p->best->unfit_bytes = larger(p->best->unfit_bytes, p->trial->unfit_bytes);
+    p->best->unfit_bytes = tsi_double_max(p->best->unfit_bytes, p->trial->unfit_bytes);
 }
 
 /* The stage, dealt out in all ways. */
@@ -334,7 +326,8 @@ static double move(placer *p, tsi_index k, tsi_index device) {
     const tsi_split_subtree *t = &trial->subtree[j];
     if (t->device == TSI_NONE) continue;
     tsi_device_load_add(c, t, &trial->load[t->device]);
-    bound = larger(bound, larger(2 * tsi_device_split_seconds_alone(c, t), trial->load[t->device].seconds));
+    bound = tsi_double_max(
+        bound, tsi_double_max(2 * tsi_device_split_seconds_alone(c, t), trial->load[t->device].seconds));
   }
   return device != TSI_NONE && tsi_device_load_memory(&trial->load[device]) > c->device_memory ? -1 : bound;
 }
@@ -368,7 +361,7 @@ static tristar_status refine(tsi_env *env, placer *p) {
 /* The best placing of all stages, from the cores alone on. */
 static tristar_status search_stages(tsi_env *env, placer *p) {
   start(p);
-  p->runs = larger(SEARCH_RUNS, SEARCH_ITEMS / ((double)p->symbolic->count + p->panels + 1));
+  p->runs = tsi_double_max(SEARCH_RUNS, SEARCH_ITEMS / ((double)p->symbolic->count + p->panels + 1));
   (void)deal_out(p, 0, 1, 0, 1);
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
   p->only_cores = p->trial->seconds;
@@ -392,7 +385,7 @@ static tristar_status search_devices_first(tsi_env *env, placer *p) {
   p->costs = costs;
   if (status != TRISTAR_OK || tsi_device_split_has_room(costs, p->best)) return status;
   p->wanted = tsi_device_split_bytes(p->best);
-  p->bearable = larger(p->only_cores, p->best->seconds);
+  p->bearable = tsi_double_max(p->only_cores, p->best->seconds);
   TSI_TRY(search_stages(env, p));
   p->best->unfit_bytes = p->wanted - tsi_device_split_bytes(p->best);
   return status;

@@ -203,11 +203,7 @@ static double not_negative(double x) {
   return x > 0 ? x : 0;
 }
 
-/* The next two are without branches, which no processor could predict. */
-static double larger(double x, double y) {
-  return x > y ? x : y;
-}
-
+/* Without a branch, which no processor could predict. */
 static void lower(double *least, double x) {
   *least = x < *least ? x : *least;
 }
@@ -326,7 +322,7 @@ static void scan_column(matcher *m, tsi_index j, double base, path *best) {
   m->budget -= end - m->ptr[j] + 1;
   for (tsi_count p = m->ptr[j]; p < end; p++) {
     searched *i = &m->rows[row[p]];
-    const double d = larger(base + (cost[p] - i->u - v), base);
+    const double d = tsi_double_max(base + (cost[p] - i->u - v), base);
     if (d >= (limit < i->nearer ? limit : i->nearer)) continue; /* one branch: neither is predictable */
     if (i->column == TSI_NONE) {
       *best = (path){row[p], limit = d};
@@ -452,7 +448,7 @@ static range range_of(tsi_index n, const double *x) {
   range r = {INFINITY, -INFINITY};
   for (tsi_index i = 0; i < n; i++) {
     lower(&r.low, x[i]);
-    r.high = larger(x[i], r.high);
+    r.high = tsi_double_max(x[i], r.high);
   }
   return r;
 }

@@ -53,3 +53,10 @@ static inline tsi_count tsi_count_min(tsi_count a, tsi_count b) {
 static inline tsi_count tsi_count_max(tsi_count a, tsi_count b) {
   return a > b ? a : b;
 }
+/* b if one of them is NaN; fmin and fmax, which are not, are calls. */
+static inline double tsi_double_min(double a, double b) {
+  return a < b ? a : b;
+}
+static inline double tsi_double_max(double a, double b) {
+  return a > b ? a : b;
+}

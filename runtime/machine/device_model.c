@@ -14,10 +14,6 @@ typedef struct worker {
   double streaming; /* the part of that time in which it moves bytes */
 } worker;
 
-static double most(double a, double b) {
-  return a > b ? a : b;
-}
-
 /* Scalars and indices that are moved. */
 typedef struct traffic {
   double scalars, indices;
@@ -109,10 +105,10 @@ static demand demand_of(const tsi_device_tables *t, const tsi_device_sweep *swee
     const tsi_device_node *node = &t->node[v];
     const double factor = tsi_device_node_bytes(t, v, scalar_bytes);
     const double bytes = factor + other_bytes(t, node, backward, scalar_bytes);
-    d.latency = most(d.latency, tsi_device_node_latency(t, v, costs));
+    d.latency = tsi_double_max(d.latency, tsi_device_node_latency(t, v, costs));
     d.factor_bytes += factor;
     d.bytes += bytes;
-    if (node->kind == TSI_DEVICE_WARP) slowest = most(slowest, bytes);
+    if (node->kind == TSI_DEVICE_WARP) slowest = tsi_double_max(slowest, bytes);
   }
   if (slowest > 0) { /* all bytes in the time that the slowest warp takes for its own */
     const double rate = d.bytes / slowest * costs->warp_bandwidth;
@@ -140,7 +136,7 @@ static double streaming_at(const worker *workers, int count, const worker *but, 
 /* Gives the work a place in the schedule, and its end. */
 static double place(const demand *d, const tsi_device_costs *costs, double ready, worker *workers) {
   worker *w = next_free(workers, costs->blocks);
-  const double begin = most(w->end, ready);
+  const double begin = tsi_double_max(w->end, ready);
   const double others = streaming_at(workers, costs->blocks, w, begin);
   const double alone = d->bytes / d->rate;
   const double part = d->latency + alone > 0 ? alone / (d->latency + alone) : 0;
@@ -162,7 +158,7 @@ static finish latest(const tsi_device_sweep *sweep, const tsi_device_ticket *tic
   finish last = {0};
   for (tsi_index w = ticket->before; w < ticket->before + ticket->befores; w++) {
     const finish *end = &ends[sweep->before[w]];
-    last.schedule = most(last.schedule, end->schedule);
+    last.schedule = tsi_double_max(last.schedule, end->schedule);
     last.depth = tsi_index_max(last.depth, end->depth);
     if (end->path <= last.path) continue;
     last.path = end->path;
@@ -190,7 +186,7 @@ tristar_status tsi_device_predict(tsi_env *env, const tsi_device_tables *tables,
     p.factor_bytes += d.factor_bytes;
     p.bytes += d.bytes;
     p.work_seconds += d.latency + d.bytes / d.rate;
-    p.seconds = most(p.seconds, end->schedule);
+    p.seconds = tsi_double_max(p.seconds, end->schedule);
     p.depth = tsi_index_max(p.depth, end->depth);
     if (end->path > p.path_seconds) {
       p.path_seconds = end->path;
@@ -199,7 +195,7 @@ tristar_status tsi_device_predict(tsi_env *env, const tsi_device_tables *tables,
   }
   p.work_seconds /= costs->blocks;
   p.stream_seconds = p.bytes / costs->bandwidth;
-  p.seconds = most(p.seconds, p.stream_seconds); /* shares are those of the beginning of a ticket */
+  p.seconds = tsi_double_max(p.seconds, p.stream_seconds); /* shares are those of the beginning of a ticket */
   *prediction = p;
   return TRISTAR_OK;
 }
@@ -232,7 +228,7 @@ tsi_sweep_prediction tsi_predictions_add(tsi_sweep_prediction a, tsi_sweep_predi
 }
 
 tsi_device_bound tsi_prediction_bound(const tsi_sweep_prediction *p) {
-  const double largest = most(p->stream_seconds, most(p->path_seconds, p->work_seconds));
+  const double largest = tsi_double_max(p->stream_seconds, tsi_double_max(p->path_seconds, p->work_seconds));
   if (p->seconds > 1.5 * largest) return TSI_BOUND_ORDER;
   if (largest == p->stream_seconds) return TSI_BOUND_BANDWIDTH;
   if (largest == p->work_seconds) return TSI_BOUND_BLOCKS;

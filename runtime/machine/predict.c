@@ -12,13 +12,6 @@
 /* From the call to the first task and from the last one back, seconds: 20 to 60 us were measured. */
 #define START 40e-6
 
-static double larger(double a, double b) {
-  return a > b ? a : b;
-}
-static double smaller(double a, double b) {
-  return a < b ? a : b;
-}
-
 /* Where nothing was measured: half of the last cache of common machines. */
 #define CACHE_ASSUMED 4e6
 
@@ -36,10 +29,10 @@ tsi_costs tsi_costs_assumed(tsi_machine *machine, int workers) {
   const double all = known ? c.read_gbps_all : workers > 1 ? ALL_TO_ONE * c.read_gbps_one : c.read_gbps_one;
   const double barrier =
       c.barrier_microseconds > 0 ? c.barrier_microseconds : BARRIER_TO_TASK * c.task_microseconds;
-  const double one = smaller(1e9 * c.read_gbps_one, KERNELS_ONE);
+  const double one = tsi_double_min(1e9 * c.read_gbps_one, KERNELS_ONE);
   return (tsi_costs){.one = one,
-                     .all = larger(one, smaller(1e9 * all, workers * one)),
-                     .cached = larger(one, KERNELS_CACHED),
+                     .all = tsi_double_max(one, tsi_double_min(1e9 * all, workers * one)),
+                     .cached = tsi_double_max(one, KERNELS_CACHED),
                      .cache = cache_of(&c, workers),
                      .task = 1e-6 * c.task_microseconds,
                      .barrier = 1e-6 * barrier,
@@ -48,7 +41,7 @@ tsi_costs tsi_costs_assumed(tsi_machine *machine, int workers) {
 }
 
 double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical) {
-  return larger(bytes / costs->all, critical / costs->one);
+  return tsi_double_max(bytes / costs->all, critical / costs->one);
 }
 
 /* The rates at which a solve of so many bytes reads. */
@@ -85,7 +78,7 @@ static double in_levels(const tsi_costs *costs, const tsi_steps *steps, const ts
     for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) {
       const double step = steps->step[levels->item[q]].bytes;
       bytes += step;
-      heaviest = larger(heaviest, step);
+      heaviest = tsi_double_max(heaviest, step);
     }
     seconds += tsi_predict_reading(costs, bytes, heaviest);
   }
@@ -99,10 +92,10 @@ static double heaviest_path(const tsi_steps *steps, const tsi_bundles *bundles, 
   for (tsi_index k = 0; k < bundles->count; k++) { /* edges come in the order of the bundles that wait */
     path[k] = 0;
     for (; e < bundles->edges && bundles->edge[e].item == k; e++)
-      path[k] = larger(path[k], path[bundles->edge[e].before]);
+      path[k] = tsi_double_max(path[k], path[bundles->edge[e].before]);
     for (tsi_index q = bundles->ptr[k]; q < bundles->ptr[k + 1]; q++)
       path[k] += steps->step[bundles->item[q]].bytes;
-    heaviest = larger(heaviest, path[k]);
+    heaviest = tsi_double_max(heaviest, path[k]);
   }
   return heaviest;
 }

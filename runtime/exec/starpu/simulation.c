@@ -47,13 +47,9 @@ void tsi_simulation_end(void) {
   tsi_clock_follow(NULL);
 }
 
-static double smaller(double a, double b) {
-  return a < b ? a : b;
-}
-
 void tsi_simulation_host_task(double microseconds, int columns) {
   const int readers = atomic_fetch_add(&reading, 1) + 1;
-  const double rate = smaller(machine.one, machine.all / readers);
+  const double rate = tsi_double_min(machine.one, machine.all / readers);
   const double seconds = tsi_task_bytes(microseconds) / rate * tsi_time_of_columns(columns);
   starpu_sleep((float)(machine.task + seconds));
   atomic_fetch_sub(&reading, 1);
