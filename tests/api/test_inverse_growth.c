@@ -59,15 +59,19 @@ static void check_solves(tristar_factor_t *f, double off) {
   }
 }
 
-static void check_direct(tristar_t *ts, double off) {
-  static triangle t;
-  make(&t, off);
+static tristar_factor_t *factor_lu(tristar_t *ts, const triangle *t) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.method = TRISTAR_METHOD_LU;
   options.matching = TRISTAR_MATCHING_OFF;
-  const tristar_view view = view_of(&t);
+  const tristar_view view = view_of(t);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, t.value);
+  return NEW_FACTOR(an, t->value);
+}
+
+static void check_direct(tristar_t *ts, double off) {
+  static triangle t;
+  make(&t, off);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = factor_lu(ts, &t);
   check_solves(f, off);
 }
 
@@ -110,12 +114,7 @@ static void check_import(tristar_t *ts, double off, bool with_matrix) {
 static void check_refactor(tristar_t *ts) {
   static triangle t;
   make(&t, 0x1p-10);
-  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  options.method = TRISTAR_METHOD_LU;
-  options.matching = TRISTAR_MATCHING_OFF;
-  const tristar_view view = view_of(&t);
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, t.value);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = factor_lu(ts, &t);
   make(&t, -1);
   warnings = 0;
   CHECK_OK(tristar_refactor(f, t.value));

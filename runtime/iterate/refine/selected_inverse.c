@@ -27,24 +27,31 @@ typedef struct wanted {
   tsi_count count;
   const tsi_index *row, *column; /* of A^-1 */
   void *values;                  /* count */
-  bool *solved;                  /* count: by unit vectors */
+  tsi_index *supernode;          /* count: that has its place; TSI_NONE: unit vectors find the entry */
 } wanted;
 
-typedef struct place {
-  tsi_index supernode, row, column; /* in its front */
-} place;
-
-/* Where an entry of Z has its place; false: it has none. */
-static bool find_place(const tristar_analysis_t *an, const tsi_index *owner, tsi_index j, tsi_index i,
-                       place *p) {
+/* The supernode that has the place of entry (j, i) of Z; TSI_NONE: it has none. */
+static tsi_index find_place(const tristar_analysis_t *an, const tsi_index *owner, tsi_index j, tsi_index i) {
   const tsi_symbolic *sy = an->symbolic;
   const tsi_index s = owner[tsi_index_min(i, j)], other = i < j ? j : i;
   const tsi_index below = other < sy->start[s + 1] ? 0 : tsi_row_below(sy, s, other);
   if (other >= sy->start[s + 1] &&
       (sy->row_ptr[s] + below == sy->row_ptr[s + 1] || sy->rows[sy->row_ptr[s] + below] != other))
-    return false;
-  *p = (place){s, tsi_front_row(sy, s, j), tsi_front_row(sy, s, i)};
-  return true;
+    return TSI_NONE;
+  return s;
+}
+
+/* order: the entries k with a key[k] other than TSI_NONE, those of key i from first[i] to first[i + 1] - 1;
+ * first: keys + 1 zeros. */
+static void sort_entries(tsi_count count, const tsi_index *key, tsi_index keys, tsi_count *first,
+                         tsi_count *order) {
+  for (tsi_count k = 0; k < count; k++)
+    if (key[k] != TSI_NONE) first[key[k] + 1]++;
+  for (tsi_index i = 0; i < keys; i++) first[i + 1] += first[i];
+  for (tsi_count k = 0; k < count; k++)
+    if (key[k] != TSI_NONE) order[first[key[k]]++] = k;
+  for (tsi_index i = keys; i > 0; i--) first[i] = first[i - 1];
+  first[0] = 0;
 }
 
 /* ---- The recursion ------------------------------------------------------------------------------------- */
@@ -154,26 +161,28 @@ static void run_front(const recursion *r, tsi_index s) {
 }
 
 /* Entry k, at its place in Z, in the units of A. */
-static void take(const wanted *w, const recursion *r, const place *p, tsi_count k) {
+static void take(const wanted *w, const recursion *r, tsi_count k) {
   const tristar_factor_t *factor = r->factor;
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_index s = w->supernode[k], j = tsi_front_row(an->symbolic, s, an->out_place[w->row[k]]),
+                  i = tsi_front_row(an->symbolic, s, an->in_place[w->column[k]]);
   const double row = factor->col_scale ? factor->col_scale[w->row[k]] : 1,
                column = factor->row_scale ? factor->row_scale[w->column[k]] : 1;
-  const size_t f = (size_t)front_of(factor->analysis->symbolic, p->supernode);
   double part[2];
-  tsi_scalar_read(factor->analysis->factor_scalar, r->z[p->supernode], (size_t)p->row + (size_t)p->column * f,
+  tsi_scalar_read(an->factor_scalar, r->z[s], (size_t)j + (size_t)i * (size_t)front_of(an->symbolic, s),
                   part);
-  for (int i = 0; i < 2; i++) part[i] = row > column ? part[i] * column * row : part[i] * row * column;
-  tsi_scalar_write((char)factor->analysis->pattern->scalar, w->values, (size_t)k, part);
+  for (int of = 0; of < 2; of++) part[of] = row > column ? part[of] * column * row : part[of] * row * column;
+  tsi_scalar_write((char)an->pattern->scalar, w->values, (size_t)k, part);
 }
 
-static tristar_status run(tsi_env *env, recursion *r, const wanted *w, const place *places,
-                          const tsi_count *first, const tsi_count *order) {
+static tristar_status run(tsi_env *env, recursion *r, const wanted *w, const tsi_count *first,
+                          const tsi_count *order) {
   const tsi_symbolic *sy = r->factor->analysis->symbolic;
   for (tsi_index s = sy->count; s-- > 0;) {
     if (!r->needed[s]) continue;
     TSI_TRY(open_front(env, r, s));
     run_front(r, s);
-    for (tsi_count q = first[s]; q < first[s + 1]; q++) take(w, r, &places[order[q]], order[q]);
+    for (tsi_count q = first[s]; q < first[s + 1]; q++) take(w, r, order[q]);
     if (r->left[s] == 0) TSI_FREE(env, r->z[s]);
   }
   return TRISTAR_OK;
@@ -183,19 +192,7 @@ static void free_fronts(tsi_env *env, recursion *r) {
   for (tsi_index s = 0; r->z && s < r->factor->analysis->symbolic->count; s++) TSI_FREE(env, r->z[s]);
 }
 
-/* order: entries by supernode, those of s from first[s] on. */
-static void sort_entries(const wanted *w, tsi_index supernodes, const place *places, tsi_count *first,
-                         tsi_count *order) {
-  for (tsi_count k = 0; k < w->count; k++)
-    if (!w->solved[k]) first[places[k].supernode + 1]++;
-  for (tsi_index s = 0; s < supernodes; s++) first[s + 1] += first[s];
-  for (tsi_count k = 0; k < w->count; k++)
-    if (!w->solved[k]) order[first[places[k].supernode]++] = k;
-  for (tsi_index s = supernodes; s > 0; s--) first[s] = first[s - 1];
-  first[0] = 0;
-}
-
-static tristar_status recurse(tsi_env *env, const wanted *w, const place *places, bool *needed) {
+static tristar_status recurse(tsi_env *env, const wanted *w, bool *needed) {
   const tristar_factor_t *factor = w->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index supernodes = an->symbolic->count;
@@ -206,11 +203,11 @@ static tristar_status recurse(tsi_env *env, const wanted *w, const place *places
                    .kernels = tsi_selected_kernels_select(an->factor_scalar),
                    .sweep = tsi_kernels_select(an->factor_scalar, tsi_analysis_inverse(an), NULL),
                    .needed = needed};
-  sort_entries(w, supernodes, places, first, order);
+  sort_entries(w->count, w->supernode, supernodes, first, order);
   TSI_TRY(begin(r));
   TSI_TRY(tsi_blas_reserve(env, 1));
   tsi_blas_acquire();
-  const tristar_status status = run(env, r, w, places, first, order);
+  const tristar_status status = run(env, r, w, first, order);
   tsi_blas_release();
   free_fronts(env, r);
   return status;
@@ -265,20 +262,13 @@ static tristar_status solve_block(tsi_env *env, const wanted *w, const tsi_count
 
 static tristar_status solve_rest(tsi_env *env, const wanted *w) {
   const tsi_index n = w->plan->factor->analysis->pattern->n;
-  tsi_count rest = 0;
-  for (tsi_count k = 0; k < w->count; k++) rest += w->solved[k];
-  if (rest == 0) return TRISTAR_OK;
   TSI_SCRATCH_ZERO(env, tsi_count, first, (tsi_count)n + 1);
-  TSI_SCRATCH(env, tsi_count, order, rest);
-  for (tsi_count k = 0; k < w->count; k++) first[w->column[k]] += w->solved[k];
-  tsi_count sum = 0;
-  for (tsi_index j = 0; j <= n; j++) {
-    const tsi_count here = first[j];
-    first[j] = sum;
-    sum += here;
-  }
-  for (tsi_count k = 0; k < w->count; k++)
-    if (w->solved[k]) order[first[w->column[k]]++] = k;
+  TSI_SCRATCH(env, tsi_count, order, w->count);
+  TSI_SCRATCH(env, tsi_index, key, w->count);
+  for (tsi_count k = 0; k < w->count; k++) key[k] = w->supernode[k] == TSI_NONE ? w->column[k] : TSI_NONE;
+  sort_entries(w->count, key, n, first, order);
+  const tsi_count rest = first[n];
+  if (rest == 0) return TRISTAR_OK;
   int64_t column[BLOCK], columns = 0;
   tsi_count from = 0;
   for (tsi_count q = 0; q < rest; q++) {
@@ -298,15 +288,15 @@ static tristar_status solve_rest(tsi_env *env, const wanted *w) {
 /* ---- The choice ---------------------------------------------------------------------------------------- */
 
 /* Finds places, and the supernodes that the recursion needs. */
-static tristar_status find_places(tsi_env *env, const wanted *w, place *places, bool *needed) {
+static tristar_status find_places(tsi_env *env, const wanted *w, bool *needed) {
   const tristar_analysis_t *an = w->plan->factor->analysis;
   const tsi_symbolic *sy = an->symbolic;
   TSI_SCRATCH(env, tsi_index, owner, sy->n);
   for (tsi_index s = 0; s < sy->count; s++)
     for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++) owner[j] = s;
   for (tsi_count k = 0; k < w->count; k++) {
-    w->solved[k] = !find_place(an, owner, an->out_place[w->row[k]], an->in_place[w->column[k]], &places[k]);
-    if (!w->solved[k]) needed[places[k].supernode] = true;
+    w->supernode[k] = find_place(an, owner, an->out_place[w->row[k]], an->in_place[w->column[k]]);
+    if (w->supernode[k] != TSI_NONE) needed[w->supernode[k]] = true;
   }
   for (tsi_index s = 0; s < sy->count; s++)
     if (needed[s] && sy->parent[s] != TSI_NONE) needed[sy->parent[s]] = true;
@@ -321,7 +311,7 @@ static tristar_status takes_solves(tsi_env *env, const wanted *w, const bool *ne
   TSI_SCRATCH_ZERO(env, bool, seen, sy->n);
   double columns = 0, products = 0, entries = 0;
   for (tsi_count k = 0; k < w->count; k++)
-    if (!w->solved[k] && !seen[w->column[k]]) {
+    if (w->supernode[k] != TSI_NONE && !seen[w->column[k]]) {
       seen[w->column[k]] = true;
       columns++;
     }
@@ -339,19 +329,16 @@ static tristar_status find_entries(tsi_env *env, const wanted *w) {
   const tristar_factor_t *factor = w->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   bool solves = an->imported;
-  TSI_OWNED place *places = NULL;
   TSI_OWNED bool *needed = NULL;
-  for (tsi_count k = 0; k < w->count; k++) w->solved[k] = true;
   if (!solves) {
-    TSI_TRY(TSI_ALLOC(env, places, w->count));
     TSI_TRY(TSI_ALLOC_ZERO(env, needed, an->symbolic->count));
-    TSI_TRY(find_places(env, w, places, needed));
+    TSI_TRY(find_places(env, w, needed));
     TSI_TRY(takes_solves(env, w, needed, &solves));
   }
   if (solves)
-    for (tsi_count k = 0; k < w->count; k++) w->solved[k] = true;
+    for (tsi_count k = 0; k < w->count; k++) w->supernode[k] = TSI_NONE;
   else
-    TSI_TRY(recurse(env, w, places, needed));
+    TSI_TRY(recurse(env, w, needed));
   return solve_rest(env, w);
 }
 
@@ -378,8 +365,8 @@ static tristar_status check(const tristar_plan_t *plan, const void *values, tsi_
 static tristar_status answer(tristar_plan_t *plan, tsi_count count, const tsi_index *row,
                              const tsi_index *column, void *values) {
   tsi_env *env = &plan->ts->env;
-  TSI_SCRATCH(env, bool, solved, count);
-  const wanted w = {plan, count, row, column, values, solved};
+  TSI_SCRATCH(env, tsi_index, supernode, count);
+  const wanted w = {plan, count, row, column, values, supernode};
   return count > 0 ? find_entries(env, &w) : TRISTAR_OK;
 }
 
