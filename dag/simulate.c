@@ -154,7 +154,7 @@ static tristar_status core_happens(tsi_simulation *s, tsi_index number) {
     TSI_TRY(leave(s, r, m));
   } else if (step->receive != TSI_NONE) {
     const tsi_world_receive *from = &program->receive[step->receive];
-    s->rank[r].message[class_of(s->world->rank[from->peer].send[from->send].kind)] += seconds;
+    s->rank[r].message[class_of(tsi_world_sent(s->world, from)->kind)] += seconds;
   } else
     s->rank[r].arithmetic += seconds;
   if (core->next_send == step[1].send) return end_step(s, r, core);
@@ -264,7 +264,7 @@ tsi_simulated_path tsi_simulation_path(const tsi_simulation *s) {
     const tsi_index cause = s->rank[r].cause[step], receive = program->step[step].receive;
     const double begin = s->rank[r].begin[step];
     const tsi_world_receive *from = receive != TSI_NONE ? &program->receive[receive] : NULL;
-    const int class = from ? class_of(s->world->rank[from->peer].send[from->send].kind) : 0;
+    const int class = from ? class_of(tsi_world_sent(s->world, from)->kind) : 0;
     add_overheads(s, r, program->step[step].send, sent, &path);
     if (from) path.message[class] += end - begin;
     if (cause != TSI_CAUSE_MESSAGE) {
@@ -277,7 +277,7 @@ tsi_simulated_path tsi_simulation_path(const tsi_simulation *s) {
     end = s->rank[r].left[from->send];
     path.message[class] += begin - end;
     path.messages++;
-    step = s->world->rank[r].send[from->send].step;
+    step = tsi_world_sent(s->world, from)->step;
     sent = from->send + 1;
   }
   path.arithmetic = fmax(0, s->seconds - path.message[0] - path.message[1]);

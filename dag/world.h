@@ -57,6 +57,11 @@ typedef struct tsi_world {
   tsi_world_key **sent, **received; /* ranks: by peer and tag; NULL afterwards */
 } tsi_world;
 
+/* What the peer of a message sent. */
+static inline const tsi_world_send *tsi_world_sent(const tsi_world *world, const tsi_world_receive *receive) {
+  return &world->rank[receive->peer].send[receive->send];
+}
+
 /* Room for so many processes. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_world_create(tsi_env *env, tsi_index ranks, tsi_world **out);
 /* Adds the program of the next process; its edges, too, if `edges`. Errors: MEMORY. */

@@ -27,8 +27,8 @@ static void write_rank(FILE *file, const tsi_simulation *s, tsi_index r) {
     const tsi_world_step *step = &program->step[k];
     if (step->receive != TSI_NONE) {
       const tsi_world_receive *from = &program->receive[step->receive];
-      LINE("recv %.0fb from %d tag %d\n", s->row_bytes * s->world->rank[from->peer].send[from->send].rows,
-           from->peer, from->send);
+      LINE("recv %.0fb from %d tag %d\n", s->row_bytes * tsi_world_sent(s->world, from)->rows, from->peer,
+           from->send);
       continue;
     }
     LINE("calc %.0f\n", 1e9 * s->rank[r].work[k]);
@@ -54,8 +54,7 @@ enum { LANES_MOST = 64, FORWARD = 0, BACKWARD, INSIDE, BETWEEN, KINDS };
 
 static int kind_of(const tsi_simulation *s, tsi_index r, const tsi_world_step *step) {
   if (step->receive != TSI_NONE) {
-    const tsi_world_receive *from = &s->world->rank[r].receive[step->receive];
-    const tsi_message_kind kind = s->world->rank[from->peer].send[from->send].kind;
+    const tsi_message_kind kind = tsi_world_sent(s->world, &s->world->rank[r].receive[step->receive])->kind;
     return tsi_traffic_class_of(kind) == TSI_TRAFFIC_GRIDS ? BETWEEN : INSIDE;
   }
   switch (step->kind) {

@@ -260,7 +260,7 @@ static tristar_status order_before_last(tsi_env *env, const tsi_symbolic_options
     perm[rest + k] = options->last[k];
   }
   if (options->ordering == TSI_ORDER_GIVEN) {
-    TSI_TRY(tsi_invert_permutation(env, n, options->given, vertex));
+    TSI_TRY(tsi_invert_permutation(env, n, options->given, vertex)); /* refuses what is no permutation */
     for (tsi_index k = 0; k < n; k++)
       if (number[options->given[k]] != TSI_NONE) perm[at++] = options->given[k];
     if (options->choice) *options->choice = (tsi_order_choice){TSI_ORDER_GIVEN, ""};

@@ -14,9 +14,9 @@
  * pass of several solves, the next one waits for their callers to start others, up to 1/16 of that pass's
  * time.
  *
- *   - Solves with all of A and all rows are fused: by tristar_solve, tristar_solve_refined and other
- * functions that refine; by tristar_solve_with and tristar_solve_start if row strides are 1 and alpha and
- * beta NULL.
+ *   - Solves with all of A and all rows are fused: by tristar_solve, by tristar_solve_refined and other
+ *     functions that refine, and by tristar_solve_with and tristar_solve_start if row strides are 1 and alpha
+ *     and beta NULL.
  *   - Each column has the same bits, whatever is fused with it, and however many columns a call has. NaN
  *     remains in its column. Only a lack of memory, or of workers, is an error of all solves of a pass.
  *   - The kernels compute at least 3 columns, and 9 if fuse_columns exceeds 8 (complex: 2). This is the time

@@ -244,14 +244,12 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
 }
 
 tristar_status tsi_judge_spread(const tsi_system *system, int *spread) {
-  TSI_OWNED double *one = NULL, *sum = NULL;
-  TSI_TRY(TSI_ALLOC(system->env, one, system->n));
+  TSI_OWNED double *sum = NULL;
   TSI_TRY(TSI_ALLOC(system->env, sum, system->n));
-  for (tsi_index i = 0; i < system->n; i++) one[i] = 1;
   *spread = 0;
   for (int transposed = 0; transposed < 2; transposed++) {
     double least = INFINITY, most = 0;
-    TSI_TRY(tsi_system_weigh(system, transposed ? TRISTAR_T : TRISTAR_N, one, sum));
+    TSI_TRY(tsi_system_weigh(system, transposed ? TRISTAR_T : TRISTAR_N, NULL, sum));
     for (tsi_index i = 0; i < system->n; i++) {
       if (sum[i] > 0) least = fmin(least, sum[i]);
       most = fmax(most, sum[i]);
