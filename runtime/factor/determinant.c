@@ -223,7 +223,7 @@ static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inert
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "an inertia needs L L^T or L D L^T of a symmetric or Hermitian matrix, not LU");
   if (an->stats.method == TRISTAR_METHOD_LDLT && !factor->adjoint &&
-      tsi_scalar_width(an->pattern->scalar) == 2)
+      tsi_scalar_width((tristar_scalar)an->pattern->scalar) == 2)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a complex symmetric matrix has no inertia: its eigenvalues are complex");
   read_pivots(factor, &p);
