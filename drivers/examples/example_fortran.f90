@@ -23,6 +23,8 @@ program example_fortran
   if (failed(tristar_refactor(factor, 2 * values))) error stop
   x = solution(x)
   print '(a, es14.6)', 'x(1) after a solve with 2 A: ', x(1)
+  if (failed(tristar_inverse_diagonal_call(plan, x))) error stop
+  print '(a, es14.6)', 'trace of (2 A)^-1: ', sum(x)
   call tristar_plan_destroy(plan)
   call tristar_factor_destroy(factor)
   call tristar_analysis_destroy(analysis)

@@ -19,6 +19,7 @@ HEAD = """! TriStar from Fortran, made of the public headers, which are the manu
 !   status = tristar_solve(plan, b, x [, op])         b and x: vectors or matrices of four kinds
 !   text = tristar_message()                          the message of the latest failure
 !
+! A function with the name of a constant ends in _call: tristar_inverse_diagonal_call.
 ! Objects are of type(c_ptr), and c_null_ptr before they are made. Nothing ends the program: functions return a status.
 module tristar
   use, intrinsic :: iso_c_binding
@@ -41,6 +42,7 @@ class Declarations:
                           for result, name, arguments in re.findall(r"([\w ]+?[ *]+)(\w+)\(([^)]*)\);", text)]
         self.enum_names = {name for name, _ in self.enums}
         self.struct_names = {name for _, name in self.structs}
+        self.constant_names = {name.lower() for name, _ in self.constants + [pair for _, body in self.enums for pair in enumerators(body)]}
 
     def value_type(self, name):
         """The type of a value of the C type `name`, which is no pointer."""
@@ -116,11 +118,15 @@ def derived_type(declarations, body, name):
 
 
 def interface(declarations, result, name, arguments):
-    """The interface of a function; void ones are subroutines."""
+    """The interface of a function; void ones are subroutines. Fortran ignores case: a function with the name of a constant gets
+    another one."""
+    bound = "bind(C)"
+    if name in declarations.constant_names:
+        bound, name = f'bind(C, name="{name}")', f"{name}_call"
     parsed = [] if arguments in ("", "void") else [declarations.argument(text.strip()) for text in arguments.split(",")]
     names = ", ".join(argument for argument, _ in parsed)
     what = "subroutine" if result == "void" else "function"
-    lines = [f"    {what} {name}({names}) bind(C)" + (" result(result_)" if what == "function" else ""), "      import"]
+    lines = [f"    {what} {name}({names}) {bound}" + (" result(result_)" if what == "function" else ""), "      import"]
     lines += [f"      {text}" for _, text in parsed]
     if what == "function":
         kind = "type(c_ptr)" if result.endswith("*") else declarations.value_type(result)

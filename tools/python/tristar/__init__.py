@@ -7,6 +7,8 @@
 
 Direct solvers       splu, factorized, spsolve, SparseLU
 Cholesky             cholesky, CholeskyFactor
+Files of factors     load, and the method save of factors
+Schur complements    schur, SchurFactor
 Triangles            spsolve_triangular, TriangularSolver
 Preconditioners      spilu, Preconditioner
 Krylov methods       cg, bicgstab, gmres, fgmres, KrylovSolver
@@ -17,10 +19,11 @@ from ._runtime import (ArgumentError, BusyError, CancelledError, Context, Error,
                        NotFiniteError, NotPositiveDefiniteError, OutOfMemoryError, SingularError, StaleError, TooLargeError,
                        UnsupportedError, __version__, default_context, set_default_context)
 from .cholesky import CholeskyFactor, cholesky
-from .direct import SparseLU, factorized, splu, spsolve
+from .direct import SparseLU, factorized, load, splu, spsolve
 from .krylov import KrylovResult, KrylovSolver, bicgstab, cg, fgmres, gmres
 from .precond import IncompleteLU, Preconditioner, spilu
 from .reports import Report
+from .schur import SchurFactor, schur
 from .triangular import TriangularSolver, spsolve_triangular
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -103,6 +103,41 @@ class MatrixArrays:
         return kind((self.values, self.index, self.ptr), shape=self.shape)
 
 
+def of_view(view):
+    """(MatrixArrays, places): a copy of the matrix that a view describes, and the places of the values of the view in it.
+
+    A matrix of which the view has one triangle gets both. Places are None if all values keep their order.
+    """
+    lines = view.cols if view.format == lib.TRISTAR_CSC else view.rows
+    dtype = next(dtype for dtype, letter in SCALARS.items() if LETTERS[letter] == view.scalar)
+    ptr = copy_of(view.ptr, lines + 1, f"i{view.ptr_bits // 8}") - view.base
+    index = copy_of(view.index, int(ptr[-1]), f"i{view.index_bits // 8}") - view.base
+    values = copy_of(view.values, int(ptr[-1]), dtype)
+    kind = sparse.csc_matrix if view.format == lib.TRISTAR_CSC else sparse.csr_matrix
+    stored = kind((values, index.astype(ptr.dtype), ptr), (view.rows, view.cols))
+    if view.symmetry == lib.TRISTAR_GENERAL:
+        return MatrixArrays(stored), None
+    mirrored = stored.T.asformat(stored.format)
+    if view.symmetry == lib.TRISTAR_HERMITIAN:
+        mirrored = mirrored.conj()
+    elif view.symmetry == lib.TRISTAR_SKEW_SYMMETRIC:
+        mirrored = -mirrored
+    halves = stored.tocoo(), mirrored.tocoo()
+    other = halves[1].row != halves[1].col
+    parts = [(halves[0].data, halves[1].data[other]), (halves[0].row, halves[1].row[other]), (halves[0].col, halves[1].col[other])]
+    data, row, col = (np.concatenate(part) for part in parts)
+    full = kind((data, (row, col)), (view.rows, view.cols))
+    full.sort_indices()
+    arrays = MatrixArrays(full)
+    return arrays, np.searchsorted(arrays._keys(), MatrixArrays(stored)._keys())
+
+
+def copy_of(address_of_first, count, dtype):
+    """A copy of `count` numbers in memory of the library."""
+    dtype = np.dtype(dtype)
+    return np.frombuffer(ffi.buffer(address_of_first, count * dtype.itemsize), dtype).copy() if count else np.empty(0, dtype)
+
+
 def require_cast(given, dtype):
     """Raises the exception of SuperLU.solve for right-hand sides of a type that would lose digits."""
     if not np.can_cast(given, dtype, "safe"):

@@ -27,6 +27,10 @@ class CholeskyFactor(Factorization):
     def __init__(self, A, context=None, keep=True, **options):
         super().__init__(hermitian(A), context=context, keep=keep, **{**options, "method": "llt"})
 
+    def _loaded(self):
+        if self._analysis_options["method"] != "llt":
+            raise ValueError(f"the file has a factor of the method {self._analysis_options['method']}, not Cholesky: use tristar.load")
+
     _order = None
 
     def _forget_explicit(self):

@@ -104,6 +104,15 @@ def factorized(A, **settings):
     return splu(A, **settings).solve
 
 
+def load(file, context=None):
+    """The factors in a file, as SparseLU: no analysis, no factorization. The method `save` of factors writes such files, and so do
+    `tristar solve --save` and the library.
+
+    file: a path, or an object with a method read(size). CholeskyFactor.load gives a Cholesky factor its own methods back.
+    """
+    return SparseLU.load(file, context)
+
+
 def spsolve(A, b, permc_spec=None, use_umfpack=True, **settings):
     """Solves A x = b once; takes the place of scipy.sparse.linalg.spsolve.
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from ._arrays import MatrixArrays, address, as_vectors, from_buffer, require_cast, sparse_columns, strides_of
+from ._arrays import MatrixArrays, address, as_vectors, from_buffer, of_view, require_cast, sparse_columns, strides_of
 from ._runtime import (NULL, ForkError, Error, call_interruptibly, check, error, ffi, generation, lib, make_options,
                        message, new_cell, usable)
 from .reports import Report
@@ -17,6 +17,8 @@ from .reports import Report
 OPS = {"N": lib.TRISTAR_N, "T": lib.TRISTAR_T, "H": lib.TRISTAR_C}
 # Calls that are predicted to take longer, in seconds, are made on another thread, which Ctrl-C need not wait for.
 LONG_SECONDS = 0.1
+# Right-hand sides whose solves cost as much as a call of unknown length, which is long except for small matrices.
+LONG_CALL = 100
 # A factorization of fewer entries seldom takes longer than that.
 LONG_ENTRIES = 100000
 # What a refactorization returns if METHOD_AUTO would choose another method for the values.
@@ -70,6 +72,11 @@ class Gate:
                 yield
             finally:
                 self.closed = False
+
+
+def integers(array):
+    """The address of a contiguous array of 64-bit integers."""
+    return ffi.cast("int64_t *", from_buffer(array))
 
 
 def solve_options(op):
@@ -216,7 +223,7 @@ class Solver:
         if len(rows) < self._n:
             if not len(rows):  # the library takes an empty list for none
                 rows, block = np.zeros(1, np.int64), np.zeros((1, block.shape[1]), self.dtype, order="F")
-            options.b_rows, options.b_row = len(rows), ffi.cast("int64_t *", from_buffer(rows))
+            options.b_rows, options.b_row = len(rows), integers(rows)
         options.b_row_stride, options.b_column_stride = 1, len(rows)
         options.x_row_stride, options.x_column_stride = 1, self._n
         keep = rows, block  # their addresses are in the options
@@ -309,6 +316,28 @@ class Solver:
         self._call(8, lambda: lib.tristar_null_space(self._plan, OPS[trans], basis.shape[1], address(basis), max(1, self._n), count))
         return basis[:, :count[0]]
 
+    # ---- Entries of the inverse
+
+    def inverse_diagonal(self):
+        """The diagonal of A^-1: variances, if A is an inverse covariance."""
+        self._ready()
+        values = np.empty(self._n, self.dtype)
+        self._call(LONG_CALL, lambda: lib.tristar_inverse_diagonal(self._plan, address(values)))
+        return values
+
+    def inverse_entries(self, rows, columns):
+        """The entries of A^-1 in these rows and columns: arrays of integers from 0, which are broadcast against each other."""
+        self._ready()
+        rows, columns = np.broadcast_arrays(np.asarray(rows), np.asarray(columns))
+        if rows.dtype.kind not in "iu" or columns.dtype.kind not in "iu":
+            raise TypeError("rows and columns must be integers")
+        shape, values = rows.shape, np.empty(rows.size, self.dtype)
+        rows, columns = (np.ascontiguousarray(array, np.int64).reshape(-1) for array in (rows, columns))
+        if rows.size:
+            self._call(LONG_CALL, lambda: lib.tristar_inverse_entries(self._plan, rows.size, integers(rows), integers(columns),
+                                                                      address(values)))
+        return values.reshape(shape)
+
     # ---- Figures
 
     def statistics(self):
@@ -369,24 +398,25 @@ class Factorization(Solver):
         self._analysis_options = {name: value for name, value in options.items() if name not in PLAN_OPTIONS}
         self._make({name: value for name, value in options.items() if name in PLAN_OPTIONS})
 
+    # Places, in the arrays, of the values that the factor stores. None: all of them, in their order.
+    _stored = None
+
     def _make_factor(self):
         """Analyzes and factors the matrix. Ctrl-C cancels the analysis of a large one."""
         arrays, cancelled = self._arrays, []
         values = dict(self._analysis_options)
         long_call = len(arrays.index) >= LONG_ENTRIES
-        permutation = None
-        if "permutation" in values:
-            permutation = np.ascontiguousarray(values["permutation"], np.int64)
-            if permutation.shape != (self._n,):
-                raise ValueError(f"permutation must have {self._n} entries")
-            values["permutation"] = ffi.cast("int64_t *", from_buffer(permutation))
+        lists = {name: np.ascontiguousarray(values[name], np.int64) for name in ("permutation", "schur") if name in values}
+        if "permutation" in lists and lists["permutation"].shape != (self._n,):
+            raise ValueError(f"permutation must have {self._n} entries")
+        values.update({name: integers(rows) for name, rows in lists.items()})
         progress = values.pop("progress", None)
         if long_call:
             values["progress"] = ffi.callback("tristar_analysis_progress_fn", progress_of(progress, cancelled), error=1)
         options, kept = make_options("analysis_options", values)
         analysis, factor = new_cell("analysis"), new_cell("factor")
         context = self._context
-        kept.append(permutation)
+        kept.append(lists)
 
         def work():  # its variables live until its end, also after Ctrl-C
             status = lib.tristar_analyze(context.handle, arrays.view, options, analysis)
@@ -425,14 +455,108 @@ class Factorization(Solver):
     def _take_values(self):
         """Factors the new values while no solve runs; again from the beginning if they need another method."""
         with self._gate.exclusive():
-            status = lib.tristar_refactor(self._factor[0], from_buffer(self._arrays.values))
+            values = self._arrays.values if self._stored is None else self._arrays.values[self._stored]
+            status = lib.tristar_refactor(self._factor[0], from_buffer(values))
             if status in OTHER_METHOD and self._analysis_options.get("method", "auto") == "auto":
                 self._install(*self._build())
-                status = lib.TRISTAR_OK
+                self._stored, status = None, lib.TRISTAR_OK
             return status
 
     def _forget_explicit(self):
         """Called when the values change."""
+
+    def inverse_pattern(self, trans="N"):
+        """The entries of op(A)^-1 where A has entries, as a matrix. With trans="T" they cost least: the trace of A^-1 B is the sum of
+        these times the entries of B."""
+        if trans not in OPS:
+            raise ValueError("trans must be N, T, or H")
+        self._ready()
+        pattern = self._arrays.matrix().copy()
+        pattern.prune()
+        if self._stored is None:
+            self._call(LONG_CALL, lambda: lib.tristar_inverse_pattern(self._plan, OPS[trans], address(pattern.data)))
+        else:
+            places = pattern.tocoo()
+            rows, columns = (places.row, places.col) if trans == "N" else (places.col, places.row)
+            pattern.data[:] = self.inverse_entries(rows, columns)
+            if trans == "H":
+                np.conj(pattern.data, out=pattern.data)
+        if not pattern.has_canonical_format:  # an entry that A has twice is there twice
+            count = type(pattern)((np.ones(pattern.nnz), pattern.indices, pattern.indptr), pattern.shape, copy=True)
+            pattern.sum_duplicates()
+            count.sum_duplicates()
+            pattern.data /= count.data.astype(pattern.dtype)
+        return pattern
+
+    # ---- Files
+
+    def save(self, file):
+        """Writes plan, factor and matrix to a file, which `load` reads: a path, or an object with a method write(bytes).
+
+        A path is replaced when the new file is complete. The guide describes the format (save.md).
+        """
+        self._ready()
+        plan, failures = self._plan, []
+        if not hasattr(file, "write"):
+            path = os.fsencode(file)
+            self._call(LONG_CALL, lambda: lib.tristar_plan_save(plan, path))
+            return
+
+        def write(_, data, size):
+            try:
+                file.write(bytes(ffi.buffer(data, size)))
+                return 0
+            except BaseException as exception:  # pylint: disable=broad-except
+                failures.append(exception)
+                return 1
+
+        function = ffi.callback("tristar_write_fn", write, error=1)
+        raise_first(failures, lambda: self._call(LONG_CALL, lambda: lib.tristar_plan_write(plan, function, NULL)))
+
+    @classmethod
+    def load(cls, file, context=None):
+        """The object that `save`, `tristar solve --save` or `tristar_plan_save` wrote: no analysis, no factorization.
+
+        file: a path, or an object with a method read(size). Solutions have the bits of the saved object on the same kind of processor.
+        """
+        context = usable(context)
+        factor, plan, failures = new_cell("factor"), new_cell("plan"), []
+        if not hasattr(file, "read"):
+            path = os.fsencode(file)
+            call_interruptibly(lambda: lib.tristar_plan_load(context.handle, path, factor, plan))
+        else:
+
+            def read(_, data, size):
+                try:
+                    place = ffi.buffer(data, size)
+                    at = 0
+                    while at < size:
+                        piece = file.read(size - at)
+                        if not piece:
+                            return 1
+                        place[at:at + len(piece)] = piece
+                        at += len(piece)
+                    return 0
+                except BaseException as exception:  # pylint: disable=broad-except
+                    failures.append(exception)
+                    return 1
+
+            function = ffi.callback("tristar_read_fn", read, error=1)
+            raise_first(failures,
+                        lambda: call_interruptibly(lambda: lib.tristar_plan_read(context.handle, function, NULL, factor, plan)))
+        view = ffi.new("tristar_view *")
+        check(lib.tristar_factor_get_matrix(factor[0], view))
+        made = cls.__new__(cls)
+        made._arrays, made._stored = of_view(view)
+        Solver.__init__(made, context, view.rows, made._arrays.values.dtype)
+        made._keep, made._generation, made._plan_options = True, generation(), {}
+        made._install(factor, plan)
+        made._analysis_options = {"method": made.analysis_statistics().method}
+        made._loaded()
+        return made
+
+    def _loaded(self):
+        """Called at the end of load."""
 
     def analysis_statistics(self):
         """A report of the analysis: order, entries, method, ordering, supernodes, seconds."""
@@ -454,6 +578,16 @@ class Factorization(Solver):
 
 def _restore(kind, A, options):
     return kind(A, **options)
+
+
+def raise_first(failures, call):
+    """Calls, and raises the exception of a callback instead of that of the call which it failed."""
+    try:
+        call()
+    except Error:
+        if failures:
+            raise failures[0] from None
+        raise
 
 
 def progress_of(function, cancelled):
