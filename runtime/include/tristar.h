@@ -10,8 +10,8 @@
  *   tristar_solve_refined   the same with iterative refinement                 many times
  *
  * A worker is a thread of StarPU that runs tasks, on one core or for one GPU. Comments omit the prefixes
- * TRISTAR_ and TRISTAR_ERR_ of constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is
- * TRISTAR_METHOD_AUTO. eps is 2^-52 in double precision and 2^-23 in single; a unit of roundoff is eps / 2.
+ * TRISTAR_ and TRISTAR_ERR_ of constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO TRISTAR_METHOD_AUTO.
+ * eps is 2^-52 in double precision and 2^-23 in single; a unit of roundoff is eps / 2.
  *
  * Other headers, each for one subject:
  *
@@ -24,20 +24,23 @@
  *   tristar_mpi.h           many processes               tristar_dmatrix_mpi.h  distributed matrices
  *   tristar_layout.h        layouts of processes         tristar_starpu.h       StarPU programs
  *   tristar_machine.h       StarPU, calibration          tristar_experimental.h variants for comparisons
- *   tristar_starpu_mpi.h    StarPU-MPI programs          tristar_options.h      sizes of option structs
- *   tristar_cholmod.h, tristar_umfpack.h, ...            tristar_compat.h       names of version 0.2
+ *   tristar_starpu_mpi.h    StarPU-MPI programs          tristar_choices.h      ordering, matching, ...
+ *   tristar_options.h       sizes of option structs      tristar_cholmod.h, ... factors of other solvers
  *
  * Objects. An object keeps alive the objects that it needs: a plan its factor, a factor its analysis. Objects
- * and contexts may be destroyed in any order, each once. Several threads may use different objects, or solve
- * with one plan, at the same time. In a child of fork(), functions that compute, read or write return
- * UNSUPPORTED for objects of the parent.
+ * and contexts may be destroyed in any order, each once. Destroying sets the caller's pointer to NULL; NULL
+ * is accepted. Several threads may use different objects, or solve with one plan, at the same time. In a
+ * child of fork(), functions that compute, read or write return UNSUPPORTED for objects of the parent.
  *
  * Errors. A function that can fail returns a tristar_status. After a failure output pointers are NULL, and
  * tristar_get_error returns a message that names the cause, with row, file or option. A function returns
  * ARGUMENT if a required object or result is NULL. The library never ends the program and never prints.
  * (StarPU may print warnings; the environment variable STARPU_SILENT=1 turns them off.)
  *
- * Arrays. The library reads const arrays and writes the others during the call only. Exceptions are named. */
+ * Arrays. The library reads const arrays and writes the others during the call only. Exceptions are named.
+ *
+ * Options. The macro TYPE_init sets `size` and the defaults of an option struct; call it before all else
+ * (tristar_options.h). Where a function takes options, NULL stands for the defaults. */
 #ifndef TRISTAR_H
 #define TRISTAR_H
 
@@ -45,6 +48,7 @@
 #include <stdint.h>
 
 #include "tristar_options.h"      /* The sizes of option structs; TRISTAR_API, TRISTAR_CHECKED. */
+#include "tristar_choices.h"      /* Choices of an analysis: tristar_ordering, tristar_matching, ... */
 #include "tristar_experimental.h" /* Types of variants: tristar_inverse, tristar_merge, ... */
 
 #ifdef __cplusplus
@@ -70,12 +74,12 @@ typedef enum tristar_status {
   TRISTAR_ERR_SINGULAR,              /* The matrix is singular, structurally or to working precision. */
   TRISTAR_ERR_NOT_POSITIVE_DEFINITE, /* Cholesky found a pivot that is not positive. */
   TRISTAR_ERR_NOT_FINITE,            /* The input or the factors have NaN or infinity. */
-  TRISTAR_ERR_ACCURACY,              /* Of the program alone: an accuracy was not reached. */
+  TRISTAR_ERR_ACCURACY,              /* A result would not be accurate. */
   TRISTAR_ERR_NO_WORKER,             /* StarPU has no worker able to run the tasks. */
   TRISTAR_ERR_RUNTIME,               /* Another library, or a function of the caller, failed. */
   TRISTAR_ERR_STALE,    /* The factor has no values, or new values need another analysis or pattern. */
   TRISTAR_ERR_INTERNAL, /* A defect of TriStar. Please report the message. */
-  TRISTAR_ERR_BUSY, /* Too many unfinished solves (tristar_starpu.h); another call uses the Krylov solver. */
+  TRISTAR_ERR_BUSY,     /* Too many inserted solves are unfinished, or another call uses the Krylov solver. */
   TRISTAR_ERR_CANCELLED /* The function `progress` of the caller cancelled the call. */
 } tristar_status;
 
@@ -88,6 +92,7 @@ TRISTAR_API const char *tristar_version(void);
 
 /* A context: the workers, the log, and other data that objects share. */
 typedef struct tristar_s tristar_t;
+
 /* Severity of a line of the log; a lower level is more severe. */
 typedef enum tristar_log_level {
   TRISTAR_LOG_ERROR = 0, /* One line for each failed call. */
@@ -97,21 +102,18 @@ typedef enum tristar_log_level {
   TRISTAR_LOG_DEBUG      /* For developers of the library. */
 } tristar_log_level;
 
-/* Receives one line of the log, without newline. Several threads of the library may call it at the same
- * time. */
+/* Receives one line of the log, without newline. Several threads may call it at the same time. */
 typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *text);
 
-/* Options of tristar_create. Call tristar_config_init first. Fields marked [start] are for a context that
- * starts StarPU. If StarPU runs already, they have no effect, and the log has a warning. The environment
- * variables STARPU_NCPU and STARPU_SCHED have precedence over workers and scheduler. */
+/* Options of tristar_create. Fields marked [start] are for a context that starts StarPU. If StarPU runs
+ * already, they have no effect, and the log has a warning. The environment variables STARPU_NCPU and
+ * STARPU_SCHED have precedence over workers and scheduler. */
 typedef struct tristar_config {
   size_t size;      /* Set by tristar_config_init. */
   int use_starpu;   /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;      /* [start] Threads that compute: StarPU's CPU workers, and threads of TriStar on
-                       further cores (tristar_starpu_info). 0: one for each core. */
-  int first_core;   /* [start] First core for workers, as a position in the affinity mask. -1: all cores. */
-  int first_device; /* [start] First GPU with a worker. -1: all GPUs, or as many as the environment
-                       variable STARPU_NCUDA or STARPU_NHIP gives. */
+  int workers;      /* [start] Threads: workers and helpers (tristar_starpu_info). 0: one for each core. */
+  int first_core;   /* [start] First core for workers, by position in the affinity mask. -1: all cores. */
+  int first_device; /* [start] First GPU with a worker. -1: all, or as many as STARPU_NCUDA or _NHIP. */
   int devices;      /* [start] Number of GPUs if first_device is not -1. */
   const char *scheduler;       /* [start] Name of a StarPU scheduler. NULL: lws. */
   int check;                   /* 1: verify internal data structures, for tests (also TRISTAR_CHECK=1). */
@@ -119,32 +121,28 @@ typedef struct tristar_config {
   void *log_arg;               /* First argument of log. */
   tristar_log_level log_level; /* Lines above this level are dropped. */
   int64_t fail_allocation;     /* For tests: number of the allocation that fails, from 1. 0: none. */
-  const char
-      *calibration; /* File of the calibration, or "off". NULL: the default file (tristar_machine.h). */
-  int idle_sleep;   /* [start] 1: idle workers sleep. 0: they poll. Negative: the environment variable
-                       TRISTAR_IDLE decides; without it they sleep. */
+  const char *calibration;     /* Calibration file, or "off". NULL: the default (tristar_machine.h). */
+  int idle_sleep; /* [start] 1: idle workers sleep. 0: they poll. Negative: by TRISTAR_IDLE, else sleep. */
 } tristar_config;
 
-/* Sets the defaults: StarPU on all cores; log NULL, log_level INFO; first_core, first_device and idle_sleep
- * -1; devices 1. */
+/* Defaults: StarPU on all cores, silent, LOG_INFO; first_core, first_device, idle_sleep -1; devices 1. */
 #define tristar_config_init(config) tristar_config_init_sized((config), sizeof *(config))
 
-/* Creates a context. config may be NULL (defaults). A process may have any number of contexts, created and
- * destroyed by any threads. Unless use_starpu is 0, the first call that needs workers starts StarPU, or uses
- * the StarPU that runs already (tristar_machine.h). Errors: ARGUMENT (also: an unknown value of TRISTAR_IDLE
- * or TRISTAR_ISA), UNSUPPORTED (this processor lacks instructions that the library was built for), MEMORY.
- * The message is sent to config->log and is what tristar_get_error(NULL, ...) returns. */
+/* Creates a context. A process may have any number of contexts, created and destroyed by any threads. Unless
+ * use_starpu is 0, the first call that needs workers starts StarPU, or uses the StarPU that runs already
+ * (tristar_machine.h). Errors: ARGUMENT (also: an unknown value of TRISTAR_IDLE or TRISTAR_ISA), UNSUPPORTED
+ * (this processor lacks instructions that the library was built for), MEMORY. After a failure config->log
+ * receives the message, and tristar_get_error(NULL, ...) returns it. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
-/* Releases the context and sets *ts to NULL. Accepts NULL. The context is freed with its last object. StarPU
- * is then stopped if TriStar started it and nothing else in the process uses it. The function waits for
- * solves that were inserted (tristar_starpu.h) or that call a function at their end (`end` of
- * tristar_solve.h). Inside a StarPU task it does not wait. A thread of the library waits instead. */
+/* Releases the context, which is freed with its last object. StarPU is then stopped if TriStar started it and
+ * nothing else in the process uses it. The function waits for solves that were inserted (tristar_starpu.h) or
+ * started with `end` (tristar_solve.h); inside a StarPU task a thread of the library waits instead. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
 /* Copies the message of the calling thread's latest failed call into buffer (size bytes, always terminated),
- * and returns the full length of the message. The message is empty if no call of the thread has failed. If ts
- * is not NULL, it is also empty if that call had an object of another context. */
+ * and returns the full length of the message. The message is empty if no call of the thread has failed, or if
+ * ts is not NULL and that call belonged to another context. */
 TRISTAR_API size_t tristar_get_error(tristar_t *ts, char *buffer, size_t size);
 
 /* ---- Matrix ------------------------------------------------------------------------------------------ */
@@ -163,8 +161,8 @@ typedef enum tristar_format {
   TRISTAR_CSR  /* Compressed rows. */
 } tristar_format;
 
-/* Meaning of the stored entries. Except for GENERAL, one entry of each off-diagonal pair is stored, in
- * either triangle: entry (i,j) also stands for (j,i). If both are stored, functions return FORMAT. */
+/* Meaning of the stored entries. Except for GENERAL, one entry of each off-diagonal pair is stored, in either
+ * triangle: entry (i,j) also stands for (j,i). If both are stored, functions return FORMAT. */
 typedef enum tristar_symmetry {
   TRISTAR_GENERAL,        /* All entries are stored. */
   TRISTAR_SYMMETRIC,      /* a_ji =  a_ij */
@@ -195,111 +193,44 @@ TRISTAR_API void tristar_view_init(tristar_view *view);
 /* Result of the analysis of a pattern: order of elimination, supernodes, structure of the factors. */
 typedef struct tristar_analysis_s tristar_analysis_t;
 
-/* The factorization. */
+/* The factorization. AUTO is LLT for real symmetric or Hermitian values with a positive diagonal, LDLT for
+ * other symmetric or Hermitian values, LU for the rest. GENERAL values are factored as symmetric, one entry
+ * of each pair, if a_ij and a_ji differ only by rounding errors (tristar_stats.h). Refinement uses the
+ * matrix as given. */
 typedef enum tristar_method {
-  TRISTAR_METHOD_AUTO, /* LLT for real symmetric or Hermitian values with a positive diagonal, LDLT for other
-                          symmetric or Hermitian values, LU for the rest. GENERAL values count as symmetric if
-                          a_ij and a_ji differ only by rounding errors (tristar_stats.h). Then one entry of
-                          each pair is factored, and refinement uses the matrix as given. */
+  TRISTAR_METHOD_AUTO, /* One of the methods below, by the values. */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H. */
   TRISTAR_METHOD_LU,   /* A = L U on the pattern of A + A^T. */
   TRISTAR_METHOD_LDLT  /* A = L D L^T (symmetric) or L D L^H (Hermitian), pivots of order 1 and 2. */
 } tristar_method;
 
-/* The order of elimination. */
-typedef enum tristar_ordering {
-  TRISTAR_ORDERING_METIS,    /* Nested dissection by METIS; minimum degree for components of up to 64 rows. */
-  TRISTAR_ORDERING_NATURAL,  /* The order of the matrix, then postordered. */
-  TRISTAR_ORDERING_USER,     /* By tristar_analysis_options.permutation. */
-  TRISTAR_ORDERING_PTSCOTCH, /* Nested dissection by PT-Scotch on all ranks: tristar_dmatrix_factor only. */
-  TRISTAR_ORDERING_AMD, /* Approximate minimum degree (Amestoy, Davis and Duff 1996). Like METIS, it orders
-                           components of up to 64 rows by exact minimum degree. */
-  TRISTAR_ORDERING_DISSECTION, /* Nested dissection by METIS in parts that several cores order side by side:
-                                  less time and less fill than METIS. With leaf_parts > 1: METIS. */
-  TRISTAR_ORDERING_CALLBACK,   /* By tristar_analysis_options.order. */
-  TRISTAR_ORDERING_AUTO,  /* AMD, or DISSECTION if its predicted time of analysis, factorization and `solves`
-                             solves is less. With leaf_parts > 1: METIS. The choice is the same on all
-                             machines. */
-  TRISTAR_ORDERING_SCOTCH /* Nested dissection by Scotch (tristar_scotch_version). Like METIS, it orders
-                             components of up to 64 rows by minimum degree. */
-} tristar_ordering;
-
-/* An ordering of the caller for a graph of n rows. The neighbours of row v are index[p] for ptr[v] <= p <
- * ptr[v+1]: ascending, without v, and v is a neighbour of each of them. Writes the row that is
- * eliminated as k-th to permutation[k], for k from 0 to n-1. Returns 0, or another number that fails the
- * analysis. LDLT with a matching joins the two rows of a pivot of order 2: then each vertex of the graph is
- * one row or one such pair, and n counts vertices. */
-typedef int (*tristar_order_fn)(void *arg, int64_t n, const int64_t *ptr, const int32_t *index,
-                                int64_t *permutation);
-
-/* The state of an analysis. */
-typedef struct tristar_analysis_point {
-  double seconds; /* Since the call began. */
-  double share;   /* Of the rows, those that the present ordering has placed: 0 to 1. AUTO may order twice. */
-} tristar_analysis_point;
-
-/* Receives the state of an analysis about ten times a second, on the calling thread. A result other than 0
- * cancels the analysis. The function must not use the context. */
-typedef int (*tristar_analysis_progress_fn)(void *arg, const tristar_analysis_point *point);
-
-/* Whether large entries are moved to the diagonal before the factorization. */
-typedef enum tristar_matching {
-  TRISTAR_MATCHING_AUTO, /* Before LU and LDLT, if diagonal entries are zero or small, or the matrix is badly
-                            scaled. A view without values: never. */
-  TRISTAR_MATCHING_OFF,  /* Never. */
-  TRISTAR_MATCHING_ON    /* LU: permute large entries to the diagonal. LDLT: keep the rows of large
-                            off-diagonal entries together, as pivots of order 2. */
-} tristar_matching;
-
-/* Treatment of a matrix that is singular to working precision. tristar_stats.h describes the tests. */
-typedef enum tristar_singular {
-  TRISTAR_SINGULAR_REFUSE, /* tristar_factor returns SINGULAR and names a row. */
-  TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb small pivots and succeed: for inverse iteration, and
-                              for consistent systems. Structurally singular matrices are refused. */
-} tristar_singular;
-
-/* Treatment of pivot growth that costs accuracy: a trial solve without refinement has a backward error above
- * eps^(2/3). The usual cause is a matching that was computed for other values. */
-typedef enum tristar_growth {
-  TRISTAR_GROWTH_WARN, /* The log has a warning, and tristar_factor_stats.solve_error has the error. */
-  TRISTAR_GROWTH_MATCH /* tristar_factor analyzes again for these values. tristar_refactor returns STALE,
-                          because plans depend on the analysis: call tristar_analyze with the values. */
-} tristar_growth;
-
-/* Where subtrees of a plan and large fronts of a factorization are computed. See tristar_device.h. */
-typedef enum tristar_place {
-  TRISTAR_PLACE_CPU,  /* On the cores. This is the default: no real GPU has run the kernels yet. */
-  TRISTAR_PLACE_AUTO, /* On GPUs if predicted to be faster there. If no GPU can be used, all on the cores. */
-  TRISTAR_PLACE_GPU   /* On GPUs, as many as fit. An error without a GPU, or if a plan cannot use one. */
-} tristar_place;
-
-/* Options of tristar_analyze. Call tristar_analysis_options_init first. */
+/* Options of tristar_analyze; their types are in tristar_choices.h and tristar_experimental.h.
+ *
+ * permutation: LDLT with a matching moves the second row of a pivot of order 2 directly behind the first.
+ * leaf_parts: 2, 4, 8, ... leaves make a separator tree. Pz grids of processes need at least Pz leaves
+ * (tristar_layout.h). METIS, DISSECTION and AUTO compute the tree; for other orderings it is cut from the
+ * elimination tree.
+ * single_factors: b, x and refinement stay double. Small pivots are perturbed, and singular matrices are
+ * found by the estimate of the condition alone (tristar_stats.h). Values beyond the range of single precision
+ * become infinite or zero. tristar_solve does not refine because of single factors. */
 typedef struct tristar_analysis_options {
   size_t size;                /* Set by tristar_analysis_options_init. */
   tristar_method method;      /* The factorization. */
   tristar_ordering ordering;  /* The order of elimination. */
-  const int64_t *permutation; /* ORDERING_USER: permutation[k] is the row that is eliminated in step k, both
-                                 from 0; n entries. LDLT with a matching moves the second row of a pivot of
-                                 order 2 directly behind the first. */
-  int leaf_parts; /* Leaves of the separator tree: 2, 4, 8, ... 0 or 1: no such tree. Pz grids of processes
-                     need at least Pz leaves (tristar_layout.h). METIS, DISSECTION and AUTO compute the
-                     tree; for other orderings it is cut from the elimination tree. */
-  int seed;       /* Seed of METIS, Scotch and PT-Scotch. */
-  tristar_matching matching; /* MATCHING_ON needs values in the view. */
-  int single_factors; /* 1: single precision factors and solves for a double matrix; b, x and refinement stay
-                         double. Small pivots are perturbed; singular matrices are found by the estimate of
-                         the condition alone (tristar_stats.h). Values beyond the range of single precision
-                         become infinite or zero. tristar_solve does not refine because of them. */
-  tristar_inverse inverse;   /* Treatment of diagonal blocks. INVERSE_DIAGONAL becomes INVERSE_NONE if the
-                                inverses would spoil solves (tristar_stats.h). */
-  tristar_merge merge;       /* Which supernodes are merged. */
-  tristar_singular singular; /* Treatment of singular matrices. */
-  tristar_growth growth;     /* Treatment of pivot growth. */
-  tristar_place place;       /* Where large fronts are factored. */
-  int64_t device_bytes;      /* Largest front on a GPU, in bytes. 0: nine tenths of the GPU's memory. */
-  int64_t solves;            /* ORDERING_AUTO: expected number of solves for each factorization. 0: 10. */
-  tristar_order_fn order;    /* ORDERING_CALLBACK: the ordering, called once in tristar_analyze. */
-  void *order_arg;           /* First argument of order. */
+  const int64_t *permutation; /* ORDERING_USER: the n rows, from 0, in the order of elimination. */
+  int leaf_parts;             /* Number of leaves of the separator tree. 0 or 1: no such tree. */
+  int seed;                   /* Seed of METIS, Scotch and PT-Scotch. */
+  tristar_matching matching;  /* MATCHING_ON needs values in the view. */
+  int single_factors;         /* 1: single precision factors and solves for a double matrix. */
+  tristar_inverse inverse;    /* Treatment of diagonal blocks; DIAGONAL may become NONE (tristar_stats.h). */
+  tristar_merge merge;        /* Which supernodes are merged. */
+  tristar_singular singular;  /* Treatment of singular matrices. */
+  tristar_growth growth;      /* Treatment of pivot growth. */
+  tristar_place place;        /* Where large fronts are factored. */
+  int64_t device_bytes;       /* Largest front on a GPU, in bytes. 0: nine tenths of the GPU's memory. */
+  int64_t solves;             /* ORDERING_AUTO: expected number of solves for each factorization. 0: 10. */
+  tristar_order_fn order;     /* ORDERING_CALLBACK: the ordering, called once in tristar_analyze. */
+  void *order_arg;            /* First argument of order. */
   tristar_analysis_progress_fn progress; /* Follows and cancels tristar_analyze; on rank 0. NULL: none. */
   void *progress_arg;                    /* First argument of progress. */
   const int64_t *schur; /* Rows, from 0, that are not eliminated: tristar_schur.h. They are copied. */
@@ -311,21 +242,21 @@ typedef struct tristar_analysis_options {
 #define tristar_analysis_options_init(options)                                                               \
   tristar_analysis_options_init_sized((options), sizeof *(options))
 
-/* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of view; reads
- * values, if any, to resolve METHOD_AUTO and for the matching (Duff and Koster 2001). Without values
+/* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of view, and
+ * values, if any, to choose the method and for the matching (Duff and Koster 2001). Without values
  * METHOD_AUTO is LU for GENERAL and skew-symmetric views, LDLT for complex symmetric ones and LLT for the
- * rest; tristar_factor analyzes again if that fails. options may be NULL. Errors: ARGUMENT, RECTANGULAR,
- * FORMAT (the view is malformed, as by a row out of range: the message names column and entry), SINGULAR
- * (structurally: the message gives the structural rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS,
- * Scotch, or the function of ORDERING_CALLBACK), UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library
- * without it), CANCELLED.
- * With `progress`, other processes make long calls of ordering libraries: a cancellation ends them at once.
- * It waits for a matching, for a function of the caller, and where the program order_part cannot run. */
+ * rest; tristar_factor analyzes again if that fails. Errors: ARGUMENT, RECTANGULAR, FORMAT (such as a row out
+ * of range: the message names column and entry), SINGULAR (structurally: the message gives the structural
+ * rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, Scotch, or the function of ORDERING_CALLBACK),
+ * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without it), CANCELLED.
+ *
+ * If `progress` cancels, long orderings end at once: the program order_part runs them in other processes. A
+ * matching, a function of the caller, and an ordering without that program are completed first. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);
 
-/* Frees the analysis and sets *analysis to NULL. Its factors stay valid. Accepts NULL. */
+/* Frees the analysis. Its factors stay valid. */
 TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
 
 /* ---- Factorization ----------------------------------------------------------------------------------- */
@@ -334,85 +265,82 @@ TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
 typedef struct tristar_factor_s tristar_factor_t;
 
 /* Factors the matrix whose pattern was analyzed. values has the length and order of the values in the view of
- * tristar_analyze, and is copied. LU and LDLT perturb tiny pivots and count them (tristar_factor_stats).
- *
- * LLT needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. If GENERAL values are
+ * tristar_analyze, and is copied. LU and LDLT perturb tiny pivots and count them (tristar_factor_stats). LLT
+ * needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. If GENERAL values are
  * unsymmetric, or if Cholesky finds a pivot that is not positive, METHOD_AUTO analyzes again for another
  * method. If the caller chose the method, the function returns ARGUMENT, or NOT_POSITIVE_DEFINITE with the
  * row. Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the
- * symmetry does not allow), UNSUPPORTED (PLACE_GPU without support). */
+ * symmetry does not allow), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
-/* Factors new values with the same pattern. Plans of the factor use them from their next solve on. During
- * the call no solve with the factor may be unfinished. The method and the matching of the analysis stay,
- * because plans depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT
+/* Factors new values with the same pattern. Plans of the factor use them from their next solve on. During the
+ * call no solve with the factor may be unfinished. The method and the matching of the analysis stay, because
+ * plans depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT
  * (unsymmetric values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return
- * STALE until a later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (GROWTH_MATCH). */
+ * STALE until a later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (GROWTH_MATCH: the
+ * values need another matching, so call tristar_analyze with them). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
-/* Frees the factor and sets *factor to NULL. Its plans stay valid. Accepts NULL. */
+/* Frees the factor. Its plans stay valid. */
 TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
 
 /* ---- Plan -------------------------------------------------------------------------------------------- */
 
 /* The tasks of a solve with a factor and their graph of dependences, recorded once. The factor is divided
- * into chunks for the tasks. A chunk is a sequence of panels; a panel is a supernode or a piece of one. */
+ * into chunks, the units of tasks: a chunk is a sequence of panels, a panel a supernode or a piece of one. */
 typedef struct tristar_plan_s tristar_plan_t;
 
-/* What runs a plan. */
+/* What runs a plan. For triangular matrices by rows see tristar_triangle.h. */
 typedef enum tristar_engine {
-  TRISTAR_ENGINE_AUTO,   /* Tasks, or a call without tasks if that is predicted to be faster. For triangular
-                            matrices by rows: the calling thread, with helpers (tristar_triangle.h). */
+  TRISTAR_ENGINE_AUTO,   /* Tasks, or a call without tasks if that is predicted to be faster. */
   TRISTAR_ENGINE_SERIAL, /* The calling thread runs the graph in topological order, without tasks. */
   TRISTAR_ENGINE_TASKS   /* Always StarPU tasks. */
 } tristar_engine;
 
-/* Whether tristar_solve refines. */
+/* Whether tristar_solve refines. A factor needs refinement if pivots were perturbed, or if trial solves of
+ * the factorization lost digits (tristar_factor_stats). An imported factor may lack its matrix. */
 typedef enum tristar_refinement {
-  TRISTAR_REFINE_AUTO, /* As tristar_solve_refined, if pivots of the factor were perturbed, or if trial
-                          solves of the factorization lost digits (tristar_factor_stats.solve_error). */
-  TRISTAR_REFINE_NEVER /* The plain solve. */
+  TRISTAR_REFINE_AUTO, /* If the factor needs it and has its matrix. */
+  TRISTAR_REFINE_NEVER /* Never. */
 } tristar_refinement;
 
-/* Options of tristar_plan. Call tristar_plan_options_init first. Variants: see tristar_experimental.h. */
+/* Options of tristar_plan. The fields marked [variant] are described in tristar_experimental.h. */
 typedef struct tristar_plan_options {
-  size_t size;             /* Set by tristar_plan_options_init. */
-  tristar_engine engine;   /* What runs the plan. */
-  int64_t nrhs;            /* Number of right-hand sides the workspace is sized for. 0 means 1. */
-  int64_t chunk_bytes_min; /* Smallest chunk, in bytes, if the problem is large enough. 0: chosen from the
-                              calibration. */
-  int64_t chunk_bytes_max; /* Largest chunk, in bytes: larger panels are cut into slices of rows. 0: chosen
-                              from the size of the factor. */
-  unsigned order_seed;     /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
-  tristar_placement placement;     /* NUMA placement of the factor. */
-  tristar_scheduling scheduling;   /* Variant: when a task may run. */
-  tristar_updates updates;         /* Variant: how contributions reach other chunks. */
-  tristar_granularity granularity; /* Variant: chunks or supernodes. */
-  tristar_kernel kernel;           /* Variant: panels or the partitioned inverse. */
+  size_t size;                   /* Set by tristar_plan_options_init. */
+  tristar_engine engine;         /* What runs the plan. */
+  int64_t nrhs;                  /* Number of right-hand sides the workspace is sized for. 0 means 1. */
+  int64_t chunk_bytes_min;       /* Least bytes of a chunk in a large problem. 0: by the calibration. */
+  int64_t chunk_bytes_max;       /* Most bytes of a chunk; larger panels are cut by rows. 0: by the factor. */
+  unsigned order_seed;           /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
+  tristar_placement placement;   /* NUMA placement of the factor. */
+  tristar_scheduling scheduling; /* [variant] When a task may run. */
+  tristar_updates updates;       /* [variant] How contributions reach other chunks. */
+  tristar_granularity granularity; /* [variant] Chunks or supernodes. */
+  tristar_kernel kernel;           /* [variant] Panels or the partitioned inverse. */
   tristar_place place;             /* Where subtrees are solved. */
-  int64_t device_bytes;  /* Limit of memory on each GPU, in bytes. 0: nine tenths (tristar_device.h). */
+  int64_t device_bytes;  /* Most bytes on each GPU. 0: nine tenths of its memory (tristar_device.h). */
   int64_t device_solves; /* Number of concurrent solves for which device memory is reserved. 0 means 1. Every
                             additional solve needs workspace_bytes (tristar_device_stats) more. */
   tristar_refinement refine; /* Whether tristar_solve refines. */
-  int64_t fuse_columns; /* Solves in flight share passes over the factor, of up to this many columns, at most
+  int64_t fuse_columns; /* Concurrent solves share a pass over the factor, up to this many columns, at most
                            64 (tristar_solve.h). 0 or 1: each solve runs by itself. */
 } tristar_plan_options;
 
 /* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, no variant, all else 0. */
 #define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
-/* Chooses chunks, builds the graph and records the tasks. options may be NULL. Bit for bit, a solve depends
- * on the plan, the kind of processor, and B with its number of columns (with fuse_columns: each column on its
- * own). Workers, scheduler, order of execution, and the variants scheduling and updates have no effect.
- * Errors: ARGUMENT, MEMORY, STALE (factor without values), UNSUPPORTED (ENGINE_TASKS without StarPU;
- * KERNEL_SPMV with a factor that it does not support; PLACE_GPU without support; fuse_columns with a
- * triangle, KERNEL_SPMV or PLACE_GPU), NO_WORKER (PLACE_GPU, but StarPU has no GPU). */
+/* Chooses chunks, builds the graph and records the tasks. The bits of a solve depend on the plan, the kind of
+ * processor, B and its number of columns (with fuse_columns each column by itself). Workers, scheduler, order
+ * of execution, and the variants scheduling and updates have no effect on them. Errors: ARGUMENT, MEMORY,
+ * STALE (no values), UNSUPPORTED (ENGINE_TASKS without StarPU; KERNEL_SPMV with a factor that it does not
+ * support; PLACE_GPU without support; fuse_columns with a triangle, KERNEL_SPMV or PLACE_GPU), NO_WORKER
+ * (PLACE_GPU, but StarPU has no GPU). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);
 
-/* Releases the plan and sets *plan to NULL, without waiting. Accepts NULL. Solves in flight continue. */
+/* Releases the plan without waiting. Solves in flight continue. */
 TRISTAR_API void tristar_plan_destroy(tristar_plan_t **plan);
 
 /* ---- Solve ------------------------------------------------------------------------------------------- */
@@ -425,10 +353,9 @@ typedef enum tristar_op {
 } tristar_op;
 
 /* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
- * be b (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. The function refines as
- * tristar_solve_refined does if pivots were perturbed, or if trial solves of the factorization lost digits,
- * and the factor has its matrix (an imported factor may have none). Exception: the plan has REFINE_NEVER.
- * Errors: ARGUMENT, MEMORY, STALE, RUNTIME; with refinement NOT_FINITE. */
+ * be b (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. With REFINE_AUTO the function
+ * refines, as tristar_solve_refined does, if the factor needs it. Errors: ARGUMENT, MEMORY, STALE, RUNTIME;
+ * with refinement NOT_FINITE. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
@@ -443,17 +370,15 @@ typedef struct tristar_refine_point {
   double backward_error; /* Backward error of x after these corrections and iterations. */
 } tristar_refine_point;
 
-/* Options of tristar_solve_refined. Call tristar_refine_options_init first. */
+/* Options of tristar_solve_refined. FGMRES starts if max_steps > 0 and the error after the corrections
+ * exceeds both tolerance and 100 units of roundoff. */
 typedef struct tristar_refine_options {
   size_t size;        /* Set by tristar_refine_options_init. */
-  int max_steps;      /* Largest number of corrections per right-hand side. 0: only compute errors. */
+  int max_steps;      /* Most corrections per right-hand side. 0: only compute errors. */
   double tolerance;   /* Componentwise backward error to stop at. 0: 4 units of roundoff. */
-  int max_iterations; /* Largest number of FGMRES iterations. 0: none. FGMRES starts if the error after the
-                         corrections exceeds both tolerance and 100 units of roundoff, and max_steps > 0. */
-  int forward_error;  /* 1: also estimate a bound of the forward error. This costs 8 to 22 solves, mostly
-                         10; half of them are for the condition. */
-  tristar_refine_point *history; /* Receives a point for the first solve, each correction and each iteration.
-                                    NULL: none. */
+  int max_iterations; /* Most iterations of FGMRES. 0: none. */
+  int forward_error;  /* 1: bound the forward error, by 8 to 22 solves, mostly 10, half for the condition. */
+  tristar_refine_point *history; /* Points of the first solve, each correction and iteration. NULL: none. */
   int64_t history_most;          /* Length of history. */
 } tristar_refine_options;
 
@@ -474,22 +399,21 @@ typedef struct tristar_refine_result {
   int steps;                     /* Number of corrections. */
   int iterations;                /* Number of FGMRES iterations. */
   tristar_stop stop;             /* Why refinement ended. */
-  double forward_error;  /* Estimated bound of max |x - A^-1 b| / max |x|. 0: not requested. 1 or more: no
-                            digit is certain. Infinite: A is too close to singular. */
-  double residual;       /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. A large
-                            value means that A is singular and b is not in its range. The residual is summed
-                            in the next wider precision if rounding errors could exceed sqrt(eps). */
-  int64_t history_count; /* Number of points. Only the first history_most are stored. */
+  double forward_error;          /* Estimated bound of max |x - A^-1 b| / max |x|. 0: not requested. */
+  double residual;               /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. */
+  int64_t history_count;         /* Number of points. Only the first history_most are stored. */
 } tristar_refine_result;
 
 /* tristar_solve, then iterative refinement in the precision of the matrix (Arioli, Demmel, Duff 1989; Higham
- * 2002, chapter 12). Corrections end when one reduces the backward error by less than a tenth. Then,
- * if max_iterations allows it, FGMRES (Saad 1993) continues with the factors as preconditioner. The best x is
- * kept. x must not overlap b. options and result may be NULL.
+ * 2002, chapter 12). Corrections end when one reduces the backward error by less than a tenth. Then, if
+ * max_iterations allows it, FGMRES (Saad 1993) continues with the factors as preconditioner. The best x is
+ * kept. x must not overlap b. result may be NULL.
  *
  * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i; tools/doc/guide/figures.md defines it for rows
  * whose denominator consists of rounding errors. The estimate of the forward error (LAPACK's xGERFS; Higham
- * and Tisseur 2000) is seldom too small by more than a factor of 3.
+ * and Tisseur 2000) is seldom too small by more than a factor of 3; 1 or more: no digit is certain; infinite:
+ * A is too close to singular. A large `residual` means that A is singular and b is not in its range. It is
+ * summed in the next wider precision if rounding errors could exceed sqrt(eps).
  *
  * Errors: those of tristar_solve; UNSUPPORTED (an imported factor that does not store A); NOT_FINITE (a
  * right-hand side or its solution is not finite; the message names row and column). After NOT_FINITE the
@@ -502,19 +426,18 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
 
 /* Computes R = B - op(A) X in the next wider precision (single: double; double: long double), rounded once.
  * *backward_error is the largest componentwise backward error over the columns of X, NaN if X has NaN. r may
- * be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (an imported factor that
- * does not store A). */
+ * be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (a factor without A). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,
                                                             double *backward_error);
 
 /* Estimates 1 / (|A| |A^-1|) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
- * solves. If pivots were perturbed or the estimate is small, 2 more solves search for a null vector, which
- * can lower the estimate. Solves are refined if the factors are single or pivots were perturbed. If the
- * factor has no scaling, A is equilibrated first (Ruiz 2001). A result of about 2^-52 (in single precision
- * 2^-23) or less means that A is singular to working precision; 0 means that even refined solves were
- * inaccurate. Errors: as tristar_solve; UNSUPPORTED (an imported factor that does not store A). */
+ * solves. If the factor has no scaling, A is equilibrated first (Ruiz 2001). If pivots were perturbed or the
+ * estimate is small, 2 more solves search for a null vector, which can lower the estimate. Solves are refined
+ * if the factors are single or pivots were perturbed. A result of about eps or less means that A is singular
+ * to working precision; 0 means that even refined solves were inaccurate. Errors: as tristar_solve;
+ * UNSUPPORTED (an imported factor that does not store A). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus

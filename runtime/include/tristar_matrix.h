@@ -13,8 +13,8 @@ typedef struct tristar_matrix_s tristar_matrix_t;
 
 /* Reads a matrix. The content of the file decides its kind:
  *
- *   - Matrix Market: coordinate or array; real, integer, pattern, complex; general, symmetric,
- * skew-symmetric, hermitian
+ *   - Matrix Market: coordinate or array; real, integer, pattern or complex; general, symmetric,
+ *     skew-symmetric or hermitian
  *   - Harwell-Boeing and Rutherford-Boeing: assembled; R, C, I or P; U, S, Z, H or R
  *
  * The file is plain or compressed by gzip. The path "-" is standard input; "gen:KIND:K" generates

@@ -1,0 +1,82 @@
+/* TriStar: choices of an analysis: ordering, matching, singular matrices, pivot growth, GPUs.
+ *
+ * Fields of tristar_analysis_options and tristar_plan_options (tristar.h, which includes this header) hold
+ * them. The value 0 is not always the default: see tristar_analysis_options_init. */
+#ifndef TRISTAR_CHOICES_H
+#define TRISTAR_CHOICES_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The order of elimination. METIS, AMD, DISSECTION and SCOTCH order connected components of up to 64 rows by
+ * exact minimum degree. AUTO is AMD or DISSECTION, whichever has the smaller predicted time of analysis,
+ * factorization and `solves` solves; the choice is the same on all machines. With leaf_parts > 1 DISSECTION
+ * and AUTO are METIS. */
+typedef enum tristar_ordering {
+  TRISTAR_ORDERING_METIS,      /* Nested dissection by METIS. */
+  TRISTAR_ORDERING_NATURAL,    /* The order of the matrix, then postordered. */
+  TRISTAR_ORDERING_USER,       /* By tristar_analysis_options.permutation. */
+  TRISTAR_ORDERING_PTSCOTCH,   /* Nested dissection by PT-Scotch on all ranks: tristar_dmatrix_factor only. */
+  TRISTAR_ORDERING_AMD,        /* Approximate minimum degree (Amestoy, Davis and Duff 1996). */
+  TRISTAR_ORDERING_DISSECTION, /* Nested dissection by METIS in parts that several cores order at the same
+                                  time: less time and less fill than METIS. */
+  TRISTAR_ORDERING_CALLBACK,   /* By tristar_analysis_options.order. */
+  TRISTAR_ORDERING_AUTO,       /* AMD or DISSECTION. */
+  TRISTAR_ORDERING_SCOTCH      /* Nested dissection by Scotch (tristar_scotch_version). */
+} tristar_ordering;
+
+/* An ordering of the caller (ORDERING_CALLBACK) for a symmetric graph of n vertices. The neighbours of vertex
+ * v, without v, are index[p] for ptr[v] <= p < ptr[v+1], ascending. Writes the vertex that is eliminated as
+ * k-th to permutation[k], k = 0 .. n-1. Returns 0, or another number that fails the analysis. A vertex is a
+ * row of the matrix; for LDLT with a matching it can also be the two rows of a pivot of order 2. */
+typedef int (*tristar_order_fn)(void *arg, int64_t n, const int64_t *ptr, const int32_t *index,
+                                int64_t *permutation);
+
+/* The state of an analysis. */
+typedef struct tristar_analysis_point {
+  double seconds; /* Seconds since the call began. */
+  double share;   /* Fraction of the rows that are ordered, 0 to 1. ORDERING_AUTO may order twice. */
+} tristar_analysis_point;
+
+/* Receives the state of an analysis about ten times a second, on the calling thread. A result other than 0
+ * cancels the analysis. The function must not use the context. */
+typedef int (*tristar_analysis_progress_fn)(void *arg, const tristar_analysis_point *point);
+
+/* Whether large entries are moved to the diagonal before the factorization. AUTO does so for LU and LDLT if
+ * diagonal entries are zero or small, or if the matrix is badly scaled; not for a view without values. */
+typedef enum tristar_matching {
+  TRISTAR_MATCHING_AUTO, /* If the values need it. */
+  TRISTAR_MATCHING_OFF,  /* Never. */
+  TRISTAR_MATCHING_ON    /* LU: permute large entries to the diagonal. LDLT: keep the rows of large
+                            off-diagonal entries together, as pivots of order 2. */
+} tristar_matching;
+
+/* Treatment of a matrix that is singular to working precision. tristar_stats.h describes the tests. */
+typedef enum tristar_singular {
+  TRISTAR_SINGULAR_REFUSE, /* tristar_factor returns SINGULAR and names a row. */
+  TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb small pivots, for inverse iteration and consistent systems.
+                              Structurally singular matrices are refused. */
+} tristar_singular;
+
+/* Treatment of pivot growth that costs accuracy: a trial solve of the factorization, without refinement, has
+ * a backward error above eps^(2/3). The usual cause is a matching that was computed for other values. */
+typedef enum tristar_growth {
+  TRISTAR_GROWTH_WARN, /* The log has a warning, and tristar_factor_stats.solve_error has the error. */
+  TRISTAR_GROWTH_MATCH /* tristar_factor analyzes again for these values; tristar_refactor returns STALE,
+                          because plans depend on the analysis: call tristar_analyze with the values. */
+} tristar_growth;
+
+/* Where subtrees of a plan and large fronts of a factorization are computed (tristar_device.h). */
+typedef enum tristar_place {
+  TRISTAR_PLACE_CPU,  /* On the cores. This is the default: no real GPU has run the kernels yet. */
+  TRISTAR_PLACE_AUTO, /* On GPUs if predicted to be faster there. If no GPU can be used, all on the cores. */
+  TRISTAR_PLACE_GPU   /* On GPUs, as many as fit. An error without a GPU, or if a plan cannot use one. */
+} tristar_place;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
