@@ -4,9 +4,9 @@
 #include "codelets/cpu/rows/sparse.h"
 #include "runtime/base/options.h"
 #include "runtime/base/range.h"
-#include "runtime/machine/calibration.h"
 #include "runtime/process/layout_words.h"
 #include "runtime/process/process.h"
+#include "runtime/process/traffic.h"
 
 void tristar_cluster_init_sized(tristar_cluster *cluster, size_t size) {
   const tristar_cluster defaults = {.ranks_per_node = 1,
@@ -65,9 +65,7 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
   TSI_OWNED tsi_layout *layout = NULL;
   TSI_OWNED tsi_world *world = NULL;
   TSI_TRY(tsi_layout_make(env, an, words, nrhs, &layout));
-  const size_t scalar_bytes = tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes;
-  const tsi_layout_options options = tsi_layout_options_of(
-      words, tsi_calibration_now(&an->ts->machine).floor_bytes, an->symbolic->nnz_stored, scalar_bytes);
+  const tsi_layout_options options = tsi_analysis_layout_options(an, words);
   const tsi_share_options share = tsi_share_options_of(&options);
   const tsi_index grid = layout->px * layout->py;
   TSI_TRY(tsi_world_create(env, tsi_layout_ranks(layout), &world));

@@ -9,13 +9,6 @@
 #include "runtime/factor/analysis.h"
 #include "tristar_layout.h"
 
-/* The layout of an analysis. Errors: those of tristar_layout_traffic. */
-TRISTAR_CHECKED tristar_status tsi_layout_make(tsi_env *env, const tristar_analysis_t *analysis,
-                                               const tristar_layout *layout, int64_t nrhs, tsi_layout **made);
-/* Figures over all processes. row_bytes: of a row of a message. */
-void tsi_traffic_summarize(const tsi_traffic *traffic, double scalar_bytes, double row_bytes,
-                           tristar_traffic *out);
-
 typedef struct tsi_predicted {
   tsi_world *world;
   tsi_simulation *simulation;

@@ -4,14 +4,12 @@
 
 #include "codelets/cpu/rows/sparse.h"
 #include "dag/factor/front_owners.h"
-#include "dag/traffic.h"
 #include "runtime/base/range.h"
-#include "runtime/factor/analysis.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/process/layout_words.h"
 #include "runtime/process/pairs.h"
-#include "runtime/process/predict.h"
 #include "runtime/process/process.h"
+#include "runtime/process/traffic.h"
 
 /* ---- Fronts -------------------------------------------------------------------------------------------- */
 
@@ -330,12 +328,16 @@ static size_t scalar_bytes_of(const tristar_analysis_t *analysis) {
   return tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
 }
 
+tsi_layout_options tsi_analysis_layout_options(const tristar_analysis_t *analysis,
+                                               const tristar_layout *layout) {
+  return tsi_layout_options_of(layout, tsi_calibration_now(&analysis->ts->machine).floor_bytes,
+                               analysis->symbolic->nnz_stored, scalar_bytes_of(analysis));
+}
+
 tristar_status tsi_layout_make(tsi_env *env, const tristar_analysis_t *analysis, const tristar_layout *layout,
                                int64_t nrhs, tsi_layout **made) {
   TSI_TRY(check_arguments(env, analysis, layout, nrhs));
-  const tsi_layout_options options =
-      tsi_layout_options_of(layout, tsi_calibration_now(&analysis->ts->machine).floor_bytes,
-                            analysis->symbolic->nnz_stored, scalar_bytes_of(analysis));
+  const tsi_layout_options options = tsi_analysis_layout_options(analysis, layout);
   return tsi_layout_create(env, analysis->symbolic, analysis->panels, &options, made);
 }
 
