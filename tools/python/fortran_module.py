@@ -6,9 +6,9 @@ An array of any kind fits an argument `void *`. Arguments that may be NULL are o
 import re
 
 NUMBERS = {"int": "integer(c_int)", "unsigned": "integer(c_int)", "int32_t": "integer(c_int32_t)",
-           "int64_t": "integer(c_int64_t)", "size_t": "integer(c_size_t)", "double": "real(c_double)", "float": "real(c_float)"}
+           "int64_t": "integer(c_int64_t)", "size_t": "integer(c_size_t)", "MPI_Fint": "integer(c_int)", "double": "real(c_double)", "float": "real(c_float)"}
 # Arguments of the type T * that are arrays; others are one T.
-ARRAYS = {"row_order", "column_order", "row_scale", "column_scale"}
+ARRAYS = {"row_order", "column_order", "row_scale", "column_scale", "row", "all"}
 KINDS = {"s": "real(c_float)", "d": "real(c_double)", "c": "complex(c_float_complex)", "z": "complex(c_double_complex)"}
 SCALARS = {"s": "TRISTAR_SINGLE", "d": "TRISTAR_DOUBLE", "c": "TRISTAR_COMPLEX_SINGLE", "z": "TRISTAR_COMPLEX_DOUBLE"}
 
@@ -28,10 +28,21 @@ module tristar
 """
 
 
-class Declarations:
-    """What the text of make_bindings declares."""
+MPI_HEAD = """! TriStar on many processes from Fortran, made of tristar_mpi.h and tristar_dmatrix_mpi.h, which are the manual.
+!
+! comm is an integer: of the modules mpi and mpif.h, or the component mpi_val of a communicator of mpi_f08. What a rank does not
+! pass is c_null_ptr (objects of rank 0) or left out (vectors without rows).
+module tristar_mpi
+  use tristar
+  implicit none
+  public
+"""
 
-    def __init__(self, text):
+
+class Declarations:
+    """What the text of make_bindings declares; types may also be those of `base`."""
+
+    def __init__(self, text, base=None):
         self.constants = re.findall(r"^#define (\w+) (-?\d+)$", text, re.M)
         text = re.sub(r"^#.*$", "", text, flags=re.M)
         self.enums = re.findall(r"typedef enum (\w+) \{(.*?)\} \w+;", text, re.S)
@@ -39,9 +50,17 @@ class Declarations:
         self.callbacks = re.findall(r"typedef [^;{}]*\(\*(\w+)\)\([^;]*;", text)
         text = re.sub(r"typedef (?:enum|struct) \w+ \{.*?\} \w+;|typedef [^;{]*;|^struct \w+;", "", text, flags=re.S | re.M)
         self.functions = [(" ".join(result.split()), name, " ".join(arguments.split()))
-                          for result, name, arguments in re.findall(r"([\w ]+?[ *]+)(\w+)\(([^)]*)\);", text)]
+                          for result, name, arguments in re.findall(r"([\w\s]+?[\s*]+)(\w+)\(([^)]*)\);", text)]
+        missed = set(re.findall(r"\b(tristar_\w+)\s*\(", text)) - {name for _, name, _ in self.functions}
+        if missed:
+            raise SystemExit(f"fortran_module: declarations that were not understood: {', '.join(sorted(missed))}")
         self.enum_names = {name for name, _ in self.enums}
         self.struct_names = {name for _, name in self.structs}
+        self.own_structs = sorted(self.struct_names)
+        if base is not None:
+            self.enum_names |= base.enum_names
+            self.struct_names |= base.struct_names
+            self.callbacks += base.callbacks
         self.constant_names = {name.lower() for name, _ in self.constants + [pair for _, body in self.enums for pair in enumerators(body)]}
 
     def value_type(self, name):
@@ -123,6 +142,8 @@ def interface(declarations, result, name, arguments):
     bound = "bind(C)"
     if name in declarations.constant_names:
         bound, name = f'bind(C, name="{name}")', f"{name}_call"
+    elif "MPI_Fint" in arguments:
+        bound, name = f'bind(C, name="{name}")', name.removesuffix("_f")
     parsed = [] if arguments in ("", "void") else [declarations.argument(text.strip()) for text in arguments.split(",")]
     names = ", ".join(argument for argument, _ in parsed)
     what = "subroutine" if result == "void" else "function"
@@ -203,23 +224,47 @@ HELPERS = """  ! A view without arrays; base: the number of the first row.
   end function tristar_message"""
 
 
+def options_of(d):
+    """The structures of options that the text declares."""
+    return [name for name in d.own_structs if any(f"{name}_init_sized" == f[1] for f in d.functions)]
+
+
+def types_of(d):
+    """Constants and derived types."""
+    parts = [f"  integer(c_int), parameter :: {name} = {value}" for name, value in d.constants]
+    for _, body in d.enums:
+        parts += [f"  integer(c_int), parameter :: {name} = {value}" for name, value in enumerators(body)]
+    return parts + [derived_type(d, body, name) for body, name in d.structs]
+
+
+def initializers(options):
+    """The generic tristar_init."""
+    return ["  interface tristar_init", wrapped("    module procedure " + ", ".join(f"init_{name}" for name in options)), "  end interface"]
+
+
+def fortran_mpi_module(text, base):
+    """The source of the module for the declarations of C that need MPI; base: those of the module tristar."""
+    d = Declarations(text, Declarations(base))
+    options = options_of(d)
+    functions = [f for f in d.functions if "MPI_Comm" not in f[2]]
+    parts = [MPI_HEAD] + types_of(d) + ["  interface"] + [interface(d, *f) for f in functions] + ["  end interface"]
+    parts += initializers(options) + [wrapped("  private :: " + ", ".join(f"init_{name}" for name in options)), "contains"]
+    return "\n".join(parts + [init(name) for name in options] + ["end module tristar_mpi", ""])
+
+
 def fortran_module(text):
     """The source of the module for the declarations of C."""
     d = Declarations(text)
-    options = [name for name in sorted(d.struct_names) if any(f"{name}_init_sized" == f[1] for f in d.functions)]
+    options = options_of(d)
     views = [(form, kind, bits) for form in ("csc", "csr") for kind in KINDS for bits in (32, 64)]
     solves = [(kind, rank) for kind in KINDS for rank in (1, 2)]
-    parts = [HEAD]
-    parts += [f"  integer(c_int), parameter :: {name} = {value}" for name, value in d.constants]
-    for _, body in d.enums:
-        parts += [f"  integer(c_int), parameter :: {name} = {value}" for name, value in enumerators(body)]
-    parts += [derived_type(d, body, name) for body, name in d.structs]
+    parts = [HEAD] + types_of(d)
     parts += ["  interface"] + [interface(d, *f) for f in d.functions if f[1] != "tristar_solve"] + ["  end interface"]
     (plain,) = (f for f in d.functions if f[1] == "tristar_solve")
     body = interface(d, *plain).replace("tristar_solve(", "tristar_solve_c(").replace(" bind(C)", ' bind(C, name="tristar_solve")')
     parts += ["  interface tristar_solve", body.replace("end function tristar_solve", "end function tristar_solve_c"),
               "    module procedure " + ", ".join(f"solve_{k}{r}" for k, r in solves), "  end interface"]
-    parts += ["  interface tristar_init", wrapped("    module procedure " + ", ".join(f"init_{name}" for name in options)), "  end interface"]
+    parts += initializers(options)
     for form in ("csc", "csr"):
         parts += [f"  interface tristar_view_{form}", "    module procedure " + ", ".join(f"{f}_{k}{b}" for f, k, b in views if f == form), "  end interface"]
     private = [f"init_{name}" for name in options] + [f"{f}_{k}{b}" for f, k, b in views] + [f"solve_{k}{r}" for k, r in solves]
