@@ -58,6 +58,8 @@ static void release_storage(tsi_env *env, tristar_factor_t *factor) {
   TSI_FREE(env, factor->pivots);
   release_order(env, factor);
   TSI_FREE(env, factor->row_scale);
+  TSI_FREE(env, factor->row_weight);
+  TSI_FREE(env, factor->col_weight);
   TSI_FREE(env, factor->col_scale);
 }
 

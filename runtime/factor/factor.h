@@ -37,6 +37,9 @@ struct tristar_factor_s {
   void *values;        /* the user's, copied; NULL: imported without the matrix */
   double *row_scale;   /* n, by the user's row; NULL: ones (most LLT), see scaling.h */
   double *col_scale;   /* n, by the user's column */
+  /* n each: scalings of the matrix of an import whose units are far apart (tsi_scaling_weigh), for residuals
+   * alone: solves do not use them. NULL: row_scale and col_scale serve. */
+  double *row_weight, *col_weight;
   void *lower, *upper; /* upper is NULL but for LU */
   void *schur; /* the Schur complement of rows that are not eliminated: all of it, by columns, scaled; the
                   panels of their supernode are those of a unit matrix. NULL: there are none */
@@ -53,7 +56,8 @@ struct tristar_factor_s {
   tsi_index weakest_row;             /* the same: its row */
   double inherited_error; /* relative, of a pivot: what earlier ones may leave (factorize.c), in epsilons */
   double inverse_growth;  /* Largest inverse_growth (front.h) of a diagonal block; 0: none is inverted. */
-  bool fixed;             /* after a row without a pivot: factored without interchanges */
+  bool doubtful; /* of an import with its matrix: trial solves are to look at it, as pivots are far apart */
+  bool fixed;    /* after a row without a pivot: factored without interchanges */
   /* The plan of trial solves, kept from one refactorization to the next; its share of the factor is not
    * counted. NULL: there is none. */
   tristar_plan_t *trial_plan;

@@ -299,7 +299,6 @@ static tristar_status scale_lines(tsi_scaling *s) {
 /* Diagonal entries that are missing or zero make Cholesky fail, whatever their scaling is. */
 static bool scale_diagonal(tsi_scaling *s, int limit) {
   const tsi_scaling_lines *lines = s->lines;
-  bool needed = false;
   for (tsi_index j = 0; j < lines->n; j++) s->of_row[j] = TSI_NO_ENTRY;
   for (tsi_index j = 0; j < lines->count; j++)
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++)
@@ -309,9 +308,10 @@ static bool scale_diagonal(tsi_scaling *s, int limit) {
     const int e = s->of_row[j];
     if (e == TSI_NO_ENTRY) continue;
     s->row[j] = tsi_scaling_clamp(-half(e));
-    needed |= e > limit || e < -limit;
   }
-  return needed;
+  const range r = range_of(lines->n, s->of_row);
+  return r.low <= r.high &&
+         (r.high > limit || r.low < -limit || is_wide(r, 2 * tsi_apart_units(lines->factor_scalar)));
 }
 
 static int largest_of(tsi_count count, const int *exponent) {
@@ -420,23 +420,56 @@ out:
   return status;
 }
 
-tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude) {
-  const tristar_analysis_t *an = factor->analysis;
+static tsi_scaling_lines lines_of(const tristar_analysis_t *an, const double *magnitude) {
   const tsi_pattern *pattern = an->pattern;
-  const tsi_scaling_lines lines = {.n = pattern->n,
-                                   .count = pattern->n,
-                                   .by_rows = pattern->by_rows,
-                                   .mirror = pattern->symmetry != TRISTAR_GENERAL,
-                                   .ptr = pattern->ptr,
-                                   .index = pattern->index,
-                                   .magnitude = magnitude,
-                                   .method = an->stats.method,
-                                   .factor_scalar = an->factor_scalar,
-                                   .row_scale = an->row_scale,
-                                   .col_scale = an->col_scale,
-                                   .free_count = an->schur_count,
-                                   .free = an->schur};
+  return (tsi_scaling_lines){.n = pattern->n,
+                             .count = pattern->n,
+                             .by_rows = pattern->by_rows,
+                             .mirror = pattern->symmetry != TRISTAR_GENERAL,
+                             .ptr = pattern->ptr,
+                             .index = pattern->index,
+                             .magnitude = magnitude,
+                             .method = an->stats.method,
+                             .factor_scalar = an->factor_scalar,
+                             .row_scale = an->row_scale,
+                             .col_scale = an->col_scale,
+                             .free_count = an->schur_count,
+                             .free = an->schur};
+}
+
+tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude) {
+  const tsi_scaling_lines lines = lines_of(factor->analysis, magnitude);
   return tsi_scaling_find(&factor->ts->env, &lines, &factor->row_scale, &factor->col_scale);
+}
+
+/* Are units far apart? Neither is a row or column without values. */
+static bool has_far_units(tsi_scaling *s) {
+  const tsi_index n = s->lines->n;
+  const int apart = tsi_apart_units(s->lines->factor_scalar);
+  find_all_largest(s);
+  for (tsi_index i = 0; i < n; i++)
+    if (s->of_row[i] == TSI_NO_ENTRY || s->of_column[i] == TSI_NO_ENTRY) return false;
+  return is_wide(range_of(n, s->of_row), apart) || is_wide(range_of(n, s->of_column), apart);
+}
+
+tristar_status tsi_scaling_weigh(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tristar_analysis_t *an = factor->analysis;
+  TSI_OWNED double *magnitude = NULL;
+  TSI_FREE(env, factor->row_weight);
+  TSI_FREE(env, factor->col_weight);
+  TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
+  const tsi_scaling_lines lines = lines_of(an, magnitude);
+  tsi_scaling s = {.env = env, .lines = &lines};
+  TSI_TRY_OUT(allocate(&s));
+  if (has_far_units(&s)) {
+    TSI_TRY_OUT(scale_from(&s, is_bad(range_of(lines.n, s.of_row)) ? START_MEANS : START_EVEN));
+    TSI_TRY_OUT(keep(&s, &factor->row_weight, &factor->col_weight));
+  }
+out:
+  release(&s);
+  return status;
 }
 
 bool tsi_scaling_is_far(tsi_index n, const double *largest) {
@@ -457,7 +490,9 @@ bool tsi_scaling_is_bad(const tsi_entries *a) {
 }
 
 int tsi_scaling_spread(const tristar_factor_t *factor) {
-  const double *scales[] = {factor->row_scale, factor->col_scale};
+  const bool imported = factor->analysis->imported;
+  const double *scales[] = {imported ? factor->row_weight : factor->row_scale,
+                            imported ? factor->col_weight : factor->col_scale};
   int spread = 0;
   for (int s = 0; s < 2; s++) {
     range r = NO_RANGE;

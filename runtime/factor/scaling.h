@@ -79,16 +79,25 @@ TRISTAR_CHECKED tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_
  */
 TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude);
 
+/* Sets row_weight and col_weight of an imported factor with its matrix. They bring the largest entries of
+ * rows and columns near one. They are NULL unless the largest entries of two rows, or of two columns, differ
+ * by more than 2^tsi_apart_units; or a row or column has zeros alone. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_scaling_weigh(tristar_factor_t *factor);
+
 /* Are there rows or columns whose largest entries are far apart? Of a matrix by columns. */
 bool tsi_scaling_is_bad(const tsi_entries *a);
 /* The same of the largest sizes of all columns, or rows; zeros do not count. */
 bool tsi_scaling_is_far(tsi_index n, const double *largest);
 
-#define TSI_FAR_UNITS 40   /* whose rows may look like rounding errors of others */
-#define TSI_APART_UNITS 20 /* whose solutions, of one size in the user's units, a scaled solve may spoil */
+#define TSI_FAR_UNITS 40 /* whose rows may look like rounding errors of others */
+/* Units whose solutions, of one size in the user's units, a scaled solve may spoil: 20, in single precision
+ * 9. */
+static inline int tsi_apart_units(char scalar) {
+  return tsi_sparse_kernels_select(scalar)->epsilon > 1e-10 ? 9 : 20;
+}
 
-/* The scalings of two rows, or of two columns, differ by 2^spread at most. The processes that share a
- * factorization have the same. */
+/* The scalings of two rows, or of two columns, differ by 2^spread at most; of an import the weights do, 0
+ * without weights. The processes that share a factorization have the same. */
 int tsi_scaling_spread(const tristar_factor_t *factor);
 
 /* value * row * column for powers of two whose product alone may be out of range, though the result is not.

@@ -6,11 +6,13 @@
  * Reads   tristar_factors, whose arrays it borrows during the call.
  * Writes  an analysis (imported) and a factor.
  * Invariants: those of analysis.h and factor.h; no pivots; factor order is the given order. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
 #include "codelets/cpu/front.h"
 #include "runtime/base/clock.h"
+#include "runtime/factor/scaling.h"
 #include "runtime/import/import.h"
 #include "runtime/import/import_values.h"
 #include "runtime/matrix/order.h"
@@ -191,15 +193,31 @@ tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const double *from, c
   return TRISTAR_OK;
 }
 
+/* Pivots of a block that are far apart stand for units that are, or for growth. Trial solves with the matrix
+ * show what that costs (judge.h). Without it b and what it becomes may have entries of any size, of which
+ * products with an inverse lose the small ones. */
+static void judge_pivots(tristar_factor_t *factor, bool with_matrix, double ratio) {
+  const tristar_analysis_t *an = factor->analysis;
+  const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
+  const bool far = ratio > pow(epsilon, -0.4);
+  factor->doubtful = far && with_matrix;
+  if (far && !with_matrix && tsi_analysis_inverse(an) != TSI_INVERSE_NONE)
+    factor->inverse_growth = fmax(factor->inverse_growth, fmin(ratio, DBL_MAX));
+}
+
 static tristar_status fill_panels(tsi_env *env, const given *g, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
+  const tristar_factors *f = g->factors;
+  const void *middle = f->method == TRISTAR_METHOD_LDLT ? f->diagonal : NULL;
+  double ratio = 0;
   factor->inverse_growth = 0;
   for (int i = 0; i < g->sides; i++) {
     const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
-    TSI_TRY(tsi_import_values(env, &g->triangle[i], &side, (char)g->factors->scalar, g->name[i],
-                              tsi_analysis_inverse(an), &factor->inverse_growth,
+    TSI_TRY(tsi_import_values(env, &g->triangle[i], &side, (char)f->scalar, g->name[i],
+                              tsi_analysis_inverse(an), middle, &factor->inverse_growth, &ratio,
                               g->name[i][0] == 'U' ? factor->upper : factor->lower));
   }
+  judge_pivots(factor, f->matrix != NULL, ratio);
   return TRISTAR_OK;
 }
 
@@ -241,6 +259,7 @@ static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *facto
   if (factor->has_matrix) {
     tsi_pattern_take(an->pattern, f->matrix->values, factor->values);
     TSI_TRY(tsi_pattern_check_values(env, an->pattern, factor->values));
+    TSI_TRY(tsi_scaling_weigh(factor));
   }
   factor->valid = true;
   factor->generation++;

@@ -211,9 +211,10 @@ static tristar_status refill_panels(tristar_factor_t *factor) {
   const tsi_structure side = tsi_analysis_structure(an, 0);
   TSI_CLEANUP(tsi_triangle_finish) tsi_triangle triangle = {.structure = {.n = 0}};
   TSI_TRY(tsi_triangle_create(env, an->pattern->n, factor->scalar_bytes, &lines, !lower, &triangle));
+  double ratio = 0;
   factor->inverse_growth = 0;
   TSI_TRY(tsi_import_values(env, &triangle, &side, an->factor_scalar, lower ? "L" : "U",
-                            tsi_analysis_inverse(an), &factor->inverse_growth,
+                            tsi_analysis_inverse(an), NULL, &factor->inverse_growth, &ratio,
                             lower ? factor->lower : factor->upper));
   return tsi_import_check_inverses(factor);
 }

@@ -14,7 +14,8 @@ typedef struct importer {
   const tsi_sparse_kernels *sparse;
   const char *name;
   tsi_inverse inverse;
-  double growth; /* of inverted blocks so far */
+  const void *middle;   /* as in the header */
+  double growth, ratio; /* of blocks so far */
   char *stream;
   tsi_index *place; /* n: row of the current front */
   tsi_index *owner; /* n: the supernode that place was set for */
@@ -75,6 +76,22 @@ static tristar_status add_column(importer *im, const tsi_front *front, tsi_index
   return TRISTAR_OK;
 }
 
+/* The largest ratio of the entries first .. first + count - 1 on the diagonal of a front, or of `middle`. */
+static double ratio_of(const importer *im, const tsi_front *front, tsi_index s, tsi_index first,
+                       tsi_index count, bool of_middle) {
+  const tsi_symbolic *sy = im->structure->symbolic;
+  double least = INFINITY, most = 0;
+  for (tsi_index k = first; k < first + count; k++) {
+    const char *entry =
+        of_middle ? (const char *)im->middle + (size_t)sy->perm[sy->start[s] + k] * im->kernels->scalar_bytes
+                  : (const char *)front->p + (size_t)k * ((size_t)front->f + 1) * im->kernels->scalar_bytes;
+    const double size = im->sparse->largest_size(1, entry);
+    least = fmin(least, size);
+    most = fmax(most, size);
+  }
+  return most / least;
+}
+
 static tristar_status pack_panels(importer *im, const tsi_front *front, tsi_index s) {
   const tsi_panels *panels = im->structure->panels;
   const tsi_count *values = im->structure->panel_values;
@@ -94,6 +111,11 @@ static tristar_status pack_panels(importer *im, const tsi_front *front, tsi_inde
       im->growth = INFINITY;
     else if (im->inverse != TSI_INVERSE_NONE)
       im->growth = fmax(im->growth, im->kernels->inverse_growth(tsi_panel_width(panels, p), to));
+    const tsi_index first = panels->start[p] - panels->start[panels->first[s]];
+    if (!im->triangle->unit)
+      im->ratio = fmax(im->ratio, ratio_of(im, front, s, first, tsi_panel_width(panels, p), false));
+    if (im->middle)
+      im->ratio = fmax(im->ratio, ratio_of(im, front, s, first, tsi_panel_width(panels, p), true));
   }
   return TRISTAR_OK;
 }
@@ -122,8 +144,8 @@ static tristar_status import_supernode(importer *im, tsi_index s) {
 }
 
 tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle, const tsi_structure *structure,
-                                 char scalar, const char *name, tsi_inverse inverse, double *growth,
-                                 void *stream) {
+                                 char scalar, const char *name, tsi_inverse inverse, const void *middle,
+                                 double *growth, double *ratio, void *stream) {
   TSI_SCRATCH(env, importer, im, 1);
   *im = (importer){.env = env,
                    .triangle = triangle,
@@ -132,11 +154,14 @@ tristar_status tsi_import_values(tsi_env *env, const tsi_triangle *triangle, con
                    .sparse = tsi_sparse_kernels_select(scalar),
                    .name = name,
                    .inverse = inverse,
+                   .middle = middle,
                    .growth = *growth,
+                   .ratio = *ratio,
                    .stream = stream};
   TSI_TRY(allocate(im));
   TSI_TRY(tsi_blas_reserve(env, 1));
   for (tsi_index s = 0; s < structure->symbolic->count; s++) TSI_TRY(import_supernode(im, s));
   *growth = im->growth;
+  *ratio = im->ratio;
   return TRISTAR_OK;
 }

@@ -1,5 +1,6 @@
 /* The records of a factor: see objects.h. */
 #include "runtime/base/scalars.h"
+#include "runtime/factor/scaling.h"
 #include "runtime/import/import.h"
 #include "runtime/save/objects.h"
 
@@ -139,6 +140,7 @@ static tristar_status take_factor(tsi_source *source, tristar_factor_t *factor) 
     TSI_TRY(tsi_get(source, "values", factor->user_bytes, an->pattern->ptr[n], NULL, &factor->values));
     if (tsi_pattern_check_values(source->env, an->pattern, factor->values) != TRISTAR_OK)
       TSI_DAMAGED(source, "%s", "the matrix has values that no matrix of its kind can have");
+    if (an->imported) TSI_TRY(tsi_scaling_weigh(factor));
   }
   TSI_TRY(take_scale(source, "row_scale", n, &factor->row_scale));
   TSI_TRY(take_scale(source, "col_scale", n, &factor->col_scale));

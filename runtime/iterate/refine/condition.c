@@ -94,11 +94,11 @@ static tristar_status equilibrate(const scaled_inverse *inverse, double *sum) {
 /* The scaling of the factorization; if it has none, an equilibration. */
 static tristar_status choose_scaling(const scaled_inverse *inverse, double *sum) {
   const tsi_system *system = inverse->system;
-  if (!tsi_team_any(system->team, system->row_scale != NULL || system->col_scale != NULL))
+  if (!tsi_team_any(system->team, system->range[0] != NULL || system->range[1] != NULL))
     return equilibrate(inverse, sum);
   for (tsi_index i = 0; i < system->n; i++) {
-    inverse->row[i] = system->row_scale ? system->row_scale[i] : 1;
-    inverse->column[i] = system->col_scale ? system->col_scale[i] : 1;
+    inverse->row[i] = system->range[0] ? system->range[0][i] : 1;
+    inverse->column[i] = system->range[1] ? system->range[1][i] : 1;
   }
   return TRISTAR_OK;
 }
@@ -177,7 +177,7 @@ static tristar_status solve_once(void *arg, bool adjoint, tsi_index count, void 
 static tristar_status take_scaling(const scaled_inverse *inverse, double *sum) {
   const tsi_system *system = inverse->system;
   const tsi_index n = system->n;
-  if (tsi_team_any(system->team, system->row_scale != NULL || system->col_scale != NULL))
+  if (tsi_team_any(system->team, system->range[0] != NULL || system->range[1] != NULL))
     return choose_scaling(inverse, sum);
   for (tsi_index i = 0; i < n; i++) inverse->row[i] = inverse->column[i] = 1;
   TSI_TRY(find_sums(inverse, TRISTAR_N, sum));

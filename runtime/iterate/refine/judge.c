@@ -31,7 +31,8 @@ static bool inherits_errors(const tristar_factor_t *factor) {
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
   return is_suspicious(factor) || inherits_errors(factor) || tsi_factor_inverts_badly(factor) ||
-         factor->stats.growth > GROWN || tsi_scaling_spread(factor) > TSI_APART_UNITS;
+         factor->stats.growth > GROWN ||
+         tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
 }
 
 bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
@@ -45,7 +46,9 @@ typedef enum trial {
   TRIAL_LARGE,    /* |op(A)| g, g the scaling of the columns: x is large if A is nearly singular */
   TRIAL_MODERATE, /* op(A) x for an x of the size of g */
   TRIAL_ONES,     /* in the user's units */
-  TRIAL_UNITS     /* op(A) x for an x of size one in the user's units */
+  TRIAL_FEW,      /* ones in a quarter of the rows, zeros in the others */
+  TRIAL_UNITS,    /* op(A) x for an x of size one in the user's units */
+  TRIAL_LAST = TRIAL_UNITS + 2 /* for two others */
 } trial;
 
 static tristar_status make_trial(const tsi_system *system, tristar_op op, trial which, char *b, char *x) {
@@ -59,9 +62,12 @@ static tristar_status make_trial(const tsi_system *system, tristar_op op, trial 
   else
     for (tsi_index i = 0; i < system->n; i++) {
       const double unit = g != NULL && which == TRIAL_MODERATE ? g[i] : 1;
-      real[i] = which == TRIAL_ONES ? 1 : (tsi_team_scatter(system->team, i) - 0.5) * unit;
+      const double share = tsi_team_scatter(system->team, i) * (which > TRIAL_UNITS ? 3 + which : 1);
+      real[i] = which == TRIAL_ONES  ? 1
+                : which == TRIAL_FEW ? share < 0.25
+                                     : (share - floor(share) - 0.5) * unit;
     }
-  if (which == TRIAL_LARGE || which == TRIAL_ONES) {
+  if (which == TRIAL_LARGE || which == TRIAL_ONES || which == TRIAL_FEW) {
     kernels->fill(system->n, real, b);
     return TRISTAR_OK;
   }
@@ -201,18 +207,20 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
 }
 
 /* Where units are far apart, b and x as they are scaled may have entries of any size, and a solve that is not
- * refined loses the small ones. */
+ * refined loses the small ones. Each row is judged in its own unit. */
 static tristar_status judge_units(const tsi_system *system, tristar_factor_t *factor, int spread) {
   double *error = &factor->stats.solve_error;
-  if (tsi_factor_loses_digits(factor) || spread <= TSI_APART_UNITS) return TRISTAR_OK;
-  TSI_TRY(try_solves(system, factor, TRIAL_UNITS, TRIAL_UNITS, error));
-  if (spread > TSI_FAR_UNITS) TSI_TRY(try_solves(system, factor, TRIAL_ONES, TRIAL_ONES, error));
+  tsi_system strict = *system;
+  strict.strict = true;
+  const int apart = tsi_apart_units(factor->analysis->factor_scalar);
+  if (tsi_factor_loses_digits(factor) || spread <= apart) return TRISTAR_OK;
+  TSI_TRY(try_solves(&strict, factor, TRIAL_ONES, TRIAL_LAST, error));
   factor->stats.judged = 1;
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(system->env, TRISTAR_LOG_WARNING,
             "factor: scalings of rows or columns differ by more than 2^%d: solves that are not refined may "
             "have backward errors of %.1e; tristar_solve refines",
-            TSI_APART_UNITS, *error);
+            apart, *error);
   return TRISTAR_OK;
 }
 
@@ -243,30 +251,16 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   return TRISTAR_OK;
 }
 
-tristar_status tsi_judge_spread(const tsi_system *system, int *spread) {
-  TSI_OWNED double *sum = NULL;
-  TSI_TRY(TSI_ALLOC(system->env, sum, system->n));
-  *spread = 0;
-  for (int transposed = 0; transposed < 2; transposed++) {
-    double least = INFINITY, most = 0;
-    TSI_TRY(tsi_system_weigh(system, transposed ? TRISTAR_T : TRISTAR_N, NULL, sum));
-    for (tsi_index i = 0; i < system->n; i++) {
-      if (sum[i] > 0) least = fmin(least, sum[i]);
-      most = fmax(most, sum[i]);
-    }
-    if (most > 0) *spread = tsi_index_max(*spread, tsi_exponent_of(most) - tsi_exponent_of(least));
-  }
-  return TRISTAR_OK;
-}
-
 /* Rows in units of 2^-1000 take x beyond the range of numbers: such a trial says nothing of the factors. */
 tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor) {
   tristar_factor_stats *stats = &factor->stats;
+  tsi_system strict = *system;
+  strict.strict = factor->row_weight != NULL;
   stats->judged = 1;
   stats->solve_error = 0;
-  for (trial which = TRIAL_ONES; which <= TRIAL_UNITS; which++) {
+  for (trial which = TRIAL_ONES; which <= TRIAL_LAST; which++) {
     double error = 0;
-    TSI_TRY(try_solves(system, factor, which, which, &error));
+    TSI_TRY(try_solves(&strict, factor, which, which, &error));
     if (isfinite(error)) stats->solve_error = fmax(stats->solve_error, error);
   }
   if (tsi_factor_loses_digits(factor))

@@ -23,9 +23,6 @@ bool tsi_judge_can_match(const tristar_analysis_t *analysis);
 /* Imported factors whose matrix is known: if the units of rows or columns of it are apart, trials in these
  * units; if inverted diagonal blocks have grown, what these cost. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor);
-/* Sums of magnitudes of rows, or columns, of the matrix of a system differ by 2^*spread at most. Errors: as
- * of tsi_system_weigh. */
-TRISTAR_CHECKED tristar_status tsi_judge_spread(const tsi_system *system, int *spread);
 
 /* Judges the factor of a system whose solves work. On one of many processes factor is its part. last: growth
  * is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */

@@ -115,13 +115,10 @@ static tristar_status judge_import(tristar_factor_t *factor) {
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   tristar_plan_options options;
   tsi_plan_system s;
-  int spread = 0;
-  if (!factor->has_matrix) return TRISTAR_OK;
+  if (!factor->has_matrix ||
+      (!tsi_factor_inverts_badly(factor) && !factor->doubtful && factor->row_weight == NULL))
+    return TRISTAR_OK;
   tsi_factor_system_create(factor, &s);
-  if (!tsi_factor_inverts_badly(factor)) {
-    TSI_TRY(tsi_judge_spread(&s.system, &spread));
-    if (spread <= TSI_APART_UNITS) return TRISTAR_OK;
-  }
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   TSI_TRY(tristar_plan(factor, &options, &plan));

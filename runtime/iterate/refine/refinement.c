@@ -13,7 +13,7 @@ void tristar_refine_options_init_sized(tristar_refine_options *options, size_t s
 
 /* Of one process: with many it is 0, which needs no messages. */
 static int margin_of(const tsi_system *system, tristar_op op) {
-  const double *weight = tsi_system_column_weight(system, op);
+  const double *weight = system->range[op == TRISTAR_N ? 1 : 0];
   double largest = 0;
   for (tsi_index i = 0; weight && system->team->members == 1 && i < system->n; i++)
     if (fabs(weight[i]) > largest) largest = fabs(weight[i]);
@@ -39,6 +39,7 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   r->kernels = system->kernels;
   r->op = op;
   r->row_scale = tsi_system_row_scale(system, op);
+  r->range = system->range[op == TRISTAR_N ? 0 : 1];
   r->margin = margin_of(system, op);
   r->spread = spread_of(system, r->row_scale);
   r->uneven = fmax(r->spread, spread_of(system, tsi_system_column_weight(system, op))) >
@@ -66,9 +67,9 @@ void tsi_refinement_finish(tsi_refinement *r) {
   TSI_FREE(env, r->rest);
 }
 
-/* The largest entry of b as the factors will scale it. */
-static double scaled_size(const tsi_refinement *r, const void *b) {
-  return tsi_team_largest(r->system->team, r->kernels->largest_scaled(r->system->n, b, r->row_scale));
+/* The largest entry of b, with that scaling of its rows. */
+static double scaled_size(const tsi_refinement *r, const void *b, const double *scale) {
+  return tsi_team_largest(r->system->team, r->kernels->largest_scaled(r->system->n, b, scale));
 }
 
 /* Powers of two between entries of b, as they are scaled: what single numbers bear, and what is solved at a
@@ -78,8 +79,8 @@ enum { SPAN_MOST = 100, SPAN = 60 };
 static bool spans_too_much(const tsi_refinement *r, const void *b) {
   if (!r->system->wide) return false;
   const double smallest =
-      -tsi_team_largest(r->system->team, -r->kernels->smallest_scaled(r->system->n, b, r->row_scale));
-  return smallest < ldexp(scaled_size(r, b), -SPAN_MOST);
+      -tsi_team_largest(r->system->team, -r->kernels->smallest_scaled(r->system->n, b, r->range));
+  return smallest < ldexp(scaled_size(r, b, r->range), -SPAN_MOST);
 }
 
 /* x = the sum of the solutions for parts of b, which may be x. */
@@ -89,9 +90,10 @@ static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) 
   const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
   memcpy(r->rest, b, bytes);
   memset(x, 0, bytes);
-  for (double largest = scaled_size(r, r->rest); !(largest <= 0); largest = scaled_size(r, r->rest)) {
+  for (double largest = scaled_size(r, r->rest, r->range); !(largest <= 0);
+       largest = scaled_size(r, r->rest, r->range)) {
     const int exponent = tsi_exponent_of(largest);
-    r->kernels->take_large(n, r->rest, r->row_scale, fmin(largest, ldexp(1.0, exponent - SPAN)), r->part);
+    r->kernels->take_large(n, r->rest, r->range, fmin(largest, ldexp(1.0, exponent - SPAN)), r->part);
     r->kernels->multiply(n, r->part, ldexp(1.0, -exponent));
     TSI_TRY(system->functions->solve(system->context, r->op, 1, r->part, n, r->part, n));
     r->kernels->multiply(n, r->part, ldexp(1.0, exponent));
@@ -117,7 +119,7 @@ tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b
       TSI_TRY(solve_in_parts(r, of_b + (size_t)c * column, of_x + (size_t)c * column));
     if (parts) continue;
     for (int64_t c = 0; c < count; c++) {
-      exponent[c] = tsi_exponent_of(scaled_size(r, of_b + (size_t)c * column)) + r->margin;
+      exponent[c] = tsi_exponent_of(scaled_size(r, of_b + (size_t)c * column, r->range)) + r->margin;
       if (exponent[c] != 0) r->kernels->multiply(n, of_b + (size_t)c * column, ldexp(1.0, -exponent[c]));
     }
     TSI_TRY(system->functions->solve(system->context, r->op, count, of_b, n, of_x, n));
@@ -158,7 +160,7 @@ static tristar_status look(const course *c, progress *now) {
   *now = (progress){NAN, NAN};
   TSI_TRY(tsi_residual_find(&r->residual, c->b, c->x, &now->error));
   if (c->leave && now->error > aim(c)) TSI_TRY(tsi_residual_leave_solved(&r->residual, c->b, c->x, aim(c)));
-  if (now->error > SATURATED) now->size = scaled_size(r, r->residual.vector);
+  if (now->error > SATURATED) now->size = scaled_size(r, r->residual.vector, r->row_scale);
   return r->system->team->failure;
 }
 
@@ -290,7 +292,7 @@ static tristar_status settle(const course *c, double *error) {
   if (!strict.uneven) return TRISTAR_OK;
   strict.residual.strict = true;
   TSI_TRY(tsi_residual_error(&strict.residual, c->b, c->x, &s.best.error));
-  if (!(s.best.error > sqrt(strict.kernels->epsilon))) return TRISTAR_OK;
+  if (!(s.best.error > pow(strict.kernels->epsilon, 2.0 / 3))) return TRISTAR_OK;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, kept, bytes)));
   memcpy(kept, c->x, bytes);
   s.r = &strict;
@@ -362,13 +364,13 @@ static double scaled_bound(const tsi_refinement *r) {
 static tristar_status measure_residual(const tsi_refinement *r, const void *b, const void *x,
                                        double *residual) {
   const tsi_sparse_kernels *kernels = r->kernels;
-  const double size = scaled_size(r, b), bound = scaled_bound(r);
+  const double size = scaled_size(r, b, r->row_scale), bound = scaled_bound(r);
   *residual = 0;
   if (size <= 0) return r->system->team->failure;
   const double spread = r->system->singular ? r->spread : 1; /* judge_singular looks at all rows */
   const bool hidden = !(kernels->epsilon * bound * spread <= sqrt(kernels->epsilon) * size);
   if (hidden) TSI_TRY(tsi_system_precise_residual(r->system, r->op, b, x, r->residual.vector));
-  *residual = scaled_size(r, r->residual.vector) / size;
+  *residual = scaled_size(r, r->residual.vector, r->row_scale) / size;
   if (hidden) *residual = fmax(*residual, kernels->wider_epsilon * bound / size);
   return r->system->team->failure;
 }

@@ -21,6 +21,7 @@ typedef struct tsi_refinement {
   const tsi_sparse_kernels *kernels;
   tristar_op op;
   const double *row_scale; /* of the rows of op(A) */
+  const double *range;     /* of the rows of b in solves */
   int64_t column;          /* of b and x, for messages and the history */
   int margin; /* exponent by which b is smaller than one in a solve, where solutions are near the end of the
                  range of numbers, by the scaling of the columns of op(A) */

@@ -10,7 +10,10 @@
 tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_residual *r) {
   tsi_env *env = system->env;
   const size_t n = (size_t)system->n;
-  *r = (tsi_residual){.system = system, .op = op, .column_weight = tsi_system_column_weight(system, op)};
+  *r = (tsi_residual){.system = system,
+                      .op = op,
+                      .column_weight = tsi_system_column_weight(system, op),
+                      .strict = system->strict};
   tristar_status status = TSI_ALLOC(env, r->row_sum, 2 * n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->bound, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->vector, n * system->kernels->scalar_bytes);

@@ -13,7 +13,7 @@ typedef struct tsi_residual {
   double *bound;               /* n: |op(A)| |x| */
   char *vector;                /* n scalars: b - op(A) x */
   bool precise;                /* vector: with sums of the next wider precision; false at first */
-  bool strict; /* no denominator of a row counts as rounding errors (figures.md); false at first */
+  bool strict; /* no denominator of a row counts as rounding errors (figures.md); at first as the system is */
 } tsi_residual;
 
 /* *r is zero; to be finished whatever the status. Errors: MEMORY, of messages. */

@@ -34,10 +34,13 @@ typedef struct tsi_system {
   const tsi_sparse_kernels *kernels; /* of the user's scalar type */
   tsi_index n;                       /* entries here */
   tsi_sparse a;
-  const double *row_scale, *col_scale; /* of A, as it was scaled for the factorization; NULL: ones */
-  bool wide;                           /* the factors are of the single type, the user's numbers are not */
-  bool perturbed;                      /* some pivots were */
-  bool singular;                       /* the verdict on the factor (judge.h) */
+  /* of A, as it was scaled for the factorization, or the weights of an import (factor.h); NULL: ones */
+  const double *row_scale, *col_scale;
+  const double *range[2]; /* by which solves with A multiply rows of b, and of x; NULL: ones */
+  bool wide;              /* the factors are of the single type, the user's numbers are not */
+  bool strict;            /* residuals are (residual.h) from the start */
+  bool perturbed;         /* some pivots were */
+  bool singular;          /* the verdict on the factor (judge.h) */
   tsi_team *team;
   const tsi_system_functions *functions;
   void *context;

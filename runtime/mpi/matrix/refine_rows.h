@@ -24,7 +24,8 @@ typedef struct tsi_rows_matrix {
   void *values; /* of the user's scalar type */
   tsi_halo *halo;
   double *row_scale, *col_scale; /* n; NULL: ones */
-  void *vector;                  /* n + ghosts numbers of tsi_halo_bytes: scratch */
+  double *weight[2]; /* n: row_weight and col_weight (factor.h) of the factor of rank 0; NULL: it has none */
+  void *vector;      /* n + ghosts numbers of tsi_halo_bytes: scratch */
 } tsi_rows_matrix;
 
 /* Rows that this rank has, in any order; each row is on one rank. */

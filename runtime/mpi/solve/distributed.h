@@ -54,6 +54,7 @@ struct tristar_distributed_s {
   bool has_matrix, perturbed; /* the factor has its matrix, perturbed pivots */
   bool singular;              /* the verdict on the factor */
   bool loses_digits;          /* its trial solves, without refinement */
+  bool weighted;              /* the factor of rank 0 has weights */
   tsi_rows_matrix *matrix;    /* NULL: without */
   struct tsi_queue *queue;    /* NULL: no solve was inserted or started */
   struct tsi_trace *trace;    /* NULL: the solve is not traced */

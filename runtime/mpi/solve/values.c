@@ -150,24 +150,26 @@ static tristar_status make_room(tristar_distributed_t *d, bool scaled) {
 }
 
 /* kind: pivoted, scaled, with an order, with a matrix, how many perturbed pivots, singular, with
- * trial solves that lose digits, of rank 0. */
+ * trial solves that lose digits, with weights, of rank 0. */
 tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor, bool scaled) {
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
-  int64_t kind[7] = {factor && factor->pivoted,
+  int64_t kind[8] = {factor && factor->pivoted,
                      scaled,
                      factor && factor->pivot_order != NULL,
                      factor && factor->has_matrix,
                      factor ? factor->stats.perturbed_pivots : 0,
                      factor && factor->stats.singular,
-                     factor && tsi_factor_loses_digits(factor)};
-  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 7, MPI_INT64_T, 0, comm)));
+                     factor && tsi_factor_loses_digits(factor),
+                     factor && factor->row_weight != NULL};
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 8, MPI_INT64_T, 0, comm)));
   d->process->pivoted = kind[0] != 0;
   d->has_matrix = kind[3] != 0;
   d->perturbed = kind[4] > 0;
   d->stats.perturbed_pivots = kind[4];
   d->singular = kind[5] != 0;
   d->loses_digits = kind[6] != 0;
+  d->weighted = kind[7] != 0;
   TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1] != 0)));
   TSI_FREE(env, d->pivot_order);
   if (kind[2])
@@ -229,10 +231,33 @@ tristar_status tsi_bring_matrix(tristar_distributed_t *d, tristar_status mine,
   return TRISTAR_OK;
 }
 
+/* The weights of rank 0 for the rows here. Collective. */
+static tristar_status send_weights(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tsi_env *env = &d->ts->env;
+  tsi_rows_matrix *m = d->matrix;
+  TSI_OWNED double *whole = NULL;
+  if (!d->weighted) {
+    for (int k = 0; k < 2; k++) TSI_FREE(env, m->weight[k]);
+    return TRISTAR_OK;
+  }
+  tristar_status mine = TSI_ALLOC(env, whole, d->n);
+  for (int k = 0; k < 2 && mine == TRISTAR_OK; k++)
+    if (m->weight[k] == NULL) mine = TSI_ALLOC_IN(m, m->weight[k], m->n);
+  TSI_TRY(tsi_transport_agree(d->transport, mine));
+  for (int k = 0; k < 2; k++) {
+    const size_t bytes = (size_t)d->n * sizeof *whole;
+    if (factor) memcpy(whole, k == 0 ? factor->row_weight : factor->col_weight, bytes);
+    TSI_TRY(tsi_broadcast_bytes(env, tsi_transport_comm(d->transport), whole, bytes));
+    for (tsi_index i = 0; i < m->n; i++) m->weight[k][i] = whole[m->user[k][i]];
+  }
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tsi_rows_of_factor rows;
   tristar_status status = tsi_rows_of_factor_begin(&d->ts->env, d->has_matrix ? factor : NULL, &rows);
   status = tsi_bring_matrix(d, status, &rows.source);
   tsi_rows_of_factor_finish(&rows);
-  return status;
+  if (status != TRISTAR_OK || d->matrix == NULL) return status;
+  return send_weights(d, factor);
 }
