@@ -9,18 +9,18 @@
 #pragma once
 
 #include "codelets/cpu/base/fetch.h"
-#include "codelets/cpu/base/vector.h"
+#include "codelets/cpu/base/entry.h"
 
 #if TSI_COMPLEX
 INLINE bool is_narrow(tsi_index w) {
   (void)w;
   return false;
 }
-INLINE void narrow_forward(const tsi_panel *panel, const tsi_scalar *triangle, const tsi_index *row,
+INLINE void narrow_forward(const tsi_panel *panel, const tsi_entry *triangle, const tsi_index *row,
                            tsi_scalar *x, tsi_scalar *work) {
   (void)panel, (void)triangle, (void)row, (void)x, (void)work;
 }
-INLINE void narrow_backward(const tsi_panel *panel, const tsi_scalar *triangle, const tsi_index *row,
+INLINE void narrow_backward(const tsi_panel *panel, const tsi_entry *triangle, const tsi_index *row,
                             tsi_scalar *x, const tsi_scalar *work) {
   (void)panel, (void)triangle, (void)row, (void)x, (void)work;
 }
@@ -32,20 +32,20 @@ INLINE bool is_narrow(tsi_index w) {
 
 /* Column k of a corner of `rows` rows: row i >= k of it is [i]. *next: where the column begins, moved to the
  * next one. Beyond the corner: anything finite. */
-INLINE const tsi_scalar *corner_at(const tsi_scalar **next, const tsi_scalar *corner, tsi_index rows, int k) {
-  const tsi_scalar *column = k < rows ? *next - k : corner;
+INLINE const tsi_entry *corner_at(const tsi_entry **next, const tsi_entry *corner, tsi_index rows, int k) {
+  const tsi_entry *column = k < rows ? *next - k : corner;
   *next += k < rows ? rows - k : 0;
   return column;
 }
 
 /* The same as a vector, zero before row k. */
-INLINE vec corner_column(const tsi_scalar **next, const tsi_scalar *corner, tsi_index rows, int k) {
-  return scalars_from(load(corner_at(next, corner, rows, k)), k);
+INLINE vec corner_column(const tsi_entry **next, const tsi_entry *corner, tsi_index rows, int k) {
+  return scalars_from(load_entries(corner_at(next, corner, rows, k)), k);
 }
 
 /* Corner times x: a += the sum over k <= l of corner(l,k) x[k]; x zero from x[rows] on. */
-INLINE void corner_times(const tsi_scalar *corner, tsi_index rows, const tsi_scalar x[B], sum a[2]) {
-  const tsi_scalar *next = corner;
+INLINE void corner_times(const tsi_entry *corner, tsi_index rows, const tsi_scalar x[B], sum a[2]) {
+  const tsi_entry *next = corner;
   UNROLL for (int k = 0; k < B; k++) add_times(&a[k & 1], corner_column(&next, corner, rows, k), x[k]);
 }
 
@@ -55,21 +55,22 @@ INLINE void add_column(reg_sum *y, vec column, factors x) {
 }
 
 /* y[k] += corner(:,k) x; x zero from row `rows` on. */
-INLINE void corner_transposed(const tsi_scalar *corner, tsi_index rows, vec x, reg_sum y[B]) {
-  const tsi_scalar *next = corner;
+INLINE void corner_transposed(const tsi_entry *corner, tsi_index rows, vec x, reg_sum y[B]) {
+  const tsi_entry *next = corner;
   UNROLL for (int k = 0; k < B; k++) add_column(&y[k], corner_column(&next, corner, rows, k), as_factors(x));
 }
 
 /* work[row] -= R x; nb: row blocks of the triangle, 1 or 2, so that x has 8 nb entries, zero beyond the
  * width. */
-INLINE void narrow_rectangle(const int nb, const tsi_scalar *rect, tsi_index m, tsi_index w,
+INLINE void narrow_rectangle(const int nb, const tsi_entry *rect, tsi_index m, tsi_index w,
                              const tsi_index *row, const tsi_scalar *x, tsi_scalar *work) {
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index count = tsi_index_min(B, m - i);
     tsi_scalar part[B];
     sum a[2] = {no_sum(), no_sum()};
     fetch_behind(rect, count * (tsi_count)w, sizeof *rect);
-    UNROLL for (int k = 0; k < nb * B; k++) add_times(&a[k & 1], load(rect + k * (ptrdiff_t)count), x[k]);
+    UNROLL for (int k = 0; k < nb * B; k++)
+        add_times(&a[k & 1], load_entries(rect + k * (ptrdiff_t)count), x[k]);
     store(part, sum_value(add_sums(a[0], a[1])));
     if (count == B)
       for (int l = 0; l < B; l++) work[row[i + l]] -= part[l];
@@ -79,15 +80,15 @@ INLINE void narrow_rectangle(const int nb, const tsi_scalar *rect, tsi_index m, 
 }
 
 /* y[k] += block(:,k) x, block of `rows` rows; downwards in memory. */
-INLINE void narrow_block_transposed(const int nb, const tsi_scalar *block, tsi_index rows, tsi_index w, vec x,
+INLINE void narrow_block_transposed(const int nb, const tsi_entry *block, tsi_index rows, tsi_index w, vec x,
                                     reg_sum y[2 * B]) {
   fetch_before(block, rows * (tsi_count)w, sizeof *block);
   UNROLL for (int k = nb * B - 1; k >= 0; k--)
-      add_column(&y[k], load(block + k * (ptrdiff_t)rows), as_factors(x));
+      add_column(&y[k], load_entries(block + k * (ptrdiff_t)rows), as_factors(x));
 }
 
 /* y[k] := R' work[row], partial sums, row blocks descending. */
-INLINE void narrow_rectangle_transposed(const int nb, const tsi_scalar *rect, tsi_index m, tsi_index w,
+INLINE void narrow_rectangle_transposed(const int nb, const tsi_entry *rect, tsi_index m, tsi_index w,
                                         const tsi_index *row, const tsi_scalar *work, reg_sum y[2 * B]) {
   tsi_index i = m / B * B;
   UNROLL for (int k = 0; k < nb * B; k++) y[k] = no_reg_sum();
@@ -100,10 +101,10 @@ INLINE void narrow_rectangle_transposed(const int nb, const tsi_scalar *rect, ts
 }
 
 /* x := T x;  work[row] -= R x */
-INLINE void narrow_forward_blocks(const int nb, const tsi_panel *panel, const tsi_scalar *triangle,
+INLINE void narrow_forward_blocks(const int nb, const tsi_panel *panel, const tsi_entry *triangle,
                                   const tsi_index *row, tsi_scalar *x, tsi_scalar *work) {
   const tsi_index w = panel->width, last = w - (nb - 1) * B; /* columns of the last row block */
-  const tsi_scalar *below = triangle + B * (B + 1) / 2;      /* row block 1 */
+  const tsi_entry *below = triangle + B * (B + 1) / 2;       /* row block 1 */
   tsi_scalar t[2 * B] __attribute__((aligned(64)));
   sum a[2] = {no_sum(), no_sum()}, b[2] = {no_sum(), no_sum()};
   fetch_behind(triangle, tsi_triangle_size(w), sizeof *triangle);
@@ -111,7 +112,7 @@ INLINE void narrow_forward_blocks(const int nb, const tsi_panel *panel, const ts
   store(t + (nb - 1) * B, load_some(x + (nb - 1) * B, last));
   corner_times(triangle, nb == 2 ? B : w, t, a);
   if (nb == 2) {
-    UNROLL for (int k = 0; k < B; k++) add_times(&b[k & 1], load(below + k * (ptrdiff_t)last), t[k]);
+    UNROLL for (int k = 0; k < B; k++) add_times(&b[k & 1], load_entries(below + k * (ptrdiff_t)last), t[k]);
     corner_times(below + B * (ptrdiff_t)last, last, t + B, b);
     const vec above = sum_value(add_sums(a[0], a[1]));
     store(t, above);
@@ -124,7 +125,7 @@ INLINE void narrow_forward_blocks(const int nb, const tsi_panel *panel, const ts
   narrow_rectangle(nb, triangle + tsi_triangle_size(w), panel->height, w, row, t, work);
 }
 
-INLINE void narrow_forward(const tsi_panel *panel, const tsi_scalar *triangle, const tsi_index *row,
+INLINE void narrow_forward(const tsi_panel *panel, const tsi_entry *triangle, const tsi_index *row,
                            tsi_scalar *x, tsi_scalar *work) {
   if (panel->width <= B)
     narrow_forward_blocks(1, panel, triangle, row, x, work);
@@ -133,10 +134,10 @@ INLINE void narrow_forward(const tsi_panel *panel, const tsi_scalar *triangle, c
 }
 
 /* x := T' (x - R' work[row]) */
-INLINE void narrow_backward_blocks(const int nb, const tsi_panel *panel, const tsi_scalar *triangle,
+INLINE void narrow_backward_blocks(const int nb, const tsi_panel *panel, const tsi_entry *triangle,
                                    const tsi_index *row, tsi_scalar *x, const tsi_scalar *work) {
   const tsi_index w = panel->width, last = w - (nb - 1) * B;
-  const tsi_scalar *below = triangle + B * (B + 1) / 2;
+  const tsi_entry *below = triangle + B * (B + 1) / 2;
   reg_sum y[2 * B];
   vec x0 = nb == 2 ? load(x) : no_vec(), x1 = load_some(x + (nb - 1) * B, last);
   if (panel->height > 0) {
@@ -149,7 +150,7 @@ INLINE void narrow_backward_blocks(const int nb, const tsi_panel *panel, const t
   if (nb == 2) {
     corner_transposed(below + B * (ptrdiff_t)last, last, x1, y + B);
     UNROLL for (int k = B - 1; k >= 0; k--)
-        add_column(&y[k], load(below + k * (ptrdiff_t)last), as_factors(x1));
+        add_column(&y[k], load_entries(below + k * (ptrdiff_t)last), as_factors(x1));
     corner_transposed(triangle, B, x0, y);
     store(x, fold(y));
   } else
@@ -157,7 +158,7 @@ INLINE void narrow_backward_blocks(const int nb, const tsi_panel *panel, const t
   store_some(x + (nb - 1) * B, fold(y + (nb - 1) * B), last);
 }
 
-INLINE void narrow_backward(const tsi_panel *panel, const tsi_scalar *triangle, const tsi_index *row,
+INLINE void narrow_backward(const tsi_panel *panel, const tsi_entry *triangle, const tsi_index *row,
                             tsi_scalar *x, const tsi_scalar *work) {
   if (panel->width <= B)
     narrow_backward_blocks(1, panel, triangle, row, x, work);

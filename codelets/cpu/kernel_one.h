@@ -7,7 +7,7 @@
 #pragma once
 
 #include "codelets/cpu/base/fetch.h"
-#include "codelets/cpu/base/vector.h"
+#include "codelets/cpu/base/entry.h"
 
 /* Sums that block_times has at once, so that products do not wait for each other. */
 #if SUMS / (PARTS * REGS) >= 4
@@ -19,26 +19,27 @@
 #endif
 
 /* sum over k of block(i,k) x[k], 8 rows; block has `stride` rows. */
-INLINE sum block_times(const tsi_scalar *block, tsi_index stride, tsi_index w, const tsi_scalar *x) {
+INLINE sum block_times(const tsi_entry *block, tsi_index stride, tsi_index w, const tsi_scalar *x) {
   sum a[CHAINS];
   tsi_index k = 0;
   UNROLL for (int c = 0; c < CHAINS; c++) a[c] = no_sum();
   for (; k + CHAINS <= w; k += CHAINS, block += CHAINS * (ptrdiff_t)stride)
-    UNROLL for (int c = 0; c < CHAINS; c++) add_times(&a[c], load(block + c * (ptrdiff_t)stride), x[k + c]);
-  for (; k < w; k++, block += stride) add_times(&a[0], load(block), x[k]);
+    UNROLL for (int c = 0; c < CHAINS; c++)
+        add_times(&a[c], load_entries(block + c * (ptrdiff_t)stride), x[k + c]);
+  for (; k < w; k++, block += stride) add_times(&a[0], load_entries(block), x[k]);
   UNROLL for (int half = CHAINS / 2; half > 0; half /= 2) UNROLL for (int c = 0; c < half; c++) a[c] =
       add_sums(a[c], a[c + half]);
   return a[0];
 }
 
 /* y[k] (partial sums) += block(:,k) xr, k descending; block has `stride` rows. */
-INLINE void block_transposed(const tsi_scalar *block, tsi_index stride, tsi_index w, factors xr,
+INLINE void block_transposed(const tsi_entry *block, tsi_index stride, tsi_index w, factors xr,
                              tsi_scalar *y) {
   for (tsi_index k = w; k-- > 0;) {
-    const tsi_scalar *column = block + k * (ptrdiff_t)stride;
+    const tsi_entry *column = block + k * (ptrdiff_t)stride;
     reg_sum a[2] = {load_partial(y + k * (ptrdiff_t)PARTIAL), no_reg_sum()};
     fetch_before(column, B, sizeof *column);
-    EACH_REG(r) add_partial(&a[r % 2], load_reg(column + r * WIDE), xr, r);
+    EACH_REG(r) add_partial(&a[r % 2], load_entries_reg(column + r * WIDE), xr, r);
     if (REGS > 1) EACH_PART(part) a[0].v[part] += a[1].v[part];
     store_partial(y + k * (ptrdiff_t)PARTIAL, a[0]);
   }
@@ -67,14 +68,14 @@ INLINE void take_sums(tsi_scalar *x, const tsi_scalar *y, tsi_index w, bool from
 }
 
 /* x := triangle * t, t a copy of x. */
-static void triangle_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_scalar *t) {
+static void triangle_1(const tsi_entry *tri, tsi_index w, tsi_scalar *x, tsi_scalar *t) {
   memcpy(t, x, (size_t)w * sizeof *t);
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     sum acc = block_times(tri, rows, r, t);
     tri += (ptrdiff_t)rows * r;
     for (int j = 0; j < rows; j++) {
-      add_times(&acc, scalars_from(load(tri - j), j), t[r + j]);
+      add_times(&acc, scalars_from(load_entries(tri - j), j), t[r + j]);
       tri += rows - j;
     }
     store_some(x + r, sum_value(acc), rows);
@@ -82,8 +83,8 @@ static void triangle_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_sc
 }
 
 /* x := triangle' * x; y is scratch for partial sums. */
-static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
-  const tsi_scalar *end = tri + (ptrdiff_t)w * (w + 1) / 2;
+static void triangle_transposed_1(const tsi_entry *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
+  const tsi_entry *end = tri + (ptrdiff_t)w * (w + 1) / 2;
   clear_sums(y, w);
   for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
@@ -91,7 +92,7 @@ static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar
     fetch_before(end - tsi_corner_column(rows, rows), tsi_corner_column(rows, rows), sizeof *end);
     for (tsi_index j = rows; j-- > 0;) {
       end -= rows - j;
-      const vec column = scalars_from(load(end - j), (int)j);
+      const vec column = scalars_from(load_entries(end - j), (int)j);
       reg_sum a = load_partial(y + PARTIAL * (ptrdiff_t)(r + j));
       EACH_REG(q) add_partial(&a, column.r[q], xr, q);
       store_partial(y + PARTIAL * (ptrdiff_t)(r + j), a);
@@ -122,15 +123,15 @@ INLINE tsi_scalar scalar_of(vec v, int j) {
 
 /* x := D^-1 x; TSI_INVERSE_NONE. Forwards by row blocks: what is solved above goes in by a product, then the
  * corner column by column. */
-static void substitute_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x) {
+static void substitute_1(const tsi_entry *tri, tsi_index w, tsi_scalar *x) {
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     vec rest = minus(load_some(x + r, rows), sum_value(block_times(tri, rows, r, x)));
     tri += (ptrdiff_t)rows * r;
     for (int j = 0; j < rows; j++) {
       sum below = no_sum();
-      x[r + j] = product(scalar_of(rest, j), tri[0]);
-      add_times(&below, scalars_from(load(tri - j), j + 1), x[r + j]);
+      x[r + j] = product(scalar_of(rest, j), value_of(tri[0]));
+      add_times(&below, scalars_from(load_entries(tri - j), j + 1), x[r + j]);
       rest = minus(rest, sum_value(below));
       tri += rows - j;
     }
@@ -139,17 +140,17 @@ static void substitute_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x) {
 
 /* x := D'^-1 x; TSI_INVERSE_NONE. Backwards by row blocks; y is scratch for partial sums: what is solved
  * takes from the columns before. */
-static void substitute_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
+static void substitute_transposed_1(const tsi_entry *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
   clear_sums(y, w);
   for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
-    const tsi_scalar *block = tri + tsi_triangle_block(r), *corner = block + (ptrdiff_t)rows * r;
+    const tsi_entry *block = tri + tsi_triangle_block(r), *corner = block + (ptrdiff_t)rows * r;
     take_sums(x + r, y + PARTIAL * (ptrdiff_t)r, rows, true);
     for (tsi_index j = rows; j-- > 0;) {
-      const tsi_scalar *column = corner + tsi_corner_column(rows, j);
+      const tsi_entry *column = corner + tsi_corner_column(rows, j);
       tsi_scalar rest = x[r + j];
-      for (tsi_index i = rows - 1; i > j; i--) rest -= product(column[i - j], x[r + i]);
-      x[r + j] = product(rest, column[0]);
+      for (tsi_index i = rows - 1; i > j; i--) rest -= product(value_of(column[i - j]), x[r + i]);
+      x[r + j] = product(rest, value_of(column[0]));
     }
     const factors xr = load_factors(x + r, rows);
     block_transposed(block, rows, r, xr, y);
@@ -157,7 +158,7 @@ static void substitute_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scal
 }
 
 /* work[row[i]] -= (R x)[i] */
-INLINE void rectangle_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
+INLINE void rectangle_1(const tsi_entry *rect, tsi_index m, tsi_index w, const tsi_index *row,
                         const tsi_scalar *x, tsi_scalar *work) {
   tsi_scalar part[B];
   tsi_index i = 0;
@@ -177,7 +178,7 @@ INLINE factors work_factors(const tsi_scalar *work, const tsi_index *row, tsi_in
 }
 
 /* y[k] (partial sums) := R' work[row], row blocks descending; row NULL: rows 0, 1, ... of work */
-INLINE void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
+INLINE void rectangle_transposed_1(const tsi_entry *rect, tsi_index m, tsi_index w, const tsi_index *row,
                                    const tsi_scalar *work, tsi_scalar *y) {
   tsi_index i = m / B * B;
   clear_sums(y, w);
@@ -190,7 +191,7 @@ INLINE void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_inde
 
 /* u[i] := -(R x)[i], i < count, the rows of a slice; `rows`: those that R has from its first on, so that the
  * last row block is stored in less than 8 rows where the panel ends in it. */
-INLINE void rectangle_slice_1(const tsi_scalar *rect, tsi_index rows, tsi_index w, tsi_index count,
+INLINE void rectangle_slice_1(const tsi_entry *rect, tsi_index rows, tsi_index w, tsi_index count,
                               const tsi_scalar *x, tsi_scalar *u) {
   for (tsi_index i = 0; i < count; i += B, rect += B * (ptrdiff_t)w)
     store_some(u + i, negated(sum_value(block_times(rect, tsi_index_min(B, rows - i), w, x))),

@@ -8,14 +8,37 @@
  * kernel_few.h up to eight and narrow panels, kernel_strips.h several; here panels, sweeps over panels and
  * row slices are made of them. The three treatments of diagonal blocks have a table each and share all but
  * the order of triangle and rectangle and, TSI_INVERSE_NONE, the substitutions.
+ *
+ * It is compiled once more for each narrower format of entries (entry.h, TSI_STORED), for one right-hand side
+ * and TSI_INVERSE_DIAGONAL alone: stored.h says what serves all else.
  */
+#include <math.h>
 #include <string.h>
 
 #include "codelets/cpu/kernels.h"
-#include "codelets/cpu/kernel_few.h"
 #include "codelets/cpu/kernel_narrow.h"
 #include "codelets/cpu/kernel_one.h"
+
+#if TSI_STORED
+#define ONE(nrhs) ((void)(nrhs), true)
+#else
+#include "codelets/cpu/kernel_few.h"
 #include "codelets/cpu/kernel_strips.h"
+#define ONE(nrhs) ((nrhs) == 1)
+#endif
+
+/* Where a panel begins. */
+INLINE const tsi_entry *entries_of(const tsi_panel *panel, const void *values) {
+  return (const tsi_entry *)((const tsi_scalar *)values + panel->values);
+}
+/* Its rectangle, also where values has no triangle and panel->values is minus its size. */
+INLINE const tsi_entry *rectangle_of(const tsi_panel *panel, const void *values) {
+#if TSI_STORED
+  return entries_of(panel, values) + tsi_triangle_size(panel->width);
+#else
+  return (const tsi_scalar *)values + (panel->values + tsi_triangle_size(panel->width));
+#endif
+}
 
 /* ---- Panels ------------------------------------------------------------------------------------------- */
 
@@ -39,60 +62,71 @@ static void interchange(const tsi_panel *panel, const tsi_index *pivots, tsi_ind
 }
 
 /* x := T x, or T^-1 x where the triangle is not inverted. */
-INLINE void apply_triangle(const tsi_inverse inverse, const tsi_scalar *tri, tsi_index w, tsi_index nrhs,
+INLINE void apply_triangle(const tsi_inverse inverse, const tsi_entry *tri, tsi_index w, tsi_index nrhs,
                            tsi_scalar *x, tsi_scalar *scratch) {
   const bool solve = inverse == TSI_INVERSE_NONE;
-  if (nrhs > 1)
-    strips_triangle(solve, tri, w, nrhs, x, scratch);
-  else
+  if (ONE(nrhs)) {
     solve ? substitute_1(tri, w, x) : triangle_1(tri, w, x, scratch);
+    return;
+  }
+#if !TSI_STORED
+  strips_triangle(solve, tri, w, nrhs, x, scratch);
+#endif
 }
 
 /* x := T' x, or T'^-1 x where the triangle is not inverted. */
-INLINE void apply_triangle_transposed(const tsi_inverse inverse, const tsi_scalar *tri, tsi_index w,
+INLINE void apply_triangle_transposed(const tsi_inverse inverse, const tsi_entry *tri, tsi_index w,
                                       tsi_index nrhs, tsi_scalar *x, tsi_scalar *scratch) {
   const bool solve = inverse == TSI_INVERSE_NONE;
-  if (nrhs > 1)
-    strips_triangle_transposed(solve, tri, w, nrhs, x, scratch);
-  else
+  if (ONE(nrhs)) {
     solve ? substitute_transposed_1(tri, w, x, scratch) : triangle_transposed_1(tri, w, x, scratch);
+    return;
+  }
+#if !TSI_STORED
+  strips_triangle_transposed(solve, tri, w, nrhs, x, scratch);
+#endif
 }
 
 static void forward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
                              tsi_index nrhs, void *vector, void *work) {
-  const tsi_scalar *values = factor;
   interchange(panel, pivots, nrhs, vector, false);
-  apply_triangle(TSI_INVERSE_DIAGONAL, values + panel->values, panel->width, nrhs, vector, work);
+  apply_triangle(TSI_INVERSE_DIAGONAL, entries_of(panel, factor), panel->width, nrhs, vector, work);
 }
+#if !TSI_STORED
 static void forward_triangle_none(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
                                   tsi_index nrhs, void *vector, void *work) {
-  const tsi_scalar *values = factor;
   interchange(panel, pivots, nrhs, vector, false);
-  apply_triangle(TSI_INVERSE_NONE, values + panel->values, panel->width, nrhs, vector, work);
+  apply_triangle(TSI_INVERSE_NONE, entries_of(panel, factor), panel->width, nrhs, vector, work);
 }
+#endif
 
 static void backward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
                               tsi_index nrhs, void *vector, void *work) {
-  const tsi_scalar *values = factor;
-  apply_triangle_transposed(TSI_INVERSE_DIAGONAL, values + panel->values, panel->width, nrhs, vector, work);
+  apply_triangle_transposed(TSI_INVERSE_DIAGONAL, entries_of(panel, factor), panel->width, nrhs, vector,
+                            work);
   interchange(panel, pivots, nrhs, vector, true);
 }
+#if !TSI_STORED
 static void backward_triangle_none(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
                                    tsi_index nrhs, void *vector, void *work) {
-  const tsi_scalar *values = factor;
-  apply_triangle_transposed(TSI_INVERSE_NONE, values + panel->values, panel->width, nrhs, vector, work);
+  apply_triangle_transposed(TSI_INVERSE_NONE, entries_of(panel, factor), panel->width, nrhs, vector, work);
   interchange(panel, pivots, nrhs, vector, true);
 }
+#endif
 
 /* w[rows] -= R x */
-INLINE void subtract_product(const tsi_panel *panel, const tsi_scalar *values, const tsi_index *row,
-                             tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work, tsi_scalar *scratch) {
-  const tsi_scalar *rect = values + panel->values + tsi_triangle_size(panel->width);
-  if (nrhs == 1) {
+INLINE void subtract_product(const tsi_panel *panel, const void *values, const tsi_index *row, tsi_index nrhs,
+                             const tsi_scalar *x, tsi_scalar *work, tsi_scalar *scratch) {
+  const tsi_entry *rect = rectangle_of(panel, values);
+  if (ONE(nrhs)) {
     rectangle_1(rect, panel->height, panel->width, row, x, work);
     return;
   }
+#if !TSI_STORED
   strips_rectangle(rect, panel->height, panel->width, row, nrhs, x, work, scratch);
+#else
+  (void)scratch;
+#endif
 }
 
 /* Row indices that are fetched with a panel: as many as AHEAD bytes are. More of them the processor foresees.
@@ -102,23 +136,27 @@ INLINE tsi_index rows_ahead(const tsi_panel *panel) {
 }
 
 INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_panel *panels,
-                          const tsi_scalar *values, const tsi_index *rows, const tsi_index *pivots,
-                          tsi_index nrhs, tsi_scalar *work, tsi_scalar *scratch) {
+                          const void *values, const tsi_index *rows, const tsi_index *pivots, tsi_index nrhs,
+                          tsi_scalar *work, tsi_scalar *scratch) {
   for (const tsi_panel *panel = panels; panel < panels + count; panel++) {
     tsi_scalar *x = work + (ptrdiff_t)panel->x * tsi_workspace_stride(nrhs);
     fetch_behind(rows + panel->row, rows_ahead(panel), sizeof *rows);
-    if (inverse == TSI_INVERSE_DIAGONAL && nrhs == 1 && is_narrow(panel->width)) {
+    if (inverse == TSI_INVERSE_DIAGONAL && ONE(nrhs) && is_narrow(panel->width)) {
       interchange(panel, pivots, 1, x, false);
-      narrow_forward(panel, values + panel->values, rows + panel->row, x, work);
+      narrow_forward(panel, entries_of(panel, values), rows + panel->row, x, work);
       continue;
     }
+#if !TSI_STORED
     if (inverse == TSI_INVERSE_DIAGONAL && is_few(panel, nrhs)) {
       interchange(panel, pivots, nrhs, x, false);
-      few_forward(nrhs, panel, values + panel->values, rows + panel->row, x, work);
+      few_forward(nrhs, panel, entries_of(panel, values), rows + panel->row, x, work);
       continue;
     }
+#endif
     if (inverse == TSI_INVERSE_DIAGONAL) forward_triangle(panel, values, pivots, nrhs, x, scratch);
+#if !TSI_STORED
     if (inverse == TSI_INVERSE_NONE) forward_triangle_none(panel, values, pivots, nrhs, x, scratch);
+#endif
     if (inverse == TSI_INVERSE_PARTITIONED) interchange(panel, pivots, nrhs, x, false);
     subtract_product(panel, values, rows + panel->row, nrhs, x, work, scratch);
     if (inverse == TSI_INVERSE_PARTITIONED) forward_triangle(panel, values, NULL, nrhs, x, scratch);
@@ -128,6 +166,7 @@ static void forward(tsi_index count, const tsi_panel *panels, const void *factor
                     const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
   sweep_forward(TSI_INVERSE_DIAGONAL, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
 }
+#if !TSI_STORED
 static void forward_none(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
                          const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
   sweep_forward(TSI_INVERSE_NONE, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
@@ -136,24 +175,27 @@ static void forward_off(tsi_index count, const tsi_panel *panels, const void *fa
                         const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
   sweep_forward(TSI_INVERSE_PARTITIONED, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
 }
+#endif
 
 /* x -= R' w[rows] */
-INLINE void subtract_transposed(const tsi_panel *panel, const tsi_scalar *values, const tsi_index *row,
+INLINE void subtract_transposed(const tsi_panel *panel, const void *values, const tsi_index *row,
                                 tsi_index nrhs, tsi_scalar *x, const tsi_scalar *work, tsi_scalar *scratch) {
   const tsi_index m = panel->height, w = panel->width;
-  const tsi_scalar *rect = values + panel->values + tsi_triangle_size(w);
+  const tsi_entry *rect = rectangle_of(panel, values);
   if (m == 0) return;
-  if (nrhs == 1) {
+  if (ONE(nrhs)) {
     rectangle_transposed_1(rect, m, w, row, work, scratch);
     take_sums(x, scratch, w, true);
     return;
   }
+#if !TSI_STORED
   strips_rectangle_transposed(rect, m, w, row, nrhs, x, work, true, scratch);
+#endif
 }
 
 INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi_panel *panels,
-                           const tsi_scalar *values, const tsi_index *rows, const tsi_index *pivots,
-                           tsi_index nrhs, tsi_scalar *work, tsi_scalar *scratch) {
+                           const void *values, const tsi_index *rows, const tsi_index *pivots, tsi_index nrhs,
+                           tsi_scalar *work, tsi_scalar *scratch) {
   for (const tsi_panel *panel = panels + count; panel-- > panels;) {
     tsi_scalar *x = work + (ptrdiff_t)panel->x * tsi_workspace_stride(nrhs);
     fetch_before(rows + panel->row, rows_ahead(panel), sizeof *rows);
@@ -161,16 +203,20 @@ INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi
       backward_triangle(panel, values, NULL, nrhs, x, scratch);
       subtract_transposed(panel, values, rows + panel->row, nrhs, x, work, scratch);
       interchange(panel, pivots, nrhs, x, true);
-    } else if (inverse == TSI_INVERSE_DIAGONAL && nrhs == 1 && is_narrow(panel->width)) {
-      narrow_backward(panel, values + panel->values, rows + panel->row, x, work);
+    } else if (inverse == TSI_INVERSE_DIAGONAL && ONE(nrhs) && is_narrow(panel->width)) {
+      narrow_backward(panel, entries_of(panel, values), rows + panel->row, x, work);
       interchange(panel, pivots, 1, x, true);
+#if !TSI_STORED
     } else if (inverse == TSI_INVERSE_DIAGONAL && is_few(panel, nrhs)) {
-      few_backward(nrhs, panel, values + panel->values, rows + panel->row, x, work);
+      few_backward(nrhs, panel, entries_of(panel, values), rows + panel->row, x, work);
       interchange(panel, pivots, nrhs, x, true);
+#endif
     } else {
       subtract_transposed(panel, values, rows + panel->row, nrhs, x, work, scratch);
       if (inverse == TSI_INVERSE_DIAGONAL) backward_triangle(panel, values, pivots, nrhs, x, scratch);
+#if !TSI_STORED
       if (inverse == TSI_INVERSE_NONE) backward_triangle_none(panel, values, pivots, nrhs, x, scratch);
+#endif
     }
   }
 }
@@ -178,6 +224,7 @@ static void backward(tsi_index count, const tsi_panel *panels, const void *facto
                      const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
   sweep_backward(TSI_INVERSE_DIAGONAL, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
 }
+#if !TSI_STORED
 static void backward_none(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
                           const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
   sweep_backward(TSI_INVERSE_NONE, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
@@ -186,58 +233,96 @@ static void backward_off(tsi_index count, const tsi_panel *panels, const void *f
                          const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
   sweep_backward(TSI_INVERSE_PARTITIONED, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
 }
+#endif
+
+/* ---- Rectangles alone ---------------------------------------------------------------------------------- */
+
+#if !TSI_STORED
+static void subtract(const tsi_panel *panel, const void *values, const tsi_index *row, tsi_index nrhs,
+                     const void *x, void *work, void *scratch) {
+  subtract_product(panel, values, row, nrhs, x, work, scratch);
+}
+static void subtract_back(const tsi_panel *panel, const void *values, const tsi_index *row, tsi_index nrhs,
+                          void *x, const void *work, void *scratch) {
+  subtract_transposed(panel, values, row, nrhs, x, work, scratch);
+}
+#define ALONE .subtract = subtract, .subtract_transposed = subtract_back
+#else
+#define ALONE .widen = widen
+static void widen(tsi_count count, const void *from, int exponent, void *to) {
+  const stored_real *stored = from;
+  tsi_real *real = to;
+  const tsi_real scale = (tsi_real)ldexp(1, exponent);
+  for (tsi_count i = 0; i < PARTS * count; i++) real[i] = scale * real_of(stored[i]);
+}
+#endif
 
 /* ---- Row slices ---------------------------------------------------------------------------------------- */
 
 static void forward_slice(const tsi_panel *panel, const void *factor, tsi_index first, tsi_index count,
                           tsi_index nrhs, const void *vector, void *update, void *strip) {
-  const tsi_scalar *values = factor, *x = vector;
+  const tsi_scalar *x = vector;
   tsi_scalar *u = update;
   const tsi_index w = panel->width;
-  const tsi_scalar *rect = values + panel->values + tsi_triangle_size(w) + (ptrdiff_t)first * w;
-  if (nrhs == 1) {
+  const tsi_entry *rect = rectangle_of(panel, factor) + (ptrdiff_t)first * w;
+  if (ONE(nrhs)) {
     rectangle_slice_1(rect, panel->height - first, w, count, x, u);
     return;
   }
+#if !TSI_STORED
   memset(u, 0, (size_t)count * (size_t)tsi_workspace_stride(nrhs) * sizeof *u);
   strips_rectangle(rect, count, w, NULL, nrhs, x, u, strip);
+#else
+  (void)strip;
+#endif
 }
 
 static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index first, tsi_index count,
                            tsi_index nrhs, const void *vector, void *result, void *partial) {
-  const tsi_scalar *values = factor, *work = vector;
+  const tsi_scalar *work = vector;
   tsi_scalar *out = result, *scratch = partial;
   const tsi_index w = panel->width;
-  const tsi_scalar *rect = values + panel->values + tsi_triangle_size(w) + (ptrdiff_t)first * w;
-  if (nrhs == 1) {
+  const tsi_entry *rect = rectangle_of(panel, factor) + (ptrdiff_t)first * w;
+  if (ONE(nrhs)) {
     rectangle_transposed_1(rect, count, w, NULL, work, scratch);
     take_sums(out, scratch, w, false);
     return;
   }
+#if !TSI_STORED
   memset(out, 0, (size_t)w * (size_t)tsi_workspace_stride(nrhs) * sizeof *out);
   strips_rectangle_transposed(rect, count, w, NULL, nrhs, out, work, false, scratch);
+#endif
 }
 
 /* ---- Tables -------------------------------------------------------------------------------------------- */
 
+#if defined TSI_STORED_S
+#define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_single_kernels), isa)
+#elif defined TSI_STORED_B
+#define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_bfloat16_kernels), isa)
+#else
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_kernels), isa)
+#endif
 
 #define ENTRIES(treatment, forward_sweep, backward_sweep, forward_diagonal, backward_diagonal)               \
-  [treatment] = {                                                                                            \
-      .isa = TSI_TEXT(TSI_ISA),                                                                              \
-      .inverse = treatment,                                                                                  \
-      .forward = forward_sweep,                                                                              \
-      .backward = backward_sweep,                                                                            \
-      .forward_triangle = forward_diagonal,                                                                  \
-      .backward_triangle = backward_diagonal,                                                                \
-      .interchange = interchange,                                                                            \
-      .forward_slice = forward_slice,                                                                        \
-      .backward_slice = backward_slice,                                                                      \
+  {                                                                                                          \
+    .isa = TSI_TEXT(TSI_ISA), .inverse = treatment, .forward = forward_sweep, .backward = backward_sweep,    \
+    .forward_triangle = forward_diagonal, .backward_triangle = backward_diagonal,                            \
+    .interchange = interchange, .forward_slice = forward_slice, .backward_slice = backward_slice, ALONE,     \
   }
 
+#if TSI_STORED
+extern const tsi_kernels TABLE(TSI_ISA);
+const tsi_kernels TABLE(TSI_ISA) = ENTRIES(TSI_INVERSE_DIAGONAL, forward, backward, forward_triangle,
+                                           backward_triangle);
+#else
 extern const tsi_kernels TABLE(TSI_ISA)[TSI_INVERSES];
 const tsi_kernels TABLE(TSI_ISA)[TSI_INVERSES] = {
-    ENTRIES(TSI_INVERSE_DIAGONAL, forward, backward, forward_triangle, backward_triangle),
-    ENTRIES(TSI_INVERSE_NONE, forward_none, backward_none, forward_triangle_none, backward_triangle_none),
-    ENTRIES(TSI_INVERSE_PARTITIONED, forward_off, backward_off, forward_triangle, backward_triangle),
+    [TSI_INVERSE_DIAGONAL] = ENTRIES(TSI_INVERSE_DIAGONAL, forward, backward, forward_triangle,
+                                     backward_triangle),
+    [TSI_INVERSE_NONE] = ENTRIES(TSI_INVERSE_NONE, forward_none, backward_none, forward_triangle_none,
+                                 backward_triangle_none),
+    [TSI_INVERSE_PARTITIONED] = ENTRIES(TSI_INVERSE_PARTITIONED, forward_off, backward_off, forward_triangle,
+                                        backward_triangle),
 };
+#endif

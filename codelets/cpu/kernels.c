@@ -14,6 +14,7 @@
 #include "codelets/cpu/rows/sliced.h"
 #include "codelets/cpu/rows/spmv.h"
 #include "codelets/cpu/small_front.h"
+#include "codelets/cpu/stored.h"
 
 #ifdef TSI_KERNELS_BASE
 #define BASE(...) __VA_ARGS__
@@ -64,22 +65,23 @@ static int usable(void) {
 }
 
 /* Where a table begins, for the best of the instruction sets that can run here, or for the one asked for. */
+#define SELECT_OF(table, letters, ...)                                                                       \
+  static const table *select_##table(char scalar, const char *isa) {                                         \
+    static const table *const tables[][ISAS] = {__VA_ARGS__};                                                \
+    const char *letter = strchr(letters, scalar);                                                            \
+    if (letter == NULL || scalar == 0) return NULL;                                                          \
+    const table *const *of = tables[strlen(letters) - strlen(letter)];                                       \
+    for (int i = usable(); i-- > 0;)                                                                         \
+      if (isa == NULL || strcmp(isa, of[i]->isa) == 0) return of[i];                                         \
+    return NULL;                                                                                             \
+  }
 #define SELECT(table, size, address)                                                                         \
   DECLARE(table, s, size)                                                                                    \
   DECLARE(table, d, size)                                                                                    \
   DECLARE(table, c, size)                                                                                    \
   DECLARE(table, z, size)                                                                                    \
-  static const table *select_##table(char scalar, const char *isa) {                                         \
-    static const char letters[] = "sdcz";                                                                    \
-    static const table *const tables[][ISAS] = {TABLES(table, s, address), TABLES(table, d, address),        \
-                                                TABLES(table, c, address), TABLES(table, z, address)};       \
-    const char *letter = strchr(letters, scalar);                                                            \
-    if (letter == NULL || scalar == 0) return NULL;                                                          \
-    for (int i = usable(); i-- > 0;)                                                                         \
-      if (isa == NULL || strcmp(isa, tables[letter - letters][i]->isa) == 0)                                 \
-        return tables[letter - letters][i];                                                                  \
-    return NULL;                                                                                             \
-  }
+  SELECT_OF(table, "sdcz", TABLES(table, s, address), TABLES(table, d, address), TABLES(table, c, address),  \
+            TABLES(table, z, address))
 SELECT(tsi_kernels, [TSI_INVERSES], )
 SELECT(tsi_dense_kernels, , &)
 SELECT(tsi_small_kernels, , &)
@@ -91,6 +93,21 @@ SELECT(tsi_fsai_node_kernels, , &)
 SELECT(tsi_fsai_pair_kernels, , &)
 SELECT(tsi_sliced_kernels, , &)
 SELECT(tsi_halved_kernels, , &)
+
+/* Tables of the narrower formats. */
+typedef tsi_kernels tsi_single_kernels, tsi_bfloat16_kernels;
+DECLARE(tsi_single_kernels, d, )
+DECLARE(tsi_single_kernels, z, )
+DECLARE(tsi_bfloat16_kernels, d, )
+DECLARE(tsi_bfloat16_kernels, z, )
+SELECT_OF(tsi_single_kernels, "dz", TABLES(tsi_single_kernels, d, &), TABLES(tsi_single_kernels, z, &))
+SELECT_OF(tsi_bfloat16_kernels, "dz", TABLES(tsi_bfloat16_kernels, d, &), TABLES(tsi_bfloat16_kernels, z, &))
+
+const tsi_kernels *tsi_format_kernels_select(char scalar, tsi_format format, const char *isa) {
+  return format == TSI_FORMAT_SINGLE     ? select_tsi_single_kernels(scalar, isa)
+         : format == TSI_FORMAT_BFLOAT16 ? select_tsi_bfloat16_kernels(scalar, isa)
+                                         : NULL;
+}
 
 const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
   const tsi_kernels *tables = select_tsi_kernels(scalar, isa);

@@ -59,6 +59,15 @@ typedef struct tsi_kernels {
                         tsi_index nrhs, const void *x, void *u, void *scratch);
   void (*backward_slice)(const tsi_panel *panel, const void *values, tsi_index first, tsi_index count,
                          tsi_index nrhs, const void *w, void *sum, void *scratch);
+  /* The whole rectangle alone: w[row] := w[row] - R x; x := x - R' w[row]. Where values is the rectangle
+   * without a triangle before it, panel->values is minus the size of that triangle. row NULL, transposed
+   * only: rows 0, 1, ... NULL in tables of narrower formats. */
+  void (*subtract)(const tsi_panel *panel, const void *values, const tsi_index *row, tsi_index nrhs,
+                   const void *x, void *w, void *scratch);
+  void (*subtract_transposed)(const tsi_panel *panel, const void *values, const tsi_index *row,
+                              tsi_index nrhs, void *x, const void *w, void *scratch);
+  /* Tables of narrower formats: to[i] := 2^exponent from[i], `count` entries as scalars. Else NULL. */
+  void (*widen)(tsi_count count, const void *from, int exponent, void *to);
 } tsi_kernels;
 
 /* The table for a scalar type ('s', 'd', 'c', 'z') and a treatment on this processor. isa (may be NULL: the

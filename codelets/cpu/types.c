@@ -4,6 +4,7 @@
 #include "codelets/cpu/node.h"
 #include "codelets/cpu/rows/sparse.h"
 #include "codelets/cpu/selected.h"
+#include "codelets/cpu/stored.h"
 
 #define SELECT(type, table)                                                                                  \
   extern const type table##_s, table##_d, table##_c, table##_z;                                              \
@@ -26,4 +27,5 @@ SELECT(tsi_incomplete_kernels, tsi_incomplete_kernels)
 SELECT(tsi_node_kernels, tsi_node_kernels)
 SELECT(tsi_selected_kernels, tsi_selected_kernels)
 SELECT(tsi_sparse_kernels, tsi_sparse_kernels)
+SELECT(tsi_stored_kernels, tsi_stored_kernels)
 SELECT(tsi_node_kernels, tsi_row_node_kernels)

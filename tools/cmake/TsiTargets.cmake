@@ -6,7 +6,8 @@
 #   tsi_sources(OUT DIR...)            the C files of the folders [EXCLUDE PREFIX | ONLY PREFIX]
 #   tsi_layer(NAME DIR...)             object library tsi_NAME [EXCLUDE PREFIX] [LINK target...]
 #   tsi_typed(DIR... SCALARS s d ...)  DIR/typed_*.c once for each scalar type [LINK ...]
-#   tsi_kernels(DIR... SCALARS s d ..) DIR/kernel_*.c once for each scalar type and instruction set [LINK ...]
+#   tsi_kernels(DIR... SCALARS s d ..) DIR/kernel_*.c once for each scalar type and instruction set [LINK ...];
+#                                      those of SOURCES for entries stored as STORED: S, B (codelets/cpu/base/entry.h)
 #   tsi_core_library(NAME)             a static library of the layers so far, which need no StarPU: for tests
 #   tsi_add_layers(TARGET)             all layers [EXCLUDE object library...] and what they need
 #   tsi_library(NAME SHARED|STATIC)    a library of all layers
@@ -121,7 +122,7 @@ function(tsi_typed)
 endfunction()
 
 function(tsi_kernels)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SCALARS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "STORED" "SCALARS;SOURCES;LINK")
   if(NOT TARGET tsi_kernel_flags)
     add_library(tsi_kernel_flags INTERFACE)
     if(TRISTAR_SANITIZE)
@@ -140,7 +141,11 @@ function(tsi_kernels)
     add_library(tsi_kernel_flags_quick INTERFACE)
     target_compile_options(tsi_kernel_flags_quick INTERFACE $<$<CONFIG:Debug>:-O0>)
   endif()
-  tsi_sources(sources ${arg_UNPARSED_ARGUMENTS} ONLY kernel_)
+  if(arg_SOURCES)
+    set(sources ${arg_SOURCES})
+  else()
+    tsi_sources(sources ${arg_UNPARSED_ARGUMENTS} ONLY kernel_)
+  endif()
   foreach(scalar IN LISTS arg_SCALARS)
     string(TOUPPER ${scalar} upper)
     set(flags tsi_kernel_flags)
@@ -150,9 +155,12 @@ function(tsi_kernels)
       list(APPEND flags tsi_kernel_flags_quick)
     endif()
     foreach(isa IN LISTS tsi_isas)
-      set(target tsi_kernels_${scalar}_${isa})
+      set(target tsi_kernels_${scalar}${arg_STORED}_${isa})
       tsi_objects(${target} SOURCES ${sources} LINK ${arg_LINK} ${flags})
       target_compile_definitions(${target} PRIVATE TSI_SCALAR_${upper} TSI_ISA=${isa})
+      if(arg_STORED)
+        target_compile_definitions(${target} PRIVATE TSI_STORED_${arg_STORED})
+      endif()
       # clang warns of each loop that it does not unroll as it is asked to: no matter of right or wrong
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O3>
                              $<$<CONFIG:Release,RelWithDebInfo>:-fno-asynchronous-unwind-tables> -ffp-contract=fast

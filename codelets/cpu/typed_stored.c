@@ -1,0 +1,342 @@
+/* Sweeps over panels of several formats, and the rounding of panels to a format: see stored.h. */
+#include "codelets/cpu/stored.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "codelets/cpu/base/scalar.h"
+
+#define PARTS (1 + TSI_COMPLEX)
+
+/* Entries of a rectangle that are widened at a time. */
+#define PIECE 16384
+/* Room for a triangle, or for such a piece, and for what kernels read behind it. */
+#define ROOM (TSI_PANEL_WIDTH_MAX * (TSI_PANEL_WIDTH_MAX + 1) / 2 + TSI_STREAM_PAD)
+
+/* ---- Panels -------------------------------------------------------------------------------------------- */
+
+/* The kernels that read panel p as it is stored; NULL: it is widened. */
+static const tsi_kernels *direct(const tsi_stored *s, tsi_index p, tsi_index nrhs) {
+  const tsi_stored_panel *stored = &s->stored[p];
+  const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
+  if (stored->format == TSI_FORMAT_FULL) return full;
+  return nrhs == 1 && full->inverse == TSI_INVERSE_DIAGONAL && stored->triangle == 0 && stored->rectangle == 0
+             ? s->kernels[stored->format]
+             : NULL;
+}
+
+static size_t entry_bytes(int format) {
+  return format == TSI_FORMAT_FULL     ? sizeof(tsi_scalar)
+         : format == TSI_FORMAT_SINGLE ? PARTS * sizeof(float)
+                                       : PARTS * sizeof(uint16_t);
+}
+
+/* Widens `count` entries of panel p, from number `first` on, and appends zeros. Returns where those begin. */
+static tsi_scalar *widen(const tsi_stored *s, tsi_index p, tsi_count first, tsi_count count, int exponent,
+                         tsi_scalar *to) {
+  const int format = s->stored[p].format;
+  const char *from = s->values + (size_t)s->panel[p].values * sizeof(tsi_scalar);
+  s->kernels[format]->widen(count, from + (size_t)first * entry_bytes(format), exponent, to);
+  memset(to + count, 0, TSI_STREAM_PAD * sizeof *to);
+  return to + count;
+}
+
+static tsi_scalar *widen_triangle(const tsi_stored *s, tsi_index p, tsi_scalar *to) {
+  return widen(s, p, 0, tsi_triangle_size(s->panel[p].width), s->stored[p].triangle, to);
+}
+
+/* Rows first .. first+rows-1 of panel p's rectangle, as a panel without a triangle. */
+static tsi_panel widen_rows(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index rows,
+                            tsi_scalar *to) {
+  tsi_panel piece = s->panel[p];
+  const tsi_count triangle = tsi_triangle_size(piece.width);
+  (void)widen(s, p, triangle + (tsi_count)first * piece.width, (tsi_count)rows * piece.width,
+              s->stored[p].rectangle, to);
+  piece.values = -triangle;
+  piece.height = rows;
+  return piece;
+}
+
+/* Rows of a rectangle of width w that are widened at a time: whole row blocks. */
+static tsi_index piece_rows(tsi_index w) {
+  return PIECE / w / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
+}
+
+/* A small panel as a whole. */
+static bool fits(const tsi_panel *panel) {
+  return tsi_panel_size(panel->width, panel->height) <= PIECE;
+}
+static tsi_panel widen_panel(const tsi_stored *s, tsi_index p, tsi_scalar *to) {
+  tsi_panel whole = s->panel[p];
+  tsi_scalar *rectangle = widen_triangle(s, p, to);
+  (void)widen_rows(s, p, 0, whole.height, rectangle);
+  whole.values = 0;
+  return whole;
+}
+
+/* ---- Sweeps -------------------------------------------------------------------------------------------- */
+
+static void triangle_widened(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *pivots,
+                             tsi_index nrhs, void *x, void *scratch) {
+  const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
+  tsi_scalar room[ROOM] __attribute__((aligned(64)));
+  tsi_panel panel = s->panel[p];
+  (void)widen_triangle(s, p, room);
+  panel.values = 0;
+  (backward ? full->backward_triangle : full->forward_triangle)(&panel, room, pivots, nrhs, x, scratch);
+}
+
+static void forward_large(const tsi_stored *s, tsi_index p, const tsi_index *rows, const tsi_index *pivots,
+                          tsi_index nrhs, tsi_scalar *x, void *work, void *scratch) {
+  const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
+  const tsi_panel *panel = &s->panel[p];
+  const bool off = full->inverse == TSI_INVERSE_PARTITIONED;
+  const tsi_index most = piece_rows(panel->width);
+  tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64)));
+  if (off)
+    full->interchange(panel, pivots, nrhs, x, false);
+  else
+    triangle_widened(s, p, false, pivots, nrhs, x, scratch);
+  for (tsi_index i = 0; i < panel->height; i += most) {
+    const tsi_panel piece = widen_rows(s, p, i, tsi_index_min(most, panel->height - i), room);
+    full->subtract(&piece, room, rows + panel->row + i, nrhs, x, work, scratch);
+  }
+  if (off) triangle_widened(s, p, false, NULL, nrhs, x, scratch);
+}
+
+static void backward_large(const tsi_stored *s, tsi_index p, const tsi_index *rows, const tsi_index *pivots,
+                           tsi_index nrhs, tsi_scalar *x, const void *work, void *scratch) {
+  const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
+  const tsi_panel *panel = &s->panel[p];
+  const bool off = full->inverse == TSI_INVERSE_PARTITIONED;
+  const tsi_index most = piece_rows(panel->width);
+  tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64)));
+  if (off) triangle_widened(s, p, true, NULL, nrhs, x, scratch);
+  for (tsi_index i = (panel->height - 1) / most * most; i >= 0 && panel->height > 0; i -= most) {
+    const tsi_panel piece = widen_rows(s, p, i, tsi_index_min(most, panel->height - i), room);
+    full->subtract_transposed(&piece, room, rows + panel->row + i, nrhs, x, work, scratch);
+  }
+  if (off)
+    full->interchange(panel, pivots, nrhs, x, true);
+  else
+    triangle_widened(s, p, true, pivots, nrhs, x, scratch);
+}
+
+static void sweep_small(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *rows,
+                        const tsi_index *pivots, tsi_index nrhs, void *work, void *scratch) {
+  const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
+  tsi_scalar room[PIECE + 2 * TSI_STREAM_PAD] __attribute__((aligned(64)));
+  const tsi_panel panel = widen_panel(s, p, room);
+  (backward ? full->backward : full->forward)(1, &panel, room, rows, pivots, nrhs, work, scratch);
+}
+
+static void sweep_widened(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *rows,
+                          const tsi_index *pivots, tsi_index nrhs, void *work, void *scratch) {
+  tsi_scalar *x = (tsi_scalar *)work + (ptrdiff_t)s->panel[p].x * tsi_workspace_stride(nrhs);
+  if (fits(&s->panel[p]))
+    sweep_small(s, p, backward, rows, pivots, nrhs, work, scratch);
+  else if (backward)
+    backward_large(s, p, rows, pivots, nrhs, x, work, scratch);
+  else
+    forward_large(s, p, rows, pivots, nrhs, x, work, scratch);
+}
+
+static void forward(tsi_index count, const tsi_panel *panels, const void *values, const tsi_index *rows,
+                    const tsi_index *pivots, tsi_index nrhs, void *work, void *scratch) {
+  const tsi_stored *s = values;
+  tsi_index p = (tsi_index)(panels - s->of);
+  const tsi_index end = p + count;
+  while (p < end) {
+    const tsi_kernels *kernels = direct(s, p, nrhs);
+    tsi_index next = p + 1;
+    if (kernels) {
+      while (next < end && direct(s, next, nrhs) == kernels) next++;
+      kernels->forward(next - p, s->panel + p, s->values, rows, pivots, nrhs, work, scratch);
+    } else
+      sweep_widened(s, p, false, rows, pivots, nrhs, work, scratch);
+    p = next;
+  }
+}
+
+static void backward(tsi_index count, const tsi_panel *panels, const void *values, const tsi_index *rows,
+                     const tsi_index *pivots, tsi_index nrhs, void *work, void *scratch) {
+  const tsi_stored *s = values;
+  const tsi_index begin = (tsi_index)(panels - s->of);
+  tsi_index end = begin + count;
+  while (end > begin) {
+    const tsi_kernels *kernels = direct(s, end - 1, nrhs);
+    tsi_index p = end - 1;
+    if (kernels) {
+      while (p > begin && direct(s, p - 1, nrhs) == kernels) p--;
+      kernels->backward(end - p, s->panel + p, s->values, rows, pivots, nrhs, work, scratch);
+    } else
+      sweep_widened(s, p, true, rows, pivots, nrhs, work, scratch);
+    end = p;
+  }
+}
+
+/* ---- Parts of one panel -------------------------------------------------------------------------------- */
+
+static void forward_triangle(const tsi_panel *panel, const void *values, const tsi_index *pivots,
+                             tsi_index nrhs, void *x, void *scratch) {
+  const tsi_stored *s = values;
+  const tsi_index p = (tsi_index)(panel - s->of);
+  const tsi_kernels *kernels = direct(s, p, nrhs);
+  if (kernels)
+    kernels->forward_triangle(&s->panel[p], s->values, pivots, nrhs, x, scratch);
+  else
+    triangle_widened(s, p, false, pivots, nrhs, x, scratch);
+}
+
+static void backward_triangle(const tsi_panel *panel, const void *values, const tsi_index *pivots,
+                              tsi_index nrhs, void *x, void *scratch) {
+  const tsi_stored *s = values;
+  const tsi_index p = (tsi_index)(panel - s->of);
+  const tsi_kernels *kernels = direct(s, p, nrhs);
+  if (kernels)
+    kernels->backward_triangle(&s->panel[p], s->values, pivots, nrhs, x, scratch);
+  else
+    triangle_widened(s, p, true, pivots, nrhs, x, scratch);
+}
+
+static void forward_slice(const tsi_panel *panel, const void *values, tsi_index first, tsi_index count,
+                          tsi_index nrhs, const void *x, void *update, void *scratch) {
+  const tsi_stored *s = values;
+  const tsi_index p = (tsi_index)(panel - s->of), most = piece_rows(panel->width);
+  const tsi_kernels *kernels = direct(s, p, nrhs), *full = s->kernels[TSI_FORMAT_FULL];
+  tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *u = update;
+  if (kernels) {
+    kernels->forward_slice(&s->panel[p], s->values, first, count, nrhs, x, update, scratch);
+    return;
+  }
+  for (tsi_index i = 0; i < count; i += most) {
+    const tsi_panel piece = widen_rows(s, p, first + i, tsi_index_min(most, panel->height - first - i), room);
+    full->forward_slice(&piece, room, 0, tsi_index_min(most, count - i), nrhs, x,
+                        u + (ptrdiff_t)i * tsi_workspace_stride(nrhs), scratch);
+  }
+}
+
+static void backward_slice(const tsi_panel *panel, const void *values, tsi_index first, tsi_index count,
+                           tsi_index nrhs, const void *vector, void *result, void *scratch) {
+  const tsi_stored *s = values;
+  const tsi_index p = (tsi_index)(panel - s->of), w = panel->width, most = piece_rows(w);
+  const tsi_kernels *kernels = direct(s, p, nrhs), *full = s->kernels[TSI_FORMAT_FULL];
+  const ptrdiff_t ld = tsi_workspace_stride(nrhs);
+  const tsi_scalar *work = vector;
+  tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *sum = result;
+  if (kernels) {
+    kernels->backward_slice(&s->panel[p], s->values, first, count, nrhs, vector, result, scratch);
+    return;
+  }
+  memset(sum, 0, (size_t)(w * ld) * sizeof *sum);
+  for (tsi_index i = (count - 1) / most * most; i >= 0; i -= most) {
+    const tsi_panel piece = widen_rows(s, p, first + i, tsi_index_min(most, count - i), room);
+    full->subtract_transposed(&piece, room, NULL, nrhs, sum, work + i * ld, scratch);
+  }
+  for (ptrdiff_t i = 0; i < w * ld; i++) sum[i] = -sum[i];
+}
+
+static void interchange(const tsi_panel *panel, const tsi_index *pivots, tsi_index nrhs, void *x, bool undo) {
+  /* reads no value, so any table serves */
+  tsi_kernels_select(TSI_LETTER_CHAR, TSI_INVERSE_DIAGONAL, NULL)->interchange(panel, pivots, nrhs, x, undo);
+}
+
+/* ---- Rounding ------------------------------------------------------------------------------------------ */
+
+/* The largest part of so many scalars; NaN or infinite if one is. */
+static double largest(tsi_count count, const tsi_scalar *values) {
+  const tsi_real *real = (const tsi_real *)values;
+  tsi_real most = 0, sum = 0;
+  for (tsi_count i = 0; i < PARTS * count; i++) {
+    const tsi_real size = real[i] < 0 ? -real[i] : real[i];
+    most = size > most ? size : most;
+    sum += 0 * size;
+  }
+  return (double)(most + sum);
+}
+
+/* Largest entries between these are not scaled: products with x stay in the range of doubles, and what is
+ * lost below the range of float is beyond the roundoff of the largest. */
+#define SCALED_BELOW 0x1p-62
+#define SCALED_ABOVE 0x1p62
+
+static int16_t exponent_of(double most) {
+  return (int16_t)(most == 0 || (most >= SCALED_BELOW && most <= SCALED_ABOVE) ? 0 : ilogb(most));
+}
+
+static const tsi_scalar *triangle_of(const tsi_panel *panel, const void *from) {
+  return (const tsi_scalar *)from + panel->values;
+}
+
+static void choose(const tsi_panel *panel, const void *from, tsi_stored_panel *stored) {
+  const tsi_scalar *triangle = triangle_of(panel, from);
+  const tsi_count size = tsi_triangle_size(panel->width);
+  const double most[2] = {largest(size, triangle),
+                          largest((tsi_count)panel->width * panel->height, triangle + size)};
+  if (stored->format == TSI_FORMAT_FULL || !isfinite(most[0]) || !isfinite(most[1])) {
+    *stored = (tsi_stored_panel){.format = TSI_FORMAT_FULL};
+    return;
+  }
+  stored->triangle = exponent_of(most[0]);
+  stored->rectangle = exponent_of(most[1]);
+}
+
+static float rounded(tsi_real x, int exponent) {
+  const double scaled = exponent == 0 ? (double)x : ldexp((double)x, -exponent);
+  const float f = (float)scaled;
+  return fabsf(f) < 0x1p-126f ? 0 : f;
+}
+
+/* To nearest, ties to even. */
+static uint16_t upper_half(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static char *narrow_segment(tsi_count count, const tsi_scalar *from, int exponent, int format, char *to) {
+  const tsi_real *real = (const tsi_real *)from;
+  if (format == TSI_FORMAT_FULL)
+    memcpy(to, from, (size_t)count * sizeof *from);
+  else if (format == TSI_FORMAT_SINGLE)
+    for (tsi_count i = 0; i < PARTS * count; i++) ((float *)to)[i] = rounded(real[i], exponent);
+  else
+    for (tsi_count i = 0; i < PARTS * count; i++)
+      ((uint16_t *)to)[i] = upper_half(rounded(real[i], exponent));
+  return to + (size_t)count * entry_bytes(format);
+}
+
+static void narrow(const tsi_panel *panel, const void *from, const tsi_stored_panel *stored, void *to) {
+  const tsi_scalar *triangle = triangle_of(panel, from);
+  const tsi_count size = tsi_triangle_size(panel->width);
+  char *rectangle = narrow_segment(size, triangle, stored->triangle, stored->format, to);
+  (void)narrow_segment((tsi_count)panel->width * panel->height, triangle + size, stored->rectangle,
+                       stored->format, rectangle);
+}
+
+/* ---- Table --------------------------------------------------------------------------------------------- */
+
+#define SWEEPS(treatment)                                                                                    \
+  [treatment] = {                                                                                            \
+      .inverse = treatment,                                                                                  \
+      .forward = forward,                                                                                    \
+      .backward = backward,                                                                                  \
+      .forward_triangle = forward_triangle,                                                                  \
+      .backward_triangle = backward_triangle,                                                                \
+      .interchange = interchange,                                                                            \
+      .forward_slice = forward_slice,                                                                        \
+      .backward_slice = backward_slice,                                                                      \
+  }
+
+extern const tsi_stored_kernels TSI_TYPED(tsi_stored_kernels);
+const tsi_stored_kernels TSI_TYPED(tsi_stored_kernels) = {
+    .scalar_bytes = sizeof(tsi_scalar),
+#if defined TSI_SCALAR_D || defined TSI_SCALAR_Z
+    .entry_bytes = {sizeof(tsi_scalar), PARTS * sizeof(float), PARTS * sizeof(uint16_t)},
+#else
+    .entry_bytes = {sizeof(tsi_scalar)},
+#endif
+    .sweeps = {SWEEPS(TSI_INVERSE_DIAGONAL), SWEEPS(TSI_INVERSE_NONE), SWEEPS(TSI_INVERSE_PARTITIONED)},
+    .choose = choose,
+    .narrow = narrow,
+};
