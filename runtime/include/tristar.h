@@ -48,7 +48,7 @@
 #include <stdint.h>
 
 #include "tristar_options.h"      /* The sizes of option structs; TRISTAR_API, TRISTAR_CHECKED. */
-#include "tristar_choices.h"      /* Choices of an analysis: tristar_ordering, tristar_matching, ... */
+#include "tristar_choices.h"      /* Choices: tristar_ordering, tristar_matching, ... */
 #include "tristar_experimental.h" /* Types of variants: tristar_inverse, tristar_merge, ... */
 
 #ifdef __cplusplus
@@ -74,7 +74,7 @@ typedef enum tristar_status {
   TRISTAR_ERR_SINGULAR,              /* The matrix is singular, structurally or to working precision. */
   TRISTAR_ERR_NOT_POSITIVE_DEFINITE, /* Cholesky found a pivot that is not positive. */
   TRISTAR_ERR_NOT_FINITE,            /* The input or the factors have NaN or infinity. */
-  TRISTAR_ERR_ACCURACY,              /* A result would not be accurate. */
+  TRISTAR_ERR_ACCURACY,              /* A result would be less accurate than promised or requested. */
   TRISTAR_ERR_NO_WORKER,             /* StarPU has no worker able to run the tasks. */
   TRISTAR_ERR_RUNTIME,               /* Another library, or a function of the caller, failed. */
   TRISTAR_ERR_STALE,    /* The factor has no values, or new values need another analysis or pattern. */
@@ -323,19 +323,22 @@ typedef struct tristar_plan_options {
   int64_t device_solves; /* Number of concurrent solves for which device memory is reserved. 0 means 1. Every
                             additional solve needs workspace_bytes (tristar_device_stats) more. */
   tristar_refinement refine; /* Whether tristar_solve refines. */
-  int64_t fuse_columns; /* Concurrent solves share a pass over the factor, up to this many columns, at most
-                           64 (tristar_solve.h). 0 or 1: each solve runs by itself. */
+  int64_t fuse_columns;    /* Concurrent solves share a pass over the factor, up to this many columns, at most
+                              64 (tristar_solve.h). 0 or 1: each solve runs by itself. */
+  tristar_storage storage; /* Format of the entries of the factor that solves read. */
+  double accuracy; /* Largest componentwise backward error of tristar_solve, which measures it, refines if it
+                      is larger, and returns ACCURACY if that does not help. 0: no limit. Below 1. */
 } tristar_plan_options;
 
-/* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, no variant, all else 0. */
+/* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, STORAGE_FULL, no variant, else 0. */
 #define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
 /* Chooses chunks, builds the graph and records the tasks. The bits of a solve depend on the plan, the kind of
  * processor, B and its number of columns (with fuse_columns each column by itself). Workers, scheduler, order
  * of execution, and the variants scheduling and updates have no effect on them. Errors: ARGUMENT, MEMORY,
  * STALE (no values), UNSUPPORTED (ENGINE_TASKS without StarPU; KERNEL_SPMV with a factor that it does not
- * support; PLACE_GPU without support; fuse_columns with a triangle, KERNEL_SPMV or PLACE_GPU), NO_WORKER
- * (PLACE_GPU, but StarPU has no GPU). */
+ * support; PLACE_GPU without support; fuse_columns with a triangle, KERNEL_SPMV or PLACE_GPU; a storage that
+ * is not supported; accuracy without A), NO_WORKER (PLACE_GPU, but StarPU has no GPU). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);
@@ -354,8 +357,9 @@ typedef enum tristar_op {
 
 /* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
  * be b (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. With REFINE_AUTO the function
- * refines, as tristar_solve_refined does, if the factor needs it. Errors: ARGUMENT, MEMORY, STALE, RUNTIME;
- * with refinement NOT_FINITE. */
+ * refines, as tristar_solve_refined does, if the factor needs it; with an accuracy it always measures, and
+ * refines if needed. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; with refinement NOT_FINITE; ACCURACY (that of
+ * the plan is not reached; x is the best that was found). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 

@@ -1,4 +1,5 @@
-/* TriStar: choices of an analysis: ordering, matching, singular matrices, pivot growth, GPUs.
+/* TriStar: choices of an analysis and a plan: ordering, matching, singular matrices, pivot growth, GPUs,
+ * storage.
  *
  * Fields of tristar_analysis_options and tristar_plan_options (tristar.h, which includes this header) hold
  * them. The value 0 is not always the default: see tristar_analysis_options_init. */
@@ -75,6 +76,19 @@ typedef enum tristar_place {
   TRISTAR_PLACE_AUTO, /* On GPUs if predicted to be faster there. If no GPU can be used, all on the cores. */
   TRISTAR_PLACE_GPU   /* On GPUs, as many as fit. An error without a GPU, or if a plan cannot use one. */
 } tristar_place;
+
+/* Format in which a plan stores the entries of the factor. Sums and vectors keep the precision of the factor.
+ * For a narrower format the plan makes a rounded copy of the factor, which solves read instead: fewer bytes,
+ * less time, and a backward error of the size of the rounding. tristar_solve_refined, or
+ * tristar_plan_options.accuracy, restores the digits. A panel whose entries leave the range of the format is
+ * scaled by powers of two, or stored as it is. Not supported: triangles by rows, factors in single precision,
+ * KERNEL_SPMV, GPUs, distributed solves, tristar_null_space. */
+typedef enum tristar_storage {
+  TRISTAR_STORAGE_FULL,     /* The factor itself, without a copy. */
+  TRISTAR_STORAGE_SINGLE,   /* float: half the bytes, relative rounding errors of 2^-24 (6e-8). */
+  TRISTAR_STORAGE_BFLOAT16, /* The upper half of a float: a quarter of the bytes, errors of 2^-8 (4e-3). */
+  TRISTAR_STORAGE_AUTO      /* The narrowest format whose trial solve reaches accuracy without refinement. */
+} tristar_storage;
 
 #ifdef __cplusplus
 }

@@ -170,14 +170,15 @@ typedef struct tristar_plan_stats {
   int64_t width;               /* Largest number of nodes at one depth, forward. */
   int64_t depth;               /* Nodes on the longest path, forward. */
   double critical_bytes;       /* Bytes read on the heaviest path, forward and backward. */
-  double stream_bytes;       /* Bytes of the stored factor, or of the matrices of KERNEL_SPMV, that one solve
-                                reads, forward and backward. */
-  double exact_bytes;        /* (nnz(L) + nnz(U)) * bytes of a scalar of the factors: the base of GB/s. */
-  double floor_bytes;        /* Desired size of the smallest chunk, in bytes. */
-  double ceiling_bytes;      /* Desired size of the largest chunk that has several panels, in bytes. */
-  int workers;               /* StarPU workers able to run the tasks, or lanes. 1: a plain call. */
-  const char *scheduler;     /* Scheduler of StarPU, "lanes", or "serial" for a plain call; static text. */
-  size_t workspace_bytes;    /* Bytes of the workspace of a solve. */
+  double stream_bytes;         /* Bytes of the stored factor, in the format of storage, or of the matrices of
+                                  KERNEL_SPMV, that one solve         reads, forward and backward. */
+  double exact_bytes;          /* (nnz(L) + nnz(U)) * bytes of an entry in the format of storage: the base of
+                                  GB/s. */
+  double floor_bytes;          /* Desired size of the smallest chunk, in bytes. */
+  double ceiling_bytes;        /* Desired size of the largest chunk that has several panels, in bytes. */
+  int workers;                 /* StarPU workers able to run the tasks, or lanes. 1: a plain call. */
+  const char *scheduler;       /* Scheduler of StarPU, "lanes", or "serial" for a plain call; static text. */
+  size_t workspace_bytes;      /* Bytes of the workspace of a solve. */
   size_t variant_bytes;      /* KERNEL_SPMV: bytes of its matrices, besides the factor. The matrices of op(A)
                                 are made at the first use. */
   double predicted_seconds;  /* Predicted seconds of a solve with one right-hand side whose factor is in main
@@ -193,8 +194,12 @@ typedef struct tristar_plan_stats {
   int refines;               /* 1: tristar_solve refines (TRISTAR_REFINE_AUTO). */
   int64_t nrhs_block;        /* Most right-hand sides that are solved with at a time: 64, or as many as fit on
                                 the GPUs, or fuse_columns. */
-  int64_t fused;        /* Solves so far that shared a pass over the factor with others (fuse_columns). */
-  int64_t fused_passes; /* Passes that they shared. */
+  int64_t fused;           /* Solves so far that shared a pass over the factor with others (fuse_columns). */
+  int64_t fused_passes;    /* Passes that they shared. */
+  tristar_storage storage; /* Format of the factor that solves read; never AUTO. */
+  double storage_bytes;    /* Bytes of the rounded copies of L and U that storage makes. 0: none. */
+  double storage_saved; /* Bytes that these copies take less than the same in the precision of the factor. */
+  int64_t storage_panels[3]; /* Panels of the copies in each format, by tristar_storage. */
 } tristar_plan_stats;
 /* Copies the statistics of the plan to *stats. */
 TRISTAR_API tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);

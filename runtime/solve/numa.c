@@ -25,7 +25,8 @@ void tsi_numa_init(tristar_plan_t *plan) {
   tsi_machine_facts machine;
   atomic_init(&plan->placement, TSI_PLACEMENT_NONE);
   if (!tsi_way_has_tasks(&plan->way) || plan->options.placement == TRISTAR_PLACEMENT_OFF ||
-      plan->options.kernel == TRISTAR_KERNEL_SPMV || plan->factor->rows)
+      plan->options.kernel == TRISTAR_KERNEL_SPMV || plan->factor->rows ||
+      plan->options.storage != TRISTAR_STORAGE_FULL)
     return;
   if (plan->options.placement == TRISTAR_PLACEMENT_AUTO && tsi_topology_one_node()) return;
   if (tsi_topology_need(&plan->ts->machine) != TRISTAR_OK) {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "runtime/base/threads.h"
+#include "runtime/factor/storage.h"
 #include "runtime/rows/row_factor.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
@@ -44,6 +45,13 @@ tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const t
   return options;
 }
 
+/* Of an entry of the factor as solves read it. */
+static size_t entry_bytes(const tristar_plan_t *plan) {
+  const tsi_format format = tsi_storage_format(plan->options.storage);
+  return format == TSI_FORMAT_FULL ? plan->factor->scalar_bytes
+                                   : tsi_storage_entry_bytes(plan->factor, format);
+}
+
 /* Chunks of panels: of each side. device: see tsi_device_split_options. */
 static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
   const tristar_analysis_t *an = plan->factor->analysis;
@@ -81,7 +89,7 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan, const ts
     TSI_TRY(choose_panel_chunks(env, plan, device));
   for (int i = 0; i < sides; i++)
     TSI_TRY(tsi_sweep_create(env, plan->side[i].chunks, tsi_analysis_structure(factor->analysis, i).panels,
-                             factor->scalar_bytes, &plan->side[i].sweep));
+                             entry_bytes(plan), &plan->side[i].sweep));
   for (int d = 0; d < sides; d++) {
     TSI_TRY(tsi_dag_create(env, plan->side[d].sweep, plan->side[sides - 1 - d].sweep, &plan->dag[d]));
     TSI_TRY(TSI_ALLOC(env, plan->order[d], plan->dag[d]->tasks));
@@ -157,7 +165,7 @@ static void point_to_data(tristar_plan_t *plan, int i) {
   const tristar_analysis_t *an = plan->factor->analysis;
   const tsi_kernels *kernels = tsi_kernels_select(an->factor_scalar, tsi_analysis_inverse(an), plan->ts->isa);
   side->data = (tsi_solve_data){
-      .kernels = kernels,
+      .kernels = plan->storage ? &plan->storage->sweeps : kernels,
       .chunks = side->chunks->count,
       .chunk = side->tables.chunk,
       .slice = side->tables.slice,
@@ -184,8 +192,8 @@ static void fill_stats(tristar_plan_t *plan) {
   stats->critical_bytes = both ? dag->critical_bytes : dag->critical_bytes / 2;
   for (int i = 0; i < (both ? 2 : 1); i++) {
     const tsi_symbolic *symbolic = tsi_analysis_structure(factor->analysis, i < plan->sides ? i : 0).symbolic;
-    stats->stream_bytes += (double)symbolic->nnz_stored * (double)factor->scalar_bytes;
-    stats->exact_bytes += (double)symbolic->nnz_exact * (double)factor->scalar_bytes;
+    stats->stream_bytes += (double)symbolic->nnz_stored * (double)entry_bytes(plan);
+    stats->exact_bytes += (double)symbolic->nnz_exact * (double)entry_bytes(plan);
   }
   if (plan->spmv) tsi_spmv_weigh(plan, &stats->stream_bytes, &stats->critical_bytes);
   const bool lanes = plan->way.kind == TRISTAR_WAY_LANES, tasks = tsi_way_has_tasks(&plan->way);
@@ -230,6 +238,12 @@ static tristar_status check_options(const tsi_env *env, const tristar_plan_optio
   if (options->fuse_columns < 0 || options->fuse_columns > TSI_NRHS_BLOCK)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "fuse_columns is %" PRId64 ", not 0 .. %d", options->fuse_columns,
              TSI_NRHS_BLOCK);
+  if ((unsigned)options->storage > TRISTAR_STORAGE_BFLOAT16) /* tristar_plan has chosen for AUTO */
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "storage is %d", (int)options->storage);
+  if (!(options->accuracy >= 0 && options->accuracy < 1))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "accuracy is %g, not 0 .. 1", options->accuracy);
+  if (options->accuracy > 0 && options->refine == TRISTAR_REFINE_NEVER)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "accuracy is %g, which REFINE_NEVER cannot reach", options->accuracy);
   if ((unsigned)options->place > TRISTAR_PLACE_GPU || options->device_bytes < 0 || options->device_solves < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64 ", device solves %" PRId64,
              (int)options->place, options->device_bytes, options->device_solves);
@@ -278,10 +292,13 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
     if (factor->rows) plan->pieces = tsi_row_factor_pieces(factor->rows);
   }
   TSI_TRY_OUT(note_chunks(env, plan));
-  for (int i = 0; i < plan->sides; i++) {
-    TSI_TRY_OUT(fill_tables(plan, i));
-    point_to_data(plan, i);
-  }
+  for (int i = 0; i < plan->sides; i++) TSI_TRY_OUT(fill_tables(plan, i));
+  if (options->storage != TRISTAR_STORAGE_FULL)
+    TSI_TRY_OUT(tsi_storage_create(
+        factor, tsi_storage_format(options->storage),
+        (const tsi_panel *[]){plan->side[0].tables.panel, plan->side[plan->sides - 1].tables.panel},
+        plan->ts->isa, &plan->storage));
+  for (int i = 0; i < plan->sides; i++) point_to_data(plan, i);
   plan->block = TSI_NRHS_BLOCK;
   plan->followed = TSI_BLOCKS;
   TSI_TRY_OUT(tsi_fuse_init(plan));
@@ -331,26 +348,12 @@ tristar_status tsi_plan_cut(tristar_factor_t *factor, const tristar_plan_options
   *out = NULL;
   TSI_TRY(check_options(&factor->ts->env, options));
   TSI_TRY(tsi_factor_need_values(factor));
+  TSI_TRY(tsi_storage_check(factor, options));
   const double begin = tsi_clock();
   TSI_TRY(create_placed(factor, options, cut, &start_seconds, out));
   (*out)->stats.plan_seconds = tsi_clock() - begin - start_seconds - (*out)->stats.start_seconds;
   (*out)->stats.start_seconds += start_seconds;
   return TRISTAR_OK;
-}
-
-tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
-                            tristar_plan_t **out) {
-  tristar_status status = TRISTAR_OK;
-  tristar_plan_options full;
-  if (out != NULL) *out = NULL;
-  TSI_ENTER(factor, factor->ts);
-  tsi_env *env = &factor->ts->env;
-  if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
-  tsi_solves_reclaim(&factor->ts->solves);
-  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_plan_options, options, &full));
-  TSI_TRY_OUT(tsi_plan_cut(factor, &full, NULL, out));
-out:
-  return tsi_answer(env, status);
 }
 
 int tristar_plan_get_device(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
@@ -368,6 +371,12 @@ int tristar_plan_get_subtree(const tristar_plan_t *plan, int64_t i, tristar_subt
   return there;
 }
 
+static void note_storage(tsi_storage_figures figures, tristar_plan_stats *stats) {
+  stats->storage_bytes = figures.bytes;
+  stats->storage_saved = figures.full_bytes - figures.bytes;
+  for (int f = 0; f < TSI_FORMATS; f++) stats->storage_panels[f] = figures.panels[f];
+}
+
 /* Of an inherited plan nobody changes them, nor gives the lock back. */
 static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
   const bool changing = !tsi_env_is_inherited(&plan->ts->env);
@@ -375,6 +384,8 @@ static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
   tristar_plan_stats stats = plan->stats;
   stats.perturbed_pivots = plan->factor->stats.perturbed_pivots;
   stats.refines = tsi_plan_refines(plan);
+  stats.storage = plan->options.storage;
+  if (plan->storage) note_storage(tsi_storage_describe(plan->storage), &stats);
   if (changing) pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
   return stats;
 }
@@ -444,6 +455,7 @@ void tsi_plan_free(tristar_plan_t *p) {
   }
   tsi_spmv_destroy(env, &p->spmv);
   tsi_block_plan_destroy(env, &p->blocks);
+  tsi_storage_destroy(env, &p->storage);
   if (p->out_list != p->in_list) TSI_FREE(env, p->out_list);
   TSI_FREE(env, p->in_list);
   TSI_FREE(env, p->chunk_of_supernode);

@@ -19,6 +19,7 @@
 typedef struct tsi_spmv tsi_spmv;
 typedef struct tsi_replay_subtrees tsi_replay_subtrees;
 struct tsi_block_plan;
+struct tsi_storage;
 struct tsi_plan_subtrees;
 
 /* The lists of steps that a plan has, by what they solve with. */
@@ -117,6 +118,7 @@ struct tristar_plan_s {
   tsi_index *order[2]; /* tasks of each DAG in the order in which they are recorded, and run without StarPU */
   tsi_spmv *spmv;      /* NULL but for KERNEL_SPMV */
   struct tsi_block_plan *blocks; /* of a block cut; else NULL */
+  struct tsi_storage *storage;   /* copies of the factor in narrower formats; NULL: solves read the factor */
   tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side; 0: none */
   struct tsi_plan_subtrees *subtrees; /* subtrees on devices; NULL: none */
   tsi_device_triangle *triangle;      /* of rows: on a device, as one chunk; NULL: on the cores */
@@ -151,6 +153,7 @@ static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
 
 /* Does tristar_solve refine? */
 static inline bool tsi_plan_refines(const tristar_plan_t *plan) {
+  if (plan->options.accuracy > 0) return true;
   return plan->options.refine != TRISTAR_REFINE_NEVER && plan->factor->has_matrix &&
          tsi_factor_needs_refinement(plan->factor);
 }

@@ -18,6 +18,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"
 #include "runtime/base/scalars.h"
+#include "runtime/factor/storage.h"
 #include "runtime/rows/row_factor.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/request.h"
@@ -40,14 +41,21 @@ static void choose_sides(tristar_request_t *r, const tsi_operation *o) {
   r->list = plan->sides == 2 && swapped ? TSI_LIST_SWAPPED : TSI_LIST_SIDES;
 }
 
-static tsi_factor_parts parts_of(const tristar_factor_t *factor) {
+/* What the kernels of the plan take for the lower, or the upper, factor. */
+static const void *values_of(const tristar_plan_t *plan, bool upper) {
+  const void *values = upper ? plan->factor->upper : plan->factor->lower;
+  return values && plan->storage ? &plan->storage->stream[upper] : values;
+}
+
+static tsi_factor_parts parts_of(const tristar_plan_t *plan) {
+  const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   return (tsi_factor_parts){.lu = tsi_analysis_is_lu(an),
                             .adjoint = factor->adjoint,
                             .is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex,
                             .imported = an->imported,
-                            .lower = factor->lower,
-                            .upper = factor->upper,
+                            .lower = values_of(plan, false),
+                            .upper = values_of(plan, true),
                             .pivots = factor->pivoted ? factor->pivots : NULL,
                             .inverse = factor->inverse,
                             .row_scale = factor->row_scale,
@@ -224,7 +232,8 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   tristar_solve_options_init(&o);
   o = tsi_solve_options_fill(options ? options : &o, plan->factor->analysis->pattern->n);
   TSI_TRY_OUT(check_arguments(plan, &o, nrhs));
-  const tsi_factor_parts parts = parts_of(plan->factor);
+  if (plan->storage) TSI_TRY_OUT(tsi_storage_prepare(plan->storage));
+  const tsi_factor_parts parts = parts_of(plan);
   const tsi_operation operation = tsi_operation_choose(&parts, o.op, o.part, o.factor_order != 0, &r->call);
   r->op = o.op;
   r->call.least = plan->fuse.least;

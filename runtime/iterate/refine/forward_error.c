@@ -60,7 +60,8 @@ void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, c
 static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result *result) {
   const tsi_system *system = e->system;
   const double small = SMALL * e->kernels->epsilon;
-  const bool exact = !system->wide && !system->perturbed && result->initial_backward_error <= 2 * small;
+  const bool exact =
+      !system->wide && !system->rounded && !system->perturbed && result->initial_backward_error <= 2 * small;
   e->enough = result->backward_error > small ? result->backward_error : small;
   if (e->refinement.system == NULL) {
     TSI_TRY(tsi_refinement_begin(system, e->op, &e->refinement));

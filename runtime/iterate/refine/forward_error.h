@@ -8,11 +8,11 @@
  * (Arioli, Demmel, Duff 1989; Higham 2002, chapter 7). The norm is estimated by solves with the factors. eps
  * is two units of roundoff: complex products have larger errors than real ones.
  *
- * Factors that are not those of A to working precision (single factors, perturbed pivots) know little of the
- * small singular values of A. With them, each of these solves is refined, to the backward error of x or to
- * 100 units of roundoff; where one remains ten times above, the bound is infinite. And so it is where A, as
- * scaled, is singular to the precision of these solves, or nearly: estimates that hold no digit of A^-1 mean
- * nothing.
+ * Factors that are not those of A to working precision (single or rounded factors, perturbed pivots) know
+ * little of the small singular values of A. With them, each of these solves is refined, to the backward error
+ * of x or to 100 units of roundoff; where one remains ten times above, the bound is infinite. And so it is
+ * where A, as scaled, is singular to the precision of these solves, or nearly: estimates that hold no digit
+ * of A^-1 mean nothing.
  *
  * Reads   a system, solutions with their residuals.   Writes  work of its own. */
 #pragma once

@@ -105,6 +105,10 @@ static tristar_status try_solves(const tsi_system *system, const tristar_factor_
   return TRISTAR_OK;
 }
 
+tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor, double *error) {
+  return try_solves(system, factor, TRIAL_LARGE, TRIAL_UNITS, error);
+}
+
 /* ---- Verdicts ------------------------------------------------------------------------------------------ */
 
 static tristar_status estimate(const tsi_system *system, double error, double *reciprocal) {

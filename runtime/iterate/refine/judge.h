@@ -20,6 +20,11 @@ bool tsi_judge_is_needed(const tristar_factor_t *factor);
 /* Would another matching be possible? */
 bool tsi_judge_can_match(const tristar_analysis_t *analysis);
 
+/* *error: the largest backward error of trial solves without refinement, or what it was before; LU: also with
+ * A^T. Errors: MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor,
+                                                double *error);
+
 /* Imported factors whose matrix is known: if the units of rows or columns of it are apart, trials in these
  * units; if inverted diagonal blocks have grown, what these cost. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor);

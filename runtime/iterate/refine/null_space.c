@@ -46,6 +46,10 @@ tristar_status tristar_null_space(tristar_plan_t *plan, tristar_op op, int64_t m
   *count = 0;
   TSI_TRY_OUT(check_arguments(plan, op, most, basis, ld));
   TSI_TRY_OUT(tsi_plan_system_create(plan, &s));
+  if (s.system.rounded)
+    TSI_FAIL_OUT(&plan->ts->env, TRISTAR_ERR_UNSUPPORTED,
+                 "null vectors need the factor itself, which a plan with storage %d does not read",
+                 (int)plan->options.storage);
   const tsi_index n = s.system.n;
   if (!plan->factor->analysis->imported && !plan->factor->stats.singular)
     goto out; /* regular, by the verdict */

@@ -87,9 +87,24 @@ static tristar_status check_arguments(const tristar_plan_t *plan, int64_t nrhs, 
   return TRISTAR_OK;
 }
 
-/* tristar_solve of a factor whose pivots were perturbed; x may be b. */
-static tristar_status solve_perturbed(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
-                                      int64_t ldb, void *x, int64_t ldx) {
+/* Refines to the accuracy of the plan. Errors: ACCURACY (it is not reached). */
+static tristar_status solve_accurate(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
+                                     int64_t ldb, void *x, int64_t ldx) {
+  tristar_refine_options options;
+  tristar_refine_result result;
+  tristar_refine_options_init(&options);
+  options.tolerance = plan->options.accuracy;
+  TSI_TRY(tristar_solve_refined(plan, op, nrhs, b, ldb, x, ldx, &options, &result));
+  if (options.tolerance > 0 && !(result.backward_error <= options.tolerance))
+    TSI_FAIL(&plan->ts->env, TRISTAR_ERR_ACCURACY,
+             "backward error %.1e is above the accuracy %.1e of the plan", result.backward_error,
+             options.tolerance);
+  return TRISTAR_OK;
+}
+
+/* tristar_solve that refines; x may be b. */
+static tristar_status solve_and_refine(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
+                                       int64_t ldb, void *x, int64_t ldx) {
   tsi_env *env = &plan->ts->env;
   const size_t n = (size_t)plan->factor->analysis->pattern->n, scalar = plan->factor->user_bytes;
   TSI_OWNED char *copy = NULL;
@@ -100,14 +115,14 @@ static tristar_status solve_perturbed(tristar_plan_t *plan, tristar_op op, int64
     memcpy(copy, b, bytes);
     b = copy;
   }
-  return tristar_solve_refined(plan, op, nrhs, b, ldb, x, ldx, NULL, NULL);
+  return solve_accurate(plan, op, nrhs, b, ldb, x, ldx);
 }
 
 tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                              void *x, int64_t ldx) {
   TSI_ENTER(plan, plan->ts);
   const bool refines = tsi_plan_refines(plan);
-  const tristar_status status = refines ? solve_perturbed(plan, op, nrhs, b, ldb, x, ldx)
+  const tristar_status status = refines ? solve_and_refine(plan, op, nrhs, b, ldb, x, ldx)
                                         : tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx);
   return tsi_answer(&plan->ts->env, status);
 }

@@ -39,6 +39,7 @@ typedef struct tsi_system {
   const double *range[2]; /* by which solves with A multiply rows of b, and of x; NULL: ones */
   bool wide;              /* the factors are of the single type, the user's numbers are not */
   bool strict;            /* residuals are (residual.h) from the start */
+  bool rounded;           /* solves read a rounded copy of the factors (storage.h) */
   bool perturbed;         /* some pivots were */
   bool singular;          /* the verdict on the factor (judge.h) */
   tsi_team *team;

@@ -42,5 +42,6 @@ tristar_status tsi_plan_system_create(tristar_plan_t *plan, tsi_plan_system *s) 
   TSI_TRY(tsi_factor_need_values(plan->factor));
   tsi_factor_system_create(plan->factor, s);
   s->system.context = plan;
+  s->system.rounded = plan->storage != NULL;
   return TRISTAR_OK;
 }

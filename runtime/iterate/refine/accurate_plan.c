@@ -1,0 +1,69 @@
+/* tristar_plan: with STORAGE_AUTO it tries formats, the narrowest first, until trial solves reach the
+ * accuracy (judge.h). The margin between both spares most solves a refinement; tristar_solve measures each of
+ * them. */
+#include "runtime/base/options.h"
+#include "runtime/iterate/refine/judge.h"
+#include "runtime/iterate/refine/system_plan.h"
+#include "runtime/solve/in_flight.h"
+
+#define MARGIN 4
+
+/* Do trial solves of the plan reach its accuracy? */
+static tristar_status reaches(tristar_plan_t *plan, bool *reached) {
+  tsi_plan_system s;
+  double error = 0;
+  TSI_TRY(tsi_plan_system_create(plan, &s));
+  TSI_TRY(tsi_judge_solves(&s.system, plan->factor, &error));
+  *reached = error <= plan->options.accuracy / MARGIN;
+  tsi_log(&plan->ts->env, TRISTAR_LOG_INFO, "storage %d: backward error %.1e of trial solves, wanted %.1e",
+          (int)plan->options.storage, error, plan->options.accuracy);
+  return TRISTAR_OK;
+}
+
+/* A plan with this format, or NULL: it does not serve. */
+static tristar_status try_format(tristar_factor_t *factor, const tristar_plan_options *options,
+                                 tristar_storage storage, tristar_plan_t **out) {
+  tristar_plan_options narrow = *options;
+  bool reached = false;
+  narrow.storage = storage;
+  tristar_status status = tsi_plan_cut(factor, &narrow, NULL, out);
+  if (status == TRISTAR_ERR_UNSUPPORTED) return TRISTAR_OK;
+  if (status == TRISTAR_OK) status = reaches(*out, &reached);
+  if (!reached) tristar_plan_destroy(out);
+  return status;
+}
+
+static tristar_status choose_storage(tristar_factor_t *factor, const tristar_plan_options *options,
+                                     tristar_plan_t **out) {
+  static const struct {
+    tristar_storage storage;
+    double error; /* of one entry */
+  } formats[] = {{TRISTAR_STORAGE_BFLOAT16, 0x1p-8}, {TRISTAR_STORAGE_SINGLE, 0x1p-24}};
+  tristar_plan_options full = *options;
+  for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+    if (options->accuracy < formats[f].error) continue;
+    TSI_TRY(try_format(factor, options, formats[f].storage, out));
+    if (*out != NULL) return TRISTAR_OK;
+  }
+  full.storage = TRISTAR_STORAGE_FULL;
+  return tsi_plan_cut(factor, &full, NULL, out);
+}
+
+tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
+                            tristar_plan_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_plan_options full;
+  if (out != NULL) *out = NULL;
+  TSI_ENTER(factor, factor->ts);
+  tsi_env *env = &factor->ts->env;
+  if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
+  tsi_solves_reclaim(&factor->ts->solves);
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_plan_options, options, &full));
+  if (full.accuracy > 0) TSI_TRY_OUT(tsi_need_matrix(factor));
+  if (full.storage == TRISTAR_STORAGE_AUTO)
+    TSI_TRY_OUT(choose_storage(factor, &full, out));
+  else
+    TSI_TRY_OUT(tsi_plan_cut(factor, &full, NULL, out));
+out:
+  return tsi_answer(env, status);
+}
