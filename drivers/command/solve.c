@@ -88,7 +88,7 @@ static double solve_gbps(const tsi_session *s, const result *r) {
 
 /* Each entry of the factors is multiplied and added once for each right-hand side. */
 static double solve_gflops(const tsi_session *s, const result *r) {
-  return solve_gbps(s, r) / (double)s->precision->bytes * tsi_precision_flops(s->precision) *
+  return solve_gbps(s, r) / tsi_session_entry_bytes(s) * tsi_precision_flops(s->precision) *
          (double)r->in.nrhs;
 }
 
@@ -188,6 +188,8 @@ int tsi_command_solve(const tsi_settings *settings) {
     return tsi_usage_error("solve", "--fuse is for one process, without --layout");
   if (many && settings->save != NULL)
     return tsi_usage_error("solve", "--save is for one process, without --layout");
+  if (many && settings->store >= 0)
+    return tsi_usage_error("solve", "--store is for one process, without --layout");
   if (many && (settings->inertia || settings->determinant || settings->null_space))
     return tsi_usage_error("solve",
                            "--inertia, --determinant and --null-space are for one process, without --layout");

@@ -15,6 +15,7 @@ tristar_refine_options tsi_accuracy_options(const tsi_session *s) {
   tristar_refine_options_init(&options);
   options.max_steps = (int)s->settings->refine;
   options.forward_error = s->settings->forward_error;
+  options.tolerance = s->settings->accuracy;
   return options;
 }
 

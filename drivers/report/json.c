@@ -76,6 +76,16 @@ void tsi_json_add_devices(const tristar_plan_t *plan, const tristar_plan_stats *
   cJSON_AddNumberToObject(o, "unfit_bytes", p->unfit_bytes);
 }
 
+static void add_storage(const tsi_session *s, cJSON *object) {
+  static const char *const names[] = {"full", "single", "bfloat16"};
+  cJSON_AddStringToObject(object, "storage", names[s->p.storage]);
+  if (s->p.storage_bytes <= 0) return;
+  TSI_JSON_NUMBERS(object, {"storage_bytes", s->p.storage_bytes},
+                   {"storage_saved_bytes", s->p.storage_saved});
+  cJSON *panels = cJSON_AddObjectToObject(object, "storage_panels");
+  for (int f = 0; f < 3; f++) cJSON_AddNumberToObject(panels, names[f], (double)s->p.storage_panels[f]);
+}
+
 static void add_plan(const tsi_session *s, cJSON *object) {
   TSI_JSON_NUMBERS(object, {"chunks", (double)s->p.chunks}, {"slices", (double)s->p.slices},
                    {"tasks", (double)s->p.tasks}, {"predicted_s", s->p.predicted_seconds},
@@ -88,6 +98,7 @@ static void add_plan(const tsi_session *s, cJSON *object) {
                    {"workspace_bytes", (double)s->p.workspace_bytes}, {"workers", s->p.workers});
   cJSON_AddStringToObject(object, "scheduler", s->p.scheduler);
   tsi_json_add_devices(s->plan, &s->p, object);
+  add_storage(s, object);
   cJSON_AddNumberToObject(object, "plan_s", s->plan_s);
 }
 

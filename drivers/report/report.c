@@ -174,6 +174,16 @@ void tsi_report_devices(const tristar_plan_t *plan, const tristar_plan_stats *p)
                tsi_text_bytes(p->unfit_bytes));
 }
 
+static void report_storage(const tristar_plan_stats *plan) {
+  const double all = plan->storage_bytes + plan->storage_saved;
+  if (plan->storage_bytes <= 0) return;
+  tsi_report("storage", "a copy of the factor in %s, %s: %.0f %% of its bytes are saved in each sweep%s",
+             plan->storage == TRISTAR_STORAGE_SINGLE ? "single precision" : "bfloat16",
+             tsi_text_bytes(plan->storage_bytes), 100 * plan->storage_saved / all,
+             plan->storage_panels[TRISTAR_STORAGE_FULL] > 0 ? "; panels beyond its range are as factored"
+                                                            : "");
+}
+
 void tsi_report_plan(const tsi_session *s) {
   char work[120] = "no tasks: a plain call";
   if (s->p.tasks > 0)
@@ -182,6 +192,7 @@ void tsi_report_plan(const tsi_session *s) {
   tsi_report("plan", "%s, %s; %s; in %s", tsi_text_many(s->p.chunks, "chunk"),
              tsi_text_many(s->p.slices, "row slice"), work, tsi_text_seconds(s->plan_s));
   tsi_report_devices(s->plan, &s->p);
+  report_storage(&s->p);
   if (s->settings->variant == NULL) return;
   if (s->p.variant_bytes > 0)
     tsi_report("", "variant %s, with matrices of %s", s->settings->variant,

@@ -62,6 +62,8 @@ typedef struct tsi_settings {
   int partition;         /* a tristar_partition */
   int64_t refine, repeat, in_flight, fuse;
   double tolerance; /* negative: as the precision has it */
+  double accuracy;  /* 0: not given */
+  int store;        /* a tristar_storage; negative: not given */
   bool condition, forward_error;
   bool inertia, determinant;
   const char *null_space, *save; /* files to be written */

@@ -33,6 +33,7 @@ static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
 static const char *const networks[] = {"loggp", "simgrid", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 static const char *const polls[] = {"open", "all", NULL};
+static const char *const stores[] = {"d", "s", "b", "auto", NULL};
 static const char *const places[] = {"cpu", "auto", "gpu", NULL};
 
 static const char *const pictures[] = {"gantt",  "dag",     "spy",       "roofline",   "levels",
@@ -121,6 +122,8 @@ const tsi_option_row tsi_option_rows[] = {
   {"refine", NUMBER, FIELD(refine), TSI_PLOT, "N", "refinement: at most N corrections before FGMRES (default 5)", 0, 1000, NULL},
   {"refine", NUMBER, FIELD(refine), SOLVES, "N", "at most N steps of iterative refinement (default 5; 0: only measure the error)", 0, 1000, NULL},
   {"tolerance", REAL, FIELD(tolerance), SOLVES, "T", "fail if the backward error of X is larger (default 1e-12; in single precision 1e-5)", 0, 0, NULL},
+  {"store", CHOICE, FIELD(store), TSI_SOLVE, "d|s|b|auto", "what solves read of double precision factors: these (d), a copy in single precision (s), half the bytes, or in bfloat16 (b), a quarter; refinement restores the digits; auto: the narrowest that reaches --accuracy without (default d; with --accuracy auto)", 0, 0, stores},
+  {"accuracy", REAL, FIELD(accuracy), TSI_SOLVE, "A", "refine until the backward error of X is at most A, and fail if it stays larger: --tolerance A, unless that is given, and --store auto, unless that is", 0, 0, NULL},
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition number; the factorization does so without this option where pivots are suspicious", 0, 0, NULL},
   {"inertia", FLAG, FIELD(inertia), TSI_SOLVE, NULL, "count the positive, negative and zero eigenvalues of a symmetric or Hermitian matrix", 0, 0, NULL},
   {"determinant", FLAG, FIELD(determinant), TSI_SOLVE, NULL, "compute the determinant from the factors", 0, 0, NULL},

@@ -23,6 +23,9 @@ bool tsi_session_load(tsi_session *s) {
     return tsi_session_fail(
         s, TRISTAR_ERR_UNSUPPORTED,
         "%s: a saved plan has its matrix and its precision: without --laplacian and --precision", s->name);
+  if (s->settings->store >= 0)
+    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: a saved plan has its storage: without --store",
+                            s->name);
   if (!tsi_session_check(s, tristar_plan_load(s->ts, s->path, &s->factor, &s->plan), s->name) ||
       !tsi_session_check(s, tristar_factor_get_matrix(s->factor, &s->view), s->name))
     return false;

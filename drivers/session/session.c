@@ -317,6 +317,10 @@ bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
   options.place = (tristar_place)s->settings->place;
   options.device_bytes = s->settings->device_bytes;
   options.fuse_columns = s->settings->fuse;
+  options.accuracy = s->settings->accuracy;
+  options.storage = s->settings->store >= 0     ? (tristar_storage)s->settings->store
+                    : s->settings->accuracy > 0 ? TRISTAR_STORAGE_AUTO
+                                                : TRISTAR_STORAGE_FULL;
   tsi_variant_apply(s->settings->variant, &ignored, &options);
   if (!tsi_session_check(s, tristar_plan(s->factor, &options, &s->plan), s->name)) return false;
   tristar_plan_get_stats(s->plan, &s->p);
@@ -341,8 +345,15 @@ const tsi_op *tsi_session_op(const tsi_session *s) {
   return &ops[s->settings->op];
 }
 
+double tsi_session_entry_bytes(const tsi_session *s) {
+  static const double shares[] = {1, 0.5, 0.25};
+  return shares[s->p.storage] * (double)s->precision->bytes;
+}
+
 double tsi_session_tolerance(const tsi_session *s) {
-  return s->settings->tolerance >= 0 ? s->settings->tolerance : s->precision->tolerance;
+  return s->settings->tolerance >= 0 ? s->settings->tolerance
+         : s->settings->accuracy > 0 ? s->settings->accuracy
+                                     : s->precision->tolerance;
 }
 
 int tsi_session_close(tsi_session *s) {

@@ -71,7 +71,9 @@ typedef struct tsi_op {
   const char *letter, *system, *text;
 } tsi_op;
 const tsi_op *tsi_session_op(const tsi_session *s);
-/* --tolerance, or what the precision has. */
+/* Bytes of an entry of the factor as solves read it. */
+double tsi_session_entry_bytes(const tsi_session *s);
+/* --tolerance, or --accuracy, or what the precision has. */
 double tsi_session_tolerance(const tsi_session *s);
 /* Tells the failure, if there is one, on stderr; destroys everything; gives the exit status. */
 int tsi_session_close(tsi_session *s);

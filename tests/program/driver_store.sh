@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# driver_store.sh PROGRAM: --store and --accuracy: the same bits from all engines, bytes and errors by format, the choice of AUTO,
+# and what is refused. Works in the current folder.
+. "$(dirname "$0")/driver.sh"
+rm -f -- *.json *.tristar # of an earlier run
+problem=gen:convdiff3d:12
+
+# solve ARGUMENT...: writes store.json.
+solve() {
+  rm -f store.json
+  "$tristar" solve "$@" --json store.json >report.txt || fail "tristar solve $*"
+}
+
+# holds CONDITION: awk's, of numbers.
+holds() {
+  awk "BEGIN { exit !($1) }" || fail "not $1"
+}
+
+# ---- Formats
+solve $problem
+full=$(value stream_bytes store.json)
+[ "$(value storage store.json)" = full ] && [ -z "$(value storage_bytes store.json)" ] || fail "storage without --store"
+for store in s b; do
+  for op in N T C; do
+    solve $problem --store $store --op $op --engine serial
+    reference=$(value checksum store.json)
+    solve $problem --store $store --op $op --engine tasks --repeat 2
+    [ "$(value checksum store.json)" = "$reference" ] || fail "--store $store --op $op: other bits with tasks"
+  done
+  share=$([ $store = s ] && echo 0.5 || echo 0.25)
+  holds "$(value stream_bytes store.json) == $share * $full"
+  holds "$(value storage_bytes store.json) > 0 && $(value storage_saved_bytes store.json) > 0"
+  holds "$(value initial_backward_error store.json) > 1e-10 && $(value backward_error store.json) < 1e-14"
+  grep -q '^storage ' report.txt || fail "no line about the storage in the report"
+done
+[ "$(value storage store.json)" = bfloat16 ] || fail "--store b: $(value storage store.json)"
+[ "$(value bfloat16 store.json)" -gt 0 ] && [ "$(value single store.json)" -eq 0 ] || fail "storage_panels"
+
+# ---- Accuracy
+for case in 0.5:bfloat16 1e-5:single 1e-10:full; do
+  solve $problem --accuracy "${case%%:*}"
+  [ "$(value storage store.json)" = "${case#*:}" ] || fail "--accuracy ${case%%:*}: $(value storage store.json)"
+  holds "$(value backward_error store.json) <= ${case%%:*} && $(value tolerance store.json) == ${case%%:*}"
+done
+solve $problem --accuracy 1e-13 --store b
+holds "$(value backward_error store.json) <= 1e-13"
+"$tristar" solve $problem --accuracy 1e-30 --store s >/dev/null 2>message.txt && fail "--accuracy 1e-30 was reached"
+grep -q 'above the tolerance' message.txt || fail "--accuracy 1e-30: $(cat message.txt)"
+
+# ---- A saved plan has its storage
+solve $problem --store s --save plan.tristar
+reference=$(value checksum store.json)
+solve plan.tristar
+[ "$(value checksum store.json)" = "$reference" ] && [ "$(value storage store.json)" = single ] || fail "the loaded plan"
+"$tristar" solve plan.tristar --store d >/dev/null 2>&1 && fail "--store of a saved plan"
+
+# ---- What is refused
+for arguments in '--precision s' '--precision sd' '--variant spmv' '--place gpu'; do
+  "$tristar" solve $problem --store s $arguments >/dev/null 2>message.txt && fail "--store s $arguments" # several words
+  grep -q 'storage is 1' message.txt || fail "--store s $arguments: $(cat message.txt)"
+done
+"$tristar" solve $problem --store q >/dev/null 2>&1 && fail "--store q"
+finish
