@@ -8,12 +8,94 @@
 #include "runtime/base/sort.h"
 #include "runtime/matrix/view.h"
 
-/* What factorization needs beyond what every view has to satisfy. */
+/* What factorization needs beyond what every view has to satisfy; not the arrays. */
 static tristar_status check_square(tsi_env *env, const tristar_view *view) {
   if (view->rows != view->cols)
     TSI_FAIL(env, TRISTAR_ERR_RECTANGULAR, "the matrix is not square: %" PRId64 " rows, %" PRId64 " columns",
              view->rows, view->cols);
-  return tsi_view_check(env, view);
+  return tsi_view_check_head(env, view);
+}
+
+/* ---- Arrays of a view ---------------------------------------------------------------------------------- */
+
+/* Copies ptr less its base. Does it begin with 0, and never fall? A fall leaves a difference that is
+ * negative, or follows a number that is. No exit, as in all of these: loops of vectors. */
+#define COPY_PTR(bits)                                                                                       \
+  static bool copy_ptr_##bits(const tristar_view *view, tsi_index n, tsi_count *restrict to) {               \
+    const int##bits##_t *restrict from = view->ptr;                                                          \
+    const uint##bits##_t base = (uint##bits##_t)view->base;                                                  \
+    uint##bits##_t seen = 0;                                                                                 \
+    for (tsi_index j = 0; j < n; j++) {                                                                      \
+      const uint##bits##_t own = (uint##bits##_t)from[j], next = (uint##bits##_t)from[j + 1];                \
+      to[j] = (tsi_count)(own - base);                                                                       \
+      seen |= next | (next - own);                                                                           \
+    }                                                                                                        \
+    to[n] = (tsi_count)((uint##bits##_t)from[n] - base);                                                     \
+    return from[0] == view->base && seen >> (bits - 1) == 0;                                                 \
+  }
+COPY_PTR(32)
+COPY_PTR(64)
+
+/* Copies some indices less their base. Is each from 0 to the last one? *falls: how many are not above the one
+ * before. */
+#define COPY_INDEX(bits)                                                                                     \
+  static bool copy_index_##bits(const tristar_view *view, tsi_count begin, tsi_index some,                   \
+                                tsi_index *restrict to, tsi_index *falls) {                                  \
+    const int##bits##_t *restrict own = (const int##bits##_t *)view->index + begin;                          \
+    const uint##bits##_t base = (uint##bits##_t)view->base, last = (uint##bits##_t)(view->rows - 1);         \
+    uint##bits##_t seen = 0;                                                                                 \
+    tsi_index here = begin > 0 && some > 0 && own[-1] >= own[0];                                             \
+    for (tsi_index k = 0; k < some; k++) {                                                                   \
+      const uint##bits##_t i = (uint##bits##_t)own[k] - base;                                                \
+      to[k] = (tsi_index)i;                                                                                  \
+      seen |= i | (last - i);                                                                                \
+    }                                                                                                        \
+    for (tsi_index k = 1; k < some; k++) here += own[k - 1] >= own[k];                                       \
+    *falls = here;                                                                                           \
+    return seen >> (bits - 1) == 0;                                                                          \
+  }
+COPY_INDEX(32)
+COPY_INDEX(64)
+
+/* Entries that are copied together: they stay in the cache while their lines are looked at. */
+#define SOME_ENTRIES 4096
+
+/* Copies the indices of lines whose ptr is there. Are they in range? *ascend: does each line ascend strictly?
+ */
+static bool copy_lines(const tristar_view *view, tsi_pattern *to, bool *ascend) {
+  const tsi_count *ptr = to->ptr;
+  tsi_count falls = 0, between = 0; /* of all entries; from a line to the next */
+  tsi_index j = 1, here;
+  bool inside = true;
+  for (tsi_count begin = 0; begin < to->given; begin += SOME_ENTRIES) {
+    const tsi_index some = (tsi_index)tsi_count_min(SOME_ENTRIES, to->given - begin);
+    inside &=
+        (view->index_bits == 64 ? copy_index_64 : copy_index_32)(view, begin, some, to->index + begin, &here);
+    falls += here;
+    for (; j < to->n && ptr[j] < begin + some; j++)
+      if (ptr[j] > 0 && ptr[j] < ptr[j + 1]) between += to->index[ptr[j] - 1] >= to->index[ptr[j]];
+  }
+  *ascend = falls == between;
+  return inside;
+}
+
+/* Are the values seen to be right by a look at them alone? */
+static bool are_values_right(const tristar_view *view, tsi_count entries) {
+  if (view->values == NULL || entries == 0) return true;
+  if (view->symmetry == TRISTAR_SKEW_SYMMETRIC || view->symmetry == TRISTAR_HERMITIAN) return false;
+  return tsi_sparse_kernels_select((char)view->scalar)->first_not_finite(entries, view->values) == entries;
+}
+
+/* Verifies the view and copies its arrays, whose owner the pattern becomes. */
+static tristar_status take_arrays(tsi_env *env, const tristar_view *view, tsi_pattern *to, bool *ascend) {
+  TSI_TRY(TSI_ALLOC_IN(to, to->ptr, (tsi_count)to->n + 1));
+  bool right = (view->ptr_bits == 64 ? copy_ptr_64 : copy_ptr_32)(view, to->n, to->ptr);
+  right = right && (to->ptr[to->n] == 0 || view->index != NULL);
+  if (!right) TSI_TRY(tsi_view_check(env, view)); /* which tells what is wrong */
+  to->given = to->ptr[to->n];
+  TSI_TRY(TSI_ALLOC_IN(to, to->index, to->given));
+  right = copy_lines(view, to, ascend) && are_values_right(view, to->given);
+  return right ? TRISTAR_OK : tsi_view_check(env, view); /* one by one */
 }
 
 /* ---- Every place once ---------------------------------------------------------------------------------- */
@@ -37,7 +119,6 @@ static void merge(tsi_pattern *pattern, const tsi_count *number) {
 static tristar_status sort_lines(tsi_env *env, tsi_pattern *pattern) {
   TSI_OWNED tsi_count *number = NULL;
   tsi_entries lines = {pattern->n, sizeof *number, pattern->ptr, pattern->index, NULL};
-  if (tsi_entries_ascend(&lines)) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, number, pattern->given));
   TSI_TRY(TSI_ALLOC_IN(pattern, pattern->place, pattern->given));
   for (tsi_count e = 0; e < pattern->given; e++) number[e] = e;
@@ -77,24 +158,9 @@ static tristar_status check_one_of_each_pair(tsi_env *env, const tsi_pattern *pa
   return TRISTAR_OK;
 }
 
-/* Of a view that was verified: no number less the base is out of range. */
-static void copy_view(const tristar_view *view, tsi_pattern *to) {
-  const int base = view->base;
-  tsi_count *ptr = to->ptr;
-  tsi_index *index = to->index;
-  if (view->ptr_bits == 64)
-    for (tsi_index j = 0; j <= to->n; j++) ptr[j] = ((const int64_t *)view->ptr)[j] - base;
-  else
-    for (tsi_index j = 0; j <= to->n; j++) ptr[j] = ((const int32_t *)view->ptr)[j] - base;
-  if (view->index_bits == 64)
-    for (tsi_count p = 0; p < to->given; p++)
-      index[p] = (tsi_index)(((const int64_t *)view->index)[p] - base);
-  else
-    for (tsi_count p = 0; p < to->given; p++) index[p] = ((const int32_t *)view->index)[p] - base;
-}
-
 tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pattern **out) {
   TSI_OWNED tsi_pattern *pattern = NULL;
+  bool ascend;
   *out = NULL;
   TSI_TRY(check_square(env, view));
   TSI_TRY(TSI_ALLOC_ZERO(env, pattern, 1));
@@ -104,11 +170,8 @@ tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pa
   pattern->symmetry = view->symmetry;
   if (view->symmetry == TRISTAR_HERMITIAN && !tsi_sparse_kernels_select(pattern->scalar)->is_complex)
     pattern->symmetry = TRISTAR_SYMMETRIC;
-  TSI_TRY(TSI_ALLOC_IN(pattern, pattern->ptr, (tsi_count)pattern->n + 1));
-  pattern->given = tsi_view_begin(view, pattern->n);
-  TSI_TRY(TSI_ALLOC_IN(pattern, pattern->index, pattern->given));
-  copy_view(view, pattern);
-  TSI_TRY(sort_lines(env, pattern));
+  TSI_TRY(take_arrays(env, view, pattern, &ascend));
+  if (!ascend) TSI_TRY(sort_lines(env, pattern));
   TSI_TRY(check_one_of_each_pair(env, pattern));
   *out = tsi_take(&pattern);
   return TRISTAR_OK;
@@ -159,15 +222,28 @@ bool tsi_pattern_equal(const tsi_pattern *a, const tsi_pattern *b) {
          (a->place == NULL || memcmp(a->place, b->place, (size_t)a->given * sizeof *a->place) == 0);
 }
 
-/* Are the arrays of the view, which was verified, those of the pattern? */
+/* Are the arrays of the view those of the pattern? */
+#define HAS_ARRAY(bits, type)                                                                                \
+  static bool has_##type##_##bits(const int##bits##_t *from, int base, tsi_count count, const type *to) {    \
+    uint##bits##_t apart = 0;                                                                                \
+    for (tsi_count k = 0; k < count; k++)                                                                    \
+      apart |= ((uint##bits##_t)from[k] - (uint##bits##_t)base) ^ (uint##bits##_t)to[k];                     \
+    return apart == 0;                                                                                       \
+  }
+HAS_ARRAY(32, tsi_count)
+HAS_ARRAY(64, tsi_count)
+HAS_ARRAY(32, tsi_index)
+HAS_ARRAY(64, tsi_index)
+
 static bool has_arrays(const tsi_pattern *pattern, const tristar_view *view) {
-  const tsi_count *ptr = pattern->ptr;
-  const tsi_index *index = pattern->index;
-  for (tsi_index j = 0; j <= pattern->n; j++)
-    if (tsi_view_begin(view, j) != ptr[j]) return false;
-  for (tsi_count p = 0; p < pattern->given; p++)
-    if (tsi_view_index(view, p) != index[p]) return false;
-  return true;
+  const tsi_count lines = (tsi_count)pattern->n + 1, entries = pattern->given;
+  const bool ptr = view->ptr_bits == 64
+                       ? has_tsi_count_64(view->ptr, view->base, lines, pattern->ptr)
+                       : entries <= INT32_MAX && has_tsi_count_32(view->ptr, view->base, lines, pattern->ptr);
+  if (!ptr || entries == 0) return ptr;
+  if (view->index == NULL) return false;
+  return view->index_bits == 64 ? has_tsi_index_64(view->index, view->base, entries, pattern->index)
+                                : has_tsi_index_32(view->index, view->base, entries, pattern->index);
 }
 
 tristar_status tsi_pattern_fits(tsi_env *env, const tsi_pattern *pattern, const tristar_view *view,
@@ -178,7 +254,7 @@ tristar_status tsi_pattern_fits(tsi_env *env, const tsi_pattern *pattern, const 
     *fits = view->rows == pattern->n && (view->format == TRISTAR_CSR) == pattern->by_rows &&
             (char)view->scalar == pattern->scalar && view->symmetry == pattern->symmetry &&
             has_arrays(pattern, view);
-    if (*fits) return TRISTAR_OK;
+    if (*fits) return are_values_right(view, pattern->given) ? TRISTAR_OK : tsi_view_check(env, view);
   }
   TSI_TRY(tsi_pattern_create(env, view, &other)); /* which may tell what is wrong */
   *fits = tsi_pattern_equal(other, pattern);

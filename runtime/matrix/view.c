@@ -15,7 +15,7 @@ static bool scalar_known(tristar_scalar scalar) {
          scalar == TRISTAR_COMPLEX_DOUBLE;
 }
 
-static tristar_status check_head(tsi_env *env, const tristar_view *view) {
+tristar_status tsi_view_check_head(tsi_env *env, const tristar_view *view) {
   if (view->format != TRISTAR_CSC && view->format != TRISTAR_CSR)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown format %d", (int)view->format);
   if ((int)view->symmetry < (int)TRISTAR_GENERAL || view->symmetry > TRISTAR_HERMITIAN)
@@ -95,7 +95,7 @@ static bool are_right(const tristar_view *view, tsi_count entries) {
 }
 
 tristar_status tsi_view_check(tsi_env *env, const tristar_view *view) {
-  TSI_TRY(check_head(env, view));
+  TSI_TRY(tsi_view_check_head(env, view));
   int64_t major = tsi_view_major(view);
   if (tsi_view_begin(view, 0) != 0)
     TSI_FAIL(env, TRISTAR_ERR_FORMAT, "ptr[0] is %lld with base %d",
