@@ -18,7 +18,22 @@ static tsi_index length_of(const tsi_entries *e, tsi_index row) {
 /* ---- The shape of a slice ------------------------------------------------------------------------------ */
 
 static tsi_index groups_of(tsi_index entries) {
-  return entries / TSI_SLICE_ROWS + (entries % TSI_SLICE_ROWS > 0);
+  return (tsi_index)(((uint32_t)entries + TSI_SLICE_ROWS - 1) / TSI_SLICE_ROWS);
+}
+
+/* Are the first 8 rows neighbours, each the one before moved by one column? */
+static bool are_run(const tsi_entries *e, const tsi_index *row) {
+  const tsi_count *ptr = e->ptr + row[0];
+  const tsi_index length = (tsi_index)(ptr[1] - ptr[0]), entries = (TSI_SLICE_ROWS - 1) * length;
+  const tsi_index *index = e->index + ptr[0];
+  tsi_index other = 0, apart = 0; /* no exit: loops of vectors */
+  if (length == 0 || length > TSI_INDEX_MAX / TSI_SLICE_ROWS) return false;
+  for (tsi_index r = 0; r < TSI_SLICE_ROWS; r++) other |= row[r] ^ (row[0] + r);
+  if (other != 0 || ptr[TSI_SLICE_ROWS] - ptr[0] != (tsi_count)TSI_SLICE_ROWS * length) return false;
+  for (tsi_index r = 2; r < TSI_SLICE_ROWS; r++) other |= ptr[r] != ptr[0] + (tsi_count)r * length;
+  if (other != 0 || index[entries + length - 1] - index[length - 1] != TSI_SLICE_ROWS - 1) return false;
+  for (tsi_index k = 0; k < entries; k++) apart |= (index[k + length] - index[k]) ^ 1;
+  return apart == 0;
 }
 
 /* Rows that are together in a slice: full ones, or empty ones. */
@@ -57,7 +72,10 @@ static tsi_slice_kind find_span(const tsi_entries *e, const tsi_index *row, tsi_
 
 /* The slice that begins with the first of the rows that are left. */
 static tsi_slice shape(const tsi_entries *e, const tsi_index *row, tsi_index left) {
-  const tsi_index length = length_of(e, row[0]), rows = count_rows(e, row, left);
+  const tsi_index length = length_of(e, row[0]);
+  if (left >= TSI_SLICE_ROWS && are_run(e, row))
+    return (tsi_slice){.row = row[0], .groups = length, .kind = TSI_SLICE_RUN, .rows = TSI_SLICE_ROWS};
+  const tsi_index rows = count_rows(e, row, left);
   tsi_slice s = {.row = row[0], .kind = TSI_SLICE_LONG, .rows = (uint8_t)rows};
   tsi_count alone = 0;
   bool step;
@@ -92,10 +110,13 @@ static void list_rows(tsi_index first, tsi_index count, tsi_index *row) {
 
 /* The longest first; equally long ones, and those that are longer than a window, in their order. */
 static void list_by_length(const tsi_entries *e, tsi_index first, tsi_index count, tsi_index *row) {
-  tsi_index begin[TSI_WINDOW_ROWS + 2] = {0};
-#define PLACE(r) (TSI_WINDOW_ROWS - tsi_index_min(length_of(e, first + (r)), TSI_WINDOW_ROWS))
+  tsi_index begin[TSI_WINDOW_ROWS + 2], longest = 0;
+  for (tsi_index r = 0; r < count; r++) longest = tsi_index_max(longest, length_of(e, first + r));
+  longest = tsi_index_min(longest, TSI_WINDOW_ROWS);
+#define PLACE(r) (longest - tsi_index_min(length_of(e, first + (r)), longest))
+  memset(begin, 0, ((size_t)longest + 2) * sizeof *begin);
   for (tsi_index r = 0; r < count; r++) begin[PLACE(r) + 1]++;
-  for (tsi_index p = 0; p <= TSI_WINDOW_ROWS; p++) begin[p + 1] += begin[p];
+  for (tsi_index p = 0; p <= longest; p++) begin[p + 1] += begin[p];
   for (tsi_index r = 0; r < count; r++) row[begin[PLACE(r)]++] = first + r;
 }
 
@@ -285,11 +306,18 @@ static inline __attribute__((always_inline)) void put_values(const tsi_sliced *a
   for (const tsi_slice *s = a->slice + a->window[w].slice; s < end;
        at += (tsi_count)s++->groups * TSI_SLICE_ROWS) {
     if (is_even(s)) {
-      const tsi_count first = ptr[s->row] - begin;
-      for (tsi_index k = 0; k < s->groups; k++)
-        for (tsi_index l = 0; l < TSI_SLICE_ROWS; l++)
-          put_value(bytes, narrow, from, first + (tsi_count)l * s->groups + k, a->values,
-                    at + (tsi_count)TSI_SLICE_ROWS * k + l);
+      const tsi_count length = s->groups, first = ptr[s->row] - begin;
+      tsi_count to = at;
+      for (tsi_count e = first; e < first + length; e++, to += TSI_SLICE_ROWS) {
+        put_value(bytes, narrow, from, e, a->values, to);
+        put_value(bytes, narrow, from, e + length, a->values, to + 1);
+        put_value(bytes, narrow, from, e + 2 * length, a->values, to + 2);
+        put_value(bytes, narrow, from, e + 3 * length, a->values, to + 3);
+        put_value(bytes, narrow, from, e + 4 * length, a->values, to + 4);
+        put_value(bytes, narrow, from, e + 5 * length, a->values, to + 5);
+        put_value(bytes, narrow, from, e + 6 * length, a->values, to + 6);
+        put_value(bytes, narrow, from, e + 7 * length, a->values, to + 7);
+      }
       continue;
     }
     for (tsi_index l = 0; l < TSI_SLICE_ROWS && s->groups > 0; l++) {
