@@ -41,8 +41,9 @@ bool tsi_diagonal_is_positive(tristar_scalar scalar, tsi_index n, const tsi_coun
                               const tsi_index *index, const void *values) {
   const tristar_view view = {.scalar = scalar, .values = values};
   for (tsi_index j = 0; j < n; j++) {
-    const tsi_count e = tsi_find_sorted(index, ptr[j], ptr[j + 1], j); /* of triangles: an end */
+    tsi_count e = ptr[j] + (ptr[j + 1] - ptr[j]) / 2; /* as a rule, of both triangles */
     double value[2];
+    if (e == ptr[j + 1] || index[e] != j) e = tsi_find_sorted(index, ptr[j], ptr[j + 1], j);
     if (e == TSI_NONE) return false;
     tsi_view_value(&view, e, value);
     if (!(value[0] > 0)) return false;
@@ -100,7 +101,7 @@ static tristar_status make_rows(tristar_krylov_t *k) {
     k->rows.index = NULL;
   else
     TSI_FREE(env, k->rows.index);
-  for (tsi_index w = 0; w < rest->windows; w++) {
+  for (tsi_index w = 0; w < rest->windows && k->rows.item != NULL; w++) {
     window = tsi_count_max(window, tsi_slices_window_entries(rest, w, k->rows.ptr));
     if (k->lower.ptr != NULL)
       window = tsi_count_max(window, tsi_slices_window_entries(rest, w, k->lower.ptr));
@@ -131,8 +132,25 @@ static void fill(tristar_krylov_t *k) {
   }
 }
 
+/* The same of rows whose values are the user's: window by window, so that each is read from memory once. Are
+ * they finite? */
+static bool take_windows(tristar_krylov_t *k, const void *values) {
+  const size_t bytes = k->sparse->scalar_bytes;
+  bool finite = true;
+  for (tsi_index w = 0; w < k->stored.rest.windows; w++) {
+    const tsi_count first = k->rows.ptr[w * TSI_WINDOW_ROWS];
+    const tsi_count count = tsi_slices_window_entries(&k->stored.rest, w, k->rows.ptr);
+    char *to = (char *)k->taken + (size_t)first * bytes;
+    if (count > 0) memcpy(to, (const char *)values + (size_t)first * bytes, (size_t)count * bytes);
+    finite &= k->sparse->first_not_finite(count, to) == count;
+    tsi_slices_fill(&k->stored.rest, w, k->rows.ptr, to);
+  }
+  return finite;
+}
+
 tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values) {
   k->square = 0;
+  if (k->pattern->place == NULL && k->rows.item == NULL && take_windows(k, values)) return TRISTAR_OK;
   tsi_pattern_take(k->pattern, values, k->taken);
   TSI_TRY(tsi_pattern_check_values(&k->ts->env, k->pattern, k->taken));
   fill(k);
@@ -141,7 +159,9 @@ tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values) {
 
 tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *view) {
   tsi_env *env = &k->ts->env;
-  TSI_TRY(tsi_pattern_create(env, view, &k->pattern));
+  tristar_view places = *view;
+  places.values = NULL; /* they are verified when they are taken */
+  TSI_TRY(tsi_pattern_create(env, &places, &k->pattern));
   k->scalar = view->scalar;
   k->n = k->pattern->n;
   if (view->values == NULL && k->pattern->given > 0)
@@ -150,10 +170,9 @@ tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *v
   k->products = tsi_halves_kernels_select((char)k->scalar, k->ts->isa);
   k->sparse = tsi_sparse_kernels_select((char)k->scalar);
   TSI_TRY(make_rows(k));
-  tsi_pattern_take(k->pattern, view->values, k->taken);
-  if (k->pattern->place != NULL) /* sums; other values were verified with the view */
-    TSI_TRY(tsi_pattern_check_values(env, k->pattern, k->taken));
-  fill(k);
+  const tristar_status status = tsi_krylov_take_values(k, view->values);
+  if (status != TRISTAR_OK) TSI_TRY(tsi_view_check(env, view)); /* which names the user's entry */
+  TSI_TRY(status);
   return warn_of_symmetry(k);
 }
 
