@@ -54,3 +54,15 @@ INLINE tsi_breakdown_kind tsi_pivot_root(tsi_scalar pivot, bool adjoint, tsi_sca
   *root = (tsi_real)sqrt((double)tsi_re(pivot));
   return TSI_BREAKDOWN_NONE;
 }
+
+INLINE tsi_scalar tsi_image(tsi_scalar x, bool adjoint) {
+  return adjoint ? tsi_conj(x) : x;
+}
+
+/* row -= multiplier times the entries `first` to end - 1 of `out`. */
+INLINE void tsi_subtract_dense(const tsi_factor_rows *out, tsi_count first, tsi_count end,
+                               tsi_scalar multiplier, tsi_scalar *restrict row) {
+  const tsi_scalar *restrict v = out->values;
+  const tsi_index *restrict index = out->index;
+  for (tsi_count q = first; q < end; q++) row[index[q]] -= multiplier * v[q];
+}

@@ -70,16 +70,12 @@ static tsi_breakdown_kind ilu(const tsi_factor_rows *a, const tsi_dropping *how,
 
 /* ---- By rows of U: A ~ U^H U --------------------------------------------------------------------------- */
 
-static tsi_scalar image(tsi_scalar x, bool adjoint) {
-  return adjoint ? tsi_conj(x) : x;
-}
-
 /* Row j -= the image of entry p of row k, which is in column j, times what stands in row k from p on. What
  * has no place is dropped in row j and, as its image, in the row of its column. */
 INLINE void subtract_outer(const tsi_factor_rows *out, tsi_index j, tsi_index k, tsi_count p, bool adjoint,
                            const tsi_index *place, tsi_scalar *dropped) {
   tsi_scalar *v = out->values, *row = v + out->diagonal[j];
-  const tsi_scalar multiplier = image(v[p], adjoint);
+  const tsi_scalar multiplier = tsi_image(v[p], adjoint);
   const tsi_index *index = out->index;
   for (tsi_count q = p, end = out->ptr[k + 1]; q < end; q++) {
     const tsi_index i = index[q], at = place[i];
@@ -127,14 +123,6 @@ INLINE void scatter_row(const tsi_factor_rows *a, const tsi_factor_rows *out, ts
   row[i] *= (tsi_real)(1 + shift);
 }
 
-/* row -= multiplier times the entries `first` to end - 1 of `out`. */
-INLINE void subtract_dense(const tsi_factor_rows *out, tsi_count first, tsi_count end, tsi_scalar multiplier,
-                           tsi_scalar *restrict row) {
-  const tsi_scalar *restrict v = out->values;
-  const tsi_index *restrict index = out->index;
-  for (tsi_count q = first; q < end; q++) row[index[q]] -= multiplier * v[q];
-}
-
 static tsi_breakdown_kind ilu_dense(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i,
                                     void *scratch, tsi_factor_rows *out) {
   const tsi_count diagonal = out->diagonal[i], end = out->ptr[i + 1];
@@ -148,7 +136,7 @@ static tsi_breakdown_kind ilu_dense(const tsi_factor_rows *a, const tsi_dropping
     const tsi_scalar multiplier = row[k] / v[pivot];
     v[q] = multiplier;
     finite &= tsi_is_finite(multiplier);
-    if (multiplier != 0) subtract_dense(out, pivot + 1, out->ptr[k + 1], multiplier, row);
+    if (multiplier != 0) tsi_subtract_dense(out, pivot + 1, out->ptr[k + 1], multiplier, row);
   }
   for (tsi_count q = diagonal; q < end; q++) {
     v[q] = row[index[q]];
@@ -167,7 +155,7 @@ static tsi_breakdown_kind ic_dense(const tsi_factor_rows *a, const tsi_dropping 
   for (tsi_count e = out->ptr[i]; e < diagonal; e++) {
     const tsi_index k = index[e];
     const tsi_count p = out->diagonal[k] + cross[e];
-    subtract_dense(out, p, out->ptr[k + 1], image(v[p], how->adjoint), row);
+    tsi_subtract_dense(out, p, out->ptr[k + 1], tsi_image(v[p], how->adjoint), row);
   }
   v[diagonal] = row[i];
   const tsi_breakdown_kind kind = tsi_pivot_root(row[i], how->adjoint, &root);

@@ -104,7 +104,7 @@ static tristar_status allocate_scratch(numeric *f, tsi_count parts) {
 
 /* cross[e] of each entry (i, k) left of the diagonal: row by row, those of column k come in the order of row
  * k of U. */
-static tristar_status find_cross(tsi_env *env, const tsi_factor_rows *rows, tsi_index **cross) {
+tristar_status tsi_find_cross(tsi_env *env, const tsi_factor_rows *rows, tsi_index **cross) {
   TSI_TRY(TSI_ALLOC(env, *cross, rows->ptr[rows->n]));
   TSI_SCRATCH_ZERO(env, tsi_index, next, rows->n);
   for (tsi_index i = 0; i < rows->n; i++)
@@ -115,16 +115,26 @@ static tristar_status find_cross(tsi_env *env, const tsi_factor_rows *rows, tsi_
 /* Entries of factors that may be worth tasks. */
 #define LEAST_OF_FACTORS 200000
 
+/* Parts that tasks may be for. */
+static tsi_index count_parts(const tristar_precond_t *p, tsi_index n, tsi_count entries) {
+  const tsi_index workers = tsi_expected_cpu_workers(p->ts->workers.wishes.workers);
+  return (tsi_index)tsi_count_min(workers, 2 * entries / n);
+}
+
+bool tsi_precond_may_have_tasks(const tristar_precond_t *p, tsi_index n, tsi_count entries) {
+  const bool asked_for = p->options.engine == TRISTAR_ENGINE_TASKS;
+  if (!p->ts->workers.allowed || p->options.engine == TRISTAR_ENGINE_SERIAL || n == 0) return false;
+  if (asked_for) return true;
+  return entries >= LEAST_OF_FACTORS && count_parts(p, n, entries) >= TSI_ROW_TASKS_LEAST;
+}
+
 /* Tasks for the rows, unless one after the other is better; that is found out once. Scratch of the parts
  * takes no more room than the factors do. */
-static tristar_status choose_tasks(tristar_precond_t *p, const tsi_factor_rows *rows) {
+tristar_status tsi_precond_choose_tasks(tristar_precond_t *p, const tsi_factor_rows *rows) {
   const bool asked_for = p->options.engine == TRISTAR_ENGINE_TASKS;
   const tsi_count entries = rows->ptr[rows->n];
-  if (p->tasks_chosen || !p->ts->workers.allowed || p->options.engine == TRISTAR_ENGINE_SERIAL)
-    return TRISTAR_OK;
-  if (rows->n == 0 || (!asked_for && entries < LEAST_OF_FACTORS)) return TRISTAR_OK;
-  const tsi_index workers = tsi_expected_cpu_workers(p->ts->workers.wishes.workers);
-  const tsi_index parts = (tsi_index)tsi_count_min(workers, 2 * entries / rows->n);
+  if (p->tasks_chosen || !tsi_precond_may_have_tasks(p, rows->n, entries)) return TRISTAR_OK;
+  const tsi_index parts = count_parts(p, rows->n, entries);
   if (parts > 1) TSI_TRY(tsi_row_tasks_create(p->ts, rows, parts, asked_for, &p->tasks));
   p->tasks_chosen = true;
   return TRISTAR_OK;
@@ -154,12 +164,12 @@ static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, 
     TSI_TRY_OUT(allocate_values(p, out->ptr[a->n], &out->values));
   else
     out->values = tsi_take(&a->values);
-  if (symmetric && *cross == NULL) TSI_TRY_OUT(find_cross(env, out, cross));
+  if (symmetric && *cross == NULL) TSI_TRY_OUT(tsi_find_cross(env, out, cross));
   f.cross = *cross;
   if (symmetric && how->modified > 0) /* rows change others: one after the other */
     TSI_TRY_OUT(TSI_ALLOC_SIZED_ZERO(env, f.dropped, a->n, p->sparse->scalar_bytes));
   else
-    TSI_TRY_OUT(choose_tasks(p, out));
+    TSI_TRY_OUT(tsi_precond_choose_tasks(p, out));
   TSI_TRY_OUT(allocate_scratch(&f, p->tasks ? tsi_row_tasks_parts(p->tasks) : 1));
   TSI_TRY_OUT(run_rows(&f, p->tasks));
 out:

@@ -107,18 +107,33 @@ static tristar_status create(tristar_t *ts, tristar_precond_kind kind, tsi_index
   return status;
 }
 
+tristar_status tsi_precond_verify(tristar_precond_t *precond) {
+  const tristar_view *view = tsi_take(&precond->unverified);
+  return view != NULL ? tsi_view_check(&precond->ts->env, view) : TRISTAR_OK;
+}
+
+/* The view, without values that the factorization verifies. */
+static tristar_view to_be_verified(const tristar_precond_options *options, const tristar_view *view) {
+  tristar_view out = *view;
+  if (tsi_precond_shows_values(options, view)) out.values = NULL;
+  return out;
+}
+
 /* New values, and all that follows from them; factors: nothing but these. */
 static tristar_status take_values(tristar_precond_t *p, const tristar_view *view, tsi_factor_rows *factors) {
   tsi_env *env = &p->ts->env;
   TSI_OWNED void *sums = NULL;
-  const void *values = view->values; /* verified, with the view */
+  const void *values = view->values;
+  p->unverified = tsi_precond_shows_values(&p->options, view) ? view : NULL;
   if (p->pattern->place != NULL) {
+    TSI_TRY(tsi_precond_verify(p));
     TSI_TRY(tsi_pattern_allocate_values(env, p->pattern, &sums));
     tsi_pattern_take(p->pattern, values, sums);
     TSI_TRY(tsi_pattern_check_values(env, p->pattern, sums));
     values = sums;
   }
   TSI_TRY(factors != NULL ? tsi_precond_incomplete(p, values, factors) : tsi_precond_set_up(p, values));
+  p->unverified = NULL;
   p->valid = factors == NULL;
   return TRISTAR_OK;
 }
@@ -138,7 +153,8 @@ static tristar_status begin(tristar_t *ts, const tristar_view *view, const trist
   TSI_TRY(TSI_OPTIONS(env, tristar_precond_options, options, &full));
   TSI_TRY(tsi_precond_check_options(env, &full));
   TSI_TRY(check_view(env, view));
-  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  const tristar_view places = to_be_verified(&full, view);
+  TSI_TRY(tsi_pattern_create(env, &places, &pattern));
   TSI_TRY(create(ts, full.kind, pattern->n, pattern->scalar, out));
   (*out)->options = full;
   (*out)->pattern = tsi_take(&pattern);
@@ -246,7 +262,8 @@ tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_
             : "the program updates what it gave: a plan's factor, or a function");
   precond->valid = false;
   TSI_TRY_OUT(check_view(env, view));
-  TSI_TRY_OUT(tsi_pattern_fits(env, precond->pattern, view, &fits));
+  const tristar_view places = to_be_verified(&precond->options, view);
+  TSI_TRY_OUT(tsi_pattern_fits(env, precond->pattern, &places, &fits));
   if (!fits)
     TSI_FAIL_OUT(env, TRISTAR_ERR_STALE,
                  "the matrix has not the pattern that the preconditioner was made of: make another one");

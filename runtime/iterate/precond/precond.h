@@ -44,6 +44,7 @@ struct tristar_precond_s {
   tsi_entries full;     /* its rows in full */
   tsi_factor_rows rows; /* the same, with the diagonal; diagonal NULL: not there yet */
   bool mirrored;        /* they are mirrored from lines that are rows of the upper triangle (factor_rows.h) */
+  const tristar_view *unverified; /* whose values are taken, and may be NaN or infinite; NULL: none */
   bool tasks_chosen;
   tsi_row_tasks *tasks;   /* ILU and IC: how their rows are computed; NULL: one after the other */
   tsi_factor_rows filled; /* pattern of the factors, ILU and IC of a level above 0 */
@@ -96,6 +97,35 @@ void tsi_precond_tell_fill(tristar_precond_t *precond, tsi_count lower, tsi_coun
  * pattern: then a has none afterwards. adjoint: see tsi_dropping. Errors: as above, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_precond_factor(tristar_precond_t *precond, tsi_factor_rows *a,
                                                   bool adjoint, tsi_factor_rows *out);
+
+/* Does a factorization of this kind show by itself whether the values of the view, which are then not to be
+ * verified before, are finite? Each entry of A that is not makes one of the factors so. */
+static inline bool tsi_precond_shows_values(const tristar_precond_options *o, const tristar_view *view) {
+  return (o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC) && o->level == 0 &&
+         o->modified == 0 && (view->symmetry == TRISTAR_GENERAL || view->symmetry == TRISTAR_SYMMETRIC);
+}
+/* Verifies values that were not. Errors: as tsi_view_check. */
+TRISTAR_CHECKED tristar_status tsi_precond_verify(tristar_precond_t *precond);
+
+/* Is A its own adjoint, or its own transpose? Neither: an error, which names what is to be made of it, and
+ * others that take A beside ILU. Errors: ARGUMENT, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_precond_find_symmetry(const tristar_precond_t *precond, const char *name,
+                                                         const char *others, const void *values,
+                                                         tristar_symmetry *symmetry);
+/* What tsi_precond_incomplete does, of ILU and IC without fill whose values are read where the user has them,
+ * in one pass over rows. *done: false where that is not possible, or not all went well: then it is to be done
+ * step by step, which tells what is wrong. by_rows has the inverses of pivots, and cross, afterwards. */
+TRISTAR_CHECKED tristar_status tsi_precond_factor_at_once(tristar_precond_t *precond, const void *values,
+                                                          tsi_factor_rows *factors, bool *done);
+/* Finds out whether rows of such factors are computed by tasks. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_precond_choose_tasks(tristar_precond_t *precond,
+                                                        const tsi_factor_rows *rows);
+/* May they be, as far as is known before the rows are looked at? */
+bool tsi_precond_may_have_tasks(const tristar_precond_t *precond, tsi_index n, tsi_count entries);
+/* cross of rows: see incomplete.h. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_find_cross(tsi_env *env, const tsi_factor_rows *rows, tsi_index **cross);
+/* Rows of both triangles of a mirrored pattern, and cross. Errors: SINGULAR, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_precond_mirror_rows(tristar_precond_t *precond);
 
 /* The factors from the values of the pattern's entries: what incomplete.h says of rows and columns. Kinds
  * ILU, ILUT, IC, ICT. The factors of ILU and IC may share precond's pattern. factors: for

@@ -21,12 +21,16 @@ tristar_status tsi_row_sweeps_begin(tristar_precond_t *precond) {
   return TRISTAR_OK;
 }
 
-void tsi_row_sweeps_drop(tristar_precond_t *precond) {
+void tsi_row_sweeps_renew(tristar_precond_t *precond) {
   tsi_row_sweeps *s = &precond->by_rows;
   atomic_store(&s->active, false);
   tsi_precond_finish_factors(precond, &s->factors);
-  TSI_FREE(&precond->ts->env, s->cross);
   TSI_FREE(&precond->ts->env, s->inverse);
+}
+
+void tsi_row_sweeps_drop(tristar_precond_t *precond) {
+  tsi_row_sweeps_renew(precond);
+  TSI_FREE(&precond->ts->env, precond->by_rows.cross);
 }
 
 void tsi_row_sweeps_finish(tristar_precond_t *precond) {
@@ -49,10 +53,11 @@ static bool have_supernodes(const tristar_precond_t *p, const tsi_factor_rows *f
   return tsi_has_supernodes(&upper) || (!tsi_precond_shares_factor(p) && tsi_has_supernodes(&lower));
 }
 
-/* The factorization has verified that pivots have inverses. */
+/* Unless they are there. The factorization has verified that pivots have inverses. */
 static tristar_status invert_diagonal(tristar_precond_t *p, const tsi_factor_rows *f) {
   const size_t bytes = p->sparse->scalar_bytes;
   tsi_row_sweeps *s = &p->by_rows;
+  if (s->inverse != NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_SIZED(&p->ts->env, s->inverse, f->n, bytes));
   for (tsi_index i = 0; i < f->n; i++) tsi_copy_scalar(bytes, s->inverse, i, f->values, f->diagonal[i]);
   const tsi_count fails = p->sparse->invert(f->n, s->inverse, s->inverse);
@@ -70,7 +75,10 @@ tristar_status tsi_row_sweeps_keep(tristar_precond_t *precond, tsi_factor_rows *
   s->most = way == TSI_ROWS_WHOLE ? MOST_OF_WHOLE : MOST_OF_WINDOWS;
   *kept = precond->sweep[0].plan == NULL && are_options_open(precond) &&
           atomic_load(&s->applications) < s->most && !have_supernodes(precond, factors);
-  if (!*kept) return TRISTAR_OK;
+  if (!*kept) {
+    TSI_FREE(&precond->ts->env, s->inverse);
+    return TRISTAR_OK;
+  }
   TSI_TRY(invert_diagonal(precond, factors));
   s->factors = *factors;
   *factors = (tsi_factor_rows){.values = NULL};

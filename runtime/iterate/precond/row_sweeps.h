@@ -29,7 +29,7 @@ typedef struct tsi_row_sweeps {
   const tsi_spmv_kernels *kernels;
   tsi_factor_rows factors;
   tsi_index *cross; /* IC: see incomplete.h; NULL: another kind */
-  void *inverse;    /* n: of the diagonal of U */
+  void *inverse;    /* n: of the diagonal of U; NULL: not there */
 } tsi_row_sweeps;
 
 /* Errors: RUNTIME. */
@@ -40,7 +40,8 @@ void tsi_row_sweeps_finish(tristar_precond_t *precond);
  * MEMORY; then they are the caller's. */
 TRISTAR_CHECKED tristar_status tsi_row_sweeps_keep(tristar_precond_t *precond, tsi_factor_rows *factors,
                                                    bool *kept);
-/* Frees what is kept, as new values do before they are computed. */
+/* Frees what is kept but for cross, as new values do before they are computed; with cross. */
+void tsi_row_sweeps_renew(tristar_precond_t *precond);
 void tsi_row_sweeps_drop(tristar_precond_t *precond);
 
 /* X = op(M)^-1 B by rows, if that is how the factors are applied; else *done is false, and sweeps are there.

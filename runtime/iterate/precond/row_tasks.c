@@ -9,7 +9,7 @@
 #define ENTRIES_PER_MICROSECOND 50
 /* Rows of a level set lie apart: working on them takes as many times as long as row after row (measured with
  * grids in their natural order). */
-#define SCATTERED 2
+#define SCATTERED (TSI_ROW_TASKS_LEAST - 1)
 /* Entries of a group that is worth a task, and where tasks are asked for. */
 #define LEAST_OF_TASK 4000
 #define LEAST_OF_TASK_ASKED_FOR 64

@@ -14,6 +14,8 @@
 #include "codelets/cpu/rows/incomplete.h"
 #include "runtime/context/context.h"
 
+#define TSI_ROW_TASKS_LEAST 3 /* parts: with fewer, tasks are never faster than one row after the other */
+
 typedef struct tsi_row_tasks tsi_row_tasks;
 
 /* Works on row i, with the scratch of a part; must not fail. */

@@ -14,20 +14,17 @@ static tristar_status take_diagonal(const tristar_precond_t *p, const void *valu
   const tsi_pattern *a = p->pattern;
   const size_t bytes = p->sparse->scalar_bytes;
   for (tsi_index j = 0; j < a->n; j++) {
-    tsi_count e = a->ptr[j];
-    while (e < a->ptr[j + 1] && a->index[e] != j) e++;
-    if (e == a->ptr[j + 1])
+    tsi_count e = a->ptr[j] + (a->ptr[j + 1] - a->ptr[j]) / 2; /* as a rule, of both triangles */
+    if (e == a->ptr[j + 1] || a->index[e] != j) e = tsi_pattern_find(a, j, j);
+    if (e == TSI_NONE)
       TSI_FAIL(&p->ts->env, TRISTAR_ERR_SINGULAR, "row %d, counted from 0, has no entry on the diagonal", j);
     memcpy((char *)to + (size_t)j * bytes, (const char *)values + (size_t)e * bytes, bytes);
   }
   return TRISTAR_OK;
 }
 
-/* Is A its own adjoint, or its own transpose? Neither: an error, which names what is to be made of it, and
- * others that take A beside ILU.
- * Errors: ARGUMENT, MEMORY. */
-static tristar_status find_symmetry(const tristar_precond_t *p, const char *name, const char *others,
-                                    const void *values, tristar_symmetry *symmetry) {
+tristar_status tsi_precond_find_symmetry(const tristar_precond_t *p, const char *name, const char *others,
+                                         const void *values, tristar_symmetry *symmetry) {
   tsi_env *env = &p->ts->env;
   const bool is_complex = p->sparse->is_complex;
   tsi_unlike unlike;
@@ -73,9 +70,10 @@ static tristar_status are_lent(const tristar_precond_t *p, bool symmetric, const
   return TRISTAR_OK;
 }
 
-/* Of IC, whose upper triangle alone is read. Errors: SINGULAR, MEMORY. */
-static tristar_status mirror_rows(tristar_precond_t *p) {
+/* Of IC, whose upper triangle alone is read. */
+tristar_status tsi_precond_mirror_rows(tristar_precond_t *p) {
   tsi_env *env = &p->ts->env;
+  p->mirrored = true;
   TSI_TRY(tsi_mirror_upper_rows(env, p->pattern, &p->rows, p->options.level == 0 ? &p->by_rows.cross : NULL));
   p->full = (tsi_entries){.n = p->n, .ptr = p->rows.ptr, .index = p->rows.index};
   return env->check ? tsi_factor_rows_check(env, &p->rows) : TRISTAR_OK;
@@ -86,8 +84,8 @@ static tristar_status need_rows(tristar_precond_t *p, bool symmetric, const void
   tsi_env *env = &p->ts->env;
   bool lent;
   if (p->rows.diagonal) return TRISTAR_OK;
-  p->mirrored = p->options.kind == TRISTAR_PRECOND_IC && tsi_lines_are_upper_rows(p->pattern);
-  if (p->mirrored) return mirror_rows(p);
+  if (p->options.kind == TRISTAR_PRECOND_IC && tsi_lines_are_upper_rows(p->pattern))
+    return tsi_precond_mirror_rows(p);
   TSI_TRY(are_lent(p, symmetric, values, &lent));
   if (lent)
     p->full = (tsi_entries){.n = p->n, .ptr = p->pattern->ptr, .index = p->pattern->index}; /* lent */
@@ -189,8 +187,13 @@ tristar_status tsi_precond_incomplete(tristar_precond_t *p, const void *values, 
   const bool by_level = o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
   const bool shared = tsi_precond_shares_factor(p);
   tsi_factor_rows a = {.values = NULL};
+  bool done;
   *factors = (tsi_factor_rows){.values = NULL};
-  if (shared) TSI_TRY_OUT(find_symmetry(p, "incomplete Cholesky factors", "", values, &p->symmetry));
+  TSI_TRY_OUT(tsi_precond_factor_at_once(p, values, factors, &done));
+  if (done) goto out;
+  TSI_TRY_OUT(tsi_precond_verify(p));
+  if (shared)
+    TSI_TRY_OUT(tsi_precond_find_symmetry(p, "incomplete Cholesky factors", "", values, &p->symmetry));
   TSI_TRY_OUT(take_rows(p, shared, values, &a));
   const double begin = tsi_workers_clock(&p->ts->workers);
   if (by_level && o->level > 0 && p->filled.ptr == NULL) {
@@ -211,7 +214,7 @@ static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values
   const bool shared = tsi_precond_shares_factor(p);
   tsi_factor_rows factors;
   bool kept;
-  tsi_row_sweeps_drop(p);
+  tsi_row_sweeps_renew(p);
   TSI_TRY_OUT(tsi_precond_incomplete(p, values, &factors));
   const tsi_count below = count_lower(&factors), above = factors.ptr[p->n] - below;
   tsi_precond_tell_fill(p, shared ? above : below, shared ? 0 : above);
@@ -289,8 +292,9 @@ static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
     TSI_TRY_OUT(set_up_pair(p, values));
     goto out;
   }
-  TSI_TRY_OUT(find_symmetry(p, "factors of a sparse approximate inverse",
-                            ", and FSAI a pair of factors of it (option pair)", values, &p->symmetry));
+  TSI_TRY_OUT(tsi_precond_find_symmetry(p, "factors of a sparse approximate inverse",
+                                        ", and FSAI a pair of factors of it (option pair)", values,
+                                        &p->symmetry));
   if (p->sparse->is_complex && p->symmetry != TRISTAR_HERMITIAN)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT,
                  "factors of a sparse approximate inverse are those of a Hermitian matrix, but this one is "

@@ -366,8 +366,115 @@ static void check_empty(void) {
   }
 }
 
+/* ---- In one pass --------------------------------------------------------------------------------------- */
+
+enum { SIDE = 7, ROWS = SIDE * SIDE };
+
+/* A symmetric matrix of a grid, by full rows, which are its columns, too. */
+typedef struct grid {
+  int64_t ptr[ROWS + 1];
+  int32_t index[5 * ROWS];
+  double values[5 * ROWS];
+} grid;
+
+static void put_entry(grid *g, int32_t row, int32_t column, double value) {
+  g->index[g->ptr[row + 1]] = column;
+  g->values[g->ptr[row + 1]++] = value;
+}
+
+static grid make_grid(void) {
+  grid g = {.ptr = {0}};
+  for (int32_t i = 0; i < ROWS; i++) {
+    const int32_t x = i % SIDE, y = i / SIDE;
+    g.ptr[i + 1] = g.ptr[i];
+    if (y > 0) put_entry(&g, i, i - SIDE, -1.0 / (1 + y));
+    if (x > 0) put_entry(&g, i, i - 1, -0.7 / (1 + x));
+    put_entry(&g, i, i, 2.3 + i % 3);
+    if (x + 1 < SIDE) put_entry(&g, i, i + 1, -0.7 / (2 + x));
+    if (y + 1 < SIDE) put_entry(&g, i, i + SIDE, -1.0 / (2 + y));
+  }
+  return g;
+}
+
+static tristar_view view_of(const grid *g, tristar_format format) {
+  tristar_view view = DEFAULTS(tristar_view);
+  view.format = format;
+  view.rows = view.cols = ROWS;
+  view.ptr = g->ptr;
+  view.index = g->index;
+  view.values = g->values;
+  view.ptr_bits = 64;
+  return view;
+}
+
+static void apply_to_ones(tristar_precond_t *p, double *x) {
+  double b[ROWS];
+  for (int i = 0; i < ROWS; i++) b[i] = 1;
+  CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, ROWS, x, ROWS));
+}
+
+/* ILU and IC without fill are computed in one pass over the user's rows, and step by step from columns: with
+ * the same bits, also after updates and failures. Values that are not finite are found wherever they are. */
+static void check_one_pass(tristar_precond_kind kind) {
+  static const double wrong[] = {NAN, INFINITY, -INFINITY};
+  CLEANUP(tristar_destroy) tristar_t *ts = context(0);
+  grid g = make_grid();
+  const tristar_view rows = view_of(&g, TRISTAR_CSR), columns = view_of(&g, TRISTAR_CSC);
+  const tristar_precond_options options = options_of(kind);
+  tristar_precond_t *p, *steps;
+  double x[ROWS], expected[ROWS];
+  CHECK_OK(tristar_precond(ts, &columns, &options, &steps));
+  apply_to_ones(steps, expected);
+  tristar_precond_destroy(&steps);
+  CHECK_OK(tristar_precond(ts, &rows, &options, &p));
+  apply_to_ones(p, x);
+  CHECK(memcmp(x, expected, sizeof x) == 0);
+  for (int64_t e = 0; e < g.ptr[ROWS]; e++)
+    for (int k = 0; k < 3; k++) {
+      const double right = g.values[e];
+      g.values[e] = wrong[k];
+      check_failure(ts, &rows, &options, TRISTAR_ERR_NOT_FINITE, "NaN or infinite");
+      CHECK_STATUS(tristar_precond_update(p, &rows), TRISTAR_ERR_NOT_FINITE);
+      g.values[e] = right;
+      CHECK_OK(tristar_precond_update(p, &rows));
+    }
+  apply_to_ones(p, x);
+  CHECK(memcmp(x, expected, sizeof x) == 0);
+  tristar_precond_destroy(&p);
+}
+
+/* IC of a matrix whose mirror images differ by rounding errors reads the upper ones; of one whose images
+ * differ by more, or are missing, it is refused, but for those of zeros. */
+static void check_images(void) {
+  CLEANUP(tristar_destroy) tristar_t *ts = context(0);
+  grid g = make_grid();
+  const tristar_view view = view_of(&g, TRISTAR_CSR);
+  const tristar_precond_options options = options_of(TRISTAR_PRECOND_IC);
+  tristar_precond_t *p;
+  double x[ROWS], expected[ROWS];
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  apply_to_ones(p, expected);
+  for (int32_t i = 0; i < ROWS; i++)
+    for (int64_t e = g.ptr[i]; e < g.ptr[i + 1] && g.index[e] < i; e++) g.values[e] *= 1 + DBL_EPSILON;
+  CHECK_OK(tristar_precond_update(p, &view));
+  apply_to_ones(p, x);
+  CHECK(memcmp(x, expected, sizeof x) == 0);
+  g.values[1] *= 1.5;
+  CHECK_STATUS(tristar_precond_update(p, &view), TRISTAR_ERR_ARGUMENT);
+  CHECK_ERROR(ts, "no mirror images");
+  tristar_precond_destroy(&p);
+  g = make_grid();
+  g.index[2] = SIDE + 1; /* (0, SIDE) moves */
+  check_failure(ts, &view, &options, TRISTAR_ERR_ARGUMENT, "no mirror images");
+  g.values[2] = g.values[g.ptr[SIDE]] = 0;
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  apply_to_ones(p, x);
+  for (int i = 0; i < ROWS; i++) CHECK(x[i] > 0 && isfinite(x[i]));
+  tristar_precond_destroy(&p);
+}
+
 /* Each allocation of a life fails once: MEMORY, or, in an update, STALE from then on; nothing is left. */
-static void check_allocations(tristar_precond_kind kind, tristar_pair pair, const storage *how) {
+static void check_allocations(tristar_precond_kind kind, tristar_pair pair, const storage *how, int level) {
   const tristar_symmetry symmetry = pair != TRISTAR_PAIR_NEVER     ? TRISTAR_GENERAL
                                     : kind == TRISTAR_PRECOND_FSAI ? TRISTAR_HERMITIAN
                                                                    : TRISTAR_SYMMETRIC;
@@ -376,8 +483,8 @@ static void check_allocations(tristar_precond_kind kind, tristar_pair pair, cons
   tristar_precond_options options = options_of(kind);
   char x[N * sizeof(double _Complex)] = {0};
   bool through = false;
-  options.level = 2;
-  options.modified = 0.5;
+  options.level = level;
+  options.modified = level > 0 ? 0.5 : 0;
   options.power = 1;
   options.single = 1;
   options.pair = pair;
@@ -404,6 +511,8 @@ static void check_allocations(tristar_precond_kind kind, tristar_pair pair, cons
   }
 }
 
+static const storage full_rows = {TRISTAR_CSR, true, 0, false, false};
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   RUN(check_options());
@@ -417,9 +526,15 @@ int main(int argc, char **argv) {
   RUN(check_plan());
   RUN(check_function());
   RUN(check_empty());
+  RUN(check_one_pass(TRISTAR_PRECOND_ILU));
+  RUN(check_one_pass(TRISTAR_PRECOND_IC));
+  RUN(check_images());
   for (int kind = 0; kind < TRISTAR_PRECOND_PLAN; kind++)
-    RUN(check_allocations((tristar_precond_kind)kind, TRISTAR_PAIR_NEVER, &storages[kind % 5]));
-  RUN(check_allocations(TRISTAR_PRECOND_IC, TRISTAR_PAIR_NEVER, &storages[4]));
-  RUN(check_allocations(TRISTAR_PRECOND_FSAI, TRISTAR_PAIR_AUTO, &storages[3]));
+    RUN(check_allocations((tristar_precond_kind)kind, TRISTAR_PAIR_NEVER, &storages[kind % 5], 2));
+  RUN(check_allocations(TRISTAR_PRECOND_IC, TRISTAR_PAIR_NEVER, &storages[4], 2));
+  RUN(check_allocations(TRISTAR_PRECOND_ILU, TRISTAR_PAIR_NEVER, &full_rows, 0));
+  RUN(check_allocations(TRISTAR_PRECOND_IC, TRISTAR_PAIR_NEVER, &full_rows, 0));
+  RUN(check_allocations(TRISTAR_PRECOND_IC, TRISTAR_PAIR_NEVER, &storages[5], 0));
+  RUN(check_allocations(TRISTAR_PRECOND_FSAI, TRISTAR_PAIR_AUTO, &storages[3], 2));
   return 0;
 }
