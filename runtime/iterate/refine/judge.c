@@ -47,8 +47,9 @@ typedef enum trial {
   TRIAL_MODERATE, /* op(A) x for an x of the size of g */
   TRIAL_ONES,     /* in the user's units */
   TRIAL_FEW,      /* ones in a quarter of the rows, zeros in the others */
-  TRIAL_UNITS,    /* op(A) x for an x of size one in the user's units */
-  TRIAL_LAST = TRIAL_UNITS + 2 /* for two others */
+  TRIAL_SOME,     /* of size one in the user's units, as the next two */
+  TRIAL_UNITS = TRIAL_SOME + 3, /* op(A) x for an x of size one in the user's units */
+  TRIAL_LAST = TRIAL_UNITS + 2  /* for two others */
 } trial;
 
 static tristar_status make_trial(const tsi_system *system, tristar_op op, trial which, char *b, char *x) {
@@ -62,12 +63,12 @@ static tristar_status make_trial(const tsi_system *system, tristar_op op, trial 
   else
     for (tsi_index i = 0; i < system->n; i++) {
       const double unit = g != NULL && which == TRIAL_MODERATE ? g[i] : 1;
-      const double share = tsi_team_scatter(system->team, i) * (which > TRIAL_UNITS ? 3 + which : 1);
+      const double share = tsi_team_scatter(system->team, i) * (which > TRIAL_FEW ? which - TRIAL_FEW : 1);
       real[i] = which == TRIAL_ONES  ? 1
                 : which == TRIAL_FEW ? share < 0.25
                                      : (share - floor(share) - 0.5) * unit;
     }
-  if (which == TRIAL_LARGE || which == TRIAL_ONES || which == TRIAL_FEW) {
+  if (which == TRIAL_LARGE || (which >= TRIAL_ONES && which < TRIAL_UNITS)) {
     kernels->fill(system->n, real, b);
     return TRISTAR_OK;
   }
