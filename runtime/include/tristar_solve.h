@@ -93,7 +93,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_with(tristar_plan_t *pl
                                                               tristar_solve_result *result);
 
 /* Computes an orthonormal basis of the null space of op(A), with 4 to 8 solves of 8 to 2 (count + 4) columns.
- * Up to the order 64 the columns of A themselves are made orthogonal instead, and each row of A v must be at
+ * Up to order 256 the columns of A themselves are made orthogonal instead, and each row of A v must be at
  * most eps^0.5 of that row of |A| |v|: where units differ so much that rounding hides it, the status is
  * ACCURACY. The factor may be one of a matrix that is not singular: then *count is 0.
  * TRISTAR_SINGULAR_PERTURB makes factors of singular matrices. Vectors v count whose A v is at most eps^0.75

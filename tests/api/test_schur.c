@@ -7,7 +7,7 @@
 #include "tristar_schur.h"
 #include "tristar_solve.h"
 
-enum { N = TYPED_DENSE_MOST, MOST = 12, NRHS = 3 };
+enum { N = 48, MOST = 12, NRHS = 3 };
 
 typedef struct problem {
   int n, count;

@@ -102,7 +102,7 @@ static inline void *typed_matrix(tristar_t *ts, const char *kind, int64_t k, con
   return values;
 }
 
-enum { TYPED_DENSE_MOST = 48 };
+enum { TYPED_DENSE_MOST = 107 };
 
 /* A view of a small dense matrix: compressed columns, without zeros off the diagonal; of a symmetric kind the
  * lower triangle. a: n rows with the leading dimension ld. The view is valid until the next call. */

@@ -21,7 +21,7 @@ static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op,
 static tristar_status find(const tsi_system *system, tristar_op op, tsi_index most, void *basis,
                            size_t step_bytes, int64_t *count) {
   TSI_CLEANUP(tsi_null_vectors_finish) tsi_null_vectors v = {0};
-  TSI_TRY(tsi_null_vectors_find(system, op, most, false, tsi_null_vectors_can_be_direct(system), &v));
+  TSI_TRY(tsi_null_vectors_find(system, op, most, false, tsi_null_vectors_should_be_direct(system), &v));
   if (isinf(v.error))
     TSI_FAIL(system->env, TRISTAR_ERR_NOT_FINITE, "the search for null vectors leaves the range of numbers");
   if (v.count > most)
@@ -31,6 +31,9 @@ static tristar_status find(const tsi_system *system, tristar_op op, tsi_index mo
              "the null space is unknown: a vector v that the factors leave as a null vector has A v of %.1e "
              "times |A| |v|",
              v.error);
+  if (v.count == 0 && system->singular && !v.direct)
+    TSI_FAIL(system->env, TRISTAR_ERR_ACCURACY, "%s",
+             "the null space is unknown: the matrix is singular, but no null vector was found");
   for (tsi_index k = 0; k < v.count; k++)
     memcpy((char *)basis + (size_t)k * step_bytes, v.vector + (size_t)k * v.bytes, v.bytes);
   *count = v.count;

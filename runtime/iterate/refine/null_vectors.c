@@ -6,7 +6,8 @@
 #define STEPS 3
 #define FIRST_COLUMNS 8
 #define SPARE 4
-#define DIRECT 64 /* most unknowns of a matrix that is orthogonalized itself */
+#define DIRECT 64        /* most unknowns of a matrix that is orthogonalized itself, for a solve */
+#define DIRECT_BASIS 256 /* the same, for a basis */
 #define SHRUNK                                                                                               \
   0.25 /* exponent of eps: a unit vector that a step makes shorter has nothing of a null vector */
 #define VANISHED 0.5     /* exponent of eps: A v may be nothing but errors relative to |A| |v| */
@@ -329,6 +330,10 @@ bool tsi_null_vectors_can_be_direct(const tsi_system *system) {
   return system->team->n <= DIRECT;
 }
 
+bool tsi_null_vectors_should_be_direct(const tsi_system *system) {
+  return system->team->n <= DIRECT_BASIS;
+}
+
 tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most, bool scaled,
                                      bool direct, tsi_null_vectors *v) {
   const tsi_index n = (tsi_index)system->team->n;
@@ -337,7 +342,9 @@ tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, ts
   v->are_certain = whole;
   for (tsi_index columns = direct ? n : tsi_index_min(FIRST_COLUMNS, largest); !whole;
        columns = tsi_index_min(2 * columns, largest)) {
-    TSI_TRY(search(columns, columns >= largest, scaled, direct, system, op, v, &whole));
+    /* of a basis with a column for each unknown, steps only lose what the identity has */
+    const bool all = direct || (!scaled && columns == n);
+    TSI_TRY(search(columns, columns >= largest, scaled, all, system, op, v, &whole));
     if (columns >= largest) break;
   }
   return TRISTAR_OK;

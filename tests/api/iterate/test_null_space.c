@@ -1,12 +1,12 @@
 /* Null spaces: of graph Laplacians with several parts, of products of integer matrices of known rank, scaled
- * by powers of two, and of regular matrices. The vectors are orthonormal, A v is zero but for rounding
- * errors, and their number is known. All scalars, A and its transposes. */
+ * by powers of two, of circulant matrices, and of regular ones. The vectors are orthonormal, A v is zero but
+ * for rounding errors, and their number is known. All scalars, A and its transposes. */
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_solve.h"
 
-enum { ORDER_MAX = 48, MOST = 12 };
+enum { ORDER_MAX = TYPED_DENSE_MOST, MOST = 12 };
 
 typedef struct matrix {
   int n;
@@ -62,6 +62,17 @@ static void make_small(const typed *t, int n, int rank, uint64_t seed, matrix *m
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++)
       for (int k = 0; k < rank; k++) m->a[(i + row) % n][(j + column) % n] += b[i][k] * c[j][k];
+}
+
+/* A circulant matrix of prime order whose rows have the sum zero: only vectors of equal entries vanish. */
+static void make_circulant(int n, uint64_t seed, matrix *m) {
+  const int second = 1 + (int)below(&seed, n - 1), third = 1 + (int)below(&seed, n - 1);
+  *m = (matrix){.n = n};
+  for (int i = 0; i < n; i++) {
+    m->a[i][i] += 1;
+    m->a[i][(i + second) % n] += 1;
+    m->a[i][(i + third) % n] -= 2;
+  }
 }
 
 /* By powers of two up to 2^spread, or its reciprocal. */
@@ -191,6 +202,15 @@ static void check_small(tristar_t *ts, const typed *t) {
   }
 }
 
+/* Factors of which a third of the pivots is perturbed say nothing of the null space of a larger matrix. */
+static void check_circulant(tristar_t *ts, const typed *t) {
+  static matrix m;
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    make_circulant(ORDER_MAX, seed, &m);
+    check(ts, t, &m, TRISTAR_GENERAL, 1, false);
+  }
+}
+
 static void check_edges(tristar_t *ts) {
   const matrix empty = {.n = 0};
   const tristar_view v = make_view(&typed_double, &empty, TRISTAR_GENERAL);
@@ -220,6 +240,8 @@ int main(void) {
   check_far_units(ts, &typed_double);
   check_small(ts, &typed_double);
   check_small(ts, &typed_complex_double);
+  check_circulant(ts, &typed_double);
+  check_circulant(ts, &typed_complex_double);
   check_edges(ts);
   printf("%d null spaces; %d not clear, %d matrices refused\n", found, unclear, refused);
   tristar_destroy(&ts);
