@@ -442,34 +442,53 @@ tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnit
   return tsi_scaling_find(&factor->ts->env, &lines, &factor->row_scale, &factor->col_scale);
 }
 
-/* Are units far apart? Neither is a row or column without values. */
-static bool has_far_units(tsi_scaling *s) {
-  const tsi_index n = s->lines->n;
-  const int apart = tsi_apart_units(s->lines->factor_scalar);
-  find_all_largest(s);
-  for (tsi_index i = 0; i < n; i++)
-    if (s->of_row[i] == TSI_NO_ENTRY || s->of_column[i] == TSI_NO_ENTRY) return false;
-  return is_wide(range_of(n, s->of_row), apart) || is_wide(range_of(n, s->of_column), apart);
+/* Are units far apart: sums of sizes of two rows, or of two columns? Neither of them is zero. */
+static tristar_status find_far_units(const tristar_factor_t *factor, bool *far) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->pattern->scalar);
+  const tsi_sparse a = tsi_pattern_sparse(an->pattern, factor->values);
+  TSI_OWNED double *sum = NULL;
+  TSI_TRY(TSI_ALLOC(&factor->ts->env, sum, a.n));
+  *far = false;
+  for (int transposed = 0; transposed < 2; transposed++) {
+    double least = INFINITY, most = 0;
+    kernels->weigh(&a, transposed ? TRISTAR_T : TRISTAR_N, NULL, sum);
+    for (tsi_index i = 0; i < a.n; i++) {
+      least = sum[i] < least ? sum[i] : least;
+      most = sum[i] > most ? sum[i] : most;
+    }
+    *far = *far || least < ldexp(most, -tsi_apart_units(an->factor_scalar));
+    if (least == 0) {
+      *far = false;
+      break;
+    }
+  }
+  return TRISTAR_OK;
 }
 
-tristar_status tsi_scaling_weigh(tristar_factor_t *factor) {
+static tristar_status find_weights(tristar_factor_t *factor, const double *magnitude) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &factor->ts->env;
-  const tristar_analysis_t *an = factor->analysis;
-  TSI_OWNED double *magnitude = NULL;
-  TSI_FREE(env, factor->row_weight);
-  TSI_FREE(env, factor->col_weight);
-  TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
-  const tsi_scaling_lines lines = lines_of(an, magnitude);
-  tsi_scaling s = {.env = env, .lines = &lines};
+  const tsi_scaling_lines lines = lines_of(factor->analysis, magnitude);
+  tsi_scaling s = {.env = &factor->ts->env, .lines = &lines};
   TSI_TRY_OUT(allocate(&s));
-  if (has_far_units(&s)) {
-    TSI_TRY_OUT(scale_from(&s, is_bad(range_of(lines.n, s.of_row)) ? START_MEANS : START_EVEN));
-    TSI_TRY_OUT(keep(&s, &factor->row_weight, &factor->col_weight));
-  }
+  find_all_largest(&s);
+  TSI_TRY_OUT(scale_from(&s, is_bad(range_of(lines.n, s.of_row)) ? START_MEANS : START_EVEN));
+  TSI_TRY_OUT(keep(&s, &factor->row_weight, &factor->col_weight));
 out:
   release(&s);
   return status;
+}
+
+tristar_status tsi_scaling_weigh(tristar_factor_t *factor) {
+  tsi_env *env = &factor->ts->env;
+  TSI_OWNED double *magnitude = NULL;
+  bool far;
+  TSI_FREE(env, factor->row_weight);
+  TSI_FREE(env, factor->col_weight);
+  TSI_TRY(find_far_units(factor, &far));
+  if (!far) return TRISTAR_OK;
+  TSI_TRY(tsi_pattern_part(env, factor->analysis->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
+  return find_weights(factor, magnitude);
 }
 
 bool tsi_scaling_is_far(tsi_index n, const double *largest) {

@@ -80,7 +80,7 @@ TRISTAR_CHECKED tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_
 TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude);
 
 /* Sets row_weight and col_weight of an imported factor with its matrix. They bring the largest entries of
- * rows and columns near one. They are NULL unless the largest entries of two rows, or of two columns, differ
+ * rows and columns near one. They are NULL unless the sums of two rows of |A|, or of two columns, differ
  * by more than 2^tsi_apart_units; or a row or column has zeros alone. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_scaling_weigh(tristar_factor_t *factor);
 

@@ -2,7 +2,7 @@
  * factors made here or imported. Factors that are imported without their matrix solve as accurately as
  * substitution with them does. */
 #include "tests/support/context.h"
-#include "tests/support/far_units.h"
+#include "tests/support/systems/far_units.h"
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
 

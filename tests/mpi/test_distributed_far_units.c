@@ -2,7 +2,7 @@
  *
  *   test_distributed_far_units */
 #include "tests/support/context.h"
-#include "tests/support/far_units.h"
+#include "tests/support/systems/far_units.h"
 #include "tristar_mpi.h"
 
 /* Rank 0 imports, and has b and x. */
