@@ -73,7 +73,7 @@ static double error_of(const system_t *z, tristar_op op, int64_t nrhs, const dou
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
 static void check_solves(const system_t *z, tristar_storage storage, tristar_plan_t *plan, bool first) {
-  static const int64_t counts[] = {1, 2, 3, 8, MOST};
+  static const int64_t counts[] = {1, 2, 8, MOST};
   for (size_t o = 0; o < sizeof ops / sizeof *ops; o++)
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
       const int64_t nrhs = counts[c];
@@ -127,7 +127,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
         plan = NEW_PLAN(z.factor, &options);
         tristar_plan_get_stats(plan, &narrow);
         check_stats(&full, &narrow, options.storage);
-        check_solves(&z, options.storage, plan, !large && engine == TRISTAR_ENGINE_SERIAL);
+        if (engine == TRISTAR_ENGINE_SERIAL) check_solves(&z, options.storage, plan, !large);
         CHECK_OK(tristar_solve(plan, TRISTAR_N, 3, z.b, z.n, z.x, z.n));
         if (engine == TRISTAR_ENGINE_SERIAL) memcpy(serial, z.x, bytes_of(&z, 3));
         CHECK(memcmp(serial, z.x, bytes_of(&z, 3)) == 0);

@@ -15,7 +15,7 @@ command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 write() { "$tristar" "${@:2}" --json "$1" >output.txt 2>&1 </dev/null || [ -s "$1" ] || fail "tristar ${*:2}: no $1"; }
 echo 1 3 >rows.txt
 write solve-1.json solve gen:s2d9pt:100 --engine tasks --repeat 3 --report --condition --forward-error --variant push
-write solve-2.json solve gen:s2d9pt:40 --repeat 4 --in-flight 2 --fuse 2
+write solve-2.json solve gen:s2d9pt:40 --repeat 4 --in-flight 2 --fuse 2 --store b
 write solve-3.json solve gen:s2d9pt:40 --rows rows.txt
 write solve-4.json solve missing.mtx
 write solve-5.json solve gen:s2d9pt:40 --precision sd
