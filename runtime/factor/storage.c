@@ -9,6 +9,11 @@ tsi_format tsi_storage_format(tristar_storage storage) {
                                                : TSI_FORMAT_FULL;
 }
 
+const char *tsi_storage_words(tristar_storage storage) {
+  static const char *const words[] = {"full precision", "single precision", "bfloat16"};
+  return words[tsi_storage_format(storage)];
+}
+
 static const tsi_stored_kernels *kernels_of(const tristar_factor_t *factor) {
   return tsi_stored_kernels_select(factor->analysis->factor_scalar);
 }
@@ -30,8 +35,8 @@ tristar_status tsi_storage_check(const tristar_factor_t *factor, const tristar_p
   else if (kernels_of(factor)->entry_bytes[TSI_FORMAT_SINGLE] == 0)
     why = "of factors in single precision";
   if (why)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "storage is %d, but plans %s read the factor itself",
-             (int)options->storage, why);
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "storage in %s: plans %s read the factor itself",
+             tsi_storage_words(options->storage), why);
   return TRISTAR_OK;
 }
 

@@ -24,8 +24,9 @@ typedef struct tsi_storage {
   tsi_stored stream[2]; /* lower, upper; panel NULL: the factor has none */
 } tsi_storage;
 
-/* The format of panels with that option. */
+/* The format of panels with that option, and its name in messages. */
 tsi_format tsi_storage_format(tristar_storage storage);
+const char *tsi_storage_words(tristar_storage storage);
 
 /* Bytes of an entry of a factor with that format. */
 size_t tsi_storage_entry_bytes(const tristar_factor_t *factor, tsi_format format);

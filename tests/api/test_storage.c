@@ -290,12 +290,12 @@ static void check_refused(tristar_t *ts) {
   o.storage = (tristar_storage)9;
   refuse(ts, z.factor, &o, TRISTAR_ERR_ARGUMENT, "storage is 9");
   o.storage = TRISTAR_STORAGE_SINGLE;
-  refuse(ts, single.factor, &o, TRISTAR_ERR_UNSUPPORTED, "storage is 1");
+  refuse(ts, single.factor, &o, TRISTAR_ERR_UNSUPPORTED, "storage in single precision");
   o.kernel = TRISTAR_KERNEL_SPMV;
-  refuse(ts, z.factor, &o, TRISTAR_ERR_UNSUPPORTED, "storage is 1, but plans with KERNEL_SPMV");
+  refuse(ts, z.factor, &o, TRISTAR_ERR_UNSUPPORTED, "storage in single precision: plans with KERNEL_SPMV");
   o.kernel = plain.kernel;
   o.place = TRISTAR_PLACE_GPU;
-  refuse(ts, z.factor, &o, TRISTAR_ERR_UNSUPPORTED, "storage is 1, but plans with PLACE_GPU");
+  refuse(ts, z.factor, &o, TRISTAR_ERR_UNSUPPORTED, "storage in single precision: plans with PLACE_GPU");
   o = plain;
   static const double wrong[] = {-1, 1, NAN, INFINITY};
   for (int k = 0; k < 4; k++) {

@@ -57,7 +57,7 @@ solve plan.tristar
 # ---- What is refused
 for arguments in '--precision s' '--precision sd' '--variant spmv' '--place gpu'; do
   "$tristar" solve $problem --store s $arguments >/dev/null 2>message.txt && fail "--store s $arguments" # several words
-  grep -q 'storage is 1' message.txt || fail "--store s $arguments: $(cat message.txt)"
+  grep -q 'storage in single precision' message.txt || fail "--store s $arguments: $(cat message.txt)"
 done
 "$tristar" solve $problem --store q >/dev/null 2>&1 && fail "--store q"
 finish

@@ -2,6 +2,7 @@
  * accuracy (judge.h). The margin between both spares most solves a refinement; tristar_solve measures each of
  * them. */
 #include "runtime/base/options.h"
+#include "runtime/factor/storage.h"
 #include "runtime/iterate/refine/judge.h"
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/in_flight.h"
@@ -15,8 +16,9 @@ static tristar_status reaches(tristar_plan_t *plan, bool *reached) {
   TSI_TRY(tsi_plan_system_create(plan, &s));
   TSI_TRY(tsi_judge_solves(&s.system, plan->factor, &error));
   *reached = error <= plan->options.accuracy / MARGIN;
-  tsi_log(&plan->ts->env, TRISTAR_LOG_INFO, "storage %d: backward error %.1e of trial solves, wanted %.1e",
-          (int)plan->options.storage, error, plan->options.accuracy);
+  tsi_log(&plan->ts->env, TRISTAR_LOG_INFO,
+          "storage in %s: trial solves have backward errors of %.1e, accuracy is %.1e",
+          tsi_storage_words(plan->options.storage), error, plan->options.accuracy);
   return TRISTAR_OK;
 }
 
