@@ -85,7 +85,7 @@ static void check_solves(const system_t *z, tristar_storage storage, tristar_pla
       memcpy(z->y, z->x, bytes_of(z, nrhs));
       CHECK_OK(tristar_solve(plan, ops[o], nrhs, z->b, z->n, z->x, z->n));
       CHECK(memcmp(z->x, z->y, bytes_of(z, nrhs)) == 0);
-      if (!first && nrhs > 3) continue;
+      if (nrhs > (first ? 8 : 3)) continue;
       CHECK_OK(tristar_solve_refined(plan, ops[o], nrhs, z->b, z->n, z->x, z->n, NULL, &result));
       CHECK_MSG(result.backward_error < 2e-14 && result.initial_backward_error > units[storage] / 4096,
                 "storage %d, op %c: %g, before %g", (int)storage, (char)ops[o], result.backward_error,
@@ -406,7 +406,7 @@ int main(int argc, char **argv) {
   }
   RUN(check_refused(ts));
   RUN(check_condition(ts, "poisson3d7", 12));
-  RUN(check_condition(ts, "s2d9pt", 200));
+  RUN(check_condition(ts, "s2d9pt", TSI_TESTS_SANITIZED ? 40 : 120)); /* beyond what bfloat16 refines alone */
   RUN(check_accuracy(ts, "poisson3d7", 8, TRISTAR_METHOD_AUTO));
   RUN(check_accuracy(ts, "convdiff3d", 8, TRISTAR_METHOD_LU));
   RUN(check_accuracy(ts, "s2d9pt", 30, TRISTAR_METHOD_LDLT));
