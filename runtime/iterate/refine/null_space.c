@@ -1,6 +1,7 @@
 /* tristar_null_space.
  *
  * Reads   a plan.   Writes  a basis of the null space. */
+#include "runtime/factor/storage.h"
 #include "runtime/iterate/refine/null_vectors.h"
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/request.h"
@@ -21,7 +22,7 @@ static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op,
 static tristar_status find(const tsi_system *system, tristar_op op, tsi_index most, void *basis,
                            size_t step_bytes, int64_t *count) {
   TSI_CLEANUP(tsi_null_vectors_finish) tsi_null_vectors v = {0};
-  TSI_TRY(tsi_null_vectors_find(system, op, most, false, tsi_null_vectors_should_be_direct(system), &v));
+  TSI_TRY(tsi_null_vectors_find(system, op, most, false, tsi_null_vectors_can_be_direct(system, true), &v));
   if (isinf(v.error))
     TSI_FAIL(system->env, TRISTAR_ERR_NOT_FINITE, "the search for null vectors leaves the range of numbers");
   if (v.count > most)
@@ -51,8 +52,8 @@ tristar_status tristar_null_space(tristar_plan_t *plan, tristar_op op, int64_t m
   TSI_TRY_OUT(tsi_plan_system_create(plan, &s));
   if (s.system.rounded)
     TSI_FAIL_OUT(&plan->ts->env, TRISTAR_ERR_UNSUPPORTED,
-                 "null vectors need the factor itself, which a plan with storage %d does not read",
-                 (int)plan->options.storage);
+                 "null vectors need the factor itself, which a plan with storage in %s does not read",
+                 tsi_storage_words(plan->options.storage));
   const tsi_index n = s.system.n;
   if (!plan->factor->analysis->imported && !plan->factor->stats.singular)
     goto out; /* regular, by the verdict */

@@ -326,12 +326,8 @@ static tristar_status search(tsi_index columns, bool last, bool scaled, bool dir
   return TRISTAR_OK;
 }
 
-bool tsi_null_vectors_can_be_direct(const tsi_system *system) {
-  return system->team->n <= DIRECT;
-}
-
-bool tsi_null_vectors_should_be_direct(const tsi_system *system) {
-  return system->team->n <= DIRECT_BASIS;
+bool tsi_null_vectors_can_be_direct(const tsi_system *system, bool basis) {
+  return system->team->n <= (basis ? DIRECT_BASIS : DIRECT);
 }
 
 tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most, bool scaled,

@@ -36,9 +36,8 @@ typedef struct tsi_null_vectors {
  * to be finished whatever the status. Errors: MEMORY, and as a solve. */
 TRISTAR_CHECKED tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most,
                                                      bool scaled, bool direct, tsi_null_vectors *v);
-/* Is the matrix small enough, for each solve, or for a basis? */
-bool tsi_null_vectors_can_be_direct(const tsi_system *system);
-bool tsi_null_vectors_should_be_direct(const tsi_system *system);
+/* Is the matrix small enough for each solve, or for a basis? */
+bool tsi_null_vectors_can_be_direct(const tsi_system *system, bool basis);
 void tsi_null_vectors_finish(tsi_null_vectors *v);
 
 /* x = a solution of op(A) x = b, if there is one, without the factors. Returns false unless direct.
