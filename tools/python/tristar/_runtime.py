@@ -194,10 +194,14 @@ class Context:
             self._log = ffi.callback(
                 "tristar_log_fn", lambda arg, level, text: log(word(levels, level), ffi.string(text).decode()))
             config.log = self._log
+        self._prepare(config)
         self._cell = new_cell("")
         self.generation = generation()
         check(lib.tristar_create(config, self._cell))
         del kept
+
+    def _prepare(self, config):
+        """Called with the options of the context before it is made."""
 
     @property
     def handle(self):

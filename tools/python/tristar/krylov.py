@@ -1,4 +1,6 @@
 """Krylov methods of the library, with preconditioners of the library or of SciPy."""
+import weakref
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
@@ -18,6 +20,29 @@ def vector_view(pointer, n, columns, ld, dtype):
     """Columns of the library as an array, without a copy."""
     count = (ld * (columns - 1) + n) * dtype.itemsize
     return np.ndarray((n, columns), dtype, ffi.buffer(pointer, max(count, 0)), strides=(dtype.itemsize, ld * dtype.itemsize))
+
+
+# Callbacks of C hold no reference to a solver, so that a solver is destroyed with the last reference to it.
+
+
+def progress_of(solver):
+    """The progress function of a solver."""
+    me = weakref.ref(solver)
+    return ffi.callback("tristar_krylov_progress_fn", lambda _, point: me()._on_point(point), error=1)
+
+
+def product_of(matvec, n, dtype, raised):
+    """The operator of a function of a vector. Its exceptions are appended to `raised`."""
+
+    def multiply(_, x, y):
+        try:
+            vector_view(y, n, 1, n, dtype)[:, 0] = matvec(vector_view(x, n, 1, n, dtype)[:, 0])
+        except BaseException as exception:  # pylint: disable=broad-except
+            raised.append(exception)
+            return lib.TRISTAR_ERR_RUNTIME
+        return lib.TRISTAR_OK
+
+    return ffi.callback("tristar_operator_fn", multiply, error=lib.TRISTAR_ERR_RUNTIME)
 
 
 class KrylovResult(tuple):
@@ -54,23 +79,29 @@ class KrylovSolver:
         if self.dtype not in SCALARS:
             raise TypeError(f"operators of type {self.dtype} are not supported")
         self.callback = callback
+        self._n = self.shape[0]
         self._M, self._options, self._context = M, dict(options, method=method), context
         self._arrays = MatrixArrays(self._A, copy=True) if sparse.issparse(self._A) else None
         self._make()
 
     def _make(self):
         self._context, self._generation, self._raised = usable(self._context), generation(), []
-        self._progress = ffi.callback("tristar_krylov_progress_fn", self._on_point, error=1)
+        self._progress = progress_of(self)
         options, kept = make_options("krylov_options", dict(self._options, progress=self._progress))
+        self._cell = self._create(options)
+        del kept
+        self._precond = self._make_preconditioner(self._M)
+
+    def _create(self, options):
+        """A new cell with the solver."""
         cell, context = new_cell("krylov"), self._context.handle
         if self._arrays is not None:
             check(lib.tristar_krylov_create(context, self._arrays.view, options, cell))
         else:
-            self._product = ffi.callback("tristar_operator_fn", self._multiply, error=lib.TRISTAR_ERR_RUNTIME)
-            check(lib.tristar_krylov_create_operator(context, self.shape[0], LETTERS[SCALARS[self.dtype]], self._product, NULL,
-                                                     options, cell))
-        del kept
-        self._cell, self._precond = cell, self._make_preconditioner(self._M)
+            self._product = product_of(self._A.matvec, self._n, self.dtype, self._raised)
+            check(lib.tristar_krylov_create_operator(context, self._n, LETTERS[SCALARS[self.dtype]], self._product, NULL, options,
+                                                     cell))
+        return cell
 
     def _make_preconditioner(self, M):
         """What must stay alive, and whose first entry is the cell of the preconditioner."""
@@ -89,33 +120,27 @@ class KrylovSolver:
         if isinstance(M, IncompleteLU):
             M = M.as_operator()
         operator = aslinearoperator(M)
-        apply = {lib.TRISTAR_N: operator.matmat, lib.TRISTAR_C: operator.rmatmat,
-                 lib.TRISTAR_T: lambda X: operator.rmatmat(X.conj()).conj()}
+        return self._make_function({lib.TRISTAR_N: operator.matmat, lib.TRISTAR_C: operator.rmatmat,
+                                    lib.TRISTAR_T: lambda X: operator.rmatmat(X.conj()).conj()})
+
+    def _make_function(self, apply):
+        """A preconditioner of a function of the columns of an array for each operation."""
+        cell, n, dtype, raised = new_cell("precond"), self._n, self.dtype, self._raised
 
         def on_apply(_, op, columns, b, ldb, x, ldx):
             try:
-                B = vector_view(b, self.shape[0], columns, ldb, self.dtype)
-                vector_view(x, self.shape[0], columns, ldx, self.dtype)[:] = apply[op](B)
+                B = vector_view(b, n, columns, ldb, dtype)
+                vector_view(x, n, columns, ldx, dtype)[:] = apply[op](B)
             except BaseException as exception:  # pylint: disable=broad-except
-                self._raised.append(exception)
+                raised.append(exception)
                 return lib.TRISTAR_ERR_RUNTIME
             return lib.TRISTAR_OK
 
         function = ffi.callback("tristar_precond_fn", on_apply, error=lib.TRISTAR_ERR_RUNTIME)
-        check(lib.tristar_precond_of_function(self._context.handle, self.shape[0], LETTERS[SCALARS[self.dtype]], function, NULL,
-                                              cell))
+        check(lib.tristar_precond_of_function(self._context.handle, n, LETTERS[SCALARS[dtype]], function, NULL, cell))
         return [cell, function]
 
-    def _multiply(self, _, x, y):
-        n = self.shape[0]
-        try:
-            vector_view(y, n, 1, n, self.dtype)[:, 0] = self._A.matvec(vector_view(x, n, 1, n, self.dtype)[:, 0])
-        except BaseException as exception:  # pylint: disable=broad-except
-            self._raised.append(exception)
-            return lib.TRISTAR_ERR_RUNTIME
-        return lib.TRISTAR_OK
-
-    def _on_point(self, _, point):
+    def _on_point(self, point):
         if self.callback is not None and not self._raised:
             try:
                 if self.callback(point.column, point.iteration, point.residual):
@@ -128,14 +153,17 @@ class KrylovSolver:
         """Solves for a vector or for the columns of an array, from the initial guess x0. Returns a KrylovResult."""
         if self._generation != generation():
             self._make()
-        n = self.shape[0]
-        b = np.asfortranarray(as_vectors(b, n, self.dtype))
-        columns = b.shape[1] if b.ndim == 2 else 1
+        b = np.asfortranarray(as_vectors(b, self._n, self.dtype))
         x = np.zeros(b.shape, self.dtype, order="F")
         if x0 is not None:
-            x[...] = as_vectors(x0, n, self.dtype).reshape(b.shape)
+            x[...] = as_vectors(x0, self._n, self.dtype).reshape(b.shape)
+        return self._run(b, x, x0 is not None)
+
+    def _run(self, b, x, guess):
+        """Solves with the right-hand sides b, column-major. x has the guess if there is one."""
+        n, columns = self._n, b.shape[1] if b.ndim == 2 else 1
         self._raised.clear()
-        self._set_guess(x0 is not None)
+        self._set_guess(guess)
         results = ffi.new("tristar_krylov_result[]", max(1, columns))
         cells = (self._cell, self._precond, self, b, x)
 
