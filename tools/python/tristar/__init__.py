@@ -12,6 +12,8 @@ Schur complements    schur, SchurFactor
 Triangles            spsolve_triangular, TriangularSolver
 Preconditioners      spilu, Preconditioner
 Krylov methods       cg, bicgstab, gmres, fgmres, KrylovSolver
+Pictures             plot
+Many processes       the module tristar.mpi
 Contexts             Context, default_context, set_default_context
 Errors               Error and its subclasses, such as SingularError
 """
@@ -21,6 +23,7 @@ from ._runtime import (ArgumentError, BusyError, CancelledError, Context, Error,
 from .cholesky import CholeskyFactor, cholesky
 from .direct import SparseLU, factorized, load, splu, spsolve
 from .krylov import KrylovResult, KrylovSolver, bicgstab, cg, fgmres, gmres
+from .pictures import Picture, plot
 from .precond import IncompleteLU, Preconditioner, spilu
 from .reports import Report
 from .schur import SchurFactor, schur
