@@ -49,7 +49,8 @@
   KIND(krylov_rows, 0x737373, CONSTANT)                                                                      \
   KIND(matrix_rows, 0x525252, CONSTANT)                                                                      \
   KIND(inverse_rows, 0x41b6c4, CONSTANT)                                                                     \
-  KIND(inverse_products, 0x7fcdbb, CONSTANT)
+  KIND(inverse_products, 0x7fcdbb, CONSTANT)                                                                 \
+  KIND(batch_groups, 0x8c6bb1, CONSTANT)
 
 #define NUMBER(kind, colour, model) NUMBER_##kind,
 enum { KINDS(NUMBER) KIND_COUNT };

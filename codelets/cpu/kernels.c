@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codelets/cpu/base/dense.h"
+#include "codelets/cpu/rows/batch.h"
 #include "codelets/cpu/rows/blocks.h"
 #include "codelets/cpu/fsai/fsai.h"
 #include "codelets/cpu/fsai/fsai_nodes.h"
@@ -93,6 +94,7 @@ SELECT(tsi_fsai_node_kernels, , &)
 SELECT(tsi_fsai_pair_kernels, , &)
 SELECT(tsi_sliced_kernels, , &)
 SELECT(tsi_halved_kernels, , &)
+SELECT(tsi_batch_kernels, , &)
 
 /* Tables of the narrower formats. */
 typedef tsi_kernels tsi_single_kernels, tsi_bfloat16_kernels;
@@ -152,4 +154,8 @@ const tsi_sliced_kernels *tsi_sliced_kernels_select(char scalar, const char *isa
 
 const tsi_halved_kernels *tsi_halved_kernels_select(char scalar, const char *isa) {
   return select_tsi_halved_kernels(scalar, isa);
+}
+
+const tsi_batch_kernels *tsi_batch_kernels_select(char scalar, const char *isa) {
+  return select_tsi_batch_kernels(scalar, isa);
 }

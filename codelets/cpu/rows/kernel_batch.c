@@ -1,0 +1,327 @@
+/* Factors of many matrices in lanes: see batch.h. Compiled for each scalar type and instruction set. */
+#include "codelets/cpu/rows/batch.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "codelets/cpu/base/scalar.h"
+
+#if defined TSI_SCALAR_S || defined TSI_SCALAR_C
+#define LANES (TSI_BATCH_BYTES / 4)
+#define EPSILON FLT_EPSILON
+#define SMALLEST FLT_MIN
+typedef int32_t integer;
+#else
+#define LANES (TSI_BATCH_BYTES / 8)
+#define EPSILON DBL_EPSILON
+#define SMALLEST DBL_MIN
+typedef int64_t integer;
+#endif
+
+#if defined __AVX512F__
+#define REGISTER_BYTES 64
+#elif defined __AVX2__
+#define REGISTER_BYTES 32
+#else
+#define REGISTER_BYTES 16
+#endif
+#define REGISTERS (TSI_BATCH_BYTES / REGISTER_BYTES)
+#define EACH(r) _Pragma("GCC unroll 4") for (int r = 0; r < REGISTERS; r++)
+#define EACH_LANE(l) for (int l = 0; l < LANES; l++)
+
+typedef tsi_real vec __attribute__((vector_size(REGISTER_BYTES)));
+typedef integer mask __attribute__((vector_size(REGISTER_BYTES)));
+
+/* Real numbers of all lanes, in as many registers as they take. */
+typedef union reals {
+  vec v[REGISTERS];
+  tsi_real lane[LANES];
+} reals;
+
+typedef struct number {
+  reals re;
+#if TSI_COMPLEX
+  reals im;
+#endif
+} number;
+
+/* ---- Arithmetic ---------------------------------------------------------------------------------------- */
+
+/* a in the lanes of the mask, b in others */
+INLINE vec pick(mask where, vec a, vec b) {
+  return (vec)((where & (mask)a) | (~where & (mask)b));
+}
+
+INLINE vec positive(vec a) {
+  return pick(a < 0, -a, a);
+}
+
+INLINE number zero(void) {
+  return (number){.re = {.lane = {0}}};
+}
+
+INLINE number conjugate(number a) {
+#if TSI_COMPLEX
+  EACH(r) a.im.v[r] = -a.im.v[r];
+#endif
+  return a;
+}
+
+/* *x -= a b */
+INLINE void subtract_product(number *x, const number *a, const number *b) {
+  EACH(r) {
+#if TSI_COMPLEX
+    x->re.v[r] -= a->re.v[r] * b->re.v[r] - a->im.v[r] * b->im.v[r];
+    x->im.v[r] -= a->re.v[r] * b->im.v[r] + a->im.v[r] * b->re.v[r];
+#else
+    x->re.v[r] -= a->re.v[r] * b->re.v[r];
+#endif
+  }
+}
+
+INLINE number product(const number *a, const number *b) {
+  number x;
+  EACH(r) {
+#if TSI_COMPLEX
+    x.re.v[r] = a->re.v[r] * b->re.v[r] - a->im.v[r] * b->im.v[r];
+    x.im.v[r] = a->re.v[r] * b->im.v[r] + a->im.v[r] * b->re.v[r];
+#else
+    x.re.v[r] = a->re.v[r] * b->re.v[r];
+#endif
+  }
+  return x;
+}
+
+/* |a| of register r, or |Re a| + |Im a|, which is at most sqrt(2) times as large. */
+INLINE vec size(const number *a, int r) {
+#if TSI_COMPLEX
+  return positive(a->re.v[r]) + positive(a->im.v[r]);
+#else
+  return positive(a->re.v[r]);
+#endif
+}
+
+/* 1 / a. Complex: without overflow where the result is in range (Smith 1962). */
+INLINE number inverse_of(const number *a) {
+  number x;
+  EACH(r) {
+#if TSI_COMPLEX
+    const mask first = positive(a->re.v[r]) >= positive(a->im.v[r]);
+    const vec big = pick(first, a->re.v[r], a->im.v[r]), small = pick(first, a->im.v[r], a->re.v[r]);
+    const vec ratio = small / big, scale = 1 / (big + small * ratio), cross = -ratio * scale;
+    x.re.v[r] = pick(first, scale, -cross);
+    x.im.v[r] = pick(first, cross, -scale);
+#else
+    x.re.v[r] = 1 / a->re.v[r];
+#endif
+  }
+  return x;
+}
+
+/* A bit for each lane whose number is not finite. */
+INLINE unsigned not_finite(const number *a) {
+  unsigned bad = 0;
+  EACH_LANE(l) {
+    tsi_real x = a->re.lane[l];
+#if TSI_COMPLEX
+    x = (x - x) + (a->im.lane[l] - a->im.lane[l]);
+#endif
+    bad |= (unsigned)(x - x != 0) << l;
+  }
+  return bad;
+}
+
+/* ---- Between the user's arrays and lanes --------------------------------------------------------------- */
+
+INLINE void put(number *to, int l, tsi_scalar from) {
+  to->re.lane[l] = tsi_re(from);
+#if TSI_COMPLEX
+  to->im.lane[l] = tsi_im(from);
+#endif
+}
+
+static void load(tsi_count count, const tsi_count *source, const double *scale, tristar_symmetry symmetry,
+                 const void *const *values, void *a) {
+  number *const to = a;
+  const bool conjugates = symmetry == TRISTAR_HERMITIAN, negates = symmetry == TRISTAR_SKEW_SYMMETRIC;
+  for (tsi_count e = 0; e < count; e++) {
+    const bool image = source[e] < 0;
+    const tsi_count at = image ? ~source[e] : source[e];
+    const tsi_real factor = (tsi_real)(image && negates ? -scale[e] : scale[e]);
+    number x = zero();
+    EACH_LANE(l) {
+      const tsi_scalar value = ((const tsi_scalar *)values[l])[at];
+      put(&x, l, factor * value);
+    }
+    to[e] = image && conjugates ? conjugate(x) : x;
+  }
+}
+
+static void gather(tsi_index n, const tsi_index *row, const double *scale, const void *const *b, void *x) {
+  number *const to = x;
+  for (tsi_index i = 0; i < n; i++) {
+    const tsi_real factor = scale ? (tsi_real)scale[i] : 1;
+    EACH_LANE(l) put(&to[i], l, factor * ((const tsi_scalar *)b[l])[row[i]]);
+  }
+}
+
+static void scatter(tsi_index n, const tsi_index *row, const double *scale, const void *w, void *const *x) {
+  const number *const from = w;
+  for (tsi_index i = 0; i < n; i++) {
+    const tsi_real factor = scale ? (tsi_real)scale[i] : 1;
+    EACH_LANE(l) {
+      if (x[l] == NULL) continue;
+      tsi_scalar value;
+#if TSI_COMPLEX
+      __real__ value = factor * from[i].re.lane[l];
+      __imag__ value = factor * from[i].im.lane[l];
+#else
+      value = factor * from[i].re.lane[l];
+#endif
+      ((tsi_scalar *)x[l])[row[i]] = value;
+    }
+  }
+}
+
+/* ---- Factorization ------------------------------------------------------------------------------------- */
+
+/* x -= x_k times column k */
+INLINE void subtract_column(const tsi_batch_columns *c, tsi_index k, const number *values, const number x_k,
+                            number *x) {
+  const tsi_count end = c->ptr[k + 1];
+  for (tsi_count e = c->ptr[k]; e < end; e++) subtract_product(&x[c->index[e]], &values[e], &x_k);
+}
+
+static unsigned factor(const tsi_batch_structure *s, const void *a_values, void *work,
+                       const tsi_batch_factors *out) {
+  const number *const a = a_values;
+  number *const x = work, *const l = out->l, *const u = out->u, *const inverse = out->inverse;
+  unsigned bad = 0;
+  for (tsi_index j = 0; j < s->n; j++) {
+    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) x[s->a.index[e]] = a[e];
+    for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1]; e++) {
+      const tsi_index k = s->u.index[e];
+      u[e] = x[k];
+      x[k] = zero();
+      subtract_column(&s->l, k, l, u[e], x);
+    }
+    const number pivot = inverse_of(&x[j]);
+    bad |= not_finite(&pivot);
+    inverse[j] = pivot;
+    x[j] = zero();
+    for (tsi_count e = s->l.ptr[j]; e < s->l.ptr[j + 1]; e++) {
+      number *const from = &x[s->l.index[e]];
+      l[e] = product(from, &pivot);
+      *from = zero();
+    }
+  }
+  return bad;
+}
+
+/* ---- Solves -------------------------------------------------------------------------------------------- */
+
+/* x_k - (column k)^T x, or ^H */
+INLINE number minus_dot(const tsi_batch_columns *c, tsi_index k, const number *values, bool adjoint,
+                        const number *x) {
+  number s = x[k];
+  for (tsi_count e = c->ptr[k]; e < c->ptr[k + 1]; e++) {
+    const number value = adjoint ? conjugate(values[e]) : values[e];
+    subtract_product(&s, &value, &x[c->index[e]]);
+  }
+  return s;
+}
+
+INLINE void solve_transposed(const tsi_batch_structure *s, const tsi_batch_factors *factors, bool adjoint,
+                             number *x) {
+  const number *const inverse = factors->inverse;
+  for (tsi_index k = 0; k < s->n; k++) {
+    const number sum = minus_dot(&s->u, k, factors->u, adjoint, x);
+    const number pivot = adjoint ? conjugate(inverse[k]) : inverse[k];
+    x[k] = product(&sum, &pivot);
+  }
+  for (tsi_index k = s->n - 1; k >= 0; k--) x[k] = minus_dot(&s->l, k, factors->l, adjoint, x);
+}
+
+static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors, tristar_op op,
+                  void *vector) {
+  const number *const inverse = factors->inverse;
+  number *const x = vector;
+  if (op != TRISTAR_N) {
+    if (op == TRISTAR_C && TSI_COMPLEX)
+      solve_transposed(s, factors, true, x);
+    else
+      solve_transposed(s, factors, false, x);
+    return;
+  }
+  for (tsi_index k = 0; k < s->n; k++) subtract_column(&s->l, k, factors->l, x[k], x);
+  for (tsi_index k = s->n - 1; k >= 0; k--) {
+    x[k] = product(&x[k], &inverse[k]);
+    subtract_column(&s->u, k, factors->u, x[k], x);
+  }
+}
+
+/* ---- Residuals ----------------------------------------------------------------------------------------- */
+
+static void residual(const tsi_batch_structure *s, tristar_op op, const void *a_values, const void *b_values,
+                     const void *x_values, void *r_values, void *work, double *error) {
+  const number *const a = a_values, *const b = b_values, *const x = x_values;
+  number *const r = r_values;
+  reals *const bound = work, *const row_sum = bound + s->n; /* of |op(A)| |x| + |b|, and |op(A)| */
+  reals largest = {.lane = {0}}, worst = {.lane = {0}};
+  for (tsi_index i = 0; i < s->n; i++) {
+    r[i] = b[i];
+    EACH(v) {
+      const vec entry = size(&x[i], v);
+      bound[i].v[v] = size(&b[i], v);
+      row_sum[i].v[v] = (vec){0};
+      largest.v[v] = pick(entry > largest.v[v], entry, largest.v[v]);
+    }
+  }
+  for (tsi_index j = 0; j < s->n; j++)
+    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) {
+      const tsi_index to = op == TRISTAR_N ? s->a.index[e] : j, from = op == TRISTAR_N ? j : s->a.index[e];
+      const number value = op == TRISTAR_C ? conjugate(a[e]) : a[e];
+      subtract_product(&r[to], &value, &x[from]);
+      EACH(v) {
+        const vec weight = size(&value, v);
+        bound[to].v[v] += weight * size(&x[from], v);
+        row_sum[to].v[v] += weight;
+      }
+    }
+  for (tsi_index i = 0; i < s->n; i++) EACH(v) {
+      const vec whole = row_sum[i].v[v] * largest.v[v], plain = bound[i].v[v];
+      const vec most = pick(plain > (tsi_real)s->n * EPSILON * whole, plain, plain + whole);
+      const vec ratio = size(&r[i], v) / pick(most > SMALLEST, most, most + SMALLEST);
+      worst.v[v] = pick((ratio > worst.v[v]) | (ratio != ratio), ratio, worst.v[v]); /* a NaN stays */
+    }
+  EACH_LANE(l) error[l] = worst.lane[l];
+}
+
+static void add(tsi_index n, unsigned lanes, const void *y, void *x) {
+  const number *const from = y;
+  number *const to = x;
+  reals share;
+  EACH_LANE(l) share.lane[l] = (tsi_real)(lanes >> l & 1);
+  for (tsi_index i = 0; i < n; i++) EACH(r) {
+      const mask here = share.v[r] > 0;
+      to[i].re.v[r] = pick(here, to[i].re.v[r] + from[i].re.v[r], to[i].re.v[r]);
+#if TSI_COMPLEX
+      to[i].im.v[r] = pick(here, to[i].im.v[r] + from[i].im.v[r], to[i].im.v[r]);
+#endif
+    }
+}
+
+#define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_batch_kernels), isa)
+
+const tsi_batch_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
+                                          .lanes = LANES,
+                                          .lane_bytes = sizeof(number),
+                                          .real_bytes = sizeof(tsi_real),
+                                          .load = load,
+                                          .gather = gather,
+                                          .scatter = scatter,
+                                          .factor = factor,
+                                          .solve = solve,
+                                          .residual = residual,
+                                          .add = add};

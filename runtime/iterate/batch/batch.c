@@ -1,0 +1,149 @@
+/* Batches from their making to their end: see batch.h. */
+#include "runtime/iterate/batch/batch.h"
+
+#include <math.h>
+
+#include "runtime/base/options.h"
+#include "runtime/factor/factor.h"
+
+void tristar_batch_options_init_sized(tristar_batch_options *options, size_t size) {
+  const tristar_batch_options defaults = {.engine = TRISTAR_ENGINE_AUTO, .max_steps = 3};
+  tsi_options_init(options, size, &defaults, sizeof defaults);
+}
+
+static tristar_status check_options(const tsi_env *env, const tristar_batch_options *o) {
+  if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine is %d", (int)o->engine);
+  if (!(o->tolerance >= 0)) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "tolerance is %g", o->tolerance);
+  if (o->max_steps < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d", o->max_steps);
+  return TRISTAR_OK;
+}
+
+/* ---- The typical values -------------------------------------------------------------------------------- */
+
+/* scale, by the user's line, as that of row or column line[k]. */
+static tristar_status take_scale(tristar_batch_t *batch, const double *scale, const tsi_index *line,
+                                 double **out) {
+  if (scale == NULL) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_IN(batch, *out, batch->pattern->n));
+  for (tsi_index k = 0; k < batch->pattern->n; k++) (*out)[k] = scale[line[k]];
+  return TRISTAR_OK;
+}
+
+/* Orders and scales of a factor, with the interchanges inside its panels. */
+static tristar_status take_order(tristar_batch_t *batch, const tristar_factor_t *factor) {
+  tsi_env *env = &batch->ts->env;
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_index n = an->pattern->n;
+  TSI_TRY(tsi_pattern_copy(env, an->pattern, &batch->pattern));
+  tsi_own(batch, batch->pattern);
+  TSI_TRY(TSI_ALLOC_IN(batch, batch->row, n));
+  TSI_TRY(TSI_ALLOC_IN(batch, batch->column, n));
+  for (tsi_index k = 0; k < n; k++) {
+    batch->row[k] = an->in_row[factor->pivot_order ? factor->pivot_order[k] : k];
+    batch->column[k] = an->out_row[k];
+  }
+  TSI_TRY(take_scale(batch, factor->row_scale, batch->row, &batch->row_scale));
+  return take_scale(batch, factor->col_scale, batch->column, &batch->scale);
+}
+
+static tristar_status factor_typical(tristar_t *ts, const tristar_view *a, const tristar_batch_options *o,
+                                     tristar_factor_t **factor) {
+  tristar_analysis_options options;
+  tristar_analysis_t *analysis = NULL;
+  tristar_analysis_options_init(&options);
+  options.method = TRISTAR_METHOD_LU;
+  options.ordering = o->ordering;
+  options.matching = o->matching;
+  tristar_status status = tristar_analyze(ts, a, &options, &analysis);
+  if (status == TRISTAR_OK) status = tristar_factor(analysis, a->values, factor);
+  tristar_analysis_destroy(&analysis);
+  return status;
+}
+
+static tristar_status create(tristar_t *ts, const tristar_factor_t *factor,
+                             const tristar_batch_options *options, tristar_batch_t **out) {
+  TSI_TRY(TSI_ALLOC_ZERO(&ts->env, *out, 1));
+  tristar_batch_t *batch = *out;
+  batch->ts = ts;
+  tsi_env_retain(&ts->env);
+  batch->options = *options;
+  const char scalar = factor->analysis->pattern->scalar;
+  batch->kernels = tsi_batch_kernels_select(scalar, ts->isa);
+  batch->tolerance =
+      options->tolerance > 0 ? options->tolerance : pow(tsi_sparse_kernels_select(scalar)->epsilon, 0.75);
+  TSI_TRY(take_order(batch, factor));
+  TSI_TRY(tsi_batch_find_structure(batch));
+  batch->stats.lanes = batch->kernels->lanes;
+  batch->stats.workers = 1;
+  batch->stats.group_bytes =
+      (double)(batch->stats.nnz + batch->stats.nnz_factor) * (double)batch->kernels->lane_bytes;
+  return TRISTAR_OK;
+}
+
+tristar_status tristar_batch(tristar_t *ts, const tristar_view *a, const tristar_batch_options *options,
+                             tristar_batch_t **batch) {
+  tristar_status status = TRISTAR_OK;
+  tristar_batch_options full;
+  tristar_factor_t *factor = NULL;
+  if (batch != NULL) *batch = NULL;
+  TSI_ENTER(ts, ts);
+  tsi_env *env = &ts->env;
+  if (a == NULL || batch == NULL)
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", a == NULL ? "a" : "batch");
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_batch_options, options, &full));
+  TSI_TRY_OUT(check_options(env, &full));
+  if (a->values == NULL)
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "the view has no values: a batch needs typical ones");
+  TSI_TRY_OUT(factor_typical(ts, a, &full, &factor));
+  TSI_TRY_OUT(create(ts, factor, &full, batch));
+out:
+  tristar_factor_destroy(&factor);
+  if (status != TRISTAR_OK) tristar_batch_destroy(batch);
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_batch_get_stats(const tristar_batch_t *batch, tristar_batch_stats *stats) {
+  TSI_GET(batch, stats, batch->stats);
+}
+
+/* ---- What is kept -------------------------------------------------------------------------------------- */
+
+tristar_status tsi_batch_allocate_group(const tristar_batch_t *batch, tsi_batch_group *group) {
+  tsi_env *env = &batch->ts->env;
+  const tsi_batch_structure *s = &batch->structure;
+  const size_t bytes = batch->kernels->lane_bytes;
+  TSI_TRY(TSI_ALLOC_SIZED(env, group->a, s->a.ptr[s->n], bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(group->a, group->factors.inverse, s->n, bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(group->a, group->factors.l, s->l.ptr[s->n], bytes));
+  return TSI_ALLOC_SIZED_IN(group->a, group->factors.u, s->u.ptr[s->n], bytes);
+}
+
+void tsi_batch_release_group(tsi_batch_group *group) {
+  tsi_release(group->a);
+  *group = (tsi_batch_group){.a = NULL};
+}
+
+void tsi_batch_drop_systems(tristar_batch_t *batch) {
+  const int lanes = batch->kernels ? batch->kernels->lanes : 1;
+  for (int64_t s = 0; batch->system != NULL && s < batch->systems; s++) {
+    tristar_plan_destroy(&batch->system[s].plan);
+    tristar_factor_destroy(&batch->system[s].factor);
+  }
+  for (int64_t g = 0; batch->group != NULL && g * lanes < batch->systems; g++)
+    tsi_batch_release_group(&batch->group[g]);
+  TSI_FREE(&batch->ts->env, batch->system);
+  TSI_FREE(&batch->ts->env, batch->group);
+  batch->systems = batch->stats.systems = 0;
+}
+
+void tristar_batch_destroy(tristar_batch_t **batch) {
+  if (batch == NULL || *batch == NULL) return;
+  tristar_batch_t *b = *batch;
+  tsi_env *env = &b->ts->env;
+  *batch = NULL;
+  if (tsi_env_abandon(env, b)) return;
+  tsi_batch_drop_systems(b);
+  TSI_FREE(env, b);
+  tsi_env_release(env);
+}

@@ -1,0 +1,445 @@
+/* Factors and solves the systems of a batch: tristar_batch_factor, _solve and _factor_solve. See batch.h. */
+#include "runtime/iterate/batch/batch.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/scalars.h"
+#include "runtime/context/crew.h"
+#include "tristar_solve.h"
+
+/* What a call works on. Groups leave to the caller's thread the systems that their pivots do not suit. */
+typedef struct job {
+  tristar_batch_t *batch;
+  int64_t count;
+  bool factors, solves, keeps;
+  const char *values; /* NULL: of kept groups */
+  int64_t stride;
+  tristar_op op;
+  int64_t nrhs, ldb, bstride, ldx, xstride;
+  const char *b;
+  char *x;
+  int64_t *apart; /* count: first right-hand side that the group has not solved, all later ones neither;
+                     NONE_APART: there is none */
+  double *error;  /* count */
+  tsi_batch_group *room; /* by member: a group, unless groups are kept */
+  char **scratch;        /* by member, see below */
+  size_t user_bytes;     /* of a scalar */
+} job;
+
+#define NONE_APART INT64_MAX
+
+/* Vectors of lane numbers of a member; then, if the user has several entries at one place, values of a group.
+ */
+enum { OF_FACTOR, OF_B, OF_X, OF_R, OF_RESIDUAL, VECTORS = OF_RESIDUAL + 2 };
+
+static void *vector_of(const job *j, int member, int which) {
+  return j->scratch[member] + (size_t)which * (size_t)j->batch->structure.n * j->batch->kernels->lane_bytes;
+}
+
+/* The system of lane l of a group; the last one again, where there are no more. */
+static int64_t system_of(const job *j, tsi_index group, int l) {
+  const int64_t s = (int64_t)group * j->batch->kernels->lanes + l;
+  return s < j->count ? s : j->count - 1;
+}
+
+static bool is_spare(const job *j, tsi_index group, int l) {
+  return (int64_t)group * j->batch->kernels->lanes + l >= j->count;
+}
+
+/* ---- Groups -------------------------------------------------------------------------------------------- */
+
+/* Values of system s in the order of the pattern: the user's, or, where he has several at one place, sums in
+ * the room for lane l. */
+static const void *values_of(const job *j, int member, int64_t s, int l) {
+  const tsi_pattern *pattern = j->batch->pattern;
+  const char *given = j->values + (size_t)(s * j->stride) * j->user_bytes;
+  if (pattern->place == NULL) return given;
+  char *sums = vector_of(j, member, VECTORS);
+  sums += (size_t)l * (size_t)pattern->ptr[pattern->n] * j->user_bytes;
+  tsi_pattern_take(pattern, given, sums);
+  return sums;
+}
+
+static void factor_group(const job *j, tsi_index group, int member, tsi_batch_group *room) {
+  const tristar_batch_t *batch = j->batch;
+  const tsi_batch_kernels *k = batch->kernels;
+  const tsi_batch_structure *s = &batch->structure;
+  const void *values[TSI_BATCH_BYTES];
+  for (int l = 0; l < k->lanes; l++) values[l] = values_of(j, member, system_of(j, group, l), l);
+  k->load(s->a.ptr[s->n], batch->source, batch->entry_scale, batch->pattern->symmetry, values, room->a);
+  const unsigned bad = k->factor(s, room->a, vector_of(j, member, OF_FACTOR), &room->factors);
+  for (int l = 0; l < k->lanes; l++)
+    if (bad >> l & 1 && !is_spare(j, group, l)) j->apart[system_of(j, group, l)] = 0;
+}
+
+/* Refines the lanes whose errors are too large. error: of each lane. */
+static void refine(const job *j, int member, const tsi_batch_group *room, double *error) {
+  const tristar_batch_t *batch = j->batch;
+  const tsi_batch_kernels *k = batch->kernels;
+  const tsi_batch_structure *s = &batch->structure;
+  void *b = vector_of(j, member, OF_B), *x = vector_of(j, member, OF_X), *r = vector_of(j, member, OF_R);
+  void *work = vector_of(j, member, OF_RESIDUAL);
+  k->residual(s, j->op, room->a, b, x, r, work, error);
+  for (int step = 0; step < batch->options.max_steps; step++) {
+    unsigned lanes = 0;
+    for (int l = 0; l < k->lanes; l++) lanes |= (unsigned)!(error[l] <= batch->tolerance) << l;
+    if (lanes == 0) return;
+    k->solve(s, &room->factors, j->op, r);
+    k->add(s->n, lanes, r, x);
+    k->residual(s, j->op, room->a, b, x, r, work, error);
+  }
+}
+
+/* One right-hand side of the systems of a group. */
+static void solve_column(const job *j, tsi_index group, int64_t column, int member,
+                         const tsi_batch_group *room) {
+  const tristar_batch_t *batch = j->batch;
+  const tsi_batch_kernels *k = batch->kernels;
+  const tsi_batch_structure *s = &batch->structure;
+  const bool plain = j->op == TRISTAR_N;
+  const tsi_index *in = plain ? batch->row : batch->column, *out = plain ? batch->column : batch->row;
+  const double *in_scale = plain ? batch->row_scale : batch->scale;
+  const double *out_scale = plain ? batch->scale : batch->row_scale;
+  const void *b[TSI_BATCH_BYTES];
+  void *x[TSI_BATCH_BYTES];
+  double error[TSI_BATCH_BYTES];
+  for (int l = 0; l < k->lanes; l++) {
+    const int64_t system = system_of(j, group, l);
+    b[l] = j->b + (size_t)(system * j->bstride + column * j->ldb) * j->user_bytes;
+    x[l] = j->x + (size_t)(system * j->xstride + column * j->ldx) * j->user_bytes;
+  }
+  void *lane_b = vector_of(j, member, OF_B), *lane_x = vector_of(j, member, OF_X);
+  k->gather(s->n, in, in_scale, b, lane_b);
+  memcpy(lane_x, lane_b, (size_t)s->n * k->lane_bytes);
+  k->solve(s, &room->factors, j->op, lane_x);
+  refine(j, member, room, error);
+  for (int l = 0; l < k->lanes; l++) {
+    const int64_t system = system_of(j, group, l);
+    if (is_spare(j, group, l)) {
+      x[l] = NULL;
+    } else if (j->apart[system] != NONE_APART || !(error[l] <= batch->tolerance)) {
+      j->apart[system] = tsi_count_min(j->apart[system], column);
+      x[l] = NULL; /* which may be b */
+    } else if (error[l] > j->error[system]) {
+      j->error[system] = error[l];
+    }
+  }
+  k->scatter(s->n, out, out_scale, lane_x, x);
+}
+
+static void run_group(void *context, tsi_index group, int member) {
+  const job *j = context;
+  tsi_batch_group *room = j->room != NULL ? &j->room[member] : &j->batch->group[group];
+  if (j->factors) factor_group(j, group, member, room);
+  for (int64_t column = 0; j->solves && column < j->nrhs; column++)
+    solve_column(j, group, column, member, room);
+}
+
+/* ---- Systems by themselves ----------------------------------------------------------------------------- */
+
+/* Values of the pattern of a kept system: those of the group without its scales. */
+static void restore_values(const job *j, int64_t system, void *values) {
+  const tristar_batch_t *batch = j->batch;
+  const tsi_batch_kernels *k = batch->kernels;
+  const tsi_batch_structure *s = &batch->structure;
+  const char scalar = batch->pattern->scalar;
+  const char *a = batch->group[system / k->lanes].a;
+  const bool is_single = tsi_scalar_is_single(scalar);
+  for (tsi_count e = 0; e < s->a.ptr[s->n]; e++) {
+    double part[2] = {0, 0};
+    if (batch->source[e] < 0) continue; /* a mirror image */
+    for (int i = 0; i < tsi_scalar_width((tristar_scalar)scalar); i++) {
+      const char *lane = a + (size_t)e * k->lane_bytes + (size_t)i * TSI_BATCH_BYTES +
+                         (size_t)(system % k->lanes) * k->real_bytes;
+      part[i] = (is_single ? (double)*(const float *)lane : *(const double *)lane) / batch->entry_scale[e];
+    }
+    tsi_scalar_write(scalar, values, (size_t)batch->source[e], part);
+  }
+}
+
+static tristar_status factor_apart(const job *j, int64_t system, tsi_batch_system *out) {
+  const tristar_batch_t *batch = j->batch;
+  tsi_env *env = &batch->ts->env;
+  tristar_analysis_options options;
+  tristar_plan_options plan;
+  tristar_analysis_t *analysis = NULL;
+  TSI_OWNED void *values = NULL;
+  TSI_TRY(tsi_pattern_allocate_values(env, batch->pattern, &values));
+  if (j->values == NULL)
+    restore_values(j, system, values);
+  else
+    tsi_pattern_take(batch->pattern, j->values + (size_t)(system * j->stride) * j->user_bytes, values);
+  const tristar_view view = tsi_pattern_view(batch->pattern, values);
+  tristar_analysis_options_init(&options);
+  tristar_plan_options_init(&plan);
+  options.method = TRISTAR_METHOD_LU;
+  options.ordering = batch->options.ordering;
+  options.matching = batch->options.matching;
+  plan.engine = TRISTAR_ENGINE_SERIAL;
+  tristar_status status = tristar_analyze(batch->ts, &view, &options, &analysis);
+  if (status == TRISTAR_OK) status = tristar_factor(analysis, values, &out->factor);
+  if (status == TRISTAR_OK) status = tristar_plan(out->factor, &plan, &out->plan);
+  tristar_analysis_destroy(&analysis);
+  return status;
+}
+
+/* The right-hand sides from the first one on that the group has not solved. */
+static tristar_status solve_apart(const job *j, int64_t system, const tsi_batch_system *of) {
+  tristar_refine_result result;
+  const tsi_env *env = &j->batch->ts->env;
+  const int64_t first = j->apart[system];
+  const double epsilon = tsi_sparse_kernels_select(j->batch->pattern->scalar)->epsilon;
+  const void *b = j->b + (size_t)(system * j->bstride + first * j->ldb) * j->user_bytes;
+  void *x = j->x + (size_t)(system * j->xstride + first * j->ldx) * j->user_bytes;
+  TSI_TRY(tristar_solve_refined(of->plan, j->op, j->nrhs - first, b, j->ldb, x, j->ldx, NULL, &result));
+  if (!(result.backward_error <= j->error[system])) j->error[system] = result.backward_error;
+  if (!(result.backward_error <= cbrt(epsilon)))
+    TSI_FAIL(env, TRISTAR_ERR_ACCURACY, "the backward error of the solution is %.1e", result.backward_error);
+  return TRISTAR_OK;
+}
+
+static void fill_nan(const job *j, int64_t system) {
+  const double nan[2] = {NAN, NAN};
+  for (int64_t column = 0; column < j->nrhs; column++)
+    for (tsi_index i = 0; i < j->batch->structure.n; i++)
+      tsi_scalar_write(j->batch->pattern->scalar, j->x, (size_t)(system * j->xstride + column * j->ldx + i),
+                       nan);
+  j->error[system] = INFINITY;
+}
+
+/* Works on a system that its group has left, or that has a plan of its own. kept: where it is kept, or NULL.
+ */
+static tristar_status run_apart(const job *j, int64_t system, tsi_batch_system *kept) {
+  tsi_batch_system here = {.status = TRISTAR_OK}, *of = kept != NULL ? kept : &here;
+  if (of->plan == NULL) of->status = factor_apart(j, system, of);
+  tristar_status status = of->status;
+  if (status == TRISTAR_OK && j->solves) status = solve_apart(j, system, of);
+  tristar_plan_destroy(&here.plan);
+  tristar_factor_destroy(&here.factor);
+  return status;
+}
+
+/* All that groups have left. status: of each system, or NULL. Gives the first one that is not OK. */
+static tristar_status run_rest(const job *j, tristar_status *status) {
+  tristar_batch_t *batch = j->batch;
+  const tsi_env *env = &batch->ts->env;
+  char text[TSI_MESSAGE_SIZE] = "";
+  int64_t worst = -1;
+  tristar_status first = TRISTAR_OK;
+  batch->stats.apart = 0;
+  for (int64_t s = 0; s < j->count; s++) {
+    tsi_batch_system *kept = j->keeps || j->values == NULL ? &batch->system[s] : NULL;
+    tristar_status here = TRISTAR_OK;
+    if (j->apart[s] != NONE_APART) {
+      batch->stats.apart++;
+      here = kept != NULL && kept->status != TRISTAR_OK ? TRISTAR_ERR_STALE : run_apart(j, s, kept);
+      if (here == TRISTAR_ERR_STALE)
+        (void)tsi_fail(env, here, __func__, __FILE__, __LINE__, "its factorization failed");
+      if (here != TRISTAR_OK && j->solves) fill_nan(j, s);
+      if (here != TRISTAR_OK && worst < 0) {
+        snprintf(text, sizeof text, "%s", tsi_error_text(env));
+        worst = s;
+        first = here;
+      }
+    }
+    if (status != NULL) status[s] = here;
+  }
+  if (first != TRISTAR_OK)
+    TSI_FAIL(env, first, "system %" PRId64 " of %" PRId64 ": %.400s", worst, j->count, text);
+  return TRISTAR_OK;
+}
+
+/* ---- Calls --------------------------------------------------------------------------------------------- */
+
+/* Bytes that a group reads and writes, about: what a crew's tasks are judged by. */
+static double bytes_of_group(const job *j) {
+  const tristar_batch_t *batch = j->batch;
+  const double lane = (double)batch->kernels->lane_bytes;
+  double bytes = 0;
+  if (j->factors) bytes += lane * (1.5 * batch->stats.flops + 2 * (double)batch->stats.nnz);
+  if (j->solves)
+    bytes += lane * (double)j->nrhs * (double)(3 * batch->stats.nnz + 2 * batch->stats.nnz_factor);
+  return bytes;
+}
+
+static tristar_status make_room(job *j, int members) {
+  const tristar_batch_t *batch = j->batch;
+  tsi_env *env = &batch->ts->env;
+  const size_t group_values =
+      batch->pattern->place == NULL
+          ? 0
+          : (size_t)batch->pattern->ptr[batch->pattern->n] * (size_t)batch->kernels->lanes * j->user_bytes;
+  const size_t bytes = VECTORS * (size_t)batch->structure.n * batch->kernels->lane_bytes + group_values;
+  for (int m = 0; m < members; m++) {
+    TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, j->scratch[m], bytes, 1));
+    tsi_own(j->scratch, j->scratch[m]);
+    if (j->room != NULL) TSI_TRY(tsi_batch_allocate_group(batch, &j->room[m]));
+    if (j->room != NULL) tsi_own(j->room, j->room[m].a);
+  }
+  return TRISTAR_OK;
+}
+
+static tristar_status run_groups(job *j) {
+  tristar_batch_t *batch = j->batch;
+  tsi_env *env = &batch->ts->env;
+  TSI_OWNED char **scratch = NULL;
+  TSI_OWNED tsi_batch_group *room = NULL;
+  TSI_CLEANUP(tsi_crew_finish) tsi_crew crew = {.ts = NULL};
+  tsi_index groups;
+  double start_seconds;
+  if (!tsi_to_index((j->count + batch->kernels->lanes - 1) / batch->kernels->lanes, &groups))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%" PRId64 " systems", j->count);
+  const double bytes = bytes_of_group(j) * groups;
+  TSI_TRY(tsi_crew_begin(batch->ts, "batch_groups", batch->options.engine, TSI_RUNS_LONG, groups, bytes,
+                         &start_seconds, &crew));
+  TSI_TRY(TSI_ALLOC_ZERO(env, scratch, crew.members));
+  if (j->factors && !j->keeps) TSI_TRY(TSI_ALLOC_ZERO(env, room, crew.members));
+  j->scratch = scratch;
+  j->room = room;
+  TSI_TRY(make_room(j, crew.members));
+  batch->stats.workers = crew.members;
+  return tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_group, j);
+}
+
+/* Groups for the systems of a call that keeps factors, in place of those that are kept. */
+static tristar_status keep_systems(const job *j) {
+  tristar_batch_t *batch = j->batch;
+  tsi_env *env = &batch->ts->env;
+  const int lanes = batch->kernels->lanes;
+  tsi_batch_drop_systems(batch);
+  TSI_TRY(TSI_ALLOC_ZERO(env, batch->system, j->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, batch->group, (j->count + lanes - 1) / lanes));
+  batch->systems = j->count;
+  for (int64_t g = 0; g * lanes < j->count; g++) TSI_TRY(tsi_batch_allocate_group(batch, &batch->group[g]));
+  batch->stats.systems = j->count;
+  return TRISTAR_OK;
+}
+
+static tristar_status check_values(const job *j) {
+  const tsi_env *env = &j->batch->ts->env;
+  if (j->count < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "count is %" PRId64, j->count);
+  if (j->values == NULL && j->count > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+  if (j->stride < j->batch->pattern->given && j->count > 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "stride is %" PRId64 ", but a system has %" PRId64 " values",
+             j->stride, j->batch->pattern->given);
+  return TRISTAR_OK;
+}
+
+static tristar_status check_vectors(const job *j) {
+  const tsi_env *env = &j->batch->ts->env;
+  const int64_t n = j->batch->structure.n;
+  if (j->op != TRISTAR_N && j->op != TRISTAR_T && j->op != TRISTAR_C)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)j->op);
+  if (j->nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, j->nrhs);
+  if (j->nrhs == 0 || j->count == 0 || n == 0) return TRISTAR_OK;
+  if (j->b == NULL || j->x == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", j->b ? "x" : "b");
+  if (j->ldb < n || j->ldx < n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "the leading dimensions of b and x are %" PRId64 " and %" PRId64 ", n is %" PRId64, j->ldb,
+             j->ldx, n);
+  if (j->count > 1 && (j->bstride < 0 || j->xstride < (j->nrhs - 1) * j->ldx + n))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "the strides of b and x are %" PRId64 " and %" PRId64
+             ", but the solutions of a system take %" PRId64,
+             j->bstride, j->xstride, (j->nrhs - 1) * j->ldx + n);
+  if (j->b == j->x && (j->ldb != j->ldx || j->bstride != j->xstride))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, but their leading dimensions or strides differ");
+  return TRISTAR_OK;
+}
+
+static tristar_status run_job(job *j, double *errors, tristar_status *status) {
+  tristar_batch_t *batch = j->batch;
+  tsi_env *env = &batch->ts->env;
+  j->user_bytes = tsi_sparse_kernels_select(batch->pattern->scalar)->scalar_bytes;
+  TSI_SCRATCH(env, int64_t, apart, j->count);
+  TSI_SCRATCH_ZERO(env, double, error, j->count);
+  for (int64_t s = 0; s < j->count; s++) apart[s] = NONE_APART;
+  j->apart = apart;
+  j->error = error;
+  if (j->keeps) TSI_TRY(keep_systems(j));
+  if (j->values == NULL) /* kept */
+    for (int64_t s = 0; s < j->count; s++)
+      if (batch->system[s].plan != NULL || batch->system[s].status != TRISTAR_OK) apart[s] = 0;
+  const bool nothing = j->count == 0 || (!j->factors && j->nrhs == 0);
+  if (!nothing) TSI_TRY(run_groups(j));
+  const tristar_status result = run_rest(j, status);
+  if (errors != NULL && j->count > 0) memcpy(errors, error, (size_t)j->count * sizeof *errors);
+  return result;
+}
+
+/* One call at a time. */
+static tristar_status run_alone(job *j, double *errors, tristar_status *status, double *seconds) {
+  tristar_batch_t *batch = j->batch;
+  const double begin = tsi_clock();
+  if (atomic_exchange(&batch->busy, true))
+    TSI_FAIL(&batch->ts->env, TRISTAR_ERR_BUSY, "another call with this batch has not ended");
+  const tristar_status result = run_job(j, errors, status);
+  *seconds = tsi_clock() - begin;
+  atomic_store(&batch->busy, false);
+  return result;
+}
+
+tristar_status tristar_batch_factor(tristar_batch_t *batch, int64_t count, const void *values, int64_t stride,
+                                    tristar_status *status) {
+  tristar_status result = TRISTAR_OK;
+  TSI_ENTER(batch, batch->ts);
+  job j = {
+      .batch = batch, .count = count, .values = values, .stride = stride, .factors = true, .keeps = true};
+  result = check_values(&j);
+  if (result == TRISTAR_OK) result = run_alone(&j, NULL, status, &batch->stats.factor_seconds);
+  return tsi_answer(&batch->ts->env, result);
+}
+
+tristar_status tristar_batch_solve(tristar_batch_t *batch, tristar_op op, int64_t nrhs, const void *b,
+                                   int64_t ldb, int64_t bstride, void *x, int64_t ldx, int64_t xstride,
+                                   double *errors, tristar_status *status) {
+  tristar_status result = TRISTAR_OK;
+  TSI_ENTER(batch, batch->ts);
+  job j = {.batch = batch,
+           .count = batch->systems,
+           .solves = true,
+           .op = op,
+           .nrhs = nrhs,
+           .b = b,
+           .ldb = ldb,
+           .bstride = bstride,
+           .x = x,
+           .ldx = ldx,
+           .xstride = xstride};
+  result = check_vectors(&j);
+  if (result == TRISTAR_OK && batch->group == NULL)
+    result = tsi_fail(&batch->ts->env, TRISTAR_ERR_STALE, __func__, __FILE__, __LINE__,
+                      "the batch has no factors: call tristar_batch_factor first");
+  if (result == TRISTAR_OK) result = run_alone(&j, errors, status, &batch->stats.solve_seconds);
+  return tsi_answer(&batch->ts->env, result);
+}
+
+tristar_status tristar_batch_factor_solve(tristar_batch_t *batch, int64_t count, const void *values,
+                                          int64_t stride, tristar_op op, int64_t nrhs, const void *b,
+                                          int64_t ldb, int64_t bstride, void *x, int64_t ldx, int64_t xstride,
+                                          double *errors, tristar_status *status) {
+  tristar_status result = TRISTAR_OK;
+  TSI_ENTER(batch, batch->ts);
+  job j = {.batch = batch,
+           .count = count,
+           .values = values,
+           .stride = stride,
+           .factors = true,
+           .solves = true,
+           .op = op,
+           .nrhs = nrhs,
+           .b = b,
+           .ldb = ldb,
+           .bstride = bstride,
+           .x = x,
+           .ldx = ldx,
+           .xstride = xstride};
+  result = check_values(&j);
+  if (result == TRISTAR_OK) result = check_vectors(&j);
+  if (result == TRISTAR_OK) result = run_alone(&j, errors, status, &batch->stats.factor_seconds);
+  return tsi_answer(&batch->ts->env, result);
+}

@@ -1,0 +1,185 @@
+/* The structure of the factors of a batch: see batch.h.
+ *
+ * Column j of L and U has the rows that are reached from those of column j of A through columns of L before j
+ * (Gilbert and Peierls 1988). Pivots are on the diagonal, so it is found once. */
+#include "runtime/iterate/batch/batch.h"
+
+#include "runtime/base/sort.h"
+#include "runtime/matrix/full.h"
+
+/* ---- The matrix ---------------------------------------------------------------------------------------- */
+
+/* Puts entry p of a line of the pattern, and its mirror image, into columns; count: only counts them. */
+static void put_entry(const tristar_batch_t *batch, const tsi_index *row_place, const tsi_index *column_place,
+                      tsi_index line, tsi_count p, bool count, tsi_entries *columns) {
+  const tsi_pattern *pattern = batch->pattern;
+  const tsi_index other = pattern->index[p];
+  const tsi_index i = pattern->by_rows ? line : other, j = pattern->by_rows ? other : line;
+  tsi_count *item = columns->item;
+  const bool mirrors = pattern->symmetry != TRISTAR_GENERAL && i != j;
+  if (count) {
+    columns->ptr[column_place[j] + 1]++;
+    if (mirrors) columns->ptr[column_place[i] + 1]++;
+    return;
+  }
+  item[tsi_entries_put(columns, column_place[j], row_place[i])] = p;
+  if (mirrors) item[tsi_entries_put(columns, column_place[i], row_place[j])] = ~p;
+}
+
+static tristar_status permute(const tristar_batch_t *batch, tsi_entries *columns) {
+  tsi_env *env = &batch->ts->env;
+  const tsi_pattern *pattern = batch->pattern;
+  TSI_SCRATCH(env, tsi_index, row_place, pattern->n);
+  TSI_SCRATCH(env, tsi_index, column_place, pattern->n);
+  for (tsi_index k = 0; k < pattern->n; k++) {
+    row_place[batch->row[k]] = k;
+    column_place[batch->column[k]] = k;
+  }
+  TSI_TRY(tsi_entries_begin(env, pattern->n, sizeof(tsi_count), columns));
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass == 1) TSI_TRY(tsi_entries_reserve(env, columns));
+    for (tsi_index line = 0; line < pattern->n; line++)
+      for (tsi_count p = pattern->ptr[line]; p < pattern->ptr[line + 1]; p++)
+        put_entry(batch, row_place, column_place, line, p, pass == 0, columns);
+  }
+  tsi_entries_end(columns);
+  return tsi_entries_sort(env, columns);
+}
+
+/* Takes over the arrays of the matrix by columns. */
+static tristar_status take_matrix(tristar_batch_t *batch, tsi_entries *columns) {
+  const tsi_index n = batch->structure.n;
+  TSI_TRY(TSI_ALLOC_IN(batch, batch->entry_scale, columns->ptr[n]));
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count e = columns->ptr[j]; e < columns->ptr[j + 1]; e++)
+      batch->entry_scale[e] = batch->row_scale ? batch->row_scale[columns->index[e]] * batch->scale[j] : 1;
+  batch->source = columns->item;
+  batch->structure.a = (tsi_batch_columns){columns->ptr, columns->index};
+  tsi_own(batch, columns->item);
+  tsi_own(batch, columns->ptr);
+  tsi_own(batch, columns->index);
+  *columns = (tsi_entries){.n = 0};
+  return TRISTAR_OK;
+}
+
+/* ---- The factors --------------------------------------------------------------------------------------- */
+
+/* Rows of the columns so far. */
+typedef struct growing {
+  tsi_count *ptr;
+  tsi_index *index;
+  tsi_count room;
+} growing;
+
+static tristar_status grow(tsi_env *env, growing *columns, tsi_count most) {
+  if (most <= columns->room) return TRISTAR_OK;
+  TSI_OWNED tsi_index *larger = NULL;
+  const tsi_count used = columns->room, room = most + most / 2;
+  TSI_TRY(TSI_ALLOC(env, larger, room));
+  if (used > 0) memcpy(larger, columns->index, (size_t)used * sizeof *larger);
+  TSI_FREE(env, columns->index);
+  columns->index = tsi_take(&larger);
+  columns->room = room;
+  return TRISTAR_OK;
+}
+
+/* Marks what is reached from row `from`, which is not marked, in column j. stack, at: n, scratch. */
+static void reach(tsi_index from, tsi_index j, const growing *l, tsi_index *mark, tsi_index *stack,
+                  tsi_count *at, tsi_index *found, tsi_index *count) {
+  tsi_index depth = 0;
+  stack[0] = from;
+  mark[from] = j;
+  found[(*count)++] = from;
+  if (from < j) at[0] = l->ptr[from];
+  while (depth >= 0) {
+    const tsi_index k = stack[depth];
+    if (k >= j || at[depth] == l->ptr[k + 1]) {
+      depth--;
+      continue;
+    }
+    const tsi_index next = l->index[at[depth]++];
+    if (mark[next] == j) continue;
+    mark[next] = j;
+    found[(*count)++] = next;
+    stack[++depth] = next;
+    if (next < j) at[depth] = l->ptr[next];
+  }
+}
+
+/* Column j of both factors. */
+static tristar_status add_column(tsi_env *env, tsi_index j, const tsi_index *found, tsi_index count,
+                                 growing *l, growing *u) {
+  TSI_TRY(grow(env, l, l->ptr[j] + count));
+  TSI_TRY(grow(env, u, u->ptr[j] + count));
+  tsi_count lower = l->ptr[j], upper = u->ptr[j];
+  for (tsi_index k = 0; k < count; k++) {
+    if (found[k] > j) l->index[lower++] = found[k];
+    if (found[k] < j) u->index[upper++] = found[k];
+  }
+  l->ptr[j + 1] = lower;
+  u->ptr[j + 1] = upper;
+  return TRISTAR_OK;
+}
+
+static tristar_status find_columns(tsi_env *env, const tsi_batch_structure *s, growing *l, growing *u) {
+  TSI_SCRATCH(env, tsi_index, mark, s->n);
+  TSI_SCRATCH(env, tsi_index, stack, s->n);
+  TSI_SCRATCH(env, tsi_index, found, s->n);
+  TSI_SCRATCH(env, tsi_count, at, s->n);
+  l->ptr[0] = u->ptr[0] = 0;
+  for (tsi_index i = 0; i < s->n; i++) mark[i] = TSI_NONE;
+  for (tsi_index j = 0; j < s->n; j++) {
+    tsi_index count = 0;
+    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++)
+      if (mark[s->a.index[e]] != j) reach(s->a.index[e], j, l, mark, stack, at, found, &count);
+    tsi_sort_indices(found, count);
+    TSI_TRY(add_column(env, j, found, count, l, u));
+  }
+  return TRISTAR_OK;
+}
+
+static double flops_of(const tsi_batch_structure *s) {
+  double flops = 0;
+  for (tsi_index j = 0; j < s->n; j++) {
+    flops += 1 + (double)(s->l.ptr[j + 1] - s->l.ptr[j]);
+    for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1]; e++) {
+      const tsi_index k = s->u.index[e];
+      flops += 2 * (double)(s->l.ptr[k + 1] - s->l.ptr[k]);
+    }
+  }
+  return flops;
+}
+
+static tristar_status find_factors(tristar_batch_t *batch) {
+  tsi_env *env = &batch->ts->env;
+  tsi_batch_structure *s = &batch->structure;
+  growing l = {NULL, NULL, 0}, u = {NULL, NULL, 0};
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY_OUT(TSI_ALLOC(env, l.ptr, (tsi_count)s->n + 1));
+  TSI_TRY_OUT(TSI_ALLOC(env, u.ptr, (tsi_count)s->n + 1));
+  TSI_TRY_OUT(grow(env, &l, s->a.ptr[s->n] + 1));
+  TSI_TRY_OUT(grow(env, &u, s->a.ptr[s->n] + 1));
+  TSI_TRY_OUT(find_columns(env, s, &l, &u));
+out:
+  s->l = (tsi_batch_columns){l.ptr, l.index};
+  s->u = (tsi_batch_columns){u.ptr, u.index};
+  tsi_own(batch, l.ptr);
+  tsi_own(batch, l.index);
+  tsi_own(batch, u.ptr);
+  tsi_own(batch, u.index);
+  return status;
+}
+
+tristar_status tsi_batch_find_structure(tristar_batch_t *batch) {
+  TSI_CLEANUP(tsi_entries_finish) tsi_entries columns = {.n = 0};
+  tsi_batch_structure *s = &batch->structure;
+  s->n = batch->pattern->n;
+  TSI_TRY(permute(batch, &columns));
+  TSI_TRY(take_matrix(batch, &columns));
+  TSI_TRY(find_factors(batch));
+  batch->stats.n = s->n;
+  batch->stats.nnz = s->a.ptr[s->n];
+  batch->stats.nnz_factor = s->n + s->l.ptr[s->n] + s->u.ptr[s->n];
+  batch->stats.flops = flops_of(s);
+  return TRISTAR_OK;
+}
