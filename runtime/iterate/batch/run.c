@@ -179,6 +179,7 @@ static tristar_status factor_apart(const job *j, int64_t system, tsi_batch_syste
   options.method = TRISTAR_METHOD_LU;
   options.ordering = batch->options.ordering;
   options.matching = batch->options.matching;
+  if (options.matching == TRISTAR_MATCHING_AUTO) options.matching = TRISTAR_MATCHING_ON; /* small pivots */
   plan.engine = TRISTAR_ENGINE_SERIAL;
   tristar_status status = tristar_analyze(batch->ts, &view, &options, &analysis);
   if (status == TRISTAR_OK) status = tristar_factor(analysis, values, &out->factor);

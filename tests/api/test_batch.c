@@ -1,0 +1,373 @@
+/* Systems of one pattern (tristar_batch.h): every solution is held against its system, in double precision of
+ * the test: all scalars, symmetries and operations; systems that the common pivots do not suit; bits that
+ * depend on nothing but the system; what a call refuses. */
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+#include "tristar_batch.h"
+
+enum { N = 90, EACH = 5, NRHS = 2, MOST = N * (EACH + 3) };
+
+/* Compressed columns, or rows, of a pattern, perhaps with several entries at one place. */
+typedef struct pattern {
+  int n;
+  tristar_format format;
+  tristar_symmetry symmetry;
+  int32_t ptr[N + 1], index[MOST];
+} pattern;
+
+/* The places of column j: the diagonal, and EACH others near it. twice: some places occur twice. */
+static pattern make_pattern(int n, tristar_format format, tristar_symmetry symmetry, bool twice) {
+  pattern p = {.n = n, .format = format, .symmetry = symmetry};
+  int at = 0;
+  for (int j = 0; j < n; j++) {
+    p.ptr[j] = at;
+    p.index[at++] = j;
+    for (int k = 1; k <= EACH; k++) {
+      const int i = (j + k * k * 3 + 1) % n;
+      if (i == j || (symmetry != TRISTAR_GENERAL && i < j)) continue;
+      p.index[at++] = i;
+      if (twice && k == 2) p.index[at++] = i;
+    }
+  }
+  p.ptr[n] = at;
+  return p;
+}
+
+static tristar_view view_of(const typed *t, const pattern *p, const void *values) {
+  tristar_view v = DEFAULTS(tristar_view);
+  v.format = p->format;
+  v.symmetry = p->symmetry;
+  v.scalar = t->scalar;
+  v.rows = v.cols = p->n;
+  v.ptr = p->ptr;
+  v.index = p->index;
+  v.values = values;
+  return v;
+}
+
+/* Values of system s: a diagonal of about 3, others of size 1. skew: no diagonal. */
+static void fill_values(const typed *t, const pattern *p, uint64_t s, void *values) {
+  for (int j = 0; j < p->n; j++)
+    for (int e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
+      number x = random_value(s * 10007 + (uint64_t)e + 5);
+      const bool diagonal = p->index[e] == j;
+      if (diagonal) x += 3;
+      if (diagonal && p->symmetry == TRISTAR_HERMITIAN) __imag__ x = 0;
+      put(t, values, e, x);
+    }
+}
+
+/* The largest componentwise backward error of op(A) x = b. */
+static double system_error(const typed *t, const pattern *p, const void *values, tristar_op op, const void *b,
+                           const void *x) {
+  number r[N];
+  double bound[N], worst = 0;
+  for (int i = 0; i < p->n; i++) {
+    r[i] = get(t, b, i);
+    bound[i] = cabs(r[i]);
+  }
+  for (int line = 0; line < p->n; line++)
+    for (int e = p->ptr[line]; e < p->ptr[line + 1]; e++) {
+      const int other = p->index[e];
+      const int i = p->format == TRISTAR_CSC ? other : line, j = p->format == TRISTAR_CSC ? line : other;
+      for (int image = 0; image < (p->symmetry != TRISTAR_GENERAL && i != j ? 2 : 1); image++) {
+        number a = get(t, values, e);
+        if (image) a = mirrored(p->symmetry, a);
+        if (op == TRISTAR_C) a = conj(a);
+        const int to = (op == TRISTAR_N) == !image ? i : j, from = to == i ? j : i;
+        r[to] -= a * get(t, x, from);
+        bound[to] += cabs(a) * cabs(get(t, x, from));
+      }
+    }
+  for (int i = 0; i < p->n; i++) worst = fmax(worst, cabs(r[i]) / bound[i]);
+  return worst;
+}
+
+typedef struct systems {
+  pattern p;
+  int count, stride; /* in scalars, of values */
+  char *values, *b, *x;
+  double *errors;
+  tristar_status *status;
+} systems;
+
+static systems make_systems(const typed *t, pattern p, int count, uint64_t seed) {
+  systems s = {.p = p, .count = count, .stride = p.ptr[p.n] + 3};
+  const size_t vectors = (size_t)(count * NRHS * p.n);
+  s.values = xcalloc((size_t)(count * s.stride), t->bytes);
+  s.b = xcalloc(vectors, t->bytes);
+  s.x = xcalloc(vectors, t->bytes);
+  s.errors = xcalloc((size_t)count, sizeof *s.errors);
+  s.status = xcalloc((size_t)count, sizeof *s.status);
+  for (int k = 0; k < count; k++)
+    fill_values(t, &p, seed + (uint64_t)k, s.values + (size_t)(k * s.stride) * t->bytes);
+  for (size_t i = 0; i < vectors; i++) put(t, s.b, (int64_t)i, random_value(seed + i + 99));
+  return s;
+}
+
+static void release_systems(systems *s) {
+  free(s->values);
+  free(s->b);
+  free(s->x);
+  free(s->errors);
+  free(s->status);
+}
+
+static void *values_of(const typed *t, const systems *s, int k) {
+  return s->values + (size_t)(k * s->stride) * t->bytes;
+}
+
+static tristar_batch_t *batch_of(tristar_t *ts, const typed *t, const systems *s,
+                                 const tristar_batch_options *options) {
+  const tristar_view v = view_of(t, &s->p, s->values);
+  tristar_batch_t *batch;
+  CHECK_OK(tristar_batch(ts, &v, options, &batch));
+  return batch;
+}
+
+static tristar_status factor_solve(tristar_batch_t *batch, const systems *s, tristar_op op) {
+  const int n = s->p.n;
+  return tristar_batch_factor_solve(batch, s->count, s->values, s->stride, op, NRHS, s->b, n, NRHS * n, s->x,
+                                    n, NRHS * n, s->errors, s->status);
+}
+
+/* What solutions are held to unless options say otherwise. */
+static double passes(const typed *t) {
+  return 2 * pow(2 * t->roundoff, 0.75);
+}
+
+/* All solutions but those of `except`. */
+static void check_solutions(const typed *t, const systems *s, tristar_op op, double most, int except) {
+  for (int k = 0; k < s->count; k++) {
+    if (k == except) continue;
+    CHECK_MSG(s->status[k] == TRISTAR_OK, "system %d: %s", k, tristar_status_name(s->status[k]));
+    for (int c = 0; c < NRHS; c++) {
+      const size_t at = (size_t)((k * NRHS + c) * s->p.n) * t->bytes;
+      const double error = system_error(t, &s->p, values_of(t, s, k), op, s->b + at, s->x + at);
+      CHECK_MSG(error <= most, "system %d, op %c: error %.1e", k, (char)op, error);
+    }
+    CHECK(s->errors[k] <= most);
+  }
+}
+
+/* ---- All kinds ----------------------------------------------------------------------------------------- */
+
+static void check_kind(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_format format,
+                       bool twice) {
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  const double most = 40 * t->roundoff;
+  tristar_batch_options options = DEFAULTS(tristar_batch_options);
+  CLEANUP(release_systems)
+  systems s = make_systems(t, make_pattern(N - (int)symmetry, format, symmetry, twice), 37, 3);
+  const int n = s.p.n;
+  options.tolerance = most;
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, &options);
+  tristar_batch_stats stats;
+  const size_t bytes = (size_t)(s.count * NRHS * n) * t->bytes;
+  OWNED char *kept = xcalloc(bytes, 1);
+  for (int k = 0; k < 3; k++) {
+    CHECK_OK(factor_solve(batch, &s, ops[k]));
+    check_solutions(t, &s, ops[k], 2 * most, -1); /* sizes of complex numbers are |Re| + |Im| there */
+    CHECK_OK(tristar_batch_get_stats(batch, &stats));
+    CHECK_MSG(stats.apart == 0, "%lld systems by themselves", (long long)stats.apart);
+    /* with factors that are kept, in place */
+    memcpy(kept, s.b, bytes);
+    CHECK_OK(tristar_batch_factor(batch, s.count, s.values, s.stride, s.status));
+    CHECK_OK(tristar_batch_solve(batch, ops[k], NRHS, kept, n, NRHS * n, kept, n, NRHS * n, NULL, NULL));
+    CHECK(memcmp(kept, s.x, bytes) == 0);
+  }
+  CHECK(stats.n == n && stats.lanes == (t->is_single ? 16 : 8) && stats.nnz >= s.p.ptr[n] - (twice ? n : 0));
+  CHECK(stats.nnz_factor >= stats.nnz && stats.flops > 0 && stats.group_bytes > 0);
+}
+
+static void check_kinds(tristar_t *ts, const typed *t) {
+  check_kind(ts, t, TRISTAR_GENERAL, TRISTAR_CSC, false);
+  check_kind(ts, t, TRISTAR_GENERAL, TRISTAR_CSR, true);
+  check_kind(ts, t, TRISTAR_SYMMETRIC, TRISTAR_CSC, true);
+  if (t->is_complex) check_kind(ts, t, TRISTAR_HERMITIAN, TRISTAR_CSC, false);
+}
+
+/* ---- Bits ---------------------------------------------------------------------------------------------- */
+
+/* A system by itself, among others, with any engine and any number of workers has the same bits. */
+static void check_bits(tristar_t *ts, tristar_t *parallel, const typed *t) {
+  CLEANUP(release_systems)
+  systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 53, 8);
+  const int n = s.p.n;
+  const size_t each = (size_t)(NRHS * n) * t->bytes;
+  OWNED char *first = xcalloc((size_t)s.count, each);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, NULL);
+  /* values that need refinement in one lane must not change others */
+  for (int i = 0; i < n; i++) put(t, values_of(t, &s, 20), s.p.ptr[i], 1e-3);
+  CHECK_OK(factor_solve(batch, &s, TRISTAR_N));
+  check_solutions(t, &s, TRISTAR_N, t->is_single ? 1e-5 : 1e-11, -1);
+  memcpy(first, s.x, (size_t)s.count * each);
+  for (int k = 0; k < s.count; k += 4) {
+    systems alone = s;
+    alone.count = 1;
+    alone.values = values_of(t, &s, k);
+    alone.b = s.b + (size_t)k * each;
+    CHECK_OK(factor_solve(batch, &alone, TRISTAR_N));
+    CHECK_MSG(memcmp(s.x, first + (size_t)k * each, each) == 0, "system %d alone has other bits", k);
+  }
+  tristar_batch_options options = DEFAULTS(tristar_batch_options);
+  options.engine = TRISTAR_ENGINE_TASKS;
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *tasks = batch_of(parallel, t, &s, &options);
+  for (int repeat = 0; repeat < 5; repeat++) {
+    CHECK_OK(factor_solve(tasks, &s, TRISTAR_N));
+    CHECK(memcmp(s.x, first, (size_t)s.count * each) == 0);
+  }
+}
+
+/* ---- Systems of other kinds ---------------------------------------------------------------------------- */
+
+/* Pivots of the typical values are zero, or tiny, in some systems: those are solved by themselves. */
+static void check_other_pivots(tristar_t *ts, const typed *t) {
+  CLEANUP(release_systems)
+  systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 20, 21);
+  const int n = s.p.n;
+  tristar_batch_stats stats;
+  for (int i = 0; i < n; i++) {
+    put(t, values_of(t, &s, 3), s.p.ptr[i], 0);
+    put(t, values_of(t, &s, 11), s.p.ptr[i], t->is_single ? 1e-12 : 1e-25);
+  }
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, NULL);
+  CHECK_OK(factor_solve(batch, &s, TRISTAR_N));
+  CHECK_OK(tristar_batch_get_stats(batch, &stats));
+  CHECK_MSG(stats.apart >= 2, "%lld systems by themselves", (long long)stats.apart);
+  check_solutions(t, &s, TRISTAR_N, passes(t), -1);
+  CHECK_OK(tristar_batch_factor(batch, s.count, s.values, s.stride, s.status));
+  for (int repeat = 0; repeat < 2; repeat++) {
+    memset(s.x, 0, (size_t)(s.count * NRHS * n) * t->bytes);
+    CHECK_OK(
+        tristar_batch_solve(batch, TRISTAR_T, NRHS, s.b, n, NRHS * n, s.x, n, NRHS * n, s.errors, s.status));
+    check_solutions(t, &s, TRISTAR_T, passes(t), -1);
+  }
+}
+
+/* One system cannot be solved: it has its status and NaN, all others their solutions. */
+static void check_breakdown(tristar_t *ts, const typed *t, tristar_status expected) {
+  enum { BAD = 6 };
+  CLEANUP(release_systems)
+  systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 11, 33);
+  const int n = s.p.n, column = 17;
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, NULL);
+  for (int e = s.p.ptr[column]; e < s.p.ptr[column + 1]; e++)
+    put(t, values_of(t, &s, BAD), e, expected == TRISTAR_ERR_SINGULAR ? 0 : (double)NAN);
+  CHECK_STATUS(factor_solve(batch, &s, TRISTAR_N), expected);
+  CHECK_ERROR(ts, "system 6 of 11");
+  CHECK(s.status[BAD] == expected && isinf(s.errors[BAD]));
+  for (int i = 0; i < n * NRHS; i++) CHECK(isnan(creal(get(t, s.x, BAD * n * NRHS + i))));
+  check_solutions(t, &s, TRISTAR_N, passes(t), BAD);
+  CHECK_STATUS(tristar_batch_factor(batch, s.count, s.values, s.stride, s.status), expected);
+  CHECK(s.status[BAD] == expected && s.status[0] == TRISTAR_OK);
+  CHECK_STATUS(
+      tristar_batch_solve(batch, TRISTAR_N, NRHS, s.b, n, NRHS * n, s.x, n, NRHS * n, s.errors, s.status),
+      TRISTAR_ERR_STALE);
+  check_solutions(t, &s, TRISTAR_N, passes(t), BAD);
+}
+
+/* Rows and columns whose units differ widely, and systems of much larger values than the typical ones. */
+static void check_units(tristar_t *ts, const typed *t) {
+  CLEANUP(release_systems)
+  systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 19, 44);
+  const int n = s.p.n, far = t->is_single ? 4 : 40;
+  for (int k = 0; k < s.count; k++)
+    for (int j = 0; j < n; j++)
+      for (int e = s.p.ptr[j]; e < s.p.ptr[j + 1]; e++) {
+        const int exponent = (s.p.index[e] % 3 - 1) * far + (j % 5 - 2) * far / 2 + (k % 4) * 10;
+        put(t, values_of(t, &s, k), e, get(t, values_of(t, &s, k), e) * ldexp(1, exponent));
+      }
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, NULL);
+  CHECK_OK(factor_solve(batch, &s, TRISTAR_N));
+  check_solutions(t, &s, TRISTAR_N, passes(t), -1);
+}
+
+/* ---- What is refused ----------------------------------------------------------------------------------- */
+
+static void check_errors(tristar_t *ts) {
+  const typed *t = &typed_double;
+  CLEANUP(release_systems)
+  systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 3, 1);
+  const int64_t n = s.p.n;
+  tristar_view v = view_of(t, &s.p, s.values);
+  tristar_batch_options options = DEFAULTS(tristar_batch_options);
+  tristar_batch_t *batch = NULL;
+  tristar_batch_stats stats;
+  CHECK_STATUS(tristar_batch(NULL, &v, NULL, &batch), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_batch(ts, NULL, NULL, &batch), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_batch(ts, &v, NULL, NULL), TRISTAR_ERR_ARGUMENT);
+  options.tolerance = NAN;
+  CHECK_STATUS(tristar_batch(ts, &v, &options, &batch), TRISTAR_ERR_ARGUMENT);
+  options.tolerance = 0;
+  options.max_steps = -1;
+  CHECK_STATUS(tristar_batch(ts, &v, &options, &batch), TRISTAR_ERR_ARGUMENT);
+  v.values = NULL;
+  CHECK_STATUS(tristar_batch(ts, &v, NULL, &batch), TRISTAR_ERR_ARGUMENT);
+  v.values = s.values;
+  v.cols = n - 1;
+  CHECK_STATUS(tristar_batch(ts, &v, NULL, &batch), TRISTAR_ERR_RECTANGULAR);
+  CHECK(batch == NULL);
+  CHECK_STATUS(tristar_batch_get_stats(NULL, &stats), TRISTAR_ERR_ARGUMENT);
+  tristar_batch_destroy(&batch);
+  tristar_batch_destroy(NULL);
+
+  batch = batch_of(ts, t, &s, NULL);
+  CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 1, s.b, n, n, s.x, n, n, NULL, NULL), TRISTAR_ERR_STALE);
+  CHECK_STATUS(tristar_batch_factor(batch, -1, s.values, s.stride, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_batch_factor(batch, 3, NULL, s.stride, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_batch_factor(batch, 3, s.values, s.p.ptr[n] - 1, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(tristar_batch_factor(batch, 0, NULL, 0, NULL));
+  CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 1, NULL, n, n, NULL, n, n, NULL, NULL));
+  CHECK_OK(tristar_batch_factor(batch, 3, s.values, s.stride, NULL));
+  CHECK_STATUS(tristar_batch_solve(batch, (tristar_op)'X', 1, s.b, n, n, s.x, n, n, NULL, NULL),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, -1, s.b, n, n, s.x, n, n, NULL, NULL),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 1, NULL, n, n, s.x, n, n, NULL, NULL),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 1, s.b, n - 1, n, s.x, n, n, NULL, NULL),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 2, s.b, n, n, s.x, n, n, NULL, NULL),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 1, s.x, n, n, s.x, n + 1, n + 1, NULL, NULL),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 0, NULL, n, n, NULL, n, n, NULL, NULL));
+  CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 1, s.b, n, 0, s.x, n, n, NULL, NULL)); /* one b for all */
+  tristar_batch_destroy(&batch);
+}
+
+static void check_empty(tristar_t *ts) {
+  const typed *t = &typed_double;
+  const int32_t ptr[1] = {0};
+  const double none = 0;
+  tristar_view v = DEFAULTS(tristar_view);
+  v.scalar = t->scalar;
+  v.ptr = ptr;
+  v.index = ptr;
+  v.values = &none;
+  tristar_batch_t *batch;
+  CHECK_OK(tristar_batch(ts, &v, NULL, &batch));
+  CHECK_OK(tristar_batch_factor_solve(batch, 4, &none, 0, TRISTAR_N, 1, &none, 0, 0, (void *)&v, 0, 0, NULL,
+                                      NULL));
+  tristar_batch_destroy(&batch);
+}
+
+int main(int argc, char **argv) {
+  const typed types[] = {typed_single, typed_double, typed_complex_single, typed_complex_double};
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
+  for (int k = 0; k < 4; k++) {
+    RUN(check_kinds(ts, &types[k]));
+    RUN(check_other_pivots(ts, &types[k]));
+    RUN(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
+    RUN(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
+    RUN(check_units(ts, &types[k]));
+  }
+  RUN(check_errors(ts));
+  RUN(check_empty(ts));
+  CLEANUP(close_context) tristar_t *parallel = open_with_starpu(2, true);
+  for (int k = 0; k < 4; k++) RUN(check_bits(ts, parallel, &types[k]));
+  return 0;
+}
