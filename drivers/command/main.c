@@ -156,6 +156,20 @@ static const tsi_command commands[] = {
      "entries that a file names. The exit status is 1 if A is singular to working precision, or if pivots "
      "were perturbed, so that entries would be inaccurate.\n",
      NULL, 1, tsi_command_inverse},
+    {TSI_BATCH, "batch", "MATRIX VALUES...", "Solves many systems whose matrices have one pattern",
+     MATRIX_TEXT
+     "\n"
+     "Each file of VALUES has the matrix of a system, with the pattern and the symmetry of MATRIX, whose "
+     "values "
+     "are typical: they decide on the order of elimination, the scaling and the pivots. Systems are factored "
+     "and solved side by side in the lanes of vectors, and shared by the cores. Each solution is checked, "
+     "and "
+     "refined if needed; a system that the common pivots do not suit is solved with its own.\n"
+     "\n"
+     "With as many columns in --rhs as systems, each system has one of them; otherwise all systems have all "
+     "columns. X has the solutions of the first system, then those of the second, and so on. The exit status "
+     "is 1 if a system has no solution; it has no columns in X, and all others are solved.\n",
+     NULL, INT_MAX, tsi_command_batch},
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
      "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
      "figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, "
@@ -237,7 +251,7 @@ static const tsi_command commands[] = {
 #define COMMANDS (sizeof commands / sizeof commands[0])
 #define STARTS_STARPU                                                                                        \
   (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT | TSI_SCHUR |       \
-   TSI_INVERSE)
+   TSI_INVERSE | TSI_BATCH)
 
 static int print_help(void) {
   enum { INDENT = 23 };

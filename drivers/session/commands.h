@@ -15,6 +15,7 @@ int tsi_command_plot(const tsi_settings *settings);
 int tsi_command_simulate(const tsi_settings *settings);
 int tsi_command_schur(const tsi_settings *settings);
 int tsi_command_inverse(const tsi_settings *settings);
+int tsi_command_batch(const tsi_settings *settings);
 /* solve.c: what is wrong with its words, with --layout or without. An exit status. */
 int tsi_solve_check_words(const tsi_settings *settings);
 /* info_layout.c: `tristar info MATRIX --layout`. */

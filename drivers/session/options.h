@@ -123,7 +123,8 @@ enum {
   TSI_KRYLOV = 256,
   TSI_SIMULATE = 512,
   TSI_SCHUR = 1024,
-  TSI_INVERSE = 2048
+  TSI_INVERSE = 2048,
+  TSI_BATCH = 4096
 };
 
 /* Prints the help of a subcommand. */

@@ -40,7 +40,8 @@ typedef struct tristar_batch_options {
   int max_steps;    /* Most refinement steps before a system is solved by itself. */
 } tristar_batch_options;
 
-/* ORDERING_AUTO, MATCHING_AUTO, ENGINE_AUTO, tolerance 0, 3 steps. */
+/* ORDERING_AUTO, MATCHING_AUTO, ENGINE_AUTO, tolerance 0, 3 steps. ENGINE_AUTO starts StarPU only if calls
+ * with the batch have taken a tenth of a second. */
 #define tristar_batch_options_init(options) tristar_batch_options_init_sized((options), sizeof *(options))
 /* Called by tristar_batch_options_init. */
 TRISTAR_API void tristar_batch_options_init_sized(tristar_batch_options *options, size_t size);

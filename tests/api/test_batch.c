@@ -256,7 +256,7 @@ static void check_breakdown(tristar_t *ts, const typed *t, tristar_status expect
   for (int e = s.p.ptr[column]; e < s.p.ptr[column + 1]; e++)
     put(t, values_of(t, &s, BAD), e, expected == TRISTAR_ERR_SINGULAR ? 0 : (double)NAN);
   CHECK_STATUS(factor_solve(batch, &s, TRISTAR_N), expected);
-  CHECK_ERROR(ts, "system 6 of 11");
+  CHECK_ERROR(ts, "system 6 of 11, counted from 0");
   CHECK(s.status[BAD] == expected && isinf(s.errors[BAD]));
   for (int i = 0; i < n * NRHS; i++) CHECK(isnan(creal(get(t, s.x, BAD * n * NRHS + i))));
   check_solutions(t, &s, TRISTAR_N, passes(t), BAD);

@@ -50,6 +50,7 @@ seq 41 80 >line.txt
 write schur-1.json schur gen:s2d9pt:40 --unknowns line.txt
 write schur-2.json schur missing.mtx --unknowns line.txt
 write inverse-1.json inverse gen:s2d9pt:40 --diagonal
+write batch-1.json batch gen:s2d9pt:9 gen:s2d9pt:9 gen:s2d9pt:9
 write info-1.json info gen:s2d9pt:40
 write info-2.json info gen:s2d9pt:40 --variant spmv
 printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 4' '1 1 2' '2 1 1' '2 2 4' '3 3 1' >lower.mtx
@@ -106,6 +107,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "ranks": ("Common to solve and info", "krylov", "krylov on many processes"),
          "schur": ("Common to solve and info", "schur"),
          "inverse": ("Common to solve and info", "Common to plans", "inverse"),
+         "batch": ("Common to solve and info", "batch"),
          "info": ("Common to solve and info", "Common to plans", "info"),
          "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
          "layout": ("Common to solve and info", "info --layout"),

@@ -22,7 +22,7 @@ for words in version --version -V 'help version'; do expect 0 '^tristar [0-9]+\.
 expect 2 "unknown subcommand 'sovle'" help sovle
 expect 2 'one word too many: info' help solve info
 expect 2 'one word too many: solve' version solve
-for command in solve trisolve krylov info simulate schur inverse calibrate env gen plot bench; do
+for command in solve trisolve krylov info simulate schur inverse batch calibrate env gen plot bench; do
   expect 0 "^usage: tristar $command " help $command
   cp output.txt help.txt
   expect 0 '' $command --help

@@ -47,6 +47,7 @@ struct tristar_batch_s {
   int64_t systems;           /* that are kept */
   tsi_batch_system *system;
   tsi_batch_group *group;
+  double seconds; /* of all calls so far */
   atomic_bool busy;
   tristar_batch_stats stats;
 };

@@ -250,7 +250,7 @@ static tristar_status run_rest(const job *j, tristar_status *status) {
     if (status != NULL) status[s] = here;
   }
   if (first != TRISTAR_OK)
-    TSI_FAIL(env, first, "system %" PRId64 " of %" PRId64 ": %.400s", worst, j->count, text);
+    TSI_FAIL(env, first, "system %" PRId64 " of %" PRId64 ", counted from 0: %.400s", worst, j->count, text);
   return TRISTAR_OK;
 }
 
@@ -284,6 +284,16 @@ static tristar_status make_room(job *j, int members) {
   return TRISTAR_OK;
 }
 
+/* To start StarPU takes about a tenth of a second. AUTO starts it for a batch whose calls have taken as long.
+ */
+#define START_SECONDS 0.1
+
+static tristar_engine engine_of(const tristar_batch_t *batch) {
+  const bool starts = !batch->ts->workers.running && batch->seconds < START_SECONDS;
+  return batch->options.engine == TRISTAR_ENGINE_AUTO && starts ? TRISTAR_ENGINE_SERIAL
+                                                                : batch->options.engine;
+}
+
 static tristar_status run_groups(job *j) {
   tristar_batch_t *batch = j->batch;
   tsi_env *env = &batch->ts->env;
@@ -295,7 +305,7 @@ static tristar_status run_groups(job *j) {
   if (!tsi_to_index((j->count + batch->kernels->lanes - 1) / batch->kernels->lanes, &groups))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%" PRId64 " systems", j->count);
   const double bytes = bytes_of_group(j) * groups;
-  TSI_TRY(tsi_crew_begin(batch->ts, "batch_groups", batch->options.engine, TSI_RUNS_LONG, groups, bytes,
+  TSI_TRY(tsi_crew_begin(batch->ts, "batch_groups", engine_of(batch), TSI_RUNS_LONG, groups, bytes,
                          &start_seconds, &crew));
   TSI_TRY(TSI_ALLOC_ZERO(env, scratch, crew.members));
   if (j->factors && !j->keeps) TSI_TRY(TSI_ALLOC_ZERO(env, room, crew.members));
@@ -380,6 +390,7 @@ static tristar_status run_alone(job *j, double *errors, tristar_status *status, 
     TSI_FAIL(&batch->ts->env, TRISTAR_ERR_BUSY, "another call with this batch has not ended");
   const tristar_status result = run_job(j, errors, status);
   *seconds = tsi_clock() - begin;
+  batch->seconds += *seconds;
   atomic_store(&batch->busy, false);
   return result;
 }

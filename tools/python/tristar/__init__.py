@@ -9,6 +9,7 @@ Direct solvers       splu, factorized, spsolve, SparseLU
 Cholesky             cholesky, CholeskyFactor
 Files of factors     load, and the method save of factors
 Schur complements    schur, SchurFactor
+Many systems         Batch
 Triangles            spsolve_triangular, TriangularSolver
 Preconditioners      spilu, Preconditioner
 Krylov methods       cg, bicgstab, gmres, fgmres, KrylovSolver
@@ -20,6 +21,7 @@ Errors               Error and its subclasses, such as SingularError
 from ._runtime import (ArgumentError, BusyError, CancelledError, Context, Error, FileError, ForkError, FormatError,
                        NotFiniteError, NotPositiveDefiniteError, OutOfMemoryError, SingularError, StaleError, TooLargeError,
                        UnsupportedError, __version__, default_context, set_default_context)
+from .batch import Batch
 from .cholesky import CholeskyFactor, cholesky
 from .direct import SparseLU, factorized, load, splu, spsolve
 from .krylov import KrylovResult, KrylovSolver, bicgstab, cg, fgmres, gmres

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# driver_batch.sh PROGRAM: tristar batch: solutions that are known, systems that fail, and what is refused. Works in
+# the current folder.
+. "$(dirname "$0")/driver.sh"
+
+values() { grep -v '^%' "$1" | awk '{ for (k = 1; k <= NF; k++) printf "%.6g ", $k }'; }
+
+# ---- [d 1; 1 2] x = b: x = [2 b1 - b2; d b2 - b1] / (2 d - 1)
+system() { matrix "$1" 'real general' '2 2 4' "1 1 $2" '2 1 1' '1 2 1' '2 2 2'; }
+system typical.mtx 3
+system one.mtx 1
+system two.mtx 2
+system three.mtx 3
+printf '%s\n' 1 1 >same.txt
+expect 0 '^batch +3 systems, 8 at a time' batch typical.mtx one.mtx two.mtx three.mtx --rhs same.txt --out x.mtx --json x.json
+[ "$(values x.mtx)" = '2 3 1 0 0.333333 0.333333 0.2 0.4 ' ] || fail "$(cat x.mtx)"
+[ "$(value batch_systems x.json):$(value batch_failed x.json):$(value batch_apart x.json)" = 3:0:0 ] || fail "$(cat x.json)"
+printf '%s\n' '1 3 5' '1 3 5' >each.txt
+expect 0 '' batch typical.mtx one.mtx two.mtx three.mtx --rhs each.txt --out x.mtx --op T --engine tasks --workers 2
+[ "$(values x.mtx)" = '2 3 1 0 1 1 1 2 ' ] || fail "$(cat x.mtx)"
+printf '%s\n' '1 2' '1 2' >both.txt
+expect 0 '' batch typical.mtx one.mtx three.mtx --rhs both.txt --out x.mtx --precision z
+expect 0 '' batch typical.mtx one.mtx --rhs both.txt --out x.mtx --precision s
+[ "$(values x.mtx)" = '2 2 1 0 2 0 ' ] || fail "$(cat x.mtx)"
+
+# ---- Systems without a solution: the others have theirs
+system singular.mtx 0.5
+expect 1 'singular.mtx: system 1 of 3, counted from 0: .*singular' batch typical.mtx one.mtx singular.mtx three.mtx --rhs same.txt --out x.mtx --json x.json
+[ "$(values x.mtx)" = '2 2 1 0 0.2 0.4 ' ] || fail "$(cat x.mtx)"
+grep -q 'X of 2 of 3 systems' x.mtx || fail "$(cat x.mtx)"
+[ "$(value batch_failed x.json):$(value status x.json | head -n 1)" = 1:TRISTAR_ERR_SINGULAR ] || fail "$(cat x.json)"
+no_row 'one.mtx: TRISTAR'
+expect 1 '^failed +singular.mtx: TRISTAR_ERR_SINGULAR' batch typical.mtx one.mtx singular.mtx
+
+# ---- Pivots of a system that the typical ones do not suit
+system zero.mtx 0
+expect 0 '1 system with pivots of their own' batch typical.mtx zero.mtx one.mtx --rhs same.txt --out x.mtx
+[ "$(values x.mtx)" = '2 2 -1 1 1 0 ' ] || fail "$(cat x.mtx)"
+
+# ---- What is refused
+expect 2 'no MATRIX given' batch
+expect 2 'no VALUES given: a matrix file for each system' batch typical.mtx
+expect 1 'cannot open none.mtx' batch typical.mtx one.mtx none.mtx
+matrix other.mtx 'real general' '2 2 3' '1 1 1' '2 1 1' '2 2 2'
+expect 1 'other.mtx: not the pattern and the symmetry of typical.mtx' batch typical.mtx one.mtx other.mtx
+matrix complex.mtx 'complex general' '2 2 4' '1 1 1 1' '2 1 1 0' '1 2 1 0' '2 2 2 0'
+expect 1 'complex.mtx' batch typical.mtx one.mtx complex.mtx
+expect 0 '' batch typical.mtx one.mtx complex.mtx --precision z
+finish
