@@ -19,6 +19,7 @@
 #include "tristar.h"
 
 #define TSI_BATCH_BYTES 64
+#define TSI_BATCH_CHAIN 4
 
 typedef struct tsi_batch_columns {
   tsi_count *ptr;   /* n + 1 */
@@ -28,6 +29,8 @@ typedef struct tsi_batch_columns {
 typedef struct tsi_batch_structure {
   tsi_index n;
   tsi_batch_columns a, l, u;
+  uint8_t *chain; /* n: columns k .. k + chain[k] - 1 of L, at most TSI_BATCH_CHAIN, are dense below the
+                     diagonal down to the last of them, and have the same rows below that */
 } tsi_batch_structure;
 
 /* Lane numbers of the factors: n, l.ptr[n] and u.ptr[n] of them. */

@@ -27,6 +27,7 @@ typedef int64_t integer;
 #define REGISTER_BYTES 16
 #endif
 #define REGISTERS (TSI_BATCH_BYTES / REGISTER_BYTES)
+#define UNROLL _Pragma("GCC unroll 4")
 #define EACH(r) _Pragma("GCC unroll 4") for (int r = 0; r < REGISTERS; r++)
 #define EACH_LANE(l) for (int l = 0; l < LANES; l++)
 
@@ -193,6 +194,41 @@ INLINE void subtract_column(const tsi_batch_columns *c, tsi_index k, const numbe
   for (tsi_count e = c->ptr[k]; e < end; e++) subtract_product(&x[c->index[e]], &values[e], &x_k);
 }
 
+/* The same for a chain of columns from k on: a triangle, and rows that are read and written once. count: a
+ * constant. */
+INLINE void subtract_chain(const tsi_batch_columns *c, tsi_index k, const int count, const number *values,
+                           number *x) {
+  number factor[TSI_BATCH_CHAIN];
+  const number *column[TSI_BATCH_CHAIN];
+  UNROLL for (int i = 0; i < count; i++) {
+    factor[i] = x[k + i];
+    UNROLL for (int q = 0; q < i; q++)
+        subtract_product(&factor[i], &values[c->ptr[k + q] + i - q - 1], &factor[q]);
+    x[k + i] = factor[i];
+    column[i] = values + c->ptr[k + i] + count - 1 - i;
+  }
+  const tsi_index *row = c->index + c->ptr[k + count - 1];
+  const tsi_count rows = c->ptr[k + count] - c->ptr[k + count - 1];
+  for (tsi_count e = 0; e < rows; e++) {
+    number to = x[row[e]];
+    UNROLL for (int i = 0; i < count; i++) subtract_product(&to, &column[i][e], &factor[i]);
+    x[row[e]] = to;
+  }
+}
+
+/* Column k of L, and those that follow it in its chain, up to `most` in all. Gives how many they were. */
+INLINE int subtract_lower(const tsi_batch_structure *s, tsi_index k, tsi_index most, const number *l,
+                          number *x) {
+  const int chain = s->chain[k] < most ? s->chain[k] : (int)most;
+  if (chain == 4)
+    subtract_chain(&s->l, k, 4, l, x);
+  else if (chain >= 2)
+    subtract_chain(&s->l, k, 2, l, x);
+  else
+    subtract_column(&s->l, k, l, x[k], x);
+  return chain == 4 ? 4 : chain >= 2 ? 2 : 1;
+}
+
 static unsigned factor(const tsi_batch_structure *s, const void *a_values, void *work,
                        const tsi_batch_factors *out) {
   const number *const a = a_values;
@@ -200,11 +236,14 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
   unsigned bad = 0;
   for (tsi_index j = 0; j < s->n; j++) {
     for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) x[s->a.index[e]] = a[e];
-    for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1]; e++) {
+    for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1];) {
       const tsi_index k = s->u.index[e];
-      u[e] = x[k];
-      x[k] = zero();
-      subtract_column(&s->l, k, l, u[e], x);
+      const int count = subtract_lower(s, k, j - k, l, x); /* all of these are rows of column j of U */
+      for (int i = 0; i < count; i++) {
+        u[e + i] = x[k + i];
+        x[k + i] = zero();
+      }
+      e += count;
     }
     const number pivot = inverse_of(&x[j]);
     bad |= not_finite(&pivot);
@@ -254,7 +293,7 @@ static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors
       solve_transposed(s, factors, false, x);
     return;
   }
-  for (tsi_index k = 0; k < s->n; k++) subtract_column(&s->l, k, factors->l, x[k], x);
+  for (tsi_index k = 0; k < s->n;) k += subtract_lower(s, k, s->n - k, factors->l, x);
   for (tsi_index k = s->n - 1; k >= 0; k--) {
     x[k] = product(&x[k], &inverse[k]);
     subtract_column(&s->u, k, factors->u, x[k], x);

@@ -138,6 +138,23 @@ static tristar_status find_columns(tsi_env *env, const tsi_batch_structure *s, g
   return TRISTAR_OK;
 }
 
+/* Is column k + 1 of L column k without its first row, k + 1? */
+static bool continues(const tsi_batch_columns *l, tsi_index k) {
+  const tsi_count first = l->ptr[k], count = l->ptr[k + 1] - first;
+  return count > 0 && l->index[first] == k + 1 && l->ptr[k + 2] - l->ptr[k + 1] == count - 1 &&
+         memcmp(l->index + first + 1, l->index + l->ptr[k + 1], (size_t)(count - 1) * sizeof *l->index) == 0;
+}
+
+static tristar_status find_chains(tristar_batch_t *batch) {
+  tsi_batch_structure *s = &batch->structure;
+  TSI_TRY(TSI_ALLOC_IN(batch, s->chain, s->n));
+  for (tsi_index k = s->n - 1; k >= 0; k--) {
+    const int next = k + 1 < s->n && continues(&s->l, k) ? s->chain[k + 1] : 0;
+    s->chain[k] = (uint8_t)(next < TSI_BATCH_CHAIN ? next + 1 : TSI_BATCH_CHAIN);
+  }
+  return TRISTAR_OK;
+}
+
 static double flops_of(const tsi_batch_structure *s) {
   double flops = 0;
   for (tsi_index j = 0; j < s->n; j++) {
@@ -177,6 +194,7 @@ tristar_status tsi_batch_find_structure(tristar_batch_t *batch) {
   TSI_TRY(permute(batch, &columns));
   TSI_TRY(take_matrix(batch, &columns));
   TSI_TRY(find_factors(batch));
+  TSI_TRY(find_chains(batch));
   batch->stats.n = s->n;
   batch->stats.nnz = s->a.ptr[s->n];
   batch->stats.nnz_factor = s->n + s->l.ptr[s->n] + s->u.ptr[s->n];
