@@ -10,8 +10,9 @@
  *   tristar_solve_refined   the same with iterative refinement                 many times
  *
  * A worker is a thread of StarPU that runs tasks, on one core or for one GPU. Comments omit the prefixes
- * TRISTAR_ and TRISTAR_ERR_ of constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO TRISTAR_METHOD_AUTO.
- * eps is 2^-52 in double precision and 2^-23 in single; a unit of roundoff is eps / 2.
+ * TRISTAR_ and TRISTAR_ERR_ of constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is
+ * TRISTAR_METHOD_AUTO. eps, twice the unit roundoff, is 2^-52 in double precision and 2^-23 in single. |A|
+ * and |x| consist of the absolute values of the entries; ||A|| is a norm.
  *
  * Other headers, each for one subject:
  *
@@ -28,9 +29,10 @@
  *   tristar_options.h       sizes of option structs      tristar_cholmod.h, ... factors of other solvers
  *
  * Objects. An object keeps alive the objects that it needs: a plan its factor, a factor its analysis. Objects
- * and contexts may be destroyed in any order, each once. Destroying sets the caller's pointer to NULL; NULL
- * is accepted. Several threads may use different objects, or solve with one plan, at the same time. In a
- * child of fork(), functions that compute, read or write return UNSUPPORTED for objects of the parent.
+ * and contexts may be destroyed in any order, each once. A function that destroys accepts NULL and sets the
+ * caller's pointer to NULL. Several threads may use different objects, or solve with one plan, at the same
+ * time. In a child of fork(), functions that compute, read or write return UNSUPPORTED for objects of the
+ * parent.
  *
  * Errors. A function that can fail returns a tristar_status. After a failure output pointers are NULL, and
  * tristar_get_error returns a message that names the cause, with row, file or option. A function returns
@@ -39,8 +41,8 @@
  *
  * Arrays. The library reads const arrays and writes the others during the call only. Exceptions are named.
  *
- * Options. The macro TYPE_init sets `size` and the defaults of an option struct; call it before all else
- * (tristar_options.h). Where a function takes options, NULL stands for the defaults. */
+ * Options. The macro TYPE_init sets `size` and the defaults of an option struct of that type; call it before
+ * you set other fields (tristar_options.h). Where a function takes options, NULL stands for the defaults. */
 #ifndef TRISTAR_H
 #define TRISTAR_H
 
@@ -49,15 +51,15 @@
 
 #include "tristar_options.h"      /* The sizes of option structs; TRISTAR_API, TRISTAR_CHECKED. */
 #include "tristar_choices.h"      /* Choices: tristar_ordering, tristar_matching, ... */
-#include "tristar_experimental.h" /* Types of variants: tristar_inverse, tristar_merge, ... */
+#include "tristar_experimental.h" /* Variants for comparisons: tristar_inverse, tristar_merge, ... */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define TRISTAR_VERSION_MAJOR 0 /* Version of this header. */
-#define TRISTAR_VERSION_MINOR 3 /* Programs compile unchanged if this number is the same. */
-#define TRISTAR_VERSION_PATCH 0 /* Number of releases that only fix defects. */
+#define TRISTAR_VERSION_MAJOR 0 /* Major version of this header. */
+#define TRISTAR_VERSION_MINOR 3 /* Programs compile unchanged with all headers of one minor version. */
+#define TRISTAR_VERSION_PATCH 0 /* Number of the release that only fixes defects. */
 
 /* ---- Status ------------------------------------------------------------------------------------------ */
 
@@ -66,9 +68,9 @@ typedef enum tristar_status {
   TRISTAR_OK = 0,                    /* Success. */
   TRISTAR_ERR_ARGUMENT,              /* An argument is invalid: NULL, negative size, ld too small. */
   TRISTAR_ERR_MEMORY,                /* An allocation failed. */
-  TRISTAR_ERR_TOO_LARGE,             /* A size exceeds the integers of the library. */
+  TRISTAR_ERR_TOO_LARGE,             /* A size exceeds the range of the library's integers. */
   TRISTAR_ERR_IO,                    /* A file cannot be opened, read or written. */
-  TRISTAR_ERR_FORMAT,                /* A file or array is malformed. The message names line or entry. */
+  TRISTAR_ERR_FORMAT,                /* A file or array is malformed. The message names the line or entry. */
   TRISTAR_ERR_UNSUPPORTED,           /* A valid request that this build or version does not support. */
   TRISTAR_ERR_RECTANGULAR,           /* The matrix is not square. */
   TRISTAR_ERR_SINGULAR,              /* The matrix is singular, structurally or to working precision. */
@@ -79,7 +81,8 @@ typedef enum tristar_status {
   TRISTAR_ERR_RUNTIME,               /* Another library, or a function of the caller, failed. */
   TRISTAR_ERR_STALE,    /* The factor has no values, or new values need another analysis or pattern. */
   TRISTAR_ERR_INTERNAL, /* A defect of TriStar. Please report the message. */
-  TRISTAR_ERR_BUSY,     /* Too many inserted solves are unfinished, or another call uses the Krylov solver. */
+  TRISTAR_ERR_BUSY,     /* Another call uses the Krylov solver, or too many solves (tristar_starpu.h) are
+                           unfinished. */
   TRISTAR_ERR_CANCELLED /* The function `progress` of the caller cancelled the call. */
 } tristar_status;
 
@@ -105,27 +108,27 @@ typedef enum tristar_log_level {
 /* Receives one line of the log, without newline. Several threads may call it at the same time. */
 typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *text);
 
-/* Options of tristar_create. Fields marked [start] are for a context that starts StarPU. If StarPU runs
- * already, they have no effect, and the log has a warning. The environment variables STARPU_NCPU and
- * STARPU_SCHED have precedence over workers and scheduler. */
+/* Options of tristar_create. Fields marked [start] take effect if this context starts StarPU. If StarPU runs
+ * already, it keeps its settings, and the log has a warning if requested workers or scheduler differ. The
+ * environment variables STARPU_NCPU and STARPU_SCHED have precedence over workers and scheduler. */
 typedef struct tristar_config {
   size_t size;      /* Set by tristar_config_init. */
   int use_starpu;   /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;      /* [start] Threads: workers and helpers (tristar_starpu_info). 0: one for each core. */
+  int workers;      /* [start] Number of workers and helpers (tristar_starpu_info). 0: one for each core. */
   int first_core;   /* [start] First core for workers, by position in the affinity mask. -1: all cores. */
   int first_device; /* [start] First GPU with a worker. -1: all, or as many as STARPU_NCUDA or _NHIP. */
   int devices;      /* [start] Number of GPUs if first_device is not -1. */
   const char *scheduler;       /* [start] Name of a StarPU scheduler. NULL: lws. */
   int check;                   /* 1: verify internal data structures, for tests (also TRISTAR_CHECK=1). */
-  tristar_log_fn log;          /* NULL: silent. */
+  tristar_log_fn log;          /* Receives the lines of the log. NULL: no log. */
   void *log_arg;               /* First argument of log. */
-  tristar_log_level log_level; /* Lines above this level are dropped. */
+  tristar_log_level log_level; /* Lines of less severe levels are dropped. */
   int64_t fail_allocation;     /* For tests: number of the allocation that fails, from 1. 0: none. */
   const char *calibration;     /* Calibration file, or "off". NULL: the default (tristar_machine.h). */
   int idle_sleep; /* [start] 1: idle workers sleep. 0: they poll. Negative: by TRISTAR_IDLE, else sleep. */
 } tristar_config;
 
-/* Defaults: StarPU on all cores, silent, LOG_INFO; first_core, first_device, idle_sleep -1; devices 1. */
+/* Defaults: StarPU on all cores, no log, LOG_INFO; first_core, first_device, idle_sleep -1; devices 1. */
 #define tristar_config_init(config) tristar_config_init_sized((config), sizeof *(config))
 
 /* Creates a context. A process may have any number of contexts, created and destroyed by any threads. Unless
@@ -171,7 +174,7 @@ typedef enum tristar_symmetry {
 } tristar_symmetry;
 
 /* A sparse matrix in arrays of the caller. Column j (CSC) or row j (CSR) has the entries ptr[j]-base ..
- * ptr[j+1]-base-1 of index and values, in any order. Duplicates are summed, in their order. */
+ * ptr[j+1]-base-1 of index and values, in any order. Duplicates are summed, in the order of storage. */
 typedef struct tristar_view {
   tristar_format format;     /* Columns or rows. */
   tristar_symmetry symmetry; /* Meaning of the entries. */
@@ -194,9 +197,9 @@ TRISTAR_API void tristar_view_init(tristar_view *view);
 typedef struct tristar_analysis_s tristar_analysis_t;
 
 /* The factorization. AUTO is LLT for real symmetric or Hermitian values with a positive diagonal, LDLT for
- * other symmetric or Hermitian values, LU for the rest. GENERAL values are factored as symmetric, one entry
- * of each pair, if a_ij and a_ji differ only by rounding errors (tristar_stats.h). Refinement uses the
- * matrix as given. */
+ * other symmetric or Hermitian values, and LU for all others. If the entries a_ij and a_ji of a GENERAL
+ * matrix differ only by rounding errors (tristar_stats.h), AUTO takes the matrix for symmetric and factors
+ * one entry of each pair. Refinement uses the matrix as given. */
 typedef enum tristar_method {
   TRISTAR_METHOD_AUTO, /* One of the methods below, by the values. */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H. */
@@ -207,12 +210,16 @@ typedef enum tristar_method {
 /* Options of tristar_analyze; their types are in tristar_choices.h and tristar_experimental.h.
  *
  * permutation: LDLT with a matching moves the second row of a pivot of order 2 directly behind the first.
- * leaf_parts: 2, 4, 8, ... leaves make a separator tree. Pz grids of processes need at least Pz leaves
+ * leaf_parts: the separator tree has 2, 4, 8, ... leaves. Pz grids of processes need at least Pz leaves
  * (tristar_layout.h). METIS, DISSECTION and AUTO compute the tree; for other orderings it is cut from the
  * elimination tree.
- * single_factors: b, x and refinement stay double. Small pivots are perturbed, and singular matrices are
- * found by the estimate of the condition alone (tristar_stats.h). Values beyond the range of single precision
- * become infinite or zero. tristar_solve does not refine because of single factors. */
+ *
+ * single_factors: b, x and refinement stay double. Small pivots are perturbed. Only the estimate of the
+ * condition finds singular matrices (tristar_stats.h). Values beyond the range of single precision become
+ * infinite or zero. Single precision alone is no reason for tristar_solve to refine: call
+ * tristar_solve_refined.
+ *
+ * progress: on many processes only rank 0 calls it. */
 typedef struct tristar_analysis_options {
   size_t size;                /* Set by tristar_analysis_options_init. */
   tristar_method method;      /* The factorization. */
@@ -220,7 +227,7 @@ typedef struct tristar_analysis_options {
   const int64_t *permutation; /* ORDERING_USER: the n rows, from 0, in the order of elimination. */
   int leaf_parts;             /* Number of leaves of the separator tree. 0 or 1: no such tree. */
   int seed;                   /* Seed of METIS, Scotch and PT-Scotch. */
-  tristar_matching matching;  /* MATCHING_ON needs values in the view. */
+  tristar_matching matching;  /* Permutation of large entries to the diagonal. ON needs values. */
   int single_factors;         /* 1: single precision factors and solves for a double matrix. */
   tristar_inverse inverse;    /* Treatment of diagonal blocks; DIAGONAL may become NONE (tristar_stats.h). */
   tristar_merge merge;        /* Which supernodes are merged. */
@@ -231,9 +238,9 @@ typedef struct tristar_analysis_options {
   int64_t solves;             /* ORDERING_AUTO: expected number of solves for each factorization. 0: 10. */
   tristar_order_fn order;     /* ORDERING_CALLBACK: the ordering, called once in tristar_analyze. */
   void *order_arg;            /* First argument of order. */
-  tristar_analysis_progress_fn progress; /* Follows and cancels tristar_analyze; on rank 0. NULL: none. */
+  tristar_analysis_progress_fn progress; /* Follows tristar_analyze and may cancel it. NULL: none. */
   void *progress_arg;                    /* First argument of progress. */
-  const int64_t *schur; /* Rows, from 0, that are not eliminated: tristar_schur.h. They are copied. */
+  const int64_t *schur; /* Rows, from 0, that are not eliminated (tristar_schur.h). Copied. */
   int64_t schur_count;  /* Number of rows in schur, all different. 0: all rows are eliminated. */
 } tristar_analysis_options;
 
@@ -242,13 +249,13 @@ typedef struct tristar_analysis_options {
 #define tristar_analysis_options_init(options)                                                               \
   tristar_analysis_options_init_sized((options), sizeof *(options))
 
-/* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of view, and
- * values, if any, to choose the method and for the matching (Duff and Koster 2001). Without values
- * METHOD_AUTO is LU for GENERAL and skew-symmetric views, LDLT for complex symmetric ones and LLT for the
- * rest; tristar_factor analyzes again if that fails. Errors: ARGUMENT, RECTANGULAR, FORMAT (such as a row out
- * of range: the message names column and entry), SINGULAR (structurally: the message gives the structural
- * rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, Scotch, or the function of ORDERING_CALLBACK),
- * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without it), CANCELLED.
+/* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of the view.
+ * Values, if any, determine the method and the matching (Duff and Koster 2001). Without values METHOD_AUTO is
+ * LU for GENERAL and skew-symmetric views, LDLT for complex symmetric ones and LLT for the rest; if that
+ * method fails, tristar_factor analyzes again. Errors: ARGUMENT, RECTANGULAR, FORMAT (such as a row out of
+ * range: the message names column and entry), SINGULAR (structurally: the message gives the structural rank),
+ * NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, Scotch or the function of ORDERING_CALLBACK failed),
+ * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without Scotch), CANCELLED.
  *
  * If `progress` cancels, long orderings end at once: the program order_part runs them in other processes. A
  * matching, a function of the caller, and an ordering without that program are completed first. */
@@ -266,20 +273,21 @@ typedef struct tristar_factor_s tristar_factor_t;
 
 /* Factors the matrix whose pattern was analyzed. values has the length and order of the values in the view of
  * tristar_analyze, and is copied. LU and LDLT perturb tiny pivots and count them (tristar_factor_stats). LLT
- * needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. If GENERAL values are
- * unsymmetric, or if Cholesky finds a pivot that is not positive, METHOD_AUTO analyzes again for another
- * method. If the caller chose the method, the function returns ARGUMENT, or NOT_POSITIVE_DEFINITE with the
- * row. Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the
- * symmetry does not allow), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
+ * needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. If the method of the analysis
+ * does not suit the values (they are not symmetric, or Cholesky finds a pivot that is not positive),
+ * METHOD_AUTO analyzes again for another method. If the caller chose the method, the function returns
+ * ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message names the row). Other errors:
+ * NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the symmetry does not
+ * allow), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
-/* Factors new values with the same pattern. Plans of the factor use them from their next solve on. During the
- * call no solve with the factor may be unfinished. The method and the matching of the analysis stay, because
- * plans depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT
- * (unsymmetric values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return
- * STALE until a later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (GROWTH_MATCH: the
- * values need another matching, so call tristar_analyze with them). */
+/* Factors new values with the same pattern. Plans of the factor use them from their next solve on. No solve
+ * with the factor may run during the call. The method and the matching of the analysis stay, because plans
+ * depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT (unsymmetric
+ * values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return STALE until a
+ * later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (GROWTH_MATCH: the values need
+ * another matching, so call tristar_analyze with them). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor. Its plans stay valid. */
@@ -287,8 +295,8 @@ TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
 
 /* ---- Plan -------------------------------------------------------------------------------------------- */
 
-/* The tasks of a solve with a factor and their graph of dependences, recorded once. The factor is divided
- * into chunks, the units of tasks: a chunk is a sequence of panels, a panel a supernode or a piece of one. */
+/* The tasks of a solve with a factor and their graph of dependences, recorded once. Tasks work on chunks of
+ * the factor. A chunk is a sequence of panels; a panel is a supernode or a piece of one. */
 typedef struct tristar_plan_s tristar_plan_t;
 
 /* What runs a plan. For triangular matrices by rows see tristar_triangle.h. */
@@ -301,21 +309,21 @@ typedef enum tristar_engine {
 /* Whether tristar_solve refines. A factor needs refinement if pivots were perturbed, or if trial solves of
  * the factorization lost digits (tristar_factor_stats). An imported factor may lack its matrix. */
 typedef enum tristar_refinement {
-  TRISTAR_REFINE_AUTO, /* If the factor needs it and has its matrix. */
+  TRISTAR_REFINE_AUTO, /* If the factor needs it and stores its matrix. */
   TRISTAR_REFINE_NEVER /* Never. */
 } tristar_refinement;
 
 /* Options of tristar_plan. The fields marked [variant] are described in tristar_experimental.h. */
 typedef struct tristar_plan_options {
-  size_t size;                   /* Set by tristar_plan_options_init. */
-  tristar_engine engine;         /* What runs the plan. */
-  int64_t nrhs;                  /* Number of right-hand sides the workspace is sized for. 0 means 1. */
-  int64_t chunk_bytes_min;       /* Least bytes of a chunk in a large problem. 0: by the calibration. */
-  int64_t chunk_bytes_max;       /* Most bytes of a chunk; larger panels are cut by rows. 0: by the factor. */
-  unsigned order_seed;           /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
-  tristar_placement placement;   /* NUMA placement of the factor. */
-  tristar_scheduling scheduling; /* [variant] When a task may run. */
-  tristar_updates updates;       /* [variant] How contributions reach other chunks. */
+  size_t size;                 /* Set by tristar_plan_options_init. */
+  tristar_engine engine;       /* What runs the plan. */
+  int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */
+  int64_t chunk_bytes_min;     /* Least bytes of a chunk in a large problem. 0: by the calibration. */
+  int64_t chunk_bytes_max;     /* Most bytes of a chunk; larger panels are cut by rows. 0: by factor size. */
+  unsigned order_seed;         /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
+  tristar_placement placement; /* NUMA placement of the factor. */
+  tristar_scheduling scheduling;   /* [variant] When a task may run. */
+  tristar_updates updates;         /* [variant] How contributions reach other chunks. */
   tristar_granularity granularity; /* [variant] Chunks or supernodes. */
   tristar_kernel kernel;           /* [variant] Panels or the partitioned inverse. */
   tristar_place place;             /* Where subtrees are solved. */
@@ -323,22 +331,23 @@ typedef struct tristar_plan_options {
   int64_t device_solves; /* Number of concurrent solves for which device memory is reserved. 0 means 1. Every
                             additional solve needs workspace_bytes (tristar_device_stats) more. */
   tristar_refinement refine; /* Whether tristar_solve refines. */
-  int64_t fuse_columns;    /* Concurrent solves share a pass over the factor, up to this many columns, at most
-                              64 (tristar_solve.h). 0 or 1: each solve runs by itself. */
+  int64_t fuse_columns;    /* Most columns of concurrent solves that share a pass over the factor; at most 64
+                              (tristar_solve.h). 0 or 1: each solve runs by itself. */
   tristar_storage storage; /* Format of the entries of the factor that solves read. */
-  double accuracy; /* Largest componentwise backward error of tristar_solve, which measures it, refines if it
-                      is larger, and returns ACCURACY if that does not help. 0: no limit. Below 1. */
+  double accuracy; /* Largest componentwise backward error that tristar_solve accepts, below 1. A solution
+                      with a larger error is refined; if this fails, the status is ACCURACY. 0: no limit. */
 } tristar_plan_options;
 
 /* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, STORAGE_FULL, no variant, else 0. */
 #define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
 /* Chooses chunks, builds the graph and records the tasks. The bits of a solve depend on the plan, the kind of
- * processor, B and its number of columns (with fuse_columns each column by itself). Workers, scheduler, order
- * of execution, and the variants scheduling and updates have no effect on them. Errors: ARGUMENT, MEMORY,
- * STALE (no values), UNSUPPORTED (ENGINE_TASKS without StarPU; KERNEL_SPMV with a factor that it does not
- * support; PLACE_GPU without support; fuse_columns with a triangle, KERNEL_SPMV or PLACE_GPU; a storage that
- * is not supported; accuracy without A), NO_WORKER (PLACE_GPU, but StarPU has no GPU). */
+ * processor, B and its number of columns. With fuse_columns the bits of a column depend on no other column.
+ * Workers, scheduler, order of execution, and the variants scheduling and updates have no effect on the bits.
+ * Errors: ARGUMENT, MEMORY, STALE (no values), UNSUPPORTED (ENGINE_TASKS without StarPU; KERNEL_SPMV with a
+ * factor that it does not support; PLACE_GPU without support; fuse_columns with a triangle, KERNEL_SPMV or
+ * PLACE_GPU; a storage that is not supported; accuracy with a factor that does not store A), NO_WORKER
+ * (PLACE_GPU, but StarPU has no GPU). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);
@@ -356,10 +365,11 @@ typedef enum tristar_op {
 } tristar_op;
 
 /* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
- * be b (ldx == ldb); other overlaps are not allowed. NaN in b gives NaN in x. With REFINE_AUTO the function
- * refines, as tristar_solve_refined does, if the factor needs it; with an accuracy it always measures, and
- * refines if needed. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; with refinement NOT_FINITE; ACCURACY (that of
- * the plan is not reached; x is the best that was found). */
+ * be b if ldx == ldb; other overlaps are not allowed. NaN in b gives NaN in x. With REFINE_AUTO the function
+ * refines, as tristar_solve_refined does, if the factor needs it. If the plan has an accuracy, the function
+ * measures the backward error of every solution, and refines if the error is larger. Errors: ARGUMENT,
+ * MEMORY, STALE, RUNTIME; with refinement NOT_FINITE; ACCURACY (no solution reached the accuracy of the plan;
+ * x is the best one found). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
@@ -374,15 +384,15 @@ typedef struct tristar_refine_point {
   double backward_error; /* Backward error of x after these corrections and iterations. */
 } tristar_refine_point;
 
-/* Options of tristar_solve_refined. FGMRES starts if max_steps > 0 and the error after the corrections
- * exceeds both tolerance and 100 units of roundoff. */
+/* Options of tristar_solve_refined. FGMRES starts if max_steps and max_iterations are positive and the error
+ * after the corrections exceeds both tolerance and 50 eps. */
 typedef struct tristar_refine_options {
   size_t size;        /* Set by tristar_refine_options_init. */
-  int max_steps;      /* Most corrections per right-hand side. 0: only compute errors. */
-  double tolerance;   /* Componentwise backward error to stop at. 0: 4 units of roundoff. */
+  int max_steps;      /* Most corrections per right-hand side. 0: only compute the errors. */
+  double tolerance;   /* Componentwise backward error to stop at. 0: 2 eps. */
   int max_iterations; /* Most iterations of FGMRES. 0: none. */
-  int forward_error;  /* 1: bound the forward error, by 8 to 22 solves, mostly 10, half for the condition. */
-  tristar_refine_point *history; /* Points of the first solve, each correction and iteration. NULL: none. */
+  int forward_error;  /* 1: estimate a bound of the forward error, by 8 to 22 more solves, mostly 10. */
+  tristar_refine_point *history; /* Receives the points of the history. NULL: none. */
   int64_t history_most;          /* Length of history. */
 } tristar_refine_options;
 
@@ -392,32 +402,33 @@ typedef struct tristar_refine_options {
 /* Why refinement ended. */
 typedef enum tristar_stop {
   TRISTAR_STOP_CONVERGED, /* The backward error is within the tolerance. */
-  TRISTAR_STOP_LIMIT,     /* max_steps or max_iterations was reached before that. */
+  TRISTAR_STOP_LIMIT,     /* max_steps or max_iterations was reached before convergence. */
   TRISTAR_STOP_STAGNATED  /* The backward error decreased no further. */
 } tristar_stop;
 
-/* Result of refinement; each field is the largest value over the right-hand sides. */
+/* Result of refinement. Each field but history_count is the largest value over the right-hand sides. */
 typedef struct tristar_refine_result {
   double backward_error;         /* Componentwise backward error of x, see tristar_solve_refined. */
-  double initial_backward_error; /* The same before the first correction. */
+  double initial_backward_error; /* Componentwise backward error before the first correction. */
   int steps;                     /* Number of corrections. */
   int iterations;                /* Number of FGMRES iterations. */
   tristar_stop stop;             /* Why refinement ended. */
   double forward_error;          /* Estimated bound of max |x - A^-1 b| / max |x|. 0: not requested. */
   double residual;               /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. */
-  int64_t history_count;         /* Number of points. Only the first history_most are stored. */
+  int64_t history_count;         /* Number of points of the history. The first history_most are stored. */
 } tristar_refine_result;
 
-/* tristar_solve, then iterative refinement in the precision of the matrix (Arioli, Demmel, Duff 1989; Higham
- * 2002, chapter 12). Corrections end when one reduces the backward error by less than a tenth. Then, if
- * max_iterations allows it, FGMRES (Saad 1993) continues with the factors as preconditioner. The best x is
- * kept. x must not overlap b. result may be NULL.
+/* Solves as tristar_solve does without refinement, then refines in the precision of the matrix (Arioli,
+ * Demmel, Duff 1989; Higham 2002, chapter 12). Corrections end when one reduces the backward error by less
+ * than 10 %. Then, if max_iterations allows it, FGMRES (Saad 1993) continues with the factors as
+ * preconditioner. The best x is kept. x must not overlap b. result may be NULL.
  *
  * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i; tools/doc/guide/figures.md defines it for rows
- * whose denominator consists of rounding errors. The estimate of the forward error (LAPACK's xGERFS; Higham
- * and Tisseur 2000) is seldom too small by more than a factor of 3; 1 or more: no digit is certain; infinite:
- * A is too close to singular. A large `residual` means that A is singular and b is not in its range. It is
- * summed in the next wider precision if rounding errors could exceed sqrt(eps).
+ * whose denominator consists of rounding errors. The forward error is estimated (LAPACK's xGERFS; Higham and
+ * Tisseur 2000). The estimate is seldom too small by more than a factor of 3. From 1 on, no digit of x is
+ * certain. It is infinite if A is too close to singular. A large `residual` means that A is singular and b is
+ * not in its range. This residual is summed in the next wider precision if rounding errors could exceed
+ * sqrt(eps).
  *
  * Errors: those of tristar_solve; UNSUPPORTED (an imported factor that does not store A); NOT_FINITE (a
  * right-hand side or its solution is not finite; the message names row and column). After NOT_FINITE the
@@ -430,13 +441,14 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
 
 /* Computes R = B - op(A) X in the next wider precision (single: double; double: long double), rounded once.
  * *backward_error is the largest componentwise backward error over the columns of X, NaN if X has NaN. r may
- * be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (a factor without A). */
+ * be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (an imported factor that
+ * does not store A). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,
                                                             double *backward_error);
 
-/* Estimates 1 / (|A| |A^-1|) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
+/* Estimates 1 / (||A|| ||A^-1||) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
  * solves. If the factor has no scaling, A is equilibrated first (Ruiz 2001). If pivots were perturbed or the
  * estimate is small, 2 more solves search for a null vector, which can lower the estimate. Solves are refined
  * if the factors are single or pivots were perturbed. A result of about eps or less means that A is singular
