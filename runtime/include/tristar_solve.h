@@ -93,14 +93,15 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_with(tristar_plan_t *pl
                                                               tristar_solve_result *result);
 
 /* Computes an orthonormal basis of the null space of op(A), with 4 to 8 solves of 8 to 2 (count + 4) columns.
- * Up to order 256 the columns of A themselves are made orthogonal instead, and each row of A v must be at
- * most eps^0.5 of that row of |A| |v|: where units differ so much that rounding hides it, the status is
- * ACCURACY. The factor may be one of a matrix that is not singular: then *count is 0.
- * TRISTAR_SINGULAR_PERTURB makes factors of singular matrices. Vectors v count whose A v is at most eps^0.75
- * of |A| |v|, as rows are scaled. basis: n rows with the leading dimension ld >= n, room for `most` columns,
- * in the scalar type of A; *count columns are written. Errors: as tristar_solve; ARGUMENT also if the null
- * space has more than `most` dimensions; UNSUPPORTED (an imported factor that does not store A); ACCURACY
- * (the factors show no clear null space); NOT_FINITE. After an error *count is 0. */
+ * Refined solves then verify that no null vector is missing: 3 of them, and one more for each vector that
+ * was. Up to order 256, and up to order 640 if these solves fail, the columns of A themselves are made
+ * orthogonal instead, and each row of A v must be at most eps^0.5 of that row of |A| |v|. The factor may be
+ * one of a matrix that is not singular: then *count is 0. TRISTAR_SINGULAR_PERTURB makes factors of singular
+ * matrices. Vectors v count whose A v is at most eps^0.75 of |A| |v|, as rows are scaled. basis: n rows with
+ * the leading dimension ld >= n, room for `most` columns, in the scalar type of A; *count columns are
+ * written. Errors: as tristar_solve; ARGUMENT also if the null space has more than `most` dimensions;
+ * UNSUPPORTED (an imported factor that does not store A); ACCURACY (the null space, or its number of
+ * dimensions, is not clear); NOT_FINITE. After an error *count is 0. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_null_space(tristar_plan_t *plan, tristar_op op,
                                                               int64_t most, void *basis, int64_t ld,
                                                               int64_t *count);

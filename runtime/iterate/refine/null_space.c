@@ -2,7 +2,7 @@
  *
  * Reads   a plan.   Writes  a basis of the null space. */
 #include "runtime/factor/storage.h"
-#include "runtime/iterate/refine/null_vectors.h"
+#include "runtime/iterate/refine/null_search.h"
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/request.h"
 #include "tristar_solve.h"
@@ -22,16 +22,21 @@ static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op,
 static tristar_status find(const tsi_system *system, tristar_op op, tsi_index most, void *basis,
                            size_t step_bytes, int64_t *count) {
   TSI_CLEANUP(tsi_null_vectors_finish) tsi_null_vectors v = {0};
-  TSI_TRY(tsi_null_vectors_find(system, op, most, false, tsi_null_vectors_can_be_direct(system, true), &v));
+  TSI_TRY(tsi_null_search(system, op, most, &v));
   if (isinf(v.error))
     TSI_FAIL(system->env, TRISTAR_ERR_NOT_FINITE, "the search for null vectors leaves the range of numbers");
-  if (v.count > most)
-    TSI_FAIL(system->env, TRISTAR_ERR_ARGUMENT, "the null space has more than %d dimensions", (int)most);
+  if (!v.are_certain && v.error <= pow(system->kernels->epsilon, 0.75))
+    TSI_FAIL(
+        system->env, TRISTAR_ERR_ACCURACY, "%s",
+        "the null space is unknown: solves with the factors are not accurate enough to show that no null "
+        "vector is missing");
   if (!v.are_certain)
     TSI_FAIL(system->env, TRISTAR_ERR_ACCURACY,
              "the null space is unknown: a vector v that the factors leave as a null vector has A v of %.1e "
              "times |A| |v|",
              v.error);
+  if (v.count > most)
+    TSI_FAIL(system->env, TRISTAR_ERR_ARGUMENT, "the null space has more than %d dimensions", (int)most);
   if (v.count == 0 && system->singular && !v.direct)
     TSI_FAIL(system->env, TRISTAR_ERR_ACCURACY, "%s",
              "the null space is unknown: the matrix is singular, but no null vector was found");

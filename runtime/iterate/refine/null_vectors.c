@@ -6,8 +6,7 @@
 #define STEPS 3
 #define FIRST_COLUMNS 8
 #define SPARE 4
-#define DIRECT 64        /* most unknowns of a matrix that is orthogonalized itself, for a solve */
-#define DIRECT_BASIS 256 /* the same, for a basis */
+#define DIRECT 64 /* most unknowns of a matrix that is orthogonalized itself, for a solve */
 #define SHRUNK                                                                                               \
   0.25 /* exponent of eps: a unit vector that a step makes shorter has nothing of a null vector */
 #define VANISHED 0.5     /* exponent of eps: A v may be nothing but errors relative to |A| |v| */
@@ -29,11 +28,12 @@ void tsi_null_vectors_finish(tsi_null_vectors *v) {
   tsi_release(tsi_take(&v->real));
 }
 
-/* Column of the block, entry i: of the identity, or numbers in [-1/2, 1/2) with no pattern that a matrix has.
- */
-static double start_of(const tsi_team *team, tsi_index i, tsi_index column, bool direct) {
-  const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
-  if (direct) return number == (uint32_t)column;
+static tsi_index number_of(const tsi_team *team, tsi_index i) {
+  return team->number ? team->number[i] : i;
+}
+
+double tsi_null_vectors_start(const tsi_team *team, tsi_index i, tsi_index column) {
+  const uint32_t number = (uint32_t)number_of(team, i);
   const uint64_t mixed =
       ((uint64_t)number << 32 | (uint32_t)column) * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0x5851f42d);
   return ldexp((double)((mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 11), -53) - 0.5;
@@ -49,7 +49,8 @@ static void scale(const tsi_null_vectors *v, bool divide) {
 static tristar_status begin(const tsi_system *system, tristar_op op, tsi_index columns, bool direct,
                             tsi_null_vectors *v) {
   tsi_null_vectors_finish(v);
-  *v = (tsi_null_vectors){.system = system, .op = op, .direct = direct, .count = columns, .error = INFINITY};
+  *v = (tsi_null_vectors){
+      .system = system, .op = op, .direct = direct, .count = columns, .columns = columns, .error = INFINITY};
   v->bytes = (size_t)system->n * system->kernels->scalar_bytes;
   tristar_status status = TSI_ALLOC_SIZED(system->env, v->vector, columns, v->bytes);
   if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(system->env, v->product, columns, v->bytes);
@@ -58,7 +59,8 @@ static tristar_status begin(const tsi_system *system, tristar_op op, tsi_index c
   if (status == TRISTAR_OK) status = TSI_ALLOC(system->env, v->real, system->n);
   TSI_TRY(tsi_team_agree(system->team, status));
   for (tsi_index k = 0; k < columns; k++) {
-    for (tsi_index i = 0; i < system->n; i++) v->real[i] = start_of(system->team, i, k, direct);
+    for (tsi_index i = 0; i < system->n; i++)
+      v->real[i] = direct ? number_of(system->team, i) == k : tsi_null_vectors_start(system->team, i, k);
     system->kernels->fill(system->n, v->real, column_of(v, k));
   }
   scale(v, false);
@@ -326,8 +328,50 @@ static tristar_status search(tsi_index columns, bool last, bool scaled, bool dir
   return TRISTAR_OK;
 }
 
-bool tsi_null_vectors_can_be_direct(const tsi_system *system, bool basis) {
-  return system->team->n <= (basis ? DIRECT_BASIS : DIRECT);
+#define MORE 16 /* columns that room is made for */
+
+tristar_status tsi_null_vectors_add(tsi_null_vectors *v, const void *column) {
+  const tsi_system *system = v->system;
+  double square[2];
+  if (v->count == v->columns) {
+    TSI_OWNED char *vector = NULL, *product = NULL;
+    const tsi_index columns = v->columns + MORE;
+    tristar_status status = TSI_ALLOC_SIZED(system->env, vector, columns, v->bytes);
+    if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(system->env, product, columns, v->bytes);
+    TSI_TRY(tsi_team_agree(system->team, status));
+    memcpy(vector, v->vector, (size_t)v->count * v->bytes);
+    tsi_release(tsi_take(&v->vector));
+    tsi_release(tsi_take(&v->product));
+    v->vector = tsi_take(&vector);
+    v->product = tsi_take(&product);
+    v->columns = columns;
+  }
+  void *last = column_of(v, v->count);
+  multiply(v, column, column, square);
+  memcpy(last, column, v->bytes);
+  system->kernels->multiply(system->n, last, 1 / sqrt(square[0]));
+  (void)tsi_null_vectors_remove(v, last);
+  v->count++;
+  return system->team->failure;
+}
+
+void tsi_null_vectors_forget(tsi_null_vectors *v) {
+  v->count = 0;
+  v->error = 0;
+  v->are_certain = true;
+}
+
+tristar_status tsi_null_vectors_unscale(tsi_null_vectors *v) {
+  const bool certain = v->are_certain;
+  const tsi_index count = v->count;
+  scale(v, false);
+  TSI_TRY(finish_basis(v, false));
+  v->are_certain = v->are_certain && certain && v->count == count;
+  return TRISTAR_OK;
+}
+
+bool tsi_null_vectors_can_be_direct(const tsi_system *system) {
+  return system->team->n <= DIRECT;
 }
 
 tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most, bool scaled,

@@ -20,6 +20,7 @@ typedef struct tsi_null_vectors {
   tristar_op op;
   bool direct;     /* The block is the identity. */
   tsi_index count; /* Vectors. More than were wanted: the null space is larger, the rest of it is unknown. */
+  tsi_index columns;       /* Columns that there is room for. */
   tsi_index first, others; /* Behind the basis: the columns whose products are orthogonal, and not zero. */
   size_t bytes;            /* Size of a vector: n scalars. */
   char *vector;            /* The basis, one vector behind the other. */
@@ -36,8 +37,17 @@ typedef struct tsi_null_vectors {
  * to be finished whatever the status. Errors: MEMORY, and as a solve. */
 TRISTAR_CHECKED tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most,
                                                      bool scaled, bool direct, tsi_null_vectors *v);
-/* Is the matrix small enough for each solve, or for a basis? */
-bool tsi_null_vectors_can_be_direct(const tsi_system *system, bool basis);
+/* Of a basis that was found with scaled: adds a vector, of any length, from which tsi_null_vectors_remove has
+ * removed the others. Errors: MEMORY, of messages. */
+TRISTAR_CHECKED tristar_status tsi_null_vectors_add(tsi_null_vectors *v, const void *column);
+/* Leaves no vector. */
+void tsi_null_vectors_forget(tsi_null_vectors *v);
+/* An orthonormal basis in the units of the user. Errors: of messages. */
+TRISTAR_CHECKED tristar_status tsi_null_vectors_unscale(tsi_null_vectors *v);
+/* Entry i of a column of the block: in [-1/2, 1/2), with no pattern that a matrix has. */
+double tsi_null_vectors_start(const tsi_team *team, tsi_index i, tsi_index column);
+/* Is the matrix small enough to do so for a solve? */
+bool tsi_null_vectors_can_be_direct(const tsi_system *system);
 void tsi_null_vectors_finish(tsi_null_vectors *v);
 
 /* x = a solution of op(A) x = b, if there is one, without the factors. Returns false unless direct.

@@ -64,18 +64,24 @@ static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index
   return original->functions->user_row(original->context, op, of_x, i);
 }
 
-tristar_status tsi_projection_begin(const tsi_system *original, tristar_op op, bool direct,
-                                    tsi_projection *p) {
+void tsi_projection_use(const tsi_system *original, tsi_projection *p) {
   static const tsi_system_functions alone = {.solve = solve, .user_row = user_row},
                                     team = {.solve = solve,
                                             .take = take,
                                             .room = room,
                                             .give = give,
                                             .user_row = user_row};
-  *p = (tsi_projection){.system = *original, .original = original};
+  p->system = *original;
+  p->original = original;
   p->system.functions = original->functions->take ? &team : &alone;
   p->system.context = p;
   p->system.singular = false;
+}
+
+tristar_status tsi_projection_begin(const tsi_system *original, tristar_op op, bool direct,
+                                    tsi_projection *p) {
+  *p = (tsi_projection){.original = NULL};
+  tsi_projection_use(original, p);
   TSI_TRY(tsi_null_vectors_find(original, op, MOST_VECTORS, true, direct, &p->null));
   if (!p->null.are_certain) p->null.count = 0;
   return TRISTAR_OK;

@@ -20,6 +20,8 @@ typedef struct tsi_projection {
  * status, and not to be moved. Errors: MEMORY, those of a solve. */
 TRISTAR_CHECKED tristar_status tsi_projection_begin(const tsi_system *original, tristar_op op, bool direct,
                                                     tsi_projection *p);
+/* The same without null vectors that p->null holds already. */
+void tsi_projection_use(const tsi_system *original, tsi_projection *p);
 /* Removes null vectors from x where they are more than rounding errors: sums of many corrections may hold
  * them again. */
 void tsi_projection_clean(const tsi_projection *p, void *x);

@@ -408,7 +408,7 @@ static tristar_status try_projections(const tsi_refinement *r, const void *b, vo
   *tried = false;
   for (int direct = 0; direct < 2; direct++) {
     tsi_projection *projection = &r->projection[direct];
-    if (direct && (!tsi_null_vectors_can_be_direct(r->system, false) ||
+    if (direct && (!tsi_null_vectors_can_be_direct(r->system) ||
                    (*tried && found->backward_error <= limit && found->residual <= limit)))
       break;
     if (projection->original == NULL) TSI_TRY(tsi_projection_begin(r->system, r->op, direct, projection));
