@@ -176,6 +176,11 @@ static bool solve(tsi_session *s, tsi_krylov_solution *z) {
                            s->name);
 }
 
+/* NaN stays. */
+static void keep_larger(double *largest, double value) {
+  if (!(value <= *largest) && !isnan(*largest)) *largest = value;
+}
+
 /* Of all columns together: the most iterations, the largest residuals, the first reason that is not
  * convergence, all times. */
 static tristar_krylov_result sum_up(const tsi_krylov_solution *z) {
@@ -185,8 +190,8 @@ static tristar_krylov_result sum_up(const tsi_krylov_solution *z) {
     if (all.converged && !one->converged) all.reason = one->reason;
     all.converged = all.converged && one->converged;
     if (one->iterations > all.iterations) all.iterations = one->iterations;
-    if (!(one->residual <= all.residual)) all.residual = one->residual;
-    if (!(one->true_residual <= all.true_residual)) all.true_residual = one->true_residual;
+    keep_larger(&all.residual, one->residual);
+    keep_larger(&all.true_residual, one->true_residual);
     all.products += one->products;
     all.preconditionings += one->preconditionings;
     all.seconds += one->seconds;

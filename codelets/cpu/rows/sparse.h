@@ -19,6 +19,14 @@ typedef struct tsi_sparse {
   const void *values;
 } tsi_sparse;
 
+/* The larger of two numbers, or the smaller; NaN if one of them is. */
+static inline double tsi_larger(double x, double y) {
+  return x > y || x != x ? x : y;
+}
+static inline double tsi_smaller(double x, double y) {
+  return x < y || x != x ? x : y;
+}
+
 #define TSI_SAME 16 /* assembled in another order, mirror images may differ by rounding errors */
 
 typedef enum tsi_part { TSI_PART_REAL, TSI_PART_IMAGINARY, TSI_PART_MAGNITUDE } tsi_part;
@@ -49,7 +57,7 @@ typedef struct tsi_sparse_kernels {
   void (*bound)(const tsi_sparse *a, tristar_op op, const void *x, double *y);
   /* y = |op(A)| |g|; g NULL: a vector of ones */
   void (*weigh)(const tsi_sparse *a, tristar_op op, const double *g, double *y);
-  /* weighted = max |x_i| / |g_i|, plain = max |x_i|; g NULL: both the same */
+  /* weighted = max |x_i| / |g_i|, plain = max |x_i|, NaN if one is; g NULL: both the same */
   void (*sizes)(tsi_index n, const void *x, const double *g, double *weighted, double *plain);
   /* Componentwise backward error of x with residual r; bound = |A| |x|; row_sum, 2 n: |A| |g| and |A| times
    * ones; g NULL: the second half does not count. See tristar_solve_refined. */
@@ -94,8 +102,8 @@ typedef struct tsi_sparse_kernels {
   /* x := factor x */
   void (*multiply)(tsi_index n, void *x, double factor);
   double (*one_norm)(tsi_index n, const void *x);
-  double (*largest_size)(tsi_index n, const void *x); /* max |x_i| */
-  /* max |s_i x_i|; s NULL: ones */
+  double (*largest_size)(tsi_index n, const void *x); /* max |x_i|; NaN if one is */
+  /* max |s_i x_i|, NaN if one is; s NULL: ones */
   double (*largest_scaled)(tsi_index n, const void *x, const double *s);
   /* min |s_i x_i| of entries other than zero; infinity: there is none */
   double (*smallest_scaled)(tsi_index n, const void *x, const double *s);

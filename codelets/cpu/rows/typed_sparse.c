@@ -145,23 +145,19 @@ static void sizes(tsi_index n, const void *xv, const double *g, double *weighted
   *weighted = *plain = 0;
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(x[i]) / (g ? fabs(g[i]) : 1);
-    if (!(size <= *weighted)) *weighted = size;
-    if (g && !(magnitude(x[i]) <= *plain)) *plain = magnitude(x[i]);
+    *weighted = tsi_larger(*weighted, size);
+    if (g) *plain = tsi_larger(*plain, magnitude(x[i]));
   }
   if (g == NULL) *plain = *weighted;
-}
-
-/* As fmin, without a call: NaN is ignored. */
-static double smaller(double x, double y) {
-  return x < y || isnan(y) ? x : y;
 }
 
 /* What the residual of row i is compared with. */
 static double denominator(tsi_index n, const tsi_scalar *b, const double *bounds, const double *row_sum,
                           const tsi_sizes *of_x, tsi_index i) {
-  const double rounding = smaller(1000 * (double)of_x->n * (double)EPSILON, 1e-3);
-  const double norm = of_x->with_weights ? smaller(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
-                                         : row_sum[i] * of_x->weighted;
+  const double rounding = tsi_smaller(1000 * (double)of_x->n * (double)EPSILON, 1e-3);
+  const double norm = of_x->with_weights
+                          ? tsi_smaller(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
+                          : row_sum[i] * of_x->weighted;
   const double bound_i = bounds[i] + magnitude(b[i]);
   const bool rounded = !(bound_i > rounding * (norm + magnitude(b[i]))) && isfinite(norm);
   return rounded ? bounds[i] + norm : bound_i;
@@ -405,7 +401,10 @@ static tsi_index largest(tsi_index n, const void *xv) {
 }
 
 static double largest_size(tsi_index n, const void *xv) {
-  return n > 0 ? magnitude(((const tsi_scalar *)xv)[largest(n, xv)]) : 0;
+  const tsi_scalar *x = xv;
+  double most = 0;
+  for (tsi_index i = 0; i < n; i++) most = tsi_larger(most, magnitude(x[i]));
+  return most;
 }
 
 static double largest_scaled(tsi_index n, const void *xv, const double *s) {
@@ -413,7 +412,7 @@ static double largest_scaled(tsi_index n, const void *xv, const double *s) {
   double most = 0;
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(x[i]) * (s ? s[i] : 1);
-    if (!(size <= most)) most = size;
+    most = tsi_larger(most, size);
   }
   return most;
 }

@@ -34,7 +34,7 @@ static tristar_status find(const tristar_krylov_t *k, int64_t nrhs, const char *
     double error;
     TSI_TRY(tsi_residual_find(&residual, b + (size_t)(c * ldb) * k->bytes, x + (size_t)(c * ldx) * k->bytes,
                               &error));
-    if (!(error <= *worst) && !isnan(*worst)) *worst = error;
+    *worst = tsi_larger(*worst, error);
     if (r != NULL) memcpy(r + (size_t)(c * ldr) * k->bytes, residual.vector, (size_t)k->n * k->bytes);
   }
   return TRISTAR_OK;

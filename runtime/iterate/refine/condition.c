@@ -34,7 +34,7 @@ static tristar_status scaled_norm(const scaled_inverse *inverse, double *sum, do
   TSI_TRY(tsi_system_weigh(system, TRISTAR_T, inverse->row, sum));
   for (tsi_index j = 0; j < system->n; j++) {
     const double scaled = sum[j] * fabs(inverse->column[j]);
-    if (!(scaled <= *norm)) *norm = scaled;
+    *norm = tsi_larger(*norm, scaled);
   }
   *norm = tsi_team_largest(system->team, *norm);
   return TRISTAR_OK;

@@ -93,7 +93,7 @@ static tristar_status try_solve(const tsi_system *system, tristar_op op, trial f
   const tristar_status status =
       tsi_solve_refined(system, op, (int64_t)count, b, column, x, column, &options, &result);
   if (status == TRISTAR_ERR_NOT_FINITE) result.backward_error = INFINITY;
-  if (!(result.backward_error <= *error)) *error = result.backward_error;
+  *error = tsi_larger(*error, result.backward_error);
   return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status;
 }
 

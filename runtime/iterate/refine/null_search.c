@@ -82,7 +82,7 @@ static tristar_status multiply(const search *s, const void *d, double *size) {
   TSI_TRY(tsi_system_precise_residual(system, s->op, s->z, s->x, s->b));
   kernels->multiply(system->n, s->b, -1);
   TSI_TRY(tsi_system_bound(system, s->op, s->x, s->real));
-  for (tsi_index i = 0; i < system->n; i++) bound = fmax(bound, s->real[i] * (row ? fabs(row[i]) : 1));
+  for (tsi_index i = 0; i < system->n; i++) bound = tsi_larger(bound, s->real[i] * (row ? fabs(row[i]) : 1));
   bound = tsi_team_largest(system->team, bound);
   *size = tsi_team_largest(system->team, kernels->largest_scaled(system->n, s->b, row)) / bound;
   return system->team->failure;

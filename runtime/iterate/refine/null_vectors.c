@@ -100,7 +100,8 @@ static double make_orthogonal(const tsi_null_vectors *v, const void *y, void *x)
 double tsi_null_vectors_remove(const tsi_null_vectors *v, void *x) {
   double largest = 0;
   for (int time = 0; time < 2; time++)
-    for (tsi_index k = 0; k < v->count; k++) largest = fmax(largest, make_orthogonal(v, column_of(v, k), x));
+    for (tsi_index k = 0; k < v->count; k++)
+      largest = tsi_larger(largest, make_orthogonal(v, column_of(v, k), x));
   return largest;
 }
 
@@ -114,7 +115,7 @@ static tsi_index longest(const tsi_null_vectors *v, const char *array, tsi_index
     const char *column = array + (size_t)k * v->bytes;
     multiply(v, column, column, out);
     if (sqrt(out[0]) > *length) best = k;
-    *length = fmax(*length, sqrt(out[0]));
+    *length = tsi_larger(*length, sqrt(out[0]));
   }
   return best;
 }
@@ -180,7 +181,7 @@ static tristar_status find_size(const tsi_null_vectors *v, tsi_index k, double *
   const double *row = tsi_system_row_scale(system, v->op);
   TSI_TRY(tsi_system_bound(system, v->op, column_of(v, k), v->real));
   *size = 0;
-  for (tsi_index i = 0; i < system->n; i++) *size = fmax(*size, v->real[i] * (row ? fabs(row[i]) : 1));
+  for (tsi_index i = 0; i < system->n; i++) *size = tsi_larger(*size, v->real[i] * (row ? fabs(row[i]) : 1));
   *size = tsi_team_largest(system->team, *size);
   return system->team->failure;
 }

@@ -312,7 +312,7 @@ static tristar_status settle(const course *c, double *error) {
 }
 
 static void keep_largest(double *largest, double value) {
-  if (value > *largest) *largest = value;
+  *largest = tsi_larger(*largest, value);
 }
 
 /* The user's number of the row that a member has at place i < n; of the members' ones the smallest. -1: there
@@ -353,7 +353,7 @@ static double scaled_bound(const tsi_refinement *r) {
   double largest = 0;
   for (tsi_index i = 0; i < r->system->n; i++) {
     const double size = r->residual.bound[i] * (r->row_scale ? fabs(r->row_scale[i]) : 1);
-    if (!(size <= largest)) largest = size;
+    largest = tsi_larger(largest, size);
   }
   return tsi_team_largest(r->system->team, largest);
 }

@@ -96,7 +96,7 @@ tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op, i
     double error;
     TSI_TRY_OUT(tsi_residual_find(&c, (const char *)b + (size_t)(k * ldb) * bytes,
                                   (const char *)x + (size_t)(k * ldx) * bytes, &error));
-    if (!(error <= worst) && !isnan(worst)) worst = error;
+    worst = tsi_larger(worst, error);
     if (r != NULL) memcpy((char *)r + (size_t)(k * ldr) * bytes, c.vector, (size_t)s.system.n * bytes);
   }
   if (backward_error) *backward_error = worst;

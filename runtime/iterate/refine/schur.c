@@ -161,7 +161,7 @@ static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, double *err
   TSI_TRY(tristar_schur_condense(plan, op, 1, b, n, y, n, g, an->schur_count));
   TSI_TRY(tristar_schur_expand(plan, op, 1, y, n, x_s, an->schur_count, x, n));
   TSI_TRY(tristar_residual(factor, op, 1, b, n, x, n, NULL, n, &found));
-  if (!(found <= *error)) *error = found;
+  *error = tsi_larger(*error, found);
   return TRISTAR_OK;
 }
 

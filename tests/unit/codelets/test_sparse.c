@@ -49,6 +49,39 @@ static void check_rounding(const typed *t) {
   CHECK_MSG(error > 0 && error < e, "type %c: backward error %g", t->scalar, error);
 }
 
+/* NaN is the largest and the smallest number, wherever it is, and no row of a solution with NaN is solved. */
+static void check_nan(const typed *t) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->scalar);
+  const double ones[] = {1, 1, 1, 1, 1, 1}, odd[] = {INFINITY, 1, 1, 1e3, 1, 1};
+  CHECK(isnan(tsi_larger(NAN, 1)) && isnan(tsi_larger(1, NAN)) && tsi_larger(1, 2) == 2);
+  CHECK(isnan(tsi_smaller(NAN, 1)) && isnan(tsi_smaller(1, NAN)) && tsi_smaller(1, 2) == 1);
+  for (int bad = 0; bad < 3; bad++) {
+    number b[3] = {0}, x[3] = {0}, r[3] = {0}; /* room for any type */
+    double weighted, plain;
+    for (int i = 0; i < 3; i++) {
+      put(t, b, i, 0);
+      put(t, r, i, 1);
+      put(t, x, i, i == bad ? NAN : 1);
+    }
+    CHECK(isnan(kernels->largest_size(3, x)));
+    CHECK(isnan(kernels->largest_scaled(3, x, NULL)) && isnan(kernels->largest_scaled(3, x, ones)));
+    kernels->sizes(3, x, NULL, &weighted, &plain);
+    CHECK(isnan(weighted) && isnan(plain));
+    kernels->sizes(3, x, ones, &weighted, &plain);
+    CHECK(isnan(weighted) && isnan(plain));
+    const tsi_sizes sizes = {.n = 3, .with_weights = true, .weighted = weighted, .plain = plain};
+    kernels->leave_solved(3, b, r, ones, ones, &sizes, 0.5);
+    CHECK(get(t, r, 0) == 1);
+  }
+  /* |A| g beyond the range of numbers: the norm of a row is not known, and the row counts as it is */
+  number b[3] = {0}, r[3] = {0};
+  for (int i = 0; i < 3; i++) put(t, b, i, 0);
+  for (int i = 0; i < 3; i++) put(t, r, i, i == 0 ? 1e-6 : 0);
+  const double bound[] = {1e-6, 1, 1};
+  const tsi_sizes sizes = {.n = 3, .with_weights = true, .weighted = 0, .plain = 1};
+  CHECK(kernels->backward_error(3, b, r, bound, odd, &sizes) > 0.9);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
@@ -57,6 +90,7 @@ int main(int argc, char **argv) {
     RUN(check_finite(types[k]));
     RUN(check_size(types[k]));
     RUN(check_rounding(types[k]));
+    RUN(check_nan(types[k]));
   }
   return 0;
 }
