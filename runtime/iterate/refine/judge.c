@@ -12,6 +12,13 @@
 #define SMALL 4096 /* epsilons of a column's largest entry, or of the growth: a pivot that is small */
 #define LOST 0.1   /* rounding errors beside the entries of the scaled matrix that leave no digit */
 #define GROWN 1000 /* growth that a trial solve is made for */
+#define WEAK                                                                                                 \
+  0.3 /* exponent of eps: a pivot that small may cost more than eps^(2/3) in rows of small terms             \
+       */
+#define WEAK_INVERSES 100 /* growth of inverses that may */
+#define MISSED                                                                                               \
+  0.2 /* exponent of eps, and error of a trial relative to errors that it may miss, where units are apart or \
+         pivots are weak */
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
@@ -29,9 +36,19 @@ static bool inherits_errors(const tristar_factor_t *factor) {
          factor->inherited_error * pow(epsilon_of(factor), 0.7) * fmax(1, factor->stats.growth) > 1;
 }
 
+/* Do solves lose digits of rows whose terms are small, perhaps? */
+static bool is_weak(const tristar_factor_t *factor) {
+  return factor->weakest_pivot < pow(epsilon_of(factor), WEAK) || factor->inverse_growth > WEAK_INVERSES;
+}
+
+/* What errors of solves may be, by those of a few trials. */
+static double expect(const tristar_factor_t *factor, double error) {
+  return error / pow(epsilon_of(factor), MISSED);
+}
+
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
-  return is_suspicious(factor) || inherits_errors(factor) || tsi_factor_inverts_badly(factor) ||
-         factor->stats.growth > GROWN ||
+  return is_suspicious(factor) || is_weak(factor) || inherits_errors(factor) ||
+         tsi_factor_inverts_badly(factor) || factor->stats.growth > GROWN ||
          tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
 }
 
@@ -124,7 +141,7 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
 static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, int spread, bool *fine) {
   double size;
   *fine = false;
-  if (is_suspicious(factor) || factor->stats.growth > GROWN || spread > TSI_FAR_UNITS ||
+  if (is_suspicious(factor) || is_weak(factor) || factor->stats.growth > GROWN || spread > TSI_FAR_UNITS ||
       tsi_factor_inverts_badly(factor))
     return TRISTAR_OK;
   *fine = !inherits_errors(factor);
@@ -218,14 +235,35 @@ static tristar_status judge_units(const tsi_system *system, tristar_factor_t *fa
   tsi_system strict = *system;
   strict.strict = true;
   const int apart = tsi_apart_units(factor->analysis->factor_scalar);
+  double found = 0;
   if (tsi_factor_loses_digits(factor) || spread <= apart) return TRISTAR_OK;
-  TSI_TRY(try_solves(&strict, factor, TRIAL_ONES, TRIAL_LAST, error));
+  TSI_TRY(try_solves(&strict, factor, TRIAL_ONES, TRIAL_LAST, &found));
+  *error = tsi_larger(*error, expect(factor, found));
   factor->stats.judged = 1;
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(system->env, TRISTAR_LOG_WARNING,
             "factor: scalings of rows or columns differ by more than 2^%d: solves that are not refined may "
             "have backward errors of %.1e; tristar_solve refines",
             apart, *error);
+  return TRISTAR_OK;
+}
+
+/* Where pivots are weak, x can be much larger than the sizes of b and A suggest, and a solve that is not
+ * refined loses rows in which it is not. Trials show most of such rows; the condition bounds them all. */
+static tristar_status judge_weakness(const tsi_system *system, tristar_factor_t *factor) {
+  tristar_factor_stats *stats = &factor->stats;
+  double found = 0;
+  if (stats->perturbed_pivots > 0 || !is_weak(factor)) return TRISTAR_OK;
+  TSI_TRY(try_solves(system, factor, TRIAL_ONES, TRIAL_LAST, &found));
+  stats->solve_error = tsi_larger(stats->solve_error, expect(factor, found));
+  if (stats->reciprocal_condition > 0 && !stats->singular)
+    stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) / stats->reciprocal_condition);
+  if (tsi_factor_loses_digits(factor) && system->team->own == 0)
+    tsi_log(
+        system->env, TRISTAR_LOG_INFO,
+        "factor: pivots, or inverses of diagonal blocks, have entries of very different sizes: solves that "
+        "are not refined may have backward errors of %.1e; tristar_solve refines",
+        stats->solve_error);
   return TRISTAR_OK;
 }
 
@@ -247,6 +285,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   }
   TSI_TRY(judge_growth(system, factor, last));
   if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(system, factor, spread));
+  if (!tsi_factor_loses_digits(factor)) TSI_TRY(judge_weakness(system, factor));
   if (stats->perturbed_pivots > 0 && !tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, TRISTAR_LOG_WARNING,
@@ -266,7 +305,8 @@ tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *fact
   for (trial which = TRIAL_ONES; which <= TRIAL_LAST; which++) {
     double error = 0;
     TSI_TRY(try_solves(&strict, factor, which, which, &error));
-    if (isfinite(error)) stats->solve_error = fmax(stats->solve_error, error);
+    if (isfinite(error))
+      stats->solve_error = fmax(stats->solve_error, strict.strict ? expect(factor, error) : error);
   }
   if (tsi_factor_loses_digits(factor))
     tsi_log(system->env, TRISTAR_LOG_WARNING,

@@ -208,8 +208,7 @@ static inline int units_of(tristar_scalar scalar) {
   return is_single(scalar) ? 12 : 45;
 }
 
-/* Of plain solves: trials of few right-hand sides miss that some lose a hundred times as much as eps^(2/3).
- */
+/* Of plain solves. */
 static inline double bound_of(tristar_scalar scalar) {
-  return is_single(scalar) ? 5e-3 : 1e-8;
+  return is_single(scalar) ? 5e-3 : 1e-10;
 }

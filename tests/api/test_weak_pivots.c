@@ -1,0 +1,97 @@
+/* Values for which a factorization has small pivots, or inverts diagonal blocks that have entries of very
+ * different sizes, after others of the same pattern for which it has not: plain solves lose digits of rows
+ * whose terms are small, and are refined. */
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
+#include "tests/support/systems/far_units.h"
+
+enum { SYSTEMS = 600, SHOWN = 3 };
+
+typedef enum kind { SMALL_BLOCK, SMALL_DIAGONAL, EQUAL_ROWS, KINDS } kind;
+
+/* Two rows, and columns if it is symmetric, become nearly the same where both have entries. */
+static void make_rows_equal(dense *m, bool symmetric, long double apart, uint64_t *state) {
+  const int r = (int)(next_random(state) % (uint64_t)m->n), s = (r + 1) % m->n;
+  for (int j = 0; j < m->n; j++) {
+    const long double factor = 1 + apart * creall(draw(state, false));
+    if (m->a[r][j] == 0 || m->a[s][j] == 0 || (symmetric && (j == r || j == s))) continue;
+    m->a[s][j] = m->a[r][j] * factor;
+    if (symmetric) m->a[j][s] = m->a[s][j];
+  }
+  if (!symmetric || m->a[r][s] == 0) return;
+  m->a[r][r] = m->a[r][s];
+  m->a[s][s] = m->a[r][s] * (1 + apart);
+}
+
+static void spoil(dense *m, kind what, bool symmetric, uint64_t *state) {
+  const long double apart = ldexpl(1, -(int)(next_random(state) % 45));
+  const int h = m->n / 2;
+  if (what == EQUAL_ROWS) make_rows_equal(m, symmetric, apart, state);
+  for (int i = 0; i < m->n && what == SMALL_DIAGONAL; i++) m->a[i][i] *= apart;
+  for (int i = 0; i < h && what == SMALL_BLOCK; i++)
+    for (int j = 0; j < h; j++) m->a[i][j] *= apart;
+}
+
+/* The backward errors of solves that are not asked to be refined. */
+static double worst_error(const tristar_factor_t *f, tristar_plan_t *p, const dense *m, uint64_t *state) {
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  double worst = 0;
+  for (int k = 0; k < 6; k++) {
+    double b[N_MAX], x[N_MAX], error;
+    for (int i = 0; i < m->n; i++) x[i] = (double)creall(draw(state, false));
+    for (int i = 0; i < m->n; i++) {
+      long double sum = 0;
+      for (int j = 0; j < m->n; j++) sum += creall(entry(m, ops[k / 2], i, j)) * x[j];
+      b[i] = k % 2 ? (double)sum : (double)creall(draw(state, false));
+    }
+    CHECK_OK(tristar_solve(p, ops[k / 2], 1, b, m->n, x, m->n));
+    CHECK_OK(tristar_residual(f, ops[k / 2], 1, b, m->n, x, m->n, NULL, m->n, &error));
+    worst = error > worst ? error : worst;
+  }
+  return worst;
+}
+
+static void check(tristar_t *ts, tristar_method method, kind what) {
+  const bool symmetric = method == TRISTAR_METHOD_LDLT;
+  uint64_t state = 1;
+  int wrong = 0, solved = 0;
+  for (int k = 0; k < SYSTEMS; k++) {
+    dense good, bad;
+    make_matrix(&bad, method, TRISTAR_DOUBLE, 0, &state);
+    good = bad;
+    for (int i = 0; i < good.n; i++) good.a[i][i] += 4 * good.n;
+    spoil(&bad, what, symmetric, &state);
+    round_entries(&good, TRISTAR_DOUBLE);
+    round_entries(&bad, TRISTAR_DOUBLE);
+    tristar_view first = make_view(&good, TRISTAR_DOUBLE, TRISTAR_GENERAL),
+                 second = make_view(&bad, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    options.method = method;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &first, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, first.values);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
+    const tristar_status status = tristar_refactor(f, second.values);
+    if (status == TRISTAR_OK) {
+      const double error = worst_error(f, p, &bad, &state);
+      solved++;
+      if (error > 1e-9 && wrong++ < SHOWN) fprintf(stderr, "system %d, n %d: %g\n", k, bad.n, error);
+    } else
+      CHECK_STATUS(status, TRISTAR_ERR_SINGULAR);
+    free_view(&first);
+    free_view(&second);
+  }
+  CHECK_MSG(wrong == 0, "method %d, kind %d: %d of %d systems are wrong", (int)method, (int)what, wrong,
+            solved);
+  CHECK(solved > SYSTEMS / 2);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_without_starpu(false);
+  for (int what = 0; what < KINDS; what++) {
+    RUN(check(ts, TRISTAR_METHOD_LU, (kind)what));
+    RUN(check(ts, TRISTAR_METHOD_LDLT, (kind)what));
+  }
+  close_context(&ts);
+  return 0;
+}
