@@ -91,6 +91,41 @@ static void check_direct(tristar_t *ts, tristar_method method, tristar_scalar sc
             wrong);
 }
 
+/* Entries of b between 2^-500 and 2^500: refined solves are accurate in each row. */
+static void check_wide_rhs(tristar_t *ts, tristar_method method, int span) {
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  uint64_t state = 1;
+  int wrong = 0;
+  for (int k = 0; k < SYSTEMS; k++) {
+    static factored f;
+    make_matrix(&f.a, method, TRISTAR_DOUBLE, 0, &state);
+    const int n = f.a.n;
+    if (method != TRISTAR_METHOD_LLT)
+      for (int i = 0; i < n; i++) f.a.a[i][i] += 2;
+    tristar_view view = make_view(&f.a, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    options.method = method;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(an, view.values);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(factor, NULL);
+    for (int o = 0; o < 3; o++) {
+      double b[N_MAX], x[N_MAX];
+      truth t;
+      find_truth(&f, true, ops[o], &t);
+      for (int i = 0; i < n; i++) {
+        const int exponent = draw_exponent(&state, span);
+        b[i] = ldexp((double)creall(draw(&state, false)), exponent);
+      }
+      CHECK_OK(tristar_solve_refined(p, ops[o], 1, b, n, x, n, NULL, NULL));
+      const long double error = error_of(&t, n, TRISTAR_DOUBLE, b, x);
+      if (!(error <= 1e-10L) && wrong++ < SHOWN) fprintf(stderr, "n %d, op %c: %Lg\n", n, (int)ops[o], error);
+    }
+    free_view(&view);
+  }
+  CHECK_MSG(wrong == 0, "method %d, span %d: %d of %d solves are wrong", (int)method, span, wrong,
+            3 * SYSTEMS);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_scalar scalars[] = {TRISTAR_DOUBLE, TRISTAR_COMPLEX_DOUBLE, TRISTAR_SINGLE,
@@ -104,6 +139,10 @@ int main(int argc, char **argv) {
       RUN(check_direct(ts, methods[m], scalars[s], false));
       if (methods[m] != TRISTAR_METHOD_LLT) RUN(check_direct(ts, methods[m], scalars[s], true));
     }
+  for (int m = 0; m < 3; m++) {
+    RUN(check_wide_rhs(ts, methods[m], 60));
+    RUN(check_wide_rhs(ts, methods[m], 500));
+  }
   close_context(&ts);
   return 0;
 }

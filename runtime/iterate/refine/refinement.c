@@ -278,9 +278,20 @@ out:
   return status;
 }
 
+#define SPANS 0.75 /* exponent of eps: the smallest entry of b beside the largest */
+
+/* Do entries of b, other than zeros, differ so much that rows of small ones may count as solved? */
+static bool differ_widely(const tsi_refinement *r, const void *b) {
+  const tsi_sparse_kernels *kernels = r->kernels;
+  const double largest = scaled_size(r, b, r->row_scale),
+               smallest = -tsi_team_largest(r->system->team,
+                                            -kernels->smallest_scaled(r->system->n, b, r->row_scale));
+  return smallest < pow(kernels->epsilon, SPANS) * largest;
+}
+
 /* A row whose terms are smaller than the rounding errors of the largest unknowns counts as solved. Where
- * units differ widely, such a row means as much as any other: corrections go on until these rows are solved
- * as well, or get no better. *error: the backward error of x. */
+ * units differ widely, or entries of b, such a row means as much as any other: corrections go on until these
+ * rows are solved as well, or get no better. *error: the backward error of x. */
 static tristar_status settle(const course *c, double *error) {
   tsi_refinement strict = *c->r;
   const tsi_system *system = strict.system;
@@ -289,7 +300,7 @@ static tristar_status settle(const course *c, double *error) {
                                           .max_iterations = c->options->max_iterations};
   course s = *c;
   TSI_OWNED char *kept = NULL;
-  if (!strict.uneven) return TRISTAR_OK;
+  if (!strict.uneven && !differ_widely(c->r, c->b)) return c->r->system->team->failure;
   strict.residual.strict = true;
   TSI_TRY(tsi_residual_error(&strict.residual, c->b, c->x, &s.best.error));
   if (!(s.best.error > pow(strict.kernels->epsilon, 2.0 / 3))) return TRISTAR_OK;
