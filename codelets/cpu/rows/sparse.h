@@ -55,6 +55,9 @@ typedef struct tsi_sparse_kernels {
   void (*narrow)(tsi_index n, const void *from, void *to);
   /* y = |op(A)| |x| */
   void (*bound)(const tsi_sparse *a, tristar_op op, const void *x, double *y);
+  /* Both in one pass, with the same bits. */
+  void (*residual_and_bound)(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r,
+                             double *y);
   /* y = |op(A)| |g|; g NULL: a vector of ones */
   void (*weigh)(const tsi_sparse *a, tristar_op op, const double *g, double *y);
   /* weighted = max |x_i| / |g_i|, plain = max |x_i|, NaN if one is; g NULL: both the same */

@@ -7,26 +7,16 @@
 
 #include "codelets/cpu/base/finite.h"
 #include "codelets/cpu/base/scalar.h"
+#include "codelets/cpu/rows/residuals.h"
 #include "runtime/base/sort.h"
 
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
-#define EPSILON FLT_EPSILON
 #define TINY FLT_MIN
 #define WIDER_EPSILON DBL_EPSILON
 #else
-#define EPSILON DBL_EPSILON
 #define TINY DBL_MIN
 #define WIDER_EPSILON LDBL_EPSILON
 #endif
-
-static double magnitude(tsi_scalar x) {
-  return (double)tsi_abs(x);
-}
-
-/* Mirror image of a stored entry. */
-static tsi_scalar mirrored(tristar_symmetry symmetry, tsi_scalar a) {
-  return symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : symmetry == TRISTAR_HERMITIAN ? tsi_conj(a) : a;
-}
 
 /* Constants: line j gives r[j] (dot); entries stand for their mirror images, too. */
 INLINE void subtract_product(const tsi_sparse *a, const bool dot, const bool mirror, const bool conjugate,
@@ -131,6 +121,12 @@ INLINE void absolute_product(const tsi_sparse *a, tristar_op op, const tsi_scala
 
 static void bound(const tsi_sparse *a, tristar_op op, const void *x, double *y) {
   absolute_product(a, op, x, NULL, y);
+}
+
+static void residual_and_bound(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r,
+                               double *y) {
+  memcpy(r, b, (size_t)a->n * sizeof(tsi_scalar));
+  residuals_and_bounds(a, op, 1, x, NULL, r, y);
 }
 
 static void weigh(const tsi_sparse *a, tristar_op op, const double *g, double *y) {
@@ -460,6 +456,7 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .bound = bound,
     .weigh = weigh,
     .sizes = sizes,
+    .residual_and_bound = residual_and_bound,
     .backward_error = backward_error,
     .leave_solved = leave_solved,
     .residual_bound = residual_bound,

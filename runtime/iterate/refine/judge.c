@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "codelets/cpu/rows/errors.h"
 #include "runtime/factor/scaling.h"
 #include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/forward_error.h"
@@ -69,23 +70,51 @@ typedef enum trial {
   TRIAL_LAST = TRIAL_UNITS + 2  /* for two others */
 } trial;
 
-static tristar_status make_trial(const tsi_system *system, tristar_op op, trial which, char *b, char *x) {
-  const tsi_sparse_kernels *kernels = system->kernels;
+/* What trials have in common. */
+typedef struct trials {
+  const tsi_system *system;
+  char scalar;        /* the user's type */
+  bool strict;        /* as tsi_system.strict */
+  double *row_sum[2]; /* of A and A^T, as tsi_residual has them; NULL: not needed yet */
+} trials;
+
+static void finish_trials(trials *t) {
+  for (int k = 0; k < 2; k++) TSI_FREE(t->system->env, t->row_sum[k]);
+}
+
+static tristar_status need_row_sum(trials *t, tristar_op op, const double **sum) {
+  const tsi_system *system = t->system;
+  double **own = &t->row_sum[op == TRISTAR_N ? 0 : 1];
   const double *g = tsi_system_column_weight(system, op);
+  *sum = *own;
+  if (*sum != NULL) return TRISTAR_OK;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, *own, 2 * (tsi_count)system->n)));
+  TSI_TRY(tsi_system_weigh(system, op, g, *own));
+  if (g != NULL) TSI_TRY(tsi_system_weigh(system, op, NULL, *own + system->n));
+  *sum = *own;
+  return TRISTAR_OK;
+}
+
+static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b, char *x) {
+  const tsi_system *system = t->system;
+  const tsi_sparse_kernels *kernels = system->kernels;
+  const double *g = tsi_system_column_weight(system, op), *large;
   TSI_OWNED double *real = NULL;
   TSI_OWNED char *zero = NULL;
+  if (which == TRIAL_LARGE) {
+    TSI_TRY(need_row_sum(t, op, &large));
+    kernels->fill(system->n, large, b);
+    return TRISTAR_OK;
+  }
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, real, system->n)));
-  if (which == TRIAL_LARGE)
-    TSI_TRY(tsi_system_weigh(system, op, g, real));
-  else
-    for (tsi_index i = 0; i < system->n; i++) {
-      const double unit = g != NULL && which == TRIAL_MODERATE ? g[i] : 1;
-      const double share = tsi_team_scatter(system->team, i) * (which > TRIAL_FEW ? which - TRIAL_FEW : 1);
-      real[i] = which == TRIAL_ONES  ? 1
-                : which == TRIAL_FEW ? share < 0.25
-                                     : (share - floor(share) - 0.5) * unit;
-    }
-  if (which == TRIAL_LARGE || (which >= TRIAL_ONES && which < TRIAL_UNITS)) {
+  for (tsi_index i = 0; i < system->n; i++) {
+    const double unit = g != NULL && which == TRIAL_MODERATE ? g[i] : 1;
+    const double share = tsi_team_scatter(system->team, i) * (which > TRIAL_FEW ? which - TRIAL_FEW : 1);
+    real[i] = which == TRIAL_ONES  ? 1
+              : which == TRIAL_FEW ? share < 0.25
+                                   : (share - floor(share) - 0.5) * unit;
+  }
+  if (which >= TRIAL_ONES && which < TRIAL_UNITS) {
     kernels->fill(system->n, real, b);
     return TRISTAR_OK;
   }
@@ -95,36 +124,76 @@ static tristar_status make_trial(const tsi_system *system, tristar_op op, trial 
   return tsi_system_residual(system, op, zero, x, b);
 }
 
+/* *error: of x, which these solve. One process. */
+static tristar_status measure_errors(trials *t, tristar_op op, int64_t count, const char *b, const char *x,
+                                     double *error) {
+  const tsi_system *system = t->system;
+  const size_t n = (size_t)system->n, column = n * system->kernels->scalar_bytes;
+  const tsi_error_kernels *kernels = tsi_error_kernels_select(t->scalar, NULL);
+  const double *row_sum;
+  TSI_OWNED char *work = NULL;
+  TSI_TRY(need_row_sum(t, op, &row_sum));
+  TSI_TRY(TSI_ALLOC_SIZED(system->env, work, 2 * TSI_ERRORS_AT_ONCE * n,
+                          system->kernels->scalar_bytes + sizeof(double)));
+  for (int64_t k = 0; k < count; k += TSI_ERRORS_AT_ONCE) {
+    const int64_t some = count - k < TSI_ERRORS_AT_ONCE ? count - k : TSI_ERRORS_AT_ONCE;
+    const double found = kernels->backward_errors(
+        &system->a, op, (tsi_index)some, b + (size_t)k * column, x + (size_t)k * column,
+        tsi_system_column_weight(system, op), row_sum, t->strict ? 0 : system->team->n, work);
+    *error = fmax(*error, found);
+  }
+  return TRISTAR_OK;
+}
+
+static tristar_status solve_trials(trials *t, tristar_op op, int64_t count, const char *b, char *x,
+                                   double *error) {
+  const tsi_system *system = t->system;
+  const int64_t n = system->n;
+  if (system->wide || system->functions->take != NULL) {
+    const tristar_refine_options options = {.max_steps = 0};
+    tristar_refine_result result = {.backward_error = 0};
+    tsi_system judged = *system;
+    const size_t column = (size_t)n * system->kernels->scalar_bytes;
+    judged.strict = t->strict;
+    const tristar_status status =
+        tsi_solve_refined(&judged, op, count, b, column, x, column, &options, &result);
+    *error = result.backward_error;
+    return status;
+  }
+  TSI_TRY(system->functions->solve(system->context, op, count, b, n, x, n));
+  return measure_errors(t, op, count, b, x, error);
+}
+
 /* The trials from `first` to `last`, solved together without refinement. *error: the largest of their errors,
  * or what it was before; infinite if x is beyond the range of numbers. */
-static tristar_status try_solve(const tsi_system *system, tristar_op op, trial first, trial last,
-                                double *error) {
-  const tristar_refine_options options = {.max_steps = 0};
-  tristar_refine_result result = {.backward_error = 0};
+static tristar_status try_solve(trials *t, tristar_op op, trial first, trial last, double *error) {
+  const tsi_system *system = t->system;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes, count = (size_t)(last - first + 1);
+  double found = 0;
   TSI_OWNED char *b = NULL;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * count, column)));
   char *x = b + count * column;
   for (size_t k = 0; k < count; k++)
-    TSI_TRY(make_trial(system, op, first + (trial)k, b + k * column, x + k * column));
-  const tristar_status status =
-      tsi_solve_refined(system, op, (int64_t)count, b, column, x, column, &options, &result);
-  if (status == TRISTAR_ERR_NOT_FINITE) result.backward_error = INFINITY;
-  *error = tsi_larger(*error, result.backward_error);
+    TSI_TRY(make_trial(t, op, first + (trial)k, b + k * column, x + k * column));
+  const tristar_status status = solve_trials(t, op, (int64_t)count, b, x, &found);
+  if (status == TRISTAR_ERR_NOT_FINITE) found = INFINITY;
+  *error = tsi_larger(*error, found);
   return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status;
 }
 
 /* Solves with L U lose other digits of A^T x = b than of A x = b, symmetric factors the same. */
-static tristar_status try_solves(const tsi_system *system, const tristar_factor_t *factor, trial first,
-                                 trial last, double *error) {
-  TSI_TRY(try_solve(system, TRISTAR_N, first, last, error));
+static tristar_status try_solves(trials *t, const tristar_factor_t *factor, trial first, trial last,
+                                 double *error) {
+  TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
   if (factor->analysis->stats.method == TRISTAR_METHOD_LU)
-    TSI_TRY(try_solve(system, TRISTAR_T, first, last, error));
+    TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
   return TRISTAR_OK;
 }
 
 tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor, double *error) {
-  return try_solves(system, factor, TRIAL_LARGE, TRIAL_UNITS, error);
+  TSI_CLEANUP(finish_trials)
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  return try_solves(&t, factor, TRIAL_LARGE, TRIAL_UNITS, error);
 }
 
 /* ---- Verdicts ------------------------------------------------------------------------------------------ */
@@ -230,14 +299,14 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
 
 /* Where units are far apart, b and x as they are scaled may have entries of any size, and a solve that is not
  * refined loses the small ones. Each row is judged in its own unit. */
-static tristar_status judge_units(const tsi_system *system, tristar_factor_t *factor, int spread) {
+static tristar_status judge_units(trials *t, tristar_factor_t *factor, int spread) {
+  const tsi_system *system = t->system;
   double *error = &factor->stats.solve_error;
-  tsi_system strict = *system;
-  strict.strict = true;
   const int apart = tsi_apart_units(factor->analysis->factor_scalar);
   double found = 0;
   if (tsi_factor_loses_digits(factor) || spread <= apart) return TRISTAR_OK;
-  TSI_TRY(try_solves(&strict, factor, TRIAL_ONES, TRIAL_LAST, &found));
+  t->strict = true;
+  TSI_TRY(try_solves(t, factor, TRIAL_ONES, TRIAL_LAST, &found));
   *error = tsi_larger(*error, expect(factor, found));
   factor->stats.judged = 1;
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
@@ -250,11 +319,13 @@ static tristar_status judge_units(const tsi_system *system, tristar_factor_t *fa
 
 /* Where pivots are weak, x can be much larger than the sizes of b and A suggest, and a solve that is not
  * refined loses rows in which it is not. Trials show most of such rows; the condition bounds them all. */
-static tristar_status judge_weakness(const tsi_system *system, tristar_factor_t *factor) {
+static tristar_status judge_weakness(trials *t, tristar_factor_t *factor) {
+  const tsi_system *system = t->system;
   tristar_factor_stats *stats = &factor->stats;
   double found = 0;
   if (stats->perturbed_pivots > 0 || !is_weak(factor)) return TRISTAR_OK;
-  TSI_TRY(try_solves(system, factor, TRIAL_ONES, TRIAL_LAST, &found));
+  t->strict = false;
+  TSI_TRY(try_solves(t, factor, TRIAL_ONES, TRIAL_LAST, &found));
   stats->solve_error = tsi_larger(stats->solve_error, expect(factor, found));
   if (stats->reciprocal_condition > 0 && !stats->singular)
     stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) / stats->reciprocal_condition);
@@ -271,9 +342,11 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   tristar_factor_stats *stats = &factor->stats;
   const int spread = tsi_scaling_spread(factor);
   bool fine;
+  TSI_CLEANUP(finish_trials)
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
   TSI_TRY(look(system, factor, spread, &fine));
-  if (fine) return judge_units(system, factor, spread);
-  TSI_TRY(try_solves(system, factor, TRIAL_LARGE, TRIAL_MODERATE, &stats->solve_error));
+  if (fine) return judge_units(&t, factor, spread);
+  TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_MODERATE, &stats->solve_error));
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
@@ -284,8 +357,8 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
     TSI_TRY(judge_condition(system, factor));
   }
   TSI_TRY(judge_growth(system, factor, last));
-  if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(system, factor, spread));
-  if (!tsi_factor_loses_digits(factor)) TSI_TRY(judge_weakness(system, factor));
+  if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(&t, factor, spread));
+  if (!tsi_factor_loses_digits(factor)) TSI_TRY(judge_weakness(&t, factor));
   if (stats->perturbed_pivots > 0 && !tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, TRISTAR_LOG_WARNING,
@@ -298,15 +371,15 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
 /* Rows in units of 2^-1000 take x beyond the range of numbers: such a trial says nothing of the factors. */
 tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor) {
   tristar_factor_stats *stats = &factor->stats;
-  tsi_system strict = *system;
-  strict.strict = factor->row_weight != NULL;
+  TSI_CLEANUP(finish_trials)
+  trials t = {
+      .system = system, .scalar = factor->analysis->pattern->scalar, .strict = factor->row_weight != NULL};
   stats->judged = 1;
   stats->solve_error = 0;
   for (trial which = TRIAL_ONES; which <= TRIAL_LAST; which++) {
     double error = 0;
-    TSI_TRY(try_solves(&strict, factor, which, which, &error));
-    if (isfinite(error))
-      stats->solve_error = fmax(stats->solve_error, strict.strict ? expect(factor, error) : error);
+    TSI_TRY(try_solves(&t, factor, which, which, &error));
+    if (isfinite(error)) stats->solve_error = fmax(stats->solve_error, t.strict ? expect(factor, error) : error);
   }
   if (tsi_factor_loses_digits(factor))
     tsi_log(system->env, TRISTAR_LOG_WARNING,

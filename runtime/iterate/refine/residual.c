@@ -51,6 +51,10 @@ tristar_status tsi_residual_error(const tsi_residual *r, const void *b, const vo
 tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x, double *error) {
   const tsi_system *system = r->system;
   *error = NAN;
+  if (!r->precise && system->functions->take == NULL) {
+    system->kernels->residual_and_bound(&system->a, r->op, b, x, r->vector, r->bound);
+    return tsi_residual_error(r, b, x, error);
+  }
   if (r->precise)
     TSI_TRY(tsi_system_precise_residual(system, r->op, b, x, r->vector));
   else
