@@ -2,7 +2,8 @@
  *
  * The columns of the supernode are copied to arrays of whole vectors, with zeros behind their ends, so that
  * no loop has a remainder: the diagonal block to D, the rows below to B. Each elimination updates all columns
- * to its right. Then the columns of Q and C follow, one after the other. */
+ * to its right. Then the columns of Q and C follow: L U solves for 8 columns of Q at a time, side by side in
+ * the lanes of vectors, and updates some columns of C at a time. */
 #include "codelets/cpu/small_front.h"
 
 #include "codelets/cpu/base/scalar.h"
@@ -13,13 +14,21 @@
 
 enum { W = TSI_SMALL_WIDTH, M = TSI_SMALL_ROWS };
 
-typedef struct block {
+/* Sizes of a front; by value, so that stores to the arrays of a block do not make the compiler read them
+ * again. */
+typedef struct shape {
+  int parts; /* vectors in a column of D, a constant */
   tsi_index w, m;
-  tsi_index vectors;                        /* of B in a column */
+  tsi_index vectors; /* of B in a column */
+} shape;
+
+typedef struct block {
   _Alignas(64) tsi_scalar d[W][W], l[W][W]; /* by column: what is left, and U; L below the diagonal, else 0 */
   _Alignas(64) tsi_scalar b[W][M];          /* by column */
-  tsi_scalar reciprocal[W];                 /* of the diagonal of U, LLT: of L */
+  _Alignas(64) tsi_scalar reciprocal[W];    /* of the diagonal of U, LLT: of L */
+  tsi_index row[W];                         /* of Q, for each row of L */
   vec nothing;                              /* zeros, unless an entry of the panels is not finite */
+  vec growth;                               /* largest so far, by lane */
 } block;
 
 /* A one with zeros around it: unit + W - i is column i of the identity. */
@@ -45,47 +54,47 @@ INLINE vec noted(block *a, vec v) {
   return v;
 }
 
-/* parts: vectors in a column of D, a constant, as everywhere. */
-INLINE void load_block(const tsi_front *front, const int parts, block *a) {
+INLINE shape shape_of(const tsi_front *front, const int parts, tsi_index w) {
+  return (shape){.parts = parts, .w = w, .m = front->m, .vectors = (front->m + B - 1) / B};
+}
+
+INLINE void load_block(const shape s, const tsi_front *front, block *a) {
   const tsi_scalar *column = front->p;
-  a->w = front->w;
-  a->m = front->m;
-  a->nothing = no_vec();
-  a->vectors = (a->m + B - 1) / B;
-  for (tsi_index k = 0; k < a->w; k++, column += front->f) {
-    for (int v = 0; v < parts; v++) store(a->d[k] + v * B, load_some(column + v * B, scalars_of(a->w, v)));
-    for (tsi_index v = 0; v < a->vectors; v++)
-      store(a->b[k] + v * B, load_some(column + a->w + v * B, scalars_of(a->m, v)));
+  a->nothing = a->growth = no_vec();
+  for (tsi_index k = 0; k < s.w; k++, column += front->f) {
+    for (int v = 0; v < s.parts; v++) store(a->d[k] + v * B, load_some(column + v * B, scalars_of(s.w, v)));
+    for (tsi_index v = 0; v < s.vectors; v++)
+      store(a->b[k] + v * B, load_some(column + s.w + v * B, scalars_of(s.m, v)));
   }
 }
 
 /* Column k of L and B: what is left of it over the pivot. */
-INLINE void scale_column(block *a, const int parts, tsi_index k, tsi_scalar pivot) {
+INLINE void scale_column(const shape s, block *a, tsi_index k, tsi_scalar pivot) {
   const tsi_scalar t = 1 / pivot;
   a->reciprocal[k] = t;
-  for (int v = 0; v < parts; v++) {
+  for (int v = 0; v < s.parts; v++) {
     const int above = (int)k + 1 - v * B;
     store(a->l[k] + v * B, scalars_from(times(load(a->d[k] + v * B), t), above < 0   ? 0
                                                                          : above > B ? B
                                                                                      : above));
   }
-  for (tsi_index v = 0; v < a->vectors; v++) store(a->b[k] + v * B, times(load(a->b[k] + v * B), t));
+  for (tsi_index v = 0; v < s.vectors; v++) store(a->b[k] + v * B, times(load(a->b[k] + v * B), t));
 }
 
 /* Column j -= t times column k of L and B. */
-INLINE void subtract_column(block *a, const int parts, tsi_index k, tsi_index j, tsi_scalar t) {
-  for (int v = 0; v < parts; v++)
+INLINE void subtract_column(const shape s, block *a, tsi_index k, tsi_index j, tsi_scalar t) {
+  for (int v = 0; v < s.parts; v++)
     store(a->d[j] + v * B, minus_times(load(a->d[j] + v * B), load(a->l[k] + v * B), t));
-  for (tsi_index v = 0; v < a->vectors; v++)
+  for (tsi_index v = 0; v < s.vectors; v++)
     store(a->b[j] + v * B, minus_times(load(a->b[j] + v * B), load(a->b[k] + v * B), t));
 }
 
 /* A column of C, from vector v on, -= B u. */
-INLINE void subtract_product(const block *a, tsi_index v, const tsi_scalar *u, tsi_scalar *c) {
-  for (; v < a->vectors; v++) {
-    const tsi_index count = scalars_of(a->m, v);
+INLINE void subtract_product(const shape s, const block *a, tsi_index v, const tsi_scalar *u, tsi_scalar *c) {
+  for (; v < s.vectors; v++) {
+    const tsi_index count = scalars_of(s.m, v);
     vec left = load_some(c + v * B, count);
-    for (tsi_index k = 0; k < a->w; k++) left = minus_times(left, load(a->b[k] + v * B), u[k]);
+    for (tsi_index k = 0; k < s.w; k++) left = minus_times(left, load(a->b[k] + v * B), u[k]);
     store_some(c + v * B, left, count);
   }
 }
@@ -94,68 +103,114 @@ INLINE void subtract_product(const block *a, tsi_index v, const tsi_scalar *u, t
 
 /* The inverse of a triangle by substitution, row by row: entry (i, k) below the diagonal is from[i * row_step
  * + k * column_step]. diagonal: reciprocals, NULL: ones. No scalar is written where a vector is read soon. */
-INLINE void invert(block *a, const int parts, const tsi_scalar *from, ptrdiff_t row_step,
-                   ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_scalar *x) {
-  for (tsi_index i = 0; i < a->w; i++) {
+INLINE void invert(const shape s, block *a, const tsi_scalar *from, ptrdiff_t row_step, ptrdiff_t column_step,
+                   const tsi_scalar *diagonal, tsi_scalar *x) {
+  for (tsi_index i = 0; i < s.w; i++) {
     vec row[2];
-    for (int v = 0; v < parts; v++) row[v] = load(unit + W - i + v * B);
+    for (int v = 0; v < s.parts; v++) row[v] = load(unit + W - i + v * B);
     for (tsi_index k = 0; k < i; k++)
-      for (int v = 0; v < parts; v++)
+      for (int v = 0; v < s.parts; v++)
         row[v] = minus_times(row[v], load(x + k * W + v * B), from[i * row_step + k * column_step]);
-    for (int v = 0; v < parts; v++)
+    for (int v = 0; v < s.parts; v++)
       store(x + i * W + v * B, noted(a, diagonal ? times(row[v], diagonal[i]) : row[v]));
   }
 }
 
-INLINE void copy_triangle(block *a, const int parts, const tsi_scalar *from, ptrdiff_t row_step,
+/* The smaller, or larger, number of each lane; b where a is NaN. */
+INLINE vec choose(vec a, vec b, const bool smaller) {
+  EACH_REG(r) {
+    const mask takes_a = smaller ? a.r[r] < b.r[r] : a.r[r] > b.r[r];
+    a.r[r] = (reg)((takes_a & (mask)a.r[r]) | (~takes_a & (mask)b.r[r]));
+  }
+  return a;
+}
+INLINE vec absolute(vec a) {
+  EACH_REG(r) {
+    const reg minus_zero = -(reg){0};
+    a.r[r] = (reg)((mask)a.r[r] & ~(mask)minus_zero);
+  }
+  return a;
+}
+INLINE vec all_lanes(tsi_scalar t) {
+  vec v = no_vec();
+  EACH_REG(r) v.r[r] += t;
+  return v;
+}
+
+/* inverse_growth (front.h) of an inverse that invert() has made. diagonal: its diagonal, NULL: ones. */
+INLINE void note_growth(const shape s, block *a, const tsi_scalar *diagonal, const tsi_scalar *x) {
+  vec size[2];
+  _Alignas(64) tsi_scalar sizes[W] = {0};
+  for (int v = 0; v < s.parts; v++) {
+    size[v] = all_lanes(1);
+    if (diagonal) EACH_REG(r) size[v].r[r] /= absolute(load(diagonal + v * B)).r[r];
+    store(sizes + v * B, size[v]);
+  }
+  for (tsi_index i = 0; i < s.w; i++)
+    for (int v = 0; v < s.parts; v++) {
+      const vec least = diagonal ? choose(all_lanes(sizes[i]), size[v], true) : size[v];
+      vec grown = absolute(load(x + i * W + v * B));
+      EACH_REG(r) grown.r[r] *= least.r[r];
+      a->growth = choose(grown, a->growth, false);
+    }
+}
+
+INLINE void copy_triangle(const shape s, block *a, const tsi_scalar *from, ptrdiff_t row_step,
                           ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_scalar *x) {
-  for (tsi_index i = 0; i < a->w; i++) {
+  for (tsi_index i = 0; i < s.w; i++) {
     for (tsi_index k = 0; k < W; k++) x[i * W + k] = k < i ? from[i * row_step + k * column_step] : 0;
     x[i * W + i] = diagonal ? diagonal[i] : 1;
-    for (int v = 0; v < parts; v++) (void)noted(a, load(x + i * W + v * B));
+    for (int v = 0; v < s.parts; v++) (void)noted(a, load(x + i * W + v * B));
   }
 }
 
 /* Packs all of a panel but its rectangle; arguments as above. Returns the rectangle. */
-INLINE tsi_scalar *begin_panel(block *a, const int parts, const tsi_scalar *from, ptrdiff_t row_step,
+INLINE tsi_scalar *begin_panel(const shape s, block *a, const tsi_scalar *from, ptrdiff_t row_step,
                                ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_inverse inverse,
                                tsi_scalar *to) {
   _Alignas(64) tsi_scalar x[W * W];
-  tsi_scalar *rectangle = to + tsi_triangle_size(a->w);
+  tsi_scalar *rectangle = to + tsi_triangle_size(s.w);
   if (inverse == TSI_INVERSE_NONE)
-    copy_triangle(a, parts, from, row_step, column_step, diagonal, x);
-  else
-    invert(a, parts, from, row_step, column_step, diagonal, x);
-  tsi_zero_between(tsi_pack_triangle((tsi_pack_source){x, W, 1}, a->w, to), rectangle);
-  tsi_zero_between(rectangle + (ptrdiff_t)a->m * a->w, to + tsi_panel_size(a->w, a->m));
+    copy_triangle(s, a, from, row_step, column_step, diagonal, x);
+  else {
+    invert(s, a, from, row_step, column_step, diagonal, x);
+    if (s.w > 1) note_growth(s, a, diagonal, x);
+  }
+  tsi_zero_between(tsi_pack_triangle((tsi_pack_source){x, W, 1}, s.w, to), rectangle);
+  tsi_zero_between(rectangle + (ptrdiff_t)s.m * s.w, to + tsi_panel_size(s.w, s.m));
   return rectangle;
 }
 
 /* TSI_INVERSE_PARTITIONED: R = B L^-1 by substitution, whose backward error is smaller than that of a product
  * with the inverse. */
-INLINE void divide_block(const block *a, const tsi_scalar *diagonal, tsi_scalar r[W][M]) {
-  for (tsi_index k = a->w; k-- > 0;)
-    for (tsi_index v = 0; v < a->vectors; v++) {
+INLINE void divide_block(const shape s, const block *a, const tsi_scalar *diagonal, tsi_scalar r[W][M]) {
+  for (tsi_index k = s.w; k-- > 0;)
+    for (tsi_index v = 0; v < s.vectors; v++) {
       vec x = load(a->b[k] + v * B);
-      for (tsi_index j = k + 1; j < a->w; j++) x = minus_times(x, load(r[j] + v * B), a->l[k][j]);
+      for (tsi_index j = k + 1; j < s.w; j++) x = minus_times(x, load(r[j] + v * B), a->l[k][j]);
       store(r[k] + v * B, diagonal ? times(x, diagonal[k]) : x);
     }
 }
 
-INLINE void pack_lower(block *a, const int parts, const tsi_scalar *diagonal, const tsi_small_factors *made) {
+INLINE void pack_lower(const shape s, block *a, const tsi_scalar *diagonal, const tsi_small_factors *made) {
   _Alignas(64) tsi_scalar r[W][M];
   const bool divided = made->inverse == TSI_INVERSE_PARTITIONED;
-  tsi_scalar *to = begin_panel(a, parts, a->l[0], 1, W, diagonal, made->inverse, made->lower);
-  if (divided) divide_block(a, diagonal, r);
-  for (tsi_index v = 0; v < a->vectors; v++) {
-    const tsi_index count = scalars_of(a->m, v);
-    for (tsi_index k = 0; k < a->w; k++, to += count)
+  tsi_scalar *to = begin_panel(s, a, a->l[0], 1, W, diagonal, made->inverse, made->lower);
+  if (divided) divide_block(s, a, diagonal, r);
+  for (tsi_index v = 0; v < s.vectors; v++) {
+    const tsi_index count = scalars_of(s.m, v);
+    for (tsi_index k = 0; k < s.w; k++, to += count)
       store_some(to, noted(a, load((divided ? r[k] : a->b[k]) + v * B)), count);
   }
 }
 
-INLINE void check_panels(const block *a, const tsi_small_factors *made) {
+INLINE void finish(const block *a, tsi_small_factors *made) {
+  tsi_scalar growth[B];
   if (sum_vec(a->nothing) != 0) tsi_pivoting_fail(made->result, 0, TSI_PIVOT_NOT_FINITE);
+  store(growth, a->growth);
+  made->growth = 0;
+  for (int l = 0; l < B; l++)
+    made->growth = (double)growth[l] > made->growth ? (double)growth[l] : made->growth;
 }
 
 /* ---- L U ----------------------------------------------------------------------------------------------- */
@@ -166,85 +221,146 @@ INLINE void swap(tsi_scalar *x, tsi_index i, tsi_index k) {
   x[k] = keep;
 }
 
-/* The row of the largest entry of column k, from row k on, becomes row k, also of Q. */
-INLINE void interchange(block *a, tsi_index k, tsi_index *pivot, tsi_scalar *q) {
+/* The row of the largest entry of column k, from row k on, becomes row k. */
+INLINE void interchange(const shape s, block *a, tsi_index k, tsi_index *pivot) {
   tsi_index best = k;
-  for (tsi_index i = k + 1; i < a->w; i++)
+  for (tsi_index i = k + 1; i < s.w; i++)
     if (tsi_abs(a->d[k][i]) > tsi_abs(a->d[k][best])) best = i;
   pivot[k] = best;
   if (best == k) return;
-  for (tsi_index j = 0; j < a->w; j++) swap(a->d[j], k, best);
+  for (tsi_index j = 0; j < s.w; j++) swap(a->d[j], k, best);
   for (tsi_index j = 0; j < k; j++) swap(a->l[j], k, best);
-  for (tsi_index j = 0; j < a->m; j++) swap(q + (ptrdiff_t)j * a->w, k, best);
+  const tsi_index row = a->row[k];
+  a->row[k] = a->row[best];
+  a->row[best] = row;
 }
 
 /* Does every pivot serve? */
-INLINE bool eliminate(block *a, const int parts, tsi_scalar *q, const tsi_small_factors *made) {
+INLINE bool eliminate(const shape s, block *a, const tsi_small_factors *made) {
   tsi_pivoting *result = made->result;
   const tsi_real tiny = (tsi_real)result->tiny;
-  for (tsi_index k = 0; k < a->w; k++) {
-    interchange(a, k, made->pivot, q);
+  for (tsi_index k = 0; k < s.w; k++) a->row[k] = k;
+  for (tsi_index k = 0; k < s.w; k++) {
+    interchange(s, a, k, made->pivot);
     tsi_scalar *pivot = &a->d[k][k];
     const tsi_real size = tsi_abs(*pivot);
     if (tsi_pivoting_note(result, k, (double)size)) *pivot = size == 0 ? tiny : *pivot / size * tiny;
     if (result->failed != TSI_NONE) return false;
-    scale_column(a, parts, k, *pivot);
-    for (tsi_index j = k + 1; j < a->w; j++)
-      if (a->d[j][k] != 0) subtract_column(a, parts, k, j, a->d[j][k]);
+    scale_column(s, a, k, *pivot);
+    for (tsi_index j = k + 1; j < s.w; j++)
+      if (a->d[j][k] != 0) subtract_column(s, a, k, j, a->d[j][k]);
   }
   return true;
 }
 
-/* A column of Q becomes one of U. */
-INLINE void solve_column(block *a, const int parts, const tsi_scalar *q, tsi_scalar *u) {
-  vec x[2];
-  for (int v = 0; v < parts; v++) x[v] = load_some(q + v * B, scalars_of(a->w, v));
-  for (int v = 0; v < parts; v++) store(u + v * B, x[v]);
-  for (tsi_index k = 0; k + 1 < a->w; k++) {
-    const tsi_scalar t = u[k];
-    for (int v = 0; v < parts; v++) x[v] = minus_times(x[v], load(a->l[k] + v * B), t);
-    for (int v = 0; v < parts; v++) store(u + v * B, x[v]);
+/* `count` <= 8 columns of Q become columns of U: lane l of u[k] is row k of column l, zero beyond. */
+INLINE void solve_columns(const shape s, block *a, const tsi_scalar *q, tsi_index count, vec *u) {
+  tsi_index at[B];
+  for (int l = 0; l < B; l++) at[l] = tsi_index_min(l, count - 1) * s.w;
+  for (tsi_index k = 0; k < s.w; k++) {
+    const tsi_scalar *row = q + a->row[k];
+#define COLUMN_LANE(l) row[at[r * WIDE + (l)]]
+    EACH_REG(r) u[k].r[r] = (reg){EACH_LANE(COLUMN_LANE)};
+    if (count < B) u[k] = scalars_below(u[k], count);
   }
-  for (int v = 0; v < parts; v++) (void)noted(a, x[v]);
+  for (tsi_index k = 0; k < s.w; k++) {
+    const vec v = noted(a, u[k]);
+    for (tsi_index i = k + 1; i < s.w; i++) u[i] = minus_times(u[i], v, a->l[k][i]);
+  }
 }
 
-/* TSI_INVERSE_PARTITIONED: a row of the rectangle, u U^-1 by substitution. r: W zeros. */
-INLINE void divide_row(block *a, const int parts, const tsi_scalar *u, tsi_scalar *r) {
-  for (tsi_index k = a->w; k-- > 0;) {
-    tsi_scalar x = u[k];
-    for (tsi_index j = k + 1; j < a->w; j++) x -= r[j] * a->d[j][k];
-    r[k] = x * a->reciprocal[k];
+/* TSI_INVERSE_PARTITIONED: rows of the rectangle, u U^-1 by substitution. */
+INLINE void divide_columns(const shape s, block *a, const vec *u, vec *r) {
+  for (tsi_index k = s.w; k-- > 0;) {
+    vec x = u[k];
+    for (tsi_index j = k + 1; j < s.w; j++) x = minus_times(x, r[j], a->d[j][k]);
+    r[k] = noted(a, times(x, a->reciprocal[k]));
   }
-  for (int v = 0; v < parts; v++) (void)noted(a, load(r + v * B));
 }
 
-INLINE void factor_lu(const tsi_front *front, const int parts, const tsi_small_factors *made) {
+/* Columns of C that are updated at a time: as many as registers hold. */
+enum { TOGETHER = REGS > 2 ? 2 : 4 };
+
+/* Rows of `columns` columns of C, `m` scalars apart, -= `b` u, whole vectors. u: of column 0, row k at k B.
+ */
+INLINE void subtract_rows(const shape s, const int columns, const tsi_scalar *b, const tsi_scalar *u,
+                          const bool whole, tsi_scalar *c) {
+  vec left[TOGETHER];
+  const tsi_index m = s.m;
+  UNROLL for (int j = 0; j < columns; j++) left[j] = whole || (j + 1 < columns && 2 * m >= B)
+                                                         ? load(c + (ptrdiff_t)j * m)
+                                                         : load_some(c + (ptrdiff_t)j * m, m);
+  for (tsi_index k = 0; k < s.w; k++) {
+    const vec column = load(b + k * M);
+    UNROLL for (int j = 0; j < columns; j++) left[j] = minus_times(left[j], column, u[k * B + j]);
+  }
+  UNROLL for (int j = 0; j < columns; j++) {
+    if (whole || (j + 1 < columns &&
+                  2 * m >= B)) /* what is written behind the end of a column, the next one overwrites */
+      store(c + (ptrdiff_t)j * m, left[j]);
+    else
+      store_some(c + (ptrdiff_t)j * m, left[j], m);
+  }
+}
+
+/* The same of all rows. The last rows, if they do not fill a vector, are the end of a vector of which the
+ * other rows have been updated: `end` has zeros there. */
+INLINE void subtract_columns(const shape s, const block *a, const int columns, const tsi_scalar *end,
+                             const tsi_scalar *u, tsi_scalar *c) {
+  if (s.m < B) {
+    subtract_rows(s, columns, a->b[0], u, false, c);
+    return;
+  }
+  for (tsi_index i = 0; i + B <= s.m; i += B) subtract_rows(s, columns, a->b[0] + i, u, true, c + i);
+  if (s.m % B > 0) subtract_rows(s, columns, end, u, true, c + s.m - B);
+}
+
+/* The last rows of B, shifted to the end of a vector behind zeros. */
+INLINE void shift_end(const shape s, const block *a, tsi_scalar end[W][M]) {
+  store(end[0], no_vec());
+  if (s.m < B || s.m % B == 0) return;
+  for (tsi_index k = 0; k < s.w; k++)
+    store(end[k], scalars_from(load(a->b[k] + s.m - B), B - (int)(s.m % B)));
+}
+
+INLINE void factor_lu(const tsi_front *front, const shape s, tsi_small_factors *made) {
   block a;
-  _Alignas(64) tsi_scalar u[W], divided[W] = {0};
-  const tsi_scalar *packed = made->inverse == TSI_INVERSE_PARTITIONED ? divided : u;
-  const tsi_index w = front->w, m = front->m;
-  tsi_scalar *q = front->q;
-  load_block(front, parts, &a);
-  if (!eliminate(&a, parts, q, made)) return;
-  pack_lower(&a, parts, NULL, made);
-  tsi_scalar *to = begin_panel(&a, parts, a.d[0], W, 1, a.reciprocal, made->inverse, made->upper);
-  for (tsi_index j = 0; j < m; j++) {
-    const tsi_index stride = scalars_of(m, j / B);
-    tsi_scalar *row = to + (ptrdiff_t)(j / B * B) * w + j % B;
-    solve_column(&a, parts, q + (ptrdiff_t)j * w, u);
-    if (packed == divided) divide_row(&a, parts, u, divided);
-    for (tsi_index k = 0; k < w; k++) row[k * stride] = packed[k];
-    subtract_product(&a, 0, u, (tsi_scalar *)front->c + (ptrdiff_t)j * m);
+  _Alignas(64) tsi_scalar end[W][M], rows[W][B];
+  vec u[W], divided[W];
+  const tsi_index w = s.w, m = s.m;
+  const tsi_scalar *q = front->q;
+  tsi_scalar *c = front->c;
+  load_block(s, front, &a);
+  if (!eliminate(s, &a, made)) return;
+  pack_lower(s, &a, NULL, made);
+  tsi_scalar *to = begin_panel(s, &a, a.d[0], W, 1, a.reciprocal, made->inverse, made->upper);
+  shift_end(s, &a, end);
+  for (tsi_index j = 0; j < m; j += B, q += (ptrdiff_t)B * w) {
+    const tsi_index count = tsi_index_min(B, m - j);
+    solve_columns(s, &a, q, count, u);
+    const vec *packed = u;
+    if (made->inverse == TSI_INVERSE_PARTITIONED) {
+      divide_columns(s, &a, u, divided);
+      packed = divided;
+    }
+    for (tsi_index k = 0; k < w; k++, to += count) {
+      store_some(to, packed[k], count);
+      store(rows[k], u[k]);
+    }
+    tsi_index l = 0;
+    for (; l + TOGETHER <= count; l += TOGETHER, c += TOGETHER * (ptrdiff_t)m)
+      subtract_columns(s, &a, TOGETHER, end[0], rows[0] + l, c);
+    for (; l < count; l++, c += m) subtract_columns(s, &a, 1, end[0], rows[0] + l, c);
   }
-  check_panels(&a, made);
+  finish(&a, made);
 }
 
-static void lu_front(const tsi_front *front, const tsi_small_factors *made) {
+static void lu_front(const tsi_front *front, tsi_small_factors *made) {
   tsi_pivoting_begin(made->result);
   if (front->w <= B)
-    factor_lu(front, 1, made);
+    factor_lu(front, shape_of(front, 1, front->w), made);
   else
-    factor_lu(front, 2, made);
+    factor_lu(front, shape_of(front, 2, front->w), made);
 }
 
 /* ---- L L^T --------------------------------------------------------------------------------------------- */
@@ -262,29 +378,29 @@ INLINE bool take_root(block *a, tsi_index k, tsi_pivoting *result) {
 }
 
 /* The rows of C above its diagonal that share a vector with it are scratch. */
-INLINE void factor_llt(const tsi_front *front, const int parts, const tsi_small_factors *made) {
+INLINE void factor_llt(const tsi_front *front, const shape s, tsi_small_factors *made) {
   block a;
-  load_block(front, parts, &a);
-  for (tsi_index k = 0; k < a.w; k++) {
+  load_block(s, front, &a);
+  for (tsi_index k = 0; k < s.w; k++) {
     if (!take_root(&a, k, made->result)) return;
-    scale_column(&a, parts, k, a.d[k][k]);
-    for (tsi_index j = k + 1; j < a.w; j++) subtract_column(&a, parts, k, j, a.l[k][j]);
+    scale_column(s, &a, k, a.d[k][k]);
+    for (tsi_index j = k + 1; j < s.w; j++) subtract_column(s, &a, k, j, a.l[k][j]);
   }
-  pack_lower(&a, parts, a.reciprocal, made);
-  for (tsi_index j = 0; j < a.m; j++) {
+  pack_lower(s, &a, a.reciprocal, made);
+  for (tsi_index j = 0; j < s.m; j++) {
     tsi_scalar row[W];
-    for (tsi_index k = 0; k < a.w; k++) row[k] = a.b[k][j];
-    subtract_product(&a, j / B, row, (tsi_scalar *)front->c + (ptrdiff_t)j * a.m);
+    for (tsi_index k = 0; k < s.w; k++) row[k] = a.b[k][j];
+    subtract_product(s, &a, j / B, row, (tsi_scalar *)front->c + (ptrdiff_t)j * s.m);
   }
-  check_panels(&a, made);
+  finish(&a, made);
 }
 
-static void llt_front(const tsi_front *front, const tsi_small_factors *made) {
+static void llt_front(const tsi_front *front, tsi_small_factors *made) {
   tsi_pivoting_begin(made->result);
   if (front->w <= B)
-    factor_llt(front, 1, made);
+    factor_llt(front, shape_of(front, 1, front->w), made);
   else
-    factor_llt(front, 2, made);
+    factor_llt(front, shape_of(front, 2, front->w), made);
 }
 #else
 #define lu_front NULL

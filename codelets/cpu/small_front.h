@@ -3,7 +3,7 @@
  * instruction set. Real scalars; tables of complex ones have no functions.
  *
  * Reads   an assembled front of one panel (front.h): P, Q, C.
- * Writes  the packed panel (panel.h), pivots, and C, the Schur complement; P and Q are scratch afterwards.
+ * Writes  the packed panel (panel.h), pivots, and C, the Schur complement.
  * The result depends on the front alone. Which fronts are small depends on their sizes alone. */
 #pragma once
 
@@ -22,13 +22,14 @@ typedef struct tsi_small_factors {
   void *lower, *upper; /* the packed panel; upper: LU only */
   tsi_inverse inverse;
   tsi_pivoting *result; /* an entry of the panel that is not finite fails its first column */
+  double growth;        /* Output: larger inverse_growth (front.h) of the two; 0: nothing is inverted. */
 } tsi_small_factors;
 
 typedef struct tsi_small_kernels {
   const char *isa; /* "base", "avx2", "avx512" */
   /* NULL: complex scalars. */
-  void (*lu)(const tsi_front *front, const tsi_small_factors *factors);
-  void (*llt)(const tsi_front *front, const tsi_small_factors *factors);
+  void (*lu)(const tsi_front *front, tsi_small_factors *factors);
+  void (*llt)(const tsi_front *front, tsi_small_factors *factors);
 } tsi_small_kernels;
 
 /* The table of a scalar type for this processor. isa: as in tsi_kernels_select. */

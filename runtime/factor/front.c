@@ -328,7 +328,7 @@ tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi
   tsi_pivoting result = pivoting_of(numeric, column, front->w, front->m == 0);
   for (int side = 0; side < (numeric->full ? 2 : 1); side++)
     TSI_TRY(tsi_factor_need_passing(numeric->factor, side, panel));
-  const tsi_small_factors factors = {
+  tsi_small_factors factors = {
       .pivot = numeric->pivots ? numeric->pivots + column : NULL,
       .lower = tsi_factor_panel(numeric->factor, false, panel),
       .upper = numeric->full ? tsi_factor_panel(numeric->factor, true, panel) : NULL,
@@ -337,7 +337,7 @@ tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi
   };
   numeric->small(front, &factors);
   keep_pivots(numeric, column, &result);
-  for (int side = 0; side < (numeric->full ? 2 : 1); side++) note_inverse(numeric, panel, side);
+  raise_atomic(&numeric->inverse_growth, factors.growth);
   return result.failed == TSI_NONE ? TRISTAR_OK : fail_at(numeric, column + result.failed, result.why);
 }
 

@@ -93,22 +93,21 @@ typedef struct tsi_numeric {
   const tristar_factor_t *factor;
   const tristar_analysis_t *analysis;
   const tsi_front_kernels *kernels;
-  void (*small)(const tsi_front *front,
-                const tsi_small_factors *factors); /* a whole small front; NULL: none */
-  const void *values;                              /* the user's */
-  bool wide;                                       /* they are of the double type, the factors single */
-  bool adjoint;                                    /* factor.h */
-  double *row_scale, *col_scale;                   /* by final index; NULL: ones */
-  bool full;                                       /* LU */
-  tsi_index *pivots;                               /* n, inside the panel; NULL for LLT */
-  char *inverse;                                   /* LDLT: D^-1, two scalars a column; else NULL */
-  double epsilon;                                  /* of the factors' type */
-  const tsi_pivot_sizes *sizes; /* in the last panel of a root, where nothing can grow, pivots below
-                             epsilon times the largest of these are perturbed */
-  bool refuse;                  /* matrices with dependent rows */
-  bool fixed;                   /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
-  double *kept;                 /* by final index: pivots, what is left of the entry on the diagonal and */
-  _Atomic double *term;         /* the largest of what was subtracted there; both in absolute value */
+  void (*small)(const tsi_front *front, tsi_small_factors *factors); /* a whole small front; NULL: none */
+  const void *values;                                                /* the user's */
+  bool wide;                     /* they are of the double type, the factors single */
+  bool adjoint;                  /* factor.h */
+  double *row_scale, *col_scale; /* by final index; NULL: ones */
+  bool full;                     /* LU */
+  tsi_index *pivots;             /* n, inside the panel; NULL for LLT */
+  char *inverse;                 /* LDLT: D^-1, two scalars a column; else NULL */
+  double epsilon;                /* of the factors' type */
+  const tsi_pivot_sizes *sizes;  /* in the last panel of a root, where nothing can grow, pivots below
+                              epsilon times the largest of these are perturbed */
+  bool refuse;                   /* matrices with dependent rows */
+  bool fixed;                    /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
+  double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
+  _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
   float *share; /* n, by final index: the share of each pivot (front.h); 0: not measured here */
   tsi_factorization *dag;
   pthread_mutex_t lock; /* what pieces of a front's assembly have in common (front_pieces.c) */

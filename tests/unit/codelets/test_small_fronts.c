@@ -53,12 +53,20 @@ static void factor_pieces(tristar_scalar scalar, const tsi_front *front, tsi_inv
   kernels->pack(front, 0, w, inverse, m->lower, front->full ? m->upper : NULL, work);
 }
 
+/* The growth of the inverses is that of the packed panels. */
 static tsi_pivoting factor_whole(tristar_scalar scalar, const char *isa, const tsi_front *front,
                                  tsi_inverse inverse, memory *m) {
   const tsi_small_kernels *kernels = tsi_small_kernels_select((char)scalar, isa);
   tsi_pivoting result = pivoting(front->full);
-  const tsi_small_factors factors = {m->pivot, m->lower, front->full ? m->upper : NULL, inverse, &result};
+  tsi_small_factors factors = {m->pivot, m->lower, front->full ? m->upper : NULL, inverse, &result, 0};
   (front->full ? kernels->lu : kernels->llt)(front, &factors);
+  if (result.failed == TSI_NONE) {
+    const tsi_front_kernels *plain = tsi_front_kernels_select((char)scalar);
+    double growth = inverse == TSI_INVERSE_NONE ? 0 : plain->inverse_growth(front->w, m->lower);
+    if (inverse != TSI_INVERSE_NONE && front->full)
+      growth = fmax(growth, plain->inverse_growth(front->w, m->upper));
+    CHECK(factors.growth == growth);
+  }
   return result;
 }
 
@@ -91,7 +99,7 @@ static void check_same(tristar_scalar scalar, const char *isa, bool lu, tsi_inde
 }
 
 static void check_sizes(tristar_scalar scalar, const char *isa, bool lu, tsi_inverse inverse) {
-  static const tsi_index heights[] = {0, 1, 2, 7, 8, 9, 16, 23, TSI_SMALL_ROWS};
+  static const tsi_index heights[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 23, TSI_SMALL_ROWS};
   for (tsi_index w = 1; w <= TSI_SMALL_WIDTH; w++)
     for (size_t k = 0; k < sizeof heights / sizeof *heights; k++)
       check_same(scalar, isa, lu, w, heights[k], inverse);
