@@ -57,16 +57,26 @@ static double gather_sizes(const tristar_factor_t *factor, const tsi_assembly *l
   return largest;
 }
 
+static double largest_of(const double *size, tsi_index n) {
+  double largest = 0;
+  for (tsi_index j = 0; j < n; j++) raise_to(&largest, size[j]);
+  return largest;
+}
+
 tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes *sizes) {
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
   TSI_OWNED double *magnitude = NULL;
+  bool known; /* sizes->column */
   *sizes = (tsi_pivot_sizes){.column = NULL};
   TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
-  TSI_TRY(tsi_scaling_choose(factor, magnitude));
   TSI_TRY(TSI_ALLOC_ZERO(env, sizes->column, an->pattern->n));
+  TSI_TRY(tsi_scaling_take_matching(factor, magnitude, sizes->column, &known));
+  if (!known) TSI_TRY(tsi_scaling_choose(factor, magnitude));
   double largest = 0;
-  if (tsi_analysis_is_lu(an) && an->pattern->symmetry == TRISTAR_GENERAL)
+  if (known)
+    largest = largest_of(sizes->column, an->pattern->n);
+  else if (tsi_analysis_is_lu(an) && an->pattern->symmetry == TRISTAR_GENERAL)
     largest = gather_by_lines(factor, magnitude, sizes->column);
   else
     largest = gather_sizes(factor, &an->lower, magnitude, false, sizes->column);

@@ -4,13 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SPREAD 60        /* binary orders of magnitude between the largest entries of rows, or of columns */
-#define FAR 400          /* from one */
-#define FITTING 20       /* binary orders of magnitude that largest entries may be from one */
-#define WEAK 10          /* binary orders of magnitude of a pivot below the largest entry */
-#define RUIZ_SWEEPS 4    /* of one scaling for rows and columns */
-#define UNEVEN 10        /* binary orders of magnitude between the largest entries of rows that differ */
-#define EVEN 4           /* ... of rows, and of columns, that are alike */
+#define SPREAD 60     /* binary orders of magnitude between the largest entries of rows, or of columns */
+#define FAR 400       /* from one */
+#define FITTING 20    /* is_fitting, too; binary orders of magnitude that largest entries may be from one */
+#define WEAK 10       /* binary orders of magnitude of a pivot below the largest entry */
+#define RUIZ_SWEEPS 4 /* of one scaling for rows and columns */
+#define UNEVEN 10     /* binary orders of magnitude between the largest entries of rows that differ */
+#define EVEN 4        /* ... of rows, and of columns, that are alike */
 #define EVENING_SWEEPS 8 /* of L U */
 
 /* Each number becomes the largest that a process has. */
@@ -174,6 +174,11 @@ static bool matching_fits(const tsi_scaling *s) {
   for (tsi_index i = 0; i < s->lines->n; i++)
     if (abs(s->of_row[i]) > FITTING || abs(s->of_column[i]) > FITTING) return false;
   return true;
+}
+
+/* The same of one size: is its exponent within these limits? */
+static bool is_fitting(double largest) {
+  return largest >= 0x1p-21 && largest < 0x1p20; /* FITTING */
 }
 
 static void scale_by_largest(tsi_scaling *s) {
@@ -435,6 +440,68 @@ static tsi_scaling_lines lines_of(const tristar_analysis_t *an, const double *ma
                              .col_scale = an->col_scale,
                              .free_count = an->schur_count,
                              .free = an->schur};
+}
+
+/* Largest entries of a line, or of what crosses lines: of the matrix, and as the matching scales it. */
+typedef struct line_size {
+  double plain, scaled;
+} line_size;
+
+static void raise_to(double *most, double a) {
+  *most = a > *most ? a : *most; /* without a branch, which no processor could predict */
+}
+
+/* Looks at the lines, which have the same scale as their columns or rows; r: the exponents of their largest
+ * entries. Do scaled ones fit? */
+static bool lines_fit(const tsi_scaling_lines *lines, line_size *crossing, double *own_size, range *r) {
+  const double *own = lines->by_rows ? lines->row_scale : lines->col_scale;
+  const double *other = lines->by_rows ? lines->col_scale : lines->row_scale;
+  *r = NO_RANGE;
+  for (tsi_index j = 0; j < lines->n; j++) {
+    line_size most = {0, 0};
+    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
+      line_size *const of_other = &crossing[lines->index[p]];
+      const double plain = lines->magnitude[p], scaled = tsi_scaled(plain, own[j], other[lines->index[p]]);
+      raise_to(&most.plain, plain);
+      raise_to(&most.scaled, scaled);
+      raise_to(&of_other->plain, plain);
+      raise_to(&of_other->scaled, scaled);
+    }
+    if (!is_fitting(most.scaled)) return false;
+    widen(r, tsi_scaling_exponent(most.plain));
+    own_size[j] = most.scaled;
+  }
+  return !is_bad(*r);
+}
+
+tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double *magnitude, double *size,
+                                         bool *taken) {
+  const tristar_analysis_t *an = factor->analysis;
+  tsi_env *env = &factor->ts->env;
+  const tsi_scaling_lines lines = lines_of(an, magnitude);
+  const size_t n = (size_t)lines.n;
+  TSI_OWNED line_size *crossing = NULL;
+  TSI_OWNED double *own = NULL;
+  range r;
+  *taken = false;
+  if (lines.row_scale == NULL || lines.method != TRISTAR_METHOD_LU || lines.mirror || lines.free_count > 0)
+    return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, crossing, n));
+  TSI_TRY(TSI_ALLOC(env, own, n));
+  if (!lines_fit(&lines, crossing, own, &r)) return TRISTAR_OK;
+  r = NO_RANGE;
+  for (size_t i = 0; i < n; i++) {
+    if (!is_fitting(crossing[i].scaled)) return TRISTAR_OK;
+    widen(&r, tsi_scaling_exponent(crossing[i].plain));
+  }
+  if (is_bad(r)) return TRISTAR_OK;
+  if (factor->row_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->row_scale, n));
+  if (factor->col_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->col_scale, n));
+  memcpy(factor->row_scale, lines.row_scale, n * sizeof(double));
+  memcpy(factor->col_scale, lines.col_scale, n * sizeof(double));
+  for (size_t j = 0; j < n; j++) size[an->out_place[j]] = lines.by_rows ? crossing[j].scaled : own[j];
+  *taken = true;
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude) {

@@ -79,6 +79,12 @@ TRISTAR_CHECKED tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_
  */
 TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude);
 
+/* The same for L U of a GENERAL matrix, where tsi_scaling_choose would take the scaling of the matching: in
+ * one pass over the values, which finds the largest scaled entry of each column, too (size, by final index).
+ * taken: false: it would not; nothing has changed. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double *magnitude,
+                                                         double *size, bool *taken);
+
 /* Sets row_weight and col_weight of an imported factor with its matrix. They bring the largest entries of
  * rows and columns near one. They are NULL unless the sums of two rows of |A|, or of two columns, differ
  * by more than 2^tsi_apart_units; or a row or column has zeros alone. Errors: MEMORY. */
