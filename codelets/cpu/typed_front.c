@@ -285,9 +285,10 @@ INLINE tsi_scalar line_value(const tsi_front_lines *lines, const bool scaled, co
   return TSI_COMPLEX && lines->conjugate ? tsi_conj(a) : a;
 }
 
-/* upper, scaled, wide: constants. */
+/* upper, scaled, wide: constants, and whole: all columns are wanted. */
 INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines *lines, tsi_index c0, tsi_index c1,
-                          const void *values, const bool upper, const bool scaled, const bool wide) {
+                          const void *values, const bool upper, const bool scaled, const bool wide,
+                          const bool whole) {
   const tsi_index w = front->w, f = front->f, end = upper ? w : tsi_index_min(c1, w);
   /* another task may be making Q while this one has columns of P alone */
   tsi_scalar *p = P(front), *q = c1 > w ? Q(front) : NULL;
@@ -295,7 +296,7 @@ INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines *lines, 
     const double own = scaled ? lines->line_scale[k] : 1;
     for (tsi_count e = lines->ptr[k]; e < lines->ptr[k + 1]; e++) {
       const tsi_index place = lines->place[e];
-      if (upper && (place < c0 || place >= c1)) continue;
+      if (upper && !whole && (place < c0 || place >= c1)) continue;
       const tsi_scalar a = line_value(lines, scaled, wide, own, e, values);
       if (!upper)
         p[place + (ptrdiff_t)k * f] += a;
@@ -307,17 +308,19 @@ INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines *lines, 
 
 static void add_lines(const tsi_front *front, const tsi_front_lines *lines, tsi_index c0, tsi_index c1,
                       const void *values, bool wide) {
-  const bool scaled = lines->line_scale != NULL;
+  const bool scaled = lines->line_scale != NULL, whole = c0 == 0 && c1 == front->f;
   if (wide)
-    add_all_lines(front, lines, c0, c1, values, lines->upper, scaled, true);
+    add_all_lines(front, lines, c0, c1, values, lines->upper, scaled, true, false);
+  else if (lines->upper && scaled && whole)
+    add_all_lines(front, lines, c0, c1, values, true, true, false, true);
   else if (lines->upper && scaled)
-    add_all_lines(front, lines, c0, c1, values, true, true, false);
+    add_all_lines(front, lines, c0, c1, values, true, true, false, false);
   else if (lines->upper)
-    add_all_lines(front, lines, c0, c1, values, true, false, false);
+    add_all_lines(front, lines, c0, c1, values, true, false, false, false);
   else if (scaled)
-    add_all_lines(front, lines, c0, c1, values, false, true, false);
+    add_all_lines(front, lines, c0, c1, values, false, true, false, false);
   else
-    add_all_lines(front, lines, c0, c1, values, false, false, false);
+    add_all_lines(front, lines, c0, c1, values, false, false, false, false);
 }
 
 const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {

@@ -43,6 +43,64 @@ static inline __attribute__((always_inline)) void walk_entries(const walk *w, co
   }
 }
 
+/* L U of a GENERAL matrix: an entry goes to its own line of one list, or crosses lines and goes to the other.
+ */
+typedef struct split {
+  const tsi_pattern *pattern;
+  const tsi_index *line_at,
+      *number; /* final number to the user's line; what crosses lines to final numbers */
+  tsi_assembly *own, *crossing;
+} split;
+
+static split split_of(const walk *w) {
+  const bool by_rows = w->pattern->by_rows;
+  return (split){.pattern = w->pattern,
+                 .line_at = w->line_at,
+                 .number = by_rows ? w->col_of : w->row_of,
+                 .own = w->list[by_rows ? 1 : 0],
+                 .crossing = w->list[by_rows ? 0 : 1]};
+}
+
+/* Does an entry cross its line? The diagonal is in the lower list. */
+static inline bool crosses(const split *s, tsi_index line, tsi_index minor) {
+  return minor < line + s->pattern->by_rows;
+}
+
+static void count_split(const split *s) {
+  const tsi_pattern *pattern = s->pattern;
+  for (tsi_index line = 0; line < pattern->n; line++) {
+    const tsi_index j = s->line_at[line];
+    tsi_count own = 0;
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+      const tsi_index minor = s->number[pattern->index[p]];
+      const bool away = crosses(s, line, minor);
+      s->crossing->ptr[minor + 1] += away; /* without a branch, which no processor could predict */
+      own += !away;
+    }
+    s->own->ptr[line + 1] = own;
+  }
+}
+
+/* Moves the starts of the crossing list by one line, as walk_entries does. */
+static void fill_split(const split *s) {
+  const tsi_pattern *pattern = s->pattern;
+  tsi_index *const other[2] = {s->own->other, s->crossing->other};
+  tsi_count *const source[2] = {s->own->source, s->crossing->source}, *next = s->crossing->ptr;
+  for (tsi_index line = 0; line < pattern->n; line++) {
+    const tsi_index j = s->line_at[line];
+    tsi_count own = s->own->ptr[line];
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+      const tsi_index minor = s->number[pattern->index[p]];
+      const bool away = crosses(s, line, minor);
+      const tsi_count q = away ? next[minor] : own;
+      other[away][q] = away ? line : minor;
+      source[away][q] = p;
+      next[minor] += away;
+      own += !away;
+    }
+  }
+}
+
 static void sum_up(tsi_assembly *list, tsi_index n) {
   for (tsi_index j = 0; j < n; j++) list->ptr[j + 1] += list->ptr[j];
 }
@@ -80,7 +138,12 @@ tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *an) {
                   row_of,
                   col_of,
                   {&an->lower, lu ? &an->upper : NULL}};
-  walk_entries(&w, false);
+  const bool splits = lu && an->pattern->symmetry == TRISTAR_GENERAL;
+  const split halves = split_of(&w);
+  if (splits)
+    count_split(&halves);
+  else
+    walk_entries(&w, false);
   sum_up(&an->lower, n);
   TSI_TRY(TSI_ALLOC(env, an->lower.other, an->lower.ptr[n]));
   TSI_TRY(TSI_ALLOC(env, an->lower.place, an->lower.ptr[n]));
@@ -91,11 +154,14 @@ tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *an) {
     TSI_TRY(TSI_ALLOC(env, an->upper.place, an->upper.ptr[n]));
     TSI_TRY(TSI_ALLOC(env, an->upper.source, an->upper.ptr[n]));
   }
-  walk_entries(&w, true);
-  shift_back(&an->lower, n);
+  if (splits)
+    fill_split(&halves);
+  else
+    walk_entries(&w, true);
+  if (!splits || halves.crossing == &an->lower) shift_back(&an->lower, n);
   place_entries(an->symbolic, &an->lower, row_of);
   if (!lu) return TRISTAR_OK;
-  shift_back(&an->upper, n);
+  if (!splits || halves.crossing == &an->upper) shift_back(&an->upper, n);
   place_entries(an->symbolic, &an->upper, row_of);
   return TRISTAR_OK;
 }
