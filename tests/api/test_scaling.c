@@ -2,7 +2,8 @@
  * by: rows, columns, or both by factors between 1e-200 and 1e200, both alike for symmetric kinds, down to
  * subnormal values; in all types, by all methods, with and without a matching, also when the values are
  * replaced by others of another scale. Where numbers leave the range all the same, the message names the row.
- */
+ * The scaling of a matching that is taken in one pass over the values is the one that is chosen otherwise. */
+#include "runtime/factor/scaling.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
@@ -363,6 +364,71 @@ static void check_other_values(tristar_t *ts, bool symmetric, uint64_t seed) {
 }
 
 /* Imported factors whose scaling has nothing to do with their matrix: a wrong x is not told to be right. */
+/* By columns or by rows, values as they were matched (shift 0) or with all entries times 2^shift, and some of
+ * them in one row and column times 2^-distance. Is the scaling taken in one pass? */
+static bool check_one_pass(tristar_t *ts, bool by_rows, int shift, int distance) {
+  enum { N = 23, MOST = 5 * N };
+  int64_t ptr[N + 1] = {0};
+  int32_t index[MOST];
+  double values[MOST], others[MOST], size[N], expected[N] = {0};
+  int at = 0;
+  for (int j = 0; j < N; j++) {
+    for (int i = 0; i < N; i++) {
+      if (i != (j + 1) % N && i != (5 * j) % N && (i + 2 * j) % 11 > 0) continue;
+      index[at] = i;
+      values[at] = ldexp(0.5 + below(1000) / 1000.0, (i * i) % 13 - j % 7);
+      others[at] = ldexp(values[at], shift - (i == 3 || j == 4 ? distance : 0));
+      at++;
+    }
+    ptr[j + 1] = at;
+  }
+  const tristar_view view = {by_rows ? TRISTAR_CSR : TRISTAR_CSC,
+                             TRISTAR_GENERAL,
+                             TRISTAR_DOUBLE,
+                             N,
+                             N,
+                             ptr,
+                             index,
+                             values,
+                             64,
+                             32,
+                             0};
+  tristar_analysis_options options;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  TSI_OWNED double *magnitude = NULL;
+  bool taken;
+  tristar_analysis_options_init(&options);
+  options.method = TRISTAR_METHOD_LU;
+  options.matching = TRISTAR_MATCHING_ON;
+  CHECK_OK(tristar_analyze(ts, &view, &options, &an));
+  CHECK_OK(tristar_factor(an, values, &f));
+  CHECK_OK(tsi_pattern_part(&ts->env, an->pattern, others, TSI_PART_MAGNITUDE, &magnitude));
+  CHECK_OK(tsi_scaling_take_matching(f, magnitude, size, &taken));
+  double row[N], column[N];
+  memcpy(row, f->row_scale, sizeof row);
+  memcpy(column, f->col_scale, sizeof column);
+  CHECK_OK(tsi_scaling_choose(f, magnitude));
+  if (!taken) return false;
+  CHECK(memcmp(row, f->row_scale, sizeof row) == 0 && memcmp(column, f->col_scale, sizeof column) == 0);
+  for (int j = 0; j < N; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
+      const int r = by_rows ? j : index[p], c = by_rows ? index[p] : j;
+      expected[an->out_place[c]] = fmax(expected[an->out_place[c]], tsi_scaled(others[p], row[r], column[c]));
+    }
+  CHECK(memcmp(size, expected, sizeof size) == 0);
+  return true;
+}
+
+static void check_one_passes(tristar_t *ts) {
+  for (int by_rows = 0; by_rows < 2; by_rows++) {
+    CHECK(check_one_pass(ts, by_rows, 0, 0));
+    CHECK(check_one_pass(ts, by_rows, 19, 0) && check_one_pass(ts, by_rows, -19, 0));
+    CHECK(!check_one_pass(ts, by_rows, 22, 0) && !check_one_pass(ts, by_rows, -22, 0));
+    CHECK(check_one_pass(ts, by_rows, 0, 9) && !check_one_pass(ts, by_rows, 0, 70));
+  }
+}
+
 static void check_imported_scaling(tristar_t *ts) {
   static const int64_t ptr[] = {0, 1, 2}, index[] = {0, 1};
   static const double ones[] = {1, 1}, b[] = {1, 1}, wrong[] = {0.5, 0.7};
@@ -426,6 +492,7 @@ int main(int argc, char **argv) {
   }
   for (uint64_t seed = 0; seed < 20; seed++) RUN(check_other_values(ts, seed % 2, 7919 * seed));
   RUN(check_messages(ts));
+  RUN(check_one_passes(ts));
   RUN(check_imported_scaling(ts));
   return 0;
 }
