@@ -377,15 +377,14 @@ out:
   return tsi_answer(env, status);
 }
 
-tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_method method,
-                                  const void *values, tristar_analysis_t **out) {
+/* options: those of the analysis, but for what the caller has changed. */
+static tristar_status analyze_again(const tristar_analysis_t *analysis, tristar_analysis_options options,
+                                    const void *values, tristar_analysis_t **out) {
   tsi_env *env = &analysis->ts->env;
   const tsi_pattern *from = analysis->pattern;
-  tristar_analysis_options options = analysis->options;
   tsi_pattern *pattern = NULL;
   TSI_OWNED int64_t *permutation = NULL, *schur = NULL;
   *out = NULL;
-  options.method = method;
   if (analysis->schur_count > 0) {
     TSI_TRY(TSI_ALLOC(env, schur, analysis->schur_count));
     for (tsi_index k = 0; k < analysis->schur_count; k++) schur[k] = analysis->schur[k];
@@ -400,6 +399,25 @@ tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_me
   }
   TSI_TRY(tsi_pattern_copy(env, from, &pattern));
   return analyze(analysis->ts, pattern, values, &options, NULL, out);
+}
+
+tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_method method,
+                                  const void *values, tristar_analysis_t **out) {
+  tristar_analysis_options options = analysis->options;
+  options.method = method;
+  return analyze_again(analysis, options, values, out);
+}
+
+tristar_status tsi_analysis_match_again(const tristar_analysis_t *analysis, const void *values,
+                                        tristar_analysis_t **out) {
+  tristar_analysis_options options = analysis->options;
+  options.method = analysis->stats.method;
+  options.matching = TRISTAR_MATCHING_ON;
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  options.growth = TRISTAR_GROWTH_WARN;
+  TSI_TRY(analyze_again(analysis, options, values, out));
+  (*out)->keeps_scaling = true;
+  return TRISTAR_OK;
 }
 
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis) {

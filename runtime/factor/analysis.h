@@ -63,7 +63,8 @@ struct tristar_analysis_s {
   tsi_index schur_count;
   tsi_index schur_supernode; /* its columns are these, in this order; unused if there are none */
   double *row_scale,
-      *col_scale; /* n, of the matching, by user's row and column, powers of two; NULL without one */
+      *col_scale;     /* n, of the matching, by user's row and column, powers of two; NULL without one */
+  bool keeps_scaling; /* factorizations take that scaling wherever it fits */
   tsi_assembly lower, upper; /* upper: LU only; ptr NULL: not there yet, of a factor that was loaded */
   tristar_analysis_stats stats;
 };
@@ -101,6 +102,10 @@ TRISTAR_CHECKED tristar_status tsi_analyze_pattern(tristar_t *ts, tsi_pattern *p
  * it was asked for; values decide on a matching too. */
 TRISTAR_CHECKED tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_method method,
                                                   const void *values, tristar_analysis_t **out);
+/* The same with a matching, which these values call for, with its scaling (keeps_scaling), and with
+ * SINGULAR_PERTURB. */
+TRISTAR_CHECKED tristar_status tsi_analysis_match_again(const tristar_analysis_t *analysis,
+                                                        const void *values, tristar_analysis_t **out);
 TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
 

@@ -7,8 +7,12 @@
  *   det A = det P det Q det(L D U) / (det R det C).
  *
  * A perturbed pivot has an unknown sign, unless it is a null pivot: one of which only rounding errors were
- * left, of a singular matrix. Null pivots are at most eps^NULL_PIVOT of the largest pivot, perturbed or not.
- * The pivots that were perturbed elsewhere became about eps^(1/2).
+ * left, of a singular matrix. Null pivots are at most eps^NULL_PIVOT of the largest entry of the scaled
+ * matrix, perturbed or not; where units are far apart, a few epsilons of it. The pivots that were perturbed
+ * elsewhere became eps^(1/2) of it. Where pivots have grown, rounding errors have, too: if they may exceed a
+ * null pivot, no pivot of a singular matrix is known.
+ *
+ * What the factors do not show, others may: the values are factored once more, with a matching of their own.
  *
  * Reads   a factor.   Writes  nothing else.
  * Source  Sylvester's law of inertia; Golub and Van Loan, Matrix Computations, section 8.1. */
@@ -16,11 +20,12 @@
 
 #include "codelets/cpu/base/panel.h"
 #include "runtime/base/scalars.h"
-#include "runtime/factor/factor.h"
+#include "runtime/factor/scaling.h"
 #include "tristar_stats.h"
 
 #define NULL_PIVOT 0.8
-#define UNKNOWN 8 /* times eps^(1/2) of the largest pivot: a pivot that may have been perturbed */
+#define FAR_NULL_PIVOT 4 /* epsilons of the largest entry: what cancellation leaves (front.c) */
+#define UNKNOWN 8        /* times eps^(1/2) of the largest entry: a pivot that may have been perturbed */
 
 /* A product of many factors; its value is mantissa 2^exponent. */
 typedef struct product {
@@ -62,6 +67,7 @@ static product scalar_at(char scalar, const void *array, tsi_count i) {
 /* What all pivots come to. */
 typedef struct pivots {
   double null, unknown; /* limits of the absolute value */
+  bool far;             /* units are far apart, or a row of the scaled matrix is small */
   product all;          /* the product of the reciprocals */
   int64_t positive, negative, zero, uncertain;
 } pivots;
@@ -127,17 +133,60 @@ static void add_diagonal(const tristar_factor_t *factor, pivots *p) {
   }
 }
 
-static void read_pivots(const tristar_factor_t *factor, pivots *p) {
-  const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
-  const bool doubtful = factor->stats.singular || factor->stats.perturbed_pivots > 0;
+/* The largest entry of the scaled matrix, which is symmetric. *far: a row has none near it. */
+static tristar_status find_largest_entry(const tristar_factor_t *factor, double *largest, bool *far) {
+  tsi_env *env = &factor->ts->env;
+  const tsi_pattern *pattern = factor->analysis->pattern;
+  const tsi_index n = pattern->n;
+  const double *scale = factor->row_scale;
+  double least = INFINITY;
+  TSI_OWNED double *magnitude = NULL, *of_row = NULL;
+  TSI_TRY(tsi_pattern_part(env, pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
+  TSI_TRY(TSI_ALLOC_ZERO(env, of_row, n));
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+      const tsi_index i = pattern->index[p];
+      const double scaled = scale ? tsi_scaled(magnitude[p], scale[i], scale[j]) : magnitude[p];
+      of_row[i] = fmax(of_row[i], scaled);
+      of_row[j] = fmax(of_row[j], scaled);
+    }
+  *largest = 0;
+  for (tsi_index i = 0; i < n; i++) {
+    *largest = fmax(*largest, of_row[i]);
+    least = fmin(least, of_row[i]);
+  }
+  *far = least < ldexp(*largest, -tsi_apart_units(factor->analysis->factor_scalar));
+  return TRISTAR_OK;
+}
+
+static double epsilon_of(const tristar_factor_t *factor) {
+  return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+}
+
+/* singular: null pivots count as zeros. */
+static tristar_status read_pivots(const tristar_factor_t *factor, bool singular, pivots *p) {
+  const double epsilon = epsilon_of(factor);
+  double largest = 0;
   *p = (pivots){.null = -1, .unknown = -1, .all = {1, 0, 0}};
   normalize(&p->all);
-  if (doubtful) p->unknown = UNKNOWN * sqrt(epsilon) * factor->stats.largest_pivot;
-  if (factor->stats.singular) p->null = pow(epsilon, NULL_PIVOT) * factor->stats.largest_pivot;
+  if (singular || factor->stats.perturbed_pivots > 0) {
+    TSI_TRY(find_largest_entry(factor, &largest, &p->far));
+    p->far = p->far || tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
+    p->unknown = UNKNOWN * sqrt(epsilon) * largest;
+  }
+  if (singular)
+    p->null = largest *
+              (p->far ? FAR_NULL_PIVOT * epsilon * fmax(1, factor->stats.growth) : pow(epsilon, NULL_PIVOT));
   if (factor->inverse)
     add_blocks(factor, p);
   else
     add_diagonal(factor, p);
+  return TRISTAR_OK;
+}
+
+/* Have pivots grown so much that rounding errors can be larger than null pivots? */
+static bool has_grown(const tristar_factor_t *factor) {
+  return factor->stats.growth * epsilon_of(factor) > pow(epsilon_of(factor), NULL_PIVOT);
 }
 
 /* -1 if the order is an odd permutation, else 1. seen: n times false, which are set. */
@@ -190,18 +239,18 @@ static tristar_status fail_perturbed(const tristar_factor_t *factor, const char 
            what, (long long)factor->stats.perturbed_pivots);
 }
 
-static tristar_status find_determinant(const tristar_factor_t *factor, tristar_determinant *determinant) {
+/* *other: factors of the same values with a matching; NULL: there are none. */
+static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other) {
+  const tristar_status status = tsi_factor_match_anew(factor, other);
+  return status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME ? status : TRISTAR_OK;
+}
+
+static tristar_status multiply_pivots(const tristar_factor_t *factor, tristar_determinant *determinant) {
   const tsi_index n = factor->analysis->symbolic->n;
   pivots p;
   double sign;
-  TSI_TRY(check_factor(factor, "determinant"));
-  if (factor->stats.singular) {
-    *determinant = (tristar_determinant){.log_abs = -INFINITY};
-    return TRISTAR_OK;
-  }
-  if (factor->stats.perturbed_pivots > 0) return fail_perturbed(factor, "determinant");
   TSI_TRY(find_sign(factor, &sign));
-  read_pivots(factor, &p);
+  TSI_TRY(read_pivots(factor, false, &p));
   product d = reciprocal(p.all);
   divide_by_scales(n, factor->row_scale, &d);
   divide_by_scales(n, factor->col_scale, &d);
@@ -214,10 +263,61 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
   return TRISTAR_OK;
 }
 
+static tristar_status find_determinant(const tristar_factor_t *factor, tristar_determinant *determinant) {
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
+  TSI_TRY(check_factor(factor, "determinant"));
+  if (factor->stats.singular) {
+    *determinant = (tristar_determinant){.log_abs = -INFINITY};
+    return TRISTAR_OK;
+  }
+  if (factor->stats.perturbed_pivots == 0) return multiply_pivots(factor, determinant);
+  TSI_TRY(factor_again(factor, &other));
+  if (other == NULL || other->stats.perturbed_pivots > 0 || has_grown(other))
+    return fail_perturbed(factor, "determinant");
+  return multiply_pivots(other, determinant);
+}
+
+/* What is known of the sign of every pivot. */
+typedef enum certainty { UNKNOWN_SIGNS, LIKELY_SIGNS, KNOWN_SIGNS } certainty;
+
+/* Where units are far apart, a pivot can look like a null pivot because the scaling does not suit its row. */
+static tristar_status count_pivots(const tristar_factor_t *factor, bool singular, tristar_inertia *inertia,
+                                   certainty *known) {
+  pivots p;
+  const bool doubtful = singular || factor->stats.perturbed_pivots > 0;
+  TSI_TRY(read_pivots(factor, singular, &p));
+  *inertia = (tristar_inertia){.positive = p.positive, .negative = p.negative, .zero = p.zero};
+  *known = KNOWN_SIGNS;
+  if (p.uncertain > 0 || (singular && p.zero == 0) || (doubtful && has_grown(factor)))
+    *known = UNKNOWN_SIGNS;
+  else if (p.zero > 0 && p.far)
+    *known = LIKELY_SIGNS;
+  return TRISTAR_OK;
+}
+
+/* LIKELY_SIGNS need a second factorization that finds the same. */
+static tristar_status count_twice(const tristar_factor_t *factor, tristar_inertia *inertia,
+                                  certainty *known) {
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
+  const bool singular = factor->stats.singular;
+  tristar_inertia second;
+  certainty again;
+  TSI_TRY(count_pivots(factor, singular, inertia, known));
+  if (*known == KNOWN_SIGNS || factor->analysis->stats.method != TRISTAR_METHOD_LDLT) return TRISTAR_OK;
+  TSI_TRY(factor_again(factor, &other));
+  if (other == NULL) return TRISTAR_OK;
+  TSI_TRY(count_pivots(other, singular, &second, &again));
+  const bool same = second.positive == inertia->positive && second.negative == inertia->negative;
+  if (again == KNOWN_SIGNS || (again == LIKELY_SIGNS && *known == LIKELY_SIGNS && same)) *known = KNOWN_SIGNS;
+  *inertia = second;
+  return TRISTAR_OK;
+}
+
 static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inertia *inertia) {
   const tristar_analysis_t *an = factor->analysis;
   tsi_env *env = &factor->ts->env;
-  pivots p;
+  tristar_inertia found;
+  certainty known;
   TSI_TRY(check_factor(factor, "inertia"));
   if (tsi_analysis_is_lu(an))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
@@ -226,13 +326,13 @@ static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inert
       tsi_scalar_width((tristar_scalar)an->pattern->scalar) == 2)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a complex symmetric matrix has no inertia: its eigenvalues are complex");
-  read_pivots(factor, &p);
-  if (p.uncertain > 0 && factor->stats.perturbed_pivots > 0) return fail_perturbed(factor, "inertia");
-  if (p.uncertain > 0 || (factor->stats.singular && p.zero == 0))
+  TSI_TRY(count_twice(factor, &found, &known));
+  if (known != KNOWN_SIGNS && factor->stats.perturbed_pivots > 0) return fail_perturbed(factor, "inertia");
+  if (known != KNOWN_SIGNS)
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
              "the inertia is unknown: the matrix is singular to working precision, and which pivots are "
              "zero is not clear");
-  *inertia = (tristar_inertia){.positive = p.positive, .negative = p.negative, .zero = p.zero};
+  *inertia = found;
   return TRISTAR_OK;
 }
 

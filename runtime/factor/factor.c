@@ -115,7 +115,7 @@ tristar_status tsi_factor_check_values(tristar_factor_t *factor) {
 }
 
 tristar_status tsi_factor_run(tristar_factor_t *factor) {
-  factor->valid = false;
+  factor->valid = factor->dependent = false;
   if (factor->analysis->lower.ptr == NULL) TSI_TRY(tsi_assembly_create(&factor->ts->env, factor->analysis));
   if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
   TSI_TRY(tsi_factorize(factor));
@@ -195,8 +195,24 @@ tristar_status tsi_factor_make(tristar_analysis_t *analysis, const void *values,
   TSI_TRY_OUT(tsi_factor_create(analysis, values, out));
   TSI_TRY_OUT(run_any(*out));
 out:
-  if (status != TRISTAR_OK) tristar_factor_destroy(out);
+  if (status != TRISTAR_OK && *out != NULL && !(*out)->dependent) tristar_factor_destroy(out);
   return status;
+}
+
+tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out) {
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
+  TSI_CLEANUP(tristar_analysis_destroy) tristar_analysis_t *again = NULL;
+  tsi_env *env = &factor->ts->env;
+  const tsi_pattern *pattern = factor->analysis->pattern;
+  *out = NULL;
+  TSI_TRY(tsi_analysis_match_again(factor->analysis, factor->values, &again));
+  TSI_TRY(tsi_factor_create_empty(again, &other));
+  TSI_TRY(tsi_pattern_allocate_values(env, pattern, &other->values));
+  memcpy(other->values, factor->values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
+  TSI_TRY(tsi_factor_check_values(other));
+  TSI_TRY(tsi_factor_run(other));
+  *out = tsi_take(&other);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_factor_match_again(tristar_factor_t *factor) {

@@ -56,8 +56,10 @@ struct tristar_factor_s {
   tsi_index weakest_row;             /* the same: its row */
   double inherited_error; /* relative, of a pivot: what earlier ones may leave (factorize.c), in epsilons */
   double inverse_growth;  /* Largest inverse_growth (front.h) of a diagonal block; 0: none is inverted. */
-  bool doubtful; /* of an import with its matrix: trial solves are to look at it, as pivots are far apart */
-  bool fixed;    /* after a row without a pivot: factored without interchanges */
+  bool doubtful;  /* of an import with its matrix: trial solves are to look at it, as pivots are far apart */
+  bool dependent; /* the latest factorization failed as nothing was left of a row (tsi_numeric_dependent) */
+  bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
+  bool fixed;           /* after a row without a pivot: factored without interchanges */
   /* The plan of trial solves, kept from one refactorization to the next; its share of the factor is not
    * counted. NULL: there is none. */
   tristar_plan_t *trial_plan;
@@ -121,11 +123,14 @@ TRISTAR_CHECKED tristar_status tsi_factor_allocate_stream(tsi_env *env, const tr
 /* Scales, and runs the numerical factorization into factor's streams. */
 TRISTAR_CHECKED tristar_status tsi_factorize(tristar_factor_t *factor);
 
-/* tristar_factor and tristar_refactor without the verdict on suspicious pivots (accuracy/judge.h). Errors:
- * theirs. */
+/* tristar_factor and tristar_refactor without the verdict on suspicious pivots (judge.h). *out is NULL after
+ * a failure, unless nothing was left of a row (dependent). Errors: theirs. */
 TRISTAR_CHECKED tristar_status tsi_factor_make(tristar_analysis_t *analysis, const void *values,
                                                tristar_factor_t **out);
 TRISTAR_CHECKED tristar_status tsi_factor_renew(tristar_factor_t *factor, const void *values);
+/* The same values, factored by an analysis of its own with a matching, whose scaling counts however far units
+ * are apart, and with SINGULAR_PERTURB. Errors: those of tristar_analyze and tristar_factor. */
+TRISTAR_CHECKED tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out);
 /* After the failure STALE of that verdict: analyzes the values anew, for a factor without plans. Errors:
  * those of tristar_analyze. */
 TRISTAR_CHECKED tristar_status tsi_factor_match_again(tristar_factor_t *factor);

@@ -289,13 +289,15 @@ static tristar_status scale_lines(tsi_scaling *s) {
   TSI_TRY(check_all_lines(s));
   const range rows = range_of(n, s->of_row);
   const bool bad = is_bad(rows) || is_bad(range_of(n, s->of_column));
-  const bool matched = !bad && s->lines->row_scale != NULL;
+  const bool matched = (!bad || s->lines->keeps_matching) && s->lines->row_scale != NULL;
   if (matched) {
     take_matching(s);
     find_all_largest(s);
     if (matching_fits(s)) return TRISTAR_OK;
   }
   const start first = bad ? START_MEANS : is_wide(rows, UNEVEN) && !s->symmetric ? START_EVEN : START_NONE;
+  if (matched && bad)
+    for (tsi_index i = 0; i < n; i++) s->row[i] = s->column[i] = 0;
   s->known = !matched && first != START_MEANS; /* the first pass found them */
   TSI_TRY(scale_from(s, first));
   return strengthen_diagonal(s, first);
@@ -438,6 +440,7 @@ static tsi_scaling_lines lines_of(const tristar_analysis_t *an, const double *ma
                              .factor_scalar = an->factor_scalar,
                              .row_scale = an->row_scale,
                              .col_scale = an->col_scale,
+                             .keeps_matching = an->keeps_scaling,
                              .free_count = an->schur_count,
                              .free = an->schur};
 }

@@ -64,6 +64,7 @@ typedef struct tsi_scaling_lines {
   tristar_method method;
   char factor_scalar;
   const double *row_scale, *col_scale; /* n, of a matching; NULL: there is none */
+  bool keeps_matching;                 /* that scaling is taken for badly scaled values, too */
   const tsi_scaling_team *team;        /* NULL: all lines are here */
   tsi_index free_count;                /* rows and columns that may be zeros, as they are not eliminated */
   const tsi_index *free;

@@ -286,8 +286,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
  * with the factor may run during the call. The method and the matching of the analysis stay, because plans
  * depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT (unsymmetric
  * values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return STALE until a
- * later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (GROWTH_MATCH: the values need
- * another matching, so call tristar_analyze with them). */
+ * later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (the values need another matching,
+ * so call tristar_analyze with them: they look singular with this one, but are not, or, with GROWTH_MATCH,
+ * lose digits). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor. Its plans stay valid. */

@@ -13,6 +13,13 @@
  *     eps^0.85 (5e-14; in single precision 1e-6), with refined solves. If pivots only inherit errors, the
  *     limit is eps.
  *
+ * A scaling or a matching that does not suit the values can make a regular matrix look singular. Often a null
+ * vector removes the doubt: if entries that change by such a share of themselves make the matrix singular,
+ * it is. Otherwise LU and L D L^T analyze and factor the values once more, with a matching and its scaling.
+ * If the condition is good then, the matrix is regular: tristar_factor keeps the new factors, with a warning;
+ * tristar_refactor returns STALE, or, with SINGULAR_PERTURB, keeps the old factors, with a warning. With
+ * MATCHING_OFF the old factors stay, too, and SINGULAR_REFUSE returns SINGULAR. Not on many processes.
+ *
  * Pivots are suspicious if one was perturbed, or is below 4096 eps times the largest entry of its column or
  * the growth. They are also if many pivots in a row are much smaller than their columns: each loses digits by
  * cancellation, and later ones inherit the errors. Where these may reach eps^0.3 of a pivot (2e-5; in single
@@ -136,9 +143,9 @@ typedef struct tristar_determinant {
   double log_abs;     /* Natural logarithm of the absolute value. Singular: minus infinity. */
 } tristar_determinant;
 /* Computes the determinant of A from its factors, with a relative error of about n eps of the factors' type.
- * The determinant of a matrix that is singular to working precision is 0. Errors: STALE; UNSUPPORTED (an
- * imported factor); ACCURACY (pivots were perturbed, though A is not singular: the determinant is that of
- * another matrix). */
+ * The determinant of a matrix that is singular to working precision is 0. If pivots were perturbed, though A
+ * is not singular, the function analyzes and factors A once more, with a matching. Errors: STALE; UNSUPPORTED
+ * (an imported factor); ACCURACY (pivots are perturbed again, or grow); those of tristar_factor. */
 TRISTAR_API tristar_status tristar_factor_get_determinant(const tristar_factor_t *factor,
                                                           tristar_determinant *determinant);
 
@@ -146,11 +153,13 @@ TRISTAR_API tristar_status tristar_factor_get_determinant(const tristar_factor_t
 typedef struct tristar_inertia {
   int64_t positive; /* Eigenvalues above zero. */
   int64_t negative; /* Eigenvalues below zero. */
-  int64_t zero;     /* Null pivots: at most eps^0.8 times the largest pivot, of a singular matrix. */
+  int64_t zero;     /* Null pivots of a singular matrix: at most eps^0.8 times the largest scaled entry. If
+                       units are far apart, 4 eps times. */
 } tristar_inertia;
 /* Counts the signs of the pivots of L L^T or L D L^T (Sylvester's law of inertia). Errors: STALE; UNSUPPORTED
  * (LU, a complex symmetric matrix, an imported factor); ACCURACY (the signs of some pivots are unknown, as
- * these were perturbed, or are not clearly zero). */
+ * these were perturbed, or are not clearly zero, or pivots have grown). Before that, and if units are far
+ * apart and pivots are zero, the function analyzes and factors A once more, with a matching. */
 TRISTAR_API tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor,
                                                       tristar_inertia *inertia);
 

@@ -19,6 +19,7 @@ static const tsi_field analysis_fields[] = {
     A(stats.pairs),
     A(stats.analyze_seconds),
     A(stats.ordering),
+    A(keeps_scaling),
     A(options.method),
     A(options.ordering),
     A(options.leaf_parts),

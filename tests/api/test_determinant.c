@@ -1,6 +1,7 @@
 /* Determinant and inertia, held against exact values: A = P L D L^H P^T or A = P L U Q with small integers, L
  * and U sparse and with known diagonals, so that every entry of A is an integer. All scalars and methods;
- * matrices scaled beyond the range of numbers of their determinants; singular matrices; what is refused. */
+ * matrices scaled beyond the range of numbers of their determinants; singular matrices; values that a
+ * matching was not found for; what is refused. */
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
@@ -219,6 +220,142 @@ static void check_laplacian(tristar_t *ts, const typed *t, int parts, double sig
   CHECK(d.mantissa[0] == 0 && d.mantissa[1] == 0 && d.exponent == 0 && d.sign[0] == 0 && isinf(d.log_abs));
 }
 
+/* ---- Refactorizations -----------------------------------------------------------------------------------
+ */
+
+enum { RENEWED_MOST = 8 };
+
+static int renewed;
+
+/* The same order as `of`, all else as make_symmetric or make_general; some of D are zeros. */
+static void make_other(const typed *t, bool symmetric, bool hermitian, int n, int zeros, uint64_t *seed,
+                       matrix *m) {
+  number l[ORDER_MAX][ORDER_MAX], r[ORDER_MAX][ORDER_MAX], other[ORDER_MAX][ORDER_MAX], d[ORDER_MAX];
+  int rows[ORDER_MAX], columns[ORDER_MAX];
+  double sign, of_columns;
+  *m = (matrix){.n = n};
+  make_unit(t, n, seed, l);
+  make_unit(t, n, seed, other);
+  make_permutation(n, seed, rows, &sign);
+  make_permutation(n, seed, columns, &of_columns);
+  m->value = symmetric ? 1 : sign * of_columns;
+  for (int k = 0; k < n; k++) {
+    d[k] = k < zeros ? 0 : (double)(1 + below(seed, 5)) * (below(seed, 2) ? 1 : -1);
+    m->value *= d[k];
+    m->positive += creal(d[k]) > 0;
+    m->negative += creal(d[k]) < 0;
+    for (int i = 0; i < n; i++) r[k][i] = !symmetric ? other[i][k] : hermitian ? conj(l[i][k]) : l[i][k];
+  }
+  multiply_out(m, l, d, r, rows, symmetric ? rows : columns);
+}
+
+/* Row i and column i times 2^e, e random and at most `most`; rows alone unless symmetric. */
+static void change_units(matrix *m, bool symmetric, int most, uint64_t *seed) {
+  for (int i = 0; i < m->n; i++) {
+    const int e = (int)below(seed, 2 * most + 1) - most;
+    for (int j = 0; j < m->n; j++) {
+      m->a[i][j] *= ldexp(1, e);
+      if (symmetric) m->a[j][i] *= ldexp(1, e);
+    }
+    m->exponent += symmetric ? 2 * e : e;
+  }
+}
+
+/* All entries of a triangle, or of all of it, zeros too. */
+static void write_values(const typed *t, const matrix *m, bool triangle, void *values) {
+  int64_t at = 0;
+  for (int j = 0; j < m->n; j++)
+    for (int i = triangle ? j : 0; i < m->n; i++) put(t, values, at++, m->a[i][j]);
+}
+
+static void check_figures(const typed *t, const matrix *m, bool has_inertia, const tristar_factor_t *f) {
+  tristar_factor_stats stats;
+  tristar_determinant d;
+  const int64_t zero = m->n - m->positive - m->negative;
+  CHECK_OK(tristar_factor_get_stats(f, &stats));
+  CHECK_MSG(stats.singular == (zero > 0), "%c, order %d: singular %d, %d zeros in D", (char)t->scalar, m->n,
+            stats.singular, (int)zero);
+  if (zero == 0)
+    check_determinant(t, m, f);
+  else {
+    CHECK_OK(tristar_factor_get_determinant(f, &d));
+    CHECK(d.mantissa[0] == 0 && d.mantissa[1] == 0);
+  }
+  tristar_inertia inertia;
+  if (!has_inertia || tristar_factor_get_inertia(f, &inertia) != TRISTAR_OK) return;
+  CHECK_MSG(inertia.positive == m->positive && inertia.negative == m->negative && inertia.zero == zero,
+            "%c, order %d: %d positive, %d negative, %d zero, expected %d, %d, %d", (char)t->scalar, m->n,
+            (int)inertia.positive, (int)inertia.negative, (int)inertia.zero, (int)m->positive,
+            (int)m->negative, (int)zero);
+  renewed++;
+}
+
+/* Values in other units than those of the analysis. What a matching or a scaling that does not suit them
+ * leaves of their pivots is no reason to take a regular matrix for a singular one. */
+static void check_renewed(tristar_t *ts, const typed *t, uint64_t seed) {
+  static int64_t ptr[RENEWED_MOST + 1];
+  static int32_t index[RENEWED_MOST * RENEWED_MOST];
+  static char values[RENEWED_MOST * RENEWED_MOST * sizeof(number)];
+  const bool symmetric = seed % 3 > 0, hermitian = !t->is_complex || seed % 3 == 1, refuse = seed % 4 == 0;
+  const int n = 2 + (int)(seed % (RENEWED_MOST - 1)), units = t->is_single ? 9 : 80;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  int64_t at = 0;
+  matrix m;
+  for (int j = 0; j < n; j++) {
+    ptr[j] = at;
+    for (int i = symmetric ? j : 0; i < n; i++) index[at++] = i;
+  }
+  ptr[n] = at;
+  const tristar_view v = stored_view(TRISTAR_CSC,
+                                     !symmetric                   ? TRISTAR_GENERAL
+                                     : t->is_complex && hermitian ? TRISTAR_HERMITIAN
+                                                                  : TRISTAR_SYMMETRIC,
+                                     t->scalar, n, n, ptr, index, values);
+  options.method = symmetric ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU;
+  options.singular = refuse ? TRISTAR_SINGULAR_REFUSE : TRISTAR_SINGULAR_PERTURB;
+  make_other(t, symmetric, hermitian, n, 0, &seed, &m);
+  write_values(t, &m, symmetric, values);
+  CHECK_OK(tristar_analyze(ts, &v, &options, &analysis));
+  CHECK_OK(tristar_factor(analysis, values, &f));
+  for (int round = 0; round < 3; round++) {
+    const int zeros = round == 2 ? 1 : 0;
+    make_other(t, symmetric, hermitian, n, zeros, &seed, &m);
+    change_units(&m, symmetric, units, &seed);
+    write_values(t, &m, symmetric, values);
+    const tristar_status status = tristar_refactor(f, values);
+    CHECK_MSG(status == TRISTAR_OK || (zeros ? status == TRISTAR_ERR_SINGULAR /* a row of zeros, too */
+                                             : refuse && status == TRISTAR_ERR_STALE),
+              "%c, order %d, round %d: %s", (char)t->scalar, n, round, tristar_status_name(status));
+    if (status == TRISTAR_OK) check_figures(t, &m, symmetric && hermitian, f);
+  }
+}
+
+/* L D L^T of integers, of rank 6. A pivot that is perturbed inside the tree lets others grow: what they
+ * become is no inertia. */
+static void check_grown(tristar_t *ts) {
+  enum { n = 8 };
+  static const int ptr[n + 1] = {0, 7, 10, 14, 18, 22, 24, 26, 27};
+  static const int row[] = {0, 2, 3, 4, 5, 6, 7, 1, 3, 4, 2, 4, 5, 6, 3, 5, 6, 7, 4, 5, 6, 7, 5, 6, 6, 7, 7};
+  static const double a[] = {1, 1, -1, -2, -2, -1, 2,  1, -1, 2,  4,  2, -4, 1,
+                             3, 1, -2, 3,  4,  2,  -2, 4, 4,  -1, -2, 4, -7};
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, n, n, ptr, row, a, 32, 32, 0};
+  for (int merge = 0; merge < 3; merge++) {
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    tristar_inertia inertia;
+    options.singular = TRISTAR_SINGULAR_PERTURB;
+    options.merge = (tristar_merge)merge;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &v, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(analysis, a);
+    const tristar_status status = tristar_factor_get_inertia(f, &inertia);
+    if (status == TRISTAR_ERR_ACCURACY) continue;
+    CHECK_OK(status);
+    CHECK_MSG(inertia.positive == 4 && inertia.negative == 2 && inertia.zero == 2, "merge %d: %d, %d, %d",
+              merge, (int)inertia.positive, (int)inertia.negative, (int)inertia.zero);
+  }
+}
+
 /* The matrix without rows has the determinant 1; a factor without values has none. */
 static void check_edges(tristar_t *ts) {
   const matrix empty = {.n = 0};
@@ -255,10 +392,12 @@ int main(void) {
       check_laplacian(ts, types[k], parts, 1);
       check_laplacian(ts, types[k], parts, -1);
     }
+    for (uint64_t seed = 1; seed <= 300; seed++) check_renewed(ts, types[k], seed);
   }
+  check_grown(ts);
   check_edges(ts);
-  printf("%d determinants, %d matrices refused\n", computed, refused);
-  CHECK(computed > 3500 && refused < 600);
+  printf("%d determinants, %d matrices refused, %d inertias of renewed values\n", computed, refused, renewed);
+  CHECK(computed > 3500 && refused < 600 && renewed > 1000);
   tristar_destroy(&ts);
   return 0;
 }

@@ -315,6 +315,53 @@ static void check_weak_diagonal(tristar_t *ts, double eps, int coupled) {
   }
 }
 
+/* |det A| relative to the permanent of |A|: the sum of all products of matched entries to that of their
+ * sizes. Near one, no small changes of entries make the matrix singular, whatever their units. */
+static double regularity(int n, const double *a) {
+  long double sum[1 << UNITS_MOST] = {1}, size[1 << UNITS_MOST] = {1};
+  for (int set = 1; set < 1 << n; set++) {
+    const int row = __builtin_popcount((unsigned)set) - 1;
+    sum[set] = size[set] = 0;
+    for (int j = 0; j < n; j++) {
+      if (!(set >> j & 1)) continue;
+      const long double entry = a[row * n + j];
+      const bool odd = __builtin_popcount((unsigned)set >> (j + 1)) % 2;
+      sum[set] += (odd ? -entry : entry) * sum[set ^ 1 << j];
+      size[set] += fabsl(entry) * size[set ^ 1 << j];
+    }
+  }
+  const int all = (1 << n) - 1;
+  return size[all] > 0 ? (double)(fabsl(sum[all]) / size[all]) : 0;
+}
+
+/* Every entry in a unit of its own: regular matrices are not refused, though few scalings show that they are
+ * regular. */
+static void check_far_entries(tristar_t *ts) {
+  uint64_t state = 1;
+  int factored = 0;
+  for (int k = 0; k < 4000; k++) {
+    const int n = 3 + k % (UNITS_MOST - 2), far = 20 + k % 130;
+    int ptr[UNITS_MOST + 1] = {0}, col[UNITS_MOST * UNITS_MOST];
+    double full[UNITS_MOST * UNITS_MOST], a[UNITS_MOST * UNITS_MOST];
+    for (int i = 0, at = 0; i < n; ptr[++i] = at)
+      for (int j = 0; j < n; j++) {
+        const double sign = next_random(&state) % 2 ? -1 : 1;
+        const int size = (int)(next_random(&state) % 8),
+                  e = (int)(next_random(&state) % (uint64_t)(2 * far)) - far;
+        full[i * n + j] = ldexp(sign * size, e);
+        if (size > 0) col[at] = j, a[at++] = full[i * n + j];
+      }
+    if (regularity(n, full) < 1e-3) continue;
+    const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, col, a, 32, 32, 0};
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, NULL);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    const tristar_status status = tristar_factor(an, a, &f);
+    CHECK_MSG(status == TRISTAR_OK, "matrix %d: %s", k, tristar_status_name(status));
+    factored++;
+  }
+  CHECK(factored > 2000);
+}
+
 /* Small integers, rows and columns times powers of two at random. */
 static void check_random_units(tristar_t *ts) {
   uint64_t state = 1;
@@ -406,6 +453,7 @@ int main(int argc, char **argv) {
     for (int coupled = 1; coupled <= 3; coupled += 2) RUN(check_weak_diagonal(ts, pow(10, -k), coupled));
   CHECK_TOTAL(weak_diagonals > 20, "%d factored", weak_diagonals);
   RUN(check_random_units(ts));
+  RUN(check_far_entries(ts));
   RUN(check_refactor(ts));
   RUN(check_kept_plan(ts, false));
   RUN(check_kept_plan(ts, true));

@@ -124,12 +124,29 @@ static tristar_status multiply_scaled(const null_search *s) {
   return TRISTAR_OK;
 }
 
+/* *distance: the smallest number d for which changes of all entries of A by d of themselves make it singular,
+ * with the null vector C u: the largest |A C u| in any row, relative to |A| |C u| (Oettli and Prager 1964).
+ * It does not depend on scalings. product and r are those of u; real: 2 n of scratch. */
+static tristar_status measure_distance(const null_search *s, double *real, double *distance) {
+  const tsi_system *system = s->inverse->system;
+  const tsi_index n = system->n;
+  double farthest = 0;
+  TSI_TRY(tsi_system_bound(system, TRISTAR_N, s->product, real));
+  system->kernels->part(n, s->r, TSI_PART_MAGNITUDE, real + n);
+  for (tsi_index i = 0; i < n; i++) {
+    const double left = real[n + i] / fabs(s->inverse->row[i]);
+    if (left != 0 && !(left <= farthest * real[i])) farthest = left / real[i];
+  }
+  *distance = tsi_team_largest(system->team, isnan(farthest) ? INFINITY : farthest);
+  return TRISTAR_OK;
+}
+
 /* Lowers *reciprocal to |B u| / (|B| |u|), or to the rounding errors of B u, which no reciprocal condition
  * exceeds, of a u that approaches a null vector of B if there is one: where pivots were perturbed, B^-1 is
- * not the inverse, but u - B^-1 (B u) has the null vectors that u has, and little else. norm: of B; real: n
- * of scratch. */
-static tristar_status search_null_vector(const null_search *s, double norm, double *real,
-                                         double *reciprocal) {
+ * not the inverse, but u - B^-1 (B u) has the null vectors that u has, and little else. norm: of B; real:
+ * 2 n of scratch. */
+static tristar_status search_null_vector(const null_search *s, double norm, double *real, double *reciprocal,
+                                         double *distance) {
   const tsi_system *system = s->inverse->system;
   tsi_team *team = system->team;
   const tsi_sparse_kernels *kernels = system->kernels;
@@ -143,7 +160,7 @@ static tristar_status search_null_vector(const null_search *s, double norm, doub
                  left = tsi_team_sum(team, kernels->one_norm(n, s->r));
     if (!(size > 0) || !isfinite(left)) break; /* B is not singular, or its solves fail */
     *reciprocal = fmin(*reciprocal, fmax(left / size / norm, kernels->epsilon));
-    if (step == NULL_STEPS) break;
+    if (step == NULL_STEPS) return measure_distance(s, real, distance);
     TSI_TRY(solve_scaled((void *)(uintptr_t)s->inverse, false, 1, s->r));
     kernels->add(n, s->u, s->r);
   }
@@ -151,13 +168,13 @@ static tristar_status search_null_vector(const null_search *s, double norm, doub
 }
 
 static tristar_status find_null_vector(const scaled_inverse *inverse, double norm, double *real,
-                                       double *reciprocal) {
+                                       double *reciprocal, double *distance) {
   const tsi_system *system = inverse->system;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
   TSI_OWNED char *vectors = NULL;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, vectors, 4, column)));
   const null_search search = {inverse, vectors, vectors + column, vectors + 2 * column, vectors + 3 * column};
-  return search_null_vector(&search, norm, real, reciprocal);
+  return search_null_vector(&search, norm, real, reciprocal, distance);
 }
 
 static void set_reductions(scaled_inverse *inverse) {
@@ -212,11 +229,12 @@ tristar_status tsi_condition_glance(const tsi_system *system, double *size) {
 }
 
 tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
-                             double *reciprocal) {
+                             double *reciprocal, double *distance) {
   scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
   double norm, inverse_norm;
   TSI_OWNED double *sum = NULL;
   *reciprocal = 1;
+  *distance = INFINITY;
   if (system->team->n == 0) return TRISTAR_OK;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, 4 * (tsi_count)system->n)));
   inverse.row = sum + 2 * (size_t)system->n;
@@ -229,6 +247,6 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   /* at most one, but for rounding, which is coarse where numbers are subnormal */
   *reciprocal = norm > 0 && inverse_norm > 0 ? fmin(1, 1 / norm / inverse_norm) : 0;
   const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);
-  if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, norm, sum, reciprocal));
+  if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, norm, sum, reciprocal, distance));
   return TRISTAR_OK;
 }

@@ -10,9 +10,10 @@
 #include "runtime/iterate/refine/system.h"
 
 /* solve: x := A^-1 x or, adjoint, A^-H x; one column. 1 for an empty matrix, 0 where a solve is not finite.
- * Errors: MEMORY, those of solve. */
+ * *distance: the matrix becomes singular if its entries change by that share of themselves; infinite: no such
+ * number was found. Errors: MEMORY, those of solve. */
 TRISTAR_CHECKED tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
-                                             double *reciprocal);
+                                             double *reciprocal, double *distance);
 
 /* |B^-1 v| / |v|, largest entries, for a v without a pattern: seldom far below |B^-1|. Infinite where the
  * solve is not finite. One solve without refinement. Errors: MEMORY, those of tristar_solve. */

@@ -120,7 +120,7 @@ static tristar_status solve_columns(void *arg, bool adjoint, tsi_index count, vo
 tristar_status tsi_forward_error_condition(tsi_forward_error *e, const tristar_refine_result *result,
                                            double *reciprocal) {
   TSI_TRY(prepare(e, result));
-  return tsi_condition(e->system, solve_columns, e, reciprocal);
+  return tsi_condition(e->system, solve_columns, e, reciprocal, &e->distance);
 }
 
 tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_result *result) {

@@ -198,11 +198,13 @@ tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t
 
 /* ---- Verdicts ------------------------------------------------------------------------------------------ */
 
-static tristar_status estimate(const tsi_system *system, double error, double *reciprocal) {
+static tristar_status estimate(const tsi_system *system, double error, double *reciprocal, double *distance) {
   const tristar_refine_result found = {.initial_backward_error = error};
   TSI_CLEANUP(tsi_forward_error_finish) tsi_forward_error solves = {0};
   TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
-  return tsi_forward_error_condition(&solves, &found, reciprocal);
+  TSI_TRY(tsi_forward_error_condition(&solves, &found, reciprocal));
+  *distance = solves.distance;
+  return TRISTAR_OK;
 }
 
 /* Nothing has to be looked at in the scaled system? Pivots can be nothing but errors of earlier ones. Mostly
@@ -244,9 +246,24 @@ static double most_of_singular(const tsi_system *system, const tristar_factor_t 
 
 static tristar_status measure(const tsi_system *system, tristar_factor_t *factor, double error) {
   tristar_factor_stats *stats = &factor->stats;
-  TSI_TRY(estimate(system, error, &stats->reciprocal_condition));
-  stats->singular = !(stats->reciprocal_condition > most_of_singular(system, factor));
+  const double most = most_of_singular(system, factor);
+  double distance;
+  TSI_TRY(estimate(system, error, &stats->reciprocal_condition, &distance));
+  stats->singular = !(stats->reciprocal_condition > most);
+  factor->surely_singular = stats->singular && distance <= most;
   return TRISTAR_OK;
+}
+
+/* Factors of a matrix that is scaled badly may be worse than the matrix: refined solves decide. */
+static tristar_status measure_well(const tsi_system *system, tristar_factor_t *factor) {
+  TSI_TRY(measure(system, factor, factor->stats.solve_error));
+  return factor->stats.singular ? measure(system, factor, 1) : TRISTAR_OK;
+}
+
+tristar_status tsi_judge_measure(const tsi_system *system, tristar_factor_t *factor) {
+  TSI_TRY(try_solves(system, factor, TRIAL_LARGE, TRIAL_MODERATE, &factor->stats.solve_error));
+  factor->stats.judged = 1;
+  return measure_well(system, factor);
 }
 
 static tristar_status judge_condition(const tsi_system *system, const tristar_factor_t *factor) {
@@ -351,9 +368,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
   if (is_suspicious(factor) || inherits_errors(factor)) {
-    TSI_TRY(measure(system, factor, stats->solve_error));
-    /* Factors of a matrix that is scaled badly may be worse than the matrix: refined solves decide. */
-    if (stats->singular) TSI_TRY(measure(system, factor, 1));
+    TSI_TRY(measure_well(system, factor));
     TSI_TRY(judge_condition(system, factor));
   }
   TSI_TRY(judge_growth(system, factor, last));

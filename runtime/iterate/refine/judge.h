@@ -29,6 +29,10 @@ TRISTAR_CHECKED tristar_status tsi_judge_solves(const tsi_system *system, const 
  * units; if inverted diagonal blocks have grown, what these cost. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor);
 
+/* Estimates the condition alone: sets stats.reciprocal_condition and stats.singular, without a message.
+ * Errors: MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_judge_measure(const tsi_system *system, tristar_factor_t *factor);
+
 /* Judges the factor of a system whose solves work. On one of many processes factor is its part. last: growth
  * is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last);

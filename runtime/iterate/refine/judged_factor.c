@@ -70,6 +70,94 @@ static tristar_status judge_first(tristar_factor_t *factor) {
   return judge(factor, true, false);
 }
 
+/* ---- The second opinion on a matrix that looks singular -------------------------------------------------
+ */
+
+/* Is there a doubt whether it is? Pivots can look like rounding errors, and conditions bad, because neither
+ * the matching nor the scaling suits the values. */
+static bool may_be_regular(const tristar_factor_t *factor, tristar_status status) {
+  const tristar_analysis_t *an = factor->analysis;
+  if (an->schur_count > 0)
+    return an->stats.method != TRISTAR_METHOD_LLT &&
+           (status == TRISTAR_ERR_ACCURACY ||
+            (status == TRISTAR_ERR_SINGULAR && (factor->dependent || factor->stats.perturbed_pivots > 0)));
+  const bool singular = status == TRISTAR_ERR_SINGULAR || (status == TRISTAR_OK && factor->stats.singular);
+  return singular && (factor->dependent || (factor->stats.singular && !factor->surely_singular)) &&
+         an->stats.method != TRISTAR_METHOD_LLT;
+}
+
+/* Estimates the condition of a factor that nobody has judged. The rows that are eliminated before a Schur
+ * complement are regular if their solves pass. */
+static tristar_status measure(tristar_factor_t *factor) {
+  TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  tsi_plan_system s;
+  if (factor->analysis->schur_count > 0) {
+    factor->analysis->options.singular = TRISTAR_SINGULAR_REFUSE;
+    const tristar_status status = tsi_schur_judge(factor);
+    factor->stats.singular = status == TRISTAR_ERR_SINGULAR || status == TRISTAR_ERR_ACCURACY;
+    return factor->stats.singular ? TRISTAR_OK : status;
+  }
+  TSI_TRY(tristar_plan(factor, NULL, &plan));
+  TSI_TRY(tsi_plan_system_create(plan, &s));
+  return tsi_judge_measure(&s.system, factor);
+}
+
+/* *other: the same matrix with an analysis of its own, if that shows that it is regular; else NULL. */
+static tristar_status find_regular(const tristar_factor_t *factor, tristar_factor_t **other) {
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *found = NULL;
+  *other = NULL;
+  const tristar_status status = tsi_factor_match_anew(factor, &found);
+  if (status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME) return status;
+  if (status != TRISTAR_OK) return TRISTAR_OK;
+  TSI_TRY(measure(found));
+  if (!found->stats.singular) *other = tsi_take(&found);
+  return TRISTAR_OK;
+}
+
+/* A regular matrix, and a factor of it that stays. other: of find_regular. */
+static tristar_status keep_factor(tristar_factor_t *factor, tristar_status status,
+                                  const tristar_factor_t *other) {
+  tsi_env *env = &factor->ts->env;
+  const bool can_match = tsi_judge_can_match(factor->analysis);
+  if (status != TRISTAR_OK && can_match)
+    TSI_FAIL(env, TRISTAR_ERR_STALE,
+             "the matching or the scaling of the analysis, which was found for other values, does not suit "
+             "these, which are not singular: call tristar_analyze with them");
+  if (status != TRISTAR_OK)
+    TSI_FAIL(env, status, "%.200s; with a matching, which MATCHING_OFF forbids, it is regular",
+             tsi_error_text(env));
+  factor->stats.singular = 0;
+  factor->stats.reciprocal_condition = other->stats.reciprocal_condition;
+  tsi_log(env, TRISTAR_LOG_WARNING,
+          can_match ? "factor: the matrix is not singular, but the matching or the scaling of the analysis, "
+                      "which was found for other values, does not suit these: analyze them"
+                    : "factor: the matrix is not singular, but needs a matching, which MATCHING_OFF forbids");
+  return status;
+}
+
+/* A matrix that looks singular, though it is not, is factored by the other analysis. replace: the factor has
+ * no plans, which rely on its analysis. */
+static tristar_status reconsider(tristar_factor_t **factor, tristar_status status, bool replace) {
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
+  tsi_failure first;
+  if (*factor == NULL || !may_be_regular(*factor, status)) return status;
+  tsi_env *env = &(*factor)->ts->env;
+  const tristar_singular singular = (*factor)->analysis->options.singular;
+  tsi_failure_clear(&first);
+  tsi_failure_keep(env, &first, status);
+  TSI_TRY(find_regular(*factor, &other));
+  status = tsi_failure_tell(env, &first);
+  if (other == NULL) return status;
+  if (!replace || !tsi_judge_can_match((*factor)->analysis)) return keep_factor(*factor, status, other);
+  tsi_log(env, TRISTAR_LOG_WARNING,
+          "factor: the matrix looks singular with the scaling or the matching of its analysis, but is not: "
+          "analyzed and factored once more, with a matching");
+  other->analysis->options.singular = singular;
+  tristar_factor_destroy(factor);
+  *factor = tsi_take(&other);
+  return judge(*factor, true, false);
+}
+
 tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_factor_t *factor = NULL;
@@ -81,8 +169,9 @@ tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, 
   if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   const size_t before = tsi_memory_watch(env);
-  TSI_TRY_OUT(tsi_factor_make(analysis, values, &factor));
-  TSI_TRY_OUT(judge_first(factor));
+  status = tsi_factor_make(analysis, values, &factor);
+  if (status == TRISTAR_OK) status = judge_first(factor);
+  TSI_TRY_OUT(reconsider(&factor, status, true));
   tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
 out:
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
@@ -100,8 +189,9 @@ tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
   if (values == NULL && factor->analysis->pattern->ptr[factor->analysis->pattern->n] > 0)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
-  TSI_TRY_OUT(tsi_factor_renew(factor, values));
-  status = judge(factor, !tsi_judge_can_match(factor->analysis), true);
+  status = tsi_factor_renew(factor, values);
+  if (status == TRISTAR_OK) status = judge(factor, !tsi_judge_can_match(factor->analysis), true);
+  status = reconsider(&factor, status, false);
   if (status == TRISTAR_OK) warn_of_inverses(factor, "tristar_factor");
   if (status != TRISTAR_OK) factor->valid = false;
   TSI_TRY_OUT(status);
