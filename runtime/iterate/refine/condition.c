@@ -106,6 +106,7 @@ static tristar_status choose_scaling(const scaled_inverse *inverse, double *sum)
 /* ---- Null vectors -------------------------------------------------------------------------------------- */
 
 #define NULL_STEPS 2
+#define SINGULAR 0.85 /* exponent of eps: the largest 1 / condition of a singular matrix */
 
 /* Vectors of the user's scalar type. */
 typedef struct null_search {
@@ -141,6 +142,21 @@ static tristar_status measure_distance(const null_search *s, double *real, doubl
   return TRISTAR_OK;
 }
 
+/* The distance for u, or for what it has of entries that are no rounding errors of the others: the null
+ * vector of a block has only these in all other rows. real: 2 n of scratch. */
+static tristar_status find_distance(const null_search *s, double *real, double *distance) {
+  const tsi_system *system = s->inverse->system;
+  const tsi_sparse_kernels *kernels = system->kernels;
+  const size_t bytes = (size_t)system->n * kernels->scalar_bytes;
+  TSI_TRY(measure_distance(s, real, distance));
+  if (*distance <= pow(kernels->epsilon, SINGULAR)) return TRISTAR_OK;
+  const double largest = tsi_team_largest(system->team, kernels->largest_size(system->n, s->u));
+  kernels->take_large(system->n, s->u, NULL, sqrt(kernels->epsilon) * largest, s->r);
+  memcpy(s->u, s->r, bytes);
+  TSI_TRY(multiply_scaled(s));
+  return measure_distance(s, real, distance);
+}
+
 /* Lowers *reciprocal to |B u| / (|B| |u|), or to the rounding errors of B u, which no reciprocal condition
  * exceeds, of a u that approaches a null vector of B if there is one: where pivots were perturbed, B^-1 is
  * not the inverse, but u - B^-1 (B u) has the null vectors that u has, and little else. norm: of B; real:
@@ -160,7 +176,9 @@ static tristar_status search_null_vector(const null_search *s, double norm, doub
                  left = tsi_team_sum(team, kernels->one_norm(n, s->r));
     if (!(size > 0) || !isfinite(left)) break; /* B is not singular, or its solves fail */
     *reciprocal = fmin(*reciprocal, fmax(left / size / norm, kernels->epsilon));
-    if (step == NULL_STEPS) return measure_distance(s, real, distance);
+    if (step == NULL_STEPS && *reciprocal <= pow(kernels->epsilon, SINGULAR))
+      return find_distance(s, real, distance);
+    if (step == NULL_STEPS) break;
     TSI_TRY(solve_scaled((void *)(uintptr_t)s->inverse, false, 1, s->r));
     kernels->add(n, s->u, s->r);
   }
