@@ -339,6 +339,28 @@ static void check_singular(tristar_t *ts, tristar_symmetry symmetry, bool by_val
   CHECK_STATUS(tristar_factor(analysis, v.values, &f), TRISTAR_ERR_SINGULAR);
 }
 
+/* A_II is regular, of condition 170, but LU without a matching meets a zero pivot. */
+static void check_matched(tristar_t *ts) {
+  enum { n = 16 };
+  static const int ptr[n + 1] = {0, 4, 11, 14, 17, 20, 25, 29, 31, 36, 38, 43, 46, 51, 54, 56, 58};
+  static const int row[] = {0, 2,  5,  9, 1,  3,  6, 7, 8,  12, 13, 0, 2, 12, 3, 12, 15, 0,  4, 7,
+                            1, 3,  5,  9, 11, 4,  6, 9, 15, 7,  13, 1, 5, 7,  8, 12, 9,  12, 2, 4,
+                            9, 10, 14, 3, 4,  11, 2, 3, 7,  12, 13, 5, 8, 13, 2, 14, 0,  15};
+  static const double a[] = {-2, 2, 3,  -1, -3, 1,  3, 1,  3,  -2, -1, 1,  -1, 1,  -2, 1,  -2, -2, 2, -1,
+                             -1, 3, -1, -2, -2, 1,  1, 1,  -1, -1, -1, -1, -1, -3, -3, 2,  -2, -2, 1, 2,
+                             3,  2, -3, 3,  -3, -3, 1, -1, 3,  3,  1,  -3, -3, -3, -2, -2, 0,  0};
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, row, a, 32, 32, 0};
+  const int64_t schur[] = {n - 1};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  tristar_factor_stats stats;
+  CHECK_OK(analyze(ts, &v, schur, 1, &analysis));
+  CHECK_OK(tristar_factor(analysis, a, &f));
+  CHECK_OK(tristar_factor_get_stats(f, &stats));
+  CHECK_MSG(stats.perturbed_pivots == 0, "%d perturbed pivots", (int)stats.perturbed_pivots);
+  CHECK_OK(tristar_refactor(f, a));
+}
+
 static int write_nothing(void *arg, const void *data, size_t bytes) {
   (void)arg, (void)data, (void)bytes;
   return 0;
@@ -394,6 +416,7 @@ int main(int argc, char **argv) {
     RUN(check_singular(serial, TRISTAR_SYMMETRIC, by_values));
     RUN(check_singular(serial, TRISTAR_GENERAL, by_values));
   }
+  RUN(check_matched(serial));
   RUN(check_refused(serial));
   return 0;
 }
