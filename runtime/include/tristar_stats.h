@@ -142,10 +142,11 @@ typedef struct tristar_determinant {
   double sign[2];     /* The determinant divided by its absolute value: 1, -1 or a phase. Singular: 0. */
   double log_abs;     /* Natural logarithm of the absolute value. Singular: minus infinity. */
 } tristar_determinant;
-/* Computes the determinant of A from its factors, with a relative error of about n eps of the factors' type.
- * The determinant of a matrix that is singular to working precision is 0. If pivots were perturbed, though A
- * is not singular, the function analyzes and factors A once more, with a matching. Errors: STALE; UNSUPPORTED
- * (an imported factor); ACCURACY (pivots are perturbed again, or grow); those of tristar_factor. */
+/* Computes the determinant of A from its factors. The relative error is about n eps of the factors' type for
+ * matrices of good condition, and n eps times the condition and the growth of pivots at most. The determinant
+ * of a matrix that is singular to working precision is 0. If pivots were perturbed, though A is not singular,
+ * the function analyzes and factors A once more, with a matching. Errors: STALE; UNSUPPORTED (an imported
+ * factor); ACCURACY (pivots are perturbed again, or grow); those of tristar_factor. */
 TRISTAR_API tristar_status tristar_factor_get_determinant(const tristar_factor_t *factor,
                                                           tristar_determinant *determinant);
 
