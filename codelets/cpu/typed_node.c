@@ -1,6 +1,8 @@
 /* Gather, panels and scatter of one task of a solve: see node.h. */
 #include "codelets/cpu/user_rows.h"
 
+#include <string.h>
+
 static bool forward_part(const tsi_solve_call *call, tsi_index chunk) {
   return tsi_takes_part(call, false, chunk);
 }
@@ -199,12 +201,12 @@ static void read_node(const tsi_solve_data *data, const tsi_solve_call *call, ts
   if (data->messages && !forward_part(call, number))
     pass_forward(data, call, number, chunk_rows(call, &data->chunk[number]));
   else
-    read_chunk(data, call, number);
+    TSI_TYPED(tsi_read_chunk)(data, call, number);
 }
 
 static void write_node(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   if (data->messages == NULL || call->write_forward || backward_part(call, number))
-    write_chunk(data, call, number);
+    TSI_TYPED(tsi_write_chunk)(data, call, number);
 }
 
 static void forward_sum(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {

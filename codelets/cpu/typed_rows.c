@@ -1,6 +1,8 @@
 /* Chunks of rows of a triangular matrix, from user to user: see node.h. */
 #include "codelets/cpu/user_rows.h"
 
+#include <string.h>
+
 /* b and x of a chunk whose rows are neighbours that come in another order: fetched from end to end before, as
  * memory is read fastest. */
 static void fetch_window(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
@@ -80,7 +82,7 @@ static void read_rows(const tsi_solve_data *data, const tsi_solve_call *call, ts
   const tsi_index *place = call->in_place;
   tsi_scalar *y = call->workspace;
   if (rows == NULL || rows->pieces == 0) {
-    read_chunk(data, call, number);
+    TSI_TYPED(tsi_read_chunk)(data, call, number);
     return;
   }
   const tsi_index end = piece_begin(rows, number + 1);
@@ -92,7 +94,7 @@ static void write_rows(const tsi_solve_data *data, const tsi_solve_call *call, t
   const tsi_index *place = call->out_place;
   const tsi_scalar *y = call->workspace;
   if (rows == NULL || rows->pieces == 0) {
-    write_chunk(data, call, number);
+    TSI_TYPED(tsi_write_chunk)(data, call, number);
     return;
   }
   const tsi_index end = piece_begin(rows, number + 1);
@@ -168,8 +170,8 @@ static void whole_stream(const tsi_solve_data *data, const tsi_solve_call *call,
 
 /* D is the identity. */
 static void diagonal_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
-  read_chunk(data, call, number);
-  write_chunk(data, call, number);
+  TSI_TYPED(tsi_read_chunk)(data, call, number);
+  TSI_TYPED(tsi_write_chunk)(data, call, number);
 }
 
 extern const tsi_node_kernels TSI_TYPED(tsi_row_node_kernels);
