@@ -61,7 +61,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_write(const tristar_plan
  *
  * A new object belongs to the caller. Errors of the functions that load and read: ARGUMENT (NULL), IO (the
  * file cannot be read), RUNTIME (`read` failed), FORMAT (damaged, truncated, or of another kind; the message
- * has the record), UNSUPPORTED (another version, another order of bytes), MEMORY. */
+ * has the record), UNSUPPORTED (another version, another order of bytes), MEMORY. A read function takes all
+ * bytes of an object of its kind, and no others, so that objects can follow each other. */
 
 /* Loads an analysis from a file of an analysis, a factor or a plan. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_load(tristar_t *ts, const char *path,

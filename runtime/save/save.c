@@ -89,6 +89,11 @@ static void forget(const wanted *w) {
   if (w->plan) *w->plan = NULL;
 }
 
+/* The rest of an object of this kind, unless it is one with more than was wanted. */
+static tristar_status take_end(tsi_source *source, const char *kind, const char *wanted_kind) {
+  return strcmp(kind, wanted_kind) == 0 ? tsi_get_to(source, "end", 1, 0, NULL) : TRISTAR_OK;
+}
+
 static tristar_status take_all(tsi_source *source, const wanted *w) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   char kind[TSI_RECORD_NAME];
@@ -100,13 +105,12 @@ static tristar_status take_all(tsi_source *source, const wanted *w) {
              has_factor ? "a" : "an", kind, w->kind);
   if (w->analysis != NULL) {
     TSI_TRY(tsi_analysis_take(w->ts, source, w->analysis));
+    TSI_TRY(take_end(source, kind, "analysis"));
     return (*w->analysis)->imported ? TRISTAR_OK : tsi_assembly_create(source->env, *w->analysis);
   }
   TSI_TRY(tsi_factor_take(w->ts, source, &factor));
-  if (w->plan != NULL) {
-    TSI_TRY(tsi_plan_take(source, factor, w->plan));
-    TSI_TRY(tsi_get_to(source, "end", 1, 0, NULL));
-  }
+  if (w->plan != NULL) TSI_TRY(tsi_plan_take(source, factor, w->plan));
+  TSI_TRY(take_end(source, kind, w->plan != NULL ? "plan" : "factor"));
   if (w->factor != NULL) *w->factor = tsi_take(&factor);
   return TRISTAR_OK;
 }

@@ -270,6 +270,41 @@ static void check_damage(tristar_t *ts) {
   unlink(FILE_NAME);
 }
 
+/* Three objects in one stream: each is read to its end, whose last byte counts. */
+static void check_ends(tristar_t *ts) {
+  CLEANUP(free_system) system_ s = {.matrix = NULL};
+  CLEANUP(free_saved_bytes) saved_bytes bytes = {.fail_after = -1};
+  size_t end[3];
+  make_system(ts, &typed_double, "s2d9pt", 6, TRISTAR_METHOD_LU, false, &s);
+  CHECK_OK(tristar_analysis_write(tristar_factor_get_analysis(s.factor), keep_bytes, &bytes));
+  end[0] = bytes.size;
+  CHECK_OK(tristar_factor_write(s.factor, keep_bytes, &bytes));
+  end[1] = bytes.size;
+  CHECK_OK(tristar_plan_write(s.plan, keep_bytes, &bytes));
+  end[2] = bytes.size;
+  for (int damaged = -1; damaged < 3; damaged++) {
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL, *other = NULL;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+    bytes.at = 0;
+    if (damaged >= 0) bytes.data[end[damaged] - 1] ^= 1;
+    CHECK_STATUS(tristar_analysis_read(ts, give_bytes, &bytes, &analysis),
+                 damaged == 0 ? TRISTAR_ERR_FORMAT : TRISTAR_OK);
+    if (damaged != 0) {
+      CHECK(bytes.at == end[0]);
+      CHECK_STATUS(tristar_factor_read(ts, give_bytes, &bytes, &factor),
+                   damaged == 1 ? TRISTAR_ERR_FORMAT : TRISTAR_OK);
+    }
+    if (damaged < 0 || damaged == 2) {
+      CHECK(bytes.at == end[1]);
+      CHECK_STATUS(tristar_plan_read(ts, give_bytes, &bytes, &other, &plan),
+                   damaged == 2 ? TRISTAR_ERR_FORMAT : TRISTAR_OK);
+    }
+    if (damaged < 0) CHECK(bytes.at == end[2]);
+    if (damaged >= 0) bytes.data[end[damaged] - 1] ^= 1;
+  }
+}
+
 static void check_foreign(tristar_t *ts) {
   CLEANUP(free_saved_bytes) saved_bytes bytes = save_small(ts);
   static const char text[] = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 1\n3 3 1\n";
@@ -379,6 +414,7 @@ int main(int argc, char **argv) {
   RUN(check_matrix(ts));
   RUN(check_smallest(ts));
   RUN(check_damage(ts));
+  RUN(check_ends(ts));
   RUN(check_foreign(ts));
   RUN(check_refused(ts));
   RUN(check_allocations(ts));

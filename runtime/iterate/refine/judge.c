@@ -12,11 +12,11 @@
 
 #define SMALL 4096 /* epsilons of a column's largest entry, or of the growth: a pivot that is small */
 #define LOST 0.1   /* rounding errors beside the entries of the scaled matrix that leave no digit */
-#define GROWN 1000 /* growth that a trial solve is made for */
+#define GROWN 1000 /* growth that a trial solve is made for; in single precision eps^-1/3, 200 */
 #define WEAK                                                                                                 \
   0.3 /* exponent of eps: a pivot that small may cost more than eps^(2/3) in rows of small terms             \
        */
-#define WEAK_INVERSES 100 /* growth of inverses that may */
+#define WEAK_INVERSES 0.128 /* exponent of 1 / eps: growth of inverses that may: 100; single precision: 8 */
 #define MISSED                                                                                               \
   0.2 /* exponent of eps, and error of a trial relative to errors that it may miss, where units are apart or \
          pivots are weak */
@@ -37,9 +37,16 @@ static bool inherits_errors(const tristar_factor_t *factor) {
          factor->inherited_error * pow(epsilon_of(factor), 0.7) * fmax(1, factor->stats.growth) > 1;
 }
 
-/* Do solves lose digits of rows whose terms are small, perhaps? */
+static bool has_grown(const tristar_factor_t *factor) {
+  return factor->stats.growth > fmin(GROWN, 1 / cbrt(epsilon_of(factor)));
+}
+
+/* Do solves lose digits of rows whose terms are small, perhaps? Units that are apart add to what a pivot
+ * costs. */
 static bool is_weak(const tristar_factor_t *factor) {
-  return factor->weakest_pivot < pow(epsilon_of(factor), WEAK) || factor->inverse_growth > WEAK_INVERSES;
+  const double epsilon = epsilon_of(factor), pivot = factor->weakest_pivot;
+  return pivot < pow(epsilon, WEAK) || factor->inverse_growth > pow(epsilon, -WEAK_INVERSES) ||
+         (pivot < TSI_WEAK && ldexp(pivot, -tsi_scaling_spread(factor)) < cbrt(epsilon));
 }
 
 /* What errors of solves may be, by those of a few trials. */
@@ -49,7 +56,7 @@ static double expect(const tristar_factor_t *factor, double error) {
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
   return is_suspicious(factor) || is_weak(factor) || inherits_errors(factor) ||
-         tsi_factor_inverts_badly(factor) || factor->stats.growth > GROWN ||
+         tsi_factor_inverts_badly(factor) || has_grown(factor) ||
          tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
 }
 
@@ -212,7 +219,7 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
 static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, int spread, bool *fine) {
   double size;
   *fine = false;
-  if (is_suspicious(factor) || is_weak(factor) || factor->stats.growth > GROWN || spread > TSI_FAR_UNITS ||
+  if (is_suspicious(factor) || is_weak(factor) || has_grown(factor) || spread > TSI_FAR_UNITS ||
       tsi_factor_inverts_badly(factor))
     return TRISTAR_OK;
   *fine = !inherits_errors(factor);
@@ -261,7 +268,9 @@ static tristar_status measure_well(const tsi_system *system, tristar_factor_t *f
 }
 
 tristar_status tsi_judge_measure(const tsi_system *system, tristar_factor_t *factor) {
-  TSI_TRY(try_solves(system, factor, TRIAL_LARGE, TRIAL_MODERATE, &factor->stats.solve_error));
+  TSI_CLEANUP(finish_trials)
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_MODERATE, &factor->stats.solve_error));
   factor->stats.judged = 1;
   return measure_well(system, factor);
 }
@@ -394,7 +403,8 @@ tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *fact
   for (trial which = TRIAL_ONES; which <= TRIAL_LAST; which++) {
     double error = 0;
     TSI_TRY(try_solves(&t, factor, which, which, &error));
-    if (isfinite(error)) stats->solve_error = fmax(stats->solve_error, t.strict ? expect(factor, error) : error);
+    if (isfinite(error))
+      stats->solve_error = fmax(stats->solve_error, t.strict ? expect(factor, error) : error);
   }
   if (tsi_factor_loses_digits(factor))
     tsi_log(system->env, TRISTAR_LOG_WARNING,
