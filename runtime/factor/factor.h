@@ -56,6 +56,8 @@ struct tristar_factor_s {
   tsi_index weakest_row;             /* the same: its row */
   double inherited_error; /* relative, of a pivot: what earlier ones may leave (factorize.c), in epsilons */
   double inverse_growth;  /* Largest inverse_growth (front.h) of a diagonal block; 0: none is inverted. */
+  double scaled_error;    /* Backward error of trial solves in the scaling of the factors; 0: none was made.
+                             stats.solve_error judges rows in their own units, too, and what trials miss. */
   bool doubtful;  /* of an import with its matrix: trial solves are to look at it, as pivots are far apart */
   bool dependent; /* the latest factorization failed as nothing was left of a row (tsi_numeric_dependent) */
   bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */

@@ -12,8 +12,9 @@
  * matching can leave on the diagonal, always take solves. The recursion stores, for each supernode on a path
  * of the tree, a dense square matrix of the size of its front. The calling thread does its work.
  *
- * LU, LDLT and LLT, all types. Entries have the accuracy of solves that are not refined. Where these are
- * inaccurate, because pivots were perturbed or trial solves lost digits, the functions return ACCURACY.
+ * LU, LDLT and LLT, all types. Entries have the accuracy of solves with the scaled matrix that are not
+ * refined. If these are inaccurate, because pivots were perturbed or trial solves in that scaling lost
+ * digits, the functions return ACCURACY.
  * Imported factors and triangles take solves. Errors of all: ARGUMENT, MEMORY, STALE, RUNTIME, ACCURACY;
  * UNSUPPORTED (a factor with a Schur complement, tristar_schur.h; a plan with KERNEL_SPMV; single_factors).
  */

@@ -14,6 +14,7 @@ static const tsi_field factor_fields[] = {
     F(weakest_row),
     F(inherited_error),
     F(fixed),
+    F(scaled_error),
     F(stats.perturbed_pivots),
     F(stats.smallest_pivot),
     F(stats.largest_pivot),

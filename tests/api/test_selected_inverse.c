@@ -155,6 +155,39 @@ static void check_wide(tristar_t *ts, tristar_method method) {
   }
 }
 
+/* The inverse of R A C, R and C powers of two, is as accurate as that of A, however far the units are apart.
+ */
+static void check_units(tristar_t *ts, int far) {
+  enum { N = 60 };
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    uint64_t state = seed;
+    number a[N * N] = {0};
+    double plain[N], diagonal[N];
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++)
+        if (i == j)
+          a[i * N + j] = 5;
+        else if (abs(i - j) == 1 || next_random(&state) % 30 == 0)
+          a[i * N + j] = (double)(next_random(&state) % 200) / 100 - 1;
+    int exponent[2][N];
+    for (int side = 0; side < 2; side++)
+      for (int i = 0; i < N; i++)
+        exponent[side][i] = (int)(next_random(&state) % (unsigned)(2 * far + 1)) - far;
+    for (int scaled = 0; scaled < 2; scaled++) {
+      CLEANUP(destroy) system_of s;
+      for (int i = 0; i < N * N && scaled; i++) a[i] *= ldexp(1, exponent[0][i / N] + exponent[1][i % N]);
+      const tristar_view v = typed_dense_view(&typed_double, N, a, N, TRISTAR_GENERAL);
+      make(ts, &v, NULL, &s);
+      CHECK_OK(tristar_inverse_diagonal(s.plan, scaled ? diagonal : plain));
+    }
+    for (int i = 0; i < N; i++) {
+      const double expected = ldexp(plain[i], -exponent[0][i] - exponent[1][i]);
+      CHECK_MSG(fabs(diagonal[i] - expected) <= 1e-12 * fabs(expected), "units 2^+-%d, entry %d: %g, not %g",
+                far, i, diagonal[i], expected);
+    }
+  }
+}
+
 static void check_refused(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   CLEANUP(destroy) system_of s, schur, single;
@@ -190,6 +223,7 @@ int main(int argc, char **argv) {
   }
   RUN(check_wide(ts, TRISTAR_METHOD_LLT));
   RUN(check_wide(ts, TRISTAR_METHOD_LU));
+  for (int far = 0; far <= 60; far += 20) RUN(check_units(ts, far));
   RUN(check_refused(ts));
   return 0;
 }

@@ -370,9 +370,11 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   bool fine;
   TSI_CLEANUP(finish_trials)
   trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  factor->scaled_error = 0;
   TSI_TRY(look(system, factor, spread, &fine));
   if (fine) return judge_units(&t, factor, spread);
   TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_MODERATE, &stats->solve_error));
+  factor->scaled_error = stats->solve_error;
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
@@ -406,6 +408,7 @@ tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *fact
     if (isfinite(error))
       stats->solve_error = fmax(stats->solve_error, t.strict ? expect(factor, error) : error);
   }
+  factor->scaled_error = stats->solve_error;
   if (tsi_factor_loses_digits(factor))
     tsi_log(system->env, TRISTAR_LOG_WARNING,
             "import: solves that are not refined have backward errors of about %.1e; tristar_solve refines",

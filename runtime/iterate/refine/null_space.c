@@ -1,6 +1,8 @@
 /* tristar_null_space.
  *
  * Reads   a plan.   Writes  a basis of the null space. */
+#include <math.h>
+
 #include "runtime/factor/storage.h"
 #include "runtime/iterate/refine/null_search.h"
 #include "runtime/iterate/refine/system_plan.h"
@@ -16,6 +18,43 @@ static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op,
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "most is %lld, ld %lld, of %d rows", (long long)most, (long long)ld,
              (int)n);
   if (basis == NULL && most > 0 && n > 0) return TSI_NULL(basis);
+  return TRISTAR_OK;
+}
+
+#define SPARSE 256 /* rows from which vectors may have rounding errors in the place of zeros */
+
+/* Holds the vectors to what is promised of them, in the units of the user: each row of A v vanishes, and they
+ * are orthonormal. Where units are far apart, they may satisfy the scaled matrix alone. Of a large matrix
+ * rows do not count whose terms are rounding errors. */
+static tristar_status verify(const tsi_system *system, tristar_op op, const tsi_null_vectors *v) {
+  const tsi_sparse_kernels *kernels = system->kernels;
+  const double most = sqrt(kernels->epsilon);
+  const tsi_index n = system->n;
+  TSI_SCRATCH(system->env, double, bound, n);
+  TSI_SCRATCH_ZERO(system->env, double, noise, n); /* by row: what its terms exceed */
+  if (n > SPARSE) kernels->weigh(&system->a, op, NULL, noise);
+  for (tsi_index k = 0; k < v->count; k++) {
+    const char *vector = v->vector + (size_t)k * v->bytes;
+    memset(v->zero, 0, v->bytes);
+    kernels->residual(&system->a, op, v->zero, vector, v->spare);
+    kernels->bound(&system->a, op, vector, bound);
+    kernels->part(n, v->spare, TSI_PART_MAGNITUDE, v->real);
+    const double size = (double)n * kernels->epsilon * kernels->largest_size(n, vector);
+    for (tsi_index i = 0; i < n; i++)
+      if (!(v->real[i] <= most * bound[i] || v->real[i] <= size * noise[i]))
+        TSI_FAIL(
+            system->env, TRISTAR_ERR_ACCURACY,
+            "the null space is unknown: row %d (counted from 0) of A v is %.1e times |A| |v| for a vector v "
+            "that the scaled matrix has as a null vector",
+            i, v->real[i] / bound[i]);
+    for (tsi_index other = 0; other <= k; other++) {
+      double product[2];
+      kernels->dot(n, v->vector + (size_t)other * v->bytes, vector, product);
+      if (!(hypot(product[0] - (other == k), product[1]) <= most))
+        TSI_FAIL(system->env, TRISTAR_ERR_ACCURACY, "%s",
+                 "the null space is unknown: the vectors that were found are not orthonormal in these units");
+    }
+  }
   return TRISTAR_OK;
 }
 
@@ -40,6 +79,7 @@ static tristar_status find(const tsi_system *system, tristar_op op, tsi_index mo
   if (v.count == 0 && system->singular && !v.direct)
     TSI_FAIL(system->env, TRISTAR_ERR_ACCURACY, "%s",
              "the null space is unknown: the matrix is singular, but no null vector was found");
+  TSI_TRY(verify(system, op, &v));
   for (tsi_index k = 0; k < v.count; k++)
     memcpy((char *)basis + (size_t)k * step_bytes, v.vector + (size_t)k * v.bytes, v.bytes);
   *count = v.count;

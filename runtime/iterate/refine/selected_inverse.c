@@ -8,6 +8,7 @@
  *
  * Reads   a plan and its factor.   Writes  the caller's values. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "codelets/cpu/base/panel.h"
 #include "codelets/cpu/kernels.h"
@@ -354,11 +355,13 @@ static tristar_status check(const tristar_plan_t *plan, const void *values, tsi_
   if (factor->analysis->factor_scalar != factor->analysis->pattern->scalar)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "entries of the inverse with single_factors: they would have the accuracy of single precision");
-  if (tsi_factor_needs_refinement(factor))
+  /* entries have the accuracy of the scaled matrix, whatever the units */
+  const double most = pow(tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon, 2.0 / 3);
+  if (factor->stats.perturbed_pivots > 0 || !(factor->scaled_error <= most))
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
              "entries of the inverse would be inaccurate: %lld pivots were perturbed, a trial solve without "
              "refinement has the backward error %.1e",
-             (long long)factor->stats.perturbed_pivots, factor->stats.solve_error);
+             (long long)factor->stats.perturbed_pivots, factor->scaled_error);
   return TRISTAR_OK;
 }
 
