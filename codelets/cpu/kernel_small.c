@@ -137,13 +137,17 @@ INLINE vec all_lanes(tsi_scalar t) {
   return v;
 }
 
-/* inverse_growth (front.h) of an inverse that invert() has made. diagonal: its diagonal, NULL: ones. */
+/* inverse_growth (front.h) of an inverse that invert() has made. diagonal: its diagonal, NULL: ones. Lanes
+ * beyond the last row are zeros in x. */
 INLINE void note_growth(const shape s, block *a, const tsi_scalar *diagonal, const tsi_scalar *x) {
   vec size[2];
   _Alignas(64) tsi_scalar sizes[W] = {0};
   for (int v = 0; v < s.parts; v++) {
     size[v] = all_lanes(1);
-    if (diagonal) EACH_REG(r) size[v].r[r] /= absolute(load(diagonal + v * B)).r[r];
+    if (diagonal) {
+      const vec part = absolute(load_some(diagonal + v * B, scalars_of(s.w, v)));
+      EACH_REG(r) size[v].r[r] /= part.r[r];
+    }
     store(sizes + v * B, size[v]);
   }
   for (tsi_index i = 0; i < s.w; i++)
