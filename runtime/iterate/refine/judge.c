@@ -13,13 +13,14 @@
 #define SMALL 4096 /* epsilons of a column's largest entry, or of the growth: a pivot that is small */
 #define LOST 0.1   /* rounding errors beside the entries of the scaled matrix that leave no digit */
 #define GROWN 1000 /* growth that a trial solve is made for; in single precision eps^-1/3, 200 */
-#define WEAK                                                                                                 \
-  0.3 /* exponent of eps: a pivot that small may cost more than eps^(2/3) in rows of small terms             \
-       */
-#define WEAK_INVERSES 0.128 /* exponent of 1 / eps: growth of inverses that may: 100; single precision: 8 */
-#define MISSED                                                                                               \
-  0.2 /* exponent of eps, and error of a trial relative to errors that it may miss, where units are apart or \
-         pivots are weak */
+/* Exponents of eps. A pivot below eps^WEAK of its column may cost more than eps^(2/3) in rows of small terms,
+ * and so may one whose share, over the ratio of the scalings, is below eps^WEAK_APART, and inverses that grow
+ * beyond eps^-WEAK_INVERSES (100; single precision 8). Where pivots are weak or units apart, trials may miss
+ * errors that are eps^-MISSED times theirs. */
+#define WEAK 0.3
+#define WEAK_APART 0.56
+#define WEAK_INVERSES 0.128
+#define MISSED 0.2
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
@@ -46,7 +47,7 @@ static bool has_grown(const tristar_factor_t *factor) {
 static bool is_weak(const tristar_factor_t *factor) {
   const double epsilon = epsilon_of(factor), pivot = factor->weakest_pivot;
   return pivot < pow(epsilon, WEAK) || factor->inverse_growth > pow(epsilon, -WEAK_INVERSES) ||
-         (pivot < TSI_WEAK && ldexp(pivot, -tsi_scaling_spread(factor)) < cbrt(epsilon));
+         (pivot < TSI_WEAK && ldexp(pivot, -tsi_scaling_spread(factor)) < pow(epsilon, WEAK_APART));
 }
 
 /* What errors of solves may be, by those of a few trials. */
