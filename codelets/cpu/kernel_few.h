@@ -15,13 +15,8 @@
 #include "codelets/cpu/kernel_pair.h"
 #include "codelets/cpu/kernel_strips.h"
 
-/* 2 to so many right-hand sides. In the registers of SSE2 a row of 8 takes so many instructions that strips
- * are as fast, and half of this code would be for such rows. */
-#if SUMS == 8 && REGISTER_BYTES == 16
-#define FEW 4
-#else
+/* 2 to so many right-hand sides. */
 #define FEW 8
-#endif
 
 INLINE bool is_few(const tsi_panel *panel, tsi_index nrhs) {
   return nrhs > 1 && nrhs <= FEW && is_narrow(panel->width);
@@ -282,7 +277,7 @@ INLINE void few_backward_blocks(const int size, const int nb, const tsi_panel *p
       (panel)->width <= B ? pair(1, panel, __VA_ARGS__) : pair(2, panel, __VA_ARGS__);                       \
     else if (stride_ == 4)                                                                                   \
       (panel)->width <= B ? f(4, 1, panel, __VA_ARGS__) : f(4, 2, panel, __VA_ARGS__);                       \
-    else if (FEW == 8)                                                                                       \
+    else                                                                                                     \
       (panel)->width <= B ? f(8, 1, panel, __VA_ARGS__) : f(8, 2, panel, __VA_ARGS__);                       \
   } while (0)
 
