@@ -36,9 +36,10 @@
  * keep inverses too: trial solves decide whether they are refined, and warn if digits are lost.
  *
  * Weak pivots. A pivot below eps^0.3 of its column, or g above 100 (single precision: 8), can cost digits in
- * rows of small terms. Trial solves with 7 right-hand sides look for such rows, as they do where scalings are
- * far apart. As a few right-hand sides miss some, solve_error is eps^-0.2 times their error (1,400; in single
- * precision 24), and at least eps times the condition, if that was estimated.
+ * rows of small terms. So can a pivot below 2^-10 of its column, if scalings are apart: its share over their
+ * ratio is below eps^0.56. Trial solves with 7 right-hand sides look for such rows, as they do where scalings
+ * are far apart. As a few right-hand sides miss some, solve_error is eps^-0.2 times their error (1,400; in
+ * single precision 24), and at least eps times the condition, if that was estimated.
  *
  * eps is twice the unit roundoff of the matrix: 2^-52, in single precision 2^-23. For single factors of a
  * double matrix the search for suspicious pivots uses single precision, and the solves of the estimate are
