@@ -148,24 +148,31 @@ INLINE void store_first(const int count, tsi_scalar *p, reg v) {
 #endif
 }
 
-/* a += v x, x one number for all lanes. In loops that keep all registers busy: there gcc 12 copies sums from
- * register to register, or to memory and back, where it may choose among the forms of the instruction. */
-#if defined __FMA__ && !defined __AVX512F__
-#if REAL_BYTES == 4
-#define FMA "vfmadd231ps"
-#else
-#define FMA "vfmadd231pd"
-#endif
+/* a += v x, x one number for all lanes, rounded once where the processor can: gcc would choose, for each
+ * product, by what else is computed beside it, so that a column's bits would depend on its neighbours. In
+ * loops that keep all registers busy, gcc 12 copies sums from register to register, or to memory and back,
+ * where there are 16 registers and it may choose among the forms of the instruction. */
 #define SAME_LANE(l) x
 INLINE void add_product(reg *a, reg v, tsi_real x) {
+#if defined __FMA__
   const reg all = {EACH_LANE(SAME_LANE)};
-  __asm__(FMA " %2, %1, %0" : "+x"(*a) : "x"(v), "x"(all));
-}
+#if defined __AVX512F__ && REG_BYTES == 64 && REAL_BYTES == 8
+  *a = (reg)_mm512_fmadd_pd((__m512d)v, (__m512d)all, (__m512d)*a);
+#elif defined __AVX512F__ && REG_BYTES == 64
+  *a = (reg)_mm512_fmadd_ps((__m512)v, (__m512)all, (__m512)*a);
+#elif defined __AVX512F__ && REAL_BYTES == 8
+  *a = (reg)_mm256_fmadd_pd((__m256d)v, (__m256d)all, (__m256d)*a);
+#elif defined __AVX512F__
+  *a = (reg)_mm256_fmadd_ps((__m256)v, (__m256)all, (__m256)*a);
+#elif REAL_BYTES == 8
+  __asm__("vfmadd231pd %2, %1, %0" : "+x"(*a) : "x"(v), "x"(all));
 #else
-INLINE void add_product(reg *a, reg v, tsi_real x) {
-  *a += v * x;
-}
+  __asm__("vfmadd231ps %2, %1, %0" : "+x"(*a) : "x"(v), "x"(all));
 #endif
+#else
+  *a += v * x;
+#endif
+}
 
 /* ---- Vectors ------------------------------------------------------------------------------------------- */
 

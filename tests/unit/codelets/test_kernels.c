@@ -244,6 +244,39 @@ static void check_slices(const tsi_kernels *kernels, const panel_case *k, const 
     CHECK_MSG(size_of(sum[i] - all[i]) < BOUND * m, "%s: column %d", kernels->isa, i / ld);
 }
 
+/* Columns that a call must leave as they were after another call with more or fewer of them. */
+static void check_same(const tsi_kernels *kernels, const panel_case *k, const char *sweep, tsi_index least,
+                       const tsi_scalar *alone, tsi_index nrhs, const tsi_scalar *x) {
+  const tsi_index rows = k->panel.width + k->panel.height;
+  for (tsi_index i = 0; i < rows; i++)
+    CHECK_MSG(memcmp(x + i * tsi_workspace_stride(nrhs), alone + i * tsi_workspace_stride(least),
+                     (size_t)least * sizeof *x) == 0,
+              "%s %d %s w %d m %d lu %d row %d: other bits in %d columns than in %d", kernels->isa,
+              (int)kernels->inverse, sweep, k->panel.width, k->panel.height, k->lu, i, nrhs, least);
+}
+
+/* A column's bits depend on no other column, as fused solves need it: within each of these families. */
+static void check_families(const tsi_kernels *kernels, const panel_case *k, const tsi_scalar *lower,
+                           const tsi_scalar *upper) {
+  static const tsi_index families[][4] = {{3, 4, 5, 8}, {9, 16, 24, 64}};
+  static tsi_scalar x[F * COLUMNS], first[2][F * COLUMNS], start[F * COLUMNS], scratch[TSI_KERNEL_SCRATCH];
+  const tsi_index rows = k->panel.width + k->panel.height;
+  for (int f = 0; f < 2; f++)
+    for (int c = 0; c < 4; c++) {
+      const tsi_index nrhs = families[f][c], least = families[f][0];
+      const size_t bytes = (size_t)(rows * tsi_workspace_stride(nrhs)) * sizeof *x;
+      spread(k->start, rows, nrhs, start);
+      memcpy(x, start, bytes);
+      kernels->forward(1, &k->panel, lower, k->rows, k->lu ? k->pivot : NULL, nrhs, x, scratch);
+      if (c == 0) memcpy(first[0], x, bytes);
+      check_same(kernels, k, "forward", least, first[0], nrhs, x);
+      memcpy(x, start, bytes);
+      kernels->backward(1, &k->panel, k->lu ? upper : lower, k->rows, NULL, nrhs, x, scratch);
+      if (c == 0) memcpy(first[1], x, bytes);
+      check_same(kernels, k, "backward", least, first[1], nrhs, x);
+    }
+}
+
 /* A case with one table. */
 static void check_table(const tsi_kernels *kernels, const panel_case *k) {
   static tsi_scalar lower[F * F], upper[F * F], work[2 * F * F];
@@ -261,6 +294,7 @@ static void check_table(const tsi_kernels *kernels, const panel_case *k) {
     check_sweeps(kernels, k, lower, upper, nrhs[r]);
     if (m > 0) check_slices(kernels, k, lower, nrhs[r]);
   }
+  check_families(kernels, k, lower, upper);
 }
 
 /* Every shape with all tables. Returns how many there are. */
