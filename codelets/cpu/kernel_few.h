@@ -15,8 +15,13 @@
 #include "codelets/cpu/kernel_pair.h"
 #include "codelets/cpu/kernel_strips.h"
 
-/* 2 to so many right-hand sides. */
+/* 2 to so many right-hand sides. Not with SSE2, whose registers would go to memory: strips have all of 3 and
+ * more there (never some of 3 to 8, as their columns would have other bits than the rest's). */
+#if SUMS == 8 && REGISTER_BYTES == 16
+#define FEW 2
+#else
 #define FEW 8
+#endif
 
 INLINE bool is_few(const tsi_panel *panel, tsi_index nrhs) {
   return nrhs > 1 && nrhs <= FEW && is_narrow(panel->width);
@@ -275,9 +280,9 @@ INLINE void few_backward_blocks(const int size, const int nb, const tsi_panel *p
     const tsi_index stride_ = tsi_workspace_stride(nrhs);                                                    \
     if (stride_ == 2)                                                                                        \
       (panel)->width <= B ? pair(1, panel, __VA_ARGS__) : pair(2, panel, __VA_ARGS__);                       \
-    else if (stride_ == 4)                                                                                   \
+    else if (FEW > 2 && stride_ == 4)                                                                        \
       (panel)->width <= B ? f(4, 1, panel, __VA_ARGS__) : f(4, 2, panel, __VA_ARGS__);                       \
-    else                                                                                                     \
+    else if (FEW > 2)                                                                                        \
       (panel)->width <= B ? f(8, 1, panel, __VA_ARGS__) : f(8, 2, panel, __VA_ARGS__);                       \
   } while (0)
 
