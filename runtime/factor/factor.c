@@ -199,7 +199,7 @@ out:
   return status;
 }
 
-tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out) {
+tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor, tristar_factor_t **out) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   TSI_CLEANUP(tristar_analysis_destroy) tristar_analysis_t *again = NULL;
   tsi_env *env = &factor->ts->env;
@@ -210,23 +210,25 @@ tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_fac
   TSI_TRY(tsi_pattern_allocate_values(env, pattern, &other->values));
   memcpy(other->values, factor->values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
   TSI_TRY(tsi_factor_check_values(other));
+  *out = tsi_take(&other);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out) {
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
+  *out = NULL;
+  TSI_TRY(tsi_factor_prepare_anew(factor, &other));
   TSI_TRY(tsi_factor_run(other));
   *out = tsi_take(&other);
   return TRISTAR_OK;
 }
 
 tristar_status tsi_factor_match_again(tristar_factor_t *factor) {
-  tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING, "%s", tsi_error_text(&factor->ts->env));
   TSI_TRY(analyze_again(factor, factor->analysis->stats.method));
   return tsi_factor_check_values(factor);
 }
 
 tristar_status tsi_factor_substitute(tristar_factor_t *factor) {
-  tsi_log(
-      &factor->ts->env, TRISTAR_LOG_WARNING,
-      "factor: inverses of diagonal blocks grow to %.1e times their diagonals: analyzed and factored once "
-      "more, for solves by substitution (INVERSE_NONE), which are slower",
-      factor->inverse_growth);
   TSI_TRY(analyze_again(factor, factor->analysis->stats.method));
   factor->analysis->options.inverse = TRISTAR_INVERSE_NONE;
   return tsi_factor_check_values(factor);

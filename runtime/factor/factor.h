@@ -54,6 +54,7 @@ struct tristar_factor_s {
   tsi_residents residents;           /* subtrees that devices have */
   double weakest_pivot;              /* of tsi_pivot_figures (numeric.h): INFINITY unless below TSI_WEAK */
   tsi_index weakest_row;             /* the same: its row */
+  int part_spread; /* Of a part of a factor (team_factor.h): tsi_scaling_spread of the whole one; else 0. */
   double inherited_error; /* relative, of a pivot: what earlier ones may leave (factorize.c), in epsilons */
   double inverse_growth;  /* Largest inverse_growth (front.h) of a diagonal block; 0: none is inverted. */
   double scaled_error;    /* Backward error of trial solves in the scaling of the factors; 0: none was made.
@@ -133,6 +134,9 @@ TRISTAR_CHECKED tristar_status tsi_factor_renew(tristar_factor_t *factor, const 
 /* The same values, factored by an analysis of its own with a matching, whose scaling counts however far units
  * are apart, and with SINGULAR_PERTURB. Errors: those of tristar_analyze and tristar_factor. */
 TRISTAR_CHECKED tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out);
+/* That factor before its factorization, for who factors with others. Errors: those of tristar_analyze. */
+TRISTAR_CHECKED tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor,
+                                                       tristar_factor_t **out);
 /* After the failure STALE of that verdict: analyzes the values anew, for a factor without plans. Errors:
  * those of tristar_analyze. */
 TRISTAR_CHECKED tristar_status tsi_factor_match_again(tristar_factor_t *factor);

@@ -318,6 +318,13 @@ bool tsi_factor_interchanged(const tristar_factor_t *factor) {
   return false;
 }
 
+bool tsi_numeric_is_doubtful(const tsi_numeric *numeric) {
+  const tristar_factor_t *factor = numeric->factor;
+  return tsi_analysis_is_lu(factor->analysis) &&
+         (tsi_numeric_dependent(numeric) != TSI_NONE ||
+          (atomic_load(&numeric->perturbed) > 0 && tsi_scaling_spread(factor) > TSI_FAR_UNITS));
+}
+
 static void prefer(tsi_numeric **numeric, tsi_numeric **fixed) {
   if (!tsi_numeric_is_accurate(*fixed)) return;
   tsi_numeric *refused = *numeric;
@@ -350,12 +357,7 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   tsi_pivot_sizes sizes;
   TSI_TRY_OUT(tsi_pivot_sizes_measure(factor, &sizes));
   TSI_TRY_OUT(factor_once(factor, &sizes, false, &numeric));
-  /* PERTURB needs the second opinion where units are far apart: other perturbed pivots repair themselves */
-  const bool dependent =
-      !tsi_numeric_failed(numeric) &&
-      (tsi_numeric_dependent(numeric) != TSI_NONE ||
-       (atomic_load(&numeric->perturbed) > 0 && tsi_scaling_spread(factor) > TSI_FAR_UNITS));
-  if (dependent && tsi_analysis_is_lu(factor->analysis) && tsi_factor_interchanged(factor))
+  if (!tsi_numeric_failed(numeric) && tsi_numeric_is_doubtful(numeric) && tsi_factor_interchanged(factor))
     TSI_TRY_OUT(try_fixed(factor, &sizes, &numeric));
   TSI_TRY_OUT(tsi_numeric_finish(numeric, factor));
 out:

@@ -311,6 +311,9 @@ TRISTAR_CHECKED tristar_status tsi_numeric_check_dependent(const tsi_numeric *nu
  * all processes' each. */
 void tsi_numeric_get_terms(const tsi_numeric *numeric, double *terms);
 void tsi_numeric_set_terms(tsi_numeric *numeric, const double *terms);
+/* After the last front, LU: does a second opinion, that of fixed pivots, matter if there were interchanges? A
+ * row is dependent, or PERTURB has met tiny pivots where units are far apart: others repair themselves. */
+bool tsi_numeric_is_doubtful(const tsi_numeric *numeric);
 /* After the last step of a factorization with fixed pivots: is half of the digits left of every pivot? */
 bool tsi_numeric_is_accurate(const tsi_numeric *numeric);
 

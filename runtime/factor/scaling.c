@@ -578,16 +578,21 @@ bool tsi_scaling_is_bad(const tsi_entries *a) {
   return is_bad(r);
 }
 
-int tsi_scaling_spread(const tristar_factor_t *factor) {
-  const bool imported = factor->analysis->imported;
-  const double *scales[] = {imported ? factor->row_weight : factor->row_scale,
-                            imported ? factor->col_weight : factor->col_scale};
+int tsi_scaling_spread_of(tsi_index n, const double *rows, const double *columns) {
+  const double *scales[] = {rows, columns};
   int spread = 0;
   for (int s = 0; s < 2; s++) {
     range r = NO_RANGE;
-    for (tsi_index i = 0; scales[s] && i < factor->analysis->pattern->n; i++)
-      widen(&r, tsi_scaling_exponent(scales[s][i]));
+    for (tsi_index i = 0; scales[s] && i < n; i++) widen(&r, tsi_scaling_exponent(scales[s][i]));
     if (is_wide(r, spread)) spread = r.high - r.low;
   }
   return spread;
+}
+
+int tsi_scaling_spread(const tristar_factor_t *factor) {
+  const bool imported = factor->analysis->imported;
+  if (factor->part_spread > 0) return factor->part_spread;
+  return tsi_scaling_spread_of(factor->analysis->pattern->n,
+                               imported ? factor->row_weight : factor->row_scale,
+                               imported ? factor->col_weight : factor->col_scale);
 }

@@ -106,6 +106,8 @@ static inline int tsi_apart_units(char scalar) {
 /* The scalings of two rows, or of two columns, differ by 2^spread at most; of an import the weights do, 0
  * without weights. The processes that share a factorization have the same. */
 int tsi_scaling_spread(const tristar_factor_t *factor);
+/* That of these scalings: n numbers each, or NULL. */
+int tsi_scaling_spread_of(tsi_index n, const double *rows, const double *columns);
 
 /* value * row * column for powers of two whose product alone may be out of range, though the result is not.
  */

@@ -5,15 +5,23 @@
 #include "runtime/mpi/comm/route.h"
 
 /* Local. start: ranks + 1, the first entry of each. */
+static tristar_status list_blocks(tsi_env *env, const tsi_transport *transport, const tsi_directory *d,
+                                  int64_t **start) {
+  const int ranks = tsi_transport_size(transport);
+  TSI_TRY(TSI_ALLOC(env, *start, ranks + 1));
+  for (int r = 0; r <= ranks; r++) (*start)[r] = tsi_count_min(d->block * r, d->n);
+  return TRISTAR_OK;
+}
+
+/* Local. */
 static tristar_status begin(tsi_env *env, const tsi_transport *transport, int64_t n, int64_t **start,
                             tsi_directory **out) {
   const int ranks = tsi_transport_size(transport), rank = tsi_transport_rank(transport);
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
-  TSI_TRY(TSI_ALLOC(env, *start, ranks + 1));
   tsi_directory *d = *out;
   d->n = n;
   d->block = n > ranks ? (n + ranks - 1) / ranks : 1;
-  for (int r = 0; r <= ranks; r++) (*start)[r] = tsi_count_min(d->block * r, n);
+  TSI_TRY(list_blocks(env, transport, d, start));
   d->first = (*start)[rank];
   d->count = (*start)[rank + 1] - d->first;
   return TSI_ALLOC_IN(d, d->own, d->count);
@@ -30,6 +38,17 @@ tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int6
   TSI_TRY(tsi_transport_agree(transport, status));
   *out = tsi_take(&d);
   return TRISTAR_OK;
+}
+
+tristar_status tsi_directory_gather(tsi_env *env, tsi_transport *transport, const tsi_directory *d,
+                                    tristar_status mine, tsi_index *all) {
+  TSI_OWNED int64_t *start = NULL;
+  tristar_status status = mine;
+  if (status == TRISTAR_OK) status = list_blocks(env, transport, d, &start);
+  TSI_TRY(tsi_transport_agree(transport, status));
+  status =
+      tsi_move_blocks(env, tsi_transport_comm(transport), start, sizeof *all, true, all, d->count, d->own);
+  return tsi_transport_agree(transport, status);
 }
 
 /* Questions, by the rank that has the answer. */

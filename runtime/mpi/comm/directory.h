@@ -21,6 +21,12 @@ typedef struct tsi_directory {
 TRISTAR_CHECKED tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int64_t n,
                                                     const tsi_index *all, tsi_directory **out);
 
+/* Collective. The list again; all: room for it on rank 0, not read elsewhere. mine: what this rank has found
+ * before. Errors: that, MEMORY, RUNTIME, the same on all ranks. */
+TRISTAR_CHECKED tristar_status tsi_directory_gather(tsi_env *env, tsi_transport *transport,
+                                                    const tsi_directory *directory, tristar_status mine,
+                                                    tsi_index *all);
+
 /* Collective. number[i] = that of entry asked[i]; TSI_NONE where that is none of 0 .. n - 1. directory NULL,
  * on all ranks: number[i] = asked[i]. Both arrays may be the same. mine: what this rank has found before.
  * Errors: that, MEMORY, RUNTIME, the same on all ranks. */

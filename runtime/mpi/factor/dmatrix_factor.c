@@ -5,20 +5,30 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"
+#include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/solve/queue.h"
 #include "runtime/exec/starpu/idle.h"
 
 /* A factorization on its way. */
 typedef struct making {
+  tsi_remaking how; /* first member */
   tristar_dmatrix_t *matrix;
   tristar_analysis_options options; /* of the analysis; permutation: on rank 0 */
   tristar_distributed_t *d;
   double *scale[2];
   tsi_index *place[2];
-  bool lean; /* as the supply has it */
+  bool lean;          /* as the supply has it */
+  bool keeps_scaling; /* as in an analysis */
   tsi_rows_supply supply;
 } making;
+
+static void release_scales(making *m) {
+  for (int k = 0; k < 2; k++) {
+    TSI_FREE(&m->matrix->ts->env, m->scale[k]);
+    TSI_FREE(&m->matrix->ts->env, m->place[k]);
+  }
+}
 
 /* Collective. What ranks ask for differently cannot be made. mine: what this rank has found before. */
 static tristar_status agree_on_analysis(const making *m, tristar_status mine) {
@@ -67,6 +77,7 @@ static tristar_status analyze(making *m, const tsi_rows_method *method) {
   if (analysis != NULL) {
     analysis->stats.nnz = matrix->stats.nnz_all;
     analysis->stats.analyze_seconds += before;
+    analysis->keeps_scaling = m->keeps_scaling;
     status = tsi_factor_create_empty(analysis, &m->d->source);
   }
   tristar_analysis_destroy(&analysis); /* the factor has its share */
@@ -82,6 +93,7 @@ static void prepare_supply(making *m, tristar_method method, bool adjoint) {
   m->supply.factor_scalar = tsi_factor_scalar(scalar, m->options.single_factors != 0);
   m->supply.singular = m->options.singular;
   m->supply.growth = m->options.growth;
+  m->supply.matching = m->options.matching;
 }
 
 /* Collective. METHOD_AUTO goes on with L D L^T where Cholesky meets a pivot that is not positive. */
@@ -103,6 +115,78 @@ static tristar_status factor_any(making *m) {
   prepare_supply(m, method.chosen.method, method.adjoint);
   return tsi_team_factor_create(m->d, &m->supply.supply);
 }
+
+/* Collective. Afterwards solves work. */
+static tristar_status factor_ready(making *m) {
+  TSI_TRY(factor_any(m));
+  TSI_TRY(tsi_distributed_use_rows(m->d, m->matrix->start));
+  return tsi_distributed_make_ready(m->d);
+}
+
+/* ---- The same values once more ------------------------------------------------------------------------- */
+
+/* Collective. The options of the analysis that rank 0 has, as tsi_analysis_match_again has them. permutation:
+ * on rank 0, the caller's to free; NULL elsewhere. */
+static tristar_status take_options(const tristar_distributed_t *d, tristar_analysis_options *options,
+                                   int64_t **permutation) {
+  tsi_env *env = &d->ts->env;
+  const tristar_analysis_t *an = d->source ? d->source->analysis : NULL;
+  TSI_OWNED tsi_index *order = NULL;
+  if (an != NULL) {
+    *options = an->options;
+    options->method = an->stats.method;
+  }
+  TSI_TRY(tsi_broadcast_bytes(env, tsi_transport_comm(d->transport), options, sizeof *options));
+  if (an == NULL) options->order = NULL;
+  options->matching = TRISTAR_MATCHING_ON;
+  options->singular = TRISTAR_SINGULAR_PERTURB;
+  options->growth = TRISTAR_GROWTH_WARN;
+  if (options->ordering != TRISTAR_ORDERING_USER && options->ordering != TRISTAR_ORDERING_CALLBACK)
+    return TRISTAR_OK;
+  options->ordering = TRISTAR_ORDERING_USER; /* the order that was found */
+  tristar_status status = TRISTAR_OK;
+  if (an != NULL) status = TSI_ALLOC(env, order, d->n);
+  if (an != NULL && status == TRISTAR_OK) status = TSI_ALLOC(env, *permutation, d->n);
+  TSI_TRY(tsi_directory_gather(env, d->transport, d->out_row, status, order));
+  for (int64_t k = 0; an != NULL && k < d->n; k++) (*permutation)[k] = order[k];
+  options->permutation = *permutation;
+  return TRISTAR_OK;
+}
+
+static tristar_status factor_anew(const making *from, const tristar_distributed_t *d, making *m) {
+  TSI_OWNED int64_t *permutation = NULL;
+  m->d->of_rows = true;
+  m->d->pattern = d->pattern;
+  TSI_TRY(take_options(d, &m->options, &permutation));
+  TSI_TRY(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(from->matrix)));
+  return factor_ready(m);
+}
+
+static tristar_status match_anew(const tsi_remaking *how, const tristar_distributed_t *d,
+                                 tristar_distributed_t *other) {
+  const making *from = (const making *)how;
+  making m = {.matrix = from->matrix, .d = other, .lean = from->lean, .keeps_scaling = true};
+  const tristar_status status = factor_anew(from, d, &m);
+  release_scales(&m);
+  return status;
+}
+
+/* The analysis was made for these values. */
+static tristar_status factor_again(const tsi_remaking *how, tristar_distributed_t *d, bool substitute) {
+  making m = *(const making *)how;
+  if (substitute) m.options.inverse = TRISTAR_INVERSE_NONE;
+  tristar_status status = tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(m.matrix));
+  if (status == TRISTAR_OK) status = factor_ready(&m);
+  release_scales(&m);
+  return status;
+}
+
+static const tsi_remaking remaking_of_rows = {.factor_again = factor_again,
+                                              .match_anew = match_anew,
+                                              .suits = true,
+                                              .remedy = "tristar_dmatrix_factor"};
+
+/* ---- A factorization ----------------------------------------------------------------------------------- */
 
 /* The grids of the layout, or the most that one may have that is yet to be chosen. */
 static int grids_of(const tristar_distributed_t *d) {
@@ -128,11 +212,10 @@ static tristar_status make(making *m, size_t memory, double begin) {
   if (m->options.leaf_parts < pz) m->options.leaf_parts = pz;
   d->of_rows = true;
   TSI_TRY(tsi_dmatrix_fingerprint(m->matrix, &d->pattern));
-  TSI_TRY(factor_any(m));
-  TSI_TRY(tsi_distributed_use_rows(d, m->matrix->start));
-  TSI_TRY(tsi_distributed_make_ready(d));
-  TSI_TRY(tsi_distributed_judge(d, true));
-  tsi_team_factor_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
+  const tristar_status status = factor_ready(m);
+  release_scales(m);
+  TSI_TRY(tsi_distributed_judge_first(&m->d, &m->how, status));
+  tsi_team_factor_note_costs(m->d, memory, tsi_clock() - begin - m->d->stats.start_seconds);
   return TRISTAR_OK;
 }
 
@@ -144,7 +227,7 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
   TSI_ENTER(matrix, matrix->ts);
   tristar_t *ts = matrix->ts;
   const double begin = tsi_clock();
-  making m = {.matrix = matrix, .lean = matrix->whole == NULL};
+  making m = {.how = remaking_of_rows, .matrix = matrix, .lean = matrix->whole == NULL};
   const size_t memory = tsi_memory_watch(&ts->env);
   tsi_idle_dismiss();
   TSI_TRY_OUT(tsi_distributed_create(ts, tsi_transport_comm(matrix->transport), options, out, &m.d));
@@ -154,10 +237,7 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
   m.d->stats.distribute_seconds = tsi_clock() - begin - m.d->stats.start_seconds;
 out:
   tsi_idle_recall();
-  for (int k = 0; k < 2; k++) {
-    TSI_FREE(&ts->env, m.scale[k]);
-    TSI_FREE(&ts->env, m.place[k]);
-  }
+  release_scales(&m);
   if (m.lean) tsi_dmatrix_release_whole(matrix);
   if (status != TRISTAR_OK) tristar_distributed_destroy(&m.d);
   if (out != NULL) *out = m.d;
@@ -212,8 +292,9 @@ static tristar_status renew(making *m, size_t memory, double begin) {
   m->options.single_factors = kind->factor_scalar != kind->user_scalar;
   m->options.singular = d->team_factor->analysis.options.singular;
   m->options.growth = d->team_factor->analysis.options.growth;
+  m->options.matching = d->team_factor->analysis.options.matching;
   prepare_supply(m, method, adjoint);
-  return tsi_team_factor_renew(d, &m->supply.supply, TRISTAR_OK, memory, begin);
+  return tsi_team_factor_renew(d, &m->supply.supply, &m->how, TRISTAR_OK, memory, begin);
 }
 
 tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix, tristar_distributed_t *distributed) {
@@ -223,14 +304,11 @@ tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix, tristar_distr
   tsi_queue_drain(distributed);
   const double begin = tsi_clock();
   const size_t memory = tsi_memory_watch(env);
-  making m = {.matrix = matrix, .d = distributed, .lean = matrix->whole == NULL};
+  making m = {.how = remaking_of_rows, .matrix = matrix, .d = distributed, .lean = matrix->whole == NULL};
   tsi_idle_dismiss();
   const tristar_status status = renew(&m, memory, begin);
   tsi_idle_recall();
-  for (int k = 0; k < 2; k++) {
-    TSI_FREE(env, m.scale[k]);
-    TSI_FREE(env, m.place[k]);
-  }
+  release_scales(&m);
   if (m.lean) tsi_dmatrix_release_whole(matrix);
   return tsi_answer(env, status);
 }

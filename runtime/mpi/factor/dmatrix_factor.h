@@ -54,20 +54,21 @@ TRISTAR_CHECKED tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *m
  * nothing. Errors: TOO_LARGE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *matrix, tsi_entries *out);
 /* scale: of rows, of columns: n numbers each, the caller's to free, those of the matching that rank 0's
- * source was analyzed with; untouched if there was none. source: NULL on other ranks. Errors: MEMORY,
- * RUNTIME. */
+ * source was analyzed with; untouched if there was none. *keeps: as in tsi_scaling_lines. source: NULL on
+ * other ranks. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_share_matching(const tristar_dmatrix_t *matrix,
-                                                       const tristar_factor_t *source, double *scale[2]);
+                                                       const tristar_factor_t *source, double *scale[2],
+                                                       bool *keeps);
 /* Is it so on all ranks? Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_everywhere(const tristar_dmatrix_t *matrix, bool here, bool *out);
 /* Does the method hold these values? Errors: ARGUMENT, NOT_FINITE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_check_method(const tristar_dmatrix_t *matrix, tristar_method method,
                                                      bool *adjoint);
-/* Scalings of n rows and columns, as tsi_scaling_find has them. matched: of a matching, or NULL. Errors:
- * those of tsi_scaling_find. */
+/* Scalings of n rows and columns, as tsi_scaling_find has them. matched: of a matching, or NULL; keeps: as in
+ * tsi_scaling_lines. Errors: those of tsi_scaling_find. */
 TRISTAR_CHECKED tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *matrix, tristar_method method,
-                                                     char factor_scalar, double *const matched[2],
-                                                     double **row_scale, double **col_scale);
+                                                     char factor_scalar, double *const matched[2], bool keeps,
+                                                     double *scale[2]);
 /* Local. The magnitudes of the entries of this rank's rows, in an array that is the caller's. Errors: MEMORY.
  */
 TRISTAR_CHECKED tristar_status tsi_rows_measure(const tristar_dmatrix_t *matrix, double **magnitude);
@@ -92,6 +93,7 @@ typedef struct tsi_rows_supply {
   char factor_scalar;
   tristar_singular singular;
   tristar_growth growth;
+  tristar_matching matching;
   double **scale;    /* of rows, of columns: n; NULL: ones; what measure finds */
   tsi_index **place; /* final numbers of rows here (NULL: those of own columns), and of columns that they
                         meet: own ones, then ghosts */

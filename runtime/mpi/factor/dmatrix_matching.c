@@ -135,15 +135,16 @@ out:
 }
 
 tristar_status tsi_rows_share_matching(const tristar_dmatrix_t *d, const tristar_factor_t *source,
-                                       double *scale[2]) {
+                                       double *scale[2], bool *keeps) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const tristar_analysis_t *analysis = source ? source->analysis : NULL;
   const size_t n = (size_t)d->stats.n;
-  int matched = analysis && analysis->row_scale != NULL;
-  TSI_TRY_OUT(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&matched, 1, MPI_INT, 0, comm)));
-  if (!matched) goto out;
+  int matched[2] = {analysis && analysis->row_scale != NULL, analysis && analysis->keeps_scaling};
+  TSI_TRY_OUT(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(matched, 2, MPI_INT, 0, comm)));
+  *keeps = matched[1] != 0;
+  if (!matched[0]) goto out;
   for (int k = 0; k < 2 && status == TRISTAR_OK; k++) status = TSI_ALLOC(env, scale[k], n);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   if (analysis) {

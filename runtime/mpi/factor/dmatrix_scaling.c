@@ -55,7 +55,7 @@ tristar_status tsi_rows_measure(const tristar_dmatrix_t *d, double **magnitude) 
 }
 
 tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method method, char factor_scalar,
-                                     double *const matched[2], double **row_scale, double **col_scale) {
+                                     double *const matched[2], bool keeps, double *scale[2]) {
   tsi_env *env = &d->ts->env;
   TSI_OWNED double *magnitude = NULL;
   const tsi_scaling_team team = {(void *)(uintptr_t)d, agree, unite_largest, unite_sums};
@@ -71,6 +71,7 @@ tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method 
                                    .factor_scalar = factor_scalar,
                                    .row_scale = matched[0],
                                    .col_scale = matched[1],
+                                   .keeps_matching = keeps,
                                    .team = &team};
-  return tsi_scaling_find(env, &lines, row_scale, col_scale);
+  return tsi_scaling_find(env, &lines, &scale[0], &scale[1]);
 }

@@ -53,10 +53,10 @@ static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d
   tristar_status status = TRISTAR_OK;
   const tsi_rows_supply *s = supply_of(supply);
   double *matched[2] = {NULL, NULL};
+  bool keeps;
   (void)sizes;
-  TSI_TRY_OUT(tsi_rows_share_matching(s->matrix, d->source, matched));
-  TSI_TRY_OUT(
-      tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, matched, &s->scale[0], &s->scale[1]));
+  TSI_TRY_OUT(tsi_rows_share_matching(s->matrix, d->source, matched, &keeps));
+  TSI_TRY_OUT(tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, matched, keeps, s->scale));
   if (d->source) d->source->adjoint = s->adjoint;
 out:
   for (int k = 0; k < 2; k++) TSI_FREE(&d->ts->env, matched[k]);
@@ -101,6 +101,7 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
   d->process->kind.adjoint = team_factor->part.adjoint = s->adjoint;
   team_factor->analysis.options.singular = s->singular;
   team_factor->analysis.options.growth = s->growth;
+  team_factor->analysis.options.matching = s->matching;
   team_factor->part.row_scale = s->scale[0]; /* which owns them now */
   team_factor->part.col_scale = s->scale[1];
   s->scale[0] = s->scale[1] = NULL;

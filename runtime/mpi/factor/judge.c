@@ -1,14 +1,67 @@
-/* The verdict on suspicious pivots, on many processes: see accuracy/judge.h. */
+/* The verdict on a factorization by many processes: see runtime/iterate/refine/verdict.h. */
 #include "runtime/iterate/refine/judge.h"
-
+#include "runtime/iterate/refine/verdict.h"
 #include "runtime/mpi/factor/team_factor.h"
 #include "runtime/mpi/solve/system.h"
 
-/* The system has messages. */
-static tristar_status judge(tristar_distributed_t *d, bool last) {
+/* A factor of all ranks, and the second opinion on it. */
+typedef struct owner {
+  tsi_verdict verdict; /* first member */
+  tristar_distributed_t *d, *other;
+  const tsi_remaking *how;
+} owner;
+
+static void finish(owner *o) {
+  tristar_distributed_destroy(&o->other);
+}
+
+/* The system has messages. measure: the condition alone. */
+static tristar_status judge_system(tristar_distributed_t *d, bool measure, bool last) {
   TSI_CLEANUP(tsi_distributed_system_finish) tsi_distributed_system s = {.distributed = d};
   TSI_TRY(tsi_distributed_system_create(d, &s));
-  return tsi_judge(&s.system, &d->team_factor->part, last);
+  const tristar_status status = measure ? tsi_judge_measure(&s.system, &d->team_factor->part)
+                                        : tsi_judge(&s.system, &d->team_factor->part, last);
+  tsi_distributed_reset_times(d);
+  return status;
+}
+
+static tristar_status judge(tsi_verdict *verdict, bool last) {
+  if (!tsi_judge_is_needed(verdict->factor)) return TRISTAR_OK;
+  return judge_system(((owner *)verdict)->d, false, last);
+}
+
+static tristar_status factor_again(tsi_verdict *verdict, bool substitute) {
+  owner *o = (owner *)verdict;
+  verdict->factor = NULL;
+  tsi_distributed_release_layout(o->d);
+  const tristar_status status = o->how->factor_again(o->how, o->d, substitute);
+  if (o->d->team_factor != NULL) verdict->factor = &o->d->team_factor->part;
+  return status;
+}
+
+static tristar_status match_anew(tsi_verdict *verdict, const tristar_factor_t **other) {
+  owner *o = (owner *)verdict;
+  const tristar_distributed_t *d = o->d;
+  *other = NULL;
+  TSI_TRY(tsi_distributed_create(d->ts, tsi_transport_comm(d->transport), &d->options, &o->other, &o->other));
+  const tristar_status status = o->how->match_anew(o->how, d, o->other);
+  if (status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME) return status;
+  if (status != TRISTAR_OK) return TRISTAR_OK;
+  TSI_TRY(judge_system(o->other, true, true));
+  *other = &o->other->team_factor->part;
+  return TRISTAR_OK;
+}
+
+static void take_other(tsi_verdict *verdict) {
+  owner *o = (owner *)verdict;
+  tristar_distributed_t *other = tsi_take(&o->other);
+  const tristar_singular singular = verdict->factor->analysis->options.singular;
+  other->team_factor->analysis.options.singular = singular;
+  if (other->source != NULL) other->source->analysis->options.singular = singular;
+  other->stats.start_seconds = o->d->stats.start_seconds;
+  tristar_distributed_destroy(&o->d);
+  o->d = other;
+  verdict->factor = &other->team_factor->part;
 }
 
 /* Rank 0 reports the figures of the whole factor. */
@@ -23,12 +76,30 @@ static void note_verdict(tristar_distributed_t *d) {
   d->source->stats.reciprocal_condition = part->reciprocal_condition;
 }
 
-tristar_status tsi_distributed_judge(tristar_distributed_t *d, bool last) {
-  tristar_status status = TRISTAR_OK;
-  if (tsi_judge_is_needed(&d->team_factor->part)) {
-    status = judge(d, last);
-    tsi_distributed_reset_times(d);
-  }
+static owner owner_of(tristar_distributed_t *d, const tsi_remaking *how) {
+  static const tsi_verdict_functions functions = {judge, factor_again, match_anew, take_other};
+  return (owner){.verdict = {.functions = &functions,
+                             .factor = d->team_factor ? &d->team_factor->part : NULL,
+                             .suits = how->suits,
+                             .is_quiet = tsi_transport_rank(d->transport) != 0,
+                             .remedy = how->remedy},
+                 .d = d,
+                 .how = how};
+}
+
+tristar_status tsi_distributed_judge_first(tristar_distributed_t **d, const tsi_remaking *how,
+                                           tristar_status made) {
+  TSI_CLEANUP(finish) owner o = owner_of(*d, how);
+  const tristar_status status = tsi_verdict_first(&o.verdict, made);
+  *d = o.d;
+  if (status == TRISTAR_OK) note_verdict(*d);
+  return status;
+}
+
+tristar_status tsi_distributed_judge_renewed(tristar_distributed_t *d, const tsi_remaking *how,
+                                             tristar_status made) {
+  TSI_CLEANUP(finish) owner o = owner_of(d, how);
+  const tristar_status status = tsi_verdict_renewed(&o.verdict, made);
   note_verdict(d);
   if (status != TRISTAR_OK) d->valid = false;
   return status;

@@ -2,7 +2,7 @@
 #include "runtime/mpi/factor/team_factor.h"
 
 #include "dag/factor/front_owners.h"
-#include "runtime/iterate/refine/judge.h"
+#include "runtime/factor/scaling.h"
 #include "runtime/base/clock.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/solve/queue.h"
@@ -196,6 +196,8 @@ static void note_outcome(tsi_team_factor *team_factor, const tsi_numeric *numeri
   source->stats.smallest_pivot = source->analysis->pattern->n > 0 ? figures.smallest : 0;
   source->stats.largest_pivot = figures.largest;
   source->stats.growth = figures.strongest;
+  source->stats.judged = source->stats.singular = 0;
+  source->inverse_growth = team_factor->part.inverse_growth;
   tsi_factor_order_pivots(source);
 }
 
@@ -208,10 +210,11 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   struct tristar_factor_s *part = &team_factor->part;
   tsi_numeric *numeric = NULL;
   TSI_TRY_OUT(supply->scales(supply, d));
+  part->part_spread = tsi_scaling_spread_of((tsi_index)d->n, part->row_scale, part->col_scale);
   TSI_TRY_OUT(tsi_team_factor_take_entries(d, supply));
   TSI_TRY_OUT(tsi_transport_agree(d->transport, make_room(env, team_factor, p)));
   TSI_TRY_OUT(tsi_team_factor_run(d, team_factor, false, &numeric));
-  if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu) {
+  if (tsi_numeric_is_doubtful(numeric)) {
     int interchanged = tsi_factor_interchanged(part); /* of columns here */
     TSI_TRY_OUT(tsi_transport_unite(d->transport, &interchanged, 1, MPI_INT, MPI_MAX));
     if (interchanged) TSI_TRY_OUT(tsi_team_factor_run_fixed(d, team_factor, &numeric));
@@ -274,7 +277,8 @@ tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply
 out:
   tsi_pivot_sizes_release(&sizes);
   tsi_known_release(&known);
-  if (status != TRISTAR_OK) tsi_distributed_release_layout(d);
+  if (status != TRISTAR_OK && !(d->team_factor && d->team_factor->part.dependent))
+    tsi_distributed_release_layout(d);
   return status;
 }
 
@@ -300,19 +304,27 @@ static tristar_status factor_any(tristar_distributed_t *d) {
   return again ? tsi_team_factor_create(d, &tsi_supply_of_one) : first;
 }
 
-/* Collective. The verdict on pivots, after which GROWTH_MATCH can analyze anew. */
-static tristar_status judge_first(tristar_distributed_t *d) {
-  int matches = d->source && tsi_judge_can_match(d->source->analysis);
-  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Bcast",
-                  MPI_Bcast(&matches, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
-  tristar_status status = tsi_distributed_judge(d, !matches);
-  if (status != TRISTAR_ERR_STALE) return status;
-  tsi_distributed_release_layout(d);
-  TSI_TRY(tsi_transport_agree(d->transport, d->source ? tsi_factor_match_again(d->source) : TRISTAR_OK));
+static tristar_status factor_again(const tsi_remaking *how, tristar_distributed_t *d, bool substitute) {
+  tristar_status status = TRISTAR_OK;
+  (void)how;
+  if (d->source) status = substitute ? tsi_factor_substitute(d->source) : tsi_factor_match_again(d->source);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(tsi_team_factor_create(d, &tsi_supply_of_one));
-  TSI_TRY(tsi_distributed_make_ready(d));
-  return tsi_distributed_judge(d, true);
+  return tsi_distributed_make_ready(d);
 }
+
+static tristar_status match_anew(const tsi_remaking *how, const tristar_distributed_t *d,
+                                 tristar_distributed_t *other) {
+  tristar_status status = TRISTAR_OK;
+  (void)how;
+  if (d->source) status = tsi_factor_prepare_anew(d->source, &other->source);
+  TSI_TRY(tsi_transport_agree(other->transport, status));
+  TSI_TRY(tsi_team_factor_create(other, &tsi_supply_of_one));
+  return tsi_distributed_make_ready(other);
+}
+
+static const tsi_remaking remaking_of_one = {
+    .factor_again = factor_again, .match_anew = match_anew, .remedy = "tristar_distributed_factor"};
 
 void tsi_team_factor_note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
   tristar_distributed_stats *stats = &d->stats;
@@ -338,9 +350,9 @@ tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_
   tsi_idle_dismiss();
   TSI_TRY_OUT(tsi_distributed_create(ts, comm, options, out, &d));
   TSI_TRY_OUT(tsi_distributed_agree(d, take_values(d, analysis, values, &d->source)));
-  TSI_TRY_OUT(factor_any(d));
-  TSI_TRY_OUT(tsi_distributed_make_ready(d));
-  TSI_TRY_OUT(judge_first(d));
+  status = factor_any(d);
+  if (status == TRISTAR_OK) TSI_TRY_OUT(tsi_distributed_make_ready(d));
+  TSI_TRY_OUT(tsi_distributed_judge_first(&d, &remaking_of_one, status));
   tsi_team_factor_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
   d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
 out:
@@ -365,19 +377,25 @@ static tristar_status replace_values(const tristar_distributed_t *d, const void 
   return tsi_factor_explain(source, tsi_factor_check_values(source));
 }
 
-tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply *supply,
-                                     tristar_status before, size_t memory, double begin) {
+/* Collective. */
+static tristar_status renew(tristar_distributed_t *d, const tsi_supply *supply) {
   TSI_CLEANUP(tsi_pivot_sizes_release) tsi_pivot_sizes sizes = {.column = NULL};
-  if (d->team_factor) d->valid = false;
-  TSI_TRY(tsi_transport_agree(d->transport, before));
   TSI_TRY(supply->measure(supply, d, &sizes));
   d->team_factor->sizes = sizes;
   sizes.column = NULL;
   tristar_status status = factor(d, supply);
   if (d->source) status = tsi_factor_explain(d->source, status);
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(tsi_distributed_take_values(d));
-  TSI_TRY(tsi_distributed_judge(d, false));
+  return tsi_distributed_take_values(d);
+}
+
+tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply *supply,
+                                     const tsi_remaking *how, tristar_status before, size_t memory,
+                                     double begin) {
+  if (d->team_factor) d->valid = d->team_factor->part.dependent = false;
+  TSI_TRY(tsi_transport_agree(d->transport, before));
+  d->team_factor->part.stats.singular = 0;
+  TSI_TRY(tsi_distributed_judge_renewed(d, how, renew(d, supply)));
   tsi_team_factor_note_costs(d, memory, tsi_clock() - begin);
   return TRISTAR_OK;
 }
@@ -392,7 +410,8 @@ tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void
   if (d->of_rows)
     TSI_FAIL_OUT(&d->ts->env, TRISTAR_ERR_UNSUPPORTED,
                  "all ranks had rows of the matrix: tristar_dmatrix_refactor takes its new values over");
-  TSI_TRY_OUT(tsi_team_factor_renew(d, &tsi_supply_of_one, replace_values(d, values), memory, begin));
+  TSI_TRY_OUT(tsi_team_factor_renew(d, &tsi_supply_of_one, &remaking_of_one, replace_values(d, values),
+                                    memory, begin));
 out:
   tsi_idle_recall();
   return tsi_answer(&d->ts->env, status);

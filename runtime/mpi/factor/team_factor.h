@@ -99,16 +99,41 @@ TRISTAR_CHECKED tristar_status tsi_team_factor_take_entries(tristar_distributed_
 /* Only a factorization reads them. */
 void tsi_team_factor_release_lists(tsi_env *env, tsi_team_factor *team_factor);
 
-/* Collective. Lays out and factors, with the analysis that d->source has on rank 0; the layout goes if that
- * fails. Errors: those of tristar_distributed_factor. */
+/* Collective. Lays out and factors, with the analysis that d->source has on rank 0. After a failure the
+ * layout is released, unless nothing was left of a row (part.dependent). Errors: those of
+ * tristar_distributed_factor.
+ */
 TRISTAR_CHECKED tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply);
-/* Collective. Factors new values; valid if that succeeds. before: what this rank has found. memory: what the
- * library had at first, begin: when that was. Errors: those of tristar_refactor. */
+
+/* How the same values are factored once more, where the verdict calls for that. The functions are collective;
+ * solves work afterwards. */
+typedef struct tsi_remaking tsi_remaking;
+struct tsi_remaking {
+  /* d, whose layout was released, gets an analysis for the values or, substitute, has no inverted diagonal
+   * blocks. Errors: those of the first factorization. */
+  tristar_status (*factor_again)(const tsi_remaking *how, tristar_distributed_t *d, bool substitute);
+  /* other, which is new, becomes the factor that tsi_factor_match_anew makes of d's values. Errors: as above.
+   */
+  tristar_status (*match_anew)(const tsi_remaking *how, const tristar_distributed_t *d,
+                               tristar_distributed_t *other);
+  bool suits;         /* As in tsi_verdict. */
+  const char *remedy; /* As in tsi_verdict. */
+};
+/* Collective. Factors new values; valid if that succeeds, and the verdict is good (tsi_verdict_renewed).
+ * before: what this rank has found. memory: what the library had at first, begin: when that was. Errors:
+ * those of tristar_refactor. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply *supply,
-                                                     tristar_status before, size_t memory, double begin);
-/* Collective, once solves work: the verdict on suspicious pivots; see accuracy/judge.h. After a failure there
- * are no values. Errors: those of tsi_judge. */
-TRISTAR_CHECKED tristar_status tsi_distributed_judge(tristar_distributed_t *d, bool last);
+                                                     const tsi_remaking *how, tristar_status before,
+                                                     size_t memory, double begin);
+/* Collective, after a first factorization that ended with the status `made`, and if that is OK once solves
+ * work: the verdict (tsi_verdict_first). Another factor may take the place of *d. Errors: those of
+ * tsi_verdict_first. */
+TRISTAR_CHECKED tristar_status tsi_distributed_judge_first(tristar_distributed_t **d, const tsi_remaking *how,
+                                                           tristar_status made);
+/* Collective, after new values: tsi_verdict_renewed. After a failure there are no values. Errors: as above.
+ */
+TRISTAR_CHECKED tristar_status tsi_distributed_judge_renewed(tristar_distributed_t *d,
+                                                             const tsi_remaking *how, tristar_status made);
 /* The figures of a factorization. */
 void tsi_team_factor_note_costs(tristar_distributed_t *d, size_t memory, double seconds);
 

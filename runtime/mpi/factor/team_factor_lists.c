@@ -13,7 +13,7 @@ static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d
 /* What rank 0 says of the values. */
 typedef struct notice {
   double tiny;
-  int64_t adjoint, scaled, singular, growth;
+  int64_t adjoint, scaled, singular, growth, matching;
 } notice;
 
 static tristar_status allocate_scales(tsi_env *env, tsi_team_factor *team_factor, int64_t n, bool scaled) {
@@ -37,12 +37,14 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
     told.scaled = source->row_scale != NULL;
     told.singular = source->analysis->options.singular;
     told.growth = source->analysis->options.growth;
+    told.matching = source->analysis->options.matching;
   }
   TSI_TRY(tsi_broadcast_bytes(env, comm, &told, sizeof told));
   team_factor->sizes.tiny = told.tiny;
   d->process->kind.adjoint = part->adjoint = told.adjoint != 0;
   team_factor->analysis.options.singular = (tristar_singular)told.singular;
   team_factor->analysis.options.growth = (tristar_growth)told.growth;
+  team_factor->analysis.options.matching = (tristar_matching)told.matching;
   TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, team_factor, d->n, told.scaled != 0)));
   TSI_TRY(tsi_broadcast_bytes(env, comm, team_factor->sizes.column, bytes));
   TSI_TRY(tsi_transport_agree(d->transport,

@@ -1,0 +1,246 @@
+/* Verdicts on small matrices that are hard to judge (nasty_systems.h) are the same on one process and on all
+ * layouts of the ranks, for a matrix on rank 0 and for one whose rows are on all ranks: the status of the
+ * first factorization and of one with new values, and the figures of the verdict. Solutions are as good.
+ *
+ *   test_same_verdicts [FIRST COUNT]   seeds; prints what differs, and fails where more than a few do */
+#include <stdlib.h>
+
+#include "tests/support/mpi/dmatrix.h"
+#include "tests/support/nasty_systems.h"
+
+/* What a factorization comes to. */
+typedef struct verdict {
+  int status, singular, loses_digits, matched;
+  int64_t perturbed;
+  double reciprocal, error; /* error: componentwise backward, of a solve */
+} verdict;
+
+/* A matrix, values of the same pattern that are easy, and how it is factored. */
+typedef struct subject {
+  const typed *t;
+  uint64_t seed;
+  nasty m, tame;
+  tristar_analysis_options options;
+} subject;
+
+static subject make_subject(uint64_t seed) {
+  static const tristar_method methods[] = {TRISTAR_METHOD_LU, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LLT};
+  subject s = {.t = seed % 2 ? &typed_single : &typed_double, .seed = seed};
+  nasty_make(s.t, (nasty_kind)(seed / 6 % NASTY_KINDS), methods[seed / 2 % 3], seed, &s.m);
+  nasty_make_tame(&s.m, &s.tame);
+  tristar_analysis_options_init(&s.options);
+  s.options.method = s.m.method;
+  uint64_t choice = seed / 42;
+  if (choice % 4 == 1) s.options.singular = TRISTAR_SINGULAR_PERTURB;
+  if (choice % 8 == 2) s.options.matching = TRISTAR_MATCHING_OFF;
+  if (choice % 8 == 3) s.options.growth = TRISTAR_GROWTH_MATCH;
+  return s;
+}
+
+static tristar_view view_of(const subject *s, const nasty *m) {
+  return typed_dense_view(s->t, m->n, m->a, m->n,
+                          m->method == TRISTAR_METHOD_LU ? TRISTAR_GENERAL : TRISTAR_SYMMETRIC);
+}
+
+/* x of size one, and b = A x. */
+static void make_b(const subject *s, void *b) {
+  const int n = s->m.n;
+  for (int i = 0; i < n; i++) {
+    number sum = 0;
+    for (int j = 0; j < n; j++) sum += s->m.a[i * n + j] * creal(random_value(s->seed + (uint64_t)j));
+    put(s->t, b, i, sum);
+  }
+}
+
+static double componentwise_error(const subject *s, const void *b, const void *x) {
+  const int n = s->m.n;
+  long double worst = 0;
+  for (int i = 0; i < n; i++) {
+    long double rest = creal(get(s->t, b, i)), size = fabsl(rest);
+    for (int j = 0; j < n; j++) {
+      const long double term = (long double)creal(s->m.a[i * n + j]) * creal(get(s->t, x, j));
+      rest -= term;
+      size += fabsl(term);
+    }
+    if (!(fabsl(rest) <= worst * size)) worst = fabsl(rest) / size;
+  }
+  return (double)worst;
+}
+
+static void note_stats(const subject *s, const tristar_factor_stats *f, const tristar_analysis_stats *a,
+                       verdict *v) {
+  v->singular = f->singular;
+  v->loses_digits = f->judged && !(f->solve_error <= pow(s->t->roundoff, 2.0 / 3));
+  v->matched = a->matched;
+  v->perturbed = f->perturbed_pivots;
+  v->reciprocal = f->reciprocal_condition;
+}
+
+/* On rank 0. again: the values are new ones of a factor of easy ones. */
+static verdict judge_alone(const world *w, const subject *s, int leaf_parts, bool again) {
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  char b[NASTY_MOST * sizeof(number)], x[NASTY_MOST * sizeof(number)];
+  tristar_analysis_options options = s->options;
+  tristar_factor_stats f;
+  tristar_analysis_stats a;
+  verdict v = {.error = -1};
+  options.leaf_parts = leaf_parts;
+  tristar_view view = view_of(s, again ? &s->tame : &s->m);
+  v.status = tristar_analyze(w->ts, &view, &options, &an);
+  if (v.status == TRISTAR_OK) v.status = tristar_factor(an, view.values, &factor);
+  if (v.status == TRISTAR_OK && again) v.status = tristar_refactor(factor, view_of(s, &s->m).values);
+  if (v.status != TRISTAR_OK) return v;
+  CHECK_OK(tristar_factor_get_stats(factor, &f));
+  CHECK_OK(tristar_analysis_get_stats(tristar_factor_get_analysis(factor), &a));
+  note_stats(s, &f, &a, &v);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
+  make_b(s, b);
+  if (tristar_solve(plan, TRISTAR_N, 1, b, s->m.n, x, s->m.n) == TRISTAR_OK)
+    v.error = componentwise_error(s, b, x);
+  return v;
+}
+
+/* Rows of all ranks meet on rank 0. */
+static void gather_rows(const world *w, const subject *s, const void *own, int rows, void *all) {
+  int count[16], at[16];
+  for (int r = 0; r < w->ranks; r++) {
+    at[r] = (int)((size_t)first_row(w, s->m.n, r) * s->t->bytes);
+    count[r] = (int)((size_t)first_row(w, s->m.n, r + 1) * s->t->bytes) - at[r];
+  }
+  MPI_Gatherv(own, (int)((size_t)rows * s->t->bytes), MPI_BYTE, all, count, at, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void solve_together(const world *w, const subject *s, tristar_distributed_t *d, bool of_rows,
+                           verdict *v) {
+  char b[NASTY_MOST * sizeof(number)], x[NASTY_MOST * sizeof(number)];
+  tristar_factor_stats f;
+  tristar_analysis_stats a;
+  const int64_t first = first_row(w, s->m.n, w->rank), rows = first_row(w, s->m.n, w->rank + 1) - first;
+  char *own = x + (size_t)first * s->t->bytes;
+  make_b(s, b);
+  if (!of_rows) CHECK_OK(tristar_distributed_set_rows(d, first, rows));
+  const int64_t ld = rows > 0 ? rows : 1;
+  const tristar_status status =
+      tristar_distributed_solve(d, TRISTAR_N, 1, b + (size_t)first * s->t->bytes, ld, own, ld);
+  char mine[NASTY_MOST * sizeof(number)];
+  memcpy(mine, own, (size_t)rows * s->t->bytes);
+  gather_rows(w, s, mine, (int)rows, x);
+  if (status == TRISTAR_OK) v->error = componentwise_error(s, b, x);
+  if (w->rank > 0) return;
+  CHECK_OK(tristar_distributed_get_factor_stats(d, &f, &a));
+  note_stats(s, &f, &a, v);
+}
+
+static tristar_dmatrix_t *make_rows(const world *w, const subject *s, const nasty *m) {
+  const tristar_view view = view_of(s, m);
+  tristar_dmatrix_t *matrix = NULL;
+  rows_block rows =
+      take_rows(&view, s->t->bytes, first_row(w, m->n, w->rank), first_row(w, m->n, w->rank + 1), 0);
+  CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &rows.view, NULL, &matrix));
+  release_rows(&rows);
+  return matrix;
+}
+
+static verdict judge_rows(const world *w, const subject *s, const tristar_distributed_options *layout,
+                          bool again) {
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d = NULL;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make_rows(w, s, again ? &s->tame : &s->m);
+  verdict v = {.error = -1};
+  v.status = tristar_dmatrix_factor(matrix, &s->options, layout, &d);
+  if (v.status == TRISTAR_OK && again) {
+    tristar_dmatrix_destroy(&matrix);
+    matrix = make_rows(w, s, &s->m);
+    v.status = tristar_dmatrix_refactor(matrix, d);
+  }
+  if (v.status == TRISTAR_OK) solve_together(w, s, d, true, &v);
+  return v;
+}
+
+static verdict judge_one(const world *w, const subject *s, const tristar_distributed_options *layout,
+                         bool again) {
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d = NULL;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  tristar_analysis_options options = s->options;
+  verdict v = {.error = -1};
+  options.leaf_parts = layout->layout.pz;
+  const tristar_view view = view_of(s, again ? &s->tame : &s->m);
+  if (w->rank == 0) v.status = tristar_analyze(w->ts, &view, &options, &an);
+  MPI_Bcast(&v.status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (v.status == TRISTAR_OK)
+    v.status =
+        tristar_distributed_factor(w->ts, MPI_COMM_WORLD, an, w->rank == 0 ? view.values : NULL, layout, &d);
+  if (v.status == TRISTAR_OK && again) {
+    const tristar_view other = view_of(s, &s->m);
+    v.status = tristar_distributed_refactor(d, w->rank == 0 ? other.values : NULL);
+  }
+  if (v.status == TRISTAR_OK) solve_together(w, s, d, false, &v);
+  return v;
+}
+
+/* What differed. */
+typedef struct tally {
+  int all, status, figures, worse;
+} tally;
+
+static void print(const char *name, const verdict *v) {
+  printf(
+      "    %-8s %s, singular %d, loses digits %d, matched %d, perturbed %lld, condition %.2g, error %.2g\n",
+      name, tristar_status_name((tristar_status)v->status), v->singular, v->loses_digits, v->matched,
+      (long long)v->perturbed, v->reciprocal, v->error);
+}
+
+/* On rank 0. */
+static void compare(const subject *s, const char *how, const tristar_layout *l, bool again,
+                    const verdict *alone, const verdict *v, tally *sum) {
+  const bool status = v->status != alone->status;
+  const bool figures = !status && (v->singular != alone->singular || v->loses_digits != alone->loses_digits ||
+                                   v->matched != alone->matched || v->perturbed != alone->perturbed);
+  const double good = 1e4 * s->t->roundoff;
+  const bool worse = !status && !(v->error <= fmax(good, 10 * alone->error)) && !isnan(alone->error);
+  sum->all++;
+  sum->status += status;
+  sum->figures += figures;
+  sum->worse += worse;
+  if (!status && !figures && !worse) return;
+  printf("%llu: %s, %c, method %d, n %d, options %d %d %d, %s on %dx%dx%d%s:%s%s%s\n",
+         (unsigned long long)s->seed, nasty_name[s->m.kind], s->t->scalar, (int)s->m.method, s->m.n,
+         (int)s->options.matching, (int)s->options.singular, (int)s->options.growth, how, l->px, l->py, l->pz,
+         again ? ", new values" : "", status ? " status" : "", figures ? " figures" : "",
+         worse ? " error" : "");
+  print("alone", alone);
+  print("ranks", v);
+}
+
+static void check_layout(const world *w, const subject *s, int pz, tally *sum) {
+  tristar_distributed_options layout = DEFAULTS(tristar_distributed_options);
+  layout.layout.pz = pz;
+  layout.layout.px = w->ranks / pz;
+  for (int again = 0; again < 2; again++) {
+    verdict alone = {.status = TRISTAR_OK};
+    if (w->rank == 0) alone = judge_alone(w, s, pz, again);
+    const verdict one = judge_one(w, s, &layout, again), rows = judge_rows(w, s, &layout, again);
+    int status[4] = {one.status, rows.status, -one.status, -rows.status};
+    MPI_Allreduce(MPI_IN_PLACE, status, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK(status[0] == -status[2] && status[1] == -status[3]); /* the same on all ranks */
+    if (w->rank > 0) continue;
+    compare(s, "of rank 0", &layout.layout, again, &alone, &one, sum);
+    compare(s, "of rows", &layout.layout, again, &alone, &rows, sum);
+  }
+}
+
+int main(int argc, char **argv) {
+  CLEANUP(close_world) world w = open_world_of(false);
+  const uint64_t first = argc > 2 ? strtoull(argv[1], NULL, 10) : 1,
+                 count = argc > 2 ? strtoull(argv[2], NULL, 10) : 84;
+  tally sum = {.all = 0};
+  for (uint64_t seed = first; seed < first + count; seed++) {
+    const subject s = make_subject(seed);
+    for (int pz = 1; pz <= 2 && pz <= w.ranks; pz++) check_layout(&w, &s, pz, &sum);
+  }
+  if (w.rank == 0)
+    printf("%d verdicts: %d other statuses, %d other figures, %d worse solutions\n", sum.all, sum.status,
+           sum.figures, sum.worse);
+  CHECK(sum.status == 0 && sum.figures == 0 && sum.worse == 0);
+  return 0;
+}
