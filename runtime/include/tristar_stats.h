@@ -18,7 +18,9 @@
  * it is. Otherwise LU and L D L^T analyze and factor the values once more, with a matching and its scaling.
  * If the condition is good then, the matrix is regular: tristar_factor keeps the new factors, with a warning;
  * tristar_refactor returns STALE, or, with SINGULAR_PERTURB, keeps the old factors, with a warning. With
- * MATCHING_OFF the old factors stay, too, and SINGULAR_REFUSE returns SINGULAR. Not on many processes.
+ * MATCHING_OFF the old factors stay, too, and SINGULAR_REFUSE returns SINGULAR. Distributed factorizations do
+ * the same. Their trial solves add up in another order, so a figure that is equal to its limit but for rounding
+ * can give another verdict.
  *
  * Pivots are suspicious if one was perturbed, or is below 4096 eps times the largest entry of its column or
  * the growth. They are also if many pivots in a row are much smaller than their columns: each loses digits by
@@ -33,7 +35,7 @@
  * tristar_factor analyzes and factors once more for INVERSE_NONE, substitution, with a warning. Imports use
  * substitution from g = eps^(-1/3) on. tristar_refactor and tristar_reimport keep what the plans rely on:
  * trial solves decide whether tristar_solve refines, and the log has a warning. Distributed factorizations
- * keep inverses too: trial solves decide whether they are refined, and warn if digits are lost.
+ * do the same.
  *
  * Weak pivots. A pivot below eps^0.3 of its column, or g above 100 (single precision: 8), can cost digits in
  * rows of small terms. So can a pivot below 2^-10 of its column, if scalings are apart: its share over their

@@ -15,11 +15,13 @@ typedef enum nasty_kind {
   NASTY_ARROW,
   NASTY_SADDLE,
   NASTY_SINGULAR_UNITS,
+  NASTY_TREE,
   NASTY_KINDS
 } nasty_kind;
 
 static const char *const nasty_name[NASTY_KINDS] = {
-    "units", "small diagonal", "singular", "nearly singular", "arrow", "saddle point", "singular, units"};
+    "units", "small diagonal", "singular", "nearly singular", "arrow", "saddle point", "singular, units",
+    "tree"};
 
 typedef struct nasty {
   int n;
@@ -100,6 +102,21 @@ static inline void nasty_make_saddle(nasty *m, const typed *t, uint64_t *seed) {
     }
 }
 
+/* The Laplacian of a tree, with weights far apart; mostly a weight of one row makes it regular. */
+static inline void nasty_make_tree(nasty *m, const typed *t, uint64_t *seed) {
+  const int most = nasty_draw(seed, 4, nasty_units(t));
+  for (int i = 0; i < m->n * m->n; i++) m->a[i] = 0;
+  for (int i = 1; i < m->n; i++) {
+    const int j = nasty_draw(seed, i > 3 ? i - 3 : 0, i - 1);
+    const double weight = ldexp(1, nasty_draw(seed, 0, most));
+    *nasty_at(m, i, j) = *nasty_at(m, j, i) = -weight;
+    *nasty_at(m, i, i) += weight;
+    *nasty_at(m, j, j) += weight;
+  }
+  const int anchor = nasty_draw(seed, 0, m->n - 1);
+  if (nasty_draw(seed, 0, 4)) *nasty_at(m, anchor, anchor) += ldexp(1, nasty_draw(seed, 0, most));
+}
+
 static inline void nasty_scale(nasty *m, const typed *t, uint64_t *seed) {
   int row[NASTY_MOST], column[NASTY_MOST];
   const int most = nasty_draw(seed, 1, nasty_units(t));
@@ -127,6 +144,7 @@ static inline void nasty_make(const typed *t, nasty_kind kind, tristar_method me
       if (nasty_draw(&seed, 0, 2)) *nasty_at(m, i, i) = ldexp(1, -nasty_draw(&seed, 0, nasty_units(t)));
   if (kind == NASTY_ARROW) nasty_make_arrow(m, t, &seed);
   if (kind == NASTY_SADDLE) nasty_make_saddle(m, t, &seed);
+  if (kind == NASTY_TREE) nasty_make_tree(m, t, &seed);
   if (kind == NASTY_UNITS || kind == NASTY_SINGULAR_UNITS) nasty_scale(m, t, &seed);
   if (kind == NASTY_ARROW && nasty_draw(&seed, 0, 1)) nasty_scale(m, t, &seed);
 }

@@ -167,7 +167,7 @@ static tristar_status search_null_vector(const null_search *s, double norm, doub
   tsi_team *team = system->team;
   const tsi_sparse_kernels *kernels = system->kernels;
   const tsi_index n = system->n;
-  for (tsi_index i = 0; i < n; i++) real[i] = 0.5 + tsi_team_scatter(team, i);
+  for (tsi_index i = 0; i < n; i++) real[i] = 0.5 + tsi_system_scatter(system, TRISTAR_N, true, i);
   kernels->fill(n, real, s->u);
   memset(s->zero, 0, (size_t)n * kernels->scalar_bytes);
   for (int step = 0;; step++) {
@@ -237,7 +237,7 @@ tristar_status tsi_condition_glance(const tsi_system *system, double *size) {
   inverse.column = inverse.row + n;
   TSI_TRY(take_scaling(&inverse, real));
   set_reductions(&inverse);
-  for (tsi_index i = 0; i < n; i++) real[i] = tsi_team_scatter(team, i) - 0.5;
+  for (tsi_index i = 0; i < n; i++) real[i] = tsi_system_scatter(system, TRISTAR_N, false, i) - 0.5;
   kernels->fill(n, real, x);
   const double before = tsi_team_largest(team, kernels->largest_size(n, x));
   TSI_TRY(solve_scaled(&inverse, false, 1, x));

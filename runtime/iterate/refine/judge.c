@@ -115,14 +115,16 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
     return TRISTAR_OK;
   }
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, real, system->n)));
+  const bool of_b = which >= TRIAL_ONES && which < TRIAL_UNITS;
   for (tsi_index i = 0; i < system->n; i++) {
     const double unit = g != NULL && which == TRIAL_MODERATE ? g[i] : 1;
-    const double share = tsi_team_scatter(system->team, i) * (which > TRIAL_FEW ? which - TRIAL_FEW : 1);
+    const double share =
+        tsi_system_scatter(system, op, !of_b, i) * (which > TRIAL_FEW ? which - TRIAL_FEW : 1);
     real[i] = which == TRIAL_ONES  ? 1
               : which == TRIAL_FEW ? share < 0.25
                                    : (share - floor(share) - 0.5) * unit;
   }
-  if (which >= TRIAL_ONES && which < TRIAL_UNITS) {
+  if (of_b) {
     kernels->fill(system->n, real, b);
     return TRISTAR_OK;
   }

@@ -62,6 +62,12 @@ TRISTAR_CHECKED tristar_status tsi_system_weigh(const tsi_system *system, trista
 TRISTAR_CHECKED tristar_status tsi_system_count_terms(const tsi_system *system, tristar_op op,
                                                       tsi_index *terms);
 
+/* In [0, 1), for row i of b, or of x: numbers with no pattern that a matrix has, the same on any layout. */
+static inline double tsi_system_scatter(const tsi_system *system, tristar_op op, bool of_x, tsi_index i) {
+  const uint32_t row = (uint32_t)system->functions->user_row(system->context, op, of_x, i);
+  return (double)(row * 2654435761U) * 0x1p-32;
+}
+
 /* The scaling of the rows of op(A). */
 static inline const double *tsi_system_row_scale(const tsi_system *system, tristar_op op) {
   return op == TRISTAR_N ? system->row_scale : system->col_scale;

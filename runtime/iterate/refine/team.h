@@ -44,9 +44,3 @@ tristar_status tsi_team_agree(tsi_team *team, tristar_status mine);
 static inline bool tsi_team_any(tsi_team *team, bool mine) {
   return !(tsi_team_largest(team, mine) <= 0);
 }
-
-/* In [0, 1), for entry i here: numbers with no pattern that a matrix has. */
-static inline double tsi_team_scatter(const tsi_team *team, tsi_index i) {
-  const uint32_t number = (uint32_t)(team->number ? team->number[i] : i);
-  return (double)(number * 2654435761U) * 0x1p-32;
-}

@@ -18,7 +18,7 @@ typedef struct tsi_rows_matrix {
   tsi_index n;
   tsi_index *column;  /* n */
   tsi_index *local;   /* n: local columns of the share */
-  tsi_index *user[2]; /* n: the user's rows, and columns; NULL: of a matrix of rows on all ranks */
+  tsi_index *user[2]; /* n: the user's rows, and columns */
   tsi_count *ptr;     /* n + 1 */
   tsi_index *index;
   void *values; /* of the user's scalar type */

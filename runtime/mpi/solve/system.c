@@ -47,7 +47,7 @@ tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distr
       .solve = solve, .take = take, .room = room, .give = give, .user_row = user_row};
   const tsi_rows_matrix *m = d->matrix;
   *s = (tsi_distributed_system){.distributed = d};
-  TSI_TRY(tsi_transport_team(&d->ts->env, d->transport, d->n, m->column, &s->team));
+  TSI_TRY(tsi_transport_team(&d->ts->env, d->transport, d->n, m->user[0], &s->team));
   s->system = (tsi_system){.env = &d->ts->env,
                            .kernels = tsi_sparse_kernels_select(d->process->kind.user_scalar),
                            .n = m->n,
