@@ -221,7 +221,8 @@ static double weigh_spread(tsi_scaling *s) {
       if (s->exponent[p] == TSI_NO_ENTRY) continue;
       tsi_scaling_place(lines, j, p, &row, &column);
       const int far = abs(s->exponent[p] + s->row[row] + s->column[column]);
-      sum += far < SPREAD ? far : SPREAD;
+      const int images = lines->mirror && row != column ? 2 : 1;
+      sum += images * (far < SPREAD ? far : SPREAD);
     }
   tsi_scaling_unite_sums(s, 1, &sum);
   return sum;

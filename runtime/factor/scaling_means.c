@@ -78,6 +78,11 @@ static void iterate(tsi_scaling *s, const squares *q) {
   }
 }
 
+/* The nearest integer. Halves are common, and become the lower one, whatever the order of the sums was. */
+static int nearest(double x) {
+  return tsi_scaling_clamp((int)ceil(x - 0.5 - 0x1p-20));
+}
+
 /* Sets the exponents, whatever they are. */
 tristar_status tsi_scaling_bring_together(tsi_scaling *s) {
   tristar_status status = TRISTAR_OK;
@@ -94,8 +99,8 @@ tristar_status tsi_scaling_bring_together(tsi_scaling *s) {
   for (tsi_count i = 0; i < q.lines; i++) q.residual[i] = -q.residual[i];
   iterate(s, &q);
   for (tsi_index i = 0; i < n; i++) {
-    s->row[i] = tsi_scaling_clamp((int)lrint(q.x[i]));
-    if (!s->symmetric) s->column[i] = tsi_scaling_clamp((int)lrint(q.x[n + i]));
+    s->row[i] = nearest(q.x[i]);
+    if (!s->symmetric) s->column[i] = nearest(q.x[n + i]);
   }
 out:
   TSI_FREE(s->env, q.all);
