@@ -3,8 +3,8 @@
  * solutions are those of the same factor of a matrix that rank 0 has, and backward errors after refinement
  * are those of one process.
  *
- * A matrix that cannot be factored in single precision gives every rank the status of one process, from either
- * input.
+ * A matrix that cannot be factored in single precision gives every rank the status of one process, from
+ * either input.
  *
  * The folder: TRISTAR_DATA, or ../shared/data next to the sources. */
 #include "tests/support/data.h"
@@ -60,8 +60,8 @@ static void check_failure(const world *w, const char *what, const shared_matrix 
                                            &o->options, &d);
   if (status[1] == TRISTAR_OK) tristar_distributed_destroy(&d);
   tristar_analysis_destroy(&analysis);
-  CHECK_MSG(status[0] == alone && status[1] == alone, "%s: %s of rows, %s of rank 0's, %s of one process", what,
-            tristar_status_name(status[0]), tristar_status_name(status[1]), tristar_status_name(alone));
+  CHECK_MSG(status[0] == alone && status[1] == alone, "%s: %s of rows, %s of rank 0's, %s of one process",
+            what, tristar_status_name(status[0]), tristar_status_name(status[1]), tristar_status_name(alone));
 }
 
 /* One matrix, type and method, in all layouts; on more than 4 ranks other types than double take every third.

@@ -2,6 +2,7 @@
  * nothing is lost; and matrices with fewer rows than ranks. */
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/mpi/rank_allocations.h"
+#include "tests/support/nasty_systems.h"
 #include "tests/support/subtests.h"
 
 /* ---- Failures ------------------------------------------------------------------------------------------ */
@@ -268,6 +269,60 @@ static void check_memory(const world *w) {
   tristar_distributed_destroy(&kept);
 }
 
+/* A matrix that looks singular at first, so that it is factored once more with a matching: from rows on all
+ * ranks, or from rank 0. */
+static tristar_status factor_opinion(const world *w, const shared_matrix *s, const wish *o, bool of_rows,
+                                     tristar_distributed_t **d) {
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  tristar_status status = TRISTAR_OK;
+  *d = NULL;
+  if (of_rows) return factor(w, s, o, d);
+  if (w->rank == 0) status = tristar_analyze(w->ts, &s->view, &o->analysis, &analysis);
+  MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (status != TRISTAR_OK) return status;
+  return tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s->values : NULL,
+                                    &o->options, d);
+}
+
+/* The same where allocations fail. */
+static void check_memory_of_opinion(const world *w) {
+  static nasty m;
+  const tristar_layout layout = grid(w, 1);
+  const wish o = wish_of(&layout, TRISTAR_METHOD_LU);
+  tristar_analysis_stats taken;
+  tristar_distributed_t *d;
+  nasty_make(&typed_single, NASTY_TREE, TRISTAR_METHOD_LU, 6571, &m);
+  shared_matrix s = {.t = &typed_single,
+                     .view = typed_dense_view(&typed_single, m.n, m.a, m.n, TRISTAR_GENERAL)};
+  s.values = (void *)(uintptr_t)s.view.values;
+  share_rows(w, &s);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
+  for (int of_rows = 0; of_rows < 2; of_rows++) {
+    CHECK_OK(factor_opinion(w, &s, &o, of_rows, &d));
+    if (w->rank == 0) {
+      CLEANUP(tristar_analysis_destroy)
+      tristar_analysis_t *analysis = NEW_ANALYSIS(w->ts, &s.view, &o.analysis);
+      CHECK_OK(tristar_analysis_get_stats(analysis, &taken));
+      CHECK(taken.matched == 0);
+      CHECK_OK(tristar_distributed_get_factor_stats(d, NULL, &taken));
+      CHECK(taken.matched == 1);
+    }
+    tristar_distributed_destroy(&d);
+    for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
+      allocation_failures failing = fail_allocations_on(who, w->ts);
+      failing.sparse = 12;
+      failing.recovers = true;
+      while (next_failure(&failing)) {
+        end_failure_everywhere(&failing, of_rows ? tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d)
+                                                 : factor_opinion(w, &s, &o, false, &d));
+        tristar_distributed_destroy(&d);
+      }
+      CHECK_MSG(failing.count > 20, "%d failures", (int)failing.count);
+    }
+  }
+  release_rows(&s.rows);
+}
+
 /* More ranks than rows, and no rows at all. */
 static void check_tiny(const world *w) {
   tristar_layout layout = grid(w, 1);
@@ -298,6 +353,7 @@ int main(int argc, char **argv) {
   RUN(check_singular(&w));
   RUN(check_arguments(&w));
   if (w.ranks <= 4) RUN(check_memory(&w));
+  if (w.ranks <= 4) RUN(check_memory_of_opinion(&w));
   RUN(check_tiny(&w));
   return 0;
 }

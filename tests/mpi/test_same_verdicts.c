@@ -2,7 +2,10 @@
  * layouts of the ranks, for a matrix on rank 0 and for one whose rows are on all ranks: the status of the
  * first factorization and of one with new values, and the figures of the verdict. Solutions are as good.
  *
- *   test_same_verdicts [FIRST COUNT]   seeds; prints what differs, and fails where more than a few do */
+ * Whether solves lose digits is measured by solves, whose sums have another order on ranks: that may differ,
+ * and with GROWTH_MATCH the status with it, of a few matrices at the limit.
+ *
+ *   test_same_verdicts [FIRST COUNT]   seeds; prints what differs */
 #include <stdlib.h>
 
 #include "tests/support/mpi/dmatrix.h"
@@ -184,6 +187,7 @@ static verdict judge_one(const world *w, const subject *s, const tristar_distrib
 /* What differed. */
 typedef struct tally {
   int all, status, figures, worse;
+  int digits; /* verdicts at the limit of lost digits */
 } tally;
 
 static void print(const char *name, const verdict *v) {
@@ -196,21 +200,26 @@ static void print(const char *name, const verdict *v) {
 /* On rank 0. */
 static void compare(const subject *s, const char *how, const tristar_layout *l, bool again,
                     const verdict *alone, const verdict *v, tally *sum) {
-  const bool status = v->status != alone->status;
-  const bool figures = !status && (v->singular != alone->singular || v->loses_digits != alone->loses_digits ||
-                                   v->matched != alone->matched || v->perturbed != alone->perturbed);
+  const bool differs = v->status != alone->status;
+  const bool stale = v->status == TRISTAR_ERR_STALE || alone->status == TRISTAR_ERR_STALE;
+  const bool digits =
+      differs ? stale && s->options.growth == TRISTAR_GROWTH_MATCH : v->loses_digits != alone->loses_digits;
+  const bool status = differs && !digits;
+  const bool figures = !differs && (v->singular != alone->singular || v->matched != alone->matched ||
+                                    v->perturbed != alone->perturbed);
   const double good = 1e4 * s->t->roundoff;
-  const bool worse = !status && !(v->error <= fmax(good, 10 * alone->error)) && !isnan(alone->error);
+  const bool worse = !differs && !v->singular && !(v->error <= fmax(good, 10 * alone->error));
   sum->all++;
+  sum->digits += digits;
   sum->status += status;
   sum->figures += figures;
   sum->worse += worse;
-  if (!status && !figures && !worse) return;
-  printf("%llu: %s, %c, method %d, n %d, options %d %d %d, %s on %dx%dx%d%s:%s%s%s\n",
+  if (!status && !figures && !worse && !digits) return;
+  printf("%llu: %s, %c, method %d, n %d, options %d %d %d, %s on %dx%dx%d%s:%s%s%s%s\n",
          (unsigned long long)s->seed, nasty_name[s->m.kind], s->t->scalar, (int)s->m.method, s->m.n,
          (int)s->options.matching, (int)s->options.singular, (int)s->options.growth, how, l->px, l->py, l->pz,
          again ? ", new values" : "", status ? " status" : "", figures ? " figures" : "",
-         worse ? " error" : "");
+         worse ? " error" : "", digits ? " digits" : "");
   print("alone", alone);
   print("ranks", v);
 }
@@ -242,8 +251,9 @@ int main(int argc, char **argv) {
     for (int pz = 1; pz <= 2 && pz <= w.ranks; pz++) check_layout(&w, &s, pz, &sum);
   }
   if (w.rank == 0)
-    printf("%d verdicts: %d other statuses, %d other figures, %d worse solutions\n", sum.all, sum.status,
-           sum.figures, sum.worse);
-  CHECK(sum.status == 0 && sum.figures == 0 && sum.worse == 0);
+    printf(
+        "%d verdicts: %d other statuses, %d other figures, %d worse solutions, %d at the limit of digits\n",
+        sum.all, sum.status, sum.figures, sum.worse, sum.digits);
+  CHECK(sum.status == 0 && sum.figures == 0 && sum.worse == 0 && sum.digits <= sum.all / 50);
   return 0;
 }

@@ -20,8 +20,8 @@ typedef enum nasty_kind {
 } nasty_kind;
 
 static const char *const nasty_name[NASTY_KINDS] = {
-    "units", "small diagonal", "singular", "nearly singular", "arrow", "saddle point", "singular, units",
-    "tree"};
+    "units", "small diagonal", "singular",        "nearly singular",
+    "arrow", "saddle point",   "singular, units", "tree"};
 
 typedef struct nasty {
   int n;
