@@ -41,10 +41,9 @@ static tristar_status factor_again(tsi_verdict *verdict, bool substitute) {
 
 static tristar_status match_anew(tsi_verdict *verdict, const tristar_factor_t **other) {
   owner *o = (owner *)verdict;
-  const tristar_distributed_t *d = o->d;
   *other = NULL;
-  TSI_TRY(tsi_distributed_create(d->ts, tsi_transport_comm(d->transport), &d->options, &o->other, &o->other));
-  const tristar_status status = o->how->match_anew(o->how, d, o->other);
+  TSI_TRY(tsi_distributed_create_beside(o->d, &o->other));
+  const tristar_status status = o->how->match_anew(o->how, o->d, o->other);
   if (status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME) return status;
   if (status != TRISTAR_OK) return TRISTAR_OK;
   TSI_TRY(judge_system(o->other, true, true));
@@ -59,6 +58,8 @@ static void take_other(tsi_verdict *verdict) {
   other->team_factor->analysis.options.singular = singular;
   if (other->source != NULL) other->source->analysis->options.singular = singular;
   other->stats.start_seconds = o->d->stats.start_seconds;
+  other->borrows = false;
+  o->d->borrows = true;
   tristar_distributed_destroy(&o->d);
   o->d = other;
   verdict->factor = &other->team_factor->part;

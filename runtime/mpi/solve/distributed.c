@@ -290,6 +290,30 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   return tsi_distributed_make_ready(d);
 }
 
+/* Collective. Nothing is on the transport yet. */
+static tristar_status create_empty(tristar_t *ts, tsi_transport *transport,
+                                   const tristar_distributed_options *options, tristar_distributed_t **out) {
+  TSI_OWNED tristar_distributed_t *d = NULL;
+  *out = NULL;
+  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(&ts->env, d, 1)));
+  d->ts = ts;
+  tsi_env_retain(&ts->env);
+  d->options = *options;
+  d->transport = transport;
+  d->one_sided = options->transport == TRISTAR_TRANSPORT_ONE_SIDED;
+  d->on_device = d->one_sided && options->place == TRISTAR_PLACE_GPU;
+  d->stats.rank = tsi_transport_rank(transport);
+  for (int s = 0; s < TSI_SLOTS; s++) d->slot[s].distributed = d;
+  *out = tsi_take(&d);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_distributed_create_beside(tristar_distributed_t *d, tristar_distributed_t **out) {
+  TSI_TRY(create_empty(d->ts, d->transport, &d->options, out));
+  (*out)->borrows = true;
+  return TRISTAR_OK;
+}
+
 /* What can fail on one rank comes after the communicator, over which it is told. */
 tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
                                       const tristar_distributed_options *options,
@@ -308,21 +332,10 @@ tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
   if (mine == TRISTAR_OK && kind == TSI_TRANSPORT_STARPU_MPI)
     mine = tsi_context_need_starpu(ts, &start_seconds);
   TSI_TRY_OUT(tsi_transport_create(env, comm, kind, !ts->workers.allowed, mine, &transport));
-  TSI_TRY_OUT(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
-  d->ts = ts;
-  tsi_env_retain(env);
-  d->options = full;
-  d->transport = transport;
-  d->one_sided = full.transport == TRISTAR_TRANSPORT_ONE_SIDED;
-  d->on_device = d->one_sided && full.place == TRISTAR_PLACE_GPU;
+  TSI_TRY_OUT(create_empty(ts, transport, &full, &d));
   d->stats.start_seconds = start_seconds;
-  d->stats.rank = tsi_transport_rank(transport);
-  for (int s = 0; s < TSI_SLOTS; s++) d->slot[s].distributed = d;
 out:
-  if (status != TRISTAR_OK) {
-    tsi_transport_destroy(&transport);
-    TSI_FREE(env, d);
-  }
+  if (status != TRISTAR_OK) tsi_transport_destroy(&transport);
   *out = d;
   return status;
 }
@@ -378,7 +391,7 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   tsi_distributed_release_layout(d);
   for (int s = 0; s < TSI_SLOTS; s++) TSI_FREE(env, d->slot[s].buffer);
   tristar_factor_destroy(&d->source);
-  tsi_transport_destroy(&d->transport);
+  if (!d->borrows) tsi_transport_destroy(&d->transport);
   TSI_FREE(env, d);
   tsi_env_release(env);
 }

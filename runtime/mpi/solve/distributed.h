@@ -33,6 +33,7 @@ struct tristar_distributed_s {
   tristar_t *ts;
   tristar_distributed_options options;
   tsi_transport *transport;
+  bool borrows; /* the transport: another one owns it */
   tsi_process *process;
   int64_t n;
   int64_t *first;                      /* ranks + 1: blocks of rows of the user */
@@ -145,6 +146,10 @@ TRISTAR_CHECKED tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm co
                                                       const tristar_distributed_options *options,
                                                       tristar_distributed_t *const *wanted,
                                                       tristar_distributed_t **out);
+/* A second one with the transport and the options of d, which is not used meanwhile and lives longer. Errors:
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_distributed_create_beside(tristar_distributed_t *d,
+                                                             tristar_distributed_t **out);
 /* All ranks want the same; mine: what this one has found. Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mine);
 /* d->options.layout, where the library is to choose it; analysis: on rank 0. Errors: those of
