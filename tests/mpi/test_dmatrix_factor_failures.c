@@ -2,7 +2,7 @@
  * nothing is lost; and matrices with fewer rows than ranks. */
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/mpi/rank_allocations.h"
-#include "tests/support/nasty_systems.h"
+#include "tests/support/systems/nasty_systems.h"
 #include "tests/support/subtests.h"
 
 /* ---- Failures ------------------------------------------------------------------------------------------ */

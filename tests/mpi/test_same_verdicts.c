@@ -9,11 +9,12 @@
 #include <stdlib.h>
 
 #include "tests/support/mpi/dmatrix.h"
-#include "tests/support/nasty_systems.h"
+#include "tests/support/systems/nasty_systems.h"
 
 /* What a factorization comes to. */
 typedef struct verdict {
-  int status, singular, loses_digits, matched;
+  tristar_status status; /* as MPI_INT */
+  int singular, loses_digits, matched;
   int64_t perturbed;
   double reciprocal, solve_error, growth;
   double error; /* componentwise backward, of a solve */
@@ -193,8 +194,8 @@ typedef struct tally {
 static void print(const char *name, const verdict *v) {
   printf("    %-8s %s, singular %d, loses digits %d (%.3g), matched %d, perturbed %lld, growth %.3g, "
          "condition %.2g, error %.2g\n",
-         name, tristar_status_name((tristar_status)v->status), v->singular, v->loses_digits, v->solve_error,
-         v->matched, (long long)v->perturbed, v->growth, v->reciprocal, v->error);
+         name, tristar_status_name(v->status), v->singular, v->loses_digits, v->solve_error, v->matched,
+         (long long)v->perturbed, v->growth, v->reciprocal, v->error);
 }
 
 /* On rank 0. */
@@ -232,7 +233,7 @@ static void check_layout(const world *w, const subject *s, int pz, tally *sum) {
     verdict alone = {.status = TRISTAR_OK};
     if (w->rank == 0) alone = judge_alone(w, s, pz, again);
     const verdict one = judge_one(w, s, &layout, again), rows = judge_rows(w, s, &layout, again);
-    int status[4] = {one.status, rows.status, -one.status, -rows.status};
+    int status[4] = {(int)one.status, (int)rows.status, -(int)one.status, -(int)rows.status};
     MPI_Allreduce(MPI_IN_PLACE, status, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     CHECK(status[0] == -status[2] && status[1] == -status[3]); /* the same on all ranks */
     if (w->rank > 0) continue;
