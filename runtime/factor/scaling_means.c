@@ -56,13 +56,18 @@ static double weigh_residual(const squares *q, double *largest) {
   return sum;
 }
 
+/* Sums of such numbers are exact: they do not depend on the order of the entries, nor on who has them. */
+static double round_off(double x) {
+  return rint(x * 0x1p20) * 0x1p-20;
+}
+
 static void iterate(tsi_scaling *s, const squares *q) {
   double largest, before = 1, size = weigh_residual(q, &largest);
   for (int iteration = 0; iteration < ITERATIONS && largest > SETTLED; iteration++) {
     double curvature = 0;
     for (tsi_count i = 0; i < q->lines; i++) {
       const double mean = q->count[i] > 0 ? q->residual[i] / q->count[i] : 0;
-      q->direction[i] = mean + (iteration > 0 ? size / before * q->direction[i] : 0);
+      q->direction[i] = round_off(mean + (iteration > 0 ? size / before * q->direction[i] : 0));
       q->image[i] = 0;
     }
     add_sums(s, q->direction, q->image, NULL);
@@ -76,11 +81,6 @@ static void iterate(tsi_scaling *s, const squares *q) {
     before = size;
     size = weigh_residual(q, &largest);
   }
-}
-
-/* The nearest integer. Halves are common, and become the lower one, whatever the order of the sums was. */
-static int nearest(double x) {
-  return tsi_scaling_clamp((int)ceil(x - 0.5 - 0x1p-20));
 }
 
 /* Sets the exponents, whatever they are. */
@@ -99,8 +99,8 @@ tristar_status tsi_scaling_bring_together(tsi_scaling *s) {
   for (tsi_count i = 0; i < q.lines; i++) q.residual[i] = -q.residual[i];
   iterate(s, &q);
   for (tsi_index i = 0; i < n; i++) {
-    s->row[i] = nearest(q.x[i]);
-    if (!s->symmetric) s->column[i] = nearest(q.x[n + i]);
+    s->row[i] = tsi_scaling_clamp((int)lrint(q.x[i]));
+    if (!s->symmetric) s->column[i] = tsi_scaling_clamp((int)lrint(q.x[n + i]));
   }
 out:
   TSI_FREE(s->env, q.all);

@@ -216,7 +216,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schwarz(tristar_dmatr
 TRISTAR_API const char *tristar_ptscotch_version(void);
 
 /* Collective. Factors the matrix on its ranks, whose number is that of the layout, as
- * tristar_distributed_factor (tristar_mpi.h). The bits are the same if scalings and orderings are. No rank
+ * tristar_distributed_factor (tristar_mpi.h). The bits are the same if orderings are. No rank
  * ever stores the whole matrix. Rank 0 gathers the pattern without values, analyzes it and frees it. Each
  * rank sends the entries of its rows to the ranks that assemble their fronts, and its rows to the ranks that
  * refine with them. The matrix may be destroyed before the factor. Solves use vectors in the blocks of the
@@ -228,9 +228,7 @@ TRISTAR_API const char *tristar_ptscotch_version(void);
  * seed, have the same order. UNSUPPORTED: the library has no PT-Scotch (tristar_ptscotch_version). A matching
  * is found on rank 0: with MATCHING_ON, and with MATCHING_AUTO for L U or L D L^T if the diagonal has small
  * entries or zeros, or if the values are badly scaled. Meanwhile rank 0 stores the pattern and the magnitudes
- * of all nonzeros, 12 bytes each. Badly scaled values may have other powers of two as scales than on one
- * process, because sums over ranks are rounded otherwise. options: as for tristar_distribute; NULL: the
- * defaults.
+ * of all nonzeros, 12 bytes each. options: as for tristar_distribute; NULL: the defaults.
  *
  * factor_seconds and factor_peak_bytes of rank 0 contain the analysis, unlike those of
  * tristar_distributed_factor. Errors: those of tristar_analyze and tristar_distributed_factor on any rank;

@@ -288,14 +288,18 @@ static tristar_status factor_opinion(const world *w, const shared_matrix *s, con
 static void check_memory_of_opinion(const world *w) {
   static nasty m;
   const tristar_layout layout = grid(w, 1);
-  const wish o = wish_of(&layout, TRISTAR_METHOD_LU);
+  wish o = wish_of(&layout, TRISTAR_METHOD_LDLT);
+  int64_t reverse[NASTY_MOST];
   tristar_analysis_stats taken;
   tristar_distributed_t *d;
-  nasty_make(&typed_single, NASTY_TREE, TRISTAR_METHOD_LU, 6571, &m);
+  nasty_make(&typed_single, NASTY_NEARLY, TRISTAR_METHOD_LDLT, 4629, &m);
   shared_matrix s = {.t = &typed_single,
-                     .view = typed_dense_view(&typed_single, m.n, m.a, m.n, TRISTAR_GENERAL)};
+                     .view = typed_dense_view(&typed_single, m.n, m.a, m.n, TRISTAR_SYMMETRIC)};
   s.values = (void *)(uintptr_t)s.view.values;
   share_rows(w, &s);
+  for (int k = 0; k < m.n; k++) reverse[k] = m.n - 1 - k;
+  o.analysis.ordering = TRISTAR_ORDERING_USER;
+  o.analysis.permutation = reverse;
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
   for (int of_rows = 0; of_rows < 2; of_rows++) {
     CHECK_OK(factor_opinion(w, &s, &o, of_rows, &d));

@@ -125,32 +125,38 @@ static tristar_status factor_ready(making *m) {
 
 /* ---- The same values once more ------------------------------------------------------------------------- */
 
-/* Collective. The options of the analysis that rank 0 has, as tsi_analysis_match_again has them. permutation:
+/* Collective. An order of the caller becomes the one that was found, as in tsi_analysis_again. permutation:
  * on rank 0, the caller's to free; NULL elsewhere. */
+static tristar_status take_order(const tristar_distributed_t *d, tristar_analysis_options *options,
+                                 int64_t **permutation) {
+  tsi_env *env = &d->ts->env;
+  tristar_status status = TRISTAR_OK;
+  TSI_OWNED tsi_index *order = NULL;
+  if (options->ordering != TRISTAR_ORDERING_USER && options->ordering != TRISTAR_ORDERING_CALLBACK)
+    return TRISTAR_OK;
+  options->ordering = TRISTAR_ORDERING_USER;
+  if (d->source != NULL) status = TSI_ALLOC(env, order, d->n);
+  if (d->source != NULL && status == TRISTAR_OK) status = TSI_ALLOC(env, *permutation, d->n);
+  TSI_TRY(tsi_directory_gather(env, d->transport, d->out_row, status, order));
+  for (int64_t k = 0; d->source != NULL && k < d->n; k++) (*permutation)[k] = order[k];
+  options->permutation = *permutation;
+  return TRISTAR_OK;
+}
+
+/* Collective. The options of the analysis that rank 0 has, as tsi_analysis_match_again changes them.
+ * permutation: see above. */
 static tristar_status take_options(const tristar_distributed_t *d, tristar_analysis_options *options,
                                    int64_t **permutation) {
-  tsi_env *env = &d->ts->env;
-  const tristar_analysis_t *an = d->source ? d->source->analysis : NULL;
-  TSI_OWNED tsi_index *order = NULL;
-  if (an != NULL) {
-    *options = an->options;
-    options->method = an->stats.method;
+  if (d->source != NULL) {
+    *options = d->source->analysis->options;
+    options->method = d->source->analysis->stats.method;
   }
-  TSI_TRY(tsi_broadcast_bytes(env, tsi_transport_comm(d->transport), options, sizeof *options));
-  if (an == NULL) options->order = NULL;
+  TSI_TRY(tsi_broadcast_bytes(&d->ts->env, tsi_transport_comm(d->transport), options, sizeof *options));
+  if (d->source == NULL) options->order = NULL;
   options->matching = TRISTAR_MATCHING_ON;
   options->singular = TRISTAR_SINGULAR_PERTURB;
   options->growth = TRISTAR_GROWTH_WARN;
-  if (options->ordering != TRISTAR_ORDERING_USER && options->ordering != TRISTAR_ORDERING_CALLBACK)
-    return TRISTAR_OK;
-  options->ordering = TRISTAR_ORDERING_USER; /* the order that was found */
-  tristar_status status = TRISTAR_OK;
-  if (an != NULL) status = TSI_ALLOC(env, order, d->n);
-  if (an != NULL && status == TRISTAR_OK) status = TSI_ALLOC(env, *permutation, d->n);
-  TSI_TRY(tsi_directory_gather(env, d->transport, d->out_row, status, order));
-  for (int64_t k = 0; an != NULL && k < d->n; k++) (*permutation)[k] = order[k];
-  options->permutation = *permutation;
-  return TRISTAR_OK;
+  return take_order(d, options, permutation);
 }
 
 static tristar_status factor_anew(const making *from, const tristar_distributed_t *d, making *m) {
@@ -174,8 +180,11 @@ static tristar_status match_anew(const tsi_remaking *how, const tristar_distribu
 /* The analysis was made for these values. */
 static tristar_status factor_again(const tsi_remaking *how, tristar_distributed_t *d, bool substitute) {
   making m = *(const making *)how;
+  TSI_OWNED int64_t *permutation = NULL;
   if (substitute) m.options.inverse = TRISTAR_INVERSE_NONE;
-  tristar_status status = tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(m.matrix));
+  tristar_status status = take_order(d, &m.options, &permutation);
+  tsi_distributed_release_layout(d);
+  if (status == TRISTAR_OK) status = tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(m.matrix));
   if (status == TRISTAR_OK) status = factor_ready(&m);
   release_scales(&m);
   return status;

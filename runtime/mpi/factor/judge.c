@@ -33,7 +33,6 @@ static tristar_status judge(tsi_verdict *verdict, bool last) {
 static tristar_status factor_again(tsi_verdict *verdict, bool substitute) {
   owner *o = (owner *)verdict;
   verdict->factor = NULL;
-  tsi_distributed_release_layout(o->d);
   const tristar_status status = o->how->factor_again(o->how, o->d, substitute);
   if (o->d->team_factor != NULL) verdict->factor = &o->d->team_factor->part;
   return status;

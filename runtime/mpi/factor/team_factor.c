@@ -307,6 +307,7 @@ static tristar_status factor_any(tristar_distributed_t *d) {
 static tristar_status factor_again(const tsi_remaking *how, tristar_distributed_t *d, bool substitute) {
   tristar_status status = TRISTAR_OK;
   (void)how;
+  tsi_distributed_release_layout(d);
   if (d->source) status = substitute ? tsi_factor_substitute(d->source) : tsi_factor_match_again(d->source);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(tsi_team_factor_create(d, &tsi_supply_of_one));

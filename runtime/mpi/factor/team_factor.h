@@ -109,7 +109,7 @@ TRISTAR_CHECKED tristar_status tsi_team_factor_create(tristar_distributed_t *d, 
  * solves work afterwards. */
 typedef struct tsi_remaking tsi_remaking;
 struct tsi_remaking {
-  /* d, whose layout was released, gets an analysis for the values or, substitute, has no inverted diagonal
+  /* d, which is laid out anew, gets an analysis for the values or, substitute, has no inverted diagonal
    * blocks. Errors: those of the first factorization. */
   tristar_status (*factor_again)(const tsi_remaking *how, tristar_distributed_t *d, bool substitute);
   /* other, which is new, becomes the factor that tsi_factor_match_anew makes of d's values. Errors: as above.
