@@ -31,8 +31,8 @@
  * factors can hold.)
  *
  * Several processes that have rows each choose together: what is found row by row, or column by column, is
- * united, and all of them go on with the same. Maxima, and the sums of the
- * badly scaled, which are exact, are the same for all ways to share the rows.
+ * united, and all of them go on with the same. Maxima, and the sums of the badly scaled, which are exact, are
+ * the same for all ways to share the rows.
  *
  * Reads   the pattern, the sizes of the values, a matching's scaling.
  * Writes  row_scale and col_scale of a factor.
