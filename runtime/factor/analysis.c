@@ -120,6 +120,13 @@ static tristar_status take_schur(tsi_env *env, tristar_analysis_t *an,
     seen[row] = true;
     an->schur[k] = (tsi_index)row;
   }
+  const tsi_index rest = n - an->schur_count;
+  if (an->pattern->symmetry == TRISTAR_SKEW_SYMMETRIC && rest % 2 != 0 &&
+      options->singular == TRISTAR_SINGULAR_REFUSE)
+    TSI_FAIL(
+        env, TRISTAR_ERR_SINGULAR,
+        "schur leaves %d rows of a skew-symmetric matrix to be eliminated: an odd number of them is singular",
+        rest);
   return TRISTAR_OK;
 }
 

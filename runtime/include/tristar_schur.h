@@ -26,9 +26,10 @@
  * with I in the place of the complement. A matching (tristar_matching) moves rows of A_II only.
  *
  * Errors of tristar_analyze: ARGUMENT (a row out of range, or listed twice, or all rows: the message names
- * it), SINGULAR (A_II is structurally singular), UNSUPPORTED (leaf_parts > 1). Errors of tristar_factor:
- * SINGULAR if pivots of A_II were perturbed, unless the analysis has SINGULAR_PERTURB; ACCURACY if a trial
- * solve with A_II has a backward error above eps^(1/3). From eps^(2/3) on the log has a warning
+ * it), SINGULAR (A_II is structurally singular, or skew-symmetric of odd order), UNSUPPORTED (leaf_parts >
+ * 1). Errors of tristar_factor: SINGULAR if pivots of A_II were perturbed, or if A_II is singular to working
+ * precision (tristar_stats.h), unless the analysis has SINGULAR_PERTURB; ACCURACY if a trial solve with A_II
+ * has a backward error above eps^(1/3). From eps^(2/3) on the log has a warning
  * (tristar_factor_stats.solve_error).
  *
  * Memory: the Schur complement is stored as a square matrix, and the factor has as many zeros for L (LU: for

@@ -339,6 +339,68 @@ static void check_singular(tristar_t *ts, tristar_symmetry symmetry, bool by_val
   CHECK_STATUS(tristar_factor(analysis, v.values, &f), TRISTAR_ERR_SINGULAR);
 }
 
+/* A_II is the Laplacian of a connected graph that touches nothing of its boundary: its rows have the sum
+ * zero, and A_IS is in its range, so that a solve with A_II leaves no residual. */
+static void make_floating(problem *m, bool symmetric, uint64_t seed) {
+  number a[N][N] = {{0}};
+  const int rest = 3 + (int)(next_random(&seed) % 20);
+  *m = (problem){.n = rest + 1 + (int)(next_random(&seed) % 4)};
+  m->count = m->n - rest;
+  for (int i = 1; i < rest; i++)
+    for (int j = 0; j < i; j++) {
+      if (j < i - 1 && next_random(&seed) % (uint64_t)rest > 1) continue;
+      const double weight = 0.1 + (double)(float)(next_random(&seed) % 1000) / 900;
+      a[i][j] = a[j][i] = -(double)(float)weight;
+      a[i][i] -= a[i][j], a[j][j] -= a[i][j];
+    }
+  for (int k = rest; k < m->n; k++) {
+    const int of_range = (int)(next_random(&seed) % (uint64_t)rest); /* a column of A_II */
+    for (int i = 0; i < rest; i++) {
+      a[i][k] = a[i][of_range];
+      a[k][i] = symmetric ? a[i][k] : random_value(seed + (uint64_t)i);
+      __imag__ a[k][i] = 0;
+    }
+    a[k][k] = 5;
+  }
+  for (int i = 0; i < m->n; i++) /* another order */
+    for (int j = 0; j < m->n; j++) m->a[m->n - 1 - i][m->n - 1 - j] = a[i][j];
+  for (int k = 0; k < m->count; k++) m->schur[k] = k;
+}
+
+/* Rounding errors can leave a pivot of a singular A_II that looks like one of a regular matrix. */
+static void check_floating(tristar_t *ts, tristar_symmetry symmetry) {
+  int accepted = 0;
+  for (uint64_t seed = 1; seed <= 1500; seed++) {
+    problem m;
+    make_floating(&m, symmetry == TRISTAR_SYMMETRIC, seed);
+    const tristar_view v = typed_dense_view(&typed_double, m.n, m.a[0], N, symmetry);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    CHECK_OK(analyze(ts, &v, m.schur, m.count, &analysis));
+    const tristar_status status = tristar_factor(analysis, v.values, &f);
+    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_SINGULAR);
+    accepted += status == TRISTAR_OK;
+  }
+  CHECK_MSG(accepted == 0, "%d complements of singular A_II", accepted);
+}
+
+/* A skew-symmetric matrix of odd order is singular; one of even order is not for that. */
+static void check_skew(tristar_t *ts) {
+  const int64_t schur[] = {4, 2};
+  number a[25] = {0};
+  for (int i = 0; i < 5; i++)
+    for (int j = 0; j < 5; j++) a[5 * i + j] = (i - j) * (1 + i * j % 3);
+  for (int even = 0; even < 2; even++) {
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    const tristar_view v = typed_dense_view(&typed_double, 5, a, 5, TRISTAR_SKEW_SYMMETRIC);
+    const tristar_status status = analyze(ts, &v, schur, even ? 1 : 2, &analysis);
+    CHECK(status == (even ? TRISTAR_OK : TRISTAR_ERR_SINGULAR));
+    if (!even) CHECK_ERROR(ts, "schur leaves 3 rows of a skew-symmetric matrix");
+    if (even) CHECK_OK(tristar_factor(analysis, v.values, &f));
+  }
+}
+
 /* A_II is regular, of condition 170, but LU without a matching meets a zero pivot. */
 static void check_matched(tristar_t *ts) {
   enum { n = 16 };
@@ -416,6 +478,9 @@ int main(int argc, char **argv) {
     RUN(check_singular(serial, TRISTAR_SYMMETRIC, by_values));
     RUN(check_singular(serial, TRISTAR_GENERAL, by_values));
   }
+  RUN(check_floating(serial, TRISTAR_SYMMETRIC));
+  RUN(check_floating(serial, TRISTAR_GENERAL));
+  RUN(check_skew(serial));
   RUN(check_matched(serial));
   RUN(check_refused(serial));
   return 0;

@@ -61,6 +61,10 @@ bool tsi_judge_is_needed(const tristar_factor_t *factor) {
          tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
 }
 
+bool tsi_judge_suspects(const tristar_factor_t *factor) {
+  return is_suspicious(factor) || inherits_errors(factor);
+}
+
 bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
   return analysis->options.matching != TRISTAR_MATCHING_OFF && analysis->stats.method != TRISTAR_METHOD_LLT;
 }
@@ -381,7 +385,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
-  if (is_suspicious(factor) || inherits_errors(factor)) {
+  if (tsi_judge_suspects(factor)) {
     TSI_TRY(measure_well(system, factor));
     TSI_TRY(judge_condition(system, factor));
   }

@@ -17,6 +17,9 @@
 /* Is there anything to look at? */
 bool tsi_judge_is_needed(const tristar_factor_t *factor);
 
+/* Can the matrix be singular, or pivots be nothing but errors of earlier ones? */
+bool tsi_judge_suspects(const tristar_factor_t *factor);
+
 /* Would another matching be possible? */
 bool tsi_judge_can_match(const tristar_analysis_t *analysis);
 
@@ -29,7 +32,9 @@ TRISTAR_CHECKED tristar_status tsi_judge_solves(const tsi_system *system, const 
  * units; if inverted diagonal blocks have grown, what these cost. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor);
 
-/* Estimates the condition alone: sets stats.reciprocal_condition and stats.singular, without a message.
+/* Estimates the condition alone: sets stats.reciprocal_condition, stats.singular and surely_singular, and
+ * raises stats.solve_error to the errors of trial solves, without a message. The system may be of a part of
+ * the matrix that the factor solves with.
  * Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_measure(const tsi_system *system, tristar_factor_t *factor);
 
@@ -37,7 +42,7 @@ TRISTAR_CHECKED tristar_status tsi_judge_measure(const tsi_system *system, trist
  * is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last);
 
-/* After a factorization that leaves rows to a Schur complement (schur.c): is A_II singular, and does a trial
- * solve with it lose digits? Writes stats.judged and stats.solve_error. Errors: SINGULAR, ACCURACY, MEMORY,
- * those of tristar_plan. */
+/* After a factorization that leaves rows to a Schur complement (schur_judge.c): is A_II singular, and does a
+ * trial solve with it lose digits? Writes stats.judged and stats.solve_error. Errors: SINGULAR, ACCURACY,
+ * MEMORY, those of tristar_plan. */
 TRISTAR_CHECKED tristar_status tsi_schur_judge(tristar_factor_t *factor);

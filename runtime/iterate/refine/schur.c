@@ -7,10 +7,7 @@
  *
  * so a solve with L leaves the right-hand side of the Schur complement in the rows of S, and a solve with U
  * takes the solution there. Scaled: S' = R S C, g' = R g, x' = C^-1 x. */
-#include "runtime/iterate/refine/judge.h"
-
 #include <inttypes.h>
-#include <math.h>
 
 #include "runtime/base/scalars.h"
 #include "runtime/factor/scaling.h"
@@ -127,71 +124,4 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
              (const char *)x_s + (size_t)(c * ldxs + k) * bytes, bytes);
 out:
   return tsi_answer(env, status);
-}
-
-/* ---- Verdict ------------------------------------------------------------------------------------------- */
-
-/* Solves op(A) x = b for an x that is known, with x_S given, and measures the backward error. */
-static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, double *error) {
-  const tristar_factor_t *factor = plan->factor;
-  const tristar_analysis_t *an = factor->analysis;
-  tsi_env *env = &factor->ts->env;
-  const char scalar = (char)an->pattern->scalar;
-  const int64_t n = an->pattern->n;
-  double found;
-  TSI_OWNED char *x = NULL, *b = NULL, *y = NULL, *x_s = NULL, *g = NULL;
-  TSI_TRY(TSI_ALLOC_SIZED(env, x, (size_t)n, factor->user_bytes));
-  TSI_TRY(TSI_ALLOC_SIZED(env, b, (size_t)n, factor->user_bytes));
-  TSI_TRY(TSI_ALLOC_SIZED(env, y, (size_t)n, factor->user_bytes));
-  TSI_TRY(TSI_ALLOC_SIZED(env, x_s, (size_t)an->schur_count, factor->user_bytes));
-  TSI_TRY(TSI_ALLOC_SIZED(env, g, (size_t)an->schur_count, factor->user_bytes));
-  memset(b, 0, (size_t)n * factor->user_bytes);
-  for (tsi_index i = 0; i < n; i++) { /* in units that the scaling suggests */
-    const double unit = scale_of(op == TRISTAR_N ? factor->col_scale : factor->row_scale, i);
-    const double part[2] = {(fmod(i * 0.6180339887498949, 1) - 0.5) * unit, 0};
-    tsi_scalar_write(scalar, x, (size_t)i, part);
-  }
-  TSI_TRY(tristar_residual(factor, op, 1, b, n, x, n, b, n, &found)); /* b = -op(A) x */
-  for (tsi_index k = 0; k < an->schur_count; k++) {
-    double part[2];
-    tsi_scalar_read(scalar, x, (size_t)an->schur[k], part);
-    part[0] = -part[0];
-    tsi_scalar_write(scalar, x_s, (size_t)k, part);
-  }
-  TSI_TRY(tristar_schur_condense(plan, op, 1, b, n, y, n, g, an->schur_count));
-  TSI_TRY(tristar_schur_expand(plan, op, 1, y, n, x_s, an->schur_count, x, n));
-  TSI_TRY(tristar_residual(factor, op, 1, b, n, x, n, NULL, n, &found));
-  *error = tsi_larger(*error, found);
-  return TRISTAR_OK;
-}
-
-tristar_status tsi_schur_judge(tristar_factor_t *factor) {
-  const tristar_analysis_t *an = factor->analysis;
-  tristar_factor_stats *stats = &factor->stats;
-  tsi_env *env = &factor->ts->env;
-  TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
-  const bool refuse = an->options.singular == TRISTAR_SINGULAR_REFUSE;
-  const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
-  if (stats->perturbed_pivots > 0 && refuse)
-    TSI_FAIL(env, TRISTAR_ERR_SINGULAR,
-             "%lld pivots of the rows that are eliminated are smaller than rounding errors, next to row %d "
-             "(counted from 0): these rows are singular, or need a matching (MATCHING_ON)",
-             (long long)stats->perturbed_pivots, factor->weakest_row);
-  if (!tsi_judge_is_needed(factor)) return TRISTAR_OK;
-  TSI_TRY(tristar_plan(factor, NULL, &plan));
-  TSI_TRY(try_solve(plan, TRISTAR_N, &stats->solve_error));
-  if (tsi_analysis_is_lu(an)) TSI_TRY(try_solve(plan, TRISTAR_T, &stats->solve_error));
-  stats->judged = 1;
-  if (refuse && !(stats->solve_error <= pow(epsilon, 1.0 / 3)))
-    TSI_FAIL(
-        env, TRISTAR_ERR_ACCURACY,
-        "the Schur complement would not be accurate: a trial solve with the rows that are eliminated has "
-        "the backward error %.1e; analyze these values, or with another matching",
-        stats->solve_error);
-  if (stats->perturbed_pivots > 0 || tsi_factor_loses_digits(factor))
-    tsi_log(env, TRISTAR_LOG_WARNING,
-            "factor: the Schur complement may be inaccurate: %lld pivots were perturbed, a trial solve has "
-            "the backward error %.1e",
-            (long long)stats->perturbed_pivots, stats->solve_error);
-  return TRISTAR_OK;
 }
