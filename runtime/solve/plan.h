@@ -119,6 +119,9 @@ struct tristar_plan_s {
   tsi_spmv *spmv;      /* NULL but for KERNEL_SPMV */
   struct tsi_block_plan *blocks; /* of a block cut; else NULL */
   struct tsi_storage *storage;   /* copies of the factor in narrower formats; NULL: solves read the factor */
+  atomic_llong
+      storage_judged;        /* generation of the values that trial solves with these copies were made for */
+  atomic_bool storage_loses; /* they lose more than the rounding of the copies */
   tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side; 0: none */
   struct tsi_plan_subtrees *subtrees; /* subtrees on devices; NULL: none */
   tsi_device_triangle *triangle;      /* of rows: on a device, as one chunk; NULL: on the cores */
@@ -155,7 +158,7 @@ static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
 static inline bool tsi_plan_refines(const tristar_plan_t *plan) {
   if (plan->options.accuracy > 0) return true;
   return plan->options.refine != TRISTAR_REFINE_NEVER && plan->factor->has_matrix &&
-         tsi_factor_needs_refinement(plan->factor);
+         (tsi_factor_needs_refinement(plan->factor) || atomic_load(&plan->storage_loses));
 }
 
 /* The functions of its insertable (insert.c). */

@@ -1,6 +1,7 @@
 /* Plans whose factor is stored in single precision or bfloat16 (tristar_plan_options.storage): plain solves
  * have the backward error of the format, refined ones that of double precision; all engines give the same
- * bits; new values are copied; what is not supported is refused by name; accuracy holds or is an error. */
+ * bits; new values are copied; what is not supported is refused by name; accuracy holds or is an error.
+ * Without an accuracy, factors that the format spoils are refined. */
 #include <math.h>
 #include <unistd.h>
 
@@ -269,6 +270,87 @@ static void check_range(tristar_t *ts, double first, double second) {
   }
 }
 
+/* ---- Factors that a narrower format spoils ------------------------------------------------------------- */
+
+enum { ARROW_MOST = 34 };
+
+/* A dense last row and column; the other diagonal entries are `small`. Its factor has entries of 1 / small,
+ * of which the rounding is far larger than rows of A. */
+static tristar_view make_arrow(double small, uint64_t seed, int64_t *ptr, int32_t *index, double *values) {
+  const int n = 4 + (int)(next_random(&seed) % (ARROW_MOST - 3));
+  int64_t at = 0;
+  for (int j = 0; j < n; j++) {
+    ptr[j] = at;
+    for (int i = j; i < n; i += i == j && j < n - 1 ? n - 1 - j : 1) {
+      const double random = (double)next_random(&seed) / 1073741824 - 1;
+      index[at] = i;
+      values[at++] = i == j && j < n - 1 ? small * (1.5 + random) : random;
+    }
+  }
+  ptr[n] = at;
+  return stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, n, n, ptr, index, values);
+}
+
+/* Without an accuracy tristar_solve refines where the format costs more than its rounding. */
+static void check_arrows(tristar_t *ts, tristar_storage storage, double small) {
+  int64_t ptr[ARROW_MOST + 1];
+  int32_t index[2 * ARROW_MOST];
+  double values[2 * ARROW_MOST], b[ARROW_MOST], x[ARROW_MOST], error;
+  tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  analysis.method = TRISTAR_METHOD_LDLT;
+  options.storage = storage;
+  int wrong = 0;
+  for (uint64_t seed = 1; seed <= 100; seed++) {
+    const tristar_view v = make_arrow(small, seed, ptr, index, values);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &analysis);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, values);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, &options);
+    for (int k = 0; k < 2; k++) {
+      fill_random(b, v.rows, seed + 7777);
+      if (k == 1) { /* of an x of one size */
+        memcpy(x, b, sizeof x);
+        memset(b, 0, sizeof b);
+        CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, v.rows, x, v.rows, b, v.rows, NULL));
+      }
+      CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, v.rows, x, v.rows));
+      CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, v.rows, x, v.rows, NULL, v.rows, &error));
+      wrong += !(error <= fmin(1000 * units[storage], 0.3));
+    }
+  }
+  CHECK_MSG(wrong == 0, "storage %d, diagonal %g: %d of 200 solves are wrong", (int)storage, small, wrong);
+}
+
+/* A plan looks at new values, too. */
+static void check_new_arrow(tristar_t *ts, tristar_storage storage) {
+  int64_t ptr[ARROW_MOST + 1];
+  int32_t index[2 * ARROW_MOST];
+  double values[2 * ARROW_MOST], even[2 * ARROW_MOST], b[ARROW_MOST], x[ARROW_MOST], error;
+  tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  tristar_plan_stats stats;
+  const tristar_view v = make_arrow(1e-6, 1, ptr, index, values);
+  for (int64_t p = 0; p < ptr[v.rows]; p++) even[p] = values[p] / 20;
+  for (int64_t j = 0; j < v.rows; j++) even[ptr[j]] = 1;
+  analysis.method = TRISTAR_METHOD_LDLT;
+  analysis.matching = TRISTAR_MATCHING_OFF;
+  options.storage = storage;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &analysis);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, even);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, &options);
+  tristar_plan_get_stats(plan, &stats);
+  CHECK(!stats.refines);
+  CHECK_OK(tristar_refactor(f, values));
+  fill_random(b, v.rows, 3);
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, v.rows, x, v.rows));
+  CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, v.rows, x, v.rows, NULL, v.rows, &error));
+  CHECK_MSG(error <= 1e-5, "%g", error);
+  CHECK_OK(tristar_refactor(f, even));
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, v.rows, x, v.rows));
+  tristar_plan_get_stats(plan, &stats);
+  CHECK(!stats.refines);
+}
+
 /* ---- What is refused ----------------------------------------------------------------------------------- */
 
 static void refuse(tristar_t *ts, tristar_factor_t *factor, const tristar_plan_options *options,
@@ -403,6 +485,12 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     RUN(check_range(ts, sizes[i], sizes[i]));
     RUN(check_range(ts, 1, sizes[i]));
+  }
+  for (int k = 0; k < 2; k++) {
+    const tristar_storage storage = k ? TRISTAR_STORAGE_BFLOAT16 : TRISTAR_STORAGE_SINGLE;
+    RUN(check_arrows(ts, storage, 1e-3));
+    RUN(check_arrows(ts, storage, 1e-6));
+    RUN(check_new_arrow(ts, storage));
   }
   RUN(check_refused(ts));
   RUN(check_condition(ts, "poisson3d7", 12));

@@ -1,6 +1,9 @@
 /* tristar_plan: with STORAGE_AUTO it tries formats, the narrowest first, until trial solves reach the
  * accuracy (judge.h). The margin between both spares most solves a refinement; tristar_solve measures each of
- * them. */
+ * them. With a format but without an accuracy, trial solves decide whether tristar_solve refines. */
+#include <float.h>
+#include <math.h>
+
 #include "runtime/base/options.h"
 #include "runtime/factor/storage.h"
 #include "runtime/iterate/refine/judge.h"
@@ -51,6 +54,34 @@ static tristar_status choose_storage(tristar_factor_t *factor, const tristar_pla
   return tsi_plan_cut(factor, &full, NULL, out);
 }
 
+/* Twice the rounding of an entry. */
+static double format_epsilon(tristar_storage storage) {
+  return storage == TRISTAR_STORAGE_BFLOAT16 ? 0x1p-7 : FLT_EPSILON;
+}
+
+tristar_status tsi_judge_storage(tristar_plan_t *plan) {
+  const tristar_factor_t *factor = plan->factor;
+  const double epsilon = format_epsilon(plan->options.storage);
+  const int64_t generation = factor->generation;
+  tsi_plan_system s;
+  double error;
+  if (plan->storage == NULL || plan->options.accuracy > 0 || !factor->has_matrix ||
+      plan->options.refine == TRISTAR_REFINE_NEVER || tsi_factor_needs_refinement(factor) ||
+      atomic_load(&plan->storage_judged) == generation)
+    return TRISTAR_OK;
+  TSI_TRY(tsi_plan_system_create(plan, &s));
+  TSI_TRY(tsi_judge_rounded(&s.system, factor, epsilon, &error));
+  const bool loses = !(error <= pow(epsilon, 2.0 / 3));
+  atomic_store(&plan->storage_loses, loses);
+  atomic_store(&plan->storage_judged, generation);
+  if (loses)
+    tsi_log(&plan->ts->env, TRISTAR_LOG_WARNING,
+            "plan: solves with the factor in %s that are not refined may have backward errors of %.1e; "
+            "tristar_solve refines",
+            tsi_storage_words(plan->options.storage), error);
+  return TRISTAR_OK;
+}
+
 tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
                             tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
@@ -66,6 +97,8 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
     TSI_TRY_OUT(choose_storage(factor, &full, out));
   else
     TSI_TRY_OUT(tsi_plan_cut(factor, &full, NULL, out));
+  status = tsi_judge_storage(*out);
+  if (status != TRISTAR_OK) tristar_plan_destroy(out);
 out:
   return tsi_answer(env, status);
 }

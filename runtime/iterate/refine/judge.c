@@ -210,6 +210,16 @@ tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t
   return try_solves(&t, factor, TRIAL_LARGE, TRIAL_UNITS, error);
 }
 
+tristar_status tsi_judge_rounded(const tsi_system *system, const tristar_factor_t *factor, double epsilon,
+                                 double *error) {
+  TSI_CLEANUP(finish_trials)
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  *error = 0;
+  TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_LAST, error));
+  *error /= pow(epsilon, MISSED);
+  return TRISTAR_OK;
+}
+
 /* ---- Verdicts ------------------------------------------------------------------------------------------ */
 
 static tristar_status estimate(const tsi_system *system, double error, double *reciprocal, double *distance) {

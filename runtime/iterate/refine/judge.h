@@ -28,6 +28,16 @@ bool tsi_judge_can_match(const tristar_analysis_t *analysis);
 TRISTAR_CHECKED tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor,
                                                 double *error);
 
+/* *error: what solves without refinement may lose, by trial solves, if the factors are rounded to numbers of
+ * that epsilon; LU: also with A^T. Errors: MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_judge_rounded(const tsi_system *system, const tristar_factor_t *factor,
+                                                 double epsilon, double *error);
+
+/* Of a plan with rounded copies of the factor, unless it refines anyway, or never: do solves lose more than
+ * eps^(2/3) of that format (accurate_plan.c)? Trials are made once for the values that the factor has. Any
+ * thread may ask. Errors: MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_judge_storage(tristar_plan_t *plan);
+
 /* Imported factors whose matrix is known: if the units of rows or columns of it are apart, trials in these
  * units; if inverted diagonal blocks have grown, what these cost. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor);

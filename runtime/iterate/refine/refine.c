@@ -3,6 +3,7 @@
  * Reads   a system.   Writes  x and work of its own. */
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/base/options.h"
+#include "runtime/iterate/refine/judge.h"
 #include "runtime/iterate/refine/refinement.h"
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/request.h"
@@ -121,9 +122,10 @@ static tristar_status solve_and_refine(tristar_plan_t *plan, tristar_op op, int6
 tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                              void *x, int64_t ldx) {
   TSI_ENTER(plan, plan->ts);
-  const bool refines = tsi_plan_refines(plan);
-  const tristar_status status = refines ? solve_and_refine(plan, op, nrhs, b, ldb, x, ldx)
-                                        : tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx);
+  tristar_status status = plan->storage != NULL ? tsi_judge_storage(plan) : TRISTAR_OK;
+  if (status == TRISTAR_OK)
+    status = tsi_plan_refines(plan) ? solve_and_refine(plan, op, nrhs, b, ldb, x, ldx)
+                                    : tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx);
   return tsi_answer(&plan->ts->env, status);
 }
 
