@@ -52,6 +52,32 @@ static void check_import(tristar_t *ts, tristar_method method, tristar_scalar sc
             with_matrix, wrong, 6 * SYSTEMS);
 }
 
+/* Factors in even units, and a matrix whose rows alone are in units that are far apart: L L^T is symmetric, A
+ * is not. */
+static void check_row_scale(tristar_t *ts, tristar_method method, tristar_scalar scalar, int units) {
+  uint64_t state = 1;
+  int wrong = 0;
+  for (int k = 0; k < SYSTEMS; k++) {
+    static factored f;
+    double row_scale[N_MAX];
+    make_matrix(&f.a, method, scalar, 0, &state);
+    factor_it(&f, method, scalar);
+    for (int i = 0; i < f.a.n; i++) {
+      const int exponent = draw_exponent(&state, units);
+      row_scale[i] = ldexp(1, -exponent);
+      for (int j = 0; j < f.a.n; j++) f.a.a[i][j] *= ldexpl(1, exponent);
+    }
+    tristar_view view = make_view(&f.a, scalar, TRISTAR_GENERAL);
+    CLEANUP(tristar_factor_destroy)
+    tristar_factor_t *factor = import_scaled(ts, &f, method, scalar, row_scale, &view);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(factor, NULL);
+    wrong += check_solves(p, &f, true, scalar, bound_of(scalar), "row scale", &state);
+    free_view(&view);
+  }
+  CHECK_MSG(wrong == 0, "method %d, %c, units of 2^%d: %d of %d solves are wrong", (int)method, (int)scalar,
+            units, wrong, 6 * SYSTEMS);
+}
+
 /* Arrows: a dense last row and column, and a small diagonal. */
 static void make_arrow(dense *m, tristar_method method, tristar_scalar scalar, uint64_t *state) {
   make_matrix(m, method, scalar, 0, state);
@@ -136,6 +162,8 @@ int main(int argc, char **argv) {
     for (int m = 0; m < 3; m++) {
       RUN(check_import(ts, methods[m], scalars[s], true));
       RUN(check_import(ts, methods[m], scalars[s], false));
+      RUN(check_row_scale(ts, methods[m], scalars[s], units_of(scalars[s])));
+      RUN(check_row_scale(ts, methods[m], scalars[s], 2 * units_of(scalars[s])));
       RUN(check_direct(ts, methods[m], scalars[s], false));
       if (methods[m] != TRISTAR_METHOD_LLT) RUN(check_direct(ts, methods[m], scalars[s], true));
     }

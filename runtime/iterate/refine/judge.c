@@ -21,6 +21,7 @@
 #define WEAK_APART 0.56
 #define WEAK_INVERSES 0.128
 #define MISSED 0.2
+#define REMOTE 3 /* times tsi_apart_units: no trials show which rows of other right-hand sides are lost */
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
@@ -53,6 +54,11 @@ static bool is_weak(const tristar_factor_t *factor) {
 /* What errors of solves may be, by those of a few trials. */
 static double expect(const tristar_factor_t *factor, double error) {
   return error / pow(epsilon_of(factor), MISSED);
+}
+
+/* What errors of solves are at least where units are so far apart. */
+static double least_error(const tristar_factor_t *factor, int spread) {
+  return spread > REMOTE * tsi_apart_units(factor->analysis->factor_scalar) ? 1 : 0;
 }
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
@@ -195,12 +201,26 @@ static tristar_status try_solve(trials *t, tristar_op op, trial first, trial las
   return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status;
 }
 
-/* Solves with L U lose other digits of A^T x = b than of A x = b, symmetric factors the same. */
+static bool are_alike(tsi_index n, const double *one, const double *other) {
+  for (tsi_index i = 0; i < n; i++)
+    if ((one ? one[i] : 1) != (other ? other[i] : 1)) return false;
+  return true;
+}
+
+/* L L^T and L D L^T are symmetric. A is too, unless an import orders or scales rows and columns otherwise. */
+static bool is_symmetric(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_index n = an->pattern->n;
+  if (an->stats.method == TRISTAR_METHOD_LU) return false;
+  return !an->imported || (are_alike(n, factor->row_scale, factor->col_scale) &&
+                           memcmp(an->in_row, an->out_row, (size_t)n * sizeof *an->in_row) == 0);
+}
+
+/* Solves with L U lose other digits of A^T x = b than of A x = b, those of a symmetric A the same. */
 static tristar_status try_solves(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                  double *error) {
   TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
-  if (factor->analysis->stats.method == TRISTAR_METHOD_LU)
-    TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
+  if (!is_symmetric(factor)) TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
   return TRISTAR_OK;
 }
 
@@ -350,7 +370,7 @@ static tristar_status judge_units(trials *t, tristar_factor_t *factor, int sprea
   if (tsi_factor_loses_digits(factor) || spread <= apart) return TRISTAR_OK;
   t->strict = true;
   TSI_TRY(try_solves(t, factor, TRIAL_ONES, TRIAL_LAST, &found));
-  *error = tsi_larger(*error, expect(factor, found));
+  *error = tsi_larger(tsi_larger(*error, least_error(factor, spread)), expect(factor, found));
   factor->stats.judged = 1;
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(system->env, TRISTAR_LOG_WARNING,
@@ -426,6 +446,7 @@ tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *fact
       stats->solve_error = fmax(stats->solve_error, t.strict ? expect(factor, error) : error);
   }
   factor->scaled_error = stats->solve_error;
+  stats->solve_error = fmax(stats->solve_error, least_error(factor, tsi_scaling_spread(factor)));
   if (tsi_factor_loses_digits(factor))
     tsi_log(system->env, TRISTAR_LOG_WARNING,
             "import: solves that are not refined have backward errors of about %.1e; tristar_solve refines",

@@ -176,8 +176,10 @@ static inline int32_t list_triangle(const dense *m, tristar_scalar scalar, bool 
   return ptr[m->n] = at;
 }
 
-static inline tristar_factor_t *import(tristar_t *ts, const factored *f, tristar_method method,
-                                       tristar_scalar scalar, const tristar_view *matrix) {
+/* row_scale: NULL: ones. */
+static inline tristar_factor_t *import_scaled(tristar_t *ts, const factored *f, tristar_method method,
+                                              tristar_scalar scalar, const double *row_scale,
+                                              const tristar_view *matrix) {
   int32_t ptr[2][N_MAX + 1], index[2][N_MAX * N_MAX];
   double _Complex values[2][N_MAX * N_MAX], middle[N_MAX];
   tristar_factors factors;
@@ -188,6 +190,7 @@ static inline tristar_factor_t *import(tristar_t *ts, const factored *f, tristar
   factors.method = method;
   factors.hermitian = method != TRISTAR_METHOD_LU && is_complex(scalar);
   factors.row_order = f->row_order;
+  factors.row_scale = row_scale;
   factors.matrix = matrix;
   for (int upper = 0; upper < 2; upper++) {
     tristar_triangle *t = upper ? &factors.upper : &factors.lower;
@@ -202,6 +205,10 @@ static inline tristar_factor_t *import(tristar_t *ts, const factored *f, tristar
   if (method == TRISTAR_METHOD_LDLT) factors.diagonal = middle;
   CHECK_OK(tristar_import_supernodal(ts, &factors, &made));
   return made;
+}
+static inline tristar_factor_t *import(tristar_t *ts, const factored *f, tristar_method method,
+                                       tristar_scalar scalar, const tristar_view *matrix) {
+  return import_scaled(ts, f, method, scalar, NULL, matrix);
 }
 
 static inline int units_of(tristar_scalar scalar) {
