@@ -13,6 +13,9 @@
  * null pivot, no pivot of a singular matrix is known.
  *
  * What the factors do not show, others may: the values are factored once more, with a matching of their own.
+ * So are values whose scaling has units that are far apart. Where sizes of entries have no units at all, it
+ * can make pivots of entries that are rounding errors beside others. The scaling of a matching brings the
+ * entries of one permutation, whose product is the largest, to one, and all others below.
  *
  * Reads   a factor.   Writes  nothing else.
  * Source  Sylvester's law of inertia; Golub and Van Loan, Matrix Computations, section 8.1. */
@@ -234,6 +237,11 @@ static tristar_status check_factor(const tristar_factor_t *factor, const char *w
 }
 
 static tristar_status fail_perturbed(const tristar_factor_t *factor, const char *what) {
+  if (factor->stats.perturbed_pivots == 0)
+    TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
+             "the %s is unknown: scalings of rows or columns differ by more than 2^%d, and with a matching "
+             "pivots are perturbed, or grow",
+             what, tsi_apart_units(factor->analysis->factor_scalar));
   TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
            "the %s is unknown: %lld pivots were perturbed; another ordering, or a matching, may avoid that",
            what, (long long)factor->stats.perturbed_pivots);
@@ -263,6 +271,13 @@ static tristar_status multiply_pivots(const tristar_factor_t *factor, tristar_de
   return TRISTAR_OK;
 }
 
+/* Is the scaling one that can hide entries of the determinant? */
+static bool is_scaled_apart(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  return an->stats.method != TRISTAR_METHOD_LLT && !an->keeps_scaling &&
+         tsi_scaling_spread(factor) > tsi_apart_units(an->factor_scalar);
+}
+
 static tristar_status find_determinant(const tristar_factor_t *factor, tristar_determinant *determinant) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   TSI_TRY(check_factor(factor, "determinant"));
@@ -270,7 +285,8 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
     *determinant = (tristar_determinant){.log_abs = -INFINITY};
     return TRISTAR_OK;
   }
-  if (factor->stats.perturbed_pivots == 0) return multiply_pivots(factor, determinant);
+  if (factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor))
+    return multiply_pivots(factor, determinant);
   TSI_TRY(factor_again(factor, &other));
   if (other == NULL || other->stats.perturbed_pivots > 0 || has_grown(other))
     return fail_perturbed(factor, "determinant");

@@ -198,6 +198,69 @@ static void check_general(tristar_t *ts, const typed *t, uint64_t seed) {
   check_determinant(t, &m, f);
 }
 
+/* ---- Entries of any size ------------------------------------------------------------------------------- */
+
+enum { GRADED_MOST = 7 };
+
+/* The sum of the products of all permutations (Leibniz), and of their sizes: row `row` and those below, of
+ * the columns that are not taken. */
+static void add_products(const matrix *m, int row, unsigned taken, long double product, long double *sum,
+                         long double *size) {
+  if (product == 0) return;
+  if (row == m->n) {
+    *sum += product;
+    *size += fabsl(product);
+    return;
+  }
+  for (int j = 0, sign = 1; j < m->n; j++) {
+    if (taken >> j & 1) continue;
+    add_products(m, row + 1, taken | 1u << j, sign * product * (long double)creal(m->a[row][j]), sum, size);
+    sign = -sign;
+  }
+}
+
+/* Without units: each entry is a number near one times a power of two of its own. */
+static void make_graded(bool symmetric, int most, uint64_t *seed, matrix *m) {
+  *m = (matrix){.n = 3 + (int)below(seed, GRADED_MOST - 2)};
+  const int64_t share = 4 + below(seed, 7); /* entries of ten */
+  for (int i = 0; i < m->n; i++)
+    for (int j = 0; j < (symmetric ? i + 1 : m->n); j++) {
+      const int exponent = (int)below(seed, 2 * most + 1) - most;
+      const double size = (1 + (double)below(seed, 1000) / 1000) * (below(seed, 2) ? 1 : -1);
+      const bool stored = i == j || below(seed, 10) < share;
+      m->a[i][j] = stored ? ldexp(size, exponent) : 0;
+      if (symmetric) m->a[j][i] = m->a[i][j];
+    }
+}
+
+/* Scalings see units where there are none. */
+static void check_graded(tristar_t *ts, bool symmetric, int most) {
+  uint64_t seed = 1;
+  int wrong = 0, unknown = 0;
+  for (int k = 0; k < 3000; k++) {
+    matrix m;
+    tristar_determinant d;
+    long double sum = 0, size = 0;
+    make_graded(symmetric, most, &seed, &m);
+    add_products(&m, 0, 0, 1, &sum, &size);
+    if (fabsl(sum) < 1e-2L * size) continue; /* ill-conditioned */
+    const tristar_view v = make_view(&typed_double, &m, symmetric ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    const tristar_method method = symmetric ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU;
+    if (factor(ts, &v, method, TRISTAR_SINGULAR_REFUSE, &f) == TRISTAR_ERR_SINGULAR) {
+      unknown++;
+      continue;
+    }
+    const tristar_status status = tristar_factor_get_determinant(f, &d);
+    unknown += status == TRISTAR_ERR_ACCURACY;
+    if (status == TRISTAR_ERR_ACCURACY) continue;
+    CHECK_OK(status);
+    wrong += !(fabsl(ldexpl(d.mantissa[0], (int)d.exponent) - sum) <= 1e-10L * fabsl(sum));
+  }
+  CHECK_MSG(wrong == 0 && unknown <= 5, "symmetric %d, 2^+-%d: %d determinants are wrong, %d unknown",
+            symmetric, most, wrong, unknown);
+}
+
 /* The Laplacian of `parts` paths of 7 vertices: as many eigenvalues are zero. sign -1: the negative of it. */
 static void check_laplacian(tristar_t *ts, const typed *t, int parts, double sign) {
   matrix m = {.n = 7 * parts};
@@ -393,6 +456,10 @@ int main(void) {
       check_laplacian(ts, types[k], parts, -1);
     }
     for (uint64_t seed = 1; seed <= 300; seed++) check_renewed(ts, types[k], seed);
+  }
+  for (int most = 50; most <= 100; most += 50) {
+    check_graded(ts, false, most);
+    check_graded(ts, true, most);
   }
   check_grown(ts);
   check_edges(ts);
