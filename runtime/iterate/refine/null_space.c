@@ -23,30 +23,84 @@ static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op,
 
 #define SPARSE 256 /* rows from which vectors may have rounding errors in the place of zeros */
 
+/* What a vector is held against: magnitudes of the entries, and arrays of rows. */
+typedef struct rows {
+  double *magnitude;
+  void *left;         /* A v, in the next wider precision */
+  long double *bound; /* |A| |v| */
+  double *noise;      /* what the terms of a row have to exceed, relative to |v|: of a large matrix */
+} rows;
+
+static void finish_rows(rows *r) {
+  tsi_release(tsi_take(&r->magnitude));
+  tsi_release(tsi_take(&r->left));
+  tsi_release(tsi_take(&r->bound));
+  tsi_release(tsi_take(&r->noise));
+}
+
+static tristar_status begin_rows(const tsi_system *system, tristar_op op, rows *r) {
+  const tsi_sparse_kernels *kernels = system->kernels;
+  const tsi_index n = system->n;
+  const tsi_count entries = system->a.ptr[n];
+  TSI_TRY(TSI_ALLOC(system->env, r->magnitude, entries));
+  TSI_TRY(TSI_ALLOC_SIZED(system->env, r->left, n, kernels->wider_bytes));
+  TSI_TRY(TSI_ALLOC(system->env, r->bound, n));
+  TSI_TRY(TSI_ALLOC_ZERO(system->env, r->noise, n));
+  kernels->part(entries, system->a.values, TSI_PART_MAGNITUDE, r->magnitude);
+  if (n > SPARSE) kernels->weigh(&system->a, op, NULL, r->noise);
+  return TRISTAR_OK;
+}
+
+/* Sets left and bound, whose terms may be below the range of the type; size: magnitudes of v. */
+static void multiply(const tsi_system *system, tristar_op op, const char *zero, const char *v,
+                     const double *size, rows *r) {
+  const tsi_sparse *a = &system->a;
+  const bool mirror = a->symmetry != TRISTAR_GENERAL, lines = a->by_rows == (op == TRISTAR_N);
+  for (tsi_index i = 0; i < a->n; i++) r->bound[i] = 0;
+  for (tsi_index j = 0; j < a->n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p], row = lines ? j : i, column = lines ? i : j;
+      const long double magnitude = r->magnitude[p];
+      r->bound[row] += magnitude * size[column];
+      if (mirror && i != j) r->bound[column] += magnitude * size[row];
+    }
+  system->kernels->residual_wider(a, op, zero, v, r->left);
+}
+
+/* |A v| in row i. */
+static long double left_in(const tsi_sparse_kernels *kernels, const rows *r, tsi_index i) {
+  const size_t width = kernels->is_complex ? 2 : 1;
+  long double part[2] = {0, 0};
+  for (size_t k = 0; k < width; k++)
+    part[k] = kernels->epsilon > 1e-10 ? ((const double *)r->left)[(size_t)i * width + k]
+                                       : ((const long double *)r->left)[(size_t)i * width + k];
+  return hypotl(part[0], part[1]);
+}
+
 /* Holds the vectors to what is promised of them, in the units of the user: each row of A v vanishes, and they
- * are orthonormal. Where units are far apart, they may satisfy the scaled matrix alone. Of a large matrix
- * rows do not count whose terms are rounding errors. */
+ * are orthonormal. Where units are far apart, they may satisfy the scaled matrix alone, or need entries that
+ * are below the range of numbers. Of a large matrix rows do not count whose terms are rounding errors. */
 static tristar_status verify(const tsi_system *system, tristar_op op, const tsi_null_vectors *v) {
   const tsi_sparse_kernels *kernels = system->kernels;
   const double most = sqrt(kernels->epsilon);
   const tsi_index n = system->n;
-  TSI_SCRATCH(system->env, double, bound, n);
-  TSI_SCRATCH_ZERO(system->env, double, noise, n); /* by row: what its terms exceed */
-  if (n > SPARSE) kernels->weigh(&system->a, op, NULL, noise);
+  TSI_CLEANUP(finish_rows) rows r = {.left = NULL};
+  if (v->count > 0) TSI_TRY(begin_rows(system, op, &r));
   for (tsi_index k = 0; k < v->count; k++) {
     const char *vector = v->vector + (size_t)k * v->bytes;
     memset(v->zero, 0, v->bytes);
-    kernels->residual(&system->a, op, v->zero, vector, v->spare);
-    kernels->bound(&system->a, op, vector, bound);
-    kernels->part(n, v->spare, TSI_PART_MAGNITUDE, v->real);
+    kernels->part(n, vector, TSI_PART_MAGNITUDE, v->real);
+    multiply(system, op, v->zero, vector, v->real, &r);
     const double size = (double)n * kernels->epsilon * kernels->largest_size(n, vector);
-    for (tsi_index i = 0; i < n; i++)
-      if (!(v->real[i] <= most * bound[i] || v->real[i] <= size * noise[i]))
+    for (tsi_index i = 0; i < n; i++) {
+      const long double left = left_in(kernels, &r, i);
+      if (!(left <= most * r.bound[i] || left <= (long double)size * r.noise[i]))
         TSI_FAIL(
             system->env, TRISTAR_ERR_ACCURACY,
-            "the null space is unknown: row %d (counted from 0) of A v is %.1e times |A| |v| for a vector v "
+            "the null space is unknown: row %d (counted from 0) of A v is %.1Le times |A| |v| for a vector v "
             "that the scaled matrix has as a null vector",
-            i, v->real[i] / bound[i]);
+            i, left / r.bound[i]);
+    }
     for (tsi_index other = 0; other <= k; other++) {
       double product[2];
       kernels->dot(n, v->vector + (size_t)other * v->bytes, vector, product);

@@ -303,11 +303,12 @@ static tristar_status finish_basis(tsi_null_vectors *v, bool scaled) {
     drop_noise(v);
     TSI_TRY(find_certainty(v, &certain));
   }
+  const tsi_index count = v->count;
   if (scaled) scale(v, true);
-  make_basis(v);
+  make_basis(v); /* one that is below the range of numbers beside another is lost */
   if (scaled) scale(v, false);
   TSI_TRY(check_basis(v));
-  v->are_certain = v->are_certain && certain;
+  v->are_certain = v->are_certain && certain && v->count == count;
   if (scaled) scale(v, true);
   return TRISTAR_OK;
 }

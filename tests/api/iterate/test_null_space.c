@@ -190,6 +190,58 @@ static void check_far_units(tristar_t *ts, const typed *t) {
   }
 }
 
+/* The largest share of |A| |v| that a row of A v has: terms may be below the range of double. */
+static long double worst_row(const matrix *m, tristar_op op, const double *v) {
+  long double worst = 0;
+  for (int i = 0; i < m->n; i++) {
+    long double sum = 0, size = 0;
+    for (int j = 0; j < m->n; j++) {
+      const long double term = (long double)creal(entry(m, op, i, j)) * v[j];
+      sum += term;
+      size += fabsl(term);
+    }
+    if (fabsl(sum) > worst * size) worst = fabsl(sum) / size;
+  }
+  return worst;
+}
+
+/* Units up to 2^1000 apart: vectors that need entries below the range of numbers are not clear, and none of
+ * what is returned is wrong in any row, or missing. */
+static void check_range(tristar_t *ts, int spread, double unit) {
+  static matrix m;
+  double basis[MOST * ORDER_MAX];
+  int right = 0, wrong = 0;
+  for (uint64_t seed = 1; seed <= 1000; seed++) {
+    const int n = 5 + (int)(seed % 14), lost = 2 + (int)(seed % 3);
+    make_small(&typed_double, n, n - lost, seed, &m);
+    scale(&m, spread, seed);
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) m.a[i][j] *= unit;
+    const tristar_view v = make_view(&typed_double, &m, TRISTAR_GENERAL);
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+    options.singular = TRISTAR_SINGULAR_PERTURB;
+    if (tristar_analyze(ts, &v, &options, &analysis) != TRISTAR_OK) continue; /* structurally singular */
+    if (tristar_factor(analysis, v.values, &factor) != TRISTAR_OK) continue;
+    CHECK_OK(tristar_plan(factor, NULL, &plan));
+    for (int k = 0; k < 2; k++) {
+      const tristar_op op = k ? TRISTAR_T : TRISTAR_N;
+      int64_t count;
+      const tristar_status status = tristar_null_space(plan, op, MOST, basis, n, &count);
+      if (status == TRISTAR_ERR_ACCURACY) continue;
+      CHECK_OK(status);
+      right++;
+      bool fails = count != lost;
+      for (int64_t c = 0; c < count; c++) fails = fails || !(worst_row(&m, op, basis + c * n) <= 1e-7L);
+      wrong += fails;
+    }
+  }
+  CHECK_MSG(wrong == 0 && right > 300, "units of 2^+-%d, times %g: %d of %d null spaces are wrong", spread,
+            unit, wrong, right);
+}
+
 /* Perturbed pivots in the middle of a small matrix, whose factors say little of its null space. */
 static void check_small(tristar_t *ts, const typed *t) {
   static matrix m;
@@ -238,6 +290,9 @@ int main(void) {
   CHECK(found > 1700 && unclear < 20 && refused < 20);
   check_far_units(ts, &typed_single);
   check_far_units(ts, &typed_double);
+  check_range(ts, 400, 1);
+  check_range(ts, 500, 1);
+  check_range(ts, 90, 0x1p-800);
   check_small(ts, &typed_double);
   check_small(ts, &typed_complex_double);
   check_circulant(ts, &typed_double);
