@@ -309,9 +309,10 @@ typedef enum tristar_engine {
 } tristar_engine;
 
 /* Whether tristar_solve refines. A factor needs refinement if pivots were perturbed, or if trial solves of
- * the factorization lost digits (tristar_factor_stats). An imported factor may lack its matrix. */
+ * the factorization lost digits (tristar_factor_stats). So does a plan if trial solves with a narrower
+ * storage lose more than its rounding (tristar_storage). An imported factor may lack its matrix. */
 typedef enum tristar_refinement {
-  TRISTAR_REFINE_AUTO, /* If the factor needs it and stores its matrix. */
+  TRISTAR_REFINE_AUTO, /* If the factor or the plan needs it, and the factor stores its matrix. */
   TRISTAR_REFINE_NEVER /* Never. */
 } tristar_refinement;
 

@@ -41,7 +41,9 @@
  * rows of small terms. So can a pivot below 2^-10 of its column, if scalings are apart: its share over their
  * ratio is below eps^0.56. Trial solves with 7 right-hand sides look for such rows, as they do where scalings
  * are far apart. As a few right-hand sides miss some, solve_error is eps^-0.2 times their error (1,400; in
- * single precision 24), and at least eps times the condition, if that was estimated.
+ * single precision 24), and at least eps times the condition, if that was estimated. Where scalings differ by
+ * more than 2^60 (single precision: 2^27) it is at least 1: trials are no evidence for other right-hand
+ * sides.
  *
  * eps is twice the unit roundoff of the matrix: 2^-52, in single precision 2^-23. For single factors of a
  * double matrix the search for suspicious pivots uses single precision, and the solves of the estimate are
@@ -148,8 +150,9 @@ typedef struct tristar_determinant {
 /* Computes the determinant of A from its factors. The relative error is about n eps of the factors' type for
  * matrices of good condition, and n eps times the condition and the growth of pivots at most. The determinant
  * of a matrix that is singular to working precision is 0. If pivots were perturbed, though A is not singular,
- * the function analyzes and factors A once more, with a matching. Errors: STALE; UNSUPPORTED (an imported
- * factor); ACCURACY (pivots are perturbed again, or grow); those of tristar_factor. */
+ * or if scalings of LU or L D L^T differ by more than 2^20 (single precision: 2^9), the function analyzes and
+ * factors A once more, with a matching. Errors: STALE; UNSUPPORTED (an imported factor); ACCURACY (pivots are
+ * perturbed then, or grow); those of tristar_factor. */
 TRISTAR_API tristar_status tristar_factor_get_determinant(const tristar_factor_t *factor,
                                                           tristar_determinant *determinant);
 

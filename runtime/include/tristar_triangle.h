@@ -159,10 +159,9 @@ typedef struct tristar_triangle_options {
   tristar_triangle_options_init_sized((options), sizeof *(options))
 
 /* Makes a factor of a triangular matrix T: solves with T, T^T and T^H; with orders or scales solves with A,
- * A^T and A^H. Entries of view in the other triangle are not read, and with UNIT neither is the diagonal
- * (though that of a Hermitian view must be real). A symmetric, skew-symmetric or Hermitian view has both
- * triangles, whichever it stores. Refinement uses T, or
- * A, whose entries are rounded if scales are no powers of two. options may be NULL. Errors: as
+ * A^T and A^H. Entries of view in the other triangle are not read, and with UNIT neither is the diagonal.
+ * A symmetric, skew-symmetric or Hermitian view has both triangles, whichever it stores. Refinement uses T,
+ * or A, whose entries are rounded if scales are no powers of two. options may be NULL. Errors: as
  * tristar_import_supernodal; UNSUPPORTED: a permuted view that is not GENERAL. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,
                                                                    const tristar_triangle_options *options,

@@ -417,7 +417,7 @@ static tristar_status filter_view(tsi_env *env, const tristar_view *view, bool l
   tristar_view places = *view;
   places.values = NULL; /* those of the other triangle may be anything */
   TSI_TRY(tsi_pattern_create(env, &places, &pattern));
-  TSI_TRY(tsi_view_check_diagonal(env, view));
+  if (!unit) TSI_TRY(tsi_view_check_diagonal(env, view));
   TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
   tsi_pattern_take(pattern, view->values, values);
   return filter(env, pattern, values, lower, unit, out);

@@ -123,20 +123,27 @@ static void check_kind(tristar_t *ts, tristar_symmetry symmetry, bool is_complex
   }
 }
 
-/* What is declared Hermitian and has a diagonal that is not real is refused. */
+/* What is declared Hermitian and has a diagonal that is not real is refused. A unit triangle reads no
+ * diagonal.
+ */
 static void check_diagonal(tristar_t *ts) {
-  static number a[N * N];
-  static stored half;
+  static number a[N * N], expected[N * NRHS], x[N * NRHS];
+  static stored half, clean;
   tristar_factor_t *factor;
   draw(TRISTAR_HERMITIAN, true, a);
+  store(a, LOWER, TRISTAR_HERMITIAN, true, false, &clean);
   __imag__ a[5 * N + 5] = 0.5;
+  a[7 * N + 7] = NAN;
   store(a, LOWER, TRISTAR_HERMITIAN, true, false, &half);
-  for (int unit = 0; unit < 2; unit++) {
-    CHECK_STATUS(
-        tristar_import_csr(ts, &half.view, TRISTAR_LOWER, unit ? TRISTAR_UNIT : TRISTAR_NON_UNIT, &factor),
-        TRISTAR_ERR_FORMAT);
-    CHECK(factor == NULL);
-    CHECK_ERROR(ts, "diagonal entry 5");
+  CHECK_STATUS(tristar_import_csr(ts, &half.view, TRISTAR_LOWER, TRISTAR_NON_UNIT, &factor),
+               TRISTAR_ERR_FORMAT);
+  CHECK(factor == NULL);
+  CHECK_ERROR(ts, "diagonal entry 5");
+  for (int upper = 0; upper < 2; upper++) {
+    const tristar_uplo uplo = upper ? TRISTAR_UPPER : TRISTAR_LOWER;
+    solve(ts, &clean, uplo, TRISTAR_UNIT, TRISTAR_N, false, expected);
+    solve(ts, &half, uplo, TRISTAR_UNIT, TRISTAR_N, false, x);
+    CHECK(memcmp(x, expected, sizeof x) == 0);
   }
 }
 
