@@ -101,6 +101,7 @@ typedef struct tsi_pivoting {
                     a pivot of order 2 keeps what was there */
   double smallest, largest;  /* out: sizes of pivots, before they were perturbed */
   double weakest, strongest; /* out: the smallest and the largest share that a pivot is of column_size */
+  double nearest; /* out: LDLT: the smallest entry whose comparison with tiny decided the order of a pivot */
   tsi_index weakest_column;  /* out: the column of the weakest (inside the panel); TSI_NONE: no pivot */
   tsi_index perturbed;       /* out: how many pivots were */
   tsi_index stray;           /* out: ... of them not those of dependent rows */
@@ -110,7 +111,7 @@ typedef struct tsi_pivoting {
 } tsi_pivoting;
 
 static inline void tsi_pivoting_begin(tsi_pivoting *result) {
-  result->smallest = result->weakest = INFINITY;
+  result->smallest = result->weakest = result->nearest = INFINITY;
   result->largest = result->strongest = 0;
   result->weakest_column = TSI_NONE;
   result->perturbed = result->stray = 0;

@@ -62,7 +62,9 @@ static int choose(const block *m, tsi_index k, tsi_index *r) {
   const tsi_index below = largest_below(m, k);
   const tsi_real lambda = below == k ? 0 : tsi_abs(m->a[below + k * m->ld]);
   *r = k;
-  if (diagonal >= ALPHA * lambda || lambda < (tsi_real)m->result->tiny) return 1;
+  if (diagonal >= ALPHA * lambda) return 1;
+  if ((double)lambda < m->result->nearest) m->result->nearest = (double)lambda;
+  if (lambda < (tsi_real)m->result->tiny) return 1;
   tsi_real sigma = 0;
   for (tsi_index j = k; j < m->b; j++)
     if (j != below && tsi_abs(m->a[below + j * m->ld]) > sigma) sigma = tsi_abs(m->a[below + j * m->ld]);

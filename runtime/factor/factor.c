@@ -4,6 +4,7 @@
 #include "codelets/cpu/base/panel.h"
 #include "runtime/factor/assembly.h"
 #include "runtime/factor/method.h"
+#include "runtime/factor/update.h"
 #include "runtime/rows/row_factor.h"
 #include "tristar_typed.h"
 #include "runtime/matrix/view.h"
@@ -50,6 +51,7 @@ static void release_order(tsi_env *env, tristar_factor_t *factor) {
 }
 
 static void release_storage(tsi_env *env, tristar_factor_t *factor) {
+  tsi_update_release(&factor->update);
   TSI_FREE(env, factor->lower);
   TSI_FREE(env, factor->upper);
   TSI_FREE(env, factor->schur);

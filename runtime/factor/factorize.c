@@ -6,6 +6,7 @@
 #include "runtime/factor/front_device.h"
 #include "runtime/factor/front_places.h"
 #include "runtime/factor/scaling.h"
+#include "runtime/factor/update.h"
 
 /* ---- Scaling and sizes -------------------------------------------------------------------------------- */
 
@@ -98,13 +99,14 @@ void tsi_pivot_sizes_release(tsi_pivot_sizes *sizes) {
 
 /* ---- Life --------------------------------------------------------------------------------------------- */
 
-/* Scalings by final index. */
-static tristar_status place_scales(tsi_numeric *numeric) {
+tristar_status tsi_numeric_place_scales(tsi_numeric *numeric) {
   const tristar_factor_t *factor = numeric->factor;
   const tristar_analysis_t *an = factor->analysis;
   if (factor->row_scale == NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC_IN(numeric, numeric->row_scale, an->pattern->n));
-  TSI_TRY(TSI_ALLOC_IN(numeric, numeric->col_scale, an->pattern->n));
+  if (numeric->row_scale == NULL) {
+    TSI_TRY(TSI_ALLOC_IN(numeric, numeric->row_scale, an->pattern->n));
+    TSI_TRY(TSI_ALLOC_IN(numeric, numeric->col_scale, an->pattern->n));
+  }
   for (tsi_index j = 0; j < an->pattern->n; j++) {
     numeric->row_scale[j] = factor->row_scale[an->in_row[j]];
     numeric->col_scale[j] = factor->col_scale[an->out_row[j]];
@@ -155,7 +157,7 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_size
   set_factor(numeric, factor);
   TSI_TRY(tsi_mutex_init(env, &numeric->lock));
   numeric->has_lock = true;
-  TSI_TRY(place_scales(numeric));
+  TSI_TRY(tsi_numeric_place_scales(numeric));
   TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->share, an->pattern->n));
   numeric->sizes = sizes;
   numeric->fixed = fixed;
@@ -279,6 +281,7 @@ static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *
   const tsi_front_owners owners = {.device = places->device};
   TSI_TRY(tsi_numeric_create(factor, sizes, &factor->ts->fronts, &owners, fixed, out));
   (*out)->device = tsi_take(&places->device);
+  if (factor->update) TSI_TRY(tsi_numeric_stay(*out));
   if (factor->ts->workers.allowed && (*out)->dag->steps->count > 1) {
     TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
     TSI_TRY(tsi_numeric_record(*out));
@@ -351,15 +354,21 @@ static tristar_status try_fixed(tristar_factor_t *factor, const tsi_pivot_sizes 
   return TRISTAR_OK;
 }
 
+bool tsi_numeric_needs_fixed(tsi_numeric *numeric) {
+  return !tsi_numeric_failed(numeric) && tsi_numeric_is_doubtful(numeric) &&
+         tsi_factor_interchanged(numeric->factor);
+}
+
 tristar_status tsi_factorize(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_numeric *numeric = NULL;
-  tsi_pivot_sizes sizes;
+  tsi_pivot_sizes sizes = {.column = NULL};
+  tsi_update_forget(factor->update);
   TSI_TRY_OUT(tsi_pivot_sizes_measure(factor, &sizes));
   TSI_TRY_OUT(factor_once(factor, &sizes, false, &numeric));
-  if (!tsi_numeric_failed(numeric) && tsi_numeric_is_doubtful(numeric) && tsi_factor_interchanged(factor))
-    TSI_TRY_OUT(try_fixed(factor, &sizes, &numeric));
+  if (tsi_numeric_needs_fixed(numeric)) TSI_TRY_OUT(try_fixed(factor, &sizes, &numeric));
   TSI_TRY_OUT(tsi_numeric_finish(numeric, factor));
+  tsi_update_take(factor->update, &numeric, &sizes);
 out:
   tsi_pivot_sizes_release(&sizes);
   tsi_numeric_destroy(&numeric);

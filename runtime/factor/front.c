@@ -81,6 +81,7 @@ void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open) {
   tristar_status status = TRISTAR_OK;
   tsi_front *front = &open->front;
   if (tsi_numeric_failed(numeric)) return;
+  open->first_pieces = 0;
   TSI_TRY_OUT(tsi_front_begin(numeric, open));
   const tsi_front_tiles t = tsi_factorization_tiles(numeric->dag, open->s);
   TSI_TRY_OUT(TSI_ALLOC_ZERO(numeric->env, open->assembled, tsi_front_pieces(&t)));
@@ -168,6 +169,7 @@ void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_in
 }
 
 void tsi_front_free_children(tsi_numeric *numeric, tsi_index s) {
+  if (numeric->panel) return;
   for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++) {
     const tsi_index child = numeric->dag->child[k];
     if (tsi_front_leaves_parts(numeric->dag->teams, child))
@@ -193,7 +195,19 @@ static void keep_weakest(tsi_numeric *numeric, tsi_index column, double share) {
   pthread_mutex_unlock(&numeric->lock);
 }
 
-static void keep_pivots(tsi_numeric *numeric, tsi_index column, const tsi_pivoting *result) {
+static tsi_panel_figures figures_of(const tsi_pivoting *result) {
+  return (tsi_panel_figures){.smallest = result->smallest,
+                             .largest = result->largest,
+                             .weakest = result->weakest,
+                             .strongest = result->strongest,
+                             .deciding = fmin(result->smallest, result->nearest),
+                             .weakest_column = result->weakest_column,
+                             .perturbed = result->perturbed,
+                             .stray = result->stray,
+                             .dependent = result->dependent};
+}
+
+static void add_figures(tsi_numeric *numeric, tsi_index column, const tsi_panel_figures *result) {
   double smallest = atomic_load(&numeric->smallest);
   int first = atomic_load(&numeric->dependent);
   if (result->perturbed > 0) atomic_fetch_add(&numeric->perturbed, result->perturbed);
@@ -207,6 +221,35 @@ static void keep_pivots(tsi_numeric *numeric, tsi_index column, const tsi_pivoti
   raise_atomic(&numeric->largest, result->largest);
   raise_atomic(&numeric->strongest, result->strongest);
   if (result->weakest < TSI_WEAK) keep_weakest(numeric, column + result->weakest_column, result->weakest);
+}
+
+static void keep_pivots(tsi_numeric *numeric, tsi_index panel, const tsi_pivoting *result) {
+  const tsi_panel_figures figures = figures_of(result);
+  if (numeric->panel) numeric->panel[panel] = figures;
+  add_figures(numeric, numeric->analysis->panels->start[panel], &figures);
+}
+
+/* After keep_pivots of the panel. */
+static void keep_growth(tsi_numeric *numeric, tsi_index panel, double growth) {
+  if (numeric->panel) numeric->panel[panel].inverse_growth = fmax(numeric->panel[panel].inverse_growth, growth);
+  raise_atomic(&numeric->inverse_growth, growth);
+}
+
+void tsi_numeric_clear_figures(tsi_numeric *numeric) {
+  const tsi_pivot_figures none = {
+      .dependent = INT_MAX, .dependent_row = TSI_NONE, .smallest = INFINITY, .weakest = INFINITY, .weakest_row = TSI_NONE};
+  tsi_numeric_set_figures(numeric, &none);
+  atomic_store(&numeric->inverse_growth, 0);
+}
+
+void tsi_numeric_add_figures(tsi_numeric *numeric, tsi_index panel) {
+  add_figures(numeric, numeric->analysis->panels->start[panel], &numeric->panel[panel]);
+  raise_atomic(&numeric->inverse_growth, numeric->panel[panel].inverse_growth);
+}
+
+bool tsi_numeric_depends_on(const tsi_numeric *numeric, tsi_index panel, double tiny) {
+  const tsi_panel_figures *figures = &numeric->panel[panel];
+  return figures->perturbed > 0 || figures->deciding <= tiny * (1 + 1e-6); /* tiny as a float, too */
 }
 
 /* The pivot of a column, by final index, does not serve. */
@@ -319,8 +362,8 @@ static void note_inverse(tsi_numeric *numeric, tsi_index panel, bool upper) {
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_index b = tsi_panel_width(an->panels, panel);
   if (b == 1 || tsi_analysis_inverse(an) == TSI_INVERSE_NONE) return;
-  raise_atomic(&numeric->inverse_growth,
-               numeric->kernels->inverse_growth(b, tsi_factor_panel(numeric->factor, upper, panel)));
+  keep_growth(numeric, panel,
+              numeric->kernels->inverse_growth(b, tsi_factor_panel(numeric->factor, upper, panel)));
 }
 
 tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
@@ -336,8 +379,8 @@ tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi
       .result = &result,
   };
   numeric->small(front, &factors);
-  keep_pivots(numeric, column, &result);
-  raise_atomic(&numeric->inverse_growth, factors.growth);
+  keep_pivots(numeric, panel, &result);
+  keep_growth(numeric, panel, factors.growth);
   return result.failed == TSI_NONE ? TRISTAR_OK : fail_at(numeric, column + result.failed, result.why);
 }
 
@@ -355,7 +398,7 @@ void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, ts
     numeric->kernels->stripe_diagonal_ldl(stripe, pivot, &result);
   else
     numeric->kernels->stripe_diagonal(stripe, pivot, &result);
-  keep_pivots(numeric, column, &result);
+  keep_pivots(numeric, panel, &result);
   if (result.failed != TSI_NONE) fail(numeric, fail_at(numeric, column + result.failed, result.why));
 }
 

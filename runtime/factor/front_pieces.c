@@ -44,6 +44,7 @@ static void note(tsi_numeric *numeric, tsi_open_front *open, tsi_index piece) {
   const tsi_front_tiles t = tsi_factorization_tiles(dag, open->s);
   const tsi_index pieces = tsi_front_pieces(&t), before = open->first_pieces;
   const tsi_index *position = open->position;
+  if (numeric->panel) return; /* all stays */
   open->assembled[piece] = true;
   while (open->first_pieces < pieces && open->assembled[open->first_pieces]) open->first_pieces++;
   if (open->first_pieces == before || open->first_pieces == pieces) return; /* then all is freed */

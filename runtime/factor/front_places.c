@@ -178,7 +178,7 @@ tristar_status tsi_front_places_choose(const tristar_factor_t *factor, double *s
   const bool wanted = place == TRISTAR_PLACE_GPU;
   bool *tiled = NULL, any;
   *places = (tsi_front_places){.optional = place == TRISTAR_PLACE_AUTO};
-  if (place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
+  if (place == TRISTAR_PLACE_CPU || factor->update != NULL) return TRISTAR_OK;
   const char *reason = obstacle(factor);
   if (reason && wanted)
     TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU for the factorization: %s", reason);

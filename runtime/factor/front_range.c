@@ -19,7 +19,7 @@ typedef struct space {
 /* Scalars on a stack for the complement of s; 0: it has memory of its own. */
 static tsi_count stacked_scalars(const tsi_numeric *numeric, const space *room, tsi_index s) {
   const tsi_index parent = numeric->analysis->symbolic->parent[s];
-  if (s < room->first || parent == TSI_NONE || parent > room->last) return 0;
+  if (numeric->panel || s < room->first || parent == TSI_NONE || parent > room->last) return 0;
   const tsi_count scalars = tsi_numeric_complement_size(numeric, s);
   return scalars > STACKED_MOST ? 0 : (scalars + TSI_CACHE_LINE - 1) / TSI_CACHE_LINE * TSI_CACHE_LINE;
 }
@@ -41,9 +41,9 @@ static void pop_children(tsi_numeric *numeric, space *room, tsi_index s) {
 
 static void push_complement(tsi_numeric *numeric, space *room, tsi_index s) {
   const tsi_count scalars = stacked_scalars(numeric, room, s);
+  if (scalars == 0) return;
   tsi_count *top = &room->top[*is_odd(room, s)];
-  if (scalars > 0)
-    numeric->complement[s] = room->stack[*is_odd(room, s)] + (size_t)*top * numeric->kernels->scalar_bytes;
+  numeric->complement[s] = room->stack[*is_odd(room, s)] + (size_t)*top * numeric->kernels->scalar_bytes;
   *top += scalars;
 }
 
@@ -75,6 +75,7 @@ static tristar_status allocate_space(tsi_numeric *numeric, tsi_index first, tsi_
   tsi_count p = 0, q = 0, work = 0, position = 0;
   for (tsi_index s = first; s <= last; s++) {
     tsi_front front;
+    if (tsi_numeric_skips(numeric, s)) continue;
     tsi_front_set_sizes(numeric, s, &front);
     raise_to(&p, (tsi_count)front.f * front.w);
     raise_to(&q, (tsi_count)front.w * front.m);
@@ -82,7 +83,7 @@ static tristar_status allocate_space(tsi_numeric *numeric, tsi_index first, tsi_
     raise_to(&position, tsi_front_children_rows(numeric, s));
   }
   *room = (space){.first = first, .last = last};
-  TSI_TRY(allocate_stacks(numeric, room));
+  if (numeric->panel == NULL) TSI_TRY(allocate_stacks(numeric, room));
   TSI_TRY(tsi_front_allocate(numeric, p, &room->p));
   if (numeric->pivots) TSI_TRY(tsi_front_allocate(numeric, q, &room->q));
   TSI_TRY(tsi_front_allocate(numeric, work, &room->work));
@@ -131,7 +132,7 @@ void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last) {
   if (tsi_numeric_failed(numeric)) return;
   TSI_TRY_OUT(allocate_space(numeric, first, last, &room));
   for (tsi_index s = first; s <= last && !tsi_numeric_failed(numeric); s++)
-    TSI_TRY_OUT(whole(numeric, s, &room));
+    if (!tsi_numeric_skips(numeric, s)) TSI_TRY_OUT(whole(numeric, s, &room));
   tsi_numeric_report(numeric, last - first + 1);
 out:
   fail(numeric, status);

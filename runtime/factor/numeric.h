@@ -31,6 +31,7 @@
  * the last step of its front, or from when it may come, until it is assembled, or gone. After a failure some
  * exist until the end
  *   - the rest of a tiled front exists from its opening until it is closed
+ *   - if complements stay (tsi_numeric_stay), each exists until the end, and none is on a stack
  *   - after the first failure, which `failure` keeps, tasks return at once
  *   - two steps that may run at the same time write different tiles (dag/factor/factorization.h) */
 #pragma once
@@ -86,6 +87,14 @@ typedef struct tsi_pivot_figures {
   tsi_index weakest_row; /* the user's row of the weakest pivot; TSI_NONE: there is none */
 } tsi_pivot_figures;
 
+/* The figures of the pivots of one panel, as tsi_pivoting has them. */
+typedef struct tsi_panel_figures {
+  double smallest, largest, weakest, strongest;
+  double deciding; /* the smallest number that was compared with `tiny` */
+  double inverse_growth;
+  tsi_index weakest_column, perturbed, stray, dependent;
+} tsi_panel_figures;
+
 typedef struct tsi_device_front tsi_device_front; /* front_device.h */
 
 typedef struct tsi_numeric {
@@ -109,6 +118,9 @@ typedef struct tsi_numeric {
   double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
   _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
   float *share; /* n, by final index: the share of each pivot (front.h); 0: not measured here */
+  tsi_panel_figures *panel; /* by panel, if complements stay after their use, for tsi_numeric_run_again; NULL:
+                               they do not */
+  const bool *touched;      /* by supernode: fronts that a run works on; NULL: all */
   tsi_factorization *dag;
   pthread_mutex_t lock; /* what pieces of a front's assembly have in common (front_pieces.c) */
   bool has_lock;
@@ -165,9 +177,25 @@ static inline tsi_count tsi_numeric_complement_size(const tsi_numeric *numeric, 
 tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s);
 /* The steps as tasks of StarPU, which runs. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_record(tsi_numeric *numeric);
+/* Frees the tasks. */
+void tsi_numeric_forget_tasks(tsi_numeric *numeric);
 /* Runs all steps: on StarPU if they are recorded. Errors: those of the port and of StarPU; a failure of a
  * step is told by tsi_numeric_finish. */
 TRISTAR_CHECKED tristar_status tsi_numeric_run(tsi_numeric *numeric);
+/* Before the first run: complements and the figures of panels are to stay. One process; no devices. Errors:
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_numeric_stay(tsi_numeric *numeric);
+/* After a run that did not fail, with other values, scalings or sizes: the fronts that these touch, and their
+ * ancestors; the figures become those of all fronts. tasks: on StarPU, which runs. Errors: MEMORY, RUNTIME; a
+ * failure of a step is told by tsi_numeric_finish. */
+TRISTAR_CHECKED tristar_status tsi_numeric_run_again(tsi_numeric *numeric, const bool *touched, bool tasks);
+/* The scalings of the factor, by final index: again where they have changed. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_numeric_place_scales(tsi_numeric *numeric);
+/* Has a pivot of the panel been perturbed, or would it be, with this threshold in the place of the old one? */
+bool tsi_numeric_depends_on(const tsi_numeric *numeric, tsi_index panel, double tiny);
+/* The figures of a run begin with none, and with those of a panel. */
+void tsi_numeric_clear_figures(tsi_numeric *numeric);
+void tsi_numeric_add_figures(tsi_numeric *numeric, tsi_index panel);
 /* Bytes of a message that leaves or (receive) comes. */
 size_t tsi_numeric_piece_bytes(const tsi_numeric *numeric, bool receive, const tsi_front_message *message);
 /* Message `received` is there, message `sent` has gone. From any thread. */
@@ -177,6 +205,8 @@ void tsi_numeric_departed(tsi_numeric *numeric, tsi_index sent);
 void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step);
 /* What the pivots were like; of several processes together. */
 tsi_pivot_figures tsi_numeric_figures(const tsi_numeric *numeric);
+/* After a run without a failure: should another one try LU without interchanges (tsi_factorize)? */
+bool tsi_numeric_needs_fixed(tsi_numeric *numeric);
 void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figures);
 /* After all steps: the first failure, or the figures of the factor. Of many processes, `share` has the pivots
  * of all in columns of the part; the inherited error is the largest along paths of the part. Errors: also
@@ -316,6 +346,11 @@ void tsi_numeric_set_terms(tsi_numeric *numeric, const double *terms);
 bool tsi_numeric_is_doubtful(const tsi_numeric *numeric);
 /* After the last step of a factorization with fixed pivots: is half of the digits left of every pivot? */
 bool tsi_numeric_is_accurate(const tsi_numeric *numeric);
+
+/* Is the front left as it is? */
+static inline bool tsi_numeric_skips(const tsi_numeric *numeric, tsi_index s) {
+  return numeric->touched != NULL && !numeric->touched[s];
+}
 
 static inline bool tsi_numeric_failed(tsi_numeric *numeric) {
   return tsi_failure_exists(&numeric->failure) ||

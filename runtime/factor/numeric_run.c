@@ -105,22 +105,34 @@ static void run_task(void *context, const tsi_index argument[4], int worker) {
   tsi_numeric_run_step(context, argument[0]);
 }
 
+/* Does the step work on no front that is touched? */
+static bool skips_step(const tsi_numeric *numeric, tsi_index step) {
+  const tsi_front_step *part = &numeric->dag->part[step];
+  for (tsi_index s = part->first; s <= part->last; s++)
+    if (!tsi_numeric_skips(numeric, s)) return false;
+  return true;
+}
+
 tristar_status tsi_numeric_record(tsi_numeric *numeric) {
   const tsi_factorization *dag = numeric->dag;
   const tsi_steps *steps = dag->steps;
+  TSI_SCRATCH(numeric->env, tsi_index, number, steps->count);
   TSI_TRY(tsi_task_list_create(numeric->env, &numeric->list));
   for (tsi_index k = 0; k < steps->count; k++) {
     const tsi_step *step = &steps->step[k];
     const tsi_index argument[4] = {k, 0, 0, 0};
-    tsi_index number;
+    number[k] = TSI_NONE;
+    if (skips_step(numeric, k)) continue;
     if (step->kind == TSI_STEP_ARRIVAL)
-      TSI_TRY(tsi_task_list_add_event(numeric->list, tsi_step_name(step->kind), argument, &number));
+      TSI_TRY(tsi_task_list_add_event(numeric->list, tsi_step_name(step->kind), argument, &number[k]));
     else
       TSI_TRY(tsi_task_list_add(numeric->list, tsi_step_name(step->kind), run_task, numeric, argument,
-                                step->priority, 1 + 1e6 * dag->part[k].work / TSI_CORE_FLOPS, &number));
+                                step->priority, 1 + 1e6 * dag->part[k].work / TSI_CORE_FLOPS, &number[k]));
   }
-  for (tsi_count e = 0; e < steps->edges; e++)
-    TSI_TRY(tsi_task_list_after(numeric->list, steps->edge[e].item, steps->edge[e].before));
+  for (tsi_count e = 0; e < steps->edges; e++) {
+    const tsi_index item = number[steps->edge[e].item], before = number[steps->edge[e].before];
+    if (item != TSI_NONE && before != TSI_NONE) TSI_TRY(tsi_task_list_after(numeric->list, item, before));
+  }
   TSI_TRY(tsi_device_fronts_record(numeric));
   TSI_TRY(tsi_tasks_create(numeric->env, numeric->list, &numeric->tasks));
   return tsi_tasks_record(numeric->tasks);
@@ -129,7 +141,7 @@ tristar_status tsi_numeric_record(tsi_numeric *numeric) {
 static tristar_status run_steps(tsi_numeric *numeric) {
   if (numeric->tasks) TSI_TRY(tsi_tasks_run(numeric->tasks, false));
   for (tsi_index k = 0; !numeric->tasks && k < numeric->dag->steps->count; k++)
-    tsi_numeric_run_step(numeric, k);
+    if (!skips_step(numeric, k)) tsi_numeric_run_step(numeric, k);
   return TRISTAR_OK;
 }
 
@@ -170,5 +182,42 @@ tristar_status tsi_numeric_run(tsi_numeric *numeric) {
     status = run_steps(numeric);
   }
   tsi_blas_release();
+  return status;
+}
+
+/* ---- Another run -------------------------------------------------------------------------------------- */
+
+tristar_status tsi_numeric_stay(tsi_numeric *numeric) {
+  return TSI_ALLOC_ZERO_IN(numeric, numeric->panel, numeric->analysis->panels->count);
+}
+
+void tsi_numeric_forget_tasks(tsi_numeric *numeric) {
+  tsi_tasks_destroy(&numeric->tasks);
+  TSI_FREE(numeric->env, numeric->list);
+}
+
+/* What pivots of order 2 leave out is to be zero. */
+static void clear_shares(tsi_numeric *numeric, const bool *touched) {
+  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    for (tsi_index j = symbolic->start[s]; touched[s] && j < symbolic->start[s + 1]; j++) numeric->share[j] = 0;
+}
+
+tristar_status tsi_numeric_run_again(tsi_numeric *numeric, const bool *touched, bool tasks) {
+  const tsi_panels *panels = numeric->analysis->panels;
+  tristar_status status = TRISTAR_OK;
+  tsi_numeric_forget_tasks(numeric);
+  tsi_numeric_clear_figures(numeric);
+  clear_shares(numeric, touched);
+  atomic_store(&numeric->done, 0);
+  atomic_store(&numeric->percent, 0);
+  numeric->touched = touched;
+  if (tasks) TSI_TRY_OUT(tsi_numeric_record(numeric));
+  TSI_TRY_OUT(tsi_numeric_run(numeric));
+  for (tsi_index p = 0; p < panels->count; p++)
+    if (!touched[panels->supernode[p]]) tsi_numeric_add_figures(numeric, p);
+out:
+  tsi_numeric_forget_tasks(numeric);
+  numeric->touched = NULL;
   return status;
 }

@@ -12,8 +12,8 @@
 
 /* The factor takes the plan over, and its share of the factor counts no more. */
 static void keep_plan(tristar_factor_t *factor, tristar_plan_t **plan) {
-  if (*plan == NULL || (*plan)->way.kind != TRISTAR_WAY_SERIAL || factor->analysis->stats.n > KEPT_ROWS)
-    return;
+  const bool large = factor->analysis->stats.n > KEPT_ROWS && factor->update == NULL;
+  if (*plan == NULL || (*plan)->way.kind != TRISTAR_WAY_SERIAL || large) return;
   factor->trial_plan = tsi_take(plan);
   factor->destroy_trial_plan = tristar_plan_destroy;
   atomic_fetch_sub(&factor->references, 1);
@@ -115,9 +115,15 @@ out:
   return tsi_answer(env, status);
 }
 
+tristar_status tsi_judge_renewed(tristar_factor_t *factor, tristar_status status) {
+  TSI_CLEANUP(finish) owner o = owner_of(factor, true);
+  status = tsi_verdict_renewed(&o.verdict, status);
+  if (status != TRISTAR_OK) factor->valid = false;
+  return status;
+}
+
 tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
   tristar_status status = TRISTAR_OK;
-  TSI_CLEANUP(finish) owner o = {.other = NULL};
   TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
@@ -126,11 +132,7 @@ tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
   if (values == NULL && factor->analysis->pattern->ptr[factor->analysis->pattern->n] > 0)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
-  status = tsi_factor_renew(factor, values);
-  o = owner_of(factor, true);
-  status = tsi_verdict_renewed(&o.verdict, status);
-  if (status != TRISTAR_OK) factor->valid = false;
-  TSI_TRY_OUT(status);
+  TSI_TRY_OUT(tsi_judge_renewed(factor, tsi_factor_renew(factor, values)));
   tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
 out:
   return tsi_answer(env, status);

@@ -1,0 +1,47 @@
+/* New values for few entries of a matrix: only fronts with such an entry, and their ancestors, are factored.
+ *
+ * The Schur complement that a front leaves to its parent (numeric.h) depends on the entries of its subtree
+ * alone. If all complements stay after their use, the fronts of other subtrees need not be factored again. The
+ * scaling, the sizes of columns and the threshold of tiny pivots depend on all values: they are measured anew,
+ * and a front that depends on one that has changed is factored, too. So the factors have the bits of a
+ * factorization of all fronts.
+ *
+ * Reads   an analysis; the values of a factor, which have changed.
+ * Writes  the factor; complements.
+ * Invariants
+ *   - numeric is the latest factorization of the factor, which succeeded with pivots that interchange; NULL:
+ * there is none, and the next one is of all fronts
+ *   - numeric->sizes points to sizes */
+#pragma once
+
+#include "runtime/factor/numeric.h"
+#include "tristar_update.h"
+
+typedef struct tsi_update tsi_update;
+
+/* Prepares factor->update, unless it is there, without a factorization. Errors: MEMORY; UNSUPPORTED (an import;
+ * PLACE_GPU). */
+TRISTAR_CHECKED tristar_status tsi_update_create(tristar_factor_t *factor);
+/* update: points to NULL, or is NULL: nothing to do. */
+void tsi_update_release(tsi_update **update);
+/* Frees the complements: the next factorization is of all fronts. */
+void tsi_update_forget(tsi_update *update);
+/* Takes over a factorization that has succeeded, and what it was measured by; leaves NULL. */
+void tsi_update_take(tsi_update *update, tsi_numeric **numeric, tsi_pivot_sizes *sizes);
+/* Will the next change be of few fronts? */
+bool tsi_update_is_ready(const tsi_update *update);
+
+/* New values: of all entries of the user (count < 0; entry is NULL), or of `count` of them by their numbers. */
+typedef struct tsi_new_values {
+  int64_t count;
+  const int64_t *entry;
+  const void *values;
+} tsi_new_values;
+
+/* Are the numbers those of entries, and the values finite? Nothing has changed after a failure. Errors:
+ * ARGUMENT, UNSUPPORTED (numbers, but some entries are duplicates), NOT_FINITE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_update_check(const tristar_factor_t *factor, const tsi_new_values *given);
+/* Takes values that were checked, and factors what they touch. factor->update is there. Errors: those of
+ * tristar_refactor. */
+TRISTAR_CHECKED tristar_status tsi_factor_update(tristar_factor_t *factor, const tsi_new_values *given,
+                                                 tristar_update_result *result);

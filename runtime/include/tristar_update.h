@@ -1,0 +1,74 @@
+/* TriStar: new values for few entries of a matrix, such as a switch in a circuit, contact in mechanics, a line
+ * of a power grid, or an active set.
+ *
+ *   tristar_update_begin     factors once more, and keeps what changes need          once, optional
+ *   tristar_update_values    takes all values, and finds those that have changed     many times
+ *   tristar_update_entries   takes the values of the entries that have changed       many times
+ *   tristar_update_end       frees what was kept                                     optional
+ *
+ * Only supernodes with a changed entry and their ancestors in the assembly tree are factored. Plans of the factor
+ * use the new values from their next solve on. Factors, solutions and statistics have the same bits as those of
+ * tristar_refactor with the same values (except the statistics of time and memory).
+ *
+ * Cost. In two dimensions one changed row takes a few percent of a factorization. In three dimensions the
+ * largest front alone is a large share of a factorization, and every path ends there: one changed row takes
+ * about a third. Beside the fronts, all values are read a few times to choose the scaling. Rows and columns
+ * whose scaling changes count as changed. Suspicious pivots (tristar_stats.h) cost the same trial solves as
+ * after tristar_refactor.
+ *
+ * Memory. The Schur complement of every front is kept (tristar_update_result.kept_bytes): mostly one to three
+ * times the memory of the factors. Factors without these functions keep nothing.
+ *
+ * Supported: LU, LDLT and LLT, all types, all options of the analysis but PLACE_GPU; PLACE_AUTO factors on
+ * cores from the first of these calls on. Not supported: imported and distributed factors. */
+#include "tristar.h" /* before the guard: see tristar_compat.h */
+
+#ifndef TRISTAR_UPDATE_H
+#define TRISTAR_UPDATE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a change was. */
+typedef struct tristar_update_result {
+  int64_t entries;    /* Stored entries with another value. 0: nothing was factored. */
+  int64_t fronts;     /* Supernodes that were factored. */
+  int64_t all_fronts; /* Supernodes of the matrix. */
+  double flops;       /* Operations of the supernodes that were factored, as stored. */
+  int whole;          /* 1: all were, as nothing was kept, or a second factorization was needed. */
+  size_t kept_bytes;  /* Bytes of the Schur complements that are kept. */
+} tristar_update_result;
+
+/* Factors the present values once more and keeps the Schur complements of all fronts. From then on
+ * tristar_refactor keeps them, too. Without this call the first change does so. Does nothing if they are kept.
+ * No solve with the factor may run during the call. Errors: those of tristar_refactor; STALE (no values);
+ * UNSUPPORTED (an imported factor; PLACE_GPU). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_begin(tristar_factor_t *factor);
+
+/* Frees what is kept. The factor and its plans stay valid. */
+TRISTAR_API void tristar_update_end(tristar_factor_t *factor);
+
+/* Takes new values of all entries, as tristar_refactor does, and factors what they touch. values: as for
+ * tristar_factor; entries whose bits have not changed count as unchanged. result may be NULL. No solve with
+ * the factor may run during the call.
+ *
+ * Errors: those of tristar_refactor; UNSUPPORTED as above. After NOT_FINITE because of a value, the factor and
+ * *result are as before. After another failure the factor has no values, and solves return STALE until
+ * tristar_refactor or this function succeeds. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_values(tristar_factor_t *factor, const void *values,
+                                                                 tristar_update_result *result);
+
+/* The same for `count` entries: entry[k], from 0, is the place of a value in the arrays of the view of
+ * tristar_analyze (row i of CSR has the entries ptr[i] - base .. ptr[i+1] - base - 1), and values[k] its new
+ * value. If an entry is listed twice, the last value counts. Errors: as tristar_update_values; ARGUMENT (an
+ * entry that is out of range: the message names it; count < 0), UNSUPPORTED (the view has duplicates), STALE
+ * (the factor has no values). After ARGUMENT for this reason, and UNSUPPORTED, the factor is as before. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_entries(tristar_factor_t *factor, int64_t count,
+                                                                  const int64_t *entry, const void *values,
+                                                                  tristar_update_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+/* tristar_update_begin, tristar_update_values, tristar_update_entries: changes of few entries, and a verdict as
+ * after other factorizations.
+ *
+ * Reads   new values.   Writes  a factor. */
+#include "runtime/base/clock.h"
+#include "runtime/factor/update.h"
+#include "runtime/iterate/refine/judge.h"
+
+static tristar_status update(tristar_factor_t *factor, const tsi_new_values *given,
+                             tristar_update_result *result) {
+  const double begin = tsi_clock();
+  const size_t before = tsi_memory_watch(&factor->ts->env) - factor->stats.factor_bytes;
+  tristar_update_result found;
+  TSI_TRY(tsi_update_create(factor));
+  TSI_TRY(tsi_update_check(factor, given));
+  const tristar_status status = tsi_factor_update(factor, given, &found);
+  if (status != TRISTAR_OK || found.fronts > 0) TSI_TRY(tsi_judge_renewed(factor, status));
+  if (result != NULL) *result = found;
+  tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
+  return TRISTAR_OK;
+}
+
+tristar_status tristar_update_begin(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(factor, factor->ts);
+  TSI_TRY_OUT(tsi_factor_need_values(factor));
+  if (tsi_update_is_ready(factor->update)) return TRISTAR_OK;
+  TSI_TRY_OUT(update(factor, &(tsi_new_values){.count = 0}, NULL));
+out:
+  return tsi_answer(&factor->ts->env, status);
+}
+
+void tristar_update_end(tristar_factor_t *factor) {
+  if (factor != NULL) tsi_update_release(&factor->update);
+}
+
+tristar_status tristar_update_values(tristar_factor_t *factor, const void *values,
+                                     tristar_update_result *result) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(factor, factor->ts);
+  tsi_env *env = &factor->ts->env;
+  if (values == NULL && factor->analysis->pattern->ptr[factor->analysis->pattern->n] > 0)
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+  TSI_TRY_OUT(update(factor, &(tsi_new_values){.count = -1, .values = values}, result));
+out:
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_update_entries(tristar_factor_t *factor, int64_t count, const int64_t *entry,
+                                      const void *values, tristar_update_result *result) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(factor, factor->ts);
+  tsi_env *env = &factor->ts->env;
+  if (count < 0) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "count is %lld", (long long)count);
+  if (count > 0 && (entry == NULL || values == NULL))
+    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", entry ? "values" : "entry");
+  TSI_TRY_OUT(tsi_factor_need_values(factor));
+  TSI_TRY_OUT(update(factor, &(tsi_new_values){.count = count, .entry = entry, .values = values}, result));
+out:
+  return tsi_answer(env, status);
+}
