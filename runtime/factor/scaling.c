@@ -403,11 +403,22 @@ static tristar_status keep(const tsi_scaling *s, double **row_scale, double **co
   return TRISTAR_OK;
 }
 
+/* Of exponents that need no scaling. */
+static int limit_of(char factor_scalar) {
+  return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 40 : 300;
+}
+
+bool tsi_scaling_llt_is_free(char factor_scalar, int low, int high, int most) {
+  const int limit = limit_of(factor_scalar), apart = 2 * tsi_apart_units(factor_scalar);
+  if (low > high || low < -limit || high > limit || high - low > apart) return false;
+  const int scale = -half(low) > 0 ? -half(low) : 0; /* the largest; of a missing diagonal entry 0 */
+  return most <= limit - 2 * scale;
+}
+
 tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_lines *lines, double **row_scale,
                                 double **col_scale) {
   tristar_status status = TRISTAR_OK;
-  const bool single = tsi_sparse_kernels_select(lines->factor_scalar)->epsilon > 1e-10;
-  const int limit = single ? 40 : 300; /* of exponents that need no scaling */
+  const int limit = limit_of(lines->factor_scalar);
   tsi_scaling s = {.env = env, .lines = lines, .symmetric = lines->method != TRISTAR_METHOD_LU};
   bool needed = true;
   TSI_TRY_OUT(tsi_scaling_agree(&s, allocate(&s)));

@@ -1,18 +1,10 @@
 /* Fronts that changed entries touch: see update.h. */
 #include "runtime/factor/update.h"
 
-#include "runtime/factor/scaling.h"
+#include "runtime/factor/method.h"
 
 
 #define AT_ONCE 128    /* values that are compared by one call */
-
-struct tsi_update {
-  tsi_numeric *numeric;
-  tsi_pivot_sizes sizes;
-  bool *touched;        /* by supernode */
-  tsi_index *supernode; /* n, by final index */
-  size_t kept_bytes;    /* of complements */
-};
 
 /* ---- Life --------------------------------------------------------------------------------------------- */
 
@@ -32,6 +24,7 @@ tristar_status tsi_update_create(tristar_factor_t *factor) {
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "changes of few entries need fronts on cores: the analysis has PLACE_GPU");
   TSI_TRY(TSI_ALLOC_ZERO(env, update, 1));
   TSI_TRY(TSI_ALLOC_IN(update, update->touched, an->symbolic->count));
+  TSI_TRY(TSI_ALLOC_IN(update, update->resized, an->symbolic->n));
   TSI_TRY(TSI_ALLOC_IN(update, update->supernode, an->symbolic->n));
   find_supernodes(an->symbolic, update->supernode);
   factor->update = tsi_take(&update);
@@ -60,6 +53,7 @@ void tsi_update_take(tsi_update *update, tsi_numeric **numeric, tsi_pivot_sizes 
   for (tsi_index s = 0; s < kept->analysis->symbolic->count; s++)
     if (kept->complement[s])
       update->kept_bytes += (size_t)tsi_numeric_complement_size(kept, s) * kept->kernels->scalar_bytes;
+  tsi_update_begin_exponents(kept->factor);
 }
 
 bool tsi_update_is_ready(const tsi_update *update) {
@@ -154,66 +148,21 @@ tristar_status tsi_update_check(const tristar_factor_t *factor, const tsi_new_va
 
 /* ---- Fronts that are touched ---------------------------------------------------------------------------- */
 
-static void touch(tristar_factor_t *factor, tsi_index supernode) {
-  const tsi_index *parent = factor->analysis->symbolic->parent;
-  bool *touched = factor->update->touched;
-  for (tsi_index s = supernode; s != TSI_NONE && !touched[s]; s = parent[s]) touched[s] = true;
-}
-
-/* The front that assembles entry (row, column) of the user, and of a symmetric kind its image. */
-static void touch_entry(tristar_factor_t *factor, tsi_index row, tsi_index column) {
+void tsi_update_touch_entry(const tristar_factor_t *factor, tsi_index row, tsi_index column) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index *supernode = factor->update->supernode;
-  touch(factor, supernode[tsi_index_min(an->in_place[row], an->out_place[column])]);
+  tsi_update_touch(factor, supernode[tsi_index_min(an->in_place[row], an->out_place[column])]);
   if (an->pattern->symmetry != TRISTAR_GENERAL)
-    touch(factor, supernode[tsi_index_min(an->in_place[column], an->out_place[row])]);
+    tsi_update_touch(factor, supernode[tsi_index_min(an->in_place[column], an->out_place[row])]);
 }
 
 static tristar_status take_entry(tristar_factor_t *factor, tsi_index line, tsi_count p, const char *value) {
   const tsi_pattern *pattern = factor->analysis->pattern;
   const tsi_index other = pattern->index[p];
+  tsi_update_note(factor, line, p, value);
   memcpy((char *)factor->values + (size_t)p * factor->user_bytes, value, factor->user_bytes);
-  touch_entry(factor, pattern->by_rows ? line : other, pattern->by_rows ? other : line);
+  tsi_update_touch_entry(factor, pattern->by_rows ? line : other, pattern->by_rows ? other : line);
   return TRISTAR_OK;
-}
-
-/* Entries of rows and columns whose scaling has changed. */
-static tristar_status touch_scales(tristar_factor_t *factor) {
-  const tristar_analysis_t *an = factor->analysis;
-  const tsi_pattern *pattern = an->pattern;
-  const tsi_numeric *numeric = factor->update->numeric;
-  bool any = false;
-  if (numeric->row_scale == NULL) return TRISTAR_OK;
-  for (tsi_index j = 0; j < pattern->n && !any; j++)
-    any = numeric->row_scale[j] != factor->row_scale[an->in_row[j]] ||
-          numeric->col_scale[j] != factor->col_scale[an->out_row[j]];
-  if (!any) return TRISTAR_OK;
-  TSI_SCRATCH(&factor->ts->env, bool, row, pattern->n);
-  TSI_SCRATCH(&factor->ts->env, bool, column, pattern->n);
-  for (tsi_index j = 0; j < pattern->n; j++) {
-    row[an->in_row[j]] = numeric->row_scale[j] != factor->row_scale[an->in_row[j]];
-    column[an->out_row[j]] = numeric->col_scale[j] != factor->col_scale[an->out_row[j]];
-  }
-  const bool *own = pattern->by_rows ? row : column, *crossing = pattern->by_rows ? column : row;
-  const bool mirror = pattern->symmetry != TRISTAR_GENERAL;
-  for (tsi_index line = 0; line < pattern->n; line++)
-    for (tsi_count p = pattern->ptr[line]; p < pattern->ptr[line + 1]; p++) {
-      const tsi_index other = pattern->index[p];
-      if (!own[line] && !crossing[other] && !(mirror && (own[other] || crossing[line]))) continue;
-      touch_entry(factor, pattern->by_rows ? line : other, pattern->by_rows ? other : line);
-    }
-  return TRISTAR_OK;
-}
-
-/* Columns whose largest entry has changed, and pivots that another threshold may change. */
-static void touch_sizes(tristar_factor_t *factor, const tsi_pivot_sizes *sizes) {
-  const tsi_update *update = factor->update;
-  const tsi_panels *panels = factor->analysis->panels;
-  for (tsi_index j = 0; j < factor->analysis->pattern->n; j++)
-    if (sizes->column[j] != update->sizes.column[j]) touch(factor, update->supernode[j]);
-  if (sizes->tiny == update->sizes.tiny || update->numeric->pivots == NULL) return;
-  for (tsi_index p = 0; p < panels->count; p++)
-    if (tsi_numeric_depends_on(update->numeric, p, sizes->tiny)) touch(factor, panels->supernode[p]);
 }
 
 static void count_fronts(const tristar_factor_t *factor, tristar_update_result *result) {
@@ -234,24 +183,6 @@ static tristar_status factor_whole(tristar_factor_t *factor, tristar_update_resu
   return tsi_factor_run(factor);
 }
 
-/* What depends on all values, and which fronts depend on that. whole: all do. */
-static tristar_status measure(tristar_factor_t *factor, bool *whole) {
-  tsi_update *update = factor->update;
-  tsi_pivot_sizes sizes;
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY_OUT(tsi_pivot_sizes_measure(factor, &sizes));
-  *whole = (factor->row_scale == NULL) != (update->numeric->row_scale == NULL);
-  if (*whole) goto out;
-  TSI_TRY_OUT(touch_scales(factor));
-  touch_sizes(factor, &sizes);
-  tsi_pivot_sizes_release(&update->sizes);
-  update->sizes = sizes;
-  return tsi_numeric_place_scales(update->numeric);
-out:
-  tsi_pivot_sizes_release(&sizes);
-  return status;
-}
-
 static tristar_status run(tristar_factor_t *factor, double flops) {
   const bool tasks = factor->ts->workers.allowed && flops > factor->ts->fronts.tiled_flops;
   factor->stats.device_fronts = factor->stats.device_unfit_fronts = 0;
@@ -260,13 +191,22 @@ static tristar_status run(tristar_factor_t *factor, double flops) {
   return tsi_numeric_run_again(factor->update->numeric, factor->update->touched, tasks);
 }
 
+/* New values have been found to be finite. */
+static tristar_status check_values(tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tristar_symmetry symmetry = an->pattern->symmetry;
+  if (factor->update->numeric && symmetry != TRISTAR_SKEW_SYMMETRIC && symmetry != TRISTAR_HERMITIAN)
+    return tsi_check_method(&factor->ts->env, an, factor->values, &factor->adjoint);
+  return tsi_factor_check_values(factor);
+}
+
 static tristar_status factor_touched(tristar_factor_t *factor, tristar_update_result *result) {
   tsi_update *update = factor->update;
   const bool adjoint = factor->adjoint;
   bool whole;
-  TSI_TRY(tsi_factor_check_values(factor));
+  TSI_TRY(check_values(factor));
   if (update->numeric == NULL || adjoint != factor->adjoint) return factor_whole(factor, result);
-  TSI_TRY(measure(factor, &whole));
+  TSI_TRY(tsi_update_measure(factor, &whole));
   if (whole) return factor_whole(factor, result);
   count_fronts(factor, result);
   TSI_TRY(run(factor, result->flops));
@@ -285,6 +225,8 @@ tristar_status tsi_factor_update(tristar_factor_t *factor, const tsi_new_values 
   const bool ready = factor->valid && update->numeric != NULL;
   *result = (tristar_update_result){.all_fronts = count};
   for (tsi_index s = 0; s < count; s++) update->touched[s] = false;
+  for (tsi_index j = 0; j < factor->analysis->symbolic->n; j++) update->resized[j] = false;
+  update->same_exponents = true;
   TSI_TRY(visit_changes(factor, given, take_entry, &result->entries));
   result->kept_bytes = update->kept_bytes;
   if (ready && result->entries == 0) return TRISTAR_OK;

@@ -17,7 +17,31 @@
 #include "runtime/factor/numeric.h"
 #include "tristar_update.h"
 
-typedef struct tsi_update tsi_update;
+/* Exponents (scaling_work.h) of the entries of a matrix: none is beyond these. */
+typedef struct tsi_exponents {
+  int low, high; /* of the diagonal, but for zeros */
+  int most;
+} tsi_exponents;
+
+/* The entries that cross the lines of a pattern: those with index j are entry[ptr[j]] .. entry[ptr[j + 1] - 1],
+ * in the lines `line`. */
+typedef struct tsi_crossing {
+  tsi_count *ptr; /* n + 1; NULL: not there yet */
+  tsi_count *entry;
+  tsi_index *line;
+} tsi_crossing;
+
+typedef struct tsi_update {
+  tsi_numeric *numeric;
+  tsi_pivot_sizes sizes;
+  bool *touched;        /* by supernode */
+  bool *resized;        /* n, by final index: columns whose size may have changed */
+  tsi_index *supernode; /* n, by final index */
+  size_t kept_bytes;    /* of complements */
+  bool same_exponents;  /* no change has changed the exponent of an entry */
+  tsi_exponents exponents; /* of the present values, L L^T */
+  tsi_crossing crossing;
+} tsi_update;
 
 /* Prepares factor->update, unless it is there, without a factorization. Errors: MEMORY; UNSUPPORTED (an import;
  * PLACE_GPU). */
@@ -28,6 +52,26 @@ void tsi_update_release(tsi_update **update);
 void tsi_update_forget(tsi_update *update);
 /* Takes over a factorization that has succeeded, and what it was measured by; leaves NULL. */
 void tsi_update_take(tsi_update *update, tsi_numeric **numeric, tsi_pivot_sizes *sizes);
+/* The front of a supernode, and its ancestors, are to be factored. */
+static inline void tsi_update_touch(const tristar_factor_t *factor, tsi_index supernode) {
+  const tsi_index *parent = factor->analysis->symbolic->parent;
+  bool *touched = factor->update->touched;
+  for (tsi_index s = supernode; s != TSI_NONE && !touched[s]; s = parent[s]) touched[s] = true;
+}
+
+/* The same for the front that assembles entry (row, column) of the user, and of a symmetric kind its image. */
+void tsi_update_touch_entry(const tristar_factor_t *factor, tsi_index row, tsi_index column);
+
+/* What depends on all values (update_measure.c). */
+
+/* After a factorization of all fronts: what the next changes are compared with. */
+void tsi_update_begin_exponents(const tristar_factor_t *factor);
+/* Before an entry of a line gets another value. */
+void tsi_update_note(const tristar_factor_t *factor, tsi_index line, tsi_count p, const char *value);
+/* After all entries have theirs: scalings, sizes and threshold; touches the fronts that depend on one that has
+ * changed. whole: all do. Errors: those of tsi_pivot_sizes_measure. */
+TRISTAR_CHECKED tristar_status tsi_update_measure(tristar_factor_t *factor, bool *whole);
+
 /* Will the next change be of few fronts? */
 bool tsi_update_is_ready(const tsi_update *update);
 

@@ -1,5 +1,6 @@
 /* Changes of few entries: factors, statistics and solutions have the bits of a factorization of all fronts with
  * the same values, and failures are those that it has. */
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/factor_bits.h"
 #include "tests/support/subtests.h"
@@ -30,11 +31,13 @@ static void free_pair(pair *p) {
   free(p->values);
 }
 
-static void make_pair(tristar_t *ts, const typed *t, const char *kind, int64_t k, tristar_symmetry symmetry,
-                      tristar_method method, tristar_matching matching, pair *p) {
+/* format: of what is generated; by rows it is the transpose. */
+static void make_pair(tristar_t *ts, const typed *t, const char *kind, int64_t k, tristar_format format,
+                      tristar_symmetry symmetry, tristar_method method, tristar_matching matching, pair *p) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   *p = (pair){.t = t, .state = 17};
   p->values = typed_matrix(ts, kind, k, t, symmetry, &p->matrix, &p->view);
+  p->view.format = format;
   options.method = method;
   options.matching = matching;
   options.singular = TRISTAR_SINGULAR_PERTURB;
@@ -133,10 +136,10 @@ static void take_values(pair *p, const char *before, bool entries) {
   compare_solutions(p);
 }
 
-static void change_at_random(tristar_t *ts, const typed *t, const char *kind, int64_t k, tristar_symmetry symmetry,
-                             tristar_method method, tristar_matching matching) {
+static void change_at_random(tristar_t *ts, const typed *t, const char *kind, int64_t k, tristar_format format,
+                             tristar_symmetry symmetry, tristar_method method, tristar_matching matching) {
   CLEANUP(free_pair) pair p;
-  make_pair(ts, t, kind, k, symmetry, method, matching, &p);
+  make_pair(ts, t, kind, k, format, symmetry, method, matching, &p);
   const size_t bytes = (size_t)entries_of(&p) * t->bytes;
   OWNED char *before = xmalloc(bytes);
   for (int round = 0; round < 24; round++) {
@@ -149,20 +152,147 @@ static void change_at_random(tristar_t *ts, const typed *t, const char *kind, in
   CHECK_MSG(p.few > 3, "%d of 24 changes left out fronts", p.few);
 }
 
-static void change_all_kinds(tristar_t *ts, const typed *t) {
-  change_at_random(ts, t, "s2d9pt", 24, TRISTAR_HERMITIAN, TRISTAR_METHOD_LLT, TRISTAR_MATCHING_AUTO);
-  change_at_random(ts, t, "s2d9pt", 24, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_OFF);
-  change_at_random(ts, t, "kkt3d", 5, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_OFF);
-  change_at_random(ts, t, "kkt3d", 5, TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_ON);
-  change_at_random(ts, t, "poisson3d7", 9, TRISTAR_HERMITIAN, TRISTAR_METHOD_LU, TRISTAR_MATCHING_OFF);
-  change_at_random(ts, t, "convdiff3d", 8, TRISTAR_GENERAL, TRISTAR_METHOD_LU, TRISTAR_MATCHING_OFF);
-  change_at_random(ts, t, "circuit", 700, TRISTAR_GENERAL, TRISTAR_METHOD_LU, TRISTAR_MATCHING_ON);
-  change_at_random(ts, t, "circuit", 700, TRISTAR_GENERAL, TRISTAR_METHOD_LU, TRISTAR_MATCHING_OFF);
+static void change_all_kinds(tristar_t *ts, const typed *t, tristar_format format) {
+  const tristar_matching off = TRISTAR_MATCHING_OFF, on = TRISTAR_MATCHING_ON;
+  change_at_random(ts, t, "s2d9pt", 24, format, TRISTAR_HERMITIAN, TRISTAR_METHOD_LLT, off);
+  change_at_random(ts, t, "s2d9pt", 24, format, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, off);
+  change_at_random(ts, t, "kkt3d", 5, format, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, off);
+  change_at_random(ts, t, "kkt3d", 5, format, TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT, on);
+  change_at_random(ts, t, "poisson3d7", 9, format, TRISTAR_HERMITIAN, TRISTAR_METHOD_LU, off);
+  change_at_random(ts, t, "convdiff3d", 8, format, TRISTAR_GENERAL, TRISTAR_METHOD_LU, off);
+  change_at_random(ts, t, "circuit", 700, format, TRISTAR_GENERAL, TRISTAR_METHOD_LU, on);
+  change_at_random(ts, t, "circuit", 700, format, TRISTAR_GENERAL, TRISTAR_METHOD_LU, off);
+}
+
+/* Fronts that are cut into tiles, on StarPU. */
+static void change_tiles(tristar_t *ts, const typed *t) {
+  ts->fronts.tile = 16;
+  ts->fronts.tiled_flops = 2000;
+  ts->fronts.task_work = 500;
+  change_at_random(ts, t, "s2d9pt", 24, TRISTAR_CSC, TRISTAR_HERMITIAN, TRISTAR_METHOD_LLT, TRISTAR_MATCHING_OFF);
+  change_at_random(ts, t, "kkt3d", 5, TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_OFF);
+  change_at_random(ts, t, "convdiff3d", 8, TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_METHOD_LU, TRISTAR_MATCHING_OFF);
+}
+
+/* ---- Errors ------------------------------------------------------------------------------------------- */
+
+static void make_small(tristar_t *ts, pair *p) {
+  make_pair(ts, &typed_double, "s2d9pt", 9, TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT, TRISTAR_MATCHING_OFF,
+            p);
+}
+
+static void expect_message(tristar_t *ts, const char *words) {
+  char text[512];
+  (void)tristar_get_error(ts, text, sizeof text);
+  CHECK_MSG(strstr(text, words) != NULL, "%s", text);
+}
+
+/* Arguments that change nothing: the factor stays as it is. */
+static void refuse_arguments(tristar_t *ts) {
+  CLEANUP(free_pair) pair p;
+  make_small(ts, &p);
+  const double one = 1, nan = NAN;
+  int64_t entry = 3;
+  for (int begun = 0; begun < 2; begun++) {
+    CHECK_STATUS(tristar_update_values(p.updated, NULL, NULL), TRISTAR_ERR_ARGUMENT);
+    CHECK_STATUS(tristar_update_entries(p.updated, -1, &entry, &one, NULL), TRISTAR_ERR_ARGUMENT);
+    CHECK_STATUS(tristar_update_entries(p.updated, 1, NULL, &one, NULL), TRISTAR_ERR_ARGUMENT);
+    CHECK_STATUS(tristar_update_entries(p.updated, 1, &entry, NULL, NULL), TRISTAR_ERR_ARGUMENT);
+    entry = entries_of(&p);
+    CHECK_STATUS(tristar_update_entries(p.updated, 1, &entry, &one, NULL), TRISTAR_ERR_ARGUMENT);
+    expect_message(ts, "entry[0] is ");
+    entry = -1;
+    CHECK_STATUS(tristar_update_entries(p.updated, 1, &entry, &one, NULL), TRISTAR_ERR_ARGUMENT);
+    entry = 3;
+    CHECK_STATUS(tristar_update_entries(p.updated, 1, &entry, &nan, NULL), TRISTAR_ERR_NOT_FINITE);
+    expect_message(ts, "row ");
+    ((double *)p.values)[5] += INFINITY;
+    CHECK_STATUS(tristar_update_values(p.updated, p.values, NULL), TRISTAR_ERR_NOT_FINITE);
+    ((double *)p.values)[5] = ((const double *)p.view.values)[5];
+    compare_bits(&p);
+    compare_solutions(&p);
+    CHECK_OK(tristar_update_begin(p.updated));
+  }
+  CHECK_STATUS(tristar_update_begin(NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_update_values(NULL, &one, NULL), TRISTAR_ERR_ARGUMENT);
+  tristar_update_end(NULL);
+}
+
+/* A failure leaves no values; all values at once repair that, also if entries had NaN. */
+static void fail_and_recover(tristar_t *ts) {
+  CLEANUP(free_pair) pair p;
+  make_small(ts, &p);
+  const int64_t entry = ((const int64_t *)p.view.ptr)[40], n = p.view.rows;
+  const double minus = -1;
+  OWNED double *values = xmalloc((size_t)entries_of(&p) * sizeof *values), *x = xcalloc((size_t)n, sizeof *x);
+  memcpy(values, p.values, (size_t)entries_of(&p) * sizeof *values);
+  CHECK_STATUS(tristar_update_entries(p.updated, 1, &entry, &minus, NULL), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+  CHECK_STATUS(tristar_solve(p.plan[0], TRISTAR_N, 1, x, n, x, n), TRISTAR_ERR_STALE);
+  CHECK_STATUS(tristar_update_entries(p.updated, 1, &entry, &minus, NULL), TRISTAR_ERR_STALE);
+  CHECK_STATUS(tristar_update_begin(p.updated), TRISTAR_ERR_STALE);
+  values[7] = NAN;
+  CHECK_STATUS(tristar_refactor(p.updated, values), TRISTAR_ERR_NOT_FINITE);
+  CHECK_STATUS(tristar_update_values(p.updated, values, NULL), TRISTAR_ERR_NOT_FINITE);
+  CHECK_OK(tristar_update_values(p.updated, p.values, NULL));
+  compare_bits(&p);
+  compare_solutions(&p);
+  tristar_update_result result;
+  CHECK_OK(tristar_update_values(p.updated, p.values, &result));
+  CHECK(result.entries == 0 && result.fronts == 0 && result.kept_bytes > 0);
+  tristar_update_end(p.updated);
+  compare_solutions(&p);
+}
+
+/* Entries at one place: their sum is stored. */
+static void refuse_duplicates(tristar_t *ts) {
+  static const int64_t ptr[] = {0, 2, 4, 5};
+  static const int32_t index[] = {0, 0, 1, 2, 2};
+  double values[] = {1, 2, 3, 1, 4};
+  const tristar_view view =
+      stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 3, 3, ptr, index, values);
+  const int64_t entry = 1;
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  tristar_update_result result;
+  CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
+  CHECK_OK(tristar_factor(analysis, values, &factor));
+  CHECK_STATUS(tristar_update_entries(factor, 1, &entry, values, NULL), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_OK(tristar_update_begin(factor));
+  values[1] = 5;
+  CHECK_OK(tristar_update_values(factor, values, &result));
+  CHECK(result.entries == 1 && result.whole == 0);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+}
+
+static void fail_allocations(tristar_t *ts) {
+  CLEANUP(free_pair) pair p;
+  make_small(ts, &p);
+  int64_t entry = 0;
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.keeps_memory = true;
+  while (next_failure(&failing)) {
+    const double value = ((const double *)p.values)[entry] + 1e-3 * (double)failing.at;
+    tristar_status status = tristar_update_begin(p.updated);
+    if (status == TRISTAR_OK) status = tristar_update_entries(p.updated, 1, &entry, &value, NULL);
+    end_failure(&failing, status);
+    CHECK_OK(tristar_refactor(p.updated, p.values));
+    tristar_update_end(p.updated);
+  }
+  CHECK(failing.count > 20);
+  compare_bits(&p);
 }
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
-  for (int k = 0; k < 4; k++) RUN(change_all_kinds(ts, types[k]));
+  for (int k = 0; k < 4; k++)
+    for (int f = 0; f < 2; f++) RUN(change_all_kinds(ts, types[k], f ? TRISTAR_CSR : TRISTAR_CSC));
+  RUN(refuse_arguments(ts));
+  RUN(fail_and_recover(ts));
+  RUN(refuse_duplicates(ts));
+  RUN(fail_allocations(ts));
+  CLEANUP(close_context) tristar_t *tasks = open_with_starpu(2, true);
+  for (int k = 0; k < 4; k++) RUN(change_tiles(tasks, types[k]));
   return 0;
 }
