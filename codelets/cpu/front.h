@@ -102,12 +102,12 @@ typedef struct tsi_pivoting {
   double smallest, largest;  /* out: sizes of pivots, before they were perturbed */
   double weakest, strongest; /* out: the smallest and the largest share that a pivot is of column_size */
   double nearest; /* out: LDLT: the smallest entry whose comparison with tiny decided the order of a pivot */
-  tsi_index weakest_column;  /* out: the column of the weakest (inside the panel); TSI_NONE: no pivot */
-  tsi_index perturbed;       /* out: how many pivots were */
-  tsi_index stray;           /* out: ... of them not those of dependent rows */
-  tsi_index dependent;       /* out: the first column (inside the panel) of a dependent row; TSI_NONE: none */
-  tsi_index failed;          /* out: column whose pivot does not serve; TSI_NONE: fine */
-  tsi_pivot_failure why;     /* out: if one failed */
+  tsi_index weakest_column; /* out: the column of the weakest (inside the panel); TSI_NONE: no pivot */
+  tsi_index perturbed;      /* out: how many pivots were */
+  tsi_index stray;          /* out: ... of them not those of dependent rows */
+  tsi_index dependent;      /* out: the first column (inside the panel) of a dependent row; TSI_NONE: none */
+  tsi_index failed;         /* out: column whose pivot does not serve; TSI_NONE: fine */
+  tsi_pivot_failure why;    /* out: if one failed */
 } tsi_pivoting;
 
 static inline void tsi_pivoting_begin(tsi_pivoting *result) {

@@ -231,13 +231,17 @@ static void keep_pivots(tsi_numeric *numeric, tsi_index panel, const tsi_pivotin
 
 /* After keep_pivots of the panel. */
 static void keep_growth(tsi_numeric *numeric, tsi_index panel, double growth) {
-  if (numeric->panel) numeric->panel[panel].inverse_growth = fmax(numeric->panel[panel].inverse_growth, growth);
+  if (numeric->panel)
+    numeric->panel[panel].inverse_growth = fmax(numeric->panel[panel].inverse_growth, growth);
   raise_atomic(&numeric->inverse_growth, growth);
 }
 
 void tsi_numeric_clear_figures(tsi_numeric *numeric) {
-  const tsi_pivot_figures none = {
-      .dependent = INT_MAX, .dependent_row = TSI_NONE, .smallest = INFINITY, .weakest = INFINITY, .weakest_row = TSI_NONE};
+  const tsi_pivot_figures none = {.dependent = INT_MAX,
+                                  .dependent_row = TSI_NONE,
+                                  .smallest = INFINITY,
+                                  .weakest = INFINITY,
+                                  .weakest_row = TSI_NONE};
   tsi_numeric_set_figures(numeric, &none);
   atomic_store(&numeric->inverse_growth, 0);
 }

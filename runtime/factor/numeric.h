@@ -117,7 +117,7 @@ typedef struct tsi_numeric {
   bool fixed;                    /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
   double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
   _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
-  float *share; /* n, by final index: the share of each pivot (front.h); 0: not measured here */
+  float *share;             /* n, by final index: the share of each pivot (front.h); 0: not measured here */
   tsi_panel_figures *panel; /* by panel, if complements stay after their use, for tsi_numeric_run_again; NULL:
                                they do not */
   const bool *touched;      /* by supernode: fronts that a run works on; NULL: all */
@@ -191,7 +191,8 @@ TRISTAR_CHECKED tristar_status tsi_numeric_stay(tsi_numeric *numeric);
 TRISTAR_CHECKED tristar_status tsi_numeric_run_again(tsi_numeric *numeric, const bool *touched, bool tasks);
 /* The scalings of the factor, by final index: again where they have changed. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_place_scales(tsi_numeric *numeric);
-/* Has a pivot of the panel been perturbed, or would it be, with this threshold in the place of the old one? */
+/* Has a pivot of the panel been perturbed, or would it be, with this threshold in the place of the old one?
+ */
 bool tsi_numeric_depends_on(const tsi_numeric *numeric, tsi_index panel, double tiny);
 /* The figures of a run begin with none, and with those of a panel. */
 void tsi_numeric_clear_figures(tsi_numeric *numeric);

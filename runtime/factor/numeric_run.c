@@ -200,7 +200,8 @@ void tsi_numeric_forget_tasks(tsi_numeric *numeric) {
 static void clear_shares(tsi_numeric *numeric, const bool *touched) {
   const tsi_symbolic *symbolic = numeric->analysis->symbolic;
   for (tsi_index s = 0; s < symbolic->count; s++)
-    for (tsi_index j = symbolic->start[s]; touched[s] && j < symbolic->start[s + 1]; j++) numeric->share[j] = 0;
+    for (tsi_index j = symbolic->start[s]; touched[s] && j < symbolic->start[s + 1]; j++)
+      numeric->share[j] = 0;
 }
 
 tristar_status tsi_numeric_run_again(tsi_numeric *numeric, const bool *touched, bool tasks) {

@@ -4,13 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SPREAD 60     /* binary orders of magnitude between the largest entries of rows, or of columns */
-#define FAR 400       /* from one */
-#define FITTING 20    /* is_fitting, too; binary orders of magnitude that largest entries may be from one */
-#define WEAK 10       /* binary orders of magnitude of a pivot below the largest entry */
-#define RUIZ_SWEEPS 4 /* of one scaling for rows and columns */
-#define UNEVEN 10     /* binary orders of magnitude between the largest entries of rows that differ */
-#define EVEN 4        /* ... of rows, and of columns, that are alike */
+#define EVEN 4           /* ... of rows, and of columns, that are alike */
 #define EVENING_SWEEPS 8 /* of L U */
 
 /* Each number becomes the largest that a process has. */
@@ -112,7 +106,7 @@ static bool is_wide(range r, int most) {
 
 /* Are the largest entries far from each other, or from one? */
 static bool is_bad(range r) {
-  return is_wide(r, SPREAD) || (r.low <= r.high && (r.high > FAR || r.low < -FAR));
+  return is_wide(r, TSI_SPREAD) || (r.low <= r.high && (r.high > TSI_FAR || r.low < -TSI_FAR));
 }
 
 static tristar_status check_lines(const tsi_scaling *s, const int *largest, const char *name) {
@@ -136,15 +130,11 @@ static void divide_by_largest(tsi_scaling *s, bool rows) {
   for (tsi_index i = 0; i < s->lines->n; i++) to[i] = tsi_scaling_clamp(to[i] - largest[i]);
 }
 
-/* Half an exponent, rounded up, also a negative one. */
-static int half(int e) {
-  return (e + (e & 1)) / 2;
-}
-
 static void divide_by_roots(tsi_scaling *s) {
-  for (int sweep = 0; sweep < RUIZ_SWEEPS; sweep++) {
+  for (int sweep = 0; sweep < TSI_RUIZ_SWEEPS; sweep++) {
     const int *largest = find_largest_of(s, true);
-    for (tsi_index i = 0; i < s->lines->n; i++) s->row[i] = tsi_scaling_clamp(s->row[i] - half(largest[i]));
+    for (tsi_index i = 0; i < s->lines->n; i++)
+      s->row[i] = tsi_scaling_clamp(s->row[i] - tsi_scaling_half(largest[i]));
   }
 }
 
@@ -156,8 +146,8 @@ static void even_out(tsi_scaling *s) {
     find_all_largest(s);
     if (!is_wide(range_of(n, s->of_row), EVEN) && !is_wide(range_of(n, s->of_column), EVEN)) return;
     for (tsi_index i = 0; i < n; i++) {
-      s->row[i] = tsi_scaling_clamp(s->row[i] - half(s->of_row[i]));
-      s->column[i] = tsi_scaling_clamp(s->column[i] - half(s->of_column[i]));
+      s->row[i] = tsi_scaling_clamp(s->row[i] - tsi_scaling_half(s->of_row[i]));
+      s->column[i] = tsi_scaling_clamp(s->column[i] - tsi_scaling_half(s->of_column[i]));
     }
   }
 }
@@ -172,13 +162,13 @@ static void take_matching(const tsi_scaling *s) {
 /* The values may be others than those that were matched. */
 static bool matching_fits(const tsi_scaling *s) {
   for (tsi_index i = 0; i < s->lines->n; i++)
-    if (abs(s->of_row[i]) > FITTING || abs(s->of_column[i]) > FITTING) return false;
+    if (abs(s->of_row[i]) > TSI_FITTING || abs(s->of_column[i]) > TSI_FITTING) return false;
   return true;
 }
 
 /* The same of one size: is its exponent within these limits? */
 static bool is_fitting(double largest) {
-  return largest >= 0x1p-21 && largest < 0x1p20; /* FITTING */
+  return largest >= 0x1p-21 && largest < 0x1p20; /* TSI_FITTING */
 }
 
 static void scale_by_largest(tsi_scaling *s) {
@@ -210,7 +200,7 @@ static double weigh_diagonal(tsi_scaling *s, int *worst) {
   return sum;
 }
 
-/* How far the scaled entries are from one, as the sum of exponents; farther than SPREAD counts as that. A
+/* How far the scaled entries are from one, as the sum of exponents; farther than TSI_SPREAD counts as that. A
  * penalty leaves a few far behind, but a scaling that does not fit leaves many. */
 static double weigh_spread(tsi_scaling *s) {
   const tsi_scaling_lines *lines = s->lines;
@@ -222,7 +212,7 @@ static double weigh_spread(tsi_scaling *s) {
       tsi_scaling_place(lines, j, p, &row, &column);
       const int far = abs(s->exponent[p] + s->row[row] + s->column[column]);
       const int images = lines->mirror && row != column ? 2 : 1;
-      sum += images * (far < SPREAD ? far : SPREAD);
+      sum += images * (far < TSI_SPREAD ? far : TSI_SPREAD);
     }
   tsi_scaling_unite_sums(s, 1, &sum);
   return sum;
@@ -269,7 +259,7 @@ static tristar_status try_scaling(tsi_scaling *s, start from, double *size, doub
 static tristar_status strengthen_diagonal(tsi_scaling *s, start first) {
   int worst;
   double size = weigh_diagonal(s, &worst);
-  if (worst <= WEAK) return TRISTAR_OK;
+  if (worst <= TSI_SMALL_DIAGONAL) return TRISTAR_OK;
   const double spread = first == START_MEANS ? weigh_spread(s) : INFINITY;
   if (first != START_NONE) TSI_TRY(try_scaling(s, START_NONE, &size, spread));
   if (first != START_MEANS) TSI_TRY(try_scaling(s, START_MEANS, &size, spread));
@@ -296,7 +286,9 @@ static tristar_status scale_lines(tsi_scaling *s) {
     find_all_largest(s);
     if (matching_fits(s)) return TRISTAR_OK;
   }
-  const start first = bad ? START_MEANS : is_wide(rows, UNEVEN) && !s->symmetric ? START_EVEN : START_NONE;
+  const start first = bad                                          ? START_MEANS
+                      : is_wide(rows, TSI_UNEVEN) && !s->symmetric ? START_EVEN
+                                                                   : START_NONE;
   if (matched && bad)
     for (tsi_index i = 0; i < n; i++) s->row[i] = s->column[i] = 0;
   s->known = !matched && first != START_MEANS; /* the first pass found them */
@@ -315,7 +307,7 @@ static bool scale_diagonal(tsi_scaling *s, int limit) {
   for (tsi_index j = 0; j < lines->n; j++) {
     const int e = s->of_row[j];
     if (e == TSI_NO_ENTRY) continue;
-    s->row[j] = tsi_scaling_clamp(-half(e));
+    s->row[j] = tsi_scaling_clamp(-tsi_scaling_half(e));
   }
   const range r = range_of(lines->n, s->of_row);
   return r.low <= r.high &&
@@ -411,7 +403,8 @@ static int limit_of(char factor_scalar) {
 bool tsi_scaling_llt_is_free(char factor_scalar, int low, int high, int most) {
   const int limit = limit_of(factor_scalar), apart = 2 * tsi_apart_units(factor_scalar);
   if (low > high || low < -limit || high > limit || high - low > apart) return false;
-  const int scale = -half(low) > 0 ? -half(low) : 0; /* the largest; of a missing diagonal entry 0 */
+  const int scale = -tsi_scaling_half(low) > 0 ? -tsi_scaling_half(low)
+                                               : 0; /* the largest; of a missing diagonal entry 0 */
   return most <= limit - 2 * scale;
 }
 

@@ -96,8 +96,8 @@ bool tsi_scaling_is_bad(const tsi_entries *a);
 /* The same of the largest sizes of all columns, or rows; zeros do not count. */
 bool tsi_scaling_is_far(tsi_index n, const double *largest);
 
-/* Does L L^T surely need no scaling, and has no entry that tsi_scaling_choose refuses? low, high: exponents of the
- * diagonal entries (zeros do not count); most: that of the largest entry, or more. */
+/* Does L L^T surely need no scaling, and has no entry that tsi_scaling_choose refuses? low, high: exponents
+ * of the diagonal entries (zeros do not count); most: that of the largest entry, or more. */
 bool tsi_scaling_llt_is_free(char factor_scalar, int low, int high, int most);
 
 #define TSI_FAR_UNITS 40 /* whose rows may look like rounding errors of others */

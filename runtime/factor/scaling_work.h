@@ -25,6 +25,14 @@ typedef struct tsi_scaling {
   tristar_status united;   /* the first failure of a message between processes */
 } tsi_scaling;
 
+#define TSI_SPREAD 60 /* binary orders of magnitude between the largest entries of rows, or of columns */
+#define TSI_FAR 400   /* from one */
+#define TSI_FITTING                                                                                          \
+  20 /* binary orders of magnitude that largest entries in the scaling of a matching may be from one */
+#define TSI_SMALL_DIAGONAL 10 /* binary orders of magnitude of a pivot below the largest entry */
+#define TSI_RUIZ_SWEEPS 4     /* of one scaling for rows and columns */
+#define TSI_UNEVEN 10         /* binary orders of magnitude between the largest entries of rows that differ */
+
 #define TSI_NO_ENTRY INT32_MIN /* as the exponent of a zero, or of the largest of none */
 
 /* e with 2^(e-1) <= x < 2^e, 0 <= x: mostly a field of its bits (IEEE 754, which frexp calls a function for).
@@ -46,6 +54,11 @@ static inline double tsi_scaling_power(int e) {
   double x;
   memcpy(&x, &bits, sizeof x);
   return x;
+}
+
+/* Half an exponent, rounded up, also a negative one. */
+static inline int tsi_scaling_half(int e) {
+  return (e + (e & 1)) / 2;
 }
 
 /* Row and column of entry p of line j. */

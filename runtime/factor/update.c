@@ -3,8 +3,7 @@
 
 #include "runtime/factor/method.h"
 
-
-#define AT_ONCE 128    /* values that are compared by one call */
+#define AT_ONCE 128 /* values that are compared by one call */
 
 /* ---- Life --------------------------------------------------------------------------------------------- */
 
@@ -21,7 +20,8 @@ tristar_status tsi_update_create(tristar_factor_t *factor) {
   if (an->imported)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "an imported factor gets new values by tristar_reimport");
   if (an->options.place == TRISTAR_PLACE_GPU)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "changes of few entries need fronts on cores: the analysis has PLACE_GPU");
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "changes of few entries need fronts on cores: the analysis has PLACE_GPU");
   TSI_TRY(TSI_ALLOC_ZERO(env, update, 1));
   TSI_TRY(TSI_ALLOC_IN(update, update->touched, an->symbolic->count));
   TSI_TRY(TSI_ALLOC_IN(update, update->resized, an->symbolic->n));
@@ -35,6 +35,7 @@ void tsi_update_forget(tsi_update *update) {
   if (update == NULL) return;
   tsi_numeric_destroy(&update->numeric);
   tsi_pivot_sizes_release(&update->sizes);
+  tsi_release(tsi_take(&update->facts));
   update->kept_bytes = 0;
 }
 
@@ -78,13 +79,15 @@ static tsi_index line_of(const tsi_pattern *pattern, tsi_count p) {
 }
 
 /* values: of the pattern's entries. */
-static tristar_status visit_all(tristar_factor_t *factor, const char *values, visit_fn visit, int64_t *changed) {
+static tristar_status visit_all(tristar_factor_t *factor, const char *values, visit_fn visit,
+                                int64_t *changed) {
   const tsi_pattern *pattern = factor->analysis->pattern;
   const size_t bytes = factor->user_bytes;
   const tsi_count count = pattern->ptr[pattern->n];
   for (tsi_count begin = 0; begin < count; begin += AT_ONCE) {
     const tsi_count end = count - begin < AT_ONCE ? count : begin + AT_ONCE;
-    const char *old = (const char *)factor->values + (size_t)begin * bytes, *new = values + (size_t)begin * bytes;
+    const char *old = (const char *)factor->values + (size_t)begin * bytes,
+               *new = values + (size_t)begin *bytes;
     if (memcmp(old, new, (size_t)(end - begin) * bytes) == 0) continue;
     tsi_index line = line_of(pattern, begin);
     for (tsi_count p = begin; p < end; p++, old += bytes, new += bytes) {
@@ -137,8 +140,9 @@ tristar_status tsi_update_check(const tristar_factor_t *factor, const tsi_new_va
   const tsi_pattern *pattern = factor->analysis->pattern;
   int64_t changed;
   if (given->count > 0 && pattern->given > pattern->ptr[pattern->n])
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "the matrix has several entries at one place, whose sum is stored: give the values of all entries");
+    TSI_FAIL(
+        env, TRISTAR_ERR_UNSUPPORTED,
+        "the matrix has several entries at one place, whose sum is stored: give the values of all entries");
   for (int64_t k = 0; k < given->count; k++)
     if (given->entry[k] < 0 || given->entry[k] >= pattern->given)
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "entry[%lld] is %lld, but entries are numbered from 0 to %lld",
@@ -146,7 +150,8 @@ tristar_status tsi_update_check(const tristar_factor_t *factor, const tsi_new_va
   return visit_changes((tristar_factor_t *)factor, given, check_entry, &changed);
 }
 
-/* ---- Fronts that are touched ---------------------------------------------------------------------------- */
+/* ---- Fronts that are touched ----------------------------------------------------------------------------
+ */
 
 void tsi_update_touch_entry(const tristar_factor_t *factor, tsi_index row, tsi_index column) {
   const tristar_analysis_t *an = factor->analysis;
@@ -159,7 +164,7 @@ void tsi_update_touch_entry(const tristar_factor_t *factor, tsi_index row, tsi_i
 static tristar_status take_entry(tristar_factor_t *factor, tsi_index line, tsi_count p, const char *value) {
   const tsi_pattern *pattern = factor->analysis->pattern;
   const tsi_index other = pattern->index[p];
-  tsi_update_note(factor, line, p, value);
+  TSI_TRY(tsi_update_note(factor, line, p, value));
   memcpy((char *)factor->values + (size_t)p * factor->user_bytes, value, factor->user_bytes);
   tsi_update_touch_entry(factor, pattern->by_rows ? line : other, pattern->by_rows ? other : line);
   return TRISTAR_OK;
@@ -174,7 +179,8 @@ static void count_fronts(const tristar_factor_t *factor, tristar_update_result *
   }
 }
 
-/* ---- Factorization --------------------------------------------------------------------------------------- */
+/* ---- Factorization ---------------------------------------------------------------------------------------
+ */
 
 static tristar_status factor_whole(tristar_factor_t *factor, tristar_update_result *result) {
   const tsi_index count = factor->analysis->symbolic->count;
@@ -226,14 +232,14 @@ tristar_status tsi_factor_update(tristar_factor_t *factor, const tsi_new_values 
   *result = (tristar_update_result){.all_fronts = count};
   for (tsi_index s = 0; s < count; s++) update->touched[s] = false;
   for (tsi_index j = 0; j < factor->analysis->symbolic->n; j++) update->resized[j] = false;
-  update->same_exponents = true;
-  TSI_TRY(visit_changes(factor, given, take_entry, &result->entries));
+  update->same_exponents = update->same_scaling = true;
+  tristar_status status = visit_changes(factor, given, take_entry, &result->entries);
   result->kept_bytes = update->kept_bytes;
-  if (ready && result->entries == 0) return TRISTAR_OK;
+  if (ready && result->entries == 0) return status;
   if (!ready) tsi_update_forget(update);
   factor->stats.start_seconds = 0;
   factor->valid = factor->dependent = false;
-  const tristar_status status = factor_touched(factor, result);
+  if (status == TRISTAR_OK) status = factor_touched(factor, result);
   if (status != TRISTAR_OK) tsi_update_forget(update);
   if (result->whole) {
     result->fronts = 0;

@@ -2,7 +2,7 @@
  *
  * A scaling depends on the exponents of all entries (scaling.h), and on nothing else. If no entry has another
  * exponent, it is the same. L L^T without a scaling needs none if the exponents stay within limits, whichever
- * they are. Otherwise all is measured anew. */
+ * they are; for LU and L D L^T see scaling_facts.h. Otherwise all is measured anew. */
 #include <math.h>
 
 #include "runtime/factor/scaling_work.h"
@@ -34,17 +34,32 @@ void tsi_update_begin_exponents(const tristar_factor_t *factor) {
   factor->update->exponents = range;
 }
 
-void tsi_update_note(const tristar_factor_t *factor, tsi_index line, tsi_count p, const char *value) {
+/* Of LU and L D L^T: before the first change of an exponent, facts are those of the values before. */
+static tristar_status note_exponents(const tristar_factor_t *factor, tsi_index row, tsi_index column,
+                                     int before, int now) {
+  tsi_update *update = factor->update;
+  if (update->numeric == NULL || factor->analysis->stats.method == TRISTAR_METHOD_LLT) return TRISTAR_OK;
+  if (update->facts == NULL) TSI_TRY(tsi_scaling_facts_create(factor, &update->facts));
+  update->same_scaling =
+      tsi_scaling_facts_allow(update->facts, row, column, before, now) && update->same_scaling;
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_update_note(const tristar_factor_t *factor, tsi_index line, tsi_count p,
+                               const char *value) {
   tsi_update *update = factor->update;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index other = an->pattern->index[p];
   const int before = tsi_scaling_exponent(magnitude_of(an->pattern, factor->values, p)),
             now = tsi_scaling_exponent(magnitude_of(an->pattern, value, 0));
-  if (before != now) update->same_exponents = false;
   widen(&update->exponents, now, line == other);
   update->resized[an->out_place[an->pattern->by_rows ? other : line]] = true;
   if (an->pattern->symmetry != TRISTAR_GENERAL)
     update->resized[an->out_place[an->pattern->by_rows ? line : other]] = true;
+  if (before == now) return TRISTAR_OK;
+  update->same_exponents = false;
+  return note_exponents(factor, an->pattern->by_rows ? line : other, an->pattern->by_rows ? other : line,
+                        before, now);
 }
 
 /* ---- All values --------------------------------------------------------------------------------------- */
@@ -98,6 +113,7 @@ static tristar_status measure_all(tristar_factor_t *factor, bool *whole) {
   tsi_update *update = factor->update;
   tsi_pivot_sizes sizes;
   tristar_status status = TRISTAR_OK;
+  tsi_release(tsi_take(&update->facts));
   TSI_TRY_OUT(tsi_pivot_sizes_measure(factor, &sizes));
   *whole = (factor->row_scale == NULL) != (update->numeric->row_scale == NULL);
   if (*whole) goto out;
@@ -119,8 +135,8 @@ static bool keeps_scaling(const tristar_factor_t *factor) {
   if (an->schur_count > 0) return false;
   if (an->stats.method != TRISTAR_METHOD_LU && an->pattern->symmetry == TRISTAR_GENERAL) return false;
   if (factor->update->same_exponents) return true;
-  return an->stats.method == TRISTAR_METHOD_LLT && factor->row_scale == NULL &&
-         tsi_scaling_llt_is_free(an->factor_scalar, e->low, e->high, e->most);
+  if (an->stats.method != TRISTAR_METHOD_LLT) return factor->update->same_scaling;
+  return factor->row_scale == NULL && tsi_scaling_llt_is_free(an->factor_scalar, e->low, e->high, e->most);
 }
 
 static tristar_status need_crossing(const tristar_factor_t *factor) {
@@ -145,9 +161,11 @@ static tristar_status need_crossing(const tristar_factor_t *factor) {
   return TRISTAR_OK;
 }
 
-static void raise(const tristar_factor_t *factor, tsi_count p, tsi_index row, tsi_index column, double *largest) {
+static void raise(const tristar_factor_t *factor, tsi_count p, tsi_index row, tsi_index column,
+                  double *largest) {
   const double a = magnitude_of(factor->analysis->pattern, factor->values, p);
-  const double scaled = factor->row_scale ? tsi_scaled(a, factor->row_scale[row], factor->col_scale[column]) : a;
+  const double scaled =
+      factor->row_scale ? tsi_scaled(a, factor->row_scale[row], factor->col_scale[column]) : a;
   if (scaled > *largest) *largest = scaled;
 }
 

@@ -27,7 +27,7 @@
  *   tristar_machine.h       StarPU, calibration          tristar_experimental.h variants for comparisons
  *   tristar_starpu_mpi.h    StarPU-MPI programs          tristar_choices.h      ordering, matching, ...
  *   tristar_options.h       sizes of option structs      tristar_cholmod.h, ... factors of other solvers
- *   tristar_batch.h         many systems of one pattern
+ *   tristar_batch.h         many systems of one pattern  tristar_update.h       changes of few entries
  *
  * Objects. An object keeps alive the objects that it needs: a plan its factor, a factor its analysis. Objects
  * and contexts may be destroyed in any order, each once. A function that destroys accepts NULL and sets the

@@ -1,14 +1,14 @@
-/* TriStar: new values for few entries of a matrix, such as a switch in a circuit, contact in mechanics, a line
- * of a power grid, or an active set.
+/* TriStar: new values for few entries of a matrix, such as a switch in a circuit, contact in mechanics, a
+ * line of a power grid, or an active set.
  *
  *   tristar_update_begin     factors once more, and keeps what changes need          once, optional
  *   tristar_update_values    takes all values, and finds those that have changed     many times
  *   tristar_update_entries   takes the values of the entries that have changed       many times
  *   tristar_update_end       frees what was kept                                     optional
  *
- * Only supernodes with a changed entry and their ancestors in the assembly tree are factored. Plans of the factor
- * use the new values from their next solve on. Factors, solutions and statistics have the same bits as those of
- * tristar_refactor with the same values (except the statistics of time and memory).
+ * Only supernodes with a changed entry and their ancestors in the assembly tree are factored. Plans of the
+ * factor use the new values from their next solve on. Factors, solutions and statistics have the same bits as
+ * those of tristar_refactor with the same values (except the statistics of time and memory).
  *
  * Cost. In two dimensions one changed row takes a few percent of a factorization. In three dimensions the
  * largest front alone is a large share of a factorization, and every path ends there: one changed row takes
@@ -41,9 +41,9 @@ typedef struct tristar_update_result {
 } tristar_update_result;
 
 /* Factors the present values once more and keeps the Schur complements of all fronts. From then on
- * tristar_refactor keeps them, too. Without this call the first change does so. Does nothing if they are kept.
- * No solve with the factor may run during the call. Errors: those of tristar_refactor; STALE (no values);
- * UNSUPPORTED (an imported factor; PLACE_GPU). */
+ * tristar_refactor keeps them, too. Without this call the first change does so. Does nothing if they are
+ * kept. No solve with the factor may run during the call. Errors: those of tristar_refactor; STALE (no
+ * values); UNSUPPORTED (an imported factor; PLACE_GPU). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_begin(tristar_factor_t *factor);
 
 /* Frees what is kept. The factor and its plans stay valid. */
@@ -53,8 +53,8 @@ TRISTAR_API void tristar_update_end(tristar_factor_t *factor);
  * tristar_factor; entries whose bits have not changed count as unchanged. result may be NULL. No solve with
  * the factor may run during the call.
  *
- * Errors: those of tristar_refactor; UNSUPPORTED as above. After NOT_FINITE because of a value, the factor and
- * *result are as before. After another failure the factor has no values, and solves return STALE until
+ * Errors: those of tristar_refactor; UNSUPPORTED as above. After NOT_FINITE because of a value, the factor
+ * and *result are as before. After another failure the factor has no values, and solves return STALE until
  * tristar_refactor or this function succeeds. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_values(tristar_factor_t *factor, const void *values,
                                                                  tristar_update_result *result);

@@ -9,6 +9,7 @@
 #include "tristar_save.h"
 #include "tristar_schur.h"
 #include "tristar_typed.h"
+#include "tristar_update.h"
 #ifdef TSI_STARPU
 #include "tristar_starpu.h"
 #endif

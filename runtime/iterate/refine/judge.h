@@ -48,8 +48,8 @@ TRISTAR_CHECKED tristar_status tsi_judge_import(const tsi_system *system, trista
  * Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_measure(const tsi_system *system, tristar_factor_t *factor);
 
-/* After new values for a factor with plans, whose factorization had this status: judges it, and looks again at a
- * matrix that looks singular. After a failure the factor is not valid. Errors: status; those of
+/* After new values for a factor with plans, whose factorization had this status: judges it, and looks again
+ * at a matrix that looks singular. After a failure the factor is not valid. Errors: status; those of
  * tristar_refactor. */
 TRISTAR_CHECKED tristar_status tsi_judge_renewed(tristar_factor_t *factor, tristar_status status);
 

@@ -1,5 +1,5 @@
-/* tristar_update_begin, tristar_update_values, tristar_update_entries: changes of few entries, and a verdict as
- * after other factorizations.
+/* tristar_update_begin, tristar_update_values, tristar_update_entries: changes of few entries, and a verdict
+ * as after other factorizations.
  *
  * Reads   new values.   Writes  a factor. */
 #include "runtime/base/clock.h"

@@ -1,5 +1,5 @@
-/* Changes of few entries: factors, statistics and solutions have the bits of a factorization of all fronts with
- * the same values, and failures are those that it has. */
+/* Changes of few entries: factors, statistics and solutions have the bits of a factorization of all fronts
+ * with the same values, and failures are those that it has. */
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/factor_bits.h"
@@ -7,7 +7,8 @@
 #include "tests/support/typed.h"
 #include "tristar_update.h"
 
-static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single, &typed_complex_double};
+static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
+                                     &typed_complex_double};
 
 /* A factor that is updated, and one that is factored anew. */
 typedef struct pair {
@@ -66,7 +67,7 @@ static void change_line(pair *p, int64_t line, int kind) {
     const bool diagonal = index[q] == line;
     if (kind == 0) change_entry(p, q, diagonal ? 1 + r : 1 - 0.3 * r);
     if (kind == 1) change_entry(p, q, diagonal ? 1e3 : 1); /* a penalty, and another threshold of pivots */
-    if (kind == 2) change_entry(p, q, 0.25); /* other scalings */
+    if (kind == 2) change_entry(p, q, 0.25);               /* other scalings */
     if (kind == 3) change_entry(p, q, diagonal ? 1 : 0);
   }
 }
@@ -76,14 +77,16 @@ static void compare_stats(const pair *p) {
   CHECK_OK(tristar_factor_get_stats(p->updated, &a));
   CHECK_OK(tristar_factor_get_stats(p->anew, &b));
   CHECK(a.perturbed_pivots == b.perturbed_pivots && a.judged == b.judged && a.singular == b.singular);
-  CHECK_MSG(a.smallest_pivot == b.smallest_pivot && a.largest_pivot == b.largest_pivot && a.growth == b.growth,
+  CHECK_MSG(a.smallest_pivot == b.smallest_pivot && a.largest_pivot == b.largest_pivot &&
+                a.growth == b.growth,
             "pivots %g .. %g, not %g .. %g; growth %g, not %g", a.smallest_pivot, a.largest_pivot,
             b.smallest_pivot, b.largest_pivot, a.growth, b.growth);
   CHECK_MSG(a.solve_error == b.solve_error && a.reciprocal_condition == b.reciprocal_condition,
             "solve_error %g, not %g", a.solve_error, b.solve_error);
   CHECK(p->updated->inherited_error == p->anew->inherited_error);
   CHECK(p->updated->inverse_growth == p->anew->inverse_growth);
-  CHECK(p->updated->weakest_pivot == p->anew->weakest_pivot && p->updated->weakest_row == p->anew->weakest_row);
+  CHECK(p->updated->weakest_pivot == p->anew->weakest_pivot &&
+        p->updated->weakest_row == p->anew->weakest_row);
 }
 
 static void compare_bits(const pair *p) {
@@ -136,8 +139,9 @@ static void take_values(pair *p, const char *before, bool entries) {
   compare_solutions(p);
 }
 
-static void change_at_random(tristar_t *ts, const typed *t, const char *kind, int64_t k, tristar_format format,
-                             tristar_symmetry symmetry, tristar_method method, tristar_matching matching) {
+static void change_at_random(tristar_t *ts, const typed *t, const char *kind, int64_t k,
+                             tristar_format format, tristar_symmetry symmetry, tristar_method method,
+                             tristar_matching matching) {
   CLEANUP(free_pair) pair p;
   make_pair(ts, t, kind, k, format, symmetry, method, matching, &p);
   const size_t bytes = (size_t)entries_of(&p) * t->bytes;
@@ -146,8 +150,10 @@ static void change_at_random(tristar_t *ts, const typed *t, const char *kind, in
     memcpy(before, p.values, bytes);
     const int lines = round % 8 == 7 ? 20 : (int)(next_random(&p.state) % 3);
     for (int line = 0; line < lines; line++)
-      change_line(&p, (int64_t)(next_random(&p.state) % (uint64_t)p.view.cols), round % 5 == 4 ? 0 : round % 4);
-    take_values(&p, before, tristar_factor_get_analysis(p.updated) != NULL && p.updated->valid && round % 3 == 1);
+      change_line(&p, (int64_t)(next_random(&p.state) % (uint64_t)p.view.cols),
+                  round % 5 == 4 ? 0 : round % 4);
+    take_values(&p, before,
+                tristar_factor_get_analysis(p.updated) != NULL && p.updated->valid && round % 3 == 1);
   }
   CHECK_MSG(p.few > 3, "%d of 24 changes left out fronts", p.few);
 }
@@ -169,16 +175,19 @@ static void change_tiles(tristar_t *ts, const typed *t) {
   ts->fronts.tile = 16;
   ts->fronts.tiled_flops = 2000;
   ts->fronts.task_work = 500;
-  change_at_random(ts, t, "s2d9pt", 24, TRISTAR_CSC, TRISTAR_HERMITIAN, TRISTAR_METHOD_LLT, TRISTAR_MATCHING_OFF);
-  change_at_random(ts, t, "kkt3d", 5, TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_OFF);
-  change_at_random(ts, t, "convdiff3d", 8, TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_METHOD_LU, TRISTAR_MATCHING_OFF);
+  change_at_random(ts, t, "s2d9pt", 24, TRISTAR_CSC, TRISTAR_HERMITIAN, TRISTAR_METHOD_LLT,
+                   TRISTAR_MATCHING_OFF);
+  change_at_random(ts, t, "kkt3d", 5, TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT,
+                   TRISTAR_MATCHING_OFF);
+  change_at_random(ts, t, "convdiff3d", 8, TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_METHOD_LU,
+                   TRISTAR_MATCHING_OFF);
 }
 
 /* ---- Errors ------------------------------------------------------------------------------------------- */
 
 static void make_small(tristar_t *ts, pair *p) {
-  make_pair(ts, &typed_double, "s2d9pt", 9, TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT, TRISTAR_MATCHING_OFF,
-            p);
+  make_pair(ts, &typed_double, "s2d9pt", 9, TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT,
+            TRISTAR_MATCHING_OFF, p);
 }
 
 static void expect_message(tristar_t *ts, const char *words) {
