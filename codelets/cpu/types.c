@@ -1,5 +1,6 @@
 /* The tables of the kernels that are compiled once for each scalar type. */
 #include "codelets/cpu/front.h"
+#include "codelets/cpu/low_rank.h"
 #include "codelets/cpu/rows/incomplete.h"
 #include "codelets/cpu/node.h"
 #include "codelets/cpu/rows/sparse.h"
@@ -25,6 +26,7 @@
 SELECT(tsi_front_kernels, tsi_front_kernels)
 SELECT(tsi_incomplete_kernels, tsi_incomplete_kernels)
 SELECT(tsi_node_kernels, tsi_node_kernels)
+SELECT(tsi_rank_kernels, tsi_rank_kernels)
 SELECT(tsi_selected_kernels, tsi_selected_kernels)
 SELECT(tsi_sparse_kernels, tsi_sparse_kernels)
 SELECT(tsi_stored_kernels, tsi_stored_kernels)

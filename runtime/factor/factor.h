@@ -67,6 +67,7 @@ struct tristar_factor_s {
    * counted. NULL: there is none. */
   tristar_plan_t *trial_plan;
   void (*destroy_trial_plan)(tristar_plan_t **plan);
+  double low_rank_error;     /* Sum of the relative errors that terms of low rank have left (low_rank.h). */
   struct tsi_update *update; /* What changes of few entries need (update.h); NULL: none were prepared. */
   tristar_factor_stats stats;
 };

@@ -5,10 +5,12 @@
  *   tristar_update_values    takes all values, and finds those that have changed     many times
  *   tristar_update_entries   takes the values of the entries that have changed       many times
  *   tristar_update_end       frees what was kept                                     optional
+ *   tristar_update_low_rank  adds W W^H to a symmetric matrix, or subtracts it       many times
  *
- * Only supernodes with a changed entry and their ancestors in the assembly tree are factored. Plans of the
- * factor use the new values from their next solve on. Factors, solutions and statistics have the same bits as
- * those of tristar_refactor with the same values (except the statistics of time and memory).
+ * Of the first three: only supernodes with a changed entry and their ancestors in the assembly tree are
+ * factored. Plans of the factor use the new values from their next solve on. Factors, solutions and
+ * statistics have the same bits as those of tristar_refactor with the same values (except the statistics of
+ * time and memory).
  *
  * Cost. In two dimensions one changed row takes a few percent of a factorization. In three dimensions the
  * largest front alone is a large share of a factorization, and every path ends there: one changed row takes
@@ -67,6 +69,28 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_values(tristar_factor_
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_entries(tristar_factor_t *factor, int64_t count,
                                                                   const int64_t *entry, const void *values,
                                                                   tristar_update_result *result);
+
+/* Adds a term of low rank to a symmetric matrix and its factors L L^T or L D L^T: A + W W^H, or, if subtract
+ * is not 0, A - W W^H (of a complex symmetric matrix W W^T). W: n x k, GENERAL, CSC, with values of the type
+ * of A; k is small. A must have an entry wherever W W^H has one: analyze with explicit zeros at such places.
+ * Each column of W changes the panels on the path from its first row to the root (Gill, Golub, Murray and
+ * Saunders 1974, method C1; Davis and Hager 1999), which costs about as much as a solve with this path.
+ * Nothing is kept for it. result (entries, fronts, flops, whole) may be NULL. No solve with the factor may
+ * run during the call.
+ *
+ * The bits are not those of tristar_refactor. Rounding errors of many calls add up. Each call multiplies a
+ * vector by the factors on the path, before and after. The function factors the new values as
+ * tristar_refactor does (whole is 1) if these products differ by more than eps^(2/3) from what W explains, if
+ * a pivot of L D L^T becomes zero, or if pivots are suspicious (tristar_stats.h). The scaling stays.
+ *
+ * Errors: ARGUMENT (W has another size, type or format, or A lacks an entry: the message names row and
+ * column), FORMAT, NOT_FINITE (of W), UNSUPPORTED (LU; an imported factor; INVERSE_PARTITIONED; a complex
+ * SYMMETRIC view with real values; tristar_schur.h), STALE (the factor has no values), MEMORY;
+ * NOT_POSITIVE_DEFINITE (L L^T: A - W W^H is not). After these the factor is as before. SINGULAR and other
+ * errors of tristar_refactor: then it has no values. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_low_rank(tristar_factor_t *factor,
+                                                                   const tristar_view *w, int subtract,
+                                                                   tristar_update_result *result);
 
 #ifdef __cplusplus
 }

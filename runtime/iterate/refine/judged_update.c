@@ -3,6 +3,7 @@
  *
  * Reads   new values.   Writes  a factor. */
 #include "runtime/base/clock.h"
+#include "runtime/factor/low_rank.h"
 #include "runtime/factor/update.h"
 #include "runtime/iterate/refine/judge.h"
 
@@ -56,6 +57,35 @@ tristar_status tristar_update_entries(tristar_factor_t *factor, int64_t count, c
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", entry ? "values" : "entry");
   TSI_TRY_OUT(tsi_factor_need_values(factor));
   TSI_TRY_OUT(update(factor, &(tsi_new_values){.count = count, .entry = entry, .values = values}, result));
+out:
+  return tsi_answer(env, status);
+}
+
+static tristar_status add_low_rank(tristar_factor_t *factor, const tristar_view *w, bool subtract,
+                                   tristar_update_result *result) {
+  const double begin = tsi_clock();
+  const size_t before = tsi_memory_watch(&factor->ts->env) - factor->stats.factor_bytes;
+  tristar_update_result found;
+  TSI_TRY(tsi_factor_add_low_rank(factor, w, subtract, &found));
+  tristar_status status = TRISTAR_OK;
+  if (!found.whole && tsi_judge_is_needed(factor)) { /* figures of changed pivots are bounds */
+    found.whole = 1;
+    found.fronts = found.all_fronts;
+    status = tsi_factor_run(factor);
+  }
+  TSI_TRY(tsi_judge_renewed(factor, status));
+  if (result != NULL) *result = found;
+  tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
+  return TRISTAR_OK;
+}
+
+tristar_status tristar_update_low_rank(tristar_factor_t *factor, const tristar_view *w, int subtract,
+                                       tristar_update_result *result) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(factor, factor->ts);
+  tsi_env *env = &factor->ts->env;
+  if (w == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "w is NULL");
+  TSI_TRY_OUT(add_low_rank(factor, w, subtract != 0, result));
 out:
   return tsi_answer(env, status);
 }

@@ -1,0 +1,271 @@
+/* One panel of a factor that changes by a term of rank one: see low_rank.h. */
+#include <math.h>
+
+#include "codelets/cpu/base/scalar.h"
+#include "codelets/cpu/low_rank.h"
+
+static tsi_scalar image(const tsi_rank_panel *panel, tsi_scalar x) {
+  return panel->adjoint ? tsi_conj(x) : x;
+}
+
+static bool is_finite(tsi_scalar x) {
+  return isfinite((double)tsi_re(x)) && isfinite((double)tsi_im(x));
+}
+
+/* Entry (i, j), j <= i, of the packed triangle. */
+static tsi_scalar *triangle_entry(const tsi_rank_panel *panel, tsi_index i, tsi_index j) {
+  const tsi_index first = i / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
+  const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, panel->w - first);
+  tsi_scalar *block = (tsi_scalar *)panel->values + tsi_triangle_block(first);
+  if (j < first) return block + (ptrdiff_t)j * rows + i - first;
+  return block + (ptrdiff_t)rows * first + tsi_corner_column(rows, j - first) + i - j;
+}
+
+static tsi_scalar *rectangle(const tsi_rank_panel *panel) {
+  return (tsi_scalar *)panel->values + tsi_triangle_size(panel->w);
+}
+
+/* Columns of the pivot at k. */
+static tsi_index order_of(const tsi_rank_panel *panel, tsi_index k) {
+  return panel->pivots && ((const tsi_scalar *)panel->pivots)[2 * k + 1] != 0 ? 2 : 1;
+}
+
+/* A pivot of order 2, or the inverse of one: [first image(below); below second]. */
+typedef struct pair {
+  tsi_scalar first, below, second;
+} pair;
+
+/* false: it has no inverse. */
+static bool invert(const tsi_rank_panel *panel, const pair *d, pair *out) {
+  const tsi_scalar determinant = d->first * d->second - d->below * image(panel, d->below);
+  *out = (pair){d->second / determinant, -d->below / determinant, d->first / determinant};
+  return determinant != 0 && is_finite(out->first) && is_finite(out->below) && is_finite(out->second);
+}
+
+static pair inverse_at(const tsi_rank_panel *panel, tsi_index k) {
+  const tsi_scalar *inverse = (const tsi_scalar *)panel->pivots + 2 * k;
+  return (pair){inverse[0], inverse[1], inverse[2]};
+}
+
+/* ---- A term -------------------------------------------------------------------------------------------- */
+
+/* What the panel's columns are changed by. */
+typedef struct change {
+  tsi_scalar *p, *b; /* w */
+  tsi_scalar *root;  /* w; L L^T */
+  tsi_scalar alpha;
+} change;
+
+/* p = L_K^-1 own */
+static void solve_own(const tsi_rank_panel *panel, const tsi_scalar *own, tsi_scalar *p) {
+  for (tsi_index i = 0; i < panel->w; i++) {
+    tsi_scalar sum = panel->inverse == TSI_INVERSE_NONE ? own[i] : 0;
+    for (tsi_index j = 0; j < i; j++)
+      if (panel->inverse == TSI_INVERSE_NONE)
+        sum -= *triangle_entry(panel, i, j) * p[j];
+      else
+        sum += *triangle_entry(panel, i, j) * own[j];
+    const tsi_scalar diagonal = *triangle_entry(panel, i, i);
+    p[i] = panel->inverse == TSI_INVERSE_NONE ? sum * diagonal : sum + diagonal * own[i];
+  }
+}
+
+static bool change_llt(change *c, tsi_index k) {
+  const tsi_real pivot = 1 + tsi_re(c->alpha * c->p[k] * tsi_conj(c->p[k]));
+  if (!(pivot > 0) || !isfinite((double)pivot)) return false;
+  c->b[k] = c->alpha * tsi_conj(c->p[k]) / pivot;
+  c->root[k] = (tsi_real)sqrt((double)pivot);
+  c->alpha /= pivot;
+  return true;
+}
+
+/* pivots: of the panel as it will be. */
+static bool change_1(const tsi_rank_panel *panel, change *c, tsi_index k, tsi_scalar *pivots) {
+  const tsi_scalar before = 1 / pivots[2 * k], other = image(panel, c->p[k]);
+  const tsi_scalar now = before + c->alpha * c->p[k] * other;
+  if (now == 0 || !is_finite(1 / now)) return false;
+  c->b[k] = c->alpha * other / now;
+  c->alpha *= before / now;
+  pivots[2 * k] = 1 / now;
+  return true;
+}
+
+static bool change_2(const tsi_rank_panel *panel, change *c, tsi_index k, tsi_scalar *pivots) {
+  const tsi_scalar p1 = c->p[k], p2 = c->p[k + 1], o1 = image(panel, p1), o2 = image(panel, p2);
+  const pair before = inverse_at(panel, k);
+  pair d, now;
+  if (!invert(panel, &before, &d)) return false;
+  d.first += c->alpha * p1 * o1;
+  d.below += c->alpha * p2 * o1;
+  d.second += c->alpha * p2 * o2;
+  if (!invert(panel, &d, &now)) return false;
+  c->b[k] = c->alpha * (o1 * now.first + o2 * now.below);
+  c->b[k + 1] = c->alpha * (o1 * image(panel, now.below) + o2 * now.second);
+  c->alpha -= c->alpha * (c->b[k] * p1 + c->b[k + 1] * p2);
+  pivots[2 * k] = now.first;
+  pivots[2 * k + 1] = now.below;
+  pivots[2 * k + 2] = now.second;
+  return now.below != 0; /* zero is the mark of order 1 */
+}
+
+static bool find_change(const tsi_rank_panel *panel, change *c) {
+  tsi_scalar *pivots = panel->pivots;
+  for (tsi_index k = 0, order; k < panel->w; k += order) {
+    order = order_of(panel, k);
+    const bool fine = pivots == NULL ? change_llt(c, k)
+                      : order == 2   ? change_2(panel, c, k, pivots)
+                                     : change_1(panel, c, k, pivots);
+    if (!fine || !is_finite(c->alpha)) return false;
+  }
+  return true;
+}
+
+/* The first column of the pivot of column i. */
+static tsi_index pivot_begin(const tsi_rank_panel *panel, tsi_index i) {
+  return i > 0 && order_of(panel, i - 1) == 2 ? i - 1 : i;
+}
+
+/* Rows of one row block, column by column. */
+INLINE void change_rows(const tsi_rank_panel *panel, const change *c, const tsi_index rows, tsi_scalar *g,
+                        tsi_scalar *z) {
+  for (tsi_index k = 0, order; k < panel->w; k += order) {
+    tsi_scalar *first = g + (ptrdiff_t)k * rows, *second = first + rows;
+    order = order_of(panel, k);
+    for (tsi_index i = 0; i < rows; i++) {
+      z[i] -= c->p[k] * first[i];
+      if (order == 2) z[i] -= c->p[k + 1] * second[i];
+      first[i] += c->b[k] * z[i];
+      if (order == 2) second[i] += c->b[k + 1] * z[i];
+      if (panel->pivots == NULL) first[i] *= c->root[k];
+    }
+  }
+}
+
+/* L_K'^-1 = K^-1 L_K^-1. sums: w, of the rows before. */
+static void change_inverse(const tsi_rank_panel *panel, const change *c, tsi_scalar *sums) {
+  for (tsi_index j = 0; j < panel->w; j++) sums[j] = 0;
+  for (tsi_index k = 0, order; k < panel->w; k += order) {
+    order = order_of(panel, k);
+    for (tsi_index j = 0; j < k + order; j++) {
+      const tsi_scalar before = sums[j];
+      for (tsi_index i = tsi_index_max(j, k); i < k + order; i++) {
+        tsi_scalar *entry = triangle_entry(panel, i, j);
+        *entry -= c->p[i] * before;
+        sums[j] += c->b[i] * *entry;
+        if (panel->pivots == NULL) *entry /= c->root[i];
+      }
+    }
+  }
+}
+
+/* L_K' = L_K K; on the diagonal of L L^T are reciprocals. */
+static void change_diagonal(const tsi_rank_panel *panel, const change *c, const tsi_scalar *own) {
+  for (tsi_index i = 0; i < panel->w; i++) {
+    tsi_scalar z = own[i];
+    const tsi_index end = pivot_begin(panel, i);
+    for (tsi_index k = 0, order; k < end; k += order) {
+      order = order_of(panel, k);
+      for (tsi_index j = k; j < k + order; j++) z -= c->p[j] * *triangle_entry(panel, i, j);
+      for (tsi_index j = k; j < k + order; j++) {
+        tsi_scalar *entry = triangle_entry(panel, i, j);
+        *entry += c->b[j] * z;
+        if (panel->pivots == NULL) *entry *= c->root[j];
+      }
+    }
+    if (panel->pivots == NULL) *triangle_entry(panel, i, i) /= c->root[i];
+  }
+}
+
+static bool add(const tsi_rank_panel *panel, const void *own, void *rest, void *alpha, void *work) {
+  tsi_scalar *space = work, *z = rest, *g = rectangle(panel);
+  change c = {.p = space, .b = space + panel->w, .root = space + 2 * panel->w, .alpha = *(tsi_scalar *)alpha};
+  if (c.alpha == 0) return true;
+  solve_own(panel, own, c.p);
+  if (!find_change(panel, &c)) return false;
+  for (tsi_index i = 0; i < panel->m; i += TSI_ROW_BLOCK, g += TSI_ROW_BLOCK * (ptrdiff_t)panel->w) {
+    const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, panel->m - i);
+    if (rows == TSI_ROW_BLOCK)
+      change_rows(panel, &c, TSI_ROW_BLOCK, g, z + i);
+    else
+      change_rows(panel, &c, rows, g, z + i);
+  }
+  if (panel->inverse == TSI_INVERSE_NONE)
+    change_diagonal(panel, &c, own);
+  else
+    change_inverse(panel, &c, space + 3 * panel->w);
+  *(tsi_scalar *)alpha = c.alpha;
+  return true;
+}
+
+/* ---- A product ----------------------------------------------------------------------------------------- */
+
+/* t = L_K^H own */
+static void multiply_transposed(const tsi_rank_panel *panel, const tsi_scalar *own, tsi_scalar *t) {
+  for (tsi_index i = panel->w; i-- > 0;) {
+    const tsi_scalar diagonal = image(panel, *triangle_entry(panel, i, i));
+    tsi_scalar sum = panel->inverse == TSI_INVERSE_NONE ? own[i] / diagonal : own[i];
+    for (tsi_index r = i + 1; r < panel->w; r++) {
+      const tsi_scalar entry = image(panel, *triangle_entry(panel, r, i));
+      sum += panel->inverse == TSI_INVERSE_NONE ? entry * own[r] : -entry * t[r];
+    }
+    t[i] = panel->inverse == TSI_INVERSE_NONE ? sum : sum / diagonal;
+  }
+}
+
+/* y += L_K t. work: w. */
+static void multiply_own(const tsi_rank_panel *panel, const tsi_scalar *t, tsi_scalar *y, tsi_scalar *work) {
+  for (tsi_index i = 0; i < panel->w; i++) {
+    const tsi_scalar diagonal = *triangle_entry(panel, i, i);
+    tsi_scalar sum = panel->inverse == TSI_INVERSE_NONE ? t[i] / diagonal : t[i];
+    for (tsi_index j = 0; j < i; j++)
+      sum += *triangle_entry(panel, i, j) * (panel->inverse == TSI_INVERSE_NONE ? t[j] : -work[j]);
+    work[i] = panel->inverse == TSI_INVERSE_NONE ? sum : sum / diagonal;
+    y[i] += work[i];
+  }
+}
+
+/* t becomes D t, of a pivot of order 2; NaN if that has no inverse. */
+static void multiply_pair(const tsi_rank_panel *panel, tsi_index k, tsi_scalar *t) {
+  const tsi_scalar first = t[0], second = t[1];
+  const pair inverse = inverse_at(panel, k);
+  pair d;
+  if (!invert(panel, &inverse, &d)) d.first = d.second = (tsi_real)NAN;
+  t[0] = d.first * first + image(panel, d.below) * second;
+  t[1] = d.below * first + d.second * second;
+}
+
+/* t becomes D t. */
+static void multiply_pivots(const tsi_rank_panel *panel, tsi_scalar *t) {
+  const tsi_scalar *inverse = panel->pivots;
+  for (tsi_index k = 0, order; inverse && k < panel->w; k += order) {
+    order = order_of(panel, k);
+    if (order == 2)
+      multiply_pair(panel, k, t + k);
+    else
+      t[k] /= inverse[2 * k];
+  }
+}
+
+static void apply(const tsi_rank_panel *panel, const void *own, const void *rest, void *y_own, void *y_rest,
+                  void *work) {
+  tsi_scalar *t = work, *y = y_rest;
+  const tsi_scalar *g = rectangle(panel), *x = rest;
+  multiply_transposed(panel, own, t);
+  for (int down = 0; down < 2; down++) {
+    const tsi_scalar *at = g;
+    for (tsi_index i = 0; i < panel->m; i += TSI_ROW_BLOCK) {
+      const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, panel->m - i);
+      for (tsi_index j = 0; j < panel->w; j++, at += rows)
+        for (tsi_index r = 0; r < rows; r++)
+          if (down)
+            y[i + r] += at[r] * t[j];
+          else
+            t[j] += image(panel, at[r]) * x[i + r];
+    }
+    if (!down) multiply_pivots(panel, t);
+  }
+  multiply_own(panel, t, y_own, t + panel->w);
+}
+
+extern const tsi_rank_kernels TSI_TYPED(tsi_rank_kernels);
+const tsi_rank_kernels TSI_TYPED(tsi_rank_kernels) = {.add = add, .apply = apply};
