@@ -20,6 +20,18 @@ typedef struct verdict {
   double error; /* componentwise backward, of a solve */
 } verdict;
 
+/* What comes before the factorization that is judged. */
+typedef enum course {
+  OF_VALUES,    /* an analysis with the values */
+  NEW_VALUES,   /* a factor of easy values */
+  OF_OTHERS,    /* an analysis with easy values; rank 0 has the matrix */
+  OF_A_PATTERN, /* an analysis without values; the same */
+  COURSES
+} course;
+
+static const char *const course_name[COURSES] = {"", ", new values", ", analyzed with others",
+                                                 ", analyzed without values"};
+
 /* A matrix, values of the same pattern that are easy, and how it is factored. */
 typedef struct subject {
   const typed *t;
@@ -50,6 +62,13 @@ static subject make_subject(uint64_t seed) {
 static tristar_view view_of(const subject *s, const nasty *m) {
   return typed_dense_view(s->t, m->n, m->a, m->n,
                           m->method == TRISTAR_METHOD_LU ? TRISTAR_GENERAL : TRISTAR_SYMMETRIC);
+}
+
+/* What the analysis gets. */
+static tristar_view analyzed_view(const subject *s, course how) {
+  tristar_view view = view_of(s, how == OF_VALUES ? &s->m : &s->tame);
+  if (how == OF_A_PATTERN) view.values = NULL;
+  return view;
 }
 
 /* x of size one, and b = A x. */
@@ -88,8 +107,8 @@ static void note_stats(const subject *s, const tristar_factor_stats *f, const tr
   v->growth = f->growth;
 }
 
-/* On rank 0. again: the values are new ones of a factor of easy ones. */
-static verdict judge_alone(const world *w, const subject *s, int leaf_parts, bool again) {
+/* On rank 0. */
+static verdict judge_alone(const world *w, const subject *s, int leaf_parts, course how) {
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   char b[NASTY_MOST * sizeof(number)], x[NASTY_MOST * sizeof(number)];
@@ -98,10 +117,12 @@ static verdict judge_alone(const world *w, const subject *s, int leaf_parts, boo
   tristar_analysis_stats a;
   verdict v = {.error = -1};
   options.leaf_parts = leaf_parts;
-  tristar_view view = view_of(s, again ? &s->tame : &s->m);
+  const tristar_view view = analyzed_view(s, how);
   v.status = tristar_analyze(w->ts, &view, &options, &an);
-  if (v.status == TRISTAR_OK) v.status = tristar_factor(an, view.values, &factor);
-  if (v.status == TRISTAR_OK && again) v.status = tristar_refactor(factor, view_of(s, &s->m).values);
+  if (v.status == TRISTAR_OK)
+    v.status = tristar_factor(an, view_of(s, how == NEW_VALUES ? &s->tame : &s->m).values, &factor);
+  if (v.status == TRISTAR_OK && how == NEW_VALUES)
+    v.status = tristar_refactor(factor, view_of(s, &s->m).values);
   if (v.status != TRISTAR_OK) return v;
   CHECK_OK(tristar_factor_get_stats(factor, &f));
   CHECK_OK(tristar_analysis_get_stats(tristar_factor_get_analysis(factor), &a));
@@ -155,12 +176,13 @@ static tristar_dmatrix_t *make_rows(const world *w, const subject *s, const nast
 }
 
 static verdict judge_rows(const world *w, const subject *s, const tristar_distributed_options *layout,
-                          bool again) {
+                          course how) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d = NULL;
-  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make_rows(w, s, again ? &s->tame : &s->m);
+  CLEANUP(tristar_dmatrix_destroy)
+  tristar_dmatrix_t *matrix = make_rows(w, s, how == NEW_VALUES ? &s->tame : &s->m);
   verdict v = {.error = -1};
   v.status = tristar_dmatrix_factor(matrix, &s->options, layout, &d);
-  if (v.status == TRISTAR_OK && again) {
+  if (v.status == TRISTAR_OK && how == NEW_VALUES) {
     tristar_dmatrix_destroy(&matrix);
     matrix = make_rows(w, s, &s->m);
     v.status = tristar_dmatrix_refactor(matrix, d);
@@ -170,19 +192,20 @@ static verdict judge_rows(const world *w, const subject *s, const tristar_distri
 }
 
 static verdict judge_one(const world *w, const subject *s, const tristar_distributed_options *layout,
-                         bool again) {
+                         course how) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d = NULL;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   tristar_analysis_options options = s->options;
   verdict v = {.error = -1};
   options.leaf_parts = layout->layout.pz;
-  const tristar_view view = view_of(s, again ? &s->tame : &s->m);
+  tristar_view view = analyzed_view(s, how);
   if (w->rank == 0) v.status = tristar_analyze(w->ts, &view, &options, &an);
   MPI_Bcast(&v.status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  view = view_of(s, how == NEW_VALUES ? &s->tame : &s->m);
   if (v.status == TRISTAR_OK)
     v.status =
         tristar_distributed_factor(w->ts, MPI_COMM_WORLD, an, w->rank == 0 ? view.values : NULL, layout, &d);
-  if (v.status == TRISTAR_OK && again) {
+  if (v.status == TRISTAR_OK && how == NEW_VALUES) {
     const tristar_view other = view_of(s, &s->m);
     v.status = tristar_distributed_refactor(d, w->rank == 0 ? other.values : NULL);
   }
@@ -204,7 +227,7 @@ static void print(const char *name, const verdict *v) {
 }
 
 /* On rank 0. */
-static void compare(const subject *s, const char *how, const tristar_layout *l, bool again,
+static void compare(const subject *s, const char *how, const tristar_layout *l, course before,
                     const verdict *alone, const verdict *v, tally *sum) {
   const bool differs = v->status != alone->status;
   const bool stale = v->status == TRISTAR_ERR_STALE || alone->status == TRISTAR_ERR_STALE;
@@ -224,8 +247,8 @@ static void compare(const subject *s, const char *how, const tristar_layout *l, 
   printf("%llu: %s, %c, method %d, n %d, options %d %d %d, %s on %dx%dx%d%s:%s%s%s%s\n",
          (unsigned long long)s->seed, nasty_name[s->m.kind], s->t->scalar, (int)s->m.method, s->m.n,
          (int)s->options.matching, (int)s->options.singular, (int)s->options.growth, how, l->px, l->py, l->pz,
-         again ? ", new values" : "", status ? " status" : "", figures ? " figures" : "",
-         worse ? " error" : "", digits ? " digits" : "");
+         course_name[before], status ? " status" : "", figures ? " figures" : "", worse ? " error" : "",
+         digits ? " digits" : "");
   print("alone", alone);
   print("ranks", v);
 }
@@ -234,23 +257,25 @@ static void check_layout(const world *w, const subject *s, int pz, tally *sum) {
   tristar_distributed_options layout = DEFAULTS(tristar_distributed_options);
   layout.layout.pz = pz;
   layout.layout.px = w->ranks / pz;
-  for (int again = 0; again < 2; again++) {
-    verdict alone = {.status = TRISTAR_OK};
-    if (w->rank == 0) alone = judge_alone(w, s, pz, again);
-    const verdict one = judge_one(w, s, &layout, again), rows = judge_rows(w, s, &layout, again);
+  for (course how = OF_VALUES; how < COURSES; how++) {
+    const bool has_rows = how == OF_VALUES || how == NEW_VALUES;
+    verdict alone = {.status = TRISTAR_OK}, rows = {.status = TRISTAR_OK};
+    if (w->rank == 0) alone = judge_alone(w, s, pz, how);
+    const verdict one = judge_one(w, s, &layout, how);
+    if (has_rows) rows = judge_rows(w, s, &layout, how);
     int status[4] = {(int)one.status, (int)rows.status, -(int)one.status, -(int)rows.status};
     MPI_Allreduce(MPI_IN_PLACE, status, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     CHECK(status[0] == -status[2] && status[1] == -status[3]); /* the same on all ranks */
     if (w->rank > 0) continue;
-    compare(s, "of rank 0", &layout.layout, again, &alone, &one, sum);
-    compare(s, "of rows", &layout.layout, again, &alone, &rows, sum);
+    compare(s, "of rank 0", &layout.layout, how, &alone, &one, sum);
+    if (has_rows) compare(s, "of rows", &layout.layout, how, &alone, &rows, sum);
   }
 }
 
 int main(int argc, char **argv) {
   CLEANUP(close_world) world w = open_world_of(false);
   const uint64_t first = argc > 2 ? strtoull(argv[1], NULL, 10) : 1,
-                 count = argc > 2 ? strtoull(argv[2], NULL, 10) : 96;
+                 count = argc > 2 ? strtoull(argv[2], NULL, 10) : 48;
   tally sum = {.all = 0};
   for (uint64_t seed = first; seed < first + count; seed++) {
     const subject s = make_subject(seed);
