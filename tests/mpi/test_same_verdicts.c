@@ -229,14 +229,14 @@ static void print(const char *name, const verdict *v) {
 /* On rank 0. */
 static void compare(const subject *s, const char *how, const tristar_layout *l, course before,
                     const verdict *alone, const verdict *v, tally *sum) {
-  const bool differs = v->status != alone->status;
+  const bool differs = v->status != alone->status, matched = v->matched != alone->matched;
   const bool stale = v->status == TRISTAR_ERR_STALE || alone->status == TRISTAR_ERR_STALE;
-  const bool digits =
-      differs ? stale && s->options.growth == TRISTAR_GROWTH_MATCH : v->loses_digits != alone->loses_digits;
+  const bool rematched = s->options.growth == TRISTAR_GROWTH_MATCH && (differs ? stale : matched);
+  const bool digits = rematched || (!differs && v->loses_digits != alone->loses_digits);
   const bool status = differs && !digits;
-  const bool figures = !differs && (v->singular != alone->singular || v->matched != alone->matched ||
-                                    v->perturbed != alone->perturbed);
-  const double good = 1e4 * s->t->roundoff;
+  const bool figures = !differs && !rematched &&
+                       (v->singular != alone->singular || matched || v->perturbed != alone->perturbed);
+  const double good = pow(s->t->roundoff, 2.0 / 3); /* of solves that are not refined */
   const bool worse = !differs && !v->singular && !(v->error <= fmax(good, 10 * alone->error));
   sum->all++;
   sum->digits += digits;
