@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "runtime/base/options.h"
+#include "runtime/factor/scaling.h"
 #include "runtime/factor/storage.h"
 #include "runtime/iterate/refine/judge.h"
 #include "runtime/iterate/refine/system_plan.h"
@@ -59,18 +60,28 @@ static double format_epsilon(tristar_storage storage) {
   return storage == TRISTAR_STORAGE_BFLOAT16 ? 0x1p-7 : FLT_EPSILON;
 }
 
+#define GROWN 8 /* growth of inverted diagonal blocks that shows in rounded copies */
+
+/* Does a rounding of the factors do no more than one of A? Entries of L of L L^T are never larger than roots
+ * of the diagonal of A. */
+static bool bears_rounding(const tristar_factor_t *factor) {
+  return factor->analysis->stats.method == TRISTAR_METHOD_LLT && !factor->analysis->imported &&
+         factor->inverse_growth <= GROWN &&
+         tsi_scaling_spread(factor) <= tsi_apart_units(factor->analysis->factor_scalar);
+}
+
 tristar_status tsi_judge_storage(tristar_plan_t *plan) {
   const tristar_factor_t *factor = plan->factor;
   const double epsilon = format_epsilon(plan->options.storage);
   const int64_t generation = factor->generation;
   tsi_plan_system s;
-  double error;
+  double error = 0;
   if (plan->storage == NULL || plan->options.accuracy > 0 || !factor->has_matrix ||
       plan->options.refine == TRISTAR_REFINE_NEVER || tsi_factor_needs_refinement(factor) ||
       atomic_load(&plan->storage_judged) == generation)
     return TRISTAR_OK;
   TSI_TRY(tsi_plan_system_create(plan, &s));
-  TSI_TRY(tsi_judge_rounded(&s.system, factor, epsilon, &error));
+  if (!bears_rounding(factor)) TSI_TRY(tsi_judge_rounded(&s.system, factor, epsilon, &error));
   const bool loses = !(error <= pow(epsilon, 2.0 / 3));
   atomic_store(&plan->storage_loses, loses);
   atomic_store(&plan->storage_judged, generation);

@@ -34,8 +34,8 @@ TRISTAR_CHECKED tristar_status tsi_judge_rounded(const tsi_system *system, const
                                                  double epsilon, double *error);
 
 /* Of a plan with rounded copies of the factor, unless it refines anyway, or never: do solves lose more than
- * eps^(2/3) of that format (accurate_plan.c)? Trials are made once for the values that the factor has. Any
- * thread may ask. Errors: MEMORY, those of tristar_solve. */
+ * eps^(2/3) of that format (accurate_plan.c)? Trials are made once for the values that the factor has, but
+ * not for L L^T of ordinary values. Any thread may ask. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_storage(tristar_plan_t *plan);
 
 /* Imported factors whose matrix is known: if the units of rows or columns of it are apart, trials in these
