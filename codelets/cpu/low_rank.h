@@ -27,9 +27,10 @@ typedef struct tsi_rank_kernels {
    * in and out; alpha: a scalar, in and out, the factor of what is left. work: 4 w scalars. false: a pivot
    * would not be positive (L L^T), or zero, or not finite; the pivots mean nothing then. */
   bool (*add)(const tsi_rank_panel *panel, const void *own, void *rest, void *alpha, void *work);
-  /* Adds L_K D (L_K^H own + G^H rest) to y_own and G D (...) to y_rest. work: 2 w scalars. */
+  /* Adds L_K D t to y_own and G D t to y_rest, t = L_K^H own + G^H rest; and to size, w + m numbers, what
+   * they are sums of: |G| |D t|, and for the own rows |D t| + |L_K D t|. work: 2 w scalars. */
   void (*apply)(const tsi_rank_panel *panel, const void *own, const void *rest, void *y_own, void *y_rest,
-                void *work);
+                double *size, void *work);
 } tsi_rank_kernels;
 
 const tsi_rank_kernels *tsi_rank_kernels_select(char scalar);

@@ -246,25 +246,39 @@ static void multiply_pivots(const tsi_rank_panel *panel, tsi_scalar *t) {
   }
 }
 
-static void apply(const tsi_rank_panel *panel, const void *own, const void *rest, void *y_own, void *y_rest,
-                  void *work) {
-  tsi_scalar *t = work, *y = y_rest;
-  const tsi_scalar *g = rectangle(panel), *x = rest;
-  multiply_transposed(panel, own, t);
-  for (int down = 0; down < 2; down++) {
-    const tsi_scalar *at = g;
-    for (tsi_index i = 0; i < panel->m; i += TSI_ROW_BLOCK) {
-      const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, panel->m - i);
-      for (tsi_index j = 0; j < panel->w; j++, at += rows)
-        for (tsi_index r = 0; r < rows; r++)
-          if (down)
-            y[i + r] += at[r] * t[j];
-          else
-            t[j] += image(panel, at[r]) * x[i + r];
-    }
-    if (!down) multiply_pivots(panel, t);
+/* t += G^H x */
+static void gather_below(const tsi_rank_panel *panel, const tsi_scalar *x, tsi_scalar *t) {
+  const tsi_scalar *at = rectangle(panel);
+  for (tsi_index i = 0; i < panel->m; i += TSI_ROW_BLOCK) {
+    const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, panel->m - i);
+    for (tsi_index j = 0; j < panel->w; j++, at += rows)
+      for (tsi_index r = 0; r < rows; r++) t[j] += image(panel, at[r]) * x[i + r];
   }
-  multiply_own(panel, t, y_own, t + panel->w);
+}
+
+/* y += G t, size += |G| |t| */
+static void scatter_below(const tsi_rank_panel *panel, const tsi_scalar *t, tsi_scalar *y, double *size) {
+  const tsi_scalar *at = rectangle(panel);
+  for (tsi_index i = 0; i < panel->m; i += TSI_ROW_BLOCK) {
+    const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, panel->m - i);
+    for (tsi_index j = 0; j < panel->w; j++, at += rows)
+      for (tsi_index r = 0; r < rows; r++) {
+        const tsi_scalar term = at[r] * t[j];
+        y[i + r] += term;
+        size[i + r] += fabs((double)tsi_re(term)) + fabs((double)tsi_im(term));
+      }
+  }
+}
+
+static void apply(const tsi_rank_panel *panel, const void *own, const void *rest, void *y_own, void *y_rest,
+                  double *size, void *work) {
+  tsi_scalar *t = work, *product = t + panel->w;
+  multiply_transposed(panel, own, t);
+  gather_below(panel, rest, t);
+  multiply_pivots(panel, t);
+  multiply_own(panel, t, y_own, product);
+  for (tsi_index i = 0; i < panel->w; i++) size[i] += (double)tsi_abs(t[i]) + (double)tsi_abs(product[i]);
+  scatter_below(panel, t, y_rest, size + panel->w);
 }
 
 extern const tsi_rank_kernels TSI_TYPED(tsi_rank_kernels);

@@ -119,6 +119,7 @@ tristar_status tsi_factor_check_values(tristar_factor_t *factor) {
 tristar_status tsi_factor_run(tristar_factor_t *factor) {
   factor->valid = factor->dependent = false;
   factor->low_rank_error = 0;
+  factor->low_rank_growth = 1;
   if (factor->analysis->lower.ptr == NULL) TSI_TRY(tsi_assembly_create(&factor->ts->env, factor->analysis));
   if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
   TSI_TRY(tsi_factorize(factor));

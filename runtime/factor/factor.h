@@ -68,6 +68,7 @@ struct tristar_factor_s {
   tristar_plan_t *trial_plan;
   void (*destroy_trial_plan)(tristar_plan_t **plan);
   double low_rank_error;     /* Sum of the relative errors that terms of low rank have left (low_rank.h). */
+  double low_rank_growth;    /* The growth of terms of L D L^T by such terms; 1, or 0: none. */
   struct tsi_update *update; /* What changes of few entries need (update.h); NULL: none were prepared. */
   tristar_factor_stats stats;
 };

@@ -26,14 +26,17 @@ typedef struct job {
   double sign;
   tsi_index terms, n;
   tsi_count kept_count;
-  kept_value *kept;      /* entries of A that have changed, and one may stand here more than once */
-  char *vector;          /* n for each term */
-  tsi_index *begin;      /* by term: the first supernode of its path; TSI_NONE: zero */
-  bool *touched;         /* by supernode */
+  kept_value *kept; /* entries of A that have changed, and one may stand here more than once */
+  char *vector;     /* n for each term */
+  tsi_index *begin; /* by term: the first supernode of its path; TSI_NONE: zero */
+  bool *touched;    /* by supernode */
+  tsi_index *row;   /* n: the rows of these */
+  tsi_index rows;
   char *panels, *pivots; /* touched panels one after the other, and D^-1, before */
   char *alpha;           /* by term */
   char *own, *rest, *work;
-  double *size; /* n, by final index: of bound_sizes */
+  double *size;  /* n, by final index: of bound_sizes */
+  double *sizes; /* of the rows of a panel */
 } job;
 
 static size_t bytes_of(const job *j) {
@@ -198,6 +201,9 @@ static void make_vectors(job *j) {
     }
     find_path(j, term, first);
   }
+  for (tsi_index s = 0; s < an->symbolic->count; s++)
+    for (tsi_index k = an->symbolic->start[s]; j->touched[s] && k < an->symbolic->start[s + 1]; k++)
+      j->row[j->rows++] = k;
 }
 
 /* ---- Panels ---------------------------------------------------------------------------------------------
@@ -267,25 +273,28 @@ static double unit_of(const job *j, tsi_index row) {
   return part[0] > 0 ? scale * sqrt(part[0]) : 1;
 }
 
-/* y += (what touched panels stand for) x. */
-static void multiply(const job *j, const char *x, char *y) {
+/* y += (what touched panels stand for) x; size += what that is a sum of. */
+static void multiply(const job *j, const char *x, char *y, double *size) {
   const tsi_panels *panels = j->factor->analysis->panels;
   const char scalar = j->factor->analysis->factor_scalar;
   const size_t bytes = bytes_of(j);
   for (tsi_index p = 0; p < panels->count; p++) {
     if (!j->touched[panels->supernode[p]]) continue;
     const tsi_rank_panel panel = panel_of(j, p);
+    const tsi_index rows = panel.w + panel.m;
     char *sum = j->work + 2 * (size_t)panel.w * bytes;
     take_rows(j, p, x);
-    memset(sum, 0, (size_t)(panel.w + panel.m) * bytes);
-    j->kernels->apply(&panel, j->own, j->rest, sum, sum + (size_t)panel.w * bytes, j->work);
-    for (tsi_index k = 0; k < panel.w + panel.m; k++) {
+    memset(sum, 0, (size_t)rows * bytes);
+    memset(j->sizes, 0, (size_t)rows * sizeof *j->sizes);
+    j->kernels->apply(&panel, j->own, j->rest, sum, sum + (size_t)panel.w * bytes, j->sizes, j->work);
+    for (tsi_index k = 0; k < rows; k++) {
       double a[2], b[2];
       const size_t row = (size_t)row_of(j, p, k);
       tsi_scalar_read(scalar, sum, (size_t)k, a);
       tsi_scalar_read(scalar, y, row, b);
       for (int c = 0; c < 2; c++) b[c] += a[c];
       tsi_scalar_write(scalar, y, row, b);
+      size[row] += j->sizes[k];
     }
   }
 }
@@ -319,7 +328,8 @@ static void multiply_terms(const job *j, const char *x, char *y) {
 static void fill_probe(const job *j, const double *unit, char *x) {
   const tristar_analysis_t *an = j->factor->analysis;
   uint64_t state = 1;
-  for (tsi_index row = 0; row < j->n; row++) {
+  for (tsi_index k = 0; k < j->rows; k++) {
+    const tsi_index row = j->row[k];
     state = state * 6364136223846793005u + 1442695040888963407u;
     const double part[2] = {((double)(state >> 33) / 1073741824.0 - 1) / unit[row], 0};
     tsi_scalar_write(an->factor_scalar, x, (size_t)row, part);
@@ -337,7 +347,7 @@ static double scaled_size(const job *j, tsi_count p) {
 /* Sizes of the terms that rows of the product consist of, about. */
 static void bound_products(const job *j, const double *unit, const char *x, double *size) {
   const tristar_analysis_t *an = j->factor->analysis;
-  for (tsi_index row = 0; row < j->n; row++) size[row] = unit[row];
+  for (tsi_index k = 0; k < j->rows; k++) size[j->row[k]] = unit[j->row[k]];
   for (tsi_index term = 0; term < j->terms; term++) {
     double sum = 0, part[2];
     for (int pass = 0; pass < 2; pass++)
@@ -356,7 +366,8 @@ static void bound_products(const job *j, const double *unit, const char *x, doub
 static double compare(const job *j, const double *size, const char *wanted, const char *found) {
   const char scalar = j->factor->analysis->factor_scalar;
   double error = 0;
-  for (tsi_index row = 0; row < j->n; row++) {
+  for (tsi_index k = 0; k < j->rows; k++) {
+    const tsi_index row = j->row[k];
     double a[2], b[2];
     tsi_scalar_read(scalar, wanted, (size_t)row, a);
     tsi_scalar_read(scalar, found, (size_t)row, b);
@@ -402,11 +413,13 @@ static tristar_status allocate(job *j) {
   TSI_TRY(TSI_ALLOC_SIZED_IN(j, j->vector, terms * n, bytes));
   memset(j->vector, 0, terms * n * bytes);
   TSI_TRY(TSI_ALLOC_IN(j, j->begin, terms));
+  TSI_TRY(TSI_ALLOC_IN(j, j->row, n));
   TSI_TRY(TSI_ALLOC_IN(j, j->size, n));
   TSI_TRY(TSI_ALLOC_ZERO_IN(j, j->touched, an->symbolic->count));
   TSI_TRY(TSI_ALLOC_SIZED_IN(j, j->alpha, terms, bytes));
   TSI_TRY(TSI_ALLOC_SIZED_IN(j, j->own, TSI_PANEL_WIDTH_MAX, bytes));
   TSI_TRY(TSI_ALLOC_SIZED_IN(j, j->rest, (size_t)height, bytes));
+  TSI_TRY(TSI_ALLOC_IN(j, j->sizes, TSI_PANEL_WIDTH_MAX + (size_t)height));
   return TSI_ALLOC_SIZED_IN(j, j->work, 4 * TSI_PANEL_WIDTH_MAX + (size_t)height, bytes);
 }
 
@@ -423,8 +436,10 @@ static tristar_status allocate_panels(job *j) {
  * entry. */
 static void bound_sizes(const job *j) {
   const tristar_analysis_t *an = j->factor->analysis;
-  for (tsi_index row = 0; row < j->n; row++)
+  for (tsi_index k = 0; k < j->rows; k++) {
+    const tsi_index row = j->row[k];
     j->size[row] = j->factor->inverse ? 1 : unit_of(j, row) * unit_of(j, row);
+  }
   for (tsi_index term = 0; term < j->terms && j->factor->inverse; term++) {
     double largest = 0;
     for (tsi_count p = term_begin(j, term); p < term_begin(j, term + 1); p++)
@@ -515,25 +530,40 @@ static tristar_status factor_whole(job *j, tristar_update_result *result) {
   return restored == TRISTAR_OK ? tsi_failure_tell(&factor->ts->env, &first) : restored;
 }
 
-/* fine: errors, with those that earlier terms have left, are below what solves without refinement may have
- * (tsi_factor_loses_digits). */
+/* How much larger terms are after the change, beside those before and what they are to be. */
+static double measure_growth(const job *j, const double *size, const double *before, const double *after) {
+  double growth = 1;
+  for (tsi_index k = 0; k < j->rows && j->factor->inverse; k++) {
+    const tsi_index row = j->row[k];
+    growth = fmax(growth, after[row] / (before[row] + size[row]));
+  }
+  return growth;
+}
+
+/* fine: errors, with those that earlier terms have left, and those that solves have as pivots have become
+ * small, are below what solves without refinement may have (tsi_factor_loses_digits). */
 static tristar_status change_path(job *j, bool *fine) {
   tristar_factor_t *factor = j->factor;
-  const size_t all = (size_t)j->n * bytes_of(j);
+  const size_t n = (size_t)j->n, all = n * bytes_of(j);
   const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
-  TSI_SCRATCH(&factor->ts->env, double, unit, 2 * (tsi_count)j->n);
+  TSI_SCRATCH(&factor->ts->env, double, unit, 4 * n);
   TSI_SCRATCH(&factor->ts->env, char, probe, 3 * all);
+  double *size = unit + n, *before = size + n, *after = before + n;
   char *wanted = probe + all, *found = wanted + all;
-  for (tsi_index row = 0; row < j->n; row++) unit[row] = unit_of(j, row);
+  for (tsi_index k = 0; k < j->rows; k++) {
+    unit[j->row[k]] = unit_of(j, j->row[k]);
+    before[j->row[k]] = after[j->row[k]] = 0;
+  }
   fill_probe(j, unit, probe);
-  bound_products(j, unit, probe, unit + j->n);
+  bound_products(j, unit, probe, size);
   memset(wanted, 0, 2 * all);
-  multiply(j, probe, wanted);
+  multiply(j, probe, wanted, before);
   multiply_terms(j, probe, wanted);
   TSI_TRY(add_terms(j));
-  multiply(j, probe, found);
-  factor->low_rank_error += compare(j, unit + j->n, wanted, found);
-  *fine = factor->low_rank_error <= MOST_OF_LOST * pow(epsilon, 2.0 / 3);
+  multiply(j, probe, found, after);
+  factor->low_rank_error += compare(j, size, wanted, found);
+  factor->low_rank_growth = fmax(factor->low_rank_growth, 1) * measure_growth(j, size, before, after);
+  *fine = factor->low_rank_error + epsilon * factor->low_rank_growth <= MOST_OF_LOST * pow(epsilon, 2.0 / 3);
   return TRISTAR_OK;
 }
 

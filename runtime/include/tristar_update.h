@@ -12,13 +12,12 @@
  * statistics have the same bits as those of tristar_refactor with the same values (except the statistics of
  * time and memory).
  *
- * Cost. In two dimensions one changed row takes a few percent of a factorization. In three dimensions the
- * largest front alone is a large share of a factorization, and every path ends there: one changed row takes
- * about a third. Beside the fronts, all values are read a few times to choose the scaling. Rows and columns
- * whose scaling changes count as changed. Suspicious pivots (tristar_stats.h) cost the same trial solves as
- * after tristar_refactor.
+ * Cost. In two dimensions the supernodes of one changed row have about 15 % of the operations of a
+ * factorization, in three dimensions about 40 %: all paths end in the largest fronts. The time is less than
+ * this share, as small fronts cost more than their operations. Rows and columns whose scaling changes count
+ * as changed. Suspicious pivots (tristar_stats.h) cost the same trial solves as after tristar_refactor.
  *
- * Memory. The Schur complement of every front is kept (tristar_update_result.kept_bytes): mostly one to three
+ * Memory. The Schur complement of every front is kept (tristar_update_result.kept_bytes): 1.5 to 4.5
  * times the memory of the factors. Factors without these functions keep nothing.
  *
  * Supported: LU, LDLT and LLT, all types, all options of the analysis but PLACE_GPU; PLACE_AUTO factors on
@@ -78,16 +77,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_entries(tristar_factor
  * Nothing is kept for it. result (entries, fronts, flops, whole) may be NULL. No solve with the factor may
  * run during the call.
  *
- * The bits are not those of tristar_refactor. Rounding errors of many calls add up. Each call multiplies a
- * vector by the factors on the path, before and after. The function factors the new values as
- * tristar_refactor does (whole is 1) if these products differ by more than eps^(2/3) from what W explains, if
- * a pivot of L D L^T becomes zero, or if pivots are suspicious (tristar_stats.h). The scaling stays.
+ * The bits are not those of tristar_refactor, and rounding errors of many calls add up. So each call
+ * multiplies a vector by the factors on the path, before and after; for L D L^T, whose pivots were chosen for
+ * other values, a trial solve follows. The function factors the new values as tristar_refactor does (whole is
+ * 1) if the products differ too much from what W explains, if a trial has a backward error above eps^(2/3),
+ * if a pivot of L D L^T becomes zero, or if pivots are suspicious (tristar_stats.h). The scaling stays.
  *
  * Errors: ARGUMENT (W has another size, type or format, or A lacks an entry: the message names row and
- * column), FORMAT, NOT_FINITE (of W), UNSUPPORTED (LU; an imported factor; INVERSE_PARTITIONED; a complex
- * SYMMETRIC view with real values; tristar_schur.h), STALE (the factor has no values), MEMORY;
- * NOT_POSITIVE_DEFINITE (L L^T: A - W W^H is not). After these the factor is as before. SINGULAR and other
- * errors of tristar_refactor: then it has no values. */
+ * column), FORMAT and NOT_FINITE (of W), UNSUPPORTED (LU; an imported factor; INVERSE_PARTITIONED; a complex
+ * SYMMETRIC view with real values; tristar_schur.h), STALE (the factor has no values); NOT_POSITIVE_DEFINITE
+ * (L L^T: A - W W^H is not). After these the factor is as before. After other errors, those of
+ * tristar_refactor, it may have no values. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_low_rank(tristar_factor_t *factor,
                                                                    const tristar_view *w, int subtract,
                                                                    tristar_update_result *result);

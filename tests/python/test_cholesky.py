@@ -112,6 +112,22 @@ class Methods(unittest.TestCase):
         assert_solves(5 * A, factor.cholesky(5 * A)(b), b)
         assert_solves(2 * A + identity, pickle.loads(pickle.dumps(factor))(b), b)
 
+    def test_low_rank(self):
+        for dtype in DTYPES:
+            A, b = positive(60, dtype), vectors(60, dtype)
+            factor = tristar.cholesky(A)
+            row, column = A.tocoo().row, A.tocoo().col
+            pair = np.flatnonzero(row != column)[7]
+            C = sparse.csc_matrix(([1.5, -0.5, 2], ([row[pair], column[pair], 11], [0, 0, 1])), shape=(60, 2), dtype=dtype)
+            factor.update_inplace(C)
+            assert_solves(A + C @ C.conj().T, factor(b), b)
+            factor.update_inplace(C, subtract=True)
+            assert_solves(A, factor(b), b)
+            before = factor(b)
+            with self.assertRaises(tristar.NotPositiveDefiniteError):
+                factor.update_inplace(100 * C, subtract=True)
+            self.assertTrue(np.array_equal(before, factor(b)))
+
     def test_orderings(self):
         A, b = positive(40), vectors(40)
         for name in ("default", "natural", "amd", "metis", "nesdis", "best"):
@@ -124,8 +140,8 @@ class Methods(unittest.TestCase):
         with self.assertRaises(tristar.NotPositiveDefiniteError) as raised:
             tristar.cholesky(-A)
         self.assertIsInstance(raised.exception, np.linalg.LinAlgError)
-        with self.assertRaises(NotImplementedError):
-            tristar.cholesky(A).update_inplace(A)
+        with self.assertRaises(ValueError):
+            tristar.cholesky(A).update_inplace(sparse.csc_matrix(np.ones((40, 1))))
         with self.assertRaises(ValueError):
             tristar.cholesky(A[:, :3])
 

@@ -240,6 +240,12 @@ tristar_status tsi_judge_rounded(const tsi_system *system, const tristar_factor_
   return TRISTAR_OK;
 }
 
+tristar_status tsi_judge_one(const tsi_system *system, const tristar_factor_t *factor, double *error) {
+  TSI_CLEANUP(finish_trials)
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  return try_solve(&t, TRISTAR_N, TRIAL_SOME, TRIAL_SOME, error);
+}
+
 /* ---- Verdicts ------------------------------------------------------------------------------------------ */
 
 static tristar_status estimate(const tsi_system *system, double error, double *reciprocal, double *distance) {

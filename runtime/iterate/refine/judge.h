@@ -53,6 +53,14 @@ TRISTAR_CHECKED tristar_status tsi_judge_measure(const tsi_system *system, trist
  * tristar_refactor. */
 TRISTAR_CHECKED tristar_status tsi_judge_renewed(tristar_factor_t *factor, tristar_status status);
 
+/* The same of one right-hand side without a pattern, with A. */
+TRISTAR_CHECKED tristar_status tsi_judge_one(const tsi_system *system, const tristar_factor_t *factor,
+                                             double *error);
+
+/* tsi_judge_one with a plan of the factor, which it keeps. Errors: those of tristar_plan and
+ * tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_judge_try(tristar_factor_t *factor, double *error);
+
 /* Judges the factor of a system whose solves work. On one of many processes factor is its part. last: growth
  * is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last);

@@ -43,6 +43,21 @@ static tristar_status judge(tsi_verdict *verdict, bool last) {
   return TRISTAR_OK;
 }
 
+tristar_status tsi_judge_try(tristar_factor_t *factor, double *error) {
+  tristar_plan_options options;
+  tsi_plan_system s;
+  *error = 0;
+  tristar_plan_options_init(&options);
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  if (factor->trial_plan == NULL) {
+    TSI_TRY(tristar_plan(factor, &options, &factor->trial_plan));
+    factor->destroy_trial_plan = tristar_plan_destroy;
+    atomic_fetch_sub(&factor->references, 1);
+  }
+  TSI_TRY(tsi_plan_system_create(factor->trial_plan, &s));
+  return tsi_judge_one(&s.system, factor, error);
+}
+
 static tristar_status factor_again(tsi_verdict *verdict, bool substitute) {
   if (substitute)
     TSI_TRY(tsi_factor_substitute(verdict->factor));

@@ -2,6 +2,8 @@
  * as after other factorizations.
  *
  * Reads   new values.   Writes  a factor. */
+#include <math.h>
+
 #include "runtime/base/clock.h"
 #include "runtime/factor/low_rank.h"
 #include "runtime/factor/update.h"
@@ -61,6 +63,19 @@ out:
   return tsi_answer(env, status);
 }
 
+#define ENOUGH 0.2 /* of the error that is too large: one trial misses some */
+
+/* May a factor with other terms stay? Figures of changed pivots are bounds. Pivots of L D L^T were chosen for
+ * other values: a trial solve shows what that costs. */
+static tristar_status is_fine(tristar_factor_t *factor, bool *fine) {
+  double error = 0;
+  *fine = !tsi_judge_is_needed(factor);
+  if (!*fine || factor->inverse == NULL) return TRISTAR_OK;
+  TSI_TRY(tsi_judge_try(factor, &error));
+  *fine = error <= ENOUGH * pow(tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon, 2.0 / 3);
+  return TRISTAR_OK;
+}
+
 static tristar_status add_low_rank(tristar_factor_t *factor, const tristar_view *w, bool subtract,
                                    tristar_update_result *result) {
   const double begin = tsi_clock();
@@ -68,7 +83,9 @@ static tristar_status add_low_rank(tristar_factor_t *factor, const tristar_view 
   tristar_update_result found;
   TSI_TRY(tsi_factor_add_low_rank(factor, w, subtract, &found));
   tristar_status status = TRISTAR_OK;
-  if (!found.whole && tsi_judge_is_needed(factor)) { /* figures of changed pivots are bounds */
+  bool fine = true;
+  if (!found.whole) status = is_fine(factor, &fine);
+  if (status == TRISTAR_OK && !fine) {
     found.whole = 1;
     found.fronts = found.all_fronts;
     status = tsi_factor_run(factor);

@@ -1,5 +1,5 @@
-/* bench_update [--method llt|lu|ldlt] [--rows N] [--rounds N] [--switch] MATRIX...: new values of some rows
- * and columns (tristar_update_values) against tristar_refactor, on the calling thread.
+/* bench_update [--low-rank] [--method llt|lu|ldlt] [--rows N] [--rounds N] [--switch] MATRIX...: new values
+ * of some rows and columns (tristar_update_values) against tristar_refactor, on the calling thread.
  *
  * MATRIX: as for `tristar solve`, such as gen:s2d9pt:316. In each round N rows, at random, get other values:
  * within 1 %, or with --switch a diagonal entry that is 1000 times as large, which changes scalings. Times
@@ -19,7 +19,7 @@
 typedef struct settings {
   tristar_method method;
   int rows, rounds;
-  bool switches;
+  bool switches, low_rank;
 } settings;
 
 static void check(tristar_t *ts, tristar_status status) {
@@ -48,6 +48,30 @@ static void change_line(const tristar_view *a, int64_t line, bool switches, doub
       values[p] *= switches ? 1000 : 1.003;
     else if (!switches)
       values[p] *= 0.998;
+}
+
+/* Adds 0.1 to diagonal entries. */
+static void add_low_rank(tristar_t *ts, tristar_factor_t *factor, const tristar_view *a, int columns,
+                         uint64_t *state, tristar_update_result *result) {
+  enum { MOST = 64 };
+  int64_t ptr[MOST + 1] = {0};
+  int32_t row[MOST];
+  double value[MOST];
+  tristar_view w;
+  if (columns > MOST) columns = MOST;
+  for (int k = 0; k < columns; k++) {
+    row[k] = (int32_t)(next_random(state) % (uint64_t)a->rows);
+    value[k] = 0.316;
+    ptr[k + 1] = k + 1;
+  }
+  tristar_view_init(&w);
+  w.rows = a->rows;
+  w.cols = columns;
+  w.ptr = ptr;
+  w.ptr_bits = 64;
+  w.index = row;
+  w.values = value;
+  check(ts, tristar_update_low_rank(factor, &w, 0, result));
 }
 
 static void measure(tristar_t *ts, const char *name, const settings *s) {
@@ -79,10 +103,14 @@ static void measure(tristar_t *ts, const char *name, const settings *s) {
   for (int round = 0; round < s->rounds; round++) {
     memcpy(values, before, entries * sizeof *values);
     check(ts, tristar_update_values(factor, values, NULL));
-    for (int k = 0; k < s->rows; k++)
+    for (int k = 0; k < s->rows && !s->low_rank; k++)
       change_line(&a, (int64_t)(next_random(&state) % (uint64_t)a.cols), s->switches, values);
+    if (s->low_rank) check(ts, tristar_refactor(factor, values));
     double begin = cpu_seconds();
-    check(ts, tristar_update_values(factor, values, &result));
+    if (s->low_rank)
+      add_low_rank(ts, factor, &a, s->rows, &state, &result);
+    else
+      check(ts, tristar_update_values(factor, values, &result));
     update += cpu_seconds() - begin;
     flops += result.flops;
     begin = cpu_seconds();
@@ -110,6 +138,8 @@ int main(int argc, char **argv) {
   for (int k = 1; k < argc; k++) {
     if (strcmp(argv[k], "--switch") == 0)
       s.switches = true;
+    else if (strcmp(argv[k], "--low-rank") == 0)
+      s.low_rank = true;
     else if (k + 1 < argc && strcmp(argv[k], "--rows") == 0)
       s.rows = atoi(argv[++k]);
     else if (k + 1 < argc && strcmp(argv[k], "--rounds") == 0)

@@ -2,8 +2,8 @@
 import numpy as np
 from scipy import sparse
 
-from ._arrays import as_sparse, as_vectors, require_square
-from ._runtime import lib
+from ._arrays import MatrixArrays, as_sparse, as_vectors, require_square
+from ._runtime import check, ffi, lib
 from .explicit import ExplicitFactors, Order, inverse_diagonal
 from .factor import Factorization
 
@@ -159,8 +159,22 @@ class CholeskyFactor(Factorization):
         return cholesky(A, beta, context=self._context, **{**self._analysis_options, **self._plan_options, "method": "llt"})
 
     def update_inplace(self, C, subtract=False):
-        """Not available: the library has no updates of factors by low rank."""
-        raise NotImplementedError("TriStar has no low-rank updates of factors; cholesky_inplace(A) factors new values")
+        """Factors A + C C^H, or with `subtract` A - C C^H, in the time of a few solves. C: sparse, with few columns.
+
+        Raises ValueError if C C^H has an entry outside the pattern of A, and NotPositiveDefiniteError if the difference is not
+        positive definite; the factor is as before then.
+        """
+        self._ready()
+        C = sparse.csc_matrix(as_sparse(C, "update_inplace"), dtype=self.dtype, copy=True)
+        C.sum_duplicates()
+        product = C @ C.conj().T
+        sum_ = self._arrays.matrix() + (-product if subtract else product)
+        values, columns = self._arrays.values_of(sum_, "update_inplace"), MatrixArrays(C)
+        with self._lock:
+            with self._gate.exclusive():
+                check(lib.tristar_update_low_rank(self._factor[0], columns.view, int(subtract), ffi.NULL))
+            self._arrays.take_values(values)
+            self._forget_explicit()
 
 
 def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *, context=None, **options):
