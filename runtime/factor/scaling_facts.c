@@ -60,7 +60,7 @@ typedef struct search {
   int *diagonal;
 } search;
 
-static void raise(void *context, tsi_index row, tsi_index column, int exponent) {
+static void raise_most(void *context, tsi_index row, tsi_index column, int exponent) {
   const search *s = context;
   const int scaled = exponent + s->row[row] + (s->column ? s->column[column] : 0);
   int *most = &s->most[s->of_columns ? column : row];
@@ -71,7 +71,7 @@ static void raise(void *context, tsi_index row, tsi_index column, int exponent) 
 static void find(const tsi_pattern *pattern, const double *magnitude, const search *s) {
   for (tsi_index i = 0; i < pattern->n; i++) s->most[i] = TSI_NO_ENTRY;
   for (tsi_index i = 0; s->diagonal && i < pattern->n; i++) s->diagonal[i] = TSI_NO_ENTRY;
-  visit_entries(pattern, magnitude, raise, (void *)s);
+  visit_entries(pattern, magnitude, raise_most, (void *)s);
 }
 
 static bool are_equal(tsi_index n, const int *a, const int *b) {

@@ -161,8 +161,8 @@ static tristar_status need_crossing(const tristar_factor_t *factor) {
   return TRISTAR_OK;
 }
 
-static void raise(const tristar_factor_t *factor, tsi_count p, tsi_index row, tsi_index column,
-                  double *largest) {
+static void raise_most(const tristar_factor_t *factor, tsi_count p, tsi_index row, tsi_index column,
+                       double *largest) {
   const double a = magnitude_of(factor->analysis->pattern, factor->values, p);
   const double scaled =
       factor->row_scale ? tsi_scaled(a, factor->row_scale[row], factor->col_scale[column]) : a;
@@ -177,9 +177,9 @@ static double size_of(const tristar_factor_t *factor, tsi_index column) {
   const bool llt = an->stats.method == TRISTAR_METHOD_LLT, mirror = pattern->symmetry != TRISTAR_GENERAL;
   double largest = 0;
   for (tsi_count p = pattern->ptr[column]; p < pattern->ptr[column + 1] && (mirror || !pattern->by_rows); p++)
-    if (!llt || pattern->index[p] == column) raise(factor, p, pattern->index[p], column, &largest);
+    if (!llt || pattern->index[p] == column) raise_most(factor, p, pattern->index[p], column, &largest);
   for (tsi_count q = c->ptr ? c->ptr[column] : 0; !llt && c->ptr && q < c->ptr[column + 1]; q++)
-    raise(factor, c->entry[q], c->line[q], column, &largest);
+    raise_most(factor, c->entry[q], c->line[q], column, &largest);
   return largest;
 }
 
