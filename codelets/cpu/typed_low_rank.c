@@ -21,6 +21,26 @@ static tsi_scalar *triangle_entry(const tsi_rank_panel *panel, tsi_index i, tsi_
   return block + (ptrdiff_t)rows * first + tsi_corner_column(rows, j - first) + i - j;
 }
 
+/* Rows first .. first + rows - 1 of the triangle. */
+typedef struct row_block {
+  tsi_index rows;
+  tsi_scalar *before; /* rows x first, by columns */
+  tsi_scalar *corner; /* packed by columns */
+} row_block;
+
+static row_block block_of(const tsi_rank_panel *panel, tsi_index first) {
+  const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, panel->w - first);
+  tsi_scalar *before = (tsi_scalar *)panel->values + tsi_triangle_block(first);
+  return (row_block){rows, before, before + (ptrdiff_t)rows * first};
+}
+
+/* sum += (the columns before the corner) x */
+static void add_rows(const row_block *t, tsi_index first, const tsi_scalar *x, tsi_scalar *sum) {
+  const tsi_scalar *at = t->before;
+  for (tsi_index j = 0; j < first; j++, at += t->rows)
+    for (tsi_index r = 0; r < t->rows; r++) sum[r] += at[r] * x[j];
+}
+
 static tsi_scalar *rectangle(const tsi_rank_panel *panel) {
   return (tsi_scalar *)panel->values + tsi_triangle_size(panel->w);
 }
@@ -56,17 +76,20 @@ typedef struct change {
   tsi_scalar alpha;
 } change;
 
-/* p = L_K^-1 own */
+/* p = L_K^-1 own. Of a row block, the rows before it, and then its corner. */
 static void solve_own(const tsi_rank_panel *panel, const tsi_scalar *own, tsi_scalar *p) {
-  for (tsi_index i = 0; i < panel->w; i++) {
-    tsi_scalar sum = panel->inverse == TSI_INVERSE_NONE ? own[i] : 0;
-    for (tsi_index j = 0; j < i; j++)
-      if (panel->inverse == TSI_INVERSE_NONE)
-        sum -= *triangle_entry(panel, i, j) * p[j];
-      else
-        sum += *triangle_entry(panel, i, j) * own[j];
-    const tsi_scalar diagonal = *triangle_entry(panel, i, i);
-    p[i] = panel->inverse == TSI_INVERSE_NONE ? sum * diagonal : sum + diagonal * own[i];
+  const bool inverted = panel->inverse != TSI_INVERSE_NONE;
+  for (tsi_index first = 0; first < panel->w; first += TSI_ROW_BLOCK) {
+    const row_block t = block_of(panel, first);
+    tsi_scalar sum[TSI_ROW_BLOCK] = {0};
+    add_rows(&t, first, inverted ? own : p, sum);
+    const tsi_scalar *c = t.corner;
+    for (tsi_index j = 0; j < t.rows; c += t.rows - j++) {
+      if (!inverted) p[first + j] = (own[first + j] - sum[j]) * c[0];
+      const tsi_scalar x = inverted ? own[first + j] : p[first + j];
+      for (tsi_index r = inverted ? j : j + 1; r < t.rows; r++) sum[r] += c[r - j] * x;
+    }
+    for (tsi_index r = 0; r < t.rows && inverted; r++) p[first + r] = sum[r];
   }
 }
 
@@ -141,7 +164,29 @@ INLINE void change_rows(const tsi_rank_panel *panel, const change *c, const tsi_
   }
 }
 
-/* L_K'^-1 = K^-1 L_K^-1. sums: w, of the rows before. */
+/* A column of a row block of the inverse, L L^T; the sum of the rows before goes on. */
+INLINE tsi_scalar change_column(const change *c, tsi_index i, tsi_index rows, tsi_scalar *entry,
+                                tsi_scalar sum) {
+  for (tsi_index r = 0; r < rows; r++) {
+    const tsi_scalar now = entry[r] - c->p[i + r] * sum;
+    sum += c->b[i + r] * now;
+    entry[r] = now / c->root[i + r];
+  }
+  return sum;
+}
+
+static void change_inverse_llt(const tsi_rank_panel *panel, const change *c, tsi_scalar *sums) {
+  for (tsi_index first = 0; first < panel->w; first += TSI_ROW_BLOCK) {
+    const row_block t = block_of(panel, first);
+    tsi_scalar *corner = t.corner;
+    for (tsi_index j = 0; j < first; j++)
+      sums[j] = change_column(c, first, t.rows, t.before + (ptrdiff_t)j * t.rows, sums[j]);
+    for (tsi_index j = 0; j < t.rows; corner += t.rows - j++)
+      sums[first + j] = change_column(c, first + j, t.rows - j, corner, 0);
+  }
+}
+
+/* L_K'^-1 = K^-1 L_K^-1 of L D L^T. sums: w, of the rows before. */
 static void change_inverse(const tsi_rank_panel *panel, const change *c, tsi_scalar *sums) {
   for (tsi_index j = 0; j < panel->w; j++) sums[j] = 0;
   for (tsi_index k = 0, order; k < panel->w; k += order) {
@@ -152,7 +197,6 @@ static void change_inverse(const tsi_rank_panel *panel, const change *c, tsi_sca
         tsi_scalar *entry = triangle_entry(panel, i, j);
         *entry -= c->p[i] * before;
         sums[j] += c->b[i] * *entry;
-        if (panel->pivots == NULL) *entry /= c->root[i];
       }
     }
   }
@@ -191,6 +235,8 @@ static bool add(const tsi_rank_panel *panel, const void *own, void *rest, void *
   }
   if (panel->inverse == TSI_INVERSE_NONE)
     change_diagonal(panel, &c, own);
+  else if (panel->pivots == NULL)
+    change_inverse_llt(panel, &c, space + 3 * panel->w);
   else
     change_inverse(panel, &c, space + 3 * panel->w);
   *(tsi_scalar *)alpha = c.alpha;
@@ -201,26 +247,40 @@ static bool add(const tsi_rank_panel *panel, const void *own, void *rest, void *
 
 /* t = L_K^H own */
 static void multiply_transposed(const tsi_rank_panel *panel, const tsi_scalar *own, tsi_scalar *t) {
-  for (tsi_index i = panel->w; i-- > 0;) {
-    const tsi_scalar diagonal = image(panel, *triangle_entry(panel, i, i));
-    tsi_scalar sum = panel->inverse == TSI_INVERSE_NONE ? own[i] / diagonal : own[i];
-    for (tsi_index r = i + 1; r < panel->w; r++) {
-      const tsi_scalar entry = image(panel, *triangle_entry(panel, r, i));
-      sum += panel->inverse == TSI_INVERSE_NONE ? entry * own[r] : -entry * t[r];
+  const bool inverted = panel->inverse != TSI_INVERSE_NONE;
+  const tsi_scalar sign = inverted ? -1 : 1, *x = inverted ? t : own;
+  for (tsi_index i = 0; i < panel->w; i++) t[i] = inverted ? own[i] : 0;
+  for (tsi_index first = (panel->w - 1) / TSI_ROW_BLOCK * TSI_ROW_BLOCK; first >= 0; first -= TSI_ROW_BLOCK) {
+    const row_block block = block_of(panel, first);
+    for (tsi_index j = block.rows; j-- > 0;) {
+      const tsi_scalar *c = block.corner + tsi_corner_column(block.rows, j), diagonal = image(panel, c[0]);
+      tsi_scalar sum = inverted ? t[first + j] : own[first + j] / diagonal;
+      for (tsi_index r = j + 1; r < block.rows; r++) sum += sign * image(panel, c[r - j]) * x[first + r];
+      t[first + j] = inverted ? sum / diagonal : t[first + j] + sum;
     }
-    t[i] = panel->inverse == TSI_INVERSE_NONE ? sum : sum / diagonal;
+    for (tsi_index j = 0; j < first; j++) {
+      const tsi_scalar *at = block.before + (ptrdiff_t)j * block.rows;
+      tsi_scalar sum = 0;
+      for (tsi_index r = 0; r < block.rows; r++) sum += image(panel, at[r]) * x[first + r];
+      t[j] += sign * sum;
+    }
   }
 }
 
 /* y += L_K t. work: w. */
 static void multiply_own(const tsi_rank_panel *panel, const tsi_scalar *t, tsi_scalar *y, tsi_scalar *work) {
-  for (tsi_index i = 0; i < panel->w; i++) {
-    const tsi_scalar diagonal = *triangle_entry(panel, i, i);
-    tsi_scalar sum = panel->inverse == TSI_INVERSE_NONE ? t[i] / diagonal : t[i];
-    for (tsi_index j = 0; j < i; j++)
-      sum += *triangle_entry(panel, i, j) * (panel->inverse == TSI_INVERSE_NONE ? t[j] : -work[j]);
-    work[i] = panel->inverse == TSI_INVERSE_NONE ? sum : sum / diagonal;
-    y[i] += work[i];
+  const bool inverted = panel->inverse != TSI_INVERSE_NONE;
+  for (tsi_index first = 0; first < panel->w; first += TSI_ROW_BLOCK) {
+    const row_block block = block_of(panel, first);
+    const tsi_scalar *c = block.corner;
+    tsi_scalar sum[TSI_ROW_BLOCK] = {0};
+    add_rows(&block, first, inverted ? work : t, sum);
+    for (tsi_index j = 0; j < block.rows; c += block.rows - j++) {
+      work[first + j] = inverted ? (t[first + j] - sum[j]) / c[0] : sum[j] + t[first + j] / c[0];
+      const tsi_scalar x = inverted ? work[first + j] : t[first + j];
+      for (tsi_index r = j + 1; r < block.rows; r++) sum[r] += c[r - j] * x;
+    }
+    for (tsi_index r = 0; r < block.rows; r++) y[first + r] += work[first + r];
   }
 }
 

@@ -100,9 +100,10 @@ static void measure(tristar_t *ts, const char *name, const settings *s) {
   memcpy(values, before, entries * sizeof *values);
   change_line(&a, 0, false, values);
   check(ts, tristar_update_values(factor, values, &all)); /* of all supernodes */
+  if (s->low_rank) tristar_update_end(factor);
   for (int round = 0; round < s->rounds; round++) {
     memcpy(values, before, entries * sizeof *values);
-    check(ts, tristar_update_values(factor, values, NULL));
+    if (!s->low_rank) check(ts, tristar_update_values(factor, values, NULL));
     for (int k = 0; k < s->rows && !s->low_rank; k++)
       change_line(&a, (int64_t)(next_random(&state) % (uint64_t)a.cols), s->switches, values);
     if (s->low_rank) check(ts, tristar_refactor(factor, values));
