@@ -6,6 +6,9 @@
 #include "tests/support/factors_product.h"
 #include "tests/support/failing_import.h"
 #include "tests/support/subtests.h"
+#include "tests/support/magnitude.h"
+#include "tristar_matrix.h"
+#include "tristar_update.h"
 
 /* The functions for int and for long have the same types. */
 typedef struct api {
@@ -276,6 +279,85 @@ static void check_allocations(void) {
   side_finish(&s);
 }
 
+/* ---- Terms of low rank -------------------------------------------------------------------------------- */
+
+/* Solutions after cholmod_updown and after tristar_update_low_rank, which adds the same terms, or subtracts
+ * them. */
+static void compare_updown(tristar_t *ts) {
+  enum { K = 20, N = K * K, ENTRIES = 5 * N, TERMS = 3 };
+  static int ptr[N + 1], wptr[] = {0, 2, 4, 5}, wrow[] = {41, 42, 200, 220, 399};
+  static double x[N], b[N], wvalue[] = {2, -2, 0.5, 1.5, 3};
+  tristar_matrix_t *matrix;
+  tristar_view a = generated_view(ts, "s2d9pt", K, &matrix), w;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  cholmod_common common;
+  CHECK(a.rows == N && ((const int64_t *)a.ptr)[N] <= ENTRIES);
+  for (int j = 0; j <= N; j++) ptr[j] = (int)((const int64_t *)a.ptr)[j];
+  for (int j = 0; j < N; j++) b[j] = 1 + j % 7;
+  options.method = TRISTAR_METHOD_LLT;
+  CHECK_OK(tristar_analyze(ts, &a, &options, &analysis));
+  CHECK_OK(tristar_factor(analysis, a.values, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  tristar_view_init(&w);
+  w = (tristar_view){w.format, w.symmetry, w.scalar, N, TERMS, wptr, wrow, wvalue, 32, 32, 0};
+  cholmod_start(&common);
+  cholmod_sparse of_a = {.nrow = N,
+                         .ncol = N,
+                         .nzmax = (size_t)ptr[N],
+                         .p = ptr,
+                         .i = (void *)(uintptr_t)a.index,
+                         .x = (void *)(uintptr_t)a.values,
+                         .stype = -1,
+                         .itype = CHOLMOD_INT,
+                         .xtype = CHOLMOD_REAL,
+                         .dtype = CHOLMOD_DOUBLE,
+                         .sorted = 0,
+                         .packed = 1};
+  cholmod_sparse of_w = {.nrow = N,
+                         .ncol = TERMS,
+                         .nzmax = 5,
+                         .p = wptr,
+                         .i = wrow,
+                         .x = wvalue,
+                         .stype = 0,
+                         .itype = CHOLMOD_INT,
+                         .xtype = CHOLMOD_REAL,
+                         .dtype = CHOLMOD_DOUBLE,
+                         .sorted = 1,
+                         .packed = 1};
+  cholmod_dense right = {
+      .nrow = N, .ncol = 1, .nzmax = N, .d = N, .x = b, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
+  common.supernodal = CHOLMOD_SIMPLICIAL;
+  cholmod_factor *l = cholmod_analyze(&of_a, &common);
+  CHECK(cholmod_factorize(&of_a, l, &common));
+  cholmod_sparse *permuted = cholmod_submatrix(&of_w, l->Perm, N, NULL, -1, 1, 1, &common);
+  for (int subtract = 0; subtract < 2; subtract++) {
+    double off = 0, largest = 0;
+    tristar_update_result result;
+    CHECK(cholmod_updown(!subtract, permuted, l, &common));
+    CHECK_OK(tristar_update_low_rank(factor, &w, subtract, &result));
+    CHECK(result.whole == 0);
+    cholmod_dense *wanted = cholmod_solve(CHOLMOD_A, l, &right, &common);
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, N, x, N));
+    for (int j = 0; j < N; j++) {
+      off = fmax(off, fabs(x[j] - ((double *)wanted->x)[j]));
+      largest = fmax(largest, fabs(x[j]));
+    }
+    CHECK_MSG(off < 1e-11 * largest, "difference %g of %g", off, largest);
+    cholmod_free_dense(&wanted, &common);
+  }
+  cholmod_free_sparse(&permuted, &common);
+  cholmod_free_factor(&l, &common);
+  cholmod_finish(&common);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+  tristar_matrix_destroy(&matrix);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_with_starpu(0, true);
@@ -285,6 +367,7 @@ int main(int argc, char **argv) {
       RUN(check_single(ts, &forms[f], parts));
     }
   RUN(check_refused(ts));
+  RUN(compare_updown(ts));
   close_context(&ts);
   RUN(check_allocations());
   return 0;
