@@ -5,6 +5,7 @@
 #include "tests/support/factor_bits.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
+#include "tristar_schur.h"
 #include "tristar_update.h"
 
 static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
@@ -183,6 +184,31 @@ static void change_tiles(tristar_t *ts, const typed *t) {
                    TRISTAR_MATCHING_OFF);
 }
 
+/* The Schur complement follows, in its own front. */
+static void change_with_schur(tristar_t *ts, tristar_method method) {
+  static const int64_t schur[] = {40, 3, 77};
+  CLEANUP(free_pair) pair p = {.t = &typed_double, .state = 3};
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  double a[9], b[9];
+  p.values = typed_matrix(ts, "s2d9pt", 12, p.t, TRISTAR_SYMMETRIC, &p.matrix, &p.view);
+  options.method = method;
+  options.schur = schur;
+  options.schur_count = 3;
+  CHECK_OK(tristar_analyze(ts, &p.view, &options, &p.analysis));
+  CHECK_OK(tristar_factor(p.analysis, p.values, &p.updated));
+  CHECK_OK(tristar_factor(p.analysis, p.values, &p.anew));
+  for (int round = 0; round < 6; round++) {
+    change_line(&p, (int64_t)(next_random(&p.state) % (uint64_t)p.view.cols), round % 3);
+    CHECK_OK(tristar_update_values(p.updated, p.values, NULL));
+    CHECK_OK(tristar_refactor(p.anew, p.values));
+    compare_stats(&p);
+    compare_bits(&p);
+    CHECK_OK(tristar_schur_get(p.updated, a, 3));
+    CHECK_OK(tristar_schur_get(p.anew, b, 3));
+    CHECK(memcmp(a, b, sizeof a) == 0);
+  }
+}
+
 /* ---- Errors ------------------------------------------------------------------------------------------- */
 
 static void make_small(tristar_t *ts, pair *p) {
@@ -297,6 +323,8 @@ int main(int argc, char **argv) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (int k = 0; k < 4; k++)
     for (int f = 0; f < 2; f++) RUN(change_all_kinds(ts, types[k], f ? TRISTAR_CSR : TRISTAR_CSC));
+  RUN(change_with_schur(ts, TRISTAR_METHOD_LLT));
+  RUN(change_with_schur(ts, TRISTAR_METHOD_LU));
   RUN(refuse_arguments(ts));
   RUN(fail_and_recover(ts));
   RUN(refuse_duplicates(ts));
