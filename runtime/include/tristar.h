@@ -372,7 +372,8 @@ typedef enum tristar_op {
  * refines, as tristar_solve_refined does, if the factor needs it. If the plan has an accuracy, the function
  * measures the backward error of every solution, and refines if the error is larger. Errors: ARGUMENT,
  * MEMORY, STALE, RUNTIME; with refinement NOT_FINITE; ACCURACY (no solution reached the accuracy of the plan;
- * x is the best one found). */
+ * or, without one, the backward error stays above eps^(1/3) though the matrix is not singular; x is the best
+ * one found). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 

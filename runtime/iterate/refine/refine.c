@@ -75,6 +75,20 @@ tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_optio
   return TRISTAR_OK;
 }
 
+tristar_status tsi_refined_judge(tsi_env *env, const tsi_sparse_kernels *kernels, bool singular,
+                                 double accuracy, double error) {
+  if (accuracy > 0 && !(error <= accuracy))
+    TSI_FAIL(env, TRISTAR_ERR_ACCURACY, "backward error %.1e is above the accuracy %.1e of the plan", error,
+             accuracy);
+  if (accuracy <= 0 && !singular && !(error <= cbrt(kernels->epsilon)))
+    TSI_FAIL(
+        env, TRISTAR_ERR_ACCURACY,
+        "backward error %.1e after refinement: the factors do not suit these values; analyze them again, "
+        "or with a matching",
+        error);
+  return TRISTAR_OK;
+}
+
 static tristar_status check_arguments(const tristar_plan_t *plan, int64_t nrhs, const void *b, int64_t ldb,
                                       const void *x, int64_t ldx, const tristar_refine_options *options) {
   tsi_env *env = &plan->ts->env;
@@ -88,19 +102,18 @@ static tristar_status check_arguments(const tristar_plan_t *plan, int64_t nrhs, 
   return TRISTAR_OK;
 }
 
-/* Refines to the accuracy of the plan. Errors: ACCURACY (it is not reached). */
+/* Refines to the accuracy of the plan, if it has one. Errors: ACCURACY (it is not reached, or refinement
+ * fails). */
 static tristar_status solve_accurate(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
                                      int64_t ldb, void *x, int64_t ldx) {
+  const double accuracy = plan->options.accuracy;
   tristar_refine_options options;
   tristar_refine_result result;
   tristar_refine_options_init(&options);
-  options.tolerance = plan->options.accuracy;
+  options.tolerance = accuracy;
   TSI_TRY(tristar_solve_refined(plan, op, nrhs, b, ldb, x, ldx, &options, &result));
-  if (options.tolerance > 0 && !(result.backward_error <= options.tolerance))
-    TSI_FAIL(&plan->ts->env, TRISTAR_ERR_ACCURACY,
-             "backward error %.1e is above the accuracy %.1e of the plan", result.backward_error,
-             options.tolerance);
-  return TRISTAR_OK;
+  return tsi_refined_judge(&plan->ts->env, tsi_sparse_kernels_select(plan->factor->analysis->pattern->scalar),
+                           plan->factor->stats.singular, accuracy, result.backward_error);
 }
 
 /* tristar_solve that refines; x may be b. */

@@ -59,5 +59,10 @@ TRISTAR_CHECKED tristar_status tsi_solve_refined(const tsi_system *system, trist
                                                  const void *b, size_t b_step, void *x, size_t x_step,
                                                  const tristar_refine_options *options,
                                                  tristar_refine_result *result);
+/* The verdict on solutions that tristar_solve has refined by itself to this backward error, of a factor whose
+ * matrix was found singular, or not. Of a singular one no solution may exist. accuracy: that of the plan; 0:
+ * none, and refinement that fails leaves errors above eps^(1/3). Errors: ACCURACY. */
+TRISTAR_CHECKED tristar_status tsi_refined_judge(tsi_env *env, const tsi_sparse_kernels *kernels,
+                                                 bool singular, double accuracy, double error);
 /* Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options);

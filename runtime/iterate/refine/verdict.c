@@ -59,7 +59,7 @@ static bool may_be_regular(const tristar_factor_t *factor, tristar_status status
     return an->stats.method != TRISTAR_METHOD_LLT &&
            (status == TRISTAR_ERR_ACCURACY ||
             (status == TRISTAR_ERR_SINGULAR && (factor->dependent || factor->stats.perturbed_pivots > 0 ||
-                                               (factor->stats.singular && !factor->surely_singular))));
+                                                (factor->stats.singular && !factor->surely_singular))));
   const bool singular = status == TRISTAR_ERR_SINGULAR || (status == TRISTAR_OK && factor->stats.singular);
   return singular && (factor->dependent || (factor->stats.singular && !factor->surely_singular)) &&
          an->stats.method != TRISTAR_METHOD_LLT;

@@ -110,10 +110,19 @@ out:
 tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
                                          int64_t ldb, void *x, int64_t ldx) {
   TSI_ENTER(d, d->ts);
+  tsi_env *env = &d->ts->env;
+  tristar_refine_result result;
+  tristar_status status;
   if ((d->stats.perturbed_pivots > 0 || d->loses_digits) && d->has_matrix &&
-      d->options.refine != TRISTAR_REFINE_NEVER)
-    return tristar_distributed_solve_refined(d, op, nrhs, b, ldb, x, ldx, NULL, NULL);
-  return tsi_answer(&d->ts->env, tsi_distributed_solve_plain(d, op, nrhs, b, ldb, x, ldx));
+      d->options.refine != TRISTAR_REFINE_NEVER) {
+    status = tristar_distributed_solve_refined(d, op, nrhs, b, ldb, x, ldx, NULL, &result);
+    if (status == TRISTAR_OK)
+      status = tsi_refined_judge(env, tsi_sparse_kernels_select(d->process->kind.user_scalar), d->singular, 0,
+                                 result.backward_error);
+  } else {
+    status = tsi_distributed_solve_plain(d, op, nrhs, b, ldb, x, ldx);
+  }
+  return tsi_answer(env, status);
 }
 
 tristar_status tristar_distributed_condition(tristar_distributed_t *d, double *reciprocal) {

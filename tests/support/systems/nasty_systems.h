@@ -84,10 +84,12 @@ static inline void nasty_make_arrow(nasty *m, const typed *t, uint64_t *seed) {
       if (i == j)
         *entry = ldexp(nasty_draw(seed, 1, 9), -nasty_draw(seed, 0, nasty_units(t)));
       else if (i == tip || j == tip)
-        *entry = nasty_draw(seed, 1, 9);
+        *entry = m->method == TRISTAR_METHOD_LU || j < i ? nasty_draw(seed, 1, 9) : 0;
       else
         *entry = 0;
     }
+  for (int i = 0; i < m->n && m->method != TRISTAR_METHOD_LU; i++)
+    for (int j = 0; j < i; j++) *nasty_at(m, j, i) = *nasty_at(m, i, j);
 }
 
 /* [eps I, B^T; B, eps I] */
