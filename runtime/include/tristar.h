@@ -4,7 +4,8 @@
  *
  *   tristar_create          a context: workers, log, error messages            once
  *   tristar_analyze         pattern -> ordering, supernodes                    once per pattern
- *   tristar_factor          values  -> factors                                 once per set of values
+ *   tristar_factor          values  -> factors                                 once
+ *   tristar_refactor        new values of the same pattern -> new factors      once per new set of values
  *   tristar_plan            factors -> a recorded graph of tasks               once per factor
  *   tristar_solve           X = A^-1 B                                         many times
  *   tristar_solve_refined   the same with iterative refinement                 many times
@@ -29,21 +30,22 @@
  *   tristar_options.h       sizes of option structs      tristar_cholmod.h, ... factors of other solvers
  *   tristar_batch.h         many systems of one pattern  tristar_update.h       changes of few entries
  *
- * Objects. An object keeps alive the objects that it needs: a plan its factor, a factor its analysis. Objects
- * and contexts may be destroyed in any order, each once. A function that destroys accepts NULL and sets the
- * caller's pointer to NULL. Several threads may use different objects, or solve with one plan, at the same
- * time. In a child of fork(), functions that compute, read or write return UNSUPPORTED for objects of the
- * parent.
+ * Objects. A plan keeps its factor alive, and a factor its analysis. So objects and contexts may be destroyed
+ * in any order, each once. A destroy function sets the caller's pointer to NULL. It does nothing if this
+ * pointer is NULL. Several threads may use different objects, or solve with one plan, at the same time. After
+ * fork() a child cannot use the objects of its parent: functions that compute, read or write with them return
+ * UNSUPPORTED.
  *
- * Errors. A function that can fail returns a tristar_status. After a failure output pointers are NULL, and
- * tristar_get_error returns a message that names the cause, with row, file or option. A function returns
- * ARGUMENT if a required object or result is NULL. The library never ends the program and never prints.
+ * Errors. A function that can fail returns a tristar_status. A function that fails sets its output pointers
+ * to NULL. tristar_get_error then copies a message that names the cause, with row, file or option. If a
+ * required argument is NULL, the status is ARGUMENT. The library never ends the program and never prints.
  * (StarPU may print warnings; the environment variable STARPU_SILENT=1 turns them off.)
  *
- * Arrays. The library reads const arrays and writes the others during the call only. Exceptions are named.
+ * Arrays. During a call the library reads the const arrays and writes the others. It does not use them after
+ * the call; comments name the exceptions.
  *
- * Options. The macro TYPE_init sets `size` and the defaults of an option struct of that type; call it before
- * you set other fields (tristar_options.h). Where a function takes options, NULL stands for the defaults. */
+ * Options. For an option struct of type TYPE the macro TYPE_init sets `size` and the defaults. Call it before
+ * you set other fields (tristar_options.h). NULL in place of an option struct stands for the defaults. */
 #ifndef TRISTAR_H
 #define TRISTAR_H
 
@@ -59,8 +61,8 @@ extern "C" {
 #endif
 
 #define TRISTAR_VERSION_MAJOR 0 /* Major version of this header. */
-#define TRISTAR_VERSION_MINOR 3 /* Programs compile unchanged with all headers of one minor version. */
-#define TRISTAR_VERSION_PATCH 0 /* Number of the release that only fixes defects. */
+#define TRISTAR_VERSION_MINOR 3 /* Minor version: all its headers compile the same programs. */
+#define TRISTAR_VERSION_PATCH 0 /* Patch version: the release only fixes defects. */
 
 /* ---- Status ------------------------------------------------------------------------------------------ */
 
@@ -76,7 +78,7 @@ typedef enum tristar_status {
   TRISTAR_ERR_RECTANGULAR,           /* The matrix is not square. */
   TRISTAR_ERR_SINGULAR,              /* The matrix is singular, structurally or to working precision. */
   TRISTAR_ERR_NOT_POSITIVE_DEFINITE, /* Cholesky found a pivot that is not positive. */
-  TRISTAR_ERR_NOT_FINITE,            /* The input or the factors have NaN or infinity. */
+  TRISTAR_ERR_NOT_FINITE,            /* The input or the factors contain NaN or infinity. */
   TRISTAR_ERR_ACCURACY,              /* A result would be less accurate than promised or requested. */
   TRISTAR_ERR_NO_WORKER,             /* StarPU has no worker able to run the tasks. */
   TRISTAR_ERR_RUNTIME,               /* Another library, or a function of the caller, failed. */
@@ -109,44 +111,45 @@ typedef enum tristar_log_level {
 /* Receives one line of the log, without newline. Several threads may call it at the same time. */
 typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *text);
 
-/* Options of tristar_create. Fields marked [start] take effect if this context starts StarPU. If StarPU runs
- * already, it keeps its settings, and the log has a warning if requested workers or scheduler differ. The
- * environment variables STARPU_NCPU and STARPU_SCHED have precedence over workers and scheduler. */
+/* Options of tristar_create. Fields marked [start] take effect only if this context starts StarPU. If StarPU
+ * runs already, it keeps its settings. The log has a warning if its workers or its scheduler differ from the
+ * fields. STARPU_NCPU and STARPU_SCHED in the environment have precedence over workers and scheduler. */
 typedef struct tristar_config {
   size_t size;      /* Set by tristar_config_init. */
   int use_starpu;   /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;      /* [start] Number of workers and helpers (tristar_starpu_info). 0: one for each core. */
-  int first_core;   /* [start] First core for workers, by position in the affinity mask. -1: all cores. */
-  int first_device; /* [start] First GPU with a worker. -1: all, or as many as STARPU_NCUDA or _NHIP. */
+  int workers;      /* [start] CPU workers plus helper_threads (tristar_starpu_info). 0: one for each core. */
+  int first_core;   /* [start] Position of the first core for workers in the affinity mask. -1: all cores. */
+  int first_device; /* [start] First GPU that gets a worker. -1: all, or STARPU_NCUDA or STARPU_NHIP GPUs. */
   int devices;      /* [start] Number of GPUs if first_device is not -1. */
   const char *scheduler;       /* [start] Name of a StarPU scheduler. NULL: lws. */
   int check;                   /* 1: verify internal data structures, for tests (also TRISTAR_CHECK=1). */
   tristar_log_fn log;          /* Receives the lines of the log. NULL: no log. */
   void *log_arg;               /* First argument of log. */
-  tristar_log_level log_level; /* Lines of less severe levels are dropped. */
+  tristar_log_level log_level; /* Least severe level that log receives. */
   int64_t fail_allocation;     /* For tests: number of the allocation that fails, from 1. 0: none. */
   const char *calibration;     /* Calibration file, or "off". NULL: the default (tristar_machine.h). */
-  int idle_sleep; /* [start] 1: idle workers sleep. 0: they poll. Negative: by TRISTAR_IDLE, else sleep. */
+  int idle_sleep; /* [start] 1: idle workers sleep. 0: they poll. Negative: as TRISTAR_IDLE, else 1. */
 } tristar_config;
 
 /* Defaults: StarPU on all cores, no log, LOG_INFO; first_core, first_device, idle_sleep -1; devices 1. */
 #define tristar_config_init(config) tristar_config_init_sized((config), sizeof *(config))
 
-/* Creates a context. A process may have any number of contexts, created and destroyed by any threads. Unless
- * use_starpu is 0, the first call that needs workers starts StarPU, or uses the StarPU that runs already
+/* Creates a context. A process may have any number of contexts, and any thread may create or destroy them. If
+ * use_starpu is not 0, the first call that needs workers starts StarPU, or uses the StarPU that runs already
  * (tristar_machine.h). Errors: ARGUMENT (also: an unknown value of TRISTAR_IDLE or TRISTAR_ISA), UNSUPPORTED
  * (this processor lacks instructions that the library was built for), MEMORY. After a failure config->log
- * receives the message, and tristar_get_error(NULL, ...) returns it. */
+ * receives the message, and tristar_get_error(NULL, ...) copies it. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
-/* Releases the context, which is freed with its last object. StarPU is then stopped if TriStar started it and
- * nothing else in the process uses it. The function waits for solves that were inserted (tristar_starpu.h) or
- * started with `end` (tristar_solve.h); inside a StarPU task a thread of the library waits instead. */
+/* Releases the context. Its memory is freed when its last object is destroyed. StarPU then stops if TriStar
+ * started it and nothing else in the process uses it. The function waits for solves that were inserted
+ * (tristar_starpu.h) or started with `end` (tristar_solve.h). Called inside a StarPU task it returns at once,
+ * and a thread of the library waits. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
 /* Copies the message of the calling thread's latest failed call into buffer (size bytes, always terminated),
  * and returns the full length of the message. The message is empty if no call of the thread has failed, or if
- * ts is not NULL and that call belonged to another context. */
+ * ts is not NULL and the latest failed call belonged to another context. */
 TRISTAR_API size_t tristar_get_error(tristar_t *ts, char *buffer, size_t size);
 
 /* ---- Matrix ------------------------------------------------------------------------------------------ */
@@ -165,8 +168,8 @@ typedef enum tristar_format {
   TRISTAR_CSR  /* Compressed rows. */
 } tristar_format;
 
-/* Meaning of the stored entries. Except for GENERAL, one entry of each off-diagonal pair is stored, in either
- * triangle: entry (i,j) also stands for (j,i). If both are stored, functions return FORMAT. */
+/* Meaning of the stored entries. If the matrix is not GENERAL, store one entry of each off-diagonal pair, in
+ * either triangle: entry (i,j) also stands for (j,i). If both are stored, functions return FORMAT. */
 typedef enum tristar_symmetry {
   TRISTAR_GENERAL,        /* All entries are stored. */
   TRISTAR_SYMMETRIC,      /* a_ji =  a_ij */
@@ -174,8 +177,8 @@ typedef enum tristar_symmetry {
   TRISTAR_HERMITIAN       /* a_ji = conj(a_ij), real diagonal. */
 } tristar_symmetry;
 
-/* A sparse matrix in arrays of the caller. Column j (CSC) or row j (CSR) has the entries ptr[j]-base ..
- * ptr[j+1]-base-1 of index and values, in any order. Duplicates are summed, in the order of storage. */
+/* A sparse matrix in arrays of the caller. Column j (CSC) or row j (CSR), from 0, has the entries ptr[j]-base
+ * .. ptr[j+1]-base-1 of index and values, in any order. Duplicates are summed, in the order of storage. */
 typedef struct tristar_view {
   tristar_format format;     /* Columns or rows. */
   tristar_symmetry symmetry; /* Meaning of the entries. */
@@ -199,10 +202,10 @@ typedef struct tristar_analysis_s tristar_analysis_t;
 
 /* The factorization. AUTO is LLT for real symmetric or Hermitian values with a positive diagonal, LDLT for
  * other symmetric or Hermitian values, and LU for all others. If the entries a_ij and a_ji of a GENERAL
- * matrix differ only by rounding errors (tristar_stats.h), AUTO takes the matrix for symmetric and factors
- * one entry of each pair. Refinement uses the matrix as given. */
+ * matrix differ only by rounding errors (tristar_stats.h), AUTO treats the matrix as symmetric and uses one
+ * entry of each pair for the factors. Refinement uses the matrix as given. */
 typedef enum tristar_method {
-  TRISTAR_METHOD_AUTO, /* One of the methods below, by the values. */
+  TRISTAR_METHOD_AUTO, /* One of the methods below, chosen by the values. */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H. */
   TRISTAR_METHOD_LU,   /* A = L U on the pattern of A + A^T. */
   TRISTAR_METHOD_LDLT  /* A = L D L^T (symmetric) or L D L^H (Hermitian), pivots of order 1 and 2. */
@@ -210,14 +213,14 @@ typedef enum tristar_method {
 
 /* Options of tristar_analyze; their types are in tristar_choices.h and tristar_experimental.h.
  *
- * permutation: LDLT with a matching moves the second row of a pivot of order 2 directly behind the first.
- * leaf_parts: the separator tree has 2, 4, 8, ... leaves. Pz grids of processes need at least Pz leaves
- * (tristar_layout.h). METIS, DISSECTION and AUTO compute the tree; for other orderings it is cut from the
- * elimination tree.
+ * permutation: with LDLT and a matching, the second row of a pivot of order 2 is eliminated directly after
+ * the first, wherever `permutation` lists it.
+ * leaf_parts: 0, 1 or a power of two. Pz grids of processes need at least Pz leaves (tristar_layout.h).
+ * METIS, DISSECTION and AUTO compute the tree; for other orderings it is cut from the elimination tree.
  *
- * single_factors: b, x and refinement stay double. Small pivots are perturbed. Only the estimate of the
- * condition finds singular matrices (tristar_stats.h). Values beyond the range of single precision become
- * infinite or zero. Single precision alone is no reason for tristar_solve to refine: call
+ * single_factors: b, x and refinement stay in double precision. Small pivots are perturbed. Only the estimate
+ * of the condition finds singular matrices (tristar_stats.h). Values beyond the range of single precision
+ * become infinite or zero. tristar_solve does not refine because of single precision alone: call
  * tristar_solve_refined.
  *
  * progress: on many processes only rank 0 calls it. */
@@ -237,9 +240,9 @@ typedef struct tristar_analysis_options {
   tristar_place place;        /* Where large fronts are factored. */
   int64_t device_bytes;       /* Largest front on a GPU, in bytes. 0: nine tenths of the GPU's memory. */
   int64_t solves;             /* ORDERING_AUTO: expected number of solves for each factorization. 0: 10. */
-  tristar_order_fn order;     /* ORDERING_CALLBACK: the ordering, called once in tristar_analyze. */
+  tristar_order_fn order;     /* ORDERING_CALLBACK: function that tristar_analyze calls once to order. */
   void *order_arg;            /* First argument of order. */
-  tristar_analysis_progress_fn progress; /* Follows tristar_analyze and may cancel it. NULL: none. */
+  tristar_analysis_progress_fn progress; /* Called by tristar_analyze; may cancel it. NULL: none. */
   void *progress_arg;                    /* First argument of progress. */
   const int64_t *schur; /* Rows, from 0, that are not eliminated (tristar_schur.h). Copied. */
   int64_t schur_count;  /* Number of rows in schur, all different. 0: all rows are eliminated. */
@@ -250,16 +253,16 @@ typedef struct tristar_analysis_options {
 #define tristar_analysis_options_init(options)                                                               \
   tristar_analysis_options_init_sized((options), sizeof *(options))
 
-/* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of the view.
- * Values, if any, determine the method and the matching (Duff and Koster 2001). Without values METHOD_AUTO is
- * LU for GENERAL and skew-symmetric views, LDLT for complex symmetric ones and LLT for the rest; if that
- * method fails, tristar_factor analyzes again. Errors: ARGUMENT, RECTANGULAR, FORMAT (such as a row out of
- * range: the message names column and entry), SINGULAR (structurally: the message gives the structural rank),
- * NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, Scotch or the function of ORDERING_CALLBACK failed),
+/* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of the view. If
+ * the view has values, they determine the method and the matching (Duff and Koster 2001). If it has none,
+ * METHOD_AUTO is LU for GENERAL and skew-symmetric views, LDLT for complex symmetric views and LLT for all
+ * others; if LLT fails, tristar_factor analyzes again. Errors: ARGUMENT, RECTANGULAR, FORMAT (such as a row
+ * out of range: the message names column and entry), SINGULAR (structurally: the message gives the structural
+ * rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, Scotch or the function of ORDERING_CALLBACK failed),
  * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without Scotch), CANCELLED.
  *
- * If `progress` cancels, long orderings end at once: the program order_part runs them in other processes. A
- * matching, a function of the caller, and an ordering without that program are completed first. */
+ * If `progress` cancels, an ordering in another process (the program order_part) ends at once. A matching, a
+ * function of the caller, and an ordering in this process are completed first. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);
@@ -276,10 +279,10 @@ typedef struct tristar_factor_s tristar_factor_t;
  * tristar_analyze, and is copied. LU and LDLT perturb tiny pivots and count them (tristar_factor_stats). LLT
  * needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. If the method of the analysis
  * does not suit the values (they are not symmetric, or Cholesky finds a pivot that is not positive),
- * METHOD_AUTO analyzes again for another method. If the caller chose the method, the function returns
- * ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message names the row). Other errors:
- * NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the symmetry does not
- * allow), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
+ * tristar_factor with METHOD_AUTO analyzes again for another method. If the caller chose the method, the
+ * function returns ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message names the row). Other
+ * errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the symmetry does
+ * not allow), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
@@ -287,9 +290,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
  * with the factor may run during the call. The method and the matching of the analysis stay, because plans
  * depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT (unsymmetric
  * values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return STALE until a
- * later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (the values need another matching,
- * so call tristar_analyze with them: they look singular with this one, but are not, or, with GROWTH_MATCH,
- * lose digits). */
+ * later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (the values need another matching:
+ * with this one they look singular but are not, or with GROWTH_MATCH they lose digits; call tristar_analyze
+ * with them). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor. Its plans stay valid. */
@@ -301,28 +304,29 @@ TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
  * the factor. A chunk is a sequence of panels; a panel is a supernode or a piece of one. */
 typedef struct tristar_plan_s tristar_plan_t;
 
-/* What runs a plan. For triangular matrices by rows see tristar_triangle.h. */
+/* How a plan runs. For triangular matrices by rows see tristar_triangle.h. */
 typedef enum tristar_engine {
-  TRISTAR_ENGINE_AUTO,   /* Tasks, or a call without tasks if that is predicted to be faster. */
+  TRISTAR_ENGINE_AUTO,   /* Tasks, or no tasks if that is predicted to be faster. */
   TRISTAR_ENGINE_SERIAL, /* The calling thread runs the graph in topological order, without tasks. */
   TRISTAR_ENGINE_TASKS   /* Always StarPU tasks. */
 } tristar_engine;
 
 /* Whether tristar_solve refines. A factor needs refinement if pivots were perturbed, or if trial solves of
- * the factorization lost digits (tristar_factor_stats). So does a plan if trial solves with a narrower
- * storage lose more than its rounding (tristar_storage). An imported factor may lack its matrix. */
+ * the factorization lost digits (tristar_factor_stats). A plan needs refinement if trial solves with its
+ * narrower storage (tristar_storage) lose more digits than the rounding to this storage explains. An imported
+ * factor may lack its matrix. */
 typedef enum tristar_refinement {
-  TRISTAR_REFINE_AUTO, /* If the factor or the plan needs it, and the factor stores its matrix. */
+  TRISTAR_REFINE_AUTO, /* Refines if the factor or the plan needs it and the factor stores A. */
   TRISTAR_REFINE_NEVER /* Never. */
 } tristar_refinement;
 
 /* Options of tristar_plan. The fields marked [variant] are described in tristar_experimental.h. */
 typedef struct tristar_plan_options {
   size_t size;                 /* Set by tristar_plan_options_init. */
-  tristar_engine engine;       /* What runs the plan. */
+  tristar_engine engine;       /* How the plan runs. */
   int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */
-  int64_t chunk_bytes_min;     /* Least bytes of a chunk in a large problem. 0: by the calibration. */
-  int64_t chunk_bytes_max;     /* Most bytes of a chunk; larger panels are cut by rows. 0: by factor size. */
+  int64_t chunk_bytes_min;     /* Least bytes of a chunk in a large problem. 0: from the calibration. */
+  int64_t chunk_bytes_max;     /* Most bytes of a chunk; larger panels are cut by rows. 0: from the factor. */
   unsigned order_seed;         /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
   tristar_placement placement; /* NUMA placement of the factor. */
   tristar_scheduling scheduling;   /* [variant] When a task may run. */
@@ -341,7 +345,8 @@ typedef struct tristar_plan_options {
                       with a larger error is refined; if this fails, the status is ACCURACY. 0: no limit. */
 } tristar_plan_options;
 
-/* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, STORAGE_FULL, no variant, else 0. */
+/* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, STORAGE_FULL, no variant, all
+ * else 0. */
 #define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
 /* Chooses chunks, builds the graph and records the tasks. The bits of a solve depend on the plan, the kind of
@@ -370,10 +375,10 @@ typedef enum tristar_op {
 /* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
  * be b if ldx == ldb; other overlaps are not allowed. NaN in b gives NaN in x. With REFINE_AUTO the function
  * refines, as tristar_solve_refined does, if the factor needs it. If the plan has an accuracy, the function
- * measures the backward error of every solution, and refines if the error is larger. Errors: ARGUMENT,
- * MEMORY, STALE, RUNTIME; with refinement NOT_FINITE; ACCURACY (no solution reached the accuracy of the plan;
- * or, without one, the backward error stays above eps^(1/3) though the matrix is not singular; x is the best
- * one found). */
+ * measures the backward error of every solution, and refines if the error exceeds the accuracy. Errors:
+ * ARGUMENT, MEMORY, STALE, RUNTIME; with refinement NOT_FINITE; ACCURACY (no solution reaches the accuracy of
+ * the plan; in a plan without accuracy: the backward error stays above eps^(1/3), but the matrix is not
+ * singular). After ACCURACY x is the best solution found. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
@@ -395,9 +400,9 @@ typedef struct tristar_refine_options {
   int max_steps;      /* Most corrections per right-hand side. 0: only compute the errors. */
   double tolerance;   /* Componentwise backward error to stop at. 0: 2 eps. */
   int max_iterations; /* Most iterations of FGMRES. 0: none. */
-  int forward_error;  /* 1: estimate a bound of the forward error, by 8 to 22 more solves, mostly 10. */
+  int forward_error;  /* 1: estimate a bound of the forward error with 8 to 22 more solves, mostly 10. */
   tristar_refine_point *history; /* Receives the points of the history. NULL: none. */
-  int64_t history_most;          /* Length of history. */
+  int64_t history_most;          /* Length of the array history. */
 } tristar_refine_options;
 
 /* Defaults: 5 steps, tolerance 0, 30 iterations, no bound of the forward error, no history. */
@@ -429,9 +434,9 @@ typedef struct tristar_refine_result {
  *
  * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i; tools/doc/guide/figures.md defines it for rows
  * whose denominator consists of rounding errors. The forward error is estimated (LAPACK's xGERFS; Higham and
- * Tisseur 2000). The estimate is seldom too small by more than a factor of 3. From 1 on, no digit of x is
- * certain. It is infinite if A is too close to singular. A large `residual` means that A is singular and b is
- * not in its range. This residual is summed in the next wider precision if rounding errors could exceed
+ * Tisseur 2000). The estimate is seldom too small by more than a factor of 3. If it is 1 or more, no digit of
+ * x is certain. It is infinite if A is too close to singular. A large `residual` means that A is singular and
+ * b is not in its range. This residual is summed in the next wider precision if rounding errors could exceed
  * sqrt(eps).
  *
  * Errors: those of tristar_solve; UNSUPPORTED (an imported factor that does not store A); NOT_FINITE (a
@@ -445,8 +450,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
 
 /* Computes R = B - op(A) X in the next wider precision (single: double; double: long double), rounded once.
  * *backward_error is the largest componentwise backward error over the columns of X, NaN if X has NaN. r may
- * be NULL, or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (an imported factor that
- * does not store A). */
+ * be NULL or b, and backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (an imported factor
+ * that does not store A). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,
@@ -455,9 +460,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
 /* Estimates 1 / (||A|| ||A^-1||) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
  * solves. If the factor has no scaling, A is equilibrated first (Ruiz 2001). If pivots were perturbed or the
  * estimate is small, 2 more solves search for a null vector, which can lower the estimate. Solves are refined
- * if the factors are single or pivots were perturbed. A result of about eps or less means that A is singular
- * to working precision; 0 means that even refined solves were inaccurate. Errors: as tristar_solve;
- * UNSUPPORTED (an imported factor that does not store A). */
+ * if the factors have single precision or pivots were perturbed. A result of about eps or less means that A
+ * is singular to working precision; 0 means that even refined solves were inaccurate. Errors: as
+ * tristar_solve; UNSUPPORTED (an imported factor that does not store A). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus
