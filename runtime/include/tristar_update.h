@@ -74,8 +74,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_entries(tristar_factor
  * of A; k is small. A must have an entry wherever W W^H has one: analyze with explicit zeros at such places.
  * Each column of W changes the panels on the path from its first row to the root (Gill, Golub, Murray and
  * Saunders 1974, method C1; Davis and Hager 1999), which costs about as much as a solve with this path.
- * Nothing is kept for it. result (entries, fronts, flops, whole) may be NULL. No solve with the factor may
- * run during the call.
+ * result (entries, fronts, flops, whole) may be NULL. No solve with the factor may run during the call. If
+ * whole is 0, the Schur complements that the functions above keep are freed, and the next of these functions
+ * factors all supernodes.
  *
  * The bits are not those of tristar_refactor, and rounding errors of many calls add up. So each call
  * multiplies a vector by the factors on the path, before and after; for L D L^T, whose pivots were chosen for
