@@ -401,6 +401,23 @@ static void check_skew(tristar_t *ts) {
   }
 }
 
+/* Plans may store the factor in a narrower format, which trial solves with A cannot judge. */
+static void check_storage(tristar_t *ts) {
+  const int64_t schur[] = {4};
+  number a[25] = {0};
+  for (int i = 0; i < 5; i++)
+    for (int j = 0; j < 5; j++) a[5 * i + j] = i == j ? 8 : (i + 2 * j) % 3;
+  const tristar_view v = typed_dense_view(&typed_double, 5, a, 5, TRISTAR_GENERAL);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  options.storage = TRISTAR_STORAGE_SINGLE;
+  CHECK_OK(analyze(ts, &v, schur, 1, &analysis));
+  CHECK_OK(tristar_factor(analysis, v.values, &f));
+  CHECK_OK(tristar_plan(f, &options, &plan));
+}
+
 /* A_II is regular, of condition 170, but LU without a matching meets a zero pivot. */
 static void check_matched(tristar_t *ts) {
   enum { n = 16 };
@@ -481,6 +498,7 @@ int main(int argc, char **argv) {
   RUN(check_floating(serial, TRISTAR_SYMMETRIC));
   RUN(check_floating(serial, TRISTAR_GENERAL));
   RUN(check_skew(serial));
+  RUN(check_storage(serial));
   RUN(check_matched(serial));
   RUN(check_refused(serial));
   return 0;

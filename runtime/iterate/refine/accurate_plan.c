@@ -77,8 +77,8 @@ tristar_status tsi_judge_storage(tristar_plan_t *plan) {
   tsi_plan_system s;
   double error = 0;
   if (plan->storage == NULL || plan->options.accuracy > 0 || !factor->has_matrix ||
-      plan->options.refine == TRISTAR_REFINE_NEVER || tsi_factor_needs_refinement(factor) ||
-      atomic_load(&plan->storage_judged) == generation)
+      factor->analysis->schur_count > 0 || plan->options.refine == TRISTAR_REFINE_NEVER ||
+      tsi_factor_needs_refinement(factor) || atomic_load(&plan->storage_judged) == generation)
     return TRISTAR_OK;
   TSI_TRY(tsi_plan_system_create(plan, &s));
   if (!bears_rounding(factor)) TSI_TRY(tsi_judge_rounded(&s.system, factor, epsilon, &error));
