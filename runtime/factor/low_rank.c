@@ -575,9 +575,10 @@ static tristar_status run(job *j, tristar_update_result *result) {
   count(j, result);
   keep_panels(j, false);
   const tristar_status status = change_path(j, &fine);
-  const bool indefinite = status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE && factor->inverse != NULL;
+  /* where terms are added, a pivot fails by overflow alone: a factorization gives the status */
+  const bool anew = status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE && (factor->inverse != NULL || j->sign > 0);
   if (status != TRISTAR_OK || !fine) keep_panels(j, true);
-  if (status != TRISTAR_OK && !indefinite) return status;
+  if (status != TRISTAR_OK && !anew) return status;
   add_values(j);
   result->entries = j->kept_count;
   if (!fine || factor->stats.perturbed_pivots > 0) return factor_whole(j, result);

@@ -16,6 +16,7 @@ static tristar_status update(tristar_factor_t *factor, const tsi_new_values *giv
   tristar_update_result found;
   TSI_TRY(tsi_update_create(factor));
   TSI_TRY(tsi_update_check(factor, given));
+  factor->stats.start_seconds = 0;
   const tristar_status status = tsi_factor_update(factor, given, &found);
   if (status != TRISTAR_OK || found.fronts > 0) TSI_TRY(tsi_judge_renewed(factor, status));
   if (result != NULL) *result = found;
@@ -76,14 +77,25 @@ static tristar_status is_fine(tristar_factor_t *factor, bool *fine) {
   return TRISTAR_OK;
 }
 
+/* After a failure the values before were factored again, which has lost the verdict on them. */
+static tristar_status judge_restored(tristar_factor_t *factor, tristar_status failed) {
+  const tsi_env *env = &factor->ts->env;
+  tsi_failure first;
+  tsi_failure_clear(&first);
+  tsi_failure_keep(env, &first, failed);
+  TSI_TRY(tsi_judge_renewed(factor, TRISTAR_OK));
+  return tsi_failure_tell(env, &first);
+}
+
 static tristar_status add_low_rank(tristar_factor_t *factor, const tristar_view *w, bool subtract,
                                    tristar_update_result *result) {
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(&factor->ts->env) - factor->stats.factor_bytes;
   tristar_update_result found;
-  TSI_TRY(tsi_factor_add_low_rank(factor, w, subtract, &found));
-  tristar_status status = TRISTAR_OK;
+  tristar_status status = tsi_factor_add_low_rank(factor, w, subtract, &found);
   bool fine = true;
+  if (status != TRISTAR_OK) return found.whole && factor->valid ? judge_restored(factor, status) : status;
+  if (!found.whole) factor->stats.start_seconds = 0;
   if (!found.whole) status = is_fine(factor, &fine);
   if (status == TRISTAR_OK && !fine) {
     found.whole = 1;
