@@ -23,6 +23,7 @@ typedef struct job {
   tristar_factor_t *factor;
   const tsi_rank_kernels *kernels;
   const tristar_view *w;
+  tsi_low_rank_verdict verdict;
   double sign;
   tsi_index terms, n;
   tsi_count kept_count;
@@ -567,6 +568,22 @@ static tristar_status change_path(job *j, bool *fine) {
   return TRISTAR_OK;
 }
 
+/* Figures of the changed path, and a verdict. */
+static tristar_status judge_path(job *j, bool *fine) {
+  tristar_factor_t *factor = j->factor;
+  tsi_update_forget(factor->update);
+  bound_sizes(j);
+  note_figures(j);
+  factor->stats.judged = factor->stats.singular = 0;
+  factor->stats.solve_error = factor->scaled_error = 0;
+  factor->stats.reciprocal_condition = -1;
+  factor->stats.start_seconds = 0;
+  factor->generation++;
+  const tristar_status status = j->verdict(factor, fine);
+  if (status != TRISTAR_OK) factor->valid = false;
+  return status;
+}
+
 static tristar_status run(job *j, tristar_update_result *result) {
   tristar_factor_t *factor = j->factor;
   bool fine = false;
@@ -581,19 +598,13 @@ static tristar_status run(job *j, tristar_update_result *result) {
   if (status != TRISTAR_OK && !anew) return status;
   add_values(j);
   result->entries = j->kept_count;
-  if (!fine || factor->stats.perturbed_pivots > 0) return factor_whole(j, result);
-  tsi_update_forget(factor->update);
-  bound_sizes(j);
-  note_figures(j);
-  factor->stats.judged = factor->stats.singular = 0;
-  factor->stats.solve_error = factor->scaled_error = 0;
-  factor->stats.reciprocal_condition = -1;
-  factor->generation++;
-  return TRISTAR_OK;
+  fine = fine && factor->stats.perturbed_pivots == 0;
+  if (fine) TSI_TRY(judge_path(j, &fine));
+  return fine ? TRISTAR_OK : factor_whole(j, result);
 }
 
 tristar_status tsi_factor_add_low_rank(tristar_factor_t *factor, const tristar_view *w, bool subtract,
-                                       tristar_update_result *result) {
+                                       tsi_low_rank_verdict verdict, tristar_update_result *result) {
   tsi_env *env = &factor->ts->env;
   TSI_OWNED job *j = NULL;
   *result = (tristar_update_result){.all_fronts = factor->analysis->symbolic->count};
@@ -602,6 +613,7 @@ tristar_status tsi_factor_add_low_rank(tristar_factor_t *factor, const tristar_v
   j->factor = factor;
   j->kernels = tsi_rank_kernels_select(factor->analysis->factor_scalar);
   j->w = w;
+  j->verdict = verdict;
   j->sign = subtract ? -1 : 1;
   j->terms = (tsi_index)w->cols;
   j->n = factor->analysis->symbolic->n;

@@ -11,7 +11,12 @@
 #include "runtime/factor/factor.h"
 #include "tristar_update.h"
 
-/* subtract: A - W W^H. result: as of tristar_update_low_rank. Errors: those of tristar_update_low_rank but
- * for the verdict. */
+/* May a factor whose path has changed stay? Errors: MEMORY, those of tristar_solve. */
+typedef tristar_status (*tsi_low_rank_verdict)(tristar_factor_t *factor, bool *fine);
+
+/* subtract: A - W W^H. result: as of tristar_update_low_rank, but for the flops of a factorization of all
+ * supernodes. After an error of the verdict the factor is not valid. Errors: those of
+ * tristar_update_low_rank. */
 TRISTAR_CHECKED tristar_status tsi_factor_add_low_rank(tristar_factor_t *factor, const tristar_view *w,
-                                                       bool subtract, tristar_update_result *result);
+                                                       bool subtract, tsi_low_rank_verdict verdict,
+                                                       tristar_update_result *result);

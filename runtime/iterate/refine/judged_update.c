@@ -87,22 +87,23 @@ static tristar_status judge_restored(tristar_factor_t *factor, tristar_status fa
   return tsi_failure_tell(env, &first);
 }
 
+/* A factorization of all supernodes. */
+static void note_whole(const tristar_factor_t *factor, tristar_update_result *found) {
+  const tristar_analysis_t *an = factor->analysis;
+  found->flops = 0;
+  for (tsi_index s = 0; s < an->symbolic->count; s++)
+    found->flops += tsi_front_flops(an->symbolic, an->stats.method, s);
+}
+
 static tristar_status add_low_rank(tristar_factor_t *factor, const tristar_view *w, bool subtract,
                                    tristar_update_result *result) {
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(&factor->ts->env) - factor->stats.factor_bytes;
   tristar_update_result found;
-  tristar_status status = tsi_factor_add_low_rank(factor, w, subtract, &found);
-  bool fine = true;
+  const tristar_status status = tsi_factor_add_low_rank(factor, w, subtract, is_fine, &found);
   if (status != TRISTAR_OK) return found.whole && factor->valid ? judge_restored(factor, status) : status;
-  if (!found.whole) factor->stats.start_seconds = 0;
-  if (!found.whole) status = is_fine(factor, &fine);
-  if (status == TRISTAR_OK && !fine) {
-    found.whole = 1;
-    found.fronts = found.all_fronts;
-    status = tsi_factor_run(factor);
-  }
   TSI_TRY(tsi_judge_renewed(factor, status));
+  if (found.whole) note_whole(factor, &found);
   if (result != NULL) *result = found;
   tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
   return TRISTAR_OK;
