@@ -224,6 +224,7 @@ static void subtract_all(tristar_t *ts) {
   const tristar_status status = tristar_update_low_rank(m.factor, &w, 1, NULL);
   CHECK_MSG(status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE || status == TRISTAR_ERR_SINGULAR, "%s",
             tristar_status_name(status));
+  if (status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE) check_solutions(&m); /* the factor is as before */
 }
 
 static void refuse_lu(tristar_t *ts) {
