@@ -8,6 +8,11 @@ static tsi_scalar image(const tsi_rank_panel *panel, tsi_scalar x) {
   return panel->adjoint ? tsi_conj(x) : x;
 }
 
+/* Pivots and alpha of a Hermitian matrix are free of rounding errors of the imaginary part. */
+static tsi_scalar real_if_adjoint(const tsi_rank_panel *panel, tsi_scalar x) {
+  return panel->adjoint ? tsi_re(x) : x;
+}
+
 static bool is_finite(tsi_scalar x) {
   return isfinite((double)tsi_re(x)) && isfinite((double)tsi_im(x));
 }
@@ -105,7 +110,7 @@ static bool change_llt(change *c, tsi_index k) {
 /* pivots: of the panel as it will be. */
 static bool change_1(const tsi_rank_panel *panel, change *c, tsi_index k, tsi_scalar *pivots) {
   const tsi_scalar before = 1 / pivots[2 * k], other = image(panel, c->p[k]);
-  const tsi_scalar now = before + c->alpha * c->p[k] * other;
+  const tsi_scalar now = real_if_adjoint(panel, before + c->alpha * c->p[k] * other);
   if (now == 0 || !is_finite(1 / now)) return false;
   c->b[k] = c->alpha * other / now;
   c->alpha *= before / now;
@@ -118,13 +123,13 @@ static bool change_2(const tsi_rank_panel *panel, change *c, tsi_index k, tsi_sc
   const pair before = inverse_at(panel, k);
   pair d, now;
   if (!invert(panel, &before, &d)) return false;
-  d.first += c->alpha * p1 * o1;
+  d.first = real_if_adjoint(panel, d.first + c->alpha * p1 * o1);
   d.below += c->alpha * p2 * o1;
-  d.second += c->alpha * p2 * o2;
+  d.second = real_if_adjoint(panel, d.second + c->alpha * p2 * o2);
   if (!invert(panel, &d, &now)) return false;
   c->b[k] = c->alpha * (o1 * now.first + o2 * now.below);
   c->b[k + 1] = c->alpha * (o1 * image(panel, now.below) + o2 * now.second);
-  c->alpha -= c->alpha * (c->b[k] * p1 + c->b[k + 1] * p2);
+  c->alpha = real_if_adjoint(panel, c->alpha - c->alpha * (c->b[k] * p1 + c->b[k + 1] * p2));
   pivots[2 * k] = now.first;
   pivots[2 * k + 1] = now.below;
   pivots[2 * k + 2] = now.second;
