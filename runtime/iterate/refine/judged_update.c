@@ -13,9 +13,12 @@ static tristar_status update(tristar_factor_t *factor, const tsi_new_values *giv
                              tristar_update_result *result) {
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(&factor->ts->env) - factor->stats.factor_bytes;
+  const bool begun = factor->update != NULL;
   tristar_update_result found;
   TSI_TRY(tsi_update_create(factor));
-  TSI_TRY(tsi_update_check(factor, given));
+  const tristar_status checked = tsi_update_check(factor, given);
+  if (checked != TRISTAR_OK && !begun) tsi_update_release(&factor->update); /* as before */
+  TSI_TRY(checked);
   factor->stats.start_seconds = 0;
   const tristar_status status = tsi_factor_update(factor, given, &found);
   if (status != TRISTAR_OK || found.fronts > 0) TSI_TRY(tsi_judge_renewed(factor, status));
