@@ -226,7 +226,9 @@ tristar_status tsi_bring_matrix(tristar_distributed_t *d, tristar_status mine,
     TSI_TRY(tsi_rows_matrix_update(&d->ts->env, d->transport, d->process, mine, source, d->matrix));
   else {
     TSI_TRY(tsi_rows_matrix_create(&d->ts->env, d->transport, d->process, mine, source, &d->matrix));
-    TSI_TRY(name_rows(d, d->matrix));
+    const tristar_status named = name_rows(d, d->matrix);
+    if (named != TRISTAR_OK) tsi_rows_matrix_destroy(&d->matrix);
+    TSI_TRY(named);
   }
   return TRISTAR_OK;
 }
