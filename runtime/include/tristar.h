@@ -10,10 +10,9 @@
  *   tristar_solve           X = A^-1 B                                         many times
  *   tristar_solve_refined   the same with iterative refinement                 many times
  *
- * A worker is a thread of StarPU that runs tasks, on one core or for one GPU. Comments omit the prefixes
- * TRISTAR_ and TRISTAR_ERR_ of constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is
- * TRISTAR_METHOD_AUTO. eps, twice the unit roundoff, is 2^-52 in double precision and 2^-23 in single. |A|
- * and |x| consist of the absolute values of the entries; ||A|| is a norm.
+ * A worker is a thread of StarPU that runs tasks, on one core or for one GPU. Comments omit TRISTAR_ and
+ * TRISTAR_ERR_: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is TRISTAR_METHOD_AUTO. eps is twice the unit
+ * roundoff: 2^-52 (double), 2^-23 (single). |A|, |x|: absolute values of the entries; ||A||: a norm.
  *
  * Other headers, each for one subject:
  *
@@ -31,18 +30,16 @@
  *   tristar_batch.h         many systems of one pattern  tristar_update.h       changes of few entries
  *
  * Objects. A plan keeps its factor alive, and a factor its analysis. So objects and contexts may be destroyed
- * in any order, each once. A destroy function sets the caller's pointer to NULL. It does nothing if this
- * pointer is NULL. Several threads may use different objects, or solve with one plan, at the same time. After
- * fork() a child cannot use the objects of its parent: functions that compute, read or write with them return
- * UNSUPPORTED.
+ * in any order, each once. A destroy function sets the caller's pointer to NULL, and ignores NULL. Several
+ * threads may use different objects, or solve with one plan, at the same time. After fork() a child cannot
+ * use the objects of its parent: functions that compute, read or write with them return UNSUPPORTED.
  *
  * Errors. A function that can fail returns a tristar_status. A function that fails sets its output pointers
  * to NULL. tristar_get_error then copies a message that names the cause, with row, file or option. If a
  * required argument is NULL, the status is ARGUMENT. The library never ends the program and never prints.
  * (StarPU may print warnings; the environment variable STARPU_SILENT=1 turns them off.)
  *
- * Arrays. During a call the library reads the const arrays and writes the others. It does not use them after
- * the call; comments name the exceptions.
+ * Arrays. A call reads const arrays, writes the others, and keeps none. Comments name the exceptions.
  *
  * Options. For an option struct of type TYPE the macro TYPE_init sets `size` and the defaults. Call it before
  * you set other fields (tristar_options.h). NULL in place of an option struct stands for the defaults. */
@@ -61,7 +58,7 @@ extern "C" {
 #endif
 
 #define TRISTAR_VERSION_MAJOR 0 /* Major version of this header. */
-#define TRISTAR_VERSION_MINOR 3 /* Minor version: all its headers compile the same programs. */
+#define TRISTAR_VERSION_MINOR 3 /* Minor version: within one, programs compile unchanged. */
 #define TRISTAR_VERSION_PATCH 0 /* Patch version: the release only fixes defects. */
 
 /* ---- Status ------------------------------------------------------------------------------------------ */
@@ -84,8 +81,7 @@ typedef enum tristar_status {
   TRISTAR_ERR_RUNTIME,               /* Another library, or a function of the caller, failed. */
   TRISTAR_ERR_STALE,    /* The factor has no values, or new values need another analysis or pattern. */
   TRISTAR_ERR_INTERNAL, /* A defect of TriStar. Please report the message. */
-  TRISTAR_ERR_BUSY,     /* Another call uses the Krylov solver, or too many solves (tristar_starpu.h) are
-                           unfinished. */
+  TRISTAR_ERR_BUSY,     /* The Krylov solver is in use, or too many solves (tristar_starpu.h) run. */
   TRISTAR_ERR_CANCELLED /* The function `progress` of the caller cancelled the call. */
 } tristar_status;
 
@@ -115,11 +111,11 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
  * runs already, it keeps its settings. The log has a warning if its workers or its scheduler differ from the
  * fields. STARPU_NCPU and STARPU_SCHED in the environment have precedence over workers and scheduler. */
 typedef struct tristar_config {
-  size_t size;      /* Set by tristar_config_init. */
-  int use_starpu;   /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;      /* [start] CPU workers plus helper_threads (tristar_starpu_info). 0: one for each core. */
-  int first_core;   /* [start] Position of the first core for workers in the affinity mask. -1: all cores. */
-  int first_device; /* [start] First GPU that gets a worker. -1: all, or STARPU_NCUDA or STARPU_NHIP GPUs. */
+  size_t size;    /* Set by tristar_config_init. */
+  int use_starpu; /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
+  int workers;    /* [start] Number of CPU workers and helper threads (tristar_machine.h). 0: one per core. */
+  int first_core; /* [start] Index, in the affinity mask, of the first core for workers. -1: all cores. */
+  int first_device; /* [start] First GPU that gets a worker. -1: all, limited by STARPU_NCUDA, STARPU_NHIP. */
   int devices;      /* [start] Number of GPUs if first_device is not -1. */
   const char *scheduler;       /* [start] Name of a StarPU scheduler. NULL: lws. */
   int check;                   /* 1: verify internal data structures, for tests (also TRISTAR_CHECK=1). */
@@ -128,23 +124,22 @@ typedef struct tristar_config {
   tristar_log_level log_level; /* Least severe level that log receives. */
   int64_t fail_allocation;     /* For tests: number of the allocation that fails, from 1. 0: none. */
   const char *calibration;     /* Calibration file, or "off". NULL: the default (tristar_machine.h). */
-  int idle_sleep; /* [start] 1: idle workers sleep. 0: they poll. Negative: as TRISTAR_IDLE, else 1. */
+  int idle_sleep; /* [start] 1: idle workers sleep. 0: they poll. Negative: TRISTAR_IDLE, by default sleep. */
 } tristar_config;
 
 /* Defaults: StarPU on all cores, no log, LOG_INFO; first_core, first_device, idle_sleep -1; devices 1. */
 #define tristar_config_init(config) tristar_config_init_sized((config), sizeof *(config))
 
-/* Creates a context. A process may have any number of contexts, and any thread may create or destroy them. If
- * use_starpu is not 0, the first call that needs workers starts StarPU, or uses the StarPU that runs already
- * (tristar_machine.h). Errors: ARGUMENT (also: an unknown value of TRISTAR_IDLE or TRISTAR_ISA), UNSUPPORTED
- * (this processor lacks instructions that the library was built for), MEMORY. After a failure config->log
- * receives the message, and tristar_get_error(NULL, ...) copies it. */
+/* Creates a context. A process may have many contexts, and any thread may create or destroy them. If
+ * use_starpu is not 0, the first call that needs workers starts StarPU, or uses a running one
+ * (tristar_machine.h). Errors: ARGUMENT (also: unknown TRISTAR_IDLE or TRISTAR_ISA), UNSUPPORTED (the
+ * processor lacks instructions that the library needs), MEMORY. After a failure config->log receives the
+ * message, and tristar_get_error(NULL, ...) copies it. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
 /* Releases the context. Its memory is freed when its last object is destroyed. StarPU then stops if TriStar
- * started it and nothing else in the process uses it. The function waits for solves that were inserted
- * (tristar_starpu.h) or started with `end` (tristar_solve.h). Called inside a StarPU task it returns at once,
- * and a thread of the library waits. */
+ * started it and nothing else uses it. The function waits for inserted solves (tristar_starpu.h) and solves
+ * with a callback `end` (tristar_solve.h). Inside a StarPU task a thread of the library waits instead. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
 /* Copies the message of the calling thread's latest failed call into buffer (size bytes, always terminated),
@@ -187,8 +182,7 @@ typedef struct tristar_view {
   const void *ptr;           /* cols+1 (CSC) or rows+1 (CSR) integers of ptr_bits bits. */
   const void *index;         /* Row (CSC) or column (CSR) numbers, integers of index_bits bits. */
   const void *values;        /* Values in the order of index. NULL: the pattern alone. */
-  int ptr_bits;              /* 32 or 64. */
-  int index_bits;            /* 32 or 64. */
+  int ptr_bits, index_bits;  /* Bits of each integer of ptr, of index: 32 or 64. */
   int base;                  /* 0 or 1: number of the first row, column and entry. */
 } tristar_view;
 
@@ -212,18 +206,13 @@ typedef enum tristar_method {
 } tristar_method;
 
 /* Options of tristar_analyze; their types are in tristar_choices.h and tristar_experimental.h.
- *
  * permutation: with LDLT and a matching, the second row of a pivot of order 2 is eliminated directly after
  * the first, wherever `permutation` lists it.
  * leaf_parts: 0, 1 or a power of two. Pz grids of processes need at least Pz leaves (tristar_layout.h).
- * METIS, DISSECTION and AUTO compute the tree; for other orderings it is cut from the elimination tree.
- *
- * single_factors: b, x and refinement stay in double precision. Small pivots are perturbed. Only the estimate
- * of the condition finds singular matrices (tristar_stats.h). Values beyond the range of single precision
- * become infinite or zero. tristar_solve does not refine because of single precision alone: call
- * tristar_solve_refined.
- *
- * progress: on many processes only rank 0 calls it. */
+ * METIS, DISSECTION and AUTO compute the tree. Other orderings use the top of the elimination tree.
+ * single_factors: b, x and refinement stay in double precision. tristar_solve may return errors of single
+ * precision; tristar_solve_refined removes them. Small pivots are perturbed. Only the condition estimate
+ * finds singular matrices (tristar_stats.h). Values beyond the range of float become infinite or zero. */
 typedef struct tristar_analysis_options {
   size_t size;                /* Set by tristar_analysis_options_init. */
   tristar_method method;      /* The factorization. */
@@ -242,7 +231,7 @@ typedef struct tristar_analysis_options {
   int64_t solves;             /* ORDERING_AUTO: expected number of solves for each factorization. 0: 10. */
   tristar_order_fn order;     /* ORDERING_CALLBACK: function that tristar_analyze calls once to order. */
   void *order_arg;            /* First argument of order. */
-  tristar_analysis_progress_fn progress; /* Called by tristar_analyze; may cancel it. NULL: none. */
+  tristar_analysis_progress_fn progress; /* Called during analyses, by rank 0 only; may cancel. NULL: none. */
   void *progress_arg;                    /* First argument of progress. */
   const int64_t *schur; /* Rows, from 0, that are not eliminated (tristar_schur.h). Copied. */
   int64_t schur_count;  /* Number of rows in schur, all different. 0: all rows are eliminated. */
@@ -259,10 +248,8 @@ typedef struct tristar_analysis_options {
  * others; if LLT fails, tristar_factor analyzes again. Errors: ARGUMENT, RECTANGULAR, FORMAT (such as a row
  * out of range: the message names column and entry), SINGULAR (structurally: the message gives the structural
  * rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, Scotch or the function of ORDERING_CALLBACK failed),
- * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without Scotch), CANCELLED.
- *
- * If `progress` cancels, an ordering in another process (the program order_part) ends at once. A matching, a
- * function of the caller, and an ordering in this process are completed first. */
+ * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without Scotch), CANCELLED (at once while the
+ * program order_part orders; else after the matching, the ordering or the function of the caller). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);
@@ -272,17 +259,16 @@ TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
 
 /* ---- Factorization ----------------------------------------------------------------------------------- */
 
-/* The factors of a matrix, computed here or imported. */
+/* The factors of a matrix A, computed here or imported. Some imported factors do not store A. */
 typedef struct tristar_factor_s tristar_factor_t;
 
 /* Factors the matrix whose pattern was analyzed. values has the length and order of the values in the view of
  * tristar_analyze, and is copied. LU and LDLT perturb tiny pivots and count them (tristar_factor_stats). LLT
- * needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. If the method of the analysis
- * does not suit the values (they are not symmetric, or Cholesky finds a pivot that is not positive),
- * tristar_factor with METHOD_AUTO analyzes again for another method. If the caller chose the method, the
- * function returns ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message names the row). Other
- * errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the symmetry does
- * not allow), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
+ * needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. Otherwise, or if a pivot of
+ * Cholesky is not positive, METHOD_AUTO analyzes again for another method. If the caller chose the method,
+ * the function returns ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message names the row).
+ * Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the symmetry
+ * does not allow), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
@@ -290,9 +276,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
  * with the factor may run during the call. The method and the matching of the analysis stay, because plans
  * depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT (unsymmetric
  * values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return STALE until a
- * later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (the values need another matching:
- * with this one they look singular but are not, or with GROWTH_MATCH they lose digits; call tristar_analyze
- * with them). */
+ * later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (with the old matching a regular
+ * matrix looks singular, or with GROWTH_MATCH solves lose digits: call tristar_analyze with the values). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor. Its plans stay valid. */
@@ -311,13 +296,12 @@ typedef enum tristar_engine {
   TRISTAR_ENGINE_TASKS   /* Always StarPU tasks. */
 } tristar_engine;
 
-/* Whether tristar_solve refines. A factor needs refinement if pivots were perturbed, or if trial solves of
- * the factorization lost digits (tristar_factor_stats). A plan needs refinement if trial solves with its
- * narrower storage (tristar_storage) lose more digits than the rounding to this storage explains. An imported
- * factor may lack its matrix. */
+/* Whether tristar_solve refines. Solves need refinement if pivots were perturbed, if trial solves of the
+ * factorization lost digits (tristar_factor_stats), or if the storage of the plan loses too many
+ * (tristar_storage). If the factor does not store A, AUTO never refines. */
 typedef enum tristar_refinement {
-  TRISTAR_REFINE_AUTO, /* Refines if the factor or the plan needs it and the factor stores A. */
-  TRISTAR_REFINE_NEVER /* Never. */
+  TRISTAR_REFINE_AUTO, /* If solves need it. */
+  TRISTAR_REFINE_NEVER /* Never. The accuracy of the plan must be 0. */
 } tristar_refinement;
 
 /* Options of tristar_plan. The fields marked [variant] are described in tristar_experimental.h. */
@@ -334,28 +318,23 @@ typedef struct tristar_plan_options {
   tristar_granularity granularity; /* [variant] Chunks or supernodes. */
   tristar_kernel kernel;           /* [variant] Panels or the partitioned inverse. */
   tristar_place place;             /* Where subtrees are solved. */
-  int64_t device_bytes;  /* Most bytes on each GPU. 0: nine tenths of its memory (tristar_device.h). */
-  int64_t device_solves; /* Number of concurrent solves for which device memory is reserved. 0 means 1. Every
-                            additional solve needs workspace_bytes (tristar_device_stats) more. */
+  int64_t device_bytes;      /* Most bytes on each GPU. 0: nine tenths of its memory (tristar_device.h). */
+  int64_t device_solves;     /* Number of concurrent solves with reserved device memory; 0 means 1. */
   tristar_refinement refine; /* Whether tristar_solve refines. */
-  int64_t fuse_columns;    /* Most columns of concurrent solves that share a pass over the factor; at most 64
-                              (tristar_solve.h). 0 or 1: each solve runs by itself. */
-  tristar_storage storage; /* Format of the entries of the factor that solves read. */
-  double accuracy; /* Largest componentwise backward error that tristar_solve accepts, below 1. A solution
-                      with a larger error is refined; if this fails, the status is ACCURACY. 0: no limit. */
+  int64_t fuse_columns;      /* Most columns of fused solves (tristar_solve.h), <= 64. 0, 1: no fusion. */
+  tristar_storage storage;   /* Format of the entries of the factor that solves read. */
+  double accuracy; /* Largest componentwise backward error of tristar_solve, below 1. 0: no limit. */
 } tristar_plan_options;
 
-/* Defaults: ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, STORAGE_FULL, no variant, all
- * else 0. */
+/* Defaults: ENGINE_AUTO, nrhs 1, PLACEMENT_AUTO, PLACE_CPU, STORAGE_FULL, no variant, all else 0. */
 #define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
 /* Chooses chunks, builds the graph and records the tasks. The bits of a solve depend on the plan, the kind of
  * processor, B and its number of columns. With fuse_columns the bits of a column depend on no other column.
  * Workers, scheduler, order of execution, and the variants scheduling and updates have no effect on the bits.
- * Errors: ARGUMENT, MEMORY, STALE (no values), UNSUPPORTED (ENGINE_TASKS without StarPU; KERNEL_SPMV with a
- * factor that it does not support; PLACE_GPU without support; fuse_columns with a triangle, KERNEL_SPMV or
- * PLACE_GPU; a storage that is not supported; accuracy with a factor that does not store A), NO_WORKER
- * (PLACE_GPU, but StarPU has no GPU). */
+ * Errors: ARGUMENT, MEMORY, STALE (no values), NO_WORKER (PLACE_GPU, but StarPU has no GPU), UNSUPPORTED
+ * (ENGINE_TASKS without StarPU; PLACE_GPU or storage that is not supported; KERNEL_SPMV with a factor that it
+ * does not support; fuse_columns with a triangle, KERNEL_SPMV or PLACE_GPU; accuracy if A is not stored). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);
@@ -374,11 +353,11 @@ typedef enum tristar_op {
 
 /* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
  * be b if ldx == ldb; other overlaps are not allowed. NaN in b gives NaN in x. With REFINE_AUTO the function
- * refines, as tristar_solve_refined does, if the factor needs it. If the plan has an accuracy, the function
- * measures the backward error of every solution, and refines if the error exceeds the accuracy. Errors:
- * ARGUMENT, MEMORY, STALE, RUNTIME; with refinement NOT_FINITE; ACCURACY (no solution reaches the accuracy of
- * the plan; in a plan without accuracy: the backward error stays above eps^(1/3), but the matrix is not
- * singular). After ACCURACY x is the best solution found. */
+ * refines if needed (tristar_refinement), as tristar_solve_refined does. If the plan has an accuracy, the
+ * function also refines solutions with a larger backward error. Errors: ARGUMENT, MEMORY, STALE, RUNTIME;
+ * with refinement NOT_FINITE and ACCURACY. After ACCURACY x is the best solution found: its backward error
+ * exceeds the accuracy of the plan or, without one, eps^(1/3). This second limit does not hold for singular
+ * A. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
@@ -415,7 +394,7 @@ typedef enum tristar_stop {
   TRISTAR_STOP_STAGNATED  /* The backward error decreased no further. */
 } tristar_stop;
 
-/* Result of refinement. Each field but history_count is the largest value over the right-hand sides. */
+/* Result of refinement. Each field but history_count is the worst value over the right-hand sides. */
 typedef struct tristar_refine_result {
   double backward_error;         /* Componentwise backward error of x, see tristar_solve_refined. */
   double initial_backward_error; /* Componentwise backward error before the first correction. */
@@ -429,19 +408,17 @@ typedef struct tristar_refine_result {
 
 /* Solves as tristar_solve does without refinement, then refines in the precision of the matrix (Arioli,
  * Demmel, Duff 1989; Higham 2002, chapter 12). Corrections end when one reduces the backward error by less
- * than 10 %. Then, if max_iterations allows it, FGMRES (Saad 1993) continues with the factors as
- * preconditioner. The best x is kept. x must not overlap b. result may be NULL.
+ * than 10 %. FGMRES (Saad 1993) may continue with the factors as preconditioner (tristar_refine_options). The
+ * best x is kept. x must not overlap b. result may be NULL.
  *
  * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i; tools/doc/guide/figures.md defines it for rows
  * whose denominator consists of rounding errors. The forward error is estimated (LAPACK's xGERFS; Higham and
  * Tisseur 2000). The estimate is seldom too small by more than a factor of 3. If it is 1 or more, no digit of
  * x is certain. It is infinite if A is too close to singular. A large `residual` means that A is singular and
- * b is not in its range. This residual is summed in the next wider precision if rounding errors could exceed
- * sqrt(eps).
+ * b not in its range. It is summed in the next wider precision if rounding errors could exceed sqrt(eps).
  *
- * Errors: those of tristar_solve; UNSUPPORTED (an imported factor that does not store A); NOT_FINITE (a
- * right-hand side or its solution is not finite; the message names row and column). After NOT_FINITE the
- * other columns are refined, and *result describes them. */
+ * Errors: ARGUMENT, MEMORY, STALE, RUNTIME; UNSUPPORTED (A is not stored); NOT_FINITE (a right-hand side or
+ * its solution: the message names row and column; other columns are refined, *result describes them). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,
                                                                  int64_t nrhs, const void *b, int64_t ldb,
                                                                  void *x, int64_t ldx,
@@ -450,8 +427,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
 
 /* Computes R = B - op(A) X in the next wider precision (single: double; double: long double), rounded once.
  * *backward_error is the largest componentwise backward error over the columns of X, NaN if X has NaN. r may
- * be NULL or b, and backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (an imported factor
- * that does not store A). */
+ * be NULL or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, UNSUPPORTED (A is not stored). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,
@@ -460,9 +436,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
 /* Estimates 1 / (||A|| ||A^-1||) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
  * solves. If the factor has no scaling, A is equilibrated first (Ruiz 2001). If pivots were perturbed or the
  * estimate is small, 2 more solves search for a null vector, which can lower the estimate. Solves are refined
- * if the factors have single precision or pivots were perturbed. A result of about eps or less means that A
- * is singular to working precision; 0 means that even refined solves were inaccurate. Errors: as
- * tristar_solve; UNSUPPORTED (an imported factor that does not store A). */
+ * if factors have single precision or pivots were perturbed. A result of about eps or less means that A is
+ * singular to working precision; 0: refined solves were inaccurate. Errors: as tristar_solve_refined. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus
