@@ -325,6 +325,40 @@ static void multiply_terms(const job *j, const char *x, char *y) {
   }
 }
 
+/* An entry of W, scaled. */
+static double scaled_size(const job *j, tsi_count p) {
+  const double *scale = j->factor->row_scale;
+  double part[2];
+  tsi_view_value(j->w, p, part);
+  return hypot(part[0], part[1]) * (scale ? scale[tsi_view_index(j->w, p)] : 1);
+}
+
+/* Units before the change or, where they are smaller, after it: errors that are small beside what is
+ * subtracted need not be small beside what is left. Gives the largest ratio of the squares of both. left: n,
+ * scratch. */
+static double find_units(const job *j, double *unit, double *left) {
+  const tristar_analysis_t *an = j->factor->analysis;
+  double ratio = 1;
+  for (tsi_index k = 0; k < j->rows; k++) {
+    const tsi_index row = j->row[k];
+    unit[row] = unit_of(j, row);
+    left[row] = unit[row] * unit[row];
+  }
+  if (an->stats.method != TRISTAR_METHOD_LLT || j->sign > 0) return ratio;
+  for (tsi_count p = term_begin(j, 0); p < term_begin(j, j->terms); p++) {
+    const double size = scaled_size(j, p);
+    left[an->in_place[tsi_view_index(j->w, p)]] -= size * size;
+  }
+  for (tsi_index k = 0; k < j->rows; k++) {
+    const tsi_index row = j->row[k];
+    const double before = unit[row] * unit[row];
+    if (left[row] <= 0 || left[row] >= before) continue; /* not definite; not changed */
+    ratio = fmax(ratio, before / left[row]);
+    unit[row] = sqrt(left[row]);
+  }
+  return ratio;
+}
+
 /* Rows of touched supernodes: a vector without a pattern, in these units. */
 static void fill_probe(const job *j, const double *unit, char *x) {
   const tristar_analysis_t *an = j->factor->analysis;
@@ -337,18 +371,11 @@ static void fill_probe(const job *j, const double *unit, char *x) {
   }
 }
 
-/* An entry of W, scaled. */
-static double scaled_size(const job *j, tsi_count p) {
-  const double *scale = j->factor->row_scale;
-  double part[2];
-  tsi_view_value(j->w, p, part);
-  return hypot(part[0], part[1]) * (scale ? scale[tsi_view_index(j->w, p)] : 1);
-}
-
-/* Sizes of the terms that rows of the product consist of, about. */
+/* Sizes of the terms that rows of the product after the change consist of, about. */
 static void bound_products(const job *j, const double *unit, const char *x, double *size) {
   const tristar_analysis_t *an = j->factor->analysis;
   for (tsi_index k = 0; k < j->rows; k++) size[j->row[k]] = unit[j->row[k]];
+  if (an->stats.method == TRISTAR_METHOD_LLT && j->sign < 0) return;
   for (tsi_index term = 0; term < j->terms; term++) {
     double sum = 0, part[2];
     for (int pass = 0; pass < 2; pass++)
@@ -551,10 +578,8 @@ static tristar_status change_path(job *j, bool *fine) {
   TSI_SCRATCH(&factor->ts->env, char, probe, 3 * all);
   double *size = unit + n, *before = size + n, *after = before + n;
   char *wanted = probe + all, *found = wanted + all;
-  for (tsi_index k = 0; k < j->rows; k++) {
-    unit[j->row[k]] = unit_of(j, j->row[k]);
-    before[j->row[k]] = after[j->row[k]] = 0;
-  }
+  const double ratio = find_units(j, unit, size);
+  for (tsi_index k = 0; k < j->rows; k++) before[j->row[k]] = after[j->row[k]] = 0;
   fill_probe(j, unit, probe);
   bound_products(j, unit, probe, size);
   memset(wanted, 0, 2 * all);
@@ -562,7 +587,8 @@ static tristar_status change_path(job *j, bool *fine) {
   multiply_terms(j, probe, wanted);
   TSI_TRY(add_terms(j));
   multiply(j, probe, found, after);
-  factor->low_rank_error += compare(j, size, wanted, found);
+  factor->low_rank_error =
+      (factor->low_rank_error + (ratio > 1 ? epsilon : 0)) * ratio + compare(j, size, wanted, found);
   factor->low_rank_growth = fmax(factor->low_rank_growth, 1) * measure_growth(j, size, before, after);
   *fine = factor->low_rank_error + epsilon * factor->low_rank_growth <= MOST_OF_LOST * pow(epsilon, 2.0 / 3);
   return TRISTAR_OK;

@@ -1,5 +1,7 @@
 /* Runs the steps of a factorization, alone or with other processes: a function for each kind of step, tasks.
  * See numeric.h. */
+#include <math.h>
+
 #include "runtime/factor/front_device.h"
 #include "runtime/exec/starpu/blas.h"
 #include "runtime/exec/starpu/service.h"
@@ -187,8 +189,14 @@ tristar_status tsi_numeric_run(tsi_numeric *numeric) {
 
 /* ---- Another run -------------------------------------------------------------------------------------- */
 
+/* The rows of a Schur complement are no pivots: their panels keep these figures. */
 tristar_status tsi_numeric_stay(tsi_numeric *numeric) {
-  return TSI_ALLOC_ZERO_IN(numeric, numeric->panel, numeric->analysis->panels->count);
+  static const tsi_panel_figures none = {
+      .smallest = INFINITY, .weakest = INFINITY, .deciding = INFINITY, .dependent = TSI_NONE};
+  const tsi_index count = numeric->analysis->panels->count;
+  TSI_TRY(TSI_ALLOC_IN(numeric, numeric->panel, count));
+  for (tsi_index p = 0; p < count; p++) numeric->panel[p] = none;
+  return TRISTAR_OK;
 }
 
 void tsi_numeric_forget_tasks(tsi_numeric *numeric) {
