@@ -366,9 +366,10 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   tsi_update_forget(factor->update);
   TSI_TRY_OUT(tsi_pivot_sizes_measure(factor, &sizes));
   TSI_TRY_OUT(factor_once(factor, &sizes, false, &numeric));
-  if (tsi_numeric_needs_fixed(numeric)) TSI_TRY_OUT(try_fixed(factor, &sizes, &numeric));
+  const bool tries = tsi_numeric_needs_fixed(numeric);
+  if (tries) TSI_TRY_OUT(try_fixed(factor, &sizes, &numeric));
   TSI_TRY_OUT(tsi_numeric_finish(numeric, factor));
-  tsi_update_take(factor->update, &numeric, &sizes);
+  if (!tries) tsi_update_take(factor->update, &numeric, &sizes);
 out:
   tsi_pivot_sizes_release(&sizes);
   tsi_numeric_destroy(&numeric);

@@ -352,9 +352,9 @@ static double find_units(const job *j, double *unit, double *left) {
   for (tsi_index k = 0; k < j->rows; k++) {
     const tsi_index row = j->row[k];
     const double before = unit[row] * unit[row];
-    if (left[row] <= 0 || left[row] >= before) continue; /* not definite; not changed */
-    ratio = fmax(ratio, before / left[row]);
-    unit[row] = sqrt(left[row]);
+    if (left[row] >= before) continue;
+    ratio = fmax(ratio, left[row] > 0 ? before / left[row] : INFINITY);
+    if (left[row] > 0) unit[row] = sqrt(left[row]);
   }
   return ratio;
 }

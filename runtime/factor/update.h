@@ -9,7 +9,7 @@
  * Reads   an analysis; the values of a factor, which have changed.
  * Writes  the factor; complements.
  * Invariants
- *   - numeric is the latest factorization of the factor, which succeeded with pivots that interchange; NULL:
+ *   - numeric is the latest factorization of the factor, which succeeded and needed no second opinion; NULL:
  * there is none, and the next one is of all fronts
  *   - numeric->sizes points to sizes */
 #pragma once

@@ -227,6 +227,25 @@ static void subtract_all(tristar_t *ts) {
   if (status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE) check_solutions(&m); /* the factor is as before */
 }
 
+/* A penalty comes and goes: what its size rounded away is not left. */
+static void add_and_subtract(tristar_t *ts, tristar_method method) {
+  CLEANUP(free_problem) problem m;
+  make_problem(ts, &typed_double, "s2d9pt", 7, TRISTAR_SYMMETRIC, method, TRISTAR_INVERSE_DIAGONAL, &m);
+  const int64_t n = m.view.rows;
+  OWNED double *b = xmalloc((size_t)n * sizeof *b), *x = xmalloc((size_t)n * sizeof *x);
+  const int32_t row = 24, ptr[] = {0, 1};
+  for (int64_t i = 0; i < n; i++) b[i] = creal(random_value((uint64_t)i + 3));
+  for (double value = 1; value < 1e8; value *= 10) {
+    const tristar_view w = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, 1, ptr, &row, &value, 32, 32, 0};
+    double error;
+    CHECK_OK(tristar_update_low_rank(m.factor, &w, 0, NULL));
+    CHECK_OK(tristar_update_low_rank(m.factor, &w, 1, NULL));
+    CHECK_OK(tristar_solve(m.plan, TRISTAR_N, 1, b, n, x, n));
+    CHECK_OK(tristar_residual(m.factor, TRISTAR_N, 1, b, n, x, n, NULL, 0, &error));
+    CHECK_MSG(error < 4e-11, "penalty of %.0e squared: backward error %.1e", value, error);
+  }
+}
+
 static void refuse_lu(tristar_t *ts) {
   CLEANUP(free_problem) problem m;
   make_problem(ts, &typed_double, "convdiff3d", 4, TRISTAR_GENERAL, TRISTAR_METHOD_LU,
@@ -267,6 +286,8 @@ int main(int argc, char **argv) {
   RUN(refuse(ts, TRISTAR_METHOD_LDLT));
   RUN(refuse_lu(ts));
   RUN(subtract_all(ts));
+  RUN(add_and_subtract(ts, TRISTAR_METHOD_LLT));
+  RUN(add_and_subtract(ts, TRISTAR_METHOD_LDLT));
   RUN(fail_allocations(ts));
   return 0;
 }

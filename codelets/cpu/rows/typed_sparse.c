@@ -159,6 +159,13 @@ static double denominator(tsi_index n, const tsi_scalar *b, const double *bounds
   return rounded ? bounds[i] + norm : bound_i;
 }
 
+/* The backward error of a row whose denominator is none: beyond the range of numbers as |A| |x| + |b|, though
+ * both terms are not. NaN: one is. */
+static double quotient_near_limit(double size, double bound, double of_b) {
+  const double quarters = bound / 4 + of_b / 4;
+  return isfinite(quarters) ? size / 4 / quarters : NAN;
+}
+
 static double backward_error(tsi_index n, const void *bv, const void *rv, const double *bounds,
                              const double *row_sum, const tsi_sizes *of_x) {
   const tsi_scalar *b = bv, *r = rv;
@@ -166,8 +173,9 @@ static double backward_error(tsi_index n, const void *bv, const void *rv, const 
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(r[i]), bound_i = denominator(n, b, bounds, row_sum, of_x, i);
     if (size == 0 && bound_i == 0) continue; /* an empty row of zeros is solved exactly */
-    if (!isfinite(bound_i)) return NAN;      /* a quotient would say nothing */
-    if (!(size / bound_i <= error)) error = size / bound_i;
+    const double quotient =
+        isfinite(bound_i) ? size / bound_i : quotient_near_limit(size, bounds[i], magnitude(b[i]));
+    if (!(quotient <= error)) error = quotient;
     if (isnan(error)) break;
   }
   return error;

@@ -211,6 +211,73 @@ static void change_with_schur(tristar_t *ts, tristar_method method) {
 
 /* ---- Errors ------------------------------------------------------------------------------------------- */
 
+/* The front of the complement is not on the path of a change elsewhere; its rows are no pivots. */
+static void change_beside_schur(tristar_t *ts, tristar_method method, tristar_singular singular) {
+  static const int32_t ptr[] = {0, 2, 3, 4}, row[] = {0, 1, 1, 2};
+  static const double first[] = {1, -1, 1, 3}, values[] = {1, -1, 1, 4}; /* [1, -1; -1, 1], 4 */
+  static const int64_t schur[] = {0};
+  pair p = {.t = &typed_double};
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  double a, b;
+  options.method = method;
+  options.singular = singular;
+  options.schur = schur;
+  options.schur_count = 1;
+  const tristar_view view = {
+      TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 3, 3, ptr, row, first, 32, 32, 0};
+  CHECK_OK(tristar_analyze(ts, &view, &options, &p.analysis));
+  CHECK_OK(tristar_factor(p.analysis, first, &p.updated));
+  CHECK_OK(tristar_factor(p.analysis, first, &p.anew));
+  CHECK_OK(tristar_update_begin(p.updated));
+  CHECK_OK(tristar_update_values(p.updated, values, NULL));
+  CHECK_OK(tristar_refactor(p.anew, values));
+  compare_stats(&p);
+  CHECK_OK(tristar_schur_get(p.updated, &a, 1));
+  CHECK_OK(tristar_schur_get(p.anew, &b, 1));
+  CHECK(a == b);
+  free_pair(&p);
+}
+
+/* Values that get a second opinion, without interchanges, between changes of few entries: the next change
+ * must not be one of the first opinion. */
+static void change_doubtful(tristar_t *ts) {
+  enum { N = 6, ENTRIES = 6, SETS = 6 };
+  static const int32_t ptr[] = {0, 0, 1, 3, 3, 4, 6}, row[] = {0, 0, 1, 3, 3, 4};
+  static const double values[SETS][ENTRIES] = {
+      {-0.62727090230160731, 0.85355172002267699, 0.53576917537996893, 0.37627774120011259,
+       0.50405572164066093, 0.066595928987863304},
+      {-0.62727090230160742, 0.85355172002267699, 0.53576917537996893, 0.37627774120011259,
+       0.50405572164066093, 0.066595928987863304},
+      {-0.62727090230160742, 0.85355172002267699, 0.53576917537996893, 0, 5.0405572164066097e-19,
+       0.066595928987863304},
+      {-0.62727090230160742, -0.70808174464448448, 0.53576917537996893, 0, 5.0405572164066097e-19,
+       0.066595928987863304},
+      {-1.1045102821619568, -0.70808174464448448, -1.1569372907072859, 0, 5.0405572164066097e-19,
+       0.066595928987863304},
+      {-1.1045102821619568, -0.70808174464448448, 0, 0, 5.0405572164066097e-19, 0.066595928987863304},
+  };
+  CLEANUP(free_pair) pair p = {.t = &typed_double};
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  const double b[N] = {1, 1, 1, 1, 1, 1};
+  double x[2][N];
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  const tristar_view view = {
+      TRISTAR_CSC, TRISTAR_SKEW_SYMMETRIC, TRISTAR_DOUBLE, N, N, ptr, row, values[0], 32, 32, 0};
+  CHECK_OK(tristar_analyze(ts, &view, &options, &p.analysis));
+  CHECK_OK(tristar_factor(p.analysis, values[0], &p.updated));
+  CHECK_OK(tristar_factor(p.analysis, values[0], &p.anew));
+  CHECK_OK(tristar_plan(p.updated, NULL, &p.plan[0]));
+  CHECK_OK(tristar_plan(p.anew, NULL, &p.plan[1]));
+  for (int s = 1; s < SETS; s++) {
+    CHECK_OK(tristar_update_values(p.updated, values[s], NULL));
+    CHECK_OK(tristar_refactor(p.anew, values[s]));
+    compare_stats(&p);
+    const tristar_status status = tristar_solve(p.plan[0], TRISTAR_N, 1, b, N, x[0], N);
+    CHECK_STATUS(tristar_solve(p.plan[1], TRISTAR_N, 1, b, N, x[1], N), status);
+    CHECK(memcmp(x[0], x[1], sizeof x[0]) == 0);
+  }
+}
+
 static void make_small(tristar_t *ts, pair *p) {
   make_pair(ts, &typed_double, "s2d9pt", 9, TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT,
             TRISTAR_MATCHING_OFF, p);
@@ -325,6 +392,10 @@ int main(int argc, char **argv) {
     for (int f = 0; f < 2; f++) RUN(change_all_kinds(ts, types[k], f ? TRISTAR_CSR : TRISTAR_CSC));
   RUN(change_with_schur(ts, TRISTAR_METHOD_LLT));
   RUN(change_with_schur(ts, TRISTAR_METHOD_LU));
+  RUN(change_beside_schur(ts, TRISTAR_METHOD_LLT, TRISTAR_SINGULAR_REFUSE));
+  RUN(change_beside_schur(ts, TRISTAR_METHOD_LLT, TRISTAR_SINGULAR_PERTURB));
+  RUN(change_beside_schur(ts, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE));
+  RUN(change_doubtful(ts));
   RUN(refuse_arguments(ts));
   RUN(fail_and_recover(ts));
   RUN(refuse_duplicates(ts));
