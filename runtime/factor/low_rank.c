@@ -424,12 +424,14 @@ static tristar_status check(const tristar_factor_t *factor, const tristar_view *
   if (symmetric && factor->adjoint && strchr("cz", an->pattern->scalar))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a complex symmetric view with real values does not support terms of low rank");
-  TSI_TRY(tsi_view_check(env, w));
   if (w->format != TRISTAR_CSC || w->symmetry != TRISTAR_GENERAL || w->rows != an->pattern->n ||
-      w->values == NULL)
+      (w->values == NULL && w->cols > 0))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "W is to be GENERAL, by columns (CSC), with values and %d rows",
              an->pattern->n);
-  return tsi_check_scalar(env, an->pattern->scalar, w->scalar);
+  if ((char)w->scalar != an->pattern->scalar)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "W has the scalar type %c, and A has %c", (char)w->scalar,
+             an->pattern->scalar);
+  return w->cols == 0 ? TRISTAR_OK : tsi_view_check(env, w);
 }
 
 static tristar_status allocate(job *j) {
@@ -635,6 +637,7 @@ tristar_status tsi_factor_add_low_rank(tristar_factor_t *factor, const tristar_v
   TSI_OWNED job *j = NULL;
   *result = (tristar_update_result){.all_fronts = factor->analysis->symbolic->count};
   TSI_TRY(check(factor, w));
+  if (w->cols == 0) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, j, 1));
   j->factor = factor;
   j->kernels = tsi_rank_kernels_select(factor->analysis->factor_scalar);

@@ -129,8 +129,8 @@ static verdict judge_alone(const world *w, const subject *s, int leaf_parts, cou
   note_stats(s, &f, &a, &v);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   make_b(s, b);
-  if (tristar_solve(plan, TRISTAR_N, 1, b, s->m.n, x, s->m.n) == TRISTAR_OK)
-    v.error = componentwise_error(s, b, x);
+  const tristar_status status = tristar_solve(plan, TRISTAR_N, 1, b, s->m.n, x, s->m.n);
+  v.error = status == TRISTAR_OK ? componentwise_error(s, b, x) : INFINITY;
   return v;
 }
 
@@ -160,7 +160,7 @@ static void solve_together(const world *w, const subject *s, tristar_distributed
   memcpy(mine, own, (size_t)rows * s->t->bytes);
   gather_rows(w, s, mine, (int)rows, x);
   if (w->rank > 0) return;
-  if (status == TRISTAR_OK) v->error = componentwise_error(s, b, x);
+  v->error = status == TRISTAR_OK ? componentwise_error(s, b, x) : INFINITY;
   CHECK_OK(tristar_distributed_get_factor_stats(d, &f, &a));
   note_stats(s, &f, &a, v);
 }

@@ -61,13 +61,14 @@ static double format_epsilon(tristar_storage storage) {
 }
 
 #define GROWN 8 /* growth of inverted diagonal blocks that shows in rounded copies */
+#define EVEN 64 /* ratio of pivots, the square of that of units, that does not */
 
 /* Does a rounding of the factors do no more than one of A? Entries of L of L L^T are never larger than roots
- * of the diagonal of A. */
+ * of the diagonal of A, and rows have nearly the same unit. */
 static bool bears_rounding(const tristar_factor_t *factor) {
   return factor->analysis->stats.method == TRISTAR_METHOD_LLT && !factor->analysis->imported &&
          factor->inverse_growth <= GROWN &&
-         tsi_scaling_spread(factor) <= tsi_apart_units(factor->analysis->factor_scalar);
+         factor->stats.largest_pivot <= EVEN * factor->stats.smallest_pivot;
 }
 
 tristar_status tsi_judge_storage(tristar_plan_t *plan) {

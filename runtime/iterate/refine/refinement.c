@@ -353,6 +353,10 @@ static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, co
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
              "row %lld of x, column %lld (counted from 0), is beyond the range of numbers", (long long)of_x,
              (long long)r->column);
+  if (of_sum < 0)
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+             "the backward error of column %lld of x (counted from 0) is beyond the range of numbers",
+             (long long)r->column);
   TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
            "what is added up in row %lld of A x, column %lld of x (counted from 0), is beyond the range of "
            "numbers",
