@@ -26,12 +26,18 @@
 
 struct tristar_factor_s {
   atomic_int references;
+  bool valid;
+  bool adjoint;                   /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
+  bool has_matrix;                /* values are there */
+  bool moves_rows, moves_columns; /* a triangular matrix with row_order, column_order (tristar.h) */
+  bool pivoted;                   /* some interchange happened */
+  bool doubtful;  /* of an import with its matrix: trial solves are to look at it, as pivots are far apart */
+  bool dependent; /* the latest factorization failed as nothing was left of a row (tsi_numeric_dependent) */
+  bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
+  bool fixed;           /* after a row without a pivot: factored without interchanges */
   tristar_t *ts;
   tristar_analysis_t *analysis;
-  bool valid;
   int64_t generation;
-  bool adjoint;        /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
-  bool has_matrix;     /* values are there */
   size_t user_bytes;   /* of a scalar of values, b and x */
   size_t scalar_bytes; /* of a scalar of the factors */
   void *values;        /* the user's, copied; NULL: imported without the matrix */
@@ -45,11 +51,9 @@ struct tristar_factor_s {
                   panels of their supernode are those of a unit matrix. NULL: there are none */
   void **passing[2]; /* by panel, of the lower and upper stream, see above; NULL: there are none */
   struct tsi_row_factor
-      *rows; /* a triangular matrix without supernodes (row_factor.h): the streams are empty */
-  bool moves_rows, moves_columns;    /* a triangular matrix with row_order, column_order (tristar.h) */
-  tsi_index *pivots;                 /* n; NULL for LLT */
-  void *inverse;                     /* LDLT: D^-1, two scalars a column (tsi_pivoting); else NULL */
-  bool pivoted;                      /* some interchange happened */
+      *rows;         /* a triangular matrix without supernodes (row_factor.h): the streams are empty */
+  tsi_index *pivots; /* n; NULL for LLT */
+  void *inverse;     /* LDLT: D^-1, two scalars a column (tsi_pivoting); else NULL */
   tsi_index *pivot_order, *position; /* n */
   tsi_residents residents;           /* subtrees that devices have */
   double weakest_pivot;              /* of tsi_pivot_figures (numeric.h): INFINITY unless below TSI_WEAK */
@@ -59,10 +63,6 @@ struct tristar_factor_s {
   double inverse_growth;  /* Largest inverse_growth (front.h) of a diagonal block; 0: none is inverted. */
   double scaled_error;    /* Backward error of trial solves in the scaling of the factors; 0: none was made.
                              stats.solve_error judges rows in their own units, too, and what trials miss. */
-  bool doubtful;  /* of an import with its matrix: trial solves are to look at it, as pivots are far apart */
-  bool dependent; /* the latest factorization failed as nothing was left of a row (tsi_numeric_dependent) */
-  bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
-  bool fixed;           /* after a row without a pivot: factored without interchanges */
   /* The plan of trial solves, kept from one refactorization to the next; its share of the factor is not
    * counted. NULL: there is none. */
   tristar_plan_t *trial_plan;
