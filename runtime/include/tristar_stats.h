@@ -42,8 +42,8 @@
  * ratio is below eps^0.56. Trial solves with 7 right-hand sides look for such rows, as they do where scalings
  * are far apart. As a few right-hand sides miss some, solve_error is eps^-0.2 times their error (1,400; in
  * single precision 24), and at least eps times the condition, if that was estimated. Where scalings differ by
- * more than 2^60 (single precision: 2^27) it is at least 1: trials are no evidence for other right-hand
- * sides.
+ * more than 2^60 (single precision: 2^27; imports: 2^40, 2^18) it is at least 1: trials are no evidence for
+ * other right-hand sides.
  *
  * eps is twice the unit roundoff of the matrix: 2^-52, in single precision 2^-23. For single factors of a
  * double matrix the search for suspicious pivots uses single precision, and the solves of the estimate are

@@ -21,7 +21,10 @@
 #define WEAK_APART 0.56
 #define WEAK_INVERSES 0.128
 #define MISSED 0.2
-#define REMOTE 3 /* times tsi_apart_units: no trials show which rows of other right-hand sides are lost */
+/* Times tsi_apart_units: no trials show which rows of other right-hand sides are lost. Imports: solves do not
+ * use their weights, so they lose more. */
+#define REMOTE 3
+#define REMOTE_IMPORT 2
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
@@ -58,7 +61,8 @@ static double expect(const tristar_factor_t *factor, double error) {
 
 /* What errors of solves are at least where units are so far apart. */
 static double least_error(const tristar_factor_t *factor, int spread) {
-  return spread > REMOTE * tsi_apart_units(factor->analysis->factor_scalar) ? 1 : 0;
+  const int remote = factor->analysis->imported ? REMOTE_IMPORT : REMOTE;
+  return spread > remote * tsi_apart_units(factor->analysis->factor_scalar) ? 1 : 0;
 }
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
