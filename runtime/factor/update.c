@@ -45,7 +45,7 @@ void tsi_update_release(tsi_update **update) {
 }
 
 void tsi_update_take(tsi_update *update, tsi_numeric **numeric, tsi_pivot_sizes *sizes) {
-  if (update == NULL || (*numeric)->fixed) return;
+  if (update == NULL) return;
   const tsi_numeric *kept = update->numeric = tsi_take(numeric);
   update->sizes = *sizes;
   *sizes = (tsi_pivot_sizes){.column = NULL};

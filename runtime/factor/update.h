@@ -53,7 +53,8 @@ TRISTAR_CHECKED tristar_status tsi_update_create(tristar_factor_t *factor);
 void tsi_update_release(tsi_update **update);
 /* Frees the complements: the next factorization is of all fronts. */
 void tsi_update_forget(tsi_update *update);
-/* Takes over a factorization that has succeeded, and what it was measured by; leaves NULL. */
+/* Takes over a factorization that has succeeded without a second opinion, and what it was measured by; leaves
+ * NULL. */
 void tsi_update_take(tsi_update *update, tsi_numeric **numeric, tsi_pivot_sizes *sizes);
 /* The front of a supernode, and its ancestors, are to be factored. */
 static inline void tsi_update_touch(const tristar_factor_t *factor, tsi_index supernode) {
