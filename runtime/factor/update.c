@@ -170,10 +170,13 @@ static tristar_status take_entry(tristar_factor_t *factor, tsi_index line, tsi_c
   return TRISTAR_OK;
 }
 
-static void count_fronts(const tristar_factor_t *factor, tristar_update_result *result) {
+void tsi_update_count_fronts(const tristar_factor_t *factor, const bool *touched,
+                             tristar_update_result *result) {
   const tristar_analysis_t *an = factor->analysis;
+  result->fronts = 0;
+  result->flops = 0;
   for (tsi_index s = 0; s < an->symbolic->count; s++) {
-    if (!factor->update->touched[s]) continue;
+    if (touched && !touched[s]) continue;
     result->fronts++;
     result->flops += tsi_front_flops(an->symbolic, an->stats.method, s);
   }
@@ -183,8 +186,6 @@ static void count_fronts(const tristar_factor_t *factor, tristar_update_result *
  */
 
 static tristar_status factor_whole(tristar_factor_t *factor, tristar_update_result *result) {
-  const tsi_index count = factor->analysis->symbolic->count;
-  for (tsi_index s = 0; s < count; s++) factor->update->touched[s] = true;
   result->whole = 1;
   return tsi_factor_run(factor);
 }
@@ -214,7 +215,7 @@ static tristar_status factor_touched(tristar_factor_t *factor, tristar_update_re
   if (update->numeric == NULL || adjoint != factor->adjoint) return factor_whole(factor, result);
   TSI_TRY(tsi_update_measure(factor, &whole));
   if (whole) return factor_whole(factor, result);
-  count_fronts(factor, result);
+  tsi_update_count_fronts(factor, update->touched, result);
   TSI_TRY(run(factor, result->flops));
   if (tsi_numeric_needs_fixed(update->numeric)) return factor_whole(factor, result);
   TSI_TRY(tsi_numeric_finish(update->numeric, factor));
@@ -241,11 +242,7 @@ tristar_status tsi_factor_update(tristar_factor_t *factor, const tsi_new_values 
   factor->valid = factor->dependent = false;
   if (status == TRISTAR_OK) status = factor_touched(factor, result);
   if (status != TRISTAR_OK) tsi_update_forget(update);
-  if (result->whole) {
-    result->fronts = 0;
-    result->flops = 0;
-    count_fronts(factor, result);
-  }
+  if (result->whole) tsi_update_count_fronts(factor, NULL, result);
   result->kept_bytes = update->kept_bytes;
   return tsi_factor_explain(factor, status);
 }

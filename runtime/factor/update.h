@@ -67,6 +67,10 @@ static inline void tsi_update_touch(const tristar_factor_t *factor, tsi_index su
  */
 void tsi_update_touch_entry(const tristar_factor_t *factor, tsi_index row, tsi_index column);
 
+/* Sets the number and the operations of these fronts, as stored; touched: by supernode, NULL: all. */
+void tsi_update_count_fronts(const tristar_factor_t *factor, const bool *touched,
+                             tristar_update_result *result);
+
 /* What depends on all values (update_measure.c). */
 
 /* After a factorization of all fronts: what the next changes are compared with. */

@@ -90,14 +90,6 @@ static tristar_status judge_restored(tristar_factor_t *factor, tristar_status fa
   return tsi_failure_tell(env, &first);
 }
 
-/* A factorization of all supernodes. */
-static void note_whole(const tristar_factor_t *factor, tristar_update_result *found) {
-  const tristar_analysis_t *an = factor->analysis;
-  found->flops = 0;
-  for (tsi_index s = 0; s < an->symbolic->count; s++)
-    found->flops += tsi_front_flops(an->symbolic, an->stats.method, s);
-}
-
 static tristar_status add_low_rank(tristar_factor_t *factor, const tristar_view *w, bool subtract,
                                    tristar_update_result *result) {
   const double begin = tsi_clock();
@@ -106,7 +98,7 @@ static tristar_status add_low_rank(tristar_factor_t *factor, const tristar_view 
   const tristar_status status = tsi_factor_add_low_rank(factor, w, subtract, is_fine, &found);
   if (status != TRISTAR_OK) return found.whole && factor->valid ? judge_restored(factor, status) : status;
   TSI_TRY(tsi_judge_renewed(factor, status));
-  if (found.whole) note_whole(factor, &found);
+  if (found.whole) tsi_update_count_fronts(factor, NULL, &found);
   if (result != NULL) *result = found;
   tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
   return TRISTAR_OK;
