@@ -140,7 +140,7 @@ static void check_random(tristar_t *ts) {
   static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_COMPLEX_SINGLE, TRISTAR_DOUBLE,
                                            TRISTAR_COMPLEX_DOUBLE};
   uint64_t state = 11;
-  for (int turn = 0; turn < 12000; turn++) {
+  for (int turn = 0; turn < (TSI_TESTS_SANITIZED ? 1200 : 12000); turn++) {
     const tristar_scalar scalar = scalars[turn % 4];
     const int bits = is_single(scalar) ? 32 : 60, n = 2 + turn % 7;
     const double epsilon = is_single(scalar) ? FLT_EPSILON : DBL_EPSILON;
