@@ -10,9 +10,10 @@
  *   tristar_solve           X = A^-1 B                                         many times
  *   tristar_solve_refined   the same with iterative refinement                 many times
  *
- * A worker is a thread of StarPU that runs tasks, on one core or for one GPU. Comments omit TRISTAR_ and
- * TRISTAR_ERR_: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is TRISTAR_METHOD_AUTO. eps is twice the unit
- * roundoff: 2^-52 (double), 2^-23 (single). |A|, |x|: absolute values of the entries; ||A||: a norm.
+ * StarPU is the runtime system that runs tasks. A worker is one of its threads, on one core or for one GPU.
+ * Comments omit TRISTAR_ and TRISTAR_ERR_ in constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is
+ * TRISTAR_METHOD_AUTO. n is the order of A. eps is twice the unit roundoff: 2^-52 (double), 2^-23 (single).
+ * |A|, |x|: absolute values of the entries; ||A||: a norm.
  *
  * Other headers, each for one subject:
  *
@@ -30,14 +31,14 @@
  *   tristar_batch.h         many systems of one pattern  tristar_update.h       changes of few entries
  *
  * Objects. A plan keeps its factor alive, and a factor its analysis. So objects and contexts may be destroyed
- * in any order, each once. A destroy function sets the caller's pointer to NULL, and ignores NULL. Several
- * threads may use different objects, or solve with one plan, at the same time. After fork() a child cannot
- * use the objects of its parent: functions that compute, read or write with them return UNSUPPORTED.
+ * in any order, each once. A destroy function sets the caller's pointer to NULL, and ignores NULL. Threads
+ * may use different objects, or solve with one plan, at the same time (but see tristar_refactor). After
+ * fork() a child cannot use its parent's objects: functions that compute or access files return UNSUPPORTED.
  *
- * Errors. A function that can fail returns a tristar_status. A function that fails sets its output pointers
- * to NULL. tristar_get_error then copies a message that names the cause, with row, file or option. If a
- * required argument is NULL, the status is ARGUMENT. The library never ends the program and never prints.
- * (StarPU may print warnings; the environment variable STARPU_SILENT=1 turns them off.)
+ * Errors. A function that can fail returns a tristar_status. A function that fails to create an object sets
+ * the caller's pointer to NULL. tristar_get_error copies a message that names the cause, with row, file or
+ * option. If a required argument is NULL, the status is ARGUMENT. The library never ends the program and
+ * never prints. (StarPU may print warnings; the environment variable STARPU_SILENT=1 turns them off.)
  *
  * Arrays. A call reads const arrays, writes the others, and keeps none. Comments name the exceptions.
  *
@@ -58,8 +59,8 @@ extern "C" {
 #endif
 
 #define TRISTAR_VERSION_MAJOR 0 /* Major version of this header. */
-#define TRISTAR_VERSION_MINOR 3 /* Minor version: within one, programs compile unchanged. */
-#define TRISTAR_VERSION_PATCH 0 /* Patch version: the release only fixes defects. */
+#define TRISTAR_VERSION_MINOR 3 /* Minor version: while it stays the same, programs compile unchanged. */
+#define TRISTAR_VERSION_PATCH 0 /* Patch version: a higher one only fixes defects. */
 
 /* ---- Status ------------------------------------------------------------------------------------------ */
 
@@ -108,12 +109,12 @@ typedef enum tristar_log_level {
 typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *text);
 
 /* Options of tristar_create. Fields marked [start] take effect only if this context starts StarPU. If StarPU
- * runs already, it keeps its settings. The log has a warning if its workers or its scheduler differ from the
- * fields. STARPU_NCPU and STARPU_SCHED in the environment have precedence over workers and scheduler. */
+ * runs already, it keeps its settings. If its workers or its scheduler differ from the fields, the log has a
+ * warning. STARPU_NCPU and STARPU_SCHED in the environment have precedence over workers and scheduler. */
 typedef struct tristar_config {
   size_t size;    /* Set by tristar_config_init. */
   int use_starpu; /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;    /* [start] Number of CPU workers and helper threads (tristar_machine.h). 0: one per core. */
+  int workers;    /* [start] CPU workers and helper threads, together (tristar_machine.h). 0: one per core. */
   int first_core; /* [start] Index, in the affinity mask, of the first core for workers. -1: all cores. */
   int first_device; /* [start] First GPU that gets a worker. -1: all, limited by STARPU_NCUDA, STARPU_NHIP. */
   int devices;      /* [start] Number of GPUs if first_device is not -1. */
@@ -124,7 +125,7 @@ typedef struct tristar_config {
   tristar_log_level log_level; /* Least severe level that log receives. */
   int64_t fail_allocation;     /* For tests: number of the allocation that fails, from 1. 0: none. */
   const char *calibration;     /* Calibration file, or "off". NULL: the default (tristar_machine.h). */
-  int idle_sleep; /* [start] 1: idle workers sleep. 0: they poll. Negative: TRISTAR_IDLE, by default sleep. */
+  int idle_sleep; /* [start] 1: idle workers sleep. 0: they poll. -1: environment TRISTAR_IDLE, else sleep. */
 } tristar_config;
 
 /* Defaults: StarPU on all cores, no log, LOG_INFO; first_core, first_device, idle_sleep -1; devices 1. */
@@ -132,9 +133,9 @@ typedef struct tristar_config {
 
 /* Creates a context. A process may have many contexts, and any thread may create or destroy them. If
  * use_starpu is not 0, the first call that needs workers starts StarPU, or uses a running one
- * (tristar_machine.h). Errors: ARGUMENT (also: unknown TRISTAR_IDLE or TRISTAR_ISA), UNSUPPORTED (the
- * processor lacks instructions that the library needs), MEMORY. After a failure config->log receives the
- * message, and tristar_get_error(NULL, ...) copies it. */
+ * (tristar_machine.h). Errors: ARGUMENT (also: unknown value of the environment variables TRISTAR_IDLE,
+ * TRISTAR_ISA), UNSUPPORTED (the processor lacks instructions that the library needs), MEMORY. After a
+ * failure config->log receives the message, and tristar_get_error(NULL, ...) copies it. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
 /* Releases the context. Its memory is freed when its last object is destroyed. StarPU then stops if TriStar
@@ -209,10 +210,10 @@ typedef enum tristar_method {
  * permutation: with LDLT and a matching, the second row of a pivot of order 2 is eliminated directly after
  * the first, wherever `permutation` lists it.
  * leaf_parts: 0, 1 or a power of two. Pz grids of processes need at least Pz leaves (tristar_layout.h).
- * METIS, DISSECTION and AUTO compute the tree. Other orderings use the top of the elimination tree.
- * single_factors: b, x and refinement stay in double precision. tristar_solve may return errors of single
- * precision; tristar_solve_refined removes them. Small pivots are perturbed. Only the condition estimate
- * finds singular matrices (tristar_stats.h). Values beyond the range of float become infinite or zero. */
+ * METIS, DISSECTION and AUTO compute the separator tree. Other orderings use the top of the elimination tree.
+ * single_factors: b, x and refinement stay double. After tristar_solve x may have errors of single precision;
+ * tristar_solve_refined removes them. Small pivots are perturbed. Only the condition estimate finds singular
+ * matrices (tristar_stats.h). Values beyond the range of float become infinite or zero. */
 typedef struct tristar_analysis_options {
   size_t size;                /* Set by tristar_analysis_options_init. */
   tristar_method method;      /* The factorization. */
@@ -248,8 +249,8 @@ typedef struct tristar_analysis_options {
  * others; if LLT fails, tristar_factor analyzes again. Errors: ARGUMENT, RECTANGULAR, FORMAT (such as a row
  * out of range: the message names column and entry), SINGULAR (structurally: the message gives the structural
  * rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, Scotch or the function of ORDERING_CALLBACK failed),
- * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without Scotch), CANCELLED (at once while the
- * program order_part orders; else after the matching, the ordering or the function of the caller). */
+ * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without Scotch), CANCELLED (by `progress`: at
+ * once while a helper process orders; else after the matching, the ordering or the caller's function). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);
@@ -262,13 +263,13 @@ TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
 /* The factors of a matrix A, computed here or imported. Some imported factors do not store A. */
 typedef struct tristar_factor_s tristar_factor_t;
 
-/* Factors the matrix whose pattern was analyzed. values has the length and order of the values in the view of
- * tristar_analyze, and is copied. LU and LDLT perturb tiny pivots and count them (tristar_factor_stats). LLT
- * needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. Otherwise, or if a pivot of
- * Cholesky is not positive, METHOD_AUTO analyzes again for another method. If the caller chose the method,
- * the function returns ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message names the row).
- * Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the symmetry
- * does not allow), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
+/* Factors the matrix whose pattern was analyzed. values: one for each entry of index in the view of
+ * tristar_analyze, in the same order; copied. LU and LDLT perturb tiny pivots and count them
+ * (tristar_factor_stats). LLT needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. For
+ * other values, or a nonpositive pivot of LLT, METHOD_AUTO analyzes again for another method. If the caller
+ * chose the method, the function returns ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message
+ * names the row). Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry
+ * against the symmetry), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
@@ -276,8 +277,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
  * with the factor may run during the call. The method and the matching of the analysis stay, because plans
  * depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT (unsymmetric
  * values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return STALE until a
- * later tristar_refactor succeeds. Other errors: as tristar_factor; STALE (with the old matching a regular
- * matrix looks singular, or with GROWTH_MATCH solves lose digits: call tristar_analyze with the values). */
+ * later tristar_refactor succeeds. Other errors: as tristar_factor; UNSUPPORTED (an imported factor); STALE
+ * (with the old matching a nonsingular A looks singular, or with GROWTH_MATCH solves lose digits: analyze).
+ */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor. Its plans stay valid. */
@@ -297,11 +299,11 @@ typedef enum tristar_engine {
 } tristar_engine;
 
 /* Whether tristar_solve refines. Solves need refinement if pivots were perturbed, if trial solves of the
- * factorization lost digits (tristar_factor_stats), or if the storage of the plan loses too many
+ * factorization lost digits (tristar_factor_stats), or if the storage of the plan loses too many digits
  * (tristar_storage). If the factor does not store A, AUTO never refines. */
 typedef enum tristar_refinement {
   TRISTAR_REFINE_AUTO, /* If solves need it. */
-  TRISTAR_REFINE_NEVER /* Never. The accuracy of the plan must be 0. */
+  TRISTAR_REFINE_NEVER /* Never. The option accuracy must be 0. */
 } tristar_refinement;
 
 /* Options of tristar_plan. The fields marked [variant] are described in tristar_experimental.h. */
@@ -310,14 +312,14 @@ typedef struct tristar_plan_options {
   tristar_engine engine;       /* How the plan runs. */
   int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */
   int64_t chunk_bytes_min;     /* Least bytes of a chunk in a large problem. 0: from the calibration. */
-  int64_t chunk_bytes_max;     /* Most bytes of a chunk; larger panels are cut by rows. 0: from the factor. */
+  int64_t chunk_bytes_max;     /* Most bytes; larger panels are cut by rows. 0: by factor and calibration. */
   unsigned order_seed;         /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
   tristar_placement placement; /* NUMA placement of the factor. */
   tristar_scheduling scheduling;   /* [variant] When a task may run. */
   tristar_updates updates;         /* [variant] How contributions reach other chunks. */
   tristar_granularity granularity; /* [variant] Chunks or supernodes. */
   tristar_kernel kernel;           /* [variant] Panels or the partitioned inverse. */
-  tristar_place place;             /* Where subtrees are solved. */
+  tristar_place place;             /* Where subtrees of the assembly tree are solved. */
   int64_t device_bytes;      /* Most bytes on each GPU. 0: nine tenths of its memory (tristar_device.h). */
   int64_t device_solves;     /* Number of concurrent solves with reserved device memory; 0 means 1. */
   tristar_refinement refine; /* Whether tristar_solve refines. */
@@ -356,8 +358,7 @@ typedef enum tristar_op {
  * refines if needed (tristar_refinement), as tristar_solve_refined does. If the plan has an accuracy, the
  * function also refines solutions with a larger backward error. Errors: ARGUMENT, MEMORY, STALE, RUNTIME;
  * with refinement NOT_FINITE and ACCURACY. After ACCURACY x is the best solution found: its backward error
- * exceeds the accuracy of the plan or, without one, eps^(1/3). This second limit does not hold for singular
- * A. */
+ * exceeds the accuracy of the plan or, without one, eps^(1/3) (not checked if A is singular). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
@@ -414,8 +415,8 @@ typedef struct tristar_refine_result {
  * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i; tools/doc/guide/figures.md defines it for rows
  * whose denominator consists of rounding errors. The forward error is estimated (LAPACK's xGERFS; Higham and
  * Tisseur 2000). The estimate is seldom too small by more than a factor of 3. If it is 1 or more, no digit of
- * x is certain. It is infinite if A is too close to singular. A large `residual` means that A is singular and
- * b not in its range. It is summed in the next wider precision if rounding errors could exceed sqrt(eps).
+ * x is certain. It is infinite if A is too close to singular. A large `residual` means: A is singular, b not
+ * in its range. `residual` is summed in the next wider precision if rounding errors may exceed sqrt(eps).
  *
  * Errors: ARGUMENT, MEMORY, STALE, RUNTIME; UNSUPPORTED (A is not stored); NOT_FINITE (a right-hand side or
  * its solution: the message names row and column; other columns are refined, *result describes them). */
@@ -436,8 +437,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
 /* Estimates 1 / (||A|| ||A^-1||) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
  * solves. If the factor has no scaling, A is equilibrated first (Ruiz 2001). If pivots were perturbed or the
  * estimate is small, 2 more solves search for a null vector, which can lower the estimate. Solves are refined
- * if factors have single precision or pivots were perturbed. A result of about eps or less means that A is
- * singular to working precision; 0: refined solves were inaccurate. Errors: as tristar_solve_refined. */
+ * for single factors or perturbed pivots. A result of about eps or less means that A is singular to working
+ * precision; exactly 0: refined solves were inaccurate. Errors: as tristar_solve_refined. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus
