@@ -284,6 +284,56 @@ static void check_units(tristar_t *ts, const typed *t) {
   check_solutions(t, &s, TRISTAR_N, passes(t), -1);
 }
 
+/* Matrices of small integers whose last column is the sum of the others: the last pivot is a rounding error,
+ * or zero. Typical values are regular. */
+static void check_singular(tristar_t *ts, const typed *t) {
+  enum { M = 3, SYSTEMS = 300 };
+  static const int64_t ptr[] = {0, 3, 6, 9};
+  static const int32_t index[] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+  OWNED char *values = xcalloc(SYSTEMS * M * M, t->bytes), *typical = xcalloc(M * M, t->bytes);
+  OWNED char *b = xcalloc(SYSTEMS * M, t->bytes), *x = xcalloc(SYSTEMS * M, t->bytes);
+  tristar_status status[SYSTEMS];
+  uint64_t state = 5;
+  for (int e = 0; e < M * M; e++) put(t, typical, e, e % (M + 1) == 0 ? 4 : 1);
+  for (int k = 0; k < SYSTEMS; k++)
+    for (int i = 0; i < M; i++) {
+      const double one = (double)(next_random(&state) % 9) - 4, other = (double)(next_random(&state) % 9) - 4;
+      put(t, values, k * M * M + i, one);
+      put(t, values, k * M * M + M + i, other);
+      put(t, values, k * M * M + 2 * M + i, one + other);
+      put(t, b, k * M + i, 1 + i * i);
+    }
+  const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, M, M, ptr, index, typical);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+  CHECK_OK(tristar_batch(ts, &v, NULL, &batch));
+  CHECK_STATUS(
+      tristar_batch_factor_solve(batch, SYSTEMS, values, M * M, TRISTAR_N, 1, b, M, M, x, M, M, NULL, status),
+      TRISTAR_ERR_SINGULAR);
+  for (int k = 0; k < SYSTEMS; k++)
+    CHECK_MSG(status[k] == TRISTAR_ERR_SINGULAR, "system %d: %s", k, tristar_status_name(status[k]));
+}
+
+/* A row with a large x that no other row has anything to do with: its size hides no error of theirs, which
+ * small pivots have left. */
+static void check_hidden(tristar_t *ts, const typed *t) {
+  static const int64_t ptr[] = {0, 1, 3, 5};
+  static const int32_t index[] = {0, 1, 2, 1, 2};
+  static const double typical[] = {2, 4, -4, 1, 3}, right[] = {6, 6, 1};
+  OWNED char *values = xcalloc(5, t->bytes), *b = xcalloc(3, t->bytes), *x = xcalloc(3, t->bytes);
+  for (int e = 0; e < 5; e++) put(t, values, e, typical[e]);
+  for (int i = 0; i < 3; i++) put(t, b, i, right[i]);
+  const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, 3, 3, ptr, index, values);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+  CHECK_OK(tristar_batch(ts, &v, NULL, &batch));
+  const double small = t->is_single ? ldexp(1, -20) : ldexp(1, -45);
+  put(t, values, 0, 2 * small);
+  put(t, values, 1, small);
+  put(t, values, 4, 2 * small);
+  CHECK_OK(tristar_batch_factor_solve(batch, 1, values, 5, TRISTAR_N, 1, b, 3, 3, x, 3, 3, NULL, NULL));
+  const double x1 = (12 * small - 1) / (2 * small * small + 4);
+  CHECK_MSG(cabs(get(t, x, 1) - x1) < 8 * t->roundoff, "%g, not %g", creal(get(t, x, 1)), x1);
+}
+
 /* ---- What is refused ----------------------------------------------------------------------------------- */
 
 static void check_errors(tristar_t *ts) {
@@ -364,6 +414,8 @@ int main(int argc, char **argv) {
     RUN(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
     RUN(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
     RUN(check_units(ts, &types[k]));
+    RUN(check_singular(ts, &types[k]));
+    RUN(check_hidden(ts, &types[k]));
   }
   RUN(check_errors(ts));
   RUN(check_empty(ts));

@@ -51,8 +51,10 @@ typedef struct tsi_batch_kernels {
   void (*gather)(tsi_index n, const tsi_index *row, const double *scale, const void *const *b, void *x);
   /* x[l][row[i]] = scale[i] w[i] in the lanes l whose x[l] is not NULL. */
   void (*scatter)(tsi_index n, const tsi_index *row, const double *scale, const void *w, void *const *x);
-  /* work: n lane numbers, zeros before and after. Gives a bit for each lane that has a pivot of zero, or one
-   * whose inverse is not finite; the numbers of such a lane are of no use. */
+  /* work: n lane numbers, zeros before and after. Gives a bit for each lane that has a pivot of zero, one
+   * whose inverse is not finite, or a weak one: below eps^0.4 of an entry of its column of L (before the
+   * division), which loses digits where the backward error may not see it, or below eps^0.5 of one of U, as
+   * those of a singular matrix are. */
   unsigned (*factor)(const tsi_batch_structure *structure, const void *a, void *work,
                      const tsi_batch_factors *out);
   /* x := op(L U)^-1 x */

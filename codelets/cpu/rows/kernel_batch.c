@@ -11,11 +11,15 @@
 #define LANES (TSI_BATCH_BYTES / 4)
 #define EPSILON FLT_EPSILON
 #define SMALLEST FLT_MIN
+#define WEAK 1.7e-3f
+#define TINY 3e-4f
 typedef int32_t integer;
 #else
 #define LANES (TSI_BATCH_BYTES / 8)
 #define EPSILON DBL_EPSILON
 #define SMALLEST DBL_MIN
+#define WEAK 5e-7
+#define TINY 1e-8
 typedef int64_t integer;
 #endif
 
@@ -118,6 +122,25 @@ INLINE number inverse_of(const number *a) {
 #endif
   }
   return x;
+}
+
+INLINE void keep_larger(reals *largest, const number *a) {
+  EACH(r) {
+    const vec now = size(a, r);
+    largest->v[r] = pick(now > largest->v[r], now, largest->v[r]);
+  }
+}
+
+/* A bit for each lane whose pivot is weak: see the kernel `factor`. */
+INLINE unsigned is_weak(const number *pivot, const reals *above, const reals *below) {
+  reals least;
+  unsigned weak = 0;
+  EACH(r) {
+    const vec of_above = (tsi_real)TINY * above->v[r], of_below = (tsi_real)WEAK * below->v[r];
+    least.v[r] = pick(of_above > of_below, of_above, of_below) - size(pivot, r);
+  }
+  EACH_LANE(l) weak |= (unsigned)(least.lane[l] > 0) << l;
+  return weak;
 }
 
 /* A bit for each lane whose number is not finite. */
@@ -235,25 +258,30 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
   number *const x = work, *const l = out->l, *const u = out->u, *const inverse = out->inverse;
   unsigned bad = 0;
   for (tsi_index j = 0; j < s->n; j++) {
+    reals above = {.lane = {0}},
+          below = {.lane = {0}}; /* the largest entries of column j of U, and of L before the division */
     for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) x[s->a.index[e]] = a[e];
     for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1];) {
       const tsi_index k = s->u.index[e];
       const int count = subtract_lower(s, k, j - k, l, x); /* all of these are rows of column j of U */
       for (int i = 0; i < count; i++) {
         u[e + i] = x[k + i];
+        keep_larger(&above, &x[k + i]);
         x[k + i] = zero();
       }
       e += count;
     }
-    const number pivot = inverse_of(&x[j]);
+    const number pivot = inverse_of(&x[j]), before = x[j];
     bad |= not_finite(&pivot);
     inverse[j] = pivot;
     x[j] = zero();
     for (tsi_count e = s->l.ptr[j]; e < s->l.ptr[j + 1]; e++) {
       number *const from = &x[s->l.index[e]];
+      keep_larger(&below, from);
       l[e] = product(from, &pivot);
       *from = zero();
     }
+    bad |= is_weak(&before, &above, &below);
   }
   return bad;
 }
