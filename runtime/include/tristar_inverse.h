@@ -9,8 +9,10 @@
  * ancestors; it costs at most about as much as the factorization times 3, and computes all entries that have
  * a place in L or U. Solves with sparse unit vectors, 64 at a time, read only the chunks on the paths of the
  * entries. Each request takes the way with the least predicted work; entries without a place in L or U, as a
- * matching can leave on the diagonal, always take solves. The recursion stores, for each supernode on a path
- * of the tree, a dense square matrix of the size of its front. The calling thread does its work.
+ * matching can leave on the diagonal, always take solves. So do all if pivots have grown by more than
+ * eps^(-1/6) (tristar_factor_stats), since the recursion then loses twice as many digits. It stores, for each
+ * supernode on a path of the tree, a dense square matrix of the size of its front. The calling thread does
+ * its work.
  *
  * LU, LDLT and LLT, all types. Entries have the accuracy of solves with the scaled matrix that are not
  * refined. If these are inaccurate, because pivots were perturbed or trial solves in that scaling lost

@@ -188,6 +188,41 @@ static void check_units(tristar_t *ts, int far) {
   }
 }
 
+/* Symmetric matrices whose entries are nearly alike: pivots are tiny, and later ones grow. The inverse is
+ * right, or refused. */
+static void check_growth(tristar_t *ts, tristar_merge merge) {
+  enum { N = 20 };
+  int right = 0;
+  for (uint64_t seed = 1; seed <= 1500; seed++) {
+    uint64_t state = seed;
+    const int n = 4 + (int)(next_random(&state) % 16);
+    const double near = ldexp(1, -(int)(next_random(&state) % 25));
+    number a[N * N] = {0};
+    double diagonal[N], largest = 0, error = 0;
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    CLEANUP(destroy) system_of s = {.plan = NULL};
+    for (int j = 0; j < n; j++)
+      for (int i = j; i < n; i++)
+        if (i == j || next_random(&state) % 3 > 0) a[i * N + j] = 1 + near * creal(random_value(state));
+    const tristar_view v = typed_dense_view(&typed_double, n, a, N, TRISTAR_SYMMETRIC);
+    s.v = v;
+    options.merge = merge;
+    CHECK_OK(tristar_analyze(ts, &v, &options, &s.analysis));
+    if (tristar_factor(s.analysis, v.values, &s.factor) != TRISTAR_OK) continue; /* singular */
+    CHECK_OK(tristar_plan(s.factor, NULL, &s.plan));
+    const tristar_status status = tristar_inverse_diagonal(s.plan, diagonal);
+    if (status == TRISTAR_ERR_ACCURACY) continue;
+    CHECK_OK(status);
+    OWNED double *inverse = invert(&typed_double, &s);
+    for (int i = 0; i < n * n; i++) largest = fmax(largest, fabs(inverse[i]));
+    if (largest > 200) continue; /* ill-conditioned */
+    for (int i = 0; i < n; i++) error = fmax(error, fabs(diagonal[i] - inverse[i * (n + 1)]));
+    CHECK_MSG(error <= 1e-7 * largest, "system %d: error %g", (int)seed, error / largest);
+    right++;
+  }
+  CHECK_MSG(right > 300, "only %d systems", right);
+}
+
 static void check_refused(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   CLEANUP(destroy) system_of s, schur, single;
@@ -224,6 +259,8 @@ int main(int argc, char **argv) {
   RUN(check_wide(ts, TRISTAR_METHOD_LLT));
   RUN(check_wide(ts, TRISTAR_METHOD_LU));
   for (int far = 0; far <= 60; far += 20) RUN(check_units(ts, far));
+  RUN(check_growth(ts, TRISTAR_MERGE_RELAXED));
+  RUN(check_growth(ts, TRISTAR_MERGE_FUNDAMENTAL));
   RUN(check_refused(ts));
   return 0;
 }

@@ -326,10 +326,21 @@ static tristar_status takes_solves(tsi_env *env, const wanted *w, const bool *ne
   return TRISTAR_OK;
 }
 
+static double epsilon_of(const tristar_factor_t *factor) {
+  return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+}
+
+/* An entry of the recursion is a sum of products of two entries of L with one of the inverse. Where pivots
+ * have grown by g, these are up to g^2 times as large as their sum, which loses as many digits; a solve loses
+ * g. */
+static bool has_grown(const tristar_factor_t *factor) {
+  return factor->stats.growth > pow(epsilon_of(factor), -1.0 / 6);
+}
+
 static tristar_status find_entries(tsi_env *env, const wanted *w) {
   const tristar_factor_t *factor = w->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
-  bool solves = an->imported;
+  bool solves = an->imported || has_grown(factor);
   TSI_OWNED bool *needed = NULL;
   if (!solves) {
     TSI_TRY(TSI_ALLOC_ZERO(env, needed, an->symbolic->count));
@@ -356,7 +367,7 @@ static tristar_status check(const tristar_plan_t *plan, const void *values, tsi_
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "entries of the inverse with single_factors: they would have the accuracy of single precision");
   /* entries have the accuracy of the scaled matrix, whatever the units */
-  const double most = pow(tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon, 2.0 / 3);
+  const double most = pow(epsilon_of(factor), 2.0 / 3);
   if (factor->stats.perturbed_pivots > 0 || !(factor->scaled_error <= most))
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
              "entries of the inverse would be inaccurate: %lld pivots were perturbed, a trial solve without "
