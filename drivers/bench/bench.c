@@ -144,7 +144,7 @@ static int measure(const tsi_settings *settings) {
     return tsi_usage_error("bench", "--partitions, --orders, --of and --uplo need --triangular");
   tsi_bench_setup *setup = malloc(sizeof *setup);
   tsi_bench_matrix *matrices = calloc((size_t)settings->operand_count, sizeof *matrices);
-  tsi_bench_case *cases = calloc((size_t)settings->operand_count * TSI_BENCH_LIST_MAX, sizeof *cases);
+  tsi_bench_case *cases = calloc((size_t)settings->operand_count * TSI_LIST_MAX, sizeof *cases);
   int status = TSI_EXIT_FAILED;
   if (setup == NULL || matrices == NULL || cases == NULL)
     tsi_console_error("bench: out of memory");

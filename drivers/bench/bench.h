@@ -29,14 +29,10 @@
 
 #include "drivers/bench/bench_process.h"
 #include "drivers/report/json.h"
+#include "drivers/session/lists.h"
 #include "drivers/session/options.h"
 
-enum {
-  TSI_BENCH_LIST_MAX = 64,
-  TSI_BENCH_CONTENDERS_MAX = 128,
-  TSI_BENCH_PEERS = 5,
-  TSI_BENCH_OPTIONS_MAX = 20
-};
+enum { TSI_BENCH_CONTENDERS_MAX = 128, TSI_BENCH_PEERS = 5, TSI_BENCH_OPTIONS_MAX = 20 };
 
 /* The largest backward error with which a solve of a triangle counts: substitution has far less. */
 #define TSI_BENCH_ERROR_MAX 1e-10
@@ -80,7 +76,7 @@ typedef struct tsi_bench_contender {
 typedef struct tsi_bench_setup {
   const tsi_settings *settings;
   const tsi_bench_family *family;
-  int64_t nrhs[TSI_BENCH_LIST_MAX];
+  int64_t nrhs[TSI_LIST_MAX];
   int nrhs_count;
   double begin;        /* time of tsi_now at which it was made */
   int workers_most;    /* of any TriStar */
@@ -91,15 +87,6 @@ typedef struct tsi_bench_setup {
   bool missing[TSI_BENCH_PEERS];                  /* peers whose programs are not there */
   const char *options[TSI_BENCH_OPTIONS_MAX + 1]; /* further words for all runs of TriStar, up to a NULL */
 } tsi_bench_setup;
-
-/* A list of the command line, taken apart. */
-typedef struct tsi_bench_list {
-  char word[TSI_BENCH_LIST_MAX][64];
-  int count;
-} tsi_bench_list;
-
-/* Takes the words of --option TEXT apart. Gives an exit status; a message tells what is wrong. */
-int tsi_bench_split(const char *option, const char *text, tsi_bench_list *list);
 
 /* Finds the contenders that the lists of the command line name. Gives an exit status; a message tells what is
  * wrong. */

@@ -63,7 +63,7 @@ int tsi_fsai_contender(const tsi_bench_setup *setup, const char *title, int rank
   return -1;
 }
 
-int tsi_fsai_ranks(const tsi_bench_setup *setup, int ranks[TSI_BENCH_LIST_MAX]) {
+int tsi_fsai_ranks(const tsi_bench_setup *setup, int ranks[TSI_LIST_MAX]) {
   int count = 0;
   for (int k = 0; k < setup->count; k++)
     if (setup->contenders[k].peer < 0 && (count == 0 || setup->contenders[k].ranks != ranks[count - 1]))
@@ -101,7 +101,7 @@ double tsi_fsai_mean(const tsi_fsai_bench *b, const tsi_fsai_claim *claim, int r
 
 /* The comparison is what was asked for: it fails only where TriStar's FSAI did not solve. */
 static int judge(const tsi_fsai_bench *b) {
-  int ranks[TSI_BENCH_LIST_MAX];
+  int ranks[TSI_LIST_MAX];
   const int count = tsi_fsai_ranks(&b->setup, ranks);
   for (int m = 0; m < b->count; m++)
     for (int r = 0; r < count; r++)

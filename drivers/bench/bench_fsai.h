@@ -52,7 +52,7 @@ double tsi_fsai_ratio(const tsi_bench_case *c, const tsi_fsai_claim *claim, int 
 /* The geometric mean over the cases; 0: there is none. */
 double tsi_fsai_mean(const tsi_fsai_bench *b, const tsi_fsai_claim *claim, int ranks);
 /* The numbers of processes, one after the other; gives how many there are. */
-int tsi_fsai_ranks(const tsi_bench_setup *setup, int ranks[TSI_BENCH_LIST_MAX]);
+int tsi_fsai_ranks(const tsi_bench_setup *setup, int ranks[TSI_LIST_MAX]);
 /* The contender of that title and number of processes; -1: there is none. */
 int tsi_fsai_contender(const tsi_bench_setup *setup, const char *title, int ranks);
 

@@ -43,7 +43,7 @@ void tsi_fsai_print(const tsi_bench_case *c) {
 
 /* A line for each claim, a column for each number of processes. */
 void tsi_fsai_print_summary(const tsi_fsai_bench *b) {
-  int ranks[TSI_BENCH_LIST_MAX];
+  int ranks[TSI_LIST_MAX];
   const int count = tsi_fsai_ranks(&b->setup, ranks);
   printf("Geometric means over %s; processes:", b->count == 1 ? "1 matrix" : "the matrices");
   for (int r = 0; r < count; r++) printf(" %d", ranks[r]);
@@ -91,7 +91,7 @@ static cJSON *make_ratios(const tsi_fsai_bench *b, const tsi_bench_case *c, int 
 }
 
 static void add_ratios(cJSON *object, const char *key, const tsi_fsai_bench *b, const tsi_bench_case *c) {
-  int ranks[TSI_BENCH_LIST_MAX];
+  int ranks[TSI_LIST_MAX];
   const int count = tsi_fsai_ranks(&b->setup, ranks);
   cJSON *list = cJSON_AddArrayToObject(object, key);
   for (int r = 0; r < count; r++) cJSON_AddItemToArray(list, make_ratios(b, c, ranks[r]));

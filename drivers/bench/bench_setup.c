@@ -60,56 +60,6 @@ static const tsi_bench_krylov inverses[] = {
     {"PETSc, Jacobi", PETSC, "cg", "jacobi", "-ksp_type cg -pc_type jacobi"},
     {"PETSc, ICC", PETSC, "cg", "icc", "-ksp_type cg -pc_type bjacobi -sub_pc_type icc"}};
 
-int tsi_bench_split(const char *option, const char *text, tsi_bench_list *list) {
-  list->count = 0;
-  for (const char *at = text;; at++) {
-    const size_t length = strcspn(at, ",");
-    if (length == 0) return tsi_usage_error("bench", "--%s %s: an empty entry", option, text);
-    if (list->count == TSI_BENCH_LIST_MAX)
-      return tsi_usage_error("bench", "--%s %s: more than %d entries", option, text, TSI_BENCH_LIST_MAX);
-    char *word = list->word[list->count];
-    if (length >= sizeof list->word[0])
-      return tsi_usage_error("bench", "--%s %s: an entry is too long", option, text);
-    memcpy(word, at, length);
-    word[length] = '\0';
-    for (int k = 0; k < list->count; k++)
-      if (strcmp(word, list->word[k]) == 0)
-        return tsi_usage_error("bench", "--%s %s: %s stands there twice", option, text, word);
-    list->count++;
-    at += length;
-    if (*at == '\0') return TSI_EXIT_OK;
-  }
-}
-
-static bool holds(const int64_t *numbers, int count, int64_t number) {
-  for (int k = 0; k < count; k++)
-    if (numbers[k] == number) return true;
-  return false;
-}
-
-/* "all" is the number `all`, where that is not 0; as it may be there by its
- * number too, a number counts once. */
-static int split_numbers(const char *option, const char *text, int64_t maximum, int64_t all, int64_t *numbers,
-                         int *count) {
-  tsi_bench_list list;
-  const int status = tsi_bench_split(option, text, &list);
-  *count = 0;
-  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
-    const char *word = list.word[k];
-    const bool is_all = all > 0 && strcmp(word, "all") == 0;
-    char *end;
-    errno = 0;
-    const int64_t number = is_all ? all : strtoll(word, &end, 10);
-    if (!is_all && (end == word || *end != '\0' || errno != 0))
-      return tsi_usage_error("bench", "--%s %s: '%s' is not an integer", option, text, word);
-    if (number < 1 || number > maximum)
-      return tsi_usage_error("bench", "--%s %s: %s is not between 1 and %" PRId64, option, text, word,
-                             maximum);
-    if (!holds(numbers, *count, number)) numbers[(*count)++] = number;
-  }
-  return status;
-}
-
 /* ---- TriStar ------------------------------------------------------------------------------------------ */
 
 static bool own_path(char *path, size_t size) {
@@ -156,7 +106,7 @@ static int add_tristar(tsi_bench_setup *setup, int threads, const char *schedule
 /* Variants, with as many workers as any, and the first scheduler. */
 static int add_variants(tsi_bench_setup *setup, const char *text, const char *scheduler,
                         const char *program) {
-  tsi_bench_list list;
+  tsi_list list;
   const char *word;
   char why[256];
   const int workers = setup->workers_most;
@@ -166,7 +116,7 @@ static int add_variants(tsi_bench_setup *setup, const char *text, const char *sc
       status = add_tristar(setup, workers, scheduler, word, program);
     return status;
   }
-  int status = tsi_bench_split("variants", text, &list);
+  int status = tsi_list_split("bench", "variants", text, &list);
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
     if (tsi_variant_wrong(list.word[k], why, sizeof why))
       return tsi_usage_error("bench", "--variants %s: %s; all: each of them", text, why);
@@ -176,10 +126,10 @@ static int add_variants(tsi_bench_setup *setup, const char *text, const char *sc
 }
 
 /* "all": the default one, then all others of this StarPU. */
-static int split_schedulers(const char *text, tsi_bench_list *list) {
+static int split_schedulers(const char *text, tsi_list *list) {
   const char *name;
   const bool all = strcmp(text, "all") == 0;
-  int status = tsi_bench_split("sched", all ? "lws" : text, list);
+  int status = tsi_list_split("bench", "sched", all ? "lws" : text, list);
   if (!all) {
     for (int k = 0; status == TSI_EXIT_OK && k < list->count; k++)
       if (strcmp(list->word[k], "all") == 0)
@@ -188,8 +138,8 @@ static int split_schedulers(const char *text, tsi_bench_list *list) {
   }
   for (int k = 0; status == TSI_EXIT_OK && tristar_get_scheduler(k, &name, NULL); k++) {
     if (strcmp(name, "lws") == 0 || strlen(name) >= sizeof list->word[0]) continue;
-    if (list->count == TSI_BENCH_LIST_MAX)
-      return tsi_usage_error("bench", "--sched all: more than %d schedulers", TSI_BENCH_LIST_MAX);
+    if (list->count == TSI_LIST_MAX)
+      return tsi_usage_error("bench", "--sched all: more than %d schedulers", TSI_LIST_MAX);
     snprintf(list->word[list->count++], sizeof list->word[0], "%s", name);
   }
   return status;
@@ -199,8 +149,8 @@ static int split_schedulers(const char *text, tsi_bench_list *list) {
 static int add_partitions(tsi_bench_setup *setup, const int64_t *workers, int count, const char *scheduler,
                           const char *program) {
   const char *text = setup->settings->partitions_list, *known;
-  tsi_bench_list list = {.count = 0};
-  int status = text != NULL ? tsi_bench_split("partitions", text, &list) : TSI_EXIT_OK;
+  tsi_list list = {.count = 0};
+  int status = text != NULL ? tsi_list_split("bench", "partitions", text, &list) : TSI_EXIT_OK;
   for (int k = 0; text == NULL && (known = tsi_options_word("partition", k)) != NULL; k++)
     snprintf(list.word[list.count++], sizeof list.word[0], "%s", known);
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
@@ -222,16 +172,16 @@ static int add_partitions(tsi_bench_setup *setup, const int64_t *workers, int co
 
 static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *program) {
   const tsi_settings *settings = setup->settings;
-  int64_t workers[TSI_BENCH_LIST_MAX] = {1, cores};
+  int64_t workers[TSI_LIST_MAX] = {1, cores};
   int count = cores > 1 ? 2 : 1, status = TSI_EXIT_OK;
-  tsi_bench_list schedulers;
+  tsi_list schedulers;
   setup->all_schedulers = settings->sched_list != NULL && strcmp(settings->sched_list, "all") == 0;
   if (setup->all_schedulers || settings->quick) { /* with all cores only, unless other numbers are given */
     workers[0] = cores;
     count = 1;
   }
   if (settings->workers_list != NULL)
-    status = split_numbers("workers", settings->workers_list, 4096, cores, workers, &count);
+    status = tsi_list_numbers("bench", "workers", settings->workers_list, 4096, cores, workers, &count);
   if (status == TSI_EXIT_OK)
     status = split_schedulers(settings->sched_list != NULL ? settings->sched_list : "lws", &schedulers);
   if (status == TSI_EXIT_OK) setup->schedulers = schedulers.count;
@@ -281,11 +231,11 @@ static bool find_program(const folders *f, const tsi_bench_family *family, int p
 /* The iterative solvers of a peer, or those of TriStar, with each number of processes. */
 static int add_inverses(tsi_bench_setup *setup, int peer, const char *program) {
   const tsi_settings *settings = setup->settings;
-  int64_t ranks[TSI_BENCH_LIST_MAX] = {1, 2};
+  int64_t ranks[TSI_LIST_MAX] = {1, 2};
   int count = RANKS_DEFAULT;
   int status = settings->ranks_list == NULL
                    ? TSI_EXIT_OK
-                   : split_numbers("ranks", settings->ranks_list, 4096, 0, ranks, &count);
+                   : tsi_list_numbers("bench", "ranks", settings->ranks_list, 4096, 0, ranks, &count);
   for (int r = 0; r < count && status == TSI_EXIT_OK; r++)
     for (size_t k = 0; k < sizeof inverses / sizeof *inverses; k++) {
       if (inverses[k].peer != peer) continue;
@@ -332,8 +282,8 @@ static int unknown_peer(const tsi_bench_family *family, const char *text, const 
 
 static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, const folders *f) {
   char path[PATH_MAX + 32], name[64];
-  tsi_bench_list list;
-  int status = tsi_bench_split("peers", text, &list);
+  tsi_list list;
+  int status = tsi_list_split("bench", "peers", text, &list);
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++)
     if (peer_of(setup->family, list.word[k]) < 0) return unknown_peer(setup->family, text, list.word[k]);
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
@@ -381,7 +331,8 @@ int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
   list_folders(&f, program);
   int status = TSI_EXIT_OK;
   if (settings->nrhs_list != NULL)
-    status = split_numbers("nrhs", settings->nrhs_list, 1000000, 0, setup->nrhs, &setup->nrhs_count);
+    status =
+        tsi_list_numbers("bench", "nrhs", settings->nrhs_list, 1000000, 0, setup->nrhs, &setup->nrhs_count);
   if (status == TSI_EXIT_OK)
     status = settings->bench_fsai ? add_inverses(setup, -1, program) : add_all_tristar(setup, cores, program);
   const char *peers = settings->peers_list != NULL ? settings->peers_list : "all";

@@ -290,13 +290,13 @@ static bool measure_matrix(tsi_triangular *t, const choice *chosen, const char *
 
 /* Which of the words an option lists; without it all of them are chosen. */
 static int choose(const char *option, const char *text, const char *const *words, bool *chosen) {
-  tsi_bench_list list = {.count = 0};
+  tsi_list list = {.count = 0};
   char all[80] = "";
   for (int k = 0; words[k] != NULL; k++) {
     chosen[k] = text == NULL;
     snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", k > 0 ? ", " : "", words[k]);
   }
-  const int status = text != NULL ? tsi_bench_split(option, text, &list) : TSI_EXIT_OK;
+  const int status = text != NULL ? tsi_list_split("bench", option, text, &list) : TSI_EXIT_OK;
   for (int w = 0; w < list.count && status == TSI_EXIT_OK; w++) {
     int k = 0;
     while (words[k] != NULL && strcmp(words[k], list.word[w]) != 0) k++;
