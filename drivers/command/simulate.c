@@ -234,10 +234,11 @@ static cJSON *make_json(const simulation *m) {
 int tsi_command_simulate(const tsi_settings *settings) {
   tsi_platform_folder folder;
   if (settings->operand[0] == NULL) return tsi_usage_error("simulate", "no MATRIX given");
-  if (settings->ranks > 0 || settings->layout != NULL) return tsi_simulate_ranks(settings);
+  if (settings->ranks_list != NULL || settings->layout != NULL) return tsi_simulate_ranks(settings);
   if (settings->machine != NULL || settings->network == 1 || settings->gantt != NULL ||
-      settings->goal != NULL)
-    return tsi_usage_error("simulate", "--machine, --network, --gantt and --goal need --ranks or --layout");
+      settings->goal != NULL || settings->svg != NULL)
+    return tsi_usage_error("simulate",
+                           "--machine, --network, --gantt, --goal and --svg need --ranks or --layout");
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("simulate", "--algo, --map and --message-tree need --ranks or --layout");
   if (!TSI_IS_SIMULATED) {

@@ -1,22 +1,37 @@
 /* `tristar simulate MATRIX --ranks P`: the time of a distributed solve on a cluster, by simulation of all of
- * its processes. */
+ * its processes; --ranks P,Q,...: curves. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "drivers/command/simulate_ranks.h"
+#include "drivers/draw/picture.h"
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
 #include "drivers/session/layout.h"
+#include "drivers/session/lists.h"
 #include "drivers/report/report.h"
+
+#define RANKS_MOST (1 << 20)
+enum { GRIDS_MOST = 64, GRIDS_POWERS = 7 }; /* 1, 2, 4, ..., 64 */
+
+/* Layouts that users know, to hold the fastest one against. */
+enum { EACH_A_GRID, ONE_GRID, SIXTEEN_GRIDS, RIVALS };
+static const char *const rivals[RIVALS] = {
+    [EACH_A_GRID] = "each process a grid", [ONE_GRID] = "a single grid", [SIXTEEN_GRIDS] = "16 grids"};
 
 typedef struct simulated {
   tsi_session session;
   tristar_layout layout;
   tsi_cluster cluster;
-  int64_t nrhs, tried; /* layouts that were simulated */
+  int64_t ranks[TSI_LIST_MAX]; /* of --ranks */
+  int numbers;                 /* of these */
+  int64_t nrhs, tried;         /* layouts that were simulated */
   tristar_simulated best;
+  tsi_simulate_point rival[RIVALS]; /* of one number of processes; seconds 0: none */
+  tsi_simulate_curves curves;       /* of several */
 } simulated;
 
 /* ---- What is wanted ----------------------------------------------------------------------------------- */
@@ -36,31 +51,99 @@ static bool read_machine(simulated *m) {
   return *wrong == '\0' || tsi_session_fail(s, TRISTAR_ERR_FORMAT, "%s: %s", tsi_input_name(path), wrong);
 }
 
-static int read_layout(const tsi_settings *settings, tristar_layout *layout) {
+static int read_layout(const tsi_settings *settings, simulated *m) {
+  tristar_layout *layout = &m->layout;
   tsi_settings with = *settings;
   if (with.layout == NULL) with.layout = "auto";
-  const int status = tsi_layout_read("simulate", &with, layout);
+  int status = tsi_layout_read("simulate", &with, layout);
+  if (status == TSI_EXIT_OK && settings->ranks_list != NULL)
+    status =
+        tsi_list_numbers("simulate", "ranks", settings->ranks_list, RANKS_MOST, 0, m->ranks, &m->numbers);
   if (status != TSI_EXIT_OK) return status;
-  if (layout->px == 0 && settings->ranks == 0)
-    return tsi_usage_error("simulate", "--layout auto needs --ranks");
-  if (layout->px > 0 && settings->ranks > 0 &&
-      (int64_t)layout->px * layout->py * layout->pz != settings->ranks)
-    return tsi_usage_error("simulate", "--layout %s is not one of %lld processes", settings->layout,
-                           (long long)settings->ranks);
-  if (layout->px == 0 && settings->algo == 2)
-    return tsi_usage_error("simulate", "--algo 2d needs a layout such as --layout 2x3x1");
-  return TSI_EXIT_OK;
+  if (layout->px == 0 && m->numbers == 0) return tsi_usage_error("simulate", "--layout auto needs --ranks");
+  if (layout->px > 0 && m->numbers > 0 &&
+      (m->numbers > 1 || (int64_t)layout->px * layout->py * layout->pz != m->ranks[0]))
+    return tsi_usage_error("simulate", "--layout %s is not one of %s processes", settings->layout,
+                           settings->ranks_list);
+  if (m->numbers > 1 && (settings->network == 1 || settings->gantt != NULL || settings->goal != NULL))
+    return tsi_usage_error("simulate", "--network simgrid, --gantt and --goal go with one number in --ranks");
+  if (m->numbers <= 1 && settings->svg != NULL)
+    return tsi_usage_error("simulate",
+                           "--svg draws curves: it needs several numbers, such as --ranks 16,32,64");
+  return settings->svg != NULL ? tsi_picture_check("simulate", "svg", settings->svg) : TSI_EXIT_OK;
 }
 
 /* ---- Simulations -------------------------------------------------------------------------------------- */
 
-static tristar_status simulate(simulated *m, tristar_layout layout) {
-  tristar_simulated now;
-  const tristar_status status =
-      tristar_layout_predict(m->session.analysis, &layout, m->nrhs, &m->cluster.model, &now);
-  if (status != TRISTAR_OK || (m->tried++ > 0 && now.seconds >= m->best.seconds)) return status;
-  m->best = now;
-  m->layout = layout;
+static tristar_status simulate(const simulated *m, const tristar_layout *layout, tsi_simulate_point *out) {
+  out->layout = *layout;
+  return tristar_layout_predict(m->session.analysis, layout, m->nrhs, &m->cluster.model, &out->figures);
+}
+
+static void keep_faster(tsi_simulate_point *kept, const tsi_simulate_point *now) {
+  if (kept->figures.ranks == 0 || now->figures.seconds < kept->figures.seconds) *kept = *now;
+}
+
+/* No two numbers with the product px * py are nearer to each other. */
+static bool is_squarest(int px, int py) {
+  const int count = px * py;
+  for (int least = (px < py ? px : py) + 1; (int64_t)least * least <= count; least++)
+    if (count % least == 0) return false;
+  return true;
+}
+
+static void note_rival(simulated *m, const tsi_simulate_point *now) {
+  const tristar_layout *layout = &now->layout;
+  if (m->numbers > 1 || !is_squarest(layout->px, layout->py)) return;
+  if (layout->px * layout->py == 1 && layout->pz > 1) keep_faster(&m->rival[EACH_A_GRID], now);
+  if (layout->pz == 1) keep_faster(&m->rival[ONE_GRID], now);
+  if (layout->pz == 16) keep_faster(&m->rival[SIXTEEN_GRIDS], now);
+}
+
+/* All shapes of so many processes in layout.pz grids. */
+static tristar_status simulate_shapes(simulated *m, int ranks, tristar_layout layout,
+                                      tsi_simulate_point *best) {
+  *best = (tsi_simulate_point){.figures.ranks = 0};
+  for (layout.px = 1; layout.px * layout.pz <= ranks; layout.px++) {
+    tsi_simulate_point now;
+    layout.py = ranks / layout.px / layout.pz;
+    if (layout.px * layout.py * layout.pz != ranks) continue;
+    const tristar_status status = simulate(m, &layout, &now);
+    if (status != TRISTAR_OK) return status;
+    m->tried++;
+    keep_faster(best, &now);
+    note_rival(m, &now);
+  }
+  return TRISTAR_OK;
+}
+
+/* Layouts of so many processes; more grids than the separator tree has leaves are refused. */
+static tristar_status simulate_all(simulated *m, int ranks, int grids, tsi_simulate_point *best) {
+  tristar_layout layout = m->layout;
+  *best = (tsi_simulate_point){.figures.ranks = 0};
+  for (layout.pz = 1; layout.pz <= grids && ranks % layout.pz == 0; layout.pz *= 2) {
+    tsi_simulate_point now;
+    const tristar_status status = simulate_shapes(m, ranks, layout, &now);
+    if (status == TRISTAR_ERR_ARGUMENT && layout.pz > 1) return TRISTAR_OK;
+    if (status != TRISTAR_OK) return status;
+    keep_faster(best, &now);
+    if (m->curves.point != NULL) m->curves.point[m->curves.count++] = now;
+  }
+  return TRISTAR_OK;
+}
+
+static tristar_status simulate_wanted(simulated *m) {
+  tsi_simulate_point best;
+  tristar_status status = TRISTAR_OK;
+  if (m->layout.px > 0) {
+    status = simulate(m, &m->layout, &best);
+    m->tried = 1;
+  }
+  for (int k = 0; k < m->numbers && m->layout.px == 0 && status == TRISTAR_OK; k++)
+    status = simulate_all(m, (int)m->ranks[k], m->session.leaf_parts, &best);
+  if (status != TRISTAR_OK) return status;
+  m->best = best.figures;
+  m->layout = best.layout;
   return TRISTAR_OK;
 }
 
@@ -86,33 +169,28 @@ static bool simulate_again(simulated *m) {
   return ok;
 }
 
-/* All shapes of so many processes; more grids than the separator tree has leaves are refused. */
-static tristar_status simulate_all(simulated *m, int ranks, int grids) {
-  tristar_layout layout = m->layout;
-  for (layout.pz = 1; layout.pz <= grids; layout.pz *= 2)
-    for (layout.px = 1; layout.px * layout.pz <= ranks; layout.px++) {
-      layout.py = ranks / layout.px / layout.pz;
-      if (layout.px * layout.py * layout.pz != ranks) continue;
-      const tristar_status status = simulate(m, layout);
-      if (status == TRISTAR_ERR_ARGUMENT && m->tried > 0) return TRISTAR_OK;
-      if (status != TRISTAR_OK) return status;
-    }
-  return TRISTAR_OK;
+/* The separator tree has as many leaves as any number of processes may have grids. */
+static int choose_leaves(const simulated *m) {
+  int most = 1;
+  if (m->layout.px > 0) return m->layout.pz;
+  for (int k = 0; k < m->numbers && m->session.settings->algo != 2; k++) {
+    int grids = 1;
+    while (grids < GRIDS_MOST && m->ranks[k] % (2 * grids) == 0) grids *= 2;
+    if (grids > most) most = grids;
+  }
+  return most;
 }
 
 static bool run(simulated *m) {
-  enum { GRIDS_MOST = 64 };
   tsi_session *s = &m->session;
-  const bool given = m->layout.px > 0;
   if (!read_machine(m) || !tsi_session_read(s)) return false;
-  for (s->leaf_parts = 1; s->leaf_parts < GRIDS_MOST && s->settings->ranks % (2 * s->leaf_parts) == 0;)
-    s->leaf_parts *= 2;
-  if (given) s->leaf_parts = m->layout.pz;
-  return tsi_session_analyze(s) &&
-         tsi_session_check(
-             s, given ? simulate(m, m->layout) : simulate_all(m, (int)s->settings->ranks, s->leaf_parts),
-             s->name) &&
-         simulate_again(m);
+  s->leaf_parts = choose_leaves(m);
+  if (m->numbers > 1) {
+    m->curves.point = calloc((size_t)m->numbers * GRIDS_POWERS, sizeof *m->curves.point);
+    if (m->curves.point == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory");
+  }
+  return tsi_session_analyze(s) && tsi_session_check(s, simulate_wanted(m), s->name) && simulate_again(m) &&
+         (s->settings->svg == NULL || tsi_curves_draw(s, &m->curves, m->cluster.name, m->nrhs));
 }
 
 /* ---- The report --------------------------------------------------------------------------------------- */
@@ -123,15 +201,30 @@ static void print_share(const simulated *m, const char *label, const tristar_ran
              tsi_text_seconds(seconds->min), tsi_text_seconds(seconds->max));
 }
 
-static void print_report(const simulated *m) {
-  const tristar_simulated *b = &m->best;
+/* How much longer well-known layouts take. */
+static void print_rivals(const simulated *m) {
+  for (int k = 0; k < RIVALS; k++) {
+    const tristar_layout *layout = &m->rival[k].layout;
+    const double seconds = m->rival[k].figures.seconds;
+    if (seconds > m->best.seconds)
+      tsi_report("", "%.2f times as fast as %d x %d x %d, %s", seconds / m->best.seconds, layout->px,
+                 layout->py, layout->pz, rivals[k]);
+  }
+}
+
+static void print_head(const simulated *m) {
   const tristar_cluster *c = &m->cluster.model;
-  const tristar_layout *layout = &m->layout;
   tsi_console_clear();
   tsi_report_matrix(&m->session);
   tsi_report_analysis(&m->session);
   tsi_report("cluster", "%s: %d process%s a node, %s each", m->cluster.name, c->ranks_per_node,
              c->ranks_per_node == 1 ? "" : "es", tsi_text_many(c->cores, "core"));
+}
+
+static void print_report(const simulated *m) {
+  const tristar_simulated *b = &m->best;
+  const tristar_layout *layout = &m->layout;
+  print_head(m);
   tsi_report("layout", "%d x %d x %d: %s processes, %s algorithm, %s map, %s trees", layout->px, layout->py,
              layout->pz, tsi_text_count(b->ranks), tsi_algorithm_name(m->session.settings),
              tsi_map_name(layout->map), tsi_tree_name(layout->message_tree));
@@ -141,6 +234,7 @@ static void print_report(const simulated *m) {
                                                : "LogGP: messages do not disturb each other");
   tsi_report("solve", "%s with %s; %s", tsi_text_seconds(b->seconds),
              tsi_text_many(m->nrhs, "right-hand side"), tsi_text_many(b->steps, "step"));
+  print_rivals(m);
   tsi_report("", "a process spends on average, and from the least to the most:");
   print_share(m, "arithmetic", &b->arithmetic);
   print_share(m, "messages inside its grid", &b->inside);
@@ -155,12 +249,40 @@ static void print_report(const simulated *m) {
              b->all.sent.min, b->all.sent.max);
 }
 
+static void print_curves(const simulated *m) {
+  print_head(m);
+  tsi_report("layouts", "the fastest of each number of processes and grids: %s algorithm, %s map, %s trees",
+             tsi_algorithm_name(m->session.settings), tsi_map_name(m->layout.map),
+             tsi_tree_name(m->layout.message_tree));
+  tsi_report("", "%s simulated, each with %s", tsi_text_many(m->tried, "layout"),
+             tsi_text_many(m->nrhs, "right-hand side"));
+  tsi_curves_print(&m->curves);
+}
+
+static void add_rivals(cJSON *object, const simulated *m) {
+  cJSON *list = cJSON_AddArrayToObject(object, "rivals");
+  for (int k = 0; k < RIVALS; k++) {
+    const tristar_layout *layout = &m->rival[k].layout;
+    if (m->rival[k].figures.ranks == 0) continue;
+    cJSON *o = tsi_json_add_item(list);
+    cJSON_AddStringToObject(o, "what", rivals[k]);
+    TSI_JSON_NUMBERS(o, {"px", layout->px}, {"py", layout->py}, {"pz", layout->pz},
+                     {"simulated_s", m->rival[k].figures.seconds});
+  }
+}
+
 static cJSON *make_json(const simulated *m) {
   const tristar_simulated *b = &m->best;
   cJSON *object = tsi_json_session(&m->session), *o;
   if (b->ranks == 0) return object; /* it failed */
   cJSON_AddStringToObject(object, "cluster", m->cluster.name);
   cJSON_AddStringToObject(object, "network", m->session.settings->network == 1 ? "simgrid" : "loggp");
+  if (m->numbers > 1) {
+    cJSON_AddStringToObject(object, "algorithm", tsi_algorithm_name(m->session.settings));
+    TSI_JSON_NUMBERS(object, {"nrhs", (double)m->nrhs}, {"tried", (double)m->tried});
+    tsi_curves_add_json(object, &m->curves);
+    return object;
+  }
   o = tsi_json_add_layout(object, &m->session, &m->layout);
   TSI_JSON_NUMBERS(o, {"nrhs", (double)m->nrhs}, {"ranks", (double)b->ranks}, {"tried", (double)m->tried},
                    {"steps", (double)b->steps}, {"balance", b->balance});
@@ -175,6 +297,7 @@ static cJSON *make_json(const simulated *m) {
   tsi_json_add_range(object, "inside_s", &b->inside);
   tsi_json_add_range(object, "between_s", &b->between);
   tsi_json_add_range(object, "waiting_s", &b->waiting);
+  add_rivals(object, m);
   return object;
 }
 
@@ -182,10 +305,11 @@ int tsi_simulate_ranks(const tsi_settings *settings) {
   simulated m = {.nrhs = settings->nrhs > 0 ? settings->nrhs : 1};
   if (settings->gantt != NULL && tsi_file_is_standard(settings->gantt))
     return tsi_usage_error("simulate", "--gantt cannot be -");
-  const int status = read_layout(settings, &m.layout);
+  const int status = read_layout(settings, &m);
   if (status != TSI_EXIT_OK) return status;
   const bool ok = tsi_session_open(&m.session, settings, settings->operand[0]) && run(&m);
-  if (ok && !settings->to_stdout) print_report(&m);
+  if (ok && !settings->to_stdout) (m.numbers > 1 ? print_curves : print_report)(&m);
   tsi_json_write(&m.session, make_json(&m));
+  free(m.curves.point);
   return tsi_session_close(&m.session);
 }

@@ -1,8 +1,10 @@
-/* What the files of `tristar simulate --ranks` share: the clock of SimGrid, and files of a simulation.
+/* What the files of `tristar simulate --ranks` share: the clock of SimGrid, files of a simulation, and curves
+ * over numbers of processes.
  *
- * Reads   a simulation.   Writes  files. */
+ * Reads   simulations.   Writes  files, tables. */
 #pragma once
 
+#include "drivers/report/json.h"
 #include "drivers/session/cluster.h"
 #include "drivers/session/session.h"
 #include "runtime/process/predict.h"
@@ -19,3 +21,21 @@ TRISTAR_CHECKED tristar_status tsi_simulate_by_simgrid(const tristar_analysis_t 
 bool tsi_simulate_write_goal(const tsi_predicted *predicted, const char *path);
 /* When steps of up to 64 processes ran, evenly chosen. False: errno says why. */
 bool tsi_simulate_write_gantt(const tsi_predicted *predicted, const char *name, const char *path);
+
+/* A layout and its simulated solve. */
+typedef struct tsi_simulate_point {
+  tristar_layout layout;
+  tristar_simulated figures;
+} tsi_simulate_point;
+
+/* The fastest layout of each number of processes and of grids: in the order of the processes, then of the
+ * grids. */
+typedef struct tsi_simulate_curves {
+  tsi_simulate_point *point;
+  int count;
+} tsi_simulate_curves;
+
+void tsi_curves_print(const tsi_simulate_curves *curves);
+void tsi_curves_add_json(cJSON *object, const tsi_simulate_curves *curves);
+/* Draws the file of --svg. */
+bool tsi_curves_draw(tsi_session *s, const tsi_simulate_curves *curves, const char *cluster, int64_t nrhs);

@@ -50,7 +50,7 @@ typedef struct tsi_settings {
   /* solve */
   int64_t devices;       /* of --gpu, of --platform; 0: not given */
   int platform;          /* 0 ..: a node of platform.h */
-  int64_t ranks;         /* of info, of simulate; 0: not given */
+  int64_t ranks;         /* of info; 0: not given */
   const char *machine;   /* file of a cluster; NULL: none */
   int network;           /* 1: simgrid */
   int64_t solves;        /* of --ordering auto and --layout auto; 0: not given */
@@ -81,7 +81,7 @@ typedef struct tsi_settings {
   int64_t run_ms;        /* of solves with a triangle, at least */
   const char *partitions_list, *orders_list, *of_list, *uplo_list; /* of --triangular */
   bool reuse, fresh, triangular, quick;
-  const char *ranks_list; /* of --fsai */
+  const char *ranks_list; /* of bench --fsai, of simulate */
   bool bench_fsai;
   int64_t steps, per_step; /* of its patterns; 0: not given */
   /* what comes out */

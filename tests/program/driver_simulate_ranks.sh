@@ -22,6 +22,13 @@ done
 echo '{"cores": 0}' >zero.json
 expect 1 'cluster: ranks_per_node 1, cores 0' simulate gen:s2d9pt:20 --ranks 2 --machine zero.json
 
+expect 2 '--layout 2x2x2 is not one of 8,16 processes' simulate gen:s2d9pt:20 --layout 2x2x2 --ranks 8,16
+expect 2 '--ranks 8,,4: an empty entry' simulate gen:s2d9pt:20 --ranks 8,,4
+expect 2 "--ranks 8,x: 'x' is not an integer" simulate gen:s2d9pt:20 --ranks 8,x
+expect 2 'go with one number in --ranks' simulate gen:s2d9pt:20 --ranks 4,8 --gantt steps.svg
+expect 2 '--svg draws curves: it needs several numbers' simulate gen:s2d9pt:20 --ranks 8 --svg curves.svg
+expect 2 'no picture has the ending .gif; ' simulate gen:s2d9pt:20 --ranks 4,8 --svg curves.gif
+
 # ---- Figures
 expect 0 '^layout +4 x 2 x 4: 32 processes, replicated algorithm, subtree map, binary trees$' simulate gen:s2d9pt:100 --layout 4x2x4
 expect 0 ' the fastest of [0-9]+ layouts$' simulate gen:s2d9pt:60 --ranks 8
@@ -49,6 +56,31 @@ assert abs(path - first["simulated_s"]) <= 1e-9 * path
 END
   done
 done
+
+# ---- Curves: each point is the fastest layout of its number of processes and grids; one number: the fastest of all
+expect 0 '^ +16 +[0-9]+ x [0-9]+ x [0-9]+ ' simulate gen:s2d9pt:100 --ranks 2,8,16 --svg curves.svg --json curves.json
+"$(dirname "$0")/check_picture" curves.svg 2 || fail "curves.svg is no good picture"
+for word in '>1 grid<' '>16 grids<' '>ideal<' 'class="point"'; do
+  grep -q "$word" curves.svg || fail "curves.svg has no $word"
+done
+expect 0 ' times as fast as 4 x 4 x 1, a single grid$' simulate gen:s2d9pt:100 --ranks 16 --json one.json
+expect 0 '' simulate gen:s2d9pt:100 --ranks 6,4 --algo 2d --json flat.json
+python3 - <<'END' || fail "curves: figures"
+import json
+curves, one, flat = (json.load(open(f)) for f in ("curves.json", "one.json", "flat.json"))
+points = curves["points"]
+assert [(p["ranks"], p["pz"]) for p in points] == [(r, z) for r in (2, 8, 16) for z in (1, 2, 4, 8, 16) if z <= r]
+assert all(p["px"] * p["py"] * p["pz"] == p["ranks"] for p in points)
+best = min((p for p in points if p["ranks"] == 16), key=lambda p: p["simulated_s"])
+assert best["simulated_s"] == one["simulated_s"] and best["pz"] == one["layout"]["pz"]
+first = min(p["simulated_s"] for p in points if p["ranks"] == 2)
+assert all(abs(p["speedup"] * p["simulated_s"] - first) < 1e-12 * first for p in points)
+rivals = {r["what"]: r for r in one["rivals"]}
+assert rivals["each process a grid"]["pz"] == rivals["16 grids"]["pz"] == 16 and rivals["a single grid"]["px"] == 4
+assert all(r["simulated_s"] >= one["simulated_s"] for r in rivals.values())
+assert rivals["16 grids"]["simulated_s"] == next(p["simulated_s"] for p in points if p["pz"] == 16)
+assert [(p["ranks"], p["pz"]) for p in flat["points"]] == [(6, 1), (4, 1)]
+END
 
 # ---- SimGrid: the same without contention; never faster with it here; the same again
 echo '{"topology": "none", "ranks_per_node": 4, "node_bytes_per_second": 2e10, "cache_bytes": 1e5}' >none.json
