@@ -56,6 +56,12 @@ static tsi_index largest_below(const block *m, tsi_index k) {
   return best;
 }
 
+static double largest_size(const block *m) {
+  double largest = 0;
+  for (tsi_index k = 0; k < m->b; k++) largest = fmax(largest, m->result->column_size[k]);
+  return largest;
+}
+
 /* Order of the pivot at k; *r: the row to interchange with k (order 1) or k + 1 (order 2). */
 static int choose(const block *m, tsi_index k, tsi_index *r) {
   const tsi_real diagonal = tsi_abs(m->a[k + k * m->ld]);
@@ -65,6 +71,9 @@ static int choose(const block *m, tsi_index k, tsi_index *r) {
   if (diagonal >= ALPHA * lambda) return 1;
   if ((double)lambda < m->result->nearest) m->result->nearest = (double)lambda;
   if (lambda < (tsi_real)m->result->tiny) return 1;
+  /* what cancellation has left of a row that depends on others: with another row it would look like a pivot
+   */
+  if ((double)lambda <= m->result->least * largest_size(m)) return 1;
   tsi_real sigma = 0;
   for (tsi_index j = k; j < m->b; j++)
     if (j != below && tsi_abs(m->a[below + j * m->ld]) > sigma) sigma = tsi_abs(m->a[below + j * m->ld]);
