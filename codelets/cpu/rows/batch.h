@@ -52,9 +52,9 @@ typedef struct tsi_batch_kernels {
   /* x[l][row[i]] = scale[i] w[i] in the lanes l whose x[l] is not NULL. */
   void (*scatter)(tsi_index n, const tsi_index *row, const double *scale, const void *w, void *const *x);
   /* work: n lane numbers, zeros before and after. Gives a bit for each lane that has a pivot of zero, one
-   * whose inverse is not finite, or a weak one: below eps^0.4 of an entry of its column of L (before the
-   * division), which loses digits where the backward error may not see it, or below eps^0.5 of one of U, as
-   * those of a singular matrix are. */
+   * whose inverse is not finite, or a weak one; the first two leave numbers of no use. A pivot is weak if a
+   * column of L has entries above eps^-0.4, with which digits are lost where the backward error may not see
+   * it, or if it is below eps^0.5 of the largest pivot, as one of a singular matrix is. */
   unsigned (*factor)(const tsi_batch_structure *structure, const void *a, void *work,
                      const tsi_batch_factors *out);
   /* x := op(L U)^-1 x */

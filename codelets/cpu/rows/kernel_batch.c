@@ -11,14 +11,14 @@
 #define LANES (TSI_BATCH_BYTES / 4)
 #define EPSILON FLT_EPSILON
 #define SMALLEST FLT_MIN
-#define WEAK 1.7e-3f
+#define MULTIPLIER 600.f
 #define TINY 3e-4f
 typedef int32_t integer;
 #else
 #define LANES (TSI_BATCH_BYTES / 8)
 #define EPSILON DBL_EPSILON
 #define SMALLEST DBL_MIN
-#define WEAK 5e-7
+#define MULTIPLIER 2e6
 #define TINY 1e-8
 typedef int64_t integer;
 #endif
@@ -124,22 +124,38 @@ INLINE number inverse_of(const number *a) {
   return x;
 }
 
-INLINE void keep_larger(reals *largest, const number *a) {
+/* *sum += |a|^2 */
+INLINE void add_square(reals *sum, const number *a) {
   EACH(r) {
-    const vec now = size(a, r);
-    largest->v[r] = pick(now > largest->v[r], now, largest->v[r]);
+    sum->v[r] += a->re.v[r] * a->re.v[r];
+#if TSI_COMPLEX
+    sum->v[r] += a->im.v[r] * a->im.v[r];
+#endif
   }
 }
 
-/* A bit for each lane whose pivot is weak: see the kernel `factor`. */
-INLINE unsigned is_weak(const number *pivot, const reals *above, const reals *below) {
-  reals least;
-  unsigned weak = 0;
+/* What tells weak pivots: see the kernel `factor`. */
+typedef struct pivots {
+  reals least, most; /* of their sizes */
+  reals multipliers; /* the largest sum of squares of a column of L */
+} pivots;
+
+INLINE void note(pivots *p, const number *pivot, const reals *squares) {
   EACH(r) {
-    const vec of_above = (tsi_real)TINY * above->v[r], of_below = (tsi_real)WEAK * below->v[r];
-    least.v[r] = pick(of_above > of_below, of_above, of_below) - size(pivot, r);
+    const vec now = size(pivot, r), sum = squares->v[r];
+    p->least.v[r] = pick(now < p->least.v[r], now, p->least.v[r]);
+    p->most.v[r] = pick(now > p->most.v[r], now, p->most.v[r]);
+    p->multipliers.v[r] = pick(sum > p->multipliers.v[r], sum, p->multipliers.v[r]);
   }
-  EACH_LANE(l) weak |= (unsigned)(least.lane[l] > 0) << l;
+}
+
+/* A bit for each lane that has a weak pivot. */
+INLINE unsigned have_weak(const pivots *p) {
+  unsigned weak = 0;
+  EACH_LANE(l) {
+    const bool grows = p->multipliers.lane[l] > MULTIPLIER * MULTIPLIER;
+    weak |= (unsigned)(grows || p->least.lane[l] < TINY * p->most.lane[l]) << l;
+  }
   return weak;
 }
 
@@ -257,33 +273,34 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
   const number *const a = a_values;
   number *const x = work, *const l = out->l, *const u = out->u, *const inverse = out->inverse;
   unsigned bad = 0;
+  pivots seen = {.most = {.lane = {0}}, .multipliers = {.lane = {0}}};
+  EACH_LANE(i) seen.least.lane[i] = INFINITY;
   for (tsi_index j = 0; j < s->n; j++) {
-    reals above = {.lane = {0}},
-          below = {.lane = {0}}; /* the largest entries of column j of U, and of L before the division */
     for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) x[s->a.index[e]] = a[e];
     for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1];) {
       const tsi_index k = s->u.index[e];
       const int count = subtract_lower(s, k, j - k, l, x); /* all of these are rows of column j of U */
       for (int i = 0; i < count; i++) {
         u[e + i] = x[k + i];
-        keep_larger(&above, &x[k + i]);
         x[k + i] = zero();
       }
       e += count;
     }
     const number pivot = inverse_of(&x[j]), before = x[j];
+    reals squares = {.lane = {0}};
     bad |= not_finite(&pivot);
     inverse[j] = pivot;
     x[j] = zero();
     for (tsi_count e = s->l.ptr[j]; e < s->l.ptr[j + 1]; e++) {
       number *const from = &x[s->l.index[e]];
-      keep_larger(&below, from);
-      l[e] = product(from, &pivot);
+      const number multiplier = product(from, &pivot);
+      add_square(&squares, &multiplier);
+      l[e] = multiplier;
       *from = zero();
     }
-    bad |= is_weak(&before, &above, &below);
+    note(&seen, &before, &squares);
   }
-  return bad;
+  return bad | have_weak(&seen);
 }
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
