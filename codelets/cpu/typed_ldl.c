@@ -3,14 +3,14 @@
  * J. R. Bunch and L. Kaufman, Some stable methods for calculating inertia and solving symmetric linear
  * systems, Math. Comp. 31 (1977), algorithm A. The block is kept in full while it is factored, so that an
  * interchange is one of rows and one of columns; it has at most TSI_PANEL_WIDTH_MAX columns. P A P^T = L D
- * L^T, where P applies the interchanges k <-> pivot[k], k ascending. */
+ * L^T, where P applies the interchanges k <-> pivot[k], k ascending.
+ *
+ * Rows of the upper triangle, which differ from their columns by rounding errors, take no part in products:
+ * U of the L U that would result is not D L^T, and the difference grows with the inverse of L. */
 #include <math.h>
 
 #include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/front.h"
-
-/* Share of |d21|^2 that a determinant has at least, but for rounding errors: half of 1 - alpha^2. */
-#define LEAST_DETERMINANT ((tsi_real)0.29)
 
 #define ALPHA                                                                                                \
   ((tsi_real)0.6403882032022076) /* (1 + sqrt(17)) / 8 bounds the growth over a pivot of order 2 */
@@ -82,10 +82,16 @@ static int choose(const block *m, tsi_index k, tsi_index *r) {
   return tsi_abs(m->a[below + below * m->ld]) >= ALPHA * sigma ? 1 : 2;
 }
 
+/* Free of rounding errors of the imaginary part. */
+static tsi_scalar diagonal_of(const block *m, tsi_index k) {
+  const tsi_scalar entry = m->a[k + k * m->ld];
+  return m->adjoint ? tsi_re(entry) : entry;
+}
+
 /* Eliminates column k with its diagonal entry. */
 static bool eliminate_1(const block *m, tsi_index k) {
   tsi_scalar *column = m->a + k * m->ld;
-  if (m->adjoint) column[k] = tsi_re(column[k]); /* free of rounding errors of the imaginary part */
+  column[k] = diagonal_of(m, k);
   const tsi_real size = tsi_abs(column[k]), tiny = (tsi_real)m->result->tiny;
   const bool perturb = tsi_pivoting_note(m->result, k, (double)size);
   if (m->result->failed != TSI_NONE) return false;
@@ -93,7 +99,7 @@ static bool eliminate_1(const block *m, tsi_index k) {
   m->inverse[2 * k] = 1 / column[k];
   m->inverse[2 * k + 1] = 0;
   for (tsi_index j = k + 1; j < m->b; j++) {
-    const tsi_scalar factor = m->a[k + j * m->ld] * m->inverse[2 * k]; /* row k is the image of column k */
+    const tsi_scalar factor = image(m->adjoint, column[j]) * m->inverse[2 * k];
     tsi_scalar *to = m->a + j * m->ld;
     if (factor != 0)
       for (tsi_index i = k + 1; i < m->b; i++) to[i] -= column[i] * factor;
@@ -105,14 +111,10 @@ static bool eliminate_1(const block *m, tsi_index k) {
 /* Eliminates columns k and k + 1 with their diagonal block [d11 image(d21); d21 d22]. */
 static bool eliminate_2(const block *m, tsi_index k) {
   tsi_scalar *c1 = m->a + k * m->ld, *c2 = c1 + m->ld;
-  const tsi_scalar d11 = c1[k], d21 = c1[k + 1], d22 = c2[k + 1];
-  tsi_scalar d12 = c2[k];
-  tsi_scalar determinant =
+  const tsi_scalar d21 = c1[k + 1], d12 = image(m->adjoint, d21);
+  const tsi_scalar d11 = diagonal_of(m, k), d22 = diagonal_of(m, k + 1);
+  const tsi_scalar determinant =
       d11 * d22 - d21 * d12; /* |.| >= (1 - alpha^2) |d21|^2 by the choice of the pivot */
-  if (tsi_abs(determinant) < LEAST_DETERMINANT * tsi_abs(d21) * tsi_abs(d21)) {
-    d12 = image(m->adjoint, d21); /* the triangles differ by rounding errors, of the size of this pivot */
-    determinant = d11 * d22 - d21 * d12;
-  }
   const double size = sqrt((double)tsi_abs(determinant));
   if (!isfinite(size) || determinant == 0) {
     tsi_pivoting_fail(m->result, k, TSI_PIVOT_NOT_FINITE);
@@ -127,7 +129,7 @@ static bool eliminate_2(const block *m, tsi_index k) {
   m->inverse[2 * k + 2] = i22;
   m->inverse[2 * k + 3] = 0;
   for (tsi_index j = k + 2; j < m->b; j++) {
-    const tsi_scalar r1 = m->a[k + j * m->ld], r2 = m->a[k + 1 + j * m->ld];
+    const tsi_scalar r1 = image(m->adjoint, c1[j]), r2 = image(m->adjoint, c2[j]);
     const tsi_scalar f1 = i11 * r1 + i12 * r2, f2 = i21 * r1 + i22 * r2;
     tsi_scalar *to = m->a + j * m->ld;
     for (tsi_index i = k + 2; i < m->b; i++) to[i] -= c1[i] * f1 + c2[i] * f2;

@@ -1,6 +1,8 @@
 /* Pivots of a front's diagonal block, in all types: which are chosen, how small ones are perturbed, that L D
  * L^T is the block, that nothing grows. Then of a factorization: which count as small, the name of the row
  * whose pivot Cholesky refuses. */
+#include <float.h>
+
 #include "codelets/cpu/front.h"
 #include "tests/support/context.h"
 #include "tests/support/dense_systems.h"
@@ -229,6 +231,50 @@ static void check_entries(tristar_t *ts) {
   }
 }
 
+/* A dense matrix of one supernode: errors of L D L^T do not grow with its width. */
+static void check_wide(tristar_t *ts, tristar_scalar scalar, tristar_symmetry symmetry) {
+  enum { N = 200 };
+  static int32_t ptr[N + 1], index[N * (N + 1) / 2];
+  static number a[N][N];
+  static double _Complex values[N * (N + 1) / 2], b[N], x[N]; /* room for any type */
+  const bool adjoint = symmetry == TRISTAR_HERMITIAN;
+  uint64_t state = 7;
+  int at = 0;
+  for (int j = 0; j < N; j++) {
+    ptr[j] = at;
+    put(scalar, b, j, 1 + j % 3);
+    for (int i = j; i < N; i++) {
+      number entry = (double)(next_random(&state) % 2001) / 1000 - 1;
+      if (is_complex(scalar) && (i > j || !adjoint))
+        entry += power_of_i(1) * ((double)(next_random(&state) % 2001) / 1000 - 1);
+      put(scalar, values, at, entry);
+      a[i][j] = get(scalar, values, at);
+      a[j][i] = adjoint ? conjl(a[i][j]) : a[i][j];
+      index[at++] = i;
+    }
+  }
+  ptr[N] = at;
+  const tristar_view v = {TRISTAR_CSC, symmetry, scalar, N, N, ptr, index, values, 32, 32, 0};
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.method = TRISTAR_METHOD_LDLT;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &v, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(analysis, values);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, N, x, N));
+  long double error = 0;
+  for (int i = 0; i < N; i++) {
+    number rest = get(scalar, b, i);
+    long double size = cabsl(rest);
+    for (int j = 0; j < N; j++) {
+      rest -= a[i][j] * get(scalar, x, j);
+      size += cabsl(a[i][j] * get(scalar, x, j));
+    }
+    error = fmaxl(error, cabsl(rest) / size);
+  }
+  const long double most = (long double)(is_single(scalar) ? FLT_EPSILON : DBL_EPSILON) * 100;
+  CHECK_MSG(error <= most, "%c, symmetry %d: backward error %Lg", scalar, (int)symmetry, error);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
@@ -241,5 +287,9 @@ int main(int argc, char **argv) {
   RUN(check_thresholds(ts));
   RUN(check_named(ts));
   RUN(check_entries(ts));
+  for (int s = 0; s < 4; s++) {
+    RUN(check_wide(ts, scalars[s], TRISTAR_SYMMETRIC));
+    RUN(check_wide(ts, scalars[s], TRISTAR_HERMITIAN));
+  }
   return 0;
 }
