@@ -237,6 +237,11 @@ static tristar_status check_factor(const tristar_factor_t *factor, const char *w
 }
 
 static tristar_status fail_perturbed(const tristar_factor_t *factor, const char *what) {
+  if (factor->stats.perturbed_pivots == 0 && factor->stats.singular)
+    TSI_FAIL(
+        &factor->ts->env, TRISTAR_ERR_ACCURACY,
+        "the %s is unknown: pivots have grown to %.1e times their columns, and the factors look singular",
+        what, factor->stats.growth);
   if (factor->stats.perturbed_pivots == 0)
     TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
              "the %s is unknown: scalings of rows or columns differ by more than 2^%d, and with a matching "
@@ -281,14 +286,14 @@ static bool is_scaled_apart(const tristar_factor_t *factor) {
 static tristar_status find_determinant(const tristar_factor_t *factor, tristar_determinant *determinant) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   TSI_TRY(check_factor(factor, "determinant"));
-  if (factor->stats.singular) {
+  if (factor->stats.singular && (factor->surely_singular || !has_grown(factor))) {
     *determinant = (tristar_determinant){.log_abs = -INFINITY};
     return TRISTAR_OK;
   }
-  if (factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor))
+  if (!factor->stats.singular && factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor))
     return multiply_pivots(factor, determinant);
   TSI_TRY(factor_again(factor, &other));
-  if (other == NULL || other->stats.perturbed_pivots > 0 || has_grown(other))
+  if (other == NULL || other->stats.singular || other->stats.perturbed_pivots > 0 || has_grown(other))
     return fail_perturbed(factor, "determinant");
   return multiply_pivots(other, determinant);
 }
