@@ -193,7 +193,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   TSI_OWNED tsi_graph *joined = NULL, *graph = NULL;
   TSI_OWNED tsi_index *paired = NULL;
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
-  tsi_order_choice choice;
+  tsi_order_choice choice = {.reason = ""}; /* of an order that is given */
   tsi_symbolic_options options = symbolic_options(an, given, &choice);
   options.watch = watch;
   if (row_map != NULL && !tsi_pattern_is_columns(pattern)) { /* needs columns, in full */

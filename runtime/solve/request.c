@@ -287,6 +287,11 @@ out:
   return tsi_answer(env, status);
 }
 
+tristar_solve_result tsi_request_result(const tristar_request_t *r) {
+  return (tristar_solve_result){.share = r->share,
+                                .perturbed_pivots = r->plan->factor->stats.perturbed_pivots};
+}
+
 tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *result) {
   tristar_status status = TRISTAR_OK;
   if (request == NULL || *request == NULL) return TRISTAR_OK;
@@ -301,7 +306,7 @@ tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *r
     TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
   (void)tsi_request_advance(r, true);
   status = tsi_failure_tell(env, &r->failure);
-  if (status == TRISTAR_OK && result) result->share = r->share;
+  if (status == TRISTAR_OK && result) *result = tsi_request_result(r);
   tristar_plan_destroy(&r->plan); /* its share of it */
   TSI_FREE(env, *request);
 out:

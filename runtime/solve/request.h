@@ -116,6 +116,8 @@ TRISTAR_CHECKED tristar_status tsi_request_plain(tristar_request_t *r, tristar_p
  * Failures: r->failure.
  */
 bool tsi_request_advance(tristar_request_t *r, bool wait);
+/* Of a request that has ended. */
+tristar_solve_result tsi_request_result(const tristar_request_t *r);
 
 /* Can it run alone? Not where there are no tasks. */
 bool tsi_request_has_tasks(const tristar_request_t *r);

@@ -280,9 +280,7 @@ tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_opti
   TSI_TRY_OUT(prepare(&r, plan, &full, nrhs, b, x));
   run(&r);
   TSI_TRY_OUT(tsi_failure_tell(&plan->ts->env, &r.failure));
-  if (result)
-    *result =
-        (tristar_solve_result){.share = r.share, .perturbed_pivots = plan->factor->stats.perturbed_pivots};
+  if (result) *result = tsi_request_result(&r);
 out:
   return tsi_answer(&plan->ts->env, status);
 }

@@ -91,9 +91,9 @@ static void poll_request(tristar_request_t *request) {
 }
 
 static void job_finish(job *j) {
-  tristar_solve_result result = {.share = -1};
+  tristar_solve_result result = {.share = -1, .perturbed_pivots = -1};
   CHECK_OK(tristar_wait(&j->request, &result));
-  CHECK(j->request == NULL && result.share > 0 && result.share <= 1);
+  CHECK(j->request == NULL && result.share > 0 && result.share <= 1 && result.perturbed_pivots == 0);
   CHECK_MSG(memcmp(j->x, j->expected, j->bytes) == 0, "other bits than tristar_solve_with");
 }
 
