@@ -32,7 +32,7 @@
 #include "drivers/session/lists.h"
 #include "drivers/session/options.h"
 
-enum { TSI_BENCH_CONTENDERS_MAX = 128, TSI_BENCH_PEERS = 5, TSI_BENCH_OPTIONS_MAX = 20 };
+enum { TSI_BENCH_CONTENDERS_MAX = 128, TSI_BENCH_PEERS = 6, TSI_BENCH_OPTIONS_MAX = 20 };
 
 /* The largest backward error with which a solve of a triangle counts: substitution has far less. */
 #define TSI_BENCH_ERROR_MAX 1e-10
@@ -40,6 +40,7 @@ enum { TSI_BENCH_CONTENDERS_MAX = 128, TSI_BENCH_PEERS = 5, TSI_BENCH_OPTIONS_MA
 typedef struct tsi_bench_peer {
   const char *name;  /* on the command line */
   const char *title; /* in tables */
+  bool one_thread;   /* it has no threads of its own, and no BLAS that has */
 } tsi_bench_peer;
 
 /* Peers that do the same work. */

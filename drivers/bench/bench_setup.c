@@ -24,9 +24,10 @@ const tsi_bench_family tsi_bench_solvers = {
               {"umfpack", "UMFPACK"},
               {"superlu", "SuperLU"},
               {"superlu_dist", "SuperLU_DIST"},
-              {"mumps", "MUMPS"}},
+              {"mumps", "MUMPS"},
+              {"eigen", "Eigen", .one_thread = true}},
     .program = "%s_solve",
-    .packages = "libsuitesparse-dev,\nlibsuperlu-dev, libsuperlu-dist-dev, libmumps-seq-dev",
+    .packages = "libsuitesparse-dev,\nlibsuperlu-dev, libsuperlu-dist-dev, libmumps-seq-dev, libeigen3-dev",
     .threads = true,
     .rates = true};
 static const tsi_bench_family triangle_family = {
@@ -250,15 +251,15 @@ static int add_inverses(tsi_bench_setup *setup, int peer, const char *program) {
   return status;
 }
 
-/* With 1, 2 and all threads, as there are cores; of a family without threads only once. --quick: with all. */
+/* With 1, 2 and all threads, as there are cores; a peer without threads only once. --quick: with all. */
 static int add_peer(tsi_bench_setup *setup, int peer, int cores, const char *program) {
   if (setup->settings->bench_fsai) return add_inverses(setup, peer, program);
   const int threads[] = {1, cores > 1 ? 2 : 1, cores};
-  const int count = !setup->family->threads ? 1 : cores > 2 ? 3 : cores;
-  const char *title = setup->family->peers[peer].title;
+  const tsi_bench_peer *entry = &setup->family->peers[peer];
+  const int count = !setup->family->threads || entry->one_thread ? 1 : cores > 2 ? 3 : cores;
   for (int t = setup->settings->quick ? count - 1 : 0; t < count; t++) {
     const char *with = setup->family->threads ? tsi_text_many(threads[t], "thread") : "";
-    if (add(setup, peer, threads[t], program, "%s%s%s", title, *with ? ", " : "", with) == NULL)
+    if (add(setup, peer, threads[t], program, "%s%s%s", entry->title, *with ? ", " : "", with) == NULL)
       return TSI_EXIT_USAGE;
   }
   return TSI_EXIT_OK;
@@ -300,7 +301,7 @@ static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, 
 
 static int add_found_peers(tsi_bench_setup *setup, int cores, const folders *f) {
   /* With --quick the peers that often need least time come first: CHOLMOD, MUMPS, SuperLU, UMFPACK. */
-  static const int quick[TSI_BENCH_PEERS] = {0, 4, 2, 1, 3};
+  static const int quick[TSI_BENCH_PEERS] = {0, 4, 2, 1, 3, 5};
   char path[PATH_MAX + 32], name[64];
   int status = TSI_EXIT_OK;
   for (int p = 0; p < TSI_BENCH_PEERS && setup->family->peers[p].name != NULL && status == TSI_EXIT_OK; p++) {

@@ -34,8 +34,8 @@ enum {
 /* Blues for TriStar; what is not blue differs whatever the colour vision. */
 static const char *const tristar_colours[] = {"#0b3c78", "#0072b2", "#56b4e9",
                                               "#7f9cc0", "#a9d6e8", "#3a5f8a"};
-static const int peer_colours[TSI_BENCH_PEERS] = {TSI_ORANGE, TSI_GREEN, TSI_VERMILLION, TSI_PURPLE,
-                                                  TSI_GREY};
+static const int peer_colours[TSI_BENCH_PEERS] = {TSI_ORANGE, TSI_GREEN, TSI_VERMILLION,
+                                                  TSI_PURPLE, TSI_GREY,  TSI_YELLOW};
 static const char variant_colour[] = "#c9d1d9";
 #define TRISTAR_COLOURS (int)(sizeof tristar_colours / sizeof tristar_colours[0])
 

@@ -141,7 +141,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
   {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all; with --quick all)", 0, 0, NULL},
   {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU; all: each of them, with all cores (default lws)", 0, 0, NULL},
-  {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps, or with --triangular of plain, cxsparse, eigen, petsc, kokkos, with --fsai of hypre, petsc; none; or all that are there (default all)", 0, 0, NULL},
+  {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps, eigen, or with --triangular of plain, cxsparse, eigen, petsc, kokkos, with --fsai of hypre, petsc; none; or all that are there (default all)", 0, 0, NULL},
   {"quick", FLAG, FIELD(quick), TSI_BENCH, NULL, "answer within --limit seconds a table: each solver with all cores, prepared once; the first solution is compared, too, and a peer that takes too long is stopped", 0, 0, NULL},
   {"triangular", FLAG, FIELD(triangular), TSI_BENCH, NULL, "solve with both triangles of each matrix, without factoring it", 0, 0, NULL},
   {"uplo", TEXT, FIELD(uplo_list), TSI_BENCH, "LIST", "with --triangular: of L, U (default L,U)", 0, 0, NULL},

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <metis.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct walk {
   peer_graph graph;
@@ -71,4 +72,17 @@ bool peer_metis_order(int64_t n, peer_graph graph, const peer_compressed *column
   }
   free(w.seen);
   return ordered;
+}
+
+bool peer_symmetric_pattern(const peer *p, const peer_compressed *columns, const peer_compressed *rows) {
+  const size_t entries = (size_t)columns->ptr[p->n];
+  const double *values = columns->values;
+  const int parts = p->is_complex ? 2 : 1;
+  int64_t diagonal = 0;
+  for (int32_t j = 0; j < (int32_t)p->n; j++)
+    for (int32_t e = columns->ptr[j]; e < columns->ptr[j + 1]; e++)
+      diagonal +=
+          columns->index[e] == j && (values[parts * e] != 0 || (parts == 2 && values[parts * e + 1] != 0));
+  return diagonal == p->n && memcmp(columns->ptr, rows->ptr, (size_t)(p->n + 1) * sizeof *rows->ptr) == 0 &&
+         memcmp(columns->index, rows->index, entries * sizeof *rows->index) == 0;
 }

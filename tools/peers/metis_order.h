@@ -4,6 +4,10 @@
 
 #include "tools/peers/peer.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The graph that is ordered: of A, whose pattern is symmetric; of A + A^T; or of A^T A, without the rows that
  * have more than 10 sqrt(n) entries. COLAMD leaves such rows out, too: they would make A^T A dense. */
 typedef enum peer_graph { PEER_GRAPH_SYMMETRIC, PEER_GRAPH_SUM, PEER_GRAPH_PRODUCT } peer_graph;
@@ -13,3 +17,11 @@ typedef enum peer_graph { PEER_GRAPH_SYMMETRIC, PEER_GRAPH_SUM, PEER_GRAPH_PRODU
  * for METIS, or METIS failed. */
 bool peer_metis_order(int64_t n, peer_graph graph, const peer_compressed *columns,
                       const peer_compressed *rows, int32_t *position);
+
+/* Is the pattern symmetric, and no diagonal entry zero? Then solvers with partial pivoting keep the order of
+ * A if they prefer the diagonal. */
+bool peer_symmetric_pattern(const peer *p, const peer_compressed *columns, const peer_compressed *rows);
+
+#ifdef __cplusplus
+}
+#endif

@@ -21,14 +21,12 @@
 typedef doublecomplex scalar;
 #define TYPED(name) z##name
 #define SLU_TYPE SLU_Z
-#define IS_ZERO(value) ((value).r == 0 && (value).i == 0)
 #define peer_solve peer_solve_complex
 #else
 #include <slu_ddefs.h>
 typedef double scalar;
 #define TYPED(name) d##name
 #define SLU_TYPE SLU_D
-#define IS_ZERO(value) ((value) == 0)
 #define peer_solve peer_solve_real
 #endif
 
@@ -43,23 +41,11 @@ typedef struct solver {
   char scaled[1];
 } solver;
 
-/* Is the pattern symmetric, and no diagonal entry zero? */
-static bool symmetric_mode_fits(const peer *p, const peer_compressed *columns, const peer_compressed *rows) {
-  const size_t entries = (size_t)columns->ptr[p->n];
-  const scalar *values = columns->values;
-  int64_t diagonal = 0;
-  for (int32_t j = 0; j < (int32_t)p->n; j++)
-    for (int32_t e = columns->ptr[j]; e < columns->ptr[j + 1]; e++)
-      diagonal += columns->index[e] == j && !IS_ZERO(values[e]);
-  return diagonal == p->n && memcmp(columns->ptr, rows->ptr, (size_t)(p->n + 1) * sizeof *rows->ptr) == 0 &&
-         memcmp(columns->index, rows->index, entries * sizeof *rows->index) == 0;
-}
-
 static void order_columns(peer *p, solver *s) {
   peer_compressed rows;
   peer_compress(p, true, &rows);
   const double begin = peer_seconds();
-  if (symmetric_mode_fits(p, &s->columns, &rows)) {
+  if (peer_symmetric_pattern(p, &s->columns, &rows)) {
     s->options.SymmetricMode = YES;
     s->options.DiagPivotThresh = 0.001;
   }
