@@ -19,6 +19,8 @@ OPS = {"N": lib.TRISTAR_N, "T": lib.TRISTAR_T, "H": lib.TRISTAR_C}
 LONG_SECONDS = 0.1
 # Right-hand sides whose solves cost as much as a call of unknown length, which is long except for small matrices.
 LONG_CALL = 100
+# Numbers in right-hand sides that are copied rather than passed with their strides.
+SMALL = 10000
 # A factorization of fewer entries seldom takes longer than that.
 LONG_ENTRIES = 100000
 # What a refactorization returns if METHOD_AUTO would choose another method for the values.
@@ -151,8 +153,13 @@ class Solver:
         b: array of n rows with 1 or 2 dimensions in any memory order, or a sparse matrix. Returns a new array of the same shape
         (column-major), or a CSC matrix. Raises ValueError for another shape, and TypeError if the type of b cannot be cast safely.
         """
-        # Column-major arrays of the right type, with little overhead; the transposed view is what cffi takes for contiguous.
-        if type(b) is ndarray and b.dtype is self.dtype and b.flags.f_contiguous and b.size and b.ndim < 3 and trans in OPS:
+        # Column-major arrays of the right type, with little overhead; the transposed view is what cffi takes for contiguous. A copy
+        # of a small array takes less time than all other ways.
+        if type(b) is ndarray and b.dtype is self.dtype and b.size and b.ndim < 3 and trans in OPS:
+            if not b.flags.f_contiguous:
+                if b.size > SMALL:
+                    return self._solve_any(b, trans)
+                b = b.copy("F")
             shape, n = b.shape, self._n
             columns = 1 if len(shape) == 1 else shape[1]
             if shape and shape[0] == n and self._seconds * columns < LONG_SECONDS:
