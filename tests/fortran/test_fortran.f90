@@ -109,10 +109,53 @@ program test_fortran
   call check_complex()
   call check_iterative()
   call check_errors()
+  call check_same_as_c()
   call tristar_destroy(ts)
   call check(.not. c_associated(ts), 'tristar_destroy')
 
 contains
+  ! The same calls in C and in Fortran give the same bits.
+  subroutine check_same_as_c()
+    integer(c_int64_t), parameter :: size = 20, rows = size**3
+    interface
+      function short_in_c(size, x, twice, diagonal) bind(C) result(status)
+        import
+        integer(c_int64_t), value :: size
+        real(c_double), intent(inout) :: x(*), twice(*), diagonal(*)
+        integer(c_int) :: status
+      end function short_in_c
+    end interface
+    type(c_ptr) :: other, matrix, analysis, factor, plan
+    type(tristar_view) :: a
+    real(c_double), pointer :: values(:)
+    integer(c_int64_t), pointer :: ends(:)
+    real(c_double), allocatable :: y(:, :), right(:, :)
+    integer :: k
+    allocate(y(rows, 3), right(rows, 3), source=0.0_c_double)
+    y(1, 1) = 1
+    right(1, 1) = 1
+    call check(short_in_c(size, right(:, 1), right(:, 2), right(:, 3)) == 0, 'the program in C')
+    call check(tristar_create(ts=other) == TRISTAR_OK, 'another context')
+    call check(tristar_matrix_generate(other, 'poisson3d7' // c_null_char, size, matrix) == TRISTAR_OK, 'generate')
+    call check(tristar_matrix_get_view(matrix, a) == TRISTAR_OK, 'view')
+    call c_f_pointer(a%ptr, ends, [rows + 1])
+    call c_f_pointer(a%values, values, [ends(rows + 1)])
+    call check(tristar_analyze(other, a, analysis=analysis) == TRISTAR_OK, 'analyze')
+    call check(tristar_factor(analysis, values, factor) == TRISTAR_OK, 'factor')
+    call check(tristar_plan(factor, plan=plan) == TRISTAR_OK, 'plan')
+    do k = 1, 10
+      call check(tristar_solve(plan, y(:, 1), y(:, 2)) == TRISTAR_OK, 'ten solves')
+      y(:, 1) = y(:, 2)
+    end do
+    call check(tristar_refactor(factor, 2 * values) == TRISTAR_OK, 'new values')
+    call check(tristar_solve(plan, y(:, 1), y(:, 2)) == TRISTAR_OK, 'a solve with new values')
+    call check(tristar_inverse_diagonal_call(plan, y(:, 3)) == TRISTAR_OK, 'diagonal of the inverse')
+    call check(all(y == right), 'the results of C')
+    call release(analysis, factor, plan)
+    call tristar_matrix_destroy(matrix)
+    call tristar_destroy(other)
+  end subroutine check_same_as_c
+
   subroutine check_double()
     type(c_ptr) :: analysis, factor, plan
     real(c_double) :: y(n), two(n, 2), wide(n, 2), reciprocal
