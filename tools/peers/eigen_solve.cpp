@@ -88,9 +88,15 @@ template <class Scalar, class Solver> double solve_all(peer *p, const Solver &f,
   return peer_seconds() - begin;
 }
 
-/* Some solves of Eigen for several columns at once are slow: the faster way is taken. */
+/* Some solves of Eigen for several columns at once are slow: the faster way is taken, after a warm-up. */
 template <class Scalar, class Solver> void rounds(peer *p, const Solver &f) {
-  const bool by_columns = solve_all<Scalar>(p, f, true) < solve_all<Scalar>(p, f, false);
+  double fastest[2] = {solve_all<Scalar>(p, f, false), solve_all<Scalar>(p, f, true)};
+  for (int k = 0; k < 3 && p->nrhs > 1; k++)
+    for (int way = 0; way < 2; way++) {
+      const double seconds = solve_all<Scalar>(p, f, way == 1);
+      if (k == 0 || seconds < fastest[way]) fastest[way] = seconds;
+    }
+  const bool by_columns = p->nrhs == 1 || fastest[1] < fastest[0];
   do {
     solve_all<Scalar>(p, f, by_columns);
     for (int k = 0; k < p->repeat; k++) p->solves_s[k] = solve_all<Scalar>(p, f, by_columns);
