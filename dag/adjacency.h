@@ -33,6 +33,11 @@ TRISTAR_CHECKED tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjac
                                                    tsi_index items, tsi_count edges, const tsi_edge *edge,
                                                    tsi_adjacency_side side);
 
+/* Bytes of one. */
+static inline size_t tsi_adjacency_bytes(tsi_index items, tsi_count edges) {
+  const tsi_adjacency *a;
+  return sizeof *a + ((size_t)items + 1) * sizeof *a->ptr + (size_t)edges * sizeof *a->list;
+}
 static inline tsi_count tsi_degree(const tsi_adjacency *adjacency, tsi_index i) {
   return adjacency->ptr[i + 1] - adjacency->ptr[i];
 }

@@ -93,6 +93,7 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
   tsi_console_clear();
   tsi_report_matrix(s);
   tsi_report_analysis(s);
+  tsi_report_forecast(s);
   tsi_report_factor(s);
   tsi_report_plan(s);
   tsi_report("", "task graph of %s, width %s, depth %s in each direction", tsi_text_many(s->p.edges, "edge"),
@@ -133,6 +134,19 @@ static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, co
   return object;
 }
 
+/* With --forecast: from the analysis alone. */
+static int forecast_only(tsi_session *s) {
+  const bool ok = tsi_session_analyze(s) && tsi_session_forecast(s, 1);
+  if (ok && !s->settings->to_stdout) {
+    tsi_console_clear();
+    tsi_report_matrix(s);
+    tsi_report_analysis(s);
+    tsi_report_forecast(s);
+  }
+  tsi_json_write(s, tsi_json_session(s));
+  return tsi_session_close(s);
+}
+
 int tsi_command_info(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tsi_bandwidth bandwidth = {0};
@@ -156,7 +170,8 @@ int tsi_command_info(const tsi_settings *settings) {
   tsi_found_triangle found;
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
   if (ok && tsi_goes_without_factors(s, &found)) return tsi_trisolve_info(s, &found);
-  ok = ok && tsi_session_analyze(s) &&
+  if (ok && settings->forecast) return forecast_only(s);
+  ok = ok && tsi_session_analyze(s) && tsi_session_forecast(s, 1) &&
        tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &bandwidth) && tsi_session_factor(s) &&
        tsi_session_plan(s, 1) && tsi_gpu_make(s, &bandwidth, &gpu) &&
        tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);

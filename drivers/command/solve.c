@@ -144,6 +144,7 @@ static void print_report(const tsi_session *s, const result *r) {
   tsi_console_clear();
   tsi_report_matrix(s);
   tsi_report_analysis(s);
+  tsi_report_forecast(s);
   tsi_report_factor(s);
   tsi_pivots_report(s, &r->pivots);
   tsi_report_plan(s);
@@ -207,6 +208,7 @@ int tsi_command_solve(const tsi_settings *settings) {
   const bool read = opened && (saved ? tsi_session_load(s) : tsi_session_read(s));
   if (read && !saved && tsi_goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
   bool solved = read && tsi_system_make(&r.in) && (saved || tsi_session_analyze(s)) &&
+                (saved || s->settings->memory_limit == 0 || tsi_session_forecast(s, r.in.nrhs)) &&
                 (!settings->report || settings->on_demand ||
                  tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &r.bandwidth)) &&
                 start_apart(s, &r) && (saved || tsi_session_factor(s)) && tsi_pivots_find(s, &r.pivots) &&

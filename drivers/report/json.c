@@ -11,6 +11,7 @@
 #include "drivers/session/layout.h"
 #include "drivers/report/report.h"
 #include "tristar_device.h"
+#include "runtime/context/context.h"
 
 void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number) {
   for (; number->key != NULL; number++) cJSON_AddNumberToObject(object, number->key, number->value);
@@ -41,11 +42,27 @@ static void add_analysis(const tsi_session *s, cJSON *object) {
                    {"tree_height", (double)s->a.tree_height}, {"analyze_s", s->analyze_s});
 }
 
+static void add_forecast(const tsi_session *s, cJSON *object) {
+  const tristar_forecast *f = &s->forecast;
+  cJSON *o = cJSON_AddObjectToObject(object, "forecast");
+  TSI_JSON_NUMBERS(
+      o, {"analysis_bytes", (double)f->analysis_bytes}, {"factor_bytes", (double)f->factor_bytes},
+      {"factor_peak_bytes", (double)f->factor_peak_bytes}, {"trial_peak_bytes", (double)f->trial_peak_bytes},
+      {"least_peak_bytes", (double)f->least_peak_bytes}, {"plan_bytes", (double)f->plan_bytes},
+      {"solve_bytes", (double)f->solve_bytes}, {"workers", f->workers}, {"factor_s", f->factor_seconds},
+      {"solve_s", f->solve_seconds});
+  TSI_JSON_NUMBERS(object, {"forecast_bytes", (double)f->peak_bytes},
+                   {"forecast_s", f->factor_seconds + f->solve_seconds});
+  if (s->factored)
+    cJSON_AddNumberToObject(object, "peak_after_analysis_bytes",
+                            (double)atomic_load(&tsi_context_env(s->ts)->memory.recent));
+}
+
 static void add_factor(const tsi_session *s, cJSON *object) {
   TSI_JSON_NUMBERS(
       object, {"nnz_factor", (double)s->f.nnz_factor}, {"stored_factor", (double)s->f.stored_factor},
       {"perturbed_pivots", (double)s->f.perturbed_pivots}, {"smallest_pivot", s->f.smallest_pivot},
-      {"largest_pivot", s->f.largest_pivot}, {"pivot_growth", s->f.growth},
+      {"largest_pivot", s->f.largest_pivot}, {"pivot_growth", s->f.growth}, {"judged", s->f.judged},
       {"factor_bytes", (double)s->f.factor_bytes}, {"peak_factor_bytes", (double)s->f.peak_bytes},
       {"device_fronts", (double)s->f.device_fronts},
       {"device_unfit_fronts", (double)s->f.device_unfit_fronts}, {"device_front_flops", s->f.device_flops},
@@ -130,6 +147,7 @@ cJSON *tsi_json_session(const tsi_session *s) {
     cJSON_AddBoolToObject(object, "saved", s->saved);
     add_analysis(s, object);
   }
+  if (s->forecasted) add_forecast(s, object);
   if (s->factored) add_factor(s, object);
   if (s->plan != NULL) add_plan(s, object);
   if (s->ts != NULL && tristar_get_memory(s->ts, &memory) == TRISTAR_OK)

@@ -136,6 +136,20 @@ void tsi_report_analysis(const tsi_session *s) {
              tsi_text_many(s->a.widest_supernode, "column"), tsi_text_count(s->a.tree_height));
 }
 
+void tsi_report_forecast(const tsi_session *s) {
+  const tristar_forecast *f = &s->forecast;
+  if (!s->forecasted) return;
+  tsi_report("forecast",
+             "%s at the peak, the matrix and the analysis (%s) included; %s for the factorization",
+             tsi_text_bytes((double)f->peak_bytes), tsi_text_bytes((double)f->analysis_bytes),
+             tsi_text_seconds(f->factor_seconds));
+  tsi_report("", "factoring: %s by %s, %s by one thread; then the factor has %s",
+             tsi_text_bytes((double)f->factor_peak_bytes), tsi_text_many(f->workers, "worker"),
+             tsi_text_bytes((double)f->least_peak_bytes), tsi_text_bytes((double)f->factor_bytes));
+  tsi_report("", "plan and workspace: %s; %s for a solve",
+             tsi_text_bytes((double)(f->plan_bytes + f->solve_bytes)), tsi_text_seconds(f->solve_seconds));
+}
+
 void tsi_report_factor(const tsi_session *s) {
   tsi_report("factor", "%s, %.1f GF/s; %s; %s, %s at the peak", tsi_text_seconds(s->factor_s),
              s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0,

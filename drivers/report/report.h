@@ -28,6 +28,8 @@ __attribute__((format(printf, 2, 3))) void tsi_report(const char *label, const c
 /* The paragraphs that all reports share. */
 void tsi_report_matrix(const tsi_session *s);
 void tsi_report_analysis(const tsi_session *s);
+/* The forecast. */
+void tsi_report_forecast(const tsi_session *s);
 void tsi_report_factor(const tsi_session *s);
 void tsi_report_plan(const tsi_session *s);
 /* What of a plan is on devices, and what did not fit there; nothing where all is on the cores. */

@@ -88,6 +88,23 @@ static int store_number(const tsi_command *command, const tsi_option_row *row, c
   return refuse(command, row, word, why);
 }
 
+/* 12G: 12 * 2^30. */
+static int store_bytes(const tsi_command *command, const tsi_option_row *row, const char *word,
+                       int64_t *field) {
+  static const char suffixes[] = "KMGT";
+  char *end;
+  const double value = strtod(word, &end);
+  if (end == word || !isfinite(value)) return refuse(command, row, word, "not a number of bytes");
+  const char *suffix = *end != '\0' ? strchr(suffixes, *end) : NULL;
+  if (*end != '\0' && (suffix == NULL || end[1] != '\0'))
+    return refuse(command, row, word, "the suffix is not K, M, G or T");
+  const double bytes = suffix ? ldexp(value, 10 * (int)(suffix - suffixes + 1)) : value;
+  if (bytes < (double)row->minimum || bytes > (double)row->maximum)
+    return refuse(command, row, word, bytes < (double)row->minimum ? "too few bytes" : "too many bytes");
+  *field = (int64_t)bytes;
+  return TSI_EXIT_OK;
+}
+
 static int store_real(const tsi_command *command, const tsi_option_row *row, const char *word,
                       double *field) {
   char *end;
@@ -151,6 +168,8 @@ static int store(const tsi_command *command, const tsi_option_row *row, const ch
     return *word ? TSI_EXIT_OK : refuse(command, row, "''", "an empty name");
   case NUMBER:
     return store_number(command, row, word, field);
+  case BYTES:
+    return store_bytes(command, row, word, field);
   case REAL:
     return store_real(command, row, word, field);
   case VARIANT:

@@ -35,6 +35,8 @@ typedef struct tsi_settings {
   int ordering;       /* 0 ..: one of the words of --ordering */
   int bench_ordering; /* the same of tristar bench */
   int64_t order_seed, workers, chunk_bytes, device_bytes;
+  int64_t memory_limit;  /* bytes; 0: none */
+  bool forecast;         /* of info: from the analysis alone */
   const char *scheduler; /* of StarPU; NULL: its choice, or lws */
   int what;              /* 0 ..: a picture; negative: not given */
   const char *from;      /* a file of `tristar bench --json`; NULL: none */

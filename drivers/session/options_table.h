@@ -13,6 +13,7 @@ typedef enum tsi_option_kind {
   INPUT,    /* const char *: a file to be read */
   OUTPUT,   /* const char *: a file to be written */
   NUMBER,   /* int64_t from minimum to maximum */
+  BYTES,    /* int64_t, at least minimum, with a suffix K, M, G or T, powers of 1024, if any */
   REAL,     /* double, not negative */
   CHOICE,   /* int: the number of the word in `choices` */
   VARIANT,  /* const char *: words of variant.h */

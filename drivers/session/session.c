@@ -51,6 +51,13 @@ bool tsi_session_check(tsi_session *s, tristar_status status, const char *subjec
   if (*text == '\0') snprintf(text, sizeof text, "%s", tristar_status_name(status));
   char *place = strstr(text, " [TRISTAR_ERR_"); /* for developers: function, file and line */
   if (place != NULL && !s->settings->verbose) *place = '\0';
+  char *of_library = strstr(text, "(tristar_limit_memory)");
+  if (of_library != NULL) {
+    static const char option[] = "(--memory-limit)";
+    char *rest = of_library + strlen("(tristar_limit_memory)");
+    memcpy(of_library, option, sizeof option - 1);
+    memmove(of_library + sizeof option - 1, rest, strlen(rest) + 1);
+  }
   if (names(text, subject)) return tsi_session_fail(s, status, "%s", text);
   return tsi_session_fail(s, status, "%s: %s", subject, text);
 }
@@ -83,7 +90,8 @@ bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *
   config.log = tsi_console_log;
   config.log_arg = (void *)&settings->verbose;
   config.log_level = tsi_console_level(settings->verbose);
-  return tsi_session_check(s, tristar_create(&config, &s->ts), "cannot start");
+  return tsi_session_check(s, tristar_create(&config, &s->ts), "cannot start") &&
+         tsi_session_check(s, tristar_limit_memory(s->ts, (size_t)settings->memory_limit), "cannot start");
 }
 
 bool tsi_known_generator(tsi_session *s, const char *name, size_t length) {
@@ -305,10 +313,9 @@ bool tsi_session_factor(tsi_session *s) {
   return true;
 }
 
-bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
+static tristar_plan_options plan_options(const tsi_session *s, int64_t nrhs) {
   tristar_plan_options options;
   tristar_analysis_options ignored;
-  const double begin = tsi_now();
   tristar_plan_options_init(&options);
   options.engine = (tristar_engine)s->settings->engine;
   options.nrhs = nrhs;
@@ -322,6 +329,19 @@ bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
                     : s->settings->accuracy > 0 ? TRISTAR_STORAGE_AUTO
                                                 : TRISTAR_STORAGE_FULL;
   tsi_variant_apply(s->settings->variant, &ignored, &options);
+  return options;
+}
+
+bool tsi_session_forecast(tsi_session *s, int64_t nrhs) {
+  const tristar_plan_options options = plan_options(s, nrhs);
+  s->forecasted =
+      tsi_session_check(s, tristar_analysis_forecast(s->analysis, &options, &s->forecast), s->name);
+  return s->forecasted;
+}
+
+bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
+  const tristar_plan_options options = plan_options(s, nrhs);
+  const double begin = tsi_now();
   if (!tsi_session_check(s, tristar_plan(s->factor, &options, &s->plan), s->name)) return false;
   tristar_plan_get_stats(s->plan, &s->p);
   s->plan_s = tsi_now() - begin;

@@ -11,6 +11,7 @@
 #include "drivers/session/options.h"
 #include "drivers/session/precision.h"
 #include "tristar.h"
+#include "tristar_forecast.h"
 #include "tristar_matrix.h"
 #include "tristar_stats.h"
 
@@ -34,6 +35,8 @@ typedef struct tsi_session {
   bool saved;    /* plan, factor and matrix are of a file (saved.h) */
   bool factored; /* f is there: of factor, or of one on many processes */
   tristar_plan_stats p;
+  bool forecasted; /* forecast is there */
+  tristar_forecast forecast;
   double read_s, analyze_s, factor_s, plan_s;
   tristar_status status;
   bool usage; /* the failure is a wrong word on the command line */
@@ -60,6 +63,8 @@ bool tsi_session_makes_tree(const tsi_session *s);
 /* How it is analyzed, but for a variant. */
 tristar_analysis_options tsi_session_analysis_options(const tsi_session *s);
 bool tsi_session_analyze(tsi_session *s);
+/* After the analysis: what factorization, plan and solves will take. */
+bool tsi_session_forecast(tsi_session *s, int64_t nrhs);
 bool tsi_session_factor(tsi_session *s);
 /* nrhs: right-hand sides per solve. */
 bool tsi_session_plan(tsi_session *s, int64_t nrhs);

@@ -17,6 +17,7 @@ typedef union tsi_block {
     tsi_env *env;                  /* that it was allocated through */
     union tsi_block *owned;        /* the blocks that are released with it */
     union tsi_block *next, **link; /* in the list of its owner; link: what points to it there, or NULL */
+    bool hollow;                   /* there is nothing behind the head */
   } head;
   char line[TSI_CACHE_LINE];
 } tsi_block;
@@ -28,6 +29,7 @@ void tsi_env_init(tsi_env *env) {
   atomic_init(&env->memory.recent, 0);
   atomic_init(&env->memory.largest, 0);
   atomic_init(&env->memory.calls, 0);
+  atomic_init(&env->memory.limit, 0);
   tsi_lifetime_begin(&env->life, NULL);
   env->id = tsi_tick();
   env->log_level = TRISTAR_LOG_INFO;
@@ -39,11 +41,18 @@ static void raise_to(_Atomic(size_t) *largest, size_t now) {
   }
 }
 
-static void count_allocation(tsi_memory *memory, size_t bytes) {
+/* Counts an allocation, unless it would exceed the limit. */
+static bool count_allocation(tsi_memory *memory, size_t bytes) {
   const size_t now = atomic_fetch_add(&memory->current, bytes) + bytes;
+  const size_t limit = atomic_load_explicit(&memory->limit, memory_order_relaxed);
+  if (limit > 0 && now > limit) {
+    atomic_fetch_sub(&memory->current, bytes);
+    return false;
+  }
   raise_to(&memory->peak, now);
   raise_to(&memory->recent, now);
   raise_to(&memory->largest, bytes);
+  return true;
 }
 
 size_t tsi_memory_watch(tsi_env *env) {
@@ -53,30 +62,55 @@ size_t tsi_memory_watch(tsi_env *env) {
   return now;
 }
 
-tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char *function, const char *file,
-                            int line, void **out) {
+/* Where an allocation is asked for. */
+typedef struct place {
+  const char *function, *file;
+  int line;
+} place;
+
+static tristar_status allocate(tsi_env *env, size_t count, size_t size, bool hollow, const place *at,
+                               void **out) {
   size_t bytes, total;
   int64_t call = atomic_fetch_add(&env->memory.calls, 1) + 1;
   *out = NULL;
   if (!tsi_size_mul(count, size, &bytes) || !tsi_size_add(bytes, sizeof(tsi_block), &total) ||
       total > PTRDIFF_MAX)
-    return tsi_fail(env, TRISTAR_ERR_TOO_LARGE, function, file, line,
+    return tsi_fail(env, TRISTAR_ERR_TOO_LARGE, at->function, at->file, at->line,
                     "cannot allocate %zu elements of %zu bytes: too large, at most %zu bytes", count, size,
                     (size_t)PTRDIFF_MAX);
+  if (!count_allocation(&env->memory, bytes))
+    return tsi_fail(
+        env, TRISTAR_ERR_MEMORY, at->function, at->file, at->line,
+        "%zu bytes more would exceed the limit of %zu bytes (tristar_limit_memory): %zu bytes are "
+        "in use",
+        bytes, atomic_load(&env->memory.limit), atomic_load(&env->memory.current));
   tsi_region *region;
-  tsi_block *block = call == env->memory.fail_at ? NULL : tsi_arena_allocate(total, &region);
-  if (block == NULL)
-    return tsi_fail(env, TRISTAR_ERR_MEMORY, function, file, line,
+  tsi_block *block =
+      call == env->memory.fail_at ? NULL : tsi_arena_allocate(hollow ? sizeof(tsi_block) : total, &region);
+  if (block == NULL) {
+    atomic_fetch_sub(&env->memory.current, bytes);
+    return tsi_fail(env, TRISTAR_ERR_MEMORY, at->function, at->file, at->line,
                     "out of memory: %zu bytes (allocation %lld)", bytes, (long long)call);
+  }
   block->head.bytes = bytes;
   block->head.kept = 0;
   block->head.region = region;
   block->head.env = env;
   block->head.owned = NULL;
   block->head.link = NULL;
-  count_allocation(&env->memory, bytes);
+  block->head.hollow = hollow;
   *out = block + 1;
   return TRISTAR_OK;
+}
+
+tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char *function, const char *file,
+                            int line, void **out) {
+  return allocate(env, count, size, false, &(place){function, file, line}, out);
+}
+
+tristar_status tsi_allocate_hollow(tsi_env *env, size_t count, size_t size, const char *function,
+                                   const char *file, int line, void **out) {
+  return allocate(env, count, size, true, &(place){function, file, line}, out);
 }
 
 tristar_status tsi_allocate_zero(tsi_env *env, size_t count, size_t size, const char *function,
@@ -94,11 +128,20 @@ void tsi_use_up(tsi_env *env, void *memory, size_t bytes) {
   if (block->head.bytes < TSI_ARENA_LEAST || end < begin + LEAST_USED_UP) return;
   block->head.kept = end;
   atomic_fetch_sub(&env->memory.current, end - begin);
-  tsi_arena_free_part(block, begin, end, block->head.region);
+  if (!block->head.hollow) tsi_arena_free_part(block, begin, end, block->head.region);
 }
 
 tsi_env *tsi_env_of_memory(const void *memory) {
   return ((const tsi_block *)memory - 1)->head.env;
+}
+
+size_t tsi_memory_bytes(const void *memory) {
+  if (memory == NULL) return 0;
+  const tsi_block *block = (const tsi_block *)memory - 1;
+  size_t bytes = block->head.bytes;
+  for (const tsi_block *owned = block->head.owned; owned; owned = owned->head.next)
+    bytes += tsi_memory_bytes(owned + 1);
+  return bytes;
 }
 
 void tsi_own(void *owner, void *memory) {
@@ -140,7 +183,9 @@ void tsi_release(void *memory) {
   tsi_region *region = block->head.region;
   const size_t given = kept > 0 ? kept - TSI_ARENA_GRANULE : 0;
   atomic_fetch_sub(&block->head.env->memory.current, block->head.bytes - given);
-  if (region != NULL && kept > 0) {
+  if (block->head.hollow)
+    tsi_arena_free(block, sizeof(tsi_block), region);
+  else if (region != NULL && kept > 0) {
     if (kept < all) tsi_arena_free((char *)block + kept, all - kept, region);
     tsi_arena_free(block, TSI_ARENA_GRANULE, region);
   } else

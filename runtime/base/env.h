@@ -4,7 +4,9 @@
  * Writes  the message of the calling thread's latest error, the memory counters.
  * Invariants
  *   - memory.current is the sum of the sizes of the live allocations made through this tsi_env, but for what
- * of them was given back
+ * of them was given back; the sizes of hollow ones count, too
+ *   - memory.current <= memory.limit but for the moment in which an allocation fails, unless the limit was
+ * set lower later; 0: no limit
  *   - memory.peak >= memory.current at all times
  *   - a message belongs to the thread in which the error occurred; tsi_failure (below) carries it to another
  *
@@ -43,6 +45,7 @@ typedef struct tsi_memory {
   _Atomic(size_t) recent;  /* the same since the latest tsi_memory_watch; for one watcher at a time */
   _Atomic(size_t) largest; /* block since then */
   _Atomic(int64_t) calls;  /* allocations asked for so far */
+  _Atomic(size_t) limit;   /* allocations beyond it fail; 0: none do */
   int64_t fail_at;         /* the call (counted from 1) that fails, for tests; 0: none */
 } tsi_memory;
 
@@ -129,6 +132,10 @@ TRISTAR_CHECKED tristar_status tsi_allocate(tsi_env *env, size_t count, size_t s
 TRISTAR_CHECKED tristar_status tsi_allocate_zero(tsi_env *env, size_t count, size_t size,
                                                  const char *function, const char *file, int line,
                                                  void **out);
+/* As tsi_allocate, but nothing can be read or written: only the counters of memory change. */
+TRISTAR_CHECKED tristar_status tsi_allocate_hollow(tsi_env *env, size_t count, size_t size,
+                                                   const char *function, const char *file, int line,
+                                                   void **out);
 /* Starts to watch: memory.recent becomes memory.current, which is returned; memory.largest becomes 0. */
 size_t tsi_memory_watch(tsi_env *env);
 
@@ -139,6 +146,9 @@ void tsi_use_up(tsi_env *env, void *memory, size_t bytes);
 
 /* The env that the memory was allocated through. */
 tsi_env *tsi_env_of_memory(const void *memory);
+
+/* Bytes of what tsi_allocate gave, and of all that it owns; NULL: 0. */
+size_t tsi_memory_bytes(const void *memory);
 
 /* Frees what tsi_allocate gave, and first what it owns; accepts NULL. */
 void tsi_release(void *memory);
@@ -203,6 +213,8 @@ void tsi_release_owned(void *pointer);
   tsi_allocate((env), (size_t)(count), (size), __func__, __FILE__, __LINE__, (void **)&(p))
 #define TSI_ALLOC_SIZED_ZERO(env, p, count, size)                                                            \
   tsi_allocate_zero((env), (size_t)(count), (size), __func__, __FILE__, __LINE__, (void **)&(p))
+#define TSI_ALLOC_HOLLOW(env, p, count, size)                                                                \
+  tsi_allocate_hollow((env), (size_t)(count), (size), __func__, __FILE__, __LINE__, (void **)&(p))
 /* Releases what p points to, with all that it owns, and sets p to NULL. An owner may have it released early.
  */
 #define TSI_FREE(env, p)                                                                                     \

@@ -13,6 +13,7 @@
 #include "runtime/machine/calibration.h"
 #include "runtime/machine/predict.h"
 #include "runtime/exec/starpu/tasks.h"
+#include "tristar_forecast.h"
 
 void tristar_config_init_sized(tristar_config *config, size_t size) {
   const tristar_config defaults = {.use_starpu = 1,
@@ -190,6 +191,12 @@ tristar_status tristar_get_memory(tristar_t *ts, tristar_memory_stats *stats) {
           ((tristar_memory_stats){.current_bytes = atomic_load(&ts->env.memory.current),
                                   .peak_bytes = atomic_load(&ts->env.memory.peak),
                                   .allocations = atomic_load(&ts->env.memory.calls)}));
+}
+
+tristar_status tristar_limit_memory(tristar_t *ts, size_t bytes) {
+  TSI_ENTER(ts, ts);
+  atomic_store(&ts->env.memory.limit, bytes);
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_fail_allocation(tristar_t *ts, int64_t k) {

@@ -7,6 +7,7 @@
 #include "codelets/cpu/base/panel.h"
 #include "partition/order/pairs.h"
 #include "runtime/factor/assembly.h"
+#include "runtime/factor/factor_forecast.h"
 #include "runtime/matrix/full.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"
@@ -472,6 +473,36 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   TSI_FREE(env, an->panel_values);
   TSI_FREE(env, an);
   tsi_env_release(env);
+}
+
+size_t tsi_analysis_bytes(const tristar_analysis_t *an) {
+  const bool in = an->in_row != an->symbolic->perm, out = an->out_row != an->symbolic->perm; /* release_map */
+  const void *held[] = {an,
+                        an->pattern,
+                        an->symbolic,
+                        an->panels,
+                        an->other.symbolic,
+                        an->other.panels,
+                        an->other.panel_values,
+                        an->lower.ptr,
+                        an->lower.other,
+                        an->lower.place,
+                        an->lower.source,
+                        an->upper.ptr,
+                        an->upper.other,
+                        an->upper.place,
+                        an->upper.source,
+                        an->row_scale,
+                        an->col_scale,
+                        an->schur,
+                        an->panel_values,
+                        in ? an->in_row : NULL,
+                        in ? an->in_place : NULL,
+                        out ? an->out_row : NULL,
+                        out ? an->out_place : NULL};
+  size_t bytes = 0;
+  for (size_t k = 0; k < sizeof held / sizeof *held; k++) bytes += tsi_memory_bytes(held[k]);
+  return bytes;
 }
 
 tristar_status tristar_analysis_get_stats(const tristar_analysis_t *analysis, tristar_analysis_stats *stats) {

@@ -3,7 +3,9 @@
 #include "runtime/factor/numeric.h"
 
 tristar_status tsi_front_allocate(const tsi_numeric *numeric, tsi_count scalars, void **out) {
-  return TSI_ALLOC_SIZED(numeric->env, *out, scalars, numeric->kernels->scalar_bytes);
+  const size_t bytes = numeric->kernels->scalar_bytes;
+  if (numeric->dry) return TSI_ALLOC_HOLLOW(numeric->env, *out, scalars, bytes);
+  return TSI_ALLOC_SIZED(numeric->env, *out, scalars, bytes);
 }
 
 tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s) {

@@ -3,15 +3,20 @@
 
 #include "codelets/cpu/base/panel.h"
 #include "runtime/factor/assembly.h"
+#include "runtime/factor/factor_forecast.h"
 #include "runtime/factor/method.h"
 #include "runtime/factor/update.h"
 #include "runtime/rows/row_factor.h"
 #include "tristar_typed.h"
 #include "runtime/matrix/view.h"
 
+static size_t stream_scalars(tsi_count size) {
+  return (size_t)size + TSI_STREAM_PAD;
+}
+
 tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor, tsi_count size,
                                           void **out) {
-  TSI_TRY(TSI_ALLOC_SIZED(env, *out, (size_t)size + TSI_STREAM_PAD, factor->scalar_bytes));
+  TSI_TRY(TSI_ALLOC_SIZED(env, *out, stream_scalars(size), factor->scalar_bytes));
   memset((char *)*out + (size_t)size * factor->scalar_bytes, 0, TSI_STREAM_PAD * factor->scalar_bytes);
   return TRISTAR_OK;
 }
@@ -25,6 +30,13 @@ static tristar_status allocate_streams(tsi_env *env, tristar_factor_t *factor) {
     TSI_TRY(TSI_ALLOC_SIZED(env, factor->schur, (size_t)an->schur_count * (size_t)an->schur_count,
                             factor->scalar_bytes));
   return TRISTAR_OK;
+}
+
+size_t tsi_factor_stream_bytes(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const size_t stream = stream_scalars(an->panel_values[an->panels->count]);
+  const size_t schur = (size_t)an->schur_count * (size_t)an->schur_count;
+  return (stream * (tsi_analysis_is_lu(an) ? 2 : 1) + schur) * factor->scalar_bytes;
 }
 
 /* What the method of factor->analysis needs beside the streams. */
@@ -121,6 +133,7 @@ tristar_status tsi_factor_run(tristar_factor_t *factor) {
   factor->low_rank_error = 0;
   factor->low_rank_growth = 1;
   if (factor->analysis->lower.ptr == NULL) TSI_TRY(tsi_assembly_create(&factor->ts->env, factor->analysis));
+  TSI_TRY(tsi_factor_check_limit(factor, &factor->alone));
   if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
   TSI_TRY(tsi_factorize(factor));
   tsi_factor_order_pivots(factor);

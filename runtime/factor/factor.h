@@ -34,6 +34,7 @@ struct tristar_factor_s {
   bool doubtful;  /* of an import with its matrix: trial solves are to look at it, as pivots are far apart */
   bool dependent; /* the latest factorization failed as nothing was left of a row (tsi_numeric_dependent) */
   bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
+  bool alone;           /* one thread factors it: with tasks it would exceed the limit of the context */
   bool fixed;           /* after a row without a pivot: factored without interchanges */
   tristar_t *ts;
   tristar_analysis_t *analysis;
@@ -73,6 +74,8 @@ struct tristar_factor_s {
   tristar_factor_stats stats;
 };
 
+/* Bytes of the streams, and of the Schur complement. */
+size_t tsi_factor_stream_bytes(const tristar_factor_t *factor);
 /* An empty factor with one share. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_factor_begin(tristar_t *ts, tristar_factor_t **out);
 tristar_factor_t *tsi_factor_share(tristar_factor_t *factor);

@@ -282,7 +282,7 @@ static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *
   TSI_TRY(tsi_numeric_create(factor, sizes, &factor->ts->fronts, &owners, fixed, out));
   (*out)->device = tsi_take(&places->device);
   if (factor->update) TSI_TRY(tsi_numeric_stay(*out));
-  if (factor->ts->workers.allowed && (*out)->dag->steps->count > 1) {
+  if (factor->ts->workers.allowed && (*out)->dag->steps->count > 1 && !factor->alone) {
     TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
     TSI_TRY(tsi_numeric_record(*out));
   }

@@ -153,7 +153,7 @@ static void add_entries(const tsi_numeric *numeric, const tsi_open_front *open, 
 }
 
 void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1) {
-  if (tsi_numeric_failed(numeric)) return;
+  if (!tsi_numeric_computes(numeric)) return;
   const tsi_front *front = &open->front;
   const tsi_index *position = open->position;
   numeric->kernels->zero(front, c0, c1);
@@ -340,7 +340,7 @@ tristar_status tsi_front_keep_schur(tsi_numeric *numeric, const tsi_front *front
 void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
   if (tsi_numeric_failed(numeric)) return; /* some may still be coming */
   tsi_front_free_children(numeric, open->s);
-  if (tsi_analysis_is_schur(numeric->analysis, open->s))
+  if (!numeric->dry && tsi_analysis_is_schur(numeric->analysis, open->s))
     fail(numeric, tsi_front_keep_schur(numeric, &open->front));
   TSI_FREE(numeric->env, open->position);
   TSI_FREE(numeric->env, open->assembled);
@@ -389,7 +389,7 @@ tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi
 }
 
 void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f, tsi_index panel) {
-  if (tsi_numeric_failed(numeric) ||
+  if (!tsi_numeric_computes(numeric) ||
       tsi_analysis_is_schur(numeric->analysis, numeric->analysis->panels->supernode[panel]))
     return;
   const tsi_index column = numeric->analysis->panels->start[panel], b = stripe->rows;
@@ -411,7 +411,7 @@ void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
   const tsi_panels *panels = numeric->analysis->panels;
   const tsi_index s = panels->supernode[panel], column = panels->start[panel];
   const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
-  if (begin == end || tsi_numeric_failed(numeric) || tsi_analysis_is_schur(numeric->analysis, s)) return;
+  if (begin == end || !tsi_numeric_computes(numeric) || tsi_analysis_is_schur(numeric->analysis, s)) return;
   if (right)
     numeric->kernels->right(front, o, b, begin, end, numeric->pivots + column);
   else if (numeric->inverse)
@@ -493,7 +493,7 @@ void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
   if (tsi_numeric_failed(numeric)) return;
   TSI_TRY_OUT(
       tsi_front_allocate(numeric, tsi_pack_work(tsi_panel_width(numeric->analysis->panels, panel)), &work));
-  TSI_TRY_OUT(tsi_front_pack_in(numeric, front, panel, work));
+  if (!numeric->dry) TSI_TRY_OUT(tsi_front_pack_in(numeric, front, panel, work));
 out:
   TSI_FREE(numeric->env, work);
   fail(numeric, status);
@@ -515,7 +515,7 @@ void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open) {
 
 void tsi_front_factor(tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
   const tsi_panels *panels = numeric->analysis->panels;
-  if (tsi_numeric_failed(numeric)) return;
+  if (!tsi_numeric_computes(numeric)) return;
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) {
     const tsi_index end = panels->start[p + 1] - first_column(numeric, s);
     const tsi_front_stripe stripe = tsi_front_stripe_of(front, numeric->kernels->scalar_bytes,

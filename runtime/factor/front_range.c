@@ -116,6 +116,7 @@ static tristar_status whole(tsi_numeric *numeric, tsi_index s, space *room) {
   tsi_front_assemble(numeric, &open, 0, open.front.f);
   pop_children(numeric, room, s);
   tsi_front_free_children(numeric, s);
+  if (numeric->dry) return TRISTAR_OK;
   const bool schur = tsi_analysis_is_schur(numeric->analysis, s);
   if (schur && !tsi_numeric_failed(numeric)) TSI_TRY(tsi_front_keep_schur(numeric, &open.front));
   if (!schur && tsi_front_takes_small(numeric, &open.front, s))

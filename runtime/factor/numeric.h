@@ -114,6 +114,7 @@ typedef struct tsi_numeric {
   const tsi_pivot_sizes *sizes;  /* in the last panel of a root, where nothing can grow, pivots below
                               epsilon times the largest of these are perturbed */
   bool refuse;                   /* matrices with dependent rows */
+  bool dry;                      /* only allocates and frees, in hollow arrays (forecast.h) */
   bool fixed;                    /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
   double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
   _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
@@ -175,6 +176,8 @@ static inline tsi_count tsi_numeric_complement_size(const tsi_numeric *numeric, 
   return tsi_complement_size((tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]), numeric->full);
 }
 tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s);
+/* The tasks that the steps will be, as a list. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_numeric_list_tasks(tsi_numeric *numeric);
 /* The steps as tasks of StarPU, which runs. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_record(tsi_numeric *numeric);
 /* Frees the tasks. */
@@ -356,6 +359,11 @@ static inline bool tsi_numeric_skips(const tsi_numeric *numeric, tsi_index s) {
 static inline bool tsi_numeric_failed(tsi_numeric *numeric) {
   return tsi_failure_exists(&numeric->failure) ||
          atomic_load_explicit(&numeric->stopped, memory_order_acquire);
+}
+
+/* Are steps to compute? Else they have failed, or only allocate and free. */
+static inline bool tsi_numeric_computes(tsi_numeric *numeric) {
+  return !numeric->dry && !tsi_numeric_failed(numeric);
 }
 
 /* D^-1 from a column on; NULL unless LDLT. */

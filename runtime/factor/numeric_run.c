@@ -41,7 +41,7 @@ static void run_right(tsi_numeric *numeric, const tsi_front_step *part) {
                  part->column_end);
 }
 static void run_schur(tsi_numeric *numeric, const tsi_front_step *part) {
-  if (tsi_numeric_failed(numeric)) return;
+  if (!tsi_numeric_computes(numeric)) return;
   numeric->kernels->schur(&tiled_front(numeric, part)->front, part->row, part->row_end, part->column,
                           part->column_end);
 }
@@ -115,7 +115,7 @@ static bool skips_step(const tsi_numeric *numeric, tsi_index step) {
   return true;
 }
 
-tristar_status tsi_numeric_record(tsi_numeric *numeric) {
+tristar_status tsi_numeric_list_tasks(tsi_numeric *numeric) {
   const tsi_factorization *dag = numeric->dag;
   const tsi_steps *steps = dag->steps;
   TSI_SCRATCH(numeric->env, tsi_index, number, steps->count);
@@ -135,6 +135,11 @@ tristar_status tsi_numeric_record(tsi_numeric *numeric) {
     const tsi_index item = number[steps->edge[e].item], before = number[steps->edge[e].before];
     if (item != TSI_NONE && before != TSI_NONE) TSI_TRY(tsi_task_list_after(numeric->list, item, before));
   }
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_numeric_record(tsi_numeric *numeric) {
+  TSI_TRY(tsi_numeric_list_tasks(numeric));
   TSI_TRY(tsi_device_fronts_record(numeric));
   TSI_TRY(tsi_tasks_create(numeric->env, numeric->list, &numeric->tasks));
   return tsi_tasks_record(numeric->tasks);

@@ -376,6 +376,13 @@ static tristar_status allocate(tsi_scaling *s) {
   return TSI_ALLOC(s->env, s->of_column, n);
 }
 
+/* Of what `allocate` allocates. */
+static size_t bytes_of(tsi_index n, tsi_count entries, bool symmetric) {
+  const tsi_scaling *s;
+  const size_t row = sizeof *s->row + sizeof *s->of_row + sizeof *s->of_column;
+  return (size_t)entries * sizeof *s->exponent + (size_t)n * (row + (symmetric ? 0 : sizeof *s->column));
+}
+
 static void release(tsi_scaling *s) {
   if (s->column != s->row) TSI_FREE(s->env, s->column);
   TSI_FREE(s->env, s->row);
@@ -510,6 +517,14 @@ tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double 
   for (size_t j = 0; j < n; j++) size[an->out_place[j]] = lines.by_rows ? crossing[j].scaled : own[j];
   *taken = true;
   return TRISTAR_OK;
+}
+
+size_t tsi_scaling_bytes(const tristar_analysis_t *an) {
+  const bool lu = tsi_analysis_is_lu(an);
+  const tsi_index n = an->pattern->n;
+  if (lu && an->row_scale != NULL && an->pattern->symmetry == TRISTAR_GENERAL && an->schur_count == 0)
+    return (size_t)n * (sizeof(line_size) + sizeof(double));
+  return bytes_of(n, an->pattern->ptr[n], !lu);
 }
 
 tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude) {

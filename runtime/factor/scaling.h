@@ -80,7 +80,11 @@ TRISTAR_CHECKED tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_
  */
 TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude);
 
-/* The same for L U of a GENERAL matrix, where tsi_scaling_choose would take the scaling of the matching: in
+/* Bytes that tsi_scaling_choose, or tsi_scaling_take_matching, takes for a while; badly scaled values may
+ * take more. */
+size_t tsi_scaling_bytes(const tristar_analysis_t *analysis);
+
+/* As tsi_scaling_choose, for L U of a GENERAL matrix, where that would take the scaling of the matching: in
  * one pass over the values, which finds the largest scaled entry of each column, too (size, by final index).
  * taken: false: it would not; nothing has changed. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double *magnitude,

@@ -24,9 +24,9 @@
  *   tristar_schur.h         Schur complements            tristar_inverse.h      entries of the inverse
  *   tristar_save.h          saved factors and plans      tristar_device.h       GPUs
  *   tristar_mpi.h           many processes               tristar_dmatrix_mpi.h  distributed matrices
- *   tristar_layout.h        layouts of processes         tristar_starpu.h       StarPU programs
+ *   tristar_layout.h        layouts of processes         tristar_starpu.h, tristar_starpu_mpi.h    StarPU
  *   tristar_machine.h       StarPU, calibration          tristar_experimental.h variants for comparisons
- *   tristar_starpu_mpi.h    StarPU-MPI programs          tristar_choices.h      ordering, matching, ...
+ *   tristar_forecast.h      memory, time, progress       tristar_choices.h      ordering, matching, ...
  *   tristar_options.h       sizes of option structs      tristar_cholmod.h, ... factors of other solvers
  *   tristar_batch.h         many systems of one pattern  tristar_update.h       changes of few entries
  *

@@ -2,6 +2,7 @@
 // TSI_ADAPTER_HEADER: that of an adapter, in quotes. TSI_STARPU: that of solves among StarPU tasks.
 #include "tristar_adapter.h"
 #include "tristar_batch.h"
+#include "tristar_forecast.h"
 #include "tristar_device.h"
 #include "tristar_inverse.h"
 #include "tristar_krylov.h"

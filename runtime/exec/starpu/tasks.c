@@ -208,6 +208,14 @@ static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
   return TRISTAR_OK;
 }
 
+size_t tsi_tasks_bytes(const tsi_task_list *list) {
+  const tsi_tasks *tasks;
+  const size_t count = (size_t)list->count,
+               task = sizeof *tasks->record + sizeof *tasks->starpu + sizeof *tasks->body;
+  return sizeof *tasks + count * task + sizeof *tasks->starpu +
+         tsi_adjacency_bytes(tsi_task_list_count(list), list->edges);
+}
+
 tristar_status tsi_tasks_record(tsi_tasks *tasks) {
   const tsi_task_list *list = tasks->list;
   tasks->count = list->count;

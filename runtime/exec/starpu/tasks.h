@@ -19,6 +19,9 @@ typedef struct tsi_tasks tsi_tasks;
 TRISTAR_CHECKED tristar_status tsi_tasks_create(tsi_env *env, tsi_task_list *list, tsi_tasks **out);
 void tsi_tasks_destroy(tsi_tasks **tasks);
 
+/* Bytes of the set of a list without devices once it is recorded, beside the list. */
+size_t tsi_tasks_bytes(const tsi_task_list *list);
+
 /* Makes the StarPU tasks; StarPU must run. Nothing can be added to the list any more. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tasks_record(tsi_tasks *tasks);
 

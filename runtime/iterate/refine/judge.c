@@ -92,6 +92,8 @@ typedef enum trial {
   TRIAL_LAST = TRIAL_UNITS + 2  /* for two others */
 } trial;
 
+_Static_assert(TRIAL_LAST - TRIAL_ONES + 1 == TSI_TRIAL_COLUMNS, "the largest trial");
+
 /* What trials have in common. */
 typedef struct trials {
   const tsi_system *system;
@@ -226,6 +228,20 @@ static tristar_status try_solves(trials *t, const tristar_factor_t *factor, tria
   TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
   if (!is_symmetric(factor)) TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
   return TRISTAR_OK;
+}
+
+size_t tsi_judge_bytes(const tristar_analysis_t *an) {
+  const size_t n = (size_t)an->pattern->n,
+               scalar = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
+  const size_t columns = 2 * TSI_TRIAL_COLUMNS * scalar,         /* try_solve */
+      sums = (tsi_analysis_is_lu(an) ? 4 : 2) * sizeof(double),  /* need_row_sum */
+      work = 2 * TSI_ERRORS_AT_ONCE * (scalar + sizeof(double)); /* measure_errors */
+  return n * (columns + sums + work);
+}
+
+bool tsi_judge_is_foreseen(const tristar_analysis_t *an) {
+  return tsi_scaling_spread_of(an->pattern->n, an->row_scale, an->col_scale) >
+         tsi_apart_units(an->factor_scalar);
 }
 
 tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor, double *error) {

@@ -17,6 +17,12 @@
 /* Is there anything to look at? */
 bool tsi_judge_is_needed(const tristar_factor_t *factor);
 
+/* Columns of a trial at most, and bytes of their vectors, beside the workspace of the plan. */
+enum { TSI_TRIAL_COLUMNS = 8 };
+size_t tsi_judge_bytes(const tristar_analysis_t *analysis);
+/* Do the scalings of the matching call for trials? */
+bool tsi_judge_is_foreseen(const tristar_analysis_t *analysis);
+
 /* Can the matrix be singular, or pivots be nothing but errors of earlier ones? */
 bool tsi_judge_suspects(const tristar_factor_t *factor);
 

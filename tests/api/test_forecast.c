@@ -1,0 +1,222 @@
+/* Forecasts of memory are exact for one thread, whatever the method and the scalar, and close for several
+ * workers. A limit that cannot suffice is an error before anything is allocated, and leaves all objects as
+ * they were; one that suffices is never exceeded. */
+#include <stdlib.h>
+
+#include "tests/support/context.h"
+#include "tests/support/objects.h"
+#include "tests/support/subtests.h"
+#include "tristar_forecast.h"
+#include "tristar_matrix.h"
+#include "tristar_stats.h"
+
+static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
+                                         TRISTAR_COMPLEX_DOUBLE};
+
+static bool is_complex(tristar_scalar scalar) {
+  return scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE;
+}
+
+/* The double values of *view in that type: the array, which is the caller's to free. */
+static void *convert(tristar_view *view, tristar_scalar scalar) {
+  const int64_t entries = ((const int64_t *)view->ptr)[view->cols];
+  const double *from = view->values;
+  const int width = is_complex(scalar) ? 2 : 1;
+  const bool single = scalar == TRISTAR_SINGLE || scalar == TRISTAR_COMPLEX_SINGLE;
+  void *values = calloc((size_t)(entries * width), sizeof(double));
+  CHECK(values != NULL);
+  for (int64_t k = 0; k < entries; k++)
+    if (single)
+      ((float *)values)[k * width] = (float)from[k];
+    else
+      ((double *)values)[k * width] = from[k];
+  view->scalar = scalar;
+  view->values = values;
+  if (width == 2) view->symmetry = TRISTAR_HERMITIAN;
+  return values;
+}
+
+typedef struct system {
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  void *values;
+  tristar_analysis_t *analysis;
+} system_t;
+
+static system_t make_system(tristar_t *ts, const char *name, tristar_method method, tristar_scalar scalar) {
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  system_t s;
+  s.view = read_view(ts, name, &s.matrix);
+  s.values = convert(&s.view, scalar);
+  options.method = method;
+  s.analysis = NEW_ANALYSIS(ts, &s.view, &options);
+  return s;
+}
+
+static void free_system(system_t *s) {
+  tristar_analysis_destroy(&s->analysis);
+  tristar_matrix_destroy(&s->matrix);
+  free(s->values);
+}
+
+static tristar_forecast forecast_of(tristar_analysis_t *analysis, int64_t nrhs) {
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  tristar_forecast f;
+  options.nrhs = nrhs;
+  CHECK_OK(tristar_analysis_forecast(analysis, &options, &f));
+  return f;
+}
+
+/* ---- Forecasts ----------------------------------------------------------------------------------------- */
+
+static void check_exact(tristar_t *ts, const char *name, tristar_method method, tristar_scalar scalar) {
+  system_t s = make_system(ts, name, method, scalar);
+  tristar_factor_t *factor;
+  tristar_factor_stats stats;
+  const size_t before = bytes_held(ts);
+  const tristar_forecast f = forecast_of(s.analysis, 1);
+  CHECK(bytes_held(ts) == before); /* nothing is left of it */
+  CHECK_OK(tristar_factor(s.analysis, s.values, &factor));
+  CHECK_OK(tristar_factor_get_stats(factor, &stats));
+  CHECK_MSG(!stats.judged && stats.peak_bytes == f.factor_peak_bytes, "%s %c: %zu bytes, %zu forecast", name,
+            scalar, stats.peak_bytes, f.factor_peak_bytes);
+  const size_t factored = bytes_held(ts);
+  CHECK_MSG(factored - before == f.factor_bytes, "%zu bytes, %zu forecast", factored - before, f.factor_bytes);
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
+  CHECK(bytes_held(ts) - factored == f.plan_bytes);
+  CHECK(f.peak_bytes >= before + f.factor_peak_bytes && f.least_peak_bytes == f.factor_peak_bytes);
+  CHECK(f.trial_peak_bytes >= f.factor_peak_bytes && f.workers == 1);
+  CHECK(f.factor_seconds > 0 && f.solve_seconds > 0);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  CHECK(bytes_held(ts) == before);
+  free_system(&s);
+}
+
+static void check_all_exact(tristar_t *ts, const char *name) {
+  static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LU, TRISTAR_METHOD_LDLT};
+  for (size_t k = 0; k < 4; k++)
+    for (size_t m = 0; m < 3; m++) check_exact(ts, name, methods[m], scalars[k]);
+}
+
+/* The bytes of the analysis are all that an analysis takes. */
+static void check_analysis(tristar_t *ts) {
+  const size_t before = bytes_held(ts);
+  system_t s = make_system(ts, "gen:poisson3d7:9", TRISTAR_METHOD_LU, TRISTAR_DOUBLE);
+  tristar_matrix_destroy(&s.matrix);
+  CHECK(bytes_held(ts) - before == forecast_of(s.analysis, 1).analysis_bytes);
+  free_system(&s);
+}
+
+/* With workers the peak depends on what runs at the same time: never less than for one thread. */
+static void check_close(tristar_t *ts, const char *name, tristar_method method) {
+  system_t s = make_system(ts, name, method, TRISTAR_DOUBLE);
+  tristar_factor_stats stats;
+  const tristar_forecast f = forecast_of(s.analysis, 40);
+  tristar_factor_t *factor = NEW_FACTOR(s.analysis, s.values);
+  CHECK_OK(tristar_factor_get_stats(factor, &stats));
+  CHECK(f.workers > 1 && f.least_peak_bytes < f.factor_peak_bytes);
+  CHECK_MSG(stats.peak_bytes >= f.least_peak_bytes &&
+                (double)stats.peak_bytes <= 1.1 * (double)f.factor_peak_bytes,
+            "%s: %zu bytes, %zu to %zu forecast", name, stats.peak_bytes, f.least_peak_bytes,
+            f.factor_peak_bytes);
+  tristar_factor_destroy(&factor);
+  free_system(&s);
+}
+
+/* ---- Limits -------------------------------------------------------------------------------------------- */
+
+static void check_message(tristar_t *ts) {
+  char message[512];
+  tristar_get_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, "tristar_limit_memory") != NULL, "%s", message);
+}
+
+static void check_limit(tristar_t *ts) {
+  system_t s = make_system(ts, "gen:poisson3d7:10", TRISTAR_METHOD_LLT, TRISTAR_DOUBLE);
+  tristar_factor_t *factor;
+  tristar_memory_stats memory;
+  const size_t before = bytes_held(ts), peak = before + forecast_of(s.analysis, 1).factor_peak_bytes;
+  CHECK_OK(tristar_limit_memory(ts, peak - 1));
+  CHECK_STATUS(tristar_factor(s.analysis, s.values, &factor), TRISTAR_ERR_MEMORY);
+  check_message(ts);
+  CHECK(factor == NULL && bytes_held(ts) == before);
+  CHECK_OK(tristar_get_memory(ts, &memory));
+  CHECK(memory.peak_bytes < peak); /* the factorization did not begin */
+  CHECK_OK(tristar_limit_memory(ts, peak));
+  CHECK_OK(tristar_factor(s.analysis, s.values, &factor));
+  CHECK_OK(tristar_get_memory(ts, &memory));
+  CHECK(memory.peak_bytes <= peak);
+  CHECK_OK(tristar_limit_memory(ts, bytes_held(ts)));
+  CHECK_STATUS(tristar_refactor(factor, s.values), TRISTAR_ERR_MEMORY);
+  tristar_plan_t *plan;
+  CHECK_STATUS(tristar_plan(factor, NULL, &plan), TRISTAR_ERR_STALE);
+  CHECK_OK(tristar_limit_memory(ts, 0));
+  CHECK_OK(tristar_refactor(factor, s.values));
+  tristar_factor_destroy(&factor);
+  free_system(&s);
+}
+
+/* A limit between what one thread and all workers take: one thread factors, with the same bits. */
+static void check_alone(tristar_t *ts) {
+  system_t s = make_system(ts, "gen:chem3d:12", TRISTAR_METHOD_LU, TRISTAR_DOUBLE);
+  const int64_t n = s.view.rows;
+  tristar_factor_t *factor;
+  tristar_factor_stats stats;
+  double *x[2];
+  const tristar_forecast f = forecast_of(s.analysis, 1);
+  const size_t limit = bytes_held(ts) + (f.least_peak_bytes + f.factor_peak_bytes) / 2;
+  for (int k = 0; k < 2; k++) {
+    CHECK_OK(tristar_limit_memory(ts, k == 0 ? 0 : limit));
+    CHECK_OK(tristar_factor(s.analysis, s.values, &factor));
+    CHECK_OK(tristar_factor_get_stats(factor, &stats));
+    if (k == 1) CHECK(stats.peak_bytes == f.least_peak_bytes);
+    CHECK_OK(tristar_limit_memory(ts, 0));
+    tristar_plan_t *plan = NEW_PLAN(factor, NULL);
+    x[k] = malloc((size_t)n * sizeof(double));
+    for (int64_t i = 0; i < n; i++) x[k][i] = (double)(i % 7) - 3;
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x[k], n, x[k], n));
+    tristar_plan_destroy(&plan);
+    tristar_factor_destroy(&factor);
+  }
+  CHECK(memcmp(x[0], x[1], (size_t)n * sizeof(double)) == 0);
+  free(x[0]);
+  free(x[1]);
+  free_system(&s);
+}
+
+static void check_arguments(tristar_t *ts) {
+  system_t s = make_system(ts, "gen:poisson3d7:4", TRISTAR_METHOD_LLT, TRISTAR_DOUBLE);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  tristar_forecast f;
+  CHECK_STATUS(tristar_analysis_forecast(NULL, NULL, &f), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_analysis_forecast(s.analysis, NULL, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_limit_memory(NULL, 1), TRISTAR_ERR_ARGUMENT);
+  options.kernel = TRISTAR_KERNEL_SPMV;
+  CHECK_STATUS(tristar_analysis_forecast(s.analysis, &options, &f), TRISTAR_ERR_UNSUPPORTED);
+  options = DEFAULTS(tristar_plan_options);
+  options.nrhs = -1;
+  CHECK_STATUS(tristar_analysis_forecast(s.analysis, &options, &f), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(tristar_analysis_forecast(s.analysis, NULL, &f));
+  free_system(&s);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_without_starpu(false);
+  RUN(check_all_exact(ts, "gen:s2d9pt:40"));
+  RUN(check_all_exact(ts, "gen:poisson3d7:13"));
+  RUN(check_analysis(ts));
+  RUN(check_arguments(ts));
+  close_context(&ts);
+  ts = open_without_starpu(false); /* its peak is that of the limit */
+  RUN(check_limit(ts));
+  close_context(&ts);
+  ts = open_with_starpu(2, false);
+  RUN(check_close(ts, "gen:poisson3d7:16", TRISTAR_METHOD_LLT));
+  RUN(check_close(ts, "gen:poisson3d7:16", TRISTAR_METHOD_LU));
+  RUN(check_close(ts, "gen:s2d9pt:120", TRISTAR_METHOD_LDLT));
+  RUN(check_alone(ts));
+  close_context(&ts);
+  return 0;
+}
