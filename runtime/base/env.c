@@ -30,6 +30,7 @@ void tsi_env_init(tsi_env *env) {
   atomic_init(&env->memory.largest, 0);
   atomic_init(&env->memory.calls, 0);
   atomic_init(&env->memory.limit, 0);
+  atomic_init(&env->progress, NULL);
   tsi_lifetime_begin(&env->life, NULL);
   env->id = tsi_tick();
   env->log_level = TRISTAR_LOG_INFO;

@@ -55,8 +55,9 @@ typedef struct tsi_env {
   uint64_t id;        /* tsi_tick() when it was made: no two of a process have the same */
   tristar_log_fn log; /* NULL: nothing is logged */
   void *log_arg;
-  tristar_log_level log_level; /* messages above this level are dropped */
-  bool check;                  /* verify every structure with its *_check when it is built */
+  tristar_log_level log_level;             /* messages above this level are dropped */
+  _Atomic(struct tsi_progress *) progress; /* progress.h; NULL: no function follows */
+  bool check;                              /* verify every structure with its *_check when it is built */
 } tsi_env;
 
 /* The env of a context is its first member (context.h). */

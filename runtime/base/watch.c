@@ -2,6 +2,7 @@
 #include "runtime/base/watch.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/base/progress.h"
 
 #define CALL_SECONDS 0.1
 #define LINE_SECONDS 1.0
@@ -14,7 +15,8 @@ tsi_watch tsi_watch_begin(tristar_analysis_progress_fn progress, void *arg) {
 tristar_status tsi_watch_look(tsi_env *env, tsi_watch *watch, const char *what) {
   if (watch == NULL) return TRISTAR_OK;
   const double now = tsi_wall_clock();
-  if (!watch->cancelled && now >= watch->next) {
+  TSI_TRY(tsi_progress_look(env, TRISTAR_PHASE_ANALYSIS, watch->share));
+  if (watch->progress != NULL && !watch->cancelled && now >= watch->next) {
     const tristar_analysis_point point = {.seconds = now - watch->begin, .share = watch->share};
     watch->cancelled = watch->progress(watch->arg, &point) != 0;
     watch->next = now + CALL_SECONDS;

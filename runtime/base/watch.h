@@ -11,7 +11,7 @@
 #include "runtime/base/env.h"
 
 typedef struct tsi_watch {
-  tristar_analysis_progress_fn progress;
+  tristar_analysis_progress_fn progress; /* NULL: that of the context alone (progress.h) */
   void *arg;
   double begin;           /* times of tsi_wall_clock: of the call, */
   double next, next_line; /* and from which on the function is called, and a line is written */

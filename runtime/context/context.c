@@ -10,6 +10,7 @@
 #include "runtime/base/threads.h"
 #include "runtime/base/variables.h"
 #include "runtime/base/options.h"
+#include "runtime/base/progress.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/machine/predict.h"
 #include "runtime/exec/starpu/tasks.h"
@@ -147,6 +148,7 @@ void tsi_context_call_waiting(tristar_t *ts, void (*run)(void *arg), void *arg) 
 
 static void finish(void *arg) {
   tristar_t *ts = arg;
+  tsi_progress_finish(&ts->env);
   tsi_solves_finish(&ts->solves);
   tsi_helpers_close(&ts->helpers);
   tsi_workers_finish(&ts->workers);
@@ -197,6 +199,11 @@ tristar_status tristar_limit_memory(tristar_t *ts, size_t bytes) {
   TSI_ENTER(ts, ts);
   atomic_store(&ts->env.memory.limit, bytes);
   return TRISTAR_OK;
+}
+
+tristar_status tristar_set_progress(tristar_t *ts, tristar_progress_fn progress, void *arg) {
+  TSI_ENTER(ts, ts);
+  return tsi_answer(&ts->env, tsi_progress_set(&ts->env, progress, arg));
 }
 
 tristar_status tristar_fail_allocation(tristar_t *ts, int64_t k) {

@@ -11,6 +11,7 @@
 #include "runtime/matrix/full.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/sort.h"
 #include "runtime/factor/method.h"
 #include "tristar_typed.h"
@@ -268,7 +269,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   tsi_matched found = {.pairs = 0};
   const double begin = tsi_clock();
   tsi_watch watching = tsi_watch_begin(options->progress, options->progress_arg);
-  tsi_watch *watch = options->progress != NULL ? &watching : NULL;
+  tsi_watch *watch = options->progress != NULL || tsi_progress_follows(env) ? &watching : NULL;
   *out = NULL;
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, an, 1));
   atomic_init(&an->references, 1);

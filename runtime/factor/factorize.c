@@ -170,6 +170,7 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_size
                                    &numeric->dag));
   TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->complement, an->symbolic->count));
   TSI_TRY(TSI_ALLOC_ZERO_IN(numeric, numeric->tiled, numeric->dag->tiled_count));
+  for (tsi_index k = 0; k < numeric->dag->steps->count; k++) numeric->work += numeric->dag->part[k].work;
   for (tsi_index k = 0; k < numeric->dag->tiled_count; k++) numeric->tiled[k].s = numeric->dag->tiled[k];
   TSI_TRY(tsi_numeric_prepare_messages(numeric));
   *out = tsi_take(&numeric);

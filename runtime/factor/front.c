@@ -521,6 +521,7 @@ void tsi_front_factor(tsi_numeric *numeric, const tsi_front *front, tsi_index s)
     const tsi_front_stripe stripe = tsi_front_stripe_of(front, numeric->kernels->scalar_bytes,
                                                         panels->start[p] - first_column(numeric, s), end);
     tsi_front_diagonal(numeric, &stripe, front->f, p);
+    fail(numeric, tsi_numeric_look(numeric));
     if (tsi_numeric_failed(numeric)) return;
     tsi_front_tile(numeric, front, p, false, end, front->f);
     if (!front->full) continue;

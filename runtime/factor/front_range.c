@@ -133,7 +133,10 @@ void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last) {
   if (tsi_numeric_failed(numeric)) return;
   TSI_TRY_OUT(allocate_space(numeric, first, last, &room));
   for (tsi_index s = first; s <= last && !tsi_numeric_failed(numeric); s++)
-    if (!tsi_numeric_skips(numeric, s)) TSI_TRY_OUT(whole(numeric, s, &room));
+    if (!tsi_numeric_skips(numeric, s)) {
+      TSI_TRY_OUT(tsi_numeric_look(numeric));
+      TSI_TRY_OUT(whole(numeric, s, &room));
+    }
   tsi_numeric_report(numeric, last - first + 1);
 out:
   fail(numeric, status);

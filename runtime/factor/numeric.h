@@ -38,6 +38,7 @@
 
 #include "codelets/cpu/small_front.h"
 #include "dag/factor/factorization.h"
+#include "runtime/base/progress.h"
 #include "runtime/exec/steps/exchange.h"
 #include "runtime/factor/factor.h"
 #include "runtime/exec/starpu/tasks.h"
@@ -152,6 +153,8 @@ typedef struct tsi_numeric {
   double weakest;                   /* the same; with */
   tsi_index weakest_row;            /* its row, behind `lock` while steps run */
   atomic_llong done;                /* supernodes */
+  double work;                      /* of all steps, in flops */
+  _Atomic double worked;            /* of those that are over, if a function follows */
   atomic_int percent;               /* last reported */
 } tsi_numeric;
 
@@ -308,6 +311,12 @@ static inline tsi_count tsi_pack_work(tsi_index b) {
   return (tsi_count)b * TSI_PANEL_WIDTH_MAX;
 }
 void tsi_numeric_report(tsi_numeric *numeric, tsi_index supernodes);
+/* Errors: CANCELLED. */
+TRISTAR_CHECKED static inline tristar_status tsi_numeric_look(tsi_numeric *numeric) {
+  if (!tsi_progress_follows(numeric->env)) return TRISTAR_OK;
+  const double share = numeric->work > 0 ? fmin(1, atomic_load(&numeric->worked) / numeric->work) : 0;
+  return tsi_progress_call(numeric->env, TRISTAR_PHASE_FACTOR, share);
+}
 
 /* ---- Shared fronts (shared_front.c) ---- */
 

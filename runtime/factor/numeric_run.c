@@ -90,10 +90,17 @@ static void run(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_step *
     run_kind[kind](numeric, part);
 }
 
+static void add_work(tsi_numeric *numeric, double work) {
+  double before = atomic_load(&numeric->worked);
+  while (!atomic_compare_exchange_weak(&numeric->worked, &before, before + work)) continue;
+}
+
 void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step) {
   const tsi_factorization *dag = numeric->dag;
   const tsi_step_kind kind = dag->steps->step[step].kind;
+  if (!tsi_numeric_failed(numeric)) fail(numeric, tsi_numeric_look(numeric));
   run(numeric, kind, &dag->part[step]);
+  if (tsi_progress_follows(numeric->env)) add_work(numeric, dag->part[step].work);
   tsi_parts_leave(numeric, step);
   tsi_numeric_send(numeric, step);
   if (kind != TSI_STEP_ARRIVAL && numeric->port.begin) tsi_numeric_expect_next(numeric, step);
@@ -224,6 +231,7 @@ tristar_status tsi_numeric_run_again(tsi_numeric *numeric, const bool *touched, 
   tsi_numeric_clear_figures(numeric);
   clear_shares(numeric, touched);
   atomic_store(&numeric->done, 0);
+  atomic_store(&numeric->worked, 0);
   atomic_store(&numeric->percent, 0);
   numeric->touched = touched;
   if (tasks) TSI_TRY_OUT(tsi_numeric_record(numeric));

@@ -1,7 +1,9 @@
-/* TriStar: memory and time before they are spent: forecasts of factorizations and solves, and a limit.
+/* TriStar: memory and time before they are spent: forecasts of factorizations and solves, a limit; and
+ * the progress of calls, which may be cancelled.
  *
  *   tristar_analysis_forecast(analysis, NULL, &forecast);    bytes and seconds of what follows
  *   tristar_limit_memory(ts, 8000000000);                    no more than 8 GB
+ *   tristar_set_progress(ts, follow, NULL);                  `follow` sees shares, and may cancel
  *   tristar_factor(analysis, values, &factor);               MEMORY at once, if that cannot suffice
  *
  * All bytes are those that tristar_get_memory counts (tristar_machine.h): the process has more, such as its
@@ -48,6 +50,35 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_forecast(tristar_ana
  * do, that thread factors, with the same result. Any other allocation beyond the limit fails with MEMORY,
  * too. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_limit_memory(tristar_t *ts, size_t bytes);
+
+/* ---- Progress ---------------------------------------------------------------------------------------- */
+
+/* What a call does. */
+typedef enum tristar_phase {
+  TRISTAR_PHASE_ANALYSIS, /* tristar_analyze; also in tristar_factor, if it analyzes again. */
+  TRISTAR_PHASE_FACTOR,   /* tristar_factor, tristar_refactor. */
+  TRISTAR_PHASE_PLAN,     /* tristar_plan; also in tristar_factor, for trial solves. */
+  TRISTAR_PHASE_SOLVE     /* tristar_solve, tristar_solve_refined and others; also for trial solves. */
+} tristar_phase;
+
+/* How far a call is. */
+typedef struct tristar_progress_point {
+  tristar_phase phase; /* What the call does. */
+  double share;        /* Share of the phase that is done, 0 to 1: of the rows that are ordered, of the
+                          operations of the factorization, of the columns that are solved. */
+} tristar_progress_point;
+
+/* Receives the state of a call about ten times a second, and when the phase changes: from any thread, one at
+ * a time. A result other than 0 cancels the call. The function must not use the context. */
+typedef int (*tristar_progress_fn)(void *arg, const tristar_progress_point *point);
+
+/* Sets the function that follows all calls of the context; NULL: none. The first argument of the function is
+ * arg. A cancelled call returns CANCELLED. Its output pointers are NULL, after tristar_refactor the factor
+ * has no values (STALE), and after a solve x is undefined. All other objects stay as they were. Analyses
+ * order in a helper process, as with tristar_analysis_options.progress, which is called, too. No other call
+ * of the context may run meanwhile. Errors: ARGUMENT, MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_set_progress(tristar_t *ts, tristar_progress_fn progress,
+                                                                void *arg);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"
+#include "runtime/base/progress.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/numa.h"
 #include "runtime/machine/predict.h"
@@ -281,6 +282,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
       (factor->rows ? tsi_row_node_kernels_select : tsi_node_kernels_select)(factor->analysis->factor_scalar);
   plan->triangle = tsi_take(&places->triangle);
   TSI_TRY_OUT(choose_chunks(env, plan, places->device));
+  TSI_TRY_OUT(tsi_progress_look(env, TRISTAR_PHASE_PLAN, 0.3));
   plan->way = tsi_way_of_plan(plan, devices);
   if (plan->way.kind != TRISTAR_WAY_SERIAL)
     TSI_TRY_OUT(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
@@ -312,6 +314,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   fill_stats(plan);
   plan->stats.unfit_bytes = places->unfit_bytes;
   plan->stats.devices = plan->subtrees ? tsi_device_subtrees_devices(plan->subtrees) : plan->triangle != NULL;
+  TSI_TRY_OUT(tsi_progress_look(env, TRISTAR_PHASE_PLAN, 0.7));
   TSI_TRY_OUT(warm_up(plan));
   plan->stats.plan_seconds = tsi_clock() - begin - plan->stats.start_seconds;
   tsi_log(env, TRISTAR_LOG_INFO, "plan: %lld chunks, %lld slices, %s on %d workers, kernels %s, %.3g s",

@@ -2,6 +2,7 @@
 #include "runtime/solve/request.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/base/progress.h"
 #include "runtime/rows/row_factor.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/trace.h"
@@ -207,6 +208,9 @@ static void finish(tristar_request_t *r) {
 bool tsi_request_advance(tristar_request_t *r, bool wait) {
   if (r->ended) return tsi_in_flight_done(r->plan, &r->done, wait);
   while (!r->done) {
+    if (r->next < r->nrhs)
+      tsi_request_fail(r,
+                       tsi_progress_look(env_of(r), TRISTAR_PHASE_SOLVE, (double)r->next / (double)r->nrhs));
     if (!tsi_failure_exists(&r->failure) && r->running < r->plan->followed && r->next < r->nrhs)
       tsi_request_fail(r, start_block(r));
     else if (r->running == 0) {

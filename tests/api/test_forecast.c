@@ -81,7 +81,8 @@ static void check_exact(tristar_t *ts, const char *name, tristar_method method, 
   CHECK_MSG(!stats.judged && stats.peak_bytes == f.factor_peak_bytes, "%s %c: %zu bytes, %zu forecast", name,
             scalar, stats.peak_bytes, f.factor_peak_bytes);
   const size_t factored = bytes_held(ts);
-  CHECK_MSG(factored - before == f.factor_bytes, "%zu bytes, %zu forecast", factored - before, f.factor_bytes);
+  CHECK_MSG(factored - before == f.factor_bytes, "%zu bytes, %zu forecast", factored - before,
+            f.factor_bytes);
   tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   CHECK(bytes_held(ts) - factored == f.plan_bytes);
   CHECK(f.peak_bytes >= before + f.factor_peak_bytes && f.least_peak_bytes == f.factor_peak_bytes);
@@ -116,10 +117,9 @@ static void check_close(tristar_t *ts, const char *name, tristar_method method) 
   tristar_factor_t *factor = NEW_FACTOR(s.analysis, s.values);
   CHECK_OK(tristar_factor_get_stats(factor, &stats));
   CHECK(f.workers > 1 && f.least_peak_bytes < f.factor_peak_bytes);
-  CHECK_MSG(stats.peak_bytes >= f.least_peak_bytes &&
-                (double)stats.peak_bytes <= 1.1 * (double)f.factor_peak_bytes,
-            "%s: %zu bytes, %zu to %zu forecast", name, stats.peak_bytes, f.least_peak_bytes,
-            f.factor_peak_bytes);
+  CHECK_MSG(
+      stats.peak_bytes >= f.least_peak_bytes && (double)stats.peak_bytes <= 1.1 * (double)f.factor_peak_bytes,
+      "%s: %zu bytes, %zu to %zu forecast", name, stats.peak_bytes, f.least_peak_bytes, f.factor_peak_bytes);
   tristar_factor_destroy(&factor);
   free_system(&s);
 }

@@ -1,0 +1,27 @@
+/* The program's function that follows the calls of a context, and may cancel them (tristar_set_progress).
+ *
+ * Job. What works for long looks here now and then, from any thread. Ten times a second, and when the phase
+ * changes, that calls the function.
+ *
+ * Reads   the clock.   Writes  nothing but its own members.
+ * Invariant: one thread at a time calls the function. */
+#pragma once
+
+#include "runtime/base/env.h"
+#include "tristar_forecast.h"
+
+/* Sets the function; NULL: none. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_progress_set(tsi_env *env, tristar_progress_fn progress, void *arg);
+/* Of an env that ends. */
+void tsi_progress_finish(tsi_env *env);
+
+/* Does a function follow? */
+static inline bool tsi_progress_follows(const tsi_env *env) {
+  return atomic_load_explicit(&env->progress, memory_order_relaxed) != NULL;
+}
+TRISTAR_CHECKED tristar_status tsi_progress_call(tsi_env *env, tristar_phase phase, double share);
+/* share: of the phase that is done, 0 to 1. Errors: CANCELLED. */
+TRISTAR_CHECKED static inline tristar_status tsi_progress_look(tsi_env *env, tristar_phase phase,
+                                                               double share) {
+  return tsi_progress_follows(env) ? tsi_progress_call(env, phase, share) : TRISTAR_OK;
+}

@@ -1,0 +1,174 @@
+/* A function that follows a context sees all phases, with shares between 0 and 1, and cancels calls at any
+ * moment: they return CANCELLED within a second, nothing is leaked, and later calls give the bits that they
+ * give without a function. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "tests/support/context.h"
+#include "tests/support/objects.h"
+#include "tests/support/random.h"
+#include "tests/support/subtests.h"
+#include "tristar_forecast.h"
+#include "tristar_matrix.h"
+
+enum { COLUMNS = 200, ROUNDS = 200 };
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What the function saw; it cancels from the time `from` on. */
+typedef struct seen {
+  double from, cancelled;
+  int calls[4];
+} seen;
+
+static int follow(void *arg, const tristar_progress_point *point) {
+  seen *s = arg;
+  CHECK(point->share >= 0 && point->share <= 1 && (unsigned)point->phase <= TRISTAR_PHASE_SOLVE);
+  s->calls[point->phase]++;
+  if (now() < s->from) return 0;
+  if (s->cancelled == 0) s->cancelled = now();
+  return 1;
+}
+
+typedef struct problem {
+  tristar_t *ts;
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  double *b, *x, *wanted; /* n x COLUMNS */
+} problem;
+
+static size_t bytes_of(const problem *p) {
+  return (size_t)p->view.rows * COLUMNS * sizeof(double);
+}
+
+static tristar_status solve(const problem *p) {
+  return tristar_solve(p->plan, TRISTAR_N, COLUMNS, p->b, p->view.rows, p->x, p->view.rows);
+}
+
+static problem make_problem(tristar_t *ts) {
+  problem p = {.ts = ts};
+  p.view = read_view(ts, "gen:poisson3d7:17", &p.matrix);
+  p.analysis = NEW_ANALYSIS(ts, &p.view, NULL);
+  p.factor = NEW_FACTOR(p.analysis, p.view.values);
+  p.plan = NEW_PLAN(p.factor, NULL);
+  p.b = malloc(bytes_of(&p));
+  p.x = malloc(bytes_of(&p));
+  p.wanted = malloc(bytes_of(&p));
+  for (int64_t k = 0; k < p.view.rows * COLUMNS; k++) p.b[k] = (double)(k % 11) - 5;
+  CHECK_OK(solve(&p));
+  memcpy(p.wanted, p.x, bytes_of(&p));
+  return p;
+}
+
+static void free_problem(problem *p) {
+  tristar_plan_destroy(&p->plan);
+  tristar_factor_destroy(&p->factor);
+  tristar_analysis_destroy(&p->analysis);
+  tristar_matrix_destroy(&p->matrix);
+  free(p->b);
+  free(p->x);
+  free(p->wanted);
+}
+
+static tristar_status call(const problem *p, int kind) {
+  tristar_analysis_t *analysis = NULL;
+  tristar_factor_t *factor = NULL;
+  tristar_plan_t *plan = NULL;
+  tristar_status status = TRISTAR_OK;
+  switch (kind) {
+  case 0:
+    status = tristar_analyze(p->ts, &p->view, NULL, &analysis);
+    CHECK((status == TRISTAR_OK) == (analysis != NULL));
+    break;
+  case 1:
+    status = tristar_factor(p->analysis, p->view.values, &factor);
+    CHECK((status == TRISTAR_OK) == (factor != NULL));
+    break;
+  case 2:
+    status = tristar_refactor(p->factor, p->view.values);
+    break;
+  case 3:
+    status = tristar_plan(p->factor, NULL, &plan);
+    CHECK((status == TRISTAR_OK) == (plan != NULL));
+    break;
+  case 4:
+    status = solve(p);
+    break;
+  default:
+    status = tristar_solve_refined(p->plan, TRISTAR_N, COLUMNS, p->b, p->view.rows, p->x, p->view.rows, NULL,
+                                   NULL);
+  }
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+  return status;
+}
+
+/* Cancels a call after so many seconds. Returns whether it was still running. */
+static bool cancel(const problem *p, int kind, double after) {
+  const size_t before = bytes_held(p->ts);
+  seen s = {.from = now() + after};
+  CHECK_OK(tristar_set_progress(p->ts, follow, &s));
+  const tristar_status status = call(p, kind);
+  const double end = now();
+  CHECK_OK(tristar_set_progress(p->ts, NULL, NULL));
+  CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_CANCELLED);
+  if (status == TRISTAR_ERR_CANCELLED)
+    CHECK_MSG(end - s.cancelled < 1, "call %d ended %g s later", kind, end - s.cancelled);
+  CHECK_MSG(bytes_held(p->ts) == before || kind >= 4, "call %d leaks %zu bytes", kind,
+            bytes_held(p->ts) - before);
+  if (kind == 2 && status == TRISTAR_ERR_CANCELLED) {
+    CHECK_STATUS(solve(p), TRISTAR_ERR_STALE);
+    CHECK_OK(tristar_refactor(p->factor, p->view.values));
+  }
+  return status == TRISTAR_ERR_CANCELLED;
+}
+
+static void check_cancelled(tristar_t *ts) {
+  static const double longest[] = {0.2, 0.2, 0.2, 0.01, 0.2, 0.3}; /* about what the calls take */
+  int cancelled[6] = {0};
+  uint64_t state = 7;
+  problem p = make_problem(ts);
+  for (int k = 0; k < ROUNDS; k++) {
+    const int kind = k % 6;
+    const double share = (double)(next_random(&state) % 1000) / 1000;
+    cancelled[kind] += cancel(&p, kind, k < 6 ? 0 : share * longest[kind]);
+  }
+  for (int kind = 0; kind < 6; kind++) CHECK_MSG(cancelled[kind] > 0, "call %d was never cancelled", kind);
+  CHECK_OK(solve(&p));
+  CHECK(memcmp(p.x, p.wanted, bytes_of(&p)) == 0);
+  free_problem(&p);
+}
+
+static void check_followed(tristar_t *ts) {
+  problem p = make_problem(ts);
+  seen s = {.from = now() + 1e6};
+  CHECK_OK(tristar_set_progress(ts, follow, &s));
+  for (int kind = 0; kind < 6; kind++) CHECK_OK(call(&p, kind));
+  CHECK_OK(solve(&p));
+  CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+  for (int phase = 0; phase < 4; phase++) CHECK(s.calls[phase] > 0);
+  CHECK(memcmp(p.x, p.wanted, bytes_of(&p)) == 0);
+  CHECK_STATUS(tristar_set_progress(NULL, follow, NULL), TRISTAR_ERR_ARGUMENT);
+  free_problem(&p);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_without_starpu(false);
+  RUN(check_followed(ts));
+  RUN(check_cancelled(ts));
+  close_context(&ts);
+  ts = open_with_starpu(2, false);
+  RUN(check_followed(ts));
+  RUN(check_cancelled(ts));
+  close_context(&ts);
+  return 0;
+}
