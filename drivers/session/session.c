@@ -10,6 +10,7 @@
 
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
+#include "drivers/session/signals.h"
 #include "drivers/session/variant.h"
 #include "runtime/context/context.h"
 
@@ -47,6 +48,8 @@ static bool names(const char *message, const char *subject) {
 bool tsi_session_check(tsi_session *s, tristar_status status, const char *subject) {
   char text[512] = "";
   if (status == TRISTAR_OK) return true;
+  if (status == TRISTAR_ERR_CANCELLED && tsi_interrupted())
+    return tsi_session_fail(s, status, "%s: interrupted", subject);
   tristar_get_error(s->ts, text, sizeof text); /* without a context: of its creation */
   if (*text == '\0') snprintf(text, sizeof text, "%s", tristar_status_name(status));
   char *place = strstr(text, " [TRISTAR_ERR_"); /* for developers: function, file and line */
@@ -273,11 +276,17 @@ tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   return options;
 }
 
-/* The library then writes lines of progress during long calls of METIS and others. */
-static int go_on(void *arg, const tristar_analysis_point *point) {
+/* Ctrl-C ends what the library does. It then also writes lines of progress during long calls of METIS. */
+static int stop(void *arg, const tristar_progress_point *point) {
   (void)arg;
   (void)point;
-  return 0;
+  return tsi_interrupted();
+}
+
+static bool follow(tsi_session *s) {
+  if (tsi_console_level(s->settings->verbose) != TRISTAR_LOG_PROGRESS) return true;
+  tsi_note_interrupts();
+  return tsi_session_check(s, tristar_set_progress(s->ts, stop, NULL), s->name);
 }
 
 bool tsi_session_analyze(tsi_session *s) {
@@ -285,8 +294,8 @@ bool tsi_session_analyze(tsi_session *s) {
   tristar_plan_options ignored;
   const double begin = tsi_now();
   tsi_variant_apply(s->settings->variant, &options, &ignored);
-  if (tsi_console_level(s->settings->verbose) == TRISTAR_LOG_PROGRESS) options.progress = go_on;
-  if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
+  if (!follow(s) || !tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name))
+    return false;
   tristar_analysis_get_stats(s->analysis, &s->a);
   s->analyze_s = tsi_now() - begin;
   return true;

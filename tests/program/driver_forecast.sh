@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# driver_forecast.sh PROGRAM: forecasts of tristar info; a memory limit; Ctrl-C. Works in the current folder.
+tristar=$1
+failed=0
+
+fail() {
+  echo "driver_forecast: $*"
+  failed=1
+}
+
+# expect STATUS REGEX ARGUMENT...
+expect() {
+  local wanted=$1 regex=$2
+  shift 2
+  "$tristar" "$@" >output.txt 2>&1 </dev/null
+  local status=$?
+  [ $status -eq "$wanted" ] && grep -qE -e "$regex" output.txt && return
+  fail "tristar $*: status $status, not $wanted, or no '$regex'"
+  cat output.txt
+}
+
+expect 0 '^forecast +[0-9.]+ MB at the peak' info gen:poisson3d7:16 --forecast
+grep -q '^factor' output.txt && fail "--forecast factors"
+expect 0 '"forecast_bytes":' info gen:poisson3d7:16 --forecast --json -
+expect 0 '"forecast_s":' info gen:poisson3d7:16 --engine serial --json -
+python3 - <<'P' || fail "the forecast is not the peak"
+import json
+found = json.load(open("output.txt"))
+raise SystemExit(found["forecast_bytes"] != found["peak_after_analysis_bytes"])
+P
+expect 1 'needs? .*limit of 4194304 bytes \(--memory-limit\)|exceed the limit of 4194304 bytes \(--memory-limit\)' solve gen:poisson3d7:16 --memory-limit 4M
+expect 0 '^accuracy' solve gen:poisson3d7:16 --memory-limit 1.5G
+expect 0 '^forecast' solve gen:poisson3d7:16 --memory-limit 0.001T
+expect 2 'suffix' solve gen:poisson3d7:16 --memory-limit 4X
+expect 2 'too few' solve gen:poisson3d7:16 --memory-limit 0
+
+# Ctrl-C after a while: within a second the program ends with its own message.
+for after in 0.5 1 1.5; do
+  timeout --preserve-status -s INT -k 1 $after "$tristar" solve gen:poisson3d7:56 --verbose >output.txt 2>&1 </dev/null
+  status=$?
+  [ $status -eq 0 ] && continue # it was faster
+  [ $status -eq 130 ] && continue # before the analysis
+  [ $status -eq 1 ] && grep -q 'interrupted$' output.txt && continue
+  fail "SIGINT after $after s: status $status"
+  tail -3 output.txt
+done
+exit $failed
