@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/threads.h"
 
 #define CALL_SECONDS 0.1
 
@@ -20,9 +21,11 @@ tristar_status tsi_progress_set(tsi_env *env, tristar_progress_fn call, void *ar
   if (p == NULL && call == NULL) return TRISTAR_OK;
   if (p == NULL) {
     p = calloc(1, sizeof *p);
-    if (p == NULL || pthread_mutex_init(&p->lock, NULL) != 0) {
+    if (p == NULL) TSI_FAIL(env, TRISTAR_ERR_MEMORY, "out of memory: %zu bytes", sizeof *p);
+    const tristar_status status = tsi_mutex_init(env, &p->lock);
+    if (status != TRISTAR_OK) {
       free(p);
-      TSI_FAIL(env, TRISTAR_ERR_MEMORY, "out of memory: %zu bytes", sizeof *p);
+      return status;
     }
   }
   pthread_mutex_lock(&p->lock);

@@ -6,7 +6,6 @@
 
 #include "codelets/cpu/base/panel.h"
 #include "partition/order/pairs.h"
-#include "runtime/factor/assembly.h"
 #include "runtime/factor/factor_forecast.h"
 #include "runtime/matrix/full.h"
 #include "runtime/base/clock.h"

@@ -106,6 +106,10 @@ TRISTAR_CHECKED tristar_status tsi_analysis_again(const tristar_analysis_t *anal
  * SINGULAR_PERTURB. */
 TRISTAR_CHECKED tristar_status tsi_analysis_match_again(const tristar_analysis_t *analysis,
                                                         const void *values, tristar_analysis_t **out);
+/* Fills analysis->lower and, for LU, ->upper from pattern, in_row and out_row (assembly.c). Errors: MEMORY.
+ */
+TRISTAR_CHECKED tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *analysis);
+void tsi_assembly_finish(tsi_env *env, tristar_analysis_t *analysis);
 TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
 

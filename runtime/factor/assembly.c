@@ -1,5 +1,5 @@
-/* Builds the assembly lists by counting and filling: see assembly.h. */
-#include "runtime/factor/assembly.h"
+/* Builds the assembly lists by counting and filling: see analysis.h. */
+#include "runtime/factor/analysis.h"
 
 #include "dag/factor/front_teams.h"
 

@@ -2,7 +2,6 @@
 #include "runtime/factor/factor.h"
 
 #include "codelets/cpu/base/panel.h"
-#include "runtime/factor/assembly.h"
 #include "runtime/factor/factor_forecast.h"
 #include "runtime/factor/method.h"
 #include "runtime/factor/update.h"

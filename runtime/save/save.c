@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "runtime/base/output_file.h"
-#include "runtime/factor/assembly.h"
 #include "runtime/save/objects.h"
 
 #define BUFFER ((size_t)1 << 20) /* of a file: small records are joined */

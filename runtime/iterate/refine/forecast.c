@@ -1,5 +1,5 @@
-/* tristar_analysis_forecast: the factorization (factor_forecast.h), the plan (plan_forecast.h), and the trial
- * solves of a factor (judge.h).
+/* tristar_analysis_forecast: the factorization (factor_forecast.h), the trial solves of a factor (judge.h),
+ * and a plan, which is made for a factor without values and destroyed.
  *
  * Reads   an analysis.   Writes  the caller's forecast. */
 #include "tristar_forecast.h"
@@ -7,7 +7,8 @@
 #include "runtime/base/options.h"
 #include "runtime/factor/factor_forecast.h"
 #include "runtime/iterate/refine/judge.h"
-#include "runtime/solve/plan_forecast.h"
+#include "runtime/solve/plan.h"
+#include "runtime/solve/request.h"
 
 static tristar_status check(const tristar_analysis_t *an, const tristar_plan_options *options) {
   const tsi_env *env = &an->ts->env;
@@ -20,6 +21,61 @@ static tristar_status check(const tristar_analysis_t *an, const tristar_plan_opt
   return TRISTAR_OK;
 }
 
+/* What a plan and its solves take: bytes, seconds. */
+typedef struct plan_forecast {
+  size_t plan;    /* with the workspace and the tasks of a solve */
+  size_t solve;   /* of other workspaces that a solve with options->nrhs columns needs at the same time */
+  size_t columns; /* that a solve with `columns` columns adds to the workspace */
+  double seconds; /* of a solve with one column */
+} plan_forecast;
+
+/* Replays of blocks that overlap, each with this stride. */
+static tristar_status weigh_replays(tristar_plan_t *plan, int count, tsi_index stride, size_t *bytes) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  tsi_replay *replay[TSI_BLOCKS] = {NULL};
+  tsi_tasks *tasks;
+  const size_t before = atomic_load(&env->memory.current);
+  for (int k = 0; k < count; k++) {
+    TSI_TRY_OUT(tsi_replay_take(plan, stride, &replay[k]));
+    TSI_TRY_OUT(tsi_replay_tasks(replay[k], tsi_plan_list(plan), tsi_plan_sweeps(plan), &tasks));
+  }
+  *bytes = atomic_load(&env->memory.current) - before;
+out:
+  for (int k = 0; k < count; k++)
+    if (replay[k] != NULL) tsi_replay_give_back(replay[k]);
+  return status;
+}
+
+static tristar_status weigh_plan(tristar_factor_t *factor, const tristar_plan_options *options,
+                                 tsi_index columns, plan_forecast *forecast) {
+  TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  tsi_env *env = &factor->ts->env;
+  const size_t before = atomic_load(&env->memory.current);
+  TSI_TRY(tsi_plan_cut(factor, options, NULL, &plan));
+  const bool overlap = tsi_way_has_tasks(&plan->way) && options->nrhs > plan->block;
+  forecast->plan = atomic_load(&env->memory.current) - before;
+  TSI_TRY(weigh_replays(plan, overlap ? plan->followed : 1, tsi_workspace_stride(tsi_plan_columns(options)),
+                        &forecast->solve));
+  TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(columns), &forecast->columns));
+  forecast->seconds = plan->stats.predicted_seconds;
+  return TRISTAR_OK;
+}
+
+static tristar_status forecast_plan(tristar_analysis_t *an, const tristar_plan_options *options,
+                                    tsi_index columns, plan_forecast *forecast) {
+  static char values; /* nobody reads any */
+  TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+  *forecast = (plan_forecast){.seconds = 0};
+  TSI_TRY(tsi_factor_create_empty(an, &factor));
+  factor->valid = true;
+  factor->lower = &values;
+  if (tsi_analysis_is_lu(an)) factor->upper = &values;
+  const tristar_status status = weigh_plan(factor, options, columns, forecast);
+  factor->lower = factor->upper = NULL;
+  return status;
+}
+
 static size_t larger(size_t a, size_t b) {
   return a > b ? a : b;
 }
@@ -27,12 +83,12 @@ static size_t larger(size_t a, size_t b) {
 static tristar_status make(tristar_analysis_t *an, tristar_plan_options *options,
                            tristar_forecast *forecast) {
   tsi_factor_forecast f;
-  tsi_plan_forecast p;
+  plan_forecast p;
   const size_t held = atomic_load(&an->ts->env.memory.current);
   TSI_TRY(check(an, options));
   options->place = TRISTAR_PLACE_CPU;
   TSI_TRY(tsi_factor_forecast_make(an, &f));
-  TSI_TRY(tsi_plan_forecast_make(an, options, TSI_TRIAL_COLUMNS, &p));
+  TSI_TRY(forecast_plan(an, options, TSI_TRIAL_COLUMNS, &p));
   const size_t trials = f.factor + p.plan + p.columns + tsi_judge_bytes(an);
   const size_t foreseen = tsi_judge_is_foreseen(an) ? trials : 0;
   *forecast = (tristar_forecast){.analysis_bytes = tsi_analysis_bytes(an),

@@ -1,5 +1,5 @@
 /* See dissection.h. */
-#include "partition/order/dissection.h"
+#include "runtime/factor/dissection.h"
 
 #include "partition/order/graph.h"
 #include "partition/order/ordering.h"
