@@ -1,13 +1,13 @@
-/* Values for which a factorization has small pivots, or inverts diagonal blocks that have entries of very
- * different sizes, after others of the same pattern for which it has not: plain solves lose digits of rows
- * whose terms are small, and are refined. */
+/* Values for which a factorization has small pivots, inverts diagonal blocks that have entries of very
+ * different sizes, or scales rows by factors up to 2^20 apart, after others of the same pattern for which it
+ * has not: plain solves lose digits of rows whose terms are small, and are refined. */
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/systems/far_units.h"
 
 enum { SYSTEMS = 600, SHOWN = 3 };
 
-typedef enum kind { SMALL_BLOCK, SMALL_DIAGONAL, EQUAL_ROWS, KINDS } kind;
+typedef enum kind { SMALL_BLOCK, SMALL_DIAGONAL, EQUAL_ROWS, UNEVEN, KINDS } kind;
 
 /* Two rows, and columns if it is symmetric, become nearly the same where both have entries. */
 static void make_rows_equal(dense *m, bool symmetric, long double apart, uint64_t *state) {
@@ -23,9 +23,19 @@ static void make_rows_equal(dense *m, bool symmetric, long double apart, uint64_
   m->a[s][s] = m->a[r][s] * (1 + apart);
 }
 
+/* [a c; c 0], where |a| is 2^-16 to 2^-20 times |c|: its scaling makes them equal, though c x_0 is as large
+ * as c x_1. */
+static void make_uneven(dense *m, uint64_t *state) {
+  const int apart = 16 + (int)(next_random(state) % 5);
+  m->a[0][1] = m->a[1][0] = 1 + 0.5L * creall(draw(state, false));
+  m->a[0][0] = ldexpl(1 + 0.5L * creall(draw(state, false)), -apart);
+  m->a[1][1] = 0;
+}
+
 static void spoil(dense *m, kind what, bool symmetric, uint64_t *state) {
   const long double apart = ldexpl(1, -(int)(next_random(state) % 45));
   const int h = m->n / 2;
+  if (what == UNEVEN) make_uneven(m, state);
   if (what == EQUAL_ROWS) make_rows_equal(m, symmetric, apart, state);
   for (int i = 0; i < m->n && what == SMALL_DIAGONAL; i++) m->a[i][i] *= apart;
   for (int i = 0; i < h && what == SMALL_BLOCK; i++)
@@ -58,6 +68,7 @@ static void check(tristar_t *ts, tristar_method method, kind what) {
   for (int k = 0; k < SYSTEMS; k++) {
     dense good, bad;
     make_matrix(&bad, method, TRISTAR_DOUBLE, 0, &state);
+    if (what == UNEVEN) bad.n = 2;
     good = bad;
     for (int i = 0; i < good.n; i++) good.a[i][i] += 4 * good.n;
     spoil(&bad, what, symmetric, &state);

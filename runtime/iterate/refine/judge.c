@@ -21,6 +21,8 @@
 #define WEAK_APART 0.56
 #define WEAK_INVERSES 0.128
 #define MISSED 0.2
+#define MISSED_UNEVEN 0.1 /* where units are uneven, but not apart */
+#define FEW_ROWS 100      /* of which two trials may miss too many */
 /* Times tsi_apart_units: no trials show which rows of other right-hand sides are lost. Imports: solves do not
  * use their weights, so they lose more. */
 #define REMOTE 3
@@ -54,9 +56,9 @@ static bool is_weak(const tristar_factor_t *factor) {
          (pivot < TSI_WEAK && ldexp(pivot, -tsi_scaling_spread(factor)) < pow(epsilon, WEAK_APART));
 }
 
-/* What errors of solves may be, by those of a few trials. */
-static double expect(const tristar_factor_t *factor, double error) {
-  return error / pow(epsilon_of(factor), MISSED);
+/* What errors of solves may be, by those of a few trials. missed: an exponent of eps. */
+static double expect(const tristar_factor_t *factor, double error, double missed) {
+  return error / pow(epsilon_of(factor), missed);
 }
 
 /* What errors of solves are at least where units are so far apart. */
@@ -65,10 +67,17 @@ static double least_error(const tristar_factor_t *factor, int spread) {
   return spread > remote * tsi_apart_units(factor->analysis->factor_scalar) ? 1 : 0;
 }
 
+/* Can units cost digits? Rounding errors of the largest rows are eps 2^spread times the terms of the smallest
+ * one (sigma(A, x) of Skeel 1980); with what trials miss that is eps^(2/3) beyond 2^12, in single precision
+ * 2^5. */
+static bool are_uneven(const tristar_factor_t *factor, int spread) {
+  return ldexp(1, spread) > pow(epsilon_of(factor), MISSED_UNEVEN - 1.0 / 3);
+}
+
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
   return is_suspicious(factor) || is_weak(factor) || inherits_errors(factor) ||
          tsi_factor_inverts_badly(factor) || has_grown(factor) ||
-         tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
+         are_uneven(factor, tsi_scaling_spread(factor));
 }
 
 bool tsi_judge_suspects(const tristar_factor_t *factor) {
@@ -386,23 +395,27 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   return TRISTAR_OK;
 }
 
-/* Where units are far apart, b and x as they are scaled may have entries of any size, and a solve that is not
- * refined loses the small ones. Each row is judged in its own unit. */
+/* Where units are apart, b and x as they are scaled may have entries of any size, and a solve that is not
+ * refined loses the small ones. Each row is judged in its own unit. Where units are only uneven, two trials
+ * are enough for many rows. */
 static tristar_status judge_units(trials *t, tristar_factor_t *factor, int spread) {
   const tsi_system *system = t->system;
   double *error = &factor->stats.solve_error;
-  const int apart = tsi_apart_units(factor->analysis->factor_scalar);
+  const bool apart = spread > tsi_apart_units(factor->analysis->factor_scalar);
+  const bool all = apart || system->team->n <= FEW_ROWS;
   double found = 0;
-  if (tsi_factor_loses_digits(factor) || spread <= apart) return TRISTAR_OK;
-  t->strict = true;
-  TSI_TRY(try_solves(t, factor, TRIAL_ONES, TRIAL_LAST, &found));
-  *error = tsi_larger(tsi_larger(*error, least_error(factor, spread)), expect(factor, found));
+  if (tsi_factor_loses_digits(factor) || !are_uneven(factor, spread)) return TRISTAR_OK;
+  t->strict = apart;
+  TSI_TRY(try_solves(t, factor, all ? TRIAL_ONES : TRIAL_UNITS - 1, all ? TRIAL_LAST : TRIAL_UNITS, &found));
+  *error = tsi_larger(tsi_larger(*error, least_error(factor, spread)),
+                      expect(factor, found, apart ? MISSED : MISSED_UNEVEN));
   factor->stats.judged = 1;
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
-    tsi_log(system->env, TRISTAR_LOG_WARNING,
-            "factor: scalings of rows or columns differ by more than 2^%d: solves that are not refined may "
-            "have backward errors of %.1e; tristar_solve refines",
-            apart, *error);
+    tsi_log(
+        system->env, apart ? TRISTAR_LOG_WARNING : TRISTAR_LOG_INFO,
+        "factor: scalings of rows or columns differ by 2^%d: solves that are not refined may have backward "
+        "errors of %.1e; tristar_solve refines",
+        spread, *error);
   return TRISTAR_OK;
 }
 
@@ -415,7 +428,7 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor) {
   if (stats->perturbed_pivots > 0 || !is_weak(factor)) return TRISTAR_OK;
   t->strict = false;
   TSI_TRY(try_solves(t, factor, TRIAL_ONES, TRIAL_LAST, &found));
-  stats->solve_error = tsi_larger(stats->solve_error, expect(factor, found));
+  stats->solve_error = tsi_larger(stats->solve_error, expect(factor, found, MISSED));
   if (stats->reciprocal_condition > 0 && !stats->singular)
     stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) / stats->reciprocal_condition);
   factor->scaled_error = stats->solve_error;
@@ -470,7 +483,7 @@ tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *fact
     double error = 0;
     TSI_TRY(try_solves(&t, factor, which, which, &error));
     if (isfinite(error))
-      stats->solve_error = fmax(stats->solve_error, t.strict ? expect(factor, error) : error);
+      stats->solve_error = fmax(stats->solve_error, t.strict ? expect(factor, error, MISSED) : error);
   }
   factor->scaled_error = stats->solve_error;
   stats->solve_error = fmax(stats->solve_error, least_error(factor, tsi_scaling_spread(factor)));
