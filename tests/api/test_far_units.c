@@ -152,6 +152,86 @@ static void check_wide_rhs(tristar_t *ts, tristar_method method, int span) {
             3 * SYSTEMS);
 }
 
+/* A symmetric matrix in units of 2^+-300, x in these units but for single rows, and a small error of a row.
+ */
+static void make_import(dense *m, double *g, double *b, double *x, uint64_t *state) {
+  make_matrix(m, TRISTAR_METHOD_LDLT, TRISTAR_DOUBLE, 0, state);
+  const int n = m->n;
+  for (int i = 0; i < n; i++) g[i] = ldexp(1, draw_exponent(state, 150));
+  for (int i = 0; i < n; i++)
+    x[i] = ldexp((double)creall(draw(state, false)), draw_exponent(state, 25)) * g[i];
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j <= i; j++) {
+      m->a[i][j] *= ldexpl(1, draw_exponent(state, 25)) / g[i] / g[j];
+      m->a[j][i] = m->a[i][j];
+    }
+  }
+  for (int i = 0; i < n; i++) {
+    long double sum = 0;
+    for (int j = 0; j < n; j++) sum += creall(m->a[i][j]) * x[j];
+    b[i] = (double)(sum * (1 + 1e-6L * creall(draw(state, false))));
+  }
+}
+
+/* The largest error of a row that counts by figures.md, with the scaling of the import and ones. */
+static long double documented_error(const dense *m, const double *g, const double *b, const double *x) {
+  const int n = m->n;
+  long double plain = 0, weighted = 0, worst = 0;
+  for (int i = 0; i < n; i++) {
+    plain = fmaxl(plain, fabs(x[i]));
+    weighted = fmaxl(weighted, fabs(x[i]) / g[i]);
+  }
+  for (int i = 0; i < n; i++) {
+    long double rest = b[i], size = fabs(b[i]), by_g = 0, by_ones = 0;
+    for (int j = 0; j < n; j++) {
+      const long double a = creall(m->a[i][j]);
+      rest -= a * x[j];
+      size += fabsl(a * x[j]);
+      by_g += fabsl(a) * g[j];
+      by_ones += fabsl(a);
+    }
+    const long double limit = 1000 * n * 0x1p-52L * (fminl(by_g * weighted, by_ones * plain) + fabs(b[i]));
+    if (size > 2 * limit) worst = fmaxl(worst, fabsl(rest) / size);
+  }
+  return worst;
+}
+
+/* A scaling that is given with an import says which rows count, whatever TriStar finds for the matrix. */
+static void check_residual_of_import(tristar_t *ts) {
+  uint64_t state = 1;
+  int wrong = 0;
+  for (int k = 0; k < SYSTEMS; k++) {
+    static dense m;
+    double g[N_MAX], b[N_MAX], x[N_MAX], ones[N_MAX], error;
+    int32_t ptr[N_MAX + 1], index[N_MAX];
+    tristar_factors factors;
+    make_import(&m, g, b, x, &state);
+    const int n = m.n;
+    for (int i = 0; i <= n; i++) ptr[i] = i;
+    for (int i = 0; i < n; i++) {
+      index[i] = i;
+      ones[i] = 1;
+    }
+    tristar_view view = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+    tristar_factors_init(&factors);
+    factors.n = n;
+    factors.method = TRISTAR_METHOD_LDLT;
+    factors.lower.ptr = ptr;
+    factors.lower.index = index;
+    factors.lower.values = factors.diagonal = ones;
+    factors.lower.ptr_bits = factors.lower.index_bits = 32;
+    factors.row_scale = factors.column_scale = g;
+    factors.matrix = &view;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
+    CHECK_OK(tristar_import_supernodal(ts, &factors, &factor));
+    CHECK_OK(tristar_residual(factor, TRISTAR_N, 1, b, n, x, n, NULL, n, &error));
+    const long double least = documented_error(&m, g, b, x);
+    if (error < 0.99L * least && wrong++ < SHOWN) fprintf(stderr, "n %d: %g, not %Lg\n", n, error, least);
+    free_view(&view);
+  }
+  CHECK_MSG(wrong == 0, "%d of %d residuals are too small", wrong, SYSTEMS);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_scalar scalars[] = {TRISTAR_DOUBLE, TRISTAR_COMPLEX_DOUBLE, TRISTAR_SINGLE,
@@ -167,6 +247,7 @@ int main(int argc, char **argv) {
       RUN(check_direct(ts, methods[m], scalars[s], false));
       if (methods[m] != TRISTAR_METHOD_LLT) RUN(check_direct(ts, methods[m], scalars[s], true));
     }
+  RUN(check_residual_of_import(ts));
   for (int m = 0; m < 3; m++) {
     RUN(check_wide_rhs(ts, methods[m], 60));
     RUN(check_wide_rhs(ts, methods[m], 500));

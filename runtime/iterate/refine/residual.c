@@ -14,12 +14,17 @@ tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_r
                       .op = op,
                       .column_weight = tsi_system_column_weight(system, op),
                       .strict = system->strict};
-  tristar_status status = TSI_ALLOC(env, r->row_sum, 2 * n);
+  const double *own = system->range[op == TRISTAR_N ? 1 : 0];
+  r->own_weight = own;
+  r->has_own = tsi_team_any(system->team, own != NULL && own != r->column_weight);
+  tristar_status status = TSI_ALLOC(env, r->row_sum, (r->has_own ? 4 : 2) * n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->bound, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->vector, n * system->kernels->scalar_bytes);
   TSI_TRY(tsi_team_agree(system->team, status));
   TSI_TRY(tsi_system_weigh(system, op, r->column_weight, r->row_sum));
-  if (r->column_weight != NULL) TSI_TRY(tsi_system_weigh(system, op, NULL, r->row_sum + n));
+  if (r->column_weight != NULL)
+    TSI_TRY(tsi_system_weigh(system, op, NULL, r->row_sum + (r->has_own ? 2 : 1) * n));
+  if (r->has_own) TSI_TRY(tsi_system_weigh(system, op, r->own_weight, r->row_sum + 3 * n));
   return TRISTAR_OK;
 }
 
@@ -30,6 +35,19 @@ void tsi_residual_finish(tsi_residual *r) {
   TSI_FREE(r->system->env, r->vector);
 }
 
+/* Three weights of columns are more than the kernels know. The second half of the sums becomes, for this x,
+ * the smaller norm of the rows by ones and by the scaling of an import: those sums are in the third and the
+ * fourth quarter. */
+static void unite_sums(const tsi_residual *r, const void *x, tsi_sizes *sizes) {
+  const tsi_system *system = r->system;
+  const tsi_index n = system->n;
+  double *least = r->row_sum + n, *ones = least + n, *own = ones + n, weighted, plain;
+  system->kernels->sizes(n, x, r->own_weight, &weighted, &plain);
+  weighted = tsi_team_largest(system->team, weighted);
+  for (tsi_index i = 0; i < n; i++) least[i] = tsi_smaller(ones[i] * sizes->plain, own[i] * weighted);
+  sizes->plain = 1;
+}
+
 /* The sizes that backward errors of x need. No term of a system of order zero is a rounding error. */
 static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
   const tsi_system *system = r->system;
@@ -37,6 +55,7 @@ static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
   system->kernels->sizes(system->n, x, r->column_weight, &sizes.weighted, &sizes.plain);
   sizes.weighted = tsi_team_largest(system->team, sizes.weighted);
   sizes.plain = tsi_team_largest(system->team, sizes.plain);
+  if (r->has_own) unite_sums(r, x, &sizes);
   return sizes;
 }
 

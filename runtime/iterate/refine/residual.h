@@ -9,10 +9,12 @@ typedef struct tsi_residual {
   const tsi_system *system;
   tristar_op op;
   const double *column_weight; /* of the columns of op(A) */
-  double *row_sum;             /* 2 n: |op(A)| column_weight, |op(A)| times ones */
-  double *bound;               /* n: |op(A)| |x| */
-  char *vector;                /* n scalars: b - op(A) x */
-  bool precise;                /* vector: with sums of the next wider precision; false at first */
+  const double *own_weight;    /* the scaling that an import with weights (factor.h) was given */
+  bool has_own;                /* it was given one, here or on other members */
+  double *row_sum; /* |op(A)| column_weight, |op(A)| times ones; has_own: 4 n, see unite_sums; else 2 n */
+  double *bound;   /* n: |op(A)| |x| */
+  char *vector;    /* n scalars: b - op(A) x */
+  bool precise;    /* vector: with sums of the next wider precision; false at first */
   bool strict; /* no denominator of a row counts as rounding errors (figures.md); at first as the system is */
 } tsi_residual;
 
