@@ -132,7 +132,7 @@ tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b
 /* How far x is from the solution. */
 typedef struct progress {
   double error; /* backward */
-  double size;  /* of the largest residual, as it is scaled; an error that is not SATURATED: not looked at */
+  double size;  /* of the largest residual, as it is scaled; an error that is not saturated: not looked at */
 } progress;
 
 #define SATURATED 0.5
@@ -144,7 +144,8 @@ typedef struct course {
   void *x;
   const tristar_refine_options *options;
   double tolerance;
-  bool leave; /* rows that are solved out of corrections */
+  bool leave;       /* rows that are solved out of corrections */
+  double saturated; /* errors above this one do not show how far x is from the solution */
   progress best;
   tristar_refine_result *result;
 } course;
@@ -160,13 +161,13 @@ static tristar_status look(const course *c, progress *now) {
   *now = (progress){NAN, NAN};
   TSI_TRY(tsi_residual_find(&r->residual, c->b, c->x, &now->error));
   if (c->leave && now->error > aim(c)) TSI_TRY(tsi_residual_leave_solved(&r->residual, c->b, c->x, aim(c)));
-  if (now->error > SATURATED) now->size = scaled_size(r, r->residual.vector, r->row_scale);
+  if (now->error > c->saturated) now->size = scaled_size(r, r->residual.vector, r->row_scale);
   return r->system->team->failure;
 }
 
 /* Is x nearer to the solution than it was, by that factor at least? */
-static bool is_nearer(const progress *now, const progress *before, double factor) {
-  if (now->error > SATURATED && before->error > SATURATED) return now->size < factor * before->size;
+static bool is_nearer(const course *c, const progress *now, const progress *before, double factor) {
+  if (now->error > c->saturated && before->error > c->saturated) return now->size < factor * before->size;
   return now->error < factor * before->error;
 }
 
@@ -179,7 +180,7 @@ static tristar_status improve(course *c, progress *now) {
   memcpy(r->best, c->x, bytes);
   r->kernels->add(r->system->n, c->x, r->correction);
   TSI_TRY(look(c, now));
-  if (is_nearer(now, &c->best, 1))
+  if (is_nearer(c, now, &c->best, 1))
     c->best = *now;
   else { /* farther, or NaN: keep the best */
     memcpy(c->x, r->best, bytes);
@@ -210,9 +211,9 @@ static tristar_status correct(course *c) {
     TSI_TRY(tsi_solve_in_range(r, 1, r->residual.vector, r->correction));
     TSI_TRY(improve(c, &now));
     note(c, result->steps + 1, 0, now.error);
-    if (!is_nearer(&now, &before, 1)) break;
+    if (!is_nearer(c, &now, &before, 1)) break;
     result->steps++;
-    if (!is_nearer(&c->best, &before, 0.9)) break;
+    if (!is_nearer(c, &c->best, &before, 0.9)) break;
     result->stop = TRISTAR_STOP_LIMIT;
   }
   return TRISTAR_OK;
@@ -267,9 +268,9 @@ static tristar_status iterate(course *c) {
     r->kernels->add(r->system->n, c->x, r->correction);
     TSI_TRY_OUT(look(c, &now));
     if (isnan(now.error)) break;
-    failed = is_nearer(&now, &before, 0.5) ? failed : failed + 1;
-    if (!is_nearer(&now, &c->best, 1)) continue;
-    failed = is_nearer(&now, &c->best, 0.5) ? 0 : failed;
+    failed = is_nearer(c, &now, &before, 0.5) ? failed : failed + 1;
+    if (!is_nearer(c, &now, &c->best, 1)) continue;
+    failed = is_nearer(c, &now, &c->best, 0.5) ? 0 : failed;
     c->best = now;
     memcpy(r->best, c->x, bytes);
   }
@@ -309,6 +310,7 @@ static tristar_status settle(const course *c, double *error) {
   s.r = &strict;
   s.options = &options;
   s.leave = true;
+  s.saturated = sqrt(strict.kernels->epsilon);
   TSI_TRY(look(&s, &s.best));
   TSI_TRY(correct(&s));
   if (s.best.error > aim(&s)) TSI_TRY(iterate(&s));
@@ -467,7 +469,7 @@ static tristar_status judge_singular(const tsi_refinement *r, const void *b, voi
 tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
                           const tristar_refine_options *options, tristar_refine_result *result) {
   tristar_refine_result own = {.history_count = result->history_count};
-  course c = {.r = r, .b = b, .x = x, .options = options, .result = &own};
+  course c = {.r = r, .b = b, .x = x, .options = options, .saturated = SATURATED, .result = &own};
   double residual;
   c.tolerance = options->tolerance > 0 ? options->tolerance : 2 * r->kernels->epsilon;
   TSI_TRY(look(&c, &c.best));

@@ -7,7 +7,9 @@
  * Where the solution spans more powers of two than numbers have digits, a solve leaves residuals in rows of
  * small terms that are rounding errors of the large ones. So FGMRES leaves out rows that are solved: then the
  * rounding errors are those of what it corrects. And as a backward error near one says nothing of how far a
- * row is from being solved, there the largest residual, as the factors scale it, tells progress.
+ * row is from being solved, there the largest residual, as the factors scale it, tells progress. Once only
+ * rows of small terms are left, the same holds for errors above sqrt(eps): unknowns that are nothing but
+ * rounding errors leave the same backward error, about 1 / cond, however small a correction makes them.
  *
  * Reads   a system, b.   Writes  x, work of its own.
  * Invariant: residual and bound are those of the x refined last. */
