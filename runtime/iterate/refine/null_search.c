@@ -65,7 +65,7 @@ static double length_of(const search *s, const void *x) {
 static void draw(const search *s, void *x) {
   const double root = sqrt(12);
   for (tsi_index i = 0; i < s->system->n; i++)
-    s->real[i] = root * tsi_null_vectors_start(s->system->team, i, (tsi_index)(-1 - s->probe));
+    s->real[i] = root * tsi_null_vectors_start(s->system, s->op, i, (tsi_index)(-1 - s->probe));
   s->system->kernels->fill(s->system->n, s->real, x);
 }
 

@@ -28,12 +28,13 @@ void tsi_null_vectors_finish(tsi_null_vectors *v) {
   tsi_release(tsi_take(&v->real));
 }
 
-static tsi_index number_of(const tsi_team *team, tsi_index i) {
-  return team->number ? team->number[i] : i;
+/* The user's number of unknown i: the same on any layout. */
+static int64_t number_of(const tsi_system *system, tristar_op op, tsi_index i) {
+  return system->functions->user_row(system->context, op, true, i);
 }
 
-double tsi_null_vectors_start(const tsi_team *team, tsi_index i, tsi_index column) {
-  const uint32_t number = (uint32_t)number_of(team, i);
+double tsi_null_vectors_start(const tsi_system *system, tristar_op op, tsi_index i, tsi_index column) {
+  const uint32_t number = (uint32_t)number_of(system, op, i);
   const uint64_t mixed =
       ((uint64_t)number << 32 | (uint32_t)column) * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0x5851f42d);
   return ldexp((double)((mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 11), -53) - 0.5;
@@ -60,7 +61,7 @@ static tristar_status begin(const tsi_system *system, tristar_op op, tsi_index c
   TSI_TRY(tsi_team_agree(system->team, status));
   for (tsi_index k = 0; k < columns; k++) {
     for (tsi_index i = 0; i < system->n; i++)
-      v->real[i] = direct ? number_of(system->team, i) == k : tsi_null_vectors_start(system->team, i, k);
+      v->real[i] = direct ? number_of(system, op, i) == k : tsi_null_vectors_start(system, op, i, k);
     system->kernels->fill(system->n, v->real, column_of(v, k));
   }
   scale(v, false);

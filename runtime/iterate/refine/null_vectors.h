@@ -44,8 +44,9 @@ TRISTAR_CHECKED tristar_status tsi_null_vectors_add(tsi_null_vectors *v, const v
 void tsi_null_vectors_forget(tsi_null_vectors *v);
 /* An orthonormal basis in the units of the user. Errors: of messages. */
 TRISTAR_CHECKED tristar_status tsi_null_vectors_unscale(tsi_null_vectors *v);
-/* Entry i of a column of the block: in [-1/2, 1/2), with no pattern that a matrix has. */
-double tsi_null_vectors_start(const tsi_team *team, tsi_index i, tsi_index column);
+/* Entry i of a column of the block, of the unknowns of op(A): in [-1/2, 1/2), with no pattern that a matrix
+ * has, the same on any layout. */
+double tsi_null_vectors_start(const tsi_system *system, tristar_op op, tsi_index i, tsi_index column);
 /* Is the matrix small enough to do so for a solve? */
 bool tsi_null_vectors_can_be_direct(const tsi_system *system);
 void tsi_null_vectors_finish(tsi_null_vectors *v);
