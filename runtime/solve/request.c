@@ -193,7 +193,7 @@ static void finish(tristar_request_t *r) {
   const double seconds = tsi_clock() - r->begin;
   tsi_reach_finish(&r->reach);
   TSI_FREE(env_of(r), r->block);
-  if (!tsi_failure_exists(&r->failure)) {
+  if (!tsi_failure_exists(&r->failure) && r->solves > 0) {
     pthread_mutex_lock(&plan->lock);
     plan->stats.last_solve_seconds = seconds;
     plan->stats.solves += r->solves;

@@ -68,8 +68,8 @@ struct tristar_request_s {
   tristar_op op;
   tristar_request_t *follower; /* in the queue; then of those that the same pass solves */
   tsi_solve_column *columns; /* of a pass for several requests, which the first one of them runs; else NULL */
-  int64_t solves;            /* requests that this one runs: 1, or all of the pass */
-  bool served;               /* without tasks: the pass is over; under the context's solves.lock */
+  int64_t solves; /* requests that this one runs: 1, or all of the pass; 0: a trial, for no statistics */
+  bool served;    /* without tasks: the pass is over; under the context's solves.lock */
 };
 
 /* Fills *r, which nothing runs of yet: all but b, x and their strides. After a failure it holds nothing.
@@ -102,6 +102,9 @@ TRISTAR_CHECKED tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_
 
 /* tristar_solve without refinement. Errors: as tristar_solve_with. */
 TRISTAR_CHECKED tristar_status tsi_solve_plain(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                               const void *b, int64_t ldb, void *x, int64_t ldx);
+/* The same for the library itself: the statistics of the plan do not count it. */
+TRISTAR_CHECKED tristar_status tsi_solve_trial(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                const void *b, int64_t ldb, void *x, int64_t ldx);
 
 /* What tristar_solve solves: fills *r, which nothing runs of yet. After a failure it holds nothing. Errors:

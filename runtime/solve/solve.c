@@ -367,3 +367,12 @@ tristar_status tsi_solve_plain(tristar_plan_t *plan, tristar_op op, int64_t nrhs
   run(&r);
   return tsi_failure_tell(&plan->ts->env, &r.failure);
 }
+
+tristar_status tsi_solve_trial(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
+                               void *x, int64_t ldx) {
+  tristar_request_t r;
+  TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
+  r.solves = 0;
+  run(&r);
+  return tsi_failure_tell(&plan->ts->env, &r.failure);
+}

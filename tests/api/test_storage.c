@@ -339,16 +339,23 @@ static void check_new_arrow(tristar_t *ts, tristar_storage storage) {
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, even);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, &options);
   tristar_plan_get_stats(plan, &stats);
-  CHECK(!stats.refines);
+  CHECK(!stats.refines && stats.solves == 0);
   CHECK_OK(tristar_refactor(f, values));
   fill_random(b, v.rows, 3);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, v.rows, x, v.rows));
   CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, v.rows, x, v.rows, NULL, v.rows, &error));
   CHECK_MSG(error <= 1e-5, "%g", error);
   CHECK_OK(tristar_refactor(f, even));
+  CHECK_OK(tristar_fail_allocation(ts, 1)); /* of the trials: solves are refined */
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, v.rows, x, v.rows));
+  CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, v.rows, x, v.rows, NULL, v.rows, &error));
+  CHECK(error < 1e-12);
   tristar_plan_get_stats(plan, &stats);
-  CHECK(!stats.refines);
+  CHECK(stats.refines);
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, v.rows, x, v.rows));
+  const int64_t before = stats.solves;
+  tristar_plan_get_stats(plan, &stats);
+  CHECK(!stats.refines && stats.solves == before + 1);
 }
 
 /* ---- What is refused ----------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@
 static tristar_status reaches(tristar_plan_t *plan, bool *reached) {
   tsi_plan_system s;
   double error = 0;
-  TSI_TRY(tsi_plan_system_create(plan, &s));
+  TSI_TRY(tsi_plan_trials_create(plan, &s));
   TSI_TRY(tsi_judge_solves(&s.system, plan->factor, &error));
   *reached = error <= plan->options.accuracy / MARGIN;
   tsi_log(&plan->ts->env, TRISTAR_LOG_INFO,
@@ -71,6 +71,15 @@ static bool bears_rounding(const tristar_factor_t *factor) {
          factor->stats.largest_pivot <= EVEN * factor->stats.smallest_pivot;
 }
 
+/* Without memory for trials solves are refined, and the next one tries again. */
+static tristar_status go_untried(tristar_plan_t *plan) {
+  atomic_store(&plan->storage_loses, true);
+  tsi_log(&plan->ts->env, TRISTAR_LOG_WARNING,
+          "plan: no memory for trial solves with the factor in %s: tristar_solve refines",
+          tsi_storage_words(plan->options.storage));
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_judge_storage(tristar_plan_t *plan) {
   const tristar_factor_t *factor = plan->factor;
   const double epsilon = format_epsilon(plan->options.storage);
@@ -81,8 +90,12 @@ tristar_status tsi_judge_storage(tristar_plan_t *plan) {
       factor->analysis->schur_count > 0 || plan->options.refine == TRISTAR_REFINE_NEVER ||
       tsi_factor_needs_refinement(factor) || atomic_load(&plan->storage_judged) == generation)
     return TRISTAR_OK;
-  TSI_TRY(tsi_plan_system_create(plan, &s));
-  if (!bears_rounding(factor)) TSI_TRY(tsi_judge_rounded(&s.system, factor, epsilon, &error));
+  TSI_TRY(tsi_plan_trials_create(plan, &s));
+  if (!bears_rounding(factor)) {
+    const tristar_status status = tsi_judge_rounded(&s.system, factor, epsilon, &error);
+    if (status == TRISTAR_ERR_MEMORY) return go_untried(plan);
+    TSI_TRY(status);
+  }
   const bool loses = !(error <= pow(epsilon, 2.0 / 3));
   atomic_store(&plan->storage_loses, loses);
   atomic_store(&plan->storage_judged, generation);

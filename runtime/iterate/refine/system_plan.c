@@ -7,6 +7,11 @@ static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const vo
   return tsi_solve_plain(context, op, nrhs, b, ldb, x, ldx);
 }
 
+static tristar_status try_solve(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
+                                void *x, int64_t ldx) {
+  return tsi_solve_trial(context, op, nrhs, b, ldb, x, ldx);
+}
+
 static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index i) {
   (void)context;
   (void)op;
@@ -43,5 +48,12 @@ tristar_status tsi_plan_system_create(tristar_plan_t *plan, tsi_plan_system *s) 
   tsi_factor_system_create(plan->factor, s);
   s->system.context = plan;
   s->system.rounded = plan->storage != NULL;
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_plan_trials_create(tristar_plan_t *plan, tsi_plan_system *s) {
+  static const tsi_system_functions functions = {.solve = try_solve, .user_row = user_row};
+  TSI_TRY(tsi_plan_system_create(plan, s));
+  s->system.functions = &functions;
   return TRISTAR_OK;
 }
