@@ -93,9 +93,14 @@ typedef struct tsi_pivoting {
   double tiny;         /* LU, LDLT: pivots below this in absolute value become +-tiny */
   double *column_size; /* b: the largest entry of each column of the matrix, LLT: the diagonal one. LDLT:
                           interchanged along with the columns */
-  double least;  /* pivots of at most this share of column_size are those of a row that depends on others */
-  bool fixed;    /* LU: diagonal entries are the pivots, without interchanges; zero is none */
-  bool adjoint;  /* LDLT: A is Hermitian */
+  double least; /* pivots of at most this share of column_size are those of a row that depends on others */
+  bool fixed;   /* LU: diagonal entries are the pivots, without interchanges; zero is none */
+  bool adjoint; /* LDLT: A is Hermitian */
+  /* LU, LDLT: a pivot on the diagonal is taken without an interchange if it is this share of the entries
+   * below it in the block; 0: the rule above. LDLT: if second[k + 1], columns k and k + 1 are tried as a
+   * pivot of order 2 instead; b entries, interchanged along with the columns. */
+  double threshold;
+  bool *second;
   void *inverse; /* LDLT: D^-1, 2 b scalars: [2 k] is its diagonal entry k, [2 k + 1] its entry (k + 1, k) */
   float *share;  /* b, or NULL. out: the share that each pivot is of column_size; the second column of
                     a pivot of order 2 keeps what was there */

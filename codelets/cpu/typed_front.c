@@ -15,11 +15,13 @@
  */
 static void lu_columns(tsi_scalar *a, ptrdiff_t ld, tsi_index b, tsi_index k0, tsi_index k1, tsi_index *pivot,
                        tsi_pivoting *result) {
+  const tsi_real threshold = result->threshold > 0 ? (tsi_real)result->threshold : 1;
   for (tsi_index k = k0; k < k1; k++) {
     tsi_scalar *column = a + k * ld;
     tsi_index best = k;
     for (tsi_index i = k + 1; i < b && !result->fixed; i++)
       if (tsi_abs(column[i]) > tsi_abs(column[best])) best = i;
+    if (tsi_abs(column[k]) >= threshold * tsi_abs(column[best])) best = k;
     pivot[k] = best;
     if (best != k)
       for (tsi_index j = 0; j < b; j++) {

@@ -36,6 +36,10 @@ static void interchange(const block *m, tsi_index k, tsi_index from, tsi_index r
   const double size = m->result->column_size[k];
   m->result->column_size[k] = m->result->column_size[r];
   m->result->column_size[r] = size;
+  for (tsi_index j = 0; j < 4 && m->result->second != NULL; j++) { /* their pairs are no more */
+    const tsi_index column = (j & 2 ? k : r) + (j & 1);
+    if (column < m->b) m->result->second[column] = false;
+  }
   for (tsi_index j = 0; j < m->b; j++) {
     const tsi_scalar swap = m->a[k + j * m->ld];
     m->a[k + j * m->ld] = m->a[r + j * m->ld];
@@ -62,12 +66,41 @@ static double largest_size(const block *m) {
   return largest;
 }
 
+/* The largest entry of column k in rows k + 2 .. b-1 of the block. */
+static double largest_behind(const block *m, tsi_index k, tsi_index column) {
+  double most = 0;
+  for (tsi_index i = k + 2; i < m->b; i++) most = fmax(most, (double)tsi_abs(m->a[i + column * m->ld]));
+  return most;
+}
+
+/* Does the order of the columns give the pivot at k: does it pass the threshold test of threshold.h in the
+ * block? Its order, or 0. */
+static int follow_order(const block *m, tsi_index k, tsi_real diagonal, tsi_real lambda) {
+  const double u = m->result->threshold;
+  if (k + 1 == m->b || !m->result->second[k + 1])
+    return (double)diagonal >= u * (double)lambda && (double)diagonal >= m->result->tiny ? 1 : 0;
+  const tsi_scalar d11 = m->a[k + k * m->ld], d21 = m->a[k + 1 + k * m->ld],
+                   d22 = m->a[k + 1 + (k + 1) * m->ld];
+  const double g1 = largest_behind(m, k, k), g2 = largest_behind(m, k, k + 1);
+  const double one = (double)tsi_abs(d11), two = (double)tsi_abs(d22), off = (double)tsi_abs(d21);
+  const double determinant = (double)tsi_abs(d11 * d22 - d21 * image(m->adjoint, d21));
+  return determinant > 0 && sqrt(determinant) >= m->result->tiny &&
+                 u * (two * g1 + off * g2) <= determinant && u * (off * g1 + one * g2) <= determinant
+             ? 2
+             : 0;
+}
+
 /* Order of the pivot at k; *r: the row to interchange with k (order 1) or k + 1 (order 2). */
 static int choose(const block *m, tsi_index k, tsi_index *r) {
   const tsi_real diagonal = tsi_abs(m->a[k + k * m->ld]);
   const tsi_index below = largest_below(m, k);
   const tsi_real lambda = below == k ? 0 : tsi_abs(m->a[below + k * m->ld]);
   *r = k;
+  if (m->result->second != NULL) {
+    const int order = follow_order(m, k, diagonal, lambda);
+    *r = k + (order == 2);
+    if (order > 0) return order;
+  }
   if (diagonal >= ALPHA * lambda) return 1;
   if ((double)lambda < m->result->nearest) m->result->nearest = (double)lambda;
   if (lambda < (tsi_real)m->result->tiny) return 1;

@@ -380,6 +380,10 @@ static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *optio
     TSI_TRY(TSI_ALLOC_ZERO_IN(w, w->column_part, sy->n));
     for (tsi_index k = 0; k < options->last_count; k++) w->column_part[sy->inverse[options->last[k]]] = 1;
   }
+  if (w->part == NULL && options->group != NULL) {
+    TSI_TRY(TSI_ALLOC_IN(w, w->column_part, sy->n));
+    for (tsi_index k = 0; k < sy->n; k++) w->column_part[k] = options->group[sy->perm[k]];
+  }
   if (w->part == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_IN(w, w->column_part, sy->n));
   if (tsi_order_makes_tree(options)) {

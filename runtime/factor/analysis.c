@@ -19,6 +19,8 @@
 _Static_assert((int)TRISTAR_INVERSE_NONE == (int)TSI_INVERSE_NONE &&
                    (int)TRISTAR_INVERSE_PARTITIONED == (int)TSI_INVERSE_PARTITIONED,
                "tsi_analysis_inverse converts one to the other");
+#define LU_THRESHOLD 0.1
+#define LDLT_THRESHOLD 0.01
 #define UNMERGED_WIDTH 8 /* columns of a panel with MERGE_NONE */
 
 void tristar_analysis_options_init_sized(tristar_analysis_options *options, size_t size) {
@@ -158,6 +160,7 @@ static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const
   for (size_t k = 0; k < sizeof orderings / sizeof *orderings; k++)
     if (orderings[k].ordering == from->ordering) options.ordering = orderings[k].kind;
   options.given = given;
+  if (given != NULL) options.ordering = TSI_ORDER_GIVEN;
   options.order = from->order;
   options.order_arg = from->order_arg;
   options.last = an->schur;
@@ -183,6 +186,56 @@ static void note_choice(tristar_analysis_t *an, const tsi_order_choice *choice) 
     if (orderings[k].kind == choice->kind) an->stats.ordering = orderings[k].ordering;
 }
 
+static tsi_index panel_width(const tristar_analysis_t *an) {
+  return an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX;
+}
+
+/* Supernodes in which a panel ends between the two columns of a pair are to be cut into pieces of one panel
+ * each, which have groups of their own. Returns whether there are any. groups: so many are in use. */
+static bool cut_beside_pairs(const tristar_analysis_t *an, const tsi_index *partner, tsi_index *groups,
+                             tsi_index *group) {
+  const tsi_symbolic *symbolic = an->symbolic;
+  const tsi_panels *panels = an->panels;
+  const tsi_index width = panel_width(an);
+  bool any = false;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    bool cut = false;
+    for (tsi_index p = panels->first[s] + 1; p < panels->first[s + 1]; p++)
+      cut |= partner[symbolic->perm[panels->start[p]]] == symbolic->perm[panels->start[p] - 1];
+    for (tsi_index j = symbolic->start[s], end; cut && j < symbolic->start[s + 1]; j = end) {
+      end = tsi_index_min(j + width, symbolic->start[s + 1]);
+      if (end < symbolic->start[s + 1] && partner[symbolic->perm[end]] == symbolic->perm[end - 1]) end--;
+      *groups += 1;
+      for (tsi_index k = j; k < end; k++) group[symbolic->perm[k]] = *groups;
+    }
+    any |= cut;
+  }
+  return any;
+}
+
+/* Supernodes and panels; of a matching with `fast` pairs, no panel ends inside a pair. */
+static tristar_status make_structure(tsi_env *env, tristar_analysis_t *an, const tsi_graph *graph,
+                                     const tsi_matched *found, tsi_symbolic_options *options) {
+  TSI_OWNED tsi_index *group = NULL;
+  tsi_index groups = 0;
+  if (found->fast) TSI_TRY(TSI_ALLOC_ZERO(env, group, an->pattern->n));
+  do {
+    TSI_FREE(env, an->symbolic);
+    TSI_FREE(env, an->panels);
+    if (groups > 0) options->group = group;
+    TSI_TRY(tsi_symbolic_create(env, graph, options, &an->symbolic));
+    TSI_TRY(tsi_panels_create(env, an->symbolic, panel_width(an), &an->panels));
+  } while (found->fast && cut_beside_pairs(an, found->partner, &groups, group));
+  return TRISTAR_OK;
+}
+
+static tristar_status note_seconds(tsi_env *env, tristar_analysis_t *an, const tsi_index *partner) {
+  const tsi_index *perm = an->symbolic->perm;
+  TSI_TRY(TSI_ALLOC_ZERO(env, an->second, an->pattern->n));
+  for (tsi_index j = 1; j < an->pattern->n; j++) an->second[j] = partner[perm[j]] == perm[j - 1];
+  return TRISTAR_OK;
+}
+
 /* Ordering and supernodes of the row-permuted matrix. lean: the entries of the pattern are not needed any
  * more.
  */
@@ -194,7 +247,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   TSI_OWNED tsi_graph *joined = NULL, *graph = NULL;
   TSI_OWNED tsi_index *paired = NULL;
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
-  tsi_order_choice choice = {.reason = ""}; /* of an order that is given */
+  tsi_order_choice choice = {TSI_ORDER_GIVEN, ""};
   tsi_symbolic_options options = symbolic_options(an, given, &choice);
   options.watch = watch;
   if (row_map != NULL && !tsi_pattern_is_columns(pattern)) { /* needs columns, in full */
@@ -213,21 +266,18 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
     options.given = paired;
     options.choice = NULL;
   }
-  TSI_TRY(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
+  TSI_TRY(make_structure(env, an, joined ? joined : graph, found, &options));
   if (an->schur_count > 0)
     an->schur_supernode =
         tsi_find_range(an->symbolic->start, an->symbolic->count, an->symbolic->inverse[an->schur[0]]);
   note_choice(an, &choice);
-  TSI_TRY(tsi_panels_create(env, an->symbolic,
-                            an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
-                            &an->panels));
   tsi_analysis_fill_stats(an, an->stats.missing_mirrors == 0);
   TSI_TRY(TSI_ALLOC(env, an->out_row, n));
   TSI_TRY(TSI_ALLOC(env, an->in_row, n));
   for (tsi_index j = 0; j < n; j++) an->out_row[j] = an->in_row[j] = an->symbolic->perm[j];
   if (row_map != NULL)
     for (tsi_index i = 0; i < n; i++) an->in_row[an->symbolic->inverse[row_map[i]]] = i;
-  return TRISTAR_OK;
+  return found->fast ? note_seconds(env, an, found->partner) : TRISTAR_OK;
 }
 
 char tsi_factor_scalar(char scalar, bool single) {
@@ -300,15 +350,16 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
     TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED,
                  "PT-Scotch orders matrices whose rows lie on all ranks, which this one's do not: "
                  "tristar_dmatrix_factor, or solve --layout PXxPYxPZ under mpiexec");
-  TSI_TRY_OUT(given_order(env, options, an->pattern->n, &given));
-  TSI_TRY_OUT(order(env, an, &found, chosen && chosen->order ? chosen->order : given, chosen != NULL, watch));
+  const bool whole = chosen == NULL || chosen->whole;
+  if (chosen == NULL || chosen->order == NULL) TSI_TRY_OUT(given_order(env, options, an->pattern->n, &given));
+  TSI_TRY_OUT(order(env, an, &found, given ? given : chosen ? chosen->order : NULL, !whole, watch));
   watching.share = 1;
   watching.next = 0; /* the function always sees that */
   TSI_TRY_OUT(tsi_watch_look(env, watch, "preparing the factorization"));
   TSI_TRY_OUT(tsi_analysis_place_rows(env, an));
   TSI_TRY_OUT(tsi_place_panels(env, an->panels, &an->panel_values));
-  if (chosen == NULL) TSI_TRY_OUT(tsi_assembly_create(env, an));
-  if (env->check && chosen == NULL) TSI_TRY_OUT(tsi_analysis_check(env, an));
+  if (whole) TSI_TRY_OUT(tsi_assembly_create(env, an));
+  if (env->check && whole) TSI_TRY_OUT(tsi_analysis_check(env, an));
   an->stats.analyze_seconds = tsi_clock() - begin;
   tsi_log(env, TRISTAR_LOG_INFO, "analysis: %s%s, %lld rows, %lld entries in L, %lld supernodes, %.3g s",
           an->stats.method == TRISTAR_METHOD_LU    ? "LU"
@@ -325,6 +376,23 @@ out:
   return status;
 }
 
+static tristar_status check_pivoting(const tsi_env *env, const tristar_analysis_options *options) {
+  const double most = options->method == TRISTAR_METHOD_LU ? 1 : 0.5;
+  if (!(options->pivot_threshold >= 0 && options->pivot_threshold <= most))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "pivot_threshold is %g: it must be between 0 and %g",
+             options->pivot_threshold, most);
+  if (options->pivoting == TRISTAR_PIVOTING_STATIC) return TRISTAR_OK;
+  if (options->schur_count > 0 || options->leaf_parts > 1 || options->inverse == TRISTAR_INVERSE_PARTITIONED)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "pivoting: delayed pivots with schur, a separator tree or INVERSE_PARTITIONED");
+  return TRISTAR_OK;
+}
+
+double tsi_analysis_threshold(const tristar_analysis_t *analysis) {
+  const double given = analysis->options.pivot_threshold;
+  return given > 0 ? given : tsi_analysis_is_lu(analysis) ? LU_THRESHOLD : LDLT_THRESHOLD;
+}
+
 tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_analysis_options *options) {
   if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
       (unsigned)options->ordering > TRISTAR_ORDERING_SCOTCH ||
@@ -332,11 +400,15 @@ tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_anal
       (unsigned)options->inverse > TRISTAR_INVERSE_PARTITIONED ||
       (unsigned)options->merge > TRISTAR_MERGE_NONE ||
       (unsigned)options->singular > TRISTAR_SINGULAR_PERTURB ||
-      (unsigned)options->growth > TRISTAR_GROWTH_MATCH || (unsigned)options->place > TRISTAR_PLACE_GPU)
+      (unsigned)options->growth > TRISTAR_GROWTH_MATCH || (unsigned)options->place > TRISTAR_PLACE_GPU ||
+      (unsigned)options->pivoting > TRISTAR_PIVOTING_DELAYED)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d, growth %d, place %d",
+             "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d, growth %d, place %d, "
+             "pivoting %d",
              (int)options->method, (int)options->ordering, (int)options->matching, (int)options->inverse,
-             (int)options->merge, (int)options->singular, (int)options->growth, (int)options->place);
+             (int)options->merge, (int)options->singular, (int)options->growth, (int)options->place,
+             (int)options->pivoting);
+  TSI_TRY(check_pivoting(env, options));
   if (options->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device_bytes is %lld", (long long)options->device_bytes);
   if (options->solves < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "solves is %lld", (long long)options->solves);
@@ -428,6 +500,46 @@ tristar_status tsi_analysis_match_again(const tristar_analysis_t *analysis, cons
   return TRISTAR_OK;
 }
 
+static tristar_status copy_scale(tsi_env *env, tsi_index n, const double *from, double **to) {
+  if (from == NULL) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, *to, n));
+  memcpy(*to, from, (size_t)n * sizeof *from);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_analysis_reorder(const tristar_analysis_t *analysis, const tsi_index *row,
+                                    const tsi_index *column, tsi_index **partner, tristar_analysis_t **out) {
+  tsi_env *env = &analysis->ts->env;
+  const tsi_index n = analysis->pattern->n;
+  TSI_CLEANUP(tsi_matched_finish) tsi_matched found = {.partner = tsi_take(partner)};
+  tsi_pattern *pattern = NULL;
+  *out = NULL;
+  found.fast = found.partner != NULL;
+  for (tsi_index v = 0; found.fast && v < n; v++) found.pairs += found.partner[v] > v;
+  const tsi_index pairs = found.pairs;
+  TSI_TRY(copy_scale(env, n, analysis->row_scale, &found.row_scale));
+  TSI_TRY(copy_scale(env, n, analysis->col_scale, &found.col_scale));
+  if (tsi_analysis_is_lu(analysis)) {
+    TSI_TRY(TSI_ALLOC(env, found.row_map, n));
+    for (tsi_index k = 0; k < n; k++) found.row_map[row[k]] = column[k];
+  }
+  const tsi_chosen_method chosen = {.method = analysis->stats.method,
+                                    .fallback = analysis->fallback,
+                                    .rounded = analysis->stats.rounded,
+                                    .matched = &found,
+                                    .order = column,
+                                    .whole = true};
+  TSI_TRY(tsi_pattern_copy(env, analysis->pattern, &pattern));
+  TSI_TRY(analyze(analysis->ts, pattern, NULL, &analysis->options, &chosen, out));
+  (*out)->extended = true;
+  (*out)->keeps_scaling = analysis->keeps_scaling;
+  (*out)->stats.pairs = pairs;
+  (*out)->stats.matched = analysis->stats.matched || tsi_analysis_is_lu(analysis);
+  (*out)->stats.ordering = analysis->stats.ordering;
+  (*out)->stats.ordering_reason = analysis->stats.ordering_reason;
+  return TRISTAR_OK;
+}
+
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis) {
   atomic_fetch_add(&analysis->references, 1);
   return analysis;
@@ -470,6 +582,7 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   TSI_FREE(env, an->row_scale);
   TSI_FREE(env, an->col_scale);
   TSI_FREE(env, an->schur);
+  TSI_FREE(env, an->second);
   TSI_FREE(env, an->panel_values);
   TSI_FREE(env, an);
   tsi_env_release(env);

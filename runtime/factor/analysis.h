@@ -63,8 +63,11 @@ struct tristar_analysis_s {
   tsi_index schur_count;
   tsi_index schur_supernode; /* its columns are these, in this order; unused if there are none */
   double *row_scale,
-      *col_scale;     /* n, of the matching, by user's row and column, powers of two; NULL without one */
-  bool keeps_scaling; /* factorizations take that scaling wherever it fits */
+      *col_scale; /* n, of the matching, by user's row and column, powers of two; NULL without one */
+  bool extended;  /* delayed_pivots.c found the order, which pivots follow where they pass the test; they are
+                     perturbed only below epsilon */
+  bool *second;   /* n, LDLT: the second columns of pivots of order 2 in that order; NULL unless extended */
+  bool keeps_scaling;        /* factorizations take that scaling wherever it fits */
   tsi_assembly lower, upper; /* upper: LU only; ptr NULL: not there yet, of a factor that was loaded */
   tristar_analysis_stats stats;
 };
@@ -87,7 +90,8 @@ typedef struct tsi_chosen_method {
   bool fallback;          /* as in tristar_analysis_t */
   bool rounded;           /* as in tristar_analysis_stats */
   tsi_matched *matched;   /* whose arrays are taken over; NULL: no matching */
-  const tsi_index *order; /* ORDERING_PTSCOTCH: order[k] is the column eliminated as k-th */
+  const tsi_index *order; /* order[k] is the column eliminated as k-th; NULL: ordering says */
+  bool whole;             /* the pattern keeps its entries, and there are assembly lists */
 } tsi_chosen_method;
 
 /* tristar_analyze of a pattern whose values lie elsewhere, for who assembles by itself:
@@ -110,8 +114,17 @@ TRISTAR_CHECKED tristar_status tsi_analysis_match_again(const tristar_analysis_t
  */
 TRISTAR_CHECKED tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *analysis);
 void tsi_assembly_finish(tsi_env *env, tristar_analysis_t *analysis);
+/* The same matrix and method in another order of pivots, with the scalings of the old matching.
+ * delayed_pivots.c describes row, column, partner. Takes partner over, NULL unless LDLT. Errors: MEMORY,
+ * TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_analysis_reorder(const tristar_analysis_t *analysis, const tsi_index *row,
+                                                    const tsi_index *column, tsi_index **partner,
+                                                    tristar_analysis_t **out);
 TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
+
+/* The threshold of PIVOTING_DELAYED for the method of the analysis. */
+double tsi_analysis_threshold(const tristar_analysis_t *analysis);
 
 /* Fills in_place and out_place. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *analysis);

@@ -127,7 +127,7 @@ tristar_status tsi_factor_check_values(tristar_factor_t *factor) {
   return tsi_check_method(env, factor->analysis, factor->values, &factor->adjoint);
 }
 
-tristar_status tsi_factor_run(tristar_factor_t *factor) {
+static tristar_status run(tristar_factor_t *factor) {
   factor->valid = factor->dependent = false;
   factor->low_rank_error = 0;
   factor->low_rank_growth = 1;
@@ -141,15 +141,23 @@ tristar_status tsi_factor_run(tristar_factor_t *factor) {
   return TRISTAR_OK;
 }
 
-/* An analysis of its own for that method. */
-static tristar_status analyze_again(tristar_factor_t *factor, tristar_method method) {
-  tsi_env *env = &factor->ts->env;
-  tristar_analysis_t *again = NULL;
-  TSI_TRY(tsi_analysis_again(factor->analysis, method, factor->values, &again));
-  release_storage(env, factor);
+tristar_status tsi_factor_run(tristar_factor_t *factor) {
+  TSI_TRY(run(factor));
+  return tsi_factor_delays(factor) ? tsi_factor_test_pivots(factor) : TRISTAR_OK;
+}
+
+tristar_status tsi_factor_take_analysis(tristar_factor_t *factor, tristar_analysis_t *again) {
+  release_storage(&factor->ts->env, factor);
   tristar_analysis_destroy(&factor->analysis);
   factor->analysis = again;
-  return allocate_columns(env, factor);
+  return allocate_columns(&factor->ts->env, factor);
+}
+
+/* An analysis of its own for that method. */
+static tristar_status analyze_again(tristar_factor_t *factor, tristar_method method) {
+  tristar_analysis_t *again = NULL;
+  TSI_TRY(tsi_analysis_again(factor->analysis, method, factor->values, &again));
+  return tsi_factor_take_analysis(factor, again);
 }
 
 static bool is_automatic(const tristar_factor_t *factor) {
@@ -176,11 +184,11 @@ tristar_status tsi_factor_fall_back(tristar_factor_t *factor) {
  * after a pivot that is not positive, with L D L^T. */
 static tristar_status run_any(tristar_factor_t *factor) {
   TSI_TRY(tsi_factor_choose_method(factor));
-  tristar_status status = tsi_factor_run(factor);
+  tristar_status status = tsi_factor_run_stable(factor);
   if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !factor->analysis->fallback) return status;
   TSI_TRY(tsi_factor_fall_back(factor));
   TSI_TRY(tsi_factor_check_values(factor));
-  return tsi_factor_run(factor);
+  return tsi_factor_run_stable(factor);
 }
 
 tristar_status tsi_factor_create_empty(tristar_analysis_t *analysis, tristar_factor_t **out) {
@@ -234,7 +242,7 @@ tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_fac
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   *out = NULL;
   TSI_TRY(tsi_factor_prepare_anew(factor, &other));
-  TSI_TRY(tsi_factor_run(other));
+  TSI_TRY(tsi_factor_run_stable(other));
   *out = tsi_take(&other);
   return TRISTAR_OK;
 }
@@ -245,6 +253,10 @@ tristar_status tsi_factor_match_again(tristar_factor_t *factor) {
 }
 
 tristar_status tsi_factor_substitute(tristar_factor_t *factor) {
+  if (factor->analysis->extended) { /* it is this factor's alone */
+    factor->analysis->options.inverse = TRISTAR_INVERSE_NONE;
+    return TRISTAR_OK;
+  }
   TSI_TRY(analyze_again(factor, factor->analysis->stats.method));
   factor->analysis->options.inverse = TRISTAR_INVERSE_NONE;
   return tsi_factor_check_values(factor);

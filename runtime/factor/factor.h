@@ -150,6 +150,18 @@ TRISTAR_CHECKED tristar_status tsi_factor_match_again(tristar_factor_t *factor);
 TRISTAR_CHECKED tristar_status tsi_factor_substitute(tristar_factor_t *factor);
 /* Factors its values, which were checked, with its analysis. Errors: those of tristar_factor. */
 TRISTAR_CHECKED tristar_status tsi_factor_run(tristar_factor_t *factor);
+/* The same of a factor without plans; with PIVOTING_DELAYED it changes its analysis for another order of
+ * pivots where pivots do not serve (delayed_pivots.c). */
+TRISTAR_CHECKED tristar_status tsi_factor_run_stable(tristar_factor_t *factor);
+/* Has its method pivots that can be delayed, and are they to be? */
+static inline bool tsi_factor_delays(const tristar_factor_t *factor) {
+  return factor->analysis->options.pivoting == TRISTAR_PIVOTING_DELAYED &&
+         factor->analysis->stats.method != TRISTAR_METHOD_LLT;
+}
+/* After a factorization: sets stats.unstable_pivots. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factor_test_pivots(tristar_factor_t *factor);
+/* A factor without values takes over an analysis of the same matrix. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factor_take_analysis(tristar_factor_t *factor, tristar_analysis_t *again);
 
 /* What tristar_factor does before and after that, for who factors with others. */
 

@@ -89,7 +89,8 @@ tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes
     for (tsi_index j = 0; j < an->pattern->n; j++)
       if (j < first || j >= end) largest = fmax(largest, sizes->column[j]);
   }
-  sizes->tiny = sqrt(tsi_sparse_kernels_select(an->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
+  const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
+  sizes->tiny = (an->extended ? epsilon : sqrt(epsilon)) * (largest > 0 ? largest : 1);
   return TRISTAR_OK;
 }
 
@@ -118,7 +119,7 @@ tristar_status tsi_numeric_place_scales(tsi_numeric *numeric) {
 static void choose_small(tsi_numeric *numeric, bool fixed) {
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_small_kernels *kernels = tsi_small_kernels_select(an->factor_scalar, NULL);
-  if (fixed) return;
+  if (fixed || an->extended) return;
   numeric->small = an->stats.method == TRISTAR_METHOD_LU    ? kernels->lu
                    : an->stats.method == TRISTAR_METHOD_LLT ? kernels->llt
                                                             : NULL;

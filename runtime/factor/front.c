@@ -17,8 +17,7 @@ static tsi_index first_column(const tsi_numeric *numeric, tsi_index s) {
   return numeric->analysis->symbolic->start[s];
 }
 
-/* Front rows of the parent that the rows of s fall on: both lists ascend. */
-static void find_positions(const tsi_symbolic *symbolic, tsi_index s, tsi_index *position) {
+void tsi_front_place_child(const tsi_symbolic *symbolic, tsi_index s, tsi_index *position) {
   const tsi_index parent = symbolic->parent[s];
   const tsi_index first = symbolic->start[parent], end = symbolic->start[parent + 1];
   tsi_count q = symbolic->row_ptr[parent];
@@ -56,7 +55,7 @@ void tsi_front_set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *fro
 /* Where the complements of the children of s go in its front. */
 void tsi_front_place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *position) {
   for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++) {
-    find_positions(numeric->analysis->symbolic, numeric->dag->child[k], position);
+    tsi_front_place_child(numeric->analysis->symbolic, numeric->dag->child[k], position);
     position += rows_below(numeric->analysis->symbolic, numeric->dag->child[k]);
   }
 }
@@ -357,6 +356,8 @@ static tsi_pivoting pivoting_of(const tsi_numeric *numeric, tsi_index column, ts
     result.tiny = last ? numeric->epsilon * largest_of(size, b) : numeric->sizes->tiny;
   result.fixed = numeric->fixed;
   result.adjoint = numeric->adjoint;
+  if (numeric->analysis->extended && !numeric->fixed)
+    result.threshold = tsi_analysis_threshold(numeric->analysis);
   result.inverse = tsi_numeric_inverse(numeric, column);
   return result;
 }
@@ -398,6 +399,11 @@ void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, ts
   tsi_index *pivot = numeric->pivots ? numeric->pivots + column : NULL;
   memcpy(size, result.column_size, (size_t)b * sizeof *size); /* L D L^T interchanges them */
   result.column_size = size;
+  bool second[TSI_PANEL_WIDTH_MAX]; /* L D L^T interchanges them, too */
+  if (numeric->analysis->second != NULL) {
+    memcpy(second, numeric->analysis->second + column, (size_t)b * sizeof *second);
+    result.second = second;
+  }
   if (numeric->inverse)
     numeric->kernels->stripe_diagonal_ldl(stripe, pivot, &result);
   else

@@ -261,6 +261,8 @@ TRISTAR_CHECKED tristar_status tsi_front_allocate(const tsi_numeric *numeric, ts
 TRISTAR_CHECKED tristar_status tsi_front_need_complement(tsi_numeric *numeric, tsi_open_front *open);
 /* w, m, f and full of the front of s. */
 void tsi_front_set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *front);
+/* Front rows of its parent that the rows of s, below its own columns, fall on: both lists ascend. */
+void tsi_front_place_child(const tsi_symbolic *symbolic, tsi_index s, tsi_index *position);
 /* Rows of all complements that s assembles, and where these go in its front: child after child. */
 tsi_count tsi_front_children_rows(const tsi_numeric *numeric, tsi_index s);
 void tsi_front_place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *position);

@@ -293,7 +293,7 @@ static tristar_status scale_lines(tsi_scaling *s) {
     for (tsi_index i = 0; i < n; i++) s->row[i] = s->column[i] = 0;
   s->known = !matched && first != START_MEANS; /* the first pass found them */
   TSI_TRY(scale_from(s, first));
-  return strengthen_diagonal(s, first);
+  return s->lines->any_pivots ? TRISTAR_OK : strengthen_diagonal(s, first);
 }
 
 /* Diagonal entries that are missing or zero make Cholesky fail, whatever their scaling is. */
@@ -453,6 +453,7 @@ static tsi_scaling_lines lines_of(const tristar_analysis_t *an, const double *ma
                              .row_scale = an->row_scale,
                              .col_scale = an->col_scale,
                              .keeps_matching = an->keeps_scaling,
+                             .any_pivots = an->options.pivoting == TRISTAR_PIVOTING_DELAYED,
                              .free_count = an->schur_count,
                              .free = an->schur};
 }

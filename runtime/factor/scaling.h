@@ -25,7 +25,7 @@
  * of this entry among the rows and columns near it.
  * So L U and L D L^T try the other scaling too where a diagonal entry is small, and take what leaves the
  * diagonal larger. After logarithms, the scaling by largest entries must also leave fewer entries far from
- * one. A matching that was taken needs none of this.
+ * one. A matching that was taken needs none of this, and delayed pivots need not be diagonal entries.
  * (The scaling of a matching fits badly scaled values too, but so do many: it may scale rows that have
  * nothing wrong by factors that cancel others, and then the unknowns differ in size by more than single
  * factors can hold.)
@@ -65,6 +65,7 @@ typedef struct tsi_scaling_lines {
   char factor_scalar;
   const double *row_scale, *col_scale; /* n, of a matching; NULL: there is none */
   bool keeps_matching;                 /* that scaling is taken for badly scaled values, too */
+  bool any_pivots;                     /* pivots need not be on the diagonal: it may be small */
   const tsi_scaling_team *team;        /* NULL: all lines are here */
   tsi_index free_count;                /* rows and columns that may be zeros, as they are not eliminated */
   const tsi_index *free;

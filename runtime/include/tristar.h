@@ -234,12 +234,14 @@ typedef struct tristar_analysis_options {
   void *order_arg;            /* First argument of order. */
   tristar_analysis_progress_fn progress; /* Called during analyses, by rank 0 only; may cancel. NULL: none. */
   void *progress_arg;                    /* First argument of progress. */
-  const int64_t *schur; /* Rows, from 0, that are not eliminated (tristar_schur.h). Copied. */
-  int64_t schur_count;  /* Number of rows in schur, all different. 0: all rows are eliminated. */
+  const int64_t *schur;      /* Rows, from 0, that are not eliminated (tristar_schur.h). Copied. */
+  int64_t schur_count;       /* Number of rows in schur, all different. 0: all rows are eliminated. */
+  tristar_pivoting pivoting; /* Pivots of LU and LDLT. */
+  double pivot_threshold;    /* PIVOTING_DELAYED: up to 1 (LU) or 1/2 (LDLT). 0: 0.1 (LU), 0.01 (LDLT). */
 } tristar_analysis_options;
 
 /* Defaults: METHOD_AUTO, ORDERING_AUTO, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE,
- * GROWTH_WARN, PLACE_CPU, seed 1, all else 0. */
+ * GROWTH_WARN, PLACE_CPU, PIVOTING_STATIC, seed 1, all else 0. */
 #define tristar_analysis_options_init(options)                                                               \
   tristar_analysis_options_init_sized((options), sizeof *(options))
 

@@ -62,6 +62,23 @@ typedef enum tristar_singular {
                               Structurally singular matrices are refused. */
 } tristar_singular;
 
+/* Pivots of LU and LDLT. A pivot passes the threshold test if it bounds the entries of its column of L by 1 /
+ * pivot_threshold. STATIC takes pivots from the rows of a panel, which are few, and perturbs tiny ones.
+ * DELAYED factors like STATIC first. If a pivot was perturbed or fails the test, tristar_factor searches
+ * another order, and analyzes and factors again in that order, up to three times. The search eliminates with
+ * threshold pivoting: a column that fails is delayed to an ancestor in the assembly tree, which has more
+ * rows (Duff and Reid 1983). The structure grows by these columns. The factor has an analysis of its own then
+ * (tristar_factor_get_analysis). tristar_refactor keeps that structure, and plans stay valid.
+ * The search runs on one core, and needs memory for its fronts: LU about as much as the fronts of the
+ * factorization, LDLT twice as much. Pivots of the new order are perturbed below eps times the largest scaled
+ * entry; only singular matrices should have such pivots. The bits of the factors do not depend on the
+ * number of workers. Not supported: schur, leaf_parts > 1, INVERSE_PARTITIONED, tristar_dmatrix_factor. LLT
+ * ignores it. */
+typedef enum tristar_pivoting {
+  TRISTAR_PIVOTING_STATIC, /* Inside of panels. */
+  TRISTAR_PIVOTING_DELAYED /* Inside of panels, in an order whose pivots pass the threshold test. */
+} tristar_pivoting;
+
 /* Treatment of pivot growth that costs accuracy: a trial solve of the factorization, without refinement, has
  * a backward error above eps^(2/3). The usual cause is a matching that was computed for other values. */
 typedef enum tristar_growth {

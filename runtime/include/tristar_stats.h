@@ -130,6 +130,11 @@ typedef struct tristar_factor_stats {
                          of range. */
   double reciprocal_condition; /* Result of tristar_condition; -1: not estimated. */
   int singular;                /* 1: by that estimate the matrix is singular to working precision. */
+  /* Of PIVOTING_DELAYED; else 0. */
+  int pivot_rounds;        /* Searches for another order that tristar_factor has made. */
+  int64_t delayed_pivots;  /* Columns that these searches have delayed to an ancestor, all together. */
+  int64_t added_entries;   /* Entries (nnz_factor) that the last structure has more than the first one. */
+  int64_t unstable_pivots; /* Pivots of the latest factorization that fail the threshold test. */
 } tristar_factor_stats;
 /* Copies the statistics of the factor to *stats. */
 TRISTAR_API tristar_status tristar_factor_get_stats(const tristar_factor_t *factor,

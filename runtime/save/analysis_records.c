@@ -20,6 +20,7 @@ static const tsi_field analysis_fields[] = {
     A(stats.analyze_seconds),
     A(stats.ordering),
     A(keeps_scaling),
+    A(extended),
     A(options.method),
     A(options.ordering),
     A(options.leaf_parts),
@@ -33,6 +34,8 @@ static const tsi_field analysis_fields[] = {
     A(options.place),
     A(options.device_bytes),
     A(options.solves),
+    A(options.pivoting),
+    A(options.pivot_threshold),
 };
 
 #define P(member) TSI_FIELD(tsi_pattern, member)
@@ -82,6 +85,7 @@ tristar_status tsi_analysis_put(tsi_sink *sink, const tristar_analysis_t *an) {
   }
   TSI_TRY(TSI_PUT(sink, "in_row", an->symbolic->n, an->in_row == perm ? NULL : an->in_row));
   TSI_TRY(TSI_PUT(sink, "out_row", an->symbolic->n, an->out_row == perm ? NULL : an->out_row));
+  TSI_TRY(TSI_PUT(sink, "second", an->symbolic->n, an->second));
   TSI_TRY(TSI_PUT(sink, "match.row_scale", an->symbolic->n, an->row_scale));
   return TSI_PUT(sink, "match.col_scale", an->symbolic->n, an->col_scale);
 }
@@ -229,6 +233,10 @@ static tristar_status take_analysis(tsi_source *source, tristar_analysis_t *an) 
   }
   TSI_TRY(take_order(source, "in_row", an->symbolic, &an->in_row));
   TSI_TRY(take_order(source, "out_row", an->symbolic, &an->out_row));
+  TSI_TRY(TSI_TAKE_IF(source, "second", an->pattern->n, NULL, an->second));
+  for (tsi_index j = 0; an->second != NULL && j < an->pattern->n; j++)
+    if (((const unsigned char *)an->second)[j] > 1)
+      TSI_DAMAGED(source, "column %d is no first or second one of a pivot", j);
   TSI_TRY(TSI_TAKE_IF(source, "match.row_scale", an->pattern->n, NULL, an->row_scale));
   TSI_TRY(TSI_TAKE_IF(source, "match.col_scale", an->pattern->n, NULL, an->col_scale));
   if ((an->row_scale == NULL) != (an->col_scale == NULL))

@@ -36,6 +36,10 @@ static const tsi_field factor_fields[] = {
     F(stats.solve_error),
     F(stats.reciprocal_condition),
     F(stats.singular),
+    F(stats.pivot_rounds),
+    F(stats.delayed_pivots),
+    F(stats.added_entries),
+    F(stats.unstable_pivots),
 };
 
 /* Scalars of the stream of L or U. */

@@ -63,7 +63,7 @@ static tristar_status factor_again(tsi_verdict *verdict, bool substitute) {
     TSI_TRY(tsi_factor_substitute(verdict->factor));
   else
     TSI_TRY(tsi_factor_match_again(verdict->factor));
-  return tsi_factor_run(verdict->factor);
+  return tsi_factor_run_stable(verdict->factor);
 }
 
 /* Estimates the condition of a factor that nobody has judged. The rows that are eliminated before a Schur

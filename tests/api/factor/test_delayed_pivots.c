@@ -1,0 +1,349 @@
+/* PIVOTING_DELAYED: orders of elimination whose first pivots are zeros, saddle points with the constraints
+ * first and unsymmetric matrices with zeros on the diagonal, have no perturbed pivot, and plain solves have
+ * small backward errors; where pivots serve, nothing changes. */
+#include "tests/support/allocations.h"
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+#include "tristar_save.h"
+
+enum { H_ROWS = 240, CONSTRAINTS = 90, ROWS = H_ROWS + CONSTRAINTS, MOST = 12 * ROWS };
+
+/* A matrix in compressed columns, and an order of elimination in which pivots fail. */
+typedef struct problem {
+  const typed *t;
+  int64_t ptr[ROWS + 1], order[ROWS];
+  int32_t index[MOST];
+  char values[MOST * sizeof(number)];
+  int64_t entries;
+  tristar_view view;
+} problem;
+
+static void add(problem *p, int32_t row, number value) {
+  CHECK(p->entries < MOST);
+  p->index[p->entries] = row;
+  put(p->t, p->values, p->entries++, value);
+}
+
+static number phase(const typed *t, uint64_t seed, double size) {
+  number x = random_value(seed);
+  if (!t->is_complex) __imag__ x = 0;
+  return size * x;
+}
+
+static void finish(problem *p, tristar_symmetry symmetry) {
+  p->ptr[ROWS] = p->entries;
+  p->view = stored_view(TRISTAR_CSC, symmetry, p->t->scalar, ROWS, ROWS, p->ptr, p->index, p->values);
+}
+
+/* [H B; B^H 0] (symmetry: or B^T), H tridiagonal and positive definite, B with three entries in a column;
+ * seed: other values. The constraints, whose diagonal is zero, are eliminated first. */
+static problem *make_saddle(const typed *t, tristar_symmetry symmetry, uint64_t seed) {
+  problem *p = xcalloc(1, sizeof *p);
+  p->t = t;
+  for (int32_t j = 0; j < ROWS; j++) {
+    p->ptr[j] = p->entries;
+    p->order[j] = (j + H_ROWS) % ROWS;
+    if (j >= H_ROWS) continue;
+    add(p, j, 2.5 + 0.2 * creal(random_value(seed + (uint64_t)j)));
+    if (j + 1 < H_ROWS) add(p, j + 1, phase(t, seed + 1000 + (uint64_t)j, 0.9));
+    for (int32_t k = 0; k < 3; k++) /* of constraints in row j of B */
+      if ((j + 80 * k) % H_ROWS < CONSTRAINTS)
+        add(p, H_ROWS + (j + 80 * k) % H_ROWS, phase(t, seed + 2000 + (uint64_t)(3 * j + k), 1));
+  }
+  finish(p, symmetry);
+  return p;
+}
+
+/* A cyclic permutation with large entries, and small ones on the diagonal and elsewhere. */
+static problem *make_cyclic(const typed *t, uint64_t seed) {
+  problem *p = xcalloc(1, sizeof *p);
+  p->t = t;
+  for (int32_t j = 0; j < ROWS; j++) {
+    p->ptr[j] = p->entries;
+    p->order[j] = j;
+    if (j % 3 == 0) add(p, j, phase(t, seed + (uint64_t)j, 1e-14));
+    add(p, (j + 1) % ROWS, 1 + phase(t, seed + 500 + (uint64_t)j, 0.5));
+    add(p,
+        (7 * j + 31) % ROWS == (j + 1) % ROWS || (7 * j + 31) % ROWS == j ? (j + 2) % ROWS
+                                                                          : (7 * j + 31) % ROWS,
+        phase(t, seed + 900 + (uint64_t)j, 0.3));
+  }
+  finish(p, TRISTAR_GENERAL);
+  return p;
+}
+
+static tristar_analysis_options options_for(const problem *p, tristar_method method, bool delayed) {
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.method = method;
+  options.matching = TRISTAR_MATCHING_OFF;
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  options.ordering = TRISTAR_ORDERING_USER;
+  options.permutation = p->order;
+  options.pivoting = delayed ? TRISTAR_PIVOTING_DELAYED : TRISTAR_PIVOTING_STATIC;
+  return options;
+}
+
+static tristar_factor_stats stats_of(const tristar_factor_t *f) {
+  tristar_factor_stats stats;
+  CHECK_OK(tristar_factor_get_stats(f, &stats));
+  return stats;
+}
+
+/* The largest backward error of plain solves, in the next wider precision. */
+static double plain_error(const problem *p, tristar_factor_t *f, tristar_plan_t *plan) {
+  OWNED char *b = make_rhs(p->t, ROWS), *x = xcalloc(TYPED_COLUMNS * ROWS, p->t->bytes);
+  double worst = 0, error;
+  for (int o = 0; o < TYPED_OPS; o++) {
+    CHECK_OK(tristar_solve(plan, typed_ops[o], 3, b, ROWS, x, ROWS));
+    CHECK_OK(tristar_residual(f, typed_ops[o], 3, b, ROWS, x, ROWS, NULL, ROWS, &error));
+    worst = larger_error(worst, error);
+  }
+  return worst;
+}
+
+static tristar_plan_t *make_unrefined(tristar_factor_t *f) {
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  options.refine = TRISTAR_REFINE_NEVER;
+  return NEW_PLAN(f, &options);
+}
+
+/* STATIC perturbs pivots, DELAYED does not. Refactorizations keep the structure. */
+static void check(tristar_t *ts, problem *p, problem *next, tristar_method method) {
+  tristar_analysis_options options = options_for(p, method, false);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *plain = NEW_ANALYSIS(ts, &p->view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *perturbed = NEW_FACTOR(plain, p->values);
+  tristar_factor_stats stats = stats_of(perturbed);
+  CHECK(stats.perturbed_pivots > 0 && stats.pivot_rounds == 0 && stats.delayed_pivots == 0);
+  options = options_for(p, method, true);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, p->values);
+  const tristar_factor_stats delayed = stats_of(f);
+  const double most = 2e4 * p->t->roundoff;
+  CHECK(delayed.perturbed_pivots == 0 && delayed.unstable_pivots == 0);
+  CHECK(delayed.pivot_rounds >= 1 && delayed.delayed_pivots > 0);
+  CHECK(delayed.nnz_factor == stats.nnz_factor + delayed.added_entries);
+  CHECK(tristar_factor_get_analysis(f) != an);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = make_unrefined(f);
+  CHECK_MSG(plain_error(p, f, plan) < most, "%c, method %d, symmetry %d: %g", (char)p->t->scalar, (int)method,
+            (int)p->view.symmetry, plain_error(p, f, plan));
+  CHECK_OK(tristar_refactor(f, next->values));
+  stats = stats_of(f);
+  CHECK(stats.pivot_rounds == delayed.pivot_rounds && stats.nnz_factor == delayed.nnz_factor);
+  CHECK(stats.perturbed_pivots == 0 && stats.unstable_pivots <= ROWS / 20);
+  CHECK_MSG(plain_error(next, f, plan) < 100 * most, "%c, method %d, symmetry %d: %g", (char)p->t->scalar,
+            (int)method, (int)p->view.symmetry, plain_error(next, f, plan));
+}
+
+static void check_types(tristar_t *ts) {
+  const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single, &typed_complex_double};
+  for (int k = 0; k < 4; k++) {
+    const tristar_symmetry symmetries[] = {TRISTAR_SYMMETRIC, TRISTAR_HERMITIAN};
+    for (int h = 0; h < (types[k]->is_complex ? 2 : 1); h++) {
+      OWNED problem *p = make_saddle(types[k], symmetries[h], 1),
+                    *next = make_saddle(types[k], symmetries[h], 1);
+      for (int64_t q = 0; q < next->entries; q++)
+        put(next->t, next->values, q,
+            get(p->t, p->values, q) * (1 + 0.01 * creal(random_value((uint64_t)q))));
+      check(ts, p, next, TRISTAR_METHOD_LDLT);
+      check(ts, p, next, TRISTAR_METHOD_LU);
+    }
+    OWNED problem *p = make_cyclic(types[k], 5), *next = make_cyclic(types[k], 5);
+    check(ts, p, next, TRISTAR_METHOD_LU);
+  }
+}
+
+/* H is positive definite and B has full rank: as many negative eigenvalues as constraints. */
+static void check_inertia(tristar_t *ts) {
+  OWNED problem *p = make_saddle(&typed_complex_double, TRISTAR_HERMITIAN, 3);
+  const tristar_analysis_options options = options_for(p, TRISTAR_METHOD_LDLT, true);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, p->values);
+  tristar_inertia inertia;
+  CHECK_OK(tristar_factor_get_inertia(f, &inertia));
+  CHECK(inertia.positive == H_ROWS && inertia.negative == CONSTRAINTS && inertia.zero == 0);
+}
+
+/* A plan's solution; to be freed. */
+static double *solution(tristar_plan_t *plan) {
+  OWNED double *b = xcalloc(ROWS, sizeof *b);
+  double *x = xcalloc(ROWS, sizeof *x);
+  fill_random(b, ROWS, 1);
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, ROWS, x, ROWS));
+  return x;
+}
+
+static double *solve_with(tristar_t *ts, const problem *p, tristar_method method) {
+  const tristar_analysis_options options = options_for(p, method, true);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, p->values);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
+  return solution(plan);
+}
+
+/* With StarPU and without it. */
+static void check_bits(tristar_t *ts, tristar_method method) {
+  CLEANUP(close_context) tristar_t *workers = open_with_starpu(2, false);
+  OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
+  OWNED double *x = solve_with(ts, p, method), *y = solve_with(workers, p, method);
+  CHECK(memcmp(x, y, ROWS * sizeof *x) == 0);
+}
+
+/* What is loaded has the pivots, and gets new values as what was saved does. */
+static void check_saved(tristar_t *ts, tristar_method method) {
+  OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1),
+                *next = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 8);
+  const char *path = "delayed_pivots.tristar";
+  const tristar_analysis_options options = options_for(p, method, true);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, p->values), *loaded = NULL;
+  CHECK_OK(tristar_factor_save(f, path));
+  CHECK_OK(tristar_factor_load(ts, path, &loaded));
+  remove(path);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *one = NEW_PLAN(f, NULL), *other = NEW_PLAN(loaded, NULL);
+  for (int k = 0; k < 2; k++) {
+    OWNED double *x = solution(one), *y = solution(other);
+    CHECK(memcmp(x, y, ROWS * sizeof *x) == 0);
+    CHECK(stats_of(f).delayed_pivots == stats_of(loaded).delayed_pivots);
+    CHECK_OK(tristar_refactor(f, next->values));
+    CHECK_OK(tristar_refactor(loaded, next->values));
+  }
+}
+
+/* All pivots of [0 R; R^T 0] with a dense R are of order 2, in panels narrower than the front. */
+static void check_pairs(tristar_t *ts, tristar_merge merge) {
+  enum { HALF = 301, N = 2 * HALF };
+  OWNED double *value = xcalloc((size_t)HALF * HALF, sizeof *value), *b = xcalloc(N, sizeof *b),
+               *x = xcalloc(N, sizeof *x);
+  OWNED int32_t *index = xcalloc((size_t)HALF * HALF, sizeof *index);
+  OWNED int64_t *ptr = xcalloc(N + 1, sizeof *ptr);
+  double error;
+  fill_random(value, (int64_t)HALF * HALF, 4);
+  fill_random(b, N, 5);
+  for (int j = 0; j < N; j++) {
+    ptr[j + 1] = ptr[j] + (j < HALF ? HALF : 0);
+    for (int i = 0; i < HALF && j < HALF; i++) index[ptr[j] + i] = HALF + i;
+  }
+  const tristar_view view =
+      stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, N, N, ptr, index, value);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.method = TRISTAR_METHOD_LDLT;
+  options.matching = TRISTAR_MATCHING_OFF;
+  options.ordering = TRISTAR_ORDERING_NATURAL;
+  options.merge = merge;
+  options.pivoting = TRISTAR_PIVOTING_DELAYED;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, value);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = make_unrefined(f);
+  CHECK(stats_of(f).perturbed_pivots == 0 && stats_of(f).unstable_pivots == 0);
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, N, x, N));
+  CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, N, x, N, NULL, N, &error));
+  CHECK_MSG(error < 1e-10, "%g", error);
+}
+
+/* Two equal constraints. */
+static void check_singular(tristar_t *ts) {
+  enum { FREE = 14, N = 20 };
+  number a[N * N] = {0};
+  int64_t order[N];
+  for (int i = 0; i < FREE; i++) {
+    a[i * N + i] = 1 + i;
+    for (int k = FREE; k < N; k++) {
+      const number value = creal(random_value((uint64_t)(50 * i + (k < N - 1 ? k : k - 1))));
+      a[i * N + k] = a[k * N + i] = value;
+    }
+  }
+  for (int k = 0; k < N; k++) order[k] = (k + FREE) % N;
+  const tristar_view view = typed_dense_view(&typed_double, N, a, N, TRISTAR_SYMMETRIC);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.method = TRISTAR_METHOD_LDLT;
+  options.matching = TRISTAR_MATCHING_OFF;
+  options.ordering = TRISTAR_ORDERING_USER;
+  options.permutation = order;
+  options.pivoting = TRISTAR_PIVOTING_DELAYED;
+  tristar_factor_t *f;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *refuses = NEW_ANALYSIS(ts, &view, &options);
+  CHECK_STATUS(tristar_factor(refuses, view.values, &f), TRISTAR_ERR_SINGULAR);
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+  CHECK_OK(tristar_factor(an, view.values, &f));
+  CHECK(stats_of(f).perturbed_pivots > 0 && stats_of(f).singular == 1);
+  tristar_factor_destroy(&f);
+}
+
+/* Pivots that serve: the bits of STATIC, and no search. */
+static void check_unneeded(tristar_t *ts, const char *kind, int64_t size) {
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
+  const tristar_view view = generated_view(ts, kind, size, &m);
+  OWNED double *b = xcalloc((size_t)view.rows, sizeof *b), *x = xcalloc(2 * (size_t)view.rows, sizeof *x);
+  fill_random(b, view.rows, 1);
+  for (int k = 0; k < 2; k++) {
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    options.pivoting = k > 0 ? TRISTAR_PIVOTING_DELAYED : TRISTAR_PIVOTING_STATIC;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, view.values);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
+    CHECK(stats_of(f).pivot_rounds == 0 && tristar_factor_get_analysis(f) == an);
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, view.rows, x + k * view.rows, view.rows));
+  }
+  CHECK(memcmp(x, x + view.rows, (size_t)view.rows * sizeof *x) == 0);
+}
+
+static void check_options(tristar_t *ts) {
+  OWNED problem *p = make_cyclic(&typed_double, 1);
+  const int64_t unknown = 3;
+  tristar_analysis_t *an;
+  for (int k = 0; k < 7; k++) {
+    tristar_analysis_options options = options_for(p, TRISTAR_METHOD_LU, true);
+    if (k == 0) options.pivot_threshold = -0.1;
+    if (k == 1) options.pivot_threshold = 1.01;
+    if (k == 2) options.pivot_threshold = NAN;
+    if (k == 3) options.pivoting = (tristar_pivoting)2;
+    if (k == 4) options.schur = &unknown, options.schur_count = 1;
+    if (k == 5) options.leaf_parts = 2;
+    if (k == 6) options.inverse = TRISTAR_INVERSE_PARTITIONED;
+    CHECK_STATUS(tristar_analyze(ts, &p->view, &options, &an),
+                 k < 4 ? TRISTAR_ERR_ARGUMENT : TRISTAR_ERR_UNSUPPORTED);
+    CHECK_ERROR(ts, "pivot");
+  }
+}
+
+static void check_allocations(tristar_t *ts, tristar_method method) {
+  OWNED problem *p = method == TRISTAR_METHOD_LU ? make_cyclic(&typed_double, 5)
+                                                 : make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
+  const tristar_analysis_options options = options_for(p, method, true);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.first = 60;
+  failing.sparse = 60;
+  while (next_failure(&failing)) {
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    const tristar_status status = tristar_factor(an, p->values, &f);
+    end_failure(&failing, status);
+    if (status == TRISTAR_OK) break;
+    CHECK(f == NULL);
+  }
+  CHECK(failing.count > 40);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_without_starpu(true);
+  RUN(check_types(ts));
+  RUN(check_inertia(ts));
+  RUN(check_bits(ts, TRISTAR_METHOD_LDLT));
+  RUN(check_bits(ts, TRISTAR_METHOD_LU));
+  RUN(check_saved(ts, TRISTAR_METHOD_LDLT));
+  RUN(check_saved(ts, TRISTAR_METHOD_LU));
+  RUN(check_pairs(ts, TRISTAR_MERGE_RELAXED));
+  RUN(check_pairs(ts, TRISTAR_MERGE_NONE));
+  RUN(check_singular(ts));
+  RUN(check_unneeded(ts, "kkt3d", 4));
+  RUN(check_unneeded(ts, "convdiff3d", 5));
+  RUN(check_unneeded(ts, "s2d9pt", 12));
+  RUN(check_options(ts));
+  RUN(check_allocations(ts, TRISTAR_METHOD_LDLT));
+  RUN(check_allocations(ts, TRISTAR_METHOD_LU));
+  close_context(&ts);
+  return 0;
+}
