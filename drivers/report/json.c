@@ -62,9 +62,11 @@ static void add_factor(const tsi_session *s, cJSON *object) {
   TSI_JSON_NUMBERS(
       object, {"nnz_factor", (double)s->f.nnz_factor}, {"stored_factor", (double)s->f.stored_factor},
       {"perturbed_pivots", (double)s->f.perturbed_pivots}, {"smallest_pivot", s->f.smallest_pivot},
-      {"largest_pivot", s->f.largest_pivot}, {"pivot_growth", s->f.growth}, {"judged", s->f.judged},
-      {"factor_bytes", (double)s->f.factor_bytes}, {"peak_factor_bytes", (double)s->f.peak_bytes},
-      {"device_fronts", (double)s->f.device_fronts},
+      {"largest_pivot", s->f.largest_pivot}, {"pivot_growth", s->f.growth},
+      {"pivot_rounds", s->f.pivot_rounds}, {"delayed_pivots", (double)s->f.delayed_pivots},
+      {"added_entries", (double)s->f.added_entries}, {"unstable_pivots", (double)s->f.unstable_pivots},
+      {"judged", s->f.judged}, {"factor_bytes", (double)s->f.factor_bytes},
+      {"peak_factor_bytes", (double)s->f.peak_bytes}, {"device_fronts", (double)s->f.device_fronts},
       {"device_unfit_fronts", (double)s->f.device_unfit_fronts}, {"device_front_flops", s->f.device_flops},
       {"device_front_bytes", s->f.device_bus_bytes}, {"factor_s", s->factor_s},
       {"factor_gflops", s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0});

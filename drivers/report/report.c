@@ -155,6 +155,10 @@ void tsi_report_factor(const tsi_session *s) {
              s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0,
              tsi_text_many(s->f.perturbed_pivots, "perturbed pivot"),
              tsi_text_bytes((double)s->f.factor_bytes), tsi_text_bytes((double)s->f.peak_bytes));
+  if (s->f.pivot_rounds > 0)
+    tsi_report("", "%s delayed in %s; %s more entries; %s below the threshold",
+               tsi_text_many(s->f.delayed_pivots, "column"), tsi_text_many(s->f.pivot_rounds, "round"),
+               tsi_text_count(s->f.added_entries), tsi_text_many(s->f.unstable_pivots, "pivot"));
   if (s->f.device_fronts > 0)
     tsi_report("", "%s on GPUs, %s; %s on their buses", tsi_text_many(s->f.device_fronts, "large front"),
                tsi_text_flops(s->f.device_flops), tsi_text_bytes(s->f.device_bus_bytes));

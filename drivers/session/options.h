@@ -31,9 +31,10 @@ typedef struct tsi_settings {
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
-  int method, matching, singular, engine, place, factor_place;
-  int ordering;       /* 0 ..: one of the words of --ordering */
-  int bench_ordering; /* the same of tristar bench */
+  int method, matching, pivoting, singular, engine, place, factor_place;
+  double pivot_threshold; /* negative: not given */
+  int ordering;           /* 0 ..: one of the words of --ordering */
+  int bench_ordering;     /* the same of tristar bench */
   int64_t order_seed, workers, chunk_bytes, device_bytes;
   int64_t memory_limit;  /* bytes; 0: none */
   bool forecast;         /* of info: from the analysis alone */
