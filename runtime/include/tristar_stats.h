@@ -26,7 +26,8 @@
  * the growth. They are also if many pivots in a row are much smaller than their columns: each loses digits by
  * cancellation, and later ones inherit the errors. Where these may reach eps^0.3 of a pivot (2e-5; in single
  * precision 8e-3), one solve shows whether the inverse is large, beyond eps^-0.4 (2e6; in single precision
- * 600). Only then is the condition estimated.
+ * 600). Only then is the condition estimated, or if trial solves lose digits and the errors may reach
+ * eps^0.5.
  *
  * Inverted diagonal blocks. Solves multiply by X = D^-1 for each diagonal block D. Their backward error is
  * about eps g, where g is the largest |X(i,j)| / max(|X(i,i)|, |X(j,j)|). It is small for almost all

@@ -44,6 +44,12 @@ static bool inherits_errors(const tristar_factor_t *factor) {
          factor->inherited_error * pow(epsilon_of(factor), 0.7) * fmax(1, factor->stats.growth) > 1;
 }
 
+/* The same where solves lose digits, as they do with such a pivot. */
+static bool may_inherit_errors(const tristar_factor_t *factor) {
+  return tsi_factor_loses_digits(factor) &&
+         factor->inherited_error * sqrt(epsilon_of(factor)) * fmax(1, factor->stats.growth) > 1;
+}
+
 static bool has_grown(const tristar_factor_t *factor) {
   return factor->stats.growth > fmin(GROWN, 1 / cbrt(epsilon_of(factor)));
 }
@@ -462,6 +468,10 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   TSI_TRY(judge_growth(system, factor, last));
   if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(&t, factor, spread));
   if (!tsi_factor_loses_digits(factor)) TSI_TRY(judge_weakness(&t, factor));
+  if (!tsi_judge_suspects(factor) && may_inherit_errors(factor)) {
+    TSI_TRY(measure_well(system, factor));
+    TSI_TRY(judge_condition(system, factor));
+  }
   if (stats->perturbed_pivots > 0 && !tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, TRISTAR_LOG_WARNING,
