@@ -10,7 +10,7 @@ except ImportError:
 import scipy.sparse.linalg
 import scipy.sparse.linalg._dsolve as dsolve
 import tristar
-from tristar.factor import Solver
+from tristar.solver import Solver
 
 # Tests that are not run, and why.
 LEFT_OUT = {

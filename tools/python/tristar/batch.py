@@ -5,7 +5,7 @@ from scipy import sparse
 from ._arrays import MatrixArrays, address, as_sparse, require_cast, require_square
 from ._runtime import (NULL, StaleError, call_interruptibly, check, error, ffi, generation, lib, make_options, message, new_cell,
                        usable, word)
-from .factor import OPS
+from .solver import OPS
 from .reports import Report
 
 

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import aslinearoperator
 from ._arrays import LETTERS, SCALARS, MatrixArrays, address, as_sparse, as_vectors, from_buffer
 from ._runtime import (NULL, CancelledError, Error, call_interruptibly, check, ffi, generation, lib, make_options, new_cell,
                        usable)
-from .factor import Inverse, Solver
+from .solver import Inverse, Solver
 from .precond import IncompleteLU, Preconditioner
 from .reports import Report
 

@@ -25,7 +25,7 @@ from . import krylov as one_process
 from ._arrays import SCALARS, LETTERS, MatrixArrays, address, as_sparse, as_vectors, copy_of
 from ._runtime import NULL, ForkError, check, ffi, generation, lib, make_options, set_option
 from ._runtime import Context as OneContext
-from .factor import OPS
+from .solver import OPS
 from .reports import Report
 
 if not hasattr(lib, "tristar_dmatrix_create_f"):

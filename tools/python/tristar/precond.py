@@ -7,7 +7,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._arrays import MatrixArrays, address, as_sparse, as_vectors, require_square
 from ._runtime import SingularError, call_interruptibly, check, ffi, generation, lib, make_options, new_cell, usable
-from .factor import LONG_ENTRIES, OPS
+from .factor import LONG_ENTRIES
+from .solver import OPS
 from .reports import Report
 
 

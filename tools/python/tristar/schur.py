@@ -3,7 +3,8 @@ import numpy as np
 
 from ._arrays import address, as_sparse, as_vectors, require_square
 from ._runtime import check, lib
-from .factor import LONG_CALL, OPS, Factorization
+from .factor import Factorization
+from .solver import LONG_CALL, OPS
 
 
 class SchurFactor(Factorization):

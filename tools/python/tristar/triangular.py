@@ -6,7 +6,7 @@ from scipy import sparse
 
 from ._arrays import MatrixArrays, as_sparse
 from ._runtime import SingularError, check, lib, make_options, new_cell
-from .factor import Solver
+from .solver import Solver
 
 
 class TriangularSolver(Solver):

@@ -1,0 +1,390 @@
+"""Solves with a factor and its plan: the part that LU, Cholesky and triangular matrices share."""
+import os
+import threading
+import time
+from collections import deque
+from contextlib import contextmanager
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+
+from ._arrays import address, as_vectors, from_buffer, require_cast, sparse_columns, strides_of
+from ._runtime import (NULL, ForkError, call_interruptibly, check, error, ffi, generation, lib, make_options, message, new_cell,
+                       usable)
+from .reports import Report
+
+OPS = {"N": lib.TRISTAR_N, "T": lib.TRISTAR_T, "H": lib.TRISTAR_C}
+# Calls that are predicted to take longer, in seconds, are made on another thread, which Ctrl-C need not wait for.
+LONG_SECONDS = 0.1
+# Right-hand sides whose solves cost as much as a call of unknown length, which is long except for small matrices.
+LONG_CALL = 100
+# Numbers in right-hand sides that are copied rather than passed with their strides.
+SMALL = 10000
+SOLVE_OPTIONS = ffi.typeof("tristar_solve_options *")
+SOLVE_OPTIONS_SIZE = ffi.sizeof("tristar_solve_options")
+ndarray, empty_like, solve_plain = np.ndarray, np.empty_like, lib.tristar_solve
+
+
+_renewal = threading.Lock()
+
+
+def _renew_lock():
+    global _renewal
+    _renewal = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+class Gate:
+    """Many solves, or one refactorization. Operations of a deque are atomic, so a solve costs two of them."""
+
+    def __init__(self):
+        self.inside = deque()
+        self.closed = False
+        self.lock = threading.Lock()
+
+    def enter(self):
+        """Waits while a refactorization runs."""
+        self.inside.append(None)
+        while self.closed:
+            self.inside.pop()
+            with self.lock:
+                pass
+            self.inside.append(None)
+
+    def leave(self):
+        """The end of a solve."""
+        self.inside.pop()
+
+    @contextmanager
+    def exclusive(self):
+        """Waits for all solves, and keeps others out."""
+        with self.lock:
+            self.closed = True
+            try:
+                while self.inside:
+                    time.sleep(1e-4)
+                yield
+            finally:
+                self.closed = False
+
+
+def integers(array):
+    """The address of a contiguous array of 64-bit integers."""
+    return ffi.cast("int64_t *", from_buffer(array))
+
+
+def solve_options(op):
+    """The options of one solve, with their defaults."""
+    options = ffi.new(SOLVE_OPTIONS)
+    lib.tristar_solve_options_init_sized(options, SOLVE_OPTIONS_SIZE)
+    options.op = op
+    return options
+
+
+class Solver:
+    """Solves with a factor and its plan. Threads may solve at the same time.
+
+    A child of fork() cannot use the factor of its parent. It makes the factor again at the first solve, from the copy of the
+    matrix that the object keeps. Copies by pickle do the same.
+    """
+
+    def __init__(self, context, n, dtype):
+        self.shape = (n, n)
+        self.dtype = dtype
+        self._n = n
+        self._context = context
+        self._lock = threading.RLock()
+        self._gate = Gate()
+        self._factor = self._plan = self._plan_cell = None
+
+    # ---- Making the factor
+
+    def _make_factor(self):
+        """A new cell with a factor of the matrix that the object keeps."""
+        raise ForkError("the object was made before fork(): make it again in this process")
+
+    def _make(self, plan_options):
+        """The factor and its plan, for the first time or in a child of fork()."""
+        self._context = usable(self._context)
+        self._generation = generation()
+        self._plan_options = plan_options
+        self._install(*self._build())
+
+    def _build(self):
+        """New cells with a factor and its plan."""
+        factor, plan = self._make_factor(), new_cell("plan")
+        options, _ = make_options("plan_options", self._plan_options)
+        check(lib.tristar_plan(factor[0], options, plan))
+        return factor, plan
+
+    def _install(self, factor, plan):
+        """Destroys the old factor and plan: no solve may use them."""
+        stats = ffi.new("tristar_plan_stats *")
+        check(lib.tristar_plan_get_stats(plan[0], stats))
+        self._refines = stats.refines != 0
+        self._seconds = stats.predicted_seconds
+        self._factor, self._plan_cell, self._plan = factor, plan, plan[0]
+
+    def _renew(self):
+        """In a child of fork(): makes the factor again."""
+        with _renewal:
+            if self._generation != generation():
+                self._lock, self._gate = threading.RLock(), Gate()
+                self._make(self._plan_options)
+
+    def _ready(self):
+        """Called before all calls but fast solves, which find out by an error."""
+        if self._generation != generation():
+            self._renew()
+
+    # ---- Solves
+
+    def solve(self, b, trans="N"):
+        """The solution of A x = b, or of A^T x = b ('T') or A^H x = b ('H').
+
+        b: array of n rows with 1 or 2 dimensions in any memory order, or a sparse matrix. Returns a new array of the same shape
+        (column-major), or a CSC matrix. Raises ValueError for another shape, and TypeError if the type of b cannot be cast safely.
+        """
+        # Column-major arrays of the right type, with little overhead; the transposed view is what cffi takes for contiguous. A copy
+        # of a small array takes less time than all other ways.
+        if type(b) is ndarray and b.dtype is self.dtype and b.size and b.ndim < 3 and trans in OPS:
+            if not b.flags.f_contiguous:
+                if b.size > SMALL:
+                    return self._solve_any(b, trans)
+                b = b.copy("F")
+            shape, n = b.shape, self._n
+            columns = 1 if len(shape) == 1 else shape[1]
+            if shape and shape[0] == n and self._seconds * columns < LONG_SECONDS:
+                x, gate = empty_like(b), self._gate
+                gate.inside.append(None)
+                try:
+                    if not gate.closed:
+                        status = solve_plain(self._plan, OPS[trans], columns, from_buffer(b.T), n, from_buffer(x.T), n)
+                        if not status:
+                            return x
+                        self._explain_failure(status)
+                finally:
+                    gate.inside.pop()
+        return self._solve_any(b, trans)
+
+    def _explain_failure(self, status):
+        """Raises the exception of a failed solve, except in a child of fork(), which solves once more."""
+        text = message()
+        if self._generation == generation():
+            raise error(status, text)
+
+    def _solve_any(self, b, trans):
+        """All other right-hand sides."""
+        if trans not in OPS:
+            raise ValueError("trans must be N, T, or H")
+        self._ready()
+        if sparse.issparse(b):
+            return self._solve_sparse(b, trans)
+        b = as_vectors(b, self._n, self.dtype)
+        x = np.empty(b.shape, self.dtype, order="F")
+        self._solve_into(b, x, OPS[trans])
+        return x
+
+    def _solve_into(self, b, x, op):
+        """x: a column-major array of the shape of b."""
+        columns = b.shape[1] if b.ndim == 2 else 1
+        if b.size == 0:
+            return
+        n, strides = self._n, strides_of(b)
+        if b.flags.f_contiguous or self._refines or strides is None:
+            b = np.asfortranarray(b)
+            self._call(columns, lambda: lib.tristar_solve(self._plan, op, columns, address(b), n, address(x), n))
+        else:
+            options = solve_options(op)
+            options.b_row_stride, options.b_column_stride = strides
+            options.x_row_stride, options.x_column_stride = 1, n
+            self._call(columns, lambda: lib.tristar_solve_with(self._plan, options, columns, address(b), address(x), NULL))
+
+    def _solve_sparse(self, B, trans):
+        """Only the rows of B that have entries are read, and only the chunks of the factor that they reach."""
+        if B.shape[0] != self._n:
+            raise ValueError(f"b is of incompatible size: it has {B.shape[0]} rows, the matrix {self._n}")
+        require_cast(B.dtype, self.dtype)
+        B = sparse.csc_matrix(B, dtype=self.dtype)
+        if self._refines:
+            columns = [self._solve_any(B[:, j].toarray(), trans) for j in range(B.shape[1])]
+        else:
+            columns = [self._solve_rows(rows, block, OPS[trans]) for rows, block in sparse_columns(B, 64)]
+        if not columns:
+            return sparse.csc_matrix(B.shape, dtype=self.dtype)
+        return sparse.hstack([sparse.csc_matrix(block) for block in columns], format="csc", dtype=self.dtype)
+
+    def _solve_rows(self, rows, block, op, part=lib.TRISTAR_PART_ALL, factor_order=0):
+        """Dense solutions for right-hand sides whose nonzero rows are `rows`."""
+        x = np.empty((self._n, block.shape[1]), self.dtype, order="F")
+        options = solve_options(op)
+        options.part, options.factor_order = part, factor_order
+        if len(rows) < self._n:
+            if not len(rows):  # the library takes an empty list for none
+                rows, block = np.zeros(1, np.int64), np.zeros((1, block.shape[1]), self.dtype, order="F")
+            options.b_rows, options.b_row = len(rows), integers(rows)
+        options.b_row_stride, options.b_column_stride = 1, len(rows)
+        options.x_row_stride, options.x_column_stride = 1, self._n
+        keep = rows, block  # their addresses are in the options
+
+        def call():
+            return lib.tristar_solve_with(self._plan, options, keep[1].shape[1], address(keep[1]), address(x), NULL)
+
+        self._call(block.shape[1], call)
+        return x
+
+    def _call(self, columns, function):
+        """function() calls the library with the factor, for so many right-hand sides. After Ctrl-C it ends on another thread."""
+        gate = self._gate
+
+        def work():
+            gate.enter()
+            try:
+                return function()
+            finally:
+                gate.leave()
+
+        if self._seconds * columns < LONG_SECONDS:
+            check(work())
+        else:
+            call_interruptibly(work)
+
+    # ---- Accuracy
+
+    def solve_refined(self, b, trans="N", forward_error=False, **options):
+        """(x, report): a solution with iterative refinement, and its componentwise backward error and other figures.
+
+        With forward_error the report also has an estimated bound of the relative forward error. `options` are the fields of
+        `tristar_refine_options`, such as max_steps, tolerance. b: array of n rows with 1 or 2 dimensions.
+        """
+        self._ready()
+        if trans not in OPS:
+            raise ValueError("trans must be N, T, or H")
+        b = np.asfortranarray(as_vectors(b, self._n, self.dtype))
+        x = np.empty(b.shape, self.dtype, order="F")
+        settings, kept = make_options("refine_options", dict(options, forward_error=forward_error))
+        result = ffi.new("tristar_refine_result *")
+        columns = b.shape[1] if b.ndim == 2 else 1
+        n = self._n
+        self._call(20 * columns, lambda: lib.tristar_solve_refined(self._plan, OPS[trans], columns, address(b), n, address(x), n,
+                                                                   settings, result))
+        del kept
+        return x, Report("Refined solve", result)
+
+    def backward_error(self, x, b, trans="N"):
+        """The largest componentwise backward error of solutions x: max |b - A x| / (|A| |x| + |b|)."""
+        self._ready()
+        b, x = (np.asfortranarray(as_vectors(array, self._n, self.dtype)) for array in (b, x))
+        if b.shape != x.shape:
+            raise ValueError(f"b has the shape {b.shape}, x {x.shape}")
+        result = ffi.new("double *")
+        columns = b.shape[1] if b.ndim == 2 else 1
+        n = self._n
+        self._call(columns, lambda: lib.tristar_residual(self._factor[0], OPS[trans], columns, address(b), n, address(x), n, NULL, 0,
+                                                         result))
+        return result[0]
+
+    def condition(self):
+        """An estimate of the condition number of the scaled matrix in the 1-norm; infinity for a singular one."""
+        self._ready()
+        reciprocal = ffi.new("double *")
+        self._call(10, lambda: lib.tristar_condition(self._plan, reciprocal))
+        return 1 / reciprocal[0] if reciprocal[0] > 0 else np.inf
+
+    def _pivots(self, function, kind):
+        self._ready()
+        result = ffi.new(kind)
+        check(function(self._factor[0], result))
+        return result
+
+    def slogdet(self):
+        """(sign, log |det A|), as numpy.linalg.slogdet; of a complex matrix the sign is a phase."""
+        d = self._pivots(lib.tristar_factor_get_determinant, "tristar_determinant *")
+        sign = complex(d.sign[0], d.sign[1])
+        return (sign if np.issubdtype(self.dtype, np.complexfloating) else sign.real), d.log_abs
+
+    def inertia(self):
+        """(positive, negative, zero): the numbers of eigenvalues of a symmetric or Hermitian matrix."""
+        counts = self._pivots(lib.tristar_factor_get_inertia, "tristar_inertia *")
+        return counts.positive, counts.negative, counts.zero
+
+    def null_space(self, trans="N", most=100):
+        """An orthonormal basis of the null space of a singular matrix (singular="perturb"), in columns."""
+        self._ready()
+        basis, count = np.empty((self._n, min(most, self._n)), self.dtype, order="F"), ffi.new("int64_t *")
+        self._call(8, lambda: lib.tristar_null_space(self._plan, OPS[trans], basis.shape[1], address(basis), max(1, self._n), count))
+        return basis[:, :count[0]]
+
+    # ---- Entries of the inverse
+
+    def inverse_diagonal(self):
+        """The diagonal of A^-1: variances, if A is an inverse covariance."""
+        self._ready()
+        values = np.empty(self._n, self.dtype)
+        self._call(LONG_CALL, lambda: lib.tristar_inverse_diagonal(self._plan, address(values)))
+        return values
+
+    def inverse_entries(self, rows, columns):
+        """The entries of A^-1 in these rows and columns: arrays of integers from 0, which are broadcast against each other."""
+        self._ready()
+        rows, columns = np.broadcast_arrays(np.asarray(rows), np.asarray(columns))
+        if rows.dtype.kind not in "iu" or columns.dtype.kind not in "iu":
+            raise TypeError("rows and columns must be integers")
+        shape, values = rows.shape, np.empty(rows.size, self.dtype)
+        rows, columns = (np.ascontiguousarray(array, np.int64).reshape(-1) for array in (rows, columns))
+        if rows.size:
+            self._call(LONG_CALL, lambda: lib.tristar_inverse_entries(self._plan, rows.size, integers(rows), integers(columns),
+                                                                      address(values)))
+        return values.reshape(shape)
+
+    # ---- Figures
+
+    def statistics(self):
+        """A report of the factor: entries, bytes, pivots, growth, seconds."""
+        stats = ffi.new("tristar_factor_stats *")
+        check(lib.tristar_factor_get_stats(self._factor[0], stats))
+        return Report("Factor", stats)
+
+    def plan_statistics(self):
+        """A report of the plan: chunks, tasks, workers, bytes and predicted seconds of a solve."""
+        stats = ffi.new("tristar_plan_stats *")
+        check(lib.tristar_plan_get_stats(self._plan, stats))
+        return Report("Plan", stats)
+
+    def explain(self, columns=1):
+        """A report of what would run a solve with so many right-hand sides now, and why."""
+        self._ready()
+        result = ffi.new("tristar_explanation *")
+        check(lib.tristar_plan_explain(self._plan, NULL, columns, result))
+        return Report("Way of a solve", result)
+
+    def as_operator(self):
+        """A^-1 as a LinearOperator of SciPy: OPinv of eigsh, or M of a Krylov method."""
+        return Inverse(self)
+
+
+class Inverse(LinearOperator):
+    """The inverse of a matrix, by solves with its factor."""
+
+    def __init__(self, solver):
+        super().__init__(solver.dtype, solver.shape)
+        self.solver = solver
+
+    def _cast(self, x):
+        # A Krylov method of SciPy may pass vectors of a wider type.
+        return x if np.can_cast(x.dtype, self.dtype, "safe") else x.astype(self.dtype, casting="same_kind")
+
+    def _matvec(self, x):
+        return self.solver.solve(self._cast(np.asarray(x)).reshape(-1))
+
+    def _rmatvec(self, x):
+        return self.solver.solve(self._cast(np.asarray(x)).reshape(-1), "H")
+
+    def _matmat(self, X):
+        return self.solver.solve(self._cast(np.asarray(X)))
+
+    def _rmatmat(self, X):
+        return self.solver.solve(self._cast(np.asarray(X)), "H")
