@@ -5,7 +5,7 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import MatrixArrays, address, from_buffer, of_view
-from ._runtime import NULL, Error, call_interruptibly, check, error, ffi, generation, lib, make_options, new_cell, usable
+from ._runtime import NULL, Error, call_interruptibly, check, ffi, generation, lib, make_options, new_cell, usable
 from .reports import Report
 from .solver import LONG_CALL, OPS, Solver, integers
 

@@ -4,7 +4,7 @@ import numpy as np
 from ._arrays import address, as_sparse, as_vectors, require_square
 from ._runtime import check, lib
 from .factor import Factorization
-from .solver import LONG_CALL, OPS
+from .solver import OPS
 
 
 class SchurFactor(Factorization):
