@@ -207,6 +207,10 @@ static void check_arguments(const world *w) {
   o.analysis.inverse = TRISTAR_INVERSE_PARTITIONED;
   CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_UNSUPPORTED);
   o.analysis.inverse = TRISTAR_INVERSE_DIAGONAL;
+  o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
+  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_UNSUPPORTED);
+  expect_text(w, "on one process only");
+  o.analysis.pivoting = TRISTAR_PIVOTING_STATIC;
   o.analysis.ordering = TRISTAR_ORDERING_USER;
   CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
   expect_text(w, "without a permutation");
