@@ -73,21 +73,26 @@ static double largest_behind(const block *m, tsi_index k, tsi_index column) {
   return most;
 }
 
-/* Does the order of the columns give the pivot at k: does it pass the threshold test of threshold.h in the
- * block? Its order, or 0. */
-static int follow_order(const block *m, tsi_index k, tsi_real diagonal, tsi_real lambda) {
+/* Is a pivot of this size large enough? */
+static bool exceeds_tiny(const block *m, double size) {
+  if (size >= m->result->tiny) return true;
+  m->result->nearest = fmin(m->result->nearest, size);
+  return false;
+}
+
+/* The order of the pivot at k that the order of the columns gives, if it passes the threshold test of
+ * threshold.h in the block; else 0. */
+static int follow_order(const block *m, tsi_index k, double diagonal, double lambda) {
   const double u = m->result->threshold;
   if (k + 1 == m->b || !m->result->second[k + 1])
-    return (double)diagonal >= u * (double)lambda && (double)diagonal >= m->result->tiny ? 1 : 0;
+    return diagonal >= u * lambda && exceeds_tiny(m, diagonal) ? 1 : 0;
   const tsi_scalar d11 = m->a[k + k * m->ld], d21 = m->a[k + 1 + k * m->ld],
                    d22 = m->a[k + 1 + (k + 1) * m->ld];
   const double g1 = largest_behind(m, k, k), g2 = largest_behind(m, k, k + 1);
   const double one = (double)tsi_abs(d11), two = (double)tsi_abs(d22), off = (double)tsi_abs(d21);
   const double determinant = (double)tsi_abs(d11 * d22 - d21 * image(m->adjoint, d21));
-  return determinant > 0 && sqrt(determinant) >= m->result->tiny &&
-                 u * (two * g1 + off * g2) <= determinant && u * (off * g1 + one * g2) <= determinant
-             ? 2
-             : 0;
+  const bool passes = u * (two * g1 + off * g2) <= determinant && u * (off * g1 + one * g2) <= determinant;
+  return passes && determinant > 0 && exceeds_tiny(m, sqrt(determinant)) ? 2 : 0;
 }
 
 /* Order of the pivot at k; *r: the row to interchange with k (order 1) or k + 1 (order 2). */
@@ -97,7 +102,7 @@ static int choose(const block *m, tsi_index k, tsi_index *r) {
   const tsi_real lambda = below == k ? 0 : tsi_abs(m->a[below + k * m->ld]);
   *r = k;
   if (m->result->second != NULL) {
-    const int order = follow_order(m, k, diagonal, lambda);
+    const int order = follow_order(m, k, (double)diagonal, (double)lambda);
     *r = k + (order == 2);
     if (order > 0) return order;
   }

@@ -271,6 +271,50 @@ static void check_singular(tristar_t *ts) {
   tristar_factor_destroy(&f);
 }
 
+/* Random matrices with few entries and many zeros on the diagonal, in the order of their rows. */
+static void check_random(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method) {
+  enum { SYSTEMS = 150 };
+  static number a[TYPED_DENSE_MOST * TYPED_DENSE_MOST];
+  static double draws[3 * TYPED_DENSE_MOST * TYPED_DENSE_MOST];
+  int solved = 0, delayed = 0;
+  for (uint64_t k = 0; k < SYSTEMS; k++) {
+    const int n = 5 + (int)(k % 100);
+    double error;
+    fill_random(draws, 3 * n * n, k + 1);
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j <= i; j++) {
+        const double *draw = draws + 3 * (i * n + j); /* between -1 and 1 */
+        const bool there = i == j ? draw[0] > 0.3 : draw[0] > 1 - 12.0 / n;
+        number lower = there ? draw[1] : 0, upper = there ? draw[2] : 0;
+        if (t->is_complex && there && i != j) __imag__ lower = draw[2];
+        a[i * n + j] = lower;
+        a[j * n + i] = symmetry == TRISTAR_GENERAL && i != j ? upper : mirrored(symmetry, lower);
+      }
+    const tristar_view view = typed_dense_view(t, n, a, n, symmetry);
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    options.method = method;
+    options.matching = TRISTAR_MATCHING_OFF;
+    options.ordering = TRISTAR_ORDERING_NATURAL;
+    options.pivoting = TRISTAR_PIVOTING_DELAYED;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    tristar_status status = tristar_analyze(ts, &view, &options, &an);
+    if (status == TRISTAR_OK) status = tristar_factor(an, view.values, &f);
+    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_SINGULAR);
+    if (status != TRISTAR_OK) continue;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = make_unrefined(f);
+    OWNED char *b = make_rhs(t, n), *x = xcalloc((size_t)n, t->bytes);
+    solved++;
+    delayed += stats_of(f).delayed_pivots > 0;
+    CHECK(stats_of(f).perturbed_pivots == 0);
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, x, n));
+    CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, n, x, n, NULL, n, &error));
+    CHECK_MSG(error < 1e-9, "system %d of %d rows: %g", (int)k, n, error);
+  }
+  CHECK_MSG(solved > SYSTEMS / 3 && delayed > SYSTEMS / 10, "%d solved, %d with delayed pivots", solved,
+            delayed);
+}
+
 /* Pivots that serve: the bits of STATIC, and no search. */
 static void check_unneeded(tristar_t *ts, const char *kind, int64_t size) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
@@ -330,6 +374,11 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_without_starpu(true);
   RUN(check_types(ts));
+  RUN(check_random(ts, &typed_double, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT));
+  RUN(check_random(ts, &typed_complex_double, TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT));
+  RUN(check_random(ts, &typed_complex_double, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT));
+  RUN(check_random(ts, &typed_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU));
+  RUN(check_random(ts, &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU));
   RUN(check_inertia(ts));
   RUN(check_bits(ts, TRISTAR_METHOD_LDLT));
   RUN(check_bits(ts, TRISTAR_METHOD_LU));
