@@ -136,7 +136,7 @@ static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, co
 
 /* With --forecast: from the analysis alone. */
 static int forecast_only(tsi_session *s) {
-  const bool ok = tsi_session_analyze(s) && tsi_session_forecast(s, 1);
+  const bool ok = tsi_session_analyze(s) && tsi_session_forecast(s, 1, true);
   if (ok && !s->settings->to_stdout) {
     tsi_console_clear();
     tsi_report_matrix(s);
@@ -171,7 +171,7 @@ int tsi_command_info(const tsi_settings *settings) {
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
   if (ok && tsi_goes_without_factors(s, &found)) return tsi_trisolve_info(s, &found);
   if (ok && settings->forecast) return forecast_only(s);
-  ok = ok && tsi_session_analyze(s) && tsi_session_forecast(s, 1) &&
+  ok = ok && tsi_session_analyze(s) && tsi_session_forecast(s, 1, false) &&
        tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &bandwidth) && tsi_session_factor(s) &&
        tsi_session_plan(s, 1) && tsi_gpu_make(s, &bandwidth, &gpu) &&
        tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);

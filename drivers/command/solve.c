@@ -208,7 +208,7 @@ int tsi_command_solve(const tsi_settings *settings) {
   const bool read = opened && (saved ? tsi_session_load(s) : tsi_session_read(s));
   if (read && !saved && tsi_goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
   bool solved = read && tsi_system_make(&r.in) && (saved || tsi_session_analyze(s)) &&
-                (saved || s->settings->memory_limit == 0 || tsi_session_forecast(s, r.in.nrhs)) &&
+                (saved || s->settings->memory_limit == 0 || tsi_session_forecast(s, r.in.nrhs, false)) &&
                 (!settings->report || settings->on_demand ||
                  tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &r.bandwidth)) &&
                 start_apart(s, &r) && (saved || tsi_session_factor(s)) && tsi_pivots_find(s, &r.pivots) &&

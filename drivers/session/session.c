@@ -343,11 +343,12 @@ static tristar_plan_options plan_options(const tsi_session *s, int64_t nrhs) {
   return options;
 }
 
-bool tsi_session_forecast(tsi_session *s, int64_t nrhs) {
+bool tsi_session_forecast(tsi_session *s, int64_t nrhs, bool required) {
   const tristar_plan_options options = plan_options(s, nrhs);
-  s->forecasted =
-      tsi_session_check(s, tristar_analysis_forecast(s->analysis, &options, &s->forecast), s->name);
-  return s->forecasted;
+  const tristar_status status = tristar_analysis_forecast(s->analysis, &options, &s->forecast);
+  s->forecasted = status == TRISTAR_OK;
+  if (status == TRISTAR_ERR_UNSUPPORTED && !required) return true;
+  return tsi_session_check(s, status, s->name);
 }
 
 bool tsi_session_plan(tsi_session *s, int64_t nrhs) {

@@ -63,8 +63,9 @@ bool tsi_session_makes_tree(const tsi_session *s);
 /* How it is analyzed, but for a variant. */
 tristar_analysis_options tsi_session_analysis_options(const tsi_session *s);
 bool tsi_session_analyze(tsi_session *s);
-/* After the analysis: what factorization, plan and solves will take. */
-bool tsi_session_forecast(tsi_session *s, int64_t nrhs);
+/* After the analysis: what factorization, plan and solves will take. Not required: some options have no
+ * forecast. */
+bool tsi_session_forecast(tsi_session *s, int64_t nrhs, bool required);
 bool tsi_session_factor(tsi_session *s);
 /* nrhs: right-hand sides per solve. */
 bool tsi_session_plan(tsi_session *s, int64_t nrhs);
