@@ -291,6 +291,12 @@ static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *
   return tsi_numeric_run(*out);
 }
 
+/* Tasks may run in an order that takes more memory than was forecast. */
+static bool exceeds_limit(const tsi_numeric *numeric) {
+  return numeric->tasks != NULL && atomic_load(&numeric->env->memory.limit) > 0 &&
+         atomic_load(&numeric->failure.status) == TRISTAR_ERR_MEMORY;
+}
+
 /* With the fronts on devices that are to be there; on the cores alone where a device has failed and need not
  * be used. */
 static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
@@ -299,6 +305,12 @@ static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_size
   tsi_front_places places;
   TSI_TRY(tsi_front_places_choose(factor, &factor->stats.start_seconds, &places));
   tristar_status status = run_once(factor, sizes, fixed, &places, out);
+  if (status == TRISTAR_OK && exceeds_limit(*out)) {
+    tsi_log(env, TRISTAR_LOG_INFO, "factor: again, on one thread: tasks exceed the limit of memory");
+    tsi_numeric_destroy(out);
+    factor->alone = true;
+    status = run_once(factor, sizes, fixed, &places, out);
+  }
   if (places.fronts > 0 && places.optional &&
       (status != TRISTAR_OK || (*out && atomic_load(&(*out)->device_failed)))) {
     if (status == TRISTAR_OK) status = tsi_failure_tell(env, &(*out)->failure);

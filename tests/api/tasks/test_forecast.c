@@ -3,6 +3,7 @@
  * they were; one that suffices is never exceeded. */
 #include <stdlib.h>
 
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/objects.h"
 #include "tests/support/subtests.h"
@@ -157,31 +158,70 @@ static void check_limit(tristar_t *ts) {
   free_system(&s);
 }
 
-/* A limit between what one thread and all workers take: one thread factors, with the same bits. */
+typedef struct lowered {
+  tristar_t *ts;
+  size_t limit;
+} lowered;
+
+/* As soon as the factorization runs. */
+static int lower_limit(void *arg, const tristar_progress_point *point) {
+  const lowered *l = arg;
+  if (point->phase == TRISTAR_PHASE_FACTOR) CHECK_OK(tristar_limit_memory(l->ts, l->limit));
+  return 0;
+}
+
+/* Factors and solves; the solution is the caller's to free. */
+static double *solve_within(tristar_t *ts, const system_t *s, size_t *peak) {
+  const int64_t n = s->view.rows;
+  tristar_factor_stats stats;
+  tristar_factor_t *factor = NEW_FACTOR(s->analysis, s->values);
+  CHECK_OK(tristar_limit_memory(ts, 0));
+  CHECK_OK(tristar_factor_get_stats(factor, &stats));
+  *peak = stats.peak_bytes;
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
+  double *x = malloc((size_t)n * sizeof *x);
+  for (int64_t i = 0; i < n; i++) x[i] = (double)(i % 7) - 3;
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x, n, x, n));
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  return x;
+}
+
+/* A limit between what one thread and all workers take: one thread factors, with the same bits; also where
+ * tasks have begun, and exceed the limit. */
 static void check_alone(tristar_t *ts) {
   system_t s = make_system(ts, "gen:chem3d:12", TRISTAR_METHOD_LU, TRISTAR_DOUBLE);
-  const int64_t n = s.view.rows;
-  tristar_factor_t *factor;
-  tristar_factor_stats stats;
-  double *x[2];
   const tristar_forecast f = forecast_of(s.analysis, 1);
-  const size_t limit = bytes_held(ts) + (f.least_peak_bytes + f.factor_peak_bytes) / 2;
-  for (int k = 0; k < 2; k++) {
-    CHECK_OK(tristar_limit_memory(ts, k == 0 ? 0 : limit));
-    CHECK_OK(tristar_factor(s.analysis, s.values, &factor));
-    CHECK_OK(tristar_factor_get_stats(factor, &stats));
-    if (k == 1) CHECK(stats.peak_bytes == f.least_peak_bytes);
-    CHECK_OK(tristar_limit_memory(ts, 0));
-    tristar_plan_t *plan = NEW_PLAN(factor, NULL);
-    x[k] = malloc((size_t)n * sizeof(double));
-    for (int64_t i = 0; i < n; i++) x[k][i] = (double)(i % 7) - 3;
-    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x[k], n, x[k], n));
-    tristar_plan_destroy(&plan);
-    tristar_factor_destroy(&factor);
+  const size_t bytes = (size_t)s.view.rows * sizeof(double), held = bytes_held(ts);
+  lowered l = {ts, held + f.least_peak_bytes};
+  size_t peak;
+  double *wanted = solve_within(ts, &s, &peak);
+  CHECK_OK(tristar_limit_memory(ts, held + (f.least_peak_bytes + f.factor_peak_bytes) / 2));
+  double *alone = solve_within(ts, &s, &peak);
+  CHECK(peak == f.least_peak_bytes && memcmp(alone, wanted, bytes) == 0);
+  CHECK_OK(tristar_set_progress(ts, lower_limit, &l));
+  CHECK_OK(tristar_limit_memory(ts, held + f.factor_peak_bytes));
+  double *again = solve_within(ts, &s, &peak);
+  CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+  CHECK_OK(tristar_limit_memory(ts, 0));
+  CHECK(memcmp(again, wanted, bytes) == 0);
+  free(wanted);
+  free(alone);
+  free(again);
+  free_system(&s);
+}
+
+/* Each allocation of a forecast fails in its turn. */
+static void check_failing(tristar_t *ts) {
+  system_t s = make_system(ts, "gen:poisson3d7:6", TRISTAR_METHOD_LDLT, TRISTAR_DOUBLE);
+  tristar_forecast f;
+  allocation_failures failing = fail_allocations_of(ts);
+  while (next_failure(&failing)) {
+    const tristar_status status = tristar_analysis_forecast(s.analysis, NULL, &f);
+    end_failure(&failing, status);
+    CHECK(status == TRISTAR_OK || f.peak_bytes == 0);
   }
-  CHECK(memcmp(x[0], x[1], (size_t)n * sizeof(double)) == 0);
-  free(x[0]);
-  free(x[1]);
+  CHECK(failing.count > 30);
   free_system(&s);
 }
 
@@ -208,6 +248,7 @@ int main(int argc, char **argv) {
   RUN(check_all_exact(ts, "gen:poisson3d7:13"));
   RUN(check_analysis(ts));
   RUN(check_arguments(ts));
+  RUN(check_failing(ts));
   close_context(&ts);
   ts = open_without_starpu(false); /* its peak is that of the limit */
   RUN(check_limit(ts));
@@ -217,6 +258,7 @@ int main(int argc, char **argv) {
   RUN(check_close(ts, "gen:poisson3d7:16", TRISTAR_METHOD_LU));
   RUN(check_close(ts, "gen:s2d9pt:120", TRISTAR_METHOD_LDLT));
   RUN(check_alone(ts));
+  RUN(check_failing(ts));
   close_context(&ts);
   return 0;
 }
