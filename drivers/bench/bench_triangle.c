@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/context/context.h"
-#include "runtime/factor/dissection.h"
+#include "runtime/factor/analysis.h"
 #include "runtime/matrix/view.h"
 #include "runtime/iterate/precond/factor_rows.h"
 

@@ -145,9 +145,8 @@ bool tsi_curves_draw(tsi_session *s, const tsi_simulate_curves *c, const char *c
                 .count = numbers};
   tsi_axis y = {.name = "time of a solve", .quantity = TSI_SECONDS, .logarithmic = true};
   if (!tsi_chart_begin(&p, s, s->settings->svg, "Simulated solves")) return false;
-  tsi_picture_subtitle(&p,
-                       "%s: n = %s, %s, %s; %s algorithm, the fastest Px x Py of each number of grids; %s",
-                       s->name, tsi_text_count(s->view.rows), s->precision->text,
+  tsi_picture_subtitle(&p, "n = %s, %s, %s; %s algorithm, the fastest Px x Py of each number of grids; %s",
+                       tsi_text_count(s->view.rows), s->precision->text,
                        tsi_text_many(nrhs, "right-hand side"), tsi_algorithm_name(s->settings), cluster);
   tsi_chart_legend(&p, count, series);
   tsi_chart_draw(&p, &x, &y, count, series);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "codelets/cpu/base/panel.h"
+#include "partition/order/ordering.h"
 #include "partition/order/pairs.h"
 #include "runtime/factor/factor_forecast.h"
 #include "runtime/matrix/full.h"
@@ -635,4 +636,16 @@ tristar_status tristar_analysis_check_scalar(const tristar_analysis_t *analysis,
   TSI_ENTER(analysis, analysis->ts);
   return tsi_answer(&analysis->ts->env,
                     tsi_check_scalar(&analysis->ts->env, analysis->pattern->scalar, scalar));
+}
+
+tristar_status tsi_dissect(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
+                           tsi_index *position) {
+  TSI_OWNED tsi_graph *graph = NULL;
+  TSI_OWNED tsi_index *perm = NULL;
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  TSI_TRY(TSI_ALLOC(env, perm, n));
+  TSI_TRY(tsi_graph_create(env, n, ptr, index, NULL, false, &graph));
+  TSI_TRY(tsi_order(env, graph, &options, perm, NULL, NULL));
+  return tsi_invert_permutation(env, n, perm, position);
 }

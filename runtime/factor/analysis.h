@@ -155,3 +155,9 @@ static inline tsi_index tsi_analysis_schur_first(const tristar_analysis_t *analy
 static inline bool tsi_analysis_is_lu(const tristar_analysis_t *analysis) {
   return analysis->stats.method == TRISTAR_METHOD_LU;
 }
+
+/* The order that METIS finds for the graph of A + A^T, as tristar_analyze takes it, of a square matrix alone:
+ * compressed columns of n, ptr (n + 1) and index, which may list each pair of entries (i, j), (j, i) once and
+ * is not checked. position: vertex v comes as position[v]-th. Errors: RUNTIME (METIS), TOO_LARGE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_dissect(tsi_env *env, tsi_index n, const tsi_count *ptr,
+                                           const tsi_index *index, tsi_index *position);

@@ -1,7 +1,7 @@
 /* The nested dissection of a matrix alone: a permutation, the one that a symbolic analysis takes as well,
  * which separates a grid; and each of its allocations fails once. */
 #include "partition/order/symbolic.h"
-#include "runtime/factor/dissection.h"
+#include "runtime/factor/analysis.h"
 #include "tests/support/env_allocations.h"
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
