@@ -16,7 +16,7 @@ static int solve(tristar_factor_t *factor, const tristar_view *a, double *x, dou
     if (tristar_solve(plan, TRISTAR_N, 1, x, n, x, n)) return 1;
   for (int64_t e = 0; e < ptr[n]; e++) values[e] = 2 * ((const double *)a->values)[e];
   if (tristar_refactor(factor, values) || tristar_solve(plan, TRISTAR_N, 1, x, n, twice, n)) return 1;
-  const int failed = tristar_inverse_diagonal(plan, diagonal);
+  const int failed = tristar_inverse_diagonal(plan, diagonal) != TRISTAR_OK;
   tristar_plan_destroy(&plan);
   return failed;
 }
