@@ -26,6 +26,20 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(tsi_runtime_package "libtristar${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
 set(CPACK_COMPONENTS_ALL "")
+# Each package has the licence and a list of changes, as Debian demands.
+if(CMAKE_INSTALL_PREFIX STREQUAL /usr)
+  string(TIMESTAMP tsi_date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+  file(WRITE "${PROJECT_BINARY_DIR}/changelog" "tristar (${PROJECT_VERSION}) unstable; urgency=medium
+
+  * See guide/changes.md of the package tristar-doc.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${tsi_date}
+")
+  execute_process(COMMAND gzip -9nf "${PROJECT_BINARY_DIR}/changelog" COMMAND_ERROR_IS_FATAL ANY)
+  file(WRITE "${PROJECT_BINARY_DIR}/triggers" "activate-noawait ldconfig\n")
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/triggers")
+  set(CPACK_DEBIAN_ADAPTERS_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/triggers")
+endif()
 # tsi_package(COMPONENT NAME DESCRIPTION [DEPENDS]): DEPENDS as in debian/control, beside the libraries.
 macro(tsi_package component name description)
   string(TOUPPER ${component} upper)
@@ -33,6 +47,11 @@ macro(tsi_package component name description)
   set(CPACK_COMPONENT_${upper}_DESCRIPTION "${description}")
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name})
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${ARGN}")
+  if(CMAKE_INSTALL_PREFIX STREQUAL /usr)
+    install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${name}" RENAME copyright
+            COMPONENT ${component})
+    install(FILES "${PROJECT_BINARY_DIR}/changelog.gz" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${name}" COMPONENT ${component})
+  endif()
 endmacro()
 set(tsi_same "(= ${PROJECT_VERSION})")
 tsi_package(runtime ${tsi_runtime_package} "Shared library of TriStar: sparse triangular solves on StarPU")
@@ -51,7 +70,7 @@ if(TRISTAR_WITH_PROGRAM)
 endif()
 if(TRISTAR_HAVE_PYTHON)
   tsi_package(python python3-tristar "TriStar from Python: direct and iterative solvers like scipy.sparse.linalg"
-              "${tsi_runtime_package} ${tsi_same}, python3-numpy, python3-scipy, python3-cffi")
+              "${tsi_runtime_package} ${tsi_same}, python3, python3-numpy, python3-scipy, python3-cffi")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 endif()
 if(TRISTAR_PETSC_KINDS)

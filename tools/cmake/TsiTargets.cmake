@@ -19,7 +19,10 @@ set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+# Debian's packages find all libraries where the system has them.
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL /usr)
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+endif()
 
 add_library(tsi_flags INTERFACE)
 # TRISTAR_NO_COMPAT: code of TriStar includes the headers that it uses, not all that version 0.2 had in tristar.h.
