@@ -45,7 +45,8 @@ find_package(TriStar 0.3 REQUIRED COMPONENTS shared)
 add_executable(short example_short.c)
 target_link_libraries(short PRIVATE TriStar::tristar m)
 C
-  cmake -S project -B project/build && cmake --build project/build
+  cmake -S project -B project/build
+  cmake --build project/build
   project/build/short
   loaded project/build/short
 fi
