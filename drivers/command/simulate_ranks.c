@@ -51,6 +51,11 @@ static bool read_machine(simulated *m) {
   return *wrong == '\0' || tsi_session_fail(s, TRISTAR_ERR_FORMAT, "%s: %s", tsi_input_name(path), wrong);
 }
 
+static int compare_numbers(const void *a, const void *b) {
+  const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+  return (one > other) - (one < other);
+}
+
 static int read_layout(const tsi_settings *settings, simulated *m) {
   tristar_layout *layout = &m->layout;
   tsi_settings with = *settings;
@@ -60,6 +65,7 @@ static int read_layout(const tsi_settings *settings, simulated *m) {
     status =
         tsi_list_numbers("simulate", "ranks", settings->ranks_list, RANKS_MOST, 0, m->ranks, &m->numbers);
   if (status != TSI_EXIT_OK) return status;
+  qsort(m->ranks, (size_t)m->numbers, sizeof *m->ranks, compare_numbers);
   if (layout->px == 0 && m->numbers == 0) return tsi_usage_error("simulate", "--layout auto needs --ranks");
   if (layout->px > 0 && m->numbers > 0 &&
       (m->numbers > 1 || (int64_t)layout->px * layout->py * layout->pz != m->ranks[0]))

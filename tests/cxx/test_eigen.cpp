@@ -67,11 +67,12 @@ template <class Matrix> void check_matrices() {
 
 /* The peers that users come from take a compressed matrix. */
 template <class Solver, class Peer, class Matrix> void check_peer(Matrix A) {
-  const Eigen::MatrixXd B = Eigen::MatrixXd::Random(A.rows(), 3);
+  using Dense = Eigen::Matrix<typename Matrix::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+  const Dense B = Dense::Random(A.rows(), 3);
   Solver solver(A);
   A.makeCompressed();
   Peer peer(A);
-  const Eigen::MatrixXd X = solver.solve(B), expected = peer.solve(B);
+  const Dense X = solver.solve(B), expected = peer.solve(B);
   CHECK((X - expected).norm() < 1e-11 * expected.norm());
 }
 
@@ -116,6 +117,9 @@ int main() {
   check_matrices<Eigen::SparseMatrix<std::complex<double>>>();
   check_peer<Eigen::TriStarLU<Columns>, Eigen::SparseLU<Columns>>(grid<Columns>(12, 0.5, 4));
   check_peer<Eigen::TriStarLLT<Columns>, Eigen::SimplicialLDLT<Columns>>(grid<Columns>(12, 0, 5));
+  check_peer<Eigen::TriStarLDLT<Columns>, Eigen::SimplicialLDLT<Columns>>(grid<Columns>(12, 0, 1.7));
+  using Complex = Eigen::SparseMatrix<std::complex<double>>;
+  check_peer<Eigen::TriStarLU<Complex>, Eigen::SparseLU<Complex>>(grid<Complex>(12, {0.25, 0.5}, 4));
   const Columns A = grid<Columns>(12, 0, 4);
   check_iterative<Eigen::ConjugateGradient<Columns, Eigen::Lower | Eigen::Upper, Eigen::TriStarLLT<Columns>>>(
       A);

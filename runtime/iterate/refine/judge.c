@@ -437,7 +437,7 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor) {
   stats->solve_error = tsi_larger(stats->solve_error, expect(factor, found, MISSED));
   if (stats->reciprocal_condition > 0 && !stats->singular)
     stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) / stats->reciprocal_condition);
-  factor->scaled_error = stats->solve_error;
+  factor->scaled_error = tsi_larger(factor->scaled_error, found);
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, TRISTAR_LOG_INFO,

@@ -347,6 +347,9 @@ static tristar_status find_entries(tsi_env *env, const wanted *w) {
     TSI_TRY(find_places(env, w, needed));
     TSI_TRY(takes_solves(env, w, needed, &solves));
   }
+  if (has_grown(factor))
+    tsi_log(env, TRISTAR_LOG_INFO, "inverse: by solves, as pivots have grown to %.1e times their columns",
+            factor->stats.growth);
   if (solves)
     for (tsi_count k = 0; k < w->count; k++) w->supernode[k] = TSI_NONE;
   else
