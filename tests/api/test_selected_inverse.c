@@ -220,7 +220,7 @@ static void check_growth(tristar_t *ts, tristar_merge merge) {
     CHECK_MSG(error <= 1e-7 * largest, "system %d: error %g", (int)seed, error / largest);
     right++;
   }
-  CHECK_MSG(right > 300, "only %d systems", right);
+  CHECK_MSG(right > 900, "only %d systems", right);
 }
 
 static void check_refused(tristar_t *ts) {
