@@ -1,4 +1,4 @@
-/* TriStar: matrices and right-hand sides from files and generators. */
+/* TriStar: matrices and right-hand sides from files, generators and blocks. */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
 
 #ifndef TRISTAR_MATRIX_H
@@ -41,8 +41,36 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_generate(tristar_t *ts
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view,
                                                                     tristar_matrix_t **matrix);
 
+/* Makes a matrix of square blocks, which other libraries call BSR, BCRS or BAIJ: each entry of `blocks` is a
+ * dense block. block_size: rows and columns of a block, at least 1. rows and cols of `blocks` count block
+ * rows and block columns; ptr and index count blocks. values: block_size^2 values for each entry of index, in
+ * the same order, those of a block by rows (inside = CSR) or by columns (inside = CSC). NULL: the pattern
+ * alone.
+ *
+ * Blocks are dense: their zeros are entries, too. Duplicate blocks are summed by the functions that read the
+ * view of the matrix. If the matrix is not GENERAL, store one block of each off-diagonal pair. One triangle
+ * of a diagonal block is read: the triangle in which the other blocks are stored; the lower one if they are
+ * in both, or if there are none. Each entry of the other triangle must be zero or, but for rounding errors,
+ * the mirror image. The arrays are copied.
+ *
+ * Errors (messages name block row and block column, from 0): ARGUMENT (also: block_size < 1), RECTANGULAR,
+ * FORMAT, NOT_FINITE, TOO_LARGE, MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_from_blocks(tristar_t *ts,
+                                                                      const tristar_view *blocks,
+                                                                      int64_t block_size,
+                                                                      tristar_format inside,
+                                                                      tristar_matrix_t **matrix);
+
+/* Replaces the values of a matrix of blocks, for tristar_factor or tristar_refactor with the values of its
+ * view. values: as for tristar_matrix_from_blocks, in the same order. One pass without allocation (the first
+ * values of a pattern are allocated); nobody may read the matrix meanwhile. Errors: ARGUMENT (not a matrix of
+ * blocks), NOT_FINITE, FORMAT; the old values stay. MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_set_blocks(tristar_matrix_t *matrix,
+                                                                     const void *values);
+
 /* Returns the arrays of the matrix, which live as long as it. CSC, base 0, 64-bit ptr, 32-bit index, rows
- * ascending in each column, no duplicates. */
+ * ascending in each column, no duplicates. A matrix of blocks has the format and the scalar of its blocks;
+ * the entries of a line are in the order of its blocks, and duplicates stay. */
 TRISTAR_API tristar_status tristar_matrix_get_view(const tristar_matrix_t *matrix, tristar_view *view);
 
 /* Frees the matrix and sets *matrix to NULL. Accepts NULL. */

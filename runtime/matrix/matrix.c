@@ -58,7 +58,7 @@ tristar_status tristar_matrix_get_view(const tristar_matrix_t *matrix, tristar_v
   if (view == NULL) return TSI_NULL(view);
   memset(view, 0, sizeof *view);
   if (matrix == NULL) return TSI_NULL(matrix);
-  view->format = TRISTAR_CSC;
+  view->format = matrix->format;
   view->symmetry = matrix->symmetry;
   view->scalar = matrix->scalar;
   view->rows = matrix->rows;

@@ -8,7 +8,11 @@
  *   - symmetry other than GENERAL: rows = cols, index >= j (the lower triangle alone)
  *   - SKEW_SYMMETRIC: a diagonal value is zero; HERMITIAN: its imaginary part is zero
  *   - scalar is DOUBLE (one double a value) or COMPLEX_DOUBLE (two: real, imaginary)
- *   - values are finite; values = NULL: the pattern alone */
+ *   - values are finite; values = NULL: the pattern alone
+ *
+ * A matrix of blocks (blocks.c; block_size > 0) has other invariants: format CSC or CSR, so that lines are
+ * columns or rows, any scalar type, lines in the order of the blocks, also with duplicates, and symmetric
+ * kinds in either triangle. Only its view is read. */
 #pragma once
 
 #include "runtime/base/env.h"
@@ -16,14 +20,22 @@
 #include "tristar.h"
 #include "tristar_matrix.h"
 
+/* Which entries of a diagonal block are in the matrix: all; those of line r up to the r-th; from the r-th. */
+typedef enum tsi_half { TSI_HALF_NONE, TSI_HALF_BEGIN, TSI_HALF_END } tsi_half;
+
 struct tristar_matrix_s {
-  tsi_env *env; /* the context's: it outlives the matrix */
+  tsi_env *env;          /* the context's: it outlives the matrix */
+  tristar_format format; /* CSC, but for blocks */
   tristar_symmetry symmetry;
   tristar_scalar scalar;
   tsi_index rows, cols;
-  tsi_count *ptr;   /* cols + 1 */
-  tsi_index *index; /* ptr[cols] row numbers */
-  double *values;   /* ptr[cols] values of tsi_scalar_width doubles; NULL: pattern */
+  tsi_count *ptr;   /* cols + 1 (CSR: rows + 1) */
+  tsi_index *index; /* row (CSR: column) numbers, as many as ptr ends with */
+  double *values; /* one for each of index, of tsi_scalar_width doubles; NULL: pattern; of blocks: scalars */
+  /* Of blocks alone: */
+  tsi_index block_size; /* 0: not made of blocks */
+  bool across;          /* the caller's values of a block are stored across its lines, not along them */
+  tsi_half half;
 };
 
 /* The name of a symmetry as Matrix Market files spell it. */

@@ -94,7 +94,7 @@ static bool are_right(const tristar_view *view, tsi_count entries) {
   return kernels->first_not_finite(entries, view->values) == entries;
 }
 
-tristar_status tsi_view_check(tsi_env *env, const tristar_view *view) {
+tristar_status tsi_view_check_ptr(tsi_env *env, const tristar_view *view) {
   TSI_TRY(tsi_view_check_head(env, view));
   int64_t major = tsi_view_major(view);
   if (tsi_view_begin(view, 0) != 0)
@@ -107,6 +107,13 @@ tristar_status tsi_view_check(tsi_env *env, const tristar_view *view) {
   const tsi_count entries = tsi_view_begin(view, major);
   if (entries > 0 && view->index == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "index is NULL, but ptr announces %lld entries", (long long)entries);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_view_check(tsi_env *env, const tristar_view *view) {
+  TSI_TRY(tsi_view_check_ptr(env, view));
+  const int64_t major = tsi_view_major(view);
+  const tsi_count entries = tsi_view_begin(view, major);
   if (entries == 0 || are_right(view, entries)) return TRISTAR_OK;
   for (int64_t j = 0; j < major; j++) /* one by one, for the diagonal or the message */
     for (tsi_count k = tsi_view_begin(view, j); k < tsi_view_begin(view, j + 1); k++)

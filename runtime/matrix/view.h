@@ -56,6 +56,8 @@ static inline void tsi_view_value(const tristar_view *view, tsi_count k, double 
 
 /* Verifies all of a view but what its arrays hold. Errors: as below, but for FORMAT and NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_view_check_head(tsi_env *env, const tristar_view *view);
+/* Verifies all of it but index and values. Errors: as below. */
+TRISTAR_CHECKED tristar_status tsi_view_check_ptr(tsi_env *env, const tristar_view *view);
 /* Verifies what tristar.h asks of a view. Errors: ARGUMENT (NULL arrays, unknown enumerators, negative
  * sizes), TOO_LARGE (beyond TSI_INDEX_MAX), RECTANGULAR (a symmetric kind that is not square), FORMAT (ptr
  * falls, row out of range, non-zero skew-symmetric or imaginary hermitian diagonal; names column and entry),
