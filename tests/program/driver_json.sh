@@ -62,6 +62,7 @@ write counts-1.json info gen:poisson3d7:8 --ranks 8
 write layout-2.json info missing.mtx --layout 2x1x2
 write simulated-1.json simulate gen:s2d9pt:40 --ranks 4
 write simulated-2.json simulate missing.mtx --ranks 4
+write curves-1.json simulate gen:s2d9pt:40 --ranks 2,4
 write calibrate-1.json calibrate
 TRISTAR_CALIBRATION=rows.txt/x write calibrate-2.json calibrate
 write env-1.json env
@@ -112,6 +113,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
          "layout": ("Common to solve and info", "info --layout"),
          "simulated": ("Common to solve and info", "simulate --ranks"),
+         "curves": ("Common to solve and info", "simulate --ranks P,Q"),
          "counts": ("Common to solve and info", "info --ranks"),
          "processes": ("Common to solve and info", "solve on many processes"),
          "calibrate": ("calibrate",), "env": ("env",), "bench": ("bench",),
