@@ -1,4 +1,5 @@
 """splu, factorized, spsolve: types, formats, right-hand sides, factors, new values, errors."""
+import gc
 import pickle
 import unittest
 import warnings
@@ -33,11 +34,57 @@ class Matrices(unittest.TestCase):
         expected = tristar.splu(A).solve(b)
         for name in ("csc", "csr", "bsr", "coo", "dia", "lil", "dok"):
             with warnings.catch_warnings():
-                warnings.simplefilter("error" if name in ("csc", "csr") else "ignore", sparse.SparseEfficiencyWarning)
+                warnings.simplefilter("error" if name in ("csc", "csr", "bsr") else "ignore", sparse.SparseEfficiencyWarning)
                 np.testing.assert_allclose(tristar.splu(A.asformat(name)).solve(b), expected, rtol=1e-12)
         with self.assertWarns(sparse.SparseEfficiencyWarning):
             tristar.splu(A.tocoo())
         np.testing.assert_allclose(tristar.splu(sparse.csc_array(A)).solve(b), expected, rtol=1e-12)
+
+    def test_blocks(self):
+        for dtype in DTYPES:
+            for size in (1, 2, 3, 6):
+                A = unsymmetric(60, dtype).tobsr((size, size))
+                A.data += np.eye(size, dtype=dtype)[::-1] / 8
+                rows, b = A.tocsr(), vectors(60, dtype)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    lu, expected = tristar.splu(A), tristar.splu(rows)
+                    gc.collect()
+                    np.testing.assert_array_equal(lu.solve(b), expected.solve(b))
+                    A.data *= 2
+                    lu.refactor(A)
+                    expected.refactor(A.tocsr())
+                    np.testing.assert_array_equal(lu.solve(b), expected.solve(b))
+                    columns = tristar.splu(rows.tocsc())
+                    columns.refactor(A)
+                    assert_solves(A, columns.solve(b), b)
+                    for kind in (sparse.bsr_matrix, sparse.bsr_array):
+                        np.testing.assert_array_equal(tristar.spsolve(kind(A), b), tristar.spsolve(A.tocsr(), b))
+        with self.assertRaises(ValueError):
+            lu.refactor(unsymmetric(60, seed=4).tobsr((6, 6)))
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(lu)).solve(b), lu.solve(b))
+
+    def test_blocks_of_other_shapes(self):
+        A, b = unsymmetric(60), vectors(60)
+        with self.assertWarns(sparse.SparseEfficiencyWarning):
+            np.testing.assert_allclose(tristar.splu(A.tobsr((2, 3))).solve(b), tristar.splu(A).solve(b), rtol=1e-12)
+        with self.assertRaisesRegex(ValueError, "square"):
+            tristar.splu(A[:, :30].tobsr((2, 2)))
+        self.assertEqual(tristar.splu(sparse.bsr_matrix((0, 0), blocksize=(1, 1))).solve(np.zeros(0)).shape, (0,))
+
+    def test_malformed_blocks(self):
+        A = unsymmetric(60).tobsr((2, 2))
+        A.data[5, 1, 0] = np.nan
+        with self.assertRaisesRegex(tristar.NotFiniteError, "block row"):
+            tristar.splu(A)
+        A = unsymmetric(60).tobsr((2, 2))
+        A.indices[3] = 30
+        with self.assertRaisesRegex(tristar.FormatError, "block row"):
+            tristar.splu(A)
+        A = unsymmetric(60).tobsr((2, 2))
+        A.indptr[-1] += 1
+        with self.assertRaises(ValueError):
+            tristar.splu(A)
 
     def test_indices_of_64_bits(self):
         A, b = unsymmetric(30), vectors(30)

@@ -1,10 +1,11 @@
 """Matrices and vectors of NumPy and SciPy as the library reads them. Arrays that match are not copied."""
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
 
-from ._runtime import ffi, lib
+from ._runtime import check, ffi, lib, new_cell, usable
 
 SCALARS = {np.dtype("f"): "S", np.dtype("d"): "D", np.dtype("F"): "C", np.dtype("D"): "Z"}
 LETTERS = {"S": ord("s"), "D": ord("d"), "C": ord("c"), "Z": ord("z")}
@@ -12,16 +13,43 @@ from_buffer = ffi.from_buffer
 
 
 def as_sparse(A, caller):
-    """A as CSC or CSR with a floating-point type of LAPACK. Warns where another format had to be converted, as SciPy does."""
+    """A as CSC or CSR with a floating-point type of LAPACK. The library makes CSR of BSR with square blocks. Warns where another format
+    had to be converted, as SciPy does."""
     if hasattr(A, "to_scipy_sparse"):  # pydata/sparse
         A = A.to_scipy_sparse()
-    if not sparse.issparse(A) or A.format not in ("csc", "csr"):
+    if not sparse.issparse(A) or A.format not in ("csc", "csr") and not has_square_blocks(A):
         A = sparse.csc_matrix(A)
         warnings.warn(f"{caller} converted its input to CSC format", sparse.SparseEfficiencyWarning, stacklevel=3)
     A = A.asfptype()
     if A.dtype not in SCALARS:
         raise TypeError(f"{caller}: matrices of type {A.dtype} are not supported")
-    return A
+    return of_blocks(A) if A.format == "bsr" else A
+
+
+def has_square_blocks(A):
+    """Is a matrix of SciPy one of square blocks?"""
+    return A.format == "bsr" and A.blocksize[0] == A.blocksize[1]
+
+
+def of_blocks(A):
+    """A BSR matrix of square blocks as CSR. Its arrays belong to a matrix of the library, which lives as long as they."""
+    size = A.blocksize[0]
+    if not 0 <= A.indptr[-1] <= len(A.data):
+        raise ValueError(f"the last pointer, {A.indptr[-1]}, exceeds the number of blocks")
+    shape = (A.shape[0] // size, A.shape[1] // size)
+    blocks = MatrixArrays(SimpleNamespace(format="csr", shape=shape, indptr=A.indptr, indices=A.indices, data=A.data.reshape(-1)))
+    matrix, view = new_cell("matrix"), ffi.new("tristar_view *")
+    check(lib.tristar_matrix_from_blocks(usable(None).handle, blocks.view, size, lib.TRISTAR_CSR, matrix))
+    check(lib.tristar_matrix_get_view(matrix[0], view))
+
+    def borrow(address_of_first, count, dtype):
+        # The array refers to the buffer, that to the pointer, and its destructor to the matrix.
+        pointer = ffi.gc(ffi.cast("char *", address_of_first), lambda _, owner=matrix: None)
+        return np.frombuffer(ffi.buffer(pointer, count * dtype.itemsize), dtype) if count else np.empty(0, dtype)
+
+    ptr = borrow(view.ptr, A.shape[0] + 1, np.dtype(np.int64))
+    arrays = borrow(view.values, int(ptr[-1]), blocks.values.dtype), borrow(view.index, int(ptr[-1]), np.dtype(np.int32)), ptr
+    return (sparse.csr_array if isinstance(A, sparse.bsr_array) else sparse.csr_matrix)(arrays, shape=A.shape)
 
 
 def require_square(A):
@@ -72,6 +100,7 @@ class MatrixArrays:
 
         Entries that A lacks are zeros: sums of matrices in SciPy drop entries that cancel.
         """
+        A = as_sparse(A, caller) if has_square_blocks(A) else A
         other = MatrixArrays(as_sparse(A if A.format == self.format else A.asformat(self.format), caller))
         if other.shape != self.shape:
             raise ValueError(f"{caller}: the matrix has the shape {other.shape}, the first one {self.shape}")

@@ -85,7 +85,7 @@ def singular(failure):
 def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, *, context=None, **settings):
     """Factors a square sparse matrix; takes the place of scipy.sparse.linalg.splu.
 
-    A: CSC and CSR are used as they are, other formats are converted. `permc_spec` NATURAL keeps the order of the columns.
+    A: CSC and CSR are used as they are, BSR with square blocks becomes CSR, other formats are converted. `permc_spec` NATURAL keeps the order of the columns.
     diag_pivot_thresh, relax and panel_size belong to SuperLU and have no effect. `settings` are fields of tristar_analysis_options and
     tristar_plan_options in tristar.h, with words for constants: method="lu", ordering="metis", singular="perturb", engine="serial".
 
