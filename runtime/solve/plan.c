@@ -220,7 +220,7 @@ out:
   return status;
 }
 
-static tristar_status check_options(const tsi_env *env, const tristar_plan_options *options) {
+tristar_status tsi_plan_check_options(const tsi_env *env, const tristar_plan_options *options) {
   if ((unsigned)options->engine > TRISTAR_ENGINE_TASKS || options->nrhs < 0 || options->chunk_bytes_min < 0 ||
       options->chunk_bytes_max < 0 || (unsigned)options->placement > TRISTAR_PLACEMENT_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
@@ -335,7 +335,7 @@ static tristar_status create_placed(tristar_factor_t *factor, const tristar_plan
   tsi_device_split_options places;
   status = tsi_device_split_options_choose(factor, options, start_seconds, &places);
   if (status == TRISTAR_OK) status = tsi_plan_create(factor, options, cut, &places, out);
-  if (status != TRISTAR_OK && places.optional) {
+  if (status != TRISTAR_OK && status != TRISTAR_ERR_CANCELLED && places.optional) {
     tsi_device_split_options cores = {.device = NULL};
     tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
     tsi_device_split_options_finish(env, &places);
@@ -349,7 +349,7 @@ tristar_status tsi_plan_cut(tristar_factor_t *factor, const tristar_plan_options
                             const tsi_chunk_options *cut, tristar_plan_t **out) {
   double start_seconds = 0;
   *out = NULL;
-  TSI_TRY(check_options(&factor->ts->env, options));
+  TSI_TRY(tsi_plan_check_options(&factor->ts->env, options));
   TSI_TRY(tsi_factor_need_values(factor));
   TSI_TRY(tsi_storage_check(factor, options));
   const double begin = tsi_clock();

@@ -173,6 +173,9 @@ tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const t
 TRISTAR_CHECKED tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
                                                const tsi_chunk_options *cut, tsi_device_split_options *places,
                                                tristar_plan_t **out);
+/* Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_plan_check_options(const tsi_env *env,
+                                                      const tristar_plan_options *options);
 /* tristar_plan with chunks that are cut like this; NULL: by the options. Errors: theirs. */
 TRISTAR_CHECKED tristar_status tsi_plan_cut(tristar_factor_t *factor, const tristar_plan_options *options,
                                             const tsi_chunk_options *cut, tristar_plan_t **out);

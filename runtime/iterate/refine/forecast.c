@@ -12,6 +12,7 @@
 
 static tristar_status check(const tristar_analysis_t *an, const tristar_plan_options *options) {
   const tsi_env *env = &an->ts->env;
+  TSI_TRY(tsi_plan_check_options(env, options));
   const char *what = an->imported                               ? "of imported factors, which are there"
                      : an->schur_count > 0                      ? "with rows of a Schur complement"
                      : options->kernel == TRISTAR_KERNEL_SPMV   ? "with KERNEL_SPMV"
@@ -23,10 +24,10 @@ static tristar_status check(const tristar_analysis_t *an, const tristar_plan_opt
 
 /* What a plan and its solves take: bytes, seconds. */
 typedef struct plan_forecast {
-  size_t plan;    /* with the workspace and the tasks of a solve */
-  size_t solve;   /* of other workspaces that a solve with options->nrhs columns needs at the same time */
-  size_t columns; /* that a solve with `columns` columns adds to the workspace */
-  double seconds; /* of a solve with one column */
+  size_t plan;  /* with the workspace and the tasks of a solve */
+  size_t solve; /* of other workspaces that a solve with options->nrhs columns needs at the same time */
+  size_t foreseen, trials; /* that the trials add which scalings call for, and the largest ones */
+  double seconds;          /* of a solve with one column */
 } plan_forecast;
 
 /* Replays of blocks that overlap, each with this stride. */
@@ -48,22 +49,27 @@ out:
 }
 
 static tristar_status weigh_plan(tristar_factor_t *factor, const tristar_plan_options *options,
-                                 tsi_index columns, plan_forecast *forecast) {
+                                 plan_forecast *forecast) {
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   tsi_env *env = &factor->ts->env;
   const size_t before = atomic_load(&env->memory.current);
+  const tsi_index foreseen = tsi_judge_foreseen(factor->analysis);
+  size_t more = 0;
   TSI_TRY(tsi_plan_cut(factor, options, NULL, &plan));
   const bool overlap = tsi_way_has_tasks(&plan->way) && options->nrhs > plan->block;
   forecast->plan = atomic_load(&env->memory.current) - before;
   TSI_TRY(weigh_replays(plan, overlap ? plan->followed : 1, tsi_workspace_stride(tsi_plan_columns(options)),
                         &forecast->solve));
-  TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(columns), &forecast->columns));
+  if (foreseen > 0) TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(foreseen), &forecast->foreseen));
+  TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(TSI_TRIAL_COLUMNS), &more));
+  forecast->trials = forecast->foreseen + more + tsi_judge_bytes(factor->analysis, TSI_TRIAL_COLUMNS);
+  forecast->foreseen += tsi_judge_bytes(factor->analysis, foreseen);
   forecast->seconds = plan->stats.predicted_seconds;
   return TRISTAR_OK;
 }
 
 static tristar_status forecast_plan(tristar_analysis_t *an, const tristar_plan_options *options,
-                                    tsi_index columns, plan_forecast *forecast) {
+                                    plan_forecast *forecast) {
   static char values; /* nobody reads any */
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   *forecast = (plan_forecast){.seconds = 0};
@@ -71,7 +77,7 @@ static tristar_status forecast_plan(tristar_analysis_t *an, const tristar_plan_o
   factor->valid = true;
   factor->lower = &values;
   if (tsi_analysis_is_lu(an)) factor->upper = &values;
-  const tristar_status status = weigh_plan(factor, options, columns, forecast);
+  const tristar_status status = weigh_plan(factor, options, forecast);
   factor->lower = factor->upper = NULL;
   return status;
 }
@@ -88,9 +94,9 @@ static tristar_status make(tristar_analysis_t *an, tristar_plan_options *options
   TSI_TRY(check(an, options));
   options->place = TRISTAR_PLACE_CPU;
   TSI_TRY(tsi_factor_forecast_make(an, &f));
-  TSI_TRY(forecast_plan(an, options, TSI_TRIAL_COLUMNS, &p));
-  const size_t trials = f.factor + p.plan + p.columns + tsi_judge_bytes(an);
-  const size_t foreseen = tsi_judge_is_foreseen(an) ? trials : 0;
+  TSI_TRY(forecast_plan(an, options, &p));
+  const size_t trials = f.factor + p.plan + p.trials;
+  const size_t foreseen = tsi_judge_foreseen(an) > 0 ? f.factor + p.plan + p.foreseen : 0;
   *forecast = (tristar_forecast){.analysis_bytes = tsi_analysis_bytes(an),
                                  .factor_bytes = f.factor,
                                  .factor_peak_bytes = larger(f.peak[TSI_FORECAST_ALL], foreseen),

@@ -22,7 +22,8 @@
 #define WEAK_INVERSES 0.128
 #define MISSED 0.2
 #define MISSED_UNEVEN 0.1 /* where units are uneven, but not apart */
-#define FEW_ROWS 100      /* of which two trials may miss too many */
+#define FEW_ROWS 100      /* of which FEW_TRIALS may miss too many */
+#define FEW_TRIALS 2
 /* Times tsi_apart_units: no trials show which rows of other right-hand sides are lost. Imports: solves do not
  * use their weights, so they lose more. */
 #define REMOTE 3
@@ -76,14 +77,21 @@ static double least_error(const tristar_factor_t *factor, int spread) {
 /* Can units cost digits? Rounding errors of the largest rows are eps 2^spread times the terms of the smallest
  * one (sigma(A, x) of Skeel 1980); with what trials miss that is eps^(2/3) beyond 2^12, in single precision
  * 2^5. */
-static bool are_uneven(const tristar_factor_t *factor, int spread) {
-  return ldexp(1, spread) > pow(epsilon_of(factor), MISSED_UNEVEN - 1.0 / 3);
+static bool are_uneven(const tristar_analysis_t *an, int spread) {
+  const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
+  return ldexp(1, spread) > pow(epsilon, MISSED_UNEVEN - 1.0 / 3);
+}
+
+/* Trials of n rows in units that are uneven: all of them? Where units are not apart, FEW_TRIALS are enough
+ * for many rows. */
+static bool tries_all(const tristar_analysis_t *an, int64_t n, int spread) {
+  return spread > tsi_apart_units(an->factor_scalar) || n <= FEW_ROWS;
 }
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
   return is_suspicious(factor) || is_weak(factor) || inherits_errors(factor) ||
          tsi_factor_inverts_badly(factor) || has_grown(factor) ||
-         are_uneven(factor, tsi_scaling_spread(factor));
+         are_uneven(factor->analysis, tsi_scaling_spread(factor));
 }
 
 bool tsi_judge_suspects(const tristar_factor_t *factor) {
@@ -245,18 +253,20 @@ static tristar_status try_solves(trials *t, const tristar_factor_t *factor, tria
   return TRISTAR_OK;
 }
 
-size_t tsi_judge_bytes(const tristar_analysis_t *an) {
+size_t tsi_judge_bytes(const tristar_analysis_t *an, tsi_index columns) {
   const size_t n = (size_t)an->pattern->n,
                scalar = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
-  const size_t columns = 2 * TSI_TRIAL_COLUMNS * scalar,         /* try_solve */
+  const size_t vectors = 2 * (size_t)columns * scalar,           /* try_solve */
       sums = (tsi_analysis_is_lu(an) ? 4 : 2) * sizeof(double),  /* need_row_sum */
       work = 2 * TSI_ERRORS_AT_ONCE * (scalar + sizeof(double)); /* measure_errors */
-  return n * (columns + sums + work);
+  return n * (vectors + sums + work);
 }
 
-bool tsi_judge_is_foreseen(const tristar_analysis_t *an) {
-  return tsi_scaling_spread_of(an->pattern->n, an->row_scale, an->col_scale) >
-         tsi_apart_units(an->factor_scalar);
+tsi_index tsi_judge_foreseen(const tristar_analysis_t *an) {
+  const tsi_index n = an->pattern->n;
+  const int spread = tsi_scaling_spread_of(n, an->row_scale, an->col_scale);
+  if (!are_uneven(an, spread)) return 0;
+  return tries_all(an, n, spread) ? TSI_TRIAL_COLUMNS : FEW_TRIALS;
 }
 
 tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor, double *error) {
@@ -402,17 +412,17 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
 }
 
 /* Where units are apart, b and x as they are scaled may have entries of any size, and a solve that is not
- * refined loses the small ones. Each row is judged in its own unit. Where units are only uneven, two trials
- * are enough for many rows. */
+ * refined loses the small ones. Each row is judged in its own unit. */
 static tristar_status judge_units(trials *t, tristar_factor_t *factor, int spread) {
   const tsi_system *system = t->system;
   double *error = &factor->stats.solve_error;
   const bool apart = spread > tsi_apart_units(factor->analysis->factor_scalar);
-  const bool all = apart || system->team->n <= FEW_ROWS;
+  const bool all = tries_all(factor->analysis, system->team->n, spread);
   double found = 0;
-  if (tsi_factor_loses_digits(factor) || !are_uneven(factor, spread)) return TRISTAR_OK;
+  if (tsi_factor_loses_digits(factor) || !are_uneven(factor->analysis, spread)) return TRISTAR_OK;
   t->strict = apart;
-  TSI_TRY(try_solves(t, factor, all ? TRIAL_ONES : TRIAL_UNITS - 1, all ? TRIAL_LAST : TRIAL_UNITS, &found));
+  TSI_TRY(try_solves(t, factor, all ? TRIAL_ONES : TRIAL_UNITS + 1 - FEW_TRIALS,
+                     all ? TRIAL_LAST : TRIAL_UNITS, &found));
   *error = tsi_larger(tsi_larger(*error, least_error(factor, spread)),
                       expect(factor, found, apart ? MISSED : MISSED_UNEVEN));
   factor->stats.judged = 1;

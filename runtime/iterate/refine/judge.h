@@ -17,11 +17,12 @@
 /* Is there anything to look at? */
 bool tsi_judge_is_needed(const tristar_factor_t *factor);
 
-/* Columns of a trial at most, and bytes of their vectors, beside the workspace of the plan. */
+/* Columns of a trial at most. */
 enum { TSI_TRIAL_COLUMNS = 8 };
-size_t tsi_judge_bytes(const tristar_analysis_t *analysis);
-/* Do the scalings of the matching call for trials? */
-bool tsi_judge_is_foreseen(const tristar_analysis_t *analysis);
+/* Bytes of the vectors of trials with so many columns, beside the workspace of the plan. */
+size_t tsi_judge_bytes(const tristar_analysis_t *analysis, tsi_index columns);
+/* Columns of the trials that the scalings of the matching call for; 0: for none. */
+tsi_index tsi_judge_foreseen(const tristar_analysis_t *analysis);
 
 /* Can the matrix be singular, or pivots be nothing but errors of earlier ones? */
 bool tsi_judge_suspects(const tristar_factor_t *factor);
