@@ -255,7 +255,7 @@ static tristar_status fail_perturbed(const tristar_factor_t *factor, const char 
 /* *other: factors of the same values with a matching; NULL: there are none. */
 static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other) {
   const tristar_status status = tsi_factor_match_anew(factor, other);
-  return status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME ? status : TRISTAR_OK;
+  return tsi_status_ends_call(status) ? status : TRISTAR_OK;
 }
 
 static tristar_status multiply_pivots(const tristar_factor_t *factor, tristar_determinant *determinant) {

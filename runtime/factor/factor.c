@@ -132,7 +132,8 @@ static tristar_status run(tristar_factor_t *factor) {
   factor->low_rank_error = 0;
   factor->low_rank_growth = 1;
   if (factor->analysis->lower.ptr == NULL) TSI_TRY(tsi_assembly_create(&factor->ts->env, factor->analysis));
-  TSI_TRY(tsi_factor_check_limit(factor, &factor->alone));
+  tsi_update_forget(factor->update);
+  TSI_TRY(tsi_factor_check_limit(factor));
   if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
   TSI_TRY(tsi_factorize(factor));
   tsi_factor_order_pivots(factor);
@@ -150,6 +151,7 @@ tristar_status tsi_factor_take_analysis(tristar_factor_t *factor, tristar_analys
   release_storage(&factor->ts->env, factor);
   tristar_analysis_destroy(&factor->analysis);
   factor->analysis = again;
+  factor->forecast.expected = 0;
   return allocate_columns(&factor->ts->env, factor);
 }
 

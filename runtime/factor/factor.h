@@ -24,6 +24,21 @@
 /* Pivots below this share of the largest entry of their column are looked at. */
 #define TSI_WEAK 0x1p-10
 
+/* Bytes and seconds of a factorization (factor_forecast.h). */
+typedef enum tsi_forecast_run {
+  TSI_FORECAST_ALL,  /* all workers, with tasks */
+  TSI_FORECAST_ALONE /* one thread, step after step */
+} tsi_forecast_run;
+
+typedef struct tsi_factor_forecast {
+  size_t created;    /* bytes of the factor object before its first factorization: pivots, copied values */
+  size_t factor;     /* of the factor afterwards */
+  size_t peak[2];    /* by tsi_forecast_run: the most at a time, those of the factor included */
+  double seconds[2]; /* by tsi_forecast_run: at the rates that estimates of tasks assume */
+  int expected;      /* workers that the context expected; 0: no forecast was made */
+  int workers;       /* those of them that factor */
+} tsi_factor_forecast;
+
 struct tristar_factor_s {
   atomic_int references;
   bool valid;
@@ -35,7 +50,8 @@ struct tristar_factor_s {
   bool dependent; /* the latest factorization failed as nothing was left of a row (tsi_numeric_dependent) */
   bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
   bool alone;           /* one thread factors it: with tasks it would exceed the limit of the context */
-  bool fixed;           /* after a row without a pivot: factored without interchanges */
+  tsi_factor_forecast forecast; /* of its analysis (factor_forecast.h), for the limit of the context */
+  bool fixed;                   /* after a row without a pivot: factored without interchanges */
   tristar_t *ts;
   tristar_analysis_t *analysis;
   int64_t generation;
@@ -140,6 +156,10 @@ TRISTAR_CHECKED tristar_status tsi_factor_renew(tristar_factor_t *factor, const 
 /* The same values, factored by an analysis of its own with a matching, whose scaling counts however far units
  * are apart, and with SINGULAR_PERTURB. Errors: those of tristar_analyze and tristar_factor. */
 TRISTAR_CHECKED tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out);
+/* After such a failure there is no other factor, but does the call itself end with it? */
+static inline bool tsi_status_ends_call(tristar_status status) {
+  return status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME || status == TRISTAR_ERR_CANCELLED;
+}
 /* That factor before its factorization, for who factors with others. Errors: those of tristar_analyze. */
 TRISTAR_CHECKED tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor,
                                                        tristar_factor_t **out);

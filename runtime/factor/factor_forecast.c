@@ -105,18 +105,22 @@ static tristar_status run_all(tsi_env *env, tsi_numeric *numeric, int workers, s
 /* The list of tasks, and their records at StarPU. */
 static tristar_status weigh_tasks(tsi_numeric *numeric, size_t *bytes) {
   tsi_env *env = numeric->env;
-  const size_t before = tsi_memory_watch(env);
+  const size_t before = atomic_load(&env->memory.current);
   TSI_TRY(tsi_numeric_list_tasks(numeric));
   *bytes = atomic_load(&env->memory.current) - before + tsi_tasks_bytes(numeric->list);
   TSI_FREE(env, numeric->list);
   return TRISTAR_OK;
 }
 
+static int expected_workers(const tristar_t *ts) {
+  return ts->workers.allowed ? tsi_expected_cpu_workers(ts->workers.wishes.workers) : 1;
+}
+
 /* Bytes of the steps, and of what they allocate while they run. */
 static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_factor_forecast *f,
                                 size_t run[2]) {
   tsi_env *env = &factor->ts->env, dry;
-  const size_t n = (size_t)factor->analysis->pattern->n, before = tsi_memory_watch(env);
+  const size_t n = (size_t)factor->analysis->pattern->n, before = atomic_load(&env->memory.current);
   TSI_CLEANUP(tsi_numeric_destroy) tsi_numeric *numeric = NULL;
   const tsi_pivot_sizes sizes = {.column = NULL};
   size_t tasks = 0, peak[2];
@@ -124,7 +128,7 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
   const size_t steps =
       atomic_load(&env->memory.current) - before + (scaled ? 2 * n * sizeof *numeric->row_scale : 0);
   const bool parallel = factor->ts->workers.allowed && numeric->dag->steps->count > 1;
-  f->workers = parallel ? tsi_expected_cpu_workers(factor->ts->workers.wishes.workers) : 1;
+  f->workers = parallel ? f->expected : 1;
   if (parallel) TSI_TRY(weigh_tasks(numeric, &tasks));
   tsi_env_init(&dry);
   numeric->env = &dry;
@@ -148,7 +152,7 @@ tristar_status tsi_factor_forecast_make(tristar_analysis_t *an, tsi_factor_forec
   const size_t before = atomic_load(&env->memory.current), n = (size_t)an->pattern->n;
   const size_t entries = (size_t)an->pattern->ptr[n];
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
-  tsi_factor_forecast f = {.workers = 1};
+  tsi_factor_forecast f = {.workers = 1, .expected = expected_workers(an->ts)};
   size_t run[2];
   *forecast = f;
   TSI_TRY(tsi_factor_create_empty(an, &factor));
@@ -169,25 +173,25 @@ tristar_status tsi_factor_forecast_make(tristar_analysis_t *an, tsi_factor_forec
 
 /* ---- The limit --------------------------------------------------------------------------------------- */
 
-tristar_status tsi_factor_check_limit(const tristar_factor_t *factor, bool *alone) {
+tristar_status tsi_factor_check_limit(tristar_factor_t *factor) {
   tsi_env *env = &factor->ts->env;
   const size_t limit = atomic_load(&env->memory.limit);
-  tsi_factor_forecast f;
-  *alone = false;
-  if (limit == 0 || factor->update != NULL) return TRISTAR_OK;
-  TSI_TRY(tsi_factor_forecast_make(factor->analysis, &f));
+  tsi_factor_forecast *f = &factor->forecast;
+  factor->alone = false;
+  if (limit == 0) return TRISTAR_OK;
+  if (f->expected != expected_workers(factor->ts)) TSI_TRY(tsi_factor_forecast_make(factor->analysis, f));
   const size_t held = atomic_load(&env->memory.current);
-  const size_t present = factor->lower == NULL ? f.created : f.factor;
+  const size_t present = factor->lower == NULL ? f->created : f->factor;
   const size_t others = held > present ? held - present : 0;
-  if (others + f.peak[TSI_FORECAST_ALL] <= limit) return TRISTAR_OK;
-  *alone = others + f.peak[TSI_FORECAST_ALONE] <= limit;
-  if (!*alone)
+  if (others + f->peak[TSI_FORECAST_ALL] <= limit) return TRISTAR_OK;
+  factor->alone = others + f->peak[TSI_FORECAST_ALONE] <= limit;
+  if (!factor->alone)
     TSI_FAIL(env, TRISTAR_ERR_MEMORY,
              "the factorization would need %zu bytes beside the %zu bytes that are in use (forecast): more "
              "than the limit of %zu bytes (tristar_limit_memory)",
-             f.peak[TSI_FORECAST_ALONE] - present, held, limit);
+             f->peak[TSI_FORECAST_ALONE] - present, held, limit);
   tsi_log(env, TRISTAR_LOG_INFO,
           "factor: on one thread, which takes %.1f MB; %d workers would take %.1f MB, more than the limit",
-          1e-6 * (double)f.peak[TSI_FORECAST_ALONE], f.workers, 1e-6 * (double)f.peak[TSI_FORECAST_ALL]);
+          1e-6 * (double)f->peak[TSI_FORECAST_ALONE], f->workers, 1e-6 * (double)f->peak[TSI_FORECAST_ALL]);
   return TRISTAR_OK;
 }

@@ -1,9 +1,9 @@
 /* What a factorization will take: bytes and seconds, before it is started.
  *
  * Job. Makes the steps of the factorization, as tsi_factorize does, and runs them without arithmetic: their
- * own functions allocate and free, in arrays that are nothing but counted (tsi_allocate_hollow). For several
- * workers a list schedule by the priorities of the steps says which of them run at the same time; the bytes
- * of each step are those of its run alone.
+ * own functions allocate and free. Their arrays are hollow: they are counted, but have no memory
+ * (tsi_allocate_hollow). Such a run is a dry run. For several workers a list schedule by the priorities of
+ * the steps determines which of them run at the same time; the bytes of each step are those of its run alone.
  *
  * Assumed are an ordinary scaling (scaling.h), no front on a device, and the method of the analysis. A second
  * factorization (tsi_factorize), another method and trial solves may take more.
@@ -13,28 +13,14 @@
 
 #include "runtime/factor/factor.h"
 
-typedef enum tsi_forecast_run {
-  TSI_FORECAST_ALL,  /* all workers, with tasks */
-  TSI_FORECAST_ALONE /* one thread, step after step */
-} tsi_forecast_run;
-
-/* Bytes. */
-typedef struct tsi_factor_forecast {
-  size_t created;    /* of the factor object before its first factorization: pivots, copied values */
-  size_t factor;     /* of the factor afterwards */
-  size_t peak[2];    /* by tsi_forecast_run: the most at a time, those of the factor included */
-  double seconds[2]; /* by tsi_forecast_run: at the rates that estimates of tasks assume */
-  int workers;
-} tsi_factor_forecast;
-
 /* Takes memory in proportion to the rows and the steps. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_factor_forecast_make(tristar_analysis_t *analysis,
                                                         tsi_factor_forecast *forecast);
 
-/* Before the factor gets its values: may it be factored within the limit of the context? *alone: only by one
- * thread. Without a limit nothing is forecast. Errors: MEMORY (it may not: the message has the figures),
- * TOO_LARGE. */
-TRISTAR_CHECKED tristar_status tsi_factor_check_limit(const tristar_factor_t *factor, bool *alone);
+/* Before the factor gets its values: may it be factored within the limit of the context? Sets factor->alone,
+ * if only one thread may, and factor->forecast. Without a limit nothing is forecast. Errors: MEMORY (it may
+ * not: the message has the figures), TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_factor_check_limit(tristar_factor_t *factor);
 
 /* Bytes that an analysis holds. */
 size_t tsi_analysis_bytes(const tristar_analysis_t *analysis);

@@ -308,6 +308,7 @@ static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_size
   if (status == TRISTAR_OK && exceeds_limit(*out)) {
     tsi_log(env, TRISTAR_LOG_INFO, "factor: again, on one thread: tasks exceed the limit of memory");
     tsi_numeric_destroy(out);
+    tsi_front_places_finish(env, &places);
     factor->alone = true;
     status = run_once(factor, sizes, fixed, &places, out);
   }
@@ -377,7 +378,6 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_numeric *numeric = NULL;
   tsi_pivot_sizes sizes = {.column = NULL};
-  tsi_update_forget(factor->update);
   TSI_TRY_OUT(tsi_pivot_sizes_measure(factor, &sizes));
   TSI_TRY_OUT(factor_once(factor, &sizes, false, &numeric));
   const bool tries = tsi_numeric_needs_fixed(numeric);

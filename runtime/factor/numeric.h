@@ -115,10 +115,10 @@ typedef struct tsi_numeric {
   const tsi_pivot_sizes *sizes;  /* in the last panel of a root, where nothing can grow, pivots below
                               epsilon times the largest of these are perturbed */
   bool refuse;                   /* matrices with dependent rows */
-  bool dry;                      /* only allocates and frees, in hollow arrays (forecast.h) */
-  bool fixed;                    /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
-  double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
-  _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
+  bool dry;                 /* allocates and frees hollow arrays, without arithmetic (factor_forecast.h) */
+  bool fixed;               /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
+  double *kept;             /* by final index: pivots, what is left of the entry on the diagonal and */
+  _Atomic double *term;     /* the largest of what was subtracted there; both in absolute value */
   float *share;             /* n, by final index: the share of each pivot (front.h); 0: not measured here */
   tsi_panel_figures *panel; /* by panel, if complements stay after their use, for tsi_numeric_run_again; NULL:
                                they do not */

@@ -190,8 +190,13 @@ static tristar_status factor_whole(tristar_factor_t *factor, tristar_update_resu
   return tsi_factor_run(factor);
 }
 
+static bool is_limited(const tristar_factor_t *factor) {
+  return atomic_load(&factor->ts->env.memory.limit) > 0;
+}
+
 static tristar_status run(tristar_factor_t *factor, double flops) {
-  const bool tasks = factor->ts->workers.allowed && flops > factor->ts->fronts.tiled_flops;
+  const bool alone = factor->alone && is_limited(factor);
+  const bool tasks = factor->ts->workers.allowed && flops > factor->ts->fronts.tiled_flops && !alone;
   factor->stats.device_fronts = factor->stats.device_unfit_fronts = 0;
   factor->stats.device_flops = factor->stats.device_bus_bytes = 0;
   if (tasks) TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
@@ -217,6 +222,8 @@ static tristar_status factor_touched(tristar_factor_t *factor, tristar_update_re
   if (whole) return factor_whole(factor, result);
   tsi_update_count_fronts(factor, update->touched, result);
   TSI_TRY(run(factor, result->flops));
+  if (is_limited(factor) && atomic_load(&update->numeric->failure.status) == TRISTAR_ERR_MEMORY)
+    return factor_whole(factor, result); /* on one thread, if need be */
   if (tsi_numeric_needs_fixed(update->numeric)) return factor_whole(factor, result);
   TSI_TRY(tsi_numeric_finish(update->numeric, factor));
   tsi_factor_order_pivots(factor);

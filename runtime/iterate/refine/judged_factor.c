@@ -86,8 +86,7 @@ static tristar_status match_anew(tsi_verdict *verdict, const tristar_factor_t **
   owner *o = (owner *)verdict;
   *other = NULL;
   const tristar_status status = tsi_factor_match_anew(verdict->factor, &o->other);
-  if (status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME || status == TRISTAR_ERR_CANCELLED)
-    return status;
+  if (tsi_status_ends_call(status)) return status;
   if (status != TRISTAR_OK) return TRISTAR_OK;
   TSI_TRY(measure(o->other));
   *other = o->other;

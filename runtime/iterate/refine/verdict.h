@@ -23,7 +23,8 @@ typedef struct tsi_verdict_functions {
    * work afterwards. Errors: those of tristar_factor. */
   tristar_status (*factor_again)(tsi_verdict *verdict, bool substitute);
   /* *other: a factor as tsi_factor_match_anew makes it, whose condition was measured (tsi_judge_measure).
-   * NULL: there is none, as the factorization failed. It belongs to the owner. Errors: MEMORY, RUNTIME. */
+   * NULL: there is none, as the factorization failed. It belongs to the owner. Errors: those of
+   * tsi_status_ends_call. */
   tristar_status (*match_anew)(tsi_verdict *verdict, const tristar_factor_t **other);
   /* The other factor takes the place of the factor, with its options.singular. */
   void (*take_other)(tsi_verdict *verdict);

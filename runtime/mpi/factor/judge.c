@@ -43,7 +43,7 @@ static tristar_status match_anew(tsi_verdict *verdict, const tristar_factor_t **
   *other = NULL;
   TSI_TRY(tsi_distributed_create_beside(o->d, &o->other));
   const tristar_status status = o->how->match_anew(o->how, o->d, o->other);
-  if (status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME) return status;
+  if (tsi_status_ends_call(status)) return status;
   if (status != TRISTAR_OK) return TRISTAR_OK;
   TSI_TRY(judge_system(o->other, true, true));
   *other = &o->other->team_factor->part;
