@@ -42,18 +42,27 @@ static void raise_to(_Atomic(size_t) *largest, size_t now) {
   }
 }
 
-/* Counts an allocation, unless it would exceed the limit. */
-static bool count_allocation(tsi_memory *memory, size_t bytes) {
-  const size_t now = atomic_fetch_add(&memory->current, bytes) + bytes;
+/* Counts an allocation, unless it would exceed the limit: one that is refused is never counted, so that no
+ * other one fails. *now: what is allocated with it. */
+static bool count_allocation(tsi_memory *memory, size_t bytes, size_t *now) {
   const size_t limit = atomic_load_explicit(&memory->limit, memory_order_relaxed);
-  if (limit > 0 && now > limit) {
-    atomic_fetch_sub(&memory->current, bytes);
-    return false;
+  size_t before = atomic_load(&memory->current);
+  if (limit == 0) {
+    *now = atomic_fetch_add(&memory->current, bytes) + bytes;
+    return true;
   }
+  do {
+    *now = before + bytes;
+    if (before > limit || bytes > limit - before) return false;
+  } while (!atomic_compare_exchange_weak(&memory->current, &before, *now));
+  return true;
+}
+
+/* After an allocation that succeeded. */
+static void raise_peaks(tsi_memory *memory, size_t now, size_t bytes) {
   raise_to(&memory->peak, now);
   raise_to(&memory->recent, now);
   raise_to(&memory->largest, bytes);
-  return true;
 }
 
 size_t tsi_memory_watch(tsi_env *env) {
@@ -71,7 +80,7 @@ typedef struct place {
 
 static tristar_status allocate(tsi_env *env, size_t count, size_t size, bool hollow, const place *at,
                                void **out) {
-  size_t bytes, total;
+  size_t bytes, total, now;
   int64_t call = atomic_fetch_add(&env->memory.calls, 1) + 1;
   *out = NULL;
   if (!tsi_size_mul(count, size, &bytes) || !tsi_size_add(bytes, sizeof(tsi_block), &total) ||
@@ -79,7 +88,7 @@ static tristar_status allocate(tsi_env *env, size_t count, size_t size, bool hol
     return tsi_fail(env, TRISTAR_ERR_TOO_LARGE, at->function, at->file, at->line,
                     "cannot allocate %zu elements of %zu bytes: too large, at most %zu bytes", count, size,
                     (size_t)PTRDIFF_MAX);
-  if (!count_allocation(&env->memory, bytes))
+  if (!count_allocation(&env->memory, bytes, &now))
     return tsi_fail(
         env, TRISTAR_ERR_MEMORY, at->function, at->file, at->line,
         "%zu bytes more would exceed the limit of %zu bytes (tristar_limit_memory): %zu bytes are "
@@ -93,6 +102,7 @@ static tristar_status allocate(tsi_env *env, size_t count, size_t size, bool hol
     return tsi_fail(env, TRISTAR_ERR_MEMORY, at->function, at->file, at->line,
                     "out of memory: %zu bytes (allocation %lld)", bytes, (long long)call);
   }
+  raise_peaks(&env->memory, now, bytes);
   block->head.bytes = bytes;
   block->head.kept = 0;
   block->head.region = region;
