@@ -1,7 +1,7 @@
 /* The program's function that follows the calls of a context, and may cancel them (tristar_set_progress).
  *
- * Job. What works for long looks here now and then, from any thread. Ten times a second, and when the phase
- * changes, that calls the function.
+ * Job. What works for long looks here now and then, from any thread. Ten times a second in each phase, that
+ * calls the function.
  *
  * Reads   the clock.   Writes  nothing but its own members.
  * Invariant: one thread at a time calls the function. */
@@ -10,10 +10,18 @@
 #include "runtime/base/env.h"
 #include "tristar_forecast.h"
 
-/* Sets the function; NULL: none. Errors: MEMORY. */
+/* Sets the function; NULL, or after a failure: none. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_progress_set(tsi_env *env, tristar_progress_fn progress, void *arg);
 /* Of an env that ends. */
 void tsi_progress_finish(tsi_env *env);
+
+/* Nothing is followed from tsi_progress_pause on until tsi_progress_resume, which gets its result. */
+static inline struct tsi_progress *tsi_progress_pause(tsi_env *env) {
+  return atomic_exchange(&env->progress, NULL);
+}
+static inline void tsi_progress_resume(tsi_env *env, struct tsi_progress *progress) {
+  atomic_store(&env->progress, progress);
+}
 
 /* Does a function follow? */
 static inline bool tsi_progress_follows(const tsi_env *env) {

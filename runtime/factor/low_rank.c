@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "codelets/cpu/low_rank.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/scalars.h"
 #include "runtime/factor/scaling.h"
 #include "runtime/factor/update.h"
@@ -544,7 +545,7 @@ static void count(const job *j, tristar_update_result *result) {
   }
 }
 
-/* The values are those of the sum, or, after a failure, those before. */
+/* The values are those of the sum, or, after a failure, those before. Nobody cancels that. */
 static tristar_status factor_whole(job *j, tristar_update_result *result) {
   tristar_factor_t *factor = j->factor;
   tsi_failure first;
@@ -556,7 +557,9 @@ static tristar_status factor_whole(job *j, tristar_update_result *result) {
   tsi_failure_clear(&first);
   tsi_failure_keep(&factor->ts->env, &first, status);
   restore_values(j);
+  struct tsi_progress *paused = tsi_progress_pause(&factor->ts->env);
   const tristar_status restored = tsi_factor_run(factor);
+  tsi_progress_resume(&factor->ts->env, paused);
   return restored == TRISTAR_OK ? tsi_failure_tell(&factor->ts->env, &first) : restored;
 }
 

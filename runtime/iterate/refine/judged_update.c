@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/progress.h"
 #include "runtime/factor/low_rank.h"
 #include "runtime/factor/update.h"
 #include "runtime/iterate/refine/judge.h"
@@ -82,11 +83,14 @@ static tristar_status is_fine(tristar_factor_t *factor, bool *fine) {
 
 /* After a failure the values before were factored again, which has lost the verdict on them. */
 static tristar_status judge_restored(tristar_factor_t *factor, tristar_status failed) {
-  const tsi_env *env = &factor->ts->env;
+  tsi_env *env = &factor->ts->env;
   tsi_failure first;
   tsi_failure_clear(&first);
   tsi_failure_keep(env, &first, failed);
-  TSI_TRY(tsi_judge_renewed(factor, TRISTAR_OK));
+  struct tsi_progress *paused = tsi_progress_pause(env);
+  const tristar_status judged = tsi_judge_renewed(factor, TRISTAR_OK);
+  tsi_progress_resume(env, paused);
+  TSI_TRY(judged);
   return tsi_failure_tell(env, &first);
 }
 
