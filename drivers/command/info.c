@@ -174,7 +174,7 @@ int tsi_command_info(const tsi_settings *settings) {
   ok = ok && tsi_session_analyze(s) && tsi_session_forecast(s, 1, false) &&
        tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &bandwidth) && tsi_session_factor(s) &&
        tsi_session_plan(s, 1) && tsi_gpu_make(s, &bandwidth, &gpu) &&
-       tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);
+       tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name) && tsi_session_goes_on(s);
   if (ok) {
     tristar_analysis_get_assembly_tree(tristar_factor_get_analysis(s->factor), &tree);
     count_widths(&tree, &h);

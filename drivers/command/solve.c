@@ -214,8 +214,8 @@ int tsi_command_solve(const tsi_settings *settings) {
                 start_apart(s, &r) && (saved || tsi_session_factor(s)) && tsi_pivots_find(s, &r.pivots) &&
                 (saved || tsi_session_plan(s, r.in.nrhs)) && tsi_session_save(s) &&
                 tsi_null_space_find(s, &r.in.b, &r.in.x, &r.pivots) && solve_plain(s, &r) && explain(s, &r) &&
-                profile(s, &r) && draw_gantt(s, &r) &&
-                tsi_system_refine(&r.in, tsi_accuracy_wants_condition(s)) &&
+                profile(s, &r) && draw_gantt(s, &r) && tsi_session_goes_on(s) &&
+                tsi_system_refine(&r.in, tsi_accuracy_wants_condition(s)) && tsi_session_goes_on(s) &&
                 tsi_accuracy_judge(s, &r.in.accuracy);
   if (solved) tsi_system_write(&r.in);
   print_report(s, &r);

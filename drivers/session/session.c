@@ -285,6 +285,10 @@ static int stop(void *arg, const tristar_progress_point *point) {
   return tsi_interrupted();
 }
 
+bool tsi_session_goes_on(tsi_session *s) {
+  return !tsi_interrupted() || tsi_session_fail(s, TRISTAR_ERR_CANCELLED, "%s: interrupted", s->name);
+}
+
 static bool follow(tsi_session *s) {
   if (tsi_console_level(s->settings->verbose) != TRISTAR_LOG_PROGRESS) return true;
   tsi_note_interrupts();

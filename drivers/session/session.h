@@ -43,6 +43,8 @@ typedef struct tsi_session {
   char message[640];
 } tsi_session;
 
+/* Fails after Ctrl-C that no call of the library has noticed. */
+bool tsi_session_goes_on(tsi_session *s);
 /* Creates the context. path: of the matrix; or another name, for messages. Fails if a file that is to be
  * written cannot be. */
 bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *path);
