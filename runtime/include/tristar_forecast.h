@@ -18,13 +18,17 @@ extern "C" {
 #endif
 
 /* What follows an analysis. The factorization has the method of the analysis. Not included: a second
- * factorization or another method that the values may call for, refinement, and GPUs. */
+ * factorization or another method that the values may call for, refinement, and GPUs. The bytes are exact if
+ * one thread factors, no trial solves run, and no other call of the context runs at the same time. Otherwise
+ * they are estimates. */
 typedef struct tristar_forecast {
   size_t analysis_bytes;    /* Bytes of the analysis. */
   size_t factor_bytes;      /* Bytes of the factor: entries, pivots, scalings, and the copy of the values. */
-  size_t factor_peak_bytes; /* Most additional bytes during tristar_factor, those of the factor included. */
-  size_t trial_peak_bytes;  /* Most additional bytes if the pivots call for trial solves (tristar_stats.h).
-                               factor_peak_bytes contains them if the scaling of the analysis does. */
+  size_t factor_peak_bytes; /* Most additional bytes during tristar_factor, those of the factor included.
+                               factor_peak_bytes includes trial solves if the scaling of the analysis calls
+                               for them. It is an upper bound if the pivots make them unnecessary. */
+  size_t trial_peak_bytes;  /* Upper bound of the same if the pivots call for trial solves (tristar_stats.h),
+                               or for a single solve, which does not set tristar_factor_stats.judged. */
   size_t
       least_peak_bytes;  /* factor_peak_bytes if one thread factors, as it does if a limit allows no more. */
   size_t plan_bytes;     /* Bytes of the plan, with the workspace of a solve with options->nrhs columns. */
@@ -32,23 +36,24 @@ typedef struct tristar_forecast {
   size_t peak_bytes;     /* Most bytes of the context from now on, if the next calls are tristar_factor,
                             tristar_plan and tristar_solve: with what it holds now. */
   int workers;           /* Threads that factor. */
-  double factor_seconds; /* Seconds of the factorization, if a core makes 25e9 operations a second. */
+  double factor_seconds; /* Seconds of the factorization, if each core performs 25e9 operations per second. */
   double solve_seconds;  /* Seconds of a solve with one column, by the calibration (tristar_machine.h). */
 } tristar_forecast;
 
 /* Forecasts a factorization, a plan with these options, and a solve with options->nrhs columns. The call
- * makes the tasks of all of them, but no arithmetic. The bytes are exact if no other call of the context runs
- * at the same time. With several workers those of the factorization depend on the order in which tasks run,
- * and are estimated. The plan is one on the cores. Errors: ARGUMENT, MEMORY, TOO_LARGE, RUNTIME; UNSUPPORTED
- * (KERNEL_SPMV, a storage other than FULL, an analysis of imported factors, rows of a Schur complement). */
+ * creates all tasks, but does no arithmetic. It starts StarPU if the plan needs it. With several workers the
+ * bytes of the factorization depend on the order in which tasks run. The plan is one on the cores. Errors:
+ * ARGUMENT, MEMORY, TOO_LARGE, RUNTIME, NO_WORKER, CANCELLED; UNSUPPORTED (KERNEL_SPMV, a storage other than
+ * FULL, an analysis of imported factors, rows of a Schur complement). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_forecast(tristar_analysis_t *analysis,
                                                                      const tristar_plan_options *options,
                                                                      tristar_forecast *forecast);
 
-/* Limits the memory of the context to `bytes`; 0: no limit. What it holds already stays. A factorization that
- * needs more by the forecast fails with MEMORY before it starts; if one thread needs less than all workers
- * do, that thread factors, with the same result. Any other allocation beyond the limit fails with MEMORY,
- * too. */
+/* Limits the memory of the context on this process to `bytes`; 0: no limit. Memory that is already allocated
+ * stays. A factorization on one process that needs more by the forecast fails with MEMORY before it starts.
+ * If one thread needs less than all workers do, that thread factors, with the same result. The forecast does
+ * not count trial solves, nor what tristar_update_begin keeps. Any other allocation beyond the limit fails
+ * with MEMORY, too. If tristar_refactor fails, the factor has no values (STALE). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_limit_memory(tristar_t *ts, size_t bytes);
 
 /* ---- Progress ---------------------------------------------------------------------------------------- */
@@ -56,7 +61,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_limit_memory(tristar_t *ts, s
 /* What a call does. */
 typedef enum tristar_phase {
   TRISTAR_PHASE_ANALYSIS, /* tristar_analyze; also in tristar_factor, if it analyzes again. */
-  TRISTAR_PHASE_FACTOR,   /* tristar_factor, tristar_refactor. */
+  TRISTAR_PHASE_FACTOR,   /* tristar_factor, tristar_refactor and updates (tristar_update.h). */
   TRISTAR_PHASE_PLAN,     /* tristar_plan; also in tristar_factor, for trial solves. */
   TRISTAR_PHASE_SOLVE     /* tristar_solve, tristar_solve_refined and others; also for trial solves. */
 } tristar_phase;
@@ -68,15 +73,20 @@ typedef struct tristar_progress_point {
                           operations of the factorization, of the columns that are solved. */
 } tristar_progress_point;
 
-/* Receives the state of a call about ten times a second, and when the phase changes: from any thread, one at
- * a time. A result other than 0 cancels the call. The function must not use the context. */
+/* Receives the state of a call at most ten times a second in each phase: from any thread, one at a time. A
+ * result other than 0 cancels the call. The function must not use the context. */
 typedef int (*tristar_progress_fn)(void *arg, const tristar_progress_point *point);
 
-/* Sets the function that follows all calls of the context; NULL: none. The first argument of the function is
- * arg. A cancelled call returns CANCELLED. Its output pointers are NULL, after tristar_refactor the factor
- * has no values (STALE), and after a solve x is undefined. All other objects stay as they were. Analyses
- * order in a helper process, as with tristar_analysis_options.progress, which is called, too. No other call
- * of the context may run meanwhile. Errors: ARGUMENT, MEMORY. */
+/* Sets the function that follows calls of the context; NULL: none. The first argument of the function is arg.
+ * Followed are the ordering of an analysis, each front of a factorization, two stages of a plan, and each
+ * block of columns of a solve. So a solve with one block calls the function once. Not followed: matchings,
+ * solves on many processes, Krylov methods (tristar_krylov.h has its own function), and FSAI.
+ *
+ * A cancelled call returns CANCELLED. Its output pointers are NULL, and after a solve x is undefined. After
+ * tristar_refactor, tristar_update_values and tristar_update_entries the factor has no values (STALE). All
+ * other objects stay as they were. While a function is set, analyses order in a helper process, as with
+ * tristar_analysis_options.progress. That function is called, too. No other call of the context may run while
+ * the function is set. Errors: ARGUMENT; MEMORY (no function is set). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_set_progress(tristar_t *ts, tristar_progress_fn progress,
                                                                 void *arg);
 

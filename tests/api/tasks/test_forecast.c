@@ -1,6 +1,7 @@
 /* Forecasts of memory are exact for one thread, whatever the method and the scalar, and close for several
- * workers. A limit that cannot suffice is an error before anything is allocated, and leaves all objects as
- * they were; one that suffices is never exceeded. */
+ * workers. A limit that cannot suffice is an error before anything is allocated. After tristar_refactor the
+ * factor then has no values; all other objects stay as they were. A limit that suffices is never exceeded. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "tests/support/allocations.h"
@@ -10,6 +11,7 @@
 #include "tristar_forecast.h"
 #include "tristar_matrix.h"
 #include "tristar_stats.h"
+#include "tristar_update.h"
 
 static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
                                          TRISTAR_COMPLEX_DOUBLE};
@@ -95,6 +97,31 @@ static void check_exact(tristar_t *ts, const char *name, tristar_method method, 
   free_system(&s);
 }
 
+/* Lines in units up to 2^exponent: a factorization that makes trial solves, as is foreseen. */
+static void check_units(tristar_t *ts, int exponent) {
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  system_t s;
+  tristar_factor_stats stats;
+  s.view = read_view(ts, "gen:convdiff3d:10", &s.matrix);
+  s.values = convert(&s.view, TRISTAR_DOUBLE);
+  const int64_t *ptr = s.view.ptr;
+  for (int64_t line = 0; line < s.view.cols; line++)
+    for (int64_t p = ptr[line]; p < ptr[line + 1]; p++)
+      ((double *)s.values)[p] = ldexp(((double *)s.values)[p], (int)(line % (exponent + 1)));
+  options.method = TRISTAR_METHOD_LU;
+  options.matching = TRISTAR_MATCHING_ON;
+  s.analysis = NEW_ANALYSIS(ts, &s.view, &options);
+  const tristar_forecast f = forecast_of(s.analysis, 1);
+  tristar_factor_t *factor = NEW_FACTOR(s.analysis, s.values);
+  CHECK_OK(tristar_factor_get_stats(factor, &stats));
+  CHECK(stats.judged && f.trial_peak_bytes >= f.factor_peak_bytes);
+  CHECK_MSG(stats.peak_bytes <= f.factor_peak_bytes && stats.peak_bytes > 9 * (f.factor_peak_bytes / 10),
+            "2^%d: %zu bytes, %zu forecast, with all trials %zu", exponent, stats.peak_bytes,
+            f.factor_peak_bytes, f.trial_peak_bytes);
+  tristar_factor_destroy(&factor);
+  free_system(&s);
+}
+
 static void check_all_exact(tristar_t *ts, const char *name) {
   static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LU, TRISTAR_METHOD_LDLT};
   for (size_t k = 0; k < 4; k++)
@@ -158,6 +185,53 @@ static void check_limit(tristar_t *ts) {
   free_system(&s);
 }
 
+/* Changes of few entries keep more than a factorization does: within a limit they succeed, with the same
+ * bits, or fail with MEMORY; then new values can be factored without a limit. */
+static void check_updates(tristar_t *ts) {
+  system_t s = make_system(ts, "gen:poisson3d7:14", TRISTAR_METHOD_LLT, TRISTAR_DOUBLE);
+  const tristar_forecast f = forecast_of(s.analysis, 1);
+  const int64_t entries = ((const int64_t *)s.view.ptr)[s.view.cols];
+  const size_t held = bytes_held(ts), bytes = (size_t)s.view.rows * sizeof(double);
+  tristar_update_result result;
+  tristar_memory_stats memory;
+  double *wanted = NULL, *x = malloc(bytes);
+  int failures = 0, successes = 0;
+  for (int64_t p = 0; p < entries; p++)
+    if (((double *)s.values)[p] > 0) ((double *)s.values)[p] += (double)(p % 3);
+  for (int k = -1; k < 12; k++) { /* -1: without a limit */
+    const size_t limit = k < 0 ? 0 : held + f.least_peak_bytes / 2 + f.factor_peak_bytes / 4 * (size_t)k;
+    tristar_factor_t *factor = NEW_FACTOR(s.analysis, s.values);
+    CHECK_OK(tristar_limit_memory(ts, limit));
+    tristar_status status = tristar_update_begin(factor);
+    for (int change = 0; change < 2 && status == TRISTAR_OK; change++) {
+      ((double *)s.values)[0] *= change == 0 ? 2 : 0.5;
+      status = tristar_update_values(factor, s.values, &result);
+    }
+    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
+    CHECK_OK(tristar_get_memory(ts, &memory));
+    CHECK(limit == 0 || memory.current_bytes <= limit);
+    CHECK_OK(tristar_limit_memory(ts, 0));
+    failures += status != TRISTAR_OK;
+    successes += status == TRISTAR_OK && k >= 0;
+    if (status != TRISTAR_OK) CHECK_OK(tristar_refactor(factor, s.values));
+    tristar_plan_t *plan = NEW_PLAN(factor, NULL);
+    for (int64_t i = 0; i < s.view.rows; i++) x[i] = (double)(i % 7) - 3;
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x, s.view.rows, x, s.view.rows));
+    if (k < 0) {
+      wanted = malloc(bytes);
+      memcpy(wanted, x, bytes);
+    }
+    CHECK(memcmp(x, wanted, bytes) == 0);
+    tristar_plan_destroy(&plan);
+    tristar_factor_destroy(&factor);
+    CHECK(bytes_held(ts) == held);
+  }
+  CHECK_MSG(failures > 0 && successes > 0, "%d failures, %d successes", failures, successes);
+  free(wanted);
+  free(x);
+  free_system(&s);
+}
+
 typedef struct lowered {
   tristar_t *ts;
   size_t limit;
@@ -200,7 +274,8 @@ static void check_alone(tristar_t *ts) {
   double *alone = solve_within(ts, &s, &peak);
   CHECK(peak == f.least_peak_bytes && memcmp(alone, wanted, bytes) == 0);
   CHECK_OK(tristar_set_progress(ts, lower_limit, &l));
-  CHECK_OK(tristar_limit_memory(ts, held + f.factor_peak_bytes));
+  l.limit += bytes_held(ts) - held; /* what is held for the function */
+  CHECK_OK(tristar_limit_memory(ts, bytes_held(ts) + f.factor_peak_bytes));
   double *again = solve_within(ts, &s, &peak);
   CHECK_OK(tristar_set_progress(ts, NULL, NULL));
   CHECK_OK(tristar_limit_memory(ts, 0));
@@ -246,18 +321,22 @@ int main(int argc, char **argv) {
   tristar_t *ts = open_without_starpu(false);
   RUN(check_all_exact(ts, "gen:s2d9pt:40"));
   RUN(check_all_exact(ts, "gen:poisson3d7:13"));
+  RUN(check_units(ts, 16));
+  RUN(check_units(ts, 24));
   RUN(check_analysis(ts));
   RUN(check_arguments(ts));
   RUN(check_failing(ts));
   close_context(&ts);
   ts = open_without_starpu(false); /* its peak is that of the limit */
   RUN(check_limit(ts));
+  RUN(check_updates(ts));
   close_context(&ts);
   ts = open_with_starpu(2, false);
   RUN(check_close(ts, "gen:poisson3d7:16", TRISTAR_METHOD_LLT));
   RUN(check_close(ts, "gen:poisson3d7:16", TRISTAR_METHOD_LU));
   RUN(check_close(ts, "gen:s2d9pt:120", TRISTAR_METHOD_LDLT));
   RUN(check_alone(ts));
+  RUN(check_updates(ts));
   RUN(check_failing(ts));
   close_context(&ts);
   return 0;

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/objects.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 #include "tristar_forecast.h"
 #include "tristar_matrix.h"
+#include "tristar_update.h"
 
 enum { COLUMNS = 200, ROUNDS = 200 };
 
@@ -160,9 +162,73 @@ static void check_followed(tristar_t *ts) {
   free_problem(&p);
 }
 
+/* Two phases that alternate: neither is reported more often than ten times a second. */
+static void check_rate(tristar_t *ts) {
+  problem p = make_problem(ts);
+  seen s = {.from = now() + 1e6};
+  const double begin = now();
+  CHECK_OK(tristar_set_progress(ts, follow, &s));
+  for (int k = 0; k < 50; k++) {
+    CHECK_OK(call(&p, 3));
+    CHECK_OK(tristar_solve(p.plan, TRISTAR_N, 1, p.b, p.view.rows, p.x, p.view.rows));
+  }
+  const double most = 2 + 10 * (now() - begin);
+  CHECK(s.calls[TRISTAR_PHASE_PLAN] <= most && s.calls[TRISTAR_PHASE_SOLVE] <= most);
+  CHECK(s.calls[TRISTAR_PHASE_PLAN] > 0 && s.calls[TRISTAR_PHASE_SOLVE] > 0);
+  /* switched off, also by a failure */
+  CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+  const seen last = s;
+  for (int kind = 0; kind < 6; kind++) CHECK_OK(call(&p, kind));
+  CHECK(memcmp(&s, &last, sizeof s) == 0);
+  allocation_failures failing = fail_allocations_of(ts);
+  while (next_failure(&failing)) {
+    const tristar_status status = tristar_set_progress(ts, follow, &s);
+    end_failure(&failing, status);
+    CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+  }
+  CHECK(failing.count > 0);
+  free_problem(&p);
+}
+
+/* A change of low rank that is cancelled while the whole matrix is factored leaves the factor as it was. */
+static void check_low_rank(tristar_t *ts) {
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_matrix_t *matrix;
+  const tristar_view view = read_view(ts, "gen:poisson3d7:10", &matrix);
+  options.method = TRISTAR_METHOD_LDLT;
+  tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, &options);
+  tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
+  const int64_t n = view.rows;
+  double *x = calloc((size_t)n, 2 * sizeof *x), *wanted = x + n, value = 1e9; /* so much that it factors */
+  int32_t ptr[] = {0, 1}, row = 0;
+  tristar_view w;
+  tristar_view_init(&w);
+  w.rows = n;
+  w.cols = 1;
+  w.ptr = ptr;
+  w.index = &row;
+  w.values = &value;
+  for (int64_t i = 0; i < n; i++) x[i] = wanted[i] = (double)(i % 5) - 2;
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, wanted, n, wanted, n));
+  seen s = {.from = 0};
+  CHECK_OK(tristar_set_progress(ts, follow, &s));
+  CHECK_STATUS(tristar_update_low_rank(factor, &w, 0, NULL), TRISTAR_ERR_CANCELLED);
+  CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x, n, x, n));
+  CHECK(memcmp(x, wanted, (size_t)n * sizeof *x) == 0);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+  tristar_matrix_destroy(&matrix);
+  free(x);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_without_starpu(false);
+  RUN(check_rate(ts));
+  RUN(check_low_rank(ts));
   RUN(check_followed(ts));
   RUN(check_cancelled(ts));
   close_context(&ts);
