@@ -87,8 +87,13 @@ static inline tsi_count tsi_complement_size(tsi_index m, bool full) {
 /* Why a diagonal block ends. */
 typedef enum tsi_pivot_failure { TSI_PIVOT_NOT_POSITIVE, TSI_PIVOT_NOT_FINITE } tsi_pivot_failure;
 
+/* Epsilons of a column's largest entry: the matrix of a smaller pivot can be singular. */
+#define TSI_SMALL_PIVOT 4096
+
 /* What a diagonal block is to do, and its outcome. The size of a pivot is its absolute value; LLT: the square
- * of the diagonal entry of L; a pivot of order 2: the square root of its determinant's absolute value. */
+ * of the diagonal entry of L; a pivot of order 2: the square root of its determinant's absolute value. With a
+ * threshold, or if that is less than TSI_SMALL_PIVOT epsilons of its columns, it is the ratio of its
+ * determinant and its largest entry, which is about its smaller eigenvalue. */
 typedef struct tsi_pivoting {
   double tiny;         /* LU, LDLT: pivots below this in absolute value become +-tiny */
   double *column_size; /* b: the largest entry of each column of the matrix, LLT: the diagonal one. LDLT:

@@ -16,12 +16,15 @@
 static void lu_columns(tsi_scalar *a, ptrdiff_t ld, tsi_index b, tsi_index k0, tsi_index k1, tsi_index *pivot,
                        tsi_pivoting *result) {
   const tsi_real threshold = result->threshold > 0 ? (tsi_real)result->threshold : 1;
+  const tsi_real tiny = (tsi_real)result->tiny;
   for (tsi_index k = k0; k < k1; k++) {
     tsi_scalar *column = a + k * ld;
     tsi_index best = k;
     for (tsi_index i = k + 1; i < b && !result->fixed; i++)
       if (tsi_abs(column[i]) > tsi_abs(column[best])) best = i;
-    if (tsi_abs(column[k]) >= threshold * tsi_abs(column[best])) best = k;
+    if (tsi_abs(column[k]) >= threshold * tsi_abs(column[best]) &&
+        (result->threshold == 0 || tsi_abs(column[k]) >= tiny))
+      best = k;
     pivot[k] = best;
     if (best != k)
       for (tsi_index j = 0; j < b; j++) {
@@ -29,7 +32,7 @@ static void lu_columns(tsi_scalar *a, ptrdiff_t ld, tsi_index b, tsi_index k0, t
         a[k + j * ld] = a[best + j * ld];
         a[best + j * ld] = swap;
       }
-    const tsi_real size = tsi_abs(column[k]), tiny = (tsi_real)result->tiny;
+    const tsi_real size = tsi_abs(column[k]);
     if (tsi_pivoting_note(result, k, (double)size)) column[k] = size == 0 ? tiny : column[k] / size * tiny;
     if (result->failed != TSI_NONE) return;
     const tsi_scalar inverse = 1 / column[k];

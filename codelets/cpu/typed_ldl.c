@@ -7,10 +7,17 @@
  *
  * Rows of the upper triangle, which differ from their columns by rounding errors, take no part in products:
  * U of the L U that would result is not D L^T, and the difference grows with the inverse of L. */
+#include <float.h>
 #include <math.h>
 
 #include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/front.h"
+
+#if defined TSI_SCALAR_S || defined TSI_SCALAR_C
+#define EPSILON FLT_EPSILON
+#else
+#define EPSILON DBL_EPSILON
+#endif
 
 #define ALPHA                                                                                                \
   ((tsi_real)0.6403882032022076) /* (1 + sqrt(17)) / 8 bounds the growth over a pivot of order 2 */
@@ -92,7 +99,10 @@ static int follow_order(const block *m, tsi_index k, double diagonal, double lam
   const double one = (double)tsi_abs(d11), two = (double)tsi_abs(d22), off = (double)tsi_abs(d21);
   const double determinant = (double)tsi_abs(d11 * d22 - d21 * image(m->adjoint, d21));
   const bool passes = u * (two * g1 + off * g2) <= determinant && u * (off * g1 + one * g2) <= determinant;
-  return passes && determinant > 0 && exceeds_tiny(m, sqrt(determinant)) ? 2 : 0;
+  if (!passes || !(determinant > 0)) return 0;
+  const double size = determinant / fmax(off, fmax(one, two));
+  const double largest = fmax(m->result->column_size[k], m->result->column_size[k + 1]);
+  return size > m->result->least * largest && exceeds_tiny(m, size) ? 2 : 0;
 }
 
 /* Order of the pivot at k; *r: the row to interchange with k (order 1) or k + 1 (order 2). */
@@ -146,6 +156,14 @@ static bool eliminate_1(const block *m, tsi_index k) {
   return true;
 }
 
+/* Notes the size of the pivot of order 2 at k, whose largest entry is `most`. */
+static void measure_2(const block *m, tsi_index k, double determinant, double most) {
+  const double columns = sqrt(m->result->column_size[k]) * sqrt(m->result->column_size[k + 1]);
+  const double least = determinant / most;
+  const bool by_least = m->result->threshold > 0 || least < TSI_SMALL_PIVOT * EPSILON * columns;
+  tsi_pivoting_measure(m->result, k, by_least ? least : sqrt(determinant), columns);
+}
+
 /* Eliminates columns k and k + 1 with their diagonal block [d11 image(d21); d21 d22]. */
 static bool eliminate_2(const block *m, tsi_index k) {
   tsi_scalar *c1 = m->a + k * m->ld, *c2 = c1 + m->ld;
@@ -153,13 +171,12 @@ static bool eliminate_2(const block *m, tsi_index k) {
   const tsi_scalar d11 = diagonal_of(m, k), d22 = diagonal_of(m, k + 1);
   const tsi_scalar determinant =
       d11 * d22 - d21 * d12; /* |.| >= (1 - alpha^2) |d21|^2 by the choice of the pivot */
-  const double size = sqrt((double)tsi_abs(determinant));
-  if (!isfinite(size) || determinant == 0) {
+  if (!isfinite(tsi_abs(determinant)) || determinant == 0) {
     tsi_pivoting_fail(m->result, k, TSI_PIVOT_NOT_FINITE);
     return false;
   }
-  tsi_pivoting_measure(m->result, k, size,
-                       sqrt(m->result->column_size[k]) * sqrt(m->result->column_size[k + 1]));
+  measure_2(m, k, (double)tsi_abs(determinant),
+            fmax((double)tsi_abs(d21), fmax((double)tsi_abs(d11), (double)tsi_abs(d22))));
   const tsi_scalar i11 = d22 / determinant, i22 = d11 / determinant, i21 = -d21 / determinant,
                    i12 = -d12 / determinant;
   m->inverse[2 * k] = i11;

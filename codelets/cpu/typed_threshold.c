@@ -158,16 +158,19 @@ static tsi_index bring_in(block *m, tsi_index r) {
   return m->wide++;
 }
 
-/* What the pivot of order 2 of columns c and r bounds entries of L by; INFINITY: it is of rounding errors. */
+/* The bound that the pivot D of order 2 of columns c and r gives for entries of L; INFINITY: D is singular
+ * but for rounding errors. Each of its rows, after the other one is eliminated, has to exceed the noise. */
 static double growth_2(const block *m, tsi_index c, tsi_index r) {
   const tsi_scalar d11 = m->a[c + c * m->ld], d21 = m->a[r + c * m->ld], d12 = m->a[c + r * m->ld],
                    d22 = m->a[r + r * m->ld];
-  const double determinant = (double)tsi_abs(d11 * d22 - d21 * d12), size = sqrt(determinant);
+  const double determinant = (double)tsi_abs(d11 * d22 - d21 * d12);
+  const double off = (double)tsi_abs(d21), one = (double)tsi_abs(d11), two = (double)tsi_abs(d22);
+  const double noise_c = noise_of(m, c), noise_r = noise_of(m, r);
+  const double cancelled = fmax(off * sqrt(noise_c) * sqrt(noise_r), fmax(one * noise_r, two * noise_c));
   tsi_index row;
-  if (!(size > noise_of(m, c) && size > noise_of(m, r))) return INFINITY;
+  if (!(determinant > cancelled)) return INFINITY;
   const double g1 = largest(m, c, m->k, m->front->f, c, r, &row),
                g2 = largest(m, r, m->k, m->front->f, c, r, &row);
-  const double off = (double)tsi_abs(d21), one = (double)tsi_abs(d11), two = (double)tsi_abs(d22);
   return fmax(two * g1 + off * g2, off * g1 + one * g2) / determinant;
 }
 

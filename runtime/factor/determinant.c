@@ -87,8 +87,27 @@ static void count(pivots *p, double size, bool negative) {
     p->positive++;
 }
 
-/* The pivots of L D L^T, of order 1 or 2. A pivot of order 2 has one eigenvalue of each sign if its
- * determinant is negative, else two with the sign of its diagonal entries. */
+/* A pivot D of order 2. size: the square root of the absolute value of its determinant; inverse: D^-1, its
+ * diagonal entries and the absolute value of the other one. It has one eigenvalue of each sign if its
+ * determinant is negative, else two with the sign of its diagonal entries. D is singular if its smaller
+ * eigenvalue, whose reciprocal is the larger one of D^-1, is zero but for rounding errors. If its
+ * off-diagonal entry is nothing else, either, rounding errors have reached all later pivots. */
+static void count_pair(pivots *p, double size, bool opposite, double first, double second, double off) {
+  const double least = 1 / fmax(fabs(off), fmax(fabs(first), fabs(second)));
+  const bool down = first + second < 0; /* the sign of the smaller eigenvalue */
+  if (least <= p->null) {
+    count(p, least, down);
+    if (size <= p->null)
+      p->uncertain++;
+    else
+      count(p, size / least * size, opposite ? !down : down);
+    return;
+  }
+  count(p, size, opposite || first < 0);
+  count(p, size, !opposite && first < 0);
+}
+
+/* The pivots of L D L^T, of order 1 or 2. */
 static void add_blocks(const tristar_factor_t *factor, pivots *p) {
   const char scalar = factor->analysis->factor_scalar;
   for (tsi_index k = 0; k < factor->analysis->symbolic->n; k++) {
@@ -111,8 +130,7 @@ static void add_blocks(const tristar_factor_t *factor, pivots *p) {
     const product block = {ldexp(diagonal.re, down) - ldexp(other.re, less),
                            ldexp(diagonal.im, down) - ldexp(other.im, less), most};
     const double size = exp2(-0.5 * (double)most) / sqrt(hypot(block.re, block.im));
-    count(p, size, block.re < 0 || i11.re < 0);
-    count(p, size, block.re > 0 && i11.re < 0);
+    count_pair(p, size, block.re < 0, i11.re, i22.re, hypot(i21.re, i21.im));
     multiply(&p->all, block);
   }
 }

@@ -4,13 +4,13 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "codelets/cpu/front.h"
 #include "codelets/cpu/rows/errors.h"
 #include "runtime/factor/scaling.h"
 #include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/iterate/refine/refinement.h"
 
-#define SMALL 4096 /* epsilons of a column's largest entry, or of the growth: a pivot that is small */
 #define LOST 0.1   /* rounding errors beside the entries of the scaled matrix that leave no digit */
 #define GROWN 1000 /* growth that a trial solve is made for; in single precision eps^-1/3, 200 */
 /* Exponents of eps. A pivot below eps^WEAK of its column may cost more than eps^(2/3) in rows of small terms,
@@ -36,7 +36,8 @@ static double epsilon_of(const tristar_factor_t *factor) {
 /* Can the matrix be singular? */
 static bool is_suspicious(const tristar_factor_t *factor) {
   const double noise = epsilon_of(factor) * fmax(1, factor->stats.growth);
-  return factor->stats.perturbed_pivots > 0 || factor->weakest_pivot < SMALL * noise || noise > LOST;
+  return factor->stats.perturbed_pivots > 0 || factor->weakest_pivot < TSI_SMALL_PIVOT * noise ||
+         noise > LOST;
 }
 
 /* Can a pivot be nothing but the errors of earlier ones? */

@@ -39,6 +39,34 @@ static outcome factor_block(tristar_scalar scalar, bool ldl, bool adjoint, doubl
   return out;
 }
 
+/* With a threshold, a diagonal entry that is large enough beside its column is kept, unless it would be
+ * perturbed and another row would not. A pair whose determinant is cancellation is no pivot of order 2. */
+static void check_kept(tristar_scalar scalar) {
+  const double tiny = 0x1p-20, sizes[2] = {1, 1};
+  const number kept[4] = {0x1p-19L, 0x1p-17L, 1, 0}, small[4] = {0x1p-21L, 0x1p-19L, 1, 0},
+               pair[4] = {1, -1, -1, 1};
+  for (int ldl = 0; ldl < 2; ldl++)
+    for (int k = 0; k < 2; k++) {
+      double _Complex p[4], inverse[4];
+      double size[2] = {sizes[0], sizes[1]};
+      bool second[2] = {false, true};
+      tsi_index pivot[2];
+      const tsi_front front = {.w = 2, .m = 0, .f = 2, .full = !ldl, .p = p, .q = p};
+      const tsi_front_kernels *kernels = tsi_front_kernels_select((char)scalar);
+      tsi_pivoting how = {.tiny = tiny, .column_size = size, .least = -1, .threshold = 0.1};
+      how.inverse = inverse;
+      if (ldl) how.second = second;
+      for (int i = 0; i < 4; i++) put(scalar, p, i, ldl ? pair[i] : k > 0 ? small[i] : kept[i]);
+      if (ldl) {
+        kernels->diagonal_ldl(&front, 0, 2, pivot, &how);
+        CHECK(how.failed == TSI_NONE && how.perturbed == 1 && get(scalar, inverse, 1) == 0);
+      } else {
+        kernels->diagonal(&front, 0, 2, pivot, &how);
+        CHECK(how.failed == TSI_NONE && how.perturbed == 0 && pivot[0] == k);
+      }
+    }
+}
+
 static bool near(number x, number y) {
   return cabsl(x - y) <= 1e-5L * cabsl(y);
 }
@@ -282,6 +310,7 @@ int main(int argc, char **argv) {
   for (int s = 0; s < 4; s++) {
     RUN(check_perturbed(scalars[s]));
     RUN(check_choice(scalars[s]));
+    RUN(check_kept(scalars[s]));
   }
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   RUN(check_thresholds(ts));
