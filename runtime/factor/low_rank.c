@@ -610,7 +610,8 @@ static tristar_status judge_path(job *j, bool *fine) {
   factor->stats.reciprocal_condition = -1;
   factor->stats.start_seconds = 0;
   factor->generation++;
-  const tristar_status status = j->verdict(factor, fine);
+  tristar_status status = j->verdict(factor, fine);
+  if (status == TRISTAR_OK && *fine && tsi_factor_delays(factor)) status = tsi_factor_test_pivots(factor);
   if (status != TRISTAR_OK) factor->valid = false;
   return status;
 }

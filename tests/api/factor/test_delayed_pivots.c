@@ -6,6 +6,7 @@
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_save.h"
+#include "tristar_update.h"
 
 enum { H_ROWS = 240, CONSTRAINTS = 90, ROWS = H_ROWS + CONSTRAINTS, MOST = 12 * ROWS };
 
@@ -210,6 +211,31 @@ static void check_saved(tristar_t *ts, tristar_method method) {
   }
 }
 
+/* Updates count the pivots that fail the test, as factorizations of all values do. */
+static void check_updated(tristar_t *ts, tristar_method method) {
+  OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
+  const tristar_analysis_options options = options_for(p, method, true);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
+  CLEANUP(tristar_factor_destroy)
+  tristar_factor_t *f = NEW_FACTOR(an, p->values),
+                   *other = NEW_FACTOR(an, p->values);
+  bool partial = false, failed = false;
+  CHECK_OK(tristar_update_begin(f));
+  for (int64_t q = 0; q < p->entries; q += p->entries / 40) {
+    const number value = get(p->t, p->values, q) * 1e-4;
+    tristar_update_result result;
+    char one[sizeof(number)];
+    put(p->t, one, 0, value);
+    put(p->t, p->values, q, value);
+    CHECK_OK(tristar_update_entries(f, 1, &q, one, &result));
+    CHECK_OK(tristar_refactor(other, p->values));
+    CHECK(stats_of(f).unstable_pivots == stats_of(other).unstable_pivots);
+    partial = partial || (!result.whole && result.fronts > 0);
+    failed = failed || stats_of(f).unstable_pivots > 0;
+  }
+  CHECK_MSG(partial && failed, "%d %d", partial, failed);
+}
+
 /* All pivots of [0 R; R^T 0] with a dense R are of order 2, in panels narrower than the front. */
 static void check_pairs(tristar_t *ts, tristar_merge merge) {
   enum { HALF = 301, N = 2 * HALF };
@@ -268,6 +294,33 @@ static void check_singular(tristar_t *ts) {
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
   CHECK_OK(tristar_factor(an, view.values, &f));
   CHECK(stats_of(f).perturbed_pivots > 0 && stats_of(f).singular == 1);
+  tristar_factor_destroy(&f);
+}
+
+/* A matrix of rank 4, and the inertia (2, 2, 1). A pivot of order 2 has a determinant of rounding errors. */
+static void check_cancelled_pair(tristar_t *ts) {
+  enum { N = 5 };
+  static const double values[N * N] = {-3.9375, 5, 10, 0,  0,  5, -1, -2, -1, 2, 10, -2, -4,
+                                       -2,      4, 0,  -1, -2, 4, 0,  0,  2,  4, 0,  -1};
+  number a[N * N];
+  for (int k = 0; k < N * N; k++) a[k] = values[k];
+  const tristar_view view = typed_dense_view(&typed_double, N, a, N, TRISTAR_SYMMETRIC);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.ordering = TRISTAR_ORDERING_DISSECTION;
+  options.pivoting = TRISTAR_PIVOTING_DELAYED;
+  tristar_factor_t *f;
+  tristar_inertia inertia;
+  tristar_determinant determinant;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *refuses = NEW_ANALYSIS(ts, &view, &options);
+  CHECK_STATUS(tristar_factor(refuses, view.values, &f), TRISTAR_ERR_SINGULAR);
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+  CHECK_OK(tristar_factor(an, view.values, &f));
+  CHECK(stats_of(f).singular == 1);
+  CHECK_OK(tristar_factor_get_inertia(f, &inertia));
+  CHECK(inertia.positive == 2 && inertia.negative == 2 && inertia.zero == 1);
+  CHECK_OK(tristar_factor_get_determinant(f, &determinant));
+  CHECK(determinant.sign[0] == 0);
   tristar_factor_destroy(&f);
 }
 
@@ -387,6 +440,9 @@ int main(int argc, char **argv) {
   RUN(check_pairs(ts, TRISTAR_MERGE_RELAXED));
   RUN(check_pairs(ts, TRISTAR_MERGE_NONE));
   RUN(check_singular(ts));
+  RUN(check_cancelled_pair(ts));
+  RUN(check_updated(ts, TRISTAR_METHOD_LDLT));
+  RUN(check_updated(ts, TRISTAR_METHOD_LU));
   RUN(check_unneeded(ts, "kkt3d", 4));
   RUN(check_unneeded(ts, "convdiff3d", 5));
   RUN(check_unneeded(ts, "s2d9pt", 12));
