@@ -118,8 +118,8 @@ TRISTAR_API void tristar_distributed_options_init_sized(tristar_distributed_opti
  * tristar_factor for any layout. The caller keeps the analysis, and may destroy it afterwards; values are
  * copied. options: as for tristar_distribute. METHOD_AUTO works as in tristar_factor. The factorization is
  * multifrontal (Duff, Reid 1983). Errors: those of tristar_factor on any rank; ARGUMENT (also: the layout
- * does not match the communicator, pz, no analysis on rank 0), UNSUPPORTED (INVERSE_PARTITIONED; the thread
- * level of MPI), RUNTIME. */
+ * does not match the communicator, pz, no analysis on rank 0), UNSUPPORTED (INVERSE_PARTITIONED;
+ * PIVOTING_DELAYED; the thread level of MPI), RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_analysis_t *analysis, const void *values,
                            const tristar_distributed_options *options, tristar_distributed_t **out);

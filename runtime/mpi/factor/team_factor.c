@@ -254,6 +254,8 @@ static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *
   if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
   TSI_TRY(tsi_analysis_need_whole(analysis));
+  if (analysis->options.pivoting != TRISTAR_PIVOTING_STATIC)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "pivoting: pivots are delayed on one process only");
   TSI_TRY(tsi_factor_create(analysis, values, source));
   return tsi_factor_choose_method(*source);
 }
