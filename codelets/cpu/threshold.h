@@ -1,19 +1,21 @@
-/* Pivots of a dense front that pass a threshold test, and those that have to wait for the parent's front.
+/* Threshold pivoting in a dense front: elimination of the fully summed columns whose pivots pass the test.
  *
  * The front is of order f, column-major, with all of its entries. Its first `candidates` rows and columns are
- * fully summed: pivots are taken from them. A pivot is taken if it bounds the entries of L by 1 / threshold:
+ * fully summed. A pivot of a fully summed row and column is eliminated if it bounds the entries of L by
+ * 1 / threshold:
  *
- *   LU     |a_rk| >= threshold max_i |a_ik|; r is the diagonal of column k if that passes, else the row of
- *          the largest candidate
- *   LDLT   of order 1 |a_kk| >= threshold max_{i != k} |a_ik|; of order 2 |D^-1| (g_k, g_r)^T <= 1 /
- * threshold, g the largest entries of both columns outside D (Duff and Reid, The multifrontal solution of
- *          indefinite sparse symmetric linear equations, ACM TOMS 9 (1983)); if both pass, the one that
- *          bounds the entries of L by less
+ *   LU                |a_rk| >= threshold max_i |a_ik|. Row r is that of the diagonal of column k if this
+ *                     passes, else the fully summed row of the largest entry.
+ *   LDLT, of order 1  |a_kk| >= threshold max_{i != k} |a_ik|.
+ *   LDLT, of order 2  |D^-1| (g_k, g_r)^T <= 1 / threshold. g_k and g_r are the largest entries of both
+ * columns outside D. D must not be singular but for rounding errors. (Duff and Reid, The multifrontal
+ * solution of indefinite sparse symmetric linear equations, ACM TOMS 9, 1983)
  *
- * Candidates are tested in their order, 64 columns at a time, which are up to date; the others are updated by
- * products when these are done. Columns that fail are tested again as long as others have passed. Afterwards
- * rows and columns 0 .. eliminated - 1 are pivots, and behind them is the Schur complement. If all rows and
- * columns are candidates, and threshold <= 1/2 (LDLT), all columns pass but those of rounding errors. */
+ * If pivots of both orders pass, the one with the smaller bound is eliminated. Columns are tested in their
+ * order, in windows of 64 columns that are up to date; products update the other columns after a window.
+ * Columns that fail are tested again as long as others have passed. Afterwards rows and columns
+ * 0 .. eliminated - 1 are the pivots in their order, and the Schur complement follows. If all rows and
+ * columns are fully summed, and threshold <= 1/2 (LDLT), only columns of rounding errors fail. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,6 +29,10 @@ typedef struct tsi_threshold_front {
   tsi_index *column;  /* candidates: the same of columns. A row and a column of one number are a diagonal. */
   const double *size; /* by number of a column: entries up to `noise` times this are rounding errors */
   double noise, threshold;
+  /* Called before each window with the number of pivots so far: if it returns true, the elimination
+   * ends, and the front is of no use. NULL: not called. */
+  bool (*is_cancelled)(void *arg, tsi_index pivots);
+  void *arg;
   bool *second;         /* LDLT, out, candidates: the second column of a pivot of order 2; LU: NULL */
   tsi_index eliminated; /* out */
 } tsi_threshold_front;

@@ -209,10 +209,12 @@ static void set_aside(block *m) {
 
 static void eliminate(tsi_threshold_front *front) {
   block m = {.front = front, .a = front->a, .ld = front->f};
+  front->eliminated = 0;
   for (tsi_index before = -1; before < m.k && m.k < front->candidates;) {
     before = m.k;
     m.end = front->candidates;
     while (m.k < m.end) {
+      if (front->is_cancelled != NULL && front->is_cancelled(front->arg, m.k)) return;
       m.first = m.tested = m.k;
       m.wide = tsi_index_min(m.k + WINDOW, m.end);
       while (m.tested < m.wide) front->row != NULL ? test_lu(&m) : test_ldl(&m);

@@ -14,6 +14,7 @@
 #include "runtime/exec/starpu/blas.h"
 #include "runtime/factor/factor.h"
 #include "runtime/factor/numeric.h"
+#include "runtime/base/progress.h"
 #include "codelets/cpu/threshold.h"
 
 #define ROUNDS 3 /* most searches of a factorization */
@@ -26,13 +27,13 @@ typedef struct pivot_order {
   tsi_index delayed;       /* columns that were eliminated in another front than theirs */
 } pivot_order;
 
-/* What is left of a front, for its parent. */
-typedef struct waiting {
-  void *complement;        /* order x order, column-major */
-  tsi_index order;         /* with `delayed`, which come first */
-  tsi_index delayed;       /* columns that wait */
-  tsi_index *row, *column; /* delayed: by final index */
-} waiting;
+/* The contribution block of a front, with its delayed columns. */
+typedef struct contribution {
+  void *complement;        /* order x order, column-major; delayed rows and columns first */
+  tsi_index order;         /* order of the complement */
+  tsi_index delayed;       /* number of delayed columns */
+  tsi_index *row, *column; /* delayed: final indices of the delayed rows and columns */
+} contribution;
 
 typedef struct search {
   const tristar_factor_t *factor;
@@ -42,12 +43,20 @@ typedef struct search {
   tsi_numeric entries; /* what tsi_entry_batch_put reads */
   tsi_threshold_front front;
   double *row_scale, *col_scale;       /* n, by final index; NULL: ones */
-  waiting *left;                       /* by supernode */
+  contribution *child;                 /* by supernode: for its parent */
+  tristar_status status;               /* of the function that follows the progress */
   tsi_index *first_child, *next;       /* by supernode: lists of children, ascending */
   tsi_index *final_row, *final_column; /* n: of the pivots so far, by final index */
   bool *second;                        /* n: the second column of a pivot of order 2 */
   tsi_index pivots, delayed;
 } search;
+
+static bool is_cancelled(void *arg, tsi_index pivots) {
+  search *s = arg;
+  const double share = (double)(s->pivots + pivots) / (double)s->symbolic->n;
+  s->status = tsi_progress_look(s->entries.env, TRISTAR_PHASE_FACTOR, share);
+  return s->status != TRISTAR_OK;
+}
 
 static tristar_status link_children(search *s) {
   const tsi_index count = s->symbolic->count;
@@ -77,9 +86,11 @@ static tristar_status begin(search *s, const tristar_factor_t *factor, const tsi
   s->entries.values = factor->values;
   s->entries.wide = an->factor_scalar != an->pattern->scalar;
   s->front.size = sizes->column;
+  s->front.is_cancelled = is_cancelled;
+  s->front.arg = s;
   s->front.threshold = tsi_analysis_threshold(an);
   s->front.noise = NOISE * tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
-  TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->left, an->symbolic->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->child, an->symbolic->count));
   TSI_TRY(TSI_ALLOC_IN(s, s->final_row, n));
   TSI_TRY(TSI_ALLOC_IN(s, s->final_column, n));
   TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->second, n));
@@ -135,30 +146,30 @@ static void add_entries(const search *s, tsi_index k, tsi_index at, const tsi_fr
   tsi_entry_batch_flush(&batch);
 }
 
-static void free_waiting(const search *s, tsi_index k) {
-  waiting *left = &s->left[k];
+static void free_contribution(const search *s, tsi_index k) {
+  contribution *child = &s->child[k];
   tsi_env *env = s->entries.env;
-  TSI_FREE(env, left->complement);
-  TSI_FREE(env, left->row);
-  TSI_FREE(env, left->column);
+  TSI_FREE(env, child->complement);
+  TSI_FREE(env, child->row);
+  TSI_FREE(env, child->column);
 }
 
 /* The children of supernode k: their delayed columns come first in the front, then its own. */
 static tristar_status add_children(search *s, tsi_index k, tsi_index delayed, const tsi_front *to) {
   tsi_index at = 0;
   for (tsi_index c = s->first_child[k]; c != TSI_NONE; c = s->next[c]) {
-    const waiting *left = &s->left[c];
-    TSI_SCRATCH(s->entries.env, tsi_index, position, left->order);
-    for (tsi_index i = 0; i < left->delayed; i++) position[i] = at + i;
-    tsi_front_place_child(s->symbolic, c, position + left->delayed);
-    for (tsi_index i = left->delayed; i < left->order; i++) position[i] += delayed;
-    if (left->order > 0) s->kernels->extend_add(to, left->complement, left->order, position, 0, to->f);
-    for (tsi_index i = 0; i < left->delayed; i++) {
-      s->front.column[at + i] = left->column[i];
-      if (s->front.row != NULL) s->front.row[at + i] = left->row[i];
+    const contribution *child = &s->child[c];
+    TSI_SCRATCH(s->entries.env, tsi_index, position, child->order);
+    for (tsi_index i = 0; i < child->delayed; i++) position[i] = at + i;
+    tsi_front_place_child(s->symbolic, c, position + child->delayed);
+    for (tsi_index i = child->delayed; i < child->order; i++) position[i] += delayed;
+    if (child->order > 0) s->kernels->extend_add(to, child->complement, child->order, position, 0, to->f);
+    for (tsi_index i = 0; i < child->delayed; i++) {
+      s->front.column[at + i] = child->column[i];
+      if (s->front.row != NULL) s->front.row[at + i] = child->row[i];
     }
-    at += left->delayed;
-    free_waiting(s, c);
+    at += child->delayed;
+    free_contribution(s, c);
   }
   return TRISTAR_OK;
 }
@@ -179,21 +190,22 @@ static tsi_index keep_pivots(search *s, tsi_index k, bool root) {
   return count;
 }
 
-static tristar_status leave(search *s, tsi_index k, tsi_index taken) {
+/* The contribution block of supernode k after its pivots. */
+static tristar_status keep_contribution(search *s, tsi_index k, tsi_index pivots) {
   const tsi_threshold_front *front = &s->front;
-  waiting *left = &s->left[k];
+  contribution *child = &s->child[k];
   tsi_env *env = s->entries.env;
-  left->delayed = front->candidates - taken;
-  left->order = front->f - taken;
-  if (left->order == 0) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC_SIZED(env, left->complement, (size_t)left->order * (size_t)left->order,
+  child->delayed = front->candidates - pivots;
+  child->order = front->f - pivots;
+  if (child->order == 0) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_SIZED(env, child->complement, (size_t)child->order * (size_t)child->order,
                           s->kernels->scalar_bytes));
-  s->threshold->copy_corner(front->f, front->a, left->order, left->complement);
-  TSI_TRY(TSI_ALLOC(env, left->column, left->delayed));
-  TSI_TRY(TSI_ALLOC(env, left->row, left->delayed));
-  for (tsi_index i = 0; i < left->delayed; i++) {
-    left->column[i] = front->column[taken + i];
-    left->row[i] = front->row != NULL ? front->row[taken + i] : front->column[taken + i];
+  s->threshold->copy_corner(front->f, front->a, child->order, child->complement);
+  TSI_TRY(TSI_ALLOC(env, child->column, child->delayed));
+  TSI_TRY(TSI_ALLOC(env, child->row, child->delayed));
+  for (tsi_index i = 0; i < child->delayed; i++) {
+    child->column[i] = front->column[pivots + i];
+    child->row[i] = front->row != NULL ? front->row[pivots + i] : front->column[pivots + i];
   }
   return TRISTAR_OK;
 }
@@ -205,7 +217,7 @@ static tristar_status search_front(search *s, tsi_index k) {
   const tsi_index rows = (tsi_index)(symbolic->row_ptr[k + 1] - symbolic->row_ptr[k]);
   const bool lu = tsi_analysis_is_lu(s->factor->analysis);
   tsi_index delayed = 0;
-  for (tsi_index c = s->first_child[k]; c != TSI_NONE; c = s->next[c]) delayed += s->left[c].delayed;
+  for (tsi_index c = s->first_child[k]; c != TSI_NONE; c = s->next[c]) delayed += s->child[c].delayed;
   const tsi_index candidates = delayed + w, f = candidates + rows;
   TSI_OWNED char *a = NULL;
   TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, a, (size_t)f * (size_t)f, s->kernels->scalar_bytes));
@@ -223,7 +235,8 @@ static tristar_status search_front(search *s, tsi_index k) {
   add_entries(s, k, delayed, &to);
   TSI_TRY(add_children(s, k, delayed, &to));
   s->threshold->eliminate(&s->front);
-  return leave(s, k, keep_pivots(s, k, symbolic->parent[k] == TSI_NONE));
+  TSI_TRY(s->status);
+  return keep_contribution(s, k, keep_pivots(s, k, symbolic->parent[k] == TSI_NONE));
 }
 
 /* In the user's numbering. */
@@ -264,7 +277,7 @@ static tristar_status find_order(const tristar_factor_t *factor, const tsi_pivot
   tsi_blas_acquire();
   for (tsi_index k = 0; k < s->symbolic->count && status == TRISTAR_OK; k++) status = search_front(s, k);
   tsi_blas_release();
-  for (tsi_index k = 0; k < s->symbolic->count; k++) free_waiting(s, k);
+  for (tsi_index k = 0; k < s->symbolic->count; k++) free_contribution(s, k);
   TSI_TRY(status);
   return translate(s, out);
 }
@@ -285,7 +298,7 @@ tristar_status tsi_factor_test_pivots(tristar_factor_t *factor) {
 }
 
 /* Another order of pivots, and an analysis of its own for it. */
-static tristar_status take_order(tristar_factor_t *factor, pivot_order *order) {
+static tristar_status adopt_order(tristar_factor_t *factor, pivot_order *order) {
   tristar_factor_stats *stats = &factor->stats;
   tristar_analysis_t *again = NULL;
   TSI_TRY(tsi_analysis_reorder(factor->analysis, order->row, order->column, &order->partner, &again));
@@ -306,7 +319,7 @@ static tristar_status search_order(tristar_factor_t *factor, bool *changed) {
   tsi_pivot_sizes_release(&sizes);
   factor->stats.pivot_rounds++;
   *changed = order->delayed > 0 || !an->extended;
-  return *changed ? take_order(factor, order) : TRISTAR_OK;
+  return *changed ? adopt_order(factor, order) : TRISTAR_OK;
 }
 
 /* Do pivots of a factorization with this status call for another order? */

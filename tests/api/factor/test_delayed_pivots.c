@@ -217,8 +217,7 @@ static void check_updated(tristar_t *ts, tristar_method method) {
   const tristar_analysis_options options = options_for(p, method, true);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
   CLEANUP(tristar_factor_destroy)
-  tristar_factor_t *f = NEW_FACTOR(an, p->values),
-                   *other = NEW_FACTOR(an, p->values);
+  tristar_factor_t *f = NEW_FACTOR(an, p->values), *other = NEW_FACTOR(an, p->values);
   bool partial = false, failed = false;
   CHECK_OK(tristar_update_begin(f));
   for (int64_t q = 0; q < p->entries; q += p->entries / 40) {
