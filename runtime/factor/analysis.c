@@ -214,19 +214,19 @@ static bool cut_beside_pairs(const tristar_analysis_t *an, const tsi_index *part
   return any;
 }
 
-/* Supernodes and panels; of a matching with `fast` pairs, no panel ends inside a pair. */
+/* Supernodes and panels; if the matching keeps pairs, no panel ends inside a pair. */
 static tristar_status make_structure(tsi_env *env, tristar_analysis_t *an, const tsi_graph *graph,
                                      const tsi_matched *found, tsi_symbolic_options *options) {
   TSI_OWNED tsi_index *group = NULL;
   tsi_index groups = 0;
-  if (found->fast) TSI_TRY(TSI_ALLOC_ZERO(env, group, an->pattern->n));
+  if (found->keeps_pairs) TSI_TRY(TSI_ALLOC_ZERO(env, group, an->pattern->n));
   do {
     TSI_FREE(env, an->symbolic);
     TSI_FREE(env, an->panels);
     if (groups > 0) options->group = group;
     TSI_TRY(tsi_symbolic_create(env, graph, options, &an->symbolic));
     TSI_TRY(tsi_panels_create(env, an->symbolic, panel_width(an), &an->panels));
-  } while (found->fast && cut_beside_pairs(an, found->partner, &groups, group));
+  } while (found->keeps_pairs && cut_beside_pairs(an, found->partner, &groups, group));
   return TRISTAR_OK;
 }
 
@@ -278,7 +278,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   for (tsi_index j = 0; j < n; j++) an->out_row[j] = an->in_row[j] = an->symbolic->perm[j];
   if (row_map != NULL)
     for (tsi_index i = 0; i < n; i++) an->in_row[an->symbolic->inverse[row_map[i]]] = i;
-  return found->fast ? note_seconds(env, an, found->partner) : TRISTAR_OK;
+  return found->keeps_pairs ? note_seconds(env, an, found->partner) : TRISTAR_OK;
 }
 
 char tsi_factor_scalar(char scalar, bool single) {
@@ -385,7 +385,7 @@ static tristar_status check_pivoting(const tsi_env *env, const tristar_analysis_
   if (options->pivoting == TRISTAR_PIVOTING_STATIC) return TRISTAR_OK;
   if (options->schur_count > 0 || options->leaf_parts > 1 || options->inverse == TRISTAR_INVERSE_PARTITIONED)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "pivoting: delayed pivots with schur, a separator tree or INVERSE_PARTITIONED");
+             "pivoting: PIVOTING_DELAYED does not support schur, leaf_parts > 1 or INVERSE_PARTITIONED");
   return TRISTAR_OK;
 }
 
@@ -515,8 +515,8 @@ tristar_status tsi_analysis_reorder(const tristar_analysis_t *analysis, const ts
   TSI_CLEANUP(tsi_matched_finish) tsi_matched found = {.partner = tsi_take(partner)};
   tsi_pattern *pattern = NULL;
   *out = NULL;
-  found.fast = found.partner != NULL;
-  for (tsi_index v = 0; found.fast && v < n; v++) found.pairs += found.partner[v] > v;
+  found.keeps_pairs = found.partner != NULL;
+  for (tsi_index v = 0; found.keeps_pairs && v < n; v++) found.pairs += found.partner[v] > v;
   const tsi_index pairs = found.pairs;
   TSI_TRY(copy_scale(env, n, analysis->row_scale, &found.row_scale));
   TSI_TRY(copy_scale(env, n, analysis->col_scale, &found.col_scale));
@@ -609,6 +609,7 @@ size_t tsi_analysis_bytes(const tristar_analysis_t *an) {
                         an->row_scale,
                         an->col_scale,
                         an->schur,
+                        an->second,
                         an->panel_values,
                         in ? an->in_row : NULL,
                         in ? an->in_place : NULL,

@@ -155,9 +155,11 @@ tristar_status tsi_factor_take_analysis(tristar_factor_t *factor, tristar_analys
   return allocate_columns(&factor->ts->env, factor);
 }
 
-/* An analysis of its own for that method. */
+/* An analysis of its own for that method, in an order that no search has found. */
 static tristar_status analyze_again(tristar_factor_t *factor, tristar_method method) {
   tristar_analysis_t *again = NULL;
+  factor->stats.pivot_rounds = 0;
+  factor->stats.delayed_pivots = factor->stats.added_entries = 0;
   TSI_TRY(tsi_analysis_again(factor->analysis, method, factor->values, &again));
   return tsi_factor_take_analysis(factor, again);
 }

@@ -29,7 +29,7 @@ struct tsi_matched {
   tsi_index *row_map;            /* LU: row_map[row] = the column whose pivot the row is to be */
   tsi_index *partner;            /* LDLT: pairs to eliminate together (pairs.h) */
   tsi_index pairs;               /* how many */
-  bool fast;                     /* no panel is to end inside a pair: these are the pivots */
+  bool keeps_pairs;              /* pairs stay adjacent, in one panel: they are the pivots of order 2 */
   double *row_scale, *col_scale; /* as in tristar_analysis_t */
 };
 void tsi_matched_finish(tsi_matched *matched);

@@ -17,10 +17,10 @@
 extern "C" {
 #endif
 
-/* What follows an analysis. The factorization has the method of the analysis. Not included: a second
- * factorization or another method that the values may call for, refinement, and GPUs. The bytes are exact if
- * one thread factors, no trial solves run, and no other call of the context runs at the same time. Otherwise
- * they are estimates. */
+/* What follows an analysis, with its method. Not included: a second factorization or another method that the
+ * values may call for, the search of PIVOTING_DELAYED and its larger factors, refinement, and GPUs. The bytes
+ * are exact if one thread factors, no trial solves run, and no other call of the context runs at the same
+ * time. Otherwise they are estimates. */
 typedef struct tristar_forecast {
   size_t analysis_bytes;    /* Bytes of the analysis. */
   size_t factor_bytes;      /* Bytes of the factor: entries, pivots, scalings, and the copy of the values. */
