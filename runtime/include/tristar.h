@@ -10,10 +10,9 @@
  *   tristar_solve           X = A^-1 B                                         many times
  *   tristar_solve_refined   the same with iterative refinement                 many times
  *
- * StarPU is the runtime system that runs tasks. A worker is one of its threads, on one core or for one GPU.
- * Comments omit TRISTAR_ and TRISTAR_ERR_ in constants: ARGUMENT is TRISTAR_ERR_ARGUMENT, METHOD_AUTO is
- * TRISTAR_METHOD_AUTO. n is the order of A. eps is twice the unit roundoff: 2^-52 (double), 2^-23 (single).
- * |A|, |x|: absolute values of the entries; ||A||: a norm.
+ * StarPU is the runtime system that runs tasks. A worker is one of its threads, for a core or a GPU. Comments
+ * omit TRISTAR_ and TRISTAR_ERR_ in constants: ARGUMENT is TRISTAR_ERR_ARGUMENT. n is the order of A. eps is
+ * 2^-52 (double) or 2^-23 (single). |A|, |x|: absolute values of the entries; ||A||: a norm.
  *
  * Other headers, each for one subject:
  *
@@ -35,10 +34,10 @@
  * may use different objects, or solve with one plan, at the same time (but see tristar_refactor). After
  * fork() a child cannot use its parent's objects: functions that compute or access files return UNSUPPORTED.
  *
- * Errors. A function that can fail returns a tristar_status. A function that fails to create an object sets
- * the caller's pointer to NULL. tristar_get_error copies a message that names the cause, with row, file or
- * option. If a required argument is NULL, the status is ARGUMENT. The library never ends the program and
- * never prints. (StarPU may print warnings; the environment variable STARPU_SILENT=1 turns them off.)
+ * Errors. A function that can fail returns a tristar_status. If it fails to create an object, it sets the
+ * caller's pointer to NULL. tristar_get_error copies a message that names the cause, with row, file or
+ * option. If a required argument is NULL, the status is ARGUMENT. tristar_set_progress can cancel calls:
+ * CANCELLED. The library never ends the program and never prints. (StarPU may, without STARPU_SILENT=1.)
  *
  * Arrays. A call reads const arrays, writes the others, and keeps none. Comments name the exceptions.
  *
@@ -83,7 +82,7 @@ typedef enum tristar_status {
   TRISTAR_ERR_STALE,    /* The factor has no values, or new values need another analysis or pattern. */
   TRISTAR_ERR_INTERNAL, /* A defect of TriStar. Please report the message. */
   TRISTAR_ERR_BUSY,     /* The Krylov solver is in use, or too many solves (tristar_starpu.h) run. */
-  TRISTAR_ERR_CANCELLED /* The function `progress` of the caller cancelled the call. */
+  TRISTAR_ERR_CANCELLED /* A function of the caller cancelled the call (tristar_set_progress). */
 } tristar_status;
 
 /* Name of a status, such as "TRISTAR_ERR_FORMAT". Never NULL; static text. */
@@ -280,8 +279,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
  * depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT (unsymmetric
  * values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return STALE until a
  * later tristar_refactor succeeds. Other errors: as tristar_factor; UNSUPPORTED (an imported factor); STALE
- * (with the old matching a nonsingular A looks singular, or with GROWTH_MATCH solves lose digits: analyze).
- */
+ * (with the old matching a regular A looks singular, or with GROWTH_MATCH solves lose digits: analyze). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor. Its plans stay valid. */
@@ -366,8 +364,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, t
 
 /* ---- Refinement -------------------------------------------------------------------------------------- */
 
-/* A point of the refinement history of a right-hand side. A correction that does not reduce the backward
- * error is undone and not counted in later points. */
+/* A point of the refinement history of a right-hand side. Corrections that were undone do not count. */
 typedef struct tristar_refine_point {
   int64_t column;        /* The right-hand side. */
   int steps;             /* Corrections so far. If steps and iterations are 0: the first solve. */
