@@ -66,7 +66,7 @@ static problem make_problem(tristar_t *ts) {
   options.method = TRISTAR_METHOD_LU;
   options.pivot_threshold = 1;
   options.pivoting = TRISTAR_PIVOTING_DELAYED;
-  p.other_view = read_view(ts, "gen:convdiff3d:10", &p.other);
+  p.other_view = read_view(ts, "gen:convdiff3d:12", &p.other);
   p.delaying = NEW_ANALYSIS(ts, &p.other_view, &options);
   p.b = malloc(bytes_of(&p));
   p.x = malloc(bytes_of(&p));
