@@ -98,11 +98,11 @@ static void check_exact(tristar_t *ts, const char *name, tristar_method method, 
 }
 
 /* Lines in units up to 2^exponent: a factorization that makes trial solves, as is foreseen. */
-static void check_units(tristar_t *ts, int exponent) {
+static void check_units(tristar_t *ts, const char *name, int exponent) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   system_t s;
   tristar_factor_stats stats;
-  s.view = read_view(ts, "gen:convdiff3d:10", &s.matrix);
+  s.view = read_view(ts, name, &s.matrix);
   s.values = convert(&s.view, TRISTAR_DOUBLE);
   const int64_t *ptr = s.view.ptr;
   for (int64_t line = 0; line < s.view.cols; line++)
@@ -116,7 +116,7 @@ static void check_units(tristar_t *ts, int exponent) {
   CHECK_OK(tristar_factor_get_stats(factor, &stats));
   CHECK(stats.judged && f.trial_peak_bytes >= f.factor_peak_bytes);
   CHECK_MSG(stats.peak_bytes <= f.factor_peak_bytes && stats.peak_bytes > 9 * (f.factor_peak_bytes / 10),
-            "2^%d: %zu bytes, %zu forecast, with all trials %zu", exponent, stats.peak_bytes,
+            "%s 2^%d: %zu bytes, %zu forecast, with all trials %zu", name, exponent, stats.peak_bytes,
             f.factor_peak_bytes, f.trial_peak_bytes);
   tristar_factor_destroy(&factor);
   free_system(&s);
@@ -321,8 +321,9 @@ int main(int argc, char **argv) {
   tristar_t *ts = open_without_starpu(false);
   RUN(check_all_exact(ts, "gen:s2d9pt:40"));
   RUN(check_all_exact(ts, "gen:poisson3d7:13"));
-  RUN(check_units(ts, 16));
-  RUN(check_units(ts, 24));
+  RUN(check_units(ts, "gen:chain:3000", 16));
+  RUN(check_units(ts, "gen:circuit:2000", 16));
+  RUN(check_units(ts, "gen:chain:3000", 24));
   RUN(check_analysis(ts));
   RUN(check_arguments(ts));
   RUN(check_failing(ts));
